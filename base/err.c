@@ -1,0 +1,57 @@
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set_at(struct err *err, int num, const char *file, int line,
+	       const char *format, ...)
+{
+	va_list list;
+
+	err->num = num > 0 ? num : EIO;
+	err->file = file;
+	err->line = line;
+	va_start(list, format);
+	(void)vsnprintf(err->text, sizeof(err->text), format, list);
+	va_end(list);
+	return -err->num;
+}
+
+int err_sys_at(struct err *err, int num, const char *file, int line,
+	       const char *format, ...)
+{
+	va_list list;
+	size_t len;
+
+	err->num = num > 0 ? num : EIO;
+	err->file = file;
+	err->line = line;
+	va_start(list, format);
+	(void)vsnprintf(err->text, sizeof(err->text), format, list);
+	va_end(list);
+	len = strlen(err->text);
+	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s",
+		       strerror(err->num));
+	return -err->num;
+}
+
+int err_context(struct err *err, const char *format, ...)
+{
+	char old[ERR_TEXT_LEN];
+	va_list list;
+	size_t len;
+
+	memcpy(old, err->text, sizeof(old));
+	va_start(list, format);
+	(void)vsnprintf(err->text, sizeof(err->text), format, list);
+	va_end(list);
+	len = strlen(err->text);
+	if (len + 2 < sizeof(err->text)) {
+		memcpy(err->text + len, ": ", 3);
+		len += 2;
+		(void)snprintf(err->text + len, sizeof(err->text) - len, "%.*s",
+			       (int)(sizeof(err->text) - len - 1), old);
+	}
+	return -err->num;
+}

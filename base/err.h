@@ -1,0 +1,49 @@
+/*
+ * Error values: a number to compare, a text to read.
+ *
+ * A function that can fail for more than one reason takes `struct err *err`
+ * as its last parameter and returns a negative errno. The value lives on the
+ * caller's stack and owns nothing. On success it is untouched, on failure it
+ * is always filled. Context is put in front where it is known:
+ *
+ *	back up 'src/a.c': write object: No space left on device
+ *
+ * Libraries never print: only guard/ does.
+ */
+#ifndef GUARD_BASE_ERR_H
+#define GUARD_BASE_ERR_H
+
+#include <stdarg.h>
+
+#define ERR_TEXT_LEN 1536
+
+struct err {
+	int num; /* positive errno */
+	int line; /* where it was first set */
+	const char *file; /* static */
+	char text[ERR_TEXT_LEN];
+};
+
+/*
+ * Fills err with the text as it stands and returns -num (num > 0; 0 becomes
+ * EIO, so that a failure is never a success).
+ */
+int err_set_at(struct err *err, int num, const char *file, int line,
+	       const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The same, with ": " and the system's text for num behind it. */
+int err_sys_at(struct err *err, int num, const char *file, int line,
+	       const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#define fail(err, num, ...)                                                    \
+	err_set_at((err), (num), __FILE__, __LINE__, __VA_ARGS__)
+#define fail_errno(err, ...)                                                   \
+	err_sys_at((err), errno, __FILE__, __LINE__, __VA_ARGS__)
+#define fail_num(err, num, ...)                                                \
+	err_sys_at((err), (num), __FILE__, __LINE__, __VA_ARGS__)
+
+/* Puts "context: " in front of the text; returns -err->num. */
+int err_context(struct err *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

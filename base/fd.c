@@ -1,0 +1,120 @@
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+ssize_t fd_read(int fd, void *data, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = read(fd, (char *)data + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t fd_pread(int fd, void *data, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, (char *)data + done, len - done,
+				  (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int fd_write(int fd, const void *data, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = write(fd, (const char *)data + done, len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int fd_pwrite(int fd, const void *data, size_t len, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pwrite(fd, (const char *)data + done, len - done,
+				   (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int fd_slurp(int fd, size_t max, struct buf *to, struct err *err)
+{
+	size_t start = to->len;
+
+	for (;;) {
+		size_t piece = 65536;
+		ssize_t n = fd_read(fd, buf_reserve(to, piece), piece);
+
+		if (n < 0)
+			return fail_errno(err, "read");
+		to->len += (size_t)n;
+		if (to->len - start > max)
+			return fail(err, EFBIG, "more than %s to read",
+				    text_size(max));
+		if ((size_t)n < piece)
+			return 0;
+	}
+}
+
+int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
+		struct err *err)
+{
+	auto_close int fd = openat(dirfd, name,
+				   O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+					   O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	if (fd_slurp(fd, max, to, err) < 0)
+		return err_context(err, "%s", text_quote(name));
+	return 0;
+}
+
+int fd_reopen(int fd, int flags)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
+}

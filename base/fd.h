@@ -1,0 +1,39 @@
+/*
+ * Whole reads and writes on descriptors. A descriptor argument is borrowed,
+ * always; a returned one is the caller's and has O_CLOEXEC.
+ */
+#ifndef GUARD_BASE_FD_H
+#define GUARD_BASE_FD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/*
+ * Reads until len bytes or the end of the file; returns how many, or -1 with
+ * errno. EINTR is taken care of.
+ */
+ssize_t fd_read(int fd, void *data, size_t len);
+ssize_t fd_pread(int fd, void *data, size_t len, uint64_t offset);
+
+/* Writes all of it; 0, or -1 with errno. */
+int fd_write(int fd, const void *data, size_t len);
+int fd_pwrite(int fd, const void *data, size_t len, uint64_t offset);
+
+/*
+ * Appends all that is left to read. -EFBIG when it is more than max bytes
+ * (what was read till then stays in `to`).
+ */
+int fd_slurp(int fd, size_t max, struct buf *to, struct err *err);
+
+/* Opens name in dirfd, reads it whole as above; -ENOENT when it is absent. */
+int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
+		struct err *err);
+
+/* A plain file's descriptor again with other flags (from an O_PATH one). */
+int fd_reopen(int fd, int flags);
+
+#endif

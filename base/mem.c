@@ -1,0 +1,141 @@
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *check(void *pointer)
+{
+	if (!pointer)
+		abort();
+	return pointer;
+}
+
+void *mem_alloc(size_t len)
+{
+	return check(malloc(len ? len : 1));
+}
+
+void *mem_zalloc(size_t len)
+{
+	return check(calloc(1, len ? len : 1));
+}
+
+void *mem_resize(void *old, size_t count, size_t size)
+{
+	return check(reallocarray(old, count ? count : 1, size));
+}
+
+void *mem_dup(const void *data, size_t len)
+{
+	void *copy = mem_alloc(len);
+
+	if (len)
+		memcpy(copy, data, len);
+	return copy;
+}
+
+char *mem_strdup(const char *text)
+{
+	return text ? mem_dup(text, strlen(text) + 1) : NULL;
+}
+
+char *mem_strndup(const char *text, size_t len)
+{
+	char *copy = mem_alloc(len + 1);
+
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+char *mem_printf(const char *format, ...)
+{
+	va_list list;
+	char *text;
+	int len;
+
+	va_start(list, format);
+	len = vasprintf(&text, format, list);
+	va_end(list);
+	if (len < 0)
+		abort();
+	return text;
+}
+
+void buf_free(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){0};
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+}
+
+void *buf_reserve(struct buf *b, size_t len)
+{
+	size_t room = b->room ? b->room : 256;
+
+	if (len > SIZE_MAX / 4 || b->len > SIZE_MAX / 4)
+		abort();
+	while (room < b->len + len + 1)
+		room *= 2;
+	if (room != b->room) {
+		b->data = mem_resize(b->data, room, 1);
+		b->room = room;
+	}
+	return b->data + b->len;
+}
+
+void buf_add(struct buf *b, const void *data, size_t len)
+{
+	void *to = buf_reserve(b, len);
+
+	if (len)
+		memcpy(to, data, len);
+	b->len += len;
+}
+
+void buf_add_text(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+
+void buf_add_char(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list list;
+	char *text;
+	int len;
+
+	va_start(list, format);
+	len = vasprintf(&text, format, list);
+	va_end(list);
+	if (len < 0)
+		abort();
+	buf_add(b, text, (size_t)len);
+	free(text);
+}
+
+const char *buf_text(struct buf *b)
+{
+	*(char *)buf_reserve(b, 1) = '\0';
+	return (const char *)b->data;
+}
+
+char *buf_take_text(struct buf *b)
+{
+	char *text;
+
+	(void)buf_text(b);
+	text = (char *)b->data;
+	*b = (struct buf){0};
+	return text;
+}

@@ -1,0 +1,50 @@
+/*
+ * Memory. Out of memory ends the process: every transaction of guard survives
+ * its sudden end at any point anyway. A size that comes from outside is
+ * bounded by the caller first.
+ */
+#ifndef GUARD_BASE_MEM_H
+#define GUARD_BASE_MEM_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+void *mem_alloc(size_t len) __attribute__((malloc));
+void *mem_zalloc(size_t len) __attribute__((malloc));
+/* Resizes to count items of size bytes; overflow ends the process. */
+void *mem_resize(void *old, size_t count, size_t size);
+void *mem_dup(const void *data, size_t len);
+char *mem_strdup(const char *text); /* NULL stays NULL */
+char *mem_strndup(const char *text, size_t len);
+char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Room for one more item in a growing array (struct fields by name). */
+#define GROW(items, count, room)                                               \
+	do {                                                                   \
+		if ((count) == (room)) {                                       \
+			(room) = (room) ? (room)*2 : 16;                       \
+			(items) =                                              \
+				mem_resize((items), (room), sizeof(*(items))); \
+		}                                                              \
+	} while (0)
+
+/* A growing byte buffer; {0} is empty. buf_text() is NUL-terminated. */
+struct buf {
+	unsigned char *data;
+	size_t len, room;
+};
+
+void buf_free(struct buf *b); /* and empties it */
+void buf_clear(struct buf *b); /* keeps the memory */
+/* Makes room for len more bytes and returns where they go; b->len stays. */
+void *buf_reserve(struct buf *b, size_t len);
+void buf_add(struct buf *b, const void *data, size_t len);
+void buf_add_text(struct buf *b, const char *text);
+void buf_add_char(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+const char *buf_text(struct buf *b);
+/* Hands the bytes on as a NUL-terminated string; the buffer is empty then. */
+char *buf_take_text(struct buf *b);
+
+#endif

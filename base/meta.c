@@ -1,0 +1,266 @@
+#include "base/meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/codec.h"
+#include "base/text.h"
+
+/* The kernel's own limits (linux/limits.h: XATTR_LIST_MAX, XATTR_SIZE_MAX). */
+#define LIST_MAX 65536
+#define VALUE_MAX 65536
+
+int moment_compare(struct moment a, struct moment b)
+{
+	if (a.sec != b.sec)
+		return a.sec < b.sec ? -1 : 1;
+	if (a.nsec != b.nsec)
+		return a.nsec < b.nsec ? -1 : 1;
+	return 0;
+}
+
+struct moment moment_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (struct moment){.sec = now.tv_sec,
+			       .nsec = (uint32_t)now.tv_nsec};
+}
+
+int meta_get(int dirfd, const char *name, struct meta *ret)
+{
+	struct statx st;
+
+	if (statx(dirfd, name,
+		  AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+			  (*name ? 0 : AT_EMPTY_PATH),
+		  STATX_BASIC_STATS, &st) < 0)
+		return -1;
+	*ret = (struct meta){
+		.mode = st.stx_mode,
+		.uid = st.stx_uid,
+		.gid = st.stx_gid,
+		.nlink = st.stx_nlink,
+		.size = st.stx_size,
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.ino = st.stx_ino,
+		.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
+		.mtime = {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec},
+		.ctime = {st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec},
+	};
+	return 0;
+}
+
+bool meta_same(const struct meta *a, const struct meta *b)
+{
+	return a->dev == b->dev && a->ino == b->ino &&
+	       (a->mode & S_IFMT) == (b->mode & S_IFMT) && a->size == b->size &&
+	       moment_compare(a->mtime, b->mtime) == 0 &&
+	       moment_compare(a->ctime, b->ctime) == 0;
+}
+
+void xattrs_free(struct xattrs *x)
+{
+	size_t i;
+
+	for (i = 0; i < x->count; i++) {
+		free(x->items[i].name);
+		free(x->items[i].value);
+	}
+	free(x->items);
+	*x = (struct xattrs){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct xattr *)a)->name,
+		      ((const struct xattr *)b)->name);
+}
+
+void xattrs_add(struct xattrs *x, const char *name, const void *value,
+		size_t len)
+{
+	GROW(x->items, x->count, x->room);
+	x->items[x->count++] = (struct xattr){
+		.name = mem_strdup(name),
+		.value = mem_dup(value, len),
+		.len = len,
+	};
+	if (x->count > 1 &&
+	    by_name(&x->items[x->count - 2], &x->items[x->count - 1]) > 0)
+		qsort(x->items, x->count, sizeof(*x->items), by_name);
+}
+
+static bool of_the_machine(const char *name)
+{
+	return strcmp(name, "security.selinux") == 0 ||
+	       strcmp(name, "security.ima") == 0 ||
+	       strcmp(name, "security.evm") == 0 ||
+	       strcmp(name, "security.apparmor") == 0 ||
+	       strcmp(name, "security.SMACK64") == 0;
+}
+
+static bool no_such_thing(int num)
+{
+	return num == ENOTSUP || num == ENODATA || num == ENOSYS;
+}
+
+int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
+{
+	char path[512], list[LIST_MAX];
+	AUTO(xattrs) struct xattrs x = {0};
+	ssize_t len, at;
+	int n;
+
+	/* getxattrat(2) is newer than our floor; /proc takes its place. A
+	 * descriptor is named by its magic link, which must be followed; a
+	 * name below it is not. */
+	n = snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
+		     *name ? "/" : "", name);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return fail(err, ENAMETOOLONG, "%s", text_quote(name));
+	len = *name ? llistxattr(path, list, sizeof(list))
+		    : listxattr(path, list, sizeof(list));
+	if (len < 0 && no_such_thing(errno)) {
+		*ret = (struct xattrs){0};
+		return 0;
+	}
+	if (len < 0)
+		return fail_errno(err, "list extended attributes of %s",
+				  text_quote(*name ? name : "."));
+	for (at = 0; at < len; at += (ssize_t)strlen(list + at) + 1) {
+		static _Thread_local unsigned char value[VALUE_MAX];
+		ssize_t got;
+
+		if (of_the_machine(list + at))
+			continue;
+		got = *name ? lgetxattr(path, list + at, value, sizeof(value))
+			    : getxattr(path, list + at, value, sizeof(value));
+		if (got < 0 && no_such_thing(errno))
+			continue;
+		if (got < 0)
+			return fail_errno(err, "read extended attribute %s",
+					  text_quote(list + at));
+		xattrs_add(&x, list + at, value, (size_t)got);
+	}
+	*ret = x;
+	x = (struct xattrs){0};
+	return 0;
+}
+
+int xattrs_set(int fd, const struct xattrs *x, struct err *err)
+{
+	AUTO(xattrs) struct xattrs old = {0};
+	char path[64];
+	size_t i;
+
+	if (xattrs_get(fd, "", &old, err) < 0)
+		return -err->num;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (i = 0; i < old.count; i++) {
+		if (xattrs_find(x, old.items[i].name))
+			continue;
+		if (removexattr(path, old.items[i].name) < 0 &&
+		    errno != ENODATA)
+			return fail_errno(err, "remove extended attribute %s",
+					  text_quote(old.items[i].name));
+	}
+	for (i = 0; i < x->count; i++) {
+		const struct xattr *new = &x->items[i];
+		const struct xattr *is = xattrs_find(&old, new->name);
+
+		if (is && is->len ==
+				  new->len &&memcmp(is->value, new->value,
+						    new->len) == 0)
+			continue;
+		if (setxattr(path, new->name, new->value, new->len, 0) < 0)
+			return fail_errno(err, "set extended attribute %s",
+					  text_quote(new->name));
+	}
+	return 0;
+}
+
+void xattrs_encode(const struct xattrs *x, struct buf *to)
+{
+	size_t i;
+
+	enc_var(to, x->count);
+	for (i = 0; i < x->count; i++) {
+		enc_text(to, x->items[i].name);
+		enc_bytes(to, x->items[i].value, x->items[i].len);
+	}
+}
+
+int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
+		  struct err *err)
+{
+	AUTO(xattrs) struct xattrs x = {0};
+	struct dec d = dec_start(data, len);
+	uint64_t count = dec_var(&d), i;
+
+	for (i = 0; i < count && !d.bad; i++) {
+		auto_free char *name = dec_text(&d);
+		size_t n;
+		const unsigned char *value = dec_bytes(&d, &n);
+
+		if (!d.bad)
+			xattrs_add(&x, name, value, n);
+	}
+	if (!dec_end(&d))
+		return fail(err, EBADMSG, "a damaged set of attributes");
+	*ret = x;
+	x = (struct xattrs){0};
+	return 0;
+}
+
+bool xattrs_equal(const struct xattrs *a, const struct xattrs *b)
+{
+	size_t i;
+
+	if (a->count != b->count)
+		return false;
+	for (i = 0; i < a->count; i++) {
+		const struct xattr *p = &a->items[i], *q = &b->items[i];
+
+		if (strcmp(p->name, q->name) != 0 || p->len != q->len ||
+		    memcmp(p->value, q->value, p->len) != 0)
+			return false;
+	}
+	return true;
+}
+
+const struct xattr *xattrs_find(const struct xattrs *x, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < x->count; i++)
+		if (strcmp(x->items[i].name, name) == 0)
+			return &x->items[i];
+	return NULL;
+}
+
+size_t xattrs_drop(struct xattrs *x, const char *prefix)
+{
+	size_t kept = 0, i, len = strlen(prefix), dropped;
+
+	for (i = 0; i < x->count; i++) {
+		if (strncmp(x->items[i].name, prefix, len) == 0) {
+			free(x->items[i].name);
+			free(x->items[i].value);
+		} else {
+			x->items[kept++] = x->items[i];
+		}
+	}
+	dropped = x->count - kept;
+	x->count = kept;
+	return dropped;
+}

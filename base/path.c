@@ -1,0 +1,206 @@
+#include "base/path.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+bool path_name_ok(const char *name, size_t len)
+{
+	if (len == 0 || len > NAME_MAX || memchr(name, '/', len) ||
+	    memchr(name, '\0', len))
+		return false;
+	return !(name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.')));
+}
+
+bool path_ok(const char *path)
+{
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (!path_name_ok(path, len))
+			return false;
+		path += len;
+		if (*path == '/' && !*++path)
+			return false;
+	}
+	return true;
+}
+
+char *path_join(const char *dir, const char *name)
+{
+	size_t len = strlen(dir);
+
+	if (!len)
+		return mem_strdup(name);
+	if (!*name)
+		return mem_strdup(dir);
+	return mem_printf("%s%s%s", dir, dir[len - 1] == '/' ? "" : "/", name);
+}
+
+const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *path_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return mem_strdup("");
+	if (slash == path)
+		return mem_strdup(path[1] ? "/" : "");
+	return mem_strndup(path, (size_t)(slash - path));
+}
+
+bool path_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	if (len == 0 || (len == 1 && dir[0] == '/'))
+		return true;
+	return strncmp(path, dir, len) == 0 &&
+	       (path[len] == '\0' || path[len] == '/');
+}
+
+const char *path_rest(const char *path, const char *dir)
+{
+	path += strlen(dir);
+	while (*path == '/')
+		path++;
+	return path;
+}
+
+bool path_has_part(const char *path, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (*path) {
+		size_t part = strcspn(path, "/");
+
+		if (part == len && memcmp(path, name, len) == 0)
+			return true;
+		path += part;
+		while (*path == '/')
+			path++;
+	}
+	return false;
+}
+
+int path_compare(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == *b)
+		return 0;
+	if (!*a || !*b)
+		return *a ? 1 : -1;
+	if (*a == '/')
+		return -1;
+	if (*b == '/')
+		return 1;
+	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+/* Takes "." and ".." out of the text behind an already resolved base. */
+static char *add_lexically(char *base, const char *rest)
+{
+	while (*rest) {
+		size_t len = strcspn(rest, "/");
+
+		if (len == 2 && rest[0] == '.' && rest[1] == '.') {
+			char *up = path_parent(base);
+
+			free(base);
+			base = *up ? up : (free(up), mem_strdup("/"));
+		} else if (len && !(len == 1 && rest[0] == '.')) {
+			auto_free char *name = mem_strndup(rest, len);
+			char *longer = path_join(base, name);
+
+			free(base);
+			base = longer;
+		}
+		rest += len;
+		while (*rest == '/')
+			rest++;
+	}
+	return base;
+}
+
+static char *absolute(const char *path, struct err *err)
+{
+	auto_free char *here = NULL;
+
+	if (path[0] == '/')
+		return mem_strdup(path);
+	here = getcwd(NULL, 0);
+	if (!here || here[0] != '/') {
+		(void)fail(err, ENOENT,
+			   "the current folder is gone or cannot be reached: "
+			   "change to another one");
+		return NULL;
+	}
+	return path_join(here, path);
+}
+
+char *path_resolve(const char *path, struct err *err)
+{
+	auto_free char *whole = absolute(path, err);
+	char *cut, *real;
+
+	if (!whole)
+		return NULL;
+	real = realpath(whole, NULL);
+	if (real)
+		return real;
+	/* The longest head that exists, then the tail as text. */
+	cut = whole + strlen(whole);
+	while (cut > whole) {
+		if (errno != ENOENT && errno != ENOTDIR) {
+			(void)fail_errno(err, "%s", text_quote(path));
+			return NULL;
+		}
+		while (cut > whole && *--cut != '/')
+			;
+		if (cut == whole)
+			break;
+		*cut = '\0';
+		real = realpath(whole, NULL);
+		*cut = '/';
+		if (real)
+			return add_lexically(real, cut + 1);
+	}
+	return add_lexically(mem_strdup("/"), whole);
+}
+
+char *path_resolve_parent(const char *path, struct err *err)
+{
+	auto_free char *whole = absolute(path, err);
+	auto_free char *parent = NULL;
+	const char *name;
+	char *slash;
+	size_t len;
+
+	if (!whole)
+		return NULL;
+	len = strlen(whole);
+	while (len > 1 && whole[len - 1] == '/')
+		whole[--len] = '\0';
+	slash = strrchr(whole, '/');
+	name = slash + 1;
+	if (!path_name_ok(name, strlen(name)))
+		return path_resolve(path, err);
+	*slash = '\0';
+	parent = path_resolve(whole[0] ? whole : "/", err);
+	return parent ? path_join(parent, name) : NULL;
+}

@@ -1,0 +1,197 @@
+#include "base/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define RECORD_MAX (16u << 20)
+
+void record_free(struct record *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		free(r->items[i].key);
+		free(r->items[i].value);
+	}
+	free(r->items);
+	*r = (struct record){0};
+}
+
+void record_add(struct record *r, const char *key, const char *value)
+{
+	GROW(r->items, r->count, r->room);
+	r->items[r->count++] = (struct record_item){
+		.key = mem_strdup(key),
+		.value = mem_strdup(value),
+	};
+}
+
+const char *record_get_nth(const struct record *r, const char *key, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->items[i].key, key) == 0 && n-- == 0)
+			return r->items[i].value;
+	return NULL;
+}
+
+const char *record_get(const struct record *r, const char *key)
+{
+	return record_get_nth(r, key, 0);
+}
+
+int64_t record_get_int(const struct record *r, const char *key)
+{
+	const char *text = record_get(r, key);
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
+void record_set(struct record *r, const char *key, const char *value)
+{
+	size_t kept = 0, i;
+	bool done = !value;
+
+	for (i = 0; i < r->count; i++) {
+		struct record_item *item = &r->items[i];
+
+		if (strcmp(item->key, key) != 0) {
+			r->items[kept++] = *item;
+		} else if (!done) {
+			char *copy = mem_strdup(value);
+
+			free(item->value);
+			item->value = copy;
+			r->items[kept++] = *item;
+			done = true;
+		} else {
+			free(item->key);
+			free(item->value);
+		}
+	}
+	r->count = kept;
+	if (!done)
+		record_add(r, key, value);
+}
+
+void record_set_int(struct record *r, const char *key, int64_t value)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%" PRId64, value);
+	record_set(r, key, text);
+}
+
+static void add_value(struct buf *b, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == '\n')
+			buf_add_text(b, "\\n");
+		else if (*value == '\r')
+			buf_add_text(b, "\\r");
+		else if (*value == '\\')
+			buf_add_text(b, "\\\\");
+		else
+			buf_add_char(b, *value);
+	}
+}
+
+int record_save(int dirfd, const char *name, const char *kind, int version,
+		const struct record *r, bool durable, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	buf_printf(&b, "guard-%s %d\n", kind, version);
+	for (i = 0; i < r->count; i++) {
+		buf_printf(&b, "%s=", r->items[i].key);
+		add_value(&b, r->items[i].value);
+		buf_add_char(&b, '\n');
+	}
+	return atomic_write(dirfd, name, b.data, b.len, 0600, durable, err);
+}
+
+/* Undoes add_value() in place; false when a backslash stands alone. */
+static bool unescape(char *value)
+{
+	char *to = value;
+
+	for (; *value; value++) {
+		if (*value != '\\') {
+			*to++ = *value;
+			continue;
+		}
+		value++;
+		if (*value == 'n')
+			*to++ = '\n';
+		else if (*value == 'r')
+			*to++ = '\r';
+		else if (*value == '\\')
+			*to++ = '\\';
+		else
+			return false;
+	}
+	*to = '\0';
+	return true;
+}
+
+static int parse(char *text, struct record *r)
+{
+	while (*text) {
+		char *end = strchr(text, '\n');
+		char *equals;
+
+		if (!end)
+			return -1;
+		*end = '\0';
+		equals = strchr(text, '=');
+		if (!equals || equals == text)
+			return -1;
+		*equals = '\0';
+		if (!unescape(equals + 1))
+			return -1;
+		record_add(r, text, equals + 1);
+		text = end + 1;
+	}
+	return 0;
+}
+
+int record_load(int dirfd, const char *name, const char *kind, int version,
+		struct record *ret, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	AUTO(buf) struct buf b = {0};
+	auto_free char *head = mem_printf("guard-%s ", kind);
+	char *text, *rest;
+	long found;
+
+	if (fd_slurp_at(dirfd, name, RECORD_MAX, &b, err) < 0)
+		return -err->num;
+	text = (char *)(uintptr_t)buf_text(&b);
+	if (strlen(text) != b.len || strncmp(text, head, strlen(head)) != 0)
+		return fail(err, EBADMSG, "%s is not a %s record",
+			    text_quote(name), kind);
+	found = strtol(text + strlen(head), &rest, 10);
+	if (*rest != '\n' || found < 1)
+		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
+	if (found > version)
+		return fail(err, EPROTO,
+			    "%s was written by a newer guard (version %ld, "
+			    "this one reads up to %d): update guard",
+			    text_quote(name), found, version);
+	if (parse(rest + 1, &r) < 0)
+		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
+	*ret = r;
+	r = (struct record){0};
+	return 0;
+}

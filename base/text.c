@@ -1,0 +1,164 @@
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RING_BUFFERS 8
+#define RING_LEN 2048
+#define QUOTE_MAX 400
+
+static char *ring_next(void)
+{
+	static _Thread_local char ring[RING_BUFFERS][RING_LEN];
+	static _Thread_local unsigned int at;
+
+	return ring[at++ % RING_BUFFERS];
+}
+
+/*
+ * Decodes one character (RFC 3629); returns its length, 0 when the bytes are
+ * not valid there.
+ */
+static size_t decode(const unsigned char *p, size_t len, uint32_t *ret_c)
+{
+	uint32_t c, least;
+	size_t need, i;
+
+	if (p[0] < 0x80) {
+		*ret_c = p[0];
+		return 1;
+	}
+	if (p[0] >= 0xc2 && p[0] <= 0xdf) {
+		need = 2;
+		c = p[0] & 0x1f;
+		least = 0x80;
+	} else if ((p[0] & 0xf0) == 0xe0) {
+		need = 3;
+		c = p[0] & 0x0f;
+		least = 0x800;
+	} else if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+		need = 4;
+		c = p[0] & 0x07;
+		least = 0x10000;
+	} else {
+		return 0;
+	}
+	if (len < need)
+		return 0;
+	for (i = 1; i < need; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret_c = c;
+	return need;
+}
+
+/* Characters that cannot be seen or that move others about. */
+static bool is_hidden(uint32_t c)
+{
+	return (c >= 0x80 && c <= 0x9f) || c == 0xad || c == 0x61c ||
+	       c == 0x115f || c == 0x1160 || (c >= 0x180b && c <= 0x180f) ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
+	       (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff || c == 0xffa0 ||
+	       (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
+{
+	const unsigned char *p = data;
+	size_t i = 0;
+
+	while (i < len) {
+		uint32_t c;
+		size_t n = decode(p + i, len - i, &c);
+
+		if (n == 0) {
+			buf_printf(to, "\\x%02x", p[i]);
+			i++;
+			continue;
+		}
+		if (keep_lines && (c == '\n' || c == '\t'))
+			buf_add_char(to, (char)c);
+		else if (c == '\n')
+			buf_add_text(to, "\\n");
+		else if (c == '\t')
+			buf_add_text(to, "\\t");
+		else if (c == '\r')
+			buf_add_text(to, "\\r");
+		else if (c < 0x20 || c == 0x7f)
+			buf_printf(to, "\\x%02x", (unsigned int)c);
+		else if (is_hidden(c))
+			buf_printf(to, "<U+%04X>", (unsigned int)c);
+		else
+			buf_add(to, p + i, n);
+		i += n;
+	}
+}
+
+const char *text_quote(const char *name)
+{
+	char *out = ring_next();
+	struct buf b = {0};
+	size_t len = strlen(name);
+
+	if (len <= QUOTE_MAX) {
+		text_escape(&b, name, len, false);
+	} else {
+		text_escape(&b, name, QUOTE_MAX / 2, false);
+		buf_add_text(&b, "...");
+		text_escape(&b, name + len - QUOTE_MAX / 2, QUOTE_MAX / 2,
+			    false);
+	}
+	(void)snprintf(out, RING_LEN, "'%.*s'", RING_LEN - 3, buf_text(&b));
+	buf_free(&b);
+	return out;
+}
+
+bool text_is_utf8(const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	size_t i = 0;
+
+	while (i < len) {
+		uint32_t c;
+		size_t n = decode(p + i, len - i, &c);
+
+		if (n == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+const char *text_size(uint64_t bytes)
+{
+	static const char *const units[] = {"B",  "KB", "MB", "GB",
+					    "TB", "PB", "EB"};
+	char *out = ring_next();
+	double value = (double)bytes;
+	unsigned int unit = 0;
+
+	while (value >= 999.5 && unit < 6) {
+		value /= 1000;
+		unit++;
+	}
+	if (unit && value < 9.95)
+		(void)snprintf(out, RING_LEN, "%.1f %s", value, units[unit]);
+	else
+		(void)snprintf(out, RING_LEN, "%.0f %s", value, units[unit]);
+	return out;
+}
+
+const char *text_count(uint64_t count, const char *noun)
+{
+	char *out = ring_next();
+
+	(void)snprintf(out, RING_LEN, "%" PRIu64 " %s%s", count, noun,
+		       count == 1 ? "" : "s");
+	return out;
+}

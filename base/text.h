@@ -1,0 +1,38 @@
+/*
+ * Text for people. Names come from strangers: whatever a name or a file's
+ * bytes hold, none of it may reach a terminal as a control sequence, reorder
+ * the line or hide.
+ *
+ * Escaped: C0 (line feed and tab too, unless kept), DEL, C1, bidi controls,
+ * zero-width and other invisible characters as <U+202E>, bytes that are not
+ * UTF-8 as \xNN, ESC and its kin as \x1b.
+ */
+#ifndef GUARD_BASE_TEXT_H
+#define GUARD_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+
+/* Appends len bytes escaped; keep_lines leaves \n and \t as they are. */
+void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines);
+
+/*
+ * 'name' in quotes, escaped: for messages. The result lies in one of eight
+ * buffers of this thread and holds until the eighth call after it; a name
+ * over 400 bytes is cut in the middle.
+ */
+const char *text_quote(const char *name);
+
+/* Whether the bytes are valid UTF-8 (no surrogates, no overlong forms). */
+bool text_is_utf8(const void *data, size_t len);
+
+/* "1.4 GB", "12 KB", "310 B": powers of 1000; the buffers as above. */
+const char *text_size(uint64_t bytes);
+
+/* "2 files", "1 file": count and noun, plural by 's'; buffers as above. */
+const char *text_count(uint64_t count, const char *noun);
+
+#endif

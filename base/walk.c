@@ -1,0 +1,188 @@
+#include "base/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define DENTS_LEN 65536
+
+struct kernel_dirent {
+	uint64_t ino;
+	int64_t off;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
+void dirlist_free(struct dirlist *list)
+{
+	free(list->items);
+	free(list->names);
+	*list = (struct dirlist){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct dirlist_item *)a)->name,
+		      ((const struct dirlist_item *)b)->name);
+}
+
+/* While the names' memory still moves, items hold offsets into it. */
+static void add(struct dirlist *list, const struct kernel_dirent *d)
+{
+	size_t len = strlen(d->name) + 1;
+
+	while (list->names_len + len > list->names_room) {
+		list->names_room =
+			list->names_room ? list->names_room * 2 : 4096;
+		list->names = mem_resize(list->names, list->names_room, 1);
+	}
+	memcpy(list->names + list->names_len, d->name, len);
+	GROW(list->items, list->count, list->room);
+	list->items[list->count++] = (struct dirlist_item){
+		.name = (const char *)list->names_len, // NOLINT
+		.ino = d->ino,
+		.type = d->type,
+	};
+	list->names_len += len;
+}
+
+int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free char *dents = mem_alloc(DENTS_LEN);
+	size_t i;
+
+	if (lseek(dir_fd, 0, SEEK_SET) < 0)
+		return fail_errno(err, "read folder");
+	for (;;) {
+		long len = syscall(SYS_getdents64, dir_fd, dents, DENTS_LEN);
+		long at;
+
+		if (len < 0)
+			return fail_errno(err, "read folder");
+		if (len == 0)
+			break;
+		for (at = 0; at < len;) {
+			struct kernel_dirent *d = (void *)(dents + at);
+
+			if (strcmp(d->name, ".") != 0 &&
+			    strcmp(d->name, "..") != 0)
+				add(&list, d);
+			at += d->len;
+		}
+	}
+	for (i = 0; i < list.count; i++)
+		list.items[i].name = list.names + (size_t)list.items[i].name;
+	if (list.count)
+		qsort(list.items, list.count, sizeof(*list.items), by_name);
+	*ret = list;
+	list = (struct dirlist){0};
+	return 0;
+}
+
+const struct dirlist_item *dirlist_find(const struct dirlist *list,
+					const char *name)
+{
+	struct dirlist_item key = {.name = name};
+
+	if (!list->count)
+		return NULL;
+	return bsearch(&key, list->items, list->count, sizeof(key), by_name);
+}
+
+static int open_folder(int dirfd, const char *name, dev_t *ret_dev)
+{
+	struct stat st;
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES &&
+	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode)) {
+		auto_close int path =
+			openat(dirfd, name,
+			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		/* Through the descriptor: the name may be swapped for a link
+		 * meanwhile. */
+		char link[64];
+
+		if (path < 0)
+			return -1;
+		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+		if (chmod(link, 0700) < 0)
+			return -1;
+		fd = openat(dirfd, name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
+	if (fd >= 0 && fstat(fd, &st) < 0) {
+		(void)close(fd);
+		return -1;
+	}
+	if (fd >= 0)
+		*ret_dev = st.st_dev;
+	return fd;
+}
+
+static int remove_below(int dirfd, const char *name, dev_t dev, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = -1;
+	struct stat st;
+	dev_t here = 0;
+	size_t i;
+
+	fd = open_folder(dirfd, name, &here);
+	if (fd < 0)
+		return fail_errno(err, "open %s to remove it",
+				  text_quote(name));
+	if (here != dev)
+		return fail(err, EXDEV, "%s is a mount: left alone",
+			    text_quote(name));
+	/* A folder that its owner may not write to. */
+	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
+		(void)fchmod(fd, 0700);
+	if (dirlist_read(fd, &list, err) < 0)
+		return err_context(err, "%s", text_quote(name));
+	for (i = 0; i < list.count; i++) {
+		const char *child = list.items[i].name;
+
+		if (list.items[i].type != DT_DIR && unlinkat(fd, child, 0) == 0)
+			continue;
+		if (list.items[i].type != DT_DIR && errno == ENOENT)
+			continue;
+		if (list.items[i].type != DT_DIR && errno != EISDIR)
+			return fail_errno(err, "remove %s", text_quote(child));
+		if (remove_below(fd, child, dev, err) < 0)
+			return err_context(err, "%s", text_quote(name));
+	}
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return fail_errno(err, "remove folder %s", text_quote(name));
+	return 0;
+}
+
+int walk_remove(int dirfd, const char *name, struct err *err)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : fail_errno(err, "%s", text_quote(name));
+	if (S_ISDIR(st.st_mode))
+		return remove_below(dirfd, name, st.st_dev, err);
+	if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+		return fail_errno(err, "remove %s", text_quote(name));
+	return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * A folder's entries, sorted by bytes, without "." and "..".
+ */
+#ifndef GUARD_BASE_WALK_H
+#define GUARD_BASE_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct dirlist_item {
+	const char *name; /* lies in the list's own memory */
+	uint64_t ino;
+	unsigned char type; /* DT_*, DT_UNKNOWN where the kernel is silent */
+};
+
+struct dirlist {
+	struct dirlist_item *items;
+	size_t count, room;
+	char *names;
+	size_t names_len, names_room;
+};
+
+void dirlist_free(struct dirlist *list);
+
+/* Reads the folder behind an open descriptor (not O_PATH); its offset is
+ * set to the start first. */
+int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err);
+
+/* Binary search; NULL when there is none. */
+const struct dirlist_item *dirlist_find(const struct dirlist *list,
+					const char *name);
+
+/*
+ * Deletes what name in dirfd is, with everything below, links not followed,
+ * no other file system entered. Folders that their owner may not search are
+ * opened up first (overlay's work folder is 000). -ENOENT is no error.
+ * Only for what guard owns: layers, staging, trash.
+ */
+int walk_remove(int dirfd, const char *name, struct err *err);
+
+#endif

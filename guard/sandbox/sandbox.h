@@ -1,0 +1,106 @@
+/*
+ * The fence around a run. Starts a command in namespaces of its own, without
+ * capabilities, behind two seccomp filters, on a root that was put together
+ * for it; relays its terminal and signals; ends everything it left behind.
+ *
+ *	sandbox_start()	  namespaces, mounts, filters: all is set up, the
+ *			  command has not run yet
+ *	sandbox_release() the command is executed
+ *	sandbox_wait()	  until its last process is gone
+ *	sandbox_free()
+ *
+ * Nothing is ever run bare: a layer of protection that cannot be had is an
+ * error of sandbox_start(), with the mend. The caller has no threads and has
+ * forked nothing that shares its descriptors when it calls sandbox_start().
+ *
+ * Knows nothing of layers, stores or sessions: overlays are mounted by the
+ * two callbacks, in the child. Facts and order: see docs/containment.md.
+ */
+#ifndef GUARD_SANDBOX_SANDBOX_H
+#define GUARD_SANDBOX_SANDBOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+enum sandbox_net { SANDBOX_NET_HOST, SANDBOX_NET_NONE };
+
+struct sandbox_policy {
+	char *const *argv; /* the command, as given; argv[0] by PATH */
+	char *const *envp; /* its whole environment (sandbox_environ()) */
+	const char *cwd; /* absolute; exists inside */
+	const char *home; /* absolute, or NULL: an empty private one */
+	int tmp_fd, var_tmp_fd; /* folders on disk that become /tmp, /var/tmp */
+	/* Absolute paths that are hidden: a folder is empty and read-only, a
+	 * file is empty. Missing ones are fine. Links are resolved. */
+	const char *const *hide; /* NULL-terminated */
+	/* Real paths let in, also from below hidden or private places. */
+	const char *const *read_only; /* NULL-terminated, must exist */
+	const char *const *read_write; /* NULL-terminated, must exist */
+	enum sandbox_net net;
+	bool nested; /* let sandboxes work inside */
+	int64_t timeout_ms; /* 0: none */
+	uint64_t pids_limit; /* 0: the default */
+	/* In the child, before anything is mounted / onto the new root. */
+	int (*open_layers)(void *arg, struct err *err);
+	int (*mount_layers)(void *arg, int root_fd, struct err *err);
+	void *layers_arg;
+};
+
+struct sandbox;
+
+/* Errors: -EPERM/-ENOSPC/-EACCES user namespaces are off (text: which switch),
+ * others from the step that failed, named. Nothing is left behind. */
+int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
+		  struct err *err);
+
+/* 0; -ENOENT: no such command; -EACCES, -ENOEXEC, ...: cannot be executed. */
+int sandbox_release(struct sandbox *sb, struct err *err);
+
+enum sandbox_end {
+	SANDBOX_EXITED, /* code: its status */
+	SANDBOX_SIGNALED, /* code: the signal */
+	SANDBOX_TIMED_OUT, /* guard ended it */
+};
+
+struct sandbox_result {
+	enum sandbox_end end;
+	int code;
+};
+
+/*
+ * Relays until the command has ended and every process of it is gone. tick,
+ * when not NULL, is called about every 250 ms and may ask for an end by
+ * returning true. SIGINT, SIGTERM, SIGHUP, SIGQUIT of guard itself reach the
+ * run; SIGWINCH too; the terminal is as it was when this returns.
+ */
+int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
+		 struct sandbox_result *ret, struct err *err);
+
+/* Ends what still runs, waits for it, frees. NULL inside is fine. */
+void sandbox_free(struct sandbox **sb);
+
+/*
+ * The environment by allow list, from this process's own. extra: K=V as they
+ * are, K: taken over from outside (NULL-terminated). dropped: gets the names
+ * that were left out and look as if somebody will miss them (keys, tokens,
+ * agent sockets), separated by ", ". Free with sandbox_environ_free().
+ */
+char **sandbox_environ(const char *const *extra, const char *home,
+		       const char *run_id, struct buf *dropped);
+void sandbox_environ_free(char **envp);
+
+/*
+ * Places that hold credentials, below home and elsewhere, as absolute paths:
+ * what is hidden by default. NULL-terminated; free each and the array.
+ */
+char **sandbox_credential_paths(const char *home);
+
+/* What this machine can and cannot do, before anything is tried: 0, or the
+ * error that sandbox_start() would give. */
+int sandbox_probe(struct err *err);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * What a run did to a folder, told from the upper layer and the real one.
+ *
+ * Whiteouts, opaque marks and copies without a change are seen through: the
+ * list holds only what differs from the lower as it is now. Every path is
+ * listed, also those below a deleted or new folder. The layer's private
+ * xattrs are never compared nor reported. Knows nothing of snapshots.
+ */
+#ifndef GUARD_OVERLAY_SCAN_H
+#define GUARD_OVERLAY_SCAN_H
+
+#include "base/meta.h"
+
+enum change_kind {
+	CHANGE_DELETED,
+	CHANGE_TYPE, /* another kind of thing has the name now */
+	CHANGE_MODIFIED, /* other bytes, link target or device */
+	CHANGE_META, /* mode, owner or xattrs only */
+	CHANGE_ADDED,
+};
+
+enum change_flags {
+	CHANGE_WITH_PARENT = 1, /* its folder is deleted or added as well */
+	CHANGE_GIT = 2, /* in a .git, or a .git itself */
+	CHANGE_META_TOO = 4, /* modified, and mode, owner or xattrs */
+	CHANGE_SETID = 8, /* set-id bits or file capabilities */
+	CHANGE_NODE = 16, /* device node, fifo or socket */
+	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
+};
+
+struct change {
+	enum change_kind kind;
+	unsigned int flags;
+	char *path;
+	struct meta old; /* mode 0 when added */
+	struct meta now; /* mode 0 when deleted */
+};
+
+struct change_list {
+	struct change *items; /* sorted by path_compare() */
+	size_t count, room;
+	/* Folders whose times alone differ: of no interest to people, but
+	 * kept when the run's result is stored. */
+	char **touched;
+	size_t touched_count, touched_room;
+};
+
+void change_list_free(struct change_list *list);
+
+/*
+ * upper_fd, lower_fd: the folders (O_PATH or open). skip: paths in the layer
+ * (NULL-terminated, or NULL) that are left out with all below. A layer whose
+ * owner took away his own right to read it is opened up as needed.
+ */
+int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
+	       struct change_list *ret, struct err *err);
+
+/* Whether the upper holds anything at all: 1, 0 or negative. Fast. */
+int scan_is_empty(int upper_fd, struct err *err);
+
+/* Opens the run's bytes of a path for reading: O_NOFOLLOW, beneath. */
+int scan_open(int upper_fd, const char *path, struct err *err);
+
+/* The prefix of the layer's own xattrs and what a run's escaped ones look
+ * like: see layer_xattrs_clean(). */
+#define LAYER_XATTR_PREFIX "user.overlay."
+
+/* Removes the layer's own marks from a set read in an upper and gives what
+ * the run named so its name back (user.overlay.overlay.X). */
+void layer_xattrs_clean(struct xattrs *x);
+
+/*
+ * Takes the run's changes of path (and below) back in the layer itself: what
+ * it holds moves to trash_fd/<name>, and the run would see the real folder's
+ * state again. Only for a layer that is locked and not mounted.
+ */
+int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
+		 const char *name, struct err *err);
+
+#endif

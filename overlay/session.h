@@ -1,0 +1,105 @@
+/*
+ * A run's folder and record: who it is, what state it is in, who has it.
+ *
+ *	runs/<id>/	record lock base upper/ work/ home-upper/ home-work/
+ *			tmp/ var-tmp/
+ *
+ * The folder belongs to whoever holds its lock; a session whose record says
+ * running and whose lock is free was interrupted. An upper can be mounted
+ * twice without any error, so nobody mounts without the lock.
+ *
+ * Each state is on disk before the step that it announces (rename, no fsync:
+ * it must survive kill -9, not a power cut).
+ */
+#ifndef GUARD_OVERLAY_SESSION_H
+#define GUARD_OVERLAY_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/meta.h"
+#include "base/record.h"
+
+enum run_state {
+	RUN_NEW,
+	RUN_RUNNING,
+	RUN_ENDED,
+	RUN_APPLYING,
+	RUN_APPLIED,
+	RUN_DISCARDED,
+	RUN_INTERRUPTED, /* never on disk: running, but nobody has the lock */
+};
+
+const char *run_state_name(enum run_state state);
+/* Still somebody's to decide on: new, running, ended, applying,
+ * interrupted. */
+bool run_state_pending(enum run_state state);
+
+struct session {
+	char id[16]; /* e.g. "3mk9zq-4t": sorts by time */
+	int fd; /* its folder, O_PATH */
+	int lock_fd; /* -1 when not ours */
+	bool live; /* somebody else holds the lock */
+	enum run_state state;
+	char *project; /* absolute, without links */
+	uint64_t project_dev, project_ino;
+	char *home; /* covered home, "" when none is */
+	char *command; /* argv joined for people */
+	struct moment started, ended; /* 0 while it has not */
+	int status; /* exit status as guard run gives it, -1 unknown */
+	uint64_t base; /* sequence number of the pre-run snapshot, 0 none */
+	uint64_t result; /* of the post-run snapshot, 0 none */
+	uint32_t times; /* how often it was started (--continue) */
+	struct record more; /* keys of the layers above, kept as they are */
+};
+
+void session_free(struct session *s); /* lets go of the lock */
+
+/* Makes runs/<id>/ and all in it, takes the lock, saves state new. */
+int session_create(int runs_fd, const char *project, int project_fd,
+		   const char *home, const char *command, struct session *ret,
+		   struct err *err);
+
+/*
+ * Opens one by its id or an unambiguous beginning of it. lock: take it;
+ * -EBUSY when the run is live. Without lock, `live` says. -ENOENT, -EEXIST
+ * (ambiguous: the text lists them).
+ */
+int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
+		 struct err *err);
+
+int session_save(const struct session *s, struct err *err);
+int session_set_state(struct session *s, enum run_state state, struct err *err);
+
+/* All sessions of a project (NULL: of all), oldest first, none locked. One
+ * whose record cannot be read is skipped. Free with session_list_free(). */
+struct session_list {
+	struct session *items;
+	size_t count, room;
+};
+int session_list(int runs_fd, const char *project, struct session_list *ret,
+		 struct err *err);
+void session_list_free(struct session_list *list);
+
+/*
+ * The sequence number of the pre-run snapshot is written by the process that
+ * takes it, into a file of its own: it may end after everybody else.
+ * session_base(): the number, 0 while there is none; waits for that process
+ * when wait is set; -ENODATA with its message when it failed.
+ */
+int session_write_base(const struct session *s, uint64_t seq, const char *error,
+		       struct err *err);
+int session_lock_base(const struct session *s, struct err *err); /* -> fd */
+int session_base(struct session *s, bool wait, struct err *err);
+
+/*
+ * Moves runs/<id> to trash_fd/<unix time>-<reason>-<id>; the session must be
+ * locked. Never deletes.
+ */
+int session_trash(struct session *s, int runs_fd, int trash_fd,
+		  const char *reason, struct err *err);
+/* Removes what lies in the trash for longer than max_age seconds. */
+int session_empty_trash(int trash_fd, int64_t max_age, struct err *err);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * What will be done to the user's files, and what stands in its way: pure.
+ *
+ * Three trees of the store: `base`, what the project was when the change
+ * began; `want`, what it shall be; `now`, what it is. A path where base and
+ * want agree is not touched. Where they differ the project must still be as
+ * in base (or already as in want: then nothing is left to do); anything else
+ * is a conflict, and a plan with conflicts is not carried out.
+ *
+ *	apply:	 base = pre-run snapshot, want = the run's result
+ *	restore: base = now, want = an older snapshot, additive
+ *	undo:	 base = what the last action left, want = what was before it
+ */
+#ifndef GUARD_RESTORE_PLAN_H
+#define GUARD_RESTORE_PLAN_H
+
+#include "snapshot/catalog.h"
+
+enum step_kind {
+	STEP_DELETE, /* from -> nothing; a folder with all below it */
+	STEP_REPLACE, /* another file, link or kind of thing */
+	STEP_CREATE, /* nothing -> to; parents come before */
+	STEP_META, /* mode, owner, xattrs, times; bytes stay */
+};
+
+/* Folders are single steps (CREATE, DELETE, META) of their own; STEP_REPLACE
+ * between a folder and something else is split into its parts. */
+struct step {
+	enum step_kind kind;
+	char *path;
+	struct entry from; /* as it is now, mode 0: nothing */
+	struct entry to; /* as it shall be, mode 0: nothing */
+};
+
+enum conflict_kind {
+	CONFLICT_BOTH_CHANGED, /* modified on both sides */
+	CONFLICT_BOTH_ADDED,
+	CONFLICT_DELETED_NOW, /* the user deleted what is to be changed */
+	CONFLICT_CHANGED_NOW, /* the user changed what is to be deleted */
+	CONFLICT_ADDED_BELOW, /* something new in a folder to be deleted */
+	CONFLICT_PARENT, /* its folder is gone or is no folder */
+	CONFLICT_MOVED, /* changed after the run's start, before it was
+			   stored: there is no merge base */
+	CONFLICT_INCOMPLETE, /* a side could not be read */
+	CONFLICT_GIT, /* a .git whose refs, HEAD or index moved */
+};
+
+struct conflict {
+	enum conflict_kind kind;
+	char *path;
+};
+
+enum refusal_kind {
+	REFUSED_SETID, /* set-id bits or file capabilities */
+	REFUSED_NODE, /* device node, socket */
+};
+
+struct refusal {
+	enum refusal_kind kind;
+	char *path;
+};
+
+struct plan {
+	struct step *steps; /* in the order in which they are done */
+	size_t step_count, step_room;
+	struct conflict *conflicts;
+	size_t conflict_count, conflict_room;
+	struct refusal *refusals;
+	size_t refusal_count, refusal_room;
+	size_t already; /* differences that the project has already */
+	size_t git_left; /* changes in a .git that were left out */
+};
+
+struct plan_options {
+	/* Only these paths and what is below ("" all); NULL-terminated or
+	 * NULL. A named path brings its missing parent folders along. */
+	const char *const *paths;
+	bool additive; /* never delete, never turn a folder into a file */
+	/*
+	 * The contents of a .git are left out unless a path names it or
+	 * something in it: then the .git is taken as a whole, and refused
+	 * when HEAD, refs, packed-refs or index differ from base.
+	 */
+	bool git_apart;
+	/* Set-id bits, file capabilities and nodes: from a run they are
+	 * refused; from the user's own snapshots they come back. */
+	bool refuse_special;
+	/* Notes of the base's snapshot (NOTE_MOVED, NOTE_INCOMPLETE) count as
+	 * conflicts; NULL when there are none. */
+	const struct snapshot *base_notes;
+};
+
+void plan_free(struct plan *p);
+
+int plan_make(struct store *store, const struct entry *base,
+	      const struct entry *want, const struct entry *now,
+	      const struct plan_options *options, struct plan *ret,
+	      struct err *err);
+
+const char *conflict_text(enum conflict_kind kind); /* for people */
+const char *refusal_text(enum refusal_kind kind);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * The run's result as a tree: base with the changes of its layer, contents
+ * kept in the store. From then on nobody reads the layer any more: what is
+ * shown, compared and applied is this tree.
+ */
+#ifndef GUARD_RESTORE_RESULT_H
+#define GUARD_RESTORE_RESULT_H
+
+#include "overlay/scan.h"
+#include "snapshot/catalog.h"
+
+/*
+ * base: root entry of the pre-run snapshot. upper_fd: the layer, not mounted,
+ * or its processes frozen. Folder times are those of the layer.
+ */
+int result_make(struct store *store, const struct entry *base, int upper_fd,
+		const struct change_list *changes, struct entry *ret_root,
+		struct err *err);
+
+#endif

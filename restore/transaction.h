@@ -1,0 +1,76 @@
+/*
+ * Carries out a plan on the user's files, all of it or nothing; the only code
+ * that writes there.
+ *
+ * Before the first rename everything that will be needed is durable: the
+ * present state (a snapshot), the new files (staged beside the project's
+ * root, in its own mount), the journal. New names are made with
+ * RENAME_NOREPLACE, files are replaced by RENAME_EXCHANGE and what came out
+ * is compared with what the plan expected, folders leave by rename. Nothing is
+ * truncated in place, no link is followed, no mount is crossed, nothing is
+ * deleted that the plan's `now` did not record. Ended anywhere, the next call
+ * of transaction_recover() finishes it or takes it back.
+ *
+ * The journal lies in the workspace's folder (state), "journal"; its grammar
+ * is in docs/formats.md.
+ */
+#ifndef GUARD_RESTORE_TRANSACTION_H
+#define GUARD_RESTORE_TRANSACTION_H
+
+#include "restore/plan.h"
+
+/*
+ * The folder whose files are changed. Everything is done under the lock
+ * "lock" of workspace_fd.
+ */
+struct project {
+	char *path; /* absolute, without links */
+	int fd; /* O_PATH|O_DIRECTORY */
+	int workspace_fd; /* workspaces/<id>/ in the state */
+	char *cache_path; /* of the stat cache, in there */
+	int lock_fd;
+	const char *const *skip; /* guard's state, if it lies below */
+};
+
+/* Opens and locks. make: create the folder (and its parents) when it is gone,
+ * for restore. -EBUSY: another guard is at work there. The folder of the
+ * workspace (below workspaces_fd) is made when missing. */
+int project_open(const char *path, int workspaces_fd, bool make,
+		 struct project *ret, struct err *err);
+void project_close(struct project *p);
+
+/*
+ * The project as it is, stored: a snapshot with that reason. Its root is the
+ * plan's `now`.
+ */
+int project_snapshot(struct store *store, struct project *p, const char *reason,
+		     const char *run_id, const char *message,
+		     struct snapshot *ret, struct err *err);
+
+struct transaction {
+	const char *action; /* "apply", "restore", "undo" */
+	const char *run_id; /* "" */
+	uint64_t before; /* the snapshot taken before it */
+};
+
+/*
+ * Does it. On return 0 all is done and synced, and the journal is closed. On
+ * an error everything is as before (-err says why; -EBUSY: a file changed
+ * between the plan and its turn, it is named), or, when even that failed, the
+ * journal is left and the text says that the next command finishes it.
+ */
+int transaction_run(struct store *store, struct project *p,
+		    const struct plan *plan, const struct transaction *what,
+		    struct err *err);
+
+/*
+ * Ends or takes back what was interrupted. 0: there was nothing; 1: finished,
+ * 2: taken back; *ret_text (to free) says what, for people.
+ */
+int transaction_recover(struct store *store, struct project *p, char **ret_text,
+			struct err *err);
+
+/* Whether a journal is there (no lock needed). */
+bool transaction_pending(int workspaces_fd, const char *project_path);
+
+#endif

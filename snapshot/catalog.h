@@ -1,0 +1,75 @@
+/*
+ * Snapshots: the commit points. One small immutable file each, in snaps/.
+ *
+ * A snapshot exists from the moment its file is in snaps/ and synced; all it
+ * refers to was durable before. Sequence numbers grow by one and are what
+ * people type. Time is guard's own clock, never data of a run.
+ */
+#ifndef GUARD_SNAPSHOT_CATALOG_H
+#define GUARD_SNAPSHOT_CATALOG_H
+
+#include "snapshot/tree.h"
+
+/* "manual", "pre-run", "during-run", "post-run", "pre-apply", "post-apply",
+ * "pre-restore", "post-restore", "pre-undo", "post-undo" */
+
+enum note_kind {
+	NOTE_INCOMPLETE = 1, /* could not be read, or changed while read */
+	NOTE_MOVED = 2, /* changed since the run's start (time_start) */
+};
+
+struct note {
+	enum note_kind kind;
+	char *path; /* in the root */
+	char *text; /* why; "" for moved ones */
+};
+
+struct snapshot {
+	uint64_t seq;
+	uint64_t parent; /* 0 none: the last one of the same root */
+	struct moment time; /* when it was begun */
+	char boot_id[40];
+	uint32_t uid; /* who took it */
+	char *reason;
+	char *run_id; /* "" when no run had to do with it */
+	char *command; /* for people, escaped when shown; "" */
+	char *message; /* of -m; "" */
+	char *root_path; /* absolute, without links */
+	uint64_t root_dev;
+	struct entry root; /* mode 0: the folder was not there */
+	uint64_t files, folders, bytes;
+	struct note *notes; /* sorted by path_compare() */
+	size_t note_count, note_room;
+};
+
+void snapshot_free(struct snapshot *s);
+void snapshot_add_note(struct snapshot *s, enum note_kind kind,
+		       const char *path, const char *text);
+/* The path itself or a folder above it up to the root has such a note. */
+bool snapshot_has_note(const struct snapshot *s, enum note_kind kind,
+		       const char *path);
+
+/* store_flush(), then the file; gives it its sequence number. Durable when
+ * this returns 0. */
+int catalog_add(struct store *store, struct snapshot *s, struct err *err);
+
+int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
+		 struct err *err);
+
+/* All sequence numbers, ascending. A damaged file is skipped when loading,
+ * with its name in *err, by whoever walks the list. To free. */
+int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
+		 struct err *err);
+
+/*
+ * The snapshot that `when` names for the absolute path `path`: NULL or
+ * "latest", "latest~2", a number ("12" or "s12"), "2h ago" (s, m/min, h, d,
+ * w), "2026-11-21", "2026-11-21 14:30[:05]" (local time: the last one not
+ * after it). Counted are the snapshots whose root is path or above it and in
+ * which path exists when need_path is set. -ENOENT with a text that says what
+ * there is; -EINVAL: not understood, with examples.
+ */
+int catalog_find(struct store *store, const char *when, const char *path,
+		 bool need_path, struct snapshot *ret, struct err *err);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * Trees: what a folder held. One object a folder, entries sorted by bytes.
+ *
+ * No atime, ctime or inode is in a tree: touching a file must not write trees
+ * anew. A name is checked when it is written and when it is read; a damaged
+ * or hostile tree gives -EBADMSG, never a path outside.
+ *
+ * The grammar on disk stands above tree_encode() in tree.c.
+ */
+#ifndef GUARD_SNAPSHOT_TREE_H
+#define GUARD_SNAPSHOT_TREE_H
+
+#include "base/meta.h"
+#include "snapshot/store.h"
+
+/* Entry's flags, as stored. */
+enum entry_flags {
+	/* Its bytes, names or attributes could not be read whole; the entry
+	 * says what could be. Nobody may take it for the file. */
+	ENTRY_INCOMPLETE = 1,
+};
+
+/*
+ * One thing in a folder. mode 0 means "nothing there" wherever an entry is
+ * passed about. Strings are owned; entry_free() frees them.
+ */
+struct entry {
+	char *name; /* "" for a root */
+	uint32_t mode; /* type and permission bits, as st_mode */
+	uint32_t uid, gid;
+	struct moment mtime;
+	uint64_t size; /* of a regular file, else 0 */
+	uint64_t rdev; /* of a device node */
+	struct oid content; /* file: data or chunklist; folder: its tree */
+	struct oid attrs; /* OBJECT_NONE when there are no xattrs */
+	char *link; /* of a symbolic link, else NULL */
+	uint64_t link_group; /* files of one snapshot with the same number
+				(not 0) are names of one inode */
+	uint32_t flags;
+};
+
+void entry_free(struct entry *e);
+void entry_copy(struct entry *to, const struct entry *from);
+/* Same in all that is kept (name apart, and link_group, whose numbers mean
+ * nothing across snapshots). */
+bool entry_equal(const struct entry *a, const struct entry *b);
+/* Same type and bytes: content, link, rdev; for a folder only the type. */
+bool entry_same_content(const struct entry *a, const struct entry *b);
+/* Same mode, owner, attributes; mtime is not looked at. */
+bool entry_same_meta(const struct entry *a, const struct entry *b);
+
+struct tree {
+	struct entry *entries; /* sorted by name's bytes */
+	size_t count, room;
+};
+
+void tree_free(struct tree *t);
+/* Takes over what *e owns and leaves it empty. tree_save() sorts. */
+void tree_add(struct tree *t, struct entry *e);
+struct entry *tree_find(const struct tree *t, const char *name);
+
+/* An empty tree is an object too. -EEXIST: two entries of one name. */
+int tree_save(struct store *s, struct tree *t, struct oid *ret,
+	      struct err *err);
+/* id of OBJECT_NONE gives an empty tree. */
+int tree_load(struct store *s, const struct oid *id, struct tree *ret,
+	      struct err *err);
+
+/*
+ * Follows a path from a root entry: 1 and a copy in *ret (entry_free it), 0
+ * when there is no such path, or negative. "" is the root itself.
+ */
+int tree_lookup(struct store *s, const struct entry *root, const char *path,
+		struct entry *ret, struct err *err);
+
+/*
+ * Goes through two trees side by side and calls each() for every path where
+ * they differ (entry_equal), a folder before what is in it; a, b: NULL where
+ * there is none. Folders with the same tree are not entered. A path that is a
+ * folder on one side only has all below it reported too. Either root may have
+ * mode 0. A negative answer of each() ends it and is returned.
+ */
+int tree_diff(struct store *s, const struct entry *a, const struct entry *b,
+	      int (*each)(void *arg, const char *path, const struct entry *a,
+			  const struct entry *b, struct err *err),
+	      void *arg, struct err *err);
+
+/* Every path below root in order, the root itself ("") first. */
+int tree_each(struct store *s, const struct entry *root,
+	      int (*each)(void *arg, const char *path, const struct entry *e,
+			  struct err *err),
+	      void *arg, struct err *err);
+
+/*
+ * A tree with changes: start from a root, put and remove paths, save. What is
+ * not touched keeps its objects. Only touched folders are loaded.
+ */
+struct tree_editor;
+struct tree_editor *tree_editor_new(struct store *s, const struct entry *root);
+void tree_editor_free(struct tree_editor **ed);
+/* Sets path to *e (copied; its name is taken from path, content too: for a
+ * folder its whole tree). Parents must be folders there: -ENOTDIR. */
+int tree_editor_put(struct tree_editor *ed, const char *path,
+		    const struct entry *e, struct err *err);
+/* Sets a folder's own metadata and keeps what is in it; makes it when
+ * missing. path "" is the root. */
+int tree_editor_put_folder(struct tree_editor *ed, const char *path,
+			   const struct entry *e, struct err *err);
+/* Removes path and all below; one that is not there is fine. */
+int tree_editor_remove(struct tree_editor *ed, const char *path,
+		       struct err *err);
+int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
+		     struct err *err);
+
+#endif
