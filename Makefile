@@ -22,20 +22,20 @@ ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -pthread $(LDFLAGS)
 SOURCES := $(sort $(wildcard base/*.c snapshot/*.c overlay/*.c restore/*.c \
 	guard/*.c guard/sandbox/*.c))
 MAIN = guard/main.c
-LIB_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAIN),$(SOURCES)))
+LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 
 all: $(BUILD)/guard
 
-$(BUILD)/guard: $(BUILD)/guard/main.o $(BUILD)/libguard.a
+$(BUILD)/guard: $(BUILD)/obj/guard/main.o $(BUILD)/libguard.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/libguard.a: $(LIB_OBJECTS)
 	rm -f $@
 	$(AR) rcsD $@ $^
 
-$(BUILD)/%.o: %.c
+$(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 

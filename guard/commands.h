@@ -1,0 +1,29 @@
+/*
+ * The verbs. Each takes argv from the verb on (argv[0] is its name), talks to
+ * the user and returns the exit status: 0 done, 1 conflicts or refused
+ * (nothing done), 2 usage, 4 pending work in the way; `run` ends with the
+ * command's own status or 124-127 (see cmd_run).
+ */
+#ifndef GUARD_COMMANDS_H
+#define GUARD_COMMANDS_H
+
+enum {
+	STATUS_OK = 0,
+	STATUS_REFUSED = 1,
+	STATUS_USAGE = 2,
+	STATUS_PENDING = 4
+};
+
+int cmd_run(int argc, char **argv);
+int cmd_status(int argc, char **argv); /* also "list" */
+int cmd_diff(int argc, char **argv);
+int cmd_apply(int argc, char **argv); /* also "commit" */
+int cmd_discard(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
+int cmd_log(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+int cmd_undo(int argc, char **argv);
+
+#endif
