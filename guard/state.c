@@ -1,0 +1,298 @@
+#include "guard/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+
+/* $HOME when it is a folder, else what the user database says. */
+static char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *user;
+	struct err ignored;
+	struct stat st;
+
+	if (!home || home[0] != '/') {
+		user = getpwuid(geteuid());
+		home = user ? user->pw_dir : NULL;
+	}
+	if (!home || home[0] != '/' || stat(home, &st) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return NULL;
+	return path_resolve(home, &ignored);
+}
+
+static char *find_path(const char *home, struct err *err)
+{
+	const char *named = getenv("GUARD_HOME");
+	const char *data = getenv("XDG_DATA_HOME");
+	auto_free char *path = NULL;
+
+	if (named && *named) {
+		if (named[0] != '/') {
+			(void)fail(err, EINVAL,
+				   "GUARD_HOME is %s: it must be an absolute "
+				   "path",
+				   text_quote(named));
+			return NULL;
+		}
+		path = mem_strdup(named);
+	} else if (geteuid() == 0) {
+		path = mem_strdup("/var/lib/guard");
+	} else if (data && data[0] == '/') {
+		path = path_join(data, "guard");
+	} else if (home) {
+		path = path_join(home, ".local/share/guard");
+	} else {
+		(void)fail(err, ENOENT,
+			   "there is no home folder to keep guard's state in: "
+			   "set GUARD_HOME to a folder of your own");
+		return NULL;
+	}
+	return path_resolve(path, err);
+}
+
+static int make_parents(const char *path, struct err *err)
+{
+	auto_free char *copy = mem_strdup(path);
+	char *slash = copy;
+
+	while ((slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return fail_errno(err, "make %s", text_quote(copy));
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int open_own(const char *path, struct err *err)
+{
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (make_parents(path, err) < 0)
+		return -err->num;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make %s", text_quote(path));
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "open %s", text_quote(path));
+	if (st.st_uid != geteuid())
+		return fail(err, EPERM,
+			    "%s belongs to another user (uid %u): set "
+			    "GUARD_HOME to a folder of your own",
+			    text_quote(path), (unsigned int)st.st_uid);
+	if (st.st_mode & 077)
+		return fail(err, EPERM,
+			    "others may enter %s (mode %03o): chmod 700 it",
+			    text_quote(path),
+			    (unsigned int)(st.st_mode & 0777));
+	return TAKE_FD(fd);
+}
+
+static int open_below(int dirfd, const char *name, struct err *err)
+{
+	int fd;
+
+	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make %s", text_quote(name));
+	fd = openat(dirfd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+void state_close(struct state *st)
+{
+	auto_close int runs = st->runs_fd, workspaces = st->workspaces_fd;
+	auto_close int trash = st->trash_fd, fd = st->fd;
+
+	(void)runs;
+	(void)workspaces;
+	(void)trash;
+	(void)fd;
+	free(st->path);
+	free(st->store_path);
+	free(st->home);
+	*st = (struct state){
+		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
+}
+
+static int open_all(struct state *st, struct err *err)
+{
+	st->path = find_path(st->home, err);
+	if (!st->path)
+		return -err->num;
+	st->store_path = path_join(st->path, "store");
+	st->fd = open_own(st->path, err);
+	if (st->fd < 0)
+		return st->fd;
+	st->runs_fd = open_below(st->fd, "runs", err);
+	if (st->runs_fd < 0)
+		return st->runs_fd;
+	st->workspaces_fd = open_below(st->fd, "workspaces", err);
+	if (st->workspaces_fd < 0)
+		return st->workspaces_fd;
+	st->trash_fd = open_below(st->fd, "trash", err);
+	return st->trash_fd < 0 ? st->trash_fd : 0;
+}
+
+int state_open(struct state *ret, struct err *err)
+{
+	struct state st = {
+		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
+
+	st.home = find_home();
+	if (open_all(&st, err) < 0) {
+		state_close(&st);
+		if (getenv("GUARD_RUN"))
+			return fail(err, EPERM,
+				    "this is inside of run %s, which cannot "
+				    "reach guard's state: ask for it outside",
+				    text_quote(getenv("GUARD_RUN")));
+		return err_context(err, "guard's state");
+	}
+	*ret = st;
+	return 0;
+}
+
+/* The nearest folder upwards that has a .git; a home folder kept in git does
+ * not make everything below it one project. */
+static char *find_work_tree(const struct state *st, const char *dir)
+{
+	auto_free char *at = mem_strdup(dir);
+
+	for (;;) {
+		auto_free char *git = path_join(at, ".git");
+		struct stat found;
+		char *up;
+
+		if (path_below(st->path, at) ||
+		    (st->home && path_below(st->home, at)))
+			return mem_strdup(dir);
+		if (lstat(git, &found) == 0)
+			return TAKE(at);
+		if (strcmp(at, "/") == 0)
+			return mem_strdup(dir);
+		up = path_parent(at);
+		free(at);
+		at = *up ? up : (free(up), mem_strdup("/"));
+	}
+}
+
+static int refuse(const struct state *st, const char *path, struct err *err)
+{
+	static const char way_out[] =
+		"go to the project's own folder, or name it with -C";
+
+	if (strcmp(path, "/") == 0)
+		return fail(err, EPERM, "'/' cannot be a project: %s", way_out);
+	if (path_below(path, st->path))
+		return fail(err, EPERM,
+			    "%s is guard's own state, it cannot be a project: "
+			    "%s",
+			    text_quote(path), way_out);
+	if (st->home && strcmp(path, st->home) == 0)
+		return fail(err, EPERM,
+			    "%s is your home folder: a run would take all of "
+			    "it for the project; %s",
+			    text_quote(path), way_out);
+	if (st->home && path_below(st->home, path))
+		return fail(err, EPERM,
+			    "%s holds your home folder, it cannot be a "
+			    "project: %s",
+			    text_quote(path), way_out);
+	if (path_below(st->path, path))
+		return fail(err, EPERM,
+			    "guard's state (%s) lies in %s: set GUARD_HOME to "
+			    "a folder outside of the project",
+			    text_quote(st->path), text_quote(path));
+	return 0;
+}
+
+char *state_project(const struct state *st, const char *dir, bool for_run,
+		    struct err *err)
+{
+	auto_free char *start = path_resolve(dir ? dir : ".", err);
+	auto_free char *project = NULL;
+	struct stat found;
+
+	if (!start)
+		return NULL;
+	if (for_run) {
+		if (stat(start, &found) < 0) {
+			(void)fail_errno(err, "%s",
+					 text_quote(dir ? dir : start));
+			return NULL;
+		}
+		if (!S_ISDIR(found.st_mode)) {
+			(void)fail(err, ENOTDIR, "%s is not a folder",
+				   text_quote(dir ? dir : start));
+			return NULL;
+		}
+	}
+	project = find_work_tree(st, start);
+	if (for_run && refuse(st, project, err) < 0)
+		return NULL;
+	return TAKE(project);
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (text_is_utf8(text, strlen(text)))
+		buf_add_text(&b, text);
+	else
+		text_escape(&b, text, strlen(text), false);
+	(void)json_object_set_new(object, key, json_string(buf_text(&b)));
+}
+
+void state_log(const struct state *st, const char *action, ...)
+{
+	auto_close int fd = openat(
+		st->fd, "oplog",
+		O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	json_t *line = json_object();
+	auto_free char *text = NULL;
+	time_t now = time(NULL);
+	char when[32];
+	struct tm utc;
+	const char *key;
+	va_list list;
+
+	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ",
+		       gmtime_r(&now, &utc));
+	set_text(line, "time", when);
+	set_text(line, "action", action);
+	(void)json_object_set_new(line, "uid", json_integer(geteuid()));
+	(void)json_object_set_new(line, "pid", json_integer(getpid()));
+	va_start(list, action);
+	while ((key = va_arg(list, const char *))) {
+		const char *value = va_arg(list, const char *);
+
+		if (value)
+			set_text(line, key, value);
+	}
+	va_end(list);
+	text = json_dumps(line, JSON_COMPACT);
+	json_decref(line);
+	if (fd >= 0 && text) {
+		AUTO(buf) struct buf b = {0};
+
+		buf_printf(&b, "%s\n", text);
+		(void)fd_write(fd, b.data, b.len);
+	}
+}
