@@ -1,0 +1,81 @@
+#include "restore/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "snapshot/store.h"
+
+#define RECORD_VERSION 1
+#define SAME_NUMBER_MAX 100
+
+/* 1: it is this path's, 0: another's, -ENOENT: nobody's yet. */
+static int check(int fd, const char *path, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	const char *named;
+	int got =
+		record_load(fd, "record", "workspace", RECORD_VERSION, &r, err);
+
+	if (got < 0)
+		return got;
+	named = record_get(&r, "path");
+	return named && strcmp(named, path) == 0;
+}
+
+static int claim(int fd, const char *path, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+
+	record_set(&r, "path", path);
+	return record_save(fd, "record", "workspace", RECORD_VERSION, &r, false,
+			   err);
+}
+
+int workspace_open(int workspaces_fd, const char *path, bool make,
+		   struct err *err)
+{
+	uint64_t number = store_text_number(path);
+	unsigned int n;
+
+	for (n = 0; n < SAME_NUMBER_MAX; n++) {
+		auto_close int fd = -1;
+		char name[32];
+		int got;
+
+		(void)snprintf(name, sizeof(name), "%016" PRIx64, number);
+		if (n)
+			(void)snprintf(name + 16, sizeof(name) - 16, "-%u", n);
+		if (make && mkdirat(workspaces_fd, name, 0700) < 0 &&
+		    errno != EEXIST)
+			return fail_errno(err, "make the workspace of %s",
+					  text_quote(path));
+		fd = openat(workspaces_fd, name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return fail_errno(err, "open the workspace of %s",
+					  text_quote(path));
+		got = check(fd, path, err);
+		if (got == -ENOENT && make)
+			got = claim(fd, path, err) < 0 ? -err->num : 1;
+		if (got < 0)
+			return err_context(err, "workspace of %s",
+					   text_quote(path));
+		if (got)
+			return TAKE_FD(fd);
+	}
+	return fail(err, EEXIST, "too many workspaces of one number for %s",
+		    text_quote(path));
+}
+
+char *workspace_cache_path(int workspace_fd)
+{
+	return mem_printf("/proc/self/fd/%d/stat-cache", workspace_fd);
+}
