@@ -94,6 +94,15 @@ uint64_t store_text_number(const char *text);
 /* Folder of the store, open, borrowed; for the catalog. */
 int store_dir(const struct store *s);
 
+/*
+ * The commit lock: whoever renames into packs/ or snaps/ holds it. While it is
+ * held both folders are 0700, else 0500; one that a killed holder left open is
+ * closed by the next. begin returns the lock's descriptor, end gives it back.
+ * Never call store_flush() in between.
+ */
+int store_commit_begin(struct store *s, struct err *err);
+void store_commit_end(struct store *s, int lock_fd);
+
 struct store_stats {
 	uint64_t put_objects, put_bytes; /* asked for */
 	uint64_t new_objects, new_bytes; /* were new, before compression */
