@@ -135,7 +135,48 @@ static int open_folder(int dirfd, const char *name, dev_t *ret_dev)
 	return fd;
 }
 
-static int remove_below(int dirfd, const char *name, dev_t dev, struct err *err)
+/*
+ * A tree can be deeper than there are descriptors: what lies below this many
+ * folders is moved up beside the start and removed from there.
+ */
+#define DEPTH_MAX 200
+
+struct removal {
+	int start_fd;
+	dev_t dev;
+	unsigned int moved, done;
+};
+
+static void moved_name(char name[64], unsigned int number)
+{
+	(void)snprintf(name, 64, ".removing-%d-%u", (int)getpid(), number);
+}
+
+/* Moving a folder elsewhere needs the right to write in it. */
+static int move_up(struct removal *r, int dirfd, const char *name,
+		   struct err *err)
+{
+	auto_close int fd = -1;
+	char to[64];
+	dev_t here = 0;
+
+	fd = open_folder(dirfd, name, &here);
+	if (fd < 0)
+		return fail_errno(err, "open %s to remove it",
+				  text_quote(name));
+	if (here != r->dev)
+		return fail(err, EXDEV, "%s is a mount: left alone",
+			    text_quote(name));
+	(void)fchmod(fd, 0700);
+	moved_name(to, r->moved);
+	if (renameat(dirfd, name, r->start_fd, to) < 0)
+		return fail_errno(err, "move %s up", text_quote(name));
+	r->moved++;
+	return 0;
+}
+
+static int remove_below(struct removal *r, int dirfd, const char *name,
+			unsigned int depth, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
@@ -143,11 +184,13 @@ static int remove_below(int dirfd, const char *name, dev_t dev, struct err *err)
 	dev_t here = 0;
 	size_t i;
 
+	if (depth == DEPTH_MAX)
+		return move_up(r, dirfd, name, err);
 	fd = open_folder(dirfd, name, &here);
 	if (fd < 0)
 		return fail_errno(err, "open %s to remove it",
 				  text_quote(name));
-	if (here != dev)
+	if (here != r->dev)
 		return fail(err, EXDEV, "%s is a mount: left alone",
 			    text_quote(name));
 	/* A folder that its owner may not write to. */
@@ -164,7 +207,7 @@ static int remove_below(int dirfd, const char *name, dev_t dev, struct err *err)
 			continue;
 		if (list.items[i].type != DT_DIR && errno != EISDIR)
 			return fail_errno(err, "remove %s", text_quote(child));
-		if (remove_below(fd, child, dev, err) < 0)
+		if (remove_below(r, fd, child, depth + 1, err) < 0)
 			return err_context(err, "%s", text_quote(name));
 	}
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -174,15 +217,26 @@ static int remove_below(int dirfd, const char *name, dev_t dev, struct err *err)
 
 int walk_remove(int dirfd, const char *name, struct err *err)
 {
+	struct removal r = {.start_fd = dirfd};
 	struct stat st;
+	char moved[64];
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT
 			       ? 0
 			       : fail_errno(err, "%s", text_quote(name));
-	if (S_ISDIR(st.st_mode))
-		return remove_below(dirfd, name, st.st_dev, err);
-	if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
-		return fail_errno(err, "remove %s", text_quote(name));
+	if (!S_ISDIR(st.st_mode)) {
+		if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+			return fail_errno(err, "remove %s", text_quote(name));
+		return 0;
+	}
+	r.dev = st.st_dev;
+	if (remove_below(&r, dirfd, name, 0, err) < 0)
+		return -err->num;
+	while (r.done < r.moved) {
+		moved_name(moved, r.done++);
+		if (remove_below(&r, dirfd, moved, 0, err) < 0)
+			return -err->num;
+	}
 	return 0;
 }
