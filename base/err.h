@@ -35,6 +35,8 @@ int err_set_at(struct err *err, int num, const char *file, int line,
 int err_sys_at(struct err *err, int num, const char *file, int line,
 	       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* cmocka.h has a macro of this name; include it first. */
+#undef fail
 #define fail(err, num, ...)                                                    \
 	err_set_at((err), (num), __FILE__, __LINE__, __VA_ARGS__)
 #define fail_errno(err, ...)                                                   \
