@@ -1,0 +1,264 @@
+#include "guard/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+#define RING 8
+#define RING_LEN 40
+
+static bool quiet;
+static bool colours;
+static pid_t pager;
+
+static char *ring_next(void)
+{
+	static char ring[RING][RING_LEN];
+	static unsigned int at;
+
+	return ring[at++ % RING];
+}
+
+void output_quiet(bool on)
+{
+	quiet = on;
+}
+
+/* One write a message, so that lines of two processes do not mix. */
+__attribute__((format(printf, 2, 0))) static void
+tell(const char *label, const char *format, va_list ap)
+{
+	auto_free char *text = NULL;
+
+	if (vasprintf(&text, format, ap) < 0) {
+		text = NULL;
+		return;
+	}
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "guard: %s%s\n", label, text);
+}
+
+void output_say(const char *format, ...)
+{
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, format);
+	tell("", format, ap);
+	va_end(ap);
+}
+
+void output_hint(const char *format, ...)
+{
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, format);
+	tell("  ", format, ap);
+	va_end(ap);
+}
+
+void output_warn(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	tell("warning: ", format, ap);
+	va_end(ap);
+}
+
+void output_error(const struct err *err)
+{
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "guard: %s\n", err->text);
+}
+
+int output_when_parse(const char *text, enum output_when *ret)
+{
+	if (!text || strcmp(text, "always") == 0)
+		*ret = OUTPUT_ALWAYS;
+	else if (strcmp(text, "auto") == 0)
+		*ret = OUTPUT_AUTO;
+	else if (strcmp(text, "never") == 0)
+		*ret = OUTPUT_NEVER;
+	else
+		return -1;
+	return 0;
+}
+
+void output_color(enum output_when when)
+{
+	const char *off = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (when == OUTPUT_AUTO)
+		colours = isatty(STDOUT_FILENO) && !(off && *off) && term &&
+			  *term && strcmp(term, "dumb") != 0;
+	else
+		colours = when == OUTPUT_ALWAYS;
+}
+
+const char *output_style(enum output_style style)
+{
+	static const char *const sequences[] = {
+		[STYLE_NONE] = "\x1b[m",      [STYLE_BOLD] = "\x1b[1m",
+		[STYLE_DELETED] = "\x1b[31m", [STYLE_CHANGED] = "\x1b[33m",
+		[STYLE_ADDED] = "\x1b[32m",   [STYLE_HUNK] = "\x1b[36m",
+		[STYLE_FAINT] = "\x1b[2m",
+	};
+
+	return colours ? sequences[style] : "";
+}
+
+/* In the child: the user's own words may hold arguments, so a shell reads
+ * them, as git does. */
+static void pager_exec(const char *command)
+{
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)setenv("LESS", "FRX", 0);
+	(void)setenv("LV", "-c", 0);
+	(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+void output_pager_start(void)
+{
+	const char *command = getenv("GUARD_PAGER");
+	int ends[2];
+
+	if (!isatty(STDOUT_FILENO) || pager > 0)
+		return;
+	if (!command)
+		command = getenv("PAGER");
+	if (!command)
+		command = "command -v less >/dev/null && exec less; exec cat";
+	if (!*command || strcmp(command, "cat") == 0)
+		return;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	(void)fflush(stdout);
+	pager = fork();
+	if (pager == 0) {
+		(void)dup2(ends[0], STDIN_FILENO);
+		pager_exec(command);
+	}
+	(void)close(ends[0]);
+	if (pager > 0) {
+		/* The user may leave the pager early: that ends nothing but
+		 * the output, and the terminal is handed back in order. */
+		(void)signal(SIGPIPE, SIG_IGN);
+		(void)dup2(ends[1], STDOUT_FILENO);
+	}
+	(void)close(ends[1]);
+}
+
+void output_pager_end(void)
+{
+	int status = 0;
+
+	if (pager <= 0)
+		return;
+	/* Ctrl-C is the pager's while it shows something. */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)fflush(stdout);
+	(void)close(STDOUT_FILENO);
+	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
+		;
+	pager = 0;
+	(void)signal(SIGINT, SIG_DFL);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		output_warn("the pager could not be started: set GUARD_PAGER, "
+			    "or use --no-pager");
+}
+
+bool output_broken(void)
+{
+	return ferror(stdout) != 0;
+}
+
+bool output_finish(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return true;
+	/* Left by its reader: that is how pagers and `head` end. */
+	if (errno == EPIPE || pager > 0)
+		return true;
+	(void)fprintf(stderr, "guard: write to stdout: %s\n", strerror(errno));
+	return false;
+}
+
+int output_ask(const char *format, ...)
+{
+	auto_free char *line = NULL;
+	size_t room = 0;
+	va_list ap;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return -1;
+	(void)fflush(stdout);
+	va_start(ap, format);
+	(void)vfprintf(stderr, format, ap);
+	va_end(ap);
+	(void)fputs(" [y/N] ", stderr);
+	(void)fflush(stderr);
+	if (getline(&line, &room, stdin) < 0) {
+		(void)fputc('\n', stderr);
+		return 0;
+	}
+	return strcasecmp(line, "y\n") == 0 || strcasecmp(line, "yes\n") == 0;
+}
+
+void output_name(struct buf *to, const char *name)
+{
+	text_escape(to, name, strlen(name), false);
+}
+
+const char *output_age(struct moment when)
+{
+	static const struct {
+		int64_t below, unit;
+		const char *name;
+	} steps[] = {
+		{120, 1, "s"},
+		{2 * 3600, 60, "min"},
+		{48 * 3600, 3600, "h"},
+		{INT64_MAX, 86400, "d"},
+	};
+	int64_t age = moment_now().sec - when.sec;
+	bool future = age < 0;
+	char *out = ring_next();
+	size_t i = 0;
+
+	if (future)
+		age = -age;
+	while (age >= steps[i].below)
+		i++;
+	(void)snprintf(out, RING_LEN, "%s%lld %s%s", future ? "in " : "",
+		       (long long)(age / steps[i].unit), steps[i].name,
+		       future ? "" : " ago");
+	return out;
+}
+
+const char *output_time(struct moment when)
+{
+	char *out = ring_next();
+	time_t sec = (time_t)when.sec;
+	struct tm tm;
+
+	if (!localtime_r(&sec, &tm) ||
+	    strftime(out, RING_LEN, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		(void)snprintf(out, RING_LEN, "@%lld", (long long)when.sec);
+	return out;
+}

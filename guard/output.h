@@ -1,0 +1,90 @@
+/*
+ * All that guard says. Results go to stdout, everything else to stderr with
+ * "guard: " in front. Names in it are quoted by text_quote(), bytes of files
+ * pass text_escape(): nothing of a run reaches the terminal as it is.
+ *
+ * Nothing here ends the process.
+ */
+#ifndef GUARD_OUTPUT_H
+#define GUARD_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/meta.h"
+
+struct session;
+struct change_list;
+
+/* With quiet, output_say() and output_hint() are silent. */
+void output_quiet(bool on);
+
+void output_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Always; the error's own text is already whole. */
+void output_error(const struct err *err);
+
+enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
+
+/* "auto", "always", "never": 0, or -1. NULL is "always" (plain --color). */
+int output_when_parse(const char *text, enum output_when *ret);
+
+/*
+ * Decides about colours on stdout: NO_COLOR (not empty) and TERM=dumb or none
+ * turn them off unless when is ALWAYS. Asked before the pager starts.
+ */
+void output_color(enum output_when when);
+
+enum output_style {
+	STYLE_NONE,
+	STYLE_BOLD,
+	STYLE_DELETED,
+	STYLE_CHANGED,
+	STYLE_ADDED,
+	STYLE_HUNK,
+	STYLE_FAINT,
+};
+/* The sequence that begins a style (STYLE_NONE ends it), "" without colours. */
+const char *output_style(enum output_style style);
+
+/*
+ * When stdout is a terminal: lets everything printed from now on pass through
+ * $GUARD_PAGER, else $PAGER, else less -FRX; "" or "cat" means none. Nothing
+ * but the user's own environment is asked. output_pager_end() waits for it;
+ * it is called by main() in any case.
+ */
+void output_pager_start(void);
+void output_pager_end(void);
+/* The reader of stdout has gone: stop producing. */
+bool output_broken(void);
+/* Flushes stdout; false (and a message) when it could not all be written. */
+bool output_finish(void);
+
+/*
+ * Asks on the terminal: 1 yes, 0 no (also at the end of input), -1 when stdin
+ * or stderr is no terminal and nothing was asked.
+ */
+int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Appends the escaped name, without quotes. */
+void output_name(struct buf *to, const char *name);
+
+/* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */
+const char *output_age(struct moment when);
+/* "2026-11-21 14:30:05", local time; the same kind of buffer. */
+const char *output_time(struct moment when);
+
+/*
+ * After a run, on stderr: counts by kind, every deletion by name, changes of
+ * .git and home in a line each, and the three next steps. Either list may be
+ * NULL. Without any change it says so and names no next step.
+ */
+void output_run_summary(const struct session *s,
+			const struct change_list *project,
+			const struct change_list *home);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * Columns of text that line up, for people.
+ */
+#ifndef GUARD_TABLE_H
+#define GUARD_TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct table {
+	size_t columns; /* set before the first row */
+	char **cells;
+	size_t count, room;
+};
+
+/* A row: as many texts as there are columns, copied; already escaped. */
+void table_row(struct table *t, const char *const *cells);
+/* indent: printed in front of every row. The last column is not padded. */
+void table_print(const struct table *t, const char *indent, FILE *to);
+void table_free(struct table *t);
+
+#endif
