@@ -16,22 +16,27 @@
 #include "base/path.h"
 #include "base/text.h"
 
-/* $HOME when it is a folder, else what the user database says. */
+/* $HOME, else what the user database says; NULL when that is no folder of
+ * this user's own: it could neither be covered nor kept apart. */
 static char *find_home(void)
 {
 	const char *home = getenv("HOME");
 	const struct passwd *user;
 	struct err ignored;
 	struct stat st;
+	char *real;
 
 	if (!home || home[0] != '/') {
 		user = getpwuid(geteuid());
 		home = user ? user->pw_dir : NULL;
 	}
 	if (!home || home[0] != '/' || stat(home, &st) < 0 ||
-	    !S_ISDIR(st.st_mode))
+	    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return NULL;
-	return path_resolve(home, &ignored);
+	real = path_resolve(home, &ignored);
+	if (real && strcmp(real, "/") == 0)
+		free(TAKE(real));
+	return real;
 }
 
 static char *find_path(const char *home, struct err *err)

@@ -15,7 +15,7 @@
 struct state {
 	char *path; /* absolute, without links */
 	char *store_path; /* path/store */
-	char *home; /* the user's home folder, NULL when there is none */
+	char *home; /* the user's own home folder, or NULL */
 	int fd, runs_fd, workspaces_fd, trash_fd;
 };
 
