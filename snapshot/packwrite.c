@@ -1,0 +1,294 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "snapshot/packformat.h"
+
+struct pack_writer {
+	int dirfd, fd;
+	char name[48]; /* in packs/; ".tmp" is added till then */
+	char temp[56];
+	uint64_t end; /* where the next record goes */
+	uint64_t plain_bytes;
+	struct pack_entry *entries;
+	size_t count, room;
+	bool published;
+};
+
+static int entry_compare(const void *pa, const void *pb)
+{
+	const struct pack_entry *a = pa, *b = pb;
+	int d = memcmp(a->hash, b->hash, HASH_LEN);
+
+	if (!d)
+		d = (a->type > b->type) - (a->type < b->type);
+	return d ? d : (a->ord > b->ord) - (a->ord < b->ord);
+}
+
+void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to)
+{
+	unsigned char *fanout, *hash, *meta;
+	size_t i, b;
+
+	if (count)
+		qsort(entries, count, sizeof(*entries), entry_compare);
+	fanout = buf_reserve(to, FANOUT_LEN + count * INDEX_ENTRY);
+	hash = fanout + FANOUT_LEN;
+	meta = hash + count * HASH_LEN;
+	for (i = b = 0; b < 256; b++) {
+		while (i < count && entries[i].hash[0] == b)
+			i++;
+		put_le(fanout + 4 * b, i, 4);
+	}
+	for (i = 0; i < count; i++, hash += HASH_LEN, meta += META_LEN) {
+		const struct pack_entry *e = &entries[i];
+
+		memcpy(hash, e->hash, HASH_LEN);
+		put_le(meta, e->offset, 8);
+		put_le(meta + 8, e->len, 4);
+		put_le(meta + 12, e->inner, 4);
+		put_le(meta + 16, e->stored_len, 4);
+		put_le(meta + 20, e->ord, 2);
+		meta[22] = e->type;
+		meta[23] = e->in_block ? META_IN_BLOCK : 0;
+	}
+	to->len += FANOUT_LEN + count * INDEX_ENTRY;
+}
+
+/*
+ * Creates and locks a file of a fresh name. Whoever clears tmp/ deletes what
+ * it can lock: between open and flock that may be this one, so look whether
+ * it still has its name.
+ */
+static int temp_open(struct pack_writer *w, struct err *err)
+{
+	struct timespec now;
+	unsigned char random[8];
+	struct stat st;
+
+	for (;;) {
+		auto_close int fd = -1;
+
+		(void)clock_gettime(CLOCK_REALTIME, &now);
+		if (getrandom(random, sizeof(random), 0) != sizeof(random))
+			return fail_errno(err, "random bytes");
+		(void)snprintf(w->name, sizeof(w->name), "%012llx%016llx.gpk",
+			       (unsigned long long)(now.tv_sec * 1000 +
+						    now.tv_nsec / 1000000),
+			       (unsigned long long)get_le(random, 8));
+		(void)snprintf(w->temp, sizeof(w->temp), "%s.tmp", w->name);
+		fd = openat(w->dirfd, w->temp,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0400);
+		if (fd < 0)
+			return fail_errno(err, "create pack %s",
+					  text_quote(w->temp));
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
+		    st.st_nlink == 1) {
+			w->fd = TAKE_FD(fd);
+			return 0;
+		}
+	}
+}
+
+int pack_writer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
+		    struct pack_writer **ret, struct err *err)
+{
+	AUTO(pack_writer) struct pack_writer *w = mem_zalloc(sizeof(*w));
+	unsigned char h[HEADER_LEN] = "GUARDPK1";
+	struct timespec now;
+
+	w->fd = -1;
+	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	if (w->dirfd < 0)
+		return fail_errno(err, "folder of packs");
+	if (temp_open(w, err) < 0)
+		return -err->num;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	put_le(h + 8, PACK_VERSION, 2);
+	h[10] = (unsigned char)kind;
+	put_le(h + 12, HEADER_LEN, 4);
+	memcpy(h + 16, uuid, PACK_UUID_LEN);
+	put_le(h + 32,
+	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, 8);
+	put_le(h + 56, hash_check(h, 56), 8);
+	if (fd_pwrite(w->fd, h, sizeof(h), 0) < 0)
+		return fail_errno(err, "write pack %s", text_quote(w->name));
+	w->end = HEADER_LEN;
+	*ret = TAKE(w);
+	return 0;
+}
+
+void pack_writer_free(struct pack_writer **writer)
+{
+	struct pack_writer *w = *writer;
+
+	if (!w)
+		return;
+	if (w->fd >= 0 && !w->published)
+		(void)unlinkat(w->dirfd, w->temp, 0);
+	if (w->fd >= 0)
+		(void)close(w->fd);
+	if (w->dirfd >= 0)
+		(void)close(w->dirfd);
+	free(w->entries);
+	free(w);
+	*writer = NULL;
+}
+
+const char *pack_writer_name(const struct pack_writer *w)
+{
+	return w->name;
+}
+
+uint64_t pack_writer_size(const struct pack_writer *w)
+{
+	return w->end;
+}
+
+uint32_t pack_writer_count(const struct pack_writer *w)
+{
+	return (uint32_t)w->count;
+}
+
+const struct pack_entry *pack_writer_entries(const struct pack_writer *w)
+{
+	return w->entries;
+}
+
+uint64_t pack_writer_reserve(struct pack_writer *w, uint64_t stored_len)
+{
+	uint64_t offset = w->end;
+
+	w->end += record_room(stored_len);
+	return offset;
+}
+
+static void head_put(unsigned char *to, const struct record_head *head)
+{
+	memcpy(to, "GREC", 4);
+	to[4] = head->type;
+	to[5] = head->codec;
+	put_le(to + 6, head->ord, 2);
+	put_le(to + 8, head->plain_len, 8);
+	put_le(to + 16, head->stored_len, 8);
+	memcpy(to + 24, head->hash, HASH_LEN);
+	put_le(to + 40, head->check, 8);
+	put_le(to + 48, head->count, 4);
+	put_le(to + 52, hash_check(to, 52), 4);
+}
+
+int pack_writer_put(struct pack_writer *w, uint64_t offset,
+		    const struct record_head *head, const void *payload,
+		    struct err *err)
+{
+	static const unsigned char zeros[8];
+	unsigned char start[HEAD_LEN];
+	uint64_t len = HEAD_LEN + head->stored_len;
+	struct iovec parts[3] = {
+		{start, HEAD_LEN},
+		{(void *)(uintptr_t)payload, head->stored_len},
+		{(void *)(uintptr_t)zeros, (8 - len % 8) % 8},
+	};
+	ssize_t n;
+	int i;
+
+	head_put(start, head);
+	do {
+		n = pwritev(w->fd, parts, 3, (off_t)offset);
+	} while (n < 0 && errno == EINTR);
+	/* A short write is rare (a signal, a full disk): go on part by part,
+	 * the next one says what is wrong. */
+	for (i = 0; n >= 0 && i < 3; i++) {
+		size_t skip = (size_t)n < parts[i].iov_len ? (size_t)n
+							   : parts[i].iov_len;
+
+		n -= (ssize_t)skip;
+		offset += skip;
+		if (skip < parts[i].iov_len) {
+			if (fd_pwrite(w->fd, (char *)parts[i].iov_base + skip,
+				      parts[i].iov_len - skip, offset) < 0)
+				n = -1;
+			offset += parts[i].iov_len - skip;
+		}
+	}
+	if (n < 0)
+		return fail_errno(err, "write pack %s", text_quote(w->name));
+	return 0;
+}
+
+void pack_writer_add(struct pack_writer *w, const struct pack_entry *entry)
+{
+	GROW(w->entries, w->count, w->room);
+	w->entries[w->count++] = *entry;
+	w->plain_bytes += entry->len;
+}
+
+int pack_writer_read(struct pack_writer *w, uint64_t offset,
+		     struct record_head *head, unsigned char **ret,
+		     size_t *ret_len, struct err *err)
+{
+	unsigned char start[HEAD_LEN];
+	auto_free unsigned char *payload = NULL;
+
+	if (fd_pread(w->fd, start, HEAD_LEN, offset) != HEAD_LEN ||
+	    !record_head_get(start, head))
+		return fail(err, EBADMSG, "pack %s has no record at byte %llu",
+			    text_quote(w->name), (unsigned long long)offset);
+	payload = mem_alloc(head->stored_len);
+	if (fd_pread(w->fd, payload, head->stored_len, offset + HEAD_LEN) !=
+	    (ssize_t)head->stored_len)
+		return fail(err, EBADMSG, "pack %s cannot be read at %llu",
+			    text_quote(w->name), (unsigned long long)offset);
+	if (record_unpack(w->name, offset, head, payload, ret, err) < 0)
+		return -err->num;
+	*ret_len = head->plain_len;
+	return 0;
+}
+
+int pack_writer_finish(struct pack_writer *w, struct err *err)
+{
+	AUTO(buf) struct buf index = {0};
+	unsigned char f[FOOTER_LEN] = "GUARDPKE";
+
+	pack_index_make(w->entries, w->count, &index);
+	put_le(f + 8, w->end, 8);
+	put_le(f + 16, w->count, 4);
+	put_le(f + 24, hash_check(index.data, index.len), 8);
+	put_le(f + 32, w->plain_bytes, 8);
+	put_le(f + 56, hash_check(f, 56), 8);
+	buf_add(&index, f, sizeof(f));
+	if (fd_pwrite(w->fd, index.data, index.len, w->end) < 0)
+		return fail_errno(err, "write pack %s", text_quote(w->name));
+	/* Never tried again: after a failed sync the kernel may have dropped
+	 * the pages, and a second one would succeed. */
+	if (fdatasync(w->fd) < 0)
+		return fail_errno(err, "sync pack %s", text_quote(w->name));
+	return 0;
+}
+
+int pack_writer_publish(struct pack_writer *w, int to_dirfd, struct err *err)
+{
+	int got = renameat2(w->dirfd, w->temp, to_dirfd, w->name,
+			    RENAME_NOREPLACE);
+
+	/* A file system without that flag: names are random, never met twice.
+	 */
+	if (got < 0 && (errno == EINVAL || errno == ENOSYS))
+		got = renameat(w->dirfd, w->temp, to_dirfd, w->name);
+	if (got < 0)
+		return fail_errno(err, "keep pack %s", text_quote(w->name));
+	w->published = true;
+	return 0;
+}
