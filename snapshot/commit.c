@@ -1,0 +1,316 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "snapshot/compress.h"
+#include "snapshot/storeimpl.h"
+
+/* A pack is full from here on. */
+#define PACK_LEN ((uint64_t)64 << 20)
+
+int store_fail(struct store *s, const struct err *err)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+	if (!s->failed.num)
+		s->failed = *err;
+	(void)pthread_cond_broadcast(&s->changed);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return -err->num;
+}
+
+/* Under the mutex. */
+static void busy_done(struct store *s, unsigned int count)
+{
+	s->busy -= count;
+	(void)pthread_cond_broadcast(&s->changed);
+}
+
+/* --- records into packs --- */
+
+/* Under the mutex. */
+static int out_open(struct store *s, enum pack_kind kind, struct err *err)
+{
+	struct out_pack *out;
+
+	if (s->open[kind])
+		return 0;
+	out = mem_zalloc(sizeof(*out));
+	if (pack_writer_new(s->folder.tmp_fd, s->folder.uuid, kind,
+			    &out->writer, err) < 0) {
+		free(out);
+		return -err->num;
+	}
+	out->name = mem_strdup(pack_writer_name(out->writer));
+	out->next = s->outs;
+	s->outs = out;
+	s->open[kind] = out;
+	return 0;
+}
+
+/*
+ * Finds room for a record in the open pack of its kind and writes it there.
+ * place->out stays pinned. *ret_full: a pack that is full now and that the
+ * caller has to commit (counted as busy).
+ */
+static int record_write(struct store *s, enum pack_kind kind,
+			const struct record_head *head, const void *payload,
+			struct place *ret, struct out_pack **ret_full,
+			struct err *err)
+{
+	struct out_pack *out;
+	uint64_t offset;
+
+	*ret_full = NULL;
+	(void)pthread_mutex_lock(&s->mutex);
+	if (out_open(s, kind, err) < 0) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return store_fail(s, err);
+	}
+	out = s->open[kind];
+	offset = pack_writer_reserve(out->writer, head->stored_len);
+	out->users++;
+	if (pack_writer_size(out->writer) >= PACK_LEN) {
+		s->open[kind] = NULL;
+		s->busy++;
+		*ret_full = out;
+	}
+	s->stats.stored_bytes += head->stored_len;
+	(void)pthread_mutex_unlock(&s->mutex);
+	*ret = (struct place){.out = out};
+	ret->entry.offset = offset;
+	ret->entry.stored_len = (uint32_t)head->stored_len;
+	if (pack_writer_put(out->writer, offset, head, payload, err) == 0)
+		return 0;
+	(void)store_fail(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	place_unpin(s, ret);
+	busy_done(s, *ret_full ? 1 : 0);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return -err->num;
+}
+
+int single_write(struct store *s, const struct record_head *head,
+		 const void *payload, struct place *ret,
+		 struct out_pack **ret_full, struct err *err)
+{
+	return record_write(s,
+			    head->type == OBJECT_DATA ? PACK_DATA : PACK_META,
+			    head, payload, ret, ret_full, err);
+}
+
+struct add_entries {
+	struct pack_writer *writer;
+	const struct place *place;
+};
+
+static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
+{
+	struct add_entries *add = arg;
+	struct pack_entry e = *entry;
+
+	(void)err;
+	e.offset = add->place->entry.offset;
+	e.stored_len = add->place->entry.stored_len;
+	pack_writer_add(add->writer, &e);
+	return 0;
+}
+
+/* Under the mutex: the block has left memory for its place. */
+static int block_settle(struct store *s, struct block *block,
+			const struct place *place, struct err *err)
+{
+	struct add_entries add = {place->out->writer, place};
+	int got = block_each(block->data.data, block->data.len, block->count,
+			     add_entry, &add, err);
+
+	place_unpin(s, place);
+	if (got < 0)
+		return got;
+	block->out = place->out;
+	block->offset = place->entry.offset;
+	buf_free(&block->data);
+	buf_free(&block->table);
+	return 0;
+}
+
+int block_write(struct store *s, struct block *block, struct err *err)
+{
+	struct record_head head = {.type = RECORD_BLOCK, .count = block->count};
+	struct out_pack *full;
+	struct place place;
+	const void *payload;
+	size_t len;
+	int got;
+
+	/* Readers look at the objects under the mutex, and they may move. */
+	(void)pthread_mutex_lock(&s->mutex);
+	buf_add(&block->data, block->table.data, block->table.len);
+	(void)pthread_mutex_unlock(&s->mutex);
+	payload =
+		compress_bytes(block->data.data, block->data.len, false, &len);
+	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
+	head.plain_len = block->data.len;
+	head.stored_len = payload ? len : block->data.len;
+	if (!payload)
+		payload = block->data.data;
+	head.check = hash_check(payload, head.stored_len);
+	got = record_write(s, block->kind, &head, payload, &place, &full, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	if (got == 0)
+		got = block_settle(s, block, &place, err);
+	busy_done(s, 1);
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (got == 0 && full)
+		got = out_commit(s, &full, 1, err);
+	return got;
+}
+
+/* --- packs into the store --- */
+
+static int out_finish(struct store *s, struct out_pack *out, struct err *err)
+{
+	struct err failed;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	while (out->users)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	failed = s->failed;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (failed.num) {
+		*err = failed;
+		return -err->num;
+	}
+	return pack_writer_finish(out->writer, err);
+}
+
+/* Others see it from now on, and we read it as they do. */
+static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
+{
+	struct pack_writer *writer;
+	struct pack *pack;
+
+	if (pack_open(s->folder.packs_fd, out->name, s->folder.uuid, &pack,
+		      err) < 0)
+		return -err->num;
+	(void)pthread_mutex_lock(&s->mutex);
+	out->pack = pack;
+	while (out->users)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	writer = out->writer;
+	out->writer = NULL;
+	(void)pthread_mutex_unlock(&s->mutex);
+	pack_writer_free(&writer);
+	return 0;
+}
+
+static int publish(struct store *s, struct out_pack **outs, size_t count,
+		   struct err *err)
+{
+	int lock = folder_commit_begin(&s->folder, err);
+	int got;
+	size_t i;
+
+	if (lock < 0)
+		return lock;
+	got = store_refresh_packs(s, err);
+	for (i = 0; i < count && got == 0; i++)
+		got = pack_writer_publish(outs[i]->writer, s->folder.packs_fd,
+					  err);
+	if (got == 0)
+		got = atomic_sync_dir(s->folder.packs_fd, err);
+	folder_commit_end(&s->folder, lock);
+	return got;
+}
+
+int out_commit(struct store *s, struct out_pack **outs, size_t count,
+	       struct err *err)
+{
+	int got = 0;
+	size_t i;
+
+	for (i = 0; i < count && got == 0; i++)
+		got = out_finish(s, outs[i], err);
+	if (got == 0)
+		got = publish(s, outs, count, err);
+	for (i = 0; i < count && got == 0; i++)
+		got = out_reopen(s, outs[i], err);
+	if (got < 0)
+		(void)store_fail(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	busy_done(s, (unsigned int)count);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got;
+}
+
+/* --- the flush --- */
+
+/* Under the mutex. */
+static size_t take_open(struct store *s, struct out_pack **outs)
+{
+	size_t count = 0;
+	int kind;
+
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		if (!s->open[kind])
+			continue;
+		outs[count++] = s->open[kind];
+		s->open[kind] = NULL;
+		s->busy++;
+	}
+	return count;
+}
+
+static int flush_all(struct store *s, struct err *err)
+{
+	struct block *blocks[PACK_KINDS];
+	struct out_pack *outs[PACK_KINDS];
+	size_t count;
+	int kind;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		blocks[kind] = s->filling[kind];
+		s->filling[kind] = NULL;
+		s->busy += blocks[kind] != NULL;
+	}
+	(void)pthread_mutex_unlock(&s->mutex);
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		if (blocks[kind])
+			(void)block_write(s, blocks[kind], err);
+	}
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->busy)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	count = take_open(s, outs);
+	if (s->failed.num)
+		*err = s->failed;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (count && out_commit(s, outs, count, err) < 0)
+		return -err->num;
+	return 0;
+}
+
+int store_flush(struct store *s, struct err *err)
+{
+	int got = 0;
+
+	if (s->mode != STORE_WRITE)
+		return fail(err, EINVAL, "the store is open for reading");
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	s->flushing = true;
+	(void)pthread_mutex_unlock(&s->mutex);
+	(void)flush_all(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	s->flushing = false;
+	if (s->failed.num) {
+		*err = s->failed;
+		got = -err->num;
+	}
+	(void)pthread_cond_broadcast(&s->changed);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got;
+}

@@ -1,0 +1,417 @@
+#include "snapshot/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/codec.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/walk.h"
+
+#define FORMAT_VERSION 1
+#define HASH_NAME "xxh3-128-secret"
+#define CHUNKER_NAME "fastcdc-64k-256k-1m"
+#define SECRET_FILE_LEN (SECRET_LEN + 8)
+
+/* What this program knows to do; a store that needs more is refused. */
+static const char *const known_features[] = {"blocks", "holes"};
+
+static int open_dir(int dirfd, const char *name, struct err *err)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+static bool exists(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* --- making it --- */
+
+static int random_bytes(void *to, size_t len, struct err *err)
+{
+	unsigned char *at = to;
+
+	while (len) {
+		ssize_t n = getrandom(at, len, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_errno(err, "random bytes");
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static void hex(char *to, const unsigned char *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static bool unhex(unsigned char *to, const char *text, size_t len)
+{
+	size_t i;
+	unsigned int v;
+
+	if (!text || strlen(text) != 2 * len ||
+	    strspn(text, "0123456789abcdef") != 2 * len)
+		return false;
+	for (i = 0; i < len; i++) {
+		if (sscanf(text + 2 * i, "%2x", &v) != 1)
+			return false;
+		to[i] = (unsigned char)v;
+	}
+	return true;
+}
+
+/* A number over all that the record says, but its own check. */
+static uint64_t record_check(const struct record *r)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		if (strcmp(r->items[i].key, "check") == 0)
+			continue;
+		enc_text(&b, r->items[i].key);
+		enc_text(&b, r->items[i].value);
+	}
+	return hash_check(b.data, b.len);
+}
+
+static int format_write(int fd, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	unsigned char uuid[PACK_UUID_LEN];
+	char text[2 * PACK_UUID_LEN + 1], check[24];
+
+	if (random_bytes(uuid, sizeof(uuid), err) < 0)
+		return -err->num;
+	hex(text, uuid, sizeof(uuid));
+	record_set(&r, "uuid", text);
+	record_set(&r, "hash", HASH_NAME);
+	record_set(&r, "chunker", CHUNKER_NAME);
+	record_set(&r, "features-mandatory", "blocks holes");
+	record_set(&r, "features-optional", "");
+	(void)snprintf(check, sizeof(check), "%016llx",
+		       (unsigned long long)record_check(&r));
+	record_set(&r, "check", check);
+	return record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r, true,
+			   err);
+}
+
+static int secret_write(int fd, const void *given, struct err *err)
+{
+	unsigned char bytes[SECRET_FILE_LEN];
+	uint64_t check;
+	int i;
+
+	if (given)
+		memcpy(bytes, given, SECRET_LEN);
+	else if (random_bytes(bytes, SECRET_LEN, err) < 0)
+		return -err->num;
+	check = hash_check(bytes, SECRET_LEN);
+	for (i = 0; i < 8; i++)
+		bytes[SECRET_LEN + i] = (unsigned char)(check >> 8 * i);
+	if (atomic_write(fd, "secret", bytes, sizeof(bytes), 0400, true, err) <
+		    0 ||
+	    atomic_write(fd, "secret.2", bytes, sizeof(bytes), 0400, true,
+			 err) < 0)
+		return -err->num;
+	return 0;
+}
+
+/* Whether something is in there already that a store needs its secret for. */
+static int holds_objects(int fd, struct err *err)
+{
+	static const char *const names[] = {"packs", "snaps", "trash"};
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct dirlist list = {0};
+		size_t count;
+		auto_close int sub =
+			openat(fd, names[i],
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (sub < 0 && errno == ENOENT)
+			continue;
+		if (sub < 0)
+			return fail_errno(err, "open %s", text_quote(names[i]));
+		if (dirlist_read(sub, &list, err) < 0)
+			return -err->num;
+		count = list.count;
+		dirlist_free(&list);
+		if (count)
+			return 1;
+	}
+	return 0;
+}
+
+static int fill(int fd, const void *secret, struct err *err)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} dirs[] = {{"packs", 0500},
+		    {"snaps", 0500},
+		    {"tmp", 0700},
+		    {"trash", 0700}};
+	size_t i;
+	int held = holds_objects(fd, err);
+
+	if (held < 0)
+		return held;
+	if (held)
+		return fail(err, EBADMSG,
+			    "FORMAT is missing, but there are packs or "
+			    "snapshots: bring it back from a copy");
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		if (mkdirat(fd, dirs[i].name, dirs[i].mode) < 0 &&
+		    errno != EEXIST)
+			return fail_errno(err, "make folder %s",
+					  text_quote(dirs[i].name));
+	}
+	if (secret_write(fd, secret, err) < 0)
+		return -err->num;
+	return format_write(fd, err);
+}
+
+/* So that a folder that was just made survives a power cut. */
+static int sync_parent(int fd, struct err *err)
+{
+	auto_close int parent =
+		openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (parent < 0 || fsync(parent) < 0)
+		return fail_errno(err, "sync the folder above the store");
+	return 0;
+}
+
+int folder_create(const char *dir, const void *secret, struct err *err)
+{
+	auto_close int fd = -1, lock = -1;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make store %s", text_quote(dir));
+	fd = open_dir(AT_FDCWD, dir, err);
+	if (fd < 0)
+		return fd;
+	if (exists(fd, "FORMAT"))
+		return 0;
+	lock = lock_take(fd, "lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	if (exists(fd, "FORMAT"))
+		return 0;
+	if (fill(fd, secret, err) < 0 || sync_parent(fd, err) < 0)
+		return err_context(err, "make store %s", text_quote(dir));
+	return 1;
+}
+
+/* --- opening it --- */
+
+static bool word_known(const char *word, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(known_features) / sizeof(*known_features); i++) {
+		if (strlen(known_features[i]) == len &&
+		    memcmp(known_features[i], word, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int features_check(const char *words, struct err *err)
+{
+	while (*words) {
+		size_t len = strcspn(words, " ");
+
+		if (len && !word_known(words, len)) {
+			auto_free char *word = mem_strndup(words, len);
+
+			return fail(err, EPROTO,
+				    "the store needs a newer guard, one that "
+				    "knows %s",
+				    text_quote(word));
+		}
+		words += len + (words[len] == ' ');
+	}
+	return 0;
+}
+
+static int format_read(struct folder *f, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	const char *check, *hash, *chunker, *features;
+	char want[24];
+
+	if (record_load(f->fd, "FORMAT", "store", FORMAT_VERSION, &r, err) < 0)
+		return -err->num;
+	check = record_get(&r, "check");
+	hash = record_get(&r, "hash");
+	chunker = record_get(&r, "chunker");
+	features = record_get(&r, "features-mandatory");
+	(void)snprintf(want, sizeof(want), "%016llx",
+		       (unsigned long long)record_check(&r));
+	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
+	    !features || !unhex(f->uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
+		return fail(err, EBADMSG, "FORMAT is damaged");
+	if (features_check(features, err) < 0)
+		return -err->num;
+	if (strcmp(hash, HASH_NAME) != 0 || strcmp(chunker, CHUNKER_NAME) != 0)
+		return fail(err, EPROTO, "the store needs a newer guard");
+	return 0;
+}
+
+static bool secret_load(struct folder *f, const char *name)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	struct dec d;
+
+	if (fd_slurp_at(f->fd, name, SECRET_FILE_LEN, &b, &ignored) < 0 ||
+	    b.len != SECRET_FILE_LEN)
+		return false;
+	d = dec_start(b.data + SECRET_LEN, 8);
+	if (dec_u64(&d) != hash_check(b.data, SECRET_LEN))
+		return false;
+	memcpy(f->secret, b.data, SECRET_LEN);
+	return true;
+}
+
+static int folder_load(struct folder *f, struct err *err)
+{
+	if (format_read(f, err) < 0)
+		return -err->num;
+	if (!secret_load(f, "secret") && !secret_load(f, "secret.2"))
+		return fail(err, EBADMSG,
+			    "secret and secret.2 are damaged or missing");
+	f->packs_fd = open_dir(f->fd, "packs", err);
+	return f->packs_fd < 0 ? f->packs_fd : 0;
+}
+
+/* Deletes what nobody holds a lock on: its writer is dead. */
+static int clear_tmp(const struct folder *f, struct err *err)
+{
+	struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(f->tmp_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_close int fd =
+			openat(f->tmp_fd, list.items[i].name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)unlinkat(f->tmp_fd, list.items[i].name, 0);
+	}
+	dirlist_free(&list);
+	return 0;
+}
+
+static int set_modes(const struct folder *f, mode_t mode, struct err *err)
+{
+	if (fchmodat(f->fd, "packs", mode, 0) < 0 ||
+	    fchmodat(f->fd, "snaps", mode, 0) < 0)
+		return fail_errno(err, "change mode of packs and snaps");
+	return 0;
+}
+
+/* Somebody died with the folders open: close them, unless the one who holds
+ * the lock now does so himself. */
+static void heal_modes(const struct folder *f)
+{
+	struct err ignored;
+	auto_close int lock =
+		lock_take(f->fd, "commit.lock", true, false, &ignored);
+
+	if (lock >= 0)
+		(void)set_modes(f, 0500, &ignored);
+}
+
+int folder_commit_begin(const struct folder *f, struct err *err)
+{
+	auto_close int lock = lock_take(f->fd, "commit.lock", true, true, err);
+
+	if (lock < 0)
+		return lock;
+	if (set_modes(f, 0700, err) < 0)
+		return -err->num;
+	return TAKE_FD(lock);
+}
+
+void folder_commit_end(const struct folder *f, int lock_fd)
+{
+	struct err ignored;
+
+	(void)set_modes(f, 0500, &ignored);
+	(void)close(lock_fd);
+}
+
+static int open_to_write(struct folder *f, struct err *err)
+{
+	f->lock_fd = lock_take(f->fd, "lock", false, true, err);
+	if (f->lock_fd < 0)
+		return f->lock_fd;
+	f->tmp_fd = open_dir(f->fd, "tmp", err);
+	if (f->tmp_fd < 0)
+		return f->tmp_fd;
+	heal_modes(f);
+	return clear_tmp(f, err);
+}
+
+int folder_open(struct folder *ret, const char *dir, enum store_mode mode,
+		struct err *err)
+{
+	struct folder f = {
+		.fd = -1, .packs_fd = -1, .tmp_fd = -1, .lock_fd = -1};
+
+	if (mode == STORE_WRITE && folder_create(dir, NULL, err) < 0)
+		return -err->num;
+	f.fd = open_dir(AT_FDCWD, dir, err);
+	if (f.fd < 0)
+		return f.fd;
+	if (folder_load(&f, err) < 0 ||
+	    (mode == STORE_WRITE && open_to_write(&f, err) < 0)) {
+		folder_close(&f);
+		return err_context(err, "store %s", text_quote(dir));
+	}
+	*ret = f;
+	return 0;
+}
+
+void folder_close(struct folder *f)
+{
+	int *fds[] = {&f->tmp_fd, &f->packs_fd, &f->fd, &f->lock_fd};
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+		*fds[i] = -1;
+	}
+	explicit_bzero(f->secret, sizeof(f->secret));
+}

@@ -1,0 +1,318 @@
+#include <errno.h>
+#include <string.h>
+
+#include "snapshot/compress.h"
+#include "snapshot/storeimpl.h"
+
+/* Objects from here on have a record of their own. */
+#define SINGLE_LEN ((size_t)64 << 10)
+/* A block is full from here on. */
+#define BLOCK_LEN ((size_t)256 << 10)
+
+struct want {
+	unsigned char hash[HASH_LEN];
+	uint8_t type;
+	const void *data;
+	size_t len;
+};
+
+/* How far the search for known bytes has come. */
+struct search {
+	const struct pack_set *set; /* compared with all of it */
+	size_t own; /* compared with own objects below this */
+	int ord; /* highest that the hash has, -1 none */
+};
+
+static void found(const struct want *want, uint16_t ord, struct oid *ret)
+{
+	*ret = (struct oid){.len = want->len, .ord = ord, .type = want->type};
+	memcpy(ret->hash, want->hash, HASH_LEN);
+}
+
+/* One that cannot be read is not known to be equal, so it is not. */
+static bool place_equals(struct store *s, const struct place *place,
+			 const struct want *want)
+{
+	struct view view;
+	struct err ignored;
+	bool equal;
+
+	if (place->entry.len != want->len ||
+	    place_read(s, place, &view, &ignored) < 0)
+		return false;
+	equal = memcmp(view.data, want->data, want->len) == 0;
+	place_done(s, &view);
+	return equal;
+}
+
+static bool in_pack(struct store *s, struct pack *pack, const struct want *want,
+		    struct search *q, struct oid *ret)
+{
+	struct place place = {.pack = pack};
+	uint32_t at = pack_find(pack, want->hash);
+
+	for (; at < pack_count(pack); at++) {
+		bool ok = pack_get(pack, at, &place.entry);
+
+		if (memcmp(place.entry.hash, want->hash, HASH_LEN) != 0)
+			break;
+		if (!ok || place.entry.type != want->type)
+			continue;
+		if (place.entry.ord > q->ord)
+			q->ord = place.entry.ord;
+		if (place_equals(s, &place, want)) {
+			found(want, place.entry.ord, ret);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Not under the mutex. */
+static bool in_packs(struct store *s, const struct pack_set *set,
+		     const struct want *want, struct search *q, struct oid *ret)
+{
+	size_t i;
+
+	for (i = set->count; i-- > 0;) {
+		if (in_pack(s, set->packs[i], want, q, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Takes and returns the mutex; it may be free in between. */
+static bool is_object(struct store *s, const struct object *o,
+		      const struct want *want, struct oid *ret)
+{
+	struct place place;
+	uint16_t ord = o->ord;
+	bool equal;
+
+	if (!o->block->out) {
+		equal = o->len == want->len &&
+			memcmp(o->block->data.data + o->inner, want->data,
+			       want->len) == 0;
+	} else {
+		place_pin(s, o, &place);
+		(void)pthread_mutex_unlock(&s->mutex);
+		equal = place_equals(s, &place, want);
+		(void)pthread_mutex_lock(&s->mutex);
+		place_unpin(s, &place);
+	}
+	if (equal)
+		found(want, ord, ret);
+	return equal;
+}
+
+/*
+ * Takes and returns the mutex. False: no object with these bytes is known
+ * now, and until the mutex is let go of; the next ordinal is q->ord + 1.
+ */
+static bool search(struct store *s, const struct want *want, struct search *q,
+		   struct oid *ret)
+{
+	const struct pack_set *set;
+	struct object *o;
+	bool known;
+	size_t i;
+
+	for (;;) {
+		set = s->set;
+		if (q->set != set && set->count) {
+			(void)pthread_mutex_unlock(&s->mutex);
+			known = in_packs(s, set, want, q, ret);
+			(void)pthread_mutex_lock(&s->mutex);
+			if (known)
+				return true;
+		}
+		q->set = set;
+		o = objects_find(&s->objects, want->hash, want->type, q->own,
+				 &i);
+		if (o) {
+			q->own = i + 1;
+			if (o->ord > q->ord)
+				q->ord = o->ord;
+			if (is_object(s, o, want, ret))
+				return true;
+		} else if (set == s->set) {
+			return false;
+		}
+	}
+}
+
+/* --- adding; under the mutex --- */
+
+static struct block *block_new(struct store *s, enum pack_kind kind)
+{
+	struct block *block = mem_zalloc(sizeof(*block));
+
+	block->kind = kind;
+	block->next = s->blocks;
+	s->blocks = block;
+	return block;
+}
+
+static void add_object(struct store *s, const struct want *want, int ord,
+		       struct block *block, size_t inner)
+{
+	struct object *o = objects_add(&s->objects, want->hash, want->type);
+
+	o->len = (uint32_t)want->len;
+	o->inner = (uint32_t)inner;
+	o->block = block;
+	o->ord = (uint16_t)ord;
+	s->stats.new_objects++;
+	s->stats.new_bytes += want->len;
+	if (ord)
+		s->stats.collisions++;
+}
+
+/* Adds to the block being filled; returns it when it is full now. */
+static struct block *add_small(struct store *s, enum pack_kind kind,
+			       const struct want *want, int ord)
+{
+	struct block *block = s->filling[kind];
+
+	if (!block) {
+		block = s->filling[kind] = block_new(s, kind);
+		(void)buf_reserve(&block->data,
+				  BLOCK_LEN + SINGLE_LEN + (128 << 10));
+	}
+	add_object(s, want, ord, block, block->data.len);
+	buf_add(&block->data, want->data, want->len);
+	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY),
+			want->hash, (uint32_t)want->len, (uint16_t)ord,
+			want->type);
+	block->table.len += BLOCK_TABLE_ENTRY;
+	block->count++;
+	if (block->data.len < BLOCK_LEN && block->table.len < BLOCK_LEN / 2)
+		return NULL;
+	s->filling[kind] = NULL;
+	s->busy++;
+	return block;
+}
+
+static enum pack_kind kind_of(enum object_type type)
+{
+	return type == OBJECT_DATA ? PACK_DATA : PACK_META;
+}
+
+static int ord_check(int ord, struct err *err)
+{
+	if (ord >= UINT16_MAX)
+		return fail(err, EOVERFLOW,
+			    "too many objects of one hash: an attack?");
+	return 0;
+}
+
+static int put_small(struct store *s, const struct want *want, struct search *q,
+		     struct oid *ret, struct err *err)
+{
+	enum pack_kind kind = kind_of(want->type);
+	struct block *full;
+	int got;
+
+	if (search(s, want, q, ret)) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return 0;
+	}
+	got = ord_check(q->ord, err);
+	if (got < 0) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return got;
+	}
+	full = add_small(s, kind, want, q->ord + 1);
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (full && block_write(s, full, err) < 0)
+		return -err->num;
+	found(want, (uint16_t)(q->ord + 1), ret);
+	return 0;
+}
+
+/*
+ * Compressed and written before anybody is told of it. When the same bytes
+ * (or others of the same hash) came in meanwhile, the record stays unused. 1:
+ * done; 0: its ordinal was taken, again.
+ */
+static int put_single(struct store *s, const struct want *want,
+		      struct search *q, struct oid *ret, struct err *err)
+{
+	struct record_head head = {
+		.type = want->type, .count = 1, .plain_len = want->len};
+	struct out_pack *full = NULL;
+	struct place place = {0};
+	struct block *block;
+	const void *payload;
+	size_t len;
+	int ord;
+	bool done;
+
+	memcpy(head.hash, want->hash, HASH_LEN);
+	if (search(s, want, q, ret)) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return 1;
+	}
+	ord = q->ord + 1;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (ord_check(ord - 1, err) < 0)
+		return -err->num;
+	payload = compress_bytes(want->data, want->len, true, &len);
+	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
+	head.ord = (uint16_t)ord;
+	head.stored_len = payload ? len : want->len;
+	if (!payload)
+		payload = want->data;
+	head.check = hash_check(payload, head.stored_len);
+	if (single_write(s, &head, payload, &place, &full, err) < 0)
+		return -err->num;
+	(void)pthread_mutex_lock(&s->mutex);
+	done = search(s, want, q, ret);
+	if (!done && q->ord + 1 == ord) {
+		block = block_new(s, kind_of(want->type));
+		block->single = true;
+		block->out = place.out;
+		block->offset = place.entry.offset;
+		add_object(s, want, ord, block, 0);
+		place.entry.len = (uint32_t)want->len;
+		place.entry.ord = (uint16_t)ord;
+		place.entry.type = want->type;
+		memcpy(place.entry.hash, want->hash, HASH_LEN);
+		pack_writer_add(place.out->writer, &place.entry);
+		found(want, (uint16_t)ord, ret);
+		done = true;
+	}
+	place_unpin(s, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (full && out_commit(s, &full, 1, err) < 0)
+		return -err->num;
+	return done;
+}
+
+int store_put(struct store *s, enum object_type type, const void *data,
+	      size_t len, struct oid *ret, struct err *err)
+{
+	struct want want = {.type = (uint8_t)type, .data = data, .len = len};
+	struct search q = {.ord = -1};
+	int got;
+
+	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
+	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
+		return fail(err, EINVAL, "not an object to be stored");
+	hash_keyed(s->folder.secret, data, len, want.hash);
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing && !s->failed.num)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	if (s->failed.num) {
+		*err = s->failed;
+		(void)pthread_mutex_unlock(&s->mutex);
+		return -err->num;
+	}
+	s->stats.put_objects++;
+	s->stats.put_bytes += len;
+	if (len < SINGLE_LEN)
+		return put_small(s, &want, &q, ret, err);
+	while ((got = put_single(s, &want, &q, ret, err)) == 0)
+		(void)pthread_mutex_lock(&s->mutex);
+	return got < 0 ? got : 0;
+}

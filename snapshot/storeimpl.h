@@ -1,0 +1,102 @@
+/*
+ * What the store is inside; for store.c (finding and reading), put.c (adding)
+ * and commit.c (packs on their way out) only.
+ *
+ * Locks, always in this order: the commit lock (a file, between processes),
+ * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
+ * reading and writing happen without the mutex.
+ */
+#ifndef GUARD_SNAPSHOT_STOREIMPL_H
+#define GUARD_SNAPSHOT_STOREIMPL_H
+
+#include <pthread.h>
+
+#include "snapshot/blockcache.h"
+#include "snapshot/folder.h"
+#include "snapshot/objects.h"
+#include "snapshot/pack.h"
+#include "snapshot/store.h"
+
+/* Packs of others, sorted by name; never changed, only replaced. */
+struct pack_set {
+	size_t count;
+	struct pack_set *older; /* kept till the store is freed */
+	struct pack *packs[];
+};
+
+/* A pack of this process: being written, later like any other. */
+struct out_pack {
+	struct pack_writer *writer; /* NULL once `pack` is there */
+	struct pack *pack;
+	char *name;
+	unsigned int users; /* writes and reads under way on `writer` */
+	struct out_pack *next; /* of all */
+};
+
+struct store {
+	struct folder folder;
+	enum store_mode mode;
+	struct blockcache *cache;
+
+	pthread_mutex_t mutex;
+	pthread_cond_t changed; /* users, busy, flushing went down */
+	struct pack_set *set;
+	char *damaged; /* text about packs that cannot be read, or NULL */
+	char **damaged_names;
+	size_t damaged_count, damaged_room;
+	struct objects objects;
+	struct block *blocks; /* all */
+	struct block *filling[PACK_KINDS];
+	struct out_pack *outs; /* all */
+	struct out_pack *open[PACK_KINDS];
+	unsigned int busy; /* full blocks and packs being written out */
+	bool flushing;
+	struct err failed; /* num 0: nothing has failed */
+	struct store_stats stats;
+};
+
+/* Where the bytes of an object can be read: in one of both. */
+struct place {
+	struct pack *pack;
+	struct out_pack *out;
+	struct pack_entry entry;
+};
+
+/* The bytes of a place, until place_done(). */
+struct view {
+	const unsigned char *data;
+	size_t len;
+	struct cached_block *block;
+	unsigned char *owned;
+};
+
+/* -EBADMSG when they cannot be had. Not under the mutex. */
+int place_read(struct store *s, const struct place *place, struct view *ret,
+	       struct err *err);
+void place_done(struct store *s, struct view *view);
+
+/* Under the mutex: an own object that is written; it is held in place until
+ * place_unpin(). */
+void place_pin(struct store *s, const struct object *object, struct place *ret);
+void place_unpin(struct store *s, const struct place *place);
+
+/* Remembers the first failure; nothing of this process's open packs may be
+ * used from then on. Returns -err->num. Not under the mutex. */
+int store_fail(struct store *s, const struct err *err);
+
+/* Compresses (what is worth it) and writes a full block; counts as busy. */
+int block_write(struct store *s, struct block *block, struct err *err);
+/* Writes one big object into a pack that stays pinned. */
+int single_write(struct store *s, const struct record_head *head,
+		 const void *payload, struct place *ret,
+		 struct out_pack **ret_full, struct err *err);
+/* Finishes and publishes packs that nobody adds to any more; counts as busy
+ * (count packs). */
+int out_commit(struct store *s, struct out_pack **outs, size_t count,
+	       struct err *err);
+
+/* Under the commit lock: what others have added since; -EAGAIN when they and
+ * we gave one name to different bytes. */
+int store_refresh_packs(struct store *s, struct err *err);
+
+#endif
