@@ -1,0 +1,143 @@
+/*
+ * A .git is one thing made of many files: parts of two states make a broken
+ * one. It is left alone or taken whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/planner.h"
+
+/* The path up to its first part ".git", or NULL. */
+static char *git_root_of(const char *path)
+{
+	const char *at = path;
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+
+		if (len == 4 && memcmp(at, ".git", 4) == 0)
+			return mem_strndup(path, (size_t)(at - path) + 4);
+		at += len;
+		while (*at == '/')
+			at++;
+	}
+	return NULL;
+}
+
+bool git_named(const struct planner *pl, const char *path)
+{
+	const char *const *p = pl->options->paths;
+
+	for (; p && *p; p++)
+		if (path_below(*p, path))
+			return true;
+	return false;
+}
+
+/* The project's is as in base, or already as in want. */
+static int settled(struct planner *pl, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry want = {0};
+	AUTO(entry) struct entry now = {0};
+
+	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
+	    lookup_find(&pl->find_want, path, &want, err) < 0 ||
+	    lookup_find(&pl->find_now, path, &now, err) < 0)
+		return -err->num;
+	if (!now.mode)
+		return !base.mode || !want.mode;
+	return (base.mode && entry_same_content(&now, &base)) ||
+	       (want.mode && entry_same_content(&now, &want));
+}
+
+struct refs {
+	struct planner *pl;
+	const char *path;
+	bool moved;
+};
+
+static int each_ref(void *arg, const char *path, const struct entry *a,
+		    const struct entry *b, struct err *err)
+{
+	struct refs *r = arg;
+	auto_free char *whole = path_join(r->path, path);
+	int got;
+
+	if (r->moved || (a && b && entry_same_content(a, b)))
+		return 0;
+	got = settled(r->pl, whole, err);
+	if (got == 0)
+		r->moved = true;
+	return got < 0 ? got : 0;
+}
+
+static int refs_settled(struct planner *pl, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry now = {0};
+	struct refs r = {.pl = pl, .path = path};
+
+	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
+	    lookup_find(&pl->find_now, path, &now, err) < 0)
+		return -err->num;
+	if (tree_diff(pl->store, &base, &now, each_ref, &r, err) < 0)
+		return -err->num;
+	return !r.moved;
+}
+
+static int all_settled(struct planner *pl, const char *root, struct err *err)
+{
+	static const char *const parts[] = {"HEAD", "packed-refs", "index"};
+	auto_free char *refs = path_join(root, "refs");
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		auto_free char *path = path_join(root, parts[i]);
+		int got = settled(pl, path, err);
+
+		if (got <= 0)
+			return got;
+	}
+	return refs_settled(pl, refs, err);
+}
+
+static struct git_root *known(struct planner *pl, const char *path)
+{
+	size_t i;
+
+	for (i = pl->git_count; i-- > 0;)
+		if (strcmp(pl->gits[i].path, path) == 0)
+			return &pl->gits[i];
+	return NULL;
+}
+
+int git_judge(struct planner *pl, const char *path, struct err *err)
+{
+	auto_free char *root = NULL;
+	struct git_root *g;
+	int got;
+
+	if (!pl->options->git_apart)
+		return GIT_NONE;
+	root = git_root_of(path);
+	if (!root)
+		return GIT_NONE;
+	if (!git_named(pl, root))
+		return GIT_LEFT;
+	g = known(pl, root);
+	if (!g) {
+		got = all_settled(pl, root, err);
+		if (got < 0)
+			return got;
+		GROW(pl->gits, pl->git_count, pl->git_room);
+		g = &pl->gits[pl->git_count++];
+		*g = (struct git_root){.path = TAKE(root), .conflict = !got};
+		if (g->conflict)
+			add_conflict(pl->plan, CONFLICT_GIT, g->path);
+	}
+	return g->conflict ? GIT_REFUSED : GIT_TAKEN;
+}

@@ -1,0 +1,442 @@
+#include "restore/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+const struct entry no_entry;
+
+void planner_free(struct planner *pl)
+{
+	size_t i;
+
+	lookup_free(&pl->find_base);
+	lookup_free(&pl->find_want);
+	lookup_free(&pl->find_now);
+	free(pl->skip);
+	free(pl->ready);
+	for (i = 0; i < pl->made_count; i++)
+		free(pl->made[i]);
+	free(pl->made);
+	for (i = 0; i < pl->git_count; i++)
+		free(pl->gits[i].path);
+	free(pl->gits);
+	for (i = 0; i < pl->time_count; i++) {
+		free(pl->times[i].path);
+		entry_free(&pl->times[i].from);
+		entry_free(&pl->times[i].to);
+	}
+	free(pl->times);
+}
+
+bool same_entry(const struct entry *a, const struct entry *b)
+{
+	if (!a->mode || !b->mode)
+		return !a->mode && !b->mode;
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
+static bool same_type(const struct entry *a, const struct entry *b)
+{
+	return (a->mode & S_IFMT) == (b->mode & S_IFMT);
+}
+
+static bool same_time(const struct entry *a, const struct entry *b)
+{
+	return moment_compare(a->mtime, b->mtime) == 0;
+}
+
+void add_conflict(struct plan *p, enum conflict_kind kind, const char *path)
+{
+	GROW(p->conflicts, p->conflict_count, p->conflict_room);
+	p->conflicts[p->conflict_count++] = (struct conflict){
+		.kind = kind,
+		.path = mem_strdup(path),
+	};
+}
+
+bool note_at(const struct planner *pl, enum note_kind kind, const char *path)
+{
+	const struct snapshot *s = pl->options->base_notes;
+	size_t low = 0, high = s ? s->note_count : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (path_compare(s->notes[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; s && low < s->note_count; low++) {
+		if (strcmp(s->notes[low].path, path) != 0)
+			break;
+		if (s->notes[low].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+static bool selected(const struct planner *pl, const char *path)
+{
+	const char *const *p = pl->options->paths;
+
+	if (!p)
+		return true;
+	for (; *p; p++)
+		if (path_below(path, *p))
+			return true;
+	return false;
+}
+
+static void settle_below(struct planner *pl, const char *path)
+{
+	free(pl->skip);
+	pl->skip = mem_strdup(path);
+}
+
+void conflict_whole(struct planner *pl, enum conflict_kind kind,
+		    const char *path)
+{
+	add_conflict(pl->plan, kind, path);
+	settle_below(pl, path);
+}
+
+/* --- what stands in the way --- */
+
+/*
+ * The base has no say on this path: it changed after the run's start, before
+ * it was stored. For a name that base does not have the folder that should
+ * hold it speaks: the user may have deleted it in between.
+ */
+static int moved(struct planner *pl, const struct row *row, struct err *err)
+{
+	auto_free char *path = mem_strdup(row->path);
+
+	if (!pl->options->base_notes)
+		return 0;
+	if (row->base->mode)
+		return note_at(pl, NOTE_MOVED, path);
+	while (*path) {
+		AUTO(entry) struct entry e = {0};
+		char *up = path_parent(path);
+		int got;
+
+		free(path);
+		path = up;
+		got = lookup_find(&pl->find_base, path, &e, err);
+		if (got < 0)
+			return got;
+		if (got)
+			return note_at(pl, NOTE_MOVED, path);
+	}
+	return 0;
+}
+
+static bool incomplete(const struct planner *pl, const struct row *row)
+{
+	const struct snapshot *s = pl->options->base_notes;
+	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
+
+	return (flags & ENTRY_INCOMPLETE) ||
+	       (s && snapshot_has_note(s, NOTE_INCOMPLETE, row->path));
+}
+
+/* 1: a conflict was added (with all below); 0: nothing of that kind. */
+static int unknown(struct planner *pl, const struct row *row, struct err *err)
+{
+	int got;
+
+	if (incomplete(pl, row)) {
+		conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 1;
+	}
+	got = moved(pl, row, err);
+	if (got == 1)
+		conflict_whole(pl, CONFLICT_MOVED, row->path);
+	return got;
+}
+
+/* --- one row each --- */
+
+static int row_added(struct planner *pl, const struct row *row, struct err *err)
+{
+	int got;
+
+	if (row->now.mode && same_entry(&row->now, row->want) &&
+	    !((row->now.flags | row->want->flags) & ENTRY_INCOMPLETE)) {
+		pl->plan->already++;
+		return 0;
+	}
+	got = unknown(pl, row, err);
+	if (got)
+		return got < 0 ? got : 0;
+	if (!row->now.mode)
+		return step_create(pl, row, err);
+	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
+		add_conflict(pl->plan, CONFLICT_BOTH_ADDED, row->path);
+	else
+		conflict_whole(pl, CONFLICT_BOTH_ADDED, row->path);
+	return 0;
+}
+
+/* Whether what is there now may go: 1, 0 (said why), 2 (a .git stays). */
+static int may_go(struct planner *pl, const struct row *row, struct err *err)
+{
+	int got;
+
+	if (S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode) &&
+	    entry_same_meta(&row->now, row->base)) {
+		if (incomplete(pl, row)) {
+			conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+			return 0;
+		}
+		got = below_may_go(pl, row, err);
+		if (got == 0)
+			settle_below(pl, row->path);
+		return got;
+	}
+	got = unknown(pl, row, err);
+	if (got)
+		return got < 0 ? got : 0;
+	if (same_entry(&row->now, row->base))
+		return 1;
+	conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
+	return 0;
+}
+
+static int row_deleted(struct planner *pl, const struct row *row,
+		       struct err *err)
+{
+	int got;
+
+	if (pl->options->additive)
+		return 0;
+	if (!row->now.mode) {
+		pl->plan->already++;
+		settle_below(pl, row->path);
+		return 0;
+	}
+	got = may_go(pl, row, err);
+	if (got != 1)
+		return got < 0 ? got : 0;
+	step_push(pl, STEP_DELETE, row->path, &row->now, &no_entry);
+	settle_below(pl, row->path);
+	return 0;
+}
+
+/* A folder there becomes something else. */
+static int row_unfolder(struct planner *pl, const struct row *row,
+			struct err *err)
+{
+	int got;
+
+	if (pl->options->additive) {
+		conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
+		return 0;
+	}
+	if (!row->now.mode) {
+		conflict_whole(pl, CONFLICT_DELETED_NOW, row->path);
+		return 0;
+	}
+	got = may_go(pl, row, err);
+	if (got < 0)
+		return got;
+	if (got == 2)
+		conflict_whole(pl, CONFLICT_GIT, row->path);
+	if (got != 1)
+		return 0;
+	settle_below(pl, row->path);
+	if (pl->options->refuse_special) {
+		got = step_refused(pl, row->path, &row->now, row->want, err);
+		if (got)
+			return got < 0 ? got : 0;
+	}
+	step_push(pl, STEP_DELETE, row->path, &row->now, &no_entry);
+	step_make(pl, row->path, row->want);
+	return 0;
+}
+
+/* Both sides have it, and at least one is no folder. */
+static int row_thing(struct planner *pl, const struct row *row, struct err *err)
+{
+	const struct entry *now = &row->now;
+	bool same_bytes = entry_same_content(row->base, row->want);
+	int got;
+
+	if (same_bytes && entry_same_meta(row->base, row->want)) {
+		/* Touched, no more: never worth a conflict. */
+		if (!incomplete(pl, row) && same_entry(now, row->base) &&
+		    !same_time(now, row->want))
+			return step_change(pl, STEP_META, row, err);
+		return 0;
+	}
+	if (now->mode && same_entry(now, row->want) &&
+	    !((now->flags | row->want->flags) & ENTRY_INCOMPLETE)) {
+		pl->plan->already++;
+		return 0;
+	}
+	if (S_ISDIR(row->base->mode))
+		return row_unfolder(pl, row, err);
+	got = unknown(pl, row, err);
+	if (got)
+		return got < 0 ? got : 0;
+	if (!now->mode || !same_entry(now, row->base)) {
+		conflict_whole(pl,
+			       now->mode ? CONFLICT_BOTH_CHANGED
+					 : CONFLICT_DELETED_NOW,
+			       row->path);
+		return 0;
+	}
+	if (S_ISDIR(row->want->mode)) {
+		step_push(pl, STEP_DELETE, row->path, now, &no_entry);
+		step_make(pl, row->path, row->want);
+		return 0;
+	}
+	return step_change(pl, same_bytes ? STEP_META : STEP_REPLACE, row, err);
+}
+
+static void remember_time(struct planner *pl, const struct row *row)
+{
+	struct same_time *t;
+
+	GROW(pl->times, pl->time_count, pl->time_room);
+	t = &pl->times[pl->time_count++];
+	*t = (struct same_time){.path = mem_strdup(row->path)};
+	entry_copy(&t->from, &row->now);
+	entry_copy(&t->to, row->want);
+}
+
+/*
+ * A folder on both sides whose metadata is the same there: only its times
+ * may follow, and only while the user has not changed its list himself.
+ */
+static void folder_time(struct planner *pl, const struct row *row)
+{
+	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
+	    !entry_same_meta(&row->now, row->base) ||
+	    !same_time(&row->now, row->base))
+		return;
+	if (same_time(row->base, row->want))
+		remember_time(pl, row);
+	else
+		step_push(pl, STEP_META, row->path, &row->now, row->want);
+}
+
+static int row_folder(struct planner *pl, const struct row *row,
+		      struct err *err)
+{
+	struct entry to = *row->want; /* borrows its strings */
+	int got;
+
+	if (entry_same_meta(row->base, row->want)) {
+		folder_time(pl, row);
+		return 0;
+	}
+	if (S_ISDIR(row->now.mode) && entry_same_meta(&row->now, row->want)) {
+		pl->plan->already++;
+		return 0;
+	}
+	if (incomplete(pl, row)) {
+		conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 0;
+	}
+	got = moved(pl, row, err);
+	if (got < 0)
+		return got;
+	if (got) {
+		add_conflict(pl->plan, CONFLICT_MOVED, row->path);
+		return 0;
+	}
+	if (!S_ISDIR(row->now.mode) || !entry_same_meta(&row->now, row->base)) {
+		add_conflict(pl->plan,
+			     row->now.mode ? CONFLICT_BOTH_CHANGED
+					   : CONFLICT_DELETED_NOW,
+			     row->path);
+		return 0;
+	}
+	if (!same_time(&row->now, row->base) || pl->options->additive)
+		to.mtime = row->now.mtime;
+	step_push(pl, STEP_META, row->path, &row->now, &to);
+	return 0;
+}
+
+static int decide(struct planner *pl, const struct row *row, struct err *err)
+{
+	if (!row->base->mode)
+		return row_added(pl, row, err);
+	if (!row->want->mode)
+		return row_deleted(pl, row, err);
+	if (S_ISDIR(row->base->mode) && same_type(row->base, row->want))
+		return row_folder(pl, row, err);
+	return row_thing(pl, row, err);
+}
+
+static int each_difference(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
+{
+	struct planner *pl = arg;
+	struct row row = {.path = path, .base = a, .want = b};
+	int got;
+
+	if (!a)
+		row.base = &no_entry;
+	if (!b)
+		row.want = &no_entry;
+	if (pl->skip && path_below(path, pl->skip))
+		return 0;
+	got = git_judge(pl, path, err);
+	if (got < 0)
+		return got;
+	if (got == GIT_LEFT)
+		pl->plan->git_left++;
+	if (got == GIT_LEFT || got == GIT_REFUSED)
+		return 0;
+	if (got == GIT_NONE && !selected(pl, path))
+		return 0;
+	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
+		return -err->num;
+	got = decide(pl, &row, err);
+	entry_free(&row.now);
+	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(char *const *)a, *(char *const *)b);
+}
+
+/* The steps change their folders' times; where both sides have the same, it
+ * shall be so again. */
+static void keep_times(struct planner *pl)
+{
+	size_t count = pl->plan->step_count, i;
+	char **dirs = mem_alloc((count + 1) * sizeof(*dirs));
+
+	for (i = 0; i < count; i++)
+		dirs[i] = path_parent(pl->plan->steps[i].path);
+	if (count)
+		qsort(dirs, count, sizeof(*dirs), by_path);
+	for (i = 0; count && i < pl->time_count; i++) {
+		struct same_time *t = &pl->times[i];
+
+		if (bsearch(&t->path, dirs, count, sizeof(*dirs), by_path))
+			step_push(pl, STEP_META, t->path, &t->from, &t->to);
+	}
+	for (i = 0; i < count; i++)
+		free(dirs[i]);
+	free(dirs);
+}
+
+int planner_run(struct planner *pl, struct err *err)
+{
+	if (tree_diff(pl->store, pl->base, pl->want, each_difference, pl, err) <
+	    0)
+		return -err->num;
+	keep_times(pl);
+	return 0;
+}

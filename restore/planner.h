@@ -1,0 +1,91 @@
+/*
+ * Inside of plan_make(): what its parts share while a plan is made.
+ *
+ * planner.c goes through the differences of base and want one by one (a row
+ * each) and decides by what the project holds now; plan_below.c answers for
+ * folders that are to go, plan_git.c for every .git, plan.c holds the result
+ * and puts the steps into order.
+ */
+#ifndef GUARD_RESTORE_PLANNER_H
+#define GUARD_RESTORE_PLANNER_H
+
+#include "restore/lookup.h"
+#include "restore/plan.h"
+
+/* One difference: what was, what shall be, what is. Mode 0: nothing. */
+struct row {
+	const char *path;
+	const struct entry *base, *want;
+	struct entry now; /* owned */
+};
+
+struct git_root {
+	char *path;
+	bool conflict;
+};
+
+/* A folder whose times are the same on both sides, but whose list is not. */
+struct same_time {
+	char *path;
+	struct entry from, to;
+};
+
+struct planner {
+	struct store *store;
+	const struct entry *base, *want, *now;
+	const struct plan_options *options;
+	struct plan *plan;
+	struct lookup find_base, find_want, find_now;
+	char *skip; /* settled with all below, or NULL */
+	char *ready; /* the last folder found ready for new things, or NULL */
+	char **made; /* folders that the plan makes, in path order */
+	size_t made_count, made_room;
+	struct git_root *gits;
+	size_t git_count, git_room;
+	struct same_time *times;
+	size_t time_count, time_room;
+};
+
+void planner_free(struct planner *pl);
+int planner_run(struct planner *pl, struct err *err);
+
+/* Same kind, bytes, mode, owner, attributes; both may be nothing. */
+bool same_entry(const struct entry *a, const struct entry *b);
+void add_conflict(struct plan *p, enum conflict_kind kind, const char *path);
+/* The same, and nothing below it is looked at any more. */
+void conflict_whole(struct planner *pl, enum conflict_kind kind,
+		    const char *path);
+
+extern const struct entry no_entry;
+void step_push(struct planner *pl, enum step_kind kind, const char *path,
+	       const struct entry *from, const struct entry *to);
+/* REPLACE or META of what is there now, unless that is refused. */
+int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
+		struct err *err);
+/* CREATE, with the folders it needs; CONFLICT_PARENT when they cannot be. */
+int step_create(struct planner *pl, const struct row *row, struct err *err);
+/* CREATE without a look at the folder. */
+void step_make(struct planner *pl, const char *path, const struct entry *to);
+/* 1: the options refuse such a thing, and the plan says so now. */
+int step_refused(struct planner *pl, const char *path, const struct entry *from,
+		 const struct entry *to, struct err *err);
+
+/* The base's snapshot has this note on exactly this path. */
+bool note_at(const struct planner *pl, enum note_kind kind, const char *path);
+
+/*
+ * A folder that shall go, with row->now still like row->base in its own
+ * metadata. Adds the conflicts that are below it. 1: it may go as a whole;
+ * 0: conflicts were added; 2: a .git that is left out lies in it, so it stays
+ * and what is in it is decided on one by one.
+ */
+int below_may_go(struct planner *pl, const struct row *row, struct err *err);
+
+enum git_verdict { GIT_NONE, GIT_LEFT, GIT_TAKEN, GIT_REFUSED };
+/* Whether path belongs to a .git and what becomes of it; a conflict is added
+ * when one is first met that cannot be taken. Negative: error. */
+int git_judge(struct planner *pl, const char *path, struct err *err);
+/* A path of the options names the .git at path, or something in it. */
+bool git_named(const struct planner *pl, const char *path);
+
+#endif
