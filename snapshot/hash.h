@@ -30,13 +30,4 @@ uint64_t hash_derive(const void *secret, uint64_t number);
 /* The unkeyed 64-bit check of the bytes. */
 uint64_t hash_check(const void *data, size_t len);
 
-/* The keyed hash of bytes that come piece by piece; the same value as
- * hash_keyed() over all of them. The secret must outlive the stream. */
-struct hash_stream;
-struct hash_stream *hash_stream_new(const void *secret);
-void hash_stream_free(struct hash_stream **stream);
-void hash_stream_add(struct hash_stream *stream, const void *data, size_t len);
-void hash_stream_get(const struct hash_stream *stream,
-		     unsigned char ret[HASH_LEN]);
-
 #endif

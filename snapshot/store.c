@@ -35,6 +35,7 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	if (folder_open(&s->folder, dir, mode, err) < 0 ||
 	    store_refresh_packs(s, err) < 0)
 		return -err->num;
+	gear_make(&s->gear, s->folder.secret);
 	*ret = TAKE(s);
 	return 0;
 }
@@ -109,6 +110,11 @@ int store_create_with_secret(const char *dir, const void *secret_192,
 int store_dir(const struct store *s)
 {
 	return s->folder.fd;
+}
+
+const struct gear *store_gear(const struct store *s)
+{
+	return &s->gear;
 }
 
 int store_commit_begin(struct store *s, struct err *err)

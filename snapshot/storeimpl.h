@@ -1,6 +1,6 @@
 /*
- * What the store is inside; for store.c (finding and reading), put.c (adding)
- * and commit.c (packs on their way out) only.
+ * What the store is inside; for store.c (finding and reading), put.c (adding),
+ * commit.c (packs on their way out), refresh.c and content.c only.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "snapshot/blockcache.h"
+#include "snapshot/chunk.h"
 #include "snapshot/folder.h"
 #include "snapshot/objects.h"
 #include "snapshot/pack.h"
@@ -37,6 +38,7 @@ struct store {
 	struct folder folder;
 	enum store_mode mode;
 	struct blockcache *cache;
+	struct gear gear;
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* users, busy, flushing went down */
@@ -94,6 +96,9 @@ int single_write(struct store *s, const struct record_head *head,
  * (count packs). */
 int out_commit(struct store *s, struct out_pack **outs, size_t count,
 	       struct err *err);
+
+/* The table by which this store cuts long files. */
+const struct gear *store_gear(const struct store *s);
 
 /* Under the commit lock: what others have added since; -EAGAIN when they and
  * we gave one name to different bytes. */

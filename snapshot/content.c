@@ -1,0 +1,505 @@
+#include "snapshot/content.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "snapshot/chunk.h"
+#include "snapshot/chunklist.h"
+#include "snapshot/storeimpl.h"
+
+#define PIECE ((size_t)1 << 20)
+
+static const unsigned char zero_bytes[64 << 10];
+
+/* --- into the store --- */
+
+/*
+ * Takes the bytes of a long file in order and puts chunks. What waits in the
+ * window has no hole in it.
+ */
+struct cutter {
+	struct store *store;
+	struct chunklist list;
+	unsigned char *window; /* 2 * CHUNK_MAX */
+	size_t start, have;
+	uint64_t zeros; /* came last and are not in the window yet */
+};
+
+static void cutter_free(struct cutter *c)
+{
+	chunklist_free(&c->list);
+	free(c->window);
+}
+
+/* Puts one chunk from the window. */
+static int cut_one(struct cutter *c, struct err *err)
+{
+	const unsigned char *data = c->window + c->start;
+	struct chunk_run run = {
+		.len = chunk_cut(store_gear(c->store), data, c->have)};
+
+	if (store_put(c->store, OBJECT_DATA, data, run.len, &run.id, err) < 0)
+		return -err->num;
+	chunklist_add(&c->list, &run);
+	c->start += run.len;
+	c->have -= run.len;
+	return 0;
+}
+
+static int cut_all(struct cutter *c, struct err *err)
+{
+	while (c->have) {
+		if (cut_one(c, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int window_add(struct cutter *c, const unsigned char *data, size_t len,
+		      struct err *err)
+{
+	while (len) {
+		size_t n = 2 * CHUNK_MAX - c->start - c->have;
+
+		if (n > len)
+			n = len;
+		memcpy(c->window + c->start + c->have, data, n);
+		c->have += n;
+		data += n;
+		len -= n;
+		while (c->have >= CHUNK_MAX) {
+			if (cut_one(c, err) < 0)
+				return -err->num;
+		}
+		if (c->start >= CHUNK_MAX) {
+			memmove(c->window, c->window + c->start, c->have);
+			c->start = 0;
+		}
+	}
+	return 0;
+}
+
+/* The zeros that came become a hole, or bytes when they are too few. */
+static int zeros_end(struct cutter *c, struct err *err)
+{
+	struct chunk_run run = {.len = c->zeros, .hole = true};
+
+	if (c->zeros >= HOLE_MIN) {
+		if (cut_all(c, err) < 0)
+			return -err->num;
+		chunklist_add(&c->list, &run);
+	} else if (window_add(c, zero_bytes, (size_t)c->zeros, err) < 0) {
+		return -err->num;
+	}
+	c->zeros = 0;
+	return 0;
+}
+
+/* data begins on a border of HOLE_ALIGN in the file. */
+static int cutter_add(struct cutter *c, const unsigned char *data, size_t len,
+		      struct err *err)
+{
+	size_t n;
+
+	while (len) {
+		n = zeros_at(data, len);
+		c->zeros += n;
+		data += n;
+		len -= n;
+		if (!len)
+			break;
+		if (c->zeros && zeros_end(c, err) < 0)
+			return -err->num;
+		n = data_at(data, len);
+		if (window_add(c, data, n, err) < 0)
+			return -err->num;
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int cutter_end(struct cutter *c, struct oid *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (zeros_end(c, err) < 0 || cut_all(c, err) < 0)
+		return -err->num;
+	chunklist_encode(&c->list, &b);
+	if (b.len > OBJECT_LEN_MAX)
+		return fail(err, EFBIG, "the file is too large to be kept");
+	return store_put(c->store, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
+}
+
+static struct cutter cutter_new(struct store *s)
+{
+	return (struct cutter){.store = s, .window = mem_alloc(2 * CHUNK_MAX)};
+}
+
+/*
+ * The next stretch of the file that is not known to be a hole, from pos on,
+ * in whole blocks of HOLE_ALIGN. False: nothing but a hole is left, and
+ * *ret_start is where the file ends.
+ */
+static bool next_data(int fd, uint64_t pos, uint64_t *ret_start,
+		      uint64_t *ret_end)
+{
+	off_t start = lseek(fd, (off_t)pos, SEEK_DATA);
+	off_t end;
+
+	if (start < 0 && errno == ENXIO) {
+		end = lseek(fd, 0, SEEK_END);
+		*ret_start =
+			end > 0 && (uint64_t)end > pos ? (uint64_t)end : pos;
+		return false;
+	}
+	if (start < 0) { /* a file system without holes */
+		*ret_start = pos;
+		*ret_end = UINT64_MAX;
+		return true;
+	}
+	end = lseek(fd, start, SEEK_HOLE);
+	*ret_start = (uint64_t)start & ~(HOLE_ALIGN - 1);
+	*ret_end =
+		end < 0 ? UINT64_MAX
+			: ((uint64_t)end + HOLE_ALIGN - 1) & ~(HOLE_ALIGN - 1);
+	return true;
+}
+
+/* Reads [*pos, end) into the cutter; 1 at the end of the file. */
+static int add_stretch(struct cutter *c, int fd, unsigned char *piece,
+		       uint64_t *pos, uint64_t end, struct err *err)
+{
+	while (*pos < end) {
+		size_t want = end - *pos < PIECE ? (size_t)(end - *pos) : PIECE;
+		ssize_t n = fd_pread(fd, piece, want, *pos);
+
+		if (n < 0)
+			return fail_errno(err, "read");
+		if (cutter_add(c, piece, (size_t)n, err) < 0)
+			return -err->num;
+		*pos += (uint64_t)n;
+		if ((size_t)n < want)
+			return 1;
+	}
+	return 0;
+}
+
+static int put_long(struct store *s, int fd, struct oid *ret,
+		    uint64_t *ret_size, struct err *err)
+{
+	AUTO(cutter) struct cutter c = cutter_new(s);
+	auto_free unsigned char *piece = mem_alloc(PIECE);
+	uint64_t pos = 0, start, end;
+	int got = 0;
+
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	while (got == 0) {
+		bool more = next_data(fd, pos, &start, &end);
+
+		c.zeros += start - pos;
+		pos = start;
+		if (!more)
+			break;
+		got = add_stretch(&c, fd, piece, &pos, end, err);
+	}
+	if (got < 0 || cutter_end(&c, ret, err) < 0)
+		return -err->num;
+	*ret_size = pos;
+	return 0;
+}
+
+int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
+		struct err *err)
+{
+	auto_free unsigned char *data = NULL;
+	struct stat st;
+	size_t room;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "stat");
+	if (st.st_size > CONTENT_WHOLE_MAX)
+		return put_long(s, fd, ret, ret_size, err);
+	room = (size_t)st.st_size + 1;
+	data = mem_alloc(room);
+	n = fd_pread(fd, data, room, 0);
+	if (n < 0)
+		return fail_errno(err, "read");
+	if ((size_t)n == room) /* it grows */
+		return put_long(s, fd, ret, ret_size, err);
+	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)
+		return -err->num;
+	*ret_size = (uint64_t)n;
+	return 0;
+}
+
+int content_put_bytes(struct store *s, const void *data, uint64_t len,
+		      struct oid *ret, struct err *err)
+{
+	if (!len) {
+		*ret = (struct oid){0};
+		return 0;
+	}
+	if (len > CONTENT_WHOLE_MAX) {
+		AUTO(cutter) struct cutter c = cutter_new(s);
+
+		if (cutter_add(&c, data, len, err) < 0)
+			return -err->num;
+		return cutter_end(&c, ret, err);
+	}
+	return store_put(s, OBJECT_DATA, data, len, ret, err);
+}
+
+/* --- out of the store --- */
+
+static int list_load(struct store *s, const struct oid *id,
+		     struct chunklist *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (store_get(s, id, &b, err) < 0)
+		return -err->num;
+	return chunklist_decode(b.data, b.len, ret, err);
+}
+
+static int check_type(const struct oid *id, struct err *err)
+{
+	if (id->type == OBJECT_NONE || id->type == OBJECT_DATA ||
+	    id->type == OBJECT_CHUNKLIST)
+		return 0;
+	return fail(err, EBADMSG, "the object is no file");
+}
+
+int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
+		 struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (id->type == OBJECT_CHUNKLIST && list_load(s, id, &list, err) < 0)
+		return -err->num;
+	*ret_size = id->type == OBJECT_CHUNKLIST ? list.size
+		    : id->type == OBJECT_DATA	 ? id->len
+						 : 0;
+	return 0;
+}
+
+/* What a reader of contents does with them; negative answers end it. */
+struct sink {
+	int (*data)(void *arg, uint64_t at, const unsigned char *data,
+		    size_t len, struct err *err);
+	int (*hole)(void *arg, uint64_t at, uint64_t len, struct err *err);
+	void *arg;
+};
+
+/* Verified bytes and holes, in order; 1 where something answered so. */
+static int content_walk(struct store *s, const struct oid *id,
+			const struct chunklist *list, const struct sink *sink,
+			struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	uint64_t at = 0;
+	size_t i;
+	int got = 0;
+
+	if (id->type == OBJECT_DATA) {
+		if (store_get(s, id, &b, err) < 0)
+			return -err->num;
+		return sink->data(sink->arg, 0, b.data, b.len, err);
+	}
+	for (i = 0; i < list->count && got == 0; i++) {
+		const struct chunk_run *run = &list->runs[i];
+
+		buf_clear(&b);
+		if (run->hole)
+			got = sink->hole(sink->arg, at, run->len, err);
+		else if (store_get(s, &run->id, &b, err) < 0)
+			got = -err->num;
+		else
+			got = sink->data(sink->arg, at, b.data, b.len, err);
+		at += run->len;
+	}
+	return got;
+}
+
+/* Long zeros of a whole file become a hole as well; chunks have none. */
+static int write_data(void *arg, uint64_t at, const unsigned char *data,
+		      size_t len, struct err *err)
+{
+	const int *fd = arg;
+	size_t zeros, n;
+
+	for (; len; data += n, at += n, len -= n) {
+		zeros = zeros_at(data, len);
+		n = zeros < len ? zeros + data_at(data + zeros, len - zeros)
+				: zeros;
+		if (zeros < HOLE_MIN)
+			zeros = 0;
+		if (fd_pwrite(*fd, data + zeros, n - zeros, at + zeros) < 0)
+			return fail_errno(err, "write");
+	}
+	return 0;
+}
+
+static int write_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	(void)arg;
+	(void)at;
+	(void)len;
+	(void)err;
+	return 0;
+}
+
+int content_write(struct store *s, const struct oid *id, int fd,
+		  struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	struct sink sink = {write_data, write_hole, &fd};
+	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (id->type == OBJECT_CHUNKLIST) {
+		if (list_load(s, id, &list, err) < 0)
+			return -err->num;
+		size = list.size;
+	}
+	if (content_walk(s, id, &list, &sink, err) < 0)
+		return -err->num;
+	if (ftruncate(fd, (off_t)size) < 0)
+		return fail_errno(err, "set length");
+	return 0;
+}
+
+struct each {
+	int (*call)(void *arg, const void *data, size_t len, struct err *err);
+	void *arg;
+};
+
+static int each_data(void *arg, uint64_t at, const unsigned char *data,
+		     size_t len, struct err *err)
+{
+	const struct each *each = arg;
+
+	(void)at;
+	return len ? each->call(each->arg, data, len, err) : 0;
+}
+
+static int each_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	const struct each *each = arg;
+
+	(void)at;
+	while (len) {
+		size_t n = len < sizeof(zero_bytes) ? (size_t)len
+						    : sizeof(zero_bytes);
+		int got = each->call(each->arg, zero_bytes, n, err);
+
+		if (got < 0)
+			return got;
+		len -= n;
+	}
+	return 0;
+}
+
+int content_each(struct store *s, const struct oid *id,
+		 int (*each)(void *arg, const void *data, size_t len,
+			     struct err *err),
+		 void *arg, struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	struct each call = {each, arg};
+	struct sink sink = {each_data, each_hole, &call};
+	int got;
+
+	if (check_type(id, err) < 0 ||
+	    (id->type == OBJECT_CHUNKLIST && list_load(s, id, &list, err) < 0))
+		return -err->num;
+	got = content_walk(s, id, &list, &sink, err);
+	return got < 0 ? got : 0;
+}
+
+struct compare {
+	int fd;
+	unsigned char *piece; /* CHUNK_MAX */
+};
+
+/* 1: they differ */
+static int compare_data(void *arg, uint64_t at, const unsigned char *data,
+			size_t len, struct err *err)
+{
+	const struct compare *c = arg;
+
+	while (len) {
+		size_t want = len < PIECE ? len : PIECE;
+		ssize_t n = fd_pread(c->fd, c->piece, want, at);
+
+		if (n < 0)
+			return fail_errno(err, "read");
+		if ((size_t)n < want || memcmp(c->piece, data, want) != 0)
+			return 1;
+		data += want;
+		at += want;
+		len -= want;
+	}
+	return 0;
+}
+
+static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	const struct compare *c = arg;
+	uint64_t end = at + len, start, stop;
+
+	while (at < end) {
+		if (!next_data(c->fd, at, &start, &stop) || start >= end)
+			return 0;
+		at = start > at ? start : at;
+		for (stop = stop < end ? stop : end; at < stop;) {
+			size_t want = stop - at < sizeof(zero_bytes)
+					      ? (size_t)(stop - at)
+					      : sizeof(zero_bytes);
+			int got = compare_data(arg, at, zero_bytes, want, err);
+
+			if (got)
+				return got;
+			at += want;
+		}
+	}
+	return 0;
+}
+
+int content_equal(struct store *s, const struct oid *id, int fd,
+		  struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	auto_free unsigned char *piece = NULL;
+	struct compare compare = {.fd = fd};
+	struct sink sink = {compare_data, compare_hole, &compare};
+	struct stat st;
+	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
+	int got;
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "stat");
+	if (id->type == OBJECT_CHUNKLIST) {
+		if (list_load(s, id, &list, err) < 0)
+			return -err->num;
+		size = list.size;
+	}
+	if ((uint64_t)st.st_size != size)
+		return 0;
+	piece = mem_alloc(PIECE);
+	compare.piece = piece;
+	got = content_walk(s, id, &list, &sink, err);
+	return got < 0 ? got : !got;
+}
