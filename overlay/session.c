@@ -1,0 +1,506 @@
+#include "overlay/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/lock.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/session_id.h"
+
+#define KIND "run"
+#define BASE_KIND "base"
+#define VERSION 1
+#define LOCK "lock"
+#define BASE_LOCK "base.lock"
+#define LISTED_MAX 8
+#define ID_TRIES 200
+
+static const char *const state_names[] = {
+	[RUN_NEW] = "new",
+	[RUN_RUNNING] = "running",
+	[RUN_ENDED] = "ended",
+	[RUN_APPLYING] = "applying",
+	[RUN_APPLIED] = "applied",
+	[RUN_DISCARDED] = "discarded",
+	[RUN_INTERRUPTED] = "interrupted",
+};
+
+const char *run_state_name(enum run_state state)
+{
+	return state_names[state];
+}
+
+bool run_state_pending(enum run_state state)
+{
+	return state != RUN_APPLIED && state != RUN_DISCARDED;
+}
+
+void session_free(struct session *s)
+{
+	if (s->fd > 0)
+		(void)close(s->fd);
+	if (s->lock_fd > 0)
+		(void)close(s->lock_fd);
+	free(s->project);
+	free(s->home);
+	free(s->command);
+	record_free(&s->more);
+	*s = (struct session){.fd = -1, .lock_fd = -1};
+}
+
+void session_list_free(struct session_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		session_free(&list->items[i]);
+	free(list->items);
+	*list = (struct session_list){0};
+}
+
+/*
+ * A lock is two: flock(2) decides who has it, a write lock of the same
+ * descriptor (F_OFD_SETLK) can be asked after without taking anything. Were
+ * the question asked by trying flock itself, it would make another process's
+ * honest attempt fail for a moment.
+ */
+static int hold(int dirfd, const char *name, bool wait, struct err *err)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	auto_close int fd = lock_take(dirfd, name, true, wait, err);
+
+	if (fd < 0)
+		return fd;
+	if (fcntl(fd, F_OFD_SETLK, &whole) < 0)
+		return fail_errno(err, "lock %s", text_quote(name));
+	return TAKE_FD(fd);
+}
+
+static int is_held(int dirfd, const char *name, struct err *err)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	auto_close int fd =
+		openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &whole) < 0)
+		return fail_errno(err, "look at lock %s", text_quote(name));
+	return whole.l_type != F_UNLCK;
+}
+
+static void set_moment(struct record *r, const char *key, struct moment m)
+{
+	char text[48];
+
+	(void)snprintf(text, sizeof(text), "%" PRId64 ".%09u", m.sec, m.nsec);
+	record_set(r, key, m.sec || m.nsec ? text : NULL);
+}
+
+static struct moment get_moment(const struct record *r, const char *key)
+{
+	const char *text = record_get(r, key);
+	struct moment m = {0};
+
+	if (text && sscanf(text, "%" SCNd64 ".%9u", &m.sec, &m.nsec) == 2 &&
+	    m.nsec < 1000000000)
+		return m;
+	return (struct moment){0};
+}
+
+int session_save(const struct session *s, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	enum run_state state =
+		s->state == RUN_INTERRUPTED ? RUN_RUNNING : s->state;
+	size_t i;
+
+	record_set(&r, "id", s->id);
+	record_set(&r, "state", run_state_name(state));
+	record_set(&r, "project", s->project);
+	record_set_int(&r, "project-dev", (int64_t)s->project_dev);
+	record_set_int(&r, "project-ino", (int64_t)s->project_ino);
+	record_set(&r, "home", s->home);
+	record_set(&r, "command", s->command);
+	set_moment(&r, "started", s->started);
+	set_moment(&r, "ended", s->ended);
+	record_set_int(&r, "status", s->status);
+	record_set_int(&r, "result", (int64_t)s->result);
+	record_set_int(&r, "times", s->times);
+	for (i = 0; i < s->more.count; i++)
+		record_add(&r, s->more.items[i].key, s->more.items[i].value);
+	if (record_save(s->fd, "record", KIND, VERSION, &r, false, err) < 0)
+		return err_context(err, "record of run %s", s->id);
+	return 0;
+}
+
+int session_set_state(struct session *s, enum run_state state, struct err *err)
+{
+	enum run_state before = s->state;
+
+	s->state = state;
+	if (session_save(s, err) == 0)
+		return 0;
+	s->state = before;
+	return -err->num;
+}
+
+static bool own_key(const char *key)
+{
+	static const char *const keys[] = {
+		"id",	       "state",	 "project", "project-dev",
+		"project-ino", "home",	 "command", "started",
+		"ended",       "status", "result",  "times",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+static int get_state(const struct record *r, enum run_state *ret)
+{
+	const char *text = record_get(r, "state");
+	enum run_state state;
+
+	for (state = RUN_NEW; text && state <= RUN_DISCARDED; state++) {
+		if (strcmp(text, state_names[state]) == 0) {
+			*ret = state;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* Everything of s that lies in the record; what it held before goes. */
+static int load(struct session *s, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	const char *id, *project, *status;
+	size_t i;
+
+	if (record_load(s->fd, "record", KIND, VERSION, &r, err) < 0)
+		return err_context(err, "run %s", s->id);
+	id = record_get(&r, "id");
+	project = record_get(&r, "project");
+	status = record_get(&r, "status");
+	if (!id || strcmp(id, s->id) != 0 || !project || *project != '/' ||
+	    get_state(&r, &s->state) < 0)
+		return fail(err, EBADMSG, "the record of run %s is damaged",
+			    s->id);
+	free(s->project);
+	free(s->home);
+	free(s->command);
+	record_free(&s->more);
+	s->project = mem_strdup(project);
+	s->project_dev = (uint64_t)record_get_int(&r, "project-dev");
+	s->project_ino = (uint64_t)record_get_int(&r, "project-ino");
+	s->home = mem_strdup(record_get(&r, "home") ?: "");
+	s->command = mem_strdup(record_get(&r, "command") ?: "");
+	s->started = get_moment(&r, "started");
+	s->ended = get_moment(&r, "ended");
+	s->status = status ? (int)record_get_int(&r, "status") : -1;
+	s->result = (uint64_t)record_get_int(&r, "result");
+	s->times = (uint32_t)record_get_int(&r, "times");
+	for (i = 0; i < r.count; i++)
+		if (!own_key(r.items[i].key))
+			record_add(&s->more, r.items[i].key, r.items[i].value);
+	return 0;
+}
+
+static int make_folders(int fd, struct err *err)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} folders[] = {
+		{"upper", 0700},     {"work", 0700}, {"home-upper", 0700},
+		{"home-work", 0700}, {"tmp", 01777}, {"var-tmp", 01777},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		auto_close int made = -1;
+
+		if (mkdirat(fd, folders[i].name, 0700) < 0)
+			return fail_errno(err, "make folder %s",
+					  folders[i].name);
+		made = openat(fd, folders[i].name,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (made < 0 || fchmod(made, folders[i].mode) < 0)
+			return fail_errno(err, "make folder %s",
+					  folders[i].name);
+	}
+	return 0;
+}
+
+/* mkdir decides who gets an id; a name that is taken is a moment too old. */
+static int make_id(int runs_fd, char *id, struct err *err)
+{
+	struct timespec tick = {.tv_nsec = 1000000};
+	int tries;
+
+	for (tries = 0; tries < ID_TRIES; tries++) {
+		session_id_make(moment_now(), id);
+		if (mkdirat(runs_fd, id, 0700) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return fail_errno(err, "make the folder of a run");
+		(void)nanosleep(&tick, NULL);
+	}
+	return fail(err, EEXIST, "no free name for a run");
+}
+
+int session_create(int runs_fd, const char *project, int project_fd,
+		   const char *home, const char *command, struct session *ret,
+		   struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	struct meta meta;
+
+	if (meta_get(project_fd, "", &meta) < 0)
+		return fail_errno(err, "%s", text_quote(project));
+	if (make_id(runs_fd, s.id, err) < 0)
+		return -err->num;
+	s.fd = openat(runs_fd, s.id,
+		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s.fd < 0)
+		return fail_errno(err, "run %s", s.id);
+	s.lock_fd = hold(s.fd, LOCK, false, err);
+	if (s.lock_fd < 0 || make_folders(s.fd, err) < 0)
+		return err_context(err, "run %s", s.id);
+	s.state = RUN_NEW;
+	s.status = -1;
+	s.project = mem_strdup(project);
+	s.project_dev = meta.dev;
+	s.project_ino = meta.ino;
+	s.home = mem_strdup(home ?: "");
+	s.command = mem_strdup(command ?: "");
+	if (session_save(&s, err) < 0)
+		return -err->num;
+	*ret = s;
+	s = (struct session){.fd = -1, .lock_fd = -1};
+	return 0;
+}
+
+/* An id that begins with text; several: -EEXIST and they are listed. */
+static int find_id(int runs_fd, const char *text, char *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(buf) struct buf found = {0};
+	auto_close int dir =
+		openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t count = 0, i;
+
+	if (dir < 0)
+		return fail_errno(err, "open the folder of runs");
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; *text && i < list.count; i++) {
+		const char *name = list.items[i].name;
+
+		if (!session_id_ok(name) ||
+		    strncmp(name, text, strlen(text)) != 0)
+			continue;
+		if (count++ < LISTED_MAX)
+			buf_printf(&found, "%s%s", found.len ? ", " : "", name);
+		memcpy(ret, name, SESSION_ID_LEN + 1);
+	}
+	if (count == 0)
+		return fail(err, ENOENT, "there is no run %s",
+			    text_quote(text));
+	if (count > 1)
+		return fail(err, EEXIST, "run %s could be %s%s",
+			    text_quote(text), buf_text(&found),
+			    count > LISTED_MAX ? ", ..." : "");
+	return 0;
+}
+
+static int open_folder(int runs_fd, struct session *s, struct err *err)
+{
+	struct stat st;
+
+	s->fd = openat(runs_fd, s->id,
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->fd < 0 && errno == ENOENT)
+		return fail(err, ENOENT, "there is no run %s", s->id);
+	if (s->fd < 0 || fstat(s->fd, &st) < 0)
+		return fail_errno(err, "run %s", s->id);
+	if (st.st_uid != geteuid())
+		return fail(err, EPERM, "run %s belongs to another user",
+			    s->id);
+	return 0;
+}
+
+/* While one waited for the lock, another may have thrown the run away. */
+static int still_there(int runs_fd, const struct session *s, struct err *err)
+{
+	struct stat now, ours;
+
+	if (fstat(s->fd, &ours) < 0)
+		return fail_errno(err, "run %s", s->id);
+	if (fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    now.st_dev == ours.st_dev && now.st_ino == ours.st_ino)
+		return 0;
+	return fail(err, ENOENT, "there is no run %s any more", s->id);
+}
+
+static int load_locked(int runs_fd, struct session *s, struct err *err)
+{
+	s->lock_fd = hold(s->fd, LOCK, false, err);
+	if (s->lock_fd == -EWOULDBLOCK)
+		return fail(err, EBUSY, "run %s is in use by another guard",
+			    s->id);
+	if (s->lock_fd < 0 || still_there(runs_fd, s, err) < 0 ||
+	    load(s, err) < 0)
+		return -err->num;
+	if (s->state == RUN_RUNNING)
+		s->state = RUN_INTERRUPTED;
+	return 0;
+}
+
+/*
+ * "Running" and nobody there: an interrupted run, or one that ended between
+ * the two looks. A holder saves the new state before it lets go, so the
+ * second reading of the record tells.
+ */
+static int load_unlocked(struct session *s, struct err *err)
+{
+	int looks, held = 0;
+
+	for (looks = 0; looks < 2; looks++) {
+		if (load(s, err) < 0)
+			return -err->num;
+		held = is_held(s->fd, LOCK, err);
+		if (held < 0)
+			return held;
+		if (held || s->state != RUN_RUNNING)
+			break;
+	}
+	s->live = held;
+	if (!held && s->state == RUN_RUNNING)
+		s->state = RUN_INTERRUPTED;
+	return 0;
+}
+
+static int open_named(int runs_fd, const char *id, bool lock,
+		      struct session *ret, struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	int got;
+
+	memcpy(s.id, id, SESSION_ID_LEN + 1);
+	if (open_folder(runs_fd, &s, err) < 0)
+		return -err->num;
+	got = lock ? load_locked(runs_fd, &s, err) : load_unlocked(&s, err);
+	if (got < 0)
+		return got;
+	/* A base that failed or cannot be read is told by session_base(). */
+	(void)session_base(&s, false, &(struct err){0});
+	*ret = s;
+	s = (struct session){.fd = -1, .lock_fd = -1};
+	return 0;
+}
+
+int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
+		 struct err *err)
+{
+	char whole[SESSION_ID_LEN + 1];
+
+	if (find_id(runs_fd, id, whole, err) < 0)
+		return -err->num;
+	return open_named(runs_fd, whole, lock, ret, err);
+}
+
+int session_list(int runs_fd, const char *project, struct session_list *ret,
+		 struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	AUTO(dirlist) struct dirlist names = {0};
+	auto_close int dir =
+		openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	size_t i;
+
+	if (dir < 0)
+		return fail_errno(err, "open the folder of runs");
+	if (dirlist_read(dir, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
+		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+		struct err odd;
+
+		if (!session_id_ok(names.items[i].name) ||
+		    open_named(runs_fd, names.items[i].name, false, &s, &odd) <
+			    0)
+			continue;
+		if (project && strcmp(s.project, project) != 0)
+			continue;
+		GROW(list.items, list.count, list.room);
+		list.items[list.count++] = s;
+		s = (struct session){.fd = -1, .lock_fd = -1};
+	}
+	*ret = list;
+	list = (struct session_list){0};
+	return 0;
+}
+
+int session_lock_base(const struct session *s, struct err *err)
+{
+	int held = is_held(s->fd, BASE_LOCK, err);
+
+	if (held < 0)
+		return held;
+	if (held)
+		return fail(err, EBUSY,
+			    "the snapshot before run %s is being taken", s->id);
+	/* Those who wait for the base have the lock for a moment: wait. */
+	return hold(s->fd, BASE_LOCK, true, err);
+}
+
+int session_write_base(const struct session *s, uint64_t seq, const char *error,
+		       struct err *err)
+{
+	AUTO(record) struct record r = {0};
+
+	record_set_int(&r, "snapshot", (int64_t)seq);
+	record_set(&r, "error", error);
+	return record_save(s->fd, "base", BASE_KIND, VERSION, &r, false, err);
+}
+
+int session_base(struct session *s, bool wait, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	auto_close int lock = -1;
+	const char *error;
+	int got;
+
+	/* Held till the end of this function: shared, so that all who wait
+	 * go on together. */
+	if (wait) {
+		lock = lock_take(s->fd, BASE_LOCK, false, true, err);
+		if (lock < 0)
+			return lock;
+	}
+	got = record_load(s->fd, "base", BASE_KIND, VERSION, &r, err);
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return err_context(err, "run %s", s->id);
+	error = record_get(&r, "error");
+	if (error)
+		return fail(err, ENODATA, "%s", error);
+	s->base = (uint64_t)record_get_int(&r, "snapshot");
+	return s->base > INT_MAX ? INT_MAX : (int)s->base;
+}

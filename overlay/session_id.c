@@ -1,0 +1,35 @@
+#include "overlay/session_id.h"
+
+#include <string.h>
+
+#define EPOCH_2020 1577836800
+#define DIGITS "0123456789abcdefghijklmnopqrstuvwxyz"
+#define SECOND_LEN 6
+#define PART_LEN 2
+#define PARTS (36 * 36)
+
+static void put(char *to, int len, uint64_t value)
+{
+	while (len--) {
+		to[len] = DIGITS[value % 36];
+		value /= 36;
+	}
+}
+
+void session_id_make(struct moment now, char ret[static SESSION_ID_LEN + 1])
+{
+	int64_t since = now.sec > EPOCH_2020 ? now.sec - EPOCH_2020 : 0;
+
+	put(ret, SECOND_LEN, (uint64_t)since);
+	ret[SECOND_LEN] = '-';
+	put(ret + SECOND_LEN + 1, PART_LEN,
+	    (uint64_t)now.nsec * PARTS / 1000000000);
+	ret[SESSION_ID_LEN] = '\0';
+}
+
+bool session_id_ok(const char *text)
+{
+	return strlen(text) == SESSION_ID_LEN && text[SECOND_LEN] == '-' &&
+	       strspn(text, DIGITS) == SECOND_LEN &&
+	       strspn(text + SECOND_LEN + 1, DIGITS) == PART_LEN;
+}

@@ -1,0 +1,20 @@
+/*
+ * Names of runs: the second since 2020 in six base-36 digits, "-", and the
+ * part of that second in 1296ths in two more: "3mk9zq-4t". Ids sort by time,
+ * also those of one second, and all have one length: no id is the beginning
+ * of another.
+ */
+#ifndef GUARD_OVERLAY_SESSION_ID_H
+#define GUARD_OVERLAY_SESSION_ID_H
+
+#include <stdbool.h>
+
+#include "base/meta.h"
+
+#define SESSION_ID_LEN 9
+
+void session_id_make(struct moment now, char ret[static SESSION_ID_LEN + 1]);
+/* The form above, nothing before nor behind it. */
+bool session_id_ok(const char *text);
+
+#endif

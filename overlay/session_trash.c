@@ -1,0 +1,82 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/session.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+#define NUMBERS "0123456789"
+#define TIME_LEN_MIN 9
+#define TIME_LEN_MAX 11
+
+int session_trash(struct session *s, int runs_fd, int trash_fd,
+		  const char *reason, struct err *err)
+{
+	auto_free char *name = NULL;
+
+	if (s->lock_fd < 0)
+		return fail(err, EBUSY, "run %s is not locked", s->id);
+	if (!*reason || reason[strspn(reason, LETTERS)])
+		return fail(err, EINVAL, "%s is not a word for the trash",
+			    text_quote(reason));
+	name = mem_printf("%" PRId64 "-%s-%s", moment_now().sec, reason, s->id);
+	if (renameat2(runs_fd, s->id, trash_fd, name, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "move run %s to the trash", s->id);
+	return 0;
+}
+
+/*
+ * time "-" word [ "-" what ]: the time, or -1 for anything else, which is
+ * not ours to delete.
+ */
+static int64_t time_of(const char *name)
+{
+	size_t len = strspn(name, NUMBERS);
+	const char *rest = name + len;
+
+	if (len < TIME_LEN_MIN || len > TIME_LEN_MAX || *rest++ != '-')
+		return -1;
+	len = strspn(rest, LETTERS);
+	if (!len)
+		return -1;
+	rest += len;
+	if (*rest == '-' && rest[1])
+		rest += strspn(rest, LETTERS NUMBERS "-");
+	return *rest ? -1 : strtoll(name, NULL, 10);
+}
+
+int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir =
+		openat(trash_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int64_t now = moment_now().sec;
+	int worst = 0;
+	size_t i;
+
+	if (dir < 0)
+		return fail_errno(err, "open the trash");
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		int64_t when = time_of(name);
+		struct err odd;
+
+		if (when < 0 || now - when <= max_age)
+			continue;
+		/* One that resists does not keep the others. */
+		if (walk_remove(dir, name, &odd) < 0 && !worst) {
+			*err = odd;
+			worst = err_context(err, "empty the trash");
+		}
+	}
+	return worst;
+}
