@@ -16,6 +16,8 @@
 #ifndef GUARD_OVERLAY_LAYERS_H
 #define GUARD_OVERLAY_LAYERS_H
 
+#include <stdbool.h>
+
 #include "overlay/session.h"
 
 struct layers;
@@ -31,6 +33,9 @@ void layers_free(struct layers **l);
  */
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err);
+
+/* Whether the home folder has a layer of its own. */
+bool layers_cover_home(const struct layers *l);
 
 /* Opens every lower, upper and work again and compares (device, inode). */
 int layers_open(struct layers *l, struct err *err);

@@ -1,0 +1,184 @@
+#include "overlay/compare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "overlay/marks.h"
+#include "overlay/scan.h"
+
+#define PIECE (256 * 1024)
+
+bool compare_hard(int got)
+{
+	return got == -EMFILE || got == -ENFILE || got == -ENOMEM;
+}
+
+bool compare_gone(int got)
+{
+	return got == -ENOENT || got == -ENOTDIR || got == -ESTALE;
+}
+
+/* Never changes the access time where that can be helped. */
+static int open_lower(const struct pair *p, struct err *err)
+{
+	int flags = O_RDONLY | O_NONBLOCK, fd;
+
+	fd = beneath_open(p->lower, p->lower_name, flags | O_NOATIME, 0, err);
+	if (fd == -EPERM)
+		fd = beneath_open(p->lower, p->lower_name, flags, 0, err);
+	return fd;
+}
+
+/* 1 equal, 0 not. */
+static int same_bytes(int a, int b, uint64_t size, struct err *err)
+{
+	auto_free unsigned char *x = mem_alloc(PIECE), *y = mem_alloc(PIECE);
+	uint64_t at = 0;
+
+	while (at < size) {
+		ssize_t n = fd_pread(a, x, PIECE, at);
+		ssize_t m = n < 0 ? -1 : fd_pread(b, y, PIECE, at);
+
+		if (m < 0)
+			return fail_errno(err, "read");
+		if (n != m || memcmp(x, y, (size_t)n) != 0)
+			return 0;
+		if (n == 0)
+			break;
+		at += (uint64_t)n;
+	}
+	return 1;
+}
+
+static int same_files(const struct pair *p, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int upper = -1, lower = -1;
+	struct stat st;
+
+	if (p->u.size != p->l.size)
+		return 0;
+	if (p->u.size == 0)
+		return 1;
+	upper = mark_open(p->upper, p->upper_name, O_RDONLY, 0400, &opened,
+			  err);
+	if (upper < 0)
+		return upper;
+	lower = open_lower(p, err);
+	if (lower < 0)
+		return lower;
+	if (fstat(lower, &st) < 0 || !S_ISREG(st.st_mode))
+		return fail(err, ENOENT, "%s was replaced meanwhile",
+			    text_quote(p->lower_name));
+	return same_bytes(upper, lower, p->u.size, err);
+}
+
+static int same_links(const struct pair *p, struct err *err)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+	ssize_t n = readlinkat(p->upper, p->upper_name, a, sizeof(a));
+	ssize_t m = readlinkat(p->lower, p->lower_name, b, sizeof(b));
+
+	if (n < 0 || m < 0)
+		return fail_errno(err, "read link %s",
+				  text_quote(p->upper_name));
+	return n == m && memcmp(a, b, (size_t)n) == 0;
+}
+
+static int same_content(const struct pair *p, struct err *err)
+{
+	if (S_ISREG(p->u.mode))
+		return same_files(p, err);
+	if (S_ISLNK(p->u.mode))
+		return same_links(p, err);
+	if (S_ISCHR(p->u.mode) || S_ISBLK(p->u.mode))
+		return p->u.rdev == p->l.rdev;
+	return 1;
+}
+
+/* user.* cannot be read from a file that its owner may not read. */
+static int upper_xattrs(const struct pair *p, struct xattrs *ret,
+			struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int fd = -1;
+	int got = xattrs_get(p->upper, p->upper_name, ret, err);
+
+	if (got != -EACCES || !(S_ISREG(p->u.mode) || S_ISDIR(p->u.mode)))
+		return got;
+	fd = mark_open(p->upper, p->upper_name, O_RDONLY,
+		       S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
+	return fd < 0 ? fd : xattrs_get(fd, "", ret, err);
+}
+
+/*
+ * What lies in "trusted." is never part of it: only the machine's root sees
+ * it, and a layer, mounted in a user namespace, cannot take it along. What
+ * the project itself has below "user.overlay." a run cannot see, so a copy
+ * without it is no change; a copy with it is one that was applied before.
+ */
+static int same_xattrs(const struct pair *p, struct difference *d,
+		       struct err *err)
+{
+	AUTO(xattrs) struct xattrs u = {0}, l = {0};
+	int got = upper_xattrs(p, &u, err);
+
+	if (got == 0)
+		got = xattrs_get(p->lower, p->lower_name, &l, err);
+	if (got < 0)
+		return got;
+	layer_xattrs_clean(&u);
+	(void)xattrs_drop(&u, "trusted.");
+	(void)xattrs_drop(&l, "trusted.");
+	d->caps = S_ISREG(p->u.mode) && xattrs_find(&u, "security.capability");
+	if (xattrs_equal(&u, &l))
+		return 1;
+	return xattrs_drop(&l, LAYER_XATTR_PREFIX) > 0 && xattrs_equal(&u, &l);
+}
+
+/* An answer, or what its absence means. Negative: give up on the pair. */
+static int settle(int got, struct difference *d)
+{
+	if (got >= 0)
+		return !got;
+	if (compare_hard(got) || compare_gone(got))
+		return got;
+	d->unreadable = true;
+	return 1;
+}
+
+int compare_pair(const struct pair *p, struct difference *ret, struct err *err)
+{
+	struct difference d = {0};
+	int content, xattrs;
+
+	content = settle(same_content(p, err), &d);
+	if (content < 0)
+		return content;
+	xattrs = settle(same_xattrs(p, &d, err), &d);
+	if (xattrs < 0)
+		return xattrs;
+	d.content = content;
+	d.meta = xattrs || p->u.mode != p->l.mode || p->u.uid != p->l.uid ||
+		 p->u.gid != p->l.gid;
+	d.time = moment_compare(p->u.mtime, p->l.mtime) != 0;
+	*ret = d;
+	return 0;
+}
+
+bool compare_has_caps(int dirfd, const char *name)
+{
+	char path[NAME_MAX + 48];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+	return lgetxattr(path, "security.capability", NULL, 0) > 0;
+}

@@ -1,0 +1,158 @@
+#include "overlay/marks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "overlay/scan.h"
+
+#define OPAQUE LAYER_XATTR_PREFIX "opaque"
+#define ESCAPED LAYER_XATTR_PREFIX "overlay."
+
+bool mark_is_whiteout(const struct meta *m)
+{
+	return S_ISCHR(m->mode) && m->rdev == 0;
+}
+
+int mark_whiteout(int dirfd, const char *name, struct err *err)
+{
+	if (mknodat(dirfd, name, S_IFCHR, makedev(0, 0)) < 0)
+		return fail_errno(err, "mark %s as deleted", text_quote(name));
+	return 0;
+}
+
+int mark_is_opaque(int dir_fd, struct err *err)
+{
+	char value[4];
+	ssize_t len = fgetxattr(dir_fd, OPAQUE, value, sizeof(value));
+
+	if (len < 0 && errno != ENODATA && errno != ENOTSUP && errno != ERANGE)
+		return fail_errno(err, "read the layer's mark");
+	return len == 1 && value[0] == 'y';
+}
+
+int mark_set_opaque(int dir_fd, bool on, struct err *err)
+{
+	int got = on ? fsetxattr(dir_fd, OPAQUE, "y", 1, 0)
+		     : fremovexattr(dir_fd, OPAQUE);
+
+	if (got < 0 && (on || errno != ENODATA))
+		return fail_errno(err, "write the layer's mark");
+	return 0;
+}
+
+void layer_xattrs_clean(struct xattrs *x)
+{
+	struct xattrs clean = {0};
+	size_t i;
+
+	for (i = 0; i < x->count; i++) {
+		const struct xattr *item = &x->items[i];
+		auto_free char *name = NULL;
+
+		if (strncmp(item->name, ESCAPED, strlen(ESCAPED)) == 0)
+			name = mem_printf("%s%s", LAYER_XATTR_PREFIX,
+					  item->name + strlen(ESCAPED));
+		else if (strncmp(item->name, LAYER_XATTR_PREFIX,
+				 strlen(LAYER_XATTR_PREFIX)) != 0)
+			name = mem_strdup(item->name);
+		if (name)
+			xattrs_add(&clean, name, item->value, item->len);
+	}
+	xattrs_free(x);
+	*x = clean;
+}
+
+static int change_mode(int path_fd, uint32_t mode)
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	return chmod(link, mode & 07777);
+}
+
+void opened_up_free(struct opened_up *o)
+{
+	int saved = errno;
+
+	if (o->fd > 0) {
+		(void)change_mode(o->fd, o->mode);
+		(void)close(o->fd);
+	}
+	*o = (struct opened_up){.fd = -1};
+	errno = saved;
+}
+
+/* Only for what guard's user owns: chmod says no to the rest. */
+static int open_up(int path_fd, int flags, uint32_t want, struct opened_up *ret,
+		   struct err *err)
+{
+	struct meta m;
+	int fd;
+
+	if (meta_get(path_fd, "", &m) < 0)
+		return fail_errno(err, "stat");
+	if ((m.mode & want) == want || change_mode(path_fd, m.mode | want) < 0)
+		return fail(err, EACCES, "%s", strerror(EACCES));
+	ret->mode = m.mode;
+	ret->fd = fcntl(path_fd, F_DUPFD_CLOEXEC, 3);
+	fd = fd_reopen(path_fd, flags);
+	if (fd < 0 || ret->fd < 0) {
+		(void)fail_errno(err, "open it up");
+		(void)change_mode(path_fd, m.mode);
+		if (fd >= 0)
+			(void)close(fd);
+		opened_up_free(ret);
+		return -err->num;
+	}
+	return fd;
+}
+
+/* "" is dirfd itself: opening "." in it would need the right to search. */
+static int path_of(int dirfd, const char *name, struct err *err)
+{
+	int fd;
+
+	if (*name)
+		return beneath_open(dirfd, name, O_PATH, 0, err);
+	fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? fail_errno(err, "open the layer's folder") : fd;
+}
+
+int mark_open(int dirfd, const char *name, int flags, uint32_t want,
+	      struct opened_up *ret, struct err *err)
+{
+	auto_close int path_fd = path_of(dirfd, name, err);
+	struct meta m;
+	int fd;
+
+	*ret = (struct opened_up){.fd = -1};
+	if (path_fd < 0)
+		return path_fd;
+	if (meta_get(path_fd, "", &m) < 0)
+		return fail_errno(err, "%s", text_quote(name));
+	if (!S_ISDIR(m.mode) && !S_ISREG(m.mode))
+		return fail(err, EINVAL, "%s is neither a file nor a folder",
+			    text_quote(name));
+	/* A folder that may be listed but not searched opens well and then
+	 * gives nothing: look at its mode as well. */
+	fd = S_ISDIR(m.mode) && geteuid() != 0 && (m.mode & want) != want
+		     ? -1
+		     : fd_reopen(path_fd, flags | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		return fd;
+	if (S_ISDIR(m.mode) || errno == EACCES)
+		fd = open_up(path_fd, flags | O_NONBLOCK | O_NOCTTY, want, ret,
+			     err);
+	else
+		fd = fail_errno(err, "open");
+	return fd < 0 ? err_context(err, "%s", text_quote(name)) : fd;
+}

@@ -1,0 +1,43 @@
+/*
+ * Entries of an upper layer: overlayfs's marks on them, and reading what a
+ * run made unreadable.
+ *
+ * A run may leave folders and files behind that their owner cannot read. A
+ * plain user opens them up for the moment: through a descriptor, never by
+ * name, and the mode goes back afterwards.
+ */
+#ifndef GUARD_OVERLAY_MARKS_H
+#define GUARD_OVERLAY_MARKS_H
+
+#include <stdbool.h>
+
+#include "base/meta.h"
+
+/* A whiteout: character device 0/0. */
+bool mark_is_whiteout(const struct meta *m);
+/* Makes one; needs Linux 5.8 for a plain user. */
+int mark_whiteout(int dirfd, const char *name, struct err *err);
+
+/* Whether an open folder hides the lower one: 1, 0 or negative. */
+int mark_is_opaque(int dir_fd, struct err *err);
+int mark_set_opaque(int dir_fd, bool on, struct err *err);
+
+/* An entry whose mode was widened; {.fd = -1} is none. */
+struct opened_up {
+	int fd; /* O_PATH */
+	uint32_t mode; /* what goes back */
+};
+
+void opened_up_free(struct opened_up *o); /* gives the mode back */
+
+/*
+ * Opens name in dirfd ("" is dirfd itself), which is a folder (O_DIRECTORY in
+ * flags) or a plain file, -EINVAL when it is neither. Where permission is
+ * missing it is opened up: then *ret is filled and stays to be freed after the
+ * last use of a folder; a file's may be freed at once. mode bits that are
+ * needed: want, e.g. 0500.
+ */
+int mark_open(int dirfd, const char *name, int flags, uint32_t want,
+	      struct opened_up *ret, struct err *err);
+
+#endif

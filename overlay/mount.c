@@ -1,0 +1,249 @@
+#include "overlay/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define NAMED_MAX 5
+
+static bool plain;
+
+void mount_plain(bool on)
+{
+	plain = on;
+}
+
+/* "/proc/self/fd/N": names any path in 255 bytes without a comma. */
+struct fd_name {
+	char text[32];
+};
+
+static struct fd_name fd_name(int fd)
+{
+	struct fd_name name;
+
+	(void)snprintf(name.text, sizeof(name.text), "/proc/self/fd/%d", fd);
+	return name;
+}
+
+/* What the user can do about it; the words of overlayfs alone do not say. */
+static const char *advice(int num)
+{
+	switch (num) {
+	case ENODEV:
+		return " (this kernel has no overlayfs: modprobe overlay)";
+	case EPERM:
+	case EACCES:
+		return " (the kernel or its AppArmor profile does not let "
+		       "users mount overlayfs: it needs Linux 5.11)";
+	case ELOOP:
+		return " (the folder and guard's state lie in one another)";
+	case EXDEV:
+	case EINVAL:
+		return " (a mount inside the folder, a file system that "
+		       "overlayfs cannot read, or guard's state on one that "
+		       "it cannot write: see guard doctor)";
+	case EOVERFLOW:
+		return " (an owner or group that the run cannot have)";
+	default:
+		return "";
+	}
+}
+
+/* The messages that the kernel left behind, on one line. */
+static void read_words(int fs_fd, struct buf *words)
+{
+	char line[512];
+	ssize_t len;
+
+	while (fs_fd >= 0 && (len = read(fs_fd, line, sizeof(line))) > 0) {
+		while (len > 0 && line[len - 1] == '\n')
+			len--;
+		buf_add_text(words, words->len ? "; " : ": ");
+		text_escape(words, line, (size_t)len, false);
+	}
+}
+
+static int refuse(int fs_fd, const char *path, struct err *err)
+{
+	AUTO(buf) struct buf words = {0};
+	int num = errno;
+
+	read_words(fs_fd, &words);
+	return fail(err, num, "put a layer over %s: %s%s%s", text_quote(path),
+		    strerror(num), buf_text(&words), advice(num));
+}
+
+static int set_layers(int fs, int lower_fd, int upper_fd, int work_fd)
+{
+	struct fd_name lower = fd_name(lower_fd), upper = fd_name(upper_fd),
+		       work = fd_name(work_fd);
+
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", "guard", 0) < 0)
+		return -1;
+	/* "lowerdir+" is newer than the rest of this interface. */
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir+", lower.text, 0) < 0 &&
+	    fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower.text, 0) < 0)
+		return -1;
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", upper.text, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "workdir", work.text, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
+		return -1;
+	return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+}
+
+/* 1: this kernel has no such interface. */
+static int mount_new(int lower_fd, int upper_fd, int work_fd, int target_fd,
+		     const char *path, struct err *err)
+{
+	auto_close int fs = plain ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
+	auto_close int made = -1;
+
+	if (plain || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
+		return 1;
+	if (fs < 0 || set_layers(fs, lower_fd, upper_fd, work_fd) < 0)
+		return refuse(fs, path, err);
+	made = fsmount(fs, FSMOUNT_CLOEXEC,
+		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (made < 0 ||
+	    move_mount(made, "", target_fd, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return refuse(fs, path, err);
+	return 0;
+}
+
+static int mount_old(int lower_fd, int upper_fd, int work_fd, int target_fd,
+		     const char *path, struct err *err)
+{
+	auto_free char *options =
+		mem_printf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr",
+			   fd_name(lower_fd).text, fd_name(upper_fd).text,
+			   fd_name(work_fd).text);
+
+	if (mount("guard", fd_name(target_fd).text, "overlay",
+		  MS_NOSUID | MS_NODEV, options) < 0)
+		return refuse(-1, path, err);
+	return 0;
+}
+
+int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
+		  const char *path, struct err *err)
+{
+	int got = mount_new(lower_fd, upper_fd, work_fd, target_fd, path, err);
+
+	return got == 1 ? mount_old(lower_fd, upper_fd, work_fd, target_fd,
+				    path, err)
+			: got;
+}
+
+/* mountinfo writes space, tab, line feed and backslash as \ooo. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' &&
+		    text[2] >= '0' && text[2] <= '7' && text[3] >= '0' &&
+		    text[3] <= '7') {
+			*to++ = (char)((text[1] - '0') * 64 +
+				       (text[2] - '0') * 8 + (text[3] - '0'));
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+/* The number that mountinfo gives the mount dir_fd lies on, 0 unknown. */
+static uint64_t mount_id(int dir_fd)
+{
+	struct statx st;
+
+	if (statx(dir_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 ||
+	    !(st.stx_mask & STATX_MNT_ID))
+		return 0;
+	return st.stx_mnt_id;
+}
+
+int mount_list_below(int dir_fd, const char *path, struct buf *names,
+		     struct err *err)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_free char *line = NULL;
+	uint64_t own = mount_id(dir_fd);
+	size_t room = 0;
+	int count = 0;
+
+	if (!file)
+		return fail_errno(err, "read /proc/self/mountinfo");
+	while (getline(&line, &room, file) > 0) {
+		uint64_t parent;
+		int at = 0, end = 0;
+
+		/* id parent major:minor root mountpoint ... */
+		if (sscanf(line, "%*u %" SCNu64 " %*s %*s %n%*s%n", &parent,
+			   &at, &end) < 1 ||
+		    !end)
+			continue;
+		line[end] = '\0';
+		unescape(line + at);
+		if ((own && parent != own) || !path_below(line + at, path) ||
+		    strcmp(line + at, path) == 0)
+			continue;
+		if (count++ < NAMED_MAX)
+			buf_printf(names, "%s%s", count > 1 ? ", " : "",
+				   text_quote(line + at));
+	}
+	(void)fclose(file);
+	return count;
+}
+
+int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
+{
+	auto_close int dir = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	const char *part = path;
+
+	if (dir < 0)
+		return fail_errno(err, "open %s", text_quote(path));
+	while (*part) {
+		char name[NAME_MAX + 1];
+		size_t len = strcspn(part, "/");
+		int next;
+
+		if (len > NAME_MAX)
+			return fail(err, ENAMETOOLONG, "%s", text_quote(path));
+		memcpy(name, part, len);
+		name[len] = '\0';
+		part += len + (part[len] == '/');
+		if (!len)
+			continue;
+		if (strcmp(name, "..") == 0)
+			return fail(err, EINVAL, "%s has '..' in it",
+				    text_quote(path));
+		next = openat(dir, name,
+			      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0 && errno == ENOENT && make &&
+		    mkdirat(dir, name, 0755) == 0)
+			next = openat(dir, name,
+				      O_PATH | O_DIRECTORY | O_NOFOLLOW |
+					      O_CLOEXEC);
+		if (next < 0)
+			return fail_errno(err, "open %s of %s",
+					  text_quote(name), text_quote(path));
+		(void)close(dir);
+		dir = next;
+	}
+	return TAKE_FD(dir);
+}

@@ -1,0 +1,273 @@
+#include "overlay/preplace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/meta.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/scan.h"
+
+/* Looked at, and copied: a start must not take long. */
+#define ENTRIES_MAX 200000
+#define FILES_MAX 4096
+#define BYTES_MAX (64u << 20)
+#define DEPTH_MAX 128
+
+struct preplace {
+	int upper_fd, lower_fd;
+	gid_t *groups;
+	int group_count;
+	uint64_t entries, files, bytes;
+	uint64_t left; /* files of another group that were not copied */
+	bool cut; /* not all was looked at */
+};
+
+static void preplace_free(struct preplace *p)
+{
+	free(p->groups);
+}
+
+/* Times last: everything else moves them. */
+static int copy_meta(int from, int to, const struct meta *m, struct err *err)
+{
+	struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
+	};
+	AUTO(xattrs) struct xattrs x = {0};
+
+	if (xattrs_get(from, "", &x, err) < 0)
+		return -err->num;
+	(void)xattrs_drop(&x, "trusted.");
+	(void)xattrs_drop(&x, "security.");
+	(void)xattrs_drop(&x, LAYER_XATTR_PREFIX);
+	/* A folder of somebody else: it shows the user as its owner then. */
+	if (fchown(to, m->uid, m->gid) < 0 && errno != EPERM)
+		return fail_errno(err, "set owner");
+	/* The upper's own security label must stay: only what it may have. */
+	if (fchmod(to, (m->mode & 07777) | 0700) < 0)
+		return fail_errno(err, "set mode");
+	if (xattrs_set(to, &x, err) < 0)
+		return -err->num;
+	if (fchmod(to, m->mode & 07777) < 0)
+		return fail_errno(err, "set mode");
+	if (futimens(to, times) < 0)
+		return fail_errno(err, "set times");
+	return 0;
+}
+
+int preplace_root(int upper_fd, int lower_fd, struct err *err)
+{
+	auto_close int upper = fd_reopen(upper_fd, O_RDONLY | O_DIRECTORY);
+	struct meta m;
+
+	if (upper < 0 || meta_get(lower_fd, "", &m) < 0 ||
+	    copy_meta(lower_fd, upper, &m, err) < 0)
+		return upper < 0 ? fail_errno(err, "prepare the layer")
+				 : err_context(err, "prepare the layer");
+	return 0;
+}
+
+/* A group that is the user's, but not the one that the run has. */
+static bool is_other_group(const struct preplace *p, const struct meta *m)
+{
+	int i;
+
+	if (m->gid == getegid() || m->uid != geteuid())
+		return false;
+	for (i = 0; i < p->group_count; i++)
+		if (p->groups[i] == m->gid)
+			return true;
+	return false;
+}
+
+/* The folder path in the upper, made with all above it like the lower's. */
+static int make_folder(struct preplace *p, const char *path, struct err *err)
+{
+	auto_close int above = -1, made = -1, lower = -1;
+	auto_free char *parent = NULL;
+	struct meta m;
+	int fd = beneath_open(p->upper_fd, path, O_PATH | O_DIRECTORY, 0, err);
+
+	if (fd != -ENOENT || !*path)
+		return fd;
+	parent = path_parent(path);
+	above = make_folder(p, parent, err);
+	if (above < 0)
+		return above;
+	lower = beneath_open(p->lower_fd, path, O_PATH | O_DIRECTORY, 0, err);
+	if (lower < 0)
+		return lower;
+	if (meta_get(lower, "", &m) < 0 ||
+	    mkdirat(above, path_name(path), 0700) < 0)
+		return fail_errno(err, "make folder %s", text_quote(path));
+	made = beneath_open(above, path_name(path), O_RDONLY | O_DIRECTORY, 0,
+			    err);
+	if (made < 0 || copy_meta(lower, made, &m, err) < 0)
+		return -err->num;
+	return TAKE_FD(made);
+}
+
+static int copy_bytes(int from, int to, uint64_t size, struct err *err)
+{
+	char piece[65536];
+	uint64_t at = 0;
+
+	if (size == 0 || ioctl(to, FICLONE, from) == 0)
+		return 0;
+	while (at < size) {
+		ssize_t n = fd_pread(from, piece, sizeof(piece), at);
+
+		if (n < 0 || (n > 0 && fd_write(to, piece, (size_t)n) < 0))
+			return fail_errno(err, "copy");
+		if (n == 0)
+			break;
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* A copy under its own name only when it is whole: O_TMPFILE, then link. */
+static int copy_file(int dir, int lower, const char *name, const struct meta *m,
+		     struct err *err)
+{
+	auto_close int from =
+		beneath_open(lower, name, O_RDONLY | O_NONBLOCK, 0, err);
+	auto_close int to = -1;
+	struct meta after;
+	char link[32];
+
+	if (from < 0)
+		return from;
+	to = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (to < 0)
+		return fail_errno(err, "copy");
+	if (copy_bytes(from, to, m->size, err) < 0 ||
+	    copy_meta(from, to, m, err) < 0)
+		return -err->num;
+	if (meta_get(from, "", &after) < 0 || !meta_same(m, &after))
+		return fail(err, EAGAIN, "it changed meanwhile");
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", to);
+	if (linkat(AT_FDCWD, link, dir, name, AT_SYMLINK_FOLLOW) < 0)
+		return fail_errno(err, "copy");
+	return 0;
+}
+
+static bool take_file(struct preplace *p, int lower, const char *dir_path,
+		      const char *name, const struct meta *m)
+{
+	auto_close int dir = -1;
+	struct err odd;
+
+	if (p->files >= FILES_MAX || m->size > BYTES_MAX - p->bytes)
+		return false;
+	dir = make_folder(p, dir_path, &odd);
+	if (dir < 0 || copy_file(dir, lower, name, m, &odd) < 0)
+		return false;
+	p->files++;
+	p->bytes += m->size;
+	return true;
+}
+
+static void walk(struct preplace *p, int dir, const char *path, int depth);
+
+static void look(struct preplace *p, int dir, const char *path,
+		 const struct dirlist_item *item, int depth)
+{
+	struct meta m;
+
+	if (p->entries++ >= ENTRIES_MAX) {
+		p->cut = true;
+		return;
+	}
+	if (meta_get(dir, item->name, &m) < 0)
+		return;
+	if (S_ISREG(m.mode) && is_other_group(p, &m) &&
+	    !take_file(p, dir, path, item->name, &m))
+		p->left++;
+	if (S_ISDIR(m.mode)) {
+		auto_free char *below = path_join(path, item->name);
+		auto_close int made = -1, fd = -1;
+		struct err odd;
+
+		if (is_other_group(p, &m)) {
+			made = make_folder(p, below, &odd);
+			p->left += made < 0;
+		}
+		fd = beneath_open(dir, item->name, O_RDONLY | O_DIRECTORY, 0,
+				  &odd);
+		if (fd >= 0)
+			walk(p, fd, below, depth + 1);
+	}
+}
+
+static void walk(struct preplace *p, int dir, const char *path, int depth)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err odd;
+	size_t i;
+
+	if (depth > DEPTH_MAX) {
+		p->cut = true;
+		return;
+	}
+	if (dirlist_read(dir, &list, &odd) < 0)
+		return;
+	for (i = 0; i < list.count && !p->cut; i++)
+		look(p, dir, path, &list.items[i], depth);
+}
+
+/* Whether there is any group for which all this matters. */
+static bool load_groups(struct preplace *p)
+{
+	int i, count = getgroups(0, NULL);
+	bool other = false;
+
+	if (count <= 0 || geteuid() == 0)
+		return false;
+	p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
+	p->group_count = getgroups(count, p->groups);
+	for (i = 0; i < p->group_count; i++)
+		other = other || p->groups[i] != getegid();
+	return other;
+}
+
+int preplace_groups(int upper_fd, int lower_fd, const char *path,
+		    struct buf *notes, struct err *err)
+{
+	AUTO(preplace)
+	struct preplace p = {.upper_fd = upper_fd, .lower_fd = lower_fd};
+	auto_close int dir = -1;
+
+	if (!load_groups(&p))
+		return 0;
+	dir = fd_reopen(lower_fd, O_RDONLY | O_DIRECTORY);
+	if (dir < 0)
+		return fail_errno(err, "list %s", text_quote(path));
+	walk(&p, dir, "", 0);
+	if (p.left)
+		buf_printf(notes,
+			   "%s: %s of another group cannot be written in the "
+			   "run (too many or too big to be copied)\n",
+			   text_quote(path), text_count(p.left, "entry"));
+	if (p.cut)
+		buf_printf(notes,
+			   "%s: too much to look through: what has another "
+			   "group may not be writable in the run\n",
+			   text_quote(path));
+	return 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * What must lie in an upper before its mount.
+ *
+ * A plain user's namespace knows one group. Whatever in the project has
+ * another one of his groups could be read and deleted in a run, but not
+ * written, moved or, a folder, filled: copying it up fails with EOVERFLOW.
+ * Outside of the namespace such an entry can be made with its group, so it
+ * is put in the layer beforehand. Unchanged, the scan sees through it.
+ */
+#ifndef GUARD_OVERLAY_PREPLACE_H
+#define GUARD_OVERLAY_PREPLACE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Gives the upper's root mode, owner, xattrs and times of the lower's: what
+ * a merged folder shows are the upper's. */
+int preplace_root(int upper_fd, int lower_fd, struct err *err);
+
+/*
+ * Puts folders and files of the user's other groups in the upper, within a
+ * budget; says in notes what was left out. path is for the notes.
+ */
+int preplace_groups(int upper_fd, int lower_fd, const char *path,
+		    struct buf *notes, struct err *err);
+
+#endif

@@ -1,0 +1,508 @@
+#include "overlay/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/compare.h"
+#include "overlay/marks.h"
+
+/*
+ * A run may nest folders deeper than there are descriptors, or than anybody
+ * could list. Only the innermost OPEN_MAX folders stay open, the others are
+ * opened again from the root when their turn comes; paths end at LEN_MAX.
+ */
+#define OPEN_MAX 64
+#define OPENED_UP_MAX 200
+#define LEN_MAX 16384
+
+struct frame {
+	bool has_upper, has_lower; /* on which sides the folder is */
+	int upper, lower; /* -1: not there, or closed for the time being */
+	bool opaque; /* the lower one's names are not seen through it */
+	unsigned int flags; /* that everything in it has */
+	size_t len; /* of its path */
+	struct dirlist upper_names, lower_names;
+	size_t u, l; /* the next ones */
+	struct opened_up opened;
+};
+
+struct scan {
+	int upper_fd, lower_fd;
+	const char *const *skip;
+	struct change_list list;
+	struct frame *frames;
+	size_t count, room;
+	size_t opened; /* folders that are opened up */
+	struct buf path; /* of what is looked at */
+};
+
+static void frame_free(struct frame *f)
+{
+	if (f->upper >= 0)
+		(void)close(f->upper);
+	if (f->lower >= 0)
+		(void)close(f->lower);
+	dirlist_free(&f->upper_names);
+	dirlist_free(&f->lower_names);
+	opened_up_free(&f->opened);
+}
+
+static void scan_free(struct scan *s)
+{
+	while (s->count)
+		frame_free(&s->frames[--s->count]);
+	free(s->frames);
+	buf_free(&s->path);
+	change_list_free(&s->list);
+}
+
+void change_list_free(struct change_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		free(list->items[i].path);
+	for (i = 0; i < list->touched_count; i++)
+		free(list->touched[i]);
+	free(list->items);
+	free(list->touched);
+	*list = (struct change_list){0};
+}
+
+static void set_path(struct scan *s, size_t len, const char *name)
+{
+	s->path.len = len;
+	if (len && *name)
+		buf_add_char(&s->path, '/');
+	buf_add_text(&s->path, name);
+}
+
+static void add(struct scan *s, enum change_kind kind, unsigned int flags,
+		const struct meta *old, const struct meta *now)
+{
+	struct change_list *list = &s->list;
+
+	if (now && S_ISREG(now->mode) && (now->mode & (S_ISUID | S_ISGID)))
+		flags |= CHANGE_SETID;
+	if (now && !S_ISREG(now->mode) && !S_ISDIR(now->mode) &&
+	    !S_ISLNK(now->mode))
+		flags |= CHANGE_NODE;
+	GROW(list->items, list->count, list->room);
+	list->items[list->count++] = (struct change){
+		.kind = kind,
+		.flags = flags,
+		.path = mem_strdup(buf_text(&s->path)),
+		.old = old ? *old : (struct meta){0},
+		.now = now ? *now : (struct meta){0},
+	};
+}
+
+static void add_touched(struct scan *s)
+{
+	struct change_list *list = &s->list;
+
+	GROW(list->touched, list->touched_count, list->touched_room);
+	list->touched[list->touched_count++] = mem_strdup(buf_text(&s->path));
+}
+
+/*
+ * What lies below the path just looked at cannot be listed. The path itself
+ * says so; it becomes a change when it was none.
+ */
+static void add_unreadable(struct scan *s, unsigned int flags,
+			   const struct meta *old, const struct meta *now)
+{
+	struct change_list *list = &s->list;
+	struct change *last =
+		list->count ? &list->items[list->count - 1] : NULL;
+
+	if (last && strcmp(last->path, buf_text(&s->path)) == 0)
+		last->flags |= CHANGE_UNREADABLE;
+	else
+		add(s, CHANGE_META, flags | CHANGE_UNREADABLE, old, now);
+}
+
+static bool is_skipped(struct scan *s)
+{
+	const char *const *skip;
+
+	for (skip = s->skip; skip && *skip; skip++)
+		if (strcmp(*skip, buf_text(&s->path)) == 0)
+			return true;
+	return false;
+}
+
+/* name in dirfd, "" for the folder itself. The right to list it is asked for
+ * only where it has to be listed. */
+static int open_lower(int dirfd, const char *name, bool list, struct err *err)
+{
+	int flags = (list ? O_RDONLY : O_PATH) | O_DIRECTORY, fd;
+
+	if (*name)
+		return beneath_open(dirfd, name, flags, 0, err);
+	fd = fd_reopen(dirfd, flags);
+	return fd < 0 ? fail_errno(err, "open the folder") : fd;
+}
+
+static int open_upper(struct scan *s, struct frame *f, int dirfd,
+		      const char *name, struct err *err)
+{
+	f->upper = mark_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0500,
+			     &f->opened, err);
+	if (f->upper < 0)
+		return f->upper;
+	s->opened += f->opened.fd > 0;
+	if (s->opened > OPENED_UP_MAX)
+		return fail(err, EACCES, "too many folders are unreadable");
+	return 0;
+}
+
+static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
+		      const char *name, struct err *err)
+{
+	int got;
+
+	if (f->has_upper) {
+		got = open_upper(s, f, upper, name, err);
+		if (got < 0)
+			return got;
+		if (!f->opaque && f->has_lower) {
+			got = mark_is_opaque(f->upper, err);
+			if (got < 0)
+				return got;
+			f->opaque = got;
+		}
+		if (dirlist_read(f->upper, &f->upper_names, err) < 0)
+			return -err->num;
+	}
+	if (f->has_lower) {
+		/* Where the layer's folder is merged with it, only the names
+		 * in the layer are looked up. */
+		bool list = f->opaque || !f->has_upper;
+
+		f->lower = open_lower(lower, name, list, err);
+		if (f->lower < 0)
+			return f->lower;
+		if (list && dirlist_read(f->lower, &f->lower_names, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static void suspend(struct scan *s)
+{
+	struct frame *f;
+
+	if (s->count <= OPEN_MAX)
+		return;
+	f = &s->frames[s->count - OPEN_MAX - 1];
+	if (f->upper >= 0)
+		(void)close(f->upper);
+	if (f->lower >= 0)
+		(void)close(f->lower);
+	f->upper = f->lower = -1;
+}
+
+static int resume(struct scan *s, struct frame *f, struct err *err)
+{
+	set_path(s, f->len, "");
+	if (f->has_upper && f->upper < 0)
+		f->upper = beneath_open(s->upper_fd, buf_text(&s->path),
+					O_RDONLY | O_DIRECTORY, 0, err);
+	if (f->has_upper && f->upper < 0)
+		return f->upper;
+	if (f->has_lower && f->lower < 0)
+		f->lower = beneath_open(s->lower_fd, buf_text(&s->path),
+					O_PATH | O_DIRECTORY, 0, err);
+	if (f->has_lower && f->lower < 0)
+		return f->lower;
+	return 0;
+}
+
+static void pop(struct scan *s)
+{
+	struct frame *f = &s->frames[--s->count];
+
+	s->opened -= f->opened.fd > 0;
+	frame_free(f);
+}
+
+/*
+ * Enters the folder whose path was just looked at. upper, lower: the folders
+ * that hold it (-1: it is not on that side). old, now: for the case that it
+ * cannot be read.
+ */
+static int push(struct scan *s, int upper, int lower, const char *name,
+		bool opaque, unsigned int flags, const struct meta *old,
+		const struct meta *now, struct err *err)
+{
+	struct frame f = {
+		.has_upper = upper >= 0,
+		.has_lower = lower >= 0,
+		.upper = -1,
+		.lower = -1,
+		.opaque = opaque,
+		.flags = flags,
+		.len = s->path.len,
+		.opened = {.fd = -1},
+	};
+	int got = s->path.len > LEN_MAX
+			  ? -ENAMETOOLONG
+			  : open_frame(s, &f, upper, lower, name, err);
+
+	if (got < 0) {
+		s->opened -= f.opened.fd > 0;
+		frame_free(&f);
+		if (compare_hard(got))
+			return got;
+		if (!compare_gone(got))
+			add_unreadable(s, flags, old, now);
+		return 0;
+	}
+	GROW(s->frames, s->count, s->room);
+	s->frames[s->count++] = f;
+	suspend(s);
+	return 0;
+}
+
+/* Only on one side, or another kind of thing on each. */
+static int one_sided(struct scan *s, const struct frame *f, const char *name,
+		     const struct meta *u, const struct meta *l,
+		     unsigned int flags, struct err *err)
+{
+	enum change_kind kind = u && l ? CHANGE_TYPE
+				: u    ? CHANGE_ADDED
+				       : CHANGE_DELETED;
+	int upper = u && S_ISDIR(u->mode) ? f->upper : -1;
+	int lower = l && S_ISDIR(l->mode) ? f->lower : -1;
+	unsigned int caps =
+		u && S_ISREG(u->mode) && compare_has_caps(f->upper, name)
+			? CHANGE_SETID
+			: 0;
+
+	add(s, kind, flags | caps, l, u);
+	if (upper < 0 && lower < 0)
+		return 0;
+	return push(s, upper, lower, name, false, flags | CHANGE_WITH_PARENT, l,
+		    u, err);
+}
+
+static void add_difference(struct scan *s, const struct pair *p,
+			   const struct difference *d, unsigned int flags)
+{
+	if (d->unreadable)
+		flags |= CHANGE_UNREADABLE;
+	if (d->caps)
+		flags |= CHANGE_SETID;
+	if (d->content)
+		add(s, CHANGE_MODIFIED, flags | (d->meta ? CHANGE_META_TOO : 0),
+		    &p->l, &p->u);
+	else if (d->meta)
+		add(s, CHANGE_META, flags, &p->l, &p->u);
+	else if (d->time && S_ISDIR(p->u.mode))
+		add_touched(s);
+}
+
+/* The same kind of thing on both sides. */
+static int both_sided(struct scan *s, const struct frame *f, const char *name,
+		      const struct meta *u, const struct meta *l,
+		      unsigned int flags, struct err *err)
+{
+	struct pair p = {f->upper, f->lower, name, name, *u, *l};
+	struct difference d;
+	int got = compare_pair(&p, &d, err);
+
+	if (got < 0)
+		return compare_hard(got) ? got : 0;
+	add_difference(s, &p, &d, flags);
+	if (!S_ISDIR(u->mode))
+		return 0;
+	return push(s, f->upper, f->lower, name, f->opaque, flags, l, u, err);
+}
+
+/*
+ * lstat on one side: 1 there, 0 not (a whiteout neither, *ret_white says),
+ * negative: it cannot be told.
+ */
+static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white)
+{
+	if (dirfd < 0)
+		return 0;
+	if (meta_get(dirfd, name, ret) < 0)
+		return compare_gone(-errno) ? 0 : -errno;
+	*ret_white = mark_is_whiteout(ret);
+	return !*ret_white;
+}
+
+/* name is on one of the sides of the innermost folder. */
+static int visit(struct scan *s, const char *name, bool listed_upper,
+		 struct err *err)
+{
+	struct frame f = s->frames[s->count - 1];
+	struct meta u, l;
+	bool white = false, lower_white = false;
+	unsigned int flags = f.flags;
+	int has_u, has_l;
+
+	set_path(s, f.len, name);
+	if (is_skipped(s))
+		return 0;
+	if (strcmp(name, ".git") == 0)
+		flags |= CHANGE_GIT;
+	has_u = listed_upper ? look(f.upper, name, &u, &white) : 0;
+	has_l = look(f.lower, name, &l, &lower_white);
+	if (has_u < 0)
+		return fail_num(err, -has_u, "look at %s",
+				text_quote(buf_text(&s->path)));
+	if (listed_upper && !has_u && !white)
+		return 0; /* a live run took it away */
+	if (has_l < 0) {
+		/* The real folder may be listed but not searched. */
+		if (has_u)
+			add(s, CHANGE_MODIFIED, flags | CHANGE_UNREADABLE, NULL,
+			    &u);
+		return 0;
+	}
+	if (!has_u && !has_l)
+		return 0;
+	if (has_u && has_l && (u.mode & S_IFMT) == (l.mode & S_IFMT))
+		return both_sided(s, &f, name, &u, &l, flags, err);
+	return one_sided(s, &f, name, has_u ? &u : NULL, has_l ? &l : NULL,
+			 flags, err);
+}
+
+/* The next name of the innermost folder, NULL when there is none. */
+static const char *next_name(struct frame *f, bool *ret_upper)
+{
+	const char *u = f->u < f->upper_names.count
+				? f->upper_names.items[f->u].name
+				: NULL;
+	const char *l = f->l < f->lower_names.count
+				? f->lower_names.items[f->l].name
+				: NULL;
+	int order = u && l ? strcmp(u, l) : u ? -1 : 1;
+
+	*ret_upper = u && order <= 0;
+	if (u && order <= 0)
+		f->u++;
+	if (l && order >= 0)
+		f->l++;
+	return *ret_upper ? u : l;
+}
+
+static int walk(struct scan *s, struct err *err)
+{
+	while (s->count) {
+		struct frame *f = &s->frames[s->count - 1];
+		bool upper;
+		const char *name = next_name(f, &upper);
+		int got = name ? resume(s, f, err) : 0;
+
+		if (!name || compare_gone(got)) {
+			pop(s);
+			continue;
+		}
+		if (got < 0)
+			return err_context(err, "scan %s",
+					   text_quote(buf_text(&s->path)));
+		if (visit(s, name, upper, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int start(struct scan *s, struct err *err)
+{
+	struct pair p = {s->upper_fd, s->lower_fd, "", ""};
+	struct difference d;
+
+	if (meta_get(s->upper_fd, "", &p.u) < 0 ||
+	    meta_get(s->lower_fd, "", &p.l) < 0)
+		return fail_errno(err, "look at the layer");
+	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
+		return fail(err, ENOTDIR, "a layer that is no folder");
+	/* A plain user's layer cannot have another owner than himself. */
+	if (geteuid() != 0) {
+		p.u.uid = p.l.uid;
+		p.u.gid = p.l.gid;
+	}
+	set_path(s, 0, "");
+	if (compare_pair(&p, &d, err) < 0)
+		return -err->num;
+	add_difference(s, &p, &d, 0);
+	return push(s, s->upper_fd, s->lower_fd, "", false, 0, &p.l, &p.u, err);
+}
+
+int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
+	       struct change_list *ret, struct err *err)
+{
+	AUTO(scan)
+	struct scan s = {
+		.upper_fd = upper_fd, .lower_fd = lower_fd, .skip = skip};
+
+	if (start(&s, err) < 0 || walk(&s, err) < 0)
+		return err_context(err, "scan the run's layer");
+	/* Folders are read in the order of their names and entered at once:
+	 * the list is in the order of path_compare() as it is. */
+	*ret = s.list;
+	s.list = (struct change_list){0};
+	return 0;
+}
+
+int scan_is_empty(int upper_fd, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
+				      0500, &opened, err);
+
+	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
+		return err_context(err, "look into the run's layer");
+	return list.count == 0;
+}
+
+/*
+ * Opens path below dir, whatever right its folders lack; each is open for
+ * the moment that its next part takes.
+ */
+static int open_slowly(int dir, const char *path, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	size_t len = strcspn(path, "/");
+	auto_free char *name = mem_strndup(path, len);
+	auto_close int fd = -1;
+
+	if (!path[len])
+		return mark_open(dir, name, O_RDONLY, 0400, &opened, err);
+	fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
+	return fd < 0 ? fd : open_slowly(fd, path + len + 1, err);
+}
+
+int scan_open(int upper_fd, const char *path, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int root = -1, fd = -1;
+	struct stat st;
+
+	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
+		return fail(err, EINVAL, "%s is no file of a layer",
+			    text_quote(path));
+	root = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
+			 err);
+	fd = root < 0 ? root : open_slowly(root, path, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return fail(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
+			    "%s is no file", text_quote(path));
+	return TAKE_FD(fd);
+}
