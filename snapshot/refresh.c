@@ -62,19 +62,31 @@ static bool is_known(const struct store *s, const char *name)
 	return in_set(s->set, name);
 }
 
-/* Under the mutex. */
-static void note_damaged(struct store *s, const char *name,
-			 const struct err *why)
+/* Under the mutex: for the message when an object is missing. */
+static void note_damaged(struct store *s, const char *text)
 {
 	char *old = s->damaged;
 
-	GROW(s->damaged_names, s->damaged_count, s->damaged_room);
-	s->damaged_names[s->damaged_count++] = mem_strdup(name);
-	if (s->damaged_count > 4)
+	if (old && strlen(old) > 400)
 		return;
-	s->damaged = old ? mem_printf("%s; %s", old, why->text)
-			 : mem_strdup(why->text);
+	s->damaged = old ? mem_printf("%s; %s", old, text) : mem_strdup(text);
 	free(old);
+}
+
+/* Under the mutex: a pack that was opened, or (-EBADMSG, -EPROTO) not. */
+static void note_pack(struct store *s, const char *name,
+		      const struct pack *pack, const struct err *err)
+{
+	if (!pack) {
+		GROW(s->damaged_names, s->damaged_count, s->damaged_room);
+		s->damaged_names[s->damaged_count++] = mem_strdup(name);
+		note_damaged(s, err->text);
+	} else if (pack_damaged(pack)) {
+		auto_free char *text =
+			mem_printf("pack %s has no index", text_quote(name));
+
+		note_damaged(s, text);
+	}
 }
 
 /* Opens what is new; under the mutex. */
@@ -92,9 +104,9 @@ static int open_new(struct store *s, const struct dirlist *list,
 		got = pack_open(s->folder.packs_fd, name, s->folder.uuid,
 				&fresh->packs[fresh->count], err);
 		if (got == 0)
-			fresh->count++;
+			note_pack(s, name, fresh->packs[fresh->count++], NULL);
 		else if (got == -EBADMSG || got == -EPROTO)
-			note_damaged(s, name, err);
+			note_pack(s, name, NULL, err);
 		else if (got != -ENOENT)
 			return got;
 	}

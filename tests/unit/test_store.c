@@ -1,92 +1,10 @@
 /* The store: what was put comes back, whatever happens in between. */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/auto.h"
-#include "base/fd.h"
-#include "base/walk.h"
+#include "base/codec.h"
+#include "base/record.h"
 #include "snapshot/hash.h"
-#include "snapshot/store.h"
-
-/* cmocka has a fail() too. */
-#undef fail
-#include <cmocka.h>
-
-struct box {
-	char dir[64]; /* a folder of the test's own */
-	char store[80];
-};
-
-static int setup(void **state)
-{
-	struct box *box = mem_zalloc(sizeof(*box));
-
-	(void)snprintf(box->dir, sizeof(box->dir),
-		       "/var/tmp/guard-test-XXXXXX");
-	assert_non_null(mkdtemp(box->dir));
-	(void)snprintf(box->store, sizeof(box->store), "%s/store", box->dir);
-	*state = box;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct box *box = *state;
-	struct err err;
-
-	if (walk_remove(AT_FDCWD, box->dir, &err) < 0)
-		fail_msg("%s", err.text);
-	free(box);
-	return 0;
-}
-
-#define ok(call)                                                               \
-	do {                                                                   \
-		if ((call) < 0)                                                \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
-
-/* Bytes that depend on a number; every second kind compresses well. */
-static unsigned char *bytes_make(uint64_t seed, size_t len)
-{
-	unsigned char *data = mem_alloc(len);
-	uint64_t v = seed * 0x9e3779b97f4a7c15u + 1;
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		v ^= v << 13;
-		v ^= v >> 7;
-		v ^= v << 17;
-		data[i] = (unsigned char)(seed % 2 ? "guard "[v % 6] : v >> 32);
-	}
-	return data;
-}
-
-static void check_get(struct store *s, const struct oid *id, const void *data,
-		      size_t len)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err err;
-
-	assert_true(store_has(s, id));
-	ok(store_get(s, id, &b, &err));
-	assert_int_equal(b.len, len);
-	assert_int_equal(id->len, len);
-	if (len)
-		assert_memory_equal(b.data, data, len);
-}
+#include "tests/unit/storetest.h"
 
 static const size_t sizes[] = {0,      1,	15,	 240,	 241,
 			       4096,   16384,	65535,	 65536,	 70000,
@@ -121,30 +39,782 @@ static void get_all(struct store *s, const struct oid *ids)
 	}
 }
 
+static struct store *open_store(const struct box *box, enum store_mode mode)
+{
+	struct store *s;
+	struct err err;
+
+	ok(store_open(&s, box->store, mode, &err));
+	return s;
+}
+
+static size_t count_in(const struct box *box, const char *name)
+{
+	auto_free char *path = mem_printf("%s/%s", box->store, name);
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirlist list = {0};
+	struct err err;
+	size_t count;
+
+	ok(dirlist_read(fd, &list, &err));
+	count = list.count;
+	dirlist_free(&list);
+	return count;
+}
+
+static mode_t mode_of(const struct box *box, const char *name)
+{
+	auto_free char *path = mem_printf("%s/%s", box->store, name);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
 static void what_was_put_comes_back_before_and_after_a_flush(void **state)
 {
 	struct box *box = *state;
 	struct oid ids[KINDS];
-	struct store *s;
+	struct store *s = open_store(box, STORE_WRITE);
 	struct err err;
 
-	ok(store_open(&s, box->store, STORE_WRITE, &err));
 	put_all(s, ids);
 	get_all(s, ids);
 	ok(store_flush(s, &err));
 	get_all(s, ids);
 	store_free(&s);
-	ok(store_open(&s, box->store, STORE_READ, &err));
+	s = open_store(box, STORE_READ);
 	get_all(s, ids);
 	store_free(&s);
 }
 
+static void known_bytes_cost_no_space(void **state)
+{
+	struct box *box = *state;
+	struct oid ids[KINDS], again[KINDS];
+	struct store *s = open_store(box, STORE_WRITE);
+	struct store_stats stats;
+	struct err err;
+	size_t i, packs;
+
+	put_all(s, ids);
+	put_all(s, again);
+	for (i = 0; i < KINDS; i++)
+		assert_true(oid_equal(&ids[i], &again[i]));
+	ok(store_flush(s, &err));
+	store_get_stats(s, &stats);
+	assert_int_equal(stats.put_objects, 2 * KINDS);
+	/* The empty object is there once for each type. */
+	assert_int_equal(stats.new_objects, KINDS);
+	packs = count_in(box, "packs");
+	put_all(s, again);
+	ok(store_flush(s, &err));
+	store_free(&s);
+	s = open_store(box, STORE_WRITE);
+	put_all(s, again);
+	ok(store_flush(s, &err));
+	store_get_stats(s, &stats);
+	assert_int_equal(stats.new_objects, 0);
+	assert_int_equal(stats.stored_bytes, 0);
+	for (i = 0; i < KINDS; i++)
+		assert_true(oid_equal(&ids[i], &again[i]));
+	assert_int_equal(count_in(box, "packs"), packs);
+	store_free(&s);
+}
+
+static void what_is_not_there_is_not_found(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	AUTO(buf) struct buf b = {0};
+	struct oid id;
+	struct err err;
+
+	ok(store_put(s, OBJECT_DATA, "abc", 3, &id, &err));
+	ok(store_flush(s, &err));
+	id.ord = 1;
+	assert_int_equal(store_get(s, &id, &b, &err), -ENOENT);
+	id.ord = 0;
+	id.type = OBJECT_TREE;
+	assert_int_equal(store_get(s, &id, &b, &err), -ENOENT);
+	id.type = OBJECT_DATA;
+	id.hash[3] ^= 1;
+	assert_int_equal(store_get(s, &id, &b, &err), -ENOENT);
+	assert_false(store_has(s, &id));
+	assert_int_equal(b.len, 0);
+	store_free(&s);
+}
+
+static void a_store_that_is_missing_is_not_made_for_reading(void **state)
+{
+	struct box *box = *state;
+	struct store *s = NULL;
+	struct err err;
+
+	assert_int_equal(store_open(&s, box->store, STORE_READ, &err), -ENOENT);
+	assert_null(s);
+	assert_int_equal(access(box->store, F_OK), -1);
+}
+
+static void folders_are_closed_at_rest(void **state)
+{
+	struct box *box = *state;
+	auto_free char *packs = mem_printf("%s/packs", box->store);
+	struct store *s = open_store(box, STORE_WRITE);
+	struct oid id;
+	struct err err;
+	int lock;
+
+	assert_int_equal(mode_of(box, "."), 0700);
+	assert_int_equal(mode_of(box, "secret"), 0400);
+	ok(store_put(s, OBJECT_DATA, "abc", 3, &id, &err));
+	ok(store_flush(s, &err));
+	assert_int_equal(mode_of(box, "packs"), 0500);
+	assert_int_equal(mode_of(box, "snaps"), 0500);
+	lock = store_commit_begin(s, &err);
+	ok(lock);
+	assert_int_equal(mode_of(box, "snaps"), 0700);
+	store_commit_end(s, lock);
+	assert_int_equal(mode_of(box, "snaps"), 0500);
+	store_free(&s);
+	/* As a holder that was killed leaves it. */
+	assert_int_equal(chmod(packs, 0700), 0);
+	s = open_store(box, STORE_WRITE);
+	assert_int_equal(mode_of(box, "packs"), 0500);
+	store_free(&s);
+}
+
+/* --- collisions --- */
+
+static const unsigned char public_secret[SECRET_LEN] = {
+	0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c,
+	0xf7, 0x21, 0xad, 0x1c, 0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb,
+	0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f, 0xcb, 0x79, 0xe6, 0x4e,
+	0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21,
+	0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43, 0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6,
+	0x81, 0x3a, 0x26, 0x4c, 0x3c, 0x28, 0x52, 0xbb, 0x91, 0xc3, 0x00, 0xcb,
+	0x88, 0xd0, 0x65, 0x8b, 0x1b, 0x53, 0x2e, 0xa3, 0x71, 0x64, 0x48, 0x97,
+	0xa2, 0x0d, 0xf9, 0x4e, 0x38, 0x19, 0xef, 0x46, 0xa9, 0xde, 0xac, 0xd8,
+	0xa8, 0xfa, 0x76, 0x3f, 0xe3, 0x9c, 0x34, 0x3f, 0xf9, 0xdc, 0xbb, 0xc7,
+	0xc7, 0x0b, 0x4f, 0x1d, 0x8a, 0x51, 0xe0, 0x4b, 0xcd, 0xb4, 0x59, 0x31,
+	0xc8, 0x9f, 0x7e, 0xc9, 0xd9, 0x78, 0x73, 0x64, 0xea, 0xc5, 0xac, 0x83,
+	0x34, 0xd3, 0xeb, 0xc3, 0xc5, 0x81, 0xa0, 0xff, 0xfa, 0x13, 0x63, 0xeb,
+	0x17, 0x0d, 0xdd, 0x51, 0xb7, 0xf0, 0xda, 0x49, 0xd3, 0x16, 0x55, 0x26,
+	0x29, 0xd4, 0x68, 0x9e, 0x2b, 0x16, 0xbe, 0x58, 0x7d, 0x47, 0xa1, 0xfc,
+	0x8f, 0xf8, 0xb8, 0xd1, 0x7a, 0xd0, 0x31, 0xce, 0x45, 0xcb, 0x3a, 0x8f,
+	0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
+};
+
+static unsigned char *fixture(const char *name)
+{
+	auto_free char *path = mem_printf("tests/data/collision/%s", name);
+	AUTO(buf) struct buf b = {0};
+	struct err err;
+
+	ok(fd_slurp_at(AT_FDCWD, path, 4096, &b, &err));
+	assert_int_equal(b.len, 4096);
+	return mem_dup(b.data, b.len);
+}
+
+static void files_that_collide_are_both_kept(void **state)
+{
+	struct box *box = *state;
+	auto_free unsigned char *original = fixture("original");
+	auto_free unsigned char *forged = fixture("forged");
+	unsigned char a[HASH_LEN], b[HASH_LEN];
+	struct oid ids[2], again;
+	struct store_stats stats;
+	struct store *s;
+	struct err err;
+
+	hash_keyed(public_secret, original, 4096, a);
+	hash_keyed(public_secret, forged, 4096, b);
+	assert_memory_equal(a, b, HASH_LEN);
+	assert_memory_not_equal(original, forged, 4096);
+	ok(store_create_with_secret(box->store, public_secret, &err));
+	assert_int_equal(
+		store_create_with_secret(box->store, public_secret, &err),
+		-EEXIST);
+
+	s = open_store(box, STORE_WRITE);
+	ok(store_put(s, OBJECT_DATA, original, 4096, &ids[0], &err));
+	ok(store_flush(s, &err));
+	ok(store_put(s, OBJECT_DATA, forged, 4096, &ids[1], &err));
+	assert_int_equal(ids[0].ord, 0);
+	assert_int_equal(ids[1].ord, 1);
+	assert_memory_equal(ids[0].hash, ids[1].hash, HASH_LEN);
+	assert_false(oid_equal(&ids[0], &ids[1]));
+	store_get_stats(s, &stats);
+	assert_int_equal(stats.collisions, 1);
+	check_get(s, &ids[0], original, 4096);
+	check_get(s, &ids[1], forged, 4096);
+	ok(store_flush(s, &err));
+	check_get(s, &ids[0], original, 4096);
+	check_get(s, &ids[1], forged, 4096);
+	store_free(&s);
+
+	s = open_store(box, STORE_WRITE);
+	check_get(s, &ids[0], original, 4096);
+	check_get(s, &ids[1], forged, 4096);
+	ok(store_put(s, OBJECT_DATA, forged, 4096, &again, &err));
+	assert_true(oid_equal(&again, &ids[1]));
+	ok(store_put(s, OBJECT_DATA, original, 4096, &again, &err));
+	assert_true(oid_equal(&again, &ids[0]));
+	store_get_stats(s, &stats);
+	assert_int_equal(stats.new_objects, 0);
+	store_free(&s);
+}
+
+static void files_that_collide_in_two_writers_are_not_mixed_up(void **state)
+{
+	struct box *box = *state;
+	auto_free unsigned char *original = fixture("original");
+	auto_free unsigned char *forged = fixture("forged");
+	struct oid first, second;
+	struct store *a, *b;
+	struct err err;
+
+	ok(store_create_with_secret(box->store, public_secret, &err));
+	a = open_store(box, STORE_WRITE);
+	b = open_store(box, STORE_WRITE);
+	ok(store_put(a, OBJECT_DATA, original, 4096, &first, &err));
+	ok(store_put(b, OBJECT_DATA, forged, 4096, &second, &err));
+	assert_true(oid_equal(&first, &second));
+	ok(store_flush(a, &err));
+	assert_int_equal(store_flush(b, &err), -EAGAIN);
+	store_free(&b);
+	assert_int_equal(count_in(box, "packs"), 1);
+	b = open_store(box, STORE_WRITE);
+	ok(store_put(b, OBJECT_DATA, forged, 4096, &second, &err));
+	assert_int_equal(second.ord, 1);
+	ok(store_flush(b, &err));
+	ok(store_refresh(a, &err));
+	check_get(a, &first, original, 4096);
+	check_get(a, &second, forged, 4096);
+	store_free(&a);
+	store_free(&b);
+}
+
+/* --- threads and processes --- */
+
+struct worker {
+	struct store *store;
+	unsigned int number;
+	struct oid ids[600];
+	bool good;
+};
+
+#define WORKER_OBJECTS 600
+
+/* Every third object is put by both. */
+static uint64_t worker_seed(unsigned int number, unsigned int i)
+{
+	return i % 3 ? 10000 * (number + 1) + i : i;
+}
+
+static size_t worker_len(unsigned int i)
+{
+	return i % 50 ? 100 + 37 * i : 66000 + 500 * i;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct err err;
+	unsigned int i;
+
+	w->good = true;
+	for (i = 0; i < WORKER_OBJECTS && w->good; i++) {
+		size_t len = worker_len(i);
+		auto_free unsigned char *data =
+			bytes_make(worker_seed(w->number, i), len);
+		AUTO(buf) struct buf b = {0};
+
+		w->good = store_put(w->store, OBJECT_DATA, data, len,
+				    &w->ids[i], &err) == 0 &&
+			  store_get(w->store, &w->ids[i], &b, &err) == 0 &&
+			  b.len == len && memcmp(b.data, data, len) == 0;
+		if (i % 200 == 199)
+			w->good &= store_flush(w->store, &err) == 0;
+	}
+	return NULL;
+}
+
+static void check_worker(struct store *s, const struct worker *w)
+{
+	unsigned int i;
+
+	assert_true(w->good);
+	for (i = 0; i < WORKER_OBJECTS; i++) {
+		auto_free unsigned char *data =
+			bytes_make(worker_seed(w->number, i), worker_len(i));
+
+		check_get(s, &w->ids[i], data, worker_len(i));
+	}
+}
+
+static void threads_share_a_store(void **state)
+{
+	struct box *box = *state;
+	struct worker *w = mem_zalloc(3 * sizeof(*w));
+	struct store *s = open_store(box, STORE_WRITE);
+	struct store_stats stats;
+	pthread_t threads[3];
+	struct err err;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		w[i].store = s;
+		w[i].number = i;
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &w[i]),
+				 0);
+	}
+	for (i = 0; i < 3; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	ok(store_flush(s, &err));
+	store_get_stats(s, &stats);
+	assert_int_equal(stats.collisions, 0);
+	assert_int_equal(stats.new_objects, 3 * 400 + 200);
+	for (i = 0; i < 3; i++)
+		check_worker(s, &w[i]);
+	store_free(&s);
+	s = open_store(box, STORE_READ);
+	for (i = 0; i < 3; i++)
+		check_worker(s, &w[i]);
+	store_free(&s);
+	free(w);
+}
+
+/* Runs in a child: makes the store if need be, works, tells its ids. */
+static void work_in_child(const struct box *box, unsigned int number, int to)
+{
+	struct worker *w = mem_zalloc(sizeof(*w));
+	struct err err;
+
+	w->number = number;
+	if (store_open(&w->store, box->store, STORE_WRITE, &err) < 0)
+		_exit(2);
+	(void)work(w);
+	if (store_flush(w->store, &err) < 0)
+		_exit(3);
+	store_free(&w->store);
+	_exit(fd_write(to, w, sizeof(*w)) < 0 ? 4 : 0);
+}
+
+static void processes_make_and_fill_one_store_at_once(void **state)
+{
+	struct box *box = *state;
+	struct worker *w = mem_zalloc(sizeof(*w));
+	struct store *s;
+	int pipes[4][2], status, i;
+	pid_t pids[4];
+
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(pipe2(pipes[i], O_CLOEXEC), 0);
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (!pids[i])
+			work_in_child(box, (unsigned int)i, pipes[i][1]);
+		assert_int_equal(close(pipes[i][1]), 0);
+	}
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(fd_read(pipes[i][0], w, sizeof(*w)),
+				 sizeof(*w));
+		assert_int_equal(close(pipes[i][0]), 0);
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+		s = open_store(box, STORE_READ);
+		check_worker(s, w);
+		store_free(&s);
+	}
+	free(w);
+}
+
+static void a_writer_at_work_loses_nothing_to_another_that_opens(void **state)
+{
+	struct box *box = *state;
+	auto_free unsigned char *data = bytes_make(2, 100000);
+	struct store *a = open_store(box, STORE_WRITE), *b;
+	struct oid id;
+	struct err err;
+
+	ok(store_put(a, OBJECT_DATA, data, 100000, &id, &err));
+	assert_int_equal(count_in(box, "tmp"), 1);
+	b = open_store(box, STORE_WRITE);
+	assert_int_equal(count_in(box, "tmp"), 1);
+	ok(store_flush(a, &err));
+	assert_false(store_has(b, &id));
+	ok(store_refresh(b, &err));
+	check_get(b, &id, data, 100000);
+	store_free(&a);
+	store_free(&b);
+}
+
+static void packs_are_rotated_and_their_objects_stay_found(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	struct oid ids[150];
+	struct err err;
+	unsigned int i;
+
+	for (i = 0; i < 150; i++) {
+		auto_free unsigned char *data = bytes_make(2 * i, 1 << 20);
+
+		ok(store_put(s, OBJECT_DATA, data, 1 << 20, &ids[i], &err));
+	}
+	assert_int_equal(count_in(box, "packs"), 2);
+	ok(store_flush(s, &err));
+	assert_int_equal(count_in(box, "packs"), 3);
+	for (i = 0; i < 150; i += 10) {
+		auto_free unsigned char *data = bytes_make(2 * i, 1 << 20);
+
+		check_get(s, &ids[i], data, 1 << 20);
+	}
+	store_free(&s);
+}
+
+/* --- sudden ends and failing calls --- */
+
+/* Opens, puts two objects of each kind of pack and flushes. */
+static int small_session(const struct box *box, struct oid ids[4],
+			 struct err *err)
+{
+	AUTO(store) struct store *s = NULL;
+	int i;
+
+	if (store_open(&s, box->store, STORE_WRITE, err) < 0)
+		return -err->num;
+	for (i = 0; i < 4; i++) {
+		size_t len = i % 2 ? 70000 : 500;
+		auto_free unsigned char *data = bytes_make(i, len);
+
+		if (store_put(s, i < 2 ? OBJECT_DATA : OBJECT_TREE, data, len,
+			      &ids[i], err) < 0)
+			return -err->num;
+	}
+	return store_flush(s, err);
+}
+
+static void check_session(const struct box *box, const struct oid ids[4])
+{
+	struct store *s = open_store(box, STORE_READ);
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		size_t len = i % 2 ? 70000 : 500;
+		auto_free unsigned char *data = bytes_make(i, len);
+
+		check_get(s, &ids[i], data, len);
+	}
+	store_free(&s);
+}
+
+static void kill_at(struct box *box, unsigned int at, bool after, int *ret)
+{
+	struct oid ids[4];
+	struct err err;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		calls_reset();
+		calls.at = at;
+		calls.after = after;
+		_exit(small_session(box, ids, &err) < 0);
+	}
+	assert_int_equal(waitpid(pid, ret, 0), pid);
+}
+
+static void a_process_killed_at_any_call_leaves_a_usable_store(void **state)
+{
+	struct box *box = *state;
+	struct oid ids[4];
+	struct err err;
+	unsigned int at;
+	int status, after;
+
+	for (after = 0; after < 2; after++) {
+		for (at = 1;; at++) {
+			kill_at(box, at, after, &status);
+			if (WIFEXITED(status))
+				break;
+			assert_int_equal(WTERMSIG(status), SIGKILL);
+			ok(small_session(box, ids, &err));
+			check_session(box, ids);
+			assert_int_equal(count_in(box, "tmp"), 0);
+			assert_int_equal(mode_of(box, "packs"), 0500);
+			assert_int_equal(mode_of(box, "snaps"), 0500);
+			ok(walk_remove(AT_FDCWD, box->store, &err));
+		}
+		assert_int_equal(WEXITSTATUS(status), 0);
+		assert_true(at > 15);
+		ok(walk_remove(AT_FDCWD, box->store, &err));
+	}
+}
+
+static void packs_that_nothing_refers_to_are_used_again(void **state)
+{
+	struct box *box = *state;
+	struct oid ids[4];
+	struct store_stats stats;
+	struct store *s;
+	struct err err;
+	auto_free unsigned char *data = bytes_make(1, 70000);
+
+	ok(small_session(box, ids, &err));
+	s = open_store(box, STORE_WRITE);
+	ok(store_put(s, OBJECT_DATA, data, 70000, &ids[0], &err));
+	assert_true(oid_equal(&ids[0], &ids[1]));
+	store_get_stats(s, &stats);
+	assert_int_equal(stats.new_objects, 0);
+	store_free(&s);
+}
+
+static void a_failing_call_is_told_and_leaves_a_usable_store(void **state)
+{
+	static const int errors[] = {EIO, ENOSPC};
+	struct box *box = *state;
+	struct oid ids[4];
+	struct err err;
+	unsigned int at;
+	int e, got;
+
+	for (e = 0; e < 2; e++) {
+		for (at = 1;; at++) {
+			bool hit;
+
+			calls_reset();
+			calls.at = at;
+			calls.error = errors[e];
+			err.num = 0;
+			got = small_session(box, ids, &err);
+			hit = calls.count >= at;
+			calls_reset();
+			if (got == 0)
+				check_session(box, ids);
+			else
+				assert_int_equal(err.num, errors[e]);
+			if (!hit)
+				break;
+			ok(small_session(box, ids, &err));
+			check_session(box, ids);
+			assert_int_equal(mode_of(box, "packs"), 0500);
+			ok(walk_remove(AT_FDCWD, box->store, &err));
+		}
+		assert_true(at > 15);
+		ok(walk_remove(AT_FDCWD, box->store, &err));
+	}
+}
+
+static void a_failed_sync_aborts_for_good(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	AUTO(buf) struct buf trace = {0};
+	struct oid id;
+	struct err err;
+
+	/* Which call is the sync? */
+	ok(store_put(s, OBJECT_DATA, "abc", 3, &id, &err));
+	calls_reset();
+	calls.at = 4; /* header, block, index, sync */
+	calls.error = EIO;
+	calls.trace = &trace;
+	assert_int_equal(store_flush(s, &err), -EIO);
+	assert_string_equal(buf_text(&trace),
+			    "write pack\nwrite pack\nwrite pack\n"
+			    "fdatasync pack\n");
+	assert_non_null(strstr(err.text, "sync pack"));
+	calls_reset();
+	assert_int_equal(store_flush(s, &err), -EIO);
+	assert_int_equal(store_put(s, OBJECT_DATA, "def", 3, &id, &err), -EIO);
+	store_free(&s);
+	assert_int_equal(count_in(box, "packs"), 0);
+	assert_int_equal(count_in(box, "tmp"), 0);
+}
+
+static void a_flush_is_durable_in_this_order(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	AUTO(buf) struct buf trace = {0};
+	struct oid id;
+	struct err err;
+
+	ok(store_put(s, OBJECT_DATA, "abc", 3, &id, &err));
+	ok(store_put(s, OBJECT_TREE, "def", 3, &id, &err));
+	calls_reset();
+	calls.trace = &trace;
+	ok(store_flush(s, &err));
+	assert_string_equal(buf_text(&trace),
+			    "write pack\nwrite pack\n" /* header, block */
+			    "write pack\nwrite pack\n"
+			    "write pack\nfdatasync pack\n" /* index */
+			    "write pack\nfdatasync pack\n"
+			    "chmod packs 700\nchmod snaps 700\n"
+			    "rename packs\nrename packs\nfsync packs\n"
+			    "chmod packs 500\nchmod snaps 500\n");
+	buf_clear(&trace);
+	ok(store_flush(s, &err));
+	assert_string_equal(buf_text(&trace), "");
+	calls_reset();
+	store_free(&s);
+}
+
+static void a_store_is_made_durably_before_it_is_used(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf trace = {0};
+	struct store *s;
+	const char *base = strrchr(box->dir, '/') + 1;
+	auto_free char *want = NULL;
+
+	calls_reset();
+	calls.trace = &trace;
+	s = open_store(box, STORE_WRITE);
+	calls_reset();
+	want = mem_printf("fdatasync .secret.%d.tmp\nrename store\n"
+			  "fsync store\n"
+			  "fdatasync .secret.2.%d.tmp\nrename store\n"
+			  "fsync store\n"
+			  "fdatasync .FORMAT.%d.tmp\nrename store\n"
+			  "fsync store\nfsync %s\n"
+			  "chmod packs 500\nchmod snaps 500\n",
+			  (int)getpid(), (int)getpid(), (int)getpid(), base);
+	assert_string_equal(buf_text(&trace), want);
+	store_free(&s);
+}
+
+/* --- FORMAT and secret --- */
+
+/* Sets a key and, if asked, makes the check right again. */
+static void change_format(const struct box *box, const char *key,
+			  const char *value, bool mend)
+{
+	AUTO(record) struct record r = {0};
+	AUTO(buf) struct buf b = {0};
+	auto_close int fd =
+		open(box->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct err err;
+	char text[24];
+	size_t i;
+
+	ok(record_load(fd, "FORMAT", "store", 1, &r, &err));
+	record_set(&r, key, value);
+	for (i = 0; i < r.count; i++) {
+		if (strcmp(r.items[i].key, "check") == 0)
+			continue;
+		enc_text(&b, r.items[i].key);
+		enc_text(&b, r.items[i].value);
+	}
+	(void)snprintf(text, sizeof(text), "%016llx",
+		       (unsigned long long)hash_check(b.data, b.len));
+	if (mend)
+		record_set(&r, "check", text);
+	ok(record_save(fd, "FORMAT", "store", 1, &r, false, &err));
+}
+
+static void write_file(const struct box *box, const char *name,
+		       const char *text)
+{
+	auto_free char *path = mem_printf("%s/%s", box->store, name);
+	auto_close int fd = -1;
+
+	assert_int_equal(unlink(path), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
+}
+
+static void unknown_formats_are_refused_by_name(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	struct err err;
+
+	store_free(&s);
+	change_format(box, "features-optional", "sparkles", true);
+	s = open_store(box, STORE_WRITE);
+	store_free(&s);
+	change_format(box, "features-mandatory", "blocks shiny holes", true);
+	assert_int_equal(store_open(&s, box->store, STORE_READ, &err), -EPROTO);
+	assert_non_null(strstr(err.text, "'shiny'"));
+	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
+			 -EPROTO);
+	change_format(box, "features-mandatory", "blocks holes", true);
+	change_format(box, "hash", "xxh3-129", true);
+	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
+			 -EPROTO);
+	change_format(box, "hash", "xxh3-128-secret", true);
+	change_format(box, "features-optional", "x", false);
+	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
+			 -EBADMSG);
+	write_file(box, "FORMAT", "guard-store 2\n");
+	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
+			 -EPROTO);
+	write_file(box, "FORMAT", "gua");
+	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
+			 -EBADMSG);
+	assert_non_null(strstr(err.text, "FORMAT"));
+}
+
+static void a_damaged_secret_is_replaced_by_its_copy(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	struct oid ids[4];
+	struct err err;
+
+	store_free(&s);
+	ok(small_session(box, ids, &err));
+	write_file(box, "secret", "short");
+	check_session(box, ids);
+	write_file(box, "secret.2", "short");
+	assert_int_equal(store_open(&s, box->store, STORE_READ, &err),
+			 -EBADMSG);
+	assert_non_null(strstr(err.text, "secret"));
+}
+
+static void a_lost_format_is_never_made_anew_over_packs(void **state)
+{
+	struct box *box = *state;
+	auto_free char *path = mem_printf("%s/FORMAT", box->store);
+	struct store *s;
+	struct oid ids[4];
+	struct err err;
+
+	ok(small_session(box, ids, &err));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
+			 -EBADMSG);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			what_was_put_comes_back_before_and_after_a_flush, setup,
-			teardown),
+		T(what_was_put_comes_back_before_and_after_a_flush),
+		T(known_bytes_cost_no_space),
+		T(what_is_not_there_is_not_found),
+		T(a_store_that_is_missing_is_not_made_for_reading),
+		T(folders_are_closed_at_rest),
+		T(files_that_collide_are_both_kept),
+		T(files_that_collide_in_two_writers_are_not_mixed_up),
+		T(threads_share_a_store),
+		T(processes_make_and_fill_one_store_at_once),
+		T(a_writer_at_work_loses_nothing_to_another_that_opens),
+		T(packs_are_rotated_and_their_objects_stay_found),
+		T(a_process_killed_at_any_call_leaves_a_usable_store),
+		T(packs_that_nothing_refers_to_are_used_again),
+		T(a_failing_call_is_told_and_leaves_a_usable_store),
+		T(a_failed_sync_aborts_for_good),
+		T(a_flush_is_durable_in_this_order),
+		T(a_store_is_made_durably_before_it_is_used),
+		T(unknown_formats_are_refused_by_name),
+		T(a_damaged_secret_is_replaced_by_its_copy),
+		T(a_lost_format_is_never_made_anew_over_packs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,202 @@
+/*
+ * Shared by the tests of the store: a folder of their own, bytes to keep, and
+ * the calls that make things durable, interposed: each can be traced, made to
+ * fail, or be the last thing the process does.
+ *
+ * Include it once, after all else.
+ */
+#ifndef GUARD_TESTS_STORETEST_H
+#define GUARD_TESTS_STORETEST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/walk.h"
+#include "snapshot/store.h"
+
+/* cmocka has a fail() too. */
+#undef fail
+#include <cmocka.h>
+
+#define ok(call)                                                               \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", #call, err.text);                   \
+	} while (0)
+
+struct box {
+	char dir[64]; /* a folder of the test's own */
+	char store[80];
+};
+
+static int setup(void **state)
+{
+	struct box *box = mem_zalloc(sizeof(*box));
+
+	(void)snprintf(box->dir, sizeof(box->dir),
+		       "/var/tmp/guard-test-XXXXXX");
+	assert_non_null(mkdtemp(box->dir));
+	(void)snprintf(box->store, sizeof(box->store), "%s/store", box->dir);
+	*state = box;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct box *box = *state;
+	struct err err;
+
+	ok(walk_remove(AT_FDCWD, box->dir, &err));
+	free(box);
+	return 0;
+}
+
+/* Bytes that depend on a number; every second kind compresses well. */
+static unsigned char *bytes_make(uint64_t seed, size_t len)
+{
+	unsigned char *data = mem_alloc(len);
+	uint64_t v = seed * 0x9e3779b97f4a7c15u + 1;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		v ^= v << 13;
+		v ^= v >> 7;
+		v ^= v << 17;
+		data[i] = (unsigned char)(seed % 2 ? "guard "[v % 6] : v >> 32);
+	}
+	return data;
+}
+
+static void check_get(struct store *s, const struct oid *id, const void *data,
+		      size_t len)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err err;
+
+	assert_true(store_has(s, id));
+	ok(store_get(s, id, &b, &err));
+	assert_int_equal(b.len, len);
+	assert_int_equal(id->len, len);
+	if (len)
+		assert_memory_equal(b.data, data, len);
+}
+
+/* --- calls --- */
+
+static struct {
+	unsigned int count; /* calls so far */
+	unsigned int at; /* this one is hit; 0: none */
+	int error; /* it fails with this; 0: the process is killed */
+	bool after; /* killed after it, not before */
+	struct buf *trace; /* "fdatasync packs\n"... */
+} calls;
+
+static bool call_fails(const char *what, const char *detail)
+{
+	if (calls.trace)
+		buf_printf(calls.trace, "%s %s\n", what, detail);
+	if (++calls.count != calls.at)
+		return false;
+	if (!calls.error && !calls.after)
+		(void)kill(getpid(), SIGKILL);
+	errno = calls.error;
+	return calls.error != 0;
+}
+
+static long call_done(long got)
+{
+	if (calls.at && calls.count == calls.at && calls.after)
+		(void)kill(getpid(), SIGKILL);
+	return got;
+}
+
+/* The last part of a descriptor's path; packs have random names. */
+static const char *fd_text(int fd)
+{
+	static char text[4096];
+	char link[64], *slash;
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	slash = strrchr(text, '/');
+	if (strstr(text, ".gpk.tmp"))
+		return "pack";
+	return slash ? slash + 1 : text;
+}
+
+int fdatasync(int fd)
+{
+	if (call_fails("fdatasync", fd_text(fd)))
+		return -1;
+	return (int)call_done(syscall(SYS_fdatasync, fd));
+}
+
+int fsync(int fd)
+{
+	if (call_fails("fsync", fd_text(fd)))
+		return -1;
+	return (int)call_done(syscall(SYS_fsync, fd));
+}
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to,
+	      unsigned int flags)
+{
+	if (call_fails("rename", fd_text(to_fd)))
+		return -1;
+	return (int)call_done(
+		syscall(SYS_renameat2, from_fd, from, to_fd, to, flags));
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	return renameat2(from_fd, from, to_fd, to, 0);
+}
+
+int fchmodat(int dirfd, const char *name, mode_t mode, int flags)
+{
+	char text[64];
+
+	(void)flags;
+	(void)snprintf(text, sizeof(text), "%s %o", name, mode);
+	if (call_fails("chmod", text))
+		return -1;
+	return (int)call_done(syscall(SYS_fchmodat, dirfd, name, mode));
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	if (call_fails("write", fd_text(fd)))
+		return -1;
+	return call_done(syscall(SYS_pwritev, fd, parts, count, offset, 0L));
+}
+
+ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
+{
+	if (call_fails("write", fd_text(fd)))
+		return -1;
+	return call_done(syscall(SYS_pwrite64, fd, data, len, offset));
+}
+
+static void calls_reset(void)
+{
+	memset(&calls, 0, sizeof(calls));
+}
+
+#endif
