@@ -1,0 +1,641 @@
+/*
+ * A throw-away root for one test: the only place where a destructive command
+ * of the tests may run.
+ *
+ *	root [--as root|user] [--timeout SECONDS] CHECKOUT FOLDER -- CMD ARGS
+ *
+ * Makes FOLDER/root.XXXXXX on disk and runs CMD in namespaces of its own
+ * (user, mount, pid, ipc, uts, net) with that folder as "/" by pivot_root:
+ *
+ *	/usr /bin /sbin /lib* /etc /sys	the machine's, read-only
+ *	/opt/guard			CHECKOUT, read-only
+ *	/proc /dev /dev/pts		fresh
+ *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
+ *
+ * Nothing else of the machine has a name in there. Root maps every id, so
+ * that "--as user" can become uid 1000; a plain user stays who it is.
+ *
+ * CMD finds GUARD_TEST_ROOT=1 and, to check that for itself, the outside's
+ * mount namespace and root folder in GUARD_TEST_OUTSIDE="NS DEV:INO" and a
+ * marker /.guard-test-root with the same line.
+ *
+ * Ends with CMD's status; 99 when this program failed, 98 when processes
+ * were left behind (named on stderr), 97 after the time limit. The folder is
+ * removed in any case.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/mount.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	STATUS_TIMEOUT = 97,
+	STATUS_LEFT = 98,
+	STATUS_FAILED = 99,
+	PLAIN_ID = 1000,
+	OVERLAY_MAGIC = 0x794c7630,
+	TMPFS_MAGIC = 0x01021994
+};
+
+struct job {
+	const char *checkout;
+	char root[PATH_MAX]; /* absolute, outside */
+	char outside[128];
+	bool privileged; /* the caller is root */
+	bool as_user;
+	char **argv;
+	int go_fd; /* a byte comes when the ids are mapped */
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void die(const char *format, ...) __attribute__((format(printf, 1, 2)))
+__attribute__((noreturn));
+
+static void die(const char *format, ...)
+{
+	int saved = errno;
+	va_list ap;
+
+	fprintf(stderr, "root: ");
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fprintf(stderr, ": %s\n", strerror(saved));
+	_exit(STATUS_FAILED);
+}
+
+/* Removing ------------------------------------------------------------- */
+
+static void remove_tree(int dirfd, const char *name, dev_t dev);
+
+static void remove_entries(int fd, dev_t dev)
+{
+	int copy = dup(fd);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	if (!dir)
+		die("open a folder to empty it");
+	while ((e = readdir(dir)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			remove_tree(fd, e->d_name, dev);
+	closedir(dir);
+}
+
+/* By descriptors, links not followed, no other file system entered. */
+static void remove_tree(int dirfd, const char *name, dev_t dev)
+{
+	struct stat st;
+	int fd;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (!S_ISDIR(st.st_mode)) {
+		if (unlinkat(dirfd, name, 0) < 0)
+			fprintf(stderr, "root: cannot remove %s: %s\n", name,
+				strerror(errno));
+		return;
+	}
+	if (st.st_dev != dev)
+		return;
+	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0) {
+		char proc[64];
+		int readable;
+
+		/* Overlay's work folder is 000, tests chmod as they like. */
+		(void)snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+		(void)chmod(proc, 0700);
+		readable = open(proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (readable >= 0) {
+			remove_entries(readable, dev);
+			close(readable);
+		}
+		close(fd);
+	}
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0)
+		fprintf(stderr, "root: cannot remove %s: %s\n", name,
+			strerror(errno));
+}
+
+static void remove_root(const struct job *job)
+{
+	struct stat st;
+
+	if (lstat(job->root, &st) == 0 && S_ISDIR(st.st_mode))
+		remove_tree(AT_FDCWD, job->root, st.st_dev);
+}
+
+/* Inside --------------------------------------------------------------- */
+
+static void make_dir(const char *path, mode_t mode)
+{
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		die("mkdir %s", path);
+	if (chmod(path, mode) < 0)
+		die("chmod %s", path);
+}
+
+static void make_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		die("write %s", path);
+	close(fd);
+}
+
+/* A copy of what is mounted at `from`, not yet anywhere. */
+static int clone_mounts(const char *from, bool read_only)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID};
+	int fd = syscall(SYS_open_tree, AT_FDCWD, from,
+			 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+
+	if (fd < 0)
+		die("open_tree %s", from);
+	if (read_only)
+		attr.attr_set |= MOUNT_ATTR_RDONLY;
+	if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | AT_RECURSIVE,
+		    &attr, sizeof(attr)) < 0)
+		die("mount_setattr %s", from);
+	return fd;
+}
+
+static void attach(int fd, const char *to)
+{
+	if (syscall(SYS_move_mount, fd, "", AT_FDCWD, to,
+		    MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		die("move_mount %s", to);
+	close(fd);
+}
+
+/* Binds `from` with all that is mounted in it; read-only when asked. */
+static void bind_at(const char *from, const char *to, bool read_only)
+{
+	attach(clone_mounts(from, read_only), to);
+}
+
+/* mount(2) by number: <sys/mount.h> and <linux/mount.h> do not agree. */
+static void mount_new(const char *type, const char *to, unsigned long flags,
+		      const char *options)
+{
+	if (syscall(SYS_mount, type, to, type, flags, options) < 0)
+		die("mount %s on %s", type, to);
+}
+
+/* One of the machine's folders: a link stays one, a folder is bound. */
+static void take_over(const char *name)
+{
+	char target[PATH_MAX], to[PATH_MAX];
+	struct stat st;
+	ssize_t len;
+
+	if (lstat(name, &st) < 0)
+		return;
+	(void)snprintf(to, sizeof(to), ".%s", name);
+	if (S_ISLNK(st.st_mode)) {
+		len = readlink(name, target, sizeof(target) - 1);
+		if (len < 0)
+			die("readlink %s", name);
+		target[len] = 0;
+		if (symlink(target, to) < 0)
+			die("symlink %s", to);
+		return;
+	}
+	make_dir(to, 0755);
+	bind_at(name, to, true);
+}
+
+static void make_dev(const struct job *job)
+{
+	static const char *const nodes[] = {"null",   "zero",	 "full",
+					    "random", "urandom", "tty"};
+	char from[64], to[64];
+	size_t i;
+
+	make_dir("dev", 0755);
+	mount_new("tmpfs", "dev", 2 /* nosuid */, "mode=0755,size=16m");
+	for (i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+		(void)snprintf(from, sizeof(from), "/dev/%s", nodes[i]);
+		(void)snprintf(to, sizeof(to), "dev/%s", nodes[i]);
+		if (access(from, F_OK) < 0)
+			continue;
+		make_file(to, "");
+		bind_at(from, to, false);
+	}
+	make_dir("dev/pts", 0755);
+	mount_new("devpts", "dev/pts", 2,
+		  job->privileged ? "newinstance,ptmxmode=0666,mode=0620,gid=5"
+				  : "newinstance,ptmxmode=0666,mode=0620");
+	make_dir("dev/shm", 01777);
+	if (symlink("pts/ptmx", "dev/ptmx") < 0 ||
+	    symlink("/proc/self/fd", "dev/fd") < 0 ||
+	    symlink("fd/0", "dev/stdin") < 0 ||
+	    symlink("fd/1", "dev/stdout") < 0 ||
+	    symlink("fd/2", "dev/stderr") < 0)
+		die("links in /dev");
+}
+
+/* The machine's /etc with users of our own. */
+static void make_etc(const struct job *job)
+{
+	char text[256];
+	unsigned uid = job->privileged ? PLAIN_ID : getuid();
+	unsigned gid = job->privileged ? PLAIN_ID : getgid();
+
+	take_over("/etc");
+	make_dir("opt", 0755);
+	(void)snprintf(text, sizeof(text),
+		       "root:x:0:0:root:/root:/bin/sh\n"
+		       "tester:x:%u:%u:tester:/home/tester:/bin/sh\n"
+		       "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
+		       uid, gid);
+	make_file("opt/passwd", text);
+	(void)snprintf(text, sizeof(text),
+		       "root:x:0:\ntty:x:5:\ntester:x:%u:\nnogroup:x:65534:\n",
+		       gid);
+	make_file("opt/group", text);
+	bind_at("opt/passwd", "etc/passwd", true);
+	bind_at("opt/group", "etc/group", true);
+}
+
+static void make_homes(const struct job *job)
+{
+	make_dir("home", 0755);
+	make_dir("home/tester", 0755);
+	make_dir("root", 0700);
+	make_dir("tmp", 01777);
+	make_dir("run", 0755);
+	make_dir("mnt", 0755);
+	make_dir("srv", 0755);
+	make_dir("var", 0755);
+	make_dir("var/tmp", 01777);
+	make_dir("var/lib", 0755);
+	if (job->privileged && chown("home/tester", PLAIN_ID, PLAIN_ID) < 0)
+		die("chown /home/tester");
+}
+
+static void pivot(void)
+{
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		die("pivot_root");
+	/* The old root lies on top of the new one: take it off. */
+	if (syscall(SYS_umount2, ".", 2 /* MNT_DETACH */) < 0)
+		die("umount of the machine's root");
+	if (chdir("/") < 0)
+		die("chdir /");
+}
+
+static void build_root(const struct job *job)
+{
+	static const char *const system_dirs[] = {"/usr",    "/bin",   "/sbin",
+						  "/lib",    "/lib32", "/lib64",
+						  "/libx32", "/sys"};
+	struct mount_attr attr = {.propagation = 1 << 18 /* MS_PRIVATE */};
+	struct statfs fs;
+	int checkout_fd;
+	size_t i;
+
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
+		    sizeof(attr)) < 0)
+		die("make the mounts private");
+	/* Before the new root, which lies in it, holds mounts of its own. */
+	checkout_fd = clone_mounts(job->checkout, true);
+	/* An overlay cannot hold a layer of another one: memory does, where
+	 * the kernel has xattrs of users on tmpfs (6.6). */
+	if (statfs(job->root, &fs) == 0 && fs.f_type == OVERLAY_MAGIC)
+		mount_new("tmpfs", job->root, 2, "mode=0755,size=2g");
+	else
+		bind_at(job->root, job->root, false);
+	if (chdir(job->root) < 0)
+		die("chdir %s", job->root);
+	for (i = 0; i < sizeof(system_dirs) / sizeof(system_dirs[0]); i++)
+		take_over(system_dirs[i]);
+	make_etc(job);
+	make_dev(job);
+	make_homes(job);
+	make_dir("proc", 0555);
+	mount_new("proc", "proc", 2 | 4 | 8 /* nosuid nodev noexec */, NULL);
+	make_dir("opt/guard", 0755);
+	attach(checkout_fd, "opt/guard");
+	make_file(".guard-test-root", job->outside);
+	if (chmod(".", 0755) < 0)
+		die("chmod of the root");
+	pivot();
+}
+
+/* Nobody can be in there by mistake: the root must be another one. */
+static void check_inside(const struct job *job)
+{
+	char ns[64], now[256];
+	struct stat st;
+	ssize_t len = readlink("/proc/self/ns/mnt", ns, sizeof(ns) - 1);
+
+	if (len < 0 || stat("/", &st) < 0)
+		die("look at the new root");
+	ns[len] = 0;
+	(void)snprintf(now, sizeof(now), "%s %ju:%ju", ns, (uintmax_t)st.st_dev,
+		       (uintmax_t)st.st_ino);
+	errno = EPERM;
+	if (!strncmp(now, job->outside, strcspn(job->outside, " ")))
+		die("still in the machine's mount namespace");
+	if (!strcmp(strchr(now, ' '), strchr(job->outside, ' ')))
+		die("still on the machine's root");
+}
+
+static void loopback_up(void)
+{
+	struct ifreq ifr = {.ifr_flags = IFF_UP | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	memcpy(ifr.ifr_name, "lo", 3);
+	(void)ioctl(fd, SIOCSIFFLAGS, &ifr);
+	close(fd);
+}
+
+static void become(const struct job *job)
+{
+	if (job->privileged && job->as_user &&
+	    (setgroups(0, NULL) < 0 ||
+	     setresgid(PLAIN_ID, PLAIN_ID, PLAIN_ID) ||
+	     setresuid(PLAIN_ID, PLAIN_ID, PLAIN_ID)))
+		die("become the plain user");
+}
+
+static void run_command(const struct job *job)
+{
+	static char path[] = "PATH=/opt/guard/build:/usr/local/sbin:/usr/local/"
+			     "bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	const char *home = job->as_user ? "/home/tester" : "/root";
+	const char *keep[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TERM", "CI",
+			      "TEST_VERBOSE"};
+	char *env[24], text[8][512];
+	size_t i, count = 0, used = 0;
+
+	env[count++] = path;
+	(void)snprintf(text[used], 512, "HOME=%s", home);
+	env[count++] = text[used++];
+	(void)snprintf(text[used], 512, "USER=%s",
+		       job->as_user ? "tester" : "root");
+	env[count++] = text[used++];
+	(void)snprintf(text[used], 512, "GUARD_TEST_OUTSIDE=%s", job->outside);
+	env[count++] = text[used++];
+	env[count++] = (char[]){"GUARD_TEST_ROOT=1"};
+	env[count++] = (char[]){"LC_ALL=C.UTF-8"};
+	env[count++] = (char[]){"CMOCKA_MESSAGE_OUTPUT=TAP"};
+	for (i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) {
+		const char *value = getenv(keep[i]);
+
+		if (!value || used == 8)
+			continue;
+		(void)snprintf(text[used], 512, "%s=%s", keep[i], value);
+		env[count++] = text[used++];
+	}
+	env[count] = NULL;
+	umask(022);
+	become(job);
+	if (chdir(home) < 0)
+		die("chdir %s", home);
+	environ = env;
+	execvp(job->argv[0], job->argv);
+	die("exec %s", job->argv[0]);
+}
+
+static bool report_left(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+	bool left = false;
+
+	if (!dir)
+		die("open /proc");
+	while ((e = readdir(dir))) {
+		char path[300], line[256] = "";
+		long pid = strtol(e->d_name, NULL, 10);
+		ssize_t len, i;
+		int fd;
+
+		if (pid <= 1)
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		len = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+		if (fd >= 0)
+			close(fd);
+		if (len < 0)
+			continue; /* it ended meanwhile */
+		for (i = 0; i < len - 1; i++)
+			if (!line[i])
+				line[i] = ' ';
+		fprintf(stderr, "root: process %ld was left: %s\n", pid, line);
+		left = true;
+	}
+	closedir(dir);
+	return left;
+}
+
+/* pid 1 of the namespaces: builds, runs, reaps, looks for leftovers. */
+static int inside(struct job *job)
+{
+	int status = 0;
+	pid_t pid, done;
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (read(job->go_fd, &c, 1) != 1)
+		_exit(STATUS_FAILED);
+	close(job->go_fd);
+	if (job->privileged && (setresgid(0, 0, 0) || setresuid(0, 0, 0)))
+		die("become root of the namespace");
+	/* Becoming somebody made us undumpable for a moment and cleared it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	umask(0);
+	build_root(job);
+	check_inside(job);
+	loopback_up();
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid)
+		run_command(job);
+	do {
+		done = wait(&status);
+	} while (done != pid && (done >= 0 || errno == EINTR));
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	if (report_left())
+		return STATUS_LEFT;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Outside -------------------------------------------------------------- */
+
+static void write_proc(pid_t pid, const char *name, const char *text)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		die("write %s", path);
+	close(fd);
+}
+
+static void map_ids(const struct job *job, pid_t pid)
+{
+	char text[64];
+
+	if (job->privileged) {
+		write_proc(pid, "uid_map", "0 0 4294967295");
+		write_proc(pid, "gid_map", "0 0 4294967295");
+		return;
+	}
+	write_proc(pid, "setgroups", "deny");
+	(void)snprintf(text, sizeof(text), "%u %u 1", getuid(), getuid());
+	write_proc(pid, "uid_map", text);
+	(void)snprintf(text, sizeof(text), "%u %u 1", getgid(), getgid());
+	write_proc(pid, "gid_map", text);
+}
+
+static void on_signal(int number)
+{
+	stop_signal = number;
+}
+
+static int supervise(pid_t pid, int timeout)
+{
+	struct sigaction act = {.sa_handler = on_signal};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+	int status;
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &act, NULL);
+	(void)alarm(timeout);
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			die("wait");
+		if (stop_signal)
+			kill(pid, SIGKILL);
+	}
+	if (stop_signal == SIGALRM) {
+		fprintf(stderr, "root: ended after %d s\n", timeout);
+		return STATUS_TIMEOUT;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : STATUS_FAILED;
+}
+
+static void remember_outside(struct job *job)
+{
+	char ns[64];
+	struct stat st;
+	ssize_t len = readlink("/proc/self/ns/mnt", ns, sizeof(ns) - 1);
+
+	if (len < 0 || stat("/", &st) < 0)
+		die("look at the machine's root");
+	ns[len] = 0;
+	(void)snprintf(job->outside, sizeof(job->outside), "%s %ju:%ju", ns,
+		       (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: root [--as root|user] [--timeout SECONDS] "
+			"CHECKOUT FOLDER -- CMD [ARGS]\n");
+	return STATUS_FAILED;
+}
+
+static int run(struct job *job, int timeout)
+{
+	int go[2], status;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		die("pipe");
+	pid = syscall(SYS_clone,
+		      SIGCHLD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			      CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET,
+		      NULL, NULL, NULL, NULL);
+	if (pid < 0) {
+		fprintf(stderr,
+			"root: no namespaces for the throw-away root: "
+			"%s (are user namespaces switched off?)\n",
+			strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (!pid) {
+		close(go[1]);
+		job->go_fd = go[0];
+		_exit(inside(job));
+	}
+	close(go[0]);
+	map_ids(job, pid);
+	if (write(go[1], "g", 1) != 1)
+		die("start the child");
+	close(go[1]);
+	status = supervise(pid, timeout);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct job job = {.privileged = geteuid() == 0};
+	int i = 1, timeout = 300, status;
+	char folder[PATH_MAX], checkout[PATH_MAX];
+
+	job.as_user = !job.privileged;
+	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+		if (!strcmp(argv[i], "--as"))
+			job.as_user = strcmp(argv[i + 1], "root") != 0;
+		else if (!strcmp(argv[i], "--timeout"))
+			timeout = atoi(argv[i + 1]);
+		else
+			return usage();
+	}
+	if (argc - i < 4 || strcmp(argv[i + 2], "--"))
+		return usage();
+	if (!job.as_user && !job.privileged) {
+		fprintf(stderr, "root: --as root needs root\n");
+		return STATUS_FAILED;
+	}
+	if (!realpath(argv[i], checkout) || !realpath(argv[i + 1], folder))
+		die("resolve the folders");
+	job.checkout = checkout;
+	job.argv = argv + i + 3;
+	if (snprintf(job.root, sizeof(job.root), "%s/root.XXXXXX", folder) >=
+	    (int)sizeof(job.root))
+		die("path too long");
+	remember_outside(&job);
+	if (!mkdtemp(job.root))
+		die("mkdtemp %s", job.root);
+	status = run(&job, timeout);
+	remove_root(&job);
+	return status;
+}
