@@ -3,6 +3,8 @@ PACKAGES = libgit2 liburing libxxhash libseccomp libzstd jansson
 prefix = /usr/local
 bindir = $(prefix)/bin
 mandir = $(prefix)/share/man
+datadir = $(prefix)/share
+DESTDIR =
 VERSION = 0.1.0
 
 BUILD = build
@@ -12,12 +14,13 @@ HARDEN = -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE \
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Werror=implicit \
 	-Wno-missing-field-initializers -Wno-sign-compare
+WERROR =
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
 	-I. -MMD -MP -ffile-prefix-map=$(CURDIR)=. -pthread \
-	$(WARN) $(HARDEN) $(PKG_CFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -pthread $(LDFLAGS)
+	$(WARN) $(WERROR) $(HARDEN) $(PKG_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
 
 SOURCES := $(sort $(wildcard base/*.c snapshot/*.c overlay/*.c restore/*.c \
 	guard/*.c guard/sandbox/*.c))
@@ -25,29 +28,126 @@ MAIN = guard/main.c
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
+# Programs of the test harness and of the benches: one file each, libc only.
+TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/bench/*.c))
+TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
+PROVE = prove -j2 --timer
+# Short lines; `make V=1` shows the commands.
+Q = $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1)	$@')
 
 all: $(BUILD)/guard
 
 $(BUILD)/guard: $(BUILD)/obj/guard/main.o $(BUILD)/libguard.a
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/libguard.a: $(LIB_OBJECTS)
-	rm -f $@
-	$(AR) rcsD $@ $^
+	@rm -f $@
+	$(Q)$(AR) rcsD $@ $^
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	@pkg-config --exists $(PACKAGES) || { \
+		echo "guard: libraries are missing: tests/install-deps" >&2; \
+		exit 1; }
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# A test that needs more of the linker says so in a line of its own:
+#	/* link: -Wl,--wrap=fsync */
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libguard.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libguard.a \
-		$(PKG_LIBS) $$(pkg-config --libs cmocka)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
+		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) \
+		$(BUILD)/libguard.a $(PKG_LIBS) $$(pkg-config --libs cmocka)
+
+$(BUILD)/tests/lib/%: tests/lib/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
+
+$(BUILD)/tests/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
 
 unit: $(UNIT_TESTS)
 
-clean:
-	rm -rf $(BUILD)
+tools: $(TOOLS)
 
-.PHONY: all unit clean
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# The goals below install what they need first; the libraries' flags are
+# known only after that, hence the second make.
+demo:
+	tests/install-deps check
+	+$(MAKE) --no-print-directory all tools
+	tests/lib/run-demo $(BUILD)
+
+check:
+	tests/install-deps check
+	+$(MAKE) --no-print-directory check-built
+
+check-built: all unit tools
+	tests/lib/run-check $(BUILD) $(PROVE)
+
+lint:
+	tests/install-deps lint
+	+tests/lint/run
+
+bench:
+	tests/install-deps bench
+	+$(MAKE) --no-print-directory all tools
+	tests/bench/run $(BUILD)
+
+asan:
+	tests/install-deps check
+	+$(MAKE) --no-print-directory BUILD=build-asan HARDEN= asan-built \
+		CFLAGS='-O1 -g -fno-omit-frame-pointer \
+		-fsanitize=address,undefined -fno-sanitize-recover=all'
+
+asan-built: unit tools
+	ASAN_OPTIONS=detect_leaks=1 tests/lib/run-check --unit $(BUILD) $(PROVE)
+
+install: all
+	install -d $(DESTDIR)$(bindir)
+	install -m 755 $(BUILD)/guard $(DESTDIR)$(bindir)/guard
+	@set -e; put() { \
+		test ! -e "$$1" || { install -d "$$2"; \
+			echo "install -m 644 $$1 $$2/$$3"; \
+			install -m 644 "$$1" "$$2/$$3"; }; }; \
+	put docs/guard.1 $(DESTDIR)$(mandir)/man1 guard.1; \
+	put docs/completion.bash \
+		$(DESTDIR)$(datadir)/bash-completion/completions guard; \
+	put docs/completion.zsh \
+		$(DESTDIR)$(datadir)/zsh/site-functions _guard; \
+	put docs/completion.fish \
+		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/guard $(DESTDIR)$(mandir)/man1/guard.1 \
+		$(DESTDIR)$(datadir)/bash-completion/completions/guard \
+		$(DESTDIR)$(datadir)/zsh/site-functions/_guard \
+		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish
+
+clean:
+	rm -rf build build-asan
+
+help:
+	@echo 'make                build build/guard'
+	@echo 'make demo           see it work: wreck a project, get it back'
+	@echo 'make check          all tests, as root and as a plain user'
+	@echo 'make lint           format, layers, names, scripts, man page'
+	@echo 'make asan           unit tests with address and UB checks'
+	@echo 'make bench          speed and memory beside other tools'
+	@echo 'make install        [prefix=/usr/local] [DESTDIR=]'
+	@echo 'make unit           build the unit tests only'
+	@echo 'make clean'
+	@echo
+	@echo 'demo, check, lint, asan and bench install missing Debian'
+	@echo 'packages first, by apt-get as root or through sudo.'
+
+.PHONY: all unit tools demo check check-built lint bench asan asan-built \
+	install uninstall clean help
+-include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
+	$(UNIT_TESTS:=.d) $(TOOLS:=.d)
