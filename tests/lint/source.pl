@@ -1,0 +1,147 @@
+#!/usr/bin/perl
+# What of the sources can be held by reading them: layers, circles, owners of
+# foreign headers, words, the length of functions, exported names.
+#
+#	tests/lint/source.pl LAYERS OBJECT-FOLDER
+use strict;
+use warnings;
+
+my $max_function = 120;
+my ($rules, $objects) = @ARGV;
+my (%layer, @headers, @words, %exports);
+my $bad = 0;
+
+sub complain {
+	print "@_\n";
+	$bad++;
+}
+
+open my $in, '<', $rules or die "$rules: $!\n";
+while (<$in>) {
+	s/#.*//;
+	next unless /\S/;
+	/^(\w+)\s+([^:]+?)\s*:\s*(.*?)\s*$/ or die "$rules:$.: not a rule\n";
+	my ($kind, $what, @list) = ($1, $2, split ' ', $3);
+	if ($kind eq 'layer') { $layer{$what} = {map { $_ => 1 } $what, @list} }
+	elsif ($kind eq 'header') { push @headers, [$what, @list] }
+	elsif ($kind eq 'words') { push @words, [[split ' ', $what], @list] }
+	elsif ($kind eq 'exports') { $exports{$what} = [@list] }
+	else { die "$rules:$.: unknown rule '$kind'\n" }
+}
+close $in;
+
+sub folder { my ($path) = @_; $path =~ s|/[^/]*$||; return $path }
+sub module { my ($path) = @_; $path =~ s/\.[ch]$//; return $path }
+
+# Comments and texts blanked, lines kept.
+sub strip {
+	my ($text) = @_;
+	$text =~ s{(/\*.*?\*/)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')}{
+		my ($comment, $text) = ($1, $2);
+		defined $comment ? "\n" x ($comment =~ tr/\n//)
+			: $text =~ /^'/ ? "' '" : '""'
+	}gse;
+	return $text;
+}
+
+my (%owner_of, %header_edges, %module_edges);
+my @files = sort map { glob "$_/*.[ch]" } keys %layer;
+for my $file (@files) {
+	open my $fh, '<', $file or die "$file: $!\n";
+	my $raw = do { local $/; <$fh> };
+	close $fh;
+	my $dir = folder($file);
+	my $line = 0;
+	for (split /\n/, $raw) {
+		$line++;
+		next unless /^\s*#\s*include\s*([<"])([^>"]+)[>"]/;
+		my ($quote, $name) = ($1, $2);
+		if ($quote eq '"') {
+			my $to = folder($name);
+			complain "$file:$line: \"$name\" is not a path from the top"
+				unless -e $name;
+			complain "$file:$line: $dir must not include $to"
+				if $layer{$to} && !$layer{$dir}{$to};
+			complain "$file:$line: $name belongs to no layer"
+				unless $layer{$to};
+			$header_edges{$file}{$name} = 1 if $file =~ /\.h$/;
+			$module_edges{module($file)}{module($name)} = 1
+				if module($file) ne module($name);
+			next;
+		}
+		for my $rule (@headers) {
+			my ($pattern, @owners) = @$rule;
+			my $re = quotemeta $pattern;
+			$re =~ s/\\\*/.*/g;
+			next unless $name =~ /^$re$/;
+			my $one = $owners[0] eq 'one' && shift @owners;
+			complain "$file:$line: <$name> belongs to @owners"
+				unless grep { $_ eq $dir } @owners;
+			next unless $one;
+			my $first = $owner_of{$pattern} //= $file;
+			complain "$file:$line: <$name> belongs to $first alone"
+				if $first ne $file;
+		}
+	}
+	my $code = strip($raw);
+	for my $rule (@words) {
+		my ($except, @list) = @$rule;
+		next if grep { $_ eq $dir } @$except;
+		my $words = join '|', @list;
+		my $n = 0;
+		for (split /\n/, $code) {
+			$n++;
+			complain "$file:$n: $1() is for @$except only"
+				if /(?<![\w.>])($words)\s*\(/ && !/format\(/;
+		}
+	}
+	my ($start, $n) = (0, 0);
+	for (split /\n/, $code) {
+		$n++;
+		$start = $n if /^\{/;
+		next unless /^\}/ && $start;
+		complain "$file:$start: function of " . ($n - $start) .
+			" lines, the most is $max_function"
+			if $n - $start > $max_function;
+		$start = 0;
+	}
+}
+
+# Circles, by depth-first search.
+sub circles {
+	my ($what, $edges) = @_;
+	my (%colour, $visit);
+	$visit = sub {
+		my ($node, @way) = @_;
+		$colour{$node} = 1;
+		for my $next (sort keys %{$edges->{$node} // {}}) {
+			my $c = $colour{$next} // 0;
+			if ($c == 1) {
+				complain "circle of $what: " .
+					join(' -> ', @way, $node, $next);
+			} elsif (!$c) {
+				$visit->($next, @way, $node);
+			}
+		}
+		$colour{$node} = 2;
+	};
+	for (sort keys %$edges) { $visit->($_) unless $colour{$_} }
+}
+circles('headers', \%header_edges);
+circles('modules', \%module_edges);
+
+for my $file (grep { /\.c$/ } @files) {
+	my $module = module($file);
+	my $object = "$objects/$module.o";
+	next unless -e $object;
+	(my $name = $module) =~ s|.*/||;
+	my $prefixes = $exports{$module} //
+		($name =~ /^cmd_/ ? ['cmd_'] : [$name . '_', $name]);
+	for (split /\n/, `nm -g --defined-only '$object'`) {
+		my ($symbol) = /\s[A-Z]\s+(\S+)$/ or next;
+		complain "$file: exports $symbol (its own: @$prefixes)"
+			unless grep { /_$/ ? index($symbol, $_) == 0
+				: $symbol eq $_ } @$prefixes;
+	}
+}
+exit($bad ? 1 : 0);
