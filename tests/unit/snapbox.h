@@ -1,0 +1,75 @@
+/*
+ * A folder of the test's own with an open store in it: what the tests of
+ * trees, snapshots and the stat cache stand on. Each test gets a fresh one.
+ */
+#ifndef GUARD_TESTS_UNIT_SNAPBOX_H
+#define GUARD_TESTS_UNIT_SNAPBOX_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/walk.h"
+#include "snapshot/store.h"
+
+/* cmocka has a fail() too. */
+#undef fail
+#include <cmocka.h>
+
+struct box {
+	char dir[64];
+	char store_dir[80], root[80], cache[80];
+	struct store *store;
+	int root_fd;
+};
+
+#define ok(call)                                                               \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", #call, err.text);                   \
+	} while (0)
+
+static int setup(void **state)
+{
+	struct box *box = mem_zalloc(sizeof(*box));
+	struct err err;
+
+	(void)snprintf(box->dir, sizeof(box->dir),
+		       "/var/tmp/guard-test-XXXXXX");
+	assert_non_null(mkdtemp(box->dir));
+	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/store",
+		       box->dir);
+	(void)snprintf(box->root, sizeof(box->root), "%s/root", box->dir);
+	(void)snprintf(box->cache, sizeof(box->cache), "%s/cache", box->dir);
+	assert_return_code(mkdir(box->root, 0755), errno);
+	box->root_fd = open(box->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	*state = box;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct box *box = *state;
+	struct err err;
+
+	store_free(&box->store);
+	(void)close(box->root_fd);
+	if (walk_remove(AT_FDCWD, box->dir, &err) < 0)
+		fail_msg("%s", err.text);
+	free(box);
+	return 0;
+}
+
+#endif
