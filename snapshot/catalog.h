@@ -48,6 +48,17 @@ void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 /* The path itself or a folder above it up to the root has such a note. */
 bool snapshot_has_note(const struct snapshot *s, enum note_kind kind,
 		       const char *path);
+/*
+ * Whether path may have changed between moved_since and its reading, so that
+ * the snapshot does not say what it was then. in_tree: the snapshot has it.
+ * One that is there moved when its own note says so, or when a folder above
+ * it may have been swapped: a rename marks the folder and the one it lies in.
+ * One that is missing moved when the folder it would lie in is marked; ask
+ * with the topmost missing part ("new" for "new/x" when there is no "new").
+ * Finer than snapshot_has_note(), which calls everything below a folder in
+ * which somebody made a file moved.
+ */
+bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
 
 /* store_flush(), then the file; gives it its sequence number. Durable when
  * this returns 0. */
