@@ -28,8 +28,8 @@ MAIN = guard/main.c
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
-# Programs of the test harness and of the benches: one file each, libc only.
-TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/bench/*.c))
+# Programs of the test harness: one file each, libc only.
+TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
 PROVE = prove -j2 --timer
 # Short lines; `make V=1` shows the commands.
@@ -68,11 +68,6 @@ $(BUILD)/tests/lib/%: tests/lib/%.c
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
 
-$(BUILD)/tests/bench/%: tests/bench/%.c
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
-
 unit: $(UNIT_TESTS)
 
 tools: $(TOOLS)
@@ -82,7 +77,7 @@ tools: $(TOOLS)
 demo:
 	tests/install-deps check
 	+$(MAKE) --no-print-directory all tools
-	tests/lib/run-demo $(BUILD)
+	GUARD=$(CURDIR)/$(BUILD)/guard tests/demo/run.sh
 
 check:
 	tests/install-deps check
@@ -98,7 +93,7 @@ lint:
 bench:
 	tests/install-deps bench
 	+$(MAKE) --no-print-directory all tools
-	tests/bench/run $(BUILD)
+	GUARD=$(CURDIR)/$(BUILD)/guard tests/bench/run.sh
 
 asan:
 	tests/install-deps check
