@@ -18,6 +18,7 @@
 #define GUARD_OPTIONS_H
 
 #include <stdbool.h>
+#include <getopt.h>
 #include <stddef.h>
 
 /* Options without a letter; the others are known by their letter. */

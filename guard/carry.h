@@ -1,0 +1,42 @@
+/*
+ * Shows a plan, asks, and has it carried out; for apply, restore and undo.
+ */
+#ifndef GUARD_CARRY_H
+#define GUARD_CARRY_H
+
+#include <stdbool.h>
+#include <jansson.h>
+
+#include "guard/action.h"
+#include "restore/transaction.h"
+
+/* Steps that a person wants to read: times of folders alone are none. */
+struct carry_counts {
+	size_t deleted, replaced, created, meta, times;
+};
+void carry_count(const struct plan *plan, struct carry_counts *ret);
+
+/* Every step on stdout, deletions first and none left out. */
+void carry_print(const struct plan *plan);
+/* Conflicts and refusals on stderr, each with its reason, and the way out;
+ * false when there are none. way_out: for conflicts, may be NULL. */
+bool carry_print_blocks(const struct plan *plan, const char *way_out);
+/* {"steps": [...], "conflicts": [...], "refused": [...]} put into object. */
+void carry_json(const struct plan *plan, json_t *object);
+
+/*
+ * yes: not asked. 1: go on; 0: no, said on stderr (without a terminal: that -y
+ * is needed).
+ */
+int carry_ask(const struct plan *plan, const char *where, bool yes);
+
+/*
+ * Announces the action (a->kind, run_id, undoes, before, git, whole), runs the
+ * transaction, takes the snapshot afterwards (a->after) and makes it the last
+ * action. SIGINT, SIGTERM and SIGHUP wait for its end. Errors are those of
+ * transaction_run(); after one that left a journal the text says so.
+ */
+int carry_out(struct store *store, struct project *p, const struct plan *plan,
+	      struct action *a, struct err *err);
+
+#endif

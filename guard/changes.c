@@ -1,0 +1,261 @@
+#include "guard/changes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+static int open_folder(int dirfd, const char *path, struct err *err)
+{
+	int fd = openat(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(path)) : fd;
+}
+
+/* The covered home: the project, which has a layer of its own, and guard's
+ * state, which no run sees, are left out. */
+static int load_home(const struct session *s, const struct state *state,
+		     struct changes *ret, struct err *err)
+{
+	const char *skip[3] = {NULL};
+	size_t n = 0;
+
+	ret->home_upper_fd =
+		openat(s->fd, "home-upper",
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret->home_upper_fd < 0)
+		return 0;
+	ret->home_lower_fd = open_folder(AT_FDCWD, s->home, err);
+	if (ret->home_lower_fd < 0)
+		return -err->num;
+	if (path_below(s->project, s->home))
+		skip[n++] = path_rest(s->project, s->home);
+	if (path_below(state->path, s->home))
+		skip[n++] = path_rest(state->path, s->home);
+	return scan_layer(ret->home_upper_fd, ret->home_lower_fd, skip,
+			  &ret->home, err);
+}
+
+int changes_load(const struct session *s, const struct state *state,
+		 struct changes *ret, struct err *err)
+{
+	AUTO(changes) struct changes c = CHANGES_NONE;
+
+	c.upper_fd = open_folder(s->fd, "upper", err);
+	if (c.upper_fd < 0)
+		return err_context(err, "the layer of run %s", s->id);
+	c.lower_fd = open_folder(AT_FDCWD, s->project, err);
+	if (c.lower_fd < 0)
+		return err_context(err, "the project of run %s", s->id);
+	if (scan_layer(c.upper_fd, c.lower_fd, NULL, &c.project, err) < 0)
+		return err_context(err, "the layer of run %s", s->id);
+	if (state && s->home && s->home[0] && load_home(s, state, &c, err) < 0)
+		return err_context(err, "the home layer of run %s", s->id);
+	*ret = c;
+	c = (struct changes)CHANGES_NONE;
+	return 0;
+}
+
+void changes_free(struct changes *c)
+{
+	auto_close int upper = c->upper_fd, lower = c->lower_fd;
+	auto_close int home_upper = c->home_upper_fd;
+	auto_close int home_lower = c->home_lower_fd;
+
+	(void)upper;
+	(void)lower;
+	(void)home_upper;
+	(void)home_lower;
+	change_list_free(&c->project);
+	change_list_free(&c->home);
+	*c = (struct changes)CHANGES_NONE;
+}
+
+void changes_count(const struct change_list *list, struct change_counts *ret)
+{
+	size_t i;
+
+	*ret = (struct change_counts){.total = list->count};
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+
+		if (c->flags & CHANGE_GIT)
+			ret->git++;
+		else if (c->kind == CHANGE_DELETED)
+			ret->deleted++;
+		else if (c->kind == CHANGE_TYPE)
+			ret->type++;
+		else if (c->kind == CHANGE_MODIFIED)
+			ret->modified++;
+		else if (c->kind == CHANGE_META)
+			ret->meta++;
+		else
+			ret->added++;
+	}
+}
+
+void changes_sum(const struct change_counts *counts, struct buf *to)
+{
+	const struct {
+		size_t count;
+		const char *name;
+	} parts[] = {
+		{counts->deleted, "deleted"},
+		{counts->type, "of another type"},
+		{counts->modified, "modified"},
+		{counts->meta, "with other rights"},
+		{counts->added, "added"},
+		{counts->git, "in .git"},
+	};
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!parts[i].count)
+			continue;
+		buf_printf(to, "%s%zu %s", between, parts[i].count,
+			   parts[i].name);
+		between = ", ";
+	}
+	if (!*between)
+		buf_add_text(to, "no changes");
+}
+
+void changes_keep(struct change_list *list, const char *const *paths)
+{
+	size_t kept = 0, i, n;
+
+	for (i = 0; i < list->count; i++) {
+		for (n = 0; paths[n]; n++)
+			if (path_below(list->items[i].path, paths[n]))
+				break;
+		if (paths[n])
+			list->items[kept++] = list->items[i];
+		else
+			free(list->items[i].path);
+	}
+	list->count = kept;
+}
+
+char changes_letter(enum change_kind kind)
+{
+	static const char letters[] = {
+		[CHANGE_DELETED] = 'D',	 [CHANGE_TYPE] = 'T',
+		[CHANGE_MODIFIED] = 'M', [CHANGE_META] = 'P',
+		[CHANGE_ADDED] = 'A',
+	};
+
+	return letters[kind];
+}
+
+const char *changes_kind_name(enum change_kind kind)
+{
+	static const char *const names[] = {
+		[CHANGE_DELETED] = "delete",  [CHANGE_TYPE] = "type",
+		[CHANGE_MODIFIED] = "modify", [CHANGE_META] = "meta",
+		[CHANGE_ADDED] = "add",
+	};
+
+	return names[kind];
+}
+
+bool changes_is_cache(const char *home_path)
+{
+	static const char *const caches[] = {
+		".cache",
+		".npm",
+		".cargo/registry",
+		".cargo/git",
+		".ccache",
+		".gradle/caches",
+		".m2/repository",
+		".nuget/packages",
+		".yarn/berry/cache",
+		".bun/install/cache",
+		".local/share/pnpm/store",
+		".pub-cache",
+		"go/pkg/mod",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		if (path_below(home_path, caches[i]))
+			return true;
+	return false;
+}
+
+static const char *type_name(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "folder";
+	case S_IFLNK:
+		return "link";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFCHR:
+	case S_IFBLK:
+		return "device node";
+	default:
+		return "file";
+	}
+}
+
+static void add_thing(const struct meta *m, struct buf *to)
+{
+	if (S_ISREG(m->mode))
+		buf_add_text(to, text_size(m->size));
+	else
+		buf_add_text(to, type_name(m->mode));
+}
+
+static void add_rights(const struct change *c, struct buf *to)
+{
+	if ((c->old.mode ^ c->now.mode) & 07777)
+		buf_printf(to, "  mode %04o -> %04o", c->old.mode & 07777,
+			   c->now.mode & 07777);
+	if (c->old.uid != c->now.uid || c->old.gid != c->now.gid)
+		buf_printf(to, "  owner %u:%u -> %u:%u", c->old.uid, c->old.gid,
+			   c->now.uid, c->now.gid);
+	if (!((c->old.mode ^ c->now.mode) & 07777) &&
+	    c->old.uid == c->now.uid && c->old.gid == c->now.gid)
+		buf_add_text(to, "  extended attributes");
+}
+
+void changes_detail(const struct change *c, struct buf *to)
+{
+	buf_add_text(to, "  ");
+	if (c->kind == CHANGE_DELETED) {
+		add_thing(&c->old, to);
+	} else if (c->kind == CHANGE_TYPE) {
+		buf_printf(to, "%s -> %s", type_name(c->old.mode),
+			   type_name(c->now.mode));
+	} else if (c->kind == CHANGE_MODIFIED) {
+		add_thing(&c->old, to);
+		if (S_ISREG(c->now.mode) && c->old.size != c->now.size)
+			buf_printf(to, " -> %s", text_size(c->now.size));
+		if (c->flags & CHANGE_META_TOO)
+			add_rights(c, to);
+	} else if (c->kind == CHANGE_META) {
+		buf_add_text(to, type_name(c->now.mode));
+		add_rights(c, to);
+	} else {
+		add_thing(&c->now, to);
+		if (S_ISREG(c->now.mode) && c->now.mode & 0111)
+			buf_add_text(to, "  executable");
+	}
+	if (c->flags & CHANGE_SETID)
+		buf_add_text(to, "  SET-ID OR CAPABILITIES: not applied");
+	if (c->flags & CHANGE_NODE && !S_ISFIFO(c->now.mode))
+		buf_add_text(to, "  not applied");
+	if (c->flags & CHANGE_UNREADABLE)
+		buf_add_text(to, "  cannot be compared");
+}

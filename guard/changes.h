@@ -1,0 +1,69 @@
+/*
+ * What a run changed, for people: both groups (project and home), counted,
+ * filtered, and the .git part of it summed up by name.
+ */
+#ifndef GUARD_CHANGES_H
+#define GUARD_CHANGES_H
+
+#include "guard/context.h"
+#include "overlay/scan.h"
+
+struct changes {
+	struct change_list project, home;
+	/* The run's bytes and the real ones; -1 where there is no such group.
+	 */
+	int upper_fd, lower_fd, home_upper_fd, home_lower_fd;
+};
+
+#define CHANGES_NONE                                                           \
+	{                                                                      \
+		.upper_fd = -1, .lower_fd = -1, .home_upper_fd = -1,           \
+		.home_lower_fd = -1                                            \
+	}
+
+/* state: for the home group too, which needs to know what to leave out; NULL:
+ * the project alone. A project whose folder is gone is -ENOENT. */
+int changes_load(const struct session *s, const struct state *state,
+		 struct changes *ret, struct err *err);
+void changes_free(struct changes *c);
+
+struct change_counts {
+	size_t total, deleted, modified, type, meta, added;
+	size_t git; /* in a .git: not in the five before it */
+};
+void changes_count(const struct change_list *list, struct change_counts *ret);
+/* "3 deleted, 2 modified, 1 added"; "no changes"; appended. */
+void changes_sum(const struct change_counts *counts, struct buf *to);
+
+/* Keeps only what is one of the paths or below; NULL-terminated. */
+void changes_keep(struct change_list *list, const char *const *paths);
+
+/* D T M P A */
+char changes_letter(enum change_kind kind);
+const char *changes_kind_name(enum change_kind kind);
+
+/* A cache or the like in a home folder: shown as a number only. */
+bool changes_is_cache(const char *home_path);
+
+/* " folder", " 12 KB", " 1.2 KB -> 3 KB", " file -> link", " 0644 -> 0755":
+ * what stands behind a name in a list; appended. */
+void changes_detail(const struct change *change, struct buf *to);
+
+/* One line of the summary of what happened in the .git folders. */
+struct git_line {
+	char *text; /* escaped */
+	bool deleted;
+	bool runs; /* will be executed, or says what will be */
+};
+
+struct git_summary {
+	struct git_line *items;
+	size_t count, room;
+};
+
+/* upper_fd, lower_fd may be -1: then contents (commit ids) are left out. */
+void changes_git(const struct change_list *list, int upper_fd, int lower_fd,
+		 struct git_summary *ret);
+void git_summary_free(struct git_summary *g);
+
+#endif

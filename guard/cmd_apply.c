@@ -1,0 +1,370 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/carry.h"
+#include "guard/changes.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "restore/result.h"
+
+struct apply_options {
+	bool dry, yes, quiet, json;
+};
+
+/* All that an apply holds on to. */
+struct apply {
+	struct context *c;
+	const struct apply_options *o;
+	struct pick *p;
+	struct changes changes;
+	struct snapshot base, before;
+	struct project project;
+	struct entry want;
+	struct plan plan;
+	bool changed_since; /* the layer is not what the run left */
+};
+
+static void apply_free(struct apply *a)
+{
+	plan_free(&a->plan);
+	entry_free(&a->want);
+	project_close(&a->project);
+	snapshot_free(&a->before);
+	snapshot_free(&a->base);
+	changes_free(&a->changes);
+}
+
+static int check_state(const struct pick *p, struct err *err)
+{
+	const struct session *s = &p->session;
+
+	if (p->home_paths)
+		return fail(err, ENOTSUP,
+			    "changes of your home folder cannot be applied in "
+			    "this version: copy %s by hand",
+			    text_quote(p->home_paths[0]));
+	if (s->state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", s->id);
+	if (s->state == RUN_APPLIED && !p->paths)
+		return fail(err, EALREADY,
+			    "run %s is applied already: name paths to apply "
+			    "what is left of it",
+			    s->id);
+	return 0;
+}
+
+static int load_base(struct apply *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	int seq = session_base(s, true, err);
+
+	if (seq == -ENODATA)
+		return err_context(
+			err,
+			"the files as they were before run %s could not be "
+			"stored, so that its changes cannot be told from "
+			"yours: copy what you need (guard diff %s)",
+			s->id, s->id);
+	if (seq < 0)
+		return seq;
+	if (seq == 0)
+		return fail(err, ENODATA,
+			    "the files as they were before run %s were not "
+			    "stored: copy what you need (guard diff %s)",
+			    s->id, s->id);
+	if (store_refresh(a->c->store, err) < 0)
+		return -err->num;
+	return catalog_load(a->c->store, (uint64_t)seq, &a->base, err);
+}
+
+struct compare {
+	struct store *store;
+	const struct entry *base;
+	bool *changed;
+};
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+	if (!a || !b || !a->mode || !b->mode)
+		return (!a || !a->mode) && (!b || !b->mode);
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
+/*
+ * A path that was stored otherwise after the run is fine when it is now as
+ * before the run: it was taken back or is applied already.
+ */
+static int compare_path(void *arg, const char *path, const struct entry *then,
+			const struct entry *want, struct err *err)
+{
+	struct compare *c = arg;
+	struct entry base = {0};
+	int got;
+
+	if (same(then, want))
+		return 0;
+	got = tree_lookup(c->store, c->base, path, &base, err);
+	if (got < 0)
+		return got;
+	if (!same(got ? &base : NULL, want)) {
+		output_warn("%s is not as the run left it", text_quote(path));
+		*c->changed = true;
+	}
+	entry_free(&base);
+	return 0;
+}
+
+static int compare_result(struct apply *a, struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	struct compare c = {
+		.store = a->c->store,
+		.base = &a->base.root,
+		.changed = &a->changed_since,
+	};
+
+	if (!a->p->session.result)
+		return 0;
+	if (catalog_load(a->c->store, a->p->session.result, &result, err) < 0)
+		return -err->num;
+	return tree_diff(a->c->store, &result.root, &a->want, compare_path, &c,
+			 err);
+}
+
+static int make_plan(struct apply *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct plan_options options = {
+		.paths = (const char *const *)a->p->paths,
+		.git_apart = true,
+		.refuse_special = true,
+		.base_notes = &a->base,
+	};
+
+	if (changes_load(s, NULL, &a->changes, err) < 0 ||
+	    context_store(a->c, STORE_WRITE, err) < 0 ||
+	    load_base(a, err) < 0 ||
+	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
+			&a->changes.project, &a->want, err) < 0 ||
+	    compare_result(a, err) < 0 ||
+	    project_open(s->project, a->c->state.workspaces_fd, false,
+			 &a->project, err) < 0 ||
+	    project_snapshot(a->c->store, &a->project, "pre-apply", s->id, "",
+			     &a->before, err) < 0)
+		return -err->num;
+	return plan_make(a->c->store, &a->base.root, &a->want, &a->before.root,
+			 &options, &a->plan, err);
+}
+
+static void print_json(const struct apply *a, bool applied, uint64_t after)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.apply/1");
+	jsonout_text(object, "run", a->p->session.id);
+	jsonout_text(object, "project", a->p->session.project);
+	(void)json_object_set_new(object, "applied", json_boolean(applied));
+	jsonout_number(object, "before", a->before.seq);
+	jsonout_number(object, "after", after);
+	carry_json(&a->plan, object);
+	jsonout_print(object);
+}
+
+static bool names_git(char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (path_has_part(*paths, ".git"))
+			return true;
+	return false;
+}
+
+static bool names_all(char *const *paths)
+{
+	if (!paths)
+		return true;
+	for (; *paths; paths++)
+		if (!**paths)
+			return true;
+	return false;
+}
+
+static void say_done(const struct apply *a)
+{
+	const struct session *s = &a->p->session;
+	struct carry_counts n;
+
+	carry_count(&a->plan, &n);
+	output_say("run %s applied to %s: %zu deleted, %zu replaced, %zu "
+		   "created, %zu with other rights",
+		   s->id, text_quote(s->project), n.deleted, n.replaced,
+		   n.created, n.meta);
+	if (s->state != RUN_APPLIED)
+		output_say("the rest of it still waits (guard diff %s)", s->id);
+	output_hint("guard undo takes it back");
+}
+
+static void say_git_left(const struct apply *a)
+{
+	if (a->plan.git_left)
+		output_say("%s in .git left alone: name .git to take it over",
+			   text_count(a->plan.git_left, "change"));
+}
+
+static int carry_apply(struct apply *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct action action = {
+		.kind = "apply",
+		.run_id = s->id,
+		.before = a->before.seq,
+		.git = names_git(a->p->paths),
+		.whole = names_all(a->p->paths),
+	};
+	auto_free char *before = mem_printf("%" PRIu64, a->before.seq);
+	auto_free char *after = NULL;
+	struct err ignored;
+
+	if (session_set_state(s, RUN_APPLYING, err) < 0)
+		return -err->num;
+	if (carry_out(a->c->store, &a->project, &a->plan, &action, err) < 0) {
+		if (faccessat(a->project.workspace_fd, "next-action", F_OK, 0) <
+		    0)
+			(void)session_set_state(s, RUN_ENDED, &ignored);
+		return -err->num;
+	}
+	if (context_settle_run(s, action.whole, err) < 0)
+		return -err->num;
+	after = mem_printf("%" PRIu64, action.after);
+	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
+		  "before", before, "after", after, NULL);
+	if (a->o->json)
+		print_json(a, true, action.after);
+	say_done(a);
+	say_git_left(a);
+	return STATUS_OK;
+}
+
+static int nothing_left(struct apply *a, struct err *err)
+{
+	if (a->o->json)
+		print_json(a, false, 0);
+	output_say("nothing is left to do: %s",
+		   text_count(a->plan.already, "difference"));
+	say_git_left(a);
+	if (!a->o->dry &&
+	    context_settle_run(&a->p->session, names_all(a->p->paths), err) < 0)
+		return -err->num;
+	return STATUS_OK;
+}
+
+static bool agreed(const struct apply *a)
+{
+	if (!a->changed_since)
+		return carry_ask(&a->plan, a->p->session.project, a->o->yes);
+	output_warn("the layer of run %s has changed since its end; what is "
+		    "listed here is what it holds now",
+		    a->p->session.id);
+	return carry_ask(&a->plan, a->p->session.project, false);
+}
+
+static int apply_locked(struct apply *a, struct err *err)
+{
+	if (check_state(a->p, err) < 0 || make_plan(a, err) < 0)
+		return -err->num;
+	if (!a->o->json && !(a->o->quiet && a->o->yes))
+		carry_print(&a->plan);
+	if (carry_print_blocks(&a->plan,
+			       "nothing is applied: look at it with guard "
+			       "diff, then put one side out of the way or "
+			       "name the paths that you want")) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		return STATUS_REFUSED;
+	}
+	if (!a->plan.step_count)
+		return nothing_left(a, err);
+	if (a->o->dry) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		say_git_left(a);
+		return STATUS_OK;
+	}
+	if (!agreed(a)) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		return STATUS_REFUSED;
+	}
+	return carry_apply(a, err);
+}
+
+static int apply(struct context *c, int count, char **argv, int dashed,
+		 const struct apply_options *o, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+	struct apply a = {
+		.c = c,
+		.o = o,
+		.p = &p,
+		.changes = CHANGES_NONE,
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
+	};
+	int got;
+
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    context_recover(c, p.session.project, err) < 0 ||
+	    pick_lock(c, &p, err) < 0)
+		return -err->num;
+	got = apply_locked(&a, err);
+	apply_free(&a);
+	return got;
+}
+
+int cmd_apply(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("apply");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct apply_options o = {0};
+	int dashed = options_after_dashes(argc, argv);
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'n':
+			o.dry = true;
+			break;
+		case 'y':
+			o.yes = true;
+			break;
+		case 'q':
+			o.quiet = true;
+			break;
+		case OPT_JSON:
+			o.json = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_REFUSED;
+}

@@ -1,0 +1,191 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/action.h"
+#include "guard/changes.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/listing.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "restore/workspace.h"
+
+#define TRASH_SECONDS (14 * 24 * 3600)
+
+static int ask(bool yes, const char *what, const char *id)
+{
+	int answer =
+		yes ? 1 : output_ask("guard: discard %s run %s?", what, id);
+
+	if (answer < 0)
+		output_say("nothing is done: there is no terminal to ask on; "
+			   "say it with -y");
+	else if (!answer)
+		output_say("nothing is done");
+	return answer > 0;
+}
+
+/* What undo needs; it may fail where the project itself is gone. */
+static void remember(struct context *c, struct session *s)
+{
+	struct action a = {.kind = "discard", .run_id = s->id};
+	struct err err;
+	auto_close int fd =
+		workspace_open(c->state.workspaces_fd, s->project, true, &err);
+
+	if (fd < 0 || action_push_discard(fd, &a, &err) < 0)
+		output_warn("undo will not know of it: %s", err.text);
+}
+
+static int discard_all(struct context *c, struct pick *p, bool yes,
+		       struct err *err)
+{
+	struct session *s = &p->session;
+	struct err ignored;
+
+	if (!ask(yes, "all of", s->id))
+		return STATUS_REFUSED;
+	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",
+			  err) < 0)
+		return -err->num;
+	remember(c, s);
+	state_log(&c->state, "discard", "run", s->id, "project", s->project,
+		  NULL);
+	output_say("run %s discarded; guard keeps it for 14 days", s->id);
+	output_hint("guard undo brings it back");
+	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
+	return STATUS_OK;
+}
+
+struct group {
+	const struct change_list *list;
+	int upper_fd, lower_fd;
+	const char *prefix;
+};
+
+static int check_named(const struct group *g, char *const *paths,
+		       struct err *err)
+{
+	size_t i;
+
+	for (; paths && *paths; paths++) {
+		for (i = 0; i < g->list->count; i++)
+			if (path_below(g->list->items[i].path, *paths))
+				break;
+		if (i == g->list->count)
+			return fail(err, ENOENT,
+				    "the run changed nothing at %s%s",
+				    g->prefix, text_quote(*paths));
+	}
+	return 0;
+}
+
+static int revert(struct context *c, struct session *s, const struct group *g,
+		  char *const *paths, unsigned int *number, struct err *err)
+{
+	for (; paths && *paths; paths++) {
+		auto_free char *name =
+			mem_printf("%lld-discard-part-%s-%u",
+				   (long long)time(NULL), s->id, ++*number);
+		auto_free char *key = mem_printf("%s%s", g->prefix, *paths);
+
+		if (layer_revert(g->upper_fd, g->lower_fd, *paths,
+				 c->state.trash_fd, name, err) < 0)
+			return err_context(err, "discard %s",
+					   text_quote(*paths));
+		record_add(&s->more, "discarded", key);
+		if (session_save(s, err) < 0)
+			return -err->num;
+		state_log(&c->state, "discard", "run", s->id, "project",
+			  s->project, "path", key, "kept", name, NULL);
+	}
+	return 0;
+}
+
+static int discard_paths(struct context *c, struct pick *p, bool yes,
+			 struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	const char *const none[] = {NULL};
+	struct session *s = &p->session;
+	unsigned int number = 0;
+	struct group project, home;
+
+	if (changes_load(s, &c->state, &changes, err) < 0)
+		return -err->num;
+	project = (struct group){&changes.project, changes.upper_fd,
+				 changes.lower_fd, ""};
+	home = (struct group){&changes.home, changes.home_upper_fd,
+			      changes.home_lower_fd, "~/"};
+	if (check_named(&project, p->paths, err) < 0 ||
+	    check_named(&home, p->home_paths, err) < 0)
+		return -err->num;
+	changes_keep(&changes.project,
+		     p->paths ? (const char *const *)p->paths : none);
+	changes_keep(&changes.home,
+		     p->home_paths ? (const char *const *)p->home_paths : none);
+	listing_print(&changes, stdout);
+	if (!ask(yes, "these changes of", s->id))
+		return STATUS_REFUSED;
+	if (revert(c, s, &project, p->paths, &number, err) < 0 ||
+	    revert(c, s, &home, p->home_paths, &number, err) < 0)
+		return -err->num;
+	output_say("discarded from run %s; guard keeps it for 14 days in %s",
+		   s->id, text_quote(c->state.path));
+	return STATUS_OK;
+}
+
+static int discard(struct context *c, int count, char **argv, int dashed,
+		   bool yes, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+	int got;
+
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	got = context_recover(c, p.session.project, err);
+	if ((got < 0 && got != -ENOENT) || pick_lock(c, &p, err) < 0)
+		return -err->num;
+	return p.paths || p.home_paths ? discard_paths(c, &p, yes, err)
+				       : discard_all(c, &p, yes, err);
+}
+
+int cmd_discard(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("discard");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	int dashed = options_after_dashes(argc, argv);
+	bool yes = false;
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'y':
+			yes = true;
+			break;
+		case 'q':
+			output_quiet(true);
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	output_color(OUTPUT_AUTO);
+	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_REFUSED;
+}

@@ -1,0 +1,68 @@
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/locate.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/tree_list.h"
+
+static int ls(const char *when, const char *arg, enum tree_list_form form,
+	      struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	auto_free char *path = NULL;
+	int got;
+
+	if (context_open(&c, true, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0 ||
+	    locate_snapshot(&c, when, arg, &s, &path, err) < 0)
+		return -err->num;
+	got = tree_lookup(c.store, &s.root, path, &e, err);
+	if (got < 0)
+		return got;
+	if (!got)
+		return fail(err, ENOENT, "there is no %s in snapshot %llu",
+			    text_quote(path), (unsigned long long)s.seq);
+	return tree_list(c.store, &e, form, err);
+}
+
+int cmd_ls(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("ls");
+	enum tree_list_form form = TREE_LIST_NAMES;
+	struct err err;
+	int id;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'l':
+			form = TREE_LIST_LONG;
+			break;
+		case 'z':
+			form = TREE_LIST_RAW;
+			break;
+		case OPT_JSON:
+			form = TREE_LIST_JSON;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (argc - optind < 1 || argc - optind > 2) {
+		options_complain(verb, "SNAP is missing, or there is more than "
+				       "one PATH");
+		return STATUS_USAGE;
+	}
+	if (ls(argv[optind], argv[optind + 1], form, &err) < 0) {
+		output_error(&err);
+		return STATUS_REFUSED;
+	}
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

@@ -1,0 +1,511 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/carry.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "snapshot/take.h"
+
+struct restore_options {
+	const char *at, *to;
+	bool dry, yes, quiet;
+};
+
+/* One PATH of the command line, found in a snapshot. */
+struct target {
+	char *arg; /* absolute */
+	char *path; /* in the snapshot's root */
+	struct snapshot snapshot;
+	struct entry entry;
+};
+
+struct restore {
+	struct context *c;
+	const struct restore_options *o;
+	struct target *targets;
+	size_t count, room;
+	struct project project;
+	struct snapshot before;
+	struct entry now; /* the root as it is */
+	struct entry want;
+	struct plan plan;
+};
+
+static void restore_free(struct restore *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		free(r->targets[i].arg);
+		free(r->targets[i].path);
+		snapshot_free(&r->targets[i].snapshot);
+		entry_free(&r->targets[i].entry);
+	}
+	free(r->targets);
+	plan_free(&r->plan);
+	entry_free(&r->now);
+	entry_free(&r->want);
+	snapshot_free(&r->before);
+	project_close(&r->project);
+}
+
+static int find_target(struct restore *r, const char *arg, struct err *err)
+{
+	struct target *t;
+	int got;
+
+	GROW(r->targets, r->count, r->room);
+	t = &r->targets[r->count++];
+	*t = (struct target){.arg = path_resolve_parent(arg, err)};
+	if (!t->arg)
+		return -err->num;
+	if (catalog_find(r->c->store, r->o->at, t->arg, true, &t->snapshot,
+			 err) < 0)
+		return -err->num;
+	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
+	got = tree_lookup(r->c->store, &t->snapshot.root, t->path, &t->entry,
+			  err);
+	if (got < 0)
+		return got;
+	if (!got)
+		return fail(err, ENOENT, "there is no %s in snapshot %" PRIu64,
+			    text_quote(t->arg), t->snapshot.seq);
+	return 0;
+}
+
+static const char *root_of(const struct restore *r)
+{
+	return r->targets[0].snapshot.root_path;
+}
+
+static int check_one_root(const struct restore *r, struct err *err)
+{
+	size_t i;
+
+	for (i = 1; i < r->count; i++)
+		if (strcmp(r->targets[i].snapshot.root_path, root_of(r)) != 0)
+			return fail(
+				err, EXDEV,
+				"%s was stored with %s, %s with %s: "
+				"restore them one by one",
+				text_quote(r->targets[0].arg),
+				text_quote(root_of(r)),
+				text_quote(r->targets[i].arg),
+				text_quote(r->targets[i].snapshot.root_path));
+	return 0;
+}
+
+/* Folders above the path that are missing now come from the snapshot. */
+static int put_parents(struct restore *r, struct tree_editor *ed,
+		       const struct target *t, struct err *err)
+{
+	const char *slash = t->path;
+
+	while ((slash = strchr(slash, '/'))) {
+		auto_free char *parent =
+			mem_strndup(t->path, (size_t)(slash - t->path));
+		AUTO(entry) struct entry now = {0}, then = {0};
+		int got = tree_lookup(r->c->store, &r->now, parent, &now, err);
+
+		slash++;
+		if (got < 0)
+			return got;
+		if (got && !S_ISDIR(now.mode))
+			return fail(err, ENOTDIR,
+				    "%s is no folder now: move it away, or "
+				    "restore elsewhere with --to",
+				    text_quote(parent));
+		if (got)
+			continue;
+		if (tree_lookup(r->c->store, &t->snapshot.root, parent, &then,
+				err) < 0 ||
+		    tree_editor_put_folder(ed, parent, &then, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+struct keep_git {
+	struct restore *r;
+	struct tree_editor *ed;
+	const char *prefix;
+	size_t kept;
+};
+
+/*
+ * A .git that is there is left as it is unless it was named: an older HEAD,
+ * index or ref would hide commits that were made since.
+ */
+static int keep_git(void *arg, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	struct keep_git *k = arg;
+	auto_free char *parent = path_parent(path);
+	auto_free char *whole = path_join(k->prefix, path);
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	(void)e;
+	if (strcmp(path_name(path), ".git") != 0 ||
+	    path_has_part(parent, ".git"))
+		return 0;
+	got = tree_lookup(k->r->c->store, &k->r->now, whole, &now, err);
+	if (got <= 0)
+		return got;
+	k->kept++;
+	return tree_editor_put(k->ed, whole, &now, err);
+}
+
+static int put_target(struct restore *r, struct tree_editor *ed,
+		      const struct target *t, struct err *err)
+{
+	struct keep_git k = {.r = r, .ed = ed, .prefix = t->path};
+
+	if (put_parents(r, ed, t, err) < 0 ||
+	    tree_editor_put(ed, t->path, &t->entry, err) < 0)
+		return -err->num;
+	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
+		return 0;
+	if (tree_each(r->c->store, &t->entry, keep_git, &k, err) < 0)
+		return -err->num;
+	if (k.kept)
+		output_say("%s left as it is: name it to restore it",
+			   text_count(k.kept, ".git folder"));
+	return 0;
+}
+
+/* now, with what is wanted put in. */
+static int make_want(struct restore *r, struct err *err)
+{
+	struct tree_editor *ed;
+	const struct entry *start = &r->now;
+	size_t i;
+	int got = 0;
+
+	/* The root itself stands for everything, once. */
+	for (i = 0; i < r->count; i++)
+		if (!r->targets[i].path[0])
+			start = &r->targets[i].entry;
+	ed = tree_editor_new(r->c->store, start);
+	for (i = 0; i < r->count && got == 0; i++) {
+		struct keep_git k = {.r = r, .ed = ed, .prefix = ""};
+
+		if (r->targets[i].path[0])
+			got = put_target(r, ed, &r->targets[i], err);
+		else
+			got = tree_each(r->c->store, &r->targets[i].entry,
+					keep_git, &k, err);
+		if (k.kept && got == 0)
+			output_say("%s left as it is: name it to restore it",
+				   text_count(k.kept, ".git folder"));
+	}
+	if (got == 0)
+		got = tree_editor_save(ed, &r->want, err);
+	tree_editor_free(&ed);
+	return got;
+}
+
+static int make_plan(struct restore *r, struct err *err)
+{
+	const char **paths = mem_zalloc((r->count + 1) * sizeof(*paths));
+	auto_free const char **owned = paths;
+	struct plan_options options = {.paths = paths, .additive = true};
+	size_t i;
+
+	(void)owned;
+	for (i = 0; i < r->count; i++)
+		paths[i] = r->targets[i].path;
+	if (make_want(r, err) < 0)
+		return -err->num;
+	return plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
+			 &r->plan, err);
+}
+
+static int print_entry(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	const struct target *t = arg;
+	auto_free char *whole = path_join(t->arg, path);
+	AUTO(buf) struct buf b = {0};
+
+	(void)err;
+	output_name(&b, whole);
+	(void)printf("  %sA%s  %s%s\n", output_style(STYLE_ADDED),
+		     output_style(STYLE_NONE), buf_text(&b),
+		     S_ISDIR(e->mode) ? "/" : "");
+	return 0;
+}
+
+static void say_source(const struct restore *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		const struct snapshot *s = &r->targets[i].snapshot;
+
+		output_say("%s from snapshot %" PRIu64 " (%s, %s)",
+			   text_quote(r->targets[i].arg), s->seq,
+			   output_time(s->time), s->reason);
+	}
+}
+
+/* When there is no folder to compare with: everything is new. */
+static int agree_to_all(struct restore *r, const char *where, struct err *err)
+{
+	int answer;
+	size_t i;
+
+	for (i = 0; i < r->count && !(r->o->quiet && r->o->yes); i++)
+		if (tree_each(r->c->store, &r->targets[i].entry, print_entry,
+			      &r->targets[i], err) < 0)
+			return -err->num;
+	if (r->o->dry)
+		return 0;
+	answer = r->o->yes ? 1
+			   : output_ask("guard: make all of it anew in %s?",
+					text_quote(where));
+	if (answer < 0)
+		output_say("nothing is done: there is no terminal to ask on; "
+			   "say it with -y");
+	return answer > 0;
+}
+
+/* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
+ * status); negative. */
+static int agree(struct restore *r, const char *where, int *ret)
+{
+	*ret = STATUS_REFUSED;
+	if (!(r->o->quiet && r->o->yes))
+		carry_print(&r->plan);
+	if (carry_print_blocks(&r->plan, "nothing is restored: move what "
+					 "stands in the way, or use --to"))
+		return 0;
+	*ret = STATUS_OK;
+	if (!r->plan.step_count) {
+		output_say("nothing is to be done: all of it is there as it "
+			   "was stored");
+		output_hint("guard log PATH lists other versions, guard "
+			    "restore --at N PATH takes one");
+		return 0;
+	}
+	if (r->o->dry)
+		return 0;
+	*ret = STATUS_REFUSED;
+	return carry_ask(&r->plan, where, r->o->yes);
+}
+
+static int carry_restore(struct restore *r, struct err *err)
+{
+	struct action action = {
+		.kind = "restore",
+		.run_id = "",
+		.before = r->before.seq,
+		.git = true,
+		.whole = true,
+	};
+	auto_free char *before = mem_printf("%" PRIu64, r->before.seq);
+	auto_free char *from =
+		mem_printf("%" PRIu64, r->targets[0].snapshot.seq);
+	struct carry_counts n;
+
+	if (carry_out(r->c->store, &r->project, &r->plan, &action, err) < 0)
+		return -err->num;
+	state_log(&r->c->state, "restore", "project", root_of(r), "path",
+		  r->targets[0].arg, "from", from, "before", before, NULL);
+	carry_count(&r->plan, &n);
+	output_say("restored: %zu created, %zu replaced, %zu with other "
+		   "rights; the state before is snapshot %" PRIu64,
+		   n.created, n.replaced, n.meta, r->before.seq);
+	output_hint("guard undo takes it back");
+	return STATUS_OK;
+}
+
+/* In place: what is there now is stored first. */
+static int restore_here(struct restore *r, struct err *err)
+{
+	struct stat st;
+	bool gone = lstat(root_of(r), &st) < 0 && errno == ENOENT;
+	int got, status;
+
+	if (check_one_root(r, err) < 0)
+		return -err->num;
+	if (gone) {
+		output_say("%s is gone: it is made anew",
+			   text_quote(root_of(r)));
+		got = agree_to_all(r, root_of(r), err);
+		if (got <= 0)
+			return got < 0	   ? got
+			       : r->o->dry ? STATUS_OK
+					   : STATUS_REFUSED;
+	}
+	if (project_open(root_of(r), r->c->state.workspaces_fd, gone,
+			 &r->project, err) < 0 ||
+	    project_snapshot(r->c->store, &r->project, "pre-restore", "", "",
+			     &r->before, err) < 0)
+		return -err->num;
+	entry_copy(&r->now, &r->before.root);
+	if (make_plan(r, err) < 0)
+		return -err->num;
+	if (gone) {
+		if (carry_print_blocks(&r->plan, NULL))
+			return STATUS_REFUSED;
+	} else if (!agree(r, root_of(r), &status)) {
+		return status;
+	}
+	return carry_restore(r, err);
+}
+
+/*
+ * --to: the folder's entries of the same names must not be there; nothing of
+ * it is read, stored or replaced, so that it may be any folder.
+ */
+static int plan_to(struct restore *r, const char *dir, struct err *err)
+{
+	struct tree_editor *ed;
+	struct plan_options options = {0};
+	size_t i;
+	int got = 0;
+
+	if (project_open(dir, r->c->state.workspaces_fd, true, &r->project,
+			 err) < 0 ||
+	    take_entry(r->c->store, r->project.fd, "", NULL, &r->now, err) < 0)
+		return -err->num;
+	ed = tree_editor_new(r->c->store, &r->now);
+	for (i = 0; i < r->count && got == 0; i++)
+		got = tree_editor_put(ed, path_name(r->targets[i].arg),
+				      &r->targets[i].entry, err);
+	if (got == 0)
+		got = tree_editor_save(ed, &r->want, err);
+	tree_editor_free(&ed);
+	if (got < 0)
+		return got;
+	return plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
+			 &r->plan, err);
+}
+
+static int check_free(const struct restore *r, const char *dir, struct err *err)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->count; i++) {
+		const char *name = path_name(r->targets[i].arg);
+		auto_free char *path = path_join(dir, name);
+		struct stat st;
+
+		if (lstat(path, &st) == 0)
+			return fail(err, EEXIST,
+				    "%s is there already: restore into another "
+				    "folder",
+				    text_quote(path));
+		for (k = 0; k < i; k++)
+			if (strcmp(path_name(r->targets[k].arg), name) == 0)
+				return fail(err, EEXIST,
+					    "%s and %s have the same name: "
+					    "restore them one by one",
+					    text_quote(r->targets[k].arg),
+					    text_quote(r->targets[i].arg));
+	}
+	return 0;
+}
+
+static int restore_to(struct restore *r, struct err *err)
+{
+	auto_free char *dir = path_resolve(r->o->to, err);
+	struct transaction what = {.action = "restore", .run_id = ""};
+	int got;
+
+	if (!dir || check_free(r, dir, err) < 0)
+		return -err->num;
+	got = agree_to_all(r, dir, err);
+	if (got <= 0)
+		return got < 0 ? got : r->o->dry ? STATUS_OK : STATUS_REFUSED;
+	if (plan_to(r, dir, err) < 0)
+		return -err->num;
+	if (carry_print_blocks(&r->plan, NULL))
+		return STATUS_REFUSED;
+	if (transaction_run(r->c->store, &r->project, &r->plan, &what, err) < 0)
+		return -err->num;
+	state_log(&r->c->state, "restore", "path", r->targets[0].arg, "to", dir,
+		  NULL);
+	output_say("restored into %s", text_quote(dir));
+	return STATUS_OK;
+}
+
+static int restore(struct restore *r, int count, char **argv, struct err *err)
+{
+	int i, got;
+
+	if (context_open(r->c, false, err) < 0 ||
+	    context_store(r->c, STORE_WRITE, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++)
+		if (find_target(r, argv[i], err) < 0)
+			return -err->num;
+	/* Nothing can be pending in a folder that is gone. */
+	got = context_recover(r->c, root_of(r), err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	say_source(r);
+	return r->o->to ? restore_to(r, err) : restore_here(r, err);
+}
+
+int cmd_restore(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("restore");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct restore_options o = {0};
+	struct restore r = {
+		.c = &c,
+		.o = &o,
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
+	};
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case OPT_AT:
+			o.at = optarg;
+			break;
+		case OPT_TO:
+			o.to = optarg;
+			break;
+		case 'n':
+			o.dry = true;
+			break;
+		case 'y':
+			o.yes = true;
+			break;
+		case 'q':
+			o.quiet = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (optind == argc) {
+		options_complain(verb,
+				 "which PATHS? `.` is the current folder");
+		return STATUS_USAGE;
+	}
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = restore(&r, argc - optind, argv + optind, &err);
+	restore_free(&r);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_REFUSED;
+}

@@ -1,0 +1,111 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "restore/transaction.h"
+
+static void print_json(const struct snapshot *s)
+{
+	json_t *object = json_object(), *notes = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.snapshot/1");
+	jsonout_number(object, "snapshot", s->seq);
+	jsonout_text(object, "root", s->root_path);
+	jsonout_number(object, "files", s->files);
+	jsonout_number(object, "folders", s->folders);
+	jsonout_number(object, "bytes", s->bytes);
+	for (i = 0; i < s->note_count; i++) {
+		json_t *note = json_object();
+
+		jsonout_text(note, "path", s->notes[i].path);
+		jsonout_text(note, "reason", s->notes[i].text);
+		(void)json_array_append_new(notes, note);
+	}
+	(void)json_object_set_new(object, "incomplete", notes);
+	jsonout_print(object);
+}
+
+static void print_text(const struct snapshot *s)
+{
+	size_t i;
+
+	(void)printf("%llu\n", (unsigned long long)s->seq);
+	output_say("snapshot %llu of %s: %s in %s, %s",
+		   (unsigned long long)s->seq, text_quote(s->root_path),
+		   text_count(s->files, "file"),
+		   text_count(s->folders, "folder"), text_size(s->bytes));
+	for (i = 0; i < s->note_count; i++)
+		output_warn("incomplete: %s: %s", text_quote(s->notes[i].path),
+			    s->notes[i].text);
+}
+
+static int take(struct context *c, const char *message, struct snapshot *ret,
+		struct err *err)
+{
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	auto_free char *project = NULL;
+	int got;
+
+	if (context_open(c, false, err) < 0)
+		return -err->num;
+	project = state_project(&c->state, NULL, true, err);
+	if (!project || context_recover(c, project, err) < 0 ||
+	    context_store(c, STORE_WRITE, err) < 0 ||
+	    project_open(project, c->state.workspaces_fd, false, &p, err) < 0)
+		return -err->num;
+	got = project_snapshot(c->store, &p, "manual", "", message, ret, err);
+	project_close(&p);
+	return got;
+}
+
+int cmd_snapshot(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("snapshot");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(snapshot) struct snapshot s = {0};
+	const char *message = "";
+	bool json = false;
+	struct err err;
+	int id;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'm':
+			message = optarg;
+			break;
+		case 'q':
+			output_quiet(true);
+			break;
+		case OPT_JSON:
+			json = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (optind < argc) {
+		options_complain(verb,
+				 "there is no use for %s: a snapshot is "
+				 "of the whole project",
+				 text_quote(argv[optind]));
+		return STATUS_USAGE;
+	}
+	if (take(&c, message, &s, &err) < 0) {
+		output_error(&err);
+		return STATUS_REFUSED;
+	}
+	if (json)
+		print_json(&s);
+	else
+		print_text(&s);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

@@ -1,0 +1,272 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/table.h"
+
+#define COMMAND_SHOWN 60
+
+struct status_options {
+	bool all, json, porcelain, quiet;
+};
+
+static bool wanted(const struct session *s, const struct status_options *o)
+{
+	return o->all || run_state_pending(s->state);
+}
+
+static const char *state_text(const struct session *s)
+{
+	if (s->live)
+		return s->state == RUN_APPLYING ? "applying" : "running";
+	return run_state_name(s->state);
+}
+
+/* A layer is looked at only as long as it is somebody's to decide on. 0, or
+ * negative with the text in err. */
+static int count(const struct session *s, struct change_counts *ret,
+		 struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+
+	*ret = (struct change_counts){0};
+	if (!run_state_pending(s->state))
+		return 0;
+	if (changes_load(s, NULL, &changes, err) < 0)
+		return -err->num;
+	changes_count(&changes.project, ret);
+	return 0;
+}
+
+static void print_json(const struct session_list *list,
+		       const struct status_options *o)
+{
+	json_t *all = json_array();
+	json_t *whole = json_object();
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+		struct change_counts n;
+		struct err err;
+		json_t *run, *counts;
+
+		if (!wanted(s, o))
+			continue;
+		run = jsonout_run(s);
+		if (count(s, &n, &err) == 0) {
+			counts = json_object();
+			jsonout_number(counts, "deleted", n.deleted);
+			jsonout_number(counts, "type", n.type);
+			jsonout_number(counts, "modified", n.modified);
+			jsonout_number(counts, "meta", n.meta);
+			jsonout_number(counts, "added", n.added);
+			jsonout_number(counts, "git", n.git);
+			(void)json_object_set_new(run, "counts", counts);
+		} else {
+			jsonout_text(run, "error", err.text);
+		}
+		(void)json_array_append_new(all, run);
+	}
+	jsonout_text(whole, "schema", "guard.status/1");
+	(void)json_object_set_new(whole, "runs", all);
+	jsonout_print(whole);
+}
+
+/* id, state, exit status, deleted, modified, added, in .git, project,
+ * command: TABs and line feeds in names are escaped. */
+static void print_porcelain(const struct session *s)
+{
+	AUTO(buf) struct buf b = {0};
+	struct change_counts n;
+	struct err err;
+
+	if (count(s, &n, &err) < 0)
+		output_warn("%s", err.text);
+	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id, state_text(s),
+		   s->status, n.deleted, n.modified + n.type + n.meta, n.added,
+		   n.git);
+	output_name(&b, s->project);
+	buf_add_char(&b, '\t');
+	output_name(&b, s->command ? s->command : "");
+	(void)printf("%s\n", buf_text(&b));
+}
+
+static char *changes_text(const struct session *s)
+{
+	struct buf b = {0};
+	struct change_counts n;
+	struct err err;
+
+	if (!run_state_pending(s->state))
+		return mem_strdup("");
+	if (count(s, &n, &err) < 0)
+		return mem_strdup("cannot be read");
+	changes_sum(&n, &b);
+	return buf_take_text(&b);
+}
+
+static char *command_text(const struct session *s)
+{
+	struct buf b = {0};
+	const char *command = s->command ? s->command : "";
+	size_t len = strlen(command);
+
+	if (len <= COMMAND_SHOWN) {
+		output_name(&b, command);
+	} else {
+		text_escape(&b, command, COMMAND_SHOWN, false);
+		buf_add_text(&b, "...");
+	}
+	return buf_take_text(&b);
+}
+
+static void add_run(struct table *t, const struct session *s, bool all)
+{
+	auto_free char *changes = changes_text(s);
+	auto_free char *command = command_text(s);
+	AUTO(buf) struct buf project = {0};
+	char status[16] = "";
+
+	if (s->status >= 0)
+		(void)snprintf(status, sizeof(status), "exit %d", s->status);
+	if (all)
+		output_name(&project, s->project);
+	table_row(t, (const char *const[]){
+			     s->id, state_text(s), output_age(s->started),
+			     status, changes, command, buf_text(&project)});
+}
+
+static void explain(const struct session_list *list,
+		    const struct status_options *o)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+
+		if (!wanted(s, o))
+			continue;
+		if (s->live)
+			output_hint("%s is still going", s->id);
+		else if (s->state == RUN_INTERRUPTED)
+			output_hint("%s was interrupted: guard or the machine "
+				    "ended before it; its changes are there",
+				    s->id);
+	}
+}
+
+static size_t print_table(const struct session_list *list,
+			  const struct status_options *o)
+{
+	AUTO(table) struct table t = {.columns = 7};
+	size_t i, rows = 0;
+
+	for (i = list->count; i-- > 0;) {
+		if (!wanted(&list->items[i], o))
+			continue;
+		add_run(&t, &list->items[i], o->all);
+		rows++;
+	}
+	table_print(&t, "", stdout);
+	return rows;
+}
+
+static int print(const struct context *c, const struct session_list *list,
+		 const struct status_options *o)
+{
+	size_t i;
+
+	if (o->json) {
+		print_json(list, o);
+		return STATUS_OK;
+	}
+	if (o->porcelain || o->quiet) {
+		for (i = 0; i < list->count; i++) {
+			if (!wanted(&list->items[i], o))
+				continue;
+			if (o->porcelain)
+				print_porcelain(&list->items[i]);
+			else
+				(void)printf("%s\n", list->items[i].id);
+		}
+		return STATUS_OK;
+	}
+	if (print_table(list, o) == 0)
+		output_say("no run%s%s waits for a decision",
+			   o->all ? "" : " in ",
+			   o->all ? "" : text_quote(c->project));
+	explain(list, o);
+	return STATUS_OK;
+}
+
+static int status(struct context *c, const struct status_options *o,
+		  struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	int got;
+
+	if (context_open(c, true, err) < 0)
+		return -err->num;
+	got = context_recover(c, c->project, err);
+	if (got == -EBUSY)
+		output_say("another guard is at work in %s just now",
+			   text_quote(c->project));
+	else if (got < 0)
+		return got;
+	if (session_list(c->state.runs_fd, o->all ? NULL : c->project, &list,
+			 err) < 0)
+		return -err->num;
+	return print(c, &list, o);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("status");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct status_options o = {0};
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'a':
+			o.all = true;
+			break;
+		case OPT_JSON:
+			o.json = true;
+			break;
+		case OPT_PORCELAIN:
+			o.porcelain = true;
+			break;
+		case 'q':
+			o.quiet = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (optind < argc) {
+		options_complain(verb, "there is no use for %s",
+				 text_quote(argv[optind]));
+		return STATUS_USAGE;
+	}
+	got = status(&c, &o, &err);
+	if (got < 0) {
+		output_error(&err);
+		return STATUS_REFUSED;
+	}
+	return got;
+}

@@ -1,0 +1,290 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/carry.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "restore/workspace.h"
+
+struct undo_options {
+	bool dry, yes, quiet;
+};
+
+struct undo {
+	struct context *c;
+	const struct undo_options *o;
+	char *path; /* the project */
+	struct action last;
+	struct project project;
+	struct snapshot left, wanted, now;
+	struct plan plan;
+};
+
+static void undo_free(struct undo *u)
+{
+	free(u->path);
+	action_free(&u->last);
+	snapshot_free(&u->left);
+	snapshot_free(&u->wanted);
+	snapshot_free(&u->now);
+	plan_free(&u->plan);
+	project_close(&u->project);
+}
+
+static int last_of(struct undo *u, const char *path, struct err *err)
+{
+	auto_close int fd = -1;
+
+	if (context_recover(u->c, path, err) < 0)
+		return -err->num;
+	fd = workspace_open(u->c->state.workspaces_fd, path, false, err);
+	return fd < 0 ? fd : action_load_last(fd, &u->last, err);
+}
+
+/* The project here, or the nearest folder above that guard has changed. */
+static int find_last(struct undo *u, struct err *err)
+{
+	u->path = mem_strdup(u->c->project);
+	for (;;) {
+		int got = last_of(u, u->path, err);
+		char *up;
+
+		if (got != -ENOENT)
+			return got;
+		if (strcmp(u->path, "/") == 0)
+			return fail(err, ENOENT,
+				    "guard has changed nothing in %s that "
+				    "could be taken back",
+				    text_quote(u->c->project));
+		up = path_parent(u->path);
+		free(u->path);
+		u->path = *up ? up : (free(up), mem_strdup("/"));
+	}
+}
+
+/* The name in the trash of a discarded run: "<time>-discard-<id>". */
+static char *find_in_trash(const struct undo *u, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free char *tail = mem_printf("-discard-%s", u->last.run_id);
+	size_t i;
+
+	if (dirlist_read(u->c->state.trash_fd, &list, err) < 0)
+		return NULL;
+	for (i = list.count; i-- > 0;) {
+		const char *name = list.items[i].name;
+		size_t len = strlen(name);
+
+		if (len > strlen(tail) &&
+		    strcmp(name + len - strlen(tail), tail) == 0)
+			return mem_strdup(name);
+	}
+	(void)fail(err, ENOENT,
+		   "run %s is no longer in guard's trash, which keeps 14 days",
+		   u->last.run_id);
+	return NULL;
+}
+
+static bool agree(const struct undo *u)
+{
+	int answer = u->o->yes ? 1
+			       : output_ask("guard: bring run %s back?",
+					    u->last.run_id);
+
+	if (answer < 0)
+		output_say("nothing is done: there is no terminal to ask on; "
+			   "say it with -y");
+	else if (!answer)
+		output_say("nothing is done");
+	return answer > 0;
+}
+
+static int undo_discard(struct undo *u, struct err *err)
+{
+	auto_free char *name = find_in_trash(u, err);
+	auto_close int fd = -1;
+
+	if (!name)
+		return -err->num;
+	output_say("the last thing done here was to discard run %s",
+		   u->last.run_id);
+	if (u->o->dry)
+		return STATUS_OK;
+	if (!agree(u))
+		return STATUS_REFUSED;
+	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd,
+		      u->last.run_id, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "bring run %s back", u->last.run_id);
+	fd = workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+	if (fd < 0 || action_pop_discard(fd, err) < 0)
+		return -err->num;
+	state_log(&u->c->state, "undo", "undoes", "discard", "run",
+		  u->last.run_id, "project", u->path, NULL);
+	output_say("run %s waits for a decision again", u->last.run_id);
+	return STATUS_OK;
+}
+
+static int make_plan(struct undo *u, struct err *err)
+{
+	struct plan_options options = {.git_apart = !u->last.git};
+
+	if (!u->last.after)
+		return fail(err, ENODATA,
+			    "the state after the last %s was not stored: take "
+			    "what you need from snapshot %" PRIu64
+			    " with guard restore --at",
+			    u->last.kind, u->last.before);
+	if (context_store(u->c, STORE_WRITE, err) < 0 ||
+	    catalog_load(u->c->store, u->last.after, &u->left, err) < 0 ||
+	    catalog_load(u->c->store, u->last.before, &u->wanted, err) < 0 ||
+	    project_open(u->path, u->c->state.workspaces_fd, false, &u->project,
+			 err) < 0 ||
+	    project_snapshot(u->c->store, &u->project, "pre-undo",
+			     u->last.run_id, "", &u->now, err) < 0)
+		return -err->num;
+	return plan_make(u->c->store, &u->left.root, &u->wanted.root,
+			 &u->now.root, &options, &u->plan, err);
+}
+
+/* The run whose apply was taken back waits again; taken back once more, it
+ * is applied again. */
+static void settle_run(struct undo *u, const struct action *done)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	bool applied = strcmp(done->undoes, "apply") != 0;
+	struct err err;
+
+	if (!done->run_id[0])
+		return;
+	if (session_open(u->c->state.runs_fd, done->run_id, true, &s, &err) <
+	    0) {
+		output_say("run %s itself is not there any more", done->run_id);
+		return;
+	}
+	if ((applied ? context_settle_run(&s, done->whole, &err)
+		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
+		output_warn("%s", err.text);
+	else if (!applied)
+		output_say("run %s waits for a decision again", s.id);
+	session_free(&s);
+}
+
+/* An undo of an undo does the first thing again: in the end the run is as
+ * after "apply" or as after "undo". */
+static char *undone_by(const struct action *last)
+{
+	static char apply[] = "apply", undo[] = "undo";
+
+	if (strcmp(last->kind, "undo") != 0)
+		return last->kind;
+	return strcmp(last->undoes, "undo") == 0 ? apply : undo;
+}
+
+static int carry_undo(struct undo *u, struct err *err)
+{
+	struct action action = {
+		.kind = "undo",
+		.run_id = u->last.run_id,
+		.undoes = undone_by(&u->last),
+		.before = u->now.seq,
+		.git = u->last.git,
+		.whole = u->last.whole,
+	};
+	auto_free char *before = mem_printf("%" PRIu64, u->now.seq);
+
+	if (carry_out(u->c->store, &u->project, &u->plan, &action, err) < 0)
+		return -err->num;
+	settle_run(u, &action);
+	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
+		  u->last.run_id, "project", u->path, "before", before, NULL);
+	output_say("the last %s in %s is taken back; guard undo does it again",
+		   u->last.kind, text_quote(u->path));
+	return STATUS_OK;
+}
+
+static int undo_transaction(struct undo *u, struct err *err)
+{
+	if (make_plan(u, err) < 0)
+		return -err->num;
+	output_say("the last thing done in %s: %s%s%s", text_quote(u->path),
+		   u->last.kind, u->last.run_id[0] ? " of run " : "",
+		   u->last.run_id);
+	if (!(u->o->quiet && u->o->yes))
+		carry_print(&u->plan);
+	if (carry_print_blocks(&u->plan,
+			       "nothing is taken back: these files have "
+			       "changed since; guard restore brings single "
+			       "ones back"))
+		return STATUS_REFUSED;
+	if (u->o->dry)
+		return STATUS_OK;
+	if (!carry_ask(&u->plan, u->path, u->o->yes))
+		return STATUS_REFUSED;
+	return carry_undo(u, err);
+}
+
+static int undo(struct undo *u, struct err *err)
+{
+	if (context_open(u->c, true, err) < 0 || find_last(u, err) < 0)
+		return -err->num;
+	return strcmp(u->last.kind, "discard") == 0 ? undo_discard(u, err)
+						    : undo_transaction(u, err);
+}
+
+int cmd_undo(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("undo");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct undo_options o = {0};
+	struct undo u = {
+		.c = &c,
+		.o = &o,
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
+	};
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'n':
+			o.dry = true;
+			break;
+		case 'y':
+			o.yes = true;
+			break;
+		case 'q':
+			o.quiet = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (optind < argc) {
+		options_complain(verb,
+				 "there is no use for %s: for single "
+				 "files there is `guard restore`",
+				 text_quote(argv[optind]));
+		return STATUS_USAGE;
+	}
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = undo(&u, &err);
+	undo_free(&u);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_REFUSED;
+}

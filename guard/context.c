@@ -1,0 +1,182 @@
+#include "guard/context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/action.h"
+#include "guard/changes.h"
+#include "guard/output.h"
+#include "restore/transaction.h"
+#include "restore/workspace.h"
+
+int context_open(struct context *c, bool with_project, struct err *err)
+{
+	if (state_open(&c->state, err) < 0)
+		return -err->num;
+	if (!with_project)
+		return 0;
+	c->project = state_project(&c->state, NULL, false, err);
+	return c->project ? 0 : -err->num;
+}
+
+void context_free(struct context *c)
+{
+	store_free(&c->store);
+	free(c->project);
+	c->project = NULL;
+	state_close(&c->state);
+}
+
+int context_store(struct context *c, enum store_mode mode, struct err *err)
+{
+	int got;
+
+	if (c->store)
+		return 0;
+	got = store_open(&c->store, c->state.store_path, mode, err);
+	if (got == -ENOENT && mode == STORE_READ)
+		return fail(err, ENOENT,
+			    "nothing is stored yet: `guard snapshot` stores "
+			    "the project as it is");
+	return got < 0 ? err_context(err, "open the store") : 0;
+}
+
+int context_settle_run(struct session *s, bool whole, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct change_counts counts;
+
+	if (!whole) {
+		if (changes_load(s, NULL, &changes, err) < 0)
+			return -err->num;
+		changes_count(&changes.project, &counts);
+		whole = counts.total == counts.git;
+	}
+	return session_set_state(s, whole ? RUN_APPLIED : RUN_ENDED, err);
+}
+
+/* What the interrupted action's run is now: applied, or to be decided on. */
+static void settle_state(struct context *c, const struct action *a, bool done)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct err err;
+
+	if (!a->run_id[0] ||
+	    session_open(c->state.runs_fd, a->run_id, true, &s, &err) < 0)
+		return;
+	if (strcmp(a->kind, "apply") == 0) {
+		if (context_settle_run(&s, done && a->whole, &err) < 0)
+			output_warn("%s", err.text);
+	} else if (strcmp(a->kind, "undo") == 0 && done) {
+		enum run_state state = strcmp(a->undoes, "apply") == 0
+					       ? RUN_ENDED
+					       : RUN_APPLIED;
+
+		if (session_set_state(&s, state, &err) < 0)
+			output_warn("%s", err.text);
+	}
+	session_free(&s);
+}
+
+/* Times alone are no trace of a transaction: staging moves the root's. */
+static int note_difference(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
+{
+	bool *different = arg;
+
+	if (path_has_part(path, ".git"))
+		return 0;
+	if (a && b && entry_same_content(a, b) && entry_same_meta(a, b))
+		return 0;
+	*different = true;
+	return fail(err, ECANCELED, "enough seen");
+}
+
+static int tree_changed(struct store *store, uint64_t before,
+			const struct snapshot *now, bool *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot old = {0};
+	int got;
+
+	*ret = false;
+	if (catalog_load(store, before, &old, err) < 0)
+		return -err->num;
+	got = tree_diff(store, &old.root, &now->root, note_difference, ret,
+			err);
+	return got < 0 && !*ret ? got : 0;
+}
+
+/*
+ * An action that was announced and has no journal: it was ended before it
+ * began or after it was done. Only the files tell.
+ */
+static int settle_action(struct context *c, struct project *p, struct action *a,
+			 int recovered, struct err *err)
+{
+	AUTO(snapshot) struct snapshot now = {0};
+	auto_free char *reason = mem_printf("post-%s", a->kind);
+	bool done = recovered == 1;
+
+	if (recovered != 2) {
+		if (project_snapshot(c->store, p, reason, a->run_id, "", &now,
+				     err) < 0)
+			return -err->num;
+		if (!done &&
+		    tree_changed(c->store, a->before, &now, &done, err) < 0)
+			return -err->num;
+		a->after = now.seq;
+	}
+	settle_state(c, a, done);
+	if (done)
+		return action_save_last(p->workspace_fd, a, err);
+	action_drop_next(p->workspace_fd);
+	return 0;
+}
+
+static int recover_locked(struct context *c, struct project *p, struct err *err)
+{
+	AUTO(action) struct action a = {0};
+	auto_free char *text = NULL;
+	int recovered = transaction_recover(c->store, p, &text, err);
+	int got;
+
+	if (recovered < 0)
+		return err_context(err, "end what was interrupted in %s",
+				   text_quote(p->path));
+	if (recovered)
+		output_warn("%s", text ? text : "an interrupted change");
+	got = action_load_next(p->workspace_fd, &a, err);
+	if (got == -ENOENT)
+		return 0;
+	return got < 0 ? got : settle_action(c, p, &a, recovered, err);
+}
+
+int context_recover(struct context *c, const char *project, struct err *err)
+{
+	auto_close int workspace_fd =
+		workspace_open(c->state.workspaces_fd, project, false, err);
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	int got;
+
+	if (workspace_fd == -ENOENT)
+		return 0;
+	if (workspace_fd < 0)
+		return workspace_fd;
+	if (faccessat(workspace_fd, "next-action", F_OK, 0) < 0 &&
+	    !transaction_pending(c->state.workspaces_fd, project))
+		return 0;
+	if (context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	got = project_open(project, c->state.workspaces_fd, false, &p, err);
+	if (got < 0)
+		return got;
+	got = recover_locked(c, &p, err);
+	project_close(&p);
+	return got;
+}

@@ -1,0 +1,52 @@
+/*
+ * What nearly every verb begins with: the state, the project around the
+ * current folder, the store; and an end to what was interrupted.
+ */
+#ifndef GUARD_CONTEXT_H
+#define GUARD_CONTEXT_H
+
+#include <stdbool.h>
+
+#include "guard/state.h"
+#include "overlay/session.h"
+#include "snapshot/store.h"
+
+struct context {
+	struct state state;
+	char *project; /* absolute, without links; NULL: not asked for */
+	struct store *store; /* NULL until context_store() */
+};
+
+/* Before anything else on a struct context that will be closed. */
+#define CONTEXT_NONE                                                           \
+	{                                                                      \
+		.state = {                                                     \
+			.fd = -1,                                              \
+			.runs_fd = -1,                                         \
+			.workspaces_fd = -1,                                   \
+			.trash_fd = -1                                         \
+		}                                                              \
+	}
+
+/* with_project: find the project around the current folder; nothing is
+ * refused for what it is. */
+int context_open(struct context *c, bool with_project, struct err *err);
+void context_free(struct context *c);
+
+/* Opens the store once. For reading, -ENOENT says that nothing is stored. */
+int context_store(struct context *c, enum store_mode mode, struct err *err);
+
+/*
+ * If a transaction on that folder was interrupted: finishes it or takes it
+ * back, says so on stderr, and brings the run's state in order. 0, also when
+ * there was nothing; -EBUSY: another guard is at work there just now.
+ */
+int context_recover(struct context *c, const char *project, struct err *err);
+
+/*
+ * The state a run has after an apply: applied when whole, or when nothing
+ * outside of a .git is left in its layer; else ended.
+ */
+int context_settle_run(struct session *s, bool whole, struct err *err);
+
+#endif

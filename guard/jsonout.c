@@ -1,0 +1,156 @@
+#include "guard/jsonout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "guard/changes.h"
+
+static char *base64(const unsigned char *data, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	struct buf b = {0};
+	size_t i;
+
+	for (i = 0; i < len; i += 3) {
+		uint32_t three = (uint32_t)data[i] << 16;
+
+		if (i + 1 < len)
+			three |= (uint32_t)data[i + 1] << 8;
+		if (i + 2 < len)
+			three |= data[i + 2];
+		buf_add_char(&b, digits[three >> 18]);
+		buf_add_char(&b, digits[three >> 12 & 63]);
+		buf_add_char(&b, i + 1 < len ? digits[three >> 6 & 63] : '=');
+		buf_add_char(&b, i + 2 < len ? digits[three & 63] : '=');
+	}
+	return buf_take_text(&b);
+}
+
+void jsonout_text(json_t *object, const char *key, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	if (!text) {
+		(void)json_object_set_new(object, key, json_null());
+	} else if (text_is_utf8(text, len)) {
+		(void)json_object_set_new(object, key, json_string(text));
+	} else {
+		auto_free char *name = mem_printf("%s_b64", key);
+		auto_free char *coded =
+			base64((const unsigned char *)text, len);
+
+		(void)json_object_set_new(object, key, json_null());
+		(void)json_object_set_new(object, name, json_string(coded));
+	}
+}
+
+void jsonout_number(json_t *object, const char *key, uint64_t number)
+{
+	(void)json_object_set_new(object, key,
+				  json_integer((json_int_t)number));
+}
+
+void jsonout_time(json_t *object, const char *key, struct moment when)
+{
+	time_t sec = (time_t)when.sec;
+	char text[40] = "";
+	struct tm tm;
+
+	if ((!when.sec && !when.nsec) || !gmtime_r(&sec, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		(void)json_object_set_new(object, key, json_null());
+	else
+		(void)json_object_set_new(object, key, json_string(text));
+}
+
+const char *jsonout_type(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return "file";
+	case S_IFDIR:
+		return "folder";
+	case S_IFLNK:
+		return "link";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFCHR:
+		return "char";
+	case S_IFBLK:
+		return "block";
+	default:
+		return "unknown";
+	}
+}
+
+json_t *jsonout_meta(const struct meta *m)
+{
+	json_t *object;
+	char mode[16];
+
+	if (!m->mode)
+		return json_null();
+	object = json_object();
+	(void)snprintf(mode, sizeof(mode), "%04o", m->mode & 07777);
+	jsonout_text(object, "type", jsonout_type(m->mode));
+	jsonout_text(object, "mode", mode);
+	jsonout_number(object, "uid", m->uid);
+	jsonout_number(object, "gid", m->gid);
+	if (S_ISREG(m->mode))
+		jsonout_number(object, "size", m->size);
+	return object;
+}
+
+json_t *jsonout_change(const struct change *c)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "path", c->path);
+	jsonout_text(object, "op", changes_kind_name(c->kind));
+	(void)json_object_set_new(object, "old", jsonout_meta(&c->old));
+	(void)json_object_set_new(object, "new", jsonout_meta(&c->now));
+	(void)json_object_set_new(object, "git",
+				  json_boolean(c->flags & CHANGE_GIT));
+	(void)json_object_set_new(object, "with_parent",
+				  json_boolean(c->flags & CHANGE_WITH_PARENT));
+	(void)json_object_set_new(object, "setid",
+				  json_boolean(c->flags & CHANGE_SETID));
+	(void)json_object_set_new(object, "unreadable",
+				  json_boolean(c->flags & CHANGE_UNREADABLE));
+	return object;
+}
+
+json_t *jsonout_run(const struct session *s)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "state", run_state_name(s->state));
+	(void)json_object_set_new(object, "live", json_boolean(s->live));
+	jsonout_text(object, "project", s->project);
+	jsonout_text(object, "command", s->command);
+	jsonout_time(object, "started", s->started);
+	jsonout_time(object, "ended", s->ended);
+	(void)json_object_set_new(object, "exit",
+				  s->status < 0 ? json_null()
+						: json_integer(s->status));
+	jsonout_number(object, "base", s->base);
+	jsonout_number(object, "result", s->result);
+	return object;
+}
+
+void jsonout_print(json_t *value)
+{
+	(void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+	(void)fputc('\n', stdout);
+	json_decref(value);
+}

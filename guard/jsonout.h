@@ -1,0 +1,31 @@
+/*
+ * JSON for programs, by jansson (whose own names begin with json_). A path or
+ * text that is not UTF-8 cannot stand in JSON as it is: it comes as KEY_b64,
+ * the raw bytes in base64, and KEY is null then.
+ */
+#ifndef GUARD_JSONOUT_H
+#define GUARD_JSONOUT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/meta.h"
+#include "overlay/scan.h"
+#include "overlay/session.h"
+
+void jsonout_text(json_t *object, const char *key, const char *text);
+void jsonout_number(json_t *object, const char *key, uint64_t number);
+/* RFC 3339 in UTC; null for {0}. */
+void jsonout_time(json_t *object, const char *key, struct moment when);
+/* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
+json_t *jsonout_meta(const struct meta *m);
+/* {"path", "op", "old", "new", "git", ...} */
+json_t *jsonout_change(const struct change *c);
+/* What is known of a run: id, state, project, command, times, status. */
+json_t *jsonout_run(const struct session *s);
+const char *jsonout_type(uint32_t mode);
+
+/* Prints it on stdout with a line feed, and frees it. */
+void jsonout_print(json_t *value);
+
+#endif

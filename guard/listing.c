@@ -1,0 +1,149 @@
+#include "guard/listing.h"
+
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "guard/output.h"
+
+static enum output_style kind_style(enum change_kind kind)
+{
+	if (kind == CHANGE_DELETED)
+		return STYLE_DELETED;
+	return kind == CHANGE_ADDED ? STYLE_ADDED : STYLE_CHANGED;
+}
+
+static bool in_section(const struct change *c, enum change_kind kind, bool home)
+{
+	if (c->kind != kind || (c->flags & CHANGE_GIT && !home))
+		return false;
+	return !home || !changes_is_cache(c->path);
+}
+
+static void print_change(const struct change *c, FILE *to)
+{
+	AUTO(buf) struct buf b = {0}, detail = {0};
+	uint32_t mode = c->kind == CHANGE_DELETED ? c->old.mode : c->now.mode;
+	bool coloured = to == stdout;
+
+	output_name(&b, c->path);
+	if (S_ISDIR(mode))
+		buf_add_char(&b, '/');
+	changes_detail(c, &detail);
+	(void)fprintf(to, "  %s%c  %s%s%s\n",
+		      coloured ? output_style(kind_style(c->kind)) : "",
+		      changes_letter(c->kind), buf_text(&b),
+		      coloured ? output_style(STYLE_NONE) : "",
+		      buf_text(&detail));
+}
+
+size_t listing_kind(const struct change_list *list, enum change_kind kind,
+		    bool home, FILE *to)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->count; i++) {
+		if (!in_section(&list->items[i], kind, home))
+			continue;
+		print_change(&list->items[i], to);
+		n++;
+	}
+	return n;
+}
+
+static size_t count_kind(const struct change_list *list, enum change_kind kind,
+			 bool home)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->count; i++)
+		n += in_section(&list->items[i], kind, home);
+	return n;
+}
+
+static void section(const struct change_list *list, enum change_kind kind,
+		    bool home, const char *title, FILE *to)
+{
+	size_t n = count_kind(list, kind, home);
+
+	if (!n)
+		return;
+	(void)fprintf(to, "\n%s%s%s (%zu)%s\n",
+		      to == stdout ? output_style(STYLE_BOLD) : "", title,
+		      home ? " in your home folder" : "", n,
+		      to == stdout ? output_style(STYLE_NONE) : "");
+	(void)listing_kind(list, kind, home, to);
+}
+
+size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
+		   FILE *to)
+{
+	AUTO(git_summary) struct git_summary g = {0};
+	bool coloured = to == stdout;
+	size_t i;
+
+	changes_git(list, upper_fd, lower_fd, &g);
+	for (i = 0; i < g.count; i++) {
+		const struct git_line *line = &g.items[i];
+		enum output_style style = line->deleted ? STYLE_DELETED
+					  : line->runs	? STYLE_CHANGED
+							: STYLE_NONE;
+
+		(void)fprintf(
+			to, "  %s%s%s%s\n",
+			coloured && style ? output_style(style) : "",
+			line->text, line->runs ? "  (git may execute it)" : "",
+			coloured && style ? output_style(STYLE_NONE) : "");
+	}
+	return g.count;
+}
+
+static size_t count_caches(const struct change_list *home)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < home->count; i++)
+		n += changes_is_cache(home->items[i].path);
+	return n;
+}
+
+void listing_print(const struct changes *c, FILE *to)
+{
+	static const struct {
+		enum change_kind kind;
+		const char *title;
+	} sections[] = {
+		{CHANGE_DELETED, "Deleted"},
+		{CHANGE_TYPE, "Of another type"},
+		{CHANGE_META, "With other rights"},
+		{CHANGE_MODIFIED, "Modified"},
+		{CHANGE_ADDED, "Added"},
+	};
+	const size_t count = sizeof(sections) / sizeof(sections[0]);
+	struct change_counts n;
+	size_t caches = count_caches(&c->home), i;
+
+	changes_count(&c->project, &n);
+	for (i = 0; i < count; i++) {
+		if (sections[i].kind == CHANGE_MODIFIED && n.git) {
+			(void)fprintf(
+				to,
+				"\n%sGit, left alone by apply unless a "
+				"path names it (%zu)%s\n",
+				to == stdout ? output_style(STYLE_BOLD) : "",
+				n.git,
+				to == stdout ? output_style(STYLE_NONE) : "");
+			(void)listing_git(&c->project, c->upper_fd, c->lower_fd,
+					  to);
+		}
+		section(&c->project, sections[i].kind, false, sections[i].title,
+			to);
+	}
+	for (i = 0; i < count; i++)
+		section(&c->home, sections[i].kind, true, sections[i].title,
+			to);
+	if (caches)
+		(void)fprintf(to,
+			      "\n%zu changes in caches of your home folder "
+			      "are not shown\n",
+			      caches);
+}

@@ -1,0 +1,23 @@
+/*
+ * Changes as lists for people, on a stream: deletions first and complete, the
+ * rest by kind, .git summed up, the home's caches folded to a number.
+ */
+#ifndef GUARD_LISTING_H
+#define GUARD_LISTING_H
+
+#include <stdio.h>
+
+#include "guard/changes.h"
+
+/* Every section that has something in it. */
+void listing_print(const struct changes *c, FILE *to);
+
+/* One kind of a list, .git and (home) caches left out; how many. */
+size_t listing_kind(const struct change_list *list, enum change_kind kind,
+		    bool home, FILE *to);
+
+/* The .git part; how many lines. */
+size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
+		   FILE *to);
+
+#endif

@@ -1,0 +1,45 @@
+#include <stdio.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/listing.h"
+#include "guard/output.h"
+
+static size_t count_shown(const struct change_list *home)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < home->count; i++)
+		n += !changes_is_cache(home->items[i].path);
+	return n;
+}
+
+void output_run_summary(const struct session *s,
+			const struct change_list *project,
+			const struct change_list *home)
+{
+	struct change_counts n = {0};
+	AUTO(buf) struct buf sum = {0};
+	size_t homes = home ? count_shown(home) : 0;
+
+	if (project)
+		changes_count(project, &n);
+	if (!n.total && !homes) {
+		output_say("run %s changed nothing", s->id);
+		return;
+	}
+	changes_sum(&n, &sum);
+	output_say("run %s: %s", s->id, buf_text(&sum));
+	if (n.deleted) {
+		output_say("deleted:");
+		(void)listing_kind(project, CHANGE_DELETED, false, stderr);
+	}
+	if (homes)
+		output_say("%s in your home folder",
+			   text_count(homes, "change"));
+	output_say("nothing of it has reached your files; next:");
+	output_hint("guard diff %-12s see it", s->id);
+	output_hint("guard apply %-11s take it over", s->id);
+	output_hint("guard discard %-9s drop it", s->id);
+}

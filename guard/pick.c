@@ -1,0 +1,201 @@
+#include "guard/pick.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define ID_LEAST 2
+
+static bool may_be_id(const char *text)
+{
+	size_t len = strlen(text);
+
+	return len >= ID_LEAST && len < sizeof(((struct session *)0)->id) &&
+	       strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == len &&
+	       text[0] != '-';
+}
+
+static int open_run(struct context *c, const char *id, bool lock,
+		    struct session *ret, struct err *err)
+{
+	int got = session_open(c->state.runs_fd, id, lock, ret, err);
+
+	if (got == -EBUSY)
+		return fail(err, EBUSY,
+			    "run %s is still going: wait for its end (`guard "
+			    "diff %s` already shows what it did)",
+			    id, id);
+	return got;
+}
+
+/* 1: the operand names a run, which is open now; 0: it is a path. */
+static int try_operand(struct context *c, const char *operand, bool lock,
+		       struct session *ret, struct err *err)
+{
+	struct stat st;
+	bool is_file = lstat(operand, &st) == 0;
+	int got;
+
+	if (!may_be_id(operand))
+		return 0;
+	got = open_run(c, operand, lock, ret, err);
+	if (got == -ENOENT || (got == -EEXIST && is_file))
+		return 0;
+	if (got < 0)
+		return got;
+	if (!is_file || strcmp(ret->id, operand) == 0)
+		return 1;
+	session_free(ret);
+	*ret = (struct session){.fd = -1, .lock_fd = -1};
+	return fail(err, EINVAL,
+		    "%s is the beginning of a run's id and a file here: write "
+		    "the whole id, or ./%s for the file",
+		    text_quote(operand), operand);
+}
+
+/* The newest that waits in the nearest project at or above `here`. */
+static const struct session *newest(const struct session_list *list,
+				    const char *here)
+{
+	const struct session *best = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+
+		if (!run_state_pending(s->state) ||
+		    !path_below(here, s->project))
+			continue;
+		if (!best || strlen(s->project) >= strlen(best->project))
+			best = s;
+	}
+	return best;
+}
+
+/* What to say when nothing waits: the last run here may explain it. */
+static int none(const struct context *c, const struct session_list *list,
+		struct err *err)
+{
+	size_t i = list->count;
+
+	while (i-- > 0) {
+		const struct session *s = &list->items[i];
+
+		if (strcmp(s->project, c->project) == 0)
+			return fail(err, ENOENT,
+				    "no run in %s waits for a decision (the "
+				    "last one, %s, is %s)",
+				    text_quote(c->project), s->id,
+				    run_state_name(s->state));
+	}
+	return fail(err, ENOENT,
+		    "no run in %s waits for a decision: `guard list --all` "
+		    "shows the runs of every project",
+		    text_quote(c->project));
+}
+
+static int open_newest(struct context *c, bool lock, struct session *ret,
+		       struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+	auto_free char *here = path_resolve(".", err);
+	const struct session *s;
+
+	if (!here || session_list(c->state.runs_fd, NULL, &list, err) < 0)
+		return -err->num;
+	s = newest(&list, here);
+	if (!s)
+		s = newest(&list, c->project);
+	return s ? open_run(c, s->id, lock, ret, err) : none(c, &list, err);
+}
+
+static char **add_path(char **list, size_t *count, const char *path)
+{
+	list = mem_resize(list, *count + 2, sizeof(*list));
+	list[(*count)++] = mem_strdup(path);
+	list[*count] = NULL;
+	return list;
+}
+
+static int add_paths(struct pick *p, int count, char **argv, struct err *err)
+{
+	const struct session *s = &p->session;
+	size_t n = 0, homes = 0;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		auto_free char *path = path_resolve_parent(argv[i], err);
+
+		if (!path)
+			return -err->num;
+		if (path_below(path, s->project))
+			p->paths = add_path(p->paths, &n,
+					    path_rest(path, s->project));
+		else if (s->home && s->home[0] && path_below(path, s->home))
+			p->home_paths = add_path(p->home_paths, &homes,
+						 path_rest(path, s->home));
+		else
+			return fail(err, EXDEV,
+				    "%s is neither a run nor in the project "
+				    "%s of run %s",
+				    text_quote(argv[i]), text_quote(s->project),
+				    s->id);
+	}
+	return 0;
+}
+
+int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
+	     struct pick *ret, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+	int got = 0;
+
+	if (count > dashed) {
+		got = try_operand(c, argv[0], lock, &p.session, err);
+		if (got < 0)
+			return got;
+		p.named = got > 0;
+	}
+	if (!p.named && open_newest(c, lock, &p.session, err) < 0)
+		return -err->num;
+	if (add_paths(&p, count - p.named, argv + p.named, err) < 0)
+		return -err->num;
+	*ret = p;
+	p = (struct pick)PICK_NONE;
+	return 0;
+}
+
+int pick_lock(struct context *c, struct pick *p, struct err *err)
+{
+	struct session locked = {.fd = -1, .lock_fd = -1};
+	int got = open_run(c, p->session.id, true, &locked, err);
+
+	if (got < 0)
+		return got;
+	session_free(&p->session);
+	p->session = locked;
+	return 0;
+}
+
+static void free_paths(char **paths)
+{
+	size_t i;
+
+	for (i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+}
+
+void pick_free(struct pick *p)
+{
+	session_free(&p->session);
+	free_paths(p->paths);
+	free_paths(p->home_paths);
+	*p = (struct pick)PICK_NONE;
+}

@@ -1,0 +1,43 @@
+/*
+ * Which run and which paths the operands "[RUN] [--] [PATHS...]" mean.
+ *
+ * The first operand is a RUN when it is the beginning of a run's id and no
+ * file here has that name; everything behind "--" is a path. Without RUN: the
+ * newest pending run of this project, or of the nearest folder above that has
+ * one.
+ */
+#ifndef GUARD_PICK_H
+#define GUARD_PICK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "guard/context.h"
+#include "overlay/session.h"
+
+struct pick {
+	struct session session;
+	bool named; /* RUN was given */
+	/* Below the project / below the covered home; NULL-terminated, NULL
+	 * when none was given in either. */
+	char **paths, **home_paths;
+};
+
+#define PICK_NONE                                                              \
+	{                                                                      \
+		.session = {.fd = -1, .lock_fd = -1 }                          \
+	}
+
+/*
+ * operands: count of them at argv, the last `dashed` stood behind "--". lock:
+ * take the run's lock; -EBUSY when it is live. -ENOENT: no such run, or no
+ * run that waits; -EXDEV: a path lies elsewhere.
+ */
+int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
+	     struct pick *ret, struct err *err);
+/* Takes the run's lock afterwards (-EBUSY: live) and reads its state anew:
+ * context_recover() may have changed it in between. */
+int pick_lock(struct context *c, struct pick *p, struct err *err);
+void pick_free(struct pick *p);
+
+#endif
