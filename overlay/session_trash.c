@@ -13,6 +13,7 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define NUMBERS "0123456789"
+#define REST ".removing-"
 #define TIME_LEN_MIN 9
 #define TIME_LEN_MAX 11
 
@@ -52,6 +53,18 @@ static int64_t time_of(const char *name)
 	return *rest ? -1 : strtoll(name, NULL, 10);
 }
 
+/* walk_remove()'s own leftover of an interrupted removal. */
+static int64_t time_of_rest(int dir, const char *name)
+{
+	struct meta m;
+
+	if (strncmp(name, REST, strlen(REST)) != 0 ||
+	    name[strlen(REST) + strspn(name + strlen(REST), NUMBERS "-")] ||
+	    meta_get(dir, name, &m) < 0)
+		return -1;
+	return m.ctime.sec;
+}
+
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -70,6 +83,8 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 		int64_t when = time_of(name);
 		struct err odd;
 
+		if (when < 0)
+			when = time_of_rest(dir, name);
 		if (when < 0 || now - when <= max_age)
 			continue;
 		/* One that resists does not keep the others. */

@@ -91,6 +91,7 @@ static inline void lab_open(struct lab *lab, const char *project)
 
 static inline void lab_close(struct lab *lab)
 {
+	auto_close int dir = -1;
 	struct err err;
 
 	(void)close(lab->runs_fd);
@@ -100,7 +101,9 @@ static inline void lab_close(struct lab *lab)
 	(void)close(lab->root_fd);
 	session_free(&lab->s);
 	free(lab->project);
-	if (walk_remove(AT_FDCWD, lab->root, &err) < 0)
+	/* Deep trees are moved beside it to be removed. */
+	dir = open("/var/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (walk_remove(dir, path_name(lab->root + 1), &err) < 0)
 		lab_fail(&err);
 }
 

@@ -1,0 +1,341 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "overlay/preplace.h"
+#include "overlay/scan.h"
+
+/*
+ * Taking one path back must not bring back anything else. Where the layer
+ * hides the real folder as a whole (opaque, or deleted), it is turned into
+ * one that hides each name by itself; then the one name is uncovered. Every
+ * step before the last leaves the merged view as it is, so an end in between
+ * does no harm.
+ */
+struct revert {
+	int upper, lower; /* the folders reached so far; lower -1: none */
+	struct opened_up opened;
+	bool opaque; /* upper hides lower */
+	int trash_fd;
+	const char *trash_name;
+};
+
+static void revert_free(struct revert *r)
+{
+	if (r->upper >= 0)
+		(void)close(r->upper);
+	if (r->lower >= 0)
+		(void)close(r->lower);
+	opened_up_free(&r->opened);
+}
+
+/* lstat: 1, 0 (absent, or a whiteout: *ret_white), negative. */
+static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white,
+		struct err *err)
+{
+	*ret_white = false;
+	if (dirfd < 0)
+		return 0;
+	if (meta_get(dirfd, name, ret) < 0)
+		return errno == ENOENT ? 0
+				       : fail_errno(err, "look at %s",
+						    text_quote(name));
+	*ret_white = mark_is_whiteout(ret);
+	return !*ret_white;
+}
+
+/* A folder that lay in an opaque one was not merged: it must not be now. */
+static int keep_unmerged(int upper, const char *name, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int fd = mark_open(upper, name, O_RDONLY | O_DIRECTORY, 0700,
+				      &opened, err);
+
+	return fd < 0 ? fd : mark_set_opaque(fd, true, err);
+}
+
+/*
+ * An opaque folder becomes a merged one with a whiteout for each name that
+ * it does not hold, but for `except`.
+ */
+static int hide_by_name(int upper, int lower, const char *except,
+			struct err *err)
+{
+	AUTO(dirlist) struct dirlist names = {0};
+	auto_close int dir = fd_reopen(lower, O_RDONLY | O_DIRECTORY);
+	size_t i;
+
+	if (dir < 0)
+		return fail_errno(err, "list the real folder");
+	if (dirlist_read(dir, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
+		const char *name = names.items[i].name;
+		struct meta u, l;
+		bool white, lower_white;
+		int has_u = look(upper, name, &u, &white, err);
+		int has_l = look(lower, name, &l, &lower_white, err);
+		int got = 0;
+
+		if (has_u < 0 || has_l < 0)
+			return -err->num;
+		if (has_u && has_l && S_ISDIR(u.mode) && S_ISDIR(l.mode))
+			got = keep_unmerged(upper, name, err);
+		else if (has_l && !has_u && !white && strcmp(name, except) != 0)
+			got = mark_whiteout(upper, name, err);
+		if (got < 0)
+			return got;
+	}
+	return mark_set_opaque(upper, false, err);
+}
+
+/* A folder in the trash folder, like the lower's, that hides each of its
+ * names but one; in it the same for the rest of the path. */
+static int build_chain(int dir, const char *name, int lower_dir,
+		       const char *path, struct err *err)
+{
+	size_t len = strcspn(path, "/");
+	auto_free char *part = mem_strndup(path, len);
+	auto_free char *next = NULL;
+	auto_close int upper = -1, lower = -1;
+	struct meta m;
+	bool white;
+	int got;
+
+	lower = beneath_open(lower_dir, part, O_PATH | O_DIRECTORY, 0, err);
+	if (lower < 0)
+		return lower;
+	if (mkdirat(dir, name, 0700) < 0)
+		return fail_errno(err, "make folder %s", text_quote(name));
+	upper = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, err);
+	if (upper < 0)
+		return upper;
+	path += len + 1;
+	len = strcspn(path, "/");
+	next = mem_strndup(path, len);
+	if (hide_by_name(upper, lower, next, err) < 0)
+		return -err->num;
+	if (path[len]) {
+		got = look(lower, next, &m, &white, err);
+		if (got > 0 && S_ISDIR(m.mode))
+			got = build_chain(upper, next, lower, path, err);
+		if (got < 0)
+			return got;
+	}
+	return preplace_root(upper, lower, err);
+}
+
+/*
+ * The folder that path begins with is deleted in the layer: it comes back
+ * with everything in it deleted but the end of the path. One exchange does
+ * it; the whiteout goes to the trash.
+ */
+static int undelete(struct revert *r, const char *path, struct err *err)
+{
+	auto_free char *name = mem_strndup(path, strcspn(path, "/"));
+	auto_close int probe = beneath_open(r->lower, path, O_PATH, 0, err);
+
+	if (probe == -ENOENT || probe == -ENOTDIR)
+		return 0; /* the real folder has nothing of that name */
+	if (probe < 0)
+		return probe;
+	if (build_chain(r->trash_fd, r->trash_name, r->lower, path, err) < 0)
+		return -err->num;
+	if (renameat2(r->trash_fd, r->trash_name, r->upper, name,
+		      RENAME_EXCHANGE) < 0)
+		return fail_errno(err, "take back %s", text_quote(path));
+	return 0;
+}
+
+/* Moving a folder writes to it (".."), so its own mode counts as well. */
+static int move_away(struct revert *r, const char *name, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int fd = -1;
+	struct meta m;
+
+	if (meta_get(r->upper, name, &m) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : fail_errno(err, "%s", text_quote(name));
+	if (S_ISDIR(m.mode)) {
+		fd = mark_open(r->upper, name, O_RDONLY | O_DIRECTORY, 0700,
+			       &opened, err);
+		if (fd < 0)
+			return fd;
+	}
+	if (renameat2(r->upper, name, r->trash_fd, r->trash_name,
+		      RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "move %s to the trash",
+				  text_quote(name));
+	return 0;
+}
+
+/* The last part of the path, in the folder reached. */
+static int uncover(struct revert *r, const char *name, struct err *err)
+{
+	struct meta l;
+	bool white;
+	int has_l = look(r->lower, name, &l, &white, err);
+
+	if (has_l < 0)
+		return has_l;
+	if (r->opaque && has_l &&
+	    hide_by_name(r->upper, r->lower, name, err) < 0)
+		return -err->num;
+	return move_away(r, name, err);
+}
+
+static int enter_lower(struct revert *r, const char *name, struct err *err)
+{
+	struct meta l;
+	bool white;
+	int fd, has = look(r->lower, name, &l, &white, err);
+
+	if (has < 0)
+		return has;
+	fd = has && S_ISDIR(l.mode) ? beneath_open(r->lower, name,
+						   O_PATH | O_DIRECTORY, 0, err)
+				    : -1;
+	if (has && S_ISDIR(l.mode) && fd < 0)
+		return fd;
+	if (r->lower >= 0)
+		(void)close(r->lower);
+	r->lower = fd;
+	return 0;
+}
+
+static int follow(struct revert *r, const char *path, struct err *err);
+
+/* Goes on in the folder `name`; the parents stay opened up meanwhile. */
+static int enter(const struct revert *above, const char *name, const char *rest,
+		 struct err *err)
+{
+	AUTO(revert)
+	struct revert r = {.upper = -1,
+			   .lower = -1,
+			   .opened = {.fd = -1},
+			   .trash_fd = above->trash_fd,
+			   .trash_name = above->trash_name};
+	int got;
+
+	if (above->lower >= 0) {
+		r.lower = fcntl(above->lower, F_DUPFD_CLOEXEC, 3);
+		if (r.lower < 0)
+			return fail_errno(err, "open the real folder");
+	}
+	if (enter_lower(&r, name, err) < 0)
+		return -err->num;
+	/* Something in here is to be uncovered: then this folder's own name
+	 * must not be hidden as a whole any more. */
+	if (above->opaque && r.lower >= 0 &&
+	    hide_by_name(above->upper, above->lower, name, err) < 0)
+		return -err->num;
+	r.upper = mark_open(above->upper, name, O_RDONLY | O_DIRECTORY, 0700,
+			    &r.opened, err);
+	if (r.upper < 0)
+		return r.upper;
+	got = mark_is_opaque(r.upper, err);
+	if (got < 0)
+		return got;
+	r.opaque = got;
+	return follow(&r, rest, err);
+}
+
+static int follow(struct revert *r, const char *path, struct err *err)
+{
+	size_t len = strcspn(path, "/");
+	auto_free char *name = mem_strndup(path, len);
+	struct meta u;
+	bool white;
+	int has;
+
+	if (!path[len])
+		return uncover(r, name, err);
+	has = look(r->upper, name, &u, &white, err);
+	if (has < 0)
+		return has;
+	if (has && S_ISDIR(u.mode))
+		return enter(r, name, path + len + 1, err);
+	if (has)
+		return fail(err, ENOTDIR,
+			    "%s is no folder in this run: take that back first",
+			    text_quote(name));
+	if (r->lower < 0 || (!white && !r->opaque))
+		return 0; /* the layer holds nothing of it */
+	if (!white) {
+		/* Hidden by the folder around it: by name from now on. */
+		if (hide_by_name(r->upper, r->lower, "", err) < 0)
+			return -err->num;
+		if (look(r->upper, name, &u, &white, err) < 0)
+			return -err->num;
+		if (!white)
+			return 0;
+	}
+	return undelete(r, path, err);
+}
+
+/* All of the layer: what it holds goes into one folder of the trash. */
+static int take_all(struct revert *r, struct err *err)
+{
+	AUTO(dirlist) struct dirlist names = {0};
+	auto_close int to = -1;
+	size_t i;
+
+	if (dirlist_read(r->upper, &names, err) < 0)
+		return -err->num;
+	if (mkdirat(r->trash_fd, r->trash_name, 0700) < 0)
+		return fail_errno(err, "make folder %s",
+				  text_quote(r->trash_name));
+	to = beneath_open(r->trash_fd, r->trash_name, O_PATH | O_DIRECTORY, 0,
+			  err);
+	if (to < 0)
+		return to;
+	for (i = 0; i < names.count; i++) {
+		struct revert one = {.upper = r->upper,
+				     .trash_fd = to,
+				     .trash_name = names.items[i].name};
+
+		if (move_away(&one, names.items[i].name, err) < 0)
+			return -err->num;
+	}
+	/* The mode that the run gave the root does not come back. */
+	if (r->opened.fd >= 0)
+		(void)close(r->opened.fd);
+	r->opened.fd = -1;
+	return preplace_root(r->upper, r->lower, err);
+}
+
+int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
+		 const char *name, struct err *err)
+{
+	AUTO(revert)
+	struct revert r = {.upper = -1,
+			   .lower = -1,
+			   .opened = {.fd = -1},
+			   .trash_fd = trash_fd,
+			   .trash_name = name};
+	int got;
+
+	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
+		return fail(err, EINVAL, "%s is no path of a layer",
+			    text_quote(path));
+	r.upper = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0700,
+			    &r.opened, err);
+	if (r.upper < 0)
+		return r.upper;
+	r.lower = fcntl(lower_fd, F_DUPFD_CLOEXEC, 3);
+	if (r.lower < 0)
+		return fail_errno(err, "open the real folder");
+	got = *path ? follow(&r, path, err) : take_all(&r, err);
+	return got < 0 ? err_context(err, "take back %s", text_quote(path)) : 0;
+}
