@@ -17,6 +17,14 @@
 
 #include "snapshot/catalog.h"
 
+/* What one snapshot had to do; for tests, benchmarks and --json. */
+struct take_stats {
+	uint64_t read_files, read_bytes; /* contents that were read */
+	uint64_t listed; /* folders whose names were read */
+	uint64_t encoded; /* folders whose tree was made */
+	bool cache_used;
+};
+
 struct take_options {
 	const char *root_path; /* absolute, without links */
 	int root_fd; /* the folder, or -1: open root_path */
@@ -34,6 +42,7 @@ struct take_options {
 	/* Called now and then from the caller's thread; may be NULL. */
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
+	struct take_stats *stats; /* filled when not NULL */
 };
 
 /*
@@ -58,5 +67,10 @@ int take_entry(struct store *store, int dirfd, const char *name,
  * the clock's tick yet and the call waits for it (at most some ms). `since`:
  * when this process began, 0: now. */
 struct moment take_start_time(struct moment since);
+
+/* --- for tests only --- */
+
+/* As if every file had been at rest for long: see the rule in take.c. */
+void take_assume_settled(bool on);
 
 #endif

@@ -1,0 +1,911 @@
+/* Snapshots of folders that are hard, move, or hide. */
+#include "tests/unit/snapbox.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "snapshot/content.h"
+#include "snapshot/reading.h"
+#include "snapshot/take.h"
+
+static void write_file(struct box *box, const char *name, const void *data,
+		       size_t len)
+{
+	auto_close int fd =
+		openat(box->root_fd, name,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_return_code(fd, errno);
+	assert_return_code(fd_write(fd, data, len), errno);
+}
+
+static void write_text(struct box *box, const char *name, const char *text)
+{
+	write_file(box, name, text, strlen(text));
+}
+
+static void make_dir(struct box *box, const char *name)
+{
+	assert_return_code(mkdirat(box->root_fd, name, 0755), errno);
+}
+
+static int setup_settled(void **state)
+{
+	take_assume_settled(true);
+	return setup(state);
+}
+
+static int teardown_settled(void **state)
+{
+	take_assume_settled(false);
+	reading_hook(NULL);
+	return teardown(state);
+}
+
+/* Until what was changed before this call is not racy any more: the clock of
+ * the file systems is the event. */
+static void pass_racy_time(void)
+{
+	struct timespec from, now;
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &from);
+	do {
+		(void)sched_yield();
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	} while ((now.tv_sec - from.tv_sec) * 1000000000L + now.tv_nsec -
+			 from.tv_nsec <
+		 30000000L);
+}
+
+static struct take_stats stats;
+
+static void take_since(struct box *box, struct moment since, bool plain,
+		       struct snapshot *ret)
+{
+	struct take_options o = {
+		.root_path = box->root,
+		.root_fd = -1,
+		.cache_path = box->cache,
+		.reason = "manual",
+		.moved_since = since,
+		.plain = plain,
+		.stats = &stats,
+	};
+	struct err err;
+
+	ok(take_snapshot(box->store, &o, ret, &err));
+}
+
+static void take(struct box *box, struct snapshot *ret)
+{
+	take_since(box, (struct moment){0}, false, ret);
+}
+
+static struct entry find(struct box *box, const struct snapshot *s,
+			 const char *path)
+{
+	struct entry e;
+	struct err err;
+	int got = tree_lookup(box->store, &s->root, path, &e, &err);
+
+	if (got != 1)
+		fail_msg("%s is not in s%d", path, (int)s->seq);
+	return e;
+}
+
+static bool is_in(struct box *box, const struct snapshot *s, const char *path)
+{
+	AUTO(entry) struct entry e = {0};
+	struct err err;
+
+	return tree_lookup(box->store, &s->root, path, &e, &err) == 1;
+}
+
+static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+static void check_content(struct box *box, const struct snapshot *s,
+			  const char *path, const void *data, size_t len)
+{
+	AUTO(entry) struct entry e = find(box, s, path);
+	AUTO(buf) struct buf bytes = {0};
+	struct err err;
+
+	assert_int_equal(e.flags, 0);
+	assert_int_equal(e.size, len);
+	if (!len) {
+		assert_int_equal(e.content.type, OBJECT_NONE);
+		return;
+	}
+	ok(content_each(box->store, &e.content, add_bytes, &bytes, &err));
+	assert_int_equal(bytes.len, len);
+	assert_memory_equal(bytes.data, data, len);
+}
+
+static void check_text(struct box *box, const struct snapshot *s,
+		       const char *path, const char *text)
+{
+	check_content(box, s, path, text, strlen(text));
+}
+
+static void fill_nasty(struct box *box)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct timespec old[2] = {{.tv_sec = -1000, .tv_nsec = 5},
+				  {.tv_sec = -1000, .tv_nsec = 5}};
+	char longest[256], path[256];
+	auto_close int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	auto_close int sparse = -1;
+
+	memset(longest, 'n', 255);
+	longest[255] = '\0';
+	write_text(box, "a\nb", "newline");
+	write_text(box, "\xff\xc3(", "not UTF-8");
+	write_text(box, longest, "long");
+	write_text(box, "empty", "");
+	make_dir(box, "hollow");
+	make_dir(box, "d");
+	make_dir(box, "d/e");
+	write_text(box, "d/e/f", "deep");
+	assert_return_code(symlinkat("../no where", box->root_fd, "d/link"),
+			   errno);
+	assert_return_code(mkfifoat(box->root_fd, "d/fifo", 0640), errno);
+	(void)snprintf(path, sizeof(path), "%s/sock", box->root);
+	(void)snprintf(sun.sun_path, sizeof(sun.sun_path), "%.100s", path);
+	assert_return_code(bind(sock, (void *)&sun, sizeof(sun)), errno);
+	write_text(box, "mode", "modes");
+	assert_return_code(fchmodat(box->root_fd, "mode", 04711, 0), errno);
+	write_text(box, "old", "old");
+	assert_return_code(utimensat(box->root_fd, "old", old, 0), errno);
+	write_text(box, "one", "linked");
+	assert_return_code(
+		linkat(box->root_fd, "one", box->root_fd, "d/two", 0), errno);
+	(void)snprintf(path, sizeof(path), "%s/d/e/f", box->root);
+	assert_return_code(setxattr(path, "user.guard", "v\0w", 3, 0), errno);
+	sparse = openat(box->root_fd, "sparse", O_WRONLY | O_CREAT | O_CLOEXEC,
+			0600);
+	assert_return_code(ftruncate(sparse, 8 << 20), errno);
+	assert_return_code(fd_pwrite(sparse, "end", 3, 5 << 20), errno);
+}
+
+static void check_nasty(struct box *box, const struct snapshot *s)
+{
+	AUTO(buf) struct buf bytes = {0};
+	AUTO(xattrs) struct xattrs x = {0};
+	AUTO(entry) struct entry a = {0}, b = {0}, f = {0}, old = {0};
+	AUTO(entry) struct entry link = {0}, mode = {0}, hollow = {0};
+	AUTO(entry) struct entry fifo = {0}, sock = {0};
+	auto_free unsigned char *zeros = mem_zalloc(8 << 20);
+	char longest[256];
+	struct err err;
+
+	memset(longest, 'n', 255);
+	longest[255] = '\0';
+	memcpy(zeros + (5 << 20), "end", 3);
+	assert_int_equal(s->note_count, 0);
+	check_text(box, s, "a\nb", "newline");
+	check_text(box, s, "\xff\xc3(", "not UTF-8");
+	check_text(box, s, longest, "long");
+	check_text(box, s, "empty", "");
+	check_text(box, s, "d/e/f", "deep");
+	check_content(box, s, "sparse", zeros, 8 << 20);
+	link = find(box, s, "d/link");
+	assert_string_equal(link.link, "../no where");
+	fifo = find(box, s, "d/fifo");
+	assert_int_equal(fifo.mode & S_IFMT, S_IFIFO);
+	sock = find(box, s, "sock");
+	assert_int_equal(sock.mode & S_IFMT, S_IFSOCK);
+	mode = find(box, s, "mode");
+	assert_int_equal(mode.mode, S_IFREG | 04711);
+	hollow = find(box, s, "hollow");
+	assert_int_equal(hollow.content.type, OBJECT_TREE);
+	old = find(box, s, "old");
+	assert_int_equal(old.mtime.sec, -1000);
+	assert_int_equal(old.mtime.nsec, 5);
+	a = find(box, s, "one");
+	b = find(box, s, "d/two");
+	assert_true(a.link_group && a.link_group == b.link_group);
+	assert_true(oid_equal(&a.content, &b.content));
+	f = find(box, s, "d/e/f");
+	ok(store_get(box->store, &f.attrs, &bytes, &err));
+	ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
+	assert_int_equal(xattrs_find(&x, "user.guard")->len, 3);
+	assert_int_equal(s->folders, 3);
+	assert_int_equal(s->files, 13);
+}
+
+static void test_a_nasty_tree_comes_back(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, plain = {0}, loaded = {0};
+	struct err err;
+
+	fill_nasty(box);
+	take(box, &s);
+	check_nasty(box, &s);
+	ok(catalog_load(box->store, s.seq, &loaded, &err));
+	check_nasty(box, &loaded);
+	assert_return_code(unlink(box->cache), errno);
+	take_since(box, (struct moment){0}, true, &plain);
+	check_nasty(box, &plain);
+	assert_true(oid_equal(&s.root.content, &plain.root.content));
+	assert_int_equal(plain.parent, s.seq);
+}
+
+static void test_nothing_is_read_when_nothing_changed(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, again = {0}, third = {0};
+
+	fill_nasty(box);
+	pass_racy_time();
+	take(box, &s);
+	assert_true(stats.read_files > 0 && !stats.cache_used);
+	take(box, &again);
+	assert_true(stats.cache_used);
+	assert_int_equal(stats.read_files, 0);
+	assert_int_equal(stats.listed, 0);
+	assert_int_equal(stats.encoded, 0);
+	assert_true(entry_equal(&s.root, &again.root));
+	assert_int_equal(again.files, s.files);
+	assert_int_equal(again.folders, s.folders);
+	assert_int_equal(again.bytes, s.bytes);
+	check_nasty(box, &again);
+	/* One file changes: its folders are made anew, the others taken over
+	 * into the new cache and used again. */
+	write_text(box, "d/e/f", "DEEP");
+	pass_racy_time();
+	take(box, &third);
+	assert_int_equal(stats.read_files, 1);
+	assert_int_equal(stats.encoded, 3);
+	check_text(box, &third, "d/e/f", "DEEP");
+	snapshot_free(&again);
+	take(box, &again);
+	assert_int_equal(stats.read_files, 0);
+	assert_int_equal(stats.encoded, 0);
+	assert_true(entry_equal(&third.root, &again.root));
+	check_text(box, &again, "d/e/f", "DEEP");
+}
+
+static void test_young_files_are_read_again(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, again = {0};
+
+	/* A store through a mapping moves no time while its page is dirty. */
+	take_assume_settled(false);
+	write_text(box, "f", "mapped");
+	pass_racy_time();
+	take(box, &s);
+	take(box, &again);
+	assert_int_equal(stats.read_files, 1);
+}
+
+static void test_a_store_through_a_mapping_is_seen(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, after = {0};
+	auto_close int fd = -1;
+	char *map;
+
+	take_assume_settled(false);
+	write_text(box, "f", "mapped");
+	fd = openat(box->root_fd, "f", O_RDWR | O_CLOEXEC);
+	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(map != MAP_FAILED);
+	map[0] = 'M';
+	pass_racy_time();
+	take(box, &s);
+	map[1] = 'A'; /* the page is dirty: no fault, no new ctime */
+	take(box, &after);
+	check_text(box, &after, "f", "MApped");
+	(void)munmap(map, 4096);
+}
+
+static void test_an_edit_with_its_mtime_put_back_is_seen(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, after = {0};
+	struct timespec times[2];
+	struct stat st;
+
+	write_text(box, "f", "before");
+	pass_racy_time();
+	take(box, &s);
+	assert_return_code(fstatat(box->root_fd, "f", &st, 0), errno);
+	write_text(box, "f", "after!");
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	assert_return_code(utimensat(box->root_fd, "f", times, 0), errno);
+	take(box, &after);
+	check_text(box, &after, "f", "after!");
+}
+
+static void test_an_edit_in_the_same_tick_is_seen(void **state)
+{
+	struct box *box = *state;
+	char text[16];
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		AUTO(snapshot) struct snapshot s = {0}, after = {0};
+
+		(void)snprintf(text, sizeof(text), "%05d-a", i);
+		write_text(box, "f", text);
+		take(box, &s);
+		text[6] = 'b';
+		write_text(box, "f", text);
+		take(box, &after);
+		check_text(box, &after, "f", text);
+	}
+}
+
+static void test_a_replacement_of_the_same_size_is_seen(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, after = {0};
+	struct timespec times[2];
+	struct stat st;
+
+	write_text(box, "f", "one");
+	write_text(box, "g", "two");
+	assert_return_code(fstatat(box->root_fd, "f", &st, 0), errno);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	assert_return_code(utimensat(box->root_fd, "g", times, 0), errno);
+	pass_racy_time();
+	take(box, &s);
+	assert_return_code(renameat(box->root_fd, "g", box->root_fd, "f"),
+			   errno);
+	take(box, &after);
+	check_text(box, &after, "f", "two");
+	assert_false(is_in(box, &after, "g"));
+}
+
+static void test_new_and_removed_names_are_seen(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, after = {0};
+
+	make_dir(box, "d");
+	make_dir(box, "d/e");
+	write_text(box, "d/e/f", "f");
+	write_text(box, "d/g", "g");
+	pass_racy_time();
+	take(box, &s);
+	assert_return_code(unlinkat(box->root_fd, "d/e/f", 0), errno);
+	assert_return_code(unlinkat(box->root_fd, "d/e", AT_REMOVEDIR), errno);
+	write_text(box, "d/e", "a file now");
+	make_dir(box, "d/h");
+	write_text(box, "d/h/i", "i");
+	take(box, &after);
+	check_text(box, &after, "d/e", "a file now");
+	check_text(box, &after, "d/h/i", "i");
+	check_text(box, &after, "d/g", "g");
+	assert_false(is_in(box, &after, "d/e/f"));
+}
+
+static void test_mode_and_attributes_alone_are_seen(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, after = {0};
+	AUTO(entry) struct entry f = {0}, d = {0};
+	char path[128];
+
+	write_text(box, "f", "f");
+	make_dir(box, "d");
+	pass_racy_time();
+	take(box, &s);
+	assert_return_code(fchmodat(box->root_fd, "f", 0600, 0), errno);
+	(void)snprintf(path, sizeof(path), "%s/d", box->root);
+	assert_return_code(setxattr(path, "user.x", "y", 1, 0), errno);
+	take(box, &after);
+	f = find(box, &after, "f");
+	d = find(box, &after, "d");
+	assert_int_equal(f.mode, S_IFREG | 0600);
+	assert_int_equal(d.attrs.type, OBJECT_ATTRSET);
+}
+
+/* --- what moved since a run began --- */
+
+static bool noted(const struct snapshot *s, enum note_kind kind,
+		  const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->note_count; i++)
+		if (s->notes[i].kind == kind &&
+		    strcmp(s->notes[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void check_moved(struct box *box, bool cached)
+{
+	AUTO(snapshot) struct snapshot first = {0}, s = {0};
+	struct moment since;
+
+	make_dir(box, "d");
+	make_dir(box, "still");
+	make_dir(box, "swap");
+	make_dir(box, "swap/in");
+	write_text(box, "swap/in/x", "x");
+	write_text(box, "d/edit", "1");
+	write_text(box, "d/gone", "1");
+	write_text(box, "d/same", "1");
+	write_text(box, "still/f", "1");
+	pass_racy_time();
+	if (cached)
+		take(box, &first);
+	since = take_start_time((struct moment){0});
+	write_text(box, "d/edit", "2");
+	write_text(box, "d/new", "2");
+	assert_return_code(unlinkat(box->root_fd, "d/gone", 0), errno);
+	assert_return_code(
+		renameat(box->root_fd, "swap/in", box->root_fd, "swap/out"),
+		errno);
+	take_since(box, since, false, &s);
+	assert_true(noted(&s, NOTE_MOVED, "d"));
+	assert_true(noted(&s, NOTE_MOVED, "d/edit"));
+	assert_true(noted(&s, NOTE_MOVED, "d/new"));
+	assert_false(noted(&s, NOTE_MOVED, "d/same"));
+	assert_false(noted(&s, NOTE_MOVED, "still"));
+	assert_false(noted(&s, NOTE_MOVED, "still/f"));
+	assert_false(noted(&s, NOTE_MOVED, ""));
+	assert_true(snapshot_moved(&s, "d/gone", false));
+	assert_true(snapshot_moved(&s, "d/edit", true));
+	assert_false(snapshot_moved(&s, "d/same", true));
+	assert_false(snapshot_moved(&s, "still/no", false));
+	assert_true(snapshot_moved(&s, "swap/in", false));
+	/* Came to its path by a rename of the folder above it. */
+	assert_true(snapshot_moved(&s, "swap/out/x", true));
+	assert_true(snapshot_has_note(&s, NOTE_MOVED, "d/same"));
+	assert_false(snapshot_has_note(&s, NOTE_MOVED, "still/f"));
+}
+
+static void test_moved_since_the_start(void **state)
+{
+	check_moved(*state, false);
+}
+
+static void test_moved_since_the_start_with_a_cache(void **state)
+{
+	check_moved(*state, true);
+}
+
+static void test_start_time_parts_before_from_after(void **state)
+{
+	struct box *box = *state;
+	int i;
+
+	for (i = 0; i < 30; i++) {
+		struct moment since;
+		struct meta m;
+
+		write_text(box, "before", "b");
+		since = take_start_time((struct moment){0});
+		write_text(box, "after", "a");
+		assert_return_code(meta_get(box->root_fd, "before", &m), errno);
+		assert_true(moment_compare(m.ctime, since) < 0);
+		assert_return_code(meta_get(box->root_fd, "after", &m), errno);
+		assert_true(moment_compare(m.ctime, since) >= 0);
+	}
+}
+
+/* --- what is not at rest --- */
+
+static struct box *hook_box;
+static int hook_edits;
+
+static void edit_while_read(int dirfd, const char *name)
+{
+	char text[16];
+
+	(void)dirfd;
+	if (strcmp(name, "busy") != 0 || hook_edits-- <= 0)
+		return;
+	(void)snprintf(text, sizeof(text), "edit %02d", hook_edits);
+	write_text(hook_box, "busy", text);
+}
+
+static void check_busy(struct box *box, int edits, bool plain)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+
+	write_text(box, "busy", "first..");
+	write_text(box, "calm", "calm");
+	hook_box = box;
+	hook_edits = edits;
+	reading_hook(edit_while_read);
+	take_since(box, (struct moment){0}, plain, &s);
+	reading_hook(NULL);
+	e = find(box, &s, "busy");
+	if (edits > 2 * READING_TRIES) {
+		assert_int_equal(e.flags, ENTRY_INCOMPLETE);
+		assert_true(noted(&s, NOTE_INCOMPLETE, "busy"));
+	} else {
+		check_text(box, &s, "busy", "edit 00");
+		assert_int_equal(s.note_count, 0);
+	}
+	check_text(box, &s, "calm", "calm");
+}
+
+static void test_a_file_that_changes_once_is_read_again(void **state)
+{
+	check_busy(*state, 1, false);
+	check_busy(*state, 2, true);
+}
+
+static void test_a_file_that_never_rests_is_noted(void **state)
+{
+	check_busy(*state, 1000, false);
+	check_busy(*state, 1000, true);
+}
+
+static void test_take_entry_refuses_what_never_rests(void **state)
+{
+	struct box *box = *state;
+	struct entry e;
+	struct err err;
+
+	write_text(box, "busy", "first..");
+	hook_box = box;
+	hook_edits = 1000;
+	reading_hook(edit_while_read);
+	assert_int_equal(
+		take_entry(box->store, box->root_fd, "busy", NULL, &e, &err),
+		-EBUSY);
+}
+
+static void test_take_entry_keeps_one_thing(void **state)
+{
+	struct box *box = *state;
+	AUTO(entry) struct entry e = {0}, d = {0};
+	struct err err;
+	char path[128];
+
+	write_text(box, "f", "bytes");
+	(void)snprintf(path, sizeof(path), "%s/f", box->root);
+	assert_return_code(setxattr(path, "user.overlay.x", "y", 1, 0), errno);
+	ok(take_entry(box->store, box->root_fd, "f", "user.overlay.", &e,
+		      &err));
+	assert_int_equal(e.content.type, OBJECT_DATA);
+	assert_int_equal(e.attrs.type, OBJECT_NONE);
+	assert_string_equal(e.name, "f");
+	ok(take_entry(box->store, box->root_fd, "", NULL, &d, &err));
+	assert_true(S_ISDIR(d.mode));
+	assert_int_equal(d.content.type, OBJECT_NONE);
+	assert_int_equal(
+		take_entry(box->store, box->root_fd, "no", NULL, &d, &err),
+		-ENOENT);
+}
+
+/* --- what cannot be read --- */
+
+/* As a plain user, in a process of its own: root may read everything. */
+static int as_plain_user(struct box *box, int (*check)(struct box *box))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (geteuid() == 0 && (chown(box->dir, 1777, 1777) < 0 ||
+				       chown(box->root, 1777, 1777) < 0 ||
+				       setgid(1777) < 0 || setuid(1777) < 0))
+			_exit(77);
+		_exit(check(box));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int check_unreadable(struct box *box)
+{
+	struct take_options o = {
+		.root_path = box->root, .root_fd = -1, .reason = "manual"};
+	struct snapshot s = {0};
+	struct store *store;
+	struct entry f, d;
+	char dir[128];
+	struct err err;
+
+	/* A store of this user's. */
+	(void)snprintf(dir, sizeof(dir), "%s/mine", box->dir);
+	if (mkdirat(box->root_fd, "closed", 0755) < 0 ||
+	    mkdirat(box->root_fd, "unsearched", 0755) < 0)
+		return 1;
+	write_text(box, "secret", "secret");
+	write_text(box, "open", "open");
+	write_text(box, "unsearched/f", "f");
+	if (fchmodat(box->root_fd, "secret", 0, 0) < 0 ||
+	    fchmodat(box->root_fd, "closed", 0, 0) < 0 ||
+	    fchmodat(box->root_fd, "unsearched", 0400, 0) < 0)
+		return 2;
+	if (store_open(&store, dir, STORE_WRITE, &err) < 0 ||
+	    take_snapshot(store, &o, &s, &err) < 0)
+		return 3;
+	if (fchmodat(box->root_fd, "closed", 0755, 0) < 0 ||
+	    fchmodat(box->root_fd, "unsearched", 0755, 0) < 0)
+		return 7;
+	if (!noted(&s, NOTE_INCOMPLETE, "secret") ||
+	    !noted(&s, NOTE_INCOMPLETE, "closed") ||
+	    !noted(&s, NOTE_INCOMPLETE, "unsearched/f") ||
+	    noted(&s, NOTE_INCOMPLETE, "open"))
+		return 4;
+	if (tree_lookup(store, &s.root, "secret", &f, &err) != 1 ||
+	    f.flags != ENTRY_INCOMPLETE || f.size != 6 || f.mode != S_IFREG)
+		return 5;
+	if (tree_lookup(store, &s.root, "unsearched", &d, &err) != 1 ||
+	    d.flags != ENTRY_INCOMPLETE)
+		return 6;
+	store_free(&store);
+	return 0;
+}
+
+static void test_what_may_not_be_read_is_noted(void **state)
+{
+	assert_int_equal(as_plain_user(*state, check_unreadable), 0);
+}
+
+static void test_a_missing_root_is_an_error(void **state)
+{
+	struct box *box = *state;
+	struct take_options o = {.root_path = "/var/tmp/guard-no-such-root",
+				 .root_fd = -1};
+	struct snapshot s;
+	struct err err;
+
+	assert_int_equal(take_snapshot(box->store, &o, &s, &err), -ENOENT);
+	o.root_path = box->cache;
+	write_text(box, "../cache", "a file");
+	assert_int_equal(take_snapshot(box->store, &o, &s, &err), -ENOTDIR);
+}
+
+static void test_skipped_folders_are_left_out(void **state)
+{
+	struct box *box = *state;
+	char deep[128], top[128];
+	const char *skip[] = {deep, top, "/elsewhere", NULL};
+	struct take_options o = {.root_path = box->root,
+				 .root_fd = -1,
+				 .cache_path = box->cache,
+				 .skip = skip,
+				 .stats = &stats};
+	AUTO(snapshot) struct snapshot s = {0}, again = {0};
+	struct err err;
+
+	(void)snprintf(deep, sizeof(deep), "%s/a/b/state", box->root);
+	(void)snprintf(top, sizeof(top), "%s/top", box->root);
+	make_dir(box, "a");
+	make_dir(box, "a/b");
+	make_dir(box, "a/b/state");
+	make_dir(box, "a/b/state2");
+	make_dir(box, "a/top");
+	make_dir(box, "top");
+	write_text(box, "a/b/state/x", "x");
+	write_text(box, "a/b/state2/x", "x");
+	pass_racy_time();
+	ok(take_snapshot(box->store, &o, &s, &err));
+	assert_false(is_in(box, &s, "a/b/state"));
+	assert_false(is_in(box, &s, "top"));
+	assert_true(is_in(box, &s, "a/b/state2/x"));
+	assert_true(is_in(box, &s, "a/top"));
+	ok(take_snapshot(box->store, &o, &again, &err));
+	assert_true(entry_equal(&s.root, &again.root));
+	assert_int_equal(stats.encoded, 0);
+}
+
+/* --- depth, width, many at once --- */
+
+#define DEEP 2200
+
+static void test_thousands_of_levels(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, again = {0};
+	auto_close int at = fcntl(box->root_fd, F_DUPFD_CLOEXEC, 0);
+	AUTO(buf) struct buf path = {0};
+	int i;
+
+	for (i = 0; i < DEEP; i++) {
+		int next;
+
+		assert_return_code(mkdirat(at, "dir", 0755), errno);
+		/* A second one keeps every folder of the way waiting. */
+		assert_return_code(mkdirat(at, "aside", 0755), errno);
+		next = openat(at, "dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_return_code(next, errno);
+		(void)close(at);
+		at = next;
+		buf_add_text(&path, "dir/");
+	}
+	assert_return_code(mkdirat(at, "end", 0755), errno);
+	buf_add_text(&path, "end");
+	pass_racy_time();
+	take(box, &s);
+	assert_int_equal(s.note_count, 0);
+	assert_true(is_in(box, &s, buf_text(&path)));
+	assert_int_equal(s.folders, 2 * DEEP + 1);
+	take(box, &again);
+	assert_int_equal(stats.encoded, 0);
+	assert_true(entry_equal(&s.root, &again.root));
+}
+
+static void test_many_files_of_all_sizes(void **state)
+{
+	static const size_t sizes[] = {1,	4095,	4096,	4097,
+				       131072,	262144, 262145, 1048576,
+				       1048577, 3000000};
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0};
+	unsigned char *data[200];
+	char name[32];
+	size_t i, k;
+
+	for (i = 0; i < 200; i++) {
+		size_t len = i < 10 ? sizes[i] : 100 + i * 37;
+
+		data[i] = mem_alloc(len);
+		for (k = 0; k < len; k++)
+			data[i][k] = (unsigned char)(i * 31 + k * k / 7);
+		if (i % 20 == 0) {
+			(void)snprintf(name, sizeof(name), "d%zu", i / 20);
+			make_dir(box, name);
+		}
+		(void)snprintf(name, sizeof(name), "d%zu/f%zu", i / 20, i);
+		write_file(box, name, data[i], len);
+	}
+	take(box, &s);
+	for (i = 0; i < 200; i++) {
+		(void)snprintf(name, sizeof(name), "d%zu/f%zu", i / 20, i);
+		check_content(box, &s, name, data[i],
+			      i < 10 ? sizes[i] : 100 + i * 37);
+		free(data[i]);
+	}
+}
+
+static void take_in_child(struct box *box, int ready, int count)
+{
+	struct take_options o = {.root_path = box->root,
+				 .root_fd = -1,
+				 .cache_path = box->cache};
+	struct store *store = NULL;
+	struct err err;
+	char byte;
+
+	(void)!read(ready, &byte, 1); /* until the parent closes its end */
+	if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0)
+		_exit(1);
+	while (count--) {
+		struct snapshot s = {0};
+
+		if (take_snapshot(store, &o, &s, &err) < 0)
+			_exit(2);
+		snapshot_free(&s);
+	}
+	store_free(&store);
+	_exit(0);
+}
+
+static void test_two_processes_get_different_numbers(void **state)
+{
+	struct box *box = *state;
+	auto_free uint64_t *seqs = NULL;
+	pid_t pid[2];
+	int gate[2], status, i;
+	size_t count;
+	struct err err;
+
+	fill_nasty(box);
+	assert_return_code(pipe2(gate, O_CLOEXEC), errno);
+	for (i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			(void)close(gate[1]);
+			take_in_child(box, gate[0], 20);
+		}
+	}
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	ok(store_refresh(box->store, &err));
+	ok(catalog_list(box->store, &seqs, &count, &err));
+	assert_int_equal(count, 40);
+	for (i = 0; i < 40; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+
+		assert_int_equal(seqs[i], i + 1);
+		ok(catalog_load(box->store, seqs[i], &s, &err));
+		check_nasty(box, &s);
+	}
+}
+
+/* SIGKILL after a growing number of microseconds, until one survives. */
+static void test_a_kill_leaves_older_snapshots_whole(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, after = {0};
+	struct err err;
+	long delay;
+	bool survived = false;
+
+	fill_nasty(box);
+	take(box, &s);
+	for (delay = 200; !survived && delay < 2000000; delay += delay / 4) {
+		AUTO(snapshot) struct snapshot old = {0};
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			struct itimerval t = {
+				.it_value = {
+					.tv_sec = delay / 1000000,
+					.tv_usec = delay % 1000000,
+				}};
+
+			(void)signal(SIGALRM, SIG_DFL);
+			(void)unlink(box->cache);
+			write_text(box, "mode", "other");
+			(void)setitimer(ITIMER_REAL, &t, NULL);
+			take_in_child(box, -1, 1);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		survived = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		ok(store_refresh(box->store, &err));
+		ok(catalog_load(box->store, s.seq, &old, &err));
+		check_nasty(box, &old);
+	}
+	assert_true(survived);
+	take(box, &after);
+	check_text(box, &after, "mode", "other");
+	check_text(box, &after, "d/e/f", "deep");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup_settled, teardown_settled)
+		T(test_a_nasty_tree_comes_back),
+		T(test_nothing_is_read_when_nothing_changed),
+		T(test_young_files_are_read_again),
+		T(test_a_store_through_a_mapping_is_seen),
+		T(test_an_edit_with_its_mtime_put_back_is_seen),
+		T(test_an_edit_in_the_same_tick_is_seen),
+		T(test_a_replacement_of_the_same_size_is_seen),
+		T(test_new_and_removed_names_are_seen),
+		T(test_mode_and_attributes_alone_are_seen),
+		T(test_moved_since_the_start),
+		T(test_moved_since_the_start_with_a_cache),
+		T(test_start_time_parts_before_from_after),
+		T(test_a_file_that_changes_once_is_read_again),
+		T(test_a_file_that_never_rests_is_noted),
+		T(test_take_entry_refuses_what_never_rests),
+		T(test_take_entry_keeps_one_thing),
+		T(test_what_may_not_be_read_is_noted),
+		T(test_a_missing_root_is_an_error),
+		T(test_skipped_folders_are_left_out),
+		T(test_thousands_of_levels),
+		T(test_many_files_of_all_sizes),
+		T(test_two_processes_get_different_numbers),
+		T(test_a_kill_leaves_older_snapshots_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
