@@ -1,0 +1,316 @@
+#include "guard/sandbox/filter.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guard/sandbox/filter_names.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#define X32_BIT 0x40000000u
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#else
+#error "guard's filters know x86-64 and arm64"
+#endif
+
+/* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. clone(2)
+ * has no room for CLONE_NEWTIME, unshare(2) has. */
+#define NAMESPACES 0x7E020000u
+#define NEWTIME 0x80u
+
+/* No call of today's kernels has a number near it (Linux 6.18: 468). */
+#define NUMBERS 1024u
+
+#define REFUSE(num) (SECCOMP_RET_ERRNO | (num))
+
+void filters_free(struct filters *f)
+{
+	buf_free(&f->calls);
+	buf_free(&f->arguments);
+}
+
+/* ---- one instruction after the other ---- */
+
+static void emit(struct buf *to, uint16_t code, uint32_t k, uint8_t jt,
+		 uint8_t jf)
+{
+	struct sock_filter op = {.code = code, .jt = jt, .jf = jf, .k = k};
+
+	buf_add(to, &op, sizeof(op));
+}
+
+static void emit_return(struct buf *to, uint32_t action)
+{
+	emit(to, BPF_RET | BPF_K, action, 0, 0);
+}
+
+static void emit_load(struct buf *to, size_t offset)
+{
+	emit(to, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* If the loaded word is (not) k, the next instruction is skipped. */
+static void emit_skip_unless(struct buf *to, uint32_t k)
+{
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
+}
+
+/*
+ * The low 32 bits of an argument, the only ones that the kernel looks at in
+ * the calls below: a rule on all 64 is walked around by setting a high one
+ * (CVE-2019-10063). Both machines are little-endian.
+ */
+static void emit_load_argument(struct buf *to, unsigned int n)
+{
+	emit_load(to, offsetof(struct seccomp_data, args) + n * 8);
+}
+
+/* The machine is the right one, and the number is loaded. */
+static void emit_start(struct buf *to)
+{
+	emit_load(to, offsetof(struct seccomp_data, arch));
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
+	emit_load(to, offsetof(struct seccomp_data, nr));
+}
+
+/* ---- the filter of calls ---- */
+
+/* Names that this machine or this library does not know are left to the
+ * default: the call looks absent. */
+static void mark(uint32_t *actions, const char *const *names, uint32_t action)
+{
+	for (; *names; names++) {
+		int nr = seccomp_syscall_resolve_name(*names);
+
+		if (nr >= 0 && nr < (int)NUMBERS)
+			actions[nr] = action;
+	}
+}
+
+static void mark_all(uint32_t *actions, bool nested)
+{
+	size_t i;
+
+	for (i = 0; i < NUMBERS; i++)
+		actions[i] = REFUSE(ENOSYS);
+	mark(actions, filter_allow, SECCOMP_RET_ALLOW);
+#ifdef __x86_64__
+	for (i = 0; i < filter_allow_numbers_count; i++)
+		actions[filter_allow_numbers[i]] = SECCOMP_RET_ALLOW;
+#endif
+	mark(actions, filter_refuse, REFUSE(EPERM));
+	mark(actions, filter_nested,
+	     nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
+	if (nested)
+		mark(actions, filter_nested_new, SECCOMP_RET_ALLOW);
+}
+
+/* Numbers from `start` up to the next run's have one answer. */
+struct run {
+	uint32_t start, action;
+};
+
+/*
+ * A balanced tree: is the number in the upper half? The branch that is far is
+ * reached by a jump of its own, since conditions reach 255 instructions only.
+ */
+static void emit_tree(struct buf *to, const struct run *runs, size_t count)
+{
+	size_t half = count / 2, jump;
+	struct sock_filter *op;
+
+	if (count == 1) {
+		emit_return(to, runs->action);
+		return;
+	}
+	emit(to, BPF_JMP | BPF_JGE | BPF_K, runs[half].start, 0, 1);
+	jump = to->len;
+	emit(to, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_tree(to, runs, half);
+	op = (struct sock_filter *)(void *)(to->data + jump);
+	op->k = (uint32_t)((to->len - jump) / sizeof(*op) - 1);
+	emit_tree(to, runs + half, count - half);
+}
+
+static void make_calls(bool nested, struct buf *to)
+{
+	uint32_t actions[NUMBERS];
+	struct run runs[NUMBERS + 2];
+	size_t count = 0, i;
+
+	mark_all(actions, nested);
+	for (i = 0; i < NUMBERS; i++)
+		if (i == 0 || actions[i] != runs[count - 1].action)
+			runs[count++] = (struct run){(uint32_t)i, actions[i]};
+	if (runs[count - 1].action != REFUSE(ENOSYS))
+		runs[count++] = (struct run){NUMBERS, REFUSE(ENOSYS)};
+#ifdef X32_BIT
+	runs[count++] = (struct run){X32_BIT, SECCOMP_RET_KILL_PROCESS};
+#endif
+	emit_start(to);
+#ifdef X32_BIT
+	/* -1 is no call: debuggers set it to skip one. */
+	emit_skip_unless(to, 0xFFFFFFFFu);
+	emit_return(to, REFUSE(ENOSYS));
+#endif
+	emit_tree(to, runs, count);
+}
+
+/* ---- the filter of arguments ---- */
+
+/* What follows until end_block() is for the call nr alone. */
+static size_t start_block(struct buf *to, int nr)
+{
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 0);
+	return to->len - sizeof(struct sock_filter);
+}
+
+static void end_block(struct buf *to, size_t start, uint32_t action)
+{
+	struct sock_filter *op;
+
+	emit_return(to, action);
+	op = (struct sock_filter *)(void *)(to->data + start);
+	op->jf = (uint8_t)((to->len - start) / sizeof(*op) - 1);
+}
+
+static void refuse_bits(struct buf *to, int nr, unsigned int arg, uint32_t bits,
+			uint32_t action)
+{
+	size_t start = start_block(to, nr);
+
+	emit_load_argument(to, arg);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+	emit_return(to, action);
+	end_block(to, start, SECCOMP_RET_ALLOW);
+}
+
+/* The argument, of which the bits in mask count, against a list. */
+static void compare_list(struct buf *to, int nr, unsigned int arg,
+			 uint32_t mask, const uint32_t *list, size_t count,
+			 uint32_t found, uint32_t otherwise)
+{
+	size_t start = start_block(to, nr), i;
+
+	emit_load_argument(to, arg);
+	if (mask != UINT32_MAX)
+		emit(to, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+	for (i = 0; i < count; i++) {
+		emit_skip_unless(to, list[i]);
+		emit_return(to, found);
+	}
+	end_block(to, start, otherwise);
+}
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+/* No device nodes, and no whiteouts, which are character devices. */
+static void restrict_mknod(struct buf *to)
+{
+	static const uint32_t types[] = {0, S_IFREG, S_IFIFO, S_IFSOCK};
+
+#ifdef SYS_mknod
+	compare_list(to, SYS_mknod, 1, S_IFMT, types, COUNT(types),
+		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
+#endif
+	compare_list(to, SYS_mknodat, 2, S_IFMT, types, COUNT(types),
+		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
+}
+
+/* Linux, Linux32, both with UNAME26; no randomization (debuggers); the
+ * question. Not READ_IMPLIES_EXEC. */
+static void restrict_personality(struct buf *to)
+{
+	static const uint32_t good[] = {0,	 0x8,	  0x20000,
+					0x20008, 0x40000, UINT32_MAX};
+
+	compare_list(to, SYS_personality, 0, UINT32_MAX, good, COUNT(good),
+		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
+}
+
+/* Keys typed into a terminal, its selection, line disciplines (n_gsm), the
+ * console's output. */
+static void restrict_ioctl(struct buf *to)
+{
+	static const uint32_t bad[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS};
+
+	compare_list(to, SYS_ioctl, 1, UINT32_MAX, bad, COUNT(bad),
+		     REFUSE(EPERM), SECCOMP_RET_ALLOW);
+}
+
+/* Of netlink routes (0) stay, getaddrinfo() asks for them; audit, netfilter
+ * and the rest go. AF_VSOCK reaches the host of a machine, AF_ALG and
+ * AF_PACKET reach far into the kernel. */
+static void restrict_socket(struct buf *to)
+{
+	static const uint32_t good[] = {AF_UNIX, AF_INET, AF_INET6};
+	static const uint32_t local[] = {AF_UNIX};
+	size_t start = start_block(to, SYS_socket), i;
+
+	emit_load_argument(to, 0);
+	for (i = 0; i < COUNT(good); i++) {
+		emit_skip_unless(to, good[i]);
+		emit_return(to, SECCOMP_RET_ALLOW);
+	}
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
+	emit_return(to, REFUSE(EAFNOSUPPORT));
+	emit_load_argument(to, 2);
+	emit_skip_unless(to, 0);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	end_block(to, start, REFUSE(EPROTONOSUPPORT));
+	compare_list(to, SYS_socketpair, 0, UINT32_MAX, local, COUNT(local),
+		     SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
+}
+
+static void make_arguments(bool nested, struct buf *to)
+{
+	emit_start(to);
+	restrict_ioctl(to);
+	restrict_socket(to);
+	if (!nested) {
+		refuse_bits(to, SYS_clone, 0, NAMESPACES, REFUSE(EPERM));
+		refuse_bits(to, SYS_unshare, 0, NAMESPACES | NEWTIME,
+			    REFUSE(EPERM));
+	}
+	restrict_mknod(to);
+	restrict_personality(to);
+	emit_return(to, SECCOMP_RET_ALLOW);
+}
+
+int filters_make(bool nested, struct filters *ret, struct err *err)
+{
+	struct filters f = {0};
+
+	make_calls(nested, &f.calls);
+	make_arguments(nested, &f.arguments);
+	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
+		filters_free(&f);
+		return fail(err, E2BIG, "the seccomp filter is too long");
+	}
+	*ret = f;
+	return 0;
+}
+
+int filter_load(const void *program, size_t len, struct err *err)
+{
+	struct sock_fprog prog = {
+		.len = (unsigned short)(len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(uintptr_t)program,
+	};
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		return fail_errno(err, "load a seccomp filter");
+	return 0;
+}
