@@ -1,0 +1,230 @@
+#include "guard/sandbox/sandbox.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+/* What a run may know of its caller. Patterns as in fnmatch(3). */
+static const char *const allowed[] = {
+	/* who and where */
+	"PATH",
+	"USER",
+	"LOGNAME",
+	"SHELL",
+	"TZ",
+	"LANG",
+	"LANGUAGE",
+	"LC_*",
+	"XDG_CONFIG_HOME",
+	"XDG_CACHE_HOME",
+	"XDG_DATA_HOME",
+	"XDG_STATE_HOME",
+	"XDG_DATA_DIRS",
+	"XDG_CONFIG_DIRS",
+	"MANPATH",
+	"INFOPATH",
+	/* the terminal */
+	"TERM",
+	"COLORTERM",
+	"TERM_PROGRAM",
+	"TERM_PROGRAM_VERSION",
+	"TERMINFO",
+	"TERMINFO_DIRS",
+	"NO_COLOR",
+	"FORCE_COLOR",
+	"CLICOLOR",
+	"CLICOLOR_FORCE",
+	"LS_COLORS",
+	"LESS",
+	"COLUMNS",
+	"LINES",
+	/* programs of the user's choice */
+	"EDITOR",
+	"VISUAL",
+	"PAGER",
+	"CI",
+	"SOURCE_DATE_EPOCH",
+	/* where tools live */
+	"CARGO_HOME",
+	"RUSTUP_HOME",
+	"RUSTUP_TOOLCHAIN",
+	"GOPATH",
+	"GOROOT",
+	"GOBIN",
+	"GOCACHE",
+	"GOMODCACHE",
+	"JAVA_HOME",
+	"NVM_DIR",
+	"PYENV_ROOT",
+	"PYENV_VERSION",
+	"RBENV_ROOT",
+	"VOLTA_HOME",
+	"PNPM_HOME",
+	"BUN_INSTALL",
+	"DENO_DIR",
+	"VIRTUAL_ENV",
+	"CONDA_PREFIX",
+	"CONDA_DEFAULT_ENV",
+	"ANDROID_HOME",
+	"NIX_PATH",
+	"NIX_PROFILES",
+	/* whom to trust */
+	"SSL_CERT_FILE",
+	"SSL_CERT_DIR",
+	"NIX_SSL_CERT_FILE",
+	"REQUESTS_CA_BUNDLE",
+	"CURL_CA_BUNDLE",
+	"NODE_EXTRA_CA_CERTS",
+	NULL,
+};
+
+/* The same, but not when the value holds a password (user:password@host). */
+static const char *const proxies[] = {
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",    "ALL_PROXY",
+	"FTP_PROXY",  "http_proxy",  "https_proxy", "no_proxy",
+	"all_proxy",  "ftp_proxy",   NULL,
+};
+
+/* Left out like all the rest, but somebody will wonder why. */
+static const char *const missed[] = {
+	"*_TOKEN",	   "*_KEY",	  "*_SECRET",
+	"*_PASSWORD",	   "*_PASSWD",	  "*_CREDENTIAL*",
+	"*_AUTH*",	   "*_APIKEY",	  "*_DSN",
+	"*_URI",	   "*_SOCK",	  "*_SOCKET",
+	"*PASSWORD*",	   "*SECRET*",	  "*_PAT",
+	"DATABASE_URL",	   "*_ASKPASS",	  "AWS_*",
+	"AZURE_*",	   "GOOGLE_*",	  "GH_*",
+	"GITHUB_*",	   "GITLAB_*",	  "NPM_*",
+	"DOCKER_*",	   "KUBECONFIG",  "DISPLAY",
+	"WAYLAND_DISPLAY", "DBUS_*",	  "GPG_*",
+	"KRB5CCNAME",	   "ANTHROPIC_*", "OPENAI_*",
+	"GEMINI_*",	   "HF_*",	  "NODE_OPTIONS",
+	"PYTHONPATH",	   "LD_PRELOAD",  "LD_LIBRARY_PATH",
+	"*_PROXY",	   "*_proxy",	  NULL,
+};
+
+struct list {
+	char **items;
+	size_t count, room;
+};
+
+static bool matches(const char *const *patterns, const char *name)
+{
+	for (; *patterns; patterns++)
+		if (fnmatch(*patterns, name, 0) == 0)
+			return true;
+	return false;
+}
+
+static void set_variable(struct list *l, const char *entry)
+{
+	size_t len = (size_t)(strchr(entry, '=') - entry) + 1, i;
+
+	for (i = 0; i < l->count; i++)
+		if (strncmp(l->items[i], entry, len) == 0) {
+			free(l->items[i]);
+			l->items[i] = mem_strdup(entry);
+			return;
+		}
+	GROW(l->items, l->count, l->room);
+	l->items[l->count++] = mem_strdup(entry);
+}
+
+static void set_pair(struct list *l, const char *name, const char *value)
+{
+	char *entry = mem_printf("%s=%s", name, value);
+
+	set_variable(l, entry);
+	free(entry);
+}
+
+static bool is_asked_for(const char *const *extra, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; extra && *extra; extra++)
+		if (strncmp(*extra, name, len) == 0 &&
+		    ((*extra)[len] == '\0' || (*extra)[len] == '='))
+			return true;
+	return false;
+}
+
+static void inherit(struct list *l, const char *const *extra,
+		    struct buf *dropped)
+{
+	char **e;
+
+	for (e = environ; *e; e++) {
+		const char *equals = strchr(*e, '=');
+		char *name;
+
+		if (!equals || equals == *e)
+			continue;
+		name = mem_strndup(*e, (size_t)(equals - *e));
+		if (matches(allowed, name) ||
+		    (matches(proxies, name) && !strchr(equals, '@'))) {
+			set_variable(l, *e);
+		} else if (dropped && matches(missed, name) &&
+			   !is_asked_for(extra, name)) {
+			if (dropped->len)
+				buf_add_text(dropped, ", ");
+			text_escape(dropped, name, strlen(name), false);
+		}
+		free(name);
+	}
+}
+
+static void set_own(struct list *l, const char *home, const char *run_id)
+{
+	char *runtime = mem_printf("/run/user/%u", geteuid());
+
+	set_pair(l, "HOME", home ? home : "/tmp/home");
+	set_pair(l, "XDG_RUNTIME_DIR", runtime);
+	set_pair(l, "GUARD", "1");
+	if (run_id)
+		set_pair(l, "GUARD_RUN", run_id);
+	/* The keys are hidden, and a run signs nothing in the user's name. */
+	set_pair(l, "GIT_CONFIG_COUNT", "2");
+	set_pair(l, "GIT_CONFIG_KEY_0", "commit.gpgsign");
+	set_pair(l, "GIT_CONFIG_VALUE_0", "false");
+	set_pair(l, "GIT_CONFIG_KEY_1", "tag.gpgsign");
+	set_pair(l, "GIT_CONFIG_VALUE_1", "false");
+	free(runtime);
+}
+
+char **sandbox_environ(const char *const *extra, const char *home,
+		       const char *run_id, struct buf *dropped)
+{
+	struct list l = {0};
+
+	set_pair(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	inherit(&l, extra, dropped);
+	set_own(&l, home, run_id);
+	for (; extra && *extra; extra++) {
+		const char *value;
+
+		if (strchr(*extra, '=')) {
+			set_variable(&l, *extra);
+			continue;
+		}
+		value = getenv(*extra);
+		if (value)
+			set_pair(&l, *extra, value);
+	}
+	GROW(l.items, l.count, l.room);
+	l.items[l.count] = NULL;
+	return l.items;
+}
+
+void sandbox_environ_free(char **envp)
+{
+	char **e;
+
+	for (e = envp; e && *e; e++)
+		free(*e);
+	free(envp);
+}
