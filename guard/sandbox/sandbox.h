@@ -33,7 +33,8 @@ struct sandbox_policy {
 	char *const *envp; /* its whole environment (sandbox_environ()) */
 	const char *cwd; /* absolute; exists inside */
 	const char *home; /* absolute, or NULL: an empty private one */
-	int tmp_fd, var_tmp_fd; /* folders on disk that become /tmp, /var/tmp */
+	/* Folders on disk that become /tmp, /var/tmp; -1: in memory. */
+	int tmp_fd, var_tmp_fd;
 	/* Absolute paths that are hidden: a folder is empty and read-only, a
 	 * file is empty. Missing ones are fine. Links are resolved. */
 	const char *const *hide; /* NULL-terminated */

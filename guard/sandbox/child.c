@@ -1,0 +1,240 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+/* Where they stay once everything else is closed. */
+#define SOCKET_FD 3
+#define SLAVE_FD 4
+
+/* guard writes the maps of a user namespace that we are in: it may, and it
+ * is there anyway. */
+static int wait_for_maps(struct setup *s, struct err *err)
+{
+	struct note note;
+	int rc = note_receive(s->socket, &note, NULL);
+
+	if (rc < 0)
+		return fail_errno(err, "wait for the user namespace's maps");
+	if (rc == 0 || note.type != NOTE_MAPPED)
+		return fail(err, ECANCELED, "guard is gone");
+	return 0;
+}
+
+/* guard's death is ours, however it dies. */
+static int bind_to_guard(struct err *err)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return fail_errno(err, "bind the run's life to guard's");
+	return 0;
+}
+
+/* A terminal from the run's own devpts: what is typed at the caller's after
+ * the run can not be read by what is left of it. */
+static int make_terminal(struct setup *s, struct err *err)
+{
+	auto_close int master = -1, slave = -1;
+	int unlock = 0;
+
+	if (!s->replace[0] && !s->replace[1] && !s->replace[2])
+		return 0;
+	master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return fail_errno(err, "make the run's terminal");
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		return fail_errno(err, "open the run's terminal");
+	if (ioctl(slave, TIOCSCTTY, 0) < 0)
+		return fail_errno(err, "take the run's terminal");
+	s->master_fd = TAKE_FD(master);
+	s->slave_fd = TAKE_FD(slave);
+	return 0;
+}
+
+/*
+ * The maps of a namespace are written from it or from the one directly above,
+ * so guard cannot, and all ids at once only from above: for root a helper
+ * stays behind.
+ */
+static int map_from_above(struct setup *s, int gate, struct err *err)
+{
+	char go;
+
+	if (read(gate, &go, 1) != 1)
+		_exit(1);
+	_exit(userns_map(1, s->root, true, s->uid, s->gid, err) < 0);
+}
+
+static int enter_by_helper(struct setup *s, struct err *err)
+{
+	int gate[2], status;
+	pid_t helper;
+
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		return fail_errno(err, "second user namespace");
+	helper = fork();
+	if (helper == 0)
+		(void)map_from_above(s, gate[0], err);
+	if (helper < 0 || unshare(CLONE_NEWUSER) < 0)
+		return userns_explain(errno, "second user namespace", err);
+	if (write(gate[1], "", 1) != 1 || waitpid(helper, &status, 0) < 0)
+		return fail_errno(err, "second user namespace");
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	if (status != 0)
+		return fail(err, EPERM,
+			    "the maps of the second user namespace cannot be "
+			    "written");
+	return 0;
+}
+
+/* The namespace in which the run is nobody special: what was mounted belongs
+ * to the one above. */
+static int enter_inner_userns(struct setup *s, struct err *err)
+{
+	if (s->root)
+		return enter_by_helper(s, err);
+	if (unshare(CLONE_NEWUSER) < 0)
+		return userns_explain(errno, "second user namespace", err);
+	return userns_map(1, false, true, s->uid, s->gid, err);
+}
+
+/* With the rights that the command will have. */
+static int enter_cwd(const struct setup *s, struct err *err)
+{
+	const char *cwd = s->policy->cwd;
+	auto_free char *now = NULL;
+
+	if (chdir(cwd) < 0)
+		return fail_errno(err, "enter %s inside the run",
+				  text_quote(cwd));
+	now = getcwd(NULL, 0);
+	if (!now || now[0] != '/')
+		return fail(err, EXDEV, "%s is not inside of the run",
+			    text_quote(cwd));
+	return 0;
+}
+
+/* Only 0, 1, 2, the socket, the pty's both ends survive. */
+static int close_descriptors(struct setup *s, struct err *err)
+{
+	int fd, first_free = SLAVE_FD + 1;
+	auto_close int socket = fcntl(s->socket, F_DUPFD_CLOEXEC, 10);
+	auto_close int slave = -1, master = -1;
+
+	for (fd = 0; fd < 3; fd++)
+		if (s->replace[fd] && dup2(s->slave_fd, fd) < 0)
+			return fail_errno(err, "use the run's terminal");
+	if (s->slave_fd >= 0) {
+		slave = fcntl(s->slave_fd, F_DUPFD_CLOEXEC, 10);
+		master = fcntl(s->master_fd, F_DUPFD_CLOEXEC, 10);
+		if (slave < 0 || master < 0 ||
+		    dup3(slave, SLAVE_FD, O_CLOEXEC) < 0 ||
+		    dup3(master, SLAVE_FD + 1, O_CLOEXEC) < 0)
+			return fail_errno(err, "keep the run's terminal");
+		s->slave_fd = SLAVE_FD;
+		s->master_fd = SLAVE_FD + 1;
+		first_free = SLAVE_FD + 2;
+	}
+	if (socket < 0 || dup3(socket, SOCKET_FD, O_CLOEXEC) < 0)
+		return fail_errno(err, "keep the way to guard");
+	s->socket = SOCKET_FD;
+	if (s->slave_fd < 0)
+		first_free = SLAVE_FD;
+	socket = slave = master = -1;
+	if (close_range((unsigned int)first_free, ~0U, 0) < 0)
+		return fail_errno(err, "close all descriptors");
+	return 0;
+}
+
+static int lock_in(struct setup *s, struct err *err)
+{
+	int rc = lockdown_limits(s, err);
+
+	if (rc == 0)
+		rc = lockdown_capabilities(err);
+	if (rc == 0)
+		rc = enter_cwd(s, err);
+	if (rc == 0)
+		rc = close_descriptors(s, err);
+	/* Again, after the last change of credentials, which may undo it. */
+	if (rc == 0)
+		rc = bind_to_guard(err);
+	if (rc < 0)
+		return rc;
+	/* /proc/1/exe is guard's own program through the machine's mount,
+	 * /proc/1/environ has what was kept from the run. Exec makes the
+	 * command dumpable again, pid 1 stays closed. */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return fail_errno(err, "close pid 1");
+	rc = filter_load(s->filters->arguments.data, s->filters->arguments.len,
+			 err);
+	if (rc == 0)
+		rc = filter_load(s->filters->calls.data, s->filters->calls.len,
+				 err);
+	return rc;
+}
+
+static int set_up_mounts(struct setup *s, struct err *err)
+{
+	int rc;
+
+	/* Private, not slave: a disk that is plugged in later would appear,
+	 * writable. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return userns_explain(errno, "make the mounts private", err);
+	rc = files_restrict(s, err);
+	if (rc == 0)
+		rc = mounts_open(s, err);
+	if (rc == 0 && s->policy->open_layers)
+		rc = s->policy->open_layers(s->policy->layers_arg, err);
+	if (rc == 0)
+		rc = mounts_build(s, err);
+	return rc;
+}
+
+static int set_up(struct setup *s, struct err *err)
+{
+	int rc = bind_to_guard(err);
+
+	(void)close(s->guard_socket);
+	if (rc == 0)
+		rc = wait_for_maps(s, err);
+	if (rc < 0)
+		return rc;
+	if (setsid() < 0)
+		return fail_errno(err, "new session");
+	rc = lockdown_early(s, err);
+	if (rc == 0)
+		rc = set_up_mounts(s, err);
+	if (rc == 0)
+		rc = make_terminal(s, err);
+	if (rc == 0)
+		rc = enter_inner_userns(s, err);
+	if (rc == 0)
+		rc = lock_in(s, err);
+	return rc;
+}
+
+void child_main(struct setup *s)
+{
+	struct err err;
+
+	if (set_up(s, &err) < 0) {
+		(void)note_send(s->socket, NOTE_ERROR, err.num, err.text, -1);
+		_exit(125);
+	}
+	pid1_main(s);
+}

@@ -1,0 +1,95 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+/*
+ * A file opened for reading can be opened for writing through /proc/self/fd:
+ * that goes by the mount it was opened on, the machine's own. `guard run --
+ * cmd < notes.txt` would be a licence to write notes.txt. So the same file is
+ * opened again on a read-only mount of its own, at the same offset.
+ */
+static int reopen_read_only(int fd, const struct stat *st, int flags,
+			    struct err *err)
+{
+	char link[32], path[4096];
+	auto_close int again = -1, mnt = -1, file = -1;
+	struct stat now;
+	ssize_t len;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0)
+		return fail_errno(err, "find the file that is input");
+	path[len] = '\0';
+	again = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (again < 0 || fstat(again, &now) < 0 || now.st_dev != st->st_dev ||
+	    now.st_ino != st->st_ino)
+		return fail(err, ESTALE,
+			    "the file that is input (descriptor %d, once %s) "
+			    "cannot be found again: use cat FILE | guard run",
+			    fd, text_quote(path));
+	mnt = mount_copy(
+		again, false,
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (mnt < 0)
+		return mnt;
+	file = fd_reopen(mnt, O_RDONLY | O_NOCTTY | (flags & O_NONBLOCK));
+	if (file < 0)
+		return fail_errno(err, "open %s as input", text_quote(path));
+	if (at > 0 && lseek(file, at, SEEK_SET) < 0)
+		return fail_errno(err, "seek in %s", text_quote(path));
+	if (dup2(file, fd) < 0)
+		return fail_errno(err, "replace descriptor %d", fd);
+	return 0;
+}
+
+static int restrict_one(int fd, struct err *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags < 0 || fstat(fd, &st) < 0) {
+		auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		/* Closed: the next file that is opened would take its place. */
+		if (null < 0 || (null != fd && dup2(null, fd) < 0))
+			return fail_errno(err, "open /dev/null");
+		if (null == fd) {
+			(void)fcntl(fd, F_SETFD, 0);
+			null = -1;
+		}
+		return 0;
+	}
+	/* A folder is a way out: its mount is writable. */
+	if (S_ISDIR(st.st_mode) || (flags & O_PATH))
+		return fail(err, EISDIR,
+			    "descriptor %d is a folder: it would lead out of "
+			    "the run; redirect it from or to a file",
+			    fd);
+	/* Deleted ones (here-documents) have nothing left to protect. */
+	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDONLY &&
+	    st.st_nlink > 0)
+		return reopen_read_only(fd, &st, flags, err);
+	return 0;
+}
+
+int files_restrict(const struct setup *s, struct err *err)
+{
+	int fd, rc = 0;
+
+	for (fd = 0; rc == 0 && fd < 3; fd++)
+		if (!s->replace[fd])
+			rc = restrict_one(fd, err);
+	return rc;
+}

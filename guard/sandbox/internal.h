@@ -1,0 +1,168 @@
+/*
+ * What the files of this folder share. Three places run this code:
+ *
+ *	guard	sandbox.c, userns.c, tty.c: the caller's process
+ *	pid 1	child.c, mounts.c, masks.c, files.c, lockdown.c, pid1.c: born
+ *		by one clone(2) with all namespaces, builds its root, locks
+ *		itself in, then waits for the gate
+ *	command	pid1.c: forked by pid 1, behind everything
+ *
+ * guard and pid 1 talk over one SOCK_SEQPACKET pair, a struct note a packet.
+ * Its end is pid 1's end, and guard's end is pid 1's end too.
+ */
+#ifndef GUARD_SANDBOX_INTERNAL_H
+#define GUARD_SANDBOX_INTERNAL_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "guard/sandbox/filter.h"
+#include "guard/sandbox/sandbox.h"
+
+/* ---- notes ---- */
+
+enum note_type {
+	/* pid 1 to guard */
+	NOTE_ERROR, /* value: errno; text */
+	NOTE_READY, /* all is set up; carries the pty's master, if any */
+	NOTE_STARTED, /* the command runs */
+	NOTE_NOT_STARTED, /* value: errno of the exec */
+	NOTE_STOPPED, /* value: the signal: Ctrl-Z */
+	NOTE_READS, /* the command wants to read its terminal */
+	NOTE_EXITED, /* value: wait status */
+	/* guard to pid 1 */
+	NOTE_MAPPED,
+	NOTE_RELEASE,
+	NOTE_SIGNAL, /* value: the signal, for the command's group */
+	NOTE_CONTINUE, /* the stopped command may go on */
+};
+
+struct note {
+	int32_t type, value;
+	char text[ERR_TEXT_LEN];
+};
+
+/* 0, or -1 with errno; fd -1: none goes along. */
+int note_send(int socket, enum note_type type, int value, const char *text,
+	      int fd);
+/* 1, 0 at the other side's end, -1 with errno. *ret_fd (when not NULL) gets
+ * the descriptor that came along, or -1. */
+int note_receive(int socket, struct note *ret, int *ret_fd);
+
+/* ---- what guard prepares and pid 1 uses (shared by the fork) ---- */
+
+struct place {
+	char *path;
+	enum { PLACE_HIDE, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
+	int fd; /* O_PATH of the real thing; mask: unused */
+	bool dir;
+	int mount_fd; /* of the mask, until it is closed to writing */
+};
+
+struct setup {
+	const struct sandbox_policy *policy;
+	const struct filters *filters;
+	int socket; /* pid 1's end */
+	int guard_socket; /* guard's end, to be closed */
+	uid_t uid;
+	gid_t gid;
+	bool root;
+	char *tmp_path, *var_tmp_path; /* where the two folders lie */
+	bool replace[3]; /* of fd 0, 1, 2: by the run's own terminal */
+	/* Others may use the terminal as well (one of stdin and stdout is
+	 * something else): it is touched when the command wants to read. */
+	bool pipeline;
+
+	/* pid 1's own: */
+	int tmp_fd, var_tmp_fd; /* opened again, in its mount namespace */
+	int resolv_fd; /* the file behind /etc/resolv.conf when it would be
+			  hidden, else -1 */
+	char *resolv_path;
+	struct place *places; /* sorted, parents first */
+	size_t place_count, place_room;
+	int root_fd; /* the new root */
+	int master_fd, slave_fd; /* of the run's terminal, or -1 */
+};
+
+/* ---- child.c: pid 1 from its birth to the gate; never returns ---- */
+void child_main(struct setup *s) __attribute__((noreturn));
+
+/* ---- mounts.c, masks.c ---- */
+
+/* Opens all that has to be mounted later, while nothing covers it. */
+int mounts_open(struct setup *s, struct err *err);
+/* Builds the new root and enters it. */
+int mounts_build(struct setup *s, struct err *err);
+
+/* A new file system, mounted nowhere yet; options: "key=value" pairs. */
+int mount_new(const char *type, const char *const *options, unsigned int attrs,
+	      struct err *err);
+/* A copy of what lies behind fd, as a mount of its own, attributes set (and
+ * read-only cleared where it is not in attrs). */
+int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);
+/* Mounts on what path (absolute) is in the new root; links there stay inside.
+ */
+int mount_place(int root_fd, const char *path, int mount_fd, struct err *err);
+/* Makes what is missing of path (a folder or an empty file). */
+int mount_make_point(int root_fd, const char *path, bool dir, struct err *err);
+
+/* Opens what is let in and finds what is hidden, with all its other names. */
+int masks_open(struct setup *s, struct err *err);
+/* Places both, parents first, so that the deeper wins; on the same path what
+ * was let in. scratch_fd: a tmpfs of ours that is mounted somewhere. */
+int masks_place(struct setup *s, int scratch_fd, struct err *err);
+/* What uid 0 could do through /proc without any capability. */
+int masks_proc(struct setup *s, int scratch_fd, struct err *err);
+
+/* ---- files.c ---- */
+
+/* Descriptors 0, 1, 2 that are handed to the run as they are must not lead
+ * further than what was meant. Before anything is covered. */
+int files_restrict(const struct setup *s, struct err *err);
+
+/* ---- userns.c: guard's side ---- */
+
+/* Writes the maps of pid's user namespace (inner: of the second one) through
+ * the /proc that is there. */
+int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
+	       struct err *err);
+/* Puts the reason and the mend into words. num: of the clone or a mount. */
+int userns_explain(int num, const char *step, struct err *err);
+
+/* ---- lockdown.c: pid 1 gives everything up ---- */
+int lockdown_early(const struct setup *s, struct err *err);
+int lockdown_limits(const struct setup *s, struct err *err);
+int lockdown_capabilities(struct err *err);
+
+/* ---- pid1.c: the gate and the supervisor; never returns ---- */
+void pid1_main(struct setup *s) __attribute__((noreturn));
+
+/* ---- tty.c: guard's side of the terminal ---- */
+
+struct tty;
+
+/* Looks at fd 0, 1, 2 and fills s->replace and s->pipeline. *ret NULL: none
+ * of them is a terminal. */
+int tty_find(struct setup *s, struct tty **ret, struct err *err);
+void tty_free(struct tty **t);
+/* Takes the master: size and modes as those of the caller's terminal. */
+void tty_attach(struct tty *t, int master_fd);
+/* Raw, as far as guard is in the foreground. */
+void tty_enter(struct tty *t);
+/* As it was. final: also what the run had switched on, and no answers to its
+ * questions are left for the shell to read. */
+void tty_leave(struct tty *t, bool final);
+void tty_resize(struct tty *t);
+/* The command wants input (pipeline). */
+void tty_want_input(struct tty *t);
+/* Fills up to 3 entries, returns how many; then tty_relay() with the same. */
+size_t tty_poll(struct tty *t, struct pollfd *fds);
+void tty_relay(struct tty *t, const struct pollfd *fds, size_t count);
+/* What is still in the pipe after the last process is gone. */
+void tty_drain(struct tty *t);
+
+#endif

@@ -1,0 +1,110 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+#define NPROC_DEFAULT 1024
+#define NOFILE_MAX 65536
+
+/* Servers and clients of the run meet on 127.0.0.1. */
+static int bring_loopback_up(struct err *err)
+{
+	struct ifreq request = {0};
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fail_errno(err, "open a socket for the loopback");
+	strcpy(request.ifr_name, "lo");
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		return fail_errno(err, "bring the loopback up");
+	return 0;
+}
+
+/* Before any mount. */
+int lockdown_early(const struct setup *s, struct err *err)
+{
+	auto_close int fd = -1;
+
+	/* Keyrings are in no namespace: the session's is inherited. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
+	    errno != ENOSYS)
+		return fail_errno(err, "new session keyring");
+	if (sethostname("guard", 5) < 0)
+		return fail_errno(err, "set the run's host name");
+	/* The run goes first when memory runs out; no matter if not. */
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, "500", 3);
+	if (s->policy->net == SANDBOX_NET_NONE)
+		return bring_loopback_up(err);
+	return 0;
+}
+
+static int limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
+{
+	struct rlimit now;
+
+	if (getrlimit(resource, &now) < 0)
+		return fail_errno(err, "read a limit");
+	if (now.rlim_max < hard)
+		hard = now.rlim_max;
+	if (soft > hard)
+		soft = hard;
+	if (soft > now.rlim_cur && now.rlim_cur != RLIM_INFINITY)
+		soft = now.rlim_cur;
+	if (setrlimit(resource, &(struct rlimit){soft, hard}) < 0)
+		return fail_errno(err, "set a limit");
+	return 0;
+}
+
+int lockdown_limits(const struct setup *s, struct err *err)
+{
+	rlim_t processes = s->policy->pids_limit;
+	int rc;
+
+	/* 1, not 0: with 0 a piped core_pattern still starts its helper, as
+	 * root and outside (measured). */
+	rc = limit(RLIMIT_CORE, 1, 1, err);
+	if (rc < 0)
+		return rc;
+	rc = limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);
+	if (rc < 0)
+		return rc;
+	/* Counts in this user namespace alone; does not bind uid 0. */
+	if (!processes)
+		processes = NPROC_DEFAULT;
+	return limit(RLIMIT_NPROC, processes, processes, err);
+}
+
+int lockdown_capabilities(struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct none[2] = {0};
+	int cap;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return fail_errno(err, "set no_new_privs");
+	for (cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return fail_errno(err, "drop capability %d", cap);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return fail_errno(err, "clear the ambient capabilities");
+	if (syscall(SYS_capset, &header, none) < 0)
+		return fail_errno(err, "drop all capabilities");
+	return 0;
+}

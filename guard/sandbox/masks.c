@@ -1,0 +1,261 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/sandbox/mountinfo.h"
+
+#define MASK_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+#define GRANT_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* ---- before anything is covered ---- */
+
+static void add_place(struct setup *s, char *path, int kind, int fd, bool dir)
+{
+	GROW(s->places, s->place_count, s->place_room);
+	s->places[s->place_count++] = (struct place){
+		.path = path,
+		.kind = kind,
+		.fd = fd,
+		.dir = dir,
+		.mount_fd = -1,
+	};
+}
+
+static int add_grants(struct setup *s, const char *const *paths, int kind,
+		      struct err *err)
+{
+	for (; paths && *paths; paths++) {
+		auto_close int fd = open(*paths, O_PATH | O_CLOEXEC);
+		auto_free char *real = NULL;
+		struct stat st;
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return fail_errno(err, "let %s in", text_quote(*paths));
+		real = path_resolve(*paths, err);
+		if (!real)
+			return -err->num;
+		add_place(s, TAKE(real), kind, TAKE_FD(fd),
+			  S_ISDIR(st.st_mode));
+	}
+	return 0;
+}
+
+/* A path that leads nowhere, or where this user may not go, shows nothing:
+ * the run may do less than the user. */
+static void add_hidden(struct setup *s, const struct mountinfo *table,
+		       const char *path)
+{
+	struct err ignored;
+	struct stat st;
+	auto_free char *real = path_resolve(path, &ignored);
+	char **names = NULL;
+	size_t count = 0, i;
+
+	if (!real || lstat(real, &st) < 0)
+		return;
+	mountinfo_aliases(table, real, &names, &count);
+	add_place(s, TAKE(real), PLACE_HIDE, -1, S_ISDIR(st.st_mode));
+	for (i = 0; i < count; i++)
+		if (lstat(names[i], &st) == 0)
+			add_place(s, TAKE(names[i]), PLACE_HIDE, -1,
+				  S_ISDIR(st.st_mode));
+		else
+			free(names[i]);
+	free(names);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int rc = path_compare(x->path, y->path);
+
+	return rc ? rc : (int)x->kind - (int)y->kind;
+}
+
+int masks_open(struct setup *s, struct err *err)
+{
+	AUTO(mountinfo) struct mountinfo table = {0};
+	const char *const *hide = s->policy->hide;
+	int rc = mountinfo_load(&table, err);
+
+	for (; rc == 0 && hide && *hide; hide++)
+		add_hidden(s, &table, *hide);
+	if (rc == 0)
+		rc = add_grants(s, s->policy->read_only, PLACE_READ_ONLY, err);
+	if (rc == 0)
+		rc = add_grants(s, s->policy->read_write, PLACE_READ_WRITE,
+				err);
+	if (s->place_count)
+		qsort(s->places, s->place_count, sizeof(*s->places),
+		      compare_places);
+	return rc;
+}
+
+/* ---- onto the new root ---- */
+
+static int place_grant(struct setup *s, struct place *p, struct err *err)
+{
+	unsigned int attrs = GRANT_ATTRS;
+	auto_close int mnt = -1;
+	int rc = mount_make_point(s->root_fd, p->path, p->dir, err);
+
+	if (rc < 0)
+		return rc;
+	if (p->kind == PLACE_READ_ONLY)
+		attrs |= MOUNT_ATTR_RDONLY;
+	mnt = mount_copy(p->fd, true, attrs, err);
+	if (mnt < 0)
+		return err_context(err, "let %s in", text_quote(p->path));
+	return mount_place(s->root_fd, p->path, mnt, err);
+}
+
+/* A mask of its own for each: what is let in below one gets its path made
+ * there and is not seen in the others. */
+static int make_mask(int scratch_fd, size_t number, bool dir, struct err *err)
+{
+	auto_close int fd = -1;
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%zu", number);
+	if (dir && mkdirat(scratch_fd, name, 0555) < 0)
+		return fail_errno(err, "make a mask");
+	fd = openat(scratch_fd, dir ? name : "empty",
+		    O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "open a mask");
+	return mount_copy(fd, false, MASK_ATTRS, err);
+}
+
+static int place_mask(struct setup *s, struct place *p, int scratch_fd,
+		      struct err *err)
+{
+	int rc;
+
+	p->mount_fd =
+		make_mask(scratch_fd, (size_t)(p - s->places), p->dir, err);
+	if (p->mount_fd < 0)
+		return err_context(err, "hide %s", text_quote(p->path));
+	rc = mount_place(s->root_fd, p->path, p->mount_fd, err);
+	/* Hidden with a folder above it, or deleted in the run's layer. */
+	if (rc == -ENOENT || rc == -ENOTDIR) {
+		(void)close(p->mount_fd);
+		p->mount_fd = -1;
+		return 0;
+	}
+	return rc;
+}
+
+static int close_masks(struct setup *s, struct err *err)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	size_t i;
+
+	for (i = 0; i < s->place_count; i++) {
+		int fd = s->places[i].mount_fd;
+
+		if (fd >= 0 &&
+		    mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
+			return fail_errno(err, "close the mask over %s",
+					  text_quote(s->places[i].path));
+	}
+	return 0;
+}
+
+static bool is_let_in(const struct setup *s, size_t i)
+{
+	size_t next;
+
+	for (next = i + 1; next < s->place_count; next++) {
+		if (path_compare(s->places[i].path, s->places[next].path) != 0)
+			return false;
+		if (s->places[next].kind != PLACE_HIDE)
+			return true;
+	}
+	return false;
+}
+
+int masks_place(struct setup *s, int scratch_fd, struct err *err)
+{
+	auto_close int empty =
+		openat(scratch_fd, "empty",
+		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	size_t i;
+	int rc = 0;
+
+	if (empty < 0)
+		return fail_errno(err, "make the empty file");
+	for (i = 0; rc == 0 && i < s->place_count; i++) {
+		struct place *p = &s->places[i];
+
+		if (p->kind != PLACE_HIDE)
+			rc = place_grant(s, p, err);
+		else if (!is_let_in(s, i))
+			rc = place_mask(s, p, scratch_fd, err);
+	}
+	if (rc < 0)
+		return rc;
+	return close_masks(s, err);
+}
+
+/* ---- /proc for uid 0 ---- */
+
+static int cover_proc(struct setup *s, const char *path, int fd,
+		      struct err *err)
+{
+	auto_close int mnt =
+		mount_copy(fd, false, MASK_ATTRS | MOUNT_ATTR_RDONLY, err);
+
+	if (mnt < 0)
+		return err_context(err, "%s", path);
+	return mount_place(s->root_fd, path, mnt, err);
+}
+
+/*
+ * /proc/sys asks for the uid, not for capabilities: core_pattern was writable
+ * for uid 0 without any (measured). A plain user is not 0, and a fresh /proc
+ * for sandboxes inside needs ours uncovered.
+ */
+int masks_proc(struct setup *s, int scratch_fd, struct err *err)
+{
+	static const char *const closed[] = {"/proc/sys", "/proc/sysrq-trigger",
+					     "/proc/irq", "/proc/bus",
+					     "/proc/fs",  NULL};
+	static const char *const hidden[] = {"/proc/kcore",
+					     "/proc/keys",
+					     "/proc/timer_list",
+					     "/proc/sched_debug",
+					     "/proc/kmsg",
+					     "/proc/kallsyms",
+					     "/proc/latency_stats",
+					     "/proc/kpagecount",
+					     "/proc/kpageflags",
+					     "/proc/kpagecgroup",
+					     NULL};
+	auto_close int empty =
+		openat(scratch_fd, "empty", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	size_t i;
+	int rc = 0;
+
+	if (empty < 0)
+		return fail_errno(err, "open the empty file");
+	for (i = 0; rc == 0 && closed[i]; i++) {
+		auto_close int fd = openat(s->root_fd, closed[i] + 1,
+					   O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0)
+			rc = cover_proc(s, closed[i], fd, err);
+	}
+	for (i = 0; rc == 0 && hidden[i]; i++)
+		if (faccessat(s->root_fd, hidden[i] + 1, F_OK, 0) == 0)
+			rc = cover_proc(s, hidden[i], empty, err);
+	return rc;
+}

@@ -1,0 +1,507 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define PLAIN_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* ---- the four things that can be done with a mount ---- */
+
+int mount_new(const char *type, const char *const *options, unsigned int attrs,
+	      struct err *err)
+{
+	auto_close int context = fsopen(type, FSOPEN_CLOEXEC);
+	int fd;
+
+	if (context < 0)
+		return fail_errno(err, "new %s", type);
+	(void)fsconfig(context, FSCONFIG_SET_STRING, "source", "guard", 0);
+	for (; options && options[0]; options += 2)
+		if (fsconfig(context, FSCONFIG_SET_STRING, options[0],
+			     options[1], 0) < 0)
+			return fail_errno(err, "new %s: option %s=%s", type,
+					  options[0], options[1]);
+	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fail_errno(err, "new %s", type);
+	fd = fsmount(context, FSMOUNT_CLOEXEC, attrs);
+	if (fd < 0)
+		return fail_errno(err, "new %s: mount", type);
+	return fd;
+}
+
+int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err)
+{
+	unsigned int deep = recursive ? AT_RECURSIVE : 0;
+	struct mount_attr attr = {.attr_set = attrs};
+	auto_close int copy = open_tree(fd, "",
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+						AT_EMPTY_PATH | deep);
+
+	if (copy < 0)
+		return fail_errno(err, "copy a mount");
+	if (mount_setattr(copy, "", AT_EMPTY_PATH | deep, &attr, sizeof(attr)) <
+	    0)
+		return fail_errno(err, "set a mount's attributes");
+	return TAKE_FD(copy);
+}
+
+/* Links of the new root are followed inside of it, whatever they say. */
+static int open_inside(int root_fd, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (unsigned int)flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
+{
+	auto_close int target = open_inside(root_fd, path, O_PATH);
+
+	if (target < 0)
+		return fail_errno(err, "mount point %s", text_quote(path));
+	if (move_mount(mount_fd, "", target, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "mount on %s", text_quote(path));
+	return 0;
+}
+
+static int make_one(int root_fd, const char *path, bool dir, struct err *err)
+{
+	auto_free char *parent = path_parent(path);
+	auto_close int fd = open_inside(root_fd, path, O_PATH);
+	auto_close int parent_fd = -1, made = -1;
+
+	if (fd >= 0)
+		return 0;
+	if (errno != ENOENT)
+		return fail_errno(err, "mount point %s", text_quote(path));
+	parent_fd = open_inside(root_fd, *parent ? parent : ".",
+				O_PATH | O_DIRECTORY);
+	if (parent_fd < 0)
+		return fail_errno(err, "mount point %s", text_quote(parent));
+	if (dir) {
+		if (mkdirat(parent_fd, path_name(path), 0755) < 0)
+			return fail_errno(err, "make the mount point %s",
+					  text_quote(path));
+		return 0;
+	}
+	made = openat(parent_fd, path_name(path),
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      0644);
+	if (made < 0)
+		return fail_errno(err, "make the mount point %s",
+				  text_quote(path));
+	return 0;
+}
+
+int mount_make_point(int root_fd, const char *path, bool dir, struct err *err)
+{
+	auto_free char *part = mem_strdup(path + strspn(path, "/"));
+	char *slash = part;
+	int rc;
+
+	while ((slash = strchr(slash, '/'))) {
+		*slash = '\0';
+		rc = make_one(root_fd, part, true, err);
+		if (rc < 0)
+			return rc;
+		*slash++ = '/';
+	}
+	return make_one(root_fd, part, dir, err);
+}
+
+/* ---- what is opened before anything is covered ---- */
+
+/* The folder that guard has open, as seen in this mount namespace: the
+ * descriptor itself cannot be mounted here. */
+static int open_again(const char *path, int original, struct err *err)
+{
+	auto_close int fd =
+		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat a, b;
+
+	if (fd < 0 || fstat(fd, &a) < 0 || fstat(original, &b) < 0)
+		return fail_errno(err, "open %s again", text_quote(path));
+	if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return fail(err, ESTALE, "%s was replaced meanwhile",
+			    text_quote(path));
+	return TAKE_FD(fd);
+}
+
+/* Without the file behind /etc/resolv.conf there are no names; on many
+ * machines it lies below /run, which is hidden. */
+static void find_resolv(struct setup *s)
+{
+	static const char *const hidden[] = {"/run", "/tmp", "/var/tmp"};
+	struct err ignored;
+	size_t i;
+
+	if (s->policy->net != SANDBOX_NET_HOST)
+		return;
+	s->resolv_path = path_resolve("/etc/resolv.conf", &ignored);
+	if (!s->resolv_path)
+		return;
+	for (i = 0; i < 3; i++)
+		if (path_below(s->resolv_path, hidden[i]))
+			s->resolv_fd = open(s->resolv_path, O_PATH | O_CLOEXEC);
+}
+
+int mounts_open(struct setup *s, struct err *err)
+{
+	if (s->tmp_path) {
+		s->tmp_fd = open_again(s->tmp_path, s->policy->tmp_fd, err);
+		if (s->tmp_fd < 0)
+			return s->tmp_fd;
+	}
+	if (s->var_tmp_path) {
+		s->var_tmp_fd =
+			open_again(s->var_tmp_path, s->policy->var_tmp_fd, err);
+		if (s->var_tmp_fd < 0)
+			return s->var_tmp_fd;
+	}
+	find_resolv(s);
+	return masks_open(s, err);
+}
+
+/* ---- the parts of the new root ---- */
+
+/* The whole machine, recursively read-only, on top of the old root. A path
+ * from "/" still means the old one until enter_root(). */
+static int place_machine(struct setup *s, struct err *err)
+{
+	auto_close int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (old < 0)
+		return fail_errno(err, "open /");
+	s->root_fd =
+		mount_copy(old, true, MOUNT_ATTR_RDONLY | PLAIN_ATTRS, err);
+	if (s->root_fd < 0)
+		return err_context(err, "read-only view of the machine");
+	if (move_mount(s->root_fd, "", old, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "mount the new root");
+	return 0;
+}
+
+/* fd -1: a tmpfs. A machine without the folder needs none. */
+static int place_private(struct setup *s, const char *path, int fd,
+			 struct err *err)
+{
+	static const char *const options[] = {"mode", "1777", NULL};
+	auto_close int target = open_inside(s->root_fd, path, O_PATH);
+	auto_close int mnt = -1;
+
+	if (target < 0)
+		return 0;
+	if (fd >= 0) {
+		/* The folder above it is closed to others. */
+		if (fchmodat(fd, ".", 01777, 0) < 0)
+			return fail_errno(err, "open the private %s", path);
+		mnt = mount_copy(fd, false, PLAIN_ATTRS, err);
+	} else {
+		mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	}
+	if (mnt < 0)
+		return err_context(err, "private %s", path);
+	return mount_place(s->root_fd, path, mnt, err);
+}
+
+/* Links of NixOS, without which nothing in PATH is found. */
+static void keep_links(int run_fd)
+{
+	static const char *const names[] = {"current-system", "booted-system",
+					    "opengl-driver"};
+	char target[4096], path[64];
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		ssize_t n;
+
+		(void)snprintf(path, sizeof(path), "/run/%s", names[i]);
+		n = readlink(path, target, sizeof(target) - 1);
+		if (n <= 0)
+			continue;
+		target[n] = '\0';
+		(void)!symlinkat(target, run_fd, names[i]);
+	}
+}
+
+/* Where the machine's sockets are; empty but for the user's own folder. */
+static int place_run(struct setup *s, struct err *err)
+{
+	static const char *const options[] = {"mode", "0755", "size", "64m",
+					      NULL};
+	char name[32];
+	auto_close int mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	auto_close int target = open_inside(s->root_fd, "/run", O_PATH);
+
+	if (mnt < 0)
+		return mnt;
+	if (target < 0)
+		return 0;
+	(void)snprintf(name, sizeof(name), "user/%u", s->uid);
+	if (mkdirat(mnt, "user", 0755) < 0 || mkdirat(mnt, name, 0700) < 0 ||
+	    mkdirat(mnt, "lock", 01777) < 0)
+		return fail_errno(err, "private /run");
+	keep_links(mnt);
+	return mount_place(s->root_fd, "/run", mnt, err);
+}
+
+/* Old machines have a folder there instead of a link to /run. */
+static int place_var_run(struct setup *s, struct err *err)
+{
+	static const char *const options[] = {"mode", "0755", "size", "64m",
+					      NULL};
+	auto_close int var = open_inside(s->root_fd, "/var", O_PATH);
+	auto_close int mnt = -1;
+	struct stat st;
+
+	if (var < 0 || fstatat(var, "run", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return 0;
+	mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	if (mnt < 0)
+		return mnt;
+	return mount_place(s->root_fd, "/var/run", mnt, err);
+}
+
+static int place_resolv(struct setup *s, struct err *err)
+{
+	auto_close int mnt = -1;
+	int rc;
+
+	if (s->resolv_fd < 0)
+		return 0;
+	rc = mount_make_point(s->root_fd, s->resolv_path, false, err);
+	if (rc < 0)
+		return rc;
+	mnt = mount_copy(s->resolv_fd, false, MOUNT_ATTR_RDONLY | PLAIN_ATTRS,
+			 err);
+	if (mnt < 0)
+		return err_context(err, "%s", text_quote(s->resolv_path));
+	return mount_place(s->root_fd, s->resolv_path, mnt, err);
+}
+
+/* ---- /dev ---- */
+
+static int add_node(int old_dev, int dev, const char *name, struct err *err)
+{
+	auto_close int node =
+		openat(old_dev, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int point = -1, mnt = -1;
+
+	if (node < 0)
+		return errno == ENOENT ? 0 : fail_errno(err, "/dev/%s", name);
+	point = openat(dev, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		       0444);
+	if (point < 0)
+		return fail_errno(err, "/dev/%s", name);
+	mnt = mount_copy(node, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+			 err);
+	if (mnt < 0)
+		return err_context(err, "/dev/%s", name);
+	if (move_mount(mnt, "", point, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "mount /dev/%s", name);
+	return 0;
+}
+
+static int add_dev_links(int dev, struct err *err)
+{
+	static const char *const links[][2] = {
+		{"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"},
+		{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
+		{"pts/ptmx", "ptmx"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
+			return fail_errno(err, "/dev/%s", links[i][1]);
+	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
+		return fail_errno(err, "private /dev");
+	return 0;
+}
+
+static int add_dev_mounts(struct setup *s, struct err *err)
+{
+	static const char *const shm[] = {"mode", "1777", NULL};
+	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0620",
+					  NULL};
+	static const char *const root_pts[] = {
+		"ptmxmode", "0666", "mode", "0620", "gid", "5", NULL};
+	auto_close int mnt =
+		mount_new("devpts", s->root ? root_pts : pts,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	auto_close int shm_mnt = -1;
+	int rc;
+
+	if (mnt < 0)
+		return mnt;
+	rc = mount_place(s->root_fd, "/dev/pts", mnt, err);
+	if (rc < 0)
+		return rc;
+	shm_mnt = mount_new("tmpfs", shm, PLAIN_ATTRS, err);
+	if (shm_mnt < 0)
+		return shm_mnt;
+	return mount_place(s->root_fd, "/dev/shm", shm_mnt, err);
+}
+
+static int place_dev(struct setup *s, int old_dev, struct err *err)
+{
+	static const char *const nodes[] = {"null",   "zero",	 "full",
+					    "random", "urandom", "tty"};
+	static const char *const options[] = {"mode", "0755", "size", "1m",
+					      NULL};
+	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
+	auto_close int dev = mount_new(
+		"tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	size_t i;
+	int rc;
+
+	if (dev < 0)
+		return dev;
+	rc = mount_place(s->root_fd, "/dev", dev, err);
+	if (rc == 0)
+		rc = add_dev_links(dev, err);
+	for (i = 0; rc == 0 && i < sizeof(nodes) / sizeof(*nodes); i++)
+		rc = add_node(old_dev, dev, nodes[i], err);
+	if (rc == 0)
+		rc = add_dev_mounts(s, err);
+	if (rc < 0)
+		return rc;
+	if (mount_setattr(dev, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
+		return fail_errno(err, "close /dev");
+	return 0;
+}
+
+/* ---- /proc ---- */
+
+/* No namespaces inside of this one but the one that pid 1 is about to make:
+ * this is what makes masks hold. */
+static int forbid_namespaces(int proc, struct err *err)
+{
+	auto_close int fd = openat(proc, "sys/user/max_user_namespaces",
+				   O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || fd_write(fd, "1", 1) < 0)
+		return fail_errno(err, "switch off further user namespaces");
+	return 0;
+}
+
+static int place_proc(struct setup *s, struct err *err)
+{
+	auto_close int proc =
+		mount_new("proc", NULL, PLAIN_ATTRS | MOUNT_ATTR_NOEXEC, err);
+	int rc = 0;
+
+	if (proc == -EPERM)
+		return fail(err, EPERM,
+			    "/proc cannot be mounted: parts of this machine's "
+			    "own /proc are covered, as containers do it. Run "
+			    "guard outside of the container, or start that "
+			    "with --security-opt systempaths=unconfined");
+	if (proc < 0)
+		return proc;
+	if (!s->policy->nested)
+		rc = forbid_namespaces(proc, err);
+	if (rc < 0)
+		return rc;
+	return mount_place(s->root_fd, "/proc", proc, err);
+}
+
+/* ---- all of it ---- */
+
+static int place_home(struct setup *s, struct err *err)
+{
+	if (s->policy->home)
+		return 0;
+	/* Where sandbox_environ() says. */
+	return mount_make_point(s->root_fd, "/tmp/home", true, err);
+}
+
+static int place_machine_parts(struct setup *s, int old_dev, struct err *err)
+{
+	int rc = place_private(s, "/tmp", s->tmp_fd, err);
+
+	if (rc == 0)
+		rc = place_private(s, "/var/tmp", s->var_tmp_fd, err);
+	if (rc == 0)
+		rc = place_run(s, err);
+	if (rc == 0)
+		rc = place_var_run(s, err);
+	if (rc == 0)
+		rc = place_resolv(s, err);
+	if (rc == 0)
+		rc = place_dev(s, old_dev, err);
+	if (rc == 0)
+		rc = place_proc(s, err);
+	if (rc == 0)
+		rc = place_home(s, err);
+	return rc;
+}
+
+/* pivot_root, never chroot: out of a chroot no namespace can be made, and a
+ * second chroot leads out of it. */
+static int enter_root(struct setup *s, struct err *err)
+{
+	if (fchdir(s->root_fd) < 0)
+		return fail_errno(err, "enter the new root");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return fail_errno(err, "pivot_root");
+	/* The old root lies on top of the new one now. */
+	if (umount2(".", MNT_DETACH) < 0)
+		return fail_errno(err, "leave the old root");
+	if (chdir("/") < 0)
+		return fail_errno(err, "enter /");
+	return 0;
+}
+
+int mounts_build(struct setup *s, struct err *err)
+{
+	static const char *const options[] = {"mode", "0700", "size", "1m",
+					      NULL};
+	auto_close int old_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int scratch = -1;
+	int rc;
+
+	if (old_dev < 0)
+		return fail_errno(err, "open /dev");
+	rc = place_machine(s, err);
+	if (rc < 0)
+		return rc;
+	/* Masks are copies of what is in it. Only a mount that is somewhere
+	 * can be copied: it goes where the old root will take it along. */
+	scratch = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	if (scratch < 0)
+		return scratch;
+	if (move_mount(scratch, "", old_dev, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "mount the masks' source");
+	rc = place_machine_parts(s, old_dev, err);
+	if (rc == 0 && s->policy->mount_layers)
+		rc = s->policy->mount_layers(s->policy->layers_arg, s->root_fd,
+					     err);
+	if (rc == 0)
+		rc = masks_place(s, scratch, err);
+	if (rc == 0 && s->root)
+		rc = masks_proc(s, scratch, err);
+	if (rc < 0)
+		return rc;
+	return enter_root(s, err);
+}

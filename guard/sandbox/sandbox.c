@@ -1,0 +1,459 @@
+#include "guard/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/sandbox/internal.h"
+
+#define TICK_MS 250
+/* From SIGTERM to SIGKILL. */
+#define GRACE_MS 2000
+
+struct sandbox {
+	struct setup setup;
+	struct filters filters;
+	struct tty *tty; /* NULL: the run has none */
+	pid_t pid; /* the run's pid 1; 0: none */
+	int pid_fd, socket;
+	char *command; /* for messages */
+	int64_t timeout_ms;
+	/* while waiting: */
+	int signal_fd;
+	bool has_status, ending;
+	int status;
+	int64_t deadline; /* 0: none; monotonic ms */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- start ---- */
+
+static char *path_of(int fd)
+{
+	char link[32], path[4096];
+	ssize_t len;
+
+	if (fd < 0)
+		return NULL;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	return len > 0 ? mem_strndup(path, (size_t)len) : NULL;
+}
+
+static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
+		   struct err *err)
+{
+	struct setup *s = &sb->setup;
+	int pair[2];
+	int rc;
+
+	*s = (struct setup){.policy = policy,
+			    .filters = &sb->filters,
+			    .uid = geteuid(),
+			    .gid = getegid(),
+			    .root = geteuid() == 0,
+			    .socket = -1,
+			    .guard_socket = -1,
+			    .tmp_fd = -1,
+			    .var_tmp_fd = -1,
+			    .resolv_fd = -1,
+			    .root_fd = -1,
+			    .master_fd = -1,
+			    .slave_fd = -1,
+			    .tmp_path = path_of(policy->tmp_fd),
+			    .var_tmp_path = path_of(policy->var_tmp_fd)};
+	sb->timeout_ms = policy->timeout_ms;
+	sb->command = mem_strdup(policy->argv ? policy->argv[0] : "");
+	rc = filters_make(policy->nested, &sb->filters, err);
+	if (rc == 0)
+		rc = tty_find(s, &sb->tty, err);
+	if (rc < 0)
+		return rc;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_errno(err, "make the way to the run");
+	sb->socket = s->guard_socket = pair[0];
+	s->socket = pair[1];
+	return 0;
+}
+
+/* One call for all namespaces: the child is the run's pid 1 at once. Like
+ * fork(2) otherwise: the caller has no threads. */
+static int make_child(struct sandbox *sb, struct err *err)
+{
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			      CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+			      CLONE_PIDFD | SIGCHLD;
+	long pid;
+
+	if (sb->setup.policy->net == SANDBOX_NET_NONE)
+		flags |= CLONE_NEWNET;
+	pid = syscall(SYS_clone, flags, NULL, &sb->pid_fd, NULL, 0UL);
+	if (pid < 0) {
+		sb->pid_fd = -1;
+		return userns_explain(errno, "make the run's namespaces", err);
+	}
+	if (pid == 0)
+		child_main(&sb->setup);
+	sb->pid = (pid_t)pid;
+	(void)close(sb->setup.socket);
+	sb->setup.socket = -1;
+	return 0;
+}
+
+static int give_maps(struct sandbox *sb, struct err *err)
+{
+	const struct setup *s = &sb->setup;
+	int rc = userns_map(sb->pid, s->root, false, s->uid, s->gid, err);
+
+	if (rc < 0)
+		return rc;
+	if (note_send(sb->socket, NOTE_MAPPED, 0, NULL, -1) < 0)
+		return fail_errno(err, "talk to the run");
+	return 0;
+}
+
+static int wait_until_ready(struct sandbox *sb, struct err *err)
+{
+	struct note note;
+	int fd, rc;
+
+	rc = note_receive(sb->socket, &note, &fd);
+	if (rc < 0)
+		return fail_errno(err, "listen to the run");
+	if (rc == 0)
+		return fail(err, ECHILD,
+			    "the run's first process died while it was set "
+			    "up");
+	if (note.type == NOTE_ERROR)
+		return fail(err, note.value, "%s", note.text);
+	if (note.type != NOTE_READY || (sb->tty && fd < 0))
+		return fail(err, EBADMSG, "odd answer from the run");
+	if (sb->tty)
+		tty_attach(sb->tty, fd);
+	return 0;
+}
+
+int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
+		  struct err *err)
+{
+	AUTO(sandbox) struct sandbox *sb = mem_zalloc(sizeof(*sb));
+	int rc;
+
+	sb->pid_fd = sb->socket = sb->signal_fd = -1;
+	rc = prepare(sb, policy, err);
+	if (rc == 0)
+		rc = make_child(sb, err);
+	if (rc == 0)
+		rc = give_maps(sb, err);
+	if (rc == 0)
+		rc = wait_until_ready(sb, err);
+	if (rc < 0)
+		return rc;
+	*ret = TAKE(sb);
+	return 0;
+}
+
+/* ---- the gate ---- */
+
+static int explain_exec(const struct sandbox *sb, int num, struct err *err)
+{
+	const char *name = text_quote(sb->command);
+
+	if (num == ENOENT && !strchr(sb->command, '/'))
+		return fail(err, num, "%s: no such command in PATH", name);
+	if (num == ENOENT)
+		return fail(err, num,
+			    "%s: no such file, or the interpreter that it "
+			    "names is missing",
+			    name);
+	return fail_num(err, num, "run %s", name);
+}
+
+int sandbox_release(struct sandbox *sb, struct err *err)
+{
+	struct note note;
+	int rc;
+
+	if (sb->tty)
+		tty_enter(sb->tty);
+	if (note_send(sb->socket, NOTE_RELEASE, 0, NULL, -1) < 0)
+		return fail_errno(err, "let the command go");
+	rc = note_receive(sb->socket, &note, NULL);
+	if (rc <= 0 ||
+	    (note.type != NOTE_STARTED && note.type != NOTE_NOT_STARTED)) {
+		if (sb->tty)
+			tty_leave(sb->tty, true);
+		return fail(err, ECHILD, "the run's first process died");
+	}
+	if (note.type == NOTE_NOT_STARTED) {
+		if (sb->tty)
+			tty_leave(sb->tty, true);
+		return explain_exec(sb, note.value, err);
+	}
+	sb->deadline = sb->timeout_ms > 0 ? now_ms() + sb->timeout_ms : 0;
+	return 0;
+}
+
+/* ---- the end ---- */
+
+static void kill_run(const struct sandbox *sb)
+{
+	if (sb->pid_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, sb->pid_fd, SIGKILL, NULL,
+			      0);
+}
+
+/* First politely, then not. */
+static void end_run(struct sandbox *sb)
+{
+	if (sb->ending) {
+		kill_run(sb);
+		sb->deadline = 0;
+		return;
+	}
+	sb->ending = true;
+	sb->deadline = now_ms() + GRACE_MS;
+	(void)note_send(sb->socket, NOTE_SIGNAL, SIGTERM, NULL, -1);
+	(void)note_send(sb->socket, NOTE_SIGNAL, SIGCONT, NULL, -1);
+}
+
+/* ---- signals and stops ---- */
+
+static void stop_self(const struct sandbox *sb)
+{
+	struct sigaction old, plain = {.sa_handler = SIG_DFL};
+	sigset_t stop, before;
+
+	(void)sigaction(SIGTSTP, &plain, &old);
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGTSTP);
+	/* The terminal would have stopped all of the foreground group. Where
+	 * nobody could wake us up (an orphaned group) this does nothing, as
+	 * Ctrl-Z does there. */
+	if (sb->tty)
+		(void)kill(0, SIGTSTP);
+	else
+		(void)kill(getpid(), SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &stop, &before);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	(void)sigaction(SIGTSTP, &old, NULL);
+}
+
+static void command_stopped(struct sandbox *sb)
+{
+	if (sb->tty)
+		tty_leave(sb->tty, false);
+	stop_self(sb);
+	if (sb->tty)
+		tty_enter(sb->tty);
+	(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+}
+
+static void take_signal(struct sandbox *sb)
+{
+	struct signalfd_siginfo info;
+
+	if (read(sb->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	switch (info.ssi_signo) {
+	case SIGWINCH:
+		if (sb->tty)
+			tty_resize(sb->tty);
+		break;
+	case SIGCONT:
+		/* Perhaps in the foreground now. */
+		if (sb->tty)
+			tty_enter(sb->tty);
+		break;
+	default:
+		(void)note_send(sb->socket, NOTE_SIGNAL, (int)info.ssi_signo,
+				NULL, -1);
+	}
+}
+
+/* False when nothing more will come. */
+static bool take_note(struct sandbox *sb)
+{
+	struct note note;
+
+	if (note_receive(sb->socket, &note, NULL) <= 0)
+		return false;
+	switch (note.type) {
+	case NOTE_EXITED:
+		sb->status = note.value;
+		sb->has_status = true;
+		break;
+	case NOTE_STOPPED:
+		if (!sb->ending)
+			command_stopped(sb);
+		break;
+	case NOTE_READS:
+		if (sb->tty)
+			tty_want_input(sb->tty);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+/* ---- the loop ---- */
+
+static int next_wait(const struct sandbox *sb, bool ticks)
+{
+	int64_t left = sb->deadline ? sb->deadline - now_ms() : -1;
+
+	if (sb->deadline && left < 0)
+		left = 0;
+	if (ticks && (left < 0 || left > TICK_MS))
+		left = TICK_MS;
+	return (int)(left > 60000 ? 60000 : left);
+}
+
+/* Until the run's pid 1, and with it everything, is gone. */
+static int relay(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
+		 struct err *err)
+{
+	int64_t next_tick = now_ms() + TICK_MS;
+	struct pollfd fds[6];
+	size_t count;
+
+	for (;;) {
+		fds[0] = (struct pollfd){.fd = sb->pid_fd, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = sb->signal_fd, .events = POLLIN};
+		fds[2] = (struct pollfd){.fd = sb->socket, .events = POLLIN};
+		count = sb->tty ? tty_poll(sb->tty, fds + 3) : 0;
+		if (poll(fds, 3 + count, next_wait(sb, tick != NULL)) < 0 &&
+		    errno != EINTR)
+			return fail_errno(err, "wait for the run");
+		if (count)
+			tty_relay(sb->tty, fds + 3, count);
+		if (fds[1].revents)
+			take_signal(sb);
+		if (fds[2].revents && !take_note(sb))
+			(void)poll(fds, 1, -1);
+		if (fds[0].revents)
+			return 0;
+		if (sb->deadline && now_ms() >= sb->deadline)
+			end_run(sb);
+		if (tick && now_ms() >= next_tick) {
+			next_tick = now_ms() + TICK_MS;
+			if (!sb->ending && tick(arg))
+				end_run(sb);
+		}
+	}
+}
+
+static void collect(struct sandbox *sb)
+{
+	struct note note;
+
+	while (note_receive(sb->socket, &note, NULL) > 0)
+		if (note.type == NOTE_EXITED) {
+			sb->status = note.value;
+			sb->has_status = true;
+		}
+	while (waitpid(sb->pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	sb->pid = 0;
+	if (sb->tty) {
+		tty_drain(sb->tty);
+		tty_leave(sb->tty, true);
+	}
+}
+
+static struct sandbox_result make_result(const struct sandbox *sb)
+{
+	struct sandbox_result result = {SANDBOX_SIGNALED, SIGKILL};
+
+	if (sb->ending)
+		return (struct sandbox_result){SANDBOX_TIMED_OUT, 0};
+	if (!sb->has_status)
+		return result;
+	if (WIFEXITED(sb->status)) {
+		result.end = SANDBOX_EXITED;
+		result.code = WEXITSTATUS(sb->status);
+	} else {
+		result.code = WTERMSIG(sb->status);
+	}
+	return result;
+}
+
+int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
+		 struct sandbox_result *ret, struct err *err)
+{
+	static const int forwarded[] = {SIGINT,	 SIGTERM,  SIGHUP, SIGQUIT,
+					SIGTSTP, SIGWINCH, SIGCONT};
+	sigset_t set, before;
+	size_t i;
+	int rc;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		(void)sigaddset(&set, forwarded[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, &before);
+	sb->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (sb->signal_fd < 0)
+		rc = fail_errno(err, "wait for signals");
+	else
+		rc = relay(sb, tick, arg, err);
+	if (rc < 0)
+		kill_run(sb);
+	collect(sb);
+	if (sb->signal_fd >= 0)
+		(void)close(sb->signal_fd);
+	sb->signal_fd = -1;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (rc < 0)
+		return rc;
+	*ret = make_result(sb);
+	return 0;
+}
+
+void sandbox_free(struct sandbox **sb)
+{
+	struct sandbox *b = *sb;
+
+	if (!b)
+		return;
+	*sb = NULL;
+	if (b->pid > 0) {
+		kill_run(b);
+		while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
+			;
+		if (b->tty)
+			tty_leave(b->tty, true);
+	}
+	tty_free(&b->tty);
+	if (b->socket >= 0)
+		(void)close(b->socket);
+	if (b->setup.socket >= 0)
+		(void)close(b->setup.socket);
+	if (b->pid_fd >= 0)
+		(void)close(b->pid_fd);
+	filters_free(&b->filters);
+	free(b->setup.tmp_path);
+	free(b->setup.var_tmp_path);
+	free(b->command);
+	free(b);
+}

@@ -1,0 +1,289 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "guard/sandbox/ttymodes.h"
+
+/* Small, so that a slow side is noticed by the fast one. */
+#define PIPE_LEN 16384
+
+struct pipe {
+	char data[PIPE_LEN];
+	size_t start, len;
+};
+
+struct tty {
+	int in_fd, out_fd; /* the caller's terminal: borrowed */
+	int master_fd;
+	bool pipeline, wanted; /* see struct setup */
+	bool raw; /* saved holds what it was before */
+	bool in_end; /* no more input */
+	struct termios saved;
+	struct pipe in, out; /* towards the run, towards the terminal */
+	struct ttymodes modes;
+};
+
+/* ---- finding it ---- */
+
+static bool may_read(int fd)
+{
+	return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
+}
+
+static bool may_write(int fd)
+{
+	return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+}
+
+int tty_find(struct setup *s, struct tty **ret, struct err *err)
+{
+	static const int out_first[] = {1, 2, 0};
+	struct tty *t;
+	int in = -1, out = -1, i;
+
+	(void)err;
+	*ret = NULL;
+	for (i = 0; i < 3; i++) {
+		s->replace[i] = isatty(i);
+		if (s->replace[i] && in < 0 && may_read(i))
+			in = i;
+	}
+	for (i = 0; i < 3 && out < 0; i++)
+		if (s->replace[out_first[i]] && may_write(out_first[i]))
+			out = out_first[i];
+	if (!s->replace[0] && !s->replace[1] && !s->replace[2])
+		return 0;
+	s->pipeline = !s->replace[0] || !s->replace[1];
+	t = mem_zalloc(sizeof(*t));
+	t->in_fd = in;
+	t->out_fd = out;
+	t->master_fd = -1;
+	t->pipeline = s->pipeline;
+	*ret = t;
+	return 0;
+}
+
+void tty_free(struct tty **t)
+{
+	if (!*t)
+		return;
+	if ((*t)->master_fd >= 0)
+		(void)close((*t)->master_fd);
+	free(*t);
+	*t = NULL;
+}
+
+static int any_fd(const struct tty *t)
+{
+	return t->in_fd >= 0 ? t->in_fd : t->out_fd;
+}
+
+void tty_attach(struct tty *t, int master_fd)
+{
+	struct termios modes;
+
+	t->master_fd = master_fd;
+	(void)fcntl(master_fd, F_SETFL, O_NONBLOCK);
+	if (tcgetattr(any_fd(t), &modes) == 0)
+		(void)tcsetattr(master_fd, TCSANOW, &modes);
+	tty_resize(t);
+}
+
+void tty_resize(struct tty *t)
+{
+	struct winsize size;
+
+	if (ioctl(any_fd(t), TIOCGWINSZ, &size) == 0)
+		(void)ioctl(t->master_fd, TIOCSWINSZ, &size);
+}
+
+/* ---- raw and back ---- */
+
+/* A terminal that does not control us has no foreground to be in. */
+static bool in_foreground(const struct tty *t)
+{
+	pid_t group = tcgetpgrp(any_fd(t));
+
+	return group < 0 || group == getpgrp();
+}
+
+/* From the background this would stop us, or spoil the shell's line. */
+static int set_modes(const struct tty *t, int when, const struct termios *modes)
+{
+	sigset_t set, before;
+	int rc;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTTOU);
+	(void)sigprocmask(SIG_BLOCK, &set, &before);
+	do
+		rc = tcsetattr(any_fd(t), when, modes);
+	while (rc < 0 && errno == EINTR);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+void tty_enter(struct tty *t)
+{
+	struct termios modes;
+
+	tty_resize(t);
+	if (t->raw || (t->pipeline && !t->wanted) || t->in_fd < 0 ||
+	    !in_foreground(t) || tcgetattr(t->in_fd, &t->saved) < 0)
+		return;
+	modes = t->saved;
+	cfmakeraw(&modes);
+	if (set_modes(t, TCSADRAIN, &modes) == 0)
+		t->raw = true;
+}
+
+void tty_want_input(struct tty *t)
+{
+	t->wanted = true;
+	tty_enter(t);
+}
+
+/*
+ * The run may have asked the terminal something just before it left; the
+ * answer would be typed into the caller's shell. One more question, and its
+ * answer comes after all others. A terminal that is silent costs 100 ms.
+ */
+static void swallow_answers(const struct tty *t)
+{
+	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
+	char bytes[256], last = '\0';
+	bool fence = false;
+
+	if (!t->modes.asked || t->out_fd < 0 ||
+	    fd_write(t->out_fd, "\x1b[5n", 4) < 0)
+		return;
+	while (!fence && poll(&p, 1, 100) > 0) {
+		ssize_t n = read(t->in_fd, bytes, sizeof(bytes)), i;
+
+		if (n <= 0)
+			return;
+		/* ESC [ 0 n: all is well; or 3: not. */
+		for (i = 0; i < n && !fence; i++) {
+			fence = bytes[i] == 'n' && (last == '0' || last == '3');
+			last = bytes[i];
+		}
+	}
+}
+
+void tty_leave(struct tty *t, bool final)
+{
+	AUTO(buf) struct buf undo = {0};
+
+	if (final && t->out_fd >= 0) {
+		ttymodes_undo(&t->modes, &undo);
+		if (undo.len && in_foreground(t))
+			(void)fd_write(t->out_fd, undo.data, undo.len);
+	}
+	if (!t->raw)
+		return;
+	if (final)
+		swallow_answers(t);
+	if (in_foreground(t))
+		(void)set_modes(t, final ? TCSAFLUSH : TCSADRAIN, &t->saved);
+	if (final)
+		t->modes = (struct ttymodes){0};
+	t->raw = false;
+}
+
+/* ---- the relay ---- */
+
+static bool reads_input(const struct tty *t)
+{
+	return t->raw && !t->in_end && t->in.len == 0;
+}
+
+size_t tty_poll(struct tty *t, struct pollfd *fds)
+{
+	short master = 0;
+
+	/* Meanwhile somebody else may have the terminal. */
+	if (t->raw && !in_foreground(t))
+		t->raw = false;
+	if (t->out.len == 0)
+		master |= POLLIN;
+	if (t->in.len)
+		master |= POLLOUT;
+	fds[0] = (struct pollfd){.fd = master ? t->master_fd : -1,
+				 .events = master};
+	fds[1] = (struct pollfd){.fd = reads_input(t) ? t->in_fd : -1,
+				 .events = POLLIN};
+	fds[2] = (struct pollfd){.fd = t->out.len ? t->out_fd : -1,
+				 .events = POLLOUT};
+	return 3;
+}
+
+/* False at the end of what can be read now. */
+static bool fill(struct pipe *p, int fd)
+{
+	ssize_t n = read(fd, p->data, sizeof(p->data));
+
+	if (n <= 0)
+		return false;
+	p->start = 0;
+	p->len = (size_t)n;
+	return true;
+}
+
+/* len: at most so many at once. */
+static bool empty(struct pipe *p, int fd, size_t len)
+{
+	ssize_t n = write(fd, p->data + p->start, p->len < len ? p->len : len);
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	p->start += (size_t)n;
+	p->len -= (size_t)n;
+	return true;
+}
+
+static void take_output(struct tty *t)
+{
+	if (!fill(&t->out, t->master_fd))
+		return;
+	ttymodes_read(&t->modes, t->out.data, t->out.len);
+	if (t->out_fd < 0)
+		t->out.len = 0;
+}
+
+void tty_relay(struct tty *t, const struct pollfd *fds, size_t count)
+{
+	if (count < 3)
+		return;
+	if (fds[0].fd >= 0 && fds[0].revents & POLLOUT)
+		(void)empty(&t->in, t->master_fd, PIPE_LEN);
+	if (fds[0].fd >= 0 && fds[0].revents & POLLIN)
+		take_output(t);
+	/* A terminal that hung up: the command hears SIGHUP by guard. */
+	if (fds[1].fd >= 0 && fds[1].revents && !fill(&t->in, t->in_fd))
+		t->in_end = true;
+	if (fds[2].fd >= 0 && fds[2].revents &&
+	    !empty(&t->out, t->out_fd, 4096))
+		t->out.len = 0;
+}
+
+void tty_drain(struct tty *t)
+{
+	if (t->master_fd < 0)
+		return;
+	do {
+		while (t->out.len && empty(&t->out, t->out_fd, PIPE_LEN))
+			;
+		t->out.len = 0;
+		take_output(t);
+	} while (t->out.len);
+}

@@ -1,0 +1,165 @@
+#include "guard/sandbox/ttymodes.h"
+
+/* DEC private modes with their state in a fresh terminal. The alternate
+ * screen comes last: leaving it restores the cursor as well. */
+static const struct {
+	unsigned int number;
+	bool on;
+} known[] = {
+	{1, false},    {5, false},    {6, false},    {7, true},
+	{9, false},    {25, true},    {66, false},   {1000, false},
+	{1001, false}, {1002, false}, {1003, false}, {1004, false},
+	{1005, false}, {1006, false}, {1015, false}, {1016, false},
+	{2004, false}, {2026, false}, {2031, false}, {2048, false},
+	{47, false},   {1047, false}, {1049, false},
+};
+
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+static void set_mode(struct ttymodes *m, unsigned int number, bool on)
+{
+	size_t i;
+
+	for (i = 0; i < KNOWN; i++) {
+		if (known[i].number != number)
+			continue;
+		if (known[i].on == on)
+			m->changed &= ~(1U << i);
+		else
+			m->changed |= 1U << i;
+	}
+}
+
+static void end_csi(struct ttymodes *m, unsigned char final)
+{
+	unsigned int i;
+
+	m->state = TTY_TEXT;
+	switch (final) {
+	case 'h':
+	case 'l':
+		for (i = 0; m->is_private && i <= m->count && i < 16; i++)
+			set_mode(m, m->numbers[i], final == 'h');
+		break;
+	case 'm':
+		m->colours = m->count > 0 || m->numbers[0] != 0;
+		break;
+	case 'n':
+	case 'c':
+	case 't':
+	case 'u':
+	case 'p':
+		m->asked = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_csi(struct ttymodes *m, unsigned char c)
+{
+	if (c >= '0' && c <= '9') {
+		if (m->count < 16 && m->numbers[m->count] < 100000)
+			m->numbers[m->count] =
+				m->numbers[m->count] * 10 + (c - '0');
+	} else if (c == ';' || c == ':') {
+		if (m->count < 16 && ++m->count < 16)
+			m->numbers[m->count] = 0;
+	} else if (c == '?') {
+		m->is_private = true;
+	} else if (c == 0x1b) {
+		m->state = TTY_ESC;
+	} else if (c >= 0x40 && c <= 0x7e) {
+		end_csi(m, c);
+	}
+}
+
+static void read_escape(struct ttymodes *m, unsigned char c)
+{
+	m->state = TTY_TEXT;
+	switch (c) {
+	case '[':
+		m->state = TTY_CSI;
+		m->is_private = false;
+		m->count = 0;
+		m->numbers[0] = 0;
+		break;
+	case '(':
+		m->state = TTY_CHARSET;
+		break;
+	case ']':
+	case 'P':
+	case '_':
+	case '^':
+		/* OSC, DCS and the like: many of them are answered. */
+		m->state = TTY_STRING;
+		m->asked = true;
+		break;
+	case '=':
+		m->keypad = true;
+		break;
+	case '>':
+		m->keypad = false;
+		break;
+	case 'Z':
+		m->asked = true;
+		break;
+	case 'c':
+		*m = (struct ttymodes){.asked = m->asked};
+		break;
+	default:
+		break;
+	}
+}
+
+void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
+{
+	const unsigned char *at = data, *end = at + len;
+
+	for (; at < end; at++) {
+		switch (m->state) {
+		case TTY_TEXT:
+			if (*at == 0x1b)
+				m->state = TTY_ESC;
+			break;
+		case TTY_ESC:
+			read_escape(m, *at);
+			break;
+		case TTY_CSI:
+			read_csi(m, *at);
+			break;
+		case TTY_CHARSET:
+			m->charset = *at != 'B';
+			m->state = TTY_TEXT;
+			break;
+		case TTY_STRING:
+			/* Until BEL, or ESC \, which reads as an ESC. */
+			if (*at == 0x07)
+				m->state = TTY_TEXT;
+			else if (*at == 0x1b)
+				m->state = TTY_ESC;
+			break;
+		}
+	}
+}
+
+void ttymodes_undo(const struct ttymodes *m, struct buf *to)
+{
+	size_t i;
+
+	/* Out of a sequence that was cut off. */
+	if (m->state == TTY_STRING)
+		buf_add_text(to, "\x1b\\");
+	else if (m->state != TTY_TEXT)
+		buf_add_text(to, "\x18");
+	for (i = 0; i < KNOWN; i++)
+		if (m->changed & 1U << i)
+			buf_printf(to, "\x1b[?%u%c", known[i].number,
+				   known[i].on ? 'h' : 'l');
+	if (m->keypad)
+		buf_add_text(to, "\x1b>");
+	if (m->charset)
+		buf_add_text(to, "\x1b(B");
+	if (m->colours)
+		buf_add_text(to, "\x1b[0m");
+}

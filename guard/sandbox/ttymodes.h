@@ -1,0 +1,30 @@
+/*
+ * What a run's output switches on at the terminal, so that it can be switched
+ * off when the run leaves it on: alternate screen, hidden cursor, mouse
+ * reports, bracketed paste, line drawing characters, colours. Reads along,
+ * changes nothing.
+ */
+#ifndef GUARD_SANDBOX_TTYMODES_H
+#define GUARD_SANDBOX_TTYMODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+
+struct ttymodes {
+	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_CHARSET, TTY_STRING } state;
+	bool is_private; /* CSI ? */
+	unsigned int numbers[16], count;
+	uint32_t changed; /* of the known modes: away from the default */
+	bool keypad, charset, colours;
+	bool asked; /* a question that the terminal answers */
+};
+
+void ttymodes_read(struct ttymodes *m, const void *data, size_t len);
+
+/* What brings the terminal back; nothing when nothing was changed. */
+void ttymodes_undo(const struct ttymodes *m, struct buf *to);
+
+#endif

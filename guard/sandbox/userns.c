@@ -1,0 +1,124 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+static int write_map(pid_t pid, const char *name, const char *text,
+		     struct err *err)
+{
+	char path[64];
+	auto_close int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	/* One write(2): the kernel takes a map once. */
+	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0) {
+		if (errno == EPERM || errno == EACCES)
+			return userns_explain(errno, name, err);
+		return fail_errno(err, "user namespace: %s", name);
+	}
+	return 0;
+}
+
+/*
+ * A plain user is 0 in the first namespace, which devpts and the switch for
+ * further namespaces want, and its own id again in the second. Root keeps all
+ * ids in both: files of other owners would be EOVERFLOW.
+ */
+int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
+	       struct err *err)
+{
+	char map[64];
+	int rc;
+
+	if (root) {
+		rc = write_map(pid, "uid_map", "0 0 4294967295", err);
+		if (rc == 0)
+			rc = write_map(pid, "gid_map", "0 0 4294967295", err);
+		return rc;
+	}
+	if (!inner) {
+		rc = write_map(pid, "setgroups", "deny", err);
+		if (rc < 0)
+			return rc;
+	}
+	(void)snprintf(map, sizeof(map), "%u %u 1", inner ? uid : 0,
+		       inner ? 0 : uid);
+	rc = write_map(pid, "uid_map", map, err);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(map, sizeof(map), "%u %u 1", inner ? gid : 0,
+		       inner ? 0 : gid);
+	return write_map(pid, "gid_map", map, err);
+}
+
+/* A switch of the kernel as a number, or -1. */
+static long read_switch(const char *path)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fd_slurp(fd, 64, &b, &ignored) < 0)
+		return -1;
+	return strtol(buf_text(&b), NULL, 10);
+}
+
+static bool is_filtered(void)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	auto_close int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && fd_slurp(fd, 1 << 16, &b, &ignored) == 0 &&
+	       strstr(buf_text(&b), "\nSeccomp:\t2");
+}
+
+int userns_explain(int num, const char *step, struct err *err)
+{
+	bool denied = num == EPERM || num == EACCES;
+
+	if (denied &&
+	    read_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+		return fail(err, num,
+			    "user namespaces are off for plain users: sudo "
+			    "sysctl -w kernel.unprivileged_userns_clone=1 "
+			    "(to keep it: a file in /etc/sysctl.d)");
+	if (denied && read_switch("/proc/sys/kernel/"
+				  "apparmor_restrict_unprivileged_userns") == 1)
+		return fail(err, num,
+			    "AppArmor keeps user namespaces from programs "
+			    "without a profile: install a profile for guard "
+			    "with the line 'userns,' in /etc/apparmor.d, or "
+			    "sudo sysctl -w kernel."
+			    "apparmor_restrict_unprivileged_userns=0");
+	if ((denied || num == ENOSPC) &&
+	    read_switch("/proc/sys/user/max_user_namespaces") == 0)
+		return fail(err, num,
+			    "user namespaces are off: sudo sysctl -w "
+			    "user.max_user_namespaces=15000");
+	if (num == ENOSPC)
+		return fail(err, num,
+			    "no more user namespaces: too many are in use, or "
+			    "too many inside each other (inside of a guard run "
+			    "only with --nested)");
+	if (denied && is_filtered())
+		return fail(err, num,
+			    "%s: a seccomp filter around guard refuses it. In "
+			    "a container: --security-opt seccomp=unconfined, "
+			    "or run guard outside of it",
+			    step);
+	if (num == ENOSYS || num == EINVAL)
+		return fail_num(err, num,
+				"%s: this kernel lacks namespaces that guard "
+				"needs (Linux 5.12 or newer, CONFIG_USER_NS)",
+				step);
+	return fail_num(err, num, "%s", step);
+}
