@@ -168,6 +168,14 @@ static int holds_objects(int fd, struct err *err)
 	return 0;
 }
 
+/* The folder is closed at rest: nothing can be made in it then. */
+static int lock_make(int fd, struct err *err)
+{
+	auto_close int lock = lock_take(fd, "commit.lock", true, true, err);
+
+	return lock < 0 ? lock : 0;
+}
+
 static int fill(int fd, const void *secret, struct err *err)
 {
 	static const struct {
@@ -192,9 +200,12 @@ static int fill(int fd, const void *secret, struct err *err)
 			return fail_errno(err, "make folder %s",
 					  text_quote(dirs[i].name));
 	}
-	if (secret_write(fd, secret, err) < 0)
+	if (secret_write(fd, secret, err) < 0 || lock_make(fd, err) < 0 ||
+	    format_write(fd, err) < 0)
 		return -err->num;
-	return format_write(fd, err);
+	if (fchmod(fd, 0500) < 0)
+		return fail_errno(err, "close the store");
+	return 0;
 }
 
 /* So that a folder that was just made survives a power cut. */
@@ -334,9 +345,9 @@ static int clear_tmp(const struct folder *f, struct err *err)
 
 static int set_modes(const struct folder *f, mode_t mode, struct err *err)
 {
-	if (fchmodat(f->fd, "packs", mode, 0) < 0 ||
+	if (fchmod(f->fd, mode) < 0 || fchmodat(f->fd, "packs", mode, 0) < 0 ||
 	    fchmodat(f->fd, "snaps", mode, 0) < 0)
-		return fail_errno(err, "change mode of packs and snaps");
+		return fail_errno(err, "change mode of the store's folders");
 	return 0;
 }
 

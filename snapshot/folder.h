@@ -8,7 +8,9 @@
  *	lock     flock: shared by writers, exclusive while the store is made and
  *	         in the last phase of prune
  *	commit.lock   flock: held to rename into packs/ or snaps/
- *	packs/ snaps/ 0500 at rest, 0700 while commit.lock is held
+ *	packs/ snaps/ 0500 at rest, 0700 while commit.lock is held; so is the
+ *	         folder itself: the rm -rf of a whole home leaves the packs
+ *	         alone, and what they cannot be read without
  *	tmp/     packs being written, each flocked by its writer
  *	trash/   what prune has taken away
  *

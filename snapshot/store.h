@@ -14,8 +14,8 @@
  * that. A killed process leaves at most files in tmp/ or packs that nothing
  * refers to; the next snapshot finds and uses them.
  *
- * Folder: FORMAT, secret, lock, packs/, snaps/, midx, tmp/, trash/. packs/ and
- * snaps/ are 0500 at rest. Nothing here touches anything outside it.
+ * Folder: FORMAT, secret, lock, packs/, snaps/, midx, tmp/, trash/. It, packs/
+ * and snaps/ are 0500 at rest. Nothing here touches anything outside it.
  */
 #ifndef GUARD_SNAPSHOT_STORE_H
 #define GUARD_SNAPSHOT_STORE_H
@@ -96,7 +96,7 @@ int store_dir(const struct store *s);
 
 /*
  * The commit lock: whoever renames into packs/ or snaps/ holds it. While it is
- * held both folders are 0700, else 0500; one that a killed holder left open is
+ * held these folders are 0700, else 0500; one that a killed holder left open is
  * closed by the next. begin returns the lock's descriptor, end gives it back.
  * Never call store_flush() in between.
  */

@@ -165,7 +165,7 @@ static void folders_are_closed_at_rest(void **state)
 	struct err err;
 	int lock;
 
-	assert_int_equal(mode_of(box, "."), 0700);
+	assert_int_equal(mode_of(box, "."), 0500);
 	assert_int_equal(mode_of(box, "secret"), 0400);
 	ok(store_put(s, OBJECT_DATA, "abc", 3, &id, &err));
 	ok(store_flush(s, &err));
@@ -173,8 +173,10 @@ static void folders_are_closed_at_rest(void **state)
 	assert_int_equal(mode_of(box, "snaps"), 0500);
 	lock = store_commit_begin(s, &err);
 	ok(lock);
+	assert_int_equal(mode_of(box, "."), 0700);
 	assert_int_equal(mode_of(box, "snaps"), 0700);
 	store_commit_end(s, lock);
+	assert_int_equal(mode_of(box, "."), 0500);
 	assert_int_equal(mode_of(box, "snaps"), 0500);
 	store_free(&s);
 	/* As a holder that was killed leaves it. */
@@ -700,6 +702,7 @@ static void change_format(const struct box *box, const char *key,
 	char text[24];
 	size_t i;
 
+	assert_int_equal(fchmod(fd, 0700), 0);
 	ok(record_load(fd, "FORMAT", "store", 1, &r, &err));
 	record_set(&r, key, value);
 	for (i = 0; i < r.count; i++) {
@@ -721,6 +724,7 @@ static void write_file(const struct box *box, const char *name,
 	auto_free char *path = mem_printf("%s/%s", box->store, name);
 	auto_close int fd = -1;
 
+	assert_int_equal(chmod(box->store, 0700), 0);
 	assert_int_equal(unlink(path), 0);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
@@ -784,6 +788,7 @@ static void a_lost_format_is_never_made_anew_over_packs(void **state)
 	struct err err;
 
 	ok(small_session(box, ids, &err));
+	assert_int_equal(chmod(box->store, 0700), 0);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(store_open(&s, box->store, STORE_WRITE, &err),
 			 -EBADMSG);
