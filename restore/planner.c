@@ -214,7 +214,8 @@ static int row_deleted(struct planner *pl, const struct row *row,
 {
 	int got;
 
-	if (pl->options->additive)
+	/* The root itself stays, empty. */
+	if (pl->options->additive || !*row->path)
 		return 0;
 	if (!row->now.mode) {
 		pl->plan->already++;

@@ -1,0 +1,234 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "restore/onfile.h"
+#include "restore/txn.h"
+
+/* The operation that made a path below the folder of `top`, or NULL. */
+static const struct op *ride_of(const struct txn *t, const struct op *top,
+				const char *path)
+{
+	const struct journal *j = &t->journal;
+	const struct op *end = j->ops + j->op_count, *op;
+
+	for (op = top; op < end && (op == top || op->kind == OP_RIDE); op++)
+		if (strcmp(op->path, path) == 0)
+			return op;
+	return NULL;
+}
+
+static int intact(struct txn *t, const struct op *top, const char *path,
+		  int dirfd, const char *name, struct err *err);
+
+static int intact_below(struct txn *t, const struct op *top, const char *path,
+			int dirfd, const char *name, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = openat(
+		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	size_t i;
+
+	if (fd < 0)
+		return 0;
+	if (dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *child = path_join(path, list.items[i].name);
+		int got = intact(t, top, child, fd, list.items[i].name, err);
+
+		if (got <= 0)
+			return got;
+	}
+	return 1;
+}
+
+/*
+ * Whether what we had put and have in our hands again is still what we put:
+ * somebody may have worked on it meanwhile. When in doubt: no.
+ */
+static int intact(struct txn *t, const struct op *top, const char *path,
+		  int dirfd, const char *name, struct err *err)
+{
+	const struct op *op = ride_of(t, top, path);
+	struct err ignored;
+	struct meta m;
+
+	/* A second attempt: what was changed has been put beside already. */
+	if (meta_get(dirfd, name, &m) < 0 && errno == ENOENT)
+		return 1;
+	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino)
+		return 0;
+	if (S_ISDIR(op->to.mode))
+		return intact_below(t, top, path, dirfd, name, err);
+	return onfile_same_content(t->store, dirfd, name, &op->to, &ignored) ==
+	       1;
+}
+
+/* Into the project, beside the path, under a name that says whose it is. */
+static int put_beside(struct txn *t, const char *staged, const struct op *op,
+		      struct err *err)
+{
+	const char *id = t->journal.staging + strlen(STAGING_PREFIX);
+	auto_free char *path = mem_printf("%s.guard-kept-%.8s", op->path, id);
+	const char *name;
+	auto_close int dir = beneath_parent(t->project->fd, path, &name, err);
+
+	if (dir < 0)
+		return dir;
+	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "keep as %s", text_quote(path));
+	buf_printf(&t->kept, "%s was changed meanwhile: kept as %s\n",
+		   text_quote(op->path), text_quote(path));
+	return 0;
+}
+
+static int keep_if_changed(struct txn *t, const char *staged,
+			   const struct op *op, struct err *err)
+{
+	int got = intact(t, op, op->path, t->staging_fd, staged, err);
+
+	return got ? (got < 0 ? got : 0) : put_beside(t, staged, op, err);
+}
+
+static int back_create(struct txn *t, const struct op *op, int dir,
+		       const char *name, const char *staged, struct err *err)
+{
+	struct meta m;
+
+	/* Whoever removed it meanwhile has done our work. */
+	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
+		return 0;
+	if (S_ISDIR(op->to.mode) && txn_loosen(dir, name, err) < 0)
+		return -err->num;
+	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "take back");
+	return keep_if_changed(t, staged, op, err);
+}
+
+static int back_replace(struct txn *t, const struct op *op, int dir,
+			const char *name, const char *staged, struct err *err)
+{
+	struct meta m;
+
+	/* An earlier attempt has come as far as this. */
+	if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
+		return keep_if_changed(t, staged, op, err);
+	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) == 0)
+		return keep_if_changed(t, staged, op, err);
+	if (errno != ENOENT ||
+	    renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "put back");
+	return 0;
+}
+
+static int back_delete(struct txn *t, const struct op *op, int dir,
+		       const char *name, const char *staged, struct err *err)
+{
+	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return fail_errno(err, "put back");
+	return put_beside(t, staged, op, err);
+}
+
+/* Metadata as before: of what was changed in place, and of a folder that had
+ * to be loosened. */
+static int back_meta(struct txn *t, const struct op *op, struct err *err)
+{
+	struct err ignored;
+	auto_close int fd = -1;
+	struct meta m;
+
+	if (!op->from.mode)
+		return 0;
+	if (op->kind == OP_DELETE &&
+	    (!S_ISDIR(op->from.mode) || (op->from.mode & S_IWUSR)))
+		return 0;
+	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, &ignored);
+	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.ino != op->old_ino)
+		return 0;
+	return onfile_set_meta(t->store, fd, &op->from, err);
+}
+
+static int back_op(struct txn *t, const struct op *op, struct err *err)
+{
+	auto_close int dir = -1;
+	char staged[OP_NAME_LEN];
+	const char *name;
+	int happened = txn_happened(t, op, err);
+	int got;
+
+	if (happened < 0)
+		return happened;
+	op_name(&t->journal, op, staged);
+	if (happened) {
+		dir = beneath_parent(t->project->fd, op->path, &name, err);
+		if (dir < 0)
+			return dir;
+		got = op->kind == OP_DELETE
+			      ? back_delete(t, op, dir, name, staged, err)
+		      : op->kind == OP_REPLACE
+			      ? back_replace(t, op, dir, name, staged, err)
+			      : back_create(t, op, dir, name, staged, err);
+		if (got < 0)
+			return got;
+	}
+	if (op->kind == OP_META || op->kind == OP_DELETE)
+		return back_meta(t, op, err);
+	if (!happened && t->journal.state == JOURNAL_BACK &&
+	    (op->kind == OP_CREATE || op->kind == OP_REPLACE))
+		return keep_if_changed(t, staged, op, err);
+	return 0;
+}
+
+static int back_times(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	size_t i;
+
+	for (i = 0; i < j->touched_count; i++) {
+		auto_close int fd = beneath_open(
+			t->project->fd, j->touched[i].path, O_PATH, 0, err);
+
+		if (fd < 0)
+			return fd;
+		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int txn_back(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	bool failed = false;
+	struct err later;
+	size_t i;
+
+	for (i = j->op_count; i-- > 0;) {
+		struct err *to = failed ? &later : err;
+
+		if (back_op(t, &j->ops[i], to) < 0) {
+			(void)err_context(to, "take back %s",
+					  text_quote(j->ops[i].path));
+			failed = true;
+		}
+	}
+	if (failed)
+		return -err->num;
+	if (back_times(t, err) < 0)
+		return -err->num;
+	if (syncfs(t->staging_fd) < 0)
+		return fail_errno(err, "sync the project");
+	return 0;
+}

@@ -1,0 +1,304 @@
+#include "restore/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/codec.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#define MAGIC "GUARDJNL"
+#define MAGIC_LEN 8
+#define VERSION 1
+#define STATE_AT 9
+#define HEAD_LEN 18 /* magic, version, state, check */
+#define JOURNAL_MAX (1u << 30)
+
+void journal_free(struct journal *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->op_count; i++) {
+		free(j->ops[i].path);
+		entry_free(&j->ops[i].from);
+		entry_free(&j->ops[i].to);
+	}
+	for (i = 0; i < j->touched_count; i++)
+		free(j->touched[i].path);
+	free(j->ops);
+	free(j->touched);
+	free(j->action);
+	free(j->run_id);
+	free(j->staging);
+	*j = (struct journal){0};
+}
+
+void op_name(const struct journal *j, const struct op *op, char *ret)
+{
+	(void)snprintf(ret, OP_NAME_LEN, "%c%zu",
+		       op->kind == OP_DELETE ? 'd' : 'n',
+		       (size_t)(op - j->ops));
+}
+
+/* FNV-1a: against damage, not against anybody. */
+static uint64_t check_of(const unsigned char *data, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		h = (h ^ data[i]) * 0x100000001b3;
+	return h;
+}
+
+static void put_moment(struct buf *b, struct moment m)
+{
+	enc_svar(b, m.sec);
+	enc_var(b, m.nsec);
+}
+
+static struct moment get_moment(struct dec *d)
+{
+	struct moment m = {.sec = dec_svar(d)};
+	uint64_t nsec = dec_var(d);
+
+	if (nsec >= 1000000000)
+		d->bad = true;
+	m.nsec = (uint32_t)nsec;
+	return m;
+}
+
+static void put_oid(struct buf *b, const struct oid *id)
+{
+	enc_u8(b, id->type);
+	if (id->type == OBJECT_NONE)
+		return;
+	buf_add(b, id->hash, sizeof(id->hash));
+	enc_var(b, id->len);
+	enc_u16(b, id->ord);
+}
+
+static struct oid get_oid(struct dec *d)
+{
+	struct oid id = {.type = dec_u8(d)};
+	const unsigned char *hash;
+
+	if (id.type == OBJECT_NONE)
+		return id;
+	hash = dec_raw(d, sizeof(id.hash));
+	if (hash)
+		memcpy(id.hash, hash, sizeof(id.hash));
+	id.len = dec_var(d);
+	id.ord = dec_u16(d);
+	return id;
+}
+
+static void put_entry(struct buf *b, const struct entry *e)
+{
+	enc_var(b, e->mode);
+	if (!e->mode)
+		return;
+	enc_var(b, e->uid);
+	enc_var(b, e->gid);
+	put_moment(b, e->mtime);
+	enc_var(b, e->size);
+	enc_var(b, e->rdev);
+	put_oid(b, &e->content);
+	put_oid(b, &e->attrs);
+	enc_text(b, e->link);
+	enc_var(b, e->link_group);
+}
+
+static struct entry get_entry(struct dec *d)
+{
+	struct entry e = {.mode = (uint32_t)dec_var(d)};
+
+	if (!e.mode)
+		return e;
+	e.uid = (uint32_t)dec_var(d);
+	e.gid = (uint32_t)dec_var(d);
+	e.mtime = get_moment(d);
+	e.size = dec_var(d);
+	e.rdev = dec_var(d);
+	e.content = get_oid(d);
+	e.attrs = get_oid(d);
+	e.link = dec_text(d);
+	e.link_group = dec_var(d);
+	e.name = mem_strdup("");
+	if (!*e.link) {
+		free(e.link);
+		e.link = NULL;
+	}
+	return e;
+}
+
+static char *get_path(struct dec *d)
+{
+	char *path = dec_text(d);
+
+	if (!path_ok(path))
+		d->bad = true;
+	return path;
+}
+
+/*
+ * body = action run-id before staging root-time-set root-time
+ *	  count *touched count *op
+ */
+static void encode(const struct journal *j, struct buf *b)
+{
+	size_t i;
+
+	enc_text(b, j->action);
+	enc_text(b, j->run_id);
+	enc_var(b, j->before);
+	enc_text(b, j->staging);
+	enc_u8(b, j->root_time_set);
+	put_moment(b, j->root_time);
+	enc_var(b, j->touched_count);
+	for (i = 0; i < j->touched_count; i++) {
+		enc_text(b, j->touched[i].path);
+		put_moment(b, j->touched[i].mtime);
+		enc_u8(b, j->touched[i].keep);
+	}
+	enc_var(b, j->op_count);
+	for (i = 0; i < j->op_count; i++) {
+		enc_u8(b, (uint8_t)j->ops[i].kind);
+		enc_text(b, j->ops[i].path);
+		put_entry(b, &j->ops[i].from);
+		put_entry(b, &j->ops[i].to);
+		enc_var(b, j->ops[i].old_ino);
+		enc_var(b, j->ops[i].new_ino);
+	}
+}
+
+static void decode_ops(struct dec *d, struct journal *j)
+{
+	uint64_t count = dec_var(d), i;
+
+	for (i = 0; i < count && !d->bad; i++) {
+		struct op *op;
+
+		GROW(j->ops, j->op_count, j->op_room);
+		op = &j->ops[j->op_count++];
+		*op = (struct op){.kind = dec_u8(d)};
+		op->path = get_path(d);
+		op->from = get_entry(d);
+		op->to = get_entry(d);
+		op->old_ino = dec_var(d);
+		op->new_ino = dec_var(d);
+		if (op->kind < OP_DELETE || op->kind > OP_META ||
+		    (op->kind == OP_DELETE ? !op->from.mode : !op->to.mode))
+			d->bad = true;
+	}
+}
+
+static bool staging_ok(const char *name)
+{
+	size_t len = strlen(STAGING_PREFIX);
+
+	return strncmp(name, STAGING_PREFIX, len) == 0 &&
+	       path_name_ok(name, strlen(name));
+}
+
+static bool decode(const void *data, size_t len, struct journal *j)
+{
+	struct dec d = dec_start(data, len);
+	uint64_t count, i;
+
+	j->action = dec_text(&d);
+	j->run_id = dec_text(&d);
+	j->before = dec_var(&d);
+	j->staging = dec_text(&d);
+	j->root_time_set = dec_u8(&d);
+	j->root_time = get_moment(&d);
+	count = dec_var(&d);
+	for (i = 0; i < count && !d.bad; i++) {
+		struct touched *t;
+
+		GROW(j->touched, j->touched_count, j->touched_room);
+		t = &j->touched[j->touched_count++];
+		*t = (struct touched){.path = get_path(&d)};
+		t->mtime = get_moment(&d);
+		t->keep = dec_u8(&d);
+	}
+	decode_ops(&d, j);
+	return dec_end(&d) && staging_ok(j->staging);
+}
+
+int journal_write(int workspace_fd, const struct journal *j, struct err *err)
+{
+	AUTO(buf) struct buf body = {0};
+	AUTO(buf) struct buf whole = {0};
+
+	encode(j, &body);
+	buf_add(&whole, MAGIC, MAGIC_LEN);
+	enc_u8(&whole, VERSION);
+	enc_u8(&whole, (uint8_t)j->state);
+	enc_u64(&whole, check_of(body.data, body.len));
+	buf_add(&whole, body.data, body.len);
+	if (atomic_write(workspace_fd, JOURNAL_NAME, whole.data, whole.len,
+			 0600, true, err) < 0)
+		return err_context(err, "journal");
+	return 0;
+}
+
+int journal_set_state(int workspace_fd, struct journal *j,
+		      enum journal_state state, struct err *err)
+{
+	auto_close int fd = openat(workspace_fd, JOURNAL_NAME,
+				   O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned char byte = (unsigned char)state;
+
+	if (fd < 0)
+		return fail_errno(err, "open the journal");
+	if (fd_pwrite(fd, &byte, 1, STATE_AT) < 0 || fdatasync(fd) < 0)
+		return fail_errno(err, "write the journal");
+	j->state = state;
+	return 0;
+}
+
+static bool state_ok(enum journal_state state)
+{
+	return state == JOURNAL_STAGING || state == JOURNAL_PREPARED ||
+	       state == JOURNAL_BACK || state == JOURNAL_DONE;
+}
+
+int journal_load(int workspace_fd, struct journal *ret, struct err *err)
+{
+	AUTO(journal) struct journal j = {0};
+	AUTO(buf) struct buf b = {0};
+	struct dec d;
+
+	if (fd_slurp_at(workspace_fd, JOURNAL_NAME, JOURNAL_MAX, &b, err) < 0)
+		return -err->num;
+	if (b.len < HEAD_LEN || memcmp(b.data, MAGIC, MAGIC_LEN) != 0)
+		return fail(err, EBADMSG, "the journal is damaged");
+	if (b.data[MAGIC_LEN] > VERSION)
+		return fail(err, EPROTO,
+			    "the journal was written by a newer guard: let "
+			    "that one finish it");
+	j.state = b.data[STATE_AT];
+	d = dec_start(b.data + STATE_AT + 1, 8);
+	if (b.data[MAGIC_LEN] != VERSION || !state_ok(j.state) ||
+	    dec_u64(&d) != check_of(b.data + HEAD_LEN, b.len - HEAD_LEN) ||
+	    !decode(b.data + HEAD_LEN, b.len - HEAD_LEN, &j))
+		return fail(err, EBADMSG, "the journal is damaged");
+	*ret = j;
+	j = (struct journal){0};
+	return 0;
+}
+
+int journal_remove(int workspace_fd, struct err *err)
+{
+	if (unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
+		return fail_errno(err, "remove the journal");
+	return atomic_sync_dir(workspace_fd, err);
+}

@@ -1,0 +1,83 @@
+/*
+ * The journal of one transaction: what is being done to whose files, written
+ * down before it is begun.
+ *
+ * States, in order, each durable before what it announces:
+ *
+ *	staging		new files are made in the staging folder; nothing of
+ *			the project has changed. Recovery removes the folder.
+ *	prepared	all that is needed is on disk. Recovery goes on.
+ *	back		it could not be done. Recovery takes it back.
+ *	done		all is done and synced. Recovery removes the folder.
+ *
+ * The file is written whole with the first two; the others change one byte.
+ * Its grammar is in docs/formats.md.
+ */
+#ifndef GUARD_RESTORE_JOURNAL_H
+#define GUARD_RESTORE_JOURNAL_H
+
+#include "restore/plan.h"
+
+#define JOURNAL_NAME "journal"
+#define STAGING_PREFIX ".guard-staging-"
+
+enum journal_state {
+	JOURNAL_STAGING = 'S',
+	JOURNAL_PREPARED = 'P',
+	JOURNAL_BACK = 'B',
+	JOURNAL_DONE = 'D',
+};
+
+enum op_kind {
+	OP_DELETE = 1, /* path leaves for the staging folder */
+	OP_REPLACE, /* exchanged with its staged successor */
+	OP_CREATE, /* the staged thing gets the name */
+	OP_RIDE, /* comes along in a folder of the OP_CREATE before it */
+	OP_META, /* in place: mode, owner, attributes, times */
+};
+
+struct op {
+	enum op_kind kind;
+	char *path;
+	struct entry from, to; /* mode 0: nothing */
+	uint64_t old_ino; /* what has the name before */
+	uint64_t new_ino; /* what was staged for it */
+};
+
+/* A folder whose list changes, and its time before. */
+struct touched {
+	char *path;
+	struct moment mtime;
+	bool keep; /* gets that time back also when all is done */
+};
+
+struct journal {
+	enum journal_state state;
+	char *action, *run_id;
+	uint64_t before;
+	char *staging; /* name of the folder in the project's root */
+	struct op *ops;
+	size_t op_count, op_room;
+	struct touched *touched; /* sorted by path; the root is first */
+	size_t touched_count, touched_room;
+	struct moment root_time; /* the root's when all is done ... */
+	bool root_time_set; /* ... if it is to be set */
+};
+
+void journal_free(struct journal *j);
+
+/* Writes it whole, durably. */
+int journal_write(int workspace_fd, const struct journal *j, struct err *err);
+/* Changes its state on disk, durably, then in *j. */
+int journal_set_state(int workspace_fd, struct journal *j,
+		      enum journal_state state, struct err *err);
+/* -ENOENT: none; -EPROTO: of a newer guard; -EBADMSG: damaged. */
+int journal_load(int workspace_fd, struct journal *ret, struct err *err);
+/* Removes it, durably. */
+int journal_remove(int workspace_fd, struct err *err);
+
+/* The name of an operation's thing in the staging folder: NUMBER_LEN bytes. */
+#define OP_NAME_LEN 32
+void op_name(const struct journal *j, const struct op *op, char *ret);
+
+#endif

@@ -1,0 +1,271 @@
+#include "restore/onfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/content.h"
+
+/* Older than the coarsest clock of a file system that stamps (3 s). */
+#define LONG_BEFORE 3
+
+static int load_attrs(struct store *store, const struct entry *e,
+		      struct xattrs *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	*ret = (struct xattrs){0};
+	if (e->attrs.type == OBJECT_NONE)
+		return 0;
+	if (store_get(store, &e->attrs, &b, err) < 0)
+		return -err->num;
+	return xattrs_decode(b.data, b.len, ret, err);
+}
+
+static int same_attrs(struct store *store, int fd, const struct entry *e,
+		      struct err *err)
+{
+	AUTO(xattrs) struct xattrs want = {0};
+	AUTO(xattrs) struct xattrs have = {0};
+
+	if (load_attrs(store, e, &want, err) < 0 ||
+	    xattrs_get(fd, "", &have, err) < 0)
+		return -err->num;
+	return xattrs_equal(&want, &have);
+}
+
+static int same_link(int dirfd, const char *name, const struct entry *e)
+{
+	size_t len = e->link ? strlen(e->link) : 0;
+	auto_free char *text = mem_alloc(len + 2);
+	ssize_t got = readlinkat(dirfd, name, text, len + 2);
+
+	return got == (ssize_t)len && e->link &&
+	       memcmp(text, e->link, len) == 0;
+}
+
+static int same_bytes(struct store *store, int dirfd, const char *name,
+		      const struct entry *e, struct err *err)
+{
+	auto_close int fd = -1;
+
+	if (e->content.type == OBJECT_NONE)
+		return e->size == 0;
+	fd = openat(dirfd, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	return content_equal(store, &e->content, fd, err);
+}
+
+static bool same_head(const struct meta *m, const struct entry *e,
+		      uint32_t loose)
+{
+	if ((m->mode | loose) != (e->mode | loose) || m->uid != e->uid ||
+	    m->gid != e->gid)
+		return false;
+	if (S_ISREG(m->mode) && m->size != e->size)
+		return false;
+	return !(S_ISCHR(m->mode) || S_ISBLK(m->mode)) || m->rdev == e->rdev;
+}
+
+/* Nothing has touched it since well before the snapshot read it. */
+static bool untouched(const struct meta *m, const struct entry *e,
+		      struct moment since)
+{
+	since.sec -= LONG_BEFORE;
+	return since.sec > 0 && moment_compare(m->ctime, since) < 0 &&
+	       moment_compare(m->mtime, e->mtime) == 0;
+}
+
+static int same_below(struct store *store, int dirfd, const char *name,
+		      const struct entry *e, struct moment since,
+		      struct err *err);
+
+static int same_at(struct store *store, int dirfd, const char *name,
+		   const struct entry *e, struct moment since, bool top,
+		   struct err *err)
+{
+	auto_close int fd =
+		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	uint32_t loose = top && S_ISDIR(e->mode) ? S_IWUSR : 0;
+	struct meta m;
+	int got;
+
+	if (fd < 0)
+		return errno == ENOENT
+			       ? 0
+			       : fail_errno(err, "open %s", text_quote(name));
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "%s", text_quote(name));
+	if (!same_head(&m, e, loose))
+		return 0;
+	if (S_ISLNK(m.mode))
+		return same_link(dirfd, name, e);
+	if (!top && !S_ISDIR(m.mode) && untouched(&m, e, since))
+		return 1;
+	got = same_attrs(store, fd, e, err);
+	if (got <= 0)
+		return got;
+	if (S_ISDIR(m.mode))
+		return same_below(store, dirfd, name, e, since, err);
+	return S_ISREG(m.mode) ? same_bytes(store, dirfd, name, e, err) : 1;
+}
+
+static int same_below(struct store *store, int dirfd, const char *name,
+		      const struct entry *e, struct moment since,
+		      struct err *err)
+{
+	AUTO(tree) struct tree tree = {0};
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = openat(
+		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	size_t i;
+
+	if (fd < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	if (tree_load(store, &e->content, &tree, err) < 0 ||
+	    dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	if (tree.count != list.count)
+		return 0;
+	for (i = 0; i < list.count; i++) {
+		const struct entry *child =
+			tree_find(&tree, list.items[i].name);
+		int got;
+
+		if (!child)
+			return 0;
+		got = same_at(store, fd, list.items[i].name, child, since,
+			      false, err);
+		if (got <= 0)
+			return got;
+	}
+	return 1;
+}
+
+int onfile_same(struct store *store, int dirfd, const char *name,
+		const struct entry *e, struct moment since, struct err *err)
+{
+	return same_at(store, dirfd, name, e, since, true, err);
+}
+
+int onfile_same_content(struct store *store, int dirfd, const char *name,
+			const struct entry *e, struct err *err)
+{
+	struct meta m;
+
+	if (meta_get(dirfd, name, &m) < 0)
+		return fail_errno(err, "%s", text_quote(name));
+	if ((m.mode & S_IFMT) != (e->mode & S_IFMT) ||
+	    (S_ISREG(m.mode) && m.size != e->size))
+		return 0;
+	if (S_ISLNK(m.mode))
+		return same_link(dirfd, name, e);
+	return S_ISREG(m.mode) ? same_bytes(store, dirfd, name, e, err) : 1;
+}
+
+static int change_mode(int fd, uint32_t mode)
+{
+	char path[64];
+
+	/* fchmod(2) refuses O_PATH; the magic link is the same inode. */
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return chmod(path, mode & 07777);
+}
+
+static int set_owner(int fd, const struct meta *m, const struct entry *e,
+		     struct err *err)
+{
+	if (m->uid == e->uid && m->gid == e->gid)
+		return 0;
+	if (fchownat(fd, "", e->uid, e->gid, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (geteuid() == 0 || errno != EPERM)
+		return fail_errno(err, "set the owner");
+	if (m->gid != e->gid)
+		(void)!fchownat(fd, "", (uid_t)-1, e->gid, AT_EMPTY_PATH);
+	return 0;
+}
+
+static void drop_of_system(struct xattrs *x)
+{
+	if (geteuid() == 0)
+		return;
+	(void)xattrs_drop(x, "trusted.");
+	(void)xattrs_drop(x, "security.");
+}
+
+static int set_attrs(struct store *store, int fd, const struct meta *m,
+		     const struct entry *e, struct err *err)
+{
+	AUTO(xattrs) struct xattrs want = {0};
+	AUTO(xattrs) struct xattrs have = {0};
+
+	if (load_attrs(store, e, &want, err) < 0 ||
+	    xattrs_get(fd, "", &have, err) < 0)
+		return -err->num;
+	if (xattrs_equal(&want, &have))
+		return 0;
+	/* Setting user attributes needs the right to write the file. */
+	if (!S_ISLNK(m->mode) && !(m->mode & S_IWUSR) &&
+	    change_mode(fd, m->mode | S_IWUSR) < 0)
+		return fail_errno(err, "set the mode");
+	if (geteuid() != 0) {
+		size_t i;
+
+		drop_of_system(&want);
+		for (i = 0; i < have.count; i++)
+			if (strncmp(have.items[i].name, "security.", 9) == 0)
+				xattrs_add(&want, have.items[i].name,
+					   have.items[i].value,
+					   have.items[i].len);
+	}
+	return xattrs_set(fd, &want, err);
+}
+
+int onfile_set_time(int fd, struct moment mtime, struct err *err)
+{
+	struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = mtime.sec, .tv_nsec = mtime.nsec},
+	};
+	struct meta m;
+
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "read the time");
+	if (moment_compare(m.mtime, mtime) == 0)
+		return 0;
+	if (utimensat(fd, "", times, AT_EMPTY_PATH) == 0)
+		return 0;
+	/* Somebody else's file: its time is his. */
+	if (errno == EPERM && geteuid() != 0 && m.uid != geteuid())
+		return 0;
+	return fail_errno(err, "set the time");
+}
+
+int onfile_set_meta(struct store *store, int fd, const struct entry *e,
+		    struct err *err)
+{
+	struct meta m;
+
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "read metadata");
+	if (set_owner(fd, &m, e, err) < 0 ||
+	    set_attrs(store, fd, &m, e, err) < 0)
+		return -err->num;
+	/* A change of owner or of an ACL changes the mode as well. */
+	if (!S_ISLNK(e->mode)) {
+		if (meta_get(fd, "", &m) < 0)
+			return fail_errno(err, "read metadata");
+		if (m.mode != e->mode && change_mode(fd, e->mode) < 0)
+			return fail_errno(err, "set the mode");
+	}
+	return onfile_set_time(fd, e->mtime, err);
+}

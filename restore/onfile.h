@@ -1,0 +1,33 @@
+/*
+ * Entries of the store against what lies on disk: is it that, make it that.
+ */
+#ifndef GUARD_RESTORE_ONFILE_H
+#define GUARD_RESTORE_ONFILE_H
+
+#include "snapshot/tree.h"
+
+/*
+ * Whether name in dirfd is what the entry says, folders with all below: 1, 0
+ * or negative. Times are not looked at. since: when its snapshot was begun;
+ * what lies in a folder and has not changed for long before needs no reading
+ * ({0}: read everything). A folder's right to be written by its owner is not
+ * looked at on top: a rename may need it.
+ */
+int onfile_same(struct store *store, int dirfd, const char *name,
+		const struct entry *e, struct moment since, struct err *err);
+
+/* Whether it is of that kind and has those bytes (or link text), whatever its
+ * metadata; not for folders. */
+int onfile_same_content(struct store *store, int dirfd, const char *name,
+			const struct entry *e, struct err *err);
+
+/*
+ * Gives the open thing (may be O_PATH) owner, attributes, mode and time.
+ * Writes only what differs. What only root may do is left when we are not:
+ * another owner, attributes of the system.
+ */
+int onfile_set_meta(struct store *store, int fd, const struct entry *e,
+		    struct err *err);
+int onfile_set_time(int fd, struct moment mtime, struct err *err);
+
+#endif

@@ -1,0 +1,135 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/transaction.h"
+#include "restore/workspace.h"
+#include "snapshot/take.h"
+
+/* Part by part from "/", no link followed: the path is canonical. */
+static int open_folder(const char *path, bool make, struct err *err)
+{
+	auto_close int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *at = path + 1;
+
+	if (fd < 0)
+		return fail_errno(err, "open /");
+	while (*at) {
+		auto_free char *name = mem_strndup(at, strcspn(at, "/"));
+		int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+		int next = openat(fd, name, flags);
+
+		if (next < 0 && errno == ENOENT && make) {
+			if (mkdirat(fd, name, 0777) < 0 && errno != EEXIST)
+				return fail_errno(err, "make folder %s",
+						  text_quote(path));
+			next = openat(fd, name, flags);
+		}
+		if (next < 0)
+			return fail_errno(err, "open %s", text_quote(path));
+		(void)close(fd);
+		fd = next;
+		at += strlen(name);
+		at += strspn(at, "/");
+	}
+	return TAKE_FD(fd);
+}
+
+int project_open(const char *path, int workspaces_fd, bool make,
+		 struct project *ret, struct err *err)
+{
+	auto_close int fd = -1;
+	auto_close int workspace = -1;
+	auto_close int lock = -1;
+
+	if (path[0] != '/')
+		return fail(err, EINVAL, "%s is no absolute path",
+			    text_quote(path));
+	fd = open_folder(path, make, err);
+	if (fd < 0)
+		return fd;
+	workspace = workspace_open(workspaces_fd, path, true, err);
+	if (workspace < 0)
+		return workspace;
+	lock = lock_take(workspace, "lock", true, false, err);
+	if (lock == -EWOULDBLOCK)
+		return fail(err, EBUSY, "another guard is at work in %s",
+			    text_quote(path));
+	if (lock < 0)
+		return lock;
+	*ret = (struct project){
+		.path = mem_strdup(path),
+		.cache_path = workspace_cache_path(workspace),
+		.fd = TAKE_FD(fd),
+		.workspace_fd = TAKE_FD(workspace),
+		.lock_fd = TAKE_FD(lock),
+	};
+	return 0;
+}
+
+void project_close(struct project *p)
+{
+	if (!p->path)
+		return;
+	(void)close(p->fd);
+	(void)close(p->workspace_fd);
+	(void)close(p->lock_fd);
+	free(p->path);
+	free(p->cache_path);
+	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+}
+
+/* A snapshot of a folder that is not there any more. */
+static int snapshot_nothing(struct store *store, struct project *p,
+			    const char *reason, const char *run_id,
+			    const char *message, struct snapshot *ret,
+			    struct err *err)
+{
+	struct snapshot s = {
+		.time = moment_now(),
+		.uid = geteuid(),
+		.reason = mem_strdup(reason),
+		.run_id = mem_strdup(run_id ? run_id : ""),
+		.command = mem_strdup(""),
+		.message = mem_strdup(message ? message : ""),
+		.root_path = mem_strdup(p->path),
+		.root = {.name = mem_strdup("")},
+	};
+
+	if (catalog_add(store, &s, err) < 0) {
+		snapshot_free(&s);
+		return -err->num;
+	}
+	*ret = s;
+	return 0;
+}
+
+int project_snapshot(struct store *store, struct project *p, const char *reason,
+		     const char *run_id, const char *message,
+		     struct snapshot *ret, struct err *err)
+{
+	struct take_options options = {
+		.root_path = p->path,
+		.root_fd = p->fd,
+		.cache_path = p->cache_path,
+		.reason = reason,
+		.run_id = run_id,
+		.message = message,
+		.skip = p->skip,
+	};
+	struct meta m;
+
+	if (meta_get(p->fd, "", &m) < 0)
+		return fail_errno(err, "%s", text_quote(p->path));
+	if (m.nlink == 0)
+		return snapshot_nothing(store, p, reason, run_id, message, ret,
+					err);
+	return take_snapshot(store, &options, ret, err);
+}

@@ -1,0 +1,272 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/onfile.h"
+#include "restore/txn.h"
+
+void txn_free(struct txn *t)
+{
+	if (t->staging_fd >= 0)
+		(void)close(t->staging_fd);
+	t->staging_fd = -1;
+	journal_free(&t->journal);
+	buf_free(&t->kept);
+}
+
+int txn_open_staging(struct txn *t, struct err *err)
+{
+	t->staging_fd = beneath_open(t->project->fd, t->journal.staging,
+				     O_RDONLY | O_DIRECTORY, 0, err);
+	return t->staging_fd < 0 ? t->staging_fd : 0;
+}
+
+int txn_happened(const struct txn *t, const struct op *op, struct err *err)
+{
+	char name[OP_NAME_LEN];
+	struct meta m;
+
+	if (op->kind == OP_META || op->kind == OP_RIDE)
+		return 0;
+	op_name(&t->journal, op, name);
+	if (meta_get(t->staging_fd, name, &m) < 0) {
+		if (errno != ENOENT)
+			return fail_errno(err, "look at the staged %s",
+					  text_quote(op->path));
+		return op->kind != OP_DELETE;
+	}
+	return op->kind == OP_DELETE || m.ino != op->new_ino;
+}
+
+int txn_loosen(int dirfd, const char *name, struct err *err)
+{
+	auto_close int fd =
+		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char path[64];
+	struct meta m;
+
+	if (fd < 0 || meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	if (!S_ISDIR(m.mode) || (m.mode & S_IWUSR))
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (chmod(path, (m.mode | S_IWUSR) & 07777) < 0)
+		return fail_errno(err, "change the mode of %s",
+				  text_quote(name));
+	return 0;
+}
+
+static int changed(struct err *err)
+{
+	return fail(err, EBUSY, "has changed since it was looked at");
+}
+
+/* What has the name must be what was looked at: by its inode here, by its
+ * bytes when it is out of everybody's reach. */
+static int expect(int dir, const char *name, const struct op *op,
+		  struct err *err)
+{
+	struct meta m;
+
+	if (meta_get(dir, name, &m) < 0)
+		return errno == ENOENT ? changed(err)
+				       : fail_errno(err, "look at it");
+	return m.ino == op->old_ino ? 0 : changed(err);
+}
+
+static int verify(struct txn *t, const struct op *op, const char *name,
+		  struct err *err)
+{
+	int got = onfile_same(t->store, t->staging_fd, name, &op->from,
+			      t->since, err);
+
+	return got == 0 ? changed(err) : got < 0 ? got : 0;
+}
+
+static int put_delete(struct txn *t, const struct op *op, int dir,
+		      const char *name, struct err *err)
+{
+	char staged[OP_NAME_LEN];
+
+	op_name(&t->journal, op, staged);
+	if (expect(dir, name, op, err) < 0)
+		return -err->num;
+	if (S_ISDIR(op->from.mode) && txn_loosen(dir, name, err) < 0)
+		return -err->num;
+	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "move away");
+	return 0;
+}
+
+static int put_replace(struct txn *t, const struct op *op, int dir,
+		       const char *name, struct err *err)
+{
+	char staged[OP_NAME_LEN];
+
+	op_name(&t->journal, op, staged);
+	if (expect(dir, name, op, err) < 0)
+		return -err->num;
+	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) < 0)
+		return fail_errno(err, "replace");
+	return 0;
+}
+
+static int put_create(struct txn *t, const struct op *op, int dir,
+		      const char *name, struct err *err)
+{
+	char staged[OP_NAME_LEN];
+
+	op_name(&t->journal, op, staged);
+	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
+		return errno == EEXIST ? changed(err)
+				       : fail_errno(err, "create");
+	return 0;
+}
+
+/* The folder has moved to its place: its own mode may come back now. */
+static int settle_created(struct txn *t, const struct op *op, struct err *err)
+{
+	auto_close int fd = -1;
+	struct meta m;
+
+	if (!S_ISDIR(op->to.mode) || (op->to.mode & S_IWUSR))
+		return 0;
+	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
+	if (fd < 0)
+		return fd;
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "look at it");
+	if (m.ino != op->new_ino)
+		return 0;
+	return onfile_set_meta(t->store, fd, &op->to, err);
+}
+
+static int put_meta(struct txn *t, const struct op *op, struct err *err)
+{
+	auto_close int fd =
+		beneath_open(t->project->fd, op->path, O_PATH, 0, err);
+	struct meta m;
+
+	if (fd < 0)
+		return fd;
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "look at it");
+	if (m.ino != op->old_ino ||
+	    (S_ISREG(m.mode) && m.size != op->from.size))
+		return changed(err);
+	return onfile_set_meta(t->store, fd, &op->to, err);
+}
+
+static int put_op(struct txn *t, const struct op *op, struct err *err)
+{
+	auto_close int dir = -1;
+	char staged[OP_NAME_LEN];
+	const char *name;
+	int got;
+
+	if (op->kind == OP_RIDE)
+		return 0;
+	if (op->kind == OP_META)
+		return put_meta(t, op, err);
+	op_name(&t->journal, op, staged);
+	got = txn_happened(t, op, err);
+	if (got < 0)
+		return got;
+	if (!got) {
+		dir = beneath_parent(t->project->fd, op->path, &name, err);
+		if (dir < 0)
+			return dir;
+		got = op->kind == OP_DELETE ? put_delete(t, op, dir, name, err)
+		      : op->kind == OP_REPLACE
+			      ? put_replace(t, op, dir, name, err)
+			      : put_create(t, op, dir, name, err);
+		if (got < 0)
+			return got;
+	}
+	if (op->kind == OP_CREATE)
+		return settle_created(t, op, err);
+	return verify(t, op, staged, err);
+}
+
+static int keep_times(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	size_t i;
+
+	for (i = 0; i < j->touched_count; i++) {
+		auto_close int fd = -1;
+
+		if (!j->touched[i].keep)
+			continue;
+		fd = beneath_open(t->project->fd, j->touched[i].path, O_PATH, 0,
+				  err);
+		if (fd < 0)
+			return fd;
+		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)
+			return err_context(err, "%s",
+					   text_quote(j->touched[i].path));
+	}
+	return 0;
+}
+
+/* 0, 1: it cannot be opened for that, or negative. */
+static int sync_path(struct txn *t, const char *path, struct err *err)
+{
+	struct err ignored;
+	auto_close int fd = beneath_open(t->project->fd, path,
+					 O_RDONLY | O_NONBLOCK, 0, &ignored);
+
+	if (fd < 0)
+		return 1;
+	if (fsync(fd) < 0)
+		return errno == EINVAL
+			       ? 1
+			       : fail_errno(err, "sync %s", text_quote(path));
+	return 0;
+}
+
+static int sync_all(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	bool each = j->op_count + j->touched_count <= SYNC_EACH_MAX;
+	size_t i;
+	int got = 0;
+
+	for (i = 0; each && got == 0 && i < j->op_count; i++)
+		if (j->ops[i].kind == OP_META || j->ops[i].kind == OP_CREATE)
+			got = S_ISREG(j->ops[i].to.mode) ||
+					      S_ISDIR(j->ops[i].to.mode)
+				      ? sync_path(t, j->ops[i].path, err)
+				      : j->ops[i].kind == OP_META;
+	for (i = 0; each && got == 0 && i < j->touched_count; i++)
+		got = sync_path(t, j->touched[i].path, err);
+	if (got < 0)
+		return got;
+	if ((!each || got) && syncfs(t->staging_fd) < 0)
+		return fail_errno(err, "sync the project");
+	if (fsync(t->staging_fd) < 0)
+		return fail_errno(err, "sync the staging folder");
+	return 0;
+}
+
+int txn_put(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	size_t i;
+
+	for (i = 0; i < j->op_count; i++)
+		if (put_op(t, &j->ops[i], err) < 0)
+			return err_context(err, "%s",
+					   text_quote(j->ops[i].path));
+	if (keep_times(t, err) < 0)
+		return -err->num;
+	return sync_all(t, err);
+}

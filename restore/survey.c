@@ -1,0 +1,226 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/txn.h"
+
+static int changed(struct err *err, const char *path)
+{
+	return fail(err, EBUSY,
+		    "%s has changed since it was looked at: nothing was done",
+		    text_quote(path));
+}
+
+/* What has the path now: 1, 0 (nothing), negative. */
+static int look(const struct txn *t, const char *path, struct meta *ret,
+		struct err *err)
+{
+	auto_close int dir = -1;
+	const char *name = "";
+
+	dir = *path ? beneath_parent(t->project->fd, path, &name, err)
+		    : beneath_open(t->project->fd, "", O_PATH | O_DIRECTORY, 0,
+				   err);
+	if (dir < 0)
+		return dir;
+	if (meta_get(dir, name, ret) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : fail_errno(err, "%s", text_quote(path));
+}
+
+static bool is_deleted(const struct journal *j, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < j->op_count && j->ops[i].kind == OP_DELETE; i++)
+		if (strcmp(j->ops[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static struct op *add_op(struct journal *j, enum op_kind kind,
+			 const struct step *step)
+{
+	struct op *op;
+
+	GROW(j->ops, j->op_count, j->op_room);
+	op = &j->ops[j->op_count++];
+	*op = (struct op){.kind = kind, .path = mem_strdup(step->path)};
+	entry_copy(&op->from, &step->from);
+	entry_copy(&op->to, &step->to);
+	return op;
+}
+
+static int survey_create(struct txn *t, const struct step *step,
+			 const char **top, struct err *err)
+{
+	struct journal *j = &t->journal;
+	struct meta m;
+	struct op *op;
+	int got;
+
+	if (*top && path_below(step->path, *top)) {
+		(void)add_op(j, OP_RIDE, step);
+		return 0;
+	}
+	got = look(t, step->path, &m, err);
+	if (got < 0)
+		return got;
+	if (!*step->path) {
+		/* The root is there: it was made when it was opened. */
+		op = add_op(j, OP_META, step);
+		op->old_ino = m.ino;
+		return 0;
+	}
+	if (got && !is_deleted(j, step->path))
+		return changed(err, step->path);
+	op = add_op(j, OP_CREATE, step);
+	if (S_ISDIR(step->to.mode))
+		*top = step->path;
+	return 0;
+}
+
+static int survey_existing(struct txn *t, const struct step *step,
+			   struct err *err)
+{
+	enum op_kind kind = step->kind == STEP_DELETE ? OP_DELETE
+			    : step->kind == STEP_META ? OP_META
+						      : OP_REPLACE;
+	struct meta m;
+	int got = look(t, step->path, &m, err);
+
+	if (got < 0)
+		return got;
+	if (!got || (m.mode & S_IFMT) != (step->from.mode & S_IFMT) ||
+	    (S_ISREG(m.mode) && m.size != step->from.size))
+		return changed(err, step->path);
+	/* Another name of the same inode must not change along. */
+	if (kind == OP_META && !S_ISDIR(m.mode) && m.nlink > 1)
+		kind = OP_REPLACE;
+	add_op(&t->journal, kind, step)->old_ino = m.ino;
+	return 0;
+}
+
+static int survey_steps(struct txn *t, const struct plan *plan, struct err *err)
+{
+	const char *top = NULL;
+	size_t i;
+
+	for (i = 0; i < plan->step_count; i++) {
+		const struct step *s = &plan->steps[i];
+		int got = s->kind == STEP_CREATE
+				  ? survey_create(t, s, &top, err)
+				  : survey_existing(t, s, err);
+
+		if (got < 0)
+			return got;
+	}
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(((const struct touched *)a)->path,
+			    ((const struct touched *)b)->path);
+}
+
+static void add_touched(struct journal *j, char *path, bool keep)
+{
+	GROW(j->touched, j->touched_count, j->touched_room);
+	j->touched[j->touched_count++] =
+		(struct touched){.path = path, .keep = keep};
+}
+
+/* One for each path; it keeps its time only if all of them say so. */
+static void unite_touched(struct journal *j)
+{
+	size_t kept = 0, i;
+
+	qsort(j->touched, j->touched_count, sizeof(*j->touched), by_path);
+	for (i = 0; i < j->touched_count; i++) {
+		struct touched *last = kept ? &j->touched[kept - 1] : NULL;
+
+		if (last && strcmp(last->path, j->touched[i].path) == 0) {
+			last->keep = last->keep && j->touched[i].keep;
+			free(j->touched[i].path);
+		} else {
+			j->touched[kept++] = j->touched[i];
+		}
+	}
+	j->touched_count = kept;
+}
+
+/*
+ * A folder in which names come or go has a new time of its own, unless the
+ * plan says which. One in which files are replaced only keeps its time, as if
+ * they had been written in place.
+ */
+static int survey_touched(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	size_t i;
+
+	add_touched(j, mem_strdup(""), true);
+	for (i = 0; i < j->op_count; i++) {
+		const struct op *op = &j->ops[i];
+
+		if (op->kind == OP_DELETE || op->kind == OP_CREATE ||
+		    op->kind == OP_REPLACE)
+			add_touched(j, path_parent(op->path),
+				    op->kind == OP_REPLACE);
+		else if (op->kind == OP_META && S_ISDIR(op->to.mode))
+			add_touched(j, mem_strdup(op->path), false);
+	}
+	unite_touched(j);
+	for (i = 0; i < j->touched_count; i++) {
+		struct meta m;
+		int got = look(t, j->touched[i].path, &m, err);
+
+		if (got <= 0)
+			return got < 0 ? got : changed(err, j->touched[i].path);
+		j->touched[i].mtime = m.mtime;
+	}
+	return 0;
+}
+
+static void survey_root(struct journal *j)
+{
+	size_t i;
+
+	j->root_time_set = j->touched[0].keep;
+	j->root_time = j->touched[0].mtime;
+	for (i = 0; i < j->op_count; i++) {
+		if (j->ops[i].kind != OP_META || *j->ops[i].path)
+			continue;
+		j->root_time_set = true;
+		j->root_time = j->ops[i].to.mtime;
+	}
+}
+
+static int name_staging(struct journal *j, struct err *err)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return fail_errno(err, "random number");
+	free(j->staging);
+	j->staging = mem_printf(STAGING_PREFIX "%016" PRIx64, number);
+	return 0;
+}
+
+int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
+{
+	if (name_staging(&t->journal, err) < 0 ||
+	    survey_steps(t, plan, err) < 0 || survey_touched(t, err) < 0)
+		return -err->num;
+	survey_root(&t->journal);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/*
+ * Inside of a transaction: one under way, and its parts in the order in which
+ * they are called.
+ *
+ *	survey.c	the plan's steps as operations, and what is on disk now
+ *	stage.c		the new files, in the staging folder
+ *	put.c		each operation forward, and all of them
+ *	back.c		each operation back, and all of them
+ *	finish.c	staging folder, times and journal out of the way
+ *
+ * Whether an operation has happened is told from the staging folder alone
+ * (which only guard writes in): a staged thing that is still there, by its
+ * inode, has not been put; a displaced one that is there has.
+ */
+#ifndef GUARD_RESTORE_TXN_H
+#define GUARD_RESTORE_TXN_H
+
+#include "restore/journal.h"
+#include "restore/transaction.h"
+
+/* Up to so many things an fsync each, above one syncfs for all. */
+#define SYNC_EACH_MAX 64
+
+struct txn {
+	struct store *store;
+	struct project *project;
+	struct journal journal;
+	int staging_fd; /* -1 while there is none */
+	struct moment since; /* when the snapshot before it was begun, {0}: not
+				known */
+	struct buf kept; /* for people: what was put beside */
+};
+
+void txn_free(struct txn *t);
+
+int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
+int txn_stage(struct txn *t, struct err *err);
+int txn_put(struct txn *t, struct err *err);
+/* Takes back whatever has happened; goes on after a failure, whose error is
+ * returned. */
+int txn_back(struct txn *t, struct err *err);
+
+/* Opens the staging folder of the journal. */
+int txn_open_staging(struct txn *t, struct err *err);
+/* 1: has happened, 0: not yet. OP_META and OP_RIDE have no trace: 0. */
+int txn_happened(const struct txn *t, const struct op *op, struct err *err);
+/* Gives a folder that shall be moved the right to be written by its owner,
+ * which a rename into another folder needs. */
+int txn_loosen(int dirfd, const char *name, struct err *err);
+
+/* Removes the staging folder, gives the root its time (forward: the one of
+ * the end), closes the journal. */
+int txn_finish(struct txn *t, bool forward, struct err *err);
+
+#endif
