@@ -1,0 +1,352 @@
+#include "guard/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "overlay/layers.h"
+#include "restore/transaction.h"
+#include "snapshot/take.h"
+
+static void run_free(struct run *run)
+{
+	session_free(&run->session);
+	context_free(&run->context);
+	if (run->project_fd >= 0)
+		(void)close(run->project_fd);
+	free(run->project);
+	free(run->cwd);
+}
+
+static char *join_command(char *const *argv)
+{
+	struct buf b = {0};
+
+	for (; *argv; argv++) {
+		if (b.len)
+			buf_add_char(&b, ' ');
+		buf_add_text(&b, *argv);
+	}
+	return buf_take_text(&b);
+}
+
+static int open_project(struct run *run, struct err *err)
+{
+	struct err ignored;
+
+	run->project = state_project(&run->context.state, run->options->dir,
+				     true, err);
+	if (!run->project)
+		return -err->num;
+	run->cwd = path_resolve(run->options->dir ? run->options->dir : ".",
+				&ignored);
+	if (!run->cwd)
+		run->cwd = mem_strdup(run->project);
+	run->project_fd = open(run->project,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run->project_fd < 0)
+		return fail_errno(err, "the project %s cannot be read",
+				  text_quote(run->project));
+	if (faccessat(run->project_fd, ".", X_OK, AT_EACCESS) < 0)
+		return fail_errno(err, "the project %s cannot be entered",
+				  text_quote(run->project));
+	/* What an earlier apply or restore left half done is ended first. */
+	return context_recover(&run->context, run->project, err);
+}
+
+/* --continue: the named run, else the newest one that waits. */
+static int resume_session(struct run *run, struct err *err)
+{
+	AUTO(pick) struct pick newest = PICK_NONE;
+	int runs_fd = run->context.state.runs_fd;
+
+	if (run->options->resume_id) {
+		if (session_open(runs_fd, run->options->resume_id, true,
+				 &run->session, err) < 0)
+			return -err->num;
+	} else {
+		run->context.project = mem_strdup(run->project);
+		if (pick_run(&run->context, 0, NULL, 0, true, &newest, err) < 0)
+			return -err->num;
+		run->session = newest.session;
+		newest.session = (struct session){.fd = -1, .lock_fd = -1};
+	}
+	if (strcmp(run->session.project, run->project) != 0)
+		return fail(err, EINVAL,
+			    "run %s belongs to another project, %s: go there",
+			    run->session.id, text_quote(run->session.project));
+	if (!run_state_pending(run->session.state))
+		return fail(err, EINVAL, "run %s is %s and cannot go on",
+			    run->session.id,
+			    run_state_name(run->session.state));
+	run->session.result = 0;
+	return 0;
+}
+
+static int open_session(struct run *run, struct err *err)
+{
+	auto_free char *command = join_command(run->options->argv);
+
+	if (!run->options->resume)
+		return session_create(run->context.state.runs_fd, run->project,
+				      run->project_fd, run->context.state.home,
+				      command, &run->session, err);
+	if (resume_session(run, err) < 0)
+		return -err->num;
+	free(run->session.command);
+	run->session.command = TAKE(command);
+	return 0;
+}
+
+static char **hidden_paths(const struct run *run)
+{
+	char **paths = sandbox_credential_paths(run->context.state.home);
+	const char *const *more;
+	size_t count = 0, extra = 0;
+
+	while (paths[count])
+		count++;
+	for (more = run->options->hide; *more; more++)
+		extra++;
+	paths = mem_resize(paths, count + extra + 2, sizeof(*paths));
+	for (more = run->options->hide; *more; more++) {
+		struct err ignored;
+		char *path = path_resolve(*more, &ignored);
+
+		paths[count++] = path ? path : mem_strdup(*more);
+	}
+	paths[count++] = mem_strdup(run->context.state.path);
+	paths[count] = NULL;
+	return paths;
+}
+
+static void strings_free(char ***list)
+{
+	char **at = *list;
+
+	while (at && *at)
+		free(*at++);
+	free(*list);
+	*list = NULL;
+}
+
+static int open_layers(void *arg, struct err *err)
+{
+	return layers_open(arg, err);
+}
+
+static int mount_layers(void *arg, int root_fd, struct err *err)
+{
+	return layers_mount(arg, root_fd, err);
+}
+
+/* An argument that names something real which the run cannot see. */
+static void warn_of_hidden_arguments(const struct run *run)
+{
+	static const char *const private[] = {"/tmp", "/var/tmp", "/run",
+					      "/dev/shm", NULL};
+	char *const *arg;
+	size_t i;
+
+	for (arg = run->options->argv; *arg; arg++) {
+		struct err ignored;
+		auto_free char *path = NULL;
+
+		if ((*arg)[0] != '/' || access(*arg, F_OK) < 0)
+			continue;
+		path = path_resolve(*arg, &ignored);
+		if (!path || path_below(path, run->project))
+			continue;
+		for (i = 0; private[i]; i++)
+			if (path_below(path, private[i]))
+				output_say("%s is not seen inside: %s is "
+					   "private there; --ro %s lets it in",
+					   text_quote(*arg), private[i],
+					   text_quote(*arg));
+	}
+}
+
+static void tell_header(const struct run *run, struct buf *notes,
+			struct buf *dropped)
+{
+	const struct run_options *o = run->options;
+
+	output_say("run %s in %s (network: %s)%s", run->session.id,
+		   text_quote(run->project),
+		   o->net == SANDBOX_NET_NONE ? "none" : "host",
+		   o->resume ? ", going on with its layer" : "");
+	if (dropped->len)
+		output_say("not passed on: %s (--env NAME lets one in)",
+			   buf_text(dropped));
+	if (notes->len)
+		output_say("%s", buf_text(notes));
+	warn_of_hidden_arguments(run);
+}
+
+/* Everything up to the moment before the command: policy and fence. */
+static int start(struct run *run, struct layers **layers, struct sandbox **sb,
+		 struct err *err)
+{
+	const struct run_options *o = run->options;
+	AUTO(buf) struct buf dropped = {0};
+	AUTO(buf) struct buf notes = {0};
+	auto_close int tmp = -1;
+	auto_close int var_tmp = -1;
+	char **hide, **envp;
+	int got;
+
+	if (layers_plan(&run->session, run->context.state.home, layers, &notes,
+			err) < 0)
+		return -err->num;
+	tmp = openat(run->session.fd, "tmp",
+		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	var_tmp = openat(run->session.fd, "var-tmp",
+			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (tmp < 0 || var_tmp < 0)
+		return fail_errno(err, "open the run's /tmp");
+	hide = hidden_paths(run);
+	envp = sandbox_environ(o->env, run->context.state.home, run->session.id,
+			       &dropped);
+	tell_header(run, &notes, &dropped);
+	got = sandbox_start(
+		&(struct sandbox_policy){
+			.argv = o->argv,
+			.envp = envp,
+			.cwd = run->cwd,
+			.home = run->context.state.home,
+			.tmp_fd = tmp,
+			.var_tmp_fd = var_tmp,
+			.hide = (const char *const *)hide,
+			.read_only = o->read_only,
+			.read_write = o->read_write,
+			.net = o->net,
+			.nested = o->nested,
+			.timeout_ms = o->timeout_ms,
+			.pids_limit = o->pids_limit,
+			.open_layers = open_layers,
+			.mount_layers = mount_layers,
+			.layers_arg = *layers,
+		},
+		sb, err);
+	strings_free(&hide);
+	sandbox_environ_free(envp);
+	return got;
+}
+
+/* A run that never began leaves nothing behind. */
+static void forget(struct run *run)
+{
+	struct err err;
+
+	if (run->options->resume)
+		(void)session_set_state(&run->session, RUN_ENDED, &err);
+	else if (session_trash(&run->session, run->context.state.runs_fd,
+			       run->context.state.trash_fd, "never-ran",
+			       &err) < 0)
+		output_error(&err);
+}
+
+static int status_of(const struct sandbox_result *result)
+{
+	switch (result->end) {
+	case SANDBOX_SIGNALED:
+		return 128 + result->code;
+	case SANDBOX_TIMED_OUT:
+		return RUN_STATUS_STOPPED;
+	case SANDBOX_EXITED:
+	default:
+		return result->code;
+	}
+}
+
+/*
+ * Lets the command go and waits for its end. The pre-run snapshot begins
+ * after the start time was taken: what changes from then on is not in it, or
+ * is marked.
+ */
+static int release(struct run *run, struct sandbox *sb, int *ret_status,
+		   struct err *err)
+{
+	struct sandbox_result result;
+	struct moment start_time = take_start_time(run->begun);
+	int got;
+
+	run->session.started = start_time;
+	run->session.times++;
+	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
+		return -err->num;
+	got = sandbox_release(sb, err);
+	if (got < 0) {
+		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
+					     : RUN_STATUS_NO_EXEC;
+		return got;
+	}
+	/* A layer that goes on keeps its base: a later one would take the
+	 * user's edits in between for what the run began with. */
+	if (!run->options->resume && keeper_start(run, start_time, err) < 0)
+		return -err->num;
+	if (sandbox_wait(sb, NULL, NULL, &result, err) < 0)
+		return -err->num;
+	*ret_status = status_of(&result);
+	if (result.end == SANDBOX_TIMED_OUT)
+		output_say("ended by --timeout after %.3g s",
+			   (double)run->options->timeout_ms / 1000);
+	return 0;
+}
+
+static int run_in_session(struct run *run, int *ret_status, struct err *err)
+{
+	struct layers *layers = NULL;
+	struct sandbox *sb = NULL;
+	int got;
+
+	got = start(run, &layers, &sb, err);
+	if (got == 0) {
+		state_log(&run->context.state, "run", "run", run->session.id,
+			  "project", run->project, "command",
+			  run->session.command, NULL);
+		got = run_keep_granted(run, "pre-run", err);
+	}
+	if (got == 0)
+		got = release(run, sb, ret_status, err);
+	sandbox_free(&sb);
+	layers_free(&layers);
+	return got;
+}
+
+int run_command(const struct run_options *options)
+{
+	struct run run = {
+		.options = options, .project_fd = -1, .begun = moment_now()};
+	int status = RUN_STATUS_GUARD;
+	struct err err;
+
+	run.session.fd = run.session.lock_fd = -1;
+	if (context_open(&run.context, false, &err) < 0) {
+		output_error(&err);
+		return RUN_STATUS_GUARD;
+	}
+	if (open_project(&run, &err) < 0 || open_session(&run, &err) < 0) {
+		output_error(&err);
+	} else if (run_in_session(&run, &status, &err) < 0) {
+		output_error(&err);
+		if (run.keeper == 0)
+			forget(&run);
+	} else if (run_end(&run, status, &err) < 0) {
+		(void)err_context(&err, "run %s has ended, its layer is kept",
+				  run.session.id);
+		output_error(&err);
+	}
+	run_free(&run);
+	return status;
+}

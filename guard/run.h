@@ -1,0 +1,69 @@
+/*
+ * One run, from its options to its summary: joins the layers, in this order:
+ * options -> policy -> run -> change list -> stored result.
+ */
+#ifndef GUARD_RUN_H
+#define GUARD_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guard/context.h"
+#include "guard/sandbox/sandbox.h"
+#include "overlay/scan.h"
+#include "overlay/session.h"
+
+/* Exit statuses of guard's own, as env(1), timeout(1) and docker have them. */
+enum {
+	RUN_STATUS_STOPPED = 124, /* guard ended it: time */
+	RUN_STATUS_GUARD = 125, /* guard failed before or around it */
+	RUN_STATUS_NO_EXEC = 126, /* cannot be executed */
+	RUN_STATUS_NOT_FOUND = 127, /* no such command */
+};
+
+struct run_options {
+	const char *dir; /* -C, NULL: the current folder */
+	bool resume; /* --continue */
+	const char *resume_id; /* NULL: the newest pending one */
+	const char *const *env; /* NULL-terminated, as all lists here */
+	const char *const *read_only, *const *read_write, *const *hide;
+	enum sandbox_net net;
+	bool nested;
+	int64_t timeout_ms;
+	uint64_t pids_limit;
+	bool quiet;
+	char *const *argv;
+};
+
+struct run {
+	const struct run_options *options;
+	struct context context;
+	struct session session;
+	char *project;
+	int project_fd;
+	char *cwd;
+	pid_t keeper; /* the process that takes the pre-run snapshot, or 0 */
+	struct moment begun;
+};
+
+/* Does it all and returns the exit status. */
+int run_command(const struct run_options *options);
+
+/*
+ * keeper.c: the pre-run snapshot in a process of its own, beside the command.
+ * It outlives guard if need be, holds the session's base lock till it is
+ * done, and leaves the snapshot's number in the session's folder. start: see
+ * take_start_time().
+ */
+int keeper_start(struct run *run, struct moment start, struct err *err);
+/* Somebody waits for it now: no more idle priority. */
+void keeper_hurry(const struct run *run);
+
+/* run_end.c: the layer's changes, the stored result, the summary. The last
+ * process is gone. Failing here loses nothing: the layer stays. */
+int run_end(struct run *run, int status, struct err *err);
+
+/* A real folder that the run may write to: kept as it is now. */
+int run_keep_granted(struct run *run, const char *reason, struct err *err);
+
+#endif

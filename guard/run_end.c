@@ -1,0 +1,232 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/output.h"
+#include "guard/run.h"
+#include "restore/result.h"
+#include "restore/workspace.h"
+#include "snapshot/take.h"
+
+#define TRASH_SECONDS (7 * 24 * 3600)
+
+static int open_folder(int dirfd, const char *name, struct err *err)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+static int scan_project(struct run *run, struct change_list *ret,
+			struct err *err)
+{
+	auto_close int upper = open_folder(run->session.fd, "upper", err);
+
+	if (upper < 0)
+		return upper;
+	return scan_layer(upper, run->project_fd, NULL, ret, err);
+}
+
+static int scan_home(struct run *run, struct change_list *ret, struct err *err)
+{
+	auto_close int upper = -1;
+	auto_close int lower = -1;
+
+	if (!run->session.home || !*run->session.home)
+		return 0;
+	upper = open_folder(run->session.fd, "home-upper", err);
+	if (upper < 0)
+		return upper;
+	lower = open_folder(AT_FDCWD, run->session.home, err);
+	if (lower < 0)
+		return lower;
+	return scan_layer(upper, lower, NULL, ret, err);
+}
+
+/* The numbers that people see in `guard log`, from the base's. */
+static void count_result(struct snapshot *s, const struct snapshot *base,
+			 const struct change_list *changes)
+{
+	size_t i;
+
+	s->files = base->files;
+	s->folders = base->folders;
+	s->bytes = base->bytes;
+	for (i = 0; i < changes->count; i++) {
+		const struct change *c = &changes->items[i];
+
+		s->folders += S_ISDIR(c->now.mode) && !S_ISDIR(c->old.mode);
+		s->folders -= S_ISDIR(c->old.mode) && !S_ISDIR(c->now.mode);
+		s->files += c->now.mode && !S_ISDIR(c->now.mode);
+		s->files -= c->old.mode && !S_ISDIR(c->old.mode);
+		s->bytes += S_ISREG(c->now.mode) ? c->now.size : 0;
+		s->bytes -= S_ISREG(c->old.mode) ? c->old.size : 0;
+	}
+}
+
+/* The project as the run leaves it, as a snapshot: from now on every file
+ * that the run made can be had back too, whatever becomes of its layer. */
+static int keep_result(struct run *run, const struct change_list *changes,
+		       struct err *err)
+{
+	auto_close int upper = open_folder(run->session.fd, "upper", err);
+	struct snapshot base = {0}, result = {0};
+	struct store *store = NULL;
+	int got;
+
+	if (upper < 0 || store_open(&store, run->context.state.store_path,
+				    STORE_WRITE, err) < 0)
+		return -err->num;
+	got = catalog_load(store, run->session.base, &base, err);
+	if (got == 0)
+		got = result_make(store, &base.root, upper, changes,
+				  &result.root, err);
+	if (got == 0) {
+		result.reason = mem_strdup("post-run");
+		result.run_id = mem_strdup(run->session.id);
+		result.command = mem_strdup(run->session.command);
+		result.message = mem_strdup("");
+		result.root_path = mem_strdup(run->project);
+		result.root_dev = base.root_dev;
+		result.parent = base.seq;
+		result.time = run->session.ended;
+		result.uid = geteuid();
+		count_result(&result, &base, changes);
+		got = catalog_add(store, &result, err);
+	}
+	if (got == 0)
+		run->session.result = result.seq;
+	snapshot_free(&base);
+	snapshot_free(&result);
+	store_free(&store);
+	return got;
+}
+
+static int wait_for_base(struct run *run, struct err *err)
+{
+	int got = session_base(&run->session, false, err);
+
+	if (got < 0 || run->session.base)
+		return got;
+	output_say("finishing the snapshot of the project as it was "
+		   "before the run");
+	keeper_hurry(run);
+	got = session_base(&run->session, true, err);
+	if (got == 0 && !run->session.base)
+		return fail(err, ENODATA,
+			    "the snapshot before the run was interrupted");
+	return got;
+}
+
+static int empty_trash(struct run *run)
+{
+	struct err err;
+
+	if (session_empty_trash(run->context.state.trash_fd, TRASH_SECONDS,
+				&err) < 0)
+		output_error(&err);
+	return 0;
+}
+
+static void close_unchanged(struct run *run)
+{
+	struct err err;
+
+	output_say("run %s changed nothing", run->session.id);
+	if (session_trash(&run->session, run->context.state.runs_fd,
+			  run->context.state.trash_fd, "unchanged", &err) < 0)
+		output_error(&err);
+}
+
+int run_end(struct run *run, int status, struct err *err)
+{
+	AUTO(change_list) struct change_list project = {0}, home = {0};
+	char code[16];
+	int got;
+
+	run->session.ended = moment_now();
+	run->session.status = status;
+	if (session_set_state(&run->session, RUN_ENDED, err) < 0)
+		return -err->num;
+	(void)snprintf(code, sizeof(code), "%d", status);
+	state_log(&run->context.state, "end", "run", run->session.id, "status",
+		  code, NULL);
+	if (run_keep_granted(run, "post-run", err) < 0 ||
+	    scan_project(run, &project, err) < 0 ||
+	    scan_home(run, &home, err) < 0)
+		return -err->num;
+	if (!project.count && !home.count) {
+		close_unchanged(run);
+		return empty_trash(run);
+	}
+	got = wait_for_base(run, err);
+	if (got == 0 && project.count)
+		got = keep_result(run, &project, err);
+	if (got == 0)
+		got = session_save(&run->session, err);
+	output_run_summary(&run->session, &project, &home);
+	(void)empty_trash(run);
+	return got;
+}
+
+static int keep_folder(struct run *run, struct store *store, const char *path,
+		       const char *reason, struct err *err)
+{
+	const char *skip[] = {run->context.state.path, NULL};
+	auto_free char *real = path_resolve(path, err);
+	auto_free char *cache = NULL;
+	auto_close int workspace = -1;
+	struct snapshot s = {0};
+	int got;
+
+	if (!real)
+		return -err->num;
+	workspace = workspace_open(run->context.state.workspaces_fd, real, true,
+				   err);
+	if (workspace < 0)
+		return workspace;
+	cache = workspace_cache_path(workspace);
+	got = take_snapshot(store,
+			    &(struct take_options){
+				    .root_path = real,
+				    .root_fd = -1,
+				    .cache_path = cache,
+				    .reason = reason,
+				    .run_id = run->session.id,
+				    .command = run->session.command,
+				    .skip = skip,
+			    },
+			    &s, err);
+	snapshot_free(&s);
+	return got;
+}
+
+int run_keep_granted(struct run *run, const char *reason, struct err *err)
+{
+	const char *const *path = run->options->read_write;
+	struct store *store = NULL;
+	int got = 0;
+
+	if (!*path)
+		return 0;
+	if (store_open(&store, run->context.state.store_path, STORE_WRITE,
+		       err) < 0)
+		return -err->num;
+	for (; *path && got == 0; path++) {
+		got = keep_folder(run, store, *path, reason, err);
+		if (got < 0)
+			(void)err_context(err,
+					  "keep %s, which the run may write to",
+					  text_quote(*path));
+	}
+	store_free(&store);
+	return got;
+}
