@@ -67,8 +67,9 @@ struct pack;
 
 /*
  * Opens name in dirfd; it must be of the store `uuid`. -EBADMSG: not a pack of
- * this store, or nothing of it can be used. With damaged index or footer the
- * index is rebuilt from the records; pack_damaged() then says so.
+ * this store, or nothing of it can be used; -EPROTO: of a newer guard. With
+ * damaged index or footer the index is rebuilt from the records;
+ * pack_damaged() then says so, and also of a damaged header.
  */
 int pack_open(int dirfd, const char *name, const unsigned char *uuid,
 	      struct pack **ret, struct err *err);

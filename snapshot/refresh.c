@@ -83,7 +83,7 @@ static void note_pack(struct store *s, const char *name,
 		note_damaged(s, err->text);
 	} else if (pack_damaged(pack)) {
 		auto_free char *text =
-			mem_printf("pack %s has no index", text_quote(name));
+			mem_printf("pack %s is damaged", text_quote(name));
 
 		note_damaged(s, text);
 	}

@@ -50,9 +50,11 @@ struct reader_file {
 	const unsigned char *data; /* until the next call on this reader */
 };
 
-/* plain: never io_uring. Never fails: without io_uring it is plain. */
+/* plain: never io_uring. Never fails: without io_uring it is plain. The thread
+ * that adds the first file is the one that it belongs to. */
 struct reader *reader_new(unsigned int depth, bool plain);
 void reader_free(struct reader **reader);
+/* Known once the first file was added. */
 bool reader_uses_ring(const struct reader *r);
 
 /*

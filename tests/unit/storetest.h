@@ -194,7 +194,7 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 	return call_done(syscall(SYS_pwrite64, fd, data, len, offset));
 }
 
-static void calls_reset(void)
+__attribute__((unused)) static void calls_reset(void)
 {
 	memset(&calls, 0, sizeof(calls));
 }
