@@ -5,8 +5,9 @@
 #ifndef GUARD_CHANGES_H
 #define GUARD_CHANGES_H
 
-#include "guard/context.h"
+#include "guard/state.h"
 #include "overlay/scan.h"
+#include "overlay/session.h"
 
 struct changes {
 	struct change_list project, home;
@@ -56,14 +57,14 @@ struct git_line {
 	bool runs; /* will be executed, or says what will be */
 };
 
-struct git_summary {
+struct changes_git {
 	struct git_line *items;
 	size_t count, room;
 };
 
 /* upper_fd, lower_fd may be -1: then contents (commit ids) are left out. */
-void changes_git(const struct change_list *list, int upper_fd, int lower_fd,
-		 struct git_summary *ret);
-void git_summary_free(struct git_summary *g);
+void changes_git_make(const struct change_list *list, int upper_fd,
+		      int lower_fd, struct changes_git *ret);
+void changes_git_free(struct changes_git *g);
 
 #endif

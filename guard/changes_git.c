@@ -116,7 +116,7 @@ static char *first_line(int root_fd, const char *path, bool run)
 	return buf_take_text(&text);
 }
 
-static void add_line(struct git_summary *g, const struct change *c,
+static void add_line(struct changes_git *g, const struct change *c,
 		     const char *what, bool runs, bool contents, int upper_fd,
 		     int lower_fd)
 {
@@ -146,7 +146,7 @@ static void add_line(struct git_summary *g, const struct change *c,
 	};
 }
 
-static void add_number(struct git_summary *g, size_t count, const char *noun,
+static void add_number(struct changes_git *g, size_t count, const char *noun,
 		       const char *what, bool deleted)
 {
 	if (!count)
@@ -176,7 +176,7 @@ static void count_object(const struct change *c, struct tally *t)
 		t->objects_changed++;
 }
 
-static void add_change(struct git_summary *g, const struct change *c,
+static void add_change(struct changes_git *g, const struct change *c,
 		       int upper_fd, int lower_fd, struct tally *t)
 {
 	enum git_part part = classify(inside_git(c->path));
@@ -234,8 +234,8 @@ static void add_change(struct git_summary *g, const struct change *c,
 	}
 }
 
-void changes_git(const struct change_list *list, int upper_fd, int lower_fd,
-		 struct git_summary *ret)
+void changes_git_make(const struct change_list *list, int upper_fd,
+		      int lower_fd, struct changes_git *ret)
 {
 	struct tally t = {0};
 	size_t i;
@@ -252,12 +252,12 @@ void changes_git(const struct change_list *list, int upper_fd, int lower_fd,
 	add_number(ret, t.others, "other file", "changed", false);
 }
 
-void git_summary_free(struct git_summary *g)
+void changes_git_free(struct changes_git *g)
 {
 	size_t i;
 
 	for (i = 0; i < g->count; i++)
 		free(g->items[i].text);
 	free(g->items);
-	*g = (struct git_summary){0};
+	*g = (struct changes_git){0};
 }

@@ -18,7 +18,7 @@
 #include "guard/pick.h"
 #include "restore/workspace.h"
 
-#define TRASH_SECONDS (14 * 24 * 3600)
+#define TRASH_SECONDS (7 * 24 * 3600)
 
 static int ask(bool yes, const char *what, const char *id)
 {
@@ -59,7 +59,7 @@ static int discard_all(struct context *c, struct pick *p, bool yes,
 	remember(c, s);
 	state_log(&c->state, "discard", "run", s->id, "project", s->project,
 		  NULL);
-	output_say("run %s discarded; guard keeps it for 14 days", s->id);
+	output_say("run %s discarded; guard keeps it for 7 days", s->id);
 	output_hint("guard undo brings it back");
 	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
 	return STATUS_OK;
@@ -138,7 +138,7 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 	if (revert(c, s, &project, p->paths, &number, err) < 0 ||
 	    revert(c, s, &home, p->home_paths, &number, err) < 0)
 		return -err->num;
-	output_say("discarded from run %s; guard keeps it for 14 days in %s",
+	output_say("discarded from run %s; guard keeps it for 7 days in %s",
 		   s->id, text_quote(c->state.path));
 	return STATUS_OK;
 }

@@ -91,7 +91,7 @@ static char *find_in_trash(const struct undo *u, struct err *err)
 			return mem_strdup(name);
 	}
 	(void)fail(err, ENOENT,
-		   "run %s is no longer in guard's trash, which keeps 14 days",
+		   "run %s is no longer in guard's trash, which keeps 7 days",
 		   u->last.run_id);
 	return NULL;
 }

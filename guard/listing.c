@@ -77,11 +77,11 @@ static void section(const struct change_list *list, enum change_kind kind,
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
 		   FILE *to)
 {
-	AUTO(git_summary) struct git_summary g = {0};
+	AUTO(changes_git) struct changes_git g = {0};
 	bool coloured = to == stdout;
 	size_t i;
 
-	changes_git(list, upper_fd, lower_fd, &g);
+	changes_git_make(list, upper_fd, lower_fd, &g);
 	for (i = 0; i < g.count; i++) {
 		const struct git_line *line = &g.items[i];
 		enum output_style style = line->deleted ? STYLE_DELETED
