@@ -1,0 +1,284 @@
+#include "restore/result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "overlay/marks.h"
+#include "snapshot/take.h"
+
+/* Link groups of the layer and of the base are inode numbers of two file
+ * systems: they are kept apart. */
+#define GROUP_OF_LAYER (UINT64_C(1) << 63)
+
+/* A folder on the way to what is being read. */
+struct way {
+	char *path;
+	struct opened_up opened; /* what it took to get in */
+};
+
+struct result {
+	struct store *store;
+	struct tree_editor *editor;
+	int upper_fd;
+	struct way *ways; /* from the root down */
+	size_t way_count, way_room;
+	int dir_fd; /* of the last one */
+	char *gone; /* removed with all that the base had below */
+};
+
+static void way_pop(struct result *r)
+{
+	struct way *w = &r->ways[--r->way_count];
+
+	opened_up_free(&w->opened);
+	free(w->path);
+}
+
+static void result_free(struct result *r)
+{
+	while (r->way_count)
+		way_pop(r);
+	free(r->ways);
+	free(r->gone);
+	if (r->dir_fd >= 0)
+		(void)close(r->dir_fd);
+	tree_editor_free(&r->editor);
+}
+
+static int way_push(struct result *r, const char *path, struct err *err)
+{
+	struct opened_up opened = {.fd = -1};
+	int fd = mark_open(r->upper_fd, path, O_RDONLY | O_DIRECTORY, 0500,
+			   &opened, err);
+
+	if (fd < 0)
+		return fd;
+	if (r->dir_fd >= 0)
+		(void)close(r->dir_fd);
+	r->dir_fd = fd;
+	GROW(r->ways, r->way_count, r->way_room);
+	r->ways[r->way_count++] = (struct way){
+		.path = mem_strdup(path),
+		.opened = opened,
+	};
+	return 0;
+}
+
+/*
+ * Opens the folder `dir` of the layer as r->dir_fd. Folders that the run shut
+ * against their owner are open only while something below is read.
+ */
+static int go_to(struct result *r, const char *dir, struct err *err)
+{
+	size_t had = r->way_count;
+
+	while (r->way_count && !path_below(dir, r->ways[r->way_count - 1].path))
+		way_pop(r);
+	if (r->way_count != had && r->way_count) {
+		auto_free char *path =
+			mem_strdup(r->ways[r->way_count - 1].path);
+		int fd = beneath_open(r->upper_fd, path, O_RDONLY | O_DIRECTORY,
+				      0, err);
+
+		if (fd < 0)
+			return fd;
+		(void)close(r->dir_fd);
+		r->dir_fd = fd;
+	}
+	if (!r->way_count && way_push(r, "", err) < 0)
+		return -err->num;
+	for (;;) {
+		const char *here = r->ways[r->way_count - 1].path;
+		const char *rest = path_rest(dir, here);
+		auto_free char *name = mem_strndup(rest, strcspn(rest, "/"));
+		auto_free char *next = NULL;
+
+		if (!*rest)
+			return 0;
+		next = path_join(here, name);
+		if (way_push(r, next, err) < 0)
+			return -err->num;
+	}
+}
+
+/* What the run itself named like the layer's own marks comes back by its own
+ * name; take_entry() has dropped all that begins so. */
+static int unescape_attrs(struct result *r, const char *name, struct entry *e,
+			  struct err *err)
+{
+	AUTO(xattrs) struct xattrs x = {0};
+	AUTO(buf) struct buf b = {0};
+	bool any = false;
+	size_t i;
+
+	if (S_ISLNK(e->mode))
+		return 0;
+	if (xattrs_get(r->dir_fd, name, &x, err) < 0)
+		return -err->num;
+	layer_xattrs_clean(&x);
+	for (i = 0; i < x.count; i++)
+		any |= strncmp(x.items[i].name, LAYER_XATTR_PREFIX,
+			       strlen(LAYER_XATTR_PREFIX)) == 0;
+	if (!any)
+		return 0;
+	xattrs_encode(&x, &b);
+	return store_put(r->store, OBJECT_ATTRSET, b.data, b.len, &e->attrs,
+			 err);
+}
+
+/* An entry that says it could not be read: nobody takes it for the file. */
+static int unreadable(int dirfd, const char *name, struct entry *ret,
+		      struct err *err)
+{
+	struct meta m;
+
+	if (meta_get(dirfd, name, &m) < 0)
+		return fail_errno(err, "look at it");
+	*ret = (struct entry){
+		.name = mem_strdup(name),
+		.mode = m.mode,
+		.uid = m.uid,
+		.gid = m.gid,
+		.mtime = m.mtime,
+		.size = S_ISREG(m.mode) ? m.size : 0,
+		.flags = ENTRY_INCOMPLETE,
+	};
+	return 0;
+}
+
+static int take_opened(struct result *r, const char *name, struct entry *ret,
+		       struct err *err)
+{
+	int got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
+			     err);
+
+	if (got == -EACCES)
+		return unreadable(r->dir_fd, name, ret, err);
+	if (got < 0)
+		return got;
+	return unescape_attrs(r, name, ret, err);
+}
+
+/* One thing of the layer, into the store. */
+static int take(struct result *r, const char *path, struct entry *ret,
+		struct err *err)
+{
+	struct opened_up opened = {.fd = -1};
+	auto_free char *dir = path_parent(path);
+	const char *name = path_name(path);
+	struct meta m;
+	int fd = -1, got;
+
+	if (go_to(r, dir, err) < 0)
+		return -err->num;
+	if (meta_get(r->dir_fd, name, &m) < 0)
+		return fail_errno(err, "look at it");
+	/* Whatever is to be read must be readable for the moment. */
+	if (S_ISREG(m.mode) || S_ISDIR(m.mode)) {
+		struct err ignored;
+
+		fd = mark_open(r->dir_fd, name, O_RDONLY,
+			       S_ISDIR(m.mode) ? 0500 : 0400, &opened,
+			       &ignored);
+		if (fd >= 0)
+			(void)close(fd);
+	}
+	got = take_opened(r, name, ret, err);
+	if (got == 0 && opened.fd >= 0)
+		ret->mode = opened.mode;
+	opened_up_free(&opened);
+	if (got == 0 && ret->link_group)
+		ret->link_group |= GROUP_OF_LAYER;
+	return got;
+}
+
+static int edit(struct result *r, const char *path, const struct entry *e,
+		struct err *err)
+{
+	return S_ISDIR(e->mode)
+		       ? tree_editor_put_folder(r->editor, path, e, err)
+		       : tree_editor_put(r->editor, path, e, err);
+}
+
+/* Folders that the base does not have, because the user made or moved them
+ * while it was taken. */
+static int add_parents(struct result *r, const char *path, struct err *err)
+{
+	size_t len;
+
+	for (len = 0; path[len]; len++) {
+		AUTO(entry) struct entry e = {0};
+		auto_free char *dir = NULL;
+
+		if (path[len] != '/')
+			continue;
+		dir = mem_strndup(path, len);
+		if (take(r, dir, &e, err) < 0 ||
+		    tree_editor_put_folder(r->editor, dir, &e, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int put(struct result *r, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got;
+
+	if (take(r, path, &e, err) < 0)
+		return -err->num;
+	got = edit(r, path, &e, err);
+	if (got == -ENOTDIR) {
+		if (add_parents(r, path, err) < 0)
+			return -err->num;
+		got = edit(r, path, &e, err);
+	}
+	return got;
+}
+
+static int change(struct result *r, const struct change *c, struct err *err)
+{
+	if (c->kind == CHANGE_DELETED && r->gone &&
+	    path_below(c->path, r->gone))
+		return 0;
+	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_TYPE) {
+		/* What was below a folder of that name goes with it. */
+		free(r->gone);
+		r->gone = mem_strdup(c->path);
+		if (tree_editor_remove(r->editor, c->path, err) < 0)
+			return -err->num;
+	}
+	return c->kind == CHANGE_DELETED ? 0 : put(r, c->path, err);
+}
+
+int result_make(struct store *store, const struct entry *base, int upper_fd,
+		const struct change_list *changes, struct entry *ret_root,
+		struct err *err)
+{
+	AUTO(result)
+	struct result r = {
+		.store = store,
+		.editor = tree_editor_new(store, base),
+		.upper_fd = upper_fd,
+		.dir_fd = -1,
+	};
+	size_t i;
+
+	for (i = 0; i < changes->count; i++)
+		if (change(&r, &changes->items[i], err) < 0)
+			return err_context(err, "keep the run's %s",
+					   text_quote(changes->items[i].path));
+	for (i = 0; i < changes->touched_count; i++)
+		if (put(&r, changes->touched[i], err) < 0)
+			return err_context(err, "keep the run's %s",
+					   text_quote(changes->touched[i]));
+	return tree_editor_save(r.editor, ret_root, err);
+}
