@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "snapshot/hash.h"
-#include "snapshot/tree_format.h"
 
 #define FILE_MAGIC "GUARDSN1"
 #define FILE_MAGIC_LEN 8
@@ -57,7 +56,7 @@ void snapshot_free(struct snapshot *s)
  *	body   = seq parent time boot_id uid reason run_id command message
  *	         root_path root_dev files folders bytes root notes
  *	time   = svar var                   ; seconds, nanoseconds
- *	root   = u8 [entry]                 ; 0: there was none; 1: see tree.c
+ *	root   = u8 [entry]                 ; 0: there was none; 1: see entry.c
  *	notes  = count *( kind path text )  ; sorted by path
  *
  * Numbers are var, texts var *byte, u16 and u64 little-endian.

@@ -13,7 +13,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "snapshot/content.h"
-#include "snapshot/take.h"
 
 #define PROBE_LEN (64u << 10)
 
@@ -203,21 +202,4 @@ void reading_entry(struct reading *r, const char *name, struct entry *ret)
 		.flags = r->incomplete ? ENTRY_INCOMPLETE : 0,
 	};
 	*r = (struct reading){0};
-}
-
-int take_entry(struct store *store, int dirfd, const char *name,
-	       const char *private_xattrs, struct entry *ret, struct err *err)
-{
-	AUTO(reading) struct reading r = {0};
-
-	if (reading_take(store, dirfd, name, private_xattrs, NULL, &r, err) < 0)
-		return -err->num;
-	if (r.moving)
-		return fail(err, EBUSY, "%s changed while it was read",
-			    text_quote(name));
-	if (!r.meta.mode || r.incomplete)
-		return fail(err, EACCES, "%s cannot be read (%s)",
-			    text_quote(name), r.why);
-	reading_entry(&r, name, ret);
-	return 0;
 }

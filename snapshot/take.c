@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "snapshot/walker.h"
+#include "snapshot/crawl_run.h"
 
 /* Not in every linux/magic.h. */
 #define XFS_MAGIC 0x58465342
@@ -116,7 +116,7 @@ static bool fine_kernel(void)
 	       (major > 6 || (major == 6 && minor >= 13));
 }
 
-static void judge_file_system(struct walk *w)
+static void judge_file_system(struct crawl *w)
 {
 	struct statfs fs;
 	bool known = fstatfs(w->root_fd, &fs) == 0;
@@ -203,7 +203,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Hands the walk's notes on, sorted, each once. */
-static void take_notes(struct walk *w, struct snapshot *s)
+static void take_notes(struct crawl *w, struct snapshot *s)
 {
 	size_t i;
 
@@ -224,7 +224,7 @@ static void take_notes(struct walk *w, struct snapshot *s)
 	w->note_count = 0;
 }
 
-static int set_skips(struct walk *w, const struct take_options *o,
+static int set_skips(struct crawl *w, const struct take_options *o,
 		     struct err *err)
 {
 	size_t i;
@@ -265,7 +265,7 @@ static int open_root(const struct take_options *o, struct meta *ret_meta,
 	return TAKE_FD(fd);
 }
 
-static void fill(struct walk *w, const struct take_options *o,
+static void fill(struct crawl *w, const struct take_options *o,
 		 struct snapshot *s)
 {
 	s->uid = geteuid();
@@ -291,7 +291,7 @@ static void fill(struct walk *w, const struct take_options *o,
 		o->progress(o->progress_arg, s->files, s->bytes);
 }
 
-static int walk_and_commit(struct walk *w, const struct take_options *o,
+static int walk_and_commit(struct crawl *w, const struct take_options *o,
 			   const struct cache_key *key, struct snapshot *s,
 			   struct err *err)
 {
@@ -299,11 +299,11 @@ static int walk_and_commit(struct walk *w, const struct take_options *o,
 	struct err ignored;
 	bool changed;
 
-	if (walk_run(w, err) < 0)
+	if (crawl_run(w, err) < 0)
 		return err_context(err, "snapshot of %s",
 				   text_quote(o->root_path));
 	fill(w, o, s);
-	walk_root(w, &s->root, &root, &changed);
+	crawl_run_root(w, &s->root, &root, &changed);
 	if (catalog_add(w->store, s, err) < 0)
 		return -err->num;
 	/* One that was not written costs time and nothing else. */
@@ -322,7 +322,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	struct cache_key key;
 	struct meta root;
 	auto_close int fd = open_root(options, &root, err);
-	struct walk w = {
+	struct crawl w = {
 		.store = store,
 		.root_fd = fd,
 		.moved_since = options->moved_since,
@@ -347,7 +347,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	got = set_skips(&w, options, err);
 	if (got == 0)
 		got = walk_and_commit(&w, options, &key, &s, err);
-	walk_done(&w);
+	crawl_run_done(&w);
 	statcache_free(&cache);
 	if (got < 0)
 		return got;

@@ -5,49 +5,12 @@
  * anew. A name is checked when it is written and when it is read; a damaged
  * or hostile tree gives -EBADMSG, never a path outside.
  *
- * The grammar on disk stands above tree_encode() in tree.c.
+ * The grammar on disk stands above tree_encode() in tree.c and in entry.c.
  */
 #ifndef GUARD_SNAPSHOT_TREE_H
 #define GUARD_SNAPSHOT_TREE_H
 
-#include "base/meta.h"
-#include "snapshot/store.h"
-
-/* Entry's flags, as stored. */
-enum entry_flags {
-	/* Its bytes, names or attributes could not be read whole; the entry
-	 * says what could be. Nobody may take it for the file. */
-	ENTRY_INCOMPLETE = 1,
-};
-
-/*
- * One thing in a folder. mode 0 means "nothing there" wherever an entry is
- * passed about. Strings are owned; entry_free() frees them.
- */
-struct entry {
-	char *name; /* "" for a root */
-	uint32_t mode; /* type and permission bits, as st_mode */
-	uint32_t uid, gid;
-	struct moment mtime;
-	uint64_t size; /* of a regular file, else 0 */
-	uint64_t rdev; /* of a device node */
-	struct oid content; /* file: data or chunklist; folder: its tree */
-	struct oid attrs; /* OBJECT_NONE when there are no xattrs */
-	char *link; /* of a symbolic link, else NULL */
-	uint64_t link_group; /* files of one snapshot with the same number
-				(not 0) are names of one inode */
-	uint32_t flags;
-};
-
-void entry_free(struct entry *e);
-void entry_copy(struct entry *to, const struct entry *from);
-/* Same in all that is kept (name apart, and link_group, whose numbers mean
- * nothing across snapshots). */
-bool entry_equal(const struct entry *a, const struct entry *b);
-/* Same type and bytes: content, link, rdev; for a folder only the type. */
-bool entry_same_content(const struct entry *a, const struct entry *b);
-/* Same mode, owner, attributes; mtime is not looked at. */
-bool entry_same_meta(const struct entry *a, const struct entry *b);
+#include "snapshot/entry.h"
 
 struct tree {
 	struct entry *entries; /* sorted by name's bytes */
@@ -111,5 +74,13 @@ int tree_editor_remove(struct tree_editor *ed, const char *path,
 		       struct err *err);
 int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 		     struct err *err);
+
+/* --- the bytes themselves; tree_save() and tree_load() use them --- */
+
+/* Of entries that are sorted and entry_ok(). */
+void tree_encode(const struct entry *entries, size_t count, struct buf *to);
+/* -EBADMSG: damaged or hostile; -EPROTO: written by a newer guard. */
+int tree_decode(const void *data, size_t len, struct tree *ret,
+		struct err *err);
 
 #endif

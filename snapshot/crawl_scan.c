@@ -1,3 +1,5 @@
+#include "snapshot/crawl_scan.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +13,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "snapshot/content.h"
-#include "snapshot/walkparts.h"
+#include "snapshot/crawl_end.h"
+#include "snapshot/reading.h"
 
 #define LISTING_TRIES 3
 
@@ -20,11 +23,16 @@ struct tally {
 	uint64_t files, folders, bytes;
 };
 
+struct job {
+	struct crawl_folder *folder;
+	size_t index;
+};
+
 /* What one pass over the names hands around. */
 struct scan {
-	struct worker *worker;
-	struct walk *walk;
-	struct folder *folder;
+	struct crawl_worker *worker;
+	struct crawl *crawl;
+	struct crawl_folder *folder;
 	struct tally tally;
 };
 
@@ -55,54 +63,25 @@ static int look(int dirfd, const char *name, struct meta *ret, bool *ret_mount)
 	return 0;
 }
 
-static const char *name_at(const struct walk *w, const struct folder *f,
-			   size_t i)
+static struct crawl_item *item_at(struct scan *s, size_t i)
 {
-	return f->listed ? f->list.items[i].name
-			 : statcache_name(w->cache, &f->entries[i]);
-}
-
-void folder_items(const struct walk *w, struct folder *f, size_t known)
-{
-	size_t i;
-
-	if (f->items)
-		return;
-	f->items = mem_zalloc(f->count * sizeof(*f->items));
-	for (i = 0; i < f->count; i++)
-		f->items[i].name = name_at(w, f, i);
-	for (i = 0; i < known; i++) {
-		const struct cache_entry *e = &f->entries[i];
-		struct item *it = &f->items[i];
-
-		statcache_meta(w->cache, e, &it->meta);
-		it->content = statcache_content(e);
-		it->attrs = statcache_attrs(w->cache, e);
-		it->size = e->size;
-		if (S_ISLNK(e->mode))
-			it->link = mem_strdup(statcache_link(w->cache, e));
-	}
-}
-
-static struct item *item_at(struct scan *s, size_t i)
-{
-	folder_items(s->walk, s->folder, i);
+	crawl_items(s->crawl, s->folder, i);
 	return &s->folder->items[i];
 }
 
 /* --- contents --- */
 
-static void fatal(struct walk *w, struct folder *f, const char *name,
+static void fatal(struct crawl *w, struct crawl_folder *f, const char *name,
 		  struct err *err)
 {
-	auto_free char *path = folder_path(f, name);
+	auto_free char *path = crawl_path(f, name);
 
 	(void)err_context(err, "keep %s", text_quote(path));
-	walk_fail(w, err);
+	crawl_fail(w, err);
 }
 
-static void keep_reading(struct walk *w, struct folder *f, struct item *it,
-			 struct reading *r)
+static void keep_reading(struct crawl *w, struct crawl_folder *f,
+			 struct crawl_item *it, struct reading *r)
 {
 	it->meta = r->meta;
 	it->content = r->content;
@@ -110,18 +89,19 @@ static void keep_reading(struct walk *w, struct folder *f, struct item *it,
 	it->link = TAKE(r->link);
 	it->size = r->content.type == OBJECT_NONE ? r->meta.size : r->size;
 	it->incomplete = r->incomplete;
-	it->untrusted = r->incomplete || walk_untrusted(w, &r->meta);
+	it->untrusted = r->incomplete || crawl_untrusted(w, &r->meta);
 	if (r->incomplete)
-		walk_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
-	if (walk_moved(w, &r->meta))
-		walk_note(w, NOTE_MOVED, f, it->name, "");
+		crawl_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
+	if (crawl_moved(w, &r->meta))
+		crawl_note(w, NOTE_MOVED, f, it->name, "");
 	/* stat itself failed: nothing that a tree could hold. */
 	it->gone = !r->meta.mode;
 	f->incomplete |= it->gone;
 }
 
 /* Reads one thing by plain calls, with all the patience there is. */
-static void read_slowly(struct walk *w, struct folder *f, struct item *it)
+static void read_slowly(struct crawl *w, struct crawl_folder *f,
+			struct crawl_item *it)
 {
 	AUTO(reading) struct reading r = {0};
 	struct err err;
@@ -132,8 +112,8 @@ static void read_slowly(struct walk *w, struct folder *f, struct item *it)
 		it->gone = true;
 	} else if (got == -EXDEV) {
 		it->incomplete = it->untrusted = true;
-		walk_note(w, NOTE_INCOMPLETE, f, it->name,
-			  "another file system");
+		crawl_note(w, NOTE_INCOMPLETE, f, it->name,
+			   "another file system");
 	} else if (got < 0) {
 		fatal(w, f, it->name, &err);
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
@@ -150,8 +130,9 @@ static void read_slowly(struct walk *w, struct folder *f, struct item *it)
 }
 
 /* 1: kept; 0: it was not at rest; negative: the store failed. */
-static int keep_bytes(struct walk *w, struct folder *f, struct item *it,
-		      const struct reader_file *file, struct err *err)
+static int keep_bytes(struct crawl *w, struct crawl_folder *f,
+		      struct crawl_item *it, const struct reader_file *file,
+		      struct err *err)
 {
 	struct reading r = {.meta = it->meta, .size = file->len};
 	struct meta after;
@@ -174,12 +155,12 @@ static int keep_bytes(struct walk *w, struct folder *f, struct item *it,
 	return 1;
 }
 
-bool worker_collect(struct worker *k)
+bool crawl_scan_collect(struct crawl_worker *k)
 {
-	struct walk *w = k->walk;
+	struct crawl *w = k->crawl;
 	struct reader_file file;
-	struct folder *f;
-	struct item *it;
+	struct crawl_folder *f;
+	struct crawl_item *it;
 	struct job *job;
 	struct err err;
 	int got;
@@ -197,21 +178,21 @@ bool worker_collect(struct worker *k)
 		else if (got == 0)
 			read_slowly(w, f, it);
 	}
-	folder_fd_release(w, f);
-	folder_ended(w, f);
+	crawl_release(w, f);
+	crawl_end(w, f);
 	return true;
 }
 
 static void read_item(struct scan *s, size_t i, const struct meta *meta)
 {
-	struct folder *f = s->folder;
-	struct item *it = item_at(s, i);
+	struct crawl_folder *f = s->folder;
+	struct crawl_item *it = item_at(s, i);
 	struct job *job;
 
 	it->meta = *meta;
 	if (!S_ISREG(meta->mode) || !meta->size ||
 	    meta->size > READER_LEN_MAX) {
-		read_slowly(s->walk, f, it);
+		read_slowly(s->crawl, f, it);
 		return;
 	}
 	job = mem_alloc(sizeof(*job));
@@ -220,7 +201,7 @@ static void read_item(struct scan *s, size_t i, const struct meta *meta)
 	atomic_fetch_add(&f->fd_users, 1);
 	while (!reader_add(s->worker->reader, f->fd, it->name, meta->size,
 			   (uint64_t)(uintptr_t)job))
-		(void)worker_collect(s->worker);
+		(void)crawl_scan_collect(s->worker);
 }
 
 /* --- names --- */
@@ -228,18 +209,18 @@ static void read_item(struct scan *s, size_t i, const struct meta *meta)
 static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
 			  const char *why)
 {
-	struct item *it = item_at(s, i);
+	struct crawl_item *it = item_at(s, i);
 
 	it->meta = *meta;
 	it->incomplete = it->untrusted = true;
-	walk_note(s->walk, NOTE_INCOMPLETE, s->folder, it->name, why);
+	crawl_note(s->crawl, NOTE_INCOMPLETE, s->folder, it->name, why);
 }
 
 static void add_child(struct scan *s, size_t i, const char *name,
 		      const struct meta *meta, const struct cache_entry *old)
 {
-	struct folder *f = s->folder, *child = mem_zalloc(sizeof(*child));
-	struct walk *w = s->walk;
+	struct crawl_folder *f = s->folder, *child = mem_zalloc(sizeof(*child));
+	struct crawl *w = s->crawl;
 	size_t len, k;
 
 	child->parent = f;
@@ -272,23 +253,23 @@ static void add_child(struct scan *s, size_t i, const char *name,
 static void scan_name(struct scan *s, size_t i, const char *name,
 		      const struct cache_entry *e)
 {
-	struct folder *f = s->folder;
-	struct walk *w = s->walk;
+	struct crawl_folder *f = s->folder;
+	struct crawl *w = s->crawl;
 	struct meta meta;
 	bool mount, folder;
 
 	if (look(f->fd, name, &meta, &mount) < 0) {
-		struct item *it = item_at(s, i);
+		struct crawl_item *it = item_at(s, i);
 
 		it->gone = true;
 		if (errno == ENOENT)
 			return;
 		f->incomplete = true;
-		walk_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
+		crawl_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
 		return;
 	}
-	if (walk_moved(w, &meta))
-		walk_note(w, NOTE_MOVED, f, name, "");
+	if (crawl_moved(w, &meta))
+		crawl_note(w, NOTE_MOVED, f, name, "");
 	folder = S_ISDIR(meta.mode);
 	s->tally.folders += folder;
 	s->tally.files += !folder;
@@ -309,7 +290,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 		return;
 	}
 	if (f->items) {
-		struct item *it = &f->items[i];
+		struct crawl_item *it = &f->items[i];
 
 		it->meta = meta;
 		it->content = statcache_content(e);
@@ -320,7 +301,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	}
 }
 
-static void drop_skipped(const struct walk *w, struct folder *f)
+static void drop_skipped(const struct crawl *w, struct crawl_folder *f)
 {
 	size_t offset = f->path_len + (f->path_len > 0), kept = 0, i, k;
 
@@ -338,7 +319,7 @@ static void drop_skipped(const struct walk *w, struct folder *f)
 }
 
 /* Lists the folder until it is at rest meanwhile. */
-static void list_folder(struct walk *w, struct folder *f)
+static void list_folder(struct crawl *w, struct crawl_folder *f)
 {
 	struct meta before = f->meta;
 	struct err err;
@@ -350,7 +331,8 @@ static void list_folder(struct walk *w, struct folder *f)
 		dirlist_free(&f->list);
 		if (dirlist_read(f->fd, &f->list, &err) < 0) {
 			f->incomplete = true;
-			walk_note(w, NOTE_INCOMPLETE, f, "", strerror(err.num));
+			crawl_note(w, NOTE_INCOMPLETE, f, "",
+				   strerror(err.num));
 			break;
 		}
 		if (meta_get(f->fd, "", &f->meta) == 0 &&
@@ -361,8 +343,8 @@ static void list_folder(struct walk *w, struct folder *f)
 	}
 	if (tries == LISTING_TRIES) {
 		f->incomplete = true;
-		walk_note(w, NOTE_INCOMPLETE, f, "",
-			  "changed while it was read");
+		crawl_note(w, NOTE_INCOMPLETE, f, "",
+			   "changed while it was read");
 	}
 	if (f->skips)
 		drop_skipped(w, f);
@@ -371,12 +353,12 @@ static void list_folder(struct walk *w, struct folder *f)
 
 static void scan_names(struct scan *s)
 {
-	struct folder *f = s->folder;
-	struct walk *w = s->walk;
+	struct crawl_folder *f = s->folder;
+	struct crawl *w = s->crawl;
 	size_t at = 0, i;
 
 	for (i = 0; i < f->count && !atomic_load(&w->failed); i++) {
-		const char *name = name_at(w, f, i);
+		const char *name = crawl_name(w, f, i);
 		const struct cache_entry *e = NULL;
 		int order = -1;
 
@@ -389,16 +371,16 @@ static void scan_names(struct scan *s)
 			e = &f->entries[at++];
 		/* Until now the names are the cache's, one by one. */
 		if (!f->items && (!e || at != i + 1))
-			folder_items(w, f, i);
+			crawl_items(w, f, i);
 		scan_name(s, i, name, e);
 	}
 	if (f->count != f->entry_count || !f->record)
-		folder_items(w, f, f->items ? 0 : f->count);
+		crawl_items(w, f, f->items ? 0 : f->count);
 }
 
 /* --- one folder --- */
 
-static int open_below(struct walk *w, struct folder *f)
+static int open_below(struct crawl *w, struct crawl_folder *f)
 {
 	int flags =
 		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -414,7 +396,7 @@ static int open_below(struct walk *w, struct folder *f)
 			       ? openat(f->parent->fd, f->name, flags)
 			       : fd;
 	}
-	path = folder_path(f, "");
+	path = crawl_path(f, "");
 	fd = beneath_open(w->root_fd, path, flags, 0, &err);
 	if (fd < 0)
 		errno = err.num;
@@ -422,7 +404,7 @@ static int open_below(struct walk *w, struct folder *f)
 }
 
 /* 0, or -1: there is nothing to scan, and it was said why. */
-static int open_folder(struct walk *w, struct folder *f)
+static int open_folder(struct crawl *w, struct crawl_folder *f)
 {
 	struct meta seen = f->meta;
 	int num;
@@ -432,7 +414,7 @@ static int open_folder(struct walk *w, struct folder *f)
 	if (f->fd >= 0)
 		atomic_fetch_add(&w->open_fds, 1);
 	if (f->parent)
-		folder_fd_release(w, f->parent);
+		crawl_release(w, f->parent);
 	if (f->fd < 0 && (num == ENOENT || num == ENOTDIR || num == ELOOP)) {
 		f->gone = true;
 		return -1;
@@ -441,20 +423,20 @@ static int open_folder(struct walk *w, struct folder *f)
 		num = meta_get(f->fd, "", &f->meta) < 0 ? errno : 0;
 	if (num) {
 		f->incomplete = true;
-		walk_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
+		crawl_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
 		return -1;
 	}
 	if (f->meta.dev != w->dev) {
 		f->meta = seen;
 		f->incomplete = true;
-		walk_note(w, NOTE_INCOMPLETE, f, "", "another file system");
+		crawl_note(w, NOTE_INCOMPLETE, f, "", "another file system");
 		return -1;
 	}
 	return 0;
 }
 
 /* Its own attributes, as far as they are not known. */
-static void take_attrs(struct walk *w, struct folder *f)
+static void take_attrs(struct crawl *w, struct crawl_folder *f)
 {
 	struct reading r = {0};
 	struct err err;
@@ -470,11 +452,11 @@ static void take_attrs(struct walk *w, struct folder *f)
 	f->attrs = r.attrs;
 	if (r.incomplete) {
 		f->incomplete = true;
-		walk_note(w, NOTE_INCOMPLETE, f, "", r.why);
+		crawl_note(w, NOTE_INCOMPLETE, f, "", r.why);
 	}
 }
 
-static void find_in_cache(struct walk *w, struct folder *f)
+static void find_in_cache(struct crawl *w, struct crawl_folder *f)
 {
 	if (!f->old)
 		return;
@@ -490,23 +472,23 @@ static void find_in_cache(struct walk *w, struct folder *f)
  * With descriptors running short a folder closes its own before those in it
  * were opened; they are opened by path then.
  */
-static void close_early(struct worker *k, struct folder *f)
+static void close_early(struct crawl_worker *k, struct crawl_folder *f)
 {
-	struct walk *w = k->walk;
+	struct crawl *w = k->crawl;
 
 	if (!f->children || atomic_load(&w->open_fds) < w->fd_limit)
 		return;
-	while (worker_collect(k))
+	while (crawl_scan_collect(k))
 		;
 	f->closed_early = true;
 	atomic_store(&f->fd_users, 1);
-	folder_fd_release(w, f);
+	crawl_release(w, f);
 }
 
-void folder_scan(struct worker *k, struct folder *f)
+void crawl_scan(struct crawl_worker *k, struct crawl_folder *f)
 {
-	struct walk *w = k->walk;
-	struct scan s = {.worker = k, .walk = w, .folder = f};
+	struct crawl *w = k->crawl;
+	struct scan s = {.worker = k, .crawl = w, .folder = f};
 
 	if (open_folder(w, f) == 0) {
 		find_in_cache(w, f);
@@ -520,7 +502,7 @@ void folder_scan(struct worker *k, struct folder *f)
 		else
 			list_folder(w, f);
 		take_attrs(w, f);
-		f->untrusted = walk_untrusted(w, &f->meta);
+		f->untrusted = crawl_untrusted(w, &f->meta);
 		scan_names(&s);
 		atomic_fetch_add(&w->files, s.tally.files);
 		atomic_fetch_add(&w->folders, s.tally.folders);
@@ -528,7 +510,7 @@ void folder_scan(struct worker *k, struct folder *f)
 		close_early(k, f);
 	}
 	if (f->fd >= 0 && !f->closed_early)
-		folder_fd_release(w, f);
-	walk_push(w, f->children);
-	folder_ended(w, f);
+		crawl_release(w, f);
+	crawl_push(w, f->children);
+	crawl_end(w, f);
 }
