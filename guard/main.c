@@ -1,8 +1,129 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
 #include "guard/commands.h"
+#include "guard/options.h"
+#include "guard/output.h"
+
+#ifndef GUARD_VERSION
+#define GUARD_VERSION "unknown"
+#endif
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{"run", cmd_run},
+	{"status", cmd_status},
+	{"diff", cmd_diff},
+	{"apply", cmd_apply},
+	{"discard", cmd_discard},
+	{"undo", cmd_undo},
+	{"snapshot", cmd_snapshot},
+	{"log", cmd_log},
+	{"ls", cmd_ls},
+	{"show", cmd_show},
+	{"restore", cmd_restore},
+};
+
+static int unknown(const char *name)
+{
+	const struct verb *near = options_nearest(name);
+
+	(void)fprintf(stderr, "guard: there is no verb %s\n", text_quote(name));
+	if (near)
+		(void)fprintf(stderr, "guard: did you mean `guard %s`?\n",
+			      near->name);
+	else
+		(void)fprintf(stderr, "guard: see `guard --help`\n");
+	return STATUS_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const struct verb *verb = options_verb(argv[0]);
+	size_t i;
+	int status;
+
+	if (!verb)
+		return unknown(argv[0]);
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(commands[i].name, verb->name) != 0)
+			continue;
+		status = commands[i].run(argc, argv);
+		output_pager_end();
+		return status;
+	}
+	return unknown(argv[0]);
+}
+
+static int help_of(const char *name)
+{
+	const struct verb *verb = name ? options_verb(name) : NULL;
+
+	if (name && !verb)
+		return unknown(name);
+	if (verb)
+		options_help_verb(verb);
+	else
+		options_help();
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* A descriptor 0, 1 or 2 that was closed would be taken by the first file
+ * that is opened, and messages would be written into it. */
+static int check_descriptors(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+			return -1;
+	return 0;
+}
 
 int main(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return STATUS_USAGE;
+	int at = 1;
+
+	if (check_descriptors() < 0)
+		return STATUS_REFUSED;
+	while (at < argc && argv[at][0] == '-') {
+		if (strcmp(argv[at], "-C") == 0 && argv[at + 1]) {
+			if (chdir(argv[at + 1]) < 0) {
+				(void)fprintf(stderr, "guard: -C %s: %m\n",
+					      text_quote(argv[at + 1]));
+				return STATUS_USAGE;
+			}
+			at += 2;
+		} else if (strcmp(argv[at], "--help") == 0 ||
+			   strcmp(argv[at], "-h") == 0) {
+			return help_of(argv[at + 1]);
+		} else if (strcmp(argv[at], "--version") == 0) {
+			(void)printf("guard %s\n", GUARD_VERSION);
+			return output_finish() ? STATUS_OK : STATUS_REFUSED;
+		} else if (strcmp(argv[at], "--options") == 0) {
+			options_dump();
+			return output_finish() ? STATUS_OK : STATUS_REFUSED;
+		} else {
+			(void)fprintf(stderr,
+				      "guard: there is no option %s in front "
+				      "of the verb\nguard: see `guard "
+				      "--help`\n",
+				      text_quote(argv[at]));
+			return STATUS_USAGE;
+		}
+	}
+	if (at == argc) {
+		(void)fprintf(stderr, "guard: which verb?\n"
+				      "guard: see `guard --help`\n");
+		return STATUS_USAGE;
+	}
+	if (strcmp(argv[at], "help") == 0)
+		return help_of(argv[at + 1]);
+	return dispatch(argc - at, argv + at);
 }
