@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,20 +111,30 @@ static int keep_result(struct run *run, const struct change_list *changes,
 	return got;
 }
 
+/* How long nothing is said about the snapshot that is still being taken. */
+#define SILENT_MS 400
+
 static int wait_for_base(struct run *run, struct err *err)
 {
-	int got = session_base(&run->session, false, err);
+	int waited = 0, got;
 
-	if (got < 0 || run->session.base)
-		return got;
-	output_say("finishing the snapshot of the project as it was "
-		   "before the run");
 	keeper_hurry(run);
-	got = session_base(&run->session, true, err);
-	if (got == 0 && !run->session.base)
+	while ((got = session_base(&run->session, false, err)) == 0) {
+		if (waited >= SILENT_MS || !run->keeper)
+			break;
+		(void)poll(NULL, 0, 5);
+		waited += 5;
+	}
+	if (got == 0) {
+		if (run->keeper)
+			output_say("finishing the snapshot of the project as "
+				   "it was before the run");
+		got = session_base(&run->session, true, err);
+	}
+	if (got == 0)
 		return fail(err, ENODATA,
 			    "the snapshot before the run was interrupted");
-	return got;
+	return got < 0 ? got : 0;
 }
 
 static int empty_trash(struct run *run)
