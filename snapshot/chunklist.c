@@ -87,31 +87,3 @@ int chunklist_decode(const void *data, size_t len, struct chunklist *ret,
 	*ret = list;
 	return 0;
 }
-
-static size_t block_at(size_t at, size_t len)
-{
-	return len - at < HOLE_ALIGN ? len - at : HOLE_ALIGN;
-}
-
-static bool all_zero(const unsigned char *p, size_t len)
-{
-	return !p[0] && memcmp(p, p + 1, len - 1) == 0;
-}
-
-size_t zeros_at(const unsigned char *data, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len && all_zero(data + at, block_at(at, len)))
-		at += block_at(at, len);
-	return at;
-}
-
-size_t data_at(const unsigned char *data, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len && !all_zero(data + at, block_at(at, len)))
-		at += block_at(at, len);
-	return at;
-}

@@ -39,10 +39,4 @@ void chunklist_encode(const struct chunklist *list, struct buf *to);
 int chunklist_decode(const void *data, size_t len, struct chunklist *ret,
 		     struct err *err);
 
-/* How many bytes at the start of data are zeros, and: how many are before
- * the first stretch of zeros that begins on a border of HOLE_ALIGN (data
- * begins on one). The last block may be short. */
-size_t zeros_at(const unsigned char *data, size_t len);
-size_t data_at(const unsigned char *data, size_t len);
-
 #endif

@@ -17,6 +17,37 @@
 
 static const unsigned char zero_bytes[64 << 10];
 
+static size_t block_at(size_t at, size_t len)
+{
+	return len - at < HOLE_ALIGN ? len - at : HOLE_ALIGN;
+}
+
+static bool all_zero(const unsigned char *p, size_t len)
+{
+	return !p[0] && memcmp(p, p + 1, len - 1) == 0;
+}
+
+/* How many bytes at the start are zeros, in whole blocks of HOLE_ALIGN: data
+ * begins on a border of one, and the last may be short. */
+static size_t zeros_at(const unsigned char *data, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && all_zero(data + at, block_at(at, len)))
+		at += block_at(at, len);
+	return at;
+}
+
+/* How many bytes are before the first block of zeros. */
+static size_t data_at(const unsigned char *data, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && !all_zero(data + at, block_at(at, len)))
+		at += block_at(at, len);
+	return at;
+}
+
 /* --- into the store --- */
 
 /*

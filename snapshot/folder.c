@@ -394,19 +394,18 @@ static int open_to_write(struct folder *f, struct err *err)
 	return clear_tmp(f, err);
 }
 
-int folder_open(struct folder *ret, const char *dir, enum store_mode mode,
+int folder_open(struct folder *ret, const char *dir, bool write,
 		struct err *err)
 {
 	struct folder f = {
 		.fd = -1, .packs_fd = -1, .tmp_fd = -1, .lock_fd = -1};
 
-	if (mode == STORE_WRITE && folder_create(dir, NULL, err) < 0)
+	if (write && folder_create(dir, NULL, err) < 0)
 		return -err->num;
 	f.fd = open_dir(AT_FDCWD, dir, err);
 	if (f.fd < 0)
 		return f.fd;
-	if (folder_load(&f, err) < 0 ||
-	    (mode == STORE_WRITE && open_to_write(&f, err) < 0)) {
+	if (folder_load(&f, err) < 0 || (write && open_to_write(&f, err) < 0)) {
 		folder_close(&f);
 		return err_context(err, "store %s", text_quote(dir));
 	}

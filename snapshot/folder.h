@@ -26,8 +26,7 @@
 
 #include "base/err.h"
 #include "snapshot/hash.h"
-#include "snapshot/pack.h"
-#include "snapshot/store.h"
+#include "snapshot/packformat.h"
 
 struct folder {
 	int fd, packs_fd, tmp_fd; /* tmp_fd: -1 when only reading */
@@ -36,9 +35,10 @@ struct folder {
 	unsigned char secret[SECRET_LEN];
 };
 
-/* As store_open(). A writer clears tmp/ of what dead processes have left and
- * closes packs/ and snaps/ again when one died while they were open. */
-int folder_open(struct folder *ret, const char *dir, enum store_mode mode,
+/* As store_open() says; write: make it when missing, and lock it. A writer
+ * clears tmp/ of what dead processes have left and closes packs/ and snaps/
+ * again when one died while they were open. */
+int folder_open(struct folder *ret, const char *dir, bool write,
 		struct err *err);
 void folder_close(struct folder *f);
 

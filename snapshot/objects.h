@@ -7,7 +7,7 @@
 #ifndef GUARD_SNAPSHOT_OBJECTS_H
 #define GUARD_SNAPSHOT_OBJECTS_H
 
-#include "snapshot/pack.h"
+#include "snapshot/packformat.h"
 
 struct out_pack;
 

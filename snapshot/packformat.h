@@ -1,6 +1,6 @@
 /*
- * The bytes of a pack, shared by its one encoder and its one decoder. Only
- * for pack.c and packwrite.c.
+ * The bytes of a pack, shared by its one encoder (packer.c) and its one decoder
+ * (pack.c).
  *
  * Numbers are little-endian; a check is XXH3-64 of what stands before it.
  *
@@ -27,7 +27,52 @@
 #ifndef GUARD_SNAPSHOT_PACKFORMAT_H
 #define GUARD_SNAPSHOT_PACKFORMAT_H
 
-#include "snapshot/pack.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "snapshot/hash.h"
+
+#define PACK_UUID_LEN 16
+#define OBJECT_LEN_MAX ((uint64_t)1 << 30)
+#define BLOCK_TABLE_ENTRY 24 /* bytes an object in a block's table */
+#define BLOCK_OBJECTS_MAX (1u << 20)
+#define BLOCK_LEN_MAX (64u << 20) /* objects and table, refused above */
+
+enum pack_kind {
+	PACK_DATA = 0,
+	PACK_META = 1, /* trees, chunk lists, attribute sets */
+	PACK_KINDS = 2,
+};
+
+enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
+
+/* Type of a record that is a block; the others are enum object_type. */
+#define RECORD_BLOCK 0x40
+
+/* The head of a record. */
+struct record_head {
+	uint8_t type, codec;
+	uint16_t ord; /* of a single object */
+	uint32_t count; /* objects in it; 1 for a single one */
+	uint64_t plain_len, stored_len;
+	unsigned char hash[HASH_LEN]; /* of a single object, else zeros */
+	uint64_t check; /* of the payload as stored */
+};
+
+/* Where an object lies. */
+struct pack_entry {
+	unsigned char hash[HASH_LEN];
+	uint64_t offset; /* of its record */
+	uint32_t len; /* of the object */
+	uint32_t inner; /* where it begins in the block */
+	uint32_t stored_len; /* of the whole record's payload */
+	uint16_t ord;
+	uint8_t type;
+	bool in_block;
+};
 
 #define PACK_VERSION 1
 #define HEADER_LEN 64
@@ -73,7 +118,24 @@ int record_unpack(const char *name, uint64_t offset,
 		  const struct record_head *head, const unsigned char *payload,
 		  unsigned char **ret, struct err *err);
 
+/* Writes a head, its check last. */
+void record_head_put(unsigned char *to, const struct record_head *head);
+
 /* Sorts the entries and makes the index of them (fanout, hashes, metas). */
 void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to);
+
+/* --- a block's table --- */
+
+/* Appends an object's line to a table. */
+void block_table_add(unsigned char *at, const unsigned char *hash, uint32_t len,
+		     uint16_t ord, uint8_t type);
+/*
+ * Takes a block apart: each() for every object with its place, all within the
+ * block. -EBADMSG when the table does not fit.
+ */
+int block_each(const unsigned char *plain, size_t len, uint32_t count,
+	       int (*each)(void *arg, const struct pack_entry *entry,
+			   struct err *err),
+	       void *arg, struct err *err);
 
 #endif

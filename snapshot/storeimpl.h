@@ -1,6 +1,7 @@
 /*
- * What the store is inside; for store.c (finding and reading), put.c (adding),
- * commit.c (packs on their way out), refresh.c and content.c only.
+ * What the store is inside: storeopen.c, storefind.c (finding and reading),
+ * storeput.c (adding), storecommit.c (packs on their way out), storerefresh.c
+ * (packs of others). Only for them and content.c.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
@@ -16,6 +17,7 @@
 #include "snapshot/folder.h"
 #include "snapshot/objects.h"
 #include "snapshot/pack.h"
+#include "snapshot/packer.h"
 #include "snapshot/store.h"
 
 /* Packs of others, sorted by name; never changed, only replaced. */
@@ -27,7 +29,7 @@ struct pack_set {
 
 /* A pack of this process: being written, later like any other. */
 struct out_pack {
-	struct pack_writer *writer; /* NULL once `pack` is there */
+	struct packer *writer; /* NULL once `pack` is there */
 	struct pack *pack;
 	char *name;
 	unsigned int users; /* writes and reads under way on `writer` */
@@ -64,7 +66,7 @@ struct place {
 	struct pack_entry entry;
 };
 
-/* The bytes of a place, until place_done(). */
+/* The bytes of a place, until store_place_done(). */
 struct view {
 	const unsigned char *data;
 	size_t len;
@@ -73,29 +75,30 @@ struct view {
 };
 
 /* -EBADMSG when they cannot be had. Not under the mutex. */
-int place_read(struct store *s, const struct place *place, struct view *ret,
-	       struct err *err);
-void place_done(struct store *s, struct view *view);
+int store_place_read(struct store *s, const struct place *place,
+		     struct view *ret, struct err *err);
+void store_place_done(struct store *s, struct view *view);
 
 /* Under the mutex: an own object that is written; it is held in place until
- * place_unpin(). */
-void place_pin(struct store *s, const struct object *object, struct place *ret);
-void place_unpin(struct store *s, const struct place *place);
+ * store_place_unpin(). */
+void store_place_pin(struct store *s, const struct object *object,
+		     struct place *ret);
+void store_place_unpin(struct store *s, const struct place *place);
 
 /* Remembers the first failure; nothing of this process's open packs may be
  * used from then on. Returns -err->num. Not under the mutex. */
 int store_fail(struct store *s, const struct err *err);
 
 /* Compresses (what is worth it) and writes a full block; counts as busy. */
-int block_write(struct store *s, struct block *block, struct err *err);
+int store_write_block(struct store *s, struct block *block, struct err *err);
 /* Writes one big object into a pack that stays pinned. */
-int single_write(struct store *s, const struct record_head *head,
-		 const void *payload, struct place *ret,
-		 struct out_pack **ret_full, struct err *err);
+int store_write_single(struct store *s, const struct record_head *head,
+		       const void *payload, struct place *ret,
+		       struct out_pack **ret_full, struct err *err);
 /* Finishes and publishes packs that nobody adds to any more; counts as busy
  * (count packs). */
-int out_commit(struct store *s, struct out_pack **outs, size_t count,
-	       struct err *err);
+int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
+		       struct err *err);
 
 /* The table by which this store cuts long files. */
 const struct gear *store_gear(const struct store *s);

@@ -38,10 +38,10 @@ static bool place_equals(struct store *s, const struct place *place,
 	bool equal;
 
 	if (place->entry.len != want->len ||
-	    place_read(s, place, &view, &ignored) < 0)
+	    store_place_read(s, place, &view, &ignored) < 0)
 		return false;
 	equal = memcmp(view.data, want->data, want->len) == 0;
-	place_done(s, &view);
+	store_place_done(s, &view);
 	return equal;
 }
 
@@ -94,11 +94,11 @@ static bool is_object(struct store *s, const struct object *o,
 			memcmp(o->block->data.data + o->inner, want->data,
 			       want->len) == 0;
 	} else {
-		place_pin(s, o, &place);
+		store_place_pin(s, o, &place);
 		(void)pthread_mutex_unlock(&s->mutex);
 		equal = place_equals(s, &place, want);
 		(void)pthread_mutex_lock(&s->mutex);
-		place_unpin(s, &place);
+		store_place_unpin(s, &place);
 	}
 	if (equal)
 		found(want, ord, ret);
@@ -224,7 +224,7 @@ static int put_small(struct store *s, const struct want *want, struct search *q,
 	}
 	full = add_small(s, kind, want, q->ord + 1);
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (full && block_write(s, full, err) < 0)
+	if (full && store_write_block(s, full, err) < 0)
 		return -err->num;
 	found(want, (uint16_t)(q->ord + 1), ret);
 	return 0;
@@ -264,7 +264,7 @@ static int put_single(struct store *s, const struct want *want,
 	if (!payload)
 		payload = want->data;
 	head.check = hash_check(payload, head.stored_len);
-	if (single_write(s, &head, payload, &place, &full, err) < 0)
+	if (store_write_single(s, &head, payload, &place, &full, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
 	done = search(s, want, q, ret);
@@ -278,13 +278,13 @@ static int put_single(struct store *s, const struct want *want,
 		place.entry.ord = (uint16_t)ord;
 		place.entry.type = want->type;
 		memcpy(place.entry.hash, want->hash, HASH_LEN);
-		pack_writer_add(place.out->writer, &place.entry);
+		packer_add(place.out->writer, &place.entry);
 		found(want, (uint16_t)ord, ret);
 		done = true;
 	}
-	place_unpin(s, &place);
+	store_place_unpin(s, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (full && out_commit(s, &full, 1, err) < 0)
+	if (full && store_commit_packs(s, &full, 1, err) < 0)
 		return -err->num;
 	return done;
 }

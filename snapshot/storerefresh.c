@@ -150,16 +150,16 @@ static bool differs(struct store *s, size_t i, struct pack *pack, uint32_t at)
 		buf_add(&copy, o->block->data.data + o->inner, o->len);
 		a = (struct view){.data = copy.data, .len = o->len};
 	} else {
-		place_pin(s, o, &ours);
+		store_place_pin(s, o, &ours);
 	}
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (place_read(s, &theirs, &b, &ignored) == 0 &&
-	    (a.data || place_read(s, &ours, &a, &ignored) == 0))
+	if (store_place_read(s, &theirs, &b, &ignored) == 0 &&
+	    (a.data || store_place_read(s, &ours, &a, &ignored) == 0))
 		differ = memcmp(a.data, b.data, b.len) != 0;
-	place_done(s, &a);
-	place_done(s, &b);
+	store_place_done(s, &a);
+	store_place_done(s, &b);
 	(void)pthread_mutex_lock(&s->mutex);
-	place_unpin(s, &ours);
+	store_place_unpin(s, &ours);
 	return differ;
 }
 

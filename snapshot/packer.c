@@ -1,3 +1,5 @@
+#include "snapshot/packer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,9 +15,8 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "snapshot/packformat.h"
 
-struct pack_writer {
+struct packer {
 	int dirfd, fd;
 	char name[48]; /* in packs/; ".tmp" is added till then */
 	char temp[56];
@@ -26,52 +27,12 @@ struct pack_writer {
 	bool published;
 };
 
-static int entry_compare(const void *pa, const void *pb)
-{
-	const struct pack_entry *a = pa, *b = pb;
-	int d = memcmp(a->hash, b->hash, HASH_LEN);
-
-	if (!d)
-		d = (a->type > b->type) - (a->type < b->type);
-	return d ? d : (a->ord > b->ord) - (a->ord < b->ord);
-}
-
-void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to)
-{
-	unsigned char *fanout, *hash, *meta;
-	size_t i, b;
-
-	if (count)
-		qsort(entries, count, sizeof(*entries), entry_compare);
-	fanout = buf_reserve(to, FANOUT_LEN + count * INDEX_ENTRY);
-	hash = fanout + FANOUT_LEN;
-	meta = hash + count * HASH_LEN;
-	for (i = b = 0; b < 256; b++) {
-		while (i < count && entries[i].hash[0] == b)
-			i++;
-		put_le(fanout + 4 * b, i, 4);
-	}
-	for (i = 0; i < count; i++, hash += HASH_LEN, meta += META_LEN) {
-		const struct pack_entry *e = &entries[i];
-
-		memcpy(hash, e->hash, HASH_LEN);
-		put_le(meta, e->offset, 8);
-		put_le(meta + 8, e->len, 4);
-		put_le(meta + 12, e->inner, 4);
-		put_le(meta + 16, e->stored_len, 4);
-		put_le(meta + 20, e->ord, 2);
-		meta[22] = e->type;
-		meta[23] = e->in_block ? META_IN_BLOCK : 0;
-	}
-	to->len += FANOUT_LEN + count * INDEX_ENTRY;
-}
-
 /*
  * Creates and locks a file of a fresh name. Whoever clears tmp/ deletes what
  * it can lock: between open and flock that may be this one, so look whether
  * it still has its name.
  */
-static int temp_open(struct pack_writer *w, struct err *err)
+static int temp_open(struct packer *w, struct err *err)
 {
 	struct timespec now;
 	unsigned char random[8];
@@ -102,10 +63,10 @@ static int temp_open(struct pack_writer *w, struct err *err)
 	}
 }
 
-int pack_writer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
-		    struct pack_writer **ret, struct err *err)
+int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
+	       struct packer **ret, struct err *err)
 {
-	AUTO(pack_writer) struct pack_writer *w = mem_zalloc(sizeof(*w));
+	AUTO(packer) struct packer *w = mem_zalloc(sizeof(*w));
 	unsigned char h[HEADER_LEN] = "GUARDPK1";
 	struct timespec now;
 
@@ -130,9 +91,9 @@ int pack_writer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
 	return 0;
 }
 
-void pack_writer_free(struct pack_writer **writer)
+void packer_free(struct packer **writer)
 {
-	struct pack_writer *w = *writer;
+	struct packer *w = *writer;
 
 	if (!w)
 		return;
@@ -147,27 +108,27 @@ void pack_writer_free(struct pack_writer **writer)
 	*writer = NULL;
 }
 
-const char *pack_writer_name(const struct pack_writer *w)
+const char *packer_name(const struct packer *w)
 {
 	return w->name;
 }
 
-uint64_t pack_writer_size(const struct pack_writer *w)
+uint64_t packer_size(const struct packer *w)
 {
 	return w->end;
 }
 
-uint32_t pack_writer_count(const struct pack_writer *w)
+uint32_t packer_count(const struct packer *w)
 {
 	return (uint32_t)w->count;
 }
 
-const struct pack_entry *pack_writer_entries(const struct pack_writer *w)
+const struct pack_entry *packer_entries(const struct packer *w)
 {
 	return w->entries;
 }
 
-uint64_t pack_writer_reserve(struct pack_writer *w, uint64_t stored_len)
+uint64_t packer_reserve(struct packer *w, uint64_t stored_len)
 {
 	uint64_t offset = w->end;
 
@@ -175,23 +136,9 @@ uint64_t pack_writer_reserve(struct pack_writer *w, uint64_t stored_len)
 	return offset;
 }
 
-static void head_put(unsigned char *to, const struct record_head *head)
-{
-	memcpy(to, "GREC", 4);
-	to[4] = head->type;
-	to[5] = head->codec;
-	put_le(to + 6, head->ord, 2);
-	put_le(to + 8, head->plain_len, 8);
-	put_le(to + 16, head->stored_len, 8);
-	memcpy(to + 24, head->hash, HASH_LEN);
-	put_le(to + 40, head->check, 8);
-	put_le(to + 48, head->count, 4);
-	put_le(to + 52, hash_check(to, 52), 4);
-}
-
-int pack_writer_put(struct pack_writer *w, uint64_t offset,
-		    const struct record_head *head, const void *payload,
-		    struct err *err)
+int packer_put(struct packer *w, uint64_t offset,
+	       const struct record_head *head, const void *payload,
+	       struct err *err)
 {
 	static const unsigned char zeros[8];
 	unsigned char start[HEAD_LEN];
@@ -204,7 +151,7 @@ int pack_writer_put(struct pack_writer *w, uint64_t offset,
 	ssize_t n;
 	int i;
 
-	head_put(start, head);
+	record_head_put(start, head);
 	do {
 		n = pwritev(w->fd, parts, 3, (off_t)offset);
 	} while (n < 0 && errno == EINTR);
@@ -228,16 +175,15 @@ int pack_writer_put(struct pack_writer *w, uint64_t offset,
 	return 0;
 }
 
-void pack_writer_add(struct pack_writer *w, const struct pack_entry *entry)
+void packer_add(struct packer *w, const struct pack_entry *entry)
 {
 	GROW(w->entries, w->count, w->room);
 	w->entries[w->count++] = *entry;
 	w->plain_bytes += entry->len;
 }
 
-int pack_writer_read(struct pack_writer *w, uint64_t offset,
-		     struct record_head *head, unsigned char **ret,
-		     size_t *ret_len, struct err *err)
+int packer_read(struct packer *w, uint64_t offset, struct record_head *head,
+		unsigned char **ret, size_t *ret_len, struct err *err)
 {
 	unsigned char start[HEAD_LEN];
 	auto_free unsigned char *payload = NULL;
@@ -257,7 +203,7 @@ int pack_writer_read(struct pack_writer *w, uint64_t offset,
 	return 0;
 }
 
-int pack_writer_finish(struct pack_writer *w, struct err *err)
+int packer_finish(struct packer *w, struct err *err)
 {
 	AUTO(buf) struct buf index = {0};
 	unsigned char f[FOOTER_LEN] = "GUARDPKE";
@@ -278,7 +224,7 @@ int pack_writer_finish(struct pack_writer *w, struct err *err)
 	return 0;
 }
 
-int pack_writer_publish(struct pack_writer *w, int to_dirfd, struct err *err)
+int packer_publish(struct packer *w, int to_dirfd, struct err *err)
 {
 	int got = renameat2(w->dirfd, w->temp, to_dirfd, w->name,
 			    RENAME_NOREPLACE);

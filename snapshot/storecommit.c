@@ -37,12 +37,12 @@ static int out_open(struct store *s, enum pack_kind kind, struct err *err)
 	if (s->open[kind])
 		return 0;
 	out = mem_zalloc(sizeof(*out));
-	if (pack_writer_new(s->folder.tmp_fd, s->folder.uuid, kind,
-			    &out->writer, err) < 0) {
+	if (packer_new(s->folder.tmp_fd, s->folder.uuid, kind, &out->writer,
+		       err) < 0) {
 		free(out);
 		return -err->num;
 	}
-	out->name = mem_strdup(pack_writer_name(out->writer));
+	out->name = mem_strdup(packer_name(out->writer));
 	out->next = s->outs;
 	s->outs = out;
 	s->open[kind] = out;
@@ -69,9 +69,9 @@ static int record_write(struct store *s, enum pack_kind kind,
 		return store_fail(s, err);
 	}
 	out = s->open[kind];
-	offset = pack_writer_reserve(out->writer, head->stored_len);
+	offset = packer_reserve(out->writer, head->stored_len);
 	out->users++;
-	if (pack_writer_size(out->writer) >= PACK_LEN) {
+	if (packer_size(out->writer) >= PACK_LEN) {
 		s->open[kind] = NULL;
 		s->busy++;
 		*ret_full = out;
@@ -81,19 +81,19 @@ static int record_write(struct store *s, enum pack_kind kind,
 	*ret = (struct place){.out = out};
 	ret->entry.offset = offset;
 	ret->entry.stored_len = (uint32_t)head->stored_len;
-	if (pack_writer_put(out->writer, offset, head, payload, err) == 0)
+	if (packer_put(out->writer, offset, head, payload, err) == 0)
 		return 0;
 	(void)store_fail(s, err);
 	(void)pthread_mutex_lock(&s->mutex);
-	place_unpin(s, ret);
+	store_place_unpin(s, ret);
 	busy_done(s, *ret_full ? 1 : 0);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return -err->num;
 }
 
-int single_write(struct store *s, const struct record_head *head,
-		 const void *payload, struct place *ret,
-		 struct out_pack **ret_full, struct err *err)
+int store_write_single(struct store *s, const struct record_head *head,
+		       const void *payload, struct place *ret,
+		       struct out_pack **ret_full, struct err *err)
 {
 	return record_write(s,
 			    head->type == OBJECT_DATA ? PACK_DATA : PACK_META,
@@ -101,7 +101,7 @@ int single_write(struct store *s, const struct record_head *head,
 }
 
 struct add_entries {
-	struct pack_writer *writer;
+	struct packer *writer;
 	const struct place *place;
 };
 
@@ -113,7 +113,7 @@ static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
 	(void)err;
 	e.offset = add->place->entry.offset;
 	e.stored_len = add->place->entry.stored_len;
-	pack_writer_add(add->writer, &e);
+	packer_add(add->writer, &e);
 	return 0;
 }
 
@@ -125,7 +125,7 @@ static int block_settle(struct store *s, struct block *block,
 	int got = block_each(block->data.data, block->data.len, block->count,
 			     add_entry, &add, err);
 
-	place_unpin(s, place);
+	store_place_unpin(s, place);
 	if (got < 0)
 		return got;
 	block->out = place->out;
@@ -135,7 +135,7 @@ static int block_settle(struct store *s, struct block *block,
 	return 0;
 }
 
-int block_write(struct store *s, struct block *block, struct err *err)
+int store_write_block(struct store *s, struct block *block, struct err *err)
 {
 	struct record_head head = {.type = RECORD_BLOCK, .count = block->count};
 	struct out_pack *full;
@@ -163,7 +163,7 @@ int block_write(struct store *s, struct block *block, struct err *err)
 	busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (got == 0 && full)
-		got = out_commit(s, &full, 1, err);
+		got = store_commit_packs(s, &full, 1, err);
 	return got;
 }
 
@@ -182,13 +182,13 @@ static int out_finish(struct store *s, struct out_pack *out, struct err *err)
 		*err = failed;
 		return -err->num;
 	}
-	return pack_writer_finish(out->writer, err);
+	return packer_finish(out->writer, err);
 }
 
 /* Others see it from now on, and we read it as they do. */
 static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
 {
-	struct pack_writer *writer;
+	struct packer *writer;
 	struct pack *pack;
 
 	if (pack_open(s->folder.packs_fd, out->name, s->folder.uuid, &pack,
@@ -201,7 +201,7 @@ static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
 	writer = out->writer;
 	out->writer = NULL;
 	(void)pthread_mutex_unlock(&s->mutex);
-	pack_writer_free(&writer);
+	packer_free(&writer);
 	return 0;
 }
 
@@ -216,16 +216,15 @@ static int publish(struct store *s, struct out_pack **outs, size_t count,
 		return lock;
 	got = store_refresh_packs(s, err);
 	for (i = 0; i < count && got == 0; i++)
-		got = pack_writer_publish(outs[i]->writer, s->folder.packs_fd,
-					  err);
+		got = packer_publish(outs[i]->writer, s->folder.packs_fd, err);
 	if (got == 0)
 		got = atomic_sync_dir(s->folder.packs_fd, err);
 	folder_commit_end(&s->folder, lock);
 	return got;
 }
 
-int out_commit(struct store *s, struct out_pack **outs, size_t count,
-	       struct err *err)
+int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
+		       struct err *err)
 {
 	int got = 0;
 	size_t i;
@@ -278,7 +277,7 @@ static int flush_all(struct store *s, struct err *err)
 	(void)pthread_mutex_unlock(&s->mutex);
 	for (kind = 0; kind < PACK_KINDS; kind++) {
 		if (blocks[kind])
-			(void)block_write(s, blocks[kind], err);
+			(void)store_write_block(s, blocks[kind], err);
 	}
 	(void)pthread_mutex_lock(&s->mutex);
 	while (s->busy)
@@ -287,7 +286,7 @@ static int flush_all(struct store *s, struct err *err)
 	if (s->failed.num)
 		*err = s->failed;
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (count && out_commit(s, outs, count, err) < 0)
+	if (count && store_commit_packs(s, outs, count, err) < 0)
 		return -err->num;
 	return 0;
 }

@@ -1,5 +1,3 @@
-#include "snapshot/store.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,132 +5,6 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "snapshot/storeimpl.h"
-
-bool oid_equal(const struct oid *a, const struct oid *b)
-{
-	if (a->type == OBJECT_NONE || b->type == OBJECT_NONE)
-		return a->type == b->type;
-	return a->type == b->type && a->len == b->len && a->ord == b->ord &&
-	       memcmp(a->hash, b->hash, HASH_LEN) == 0;
-}
-
-uint64_t store_text_number(const char *text)
-{
-	return hash_check(text, strlen(text));
-}
-
-int store_open(struct store **ret, const char *dir, enum store_mode mode,
-	       struct err *err)
-{
-	AUTO(store) struct store *s = mem_zalloc(sizeof(*s));
-
-	(void)pthread_mutex_init(&s->mutex, NULL);
-	(void)pthread_cond_init(&s->changed, NULL);
-	s->mode = mode;
-	s->folder = (struct folder){-1, -1, -1, -1, {0}, {0}};
-	s->cache = blockcache_new();
-	s->set = mem_zalloc(sizeof(*s->set));
-	if (folder_open(&s->folder, dir, mode, err) < 0 ||
-	    store_refresh_packs(s, err) < 0)
-		return -err->num;
-	gear_make(&s->gear, s->folder.secret);
-	*ret = TAKE(s);
-	return 0;
-}
-
-static void free_packs(struct store *s)
-{
-	size_t i;
-
-	for (i = 0; i < s->set->count; i++)
-		pack_free(&s->set->packs[i]);
-	while (s->set) {
-		struct pack_set *older = s->set->older;
-
-		free(s->set);
-		s->set = older;
-	}
-	for (i = 0; i < s->damaged_count; i++)
-		free(s->damaged_names[i]);
-	free(s->damaged_names);
-	free(s->damaged);
-}
-
-static void free_own(struct store *s)
-{
-	while (s->outs) {
-		struct out_pack *out = s->outs;
-
-		s->outs = out->next;
-		pack_writer_free(&out->writer);
-		pack_free(&out->pack);
-		free(out->name);
-		free(out);
-	}
-	while (s->blocks) {
-		struct block *block = s->blocks;
-
-		s->blocks = block->next;
-		buf_free(&block->data);
-		buf_free(&block->table);
-		free(block);
-	}
-	objects_free(&s->objects);
-}
-
-void store_free(struct store **store)
-{
-	struct store *s = *store;
-
-	if (!s)
-		return;
-	free_own(s);
-	free_packs(s);
-	blockcache_free(&s->cache);
-	folder_close(&s->folder);
-	(void)pthread_cond_destroy(&s->changed);
-	(void)pthread_mutex_destroy(&s->mutex);
-	free(s);
-	*store = NULL;
-}
-
-int store_create_with_secret(const char *dir, const void *secret_192,
-			     struct err *err)
-{
-	int made = folder_create(dir, secret_192, err);
-
-	if (made == 0)
-		return fail(err, EEXIST, "there is a store in %s",
-			    text_quote(dir));
-	return made < 0 ? made : 0;
-}
-
-int store_dir(const struct store *s)
-{
-	return s->folder.fd;
-}
-
-const struct gear *store_gear(const struct store *s)
-{
-	return &s->gear;
-}
-
-int store_commit_begin(struct store *s, struct err *err)
-{
-	return folder_commit_begin(&s->folder, err);
-}
-
-void store_commit_end(struct store *s, int lock_fd)
-{
-	folder_commit_end(&s->folder, lock_fd);
-}
-
-void store_get_stats(struct store *s, struct store_stats *ret)
-{
-	(void)pthread_mutex_lock(&s->mutex);
-	*ret = s->stats;
-	(void)pthread_mutex_unlock(&s->mutex);
-}
 
 /* --- the bytes of a place --- */
 
@@ -142,8 +14,8 @@ static int record_read(const struct place *place, struct record_head *head,
 	if (place->pack)
 		return pack_read(place->pack, place->entry.offset, head, ret,
 				 ret_len, err);
-	return pack_writer_read(place->out->writer, place->entry.offset, head,
-				ret, ret_len, err);
+	return packer_read(place->out->writer, place->entry.offset, head, ret,
+			   ret_len, err);
 }
 
 static int block_load(struct store *s, const struct place *place,
@@ -167,8 +39,8 @@ static int block_load(struct store *s, const struct place *place,
 	return 0;
 }
 
-int place_read(struct store *s, const struct place *place, struct view *ret,
-	       struct err *err)
+int store_place_read(struct store *s, const struct place *place,
+		     struct view *ret, struct err *err)
 {
 	const struct pack_entry *e = &place->entry;
 	struct view view = {0};
@@ -193,11 +65,11 @@ int place_read(struct store *s, const struct place *place, struct view *ret,
 			return 0;
 		}
 	}
-	place_done(s, &view);
+	store_place_done(s, &view);
 	return fail(err, EBADMSG, "a pack's index is wrong");
 }
 
-void place_done(struct store *s, struct view *view)
+void store_place_done(struct store *s, struct view *view)
 {
 	if (view->block)
 		blockcache_release(s->cache, view->block);
@@ -205,7 +77,8 @@ void place_done(struct store *s, struct view *view)
 	*view = (struct view){0};
 }
 
-void place_pin(struct store *s, const struct object *object, struct place *ret)
+void store_place_pin(struct store *s, const struct object *object,
+		     struct place *ret)
 {
 	struct block *block = object->block;
 
@@ -226,7 +99,7 @@ void place_pin(struct store *s, const struct object *object, struct place *ret)
 	}
 }
 
-void place_unpin(struct store *s, const struct place *place)
+void store_place_unpin(struct store *s, const struct place *place)
 {
 	if (place->out && --place->out->users == 0)
 		(void)pthread_cond_broadcast(&s->changed);
@@ -241,15 +114,15 @@ static int fetch(struct store *s, const struct place *place,
 	unsigned char hash[HASH_LEN];
 	struct view view;
 
-	if (place_read(s, place, &view, err) < 0)
+	if (store_place_read(s, place, &view, err) < 0)
 		return -err->num;
 	hash_keyed(s->folder.secret, view.data, view.len, hash);
 	if (memcmp(hash, id->hash, HASH_LEN) != 0) {
-		place_done(s, &view);
+		store_place_done(s, &view);
 		return fail(err, EBADMSG, "an object is damaged");
 	}
 	buf_add(to, view.data, view.len);
-	place_done(s, &view);
+	store_place_done(s, &view);
 	return 0;
 }
 
@@ -274,11 +147,11 @@ static int get_own(struct store *s, const struct oid *id, struct buf *to,
 		(void)pthread_mutex_unlock(&s->mutex);
 		return o ? 1 : 0;
 	}
-	place_pin(s, o, &place);
+	store_place_pin(s, o, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
 	got = to ? fetch(s, &place, id, to, err) : 0;
 	(void)pthread_mutex_lock(&s->mutex);
-	place_unpin(s, &place);
+	store_place_unpin(s, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return got < 0 ? got : 1;
 }
