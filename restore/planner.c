@@ -415,11 +415,13 @@ static int by_path(const void *a, const void *b)
  * shall be so again. */
 static void keep_times(struct planner *pl)
 {
-	size_t count = pl->plan->step_count, i;
-	char **dirs = mem_alloc((count + 1) * sizeof(*dirs));
+	const struct plan *p = pl->plan;
+	char **dirs = mem_alloc((p->step_count + 1) * sizeof(*dirs));
+	size_t count = 0, i;
 
-	for (i = 0; i < count; i++)
-		dirs[i] = path_parent(pl->plan->steps[i].path);
+	for (i = 0; i < p->step_count; i++)
+		if (p->steps[i].kind != STEP_META)
+			dirs[count++] = path_parent(p->steps[i].path);
 	if (count)
 		qsort(dirs, count, sizeof(*dirs), by_path);
 	for (i = 0; count && i < pl->time_count; i++) {

@@ -1,0 +1,143 @@
+/*
+ * Trees from a few lines of text, for tests of plans and transactions.
+ *
+ *	"d dir"			a folder, mode 755
+ *	"f dir/file=text"	a file, mode 644
+ *	"l dir/link=target"	a symbolic link
+ *	"p pipe"		a fifo
+ *	"s socket", "c node"	a socket, a device node
+ *
+ * In front of a path may stand, in this order: an octal mode in brackets, a
+ * time after '@', '!' for an incomplete entry, '+' for an attribute user.x,
+ * '^' for a file capability: "f [4755]@7!+^bin=x".
+ */
+#ifndef GUARD_TESTS_UNIT_PLANBOX_H
+#define GUARD_TESTS_UNIT_PLANBOX_H
+
+#include "tests/unit/snapbox.h"
+
+#include "restore/plan.h"
+#include "snapshot/content.h"
+
+#define BEFORE 1700000000
+
+static void attrs_of(struct box *box, const char *name, struct entry *e)
+{
+	struct xattrs x = {0};
+	struct buf b = {0};
+	struct err err;
+
+	xattrs_add(&x, name, "value", 5);
+	xattrs_encode(&x, &b);
+	ok(store_put(box->store, OBJECT_ATTRSET, b.data, b.len, &e->attrs,
+		     &err));
+	xattrs_free(&x);
+	buf_free(&b);
+}
+
+static uint32_t type_of(char c)
+{
+	switch (c) {
+	case 'd':
+		return S_IFDIR | 0755;
+	case 'l':
+		return S_IFLNK | 0777;
+	case 'p':
+		return S_IFIFO | 0644;
+	case 's':
+		return S_IFSOCK | 0644;
+	case 'c':
+		return S_IFCHR | 0644;
+	default:
+		return S_IFREG | 0644;
+	}
+}
+
+/* "x [mode]@time!+^path=text"; the path in *ret_path, to free. */
+static struct entry entry_of(struct box *box, const char *line, char **ret_path)
+{
+	struct entry e = {
+		.name = mem_strdup(""),
+		.mode = type_of(line[0]),
+		.uid = geteuid(),
+		.gid = getegid(),
+		.mtime.sec = BEFORE,
+	};
+	const char *at = line + 2, *text;
+	struct err err;
+	char *end;
+
+	if (*at == '[') {
+		e.mode = (e.mode & S_IFMT) | (uint32_t)strtoul(at + 1, &end, 8);
+		at = end + 1;
+	}
+	if (*at == '@') {
+		e.mtime.sec = BEFORE + strtol(at + 1, &end, 10);
+		at = end;
+	}
+	if (*at == '!') {
+		e.flags = ENTRY_INCOMPLETE;
+		at++;
+	}
+	if (*at == '+') {
+		attrs_of(box, "user.x", &e);
+		at++;
+	}
+	if (*at == '^') {
+		attrs_of(box, "security.capability", &e);
+		at++;
+	}
+	if (S_ISCHR(e.mode))
+		e.rdev = 0x103;
+	text = strchr(at, '=');
+	*ret_path =
+		text ? mem_strndup(at, (size_t)(text - at)) : mem_strdup(at);
+	if (S_ISLNK(e.mode))
+		e.link = mem_strdup(text ? text + 1 : "nowhere");
+	if (S_ISREG(e.mode) && text && text[1]) {
+		e.size = strlen(text + 1);
+		ok(content_put_bytes(box->store, text + 1, e.size, &e.content,
+				     &err));
+	}
+	return e;
+}
+
+/* A root with these lines in it; folders before what is in them. "" and NULL:
+ * an empty root; "-": no root at all. */
+static struct entry tree_of(struct box *box, const char *lines)
+{
+	struct entry root = {.name = mem_strdup(""),
+			     .mode = S_IFDIR | 0755,
+			     .uid = geteuid(),
+			     .gid = getegid(),
+			     .mtime.sec = BEFORE};
+	struct tree_editor *ed;
+	struct err err;
+	struct entry done;
+
+	if (lines && strcmp(lines, "-") == 0) {
+		root.mode = 0;
+		return root;
+	}
+	ed = tree_editor_new(box->store, &root);
+	while (lines && *lines) {
+		size_t len = strcspn(lines, "\n");
+		char *line = mem_strndup(lines, len), *path;
+		struct entry e = entry_of(box, line, &path);
+
+		if (S_ISDIR(e.mode))
+			ok(tree_editor_put_folder(ed, path, &e, &err));
+		else
+			ok(tree_editor_put(ed, path, &e, &err));
+		entry_free(&e);
+		free(path);
+		free(line);
+		lines += len + (lines[len] == '\n');
+	}
+	ok(tree_editor_save(ed, &done, &err));
+	tree_editor_free(&ed);
+	entry_free(&root);
+	return done;
+}
+
+#endif

@@ -1,0 +1,456 @@
+/*
+ * The plan: every pair of what a run did and what the user did meanwhile, and
+ * what stands apart (paths, .git, notes, refusals). The tables are those of
+ * docs/transaction.md.
+ */
+#include "tests/unit/planbox.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *const step_names[] = {"delete", "replace", "create", "meta"};
+static const char *const conflict_names[] = {
+	"both-changed", "both-added",  "deleted-now",
+	"changed-now",	"added-below", "parent",
+	"moved",	"incomplete",  "git"};
+
+/* One word a step, conflict or refusal, in order: "delete:x !moved:y". */
+static void tell(struct plan *p, struct buf *to)
+{
+	size_t i;
+
+	for (i = 0; i < p->step_count; i++)
+		buf_printf(to, " %s:%s", step_names[p->steps[i].kind],
+			   p->steps[i].path);
+	for (i = 0; i < p->conflict_count; i++)
+		buf_printf(to, " !%s:%s", conflict_names[p->conflicts[i].kind],
+			   p->conflicts[i].path);
+	for (i = 0; i < p->refusal_count; i++)
+		buf_printf(to, " %s:%s",
+			   p->refusals[i].kind == REFUSED_SETID ? "setid"
+								: "node",
+			   p->refusals[i].path);
+	if (p->already)
+		buf_printf(to, " already:%zu", p->already);
+	if (p->git_left)
+		buf_printf(to, " git:%zu", p->git_left);
+}
+
+static char *plan_text(struct box *box, const char *base, const char *want,
+		       const char *now, const struct plan_options *options)
+{
+	struct entry a = tree_of(box, base), b = tree_of(box, want),
+		     c = tree_of(box, now);
+	struct plan p = {0};
+	struct buf text = {0};
+	struct err err;
+
+	ok(plan_make(box->store, &a, &b, &c, options, &p, &err));
+	tell(&p, &text);
+	plan_free(&p);
+	entry_free(&a);
+	entry_free(&b);
+	entry_free(&c);
+	(void)buf_text(&text);
+	return buf_take_text(&text);
+}
+
+static void check(struct box *box, const char *base, const char *want,
+		  const char *now, const struct plan_options *options,
+		  const char *expected)
+{
+	char *text = plan_text(box, base, want, now, options);
+	const char *is = *text ? text + 1 : "";
+
+	if (strcmp(is, expected) != 0)
+		fail_msg("base {%s} want {%s} now {%s}: is [%s] not [%s]", base,
+			 want, now, is, expected);
+	free(text);
+}
+
+struct state {
+	const char *name, *tree;
+};
+
+/* Every cell of a table; "=" in a cell stands for nothing to do. */
+static void check_table(struct box *box, const char *base,
+			const struct state *run, size_t runs,
+			const struct state *user, size_t users,
+			const char *const *cells)
+{
+	struct plan_options options = {0};
+	size_t r, u;
+
+	for (r = 0; r < runs; r++) {
+		for (u = 0; u < users; u++) {
+			const char *cell = cells[r * users + u];
+			/* The root's time is the user's: it is no cell. */
+			char *now = mem_printf("d @3\n%s", user[u].tree);
+			char *text = plan_text(box, base, run[r].tree, now,
+					       &options);
+			const char *is = *text ? text + 1 : "=";
+
+			if (strcmp(is, cell) != 0)
+				fail_msg("the run: %s, the user: %s: is [%s] "
+					 "not [%s]",
+					 run[r].name, user[u].name, is, cell);
+			free(now);
+			free(text);
+		}
+	}
+}
+
+static void every_pair_of_changes_to_a_file(void **state)
+{
+	static const struct state run[] = {
+		{"nothing", "f x=base"},    {"touched", "f @1x=base"},
+		{"edited", "f @1x=run"},    {"mode", "f [700]x=base"},
+		{"attribute", "f +x=base"}, {"deleted", ""},
+		{"link", "l x=run"},	    {"folder", "d x\nf x/in=1"},
+	};
+	static const struct state user[] = {
+		{"nothing", "f x=base"},
+		{"touched", "f @2x=base"},
+		{"edited", "f @2x=user"},
+		{"mode", "f [711]x=base"},
+		{"deleted", ""},
+		{"link", "l x=user"},
+		{"folder", "d x\nf x/own=2"},
+	};
+	static const char *const cells[] = {
+		/* nothing */
+		"=", "=", "=", "=", "=", "=", "=",
+		/* touched */
+		"meta:x", "meta:x", "=", "=", "=", "=", "=",
+		/* edited */
+		"replace:x", "replace:x", "!both-changed:x", "!both-changed:x",
+		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
+		/* mode */
+		"meta:x", "meta:x", "!both-changed:x", "!both-changed:x",
+		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
+		/* attribute */
+		"meta:x", "meta:x", "!both-changed:x", "!both-changed:x",
+		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
+		/* deleted */
+		"delete:x", "delete:x", "!changed-now:x", "!changed-now:x",
+		"already:1", "!changed-now:x", "!changed-now:x",
+		/* link */
+		"replace:x", "replace:x", "!both-changed:x", "!both-changed:x",
+		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
+		/* folder */
+		"delete:x create:x create:x/in",
+		"delete:x create:x create:x/in", "!both-changed:x",
+		"!both-changed:x", "!deleted-now:x", "!both-changed:x",
+		"create:x/in already:1"};
+
+	check_table(*state, "f x=base", run, COUNT(run), user, COUNT(user),
+		    cells);
+}
+
+static void every_pair_of_additions(void **state)
+{
+	static const struct state run[] = {
+		{"nothing", ""},
+		{"file", "f x=run"},
+		{"link", "l x=run"},
+		{"folder", "d x\nf x/in=1"},
+	};
+	static const struct state user[] = {
+		{"nothing", ""},
+		{"the same file", "f @9x=run"},
+		{"file", "f x=user"},
+		{"same bytes, other mode", "f [755]x=run"},
+		{"link", "l x=user"},
+		{"folder", "d x\nf x/own=2"},
+		{"same name in it", "d x\nf x/in=2"},
+		{"folder of another mode", "d [700]x"},
+	};
+	static const char *const cells[] = {
+		/* nothing */
+		"=", "=", "=", "=", "=", "=", "=", "=",
+		/* file */
+		"create:x", "already:1", "!both-added:x", "!both-added:x",
+		"!both-added:x", "!both-added:x", "!both-added:x",
+		"!both-added:x",
+		/* link */
+		"create:x", "!both-added:x", "!both-added:x", "!both-added:x",
+		"!both-added:x", "!both-added:x", "!both-added:x",
+		"!both-added:x",
+		/* folder */
+		"create:x create:x/in", "!both-added:x", "!both-added:x",
+		"!both-added:x", "!both-added:x", "create:x/in already:1",
+		"!both-added:x/in already:1", "create:x/in !both-added:x"};
+
+	check_table(*state, "", run, COUNT(run), user, COUNT(user), cells);
+}
+
+#define FOLDER "d x\nf x/a=1\nd x/s\nf x/s/b=2"
+
+static void every_pair_of_changes_to_a_folder(void **state)
+{
+	static const struct state run[] = {
+		{"deleted", ""},
+		{"file instead", "f x=run"},
+		{"mode", "d [700]x\nf x/a=1\nd x/s\nf x/s/b=2"},
+		{"added in it", FOLDER "\nf x/new=3"},
+		{"deleted in it", "d x\nd x/s\nf x/s/b=2"},
+		{"touched", "d @1x\nf x/a=1\nd x/s\nf x/s/b=2"},
+	};
+	static const struct state user[] = {
+		{"nothing", FOLDER},
+		{"touched", "d @2x\nf @2x/a=1\nd x/s\nf x/s/b=2"},
+		{"added in it", "d @2x\nf x/a=1\nd x/s\nf x/s/b=2\nf x/u=4"},
+		{"added deeper", "d x\nf x/a=1\nd @2x/s\nf x/s/b=2\nd "
+				 "x/s/u\nf x/s/u/v=5"},
+		{"edited in it", "d x\nf @2x/a=user\nd x/s\nf x/s/b=2"},
+		{"mode in it", "d x\nf x/a=1\nd x/s\nf [600]x/s/b=2"},
+		{"deleted in it", "d @2x\nd x/s\nf x/s/b=2"},
+		{"mode", "d [711]x\nf x/a=1\nd x/s\nf x/s/b=2"},
+		{"deleted", ""},
+		{"file instead", "f x=user"},
+	};
+	static const char *const cells[] = {
+		/* deleted */
+		"delete:x", "delete:x", "!added-below:x/u",
+		"!added-below:x/s/u", "!changed-now:x/a", "!changed-now:x/s/b",
+		"delete:x", "!changed-now:x", "already:1", "!changed-now:x",
+		/* file instead */
+		"delete:x create:x", "delete:x create:x", "!added-below:x/u",
+		"!added-below:x/s/u", "!changed-now:x/a", "!changed-now:x/s/b",
+		"delete:x create:x", "!changed-now:x", "!deleted-now:x",
+		"!changed-now:x",
+		/* mode */
+		"meta:x", "meta:x", "meta:x", "meta:x", "meta:x", "meta:x",
+		"meta:x", "!both-changed:x", "!deleted-now:x",
+		"!both-changed:x",
+		/* added in it */
+		"create:x/new meta:x", "create:x/new", "create:x/new",
+		"create:x/new meta:x", "create:x/new meta:x",
+		"create:x/new meta:x", "create:x/new", "create:x/new",
+		"!parent:x/new", "!parent:x/new",
+		/* deleted in it */
+		"delete:x/a meta:x", "delete:x/a", "delete:x/a",
+		"delete:x/a meta:x", "!changed-now:x/a", "delete:x/a meta:x",
+		"already:1", "delete:x/a", "already:1", "already:1",
+		/* touched */
+		"meta:x", "=", "=", "meta:x", "meta:x", "meta:x", "=", "=", "=",
+		"="};
+
+	check_table(*state, FOLDER, run, COUNT(run), user, COUNT(user), cells);
+}
+
+static void orders_deletes_replacements_creates_and_metadata(void **state)
+{
+	struct plan_options options = {0};
+
+	check(*state, "d a\nf a/gone=1\nf b=1\nd m\nd m/n\nf t=1\nd z\nf z/y=1",
+	      "d @1a\nf @1b=2\nd [700]m\nd [700]m/n\nd t\nf t/u=1\nd "
+	      "n\nd n/o\nf n/o/p=1\nf [600]z=5",
+	      "d a\nf a/gone=1\nf b=1\nd m\nd m/n\nf t=1\nd z\nf z/y=1",
+	      &options,
+	      "delete:a/gone delete:t delete:z replace:b create:n create:n/o "
+	      "create:n/o/p create:t create:t/u create:z meta:m/n meta:m "
+	      "meta:a meta:");
+}
+
+static void gives_a_folder_its_time_back_after_work_in_it(void **state)
+{
+	struct plan_options options = {0};
+
+	/* Edited in place there: the folder's time has not moved. */
+	check(*state, "d d\nf d/x=1\nd e\nf e/x=1",
+	      "d d\nf d/x=2\nd e\nf e/x=1", "d d\nf d/x=1\nd e\nf e/x=1",
+	      &options, "replace:d/x meta:d");
+}
+
+static void takes_only_the_paths_that_were_asked_for(void **state)
+{
+	static const char *const paths[] = {"b", "d/e", NULL};
+	struct plan_options options = {.paths = paths};
+
+	check(*state, "f a=1\nf b=1\nf bb=1",
+	      "f a=2\nf b=2\nf bb=2\nd d\nd d/e\nf d/e/x=1\nf d/f=1",
+	      "f a=1\nf b=1\nf bb=1", &options,
+	      "replace:b create:d create:d/e create:d/e/x");
+}
+
+static void does_not_make_a_folder_that_the_user_deleted(void **state)
+{
+	static const char *const paths[] = {"d/new", NULL};
+	struct plan_options options = {.paths = paths};
+
+	check(*state, "d d\nf d/x=1", "d d\nf d/x=1\nf d/new=2", "", &options,
+	      "!parent:d/new");
+}
+
+static void deletes_and_unfolds_nothing_when_additive(void **state)
+{
+	struct plan_options options = {.additive = true};
+	const char *now = "f new=1\nd d\nf d/new=1\nf x=2\nd y\nf y/z=1\nf w=1";
+
+	check(*state, now, "d @1d\nf x=1\nf y=5\nd w\nf old=1", now, &options,
+	      "delete:w replace:x create:old create:w !changed-now:y");
+}
+
+static void takes_away_what_a_restore_made_when_nothing_was(void **state)
+{
+	struct plan_options options = {0};
+
+	check(*state, "d d\nf d/x=1\nf y=2", "-", "d d\nf d/x=1\nf y=2",
+	      &options, "delete:d delete:y");
+	check(*state, "-", "d d\nf d/x=1", "-", &options,
+	      "create: create:d create:d/x");
+}
+
+#define GIT                                                                    \
+	"d .git\nf .git/HEAD=m\nf .git/config=c\nd .git/refs\n"                \
+	"d .git/refs/heads\nf .git/refs/heads/m=1"
+#define GIT_RUN                                                                \
+	"d .git\nf .git/HEAD=m\nf .git/config=evil\nd .git/refs\n"             \
+	"d .git/refs/heads\nf .git/refs/heads/m=2"
+
+static void leaves_git_out_unless_it_is_named(void **state)
+{
+	static const char *const git[] = {".git", NULL};
+	static const char *const inside[] = {".git/config", "f", NULL};
+	struct plan_options options = {.git_apart = true};
+
+	check(*state, GIT "\nf f=1", GIT_RUN "\nf f=2", GIT "\nf f=1", &options,
+	      "replace:f meta: git:5");
+	options.paths = git;
+	check(*state, GIT "\nf f=1", GIT_RUN "\nf f=2", GIT "\nf f=1", &options,
+	      "replace:.git/config replace:.git/refs/heads/m "
+	      "meta:.git/refs/heads meta:.git");
+	options.paths = inside;
+	check(*state, GIT "\nf f=1", GIT_RUN "\nf f=2", GIT "\nf f=1", &options,
+	      "replace:.git/config replace:.git/refs/heads/m replace:f "
+	      "meta:.git/refs/heads meta:.git");
+	options.git_apart = false;
+	options.paths = NULL;
+	check(*state, "d .git\nf .git/x=1", "d .git\nf .git/x=2",
+	      "d .git\nf .git/x=1", &options, "replace:.git/x meta:.git");
+}
+
+static void refuses_a_git_that_has_moved(void **state)
+{
+	static const char *const git[] = {".git", NULL};
+	static const char *const moved[] = {
+		"d .git\nf .git/HEAD=other\nf .git/config=c\nd .git/refs\n"
+		"d .git/refs/heads\nf .git/refs/heads/m=1",
+		"d .git\nf .git/HEAD=m\nf .git/config=c\nd .git/refs\n"
+		"d .git/refs/heads\nf .git/refs/heads/m=3",
+		GIT "\nf .git/refs/heads/topic=1",
+		GIT "\nf .git/index=i",
+		GIT "\nf .git/packed-refs=i",
+	};
+	struct plan_options options = {.git_apart = true, .paths = git};
+	size_t i;
+
+	for (i = 0; i < COUNT(moved); i++)
+		check(*state, GIT, GIT_RUN, moved[i], &options, "!git:.git");
+	/* A log that has grown is no move. */
+	check(*state, GIT "\nf .git/log=1", GIT_RUN "\nf .git/log=1",
+	      GIT "\nf .git/log=2", &options,
+	      "replace:.git/config replace:.git/refs/heads/m "
+	      "meta:.git/refs/heads meta:.git");
+}
+
+static void keeps_a_nested_git_when_its_folder_is_deleted(void **state)
+{
+	static const char *const git[] = {"v/.git", "v", NULL};
+	struct plan_options options = {.git_apart = true};
+	const char *base = "d v\nd v/.git\nf v/.git/HEAD=m\nf v/x=1\nd v/s\nf "
+			   "v/s/y=1";
+
+	check(*state, base, "", base, &options, "delete:v/s delete:v/x git:2");
+	options.paths = git;
+	check(*state, base, "", base, &options, "delete:v");
+}
+
+static void counts_entries_that_moved_as_the_users(void **state)
+{
+	struct snapshot notes = {0};
+	struct plan_options options = {.base_notes = &notes};
+
+	snapshot_add_note(&notes, NOTE_MOVED, "d", "");
+	snapshot_add_note(&notes, NOTE_MOVED, "e/x", "");
+	snapshot_add_note(&notes, NOTE_MOVED, "f", "");
+	/* The folder d moved: a name that base does not have may have been
+	 * deleted by the user; one that it has is known. */
+	check(*state, "d d\nf d/x=1\nf f=1", "d d\nf d/x=2\nf d/new=1\nf f=2",
+	      "d d\nf d/x=1\nf f=1", &options,
+	      "replace:d/x meta:d !moved:d/new !moved:f");
+	check(*state, "d d\nf f=1", "d d\nd d/n\nf d/n/new=1\nf f=1",
+	      "d d\nf f=1", &options, "!moved:d/n");
+	check(*state, "d e\nf e/x=1\nf e/y=1", "", "d e\nf e/x=1\nf e/y=1",
+	      &options, "!moved:e/x");
+	check(*state, "f f=1", "", "f f=1", &options, "!moved:f");
+	/* What the project has already cannot be lost. */
+	check(*state, "f f=1", "f f=2", "f f=2", &options, "already:1");
+	check(*state, "d d", "d d\nf d/new=1", "d d\nf d/new=1", &options,
+	      "already:1");
+	check(*state, "f f=1", "f @1f=1", "f f=1", &options, "meta:f");
+	snapshot_free(&notes);
+}
+
+static void takes_nothing_incomplete_for_the_file(void **state)
+{
+	struct snapshot notes = {0};
+	struct plan_options options = {0};
+
+	check(*state, "f !x=1", "f x=2", "f !x=1", &options, "!incomplete:x");
+	check(*state, "f x=1", "f !x=2", "f x=1", &options, "!incomplete:x");
+	check(*state, "f x=1", "f x=2", "f !x=1", &options, "!incomplete:x");
+	check(*state, "", "f !x=2", "", &options, "!incomplete:x");
+	check(*state, "d d\nf !d/x=1", "", "d d\nf !d/x=1", &options,
+	      "!incomplete:d/x");
+	check(*state, "f !x=1\nf y=1", "f !x=1\nf y=2", "f !x=1\nf y=1",
+	      &options, "replace:y meta:");
+	snapshot_add_note(&notes, NOTE_INCOMPLETE, "d", "no permission");
+	options.base_notes = &notes;
+	check(*state, "d d", "d d\nf d/x=1", "d d", &options,
+	      "!incomplete:d/x");
+	check(*state, "d d", "", "d d", &options, "!incomplete:d");
+	snapshot_free(&notes);
+}
+
+static void refuses_what_hands_out_rights(void **state)
+{
+	struct plan_options options = {.refuse_special = true};
+
+	check(*state, "f a=1\nf b=1\nf g=1",
+	      "f [4755]a=1\nf ^b=1\nc node\ns sock\np pipe\nf [2755]g=1\nd "
+	      "[2755]d\nf [4755]new=1",
+	      "f a=1\nf b=1\nf g=1", &options,
+	      "create:d create:pipe meta: setid:a setid:b setid:g setid:new "
+	      "node:node node:sock");
+	/* Bits that it has now already, and the same bytes. */
+	check(*state, "f [4755]a=1\nf [4755]b=1", "f [4755]@1a=1\nf [4755]b=2",
+	      "f [4755]a=1\nf [4755]b=1", &options, "meta:a setid:b");
+	options.refuse_special = false;
+	check(*state, "f a=1", "f [4755]a=1\nc node", "f a=1", &options,
+	      "create:node meta:a meta:");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(every_pair_of_changes_to_a_file),
+		TEST(every_pair_of_additions),
+		TEST(every_pair_of_changes_to_a_folder),
+		TEST(orders_deletes_replacements_creates_and_metadata),
+		TEST(gives_a_folder_its_time_back_after_work_in_it),
+		TEST(takes_only_the_paths_that_were_asked_for),
+		TEST(does_not_make_a_folder_that_the_user_deleted),
+		TEST(deletes_and_unfolds_nothing_when_additive),
+		TEST(takes_away_what_a_restore_made_when_nothing_was),
+		TEST(leaves_git_out_unless_it_is_named),
+		TEST(refuses_a_git_that_has_moved),
+		TEST(keeps_a_nested_git_when_its_folder_is_deleted),
+		TEST(counts_entries_that_moved_as_the_users),
+		TEST(takes_nothing_incomplete_for_the_file),
+		TEST(refuses_what_hands_out_rights),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
