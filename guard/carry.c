@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
@@ -18,28 +19,70 @@ static bool only_times(const struct step *s)
 	       S_ISDIR(s->to.mode);
 }
 
-void carry_count(const struct plan *plan, struct carry_counts *ret)
+static int count_entry(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
 {
+	size_t *count = arg;
+
+	(void)path;
+	(void)e;
+	(void)err;
+	++*count;
+	return 0;
+}
+
+int carry_count(struct store *store, const struct plan *plan,
+		struct carry_counts *ret, struct err *err)
+{
+	struct carry_counts n = {0};
 	size_t i;
 
-	*ret = (struct carry_counts){0};
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
 
-		if (s->kind == STEP_DELETE)
-			ret->deleted++;
-		else if (s->kind == STEP_REPLACE)
-			ret->replaced++;
+		if (s->kind == STEP_REPLACE)
+			n.replaced++;
 		else if (s->kind == STEP_CREATE)
-			ret->created++;
-		else if (only_times(s))
-			ret->times++;
-		else
-			ret->meta++;
+			n.created++;
+		else if (s->kind == STEP_META && only_times(s))
+			n.times++;
+		else if (s->kind == STEP_META)
+			n.meta++;
+		else if (tree_each(store, &s->from, count_entry, &n.deleted,
+				   err) < 0)
+			return -err->num;
 	}
+	*ret = n;
+	return 0;
 }
 
-static void print_step(const struct step *s)
+void carry_sum(const struct carry_counts *counts, struct buf *to)
+{
+	const struct {
+		size_t count;
+		const char *name;
+	} parts[] = {
+		{counts->deleted, "deleted"},
+		{counts->replaced, "replaced"},
+		{counts->created, "created"},
+		{counts->meta, "with other rights"},
+	};
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!parts[i].count)
+			continue;
+		buf_printf(to, "%s%zu %s", between, parts[i].count,
+			   parts[i].name);
+		between = ", ";
+	}
+	if (!*between)
+		buf_add_text(to, "times of folders only");
+}
+
+static void print_line(enum step_kind kind, const char *path,
+		       const struct entry *e, const struct entry *from)
 {
 	static const struct {
 		char letter;
@@ -50,35 +93,54 @@ static void print_step(const struct step *s)
 		[STEP_CREATE] = {'A', STYLE_ADDED},
 		[STEP_META] = {'P', STYLE_CHANGED},
 	};
-	const struct entry *e = s->kind == STEP_DELETE ? &s->from : &s->to;
 	AUTO(buf) struct buf b = {0};
 
-	output_name(&b, s->path[0] ? s->path : ".");
+	output_name(&b, path[0] ? path : ".");
 	if (S_ISDIR(e->mode))
 		buf_add_char(&b, '/');
 	else if (S_ISLNK(e->mode))
 		buf_add_text(&b, "  link");
 	else if (S_ISREG(e->mode))
 		buf_printf(&b, "  %s", text_size(e->size));
-	if (s->kind == STEP_META && s->from.mode != s->to.mode)
-		buf_printf(&b, "  mode %04o -> %04o", s->from.mode & 07777,
-			   s->to.mode & 07777);
-	(void)printf("  %s%c%s  %s\n", output_style(kinds[s->kind].style),
-		     kinds[s->kind].letter, output_style(STYLE_NONE),
+	if (kind == STEP_META && from->mode != e->mode)
+		buf_printf(&b, "  mode %04o -> %04o", from->mode & 07777,
+			   e->mode & 07777);
+	(void)printf("  %s%c%s  %s\n", output_style(kinds[kind].style),
+		     kinds[kind].letter, output_style(STYLE_NONE),
 		     buf_text(&b));
 }
 
-void carry_print(const struct plan *plan)
+static int print_deleted(void *arg, const char *path, const struct entry *e,
+			 struct err *err)
 {
-	static const enum step_kind order[] = {STEP_DELETE, STEP_REPLACE,
-					       STEP_META, STEP_CREATE};
+	auto_free char *whole = path_join(arg, path);
+
+	(void)err;
+	print_line(STEP_DELETE, whole, e, e);
+	return 0;
+}
+
+int carry_print(struct store *store, const struct plan *plan, struct err *err)
+{
+	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
+					       STEP_CREATE};
 	size_t k, i;
 
+	for (i = 0; i < plan->step_count; i++) {
+		struct step *s = &plan->steps[i];
+
+		if (s->kind == STEP_DELETE &&
+		    tree_each(store, &s->from, print_deleted, s->path, err) < 0)
+			return -err->num;
+	}
 	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
-		for (i = 0; i < plan->step_count; i++)
-			if (plan->steps[i].kind == order[k] &&
-			    !only_times(&plan->steps[i]))
-				print_step(&plan->steps[i]);
+		for (i = 0; i < plan->step_count; i++) {
+			const struct step *s = &plan->steps[i];
+
+			if (s->kind == order[k] && !only_times(s))
+				print_line(s->kind, s->path, &s->to, &s->from);
+		}
+	return 0;
 }
 
 bool carry_print_blocks(const struct plan *plan, const char *way_out)
@@ -143,17 +205,15 @@ void carry_json(const struct plan *plan, json_t *object)
 	jsonout_number(object, "git_left", plan->git_left);
 }
 
-int carry_ask(const struct plan *plan, const char *where, bool yes)
+int carry_ask(const struct carry_counts *counts, const char *where, bool yes)
 {
-	struct carry_counts n;
+	AUTO(buf) struct buf sum = {0};
 	int answer;
 
 	if (yes)
 		return 1;
-	carry_count(plan, &n);
-	answer = output_ask("guard: delete %zu, replace %zu, create %zu, "
-			    "change the rights of %zu in %s?",
-			    n.deleted, n.replaced, n.created, n.meta,
+	carry_sum(counts, &sum);
+	answer = output_ask("guard: %s in %s: do it?", buf_text(&sum),
 			    text_quote(where));
 	if (answer < 0)
 		output_say("nothing is done: there is no terminal to ask on; "

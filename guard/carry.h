@@ -14,10 +14,13 @@
 struct carry_counts {
 	size_t deleted, replaced, created, meta, times;
 };
-void carry_count(const struct plan *plan, struct carry_counts *ret);
+/* Deleted is everything below a deleted folder too. */
+int carry_count(struct store *store, const struct plan *plan,
+		struct carry_counts *ret, struct err *err);
 
-/* Every step on stdout, deletions first and none left out. */
-void carry_print(const struct plan *plan);
+/* Every step on stdout, deletions first, with all that is below a deleted
+ * folder: none is left out. */
+int carry_print(struct store *store, const struct plan *plan, struct err *err);
 /* Conflicts and refusals on stderr, each with its reason, and the way out;
  * false when there are none. way_out: for conflicts, may be NULL. */
 bool carry_print_blocks(const struct plan *plan, const char *way_out);
@@ -28,7 +31,9 @@ void carry_json(const struct plan *plan, json_t *object);
  * yes: not asked. 1: go on; 0: no, said on stderr (without a terminal: that -y
  * is needed).
  */
-int carry_ask(const struct plan *plan, const char *where, bool yes);
+int carry_ask(const struct carry_counts *counts, const char *where, bool yes);
+/* "1 deleted, 2 replaced, 3 created, 4 with other rights", appended. */
+void carry_sum(const struct carry_counts *counts, struct buf *to);
 
 /*
  * Announces the action (a->kind, run_id, undoes, before, git, whole), runs the

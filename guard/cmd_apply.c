@@ -32,6 +32,7 @@ struct apply {
 	struct project project;
 	struct entry want;
 	struct plan plan;
+	struct carry_counts counts;
 	bool changed_since; /* the layer is not what the run left */
 };
 
@@ -85,7 +86,7 @@ static int load_base(struct apply *a, struct err *err)
 			    s->id, s->id);
 	if (store_refresh(a->c->store, err) < 0)
 		return -err->num;
-	return catalog_load(a->c->store, (uint64_t)seq, &a->base, err);
+	return catalog_load(a->c->store, s->base, &a->base, err);
 }
 
 struct compare {
@@ -163,8 +164,10 @@ static int make_plan(struct apply *a, struct err *err)
 	    project_snapshot(a->c->store, &a->project, "pre-apply", s->id, "",
 			     &a->before, err) < 0)
 		return -err->num;
-	return plan_make(a->c->store, &a->base.root, &a->want, &a->before.root,
-			 &options, &a->plan, err);
+	if (plan_make(a->c->store, &a->base.root, &a->want, &a->before.root,
+		      &options, &a->plan, err) < 0)
+		return -err->num;
+	return carry_count(a->c->store, &a->plan, &a->counts, err);
 }
 
 static void print_json(const struct apply *a, bool applied, uint64_t after)
@@ -202,13 +205,11 @@ static bool names_all(char *const *paths)
 static void say_done(const struct apply *a)
 {
 	const struct session *s = &a->p->session;
-	struct carry_counts n;
+	AUTO(buf) struct buf sum = {0};
 
-	carry_count(&a->plan, &n);
-	output_say("run %s applied to %s: %zu deleted, %zu replaced, %zu "
-		   "created, %zu with other rights",
-		   s->id, text_quote(s->project), n.deleted, n.replaced,
-		   n.created, n.meta);
+	carry_sum(&a->counts, &sum);
+	output_say("run %s applied to %s: %s", s->id, text_quote(s->project),
+		   buf_text(&sum));
 	if (s->state != RUN_APPLIED)
 		output_say("the rest of it still waits (guard diff %s)", s->id);
 	output_hint("guard undo takes it back");
@@ -271,19 +272,20 @@ static int nothing_left(struct apply *a, struct err *err)
 static bool agreed(const struct apply *a)
 {
 	if (!a->changed_since)
-		return carry_ask(&a->plan, a->p->session.project, a->o->yes);
+		return carry_ask(&a->counts, a->p->session.project, a->o->yes);
 	output_warn("the layer of run %s has changed since its end; what is "
 		    "listed here is what it holds now",
 		    a->p->session.id);
-	return carry_ask(&a->plan, a->p->session.project, false);
+	return carry_ask(&a->counts, a->p->session.project, false);
 }
 
 static int apply_locked(struct apply *a, struct err *err)
 {
 	if (check_state(a->p, err) < 0 || make_plan(a, err) < 0)
 		return -err->num;
-	if (!a->o->json && !(a->o->quiet && a->o->yes))
-		carry_print(&a->plan);
+	if (!a->o->json && !(a->o->quiet && a->o->yes) &&
+	    carry_print(a->c->store, &a->plan, err) < 0)
+		return -err->num;
 	if (carry_print_blocks(&a->plan,
 			       "nothing is applied: look at it with guard "
 			       "diff, then put one side out of the way or "

@@ -149,8 +149,8 @@ static void print_rows(const struct rows *rows, bool of_path,
 		if (s->message[0] || s->command[0]) {
 			if (what.len)
 				buf_add_text(&what, "  ");
-			output_name(&what,
-				    s->message[0] ? s->message : s->command);
+			output_cut(&what,
+				   s->message[0] ? s->message : s->command);
 		}
 		if (s->note_count)
 			buf_printf(&what, "  (%s)",

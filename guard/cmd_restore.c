@@ -39,6 +39,7 @@ struct restore {
 	struct entry now; /* the root as it is */
 	struct entry want;
 	struct plan plan;
+	struct carry_counts counts;
 };
 
 static void restore_free(struct restore *r)
@@ -215,11 +216,25 @@ static int make_want(struct restore *r, struct err *err)
 	return got;
 }
 
+/* Set-id bits and the like come back from the user's own snapshots, not from
+ * what a run left. */
+static bool from_run(const struct restore *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->targets[i].snapshot.reason, "post-run") == 0)
+			return true;
+	return false;
+}
+
 static int make_plan(struct restore *r, struct err *err)
 {
 	const char **paths = mem_zalloc((r->count + 1) * sizeof(*paths));
 	auto_free const char **owned = paths;
-	struct plan_options options = {.paths = paths, .additive = true};
+	struct plan_options options = {.paths = paths,
+				       .additive = true,
+				       .refuse_special = from_run(r)};
 	size_t i;
 
 	(void)owned;
@@ -227,8 +242,10 @@ static int make_plan(struct restore *r, struct err *err)
 		paths[i] = r->targets[i].path;
 	if (make_want(r, err) < 0)
 		return -err->num;
-	return plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
-			 &r->plan, err);
+	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
+		      &r->plan, err) < 0)
+		return -err->num;
+	return carry_count(r->c->store, &r->plan, &r->counts, err);
 }
 
 static int print_entry(void *arg, const char *path, const struct entry *e,
@@ -282,11 +299,13 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
  * status); negative. */
-static int agree(struct restore *r, const char *where, int *ret)
+static int agree(struct restore *r, const char *where, int *ret,
+		 struct err *err)
 {
 	*ret = STATUS_REFUSED;
-	if (!(r->o->quiet && r->o->yes))
-		carry_print(&r->plan);
+	if (!(r->o->quiet && r->o->yes) &&
+	    carry_print(r->c->store, &r->plan, err) < 0)
+		return -err->num;
 	if (carry_print_blocks(&r->plan, "nothing is restored: move what "
 					 "stands in the way, or use --to"))
 		return 0;
@@ -301,7 +320,7 @@ static int agree(struct restore *r, const char *where, int *ret)
 	if (r->o->dry)
 		return 0;
 	*ret = STATUS_REFUSED;
-	return carry_ask(&r->plan, where, r->o->yes);
+	return carry_ask(&r->counts, where, r->o->yes);
 }
 
 static int carry_restore(struct restore *r, struct err *err)
@@ -316,16 +335,15 @@ static int carry_restore(struct restore *r, struct err *err)
 	auto_free char *before = mem_printf("%" PRIu64, r->before.seq);
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->targets[0].snapshot.seq);
-	struct carry_counts n;
+	AUTO(buf) struct buf sum = {0};
 
 	if (carry_out(r->c->store, &r->project, &r->plan, &action, err) < 0)
 		return -err->num;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->targets[0].arg, "from", from, "before", before, NULL);
-	carry_count(&r->plan, &n);
-	output_say("restored: %zu created, %zu replaced, %zu with other "
-		   "rights; the state before is snapshot %" PRIu64,
-		   n.created, n.replaced, n.meta, r->before.seq);
+	carry_sum(&r->counts, &sum);
+	output_say("restored: %s; the state before is snapshot %" PRIu64,
+		   buf_text(&sum), r->before.seq);
 	output_hint("guard undo takes it back");
 	return STATUS_OK;
 }
@@ -359,9 +377,11 @@ static int restore_here(struct restore *r, struct err *err)
 	if (gone) {
 		if (carry_print_blocks(&r->plan, NULL))
 			return STATUS_REFUSED;
-	} else if (!agree(r, root_of(r), &status)) {
-		return status;
+		return carry_restore(r, err);
 	}
+	got = agree(r, root_of(r), &status, err);
+	if (got <= 0)
+		return got < 0 ? got : status;
 	return carry_restore(r, err);
 }
 
@@ -372,7 +392,7 @@ static int restore_here(struct restore *r, struct err *err)
 static int plan_to(struct restore *r, const char *dir, struct err *err)
 {
 	struct tree_editor *ed;
-	struct plan_options options = {0};
+	struct plan_options options = {.refuse_special = from_run(r)};
 	size_t i;
 	int got = 0;
 

@@ -14,8 +14,6 @@
 #include "guard/output.h"
 #include "guard/table.h"
 
-#define COMMAND_SHOWN 60
-
 struct status_options {
 	bool all, json, porcelain, quiet;
 };
@@ -116,35 +114,21 @@ static char *changes_text(const struct session *s)
 	return buf_take_text(&b);
 }
 
-static char *command_text(const struct session *s)
-{
-	struct buf b = {0};
-	const char *command = s->command ? s->command : "";
-	size_t len = strlen(command);
-
-	if (len <= COMMAND_SHOWN) {
-		output_name(&b, command);
-	} else {
-		text_escape(&b, command, COMMAND_SHOWN, false);
-		buf_add_text(&b, "...");
-	}
-	return buf_take_text(&b);
-}
-
 static void add_run(struct table *t, const struct session *s, bool all)
 {
 	auto_free char *changes = changes_text(s);
-	auto_free char *command = command_text(s);
-	AUTO(buf) struct buf project = {0};
+	AUTO(buf) struct buf command = {0}, project = {0};
 	char status[16] = "";
 
 	if (s->status >= 0)
 		(void)snprintf(status, sizeof(status), "exit %d", s->status);
+	output_cut(&command, s->command ? s->command : "");
 	if (all)
 		output_name(&project, s->project);
-	table_row(t, (const char *const[]){
-			     s->id, state_text(s), output_age(s->started),
-			     status, changes, command, buf_text(&project)});
+	table_row(t, (const char *const[]){s->id, state_text(s),
+					   output_age(s->started), status,
+					   changes, buf_text(&command),
+					   buf_text(&project)});
 }
 
 static void explain(const struct session_list *list,

@@ -29,6 +29,7 @@ struct undo {
 	struct project project;
 	struct snapshot left, wanted, now;
 	struct plan plan;
+	struct carry_counts counts;
 };
 
 static void undo_free(struct undo *u)
@@ -153,8 +154,10 @@ static int make_plan(struct undo *u, struct err *err)
 	    project_snapshot(u->c->store, &u->project, "pre-undo",
 			     u->last.run_id, "", &u->now, err) < 0)
 		return -err->num;
-	return plan_make(u->c->store, &u->left.root, &u->wanted.root,
-			 &u->now.root, &options, &u->plan, err);
+	if (plan_make(u->c->store, &u->left.root, &u->wanted.root, &u->now.root,
+		      &options, &u->plan, err) < 0)
+		return -err->num;
+	return carry_count(u->c->store, &u->plan, &u->counts, err);
 }
 
 /* The run whose apply was taken back waits again; taken back once more, it
@@ -220,8 +223,9 @@ static int undo_transaction(struct undo *u, struct err *err)
 	output_say("the last thing done in %s: %s%s%s", text_quote(u->path),
 		   u->last.kind, u->last.run_id[0] ? " of run " : "",
 		   u->last.run_id);
-	if (!(u->o->quiet && u->o->yes))
-		carry_print(&u->plan);
+	if (!(u->o->quiet && u->o->yes) &&
+	    carry_print(u->c->store, &u->plan, err) < 0)
+		return -err->num;
 	if (carry_print_blocks(&u->plan,
 			       "nothing is taken back: these files have "
 			       "changed since; guard restore brings single "
@@ -229,7 +233,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 		return STATUS_REFUSED;
 	if (u->o->dry)
 		return STATUS_OK;
-	if (!carry_ask(&u->plan, u->path, u->o->yes))
+	if (!carry_ask(&u->counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
 	return carry_undo(u, err);
 }

@@ -16,6 +16,7 @@
 
 #define RING 8
 #define RING_LEN 40
+#define CUT_LEN 60
 
 static bool quiet;
 static bool colours;
@@ -223,6 +224,20 @@ int output_ask(const char *format, ...)
 void output_name(struct buf *to, const char *name)
 {
 	text_escape(to, name, strlen(name), false);
+}
+
+void output_cut(struct buf *to, const char *text)
+{
+	size_t len = strlen(text), cut = CUT_LEN;
+
+	if (len <= CUT_LEN) {
+		output_name(to, text);
+		return;
+	}
+	while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
+		cut--;
+	text_escape(to, text, cut, false);
+	buf_add_text(to, "...");
 }
 
 const char *output_age(struct moment when)

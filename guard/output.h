@@ -72,6 +72,8 @@ int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Appends the escaped name, without quotes. */
 void output_name(struct buf *to, const char *name);
+/* The same, "..." behind the first 60 bytes: commands in lists. */
+void output_cut(struct buf *to, const char *text);
 
 /* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */
 const char *output_age(struct moment when);

@@ -77,7 +77,8 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
  * "latest", "latest~2", a number ("12" or "s12"), "2h ago" (s, m/min, h, d,
  * w), "2026-11-21", "2026-11-21 14:30[:05]" (local time: the last one not
  * after it). Counted are the snapshots whose root is path or above it and in
- * which path exists when need_path is set. -ENOENT with a text that says what
+ * which path exists when need_path is set; what a run left ("post-run",
+ * "during-run") counts by its number only. -ENOENT with a text that says what
  * there is; -EINVAL: not understood, with examples.
  */
 int catalog_find(struct store *store, const char *when, const char *path,
