@@ -251,8 +251,7 @@ static int make_plan(struct restore *r, struct err *err)
 static int print_entry(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
-	const struct target *t = arg;
-	auto_free char *whole = path_join(t->arg, path);
+	auto_free char *whole = path_join(arg, path);
 	AUTO(buf) struct buf b = {0};
 
 	(void)err;
@@ -282,10 +281,16 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 	int answer;
 	size_t i;
 
-	for (i = 0; i < r->count && !(r->o->quiet && r->o->yes); i++)
-		if (tree_each(r->c->store, &r->targets[i].entry, print_entry,
-			      &r->targets[i], err) < 0)
+	for (i = 0; i < r->count && !(r->o->quiet && r->o->yes); i++) {
+		const struct target *t = &r->targets[i];
+		auto_free char *path =
+			r->o->to ? path_join(where, path_name(t->arg))
+				 : mem_strdup(t->arg);
+
+		if (tree_each(r->c->store, &t->entry, print_entry, path, err) <
+		    0)
 			return -err->num;
+	}
 	if (r->o->dry)
 		return 0;
 	answer = r->o->yes ? 1
