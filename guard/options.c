@@ -48,6 +48,7 @@
 static const struct option_spec run_options[] = {
 	{OPT_RO, "ro", "PATH", "let a hidden path be read"},
 	{OPT_RW, "rw", "PATH", "let a real path be written (stored first)"},
+	{'C', NULL, "DIR", "the project around DIR, and start there"},
 	{OPT_HIDE, "hide", "PATH", "hide one path more"},
 	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
 	{OPT_NET, "net", "MODE", "host (default) or none"},

@@ -251,7 +251,7 @@ static void forget(struct run *run)
 	if (run->options->resume)
 		(void)session_set_state(&run->session, RUN_ENDED, &err);
 	else if (session_trash(&run->session, run->context.state.runs_fd,
-			       run->context.state.trash_fd, "never-ran",
+			       run->context.state.trash_fd, "failed",
 			       &err) < 0)
 		output_error(&err);
 }
