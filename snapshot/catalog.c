@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -255,17 +256,36 @@ static void read_boot_id(char ret[40])
 	(void)snprintf(ret, 40, "%.36s", buf_text(&bytes));
 }
 
-/* The tmp file's bytes are durable when this returns its open descriptor. */
-static int write_temp(int tmp_fd, const char *temp, const struct snapshot *s,
-		      struct err *err)
+/*
+ * A new file in tmp/, locked: what nobody holds is taken for a dead process's
+ * and deleted. One that was taken for that before it was locked has no name
+ * any more, and is made anew.
+ */
+static int open_temp(int tmp_fd, const char *temp, struct err *err)
 {
-	auto_close int fd = openat(
-		tmp_fd, temp,
-		O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0400);
+	struct stat st;
+	int fd;
+
+	for (;;) {
+		(void)unlinkat(tmp_fd, temp, 0);
+		fd = openat(tmp_fd, temp,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0400);
+		if (fd < 0)
+			return fail_errno(err, "create a snapshot's file");
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
+		    st.st_nlink == 1)
+			return fd;
+		(void)close(fd);
+	}
+}
+
+/* The bytes are durable when this returns. */
+static int write_temp(int fd, const struct snapshot *s, struct err *err)
+{
 	AUTO(buf) struct buf bytes = {0};
 
-	if (fd < 0)
-		return fail_errno(err, "create a snapshot's file");
 	encode(s, &bytes);
 	if (bytes.len > FILE_LEN_MAX)
 		return fail(err, EFBIG,
@@ -316,11 +336,15 @@ static int add_locked(struct store *store, int snaps_fd, struct snapshot *s,
 	(void)snprintf(temp, sizeof(temp), "snap-%d-%p.tmp", (int)getpid(),
 		       (void *)s);
 	do {
+		auto_close int fd = -1;
+
 		if (next_seq(store, &s->seq, err) < 0)
 			return -err->num;
 		file_name(name, s->seq);
-		(void)unlinkat(tmp_fd, temp, 0);
-		got = write_temp(tmp_fd, temp, s, err);
+		fd = open_temp(tmp_fd, temp, err);
+		if (fd < 0)
+			return fd;
+		got = write_temp(fd, s, err);
 		if (got == 0)
 			got = publish(tmp_fd, temp, snaps_fd, name, err);
 	} while (got == -EEXIST);
