@@ -9,169 +9,14 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "snapshot/chunk.h"
 #include "snapshot/chunklist.h"
-#include "snapshot/storeimpl.h"
+#include "snapshot/cutter.h"
 
 #define PIECE ((size_t)1 << 20)
 
 static const unsigned char zero_bytes[64 << 10];
 
-static size_t block_at(size_t at, size_t len)
-{
-	return len - at < HOLE_ALIGN ? len - at : HOLE_ALIGN;
-}
-
-static bool all_zero(const unsigned char *p, size_t len)
-{
-	return !p[0] && memcmp(p, p + 1, len - 1) == 0;
-}
-
-/* How many bytes at the start are zeros, in whole blocks of HOLE_ALIGN: data
- * begins on a border of one, and the last may be short. */
-static size_t zeros_at(const unsigned char *data, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len && all_zero(data + at, block_at(at, len)))
-		at += block_at(at, len);
-	return at;
-}
-
-/* How many bytes are before the first block of zeros. */
-static size_t data_at(const unsigned char *data, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len && !all_zero(data + at, block_at(at, len)))
-		at += block_at(at, len);
-	return at;
-}
-
 /* --- into the store --- */
-
-/*
- * Takes the bytes of a long file in order and puts chunks. What waits in the
- * window has no hole in it.
- */
-struct cutter {
-	struct store *store;
-	struct chunklist list;
-	unsigned char *window; /* 2 * CHUNK_MAX */
-	size_t start, have;
-	uint64_t zeros; /* came last and are not in the window yet */
-};
-
-static void cutter_free(struct cutter *c)
-{
-	chunklist_free(&c->list);
-	free(c->window);
-}
-
-/* Puts one chunk from the window. */
-static int cut_one(struct cutter *c, struct err *err)
-{
-	const unsigned char *data = c->window + c->start;
-	struct chunk_run run = {
-		.len = chunk_cut(store_gear(c->store), data, c->have)};
-
-	if (store_put(c->store, OBJECT_DATA, data, run.len, &run.id, err) < 0)
-		return -err->num;
-	chunklist_add(&c->list, &run);
-	c->start += run.len;
-	c->have -= run.len;
-	return 0;
-}
-
-static int cut_all(struct cutter *c, struct err *err)
-{
-	while (c->have) {
-		if (cut_one(c, err) < 0)
-			return -err->num;
-	}
-	return 0;
-}
-
-static int window_add(struct cutter *c, const unsigned char *data, size_t len,
-		      struct err *err)
-{
-	while (len) {
-		size_t n = 2 * CHUNK_MAX - c->start - c->have;
-
-		if (n > len)
-			n = len;
-		memcpy(c->window + c->start + c->have, data, n);
-		c->have += n;
-		data += n;
-		len -= n;
-		while (c->have >= CHUNK_MAX) {
-			if (cut_one(c, err) < 0)
-				return -err->num;
-		}
-		if (c->start >= CHUNK_MAX) {
-			memmove(c->window, c->window + c->start, c->have);
-			c->start = 0;
-		}
-	}
-	return 0;
-}
-
-/* The zeros that came become a hole, or bytes when they are too few. */
-static int zeros_end(struct cutter *c, struct err *err)
-{
-	struct chunk_run run = {.len = c->zeros, .hole = true};
-
-	if (c->zeros >= HOLE_MIN) {
-		if (cut_all(c, err) < 0)
-			return -err->num;
-		chunklist_add(&c->list, &run);
-	} else if (window_add(c, zero_bytes, (size_t)c->zeros, err) < 0) {
-		return -err->num;
-	}
-	c->zeros = 0;
-	return 0;
-}
-
-/* data begins on a border of HOLE_ALIGN in the file. */
-static int cutter_add(struct cutter *c, const unsigned char *data, size_t len,
-		      struct err *err)
-{
-	size_t n;
-
-	while (len) {
-		n = zeros_at(data, len);
-		c->zeros += n;
-		data += n;
-		len -= n;
-		if (!len)
-			break;
-		if (c->zeros && zeros_end(c, err) < 0)
-			return -err->num;
-		n = data_at(data, len);
-		if (window_add(c, data, n, err) < 0)
-			return -err->num;
-		data += n;
-		len -= n;
-	}
-	return 0;
-}
-
-static int cutter_end(struct cutter *c, struct oid *ret, struct err *err)
-{
-	AUTO(buf) struct buf b = {0};
-
-	if (zeros_end(c, err) < 0 || cut_all(c, err) < 0)
-		return -err->num;
-	chunklist_encode(&c->list, &b);
-	if (b.len > OBJECT_LEN_MAX)
-		return fail(err, EFBIG, "the file is too large to be kept");
-	return store_put(c->store, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
-}
-
-static struct cutter cutter_new(struct store *s)
-{
-	return (struct cutter){.store = s, .window = mem_alloc(2 * CHUNK_MAX)};
-}
 
 /*
  * The next stretch of the file that is not known to be a hole, from pos on,
@@ -225,7 +70,7 @@ static int add_stretch(struct cutter *c, int fd, unsigned char *piece,
 static int put_long(struct store *s, int fd, struct oid *ret,
 		    uint64_t *ret_size, struct err *err)
 {
-	AUTO(cutter) struct cutter c = cutter_new(s);
+	AUTO(cutter) struct cutter *c = cutter_new(s);
 	auto_free unsigned char *piece = mem_alloc(PIECE);
 	uint64_t pos = 0, start, end;
 	int got = 0;
@@ -234,13 +79,13 @@ static int put_long(struct store *s, int fd, struct oid *ret,
 	while (got == 0) {
 		bool more = next_data(fd, pos, &start, &end);
 
-		c.zeros += start - pos;
+		cutter_skip(c, start - pos);
 		pos = start;
 		if (!more)
 			break;
-		got = add_stretch(&c, fd, piece, &pos, end, err);
+		got = add_stretch(c, fd, piece, &pos, end, err);
 	}
-	if (got < 0 || cutter_end(&c, ret, err) < 0)
+	if (got < 0 || cutter_end(c, ret, err) < 0)
 		return -err->num;
 	*ret_size = pos;
 	return 0;
@@ -279,11 +124,11 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		return 0;
 	}
 	if (len > CONTENT_WHOLE_MAX) {
-		AUTO(cutter) struct cutter c = cutter_new(s);
+		AUTO(cutter) struct cutter *c = cutter_new(s);
 
-		if (cutter_add(&c, data, len, err) < 0)
+		if (cutter_add(c, data, len, err) < 0)
 			return -err->num;
-		return cutter_end(&c, ret, err);
+		return cutter_end(c, ret, err);
 	}
 	return store_put(s, OBJECT_DATA, data, len, ret, err);
 }
@@ -369,8 +214,8 @@ static int write_data(void *arg, uint64_t at, const unsigned char *data,
 	size_t zeros, n;
 
 	for (; len; data += n, at += n, len -= n) {
-		zeros = zeros_at(data, len);
-		n = zeros < len ? zeros + data_at(data + zeros, len - zeros)
+		zeros = cutter_zeros(data, len);
+		n = zeros < len ? zeros + cutter_data(data + zeros, len - zeros)
 				: zeros;
 		if (zeros < HOLE_MIN)
 			zeros = 0;

@@ -176,6 +176,26 @@ static int lock_make(int fd, struct err *err)
 	return lock < 0 ? lock : 0;
 }
 
+/* Halves of files that a killed maker left; some hold a secret. */
+static int clear_halves(int fd, struct err *err)
+{
+	struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		size_t len = strlen(name);
+
+		if (name[0] == '.' && len > 4 &&
+		    strcmp(name + len - 4, ".tmp") == 0)
+			(void)unlinkat(fd, name, 0);
+	}
+	dirlist_free(&list);
+	return 0;
+}
+
 static int fill(int fd, const void *secret, struct err *err)
 {
 	static const struct {
@@ -200,8 +220,8 @@ static int fill(int fd, const void *secret, struct err *err)
 			return fail_errno(err, "make folder %s",
 					  text_quote(dirs[i].name));
 	}
-	if (secret_write(fd, secret, err) < 0 || lock_make(fd, err) < 0 ||
-	    format_write(fd, err) < 0)
+	if (clear_halves(fd, err) < 0 || secret_write(fd, secret, err) < 0 ||
+	    lock_make(fd, err) < 0 || format_write(fd, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0500) < 0)
 		return fail_errno(err, "close the store");

@@ -110,7 +110,7 @@ static bool call_fails(const char *what, const char *detail)
 {
 	if (calls.trace)
 		buf_printf(calls.trace, "%s %s\n", what, detail);
-	if (++calls.count != calls.at)
+	if (__atomic_add_fetch(&calls.count, 1, __ATOMIC_RELAXED) != calls.at)
 		return false;
 	if (!calls.error && !calls.after)
 		(void)kill(getpid(), SIGKILL);
@@ -128,7 +128,7 @@ static long call_done(long got)
 /* The last part of a descriptor's path; packs have random names. */
 static const char *fd_text(int fd)
 {
-	static char text[4096];
+	static _Thread_local char text[4096];
 	char link[64], *slash;
 	ssize_t n;
 

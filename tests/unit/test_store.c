@@ -545,6 +545,8 @@ static void a_process_killed_at_any_call_leaves_a_usable_store(void **state)
 			ok(small_session(box, ids, &err));
 			check_session(box, ids);
 			assert_int_equal(count_in(box, "tmp"), 0);
+			/* FORMAT, secrets, locks, four folders; no halves */
+			assert_int_equal(count_in(box, "."), 9);
 			assert_int_equal(mode_of(box, "packs"), 0500);
 			assert_int_equal(mode_of(box, "snaps"), 0500);
 			ok(walk_remove(AT_FDCWD, box->store, &err));
