@@ -16,7 +16,9 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-missing-field-initializers -Wno-sign-compare
 WERROR =
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+# libgit2 is loaded when it is needed (restore/libgit.h), never linked.
+PKG_LIBS := $(shell pkg-config --libs $(filter-out libgit2,$(PACKAGES)) \
+	2>/dev/null)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
 	-I. -MMD -MP -ffile-prefix-map=$(CURDIR)=. -pthread \
 	$(WARN) $(WERROR) $(HARDEN) $(PKG_CFLAGS) $(CFLAGS)

@@ -1,0 +1,85 @@
+#include "restore/libgit.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SONAME "libgit2.so." LIBGIT2_SOVERSION
+
+static struct libgit calls;
+static struct err failed; /* num 0: it is ready */
+
+static const struct {
+	const char *name;
+	size_t at;
+} symbols[] = {
+#define CALL(name)                                                             \
+	{                                                                      \
+		"git_" #name, offsetof(struct libgit, name)                    \
+	}
+	CALL(libgit2_init),	CALL(libgit2_opts),
+	CALL(error_last),	CALL(patch_from_buffers),
+	CALL(patch_free),	CALL(patch_get_delta),
+	CALL(patch_get_hunk),	CALL(patch_get_line_in_hunk),
+	CALL(patch_line_stats), CALL(patch_num_hunks),
+#undef CALL
+};
+
+static int find_calls(struct err *err)
+{
+	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	size_t i;
+
+	if (!library)
+		return fail(err, ENOENT,
+			    "the library %s cannot be loaded (%s): install "
+			    "libgit2",
+			    SONAME, dlerror());
+	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *call = dlsym(library, symbols[i].name);
+
+		if (!call)
+			return fail(err, ENOENT, "%s has no %s", SONAME,
+				    symbols[i].name);
+		*(void **)((char *)&calls + symbols[i].at) = call;
+	}
+	return 0;
+}
+
+static void start(void)
+{
+	static const int levels[] = {
+		GIT_CONFIG_LEVEL_PROGRAMDATA,
+		GIT_CONFIG_LEVEL_SYSTEM,
+		GIT_CONFIG_LEVEL_XDG,
+		GIT_CONFIG_LEVEL_GLOBAL,
+	};
+	size_t i;
+
+	if (find_calls(&failed) < 0)
+		return;
+	if (calls.libgit2_init() < 0) {
+		(void)fail(&failed, EIO, "libgit2 cannot be started");
+		return;
+	}
+	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+		if (calls.libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "") <
+		    0)
+			(void)fail(&failed, EIO,
+				   "libgit2 keeps its search paths");
+}
+
+int libgit_load(const struct libgit **ret, struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, start);
+	if (failed.num) {
+		*err = failed;
+		return -err->num;
+	}
+	*ret = &calls;
+	return 0;
+}
