@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -141,6 +142,36 @@ void changes_keep(struct change_list *list, const char *const *paths)
 			free(list->items[i].path);
 	}
 	list->count = kept;
+}
+
+static bool has_change(const struct change_list *list, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (path_below(list->items[i].path, path))
+			return true;
+	return false;
+}
+
+int changes_check(const struct change_list *list, int lower_fd,
+		  char *const *paths, struct err *err)
+{
+	struct err ignored;
+
+	for (; paths && *paths; paths++) {
+		auto_close int fd = -1;
+
+		if (has_change(list, *paths))
+			continue;
+		fd = beneath_open(lower_fd, *paths, O_PATH, 0, &ignored);
+		if (fd < 0)
+			return fail(err, ENOENT,
+				    "%s is no run's id, no file and no change "
+				    "of the run",
+				    text_quote(*paths));
+	}
+	return 0;
 }
 
 char changes_letter(enum change_kind kind)

@@ -39,6 +39,13 @@ void changes_sum(const struct change_counts *counts, struct buf *to);
 /* Keeps only what is one of the paths or below; NULL-terminated. */
 void changes_keep(struct change_list *list, const char *const *paths);
 
+/*
+ * Each path must be something: a change (or hold one), or there in the real
+ * folder. -ENOENT names the first that is neither: most likely a typing error.
+ */
+int changes_check(const struct change_list *list, int lower_fd,
+		  char *const *paths, struct err *err);
+
 /* D T M P A */
 char changes_letter(enum change_kind kind);
 const char *changes_kind_name(enum change_kind kind);

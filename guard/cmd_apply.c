@@ -154,6 +154,8 @@ static int make_plan(struct apply *a, struct err *err)
 	};
 
 	if (changes_load(s, NULL, &a->changes, err) < 0 ||
+	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
+			  err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    load_base(a, err) < 0 ||
 	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,

@@ -225,6 +225,11 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return got;
 	if (changes_load(&p.session, &c->state, &changes, err) < 0)
 		return -err->num;
+	if (changes_check(&changes.project, changes.lower_fd, p.paths, err) <
+		    0 ||
+	    changes_check(&changes.home, changes.home_lower_fd, p.home_paths,
+			  err) < 0)
+		return -err->num;
 	keep_named(&changes, &p);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
