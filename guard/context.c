@@ -133,8 +133,11 @@ static int settle_action(struct context *c, struct project *p, struct action *a,
 		a->after = now.seq;
 	}
 	settle_state(c, a, done);
-	if (done)
+	if (done) {
+		state_log(&c->state, a->kind, "run", a->run_id, "project",
+			  p->path, "note", "finished after a sudden end", NULL);
 		return action_save_last(p->workspace_fd, a, err);
+	}
 	action_drop_next(p->workspace_fd);
 	return 0;
 }

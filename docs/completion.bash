@@ -1,0 +1,118 @@
+# Completion of guard for bash. The names of verbs and options are held equal
+# to `guard --options` by a test; runs and snapshots are asked for.
+_guard() {
+	local cur prev verb i words
+	local -r verbs='run status list diff apply commit discard undo snapshot
+		log ls show restore'
+
+	cur=${COMP_WORDS[COMP_CWORD]}
+	prev=${COMP_WORDS[COMP_CWORD - 1]}
+	verb=
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-C) ((i++)) ;;
+		-*) ;;
+		*)
+			verb=${COMP_WORDS[i]}
+			break
+			;;
+		esac
+	done
+	COMPREPLY=()
+	if [[ -z $verb ]]; then
+		if [[ $prev == -C ]]; then
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		else
+			words="$verbs -C --help --version"
+			mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		fi
+		return
+	fi
+	case $prev in
+	--net)
+		mapfile -t COMPREPLY < <(compgen -W 'host none' -- "$cur")
+		return
+		;;
+	--to)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--at)
+		words="latest $(guard log --no-pager 2>/dev/null |
+			sed -n 's/^\([0-9]*\) .*/\1/p')"
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+		;;
+	-m | --message | -n | --number | --timeout | --pids-limit | --env)
+		[[ $prev == -n && $verb != log ]] || return
+		;;
+	esac
+	case $verb in
+	run)
+		words='--ro --rw --hide --env --net --nested --timeout
+			--pids-limit --continue -q --quiet -h --help'
+		;;
+	status | list)
+		words='-a --all --json --porcelain -q --quiet -h --help'
+		;;
+	diff)
+		words='--stat --name-status --name-only -z --json --exit-code
+			--no-pager --color -h --help'
+		;;
+	apply | commit)
+		words='-n --dry-run -y --yes -q --quiet --json -h --help'
+		;;
+	discard)
+		words='-y --yes -q --quiet -h --help'
+		;;
+	undo)
+		words='-n --dry-run -y --yes -q --quiet -h --help'
+		;;
+	snapshot)
+		words='-m --message -q --quiet --json -h --help'
+		;;
+	log)
+		words='-n --number --actions -a --all --json --no-pager
+			-h --help'
+		;;
+	ls)
+		words='-l --long -z --json -h --help'
+		;;
+	show)
+		words='--json --no-pager -h --help'
+		;;
+	restore)
+		words='--at --to -n --dry-run -y --yes -q --quiet -h --help'
+		;;
+	*)
+		return
+		;;
+	esac
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+	fi
+	case $verb in
+	run)
+		if [[ $prev == run || $prev == -- ]]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			return
+		fi
+		;;
+	diff | apply | commit | discard)
+		words=$(guard status -q 2>/dev/null)
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		;;
+	ls | show)
+		words="latest $(guard log --no-pager 2>/dev/null |
+			sed -n 's/^\([0-9]*\) .*/\1/p')"
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+		;;
+	esac
+	compopt -o filenames
+	mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+}
+complete -F _guard guard
