@@ -48,6 +48,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	auto_close int fd = -1;
 	auto_close int workspace = -1;
 	auto_close int lock = -1;
+	auto_free char *cache_path = NULL;
 
 	if (path[0] != '/')
 		return fail(err, EINVAL, "%s is no absolute path",
@@ -64,9 +65,11 @@ int project_open(const char *path, int workspaces_fd, bool make,
 			    text_quote(path));
 	if (lock < 0)
 		return lock;
+	/* Before TAKE_FD(): initializers have no order. */
+	cache_path = workspace_cache_path(workspace);
 	*ret = (struct project){
 		.path = mem_strdup(path),
-		.cache_path = workspace_cache_path(workspace),
+		.cache_path = TAKE(cache_path),
 		.fd = TAKE_FD(fd),
 		.workspace_fd = TAKE_FD(workspace),
 		.lock_fd = TAKE_FD(lock),
