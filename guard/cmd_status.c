@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
@@ -15,12 +16,16 @@
 #include "guard/table.h"
 
 struct status_options {
+	const char *project;
 	bool all, json, porcelain, quiet;
 };
 
+/* Those of a folder above too: without git, every folder that a run was
+ * started in is a project. */
 static bool wanted(const struct session *s, const struct status_options *o)
 {
-	return o->all || run_state_pending(s->state);
+	return o->all || (run_state_pending(s->state) &&
+			  path_below(o->project, s->project));
 }
 
 static const char *state_text(const struct session *s)
@@ -194,8 +199,7 @@ static int print(const struct context *c, const struct session_list *list,
 	return STATUS_OK;
 }
 
-static int status(struct context *c, const struct status_options *o,
-		  struct err *err)
+static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 	int got;
@@ -208,8 +212,8 @@ static int status(struct context *c, const struct status_options *o,
 			   text_quote(c->project));
 	else if (got < 0)
 		return got;
-	if (session_list(c->state.runs_fd, o->all ? NULL : c->project, &list,
-			 err) < 0)
+	o->project = c->project;
+	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
 		return -err->num;
 	return print(c, &list, o);
 }

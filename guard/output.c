@@ -35,6 +35,11 @@ void output_quiet(bool on)
 	quiet = on;
 }
 
+bool output_is_quiet(void)
+{
+	return quiet;
+}
+
 /* One write a message, so that lines of two processes do not mix. */
 __attribute__((format(printf, 2, 0))) static void
 tell(const char *label, const char *format, va_list ap)

@@ -21,6 +21,7 @@ struct change_list;
 
 /* With quiet, output_say() and output_hint() are silent. */
 void output_quiet(bool on);
+bool output_is_quiet(void);
 
 void output_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));

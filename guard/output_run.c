@@ -23,6 +23,8 @@ void output_run_summary(const struct session *s,
 	AUTO(buf) struct buf sum = {0};
 	size_t homes = home ? count_shown(home) : 0;
 
+	if (output_is_quiet())
+		return;
 	if (project)
 		changes_count(project, &n);
 	if (!n.total && !homes) {
