@@ -220,8 +220,25 @@ static void say_done(const struct apply *a)
 static void say_git_left(const struct apply *a)
 {
 	if (a->plan.git_left)
-		output_say("%s in .git left alone: name .git to take it over",
-			   text_count(a->plan.git_left, "change"));
+		output_say("what changed in .git is left alone; guard apply %s "
+			   ".git takes it over",
+			   a->p->session.id);
+}
+
+/* Whoever names a .git is told what of it will be executed some day. */
+static void warn_of_git(const struct apply *a)
+{
+	AUTO(changes_git) struct changes_git git = {0};
+	size_t i;
+
+	if (!names_git(a->p->paths))
+		return;
+	changes_git_make(&a->changes.project, a->changes.upper_fd,
+			 a->changes.lower_fd, &git);
+	for (i = 0; i < git.count; i++)
+		if (git.items[i].runs)
+			output_warn("git may execute it: %s",
+				    git.items[i].text);
 }
 
 static int carry_apply(struct apply *a, struct err *err)
@@ -283,15 +300,19 @@ static bool agreed(const struct apply *a)
 
 static int apply_locked(struct apply *a, struct err *err)
 {
+	auto_free char *way_out = NULL;
+
 	if (check_state(a->p, err) < 0 || make_plan(a, err) < 0)
 		return -err->num;
 	if (!a->o->json && !(a->o->quiet && a->o->yes) &&
 	    carry_print(a->c->store, &a->plan, err) < 0)
 		return -err->num;
-	if (carry_print_blocks(&a->plan,
-			       "nothing is applied: look at it with guard "
-			       "diff, then put one side out of the way or "
-			       "name the paths that you want")) {
+	warn_of_git(a);
+	way_out = mem_printf("nothing is applied: guard show %s:PATH prints "
+			     "the run's side; put one side out of the way, or "
+			     "name the paths that you want",
+			     a->p->session.id);
+	if (carry_print_blocks(&a->plan, way_out)) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		return STATUS_REFUSED;
