@@ -334,11 +334,16 @@ uint32_t pack_find(const struct pack *p, const unsigned char *hash)
 	return p->count;
 }
 
+const unsigned char *pack_hash(const struct pack *p, uint32_t i)
+{
+	return p->hashes + (size_t)i * HASH_LEN;
+}
+
 bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret)
 {
 	const unsigned char *meta = p->metas + (size_t)i * META_LEN;
 
-	memcpy(ret->hash, p->hashes + (size_t)i * HASH_LEN, HASH_LEN);
+	memcpy(ret->hash, pack_hash(p, i), HASH_LEN);
 	ret->offset = get_le(meta, 8);
 	ret->len = (uint32_t)get_le(meta + 8, 4);
 	ret->inner = (uint32_t)get_le(meta + 12, 4);

@@ -41,6 +41,8 @@ uint64_t pack_size(const struct pack *p); /* bytes of the file */
 
 /* The first entry with this hash, or pack_count(). */
 uint32_t pack_find(const struct pack *p, const unsigned char *hash);
+/* Its HASH_LEN bytes, as they lie in the index. */
+const unsigned char *pack_hash(const struct pack *p, uint32_t i);
 /* Entry i; false when it is damaged (then only its hash is set). */
 bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret);
 

@@ -14,6 +14,9 @@
  * that. A killed process leaves at most files in tmp/ or packs that nothing
  * refers to; the next snapshot finds and uses them.
  *
+ * A child that is forked while a store is open keeps its locks and must not
+ * free it: exec (all descriptors are O_CLOEXEC), or _exit.
+ *
  * Folder: FORMAT, secret, lock, packs/, snaps/, midx, tmp/, trash/. It, packs/
  * and snaps/ are 0500 at rest. Nothing here touches anything outside it.
  */

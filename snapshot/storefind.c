@@ -174,6 +174,8 @@ static int get_packed(struct store *s, const struct oid *id, struct buf *to,
 	int got = 0;
 	size_t i;
 
+	if (!pack_set_may_have(set, id->hash))
+		return 0;
 	for (i = set->count; i-- > 0 && got != 1;) {
 		struct place place = {.pack = set->packs[i]};
 		uint32_t at = pack_find(place.pack, id->hash);

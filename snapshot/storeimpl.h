@@ -23,6 +23,10 @@
 /* Packs of others, sorted by name; never changed, only replaced. */
 struct pack_set {
 	size_t count;
+	/* A bit for the start of each hash that one of them has: most new
+	 * bytes are told at once, however many packs there are. */
+	unsigned char *filter;
+	unsigned int filter_bits;
 	struct pack_set *older; /* kept till the store is freed */
 	struct pack *packs[];
 };
@@ -65,6 +69,29 @@ struct place {
 	struct out_pack *out;
 	struct pack_entry entry;
 };
+
+/* The first bits of a hash as a number. */
+static inline uint64_t store_hash_start(const unsigned char *hash,
+					unsigned int bits)
+{
+	uint64_t v = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		v = v << 8 | hash[i];
+	return v >> (64 - bits);
+}
+
+static inline bool pack_set_may_have(const struct pack_set *set,
+				     const unsigned char *hash)
+{
+	uint64_t at;
+
+	if (!set->filter)
+		return set->count;
+	at = store_hash_start(hash, set->filter_bits);
+	return set->filter[at / 8] >> at % 8 & 1;
+}
 
 /* The bytes of a place, until store_place_done(). */
 struct view {

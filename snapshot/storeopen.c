@@ -47,6 +47,7 @@ static void free_packs(struct store *s)
 	while (s->set) {
 		struct pack_set *older = s->set->older;
 
+		free(s->set->filter);
 		free(s->set);
 		s->set = older;
 	}

@@ -119,7 +119,7 @@ static bool search(struct store *s, const struct want *want, struct search *q,
 
 	for (;;) {
 		set = s->set;
-		if (q->set != set && set->count) {
+		if (q->set != set && pack_set_may_have(set, want->hash)) {
 			(void)pthread_mutex_unlock(&s->mutex);
 			known = in_packs(s, set, want, q, ret);
 			(void)pthread_mutex_lock(&s->mutex);

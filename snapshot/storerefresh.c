@@ -113,12 +113,36 @@ static int open_new(struct store *s, const struct dirlist *list,
 	return 0;
 }
 
+/* 16 bits for each object, so one new hash in 16 is looked for in vain. */
+static void filter_make(struct pack_set *set)
+{
+	uint64_t objects = 0;
+	unsigned int bits = 16;
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < set->count; i++)
+		objects += pack_count(set->packs[i]);
+	while (bits < 40 && (uint64_t)1 << bits < 16 * objects)
+		bits++;
+	set->filter = mem_zalloc((size_t)1 << (bits - 3));
+	set->filter_bits = bits;
+	for (i = 0; i < set->count; i++) {
+		for (k = 0; k < pack_count(set->packs[i]); k++) {
+			uint64_t at = store_hash_start(
+				pack_hash(set->packs[i], k), bits);
+
+			set->filter[at / 8] |= (unsigned char)(1 << at % 8);
+		}
+	}
+}
+
 /* Under the mutex. */
 static void add_to_set(struct store *s, const struct pack_set *fresh)
 {
 	size_t count = s->set->count + fresh->count;
 	struct pack_set *set =
-		mem_alloc(sizeof(*set) + count * sizeof(*set->packs));
+		mem_zalloc(sizeof(*set) + count * sizeof(*set->packs));
 
 	memcpy(set->packs, s->set->packs, s->set->count * sizeof(*set->packs));
 	memcpy(set->packs + s->set->count, fresh->packs,
@@ -126,6 +150,7 @@ static void add_to_set(struct store *s, const struct pack_set *fresh)
 	set->count = count;
 	if (count)
 		qsort(set->packs, count, sizeof(*set->packs), by_name);
+	filter_make(set);
 	set->older = s->set;
 	s->set = set;
 }
