@@ -29,6 +29,7 @@ struct log_options {
 struct row {
 	struct snapshot snapshot;
 	struct entry entry; /* mode 0: the path is gone there */
+	bool of_run; /* what a run left, never the files themselves */
 };
 
 struct rows {
@@ -74,6 +75,19 @@ static int belongs(struct context *c, const struct snapshot *s,
 	return 1;
 }
 
+/* What a run left is a version, but the files themselves go on from what was
+ * before it. */
+static const struct entry *last_real(const struct rows *rows)
+{
+	static const struct entry nothing;
+	size_t i = rows->count;
+
+	while (i-- > 0)
+		if (!rows->items[i].of_run)
+			return &rows->items[i].entry;
+	return &nothing;
+}
+
 static int gather_one(struct context *c, uint64_t seq, const char *path,
 		      const struct log_options *o, struct rows *rows,
 		      struct err *err)
@@ -86,15 +100,10 @@ static int gather_one(struct context *c, uint64_t seq, const char *path,
 		return 0;
 	}
 	got = belongs(c, &row.snapshot, path, o, &row.entry, err);
-	if (got > 0 && path) {
-		static const struct entry nothing;
-		const struct entry *last =
-			rows->count ? &rows->items[rows->count - 1].entry
-				    : &nothing;
-
-		got = !same_version(last, &row.entry);
-	}
+	if (got > 0 && path)
+		got = !same_version(last_real(rows), &row.entry);
 	if (got > 0) {
+		row.of_run = strcmp(row.snapshot.reason, "post-run") == 0;
 		GROW(rows->items, rows->count, rows->room);
 		rows->items[rows->count++] = row;
 		return 0;
@@ -242,18 +251,19 @@ static void add_rest(struct buf *to, json_t *line)
 	}
 }
 
-static bool of_project(json_t *line, const char *project)
-{
-	const char *named = json_string_value(json_object_get(line, "project"));
-
-	return !named || strcmp(named, project) == 0;
-}
-
 static const char *text_of(json_t *line, const char *key)
 {
 	const char *text = json_string_value(json_object_get(line, key));
 
 	return text ? text : "";
+}
+
+/* runs: those of the project; the end of a run names the run alone. */
+static bool of_project(json_t *line, const char *project, json_t *runs)
+{
+	if (json_object_get(line, "project"))
+		return strcmp(text_of(line, "project"), project) == 0;
+	return json_object_get(runs, text_of(line, "run")) != NULL;
 }
 
 static void print_action(json_t *line)
@@ -267,31 +277,47 @@ static void print_action(json_t *line)
 	(void)printf("%-32s  %s\n", buf_text(&b), buf_text(&rest));
 }
 
-/* The lines of the oplog, newest first; one that is no JSON (a write that
- * was cut off) is left out. */
+/* The lines of the oplog in their order; one that is no JSON (a write that was
+ * cut off) is left out. runs: gets the ids of this project's. */
+static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
+{
+	json_t *array = json_array();
+	const char *at = buf_text(log);
+
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		json_t *line = json_loadb(at, len, 0, NULL);
+
+		if (json_is_object(line)) {
+			(void)json_array_append(array, line);
+			if (strcmp(text_of(line, "project"), project) == 0)
+				(void)json_object_set_new(runs,
+							  text_of(line, "run"),
+							  json_true());
+		}
+		json_decref(line);
+		at += len + (at[len] == '\n');
+	}
+	return array;
+}
+
+/* What is to be shown, newest first. */
 static json_t *parse_actions(struct buf *log, const struct context *c,
 			     const struct log_options *o)
 {
-	json_t *array = json_array();
-	const char *text = buf_text(log);
-	size_t end = log->len;
+	json_t *runs = json_object(), *wanted = json_array();
+	json_t *lines = parse_lines(log, c->project, runs);
+	size_t i = json_array_size(lines);
 
-	while (end > 0 && json_array_size(array) < o->count) {
-		size_t start;
-		json_t *line;
+	while (i-- > 0 && json_array_size(wanted) < o->count) {
+		json_t *line = json_array_get(lines, i);
 
-		if (text[end - 1] == '\n')
-			end--;
-		for (start = end; start > 0 && text[start - 1] != '\n';)
-			start--;
-		line = json_loadb(text + start, end - start, 0, NULL);
-		if (json_is_object(line) &&
-		    (o->all || of_project(line, c->project)))
-			(void)json_array_append(array, line);
-		json_decref(line);
-		end = start;
+		if (o->all || of_project(line, c->project, runs))
+			(void)json_array_append(wanted, line);
 	}
-	return array;
+	json_decref(lines);
+	json_decref(runs);
+	return wanted;
 }
 
 static int log_actions(struct context *c, const struct log_options *o,

@@ -460,8 +460,8 @@ static int restore_to(struct restore *r, struct err *err)
 		return STATUS_REFUSED;
 	if (transaction_run(r->c->store, &r->project, &r->plan, &what, err) < 0)
 		return -err->num;
-	state_log(&r->c->state, "restore", "path", r->targets[0].arg, "to", dir,
-		  NULL);
+	state_log(&r->c->state, "restore", "project", root_of(r), "path",
+		  r->targets[0].arg, "to", dir, NULL);
 	output_say("restored into %s", text_quote(dir));
 	return STATUS_OK;
 }
