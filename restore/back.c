@@ -157,6 +157,9 @@ static int back_meta(struct txn *t, const struct op *op, struct err *err)
 	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, &ignored);
 	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.ino != op->old_ino)
 		return 0;
+	/* Whoever has given it another mode meanwhile keeps it. */
+	if (op->kind == OP_META && !txn_own_mode(op, m.mode))
+		return 0;
 	return onfile_set_meta(t->store, fd, &op->from, err);
 }
 
@@ -208,22 +211,34 @@ static int back_times(struct txn *t, struct err *err)
 	return 0;
 }
 
-int txn_back(struct txn *t, struct err *err)
+/* The operations of one sort, last first; the first failure counts. */
+static bool back_ops(struct txn *t, bool folder_meta, bool failed,
+		     struct err *err)
 {
 	struct journal *j = &t->journal;
-	bool failed = false;
 	struct err later;
 	size_t i;
 
 	for (i = j->op_count; i-- > 0;) {
+		const struct op *op = &j->ops[i];
 		struct err *to = failed ? &later : err;
 
-		if (back_op(t, &j->ops[i], to) < 0) {
-			(void)err_context(to, "take back %s",
-					  text_quote(j->ops[i].path));
-			failed = true;
-		}
+		if ((op->kind == OP_META && S_ISDIR(op->to.mode)) !=
+			    folder_meta ||
+		    back_op(t, op, to) == 0)
+			continue;
+		(void)err_context(to, "take back %s", text_quote(op->path));
+		failed = true;
 	}
+	return failed;
+}
+
+int txn_back(struct txn *t, struct err *err)
+{
+	bool failed = txn_open_folders(t, err) < 0;
+
+	failed = back_ops(t, false, failed, err);
+	failed = back_ops(t, true, failed, err);
 	if (failed)
 		return -err->num;
 	if (back_times(t, err) < 0)

@@ -64,6 +64,57 @@ int txn_loosen(int dirfd, const char *name, struct err *err)
 	return 0;
 }
 
+#define WORK (S_IWUSR | S_IXUSR)
+
+bool txn_own_mode(const struct op *op, uint32_t mode)
+{
+	uint32_t from = op->from.mode ? op->from.mode : mode;
+
+	return mode == from || mode == (from | S_IWUSR) ||
+	       mode == (from | WORK) || mode == op->to.mode ||
+	       mode == (op->to.mode | S_IWUSR) || mode == (op->to.mode | WORK);
+}
+
+static int open_folder(struct txn *t, const struct op *op, struct err *err)
+{
+	auto_close int fd =
+		beneath_open(t->project->fd, op->path, O_PATH, 0, err);
+	char path[64];
+	struct meta m;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "look at %s", text_quote(op->path));
+	if (m.ino != op->old_ino || (m.mode & WORK) == WORK ||
+	    !txn_own_mode(op, m.mode))
+		return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (chmod(path, (m.mode | WORK) & 07777) < 0)
+		return fail_errno(err, "open the folder %s",
+				  text_quote(op->path));
+	return 0;
+}
+
+int txn_open_folders(struct txn *t, struct err *err)
+{
+	struct journal *j = &t->journal;
+	size_t i;
+
+	/* Those above first. */
+	for (i = j->op_count; i-- > 0;) {
+		const struct op *op = &j->ops[i];
+		uint32_t either = op->from.mode | op->to.mode;
+
+		if (geteuid() == 0 || op->kind != OP_META ||
+		    !S_ISDIR(op->to.mode) || (either & WORK) != WORK)
+			continue;
+		if (open_folder(t, op, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
 static int changed(struct err *err)
 {
 	return fail(err, EBUSY, "has changed since it was looked at");
@@ -159,7 +210,7 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 		return fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
-	if (m.ino != op->old_ino ||
+	if (m.ino != op->old_ino || !txn_own_mode(op, m.mode) ||
 	    (S_ISREG(m.mode) && m.size != op->from.size))
 		return changed(err);
 	return onfile_set_meta(t->store, fd, &op->to, err);
@@ -233,6 +284,14 @@ static int sync_path(struct txn *t, const char *path, struct err *err)
 	return 0;
 }
 
+/* What was changed in place; folders are among the touched ones. */
+static bool wants_sync(const struct op *op)
+{
+	if (op->kind == OP_CREATE)
+		return S_ISDIR(op->to.mode) && !(op->to.mode & S_IWUSR);
+	return op->kind == OP_META && !S_ISDIR(op->to.mode);
+}
+
 static int sync_all(struct txn *t, struct err *err)
 {
 	struct journal *j = &t->journal;
@@ -241,11 +300,8 @@ static int sync_all(struct txn *t, struct err *err)
 	int got = 0;
 
 	for (i = 0; each && got == 0 && i < j->op_count; i++)
-		if (j->ops[i].kind == OP_META || j->ops[i].kind == OP_CREATE)
-			got = S_ISREG(j->ops[i].to.mode) ||
-					      S_ISDIR(j->ops[i].to.mode)
-				      ? sync_path(t, j->ops[i].path, err)
-				      : j->ops[i].kind == OP_META;
+		if (wants_sync(&j->ops[i]))
+			got = sync_path(t, j->ops[i].path, err);
 	for (i = 0; each && got == 0 && i < j->touched_count; i++)
 		got = sync_path(t, j->touched[i].path, err);
 	if (got < 0)
@@ -262,6 +318,8 @@ int txn_put(struct txn *t, struct err *err)
 	struct journal *j = &t->journal;
 	size_t i;
 
+	if (txn_open_folders(t, err) < 0)
+		return -err->num;
 	for (i = 0; i < j->op_count; i++)
 		if (put_op(t, &j->ops[i], err) < 0)
 			return err_context(err, "%s",

@@ -99,7 +99,8 @@ static int survey_existing(struct txn *t, const struct step *step,
 
 	if (got < 0)
 		return got;
-	if (!got || (m.mode & S_IFMT) != (step->from.mode & S_IFMT) ||
+	if (!got || m.mode != step->from.mode || m.uid != step->from.uid ||
+	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
 		return changed(err, step->path);
 	/* Another name of the same inode must not change along. */

@@ -48,6 +48,14 @@ int txn_happened(const struct txn *t, const struct op *op, struct err *err);
  * which a rename into another folder needs. */
 int txn_loosen(int dirfd, const char *name, struct err *err);
 
+/*
+ * Folders that may be written to before or after, but not in between, are
+ * opened for their owner while the work in them goes on; OP_META shuts them.
+ */
+int txn_open_folders(struct txn *t, struct err *err);
+/* The mode is one that an OP_META passes through: nobody else has set it. */
+bool txn_own_mode(const struct op *op, uint32_t mode);
+
 /* Removes the staging folder, gives the root its time (forward: the one of
  * the end), closes the journal. */
 int txn_finish(struct txn *t, bool forward, struct err *err);

@@ -1,0 +1,711 @@
+/*
+ * A transaction: all of it or nothing, whatever fails and wherever it ends.
+ */
+#include "tests/unit/transactionbox.h"
+
+static void makes_the_project_what_was_wanted(void **state)
+{
+	struct bench *b = *state;
+	struct err err;
+
+	ok(run(b, b->box->store, &b->plan, &err));
+	project_is(b, b->new_picture, "after it");
+	nothing_left(b);
+}
+
+static void has_nothing_to_do_the_second_time(void **state)
+{
+	struct bench *b = *state;
+	struct snapshot now = {0};
+	struct plan plan = {0};
+	struct err err;
+
+	ok(run(b, b->box->store, &b->plan, &err));
+	snap(b, b->project, &now);
+	plan_for(b, &b->old.root, &b->new.root, &now.root, &plan);
+	assert_int_equal(plan.step_count, 0);
+	assert_int_equal(plan.conflict_count, 0);
+	plan_free(&plan);
+	snapshot_free(&now);
+}
+
+static void is_undone_by_the_plan_the_other_way_round(void **state)
+{
+	struct bench *b = *state;
+	struct snapshot now = {0};
+	struct plan plan = {0};
+	struct err err;
+
+	ok(run(b, b->box->store, &b->plan, &err));
+	snap(b, b->project, &now);
+	plan_for(b, &now.root, &b->old.root, &now.root, &plan);
+	assert_int_equal(plan.conflict_count, 0);
+	ok(run(b, b->box->store, &plan, &err));
+	project_is(b, b->old_picture, "after the undo");
+	nothing_left(b);
+	plan_free(&plan);
+	snapshot_free(&now);
+}
+
+/* A child that opens the store itself and runs or recovers with one call as
+ * its last: true when it came to that. */
+static bool ended_at(struct bench *b, unsigned int at, bool recovering)
+{
+	struct store *store;
+	struct err err;
+	char *text;
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (store_open(&store, b->box->store_dir, STORE_READ, &err) < 0)
+			_exit(2);
+		calls_start(at, 0);
+		if (recovering ? recover(b, store, &text, &err) < 0
+			       : run(b, store, &b->plan, &err) < 0)
+			_exit(3);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) != KILLED && WEXITSTATUS(status) != 0)
+		fail_msg("the child failed at call %u: %d", at,
+			 WEXITSTATUS(status));
+	return WEXITSTATUS(status) == KILLED;
+}
+
+/* What recovery says is what the project is. */
+static int check_recovered(struct bench *b, unsigned int at)
+{
+	char *text = NULL, when[64];
+	struct err err;
+	int got;
+
+	calls_start(0, 0); /* without syncs: a process ends, not the power */
+	got = recover(b, b->box->store, &text, &err);
+
+	(void)snprintf(when, sizeof(when), "ended at call %u, recovery %d", at,
+		       got);
+	if (got < 0)
+		fail_msg("%s: %s", when, err.text);
+	assert_true((text != NULL) == (got > 0));
+	nothing_left(b);
+	if (got) {
+		project_is(b, got == 1 ? b->new_picture : b->old_picture, when);
+	} else {
+		char *is = picture_of(b->project);
+
+		if (strcmp(is, b->new_picture) != 0)
+			same_picture(is, b->old_picture, when);
+		free(is);
+	}
+	free(text);
+	return got;
+}
+
+static void is_all_or_nothing_ended_at_any_call(void **state)
+{
+	struct bench *b = *state;
+	unsigned int at, finished = 0, back = 0;
+
+	for (at = 1;; at++) {
+		int got;
+
+		bench_reset(b);
+		if (!ended_at(b, at, false))
+			break;
+		got = check_recovered(b, at);
+		finished += got == 1;
+		back += got == 2;
+	}
+	print_message("# %u kill points: %u finished, %u taken back\n", at - 1,
+		      finished, back);
+	assert_true(at > 100);
+	assert_true(finished > 20);
+	assert_true(back > 20);
+}
+
+static void survives_an_end_of_the_recovery_too(void **state)
+{
+	struct bench *b = *state;
+	unsigned int at, points = 0;
+	bool more = true;
+
+	for (at = 3; more; at += 31) {
+		unsigned int then;
+
+		for (then = 1;; then += 3) {
+			bench_reset(b);
+			more = ended_at(b, at, false);
+			if (!more || !ended_at(b, then, true))
+				break;
+			(void)check_recovered(b, at * 1000 + then);
+			points++;
+		}
+	}
+	print_message("# %u kill points in recoveries\n", points);
+	assert_true(points > 30);
+}
+
+/* One call fails; what the answer says is what the project is. */
+static void fail_each_call(struct bench *b, unsigned int step, bool for_ever)
+{
+	unsigned int at, failed = 0, points = 0;
+
+	for (at = 1;; at += step) {
+		char when[64];
+		struct err err;
+		bool fired;
+		int got;
+
+		bench_reset(b);
+		calls_start(at, at % 2 ? EIO : ENOSPC);
+		calls.for_ever = for_ever;
+		calls.reads = true;
+		got = run(b, b->box->store, &b->plan, &err);
+		fired = calls.count >= at;
+		(void)snprintf(when, sizeof(when), "call %u fails, %d", at,
+			       got);
+		if (!fired)
+			break;
+		points++;
+		failed += got < 0;
+		if (transaction_pending(b->workspaces_fd, b->project)) {
+			int then = check_recovered(b, at);
+
+			/* Only with the disk gone for good may a failure be
+			 * finished later. */
+			if (!for_ever)
+				assert_int_equal(then, got < 0 ? 2 : 1);
+			assert_true(got < 0 || then == 1);
+		} else {
+			nothing_left(b);
+			project_is(b, got < 0 ? b->old_picture : b->new_picture,
+				   when);
+		}
+	}
+	print_message("# %u failing calls%s, %u of them fatal\n", points,
+		      for_ever ? ", and all after each" : "", failed);
+	assert_true(failed > 200 / step);
+}
+
+static void leaves_all_as_it_was_when_any_call_fails(void **state)
+{
+	fail_each_call(*state, 1, false);
+}
+
+static void can_be_recovered_when_the_disk_is_gone(void **state)
+{
+	fail_each_call(*state, 4, true);
+}
+
+/* --- somebody else at work --- */
+
+static void edit(struct bench *b, const char *path, const char *text)
+{
+	char *whole = path_join(b->project, path);
+
+	put_file(AT_FDCWD, whole, text, 0644);
+	free(whole);
+}
+
+static void refused_for(struct bench *b, const char *path, int got,
+			const struct err *err)
+{
+	assert_int_equal(got, -EBUSY);
+	if (!strstr(err->text, path))
+		fail_msg("%s is not named: %s", path, err->text);
+	nothing_left(b);
+}
+
+static struct bench *bench_now;
+
+static void edit_before_rename(void)
+{
+	calls.on = false;
+	edit(bench_now, "edited", "NEW\n");
+	calls.on = true;
+}
+
+static void takes_all_back_when_a_displaced_file_is_another(void **state)
+{
+	struct bench *b = *state;
+	char *before, *after;
+	struct err err;
+	int got;
+
+	/* The same size: only its bytes tell. */
+	bench_now = b;
+	calls_start(0, 0);
+	calls.before_rename = edit_before_rename;
+	got = run(b, b->box->store, &b->plan, &err);
+	refused_for(b, "edited", got, &err);
+	after = picture_of(b->project);
+	bench_reset(b);
+	edit(b, "edited", "NEW\n");
+	before = picture_of(b->project);
+	/* All but the time of the edit. */
+	assert_int_equal(strlen(before), strlen(after));
+	{
+		char *p = strstr(before, "'edited'"), *q;
+
+		q = strstr(after, "'edited'");
+		memset(p, ' ', strcspn(p, "l"));
+		memset(q, ' ', strcspn(q, "l"));
+	}
+	same_picture(after, before, "taken back");
+	free(before);
+	free(after);
+}
+
+static void add_before_rename(void)
+{
+	calls.on = false;
+	edit(bench_now, "dir-to-file/mine", "mine\n");
+	calls.on = true;
+}
+
+static void deletes_no_folder_with_something_new_in_it(void **state)
+{
+	struct bench *b = *state;
+	struct buf bytes = {0};
+	struct err err;
+	auto_free char *mine = path_join(b->project, "dir-to-file/mine");
+
+	bench_now = b;
+	calls_start(0, 0);
+	calls.before_rename = add_before_rename;
+	assert_int_equal(run(b, b->box->store, &b->plan, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "dir-to-file"));
+	ok(fd_slurp_at(AT_FDCWD, mine, 100, &bytes, &err));
+	assert_string_equal(buf_text(&bytes), "mine\n");
+	buf_free(&bytes);
+	nothing_left(b);
+}
+
+static void create_before_rename(void)
+{
+	calls.on = false;
+	edit(bench_now, "made", "mine\n");
+	calls.on = true;
+}
+
+static void overwrites_nothing_that_has_come_meanwhile(void **state)
+{
+	struct bench *b = *state;
+	struct buf bytes = {0};
+	struct err err;
+	auto_free char *mine = path_join(b->project, "made");
+
+	bench_now = b;
+	calls_start(0, 0);
+	calls.before_rename = create_before_rename;
+	assert_int_equal(run(b, b->box->store, &b->plan, &err), -EBUSY);
+	ok(fd_slurp_at(AT_FDCWD, mine, 100, &bytes, &err));
+	assert_string_equal(buf_text(&bytes), "mine\n");
+	buf_free(&bytes);
+	nothing_left(b);
+}
+
+/* A folder becomes a link to one outside, with a file of the same name. */
+static void swap_parent(void)
+{
+	struct bench *b = bench_now;
+	char *dir = path_join(b->project, "deep/er"),
+	     *away = path_join(b->project, "deep/away"),
+	     *outside = path_join(b->box->dir, "outside");
+
+	calls.on = false;
+	assert_return_code(rename(dir, away), errno);
+	assert_return_code(symlink(outside, dir), errno);
+	calls.on = true;
+	free(dir);
+	free(away);
+	free(outside);
+}
+
+static void follows_no_link_out_of_the_project(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *outside = path_join(b->box->dir, "outside");
+	auto_free char *file = path_join(outside, "edited");
+	auto_free char *before = NULL;
+	auto_free char *after = NULL;
+	struct err err;
+	int got;
+
+	assert_return_code(mkdir(outside, 0755), errno);
+	put_file(AT_FDCWD, file, "old\n", 0644);
+	before = picture_of(outside);
+	bench_now = b;
+	calls_start(0, 0);
+	calls.before_rename = swap_parent;
+	got = run(b, b->box->store, &b->plan, &err);
+	assert_true(got < 0);
+	assert_non_null(strstr(err.text, "deep/er"));
+	after = picture_of(outside);
+	same_picture(after, before, "outside");
+	/* And when it was so from the start. */
+	bench_reset(b);
+	swap_parent();
+	calls_start(0, 0);
+	assert_true(run(b, b->box->store, &b->plan, &err) < 0);
+	assert_non_null(strstr(err.text, "deep/er"));
+	free(after);
+	after = picture_of(outside);
+	same_picture(after, before, "outside");
+	nothing_left(b);
+}
+
+static void leaves_other_names_of_a_file_alone(void **state)
+{
+	static const char *const names[] = {"edited", "modes/file", "gone",
+					    "touched"};
+	struct bench *b = *state;
+	auto_free char *outside = path_join(b->box->dir, "outside");
+	auto_free char *before = NULL;
+	auto_free char *after = NULL;
+	struct err err;
+	size_t i;
+
+	assert_return_code(mkdir(outside, 0755), errno);
+	for (i = 0; i < 4; i++) {
+		char *in = path_join(b->project, names[i]),
+		     *out = mem_printf("%s/%zu", outside, i);
+
+		assert_return_code(link(in, out), errno);
+		free(in);
+		free(out);
+	}
+	before = picture_of(outside);
+	ok(run(b, b->box->store, &b->plan, &err));
+	project_is(b, b->new_picture, "the project");
+	/* One name fewer each, and nothing else. */
+	for (i = 0; i < 4; i++) {
+		char *links = strstr(before, "links 2");
+
+		assert_non_null(links);
+		links[6] = '1';
+	}
+	after = picture_of(outside);
+	same_picture(after, before, "outside");
+}
+
+/* A file that the user changes between the end and the recovery. */
+static void loses_no_edit_made_before_the_recovery(void **state)
+{
+	struct bench *b = *state;
+	unsigned int at;
+
+	for (at = 1;; at += 5) {
+		char *text = NULL, *is;
+		struct err err;
+		int got;
+
+		bench_reset(b);
+		if (!ended_at(b, at, false))
+			break;
+		edit(b, "edited", "my own work\n");
+		got = recover(b, b->box->store, &text, &err);
+		if (got < 0)
+			fail_msg("%u: %s", at, err.text);
+		is = picture_of(b->project);
+		/* 12 bytes of these contents are somewhere. */
+		if (!strstr(is, "' 100644") || !strstr(is, " 12 "))
+			fail_msg("ended at %u: lost:\n%s", at, is);
+		assert_null(strstr(is, STAGING_PREFIX));
+		free(is);
+		free(text);
+	}
+}
+
+/* --- what stands in the way --- */
+
+static void names_a_folder_that_cannot_be_written(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *dir = path_join(b->project, "quiet");
+	auto_free char *before = NULL;
+	struct snapshot now = {0};
+	struct entry shut = {0}, want = {0};
+	struct tree_editor *ed;
+	struct plan plan = {0};
+	struct err err;
+
+	if (geteuid() == 0) {
+		print_message("# skipped as root: he may write anywhere\n");
+		skip();
+	}
+	assert_return_code(chmod(dir, 0555), errno);
+	put_time(AT_FDCWD, dir, 1600000000);
+	before = picture_of(b->project);
+	/* Nobody has asked to open it: it is the same in all three. */
+	snap(b, b->project, &now);
+	ok(tree_lookup(b->box->store, &now.root, "quiet", &shut, &err));
+	shut.mtime.sec++;
+	ed = tree_editor_new(b->box->store, &b->new.root);
+	ok(tree_editor_put_folder(ed, "quiet", &shut, &err));
+	ok(tree_editor_save(ed, &want, &err));
+	tree_editor_free(&ed);
+	plan_for(b, &now.root, &want, &now.root, &plan);
+	assert_int_equal(run(b, b->box->store, &plan, &err), -EACCES);
+	assert_non_null(strstr(err.text, "quiet/"));
+	project_is(b, before, "refused");
+	nothing_left(b);
+	plan_free(&plan);
+	snapshot_free(&now);
+	entry_free(&shut);
+	entry_free(&want);
+}
+
+static void respects_a_mode_set_since_the_plan(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *dir = path_join(b->project, "quiet");
+	auto_free char *before = NULL;
+	struct err err;
+
+	assert_return_code(chmod(dir, 0711), errno);
+	before = picture_of(b->project);
+	assert_int_equal(run(b, b->box->store, &b->plan, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "quiet"));
+	project_is(b, before, "refused");
+	nothing_left(b);
+}
+
+static void makes_a_project_that_is_gone(void **state)
+{
+	struct bench *b = *state;
+	struct plan_options options = {.additive = true};
+	struct snapshot now = {0};
+	struct plan plan = {0};
+	struct project p;
+	struct err err;
+
+	drop(b->project);
+	assert_int_equal(
+		project_open(b->project, b->workspaces_fd, false, &p, &err),
+		-ENOENT);
+	ok(project_open(b->project, b->workspaces_fd, true, &p, &err));
+	ok(project_snapshot(b->box->store, &p, "pre-restore", "", "", &now,
+			    &err));
+	ok(plan_make(b->box->store, &now.root, &b->old.root, &now.root,
+		     &options, &plan, &err));
+	ok(transaction_run(b->box->store, &p, &plan, &applied, &err));
+	project_close(&p);
+	nothing_left(b);
+	snapshot_free(&now);
+	plan_free(&plan);
+	/* The root's own time is that of an additive restore: now. */
+	snap(b, b->project, &now);
+	plan_for(b, &b->old.root, &now.root, &b->old.root, &plan);
+	assert_true(plan.step_count <= 1);
+	if (plan.step_count)
+		assert_string_equal(plan.steps[0].path, "");
+	plan_free(&plan);
+	snapshot_free(&now);
+}
+
+static void makes_a_project_from_nothing_at_all(void **state)
+{
+	struct bench *b = *state;
+	struct entry nothing = {.name = mem_strdup("")};
+	struct plan plan = {0};
+	struct project p;
+	struct err err;
+
+	drop(b->project);
+	plan_for(b, &nothing, &b->old.root, &nothing, &plan);
+	ok(project_open(b->project, b->workspaces_fd, true, &p, &err));
+	ok(transaction_run(b->box->store, &p, &plan, &applied, &err));
+	project_close(&p);
+	project_is(b, b->old_picture, "made");
+	plan_free(&plan);
+	entry_free(&nothing);
+}
+
+static void lets_one_guard_at_a_time_work_in_a_project(void **state)
+{
+	struct bench *b = *state;
+	struct project p, q;
+	struct err err;
+
+	open_project(b, &p);
+	assert_int_equal(
+		project_open(b->project, b->workspaces_fd, false, &q, &err),
+		-EBUSY);
+	project_close(&p);
+	open_project(b, &q);
+	project_close(&q);
+}
+
+static void refuses_to_begin_on_top_of_an_interrupted_one(void **state)
+{
+	struct bench *b = *state;
+	struct err err;
+
+	assert_true(ended_at(b, 40, false));
+	assert_true(transaction_pending(b->workspaces_fd, b->project));
+	assert_int_equal(run(b, b->box->store, &b->plan, &err), -EBUSY);
+	(void)check_recovered(b, 40);
+	ok(run(b, b->box->store, &b->plan, &err));
+}
+
+static int load_journal(struct bench *b, struct journal *j, struct err *err)
+{
+	auto_close int fd =
+		workspace_open(b->workspaces_fd, b->project, false, err);
+
+	return journal_load(fd, j, err);
+}
+
+static void reads_no_damaged_journal(void **state)
+{
+	struct bench *b = *state;
+	struct journal j = {0};
+	struct buf bytes = {0};
+	struct err err;
+	auto_close int fd = -1;
+	size_t i;
+
+	assert_true(ended_at(b, 40, false));
+	fd = workspace_open(b->workspaces_fd, b->project, false, &err);
+	ok(fd_slurp_at(fd, JOURNAL_NAME, 1 << 20, &bytes, &err));
+	ok(load_journal(b, &j, &err));
+	journal_free(&j);
+	for (i = 0; i < bytes.len; i++) {
+		bytes.data[i] ^= 0x40;
+		ok(atomic_write(fd, JOURNAL_NAME, bytes.data, bytes.len, 0600,
+				false, &err));
+		assert_int_equal(load_journal(b, &j, &err),
+				 i == 8 ? -EPROTO : -EBADMSG);
+		bytes.data[i] ^= 0x40;
+	}
+	for (i = 0; i < bytes.len; i += 7) {
+		ok(atomic_write(fd, JOURNAL_NAME, bytes.data, i, 0600, false,
+				&err));
+		assert_int_equal(load_journal(b, &j, &err), -EBADMSG);
+	}
+	buf_free(&bytes);
+}
+
+static void sets_a_journal_aside_whose_folder_was_moved(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *away = path_join(b->box->dir, "away");
+	unsigned int at = 1;
+	char *text = NULL;
+	struct err err;
+
+	/* As far as the first change of the project. */
+	for (;; at += 10) {
+		struct journal j = {0};
+
+		bench_reset(b);
+		assert_true(ended_at(b, at, false));
+		if (load_journal(b, &j, &err) == 0 &&
+		    j.state == JOURNAL_PREPARED) {
+			journal_free(&j);
+			break;
+		}
+		journal_free(&j);
+	}
+	assert_return_code(rename(b->project, away), errno);
+	make_state(b->project, put_old);
+	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
+	assert_non_null(strstr(text, "moved or replaced"));
+	free(text);
+	project_is(b, b->old_picture, "another folder");
+	nothing_left(b);
+}
+
+/* --- what must be on disk before what --- */
+
+static const char *after_last(const char *text, const char *what)
+{
+	const char *at, *last = NULL;
+
+	for (at = text; (at = strstr(at, what)); at++)
+		last = at;
+	assert_non_null(last);
+	return last;
+}
+
+static void syncs_what_it_needs_before_it_begins(void **state)
+{
+	struct bench *b = *state;
+	struct buf trace = {0};
+	const char *text, *first, *at;
+	struct err err;
+	size_t files = 0;
+
+	calls_start(0, 0);
+	calls.trace = &trace;
+	calls.sync = true;
+	ok(run(b, b->box->store, &b->plan, &err));
+	text = buf_text(&trace);
+	first = strstr(text, "renameat2 ");
+	assert_non_null(first);
+	/* Every staged file that was written, and the folder. */
+	for (at = text; (at = strstr(at, "write /")); at++) {
+		char path[512], sync[520];
+		const char *found;
+
+		assert_true(sscanf(at, "write %500[^\n]", path) == 1);
+		if (!strstr(path, STAGING_PREFIX))
+			continue;
+		(void)snprintf(sync, sizeof(sync), "\nfsync %s\n", path);
+		found = strstr(at, sync);
+		if (!found || found > first)
+			fail_msg("%s is not synced before the first rename",
+				 path);
+		files++;
+	}
+	assert_true(files > 5);
+	/* The journal and its folder, after that. */
+	at = strstr(text, "fdatasync");
+	assert_non_null(at);
+	for (at = first; at > text && strncmp(at, "\nrenameat ", 10) != 0;)
+		at--;
+	assert_non_null(strstr(at, "journal\nfsync"));
+	assert_true(strstr(at, "journal\nfsync") < first);
+	/* The folders in which names changed, before it says done. */
+	at = strstr(after_last(text, "renameat2 "), "/project/deep/er\n");
+	assert_non_null(at);
+	assert_true(at < after_last(text, "pwrite "));
+	assert_non_null(strstr(after_last(text, "pwrite "), "fdatasync"));
+	buf_free(&trace);
+}
+
+int main(void)
+{
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(makes_the_project_what_was_wanted),
+		TEST(has_nothing_to_do_the_second_time),
+		TEST(is_undone_by_the_plan_the_other_way_round),
+		TEST(is_all_or_nothing_ended_at_any_call),
+		TEST(survives_an_end_of_the_recovery_too),
+		TEST(leaves_all_as_it_was_when_any_call_fails),
+		TEST(can_be_recovered_when_the_disk_is_gone),
+		TEST(takes_all_back_when_a_displaced_file_is_another),
+		TEST(deletes_no_folder_with_something_new_in_it),
+		TEST(overwrites_nothing_that_has_come_meanwhile),
+		TEST(follows_no_link_out_of_the_project),
+		TEST(leaves_other_names_of_a_file_alone),
+		TEST(loses_no_edit_made_before_the_recovery),
+		TEST(names_a_folder_that_cannot_be_written),
+		TEST(respects_a_mode_set_since_the_plan),
+		TEST(makes_a_project_that_is_gone),
+		TEST(makes_a_project_from_nothing_at_all),
+		TEST(lets_one_guard_at_a_time_work_in_a_project),
+		TEST(refuses_to_begin_on_top_of_an_interrupted_one),
+		TEST(reads_no_damaged_journal),
+		TEST(sets_a_journal_aside_whose_folder_was_moved),
+		TEST(syncs_what_it_needs_before_it_begins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
