@@ -1,0 +1,428 @@
+#include "overlay_lab.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+
+#include "overlay/session_id.h"
+
+static void test_ids_sort_by_time(void **state)
+{
+	char a[SESSION_ID_LEN + 1], b[SESSION_ID_LEN + 1];
+
+	(void)state;
+	session_id_make((struct moment){1790000000, 0}, a);
+	session_id_make((struct moment){1790000000, 1000000}, b);
+	assert_true(strcmp(a, b) < 0);
+	session_id_make((struct moment){1790000001, 0}, a);
+	assert_true(strcmp(b, a) < 0);
+	session_id_make((struct moment){0, 999999999}, a);
+	assert_string_equal(a, "000000-zz");
+	assert_true(session_id_ok(a) && session_id_ok(b));
+	assert_false(session_id_ok("000000-z"));
+	assert_false(session_id_ok("0000000zz"));
+	assert_false(session_id_ok("00000A-zz"));
+	assert_false(session_id_ok("../../-zz"));
+}
+
+static void test_create_and_open(void **state)
+{
+	static const char *const folders[] = {
+		"upper", "work", "home-upper", "home-work", "tmp", "var-tmp",
+	};
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct stat st;
+	struct err err;
+	size_t i;
+
+	(void)state;
+	lab_open(&lab, "a project\nof two lines");
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(fstatat(lab.s.fd, folders[i], &st, 0), 0);
+		assert_int_equal(st.st_mode & 07777, i < 4 ? 0700 : 01777);
+	}
+	lab.s.state = RUN_ENDED;
+	lab.s.started = (struct moment){1790000000, 5};
+	lab.s.ended = (struct moment){1790000001, 999999999};
+	lab.s.status = 137;
+	lab.s.result = 1ULL << 60;
+	lab.s.times = 3;
+	lab.s.project_ino = UINT64_MAX - 5;
+	record_add(&lab.s.more, "layer-note", "one\ntwo");
+	record_add(&lab.s.more, "layer-note", "three");
+	assert_int_equal(session_save(&lab.s, &err), 0);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	assert_string_equal(s.id, lab.s.id);
+	assert_string_equal(s.project, lab.project);
+	assert_string_equal(s.home, "");
+	assert_string_equal(s.command, "test");
+	assert_int_equal(s.state, RUN_ENDED);
+	assert_true(s.live);
+	assert_int_equal(s.lock_fd, -1);
+	assert_int_equal(s.started.nsec, 5);
+	assert_int_equal(s.ended.nsec, 999999999);
+	assert_int_equal(s.status, 137);
+	assert_true(s.result == 1ULL << 60);
+	assert_true(s.project_ino == UINT64_MAX - 5);
+	assert_int_equal(s.times, 3);
+	assert_int_equal(s.more.count, 2);
+	assert_string_equal(record_get_nth(&s.more, "layer-note", 1), "three");
+	session_free(&s);
+	lab_close(&lab);
+}
+
+static void test_unknown_keys_are_kept(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(record) struct record r = {0};
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(record_load(lab.s.fd, "record", "run", 1, &r, &err),
+			 0);
+	record_add(&r, "of-the-future", "yes");
+	assert_int_equal(
+		record_save(lab.s.fd, "record", "run", 1, &r, false, &err), 0);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	assert_int_equal(session_set_state(&s, RUN_APPLIED, &err), 0);
+	record_free(&r);
+	assert_int_equal(record_load(lab.s.fd, "record", "run", 1, &r, &err),
+			 0);
+	assert_string_equal(record_get(&r, "of-the-future"), "yes");
+	assert_string_equal(record_get(&r, "state"), "applied");
+	session_free(&s);
+	lab_close(&lab);
+}
+
+/* A child that has the session until it is told to end, or killed. */
+static pid_t holder(struct lab *lab, int *ret_end)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	int ready[2], end[2];
+	struct err err;
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(end, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)close(end[1]);
+		if (session_open(lab->runs_fd, lab->s.id, true, &s, &err) < 0 ||
+		    session_set_state(&s, RUN_RUNNING, &err) < 0 ||
+		    write(ready[1], "", 1) != 1 || read(end[0], &c, 1) < 0 ||
+		    session_set_state(&s, RUN_ENDED, &err) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	(void)close(ready[1]);
+	(void)close(end[0]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	(void)close(ready[0]);
+	*ret_end = end[1];
+	return pid;
+}
+
+static enum run_state state_of(struct lab *lab, bool *ret_live)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	enum run_state is;
+	struct err err;
+
+	assert_int_equal(session_open(lab->runs_fd, lab->s.id, false, &s, &err),
+			 0);
+	is = s.state;
+	*ret_live = s.live;
+	session_free(&s);
+	return is;
+}
+
+static void let_go(struct lab *lab)
+{
+	(void)close(lab->s.lock_fd);
+	lab->s.lock_fd = -1;
+}
+
+static void test_lock(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct err err;
+	int end, status;
+	bool live;
+	pid_t pid;
+
+	(void)state;
+	lab_open(&lab, "p");
+	let_go(&lab);
+	assert_int_equal(state_of(&lab, &live), RUN_NEW);
+	assert_false(live);
+	pid = holder(&lab, &end);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, true, &s, &err),
+			 -EBUSY);
+	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
+	assert_true(live);
+	/* Looking took nothing: the holder ends as if nobody had. */
+	(void)close(end);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(state_of(&lab, &live), RUN_ENDED);
+	assert_false(live);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, true, &s, &err),
+			 0);
+	assert_true(s.lock_fd >= 0);
+	session_free(&s);
+	lab_close(&lab);
+}
+
+static void test_interrupted(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	AUTO(record) struct record r = {0};
+	struct lab lab;
+	struct err err;
+	int end, status;
+	bool live;
+	pid_t pid;
+
+	(void)state;
+	lab_open(&lab, "p");
+	let_go(&lab);
+	pid = holder(&lab, &end);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(state_of(&lab, &live), RUN_INTERRUPTED);
+	assert_false(live);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, true, &s, &err),
+			 0);
+	assert_int_equal(s.state, RUN_INTERRUPTED);
+	assert_true(run_state_pending(s.state));
+	/* The word never gets to the disk. */
+	assert_int_equal(session_save(&s, &err), 0);
+	assert_int_equal(record_load(s.fd, "record", "run", 1, &r, &err), 0);
+	assert_string_equal(record_get(&r, "state"), "running");
+	session_free(&s);
+	(void)close(end);
+	lab_close(&lab);
+}
+
+static void add_run(struct lab *lab, const char *id)
+{
+	AUTO(record) struct record r = {0};
+	struct err err;
+	int fd = lab_mkdir(lab->runs_fd, id);
+
+	assert_int_equal(record_load(lab->s.fd, "record", "run", 1, &r, &err),
+			 0);
+	record_set(&r, "id", id);
+	assert_int_equal(record_save(fd, "record", "run", 1, &r, false, &err),
+			 0);
+	(void)close(fd);
+}
+
+static void test_beginnings(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	add_run(&lab, "zzz0aa-01");
+	add_run(&lab, "zzz0aa-02");
+	assert_int_equal(session_open(lab.runs_fd, "zzz0aa", false, &s, &err),
+			 -EEXIST);
+	assert_non_null(strstr(err.text, "zzz0aa-01, zzz0aa-02"));
+	assert_int_equal(session_open(lab.runs_fd, "", false, &s, &err),
+			 -ENOENT);
+	assert_int_equal(session_open(lab.runs_fd, "../runs", false, &s, &err),
+			 -ENOENT);
+	assert_int_equal(
+		session_open(lab.runs_fd, "zzz0aa-02", false, &s, &err), 0);
+	assert_string_equal(s.id, "zzz0aa-02");
+	session_free(&s);
+	lab_close(&lab);
+}
+
+static void test_list(void **state)
+{
+	struct session_list list = {0};
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct err err;
+	int fd;
+
+	(void)state;
+	lab_open(&lab, "p");
+	add_run(&lab, "zzz0aa-02");
+	add_run(&lab, "000000-01");
+	/* Damaged, half-made, newer, and not a run at all. */
+	fd = lab_mkdir(lab.runs_fd, "zzz0aa-03");
+	assert_int_equal(lab_file(fd, "record", "guard-run 1\nid="), 0);
+	(void)close(fd);
+	(void)close(lab_mkdir(lab.runs_fd, "zzz0aa-04"));
+	fd = lab_mkdir(lab.runs_fd, "zzz0aa-05");
+	assert_int_equal(lab_file(fd, "record", "guard-run 2\nid=x\n"), 0);
+	(void)close(fd);
+	(void)close(lab_mkdir(lab.runs_fd, "something"));
+	assert_int_equal(session_list(lab.runs_fd, NULL, &list, &err), 0);
+	assert_int_equal(list.count, 3);
+	assert_string_equal(list.items[0].id, "000000-01");
+	assert_string_equal(list.items[1].id, lab.s.id);
+	assert_string_equal(list.items[2].id, "zzz0aa-02");
+	session_list_free(&list);
+	assert_int_equal(session_list(lab.runs_fd, "/other", &list, &err), 0);
+	assert_int_equal(list.count, 0);
+	session_list_free(&list);
+	assert_int_equal(
+		session_open(lab.runs_fd, "zzz0aa-05", false, &s, &err),
+		-EPROTO);
+	assert_non_null(strstr(err.text, "newer guard"));
+	assert_int_equal(
+		session_open(lab.runs_fd, "zzz0aa-03", false, &s, &err),
+		-EBADMSG);
+	lab_close(&lab);
+}
+
+/* Until the thread `pid` sleeps in flock(2): an event to wait for, for want
+ * of one that the kernel sends. */
+static void until_waiting(pid_t pid)
+{
+	auto_free char *path = mem_printf("/proc/%d/syscall", pid);
+	long number = -1;
+
+	while (number != SYS_flock) {
+		FILE *file = fopen(path, "r");
+
+		if (!file || fscanf(file, "%ld", &number) != 1)
+			number = -1;
+		if (file)
+			(void)fclose(file);
+		(void)sched_yield();
+	}
+}
+
+static void test_base_is_waited_for(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct err err;
+	int lock, status;
+	pid_t pid;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(session_base(&lab.s, false, &err), 0);
+	assert_int_equal(session_base(&lab.s, true, &err), 0);
+	lock = session_lock_base(&lab.s, &err);
+	assert_true(lock >= 0);
+	assert_int_equal(session_lock_base(&lab.s, &err), -EBUSY);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)close(lock);
+		if (session_open(lab.runs_fd, lab.s.id, false, &s, &err) < 0)
+			_exit(1);
+		_exit(session_base(&s, true, &err) == 42 && s.base == 42 ? 0
+									 : 2);
+	}
+	until_waiting(pid);
+	assert_int_equal(session_base(&lab.s, false, &err), 0);
+	assert_int_equal(session_write_base(&lab.s, 42, NULL, &err), 0);
+	(void)close(lock);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	assert_int_equal(s.base, 42);
+	session_free(&s);
+	lab_close(&lab);
+}
+
+static void test_base_that_failed(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(session_write_base(&lab.s, 0, "disk full", &err), 0);
+	assert_int_equal(session_base(&lab.s, true, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "disk full"));
+	/* The session itself opens all the same. */
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	assert_int_equal(s.base, 0);
+	session_free(&s);
+	lab_close(&lab);
+}
+
+static void test_trash(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct dirlist list = {0};
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	assert_int_equal(
+		session_trash(&s, lab.runs_fd, lab.trash_fd, "discard", &err),
+		-EBUSY);
+	session_free(&s);
+	assert_int_equal(session_trash(&lab.s, lab.runs_fd, lab.trash_fd,
+				       "dis/card", &err),
+			 -EINVAL);
+	assert_int_equal(session_trash(&lab.s, lab.runs_fd, lab.trash_fd,
+				       "discard", &err),
+			 0);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 -ENOENT);
+	/* Not ours, not a time, not yet old: they stay. */
+	(void)close(lab_mkdir(lab.trash_fd, "1500000000"));
+	(void)close(lab_mkdir(lab.trash_fd, "1500000000-"));
+	(void)close(lab_mkdir(lab.trash_fd, "1500000000-Discard"));
+	(void)close(lab_mkdir(lab.trash_fd, "1500000000-x y"));
+	(void)close(lab_mkdir(lab.trash_fd, "99999999999-future-aaa"));
+	(void)close(lab_mkdir(lab.trash_fd, "1500000000-discard-3lf-aa"));
+	(void)close(lab_mkdir(lab.trash_fd, "1500000000-discard"));
+	assert_int_equal(session_empty_trash(lab.trash_fd, 3600, &err), 0);
+	assert_int_equal(dirlist_read(lab.trash_fd, &list, &err), 0);
+	assert_int_equal(list.count, 6);
+	assert_null(dirlist_find(&list, "1500000000-discard-3lf-aa"));
+	assert_null(dirlist_find(&list, "1500000000-discard"));
+	dirlist_free(&list);
+	assert_int_equal(session_empty_trash(lab.trash_fd, -1, &err), 0);
+	assert_int_equal(dirlist_read(lab.trash_fd, &list, &err), 0);
+	assert_int_equal(list.count, 5);
+	dirlist_free(&list);
+	lab_close(&lab);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ids_sort_by_time),
+		cmocka_unit_test(test_create_and_open),
+		cmocka_unit_test(test_unknown_keys_are_kept),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_beginnings),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_base_is_waited_for),
+		cmocka_unit_test(test_base_that_failed),
+		cmocka_unit_test(test_trash),
+	};
+
+	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
