@@ -182,8 +182,11 @@ static inline int lab_run_layers(struct layers *l, const char *cwd,
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (pid == 0)
+	if (pid == 0) {
+		(void)close(go[1]);
 		lab_child(l, cwd, go[0], ready[1], run, arg);
+	}
+	(void)close(ready[1]);
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	lab_maps(pid);
 	assert_int_equal(write(go[1], "", 1), 1);
@@ -191,7 +194,6 @@ static inline int lab_run_layers(struct layers *l, const char *cwd,
 	(void)close(go[0]);
 	(void)close(go[1]);
 	(void)close(ready[0]);
-	(void)close(ready[1]);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 96;
 }
 

@@ -298,7 +298,14 @@ static void until_waiting(pid_t pid)
 	auto_free char *path = mem_printf("/proc/%d/syscall", pid);
 	long number = -1;
 
+	siginfo_t ended = {0};
+
+	/* A child that ended instead is a failure, not a wait without end. */
 	while (number != SYS_flock) {
+		assert_int_equal(waitid(P_PID, (id_t)pid, &ended,
+					WEXITED | WNOHANG | WNOWAIT),
+				 0);
+		assert_int_equal(ended.si_pid, 0);
 		FILE *file = fopen(path, "r");
 
 		if (!file || fscanf(file, "%ld", &number) != 1)
