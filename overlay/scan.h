@@ -55,10 +55,13 @@ void change_list_free(struct change_list *list);
 int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 	       struct change_list *ret, struct err *err);
 
-/* Whether the upper holds anything at all: 1, 0 or negative. Fast. */
+/* 1: the upper holds no entry at all, 0: it holds some, or negative. Fast. A
+ * change of the root's own mode or xattrs is not seen, nor that all entries
+ * are copies without a change: scan_layer() tells. */
 int scan_is_empty(int upper_fd, struct err *err);
 
-/* Opens the run's bytes of a path for reading: O_NOFOLLOW, beneath. */
+/* Opens the run's bytes of a path for reading: O_NOFOLLOW, beneath. Plain
+ * files only: -EISDIR, -EINVAL for the rest; -ENOENT. */
 int scan_open(int upper_fd, const char *path, struct err *err);
 
 /* The prefix of the layer's own xattrs and what a run's escaped ones look
@@ -72,7 +75,11 @@ void layer_xattrs_clean(struct xattrs *x);
 /*
  * Takes the run's changes of path (and below) back in the layer itself: what
  * it holds moves to trash_fd/<name>, and the run would see the real folder's
- * state again. Only for a layer that is locked and not mounted.
+ * state again. Only for a layer that is locked and not mounted. trash_fd is
+ * on the layer's file system and has nothing called name. "" takes all back.
+ *
+ * -ENOTDIR: a folder above path is no folder in this run; that has to be
+ * taken back first. 0 when the layer holds nothing of path.
  */
 int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
 		 const char *name, struct err *err);

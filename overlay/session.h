@@ -90,7 +90,9 @@ void session_list_free(struct session_list *list);
  */
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		       struct err *err);
-int session_lock_base(const struct session *s, struct err *err); /* -> fd */
+/* -> fd; -EBUSY while another process takes it. Taken before the fork, it is
+ * there before anybody can wait for it. */
+int session_lock_base(const struct session *s, struct err *err);
 int session_base(struct session *s, bool wait, struct err *err);
 
 /*
@@ -99,7 +101,9 @@ int session_base(struct session *s, bool wait, struct err *err);
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);
-/* Removes what lies in the trash for longer than max_age seconds. */
+/* Removes what lies in the trash for longer than max_age seconds (-1: all):
+ * names of the form <unix time>-<word>[-<a-z, 0-9, ->], nothing else. One
+ * that resists does not keep the others; the first error is returned. */
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err);
 
 #endif
