@@ -49,6 +49,7 @@ static int copy_meta(int from, int to, const struct meta *m, struct err *err)
 		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
 	};
 	AUTO(xattrs) struct xattrs x = {0};
+	struct err odd;
 
 	if (xattrs_get(from, "", &x, err) < 0)
 		return -err->num;
@@ -58,11 +59,15 @@ static int copy_meta(int from, int to, const struct meta *m, struct err *err)
 	/* A folder of somebody else: it shows the user as its owner then. */
 	if (fchown(to, m->uid, m->gid) < 0 && errno != EPERM)
 		return fail_errno(err, "set owner");
-	/* The upper's own security label must stay: only what it may have. */
+	/* Attributes need the right to write; those that the state's file
+	 * system does not take are no reason to give up. */
 	if (fchmod(to, (m->mode & 07777) | 0700) < 0)
 		return fail_errno(err, "set mode");
-	if (xattrs_set(to, &x, err) < 0)
+	if (xattrs_set(to, &x, &odd) < 0 && odd.num != EPERM &&
+	    odd.num != ENOTSUP) {
+		*err = odd;
 		return -err->num;
+	}
 	if (fchmod(to, m->mode & 07777) < 0)
 		return fail_errno(err, "set mode");
 	if (futimens(to, times) < 0)
@@ -167,6 +172,22 @@ static int copy_file(int dir, int lower, const char *name, const struct meta *m,
 	return 0;
 }
 
+/* The link just made moved the folder's. */
+static void keep_times(struct preplace *p, int dir, const char *path)
+{
+	struct err odd;
+	auto_close int lower =
+		beneath_open(p->lower_fd, path, O_PATH | O_DIRECTORY, 0, &odd);
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+	struct meta m;
+
+	if (lower < 0 || meta_get(lower, "", &m) < 0)
+		return;
+	times[1].tv_sec = m.mtime.sec;
+	times[1].tv_nsec = m.mtime.nsec;
+	(void)utimensat(dir, ".", times, 0);
+}
+
 static bool take_file(struct preplace *p, int lower, const char *dir_path,
 		      const char *name, const struct meta *m)
 {
@@ -178,6 +199,7 @@ static bool take_file(struct preplace *p, int lower, const char *dir_path,
 	dir = make_folder(p, dir_path, &odd);
 	if (dir < 0 || copy_file(dir, lower, name, m, &odd) < 0)
 		return false;
+	keep_times(p, dir, dir_path);
 	p->files++;
 	p->bytes += m->size;
 	return true;
