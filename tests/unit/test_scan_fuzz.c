@@ -13,7 +13,7 @@
 #include "base/beneath.h"
 #include "base/codec.h"
 
-#define COUNT 60
+#define COUNT 40
 #define OPS 120
 #define NAMES "abcde"
 #define DEPTH 3
