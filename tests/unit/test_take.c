@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -66,6 +69,7 @@ static void pass_racy_time(void)
 }
 
 static struct take_stats stats;
+static struct box *hook_box; /* for the functions that change what is read */
 
 static void take_since(struct box *box, struct moment since, bool plain,
 		       struct snapshot *ret)
@@ -504,9 +508,156 @@ static void test_start_time_parts_before_from_after(void **state)
 	}
 }
 
+/* --- edits beside the walk --- */
+
+static uint64_t random_state;
+static atomic_int random_edits;
+static pthread_mutex_t random_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned int random_below(unsigned int n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (unsigned int)(random_state >> 33) % n;
+}
+
+/* Somebody works in the folder while it is read: at any file read, one edit
+ * of a kind and at a place that nobody foresaw. Failing ones are fine. */
+static void edit_somewhere(int dirfd, const char *name)
+{
+	char a[32], b[32];
+	int fd, got = 0;
+
+	(void)dirfd;
+	(void)name;
+	(void)pthread_mutex_lock(&random_lock);
+	(void)snprintf(a, sizeof(a), "d%u/e%u/f%u", random_below(4),
+		       random_below(4), random_below(4));
+	(void)snprintf(b, sizeof(b), "d%u/e%u", random_below(4),
+		       random_below(4));
+	if (random_edits > 0) {
+		random_edits--;
+		switch (random_below(6)) {
+		case 0:
+			fd = openat(hook_box->root_fd, a,
+				    O_WRONLY | O_TRUNC | O_CLOEXEC);
+			got = fd < 0 ? -1 : fd_write(fd, "edited", 6);
+			(void)close(fd);
+			break;
+		case 1:
+			got = unlinkat(hook_box->root_fd, a, 0);
+			break;
+		case 2:
+			strcat(b, "/new");
+			fd = openat(hook_box->root_fd, b,
+				    O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+			(void)close(fd);
+			break;
+		case 3:
+			a[5] = '\0'; /* dN/eN */
+			got = renameat(hook_box->root_fd, a, hook_box->root_fd,
+				       "aside");
+			break;
+		case 4:
+			got = renameat(hook_box->root_fd, "aside",
+				       hook_box->root_fd, b);
+			break;
+		case 5:
+			a[2] = b[2] = '\0'; /* dN */
+			got = renameat2(hook_box->root_fd, a, hook_box->root_fd,
+					b, RENAME_EXCHANGE);
+			break;
+		}
+	}
+	(void)got;
+	(void)pthread_mutex_unlock(&random_lock);
+}
+
+struct beside {
+	struct box *box;
+	const struct snapshot *before, *now;
+};
+
+static int check_difference(void *arg, const char *path, const struct entry *a,
+			    const struct entry *b, struct err *err)
+{
+	struct beside *c = arg;
+	auto_free char *parent = path_parent(path);
+	AUTO(entry) struct entry up = {0};
+
+	/* Only what is below it differs: that is told by itself. */
+	if (a && b && S_ISDIR(a->mode) && entry_same_meta(a, b) &&
+	    moment_compare(a->mtime, b->mtime) == 0)
+		return 0;
+	/* Not the topmost missing part. */
+	if (!b && *path &&
+	    tree_lookup(c->box->store, &c->now->root, parent, &up, err) != 1)
+		return 0;
+	if (b && b->flags & ENTRY_INCOMPLETE) {
+		assert_true(snapshot_has_note(c->now, NOTE_INCOMPLETE, path));
+		return 0;
+	}
+	if (!snapshot_moved(c->now, path, b != NULL))
+		fail_msg("%s differs from what it was and is not marked", path);
+	return 0;
+}
+
+static void edit_beside(struct box *box, uint64_t seed, bool cached)
+{
+	AUTO(snapshot) struct snapshot before = {0}, now = {0};
+	struct beside c = {.box = box, .before = &before, .now = &now};
+	char name[32], top[16];
+	struct moment since;
+	struct err err;
+	int i;
+
+	(void)snprintf(top, sizeof(top), "../t%u", (unsigned int)seed);
+	assert_return_code(mkdirat(box->root_fd, top, 0755), errno);
+	(void)close(box->root_fd);
+	(void)snprintf(box->root, sizeof(box->root), "%s/%s", box->dir,
+		       top + 3);
+	box->root_fd = open(box->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (i = 0; i < 64; i++) {
+		(void)snprintf(name, sizeof(name), "d%d", i / 16);
+		if (i % 16 == 0)
+			make_dir(box, name);
+		(void)snprintf(name, sizeof(name), "d%d/e%d", i / 16,
+			       i / 4 % 4);
+		if (i % 4 == 0)
+			make_dir(box, name);
+		(void)snprintf(name, sizeof(name), "d%d/e%d/f%d", i / 16,
+			       i / 4 % 4, i % 4);
+		write_text(box, name, name);
+	}
+	pass_racy_time();
+	take(box, &before);
+	since = take_start_time((struct moment){0});
+	/* With a cache only what is touched first is read at all. */
+	if (cached)
+		write_text(box, "d0/e0/f0", "the first edit");
+	else
+		assert_return_code(unlink(box->cache), errno);
+	hook_box = box;
+	random_state = seed * 0x9e3779b97f4a7c15u;
+	random_edits = 12;
+	reading_hook(edit_somewhere);
+	take_since(box, since, false, &now);
+	reading_hook(NULL);
+	ok(tree_diff(box->store, &before.root, &now.root, check_difference, &c,
+		     &err));
+}
+
+static void test_every_edit_beside_the_walk_is_marked(void **state)
+{
+	uint64_t seed;
+
+	for (seed = 1; seed <= 60; seed++)
+		edit_beside(*state, seed, seed % 4 == 0);
+}
+
 /* --- what is not at rest --- */
 
-static struct box *hook_box;
 static int hook_edits;
 
 static void edit_while_read(int dirfd, const char *name)
@@ -709,7 +860,164 @@ static void test_skipped_folders_are_left_out(void **state)
 	assert_int_equal(stats.encoded, 0);
 }
 
+/* A snapshot that went away may have taken its objects along. */
+static void test_a_cache_without_its_snapshot_is_not_used(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, other = {0}, again = {0};
+	char snaps[128], path[160];
+
+	write_text(box, "f", "1");
+	pass_racy_time();
+	take(box, &s);
+	(void)snprintf(snaps, sizeof(snaps), "%s/snaps", box->store_dir);
+	(void)snprintf(path, sizeof(path), "%s/%010d.gsn", snaps, (int)s.seq);
+	assert_return_code(chmod(snaps, 0700), errno);
+	assert_return_code(unlink(path), errno);
+	take(box, &other);
+	assert_false(stats.cache_used);
+	assert_int_equal(stats.read_files, 1);
+	/* With the same tree kept by another one it is good again. */
+	take(box, &again);
+	assert_true(stats.cache_used);
+	assert_int_equal(stats.read_files, 0);
+}
+
+static void test_a_cache_of_another_store_is_not_used(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, again = {0};
+	struct err err;
+	char dir[96];
+
+	write_text(box, "f", "1");
+	pass_racy_time();
+	take(box, &s);
+	store_free(&box->store);
+	(void)snprintf(dir, sizeof(dir), "%s/other", box->dir);
+	ok(store_open(&box->store, dir, STORE_WRITE, &err));
+	take(box, &again);
+	assert_false(stats.cache_used);
+	check_text(box, &again, "f", "1");
+}
+
+static int mount_something(struct box *box)
+{
+	char path[128];
+
+	if (unshare(CLONE_NEWNS) < 0)
+		return 77;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return 1;
+	(void)snprintf(path, sizeof(path), "%s/other", box->root);
+	if (mount("none", path, "tmpfs", 0, NULL) < 0)
+		return 2;
+	write_text(box, "other/hidden", "x");
+	(void)snprintf(path, sizeof(path), "%s/bind", box->root);
+	if (mount(box->root, path, NULL, MS_BIND, NULL) < 0)
+		return 3;
+	return 0;
+}
+
+static int check_mounts(struct box *box)
+{
+	struct take_options o = {.root_path = box->root, .root_fd = -1};
+	struct snapshot s = {0};
+	struct store *store;
+	struct entry e;
+	struct err err;
+	int got = mount_something(box);
+
+	if (got)
+		return got;
+	if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0 ||
+	    take_snapshot(store, &o, &s, &err) < 0)
+		return 4;
+	if (!noted(&s, NOTE_INCOMPLETE, "other") ||
+	    !noted(&s, NOTE_INCOMPLETE, "bind"))
+		return 5;
+	if (tree_lookup(store, &s.root, "other", &e, &err) != 1 ||
+	    e.flags != ENTRY_INCOMPLETE || e.content.type != OBJECT_NONE)
+		return 6;
+	if (tree_lookup(store, &s.root, "other/hidden", &e, &err) != 0 ||
+	    tree_lookup(store, &s.root, "bind/other", &e, &err) != 0)
+		return 7;
+	return 0;
+}
+
+static void test_mounts_are_noted_and_not_entered(void **state)
+{
+	struct box *box = *state;
+	int status;
+	pid_t pid;
+
+	make_dir(box, "other");
+	make_dir(box, "bind");
+	pid = fork();
+	if (pid == 0)
+		_exit(check_mounts(box));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77) {
+		print_message("needs root: no mounts for a plain user\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* --- depth, width, many at once --- */
+
+/* 40 levels of 3 folders each and 40 descriptors: the folders on the way must
+ * close theirs and be reached by path. */
+static int check_few_descriptors(struct box *box)
+{
+	struct rlimit limit = {.rlim_cur = 60, .rlim_max = 60};
+	struct take_options o = {.root_path = box->root, .root_fd = -1};
+	struct moment since = take_start_time((struct moment){0});
+	struct snapshot s = {0};
+	struct store *store;
+	struct err err;
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	write_text(box, "a/a/a/leaf", "new");
+	o.moved_since = since;
+	if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0 ||
+	    take_snapshot(store, &o, &s, &err) < 0) {
+		(void)fprintf(stderr, "%s\n", err.text);
+		return 2;
+	}
+	if (s.folders != 120 || s.files != 1 || !noted(&s, NOTE_MOVED, "a/a/a"))
+		return 3;
+	/* The reason for a note is none of ours. */
+	return s.note_count != 2 ? 4 : 0;
+}
+
+static void test_few_descriptors_are_enough(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf path = {0};
+	int i, status;
+	pid_t pid;
+
+	for (i = 0; i < 40; i++) {
+		static const char *const names[] = {"b", "c", "a"};
+		size_t len = path.len, k;
+
+		for (k = 0; k < 3; k++) {
+			path.len = len;
+			buf_add_text(&path, names[k]);
+			make_dir(box, buf_text(&path));
+		}
+		buf_add_char(&path, '/');
+	}
+	pass_racy_time();
+	pid = fork();
+	if (pid == 0)
+		_exit(check_few_descriptors(box));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
 
 #define DEEP 2200
 
@@ -893,6 +1201,7 @@ int main(void)
 		T(test_mode_and_attributes_alone_are_seen),
 		T(test_moved_since_the_start),
 		T(test_moved_since_the_start_with_a_cache),
+		T(test_every_edit_beside_the_walk_is_marked),
 		T(test_start_time_parts_before_from_after),
 		T(test_a_file_that_changes_once_is_read_again),
 		T(test_a_file_that_never_rests_is_noted),
@@ -901,6 +1210,10 @@ int main(void)
 		T(test_what_may_not_be_read_is_noted),
 		T(test_a_missing_root_is_an_error),
 		T(test_skipped_folders_are_left_out),
+		T(test_a_cache_without_its_snapshot_is_not_used),
+		T(test_a_cache_of_another_store_is_not_used),
+		T(test_mounts_are_noted_and_not_entered),
+		T(test_few_descriptors_are_enough),
 		T(test_thousands_of_levels),
 		T(test_many_files_of_all_sizes),
 		T(test_two_processes_get_different_numbers),
