@@ -967,7 +967,7 @@ static void test_mounts_are_noted_and_not_entered(void **state)
 
 /* --- depth, width, many at once --- */
 
-/* 40 levels of 3 folders each and 40 descriptors: the folders on the way must
+/* 100 levels of 3 folders each and 60 descriptors: the folders on the way must
  * close theirs and be reached by path. */
 static int check_few_descriptors(struct box *box)
 {
@@ -987,7 +987,7 @@ static int check_few_descriptors(struct box *box)
 		(void)fprintf(stderr, "%s\n", err.text);
 		return 2;
 	}
-	if (s.folders != 120 || s.files != 1 || !noted(&s, NOTE_MOVED, "a/a/a"))
+	if (s.folders != 300 || s.files != 1 || !noted(&s, NOTE_MOVED, "a/a/a"))
 		return 3;
 	/* The reason for a note is none of ours. */
 	return s.note_count != 2 ? 4 : 0;
@@ -1000,7 +1000,7 @@ static void test_few_descriptors_are_enough(void **state)
 	int i, status;
 	pid_t pid;
 
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 100; i++) {
 		static const char *const names[] = {"b", "c", "a"};
 		size_t len = path.len, k;
 
