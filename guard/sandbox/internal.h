@@ -1,7 +1,7 @@
 /*
  * What the files of this folder share. Three places run this code:
  *
- *	guard	sandbox.c, userns.c, tty.c: the caller's process
+ *	guard	launch.c, userns.c, tty.c: the caller's process
  *	pid 1	child.c, mounts.c, masks.c, files.c, lockdown.c, pid1.c: born
  *		by one clone(2) with all namespaces, builds its root, locks
  *		itself in, then waits for the gate

@@ -1,0 +1,315 @@
+/*
+ * The two seccomp programs, run by an interpreter of the few instructions
+ * that they are made of: every number, and the arguments that matter.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "guard/sandbox/filter.h"
+#include "guard/sandbox/filter_names.h"
+
+#undef fail
+#include <cmocka.h>
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#else
+#define ARCH AUDIT_ARCH_AARCH64
+#endif
+#define OTHER_ARCH AUDIT_ARCH_I386
+
+static uint32_t run(const struct buf *program, const struct seccomp_data *data)
+{
+	const struct sock_filter *ops = (const void *)program->data;
+	size_t count = program->len / sizeof(*ops), pc;
+	uint32_t a = 0;
+
+	for (pc = 0; pc < count; pc++) {
+		const struct sock_filter *op = &ops[pc];
+
+		switch (op->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			assert_true(op->k + 4 <= sizeof(*data));
+			memcpy(&a, (const char *)data + op->k, 4);
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= op->k;
+			break;
+		case BPF_JMP | BPF_JA:
+			pc += op->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			pc += a == op->k ? op->jt : op->jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			pc += a >= op->k ? op->jt : op->jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			pc += a & op->k ? op->jt : op->jf;
+			break;
+		case BPF_RET | BPF_K:
+			return op->k;
+		default:
+			fail_msg("instruction %#x", op->code);
+		}
+	}
+	fail_msg("the program has no end");
+	return 0;
+}
+
+static struct filters make(bool nested)
+{
+	struct filters f = {0};
+	struct err err;
+
+	assert_int_equal(filters_make(nested, &f, &err), 0);
+	return f;
+}
+
+static uint32_t ask(const struct buf *program, int nr, uint64_t a0, uint64_t a1,
+		    uint64_t a2)
+{
+	struct seccomp_data data = {
+		.nr = nr, .arch = ARCH, .args = {a0, a1, a2}};
+
+	return run(program, &data);
+}
+
+static uint32_t refused(int num)
+{
+	return SECCOMP_RET_ERRNO | (uint32_t)num;
+}
+
+static bool in_list(const char *const *names, int nr)
+{
+	for (; *names; names++)
+		if (seccomp_syscall_resolve_name(*names) == nr)
+			return true;
+	return false;
+}
+
+static uint32_t expected(int nr, bool nested)
+{
+	size_t i;
+
+	if (nested &&
+	    (in_list(filter_nested, nr) || in_list(filter_nested_new, nr)))
+		return SECCOMP_RET_ALLOW;
+	if (in_list(filter_refuse, nr) || in_list(filter_nested, nr))
+		return refused(EPERM);
+	if (in_list(filter_allow, nr))
+		return SECCOMP_RET_ALLOW;
+#ifdef __x86_64__
+	for (i = 0; i < filter_allow_numbers_count; i++)
+		if (filter_allow_numbers[i] == nr)
+			return SECCOMP_RET_ALLOW;
+#else
+	(void)i;
+#endif
+	return refused(ENOSYS);
+}
+
+static void compare_all(bool nested)
+{
+	struct filters f = make(nested);
+	int nr;
+
+	for (nr = 0; nr < 2000; nr++)
+		if (ask(&f.calls, nr, 0, 0, 0) != expected(nr, nested))
+			fail_msg("call %d: %#x", nr,
+				 ask(&f.calls, nr, 0, 0, 0));
+	filters_free(&f);
+}
+
+static void every_number_gets_the_answer_of_its_list(void **state)
+{
+	(void)state;
+	compare_all(false);
+	compare_all(true);
+}
+
+static void the_lists_do_not_contradict_each_other(void **state)
+{
+	const char *const *name;
+
+	(void)state;
+	for (name = filter_refuse; *name; name++) {
+		int nr = seccomp_syscall_resolve_name(*name);
+
+		if (nr >= 0)
+			assert_false(in_list(filter_allow, nr));
+	}
+	for (name = filter_nested_new; *name; name++) {
+		int nr = seccomp_syscall_resolve_name(*name);
+
+		if (nr >= 0)
+			assert_false(in_list(filter_allow, nr));
+	}
+}
+
+static void well_known_calls_are_where_they_belong(void **state)
+{
+	struct filters f = make(false);
+
+	(void)state;
+	assert_int_equal(ask(&f.calls, SYS_openat, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.calls, SYS_read, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.calls, SYS_ptrace, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.calls, SYS_clone3, 0, 0, 0), refused(ENOSYS));
+	assert_int_equal(ask(&f.calls, SYS_io_uring_setup, 0, 0, 0),
+			 refused(ENOSYS));
+	assert_int_equal(ask(&f.calls, SYS_mount, 0, 0, 0), refused(EPERM));
+	assert_int_equal(ask(&f.calls, SYS_bpf, 0, 0, 0), refused(EPERM));
+	/* open_tree_attr, younger than libseccomp's tables */
+	assert_int_equal(ask(&f.calls, 467, 0, 0, 0), refused(ENOSYS));
+	filters_free(&f);
+}
+
+static void other_machines_calls_end_the_process(void **state)
+{
+	struct filters f = make(false);
+	struct seccomp_data data = {.nr = 1, .arch = OTHER_ARCH};
+
+	(void)state;
+	assert_int_equal(run(&f.calls, &data), SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(run(&f.arguments, &data), SECCOMP_RET_KILL_PROCESS);
+#ifdef __x86_64__
+	assert_int_equal(ask(&f.calls, 0x40000000 | 39, 0, 0, 0),
+			 SECCOMP_RET_KILL_PROCESS);
+	assert_int_equal(ask(&f.calls, -1, 0, 0, 0), refused(ENOSYS));
+#endif
+	filters_free(&f);
+}
+
+static void no_bit_above_32_walks_around_an_argument(void **state)
+{
+	static const uint32_t bad[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS};
+	struct filters f = make(false);
+	size_t i;
+	int bit;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(ask(&f.arguments, SYS_ioctl, 0, bad[i], 0),
+				 refused(EPERM));
+		for (bit = 32; bit < 64; bit++)
+			assert_int_equal(ask(&f.arguments, SYS_ioctl, 0,
+					     bad[i] | 1ULL << bit, 0),
+					 refused(EPERM));
+	}
+	assert_int_equal(ask(&f.arguments, SYS_ioctl, 0, TIOCGWINSZ, 0),
+			 SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.arguments, SYS_unshare,
+			     CLONE_NEWUSER | 1ULL << 40, 0, 0),
+			 refused(EPERM));
+	filters_free(&f);
+}
+
+static void each_namespace_flag_alone_is_refused(void **state)
+{
+	static const uint32_t flags[] = {
+		CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+		CLONE_NEWUSER, CLONE_NEWPID,	CLONE_NEWNET};
+	struct filters f = make(false), n = make(true);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 7; i++) {
+		assert_int_equal(
+			ask(&f.arguments, SYS_clone, flags[i] | 17, 0, 0),
+			refused(EPERM));
+		assert_int_equal(ask(&f.arguments, SYS_unshare, flags[i], 0, 0),
+				 refused(EPERM));
+		assert_int_equal(ask(&n.arguments, SYS_unshare, flags[i], 0, 0),
+				 SECCOMP_RET_ALLOW);
+	}
+	/* CLONE_NEWTIME; in clone(2) the same bit is part of the signal */
+	assert_int_equal(ask(&f.arguments, SYS_unshare, 0x80, 0, 0),
+			 refused(EPERM));
+	assert_int_equal(
+		ask(&f.arguments, SYS_clone, CLONE_VM | CLONE_FS | 17, 0, 0),
+		SECCOMP_RET_ALLOW);
+	filters_free(&f);
+	filters_free(&n);
+}
+
+static void only_four_families_of_sockets_are_left(void **state)
+{
+	struct filters f = make(true);
+	uint64_t family;
+
+	(void)state;
+	for (family = 0; family < 100; family++) {
+		bool good = family == AF_UNIX || family == AF_INET ||
+			    family == AF_INET6 || family == AF_NETLINK;
+
+		assert_int_equal(ask(&f.arguments, SYS_socket, family, 1, 0),
+				 good ? SECCOMP_RET_ALLOW
+				      : refused(EAFNOSUPPORT));
+	}
+	assert_int_equal(ask(&f.arguments, SYS_socket, AF_NETLINK, 3, 9),
+			 refused(EPROTONOSUPPORT));
+	assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET, 1, 6),
+			 SECCOMP_RET_ALLOW);
+	filters_free(&f);
+}
+
+static void no_device_node_can_be_made(void **state)
+{
+	struct filters f = make(true);
+	int nr = SYS_mknodat;
+
+	(void)state;
+	assert_int_equal(ask(&f.arguments, nr, 0, 0, S_IFCHR | 0600),
+			 refused(EPERM));
+	assert_int_equal(ask(&f.arguments, nr, 0, 0, S_IFBLK | 0600),
+			 refused(EPERM));
+	assert_int_equal(ask(&f.arguments, nr, 0, 0, S_IFIFO | 0600),
+			 SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.arguments, nr, 0, 0, 0644), SECCOMP_RET_ALLOW);
+	filters_free(&f);
+}
+
+static void an_executable_stack_is_no_personality(void **state)
+{
+	struct filters f = make(false);
+
+	(void)state;
+	assert_int_equal(ask(&f.arguments, SYS_personality, 0x0400000, 0, 0),
+			 refused(EPERM));
+	assert_int_equal(ask(&f.arguments, SYS_personality, 0x0040000, 0, 0),
+			 SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.arguments, SYS_personality, 0xffffffff, 0, 0),
+			 SECCOMP_RET_ALLOW);
+	filters_free(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_number_gets_the_answer_of_its_list),
+		cmocka_unit_test(the_lists_do_not_contradict_each_other),
+		cmocka_unit_test(well_known_calls_are_where_they_belong),
+		cmocka_unit_test(other_machines_calls_end_the_process),
+		cmocka_unit_test(no_bit_above_32_walks_around_an_argument),
+		cmocka_unit_test(each_namespace_flag_alone_is_refused),
+		cmocka_unit_test(only_four_families_of_sockets_are_left),
+		cmocka_unit_test(no_device_node_can_be_made),
+		cmocka_unit_test(an_executable_stack_is_no_personality),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
