@@ -31,8 +31,9 @@ struct sandbox {
 	int pid_fd, socket;
 	char *command; /* for messages */
 	int64_t timeout_ms;
-	/* while waiting: */
-	int signal_fd;
+	/* from the release to the end: */
+	int signal_fd; /* -1: signals are as the caller had them */
+	sigset_t signals_before;
 	bool has_status, ending;
 	int status;
 	int64_t deadline; /* 0: none; monotonic ms */
@@ -189,26 +190,63 @@ static int explain_exec(const struct sandbox *sb, int num, struct err *err)
 	return fail_num(err, num, "run %s", name);
 }
 
-int sandbox_release(struct sandbox *sb, struct err *err)
+/* From before the command runs: one that comes early must not end guard. */
+static int take_signals(struct sandbox *sb, struct err *err)
+{
+	static const int taken[] = {SIGINT,  SIGTERM,  SIGHUP, SIGQUIT,
+				    SIGTSTP, SIGWINCH, SIGCONT};
+	sigset_t set;
+	size_t i;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		(void)sigaddset(&set, taken[i]);
+	sb->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (sb->signal_fd < 0)
+		return fail_errno(err, "wait for signals");
+	(void)sigprocmask(SIG_BLOCK, &set, &sb->signals_before);
+	return 0;
+}
+
+/* The terminal and the signals are the caller's again. */
+static void give_back(struct sandbox *sb)
+{
+	if (sb->tty)
+		tty_leave(sb->tty, true);
+	if (sb->signal_fd < 0)
+		return;
+	(void)close(sb->signal_fd);
+	sb->signal_fd = -1;
+	(void)sigprocmask(SIG_SETMASK, &sb->signals_before, NULL);
+}
+
+static int release(struct sandbox *sb, struct err *err)
 {
 	struct note note;
-	int rc;
 
-	if (sb->tty)
-		tty_enter(sb->tty);
 	if (note_send(sb->socket, NOTE_RELEASE, 0, NULL, -1) < 0)
 		return fail_errno(err, "let the command go");
-	rc = note_receive(sb->socket, &note, NULL);
-	if (rc <= 0 ||
-	    (note.type != NOTE_STARTED && note.type != NOTE_NOT_STARTED)) {
-		if (sb->tty)
-			tty_leave(sb->tty, true);
+	if (note_receive(sb->socket, &note, NULL) <= 0)
 		return fail(err, ECHILD, "the run's first process died");
-	}
-	if (note.type == NOTE_NOT_STARTED) {
-		if (sb->tty)
-			tty_leave(sb->tty, true);
+	if (note.type == NOTE_STARTED)
+		return 0;
+	if (note.type == NOTE_NOT_STARTED)
 		return explain_exec(sb, note.value, err);
+	return fail(err, EBADMSG, "odd answer from the run");
+}
+
+int sandbox_release(struct sandbox *sb, struct err *err)
+{
+	int rc = take_signals(sb, err);
+
+	if (rc < 0)
+		return rc;
+	if (sb->tty)
+		tty_enter(sb->tty);
+	rc = release(sb, err);
+	if (rc < 0) {
+		give_back(sb);
+		return rc;
 	}
 	sb->deadline = sb->timeout_ms > 0 ? now_ms() + sb->timeout_ms : 0;
 	return 0;
@@ -376,10 +414,8 @@ static void collect(struct sandbox *sb)
 	while (waitpid(sb->pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	sb->pid = 0;
-	if (sb->tty) {
+	if (sb->tty)
 		tty_drain(sb->tty);
-		tty_leave(sb->tty, true);
-	}
 }
 
 static struct sandbox_result make_result(const struct sandbox *sb)
@@ -402,28 +438,12 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 		 struct sandbox_result *ret, struct err *err)
 {
-	static const int forwarded[] = {SIGINT,	 SIGTERM,  SIGHUP, SIGQUIT,
-					SIGTSTP, SIGWINCH, SIGCONT};
-	sigset_t set, before;
-	size_t i;
-	int rc;
+	int rc = relay(sb, tick, arg, err);
 
-	(void)sigemptyset(&set);
-	for (i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
-		(void)sigaddset(&set, forwarded[i]);
-	(void)sigprocmask(SIG_BLOCK, &set, &before);
-	sb->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (sb->signal_fd < 0)
-		rc = fail_errno(err, "wait for signals");
-	else
-		rc = relay(sb, tick, arg, err);
 	if (rc < 0)
 		kill_run(sb);
 	collect(sb);
-	if (sb->signal_fd >= 0)
-		(void)close(sb->signal_fd);
-	sb->signal_fd = -1;
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	give_back(sb);
 	if (rc < 0)
 		return rc;
 	*ret = make_result(sb);
@@ -441,9 +461,8 @@ void sandbox_free(struct sandbox **sb)
 		kill_run(b);
 		while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
 			;
-		if (b->tty)
-			tty_leave(b->tty, true);
 	}
+	give_back(b);
 	tty_free(&b->tty);
 	if (b->socket >= 0)
 		(void)close(b->socket);
