@@ -102,6 +102,8 @@ static void print_line(enum step_kind kind, const char *path,
 		buf_add_text(&b, "  link");
 	else if (S_ISREG(e->mode))
 		buf_printf(&b, "  %s", text_size(e->size));
+	else
+		buf_printf(&b, "  %s", jsonout_type(e->mode));
 	if (kind == STEP_META && from->mode != e->mode)
 		buf_printf(&b, "  mode %04o -> %04o", from->mode & 07777,
 			   e->mode & 07777);

@@ -15,6 +15,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/pick.h"
 #include "guard/table.h"
 #include "snapshot/catalog.h"
 
@@ -211,7 +212,7 @@ static int log_snapshots(struct context *c, const char *arg,
 			 const struct log_options *o, struct err *err)
 {
 	AUTO(rows) struct rows rows = {0};
-	auto_free char *path = arg ? path_resolve_parent(arg, err) : NULL;
+	auto_free char *path = arg ? pick_path(arg, err) : NULL;
 
 	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
 	    gather(c, path, o, &rows, err) < 0)

@@ -14,6 +14,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/pick.h"
 #include "snapshot/take.h"
 
 struct restore_options {
@@ -67,7 +68,7 @@ static int find_target(struct restore *r, const char *arg, struct err *err)
 
 	GROW(r->targets, r->count, r->room);
 	t = &r->targets[r->count++];
-	*t = (struct target){.arg = path_resolve_parent(arg, err)};
+	*t = (struct target){.arg = pick_path(arg, err)};
 	if (!t->arg)
 		return -err->num;
 	if (catalog_find(r->c->store, r->o->at, t->arg, true, &t->snapshot,
@@ -445,10 +446,13 @@ static int check_free(const struct restore *r, const char *dir, struct err *err)
 
 static int restore_to(struct restore *r, struct err *err)
 {
-	auto_free char *dir = path_resolve(r->o->to, err);
+	auto_free char *dir = NULL;
 	struct transaction what = {.action = "restore", .run_id = ""};
 	int got;
 
+	if (!*r->o->to)
+		return fail(err, EINVAL, "--to: an empty path names no folder");
+	dir = path_resolve(r->o->to, err);
 	if (!dir || check_free(r, dir, err) < 0)
 		return -err->num;
 	got = agree_to_all(r, dir, err);

@@ -115,6 +115,15 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 	return s ? open_run(c, s->id, lock, ret, err) : none(c, &list, err);
 }
 
+char *pick_path(const char *arg, struct err *err)
+{
+	if (*arg)
+		return path_resolve_parent(arg, err);
+	(void)fail(err, EINVAL,
+		   "an empty path names nothing: write . for this folder");
+	return NULL;
+}
+
 static char **add_path(char **list, size_t *count, const char *path)
 {
 	list = mem_resize(list, *count + 2, sizeof(*list));
@@ -130,7 +139,7 @@ static int add_paths(struct pick *p, int count, char **argv, struct err *err)
 	int i;
 
 	for (i = 0; i < count; i++) {
-		auto_free char *path = path_resolve_parent(argv[i], err);
+		auto_free char *path = pick_path(argv[i], err);
 
 		if (!path)
 			return -err->num;

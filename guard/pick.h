@@ -38,6 +38,9 @@ int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
 /* Takes the run's lock afterwards (-EBUSY: live) and reads its state anew:
  * context_recover() may have changed it in between. */
 int pick_lock(struct context *c, struct pick *p, struct err *err);
+/* The absolute path of an operand, a link at its end not followed; to free.
+ * An empty one (a variable that was not set) is an error, not this folder. */
+char *pick_path(const char *arg, struct err *err);
 void pick_free(struct pick *p);
 
 #endif

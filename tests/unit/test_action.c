@@ -1,0 +1,162 @@
+/* guard/action.c: what undo goes by. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/walk.h"
+#include "guard/action.h"
+
+struct place {
+	char path[40];
+	int fd;
+};
+
+static int set_up(void **state)
+{
+	static struct place p;
+
+	p = (struct place){.path = "/tmp/guard-action-XXXXXX"};
+	if (!mkdtemp(p.path))
+		return -1;
+	p.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*state = &p;
+	return p.fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	struct err err;
+
+	(void)close(p->fd);
+	return walk_remove(AT_FDCWD, p->path, &err);
+}
+
+static void expect_last(int fd, const char *kind, const char *run)
+{
+	AUTO(action) struct action a = {0};
+	struct err err;
+	int got = action_load_last(fd, &a, &err);
+
+	if (!kind) {
+		assert_int_equal(got, -ENOENT);
+		return;
+	}
+	assert_int_equal(got, 0);
+	assert_string_equal(a.kind, kind);
+	assert_string_equal(a.run_id, run);
+}
+
+static void an_action_comes_back_as_it_was_saved(void **state)
+{
+	struct place *p = *state;
+	struct action a = {
+		.kind = "undo",
+		.run_id = "3mk9zq-4t",
+		.undoes = "apply",
+		.before = 7,
+		.after = 9,
+		.git = true,
+		.whole = true,
+	};
+	AUTO(action) struct action b = {0};
+	struct err err;
+
+	assert_int_equal(action_load_last(p->fd, &b, &err), -ENOENT);
+	assert_int_equal(action_save_last(p->fd, &a, &err), 0);
+	assert_int_equal(action_load_last(p->fd, &b, &err), 0);
+	assert_string_equal(b.kind, a.kind);
+	assert_string_equal(b.run_id, a.run_id);
+	assert_string_equal(b.undoes, a.undoes);
+	assert_int_equal(b.before, 7);
+	assert_int_equal(b.after, 9);
+	assert_true(b.git && b.whole);
+}
+
+static void an_announced_action_goes_once_it_is_the_last(void **state)
+{
+	struct place *p = *state;
+	struct action old = {.kind = "restore", .run_id = ""};
+	struct action a = {.kind = "apply", .run_id = "r"};
+	AUTO(action) struct action next = {0};
+	struct err err;
+
+	assert_int_equal(action_save_last(p->fd, &old, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, &err), 0);
+	expect_last(p->fd, "restore", "");
+	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
+	assert_string_equal(next.kind, "apply");
+	assert_int_equal(action_save_last(p->fd, &a, &err), 0);
+	expect_last(p->fd, "apply", "r");
+	action_free(&next);
+	assert_int_equal(action_load_next(p->fd, &next, &err), -ENOENT);
+}
+
+static void a_discard_taken_back_leaves_the_action_before_it(void **state)
+{
+	struct place *p = *state;
+	struct action apply = {.kind = "apply", .run_id = "one"};
+	struct action first = {.kind = "discard", .run_id = "two"};
+	struct action second = {.kind = "discard", .run_id = "three"};
+	struct err err;
+
+	assert_int_equal(action_save_last(p->fd, &apply, &err), 0);
+	assert_int_equal(action_push_discard(p->fd, &first, &err), 0);
+	assert_int_equal(action_push_discard(p->fd, &second, &err), 0);
+	expect_last(p->fd, "discard", "three");
+	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	expect_last(p->fd, "apply", "one");
+}
+
+static void a_discard_that_was_the_first_action_leaves_none(void **state)
+{
+	struct place *p = *state;
+	struct action a = {.kind = "discard", .run_id = "one"};
+	struct err err;
+
+	assert_int_equal(action_push_discard(p->fd, &a, &err), 0);
+	expect_last(p->fd, "discard", "one");
+	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	expect_last(p->fd, NULL, NULL);
+}
+
+static void an_action_after_a_discard_hides_what_was_before(void **state)
+{
+	struct place *p = *state;
+	struct action one = {.kind = "apply", .run_id = "one"};
+	struct action gone = {.kind = "discard", .run_id = "two"};
+	struct action next = {.kind = "apply", .run_id = "three"};
+	struct err err;
+
+	assert_int_equal(action_save_last(p->fd, &one, &err), 0);
+	assert_int_equal(action_push_discard(p->fd, &gone, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &next, &err), 0);
+	expect_last(p->fd, "apply", "three");
+	assert_int_equal(action_push_discard(p->fd, &gone, &err), 0);
+	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	expect_last(p->fd, "apply", "three");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_action_comes_back_as_it_was_saved),
+		TEST(an_announced_action_goes_once_it_is_the_last),
+		TEST(a_discard_taken_back_leaves_the_action_before_it),
+		TEST(a_discard_that_was_the_first_action_leaves_none),
+		TEST(an_action_after_a_discard_hides_what_was_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
