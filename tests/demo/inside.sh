@@ -405,7 +405,7 @@ step_back() {
 	try 'guard restore -y ~/projects/greeter'
 	lines=200
 	ends_with 0
-	touch -d "$time" ~/projects/greeter
+	touch -d "$time" ~/projects/greeter # made anew: its own time is new
 	same project "$HOME/projects/greeter" "all of the project is back, \
 to the byte: contents, modes, links, times, attributes"
 	try 'cd ~/projects/greeter'
