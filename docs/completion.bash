@@ -34,7 +34,7 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -W 'host none' -- "$cur")
 		return
 		;;
-	--to)
+	--to | -C)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
@@ -51,7 +51,7 @@ _guard() {
 	esac
 	case $verb in
 	run)
-		words='--ro --rw --hide --env --net --nested --timeout
+		words='-C --ro --rw --hide --env --net --nested --timeout
 			--pids-limit --continue -q --quiet -h --help'
 		;;
 	status | list)

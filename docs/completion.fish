@@ -1,0 +1,90 @@
+# Completion of guard for fish. The names of verbs and options are held equal
+# to what guard says of itself by a test; runs and snapshots are asked for.
+
+function __guard_snapshots
+	echo latest
+	guard log --no-pager 2>/dev/null | string match -r '^[0-9]+'
+end
+
+complete -c guard -n __fish_use_subcommand -s C -r -a '(__fish_complete_directories)' -d 'as if started there'
+complete -c guard -n __fish_use_subcommand -l version -d 'print the version'
+complete -c guard -s h -l help -d 'help'
+complete -c guard -f -n __fish_use_subcommand -a run -d "run a command in a layer"
+complete -c guard -f -n __fish_use_subcommand -a status -d "show the runs that wait for a decision"
+complete -c guard -f -n __fish_use_subcommand -a list -d "show the runs that wait for a decision"
+complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run changed"
+complete -c guard -f -n __fish_use_subcommand -a apply -d "take changes over into the real files"
+complete -c guard -f -n __fish_use_subcommand -a commit -d "take changes over into the real files"
+complete -c guard -f -n __fish_use_subcommand -a discard -d "drop a run's changes"
+complete -c guard -f -n __fish_use_subcommand -a undo -d "take the last action back"
+complete -c guard -f -n __fish_use_subcommand -a snapshot -d "store the project as it is now"
+complete -c guard -f -n __fish_use_subcommand -a log -d "list snapshots or versions"
+complete -c guard -f -n __fish_use_subcommand -a ls -d "list a folder of a snapshot"
+complete -c guard -f -n __fish_use_subcommand -a show -d "print a file of a snapshot"
+complete -c guard -f -n __fish_use_subcommand -a restore -d "bring stored files back"
+
+complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "let a hidden path be read"
+complete -c guard -n '__fish_seen_subcommand_from run' -l rw -r -d "let a real path be written (stored first)"
+complete -c guard -n '__fish_seen_subcommand_from run' -s C -r -d "the project around DIR, and start there"
+complete -c guard -n '__fish_seen_subcommand_from run' -l hide -r -d "hide one path more"
+complete -c guard -n '__fish_seen_subcommand_from run' -l env -r -d "pass a variable of the environment"
+complete -c guard -n '__fish_seen_subcommand_from run' -l net -r -f -a 'host none' -d "host (default) or none"
+complete -c guard -n '__fish_seen_subcommand_from run' -l nested -d "let sandboxes work inside"
+complete -c guard -n '__fish_seen_subcommand_from run' -l timeout -r -d "end it after 30s, 5m, 2h"
+complete -c guard -n '__fish_seen_subcommand_from run' -l pids-limit -r -d "at most N processes"
+complete -c guard -n '__fish_seen_subcommand_from run' -l continue -d "work on in a pending run's layer"
+complete -c guard -n '__fish_seen_subcommand_from run' -s q -l quiet -d "say less"
+
+complete -c guard -n '__fish_seen_subcommand_from status list' -s a -l all -d "runs of every project, also decided ones"
+complete -c guard -n '__fish_seen_subcommand_from status list' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from status list' -l porcelain -d "one line a run, fields by TAB"
+complete -c guard -n '__fish_seen_subcommand_from status list' -s q -l quiet -d "ids only"
+
+complete -c guard -n '__fish_seen_subcommand_from diff' -l stat -d "changed lines a file, no text"
+complete -c guard -n '__fish_seen_subcommand_from diff' -l name-status -d "letter and name only"
+complete -c guard -n '__fish_seen_subcommand_from diff' -l name-only -d "names only"
+complete -c guard -n '__fish_seen_subcommand_from diff' -s z -d "letter and raw name, each ended by NUL"
+complete -c guard -n '__fish_seen_subcommand_from diff' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from diff' -l exit-code -d "end with 1 when there are changes"
+complete -c guard -n '__fish_seen_subcommand_from diff' -l no-pager -d "do not start a pager"
+complete -c guard -n '__fish_seen_subcommand_from diff' -l color -f -a 'auto always never' -d "colours: auto, always or never"
+complete -c guard -n '__fish_seen_subcommand_from diff' -a '(guard status -q 2>/dev/null)' -d run
+
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -s n -l dry-run -d "show what would be done, change nothing"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -s y -l yes -d "do not ask"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -a '(guard status -q 2>/dev/null)' -d run
+
+complete -c guard -n '__fish_seen_subcommand_from discard' -s y -l yes -d "do not ask"
+complete -c guard -n '__fish_seen_subcommand_from discard' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from discard' -a '(guard status -q 2>/dev/null)' -d run
+
+complete -c guard -n '__fish_seen_subcommand_from undo' -s n -l dry-run -d "show what would be done, change nothing"
+complete -c guard -n '__fish_seen_subcommand_from undo' -s y -l yes -d "do not ask"
+complete -c guard -n '__fish_seen_subcommand_from undo' -s q -l quiet -d "say less"
+
+complete -c guard -n '__fish_seen_subcommand_from snapshot' -s m -l message -r -d "a note to find it by"
+complete -c guard -n '__fish_seen_subcommand_from snapshot' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from snapshot' -l json -d "print JSON"
+
+complete -c guard -n '__fish_seen_subcommand_from log' -s n -l number -r -d "at most N lines"
+complete -c guard -n '__fish_seen_subcommand_from log' -l actions -d "what guard did: runs, applies, ..."
+complete -c guard -n '__fish_seen_subcommand_from log' -s a -l all -d "of every project"
+complete -c guard -n '__fish_seen_subcommand_from log' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from log' -l no-pager -d "do not start a pager"
+
+complete -c guard -n '__fish_seen_subcommand_from ls' -s l -l long -d "mode, owner, size and time too"
+complete -c guard -n '__fish_seen_subcommand_from ls' -s z -d "raw names, each ended by NUL"
+complete -c guard -n '__fish_seen_subcommand_from ls' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from ls' -a '(__guard_snapshots)' -d snapshot
+
+complete -c guard -n '__fish_seen_subcommand_from show' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from show' -l no-pager -d "do not start a pager"
+complete -c guard -n '__fish_seen_subcommand_from show' -a '(__guard_snapshots)' -d snapshot
+
+complete -c guard -n '__fish_seen_subcommand_from restore' -l at -r -f -a '(__guard_snapshots)' -d "12, latest~2, '2h ago', '2026-11-21 14:30'"
+complete -c guard -n '__fish_seen_subcommand_from restore' -l to -r -d "put it into DIR instead"
+complete -c guard -n '__fish_seen_subcommand_from restore' -s n -l dry-run -d "show what would be done, change nothing"
+complete -c guard -n '__fish_seen_subcommand_from restore' -s y -l yes -d "do not ask"
+complete -c guard -n '__fish_seen_subcommand_from restore' -s q -l quiet -d "say less"

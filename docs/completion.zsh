@@ -1,0 +1,131 @@
+#compdef guard
+# Completion of guard for zsh. The names of verbs and options are held equal
+# to what guard says of itself by a test; runs and snapshots are asked for.
+
+_guard_runs() {
+	local -a runs
+	runs=(${(f)"$(guard status -q 2>/dev/null)"})
+	_describe -t runs 'run' runs
+}
+
+_guard_snapshots() {
+	local -a snapshots
+	snapshots=(latest ${(f)"$(guard log --no-pager 2>/dev/null |
+		sed -n 's/^\([0-9]*\) .*/\1/p')"})
+	_describe -t snapshots 'snapshot' snapshots
+}
+
+_guard_runs_and_files() {
+	_alternative 'runs:run:_guard_runs' 'files:file:_files'
+}
+
+_guard() {
+	local context state line
+	local -a verbs help yes dry quiet json pager
+	typeset -A opt_args
+	verbs=(
+		'run:run a command in a layer'
+		'status:show the runs that wait for a decision'
+		'list:show the runs that wait for a decision'
+		'diff:show what a run changed'
+		'apply:take a run'\''s changes over into the real files'
+		'commit:take a run'\''s changes over into the real files'
+		'discard:drop a run'\''s changes'
+		'undo:take the last apply, restore, discard or undo back'
+		'snapshot:store the project as it is now'
+		'log:list snapshots, or the versions of a path'
+		'ls:list a folder of a snapshot'
+		'show:print a file of a snapshot'
+		'restore:bring stored files back'
+	)
+	help=('(- *)'{-h,--help}'[show the options]')
+	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
+	dry=('(-n --dry-run)'{-n,--dry-run}'[change nothing]')
+	quiet=('(-q --quiet)'{-q,--quiet}'[say less]')
+	json=('--json[print JSON]')
+	pager=('--no-pager[do not start a pager]')
+
+	_arguments -C \
+		'-C[as if started there]:folder:_directories' \
+		'(- *)'{-h,--help}'[list the verbs]' \
+		'(- *)--version[print the version]' \
+		'1:verb:->verb' '*::argument:->rest' && return
+	case $state in
+	verb)
+		_describe -t verbs 'verb' verbs
+		;;
+	rest)
+		case $line[1] in
+		run)
+			_arguments $help $quiet \
+				'-C[the project around]:folder:_directories' \
+				'*--ro[let a path be read]:path:_files' \
+				'*--rw[let a path be written]:path:_files' \
+				'*--hide[hide a path]:path:_files' \
+				'*--env[pass a variable]:variable:_parameters' \
+				'--net[network]:mode:(host none)' \
+				'--nested[let sandboxes work inside]' \
+				'--timeout[end it after]:time:' \
+				'--pids-limit[processes]:number:' \
+				'--continue=-[work on in a layer]::run:_guard_runs' \
+				'*::command:_normal'
+			;;
+		status | list)
+			_arguments $help $quiet $json \
+				'(-a --all)'{-a,--all}'[every run]' \
+				'--porcelain[for programs]'
+			;;
+		diff)
+			_arguments $help $json $pager \
+				'--stat[changed lines]' \
+				'--name-status[letters and names]' \
+				'--name-only[names]' \
+				'-z[raw, ended by NUL]' \
+				'--exit-code[1 when there are changes]' \
+				'--color=-[colours]::when:(auto always never)' \
+				'*:run or path:_guard_runs_and_files'
+			;;
+		apply | commit)
+			_arguments $help $dry $yes $quiet $json \
+				'*:run or path:_guard_runs_and_files'
+			;;
+		discard)
+			_arguments $help $yes $quiet \
+				'*:run or path:_guard_runs_and_files'
+			;;
+		undo)
+			_arguments $help $dry $yes $quiet
+			;;
+		snapshot)
+			_arguments $help $quiet $json \
+				'(-m --message)'{-m,--message}'[note]:text:'
+			;;
+		log)
+			_arguments $help $json $pager \
+				'(-n --number)'{-n,--number}'[lines]:number:' \
+				'--actions[what guard did]' \
+				'(-a --all)'{-a,--all}'[every project]' \
+				'*:path:_files'
+			;;
+		ls)
+			_arguments $help $json \
+				'(-l --long)'{-l,--long}'[details]' \
+				'-z[raw, ended by NUL]' \
+				'1:snapshot:_guard_snapshots' '2:path:_files'
+			;;
+		show)
+			_arguments $help $json $pager \
+				'1:snapshot:_guard_snapshots'
+			;;
+		restore)
+			_arguments $help $dry $yes $quiet \
+				'--at[which version]:when:_guard_snapshots' \
+				'--to[into a folder]:folder:_directories' \
+				'*:path:_files'
+			;;
+		esac
+		;;
+	esac
+}
+
+_guard "$@"
