@@ -61,6 +61,39 @@ static void restore_free(struct restore *r)
 	project_close(&r->project);
 }
 
+/*
+ * Without --at: what was there before an earlier restore or undo is had by
+ * its number or by undo only; else the second restore of a file would bring
+ * back what the first one (or its --dry-run) found in its place.
+ */
+static int find_snapshot(struct restore *r, struct target *t, struct err *err)
+{
+	size_t back = 0;
+	int got;
+
+	if (r->o->at)
+		return catalog_find(r->c->store, r->o->at, t->arg, true,
+				    &t->snapshot, err);
+	for (;;) {
+		auto_free char *when = mem_printf("latest~%zu", back++);
+		const char *reason;
+
+		got = catalog_find(r->c->store, when, t->arg, true,
+				   &t->snapshot, err);
+		if (got == -ENOENT && back > 1)
+			return catalog_find(r->c->store, NULL, t->arg, true,
+					    &t->snapshot, err);
+		if (got < 0)
+			return got;
+		reason = t->snapshot.reason;
+		if (strcmp(reason, "pre-restore") != 0 &&
+		    strcmp(reason, "pre-undo") != 0)
+			return 0;
+		snapshot_free(&t->snapshot);
+		t->snapshot = (struct snapshot){0};
+	}
+}
+
 static int find_target(struct restore *r, const char *arg, struct err *err)
 {
 	struct target *t;
@@ -71,8 +104,7 @@ static int find_target(struct restore *r, const char *arg, struct err *err)
 	*t = (struct target){.arg = pick_path(arg, err)};
 	if (!t->arg)
 		return -err->num;
-	if (catalog_find(r->c->store, r->o->at, t->arg, true, &t->snapshot,
-			 err) < 0)
+	if (find_snapshot(r, t, err) < 0)
 		return -err->num;
 	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
 	got = tree_lookup(r->c->store, &t->snapshot.root, t->path, &t->entry,
