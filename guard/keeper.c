@@ -36,9 +36,12 @@ static int detach(int *session_fd, int *base_lock)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int session = fcntl(*session_fd, F_DUPFD_CLOEXEC, 10);
 	int lock = fcntl(*base_lock, F_DUPFD_CLOEXEC, 10);
+	sigset_t none;
 
 	if (null < 0 || session < 0 || lock < 0)
 		return -1;
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)setsid();
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);

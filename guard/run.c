@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -251,8 +252,7 @@ static void forget(struct run *run)
 	if (run->options->resume)
 		(void)session_set_state(&run->session, RUN_ENDED, &err);
 	else if (session_trash(&run->session, run->context.state.runs_fd,
-			       run->context.state.trash_fd, "failed",
-			       &err) < 0)
+			       run->context.state.trash_fd, "failed", &err) < 0)
 		output_error(&err);
 }
 
@@ -270,6 +270,39 @@ static int status_of(const struct sandbox_result *result)
 }
 
 /*
+ * From the release on a signal of guard belongs to the command: it waits
+ * until sandbox_wait() takes it, and cannot end guard in between.
+ */
+static void hold_signals(sigset_t *ret_before)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGQUIT);
+	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+static int let_go(struct run *run, struct sandbox *sb, struct moment start,
+		  struct sandbox_result *ret, int *ret_status, struct err *err)
+{
+	int got = sandbox_release(sb, err);
+
+	if (got < 0) {
+		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
+					     : RUN_STATUS_NO_EXEC;
+		return got;
+	}
+	/* A layer that goes on keeps its base: a later one would take the
+	 * user's edits in between for what the run began with. */
+	if (!run->options->resume && keeper_start(run, start, err) < 0)
+		return -err->num;
+	return sandbox_wait(sb, NULL, NULL, ret, err);
+}
+
+/*
  * Lets the command go and waits for its end. The pre-run snapshot begins
  * after the start time was taken: what changes from then on is not in it, or
  * is marked.
@@ -279,24 +312,18 @@ static int release(struct run *run, struct sandbox *sb, int *ret_status,
 {
 	struct sandbox_result result;
 	struct moment start_time = take_start_time(run->begun);
+	sigset_t before;
 	int got;
 
 	run->session.started = start_time;
 	run->session.times++;
 	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
 		return -err->num;
-	got = sandbox_release(sb, err);
-	if (got < 0) {
-		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
-					     : RUN_STATUS_NO_EXEC;
+	hold_signals(&before);
+	got = let_go(run, sb, start_time, &result, ret_status, err);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (got < 0)
 		return got;
-	}
-	/* A layer that goes on keeps its base: a later one would take the
-	 * user's edits in between for what the run began with. */
-	if (!run->options->resume && keeper_start(run, start_time, err) < 0)
-		return -err->num;
-	if (sandbox_wait(sb, NULL, NULL, &result, err) < 0)
-		return -err->num;
 	*ret_status = status_of(&result);
 	if (result.end == SANDBOX_TIMED_OUT)
 		output_say("ended by --timeout after %.3g s",
