@@ -116,8 +116,13 @@ static int format_write(int fd, struct err *err)
 	(void)snprintf(check, sizeof(check), "%016llx",
 		       (unsigned long long)record_check(&r));
 	record_set(&r, "check", check);
-	return record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r, true,
-			   err);
+	if (record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r, true, err) <
+	    0)
+		return -err->num;
+	/* What overwrites every file that it may write to leaves it alone. */
+	if (fchmodat(fd, "FORMAT", 0400, 0) < 0)
+		return fail_errno(err, "protect the store's FORMAT");
+	return 0;
 }
 
 static int secret_write(int fd, const void *given, struct err *err)
