@@ -7,6 +7,7 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/run.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"
@@ -97,7 +98,10 @@ int main(int argc, char **argv)
 			if (chdir(argv[at + 1]) < 0) {
 				(void)fprintf(stderr, "guard: -C %s: %m\n",
 					      text_quote(argv[at + 1]));
-				return STATUS_USAGE;
+				return at + 2 < argc && strcmp(argv[at + 2],
+							       "run") == 0
+					       ? RUN_STATUS_GUARD
+					       : STATUS_USAGE;
 			}
 			at += 2;
 		} else if (strcmp(argv[at], "--help") == 0 ||
