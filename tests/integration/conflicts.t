@@ -1,0 +1,152 @@
+#!/bin/sh
+# The user goes on working while a run is pending: no edit of his is ever
+# overwritten, and with a conflict nothing is applied.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+# refused WHAT: apply ends with 1 and changed nothing
+refused() {
+	manifest "$HOME" >"$T/before"
+	gives 1 "refused: $1" guard apply -y
+	manifest "$HOME" >"$T/after"
+	ok "nothing was applied: $1" same "$T/before" "$T/after"
+	ok "discarded: $1" guard discard -y
+}
+
+run='echo run >src/f1.c; echo run >new; rm src/f2.c; echo run >other'
+ok 'a run' guard run -q -- sh -c "$run"
+settle
+echo user >src/f1.c
+refused 'both changed a file'
+says "$err" src/f1.c
+
+ok 'a run' guard run -q -- sh -c "$run"
+settle
+echo user >new
+refused 'both added a file'
+says "$err" new
+is "$(cat new)" user 'the file is the user'"'"'s'
+rm new
+
+ok 'a run' guard run -q -- sh -c "$run"
+settle
+echo user >>src/f2.c
+refused 'the run deleted what the user changed'
+
+ok 'a run' guard run -q -- sh -c "$run"
+settle
+rm src/f1.c
+refused 'the run changed what the user deleted'
+git checkout -q HEAD -- src/f1.c
+
+ok 'a run' guard run -q -- sh -c 'rm -r src; echo x >y'
+settle
+echo user >src/added
+refused 'the user added to a folder that the run deleted'
+rm src/added
+
+ok 'a run' guard run -q -- sh -c 'chmod 600 src/f7.c; echo x >>src/f8.c'
+settle
+mv src src-moved
+refused 'the user moved the folder'
+mv src-moved src
+
+ok 'a run' guard run -q -- sh -c 'echo x >>src/f8.c'
+settle
+mv src src-real
+ln -s src-real src
+refused 'a link stands where the folder was'
+rm src
+mv src-real src
+
+# --- what does not meet is applied ---
+ok 'a run' guard run -q -- sh -c "$run"
+settle
+echo user >src/f9.c
+echo user >mine
+gives 0 'edits elsewhere are no conflict' guard apply -y
+is "$(cat src/f9.c mine)" "user
+user" 'the edits are kept'
+is "$(cat src/f1.c new)" "run
+run" 'the run is applied'
+echo user >mine2
+gives 0 'undo with edits elsewhere' guard undo -y
+is "$(cat src/f9.c mine2)" "user
+user" 'the edits are kept, still'
+no 'the run is taken back' test -e new
+
+# --- both made the same ---
+ok 'a run' guard run -q -- sh -c 'echo same >equal; echo other >different'
+settle
+echo same >equal
+gives 0 'the same on both sides is no conflict' guard apply -y
+is "$(cat different)" other 'the rest is applied'
+
+# --- edits while the snapshot has not begun ---
+# The keeper of the pre-run snapshot waits for a lock that we hold: whatever
+# happens outside before it reads is no state that the run began with.
+ok 'a snapshot' guard snapshot
+lock=$(echo "$state"/workspaces/*/snapshot.lock)
+workspace=${lock%/snapshot.lock}
+mkfifo "$T/hold" "$T/ready" "$T/go"
+flock "$workspace/snapshot.lock" sh -c \
+	'echo held; read -r line' <"$T/hold" >"$T/ready" &
+holder=$!
+exec 8>"$T/hold"
+read -r line <"$T/ready"
+is "$line" held 'the snapshot is kept from beginning'
+guard run -q -- sh -c 'echo started; read -r line
+	echo run >src/f10.c; echo run >>README.md; rm src/f11.c; echo run >made
+	echo run >src/f12.c; rm src/f13.c' <"$T/go" >"$T/ready" 2>"$T/run.err" 8>&- &
+runner=$!
+exec 9>"$T/go"
+read -r line <"$T/ready"
+is "$line" started 'the command runs beside it'
+echo user >src/f10.c
+rm README.md
+echo user >>src/f11.c
+echo user >made
+echo go >&9
+exec 9>&-
+# guard may wait for the snapshot, the snapshot waits for us
+echo done >&8
+exec 8>&-
+wait $holder
+wait $runner
+is $? 0 'the run ends'
+settle
+manifest "$HOME" >"$T/before"
+gives 1 'all edits of that time are conflicts' guard apply -y
+for path in src/f10.c README.md src/f11.c made; do
+	says "$err" "$path"
+done
+manifest "$HOME" >"$T/after"
+ok 'nothing was applied' same "$T/before" "$T/after"
+gives 0 'what was not edited can be applied' guard apply -y src/f12.c src/f13.c
+is "$(cat src/f12.c)" run 'changed'
+no 'deleted' test -e src/f13.c
+is "$(cat src/f10.c made)" "user
+user" 'the edits are there'
+ok 'discarded' guard discard -y
+
+# --- .git of the run ---
+ok 'a run commits' guard run -q -- sh -c \
+	'echo x >>src/f14.c; git -c user.name=a -c user.email=a commit -q -a -m run'
+settle
+head=$(git rev-parse HEAD)
+gives 0 'apply' guard apply -y
+is "$(git rev-parse HEAD)" "$head" 'the .git is not taken by default'
+ok 'the file is' grep -q '^x' src/f14.c
+ok 'a run commits' guard run -q -- sh -c \
+	'git -c user.name=a -c user.email=a commit -q --allow-empty -m run2'
+settle
+git commit -q --allow-empty -m 'of the user'
+head=$(git rev-parse HEAD)
+gives 1 'the .git by path when HEAD moved outside' guard apply -y .git
+is "$(git rev-parse HEAD)" "$head" 'the commit of the user is there'
+ok 'git agrees' git fsck --strict
+ok 'discarded' guard discard -y
+finish

@@ -1,0 +1,48 @@
+#!/bin/sh
+# The throw-away root itself: nothing of the machine can be touched in it.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+lib=${0%/*}/../lib
+
+ok 'the root is a throw-away one' inside
+no 'without the marker of the environment it is none' \
+	env -u GUARD_TEST_ROOT sh -c ". $lib/tap.sh"
+no 'with the machine'"'"'s own root it is none' \
+	env GUARD_TEST_OUTSIDE="x $(stat -c %d:%i /)" sh -c ". $lib/tap.sh"
+no 'in the machine'"'"'s own mount namespace it is none' \
+	env GUARD_TEST_OUTSIDE="$(readlink /proc/self/ns/mnt) 0:0" \
+	sh -c ". $lib/tap.sh"
+for dir in /usr /etc /usr/bin /opt/guard; do
+	no "nothing can be made in $dir" touch "$dir/x"
+done
+no 'the machine has no home here' \
+	sh -c 'ls -A /home | grep -v "^tester$"'
+is "$(ls /root 2>/dev/null)" '' 'the machine has no /root here'
+ok 'no process of the machine is seen' \
+	sh -c '[ "$(ls -d /proc/[0-9]* | wc -l)" -lt 8 ]'
+make_home
+manifest "$HOME" >"$T/one"
+manifest "$HOME" >"$T/two"
+ok 'a manifest is the same twice' same "$T/one" "$T/two"
+echo x >>"$HOME/project/src/f9.c"
+manifest "$HOME" >"$T/two"
+no 'a manifest knows one byte more' same "$T/one" "$T/two"
+no 'one byte more is a loss' contained "$T/one" "$T/two"
+manifest "$HOME" >"$T/one"
+chmod 600 "$HOME/project/src/f9.c"
+manifest "$HOME" >"$T/two"
+no 'a manifest knows a mode' same "$T/one" "$T/two"
+manifest "$HOME" >"$T/one"
+touch -h -d 2003-01-01 "$HOME/project/docs/link"
+manifest "$HOME" >"$T/two"
+no 'a manifest knows the time of a link' same "$T/one" "$T/two"
+manifest "$HOME" >"$T/one"
+setfattr -n user.colour -v blue "$HOME/project/notes.txt"
+manifest "$HOME" >"$T/two"
+no 'a manifest knows an xattr' same "$T/one" "$T/two"
+manifest "$HOME" >"$T/one"
+: >"$HOME/project/new"
+manifest "$HOME" >"$T/two"
+ok 'something new is no loss' contained "$T/one" "$T/two"
+finish

@@ -1,0 +1,78 @@
+#!/bin/sh
+# guard killed at any time: the run is shown as interrupted, its layer is
+# intact, nothing runs on, nothing stays mounted.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+manifest "$HOME" >"$T/before"
+
+mkfifo "$T/ready"
+guard run -- sh -c 'echo kept >kept.txt; rm -rf src; echo ready; sleep 300' \
+	>"$T/ready" 2>"$T/run.err" &
+runner=$!
+read -r line <"$T/ready"
+is "$line" ready 'the command is at work'
+gives 0 'the status of a live run' guard status
+says "$out" running
+gives 0 'the diff of a live run' guard diff --name-status
+says "$out" kept.txt
+kill -KILL $runner
+wait $runner 2>/dev/null
+timeout 20 tail -s 0.02 --pid=$runner -f /dev/null
+# Whatever was in the run ends with it: wait for that, not for a time.
+for dir in /proc/[0-9]*; do
+	case $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null) in
+	'sleep 300 ') timeout 20 tail -s 0.02 --pid="${dir#/proc/}" \
+		-f /dev/null ;;
+	esac
+done
+settle
+is "$(others)" '' 'nothing of the run is left'
+is "$(cat /proc/self/mountinfo)" "$mounts_before" 'nothing is mounted'
+gives 0 'the status afterwards' guard status
+says "$out" interrupted
+gives 0 'the layer is intact' guard diff
+says "$out" '+kept'
+says "$out" src/f0.c
+manifest "$HOME" >"$T/after"
+ok 'project and home are as before' same "$T/before" "$T/after"
+gives 0 'a path of it can be applied' guard apply -y kept.txt
+is "$(cat kept.txt)" kept 'and is there'
+ok 'the rest is discarded' guard discard -y
+ok 'the sources are there' test -e src/f0.c
+gives 0 'no run waits' guard status
+silent "$out" interrupted
+
+# Killed again and again, at different points of its start and its end.
+i=0
+while [ $i -lt 20 ]; do
+	guard run -q -- sh -c 'echo x >x; rm -rf src' >/dev/null 2>&1 &
+	runner=$!
+	# from "before main" to "after all": a growing number of forks
+	n=0
+	while [ $n -lt $((i * 3)) ]; do
+		/bin/true
+		n=$((n + 1))
+	done
+	kill -KILL $runner 2>/dev/null
+	wait $runner 2>/dev/null
+	i=$((i + 1))
+done
+settle
+for dir in /proc/[0-9]*; do
+	case $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null) in
+	'sh -c echo x >x; '*) timeout 20 tail -s 0.02 \
+		--pid="${dir#/proc/}" -f /dev/null ;;
+	esac
+done
+is "$(others)" '' 'after twenty kills nothing is left'
+rm kept.txt
+touch -r "$HOME/project/src" "$T/stamp"
+gives 0 'the status after twenty kills' guard status
+silent "$out" running
+is "$(find src -type f | wc -l)" 22 'the sources are all there'
+no 'and nothing came out of the layers' test -e x
+gives 0 'a run after twenty kills' guard run -q -- true
+finish

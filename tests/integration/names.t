@@ -1,0 +1,80 @@
+#!/bin/sh
+# Names and contents of strangers reach a terminal escaped, and no name, link
+# or kind of file leads out of the project.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+# raw FILE: whether it has a control character besides newline and tab
+# shellcheck disable=SC2317 # called through no()
+raw() {
+	LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$1"
+}
+
+ok 'a run makes odd names' guard run -q -- sh -c '
+	printf x >"$(printf "new\nline")"
+	printf x >"$(printf "esc\033[2J\033]0;title\007")"
+	printf x >"$(printf "bidi\342\200\256gpj.sh")"
+	printf x >"$(printf "zero\342\200\213width")"
+	printf x >"$(printf "latin\351")"
+	printf x >-rf
+	printf x >"\$(touch pwned)"
+	printf "text\033[31mred\033[0m\r\n" >content
+	rm "$(printf "odd\nname")"
+	printf x >"$(head -c 255 /dev/zero | tr "\0" n)"'
+for verb in 'status' 'diff' 'diff --stat' 'diff --name-status' 'diff --json' \
+	'diff --name-only' 'status --json' 'apply --dry-run' 'log'; do
+	# shellcheck disable=SC2086 # words
+	guard $verb >"$out" 2>"$err" </dev/null
+	no "nothing raw in: guard $verb" raw "$out"
+	no "nothing raw on stderr of: guard $verb" raw "$err"
+	no "no bidi control in: guard $verb" \
+		grep -q "$(printf '\342\200\256')" "$out"
+done
+gives 0 'names in a diff' guard diff --name-status
+says "$out" 'U+202E'
+says "$out" '\x1b'
+says "$out" '\xe9'
+# On a terminal too: script(1) gives guard one.
+TERM=xterm script -q -e -c 'guard diff --no-pager --color=never' /dev/null \
+	>"$out" 2>&1 </dev/null
+tr -d '\r' <"$out" >"$T/terminal"
+no 'nothing raw on a terminal' raw "$T/terminal"
+says "$T/terminal" '\x1b'
+gives 0 'all of it is applied' guard apply -y
+ok 'the name with a newline' test -e "$(printf 'new\nline')"
+ok 'the name with ESC' test -e "$(printf 'esc\033[2J\033]0;title\007')"
+ok 'the name that is not UTF-8' test -e "$(printf 'latin\351')"
+ok 'the name with a dash' test -e ./-rf
+no 'nothing was executed' test -e pwned
+gives 0 'snapshot' guard snapshot
+gives 0 'ls' guard ls latest
+no 'nothing raw in ls' raw "$out"
+rm -- -rf "$(printf 'new\nline')"
+gives 0 'they come back' guard restore -y -- -rf "$(printf 'new\nline')"
+ok 'the dash' test -e ./-rf
+ok 'the newline' test -e "$(printf 'new\nline')"
+gives 0 'show is raw in a pipe' guard show latest:content
+ok 'byte for byte' cmp "$out" content
+script -q -e -c 'guard show latest:content' /dev/null >"$T/terminal" 2>&1 \
+	</dev/null
+no 'and escaped on a terminal' grep -q "$(printf '\033\\[31m')" "$T/terminal"
+
+# --- kinds ---
+ok 'a run makes a fifo, a link out and set-id' guard run -q -- sh -c '
+	mkfifo pipe; ln -s /etc/passwd out; ln -s ../../.. up; ln -s . loop
+	cp run.sh setid; chmod 4755 setid'
+gives 0 'they are shown' guard diff --name-status
+says "$out" 'setid'
+gives 1 'set-id is refused' guard apply -y
+says "$err" 'setid'
+no 'and nothing applied' test -e pipe
+gives 0 'the others by path' guard apply -y pipe out up loop
+ok 'the fifo' test -p pipe
+is "$(readlink out)" /etc/passwd 'the link as a link'
+ok 'discarded' guard discard -y
+timeout 20 guard snapshot >"$out" 2>"$err"
+is $? 0 'a fifo does not stop a snapshot'
+finish

@@ -1,0 +1,319 @@
+# shellcheck shell=sh
+# TAP for shell scripts, and the fixtures of guard's integration tests.
+#
+#	. "${0%/*}/../lib/tap.sh"
+#	ok 'what holds' COMMAND [ARGS]		its status decides
+#	no 'what does not hold' COMMAND [ARGS]	the same, turned round
+#	gives STATUS 'what' COMMAND [ARGS]	a certain status; afterwards
+#						$out and $err are files
+#	says FILE TEXT / silent FILE TEXT	fixed text in it or not
+#	is GOT WANTED				two texts
+#	finish					leftovers, the plan; last
+#
+# Runs in the throw-away root of tests/lib/root.c only and looks for itself
+# whether it is there: every function that destroys something asks again.
+
+set -u
+
+inside() {
+	[ "${GUARD_TEST_ROOT:-}" = 1 ] || return 1
+	[ -f /.guard-test-root ] || return 1
+	[ "$(cat /.guard-test-root)" = "${GUARD_TEST_OUTSIDE:-}" ] || return 1
+	[ "$(readlink /proc/self/ns/mnt)" != "${GUARD_TEST_OUTSIDE%% *}" ] ||
+		return 1
+	[ "$(stat -c %d:%i /)" != "${GUARD_TEST_OUTSIDE#* }" ] || return 1
+}
+
+must_be_inside() {
+	inside && return
+	echo 'Bail out! not in a throw-away root: start me by tests/lib/root'
+	exit 99
+}
+
+must_be_inside
+
+tests=0
+failures=0
+todo=
+T=$(mktemp -d /var/tmp/tap.XXXXXX) || exit 99
+out=$T/out
+err=$T/err
+: >"$out"
+: >"$err"
+me=$(id -un)
+mounts_before=$(cat /proc/self/mountinfo)
+# git asks for a name and would read the machine's settings
+GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=tester GIT_AUTHOR_EMAIL=t@example.org
+GIT_COMMITTER_NAME=tester GIT_COMMITTER_EMAIL=t@example.org
+export GIT_CONFIG_NOSYSTEM GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
+export GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+if [ "$me" = root ]; then
+	state=/var/lib/guard
+else
+	state=$HOME/.local/share/guard
+fi
+
+note() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+pass() {
+	tests=$((tests + 1))
+	echo "ok $tests - $*$todo"
+	todo=
+}
+
+flunk() {
+	tests=$((tests + 1))
+	[ -n "$todo" ] || failures=$((failures + 1))
+	echo "not ok $tests - $*$todo"
+	todo=
+}
+
+show_output() {
+	for file in "$out" "$err"; do
+		[ ! -s "$file" ] || {
+			note "${file##*/}:"
+			head -c 3000 "$file" | cat -v | sed 's/^/#   /'
+		}
+	done
+}
+
+ok() {
+	what=$1
+	shift
+	if "$@" >"$T/ok.log" 2>&1 </dev/null; then
+		pass "$what"
+	else
+		flunk "$what"
+		note "failed: $*"
+		head -c 3000 "$T/ok.log" | cat -v | sed 's/^/#   /'
+	fi
+}
+
+no() {
+	what=$1
+	shift
+	if "$@" >"$T/ok.log" 2>&1 </dev/null; then
+		flunk "$what"
+		note "succeeded: $*"
+		head -c 3000 "$T/ok.log" | cat -v | sed 's/^/#   /'
+	else
+		pass "$what"
+	fi
+}
+
+gives() {
+	wanted=$1
+	what=$2
+	shift 2
+	"$@" >"$out" 2>"$err" </dev/null
+	got=$?
+	if [ "$got" -eq "$wanted" ]; then
+		pass "$what"
+	else
+		flunk "$what"
+		note "status $got instead of $wanted: $*"
+		show_output
+	fi
+}
+
+says() {
+	if grep -qF -- "$2" "$1"; then
+		pass "${1##*/} says: $2"
+	else
+		flunk "${1##*/} says: $2"
+		show_output
+	fi
+}
+
+silent() {
+	if grep -qF -- "$2" "$1"; then
+		flunk "${1##*/} does not say: $2"
+		show_output
+	else
+		pass "${1##*/} does not say: $2"
+	fi
+}
+
+# is GOT WANTED WHAT
+is() {
+	if [ "$1" = "$2" ]; then
+		pass "$3"
+	else
+		flunk "$3"
+		note "got:    $1"
+		note "wanted: $2"
+	fi
+}
+
+skip() {
+	tests=$((tests + 1))
+	echo "ok $tests # SKIP $*"
+}
+
+# A known weakness: the next check is counted, its failure is not.
+todo() {
+	todo=" # TODO $*"
+}
+
+# Every process but this script, its pid 1 and what it started to look.
+others() {
+	for dir in /proc/[0-9]*; do
+		pid=${dir#/proc/}
+		case $pid in
+		1 | $$) continue ;;
+		esac
+		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "$dir/status" \
+			2>/dev/null)
+		# the subshells and tools of this very line
+		case $parent in
+		'' | $$) continue ;;
+		esac
+		grandparent=$(sed -n 's/^PPid:[[:space:]]*//p' \
+			"/proc/$parent/status" 2>/dev/null)
+		[ "$grandparent" != $$ ] || continue
+		echo "$pid $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)" \
+			"($(cat "$dir/comm" 2>/dev/null))"
+	done
+}
+
+# The snapshot beside a short run may outlive it; nothing else may.
+settle() {
+	for dir in /proc/[0-9]*; do
+		case $(cat "$dir/comm" 2>/dev/null) in
+		guard*) timeout 60 tail -s 0.02 --pid="${dir#/proc/}" \
+			-f /dev/null ;;
+		esac
+	done
+}
+
+finish() {
+	cd /
+	settle
+	is "$(others)" '' 'no process is left'
+	is "$(cat /proc/self/mountinfo)" "$mounts_before" 'no mount is left'
+	echo "1..$tests"
+	[ "$failures" -eq 0 ]
+	exit $?
+}
+
+# manifest FOLDER: every entry's kind, mode, owner, time, size, links, bytes
+# and xattrs, NUL-terminated lines. guard's own state is left out.
+manifest() {
+	(
+		cd "$1" || exit 1
+		entries() {
+			find . -path ./.local/share/guard -prune -o "$@"
+		}
+		entries \( -type d -printf 'd %m %U:%G %T@ %P\0' \) -o \
+			\( -type f -printf 'f %m %U:%G %T@ %P size %s x%n\0' \) \
+			-o -printf '%y %m %U:%G %T@ %P -> %l\0' |
+			LC_ALL=C sort -z
+		entries -type f -print0 | LC_ALL=C sort -z |
+			xargs -0 -r sha256sum -z
+		entries -print0 | LC_ALL=C sort -z |
+			xargs -0 -r getfattr -h -d -m - -- | tr '\n' '\0'
+	)
+}
+
+# Two manifests: equal, or every line of the first in the second too.
+same() {
+	cmp -s "$1" "$2" || {
+		tr '\0' '\n' <"$1" >"$1.lines"
+		tr '\0' '\n' <"$2" >"$2.lines"
+		diff "$1.lines" "$2.lines" | head -n 20
+		return 1
+	}
+}
+
+# Additive restores leave what was not there; the times of folders in which
+# something else was made meanwhile are not looked at, nor counts of links.
+contained() {
+	for file in "$1" "$2"; do
+		tr '\0' '\n' <"$file" | sed -e 's/ x[0-9]*$//' \
+			-e 's/^\(d [0-9]* [0-9:]*\) [0-9.]* /\1 /' |
+			LC_ALL=C sort >"$file.lines"
+	done
+	lost=$(LC_ALL=C comm -23 "$1.lines" "$2.lines")
+	[ -z "$lost" ] || {
+		printf '%s\n' "$lost" | head -n 20
+		return 1
+	}
+}
+
+# What a home looks like, with a project in it: ~/project with two commits, a
+# stash, staged, unstaged, untracked and ignored files, a hook, empty folders,
+# links, modes, old times, xattrs, odd names; ~/documents beside it.
+make_home() {
+	must_be_inside
+	mkdir -p "$HOME/documents/letters" "$HOME/.config/tool" \
+		"$HOME/.local/share"
+	[ "$me" = root ] || mkdir -m 700 "$state"
+	echo 'dear all' >"$HOME/documents/letters/one.txt"
+	head -c 300000 /dev/urandom >"$HOME/documents/photo.raw"
+	echo 'key = value' >"$HOME/.config/tool/config"
+	echo 'alias ll="ls -l"' >"$HOME/.bashrc"
+	git init -q -b main "$HOME/project"
+	cd "$HOME/project" || exit 99
+	mkdir -p src/deep/er docs data build empty/er
+	printf '*.log\n/build/\n/data/*.db\n.env\n' >.gitignore
+	i=0
+	while [ $i -lt 20 ]; do
+		printf 'int f%d(void)\n{\n\treturn %d;\n}\n' $i $i >src/f$i.c
+		i=$((i + 1))
+	done
+	echo 'deep' >src/deep/er/file
+	echo '# Project' >README.md
+	printf '#!/bin/sh\necho run\n' >run.sh
+	chmod 755 run.sh
+	head -c 100000 /dev/urandom >data/blob.bin
+	ln -s ../README.md docs/link
+	ln -s /nowhere docs/dangling
+	git add -A
+	git commit -q -m one
+	echo 'second' >>README.md
+	git commit -q -a -m two
+	echo 'stashed' >>src/f0.c
+	git stash -q
+	git branch side HEAD~1
+	echo 'staged' >>src/f1.c
+	git add src/f1.c
+	echo 'not staged' >>src/f2.c
+	echo 'untracked' >notes.txt
+	echo 'ignored' >debug.log
+	echo 'SECRET=1' >.env
+	head -c 5000 /dev/urandom >data/rows.db
+	echo 'object' >build/a.o
+	ln src/f3.c src/f3-again.c
+	mkdir nested
+	git init -q -b main nested
+	echo nested >nested/file
+	git -C nested add file
+	git -C nested commit -q -m nested
+	printf 'odd' >"$(printf 'odd\nname')"
+	touch -d '2001-02-03 04:05:06.789' data/blob.bin docs
+	touch -h -d '2002-02-03 04:05:06' docs/link
+	chmod 600 data/rows.db
+	chmod 750 empty
+	setfattr -n user.colour -v red notes.txt 2>/dev/null || :
+	cd "$HOME" || exit 99
+}
+
+# Puts $HOME aside, and back as it was: for the arm without guard.
+save_home() {
+	must_be_inside
+	mkdir -p /var/tmp/saved
+	rm -rf "/var/tmp/saved/$me"
+	cp -a "$HOME" "/var/tmp/saved/$me"
+}
+
+reset_home() {
+	must_be_inside
+	cd / || exit 99
+	find "$HOME" -path "$HOME/.local/share/guard" -prune -o \
+		-type d ! -perm -700 -exec chmod u+rwx {} \; 2>/dev/null
+	rsync -aHAX --delete --exclude=/.local/share/guard \
+		"/var/tmp/saved/$me/" "$HOME/"
+	cd "$HOME/project" || exit 99
+}
