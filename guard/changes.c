@@ -289,4 +289,6 @@ void changes_detail(const struct change *c, struct buf *to)
 		buf_add_text(to, "  not applied");
 	if (c->flags & CHANGE_UNREADABLE)
 		buf_add_text(to, "  cannot be compared");
+	if (c->flags & CHANGES_HERE)
+		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
 }

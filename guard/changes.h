@@ -8,6 +8,11 @@
 #include "guard/state.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
+#include "snapshot/catalog.h"
+
+/* In a change's flags, beside the scan's own: the real path is not what it was
+ * when the run began, so that apply will find a conflict there. */
+#define CHANGES_HERE 0x100u
 
 struct changes {
 	struct change_list project, home;
@@ -27,6 +32,13 @@ struct changes {
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
+
+/*
+ * Sets CHANGES_HERE by comparing the real files with the snapshot that was
+ * taken when the run began; the list is in the scan's order.
+ */
+int changes_mark_here(struct store *store, const struct snapshot *base,
+		      struct change_list *list, struct err *err);
 
 struct change_counts {
 	size_t total, deleted, modified, type, meta, added;

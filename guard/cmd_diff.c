@@ -39,8 +39,7 @@ static void print_header(const struct session *s, const struct changes *c)
 
 	changes_count(&c->project, &n);
 	buf_printf(&b, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   s->id, output_style(STYLE_NONE),
-		   s->live ? "running" : run_state_name(s->state),
+		   s->id, output_style(STYLE_NONE), pick_state_text(s),
 		   output_age(s->started));
 	if (s->status >= 0)
 		buf_printf(&b, ", exit status %d", s->status);
@@ -207,6 +206,21 @@ static void keep_named(struct changes *c, const struct pick *p)
 		     p->home_paths ? (const char *const *)p->home_paths : none);
 }
 
+/* What cannot be compared, because there is no base yet or never will be, is
+ * not marked: a diff is shown in any case. */
+static void mark_here(struct context *c, struct session *s,
+		      struct changes *changes)
+{
+	AUTO(snapshot) struct snapshot base = {0};
+	struct err ignored;
+
+	if (!changes->project.count || session_base(s, false, &ignored) <= 0 ||
+	    context_store(c, STORE_READ, &ignored) < 0 ||
+	    catalog_load(c->store, s->base, &base, &ignored) < 0)
+		return;
+	(void)changes_mark_here(c->store, &base, &changes->project, &ignored);
+}
+
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
@@ -230,11 +244,12 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	    changes_check(&changes.home, changes.home_lower_fd, p.home_paths,
 			  err) < 0)
 		return -err->num;
+	mark_here(c, &p.session, &changes);
 	keep_named(&changes, &p);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
-	if (p.session.live && o->form <= FORM_STAT)
+	if (pick_is_going(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still going: this is what there is by now\n");
 	print(&p.session, &changes, o);
 	if (!output_finish())

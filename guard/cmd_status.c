@@ -13,6 +13,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/pick.h"
 #include "guard/table.h"
 
 struct status_options {
@@ -26,13 +27,6 @@ static bool wanted(const struct session *s, const struct status_options *o)
 {
 	return o->all || (run_state_pending(s->state) &&
 			  path_below(o->project, s->project));
-}
-
-static const char *state_text(const struct session *s)
-{
-	if (s->live)
-		return s->state == RUN_APPLYING ? "applying" : "running";
-	return run_state_name(s->state);
 }
 
 /* A layer is looked at only as long as it is somebody's to decide on. 0, or
@@ -96,9 +90,9 @@ static void print_porcelain(const struct session *s)
 
 	if (count(s, &n, &err) < 0)
 		output_warn("%s", err.text);
-	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id, state_text(s),
-		   s->status, n.deleted, n.modified + n.type + n.meta, n.added,
-		   n.git);
+	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id,
+		   pick_state_text(s), s->status, n.deleted,
+		   n.modified + n.type + n.meta, n.added, n.git);
 	output_name(&b, s->project);
 	buf_add_char(&b, '\t');
 	output_name(&b, s->command ? s->command : "");
@@ -130,7 +124,7 @@ static void add_run(struct table *t, const struct session *s, bool all)
 	output_cut(&command, s->command ? s->command : "");
 	if (all)
 		output_name(&project, s->project);
-	table_row(t, (const char *const[]){s->id, state_text(s),
+	table_row(t, (const char *const[]){s->id, pick_state_text(s),
 					   output_age(s->started), status,
 					   changes, buf_text(&command),
 					   buf_text(&project)});
@@ -146,7 +140,7 @@ static void explain(const struct session_list *list,
 
 		if (!wanted(s, o))
 			continue;
-		if (s->live)
+		if (pick_is_going(s))
 			output_hint("%s is still going", s->id);
 		else if (s->state == RUN_INTERRUPTED)
 			output_hint("%s was interrupted: guard or the machine "

@@ -124,6 +124,8 @@ json_t *jsonout_change(const struct change *c)
 				  json_boolean(c->flags & CHANGE_WITH_PARENT));
 	(void)json_object_set_new(object, "setid",
 				  json_boolean(c->flags & CHANGE_SETID));
+	(void)json_object_set_new(object, "changed_here",
+				  json_boolean(c->flags & CHANGES_HERE));
 	(void)json_object_set_new(object, "unreadable",
 				  json_boolean(c->flags & CHANGE_UNREADABLE));
 	return object;

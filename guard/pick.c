@@ -12,6 +12,20 @@
 
 #define ID_LEAST 2
 
+bool pick_is_going(const struct session *s)
+{
+	return s->live && (s->state == RUN_NEW || s->state == RUN_RUNNING);
+}
+
+const char *pick_state_text(const struct session *s)
+{
+	if (pick_is_going(s))
+		return "running";
+	if (s->live && s->state != RUN_APPLYING)
+		return "in use";
+	return run_state_name(s->state);
+}
+
 static bool may_be_id(const char *text)
 {
 	size_t len = strlen(text);
@@ -25,13 +39,21 @@ static int open_run(struct context *c, const char *id, bool lock,
 		    struct session *ret, struct err *err)
 {
 	int got = session_open(c->state.runs_fd, id, lock, ret, err);
+	AUTO(session) struct session held = {.fd = -1, .lock_fd = -1};
+	struct err ignored;
 
-	if (got == -EBUSY)
+	if (got != -EBUSY ||
+	    session_open(c->state.runs_fd, id, false, &held, &ignored) < 0)
+		return got;
+	if (!pick_is_going(&held))
 		return fail(err, EBUSY,
-			    "run %s is still going: wait for its end (`guard "
-			    "diff %s` already shows what it did)",
-			    id, id);
-	return got;
+			    "another guard is at work on run %s: try again "
+			    "when it has ended",
+			    held.id);
+	return fail(err, EBUSY,
+		    "run %s is still going: wait for its end (`guard diff %s` "
+		    "already shows what it did)",
+		    held.id, held.id);
 }
 
 /* 1: the operand names a run, which is open now; 0: it is a path. */

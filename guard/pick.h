@@ -38,6 +38,10 @@ int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
 /* Takes the run's lock afterwards (-EBUSY: live) and reads its state anew:
  * context_recover() may have changed it in between. */
 int pick_lock(struct context *c, struct pick *p, struct err *err);
+/* "running", "applying", "in use" (another guard holds it), or the state. */
+const char *pick_state_text(const struct session *s);
+/* Its command has not ended yet. */
+bool pick_is_going(const struct session *s);
 /* The absolute path of an operand, a link at its end not followed; to free.
  * An empty one (a variable that was not set) is an error, not this folder. */
 char *pick_path(const char *arg, struct err *err);

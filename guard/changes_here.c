@@ -1,0 +1,66 @@
+#include "guard/changes.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+struct join {
+	const struct snapshot *base;
+	struct change_list *list;
+	size_t next;
+};
+
+static bool same_as_base(const struct meta *here, const struct entry *base)
+{
+	if (here->mode != base->mode || here->uid != base->uid ||
+	    here->gid != base->gid)
+		return false;
+	if (S_ISDIR(here->mode))
+		return true;
+	return (!S_ISREG(here->mode) || here->size == base->size) &&
+	       moment_compare(here->mtime, base->mtime) == 0;
+}
+
+/* Both sides are in one order: what the base skipped, it does not have. */
+static void skip_to(struct join *j, const char *path)
+{
+	for (; j->next < j->list->count; j->next++) {
+		struct change *c = &j->list->items[j->next];
+
+		if (path && path_compare(c->path, path) >= 0)
+			return;
+		if (c->old.mode)
+			c->flags |= CHANGES_HERE;
+	}
+}
+
+static int join_entry(void *arg, const char *path, const struct entry *e,
+		      struct err *err)
+{
+	struct join *j = arg;
+	struct change *c;
+
+	(void)err;
+	skip_to(j, path);
+	if (j->next == j->list->count)
+		return 0;
+	c = &j->list->items[j->next];
+	if (path_compare(c->path, path) != 0)
+		return 0;
+	j->next++;
+	if (!same_as_base(&c->old, e) ||
+	    snapshot_has_note(j->base, NOTE_MOVED, path))
+		c->flags |= CHANGES_HERE;
+	return 0;
+}
+
+int changes_mark_here(struct store *store, const struct snapshot *base,
+		      struct change_list *list, struct err *err)
+{
+	struct join j = {.base = base, .list = list};
+
+	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
+		return -err->num;
+	skip_to(&j, NULL);
+	return 0;
+}
