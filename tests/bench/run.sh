@@ -386,6 +386,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	status=0
 	enter_image || status=$?
 	[ $status -eq 77 ] || exit $status
+	rm -f "$work/image"
 	say "bench: no loop image here: on $work itself"
 fi
 base=$work

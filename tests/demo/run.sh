@@ -8,16 +8,8 @@
 # build folder, or of $TMPDIR; inside.sh does the work there.
 set -eu
 
-checkout=$(realpath "$(dirname "$0")/../..")
 guard=$(realpath "${GUARD:-build/guard}")
 root=$(dirname "$guard")/tests/lib/root
-case $guard in
-"$checkout"/*) inside=/opt/guard/${guard#"$checkout/"} ;;
-*)
-	echo "demo: $guard does not lie in $checkout" >&2
-	exit 1
-	;;
-esac
 for program in "$guard" "$root"; do
 	[ -x "$program" ] || {
 		echo "demo: there is no $program: run make all tools" >&2
@@ -33,10 +25,25 @@ users=user
 [ "$(id -u)" -ne 0 ] || users='root user'
 place=${TMPDIR:-$(dirname "$guard")/demo}
 mkdir -p "$place"
+
+# What the throw-away root gets to see as /opt/guard: nothing else, and
+# readable by its plain user whatever this checkout is to others.
+stage=$(mktemp -d "$place/stage.XXXXXX")
+clean_up() {
+	rm -f "$stage/guard" "$stage/inside.sh"
+	rmdir "$stage"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+install -m 755 "$guard" "$stage/guard"
+install -m 755 "$(dirname "$0")/inside.sh" "$stage/inside.sh"
+chmod 755 "$stage"
+
 for user in $users; do
-	"$root" --as "$user" --timeout 120 "$checkout" "$place" -- \
-		/opt/guard/tests/demo/inside.sh "$inside" "$colours" || {
-		status=$?
+	status=0
+	"$root" --as "$user" --timeout 120 "$stage" "$place" -- \
+		/opt/guard/inside.sh /opt/guard/guard "$colours" || status=$?
+	[ $status -eq 0 ] || {
 		echo "demo: FAILED as $user (status $status)" >&2
 		exit 1
 	}
