@@ -166,14 +166,14 @@ static int back_meta(struct txn *t, const struct op *op, struct err *err)
 static int back_op(struct txn *t, const struct op *op, struct err *err)
 {
 	auto_close int dir = -1;
-	char staged[OP_NAME_LEN];
+	char staged[JOURNAL_OP_NAME_LEN];
 	const char *name;
 	int happened = txn_happened(t, op, err);
 	int got;
 
 	if (happened < 0)
 		return happened;
-	op_name(&t->journal, op, staged);
+	journal_op_name(&t->journal, op, staged);
 	if (happened) {
 		dir = beneath_parent(t->project->fd, op->path, &name, err);
 		if (dir < 0)

@@ -40,9 +40,9 @@ void journal_free(struct journal *j)
 	*j = (struct journal){0};
 }
 
-void op_name(const struct journal *j, const struct op *op, char *ret)
+void journal_op_name(const struct journal *j, const struct op *op, char *ret)
 {
-	(void)snprintf(ret, OP_NAME_LEN, "%c%zu",
+	(void)snprintf(ret, JOURNAL_OP_NAME_LEN, "%c%zu",
 		       op->kind == OP_DELETE ? 'd' : 'n',
 		       (size_t)(op - j->ops));
 }

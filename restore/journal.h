@@ -77,7 +77,7 @@ int journal_load(int workspace_fd, struct journal *ret, struct err *err);
 int journal_remove(int workspace_fd, struct err *err);
 
 /* The name of an operation's thing in the staging folder: NUMBER_LEN bytes. */
-#define OP_NAME_LEN 32
-void op_name(const struct journal *j, const struct op *op, char *ret);
+#define JOURNAL_OP_NAME_LEN 32
+void journal_op_name(const struct journal *j, const struct op *op, char *ret);
 
 #endif

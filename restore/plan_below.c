@@ -20,7 +20,7 @@ struct below {
 
 static void report(struct below *b, enum conflict_kind kind, const char *path)
 {
-	add_conflict(b->pl->plan, kind, path);
+	planner_conflict(b->pl->plan, kind, path);
 	b->bad = true;
 }
 
@@ -35,7 +35,8 @@ static int each_now(void *arg, const char *path, const struct entry *e,
 	if (e->flags & ENTRY_INCOMPLETE)
 		report(b, CONFLICT_INCOMPLETE, whole);
 	if (b->pl->options->git_apart &&
-	    strcmp(path_name(whole), ".git") == 0 && !git_named(b->pl, whole))
+	    strcmp(path_name(whole), ".git") == 0 &&
+	    !plan_git_named(b->pl, whole))
 		b->git = true;
 	return 0;
 }
@@ -49,7 +50,7 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 	(void)err;
 	if (b->skip && path_below(whole, b->skip))
 		return 0;
-	if (!n || (a && same_entry(a, n)))
+	if (!n || (a && planner_same(a, n)))
 		return 0;
 	report(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole);
 	if (!a || (a->mode & S_IFMT) != (n->mode & S_IFMT)) {
@@ -85,7 +86,8 @@ static int check_notes(struct below *b, struct err *err)
 	return 0;
 }
 
-int below_may_go(struct planner *pl, const struct row *row, struct err *err)
+int plan_below_may_go(struct planner *pl, const struct row *row,
+		      struct err *err)
 {
 	struct below b = {.pl = pl, .path = row->path};
 	size_t before = pl->plan->conflict_count;

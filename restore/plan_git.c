@@ -27,7 +27,7 @@ static char *git_root_of(const char *path)
 	return NULL;
 }
 
-bool git_named(const struct planner *pl, const char *path)
+bool plan_git_named(const struct planner *pl, const char *path)
 {
 	const char *const *p = pl->options->paths;
 
@@ -115,19 +115,19 @@ static struct git_root *known(struct planner *pl, const char *path)
 	return NULL;
 }
 
-int git_judge(struct planner *pl, const char *path, struct err *err)
+int plan_git_judge(struct planner *pl, const char *path, struct err *err)
 {
 	auto_free char *root = NULL;
 	struct git_root *g;
 	int got;
 
 	if (!pl->options->git_apart)
-		return GIT_NONE;
+		return PLAN_GIT_NONE;
 	root = git_root_of(path);
 	if (!root)
-		return GIT_NONE;
-	if (!git_named(pl, root))
-		return GIT_LEFT;
+		return PLAN_GIT_NONE;
+	if (!plan_git_named(pl, root))
+		return PLAN_GIT_LEFT;
 	g = known(pl, root);
 	if (!g) {
 		got = all_settled(pl, root, err);
@@ -137,7 +137,7 @@ int git_judge(struct planner *pl, const char *path, struct err *err)
 		g = &pl->gits[pl->git_count++];
 		*g = (struct git_root){.path = TAKE(root), .conflict = !got};
 		if (g->conflict)
-			add_conflict(pl->plan, CONFLICT_GIT, g->path);
+			planner_conflict(pl->plan, CONFLICT_GIT, g->path);
 	}
-	return g->conflict ? GIT_REFUSED : GIT_TAKEN;
+	return g->conflict ? PLAN_GIT_REFUSED : PLAN_GIT_TAKEN;
 }

@@ -110,7 +110,7 @@ static bool is_made(const struct planner *pl, const char *path)
 
 void step_make(struct planner *pl, const char *path, const struct entry *to)
 {
-	step_push(pl, STEP_CREATE, path, &no_entry, to);
+	step_push(pl, STEP_CREATE, path, &planner_nothing, to);
 	if (!S_ISDIR(to->mode))
 		return;
 	GROW(pl->made, pl->made_count, pl->made_room);
@@ -159,11 +159,12 @@ int step_create(struct planner *pl, const struct row *row, struct err *err)
 		pl->ready = TAKE(dir);
 	}
 	if (!got) {
-		conflict_whole(pl, CONFLICT_PARENT, row->path);
+		planner_conflict_whole(pl, CONFLICT_PARENT, row->path);
 		return 0;
 	}
 	if (pl->options->refuse_special) {
-		got = step_refused(pl, row->path, &no_entry, row->want, err);
+		got = step_refused(pl, row->path, &planner_nothing, row->want,
+				   err);
 		if (got)
 			return got < 0 ? got : 0;
 	}

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-const struct entry no_entry;
+const struct entry planner_nothing;
 
 void planner_free(struct planner *pl)
 {
@@ -33,7 +33,7 @@ void planner_free(struct planner *pl)
 	free(pl->times);
 }
 
-bool same_entry(const struct entry *a, const struct entry *b)
+bool planner_same(const struct entry *a, const struct entry *b)
 {
 	if (!a->mode || !b->mode)
 		return !a->mode && !b->mode;
@@ -50,7 +50,7 @@ static bool same_time(const struct entry *a, const struct entry *b)
 	return moment_compare(a->mtime, b->mtime) == 0;
 }
 
-void add_conflict(struct plan *p, enum conflict_kind kind, const char *path)
+void planner_conflict(struct plan *p, enum conflict_kind kind, const char *path)
 {
 	GROW(p->conflicts, p->conflict_count, p->conflict_room);
 	p->conflicts[p->conflict_count++] = (struct conflict){
@@ -59,7 +59,8 @@ void add_conflict(struct plan *p, enum conflict_kind kind, const char *path)
 	};
 }
 
-bool note_at(const struct planner *pl, enum note_kind kind, const char *path)
+bool planner_note_at(const struct planner *pl, enum note_kind kind,
+		     const char *path)
 {
 	const struct snapshot *s = pl->options->base_notes;
 	size_t low = 0, high = s ? s->note_count : 0;
@@ -99,10 +100,10 @@ static void settle_below(struct planner *pl, const char *path)
 	pl->skip = mem_strdup(path);
 }
 
-void conflict_whole(struct planner *pl, enum conflict_kind kind,
-		    const char *path)
+void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
+			    const char *path)
 {
-	add_conflict(pl->plan, kind, path);
+	planner_conflict(pl->plan, kind, path);
 	settle_below(pl, path);
 }
 
@@ -120,7 +121,7 @@ static int moved(struct planner *pl, const struct row *row, struct err *err)
 	if (!pl->options->base_notes)
 		return 0;
 	if (row->base->mode)
-		return note_at(pl, NOTE_MOVED, path);
+		return planner_note_at(pl, NOTE_MOVED, path);
 	while (*path) {
 		AUTO(entry) struct entry e = {0};
 		char *up = path_parent(path);
@@ -132,7 +133,7 @@ static int moved(struct planner *pl, const struct row *row, struct err *err)
 		if (got < 0)
 			return got;
 		if (got)
-			return note_at(pl, NOTE_MOVED, path);
+			return planner_note_at(pl, NOTE_MOVED, path);
 	}
 	return 0;
 }
@@ -152,12 +153,12 @@ static int unknown(struct planner *pl, const struct row *row, struct err *err)
 	int got;
 
 	if (incomplete(pl, row)) {
-		conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
 		return 1;
 	}
 	got = moved(pl, row, err);
 	if (got == 1)
-		conflict_whole(pl, CONFLICT_MOVED, row->path);
+		planner_conflict_whole(pl, CONFLICT_MOVED, row->path);
 	return got;
 }
 
@@ -167,7 +168,7 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 {
 	int got;
 
-	if (row->now.mode && same_entry(&row->now, row->want) &&
+	if (row->now.mode && planner_same(&row->now, row->want) &&
 	    !((row->now.flags | row->want->flags) & ENTRY_INCOMPLETE)) {
 		pl->plan->already++;
 		return 0;
@@ -178,9 +179,9 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 	if (!row->now.mode)
 		return step_create(pl, row, err);
 	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
-		add_conflict(pl->plan, CONFLICT_BOTH_ADDED, row->path);
+		planner_conflict(pl->plan, CONFLICT_BOTH_ADDED, row->path);
 	else
-		conflict_whole(pl, CONFLICT_BOTH_ADDED, row->path);
+		planner_conflict_whole(pl, CONFLICT_BOTH_ADDED, row->path);
 	return 0;
 }
 
@@ -192,10 +193,11 @@ static int may_go(struct planner *pl, const struct row *row, struct err *err)
 	if (S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode) &&
 	    entry_same_meta(&row->now, row->base)) {
 		if (incomplete(pl, row)) {
-			conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+			planner_conflict_whole(pl, CONFLICT_INCOMPLETE,
+					       row->path);
 			return 0;
 		}
-		got = below_may_go(pl, row, err);
+		got = plan_below_may_go(pl, row, err);
 		if (got == 0)
 			settle_below(pl, row->path);
 		return got;
@@ -203,9 +205,9 @@ static int may_go(struct planner *pl, const struct row *row, struct err *err)
 	got = unknown(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (same_entry(&row->now, row->base))
+	if (planner_same(&row->now, row->base))
 		return 1;
-	conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
+	planner_conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
 	return 0;
 }
 
@@ -225,7 +227,7 @@ static int row_deleted(struct planner *pl, const struct row *row,
 	got = may_go(pl, row, err);
 	if (got != 1)
 		return got < 0 ? got : 0;
-	step_push(pl, STEP_DELETE, row->path, &row->now, &no_entry);
+	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
 	settle_below(pl, row->path);
 	return 0;
 }
@@ -237,18 +239,18 @@ static int row_unfolder(struct planner *pl, const struct row *row,
 	int got;
 
 	if (pl->options->additive) {
-		conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
+		planner_conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
 		return 0;
 	}
 	if (!row->now.mode) {
-		conflict_whole(pl, CONFLICT_DELETED_NOW, row->path);
+		planner_conflict_whole(pl, CONFLICT_DELETED_NOW, row->path);
 		return 0;
 	}
 	got = may_go(pl, row, err);
 	if (got < 0)
 		return got;
 	if (got == 2)
-		conflict_whole(pl, CONFLICT_GIT, row->path);
+		planner_conflict_whole(pl, CONFLICT_GIT, row->path);
 	if (got != 1)
 		return 0;
 	settle_below(pl, row->path);
@@ -257,7 +259,7 @@ static int row_unfolder(struct planner *pl, const struct row *row,
 		if (got)
 			return got < 0 ? got : 0;
 	}
-	step_push(pl, STEP_DELETE, row->path, &row->now, &no_entry);
+	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
 	step_make(pl, row->path, row->want);
 	return 0;
 }
@@ -271,12 +273,12 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 
 	if (same_bytes && entry_same_meta(row->base, row->want)) {
 		/* Touched, no more: never worth a conflict. */
-		if (!incomplete(pl, row) && same_entry(now, row->base) &&
+		if (!incomplete(pl, row) && planner_same(now, row->base) &&
 		    !same_time(now, row->want))
 			return step_change(pl, STEP_META, row, err);
 		return 0;
 	}
-	if (now->mode && same_entry(now, row->want) &&
+	if (now->mode && planner_same(now, row->want) &&
 	    !((now->flags | row->want->flags) & ENTRY_INCOMPLETE)) {
 		pl->plan->already++;
 		return 0;
@@ -286,15 +288,15 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 	got = unknown(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (!now->mode || !same_entry(now, row->base)) {
-		conflict_whole(pl,
-			       now->mode ? CONFLICT_BOTH_CHANGED
-					 : CONFLICT_DELETED_NOW,
-			       row->path);
+	if (!now->mode || !planner_same(now, row->base)) {
+		planner_conflict_whole(pl,
+				       now->mode ? CONFLICT_BOTH_CHANGED
+						 : CONFLICT_DELETED_NOW,
+				       row->path);
 		return 0;
 	}
 	if (S_ISDIR(row->want->mode)) {
-		step_push(pl, STEP_DELETE, row->path, now, &no_entry);
+		step_push(pl, STEP_DELETE, row->path, now, &planner_nothing);
 		step_make(pl, row->path, row->want);
 		return 0;
 	}
@@ -343,21 +345,21 @@ static int row_folder(struct planner *pl, const struct row *row,
 		return 0;
 	}
 	if (incomplete(pl, row)) {
-		conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}
 	got = moved(pl, row, err);
 	if (got < 0)
 		return got;
 	if (got) {
-		add_conflict(pl->plan, CONFLICT_MOVED, row->path);
+		planner_conflict(pl->plan, CONFLICT_MOVED, row->path);
 		return 0;
 	}
 	if (!S_ISDIR(row->now.mode) || !entry_same_meta(&row->now, row->base)) {
-		add_conflict(pl->plan,
-			     row->now.mode ? CONFLICT_BOTH_CHANGED
-					   : CONFLICT_DELETED_NOW,
-			     row->path);
+		planner_conflict(pl->plan,
+				 row->now.mode ? CONFLICT_BOTH_CHANGED
+					       : CONFLICT_DELETED_NOW,
+				 row->path);
 		return 0;
 	}
 	if (!same_time(&row->now, row->base) || pl->options->additive)
@@ -385,19 +387,19 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	int got;
 
 	if (!a)
-		row.base = &no_entry;
+		row.base = &planner_nothing;
 	if (!b)
-		row.want = &no_entry;
+		row.want = &planner_nothing;
 	if (pl->skip && path_below(path, pl->skip))
 		return 0;
-	got = git_judge(pl, path, err);
+	got = plan_git_judge(pl, path, err);
 	if (got < 0)
 		return got;
-	if (got == GIT_LEFT)
+	if (got == PLAN_GIT_LEFT)
 		pl->plan->git_left++;
-	if (got == GIT_LEFT || got == GIT_REFUSED)
+	if (got == PLAN_GIT_LEFT || got == PLAN_GIT_REFUSED)
 		return 0;
-	if (got == GIT_NONE && !selected(pl, path))
+	if (got == PLAN_GIT_NONE && !selected(pl, path))
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;

@@ -3,7 +3,8 @@
  *
  * planner.c goes through the differences of base and want one by one (a row
  * each) and decides by what the project holds now; plan_below.c answers for
- * folders that are to go, plan_git.c for every .git, plan.c holds the result
+ * folders that are to go, plan_git.c for every .git, plan_steps.c adds the
+ * steps, planmake.c holds the result
  * and puts the steps into order.
  */
 #ifndef GUARD_RESTORE_PLANNER_H
@@ -50,13 +51,14 @@ void planner_free(struct planner *pl);
 int planner_run(struct planner *pl, struct err *err);
 
 /* Same kind, bytes, mode, owner, attributes; both may be nothing. */
-bool same_entry(const struct entry *a, const struct entry *b);
-void add_conflict(struct plan *p, enum conflict_kind kind, const char *path);
+bool planner_same(const struct entry *a, const struct entry *b);
+void planner_conflict(struct plan *p, enum conflict_kind kind,
+		      const char *path);
 /* The same, and nothing below it is looked at any more. */
-void conflict_whole(struct planner *pl, enum conflict_kind kind,
-		    const char *path);
+void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
+			    const char *path);
 
-extern const struct entry no_entry;
+extern const struct entry planner_nothing;
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	       const struct entry *from, const struct entry *to);
 /* REPLACE or META of what is there now, unless that is refused. */
@@ -71,7 +73,8 @@ int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err);
 
 /* The base's snapshot has this note on exactly this path. */
-bool note_at(const struct planner *pl, enum note_kind kind, const char *path);
+bool planner_note_at(const struct planner *pl, enum note_kind kind,
+		     const char *path);
 
 /*
  * A folder that shall go, with row->now still like row->base in its own
@@ -79,13 +82,19 @@ bool note_at(const struct planner *pl, enum note_kind kind, const char *path);
  * 0: conflicts were added; 2: a .git that is left out lies in it, so it stays
  * and what is in it is decided on one by one.
  */
-int below_may_go(struct planner *pl, const struct row *row, struct err *err);
+int plan_below_may_go(struct planner *pl, const struct row *row,
+		      struct err *err);
 
-enum git_verdict { GIT_NONE, GIT_LEFT, GIT_TAKEN, GIT_REFUSED };
+enum plan_git_verdict {
+	PLAN_GIT_NONE,
+	PLAN_GIT_LEFT,
+	PLAN_GIT_TAKEN,
+	PLAN_GIT_REFUSED
+};
 /* Whether path belongs to a .git and what becomes of it; a conflict is added
  * when one is first met that cannot be taken. Negative: error. */
-int git_judge(struct planner *pl, const char *path, struct err *err);
+int plan_git_judge(struct planner *pl, const char *path, struct err *err);
 /* A path of the options names the .git at path, or something in it. */
-bool git_named(const struct planner *pl, const char *path);
+bool plan_git_named(const struct planner *pl, const char *path);
 
 #endif

@@ -31,12 +31,12 @@ int txn_open_staging(struct txn *t, struct err *err)
 
 int txn_happened(const struct txn *t, const struct op *op, struct err *err)
 {
-	char name[OP_NAME_LEN];
+	char name[JOURNAL_OP_NAME_LEN];
 	struct meta m;
 
 	if (op->kind == OP_META || op->kind == OP_RIDE)
 		return 0;
-	op_name(&t->journal, op, name);
+	journal_op_name(&t->journal, op, name);
 	if (meta_get(t->staging_fd, name, &m) < 0) {
 		if (errno != ENOENT)
 			return fail_errno(err, "look at the staged %s",
@@ -145,9 +145,9 @@ static int verify(struct txn *t, const struct op *op, const char *name,
 static int put_delete(struct txn *t, const struct op *op, int dir,
 		      const char *name, struct err *err)
 {
-	char staged[OP_NAME_LEN];
+	char staged[JOURNAL_OP_NAME_LEN];
 
-	op_name(&t->journal, op, staged);
+	journal_op_name(&t->journal, op, staged);
 	if (expect(dir, name, op, err) < 0)
 		return -err->num;
 	if (S_ISDIR(op->from.mode) && txn_loosen(dir, name, err) < 0)
@@ -160,9 +160,9 @@ static int put_delete(struct txn *t, const struct op *op, int dir,
 static int put_replace(struct txn *t, const struct op *op, int dir,
 		       const char *name, struct err *err)
 {
-	char staged[OP_NAME_LEN];
+	char staged[JOURNAL_OP_NAME_LEN];
 
-	op_name(&t->journal, op, staged);
+	journal_op_name(&t->journal, op, staged);
 	if (expect(dir, name, op, err) < 0)
 		return -err->num;
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) < 0)
@@ -173,9 +173,9 @@ static int put_replace(struct txn *t, const struct op *op, int dir,
 static int put_create(struct txn *t, const struct op *op, int dir,
 		      const char *name, struct err *err)
 {
-	char staged[OP_NAME_LEN];
+	char staged[JOURNAL_OP_NAME_LEN];
 
-	op_name(&t->journal, op, staged);
+	journal_op_name(&t->journal, op, staged);
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
 		return errno == EEXIST ? changed(err)
 				       : fail_errno(err, "create");
@@ -219,7 +219,7 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 static int put_op(struct txn *t, const struct op *op, struct err *err)
 {
 	auto_close int dir = -1;
-	char staged[OP_NAME_LEN];
+	char staged[JOURNAL_OP_NAME_LEN];
 	const char *name;
 	int got;
 
@@ -227,7 +227,7 @@ static int put_op(struct txn *t, const struct op *op, struct err *err)
 		return 0;
 	if (op->kind == OP_META)
 		return put_meta(t, op, err);
-	op_name(&t->journal, op, staged);
+	journal_op_name(&t->journal, op, staged);
 	got = txn_happened(t, op, err);
 	if (got < 0)
 		return got;

@@ -59,7 +59,7 @@ static void lay_out(struct stage *s)
 {
 	struct journal *j = &s->txn->journal;
 	const struct op *top = NULL;
-	char name[OP_NAME_LEN];
+	char name[JOURNAL_OP_NAME_LEN];
 	size_t count = 0, i;
 
 	s->paths = mem_zalloc((j->op_count + 1) * sizeof(*s->paths));
@@ -72,7 +72,7 @@ static void lay_out(struct stage *s)
 		count++;
 		if (op->kind != OP_RIDE)
 			top = op;
-		op_name(j, top, name);
+		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));
 		if (op->to.link_group && !S_ISDIR(op->to.mode))
 			s->leaders[s->leader_count++] = (struct leader){

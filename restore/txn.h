@@ -8,6 +8,9 @@
  *	back.c		each operation back, and all of them
  *	finish.c	staging folder, times and journal out of the way
  *
+ * carryout.c calls them for a new transaction, recover.c for one that was
+ * ended in the middle.
+ *
  * Whether an operation has happened is told from the staging folder alone
  * (which only guard writes in): a staged thing that is still there, by its
  * inode, has not been put; a displaced one that is there has.
@@ -32,6 +35,9 @@ struct txn {
 };
 
 void txn_free(struct txn *t);
+
+/* When the snapshot of that number was begun, {0}: there is none. */
+struct moment txn_begun(struct store *store, uint64_t before);
 
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
 int txn_stage(struct txn *t, struct err *err);
