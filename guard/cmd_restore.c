@@ -41,6 +41,7 @@ struct restore {
 	struct entry want;
 	struct plan plan;
 	struct carry_counts counts;
+	bool gone; /* the root's folder was not there any more */
 };
 
 static void restore_free(struct restore *r)
@@ -231,6 +232,9 @@ static int make_want(struct restore *r, struct err *err)
 		if (!r->targets[i].path[0])
 			start = &r->targets[i].entry;
 	ed = tree_editor_new(r->c->store, start);
+	if (r->gone && start == &r->now)
+		got = tree_editor_put_folder(ed, "",
+					     &r->targets[0].snapshot.root, err);
 	for (i = 0; i < r->count && got == 0; i++) {
 		struct keep_git k = {.r = r, .ed = ed, .prefix = ""};
 
@@ -261,12 +265,14 @@ static bool from_run(const struct restore *r)
 	return false;
 }
 
+/* In a root that was made anew nothing can be lost, and its own times come
+ * back too. */
 static int make_plan(struct restore *r, struct err *err)
 {
 	const char **paths = mem_zalloc((r->count + 1) * sizeof(*paths));
 	auto_free const char **owned = paths;
-	struct plan_options options = {.paths = paths,
-				       .additive = true,
+	struct plan_options options = {.paths = r->gone ? NULL : paths,
+				       .additive = !r->gone,
 				       .refuse_special = from_run(r)};
 	size_t i;
 
@@ -390,12 +396,13 @@ static int carry_restore(struct restore *r, struct err *err)
 static int restore_here(struct restore *r, struct err *err)
 {
 	struct stat st;
-	bool gone = lstat(root_of(r), &st) < 0 && errno == ENOENT;
 	int got, status;
+
+	r->gone = lstat(root_of(r), &st) < 0 && errno == ENOENT;
 
 	if (check_one_root(r, err) < 0)
 		return -err->num;
-	if (gone) {
+	if (r->gone) {
 		output_say("%s is gone: it is made anew",
 			   text_quote(root_of(r)));
 		got = agree_to_all(r, root_of(r), err);
@@ -404,7 +411,7 @@ static int restore_here(struct restore *r, struct err *err)
 			       : r->o->dry ? STATUS_OK
 					   : STATUS_REFUSED;
 	}
-	if (project_open(root_of(r), r->c->state.workspaces_fd, gone,
+	if (project_open(root_of(r), r->c->state.workspaces_fd, r->gone,
 			 &r->project, err) < 0 ||
 	    project_snapshot(r->c->store, &r->project, "pre-restore", "", "",
 			     &r->before, err) < 0)
@@ -412,7 +419,7 @@ static int restore_here(struct restore *r, struct err *err)
 	entry_copy(&r->now, &r->before.root);
 	if (make_plan(r, err) < 0)
 		return -err->num;
-	if (gone) {
+	if (r->gone) {
 		if (carry_print_blocks(&r->plan, NULL))
 			return STATUS_REFUSED;
 		return carry_restore(r, err);
