@@ -172,6 +172,8 @@ static void run(struct command *c, bool counted)
 	c->start[i] = printed > begin ? (double)(printed - begin) / 1e6 : 0;
 	if (counted)
 		c->rounds++;
+	else
+		c->peak_kb = 0;
 }
 
 static int compare(const void *a, const void *b)
