@@ -37,7 +37,7 @@ void changes_free(struct changes *c);
  * Sets CHANGES_HERE by comparing the real files with the snapshot that was
  * taken when the run began; the list is in the scan's order.
  */
-int changes_mark_here(struct store *store, const struct snapshot *base,
+int changes_here_mark(struct store *store, const struct snapshot *base,
 		      struct change_list *list, struct err *err);
 
 struct change_counts {

@@ -54,7 +54,7 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-int changes_mark_here(struct store *store, const struct snapshot *base,
+int changes_here_mark(struct store *store, const struct snapshot *base,
 		      struct change_list *list, struct err *err)
 {
 	struct join j = {.base = base, .list = list};

@@ -218,7 +218,7 @@ static void mark_here(struct context *c, struct session *s,
 	    context_store(c, STORE_READ, &ignored) < 0 ||
 	    catalog_load(c->store, s->base, &base, &ignored) < 0)
 		return;
-	(void)changes_mark_here(c->store, &base, &changes->project, &ignored);
+	(void)changes_here_mark(c->store, &base, &changes->project, &ignored);
 }
 
 static int diff(struct context *c, int count, char **argv, int dashed,

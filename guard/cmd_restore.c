@@ -15,6 +15,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/restoring.h"
 #include "snapshot/take.h"
 
 struct restore_options {
@@ -22,18 +23,10 @@ struct restore_options {
 	bool dry, yes, quiet;
 };
 
-/* One PATH of the command line, found in a snapshot. */
-struct target {
-	char *arg; /* absolute */
-	char *path; /* in the snapshot's root */
-	struct snapshot snapshot;
-	struct entry entry;
-};
-
 struct restore {
 	struct context *c;
 	const struct restore_options *o;
-	struct target *targets;
+	struct restoring_target *targets;
 	size_t count, room;
 	struct project project;
 	struct snapshot before;
@@ -67,7 +60,8 @@ static void restore_free(struct restore *r)
  * its number or by undo only; else the second restore of a file would bring
  * back what the first one (or its --dry-run) found in its place.
  */
-static int find_snapshot(struct restore *r, struct target *t, struct err *err)
+static int find_snapshot(struct restore *r, struct restoring_target *t,
+			 struct err *err)
 {
 	size_t back = 0;
 	int got;
@@ -97,12 +91,12 @@ static int find_snapshot(struct restore *r, struct target *t, struct err *err)
 
 static int find_target(struct restore *r, const char *arg, struct err *err)
 {
-	struct target *t;
+	struct restoring_target *t;
 	int got;
 
 	GROW(r->targets, r->count, r->room);
 	t = &r->targets[r->count++];
-	*t = (struct target){.arg = pick_path(arg, err)};
+	*t = (struct restoring_target){.arg = pick_path(arg, err)};
 	if (!t->arg)
 		return -err->num;
 	if (find_snapshot(r, t, err) < 0)
@@ -140,119 +134,6 @@ static int check_one_root(const struct restore *r, struct err *err)
 	return 0;
 }
 
-/* Folders above the path that are missing now come from the snapshot. */
-static int put_parents(struct restore *r, struct tree_editor *ed,
-		       const struct target *t, struct err *err)
-{
-	const char *slash = t->path;
-
-	while ((slash = strchr(slash, '/'))) {
-		auto_free char *parent =
-			mem_strndup(t->path, (size_t)(slash - t->path));
-		AUTO(entry) struct entry now = {0}, then = {0};
-		int got = tree_lookup(r->c->store, &r->now, parent, &now, err);
-
-		slash++;
-		if (got < 0)
-			return got;
-		if (got && !S_ISDIR(now.mode))
-			return fail(err, ENOTDIR,
-				    "%s is no folder now: move it away, or "
-				    "restore elsewhere with --to",
-				    text_quote(parent));
-		if (got)
-			continue;
-		if (tree_lookup(r->c->store, &t->snapshot.root, parent, &then,
-				err) < 0 ||
-		    tree_editor_put_folder(ed, parent, &then, err) < 0)
-			return -err->num;
-	}
-	return 0;
-}
-
-struct keep_git {
-	struct restore *r;
-	struct tree_editor *ed;
-	const char *prefix;
-	size_t kept;
-};
-
-/*
- * A .git that is there is left as it is unless it was named: an older HEAD,
- * index or ref would hide commits that were made since.
- */
-static int keep_git(void *arg, const char *path, const struct entry *e,
-		    struct err *err)
-{
-	struct keep_git *k = arg;
-	auto_free char *parent = path_parent(path);
-	auto_free char *whole = path_join(k->prefix, path);
-	AUTO(entry) struct entry now = {0};
-	int got;
-
-	(void)e;
-	if (strcmp(path_name(path), ".git") != 0 ||
-	    path_has_part(parent, ".git"))
-		return 0;
-	got = tree_lookup(k->r->c->store, &k->r->now, whole, &now, err);
-	if (got <= 0)
-		return got;
-	k->kept++;
-	return tree_editor_put(k->ed, whole, &now, err);
-}
-
-static int put_target(struct restore *r, struct tree_editor *ed,
-		      const struct target *t, struct err *err)
-{
-	struct keep_git k = {.r = r, .ed = ed, .prefix = t->path};
-
-	if (put_parents(r, ed, t, err) < 0 ||
-	    tree_editor_put(ed, t->path, &t->entry, err) < 0)
-		return -err->num;
-	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
-		return 0;
-	if (tree_each(r->c->store, &t->entry, keep_git, &k, err) < 0)
-		return -err->num;
-	if (k.kept)
-		output_say("%s left as it is: name it to restore it",
-			   text_count(k.kept, ".git folder"));
-	return 0;
-}
-
-/* now, with what is wanted put in. */
-static int make_want(struct restore *r, struct err *err)
-{
-	struct tree_editor *ed;
-	const struct entry *start = &r->now;
-	size_t i;
-	int got = 0;
-
-	/* The root itself stands for everything, once. */
-	for (i = 0; i < r->count; i++)
-		if (!r->targets[i].path[0])
-			start = &r->targets[i].entry;
-	ed = tree_editor_new(r->c->store, start);
-	if (r->gone && start == &r->now)
-		got = tree_editor_put_folder(ed, "",
-					     &r->targets[0].snapshot.root, err);
-	for (i = 0; i < r->count && got == 0; i++) {
-		struct keep_git k = {.r = r, .ed = ed, .prefix = ""};
-
-		if (r->targets[i].path[0])
-			got = put_target(r, ed, &r->targets[i], err);
-		else
-			got = tree_each(r->c->store, &r->targets[i].entry,
-					keep_git, &k, err);
-		if (k.kept && got == 0)
-			output_say("%s left as it is: name it to restore it",
-				   text_count(k.kept, ".git folder"));
-	}
-	if (got == 0)
-		got = tree_editor_save(ed, &r->want, err);
-	tree_editor_free(&ed);
-	return got;
-}
-
 /* Set-id bits and the like come back from the user's own snapshots, not from
  * what a run left. */
 static bool from_run(const struct restore *r)
@@ -269,17 +150,17 @@ static bool from_run(const struct restore *r)
  * back too. */
 static int make_plan(struct restore *r, struct err *err)
 {
-	const char **paths = mem_zalloc((r->count + 1) * sizeof(*paths));
-	auto_free const char **owned = paths;
+	auto_free const char **paths =
+		mem_zalloc((r->count + 1) * sizeof(*paths));
 	struct plan_options options = {.paths = r->gone ? NULL : paths,
 				       .additive = !r->gone,
 				       .refuse_special = from_run(r)};
 	size_t i;
 
-	(void)owned;
 	for (i = 0; i < r->count; i++)
 		paths[i] = r->targets[i].path;
-	if (make_want(r, err) < 0)
+	if (restoring_make_want(r->c->store, &r->now, r->targets, r->count,
+				r->gone, &r->want, err) < 0)
 		return -err->num;
 	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
 		      &r->plan, err) < 0)
@@ -321,7 +202,7 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 	size_t i;
 
 	for (i = 0; i < r->count && !(r->o->quiet && r->o->yes); i++) {
-		const struct target *t = &r->targets[i];
+		const struct restoring_target *t = &r->targets[i];
 		auto_free char *path =
 			r->o->to ? path_join(where, path_name(t->arg))
 				 : mem_strdup(t->arg);

@@ -1,0 +1,148 @@
+#include "guard/restoring.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/output.h"
+
+struct want {
+	struct store *store;
+	const struct entry *now;
+	const struct restoring_target *targets;
+	size_t count;
+	bool gone;
+	struct entry *ret;
+};
+
+/* Folders above the path that are missing now come from the snapshot. */
+static int put_parents(const struct want *w, struct tree_editor *ed,
+		       const struct restoring_target *t, struct err *err)
+{
+	const char *slash = t->path;
+
+	while ((slash = strchr(slash, '/'))) {
+		auto_free char *parent =
+			mem_strndup(t->path, (size_t)(slash - t->path));
+		AUTO(entry) struct entry now = {0}, then = {0};
+		int got = tree_lookup(w->store, w->now, parent, &now, err);
+
+		slash++;
+		if (got < 0)
+			return got;
+		if (got && !S_ISDIR(now.mode))
+			return fail(err, ENOTDIR,
+				    "%s is no folder now: move it away, or "
+				    "restore elsewhere with --to",
+				    text_quote(parent));
+		if (got)
+			continue;
+		if (tree_lookup(w->store, &t->snapshot.root, parent, &then,
+				err) < 0 ||
+		    tree_editor_put_folder(ed, parent, &then, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+struct keep_git {
+	const struct want *w;
+	struct tree_editor *ed;
+	const char *prefix;
+	size_t kept;
+};
+
+/*
+ * A .git that is there is left as it is unless it was named: an older HEAD,
+ * index or ref would hide commits that were made since.
+ */
+static int keep_git(void *arg, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	struct keep_git *k = arg;
+	auto_free char *parent = path_parent(path);
+	auto_free char *whole = path_join(k->prefix, path);
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	(void)e;
+	if (strcmp(path_name(path), ".git") != 0 ||
+	    path_has_part(parent, ".git"))
+		return 0;
+	got = tree_lookup(k->w->store, k->w->now, whole, &now, err);
+	if (got <= 0)
+		return got;
+	k->kept++;
+	return tree_editor_put(k->ed, whole, &now, err);
+}
+
+static int put_target(const struct want *w, struct tree_editor *ed,
+		      const struct restoring_target *t, struct err *err)
+{
+	struct keep_git k = {.w = w, .ed = ed, .prefix = t->path};
+
+	if (put_parents(w, ed, t, err) < 0 ||
+	    tree_editor_put(ed, t->path, &t->entry, err) < 0)
+		return -err->num;
+	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
+		return 0;
+	if (tree_each(w->store, &t->entry, keep_git, &k, err) < 0)
+		return -err->num;
+	if (k.kept)
+		output_say("%s left as it is: name it to restore it",
+			   text_count(k.kept, ".git folder"));
+	return 0;
+}
+
+/* now, with what is wanted put in. */
+static int make(const struct want *w, struct err *err)
+{
+	struct tree_editor *ed;
+	const struct entry *start = w->now;
+	size_t i;
+	int got = 0;
+
+	/* The root itself stands for everything, once. */
+	for (i = 0; i < w->count; i++)
+		if (!w->targets[i].path[0])
+			start = &w->targets[i].entry;
+	ed = tree_editor_new(w->store, start);
+	if (w->gone && start == w->now)
+		got = tree_editor_put_folder(ed, "",
+					     &w->targets[0].snapshot.root, err);
+	for (i = 0; i < w->count && got == 0; i++) {
+		struct keep_git k = {.w = w, .ed = ed, .prefix = ""};
+
+		if (w->targets[i].path[0])
+			got = put_target(w, ed, &w->targets[i], err);
+		else
+			got = tree_each(w->store, &w->targets[i].entry,
+					keep_git, &k, err);
+		if (k.kept && got == 0)
+			output_say("%s left as it is: name it to restore it",
+				   text_count(k.kept, ".git folder"));
+	}
+	if (got == 0)
+		got = tree_editor_save(ed, w->ret, err);
+	tree_editor_free(&ed);
+	return got;
+}
+
+int restoring_make_want(struct store *store, const struct entry *now,
+			const struct restoring_target *targets, size_t count,
+			bool gone, struct entry *ret, struct err *err)
+{
+	struct want w = {
+		.store = store,
+		.now = now,
+		.targets = targets,
+		.count = count,
+		.gone = gone,
+		.ret = ret,
+	};
+
+	return make(&w, err);
+}

@@ -1,0 +1,32 @@
+/*
+ * What a restore wants: the project as it is, with stored paths put into it.
+ *
+ * Folders above a path that are missing come from its snapshot too. A .git
+ * that is there now is left as it is unless a path names it: an older HEAD,
+ * index or ref would hide commits that were made since.
+ */
+#ifndef GUARD_RESTORING_H
+#define GUARD_RESTORING_H
+
+#include <stdbool.h>
+
+#include "snapshot/catalog.h"
+
+/* One PATH of the command line, found in a snapshot. */
+struct restoring_target {
+	char *arg; /* absolute */
+	char *path; /* in the snapshot's root */
+	struct snapshot snapshot;
+	struct entry entry;
+};
+
+/*
+ * now: the root as it is. gone: it was made anew just now, so that its own
+ * mode and owner come from the snapshot. -ENOTDIR: something else stands where
+ * a path needs a folder. The targets are of one root.
+ */
+int restoring_make_want(struct store *store, const struct entry *now,
+			const struct restoring_target *targets, size_t count,
+			bool gone, struct entry *ret, struct err *err);
+
+#endif
