@@ -425,7 +425,7 @@ static void loses_no_edit_made_before_the_recovery(void **state)
 static void names_a_folder_that_cannot_be_written(void **state)
 {
 	struct bench *b = *state;
-	auto_free char *dir = path_join(b->project, "quiet");
+	auto_free char *dir = NULL;
 	auto_free char *before = NULL;
 	struct snapshot now = {0};
 	struct entry shut = {0}, want = {0};
@@ -437,6 +437,7 @@ static void names_a_folder_that_cannot_be_written(void **state)
 		print_message("# skipped as root: he may write anywhere\n");
 		skip();
 	}
+	dir = path_join(b->project, "quiet");
 	assert_return_code(chmod(dir, 0555), errno);
 	put_time(AT_FDCWD, dir, 1600000000);
 	before = picture_of(b->project);
