@@ -1,7 +1,8 @@
 /*
  * What the store is inside: storeopen.c, storefind.c (finding and reading),
  * storeput.c (adding), storecommit.c (packs on their way out), storerefresh.c
- * (packs of others). Only for them and content.c.
+ * (packs of others). Only for them, content.c, and for what looks after a
+ * store as a whole: inventory.c, verify.c, prune, repair.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
