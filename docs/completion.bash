@@ -3,7 +3,7 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff apply commit discard undo snapshot
-		log ls show restore'
+		log ls show restore verify'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -85,6 +85,9 @@ _guard() {
 		;;
 	restore)
 		words='--at --to -n --dry-run -y --yes -q --quiet -h --help'
+		;;
+	verify)
+		words='--read-data --sample --json -q --quiet -h --help'
 		;;
 	*)
 		return

@@ -22,6 +22,7 @@ complete -c guard -f -n __fish_use_subcommand -a log -d "list snapshots or versi
 complete -c guard -f -n __fish_use_subcommand -a ls -d "list a folder of a snapshot"
 complete -c guard -f -n __fish_use_subcommand -a show -d "print a file of a snapshot"
 complete -c guard -f -n __fish_use_subcommand -a restore -d "bring stored files back"
+complete -c guard -f -n __fish_use_subcommand -a verify -d "check that the store is whole"
 
 complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "let a hidden path be read"
 complete -c guard -n '__fish_seen_subcommand_from run' -l rw -r -d "let a real path be written (stored first)"
@@ -88,3 +89,8 @@ complete -c guard -n '__fish_seen_subcommand_from restore' -l to -r -d "put it i
 complete -c guard -n '__fish_seen_subcommand_from restore' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s q -l quiet -d "say less"
+
+complete -c guard -n '__fish_seen_subcommand_from verify' -l read-data -d "read and check every byte"
+complete -c guard -n '__fish_seen_subcommand_from verify' -l sample -r -f -d "read and check a share of the bytes"
+complete -c guard -n '__fish_seen_subcommand_from verify' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from verify' -s q -l quiet -d "say less"

@@ -37,6 +37,7 @@ _guard() {
 		'ls:list a folder of a snapshot'
 		'show:print a file of a snapshot'
 		'restore:bring stored files back'
+		'verify:check that the store is whole'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
 	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
@@ -122,6 +123,11 @@ _guard() {
 				'--at[which version]:when:_guard_snapshots' \
 				'--to[into a folder]:folder:_directories' \
 				'*:path:_files'
+			;;
+		verify)
+			_arguments $help $quiet $json \
+				'--read-data[read every byte]' \
+				'--sample[read a share]:percent:'
 			;;
 		esac
 		;;

@@ -25,5 +25,6 @@ int cmd_ls(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_undo(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 
 #endif

@@ -28,6 +28,7 @@ static const struct {
 	{"ls", cmd_ls},
 	{"show", cmd_show},
 	{"restore", cmd_restore},
+	{"verify", cmd_verify},
 };
 
 static int unknown(const char *name)

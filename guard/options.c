@@ -135,6 +135,14 @@ static const struct option_spec undo_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec verify_options[] = {
+	{OPT_READ_DATA, "read-data", NULL, "read and check every byte"},
+	{OPT_SAMPLE, "sample", "N%", "read and check a share of the bytes"},
+	OPTION_JSON,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
 #define RUN_TEXT                                                               \
 	"RUN is a run's id or its beginning; without it the newest pending\n"  \
 	"run of this project. PATHS behind -- are never taken for a run.\n"
@@ -175,6 +183,11 @@ const struct verb options_verbs[] = {
 	 "Never deletes anything; what stands there now is stored first.\n"
 	 "Without --at: from the newest snapshot that has the path.\n",
 	 restore_options, false},
+	{"verify", NULL, "", "check that the store is whole",
+	 "Reads and never writes. Ends with 1 when something is damaged: each\n"
+	 "damaged pack, record and snapshot is named, and each path that\n"
+	 "suffers from it.\n",
+	 verify_options, false},
 	{0},
 };
 
