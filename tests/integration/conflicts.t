@@ -112,7 +112,7 @@ echo user >made
 echo go >&9
 exec 9>&-
 # guard may wait for the snapshot, the snapshot waits for us
-echo done >&8
+echo enough >&8
 exec 8>&-
 wait $holder
 wait $runner

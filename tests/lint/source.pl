@@ -8,7 +8,7 @@ use warnings;
 
 my $max_function = 120;
 my ($rules, $objects) = @ARGV;
-my (%layer, @headers, @words, %exports);
+my (%layer, @headers, @words, %exports, %family);
 my $bad = 0;
 
 sub complain {
@@ -25,6 +25,7 @@ while (<$in>) {
 	if ($kind eq 'layer') { $layer{$what} = {map { $_ => 1 } $what, @list} }
 	elsif ($kind eq 'header') { push @headers, [$what, @list] }
 	elsif ($kind eq 'words') { push @words, [[split ' ', $what], @list] }
+	elsif ($kind eq 'family') { $family{$_} = $what for @list }
 	elsif ($kind eq 'exports') { $exports{$what} = [@list] }
 	else { die "$rules:$.: unknown rule '$kind'\n" }
 }
@@ -65,8 +66,9 @@ for my $file (@files) {
 			complain "$file:$line: $name belongs to no layer"
 				unless $layer{$to};
 			$header_edges{$file}{$name} = 1 if $file =~ /\.h$/;
-			$module_edges{module($file)}{module($name)} = 1
-				if module($file) ne module($name);
+			my ($from, $onto) = map { $family{$_} // $_ }
+				module($file), module($name);
+			$module_edges{$from}{$onto} = 1 if $from ne $onto;
 			next;
 		}
 		for my $rule (@headers) {
@@ -76,7 +78,8 @@ for my $file (@files) {
 			next unless $name =~ /^$re$/;
 			my $one = $owners[0] eq 'one' && shift @owners;
 			complain "$file:$line: <$name> belongs to @owners"
-				unless grep { $_ eq $dir } @owners;
+				unless grep { $_ eq $dir || $_ eq module($file) }
+					@owners;
 			next unless $one;
 			my $first = $owner_of{$pattern} //= $file;
 			complain "$file:$line: <$name> belongs to $first alone"
