@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "guard/run.h"
+#include "restore/transaction.h"
 #include "restore/workspace.h"
 #include "snapshot/take.h"
 
@@ -89,6 +90,7 @@ static int take(const struct run *run, struct moment start, uint64_t *ret_seq,
 				    .command = run->session.command,
 				    .moved_since = start,
 				    .skip = skip,
+				    .skip_prefix = TRANSACTION_STAGING_PREFIX,
 			    },
 			    &snapshot, err);
 	if (got == 0)

@@ -16,10 +16,10 @@
 #ifndef GUARD_RESTORE_JOURNAL_H
 #define GUARD_RESTORE_JOURNAL_H
 
-#include "restore/plan.h"
+#include "restore/transaction.h"
 
 #define JOURNAL_NAME "journal"
-#define STAGING_PREFIX ".guard-staging-"
+#define STAGING_PREFIX TRANSACTION_STAGING_PREFIX
 
 enum journal_state {
 	JOURNAL_STAGING = 'S',

@@ -19,6 +19,10 @@
 
 #include "restore/plan.h"
 
+/* How the folder in the project's root begins in which new files wait for
+ * their turn; whoever looks at the project without its lock leaves it out. */
+#define TRANSACTION_STAGING_PREFIX ".guard-staging-"
+
 /*
  * The folder whose files are changed. Everything is done under the lock
  * "lock" of workspace_fd.

@@ -31,6 +31,7 @@ struct crawl {
 	const struct statcache *cache; /* or NULL */
 	char *skips[SKIP_MAX]; /* paths in the root that are left out */
 	size_t skip_count;
+	const char *skip_prefix; /* of names in the root, or NULL */
 	struct moment moved_since;
 	struct moment start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */

@@ -312,6 +312,9 @@ static void drop_skipped(const struct crawl *w, struct crawl_folder *f)
 			skip = (f->skips >> k & 1) &&
 			       strcmp(w->skips[k] + offset,
 				      f->list.items[i].name) == 0;
+		if (!skip && f == w->root && w->skip_prefix)
+			skip = strncmp(f->list.items[i].name, w->skip_prefix,
+				       strlen(w->skip_prefix)) == 0;
 		if (!skip)
 			f->list.items[kept++] = f->list.items[i];
 	}
@@ -346,7 +349,7 @@ static void list_folder(struct crawl *w, struct crawl_folder *f)
 		crawl_note(w, NOTE_INCOMPLETE, f, "",
 			   "changed while it was read");
 	}
-	if (f->skips)
+	if (f->skips || (f == w->root && w->skip_prefix))
 		drop_skipped(w, f);
 	f->count = f->list.count;
 }

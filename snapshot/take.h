@@ -37,6 +37,8 @@ struct take_options {
 	struct moment moved_since;
 	/* Absolute paths below the root that are left out (guard's state). */
 	const char *const *skip; /* NULL-terminated, or NULL */
+	/* Names in the root itself that begin so are left out too, or NULL. */
+	const char *skip_prefix;
 	/* Contents by plain calls instead of io_uring. */
 	bool plain;
 	/* Called now and then from the caller's thread; may be NULL. */

@@ -860,6 +860,28 @@ static void test_skipped_folders_are_left_out(void **state)
 	assert_int_equal(stats.encoded, 0);
 }
 
+static void test_names_in_the_root_are_left_out_by_their_beginning(void **state)
+{
+	struct box *box = *state;
+	struct take_options o = {.root_path = box->root,
+				 .root_fd = -1,
+				 .cache_path = box->cache,
+				 .skip_prefix = ".staged-",
+				 .stats = &stats};
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err err;
+
+	make_dir(box, ".staged-1");
+	make_dir(box, "a");
+	make_dir(box, "a/.staged-2");
+	write_text(box, ".staged-1/x", "x");
+	write_text(box, ".staged", "x");
+	ok(take_snapshot(box->store, &o, &s, &err));
+	assert_false(is_in(box, &s, ".staged-1"));
+	assert_true(is_in(box, &s, ".staged"));
+	assert_true(is_in(box, &s, "a/.staged-2"));
+}
+
 /* A snapshot that went away may have taken its objects along. */
 static void test_a_cache_without_its_snapshot_is_not_used(void **state)
 {
@@ -1210,6 +1232,7 @@ int main(void)
 		T(test_what_may_not_be_read_is_noted),
 		T(test_a_missing_root_is_an_error),
 		T(test_skipped_folders_are_left_out),
+		T(test_names_in_the_root_are_left_out_by_their_beginning),
 		T(test_a_cache_without_its_snapshot_is_not_used),
 		T(test_a_cache_of_another_store_is_not_used),
 		T(test_mounts_are_noted_and_not_entered),
