@@ -48,8 +48,7 @@ static int join_entry(void *arg, const char *path, const struct entry *e,
 	if (path_compare(c->path, path) != 0)
 		return 0;
 	j->next++;
-	if (!same_as_base(&c->old, e) ||
-	    snapshot_has_note(j->base, NOTE_MOVED, path))
+	if (!same_as_base(&c->old, e) || snapshot_moved(j->base, path, true))
 		c->flags |= CHANGES_HERE;
 	return 0;
 }

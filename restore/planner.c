@@ -59,29 +59,6 @@ void planner_conflict(struct plan *p, enum conflict_kind kind, const char *path)
 	};
 }
 
-bool planner_note_at(const struct planner *pl, enum note_kind kind,
-		     const char *path)
-{
-	const struct snapshot *s = pl->options->base_notes;
-	size_t low = 0, high = s ? s->note_count : 0;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (path_compare(s->notes[middle].path, path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; s && low < s->note_count; low++) {
-		if (strcmp(s->notes[low].path, path) != 0)
-			break;
-		if (s->notes[low].kind == kind)
-			return true;
-	}
-	return false;
-}
-
 static bool selected(const struct planner *pl, const char *path)
 {
 	const char *const *p = pl->options->paths;
@@ -111,31 +88,31 @@ void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
 
 /*
  * The base has no say on this path: it changed after the run's start, before
- * it was stored. For a name that base does not have the folder that should
- * hold it speaks: the user may have deleted it in between.
+ * it was stored. For a name that base does not have its topmost missing part
+ * is asked for: the user may have deleted it in between.
  */
 static int moved(struct planner *pl, const struct row *row, struct err *err)
 {
+	const struct snapshot *s = pl->options->base_notes;
 	auto_free char *path = mem_strdup(row->path);
 
-	if (!pl->options->base_notes)
+	if (!s || !s->note_count)
 		return 0;
 	if (row->base->mode)
-		return planner_note_at(pl, NOTE_MOVED, path);
+		return snapshot_moved(s, path, true);
 	while (*path) {
 		AUTO(entry) struct entry e = {0};
-		char *up = path_parent(path);
-		int got;
+		auto_free char *up = path_parent(path);
+		int got = lookup_find(&pl->find_base, up, &e, err);
 
-		free(path);
-		path = up;
-		got = lookup_find(&pl->find_base, path, &e, err);
 		if (got < 0)
 			return got;
 		if (got)
-			return planner_note_at(pl, NOTE_MOVED, path);
+			break;
+		free(path);
+		path = TAKE(up);
 	}
-	return 0;
+	return snapshot_moved(s, path, false);
 }
 
 static bool incomplete(const struct planner *pl, const struct row *row)

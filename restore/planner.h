@@ -72,10 +72,6 @@ void step_make(struct planner *pl, const char *path, const struct entry *to);
 int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err);
 
-/* The base's snapshot has this note on exactly this path. */
-bool planner_note_at(const struct planner *pl, enum note_kind kind,
-		     const char *path);
-
 /*
  * A folder that shall go, with row->now still like row->base in its own
  * metadata. Adds the conflicts that are below it. 1: it may go as a whole;

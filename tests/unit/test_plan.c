@@ -392,6 +392,21 @@ static void counts_entries_that_moved_as_the_users(void **state)
 	snapshot_free(&notes);
 }
 
+/* A rename leaves no trace on what lies in the folder. */
+static void counts_what_a_folder_brought_along_as_the_users(void **state)
+{
+	struct snapshot notes = {0};
+	struct plan_options options = {.base_notes = &notes};
+
+	snapshot_add_note(&notes, NOTE_MOVED, "", "");
+	snapshot_add_note(&notes, NOTE_MOVED, "d", "");
+	check(*state, "d d\nf d/x=user", "d d\nf d/x=run", "d d\nf d/x=user",
+	      &options, "!moved:d/x");
+	check(*state, "d e\nf e/x=1", "d e\nf e/x=2", "d e\nf e/x=1", &options,
+	      "replace:e/x meta:e");
+	snapshot_free(&notes);
+}
+
 static void takes_nothing_incomplete_for_the_file(void **state)
 {
 	struct snapshot notes = {0};
@@ -448,6 +463,7 @@ int main(void)
 		TEST(refuses_a_git_that_has_moved),
 		TEST(keeps_a_nested_git_when_its_folder_is_deleted),
 		TEST(counts_entries_that_moved_as_the_users),
+		TEST(counts_what_a_folder_brought_along_as_the_users),
 		TEST(takes_nothing_incomplete_for_the_file),
 		TEST(refuses_what_hands_out_rights),
 	};
