@@ -194,6 +194,25 @@ static void tell_header(const struct run *run, struct buf *notes,
 	warn_of_hidden_arguments(run);
 }
 
+/* A grant wins over a mask: nobody may let a run at the state itself. What
+ * lies above it may be granted, the mask stays on it. */
+static int check_grants(const struct run *run, const char *const *paths,
+			struct err *err)
+{
+	for (; *paths; paths++) {
+		auto_free char *path = path_resolve(*paths, err);
+
+		if (!path)
+			return -err->num;
+		if (path_below(path, run->context.state.path))
+			return fail(err, EPERM,
+				    "%s is guard's own state: no run may see "
+				    "it",
+				    text_quote(*paths));
+	}
+	return 0;
+}
+
 /* Everything up to the moment before the command: policy and fence. */
 static int start(struct run *run, struct layers **layers, struct sandbox **sb,
 		 struct err *err)
@@ -206,6 +225,9 @@ static int start(struct run *run, struct layers **layers, struct sandbox **sb,
 	char **hide, **envp;
 	int got;
 
+	if (check_grants(run, o->read_only, err) < 0 ||
+	    check_grants(run, o->read_write, err) < 0)
+		return -err->num;
 	if (layers_plan(&run->session, run->context.state.home, layers, &notes,
 			err) < 0)
 		return -err->num;
@@ -342,7 +364,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
 			  run->session.command, NULL);
-		got = run_keep_granted(run, "pre-run", err);
+		got = run_keep_granted(run, "pre-rw", err);
 	}
 	if (got == 0)
 		got = release(run, sb, ret_status, err);

@@ -170,7 +170,7 @@ int run_end(struct run *run, int status, struct err *err)
 	(void)snprintf(code, sizeof(code), "%d", status);
 	state_log(&run->context.state, "end", "run", run->session.id, "status",
 		  code, NULL);
-	if (run_keep_granted(run, "post-run", err) < 0 ||
+	if (run_keep_granted(run, "post-rw", err) < 0 ||
 	    scan_project(run, &project, err) < 0 ||
 	    scan_home(run, &home, err) < 0)
 		return -err->num;
