@@ -683,7 +683,7 @@ static void a_store_is_made_durably_before_it_is_used(void **state)
 			  "fdatasync .secret.2.%d.tmp\nrename store\n"
 			  "fsync store\n"
 			  "fdatasync .FORMAT.%d.tmp\nrename store\n"
-			  "fsync store\nfsync %s\n"
+			  "fsync store\nchmod FORMAT 400\nfsync %s\n"
 			  "chmod packs 500\nchmod snaps 500\n",
 			  (int)getpid(), (int)getpid(), (int)getpid(), base);
 	assert_string_equal(buf_text(&trace), want);
