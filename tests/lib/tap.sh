@@ -191,6 +191,7 @@ settle() {
 finish() {
 	cd /
 	settle
+	[ ! -d "$state/store" ] || ok 'the store verifies' guard verify
 	is "$(others)" '' 'no process is left'
 	is "$(cat /proc/self/mountinfo)" "$mounts_before" 'no mount is left'
 	echo "1..$tests"
