@@ -203,7 +203,6 @@ static void test_newer_version_is_told_apart(void **state)
 static bool decodes(const void *data, size_t len)
 {
 	AUTO(tree) struct tree t = {0};
-	AUTO(buf) struct buf again = {0};
 	struct err err;
 	size_t i;
 	int got = tree_decode(data, len, &t, &err);
