@@ -1,0 +1,375 @@
+/* base/: descriptors, paths beneath a root, records, locks, xattrs, removal:
+ * what needs a folder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/meta.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "base/walk.h"
+
+struct box {
+	char path[64];
+	int fd;
+};
+
+static int set_up(void **state)
+{
+	struct box *box = mem_zalloc(sizeof(*box));
+
+	(void)snprintf(box->path, sizeof(box->path),
+		       "/var/tmp/guard-base-XXXXXX");
+	assert_non_null(mkdtemp(box->path));
+	box->fd = open(box->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(box->fd >= 0);
+	*state = box;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct box *box = *state;
+	struct err err;
+
+	beneath_plain(false);
+	assert_int_equal(walk_remove(AT_FDCWD, box->path, &err), 0);
+	(void)close(box->fd);
+	free(box);
+	return 0;
+}
+
+static void write_file(int dir, const char *path, const char *text)
+{
+	auto_close int fd = openat(
+		dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
+}
+
+static void beneath_cases(const struct box *box)
+{
+	auto_close int good = -1;
+	struct err err;
+
+	good = beneath_open(box->fd, "in/file", O_RDONLY, 0, &err);
+	assert_true(good >= 0);
+	assert_true(fcntl(good, F_GETFD) & FD_CLOEXEC);
+	assert_true(beneath_open(box->fd, "link", O_RDONLY, 0, &err) < 0);
+	assert_true(beneath_open(box->fd, "away/hostname", O_RDONLY, 0, &err) <
+		    0);
+	assert_int_equal(beneath_open(box->fd, "in/no", O_RDONLY, 0, &err),
+			 -ENOENT);
+	assert_int_equal(beneath_open(box->fd, "in/file/x", O_RDONLY, 0, &err),
+			 -ENOTDIR);
+	assert_int_equal(beneath_open(box->fd, "../x", O_RDONLY, 0, &err),
+			 -EINVAL);
+	assert_int_equal(beneath_open(box->fd, "/etc", O_RDONLY, 0, &err),
+			 -EINVAL);
+}
+
+static void no_link_leads_out_from_beneath(void **state)
+{
+	struct box *box = *state;
+
+	assert_int_equal(mkdirat(box->fd, "in", 0700), 0);
+	write_file(box->fd, "in/file", "x");
+	assert_int_equal(symlinkat("/etc", box->fd, "away"), 0);
+	assert_int_equal(symlinkat("in/file", box->fd, "link"), 0);
+	beneath_cases(box);
+	beneath_plain(true);
+	beneath_cases(box);
+}
+
+static void another_mount_is_not_beneath(void **state)
+{
+	auto_close int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct err err;
+
+	(void)state;
+	assert_int_equal(
+		beneath_open(root, "proc/self/status", O_RDONLY, 0, &err),
+		-EXDEV);
+	beneath_plain(true);
+	assert_true(beneath_open(root, "proc/1/status", O_RDONLY, 0, &err) < 0);
+}
+
+static void paths_longer_than_the_kernel_takes_are_opened(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf path = {0};
+	char name[201];
+	auto_close int dir = dup(box->fd);
+	auto_close int found = -1;
+	const char *last;
+	struct err err;
+	int i;
+
+	memset(name, 'd', 200);
+	name[200] = '\0';
+	for (i = 0; i < 40; i++) {
+		int next;
+
+		assert_int_equal(mkdirat(dir, name, 0700), 0);
+		next = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(next >= 0);
+		(void)close(dir);
+		dir = next;
+		buf_printf(&path, "%s%s", i ? "/" : "", name);
+	}
+	write_file(dir, "end", "x");
+	buf_add_text(&path, "/end");
+	found = beneath_parent(box->fd, buf_text(&path), &last, &err);
+	assert_true(found >= 0);
+	assert_string_equal(last, "end");
+	assert_int_equal(faccessat(found, "end", F_OK, 0), 0);
+}
+
+static void a_file_is_replaced_as_a_whole(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf b = {0};
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err err;
+
+	write_file(box->fd, "f", "old and long");
+	assert_int_equal(atomic_write(box->fd, "f", "new", 3, 0600, true, &err),
+			 0);
+	assert_int_equal(fd_slurp_at(box->fd, "f", 100, &b, &err), 0);
+	assert_string_equal(buf_text(&b), "new");
+	assert_int_equal(dirlist_read(box->fd, &list, &err), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(
+		atomic_write(box->fd, "no/f", "x", 1, 0600, true, &err),
+		-ENOENT);
+}
+
+static void more_than_the_bound_is_refused(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf b = {0};
+	struct err err;
+
+	write_file(box->fd, "f", "12345");
+	assert_int_equal(fd_slurp_at(box->fd, "f", 4, &b, &err), -EFBIG);
+	buf_clear(&b);
+	assert_int_equal(fd_slurp_at(box->fd, "f", 5, &b, &err), 0);
+	assert_int_equal(fd_slurp_at(box->fd, "none", 5, &b, &err), -ENOENT);
+	assert_int_equal(symlinkat("f", box->fd, "l"), 0);
+	assert_int_equal(fd_slurp_at(box->fd, "l", 5, &b, &err), -ELOOP);
+}
+
+static void a_record_keeps_every_value(void **state)
+{
+	struct box *box = *state;
+	AUTO(record) struct record r = {0}, back = {0};
+	struct err err;
+
+	record_set(&r, "path", "odd\nname\r\\n=x");
+	record_add(&r, "more", "one");
+	record_add(&r, "more", "");
+	record_set_int(&r, "count", INT64_MIN);
+	record_set(&r, "gone", "x");
+	record_set(&r, "gone", NULL);
+	assert_int_equal(record_save(box->fd, "r", "thing", 2, &r, true, &err),
+			 0);
+	assert_int_equal(record_load(box->fd, "r", "thing", 2, &back, &err), 0);
+	assert_string_equal(record_get(&back, "path"), "odd\nname\r\\n=x");
+	assert_string_equal(record_get_nth(&back, "more", 1), "");
+	assert_null(record_get_nth(&back, "more", 2));
+	assert_true(record_get_int(&back, "count") == INT64_MIN);
+	assert_null(record_get(&back, "gone"));
+}
+
+static void a_record_that_is_odd_is_refused(void **state)
+{
+	static const char *const damaged[] = {"",
+					      "guard-thing 1",
+					      "guard-thing x\n",
+					      "guard-other 1\n",
+					      "guard-thing 1\nk=v",
+					      "guard-thing 1\nnovalue\n",
+					      "guard-thing 1\n=v\n",
+					      "guard-thing 1\nk=\\q\n",
+					      "guard-thing 0\n"};
+	struct box *box = *state;
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+		AUTO(record) struct record r = {0};
+
+		write_file(box->fd, "r", damaged[i]);
+		assert_int_equal(
+			record_load(box->fd, "r", "thing", 2, &r, &err),
+			-EBADMSG);
+		assert_int_equal(r.count, 0);
+	}
+	write_file(box->fd, "r", "guard-thing 3\n");
+	{
+		AUTO(record) struct record r = {0};
+
+		assert_int_equal(
+			record_load(box->fd, "r", "thing", 2, &r, &err),
+			-EPROTO);
+		assert_int_equal(
+			record_load(box->fd, "none", "thing", 2, &r, &err),
+			-ENOENT);
+	}
+}
+
+static void a_lock_is_let_go_by_closing(void **state)
+{
+	struct box *box = *state;
+	struct err err;
+	int one = lock_take(box->fd, "lock", true, false, &err);
+	int two;
+
+	assert_true(one >= 0);
+	assert_int_equal(lock_take(box->fd, "lock", true, false, &err),
+			 -EWOULDBLOCK);
+	assert_int_equal(lock_take(box->fd, "lock", false, false, &err),
+			 -EWOULDBLOCK);
+	(void)close(one);
+	one = lock_take(box->fd, "lock", false, false, &err);
+	two = lock_take(box->fd, "lock", false, false, &err);
+	assert_true(one >= 0 && two >= 0);
+	(void)close(one);
+	(void)close(two);
+}
+
+static void xattrs_are_made_equal(void **state)
+{
+	struct box *box = *state;
+	AUTO(xattrs) struct xattrs x = {0}, got = {0}, back = {0};
+	AUTO(buf) struct buf b = {0};
+	auto_close int fd = -1;
+	struct err err;
+	size_t len;
+
+	write_file(box->fd, "f", "x");
+	fd = openat(box->fd, "f", O_RDWR | O_CLOEXEC);
+	xattrs_add(&x, "user.b", "2", 1);
+	xattrs_add(&x, "user.a", "", 0);
+	assert_string_equal(x.items[0].name, "user.a");
+	if (xattrs_set(fd, &x, &err) == -ENOTSUP)
+		skip(); /* no xattrs of users on this file system */
+	assert_int_equal(xattrs_get(box->fd, "f", &got, &err), 0);
+	assert_true(xattrs_equal(&x, &got));
+	assert_int_equal(xattrs_drop(&x, "user.b"), 1);
+	assert_int_equal(xattrs_set(fd, &x, &err), 0);
+	xattrs_free(&got);
+	assert_int_equal(xattrs_get(fd, "", &got, &err), 0);
+	assert_int_equal(got.count, 1);
+	xattrs_encode(&got, &b);
+	assert_int_equal(xattrs_decode(b.data, b.len, &back, &err), 0);
+	assert_true(xattrs_equal(&got, &back));
+	for (len = 0; len < b.len; len++) {
+		AUTO(xattrs) struct xattrs cut = {0};
+
+		assert_int_equal(xattrs_decode(b.data, len, &cut, &err),
+				 -EBADMSG);
+		assert_int_equal(cut.count, 0);
+	}
+}
+
+static void removal_follows_no_link_and_opens_what_is_closed(void **state)
+{
+	struct box *box = *state;
+	struct err err;
+
+	assert_int_equal(mkdirat(box->fd, "kept", 0700), 0);
+	write_file(box->fd, "kept/f", "x");
+	assert_int_equal(mkdirat(box->fd, "gone", 0700), 0);
+	assert_int_equal(mkdirat(box->fd, "gone/closed", 0700), 0);
+	write_file(box->fd, "gone/closed/f", "x");
+	assert_int_equal(symlinkat("../../kept", box->fd, "gone/closed/l"), 0);
+	assert_int_equal(fchmodat(box->fd, "gone/closed", 0, 0), 0);
+	assert_int_equal(walk_remove(box->fd, "gone", &err), 0);
+	assert_int_equal(faccessat(box->fd, "gone", F_OK, 0), -1);
+	assert_int_equal(faccessat(box->fd, "kept/f", F_OK, 0), 0);
+	assert_int_equal(symlinkat("kept", box->fd, "l"), 0);
+	assert_int_equal(walk_remove(box->fd, "l", &err), 0);
+	assert_int_equal(faccessat(box->fd, "kept/f", F_OK, 0), 0);
+	assert_int_equal(walk_remove(box->fd, "none", &err), 0);
+}
+
+static void entries_are_sorted_and_found(void **state)
+{
+	struct box *box = *state;
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err err;
+	char name[16];
+	size_t i;
+
+	for (i = 0; i < 300; i++) {
+		(void)snprintf(name, sizeof(name), "f%zu", i * 7 % 300);
+		write_file(box->fd, name, "");
+	}
+	assert_int_equal(dirlist_read(box->fd, &list, &err), 0);
+	assert_int_equal(list.count, 300);
+	for (i = 1; i < list.count; i++)
+		assert_true(strcmp(list.items[i - 1].name, list.items[i].name) <
+			    0);
+	assert_non_null(dirlist_find(&list, "f299"));
+	assert_null(dirlist_find(&list, "f300"));
+}
+
+static void a_path_is_resolved_though_its_end_is_missing(void **state)
+{
+	struct box *box = *state;
+	auto_free char *given = path_join(box->path, "l/no/../such");
+	auto_free char *want = path_join(box->path, "real/such");
+	auto_free char *loop = path_join(box->path, "loop/x");
+	auto_free char *got = NULL;
+	struct err err;
+
+	assert_int_equal(mkdirat(box->fd, "real", 0700), 0);
+	assert_int_equal(symlinkat("real", box->fd, "l"), 0);
+	assert_int_equal(symlinkat("loop", box->fd, "loop"), 0);
+	got = path_resolve(given, &err);
+	assert_non_null(got);
+	assert_string_equal(got, want);
+	assert_null(path_resolve(loop, &err));
+	assert_int_equal(err.num, ELOOP);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(no_link_leads_out_from_beneath),
+		TEST(another_mount_is_not_beneath),
+		TEST(paths_longer_than_the_kernel_takes_are_opened),
+		TEST(a_file_is_replaced_as_a_whole),
+		TEST(more_than_the_bound_is_refused),
+		TEST(a_record_keeps_every_value),
+		TEST(a_record_that_is_odd_is_refused),
+		TEST(a_lock_is_let_go_by_closing),
+		TEST(xattrs_are_made_equal),
+		TEST(removal_follows_no_link_and_opens_what_is_closed),
+		TEST(entries_are_sorted_and_found),
+		TEST(a_path_is_resolved_though_its_end_is_missing),
+	};
+
+	return cmocka_run_group_tests_name("base_files", tests, NULL, NULL);
+}
