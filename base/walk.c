@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #define DENTS_LEN 65536
@@ -215,7 +216,7 @@ static int remove_below(struct removal *r, int dirfd, const char *name,
 	return 0;
 }
 
-int walk_remove(int dirfd, const char *name, struct err *err)
+static int remove_in(int dirfd, const char *name, struct err *err)
 {
 	struct removal r = {.start_fd = dirfd};
 	struct stat st;
@@ -239,4 +240,20 @@ int walk_remove(int dirfd, const char *name, struct err *err)
 			return -err->num;
 	}
 	return 0;
+}
+
+int walk_remove(int dirfd, const char *name, struct err *err)
+{
+	auto_free char *parent = path_parent(name);
+	auto_close int fd = -1;
+
+	/* What is moved up on the way must stay in the same folder. */
+	if (!*parent)
+		return remove_in(dirfd, name, err);
+	fd = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT
+			       ? 0
+			       : fail_errno(err, "open %s", text_quote(parent));
+	return remove_in(fd, path_name(name), err);
 }

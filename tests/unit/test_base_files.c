@@ -312,6 +312,33 @@ static void removal_follows_no_link_and_opens_what_is_closed(void **state)
 	assert_int_equal(walk_remove(box->fd, "none", &err), 0);
 }
 
+/* Deeper than the process may have descriptors; from a folder that cannot be
+ * written to, which must not be used for it. */
+static void removal_reaches_any_depth(void **state)
+{
+	struct box *box = *state;
+	auto_free char *path = mem_printf("%s/deep", box->path);
+	int at = fcntl(box->fd, F_DUPFD_CLOEXEC, 0), i;
+	struct err err;
+
+	for (i = 0; i < 1500; i++) {
+		const char *name = i ? "d" : "deep";
+		int next;
+
+		assert_int_equal(mkdirat(at, name, 0700), 0);
+		next = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(next >= 0);
+		(void)close(at);
+		at = next;
+	}
+	write_file(at, "f", "x");
+	(void)close(at);
+	assert_int_equal(chdir("/proc"), 0);
+	assert_int_equal(walk_remove(AT_FDCWD, path, &err), 0);
+	assert_int_equal(faccessat(box->fd, "deep", F_OK, 0), -1);
+	assert_int_equal(chdir("/"), 0);
+}
+
 static void entries_are_sorted_and_found(void **state)
 {
 	struct box *box = *state;
@@ -367,6 +394,7 @@ int main(void)
 		TEST(a_lock_is_let_go_by_closing),
 		TEST(xattrs_are_made_equal),
 		TEST(removal_follows_no_link_and_opens_what_is_closed),
+		TEST(removal_reaches_any_depth),
 		TEST(entries_are_sorted_and_found),
 		TEST(a_path_is_resolved_though_its_end_is_missing),
 	};
