@@ -18,6 +18,9 @@
 #include "guard/restoring.h"
 #include "snapshot/take.h"
 
+/* Without --at: so many versions at most are passed over. */
+#define LOOK_BACK 100
+
 struct restore_options {
 	const char *at, *to;
 	bool dry, yes, quiet;
@@ -55,38 +58,54 @@ static void restore_free(struct restore *r)
 	project_close(&r->project);
 }
 
+/* Whether restore takes it without being told: 1 or 0, or negative. */
+static int is_good(const struct restore *r, const struct restoring_target *t,
+		   struct err *err)
+{
+	const char *path = path_rest(t->arg, t->snapshot.root_path);
+	const char *reason = t->snapshot.reason;
+	AUTO(entry) struct entry e = {0};
+
+	if (strcmp(reason, "pre-restore") == 0 ||
+	    strcmp(reason, "pre-undo") == 0)
+		return 0;
+	if (tree_lookup(r->c->store, &t->snapshot.root, path, &e, err) < 0)
+		return -err->num;
+	return !(e.flags & ENTRY_INCOMPLETE);
+}
+
 /*
  * Without --at: what was there before an earlier restore or undo is had by
  * its number or by undo only; else the second restore of a file would bring
- * back what the first one (or its --dry-run) found in its place.
+ * back what the first one (or its --dry-run) found in its place. And what
+ * could not be read whole is passed over as long as there is something older
+ * that could.
  */
 static int find_snapshot(struct restore *r, struct restoring_target *t,
 			 struct err *err)
 {
-	size_t back = 0;
+	size_t back;
 	int got;
 
 	if (r->o->at)
 		return catalog_find(r->c->store, r->o->at, t->arg, true,
 				    &t->snapshot, err);
-	for (;;) {
-		auto_free char *when = mem_printf("latest~%zu", back++);
-		const char *reason;
+	for (back = 0; back < LOOK_BACK; back++) {
+		auto_free char *when = mem_printf("latest~%zu", back);
 
 		got = catalog_find(r->c->store, when, t->arg, true,
 				   &t->snapshot, err);
-		if (got == -ENOENT && back > 1)
-			return catalog_find(r->c->store, NULL, t->arg, true,
-					    &t->snapshot, err);
+		if (got == -ENOENT && back)
+			break;
 		if (got < 0)
 			return got;
-		reason = t->snapshot.reason;
-		if (strcmp(reason, "pre-restore") != 0 &&
-		    strcmp(reason, "pre-undo") != 0)
-			return 0;
+		got = is_good(r, t, err);
+		if (got)
+			return got < 0 ? got : 0;
 		snapshot_free(&t->snapshot);
 		t->snapshot = (struct snapshot){0};
 	}
+	return catalog_find(r->c->store, NULL, t->arg, true, &t->snapshot, err);
 }
 
 static int find_target(struct restore *r, const char *arg, struct err *err)
@@ -327,9 +346,15 @@ static int plan_to(struct restore *r, const char *dir, struct err *err)
 	    take_entry(r->c->store, r->project.fd, "", NULL, &r->now, err) < 0)
 		return -err->num;
 	ed = tree_editor_new(r->c->store, &r->now);
-	for (i = 0; i < r->count && got == 0; i++)
-		got = tree_editor_put(ed, path_name(r->targets[i].arg),
-				      &r->targets[i].entry, err);
+	for (i = 0; i < r->count && got == 0; i++) {
+		const char *name = path_name(r->targets[i].arg);
+		const struct entry *e = &r->targets[i].entry;
+
+		got = tree_editor_put(ed, name, e, err);
+		if (got == 0)
+			got = restoring_leave_out(r->c->store, &r->now, e, name,
+						  ed, err);
+	}
 	if (got == 0)
 		got = tree_editor_save(ed, &r->want, err);
 	tree_editor_free(&ed);

@@ -79,13 +79,69 @@ static int keep_git(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(k->ed, whole, &now, err);
 }
 
+struct leave_out {
+	struct store *store;
+	const struct entry *now;
+	struct tree_editor *ed;
+	const char *prefix;
+};
+
+/*
+ * Of what could not be read whole nothing is put over what is there, and no
+ * half of a file is made; a folder's readable part comes back.
+ */
+static int leave_out(void *arg, const char *path, const struct entry *e,
+		     struct err *err)
+{
+	struct leave_out *l = arg;
+	auto_free char *whole = path_join(l->prefix, path);
+	AUTO(entry) struct entry now = {0};
+	bool folder = S_ISDIR(e->mode);
+
+	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !folder))
+		return 0;
+	if (tree_lookup(l->store, l->now, whole, &now, err) < 0)
+		return -err->num;
+	if (folder)
+		output_warn("not all of %s could be read when it was stored",
+			    text_quote(whole));
+	else
+		output_warn("%s is left out: it could not be read whole when "
+			    "it was stored",
+			    text_quote(whole));
+	if (!folder)
+		return tree_editor_put(l->ed, whole, &now, err);
+	if (!S_ISDIR(now.mode)) {
+		entry_free(&now);
+		entry_copy(&now, e);
+		now.flags &= ~ENTRY_INCOMPLETE;
+	}
+	return tree_editor_put_folder(l->ed, whole, &now, err);
+}
+
+int restoring_leave_out(struct store *store, const struct entry *now,
+			const struct entry *from, const char *prefix,
+			struct tree_editor *ed, struct err *err)
+{
+	struct leave_out l = {
+		.store = store,
+		.now = now,
+		.ed = ed,
+		.prefix = prefix,
+	};
+
+	return tree_each(store, from, leave_out, &l, err);
+}
+
 static int put_target(const struct want *w, struct tree_editor *ed,
 		      const struct restoring_target *t, struct err *err)
 {
 	struct keep_git k = {.w = w, .ed = ed, .prefix = t->path};
 
 	if (put_parents(w, ed, t, err) < 0 ||
-	    tree_editor_put(ed, t->path, &t->entry, err) < 0)
+	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
+	    restoring_leave_out(w->store, w->now, &t->entry, t->path, ed, err) <
+		    0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;
@@ -95,6 +151,15 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 		output_say("%s left as it is: name it to restore it",
 			   text_count(k.kept, ".git folder"));
 	return 0;
+}
+
+/* The root itself: the editor has started from it. */
+static int put_all(const struct want *w, struct keep_git *k,
+		   const struct entry *root, struct err *err)
+{
+	int got = restoring_leave_out(w->store, w->now, root, "", k->ed, err);
+
+	return got < 0 ? got : tree_each(w->store, root, keep_git, k, err);
 }
 
 /* now, with what is wanted put in. */
@@ -119,8 +184,7 @@ static int make(const struct want *w, struct err *err)
 		if (w->targets[i].path[0])
 			got = put_target(w, ed, &w->targets[i], err);
 		else
-			got = tree_each(w->store, &w->targets[i].entry,
-					keep_git, &k, err);
+			got = put_all(w, &k, &w->targets[i].entry, err);
 		if (k.kept && got == 0)
 			output_say("%s left as it is: name it to restore it",
 				   text_count(k.kept, ".git folder"));

@@ -29,4 +29,13 @@ int restoring_make_want(struct store *store, const struct entry *now,
 			const struct restoring_target *targets, size_t count,
 			bool gone, struct entry *ret, struct err *err);
 
+/*
+ * Takes back out of ed, where `from` stands at `prefix`, what could not be
+ * read whole when it was stored, and names it: such a file stays as it is in
+ * `now`. A file that `from` itself is stays, so that the plan refuses it.
+ */
+int restoring_leave_out(struct store *store, const struct entry *now,
+			const struct entry *from, const char *prefix,
+			struct tree_editor *ed, struct err *err);
+
 #endif

@@ -45,6 +45,43 @@ ok 'is a link again' test src/f3.c -ef src/f3-again.c
 is "$(cat later.txt)" 'written later' 'and nothing else was touched'
 rm later.txt
 
+# --- what could not be read ---
+if [ "$me" != root ]; then
+	mkdir -p shut/in open
+	echo one >shut/in/f
+	echo one >open/f
+	echo two >open/g
+	guard snapshot -q >/dev/null
+	chmod 000 open/f shut/in
+	gives 0 'a snapshot of what cannot be read' guard snapshot
+	says "$err" "incomplete: 'open/f'"
+	number=$(cat "$out")
+	chmod 700 shut/in
+	rm -rf open shut
+	gives 0 'a file that was not read the last time' \
+		guard restore -y open/f
+	is "$(cat open/f)" one 'comes from the last time that it was'
+	rm -rf open
+	gives 0 'all of a snapshot that has such files' \
+		guard restore -y --at "$number" .
+	says "$err" "'open/f' is left out"
+	says "$err" "not all of 'shut/in' could be read"
+	is "$(cat open/g)" two 'brings the others back'
+	no 'and no empty one' test -e open/f
+	ok 'nor loses the folder' test -d shut/in
+	gives 0 'the same elsewhere' \
+		guard restore -y --at "$number" --to "$HOME/aside" open
+	is "$(cat "$HOME/aside/open/g")" two 'brings them back too'
+	echo mine >open/f
+	gives 0 'over a newer file' guard restore -y --at "$number" open
+	is "$(cat open/f)" mine 'leaves it alone'
+	gives 1 'such a file by its name' \
+		guard restore -y --at "$number" open/f
+	is "$(cat open/f)" mine 'is refused'
+	chmod -R u+rwx "$HOME/aside" open shut
+	rm -rf "$HOME/aside" open shut
+fi
+
 # --- elsewhere ---
 gives 0 'restore --to' guard restore --to "$HOME/aside" -y src/f4.c
 ok 'puts it there' cmp "$HOME/aside/f4.c" src/f4.c
