@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "snapshot/chunklist.h"
 #include "snapshot/cutter.h"
+#include "snapshot/stream.h"
 
 #define PIECE ((size_t)1 << 20)
 
@@ -49,29 +50,26 @@ static bool next_data(int fd, uint64_t pos, uint64_t *ret_start,
 }
 
 /* Reads [*pos, end) into the cutter; 1 at the end of the file. */
-static int add_stretch(struct cutter *c, int fd, unsigned char *piece,
-		       uint64_t *pos, uint64_t end, struct err *err)
+static int add_stretch(struct cutter *c, struct stream *in, uint64_t *pos,
+		       uint64_t end, struct err *err)
 {
-	while (*pos < end) {
-		size_t want = end - *pos < PIECE ? (size_t)(end - *pos) : PIECE;
-		ssize_t n = fd_pread(fd, piece, want, *pos);
+	const unsigned char *data;
+	ssize_t n;
 
-		if (n < 0)
-			return fail_errno(err, "read");
-		if (cutter_add(c, piece, (size_t)n, err) < 0)
+	stream_range(in, *pos, end);
+	while ((n = stream_next(in, &data)) > 0) {
+		if (cutter_add(c, data, (size_t)n, err) < 0)
 			return -err->num;
 		*pos += (uint64_t)n;
-		if ((size_t)n < want)
-			return 1;
 	}
-	return 0;
+	return n < 0 ? fail_errno(err, "read") : *pos < end;
 }
 
-static int put_long(struct store *s, int fd, struct oid *ret,
+static int put_long(struct store *s, int fd, uint64_t size, struct oid *ret,
 		    uint64_t *ret_size, struct err *err)
 {
 	AUTO(cutter) struct cutter *c = cutter_new(s);
-	auto_free unsigned char *piece = mem_alloc(PIECE);
+	AUTO(stream) struct stream *in = stream_new(fd, size, false);
 	uint64_t pos = 0, start, end;
 	int got = 0;
 
@@ -83,12 +81,33 @@ static int put_long(struct store *s, int fd, struct oid *ret,
 		pos = start;
 		if (!more)
 			break;
-		got = add_stretch(c, fd, piece, &pos, end, err);
+		got = add_stretch(c, in, &pos, end, err);
 	}
 	if (got < 0 || cutter_end(c, ret, err) < 0)
 		return -err->num;
 	*ret_size = pos;
 	return 0;
+}
+
+/* Reads up to room bytes from the start of the file. */
+static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
+			  size_t room)
+{
+	AUTO(stream) struct stream *in = NULL;
+	const unsigned char *piece;
+	size_t len = 0;
+	ssize_t n;
+
+	/* One read is not worth a ring. */
+	if (room <= STREAM_PIECE)
+		return fd_pread(fd, data, room, 0);
+	in = stream_new(fd, size, false);
+	stream_range(in, 0, room);
+	while ((n = stream_next(in, &piece)) > 0) {
+		memcpy(data + len, piece, (size_t)n);
+		len += (size_t)n;
+	}
+	return n < 0 ? -1 : (ssize_t)len;
 }
 
 int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
@@ -102,14 +121,16 @@ int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
 	if (st.st_size > CONTENT_WHOLE_MAX)
-		return put_long(s, fd, ret, ret_size, err);
+		return put_long(s, fd, (uint64_t)st.st_size, ret, ret_size,
+				err);
 	room = (size_t)st.st_size + 1;
 	data = mem_alloc(room);
-	n = fd_pread(fd, data, room, 0);
+	n = read_whole(fd, (uint64_t)st.st_size, data, room);
 	if (n < 0)
 		return fail_errno(err, "read");
 	if ((size_t)n == room) /* it grows */
-		return put_long(s, fd, ret, ret_size, err);
+		return put_long(s, fd, (uint64_t)st.st_size, ret, ret_size,
+				err);
 	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)
 		return -err->num;
 	*ret_size = (uint64_t)n;

@@ -8,16 +8,20 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "snapshot/writer.h"
 
 struct packer {
 	int dirfd, fd;
+	/* The same file once more, for the lock: requests of io_uring hold on
+	 * to fd for some time after the process was killed. */
+	int lock_fd;
+	struct writer *writer;
 	char name[48]; /* in packs/; ".tmp" is added till then */
 	char temp[56];
 	uint64_t end; /* where the next record goes */
@@ -39,7 +43,7 @@ static int temp_open(struct packer *w, struct err *err)
 	struct stat st;
 
 	for (;;) {
-		auto_close int fd = -1;
+		auto_close int fd = -1, lock = -1;
 
 		(void)clock_gettime(CLOCK_REALTIME, &now);
 		if (getrandom(random, sizeof(random), 0) != sizeof(random))
@@ -55,12 +59,28 @@ static int temp_open(struct packer *w, struct err *err)
 		if (fd < 0)
 			return fail_errno(err, "create pack %s",
 					  text_quote(w->temp));
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 &&
-		    st.st_nlink == 1) {
+		lock = openat(w->dirfd, w->temp,
+			      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (lock < 0 && errno != ENOENT)
+			return fail_errno(err, "open pack %s",
+					  text_quote(w->temp));
+		if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+		    fstat(lock, &st) == 0 && st.st_nlink == 1) {
 			w->fd = TAKE_FD(fd);
+			w->lock_fd = TAKE_FD(lock);
 			return 0;
 		}
 	}
+}
+
+static int write_part(struct packer *w, const void *data, size_t len,
+		      uint64_t offset, struct err *err)
+{
+	struct iovec part = {(void *)(uintptr_t)data, len};
+
+	if (writer_write(w->writer, &part, 1, offset, err) < 0)
+		return err_context(err, "pack %s", text_quote(w->name));
+	return 0;
 }
 
 int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
@@ -70,7 +90,7 @@ int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
 	unsigned char h[HEADER_LEN] = "GUARDPK1";
 	struct timespec now;
 
-	w->fd = -1;
+	w->fd = w->lock_fd = -1;
 	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (w->dirfd < 0)
 		return fail_errno(err, "folder of packs");
@@ -84,8 +104,9 @@ int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
 	put_le(h + 32,
 	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, 8);
 	put_le(h + 56, hash_check(h, 56), 8);
-	if (fd_pwrite(w->fd, h, sizeof(h), 0) < 0)
-		return fail_errno(err, "write pack %s", text_quote(w->name));
+	w->writer = writer_new(w->fd, false);
+	if (write_part(w, h, sizeof(h), 0, err) < 0)
+		return -err->num;
 	w->end = HEADER_LEN;
 	*ret = TAKE(w);
 	return 0;
@@ -97,10 +118,13 @@ void packer_free(struct packer **writer)
 
 	if (!w)
 		return;
+	writer_free(&w->writer);
 	if (w->fd >= 0 && !w->published)
 		(void)unlinkat(w->dirfd, w->temp, 0);
 	if (w->fd >= 0)
 		(void)close(w->fd);
+	if (w->lock_fd >= 0)
+		(void)close(w->lock_fd);
 	if (w->dirfd >= 0)
 		(void)close(w->dirfd);
 	free(w->entries);
@@ -148,30 +172,10 @@ int packer_put(struct packer *w, uint64_t offset,
 		{(void *)(uintptr_t)payload, head->stored_len},
 		{(void *)(uintptr_t)zeros, (8 - len % 8) % 8},
 	};
-	ssize_t n;
-	int i;
 
 	record_head_put(start, head);
-	do {
-		n = pwritev(w->fd, parts, 3, (off_t)offset);
-	} while (n < 0 && errno == EINTR);
-	/* A short write is rare (a signal, a full disk): go on part by part,
-	 * the next one says what is wrong. */
-	for (i = 0; n >= 0 && i < 3; i++) {
-		size_t skip = (size_t)n < parts[i].iov_len ? (size_t)n
-							   : parts[i].iov_len;
-
-		n -= (ssize_t)skip;
-		offset += skip;
-		if (skip < parts[i].iov_len) {
-			if (fd_pwrite(w->fd, (char *)parts[i].iov_base + skip,
-				      parts[i].iov_len - skip, offset) < 0)
-				n = -1;
-			offset += parts[i].iov_len - skip;
-		}
-	}
-	if (n < 0)
-		return fail_errno(err, "write pack %s", text_quote(w->name));
+	if (writer_write(w->writer, parts, 3, offset, err) < 0)
+		return err_context(err, "pack %s", text_quote(w->name));
 	return 0;
 }
 
@@ -188,13 +192,13 @@ int packer_read(struct packer *w, uint64_t offset, struct record_head *head,
 	unsigned char start[HEAD_LEN];
 	auto_free unsigned char *payload = NULL;
 
-	if (fd_pread(w->fd, start, HEAD_LEN, offset) != HEAD_LEN ||
+	if (writer_read(w->writer, start, HEAD_LEN, offset) != HEAD_LEN ||
 	    !record_head_get(start, head))
 		return fail(err, EBADMSG, "pack %s has no record at byte %llu",
 			    text_quote(w->name), (unsigned long long)offset);
 	payload = mem_alloc(head->stored_len);
-	if (fd_pread(w->fd, payload, head->stored_len, offset + HEAD_LEN) !=
-	    (ssize_t)head->stored_len)
+	if (writer_read(w->writer, payload, head->stored_len,
+			offset + HEAD_LEN) != (ssize_t)head->stored_len)
 		return fail(err, EBADMSG, "pack %s cannot be read at %llu",
 			    text_quote(w->name), (unsigned long long)offset);
 	if (record_unpack(w->name, offset, head, payload, ret, err) < 0)
@@ -215,12 +219,18 @@ int packer_finish(struct packer *w, struct err *err)
 	put_le(f + 32, w->plain_bytes, 8);
 	put_le(f + 56, hash_check(f, 56), 8);
 	buf_add(&index, f, sizeof(f));
-	if (fd_pwrite(w->fd, index.data, index.len, w->end) < 0)
-		return fail_errno(err, "write pack %s", text_quote(w->name));
-	/* Never tried again: after a failed sync the kernel may have dropped
-	 * the pages, and a second one would succeed. */
-	if (fdatasync(w->fd) < 0)
-		return fail_errno(err, "sync pack %s", text_quote(w->name));
+	if (write_part(w, index.data, index.len, w->end, err) < 0)
+		return -err->num;
+	if (writer_flush(w->writer, err) < 0)
+		return err_context(err, "pack %s", text_quote(w->name));
+	writer_sync_begin(w->writer);
+	return 0;
+}
+
+int packer_sync(struct packer *w, struct err *err)
+{
+	if (writer_sync_end(w->writer, err) < 0)
+		return err_context(err, "pack %s", text_quote(w->name));
 	return 0;
 }
 

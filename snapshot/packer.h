@@ -1,8 +1,8 @@
 /*
  * A pack being written: in tmp/, from front to back. Order of calls: new; for
  * each record reserve, then put (from any thread), then add for each object in
- * it; finish; publish; free. A packer that is freed before it was published
- * takes its file away.
+ * it; finish; sync; publish; free. A packer that is freed before it was
+ * published takes its file away.
  */
 #ifndef GUARD_SNAPSHOT_PACKER_H
 #define GUARD_SNAPSHOT_PACKER_H
@@ -22,7 +22,8 @@ uint32_t packer_count(const struct packer *w);
 
 /* Sets room aside for a record and returns its offset. One caller at a time. */
 uint64_t packer_reserve(struct packer *w, uint64_t stored_len);
-/* Writes a record into room that was set aside; from any thread. */
+/* Writes a record into room that was set aside; from any thread. A failure may
+ * be told by a later call: see writer.h. */
 int packer_put(struct packer *w, uint64_t offset,
 	       const struct record_head *head, const void *payload,
 	       struct err *err);
@@ -32,8 +33,10 @@ void packer_add(struct packer *w, const struct pack_entry *entry);
 int packer_read(struct packer *w, uint64_t offset, struct record_head *head,
 		unsigned char **ret, size_t *ret_len, struct err *err);
 
-/* Writes index and footer and syncs the file: it is complete then. */
+/* Writes index and footer and begins to sync the file. */
 int packer_finish(struct packer *w, struct err *err);
+/* Waits for the sync: the pack is complete then. */
+int packer_sync(struct packer *w, struct err *err);
 /* Renames a finished pack into to_dirfd, never over another. Not synced. */
 int packer_publish(struct packer *w, int to_dirfd, struct err *err);
 /* The entries of a pack that is finished, in order of the index. */

@@ -6,11 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <liburing.h>
-
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "snapshot/ringimpl.h"
 
 /* A direct descriptor is no descriptor of the process: the kernel refuses
  * O_CLOEXEC for it. */
@@ -47,12 +46,17 @@ struct reader {
 	unsigned int queued; /* files that are not submitted yet */
 };
 
+static bool forbidden;
+static int (*hook_before)(enum ring_call call, int fd);
+static void (*hook_after)(enum ring_call call, int fd);
+
 /* --- the ring --- */
 
 static bool ring_can(struct io_uring *ring)
 {
 	static const int needed[] = {IORING_OP_OPENAT, IORING_OP_READ,
-				     IORING_OP_CLOSE, IORING_OP_FSYNC};
+				     IORING_OP_WRITE, IORING_OP_CLOSE,
+				     IORING_OP_FSYNC};
 	struct io_uring_probe *probe = io_uring_get_probe_ring(ring);
 	bool can = probe != NULL;
 	size_t i;
@@ -64,14 +68,14 @@ static bool ring_can(struct io_uring *ring)
 }
 
 /* Newer flags first: they let answers wait until we ask for them. */
-static bool ring_start(struct io_uring *ring, unsigned int entries)
+bool ring_start(struct io_uring *ring, unsigned int entries, bool shared)
 {
 	static const unsigned int flags[] = {IORING_SETUP_SINGLE_ISSUER |
 						     IORING_SETUP_DEFER_TASKRUN,
 					     IORING_SETUP_COOP_TASKRUN, 0};
 	size_t i;
 
-	for (i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+	for (i = shared ? 2 : 0; i < 3 && !forbidden; i++) {
 		struct io_uring_params params = {.flags = flags[i]};
 		int got = io_uring_queue_init_params(entries, ring, &params);
 
@@ -85,11 +89,7 @@ static bool ring_start(struct io_uring *ring, unsigned int entries)
 	return false;
 }
 
-/*
- * Submits what is queued and waits for so many answers; false when the ring
- * is of no use any more.
- */
-static bool ring_enter(struct io_uring *ring, unsigned int wait)
+bool ring_enter(struct io_uring *ring, unsigned int wait)
 {
 	int got;
 
@@ -101,6 +101,31 @@ static bool ring_enter(struct io_uring *ring, unsigned int wait)
 			return true;
 	} while (got == -EINTR || got == -EAGAIN || got == -EBUSY);
 	return got >= 0;
+}
+
+/* --- for tests --- */
+
+void ring_forbid(bool on)
+{
+	forbidden = on;
+}
+
+void ring_hook(int (*before)(enum ring_call call, int fd),
+	       void (*after)(enum ring_call call, int fd))
+{
+	hook_before = before;
+	hook_after = after;
+}
+
+int ring_call_begin(enum ring_call call, int fd)
+{
+	return hook_before ? hook_before(call, fd) : 0;
+}
+
+void ring_call_end(enum ring_call call, int fd)
+{
+	if (hook_after)
+		hook_after(call, fd);
 }
 
 /* --- slots --- */
@@ -266,7 +291,7 @@ static void ring_try(struct reader *r)
 	r->started = true;
 	if (r->plain)
 		return;
-	r->plain = !ring_start(&r->ring, r->depth * STEPS);
+	r->plain = !ring_start(&r->ring, r->depth * STEPS, false);
 	if (!r->plain &&
 	    io_uring_register_files_sparse(&r->ring, r->depth) < 0) {
 		io_uring_queue_exit(&r->ring);
@@ -419,7 +444,7 @@ static int sync_batch(struct io_uring *ring, const int *fds, unsigned int count)
 int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err)
 {
 	struct io_uring ring;
-	bool use = !plain && count > 1 && ring_start(&ring, SYNC_BATCH);
+	bool use = !plain && count > 1 && ring_start(&ring, SYNC_BATCH, false);
 	bool started = use;
 	int num = 0, got = 0;
 	size_t i, n;

@@ -1,6 +1,7 @@
 /*
  * Reading and syncing many files at once: io_uring where the kernel lets us,
- * plain calls everywhere else. The only user of liburing.
+ * plain calls everywhere else. Long files are read by stream.h and written by
+ * writer.h in the same way; nobody else uses io_uring.
  *
  * A reader takes small files in a batch: each is opened, read and closed in
  * one chain, up to `depth` of them under way. One reader belongs to one
@@ -72,5 +73,20 @@ bool reader_next(struct reader *r, struct reader_file *ret);
  * every one succeeded; the first failure otherwise (the others were tried).
  */
 int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err);
+
+/* --- for tests only --- */
+
+/* From now on as if there were no io_uring. */
+void ring_forbid(bool on);
+
+enum ring_call { RING_READ, RING_WRITE, RING_SYNC };
+
+/*
+ * Called before a request of a stream or a writer is made, and after it was
+ * answered. before: 0 lets it happen; an errno (> 0) is its answer instead;
+ * -1 makes it half as long as asked for. NULL, NULL: none.
+ */
+void ring_hook(int (*before)(enum ring_call call, int fd),
+	       void (*after)(enum ring_call call, int fd));
 
 #endif

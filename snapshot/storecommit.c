@@ -231,6 +231,8 @@ int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
 
 	for (i = 0; i < count && got == 0; i++)
 		got = out_finish(s, outs[i], err);
+	for (i = 0; i < count && got == 0; i++)
+		got = packer_sync(outs[i]->writer, err);
 	if (got == 0)
 		got = publish(s, outs, count, err);
 	for (i = 0; i < count && got == 0; i++)

@@ -1,7 +1,8 @@
 /*
  * Shared by the tests of the store: a folder of their own, bytes to keep, and
- * the calls that make things durable, interposed: each can be traced, made to
- * fail, or be the last thing the process does.
+ * the calls that make things durable, interposed, whether they are plain or go
+ * through io_uring: each can be traced, made to fail, or be the last thing the
+ * process does.
  *
  * Include it once, after all else.
  */
@@ -27,6 +28,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/walk.h"
+#include "snapshot/ring.h"
 #include "snapshot/store.h"
 
 /* cmocka has a fail() too. */
@@ -48,6 +50,7 @@ static int setup(void **state)
 {
 	struct box *box = mem_zalloc(sizeof(*box));
 
+	ring_forbid(false);
 	(void)snprintf(box->dir, sizeof(box->dir),
 		       "/var/tmp/guard-test-XXXXXX");
 	assert_non_null(mkdtemp(box->dir));
@@ -194,9 +197,28 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 	return call_done(syscall(SYS_pwrite64, fd, data, len, offset));
 }
 
+static int ring_before(enum ring_call call, int fd)
+{
+	if (call == RING_READ ||
+	    !call_fails(call == RING_WRITE ? "write" : "fdatasync",
+			fd_text(fd)))
+		return 0;
+	return errno;
+}
+
+/* Others may have been begun since. */
+static void ring_after(enum ring_call call, int fd)
+{
+	(void)call;
+	(void)fd;
+	if (calls.at && calls.count >= calls.at && calls.after)
+		(void)kill(getpid(), SIGKILL);
+}
+
 __attribute__((unused)) static void calls_reset(void)
 {
 	memset(&calls, 0, sizeof(calls));
+	ring_hook(ring_before, ring_after);
 }
 
 #endif

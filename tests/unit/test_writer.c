@@ -1,0 +1,558 @@
+/* One file written from threads and read ahead, by io_uring and by plain
+ * calls: the same bytes, and every failure told. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "snapshot/ring.h"
+#include "snapshot/stream.h"
+#include "snapshot/writer.h"
+
+/* cmocka has a fail() too. */
+#undef fail
+#include <cmocka.h>
+
+#define RECORDS 300
+#define RECORD_MAX 40000
+#define THREADS 3
+
+#define ok(call)                                                               \
+	do {                                                                   \
+		if ((call) < 0)                                                \
+			fail_msg("%s: %s", #call, err.text);                   \
+	} while (0)
+
+/* A file without a name. */
+static int file_new(void)
+{
+	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static unsigned char byte_at(uint64_t at)
+{
+	return (unsigned char)((at * 0x9e3779b97f4a7c15u) >> 56);
+}
+
+static void fill(unsigned char *data, uint64_t at, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		data[i] = byte_at(at + i);
+}
+
+static void check_bytes(const unsigned char *data, uint64_t at, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (data[i] != byte_at(at + i))
+			fail_msg("byte %llu is wrong",
+				 (unsigned long long)(at + i));
+	}
+}
+
+/* --- hooks --- */
+
+static struct {
+	enum ring_call call;
+	unsigned int at, every; /* this one, or each so-manieth */
+	int answer;
+	unsigned int count, hit;
+	pthread_mutex_t mutex;
+} plan = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static int before(enum ring_call call, int fd)
+{
+	bool hit;
+
+	(void)fd;
+	if (call != plan.call)
+		return 0;
+	(void)pthread_mutex_lock(&plan.mutex);
+	plan.count++;
+	hit = plan.count == plan.at ||
+	      (plan.every && plan.count % plan.every == 0);
+	plan.hit += hit;
+	(void)pthread_mutex_unlock(&plan.mutex);
+	return hit ? plan.answer : 0;
+}
+
+static void plan_set(enum ring_call call, unsigned int at, unsigned int every,
+		     int answer)
+{
+	plan.call = call;
+	plan.at = at;
+	plan.every = every;
+	plan.answer = answer;
+	plan.count = plan.hit = 0;
+	ring_hook(before, NULL);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	ring_forbid(false);
+	ring_hook(NULL, NULL);
+	return 0;
+}
+
+static bool have_ring(void)
+{
+	auto_close int fd = file_new();
+	struct writer *w = writer_new(fd, false);
+	bool uses = writer_uses_ring(w);
+
+	writer_free(&w);
+	return uses;
+}
+
+/* What only io_uring does cannot be tried without it. */
+static void need_ring(void)
+{
+	if (have_ring())
+		return;
+	print_message("# no io_uring on this machine\n");
+	skip();
+}
+
+/* --- writing --- */
+
+static uint64_t record_at(unsigned int i)
+{
+	return (uint64_t)i * RECORD_MAX;
+}
+
+static size_t record_len(unsigned int i)
+{
+	return i % 7 ? (i * 977) % RECORD_MAX + 1 : RECORD_MAX;
+}
+
+struct job {
+	struct writer *w;
+	unsigned int number;
+	int failed;
+};
+
+static void read_back(struct writer *w, unsigned int i)
+{
+	auto_free unsigned char *data = mem_alloc(RECORD_MAX);
+	size_t skip = record_len(i) / 3;
+	ssize_t want = (ssize_t)(record_len(i) - skip);
+
+	assert_int_equal(
+		writer_read(w, data, (size_t)want, record_at(i) + skip), want);
+	check_bytes(data, record_at(i) + skip, (size_t)want);
+}
+
+static void *write_some(void *arg)
+{
+	auto_free unsigned char *data = mem_alloc(RECORD_MAX);
+	struct job *job = arg;
+	struct err err;
+	unsigned int i;
+
+	for (i = job->number; i < RECORDS && !job->failed; i += THREADS) {
+		size_t len = record_len(i), cut = len / 2;
+		struct iovec parts[3] = {
+			{data, cut}, {data + cut, len - cut}, {data, 0}};
+
+		fill(data, record_at(i), len);
+		if (writer_write(job->w, parts, 3, record_at(i), &err) < 0)
+			job->failed = err.num;
+		/* The bytes are the writer's own. */
+		memset(data, 0, len);
+		if (!job->failed && i % 5 == 0)
+			read_back(job->w, i);
+	}
+	return NULL;
+}
+
+/* By threads that end while their writes are under way. */
+static int write_all(struct writer *w, struct err *err)
+{
+	struct job jobs[THREADS];
+	pthread_t threads[THREADS];
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		jobs[i] = (struct job){.w = w, .number = i};
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, write_some, &jobs[i]),
+			0);
+	}
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	return writer_flush(w, err);
+}
+
+static void check_written(int fd)
+{
+	auto_free unsigned char *data = mem_alloc(RECORD_MAX);
+	unsigned int i;
+
+	for (i = 0; i < RECORDS; i++) {
+		ssize_t len = (ssize_t)record_len(i);
+
+		assert_int_equal(fd_pread(fd, data, (size_t)len, record_at(i)),
+				 len);
+		check_bytes(data, record_at(i), (size_t)len);
+	}
+}
+
+static void write_and_check(bool plain)
+{
+	auto_close int fd = file_new();
+	struct writer *w = writer_new(fd, plain);
+	struct err err;
+	unsigned int i;
+
+	ok(write_all(w, &err));
+	for (i = 0; i < RECORDS; i++)
+		read_back(w, i);
+	writer_sync_begin(w);
+	ok(writer_sync_end(w, &err));
+	writer_free(&w);
+	assert_null(w);
+	check_written(fd);
+}
+
+static void what_threads_write_is_in_the_file(void **state)
+{
+	(void)state;
+	write_and_check(false);
+	write_and_check(true);
+	ring_forbid(true);
+	assert_false(have_ring());
+	write_and_check(false);
+}
+
+static void what_is_freed_without_a_flush_is_written(void **state)
+{
+	auto_close int fd = file_new();
+	struct writer *w = writer_new(fd, false);
+	unsigned char data[5];
+	struct iovec part = {data, 5};
+	struct err err;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		fill(data, 5 * i, 5);
+		ok(writer_write(w, &part, 1, 5 * i, &err));
+	}
+	writer_free(&w);
+	for (i = 0; i < 20; i++) {
+		assert_int_equal(fd_pread(fd, data, 5, 5 * i), 5);
+		check_bytes(data, 5 * i, 5);
+	}
+}
+
+static void a_very_long_write_is_whole(void **state)
+{
+	size_t len = 3 * WRITER_LEN_MAX + 11;
+	auto_free unsigned char *data = mem_alloc(len);
+	auto_free unsigned char *got = mem_alloc(len);
+	auto_close int fd = file_new();
+	struct writer *w = writer_new(fd, false);
+	struct iovec parts[2] = {{data, 100}, {data + 100, len - 100}};
+	struct err err;
+
+	(void)state;
+	fill(data, 0, len);
+	ok(writer_write(w, parts, 2, 0, &err));
+	ok(writer_flush(w, &err));
+	assert_int_equal(writer_read(w, got, len, 0), len);
+	assert_memory_equal(got, data, len);
+	writer_free(&w);
+}
+
+static void short_and_cancelled_writes_are_made_whole(void **state)
+{
+	static const int answers[] = {-1, ECANCELED, EINTR, EAGAIN};
+	size_t i;
+
+	(void)state;
+	need_ring();
+	for (i = 0; i < 4; i++) {
+		plan_set(RING_WRITE, 0, 3, answers[i]);
+		write_and_check(false);
+		assert_int_equal(plan.hit, RECORDS / 3);
+	}
+}
+
+static void any_write_that_fails_is_told(void **state)
+{
+	static const int errors[] = {EIO, ENOSPC, EDQUOT};
+	unsigned int at;
+	struct err err;
+
+	(void)state;
+	need_ring();
+	for (at = 1; at <= RECORDS; at += 23) {
+		auto_close int fd = file_new();
+		struct writer *w = writer_new(fd, false);
+
+		plan_set(RING_WRITE, at, 0, errors[at % 3]);
+		assert_int_equal(write_all(w, &err), -errors[at % 3]);
+		/* And stays told. */
+		assert_int_equal(writer_flush(w, &err), -errors[at % 3]);
+		assert_int_equal(plan.hit, 1);
+		writer_free(&w);
+	}
+}
+
+static void a_disk_that_is_full_is_told(void **state)
+{
+	auto_free unsigned char *data = mem_zalloc(RECORD_MAX);
+	struct iovec part = {data, RECORD_MAX};
+	struct err err;
+	int plain;
+
+	(void)state;
+	for (plain = 0; plain < 2; plain++) {
+		auto_close int fd = open("/dev/full", O_RDWR | O_CLOEXEC);
+		struct writer *w = writer_new(fd, plain);
+		int got = writer_write(w, &part, 1, 0, &err);
+
+		if (got == 0)
+			got = writer_flush(w, &err);
+		assert_int_equal(got, -ENOSPC);
+		writer_free(&w);
+	}
+}
+
+static void a_failed_sync_is_told_and_not_tried_again(void **state)
+{
+	auto_close int fd = file_new();
+	struct writer *w = writer_new(fd, false);
+	struct err err;
+
+	(void)state;
+	need_ring();
+	plan_set(RING_SYNC, 1, 0, EIO);
+	writer_sync_begin(w);
+	assert_int_equal(writer_sync_end(w, &err), -EIO);
+	writer_sync_begin(w);
+	assert_int_equal(writer_sync_end(w, &err), -EIO);
+	assert_int_equal(plan.count, 1);
+	writer_free(&w);
+}
+
+static void a_sync_that_never_began_is_made(void **state)
+{
+	auto_close int fd = file_new();
+	int ends[2];
+	struct writer *w = writer_new(fd, false);
+	struct err err;
+
+	(void)state;
+	need_ring();
+	plan_set(RING_SYNC, 1, 0, ECANCELED);
+	writer_sync_begin(w);
+	ok(writer_sync_end(w, &err));
+	writer_free(&w);
+	/* That a sync is made shows where none can be. */
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	w = writer_new(ends[1], false);
+	plan_set(RING_SYNC, 1, 0, ECANCELED);
+	writer_sync_begin(w);
+	assert_int_equal(writer_sync_end(w, &err), -EINVAL);
+	writer_free(&w);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+/* --- reading ahead --- */
+
+static int file_of(uint64_t size)
+{
+	auto_free unsigned char *data = mem_alloc(STREAM_PIECE);
+	int fd = file_new();
+	uint64_t at;
+
+	for (at = 0; at < size; at += STREAM_PIECE) {
+		size_t len = size - at < STREAM_PIECE ? (size_t)(size - at)
+						      : STREAM_PIECE;
+
+		fill(data, at, len);
+		assert_int_equal(fd_pwrite(fd, data, len, at), 0);
+	}
+	return fd;
+}
+
+static uint64_t read_range(struct stream *s, uint64_t start, uint64_t end)
+{
+	const unsigned char *data;
+	uint64_t at = start;
+	bool ended = false;
+	ssize_t n;
+
+	stream_range(s, start, end);
+	while ((n = stream_next(s, &data)) > 0) {
+		assert_false(ended);
+		ended = (size_t)n < STREAM_PIECE;
+		check_bytes(data, at, (size_t)n);
+		at += (uint64_t)n;
+	}
+	assert_int_equal(n, 0);
+	assert_int_equal(stream_next(s, &data), 0);
+	return at - start;
+}
+
+static const uint64_t sizes[] = {0,
+				 1,
+				 STREAM_PIECE - 1,
+				 STREAM_PIECE,
+				 STREAM_PIECE + 1,
+				 16 * STREAM_PIECE,
+				 37 * STREAM_PIECE + 5};
+
+static void read_sizes(bool plain)
+{
+	size_t i, k;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		auto_close int fd = file_of(sizes[i]);
+		/* Too short, right, and far too long. */
+		uint64_t hints[] = {0, sizes[i] / 2, sizes[i], UINT64_MAX};
+
+		for (k = 0; k < 4; k++) {
+			struct stream *s = stream_new(fd, hints[k], plain);
+			uint64_t size = sizes[i];
+
+			assert_int_equal(read_range(s, 0, UINT64_MAX), size);
+			assert_int_equal(read_range(s, 0, size), size);
+			assert_int_equal(read_range(s, size, UINT64_MAX), 0);
+			assert_int_equal(read_range(s, size / 2, size),
+					 size - size / 2);
+			assert_int_equal(read_range(s, size / 3, size / 2),
+					 size / 2 - size / 3);
+			stream_free(&s);
+			assert_null(s);
+		}
+	}
+}
+
+static void files_of_all_lengths_are_read(void **state)
+{
+	(void)state;
+	read_sizes(false);
+	read_sizes(true);
+	ring_forbid(true);
+	read_sizes(false);
+}
+
+static void reads_that_end_early_or_fail_are_made_again(void **state)
+{
+	static const int answers[] = {-1, EIO, ECANCELED, EAGAIN};
+	uint64_t size = 37 * STREAM_PIECE + 5;
+	auto_close int fd = file_of(size);
+	size_t i;
+
+	(void)state;
+	need_ring();
+	for (i = 0; i < 4; i++) {
+		struct stream *s = stream_new(fd, size, false);
+
+		assert_true(stream_uses_ring(s));
+		plan_set(RING_READ, 0, 3, answers[i]);
+		assert_int_equal(read_range(s, 0, UINT64_MAX), size);
+		assert_true(plan.hit > 10);
+		ring_hook(NULL, NULL);
+		stream_free(&s);
+	}
+}
+
+static void what_cannot_be_read_is_told(void **state)
+{
+	auto_close int fd = open("/var/tmp", O_RDONLY | O_CLOEXEC);
+	const unsigned char *data;
+	int plain;
+
+	(void)state;
+	for (plain = 0; plain < 2; plain++) {
+		struct stream *s = stream_new(fd, 100 * STREAM_PIECE, plain);
+
+		stream_range(s, 0, UINT64_MAX);
+		assert_int_equal(stream_next(s, &data), -1);
+		assert_int_equal(errno, EISDIR);
+		assert_int_equal(stream_next(s, &data), 0);
+		stream_free(&s);
+	}
+}
+
+static void a_file_that_shrinks_ends_where_it_ends(void **state)
+{
+	uint64_t size = 40 * STREAM_PIECE;
+	const unsigned char *data;
+	int plain;
+
+	(void)state;
+	for (plain = 0; plain < 2; plain++) {
+		auto_close int fd = file_of(size);
+		struct stream *s = stream_new(fd, size, plain);
+		uint64_t at = 0;
+		ssize_t n;
+
+		stream_range(s, 0, UINT64_MAX);
+		while ((n = stream_next(s, &data)) > 0) {
+			if (!at)
+				assert_int_equal(ftruncate(fd, 5000000), 0);
+			at += (uint64_t)n;
+		}
+		assert_int_equal(n, 0);
+		/* What was under way may be older than the cut. */
+		assert_true(at >= 5000000 && at <= size);
+		stream_free(&s);
+	}
+}
+
+static void a_stream_with_reads_under_way_can_be_freed(void **state)
+{
+	auto_close int fd = file_of(20 * STREAM_PIECE);
+	struct stream *s = stream_new(fd, UINT64_MAX, false);
+	const unsigned char *data;
+
+	(void)state;
+	stream_range(s, 0, UINT64_MAX);
+	assert_int_equal(stream_next(s, &data), STREAM_PIECE);
+	stream_free(&s);
+}
+
+#define T(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(what_threads_write_is_in_the_file),
+		T(what_is_freed_without_a_flush_is_written),
+		T(a_very_long_write_is_whole),
+		T(short_and_cancelled_writes_are_made_whole),
+		T(any_write_that_fails_is_told),
+		T(a_disk_that_is_full_is_told),
+		T(a_failed_sync_is_told_and_not_tried_again),
+		T(a_sync_that_never_began_is_made),
+		T(files_of_all_lengths_are_read),
+		T(reads_that_end_early_or_fail_are_made_again),
+		T(what_cannot_be_read_is_told),
+		T(a_file_that_shrinks_ends_where_it_ends),
+		T(a_stream_with_reads_under_way_can_be_freed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
