@@ -1,8 +1,10 @@
 #include "guard/sandbox/sandbox.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -236,7 +238,9 @@ char **sandbox_credential_paths(const char *home)
 
 	if (home)
 		add_all(&l, home, below_home);
-	if (!home || strcmp(home, "/root") != 0)
+	/* What this user cannot reach, the run cannot either. */
+	if ((!home || strcmp(home, "/root") != 0) &&
+	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_all(&l, "/root", below_home);
 	add_all(&l, "", elsewhere);
 	add(&l, NULL);

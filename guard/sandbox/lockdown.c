@@ -95,13 +95,15 @@ int lockdown_capabilities(struct err *err)
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct none[2] = {0};
-	int cap;
+	int cap = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "set no_new_privs");
-	for (cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return fail_errno(err, "drop capability %d", cap);
+	while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+		cap++;
+	/* EINVAL: the first number that this kernel does not know. */
+	if (errno != EINVAL || cap == 0)
+		return fail_errno(err, "drop capability %d", cap);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return fail_errno(err, "clear the ambient capabilities");
 	if (syscall(SYS_capset, &header, none) < 0)

@@ -56,10 +56,14 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 {
 	struct err ignored;
 	struct stat st;
-	auto_free char *real = path_resolve(path, &ignored);
+	auto_free char *real = NULL;
 	char **names = NULL;
 	size_t count = 0, i;
 
+	/* Most of some 250 are not there: one call each, nothing more. */
+	if (lstat(path, &st) < 0)
+		return;
+	real = path_resolve(path, &ignored);
 	if (!real || lstat(real, &st) < 0)
 		return;
 	mountinfo_aliases(table, real, &names, &count);

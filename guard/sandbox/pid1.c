@@ -13,7 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/mem.h"
 
 struct pid1 {
 	struct setup *s;
@@ -59,8 +59,8 @@ static bool is_in_path(const char *name)
 	return false;
 }
 
-static void __attribute__((noreturn))
-run_command(const struct setup *s, int report_fd)
+/* Fills *ret_num, which is pid 1's too, when it comes back at all. */
+static void run_command(const struct setup *s, volatile int *ret_num)
 {
 	int num;
 
@@ -75,28 +75,26 @@ run_command(const struct setup *s, int report_fd)
 	if (num == EACCES && !strchr(s->policy->argv[0], '/') &&
 	    !is_in_path(s->policy->argv[0]))
 		num = ENOENT;
-	(void)fd_write(report_fd, &num, sizeof(num));
-	_exit(127);
+	*ret_num = num;
 }
 
-/* 0, or the errno of the exec. */
+/*
+ * 0, or the errno of the exec. By vfork(2): pid 1 has nothing else to do until
+ * the exec, and a copy of its memory costs more than all the rest of this.
+ */
 static int start_command(struct pid1 *p)
 {
-	int report[2], num = 0;
+	volatile int num = 0;
+	pid_t pid = vfork();
 
-	if (pipe2(report, O_CLOEXEC) < 0)
+	if (pid < 0)
 		return errno;
-	p->command = fork();
-	if (p->command < 0)
-		return errno;
-	if (p->command == 0)
-		run_command(p->s, report[1]);
+	if (pid == 0) {
+		run_command(p->s, &num);
+		_exit(127);
+	}
+	p->command = pid;
 	(void)setpgid(p->command, p->command);
-	(void)close(report[1]);
-	/* Nothing comes when the exec closes the pipe. */
-	if (fd_read(report[0], &num, sizeof(num)) != sizeof(num))
-		num = 0;
-	(void)close(report[0]);
 	return num;
 }
 
