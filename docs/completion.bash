@@ -62,7 +62,8 @@ _guard() {
 			--no-pager --color -h --help'
 		;;
 	apply | commit)
-		words='-n --dry-run -y --yes -q --quiet --json -h --help'
+		words='--ours --theirs --merge -n --dry-run -y --yes -q --quiet
+			--json -h --help'
 		;;
 	discard)
 		words='-y --yes -q --quiet -h --help'

@@ -51,6 +51,9 @@ complete -c guard -n '__fish_seen_subcommand_from diff' -l no-pager -d "do not s
 complete -c guard -n '__fish_seen_subcommand_from diff' -l color -f -a 'auto always never' -d "colours: auto, always or never"
 complete -c guard -n '__fish_seen_subcommand_from diff' -a '(guard status -q 2>/dev/null)' -d run
 
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l ours -d "conflicts: your version stays"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l theirs -d "conflicts: the run's version wins"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l merge -d "conflicts: markers in texts, exit 1"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s q -l quiet -d "say less"

@@ -88,6 +88,9 @@ _guard() {
 			;;
 		apply | commit)
 			_arguments $help $dry $yes $quiet $json \
+				'(--theirs --merge)--ours[keep yours]' \
+				'(--ours --merge)--theirs[take the run'\''s]' \
+				'(--ours --theirs)--merge[write markers]' \
 				'*:run or path:_guard_runs_and_files'
 			;;
 		discard)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,7 +41,11 @@ int carry_count(struct store *store, const struct plan *plan,
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
 
-		if (s->kind == STEP_REPLACE)
+		if (s->how == STEP_MERGED)
+			n.merged++;
+		else if (s->how == STEP_MARKED)
+			n.marked++;
+		else if (s->kind == STEP_REPLACE)
 			n.replaced++;
 		else if (s->kind == STEP_CREATE)
 			n.created++;
@@ -66,6 +71,8 @@ void carry_sum(const struct carry_counts *counts, struct buf *to)
 		{counts->replaced, "replaced"},
 		{counts->created, "created"},
 		{counts->meta, "with other rights"},
+		{counts->merged, "merged"},
+		{counts->marked, "with conflict markers"},
 	};
 	const char *between = "";
 	size_t i;
@@ -81,9 +88,15 @@ void carry_sum(const struct carry_counts *counts, struct buf *to)
 		buf_add_text(to, "times of folders only");
 }
 
-static void print_line(enum step_kind kind, const char *path,
+static void print_line(enum step_kind kind, enum step_how how, const char *path,
 		       const struct entry *e, const struct entry *from)
 {
+	static const char *const hows[] = {
+		[STEP_PLAIN] = "",
+		[STEP_MERGED] = "  merged",
+		[STEP_MARKED] = "  conflict markers",
+		[STEP_OVER] = "  replaces your edit",
+	};
 	static const struct {
 		char letter;
 		enum output_style style;
@@ -107,18 +120,34 @@ static void print_line(enum step_kind kind, const char *path,
 	if (kind == STEP_META && from->mode != e->mode)
 		buf_printf(&b, "  mode %04o -> %04o", from->mode & 07777,
 			   e->mode & 07777);
-	(void)printf("  %s%c%s  %s\n", output_style(kinds[kind].style),
-		     kinds[kind].letter, output_style(STYLE_NONE),
-		     buf_text(&b));
+	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[kind].style),
+		     kinds[kind].letter, output_style(STYLE_NONE), buf_text(&b),
+		     kind == STEP_DELETE && how == STEP_OVER
+			     ? "  with your edit"
+			     : hows[how]);
+}
+
+struct deleted {
+	const struct plan *plan;
+	const char *path; /* of the step */
+};
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(a, ((const struct conflict *)b)->path);
 }
 
 static int print_deleted(void *arg, const char *path, const struct entry *e,
 			 struct err *err)
 {
-	auto_free char *whole = path_join(arg, path);
+	const struct deleted *d = arg;
+	auto_free char *whole = path_join(d->path, path);
+	bool over = d->plan->over_count &&
+		    bsearch(whole, d->plan->over, d->plan->over_count,
+			    sizeof(*d->plan->over), by_path);
 
 	(void)err;
-	print_line(STEP_DELETE, whole, e, e);
+	print_line(STEP_DELETE, over ? STEP_OVER : STEP_PLAIN, whole, e, e);
 	return 0;
 }
 
@@ -129,10 +158,11 @@ int carry_print(struct store *store, const struct plan *plan, struct err *err)
 	size_t k, i;
 
 	for (i = 0; i < plan->step_count; i++) {
-		struct step *s = &plan->steps[i];
+		const struct step *s = &plan->steps[i];
+		struct deleted d = {.plan = plan, .path = s->path};
 
 		if (s->kind == STEP_DELETE &&
-		    tree_each(store, &s->from, print_deleted, s->path, err) < 0)
+		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
 			return -err->num;
 	}
 	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
@@ -140,9 +170,24 @@ int carry_print(struct store *store, const struct plan *plan, struct err *err)
 			const struct step *s = &plan->steps[i];
 
 			if (s->kind == order[k] && !only_times(s))
-				print_line(s->kind, s->path, &s->to, &s->from);
+				print_line(s->kind, s->how, s->path, &s->to,
+					   &s->from);
 		}
 	return 0;
+}
+
+void carry_print_choices(const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->kept_count; i++)
+		output_say("yours stays: %s: %s",
+			   text_quote(plan->kept[i].path),
+			   conflict_text(plan->kept[i].kind));
+	for (i = 0; i < plan->over_count; i++)
+		output_warn("your edit gives way: %s: %s",
+			    text_quote(plan->over[i].path),
+			    conflict_text(plan->over[i].kind));
 }
 
 bool carry_print_blocks(const struct plan *plan, const char *way_out)
@@ -174,7 +219,7 @@ static json_t *json_path(const char *path, const char *key, const char *text)
 	return object;
 }
 
-void carry_json(const struct plan *plan, json_t *object)
+static json_t *json_step(const struct step *s)
 {
 	static const char *const names[] = {
 		[STEP_DELETE] = "delete",
@@ -182,27 +227,52 @@ void carry_json(const struct plan *plan, json_t *object)
 		[STEP_CREATE] = "create",
 		[STEP_META] = "meta",
 	};
-	json_t *steps = json_array(), *conflicts = json_array();
+	static const char *const hows[] = {
+		[STEP_MERGED] = "merged",
+		[STEP_MARKED] = "conflict-markers",
+		[STEP_OVER] = "replaces-edit",
+	};
+	json_t *object = json_path(s->path, "op", names[s->kind]);
+
+	if (s->how != STEP_PLAIN)
+		jsonout_text(object, "how", hows[s->how]);
+	return object;
+}
+
+static json_t *json_conflicts(const struct conflict *list, size_t count)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		(void)json_array_append_new(
+			array, json_path(list[i].path, "reason",
+					 conflict_text(list[i].kind)));
+	return array;
+}
+
+void carry_json(const struct plan *plan, json_t *object)
+{
+	json_t *steps = json_array();
 	json_t *refused = json_array();
 	size_t i;
 
 	for (i = 0; i < plan->step_count; i++)
-		(void)json_array_append_new(
-			steps, json_path(plan->steps[i].path, "op",
-					 names[plan->steps[i].kind]));
-	for (i = 0; i < plan->conflict_count; i++)
-		(void)json_array_append_new(
-			conflicts,
-			json_path(plan->conflicts[i].path, "reason",
-				  conflict_text(plan->conflicts[i].kind)));
+		(void)json_array_append_new(steps, json_step(&plan->steps[i]));
 	for (i = 0; i < plan->refusal_count; i++)
 		(void)json_array_append_new(
 			refused,
 			json_path(plan->refusals[i].path, "reason",
 				  refusal_text(plan->refusals[i].kind)));
 	(void)json_object_set_new(object, "steps", steps);
-	(void)json_object_set_new(object, "conflicts", conflicts);
+	(void)json_object_set_new(
+		object, "conflicts",
+		json_conflicts(plan->conflicts, plan->conflict_count));
 	(void)json_object_set_new(object, "refused", refused);
+	(void)json_object_set_new(object, "kept",
+				  json_conflicts(plan->kept, plan->kept_count));
+	(void)json_object_set_new(object, "over",
+				  json_conflicts(plan->over, plan->over_count));
 	jsonout_number(object, "already", plan->already);
 	jsonout_number(object, "git_left", plan->git_left);
 }
@@ -268,7 +338,10 @@ static int carry(struct store *store, struct project *p,
 		.before = a->before,
 	};
 
-	if (action_save_next(p->workspace_fd, a, err) < 0)
+	/* A recovery compares with what the plan wants, and merged texts have
+	 * been put into the store without a snapshot. */
+	if (store_flush(store, err) < 0 ||
+	    action_save_next(p->workspace_fd, a, err) < 0)
 		return -err->num;
 	if (transaction_run(store, p, plan, &what, err) < 0) {
 		/* Left behind only together with its journal. */

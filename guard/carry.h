@@ -13,6 +13,7 @@
 /* Steps that a person wants to read: times of folders alone are none. */
 struct carry_counts {
 	size_t deleted, replaced, created, meta, times;
+	size_t merged, marked; /* replaced or meta, but counted only here */
 };
 /* Deleted is everything below a deleted folder too. */
 int carry_count(struct store *store, const struct plan *plan,
@@ -24,7 +25,11 @@ int carry_print(struct store *store, const struct plan *plan, struct err *err);
 /* Conflicts and refusals on stderr, each with its reason, and the way out;
  * false when there are none. way_out: for conflicts, may be NULL. */
 bool carry_print_blocks(const struct plan *plan, const char *way_out);
-/* {"steps": [...], "conflicts": [...], "refused": [...]} put into object. */
+/* What the user has decided on, on stderr: the paths that stay as they are,
+ * and those where his own edits give way. */
+void carry_print_choices(const struct plan *plan);
+/* {"steps": [...], "conflicts": [...], "refused": [...], "kept": [...],
+ * "over": [...]} put into object. */
 void carry_json(const struct plan *plan, json_t *object);
 
 /*

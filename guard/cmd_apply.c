@@ -20,6 +20,7 @@
 
 struct apply_options {
 	bool dry, yes, quiet, json;
+	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 };
 
 /* All that an apply holds on to. */
@@ -146,11 +147,15 @@ static int compare_result(struct apply *a, struct err *err)
 static int make_plan(struct apply *a, struct err *err)
 {
 	struct session *s = &a->p->session;
+	auto_free char *label = mem_printf("run %s", s->id);
 	struct plan_options options = {
 		.paths = (const char *const *)a->p->paths,
 		.git_apart = true,
 		.refuse_special = true,
 		.base_notes = &a->base,
+		.resolve = a->o->resolve ? a->o->resolve : RESOLVE_MERGE,
+		.our_label = "project",
+		.their_label = label,
 	};
 
 	if (changes_load(s, NULL, &a->changes, err) < 0 ||
@@ -202,6 +207,47 @@ static bool names_all(char *const *paths)
 		if (!**paths)
 			return true;
 	return false;
+}
+
+/* The way out of a conflict goes by what has been tried already. */
+static char *way_out(const struct apply *a)
+{
+	const char *id = a->p->session.id;
+
+	switch (a->o->resolve) {
+	case RESOLVE_THEIRS:
+		return mem_printf("nothing is applied: what is named above is "
+				  "never taken away by --theirs; put it out of "
+				  "the way, or use --ours");
+	case RESOLVE_MARKERS:
+		return mem_printf("nothing is applied: only texts can have "
+				  "conflict markers; name the paths that you "
+				  "want, or use --ours or --theirs");
+	default:
+		return mem_printf("nothing is applied: guard show %s:PATH "
+				  "prints the run's side; --ours keeps yours, "
+				  "--theirs takes the run's, --merge writes "
+				  "conflict markers, or name the paths that "
+				  "you want",
+				  id);
+	}
+}
+
+/* As git does: it is done, but there is work left that must not be missed. */
+static int say_marked(const struct apply *a)
+{
+	size_t i;
+
+	if (!a->counts.marked)
+		return STATUS_OK;
+	for (i = 0; i < a->plan.step_count; i++)
+		if (a->plan.steps[i].how == STEP_MARKED)
+			output_warn("conflict markers are in %s",
+				    text_quote(a->plan.steps[i].path));
+	output_warn("%s to be put right by hand: applied, with conflict "
+		    "markers",
+		    text_count(a->counts.marked, "file"));
+	return STATUS_REFUSED;
 }
 
 static void say_done(const struct apply *a)
@@ -272,7 +318,7 @@ static int carry_apply(struct apply *a, struct err *err)
 		print_json(a, true, action.after);
 	say_done(a);
 	say_git_left(a);
-	return STATUS_OK;
+	return say_marked(a);
 }
 
 static int nothing_left(struct apply *a, struct err *err)
@@ -300,7 +346,7 @@ static bool agreed(const struct apply *a)
 
 static int apply_locked(struct apply *a, struct err *err)
 {
-	auto_free char *way_out = NULL;
+	auto_free char *out = NULL;
 
 	if (check_state(a->p, err) < 0 || make_plan(a, err) < 0)
 		return -err->num;
@@ -308,11 +354,9 @@ static int apply_locked(struct apply *a, struct err *err)
 	    carry_print(a->c->store, &a->plan, err) < 0)
 		return -err->num;
 	warn_of_git(a);
-	way_out = mem_printf("nothing is applied: guard show %s:PATH prints "
-			     "the run's side; put one side out of the way, or "
-			     "name the paths that you want",
-			     a->p->session.id);
-	if (carry_print_blocks(&a->plan, way_out)) {
+	carry_print_choices(&a->plan);
+	out = way_out(a);
+	if (carry_print_blocks(&a->plan, out)) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		return STATUS_REFUSED;
@@ -356,6 +400,19 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	return got;
 }
 
+/* One of --ours, --theirs and --merge. */
+static bool choose(const struct verb *verb, struct apply_options *o,
+		   enum plan_resolve resolve)
+{
+	if (o->resolve && o->resolve != resolve) {
+		options_complain(verb, "only one of --ours, --theirs and "
+				       "--merge can be meant");
+		return false;
+	}
+	o->resolve = resolve;
+	return true;
+}
+
 int cmd_apply(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("apply");
@@ -378,6 +435,18 @@ int cmd_apply(int argc, char **argv)
 			break;
 		case OPT_JSON:
 			o.json = true;
+			break;
+		case OPT_OURS:
+			if (!choose(verb, &o, RESOLVE_OURS))
+				return STATUS_USAGE;
+			break;
+		case OPT_THEIRS:
+			if (!choose(verb, &o, RESOLVE_THEIRS))
+				return STATUS_USAGE;
+			break;
+		case OPT_MERGE:
+			if (!choose(verb, &o, RESOLVE_MARKERS))
+				return STATUS_USAGE;
 			break;
 		case OPTIONS_HELP:
 			return STATUS_OK;

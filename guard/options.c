@@ -81,7 +81,14 @@ static const struct option_spec diff_options[] = {
 };
 
 static const struct option_spec apply_options[] = {
-	OPTION_DRY, OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_END,
+	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},
+	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
+	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
+	OPTION_DRY,
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_END,
 };
 
 static const struct option_spec discard_options[] = {
@@ -160,8 +167,10 @@ const struct verb options_verbs[] = {
 	 false},
 	{"apply", "commit", "[RUN] [--] [PATHS...]",
 	 "take a run's changes over into the real files",
-	 RUN_TEXT "All or nothing; `guard undo` takes it back. A .git is left\n"
-		  "alone unless a path names it.\n",
+	 RUN_TEXT
+	 "All or nothing; `guard undo` takes it back. Texts that both\n"
+	 "sides changed are merged when that is clear; else nothing is\n"
+	 "applied. A .git is left alone unless a path names it.\n",
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "drop a run's changes",
 	 RUN_TEXT "They go to guard's trash first; `guard undo` brings a\n"

@@ -19,11 +19,18 @@ static const struct {
 	{                                                                      \
 		"git_" #name, offsetof(struct libgit, name)                    \
 	}
-	CALL(libgit2_init),	CALL(libgit2_opts),
-	CALL(error_last),	CALL(patch_from_buffers),
-	CALL(patch_free),	CALL(patch_get_delta),
-	CALL(patch_get_hunk),	CALL(patch_get_line_in_hunk),
-	CALL(patch_line_stats), CALL(patch_num_hunks),
+	CALL(libgit2_init),
+	CALL(libgit2_opts),
+	CALL(error_last),
+	CALL(merge_file),
+	CALL(merge_file_result_free),
+	CALL(patch_from_buffers),
+	CALL(patch_free),
+	CALL(patch_get_delta),
+	CALL(patch_get_hunk),
+	CALL(patch_get_line_in_hunk),
+	CALL(patch_line_stats),
+	CALL(patch_num_hunks),
 #undef CALL
 };
 

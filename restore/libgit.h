@@ -20,6 +20,8 @@ struct libgit {
 	__typeof__(git_libgit2_init) *libgit2_init;
 	__typeof__(git_libgit2_opts) *libgit2_opts;
 	__typeof__(git_error_last) *error_last;
+	__typeof__(git_merge_file) *merge_file;
+	__typeof__(git_merge_file_result_free) *merge_file_result_free;
 	__typeof__(git_patch_from_buffers) *patch_from_buffers;
 	__typeof__(git_patch_free) *patch_free;
 	__typeof__(git_patch_get_delta) *patch_get_delta;

@@ -4,8 +4,13 @@
  * Three trees of the store: `base`, what the project was when the change
  * began; `want`, what it shall be; `now`, what it is. A path where base and
  * want agree is not touched. Where they differ the project must still be as
- * in base (or already as in want: then nothing is left to do); anything else
- * is a conflict, and a plan with conflicts is not carried out.
+ * in base (or already as in want: then nothing is left to do), or what both
+ * sides did can be put together; anything else is a conflict, and a plan with
+ * conflicts is not carried out.
+ *
+ * Pure but for one thing: merged texts are put into the store, where the
+ * transaction finds them like all others. Flush the store before that: a
+ * recovery compares with them.
  *
  *	apply:	 base = pre-run snapshot, want = the run's result
  *	restore: base = now, want = an older snapshot, additive
@@ -23,10 +28,19 @@ enum step_kind {
 	STEP_META, /* mode, owner, xattrs, times; bytes stay */
 };
 
+/* Where a step's result comes from, when it is not what want has alone. */
+enum step_how {
+	STEP_PLAIN,
+	STEP_MERGED, /* both sides' changes, put together without a conflict */
+	STEP_MARKED, /* both sides, with conflict markers in the text */
+	STEP_OVER, /* want's, over what the user changed meanwhile */
+};
+
 /* Folders are single steps (CREATE, DELETE, META) of their own; STEP_REPLACE
  * between a folder and something else is split into its parts. */
 struct step {
 	enum step_kind kind;
+	enum step_how how;
 	char *path;
 	struct entry from; /* as it is now, mode 0: nothing */
 	struct entry to; /* as it shall be, mode 0: nothing */
@@ -67,8 +81,28 @@ struct plan {
 	size_t conflict_count, conflict_room;
 	struct refusal *refusals;
 	size_t refusal_count, refusal_room;
+	/* What would be conflicts, had the user not decided: paths that stay
+	 * as he has them, and paths where want goes over what he did. */
+	struct conflict *kept, *over;
+	size_t kept_count, kept_room, over_count, over_room;
 	size_t already; /* differences that the project has already */
 	size_t git_left; /* changes in a .git that were left out */
+};
+
+/*
+ * What becomes of paths that both sides changed. Texts that can be put
+ * together are, with all but RESOLVE_NOT; what is left over is a conflict,
+ * unless the user has said whose version it shall be.
+ */
+enum plan_resolve {
+	RESOLVE_NOT,
+	RESOLVE_MERGE,
+	RESOLVE_OURS, /* the project's; the path is named in kept */
+	RESOLVE_THEIRS, /* want's; named in over. Never takes what could not be
+			   stored, what was added in a folder that goes (unless
+			   just that path is among paths), a folder that stands
+			   where want has something else, or a .git */
+	RESOLVE_MARKERS, /* texts get conflict markers */
 };
 
 struct plan_options {
@@ -88,6 +122,9 @@ struct plan_options {
 	/* Notes of the base's snapshot (NOTE_MOVED, NOTE_INCOMPLETE) count as
 	 * conflicts; NULL when there are none. */
 	const struct snapshot *base_notes;
+	enum plan_resolve resolve;
+	/* What conflict markers call the two sides; for RESOLVE_MARKERS. */
+	const char *our_label, *their_label;
 };
 
 void plan_free(struct plan *p);

@@ -137,7 +137,7 @@ int plan_git_judge(struct planner *pl, const char *path, struct err *err)
 		g = &pl->gits[pl->git_count++];
 		*g = (struct git_root){.path = TAKE(root), .conflict = !got};
 		if (g->conflict)
-			planner_conflict(pl->plan, CONFLICT_GIT, g->path);
+			planner_conflict(pl, CONFLICT_GIT, g->path);
 	}
 	return g->conflict ? PLAN_GIT_REFUSED : PLAN_GIT_TAKEN;
 }

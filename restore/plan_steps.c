@@ -119,8 +119,8 @@ void step_make(struct planner *pl, const char *path, const struct entry *to)
 
 /*
  * 1: the folder is there or will be. A missing one comes along when want has
- * it and base did not: it is part of what was asked for. 0: nobody may make
- * it.
+ * it and base did not: it is part of what was asked for. One that the user
+ * deleted, only when want's side shall go over his. 0: nobody may make it.
  */
 static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 {
@@ -138,13 +138,16 @@ static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 		return -err->num;
 	if (now.mode)
 		return S_ISDIR(now.mode);
-	if (base.mode || !S_ISDIR(want.mode))
+	if ((base.mode && !planner_theirs(pl)) || !S_ISDIR(want.mode))
 		return 0;
 	up = path_parent(dir);
 	got = *dir ? parent_ready(pl, up, err) : 1;
-	if (got == 1)
-		step_make(pl, dir, &want);
-	return got;
+	if (got != 1)
+		return got;
+	if (base.mode)
+		planner_over(pl, CONFLICT_DELETED_NOW, dir);
+	step_make(pl, dir, &want);
+	return 1;
 }
 
 int step_create(struct planner *pl, const struct row *row, struct err *err)

@@ -21,6 +21,12 @@ void plan_free(struct plan *p)
 		free(p->conflicts[i].path);
 	for (i = 0; i < p->refusal_count; i++)
 		free(p->refusals[i].path);
+	for (i = 0; i < p->kept_count; i++)
+		free(p->kept[i].path);
+	for (i = 0; i < p->over_count; i++)
+		free(p->over[i].path);
+	free(p->kept);
+	free(p->over);
 	free(p->steps);
 	free(p->conflicts);
 	free(p->refusals);
@@ -96,6 +102,33 @@ static int by_order(const void *a, const void *b)
 		       : path_compare(p->path, q->path);
 }
 
+static int by_conflict(const void *a, const void *b)
+{
+	return path_compare(((const struct conflict *)a)->path,
+			    ((const struct conflict *)b)->path);
+}
+
+static void sort_conflicts(struct conflict *list, size_t count)
+{
+	if (count)
+		qsort(list, count, sizeof(*list), by_conflict);
+}
+
+/* Steps that go over what the user did are to be seen among the others. */
+static void mark_over(struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->step_count && p->over_count; i++) {
+		struct conflict key = {.path = p->steps[i].path};
+
+		if (p->steps[i].how == STEP_PLAIN &&
+		    bsearch(&key, p->over, p->over_count, sizeof(key),
+			    by_conflict))
+			p->steps[i].how = STEP_OVER;
+	}
+}
+
 int plan_make(struct store *store, const struct entry *base,
 	      const struct entry *want, const struct entry *now,
 	      const struct plan_options *options, struct plan *ret,
@@ -120,6 +153,9 @@ int plan_make(struct store *store, const struct entry *base,
 	if (plan.step_count)
 		qsort(plan.steps, plan.step_count, sizeof(*plan.steps),
 		      by_order);
+	sort_conflicts(plan.kept, plan.kept_count);
+	sort_conflicts(plan.over, plan.over_count);
+	mark_over(&plan);
 	*ret = plan;
 	plan = (struct plan){0};
 	return 0;

@@ -50,15 +50,6 @@ static bool same_time(const struct entry *a, const struct entry *b)
 	return moment_compare(a->mtime, b->mtime) == 0;
 }
 
-void planner_conflict(struct plan *p, enum conflict_kind kind, const char *path)
-{
-	GROW(p->conflicts, p->conflict_count, p->conflict_room);
-	p->conflicts[p->conflict_count++] = (struct conflict){
-		.kind = kind,
-		.path = mem_strdup(path),
-	};
-}
-
 static bool selected(const struct planner *pl, const char *path)
 {
 	const char *const *p = pl->options->paths;
@@ -71,17 +62,10 @@ static bool selected(const struct planner *pl, const char *path)
 	return false;
 }
 
-static void settle_below(struct planner *pl, const char *path)
+void planner_settle_below(struct planner *pl, const char *path)
 {
 	free(pl->skip);
 	pl->skip = mem_strdup(path);
-}
-
-void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
-			    const char *path)
-{
-	planner_conflict(pl->plan, kind, path);
-	settle_below(pl, path);
 }
 
 /* --- what stands in the way --- */
@@ -134,9 +118,14 @@ static int unknown(struct planner *pl, const struct row *row, struct err *err)
 		return 1;
 	}
 	got = moved(pl, row, err);
-	if (got == 1)
-		planner_conflict_whole(pl, CONFLICT_MOVED, row->path);
-	return got;
+	if (got != 1)
+		return got;
+	if (planner_theirs(pl)) {
+		planner_over(pl, CONFLICT_MOVED, row->path);
+		return 0;
+	}
+	planner_conflict_whole(pl, CONFLICT_MOVED, row->path);
+	return 1;
 }
 
 /* --- one row each --- */
@@ -155,37 +144,39 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 		return got < 0 ? got : 0;
 	if (!row->now.mode)
 		return step_create(pl, row, err);
-	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
-		planner_conflict(pl->plan, CONFLICT_BOTH_ADDED, row->path);
-	else
-		planner_conflict_whole(pl, CONFLICT_BOTH_ADDED, row->path);
-	return 0;
+	return plan_resolve(pl, CONFLICT_BOTH_ADDED, row, err);
 }
 
-/* Whether what is there now may go: 1, 0 (said why), 2 (a .git stays). */
-static int may_go(struct planner *pl, const struct row *row, struct err *err)
+/* Whether what is there now may go; whole: all of it or nothing. */
+static int may_go(struct planner *pl, const struct row *row, bool whole,
+		  struct err *err)
 {
+	bool folder = S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode);
+	bool over = false;
 	int got;
 
-	if (S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode) &&
-	    entry_same_meta(&row->now, row->base)) {
-		if (incomplete(pl, row)) {
-			planner_conflict_whole(pl, CONFLICT_INCOMPLETE,
-					       row->path);
-			return 0;
-		}
-		got = plan_below_may_go(pl, row, err);
-		if (got == 0)
-			settle_below(pl, row->path);
-		return got;
+	if (folder && incomplete(pl, row)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return PLAN_BELOW_STAYS;
 	}
-	got = unknown(pl, row, err);
-	if (got)
-		return got < 0 ? got : 0;
-	if (planner_same(&row->now, row->base))
-		return 1;
-	planner_conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
-	return 0;
+	if (!folder || !entry_same_meta(&row->now, row->base)) {
+		got = unknown(pl, row, err);
+		if (got)
+			return got < 0 ? got : PLAN_BELOW_STAYS;
+		over = !planner_same(&row->now, row->base);
+		if (over && (!planner_theirs(pl) ||
+			     (S_ISDIR(row->now.mode) && !folder))) {
+			planner_conflict_whole(pl, CONFLICT_CHANGED_NOW,
+					       row->path);
+			return PLAN_BELOW_STAYS;
+		}
+	}
+	got = folder ? plan_below_may_go(pl, row, whole, err) : PLAN_BELOW_GOES;
+	if (over && got == PLAN_BELOW_GOES)
+		planner_over(pl, CONFLICT_CHANGED_NOW, row->path);
+	if (got == PLAN_BELOW_STAYS)
+		planner_settle_below(pl, row->path);
+	return got;
 }
 
 static int row_deleted(struct planner *pl, const struct row *row,
@@ -198,14 +189,14 @@ static int row_deleted(struct planner *pl, const struct row *row,
 		return 0;
 	if (!row->now.mode) {
 		pl->plan->already++;
-		settle_below(pl, row->path);
+		planner_settle_below(pl, row->path);
 		return 0;
 	}
-	got = may_go(pl, row, err);
-	if (got != 1)
+	got = may_go(pl, row, false, err);
+	if (got != PLAN_BELOW_GOES)
 		return got < 0 ? got : 0;
 	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
-	settle_below(pl, row->path);
+	planner_settle_below(pl, row->path);
 	return 0;
 }
 
@@ -219,18 +210,16 @@ static int row_unfolder(struct planner *pl, const struct row *row,
 		planner_conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
 		return 0;
 	}
-	if (!row->now.mode) {
-		planner_conflict_whole(pl, CONFLICT_DELETED_NOW, row->path);
-		return 0;
-	}
-	got = may_go(pl, row, err);
+	if (!row->now.mode)
+		return plan_resolve(pl, CONFLICT_DELETED_NOW, row, err);
+	got = may_go(pl, row, true, err);
 	if (got < 0)
 		return got;
-	if (got == 2)
+	if (got == PLAN_BELOW_GIT)
 		planner_conflict_whole(pl, CONFLICT_GIT, row->path);
-	if (got != 1)
+	if (got != PLAN_BELOW_GOES)
 		return 0;
-	settle_below(pl, row->path);
+	planner_settle_below(pl, row->path);
 	if (pl->options->refuse_special) {
 		got = step_refused(pl, row->path, &row->now, row->want, err);
 		if (got)
@@ -265,13 +254,11 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 	got = unknown(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (!now->mode || !planner_same(now, row->base)) {
-		planner_conflict_whole(pl,
-				       now->mode ? CONFLICT_BOTH_CHANGED
-						 : CONFLICT_DELETED_NOW,
-				       row->path);
-		return 0;
-	}
+	if (!now->mode || !planner_same(now, row->base))
+		return plan_resolve(pl,
+				    now->mode ? CONFLICT_BOTH_CHANGED
+					      : CONFLICT_DELETED_NOW,
+				    row, err);
 	if (S_ISDIR(row->want->mode)) {
 		step_push(pl, STEP_DELETE, row->path, now, &planner_nothing);
 		step_make(pl, row->path, row->want);
@@ -328,17 +315,17 @@ static int row_folder(struct planner *pl, const struct row *row,
 	got = moved(pl, row, err);
 	if (got < 0)
 		return got;
-	if (got) {
-		planner_conflict(pl->plan, CONFLICT_MOVED, row->path);
+	if (got && planner_theirs(pl)) {
+		planner_over(pl, CONFLICT_MOVED, row->path);
+	} else if (got) {
+		planner_conflict(pl, CONFLICT_MOVED, row->path);
 		return 0;
 	}
-	if (!S_ISDIR(row->now.mode) || !entry_same_meta(&row->now, row->base)) {
-		planner_conflict(pl->plan,
-				 row->now.mode ? CONFLICT_BOTH_CHANGED
-					       : CONFLICT_DELETED_NOW,
-				 row->path);
-		return 0;
-	}
+	if (!S_ISDIR(row->now.mode) || !entry_same_meta(&row->now, row->base))
+		return plan_resolve(pl,
+				    row->now.mode ? CONFLICT_BOTH_CHANGED
+						  : CONFLICT_DELETED_NOW,
+				    row, err);
 	if (!same_time(&row->now, row->base) || pl->options->additive)
 		to.mtime = row->now.mtime;
 	step_push(pl, STEP_META, row->path, &row->now, &to);

@@ -3,9 +3,10 @@
  *
  * planner.c goes through the differences of base and want one by one (a row
  * each) and decides by what the project holds now; plan_below.c answers for
- * folders that are to go, plan_git.c for every .git, plan_steps.c adds the
- * steps, planmake.c holds the result
- * and puts the steps into order.
+ * folders that are to go, plan_git.c for every .git, plan_resolve.c for what
+ * the user has decided about conflicts, plan_merge.c puts both sides together,
+ * plan_steps.c adds the steps, planmake.c holds the result and puts the steps
+ * into order.
  */
 #ifndef GUARD_RESTORE_PLANNER_H
 #define GUARD_RESTORE_PLANNER_H
@@ -52,11 +53,33 @@ int planner_run(struct planner *pl, struct err *err);
 
 /* Same kind, bytes, mode, owner, attributes; both may be nothing. */
 bool planner_same(const struct entry *a, const struct entry *b);
-void planner_conflict(struct plan *p, enum conflict_kind kind,
+/* A conflict, or with RESOLVE_OURS a path that is kept. */
+void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		      const char *path);
 /* The same, and nothing below it is looked at any more. */
 void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
 			    const char *path);
+void planner_settle_below(struct planner *pl, const char *path);
+/* It stays as the user has it; it goes for want's version. */
+void planner_keep(struct planner *pl, enum conflict_kind kind,
+		  const char *path);
+void planner_over(struct planner *pl, enum conflict_kind kind,
+		  const char *path);
+bool planner_theirs(const struct planner *pl); /* RESOLVE_THEIRS */
+/* Just this path is among the options' paths. */
+bool planner_named(const struct planner *pl, const char *path);
+/* Says of all steps from that number on where their results come from. */
+void planner_how(struct planner *pl, size_t from, enum step_how how);
+/*
+ * Both sides did something to the row's path that do not go together: merges
+ * them, or goes by the options, or adds the conflict. kind: BOTH_CHANGED,
+ * BOTH_ADDED or DELETED_NOW.
+ */
+int plan_resolve(struct planner *pl, enum conflict_kind kind,
+		 const struct row *row, struct err *err);
+/* 1: settled by steps (or there already); 0: cannot be merged; negative. */
+int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);
+int plan_merge_folder(struct planner *pl, const struct row *row);
 
 extern const struct entry planner_nothing;
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
@@ -72,13 +95,19 @@ void step_make(struct planner *pl, const char *path, const struct entry *to);
 int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err);
 
+enum plan_below_verdict {
+	PLAN_BELOW_STAYS, /* conflicts were added */
+	PLAN_BELOW_GOES, /* as a whole */
+	PLAN_BELOW_GIT, /* a .git that is left out is in it */
+	PLAN_BELOW_PARTS, /* something of the user's stays in it */
+};
+
 /*
- * A folder that shall go, with row->now still like row->base in its own
- * metadata. Adds the conflicts that are below it. 1: it may go as a whole;
- * 0: conflicts were added; 2: a .git that is left out lies in it, so it stays
- * and what is in it is decided on one by one.
+ * A folder that shall go. Adds the conflicts that are below it. With the last
+ * two answers it stays, and what is in it is to be decided on one by one;
+ * whole: that is no way, there must be nothing left of it. Negative: error.
  */
-int plan_below_may_go(struct planner *pl, const struct row *row,
+int plan_below_may_go(struct planner *pl, const struct row *row, bool whole,
 		      struct err *err);
 
 enum plan_git_verdict {

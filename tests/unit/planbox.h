@@ -7,8 +7,9 @@
  *	"p pipe"		a fifo
  *	"s socket", "c node"	a socket, a device node
  *
- * In front of a path may stand, in this order: an octal mode in brackets, a
- * time after '@', '!' for an incomplete entry, '+' for an attribute user.x,
+ * A bar in a file's text is a line feed. In front of a path may stand, in this
+ *order: an octal mode in brackets, a time after '@', '!' for an incomplete
+ *entry, '+' for an attribute user.x,
  * '^' for a file capability: "f [4755]@7!+^bin=x".
  */
 #ifndef GUARD_TESTS_UNIT_PLANBOX_H
@@ -95,8 +96,12 @@ static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 	if (S_ISLNK(e.mode))
 		e.link = mem_strdup(text ? text + 1 : "nowhere");
 	if (S_ISREG(e.mode) && text && text[1]) {
-		e.size = strlen(text + 1);
-		ok(content_put_bytes(box->store, text + 1, e.size, &e.content,
+		auto_free char *bytes = mem_strdup(text + 1);
+
+		for (end = bytes; (end = strchr(end, '|'));)
+			*end = '\n';
+		e.size = strlen(bytes);
+		ok(content_put_bytes(box->store, bytes, e.size, &e.content,
 				     &err));
 	}
 	return e;

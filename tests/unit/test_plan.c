@@ -3,101 +3,7 @@
  * what stands apart (paths, .git, notes, refusals). The tables are those of
  * docs/transaction.md.
  */
-#include "tests/unit/planbox.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static const char *const step_names[] = {"delete", "replace", "create", "meta"};
-static const char *const conflict_names[] = {
-	"both-changed", "both-added",  "deleted-now",
-	"changed-now",	"added-below", "parent",
-	"moved",	"incomplete",  "git"};
-
-/* One word a step, conflict or refusal, in order: "delete:x !moved:y". */
-static void tell(struct plan *p, struct buf *to)
-{
-	size_t i;
-
-	for (i = 0; i < p->step_count; i++)
-		buf_printf(to, " %s:%s", step_names[p->steps[i].kind],
-			   p->steps[i].path);
-	for (i = 0; i < p->conflict_count; i++)
-		buf_printf(to, " !%s:%s", conflict_names[p->conflicts[i].kind],
-			   p->conflicts[i].path);
-	for (i = 0; i < p->refusal_count; i++)
-		buf_printf(to, " %s:%s",
-			   p->refusals[i].kind == REFUSED_SETID ? "setid"
-								: "node",
-			   p->refusals[i].path);
-	if (p->already)
-		buf_printf(to, " already:%zu", p->already);
-	if (p->git_left)
-		buf_printf(to, " git:%zu", p->git_left);
-}
-
-static char *plan_text(struct box *box, const char *base, const char *want,
-		       const char *now, const struct plan_options *options)
-{
-	struct entry a = tree_of(box, base), b = tree_of(box, want),
-		     c = tree_of(box, now);
-	struct plan p = {0};
-	struct buf text = {0};
-	struct err err;
-
-	ok(plan_make(box->store, &a, &b, &c, options, &p, &err));
-	tell(&p, &text);
-	plan_free(&p);
-	entry_free(&a);
-	entry_free(&b);
-	entry_free(&c);
-	(void)buf_text(&text);
-	return buf_take_text(&text);
-}
-
-static void check(struct box *box, const char *base, const char *want,
-		  const char *now, const struct plan_options *options,
-		  const char *expected)
-{
-	char *text = plan_text(box, base, want, now, options);
-	const char *is = *text ? text + 1 : "";
-
-	if (strcmp(is, expected) != 0)
-		fail_msg("base {%s} want {%s} now {%s}: is [%s] not [%s]", base,
-			 want, now, is, expected);
-	free(text);
-}
-
-struct state {
-	const char *name, *tree;
-};
-
-/* Every cell of a table; "=" in a cell stands for nothing to do. */
-static void check_table(struct box *box, const char *base,
-			const struct state *run, size_t runs,
-			const struct state *user, size_t users,
-			const char *const *cells)
-{
-	struct plan_options options = {0};
-	size_t r, u;
-
-	for (r = 0; r < runs; r++) {
-		for (u = 0; u < users; u++) {
-			const char *cell = cells[r * users + u];
-			/* The root's time is the user's: it is no cell. */
-			char *now = mem_printf("d @3\n%s", user[u].tree);
-			char *text = plan_text(box, base, run[r].tree, now,
-					       &options);
-			const char *is = *text ? text + 1 : "=";
-
-			if (strcmp(is, cell) != 0)
-				fail_msg("the run: %s, the user: %s: is [%s] "
-					 "not [%s]",
-					 run[r].name, user[u].name, is, cell);
-			free(now);
-			free(text);
-		}
-	}
-}
+#include "tests/unit/plantell.h"
 
 static void every_pair_of_changes_to_a_file(void **state)
 {
@@ -143,7 +49,7 @@ static void every_pair_of_changes_to_a_file(void **state)
 		"create:x/in already:1"};
 
 	check_table(*state, "f x=base", run, COUNT(run), user, COUNT(user),
-		    cells);
+		    RESOLVE_NOT, cells);
 }
 
 static void every_pair_of_additions(void **state)
@@ -180,7 +86,8 @@ static void every_pair_of_additions(void **state)
 		"!both-added:x", "!both-added:x", "create:x/in already:1",
 		"!both-added:x/in already:1", "create:x/in !both-added:x"};
 
-	check_table(*state, "", run, COUNT(run), user, COUNT(user), cells);
+	check_table(*state, "", run, COUNT(run), user, COUNT(user), RESOLVE_NOT,
+		    cells);
 }
 
 #define FOLDER "d x\nf x/a=1\nd x/s\nf x/s/b=2"
@@ -235,7 +142,8 @@ static void every_pair_of_changes_to_a_folder(void **state)
 		"meta:x", "=", "=", "meta:x", "meta:x", "meta:x", "=", "=", "=",
 		"="};
 
-	check_table(*state, FOLDER, run, COUNT(run), user, COUNT(user), cells);
+	check_table(*state, FOLDER, run, COUNT(run), user, COUNT(user),
+		    RESOLVE_NOT, cells);
 }
 
 static void orders_deletes_replacements_creates_and_metadata(void **state)

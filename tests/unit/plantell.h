@@ -1,0 +1,117 @@
+/*
+ * Plans as one line of text, and tables of them.
+ */
+#ifndef GUARD_TESTS_UNIT_PLANTELL_H
+#define GUARD_TESTS_UNIT_PLANTELL_H
+
+#include "tests/unit/planbox.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *const step_names[] = {"delete", "replace", "create", "meta"};
+static const char *const conflict_names[] = {
+	"both-changed", "both-added",  "deleted-now",
+	"changed-now",	"added-below", "parent",
+	"moved",	"incomplete",  "git"};
+
+static const char *const how_names[] = {"", "merged-", "marked-", "over-"};
+
+/*
+ * One word a step, conflict or refusal, in order: "delete:x !moved:y"; what
+ * the user decided on as "ours:moved:y" and "over:moved:y".
+ */
+static void tell(struct plan *p, struct buf *to)
+{
+	size_t i;
+
+	for (i = 0; i < p->step_count; i++)
+		buf_printf(to, " %s%s:%s", how_names[p->steps[i].how],
+			   step_names[p->steps[i].kind], p->steps[i].path);
+	for (i = 0; i < p->kept_count; i++)
+		buf_printf(to, " ours:%s:%s", conflict_names[p->kept[i].kind],
+			   p->kept[i].path);
+	for (i = 0; i < p->over_count; i++)
+		buf_printf(to, " over:%s:%s", conflict_names[p->over[i].kind],
+			   p->over[i].path);
+	for (i = 0; i < p->conflict_count; i++)
+		buf_printf(to, " !%s:%s", conflict_names[p->conflicts[i].kind],
+			   p->conflicts[i].path);
+	for (i = 0; i < p->refusal_count; i++)
+		buf_printf(to, " %s:%s",
+			   p->refusals[i].kind == REFUSED_SETID ? "setid"
+								: "node",
+			   p->refusals[i].path);
+	if (p->already)
+		buf_printf(to, " already:%zu", p->already);
+	if (p->git_left)
+		buf_printf(to, " git:%zu", p->git_left);
+}
+
+static char *plan_text(struct box *box, const char *base, const char *want,
+		       const char *now, const struct plan_options *options)
+{
+	struct entry a = tree_of(box, base), b = tree_of(box, want),
+		     c = tree_of(box, now);
+	struct plan p = {0};
+	struct buf text = {0};
+	struct err err;
+
+	ok(plan_make(box->store, &a, &b, &c, options, &p, &err));
+	tell(&p, &text);
+	plan_free(&p);
+	entry_free(&a);
+	entry_free(&b);
+	entry_free(&c);
+	(void)buf_text(&text);
+	return buf_take_text(&text);
+}
+
+static void check(struct box *box, const char *base, const char *want,
+		  const char *now, const struct plan_options *options,
+		  const char *expected)
+{
+	char *text = plan_text(box, base, want, now, options);
+	const char *is = *text ? text + 1 : "";
+
+	if (strcmp(is, expected) != 0)
+		fail_msg("base {%s} want {%s} now {%s}: is [%s] not [%s]", base,
+			 want, now, is, expected);
+	free(text);
+}
+
+struct state {
+	const char *name, *tree;
+};
+
+/* Every cell of a table; "=" in a cell stands for nothing to do. */
+static void check_table(struct box *box, const char *base,
+			const struct state *run, size_t runs,
+			const struct state *user, size_t users,
+			enum plan_resolve resolve, const char *const *cells)
+{
+	struct plan_options options = {.resolve = resolve,
+				       .our_label = "project",
+				       .their_label = "run"};
+	size_t r, u;
+
+	for (r = 0; r < runs; r++) {
+		for (u = 0; u < users; u++) {
+			const char *cell = cells[r * users + u];
+			/* The root's time is the user's: it is no cell. */
+			char *now = mem_printf("d @3\n%s", user[u].tree);
+			char *text = plan_text(box, base, run[r].tree, now,
+					       &options);
+			const char *is = *text ? text + 1 : "=";
+
+			if (strcmp(is, cell) != 0)
+				fail_msg("resolve %d, the run: %s, the user: "
+					 "%s: is [%s] not [%s]",
+					 resolve, run[r].name, user[u].name, is,
+					 cell);
+			free(now);
+			free(text);
+		}
+	}
+}
+
+#endif

@@ -1,0 +1,951 @@
+/*
+ * Conflicts and what becomes of them: merged texts, and --ours, --theirs and
+ * --merge of an apply. The same tables as in test_plan.c, once for each; those
+ * of docs/transaction.md.
+ */
+#include "tests/unit/plantell.h"
+
+#include "restore/textmerge.h"
+
+static const struct state file_run[] = {
+	{"nothing", "f x=base|"},
+	{"edited", "f @1x=base|run|"},
+	{"mode", "f [700]x=base|"},
+	{"attribute", "f +x=base|"},
+	{"deleted", ""},
+	{"link", "l x=run"},
+	{"folder", "d x\nf x/in=1"},
+};
+static const struct state file_user[] = {
+	{"touched", "f @2x=base|"},
+	{"elsewhere", "f @2x=user|base|"},
+	{"the same place", "f @2x=base|user|"},
+	{"mode", "f [711]x=base|"},
+	{"deleted", ""},
+	{"link", "l x=user"},
+	{"folder", "d x\nf x/own=2"},
+};
+static const struct state add_run[] = {
+	{"file", "f x=run|"}, {"link", "l x=run"}, {"folder", "d x\nf x/in=1"}};
+static const struct state add_user[] = {
+	{"the same", "f @9x=run|"},
+	{"file", "f x=user|"},
+	{"same bytes, other mode", "f [755]x=run|"},
+	{"link", "l x=user"},
+	{"folder", "d x\nf x/own=2"},
+	{"same name in it", "d x\nf x/in=2"},
+	{"folder of another mode", "d [700]x"}};
+#define FOLDER "d x\nf x/a=1\nd x/s\nf x/s/b=2"
+static const struct state folder_run[] = {
+	{"deleted", ""},
+	{"file instead", "f x=run"},
+	{"mode", "d [700]x\nf x/a=1\nd x/s\nf x/s/b=2"},
+	{"added in it", FOLDER "\nf x/new=3"},
+	{"edited in it", "d x\nf x/a=run\nd x/s\nf x/s/b=2"},
+};
+static const struct state folder_user[] = {
+	{"added in it", "d @2x\nf x/a=1\nd x/s\nf x/s/b=2\nf x/u=4"},
+	{"added deeper",
+	 "d x\nf x/a=1\nd @2x/s\nf x/s/b=2\nd x/s/u\nf x/s/u/v=5"},
+	{"edited in it", "d x\nf @2x/a=user\nd x/s\nf x/s/b=2"},
+	{"mode in it", "d x\nf x/a=1\nd x/s\nf [600]x/s/b=2"},
+	{"a folder for a file in it",
+	 "d x\nd x/a\nf x/a/u=9\nd x/s\nf x/s/b=2"},
+	{"mode", "d [711]x\nf x/a=1\nd x/s\nf x/s/b=2"},
+	{"attribute", "d +x\nf x/a=1\nd x/s\nf x/s/b=2"},
+	{"deleted", ""},
+	{"file instead", "f x=user"},
+};
+static void every_pair_of_changes_to_a_file(void **state)
+{
+	static const char *const merged[] = {
+		/* nothing */
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		/* edited */
+		"replace:x",
+		"merged-replace:x",
+		"!both-changed:x",
+		"merged-replace:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* mode */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"!both-changed:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* attribute */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* deleted */
+		"delete:x",
+		"!changed-now:x",
+		"!changed-now:x",
+		"!changed-now:x",
+		"already:1",
+		"!changed-now:x",
+		"!changed-now:x",
+		/* link */
+		"replace:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* folder */
+		"delete:x create:x create:x/in",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"create:x/in already:1",
+	};
+	static const char *const ours[] = {
+		/* nothing */
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		/* edited */
+		"replace:x",
+		"merged-replace:x",
+		"ours:both-changed:x",
+		"merged-replace:x",
+		"ours:deleted-now:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		/* mode */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"ours:both-changed:x",
+		"ours:deleted-now:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		/* attribute */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"ours:deleted-now:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		/* deleted */
+		"delete:x",
+		"ours:changed-now:x",
+		"ours:changed-now:x",
+		"ours:changed-now:x",
+		"already:1",
+		"ours:changed-now:x",
+		"ours:changed-now:x",
+		/* link */
+		"replace:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		"ours:deleted-now:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		/* folder */
+		"delete:x create:x create:x/in",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		"ours:both-changed:x",
+		"ours:deleted-now:x",
+		"ours:both-changed:x",
+		"create:x/in already:1",
+	};
+	static const char *const theirs[] = {
+		/* nothing */
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		/* edited */
+		"replace:x",
+		"merged-replace:x",
+		"over-replace:x over:both-changed:x",
+		"merged-replace:x",
+		"over-create:x over:deleted-now:x",
+		"over-replace:x over:both-changed:x",
+		"!both-changed:x",
+		/* mode */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"over-meta:x over:both-changed:x",
+		"over-create:x over:deleted-now:x",
+		"over-replace:x over:both-changed:x",
+		"!both-changed:x",
+		/* attribute */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"over-create:x over:deleted-now:x",
+		"over-replace:x over:both-changed:x",
+		"!both-changed:x",
+		/* deleted */
+		"delete:x",
+		"over-delete:x over:changed-now:x",
+		"over-delete:x over:changed-now:x",
+		"over-delete:x over:changed-now:x",
+		"already:1",
+		"over-delete:x over:changed-now:x",
+		"!changed-now:x",
+		/* link */
+		"replace:x",
+		"over-replace:x over:both-changed:x",
+		"over-replace:x over:both-changed:x",
+		"over-replace:x over:both-changed:x",
+		"over-create:x over:deleted-now:x",
+		"over-replace:x over:both-changed:x",
+		"!both-changed:x",
+		/* folder */
+		"delete:x create:x create:x/in",
+		"over-delete:x over-create:x create:x/in over:both-changed:x",
+		"over-delete:x over-create:x create:x/in over:both-changed:x",
+		"over-delete:x over-create:x create:x/in over:both-changed:x",
+		"over-create:x create:x/in over:deleted-now:x",
+		"over-delete:x over-create:x create:x/in over:both-changed:x",
+		"create:x/in already:1",
+	};
+	static const char *const marked[] = {
+		/* nothing */
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		"=",
+		/* edited */
+		"replace:x",
+		"merged-replace:x",
+		"marked-replace:x",
+		"merged-replace:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* mode */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"!both-changed:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* attribute */
+		"meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"merged-meta:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* deleted */
+		"delete:x",
+		"!changed-now:x",
+		"!changed-now:x",
+		"!changed-now:x",
+		"already:1",
+		"!changed-now:x",
+		"!changed-now:x",
+		/* link */
+		"replace:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		/* folder */
+		"delete:x create:x create:x/in",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!both-changed:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		"create:x/in already:1",
+	};
+
+	check_table(*state, "f x=base|", file_run, COUNT(file_run), file_user,
+		    COUNT(file_user), RESOLVE_MERGE, merged);
+	check_table(*state, "f x=base|", file_run, COUNT(file_run), file_user,
+		    COUNT(file_user), RESOLVE_OURS, ours);
+	check_table(*state, "f x=base|", file_run, COUNT(file_run), file_user,
+		    COUNT(file_user), RESOLVE_THEIRS, theirs);
+	check_table(*state, "f x=base|", file_run, COUNT(file_run), file_user,
+		    COUNT(file_user), RESOLVE_MARKERS, marked);
+}
+
+static void every_pair_of_additions(void **state)
+{
+	static const char *const merged[] = {
+		/* file */
+		"already:1",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		/* link */
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		/* folder */
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"create:x/in already:1",
+		"!both-added:x/in already:1",
+		"create:x/in !both-added:x",
+	};
+	static const char *const ours[] = {
+		/* file */
+		"already:1",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		/* link */
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		/* folder */
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"ours:both-added:x",
+		"create:x/in already:1",
+		"ours:both-added:x/in already:1",
+		"create:x/in ours:both-added:x",
+	};
+	static const char *const theirs[] = {
+		/* file */
+		"already:1",
+		"over-replace:x over:both-added:x",
+		"over-meta:x over:both-added:x",
+		"over-replace:x over:both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		/* link */
+		"over-replace:x over:both-added:x",
+		"over-replace:x over:both-added:x",
+		"over-replace:x over:both-added:x",
+		"over-replace:x over:both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		/* folder */
+		"over-delete:x over-create:x create:x/in over:both-added:x",
+		"over-delete:x over-create:x create:x/in over:both-added:x",
+		"over-delete:x over-create:x create:x/in over:both-added:x",
+		"over-delete:x over-create:x create:x/in over:both-added:x",
+		"create:x/in already:1",
+		"over-replace:x/in over:both-added:x/in already:1",
+		"create:x/in over-meta:x over:both-added:x",
+	};
+	static const char *const marked[] = {
+		/* file */
+		"already:1",
+		"marked-replace:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		/* link */
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		/* folder */
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"!both-added:x",
+		"create:x/in already:1",
+		"marked-replace:x/in already:1",
+		"create:x/in !both-added:x",
+	};
+
+	check_table(*state, "", add_run, COUNT(add_run), add_user,
+		    COUNT(add_user), RESOLVE_MERGE, merged);
+	check_table(*state, "", add_run, COUNT(add_run), add_user,
+		    COUNT(add_user), RESOLVE_OURS, ours);
+	check_table(*state, "", add_run, COUNT(add_run), add_user,
+		    COUNT(add_user), RESOLVE_THEIRS, theirs);
+	check_table(*state, "", add_run, COUNT(add_run), add_user,
+		    COUNT(add_user), RESOLVE_MARKERS, marked);
+}
+
+static void every_pair_of_changes_to_a_folder(void **state)
+{
+	static const char *const merged[] = {
+		/* deleted */
+		"!added-below:x/u",
+		"!added-below:x/s/u",
+		"!changed-now:x/a",
+		"!changed-now:x/s/b",
+		"!changed-now:x/a",
+		"!changed-now:x",
+		"!changed-now:x",
+		"already:1",
+		"!changed-now:x",
+		/* file instead */
+		"!added-below:x/u",
+		"!added-below:x/s/u",
+		"!changed-now:x/a",
+		"!changed-now:x/s/b",
+		"!changed-now:x/a",
+		"!changed-now:x",
+		"!changed-now:x",
+		"!deleted-now:x",
+		"!changed-now:x",
+		/* mode */
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"!both-changed:x",
+		"merged-meta:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		/* added in it */
+		"create:x/new",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new",
+		"create:x/new",
+		"!parent:x/new",
+		"!parent:x/new",
+		/* edited in it */
+		"replace:x/a",
+		"replace:x/a meta:x",
+		"!both-changed:x/a",
+		"replace:x/a meta:x",
+		"!both-changed:x/a",
+		"replace:x/a",
+		"replace:x/a",
+		"!deleted-now:x/a",
+		"!deleted-now:x/a",
+	};
+	static const char *const ours[] = {
+		/* deleted */
+		"delete:x/a delete:x/s ours:added-below:x/u",
+		"delete:x/a delete:x/s/b ours:added-below:x/s/u",
+		"delete:x/s ours:changed-now:x/a",
+		"delete:x/a ours:changed-now:x/s/b",
+		"delete:x/s ours:changed-now:x/a",
+		"ours:changed-now:x",
+		"ours:changed-now:x",
+		"already:1",
+		"ours:changed-now:x",
+		/* file instead */
+		"ours:added-below:x/u",
+		"ours:added-below:x/s/u",
+		"ours:changed-now:x/a",
+		"ours:changed-now:x/s/b",
+		"ours:changed-now:x/a",
+		"ours:changed-now:x",
+		"ours:changed-now:x",
+		"ours:deleted-now:x",
+		"ours:changed-now:x",
+		/* mode */
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"ours:both-changed:x",
+		"merged-meta:x",
+		"ours:deleted-now:x",
+		"ours:both-changed:x",
+		/* added in it */
+		"create:x/new",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new",
+		"create:x/new",
+		"ours:parent:x/new",
+		"ours:parent:x/new",
+		/* edited in it */
+		"replace:x/a",
+		"replace:x/a meta:x",
+		"ours:both-changed:x/a",
+		"replace:x/a meta:x",
+		"ours:both-changed:x/a",
+		"replace:x/a",
+		"replace:x/a",
+		"ours:deleted-now:x/a",
+		"ours:deleted-now:x/a",
+	};
+	static const char *const theirs[] = {
+		/* deleted */
+		"delete:x/a delete:x/s ours:added-below:x/u",
+		"delete:x/a delete:x/s/b ours:added-below:x/s/u",
+		"delete:x over:changed-now:x/a",
+		"delete:x over:changed-now:x/s/b",
+		"!changed-now:x/a",
+		"over-delete:x over:changed-now:x",
+		"over-delete:x over:changed-now:x",
+		"already:1",
+		"over-delete:x over:changed-now:x",
+		/* file instead */
+		"!added-below:x/u",
+		"!added-below:x/s/u",
+		"delete:x create:x over:changed-now:x/a",
+		"delete:x create:x over:changed-now:x/s/b",
+		"!changed-now:x/a",
+		"over-delete:x over-create:x over:changed-now:x",
+		"over-delete:x over-create:x over:changed-now:x",
+		"over-create:x over:deleted-now:x",
+		"over-delete:x over-create:x over:changed-now:x",
+		/* mode */
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"over-meta:x over:both-changed:x",
+		"merged-meta:x",
+		"over-create:x over:deleted-now:x",
+		"!both-changed:x",
+		/* added in it */
+		"create:x/new",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new",
+		"create:x/new",
+		"over-create:x create:x/new over:deleted-now:x",
+		"!parent:x/new",
+		/* edited in it */
+		"replace:x/a",
+		"replace:x/a meta:x",
+		"over-replace:x/a meta:x over:both-changed:x/a",
+		"replace:x/a meta:x",
+		"!both-changed:x/a",
+		"replace:x/a",
+		"replace:x/a",
+		("over-create:x over-create:x/a over:deleted-now:x "
+		 "over:deleted-now:x/a"),
+		"!parent:x/a",
+	};
+	static const char *const marked[] = {
+		/* deleted */
+		"!added-below:x/u",
+		"!added-below:x/s/u",
+		"!changed-now:x/a",
+		"!changed-now:x/s/b",
+		"!changed-now:x/a",
+		"!changed-now:x",
+		"!changed-now:x",
+		"already:1",
+		"!changed-now:x",
+		/* file instead */
+		"!added-below:x/u",
+		"!added-below:x/s/u",
+		"!changed-now:x/a",
+		"!changed-now:x/s/b",
+		"!changed-now:x/a",
+		"!changed-now:x",
+		"!changed-now:x",
+		"!deleted-now:x",
+		"!changed-now:x",
+		/* mode */
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"meta:x",
+		"!both-changed:x",
+		"merged-meta:x",
+		"!deleted-now:x",
+		"!both-changed:x",
+		/* added in it */
+		"create:x/new",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new meta:x",
+		"create:x/new",
+		"create:x/new",
+		"!parent:x/new",
+		"!parent:x/new",
+		/* edited in it */
+		"replace:x/a",
+		"replace:x/a meta:x",
+		"marked-replace:x/a meta:x",
+		"replace:x/a meta:x",
+		"!both-changed:x/a",
+		"replace:x/a",
+		"replace:x/a",
+		"!deleted-now:x/a",
+		"!deleted-now:x/a",
+	};
+
+	check_table(*state, FOLDER, folder_run, COUNT(folder_run), folder_user,
+		    COUNT(folder_user), RESOLVE_MERGE, merged);
+	check_table(*state, FOLDER, folder_run, COUNT(folder_run), folder_user,
+		    COUNT(folder_user), RESOLVE_OURS, ours);
+	check_table(*state, FOLDER, folder_run, COUNT(folder_run), folder_user,
+		    COUNT(folder_user), RESOLVE_THEIRS, theirs);
+	check_table(*state, FOLDER, folder_run, COUNT(folder_run), folder_user,
+		    COUNT(folder_user), RESOLVE_MARKERS, marked);
+}
+
+/* The text that the plan's only step gives x, or NULL. */
+static char *merged_text(struct box *box, const char *base, const char *want,
+			 const char *now, enum plan_resolve resolve,
+			 enum step_how how)
+{
+	struct plan_options options = {.resolve = resolve,
+				       .our_label = "project",
+				       .their_label = "run 7"};
+	AUTO(entry) struct entry a = tree_of(box, base);
+	AUTO(entry) struct entry b = tree_of(box, want);
+	/* The root's time is the user's, and no step. */
+	auto_free char *touched = mem_printf("d @3\n%s", now);
+	AUTO(entry) struct entry c = tree_of(box, touched);
+	AUTO(plan) struct plan p = {0};
+	struct buf text = {0};
+	struct err err;
+
+	ok(plan_make(box->store, &a, &b, &c, &options, &p, &err));
+	if (p.step_count != 1 || p.conflict_count || p.steps[0].how != how)
+		return NULL;
+	if (p.steps[0].to.size)
+		ok(store_get(box->store, &p.steps[0].to.content, &text, &err));
+	assert_int_equal(text.len, p.steps[0].to.size);
+	(void)buf_text(&text);
+	return buf_take_text(&text);
+}
+
+static void expect_text(char *is, const char *text)
+{
+	assert_non_null(is);
+	assert_string_equal(is, text);
+	free(is);
+}
+
+static void puts_the_changes_of_both_into_one_text(void **state)
+{
+	struct box *box = *state;
+
+	expect_text(merged_text(box, "f x=1|2|3|4|5|", "f x=1|2|3|4|five|",
+				"f x=one|2|3|4|5|", RESOLVE_MERGE, STEP_MERGED),
+		    "one\n2\n3\n4\nfive\n");
+	/* One that both made is there once. */
+	expect_text(merged_text(box, "f x=1|2|3|4|5|6|7|",
+				"f x=one|2|3|4|5|6|7|run|",
+				"f x=one|2|3|4|user|6|7|", RESOLVE_MERGE,
+				STEP_MERGED),
+		    "one\n2\n3\n4\nuser\n6\n7\nrun\n");
+	/* Lines that one side took away, an end without a line feed. */
+	expect_text(merged_text(box, "f x=1|2|3|4|5|6", "f x=2|3|4|5|6",
+				"f x=1|2|3|4|5|6|7", RESOLVE_MERGE,
+				STEP_MERGED),
+		    "2\n3\n4\n5\n6\n7");
+	expect_text(merged_text(box, "f x=1|2|3|\r|5|", "f x=one|2|3|\r|5|",
+				"f x=1|2|3|\r|5|\r|", RESOLVE_THEIRS,
+				STEP_MERGED),
+		    "one\n2\n3\n\r\n5\n\r\n");
+}
+
+static void takes_what_the_user_has_already_for_done(void **state)
+{
+	struct plan_options options = {.resolve = RESOLVE_MERGE};
+
+	/* All that the run did and more. */
+	check(*state, "f x=1|2|3|4|5|", "f x=one|2|3|4|5|",
+	      "f x=one|2|3|4|five|", &options, "already:1");
+	/* The bytes are his, the mode is the run's. */
+	check(*state, "f x=1|2|3|4|5|", "f [755]x=one|2|3|4|5|",
+	      "f x=one|2|3|4|five|", &options, "merged-meta:x");
+}
+
+static void gives_each_of_mode_and_attributes_to_who_changed_it(void **state)
+{
+	struct plan_options options = {.resolve = RESOLVE_MERGE};
+	AUTO(entry) struct entry a = tree_of(*state, "f x=1|");
+	AUTO(entry) struct entry b = tree_of(*state, "f [700]x=run|");
+	AUTO(entry) struct entry c = tree_of(*state, "d @3\nf @5+x=1|");
+	AUTO(plan) struct plan p = {0};
+	struct entry *to;
+	struct err err;
+
+	ok(plan_make(((struct box *)*state)->store, &a, &b, &c, &options, &p,
+		     &err));
+	assert_int_equal(p.step_count, 1);
+	to = &p.steps[0].to;
+	assert_int_equal(to->mode, S_IFREG | 0700);
+	assert_int_equal(to->attrs.type, OBJECT_ATTRSET);
+	assert_int_equal(to->size, 4);
+	/* Both did something to the mode. */
+	check(*state, "f x=1|", "f [700]x=1|2|", "f [711]x=1|", &options,
+	      "!both-changed:x");
+	check(*state, "f x=1|", "f [700]x=1|2|", "f [700]x=0|1|", &options,
+	      "merged-replace:x meta:");
+}
+
+static void hands_out_no_rights_by_merging(void **state)
+{
+	struct plan_options options = {.resolve = RESOLVE_MERGE,
+				       .refuse_special = true};
+
+	/* The user's set-id bits, the run's bytes. */
+	check(*state, "f x=1|", "f x=run|", "f [4755]x=1|", &options,
+	      "setid:x");
+	check(*state, "f x=1|", "f [4644]x=1|", "f x=user|", &options,
+	      "setid:x");
+	check(*state, "f x=1|", "f ^x=1|", "f x=user|", &options, "setid:x");
+}
+
+static void writes_markers_with_the_names_of_the_sides(void **state)
+{
+	struct box *box = *state;
+
+	expect_text(merged_text(box, "f x=1|2|3|", "f x=1|run|3|",
+				"f x=1|user|3|", RESOLVE_MARKERS, STEP_MARKED),
+		    "1\n<<<<<<< project\nuser\n=======\nrun\n"
+		    ">>>>>>> run 7\n3\n");
+	expect_text(merged_text(box, "", "f x=run|", "f x=user|",
+				RESOLVE_MARKERS, STEP_MARKED),
+		    "<<<<<<< project\nuser\n=======\nrun\n>>>>>>> run 7\n");
+	expect_text(merged_text(box, "f x=", "f x=run|", "f x=user|",
+				RESOLVE_MARKERS, STEP_MARKED),
+		    "<<<<<<< project\nuser\n=======\nrun\n>>>>>>> run 7\n");
+	assert_null(merged_text(box, "f x=1|", "f x=run|", "f x=user|",
+				RESOLVE_MERGE, STEP_MARKED));
+}
+
+/* A root with one file of these bytes. */
+static struct entry one_file(struct box *box, const void *bytes, size_t len,
+			     uint64_t group)
+{
+	struct entry root = tree_of(box, "");
+	struct entry e = {.name = mem_strdup(""),
+			  .mode = S_IFREG | 0644,
+			  .uid = geteuid(),
+			  .gid = getegid(),
+			  .link_group = group,
+			  .size = len};
+	struct tree_editor *ed = tree_editor_new(box->store, &root);
+	struct entry done;
+	struct err err;
+
+	ok(content_put_bytes(box->store, bytes, len, &e.content, &err));
+	ok(tree_editor_put(ed, "x", &e, &err));
+	ok(tree_editor_save(ed, &done, &err));
+	tree_editor_free(&ed);
+	entry_free(&root);
+	entry_free(&e);
+	return done;
+}
+
+/* The middle differs from both others at another end. */
+static void expect_no_merge(struct box *box, const struct buf *sides,
+			    enum plan_resolve resolve, uint64_t group)
+{
+	struct plan_options options = {.resolve = resolve,
+				       .our_label = "project",
+				       .their_label = "run"};
+	AUTO(entry)
+	struct entry base = one_file(box, sides[0].data, sides[0].len, 0);
+	AUTO(entry)
+	struct entry want = one_file(box, sides[1].data, sides[1].len, 0);
+	AUTO(entry)
+	struct entry now = one_file(box, sides[2].data, sides[2].len, group);
+	AUTO(plan) struct plan p = {0};
+	struct err err;
+
+	ok(plan_make(box->store, &base, &want, &now, &options, &p, &err));
+	assert_int_equal(p.step_count, 0);
+	assert_int_equal(p.conflict_count, 1);
+	assert_int_equal(p.conflicts[0].kind, CONFLICT_BOTH_CHANGED);
+}
+
+static void merges_neither_binaries_nor_large_files_nor_links(void **state)
+{
+	struct buf sides[3] = {0};
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		if (i == 1)
+			buf_add_text(&sides[i], "run\n");
+		buf_add(&sides[i], "1\n2\n3\n4\n5\n\0\n", 12);
+		if (i == 2)
+			buf_add_text(&sides[i], "user\n");
+	}
+	expect_no_merge(*state, sides, RESOLVE_MERGE, 0);
+	expect_no_merge(*state, sides, RESOLVE_MARKERS, 0);
+	for (i = 0; i < 3; i++)
+		sides[i].data[10 + (i == 1) * 4] = '6';
+	expect_no_merge(*state, sides, RESOLVE_MERGE, 77);
+	/* The last one is too large by a byte. */
+	for (i = 0; i < 3; i++)
+		while (sides[i].len < TEXTMERGE_MAX - 8)
+			buf_add_text(&sides[i], "more\n");
+	while (sides[2].len <= TEXTMERGE_MAX)
+		buf_add_char(&sides[2], '\n');
+	expect_no_merge(*state, sides, RESOLVE_MERGE, 0);
+	for (i = 0; i < 3; i++)
+		buf_free(&sides[i]);
+}
+
+static void merges_nothing_without_a_base(void **state)
+{
+	struct snapshot notes = {0};
+	struct plan_options options = {.base_notes = &notes,
+				       .resolve = RESOLVE_MERGE};
+	const char *base = "f x=1|2|3|", *run = "f x=1|2|3|run|",
+		   *user = "f x=user|1|2|3|";
+
+	snapshot_add_note(&notes, NOTE_MOVED, "x", "");
+	check(*state, base, run, user, &options, "!moved:x");
+	options.resolve = RESOLVE_MARKERS;
+	check(*state, base, run, user, &options, "!moved:x");
+	options.resolve = RESOLVE_OURS;
+	check(*state, base, run, user, &options, "ours:moved:x");
+	/* Also when it looks as in base: it may be the user's all the same. */
+	options.resolve = RESOLVE_THEIRS;
+	check(*state, base, run, base, &options,
+	      "over-replace:x meta: over:moved:x");
+	check(*state, base, "", base, &options,
+	      "over-delete:x meta: over:moved:x");
+	snapshot_free(&notes);
+}
+
+static void decides_nothing_about_what_could_not_be_stored(void **state)
+{
+	struct plan_options options = {.resolve = RESOLVE_THEIRS};
+
+	check(*state, "f x=1", "f x=2", "f !x=3", &options, "!incomplete:x");
+	check(*state, "f x=1", "", "f !x=3", &options, "!incomplete:x");
+	check(*state, "d d\nf d/x=1", "", "d d\nf !d/x=3", &options,
+	      "!incomplete:d/x");
+	check(*state, "d d\nf d/x=1", "", "d d\nf d/x=1\nf !d/y=3", &options,
+	      "!incomplete:d/y");
+	options.resolve = RESOLVE_OURS;
+	check(*state, "f x=1", "f x=2", "f !x=3", &options,
+	      "ours:incomplete:x");
+	check(*state, "d d\nf d/x=1\nf d/y=1", "", "d d\nf !d/x=3\nf d/y=1",
+	      &options, "delete:d/y ours:incomplete:d/x");
+}
+
+static void takes_what_was_added_only_by_its_own_name(void **state)
+{
+	static const char *const folder[] = {"d", NULL};
+	static const char *const named[] = {"d", "d/u", NULL};
+	struct plan_options options = {.resolve = RESOLVE_THEIRS,
+				       .paths = folder};
+	const char *base = "d d\nf d/x=1", *now = "d d\nf d/x=1\nf d/u=2";
+
+	check(*state, base, "", now, &options,
+	      "delete:d/x ours:added-below:d/u");
+	options.paths = named;
+	check(*state, base, "", now, &options, "delete:d over:added-below:d/u");
+	/* One of two: the folder stays, and then this one too. */
+	check(*state, base, "", "d d\nf d/x=1\nf d/u=2\nf d/v=3", &options,
+	      "delete:d/x ours:added-below:d/u ours:added-below:d/v");
+}
+
+static void decides_nothing_about_a_git(void **state)
+{
+	static const char *const git[] = {".git", "x", NULL};
+	struct plan_options options = {
+		.git_apart = true, .paths = git, .resolve = RESOLVE_THEIRS};
+	const char *base = "d .git\nf .git/HEAD=a\nf x=1",
+		   *run = "d .git\nf .git/HEAD=b\nf x=2",
+		   *now = "d .git\nf .git/HEAD=c\nf x=1";
+
+	check(*state, base, run, now, &options, "replace:x !git:.git");
+	options.resolve = RESOLVE_OURS;
+	check(*state, base, run, now, &options, "replace:x ours:git:.git");
+}
+
+static void says_when_a_text_is_none(void **state)
+{
+	struct buf b = {0};
+
+	(void)state;
+	assert_true(textmerge_is_text(&b));
+	buf_add(&b, "a\0b", 3);
+	assert_false(textmerge_is_text(&b));
+	buf_clear(&b);
+	while (b.len < TEXTMERGE_MAX)
+		buf_add_char(&b, 'x');
+	assert_true(textmerge_is_text(&b));
+	buf_add_char(&b, 'x');
+	assert_false(textmerge_is_text(&b));
+	buf_free(&b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(every_pair_of_changes_to_a_file),
+		TEST(every_pair_of_additions),
+		TEST(every_pair_of_changes_to_a_folder),
+		TEST(puts_the_changes_of_both_into_one_text),
+		TEST(takes_what_the_user_has_already_for_done),
+		TEST(gives_each_of_mode_and_attributes_to_who_changed_it),
+		TEST(hands_out_no_rights_by_merging),
+		TEST(writes_markers_with_the_names_of_the_sides),
+		TEST(merges_neither_binaries_nor_large_files_nor_links),
+		TEST(merges_nothing_without_a_base),
+		TEST(decides_nothing_about_what_could_not_be_stored),
+		TEST(takes_what_was_added_only_by_its_own_name),
+		TEST(decides_nothing_about_a_git),
+		TEST(says_when_a_text_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
