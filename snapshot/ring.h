@@ -74,19 +74,4 @@ bool reader_next(struct reader *r, struct reader_file *ret);
  */
 int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err);
 
-/* --- for tests only --- */
-
-/* From now on as if there were no io_uring. */
-void ring_forbid(bool on);
-
-enum ring_call { RING_READ, RING_WRITE, RING_SYNC };
-
-/*
- * Called before a request of a stream or a writer is made, and after it was
- * answered. before: 0 lets it happen; an errno (> 0) is its answer instead;
- * -1 makes it half as long as asked for. NULL, NULL: none.
- */
-void ring_hook(int (*before)(enum ring_call call, int fd),
-	       void (*after)(enum ring_call call, int fd));
-
 #endif

@@ -29,6 +29,7 @@
 #include "base/fd.h"
 #include "base/walk.h"
 #include "snapshot/ring.h"
+#include "snapshot/ringimpl.h"
 #include "snapshot/store.h"
 
 /* cmocka has a fail() too. */

@@ -15,7 +15,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "snapshot/ring.h"
+#include "snapshot/ringimpl.h"
 #include "snapshot/stream.h"
 #include "snapshot/writer.h"
 
