@@ -348,6 +348,7 @@ static bool take_note(struct sandbox *sb)
 	case NOTE_READS:
 		if (sb->tty)
 			tty_want_input(sb->tty);
+		(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
 		break;
 	default:
 		break;

@@ -133,14 +133,14 @@ static void command_stopped(struct pid1 *p, int sig)
 {
 	const struct setup *s = p->s;
 
+	/* Until guard has the terminal ready, or is awake again. */
+	p->stopped = true;
 	if ((sig == SIGTTIN || sig == SIGTTOU) && s->slave_fd >= 0 &&
 	    tcgetpgrp(s->slave_fd) != p->command) {
 		(void)tcsetpgrp(s->slave_fd, p->command);
 		(void)note_send(s->socket, NOTE_READS, 0, NULL, -1);
-		continue_command(p);
 		return;
 	}
-	p->stopped = true;
 	(void)note_send(s->socket, NOTE_STOPPED, sig, NULL, -1);
 }
 

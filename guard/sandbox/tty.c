@@ -88,6 +88,20 @@ static int any_fd(const struct tty *t)
 	return t->in_fd >= 0 ? t->in_fd : t->out_fd;
 }
 
+/* While the caller's terminal is not raw, it does the output's line ends; when
+ * it is, the run's own does. */
+static void process_output(const struct tty *t, bool on)
+{
+	struct termios modes;
+
+	if (tcgetattr(t->master_fd, &modes) < 0)
+		return;
+	modes.c_oflag &= ~(tcflag_t)OPOST;
+	if (on)
+		modes.c_oflag |= OPOST;
+	(void)tcsetattr(t->master_fd, TCSANOW, &modes);
+}
+
 void tty_attach(struct tty *t, int master_fd)
 {
 	struct termios modes;
@@ -96,6 +110,8 @@ void tty_attach(struct tty *t, int master_fd)
 	(void)fcntl(master_fd, F_SETFL, O_NONBLOCK);
 	if (tcgetattr(any_fd(t), &modes) == 0)
 		(void)tcsetattr(master_fd, TCSANOW, &modes);
+	if (t->pipeline)
+		process_output(t, false);
 	tty_resize(t);
 }
 
@@ -149,6 +165,10 @@ void tty_enter(struct tty *t)
 
 void tty_want_input(struct tty *t)
 {
+	/* What was printed till now needs the line ends of before. */
+	tty_drain(t);
+	if (!t->wanted)
+		process_output(t, true);
 	t->wanted = true;
 	tty_enter(t);
 }

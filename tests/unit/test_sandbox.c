@@ -1004,6 +1004,9 @@ struct terminal {
 	int command; /* pipe: 'c' continues a stopped one */
 };
 
+/* What the next terminal's caller gets as its standard output; -1: it. */
+static int next_stdout = -1;
+
 /*
  * What a shell does: the caller runs in the foreground, is seen when it
  * stops, gets the terminal back and is continued when the test says so.
@@ -1024,7 +1027,7 @@ play_shell(struct sandbox_policy *p, int slave, int status_fd, int command_fd)
 		(void)tcsetpgrp(slave, getpid());
 		(void)signal(SIGTTOU, SIG_DFL);
 		(void)dup2(slave, 0);
-		(void)dup2(slave, 1);
+		(void)dup2(next_stdout >= 0 ? next_stdout : slave, 1);
 		(void)dup2(slave, 2);
 		_exit(run_policy(p, false));
 	}
@@ -1217,6 +1220,59 @@ static void ctrl_z_stops_the_caller_and_it_goes_on(void **state)
 	close_terminal(&t);
 }
 
+static void in_a_pipeline_the_terminal_stays_as_it_is(void **state)
+{
+	struct sandbox_policy p =
+		shell_policy("echo u''p >&2; while :; do sleep 0.05; done");
+	AUTO(buf) struct buf out = {0};
+	struct termios modes;
+	struct terminal t;
+	struct err err;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	next_stdout = pair[1];
+	t = open_terminal(&p);
+	next_stdout = -1;
+	(void)close(pair[1]);
+	see(&t, "up\r\n");
+	assert_int_equal(tcgetattr(t.slave, &modes), 0);
+	assert_true(modes.c_lflag & ICANON);
+	/* Ctrl-C is the terminal's own here: guard gets the signal. */
+	type(&t, "\003");
+	assert_int_equal(next_status(&t), 128 + SIGINT);
+	assert_int_equal(fd_slurp(pair[0], 1000, &out, &err), 0);
+	assert_string_equal(buf_text(&out), "");
+	(void)close(pair[0]);
+	close_terminal(&t);
+}
+
+static void in_a_pipeline_what_is_typed_arrives(void **state)
+{
+	struct sandbox_policy p = shell_policy(
+		"echo u''p >&2; read x; echo \"<$x>\"; echo do''ne >&2; "
+		"exit 8");
+	AUTO(buf) struct buf out = {0};
+	struct terminal t;
+	struct err err;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	next_stdout = pair[1];
+	t = open_terminal(&p);
+	next_stdout = -1;
+	(void)close(pair[1]);
+	see(&t, "up\r\n");
+	type(&t, "hi\r");
+	assert_int_equal(next_status(&t), 8);
+	assert_int_equal(fd_slurp(pair[0], 1000, &out, &err), 0);
+	assert_string_equal(buf_text(&out), "<hi>\n");
+	(void)close(pair[0]);
+	close_terminal(&t);
+}
+
 static void all_output_arrives_before_the_end(void **state)
 {
 	struct sandbox_policy p = shell_policy("seq 1 20000; echo l''ast");
@@ -1305,6 +1361,8 @@ int main(int argc, char **argv)
 		  nothing_is_written_to_a_terminal_that_was_left_alone),
 	  cmocka_unit_test(a_new_window_size_is_passed_on),
 	  cmocka_unit_test(ctrl_z_stops_the_caller_and_it_goes_on),
+	  cmocka_unit_test(in_a_pipeline_the_terminal_stays_as_it_is),
+	  cmocka_unit_test(in_a_pipeline_what_is_typed_arrives),
 	  cmocka_unit_test(all_output_arrives_before_the_end),
 	  cmocka_unit_test(a_terminal_has_nothing_of_the_caller_s),
 	};
