@@ -170,13 +170,13 @@ static int decode(const struct buf *bytes, uint64_t seq, struct snapshot *ret,
 	return 0;
 }
 
-static void file_name(char name[32], uint64_t seq)
+void catalog_file_name(char name[32], uint64_t seq)
 {
 	(void)snprintf(name, 32, "%010" PRIu64 SUFFIX, seq);
 }
 
 /* 0 when it is not the name of a snapshot's file. */
-static uint64_t file_seq(const char *name)
+uint64_t catalog_file_seq(const char *name)
 {
 	char again[32];
 	uint64_t seq = 0;
@@ -184,7 +184,7 @@ static uint64_t file_seq(const char *name)
 
 	for (i = 0; name[i] >= '0' && name[i] <= '9' && i < 19; i++)
 		seq = seq * 10 + (uint64_t)(name[i] - '0');
-	file_name(again, seq);
+	catalog_file_name(again, seq);
 	return strcmp(again, name) == 0 ? seq : 0;
 }
 
@@ -215,7 +215,7 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		return -err->num;
 	seqs = mem_resize(NULL, list.count, sizeof(*seqs));
 	for (i = 0; i < list.count; i++) {
-		seqs[count] = file_seq(list.items[i].name);
+		seqs[count] = catalog_file_seq(list.items[i].name);
 		count += seqs[count] != 0;
 	}
 	qsort(seqs, count, sizeof(*seqs), by_number);
@@ -224,25 +224,30 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 	return 0;
 }
 
-int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
-		 struct err *err)
+int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
+		      struct err *err)
 {
-	auto_close int fd = open_snaps(store, err);
 	AUTO(buf) struct buf bytes = {0};
 	char name[32];
 	int got;
 
-	if (fd < 0)
-		return fd;
-	file_name(name, seq);
-	got = fd_slurp_at(fd, name, FILE_LEN_MAX, &bytes, err);
+	catalog_file_name(name, seq);
+	got = fd_slurp_at(dir_fd, name, FILE_LEN_MAX, &bytes, err);
 	if (got == -ENOENT)
 		return fail(err, ENOENT, "there is no snapshot s%" PRIu64, seq);
 	if (got == 0)
 		got = decode(&bytes, seq, ret, err);
-	return got < 0 ? err_context(err, "snapshot s%" PRIu64 " (snaps/%s)",
-				     seq, name)
+	return got < 0 ? err_context(err, "snapshot s%" PRIu64 " (%s)", seq,
+				     name)
 		       : 0;
+}
+
+int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
+		 struct err *err)
+{
+	auto_close int fd = open_snaps(store, err);
+
+	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
 }
 
 static void read_boot_id(char ret[40])
@@ -340,7 +345,7 @@ static int add_locked(struct store *store, int snaps_fd, struct snapshot *s,
 
 		if (next_seq(store, &s->seq, err) < 0)
 			return -err->num;
-		file_name(name, s->seq);
+		catalog_file_name(name, s->seq);
 		fd = open_temp(tmp_fd, temp, err);
 		if (fd < 0)
 			return fd;

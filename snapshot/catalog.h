@@ -67,6 +67,13 @@ int catalog_add(struct store *store, struct snapshot *s, struct err *err);
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err);
 
+/* The same from another folder than snaps/. */
+int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
+		      struct err *err);
+/* The name of its file, and back: 0 when it is no such name. */
+void catalog_file_name(char name[32], uint64_t seq);
+uint64_t catalog_file_seq(const char *name);
+
 /* All sequence numbers, ascending. A damaged file is skipped when loading,
  * with its name in *err, by whoever walks the list. To free. */
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,

@@ -43,8 +43,22 @@ void inventory_oid(const struct pack_entry *e, struct oid *ret)
 
 /* --- loading --- */
 
-static int add_pack(struct inventory *inv, int dir_fd, const char *name,
-		    const unsigned char *uuid, struct err *err)
+static uint64_t plain_bytes(const struct pack *p)
+{
+	struct pack_entry e;
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < pack_count(p); i++) {
+		if (pack_get(p, i, &e))
+			sum += e.len;
+	}
+	return sum;
+}
+
+static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
+		    const char *name, const unsigned char *uuid,
+		    struct err *err)
 {
 	struct inventory_pack *p = &inv->packs[inv->count];
 	struct stat st;
@@ -56,7 +70,9 @@ static int add_pack(struct inventory *inv, int dir_fd, const char *name,
 		return got;
 	inv->count++;
 	p->name = mem_strdup(name);
+	p->dir = dir;
 	if (got < 0) {
+		p->fault_num = -got;
 		p->fault = mem_strdup(err->text);
 		if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			p->size = (uint64_t)st.st_size;
@@ -64,6 +80,7 @@ static int add_pack(struct inventory *inv, int dir_fd, const char *name,
 	}
 	p->size = pack_size(p->pack);
 	p->flags = mem_zalloc(pack_count(p->pack) + 1);
+	p->plain = plain_bytes(p->pack);
 	inv->objects += pack_count(p->pack);
 	if (pack_damaged(p->pack))
 		p->fault = mem_printf("pack %s: its header, index or footer is "
@@ -95,30 +112,78 @@ static void make_slots(struct inventory *inv)
 	}
 }
 
-int inventory_load(struct store *s, int dir_fd, struct inventory *ret,
-		   struct err *err)
+static int add_dir(struct store *s, struct inventory *inv, int dir_fd,
+		   size_t dir, struct err *err)
 {
-	AUTO(inventory) struct inventory inv = {0};
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
-	if (dir_fd < 0)
-		dir_fd = s->folder.packs_fd;
 	if (dirlist_read(dir_fd, &list, err) < 0)
 		return -err->num;
-	memcpy(inv.secret, s->folder.secret, SECRET_LEN);
-	inv.cache = blockcache_new();
-	inv.packs = mem_zalloc((list.count + 1) * sizeof(*inv.packs));
+	inv->packs = mem_resize(inv->packs, inv->count + list.count + 1,
+				sizeof(*inv->packs));
+	memset(inv->packs + inv->count, 0,
+	       (list.count + 1) * sizeof(*inv->packs));
 	for (i = 0; i < list.count; i++) {
 		if (is_pack_name(list.items[i].name) &&
-		    add_pack(&inv, dir_fd, list.items[i].name, s->folder.uuid,
-			     err) < 0)
+		    add_pack(inv, dir_fd, dir, list.items[i].name,
+			     s->folder.uuid, err) < 0)
 			return -err->num;
 	}
+	return 0;
+}
+
+int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
+			struct inventory *ret, struct err *err)
+{
+	AUTO(inventory) struct inventory inv = {0};
+	size_t i;
+
+	memcpy(inv.secret, s->folder.secret, SECRET_LEN);
+	inv.cache = blockcache_new();
+	for (i = 0; i < count; i++) {
+		if (add_dir(s, &inv, dir_fds[i], i, err) < 0)
+			return -err->num;
+	}
+	if (add_dir(s, &inv, s->folder.packs_fd, count, err) < 0)
+		return -err->num;
 	make_slots(&inv);
 	*ret = inv;
 	inv = (struct inventory){0};
 	return 0;
+}
+
+int inventory_load(struct store *s, struct inventory *ret, struct err *err)
+{
+	return inventory_load_more(s, NULL, 0, ret, err);
+}
+
+uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy)
+{
+	const struct inventory_pack *p = inventory_pack(inv, copy);
+	struct pack_entry e;
+
+	if (!pack_get(p->pack, copy->entry, &e))
+		return 0;
+	if (!e.in_block)
+		return record_room(e.stored_len) + INDEX_ENTRY;
+	return (uint64_t)((double)e.len * (double)p->size /
+			  (double)(p->plain + 1)) +
+	       INDEX_ENTRY;
+}
+
+void inventory_clear(struct inventory *inv)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < inv->count; i++) {
+		struct inventory_pack *p = &inv->packs[i];
+
+		for (k = 0; p->pack && k < pack_count(p->pack); k++)
+			p->flags[k] &= COPY_BAD;
+	}
+	inv->reached = 0;
 }
 
 /* --- finding --- */

@@ -25,9 +25,12 @@ enum copy_flags {
 struct inventory_pack {
 	char *name;
 	uint64_t size; /* of the file */
+	size_t dir; /* the number of the folder that it lies in */
+	int fault_num; /* errno of what is wrong, when it cannot be opened */
 	struct pack *pack; /* NULL: it cannot be opened */
 	char *fault; /* what is wrong with it, NULL: nothing known */
 	unsigned char *flags; /* for each entry of its index */
+	uint64_t plain; /* bytes of its objects, unpacked */
 };
 
 /* Where a copy lies; pack is a number + 1, 0: nowhere. */
@@ -42,15 +45,18 @@ struct inventory {
 	struct inventory_pack *packs; /* by name, so the oldest first */
 	size_t count;
 	uint64_t objects;
+	uint64_t reached; /* bytes that the names cost that were reached */
 	struct copy *slots;
 	size_t slot_count; /* a power of two */
 	struct blockcache *cache;
 };
 
-/* All packs in dir_fd (-1: the store's own); one that cannot be opened is
- * there with its fault. */
-int inventory_load(struct store *s, int dir_fd, struct inventory *ret,
-		   struct err *err);
+/* All packs of the store; one that cannot be opened is there with its fault. */
+int inventory_load(struct store *s, struct inventory *ret, struct err *err);
+/* The same of other folders, the store's own last (number `count`): copies in
+ * it are found first. */
+int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
+			struct inventory *ret, struct err *err);
 void inventory_free(struct inventory *inv); /* of {0} too */
 
 /*
@@ -77,6 +83,11 @@ int inventory_read(struct inventory *inv, const struct oid *id, struct buf *to,
 		   struct err *err);
 /* A copy that is not known to be bad (none of them is read). */
 bool inventory_has(const struct inventory *inv, const struct oid *id);
+
+/* Bytes that a copy takes in its pack; in a block its share. */
+uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy);
+/* Forgets what was reached and chosen; what is bad stays so. */
+void inventory_clear(struct inventory *inv);
 
 /* The entry as a name. */
 void inventory_oid(const struct pack_entry *e, struct oid *ret);

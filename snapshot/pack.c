@@ -86,6 +86,12 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	return 0;
 }
 
+const unsigned char *pack_record(const struct pack *p, uint64_t offset,
+				 struct record_head *head)
+{
+	return head_at(p, offset, head) ? p->map + offset + HEAD_LEN : NULL;
+}
+
 /* --- walking the records --- */
 
 struct scan {

@@ -53,6 +53,11 @@ bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret);
 int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	      unsigned char **ret, size_t *ret_len, struct err *err);
 
+/* The head and, in place, the payload of the record at offset, as they are
+ * stored; NULL: there is no record. */
+const unsigned char *pack_record(const struct pack *p, uint64_t offset,
+				 struct record_head *head);
+
 /*
  * Calls each() for every object of the pack as its records say, damaged
  * records left out (*ret_bad counts the places where something was not

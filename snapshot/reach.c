@@ -36,6 +36,17 @@ static unsigned char *name_flags(const struct inventory *inv,
 	return copy ? inventory_flags(inv, copy) : NULL;
 }
 
+/* True when nobody has been at this name before. */
+static bool reach_first(struct inventory *inv, const struct oid *id,
+			unsigned char *flags)
+{
+	if (*flags & COPY_REACHED)
+		return false;
+	*flags |= COPY_REACHED;
+	inv->reached += inventory_cost(inv, inventory_find(inv, id, NULL));
+	return true;
+}
+
 /* One that is not read; true: lost. */
 static bool mark_leaf(struct inventory *inv, const struct oid *id)
 {
@@ -46,9 +57,8 @@ static bool mark_leaf(struct inventory *inv, const struct oid *id)
 	flags = name_flags(inv, id);
 	if (!flags)
 		return true;
-	if (!(*flags & COPY_REACHED) && !inventory_has(inv, id))
+	if (reach_first(inv, id, flags) && !inventory_has(inv, id))
 		*flags |= COPY_TAINTED;
-	*flags |= COPY_REACHED;
 	return *flags & COPY_TAINTED;
 }
 
@@ -63,9 +73,8 @@ static bool mark_chunks(struct inventory *inv, const struct oid *id)
 
 	if (!flags)
 		return true;
-	if (*flags & COPY_REACHED)
+	if (!reach_first(inv, id, flags))
 		return *flags & COPY_TAINTED;
-	*flags |= COPY_REACHED;
 	if (inventory_read(inv, id, &bytes, &ignored) < 0 ||
 	    chunklist_decode(bytes.data, bytes.len, &list, &ignored) < 0)
 		lost = true;
@@ -110,9 +119,8 @@ static bool enter(struct inventory *inv, const struct oid *id,
 	f.flags = name_flags(inv, id);
 	if (!f.flags || id->type != OBJECT_TREE)
 		return true;
-	if (*f.flags & COPY_REACHED)
+	if (!reach_first(inv, id, f.flags))
 		return *f.flags & COPY_TAINTED;
-	*f.flags |= COPY_REACHED;
 	if (load_tree(inv, id, &f.tree, &ignored) < 0) {
 		*f.flags |= COPY_TAINTED;
 		return true;

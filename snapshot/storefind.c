@@ -233,6 +233,11 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 		*err = own;
 	if (got == 0) {
 		got = get_packed(s, id, to, err);
+		/* Who only reads has no lock: prune may have moved it into a
+		 * pack that was not there yet when we looked. */
+		if (got == 0 && s->mode == STORE_READ &&
+		    store_refresh_packs(s, &own) == 0)
+			got = get_packed(s, id, to, err);
 	} else if (get_packed(s, id, to, &own) == 1) {
 		got = 1;
 	}

@@ -238,7 +238,7 @@ static int check_all(struct verify *v, struct err *err)
 		return -err->num;
 	/* Snapshots first: all that they refer to was there before them. */
 	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
-	    inventory_load(v->store, -1, &v->inv, err) < 0 ||
+	    inventory_load(v->store, &v->inv, err) < 0 ||
 	    check_packs(v, err) < 0)
 		return -err->num;
 	if ((v->options->read_data || v->options->sample) &&

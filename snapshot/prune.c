@@ -1,0 +1,466 @@
+#include "snapshot/prune.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/inventory.h"
+#include "snapshot/reach.h"
+#include "snapshot/repack.h"
+#include "snapshot/storeimpl.h"
+#include "snapshot/trash.h"
+
+/* Of a pack's length: there even when nothing is in it. */
+#define PACK_FIXED (HEADER_LEN + FANOUT_LEN + FOOTER_LEN)
+
+enum fate { FATE_STAY, FATE_DROP, FATE_REPACK };
+
+struct decision {
+	struct prune_plan plan;
+	struct inventory inv;
+	enum fate *fates; /* of each pack */
+};
+
+void prune_plan_free(struct prune_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->count; i++)
+		snapshot_free(&plan->snapshots[i]);
+	free(plan->snapshots);
+	free(plan->items);
+	*plan = (struct prune_plan){0};
+}
+
+static void decision_free(struct decision *d)
+{
+	prune_plan_free(&d->plan);
+	inventory_free(&d->inv);
+	free(d->fates);
+	*d = (struct decision){0};
+}
+
+/* --- which snapshots --- */
+
+static bool is_result(const struct snapshot *s)
+{
+	return strcmp(s->reason, "post-run") == 0 ||
+	       strcmp(s->reason, "during-run") == 0;
+}
+
+static bool is_pinned(const struct prune_options *o,
+		      const struct prune_plan *limit, uint64_t seq)
+{
+	size_t i;
+
+	for (i = 0; i < o->pin_count; i++) {
+		if (o->pins[i] == seq)
+			return true;
+	}
+	for (i = 0; limit && i < limit->count; i++) {
+		if (limit->items[i].seq == seq && !limit->items[i].why)
+			return false;
+	}
+	return limit != NULL;
+}
+
+static void drop_notes(struct snapshot *s)
+{
+	struct snapshot only = {.notes = s->notes,
+				.note_count = s->note_count,
+				.note_room = s->note_room};
+
+	s->notes = NULL;
+	s->note_count = s->note_room = 0;
+	snapshot_free(&only);
+}
+
+static int load_snapshots(struct store *s, const struct prune_options *o,
+			  const struct prune_plan *limit,
+			  struct prune_plan *plan, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	if (catalog_list(s, &seqs, &count, err) < 0)
+		return -err->num;
+	plan->snapshots = mem_zalloc((count + 1) * sizeof(*plan->snapshots));
+	plan->items = mem_zalloc((count + 1) * sizeof(*plan->items));
+	for (i = 0; i < count; i++) {
+		struct snapshot *snap = &plan->snapshots[i];
+
+		/* What it needs is not known, so nothing may go. */
+		if (catalog_load(s, seqs[i], snap, err) < 0)
+			return -err->num;
+		plan->count++;
+		drop_notes(snap);
+		plan->items[i] = (struct retain_item){
+			.seq = snap->seq,
+			.time = snap->time,
+			.root = snap->root_path,
+			.result = is_result(snap),
+			.pinned = is_pinned(o, limit, snap->seq),
+		};
+	}
+	retain_decide(plan->items, plan->count, &o->policy, o->now);
+	return 0;
+}
+
+/* --- what they need --- */
+
+static int tell_first(void *arg, const char *path, const struct entry *e,
+		      const char *why, struct err *err)
+{
+	const struct snapshot *s = arg;
+
+	(void)e;
+	return fail(err, EBADMSG,
+		    "the store is damaged, so nothing is removed: snapshot "
+		    "%" PRIu64 ", %s: %s",
+		    s->seq, text_quote(*path ? path : "."), why);
+}
+
+static int mark(struct decision *d, size_t i, struct err *err)
+{
+	struct snapshot *s = &d->plan.snapshots[i];
+
+	if (!reach_mark(&d->inv, &s->root))
+		return 0;
+	return reach_lost(&d->inv, &s->root, tell_first, s, err);
+}
+
+static int mark_kept(struct decision *d, unsigned int why, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < d->plan.count; i++) {
+		if ((d->plan.items[i].why & why) && mark(d, i, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Floors first, then from the newest on as long as it fits. */
+static int mark_budget(struct decision *d, uint64_t max_size, struct err *err)
+{
+	struct retain_item *items = d->plan.items;
+	bool full = false;
+	size_t i;
+
+	if (mark_kept(d, RETAIN_FLOORS, err) < 0)
+		return -err->num;
+	for (i = d->plan.count; i-- > 0;) {
+		if (!items[i].why || items[i].why & RETAIN_FLOORS)
+			continue;
+		if (!full && mark(d, i, err) < 0)
+			return -err->num;
+		full = full || d->inv.reached > max_size;
+		if (full)
+			items[i].why = 0;
+	}
+	if (!full)
+		return 0;
+	/* The one that did not fit has left its marks. */
+	inventory_clear(&d->inv);
+	return mark_kept(d, ~0u, err);
+}
+
+/* --- which packs --- */
+
+/*
+ * Of several copies of a name one is needed: the first (newest) that can be
+ * read. Whether this copy is the one: 1 or 0.
+ */
+static int is_chosen(struct inventory *inv, const struct oid *id,
+		     const struct copy *copy, struct err *err)
+{
+	const struct copy *first = inventory_find(inv, id, NULL), *at;
+	AUTO(buf) struct buf bytes = {0};
+
+	if (!(*inventory_flags(inv, first) & COPY_REACHED))
+		return 0;
+	if (!inventory_next(inv, id, first, NULL))
+		return 1;
+	for (at = first; at; at = inventory_next(inv, id, at, NULL)) {
+		if (*inventory_flags(inv, at) & COPY_KEPT)
+			break;
+	}
+	for (; !at; first = inventory_next(inv, id, first, NULL)) {
+		if (!first)
+			return fail(err, EBADMSG,
+				    "the store is damaged, so nothing is "
+				    "removed: no copy of an object that is "
+				    "needed can be read");
+		if (inventory_read_copy(inv, id, first, &bytes, err) < 0)
+			continue;
+		*inventory_flags(inv, first) |= COPY_KEPT;
+		at = first;
+	}
+	return at->pack == copy->pack && at->entry == copy->entry;
+}
+
+/* Bytes of the pack that are needed. */
+static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
+		 struct err *err)
+{
+	const struct pack *pack = inv->packs[number].pack;
+	uint64_t sum = 0;
+	uint32_t k;
+
+	for (k = 0; k < pack_count(pack); k++) {
+		struct copy copy = {(uint32_t)number + 1, k};
+		struct pack_entry e;
+		struct oid id;
+		int chosen;
+
+		if (!pack_get(pack, k, &e))
+			continue;
+		inventory_oid(&e, &id);
+		chosen = is_chosen(inv, &id, &copy, err);
+		if (chosen < 0)
+			return chosen;
+		if (chosen)
+			sum += inventory_cost(inv, &copy);
+	}
+	*ret = sum;
+	return 0;
+}
+
+static int decide_pack(struct decision *d, size_t i, struct err *err)
+{
+	const struct inventory_pack *p = &d->inv.packs[i];
+	struct prune_plan *plan = &d->plan;
+	uint64_t needed;
+
+	plan->packs++;
+	plan->bytes += p->size;
+	/* Damaged ones are repair's. */
+	if (!p->pack || p->fault)
+		return 0;
+	if (weigh(&d->inv, i, &needed, err) < 0)
+		return -err->num;
+	plan->needed += needed;
+	if (!needed) {
+		d->fates[i] = FATE_DROP;
+		plan->drop_packs++;
+		plan->drop_bytes += p->size;
+		plan->frees += p->size;
+	} else if (2 * needed < p->size - PACK_FIXED) {
+		d->fates[i] = FATE_REPACK;
+		plan->repack_packs++;
+		plan->repack_bytes += p->size;
+		plan->frees += p->size - needed;
+	}
+	return 0;
+}
+
+/* limit: what may go at most, or NULL. */
+static int decide(struct store *s, const struct prune_options *o,
+		  const struct prune_plan *limit, struct decision *d,
+		  struct err *err)
+{
+	size_t i;
+	int got;
+
+	decision_free(d);
+	/* Snapshots first: what they need was there before them. */
+	if (load_snapshots(s, o, limit, &d->plan, err) < 0 ||
+	    inventory_load(s, &d->inv, err) < 0)
+		return -err->num;
+	got = o->max_size ? mark_budget(d, o->max_size, err)
+			  : mark_kept(d, ~0u, err);
+	if (got < 0)
+		return got;
+	for (i = 0; i < d->plan.count; i++)
+		d->plan.gone += !d->plan.items[i].why;
+	d->fates = mem_zalloc((d->inv.count + 1) * sizeof(*d->fates));
+	for (i = 0; i < d->inv.count; i++) {
+		if (decide_pack(d, i, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int prune_plan(struct store *s, const struct prune_options *options,
+	       struct prune_plan *ret, struct err *err)
+{
+	struct decision d = {0};
+	int got = decide(s, options, NULL, &d, err);
+
+	if (got == 0) {
+		*ret = d.plan;
+		d.plan = (struct prune_plan){0};
+	}
+	decision_free(&d);
+	return got;
+}
+
+/* --- doing it --- */
+
+struct choosing {
+	struct inventory *inv;
+	struct err err; /* num 0: all well */
+};
+
+static bool wanted(void *arg, const struct oid *id, const struct copy *copy)
+{
+	struct choosing *c = arg;
+	struct err err;
+	int got = is_chosen(c->inv, id, copy, &err);
+
+	if (got < 0)
+		c->err = err;
+	return got > 0;
+}
+
+static int repack_all(struct store *s, struct decision *d, uint64_t *ret_bytes,
+		      struct err *err)
+{
+	struct choosing choosing = {.inv = &d->inv};
+	auto_free size_t *packs =
+		mem_resize(NULL, d->inv.count + 1, sizeof(*packs));
+	size_t i, count = 0;
+
+	for (i = 0; i < d->inv.count; i++) {
+		if (d->fates[i] == FATE_REPACK)
+			packs[count++] = i;
+	}
+	return repack(s, &d->inv, packs, count, wanted, &choosing, ret_bytes,
+		      err);
+}
+
+/* Whether the names in packs/ and snaps/ are those of the decision. */
+static int is_current(struct store *s, const struct decision *d,
+		      struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t count, i, k = 0;
+
+	if (catalog_list(s, &seqs, &count, err) < 0 ||
+	    dirlist_read(s->folder.packs_fd, &list, err) < 0)
+		return -err->num;
+	if (count != d->plan.count)
+		return 0;
+	for (i = 0; i < count; i++) {
+		if (seqs[i] != d->plan.items[i].seq)
+			return 0;
+	}
+	for (i = 0; i < list.count; i++) {
+		size_t len = strlen(list.items[i].name);
+
+		if (len <= 4 || strcmp(list.items[i].name + len - 4, ".gpk"))
+			continue;
+		if (k == d->inv.count ||
+		    strcmp(d->inv.packs[k].name, list.items[i].name) != 0)
+			return 0;
+		k++;
+	}
+	return k == d->inv.count;
+}
+
+struct names {
+	char **items;
+	size_t count, room;
+};
+
+static void names_free(struct names *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->count; i++)
+		free(n->items[i]);
+	free(n->items);
+}
+
+static void names_add(struct names *n, const char *name)
+{
+	GROW(n->items, n->count, n->room);
+	n->items[n->count++] = mem_strdup(name);
+}
+
+/* Under the commit lock, alone. */
+static int move_out(struct store *s, const struct decision *d,
+		    const struct prune_options *o, int trash_fd,
+		    struct prune_result *ret, struct err *err)
+{
+	AUTO(names) struct names snaps = {0}, packs = {0};
+	auto_close int to_fd = -1, snaps_fd = -1;
+	char name[32];
+	size_t i;
+
+	for (i = 0; i < d->plan.count; i++) {
+		if (d->plan.items[i].why)
+			continue;
+		catalog_file_name(name, d->plan.items[i].seq);
+		names_add(&snaps, name);
+	}
+	for (i = 0; i < d->inv.count; i++) {
+		if (d->fates[i] != FATE_DROP)
+			continue;
+		names_add(&packs, d->inv.packs[i].name);
+		ret->bytes += d->inv.packs[i].size;
+	}
+	if (!snaps.count && !packs.count)
+		return 0;
+	snaps_fd = openat(s->folder.fd, "snaps",
+			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (snaps_fd < 0)
+		return fail_errno(err, "open the store's snaps/");
+	to_fd = trash_make(trash_fd, "prune", o->now, err);
+	if (to_fd < 0 ||
+	    trash_move(snaps_fd, to_fd, snaps.items, snaps.count, err) < 0 ||
+	    trash_move(s->folder.packs_fd, to_fd, packs.items, packs.count,
+		       err) < 0)
+		return -err->num;
+	ret->snapshots = snaps.count;
+	ret->packs = packs.count;
+	return 0;
+}
+
+static int prune(struct store *s, const struct prune_options *o,
+		 const struct prune_plan *limit, struct decision *d,
+		 struct prune_result *ret, struct err *err)
+{
+	auto_close int trash_fd = trash_open(s, err);
+	int current, lock, got;
+
+	if (trash_fd < 0 || decide(s, o, limit, d, err) < 0)
+		return -err->num;
+	if (d->plan.repack_packs && (repack_all(s, d, &ret->written, err) < 0 ||
+				     decide(s, o, limit, d, err) < 0))
+		return -err->num;
+	if (trash_exclusive(s, o->busy, o->arg, err) < 0)
+		return -err->num;
+	current = is_current(s, d, err);
+	if (current < 0 || (!current && decide(s, o, limit, d, err) < 0))
+		return -err->num;
+	lock = store_commit_begin(s, err);
+	if (lock < 0)
+		return lock;
+	got = move_out(s, d, o, trash_fd, ret, err);
+	store_commit_end(s, lock);
+	return got < 0 ? got
+		       : trash_purge(trash_fd, TRASH_SECONDS, o->now, err);
+}
+
+int prune_run(struct store *s, const struct prune_options *options,
+	      const struct prune_plan *plan, struct prune_result *ret,
+	      struct err *err)
+{
+	struct decision d = {0};
+	struct prune_result result = {0};
+	int got = prune(s, options, plan, &d, &result, err);
+
+	decision_free(&d);
+	if (got == 0)
+		*ret = result;
+	return got;
+}
