@@ -3,7 +3,7 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff apply commit discard undo snapshot
-		log ls show restore verify'
+		log ls show restore verify prune undelete du'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -90,6 +90,17 @@ _guard() {
 	verify)
 		words='--read-data --sample --json -q --quiet -h --help'
 		;;
+	prune)
+		words='-n --dry-run --keep-last --keep-within --keep-hourly
+			--keep-daily --keep-weekly --keep-monthly --max-size
+			-y --yes -q --quiet -h --help'
+		;;
+	undelete)
+		words='-q --quiet -h --help'
+		;;
+	du)
+		words='--json -h --help'
+		;;
 	*)
 		return
 		;;
@@ -108,6 +119,12 @@ _guard() {
 	diff | apply | commit | discard)
 		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		;;
+	undelete)
+		words=$(guard undelete -q 2>/dev/null |
+			sed -n 's/^\([0-9]*\) .*/\1/p')
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
 		;;
 	ls | show)
 		words="latest $(guard log --no-pager 2>/dev/null |

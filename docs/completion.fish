@@ -23,6 +23,9 @@ complete -c guard -f -n __fish_use_subcommand -a ls -d "list a folder of a snaps
 complete -c guard -f -n __fish_use_subcommand -a show -d "print a file of a snapshot"
 complete -c guard -f -n __fish_use_subcommand -a restore -d "bring stored files back"
 complete -c guard -f -n __fish_use_subcommand -a verify -d "check that the store is whole"
+complete -c guard -f -n __fish_use_subcommand -a prune -d "take old snapshots away"
+complete -c guard -f -n __fish_use_subcommand -a undelete -d "bring back what prune took away"
+complete -c guard -f -n __fish_use_subcommand -a du -d "show what guard takes up"
 
 complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "let a hidden path be read"
 complete -c guard -n '__fish_seen_subcommand_from run' -l rw -r -d "let a real path be written (stored first)"
@@ -97,3 +100,19 @@ complete -c guard -n '__fish_seen_subcommand_from verify' -l read-data -d "read 
 complete -c guard -n '__fish_seen_subcommand_from verify' -l sample -r -f -d "read and check a share of the bytes"
 complete -c guard -n '__fish_seen_subcommand_from verify' -l json -d "print JSON"
 complete -c guard -n '__fish_seen_subcommand_from verify' -s q -l quiet -d "say less"
+
+complete -c guard -n '__fish_seen_subcommand_from prune' -s n -l dry-run -d "show what would go"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-last -r -f -d "the newest N"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-within -r -f -d "all of 12h, 14d, 8w"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-hourly -r -f -d "the last of N hours"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-daily -r -f -d "the last of N days"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-weekly -r -f -d "the last of N weeks"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-monthly -r -f -d "the last of N months"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l max-size -r -f -d "the newest that fit in 500M, 20G"
+complete -c guard -n '__fish_seen_subcommand_from prune' -s y -l yes -d "do not ask"
+complete -c guard -n '__fish_seen_subcommand_from prune' -s q -l quiet -d "say less"
+
+complete -c guard -n '__fish_seen_subcommand_from undelete' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from undelete' -f -a '(guard undelete -q 2>/dev/null | string match -r "^[0-9]+")' -d snapshot
+
+complete -c guard -n '__fish_seen_subcommand_from du' -l json -d "print JSON"

@@ -15,6 +15,13 @@ _guard_snapshots() {
 	_describe -t snapshots 'snapshot' snapshots
 }
 
+_guard_trash() {
+	local -a snapshots
+	snapshots=(${(f)"$(guard undelete -q 2>/dev/null |
+		sed -n 's/^\([0-9]*\) .*/\1/p')"})
+	_describe -t snapshots 'snapshot' snapshots
+}
+
 _guard_runs_and_files() {
 	_alternative 'runs:run:_guard_runs' 'files:file:_files'
 }
@@ -38,6 +45,9 @@ _guard() {
 		'show:print a file of a snapshot'
 		'restore:bring stored files back'
 		'verify:check that the store is whole'
+		'prune:take old snapshots away'
+		'undelete:bring back what prune took away'
+		'du:show what guard takes up'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
 	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
@@ -131,6 +141,22 @@ _guard() {
 			_arguments $help $quiet $json \
 				'--read-data[read every byte]' \
 				'--sample[read a share]:percent:'
+			;;
+		prune)
+			_arguments $help $dry $yes $quiet \
+				'--keep-last[the newest]:number:' \
+				'--keep-within[all younger]:time:' \
+				'--keep-hourly[the last of hours]:number:' \
+				'--keep-daily[the last of days]:number:' \
+				'--keep-weekly[the last of weeks]:number:' \
+				'--keep-monthly[the last of months]:number:' \
+				'--max-size[the newest that fit]:size:'
+			;;
+		undelete)
+			_arguments $help $quiet '*:snapshot:_guard_trash'
+			;;
+		du)
+			_arguments $help $json
 			;;
 		esac
 		;;

@@ -97,6 +97,11 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err)
 	return load(workspace_fd, LAST, ret, err);
 }
 
+int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
+{
+	return load(workspace_fd, PRIOR, ret, err);
+}
+
 int action_push_discard(int workspace_fd, const struct action *a,
 			struct err *err)
 {

@@ -35,6 +35,8 @@ void action_drop_next(int workspace_fd);
 /* -ENOENT: there is none. */
 int action_load_next(int workspace_fd, struct action *ret, struct err *err);
 int action_load_last(int workspace_fd, struct action *ret, struct err *err);
+/* The one that a discard stands in front of. */
+int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
 
 /*
  * A discard stands in front of the last action without replacing it: once it

@@ -26,5 +26,8 @@ int cmd_show(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_undo(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_prune(int argc, char **argv);
+int cmd_undelete(int argc, char **argv);
+int cmd_du(int argc, char **argv);
 
 #endif

@@ -29,6 +29,9 @@ static const struct {
 	{"show", cmd_show},
 	{"restore", cmd_restore},
 	{"verify", cmd_verify},
+	{"prune", cmd_prune},
+	{"undelete", cmd_undelete},
+	{"du", cmd_du},
 };
 
 static int unknown(const char *name)

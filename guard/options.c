@@ -150,6 +150,30 @@ static const struct option_spec verify_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec prune_options[] = {
+	OPTION_DRY,
+	{OPT_KEEP_LAST, "keep-last", "N", "the newest N"},
+	{OPT_KEEP_WITHIN, "keep-within", "TIME", "all of 12h, 14d, 8w"},
+	{OPT_KEEP_HOURLY, "keep-hourly", "N", "the last of N hours"},
+	{OPT_KEEP_DAILY, "keep-daily", "N", "the last of N days"},
+	{OPT_KEEP_WEEKLY, "keep-weekly", "N", "the last of N weeks"},
+	{OPT_KEEP_MONTHLY, "keep-monthly", "N", "the last of N months"},
+	{OPT_MAX_SIZE, "max-size", "SIZE", "the newest that fit in 500M, 20G"},
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec undelete_options[] = {
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec du_options[] = {
+	OPTION_JSON,
+	OPTION_END,
+};
+
 #define RUN_TEXT                                                               \
 	"RUN is a run's id or its beginning; without it the newest pending\n"  \
 	"run of this project. PATHS behind -- are never taken for a run.\n"
@@ -197,6 +221,19 @@ const struct verb options_verbs[] = {
 	 "damaged pack, record and snapshot is named, and each path that\n"
 	 "suffers from it.\n",
 	 verify_options, false},
+	{"prune", NULL, "", "take old snapshots away",
+	 "A snapshot stays when any rule keeps it. Without one: all of 14 "
+	 "days,\n"
+	 "then 30 daily, 12 weekly and 24 monthly ones. Whatever the rules "
+	 "say,\n"
+	 "the newest three of each folder, all of the last 24 hours and what "
+	 "runs\n"
+	 "and undo need stay. `guard undelete` brings back for 7 days.\n",
+	 prune_options, false},
+	{"undelete", NULL, "[SNAP...]", "bring back what prune took away",
+	 "Without SNAP: lists what is in the trash.\n", undelete_options,
+	 false},
+	{"du", NULL, "", "show what guard takes up", "", du_options, false},
 	{0},
 };
 

@@ -1,0 +1,227 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pins.h"
+#include "snapshot/prune.h"
+
+/* Deeper ones are left out and said to be. */
+#define DEPTH_MAX 500
+
+struct usage {
+	uint64_t bytes; /* allocated */
+	uint64_t unread; /* folders that could not be read */
+};
+
+static void count_folder(int fd, unsigned int depth, struct usage *u);
+
+static void count_entry(int fd, const char *name, unsigned int depth,
+			struct usage *u)
+{
+	auto_close int sub = -1;
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	/* Every link of a file would count it again. */
+	u->bytes += S_ISDIR(st.st_mode)
+			    ? (uint64_t)st.st_blocks * 512
+			    : (uint64_t)st.st_blocks * 512 / st.st_nlink;
+	if (!S_ISDIR(st.st_mode))
+		return;
+	sub = depth < DEPTH_MAX
+		      ? openat(fd, name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+		      : -1;
+	if (sub < 0)
+		u->unread++;
+	else
+		count_folder(sub, depth + 1, u);
+}
+
+static void count_folder(int fd, unsigned int depth, struct usage *u)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	if (dirlist_read(fd, &list, &ignored) < 0)
+		u->unread++;
+	for (i = 0; i < list.count; i++)
+		count_entry(fd, list.items[i].name, depth, u);
+}
+
+static struct usage usage_of(int dirfd, const char *name)
+{
+	struct usage u = {0};
+
+	count_entry(dirfd, name, 0, &u);
+	return u;
+}
+
+struct du {
+	struct context *c;
+	struct usage packs, snaps, store_trash, runs, trash;
+	struct prune_plan plan;
+	bool stored, planned;
+	struct err plan_err;
+	struct session_list sessions;
+	json_t *list; /* NULL: text */
+};
+
+static void show_run(struct du *d, const struct session *s)
+{
+	struct usage u = usage_of(d->c->state.runs_fd, s->id);
+	AUTO(buf) struct buf b = {0};
+
+	d->runs.bytes += u.bytes;
+	d->runs.unread += u.unread;
+	if (d->list) {
+		json_t *run = json_object();
+
+		jsonout_text(run, "id", s->id);
+		jsonout_text(run, "state", run_state_name(s->state));
+		jsonout_text(run, "project", s->project);
+		jsonout_number(run, "bytes", u.bytes);
+		(void)json_array_append_new(d->list, run);
+		return;
+	}
+	output_name(&b, s->project);
+	(void)printf("  %-10s  run %s, %s, %s\n", text_size(u.bytes), s->id,
+		     run_state_name(s->state), buf_text(&b));
+}
+
+static int measure(struct du *d, struct err *err)
+{
+	AUTO(pins) struct pins pins = {0};
+	struct prune_options o = {.policy = retain_default,
+				  .now = moment_now()};
+	int fd, got = context_store(d->c, STORE_READ, err);
+
+	d->trash = usage_of(d->c->state.fd, "trash");
+	if (session_list(d->c->state.runs_fd, NULL, &d->sessions, err) < 0)
+		return -err->num;
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return got;
+	d->stored = true;
+	fd = store_dir(d->c->store);
+	d->packs = usage_of(fd, "packs");
+	d->snaps = usage_of(fd, "snaps");
+	d->store_trash = usage_of(fd, "trash");
+	/* A damaged store has sizes too. */
+	got = pins_load(&d->c->state, &pins, &d->plan_err);
+	o.pins = pins.items;
+	o.pin_count = pins.count;
+	d->planned = got == 0 &&
+		     prune_plan(d->c->store, &o, &d->plan, &d->plan_err) == 0;
+	return 0;
+}
+
+static void line(uint64_t bytes, const char *text)
+{
+	(void)printf("%-10s  %s\n", text_size(bytes), text);
+}
+
+static void print_text(struct du *d)
+{
+	AUTO(buf) struct buf store = {0};
+	size_t i;
+
+	if (d->planned)
+		buf_printf(&store, "store: %s, %s",
+			   text_count(d->plan.packs, "pack"),
+			   text_count(d->plan.count, "snapshot"));
+	else
+		buf_add_text(&store, "store");
+	line(d->packs.bytes + d->snaps.bytes, buf_text(&store));
+	(void)printf("%zu runs:\n", d->sessions.count);
+	for (i = 0; i < d->sessions.count; i++)
+		show_run(d, &d->sessions.items[i]);
+	line(d->runs.bytes, "all runs");
+	line(d->store_trash.bytes, "trash of the store (guard undelete)");
+	line(d->trash.bytes, "trash of runs (guard undo)");
+	if (d->planned)
+		line(d->plan.frees, "about, that guard prune would free");
+	else if (d->stored)
+		output_warn("what prune would free cannot be said: %s",
+			    d->plan_err.text);
+	if (d->runs.unread + d->trash.unread)
+		output_warn(
+			"%s could not be read and are not counted",
+			text_count(d->runs.unread + d->trash.unread, "folder"));
+}
+
+static void print_json(struct du *d)
+{
+	json_t *object = json_object();
+	size_t i;
+
+	d->list = json_array();
+	for (i = 0; i < d->sessions.count; i++)
+		show_run(d, &d->sessions.items[i]);
+	jsonout_text(object, "schema", "guard.du/1");
+	jsonout_number(object, "packs", d->packs.bytes);
+	jsonout_number(object, "snapshots", d->snaps.bytes);
+	jsonout_number(object, "store_trash", d->store_trash.bytes);
+	jsonout_number(object, "trash", d->trash.bytes);
+	jsonout_number(object, "runs_bytes", d->runs.bytes);
+	(void)json_object_set_new(object, "runs", TAKE(d->list));
+	if (d->planned) {
+		jsonout_number(object, "pack_count", d->plan.packs);
+		jsonout_number(object, "snapshot_count", d->plan.count);
+		jsonout_number(object, "prune_snapshots", d->plan.gone);
+		jsonout_number(object, "prune_frees", d->plan.frees);
+	}
+	jsonout_print(object);
+}
+
+int cmd_du(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("du");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct du d = {.c = &c};
+	bool json = false;
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case OPT_JSON:
+			json = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (optind < argc) {
+		options_complain(verb, "there is no use for %s",
+				 text_quote(argv[optind]));
+		return STATUS_USAGE;
+	}
+	got = context_open(&c, false, &err);
+	if (got == 0)
+		got = measure(&d, &err);
+	if (got == 0 && json)
+		print_json(&d);
+	else if (got == 0)
+		print_text(&d);
+	else
+		output_error(&err);
+	session_list_free(&d.sessions);
+	prune_plan_free(&d.plan);
+	return got == 0 && output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# verify, prune, undelete, du: looking after the store.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+gives 1 'verify of nothing' guard verify
+says "$err" 'nothing is stored yet'
+gives 0 'du of nothing' guard du
+gives 0 'a snapshot' guard snapshot -q
+echo changed >README.md
+gives 0 'another' guard snapshot -q
+gives 0 'verify' guard verify
+says "$err" 'the store is whole: 2 snapshots'
+gives 0 'verify of all bytes' guard verify --read-data
+says "$err" 'every byte read'
+gives 0 'as JSON' guard verify --sample 10% --json
+says "$out" '"whole": true'
+gives 2 'an odd share' guard verify --sample 0
+gives 2 'an operand too many' guard verify now
+gives 0 'du' guard du
+says "$out" '2 snapshots'
+gives 0 'du as JSON' guard du --json
+says "$out" '"snapshot_count": 2'
+
+# --- floors hold against any rule ---
+gives 0 'prune by the hardest rule' guard prune -y --keep-last 1 --max-size 1K
+says "$err" 'no rule may take it'
+gives 0 'takes nothing of today' guard verify
+says "$err" '2 snapshots'
+gives 0 'prune without a question to ask' guard prune
+says "$err" 'nothing was to be done'
+gives 2 'rules that keep nothing' guard prune --keep-last 0
+gives 2 'an odd time' guard prune --keep-within soon
+gives 2 'an odd size' guard prune --max-size lots
+gives 0 'undelete' guard undelete
+says "$err" 'no snapshot is in the trash'
+gives 1 'undelete of what is not there' guard undelete 1
+says "$err" 'not in the trash'
+gives 2 'undelete of no number' guard undelete latest
+
+# --- who is in the way is named ---
+(
+	exec 9<"$state/store/lock"
+	flock -s 9
+	: >"$T/locked"
+	read -r _ <"$T/go"
+) &
+holder=$!
+mkfifo "$T/go"
+while [ ! -e "$T/locked" ]; do :; done
+guard prune -y >"$out" 2>"$T/waiting" &
+pruner=$!
+while ! grep -q 'waiting' "$T/waiting"; do
+	kill -0 "$pruner" 2>/dev/null || break
+done
+ok 'prune waits for who uses the store' grep -q 'in use by' "$T/waiting"
+echo >"$T/go"
+wait "$holder"
+wait "$pruner"
+is $? 0 'and goes on'
+
+# --- damage ---
+pack=$(find "$state/store/packs" -name '*.gpk' -size +2k | sort | head -n 1)
+chmod 600 "$pack"
+printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=200 conv=notrunc 2>/dev/null
+gives 1 'verify of a damaged store' guard verify --read-data
+says "$out" "${pack##*/}"
+says "$out" 'lost     snapshot 1: '
+gives 1 'as JSON' guard verify --read-data --json
+says "$out" '"whole": false'
+chmod 700 "$state/store" "$state/store/packs"
+rm "$pack"
+chmod 500 "$state/store/packs" "$state/store"
+gives 1 'prune of a store that misses something' guard prune -y
+says "$err" 'nothing is removed'
+# What is left is damaged on purpose.
+mv "$state" "$T/home-state"
+finish
