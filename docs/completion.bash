@@ -39,6 +39,11 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		return
 		;;
+	--overwrite)
+		words='always if-changed never'
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+		;;
 	--at)
 		words="latest $(guard log --no-pager 2>/dev/null |
 			sed -n 's/^\([0-9]*\) .*/\1/p')"
@@ -85,7 +90,7 @@ _guard() {
 		words='--json --no-pager -h --help'
 		;;
 	restore)
-		words='--at --to -n --dry-run -y --yes -q --quiet -h --help'
+		words='--at --to --overwrite --exact -n --dry-run -y --yes -q --quiet -h --help'
 		;;
 	verify)
 		words='--read-data --sample --json -q --quiet -h --help'

@@ -92,6 +92,8 @@ complete -c guard -n '__fish_seen_subcommand_from show' -a '(__guard_snapshots)'
 
 complete -c guard -n '__fish_seen_subcommand_from restore' -l at -r -f -a '(__guard_snapshots)' -d "12, latest~2, '2h ago', '2026-11-21 14:30'"
 complete -c guard -n '__fish_seen_subcommand_from restore' -l to -r -d "put it into DIR instead"
+complete -c guard -n '__fish_seen_subcommand_from restore' -l overwrite -r -f -a 'always if-changed never' -d "always, if-changed or never"
+complete -c guard -n '__fish_seen_subcommand_from restore' -l exact -d "delete what the snapshot has not"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s q -l quiet -d "say less"

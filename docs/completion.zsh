@@ -135,6 +135,8 @@ _guard() {
 			_arguments $help $dry $yes $quiet \
 				'--at[which version]:when:_guard_snapshots' \
 				'--to[into a folder]:folder:_directories' \
+				'--overwrite[which]:when:(always if-changed never)' \
+				'--exact[delete what the snapshot has not]' \
 				'*:path:_files'
 			;;
 		verify)

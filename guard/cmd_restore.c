@@ -16,21 +16,26 @@
 #include "guard/output.h"
 #include "guard/pick.h"
 #include "guard/restoring.h"
+#include "guard/sources.h"
 #include "snapshot/take.h"
 
-/* Without --at: so many versions at most are passed over. */
-#define LOOK_BACK 100
+enum overwrite {
+	OVERWRITE_IF_CHANGED, /* what is not as it was stored */
+	OVERWRITE_ALWAYS, /* the same, with every file read again */
+	OVERWRITE_NEVER, /* only what is missing */
+};
 
 struct restore_options {
 	const char *at, *to;
 	bool dry, yes, quiet;
+	bool exact; /* what the snapshot has not, goes */
+	enum overwrite overwrite;
 };
 
 struct restore {
 	struct context *c;
 	const struct restore_options *o;
-	struct restoring_target *targets;
-	size_t count, room;
+	struct sources found;
 	struct project project;
 	struct snapshot before;
 	struct entry now; /* the root as it is */
@@ -42,15 +47,7 @@ struct restore {
 
 static void restore_free(struct restore *r)
 {
-	size_t i;
-
-	for (i = 0; i < r->count; i++) {
-		free(r->targets[i].arg);
-		free(r->targets[i].path);
-		snapshot_free(&r->targets[i].snapshot);
-		entry_free(&r->targets[i].entry);
-	}
-	free(r->targets);
+	sources_free(&r->found);
 	plan_free(&r->plan);
 	entry_free(&r->now);
 	entry_free(&r->want);
@@ -58,98 +55,27 @@ static void restore_free(struct restore *r)
 	project_close(&r->project);
 }
 
-/* Whether restore takes it without being told: 1 or 0, or negative. */
-static int is_good(const struct restore *r, const struct restoring_target *t,
-		   struct err *err)
-{
-	const char *path = path_rest(t->arg, t->snapshot.root_path);
-	const char *reason = t->snapshot.reason;
-	AUTO(entry) struct entry e = {0};
-
-	if (strcmp(reason, "pre-restore") == 0 ||
-	    strcmp(reason, "pre-undo") == 0)
-		return 0;
-	if (tree_lookup(r->c->store, &t->snapshot.root, path, &e, err) < 0)
-		return -err->num;
-	return !(e.flags & ENTRY_INCOMPLETE);
-}
-
-/*
- * Without --at: what was there before an earlier restore or undo is had by
- * its number or by undo only; else the second restore of a file would bring
- * back what the first one (or its --dry-run) found in its place. And what
- * could not be read whole is passed over as long as there is something older
- * that could.
- */
-static int find_snapshot(struct restore *r, struct restoring_target *t,
-			 struct err *err)
-{
-	size_t back;
-	int got;
-
-	if (r->o->at)
-		return catalog_find(r->c->store, r->o->at, t->arg, true,
-				    &t->snapshot, err);
-	for (back = 0; back < LOOK_BACK; back++) {
-		auto_free char *when = mem_printf("latest~%zu", back);
-
-		got = catalog_find(r->c->store, when, t->arg, true,
-				   &t->snapshot, err);
-		if (got == -ENOENT && back)
-			break;
-		if (got < 0)
-			return got;
-		got = is_good(r, t, err);
-		if (got)
-			return got < 0 ? got : 0;
-		snapshot_free(&t->snapshot);
-		t->snapshot = (struct snapshot){0};
-	}
-	return catalog_find(r->c->store, NULL, t->arg, true, &t->snapshot, err);
-}
-
-static int find_target(struct restore *r, const char *arg, struct err *err)
-{
-	struct restoring_target *t;
-	int got;
-
-	GROW(r->targets, r->count, r->room);
-	t = &r->targets[r->count++];
-	*t = (struct restoring_target){.arg = pick_path(arg, err)};
-	if (!t->arg)
-		return -err->num;
-	if (find_snapshot(r, t, err) < 0)
-		return -err->num;
-	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
-	got = tree_lookup(r->c->store, &t->snapshot.root, t->path, &t->entry,
-			  err);
-	if (got < 0)
-		return got;
-	if (!got)
-		return fail(err, ENOENT, "there is no %s in snapshot %" PRIu64,
-			    text_quote(t->arg), t->snapshot.seq);
-	return 0;
-}
-
 static const char *root_of(const struct restore *r)
 {
-	return r->targets[0].snapshot.root_path;
+	return r->found.items[0].snapshot.root_path;
 }
 
 static int check_one_root(const struct restore *r, struct err *err)
 {
 	size_t i;
 
-	for (i = 1; i < r->count; i++)
-		if (strcmp(r->targets[i].snapshot.root_path, root_of(r)) != 0)
+	for (i = 1; i < r->found.count; i++)
+		if (strcmp(r->found.items[i].snapshot.root_path, root_of(r)) !=
+		    0)
 			return fail(
 				err, EXDEV,
 				"%s was stored with %s, %s with %s: "
 				"restore them one by one",
-				text_quote(r->targets[0].arg),
+				text_quote(r->found.items[0].arg),
 				text_quote(root_of(r)),
-				text_quote(r->targets[i].arg),
-				text_quote(r->targets[i].snapshot.root_path));
+				text_quote(r->found.items[i].arg),
+				text_quote(
+					r->found.items[i].snapshot.root_path));
 	return 0;
 }
 
@@ -159,8 +85,8 @@ static bool from_run(const struct restore *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->count; i++)
-		if (strcmp(r->targets[i].snapshot.reason, "post-run") == 0)
+	for (i = 0; i < r->found.count; i++)
+		if (strcmp(r->found.items[i].snapshot.reason, "post-run") == 0)
 			return true;
 	return false;
 }
@@ -170,16 +96,23 @@ static bool from_run(const struct restore *r)
 static int make_plan(struct restore *r, struct err *err)
 {
 	auto_free const char **paths =
-		mem_zalloc((r->count + 1) * sizeof(*paths));
-	struct plan_options options = {.paths = r->gone ? NULL : paths,
-				       .additive = !r->gone,
-				       .refuse_special = from_run(r)};
+		mem_zalloc((r->found.count + 1) * sizeof(*paths));
+	enum restoring_how how = r->gone       ? RESTORING_GONE
+				 : r->o->exact ? RESTORING_EXACT
+					       : RESTORING_ADD;
+	struct plan_options options = {
+		.paths = r->gone ? NULL : paths,
+		.additive = how == RESTORING_ADD,
+		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
+		.keep_git = how == RESTORING_EXACT,
+		.refuse_special = from_run(r),
+	};
 	size_t i;
 
-	for (i = 0; i < r->count; i++)
-		paths[i] = r->targets[i].path;
-	if (restoring_make_want(r->c->store, &r->now, r->targets, r->count,
-				r->gone, &r->want, err) < 0)
+	for (i = 0; i < r->found.count; i++)
+		paths[i] = r->found.items[i].path;
+	if (restoring_make_want(r->c->store, &r->now, r->found.items,
+				r->found.count, how, &r->want, err) < 0)
 		return -err->num;
 	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
 		      &r->plan, err) < 0)
@@ -201,27 +134,14 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static void say_source(const struct restore *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->count; i++) {
-		const struct snapshot *s = &r->targets[i].snapshot;
-
-		output_say("%s from snapshot %" PRIu64 " (%s, %s)",
-			   text_quote(r->targets[i].arg), s->seq,
-			   output_time(s->time), s->reason);
-	}
-}
-
 /* When there is no folder to compare with: everything is new. */
 static int agree_to_all(struct restore *r, const char *where, struct err *err)
 {
 	int answer;
 	size_t i;
 
-	for (i = 0; i < r->count && !(r->o->quiet && r->o->yes); i++) {
-		const struct restoring_target *t = &r->targets[i];
+	for (i = 0; i < r->found.count && !(r->o->quiet && r->o->yes); i++) {
+		const struct restoring_target *t = &r->found.items[i];
 		auto_free char *path =
 			r->o->to ? path_join(where, path_name(t->arg))
 				 : mem_strdup(t->arg);
@@ -241,6 +161,15 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 	return answer > 0;
 }
 
+static void say_left(const struct restore *r)
+{
+	if (r->plan.left)
+		output_say("%s there already and left as it is",
+			   text_count(r->plan.left, "path"));
+	if (r->plan.git_left)
+		output_say("a .git that the snapshot has not is left as it is");
+}
+
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
  * status); negative. */
 static int agree(struct restore *r, const char *where, int *ret,
@@ -254,9 +183,10 @@ static int agree(struct restore *r, const char *where, int *ret,
 					 "stands in the way, or use --to"))
 		return 0;
 	*ret = STATUS_OK;
+	say_left(r);
 	if (!r->plan.step_count) {
-		output_say("nothing is to be done: all of it is there as it "
-			   "was stored");
+		output_say("nothing is to be done: all of it is there%s",
+			   r->plan.left ? "" : " as it was stored");
 		output_hint("guard log PATH lists other versions, guard "
 			    "restore --at N PATH takes one");
 		return 0;
@@ -278,18 +208,34 @@ static int carry_restore(struct restore *r, struct err *err)
 	};
 	auto_free char *before = mem_printf("%" PRIu64, r->before.seq);
 	auto_free char *from =
-		mem_printf("%" PRIu64, r->targets[0].snapshot.seq);
+		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
 
 	if (carry_out(r->c->store, &r->project, &r->plan, &action, err) < 0)
 		return -err->num;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
-		  r->targets[0].arg, "from", from, "before", before, NULL);
+		  r->found.items[0].arg, "from", from, "before", before, NULL);
 	carry_sum(&r->counts, &sum);
 	output_say("restored: %s; the state before is snapshot %" PRIu64,
 		   buf_text(&sum), r->before.seq);
 	output_hint("guard undo takes it back");
 	return STATUS_OK;
+}
+
+/* What is there now, stored: also what the stat cache takes for unchanged is
+ * read again when it shall be overwritten always. */
+static int store_now(struct restore *r, struct err *err)
+{
+	bool again = r->o->overwrite == OVERWRITE_ALWAYS;
+	char *cache = r->project.cache_path;
+	int got;
+
+	if (again)
+		r->project.cache_path = NULL;
+	got = project_snapshot(r->c->store, &r->project, "pre-restore", "", "",
+			       &r->before, err);
+	r->project.cache_path = cache;
+	return got;
 }
 
 /* In place: what is there now is stored first. */
@@ -313,8 +259,7 @@ static int restore_here(struct restore *r, struct err *err)
 	}
 	if (project_open(root_of(r), r->c->state.workspaces_fd, r->gone,
 			 &r->project, err) < 0 ||
-	    project_snapshot(r->c->store, &r->project, "pre-restore", "", "",
-			     &r->before, err) < 0)
+	    store_now(r, err) < 0)
 		return -err->num;
 	entry_copy(&r->now, &r->before.root);
 	if (make_plan(r, err) < 0)
@@ -346,14 +291,14 @@ static int plan_to(struct restore *r, const char *dir, struct err *err)
 	    take_entry(r->c->store, r->project.fd, "", NULL, &r->now, err) < 0)
 		return -err->num;
 	ed = tree_editor_new(r->c->store, &r->now);
-	for (i = 0; i < r->count && got == 0; i++) {
-		const char *name = path_name(r->targets[i].arg);
-		const struct entry *e = &r->targets[i].entry;
+	for (i = 0; i < r->found.count && got == 0; i++) {
+		const char *name = path_name(r->found.items[i].arg);
+		const struct entry *e = &r->found.items[i].entry;
 
 		got = tree_editor_put(ed, name, e, err);
 		if (got == 0)
 			got = restoring_leave_out(r->c->store, &r->now, e, name,
-						  ed, err);
+						  ed, false, err);
 	}
 	if (got == 0)
 		got = tree_editor_save(ed, &r->want, err);
@@ -368,8 +313,8 @@ static int check_free(const struct restore *r, const char *dir, struct err *err)
 {
 	size_t i, k;
 
-	for (i = 0; i < r->count; i++) {
-		const char *name = path_name(r->targets[i].arg);
+	for (i = 0; i < r->found.count; i++) {
+		const char *name = path_name(r->found.items[i].arg);
 		auto_free char *path = path_join(dir, name);
 		struct stat st;
 
@@ -379,12 +324,12 @@ static int check_free(const struct restore *r, const char *dir, struct err *err)
 				    "folder",
 				    text_quote(path));
 		for (k = 0; k < i; k++)
-			if (strcmp(path_name(r->targets[k].arg), name) == 0)
+			if (strcmp(path_name(r->found.items[k].arg), name) == 0)
 				return fail(err, EEXIST,
 					    "%s and %s have the same name: "
 					    "restore them one by one",
-					    text_quote(r->targets[k].arg),
-					    text_quote(r->targets[i].arg));
+					    text_quote(r->found.items[k].arg),
+					    text_quote(r->found.items[i].arg));
 	}
 	return 0;
 }
@@ -410,7 +355,7 @@ static int restore_to(struct restore *r, struct err *err)
 	if (transaction_run(r->c->store, &r->project, &r->plan, &what, err) < 0)
 		return -err->num;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
-		  r->targets[0].arg, "to", dir, NULL);
+		  r->found.items[0].arg, "to", dir, NULL);
 	output_say("restored into %s", text_quote(dir));
 	return STATUS_OK;
 }
@@ -422,15 +367,46 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	if (context_open(r->c, false, err) < 0 ||
 	    context_store(r->c, STORE_WRITE, err) < 0)
 		return -err->num;
+	r->found.store = r->c->store;
+	r->found.at = r->o->at;
 	for (i = 0; i < count; i++)
-		if (find_target(r, argv[i], err) < 0)
+		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
 	/* Nothing can be pending in a folder that is gone. */
 	got = context_recover(r->c, root_of(r), err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	say_source(r);
+	sources_say(&r->found);
 	return r->o->to ? restore_to(r, err) : restore_here(r, err);
+}
+
+static bool parse_overwrite(const struct verb *verb, const char *text,
+			    enum overwrite *ret)
+{
+	if (strcmp(text, "always") == 0)
+		*ret = OVERWRITE_ALWAYS;
+	else if (strcmp(text, "if-changed") == 0)
+		*ret = OVERWRITE_IF_CHANGED;
+	else if (strcmp(text, "never") == 0)
+		*ret = OVERWRITE_NEVER;
+	else {
+		options_complain(verb,
+				 "--overwrite is always, if-changed or never, "
+				 "not %s",
+				 text_quote(text));
+		return false;
+	}
+	return true;
+}
+
+static const char *do_not_go_together(const struct restore_options *o)
+{
+	if (o->exact && o->overwrite == OVERWRITE_NEVER)
+		return "--exact and --overwrite never contradict each other";
+	if (o->to && (o->exact || o->overwrite != OVERWRITE_IF_CHANGED))
+		return "--to never overwrites nor deletes: neither --exact "
+		       "nor --overwrite is for it";
+	return NULL;
 }
 
 int cmd_restore(int argc, char **argv)
@@ -454,6 +430,13 @@ int cmd_restore(int argc, char **argv)
 		case OPT_TO:
 			o.to = optarg;
 			break;
+		case OPT_OVERWRITE:
+			if (!parse_overwrite(verb, optarg, &o.overwrite))
+				return STATUS_USAGE;
+			break;
+		case OPT_EXACT:
+			o.exact = true;
+			break;
 		case 'n':
 			o.dry = true;
 			break;
@@ -468,6 +451,10 @@ int cmd_restore(int argc, char **argv)
 		default:
 			return STATUS_USAGE;
 		}
+	}
+	if (do_not_go_together(&o)) {
+		options_complain(verb, "%s", do_not_go_together(&o));
+		return STATUS_USAGE;
 	}
 	if (optind == argc) {
 		options_complain(verb,

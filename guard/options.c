@@ -129,6 +129,8 @@ static const struct option_spec show_options[] = {
 static const struct option_spec restore_options[] = {
 	{OPT_AT, "at", "WHEN", "12, latest~2, '2h ago', '2026-11-21 14:30'"},
 	{OPT_TO, "to", "DIR", "put it into DIR instead"},
+	{OPT_OVERWRITE, "overwrite", "WHEN", "always, if-changed or never"},
+	{OPT_EXACT, "exact", NULL, "delete what the snapshot has not"},
 	OPTION_DRY,
 	OPTION_YES,
 	OPTION_QUIET,
@@ -213,8 +215,10 @@ const struct verb options_verbs[] = {
 	 "file that a run left in its own /tmp.\n",
 	 show_options, false},
 	{"restore", NULL, "PATHS...", "bring stored files back",
-	 "Never deletes anything; what stands there now is stored first.\n"
-	 "Without --at: from the newest snapshot that has the path.\n",
+	 "Deletes nothing without --exact; what stands there now is stored\n"
+	 "first. Without --at: from the newest snapshot that has the path.\n"
+	 "Wildcards in quotes are matched against what is stored; ** stands\n"
+	 "for any folders.\n",
 	 restore_options, false},
 	{"verify", NULL, "", "check that the store is whole",
 	 "Reads and never writes. Ends with 1 when something is damaged: each\n"

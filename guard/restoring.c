@@ -14,7 +14,7 @@ struct want {
 	const struct entry *now;
 	const struct restoring_target *targets;
 	size_t count;
-	bool gone;
+	enum restoring_how how;
 	struct entry *ret;
 };
 
@@ -84,7 +84,30 @@ struct leave_out {
 	const struct entry *now;
 	struct tree_editor *ed;
 	const char *prefix;
+	bool exact;
 };
+
+/* What lies in the folder now, and was not seen there then. */
+static int stay_in(const struct leave_out *l, const char *path,
+		   const struct entry *then, const struct entry *now,
+		   struct err *err)
+{
+	AUTO(tree) struct tree old = {0};
+	AUTO(tree) struct tree tree = {0};
+	size_t i;
+
+	if (tree_load(l->store, &then->content, &old, err) < 0 ||
+	    tree_load(l->store, &now->content, &tree, err) < 0)
+		return -err->num;
+	for (i = 0; i < tree.count; i++) {
+		auto_free char *whole = path_join(path, tree.entries[i].name);
+
+		if (!tree_find(&old, tree.entries[i].name) &&
+		    tree_editor_put(l->ed, whole, &tree.entries[i], err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
 
 /*
  * Of what could not be read whole nothing is put over what is there, and no
@@ -115,19 +138,22 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 		entry_free(&now);
 		entry_copy(&now, e);
 		now.flags &= ~ENTRY_INCOMPLETE;
+	} else if (l->exact && stay_in(l, whole, e, &now, err) < 0) {
+		return -err->num;
 	}
 	return tree_editor_put_folder(l->ed, whole, &now, err);
 }
 
 int restoring_leave_out(struct store *store, const struct entry *now,
 			const struct entry *from, const char *prefix,
-			struct tree_editor *ed, struct err *err)
+			struct tree_editor *ed, bool exact, struct err *err)
 {
 	struct leave_out l = {
 		.store = store,
 		.now = now,
 		.ed = ed,
 		.prefix = prefix,
+		.exact = exact,
 	};
 
 	return tree_each(store, from, leave_out, &l, err);
@@ -140,8 +166,8 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 
 	if (put_parents(w, ed, t, err) < 0 ||
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
-	    restoring_leave_out(w->store, w->now, &t->entry, t->path, ed, err) <
-		    0)
+	    restoring_leave_out(w->store, w->now, &t->entry, t->path, ed,
+				w->how == RESTORING_EXACT, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;
@@ -157,7 +183,8 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 static int put_all(const struct want *w, struct keep_git *k,
 		   const struct entry *root, struct err *err)
 {
-	int got = restoring_leave_out(w->store, w->now, root, "", k->ed, err);
+	int got = restoring_leave_out(w->store, w->now, root, "", k->ed,
+				      w->how == RESTORING_EXACT, err);
 
 	return got < 0 ? got : tree_each(w->store, root, keep_git, k, err);
 }
@@ -175,7 +202,7 @@ static int make(const struct want *w, struct err *err)
 		if (!w->targets[i].path[0])
 			start = &w->targets[i].entry;
 	ed = tree_editor_new(w->store, start);
-	if (w->gone && start == w->now)
+	if (w->how == RESTORING_GONE && start == w->now)
 		got = tree_editor_put_folder(ed, "",
 					     &w->targets[0].snapshot.root, err);
 	for (i = 0; i < w->count && got == 0; i++) {
@@ -197,14 +224,15 @@ static int make(const struct want *w, struct err *err)
 
 int restoring_make_want(struct store *store, const struct entry *now,
 			const struct restoring_target *targets, size_t count,
-			bool gone, struct entry *ret, struct err *err)
+			enum restoring_how how, struct entry *ret,
+			struct err *err)
 {
 	struct want w = {
 		.store = store,
 		.now = now,
 		.targets = targets,
 		.count = count,
-		.gone = gone,
+		.how = how,
 		.ret = ret,
 	};
 

@@ -15,27 +15,37 @@
 /* One PATH of the command line, found in a snapshot. */
 struct restoring_target {
 	char *arg; /* absolute */
+	char *pattern; /* that it was found by, or NULL */
 	char *path; /* in the snapshot's root */
 	struct snapshot snapshot;
 	struct entry entry;
 };
 
+enum restoring_how {
+	RESTORING_ADD, /* what the snapshot has not, stays */
+	RESTORING_EXACT, /* ... goes, where the snapshot says so */
+	RESTORING_GONE, /* there is nothing that could stay */
+};
+
 /*
- * now: the root as it is. gone: it was made anew just now, so that its own
- * mode and owner come from the snapshot. -ENOTDIR: something else stands where
- * a path needs a folder. The targets are of one root.
+ * now: the root as it is. RESTORING_GONE: it was made anew just now, so that
+ * its own mode and owner come from the snapshot. -ENOTDIR: something else
+ * stands where a path needs a folder. The targets are of one root.
  */
 int restoring_make_want(struct store *store, const struct entry *now,
 			const struct restoring_target *targets, size_t count,
-			bool gone, struct entry *ret, struct err *err);
+			enum restoring_how how, struct entry *ret,
+			struct err *err);
 
 /*
  * Takes back out of ed, where `from` stands at `prefix`, what could not be
  * read whole when it was stored, and names it: such a file stays as it is in
  * `now`. A file that `from` itself is stays, so that the plan refuses it.
+ * exact: ed is short of what `now` has in a folder that was not read whole;
+ * nothing says that it shall go.
  */
 int restoring_leave_out(struct store *store, const struct entry *now,
 			const struct entry *from, const char *prefix,
-			struct tree_editor *ed, struct err *err);
+			struct tree_editor *ed, bool exact, struct err *err);
 
 #endif

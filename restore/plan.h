@@ -87,6 +87,7 @@ struct plan {
 	size_t kept_count, kept_room, over_count, over_room;
 	size_t already; /* differences that the project has already */
 	size_t git_left; /* changes in a .git that were left out */
+	size_t left; /* differences left as they are by missing_only */
 };
 
 /*
@@ -110,6 +111,8 @@ struct plan_options {
 	 * NULL. A named path brings its missing parent folders along. */
 	const char *const *paths;
 	bool additive; /* never delete, never turn a folder into a file */
+	bool missing_only; /* what is there, stays as it is: counted in left */
+	bool keep_git; /* never delete a .git unless a path names it */
 	/*
 	 * The contents of a .git are left out unless a path names it or
 	 * something in it: then the .git is taken as a whole, and refused

@@ -55,7 +55,7 @@ static int each_now(void *arg, const char *path, const struct entry *e,
 	(void)err;
 	if (e->flags & ENTRY_INCOMPLETE)
 		report(b, CONFLICT_INCOMPLETE, whole, true);
-	if (b->pl->options->git_apart &&
+	if ((b->pl->options->git_apart || b->pl->options->keep_git) &&
 	    strcmp(path_name(whole), ".git") == 0 &&
 	    !plan_git_named(b->pl, whole))
 		b->git = true;

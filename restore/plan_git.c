@@ -37,6 +37,13 @@ bool plan_git_named(const struct planner *pl, const char *path)
 	return false;
 }
 
+bool plan_git_kept(const struct planner *pl, const char *path)
+{
+	auto_free char *root = pl->options->keep_git ? git_root_of(path) : NULL;
+
+	return root && !plan_git_named(pl, root);
+}
+
 /* The project's is as in base, or already as in want. */
 static int settled(struct planner *pl, const char *path, struct err *err)
 {

@@ -332,8 +332,27 @@ static int row_folder(struct planner *pl, const struct row *row,
 	return 0;
 }
 
+/* It is there: then only what is missing in a folder is asked for. */
+static bool stays(struct planner *pl, const struct row *row)
+{
+	if (!pl->options->missing_only || !row->now.mode)
+		return false;
+	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
+		return true;
+	pl->plan->left += row->want->mode != 0;
+	planner_settle_below(pl, row->path);
+	return true;
+}
+
 static int decide(struct planner *pl, const struct row *row, struct err *err)
 {
+	if (stays(pl, row))
+		return 0;
+	if (!row->want->mode && plan_git_kept(pl, row->path)) {
+		pl->plan->git_left++;
+		planner_settle_below(pl, row->path);
+		return 0;
+	}
 	if (!row->base->mode)
 		return row_added(pl, row, err);
 	if (!row->want->mode)

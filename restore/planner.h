@@ -119,6 +119,8 @@ enum plan_git_verdict {
 /* Whether path belongs to a .git and what becomes of it; a conflict is added
  * when one is first met that cannot be taken. Negative: error. */
 int plan_git_judge(struct planner *pl, const char *path, struct err *err);
+/* It belongs to a .git that may not be deleted (keep_git). */
+bool plan_git_kept(const struct planner *pl, const char *path);
 /* A path of the options names the .git at path, or something in it. */
 bool plan_git_named(const struct planner *pl, const char *path);
 

@@ -199,6 +199,34 @@ static void deletes_and_unfolds_nothing_when_additive(void **state)
 	      "delete:w replace:x create:old create:w !changed-now:y");
 }
 
+static void gives_only_what_is_missing(void **state)
+{
+	struct plan_options options = {.additive = true, .missing_only = true};
+	const char *now = "d d\nf d/x=1\nf y=1\nd z\nf z/own=1\nf w=1";
+
+	/* What is there stays, also as another kind of thing. */
+	check(*state, now,
+	      "d [700]d\nf [600]d/x=1\nf d/new=1\nf y=2\nf z=5\nd w\n"
+	      "f w/in=1\nd n\nf n/in=1",
+	      now, &options, "create:d/new create:n create:n/in");
+}
+
+static void deletes_no_git_that_is_not_named(void **state)
+{
+	static const char *const all[] = {"", NULL};
+	static const char *const git[] = {"", "v/.git", NULL};
+	struct plan_options options = {.keep_git = true, .paths = all};
+	const char *now = "d .git\nf .git/HEAD=m\nf x=1\nd v\nd v/.git\n"
+			  "f v/.git/HEAD=m\nf v/y=1";
+
+	check(*state, now, "f @1x=1", now, &options, "delete:v/y meta:x git:2");
+	check(*state, now, "d .git\nf .git/HEAD=old\nf x=1", now, &options,
+	      "delete:v/y replace:.git/HEAD meta:.git git:1");
+	options.paths = git;
+	check(*state, now, "f @1x=1", now, &options,
+	      "delete:v meta:x meta: git:1");
+}
+
 static void takes_away_what_a_restore_made_when_nothing_was(void **state)
 {
 	struct plan_options options = {0};
@@ -366,6 +394,8 @@ int main(void)
 		TEST(takes_only_the_paths_that_were_asked_for),
 		TEST(does_not_make_a_folder_that_the_user_deleted),
 		TEST(deletes_and_unfolds_nothing_when_additive),
+		TEST(gives_only_what_is_missing),
+		TEST(deletes_no_git_that_is_not_named),
 		TEST(takes_away_what_a_restore_made_when_nothing_was),
 		TEST(leaves_git_out_unless_it_is_named),
 		TEST(refuses_a_git_that_has_moved),

@@ -1,0 +1,112 @@
+#!/bin/sh
+# restore with wildcards, --overwrite and --exact: what it replaces, what it
+# deletes, and that all of it comes back.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+ok 'a snapshot' guard snapshot
+
+# --- wildcards ---
+rm src/f1.c src/f2.c src/deep/er/file
+echo broken >src/f3.c
+echo broken >README.md
+gives 0 'a pattern' guard restore -y 'src/f[12].c'
+says "$err" "2 paths like"
+ok 'its files are back' test -e src/f1.c -a -e src/f2.c
+is "$(cat src/f3.c README.md)" "broken
+broken" 'others are as they were'
+gives 0 'across folders' guard restore -y --at 1 '**/f*'
+is "$(cat src/deep/er/file)" deep 'the deep one is back'
+ok 'so is the other' grep -q 'int f3' src/f3.c
+is "$(cat README.md)" broken 'and nothing else'
+gives 1 'a pattern that matches nothing' guard restore -y '*.nothing'
+says "$err" 'nothing that is stored matches'
+head=$(git rev-parse HEAD)
+git commit -q --allow-empty -m later
+gives 0 'everything by wildcards' guard restore -y --at 1 '*' '.*'
+is "$(git rev-parse HEAD~1)" "$head" 'leaves the .git alone'
+ok 'and brings the rest back' grep -q '# Project' README.md
+git reset -q --soft HEAD~1
+echo star >'a*'
+echo plain >ab
+guard snapshot -q >/dev/null
+rm 'a*' ab
+gives 0 'a name that is a pattern' guard restore -y 'a*'
+is "$(cat 'a*')" star 'is meant itself'
+no 'and not what it matches' test -e ab
+rm 'a*'
+
+# --- --overwrite ---
+echo mine >README.md
+chmod 700 src/f5.c
+rm src/f6.c notes.txt
+rm -r docs
+gives 0 'never' guard restore -y --at 1 --overwrite never .
+says "$err" 'left as it is'
+is "$(cat README.md)" mine 'what is there stays'
+is "$(stat -c %a src/f5.c)" 700 'with its mode'
+is "$(cat notes.txt)" untracked 'what is missing is back'
+ok 'folders too' test -L docs/link
+ok 'and what is in folders that are there' test -e src/f6.c
+gives 0 'if-changed' guard restore -y --at 1 --overwrite if-changed README.md
+ok 'is what is done anyway' grep -q '# Project' README.md
+gives 0 'always' guard restore -y --at 1 --overwrite always src README.md
+is "$(stat -c %a src/f5.c)" 644 'reads and compares all'
+gives 2 'another word' guard restore -y --overwrite maybe README.md
+says "$err" 'if-changed'
+gives 2 'never and exact' guard restore -y --overwrite never --exact README.md
+gives 2 'exact and to' guard restore -y --to "$HOME/aside" --exact README.md
+
+# --- --exact ---
+ok 'as at first' guard restore -y --at 1 .
+rm -f ab
+git reset -q
+git add src/f1.c
+guard snapshot -q >/dev/null
+manifest "$HOME/project" >"$T/before"
+at=$(guard log --no-pager -n 1 | sed 's/ .*//')
+echo new >src/new
+mkdir -p src/more/and more
+echo new >src/more/and/file
+echo new >more/file
+echo changed >src/f7.c
+rm src/f8.c README.md
+mkdir README.md
+echo in >README.md/file
+manifest "$HOME/project" >"$T/mess"
+gives 0 'a dry run' guard restore -n --at "$at" --exact src
+says "$out" 'D  src/more/and/file'
+says "$out" 'D  src/new'
+silent "$out" '  more/file'
+manifest "$HOME/project" >"$T/after"
+ok 'changes nothing' same "$T/mess" "$T/after"
+gives 1 'without a terminal it is not done' \
+	guard restore --at "$at" --exact src
+manifest "$HOME/project" >"$T/after"
+ok 'nor anything else' same "$T/mess" "$T/after"
+gives 1 'without exact a folder is in the way of a file' \
+	guard restore -y --at "$at" README.md
+gives 0 'exact, below one folder' guard restore -y --at "$at" --exact src
+no 'what was added is gone' test -e src/new
+no 'folders too' test -e src/more
+is "$(cat more/file README.md/file)" "new
+in" 'elsewhere nothing is deleted'
+gives 0 'exact, all of it' guard restore -y --at "$at" --exact .
+manifest "$HOME/project" >"$T/after"
+ok 'all is exactly as stored, times and all' same "$T/before" "$T/after"
+gives 0 'undo' guard undo -y
+is "$(cat more/file README.md/file)" "new
+in" 'what was deleted is back'
+gives 0 'exact again' guard restore -y --at "$at" --exact .
+
+# --- a repository that is not in the snapshot ---
+git init -q -b main cloned
+echo x >cloned/file
+gives 0 'exact with a repository in the way' \
+	guard restore -y --at "$at" --exact .
+ok 'its .git stays' git -C cloned rev-parse --git-dir
+says "$err" '.git'
+no 'its files go' test -e cloned/file
+finish
