@@ -2,6 +2,8 @@
  * what needs a folder. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -291,6 +295,56 @@ static void xattrs_are_made_equal(void **state)
 	}
 }
 
+/* As before Linux 6.13, and as a container's filter answers. */
+static void forbid_listxattrat(int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 465, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K,
+			 SECCOMP_RET_ERRNO | (unsigned int)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program),
+			 0);
+}
+
+static void xattrs_are_the_same_without_listxattrat(void **state)
+{
+	static const int errors[] = {ENOSYS, EPERM};
+	struct box *box = *state;
+	AUTO(xattrs) struct xattrs want = {0};
+	auto_close int fd = -1;
+	struct err err;
+	int i, status;
+
+	write_file(box->fd, "f", "x");
+	fd = openat(box->fd, "f", O_RDWR | O_CLOEXEC);
+	xattrs_add(&want, "user.a", "1", 1);
+	if (xattrs_set(fd, &want, &err) == -ENOTSUP)
+		skip(); /* no xattrs of users on this file system */
+	for (i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			AUTO(xattrs) struct xattrs x = {0};
+
+			forbid_listxattrat(errors[i]);
+			if (xattrs_get(box->fd, "f", &x, &err) < 0 ||
+			    !xattrs_equal(&x, &want))
+				_exit(1);
+			_exit(xattrs_get(box->fd, "absent", &x, &err) !=
+			      -ENOENT);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
 static void removal_follows_no_link_and_opens_what_is_closed(void **state)
 {
 	struct box *box = *state;
@@ -393,6 +447,7 @@ int main(void)
 		TEST(a_record_that_is_odd_is_refused),
 		TEST(a_lock_is_let_go_by_closing),
 		TEST(xattrs_are_made_equal),
+		TEST(xattrs_are_the_same_without_listxattrat),
 		TEST(removal_follows_no_link_and_opens_what_is_closed),
 		TEST(removal_reaches_any_depth),
 		TEST(entries_are_sorted_and_found),
