@@ -2,8 +2,8 @@
 # to `guard --options` by a test; runs and snapshots are asked for.
 _guard() {
 	local cur prev verb i words
-	local -r verbs='run status list diff apply commit discard undo snapshot
-		log ls show restore verify prune undelete du'
+	local -r verbs='run status list diff apply commit discard import undo
+		snapshot log ls show restore verify prune undelete du'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -73,6 +73,9 @@ _guard() {
 	discard)
 		words='-y --yes -q --quiet -h --help'
 		;;
+	import)
+		words='-n --dry-run -y --yes -q --quiet --json -h --help'
+		;;
 	undo)
 		words='-n --dry-run -y --yes -q --quiet -h --help'
 		;;
@@ -128,6 +131,11 @@ _guard() {
 	undelete)
 		words=$(guard undelete -q 2>/dev/null |
 			sed -n 's/^\([0-9]*\) .*/\1/p')
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+		;;
+	import)
+		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;

@@ -16,6 +16,7 @@ complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run change
 complete -c guard -f -n __fish_use_subcommand -a apply -d "take changes over into the real files"
 complete -c guard -f -n __fish_use_subcommand -a commit -d "take changes over into the real files"
 complete -c guard -f -n __fish_use_subcommand -a discard -d "drop a run's changes"
+complete -c guard -f -n __fish_use_subcommand -a import -d "bring a run's commits into your repository"
 complete -c guard -f -n __fish_use_subcommand -a undo -d "take the last action back"
 complete -c guard -f -n __fish_use_subcommand -a snapshot -d "store the project as it is now"
 complete -c guard -f -n __fish_use_subcommand -a log -d "list snapshots or versions"
@@ -66,6 +67,12 @@ complete -c guard -n '__fish_seen_subcommand_from apply commit' -a '(guard statu
 complete -c guard -n '__fish_seen_subcommand_from discard' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from discard' -s q -l quiet -d "say less"
 complete -c guard -n '__fish_seen_subcommand_from discard' -a '(guard status -q 2>/dev/null)' -d run
+
+complete -c guard -n '__fish_seen_subcommand_from import' -s n -l dry-run -d "show what would be done, change nothing"
+complete -c guard -n '__fish_seen_subcommand_from import' -s y -l yes -d "do not ask"
+complete -c guard -n '__fish_seen_subcommand_from import' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from import' -l json -d "print JSON"
+complete -c guard -f -n '__fish_seen_subcommand_from import' -a '(guard status -q 2>/dev/null)' -d run
 
 complete -c guard -n '__fish_seen_subcommand_from undo' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from undo' -s y -l yes -d "do not ask"

@@ -38,6 +38,7 @@ _guard() {
 		'apply:take a run'\''s changes over into the real files'
 		'commit:take a run'\''s changes over into the real files'
 		'discard:drop a run'\''s changes'
+		'import:bring a run'\''s commits into your repository'
 		'undo:take the last apply, restore, discard or undo back'
 		'snapshot:store the project as it is now'
 		'log:list snapshots, or the versions of a path'
@@ -106,6 +107,10 @@ _guard() {
 		discard)
 			_arguments $help $yes $quiet \
 				'*:run or path:_guard_runs_and_files'
+			;;
+		import)
+			_arguments $help $dry $yes $quiet $json \
+				'1:run:_guard_runs'
 			;;
 		undo)
 			_arguments $help $dry $yes $quiet

@@ -24,6 +24,7 @@ int cmd_log(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_undo(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_prune(int argc, char **argv);

@@ -17,21 +17,14 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{"run", cmd_run},
-	{"status", cmd_status},
-	{"diff", cmd_diff},
-	{"apply", cmd_apply},
-	{"discard", cmd_discard},
-	{"undo", cmd_undo},
-	{"snapshot", cmd_snapshot},
-	{"log", cmd_log},
-	{"ls", cmd_ls},
-	{"show", cmd_show},
-	{"restore", cmd_restore},
-	{"verify", cmd_verify},
-	{"prune", cmd_prune},
-	{"undelete", cmd_undelete},
-	{"du", cmd_du},
+	{"run", cmd_run},	    {"status", cmd_status},
+	{"diff", cmd_diff},	    {"apply", cmd_apply},
+	{"discard", cmd_discard},   {"import", cmd_import},
+	{"undo", cmd_undo},	    {"snapshot", cmd_snapshot},
+	{"log", cmd_log},	    {"ls", cmd_ls},
+	{"show", cmd_show},	    {"restore", cmd_restore},
+	{"verify", cmd_verify},	    {"prune", cmd_prune},
+	{"undelete", cmd_undelete}, {"du", cmd_du},
 };
 
 static int unknown(const char *name)

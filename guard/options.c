@@ -97,6 +97,10 @@ static const struct option_spec discard_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec import_options[] = {
+	OPTION_DRY, OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_END,
+};
+
 static const struct option_spec snapshot_options[] = {
 	{'m', "message", "TEXT", "a note to find it by"},
 	OPTION_QUIET,
@@ -202,6 +206,11 @@ const struct verb options_verbs[] = {
 	 RUN_TEXT "They go to guard's trash first; `guard undo` brings a\n"
 		  "whole run back.\n",
 	 discard_options, false},
+	{"import", NULL, "[RUN]", "bring a run's commits into your repository",
+	 "As objects and refs below refs/guard/RUN/: branches, tags, stash,\n"
+	 "detached HEADs, and what only a reflog names. Your own branches,\n"
+	 "HEAD, index, configuration and hooks stay as they are.\n",
+	 import_options, false},
 	{"undo", NULL, "", "take the last apply, restore, discard or undo back",
 	 "", undo_options, false},
 	{"snapshot", NULL, "", "store the project as it is now", "",

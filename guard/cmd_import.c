@@ -1,0 +1,239 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/importer.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+
+#define ID_SHOWN 10
+#define NAME_WIDTH 24
+
+struct import_options {
+	bool dry, yes, quiet, json;
+};
+
+static int check_run(const struct pick *p, struct err *err)
+{
+	const struct session *s = &p->session;
+
+	if (p->paths || p->home_paths)
+		return fail(
+			err, EINVAL,
+			"import takes all refs of a run: name the run only");
+	if (s->state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", s->id);
+	return 0;
+}
+
+static void print_ref(const struct gitimport_ref *r)
+{
+	AUTO(buf) struct buf line = {0};
+	char hex[GITID_HEX + 1];
+	size_t width;
+
+	gitparse_hex(&r->id, hex);
+	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
+		   ID_SHOWN, hex);
+	width = line.len + NAME_WIDTH;
+	output_name(&line, r->name);
+	while (line.len < width)
+		buf_add_char(&line, ' ');
+	if (r->type != GITTYPE_COMMIT)
+		buf_printf(&line, "  (%s)", gitparse_type_name(r->type));
+	buf_add_text(&line, "  ");
+	output_name(&line, r->subject);
+	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
+		     buf_text(&line), r->known ? output_style(STYLE_NONE) : "");
+}
+
+static void print_list(const struct importer *im)
+{
+	size_t i;
+
+	for (i = 0; i < im->list.count; i++)
+		print_ref(&im->list.refs[i]);
+	(void)fflush(stdout);
+	for (i = 0; i < im->tips.note_count; i++)
+		output_warn("%s", im->tips.notes[i]);
+}
+
+static json_t *json_ref(const struct importer *im,
+			const struct gitimport_ref *r)
+{
+	auto_free char *ref = mem_printf("%s/%s", im->list.prefix, r->name);
+	json_t *object = json_object();
+	char hex[GITID_HEX + 1];
+
+	gitparse_hex(&r->id, hex);
+	jsonout_text(object, "name", r->name);
+	jsonout_text(object, "ref", r->known ? NULL : ref);
+	jsonout_text(object, "id", hex);
+	jsonout_text(object, "type", gitparse_type_name(r->type));
+	(void)json_object_set_new(object, "known", json_boolean(r->known));
+	jsonout_text(object, "subject", r->subject);
+	return object;
+}
+
+static void print_json(const struct session *s, const struct importer *im,
+		       bool imported)
+{
+	json_t *object = json_object(), *refs = json_array();
+	json_t *notes = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.import/1");
+	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "project", s->project);
+	jsonout_text(object, "prefix", im->list.prefix);
+	(void)json_object_set_new(object, "imported", json_boolean(imported));
+	jsonout_number(object, "commits", im->list.commits);
+	jsonout_number(object, "objects", im->list.objects);
+	jsonout_number(object, "bytes", im->list.bytes);
+	for (i = 0; i < im->list.count; i++)
+		(void)json_array_append_new(refs,
+					    json_ref(im, &im->list.refs[i]));
+	for (i = 0; i < im->tips.note_count; i++)
+		(void)json_array_append_new(notes,
+					    json_string(im->tips.notes[i]));
+	(void)json_object_set_new(object, "refs", refs);
+	(void)json_object_set_new(object, "left_out", notes);
+	jsonout_print(object);
+}
+
+static void say_sum(const struct session *s, const struct importer *im,
+		    const char *done)
+{
+	output_say("run %s: %s, %s (%s, %s) %s %s/", s->id,
+		   text_count(im->fresh, "ref"),
+		   text_count(im->list.commits, "new commit"),
+		   text_count(im->list.objects, "object"),
+		   text_size(im->list.bytes), done, im->list.prefix);
+}
+
+static bool agreed(const struct session *s, const struct importer *im, bool yes)
+{
+	int answer = yes ? 1
+			 : output_ask("guard: import them into %s below %s/?",
+				      text_quote(s->project), im->list.prefix);
+
+	if (answer < 0)
+		output_say("nothing is done: there is no terminal to ask on; "
+			   "say it with -y");
+	else if (!answer)
+		output_say("nothing is done");
+	return answer > 0;
+}
+
+/* For people who ask later what became of the run's commits. */
+static int remember(struct context *c, struct session *s,
+		    const struct importer *im, struct err *err)
+{
+	record_add(&s->more, "imported", im->list.prefix);
+	state_log(&c->state, "import", "run", s->id, "project", s->project,
+		  "refs", im->list.prefix, NULL);
+	return session_save(s, err);
+}
+
+static int import_fresh(struct context *c, struct session *s,
+			struct importer *im, const struct import_options *o,
+			struct err *err)
+{
+	if (o->dry) {
+		if (o->json)
+			print_json(s, im, false);
+		say_sum(s, im, "would go to");
+		return STATUS_OK;
+	}
+	if (!o->yes)
+		say_sum(s, im, "can go to");
+	if (!agreed(s, im, o->yes)) {
+		if (o->json)
+			print_json(s, im, false);
+		return STATUS_REFUSED;
+	}
+	if (importer_write(im, err) < 0 || remember(c, s, im, err) < 0)
+		return -err->num;
+	if (o->json)
+		print_json(s, im, true);
+	say_sum(s, im, "imported to");
+	output_hint("git for-each-ref %s", im->list.prefix);
+	return STATUS_OK;
+}
+
+static int import_locked(struct context *c, struct session *s,
+			 const struct import_options *o, struct err *err)
+{
+	AUTO(importer) struct importer im = IMPORTER_NONE;
+
+	if (importer_open(c, s, !o->dry, &im, err) < 0)
+		return err_context(err, "nothing of run %s is imported", s->id);
+	if (!o->json && !(o->quiet && o->yes))
+		print_list(&im);
+	if (im.fresh)
+		return import_fresh(c, s, &im, o, err);
+	if (o->json)
+		print_json(s, &im, false);
+	output_say("run %s has no commits that %s lacks", s->id,
+		   text_quote(s->project));
+	return STATUS_OK;
+}
+
+static int import(struct context *c, int count, char **argv, int dashed,
+		  const struct import_options *o, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    check_run(&p, err) < 0 ||
+	    context_recover(c, p.session.project, err) < 0 ||
+	    pick_lock(c, &p, err) < 0)
+		return -err->num;
+	return import_locked(c, &p.session, o, err);
+}
+
+int cmd_import(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("import");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct import_options o = {0};
+	int dashed = options_after_dashes(argc, argv);
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'n':
+			o.dry = true;
+			break;
+		case 'y':
+			o.yes = true;
+			break;
+		case 'q':
+			o.quiet = true;
+			break;
+		case OPT_JSON:
+			o.json = true;
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_REFUSED;
+}
