@@ -12,6 +12,7 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/importer.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
@@ -265,10 +266,20 @@ static void say_done(const struct apply *a)
 
 static void say_git_left(const struct apply *a)
 {
-	if (a->plan.git_left)
-		output_say("what changed in .git is left alone; guard apply %s "
-			   ".git takes it over",
-			   a->p->session.id);
+	struct session *s = &a->p->session;
+	auto_free char *left = NULL;
+
+	if (!a->plan.git_left)
+		return;
+	left = importer_left(a->c, s);
+	if (*left)
+		output_say("%s of the run %s not in your repository; guard "
+			   "import %s brings them in",
+			   left, strncmp(left, "1 ", 2) == 0 ? "is" : "are",
+			   s->id);
+	output_say("what changed in .git is left alone; guard apply %s "
+		   ".git takes it over",
+		   s->id);
 }
 
 /* Whoever names a .git is told what of it will be executed some day. */

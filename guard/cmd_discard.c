@@ -12,6 +12,7 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/importer.h"
 #include "guard/listing.h"
 #include "guard/options.h"
 #include "guard/output.h"
@@ -45,12 +46,24 @@ static void remember(struct context *c, struct session *s)
 		output_warn("undo will not know of it: %s", err.text);
 }
 
+/* A note only: undo brings the run back, and with it its commits. */
+static void say_commits(struct context *c, struct session *s)
+{
+	auto_free char *left = importer_left(c, s);
+
+	if (*left)
+		output_say("run %s holds %s that you never imported (guard "
+			   "import %s)",
+			   s->id, left, s->id);
+}
+
 static int discard_all(struct context *c, struct pick *p, bool yes,
 		       struct err *err)
 {
 	struct session *s = &p->session;
 	struct err ignored;
 
+	say_commits(c, s);
 	if (!ask(yes, "all of", s->id))
 		return STATUS_REFUSED;
 	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",
