@@ -147,19 +147,6 @@ static int empty_trash(struct run *run)
 	return 0;
 }
 
-/* The kernel does not do it at the layer's end: what is going to be applied
- * must not be lost in a power cut. */
-static int sync_layer(struct run *run, struct err *err)
-{
-	auto_close int upper = open_folder(run->session.fd, "upper", err);
-
-	if (upper < 0)
-		return upper;
-	if (syncfs(upper) < 0)
-		return fail_errno(err, "write the run's layer to disk");
-	return 0;
-}
-
 static void close_unchanged(struct run *run)
 {
 	struct err err;
@@ -191,9 +178,7 @@ int run_end(struct run *run, int status, struct err *err)
 		close_unchanged(run);
 		return empty_trash(run);
 	}
-	got = sync_layer(run, err);
-	if (got == 0)
-		got = wait_for_base(run, err);
+	got = wait_for_base(run, err);
 	if (got == 0 && project.count)
 		got = keep_result(run, &project, err);
 	if (got == 0)

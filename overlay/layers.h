@@ -41,8 +41,7 @@ bool layers_cover_home(const struct layers *l);
 int layers_open(struct layers *l, struct err *err);
 
 /*
- * Mounts each overlay (nosuid, nodev; userxattr, volatile: to survive a power
- * cut, the upper has to be synced by the caller) on its path below root_fd
+ * Mounts each overlay (nosuid, nodev; userxattr) on its path below root_fd
  * (the new root, a mount of our own). Mount points that are missing there
  * because a private folder hides them are made.
  */

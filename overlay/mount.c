@@ -10,7 +10,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -86,15 +85,7 @@ static int refuse(int fs_fd, const char *path, struct err *err)
 		    strerror(num), buf_text(&words), advice(num));
 }
 
-/*
- * "volatile": without it the kernel writes all of the state's file system to
- * disk at each end of a run, whoever made it dirty. With it fsync(2) in the
- * run does nothing and whoever wants to keep the layer syncs it himself. The
- * kernel refuses (EIO) while a write error of that file system has not been
- * told to anybody: then it is mounted without.
- */
-static int set_layers(int fs, int lower_fd, int upper_fd, int work_fd,
-		      bool lazy)
+static int set_layers(int fs, int lower_fd, int upper_fd, int work_fd)
 {
 	struct fd_name lower = fd_name(lower_fd), upper = fd_name(upper_fd),
 		       work = fd_name(work_fd);
@@ -109,8 +100,6 @@ static int set_layers(int fs, int lower_fd, int upper_fd, int work_fd,
 	    fsconfig(fs, FSCONFIG_SET_STRING, "workdir", work.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
 		return -1;
-	if (lazy && fsconfig(fs, FSCONFIG_SET_FLAG, "volatile", NULL, 0) < 0)
-		return -1;
 	return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
@@ -123,16 +112,7 @@ static int mount_new(int lower_fd, int upper_fd, int work_fd, int target_fd,
 
 	if (plain || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
 		return 1;
-	if (fs >= 0 && set_layers(fs, lower_fd, upper_fd, work_fd, true) < 0) {
-		if (errno != EIO)
-			return refuse(fs, path, err);
-		(void)close(fs);
-		fs = fsopen("overlay", FSOPEN_CLOEXEC);
-		if (fs < 0 ||
-		    set_layers(fs, lower_fd, upper_fd, work_fd, false) < 0)
-			return refuse(fs, path, err);
-	}
-	if (fs < 0)
+	if (fs < 0 || set_layers(fs, lower_fd, upper_fd, work_fd) < 0)
 		return refuse(fs, path, err);
 	made = fsmount(fs, FSMOUNT_CLOEXEC,
 		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -146,20 +126,13 @@ static int mount_new(int lower_fd, int upper_fd, int work_fd, int target_fd,
 static int mount_old(int lower_fd, int upper_fd, int work_fd, int target_fd,
 		     const char *path, struct err *err)
 {
-	auto_free char *options = mem_printf(
-		"lowerdir=%s,upperdir=%s,workdir=%s,userxattr,volatile",
-		fd_name(lower_fd).text, fd_name(upper_fd).text,
-		fd_name(work_fd).text);
-	struct fd_name target = fd_name(target_fd);
+	auto_free char *options =
+		mem_printf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr",
+			   fd_name(lower_fd).text, fd_name(upper_fd).text,
+			   fd_name(work_fd).text);
 
-	if (mount("guard", target.text, "overlay", MS_NOSUID | MS_NODEV,
-		  options) == 0)
-		return 0;
-	if (errno != EIO)
-		return refuse(-1, path, err);
-	*strrchr(options, ',') = '\0';
-	if (mount("guard", target.text, "overlay", MS_NOSUID | MS_NODEV,
-		  options) < 0)
+	if (mount("guard", fd_name(target_fd).text, "overlay",
+		  MS_NOSUID | MS_NODEV, options) < 0)
 		return refuse(-1, path, err);
 	return 0;
 }

@@ -10,8 +10,7 @@
 #include "base/mem.h"
 
 /*
- * Mounts an overlay (nosuid, nodev; userxattr, volatile: fsync(2) on it does
- * nothing, and its end does not sync the upper) on target_fd. All are O_PATH
+ * Mounts an overlay (nosuid, nodev, userxattr) on target_fd. All are O_PATH
  * folders, opened in this mount namespace; path is for messages. Goes by
  * fsopen(2), else by mount(2). The kernel's own words are in the error.
  */

@@ -17,36 +17,6 @@ static int do_write(void *arg)
 	       (fs.f_flag & (ST_NOSUID | ST_NODEV)) != (ST_NOSUID | ST_NODEV);
 }
 
-/* As the mount table says it. */
-static int do_find_volatile(void *arg)
-{
-	char line[4096];
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	bool found = false;
-
-	(void)arg;
-	while (file && fgets(line, sizeof(line), file))
-		found |= strstr(line, " overlay guard ") &&
-			 strstr(line, "volatile");
-	if (file)
-		(void)fclose(file);
-	return !found;
-}
-
-/* All of the state's file system would be written to disk at each end. */
-static void test_no_sync_at_the_end(void **state)
-{
-	struct lab lab;
-
-	(void)state;
-	lab_open(&lab, "p");
-	assert_int_equal(lab_run(&lab, do_find_volatile, NULL), 0);
-	mount_plain(true);
-	assert_int_equal(lab_run(&lab, do_find_volatile, NULL), 0);
-	mount_plain(false);
-	lab_close(&lab);
-}
-
 static void check_project(const char *name)
 {
 	struct lab lab;
@@ -450,7 +420,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_odd_paths),
 		cmocka_unit_test(test_without_fsopen),
-		cmocka_unit_test(test_no_sync_at_the_end),
 		cmocka_unit_test(test_root_of_the_view),
 		cmocka_unit_test(test_project_in_home),
 		cmocka_unit_test(test_home_that_cannot_be_covered),
