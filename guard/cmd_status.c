@@ -52,7 +52,7 @@ static void print_json(const struct session_list *list,
 	json_t *whole = json_object();
 	size_t i;
 
-	for (i = 0; i < list->count; i++) {
+	for (i = list->count; i-- > 0;) {
 		const struct session *s = &list->items[i];
 		struct change_counts n;
 		struct err err;
@@ -175,7 +175,7 @@ static int print(const struct context *c, const struct session_list *list,
 		return STATUS_OK;
 	}
 	if (o->porcelain || o->quiet) {
-		for (i = 0; i < list->count; i++) {
+		for (i = list->count; i-- > 0;) {
 			if (!wanted(&list->items[i], o))
 				continue;
 			if (o->porcelain)

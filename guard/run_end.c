@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/walk.h"
 #include "guard/output.h"
 #include "guard/run.h"
 #include "restore/result.h"
@@ -17,6 +19,8 @@
 #include "snapshot/take.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
+/* Parts of a path below /tmp that is a mount point in a run. */
+#define MOUNT_POINT_DEPTH 32
 
 static int open_folder(int dirfd, const char *name, struct err *err)
 {
@@ -137,6 +141,31 @@ static int wait_for_base(struct run *run, struct err *err)
 	return got < 0 ? got : 0;
 }
 
+/* What was applied needs its layer only as long as the trash keeps things. */
+static void retire_applied(struct run *run)
+{
+	AUTO(session_list) struct session_list list = {0};
+	int64_t before = moment_now().sec - TRASH_SECONDS;
+	int runs_fd = run->context.state.runs_fd;
+	struct err err;
+	size_t i;
+
+	if (session_list(runs_fd, NULL, &list, &err) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		const struct session *old = &list.items[i];
+		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+
+		if (old->state != RUN_APPLIED || old->ended.sec > before ||
+		    session_open(runs_fd, old->id, true, &s, &err) < 0)
+			continue;
+		if (s.state == RUN_APPLIED &&
+		    session_trash(&s, runs_fd, run->context.state.trash_fd,
+				  "applied", &err) < 0)
+			output_error(&err);
+	}
+}
+
 static int empty_trash(struct run *run)
 {
 	struct err err;
@@ -147,11 +176,44 @@ static int empty_trash(struct run *run)
 	return 0;
 }
 
+/* Whether there is a file (or anything but folders) below name in dirfd: the
+ * mount points that guard makes in a private folder are folders. */
+static bool holds_files(int dirfd, const char *name, unsigned int depth)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	auto_close int fd = open_folder(dirfd, name, &ignored);
+	size_t i;
+
+	if (fd < 0 || depth > MOUNT_POINT_DEPTH ||
+	    dirlist_read(fd, &list, &ignored) < 0)
+		return true;
+	for (i = 0; i < list.count; i++)
+		if (list.items[i].type != DT_DIR ||
+		    holds_files(fd, list.items[i].name, depth + 1))
+			return true;
+	return false;
+}
+
+/* Files in its private /tmp are a result too, of a kind. */
+static bool left_something(const struct run *run)
+{
+	return holds_files(run->session.fd, "tmp", 0) ||
+	       holds_files(run->session.fd, "var-tmp", 0);
+}
+
 static void close_unchanged(struct run *run)
 {
 	struct err err;
 
 	output_say("run %s changed nothing", run->session.id);
+	if (!left_something(run)) {
+		if (session_set_state(&run->session, RUN_DISCARDED, &err) < 0 ||
+		    walk_remove(run->context.state.runs_fd, run->session.id,
+				&err) < 0)
+			output_error(&err);
+		return;
+	}
 	if (session_trash(&run->session, run->context.state.runs_fd,
 			  run->context.state.trash_fd, "unchanged", &err) < 0)
 		output_error(&err);
@@ -184,6 +246,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (got == 0)
 		got = session_save(&run->session, err);
 	output_run_summary(&run->session, &project, &home);
+	retire_applied(run);
 	(void)empty_trash(run);
 	return got;
 }

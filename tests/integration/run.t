@@ -165,4 +165,24 @@ runner=$!
 wait $runner
 is "$? $line $line2" '7 ready caught' 'SIGTERM of guard reaches the command'
 
+# --- what is kept of a run ---
+before=$(ls "$state/runs" "$state/trash")
+gives 0 'a run that changes nothing' guard run -- true
+says "$err" 'changed nothing'
+is "$(ls "$state/runs" "$state/trash")" "$before" \
+	'nothing of it is kept'
+gives 0 'a run that leaves a file in its /tmp' \
+	guard run -- sh -c 'echo left >/tmp/note'
+is "$(cat "$state"/trash/*-unchanged-*/tmp/note)" left \
+	'that one waits in the trash'
+gives 0 'a run' guard run -q -- sh -c 'echo done >done.txt'
+id=$(guard list -q | head -n 1)
+gives 0 'is applied' guard apply -y
+ok 'its layer is kept' test -d "$state/runs/$id"
+sed -i 's/^ended=.*/ended=1000000000.000000000/' "$state/runs/$id/record"
+gives 0 'another one, much later' guard run -q -- sh -c 'echo x >x.txt'
+no 'then it goes' test -d "$state/runs/$id"
+ok 'to the trash' test -d "$state"/trash/*-applied-"$id"
+ok 'the other is discarded' guard discard -y
+
 finish
