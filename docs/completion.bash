@@ -3,7 +3,8 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff apply commit discard import undo
-		snapshot log ls show restore verify prune undelete du'
+		snapshot log ls show restore verify prune undelete du
+		repair'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -108,6 +109,9 @@ _guard() {
 		;;
 	du)
 		words='--json -h --help'
+		;;
+	repair)
+		words='-y --yes -q --quiet -h --help'
 		;;
 	*)
 		return

@@ -49,6 +49,7 @@ _guard() {
 		'prune:take old snapshots away'
 		'undelete:bring back what prune took away'
 		'du:show what guard takes up'
+		'repair:mend a damaged store'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
 	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
@@ -164,6 +165,9 @@ _guard() {
 			;;
 		du)
 			_arguments $help $json
+			;;
+		repair)
+			_arguments $help $yes $quiet
 			;;
 		esac
 		;;

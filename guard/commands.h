@@ -30,5 +30,6 @@ int cmd_verify(int argc, char **argv);
 int cmd_prune(int argc, char **argv);
 int cmd_undelete(int argc, char **argv);
 int cmd_du(int argc, char **argv);
+int cmd_repair(int argc, char **argv);
 
 #endif

@@ -175,6 +175,12 @@ static const struct option_spec undelete_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec repair_options[] = {
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
 static const struct option_spec du_options[] = {
 	OPTION_JSON,
 	OPTION_END,
@@ -247,6 +253,13 @@ const struct verb options_verbs[] = {
 	 "Without SNAP: lists what is in the trash.\n", undelete_options,
 	 false},
 	{"du", NULL, "", "show what guard takes up", "", du_options, false},
+	{"repair", NULL, "", "mend a damaged store",
+	 "Saves what is whole in damaged packs, and stores folders anew of "
+	 "which\n"
+	 "something is lost: what still has the same bytes is there again. "
+	 "Ends\n"
+	 "with 1 when something stays lost, and names it.\n",
+	 repair_options, false},
 	{0},
 };
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "snapshot/inventory.h"
+#include "snapshot/lost.h"
 #include "snapshot/reach.h"
 #include "snapshot/repack.h"
 #include "snapshot/storeimpl.h"
@@ -25,6 +26,7 @@ enum fate { FATE_STAY, FATE_DROP, FATE_REPACK };
 struct decision {
 	struct prune_plan plan;
 	struct inventory inv;
+	struct lost_list lost; /* what is known to be */
 	enum fate *fates; /* of each pack */
 };
 
@@ -43,6 +45,7 @@ static void decision_free(struct decision *d)
 {
 	prune_plan_free(&d->plan);
 	inventory_free(&d->inv);
+	lost_list_free(&d->lost);
 	free(d->fates);
 	*d = (struct decision){0};
 }
@@ -115,12 +118,20 @@ static int load_snapshots(struct store *s, const struct prune_options *o,
 
 /* --- what they need --- */
 
+struct missing {
+	const struct snapshot *snapshot;
+	const struct lost_list *lost;
+};
+
 static int tell_first(void *arg, const char *path, const struct entry *e,
 		      const char *why, struct err *err)
 {
-	const struct snapshot *s = arg;
+	const struct missing *m = arg;
+	const struct snapshot *s = m->snapshot;
 
 	(void)e;
+	if (lost_has(m->lost, s->seq, path))
+		return 0;
 	return fail(err, EBADMSG,
 		    "the store is damaged, so nothing is removed: snapshot "
 		    "%" PRIu64 ", %s: %s",
@@ -129,11 +140,12 @@ static int tell_first(void *arg, const char *path, const struct entry *e,
 
 static int mark(struct decision *d, size_t i, struct err *err)
 {
-	struct snapshot *s = &d->plan.snapshots[i];
+	struct missing missing = {&d->plan.snapshots[i], &d->lost};
+	const struct entry *root = &missing.snapshot->root;
 
-	if (!reach_mark(&d->inv, &s->root))
+	if (!reach_mark(&d->inv, root))
 		return 0;
-	return reach_lost(&d->inv, &s->root, tell_first, s, err);
+	return reach_lost(&d->inv, root, tell_first, &missing, err);
 }
 
 static int mark_kept(struct decision *d, unsigned int why, struct err *err)
@@ -270,6 +282,7 @@ static int decide(struct store *s, const struct prune_options *o,
 	int got;
 
 	decision_free(d);
+	lost_load(s, &d->lost);
 	/* Snapshots first: what they need was there before them. */
 	if (load_snapshots(s, o, limit, &d->plan, err) < 0 ||
 	    inventory_load(s, &d->inv, err) < 0)

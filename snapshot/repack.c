@@ -164,10 +164,16 @@ static int by_place(const void *pa, const void *pb)
 	return a->inner < b->inner ? -1 : a->inner > b->inner;
 }
 
+/* Not the pack's: its header may have been damaged. */
+static enum pack_kind kind_of(const struct line *line)
+{
+	return line->entry.type == OBJECT_DATA ? PACK_DATA : PACK_META;
+}
+
 static int copy_record(struct repacking *r, const struct pack *pack,
 		       const struct line *lines, size_t count, struct err *err)
 {
-	enum pack_kind kind = pack_kind(pack);
+	enum pack_kind kind = kind_of(&lines[0]);
 	struct adding adding;
 	struct record_head head;
 	const unsigned char *payload =
@@ -213,7 +219,7 @@ static int do_record(struct repacking *r, size_t number,
 		if (inventory_read_copy(r->inv, &id, &copy, &bytes, err) < 0)
 			return -err->num;
 		if (wanted < count &&
-		    add_to_block(r, pack_kind(pack), &id, &bytes, err) < 0)
+		    add_to_block(r, kind_of(&lines[i]), &id, &bytes, err) < 0)
 			return -err->num;
 	}
 	if (wanted < count)
@@ -229,7 +235,7 @@ static int do_record(struct repacking *r, size_t number,
 		inventory_oid(&lines[i].entry, &id);
 		buf_clear(&bytes);
 		if (inventory_read_copy(r->inv, &id, &copy, &bytes, err) < 0 ||
-		    add_to_block(r, pack_kind(pack), &id, &bytes, err) < 0)
+		    add_to_block(r, kind_of(&lines[i]), &id, &bytes, err) < 0)
 			return -err->num;
 	}
 	return 0;

@@ -63,19 +63,48 @@ wait "$pruner"
 is $? 0 'and goes on'
 
 # --- damage ---
-pack=$(find "$state/store/packs" -name '*.gpk' -size +2k | sort | head -n 1)
+# The first pack of files' bytes (kind 0).
+data_pack() {
+	find "$state/store/packs" -name '*.gpk' | sort | while read -r pack; do
+		[ "$(od -An -tu1 -j10 -N1 "$pack" | tr -d ' ')" != 0 ] || {
+			echo "$pack"
+			break
+		}
+	done
+}
+
+pack=$(data_pack)
 chmod 600 "$pack"
-printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=200 conv=notrunc 2>/dev/null
+printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=200 conv=notrunc 2>"$T/dd"
 gives 1 'verify of a damaged store' guard verify --read-data
 says "$out" "${pack##*/}"
 says "$out" 'lost     snapshot 1: '
 gives 1 'as JSON' guard verify --read-data --json
 says "$out" '"whole": false'
+gives 1 'repair asks first' guard repair
+says "$err" 'say it with -y'
+git show HEAD:README.md >README.md
+gives 0 'repair with all bytes still there' guard repair -y
+gives 0 'leaves a whole store' guard verify --read-data
+gives 0 'an old version' guard show 1:README.md
+ok 'has its bytes' cmp "$out" README.md
+gives 0 'a whole store' guard repair
+says "$err" 'nothing to mend'
+
+# --- what cannot be mended ---
 chmod 700 "$state/store" "$state/store/packs"
-rm "$pack"
+for pack in "$state/store/packs"/*.gpk; do
+	[ "$(od -An -tu1 -j10 -N1 "$pack" | tr -d ' ')" != 0 ] || rm "$pack"
+done
 chmod 500 "$state/store/packs" "$state/store"
 gives 1 'prune of a store that misses something' guard prune -y
 says "$err" 'nothing is removed'
+gives 1 'repair' guard repair -y
+says "$out" 'lost     snapshot 2: README.md'
+gives 1 'and never makes it up' guard show 2:README.md
+gives 0 'another version' guard show 1:README.md
+ok 'is there' cmp "$out" README.md
+gives 0 'prune goes on' guard prune -y
 # What is left is damaged on purpose.
 mv "$state" "$T/home-state"
 finish

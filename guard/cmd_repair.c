@@ -1,0 +1,219 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/progress.h"
+#include "restore/workspace.h"
+#include "snapshot/repair.h"
+#include "snapshot/verify.h"
+
+struct repairing {
+	struct progress progress;
+	uint64_t faults, paths;
+};
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct repairing *r = arg;
+
+	progress_bytes(&r->progress, done, total);
+}
+
+static int count_fault(void *arg, const struct verify_fault *f, struct err *err)
+{
+	struct repairing *r = arg;
+
+	(void)err;
+	if (f->kind == VERIFY_PATH)
+		r->paths++;
+	else
+		r->faults++;
+	return 0;
+}
+
+static void tell_warning(void *arg, const char *text)
+{
+	(void)arg;
+	output_warn("%s", text);
+}
+
+static void tell_busy(void *arg, const char *who)
+{
+	(void)arg;
+	output_warn("the store is in use by %s: waiting", who);
+}
+
+static int tell_lost(void *arg, uint64_t seq, const char *path, const char *why,
+		     struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	(void)arg;
+	(void)err;
+	buf_printf(&b, "lost     snapshot %llu: ", (unsigned long long)seq);
+	output_name(&b, *path ? path : ".");
+	buf_printf(&b, ": %s", why);
+	(void)puts(buf_text(&b));
+	return 0;
+}
+
+/* 1: damaged, 0: whole. */
+static int look(struct context *c, struct repairing *r, struct err *err)
+{
+	struct verify_options o = {
+		.read_data = true,
+		.fault = count_fault,
+		.progress = show_progress,
+		.arg = r,
+	};
+	struct verify_result result;
+	int got;
+
+	if (context_store(c, STORE_READ, err) < 0)
+		return -err->num;
+	progress_start(&r->progress, "repair");
+	got = verify_store(c->store, &o, &result, err);
+	progress_end(&r->progress);
+	store_free(&c->store);
+	return got;
+}
+
+static bool ask(bool yes, const struct repairing *r)
+{
+	int answer;
+
+	output_say("the store is damaged: %s, %s of snapshots suffer",
+		   text_count(r->faults, "fault"),
+		   text_count(r->paths, "path"));
+	answer = yes ? 1
+		     : output_ask("guard: mend what can be mended? What is "
+				  "damaged goes to the trash, and folders of "
+				  "which something is lost are stored anew.");
+	if (answer < 0)
+		output_say("nothing is done: there is no terminal to ask on; "
+			   "say it with -y");
+	else if (!answer)
+		output_say("nothing is done");
+	return answer > 0;
+}
+
+/* A stat cache says of files that they are stored: no longer to be trusted. */
+static int drop_caches(const struct state *state, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(state->workspaces_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_close int fd =
+			openat(state->workspaces_fd, list.items[i].name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		auto_free char *cache = workspace_cache_path(fd);
+
+		if (fd >= 0 && unlink(cache) < 0 && errno != ENOENT)
+			return fail_errno(err, "remove the stat cache of %s",
+					  text_quote(list.items[i].name));
+	}
+	return 0;
+}
+
+static int print_result(const struct repair_result *r)
+{
+	if (r->packs)
+		output_say("%s replaced: %s saved from them",
+			   text_count(r->packs, "damaged pack"),
+			   text_count(r->objects, "object"));
+	if (r->secrets)
+		output_say("the secret's damaged copy is written anew");
+	if (r->snapshots)
+		output_say("%s moved to the trash: the file itself is damaged",
+			   text_count(r->snapshots, "snapshot"));
+	if (r->roots)
+		output_say("%s stored anew, for what is the same there",
+			   text_count(r->roots, "folder"));
+	if (r->lost)
+		output_say("lost for good: %s of snapshots, named above",
+			   text_count(r->lost, "path"));
+	else
+		output_say("nothing else is lost");
+	return output_finish() && !r->lost && !r->snapshots ? STATUS_OK
+							    : STATUS_REFUSED;
+}
+
+static int repair(bool yes, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct repairing r = {0};
+	struct repair_result result = {0};
+	const char *skip[2] = {NULL, NULL};
+	struct repair_options o = {
+		.now = moment_now(),
+		.skip = skip,
+		.warn = tell_warning,
+		.lost = tell_lost,
+		.busy = tell_busy,
+	};
+	int got;
+
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	skip[0] = c.state.path;
+	got = look(&c, &r, err);
+	if (got < 0)
+		return got;
+	if (got == 0) {
+		output_say("the store is whole: there is nothing to mend");
+		return STATUS_OK;
+	}
+	if (!ask(yes, &r))
+		return STATUS_REFUSED;
+	if (drop_caches(&c.state, err) < 0 ||
+	    repair_store(c.state.store_path, &o, &result, err) < 0)
+		return -err->num;
+	state_log(&c.state, "repair", NULL);
+	return print_result(&result);
+}
+
+int cmd_repair(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("repair");
+	bool yes = false;
+	struct err err;
+	int id, got;
+
+	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
+		switch (id) {
+		case 'y':
+			yes = true;
+			break;
+		case 'q':
+			output_quiet(true);
+			break;
+		case OPTIONS_HELP:
+			return STATUS_OK;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (optind < argc) {
+		options_complain(verb, "there is no use for %s",
+				 text_quote(argv[optind]));
+		return STATUS_USAGE;
+	}
+	got = repair(yes, &err);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_REFUSED;
+}
