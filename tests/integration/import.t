@@ -23,6 +23,11 @@ check_mark() {
 	no "nothing was executed ($1)" test -e "$mark"
 }
 
+# What the runs below plant does execute where git meets it.
+git -c "core.fsmonitor=touch $mark;" status >"$T/x" 2>&1
+ok 'the trap works' test -e "$mark"
+rm "$mark"
+
 # import_of RUN REF: the commit's subject below the run's prefix
 import_of() {
 	git log -1 --format=%s "refs/guard/$1/$2" --
@@ -199,6 +204,40 @@ gives 0 'a run that packs' guard run -- sh -c \
 run=$(newest)
 gives 0 'import' guard import -y "$run"
 is "$(import_of "$run" heads/other)" packed 'from a pack and packed-refs'
+ok 'whole' git fsck --full --strict
+ok 'discard' guard discard -y "$run"
+
+# --- a run that was applied, and one that was cut off ---
+gives 0 'a run with a commit' guard run -- sh -c \
+	'echo q >q.txt && git add q.txt && git commit -q -m "of an applied run"'
+run=$(newest)
+gives 0 'it is applied' guard apply -y "$run"
+says "$err" "1 commit of the run is not in your repository"
+gives 0 'import of an applied run' guard import -y "$run"
+is "$(import_of "$run" heads/other)" 'of an applied run' 'its commit'
+gives 0 'log --actions' guard log --actions
+says "$out" "refs/guard/$run"
+rm q.txt
+mkfifo "$T/ready"
+guard run -- sh -c 'echo k >k.txt && git add k.txt &&
+	git commit -q -m "of a run cut off"; echo ready; sleep 300' \
+	>"$T/ready" 2>"$T/x" &
+runner=$!
+read -r line <"$T/ready"
+is "$line" ready 'a run has committed'
+run=$(newest)
+gives 1 'import of a live run' guard import -y "$run"
+says "$err" 'still going'
+kill -KILL $runner
+wait $runner 2>/dev/null
+for dir in /proc/[0-9]*; do
+	case $(cat "$dir/cmdline" 2>/dev/null | tr '\0' ' ') in
+	'sleep 300 ') timeout 20 tail -s 0.02 --pid="${dir#/proc/}" \
+		-f /dev/null ;;
+	esac
+done
+gives 0 'import of a run that was cut off' guard import -y "$run"
+is "$(import_of "$run" heads/other)" 'of a run cut off' 'its commit'
 ok 'whole' git fsck --full --strict
 ok 'discard' guard discard -y "$run"
 

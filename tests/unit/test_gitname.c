@@ -284,6 +284,45 @@ static void a_tree_that_git_would_not_make_is_refused(void **state)
 			 -EBADMSG);
 }
 
+/* Whatever the bytes are: an answer, and no read beyond the end (the buffers
+ * are exact, so that the address sanitizer sees one). */
+static void damaged_objects_end_in_an_answer(void **state)
+{
+	static const char commit[] = "tree " ID "\nparent " ID "\nauthor " WHO
+				     "\ncommitter " WHO "\n\nsubject\n";
+	static const char tree[] = "100644 a\0AAAAAAAAAAAAAAAAAAAA"
+				   "40000 b\0BBBBBBBBBBBBBBBBBBBB";
+	static const struct {
+		const char *data;
+		size_t len;
+		enum gittype type;
+	} seeds[] = {
+		{commit, sizeof(commit) - 1, GITTYPE_COMMIT},
+		{commit, sizeof(commit) - 1, GITTYPE_TAG},
+		{tree, sizeof(tree) - 1, GITTYPE_TREE},
+	};
+	unsigned int random = 12345, accepted = 0, i;
+
+	(void)state;
+	for (i = 0; i < 30000; i++) {
+		size_t len = seeds[i % 3].len, n;
+		auto_free char *copy = mem_dup(seeds[i % 3].data, len);
+		struct seen seen = {0};
+		struct err err;
+
+		for (n = i % 4; n; n--) {
+			random = random * 1103515245 + 12345;
+			copy[(random >> 8) % len] = (char)(random >> 16);
+		}
+		if (i % 7 == 0)
+			copy = mem_resize(copy, len = (random >> 4) % len, 1);
+		accepted += gitparse_object(seeds[i % 3].type, copy, len, note,
+					    &seen, &err) == 0;
+	}
+	assert_true(accepted > 100);
+	assert_true(accepted < 20000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_tag_gives_what_it_is_for),
 		cmocka_unit_test(a_tree_gives_its_entries_but_no_submodule),
 		cmocka_unit_test(a_tree_that_git_would_not_make_is_refused),
+		cmocka_unit_test(damaged_objects_end_in_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
