@@ -114,7 +114,8 @@ _guard() {
 				'1:run:_guard_runs'
 			;;
 		undo)
-			_arguments $help $dry $yes $quiet
+			_arguments $help $dry $yes $quiet \
+				'1:number of actions:'
 			;;
 		snapshot)
 			_arguments $help $quiet $json \

@@ -1,6 +1,7 @@
 #include "guard/action.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,12 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/record.h"
+#include "base/walk.h"
+#include "guard/options.h"
 
 #define NEXT "next-action"
 #define LAST "last-action"
-#define PRIOR "prior-action"
+#define DONE "done-"
 #define VERSION 1
 
 void action_free(struct action *a)
@@ -33,6 +36,7 @@ static int save(int workspace_fd, const char *name, const struct action *a,
 	record_set(&r, "undoes", a->undoes ? a->undoes : "");
 	record_set_int(&r, "before", (int64_t)a->before);
 	record_set_int(&r, "after", (int64_t)a->after);
+	record_set_int(&r, "takes", (int64_t)a->takes);
 	record_set_int(&r, "git", a->git);
 	record_set_int(&r, "whole", a->whole);
 	return record_save(workspace_fd, name, "action", VERSION, &r, true,
@@ -60,6 +64,7 @@ static int load(int workspace_fd, const char *name, struct action *ret,
 		.undoes = text_of(&r, "undoes"),
 		.before = (uint64_t)record_get_int(&r, "before"),
 		.after = (uint64_t)record_get_int(&r, "after"),
+		.takes = (uint64_t)record_get_int(&r, "takes"),
 		.git = record_get_int(&r, "git") != 0,
 		.whole = record_get_int(&r, "whole") != 0,
 	};
@@ -69,17 +74,6 @@ static int load(int workspace_fd, const char *name, struct action *ret,
 int action_save_next(int workspace_fd, const struct action *a, struct err *err)
 {
 	return save(workspace_fd, NEXT, a, err);
-}
-
-int action_save_last(int workspace_fd, const struct action *a, struct err *err)
-{
-	int got = save(workspace_fd, LAST, a, err);
-
-	if (got < 0)
-		return got;
-	action_drop_next(workspace_fd);
-	(void)unlinkat(workspace_fd, PRIOR, 0);
-	return 0;
 }
 
 void action_drop_next(int workspace_fd)
@@ -97,9 +91,195 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err)
 	return load(workspace_fd, LAST, ret, err);
 }
 
+bool action_in_effect(const struct action *a)
+{
+	return strcmp(a->kind, "undo") != 0 || strcmp(a->undoes, "undo") == 0;
+}
+
+/* --- what was done before the last one --- */
+
+struct numbers {
+	unsigned long *items; /* ascending */
+	size_t count, room;
+};
+
+static void numbers_free(struct numbers *n)
+{
+	free(n->items);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	unsigned long p = *(const unsigned long *)a;
+	unsigned long q = *(const unsigned long *)b;
+
+	return (p > q) - (p < q);
+}
+
+static void done_name(unsigned long number, char ret[32])
+{
+	(void)snprintf(ret, 32, DONE "%lu", number);
+}
+
+static int done_list(int workspace_fd, struct numbers *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(workspace_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		unsigned long number;
+
+		if (strncmp(name, DONE, strlen(DONE)) != 0 ||
+		    options_number(name + strlen(DONE), ULONG_MAX - 1,
+				   &number) < 0)
+			continue;
+		GROW(ret->items, ret->count, ret->room);
+		ret->items[ret->count++] = number;
+	}
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_number);
+	return 0;
+}
+
+static int done_load(int workspace_fd, unsigned long number, struct action *ret,
+		     struct err *err)
+{
+	char name[32];
+
+	done_name(number, name);
+	return load(workspace_fd, name, ret, err);
+}
+
+static void done_drop(int workspace_fd, unsigned long number)
+{
+	char name[32];
+
+	done_name(number, name);
+	(void)unlinkat(workspace_fd, name, 0);
+}
+
+static bool same(const struct action *a, const struct action *b)
+{
+	return strcmp(a->kind, b->kind) == 0 &&
+	       strcmp(a->run_id, b->run_id) == 0 && a->before == b->before;
+}
+
+/* One that was pushed before a sudden end is not pushed again. */
+static int done_push(int workspace_fd, const struct action *a, struct err *err)
+{
+	AUTO(numbers) struct numbers n = {0};
+	AUTO(action) struct action top = {0};
+	unsigned long number = 1;
+	char name[32];
+	size_t i;
+
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	if (n.count) {
+		number = n.items[n.count - 1] + 1;
+		if (done_load(workspace_fd, number - 1, &top, err) == 0 &&
+		    same(&top, a))
+			return 0;
+	}
+	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
+		done_drop(workspace_fd, n.items[i]);
+	done_name(number, name);
+	return save(workspace_fd, name, a, err);
+}
+
+/* What was taken back, and every undo above it. */
+static int done_forget(int workspace_fd, uint64_t before, struct err *err)
+{
+	AUTO(numbers) struct numbers n = {0};
+	size_t i, k;
+
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	for (i = n.count; i-- > 0;) {
+		AUTO(action) struct action a = {0};
+
+		if (done_load(workspace_fd, n.items[i], &a, err) < 0)
+			return -err->num;
+		if (a.before != before || !action_in_effect(&a))
+			continue;
+		for (k = i; k < n.count; k++)
+			done_drop(workspace_fd, n.items[k]);
+		return 0;
+	}
+	return 0;
+}
+
+/* Room for a new last action. */
+static int make_way(int workspace_fd, const struct action *a, struct err *err)
+{
+	AUTO(action) struct action last = {0};
+	int got = action_load_last(workspace_fd, &last, err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return got;
+	if (same(&last, a))
+		return 0;
+	if (!action_in_effect(a))
+		return last.before == a->takes || !a->takes
+			       ? 0
+			       : done_forget(workspace_fd, a->takes, err);
+	return action_in_effect(&last) ? done_push(workspace_fd, &last, err)
+				       : 0;
+}
+
+int action_save_last(int workspace_fd, const struct action *a, struct err *err)
+{
+	if (make_way(workspace_fd, a, err) < 0 ||
+	    save(workspace_fd, LAST, a, err) < 0)
+		return -err->num;
+	action_drop_next(workspace_fd);
+	return 0;
+}
+
+int action_load_effective(int workspace_fd, size_t back, struct action *ret,
+			  struct err *err)
+{
+	AUTO(numbers) struct numbers n = {0};
+	AUTO(action) struct action a = {0};
+	int got = action_load_last(workspace_fd, &a, err);
+	size_t i;
+
+	if (got < 0)
+		return got;
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	for (i = n.count;; i--) {
+		if (action_in_effect(&a) && back-- == 0) {
+			*ret = a;
+			a = (struct action){0};
+			return 0;
+		}
+		if (!i)
+			return fail(err, ENOENT,
+				    "nothing more is there to take back");
+		action_free(&a);
+		got = done_load(workspace_fd, n.items[i - 1], &a, err);
+		if (got < 0)
+			return got;
+	}
+}
+
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
 {
-	return load(workspace_fd, PRIOR, ret, err);
+	size_t back = 0;
+
+	for (;;) {
+		int got = action_load_effective(workspace_fd, back++, ret, err);
+
+		if (got < 0 || strcmp(ret->kind, "discard") != 0)
+			return got;
+		action_free(ret);
+	}
 }
 
 int action_push_discard(int workspace_fd, const struct action *a,
@@ -110,17 +290,31 @@ int action_push_discard(int workspace_fd, const struct action *a,
 
 	if (got < 0 && got != -ENOENT)
 		return got;
-	if (got == 0 && strcmp(last.kind, "discard") != 0 &&
-	    renameat(workspace_fd, LAST, workspace_fd, PRIOR) < 0)
-		return fail_errno(err, "keep the last action");
+	/* An undo too: it can be taken back again once the discard was. */
+	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
+		return -err->num;
 	return save(workspace_fd, LAST, a, err);
 }
 
 int action_pop_discard(int workspace_fd, struct err *err)
 {
-	if (renameat(workspace_fd, PRIOR, workspace_fd, LAST) == 0)
-		return 0;
-	if (errno == ENOENT && unlinkat(workspace_fd, LAST, 0) == 0)
-		return 0;
-	return fail_errno(err, "forget the last action");
+	AUTO(numbers) struct numbers n = {0};
+	AUTO(action) struct action last = {0};
+	char name[32];
+
+	if (action_load_last(workspace_fd, &last, err) < 0)
+		return -err->num;
+	/* No snapshot was taken before a discard. */
+	if (strcmp(last.kind, "discard") != 0)
+		return done_forget(workspace_fd, 0, err);
+	if (done_list(workspace_fd, &n, err) < 0)
+		return -err->num;
+	if (!n.count)
+		return unlinkat(workspace_fd, LAST, 0) < 0
+			       ? fail_errno(err, "forget the last action")
+			       : 0;
+	done_name(n.items[n.count - 1], name);
+	return renameat(workspace_fd, name, workspace_fd, LAST) < 0
+		       ? fail_errno(err, "forget the last action")
+		       : 0;
 }

@@ -1,9 +1,14 @@
 /*
- * The last thing that was done to a project's files, so that `undo` can take
- * it back. Two records in the workspace's folder:
+ * What was done to a project's files, so that `undo` can take it back. Records
+ * in the workspace's folder:
  *
  *	next-action	written before a transaction begins
- *	last-action	what undo goes by; next-action becomes it at the end
+ *	last-action	the newest; next-action becomes it at the end
+ *	done-NUMBER	what was done before, the newest has the highest
+ *			number; ACTIONS_MAX with the last at most
+ *
+ * An undo is an action, too: what it took back is no longer in effect, and
+ * neither is the undo itself, as long as it is not taken back in turn.
  *
  * A next-action that is found later belongs to a transaction that was ended
  * suddenly: context_recover() settles it.
@@ -12,6 +17,7 @@
 #define GUARD_ACTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -21,26 +27,39 @@ struct action {
 	char *run_id; /* "" */
 	char *undoes; /* of an undo: the kind that it took back; "" */
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
+	uint64_t takes; /* of an undo: `before` of what it took back */
 	bool git; /* a .git was named, and taken along */
 	bool whole; /* an apply of all that the run changed */
 };
 
+#define ACTIONS_MAX 50
+
 void action_free(struct action *a);
 
+/* The files are as it left them, as far as undo is concerned: anything but an
+ * undo, and an undo of an undo. */
+bool action_in_effect(const struct action *a);
+
 int action_save_next(int workspace_fd, const struct action *a, struct err *err);
-/* Saves it as the last one; next-action goes away. */
+/* Saves it as the last one; next-action goes away. What an undo took back is
+ * forgotten, and so is an undo that was not itself taken back. */
 int action_save_last(int workspace_fd, const struct action *a, struct err *err);
 void action_drop_next(int workspace_fd);
 
 /* -ENOENT: there is none. */
 int action_load_next(int workspace_fd, struct action *ret, struct err *err);
 int action_load_last(int workspace_fd, struct action *ret, struct err *err);
-/* The one that a discard stands in front of. */
+/* The newest that is in effect, or the one `back` before it. */
+int action_load_effective(int workspace_fd, size_t back, struct action *ret,
+			  struct err *err);
+/* The newest in effect that changed files: the next that undo needs snapshots
+ * for, whatever stands in front of it. */
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
 
 /*
- * A discard stands in front of the last action without replacing it: once it
- * is taken back by action_pop_discard(), that one is the last again.
+ * A discard stands in front of the others without changing a file. The one to
+ * be popped is the newest action in effect; when it is the last one, too, all
+ * is as before it.
  */
 int action_push_discard(int workspace_fd, const struct action *a,
 			struct err *err);

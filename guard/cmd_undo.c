@@ -19,28 +19,45 @@
 
 struct undo_options {
 	bool dry, yes, quiet;
+	unsigned long count; /* of actions in effect; 0: the last thing done */
 };
 
 struct undo {
 	struct context *c;
 	const struct undo_options *o;
 	char *path; /* the project */
-	struct action last;
+	struct action last; /* what is taken back now */
+	unsigned long step; /* how many there were before it */
 	struct project project;
 	struct snapshot left, wanted, now;
 	struct plan plan;
 	struct carry_counts counts;
 };
 
-static void undo_free(struct undo *u)
+/* All but the project's path. */
+static void undo_clear(struct undo *u)
 {
-	free(u->path);
 	action_free(&u->last);
 	snapshot_free(&u->left);
 	snapshot_free(&u->wanted);
 	snapshot_free(&u->now);
 	plan_free(&u->plan);
 	project_close(&u->project);
+	u->left = u->wanted = u->now = (struct snapshot){0};
+	u->plan = (struct plan){0};
+	u->counts = (struct carry_counts){0};
+}
+
+static void undo_free(struct undo *u)
+{
+	undo_clear(u);
+	free(u->path);
+}
+
+/* In a dry run of several the ones before are not taken back really. */
+static bool only_thought(const struct undo *u)
+{
+	return u->o->dry && u->step;
 }
 
 static int last_of(struct undo *u, const char *path, struct err *err)
@@ -118,7 +135,9 @@ static int undo_discard(struct undo *u, struct err *err)
 
 	if (!name)
 		return -err->num;
-	output_say("the last thing done here was to discard run %s",
+	output_say("%s to discard run %s",
+		   u->step ? "before that it was"
+			   : "the last thing done here was",
 		   u->last.run_id);
 	if (u->o->dry)
 		return STATUS_OK;
@@ -136,9 +155,19 @@ static int undo_discard(struct undo *u, struct err *err)
 	return STATUS_OK;
 }
 
+static int look_at_now(struct undo *u, struct err *err)
+{
+	if (project_open(u->path, u->c->state.workspaces_fd, false, &u->project,
+			 err) < 0)
+		return -err->num;
+	return project_snapshot(u->c->store, &u->project, "pre-undo",
+				u->last.run_id, "", &u->now, err);
+}
+
 static int make_plan(struct undo *u, struct err *err)
 {
 	struct plan_options options = {.git_apart = !u->last.git};
+	const struct entry *now;
 
 	if (!u->last.after)
 		return fail(err, ENODATA,
@@ -146,15 +175,15 @@ static int make_plan(struct undo *u, struct err *err)
 			    "what you need from snapshot %" PRIu64
 			    " with guard restore --at",
 			    u->last.kind, u->last.before);
-	if (context_store(u->c, STORE_WRITE, err) < 0 ||
-	    catalog_load(u->c->store, u->last.after, &u->left, err) < 0 ||
-	    catalog_load(u->c->store, u->last.before, &u->wanted, err) < 0 ||
-	    project_open(u->path, u->c->state.workspaces_fd, false, &u->project,
-			 err) < 0 ||
-	    project_snapshot(u->c->store, &u->project, "pre-undo",
-			     u->last.run_id, "", &u->now, err) < 0)
+	if (context_store(u->c, STORE_WRITE, err) < 0)
 		return -err->num;
-	if (plan_make(u->c->store, &u->left.root, &u->wanted.root, &u->now.root,
+	if (catalog_load(u->c->store, u->last.after, &u->left, err) < 0 ||
+	    catalog_load(u->c->store, u->last.before, &u->wanted, err) < 0)
+		return err_context(err, "take the %s back", u->last.kind);
+	if (!only_thought(u) && look_at_now(u, err) < 0)
+		return -err->num;
+	now = only_thought(u) ? &u->left.root : &u->now.root;
+	if (plan_make(u->c->store, &u->left.root, &u->wanted.root, now,
 		      &options, &u->plan, err) < 0)
 		return -err->num;
 	return carry_count(u->c->store, &u->plan, &u->counts, err);
@@ -201,6 +230,7 @@ static int carry_undo(struct undo *u, struct err *err)
 		.run_id = u->last.run_id,
 		.undoes = undone_by(&u->last),
 		.before = u->now.seq,
+		.takes = u->last.before,
 		.git = u->last.git,
 		.whole = u->last.whole,
 	};
@@ -211,8 +241,10 @@ static int carry_undo(struct undo *u, struct err *err)
 	settle_run(u, &action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
-	output_say("the last %s in %s is taken back; guard undo does it again",
-		   u->last.kind, text_quote(u->path));
+	output_say("the last %s in %s is taken back%s", u->last.kind,
+		   text_quote(u->path),
+		   u->step + 1 < u->o->count ? ""
+					     : "; guard undo does it again");
 	return STATUS_OK;
 }
 
@@ -220,9 +252,10 @@ static int undo_transaction(struct undo *u, struct err *err)
 {
 	if (make_plan(u, err) < 0)
 		return -err->num;
-	output_say("the last thing done in %s: %s%s%s", text_quote(u->path),
-		   u->last.kind, u->last.run_id[0] ? " of run " : "",
-		   u->last.run_id);
+	output_say("%s %s: %s%s%s",
+		   u->step ? "before that, in" : "the last thing done in",
+		   text_quote(u->path), u->last.kind,
+		   u->last.run_id[0] ? " of run " : "", u->last.run_id);
 	if (!(u->o->quiet && u->o->yes) &&
 	    carry_print(u->c->store, &u->plan, err) < 0)
 		return -err->num;
@@ -238,12 +271,71 @@ static int undo_transaction(struct undo *u, struct err *err)
 	return carry_undo(u, err);
 }
 
+static int undo_one(struct undo *u, struct err *err)
+{
+	return strcmp(u->last.kind, "discard") == 0 ? undo_discard(u, err)
+						    : undo_transaction(u, err);
+}
+
+static int effective(struct undo *u, size_t back, struct err *err)
+{
+	auto_close int fd =
+		workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+
+	undo_clear(u);
+	return fd < 0 ? fd : action_load_effective(fd, back, &u->last, err);
+}
+
+/* None is begun when there are fewer of them. */
+static int undo_many(struct undo *u, struct err *err)
+{
+	unsigned long n;
+
+	for (n = 0; n < u->o->count; n++) {
+		int got = effective(u, n, err);
+
+		if (got == -ENOENT)
+			return fail(
+				err, ENOENT, "only %s in %s can be taken back",
+				text_count(n, "action"), text_quote(u->path));
+		if (got < 0)
+			return got;
+	}
+	for (; u->step < u->o->count; u->step++) {
+		int status;
+
+		if (effective(u, u->o->dry ? u->step : 0, err) < 0)
+			return -err->num;
+		status = undo_one(u, err);
+		if (status != STATUS_OK && u->step)
+			output_say("%s before it taken back",
+				   text_count(u->step, "action"));
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
 static int undo(struct undo *u, struct err *err)
 {
 	if (context_open(u->c, true, err) < 0 || find_last(u, err) < 0)
 		return -err->num;
-	return strcmp(u->last.kind, "discard") == 0 ? undo_discard(u, err)
-						    : undo_transaction(u, err);
+	return u->o->count ? undo_many(u, err) : undo_one(u, err);
+}
+
+static bool parse_count(const struct verb *verb, int count, char **argv,
+			unsigned long *ret)
+{
+	if (!count)
+		return true;
+	if (count == 1 && options_number(argv[0], ACTIONS_MAX, ret) == 0 &&
+	    *ret)
+		return true;
+	options_complain(verb,
+			 "there is no use for %s: it takes a number up to %d; "
+			 "for single files there is `guard restore`",
+			 text_quote(argv[count > 1]), ACTIONS_MAX);
+	return false;
 }
 
 int cmd_undo(int argc, char **argv)
@@ -276,13 +368,8 @@ int cmd_undo(int argc, char **argv)
 			return STATUS_USAGE;
 		}
 	}
-	if (optind < argc) {
-		options_complain(verb,
-				 "there is no use for %s: for single "
-				 "files there is `guard restore`",
-				 text_quote(argv[optind]));
+	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
 		return STATUS_USAGE;
-	}
 	output_quiet(o.quiet);
 	output_color(OUTPUT_AUTO);
 	got = undo(&u, &err);

@@ -217,8 +217,12 @@ const struct verb options_verbs[] = {
 	 "detached HEADs, and what only a reflog names. Your own branches,\n"
 	 "HEAD, index, configuration and hooks stay as they are.\n",
 	 import_options, false},
-	{"undo", NULL, "", "take the last apply, restore, discard or undo back",
-	 "", undo_options, false},
+	{"undo", NULL, "[N]",
+	 "take the last apply, restore, discard or undo back",
+	 "With N: the last N applies, restores and discards that are in\n"
+	 "effect, one by one, the newest first. `guard log --actions` lists\n"
+	 "what was done. Files that have changed since are conflicts.\n",
+	 undo_options, false},
 	{"snapshot", NULL, "", "store the project as it is now", "",
 	 snapshot_options, false},
 	{"log", NULL, "[PATH]", "list snapshots, or the versions of a path", "",

@@ -114,6 +114,8 @@ static void a_discard_taken_back_leaves_the_action_before_it(void **state)
 	assert_int_equal(action_push_discard(p->fd, &second, &err), 0);
 	expect_last(p->fd, "discard", "three");
 	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	expect_last(p->fd, "discard", "two");
+	assert_int_equal(action_pop_discard(p->fd, &err), 0);
 	expect_last(p->fd, "apply", "one");
 }
 
@@ -146,6 +148,115 @@ static void an_action_after_a_discard_hides_what_was_before(void **state)
 	expect_last(p->fd, "apply", "three");
 }
 
+static void expect_effective(int fd, size_t back, uint64_t before)
+{
+	AUTO(action) struct action a = {0};
+	struct err err;
+	int got = action_load_effective(fd, back, &a, &err);
+
+	if (!before) {
+		assert_int_equal(got, -ENOENT);
+		return;
+	}
+	assert_int_equal(got, 0);
+	assert_int_equal(a.before, before);
+}
+
+static void act(int fd, uint64_t before)
+{
+	struct action a = {.kind = "apply", .run_id = "r", .before = before};
+	struct err err;
+
+	assert_int_equal(action_save_last(fd, &a, &err), 0);
+}
+
+static void take_back(int fd, uint64_t before, uint64_t takes, char *undoes)
+{
+	struct action a = {.kind = "undo",
+			   .run_id = "r",
+			   .undoes = undoes,
+			   .before = before,
+			   .takes = takes};
+	struct err err;
+
+	assert_int_equal(action_save_last(fd, &a, &err), 0);
+}
+
+static void what_was_taken_back_is_no_longer_in_effect(void **state)
+{
+	struct place *p = *state;
+
+	act(p->fd, 1);
+	act(p->fd, 2);
+	act(p->fd, 3);
+	expect_effective(p->fd, 0, 3);
+	expect_effective(p->fd, 2, 1);
+	expect_effective(p->fd, 3, 0);
+	take_back(p->fd, 4, 3, "apply");
+	expect_effective(p->fd, 0, 2);
+	expect_effective(p->fd, 1, 1);
+	take_back(p->fd, 5, 2, "apply");
+	expect_effective(p->fd, 0, 1);
+	expect_effective(p->fd, 1, 0);
+	/* Done again, the undo of it stands for it. */
+	take_back(p->fd, 6, 5, "undo");
+	expect_effective(p->fd, 0, 6);
+	expect_effective(p->fd, 1, 1);
+	take_back(p->fd, 7, 6, "apply");
+	expect_effective(p->fd, 0, 1);
+	take_back(p->fd, 8, 1, "apply");
+	expect_effective(p->fd, 0, 0);
+	act(p->fd, 9);
+	expect_effective(p->fd, 0, 9);
+	expect_effective(p->fd, 1, 0);
+}
+
+static void one_saved_again_after_a_sudden_end_counts_once(void **state)
+{
+	struct place *p = *state;
+
+	act(p->fd, 1);
+	act(p->fd, 2);
+	act(p->fd, 2);
+	expect_effective(p->fd, 1, 1);
+	expect_effective(p->fd, 2, 0);
+	act(p->fd, 3);
+	take_back(p->fd, 4, 3, "apply");
+	take_back(p->fd, 4, 3, "apply");
+	expect_effective(p->fd, 0, 2);
+	expect_effective(p->fd, 1, 1);
+}
+
+static void the_oldest_are_forgotten(void **state)
+{
+	struct place *p = *state;
+	uint64_t i;
+
+	for (i = 1; i <= ACTIONS_MAX + 3; i++)
+		act(p->fd, i);
+	expect_effective(p->fd, 0, ACTIONS_MAX + 3);
+	expect_effective(p->fd, ACTIONS_MAX - 1, 4);
+	expect_effective(p->fd, ACTIONS_MAX, 0);
+}
+
+static void a_discard_below_an_undo_can_be_taken_back(void **state)
+{
+	struct place *p = *state;
+	struct action gone = {.kind = "discard", .run_id = "two"};
+	AUTO(action) struct action a = {0};
+	struct err err;
+
+	act(p->fd, 1);
+	assert_int_equal(action_push_discard(p->fd, &gone, &err), 0);
+	act(p->fd, 2);
+	take_back(p->fd, 3, 2, "apply");
+	assert_int_equal(action_load_prior(p->fd, &a, &err), 0);
+	assert_int_equal(a.before, 1);
+	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	expect_last(p->fd, "undo", "r");
+	expect_effective(p->fd, 0, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -156,6 +267,10 @@ int main(void)
 		TEST(a_discard_taken_back_leaves_the_action_before_it),
 		TEST(a_discard_that_was_the_first_action_leaves_none),
 		TEST(an_action_after_a_discard_hides_what_was_before),
+		TEST(what_was_taken_back_is_no_longer_in_effect),
+		TEST(one_saved_again_after_a_sudden_end_counts_once),
+		TEST(the_oldest_are_forgotten),
+		TEST(a_discard_below_an_undo_can_be_taken_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

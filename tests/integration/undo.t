@@ -1,0 +1,74 @@
+#!/bin/sh
+# undo N: the last applies, restores and discards one by one, newest first,
+# each with the safety of a single undo.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+step() {
+	ok "run $1" guard run -q -- sh -c "echo $1 >>steps; echo $1 >file-$1"
+	settle
+	ok "applied $1" guard apply -y
+}
+
+manifest "$HOME/project" >"$T/before"
+step one
+manifest "$HOME/project" >"$T/one"
+step two
+step three
+manifest "$HOME/project" >"$T/three"
+gives 1 'more than there were' guard undo -y 4
+says "$err" 'only 3 actions'
+manifest "$HOME/project" >"$T/after"
+ok 'nothing is done' same "$T/three" "$T/after"
+gives 2 'no number' guard undo two
+gives 2 'none' guard undo 0
+gives 0 'a dry run of three' guard undo -n 3
+for name in one two three; do
+	says "$out" "D  file-$name"
+done
+manifest "$HOME/project" >"$T/after"
+ok 'changes nothing' same "$T/three" "$T/after"
+gives 0 'two' guard undo -y 2
+manifest "$HOME/project" >"$T/after"
+ok 'it is as after the first' same "$T/one" "$T/after"
+is "$(guard status -q | wc -l)" 2 'both runs wait again'
+gives 0 'one more' guard undo -y 1
+manifest "$HOME/project" >"$T/after"
+ok 'it is as before all' same "$T/before" "$T/after"
+gives 1 'and no more' guard undo -y 1
+gives 0 'without a number it is done again' guard undo -y
+manifest "$HOME/project" >"$T/after"
+ok 'as after the first' same "$T/one" "$T/after"
+gives 0 'and that can be counted' guard undo -y 1
+manifest "$HOME/project" >"$T/after"
+ok 'as before all' same "$T/before" "$T/after"
+for id in $(guard status -q); do
+	ok 'discarded' guard discard -y "$id"
+done
+is "$(guard status -q | wc -l)" 0 'no run waits'
+gives 0 'discards count too' guard undo -y 3
+is "$(guard status -q | wc -l)" 3 'all wait again'
+for id in $(guard status -q); do
+	ok 'discarded' guard discard -y "$id"
+done
+
+# --- an edit stops it ---
+step four
+echo kept >README.md
+ok 'a restore' guard restore -y README.md
+echo edit >>steps
+echo kept >.env
+ok 'a restore' guard restore -y --at 1 .env
+gives 1 'three, with an edit in the way of the third' guard undo -y 3
+says "$err" "conflict: 'steps'"
+says "$err" '2 actions before it taken back'
+is "$(cat .env README.md)" "kept
+kept" 'the two restores are taken back'
+is "$(tail -n 1 steps)" edit 'the edit is there'
+ok 'and what was applied' test -e file-four
+gives 0 'the list of what was done' guard log --actions
+says "$out" undo
+finish
