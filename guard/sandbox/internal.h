@@ -159,6 +159,9 @@ void tty_leave(struct tty *t, bool final);
 void tty_resize(struct tty *t);
 /* The command wants input (pipeline). */
 void tty_want_input(struct tty *t);
+/* In the background: tty_poll() is to be called now and then, since nothing
+ * tells of the way back. */
+bool tty_waits(const struct tty *t);
 /* Fills up to 3 entries, returns how many; then tty_relay() with the same. */
 size_t tty_poll(struct tty *t, struct pollfd *fds);
 void tty_relay(struct tty *t, const struct pollfd *fds, size_t count);

@@ -364,6 +364,8 @@ static int next_wait(const struct sandbox *sb, bool ticks)
 
 	if (sb->deadline && left < 0)
 		left = 0;
+	if (sb->tty && tty_waits(sb->tty))
+		ticks = true;
 	if (ticks && (left < 0 || left > TICK_MS))
 		left = TICK_MS;
 	return (int)(left > 60000 ? 60000 : left);

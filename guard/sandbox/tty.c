@@ -227,6 +227,13 @@ static bool reads_input(const struct tty *t)
 	return t->raw && !t->in_end && t->in.len == 0;
 }
 
+/* A shell's fg sends no signal to what was running already. */
+bool tty_waits(const struct tty *t)
+{
+	return !t->raw && !t->in_end && t->in_fd >= 0 &&
+	       (t->wanted || !t->pipeline);
+}
+
 size_t tty_poll(struct tty *t, struct pollfd *fds)
 {
 	short master = 0;
@@ -234,6 +241,8 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 	/* Meanwhile somebody else may have the terminal. */
 	if (t->raw && !in_foreground(t))
 		t->raw = false;
+	if (tty_waits(t))
+		tty_enter(t);
 	if (t->out.len == 0)
 		master |= POLLIN;
 	if (t->in.len)

@@ -1006,6 +1006,9 @@ struct terminal {
 
 /* What the next terminal's caller gets as its standard output; -1: it. */
 static int next_stdout = -1;
+/* It starts in the background: 'f' of the command pipe puts it in the
+ * foreground, without a signal. */
+static bool next_background;
 
 /*
  * What a shell does: the caller runs in the foreground, is seen when it
@@ -1024,14 +1027,23 @@ play_shell(struct sandbox_policy *p, int slave, int status_fd, int command_fd)
 	pid = fork();
 	if (pid == 0) {
 		(void)setpgid(0, 0);
-		(void)tcsetpgrp(slave, getpid());
+		if (!next_background)
+			(void)tcsetpgrp(slave, getpid());
 		(void)signal(SIGTTOU, SIG_DFL);
 		(void)dup2(slave, 0);
 		(void)dup2(next_stdout >= 0 ? next_stdout : slave, 1);
 		(void)dup2(slave, 2);
-		_exit(run_policy(p, false));
+		value = run_policy(p, false);
+		if (next_background)
+			(void)fd_write(status_fd, &value, sizeof(value));
+		_exit(value);
 	}
 	(void)setpgid(pid, pid);
+	if (next_background) {
+		if (fd_read(command_fd, &c, 1) != 1)
+			_exit(0);
+		(void)tcsetpgrp(slave, pid);
+	}
 	for (;;) {
 		if (waitpid(pid, &status, WUNTRACED) < 0)
 			_exit(99);
@@ -1273,6 +1285,24 @@ static void in_a_pipeline_what_is_typed_arrives(void **state)
 	close_terminal(&t);
 }
 
+static void from_the_background_it_comes_back_without_a_signal(void **state)
+{
+	struct sandbox_policy p =
+		shell_policy("echo u''p; read x; echo \"<$x>\"; exit 7");
+	struct terminal t;
+
+	(void)state;
+	next_background = true;
+	t = open_terminal(&p);
+	next_background = false;
+	see(&t, "up\r");
+	assert_int_equal(fd_write(t.command, "f", 1), 0);
+	type(&t, "hello\r");
+	see(&t, "<hello>\r\n");
+	assert_int_equal(next_status(&t), 7);
+	close_terminal(&t);
+}
+
 static void all_output_arrives_before_the_end(void **state)
 {
 	struct sandbox_policy p = shell_policy("seq 1 20000; echo l''ast");
@@ -1363,6 +1393,7 @@ int main(int argc, char **argv)
 	  cmocka_unit_test(ctrl_z_stops_the_caller_and_it_goes_on),
 	  cmocka_unit_test(in_a_pipeline_the_terminal_stays_as_it_is),
 	  cmocka_unit_test(in_a_pipeline_what_is_typed_arrives),
+	  cmocka_unit_test(from_the_background_it_comes_back_without_a_signal),
 	  cmocka_unit_test(all_output_arrives_before_the_end),
 	  cmocka_unit_test(a_terminal_has_nothing_of_the_caller_s),
 	};
