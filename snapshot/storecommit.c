@@ -117,6 +117,16 @@ static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
 	return 0;
 }
 
+/* Under the mutex: memory that was paged in once is the faster one. */
+static void spare_keep(struct store *s, struct buf *b)
+{
+	if (s->spare_count == BLOCK_SPARES)
+		return;
+	buf_clear(b);
+	s->spares[s->spare_count++] = *b;
+	*b = (struct buf){0};
+}
+
 /* Under the mutex: the block has left memory for its place. */
 static int block_settle(struct store *s, struct block *block,
 			const struct place *place, struct err *err)
@@ -130,6 +140,7 @@ static int block_settle(struct store *s, struct block *block,
 		return got;
 	block->out = place->out;
 	block->offset = place->entry.offset;
+	spare_keep(s, &block->data);
 	buf_free(&block->data);
 	buf_free(&block->table);
 	return 0;

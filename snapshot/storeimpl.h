@@ -21,6 +21,8 @@
 #include "snapshot/packer.h"
 #include "snapshot/store.h"
 
+#define BLOCK_SPARES 4
+
 /* Packs of others, sorted by name; never changed, only replaced. */
 struct pack_set {
 	size_t count;
@@ -56,6 +58,8 @@ struct store {
 	struct objects objects;
 	struct block *blocks; /* all */
 	struct block *filling[PACK_KINDS];
+	struct buf spares[BLOCK_SPARES]; /* memory for the next blocks */
+	unsigned int spare_count;
 	struct out_pack *outs; /* all */
 	struct out_pack *open[PACK_KINDS];
 	unsigned int busy; /* full blocks and packs being written out */

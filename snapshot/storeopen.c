@@ -76,6 +76,8 @@ static void free_own(struct store *s)
 		buf_free(&block->table);
 		free(block);
 	}
+	while (s->spare_count)
+		buf_free(&s->spares[--s->spare_count]);
 	objects_free(&s->objects);
 }
 

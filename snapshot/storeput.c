@@ -176,6 +176,8 @@ static struct block *add_small(struct store *s, enum pack_kind kind,
 
 	if (!block) {
 		block = s->filling[kind] = block_new(s, kind);
+		if (s->spare_count)
+			block->data = s->spares[--s->spare_count];
 		(void)buf_reserve(&block->data,
 				  BLOCK_LEN + SINGLE_LEN + (128 << 10));
 	}
