@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "snapshot/chunklist.h"
+#include "snapshot/putter.h"
 #include "snapshot/storeimpl.h"
 
 static const unsigned char zero_bytes[HOLE_MIN];
@@ -44,7 +45,7 @@ size_t cutter_data(const unsigned char *data, size_t len)
  */
 struct cutter {
 	struct store *store;
-	struct chunklist list;
+	struct putter *putter;
 	unsigned char *window; /* 2 * CHUNK_MAX */
 	size_t start, have;
 	uint64_t zeros; /* came last and are not in the window yet */
@@ -55,6 +56,7 @@ struct cutter *cutter_new(struct store *s)
 	struct cutter *c = mem_zalloc(sizeof(*c));
 
 	c->store = s;
+	c->putter = putter_new(s);
 	c->window = mem_alloc(2 * CHUNK_MAX);
 	return c;
 }
@@ -65,7 +67,7 @@ void cutter_free(struct cutter **cutter)
 
 	if (!c)
 		return;
-	chunklist_free(&c->list);
+	putter_free(&c->putter);
 	free(c->window);
 	free(c);
 	*cutter = NULL;
@@ -75,14 +77,12 @@ void cutter_free(struct cutter **cutter)
 static int cut_one(struct cutter *c, struct err *err)
 {
 	const unsigned char *data = c->window + c->start;
-	struct chunk_run run = {
-		.len = chunk_cut(store_gear(c->store), data, c->have)};
+	size_t len = chunk_cut(store_gear(c->store), data, c->have);
 
-	if (store_put(c->store, OBJECT_DATA, data, run.len, &run.id, err) < 0)
+	if (putter_put(c->putter, data, len, err) < 0)
 		return -err->num;
-	chunklist_add(&c->list, &run);
-	c->start += run.len;
-	c->have -= run.len;
+	c->start += len;
+	c->have -= len;
 	return 0;
 }
 
@@ -122,12 +122,10 @@ static int window_add(struct cutter *c, const unsigned char *data, size_t len,
 /* The zeros that came become a hole, or bytes when they are too few. */
 static int zeros_end(struct cutter *c, struct err *err)
 {
-	struct chunk_run run = {.len = c->zeros, .hole = true};
-
 	if (c->zeros >= HOLE_MIN) {
 		if (cut_all(c, err) < 0)
 			return -err->num;
-		chunklist_add(&c->list, &run);
+		putter_hole(c->putter, c->zeros);
 	} else if (window_add(c, zero_bytes, (size_t)c->zeros, err) < 0) {
 		return -err->num;
 	}
@@ -161,10 +159,12 @@ int cutter_add(struct cutter *c, const unsigned char *data, size_t len,
 int cutter_end(struct cutter *c, struct oid *ret, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
+	const struct chunklist *list;
 
-	if (zeros_end(c, err) < 0 || cut_all(c, err) < 0)
+	if (zeros_end(c, err) < 0 || cut_all(c, err) < 0 ||
+	    putter_end(c->putter, &list, err) < 0)
 		return -err->num;
-	chunklist_encode(&c->list, &b);
+	chunklist_encode(list, &b);
 	if (b.len > OBJECT_LEN_MAX)
 		return fail(err, EFBIG, "the file is too large to be kept");
 	return store_put(c->store, OBJECT_CHUNKLIST, b.data, b.len, ret, err);

@@ -6,9 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
+
+/* Less is not worth a system call. */
+#define LEAVE_LEN ((uint64_t)32 << 10)
 
 struct pack {
 	char *name;
@@ -73,6 +77,19 @@ static bool head_at(const struct pack *p, uint64_t offset,
 	return record_room(ret->stored_len) <= p->records_end - offset;
 }
 
+/* What was read of the map counts as this process's memory, and whoever
+ * compares a huge file with its last version reads gigabytes of it. */
+static void leave(const struct pack *p, uint64_t offset, uint64_t len)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t start = (offset + page - 1) & ~(page - 1);
+	uint64_t end = (offset + len) & ~(page - 1);
+
+	if (end > start && end - start >= LEAVE_LEN)
+		(void)madvise((void *)(uintptr_t)(p->map + start),
+			      (size_t)(end - start), MADV_DONTNEED);
+}
+
 int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	      unsigned char **ret, size_t *ret_len, struct err *err)
 {
@@ -82,6 +99,7 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	if (record_unpack(p->name, offset, head, p->map + offset + HEAD_LEN,
 			  ret, err) < 0)
 		return -err->num;
+	leave(p, offset + HEAD_LEN, head->stored_len);
 	*ret_len = head->plain_len;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "snapshot/chunk.h"
 #include "snapshot/chunklist.h"
 #include "snapshot/content.h"
+#include "snapshot/ringimpl.h"
 
 /* cmocka has a fail() too. */
 #undef fail
@@ -269,6 +270,47 @@ static void a_changed_byte_in_100_mb_stores_less_than_2_mb(void **state)
 	assert_true(after.stored_bytes - before.stored_bytes < 2000000);
 }
 
+static unsigned int writes_left;
+
+static int fail_a_write(enum ring_call call, int fd)
+{
+	(void)fd;
+	if (call != RING_WRITE)
+		return 0;
+	return __atomic_fetch_sub(&writes_left, 1, __ATOMIC_RELAXED) == 1 ? EIO
+									  : 0;
+}
+
+/* While two threads put its chunks. */
+static void a_long_file_that_cannot_be_written_is_told(void **state)
+{
+	struct box *box = *state;
+	size_t len = 40 << 20;
+	auto_free unsigned char *data = noise(4, len);
+	unsigned int at;
+	struct oid id;
+	struct err err;
+
+	for (at = 1; at < 100; at += 24) {
+		int got;
+
+		store_free(&box->store);
+		ok(walk_remove(AT_FDCWD, box->path, &err));
+		ok(store_open(&box->store, box->path, STORE_WRITE, &err));
+		writes_left = at;
+		ring_hook(fail_a_write, NULL);
+		got = content_put_bytes(box->store, data, len, &id, &err);
+		if (got == 0)
+			got = store_flush(box->store, &err);
+		ring_hook(NULL, NULL);
+		if (writes_left == at) {
+			print_message("# no io_uring on this machine\n");
+			skip();
+		}
+		assert_int_equal(got, -EIO);
+	}
+}
+
 static void chunks_keep_their_bounds(void **state)
 {
 	struct box *box = *state;
@@ -330,6 +372,7 @@ int main(void)
 		T(a_sparse_gibibyte_stays_sparse),
 		T(equal_bytes_have_one_name_however_they_lie_on_disk),
 		T(a_changed_byte_in_100_mb_stores_less_than_2_mb),
+		T(a_long_file_that_cannot_be_written_is_told),
 		T(chunks_keep_their_bounds),
 		T(damaged_lists_are_refused),
 	};

@@ -1,0 +1,24 @@
+/*
+ * Puts the chunks of one long file and keeps the list of them in order. When a
+ * file turns out to be very long a thread of its own takes half of the work:
+ * hashing, comparing and compressing, so that one huge file keeps two cores
+ * busy. Order of calls: new; any number of put and hole; end; free.
+ */
+#ifndef GUARD_SNAPSHOT_PUTTER_H
+#define GUARD_SNAPSHOT_PUTTER_H
+
+#include "snapshot/chunklist.h"
+
+struct putter;
+
+struct putter *putter_new(struct store *s);
+void putter_free(struct putter **putter);
+/* The next chunk, at most CHUNK_MAX; data is the caller's. A failure may be
+ * told by a later call. */
+int putter_put(struct putter *p, const void *data, size_t len, struct err *err);
+/* The next bytes are a hole. */
+void putter_hole(struct putter *p, uint64_t len);
+/* Waits for all chunks. The list is the putter's. */
+int putter_end(struct putter *p, const struct chunklist **ret, struct err *err);
+
+#endif
