@@ -61,8 +61,8 @@ static void print_list(const struct importer *im)
 	for (i = 0; i < im->list.count; i++)
 		print_ref(&im->list.refs[i]);
 	(void)fflush(stdout);
-	for (i = 0; i < im->tips.note_count; i++)
-		output_warn("%s", im->tips.notes[i]);
+	for (i = 0; i < im->tips.notes.count; i++)
+		output_warn("%s", im->tips.notes.items[i]);
 }
 
 static json_t *json_ref(const struct importer *im,
@@ -100,9 +100,9 @@ static void print_json(const struct session *s, const struct importer *im,
 	for (i = 0; i < im->list.count; i++)
 		(void)json_array_append_new(refs,
 					    json_ref(im, &im->list.refs[i]));
-	for (i = 0; i < im->tips.note_count; i++)
-		(void)json_array_append_new(notes,
-					    json_string(im->tips.notes[i]));
+	for (i = 0; i < im->tips.notes.count; i++)
+		(void)json_array_append_new(
+			notes, json_string(im->tips.notes.items[i]));
 	(void)json_object_set_new(object, "refs", refs);
 	(void)json_object_set_new(object, "left_out", notes);
 	jsonout_print(object);

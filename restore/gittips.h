@@ -10,8 +10,7 @@
 #ifndef GUARD_RESTORE_GITTIPS_H
 #define GUARD_RESTORE_GITTIPS_H
 
-#include "restore/gitparse.h"
-#include "snapshot/tree.h"
+#include "restore/gitrefs.h"
 
 /* More new refs than this are refused. */
 #define GITTIPS_MAX 10000
@@ -27,8 +26,7 @@ struct gittip {
 struct gittips {
 	struct gittip *items; /* by name; those without one last */
 	size_t count, room;
-	char **notes; /* what was left out and why */
-	size_t note_count, note_room;
+	struct gitnotes notes; /* what was left out and why */
 };
 
 void gittips_free(struct gittips *t);

@@ -231,7 +231,7 @@ says "$err" 'still going'
 kill -KILL $runner
 wait $runner 2>/dev/null
 for dir in /proc/[0-9]*; do
-	case $(cat "$dir/cmdline" 2>/dev/null | tr '\0' ' ') in
+	case $(tr '\0' ' ' 2>/dev/null <"$dir/cmdline") in
 	'sleep 300 ') timeout 20 tail -s 0.02 --pid="${dir#/proc/}" \
 		-f /dev/null ;;
 	esac
