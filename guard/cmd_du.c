@@ -153,7 +153,7 @@ static void print_text(struct du *d)
 	line(d->store_trash.bytes, "trash of the store (guard undelete)");
 	line(d->trash.bytes, "trash of runs (guard undo)");
 	if (d->planned)
-		line(d->plan.frees, "about, that guard prune would free");
+		line(d->plan.frees, "of it guard prune would free, about");
 	else if (d->stored)
 		output_warn("what prune would free cannot be said: %s",
 			    d->plan_err.text);

@@ -28,6 +28,7 @@ struct decision {
 	struct inventory inv;
 	struct lost_list lost; /* what is known to be */
 	enum fate *fates; /* of each pack */
+	uint64_t *needed; /* bytes of each that are */
 };
 
 void prune_plan_free(struct prune_plan *plan)
@@ -47,6 +48,7 @@ static void decision_free(struct decision *d)
 	inventory_free(&d->inv);
 	lost_list_free(&d->lost);
 	free(d->fates);
+	free(d->needed);
 	*d = (struct decision){0};
 }
 
@@ -245,32 +247,55 @@ static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
 	return 0;
 }
 
+static void set_repack(struct decision *d, size_t i)
+{
+	const struct inventory_pack *p = &d->inv.packs[i];
+
+	d->fates[i] = FATE_REPACK;
+	d->plan.repack_packs++;
+	d->plan.repack_bytes += p->size;
+	d->plan.frees += p->size - d->needed[i];
+}
+
 static int decide_pack(struct decision *d, size_t i, struct err *err)
 {
 	const struct inventory_pack *p = &d->inv.packs[i];
 	struct prune_plan *plan = &d->plan;
-	uint64_t needed;
 
 	plan->packs++;
 	plan->bytes += p->size;
 	/* Damaged ones are repair's. */
 	if (!p->pack || p->fault)
 		return 0;
-	if (weigh(&d->inv, i, &needed, err) < 0)
+	if (weigh(&d->inv, i, &d->needed[i], err) < 0)
 		return -err->num;
-	plan->needed += needed;
-	if (!needed) {
+	plan->needed += d->needed[i];
+	if (!d->needed[i]) {
 		d->fates[i] = FATE_DROP;
 		plan->drop_packs++;
 		plan->drop_bytes += p->size;
 		plan->frees += p->size;
-	} else if (2 * needed < p->size - PACK_FIXED) {
-		d->fates[i] = FATE_REPACK;
-		plan->repack_packs++;
-		plan->repack_bytes += p->size;
-		plan->frees += p->size - needed;
+	} else if (2 * d->needed[i] < p->size - PACK_FIXED) {
+		set_repack(d, i);
 	}
 	return 0;
+}
+
+/* Within a budget packs are not left half empty: a twentieth is enough. */
+static void repack_more(struct decision *d, uint64_t max_size)
+{
+	size_t i;
+
+	for (i = 0; i < d->inv.count; i++) {
+		const struct inventory_pack *p = &d->inv.packs[i];
+		uint64_t full = p->size - PACK_FIXED;
+
+		if (d->plan.bytes - d->plan.frees <= max_size)
+			break;
+		if (d->fates[i] == FATE_STAY && p->pack && !p->fault &&
+		    d->needed[i] < full - full / 20)
+			set_repack(d, i);
+	}
 }
 
 /* limit: what may go at most, or NULL. */
@@ -294,10 +319,13 @@ static int decide(struct store *s, const struct prune_options *o,
 	for (i = 0; i < d->plan.count; i++)
 		d->plan.gone += !d->plan.items[i].why;
 	d->fates = mem_zalloc((d->inv.count + 1) * sizeof(*d->fates));
+	d->needed = mem_zalloc((d->inv.count + 1) * sizeof(*d->needed));
 	for (i = 0; i < d->inv.count; i++) {
 		if (decide_pack(d, i, err) < 0)
 			return -err->num;
 	}
+	if (o->max_size)
+		repack_more(d, o->max_size);
 	return 0;
 }
 

@@ -441,6 +441,40 @@ static void test_a_budget_keeps_the_newest_that_fit(void **state)
 	check_model(box, &m);
 }
 
+/* A pack of which most is needed is packed anew for a budget, and only then. */
+static void test_a_budget_leaves_no_room_unused(void **state)
+{
+	struct box *box = *state;
+	AUTO(model) struct model m = {0};
+	struct prune_options o = {
+		.policy = {.last = 100},
+		.now = {.sec = later(31 * DAY)},
+	};
+	struct prune_result result;
+	struct err err;
+	int i;
+
+	assert_return_code(syscall(SYS_mkdirat, box->root_fd, "d", 0755),
+			   errno);
+	for (i = 0; i < 4; i++)
+		put_file(box, names[i == 3 ? 6 : i], 10 + (uint64_t)i, 80000);
+	(void)model_take(box, &m, later(-30 * DAY));
+	assert_int_equal(syscall(SYS_unlinkat, box->root_fd, "a", 0), 0);
+	(void)model_take(box, &m, later(-30 * DAY));
+	(void)model_take(box, &m, later(-30 * DAY));
+	let_go(box);
+	o.policy.last = 0;
+	ok(prune_with(box, &o, &result, &err));
+	assert_true(result.snapshots > 0);
+	assert_true(store_bytes(box, "packs") > 320000);
+	o.max_size = 260000;
+	ok(prune_with(box, &o, &result, &err));
+	assert_in_range(store_bytes(box, "packs"), 240000, 260000);
+	check_model(box, &m);
+	ok(prune_with(box, &o, &result, &err));
+	assert_int_equal(result.written, 0);
+}
+
 static void test_a_missing_object_stops_everything(void **state)
 {
 	struct box *box = *state;
@@ -977,6 +1011,7 @@ int main(void)
 		t(test_the_trash_is_emptied_after_seven_days),
 		t(test_pins_and_a_budget),
 		t(test_a_budget_keeps_the_newest_that_fit),
+		t(test_a_budget_leaves_no_room_unused),
 		t(test_a_missing_object_stops_everything),
 		t(test_a_damaged_snapshot_stops_everything),
 		t(test_damage_found_on_the_way_stops_it),

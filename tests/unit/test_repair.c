@@ -38,6 +38,15 @@ static int repair_now(struct box *box, struct seen *seen, struct err *err)
 	return repair_store(box->store_dir, &o, &seen->result, err);
 }
 
+static int do_repair(struct box *box, struct err *err)
+{
+	struct seen seen = {0};
+	int got = repair_now(box, &seen, err);
+
+	buf_free(&seen.lost);
+	return got;
+}
+
 /* Files of all kinds; two snapshots that differ in "a". */
 static void fill(struct box *box)
 {
@@ -308,9 +317,9 @@ static void test_any_flipped_byte_can_be_mended(void **state)
 		buf_free(&seen.lost);
 	}
 	put_file(box, "a", 1, 900);
-	ok(repair_now(box, &(struct seen){0}, &err));
+	ok(do_repair(box, &err));
 	put_file(box, "a", 5, 900);
-	ok(repair_now(box, &(struct seen){0}, &err));
+	ok(do_repair(box, &err));
 	for (seq = 1; seq <= 2; seq++) {
 		AUTO(buf) struct buf is = {0};
 
@@ -321,15 +330,6 @@ static void test_any_flipped_byte_can_be_mended(void **state)
 	}
 	for (seq = 0; seq < 3; seq++)
 		buf_free(&want[seq]);
-}
-
-static int do_repair(struct box *box, struct err *err)
-{
-	struct seen seen = {0};
-	int got = repair_now(box, &seen, err);
-
-	buf_free(&seen.lost);
-	return got;
 }
 
 /* An index, a record, a snapshot's file and the secret at once. */
