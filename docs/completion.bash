@@ -3,7 +3,7 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff apply commit discard import undo
-		snapshot log ls show restore verify prune undelete du
+		snapshot log ls show restore verify prune undelete du patch
 		repair'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -107,6 +107,9 @@ _guard() {
 	undelete)
 		words='-q --quiet -h --help'
 		;;
+	patch)
+		words='-h --help'
+		;;
 	du)
 		words='--json -h --help'
 		;;
@@ -128,7 +131,7 @@ _guard() {
 			return
 		fi
 		;;
-	diff | apply | commit | discard)
+	diff | apply | commit | discard | patch)
 		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		;;

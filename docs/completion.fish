@@ -27,6 +27,7 @@ complete -c guard -f -n __fish_use_subcommand -a verify -d "check that the store
 complete -c guard -f -n __fish_use_subcommand -a prune -d "take old snapshots away"
 complete -c guard -f -n __fish_use_subcommand -a undelete -d "bring back what prune took away"
 complete -c guard -f -n __fish_use_subcommand -a du -d "show what guard takes up"
+complete -c guard -f -n __fish_use_subcommand -a patch -d "print changes as a patch for git"
 complete -c guard -f -n __fish_use_subcommand -a repair -d "mend a damaged store"
 
 complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "let a hidden path be read"
@@ -129,3 +130,5 @@ complete -c guard -n '__fish_seen_subcommand_from du' -l json -d "print JSON"
 
 complete -c guard -n '__fish_seen_subcommand_from repair' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from repair' -s q -l quiet -d "say less"
+
+complete -c guard -n '__fish_seen_subcommand_from patch' -a '(guard status -q 2>/dev/null)' -d run

@@ -49,6 +49,7 @@ _guard() {
 		'prune:take old snapshots away'
 		'undelete:bring back what prune took away'
 		'du:show what guard takes up'
+		'patch:print what a run changed as a patch for git'
 		'repair:mend a damaged store'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
@@ -163,6 +164,10 @@ _guard() {
 			;;
 		undelete)
 			_arguments $help $quiet '*:snapshot:_guard_trash'
+			;;
+		patch)
+			_arguments $help \
+				'*:run or path:_guard_runs_and_files'
 			;;
 		du)
 			_arguments $help $json

@@ -29,6 +29,7 @@ int cmd_undo(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_prune(int argc, char **argv);
 int cmd_undelete(int argc, char **argv);
+int cmd_patch(int argc, char **argv);
 int cmd_du(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 

@@ -25,7 +25,7 @@ static const struct {
 	{"show", cmd_show},	    {"restore", cmd_restore},
 	{"verify", cmd_verify},	    {"prune", cmd_prune},
 	{"undelete", cmd_undelete}, {"du", cmd_du},
-	{"repair", cmd_repair},
+	{"patch", cmd_patch},	    {"repair", cmd_repair},
 };
 
 static int unknown(const char *name)

@@ -91,6 +91,10 @@ static const struct option_spec apply_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec patch_options[] = {
+	OPTION_END,
+};
+
 static const struct option_spec discard_options[] = {
 	OPTION_YES,
 	OPTION_QUIET,
@@ -217,6 +221,12 @@ const struct verb options_verbs[] = {
 	 "detached HEADs, and what only a reflog names. Your own branches,\n"
 	 "HEAD, index, configuration and hooks stay as they are.\n",
 	 import_options, false},
+	{"patch", NULL, "[RUN] [--] [PATHS...]",
+	 "print what a run changed as a patch for git",
+	 RUN_TEXT
+	 "For `git apply`, which takes it whole with its options for\n"
+	 "index and binary. What no patch can hold is named on stderr.\n",
+	 patch_options, false},
 	{"undo", NULL, "[N]",
 	 "take the last apply, restore, discard or undo back",
 	 "With N: the last N applies, restores and discards that are in\n"

@@ -21,6 +21,7 @@ static const struct {
 	}
 	CALL(libgit2_init),
 	CALL(libgit2_opts),
+	CALL(buf_dispose),
 	CALL(error_last),
 	CALL(merge_file),
 	CALL(merge_file_result_free),
@@ -44,6 +45,7 @@ static const struct {
 	CALL(patch_get_line_in_hunk),
 	CALL(patch_line_stats),
 	CALL(patch_num_hunks),
+	CALL(patch_to_buf),
 	CALL(reference_create),
 	CALL(reference_free),
 	CALL(reference_iterator_free),

@@ -19,6 +19,7 @@
 struct libgit {
 	__typeof__(git_libgit2_init) *libgit2_init;
 	__typeof__(git_libgit2_opts) *libgit2_opts;
+	__typeof__(git_buf_dispose) *buf_dispose;
 	__typeof__(git_error_last) *error_last;
 	__typeof__(git_merge_file) *merge_file;
 	__typeof__(git_merge_file_result_free) *merge_file_result_free;
@@ -42,6 +43,7 @@ struct libgit {
 	__typeof__(git_patch_get_line_in_hunk) *patch_get_line_in_hunk;
 	__typeof__(git_patch_line_stats) *patch_line_stats;
 	__typeof__(git_patch_num_hunks) *patch_num_hunks;
+	__typeof__(git_patch_to_buf) *patch_to_buf;
 	__typeof__(git_reference_create) *reference_create;
 	__typeof__(git_reference_free) *reference_free;
 	__typeof__(git_reference_iterator_free) *reference_iterator_free;

@@ -1,0 +1,100 @@
+#!/bin/sh
+# guard patch: what git apply makes of it is what the run made.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+mkdir "$HOME/clean"
+cd "$HOME/clean" || exit 99
+git init -q -b main
+seq 1 40 >text
+printf 'no end' >no-end
+: >empty
+echo 'to run' >script
+echo one >becomes-link
+ln -s text becomes-file
+ln -s text link
+mkdir -p folder/deep becomes-folder-not
+echo in >folder/deep/file
+echo in >becomes-folder-not/file
+echo file >becomes-folder
+head -c 20000 /dev/urandom >binary
+head -c 3000 /dev/urandom >binary-gone
+echo 'a b' >'with blank '
+odd=$(printf 'odd\nna"me\\\t\303\266\377')
+echo odd >"$odd"
+git add -A
+git commit -q -m one
+cp -a "$HOME/clean" "$HOME/copy"
+git -C "$HOME/copy" update-index -q --refresh
+
+cat >"$HOME/change" <<'END'
+sed -i '3d;20s/.*/changed/;$a more' text
+printf 'no end either' >no-end
+echo filled >empty
+chmod 755 script
+rm becomes-link; ln -s no-end becomes-link
+rm becomes-file; echo file >becomes-file
+ln -sfn empty link
+rm -r folder
+rm -r becomes-folder-not; echo file >becomes-folder-not
+rm becomes-folder; mkdir becomes-folder; echo in >becomes-folder/file
+printf 'new\0bytes' | dd of=binary bs=1 seek=5000 conv=notrunc 2>/dev/null
+rm binary-gone
+echo changed >'with blank '
+for f in odd*; do echo changed >"$f"; done
+: >new-empty
+printf '\0\1\2' >new-binary
+printf 'new' >'new "name"'
+mkdir -p a/b/c
+echo deep >a/b/c/d
+printf '#!/bin/sh\n' >new-script
+chmod 755 new-script
+END
+ok 'a run of all kinds of changes' guard run -q --ro "$HOME/change" -- \
+	sh "$HOME/change"
+settle
+guard patch >"$T/patch" 2>"$err" </dev/null
+is $? 0 'a patch'
+is "$(cat "$err")" '' 'holds all of it'
+ok 'git takes it' git -C "$HOME/copy" apply --index --binary "$T/patch"
+ok 'guard applies the same' guard apply -y
+
+# names, kinds, whether executable, bytes
+tree() {
+	(
+		cd "$1" || exit 1
+		find . -name .git -prune -o -type d -print0 -o \
+			-type l -printf '%p -> %l\0' -o \
+			-perm -100 -printf '%p x\0' -o -print0 | LC_ALL=C sort -z
+		find . -name .git -prune -o -type f -print0 |
+			LC_ALL=C sort -z | xargs -0 sha256sum -z
+	)
+}
+tree "$HOME/clean" >"$T/guard"
+tree "$HOME/copy" >"$T/git"
+ok 'both made the same of it' cmp "$T/guard" "$T/git"
+ok 'with all that is new' grep -qz 'new-script x' "$T/git"
+git -C "$HOME/clean" add -A
+is "$(git -C "$HOME/clean" write-tree)" "$(git -C "$HOME/copy" write-tree)" \
+	'git has the same tree of both'
+
+# --- what a patch cannot hold ---
+ok 'a run' guard run -q -- sh -c 'mkdir nothing; echo x >secret
+	chmod 600 secret; mkfifo pipe; echo x >text; chmod 700 script'
+settle
+guard patch >"$T/patch" 2>"$err" </dev/null
+is $? 1 'it says so by its status when something is left out'
+for path in nothing secret pipe; do
+	says "$err" "not in the patch: '$path'"
+done
+silent "$err" "'text'"
+ok 'git takes the rest' git -C "$HOME/copy" apply --index --binary "$T/patch"
+is "$(cat "$HOME/copy/text")" x 'and does it'
+guard patch text >"$T/patch" 2>"$err" </dev/null
+is $? 0 'by path'
+is "$(grep -c '^diff' "$T/patch")" 1 'one file'
+is "$(cat "$err")" '' 'of which nothing is lost'
+gives 1 'a path that is nothing' guard patch -- no/such
+ok 'discarded' guard discard -y
+finish
