@@ -42,6 +42,7 @@ says "$err" 'not in the trash'
 gives 2 'undelete of no number' guard undelete latest
 
 # --- who is in the way is named ---
+mkfifo "$T/go"
 (
 	exec 9<"$state/store/lock"
 	flock -s 9
@@ -49,7 +50,6 @@ gives 2 'undelete of no number' guard undelete latest
 	read -r _ <"$T/go"
 ) &
 holder=$!
-mkfifo "$T/go"
 while [ ! -e "$T/locked" ]; do :; done
 guard prune -y >"$out" 2>"$T/waiting" &
 pruner=$!

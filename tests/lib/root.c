@@ -388,6 +388,19 @@ static void become(const struct job *job)
 		die("become the plain user");
 }
 
+/* Whatever the caller ignored or blocked (a shell's "&" ignores SIGINT) is as
+ * for a program that somebody started at a terminal. */
+static void reset_signals(void)
+{
+	sigset_t none;
+	int number;
+
+	for (number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static void run_command(const struct job *job)
 {
 	static char path[] = "PATH=/opt/guard/build:/usr/local/sbin:/usr/local/"
@@ -423,6 +436,7 @@ static void run_command(const struct job *job)
 	if (chdir(home) < 0)
 		die("chdir %s", home);
 	environ = env;
+	reset_signals();
 	execvp(job->argv[0], job->argv);
 	die("exec %s", job->argv[0]);
 }
