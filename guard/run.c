@@ -194,16 +194,33 @@ static void tell_header(const struct run *run, struct buf *notes,
 	warn_of_hidden_arguments(run);
 }
 
-/* A grant wins over a mask: nobody may let a run at the state itself. What
- * lies above it may be granted, the mask stays on it. */
+/*
+ * A grant wins over a mask and lies on top of the layers: nobody may let a run
+ * at the state itself, nor at a folder that holds the project, whose layer it
+ * would cover. What lies above the state may be granted, the mask stays on it.
+ */
 static int check_grants(const struct run *run, const char *const *paths,
 			struct err *err)
 {
+	const char *home = run->context.state.home;
+
 	for (; *paths; paths++) {
 		auto_free char *path = path_resolve(*paths, err);
 
 		if (!path)
 			return -err->num;
+		if (path_below(run->project, path))
+			return fail(err, EPERM,
+				    "%s holds the project: letting it in would "
+				    "put the real files in place of the run's "
+				    "layer; name a folder beside the project",
+				    text_quote(*paths));
+		if (home && path_below(home, path))
+			return fail(err, EPERM,
+				    "%s holds your home folder: letting it in "
+				    "would put the real one in place of the "
+				    "run's layer; name a folder in it",
+				    text_quote(*paths));
 		if (path_below(path, run->context.state.path))
 			return fail(err, EPERM,
 				    "%s is guard's own state: no run may see "

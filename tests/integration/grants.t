@@ -44,4 +44,13 @@ gives 0 'what holds it can, without it' \
 	guard run --ro "${state%/*}" -- ls -A "$state"
 is "$(cat "$out")" '' 'it is empty in there'
 
+# --- never what a layer covers ---
+gives 125 'nor the project' guard run --rw . -- touch through
+gives 125 'nor what holds it' guard run --rw "$HOME/project/.." -- true
+says "$err" 'holds the project'
+gives 125 'nor the home' guard run -C /tmp/outside --ro "$HOME" -- true
+says "$err" 'home'
+gives 125 'nor the root' guard run --ro / -- true
+no 'nothing went through' test -e through
+
 finish
