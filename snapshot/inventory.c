@@ -43,17 +43,23 @@ void inventory_oid(const struct pack_entry *e, struct oid *ret)
 
 /* --- loading --- */
 
-static uint64_t plain_bytes(const struct pack *p)
+/* What is neither head, index, foot nor a single object is in blocks. */
+static void measure(struct inventory_pack *p)
 {
+	uint64_t other = HEADER_LEN + FANOUT_LEN + FOOTER_LEN;
 	struct pack_entry e;
-	uint64_t sum = 0;
 	uint32_t i;
 
-	for (i = 0; i < pack_count(p); i++) {
-		if (pack_get(p, i, &e))
-			sum += e.len;
+	for (i = 0; i < pack_count(p->pack); i++) {
+		other += INDEX_ENTRY;
+		if (!pack_get(p->pack, i, &e))
+			continue;
+		if (e.in_block)
+			p->plain += e.len;
+		else
+			other += record_room(e.stored_len);
 	}
-	return sum;
+	p->blocks = p->size > other ? p->size - other : 0;
 }
 
 static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
@@ -80,7 +86,7 @@ static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
 	}
 	p->size = pack_size(p->pack);
 	p->flags = mem_zalloc(pack_count(p->pack) + 1);
-	p->plain = plain_bytes(p->pack);
+	measure(p);
 	inv->objects += pack_count(p->pack);
 	if (pack_damaged(p->pack))
 		p->fault = mem_printf("pack %s: its header, index or footer is "
@@ -167,7 +173,7 @@ uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy)
 		return 0;
 	if (!e.in_block)
 		return record_room(e.stored_len) + INDEX_ENTRY;
-	return (uint64_t)((double)e.len * (double)p->size /
+	return (uint64_t)((double)e.len * (double)p->blocks /
 			  (double)(p->plain + 1)) +
 	       INDEX_ENTRY;
 }

@@ -30,7 +30,8 @@ struct inventory_pack {
 	struct pack *pack; /* NULL: it cannot be opened */
 	char *fault; /* what is wrong with it, NULL: nothing known */
 	unsigned char *flags; /* for each entry of its index */
-	uint64_t plain; /* bytes of its objects, unpacked */
+	uint64_t plain; /* bytes of its objects in blocks, unpacked */
+	uint64_t blocks; /* bytes of these blocks in the file */
 };
 
 /* Where a copy lies; pack is a number + 1, 0: nowhere. */

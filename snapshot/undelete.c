@@ -96,6 +96,38 @@ static bool is_there(const struct undelete *u, const struct oid *id)
 	return false;
 }
 
+static int clash(struct err *err)
+{
+	return fail(err, EEXIST,
+		    "other bytes of the same hash have been stored since: it "
+		    "cannot be brought back");
+}
+
+/*
+ * A name that was free meanwhile may have been given to other bytes (forged
+ * ones): what is there under it now need not be what the snapshot meant.
+ */
+static int check_same(struct undelete *u, const struct oid *id, struct err *err)
+{
+	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	AUTO(buf) struct buf a = {0}, b = {0};
+	bool first = true;
+	struct err ignored;
+
+	if (!inventory_next(&u->inv, id, copy, NULL))
+		return 0;
+	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+		buf_clear(&b);
+		if (inventory_read_copy(&u->inv, id, copy, first ? &a : &b,
+					&ignored) < 0)
+			continue;
+		if (!first && a.len && memcmp(a.data, b.data, a.len) != 0)
+			return clash(err);
+		first = false;
+	}
+	return 0;
+}
+
 static int bring_copy(struct undelete *u, const struct oid *id, struct err *err)
 {
 	const struct copy *copy = inventory_find(&u->inv, id, NULL);
@@ -129,17 +161,15 @@ static int choose_packs(struct undelete *u, struct err *err)
 			    !pack_get(p->pack, k, &e))
 				continue;
 			inventory_oid(&e, &id);
-			if (!is_there(u, &id) && bring_copy(u, &id, err) < 0)
+			if (check_same(u, &id, err) < 0 ||
+			    (!is_there(u, &id) && bring_copy(u, &id, err) < 0))
 				return -err->num;
 		}
 	}
 	return 0;
 }
 
-/*
- * Other bytes may have got a name that was free meanwhile (forged ones): two
- * packs in packs/ must never give one name to different bytes.
- */
+/* Two packs in packs/ must never give one name to different bytes. */
 static int check_clash(struct undelete *u, const struct oid *id,
 		       const struct copy *mine, struct err *err)
 {
@@ -159,9 +189,7 @@ static int check_clash(struct undelete *u, const struct oid *id,
 		    inventory_read_copy(&u->inv, id, copy, &b, &ignored) < 0)
 			continue;
 		if (a.len != b.len || (a.len && memcmp(a.data, b.data, a.len)))
-			return fail(err, EEXIST,
-				    "other bytes of the same hash have been "
-				    "stored since: it cannot be brought back");
+			return clash(err);
 	}
 	return 0;
 }

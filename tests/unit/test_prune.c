@@ -11,6 +11,7 @@
 #include "snapshot/trash.h"
 #include "snapshot/undelete.h"
 #include "tests/unit/calls.h"
+#include "tests/unit/collision.h"
 #include "tests/unit/keepbox.h"
 
 #define DAY ((int64_t)24 * 3600)
@@ -1001,6 +1002,85 @@ static void test_undelete_says_what_it_cannot_do(void **state)
 	check_whole(box);
 }
 
+static void put_bytes(struct box *box, const char *name, const void *data)
+{
+	auto_close int fd =
+		openat(box->root_fd, name,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_return_code(fd, errno);
+	assert_return_code(fd_write(fd, data, 4096), errno);
+}
+
+/* A store whose secret the forger knows, with two old snapshots. */
+static void start_forged(struct box *box, struct model *m, const void *first,
+			 const void *second)
+{
+	struct err err;
+	int i;
+
+	let_go(box);
+	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/public",
+		       box->dir);
+	ok(store_create_with_secret(box->store_dir, public_secret, &err));
+	take_hold(box);
+	put_bytes(box, "a", first);
+	put_bytes(box, "b", second);
+	put_file(box, "c", 1, 50);
+	(void)model_take(box, m, later(-30 * DAY));
+	assert_int_equal(syscall(SYS_unlinkat, box->root_fd, "a", 0), 0);
+	for (i = 0; i < 2; i++)
+		(void)model_take(box, m, later(-30 * DAY));
+	let_go(box);
+}
+
+static void test_names_of_colliding_bytes_stay(void **state)
+{
+	struct box *box = *state;
+	AUTO(model) struct model m = {0};
+	auto_free unsigned char *original = fixture("original");
+	auto_free unsigned char *forged = fixture("forged");
+	struct prune_options o = month_later();
+	struct prune_result result;
+	struct err err;
+
+	start_forged(box, &m, original, forged);
+	o.max_size = 1; /* every pack is packed anew */
+	ok(prune_with(box, &o, &result, &err));
+	assert_int_equal(result.snapshots, m.count - 3);
+	assert_true(result.written > 0);
+	/* "b" is the second of its name, and alone now. */
+	check_model(box, &m);
+	ok(undelete(box, 1, &err));
+	check_model(box, &m);
+}
+
+static void test_undelete_refuses_names_that_mean_others_now(void **state)
+{
+	struct box *box = *state;
+	AUTO(model) struct model m = {0};
+	auto_free unsigned char *original = fixture("original");
+	auto_free unsigned char *forged = fixture("forged");
+	struct prune_options o = month_later();
+	struct prune_result result;
+	struct err err;
+
+	start_forged(box, &m, original, original);
+	assert_int_equal(syscall(SYS_unlinkat, box->root_fd, "b", 0), 0);
+	take_hold(box);
+	(void)model_take(box, &m, later(-30 * DAY));
+	(void)model_take(box, &m, later(-30 * DAY));
+	let_go(box);
+	o.max_size = 1;
+	ok(prune_with(box, &o, &result, &err));
+	take_hold(box);
+	put_bytes(box, "b", forged); /* the name is free again */
+	(void)model_take(box, &m, 0);
+	let_go(box);
+	assert_int_equal(undelete(box, 1, &err), -EEXIST);
+	check_model(box, &m);
+}
+
 int main(void)
 {
 #define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -1021,6 +1101,8 @@ int main(void)
 		t(test_two_at_once_take_turns),
 		t(test_a_reader_finds_what_moved_meanwhile),
 		t(test_undelete_says_what_it_cannot_do),
+		t(test_names_of_colliding_bytes_stay),
+		t(test_undelete_refuses_names_that_mean_others_now),
 		t(test_prunes_beside_snapshots_lose_nothing),
 		t(test_random_prunes_and_undeletes_agree_with_copies),
 		cmocka_unit_test(
