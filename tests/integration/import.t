@@ -236,6 +236,7 @@ for dir in /proc/[0-9]*; do
 		-f /dev/null ;;
 	esac
 done
+settle
 gives 0 'import of a run that was cut off' guard import -y "$run"
 is "$(import_of "$run" heads/other)" 'of a run cut off' 'its commit'
 ok 'whole' git fsck --full --strict
