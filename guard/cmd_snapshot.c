@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +48,26 @@ static void print_text(const struct snapshot *s)
 			    s->notes[i].text);
 }
 
+/* How long a snapshot waits for another guard at work in the project. */
+#define PATIENCE_MS 30000
+#define LOOK_MS 20
+
+static int open_patiently(struct context *c, const char *project,
+			  struct project *ret, struct err *err)
+{
+	int waited, got;
+
+	for (waited = 0;; waited += LOOK_MS) {
+		got = project_open(project, c->state.workspaces_fd, false, ret,
+				   err);
+		if (got != -EBUSY || waited >= PATIENCE_MS)
+			return got;
+		if (waited == 1000)
+			output_say("waiting: %s", err->text);
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+}
+
 static int take(struct context *c, const char *message, struct snapshot *ret,
 		struct err *err)
 {
@@ -58,7 +80,7 @@ static int take(struct context *c, const char *message, struct snapshot *ret,
 	project = state_project(&c->state, NULL, true, err);
 	if (!project || context_recover(c, project, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0 ||
-	    project_open(project, c->state.workspaces_fd, false, &p, err) < 0)
+	    open_patiently(c, project, &p, err) < 0)
 		return -err->num;
 	got = project_snapshot(c->store, &p, "manual", "", message, ret, err);
 	project_close(&p);

@@ -148,4 +148,19 @@ if [ "$me" != root ]; then
 	manifest "$HOME/project" >"$T/after"
 	ok 'every byte is back' same "$T/before" "$T/after"
 fi
+# --- several at the same time ---
+mkdir "$HOME/busy"
+cd "$HOME/busy" || exit 99
+echo f >f
+for n in 1 2 3 4; do
+	guard snapshot -m "at once $n" >"$T/snap.$n" 2>&1 &
+	eval "snap$n=$!"
+done
+for n in 1 2 3 4; do
+	eval "wait \$snap$n"
+	is $? 0 "snapshot $n of four at once"
+done
+is "$(cat "$T"/snap.? | grep -v guard | sort -u | wc -l)" 4 \
+	'each has a number of its own'
+
 finish
