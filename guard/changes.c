@@ -221,6 +221,15 @@ bool changes_is_cache(const char *home_path)
 	return false;
 }
 
+size_t changes_count_home(const struct change_list *home)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < home->count; i++)
+		n += !changes_is_cache(home->items[i].path);
+	return n;
+}
+
 static const char *type_name(uint32_t mode)
 {
 	switch (mode & S_IFMT) {

@@ -69,6 +69,9 @@ bool changes_is_cache(const char *home_path);
  * what stands behind a name in a list; appended. */
 void changes_detail(const struct change *change, struct buf *to);
 
+/* How many changes of a home people want to hear of: caches are none. */
+size_t changes_count_home(const struct change_list *home);
+
 /* One line of the summary of what happened in the .git folders. */
 struct git_line {
 	char *text; /* escaped */

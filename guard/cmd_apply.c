@@ -159,7 +159,7 @@ static int make_plan(struct apply *a, struct err *err)
 		.their_label = label,
 	};
 
-	if (changes_load(s, NULL, &a->changes, err) < 0 ||
+	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
 	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
 			  err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
@@ -298,6 +298,18 @@ static void warn_of_git(const struct apply *a)
 				    git.items[i].text);
 }
 
+/* They are in nobody's way, but nobody may think that they were taken over. */
+static size_t say_home_left(const struct apply *a)
+{
+	size_t count = changes_count_home(&a->changes.home);
+
+	if (count)
+		output_say("%s in your home folder left alone: guard diff %s "
+			   "shows them, this version cannot apply them",
+			   text_count(count, "change"), a->p->session.id);
+	return count;
+}
+
 static int carry_apply(struct apply *a, struct err *err)
 {
 	struct session *s = &a->p->session;
@@ -329,11 +341,20 @@ static int carry_apply(struct apply *a, struct err *err)
 		print_json(a, true, action.after);
 	say_done(a);
 	say_git_left(a);
+	(void)say_home_left(a);
 	return say_marked(a);
 }
 
+/* A run that changed the home alone waits on. */
 static int nothing_left(struct apply *a, struct err *err)
 {
+	if (!a->plan.already && !a->plan.git_left && !a->p->paths &&
+	    changes_count_home(&a->changes.home)) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		(void)say_home_left(a);
+		return STATUS_REFUSED;
+	}
 	if (a->o->json)
 		print_json(a, false, 0);
 	output_say("nothing is left to do: %s",

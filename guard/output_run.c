@@ -6,22 +6,13 @@
 #include "guard/listing.h"
 #include "guard/output.h"
 
-static size_t count_shown(const struct change_list *home)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < home->count; i++)
-		n += !changes_is_cache(home->items[i].path);
-	return n;
-}
-
 void output_run_summary(const struct session *s,
 			const struct change_list *project,
 			const struct change_list *home)
 {
 	struct change_counts n = {0};
 	AUTO(buf) struct buf sum = {0};
-	size_t homes = home ? count_shown(home) : 0;
+	size_t homes = home ? changes_count_home(home) : 0;
 
 	if (output_is_quiet())
 		return;
@@ -42,6 +33,7 @@ void output_run_summary(const struct session *s,
 			   text_count(homes, "change"));
 	output_say("nothing of it has reached your files; next:");
 	output_hint("guard diff %-12s see it", s->id);
-	output_hint("guard apply %-11s take it over", s->id);
+	if (n.total)
+		output_hint("guard apply %-11s take it over", s->id);
 	output_hint("guard discard %-9s drop it", s->id);
 }

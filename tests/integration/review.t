@@ -138,4 +138,13 @@ gives 0 'version' guard --version
 for verb in run status diff apply discard undo snapshot log ls show restore; do
 	gives 0 "$verb --help" guard $verb --help
 done
+# --- the home alone ---
+gives 0 'a run that changes the home alone' \
+	guard run -- sh -c 'echo mine >~/of-the-run'
+silent "$err" 'guard apply'
+gives 1 'has nothing to apply' guard apply -y
+says "$err" 'cannot apply them'
+ok 'and waits on' test -n "$(guard status -q)"
+ok 'until it is discarded' guard discard -y
+
 finish
