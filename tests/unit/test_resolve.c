@@ -927,6 +927,208 @@ static void says_when_a_text_is_none(void **state)
 	buf_free(&b);
 }
 
+/* --- no edit is lost without a word --- */
+
+#define TOPS 3
+#define SUBS 2
+
+/* Small enough that the same names meet again and again. */
+struct random_tree {
+	unsigned int top[TOPS], sub[TOPS][SUBS];
+};
+
+static unsigned int dice(unsigned int *seed, unsigned int sides)
+{
+	*seed = *seed * 1103515245 + 12345;
+	return (*seed >> 16) % sides;
+}
+
+static void throw_all(struct random_tree *t, unsigned int *seed, bool all)
+{
+	size_t i, k;
+
+	for (i = 0; i < TOPS; i++) {
+		if (all || dice(seed, 3) == 0)
+			t->top[i] = dice(seed, 10);
+		for (k = 0; k < SUBS; k++)
+			if (all || dice(seed, 3) == 0)
+				t->sub[i][k] = dice(seed, 8);
+	}
+}
+
+static void write_thing(struct buf *to, unsigned int kind, const char *path)
+{
+	static const char *const kinds[] = {
+		"",
+		"f %s=1|2|3|4|5|\n",
+		"f %s=one|2|3|4|5|\n",
+		"f %s=1|2|3|4|five|\n",
+		"f %s=eins|2|3|4|5|\n",
+		"f [755]%s=1|2|3|4|5|\n",
+		"l %s=somewhere\n",
+		"d %s\n",
+		"d %s\n",
+		"d [700]%s\n",
+	};
+	const char *percent = strchr(kinds[kind], '%');
+
+	if (percent)
+		buf_printf(to, "%.*s%s%s", (int)(percent - kinds[kind]),
+			   kinds[kind], path, percent + 2);
+}
+
+static char *write_tree(const struct random_tree *t)
+{
+	struct buf to = {0};
+	size_t i, k;
+
+	for (i = 0; i < TOPS; i++) {
+		char path[] = {(char)('x' + i), '\0', '\0', '\0'};
+
+		write_thing(&to, t->top[i], path);
+		path[1] = '/';
+		for (k = 0; k < SUBS && t->top[i] >= 7; k++) {
+			path[2] = (char)('a' + k);
+			write_thing(&to, t->sub[i][k], path);
+		}
+	}
+	(void)buf_text(&to);
+	return buf_take_text(&to);
+}
+
+struct checker {
+	const struct plan *plan;
+	const struct entry *result;
+	struct box *box;
+	const char *say; /* how the trees came about */
+};
+
+static bool listed(const struct conflict *list, size_t count, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (strcmp(list[i].path, path) == 0 ||
+		    (list[i].kind == CONFLICT_ADDED_BELOW &&
+		     path_below(path, list[i].path)))
+			return true;
+	return false;
+}
+
+static bool put_together(const struct plan *p, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < p->step_count; i++)
+		if (strcmp(p->steps[i].path, path) == 0)
+			return p->steps[i].how == STEP_MERGED ||
+			       p->steps[i].how == STEP_MARKED;
+	return false;
+}
+
+/* The user did something at path: it stands, or it was said. */
+static int check_edit(void *arg, const char *path, const struct entry *base,
+		      const struct entry *now, struct err *err)
+{
+	struct checker *c = arg;
+	AUTO(entry) struct entry then = {0};
+	int got;
+
+	if (base && now && entry_same_content(base, now) &&
+	    entry_same_meta(base, now))
+		return 0;
+	got = tree_lookup(c->box->store, c->result, path, &then, err);
+	if (got < 0)
+		return got;
+	if (!now ? !got
+		 : got && entry_same_content(&then, now) &&
+			    entry_same_meta(&then, now))
+		return 0;
+	if (!listed(c->plan->over, c->plan->over_count, path) &&
+	    !put_together(c->plan, path))
+		fail_msg("%s: the edit of %s is lost in silence", c->say, path);
+	return 0;
+}
+
+static struct entry carried_out(struct box *box, const struct entry *now,
+				const struct plan *p)
+{
+	struct tree_editor *ed = tree_editor_new(box->store, now);
+	struct entry done;
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < p->step_count; i++) {
+		const struct step *s = &p->steps[i];
+
+		if (s->kind == STEP_DELETE)
+			ok(tree_editor_remove(ed, s->path, &err));
+		else if (S_ISDIR(s->to.mode))
+			ok(tree_editor_put_folder(ed, s->path, &s->to, &err));
+		else
+			ok(tree_editor_put(ed, s->path, &s->to, &err));
+	}
+	ok(tree_editor_save(ed, &done, &err));
+	tree_editor_free(&ed);
+	return done;
+}
+
+static void check_random(struct box *box, unsigned int seed,
+			 enum plan_resolve resolve, unsigned int *carried)
+{
+	static const char *const named[] = {"", "x/a", "y/b", NULL};
+	struct plan_options options = {.resolve = resolve,
+				       .our_label = "project",
+				       .their_label = "run"};
+	struct random_tree base = {0}, want, now;
+	auto_free char *say = mem_printf("seed %u, resolve %d", seed, resolve);
+	AUTO(plan) struct plan p = {0};
+	auto_free char *a = NULL, *b = NULL, *c = NULL;
+	struct err err;
+
+	options.paths = dice(&seed, 2) ? named : NULL;
+	throw_all(&base, &seed, true);
+	want = now = base;
+	throw_all(&want, &seed, false);
+	throw_all(&now, &seed, false);
+	a = write_tree(&base);
+	b = write_tree(&want);
+	c = write_tree(&now);
+	AUTO(entry) struct entry ea = tree_of(box, a);
+	AUTO(entry) struct entry eb = tree_of(box, b);
+	AUTO(entry) struct entry ec = tree_of(box, c);
+	ok(plan_make(box->store, &ea, &eb, &ec, &options, &p, &err));
+	if (resolve == RESOLVE_OURS)
+		assert_int_equal(p.conflict_count, 0);
+	if (resolve != RESOLVE_THEIRS)
+		assert_int_equal(p.over_count, 0);
+	if (p.conflict_count)
+		return;
+	AUTO(entry) struct entry result = carried_out(box, &ec, &p);
+	struct checker check = {
+		.plan = &p, .result = &result, .box = box, .say = say};
+
+	++*carried;
+	ok(tree_diff(box->store, &ea, &ec, check_edit, &check, &err));
+}
+
+static void loses_no_edit_in_silence(void **state)
+{
+	unsigned int carried[RESOLVE_MARKERS + 1] = {0}, seed, resolve;
+
+	for (seed = 1; seed <= 700; seed++)
+		for (resolve = RESOLVE_NOT; resolve <= RESOLVE_MARKERS;
+		     resolve++)
+			check_random(*state, seed * 7919, resolve,
+				     &carried[resolve]);
+	/* Many of them must have come to a plan without conflicts. */
+	for (resolve = RESOLVE_NOT; resolve <= RESOLVE_MARKERS; resolve++)
+		assert_true(carried[resolve] > 50);
+	assert_true(carried[RESOLVE_OURS] == 700);
+	assert_true(carried[RESOLVE_MERGE] > carried[RESOLVE_NOT]);
+	assert_true(carried[RESOLVE_THEIRS] > carried[RESOLVE_MERGE]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -945,6 +1147,7 @@ int main(void)
 		TEST(takes_what_was_added_only_by_its_own_name),
 		TEST(decides_nothing_about_a_git),
 		TEST(says_when_a_text_is_none),
+		TEST(loses_no_edit_in_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
