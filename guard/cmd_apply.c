@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/applied.h"
 #include "guard/carry.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
@@ -164,13 +165,15 @@ static int make_plan(struct apply *a, struct err *err)
 			  err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    load_base(a, err) < 0 ||
-	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
-			&a->changes.project, &a->want, err) < 0 ||
-	    compare_result(a, err) < 0 ||
 	    project_open(s->project, a->c->state.workspaces_fd, false,
 			 &a->project, err) < 0 ||
 	    project_snapshot(a->c->store, &a->project, "pre-apply", s->id, "",
-			     &a->before, err) < 0)
+			     &a->before, err) < 0 ||
+	    applied_rebase(a->c->store, s, &a->base.root, &a->before.root,
+			   err) < 0 ||
+	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
+			&a->changes.project, &a->want, err) < 0 ||
+	    compare_result(a, err) < 0)
 		return -err->num;
 	if (plan_make(a->c->store, &a->base.root, &a->want, &a->before.root,
 		      &options, &a->plan, err) < 0)
@@ -332,6 +335,7 @@ static int carry_apply(struct apply *a, struct err *err)
 			(void)session_set_state(s, RUN_ENDED, &ignored);
 		return -err->num;
 	}
+	applied_add(s, a->before.seq, action.after);
 	if (context_settle_run(s, action.whole, err) < 0)
 		return -err->num;
 	after = mem_printf("%" PRIu64, action.after);

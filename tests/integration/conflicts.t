@@ -149,4 +149,25 @@ gives 1 'the .git by path when HEAD moved outside' guard apply -y .git
 is "$(git rev-parse HEAD)" "$head" 'the commit of the user is there'
 ok 'git agrees' git fsck --strict
 ok 'discarded' guard discard -y
+# --- going on after a part was applied ---
+mkdir "$HOME/parts"
+cd "$HOME/parts" || exit 99
+echo base >a
+echo base >b
+gives 0 'a run' guard run -q -- sh -c 'echo one >a; echo one >b; echo new >c'
+gives 0 'a part of it is applied' guard apply -q -y a b c
+gives 0 'it goes on' guard run -q --continue -- \
+	sh -c 'echo two >a; echo two >b; rm c'
+echo user >b
+gives 1 'an edit since is a conflict' guard apply -q -y
+says "$err" "'b'"
+is "$(cat a b c)" 'one
+user
+new' 'nothing is applied'
+gives 0 'what guard applied is none' guard apply -q -y a c
+is "$(cat a)" two 'replaced'
+no 'deleted' test -e c
+is "$(cat b)" user 'the edit is there'
+ok 'the rest is discarded' guard discard -q -y
+
 finish

@@ -1,0 +1,95 @@
+#include "guard/applied.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "snapshot/catalog.h"
+
+void applied_add(struct session *s, uint64_t before, uint64_t after)
+{
+	auto_free char *value =
+		mem_printf("%" PRIu64 " %" PRIu64, before, after);
+
+	record_add(&s->more, "applied", value);
+}
+
+struct rebase {
+	struct store *store;
+	const struct entry *now;
+	struct tree_editor *editor;
+};
+
+static bool still(const struct entry *now, const struct entry *after)
+{
+	if (!now->mode || !after)
+		return !now->mode && !after;
+	return entry_same_content(now, after) && entry_same_meta(now, after);
+}
+
+static int rebase_path(void *arg, const char *path, const struct entry *before,
+		       const struct entry *after, struct err *err)
+{
+	struct rebase *r = arg;
+	AUTO(entry) struct entry now = {0};
+
+	(void)before;
+	if (!*path)
+		return 0;
+	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
+		return -err->num;
+	if (!still(&now, after))
+		return 0;
+	if (!after)
+		return tree_editor_remove(r->editor, path, err);
+	if (S_ISDIR(after->mode))
+		return tree_editor_put_folder(r->editor, path, after, err);
+	return tree_editor_put(r->editor, path, after, err);
+}
+
+static int rebase_one(struct rebase *r, const char *value, struct err *err)
+{
+	AUTO(snapshot) struct snapshot before = {0}, after = {0};
+	uint64_t first, second;
+	int got;
+
+	if (sscanf(value, "%" SCNu64 " %" SCNu64, &first, &second) != 2)
+		return fail(err, EBADMSG, "the run's record is damaged");
+	got = catalog_load(r->store, first, &before, err);
+	if (got == 0)
+		got = catalog_load(r->store, second, &after, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	return tree_diff(r->store, &before.root, &after.root, rebase_path, r,
+			 err);
+}
+
+int applied_rebase(struct store *store, const struct session *s,
+		   struct entry *base, const struct entry *now, struct err *err)
+{
+	struct rebase r = {.store = store, .now = now};
+	struct entry root = {0};
+	const char *value;
+	size_t n;
+	int got = 0;
+
+	if (!record_get(&s->more, "applied"))
+		return 0;
+	r.editor = tree_editor_new(store, base);
+	for (n = 0; got >= 0; n++) {
+		value = record_get_nth(&s->more, "applied", n);
+		if (!value)
+			break;
+		got = rebase_one(&r, value, err);
+	}
+	if (got >= 0)
+		got = tree_editor_save(r.editor, &root, err);
+	tree_editor_free(&r.editor);
+	if (got < 0)
+		return err_context(err, "what was applied of run %s", s->id);
+	entry_free(base);
+	*base = root;
+	return 0;
+}
