@@ -154,7 +154,8 @@ mkdir "$HOME/parts"
 cd "$HOME/parts" || exit 99
 echo base >a
 echo base >b
-gives 0 'a run' guard run -q -- sh -c 'echo one >a; echo one >b; echo new >c'
+gives 0 'a run' guard run -q -- \
+	sh -c 'echo one >a; echo one >b; echo new >c; echo rest >rest'
 gives 0 'a part of it is applied' guard apply -q -y a b c
 gives 0 'it goes on' guard run -q --continue -- \
 	sh -c 'echo two >a; echo two >b; rm c'
