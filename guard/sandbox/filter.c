@@ -7,6 +7,7 @@
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,12 +33,16 @@
 /* No call of today's kernels has a number near it (Linux 6.18: 468). */
 #define NUMBERS 1024u
 
+/* Linux 5.19; headers may be older. */
+#define WAIT_KILLABLE_RECV (1UL << 5)
+
 #define REFUSE(num) (SECCOMP_RET_ERRNO | (num))
 
 void filters_free(struct filters *f)
 {
 	buf_free(&f->calls);
 	buf_free(&f->arguments);
+	buf_free(&f->renames);
 }
 
 /* ---- one instruction after the other ---- */
@@ -289,12 +294,44 @@ static void make_arguments(bool nested, struct buf *to)
 	emit_return(to, SECCOMP_RET_ALLOW);
 }
 
+/* ---- the filter that asks ---- */
+
+static void ask_about(struct buf *to, int nr)
+{
+	emit_skip_unless(to, (uint32_t)nr);
+	emit_return(to, SECCOMP_RET_USER_NOTIF);
+}
+
+/* renameat2's flags but RENAME_NOREPLACE are for the kernel alone. A program
+ * that fences itself in with Landlock has lesser rights than we can see. */
+static void make_renames(struct buf *to)
+{
+	size_t start;
+
+	emit_start(to);
+#ifdef SYS_rename
+	ask_about(to, SYS_rename);
+#endif
+#ifdef SYS_renameat
+	ask_about(to, SYS_renameat);
+#endif
+	ask_about(to, SYS_landlock_restrict_self);
+	start = start_block(to, SYS_renameat2);
+	emit_load_argument(to, 4);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K, ~(uint32_t)RENAME_NOREPLACE, 0, 1);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	end_block(to, start, SECCOMP_RET_USER_NOTIF);
+	emit_return(to, SECCOMP_RET_ALLOW);
+}
+
 int filters_make(bool nested, struct filters *ret, struct err *err)
 {
 	struct filters f = {0};
 
 	make_calls(nested, &f.calls);
 	make_arguments(nested, &f.arguments);
+	if (!nested)
+		make_renames(&f.renames);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);
 		return fail(err, E2BIG, "the seccomp filter is too long");
@@ -313,4 +350,16 @@ int filter_load(const void *program, size_t len, struct err *err)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		return fail_errno(err, "load a seccomp filter");
 	return 0;
+}
+
+int filter_load_asking(const void *program, size_t len)
+{
+	struct sock_fprog prog = {
+		.len = (unsigned short)(len / sizeof(struct sock_filter)),
+		.filter = (struct sock_filter *)(uintptr_t)program,
+	};
+
+	return (int)syscall(
+		SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV, &prog);
 }

@@ -1,11 +1,14 @@
 /*
- * The two seccomp programs of a run, loaded by its pid 1 with filter_load(),
- * arguments first, calls last.
+ * The seccomp programs of a run. Two are loaded by its pid 1 with
+ * filter_load(), arguments first, calls last.
  *
  *	calls		decides by the call's number alone: allowed, EPERM, or,
  *			for all that is in no list, ENOSYS. i386 and x32 calls,
  *			which would walk around the numbers, end the process.
  *	arguments	refuses arguments of a few calls that `calls` allows.
+ *
+ * A third, `renames`, is for the command alone: it refuses nothing, but asks
+ * pid 1 before a rename (renames.h). It is empty with nested.
  *
  * Two, so that neither can undo the other: of both answers the stricter one
  * counts. (In one libseccomp filter an unconditional ALLOW silently removes
@@ -24,6 +27,7 @@
 struct filters {
 	struct buf calls; /* arrays of struct sock_filter */
 	struct buf arguments;
+	struct buf renames;
 };
 
 void filters_free(struct filters *f);
@@ -33,5 +37,10 @@ int filters_make(bool nested, struct filters *ret, struct err *err);
 
 /* Needs no_new_privs. Holds for this process and all that it starts. */
 int filter_load(const void *program, size_t len, struct err *err);
+
+/* The same for `renames`: the descriptor where the questions come in, or -1
+ * with errno where the kernel (before Linux 5.19) would let any signal break
+ * off a rename that is under way: then nothing is loaded. */
+int filter_load_asking(const void *program, size_t len);
 
 #endif

@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,13 +16,26 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "guard/sandbox/renames.h"
 
 struct pid1 {
 	struct setup *s;
 	int signal_fd;
 	pid_t command; /* 0: not started */
 	bool stopped;
+	struct renames renames;
 };
+
+/* What the command's process leaves here until its exec. */
+struct birth {
+	const struct setup *s;
+	volatile int num; /* errno of the exec, 0: it came to pass */
+	volatile int listener;
+};
+
+/* For execvp(3), which puts a script's arguments there. As address space
+ * alone: pages that are not used do not exist. */
+#define BIRTH_STACK ((size_t)8 << 20)
 
 /* ---- the command ---- */
 
@@ -59,9 +74,11 @@ static bool is_in_path(const char *name)
 	return false;
 }
 
-/* Fills *ret_num, which is pid 1's too, when it comes back at all. */
-static void run_command(const struct setup *s, volatile int *ret_num)
+/* Comes back when the exec fails. */
+static int run_command(void *arg)
 {
+	struct birth *b = arg;
+	const struct setup *s = b->s;
 	int num;
 
 	(void)setpgid(0, 0);
@@ -70,32 +87,45 @@ static void run_command(const struct setup *s, volatile int *ret_num)
 		(void)tcsetpgrp(s->slave_fd, getpid());
 	reset_signals();
 	environ = (char **)(uintptr_t)s->policy->envp;
+	if (s->filters->renames.len)
+		b->listener = filter_load_asking(s->filters->renames.data,
+						 s->filters->renames.len);
 	(void)execvp(s->policy->argv[0], s->policy->argv);
 	num = errno;
 	if (num == EACCES && !strchr(s->policy->argv[0], '/') &&
 	    !is_in_path(s->policy->argv[0]))
 		num = ENOENT;
-	*ret_num = num;
+	b->num = num;
+	_exit(127);
 }
 
 /*
- * 0, or the errno of the exec. By vfork(2): pid 1 has nothing else to do until
- * the exec, and a copy of its memory costs more than all the rest of this.
+ * 0, or the errno of the exec. As vfork(2) does it: pid 1 has nothing else to
+ * do until the exec, and a copy of its memory costs more than all the rest of
+ * this. The descriptors are shared as well, so that the one where the renames
+ * are asked about is pid 1's at once.
  */
 static int start_command(struct pid1 *p)
 {
-	volatile int num = 0;
-	pid_t pid = vfork();
+	struct birth b = {.s = p->s, .listener = -1};
+	char *stack = mmap(
+		NULL, BIRTH_STACK, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	pid_t pid;
 
-	if (pid < 0)
+	if (stack == MAP_FAILED)
 		return errno;
-	if (pid == 0) {
-		run_command(p->s, &num);
-		_exit(127);
-	}
+	pid = clone(run_command, stack + BIRTH_STACK,
+		    CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &b);
+	if (pid < 0)
+		b.num = errno;
+	(void)munmap(stack, BIRTH_STACK);
+	renames_open(&p->renames, b.listener);
+	if (pid < 0)
+		return b.num;
 	p->command = pid;
 	(void)setpgid(p->command, p->command);
-	return num;
+	return b.num;
 }
 
 /* ---- its ends ---- */
@@ -105,10 +135,11 @@ static int start_command(struct pid1 *p)
  * first: a session leader that exits with it hangs it up, and what the run
  * printed last would be thrown away.
  */
-static void __attribute__((noreturn)) end(const struct pid1 *p, int status)
+static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 {
 	int fd;
 
+	renames_close(&p->renames);
 	(void)kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
@@ -152,6 +183,8 @@ static void reap(struct pid1 *p)
 
 	(void)!read(p->signal_fd, &info, sizeof(info));
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != p->command && !WIFSTOPPED(status))
+			(void)renames_reap(&p->renames, pid);
 		if (pid != p->command)
 			continue;
 		if (WIFSTOPPED(status))
@@ -199,8 +232,8 @@ static void listen_to_guard(struct pid1 *p)
 
 void pid1_main(struct setup *s)
 {
-	struct pid1 p = {.s = s};
-	struct pollfd fds[2];
+	struct pid1 p = {.s = s, .renames = {.listener = -1}};
+	struct pollfd fds[3];
 	sigset_t all, child;
 
 	(void)sigfillset(&all);
@@ -220,8 +253,14 @@ void pid1_main(struct setup *s)
 	fds[0] = (struct pollfd){.fd = s->socket, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = p.signal_fd, .events = POLLIN};
 	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		fds[2] = (struct pollfd){.fd = p.renames.listener,
+					 .events = POLLIN};
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			_exit(125);
+		if (fds[2].revents & POLLIN)
+			renames_answer(&p.renames);
+		else if (fds[2].revents)
+			renames_hang_up(&p.renames);
 		if (fds[1].revents)
 			reap(&p);
 		if (fds[0].revents)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -297,6 +298,37 @@ static void an_executable_stack_is_no_personality(void **state)
 	filters_free(&f);
 }
 
+static void renames_are_asked_about_and_nothing_else(void **state)
+{
+	struct seccomp_data data = {.nr = SYS_renameat2, .arch = ARCH};
+	struct filters f = make(false), nested = make(true);
+	int nr;
+
+	(void)state;
+	assert_int_equal(nested.renames.len, 0);
+	for (nr = 0; nr < 512; nr++) {
+		uint32_t wanted = SECCOMP_RET_ALLOW;
+
+		if (nr == SYS_renameat2 || nr == SYS_landlock_restrict_self)
+			wanted = SECCOMP_RET_USER_NOTIF;
+#ifdef SYS_renameat
+		if (nr == SYS_renameat)
+			wanted = SECCOMP_RET_USER_NOTIF;
+#endif
+#ifdef SYS_rename
+		if (nr == SYS_rename)
+			wanted = SECCOMP_RET_USER_NOTIF;
+#endif
+		assert_int_equal(ask(&f.renames, nr, 0, 0, 0), wanted);
+	}
+	data.args[4] = RENAME_NOREPLACE;
+	assert_int_equal(run(&f.renames, &data), SECCOMP_RET_USER_NOTIF);
+	data.args[4] = RENAME_EXCHANGE;
+	assert_int_equal(run(&f.renames, &data), SECCOMP_RET_ALLOW);
+	filters_free(&f);
+	filters_free(&nested);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +341,7 @@ int main(void)
 		cmocka_unit_test(only_four_families_of_sockets_are_left),
 		cmocka_unit_test(no_device_node_can_be_made),
 		cmocka_unit_test(an_executable_stack_is_no_personality),
+		cmocka_unit_test(renames_are_asked_about_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,308 @@
+#include "guard/sandbox/copytree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/meta.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+
+#define DEPTH_MAX 150
+#define STEP ((size_t)8 << 20)
+#define BUCKETS 4096
+/* Linking makes the layer copy a lower file, which cannot be interrupted. */
+#define LINK_MAX_BYTES ((off_t)64 << 20)
+
+/* Where the first name of a file with several was copied to. */
+struct link {
+	dev_t dev;
+	ino_t ino;
+	char *path; /* below the copy's root */
+	size_t next; /* in the bucket, counted from 1 */
+};
+
+struct copy {
+	bool (*keep_on)(void *arg);
+	void *arg;
+	int root_fd; /* of the copy */
+	struct link *links;
+	size_t link_count, link_room;
+	size_t heads[BUCKETS];
+};
+
+static int copy_folder(struct copy *c, int from, int to, const char *path,
+		       unsigned int depth, struct err *err);
+
+static int ask(const struct copy *c, struct err *err)
+{
+	return c->keep_on(c->arg) ? 0 : fail(err, EINTR, "interrupted");
+}
+
+/* ---- what is said of an entry ---- */
+
+/* to_fd: open, not O_PATH. The times last: all else changes them. */
+static int copy_meta(int from_fd, const struct stat *st, int to_fd,
+		     struct err *err)
+{
+	struct timespec times[2] = {st->st_atim, st->st_mtim};
+	AUTO(xattrs) struct xattrs x = {0};
+	struct stat now;
+
+	if (fstat(to_fd, &now) < 0)
+		return fail_errno(err, "copy");
+	if ((now.st_uid != st->st_uid || now.st_gid != st->st_gid) &&
+	    fchown(to_fd, st->st_uid, st->st_gid) < 0)
+		return fail(err, EXDEV, "an owner that cannot be given");
+	if (xattrs_get(from_fd, "", &x, err) < 0 ||
+	    xattrs_set(to_fd, &x, err) < 0)
+		return -err->num;
+	if (fchmod(to_fd, st->st_mode & 07777) < 0 || fstat(to_fd, &now) < 0)
+		return fail_errno(err, "copy the mode");
+	/* The kernel takes away what this user may not give. */
+	if (now.st_mode != st->st_mode)
+		return fail(err, EXDEV, "a mode that cannot be given");
+	if (futimens(to_fd, times) < 0)
+		return fail_errno(err, "copy the times");
+	return 0;
+}
+
+/* ---- contents ---- */
+
+static ssize_t copy_by_hand(int from, int to, off_t at, size_t len)
+{
+	static char data[1 << 16];
+	ssize_t got =
+		pread(from, data, len < sizeof(data) ? len : sizeof(data), at);
+
+	if (got > 0 && fd_pwrite(to, data, (size_t)got, (uint64_t)at) < 0)
+		return -1;
+	return got;
+}
+
+static int copy_range(struct copy *c, int from, int to, off_t at, off_t end,
+		      struct err *err)
+{
+	bool by_hand = false;
+
+	while (at < end) {
+		size_t left = (size_t)(end - at);
+		off_t in = at, out = at;
+		ssize_t got;
+
+		if (left > STEP)
+			left = STEP;
+		if (ask(c, err) < 0)
+			return -err->num;
+		got = by_hand ? copy_by_hand(from, to, at, left)
+			      : copy_file_range(from, &in, to, &out, left, 0);
+		if (got < 0 && !by_hand && errno != ENOSPC && errno != EIO &&
+		    errno != EDQUOT) {
+			by_hand = true;
+			continue;
+		}
+		if (got < 0)
+			return fail_errno(err, "copy");
+		if (got == 0)
+			break; /* it became shorter */
+		at += got;
+	}
+	return 0;
+}
+
+/* Holes stay holes. */
+static int copy_data(struct copy *c, int from, int to, off_t size,
+		     struct err *err)
+{
+	off_t at = 0;
+
+	while (at < size) {
+		off_t data = lseek(from, at, SEEK_DATA);
+		off_t hole;
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data < 0)
+			data = at;
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole < 0 || hole > size)
+			hole = size;
+		if (copy_range(c, from, to, data, hole, err) < 0)
+			return -err->num;
+		at = hole;
+	}
+	if (ftruncate(to, size) < 0)
+		return fail_errno(err, "copy");
+	return 0;
+}
+
+static int copy_file(struct copy *c, int from, const char *name, int to,
+		     struct err *err)
+{
+	auto_close int in =
+		beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0, err);
+	auto_close int out = -1;
+	struct stat st;
+
+	if (in < 0)
+		return in;
+	if (fstat(in, &st) < 0 || !S_ISREG(st.st_mode))
+		return fail(err, EXDEV, "%s was replaced", text_quote(name));
+	out = openat(to, name,
+		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out < 0)
+		return fail_errno(err, "make %s", text_quote(name));
+	if (copy_data(c, in, out, st.st_size, err) < 0)
+		return -err->num;
+	return copy_meta(in, &st, out, err);
+}
+
+/* ---- files with several names ---- */
+
+static size_t *bucket(struct copy *c, const struct stat *st)
+{
+	return &c->heads[(st->st_ino ^ st->st_dev) % BUCKETS];
+}
+
+static const char *find_link(struct copy *c, const struct stat *st)
+{
+	size_t i;
+
+	for (i = *bucket(c, st); i; i = c->links[i - 1].next)
+		if (c->links[i - 1].ino == st->st_ino &&
+		    c->links[i - 1].dev == st->st_dev)
+			return c->links[i - 1].path;
+	return NULL;
+}
+
+static void add_link(struct copy *c, const struct stat *st, const char *path)
+{
+	size_t *head = bucket(c, st);
+
+	GROW(c->links, c->link_count, c->link_room);
+	c->links[c->link_count++] = (struct link){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.path = mem_strdup(path),
+		.next = *head,
+	};
+	*head = c->link_count;
+}
+
+/* ---- everything but folders ---- */
+
+static int bring(struct copy *c, int from, const char *name,
+		 const struct stat *st, int to, struct err *err)
+{
+	bool file = S_ISREG(st->st_mode);
+
+	if (file && st->st_nlink == 1 && st->st_size > LINK_MAX_BYTES)
+		return copy_file(c, from, name, to, err);
+	if (linkat(from, name, to, name, 0) == 0)
+		return 0;
+	if (!file)
+		return fail_errno(err, "link %s", text_quote(name));
+	return copy_file(c, from, name, to, err);
+}
+
+/* Names of one lower file are one file in the copy, too: the layer itself
+ * would make two of them. */
+static int bring_named(struct copy *c, int from, const char *name,
+		       const struct stat *st, int to, const char *path,
+		       struct err *err)
+{
+	const char *first = find_link(c, st);
+	int rc;
+
+	if (first) {
+		if (linkat(c->root_fd, first, to, name, 0) < 0)
+			return fail_errno(err, "link %s", text_quote(name));
+		return 0;
+	}
+	rc = bring(c, from, name, st, to, err);
+	if (rc == 0)
+		add_link(c, st, path);
+	return rc;
+}
+
+/* ---- folders ---- */
+
+static int copy_entry(struct copy *c, int from, const char *name, int to,
+		      const char *parent, unsigned int depth, struct err *err)
+{
+	auto_free char *path = path_join(parent, name);
+	auto_close int in = -1, out = -1;
+	struct stat st;
+
+	if (ask(c, err) < 0)
+		return -err->num;
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return fail_errno(err, "%s", text_quote(name));
+	if (!S_ISDIR(st.st_mode) && st.st_nlink > 1)
+		return bring_named(c, from, name, &st, to, path, err);
+	if (!S_ISDIR(st.st_mode))
+		return bring(c, from, name, &st, to, err);
+	in = beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0, err);
+	if (in < 0)
+		return in;
+	if (mkdirat(to, name, 0700) < 0)
+		return fail_errno(err, "make %s", text_quote(name));
+	out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0, err);
+	if (out < 0)
+		return out;
+	return copy_folder(c, in, out, path, depth + 1, err);
+}
+
+static int copy_folder(struct copy *c, int from, int to, const char *path,
+		       unsigned int depth, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct stat st;
+	size_t i;
+
+	if (depth > DEPTH_MAX)
+		return fail(err, EXDEV, "too deep");
+	if (fstat(from, &st) < 0 || dirlist_read(from, &list, err) < 0)
+		return fail_errno(err, "read a folder");
+	/* Afterwards it will be emptied, by its owner or by who may write. */
+	if (st.st_uid != geteuid() &&
+	    faccessat(from, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return fail(err, EXDEV, "a folder that cannot be emptied");
+	for (i = 0; i < list.count; i++)
+		if (copy_entry(c, from, list.items[i].name, to, path, depth,
+			       err) < 0)
+			return err_context(err, "%s",
+					   text_quote(list.items[i].name));
+	return copy_meta(from, &st, to, err);
+}
+
+int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
+	     bool (*keep_on)(void *arg), void *arg, struct err *err)
+{
+	auto_close int from =
+		beneath_open(from_fd, name, O_RDONLY | O_DIRECTORY, 0, err);
+	auto_close int to = -1;
+	struct copy c = {.keep_on = keep_on, .arg = arg};
+	size_t i;
+	int rc;
+
+	if (from < 0)
+		return from;
+	if (mkdirat(to_fd, to_name, 0700) < 0)
+		return fail_errno(err, "make %s", text_quote(to_name));
+	to = beneath_open(to_fd, to_name, O_RDONLY | O_DIRECTORY, 0, err);
+	if (to < 0)
+		return to;
+	c.root_fd = to;
+	rc = copy_folder(&c, from, to, "", 0, err);
+	for (i = 0; i < c.link_count; i++)
+		free(c.links[i].path);
+	free(c.links);
+	return rc;
+}

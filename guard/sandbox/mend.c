@@ -1,0 +1,114 @@
+#include "guard/sandbox/mend.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/sandbox/copytree.h"
+
+static int rename_it(const struct mend *m, const char *from, int from_fd)
+{
+	unsigned int flags = m->no_replace ? RENAME_NOREPLACE : 0;
+
+	return renameat2(from_fd, from, m->to_fd, m->to, flags) < 0 ? -errno
+								    : 0;
+}
+
+/* What the kernel would have looked at after the layer had refused: before
+ * much is copied for nothing. */
+static int look_at_target(const struct mend *m)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = -1;
+	struct stat st;
+	struct err err;
+
+	if (fstatat(m->to_fd, m->to, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (m->no_replace)
+		return -EEXIST;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	fd = beneath_open(m->to_fd, m->to, O_RDONLY | O_DIRECTORY, 0, &err);
+	if (fd < 0 || dirlist_read(fd, &list, &err) < 0)
+		return -EXDEV;
+	return list.count ? -ENOTEMPTY : 0;
+}
+
+static int undo(const struct mend *m, int num)
+{
+	struct err ignored;
+
+	(void)walk_remove(m->to_fd, m->temporary, &ignored);
+	return num;
+}
+
+/*
+ * Empties and removes the first tree. What came into it since it was read
+ * goes into the second; what cannot go stays: nothing is lost.
+ */
+static int remove_first(int from_fd, const char *from, int to_fd,
+			const char *to, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int in =
+		beneath_open(from_fd, from, O_RDONLY | O_DIRECTORY, 0, err);
+	auto_close int out = -1;
+	size_t i;
+
+	if (in < 0)
+		return in;
+	out = beneath_open(to_fd, to, O_RDONLY | O_DIRECTORY, 0, err);
+	if (out < 0)
+		return out;
+	/* A folder that its owner may not write to. */
+	if (faccessat(in, ".", W_OK, AT_EACCESS) < 0)
+		(void)fchmod(in, 0700);
+	if (dirlist_read(in, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+
+		if (list.items[i].type == DT_DIR) {
+			(void)mkdirat(out, name, 0700);
+			if (remove_first(in, name, out, name, err) < 0)
+				return -err->num;
+		} else if ((linkat(in, name, out, name, 0) < 0 &&
+			    errno != EEXIST) ||
+			   unlinkat(in, name, 0) < 0) {
+			return fail_errno(err, "%s", text_quote(name));
+		}
+	}
+	if (unlinkat(from_fd, from, AT_REMOVEDIR) < 0)
+		return fail_errno(err, "%s", text_quote(from));
+	return 0;
+}
+
+int mend_rename(const struct mend *m)
+{
+	struct err err;
+	int rc = rename_it(m, m->from, m->from_fd);
+
+	if (rc != -EXDEV)
+		return rc;
+	rc = look_at_target(m);
+	if (rc < 0)
+		return rc;
+	if (copytree(m->from_fd, m->from, m->to_fd, m->temporary, m->keep_on,
+		     m->arg, &err) < 0)
+		return undo(m, err.num == EINTR ? -EINTR : -EXDEV);
+	if (!m->keep_on(m->arg))
+		return undo(m, -EINTR);
+	rc = rename_it(m, m->temporary, m->to_fd);
+	if (rc < 0)
+		return undo(m, rc);
+	/* Done, as everybody sees it. */
+	(void)remove_first(m->from_fd, m->from, m->to_fd, m->to, &err);
+	return 0;
+}

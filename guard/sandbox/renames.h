@@ -1,0 +1,54 @@
+/*
+ * pid 1's answers to the command's renames (the filter `renames`).
+ *
+ * Nearly all of them are let go as they are. A folder on a layer is different:
+ * where the lower layer has it too, the kernel would say EXDEV. Its rename is
+ * done by a worker, a process with the rights of the run that does it for the
+ * caller (mend.h), and the caller gets the worker's result. It waits so that
+ * only a signal that ends it breaks this off: then the worker undoes what it
+ * did. Whatever cannot be read, found or made plain stays the kernel's.
+ *
+ * Two things have to be right for this to give nobody anything: the worker
+ * may not do more than the caller could (there are no ids, capabilities,
+ * roots or mount namespaces to differ by in a run; when some program fences
+ * itself in with Landlock, nothing is mended from then on), and what a path
+ * means to the caller must be what it means here (no magic links of /proc).
+ */
+#ifndef GUARD_SANDBOX_RENAMES_H
+#define GUARD_SANDBOX_RENAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define RENAMES_WORKERS 16
+
+struct renames {
+	int listener; /* -1: nobody asks */
+	bool closed; /* all is left to the kernel */
+	struct renames_worker {
+		pid_t pid; /* 0: free */
+		int to_fd;
+		char temporary[48];
+	} workers[RENAMES_WORKERS];
+};
+
+/* listener: from filter_load_asking(), taken over; -1 is fine. */
+void renames_open(struct renames *r, int listener);
+
+/* Takes one question; never blocks on an empty listener that poll(2) has
+ * reported. */
+void renames_answer(struct renames *r);
+
+/* Nobody is left who could ask. */
+void renames_hang_up(struct renames *r);
+
+/* A child of pid 1 has ended; true when it was a worker. */
+bool renames_reap(struct renames *r, pid_t pid);
+
+/* Ends all workers, waits for them a short while and removes what they left
+ * unfinished. */
+void renames_close(struct renames *r);
+
+#endif

@@ -1,0 +1,159 @@
+#!/bin/sh
+# Folders that are older than the run are renamed in it: overlayfs alone says
+# EXDEV.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+renamer=/opt/guard/build/tests/lib/renamer
+EEXIST=17 EXDEV=18 EINVAL=22 EBUSY=16 ENOTEMPTY=39 ENOTDIR=20
+
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p tree/a/b/empty tree/closed other/in full/in one two
+echo text >tree/a/file
+echo script >tree/a/script
+chmod 751 tree/a/script
+ln tree/a/file tree/a/b/same
+ln -s ../file tree/a/b/link
+ln -s /nowhere tree/dangling
+mkfifo tree/pipe
+truncate -s 3M tree/sparse
+echo end >>tree/sparse
+setfattr -n user.note -v mine tree/a/file
+setfattr -n user.note -v folder tree/a
+echo kept >tree/closed/file
+touch -d '2001-02-03 04:05:06.789' tree/a/file tree/a tree/closed tree
+touch -h -d '2002-03-04 05:06:07' tree/dangling
+chmod 555 tree/closed
+chmod 2750 tree/a/b
+git add -A >/dev/null 2>&1
+git commit -q -m more
+manifest "$HOME/project" >"$T/before"
+
+# What is defined here is used inside of runs as well.
+{
+	sed -n '/^manifest() {/,/^}/p' "${0%/*}/../lib/tap.sh"
+	cat <<-'EOF'
+		renamer=/opt/guard/build/tests/lib/renamer
+		same_as() {
+			manifest "$1" >/tmp/a
+			manifest "$2" >/tmp/b
+			cmp /tmp/a /tmp/b
+		}
+	EOF
+} >"$T/lib"
+lib=$(cat "$T/lib")
+
+# inside WHAT SCRIPT: its status decides
+inside_run() {
+	gives 0 "$1" guard run -q -- sh -c "$lib
+$2"
+	same_outside "$1"
+}
+
+same_outside() {
+	manifest "$HOME/project" >"$T/after"
+	ok "$1: nothing happened outside" same "$T/before" "$T/after"
+}
+
+# number WHAT WANTED MODE NAMES...
+number() {
+	what=$1
+	wanted=$2
+	shift 2
+	is "$(guard run -q -- "$renamer" "$@" 2>"$err")" "$wanted" "$what"
+}
+
+inside_run 'the folder is the same afterwards' '
+	cp -a tree copy && $renamer plain tree moved && [ ! -e tree ] &&
+	same_as copy moved && [ moved/a/file -ef moved/a/b/same ] &&
+	[ -z "$(find . -name ".guard*")" ]'
+inside_run 'git mv of a folder' 'git mv tree moved && git status --short |
+	grep -q "^R.*moved/a/file"'
+inside_run 'mv over an empty folder' 'mv -T tree one && [ -e one/a/file ] &&
+	[ ! -e tree ]'
+inside_run 'into another folder, and back' '
+	mv tree one/x && mv one/x tree && [ -e tree/a/script ]'
+inside_run 'over what was deleted before' 'rm -r other && mv tree other &&
+	[ "$(ls other)" = "$(printf "a\nclosed\ndangling\npipe\nsparse")" ]'
+inside_run 'as a path, with slashes' 'mv ./tree/// "$PWD/one/../moved/" &&
+	[ -e moved/a/file ] && [ ! -e tree ]'
+if command -v python3 >/dev/null; then
+	inside_run 'os.rename of Python' '
+		python3 -c "import os; os.rename(\"tree\", \"moved\")" &&
+		[ -e moved/a/file ]'
+else
+	skip 'no python3'
+fi
+if command -v node >/dev/null; then
+	inside_run 'fs.renameSync of node' '
+		node -e "fs.renameSync(\"tree\", \"moved\")" &&
+		[ -e moved/a/file ]'
+else
+	skip 'no node'
+fi
+
+# --- what the kernel says stays what is said ---
+number 'a plain one' 0 plain tree moved
+number 'by descriptors' 0 at . tree moved
+number 'no target, and none allowed' 0 noreplace tree moved
+number 'a target that may not be replaced' $EEXIST noreplace tree one
+number 'a folder that is not empty' $ENOTEMPTY plain tree full
+number 'a file' $ENOTDIR plain tree README.md
+number 'into itself' $EINVAL plain tree tree/a/tree
+number 'to itself' 0 plain tree tree
+number 'an exchange' $EXDEV exchange tree other
+number 'to another mount' $EXDEV plain tree /tmp/tree
+number 'the current folder' $EBUSY plain . moved
+number 'by way of /proc' $EXDEV proc tree moved
+number 'one that cannot be looked into' $EXDEV closed tree moved
+number 'two at once' 0 threads one moved1 two moved2
+number 'two at once, large and small' 0 threads tree moved1 two moved2
+mkdir wide
+(cd wide && seq 3000 | xargs mkdir)
+number 'in a storm of signals, longer than their distance' 0 storm wide moved
+rmdir wide/* wide
+manifest "$HOME/project" >"$T/before"
+landlock=$(guard run -q -- "$renamer" landlock tree moved)
+case $landlock in
+none) skip 'no Landlock' ;;
+*) is "$landlock" $EXDEV 'one with lesser rights' ;;
+esac
+inside_run 'a file that is open' '
+	[ "$($renamer open tree moved a/script)" = 0 ] &&
+	[ "$(cat moved/a/script)" = "$(printf "script\nlate")" ]'
+if [ "$me" != root ]; then
+	inside_run 'a folder that may not be read' 'chmod 0 tree/a &&
+		[ "$($renamer plain tree moved)" = 18 ] && chmod 755 tree/a &&
+		[ -e tree/a/file ] && [ -z "$(find . -name ".guard*")" ]'
+fi
+gives 0 'a sandbox inside' guard run -q --nested -- "$renamer" plain tree moved
+is "$(cat "$out")" $EXDEV 'a sandbox inside: the kernel alone answers'
+
+# --- broken off ---
+mkdir big
+head -c 100000000 /dev/zero | tee big/1 big/2 big/3 >big/4
+manifest "$HOME/project" >"$T/before"
+inside_run 'ended in the middle, nothing has happened' '
+	cp -a big copy
+	env --default-signal=INT $renamer plain big moved & pid=$!
+	until ls .guard-rename-*/1 >/dev/null 2>&1; do :; done
+	kill -INT $pid
+	wait $pid
+	while ls -d .guard-rename-* >/dev/null 2>&1; do :; done
+	[ ! -e moved ] && same_as copy big'
+gives 0 'the run ends in the middle' guard run -- sh -c '
+	/opt/guard/build/tests/lib/renamer plain big moved &
+	until ls .guard-rename-*/1 >/dev/null 2>&1; do :; done'
+says "$err" 'changed nothing'
+rm -r big
+
+# --- the review ---
+gives 0 'a run that renames' guard run -- mv tree moved
+gives 0 'its review' guard diff --stat
+says "$out" 'moved/a/file'
+gives 0 'applied' guard apply -y
+ok 'the new one is there' test -e moved/a/file
+no 'the old one is not' test -e tree
+is "$(stat -c %h moved/a/file)" 2 'hard links are'
+finish
