@@ -3,24 +3,44 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "snapshot/catalog.h"
 
-void applied_add(struct session *s, uint64_t before, uint64_t after)
+void applied_add(struct session *s, uint64_t before, uint64_t after,
+		 const struct plan *plan)
 {
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
 
+	size_t i;
+
 	record_add(&s->more, "applied", value);
+	for (i = 0; i < plan->step_count; i++)
+		if (plan->steps[i].how == STEP_MERGED ||
+		    plan->steps[i].how == STEP_MARKED)
+			record_add(&s->more, "merged", plan->steps[i].path);
 }
 
 struct rebase {
 	struct store *store;
+	const struct session *session;
 	const struct entry *now;
 	struct tree_editor *editor;
 };
+
+static bool was_merged(const struct session *s, const char *path)
+{
+	const char *value;
+	size_t n;
+
+	for (n = 0; (value = record_get_nth(&s->more, "merged", n)); n++)
+		if (strcmp(value, path) == 0)
+			return true;
+	return false;
+}
 
 static bool still(const struct entry *now, const struct entry *after)
 {
@@ -36,7 +56,7 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	AUTO(entry) struct entry now = {0};
 
 	(void)before;
-	if (!*path)
+	if (!*path || was_merged(r->session, path))
 		return 0;
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
@@ -69,7 +89,7 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 int applied_rebase(struct store *store, const struct session *s,
 		   struct entry *base, const struct entry *now, struct err *err)
 {
-	struct rebase r = {.store = store, .now = now};
+	struct rebase r = {.store = store, .session = s, .now = now};
 	struct entry root = {0};
 	const char *value;
 	size_t n;

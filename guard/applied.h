@@ -11,10 +11,16 @@
 #define GUARD_APPLIED_H
 
 #include "overlay/session.h"
+#include "restore/plan.h"
 #include "snapshot/tree.h"
 
-/* Adds one apply to the record (not saved). */
-void applied_add(struct session *s, uint64_t before, uint64_t after);
+/*
+ * Adds one apply to the record (not saved). What was merged is noted apart: it
+ * has the user's edits in it, which the run knows nothing of, so that it is
+ * never taken for what the run began with.
+ */
+void applied_add(struct session *s, uint64_t before, uint64_t after,
+		 const struct plan *plan);
 
 /*
  * Gives base what was applied, path by path, where `now` is still like that.

@@ -335,7 +335,7 @@ static int carry_apply(struct apply *a, struct err *err)
 			(void)session_set_state(s, RUN_ENDED, &ignored);
 		return -err->num;
 	}
-	applied_add(s, a->before.seq, action.after);
+	applied_add(s, a->before.seq, action.after, &a->plan);
 	if (context_settle_run(s, action.whole, err) < 0)
 		return -err->num;
 	after = mem_printf("%" PRIu64, action.after);

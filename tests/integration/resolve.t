@@ -34,6 +34,26 @@ is "$(sed -n 28p text)" 'of the user' 'with the edit of the user'
 is "$(stat -c %a text)" 644 'and its mode'
 ok 'discarded' guard discard -y
 
+# --- merged, and applied once more ---
+seq 1 30 >text
+ok 'a run' guard run -q -- sh -c 'sed -i "s/^3$/three/" text; echo x >rest'
+settle
+sed -i 's/^28$/of the user/' text
+gives 0 'one path, merged' guard apply -y text
+gives 0 'the rest of it' guard apply -y
+is "$(sed -n '3p;28p' text)" 'three
+of the user' 'the edit of the user is still there'
+ok 'a run' guard run -q -- sh -c 'sed -i "s/^5$/five/" text; echo y >rest'
+settle
+sed -i 's/^25$/also of the user/' text
+gives 0 'one path, merged' guard apply -y text
+ok 'the run goes on' guard run -q --continue -- sed -i 's/^9$/nine/' text
+settle
+gives 0 'applied again' guard apply -y
+is "$(sed -n '5p;9p;25p' text)" 'five
+nine
+also of the user' 'both edits of the run, and that of the user'
+
 # --- what does not go together ---
 # The run and the user, before each of the three answers.
 clash() {
