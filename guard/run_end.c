@@ -207,15 +207,13 @@ static void close_unchanged(struct run *run)
 	struct err err;
 
 	output_say("run %s changed nothing", run->session.id);
-	if (!left_something(run)) {
-		if (session_set_state(&run->session, RUN_DISCARDED, &err) < 0 ||
-		    walk_remove(run->context.state.runs_fd, run->session.id,
-				&err) < 0)
-			output_error(&err);
-		return;
-	}
+	/* The process of the snapshot may still be about to write in it: the
+	 * folder itself goes later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
-			  run->context.state.trash_fd, "unchanged", &err) < 0)
+			  run->context.state.trash_fd,
+			  left_something(run) ? "unchanged"
+					      : SESSION_TRASH_EMPTY,
+			  &err) < 0)
 		output_error(&err);
 }
 

@@ -101,6 +101,10 @@ int session_base(struct session *s, bool wait, struct err *err);
  */
 int session_trash(struct session *s, int runs_fd, int trash_fd,
 		  const char *reason, struct err *err);
+/* A run's folder that holds nothing anybody can want: it leaves the trash a
+ * minute later, when nobody can be at work in it any more. */
+#define SESSION_TRASH_EMPTY "empty"
+
 /* Removes what lies in the trash for longer than max_age seconds (-1: all):
  * names of the form <unix time>-<word>[-<a-z, 0-9, ->], nothing else. One
  * that resists does not keep the others; the first error is returned. */

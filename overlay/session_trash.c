@@ -14,6 +14,7 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define NUMBERS "0123456789"
 #define REST ".removing-"
+#define EMPTY_SECONDS 60
 #define TIME_LEN_MIN 9
 #define TIME_LEN_MAX 11
 
@@ -65,6 +66,18 @@ static int64_t time_of_rest(int dir, const char *name)
 	return m.ctime.sec;
 }
 
+/* How long this one is kept. */
+static int64_t age_of(const char *name, int64_t max_age)
+{
+	const char *word = name + strspn(name, NUMBERS);
+	size_t len = strlen(SESSION_TRASH_EMPTY);
+
+	if (*word != '-' || strncmp(word + 1, SESSION_TRASH_EMPTY, len) != 0 ||
+	    word[len + 1] != '-')
+		return max_age;
+	return max_age < EMPTY_SECONDS ? max_age : EMPTY_SECONDS;
+}
+
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -85,7 +98,7 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 
 		if (when < 0)
 			when = time_of_rest(dir, name);
-		if (when < 0 || now - when <= max_age)
+		if (when < 0 || now - when <= age_of(name, max_age))
 			continue;
 		/* One that resists does not keep the others. */
 		if (walk_remove(dir, name, &odd) < 0 && !worst) {

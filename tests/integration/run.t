@@ -166,11 +166,15 @@ wait $runner
 is "$? $line $line2" '7 ready caught' 'SIGTERM of guard reaches the command'
 
 # --- what is kept of a run ---
-before=$(ls "$state/runs" "$state/trash")
+before=$(ls "$state/runs")
 gives 0 'a run that changes nothing' guard run -- true
 says "$err" 'changed nothing'
-is "$(ls "$state/runs" "$state/trash")" "$before" \
-	'nothing of it is kept'
+is "$(ls "$state/runs")" "$before" 'nothing of it is kept'
+empty=$(find "$state/trash" -name '*-empty-*')
+ok 'it waits a minute for whoever is still at work in it' test -d "$empty"
+mv "$empty" "$state/trash/1000000000-empty-${empty##*-empty-}"
+gives 0 'another one' guard run -q -- true
+is "$(find "$state/trash" -name '1000000000-*')" '' 'then it is gone'
 gives 0 'a run that leaves a file in its /tmp' \
 	guard run -- sh -c 'echo left >/tmp/note'
 is "$(cat "$state"/trash/*-unchanged-*/tmp/note)" left \
