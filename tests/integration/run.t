@@ -170,7 +170,7 @@ before=$(ls "$state/runs")
 gives 0 'a run that changes nothing' guard run -- true
 says "$err" 'changed nothing'
 is "$(ls "$state/runs")" "$before" 'nothing of it is kept'
-empty=$(find "$state/trash" -name '*-empty-*')
+empty=$(find "$state/trash" -name '*-empty-*' | sort | tail -n 1)
 ok 'it waits a minute for whoever is still at work in it' test -d "$empty"
 mv "$empty" "$state/trash/1000000000-empty-${empty##*-empty-}"
 gives 0 'another one' guard run -q -- true
