@@ -23,7 +23,7 @@ wait $runner 2>/dev/null
 timeout 20 tail -s 0.02 --pid=$runner -f /dev/null
 # Whatever was in the run ends with it: wait for that, not for a time.
 for dir in /proc/[0-9]*; do
-	case $(cat "$dir/cmdline" 2>/dev/null | tr '\0' ' ') in
+	case $({ tr '\0' ' ' <"$dir/cmdline"; } 2>/dev/null) in
 	'sleep 300 ') timeout 20 tail -s 0.02 --pid="${dir#/proc/}" \
 		-f /dev/null ;;
 	esac
@@ -62,7 +62,7 @@ while [ $i -lt 20 ]; do
 done
 settle
 for dir in /proc/[0-9]*; do
-	case $(cat "$dir/cmdline" 2>/dev/null | tr '\0' ' ') in
+	case $({ tr '\0' ' ' <"$dir/cmdline"; } 2>/dev/null) in
 	'sh -c echo x >x; '*) timeout 20 tail -s 0.02 \
 		--pid="${dir#/proc/}" -f /dev/null ;;
 	esac
