@@ -314,7 +314,12 @@ reset_home() {
 	cd / || exit 99
 	find "$HOME" -path "$HOME/.local/share/guard" -prune -o \
 		-type d ! -perm -700 -exec chmod u+rwx {} \; 2>/dev/null
-	rsync -aHAX --delete --exclude=/.local/share/guard \
-		"/var/tmp/saved/$me/" "$HOME/"
+	# Not by rsync: it leaves a folder's time as it is when only the part
+	# of a second is wrong, and all this may happen within one.
+	find "$HOME" -mindepth 1 -depth ! -path "$HOME/.local" \
+		! -path "$HOME/.local/share" \
+		! -path "$HOME/.local/share/guard" \
+		! -path "$HOME/.local/share/guard/*" -delete 2>/dev/null
+	cp -a "/var/tmp/saved/$me/." "$HOME/"
 	cd "$HOME/project" || exit 99
 }
