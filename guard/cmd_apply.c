@@ -437,15 +437,21 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 }
 
 /* One of --ours, --theirs and --merge. */
-static bool choose(const struct verb *verb, struct apply_options *o,
-		   enum plan_resolve resolve)
+static bool read_resolve(const struct verb *verb, int id, const char *value,
+			 void *to)
 {
-	if (o->resolve && o->resolve != resolve) {
+	enum plan_resolve *resolve = to;
+	enum plan_resolve said = id == OPT_OURS	    ? RESOLVE_OURS
+				 : id == OPT_THEIRS ? RESOLVE_THEIRS
+						    : RESOLVE_MARKERS;
+
+	(void)value;
+	if (*resolve && *resolve != said) {
 		options_complain(verb, "only one of --ours, --theirs and "
 				       "--merge can be meant");
 		return false;
 	}
-	o->resolve = resolve;
+	*resolve = said;
 	return true;
 }
 
@@ -455,46 +461,24 @@ int cmd_apply(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct apply_options o = {0};
 	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{OPT_JSON, .flag = &o.json},
+		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
+		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
+		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'n':
-			o.dry = true;
-			break;
-		case 'y':
-			o.yes = true;
-			break;
-		case 'q':
-			o.quiet = true;
-			break;
-		case OPT_JSON:
-			o.json = true;
-			break;
-		case OPT_OURS:
-			if (!choose(verb, &o, RESOLVE_OURS))
-				return STATUS_USAGE;
-			break;
-		case OPT_THEIRS:
-			if (!choose(verb, &o, RESOLVE_THEIRS))
-				return STATUS_USAGE;
-			break;
-		case OPT_MERGE:
-			if (!choose(verb, &o, RESOLVE_MARKERS))
-				return STATUS_USAGE;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	output_quiet(o.quiet);
 	output_color(OUTPUT_AUTO);
 	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

@@ -257,45 +257,14 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	return o->exit_code && changes.project.count + changes.home.count;
 }
 
-static int parse(const struct verb *verb, int argc, char **argv,
-		 struct diff_options *o)
+static bool read_color(const struct verb *verb, int id, const char *value,
+		       void *to)
 {
-	int id;
-
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case OPT_STAT:
-			o->form = FORM_STAT;
-			break;
-		case OPT_NAME_STATUS:
-			o->form = FORM_NAME_STATUS;
-			break;
-		case OPT_NAME_ONLY:
-			o->form = FORM_NAME_ONLY;
-			break;
-		case 'z':
-			o->form = FORM_RAW;
-			break;
-		case OPT_JSON:
-			o->form = FORM_JSON;
-			break;
-		case OPT_EXIT_CODE:
-			o->exit_code = true;
-			break;
-		case OPT_NO_PAGER:
-			o->no_pager = true;
-			break;
-		case OPT_COLOR:
-			if (output_when_parse(optarg, &o->color) == 0)
-				break;
-			options_complain(verb,
-					 "--color: auto, always or never");
-			return OPTIONS_BAD;
-		default:
-			return id;
-		}
-	}
-	return 0;
+	(void)id;
+	if (output_when_parse(value, to) == 0)
+		return true;
+	options_complain(verb, "--color: auto, always or never");
+	return false;
 }
 
 int cmd_diff(int argc, char **argv)
@@ -303,12 +272,23 @@ int cmd_diff(int argc, char **argv)
 	const struct verb *verb = options_verb("diff");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct diff_options o = {.color = OUTPUT_AUTO};
+	const struct option_slot slots[] = {
+		{OPT_STAT, .choice = &o.form, .value = FORM_STAT},
+		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
+		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
+		{'z', .choice = &o.form, .value = FORM_RAW},
+		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
+		{OPT_EXIT_CODE, .flag = &o.exit_code},
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{OPT_COLOR, .read = read_color, .to = &o.color},
+		{0},
+	};
 	int dashed = options_after_dashes(argc, argv);
 	struct err err;
-	int got = parse(verb, argc, argv, &o);
+	int got = options_take(verb, argc, argv, slots);
 
-	if (got)
-		return got == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
+	if (got != OPTIONS_END)
+		return got;
 	got = diff(&c, argc - optind, argv + optind, dashed, &o, &err);
 	if (got >= 0)
 		return got;

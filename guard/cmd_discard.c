@@ -177,28 +177,20 @@ int cmd_discard(int argc, char **argv)
 	const struct verb *verb = options_verb("discard");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	int dashed = options_after_dashes(argc, argv);
-	bool yes = false;
+	bool yes = false, quiet = false;
+	const struct option_slot slots[] = {
+		{'y', .flag = &yes},
+		{'q', .flag = &quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'y':
-			yes = true;
-			break;
-		case 'q':
-			output_quiet(true);
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(quiet);
 	output_color(OUTPUT_AUTO);
 	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

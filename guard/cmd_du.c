@@ -193,25 +193,16 @@ int cmd_du(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct du d = {.c = &c};
 	bool json = false;
+	const struct option_slot slots[] = {
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case OPT_JSON:
-			json = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
-	if (optind < argc) {
-		options_complain(verb, "there is no use for %s",
-				 text_quote(argv[optind]));
-		return STATUS_USAGE;
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	got = context_open(&c, false, &err);
 	if (got == 0)
 		got = measure(&d, &err);

@@ -206,34 +206,21 @@ int cmd_import(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct import_options o = {0};
 	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{OPT_JSON, .flag = &o.json},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'n':
-			o.dry = true;
-			break;
-		case 'y':
-			o.yes = true;
-			break;
-		case 'q':
-			o.quiet = true;
-			break;
-		case OPT_JSON:
-			o.json = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	output_quiet(o.quiet);
 	output_color(OUTPUT_AUTO);
 	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

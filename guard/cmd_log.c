@@ -343,41 +343,13 @@ static int log_actions(struct context *c, const struct log_options *o,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static int parse(const struct verb *verb, int argc, char **argv,
-		 struct log_options *o)
+static bool read_count(const struct verb *verb, int id, const char *value,
+		       void *to)
 {
-	int id;
-
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'n':
-			if (options_number(optarg, ~0ul, &o->count) == 0)
-				break;
-			options_complain(verb, "-n: %s is no number",
-					 text_quote(optarg));
-			return OPTIONS_BAD;
-		case OPT_ACTIONS:
-			o->actions = true;
-			break;
-		case 'a':
-			o->all = true;
-			break;
-		case OPT_JSON:
-			o->json = true;
-			break;
-		case OPT_NO_PAGER:
-			o->no_pager = true;
-			break;
-		default:
-			return id;
-		}
-	}
-	if (argc - optind > (o->actions ? 0 : 1)) {
-		options_complain(verb, "one path at a time, none with "
-				       "--actions");
-		return OPTIONS_BAD;
-	}
-	return 0;
+	if (options_number(value, ~0ul, to) == 0)
+		return true;
+	options_complain(verb, "-%c: %s is no number", id, text_quote(value));
+	return false;
 }
 
 int cmd_log(int argc, char **argv)
@@ -385,17 +357,27 @@ int cmd_log(int argc, char **argv)
 	const struct verb *verb = options_verb("log");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct log_options o = {.count = ~0ul};
+	const struct option_slot slots[] = {
+		{'n', .read = read_count, .to = &o.count},
+		{OPT_ACTIONS, .flag = &o.actions},
+		{'a', .flag = &o.all},
+		{OPT_JSON, .flag = &o.json},
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{0},
+	};
 	struct err err;
-	int got = parse(verb, argc, argv, &o);
+	int got = options_take(verb, argc, argv, slots);
 
-	if (got)
-		return got == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind > (o.actions ? 0 : 1)) {
+		options_complain(verb, "one path at a time, none with "
+				       "--actions");
+		return STATUS_USAGE;
+	}
 	got = context_open(&c, true, &err);
 	if (got == 0)
 		got = o.actions ? log_actions(&c, &o, &err)
 				: log_snapshots(&c, argv[optind], &o, &err);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

@@ -35,26 +35,18 @@ int cmd_ls(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("ls");
 	enum tree_list_form form = TREE_LIST_NAMES;
+	const struct option_slot slots[] = {
+		{'l', .choice = &form, .value = TREE_LIST_LONG},
+		{'z', .choice = &form, .value = TREE_LIST_RAW},
+		{OPT_JSON, .choice = &form, .value = TREE_LIST_JSON},
+		{0},
+	};
 	struct err err;
-	int id;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'l':
-			form = TREE_LIST_LONG;
-			break;
-		case 'z':
-			form = TREE_LIST_RAW;
-			break;
-		case OPT_JSON:
-			form = TREE_LIST_JSON;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	if (argc - optind < 1 || argc - optind > 2) {
 		options_complain(verb, "SNAP is missing, or there is more than "
 				       "one PATH");

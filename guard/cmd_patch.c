@@ -122,14 +122,13 @@ int cmd_patch(int argc, char **argv)
 	const struct verb *verb = options_verb("patch");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {{0}};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END)
-		return id == OPTIONS_HELP ? STATUS_OK : STATUS_USAGE;
-	got = patch(&c, argc - optind, argv + optind, dashed, &err);
-	if (got >= 0)
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
 		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	got = patch(&c, argc - optind, argv + optind, dashed, &err);
+	return output_ended(got, &err);
 }

@@ -57,33 +57,35 @@ static uint64_t parse_size(const char *text)
 	return (uint64_t)(value * (double)factor);
 }
 
-static int parse_rule(const struct verb *verb, struct prune_command *p, int id)
+static bool read_rule(const struct verb *verb, int id, const char *value,
+		      void *to)
 {
+	struct prune_command *p = to;
 	struct retain_policy *policy = &p->options.policy;
 	unsigned long number = 0;
 
 	if (id == OPT_MAX_SIZE) {
-		p->options.max_size = parse_size(optarg);
+		p->options.max_size = parse_size(value);
 		if (p->options.max_size)
-			return 0;
+			return true;
 		options_complain(verb, "%s is no size: 500M, 20G",
-				 text_quote(optarg));
-		return -1;
+				 text_quote(value));
+		return false;
 	}
 	if (!p->given)
 		*policy = (struct retain_policy){0};
 	p->given = true;
 	if (id == OPT_KEEP_WITHIN) {
-		policy->within = parse_span(optarg, p->options.now);
+		policy->within = parse_span(value, p->options.now);
 		if (policy->within >= 0)
-			return 0;
+			return true;
 		options_complain(verb, "%s is no time: 12h, 14d, 8w",
-				 text_quote(optarg));
-		return -1;
+				 text_quote(value));
+		return false;
 	}
-	if (options_number(optarg, 1000000, &number) < 0) {
-		options_complain(verb, "%s is no number", text_quote(optarg));
-		return -1;
+	if (options_number(value, 1000000, &number) < 0) {
+		options_complain(verb, "%s is no number", text_quote(value));
+		return false;
 	}
 	switch (id) {
 	case OPT_KEEP_LAST:
@@ -101,7 +103,7 @@ static int parse_rule(const struct verb *verb, struct prune_command *p, int id)
 	default:
 		policy->monthly = (uint32_t)number;
 	}
-	return 0;
+	return true;
 }
 
 static void print_plan(const struct prune_plan *plan)
@@ -209,23 +211,17 @@ static int prune(struct prune_command *p, struct err *err)
 	return carry_out(&c, p, &plan, err);
 }
 
-static int check_rules(const struct verb *verb, const struct prune_command *p,
-		       int argc, char **argv)
+static bool keeps_something(const struct verb *verb,
+			    const struct prune_command *p)
 {
 	const struct retain_policy *r = &p->options.policy;
 
-	if (optind < argc) {
-		options_complain(verb, "there is no use for %s",
-				 text_quote(argv[optind]));
-		return -1;
-	}
-	if (p->given && !r->last && !r->within && !r->hourly && !r->daily &&
-	    !r->weekly && !r->monthly) {
-		options_complain(verb, "these rules keep nothing at all: "
-				       "that cannot be meant");
-		return -1;
-	}
-	return 0;
+	if (!p->given || r->last || r->within || r->hourly || r->daily ||
+	    r->weekly || r->monthly)
+		return true;
+	options_complain(verb, "these rules keep nothing at all: that cannot "
+			       "be meant");
+	return false;
 }
 
 int cmd_prune(int argc, char **argv)
@@ -233,34 +229,27 @@ int cmd_prune(int argc, char **argv)
 	const struct verb *verb = options_verb("prune");
 	struct prune_command p = {
 		.options = {.policy = retain_default, .now = moment_now()}};
+	bool quiet = false;
+	const struct option_slot slots[] = {
+		{'n', .flag = &p.dry},
+		{'y', .flag = &p.yes},
+		{'q', .flag = &quiet},
+		{OPT_KEEP_LAST, .read = read_rule, .to = &p},
+		{OPT_KEEP_WITHIN, .read = read_rule, .to = &p},
+		{OPT_KEEP_HOURLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_DAILY, .read = read_rule, .to = &p},
+		{OPT_KEEP_WEEKLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_MONTHLY, .read = read_rule, .to = &p},
+		{OPT_MAX_SIZE, .read = read_rule, .to = &p},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got = options_take(verb, argc, argv, slots);
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'n':
-			p.dry = true;
-			break;
-		case 'y':
-			p.yes = true;
-			break;
-		case 'q':
-			output_quiet(true);
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		case OPTIONS_BAD:
-			return STATUS_USAGE;
-		default:
-			if (parse_rule(verb, &p, id) < 0)
-				return STATUS_USAGE;
-		}
-	}
-	if (check_rules(verb, &p, argc, argv) < 0)
-		return STATUS_USAGE;
-	got = prune(&p, &err);
-	if (got >= 0)
+	if (got != OPTIONS_END)
 		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	output_quiet(quiet);
+	if (!keeps_something(verb, &p))
+		return STATUS_USAGE;
+	return output_ended(prune(&p, &err), &err);
 }

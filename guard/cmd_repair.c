@@ -188,32 +188,19 @@ static int repair(bool yes, struct err *err)
 int cmd_repair(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("repair");
-	bool yes = false;
+	bool yes = false, quiet = false;
+	const struct option_slot slots[] = {
+		{'y', .flag = &yes},
+		{'q', .flag = &quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'y':
-			yes = true;
-			break;
-		case 'q':
-			output_quiet(true);
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
-	if (optind < argc) {
-		options_complain(verb, "there is no use for %s",
-				 text_quote(argv[optind]));
-		return STATUS_USAGE;
-	}
-	got = repair(yes, &err);
-	if (got >= 0)
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
 		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	output_quiet(quiet);
+	got = repair(yes, &err);
+	return output_ended(got, &err);
 }

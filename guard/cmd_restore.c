@@ -380,9 +380,12 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	return r->o->to ? restore_to(r, err) : restore_here(r, err);
 }
 
-static bool parse_overwrite(const struct verb *verb, const char *text,
-			    enum overwrite *ret)
+static bool read_overwrite(const struct verb *verb, int id, const char *text,
+			   void *to)
 {
+	enum overwrite *ret = to;
+
+	(void)id;
 	if (strcmp(text, "always") == 0)
 		*ret = OVERWRITE_ALWAYS;
 	else if (strcmp(text, "if-changed") == 0)
@@ -419,39 +422,22 @@ int cmd_restore(int argc, char **argv)
 		.o = &o,
 		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
 	};
+	const struct option_slot slots[] = {
+		{OPT_AT, .text = &o.at},
+		{OPT_TO, .text = &o.to},
+		{OPT_OVERWRITE, .read = read_overwrite, .to = &o.overwrite},
+		{OPT_EXACT, .flag = &o.exact},
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case OPT_AT:
-			o.at = optarg;
-			break;
-		case OPT_TO:
-			o.to = optarg;
-			break;
-		case OPT_OVERWRITE:
-			if (!parse_overwrite(verb, optarg, &o.overwrite))
-				return STATUS_USAGE;
-			break;
-		case OPT_EXACT:
-			o.exact = true;
-			break;
-		case 'n':
-			o.dry = true;
-			break;
-		case 'y':
-			o.yes = true;
-			break;
-		case 'q':
-			o.quiet = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	if (do_not_go_together(&o)) {
 		options_complain(verb, "%s", do_not_go_together(&o));
 		return STATUS_USAGE;
@@ -465,8 +451,5 @@ int cmd_restore(int argc, char **argv)
 	output_color(OUTPUT_AUTO);
 	got = restore(&r, argc - optind, argv + optind, &err);
 	restore_free(&r);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

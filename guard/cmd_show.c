@@ -269,23 +269,17 @@ int cmd_show(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("show");
 	struct show_options o = {0};
+	const struct option_slot slots[] = {
+		{OPT_JSON, .flag = &o.json},
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{0},
+	};
 	struct err err;
-	int id;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case OPT_JSON:
-			o.json = true;
-			break;
-		case OPT_NO_PAGER:
-			o.no_pager = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	if (argc - optind != 1) {
 		options_complain(verb, "one SNAP or SNAP:PATH");
 		return STATUS_USAGE;

@@ -93,34 +93,20 @@ int cmd_snapshot(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(snapshot) struct snapshot s = {0};
 	const char *message = "";
-	bool json = false;
+	bool json = false, quiet = false;
+	const struct option_slot slots[] = {
+		{'m', .text = &message},
+		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
 	struct err err;
-	int id;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'm':
-			message = optarg;
-			break;
-		case 'q':
-			output_quiet(true);
-			break;
-		case OPT_JSON:
-			json = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
-	if (optind < argc) {
-		options_complain(verb,
-				 "there is no use for %s: a snapshot is "
-				 "of the whole project",
-				 text_quote(argv[optind]));
-		return STATUS_USAGE;
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(quiet);
 	if (take(&c, message, &s, &err) < 0) {
 		output_error(&err);
 		return STATUS_REFUSED;

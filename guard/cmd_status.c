@@ -217,38 +217,19 @@ int cmd_status(int argc, char **argv)
 	const struct verb *verb = options_verb("status");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct status_options o = {0};
+	const struct option_slot slots[] = {
+		{'a', .flag = &o.all},
+		{OPT_JSON, .flag = &o.json},
+		{OPT_PORCELAIN, .flag = &o.porcelain},
+		{'q', .flag = &o.quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'a':
-			o.all = true;
-			break;
-		case OPT_JSON:
-			o.json = true;
-			break;
-		case OPT_PORCELAIN:
-			o.porcelain = true;
-			break;
-		case 'q':
-			o.quiet = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
-	if (optind < argc) {
-		options_complain(verb, "there is no use for %s",
-				 text_quote(argv[optind]));
-		return STATUS_USAGE;
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	got = status(&c, &o, &err);
-	if (got < 0) {
-		output_error(&err);
-		return STATUS_REFUSED;
-	}
-	return got;
+	return output_ended(got, &err);
 }

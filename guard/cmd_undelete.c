@@ -92,20 +92,18 @@ int cmd_undelete(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
+	bool quiet = false;
+	const struct option_slot slots[] = {
+		{'q', .flag = &quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'q':
-			output_quiet(true);
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(quiet);
 	count = (size_t)(argc - optind);
 	seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	if (parse_numbers(verb, argv + optind, count, seqs) < 0)
@@ -114,8 +112,5 @@ int cmd_undelete(int argc, char **argv)
 	if (got == 0)
 		got = count ? bring_back(&c, seqs, count, &err)
 			    : list(&c, &err);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

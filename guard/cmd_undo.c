@@ -348,34 +348,23 @@ int cmd_undo(int argc, char **argv)
 		.o = &o,
 		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
 	};
+	const struct option_slot slots[] = {
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case 'n':
-			o.dry = true;
-			break;
-		case 'y':
-			o.yes = true;
-			break;
-		case 'q':
-			o.quiet = true;
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
 	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
 		return STATUS_USAGE;
 	output_quiet(o.quiet);
 	output_color(OUTPUT_AUTO);
 	got = undo(&u, &err);
 	undo_free(&u);
-	if (got >= 0)
-		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	return output_ended(got, &err);
 }

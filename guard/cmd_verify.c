@@ -136,22 +136,24 @@ static void print_sum(const struct verifying *v, const struct verify_result *r,
 }
 
 /* "5" or "5%": 1 to 100. */
-static int parse_sample(const struct verb *verb, const char *text,
-			unsigned int *ret)
+static bool read_sample(const struct verb *verb, int id, const char *text,
+			void *to)
 {
+	unsigned int *ret = to;
 	auto_free char *copy = mem_strdup(text);
 	size_t len = strlen(copy);
 	unsigned long value;
 
+	(void)id;
 	if (len && copy[len - 1] == '%')
 		copy[len - 1] = '\0';
 	if (options_number(copy, 100, &value) < 0 || !value) {
 		options_complain(verb, "%s is no share: 1%% to 100%%",
 				 text_quote(text));
-		return -1;
+		return false;
 	}
 	*ret = (unsigned int)value;
-	return 0;
+	return true;
 }
 
 static int verify(struct verify_options *o, bool json, struct err *err)
@@ -186,39 +188,21 @@ int cmd_verify(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("verify");
 	struct verify_options o = {0};
-	bool json = false;
+	bool json = false, quiet = false;
+	const struct option_slot slots[] = {
+		{OPT_READ_DATA, .flag = &o.read_data},
+		{OPT_SAMPLE, .read = read_sample, .to = &o.sample},
+		{OPT_JSON, .flag = &json},
+		{'q', .flag = &quiet},
+		{0},
+	};
 	struct err err;
-	int id, got;
+	int got;
 
-	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
-		switch (id) {
-		case OPT_READ_DATA:
-			o.read_data = true;
-			break;
-		case OPT_SAMPLE:
-			if (parse_sample(verb, optarg, &o.sample) < 0)
-				return STATUS_USAGE;
-			break;
-		case OPT_JSON:
-			json = true;
-			break;
-		case 'q':
-			output_quiet(true);
-			break;
-		case OPTIONS_HELP:
-			return STATUS_OK;
-		default:
-			return STATUS_USAGE;
-		}
-	}
-	if (optind < argc) {
-		options_complain(verb, "there is no use for %s",
-				 text_quote(argv[optind]));
-		return STATUS_USAGE;
-	}
-	got = verify(&o, json, &err);
-	if (got >= 0)
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
 		return got;
-	output_error(&err);
-	return STATUS_REFUSED;
+	output_quiet(quiet);
+	got = verify(&o, json, &err);
+	return output_ended(got, &err);
 }

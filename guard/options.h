@@ -1,18 +1,20 @@
 /*
- * The verbs and their options: one table, from which come the parsing, the
- * help texts and the list that man page and completions are checked against
- * (`guard --options`).
+ * The verbs and their options: one table (verbs.c), from which come the
+ * parsing, the help texts and the list that man page and completions are
+ * checked against (`guard --options`).
  *
- *	const struct verb *verb = options_verb("diff");
- *	int id;
+ *	const struct verb *verb = options_verb("ls");
+ *	const struct option_slot slots[] = {
+ *		{'l', .choice = &form, .value = FORM_LONG},
+ *		{OPT_JSON, .flag = &json},
+ *		{OPT_AT, .text = &at},
+ *		{0},
+ *	};
+ *	int got = options_take(verb, argc, argv, slots);
  *
- *	while ((id = options_next(verb, argc, argv)) != OPTIONS_END)
- *		switch (id) {
- *		case OPT_STAT: ...
- *		case OPTIONS_HELP: return STATUS_OK;
- *		case OPTIONS_BAD: return STATUS_USAGE;
- *		}
- *	operands are argv[optind] to argv[argc - 1], optarg as with getopt
+ *	if (got != OPTIONS_END)
+ *		return got;
+ *	operands are argv[optind] to argv[argc - 1]
  */
 #ifndef GUARD_OPTIONS_H
 #define GUARD_OPTIONS_H
@@ -88,7 +90,28 @@ const struct verb *options_verb(const char *name);
 /* The one that was probably meant, NULL when nothing is near. */
 const struct verb *options_nearest(const char *name);
 
-/* See above. The first call for a verb starts at argv[1]. */
+/* Where an option of a verb goes; several of these may be set. */
+struct option_slot {
+	int id; /* 0 ends the list */
+	bool *flag; /* becomes true */
+	const char **text; /* becomes the value, which is argv's */
+	unsigned int *choice, value; /* *choice becomes value */
+	/* Has the value and `to`; false when it has explained what is wrong. */
+	bool (*read)(const struct verb *verb, int id, const char *value,
+		     void *to);
+	void *to;
+};
+
+/*
+ * Takes all options of a verb into slots: OPTIONS_END, or the status to end
+ * with (help was printed, or it was explained what is wrong). Operands of a
+ * verb that has none are refused.
+ */
+int options_take(const struct verb *verb, int argc, char **argv,
+		 const struct option_slot *slots);
+
+/* One option after the other: its id, optarg as with getopt. The first call
+ * for a verb starts at argv[1]. */
 int options_next(const struct verb *verb, int argc, char **argv);
 
 /*

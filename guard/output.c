@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/commands.h"
 
 #define RING 8
 #define RING_LEN 40
@@ -89,6 +90,14 @@ void output_error(const struct err *err)
 {
 	(void)fflush(stdout);
 	(void)fprintf(stderr, "guard: %s\n", err->text);
+}
+
+int output_ended(int got, const struct err *err)
+{
+	if (got >= 0)
+		return got;
+	output_error(err);
+	return STATUS_REFUSED;
 }
 
 int output_when_parse(const char *text, enum output_when *ret)

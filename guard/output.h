@@ -28,6 +28,8 @@ void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
+/* What a verb ends with: got, or STATUS_REFUSED and the error when negative. */
+int output_ended(int got, const struct err *err);
 
 enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
 

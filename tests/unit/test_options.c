@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "guard/commands.h"
 #include "guard/locate.h"
 #include "guard/options.h"
 
@@ -231,9 +232,78 @@ static void a_time_with_colons_is_told_from_the_path_behind_it(void **state)
 	split("2026-11-21T14:30:055", "2026-11-21T14:30", "055");
 }
 
+static bool read_short(const struct verb *verb, int id, const char *value,
+		       void *to)
+{
+	(void)id;
+	if (strlen(value) > 3) {
+		options_complain(verb, "too long");
+		return false;
+	}
+	*(const char **)to = value;
+	return true;
+}
+
+static void options_land_in_their_slots(void **state)
+{
+	char *argv[] = {"restore", "-n",    "a",  "--at", "12",
+			"--to",	   "there", "-q", "b",	  NULL};
+	const char *at = NULL, *to = NULL;
+	bool dry = false, yes = false;
+	unsigned int form = 0;
+	const struct option_slot slots[] = {
+		{OPT_AT, .read = read_short, .to = &at},
+		{OPT_TO, .text = &to},
+		{'n', .flag = &dry},
+		{'y', .flag = &yes},
+		{'q', .choice = &form, .value = 7},
+		{0},
+	};
+
+	(void)state;
+	optind = 1;
+	assert_int_equal(options_take(options_verb("restore"), 9, argv, slots),
+			 OPTIONS_END);
+	assert_string_equal(at, "12");
+	assert_string_equal(to, "there");
+	assert_true(dry);
+	assert_false(yes);
+	assert_int_equal(form, 7);
+	assert_string_equal(argv[optind], "a");
+	assert_string_equal(argv[optind + 1], "b");
+}
+
+static int taken(const char *verb, int argc, char **argv)
+{
+	const char *at = NULL;
+	const struct option_slot slots[] = {
+		{OPT_AT, .read = read_short, .to = &at}, {0}};
+	int got;
+
+	optind = 1;
+	listen_to(STDERR_FILENO);
+	got = options_take(options_verb(verb), argc, argv, slots);
+	free(heard_text());
+	return got;
+}
+
+static void what_no_slot_can_take_ends_with_usage(void **state)
+{
+	char *bad_value[] = {"restore", "--at", "long", NULL};
+	char *unknown[] = {"restore", "--att", NULL};
+	char *operand[] = {"du", "x", NULL};
+
+	(void)state;
+	assert_int_equal(taken("restore", 3, bad_value), STATUS_USAGE);
+	assert_int_equal(taken("restore", 2, unknown), STATUS_USAGE);
+	assert_int_equal(taken("du", 2, operand), STATUS_USAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_land_in_their_slots),
+		cmocka_unit_test(what_no_slot_can_take_ends_with_usage),
 		cmocka_unit_test(a_verb_is_found_by_both_of_its_names),
 		cmocka_unit_test(the_verb_that_was_meant_is_named),
 		cmocka_unit_test(options_and_operands_may_mix),

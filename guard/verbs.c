@@ -1,0 +1,266 @@
+#include "guard/options.h"
+
+#include <stddef.h>
+
+/* Options that more than one verb has. */
+#define OPTION_JSON                                                            \
+	{                                                                      \
+		OPT_JSON, "json", NULL, "print JSON"                           \
+	}
+#define OPTION_YES                                                             \
+	{                                                                      \
+		'y', "yes", NULL, "do not ask"                                 \
+	}
+#define OPTION_DRY                                                             \
+	{                                                                      \
+		'n', "dry-run", NULL,                                          \
+			"show what would be done, change nothing"              \
+	}
+#define OPTION_QUIET                                                           \
+	{                                                                      \
+		'q', "quiet", NULL, "say less"                                 \
+	}
+#define OPTION_PAGER                                                           \
+	{                                                                      \
+		OPT_NO_PAGER, "no-pager", NULL, "do not start a pager"         \
+	}
+#define OPTION_COLOR                                                           \
+	{                                                                      \
+		OPT_COLOR, "color", "[WHEN]", "colours: auto, always or never" \
+	}
+#define OPTION_END                                                             \
+	{                                                                      \
+		0, NULL, NULL, NULL                                            \
+	}
+
+static const struct option_spec run_options[] = {
+	{OPT_RO, "ro", "PATH", "let a hidden path be read"},
+	{OPT_RW, "rw", "PATH", "let a real path be written (stored first)"},
+	{'C', NULL, "DIR", "the project around DIR, and start there"},
+	{OPT_HIDE, "hide", "PATH", "hide one path more"},
+	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
+	{OPT_NET, "net", "MODE", "host (default) or none"},
+	{OPT_NESTED, "nested", NULL, "let sandboxes work inside"},
+	{OPT_TIMEOUT, "timeout", "TIME", "end it after 30s, 5m, 2h"},
+	{OPT_PIDS_LIMIT, "pids-limit", "N", "at most N processes"},
+	{OPT_CONTINUE, "continue", "[RUN]", "work on in a pending run's layer"},
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec status_options[] = {
+	{'a', "all", NULL, "runs of every project, also decided ones"},
+	OPTION_JSON,
+	{OPT_PORCELAIN, "porcelain", NULL, "one line a run, fields by TAB"},
+	{'q', "quiet", NULL, "ids only"},
+	OPTION_END,
+};
+
+static const struct option_spec diff_options[] = {
+	{OPT_STAT, "stat", NULL, "changed lines a file, no text"},
+	{OPT_NAME_STATUS, "name-status", NULL, "letter and name only"},
+	{OPT_NAME_ONLY, "name-only", NULL, "names only"},
+	{'z', NULL, NULL, "letter and raw name, each ended by NUL"},
+	OPTION_JSON,
+	{OPT_EXIT_CODE, "exit-code", NULL, "end with 1 when there are changes"},
+	OPTION_PAGER,
+	OPTION_COLOR,
+	OPTION_END,
+};
+
+static const struct option_spec apply_options[] = {
+	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},
+	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
+	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
+	OPTION_DRY,
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_END,
+};
+
+static const struct option_spec patch_options[] = {
+	OPTION_END,
+};
+
+static const struct option_spec discard_options[] = {
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec import_options[] = {
+	OPTION_DRY, OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_END,
+};
+
+static const struct option_spec snapshot_options[] = {
+	{'m', "message", "TEXT", "a note to find it by"},
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_END,
+};
+
+static const struct option_spec log_options[] = {
+	{'n', "number", "N", "at most N lines"},
+	{OPT_ACTIONS, "actions", NULL, "what guard did: runs, applies, ..."},
+	{'a', "all", NULL, "of every project"},
+	OPTION_JSON,
+	OPTION_PAGER,
+	OPTION_END,
+};
+
+static const struct option_spec ls_options[] = {
+	{'l', "long", NULL, "mode, owner, size and time too"},
+	{'z', NULL, NULL, "raw names, each ended by NUL"},
+	OPTION_JSON,
+	OPTION_END,
+};
+
+static const struct option_spec show_options[] = {
+	OPTION_JSON,
+	OPTION_PAGER,
+	OPTION_END,
+};
+
+static const struct option_spec restore_options[] = {
+	{OPT_AT, "at", "WHEN", "12, latest~2, '2h ago', '2026-11-21 14:30'"},
+	{OPT_TO, "to", "DIR", "put it into DIR instead"},
+	{OPT_OVERWRITE, "overwrite", "WHEN", "always, if-changed or never"},
+	{OPT_EXACT, "exact", NULL, "delete what the snapshot has not"},
+	OPTION_DRY,
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec undo_options[] = {
+	OPTION_DRY,
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec verify_options[] = {
+	{OPT_READ_DATA, "read-data", NULL, "read and check every byte"},
+	{OPT_SAMPLE, "sample", "N%", "read and check a share of the bytes"},
+	OPTION_JSON,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec prune_options[] = {
+	OPTION_DRY,
+	{OPT_KEEP_LAST, "keep-last", "N", "the newest N"},
+	{OPT_KEEP_WITHIN, "keep-within", "TIME", "all of 12h, 14d, 8w"},
+	{OPT_KEEP_HOURLY, "keep-hourly", "N", "the last of N hours"},
+	{OPT_KEEP_DAILY, "keep-daily", "N", "the last of N days"},
+	{OPT_KEEP_WEEKLY, "keep-weekly", "N", "the last of N weeks"},
+	{OPT_KEEP_MONTHLY, "keep-monthly", "N", "the last of N months"},
+	{OPT_MAX_SIZE, "max-size", "SIZE", "the newest that fit in 500M, 20G"},
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec undelete_options[] = {
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec repair_options[] = {
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_END,
+};
+
+static const struct option_spec du_options[] = {
+	OPTION_JSON,
+	OPTION_END,
+};
+
+#define RUN_TEXT                                                               \
+	"RUN is a run's id or its beginning; without it the newest pending\n"  \
+	"run of this project. PATHS behind -- are never taken for a run.\n"
+
+const struct verb options_verbs[] = {
+	{"run", NULL, "[--] CMD [ARGS...]", "run a command in a layer",
+	 "Nothing it does reaches the real files until it is applied. Ends\n"
+	 "with the command's own status; 125: guard itself failed, 126: not\n"
+	 "executable, 127: not found, 124: ended by guard.\n",
+	 run_options, true},
+	{"status", "list", "", "show the runs that wait for a decision", "",
+	 status_options, false},
+	{"diff", NULL, "[RUN] [--] [PATHS...]", "show what a run changed",
+	 RUN_TEXT "Deletions come first and are never cut off.\n", diff_options,
+	 false},
+	{"apply", "commit", "[RUN] [--] [PATHS...]",
+	 "take a run's changes over into the real files",
+	 RUN_TEXT
+	 "All or nothing; `guard undo` takes it back. Texts that both\n"
+	 "sides changed are merged when that is clear; else nothing is\n"
+	 "applied. A .git is left alone unless a path names it.\n",
+	 apply_options, false},
+	{"discard", NULL, "[RUN] [--] [PATHS...]", "drop a run's changes",
+	 RUN_TEXT "They go to guard's trash first; `guard undo` brings a\n"
+		  "whole run back.\n",
+	 discard_options, false},
+	{"import", NULL, "[RUN]", "bring a run's commits into your repository",
+	 "As objects and refs below refs/guard/RUN/: branches, tags, stash,\n"
+	 "detached HEADs, and what only a reflog names. Your own branches,\n"
+	 "HEAD, index, configuration and hooks stay as they are.\n",
+	 import_options, false},
+	{"patch", NULL, "[RUN] [--] [PATHS...]",
+	 "print what a run changed as a patch for git",
+	 RUN_TEXT
+	 "For `git apply`, which takes it whole with its options for\n"
+	 "index and binary. What no patch can hold is named on stderr.\n",
+	 patch_options, false},
+	{"undo", NULL, "[N]",
+	 "take the last apply, restore, discard or undo back",
+	 "With N: the last N applies, restores and discards that are in\n"
+	 "effect, one by one, the newest first. `guard log --actions` lists\n"
+	 "what was done. Files that have changed since are conflicts.\n",
+	 undo_options, false},
+	{"snapshot", NULL, "", "store the project as it is now", "",
+	 snapshot_options, false},
+	{"log", NULL, "[PATH]", "list snapshots, or the versions of a path", "",
+	 log_options, false},
+	{"ls", NULL, "SNAP [PATH]", "list a folder of a snapshot", "",
+	 ls_options, false},
+	{"show", NULL, "SNAP[:PATH]", "print a file of a snapshot",
+	 "Without PATH: what is known of the snapshot. RUN:/tmp/FILE prints a\n"
+	 "file that a run left in its own /tmp.\n",
+	 show_options, false},
+	{"restore", NULL, "PATHS...", "bring stored files back",
+	 "Deletes nothing without --exact; what stands there now is stored\n"
+	 "first. Without --at: from the newest snapshot that has the path.\n"
+	 "Wildcards in quotes are matched against what is stored; ** stands\n"
+	 "for any folders.\n",
+	 restore_options, false},
+	{"verify", NULL, "", "check that the store is whole",
+	 "Reads and never writes. Ends with 1 when something is damaged: each\n"
+	 "damaged pack, record and snapshot is named, and each path that\n"
+	 "suffers from it.\n",
+	 verify_options, false},
+	{"prune", NULL, "", "take old snapshots away",
+	 "A snapshot stays when any rule keeps it. Without one: all of 14 "
+	 "days,\n"
+	 "then 30 daily, 12 weekly and 24 monthly ones. Whatever the rules "
+	 "say,\n"
+	 "the newest three of each folder, all of the last 24 hours and what "
+	 "runs\n"
+	 "and undo need stay. `guard undelete` brings back for 7 days.\n",
+	 prune_options, false},
+	{"undelete", NULL, "[SNAP...]", "bring back what prune took away",
+	 "Without SNAP: lists what is in the trash.\n", undelete_options,
+	 false},
+	{"du", NULL, "", "show what guard takes up", "", du_options, false},
+	{"repair", NULL, "", "mend a damaged store",
+	 "Saves what is whole in damaged packs, and stores folders anew of "
+	 "which\n"
+	 "something is lost: what still has the same bytes is there again. "
+	 "Ends\n"
+	 "with 1 when something stays lost, and names it.\n",
+	 repair_options, false},
+	{0},
+};
