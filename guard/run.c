@@ -21,6 +21,7 @@
 
 static void run_free(struct run *run)
 {
+	sandbox_free(&run->sandbox);
 	session_free(&run->session);
 	context_free(&run->context);
 	if (run->project_fd >= 0)
@@ -231,8 +232,7 @@ static int check_grants(const struct run *run, const char *const *paths,
 }
 
 /* Everything up to the moment before the command: policy and fence. */
-static int start(struct run *run, struct layers **layers, struct sandbox **sb,
-		 struct err *err)
+static int start(struct run *run, struct layers **layers, struct err *err)
 {
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf dropped = {0};
@@ -277,7 +277,7 @@ static int start(struct run *run, struct layers **layers, struct sandbox **sb,
 			.mount_layers = mount_layers,
 			.layers_arg = *layers,
 		},
-		sb, err);
+		&run->sandbox, err);
 	strings_free(&hide);
 	sandbox_environ_free(envp);
 	return got;
@@ -324,10 +324,10 @@ static void hold_signals(sigset_t *ret_before)
 	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-static int let_go(struct run *run, struct sandbox *sb, struct moment start,
+static int let_go(struct run *run, struct moment start,
 		  struct sandbox_result *ret, int *ret_status, struct err *err)
 {
-	int got = sandbox_release(sb, err);
+	int got = sandbox_release(run->sandbox, err);
 
 	if (got < 0) {
 		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
@@ -338,7 +338,7 @@ static int let_go(struct run *run, struct sandbox *sb, struct moment start,
 	 * user's edits in between for what the run began with. */
 	if (!run->options->resume && keeper_start(run, start, err) < 0)
 		return -err->num;
-	return sandbox_wait(sb, NULL, NULL, ret, err);
+	return sandbox_wait(run->sandbox, NULL, NULL, ret, err);
 }
 
 /*
@@ -346,8 +346,7 @@ static int let_go(struct run *run, struct sandbox *sb, struct moment start,
  * after the start time was taken: what changes from then on is not in it, or
  * is marked.
  */
-static int release(struct run *run, struct sandbox *sb, int *ret_status,
-		   struct err *err)
+static int release(struct run *run, int *ret_status, struct err *err)
 {
 	struct sandbox_result result;
 	struct moment start_time = take_start_time(run->begun);
@@ -359,7 +358,7 @@ static int release(struct run *run, struct sandbox *sb, int *ret_status,
 	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
 		return -err->num;
 	hold_signals(&before);
-	got = let_go(run, sb, start_time, &result, ret_status, err);
+	got = let_go(run, start_time, &result, ret_status, err);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)
 		return got;
@@ -373,10 +372,9 @@ static int release(struct run *run, struct sandbox *sb, int *ret_status,
 static int run_in_session(struct run *run, int *ret_status, struct err *err)
 {
 	struct layers *layers = NULL;
-	struct sandbox *sb = NULL;
 	int got;
 
-	got = start(run, &layers, &sb, err);
+	got = start(run, &layers, err);
 	if (got == 0) {
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
@@ -384,8 +382,9 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 		got = run_keep_granted(run, "pre-rw", err);
 	}
 	if (got == 0)
-		got = release(run, sb, ret_status, err);
-	sandbox_free(&sb);
+		got = release(run, ret_status, err);
+	if (got < 0)
+		sandbox_free(&run->sandbox);
 	layers_free(&layers);
 	return got;
 }

@@ -43,6 +43,7 @@ struct run {
 	int project_fd;
 	char *cwd;
 	pid_t keeper; /* the process that takes the pre-run snapshot, or 0 */
+	struct sandbox *sandbox; /* NULL: nothing was started */
 	struct moment begun;
 };
 

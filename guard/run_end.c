@@ -234,10 +234,13 @@ int run_end(struct run *run, int status, struct err *err)
 	    scan_project(run, &project, err) < 0 ||
 	    scan_home(run, &home, err) < 0)
 		return -err->num;
+	/* An empty layer goes: nobody will mount it again, nor miss what a
+	 * power cut takes of it. Any other is on disk from here on. */
 	if (!project.count && !home.count) {
 		close_unchanged(run);
 		return empty_trash(run);
 	}
+	sandbox_unmount(run->sandbox);
 	got = wait_for_base(run, err);
 	if (got == 0 && project.count)
 		got = keep_result(run, &project, err);

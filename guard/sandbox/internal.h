@@ -34,6 +34,7 @@ enum note_type {
 	NOTE_STOPPED, /* value: the signal: Ctrl-Z */
 	NOTE_READS, /* the command wants to read its terminal */
 	NOTE_EXITED, /* value: wait status */
+	NOTE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */
 	NOTE_MAPPED,
 	NOTE_RELEASE,

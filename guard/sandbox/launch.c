@@ -35,6 +35,7 @@ struct sandbox {
 	int signal_fd; /* -1: signals are as the caller had them */
 	sigset_t signals_before;
 	bool has_status, ending;
+	bool is_empty; /* its pid 1 alone is left, in its exit */
 	int status;
 	int64_t deadline; /* 0: none; monotonic ms */
 };
@@ -341,6 +342,9 @@ static bool take_note(struct sandbox *sb)
 		sb->status = note.value;
 		sb->has_status = true;
 		break;
+	case NOTE_EMPTY:
+		sb->is_empty = true;
+		break;
 	case NOTE_STOPPED:
 		if (!sb->ending)
 			command_stopped(sb);
@@ -371,7 +375,8 @@ static int next_wait(const struct sandbox *sb, bool ticks)
 	return (int)(left > 60000 ? 60000 : left);
 }
 
-/* Until the run's pid 1, and with it everything, is gone. */
+/* Until the last process but pid 1 is gone, which cannot do anything more, or
+ * pid 1 with all of them. */
 static int relay(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 		 struct err *err)
 {
@@ -393,7 +398,7 @@ static int relay(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 			take_signal(sb);
 		if (fds[2].revents && !take_note(sb))
 			(void)poll(fds, 1, -1);
-		if (fds[0].revents)
+		if (fds[0].revents || sb->is_empty)
 			return 0;
 		if (sb->deadline && now_ms() >= sb->deadline)
 			end_run(sb);
@@ -409,14 +414,13 @@ static void collect(struct sandbox *sb)
 {
 	struct note note;
 
-	while (note_receive(sb->socket, &note, NULL) > 0)
+	while (!sb->is_empty && note_receive(sb->socket, &note, NULL) > 0)
 		if (note.type == NOTE_EXITED) {
 			sb->status = note.value;
 			sb->has_status = true;
 		}
-	while (waitpid(sb->pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
-	sb->pid = 0;
+	if (!sb->is_empty)
+		sandbox_unmount(sb);
 	if (sb->tty)
 		tty_drain(sb->tty);
 }
@@ -453,6 +457,14 @@ int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 	return 0;
 }
 
+void sandbox_unmount(struct sandbox *sb)
+{
+	while (sb->pid > 0 && waitpid(sb->pid, NULL, __WALL) < 0 &&
+	       errno == EINTR)
+		;
+	sb->pid = 0;
+}
+
 void sandbox_free(struct sandbox **sb)
 {
 	struct sandbox *b = *sb;
@@ -460,10 +472,9 @@ void sandbox_free(struct sandbox **sb)
 	if (!b)
 		return;
 	*sb = NULL;
-	if (b->pid > 0) {
+	if (b->pid > 0 && !b->is_empty) {
 		kill_run(b);
-		while (waitpid(b->pid, NULL, __WALL) < 0 && errno == EINTR)
-			;
+		sandbox_unmount(b);
 	}
 	give_back(b);
 	tty_free(&b->tty);

@@ -133,7 +133,9 @@ static int start_command(struct pid1 *p)
 /*
  * Nothing is left when guard hears of the end. The terminal is given up
  * first: a session leader that exits with it hangs it up, and what the run
- * printed last would be thrown away.
+ * printed last would be thrown away. With our exit the kernel takes the
+ * mounts down, and writes the layers' file system out for that: guard need
+ * not wait for it, so nothing else of the run may be open here.
  */
 static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 {
@@ -147,10 +149,14 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 	if (p->s->slave_fd >= 0) {
 		(void)ioctl(p->s->slave_fd, TIOCNOTTY);
 		(void)close(p->s->slave_fd);
-		for (fd = 0; fd < 3; fd++)
-			(void)close(fd);
 	}
+	for (fd = 0; fd < 3; fd++)
+		(void)close(fd);
 	(void)note_send(p->s->socket, NOTE_EXITED, status, NULL, -1);
+	/* Who came in from outside is not ours to wait for: then it is our
+	 * own end, which the kernel delays until that one is gone. */
+	if (kill(-1, 0) < 0 && errno == ESRCH)
+		(void)note_send(p->s->socket, NOTE_EMPTY, 0, NULL, -1);
 	_exit(0);
 }
 

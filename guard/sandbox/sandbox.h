@@ -7,6 +7,7 @@
  *			  command has not run yet
  *	sandbox_release() the command is executed
  *	sandbox_wait()	  until its last process is gone
+ *	sandbox_unmount() until its mounts are gone as well, if that matters
  *	sandbox_free()
  *
  * Nothing is ever run bare: a layer of protection that cannot be had is an
@@ -80,6 +81,14 @@ struct sandbox_result {
  */
 int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 		 struct sandbox_result *ret, struct err *err);
+
+/*
+ * The last process takes the mounts down while it exits: for each layer the
+ * kernel writes the whole file system out that its upper lies on. Returns when
+ * all that is done; the layers are on disk then. Who does not call it leaves
+ * this to the kernel, which may use the layers' folders for a while longer.
+ */
+void sandbox_unmount(struct sandbox *sb);
 
 /* Ends what still runs, waits for it, frees. NULL inside is fine. */
 void sandbox_free(struct sandbox **sb);

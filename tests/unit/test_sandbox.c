@@ -213,8 +213,12 @@ static int run_policy(struct sandbox_policy *policy, bool end_it)
 	if (rc == 0)
 		rc = sandbox_wait(sb, end_it ? always_true : NULL, NULL,
 				  &result, &err);
-	if (rc == 0)
-		return status_of(&result);
+	if (rc == 0) {
+		sandbox_unmount(sb);
+		if (waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD)
+			return status_of(&result);
+		rc = fail_num(&err, ECHILD, "a process was left");
+	}
 	dprintf(2, "error: %s\n", err.text);
 	return 125;
 }
