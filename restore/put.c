@@ -177,7 +177,7 @@ static int put_create(struct txn *t, const struct op *op, int dir,
 
 	journal_op_name(&t->journal, op, staged);
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
-		return errno == EEXIST ? changed(err)
+		return errno == EEXIST ? txn_taken(t, op->path, err)
 				       : fail_errno(err, "create");
 	return 0;
 }

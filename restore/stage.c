@@ -176,6 +176,11 @@ static int stage_op(struct stage *s, size_t i, struct err *err)
 		got = make_file(s, dir, name, &op->to, err);
 	else
 		got = make_other(s, dir, name, &op->to, err);
+	/* Only guard writes here: two names of the plan are one. */
+	if (got == -EEXIST)
+		return err_context(err, "this file system takes its name for "
+					"that of another new one: leave one of "
+					"them out");
 	if (got < 0)
 		return got;
 	if (meta_get(dir, name, &m) < 0)

@@ -10,6 +10,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/walk.h"
 #include "restore/txn.h"
 
 static int changed(struct err *err, const char *path)
@@ -36,6 +37,43 @@ static int look(const struct txn *t, const char *path, struct meta *ret,
 	return errno == ENOENT ? 0 : fail_errno(err, "%s", text_quote(path));
 }
 
+/*
+ * What the folder lists for the thing that it finds by the path's name, as a
+ * path, to free: another one where the file system takes both for one name.
+ * NULL: just that name, or it cannot be told.
+ */
+static char *twin_of(const struct txn *t, const char *path)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free char *parent = path_parent(path);
+	const char *name = path_name(path);
+	struct err ignored;
+	struct meta m;
+	auto_close int dir = beneath_open(t->project->fd, parent,
+					  O_RDONLY | O_DIRECTORY, 0, &ignored);
+	size_t i;
+
+	if (dir < 0 || meta_get(dir, name, &m) < 0 ||
+	    dirlist_read(dir, &list, &ignored) < 0 || dirlist_find(&list, name))
+		return NULL;
+	for (i = 0; i < list.count; i++)
+		if (list.items[i].ino == m.ino)
+			return path_join(parent, list.items[i].name);
+	return NULL;
+}
+
+int txn_taken(const struct txn *t, const char *path, struct err *err)
+{
+	auto_free char *twin = twin_of(t, path);
+
+	if (!twin)
+		return fail(err, EBUSY, "has changed since it was looked at");
+	return fail(err, EEXIST,
+		    "cannot be made: this file system takes it for the same "
+		    "name as %s; leave one of them out",
+		    text_quote(twin));
+}
+
 static bool is_deleted(const struct journal *j, const char *path)
 {
 	size_t i;
@@ -59,6 +97,17 @@ static struct op *add_op(struct journal *j, enum op_kind kind,
 	return op;
 }
 
+/* It will be gone when its turn comes, if by another spelling. */
+static bool makes_room(const struct txn *t, const char *path)
+{
+	auto_free char *twin = NULL;
+
+	if (is_deleted(&t->journal, path))
+		return true;
+	twin = twin_of(t, path);
+	return twin && is_deleted(&t->journal, twin);
+}
+
 static int survey_create(struct txn *t, const struct step *step,
 			 const char **top, struct err *err)
 {
@@ -80,8 +129,10 @@ static int survey_create(struct txn *t, const struct step *step,
 		op->old_ino = m.ino;
 		return 0;
 	}
-	if (got && !is_deleted(j, step->path))
-		return changed(err, step->path);
+	if (got && !makes_room(t, step->path)) {
+		(void)txn_taken(t, step->path, err);
+		return err_context(err, "%s", text_quote(step->path));
+	}
 	op = add_op(j, OP_CREATE, step);
 	if (S_ISDIR(step->to.mode))
 		*top = step->path;

@@ -50,6 +50,9 @@ int txn_back(struct txn *t, struct err *err);
 int txn_open_staging(struct txn *t, struct err *err);
 /* 1: has happened, 0: not yet. OP_META and OP_RIDE have no trace: 0. */
 int txn_happened(const struct txn *t, const struct op *op, struct err *err);
+/* A name that was to be new is there: -EBUSY, or -EEXIST when it is the file
+ * system that takes two names for one. */
+int txn_taken(const struct txn *t, const char *path, struct err *err);
 /* Gives a folder that shall be moved the right to be written by its owner,
  * which a rename into another folder needs. */
 int txn_loosen(int dirfd, const char *name, struct err *err);

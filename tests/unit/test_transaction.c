@@ -3,6 +3,8 @@
  */
 #include "tests/unit/transactionbox.h"
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
 static void makes_the_project_what_was_wanted(void **state)
 {
 	struct bench *b = *state;
@@ -621,6 +623,101 @@ static void sets_a_journal_aside_whose_folder_was_moved(void **state)
 	nothing_left(b);
 }
 
+/* --- a file system that does not tell "x" from "X" --- */
+
+struct cased {
+	const char *old[3], *new[3]; /* names in the project, and wanted */
+	const char *mine; /* an edit in between, or NULL */
+	int error;
+	const char *said[2];
+};
+
+static void cased_tree(struct bench *b, const char *dir,
+		       const char *const *names, struct snapshot *ret)
+{
+	drop(dir);
+	assert_return_code(mkdir(dir, 0755), errno);
+	for (; *names; names++) {
+		char *path = path_join(dir, *names);
+
+		put_file(AT_FDCWD, path, *names, 0644);
+		free(path);
+	}
+	put_time(AT_FDCWD, dir, 1600000000);
+	if (ret)
+		snap(b, dir, ret);
+}
+
+static void cased_run(struct bench *b, const struct cased *c)
+{
+	AUTO(snapshot) struct snapshot old = {0}, new = {0};
+	AUTO(plan) struct plan plan = {0};
+	auto_free char *want = path_join(b->box->dir, "cased");
+	auto_free char *before = NULL, *after = NULL;
+	struct err err;
+	size_t i;
+	int got;
+
+	cased_tree(b, want, c->new, &new);
+	after = picture_of(want);
+	cased_tree(b, b->project, c->old, &old);
+	before = picture_of(b->project);
+	plan_for(b, &old.root, &new.root, &old.root, &plan);
+	calls_start(0, 0);
+	calls.folds = true;
+	got = run(b, b->box->store, &plan, &err);
+	assert_int_equal(got, c->error);
+	nothing_left(b);
+	if (!got) {
+		project_is(b, after, "a name spelled otherwise");
+		return;
+	}
+	project_is(b, before, "refused");
+	for (i = 0; i < COUNT(c->said) && c->said[i]; i++)
+		if (!strstr(err.text, c->said[i]))
+			fail_msg("%s is not named: %s", c->said[i], err.text);
+}
+
+static void names_both_where_two_names_are_one(void **state)
+{
+	static const struct cased cases[] = {
+		{.old = {"x"},
+		 .new = {"X", "x"},
+		 .error = -EEXIST,
+		 .said = {"'X'", "'x'"}},
+		{.new = {"X", "x"}, .error = -EEXIST, .said = {"'X'", "'x'"}},
+		/* The one goes, the other comes. */
+		{.old = {"x"}, .new = {"X"}},
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(cases); i++)
+		cased_run(*state, &cases[i]);
+}
+
+static void names_both_in_a_new_folder_too(void **state)
+{
+	struct bench *b = *state;
+	AUTO(snapshot) struct snapshot new = {0};
+	AUTO(plan) struct plan plan = {0};
+	auto_free char *want = path_join(b->box->dir, "cased");
+	auto_free char *folder = path_join(want, "folder");
+	static const char *const names[] = {"x", "X", NULL};
+	struct err err;
+
+	assert_return_code(mkdir(want, 0755), errno);
+	cased_tree(b, folder, names, NULL);
+	snap(b, want, &new);
+	plan_for(b, &b->old.root, &new.root, &b->old.root, &plan);
+	calls_start(0, 0);
+	calls.folds = true;
+	assert_int_equal(run(b, b->box->store, &plan, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "folder/x"));
+	assert_non_null(strstr(err.text, "file system"));
+	project_is(b, b->old_picture, "refused");
+	nothing_left(b);
+}
+
 /* --- what must be on disk before what --- */
 
 static const char *after_last(const char *text, const char *what)
@@ -705,6 +802,8 @@ int main(void)
 		TEST(refuses_to_begin_on_top_of_an_interrupted_one),
 		TEST(reads_no_damaged_journal),
 		TEST(sets_a_journal_aside_whose_folder_was_moved),
+		TEST(names_both_where_two_names_are_one),
+		TEST(names_both_in_a_new_folder_too),
 		TEST(syncs_what_it_needs_before_it_begins),
 	};
 

@@ -11,6 +11,7 @@
 
 #include "tests/unit/snapbox.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -35,6 +36,7 @@ static struct {
 	bool for_ever; /* and all after it */
 	bool reads; /* opens for reading count as well */
 	bool sync; /* syncs are done, not only counted */
+	bool folds; /* names of one letter are found in either case */
 	struct buf *trace;
 	void (*before_rename)(void); /* once */
 } calls;
@@ -73,6 +75,19 @@ static bool call_fails(const char *what, const char *path)
 		_exit(KILLED);
 	errno = calls.error;
 	return true;
+}
+
+/* As a file system would that does not tell "x" from "X". */
+static const char *spelled(int fd, const char *name)
+{
+	static char other[2];
+
+	if (!calls.folds || !isalpha((unsigned char)name[0]) || name[1] ||
+	    faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return name;
+	other[0] = (char)(name[0] ^ 0x20);
+	return faccessat(fd, other, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? other
+								    : name;
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -135,7 +150,14 @@ int renameat2(int fd, const char *name, int fd2, const char *name2,
 	}
 	if (call_fails("renameat2", name2))
 		return -1;
-	return REAL(renameat2)(fd, name, fd2, name2, flags);
+	name = spelled(fd, name);
+	return REAL(renameat2)(fd, name, fd2, spelled(fd2, name2), flags);
+}
+
+int statx(int fd, const char *name, int flags, unsigned int mask,
+	  struct statx *ret)
+{
+	return REAL(statx)(fd, spelled(fd, name), flags, mask, ret);
 }
 
 int openat(int fd, const char *name, int flags, ...)
@@ -149,7 +171,7 @@ int openat(int fd, const char *name, int flags, ...)
 	va_end(list);
 	if ((calls.reads || (flags & O_CREAT)) && call_fails("openat", name))
 		return -1;
-	return REAL(openat)(fd, name, flags, mode);
+	return REAL(openat)(fd, spelled(fd, name), flags, mode);
 }
 
 /* --- a folder as text --- */
