@@ -8,9 +8,9 @@
  *	"s socket", "c node"	a socket, a device node
  *
  * A bar in a file's text is a line feed. In front of a path may stand, in this
- *order: an octal mode in brackets, a time after '@', '!' for an incomplete
- *entry, '+' for an attribute user.x,
- * '^' for a file capability: "f [4755]@7!+^bin=x".
+ * order: a number after '#' that names of one inode share, an octal mode in
+ * brackets, a time after '@', '!' for an incomplete entry, '+' for an
+ * attribute user.x, '^' for a file capability: "f #1[4755]@7!+^bin=x".
  */
 #ifndef GUARD_TESTS_UNIT_PLANBOX_H
 #define GUARD_TESTS_UNIT_PLANBOX_H
@@ -54,7 +54,7 @@ static uint32_t type_of(char c)
 	}
 }
 
-/* "x [mode]@time!+^path=text"; the path in *ret_path, to free. */
+/* "x #group[mode]@time!+^path=text"; the path in *ret_path, to free. */
 static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 {
 	struct entry e = {
@@ -68,6 +68,10 @@ static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 	struct err err;
 	char *end;
 
+	if (*at == '#') {
+		e.link_group = strtoul(at + 1, &end, 10);
+		at = end;
+	}
 	if (*at == '[') {
 		e.mode = (e.mode & S_IFMT) | (uint32_t)strtoul(at + 1, &end, 8);
 		at = end + 1;

@@ -1,5 +1,5 @@
 /*
- * Plans as one line of text, and tables of them.
+ * Plans as one line of text.
  */
 #ifndef GUARD_TESTS_UNIT_PLANTELL_H
 #define GUARD_TESTS_UNIT_PLANTELL_H
@@ -66,9 +66,10 @@ static char *plan_text(struct box *box, const char *base, const char *want,
 	return buf_take_text(&text);
 }
 
-static void check(struct box *box, const char *base, const char *want,
-		  const char *now, const struct plan_options *options,
-		  const char *expected)
+__attribute__((unused)) static void check(struct box *box, const char *base,
+					  const char *want, const char *now,
+					  const struct plan_options *options,
+					  const char *expected)
 {
 	char *text = plan_text(box, base, want, now, options);
 	const char *is = *text ? text + 1 : "";
@@ -82,36 +83,5 @@ static void check(struct box *box, const char *base, const char *want,
 struct state {
 	const char *name, *tree;
 };
-
-/* Every cell of a table; "=" in a cell stands for nothing to do. */
-static void check_table(struct box *box, const char *base,
-			const struct state *run, size_t runs,
-			const struct state *user, size_t users,
-			enum plan_resolve resolve, const char *const *cells)
-{
-	struct plan_options options = {.resolve = resolve,
-				       .our_label = "project",
-				       .their_label = "run"};
-	size_t r, u;
-
-	for (r = 0; r < runs; r++) {
-		for (u = 0; u < users; u++) {
-			const char *cell = cells[r * users + u];
-			/* The root's time is the user's: it is no cell. */
-			char *now = mem_printf("d @3\n%s", user[u].tree);
-			char *text = plan_text(box, base, run[r].tree, now,
-					       &options);
-			const char *is = *text ? text + 1 : "=";
-
-			if (strcmp(is, cell) != 0)
-				fail_msg("resolve %d, the run: %s, the user: "
-					 "%s: is [%s] not [%s]",
-					 resolve, run[r].name, user[u].name, is,
-					 cell);
-			free(now);
-			free(text);
-		}
-	}
-}
 
 #endif

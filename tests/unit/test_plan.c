@@ -1,150 +1,9 @@
 /*
- * The plan: every pair of what a run did and what the user did meanwhile, and
- * what stands apart (paths, .git, notes, refusals). The tables are those of
- * docs/transaction.md.
+ * The plan: order, and what stands apart (paths, .git, notes, refusals). Every
+ * pair of what a run did and what the user did meanwhile is in
+ * test_plantable.c.
  */
 #include "tests/unit/plantell.h"
-
-static void every_pair_of_changes_to_a_file(void **state)
-{
-	static const struct state run[] = {
-		{"nothing", "f x=base"},    {"touched", "f @1x=base"},
-		{"edited", "f @1x=run"},    {"mode", "f [700]x=base"},
-		{"attribute", "f +x=base"}, {"deleted", ""},
-		{"link", "l x=run"},	    {"folder", "d x\nf x/in=1"},
-	};
-	static const struct state user[] = {
-		{"nothing", "f x=base"},
-		{"touched", "f @2x=base"},
-		{"edited", "f @2x=user"},
-		{"mode", "f [711]x=base"},
-		{"deleted", ""},
-		{"link", "l x=user"},
-		{"folder", "d x\nf x/own=2"},
-	};
-	static const char *const cells[] = {
-		/* nothing */
-		"=", "=", "=", "=", "=", "=", "=",
-		/* touched */
-		"meta:x", "meta:x", "=", "=", "=", "=", "=",
-		/* edited */
-		"replace:x", "replace:x", "!both-changed:x", "!both-changed:x",
-		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
-		/* mode */
-		"meta:x", "meta:x", "!both-changed:x", "!both-changed:x",
-		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
-		/* attribute */
-		"meta:x", "meta:x", "!both-changed:x", "!both-changed:x",
-		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
-		/* deleted */
-		"delete:x", "delete:x", "!changed-now:x", "!changed-now:x",
-		"already:1", "!changed-now:x", "!changed-now:x",
-		/* link */
-		"replace:x", "replace:x", "!both-changed:x", "!both-changed:x",
-		"!deleted-now:x", "!both-changed:x", "!both-changed:x",
-		/* folder */
-		"delete:x create:x create:x/in",
-		"delete:x create:x create:x/in", "!both-changed:x",
-		"!both-changed:x", "!deleted-now:x", "!both-changed:x",
-		"create:x/in already:1"};
-
-	check_table(*state, "f x=base", run, COUNT(run), user, COUNT(user),
-		    RESOLVE_NOT, cells);
-}
-
-static void every_pair_of_additions(void **state)
-{
-	static const struct state run[] = {
-		{"nothing", ""},
-		{"file", "f x=run"},
-		{"link", "l x=run"},
-		{"folder", "d x\nf x/in=1"},
-	};
-	static const struct state user[] = {
-		{"nothing", ""},
-		{"the same file", "f @9x=run"},
-		{"file", "f x=user"},
-		{"same bytes, other mode", "f [755]x=run"},
-		{"link", "l x=user"},
-		{"folder", "d x\nf x/own=2"},
-		{"same name in it", "d x\nf x/in=2"},
-		{"folder of another mode", "d [700]x"},
-	};
-	static const char *const cells[] = {
-		/* nothing */
-		"=", "=", "=", "=", "=", "=", "=", "=",
-		/* file */
-		"create:x", "already:1", "!both-added:x", "!both-added:x",
-		"!both-added:x", "!both-added:x", "!both-added:x",
-		"!both-added:x",
-		/* link */
-		"create:x", "!both-added:x", "!both-added:x", "!both-added:x",
-		"!both-added:x", "!both-added:x", "!both-added:x",
-		"!both-added:x",
-		/* folder */
-		"create:x create:x/in", "!both-added:x", "!both-added:x",
-		"!both-added:x", "!both-added:x", "create:x/in already:1",
-		"!both-added:x/in already:1", "create:x/in !both-added:x"};
-
-	check_table(*state, "", run, COUNT(run), user, COUNT(user), RESOLVE_NOT,
-		    cells);
-}
-
-#define FOLDER "d x\nf x/a=1\nd x/s\nf x/s/b=2"
-
-static void every_pair_of_changes_to_a_folder(void **state)
-{
-	static const struct state run[] = {
-		{"deleted", ""},
-		{"file instead", "f x=run"},
-		{"mode", "d [700]x\nf x/a=1\nd x/s\nf x/s/b=2"},
-		{"added in it", FOLDER "\nf x/new=3"},
-		{"deleted in it", "d x\nd x/s\nf x/s/b=2"},
-		{"touched", "d @1x\nf x/a=1\nd x/s\nf x/s/b=2"},
-	};
-	static const struct state user[] = {
-		{"nothing", FOLDER},
-		{"touched", "d @2x\nf @2x/a=1\nd x/s\nf x/s/b=2"},
-		{"added in it", "d @2x\nf x/a=1\nd x/s\nf x/s/b=2\nf x/u=4"},
-		{"added deeper", "d x\nf x/a=1\nd @2x/s\nf x/s/b=2\nd "
-				 "x/s/u\nf x/s/u/v=5"},
-		{"edited in it", "d x\nf @2x/a=user\nd x/s\nf x/s/b=2"},
-		{"mode in it", "d x\nf x/a=1\nd x/s\nf [600]x/s/b=2"},
-		{"deleted in it", "d @2x\nd x/s\nf x/s/b=2"},
-		{"mode", "d [711]x\nf x/a=1\nd x/s\nf x/s/b=2"},
-		{"deleted", ""},
-		{"file instead", "f x=user"},
-	};
-	static const char *const cells[] = {
-		/* deleted */
-		"delete:x", "delete:x", "!added-below:x/u",
-		"!added-below:x/s/u", "!changed-now:x/a", "!changed-now:x/s/b",
-		"delete:x", "!changed-now:x", "already:1", "!changed-now:x",
-		/* file instead */
-		"delete:x create:x", "delete:x create:x", "!added-below:x/u",
-		"!added-below:x/s/u", "!changed-now:x/a", "!changed-now:x/s/b",
-		"delete:x create:x", "!changed-now:x", "!deleted-now:x",
-		"!changed-now:x",
-		/* mode */
-		"meta:x", "meta:x", "meta:x", "meta:x", "meta:x", "meta:x",
-		"meta:x", "!both-changed:x", "!deleted-now:x",
-		"!both-changed:x",
-		/* added in it */
-		"create:x/new meta:x", "create:x/new", "create:x/new",
-		"create:x/new meta:x", "create:x/new meta:x",
-		"create:x/new meta:x", "create:x/new", "create:x/new",
-		"!parent:x/new", "!parent:x/new",
-		/* deleted in it */
-		"delete:x/a meta:x", "delete:x/a", "delete:x/a",
-		"delete:x/a meta:x", "!changed-now:x/a", "delete:x/a meta:x",
-		"already:1", "delete:x/a", "already:1", "already:1",
-		/* touched */
-		"meta:x", "=", "=", "meta:x", "meta:x", "meta:x", "=", "=", "=",
-		"="};
-
-	check_table(*state, FOLDER, run, COUNT(run), user, COUNT(user),
-		    RESOLVE_NOT, cells);
-}
 
 static void orders_deletes_replacements_creates_and_metadata(void **state)
 {
@@ -386,9 +245,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(every_pair_of_changes_to_a_file),
-		TEST(every_pair_of_additions),
-		TEST(every_pair_of_changes_to_a_folder),
 		TEST(orders_deletes_replacements_creates_and_metadata),
 		TEST(gives_a_folder_its_time_back_after_work_in_it),
 		TEST(takes_only_the_paths_that_were_asked_for),
