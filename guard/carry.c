@@ -330,18 +330,18 @@ static void note_done(struct store *store, struct project *p, struct action *a)
 }
 
 static int carry(struct store *store, struct project *p,
-		 const struct plan *plan, struct action *a, struct err *err)
+		 const struct plan *plan, struct snapshot *before,
+		 struct action *a, struct err *err)
 {
-	struct transaction what = {
-		.action = a->kind,
-		.run_id = a->run_id,
-		.before = a->before,
-	};
+	struct transaction what = {.action = a->kind, .run_id = a->run_id};
 
 	/* A recovery compares with what the plan wants, and merged texts have
-	 * been put into the store without a snapshot. */
-	if (store_flush(store, err) < 0 ||
-	    action_save_next(p->workspace_fd, a, err) < 0)
+	 * been put into the store without a snapshot: adding one flushes all
+	 * that is there. */
+	if (catalog_add(store, before, err) < 0)
+		return -err->num;
+	a->before = what.before = before->seq;
+	if (action_save_next(p->workspace_fd, a, err) < 0)
 		return -err->num;
 	if (transaction_run(store, p, plan, &what, err) < 0) {
 		/* Left behind only together with its journal. */
@@ -354,13 +354,13 @@ static int carry(struct store *store, struct project *p,
 }
 
 int carry_out(struct store *store, struct project *p, const struct plan *plan,
-	      struct action *a, struct err *err)
+	      struct snapshot *before, struct action *a, struct err *err)
 {
-	sigset_t before;
+	sigset_t signals;
 	int got;
 
-	hold_signals(&before);
-	got = carry(store, p, plan, a, err);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	hold_signals(&signals);
+	got = carry(store, p, plan, before, a, err);
+	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
 	return got;
 }

@@ -41,12 +41,13 @@ int carry_ask(const struct carry_counts *counts, const char *where, bool yes);
 void carry_sum(const struct carry_counts *counts, struct buf *to);
 
 /*
- * Announces the action (a->kind, run_id, undoes, before, git, whole), runs the
+ * Makes a snapshot of before (project_look()'s; its number goes to a->before),
+ * announces the action (a->kind, run_id, undoes, git, whole), runs the
  * transaction, takes the snapshot afterwards (a->after) and makes it the last
  * action. SIGINT, SIGTERM and SIGHUP wait for its end. Errors are those of
  * transaction_run(); after one that left a journal the text says so.
  */
 int carry_out(struct store *store, struct project *p, const struct plan *plan,
-	      struct action *a, struct err *err);
+	      struct snapshot *before, struct action *a, struct err *err);
 
 #endif

@@ -167,8 +167,8 @@ static int make_plan(struct apply *a, struct err *err)
 	    load_base(a, err) < 0 ||
 	    project_open(s->project, a->c->state.workspaces_fd, false,
 			 &a->project, err) < 0 ||
-	    project_snapshot(a->c->store, &a->project, "pre-apply", s->id, "",
-			     &a->before, err) < 0 ||
+	    project_look(a->c->store, &a->project, "pre-apply", s->id,
+			 &a->before, err) < 0 ||
 	    applied_rebase(a->c->store, s, &a->base.root, &a->before.root,
 			   err) < 0 ||
 	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
@@ -319,17 +319,16 @@ static int carry_apply(struct apply *a, struct err *err)
 	struct action action = {
 		.kind = "apply",
 		.run_id = s->id,
-		.before = a->before.seq,
 		.git = names_git(a->p->paths),
 		.whole = names_all(a->p->paths),
 	};
-	auto_free char *before = mem_printf("%" PRIu64, a->before.seq);
-	auto_free char *after = NULL;
+	auto_free char *before = NULL, *after = NULL;
 	struct err ignored;
 
 	if (session_set_state(s, RUN_APPLYING, err) < 0)
 		return -err->num;
-	if (carry_out(a->c->store, &a->project, &a->plan, &action, err) < 0) {
+	if (carry_out(a->c->store, &a->project, &a->plan, &a->before, &action,
+		      err) < 0) {
 		if (faccessat(a->project.workspace_fd, "next-action", F_OK, 0) <
 		    0)
 			(void)session_set_state(s, RUN_ENDED, &ignored);
@@ -338,6 +337,7 @@ static int carry_apply(struct apply *a, struct err *err)
 	applied_add(s, a->before.seq, action.after, &a->plan);
 	if (context_settle_run(s, action.whole, err) < 0)
 		return -err->num;
+	before = mem_printf("%" PRIu64, a->before.seq);
 	after = mem_printf("%" PRIu64, action.after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
 		  "before", before, "after", after, NULL);

@@ -202,17 +202,18 @@ static int carry_restore(struct restore *r, struct err *err)
 	struct action action = {
 		.kind = "restore",
 		.run_id = "",
-		.before = r->before.seq,
 		.git = true,
 		.whole = true,
 	};
-	auto_free char *before = mem_printf("%" PRIu64, r->before.seq);
+	auto_free char *before = NULL;
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
 
-	if (carry_out(r->c->store, &r->project, &r->plan, &action, err) < 0)
+	if (carry_out(r->c->store, &r->project, &r->plan, &r->before, &action,
+		      err) < 0)
 		return -err->num;
+	before = mem_printf("%" PRIu64, r->before.seq);
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
 	carry_sum(&r->counts, &sum);
@@ -232,8 +233,8 @@ static int store_now(struct restore *r, struct err *err)
 
 	if (again)
 		r->project.cache_path = NULL;
-	got = project_snapshot(r->c->store, &r->project, "pre-restore", "", "",
-			       &r->before, err);
+	got = project_look(r->c->store, &r->project, "pre-restore", "",
+			   &r->before, err);
 	r->project.cache_path = cache;
 	return got;
 }

@@ -160,8 +160,8 @@ static int look_at_now(struct undo *u, struct err *err)
 	if (project_open(u->path, u->c->state.workspaces_fd, false, &u->project,
 			 err) < 0)
 		return -err->num;
-	return project_snapshot(u->c->store, &u->project, "pre-undo",
-				u->last.run_id, "", &u->now, err);
+	return project_look(u->c->store, &u->project, "pre-undo",
+			    u->last.run_id, &u->now, err);
 }
 
 static int make_plan(struct undo *u, struct err *err)
@@ -229,15 +229,16 @@ static int carry_undo(struct undo *u, struct err *err)
 		.kind = "undo",
 		.run_id = u->last.run_id,
 		.undoes = undone_by(&u->last),
-		.before = u->now.seq,
 		.takes = u->last.before,
 		.git = u->last.git,
 		.whole = u->last.whole,
 	};
-	auto_free char *before = mem_printf("%" PRIu64, u->now.seq);
+	auto_free char *before = NULL;
 
-	if (carry_out(u->c->store, &u->project, &u->plan, &action, err) < 0)
+	if (carry_out(u->c->store, &u->project, &u->plan, &u->now, &action,
+		      err) < 0)
 		return -err->num;
+	before = mem_printf("%" PRIu64, u->now.seq);
 	settle_run(u, &action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);

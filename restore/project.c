@@ -90,27 +90,40 @@ void project_close(struct project *p)
 }
 
 /* A snapshot of a folder that is not there any more. */
-static int snapshot_nothing(struct store *store, struct project *p,
-			    const char *reason, const char *run_id,
-			    const char *message, struct snapshot *ret,
-			    struct err *err)
+static void see_nothing(const struct take_options *o, struct snapshot *ret)
 {
-	struct snapshot s = {
+	*ret = (struct snapshot){
 		.time = moment_now(),
 		.uid = geteuid(),
-		.reason = mem_strdup(reason),
-		.run_id = mem_strdup(run_id ? run_id : ""),
+		.reason = mem_strdup(o->reason),
+		.run_id = mem_strdup(o->run_id ? o->run_id : ""),
 		.command = mem_strdup(""),
-		.message = mem_strdup(message ? message : ""),
-		.root_path = mem_strdup(p->path),
+		.message = mem_strdup(o->message ? o->message : ""),
+		.root_path = mem_strdup(o->root_path),
 		.root = {.name = mem_strdup("")},
 	};
+}
 
-	if (catalog_add(store, &s, err) < 0) {
-		snapshot_free(&s);
+static int take(struct store *store, struct project *p,
+		struct take_options *options, struct snapshot *ret,
+		struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct meta m;
+
+	options->root_path = p->path;
+	options->root_fd = p->fd;
+	options->cache_path = p->cache_path;
+	options->skip = p->skip;
+	if (meta_get(p->fd, "", &m) < 0)
+		return fail_errno(err, "%s", text_quote(p->path));
+	if (m.nlink)
+		return take_snapshot(store, options, ret, err);
+	see_nothing(options, &s);
+	if (!options->look && catalog_add(store, &s, err) < 0)
 		return -err->num;
-	}
 	*ret = s;
+	s = (struct snapshot){0};
 	return 0;
 }
 
@@ -119,20 +132,22 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 		     struct snapshot *ret, struct err *err)
 {
 	struct take_options options = {
-		.root_path = p->path,
-		.root_fd = p->fd,
-		.cache_path = p->cache_path,
 		.reason = reason,
 		.run_id = run_id,
 		.message = message,
-		.skip = p->skip,
 	};
-	struct meta m;
 
-	if (meta_get(p->fd, "", &m) < 0)
-		return fail_errno(err, "%s", text_quote(p->path));
-	if (m.nlink == 0)
-		return snapshot_nothing(store, p, reason, run_id, message, ret,
-					err);
-	return take_snapshot(store, &options, ret, err);
+	return take(store, p, &options, ret, err);
+}
+
+int project_look(struct store *store, struct project *p, const char *reason,
+		 const char *run_id, struct snapshot *ret, struct err *err)
+{
+	struct take_options options = {
+		.reason = reason,
+		.run_id = run_id,
+		.look = true,
+	};
+
+	return take(store, p, &options, ret, err);
 }

@@ -51,6 +51,13 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 		     const char *run_id, const char *message,
 		     struct snapshot *ret, struct err *err);
 
+/*
+ * The same, but nothing is left behind: *ret becomes a snapshot by
+ * catalog_add(), once something is to be done with it.
+ */
+int project_look(struct store *store, struct project *p, const char *reason,
+		 const char *run_id, struct snapshot *ret, struct err *err);
+
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */
 	const char *run_id; /* "" */

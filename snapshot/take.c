@@ -304,6 +304,8 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 				   text_quote(o->root_path));
 	fill(w, o, s);
 	crawl_run_root(w, &s->root, &root, &changed);
+	if (o->look)
+		return 0;
 	if (catalog_add(w->store, s, err) < 0)
 		return -err->num;
 	/* One that was not written costs time and nothing else. */

@@ -39,6 +39,9 @@ struct take_options {
 	const char *const *skip; /* NULL-terminated, or NULL */
 	/* Names in the root itself that begin so are left out too, or NULL. */
 	const char *skip_prefix;
+	/* Look only: contents are kept, but no snapshot is made of them, until
+	 * the caller adds *ret to the catalog. The stat cache stays. */
+	bool look;
 	/* Contents by plain calls instead of io_uring. */
 	bool plain;
 	/* Called now and then from the caller's thread; may be NULL. */

@@ -64,8 +64,13 @@ no 'has NULs' sh -c "tr -d '\\0' <'$out' | cmp -s - '$out'"
 gives 0 'apply --dry-run' guard apply --dry-run
 manifest "$HOME" >"$T/after"
 ok 'changes nothing' same "$T/before" "$T/after"
+gives 1 'apply without a yes' guard apply
+gives 0 'neither leaves a snapshot behind' guard log
+silent "$out" pre-apply
 
 gives 0 'apply' guard apply -y
+gives 0 'what was there before it is stored' guard log
+says "$out" pre-apply
 says src/f4.c 'return 400'
 no 'deleted: a folder' test -e src/deep
 no 'deleted: an ignored file' test -e data/rows.db
