@@ -1,23 +1,19 @@
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/history.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
-#include "guard/table.h"
-#include "snapshot/catalog.h"
 
 #define OPLOG_MAX (256u << 20)
 
@@ -26,207 +22,29 @@ struct log_options {
 	unsigned long count;
 };
 
-/* The rows of a log, oldest first while they are gathered. */
-struct row {
-	struct snapshot snapshot;
-	struct entry entry; /* mode 0: the path is gone there */
-	bool of_run; /* what a run left, never the files themselves */
-};
-
-struct rows {
-	struct row *items;
-	size_t count, room;
-};
-
-static void rows_free(struct rows *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->count; i++) {
-		snapshot_free(&r->items[i].snapshot);
-		entry_free(&r->items[i].entry);
-	}
-	free(r->items);
-	*r = (struct rows){0};
-}
-
-/* For a folder the tree under it counts too. */
-static bool same_version(const struct entry *a, const struct entry *b)
-{
-	if (!a->mode || !b->mode)
-		return a->mode == b->mode;
-	return entry_same_content(a, b) && entry_same_meta(a, b) &&
-	       oid_equal(&a->content, &b->content);
-}
-
-/* Whether the snapshot belongs into the log; fills entry for a path's. */
-static int belongs(struct context *c, const struct snapshot *s,
-		   const char *path, const struct log_options *o,
-		   struct entry *entry, struct err *err)
-{
-	if (!path)
-		return o->all || strcmp(s->root_path, c->project) == 0;
-	if (!path_below(path, s->root_path))
-		return 0;
-	if (!s->root.mode)
-		return 1;
-	if (tree_lookup(c->store, &s->root, path_rest(path, s->root_path),
-			entry, err) < 0)
-		return -err->num;
-	return 1;
-}
-
-/* What a run left is a version, but the files themselves go on from what was
- * before it. */
-static const struct entry *last_real(const struct rows *rows)
-{
-	static const struct entry nothing;
-	size_t i = rows->count;
-
-	while (i-- > 0)
-		if (!rows->items[i].of_run)
-			return &rows->items[i].entry;
-	return &nothing;
-}
-
-static int gather_one(struct context *c, uint64_t seq, const char *path,
-		      const struct log_options *o, struct rows *rows,
-		      struct err *err)
-{
-	struct row row = {0};
-	int got = catalog_load(c->store, seq, &row.snapshot, err);
-
-	if (got < 0) {
-		output_warn("snapshot %" PRIu64 ": %s", seq, err->text);
-		return 0;
-	}
-	got = belongs(c, &row.snapshot, path, o, &row.entry, err);
-	if (got > 0 && path)
-		got = !same_version(last_real(rows), &row.entry);
-	if (got > 0) {
-		row.of_run = strcmp(row.snapshot.reason, "post-run") == 0;
-		GROW(rows->items, rows->count, rows->room);
-		rows->items[rows->count++] = row;
-		return 0;
-	}
-	snapshot_free(&row.snapshot);
-	entry_free(&row.entry);
-	return got;
-}
-
-static int gather(struct context *c, const char *path,
-		  const struct log_options *o, struct rows *rows,
-		  struct err *err)
-{
-	auto_free uint64_t *seqs = NULL;
-	size_t count = 0, i;
-
-	if (catalog_list(c->store, &seqs, &count, err) < 0)
-		return -err->num;
-	for (i = 0; i < count; i++)
-		if (gather_one(c, seqs[i], path, o, rows, err) < 0)
-			return err_context(err, "snapshot %" PRIu64, seqs[i]);
-	return 0;
-}
-
-static char *size_text(const struct row *row, bool of_path)
-{
-	if (!of_path)
-		return mem_printf("%s",
-				  text_count(row->snapshot.files, "file"));
-	if (!row->entry.mode)
-		return mem_strdup("deleted");
-	if (S_ISREG(row->entry.mode))
-		return mem_strdup(text_size(row->entry.size));
-	return mem_strdup(jsonout_type(row->entry.mode));
-}
-
-static void print_rows(const struct rows *rows, bool of_path,
-		       const struct log_options *o)
-{
-	AUTO(table) struct table t = {.columns = 6};
-	size_t i = rows->count, n = 0;
-
-	while (i-- > 0 && n++ < o->count) {
-		const struct row *row = &rows->items[i];
-		const struct snapshot *s = &row->snapshot;
-		auto_free char *number = mem_printf("%" PRIu64, s->seq);
-		auto_free char *size = size_text(row, of_path);
-		AUTO(buf) struct buf what = {0};
-
-		if (o->all)
-			output_name(&what, s->root_path);
-		if (s->message[0] || s->command[0]) {
-			if (what.len)
-				buf_add_text(&what, "  ");
-			output_cut(&what,
-				   s->message[0] ? s->message : s->command);
-		}
-		if (s->note_count)
-			buf_printf(&what, "  (%s)",
-				   text_count(s->note_count, "note"));
-		table_row(&t, (const char *const[]){
-				      number, output_time(s->time), s->reason,
-				      s->run_id, size, buf_text(&what)});
-	}
-	table_print(&t, "", stdout);
-}
-
-static void print_rows_json(const struct rows *rows, bool of_path,
-			    const struct log_options *o)
-{
-	json_t *whole = json_object(), *array = json_array();
-	size_t i = rows->count, n = 0;
-
-	while (i-- > 0 && n++ < o->count) {
-		const struct row *row = &rows->items[i];
-		const struct snapshot *s = &row->snapshot;
-		json_t *object = json_object();
-
-		jsonout_number(object, "snapshot", s->seq);
-		jsonout_time(object, "time", s->time);
-		jsonout_text(object, "reason", s->reason);
-		jsonout_text(object, "run", s->run_id);
-		jsonout_text(object, "command", s->command);
-		jsonout_text(object, "message", s->message);
-		jsonout_text(object, "root", s->root_path);
-		jsonout_number(object, "notes", s->note_count);
-		if (!of_path) {
-			jsonout_number(object, "files", s->files);
-			jsonout_number(object, "bytes", s->bytes);
-		} else if (row->entry.mode) {
-			jsonout_text(object, "type",
-				     jsonout_type(row->entry.mode));
-			jsonout_number(object, "size", row->entry.size);
-		} else {
-			jsonout_text(object, "type", NULL);
-		}
-		(void)json_array_append_new(array, object);
-	}
-	jsonout_text(whole, "schema", "guard.log/1");
-	(void)json_object_set_new(whole, "snapshots", array);
-	jsonout_print(whole);
-}
-
 static int log_snapshots(struct context *c, const char *arg,
 			 const struct log_options *o, struct err *err)
 {
-	AUTO(rows) struct rows rows = {0};
 	auto_free char *path = arg ? pick_path(arg, err) : NULL;
+	AUTO(history)
+	struct history h = {.path = path,
+			    .project = o->all ? NULL : c->project};
 
 	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
-	    gather(c, path, o, &rows, err) < 0)
+	    history_load(&h, c->store, err) < 0)
 		return -err->num;
-	if (!rows.count && !o->json)
+	if (!h.count && path)
+		return fail(err, ENOENT, "no version of %s is stored",
+			    text_quote(path));
+	if (!h.count && !o->json)
 		output_say("nothing of %s is stored yet",
-			   o->all ? "any project"
-				  : text_quote(path ? path : c->project));
+			   o->all ? "any project" : text_quote(c->project));
 	if (!o->no_pager && !o->json)
 		output_pager_start();
 	if (o->json)
-		print_rows_json(&rows, path != NULL, o);
+		history_json(&h, o->count);
 	else
-		print_rows(&rows, path != NULL, o);
+		history_print(&h, o->count);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 static bool quiet;
 static bool colours;
 static pid_t pager;
+static size_t pager_width;
 
 static char *ring_next(void)
 {
@@ -164,6 +166,7 @@ void output_pager_start(void)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	(void)fflush(stdout);
+	pager_width = output_width();
 	pager = fork();
 	if (pager == 0) {
 		(void)dup2(ends[0], STDIN_FILENO);
@@ -196,6 +199,17 @@ void output_pager_end(void)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		output_warn("the pager could not be started: set GUARD_PAGER, "
 			    "or use --no-pager");
+}
+
+size_t output_width(void)
+{
+	struct winsize size = {0};
+
+	if (pager > 0)
+		return pager_width;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col;
 }
 
 bool output_broken(void)

@@ -62,6 +62,9 @@ const char *output_style(enum output_style style);
  */
 void output_pager_start(void);
 void output_pager_end(void);
+/* Characters in a line of the terminal that stdout is, or was before the pager
+ * started; 0: it is none. */
+size_t output_width(void);
 /* The reader of stdout has gone: stop producing. */
 bool output_broken(void);
 /* Flushes stdout; false (and a message) when it could not all be written. */

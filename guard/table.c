@@ -1,7 +1,10 @@
 #include "guard/table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 /* Characters, not bytes; those of double width are not known here. */
@@ -24,6 +27,64 @@ void table_row(struct table *t, const char *const *cells)
 	}
 }
 
+static bool is_right(const struct table *t, size_t column)
+{
+	return t->right && strlen(t->right) > column && t->right[column] == 'r';
+}
+
+/* Cut to `room` characters, "..." for what is left out. */
+static void add_cut(struct buf *to, const char *text, size_t room)
+{
+	size_t n = 0;
+
+	if (width(text) <= room || room < 4) {
+		buf_add_text(to, text);
+		return;
+	}
+	for (; *text && n <= room - 3; text++) {
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+		if (n <= room - 3)
+			buf_add_char(to, *text);
+	}
+	buf_add_text(to, "...");
+}
+
+static void add_cell(const struct table *t, const char *cell, size_t column,
+		     size_t wide, size_t used, struct buf *row)
+{
+	size_t pad = wide - width(cell);
+
+	if (is_right(t, column)) {
+		buf_printf(row, "%*s%s", (int)pad, "", cell);
+		pad = 0;
+	} else if (column + 1 == t->columns && t->width) {
+		add_cut(row, cell, t->width > used ? t->width - used : 0);
+	} else {
+		buf_add_text(row, cell);
+	}
+	if (column + 1 < t->columns)
+		buf_printf(row, "%*s", (int)pad + 2, "");
+}
+
+static void print_row(const struct table *t, char **cells, const size_t *widths,
+		      const char *indent, FILE *to)
+{
+	AUTO(buf) struct buf row = {0};
+	size_t used = width(indent), i;
+
+	buf_add_text(&row, indent);
+	for (i = 0; i < t->columns; i++) {
+		/* A column in which no row has anything takes no room. */
+		if (!widths[i])
+			continue;
+		add_cell(t, cells[i], i, widths[i], used, &row);
+		used += widths[i] + 2;
+	}
+	while (row.len && row.data[row.len - 1] == ' ')
+		row.len--;
+	(void)fprintf(to, "%s\n", buf_text(&row));
+}
+
 void table_print(const struct table *t, const char *indent, FILE *to)
 {
 	size_t *widths = mem_zalloc((t->columns + 1) * sizeof(*widths));
@@ -35,20 +96,8 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 		if (len > widths[i % t->columns])
 			widths[i % t->columns] = len;
 	}
-	for (i = 0; i < t->count; i++) {
-		size_t column = i % t->columns;
-
-		if (column == 0)
-			(void)fputs(indent, to);
-		(void)fputs(t->cells[i], to);
-		if (column + 1 == t->columns)
-			(void)fputc('\n', to);
-		else
-			(void)fprintf(
-				to, "%*s",
-				(int)(widths[column] + 2 - width(t->cells[i])),
-				"");
-	}
+	for (i = 0; i < t->count; i += t->columns)
+		print_row(t, t->cells + i, widths, indent, to);
 	free(widths);
 }
 

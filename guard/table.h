@@ -9,13 +9,17 @@
 
 struct table {
 	size_t columns; /* set before the first row */
+	size_t width; /* not 0: rows are cut to so many characters */
+	const char *right; /* a letter a column, 'r': numbers end where the
+			      widest does; NULL: none */
 	char **cells;
 	size_t count, room;
 };
 
 /* A row: as many texts as there are columns, copied; already escaped. */
 void table_row(struct table *t, const char *const *cells);
-/* indent: printed in front of every row. The last column is not padded. */
+/* indent: printed in front of every row. The last column is not padded, a row
+ * has no spaces at its end. */
 void table_print(const struct table *t, const char *indent, FILE *to);
 void table_free(struct table *t);
 
