@@ -1,0 +1,229 @@
+#include "guard/applying.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/applied.h"
+#include "guard/output.h"
+#include "restore/result.h"
+
+void applying_free(struct applying *a)
+{
+	plan_free(&a->plan);
+	entry_free(&a->want);
+	project_close(&a->project);
+	snapshot_free(&a->before);
+	snapshot_free(&a->base);
+	changes_free(&a->changes);
+}
+
+static int check_state(const struct pick *p, struct err *err)
+{
+	const struct session *s = &p->session;
+
+	if (p->home_paths)
+		return fail(err, ENOTSUP,
+			    "changes of your home folder cannot be applied in "
+			    "this version: copy %s by hand",
+			    text_quote(p->home_paths[0]));
+	if (s->state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", s->id);
+	if (s->state == RUN_APPLIED && !p->paths)
+		return fail(err, EALREADY,
+			    "run %s is applied already: name paths to apply "
+			    "what is left of it",
+			    s->id);
+	return 0;
+}
+
+static int load_base(struct applying *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	int seq = session_base(s, true, err);
+
+	if (seq == -ENODATA)
+		return err_context(
+			err,
+			"the files as they were before run %s could not be "
+			"stored, so that its changes cannot be told from "
+			"yours: copy what you need (guard diff %s)",
+			s->id, s->id);
+	if (seq < 0)
+		return seq;
+	if (seq == 0)
+		return fail(err, ENODATA,
+			    "the files as they were before run %s were not "
+			    "stored: copy what you need (guard diff %s)",
+			    s->id, s->id);
+	if (store_refresh(a->c->store, err) < 0)
+		return -err->num;
+	return catalog_load(a->c->store, s->base, &a->base, err);
+}
+
+struct compare {
+	struct store *store;
+	const struct entry *base;
+	bool *changed;
+};
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+	if (!a || !b || !a->mode || !b->mode)
+		return (!a || !a->mode) && (!b || !b->mode);
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
+/*
+ * A path that was stored otherwise after the run is fine when it is now as
+ * before the run: it was taken back or is applied already.
+ */
+static int compare_path(void *arg, const char *path, const struct entry *then,
+			const struct entry *want, struct err *err)
+{
+	struct compare *c = arg;
+	struct entry base = {0};
+	int got;
+
+	if (same(then, want))
+		return 0;
+	got = tree_lookup(c->store, c->base, path, &base, err);
+	if (got < 0)
+		return got;
+	if (!same(got ? &base : NULL, want)) {
+		output_warn("%s is not as the run left it", text_quote(path));
+		*c->changed = true;
+	}
+	entry_free(&base);
+	return 0;
+}
+
+static int compare_result(struct applying *a, struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	struct compare c = {
+		.store = a->c->store,
+		.base = &a->base.root,
+		.changed = &a->changed_since,
+	};
+
+	if (!a->p->session.result)
+		return 0;
+	if (catalog_load(a->c->store, a->p->session.result, &result, err) < 0)
+		return -err->num;
+	return tree_diff(a->c->store, &result.root, &a->want, compare_path, &c,
+			 err);
+}
+
+bool applying_names_git(char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (path_has_part(*paths, ".git"))
+			return true;
+	return false;
+}
+
+bool applying_names_all(char *const *paths)
+{
+	if (!paths)
+		return true;
+	for (; *paths; paths++)
+		if (!**paths)
+			return true;
+	return false;
+}
+
+int applying_look(struct applying *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+
+	if (a->project.path)
+		return 0;
+	if (project_open(s->project, a->c->state.workspaces_fd, false,
+			 &a->project, err) < 0)
+		return -err->num;
+	snapshot_free(&a->before);
+	return project_look(a->c->store, &a->project, "pre-apply", s->id,
+			    &a->before, err);
+}
+
+void applying_leave(struct applying *a)
+{
+	project_close(&a->project);
+}
+
+int applying_load(struct applying *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+
+	if (check_state(a->p, err) < 0 ||
+	    changes_load(s, &a->c->state, &a->changes, err) < 0 ||
+	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
+			  err) < 0 ||
+	    context_store(a->c, STORE_WRITE, err) < 0 ||
+	    load_base(a, err) < 0 || applying_look(a, err) < 0 ||
+	    applied_rebase(a->c->store, s, &a->base.root, &a->before.root,
+			   err) < 0 ||
+	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
+			&a->changes.project, &a->want, err) < 0 ||
+	    compare_result(a, err) < 0)
+		return -err->num;
+	return 0;
+}
+
+int applying_plan(struct applying *a, const struct entry *want,
+		  enum plan_resolve resolve, bool git_picked, struct err *err)
+{
+	auto_free char *label = mem_printf("run %s", a->p->session.id);
+	struct plan_options options = {
+		.paths = git_picked ? NULL : (const char *const *)a->p->paths,
+		.git_apart = !git_picked,
+		.refuse_special = true,
+		.base_notes = &a->base,
+		.resolve = resolve ? resolve : RESOLVE_MERGE,
+		.our_label = "project",
+		.their_label = label,
+	};
+
+	plan_free(&a->plan);
+	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
+		      &options, &a->plan, err) < 0)
+		return -err->num;
+	return carry_count(a->c->store, &a->plan, &a->counts, err);
+}
+
+int applying_carry(struct applying *a, bool whole, bool git,
+		   uint64_t *ret_after, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct action action = {
+		.kind = "apply",
+		.run_id = s->id,
+		.git = git,
+		.whole = whole,
+	};
+	auto_free char *before = NULL, *after = NULL;
+	struct err ignored;
+
+	if (session_set_state(s, RUN_APPLYING, err) < 0)
+		return -err->num;
+	if (carry_out(a->c->store, &a->project, &a->plan, &a->before, &action,
+		      err) < 0) {
+		if (faccessat(a->project.workspace_fd, "next-action", F_OK, 0) <
+		    0)
+			(void)session_set_state(s, RUN_ENDED, &ignored);
+		return -err->num;
+	}
+	applied_add(s, a->before.seq, action.after, &a->plan);
+	if (context_settle_run(s, whole, err) < 0)
+		return -err->num;
+	before = mem_printf("%" PRIu64, a->before.seq);
+	after = mem_printf("%" PRIu64, action.after);
+	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
+		  "before", before, "after", after, NULL);
+	*ret_after = action.after;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * An apply from the run to the plan: what apply, its -p and review share.
+ *
+ *	applying_load()		the three sides; the project is locked
+ *	applying_plan()		of want, or of what was picked of it
+ *	applying_leave()	while somebody thinks about it: others may
+ *				work in the project meanwhile
+ *	applying_look()		locked again, as it is now
+ *	applying_carry()	does what the plan says
+ *
+ * From applying_load() on nobody reads the run's layer any more: what is
+ * shown, planned and done is the tree in the store.
+ */
+#ifndef GUARD_APPLYING_H
+#define GUARD_APPLYING_H
+
+#include "guard/carry.h"
+#include "guard/changes.h"
+#include "guard/context.h"
+#include "guard/pick.h"
+
+struct applying {
+	struct context *c;
+	struct pick *p; /* its session is locked */
+	struct changes changes; /* against the real files */
+	struct snapshot base; /* root: with what was applied before */
+	struct snapshot before; /* the project at the last look */
+	struct project project;
+	struct entry want; /* as the run left it */
+	struct plan plan;
+	struct carry_counts counts;
+	bool changed_since; /* the layer is not what the run left */
+};
+
+#define APPLYING_NONE                                                          \
+	{                                                                      \
+		.changes = CHANGES_NONE, .project = {                          \
+			.fd = -1,                                              \
+			.workspace_fd = -1,                                    \
+			.lock_fd = -1                                          \
+		}                                                              \
+	}
+
+void applying_free(struct applying *a);
+
+/* -EALREADY: it is applied, and no paths were named; -ENOENT: discarded;
+ * -ENODATA: what was before the run is not known; -EBUSY: another guard is at
+ * work in the project. */
+int applying_load(struct applying *a, struct err *err);
+
+void applying_leave(struct applying *a);
+int applying_look(struct applying *a, struct err *err);
+
+/* want: a->want, or a part of it; git_picked: it has those things of a .git,
+ * and no others, that are wanted, each by itself. A plan that was made before
+ * goes away. */
+int applying_plan(struct applying *a, const struct entry *want,
+		  enum plan_resolve resolve, bool git_picked, struct err *err);
+
+/* whole: the plan is of all that the run changed. *ret_after: the snapshot of
+ * what it left. */
+int applying_carry(struct applying *a, bool whole, bool git,
+		   uint64_t *ret_after, struct err *err);
+
+/* One of the paths names a .git or something in one. */
+bool applying_names_git(char *const *paths);
+/* No path at all, or the root. */
+bool applying_names_all(char *const *paths);
+
+#endif
