@@ -334,16 +334,17 @@ static int carry(struct store *store, struct project *p,
 		 struct action *a, struct err *err)
 {
 	struct transaction what = {.action = a->kind, .run_id = a->run_id};
+	struct transaction_root root = {.project = p, .plan = plan};
 
 	/* A recovery compares with what the plan wants, and merged texts have
 	 * been put into the store without a snapshot: adding one flushes all
 	 * that is there. */
 	if (catalog_add(store, before, err) < 0)
 		return -err->num;
-	a->before = what.before = before->seq;
+	a->before = root.before = before->seq;
 	if (action_save_next(p->workspace_fd, a, err) < 0)
 		return -err->num;
-	if (transaction_run(store, p, plan, &what, err) < 0) {
+	if (transaction_run(store, &root, 1, &what, err) < 0) {
 		/* Left behind only together with its journal. */
 		if (faccessat(p->workspace_fd, "journal", F_OK, 0) < 0)
 			action_drop_next(p->workspace_fd);

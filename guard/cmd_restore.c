@@ -339,6 +339,8 @@ static int restore_to(struct restore *r, struct err *err)
 {
 	auto_free char *dir = NULL;
 	struct transaction what = {.action = "restore", .run_id = ""};
+	struct transaction_root root = {.project = &r->project,
+					.plan = &r->plan};
 	int got;
 
 	if (!*r->o->to)
@@ -353,7 +355,7 @@ static int restore_to(struct restore *r, struct err *err)
 		return -err->num;
 	if (carry_print_blocks(&r->plan, NULL))
 		return STATUS_REFUSED;
-	if (transaction_run(r->c->store, &r->project, &r->plan, &what, err) < 0)
+	if (transaction_run(r->c->store, &root, 1, &what, err) < 0)
 		return -err->num;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "to", dir, NULL);

@@ -146,7 +146,8 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	auto_free char *text = NULL;
-	int recovered = transaction_recover(c->store, p, &text, err);
+	int recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
+					    &text, err);
 	int got;
 
 	if (recovered < 0)
@@ -164,6 +165,7 @@ int context_recover(struct context *c, const char *project, struct err *err)
 {
 	auto_close int workspace_fd =
 		workspace_open(c->state.workspaces_fd, project, false, err);
+	auto_free char *first = NULL;
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	int got;
 
@@ -171,6 +173,12 @@ int context_recover(struct context *c, const char *project, struct err *err)
 		return 0;
 	if (workspace_fd < 0)
 		return workspace_fd;
+	/* It was changed along with another project: that one has the
+	 * journal. One that names this folder itself is none of guard's. */
+	first = transaction_first(c->state.workspaces_fd, project);
+	if (first && strcmp(first, project) != 0 &&
+	    context_recover(c, first, err) < 0)
+		return -err->num;
 	if (faccessat(workspace_fd, "next-action", F_OK, 0) < 0 &&
 	    !transaction_pending(c->state.workspaces_fd, project))
 		return 0;

@@ -18,7 +18,7 @@
 static const struct op *ride_of(const struct txn *t, const struct op *top,
 				const char *path)
 {
-	const struct journal *j = &t->journal;
+	const struct journal_root *j = t->part;
 	const struct op *end = j->ops + j->op_count, *op;
 
 	for (op = top; op < end && (op == top || op->kind == OP_RIDE); op++)
@@ -78,7 +78,7 @@ static int intact(struct txn *t, const struct op *top, const char *path,
 static int put_beside(struct txn *t, const char *staged, const struct op *op,
 		      struct err *err)
 {
-	const char *id = t->journal.staging + strlen(STAGING_PREFIX);
+	const char *id = t->part->staging + strlen(STAGING_PREFIX);
 	auto_free char *path = mem_printf("%s.guard-kept-%.8s", op->path, id);
 	const char *name;
 	auto_close int dir = beneath_parent(t->project->fd, path, &name, err);
@@ -173,7 +173,7 @@ static int back_op(struct txn *t, const struct op *op, struct err *err)
 
 	if (happened < 0)
 		return happened;
-	journal_op_name(&t->journal, op, staged);
+	journal_op_name(t->part, op, staged);
 	if (happened) {
 		dir = beneath_parent(t->project->fd, op->path, &name, err);
 		if (dir < 0)
@@ -188,7 +188,7 @@ static int back_op(struct txn *t, const struct op *op, struct err *err)
 	}
 	if (op->kind == OP_META || op->kind == OP_DELETE)
 		return back_meta(t, op, err);
-	if (!happened && t->journal.state == JOURNAL_BACK &&
+	if (!happened && t->whole->state == JOURNAL_BACK &&
 	    (op->kind == OP_CREATE || op->kind == OP_REPLACE))
 		return keep_if_changed(t, staged, op, err);
 	return 0;
@@ -196,7 +196,7 @@ static int back_op(struct txn *t, const struct op *op, struct err *err)
 
 static int back_times(struct txn *t, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	size_t i;
 
 	for (i = 0; i < j->touched_count; i++) {
@@ -215,7 +215,7 @@ static int back_times(struct txn *t, struct err *err)
 static bool back_ops(struct txn *t, bool folder_meta, bool failed,
 		     struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	struct err later;
 	size_t i;
 

@@ -25,6 +25,21 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 	return fd >= 0 && has_journal(fd);
 }
 
+char *transaction_first(int workspaces_fd, const char *project_path)
+{
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(workspaces_fd, project_path, false, &ignored);
+	auto_free char *first = fd < 0 ? NULL : journal_joined(fd);
+
+	if (!first)
+		return NULL;
+	if (transaction_pending(workspaces_fd, first))
+		return TAKE(first);
+	journal_leave(fd);
+	return NULL;
+}
+
 struct moment txn_begun(struct store *store, uint64_t before)
 {
 	AUTO(snapshot) struct snapshot s = {0};
@@ -35,12 +50,12 @@ struct moment txn_begun(struct store *store, uint64_t before)
 	return s.time;
 }
 
-/* Nothing of the project has changed yet: only the staging folder goes. */
-static int give_up(struct txn *t, struct err *err)
+/* Nothing in any root has changed yet: only the staging folders go. */
+static int give_up(struct txn_all *all, struct err *err)
 {
 	struct err more;
 
-	if (txn_finish(t, false, &more) < 0)
+	if (txn_all_finish(all, false, &more) < 0)
 		return err_context(err,
 				   "nothing was done, and the next command of "
 				   "guard cleans up (%s)",
@@ -49,24 +64,26 @@ static int give_up(struct txn *t, struct err *err)
 }
 
 /* Back to how it was; the journal says so first, should we be ended. */
-static int undo(struct txn *t, struct err *err)
+static int undo(struct txn_all *all, struct err *err)
 {
-	int workspace = t->project->workspace_fd;
+	int workspace = all->first->workspace_fd;
+	AUTO(buf) struct buf kept = {0};
 	struct err more;
 
 	/* That it cannot be said is no reason not to do it: recovery would
 	 * try once more to go forward, and then come here as well. */
-	(void)journal_set_state(workspace, &t->journal, JOURNAL_BACK, &more);
-	if (txn_back(t, &more) < 0 ||
-	    journal_set_state(workspace, &t->journal, JOURNAL_STAGING, &more) <
-		    0)
+	(void)journal_set_state(workspace, &all->journal, JOURNAL_BACK, &more);
+	if (txn_all_back(all, &more) < 0 ||
+	    journal_set_state(workspace, &all->journal, JOURNAL_STAGING,
+			      &more) < 0)
 		return err_context(err,
 				   "it could not be taken back (%s): the next "
 				   "command of guard finishes it",
 				   more.text);
-	(void)give_up(t, err);
-	if (t->kept.len)
-		return err_context(err, "%s", buf_text(&t->kept));
+	(void)give_up(all, err);
+	txn_all_kept(all, &kept);
+	if (kept.len)
+		return err_context(err, "%s", buf_text(&kept));
 	return -err->num;
 }
 
@@ -74,69 +91,137 @@ static int undo(struct txn *t, struct err *err)
  * All is in its place and synced. From the moment that this may be on disk
  * there is no way back unless the disk says so again.
  */
-static int conclude(struct txn *t, struct err *err)
+static int conclude(struct txn_all *all, struct err *err)
 {
-	int workspace = t->project->workspace_fd;
+	int workspace = all->first->workspace_fd;
 	struct err ignored;
 
-	if (journal_set_state(workspace, &t->journal, JOURNAL_DONE, err) < 0) {
-		if (journal_set_state(workspace, &t->journal, JOURNAL_BACK,
+	if (journal_set_state(workspace, &all->journal, JOURNAL_DONE, err) <
+	    0) {
+		if (journal_set_state(workspace, &all->journal, JOURNAL_BACK,
 				      &ignored) == 0)
-			return undo(t, err);
+			return undo(all, err);
 		return err_context(err, "it is done, but cannot be noted: the "
 					"next command of guard finishes it");
 	}
 	/* What is left over is removed by the next command. */
-	(void)txn_finish(t, true, &ignored);
+	(void)txn_all_finish(all, true, &ignored);
 	return 0;
 }
 
-static int carry_out(struct txn *t, const struct plan *plan, struct err *err)
+/* The other workspaces say where the journal will be, before it is there. */
+static int join(struct txn_all *all, struct err *err)
 {
-	int workspace = t->project->workspace_fd;
-	struct err ignored;
+	size_t i;
 
-	if (txn_survey(t, plan, err) < 0)
-		return -err->num;
-	t->journal.state = JOURNAL_STAGING;
-	if (journal_write(workspace, &t->journal, err) < 0 ||
-	    txn_stage(t, err) < 0)
-		return give_up(t, err);
-	t->journal.state = JOURNAL_PREPARED;
-	if (journal_write(workspace, &t->journal, err) < 0) {
-		/* It may be there all the same. */
-		(void)journal_set_state(workspace, &t->journal, JOURNAL_STAGING,
-					&ignored);
-		return give_up(t, err);
+	for (i = 0; i < all->count; i++) {
+		const struct project *p = all->roots[i].project;
+
+		if (p != all->first &&
+		    journal_join(p->workspace_fd, all->first->path, err) < 0)
+			return err_context(err, "%s", text_quote(p->path));
 	}
-	if (txn_put(t, err) < 0)
-		return undo(t, err);
-	return conclude(t, err);
+	return 0;
 }
 
-int transaction_run(struct store *store, struct project *p,
-		    const struct plan *plan, const struct transaction *what,
-		    struct err *err)
+static int stage(struct txn_all *all, struct err *err)
 {
-	AUTO(txn)
-	struct txn t = {
-		.store = store,
-		.project = p,
-		.staging_fd = -1,
-		.since = txn_begun(store, what->before),
-		.journal = {.action = mem_strdup(what->action),
-			    .run_id = mem_strdup(what->run_id),
-			    .before = what->before},
-	};
+	size_t i;
 
-	if (plan->conflict_count)
+	for (i = 0; i < all->count; i++)
+		if (txn_stage(&all->roots[i], err) < 0)
+			return -err->num;
+	return 0;
+}
+
+static int put(struct txn_all *all, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (txn_put(&all->roots[i], err) < 0)
+			return -err->num;
+	return 0;
+}
+
+static int carry_out(struct txn_all *all, struct err *err)
+{
+	int workspace = all->first->workspace_fd;
+	struct err ignored;
+
+	all->journal.state = JOURNAL_STAGING;
+	if (join(all, err) < 0 ||
+	    journal_write(workspace, &all->journal, err) < 0 ||
+	    stage(all, err) < 0)
+		return give_up(all, err);
+	all->journal.state = JOURNAL_PREPARED;
+	if (journal_write(workspace, &all->journal, err) < 0) {
+		/* It may be there all the same. */
+		(void)journal_set_state(workspace, &all->journal,
+					JOURNAL_STAGING, &ignored);
+		return give_up(all, err);
+	}
+	if (put(all, err) < 0)
+		return undo(all, err);
+	return conclude(all, err);
+}
+
+/* Those in which there is something to do. */
+static int add_roots(struct txn_all *all, const struct transaction_root *roots,
+		     size_t count, struct err *err)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < count; i++)
+		if (roots[i].plan->step_count)
+			journal_add_root(&all->journal, roots[i].project->path)
+				->before = roots[i].before;
+	txn_all_lay_out(all);
+	for (i = 0; i < count; i++) {
+		struct txn *t = &all->roots[n];
+
+		if (!roots[i].plan->step_count)
+			continue;
+		t->project = roots[i].project;
+		t->since = txn_begun(all->store, roots[i].before);
+		if (txn_survey(t, roots[i].plan, err) < 0)
+			return -err->num;
+		n++;
+	}
+	return 0;
+}
+
+static int check(const struct transaction_root *root, struct err *err)
+{
+	auto_free char *joined = journal_joined(root->project->workspace_fd);
+
+	if (root->plan->conflict_count)
 		return fail(err, EINVAL, "a plan with conflicts");
-	if (has_journal(p->workspace_fd))
+	if (has_journal(root->project->workspace_fd) || joined)
 		return fail(err, EBUSY,
 			    "an interrupted action on %s must be finished "
 			    "first",
-			    text_quote(p->path));
-	if (!plan->step_count)
-		return 0;
-	return carry_out(&t, plan, err);
+			    text_quote(root->project->path));
+	return 0;
+}
+
+int transaction_run(struct store *store, const struct transaction_root *roots,
+		    size_t count, const struct transaction *what,
+		    struct err *err)
+{
+	AUTO(txn_all)
+	struct txn_all all = {
+		.store = store,
+		.first = roots[0].project,
+		.journal = {.action = mem_strdup(what->action),
+			    .run_id = mem_strdup(what->run_id)},
+	};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (check(&roots[i], err) < 0)
+			return -err->num;
+	if (add_roots(&all, roots, count, err) < 0)
+		return -err->num;
+	return all.count ? carry_out(&all, err) : 0;
 }

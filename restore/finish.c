@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 /* The staging folder came and went in the root: that is not to be seen. */
 static int set_root_time(struct txn *t, bool forward, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 
 	if (!j->touched_count || (forward && !j->root_time_set))
 		return 0;
@@ -26,12 +27,93 @@ int txn_finish(struct txn *t, bool forward, struct err *err)
 	if (t->staging_fd >= 0)
 		(void)close(t->staging_fd);
 	t->staging_fd = -1;
-	if (walk_remove(t->project->fd, t->journal.staging, err) < 0)
+	if (walk_remove(t->project->fd, t->part->staging, err) < 0)
 		return err_context(err, "remove %s in %s",
-				   text_quote(t->journal.staging),
+				   text_quote(t->part->staging),
 				   text_quote(t->project->path));
 	if (set_root_time(t, forward, err) < 0 ||
 	    atomic_sync_dir(t->project->fd, err) < 0)
 		return err_context(err, "%s", text_quote(t->project->path));
-	return journal_remove(t->project->workspace_fd, err);
+	return 0;
+}
+
+void txn_all_free(struct txn_all *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		txn_free(&all->roots[i]);
+	free(all->roots);
+	journal_free(&all->journal);
+	*all = (struct txn_all){0};
+}
+
+void txn_all_lay_out(struct txn_all *all)
+{
+	size_t i;
+
+	all->count = all->journal.root_count;
+	all->roots = mem_zalloc((all->count + 1) * sizeof(*all->roots));
+	for (i = 0; i < all->count; i++)
+		all->roots[i] = (struct txn){
+			.store = all->store,
+			.part = &all->journal.roots[i],
+			.whole = &all->journal,
+			.staging_fd = -1,
+		};
+}
+
+int txn_all_back(struct txn_all *all, struct err *err)
+{
+	struct err later;
+	int worst = 0;
+	size_t i;
+
+	for (i = all->count; i-- > 0;) {
+		struct txn *t = &all->roots[i];
+		int got = t->project ? txn_back(t, worst ? &later : err) : 0;
+
+		worst = worst ? worst : got;
+	}
+	return worst;
+}
+
+int txn_all_finish(struct txn_all *all, bool forward, struct err *err)
+{
+	struct err later;
+	int worst = 0;
+	size_t i;
+
+	for (i = 0; i < all->count; i++) {
+		struct txn *t = &all->roots[i];
+		int got = t->project
+				  ? txn_finish(t, forward, worst ? &later : err)
+				  : 0;
+
+		worst = worst ? worst : got;
+	}
+	return worst ? worst : txn_all_close(all, err);
+}
+
+void txn_all_kept(const struct txn_all *all, struct buf *to)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		buf_add(to, all->roots[i].kept.data, all->roots[i].kept.len);
+}
+
+int txn_all_close(struct txn_all *all, struct err *err)
+{
+	size_t i;
+
+	if (journal_remove(all->first->workspace_fd, err) < 0)
+		return -err->num;
+	for (i = 0; i < all->count; i++) {
+		const struct project *p = all->roots[i].project;
+
+		if (p && p != all->first)
+			journal_leave(p->workspace_fd);
+	}
+	return 0;
 }

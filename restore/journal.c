@@ -13,15 +13,20 @@
 #include "base/codec.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/record.h"
 
 #define MAGIC "GUARDJNL"
 #define MAGIC_LEN 8
-#define VERSION 1
+#define VERSION 2
+#define VERSION_ONE_ROOT 1
 #define STATE_AT 9
 #define HEAD_LEN 18 /* magic, version, state, check */
 #define JOURNAL_MAX (1u << 30)
+#define ROOTS_MAX 64
+#define JOINED "joined"
+#define JOINED_VERSION 1
 
-void journal_free(struct journal *j)
+static void root_free(struct journal_root *j)
 {
 	size_t i;
 
@@ -34,13 +39,24 @@ void journal_free(struct journal *j)
 		free(j->touched[i].path);
 	free(j->ops);
 	free(j->touched);
+	free(j->path);
+	free(j->staging);
+}
+
+void journal_free(struct journal *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->root_count; i++)
+		root_free(&j->roots[i]);
+	free(j->roots);
 	free(j->action);
 	free(j->run_id);
-	free(j->staging);
 	*j = (struct journal){0};
 }
 
-void journal_op_name(const struct journal *j, const struct op *op, char *ret)
+void journal_op_name(const struct journal_root *j, const struct op *op,
+		     char *ret)
 {
 	(void)snprintf(ret, JOURNAL_OP_NAME_LEN, "%c%zu",
 		       op->kind == OP_DELETE ? 'd' : 'n',
@@ -148,16 +164,13 @@ static char *get_path(struct dec *d)
 	return path;
 }
 
-/*
- * body = action run-id before staging root-time-set root-time
- *	  count *touched count *op
+/* root = path before staging root-time-set root-time count *touched count *op
  */
-static void encode(const struct journal *j, struct buf *b)
+static void encode_root(const struct journal_root *j, struct buf *b)
 {
 	size_t i;
 
-	enc_text(b, j->action);
-	enc_text(b, j->run_id);
+	enc_text(b, j->path);
 	enc_var(b, j->before);
 	enc_text(b, j->staging);
 	enc_u8(b, j->root_time_set);
@@ -179,7 +192,19 @@ static void encode(const struct journal *j, struct buf *b)
 	}
 }
 
-static void decode_ops(struct dec *d, struct journal *j)
+/* body = action run-id count *root */
+static void encode(const struct journal *j, struct buf *b)
+{
+	size_t i;
+
+	enc_text(b, j->action);
+	enc_text(b, j->run_id);
+	enc_var(b, j->root_count);
+	for (i = 0; i < j->root_count; i++)
+		encode_root(&j->roots[i], b);
+}
+
+static void decode_ops(struct dec *d, struct journal_root *j)
 {
 	uint64_t count = dec_var(d), i;
 
@@ -208,29 +233,61 @@ static bool staging_ok(const char *name)
 	       path_name_ok(name, strlen(name));
 }
 
-static bool decode(const void *data, size_t len, struct journal *j)
+/* All of a root behind its path. */
+static void decode_root(struct dec *d, struct journal_root *j)
 {
-	struct dec d = dec_start(data, len);
 	uint64_t count, i;
 
-	j->action = dec_text(&d);
-	j->run_id = dec_text(&d);
-	j->before = dec_var(&d);
-	j->staging = dec_text(&d);
-	j->root_time_set = dec_u8(&d);
-	j->root_time = get_moment(&d);
-	count = dec_var(&d);
-	for (i = 0; i < count && !d.bad; i++) {
+	j->before = dec_var(d);
+	j->staging = dec_text(d);
+	j->root_time_set = dec_u8(d);
+	j->root_time = get_moment(d);
+	count = dec_var(d);
+	for (i = 0; i < count && !d->bad; i++) {
 		struct touched *t;
 
 		GROW(j->touched, j->touched_count, j->touched_room);
 		t = &j->touched[j->touched_count++];
-		*t = (struct touched){.path = get_path(&d)};
-		t->mtime = get_moment(&d);
-		t->keep = dec_u8(&d);
+		*t = (struct touched){.path = get_path(d)};
+		t->mtime = get_moment(d);
+		t->keep = dec_u8(d);
 	}
-	decode_ops(&d, j);
-	return dec_end(&d) && staging_ok(j->staging);
+	decode_ops(d, j);
+	if (!staging_ok(j->staging))
+		d->bad = true;
+}
+
+struct journal_root *journal_add_root(struct journal *j, const char *path)
+{
+	struct journal_root *root;
+
+	GROW(j->roots, j->root_count, j->root_room);
+	root = &j->roots[j->root_count++];
+	*root = (struct journal_root){.path = mem_strdup(path)};
+	return root;
+}
+
+static bool decode(const void *data, size_t len, int version, struct journal *j)
+{
+	struct dec d = dec_start(data, len);
+	uint64_t count = 1, i;
+
+	j->action = dec_text(&d);
+	j->run_id = dec_text(&d);
+	if (version == VERSION_ONE_ROOT)
+		decode_root(&d, journal_add_root(j, ""));
+	else
+		count = dec_var(&d);
+	if (!count || count > ROOTS_MAX)
+		d.bad = true;
+	for (i = j->root_count; i < count && !d.bad; i++) {
+		auto_free char *path = dec_text(&d);
+
+		if (*path && *path != '/')
+			d.bad = true;
+		decode_root(&d, journal_add_root(j, path));
+	}
+	return dec_end(&d);
 }
 
 int journal_write(int workspace_fd, const struct journal *j, struct err *err)
@@ -287,9 +344,9 @@ int journal_load(int workspace_fd, struct journal *ret, struct err *err)
 			    "that one finish it");
 	j.state = b.data[STATE_AT];
 	d = dec_start(b.data + STATE_AT + 1, 8);
-	if (b.data[MAGIC_LEN] != VERSION || !state_ok(j.state) ||
+	if (!b.data[MAGIC_LEN] || !state_ok(j.state) ||
 	    dec_u64(&d) != check_of(b.data + HEAD_LEN, b.len - HEAD_LEN) ||
-	    !decode(b.data + HEAD_LEN, b.len - HEAD_LEN, &j))
+	    !decode(b.data + HEAD_LEN, b.len - HEAD_LEN, b.data[MAGIC_LEN], &j))
 		return fail(err, EBADMSG, "the journal is damaged");
 	*ret = j;
 	j = (struct journal){0};
@@ -301,4 +358,29 @@ int journal_remove(int workspace_fd, struct err *err)
 	if (unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
 		return fail_errno(err, "remove the journal");
 	return atomic_sync_dir(workspace_fd, err);
+}
+
+int journal_join(int workspace_fd, const char *first, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+
+	record_set(&r, "first", first);
+	return record_save(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
+			   true, err);
+}
+
+char *journal_joined(int workspace_fd)
+{
+	AUTO(record) struct record r = {0};
+	struct err ignored;
+
+	if (record_load(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
+			&ignored) < 0)
+		return NULL;
+	return mem_strdup(record_get(&r, "first"));
+}
+
+void journal_leave(int workspace_fd)
+{
+	(void)unlinkat(workspace_fd, JOINED, 0);
 }

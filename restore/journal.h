@@ -1,6 +1,8 @@
 /*
  * The journal of one transaction: what is being done to whose files, written
- * down before it is begun.
+ * down before it is begun. A transaction may have several roots (a project, a
+ * second one, the home folder): the journal lies in the workspace of the
+ * first, and in those of the others a record "joined" names that one.
  *
  * States, in order, each durable before what it announces:
  *
@@ -51,11 +53,11 @@ struct touched {
 	bool keep; /* gets that time back also when all is done */
 };
 
-struct journal {
-	enum journal_state state;
-	char *action, *run_id;
-	uint64_t before;
-	char *staging; /* name of the folder in the project's root */
+/* One folder in which something is done. */
+struct journal_root {
+	char *path; /* absolute; "": the one whose workspace this lies in */
+	uint64_t before; /* the snapshot taken before it */
+	char *staging; /* name of the folder in this root */
 	struct op *ops;
 	size_t op_count, op_room;
 	struct touched *touched; /* sorted by path; the root is first */
@@ -64,7 +66,16 @@ struct journal {
 	bool root_time_set; /* ... if it is to be set */
 };
 
+struct journal {
+	enum journal_state state;
+	char *action, *run_id;
+	struct journal_root *roots;
+	size_t root_count, root_room;
+};
+
 void journal_free(struct journal *j);
+/* One more, empty but for its path; holds until the next call. */
+struct journal_root *journal_add_root(struct journal *j, const char *path);
 
 /* Writes it whole, durably. */
 int journal_write(int workspace_fd, const struct journal *j, struct err *err);
@@ -76,8 +87,19 @@ int journal_load(int workspace_fd, struct journal *ret, struct err *err);
 /* Removes it, durably. */
 int journal_remove(int workspace_fd, struct err *err);
 
+/*
+ * The record in the workspace of another root than the first: which project's
+ * workspace has the journal. Made durably before the journal, removed after
+ * it; one that names a project without a journal is left over.
+ */
+int journal_join(int workspace_fd, const char *first, struct err *err);
+/* The path of the first (to free); NULL when there is no such record. */
+char *journal_joined(int workspace_fd);
+void journal_leave(int workspace_fd);
+
 /* The name of an operation's thing in the staging folder: NUMBER_LEN bytes. */
 #define JOURNAL_OP_NAME_LEN 32
-void journal_op_name(const struct journal *j, const struct op *op, char *ret);
+void journal_op_name(const struct journal_root *j, const struct op *op,
+		     char *ret);
 
 #endif

@@ -18,13 +18,12 @@ void txn_free(struct txn *t)
 	if (t->staging_fd >= 0)
 		(void)close(t->staging_fd);
 	t->staging_fd = -1;
-	journal_free(&t->journal);
 	buf_free(&t->kept);
 }
 
 int txn_open_staging(struct txn *t, struct err *err)
 {
-	t->staging_fd = beneath_open(t->project->fd, t->journal.staging,
+	t->staging_fd = beneath_open(t->project->fd, t->part->staging,
 				     O_RDONLY | O_DIRECTORY, 0, err);
 	return t->staging_fd < 0 ? t->staging_fd : 0;
 }
@@ -36,7 +35,7 @@ int txn_happened(const struct txn *t, const struct op *op, struct err *err)
 
 	if (op->kind == OP_META || op->kind == OP_RIDE)
 		return 0;
-	journal_op_name(&t->journal, op, name);
+	journal_op_name(t->part, op, name);
 	if (meta_get(t->staging_fd, name, &m) < 0) {
 		if (errno != ENOENT)
 			return fail_errno(err, "look at the staged %s",
@@ -98,7 +97,7 @@ static int open_folder(struct txn *t, const struct op *op, struct err *err)
 
 int txn_open_folders(struct txn *t, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	size_t i;
 
 	/* Those above first. */
@@ -147,7 +146,7 @@ static int put_delete(struct txn *t, const struct op *op, int dir,
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
-	journal_op_name(&t->journal, op, staged);
+	journal_op_name(t->part, op, staged);
 	if (expect(dir, name, op, err) < 0)
 		return -err->num;
 	if (S_ISDIR(op->from.mode) && txn_loosen(dir, name, err) < 0)
@@ -162,7 +161,7 @@ static int put_replace(struct txn *t, const struct op *op, int dir,
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
-	journal_op_name(&t->journal, op, staged);
+	journal_op_name(t->part, op, staged);
 	if (expect(dir, name, op, err) < 0)
 		return -err->num;
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) < 0)
@@ -175,7 +174,7 @@ static int put_create(struct txn *t, const struct op *op, int dir,
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
-	journal_op_name(&t->journal, op, staged);
+	journal_op_name(t->part, op, staged);
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
 		return errno == EEXIST ? txn_taken(t, op->path, err)
 				       : fail_errno(err, "create");
@@ -227,7 +226,7 @@ static int put_op(struct txn *t, const struct op *op, struct err *err)
 		return 0;
 	if (op->kind == OP_META)
 		return put_meta(t, op, err);
-	journal_op_name(&t->journal, op, staged);
+	journal_op_name(t->part, op, staged);
 	got = txn_happened(t, op, err);
 	if (got < 0)
 		return got;
@@ -249,7 +248,7 @@ static int put_op(struct txn *t, const struct op *op, struct err *err)
 
 static int keep_times(struct txn *t, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	size_t i;
 
 	for (i = 0; i < j->touched_count; i++) {
@@ -294,7 +293,7 @@ static bool wants_sync(const struct op *op)
 
 static int sync_all(struct txn *t, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	bool each = j->op_count + j->touched_count <= SYNC_EACH_MAX;
 	size_t i;
 	int got = 0;
@@ -315,7 +314,7 @@ static int sync_all(struct txn *t, struct err *err)
 
 int txn_put(struct txn *t, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	size_t i;
 
 	if (txn_open_folders(t, err) < 0)

@@ -9,92 +9,185 @@
 #include "base/text.h"
 #include "restore/txn.h"
 
-static char *told(const struct txn *t, const char *how)
+/* One that is being ended after the fact. */
+struct recovery {
+	struct txn_all all;
+	struct project *others; /* of the roots, by number; path NULL: none */
+	bool lost; /* one of the roots is not to be had any more */
+	struct buf more; /* lines for people */
+};
+
+static void recovery_free(struct recovery *r)
 {
+	size_t i;
+
+	for (i = 0; r->others && i < r->all.count; i++)
+		project_close(&r->others[i]);
+	free(r->others);
+	txn_all_free(&r->all);
+	buf_free(&r->more);
+}
+
+static char *told(const struct recovery *r, const char *how)
+{
+	const char *action = r->all.journal.action;
+	AUTO(buf) struct buf more = {0};
 	struct buf b = {0};
 
 	buf_printf(&b, "an interrupted %s of %s was %s",
-		   *t->journal.action ? t->journal.action : "action",
-		   text_quote(t->project->path), how);
-	if (t->kept.len) {
+		   *action ? action : "action", text_quote(r->all.first->path),
+		   how);
+	txn_all_kept(&r->all, &more);
+	buf_add(&more, r->more.data, r->more.len);
+	if (more.len) {
 		buf_add_text(&b, "\n");
-		buf_add(&b, t->kept.data, t->kept.len - 1);
+		buf_add(&b, more.data, more.len - 1);
 	}
 	return buf_take_text(&b);
 }
 
-/*
- * What is to be finished lies in the staging folder. Without it there is
- * nothing to go by: the project's folder is another one now.
- */
-static int orphaned(struct txn *t, char **ret_text, struct err *err)
+/* Without its staging folder there is nothing to go by: another folder has
+ * the root's path now. */
+static void lose(struct recovery *r, struct txn *t, const char *path)
 {
-	int workspace = t->project->workspace_fd;
+	r->lost = true;
+	buf_printf(&r->more,
+		   "%s: %s is gone, the folder was moved or replaced; it was "
+		   "left as it is\n",
+		   text_quote(path), text_quote(t->part->staging));
+	t->project = NULL;
+}
 
+/* What cannot be finished is set aside with the journal. */
+static int orphaned(struct recovery *r, char **ret_text, struct err *err)
+{
+	int workspace = r->all.first->workspace_fd;
+	size_t i;
+
+	for (i = 0; i < r->all.count; i++) {
+		struct txn *t = &r->all.roots[i];
+
+		if (t->project && txn_finish(t, false, err) < 0)
+			return -err->num;
+		if (t->project && t->project != r->all.first)
+			journal_leave(t->project->workspace_fd);
+	}
 	if (renameat(workspace, JOURNAL_NAME, workspace,
 		     JOURNAL_NAME ".orphan") < 0)
 		return fail_errno(err, "set the journal aside");
-	*ret_text = mem_printf(
-		"an interrupted %s of %s cannot be finished: %s is gone, the "
-		"folder was moved or replaced; it was left as it is",
-		t->journal.action, text_quote(t->project->path),
-		text_quote(t->journal.staging));
+	*ret_text = told(r, "not finished");
 	return 2;
 }
 
-static int recover_back(struct txn *t, char **ret_text, struct err *err)
+static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 {
-	int workspace = t->project->workspace_fd;
+	int workspace = r->all.first->workspace_fd;
+	struct journal *j = &r->all.journal;
 
-	if (t->journal.state == JOURNAL_PREPARED &&
-	    journal_set_state(workspace, &t->journal, JOURNAL_BACK, err) < 0)
+	if (j->state == JOURNAL_PREPARED &&
+	    journal_set_state(workspace, j, JOURNAL_BACK, err) < 0)
 		return -err->num;
-	if (t->journal.state == JOURNAL_BACK &&
-	    (txn_back(t, err) < 0 ||
-	     journal_set_state(workspace, &t->journal, JOURNAL_STAGING, err) <
-		     0))
+	if (j->state == JOURNAL_BACK && txn_all_back(&r->all, err) < 0)
 		return err_context(err, "take back an interrupted %s",
-				   t->journal.action);
-	if (txn_finish(t, false, err) < 0)
+				   j->action);
+	if (r->lost && j->state == JOURNAL_BACK)
+		return orphaned(r, ret_text, err);
+	if (j->state == JOURNAL_BACK &&
+	    journal_set_state(workspace, j, JOURNAL_STAGING, err) < 0)
+		return err_context(err, "take back an interrupted %s",
+				   j->action);
+	if (txn_all_finish(&r->all, false, err) < 0)
 		return -err->num;
-	*ret_text = told(t, "taken back: everything is as before");
+	*ret_text = told(r, "taken back: everything is as before");
 	return 2;
 }
 
-static int recover_done(struct txn *t, char **ret_text, struct err *err)
+static int recover_done(struct recovery *r, char **ret_text, struct err *err)
 {
 	struct err more;
 
-	if (txn_finish(t, true, &more) < 0) {
+	if (txn_all_finish(&r->all, true, &more) < 0) {
 		/* It shall not stand in the way for ever. */
-		if (journal_remove(t->project->workspace_fd, err) < 0)
+		if (txn_all_close(&r->all, err) < 0)
 			return -err->num;
-		buf_printf(&t->kept, "%s\n", more.text);
+		buf_printf(&r->more, "%s\n", more.text);
 	}
-	*ret_text = told(t, "finished");
+	*ret_text = told(r, "finished");
 	return 1;
 }
 
-static int recover_forward(struct txn *t, char **ret_text, struct err *err)
+static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 {
 	struct err why;
+	size_t i;
 
-	if (txn_put(t, &why) < 0) {
-		buf_printf(&t->kept, "%s\n", why.text);
-		return recover_back(t, ret_text, err);
+	for (i = 0; i < r->all.count; i++) {
+		if (txn_put(&r->all.roots[i], &why) == 0)
+			continue;
+		buf_printf(&r->more, "%s\n", why.text);
+		return recover_back(r, ret_text, err);
 	}
-	if (journal_set_state(t->project->workspace_fd, &t->journal,
+	if (journal_set_state(r->all.first->workspace_fd, &r->all.journal,
 			      JOURNAL_DONE, err) < 0)
 		return -err->num;
-	return recover_done(t, ret_text, err);
+	return recover_done(r, ret_text, err);
 }
 
-int transaction_recover(struct store *store, struct project *p, char **ret_text,
-			struct err *err)
+/* The root's folder; one that is gone is lost, and only that. */
+static int open_root(struct recovery *r, size_t i, int workspaces_fd,
+		     struct err *err)
 {
-	AUTO(txn)
-	struct txn t = {.store = store, .project = p, .staging_fd = -1};
-	int got = journal_load(p->workspace_fd, &t.journal, err);
+	struct txn *t = &r->all.roots[i];
+	const char *path = t->part->path;
+	int got;
+
+	t->since = txn_begun(r->all.store, t->part->before);
+	if (!*path || strcmp(path, r->all.first->path) == 0) {
+		t->project = r->all.first;
+	} else {
+		got = project_open(path, workspaces_fd, false, &r->others[i],
+				   err);
+		if (got == -ENOENT || got == -ENOTDIR || got == -ELOOP) {
+			lose(r, t, path);
+			return 0;
+		}
+		if (got < 0)
+			return got;
+		t->project = &r->others[i];
+	}
+	if (r->all.journal.state == JOURNAL_DONE ||
+	    r->all.journal.state == JOURNAL_STAGING)
+		return 0;
+	got = txn_open_staging(t, err);
+	if (got != -ENOENT)
+		return got;
+	lose(r, t, t->project->path);
+	return 0;
+}
+
+static int recover(struct recovery *r, int workspaces_fd, char **ret_text,
+		   struct err *err)
+{
+	size_t i;
+
+	txn_all_lay_out(&r->all);
+	r->others = mem_zalloc((r->all.count + 1) * sizeof(*r->others));
+	for (i = 0; i < r->all.count; i++)
+		if (open_root(r, i, workspaces_fd, err) < 0)
+			return -err->num;
+	if (r->all.journal.state == JOURNAL_DONE)
+		return recover_done(r, ret_text, err);
+	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost)
+		return recover_forward(r, ret_text, err);
+	return recover_back(r, ret_text, err);
+}
+
+int transaction_recover(struct store *store, struct project *p,
+			int workspaces_fd, char **ret_text, struct err *err)
+{
+	AUTO(recovery)
+	struct recovery r = {.all = {.store = store, .first = p}};
+	int got = journal_load(p->workspace_fd, &r.all.journal, err);
 
 	*ret_text = NULL;
 	if (got == -ENOENT)
@@ -102,17 +195,5 @@ int transaction_recover(struct store *store, struct project *p, char **ret_text,
 	if (got < 0)
 		return err_context(err, "finish what was interrupted in %s",
 				   text_quote(p->path));
-	t.since = txn_begun(store, t.journal.before);
-	if (t.journal.state == JOURNAL_DONE)
-		return recover_done(&t, ret_text, err);
-	if (t.journal.state == JOURNAL_STAGING)
-		return recover_back(&t, ret_text, err);
-	got = txn_open_staging(&t, err);
-	if (got == -ENOENT)
-		return orphaned(&t, ret_text, err);
-	if (got < 0)
-		return got;
-	return t.journal.state == JOURNAL_BACK
-		       ? recover_back(&t, ret_text, err)
-		       : recover_forward(&t, ret_text, err);
+	return recover(&r, workspaces_fd, ret_text, err);
 }

@@ -34,7 +34,7 @@ static void stage_free(struct stage *s)
 {
 	size_t i;
 
-	for (i = 0; s->paths && i < s->txn->journal.op_count; i++)
+	for (i = 0; s->paths && i < s->txn->part->op_count; i++)
 		free(s->paths[i]);
 	free(s->paths);
 	free(s->leaders);
@@ -57,7 +57,7 @@ static int by_group(const void *a, const void *b)
 
 static void lay_out(struct stage *s)
 {
-	struct journal *j = &s->txn->journal;
+	struct journal_root *j = s->txn->part;
 	const struct op *top = NULL;
 	char name[JOURNAL_OP_NAME_LEN];
 	size_t count = 0, i;
@@ -87,10 +87,10 @@ static void lay_out(struct stage *s)
 /* The path to link to, or NULL when this is the first of its group. */
 static const char *leader_of(const struct stage *s, size_t i)
 {
-	uint64_t group = s->txn->journal.ops[i].to.link_group;
+	uint64_t group = s->txn->part->ops[i].to.link_group;
 	size_t low = 0, high = s->leader_count;
 
-	if (!group || S_ISDIR(s->txn->journal.ops[i].to.mode))
+	if (!group || S_ISDIR(s->txn->part->ops[i].to.mode))
 		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -160,7 +160,7 @@ static int link_to(struct stage *s, const char *path, int dir, const char *name,
 
 static int stage_op(struct stage *s, size_t i, struct err *err)
 {
-	struct op *op = &s->txn->journal.ops[i];
+	struct op *op = &s->txn->part->ops[i];
 	const char *leader = leader_of(s, i);
 	const char *name;
 	auto_close int dir =
@@ -192,7 +192,7 @@ static int stage_op(struct stage *s, size_t i, struct err *err)
 /* Its metadata, when all that goes into it is there. */
 static int close_folder(struct stage *s, size_t i, struct err *err)
 {
-	const struct op *op = &s->txn->journal.ops[i];
+	const struct op *op = &s->txn->part->ops[i];
 	struct entry e = op->to; /* borrows */
 	auto_close int fd = beneath_open(s->txn->staging_fd, s->paths[i],
 					 O_RDONLY | O_DIRECTORY, 0, err);
@@ -214,7 +214,7 @@ static int make_staging(struct txn *t, struct err *err)
 {
 	int flags = 0;
 
-	if (mkdirat(t->project->fd, t->journal.staging, 0700) < 0)
+	if (mkdirat(t->project->fd, t->part->staging, 0700) < 0)
 		return fail_errno(err, "make the staging folder in %s",
 				  text_quote(t->project->path));
 	if (txn_open_staging(t, err) < 0)
@@ -242,7 +242,7 @@ static int sync_staging(struct stage *s, struct err *err)
 int txn_stage(struct txn *t, struct err *err)
 {
 	AUTO(stage) struct stage s = {.txn = t};
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	size_t i;
 
 	if (make_staging(t, err) < 0)

@@ -74,7 +74,7 @@ int txn_taken(const struct txn *t, const char *path, struct err *err)
 		    text_quote(twin));
 }
 
-static bool is_deleted(const struct journal *j, const char *path)
+static bool is_deleted(const struct journal_root *j, const char *path)
 {
 	size_t i;
 
@@ -84,7 +84,7 @@ static bool is_deleted(const struct journal *j, const char *path)
 	return false;
 }
 
-static struct op *add_op(struct journal *j, enum op_kind kind,
+static struct op *add_op(struct journal_root *j, enum op_kind kind,
 			 const struct step *step)
 {
 	struct op *op;
@@ -102,16 +102,16 @@ static bool makes_room(const struct txn *t, const char *path)
 {
 	auto_free char *twin = NULL;
 
-	if (is_deleted(&t->journal, path))
+	if (is_deleted(t->part, path))
 		return true;
 	twin = twin_of(t, path);
-	return twin && is_deleted(&t->journal, twin);
+	return twin && is_deleted(t->part, twin);
 }
 
 static int survey_create(struct txn *t, const struct step *step,
 			 const char **top, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	struct meta m;
 	struct op *op;
 	int got;
@@ -157,7 +157,7 @@ static int survey_existing(struct txn *t, const struct step *step,
 	/* Another name of the same inode must not change along. */
 	if (kind == OP_META && !S_ISDIR(m.mode) && m.nlink > 1)
 		kind = OP_REPLACE;
-	add_op(&t->journal, kind, step)->old_ino = m.ino;
+	add_op(t->part, kind, step)->old_ino = m.ino;
 	return 0;
 }
 
@@ -184,7 +184,7 @@ static int by_path(const void *a, const void *b)
 			    ((const struct touched *)b)->path);
 }
 
-static void add_touched(struct journal *j, char *path, bool keep)
+static void add_touched(struct journal_root *j, char *path, bool keep)
 {
 	GROW(j->touched, j->touched_count, j->touched_room);
 	j->touched[j->touched_count++] =
@@ -192,7 +192,7 @@ static void add_touched(struct journal *j, char *path, bool keep)
 }
 
 /* One for each path; it keeps its time only if all of them say so. */
-static void unite_touched(struct journal *j)
+static void unite_touched(struct journal_root *j)
 {
 	size_t kept = 0, i;
 
@@ -217,7 +217,7 @@ static void unite_touched(struct journal *j)
  */
 static int survey_touched(struct txn *t, struct err *err)
 {
-	struct journal *j = &t->journal;
+	struct journal_root *j = t->part;
 	size_t i;
 
 	add_touched(j, mem_strdup(""), true);
@@ -243,7 +243,7 @@ static int survey_touched(struct txn *t, struct err *err)
 	return 0;
 }
 
-static void survey_root(struct journal *j)
+static void survey_root(struct journal_root *j)
 {
 	size_t i;
 
@@ -257,7 +257,7 @@ static void survey_root(struct journal *j)
 	}
 }
 
-static int name_staging(struct journal *j, struct err *err)
+static int name_staging(struct journal_root *j, struct err *err)
 {
 	uint64_t number;
 
@@ -270,9 +270,9 @@ static int name_staging(struct journal *j, struct err *err)
 
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
 {
-	if (name_staging(&t->journal, err) < 0 ||
-	    survey_steps(t, plan, err) < 0 || survey_touched(t, err) < 0)
+	if (name_staging(t->part, err) < 0 || survey_steps(t, plan, err) < 0 ||
+	    survey_touched(t, err) < 0)
 		return -err->num;
-	survey_root(&t->journal);
+	survey_root(t->part);
 	return 0;
 }

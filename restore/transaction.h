@@ -61,27 +61,44 @@ int project_look(struct store *store, struct project *p, const char *reason,
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */
 	const char *run_id; /* "" */
+};
+
+/* One folder, and what shall become of it. */
+struct transaction_root {
+	struct project *project;
+	const struct plan *plan; /* may be empty */
 	uint64_t before; /* the snapshot taken before it */
 };
 
 /*
- * Does it. On return 0 all is done and synced, and the journal is closed. On
+ * Does it, in all the roots or in none. The journal lies in the workspace of
+ * the first one, even when nothing is to be done there. No root is opened
+ * twice; one may lie in another as long as no plan names what is in it.
+ *
+ * On return 0 all is done and synced, and the journal is closed. On
  * an error everything is as before (-err says why; -EBUSY: a file changed
  * between the plan and its turn, it is named), or, when even that failed, the
  * journal is left and the text says that the next command finishes it.
  */
-int transaction_run(struct store *store, struct project *p,
-		    const struct plan *plan, const struct transaction *what,
+int transaction_run(struct store *store, const struct transaction_root *roots,
+		    size_t count, const struct transaction *what,
 		    struct err *err);
 
 /*
- * Ends or takes back what was interrupted. 0: there was nothing; 1: finished,
+ * Ends or takes back what was interrupted; p is the first root of it, the
+ * others are opened through workspaces_fd. 0: there was nothing; 1: finished,
  * 2: taken back; *ret_text (to free) says what, for people.
  */
-int transaction_recover(struct store *store, struct project *p, char **ret_text,
-			struct err *err);
+int transaction_recover(struct store *store, struct project *p,
+			int workspaces_fd, char **ret_text, struct err *err);
 
 /* Whether a journal is there (no lock needed). */
 bool transaction_pending(int workspaces_fd, const char *project_path);
+/*
+ * The first root of a transaction that this folder was another root of, to
+ * free: what is left of it must be ended there. NULL: there is none. A record
+ * without a journal is cleared away.
+ */
+char *transaction_first(int workspaces_fd, const char *project_path);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Inside of a transaction: one under way, and its parts in the order in which
- * they are called.
+ * they are called. Each root is a struct txn of its own; they share the
+ * journal, so that all of them are put or none.
  *
  *	survey.c	the plan's steps as operations, and what is on disk now
  *	stage.c		the new files, in the staging folder
@@ -27,7 +28,8 @@
 struct txn {
 	struct store *store;
 	struct project *project;
-	struct journal journal;
+	struct journal_root *part; /* this root's part of the journal */
+	const struct journal *whole;
 	int staging_fd; /* -1 while there is none */
 	struct moment since; /* when the snapshot before it was begun, {0}: not
 				known */
@@ -65,8 +67,30 @@ int txn_open_folders(struct txn *t, struct err *err);
 /* The mode is one that an OP_META passes through: nobody else has set it. */
 bool txn_own_mode(const struct op *op, uint32_t mode);
 
-/* Removes the staging folder, gives the root its time (forward: the one of
- * the end), closes the journal. */
+/* Removes the staging folder and gives the root its time (forward: the one
+ * of the end). */
 int txn_finish(struct txn *t, bool forward, struct err *err);
+
+/* All roots of one transaction, and its journal. */
+struct txn_all {
+	struct store *store;
+	struct project *first; /* its workspace has the journal */
+	struct journal journal;
+	struct txn *roots; /* in the order of the journal's */
+	size_t count;
+};
+
+void txn_all_free(struct txn_all *all);
+/* The roots for the journal's, without projects yet. */
+void txn_all_lay_out(struct txn_all *all);
+/* Whatever happened in each root is taken back, the last first. Goes on after
+ * a failure, whose error is returned. */
+int txn_all_back(struct txn_all *all, struct err *err);
+/* txn_finish() each, then the journal goes. */
+int txn_all_finish(struct txn_all *all, bool forward, struct err *err);
+/* What was put beside in any of them, appended. */
+void txn_all_kept(const struct txn_all *all, struct buf *to);
+/* The journal goes, and what the other workspaces say of it. */
+int txn_all_close(struct txn_all *all, struct err *err);
 
 #endif

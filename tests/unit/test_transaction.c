@@ -495,7 +495,7 @@ static void makes_a_project_that_is_gone(void **state)
 			    &err));
 	ok(plan_make(b->box->store, &now.root, &b->old.root, &now.root,
 		     &options, &plan, &err));
-	ok(transaction_run(b->box->store, &p, &plan, &applied, &err));
+	ok(run_root(b->box->store, &p, &plan, &err));
 	project_close(&p);
 	nothing_left(b);
 	snapshot_free(&now);
@@ -521,7 +521,7 @@ static void makes_a_project_from_nothing_at_all(void **state)
 	drop(b->project);
 	plan_for(b, &nothing, &b->old.root, &nothing, &plan);
 	ok(project_open(b->project, b->workspaces_fd, true, &p, &err));
-	ok(transaction_run(b->box->store, &p, &plan, &applied, &err));
+	ok(run_root(b->box->store, &p, &plan, &err));
 	project_close(&p);
 	project_is(b, b->old_picture, "made");
 	plan_free(&plan);

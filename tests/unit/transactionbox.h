@@ -537,6 +537,15 @@ static void open_project(struct bench *b, struct project *p)
 
 static const struct transaction applied = {.action = "apply", .run_id = ""};
 
+/* In one root. */
+static int run_root(struct store *store, struct project *p,
+		    const struct plan *plan, struct err *err)
+{
+	struct transaction_root root = {.project = p, .plan = plan};
+
+	return transaction_run(store, &root, 1, &applied, err);
+}
+
 /* The plan, carried out with `calls` as they are set. */
 static int run(struct bench *b, struct store *store, const struct plan *plan,
 	       struct err *err)
@@ -548,7 +557,7 @@ static int run(struct bench *b, struct store *store, const struct plan *plan,
 	calls.on = false;
 	open_project(b, &p);
 	calls.on = on;
-	got = transaction_run(store, &p, plan, &applied, err);
+	got = run_root(store, &p, plan, err);
 	calls.on = false;
 	project_close(&p);
 	return got;
@@ -564,7 +573,7 @@ static int recover(struct bench *b, struct store *store, char **ret_text,
 	calls.on = false;
 	open_project(b, &p);
 	calls.on = on;
-	got = transaction_recover(store, &p, ret_text, err);
+	got = transaction_recover(store, &p, b->workspaces_fd, ret_text, err);
 	calls.on = false;
 	project_close(&p);
 	return got;
