@@ -3,7 +3,7 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff apply commit discard import undo
-		snapshot log ls show restore verify prune undelete du patch
+		snapshot log find grep ls show restore verify prune undelete du patch
 		repair'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -38,6 +38,10 @@ _guard() {
 	--to | -C)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return
+		;;
+	--progress)
+		mapfile -t COMPREPLY < <(compgen -W 'auto json' -- "$cur")
 		return
 		;;
 	--overwrite)
@@ -86,6 +90,15 @@ _guard() {
 	log)
 		words='-n --number --actions -a --all --json --no-pager
 			-h --help'
+		;;
+	find)
+		words='--at --all-versions -a --all -i --ignore-case --json
+			--progress -h --help'
+		;;
+	grep)
+		words='--at --all-versions -a --all -i --ignore-case -F
+			--fixed-strings -l --files-with-matches -n --line-number
+			--json --progress --no-pager --color -h --help'
 		;;
 	ls)
 		words='-l --long -z --json -h --help'

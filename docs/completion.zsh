@@ -28,7 +28,7 @@ _guard_runs_and_files() {
 
 _guard() {
 	local context state line
-	local -a verbs help yes dry quiet json pager
+	local -a verbs help yes dry quiet json pager progress at every
 	typeset -A opt_args
 	verbs=(
 		'run:run a command in a layer'
@@ -42,6 +42,8 @@ _guard() {
 		'undo:take the last apply, restore, discard or undo back'
 		'snapshot:store the project as it is now'
 		'log:list snapshots, or the versions of a path'
+		'find:find a path in what is stored'
+		'grep:search the text of what is stored'
 		'ls:list a folder of a snapshot'
 		'show:print a file of a snapshot'
 		'restore:bring stored files back'
@@ -58,6 +60,13 @@ _guard() {
 	quiet=('(-q --quiet)'{-q,--quiet}'[say less]')
 	json=('--json[print JSON]')
 	pager=('--no-pager[do not start a pager]')
+	progress=('--progress[how to show it]:how:(auto json)')
+	at=('--at[one snapshot]:snapshot:_guard_snapshots')
+	every=(
+		'--all-versions[every snapshot]'
+		'(-a --all)'{-a,--all}'[every project]'
+		'(-i --ignore-case)'{-i,--ignore-case}'[either case]'
+	)
 
 	_arguments -C \
 		'-C[as if started there]:folder:_directories' \
@@ -128,6 +137,17 @@ _guard() {
 				'--actions[what guard did]' \
 				'(-a --all)'{-a,--all}'[every project]' \
 				'*:path:_files'
+			;;
+		find)
+			_arguments $help $json $progress $at $every '1:name:'
+			;;
+		grep)
+			_arguments $help $json $progress $at $every $pager \
+				'(-F --fixed-strings)'{-F,--fixed-strings}'[plain text]' \
+				'(-l --files-with-matches)'{-l,--files-with-matches}'[names]' \
+				'(-n --line-number)'{-n,--line-number}'[line numbers]' \
+				'--color=-[colours]::when:(auto always never)' \
+				'1:expression:' '*:path:_files'
 			;;
 		ls)
 			_arguments $help $json \

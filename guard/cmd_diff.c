@@ -257,16 +257,6 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	return o->exit_code && changes.project.count + changes.home.count;
 }
 
-static bool read_color(const struct verb *verb, int id, const char *value,
-		       void *to)
-{
-	(void)id;
-	if (output_when_parse(value, to) == 0)
-		return true;
-	options_complain(verb, "--color: auto, always or never");
-	return false;
-}
-
 int cmd_diff(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("diff");
@@ -280,7 +270,7 @@ int cmd_diff(int argc, char **argv)
 		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
 		{OPT_EXIT_CODE, .flag = &o.exit_code},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
-		{OPT_COLOR, .read = read_color, .to = &o.color},
+		{OPT_COLOR, .read = options_color, .to = &o.color},
 		{0},
 	};
 	int dashed = options_after_dashes(argc, argv);

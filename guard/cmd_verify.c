@@ -88,7 +88,7 @@ static int show_fault(void *arg, const struct verify_fault *f, struct err *err)
 
 	(void)err;
 	v->paths += f->kind == VERIFY_PATH;
-	progress_end(&v->progress);
+	progress_pause(&v->progress);
 	if (v->faults)
 		(void)json_array_append_new(v->faults, json_fault(f));
 	else

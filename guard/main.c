@@ -25,6 +25,7 @@ static const struct {
 	{"show", cmd_show},	    {"restore", cmd_restore},
 	{"verify", cmd_verify},	    {"prune", cmd_prune},
 	{"undelete", cmd_undelete}, {"du", cmd_du},
+	{"find", cmd_find},	    {"grep", cmd_grep},
 	{"patch", cmd_patch},	    {"repair", cmd_repair},
 };
 

@@ -321,3 +321,12 @@ int options_number(const char *text, unsigned long max, unsigned long *ret)
 	*ret = value;
 	return 0;
 }
+
+bool options_color(const struct verb *verb, int id, const char *value, void *to)
+{
+	(void)id;
+	if (output_when_parse(value, to) == 0)
+		return true;
+	options_complain(verb, "--color: auto, always or never");
+	return false;
+}

@@ -30,6 +30,7 @@ enum option_id {
 	OPTIONS_HELP = 255, /* already printed */
 	OPT_ACTIONS = 256,
 	OPT_ALL,
+	OPT_ALL_VERSIONS,
 	OPT_AT,
 	OPT_COLOR,
 	OPT_CONTINUE,
@@ -55,6 +56,7 @@ enum option_id {
 	OPT_OVERWRITE,
 	OPT_PIDS_LIMIT,
 	OPT_PORCELAIN,
+	OPT_PROGRESS,
 	OPT_READ_DATA,
 	OPT_RO,
 	OPT_RW,
@@ -113,6 +115,10 @@ int options_take(const struct verb *verb, int argc, char **argv,
 /* One option after the other: its id, optarg as with getopt. The first call
  * for a verb starts at argv[1]. */
 int options_next(const struct verb *verb, int argc, char **argv);
+
+/* Of a slot for --color; to: an enum output_when. */
+bool options_color(const struct verb *verb, int id, const char *value,
+		   void *to);
 
 /*
  * How many of the operands stood behind a "--": asked for before

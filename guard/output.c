@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/commands.h"
 
@@ -252,6 +253,14 @@ int output_ask(const char *format, ...)
 void output_name(struct buf *to, const char *name)
 {
 	text_escape(to, name, strlen(name), false);
+}
+
+void output_path(struct buf *to, const char *path, const char *here)
+{
+	const char *rest =
+		path_below(path, here) ? path_rest(path, here) : path;
+
+	output_name(to, *rest ? rest : ".");
 }
 
 void output_cut(struct buf *to, const char *text)

@@ -78,7 +78,10 @@ int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Appends the escaped name, without quotes. */
 void output_name(struct buf *to, const char *name);
-/* The same, "..." behind the first 60 bytes: commands in lists. */
+/* An absolute path as one types it in the folder `here`: what lies below it
+ * without it in front. */
+void output_path(struct buf *to, const char *path, const char *here);
+/* A name, "..." behind the first 60 bytes: commands in lists. */
 void output_cut(struct buf *to, const char *text);
 
 /* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */

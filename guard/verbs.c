@@ -28,6 +28,11 @@
 	{                                                                      \
 		OPT_COLOR, "color", "[WHEN]", "colours: auto, always or never" \
 	}
+#define OPTION_PROGRESS                                                        \
+	{                                                                      \
+		OPT_PROGRESS, "progress", "HOW",                               \
+			"auto (on a terminal) or json (lines on stderr)"       \
+	}
 #define OPTION_END                                                             \
 	{                                                                      \
 		0, NULL, NULL, NULL                                            \
@@ -106,6 +111,37 @@ static const struct option_spec log_options[] = {
 	{'a', "all", NULL, "of every project"},
 	OPTION_JSON,
 	OPTION_PAGER,
+	OPTION_END,
+};
+
+#define OPTION_VERSIONS                                                        \
+	{                                                                      \
+		OPT_ALL_VERSIONS, "all-versions", NULL,                        \
+			"in every snapshot (the default)"                      \
+	}
+
+static const struct option_spec find_options[] = {
+	{OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'"},
+	OPTION_VERSIONS,
+	{'a', "all", NULL, "of every project"},
+	{'i', "ignore-case", NULL, "upper and lower case are the same"},
+	OPTION_JSON,
+	OPTION_PROGRESS,
+	OPTION_END,
+};
+
+static const struct option_spec grep_options[] = {
+	{OPT_AT, "at", "WHEN", "in one snapshot: 12, latest~2, '2h ago'"},
+	OPTION_VERSIONS,
+	{'a', "all", NULL, "of every project"},
+	{'i', "ignore-case", NULL, "upper and lower case are the same"},
+	{'F', "fixed-strings", NULL, "RE is plain text"},
+	{'l', "files-with-matches", NULL, "names only"},
+	{'n', "line-number", NULL, "lines with their numbers"},
+	OPTION_JSON,
+	OPTION_PROGRESS,
+	OPTION_PAGER,
+	OPTION_COLOR,
 	OPTION_END,
 };
 
@@ -225,6 +261,20 @@ const struct verb options_verbs[] = {
 	 snapshot_options, false},
 	{"log", NULL, "[PATH]", "list snapshots, or the versions of a path", "",
 	 log_options, false},
+	{"find", NULL, "NAME|GLOB", "find a path in what is stored",
+	 "NAME is a whole name; a GLOB in quotes may hold *, ? and [...]. "
+	 "With\n"
+	 "a / it is a path, and ** stands for any folders. Each version is\n"
+	 "listed once: the snapshots that hold it, since when, until when.\n"
+	 "Ends with 1 when there is none.\n",
+	 find_options, false},
+	{"grep", NULL, "RE [PATHS...]", "search the text of what is stored",
+	 "RE is an extended regular expression. Each text is searched once,\n"
+	 "however many snapshots hold it, and a line that several versions of\n"
+	 "a file have is printed once, with the newest of them: SNAP:PATH, as\n"
+	 "`guard show` takes it. A .git is left out unless a path names it.\n"
+	 "Ends with 1 when nothing matches.\n",
+	 grep_options, false},
 	{"ls", NULL, "SNAP [PATH]", "list a folder of a snapshot", "",
 	 ls_options, false},
 	{"show", NULL, "SNAP[:PATH]", "print a file of a snapshot",

@@ -81,6 +81,13 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 bool store_has(struct store *s, const struct oid *id);
 
 /*
+ * Where about the object lies: reading many objects in the order of these
+ * numbers goes through each pack once, from its start. UINT64_MAX: in no pack
+ * (yet).
+ */
+uint64_t store_where(struct store *s, const struct oid *id);
+
+/*
  * Records, index, fdatasync of each open pack, rename into packs/, fsync of
  * packs/. A failed sync aborts: -EIO and nothing of this process's open packs
  * may be referred to.

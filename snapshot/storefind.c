@@ -253,3 +253,28 @@ bool store_has(struct store *s, const struct oid *id)
 	return oid_sane(id) && (get_own(s, id, NULL, &ignored) == 1 ||
 				get_packed(s, id, NULL, &ignored) == 1);
 }
+
+/* Packs hold far less than this. */
+#define WHERE_PACK_SHIFT 40
+
+uint64_t store_where(struct store *s, const struct oid *id)
+{
+	struct pack_set *set = current_set(s);
+	struct pack_entry e;
+	size_t i;
+
+	for (i = set->count; i-- > 0;) {
+		const struct pack *pack = set->packs[i];
+		uint32_t at = pack_find(pack, id->hash);
+
+		for (; at < pack_count(pack) && pack_get(pack, at, &e); at++) {
+			if (memcmp(e.hash, id->hash, HASH_LEN) != 0)
+				break;
+			if (e.type == id->type && e.ord == id->ord &&
+			    e.len == id->len)
+				return (uint64_t)i << WHERE_PACK_SHIFT |
+				       e.offset;
+		}
+	}
+	return UINT64_MAX;
+}

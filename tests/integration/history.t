@@ -55,4 +55,97 @@ guard snapshot -q >"$out"
 gives 0 'log where that name is told' guard log h/plain
 says "$out" 'from h/\x1b[31mred'
 
+# --- find ---
+# rows OF THE OUTPUT without times
+plain() {
+	sed 's/[0-9]*-[0-9]*-[0-9]* [0-9]*:[0-9]*:[0-9]*/TIME/g; s/  */ /g' \
+		"$out"
+}
+gives 0 'find of a name' guard find old-name
+is "$(plain)" '1 TIME TIME 15 B h/old-name' 'tells where it was'
+gives 0 'find of what is there' guard find notes.txt
+says "$out" 'still there'
+is "$(wc -l <"$out")" 1 'once, though many snapshots hold it'
+gives 0 'find by a glob' guard find '*-name'
+is "$(wc -l <"$out")" 2 'lists all that match'
+gives 0 'find below a folder' guard find 'src/**/f1*.c'
+says "$out" 'src/f10.c'
+silent "$out" 'src/f2.c'
+gives 0 'find of every version' guard find a
+is "$(plain)" '4-6 TIME TIME 8 B h/a
+2-5 TIME TIME 8 B h/a
+1 TIME TIME 4 B h/a' 'lists each, the newest first'
+cd h || exit 99
+gives 0 'find from a folder in it' guard find old-name
+is "$(plain)" '1 TIME TIME 15 B old-name' 'shows the path from there'
+cd .. || exit 99
+gives 0 'find in one snapshot' guard find --at 1 '*-name'
+is "$(wc -l <"$out")" 1 'only finds what is in it'
+gives 0 'find in another case' guard find -i 'OLD-NAME'
+gives 0 'find as JSON' guard find --json old-name
+says "$out" '"snapshots": 1'
+says "$out" '"newest": false'
+gives 1 'find of nothing' guard find old
+says "$err" "'*PART*'"
+gives 2 'find without a name' guard find
+gives 2 'find at a time and at all times' guard find --at 1 --all-versions a
+gives 1 'find at no time' guard find --at nonsense a
+says "$err" "'latest~2'"
+gives 0 'find with progress for programs' guard find --progress=json h
+is "$(tail -n 1 "$err" | python3 -c 'import json, sys
+line = json.load(sys.stdin)
+print(line["progress"], line["ended"], line["done"] == line["total"])')" \
+	'find True True' 'tells the end of it'
+mkdir "$HOME/other"
+echo 'elsewhere' >"$HOME/other/in-other"
+guard -C "$HOME/other" snapshot -q >"$out"
+gives 1 'find of what another project has' guard find in-other
+gives 0 'find in all of them' guard find -a in-other
+says "$out" "$HOME/other/in-other"
+guard -C "$HOME/project/src" snapshot -q >"$out"
+
+# --- grep ---
+gives 0 'grep' guard grep one h
+is "$(cat "$out")" '6:h/a:one' \
+	'prints a line once, with the newest that has it'
+gives 0 'grep of what is gone' guard grep 'same b[y]tes'
+is "$(cat "$out")" '5:h/new-name:the same bytes
+1:h/old-name:the same bytes' 'names each path'
+number=$(sed -n 's/\(h\/old-name\):.*/\1/p' "$out")
+gives 0 'what it names' guard show "$number"
+is "$(cat "$out")" 'the same bytes' 'can be shown'
+gives 0 'grep with numbers of lines' guard grep -n two h/a
+says "$out" 'h/a:2:two'
+gives 0 'grep for names' guard grep -l return src
+is "$(wc -l <"$out")" 21 'names each file once'
+gives 0 'grep for plain text' guard grep -F 'f1(void)' src
+gives 2 'grep for what is no expression' guard grep 'f1(void'
+says "$err" '-F'
+gives 0 'grep in either case' guard grep -i 'INT F1\(VOID\)' src
+gives 1 'grep for nothing' guard grep 'no such text at all'
+gives 0 'grep in one snapshot' guard grep --at 1 'same bytes'
+is "$(cat "$out")" '1:h/old-name:the same bytes' 'leaves the others out'
+printf 'a\0b\nfind me\n\033[31m\n' >h/binary
+printf 'x\033[31mred\n' >h/escape
+i=0
+while [ $i -lt 400000 ]; do
+	i=$((i + 1))
+	echo "line $i of a long file"
+done >h/long
+guard snapshot -q >"$out"
+gives 0 'grep in a binary file' guard grep 'find me'
+says "$out" 'h/binary: binary, matches'
+gives 0 'grep in a file with escapes' guard grep red h/escape
+says "$out" 'x\x1b[31mred'
+gives 0 'grep in a file of many pieces' guard grep -n 'line 39.999 of' h/long
+is "$(cut -d: -f3- "$out")" "$(grep -n 'line 39.999 of' h/long)" \
+	'finds the lines that grep finds'
+gives 0 'grep as JSON' guard grep --json 'line 399999 of'
+says "$out" '"line": 399999'
+git config user.x yes
+guard snapshot -q >"$out"
+gives 1 'grep leaves .git alone' guard grep 'x = yes'
+gives 0 'unless it is named' guard grep 'x = yes' .git
+says "$out" '.git/config:'
+
 finish

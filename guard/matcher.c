@@ -1,0 +1,198 @@
+#include "guard/matcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+/* As git: who has a NUL this early is no text. */
+#define BINARY_WITHIN 8000
+
+static char *escape(const char *text)
+{
+	struct buf b = {0};
+
+	for (; *text; text++) {
+		if (strchr("\\^$.[]|()*+?{}", *text))
+			buf_add_char(&b, '\\');
+		buf_add_char(&b, *text);
+	}
+	return buf_take_text(&b);
+}
+
+int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
+		    bool no_case, struct err *err)
+{
+	auto_free char *escaped = fixed ? escape(pattern) : NULL;
+	struct matcher m = {.text = mem_strdup(pattern),
+			    .len = strlen(pattern)};
+	char why[160];
+	int got;
+
+	/* What has no special character in it is found much faster so. */
+	m.literal = !no_case && m.len &&
+		    (fixed || !pattern[strcspn(pattern, "\\^$.[]|()*+?{}")]);
+	if (m.literal) {
+		*ret = m;
+		return 0;
+	}
+	got = regcomp(&m.regex, fixed ? escaped : pattern,
+		      REG_EXTENDED | REG_NEWLINE | (no_case ? REG_ICASE : 0));
+	if (got) {
+		(void)regerror(got, &m.regex, why, sizeof(why));
+		free(m.text);
+		return fail(err, EINVAL,
+			    "%s is no regular expression: %s (-F searches for "
+			    "it as it is)",
+			    text_quote(pattern), why);
+	}
+	m.compiled = true;
+	*ret = m;
+	return 0;
+}
+
+void matcher_free(struct matcher *m)
+{
+	if (m->compiled)
+		regfree(&m->regex);
+	free(m->text);
+	*m = (struct matcher){0};
+}
+
+/* The first match at or behind `from`; an empty one counts. */
+static bool find(const struct matcher *m, const char *data, size_t len,
+		 size_t from, size_t *ret_start, size_t *ret_end)
+{
+	regmatch_t at = {.rm_so = (regoff_t)from, .rm_eo = (regoff_t)len};
+	const char *found;
+
+	if (m->literal) {
+		found = memmem(data + from, len - from, m->text, m->len);
+		if (!found)
+			return false;
+		*ret_start = (size_t)(found - data);
+		*ret_end = *ret_start + m->len;
+		return true;
+	}
+	if (regexec(&m->regex, data, 1, &at, REG_STARTEND) != 0)
+		return false;
+	*ret_start = (size_t)at.rm_so;
+	*ret_end = (size_t)at.rm_eo;
+	return true;
+}
+
+static uint64_t count_lines(const char *data, size_t len)
+{
+	const char *end = data + len;
+	uint64_t n = 0;
+
+	while (data < end &&
+	       (data = memchr(data, '\n', (size_t)(end - data)))) {
+		data++;
+		n++;
+	}
+	return n;
+}
+
+/* Whole lines; the last one perhaps without its line feed. */
+static int scan(struct scanner *s, const char *data, size_t len,
+		struct err *err)
+{
+	size_t from = 0, counted = 0, start, end;
+	int got;
+
+	while (from < len && find(s->matcher, data, len, from, &start, &end)) {
+		const char *before = memrchr(data, '\n', start);
+		const char *feed = memchr(data + start, '\n', len - start);
+		size_t line = before ? (size_t)(before - data) + 1 : 0;
+		size_t stop = feed ? (size_t)(feed - data) : len;
+
+		/* Behind the last line feed there is no line. */
+		if (line == len)
+			break;
+		s->any = true;
+		if (!s->each || s->binary)
+			return 1;
+		s->lines += count_lines(data + counted, line - counted);
+		counted = line;
+		got = s->each(s->arg,
+			      &(struct match){
+				      .number = s->lines + 1,
+				      .line = data + line,
+				      .len = stop - line,
+				      .start = start - line,
+				      .end = (end < stop ? end : stop) - line,
+			      },
+			      err);
+		if (got < 0)
+			return got;
+		from = stop + 1;
+	}
+	s->lines += count_lines(data + counted, len - counted);
+	return 0;
+}
+
+/* Completes the line that has begun; *ret_used: bytes of data it took. */
+static int end_line(struct scanner *s, const char *data, size_t len,
+		    size_t *ret_used, struct err *err)
+{
+	const char *feed = memchr(data, '\n', len);
+	size_t used = feed ? (size_t)(feed - data) + 1 : len;
+	size_t room = MATCHER_LINE_MAX - s->rest.len;
+	int got = 0;
+
+	*ret_used = used;
+	if (!s->cut) {
+		buf_add(&s->rest, data, used < room ? used : room);
+		s->cut = used > room;
+	}
+	if (!feed)
+		return 0;
+	if (s->cut)
+		buf_add_char(&s->rest, '\n');
+	got = scan(s, (const char *)s->rest.data, s->rest.len, err);
+	buf_clear(&s->rest);
+	s->cut = false;
+	return got;
+}
+
+int scanner_add(struct scanner *s, const void *bytes, size_t len,
+		struct err *err)
+{
+	const char *data = bytes, *feed;
+	size_t early = s->seen < BINARY_WITHIN ? BINARY_WITHIN - s->seen : 0;
+	size_t used;
+	int got;
+
+	if (memchr(data, '\0', len < early ? len : early))
+		s->binary = true;
+	s->seen += len;
+	if (s->rest.len || s->cut) {
+		got = end_line(s, data, len, &used, err);
+		if (got)
+			return got;
+		data += used;
+		len -= used;
+	}
+	feed = memrchr(data, '\n', len);
+	used = feed ? (size_t)(feed - data) + 1 : 0;
+	got = used ? scan(s, data, used, err) : 0;
+	if (got)
+		return got;
+	return len > used ? end_line(s, data + used, len - used, &used, err)
+			  : 0;
+}
+
+int scanner_end(struct scanner *s, struct err *err)
+{
+	return s->rest.len
+		       ? scan(s, (const char *)s->rest.data, s->rest.len, err)
+		       : 0;
+}
+
+void scanner_free(struct scanner *s)
+{
+	buf_free(&s->rest);
+}
