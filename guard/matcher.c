@@ -22,18 +22,60 @@ static char *escape(const char *text)
 	return buf_take_text(&b);
 }
 
+/* Behind the bracket expression that begins here. */
+static const char *skip_brackets(const char *at)
+{
+	at += at[1] == '^' ? 2 : 1;
+	/* A ']' that comes first is one of the characters. */
+	for (at += *at == ']'; *at && *at != ']'; at++)
+		if (*at == '[' && at[1] && strchr(".:=", at[1]))
+			return at + strlen(at);
+	return at + (*at == ']');
+}
+
+/*
+ * The longest text that stands in every match: what is found by its bytes
+ * needs no automaton. Only plain expressions are understood.
+ */
+static char *required(const char *at)
+{
+	AUTO(buf) struct buf run = {0}, best = {0};
+
+	if (at[strcspn(at, "|()\\")])
+		return mem_strdup("");
+	while (*at) {
+		if (!strchr("^$.[]*+?{}", *at)) {
+			buf_add_char(&run, *at++);
+			if (!*at || !strchr("*?{", *at))
+				continue;
+			run.len--;
+		}
+		if (run.len > best.len) {
+			buf_clear(&best);
+			buf_add(&best, run.data, run.len);
+		}
+		buf_clear(&run);
+		at = *at == '['	  ? skip_brackets(at)
+		     : *at == '{' ? at + strcspn(at, "}")
+		     : *at	  ? at + 1
+				  : at;
+	}
+	return mem_strdup(run.len > best.len ? buf_text(&run)
+					     : buf_text(&best));
+}
+
 int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 		    bool no_case, struct err *err)
 {
 	auto_free char *escaped = fixed ? escape(pattern) : NULL;
-	struct matcher m = {.text = mem_strdup(pattern),
-			    .len = strlen(pattern)};
+	struct matcher m = {.text = no_case ? mem_strdup("")
+				    : fixed ? mem_strdup(pattern)
+					    : required(pattern)};
 	char why[160];
 	int got;
 
-	/* What has no special character in it is found much faster so. */
-	m.literal = !no_case && m.len &&
-		    (fixed || !pattern[strcspn(pattern, "\\^$.[]|()*+?{}")]);
+	m.len = strlen(m.text);
+	m.literal = m.len && strcmp(m.text, pattern) == 0;
 	if (m.literal) {
 		*ret = m;
 		return 0;
@@ -61,26 +103,45 @@ void matcher_free(struct matcher *m)
 	*m = (struct matcher){0};
 }
 
-/* The first match at or behind `from`; an empty one counts. */
-static bool find(const struct matcher *m, const char *data, size_t len,
-		 size_t from, size_t *ret_start, size_t *ret_end)
+/* The first match in [from, len); an empty one counts. */
+static bool find_regex(const struct matcher *m, const char *data, size_t len,
+		       size_t from, size_t *ret_start, size_t *ret_end)
 {
 	regmatch_t at = {.rm_so = (regoff_t)from, .rm_eo = (regoff_t)len};
-	const char *found;
 
-	if (m->literal) {
-		found = memmem(data + from, len - from, m->text, m->len);
-		if (!found)
-			return false;
-		*ret_start = (size_t)(found - data);
-		*ret_end = *ret_start + m->len;
-		return true;
-	}
 	if (regexec(&m->regex, data, 1, &at, REG_STARTEND) != 0)
 		return false;
 	*ret_start = (size_t)at.rm_so;
 	*ret_end = (size_t)at.rm_eo;
 	return true;
+}
+
+/* from is the start of a line. */
+static bool find(const struct matcher *m, const char *data, size_t len,
+		 size_t from, size_t *ret_start, size_t *ret_end)
+{
+	const char *found;
+
+	if (!m->len)
+		return find_regex(m, data, len, from, ret_start, ret_end);
+	while ((found = memmem(data + from, len - from, m->text, m->len))) {
+		size_t at = (size_t)(found - data);
+		const char *feed = memchr(found, '\n', len - at);
+		const char *before = memrchr(data + from, '\n', at - from);
+		size_t stop = feed ? (size_t)(feed - data) : len;
+
+		*ret_start = at;
+		*ret_end = at + m->len;
+		if (m->literal ||
+		    find_regex(m, data, stop,
+			       before ? (size_t)(before - data) + 1 : from,
+			       ret_start, ret_end))
+			return true;
+		if (stop == len)
+			break;
+		from = stop + 1;
+	}
+	return false;
 }
 
 static uint64_t count_lines(const char *data, size_t len)

@@ -23,9 +23,10 @@
 #define MATCHER_LINE_MAX (1u << 20)
 
 struct matcher {
-	bool literal;
+	/* Each match holds this; len 0: nothing is known. */
 	char *text;
 	size_t len;
+	bool literal; /* and is nothing else */
 	regex_t regex;
 	bool compiled;
 };

@@ -88,6 +88,24 @@ static void plain_text_means_itself(void **state)
 	check("ONE", false, true, "none\n", "1:none[1-4]\n");
 }
 
+static void what_every_match_holds_is_no_more_than_a_hint(void **state)
+{
+	const char *text = "abd\nab\nacd\nxabcd\nabcd\n";
+
+	(void)state;
+	check("abc*d", false, false, text,
+	      "1:abd[0-3]\n4:xabcd[1-5]\n5:abcd[0-4]\n");
+	check("ab?d", false, false, text, "1:abd[0-3]\n");
+	check("abx{0,1}d", false, false, text, "1:abd[0-3]\n");
+	check("[^]x]bc", false, false, text, "4:xabcd[1-4]\n5:abcd[0-3]\n");
+	check("[[:alpha:]]bcd", false, false, text,
+	      "4:xabcd[1-5]\n5:abcd[0-4]\n");
+	check("^abc.$", false, false, text, "5:abcd[0-4]\n");
+	check("abd|acd", false, false, text, "1:abd[0-3]\n3:acd[0-3]\n");
+	check("a(b|c)d", false, false, text, "1:abd[0-3]\n3:acd[0-3]\n");
+	check("a\\.b|ab$", false, false, text, "2:ab[0-2]\n");
+}
+
 static void a_nul_makes_it_binary(void **state)
 {
 	const char text[] = "a\0b\nneedle\n";
@@ -133,6 +151,7 @@ int main(void)
 		cmocka_unit_test(lines_are_found_however_the_text_is_cut),
 		cmocka_unit_test(an_empty_match_is_one_of_every_line),
 		cmocka_unit_test(plain_text_means_itself),
+		cmocka_unit_test(what_every_match_holds_is_no_more_than_a_hint),
 		cmocka_unit_test(a_nul_makes_it_binary),
 		cmocka_unit_test(of_an_endless_line_the_start_is_searched),
 		cmocka_unit_test(what_is_no_expression_is_named),
