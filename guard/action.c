@@ -1,6 +1,7 @@
 #include "guard/action.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/record.h"
 #include "base/walk.h"
@@ -16,6 +18,7 @@
 #define NEXT "next-action"
 #define LAST "last-action"
 #define DONE "done-"
+#define DISCARD "discard"
 #define VERSION 1
 
 void action_free(struct action *a)
@@ -282,7 +285,7 @@ int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
 	}
 }
 
-int action_push_discard(int workspace_fd, const struct action *a,
+static int push_discard(int workspace_fd, const struct action *a,
 			struct err *err)
 {
 	AUTO(action) struct action last = {0};
@@ -296,7 +299,9 @@ int action_push_discard(int workspace_fd, const struct action *a,
 	return save(workspace_fd, LAST, a, err);
 }
 
-int action_pop_discard(int workspace_fd, struct err *err)
+/* The newest action in effect; when it is the last one, too, all is as before
+ * it. */
+static int pop_discard(int workspace_fd, struct err *err)
 {
 	AUTO(numbers) struct numbers n = {0};
 	AUTO(action) struct action last = {0};
@@ -305,7 +310,7 @@ int action_pop_discard(int workspace_fd, struct err *err)
 	if (action_load_last(workspace_fd, &last, err) < 0)
 		return -err->num;
 	/* No snapshot was taken before a discard. */
-	if (strcmp(last.kind, "discard") != 0)
+	if (strcmp(last.kind, DISCARD) != 0)
 		return done_forget(workspace_fd, 0, err);
 	if (done_list(workspace_fd, &n, err) < 0)
 		return -err->num;
@@ -317,4 +322,45 @@ int action_pop_discard(int workspace_fd, struct err *err)
 	return renameat(workspace_fd, name, workspace_fd, LAST) < 0
 		       ? fail_errno(err, "forget the last action")
 		       : 0;
+}
+
+int action_announce_discard(int workspace_fd, const char *run_id,
+			    struct err *err)
+{
+	auto_close int lock = lock_take(workspace_fd, "lock", true, false, err);
+	auto_free char *run = mem_strdup(run_id);
+	struct action a = {.kind = DISCARD, .run_id = run};
+
+	if (lock == -EWOULDBLOCK)
+		return fail(err, EBUSY,
+			    "another guard is at work in this project");
+	if (lock < 0)
+		return lock;
+	if (action_save_next(workspace_fd, &a, err) < 0)
+		return -err->num;
+	return TAKE_FD(lock);
+}
+
+int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
+{
+	AUTO(action) struct action a = {0}, top = {0};
+	int got = action_load_next(workspace_fd, &a, err);
+	bool gone, noted;
+
+	if (got < 0)
+		return got;
+	got = action_load_effective(workspace_fd, 0, &top, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	gone = faccessat(runs_fd, a.run_id, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	noted = got == 0 && strcmp(top.kind, DISCARD) == 0 &&
+		strcmp(top.run_id, a.run_id) == 0;
+	got = 0;
+	if (gone && !noted)
+		got = push_discard(workspace_fd, &a, err);
+	else if (!gone && noted)
+		got = pop_discard(workspace_fd, err);
+	if (got == 0)
+		action_drop_next(workspace_fd);
+	return got;
 }

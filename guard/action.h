@@ -57,12 +57,14 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
 
 /*
- * A discard stands in front of the others without changing a file. The one to
- * be popped is the newest action in effect; when it is the last one, too, all
- * is as before it.
+ * A discard stands in front of the others without changing a file: only a
+ * run's folder moves, out of runs/ or (undo) back. Announce it, move, settle:
+ * the record then says what has happened to the folder, also when settling is
+ * left to context_recover() after a sudden end. The first returns the
+ * workspace's lock, -EBUSY while another guard is at work.
  */
-int action_push_discard(int workspace_fd, const struct action *a,
-			struct err *err);
-int action_pop_discard(int workspace_fd, struct err *err);
+int action_announce_discard(int workspace_fd, const char *run_id,
+			    struct err *err);
+int action_settle_discard(int workspace_fd, int runs_fd, struct err *err);
 
 #endif

@@ -34,18 +34,6 @@ static int ask(bool yes, const char *what, const char *id)
 	return answer > 0;
 }
 
-/* What undo needs; it may fail where the project itself is gone. */
-static void remember(struct context *c, struct session *s)
-{
-	struct action a = {.kind = "discard", .run_id = s->id};
-	struct err err;
-	auto_close int fd =
-		workspace_open(c->state.workspaces_fd, s->project, true, &err);
-
-	if (fd < 0 || action_push_discard(fd, &a, &err) < 0)
-		output_warn("undo will not know of it: %s", err.text);
-}
-
 /* A note only: undo brings the run back, and with it its commits. */
 static void say_commits(struct context *c, struct session *s)
 {
@@ -61,15 +49,30 @@ static int discard_all(struct context *c, struct pick *p, bool yes,
 		       struct err *err)
 {
 	struct session *s = &p->session;
+	auto_close int workspace = -1;
+	auto_close int lock = -1;
 	struct err ignored;
 
 	say_commits(c, s);
 	if (!ask(yes, "all of", s->id))
 		return STATUS_REFUSED;
+	workspace =
+		workspace_open(c->state.workspaces_fd, s->project, true, err);
+	if (workspace < 0)
+		return workspace;
+	lock = action_announce_discard(workspace, s->id, err);
+	if (lock < 0)
+		return lock;
 	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",
-			  err) < 0)
+			  err) < 0) {
+		action_drop_next(workspace);
 		return -err->num;
-	remember(c, s);
+	}
+	if (action_settle_discard(workspace, c->state.runs_fd, err) < 0)
+		return err_context(err,
+				   "run %s is discarded, but undo does "
+				   "not know of it yet",
+				   s->id);
 	state_log(&c->state, "discard", "run", s->id, "project", s->project,
 		  NULL);
 	output_say("run %s discarded; guard keeps it for 7 days", s->id);

@@ -132,6 +132,7 @@ static int undo_discard(struct undo *u, struct err *err)
 {
 	auto_free char *name = find_in_trash(u, err);
 	auto_close int fd = -1;
+	auto_close int lock = -1;
 
 	if (!name)
 		return -err->num;
@@ -143,11 +144,19 @@ static int undo_discard(struct undo *u, struct err *err)
 		return STATUS_OK;
 	if (!agree(u))
 		return STATUS_REFUSED;
-	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd,
-		      u->last.run_id, RENAME_NOREPLACE) < 0)
-		return fail_errno(err, "bring run %s back", u->last.run_id);
 	fd = workspace_open(u->c->state.workspaces_fd, u->path, false, err);
-	if (fd < 0 || action_pop_discard(fd, err) < 0)
+	if (fd < 0)
+		return fd;
+	lock = action_announce_discard(fd, u->last.run_id, err);
+	if (lock < 0)
+		return lock;
+	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd,
+		      u->last.run_id, RENAME_NOREPLACE) < 0) {
+		(void)fail_errno(err, "bring run %s back", u->last.run_id);
+		action_drop_next(fd);
+		return -err->num;
+	}
+	if (action_settle_discard(fd, u->c->state.runs_fd, err) < 0)
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run",
 		  u->last.run_id, "project", u->path, NULL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/action.h"
@@ -161,6 +162,25 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	return got < 0 ? got : settle_action(c, p, &a, recovered, err);
 }
 
+/* 1: what was announced was a discard, and the record is right now. */
+static int recover_discard(struct context *c, int workspace_fd, struct err *err)
+{
+	AUTO(action) struct action a = {0};
+	auto_close int lock = -1;
+	int got = action_load_next(workspace_fd, &a, err);
+
+	if (got == -ENOENT || (got == 0 && strcmp(a.kind, "discard") != 0))
+		return 0;
+	if (got < 0)
+		return got;
+	lock = lock_take(workspace_fd, "lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	got = action_settle_discard(workspace_fd, c->state.runs_fd, err);
+	/* Whoever had the lock has settled it. */
+	return got < 0 && got != -ENOENT ? got : 1;
+}
+
 int context_recover(struct context *c, const char *project, struct err *err)
 {
 	auto_close int workspace_fd =
@@ -182,6 +202,9 @@ int context_recover(struct context *c, const char *project, struct err *err)
 	if (faccessat(workspace_fd, "next-action", F_OK, 0) < 0 &&
 	    !transaction_pending(c->state.workspaces_fd, project))
 		return 0;
+	got = recover_discard(c, workspace_fd, err);
+	if (got)
+		return got < 0 ? got : 0;
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	got = project_open(project, c->state.workspaces_fd, false, &p, err);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -101,33 +102,74 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 	assert_int_equal(action_load_next(p->fd, &next, &err), -ENOENT);
 }
 
+/* A run's folder is one in the same place as the records. */
+static void move(struct place *p, const char *run, bool away)
+{
+	if (away)
+		(void)unlinkat(p->fd, run, AT_REMOVEDIR);
+	else
+		assert_int_equal(mkdirat(p->fd, run, 0700), 0);
+}
+
+static void discard(struct place *p, const char *run, bool away)
+{
+	struct err err;
+	int lock = action_announce_discard(p->fd, run, &err);
+
+	assert_true(lock >= 0);
+	assert_int_equal(action_announce_discard(p->fd, run, &err), -EBUSY);
+	move(p, run, away);
+	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), -ENOENT);
+	(void)close(lock);
+}
+
+static void a_discard_that_was_announced_only_is_none(void **state)
+{
+	struct place *p = *state;
+	struct action apply = {.kind = "apply", .run_id = "one"};
+	struct err err;
+
+	assert_int_equal(action_save_last(p->fd, &apply, &err), 0);
+	move(p, "two", false);
+	(void)close(action_announce_discard(p->fd, "two", &err));
+	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	expect_last(p->fd, "apply", "one");
+	/* The same when it is to come back, and does not. */
+	discard(p, "two", true);
+	(void)close(action_announce_discard(p->fd, "two", &err));
+	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	expect_last(p->fd, "discard", "two");
+	/* Ended after the folder came back. */
+	(void)close(action_announce_discard(p->fd, "two", &err));
+	move(p, "two", false);
+	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	expect_last(p->fd, "apply", "one");
+}
+
 static void a_discard_taken_back_leaves_the_action_before_it(void **state)
 {
 	struct place *p = *state;
 	struct action apply = {.kind = "apply", .run_id = "one"};
-	struct action first = {.kind = "discard", .run_id = "two"};
-	struct action second = {.kind = "discard", .run_id = "three"};
 	struct err err;
 
 	assert_int_equal(action_save_last(p->fd, &apply, &err), 0);
-	assert_int_equal(action_push_discard(p->fd, &first, &err), 0);
-	assert_int_equal(action_push_discard(p->fd, &second, &err), 0);
+	discard(p, "two", true);
+	discard(p, "three", true);
 	expect_last(p->fd, "discard", "three");
-	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	discard(p, "three", false);
 	expect_last(p->fd, "discard", "two");
-	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	discard(p, "two", false);
 	expect_last(p->fd, "apply", "one");
 }
 
 static void a_discard_that_was_the_first_action_leaves_none(void **state)
 {
 	struct place *p = *state;
-	struct action a = {.kind = "discard", .run_id = "one"};
-	struct err err;
 
-	assert_int_equal(action_push_discard(p->fd, &a, &err), 0);
+	discard(p, "one", true);
 	expect_last(p->fd, "discard", "one");
-	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	discard(p, "one", false);
 	expect_last(p->fd, NULL, NULL);
 }
 
@@ -135,16 +177,15 @@ static void an_action_after_a_discard_hides_what_was_before(void **state)
 {
 	struct place *p = *state;
 	struct action one = {.kind = "apply", .run_id = "one"};
-	struct action gone = {.kind = "discard", .run_id = "two"};
 	struct action next = {.kind = "apply", .run_id = "three"};
 	struct err err;
 
 	assert_int_equal(action_save_last(p->fd, &one, &err), 0);
-	assert_int_equal(action_push_discard(p->fd, &gone, &err), 0);
+	discard(p, "two", true);
 	assert_int_equal(action_save_last(p->fd, &next, &err), 0);
 	expect_last(p->fd, "apply", "three");
-	assert_int_equal(action_push_discard(p->fd, &gone, &err), 0);
-	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	discard(p, "two", true);
+	discard(p, "two", false);
 	expect_last(p->fd, "apply", "three");
 }
 
@@ -242,17 +283,16 @@ static void the_oldest_are_forgotten(void **state)
 static void a_discard_below_an_undo_can_be_taken_back(void **state)
 {
 	struct place *p = *state;
-	struct action gone = {.kind = "discard", .run_id = "two"};
 	AUTO(action) struct action a = {0};
 	struct err err;
 
 	act(p->fd, 1);
-	assert_int_equal(action_push_discard(p->fd, &gone, &err), 0);
+	discard(p, "two", true);
 	act(p->fd, 2);
 	take_back(p->fd, 3, 2, "apply");
 	assert_int_equal(action_load_prior(p->fd, &a, &err), 0);
 	assert_int_equal(a.before, 1);
-	assert_int_equal(action_pop_discard(p->fd, &err), 0);
+	discard(p, "two", false);
 	expect_last(p->fd, "undo", "r");
 	expect_effective(p->fd, 0, 1);
 }
@@ -264,6 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_action_comes_back_as_it_was_saved),
 		TEST(an_announced_action_goes_once_it_is_the_last),
+		TEST(a_discard_that_was_announced_only_is_none),
 		TEST(a_discard_taken_back_leaves_the_action_before_it),
 		TEST(a_discard_that_was_the_first_action_leaves_none),
 		TEST(an_action_after_a_discard_hides_what_was_before),
