@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
+#include "guard/partners.h"
 
 struct want {
 	struct store *store;
@@ -167,7 +168,8 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 	if (put_parents(w, ed, t, err) < 0 ||
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
 	    restoring_leave_out(w->store, w->now, &t->entry, t->path, ed,
-				w->how == RESTORING_EXACT, err) < 0)
+				w->how == RESTORING_EXACT, err) < 0 ||
+	    partners_put(w->store, w->now, t, ed, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;

@@ -34,6 +34,7 @@ static void root_free(struct journal_root *j)
 		free(j->ops[i].path);
 		entry_free(&j->ops[i].from);
 		entry_free(&j->ops[i].to);
+		free(j->ops[i].partner);
 	}
 	for (i = 0; i < j->touched_count; i++)
 		free(j->touched[i].path);

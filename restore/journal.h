@@ -44,6 +44,7 @@ struct op {
 	struct entry from, to; /* mode 0: nothing */
 	uint64_t old_ino; /* what has the name before */
 	uint64_t new_ino; /* what was staged for it */
+	char *partner; /* a path whose file is linked to, while staging; NULL */
 };
 
 /* A folder whose list changes, and its time before. */

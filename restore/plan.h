@@ -44,6 +44,10 @@ struct step {
 	char *path;
 	struct entry from; /* as it is now, mode 0: nothing */
 	struct entry to; /* as it shall be, mode 0: nothing */
+	/* Of a file with several names: another one, in the project, that
+	 * stays as it is; or NULL. */
+	char *partner;
+	bool shared; /* other steps give names of the same file */
 };
 
 enum conflict_kind {

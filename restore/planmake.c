@@ -16,6 +16,7 @@ void plan_free(struct plan *p)
 		free(p->steps[i].path);
 		entry_free(&p->steps[i].from);
 		entry_free(&p->steps[i].to);
+		free(p->steps[i].partner);
 	}
 	for (i = 0; i < p->conflict_count; i++)
 		free(p->conflicts[i].path);
@@ -153,6 +154,8 @@ int plan_make(struct store *store, const struct entry *base,
 	if (plan.step_count)
 		qsort(plan.steps, plan.step_count, sizeof(*plan.steps),
 		      by_order);
+	if (plan_links(&pl, err) < 0)
+		return err_context(err, "make the plan");
 	sort_conflicts(plan.kept, plan.kept_count);
 	sort_conflicts(plan.over, plan.over_count);
 	mark_over(&plan);

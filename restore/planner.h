@@ -5,7 +5,8 @@
  * each) and decides by what the project holds now; plan_below.c answers for
  * folders that are to go, plan_git.c for every .git, plan_resolve.c for what
  * the user has decided about conflicts, plan_merge.c puts both sides together,
- * plan_steps.c adds the steps, planmake.c holds the result and puts the steps
+ * plan_steps.c adds the steps, plan_links.c finds the other names of their
+ * files, planmake.c holds the result and puts the steps
  * into order.
  */
 #ifndef GUARD_RESTORE_PLANNER_H
@@ -91,6 +92,9 @@ int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 int step_create(struct planner *pl, const struct row *row, struct err *err);
 /* CREATE without a look at the folder. */
 void step_make(struct planner *pl, const char *path, const struct entry *to);
+/* Which steps give names of files that others have; when all are there, in
+ * their order. */
+int plan_links(struct planner *pl, struct err *err);
 /* 1: the options refuse such a thing, and the plan says so now. */
 int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err);

@@ -158,6 +158,32 @@ static int link_to(struct stage *s, const char *path, int dir, const char *name,
 	return 0;
 }
 
+/*
+ * 1: the staged thing is one more name of a file in the project that is just
+ * what is wanted; 0: it has to be made.
+ */
+static int link_partner(struct stage *s, const struct op *op, int dir,
+			const char *name, struct err *err)
+{
+	struct txn *t = s->txn;
+	const char *old_name;
+	auto_close int old_dir = -1;
+	struct err ignored;
+	int got;
+
+	if (!op->partner)
+		return 0;
+	old_dir = beneath_parent(t->project->fd, op->partner, &old_name,
+				 &ignored);
+	/* The system may not let us, or it has too many names already. */
+	if (old_dir < 0 || linkat(old_dir, old_name, dir, name, 0) < 0)
+		return 0;
+	got = onfile_same(t->store, dir, name, &op->to, t->since, &ignored);
+	if (got == 1)
+		return 1;
+	return unlinkat(dir, name, 0) < 0 ? fail_errno(err, "unlink") : 0;
+}
+
 static int stage_op(struct stage *s, size_t i, struct err *err)
 {
 	struct op *op = &s->txn->part->ops[i];
@@ -173,9 +199,11 @@ static int stage_op(struct stage *s, size_t i, struct err *err)
 	if (leader)
 		got = link_to(s, leader, dir, name, err);
 	else if (S_ISREG(op->to.mode))
-		got = make_file(s, dir, name, &op->to, err);
+		got = link_partner(s, op, dir, name, err);
 	else
 		got = make_other(s, dir, name, &op->to, err);
+	if (got == 0 && !leader && S_ISREG(op->to.mode))
+		got = make_file(s, dir, name, &op->to, err);
 	/* Only guard writes here: two names of the plan are one. */
 	if (got == -EEXIST)
 		return err_context(err, "this file system takes its name for "

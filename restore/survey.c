@@ -94,6 +94,8 @@ static struct op *add_op(struct journal_root *j, enum op_kind kind,
 	*op = (struct op){.kind = kind, .path = mem_strdup(step->path)};
 	entry_copy(&op->from, &step->from);
 	entry_copy(&op->to, &step->to);
+	if (step->partner)
+		op->partner = mem_strdup(step->partner);
 	return op;
 }
 
@@ -154,8 +156,10 @@ static int survey_existing(struct txn *t, const struct step *step,
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
 		return changed(err, step->path);
-	/* Another name of the same inode must not change along. */
-	if (kind == OP_META && !S_ISDIR(m.mode) && m.nlink > 1)
+	/* Another name of the same inode must not change along; one that is
+	 * made with it shall. */
+	if (kind == OP_META && !S_ISDIR(m.mode) &&
+	    (m.nlink > 1 || step->shared || step->partner))
 		kind = OP_REPLACE;
 	add_op(t->part, kind, step)->old_ino = m.ino;
 	return 0;

@@ -40,7 +40,6 @@ ok 'is back' contained "$T/before" "$T/after"
 rm src/f3-again.c
 ok 'one of two hard links' guard restore -y src/f3-again.c
 ok 'has its bytes' cmp src/f3.c src/f3-again.c
-todo 'a hard link whose partner is there becomes a file of its own'
 ok 'is a link again' test src/f3.c -ef src/f3-again.c
 is "$(cat later.txt)" 'written later' 'and nothing else was touched'
 rm later.txt

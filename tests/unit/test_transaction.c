@@ -49,6 +49,33 @@ static void is_undone_by_the_plan_the_other_way_round(void **state)
 	snapshot_free(&now);
 }
 
+/* The name that stays is edited after the plan: then it is no partner. */
+static void makes_a_file_of_its_own_beside_an_edited_partner(void **state)
+{
+	struct bench *b = *state;
+	AUTO(snapshot) struct snapshot now = {0};
+	AUTO(plan) struct plan plan = {0};
+	auto_free char *half1 = path_join(b->project, "half1");
+	auto_free char *half2 = path_join(b->project, "half2");
+	struct buf bytes = {0};
+	struct err err;
+	struct stat st;
+
+	ok(run(b, b->box->store, &b->plan, &err));
+	snap(b, b->project, &now);
+	plan_for(b, &now.root, &b->old.root, &now.root, &plan);
+	put_file(AT_FDCWD, half2, "mine\n", 0644);
+	ok(run(b, b->box->store, &plan, &err));
+	ok(fd_slurp_at(AT_FDCWD, half1, 100, &bytes, &err));
+	assert_string_equal(buf_text(&bytes), "half\n");
+	bytes.len = 0;
+	ok(fd_slurp_at(AT_FDCWD, half2, 100, &bytes, &err));
+	assert_string_equal(buf_text(&bytes), "mine\n");
+	assert_int_equal(lstat(half1, &st), 0);
+	assert_int_equal(st.st_nlink, 1);
+	buf_free(&bytes);
+}
+
 /* A child that opens the store itself and runs or recovers with one call as
  * its last: true when it came to that. */
 static bool ended_at(struct bench *b, unsigned int at, bool recovering)
@@ -784,6 +811,7 @@ int main(void)
 		TEST(makes_the_project_what_was_wanted),
 		TEST(has_nothing_to_do_the_second_time),
 		TEST(is_undone_by_the_plan_the_other_way_round),
+		TEST(makes_a_file_of_its_own_beside_an_edited_partner),
 		TEST(is_all_or_nothing_ended_at_any_call),
 		TEST(survives_an_end_of_the_recovery_too),
 		TEST(leaves_all_as_it_was_when_any_call_fails),

@@ -380,6 +380,8 @@ static void put_old(int fd)
 	put_file(fd, "touched", "same\n", 0644);
 	put_file(fd, "pair1", "pair\n", 0644);
 	assert_return_code(linkat(fd, "pair1", fd, "pair2", 0), errno);
+	put_file(fd, "half2", "half\n", 0644);
+	assert_return_code(linkat(fd, "half2", fd, "half1", 0), errno);
 	set_times(fd, ".", 1600000000);
 }
 
@@ -415,6 +417,7 @@ static void put_new(int fd)
 	put_file(fd, "shuts/y", "new\n", 0644);
 	assert_return_code(fchmodat(fd, "shuts", 0555, 0), errno);
 	put_file(fd, "touched", "same\n", 0644);
+	put_file(fd, "half2", "half\n", 0644);
 	put_file(fd, "pair1", "other pair\n", 0644);
 	assert_return_code(linkat(fd, "pair1", fd, "pair2", 0), errno);
 	assert_return_code(mkfifoat(fd, "fifo", 0620), errno);
