@@ -439,7 +439,11 @@ static int start(struct scan *s, struct err *err)
 	if (compare_pair(&p, &d, err) < 0)
 		return -err->num;
 	add_difference(s, &p, &d, 0);
-	return push(s, s->upper_fd, s->lower_fd, "", false, 0, &p.l, &p.u, err);
+	if (push(s, s->upper_fd, s->lower_fd, "", false, 0, &p.l, &p.u, err) <
+	    0)
+		return -err->num;
+	/* Nothing at all was seen of it: push() has said why. */
+	return s->count ? 0 : -err->num;
 }
 
 int scan_layer(int upper_fd, int lower_fd, const char *const *skip,

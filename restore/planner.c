@@ -300,6 +300,12 @@ static int row_folder(struct planner *pl, const struct row *row,
 	struct entry to = *row->want; /* borrows its strings */
 	int got;
 
+	/* What the run did in there is not known. */
+	if ((row->want->flags & ENTRY_INCOMPLETE) &&
+	    !(row->base->flags & ENTRY_INCOMPLETE)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 0;
+	}
 	if (entry_same_meta(row->base, row->want)) {
 		folder_time(pl, row);
 		return 0;

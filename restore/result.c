@@ -228,13 +228,17 @@ static int add_parents(struct result *r, const char *path, struct err *err)
 	return 0;
 }
 
-static int put(struct result *r, const char *path, struct err *err)
+/* unreadable: a folder may hold more than could be seen. */
+static int put(struct result *r, const char *path, bool unreadable,
+	       struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got;
 
 	if (take(r, path, &e, err) < 0)
 		return -err->num;
+	if (unreadable && S_ISDIR(e.mode))
+		e.flags |= ENTRY_INCOMPLETE;
 	got = edit(r, path, &e, err);
 	if (got == -ENOTDIR) {
 		if (add_parents(r, path, err) < 0)
@@ -256,7 +260,9 @@ static int change(struct result *r, const struct change *c, struct err *err)
 		if (tree_editor_remove(r->editor, c->path, err) < 0)
 			return -err->num;
 	}
-	return c->kind == CHANGE_DELETED ? 0 : put(r, c->path, err);
+	return c->kind == CHANGE_DELETED
+		       ? 0
+		       : put(r, c->path, c->flags & CHANGE_UNREADABLE, err);
 }
 
 int result_make(struct store *store, const struct entry *base, int upper_fd,
@@ -277,7 +283,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 			return err_context(err, "keep the run's %s",
 					   text_quote(changes->items[i].path));
 	for (i = 0; i < changes->touched_count; i++)
-		if (put(&r, changes->touched[i], err) < 0)
+		if (put(&r, changes->touched[i], false, err) < 0)
 			return err_context(err, "keep the run's %s",
 					   text_quote(changes->touched[i]));
 	return tree_editor_save(r.editor, ret_root, err);

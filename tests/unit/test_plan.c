@@ -213,6 +213,9 @@ static void takes_nothing_incomplete_for_the_file(void **state)
 	check(*state, "", "f !x=2", "", &options, "!incomplete:x");
 	check(*state, "d d\nf !d/x=1", "", "d d\nf !d/x=1", &options,
 	      "!incomplete:d/x");
+	/* What the run did in the folder is not all known. */
+	check(*state, "d d\nf d/x=1", "d !d\nf d/x=2", "d d\nf d/x=1", &options,
+	      "!incomplete:d");
 	check(*state, "f !x=1\nf y=1", "f !x=1\nf y=2", "f !x=1\nf y=1",
 	      &options, "replace:y meta:");
 	snapshot_add_note(&notes, NOTE_INCOMPLETE, "d", "no permission");
