@@ -1,0 +1,328 @@
+#!/bin/sh
+# guard ended, or let down by the disk, at every one of its calls: the next
+# command finds the project exactly as before or exactly as after, finishes
+# the job, and takes it back again.
+#
+#	crash.t [full [VERB]]
+#	crash.t VERB NUMBER [ERROR]	one point
+#
+# `make check` takes points at random for a while (the seed is said; CRASH_SEED
+# sets it); `make crash` takes all of them.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+mode=${1:-sample}
+only=${2:-}
+seconds=24
+stopat=/opt/guard/build/tests/lib/stopat
+[ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || exit 99
+seed=${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+note "seed $seed"
+
+# --- a project, and a run that did a bit of everything ---
+mkdir -p "$HOME/project" "$HOME/.local/share"
+[ "$me" = root ] || mkdir -m 700 "$state"
+cd "$HOME/project" || exit 99
+mkdir -p src/deep gone/below both shut 'odd
+name'
+seq 1 30 >text
+echo old >src/edited
+echo old >src/deep/edited
+echo old >gone/below/file
+echo old >both/x
+echo old >to-link
+echo old >to-folder
+echo in >'odd
+name/file'
+ln -s old link
+ln src/edited src/other-name
+head -c 1500000 /dev/zero | tr '\0' a >big
+echo shut >shut/file
+setfattr -n user.colour -v red text
+chmod 555 shut
+touch -d '2001-02-03 04:05:06.789' src both .
+guard run -q -- sh -ec '
+	sed -i "s/^3$/three/" text
+	echo new >src/edited
+	echo new >src/deep/edited
+	rm gone/below/file
+	rmdir gone/below gone
+	ln -sf new link
+	rm to-link to-folder
+	ln -s text to-link
+	mkdir to-folder made made/below
+	echo in >to-folder/file
+	echo made >made/below/file
+	setfattr -n user.colour -v blue made
+	ln made/below/file made/other-name
+	mkfifo made/fifo
+	chmod 700 src
+	printf b | dd of=big bs=1 seek=700000 conv=notrunc status=none
+	echo odd >"odd
+name/new"
+	touch -d "2002-02-03 04:05:06.789" both/x
+' || exit 99
+settle
+# One is merged; written in place, the folder's time stays.
+sed 's/^28$/of the user/' text >"$T/text"
+cat "$T/text" >text
+
+# The state as it is now, to be had again and again. The project's folder
+# itself stays: a run knows it by its number.
+put_aside() {
+	must_be_inside
+	rm -rf "$T/$1"
+	mkdir "$T/$1"
+	# overlayfs's own, which nobody may read
+	chmod 700 "$state"/runs/*/*work/*/work 2>/dev/null
+	cp -a "$HOME/project" "$T/$1/project"
+	cp -a "$state" "$T/$1/state"
+}
+
+put_back() {
+	must_be_inside
+	cd / || exit 99
+	chmod -R u+rwX "$HOME/project" "$state"
+	find "$HOME/project" -mindepth 1 -delete
+	find "$state" -mindepth 1 -delete
+	cp -a "$T/$1/state/." "$state/"
+	cp -a "$T/$1/project/." "$HOME/project/"
+	cd "$HOME/project" || exit 99
+}
+
+# What is merged has the time of the merging.
+look() {
+	manifest "$HOME/project" | tr '\0' '\n' |
+		sed 's/^\(f [0-9]* [0-9:]*\) [^ ]* \(text size\)/\1 - \2/' >"$1"
+}
+
+settle
+put_aside pending
+look "$T/apply.before"
+gives 0 'an apply' guard apply -q -y
+look "$T/apply.after"
+no 'it does something' cmp -s "$T/apply.before" "$T/apply.after"
+settle
+put_aside applied
+cp "$T/apply.after" "$T/undo.before"
+cp "$T/apply.before" "$T/undo.after"
+gives 0 'an undo' guard undo -q -y
+look "$T/is"
+ok 'it takes all of it back' same "$T/apply.before" "$T/is"
+put_back applied
+cp "$T/apply.after" "$T/restore.before"
+rm -r src made text
+mkdir made
+echo mine >made/mine
+ok 'a snapshot of a mess' guard snapshot -q
+put_aside mess
+look "$T/restore.before"
+# The first snapshot is the one before the run.
+first=$(guard log --json | sed -n 's/.*"seq": *\([0-9]*\).*/\1/p' | sort -n |
+	head -n 1)
+gives 0 'an exact restore' guard restore -q --at "${first:-1}" --exact -y .
+look "$T/restore.after"
+no 'it does something' cmp -s "$T/restore.before" "$T/restore.after"
+
+verb_of() {
+	case $1 in
+	apply) echo 'guard apply -q -y' ;;
+	undo) echo 'guard undo -q -y' ;;
+	restore) echo "guard restore -q --at ${first:-1} --exact -y ." ;;
+	discard) echo 'guard discard -q -y' ;;
+	esac
+}
+
+start_of() {
+	case $1 in
+	apply | discard) put_back pending ;;
+	undo) put_back applied ;;
+	restore) put_back mess ;;
+	esac
+}
+
+# Where a call fails that sets the time of the project's folder, that stays
+# the present one.
+timeless() {
+	sed 's/^\(d [0-9]* [0-9:]*\) [0-9.]* $/\1 - /' "$1" >"$T/timeless.$2"
+}
+
+alike() {
+	[ -n "$error" ] || {
+		cmp -s "$1" "$2"
+		return
+	}
+	timeless "$1" a
+	timeless "$2" b
+	cmp -s "$T/timeless.a" "$T/timeless.b"
+}
+
+bad() {
+	flunk "$point: $*"
+	note "$hit"
+	show_output
+	broken=$((broken + 1))
+	[ $broken -lt 5 ] || finish
+}
+
+# 0: as before, 1: as after, 2: neither.
+side() {
+	look "$T/is"
+	alike "$T/is" "$T/$1.before" && return 0
+	alike "$T/is" "$T/$1.after" && return 1
+	diff "$T/is" "$T/$1.before" | head -n 10 | cat -v | sed 's/^/# before: /'
+	diff "$T/is" "$T/$1.after" | head -n 10 | cat -v | sed 's/^/# after: /'
+	return 2
+}
+
+# The command has ended with $2; what is there now, and does all go on?
+judge() {
+	guard status >"$out" 2>"$err" || bad 'no status afterwards'
+	side "$1"
+	is_now=$?
+	case $2.$is_now in
+	*.2) bad 'neither before nor after' ; return ;;
+	0.0) bad 'it says done, and is not' ;;
+	esac
+	if [ $is_now -eq 0 ]; then
+		$(verb_of "$1") >"$out" 2>"$err" </dev/null ||
+			bad 'not done the second time'
+		side "$1"
+		[ $? -eq 1 ] || bad 'not done when it is done again'
+		befores=$((befores + 1))
+	else
+		afters=$((afters + 1))
+		guard undo -q -y >"$out" 2>"$err" </dev/null
+		undone=$?
+		side "$1"
+		case $?.$undone in
+		0.0) ;;
+		# What could not be stored afterwards cannot be taken back.
+		1.1) [ "$error" ] || bad 'not taken back' ;;
+		*) bad "undo says $undone, and it is not so" ;;
+		esac
+	fi
+}
+
+# A discard changes nothing of the project; its run waits, or can come back.
+judge_discard() {
+	guard status >"$out" 2>"$err" || bad 'no status afterwards'
+	look "$T/is"
+	cmp -s "$T/is" "$T/apply.before" || bad 'the project has changed'
+	if guard diff --name-status >"$T/diff" 2>/dev/null; then
+		[ "$1" -ne 0 ] || bad 'it says discarded, and is not'
+		befores=$((befores + 1))
+	else
+		guard undo -q -y >"$out" 2>"$err" </dev/null ||
+			bad 'not brought back'
+		guard diff --name-status >"$T/diff" 2>"$err" ||
+			bad 'brought back, and not there'
+		afters=$((afters + 1))
+	fi
+	cmp -s "$T/diff" "$T/diff.wanted" || bad 'its layer has changed'
+}
+
+# one VERB NUMBER [ERROR]: one point.
+one() {
+	error=${3:-}
+	point="$1, ${error:-killed} at call $2"
+	start_of "$1"
+	# shellcheck disable=SC2046,SC2086 # words
+	"$stopat" --count "$T/count" --at "$2" ${3:+--error $3 --reads} -- \
+		$(verb_of "$1") >"$out" 2>"$err" </dev/null
+	ended=$?
+	read -r _ hit <"$T/count"
+	points=$((points + 1))
+	if [ "$1" = discard ]; then
+		judge_discard $ended
+	else
+		judge "$1" $ended
+	fi
+	[ $((points % 16)) -ne 0 ] || guard verify -q >"$out" 2>"$err" ||
+		bad 'the store is damaged'
+}
+
+count_of() {
+	start_of "$1"
+	# shellcheck disable=SC2046 # words
+	"$stopat" --count "$T/count" --at 0 --error EIO --reads -- \
+		$(verb_of "$1") >"$out" 2>"$err" </dev/null ||
+		bad 'not done under the tracer'
+	read -r count _ <"$T/count"
+	echo "$count" >"$T/count.$1.reads"
+	start_of "$1"
+	# shellcheck disable=SC2046 # words
+	"$stopat" --count "$T/count" --at 0 -- $(verb_of "$1") \
+		>"$out" 2>"$err" </dev/null || bad 'not done under the tracer'
+	read -r count _ <"$T/count"
+	echo "$count" >"$T/count.$1"
+	note "$1: $count calls that write"
+	[ "$count" -gt "$2" ]
+}
+
+# A number from 1 to $1, the next of the seed's row.
+next() {
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	number=$((seed / 16 % $1 + 1))
+}
+
+points=0 befores=0 afters=0 broken=0 hit='' error=''
+put_back pending
+guard diff --name-status >"$T/diff.wanted" 2>/dev/null
+for verb in apply undo restore discard; do
+	point=$verb
+	least=60
+	[ $verb != discard ] || least=3
+	count_of $verb $least
+	ok "the calls of $verb are seen" test "$count" -gt $least
+done
+
+errors='ENOSPC EIO EROFS EDQUOT EINTR'
+case $mode in
+apply | undo | restore | discard)
+	one "$mode" "$only" "${3:-}"
+	note "$point: status $ended, $hit"
+	show_output
+	;;
+full)
+	for verb in ${only:-apply undo restore discard}; do
+		read -r count <"$T/count.$verb"
+		at=1
+		while [ $at -le "$count" ]; do
+			one $verb $at
+			at=$((at + 1))
+		done
+		read -r count <"$T/count.$verb.reads"
+		at=1
+		while [ $at -le "$count" ]; do
+			# shellcheck disable=SC2086 # the n-th of the words
+			set -- $errors
+			shift $((at % 5))
+			one $verb $at "$1"
+			at=$((at + 1))
+		done
+	done
+	;;
+sample)
+	end=$(($(date +%s) + seconds))
+	while [ "$(date +%s)" -lt $end ]; do
+		for verb in apply undo restore apply discard; do
+			next 10
+			# shellcheck disable=SC2086 # the n-th of the words
+			set -- $errors
+			kind=.reads
+			[ $number -le 5 ] || { kind=; set --; }
+			[ $number -gt 5 ] || shift $((number - 1))
+			read -r count <"$T/count.$verb$kind"
+			next "$count"
+			one $verb "$number" "${1:-}"
+		done
+	done
+	;;
+esac
+note "$points points: $befores as before, $afters as after"
+is $broken 0 "at none of $points points was anything lost or half"
+[ "$mode" != full ] || ok 'both sides were seen' \
+	test $befores -gt 50 -a $afters -gt 20
+finish

@@ -1,0 +1,422 @@
+/*
+ * Runs a command up to a certain one of the system calls that change files,
+ * and there ends it, lets that call fail, or cuts the power.
+ *
+ *	stopat [OPTIONS] -- CMD ARGS
+ *
+ *	--count FILE	writes the number of such calls, and which one was hit
+ *	--at N		the N-th is hit (from 1; 0: none, only counted)
+ *	--error NAME	it fails (ENOSPC, EIO, EROFS, EDQUOT, EINTR)
+ *	--on		... and so do all such calls after it
+ *	--reads		opens for reading count as well
+ *	--below DIR	only calls on descriptors below DIR are counted
+ *	--cut DIR	the file system of DIR is shut down there, without its
+ *			log: what was not synced is lost (ext4, xfs; root)
+ *
+ * With neither --error nor --cut the command and all its threads and children
+ * are killed before the call. Calls of all of them are counted together.
+ *
+ * Status: the command's own; 137 when it was killed, 99 when this program
+ * failed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <elf.h>
+#include <linux/ptrace.h>
+
+/* linux/fs.h has it since 6.12; ext4 and xfs know the number for long. */
+#define SHUTDOWN _IOR('X', 125, uint32_t)
+#define SHUTDOWN_NOLOGFLUSH 2u
+
+enum { STATUS_FAILED = 99, STATUS_KILLED = 137, TRACED_MAX = 256 };
+
+struct job {
+	const char *count_file, *below, *cut;
+	unsigned long at;
+	int error;
+	bool on, reads;
+	unsigned long count;
+	char hit[2 * PATH_MAX]; /* the call, its descriptor, its first name */
+	pid_t traced[TRACED_MAX]; /* every thread */
+	bool failing[TRACED_MAX]; /* its call is being made to fail */
+	size_t traced_count;
+	pid_t first;
+	int status;
+};
+
+static void die(const char *what) __attribute__((noreturn));
+static void die(const char *what)
+{
+	(void)fprintf(stderr, "stopat: %s: %s\n", what, strerror(errno));
+	exit(STATUS_FAILED);
+}
+
+/* --- which calls --- */
+
+/* The argument that is a descriptor, or -1: the call has none. */
+struct call {
+	long nr;
+	int fd_argument;
+	const char *name;
+};
+
+#define CALL(name, fd)                                                         \
+	{                                                                      \
+		SYS_##name, fd, #name                                          \
+	}
+static const struct call calls[] = {
+	CALL(write, 0),		  CALL(pwrite64, 0),
+	CALL(writev, 0),	  CALL(pwritev, 0),
+	CALL(pwritev2, 0),	  CALL(ftruncate, 0),
+	CALL(fallocate, 0),	  CALL(openat, 0),
+	CALL(openat2, 0),	  CALL(mkdirat, 0),
+	CALL(mknodat, 0),	  CALL(symlinkat, 1),
+	CALL(linkat, 2),	  CALL(unlinkat, 0),
+	CALL(renameat, 2),	  CALL(renameat2, 2),
+	CALL(fchmod, 0),	  CALL(fchmodat, 0),
+	CALL(fchown, 0),	  CALL(fchownat, 0),
+	CALL(utimensat, 0),	  CALL(setxattr, -1),
+	CALL(lsetxattr, -1),	  CALL(fsetxattr, 0),
+	CALL(removexattr, -1),	  CALL(fremovexattr, 0),
+	CALL(fsync, 0),		  CALL(fdatasync, 0),
+	CALL(syncfs, 0),	  CALL(copy_file_range, 2),
+	CALL(io_uring_enter, -1),
+#ifdef SYS_rename
+	CALL(rename, -1),	  CALL(mkdir, -1),
+	CALL(unlink, -1),	  CALL(rmdir, -1),
+	CALL(chmod, -1),	  CALL(symlink, -1),
+	CALL(link, -1),		  CALL(open, -1),
+#endif
+};
+
+static const struct call *find_call(uint64_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if ((uint64_t)calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+static bool opens_only(pid_t pid, const struct __ptrace_syscall_info *info)
+{
+	const uint64_t *a = info->entry.args;
+	uint64_t flags = 0;
+
+	if (info->entry.nr == SYS_openat)
+		flags = a[2];
+#ifdef SYS_open
+	else if (info->entry.nr == SYS_open)
+		flags = a[1];
+#endif
+	else if (info->entry.nr == SYS_openat2) {
+		struct iovec to = {&flags, sizeof(flags)};
+		struct iovec from = {(void *)(uintptr_t)a[2], sizeof(flags)};
+
+		if (process_vm_readv(pid, &to, 1, &from, 1, 0) < 0)
+			return false;
+	} else {
+		return false;
+	}
+	/* O_TMPFILE has O_DIRECTORY in it. */
+	return !(flags & (O_CREAT | O_TRUNC)) &&
+	       (flags & O_TMPFILE) != O_TMPFILE;
+}
+
+static bool is_below(const struct job *j, pid_t pid, const struct call *c,
+		     const struct __ptrace_syscall_info *info)
+{
+	size_t len = strlen(j->below);
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+	int fd;
+
+	if (c->fd_argument < 0)
+		return false;
+	fd = (int)info->entry.args[c->fd_argument];
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, fd);
+	if (fd == AT_FDCWD)
+		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return false;
+	path[n] = '\0';
+	return strncmp(path, j->below, len) == 0 &&
+	       (path[len] == '/' || !path[len]);
+}
+
+static void tell(struct job *j, pid_t pid, const struct call *c,
+		 const struct __ptrace_syscall_info *info)
+{
+	char link[64], path[PATH_MAX] = "", name[64] = "";
+	struct iovec to = {name, sizeof(name) - 1}, from = to;
+	ssize_t n = 0;
+
+	if (c->fd_argument >= 0) {
+		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid,
+			       (int)info->entry.args[c->fd_argument]);
+		n = readlink(link, path, sizeof(path) - 1);
+		from.iov_base =
+			(void *)(uintptr_t)info->entry.args[c->fd_argument + 1];
+		(void)process_vm_readv(pid, &to, 1, &from, 1, 0);
+	}
+	path[n < 0 ? 0 : n] = '\0';
+	(void)snprintf(j->hit, sizeof(j->hit), "%s %s %s", c->name, path, name);
+	for (n = 0; j->hit[n]; n++)
+		if (j->hit[n] < ' ' || j->hit[n] > '~')
+			j->hit[n] = '?';
+}
+
+/* What goes to the user's screen changes no file. */
+static bool to_screen(const struct __ptrace_syscall_info *info)
+{
+	return (info->entry.nr == SYS_write || info->entry.nr == SYS_writev) &&
+	       (info->entry.args[0] == 1 || info->entry.args[0] == 2);
+}
+
+static bool counts(const struct job *j, pid_t pid, const struct call *c,
+		   const struct __ptrace_syscall_info *info)
+{
+	if (!c || (!j->reads && opens_only(pid, info)) || to_screen(info))
+		return false;
+	/* The ring's own answer would be lost, not made to fail. */
+	if (j->error && info->entry.nr == SYS_io_uring_enter)
+		return false;
+	return !j->below || is_below(j, pid, c, info);
+}
+
+/* --- what is done there --- */
+
+static void kill_all(struct job *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->traced_count; i++)
+		(void)kill(j->traced[i], SIGKILL);
+}
+
+static void cut_power(const struct job *j)
+{
+	uint32_t how = SHUTDOWN_NOLOGFLUSH;
+	int fd = open(j->cut, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, SHUTDOWN, &how) < 0)
+		die(j->cut);
+	(void)close(fd);
+}
+
+#if defined(__x86_64__)
+#define SET_CALL(regs, value) ((regs).orig_rax = (value))
+#define SET_RESULT(regs, value) ((regs).rax = (value))
+#elif defined(__aarch64__)
+#define SET_CALL(regs, value) ((void)(regs))
+#define SET_RESULT(regs, value) ((regs).regs[0] = (value))
+#define OWN_CALL_SET 1
+#else
+#error "how does a tracer change a call here?"
+#endif
+
+static void change_regs(pid_t pid, bool entry, long value)
+{
+	struct user_regs_struct regs;
+	struct iovec io = {&regs, sizeof(regs)};
+
+#ifdef OWN_CALL_SET
+	if (entry) {
+		int nr = (int)value;
+		struct iovec call = {&nr, sizeof(nr)};
+
+		(void)ptrace(PTRACE_SETREGSET, pid, 0x404, &call);
+		return;
+	}
+#endif
+	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &io) < 0)
+		return;
+	if (entry)
+		SET_CALL(regs, (unsigned long)value);
+	else
+		SET_RESULT(regs, (unsigned long)value);
+	(void)ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io);
+}
+
+static size_t slot_of(struct job *j, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < j->traced_count; i++)
+		if (j->traced[i] == pid)
+			return i;
+	if (j->traced_count == TRACED_MAX) {
+		errno = E2BIG;
+		die("threads");
+	}
+	j->failing[i] = false;
+	j->traced[j->traced_count++] = pid;
+	return i;
+}
+
+/* false: all is killed now. */
+static bool at_call(struct job *j, pid_t pid)
+{
+	struct __ptrace_syscall_info info = {0};
+	const struct call *c;
+	size_t slot = slot_of(j, pid);
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
+		return true;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT && j->failing[slot]) {
+		change_regs(pid, false, -j->error);
+		j->failing[slot] = false;
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return true;
+	c = find_call(info.entry.nr);
+	if (!counts(j, pid, c, &info))
+		return true;
+	j->count++;
+	if (!j->at || (j->on ? j->count < j->at : j->count != j->at))
+		return true;
+	if (!j->hit[0])
+		tell(j, pid, c, &info);
+	if (j->error) {
+		change_regs(pid, true, -1);
+		j->failing[slot] = true;
+		return true;
+	}
+	if (j->cut) {
+		cut_power(j);
+		return true;
+	}
+	kill_all(j);
+	return false;
+}
+
+static void follow(struct job *j)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		int signal = 0;
+
+		if (WIFEXITED(status) || WIFSIGNALED(status)) {
+			if (pid == j->first)
+				j->status = WIFEXITED(status)
+						    ? WEXITSTATUS(status)
+						    : 128 + WTERMSIG(status);
+			continue;
+		}
+		(void)slot_of(j, pid);
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+			if (!at_call(j, pid))
+				continue;
+		} else if (!(status >> 16) && WSTOPSIG(status) != SIGSTOP &&
+			   WSTOPSIG(status) != SIGTRAP) {
+			signal = WSTOPSIG(status);
+		}
+		(void)ptrace(PTRACE_SYSCALL, pid, 0, signal);
+	}
+}
+
+static int begin(struct job *j, char **argv)
+{
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL |
+			     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+			     PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+	int status;
+
+	j->first = fork();
+	if (j->first < 0)
+		die("fork");
+	if (!j->first) {
+		(void)ptrace(PTRACE_TRACEME, 0, 0, 0);
+		(void)raise(SIGSTOP);
+		(void)execvp(argv[0], argv);
+		die(argv[0]);
+	}
+	if (waitpid(j->first, &status, __WALL) < 0 || !WIFSTOPPED(status))
+		die("wait");
+	if (ptrace(PTRACE_SETOPTIONS, j->first, 0, options) < 0 ||
+	    ptrace(PTRACE_SYSCALL, j->first, 0, 0) < 0)
+		die("trace");
+	follow(j);
+	return j->status;
+}
+
+static int error_number(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} names[] = {{"ENOSPC", ENOSPC},
+		     {"EIO", EIO},
+		     {"EROFS", EROFS},
+		     {"EDQUOT", EDQUOT},
+		     {"EINTR", EINTR}};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i].name, name) == 0)
+			return names[i].number;
+	errno = EINVAL;
+	die(name);
+}
+
+int main(int argc, char **argv)
+{
+	struct job j = {.status = STATUS_FAILED};
+	int i, status;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *option = argv[i];
+
+		if (strcmp(option, "--on") == 0 ||
+		    strcmp(option, "--reads") == 0) {
+			*(option[2] == 'o' ? &j.on : &j.reads) = true;
+			continue;
+		}
+		if (++i >= argc)
+			break;
+		if (strcmp(option, "--count") == 0)
+			j.count_file = argv[i];
+		else if (strcmp(option, "--at") == 0)
+			j.at = strtoul(argv[i], NULL, 10);
+		else if (strcmp(option, "--error") == 0)
+			j.error = error_number(argv[i]);
+		else if (strcmp(option, "--below") == 0)
+			j.below = argv[i];
+		else if (strcmp(option, "--cut") == 0)
+			j.cut = argv[i];
+		else
+			break;
+	}
+	if (i >= argc || strcmp(argv[i], "--") != 0 || !argv[i + 1]) {
+		(void)fprintf(stderr, "usage: stopat [OPTIONS] -- CMD ARGS\n");
+		return STATUS_FAILED;
+	}
+	status = begin(&j, argv + i + 1);
+	if (j.count_file) {
+		FILE *f = fopen(j.count_file, "we");
+
+		if (!f || fprintf(f, "%lu %s\n", j.count, j.hit) < 0 ||
+		    fclose(f) < 0)
+			die(j.count_file);
+	}
+	return status;
+}
