@@ -175,23 +175,28 @@ static int change_mode(int fd, uint32_t mode)
 {
 	char path[64];
 
+	if (fchmod(fd, mode & 07777) == 0)
+		return 0;
+	if (errno != EBADF)
+		return -1;
 	/* fchmod(2) refuses O_PATH; the magic link is the same inode. */
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return chmod(path, mode & 07777);
 }
 
+/* 1 when something was done that may have changed the mode as well. */
 static int set_owner(int fd, const struct meta *m, const struct entry *e,
 		     struct err *err)
 {
 	if (m->uid == e->uid && m->gid == e->gid)
 		return 0;
 	if (fchownat(fd, "", e->uid, e->gid, AT_EMPTY_PATH) == 0)
-		return 0;
+		return 1;
 	if (geteuid() == 0 || errno != EPERM)
 		return fail_errno(err, "set the owner");
 	if (m->gid != e->gid)
 		(void)!fchownat(fd, "", (uid_t)-1, e->gid, AT_EMPTY_PATH);
-	return 0;
+	return 1;
 }
 
 static void drop_of_system(struct xattrs *x)
@@ -202,6 +207,7 @@ static void drop_of_system(struct xattrs *x)
 	(void)xattrs_drop(x, "security.");
 }
 
+/* 1 as above. */
 static int set_attrs(struct store *store, int fd, const struct meta *m,
 		     const struct entry *e, struct err *err)
 {
@@ -227,45 +233,53 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 					   have.items[i].value,
 					   have.items[i].len);
 	}
-	return xattrs_set(fd, &want, err);
+	return xattrs_set(fd, &want, err) < 0 ? -err->num : 1;
 }
 
-int onfile_set_time(int fd, struct moment mtime, struct err *err)
+static int set_time(int fd, const struct meta *m, struct moment mtime,
+		    struct err *err)
 {
 	struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
 		{.tv_sec = mtime.sec, .tv_nsec = mtime.nsec},
 	};
-	struct meta m;
 
-	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "read the time");
-	if (moment_compare(m.mtime, mtime) == 0)
+	if (moment_compare(m->mtime, mtime) == 0)
 		return 0;
 	if (utimensat(fd, "", times, AT_EMPTY_PATH) == 0)
 		return 0;
 	/* Somebody else's file: its time is his. */
-	if (errno == EPERM && geteuid() != 0 && m.uid != geteuid())
+	if (errno == EPERM && geteuid() != 0 && m->uid != geteuid())
 		return 0;
 	return fail_errno(err, "set the time");
+}
+
+int onfile_set_time(int fd, struct moment mtime, struct err *err)
+{
+	struct meta m;
+
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "read the time");
+	return set_time(fd, &m, mtime, err);
 }
 
 int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 		    struct err *err)
 {
 	struct meta m;
+	int owner, attrs;
 
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "read metadata");
-	if (set_owner(fd, &m, e, err) < 0 ||
-	    set_attrs(store, fd, &m, e, err) < 0)
-		return -err->num;
+	owner = set_owner(fd, &m, e, err);
+	attrs = owner < 0 ? owner : set_attrs(store, fd, &m, e, err);
+	if (attrs < 0)
+		return attrs;
 	/* A change of owner or of an ACL changes the mode as well. */
-	if (!S_ISLNK(e->mode)) {
-		if (meta_get(fd, "", &m) < 0)
-			return fail_errno(err, "read metadata");
-		if (m.mode != e->mode && change_mode(fd, e->mode) < 0)
-			return fail_errno(err, "set the mode");
-	}
-	return onfile_set_time(fd, e->mtime, err);
+	if ((owner || attrs) && meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "read metadata");
+	if (!S_ISLNK(e->mode) && m.mode != e->mode &&
+	    change_mode(fd, e->mode) < 0)
+		return fail_errno(err, "set the mode");
+	return set_time(fd, &m, e->mtime, err);
 }

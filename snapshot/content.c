@@ -227,11 +227,16 @@ static int content_walk(struct store *s, const struct oid *id,
 	return got;
 }
 
+struct writing {
+	int fd;
+	uint64_t end; /* of what was written so far */
+};
+
 /* Long zeros of a whole file become a hole as well; chunks have none. */
 static int write_data(void *arg, uint64_t at, const unsigned char *data,
 		      size_t len, struct err *err)
 {
-	const int *fd = arg;
+	struct writing *w = arg;
 	size_t zeros, n;
 
 	for (; len; data += n, at += n, len -= n) {
@@ -240,8 +245,10 @@ static int write_data(void *arg, uint64_t at, const unsigned char *data,
 				: zeros;
 		if (zeros < HOLE_MIN)
 			zeros = 0;
-		if (fd_pwrite(*fd, data + zeros, n - zeros, at + zeros) < 0)
+		if (fd_pwrite(w->fd, data + zeros, n - zeros, at + zeros) < 0)
 			return fail_errno(err, "write");
+		if (n > zeros)
+			w->end = at + n;
 	}
 	return 0;
 }
@@ -259,7 +266,8 @@ int content_write(struct store *s, const struct oid *id, int fd,
 		  struct err *err)
 {
 	AUTO(chunklist) struct chunklist list = {0};
-	struct sink sink = {write_data, write_hole, &fd};
+	struct writing w = {.fd = fd};
+	struct sink sink = {write_data, write_hole, &w};
 	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 
 	if (check_type(id, err) < 0)
@@ -271,7 +279,8 @@ int content_write(struct store *s, const struct oid *id, int fd,
 	}
 	if (content_walk(s, id, &list, &sink, err) < 0)
 		return -err->num;
-	if (ftruncate(fd, (off_t)size) < 0)
+	/* Costs as much as a small write: only after a hole at the end. */
+	if (w.end != size && ftruncate(fd, (off_t)size) < 0)
 		return fail_errno(err, "set length");
 	return 0;
 }
