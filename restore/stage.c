@@ -15,6 +15,12 @@
 #include "restore/onfile.h"
 #include "restore/txn.h"
 #include "snapshot/content.h"
+#include "snapshot/crew.h"
+
+/* A second thread is not worth it for less. */
+#define CREW_MIN 256
+/* A part of a huge folder. */
+#define RUN_MAX 256
 
 /* The first operation of every hard-link group: the others are links to it. */
 struct leader {
@@ -22,9 +28,19 @@ struct leader {
 	size_t op;
 };
 
+/* Operations next to each other whose things go into one folder. */
+struct run {
+	size_t start, end;
+};
+
+enum staged { STAGED_NOTHING, STAGED_FOLDER, STAGED_FILE, STAGED_LINK };
+
 struct stage {
 	struct txn *txn;
 	char **paths; /* of each operation, in the staging folder; or NULL */
+	size_t count; /* of paths */
+	struct run *runs;
+	size_t run_count, run_room;
 	struct leader *leaders; /* sorted by group, then operation */
 	size_t leader_count;
 	bool sync_each;
@@ -37,6 +53,7 @@ static void stage_free(struct stage *s)
 	for (i = 0; s->paths && i < s->txn->part->op_count; i++)
 		free(s->paths[i]);
 	free(s->paths);
+	free(s->runs);
 	free(s->leaders);
 }
 
@@ -55,12 +72,32 @@ static int by_group(const void *a, const void *b)
 	return (p->op > q->op) - (p->op < q->op);
 }
 
+static bool same_folder(const char *a, const char *b)
+{
+	size_t len = (size_t)(path_name(a) - a);
+
+	return (size_t)(path_name(b) - b) == len && memcmp(a, b, len) == 0;
+}
+
+static void add_to_runs(struct stage *s, size_t i)
+{
+	struct run *last = s->run_count ? &s->runs[s->run_count - 1] : NULL;
+
+	if (last && last->end == i && i - last->start < RUN_MAX &&
+	    same_folder(s->paths[last->start], s->paths[i])) {
+		last->end++;
+		return;
+	}
+	GROW(s->runs, s->run_count, s->run_room);
+	s->runs[s->run_count++] = (struct run){i, i + 1};
+}
+
 static void lay_out(struct stage *s)
 {
 	struct journal_root *j = s->txn->part;
 	const struct op *top = NULL;
 	char name[JOURNAL_OP_NAME_LEN];
-	size_t count = 0, i;
+	size_t i;
 
 	s->paths = mem_zalloc((j->op_count + 1) * sizeof(*s->paths));
 	s->leaders = mem_alloc((j->op_count + 1) * sizeof(*s->leaders));
@@ -69,11 +106,12 @@ static void lay_out(struct stage *s)
 
 		if (!is_staged(op))
 			continue;
-		count++;
+		s->count++;
 		if (op->kind != OP_RIDE)
 			top = op;
 		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));
+		add_to_runs(s, i);
 		if (op->to.link_group && !S_ISDIR(op->to.mode))
 			s->leaders[s->leader_count++] = (struct leader){
 				.group = op->to.link_group, .op = i};
@@ -81,7 +119,7 @@ static void lay_out(struct stage *s)
 	if (s->leader_count)
 		qsort(s->leaders, s->leader_count, sizeof(*s->leaders),
 		      by_group);
-	s->sync_each = count <= SYNC_EACH_MAX;
+	s->sync_each = s->count <= SYNC_EACH_MAX;
 }
 
 /* The path to link to, or NULL when this is the first of its group. */
@@ -103,12 +141,22 @@ static const char *leader_of(const struct stage *s, size_t i)
 	return s->leaders[low].op == i ? NULL : s->paths[s->leaders[low].op];
 }
 
+static enum staged kind_of(const struct stage *s, size_t i)
+{
+	if (!s->paths[i])
+		return STAGED_NOTHING;
+	if (S_ISDIR(s->txn->part->ops[i].to.mode))
+		return STAGED_FOLDER;
+	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
+}
+
+/* The staging folder is nobody else's: the rights may be there at once. */
 static int make_file(struct stage *s, int dir, const char *name,
 		     const struct entry *e, struct err *err)
 {
 	auto_close int fd = openat(
 		dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		0600);
+		e->mode & 0777);
 
 	if (fd < 0)
 		return fail_errno(err, "create");
@@ -184,18 +232,15 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 	return unlinkat(dir, name, 0) < 0 ? fail_errno(err, "unlink") : 0;
 }
 
-static int stage_op(struct stage *s, size_t i, struct err *err)
+/* dir, name: where it goes. */
+static int stage_op(struct stage *s, size_t i, int dir, const char *name,
+		    struct err *err)
 {
 	struct op *op = &s->txn->part->ops[i];
 	const char *leader = leader_of(s, i);
-	const char *name;
-	auto_close int dir =
-		beneath_parent(s->txn->staging_fd, s->paths[i], &name, err);
 	struct meta m;
 	int got;
 
-	if (dir < 0)
-		return dir;
 	if (leader)
 		got = link_to(s, leader, dir, name, err);
 	else if (S_ISREG(op->to.mode))
@@ -214,6 +259,57 @@ static int stage_op(struct stage *s, size_t i, struct err *err)
 	if (meta_get(dir, name, &m) < 0)
 		return fail_errno(err, "look at it");
 	op->new_ino = m.ino;
+	return 0;
+}
+
+/* Stages those of a kind among the operations of a run. */
+static int stage_run(struct stage *s, const struct run *run, enum staged kind,
+		     struct err *err)
+{
+	auto_close int dir = -1;
+	size_t i;
+
+	for (i = run->start; i < run->end; i++) {
+		const char *name = path_name(s->paths[i]);
+		int got = 0;
+
+		if (kind_of(s, i) != kind)
+			continue;
+		if (dir < 0)
+			got = dir = beneath_parent(s->txn->staging_fd,
+						   s->paths[i], &name, err);
+		if (got >= 0)
+			got = stage_op(s, i, dir, name, err);
+		if (got < 0)
+			return err_context(
+				err, "stage %s",
+				text_quote(s->txn->part->ops[i].path));
+	}
+	return 0;
+}
+
+static int stage_files(void *arg, size_t i, struct err *err)
+{
+	struct stage *s = arg;
+
+	return stage_run(s, &s->runs[i], STAGED_FILE, err);
+}
+
+/* Folders before what goes into them, links after what they lead to, and what
+ * costs time in between, by two threads when there is much of it. */
+static int stage_all(struct stage *s, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < s->run_count; i++)
+		if (stage_run(s, &s->runs[i], STAGED_FOLDER, err) < 0)
+			return -err->num;
+	if (crew_run(s->run_count, s->count < CREW_MIN, stage_files, s, err) <
+	    0)
+		return -err->num;
+	for (i = 0; i < s->run_count; i++)
+		if (stage_run(s, &s->runs[i], STAGED_LINK, err) < 0)
+			return -err->num;
 	return 0;
 }
 
@@ -276,10 +372,8 @@ int txn_stage(struct txn *t, struct err *err)
 	if (make_staging(t, err) < 0)
 		return -err->num;
 	lay_out(&s);
-	for (i = 0; i < j->op_count; i++)
-		if (s.paths[i] && stage_op(&s, i, err) < 0)
-			return err_context(err, "stage %s",
-					   text_quote(j->ops[i].path));
+	if (stage_all(&s, err) < 0)
+		return -err->num;
 	for (i = j->op_count; i-- > 0;)
 		if (s.paths[i] && S_ISDIR(j->ops[i].to.mode) &&
 		    close_folder(&s, i, err) < 0)

@@ -229,6 +229,81 @@ static void can_be_recovered_when_the_disk_is_gone(void **state)
 	fail_each_call(*state, 4, true);
 }
 
+/* --- so much that two threads stage it --- */
+
+/* 20 folders of 30 files, with names of one inode in all of them. */
+static void put_many(int fd)
+{
+	char path[64], text[64];
+	unsigned int i, k;
+
+	for (i = 0; i < 20; i++) {
+		(void)snprintf(path, sizeof(path), "d%u", i);
+		put_dir(fd, path);
+		for (k = 0; k < 30; k++) {
+			(void)snprintf(path, sizeof(path), "d%u/f%u", i, k);
+			(void)snprintf(text, sizeof(text), "%u of %u", k, i);
+			put_file(fd, path, k ? text : "",
+				 k % 3 ? 0644 : 0400 + k);
+		}
+		(void)snprintf(path, sizeof(path), "d%u/all", i);
+		if (i)
+			assert_return_code(linkat(fd, "d0/all", fd, path, 0),
+					   errno);
+		else
+			put_file(fd, path, "one inode", 0644);
+		(void)snprintf(path, sizeof(path), "d%u/link", i);
+		assert_return_code(symlinkat("all", fd, path), errno);
+	}
+	set_times(fd, ".", 1600000000);
+}
+
+/* From an empty project; at: the call that fails, 0 none. */
+static void stage_many(struct bench *b, unsigned int at)
+{
+	struct snapshot nothing = {0}, many = {0};
+	struct plan plan = {0};
+	char *picture;
+	struct err err;
+	int got;
+
+	drop(b->project);
+	make_state(b->project, put_many);
+	picture = picture_of(b->project);
+	snap(b, b->project, &many);
+	drop(b->project);
+	assert_return_code(mkdir(b->project, 0755), errno);
+	snap(b, b->project, &nothing);
+	plan_for(b, &nothing.root, &many.root, &nothing.root, &plan);
+	calls_start(at, EIO);
+	got = run(b, b->box->store, &plan, &err);
+	calls.on = false;
+	if (at) {
+		assert_int_equal(got, -EIO);
+		assert_true(calls.count >= at);
+	} else {
+		ok(got);
+		assert_true(calls.count > 2000);
+		project_is(b, picture, "after it");
+	}
+	nothing_left(b);
+	free(picture);
+	plan_free(&plan);
+	snapshot_free(&nothing);
+	snapshot_free(&many);
+}
+
+static void stages_a_large_tree_whole(void **state)
+{
+	stage_many(*state, 0);
+}
+
+static void leaves_nothing_of_a_large_tree_when_a_call_fails(void **state)
+{
+	stage_many(*state, 700);
+	stage_many(*state, 1501);
+}
+
 /* --- somebody else at work --- */
 
 static void edit(struct bench *b, const char *path, const char *text)
@@ -816,6 +891,8 @@ int main(void)
 		TEST(survives_an_end_of_the_recovery_too),
 		TEST(leaves_all_as_it_was_when_any_call_fails),
 		TEST(can_be_recovered_when_the_disk_is_gone),
+		TEST(stages_a_large_tree_whole),
+		TEST(leaves_nothing_of_a_large_tree_when_a_call_fails),
 		TEST(takes_all_back_when_a_displaced_file_is_another),
 		TEST(deletes_no_folder_with_something_new_in_it),
 		TEST(overwrites_nothing_that_has_come_meanwhile),
