@@ -12,7 +12,7 @@ complete -c guard -s h -l help -d 'help'
 complete -c guard -f -n __fish_use_subcommand -a run -d "run a command in a layer"
 complete -c guard -f -n __fish_use_subcommand -a status -d "show the runs that wait for a decision"
 complete -c guard -f -n __fish_use_subcommand -a list -d "show the runs that wait for a decision"
-complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run changed"
+complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run changed, or snapshots"
 complete -c guard -f -n __fish_use_subcommand -a apply -d "take changes over into the real files"
 complete -c guard -f -n __fish_use_subcommand -a commit -d "take changes over into the real files"
 complete -c guard -f -n __fish_use_subcommand -a discard -d "drop a run's changes"

@@ -34,7 +34,7 @@ _guard() {
 		'run:run a command in a layer'
 		'status:show the runs that wait for a decision'
 		'list:show the runs that wait for a decision'
-		'diff:show what a run changed'
+		'diff:show what a run changed, or snapshots'
 		'apply:take a run'\''s changes over into the real files'
 		'commit:take a run'\''s changes over into the real files'
 		'discard:drop a run'\''s changes'

@@ -10,27 +10,13 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
-#include "guard/difftext.h"
+#include "guard/diffshow.h"
+#include "guard/diffsnaps.h"
 #include "guard/jsonout.h"
 #include "guard/listing.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
-
-enum diff_form {
-	FORM_TEXT,
-	FORM_STAT,
-	FORM_NAME_STATUS,
-	FORM_NAME_ONLY,
-	FORM_RAW,
-	FORM_JSON,
-};
-
-struct diff_options {
-	enum diff_form form;
-	enum output_when color;
-	bool no_pager, exit_code;
-};
 
 static void print_header(const struct session *s, const struct changes *c)
 {
@@ -52,145 +38,55 @@ static void print_header(const struct session *s, const struct changes *c)
 	(void)printf("%s\n", buf_text(&b));
 }
 
-static void print_texts(const struct change_list *list, int upper_fd,
-			int lower_fd, bool home)
-{
-	size_t i;
-
-	for (i = 0; i < list->count && !output_broken(); i++) {
-		const struct change *c = &list->items[i];
-
-		if (home ? changes_is_cache(c->path)
-			 : (c->flags & CHANGE_GIT) != 0)
-			continue;
-		difftext_print(c, upper_fd, lower_fd);
-	}
-}
-
-static void print_stat(const struct change_list *list, int upper_fd,
-		       int lower_fd, const char *prefix)
-{
-	size_t i;
-
-	for (i = 0; i < list->count && !output_broken(); i++) {
-		const struct change *c = &list->items[i];
-		AUTO(buf) struct buf b = {0};
-		struct difftext_stat n;
-
-		output_name(&b, c->path);
-		difftext_count(c, upper_fd, lower_fd, &n);
-		if (n.text) {
-			buf_printf(&b, "  %s+%zu%s %s-%zu%s",
-				   output_style(STYLE_ADDED), n.added,
-				   output_style(STYLE_NONE),
-				   output_style(STYLE_DELETED), n.removed,
-				   output_style(STYLE_NONE));
-		} else {
-			changes_detail(c, &b);
-		}
-		(void)printf("%c  %s%s\n", changes_letter(c->kind), prefix,
-			     buf_text(&b));
-	}
-}
-
-/* home: paths of the home group stand behind "~/". */
-static void print_names(const struct change_list *list, enum diff_form form,
-			const char *prefix)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++) {
-		const struct change *c = &list->items[i];
-		AUTO(buf) struct buf b = {0};
-
-		if (form == FORM_RAW) {
-			(void)printf("%c%c%s%s%c", changes_letter(c->kind),
-				     '\0', prefix, c->path, '\0');
-			continue;
-		}
-		output_name(&b, c->path);
-		if (form == FORM_NAME_STATUS)
-			(void)printf("%c\t", changes_letter(c->kind));
-		(void)printf("%s%s\n", prefix, buf_text(&b));
-	}
-}
-
-static json_t *json_group(const struct change_list *list)
-{
-	json_t *array = json_array();
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		(void)json_array_append_new(array,
-					    jsonout_change(&list->items[i]));
-	return array;
-}
-
 static void print_json(const struct session *s, const struct changes *c)
 {
-	json_t *object = json_object(), *counts = json_object();
-	struct change_counts n;
+	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
 
-	changes_count(&c->project, &n);
 	jsonout_text(object, "schema", "guard.diff/1");
 	(void)json_object_update_new(object, jsonout_run(s));
-	jsonout_number(counts, "deleted", n.deleted);
-	jsonout_number(counts, "type", n.type);
-	jsonout_number(counts, "modified", n.modified);
-	jsonout_number(counts, "meta", n.meta);
-	jsonout_number(counts, "added", n.added);
-	jsonout_number(counts, "git", n.git);
 	jsonout_number(counts, "home", c->home.count);
 	(void)json_object_set_new(object, "counts", counts);
-	(void)json_object_set_new(object, "entries", json_group(&c->project));
-	(void)json_object_set_new(object, "home", json_group(&c->home));
+	(void)json_object_set_new(object, "entries",
+				  diffshow_json(&c->project));
+	(void)json_object_set_new(object, "home", diffshow_json(&c->home));
 	jsonout_print(object);
 }
 
-static void print_text(const struct session *s, const struct changes *c)
+static void print_text(const struct session *s, const struct changes *c,
+		       const struct difftext_source *project,
+		       const struct difftext_source *home)
 {
 	print_header(s, c);
 	listing_print(c, stdout);
-	print_texts(&c->project, c->upper_fd, c->lower_fd, false);
-	print_texts(&c->home, c->home_upper_fd, c->home_lower_fd, true);
-}
-
-/* One order everywhere: deletions first. */
-static int by_kind(const void *a, const void *b)
-{
-	const struct change *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return path_compare(x->path, y->path);
-}
-
-static void sort(struct change_list *list)
-{
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), by_kind);
+	diffshow_texts(&c->project, project, false);
+	diffshow_texts(&c->home, home, true);
 }
 
 static void print(const struct session *s, struct changes *c,
 		  const struct diff_options *o)
 {
-	sort(&c->project);
-	sort(&c->home);
+	struct difftext_fds fds = {c->upper_fd, c->lower_fd};
+	struct difftext_fds home_fds = {c->home_upper_fd, c->home_lower_fd};
+	struct difftext_source project = difftext_of_run(&fds);
+	struct difftext_source home = difftext_of_run(&home_fds);
+
+	diffshow_sort(&c->project);
+	diffshow_sort(&c->home);
 	switch (o->form) {
 	case FORM_TEXT:
-		print_text(s, c);
+		print_text(s, c, &project, &home);
 		break;
 	case FORM_STAT:
 		print_header(s, c);
-		print_stat(&c->project, c->upper_fd, c->lower_fd, "");
-		print_stat(&c->home, c->home_upper_fd, c->home_lower_fd, "~/");
+		diffshow_stat(&c->project, &project, "");
+		diffshow_stat(&c->home, &home, "~/");
 		break;
 	case FORM_JSON:
 		print_json(s, c);
 		break;
 	default:
-		print_names(&c->project, o->form, "");
-		print_names(&c->home, o->form, "~/");
+		diffshow_names(&c->project, o->form, "");
+		diffshow_names(&c->home, o->form, "~/");
 	}
 }
 
@@ -226,10 +122,16 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 {
 	AUTO(pick) struct pick p = PICK_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	int got;
+	int points, got;
 
-	if (context_open(c, true, err) < 0 ||
-	    pick_run(c, count, argv, dashed, false, &p, err) < 0)
+	if (context_open(c, true, err) < 0)
+		return -err->num;
+	points = diffsnaps_points(c, count - dashed, argv, err);
+	if (points < 0)
+		return points;
+	if (points)
+		return diffsnaps(c, argv, points, count, o, err);
+	if (pick_run(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	got = context_recover(c, p.session.project, err);
 	if (got == -EBUSY)

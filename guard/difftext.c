@@ -32,22 +32,47 @@ static int read_file(int fd, const char *path, struct buf *to, struct err *err)
 	return fd_slurp(file, DIFFTEXT_MAX, to, err);
 }
 
-static int read_old(const struct change *c, int lower_fd, struct buf *to,
-		    struct err *err)
+static int bytes_of_run(void *arg, const struct change *c, bool now,
+			struct buf *to, struct err *err)
 {
-	if (!S_ISREG(c->old.mode))
-		return 0;
-	return read_file(
-		beneath_open(lower_fd, c->path, O_RDONLY | O_NONBLOCK, 0, err),
-		c->path, to, err);
+	const struct difftext_fds *fds = arg;
+
+	return read_file(now ? scan_open(fds->upper_fd, c->path, err)
+			     : beneath_open(fds->lower_fd, c->path,
+					    O_RDONLY | O_NONBLOCK, 0, err),
+			 c->path, to, err);
 }
 
-static int read_now(const struct change *c, int upper_fd, struct buf *to,
-		    struct err *err)
+static int target_of_run(void *arg, const struct change *c, bool now,
+			 struct buf *to, struct err *err)
 {
-	if (!S_ISREG(c->now.mode))
+	const struct difftext_fds *fds = arg;
+	const char *name;
+	auto_close int dir = beneath_parent(now ? fds->upper_fd : fds->lower_fd,
+					    c->path, &name, err);
+	char target[4096];
+	ssize_t len;
+
+	if (dir < 0)
+		return dir;
+	len = readlinkat(dir, name, target, sizeof(target));
+	if (len < 0)
+		return fail_errno(err, "%s", text_quote(c->path));
+	buf_add(to, target, (size_t)len);
+	return 0;
+}
+
+struct difftext_source difftext_of_run(struct difftext_fds *fds)
+{
+	return (struct difftext_source){bytes_of_run, target_of_run, fds};
+}
+
+static int read_side(const struct change *c, const struct difftext_source *from,
+		     bool now, struct buf *to, struct err *err)
+{
+	if (!S_ISREG(now ? c->now.mode : c->old.mode))
 		return 0;
-	return read_file(scan_open(upper_fd, c->path, err), c->path, to, err);
+	return from->bytes(from->arg, c, now, to, err);
 }
 
 static bool has_text(const struct change *c)
@@ -104,42 +129,33 @@ static int print_line(void *arg, const struct textdiff_line *line)
 	return output_broken() ? -EPIPE : 0;
 }
 
-static char *link_target(int root_fd, const char *path)
+static void print_target(const struct change *c,
+			 const struct difftext_source *from, bool now)
 {
+	AUTO(buf) struct buf target = {0}, b = {0};
 	struct err ignored;
-	const char *name;
-	auto_close int dir = -1;
-	struct buf b = {0};
-	char target[4096];
-	ssize_t len;
 
-	dir = beneath_parent(root_fd, path, &name, &ignored);
-	len = dir < 0 ? -1 : readlinkat(dir, name, target, sizeof(target));
-	if (len < 0)
-		return mem_strdup("?");
-	text_escape(&b, target, (size_t)len, false);
-	return buf_take_text(&b);
+	if (!S_ISLNK(now ? c->now.mode : c->old.mode))
+		return;
+	if (from->target(from->arg, c, now, &target, &ignored) < 0)
+		buf_add_char(&b, '?');
+	else
+		text_escape(&b, target.data, target.len, false);
+	(void)printf("%s%c%s%s\n",
+		     output_style(now ? STYLE_ADDED : STYLE_DELETED),
+		     now ? '+' : '-', buf_text(&b), output_style(STYLE_NONE));
 }
 
-static void print_link(const struct change *c, int upper_fd, int lower_fd)
+static void print_link(const struct change *c,
+		       const struct difftext_source *from)
 {
 	AUTO(buf) struct buf name = {0};
 
 	output_name(&name, c->path);
 	(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
 		     buf_text(&name), output_style(STYLE_NONE));
-	if (S_ISLNK(c->old.mode)) {
-		auto_free char *old = link_target(lower_fd, c->path);
-
-		(void)printf("%s-%s%s\n", output_style(STYLE_DELETED), old,
-			     output_style(STYLE_NONE));
-	}
-	if (S_ISLNK(c->now.mode)) {
-		auto_free char *now = link_target(upper_fd, c->path);
-
-		(void)printf("%s+%s%s\n", output_style(STYLE_ADDED), now,
-			     output_style(STYLE_NONE));
-	}
+	print_target(c, from, false);
+	print_target(c, from, true);
 }
 
 static void print_remark(const struct change *c, const char *remark)
@@ -148,7 +164,7 @@ static void print_remark(const struct change *c, const char *remark)
 	(void)printf("%s\n", remark);
 }
 
-void difftext_print(const struct change *c, int upper_fd, int lower_fd)
+void difftext_print(const struct change *c, const struct difftext_source *from)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 	size_t added, removed;
@@ -158,15 +174,15 @@ void difftext_print(const struct change *c, int upper_fd, int lower_fd)
 	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_META)
 		return;
 	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode))
-		print_link(c, upper_fd, lower_fd);
+		print_link(c, from);
 	if (!has_text(c))
 		return;
 	if (too_large(c)) {
 		print_remark(c, "too large to be shown");
 		return;
 	}
-	if (read_old(c, lower_fd, &old, &err) < 0 ||
-	    read_now(c, upper_fd, &now, &err) < 0) {
+	if (read_side(c, from, false, &old, &err) < 0 ||
+	    read_side(c, from, true, &now, &err) < 0) {
 		print_names(c);
 		(void)printf("cannot be read: %s\n", err.text);
 		return;
@@ -184,7 +200,7 @@ void difftext_print(const struct change *c, int upper_fd, int lower_fd)
 		       print_line, NULL, &added, &removed, &binary, &err);
 }
 
-void difftext_count(const struct change *c, int upper_fd, int lower_fd,
+void difftext_count(const struct change *c, const struct difftext_source *from,
 		    struct difftext_stat *ret)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
@@ -193,8 +209,8 @@ void difftext_count(const struct change *c, int upper_fd, int lower_fd,
 
 	*ret = (struct difftext_stat){0};
 	if (!has_text(c) || too_large(c) ||
-	    read_old(c, lower_fd, &old, &err) < 0 ||
-	    read_now(c, upper_fd, &now, &err) < 0)
+	    read_side(c, from, false, &old, &err) < 0 ||
+	    read_side(c, from, true, &now, &err) < 0)
 		return;
 	if (textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
 		     &ret->added, &ret->removed, &binary, &err) == 0)

@@ -126,10 +126,12 @@ void listing_print(const struct changes *c, FILE *to)
 	for (i = 0; i < count; i++) {
 		if (sections[i].kind == CHANGE_MODIFIED && n.git) {
 			(void)fprintf(
-				to,
-				"\n%sGit, left alone by apply unless a "
-				"path names it (%zu)%s\n",
+				to, "\n%s%s (%zu)%s\n",
 				to == stdout ? output_style(STYLE_BOLD) : "",
+				c->lower_fd < 0
+					? "Git"
+					: "Git, left alone by apply unless a "
+					  "path names it",
 				n.git,
 				to == stdout ? output_style(STYLE_NONE) : "");
 			(void)listing_git(&c->project, c->upper_fd, c->lower_fd,

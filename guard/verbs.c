@@ -226,9 +226,14 @@ const struct verb options_verbs[] = {
 	 run_options, true},
 	{"status", "list", "", "show the runs that wait for a decision", "",
 	 status_options, false},
-	{"diff", NULL, "[RUN] [--] [PATHS...]", "show what a run changed",
-	 RUN_TEXT "Deletions come first and are never cut off.\n", diff_options,
-	 false},
+	{"diff", NULL, "[RUN | SNAP [SNAP]] [--] [PATHS...]",
+	 "show what a run changed, or what differs from a snapshot",
+	 RUN_TEXT
+	 "SNAP SNAP: what the second has otherwise than the first; SNAP\n"
+	 "alone: what the files have now. SNAP is a number, latest~2, '2h\n"
+	 "ago', yesterday, '2026-11-21 14:30'. Deletions come first and are\n"
+	 "never cut off.\n",
+	 diff_options, false},
 	{"apply", "commit", "[RUN] [--] [PATHS...]",
 	 "take a run's changes over into the real files",
 	 RUN_TEXT

@@ -130,6 +130,27 @@ static bool parse_date(const char **at, struct tm *tm)
 	       tm->tm_mday <= 31;
 }
 
+/* "today", "yesterday": moves tm to that day; false: neither. */
+static bool parse_day(const char **at, struct tm *tm)
+{
+	static const char *const names[] = {"today", "yesterday"};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		size_t len = strlen(names[i]);
+
+		if (strncmp(*at, names[i], len) != 0)
+			continue;
+		*at += len;
+		tm->tm_mday -= i;
+		/* The first of a month has a day before it, too. */
+		tm->tm_isdst = -1;
+		tm->tm_hour = 12;
+		return mktime(tm) != (time_t)-1;
+	}
+	return false;
+}
+
 static bool parse_time(const char *text, struct moment now, struct when *ret)
 {
 	time_t clock = (time_t)now.sec;
@@ -139,10 +160,10 @@ static bool parse_time(const char *text, struct moment now, struct when *ret)
 
 	if (!localtime_r(&clock, &tm))
 		return false;
+	if (dated && !parse_day(&text, &tm) && !parse_date(&text, &tm))
+		return false;
 	tm.tm_hour = 23;
 	tm.tm_min = tm.tm_sec = 59;
-	if (dated && !parse_date(&text, &tm))
-		return false;
 	if (dated && *text) {
 		if (*text != ' ' && *text != 'T')
 			return false;
@@ -173,8 +194,9 @@ int when_parse(const char *text, struct moment now, struct when *ret,
 	    !parse_ago(text, now, &when) && !parse_time(text, now, &when))
 		return fail(err, EINVAL,
 			    "%s is no point in time that is understood: write "
-			    "'latest', 'latest~2', 's12', '2h ago', "
-			    "'2026-11-21' or '2026-11-21 14:30'",
+			    "12 (a snapshot's number), 'latest', 'latest~2', "
+			    "'2h ago', '14:30', 'yesterday', '2026-11-21' or "
+			    "'2026-11-21 14:30'",
 			    text_quote(text));
 	*ret = when;
 	return 0;

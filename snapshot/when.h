@@ -6,6 +6,7 @@
  *	       | [ "s" ] number                      ; a sequence number
  *	       | number unit [ "ago" ]
  *	       | date [ ( " " | "T" ) time ] | time  ; local; time alone: today
+ *	       | ( "today" | "yesterday" ) [ " " time ]
  *	unit   = s sec second | m min minute | h hour | d day | w week, plurals
  *	date   = YYYY-MM-DD
  *	time   = HH:MM[:SS]

@@ -148,4 +148,48 @@ gives 1 'grep leaves .git alone' guard grep 'x = yes'
 gives 0 'unless it is named' guard grep 'x = yes' .git
 says "$out" '.git/config:'
 
+# --- diff of snapshots ---
+last=$(guard log --no-pager -n 1 | sed 's/ .*//')
+gives 0 'diff of two snapshots' guard diff 1 2
+says "$out" 'from snapshot 1'
+says "$out" '  D  h/old-name'
+says "$out" '+two'
+gives 0 'the other way round' guard diff s2 s1 --name-status
+is "$(cat "$out")" "$(printf 'D\th/new-name\nM\th/a\nA\th/old-name')" \
+	'turns it round'
+gives 0 'diff --stat' guard diff --stat 1 2
+says "$out" 'M  h/a  +1 -0'
+gives 0 'diff of a path' guard diff 1 2 --name-only h/a
+is "$(cat "$out")" h/a 'is of that alone'
+gives 2 'diff of a path that neither has' guard diff 1 2 h/nothing
+says "$err" 'in neither of the two'
+gives 1 'diff --exit-code' guard diff --exit-code 1 2
+gives 0 'and without a difference' guard diff --exit-code 2 2
+gives 0 'diff as JSON' guard diff --json 1 2
+says "$out" '"schema": "guard.diff-snapshots/1"'
+gives 0 'diff with the files, which are as stored' \
+	guard diff --exit-code "$last"
+echo changed >>README.md
+ln -s target h/link
+rm -r docs
+gives 0 'diff with the files as they are now' guard diff latest
+says "$out" '+changed'
+says "$out" '+target'
+says "$out" '  D  docs/'
+is "$(guard log --no-pager -n 1 | sed 's/ .*//')" "$last" \
+	'stores no snapshot'
+gives 2 'diff with a day before all snapshots' guard diff 2020-01-01 latest
+says "$err" 'as old as'
+touch 2
+gives 2 'a number that is a file, too' guard diff 2
+says "$err" 'write s2 for the snapshot'
+rm 2
+gives 2 'diff with what is no point in time' guard diff '2h agoo'
+says "$err" "'latest~2'"
+gives 2 'diff with a snapshot that is not there' guard diff 1 999
+gives 2 'diff of snapshots of two folders' guard diff 1 \
+	"$(guard log --no-pager -a | sed -n "s|^\([0-9]*\) .*$HOME/other.*|\1|p" |
+		head -n 1)"
+says "$err" 'nothing to compare'
+
 finish

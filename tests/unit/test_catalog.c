@@ -389,6 +389,23 @@ static void test_time_alone_is_today(void **state)
 	assert_int_equal(w.time.sec, local("2026-11-21 14:30:59"));
 }
 
+static void test_yesterday_is_the_day_before(void **state)
+{
+	struct moment now = {.sec = local("2026-03-01 18:00:00")};
+	struct when w;
+	struct err err;
+
+	(void)state;
+	ok(when_parse("yesterday", now, &w, &err));
+	assert_int_equal(w.kind, WHEN_TIME);
+	assert_int_equal(w.time.sec, local("2026-02-28 23:59:59"));
+	ok(when_parse("yesterday 14:30", now, &w, &err));
+	assert_int_equal(w.time.sec, local("2026-02-28 14:30:59"));
+	ok(when_parse("today", now, &w, &err));
+	assert_int_equal(w.time.sec, local("2026-03-01 23:59:59"));
+	assert_int_equal(when_parse("yesterdayx", now, &w, &err), -EINVAL);
+}
+
 static void test_a_damaged_snapshot_is_passed_over(void **state)
 {
 	struct box *box = *state;
@@ -438,6 +455,7 @@ int main(void)
 		T(test_times_ago),
 		T(test_what_is_not_understood),
 		T(test_time_alone_is_today),
+		T(test_yesterday_is_the_day_before),
 		T(test_a_damaged_snapshot_is_passed_over),
 		T(test_notes_count_for_what_is_below),
 	};
