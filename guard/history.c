@@ -188,9 +188,13 @@ static int look_up(struct history *h, struct store *store,
 	const struct snapshot *s = &row->snapshot;
 	const char *name = path_name(h->path);
 	bool news;
+	int got;
 
 	if (!path_below(h->path, s->root_path))
 		return 0;
+	got = snapshot_knows(store, s, h->path, err);
+	if (got <= 0)
+		return got;
 	if (s->root.mode &&
 	    tree_lookup(store, &s->root, path_rest(h->path, s->root_path),
 			&row->entry, err) < 0)

@@ -60,6 +60,14 @@ bool snapshot_has_note(const struct snapshot *s, enum note_kind kind,
  */
 bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
 
+/*
+ * Whether the snapshot says anything of an absolute path in its root: 1, 0 or
+ * negative. One of some paths only (take_options.only) has its root flagged as
+ * incomplete; it says nothing of what it does not have.
+ */
+int snapshot_knows(struct store *store, const struct snapshot *s,
+		   const char *path, struct err *err);
+
 /* store_flush(), then the file; gives it its sequence number. Durable when
  * this returns 0. */
 int catalog_add(struct store *store, struct snapshot *s, struct err *err);

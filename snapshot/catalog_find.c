@@ -53,6 +53,9 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 
 	if (!path_below(f->path, s->root_path) || is_of_run(s))
 		return 0;
+	got = snapshot_knows(f->store, s, f->path, err);
+	if (got <= 0)
+		return got;
 	f->covering++;
 	got = has_path(f, s, err);
 	if (got <= 0)

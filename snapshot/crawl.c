@@ -122,11 +122,11 @@ void crawl_release(struct crawl *w, struct crawl_folder *f)
 		return;
 	if (atomic_fetch_sub(&f->fd_users, 1) != 1)
 		return;
-	if ((w->moved_since.sec || w->moved_since.nsec) &&
+	if ((w->moved_since.sec || w->moved_since.nsec) && !f->way &&
 	    meta_get(f->fd, "", &now) == 0 && crawl_moved(w, &now)) {
 		crawl_note(w, NOTE_MOVED, f, "", "");
 		/* A folder that closed early did not see the last swap. */
-		if (f->parent && f->parent->closed_early)
+		if (f->parent && f->parent->closed_early && !f->parent->way)
 			crawl_note(w, NOTE_MOVED, f->parent, "", "");
 	}
 	(void)close(f->fd);

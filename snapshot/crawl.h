@@ -32,6 +32,8 @@ struct crawl {
 	char *skips[SKIP_MAX]; /* paths in the root that are left out */
 	size_t skip_count;
 	const char *skip_prefix; /* of names in the root, or NULL */
+	const char *const *only; /* sorted paths in the root, or NULL: all */
+	size_t only_count;
 	struct moment moved_since;
 	struct moment start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */
@@ -102,6 +104,7 @@ struct crawl_folder {
 	struct crawl_item *items; /* NULL: all as in the cache */
 	struct oid tree, attrs;
 	uint32_t number; /* in the builder, when items is set */
+	bool way; /* only some of what is in it is wanted (crawl.only) */
 	uint64_t skips; /* bits of walk.skips that lie below it */
 	size_t path_len; /* of its path; counted only while skips */
 };

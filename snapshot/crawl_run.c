@@ -98,6 +98,7 @@ int crawl_run(struct crawl *w, struct err *err)
 	w->root = root;
 	root->fd = -1;
 	root->name = "";
+	root->way = w->only && !(w->only_count && !*w->only[0]);
 	root->old = w->cache ? statcache_root(w->cache) : NULL;
 	root->skips = w->skip_count >= SKIP_MAX
 			      ? UINT64_MAX

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "snapshot/content.h"
 #include "snapshot/crawl_end.h"
+#include "snapshot/crawl_only.h"
 #include "snapshot/reading.h"
 
 #define LISTING_TRIES 3
@@ -247,6 +248,7 @@ static void add_child(struct scan *s, size_t i, const char *name,
 	f->children = child;
 	if (f->items)
 		f->items[i].meta = *meta;
+	child->way = crawl_only_way(w, f, name);
 }
 
 /* e: the cache's entry of this name, NULL when it has none. */
@@ -268,9 +270,9 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 		crawl_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
 		return;
 	}
-	if (crawl_moved(w, &meta))
-		crawl_note(w, NOTE_MOVED, f, name, "");
 	folder = S_ISDIR(meta.mode);
+	if (crawl_moved(w, &meta) && !(folder && crawl_only_way(w, f, name)))
+		crawl_note(w, NOTE_MOVED, f, name, "");
 	s->tally.folders += folder;
 	s->tally.files += !folder;
 	s->tally.bytes += S_ISREG(meta.mode) ? meta.size : 0;
@@ -351,6 +353,8 @@ static void list_folder(struct crawl *w, struct crawl_folder *f)
 	}
 	if (f->skips || (f == w->root && w->skip_prefix))
 		drop_skipped(w, f);
+	if (f->way)
+		crawl_only_keep(w, f);
 	f->count = f->list.count;
 }
 

@@ -95,3 +95,26 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree)
 	}
 	return false;
 }
+
+int snapshot_knows(struct store *store, const struct snapshot *s,
+		   const char *path, struct err *err)
+{
+	auto_free char *at = mem_strdup(path_rest(path, s->root_path));
+
+	if (!(s->root.flags & ENTRY_INCOMPLETE))
+		return 1;
+	for (;;) {
+		AUTO(entry) struct entry e = {0};
+		auto_free char *up = NULL;
+		bool whole = strcmp(at, path_rest(path, s->root_path)) == 0;
+		int got = tree_lookup(store, &s->root, at, &e, err);
+
+		if (got < 0 || (got && whole))
+			return got;
+		if (got)
+			return !(e.flags & ENTRY_INCOMPLETE);
+		up = path_parent(at);
+		free(at);
+		at = TAKE(up);
+	}
+}

@@ -332,7 +332,8 @@ static int add_root(void *arg, const struct snapshot *snap,
 
 	if (reach_lost(inv, &snap->root, tell_lost, &lost, err) < 0)
 		return -err->num;
-	if (lost)
+	/* For one of a few paths the whole of a home is not read. */
+	if (lost && !(snap->root.flags & ENTRY_INCOMPLETE))
 		roots_add(arg, snap->root_path);
 	return 0;
 }

@@ -309,7 +309,7 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	if (catalog_add(w->store, s, err) < 0)
 		return -err->num;
 	/* One that was not written costs time and nothing else. */
-	if (o->cache_path && (changed || !w->cache) && root.folder)
+	if (o->cache_path && !w->only && (changed || !w->cache) && root.folder)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
 					 &root, &ignored);
 	return 0;
@@ -329,6 +329,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.root_fd = fd,
 		.moved_since = options->moved_since,
 		.skip_prefix = options->skip_prefix,
+		.only = options->only,
 		.start = coarse_now(),
 		.plain = options->plain,
 		.progress = options->progress,
@@ -342,7 +343,9 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	s.parent = parent.seq;
 	w.dev = root.dev;
 	judge_file_system(&w);
-	if (options->cache_path)
+	while (w.only && w.only[w.only_count])
+		w.only_count++;
+	if (options->cache_path && !w.only)
 		cache = statcache_open(options->cache_path, &key);
 	if (cache && !still_kept(store, cache, &parent))
 		statcache_free(&cache);

@@ -37,6 +37,14 @@ struct take_options {
 	struct moment moved_since;
 	/* Absolute paths below the root that are left out (guard's state). */
 	const char *const *skip; /* NULL-terminated, or NULL */
+	/*
+	 * Paths in the root, sorted by path_compare(): these and what is in
+	 * them are all that is kept, with the folders on the way to them; NULL:
+	 * everything. The folders on the way are flagged as incomplete, so that
+	 * nobody takes what they lack for deleted. moved_since does not count
+	 * for them. No stat cache is used.
+	 */
+	const char *const *only; /* NULL-terminated */
 	/* Names in the root itself that begin so are left out too, or NULL. */
 	const char *skip_prefix;
 	/* Look only: contents are kept, but no snapshot is made of them, until

@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <time.h>
 
+#include "base/path.h"
 #include "snapshot/content.h"
 #include "snapshot/reading.h"
 #include "snapshot/take.h"
@@ -882,6 +883,80 @@ static void test_names_in_the_root_are_left_out_by_their_beginning(void **state)
 	assert_true(is_in(box, &s, "a/.staged-2"));
 }
 
+static void test_some_paths_are_kept_and_nothing_is_said_of_others(void **state)
+{
+	struct box *box = *state;
+	/* In path_compare()'s order, in which a folder comes first. */
+	const char *only[] = {"a/b/file", "a/folder", "gone", "top", NULL};
+	struct take_options o = {.root_path = box->root,
+				 .root_fd = -1,
+				 .cache_path = box->cache,
+				 .only = only,
+				 .stats = &stats};
+	const struct {
+		const char *path;
+		bool in, known;
+	} rows[] = {
+		{"a/b/file", true, true},      {"a/b/other", false, false},
+		{"a/folder/x", true, true},    {"a/folder/y", false, true},
+		{"a/folder2", false, false},   {"top", true, true},
+		{"topper", false, false},      {"gone", false, false},
+		{"elsewhere/x", false, false},
+	};
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(snapshot) struct snapshot found = {0};
+	struct err err;
+	size_t i;
+
+	make_dir(box, "a");
+	make_dir(box, "a/b");
+	make_dir(box, "a/folder");
+	make_dir(box, "a/folder2");
+	make_dir(box, "elsewhere");
+	write_text(box, "a/b/file", "x");
+	write_text(box, "a/b/other", "x");
+	write_text(box, "a/folder/x", "x");
+	write_text(box, "elsewhere/x", "x");
+	write_text(box, "top", "x");
+	write_text(box, "topper", "x");
+	ok(take_snapshot(box->store, &o, &s, &err));
+	assert_int_equal(access(box->cache, F_OK), -1);
+	assert_int_equal(stats.read_files, 3);
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_free char *path = path_join(box->root, rows[i].path);
+
+		assert_int_equal(is_in(box, &s, rows[i].path), rows[i].in);
+		assert_int_equal(snapshot_knows(box->store, &s, path, &err),
+				 rows[i].known);
+		assert_int_equal(catalog_find(box->store, NULL, path, false,
+					      &found, &err) == 0,
+				 rows[i].known);
+		snapshot_free(&found);
+		found = (struct snapshot){0};
+	}
+}
+
+static void test_the_way_to_some_paths_does_not_count_as_moved(void **state)
+{
+	struct box *box = *state;
+	const char *only[] = {"a/file", "a/folder", NULL};
+	struct take_options o = {
+		.root_path = box->root, .root_fd = -1, .only = only};
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err err;
+
+	make_dir(box, "a");
+	make_dir(box, "a/folder");
+	write_text(box, "a/file", "x");
+	o.moved_since = take_start_time((struct moment){0});
+	write_text(box, "a/other", "x");
+	write_text(box, "a/folder/x", "x");
+	ok(take_snapshot(box->store, &o, &s, &err));
+	assert_false(snapshot_moved(&s, "a/file", true));
+	assert_true(snapshot_moved(&s, "a/folder/x", true));
+	assert_false(snapshot_has_note(&s, NOTE_MOVED, "a"));
+}
+
 /* A snapshot that went away may have taken its objects along. */
 static void test_a_cache_without_its_snapshot_is_not_used(void **state)
 {
@@ -1232,6 +1307,8 @@ int main(void)
 		T(test_what_may_not_be_read_is_noted),
 		T(test_a_missing_root_is_an_error),
 		T(test_skipped_folders_are_left_out),
+		T(test_some_paths_are_kept_and_nothing_is_said_of_others),
+		T(test_the_way_to_some_paths_does_not_count_as_moved),
 		T(test_names_in_the_root_are_left_out_by_their_beginning),
 		T(test_a_cache_without_its_snapshot_is_not_used),
 		T(test_a_cache_of_another_store_is_not_used),
