@@ -64,6 +64,27 @@ char *mem_printf(const char *format, ...)
 	return text;
 }
 
+void mem_list_add(char ***list, const char *text)
+{
+	size_t count = 0;
+
+	while (*list && (*list)[count])
+		count++;
+	*list = mem_resize(*list, count + 2, sizeof(**list));
+	(*list)[count] = mem_strdup(text);
+	(*list)[count + 1] = NULL;
+}
+
+void mem_list_free(char ***list)
+{
+	char **at = *list;
+
+	while (at && *at)
+		free(*at++);
+	free(*list);
+	*list = NULL;
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->data);

@@ -28,6 +28,10 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 		}                                                              \
 	} while (0)
 
+/* A NULL-terminated list of texts of its own; NULL is empty. */
+void mem_list_add(char ***list, const char *text);
+void mem_list_free(char ***list);
+
 /* A growing byte buffer; {0} is empty. buf_text() is NUL-terminated. */
 struct buf {
 	unsigned char *data;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,20 +20,106 @@
 #define LAST "last-action"
 #define DONE "done-"
 #define DISCARD "discard"
-#define VERSION 1
+#define VERSION 2
+#define VERSION_ONE_FOLDER 1
+
+void action_free_roots(struct action *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->other_count; i++) {
+		free(a->others[i].path);
+		mem_list_free(&a->others[i].only);
+	}
+	free(a->others);
+	mem_list_free(&a->only);
+	a->others = NULL;
+	a->other_count = a->other_room = 0;
+}
 
 void action_free(struct action *a)
 {
+	action_free_roots(a);
 	free(a->kind);
 	free(a->run_id);
 	free(a->undoes);
 	*a = (struct action){0};
 }
 
+struct action_root *action_add_root(struct action *a, const char *path)
+{
+	struct action_root *root;
+
+	GROW(a->others, a->other_count, a->other_room);
+	root = &a->others[a->other_count++];
+	*root = (struct action_root){.path = mem_strdup(path)};
+	return root;
+}
+
+/* only = number of the root " " path; 0 is the action's own. */
+static void put_only(struct record *r, size_t number, char *const *only)
+{
+	for (; only && *only; only++) {
+		auto_free char *value = mem_printf("%zu %s", number, *only);
+
+		record_add(r, "only", value);
+	}
+}
+
+/* other = before " " after " " path */
+static void put_others(struct record *r, const struct action *a)
+{
+	size_t i;
+
+	put_only(r, 0, a->only);
+	for (i = 0; i < a->other_count; i++) {
+		const struct action_root *o = &a->others[i];
+		auto_free char *value =
+			mem_printf("%" PRIu64 " %" PRIu64 " %s", o->before,
+				   o->after, o->path);
+
+		record_add(r, "other", value);
+		put_only(r, i + 1, o->only);
+	}
+}
+
+static int get_others(const struct record *r, struct action *a, struct err *err)
+{
+	const char *value;
+	size_t i;
+
+	for (i = 0; (value = record_get_nth(r, "other", i)); i++) {
+		struct action_root *root;
+		uint64_t before, after;
+		int at = 0;
+
+		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &after,
+			   &at) != 2 ||
+		    !at || value[at] != '/')
+			return fail(err, EBADMSG,
+				    "the record of an action is damaged");
+		root = action_add_root(a, value + at);
+		root->before = before;
+		root->after = after;
+	}
+	for (i = 0; (value = record_get_nth(r, "only", i)); i++) {
+		char *path;
+		unsigned long number = strtoul(value, &path, 10);
+
+		if (*path++ != ' ' || number > a->other_count)
+			return fail(err, EBADMSG,
+				    "the record of an action is damaged");
+		mem_list_add(number ? &a->others[number - 1].only : &a->only,
+			     path);
+	}
+	return 0;
+}
+
 static int save(int workspace_fd, const char *name, const struct action *a,
 		struct err *err)
 {
 	AUTO(record) struct record r = {0};
+	int version;
 
 	record_set(&r, "kind", a->kind);
 	record_set(&r, "run", a->run_id);
@@ -42,7 +129,10 @@ static int save(int workspace_fd, const char *name, const struct action *a,
 	record_set_int(&r, "takes", (int64_t)a->takes);
 	record_set_int(&r, "git", a->git);
 	record_set_int(&r, "whole", a->whole);
-	return record_save(workspace_fd, name, "action", VERSION, &r, true,
+	put_others(&r, a);
+	/* One that an older guard can take back is left to it. */
+	version = a->only || a->other_count ? VERSION : VERSION_ONE_FOLDER;
+	return record_save(workspace_fd, name, "action", version, &r, true,
 			   err);
 }
 
@@ -71,6 +161,11 @@ static int load(int workspace_fd, const char *name, struct action *ret,
 		.git = record_get_int(&r, "git") != 0,
 		.whole = record_get_int(&r, "whole") != 0,
 	};
+	got = get_others(&r, ret, err);
+	if (got < 0) {
+		action_free(ret);
+		return err_context(err, "%s", name);
+	}
 	return 0;
 }
 

@@ -22,6 +22,13 @@
 
 #include "base/err.h"
 
+/* Another folder that was changed along, in the same transaction. */
+struct action_root {
+	char *path; /* absolute, without links */
+	uint64_t before, after; /* as the action's own */
+	char **only; /* as the action's own */
+};
+
 struct action {
 	char *kind; /* "apply", "restore", "undo", "discard" */
 	char *run_id; /* "" */
@@ -30,11 +37,18 @@ struct action {
 	uint64_t takes; /* of an undo: `before` of what it took back */
 	bool git; /* a .git was named, and taken along */
 	bool whole; /* an apply of all that the run changed */
+	char **only; /* its snapshots are of these paths; NULL: of all */
+	struct action_root *others;
+	size_t other_count, other_room;
 };
 
 #define ACTIONS_MAX 50
 
 void action_free(struct action *a);
+/* Of one whose texts are borrowed: what carry_out() has filled in. */
+void action_free_roots(struct action *a);
+/* One more folder, empty but for its path; holds until the next call. */
+struct action_root *action_add_root(struct action *a, const char *path);
 
 /* The files are as it left them, as far as undo is concerned: anything but an
  * undo, and an undo of an undo. */

@@ -205,13 +205,18 @@ int applying_carry(struct applying *a, bool whole, bool git,
 		.git = git,
 		.whole = whole,
 	};
+	struct carry_root roots[] = {
+		{&a->project, &a->plan, &a->before},
+	};
 	auto_free char *before = NULL, *after = NULL;
 	struct err ignored;
+	int got;
 
 	if (session_set_state(s, RUN_APPLYING, err) < 0)
 		return -err->num;
-	if (carry_out(a->c->store, &a->project, &a->plan, &a->before, &action,
-		      err) < 0) {
+	got = carry_out(a->c->store, roots, 1, &action, err);
+	action_free_roots(&action);
+	if (got < 0) {
 		if (faccessat(a->project.workspace_fd, "next-action", F_OK, 0) <
 		    0)
 			(void)session_set_state(s, RUN_ENDED, &ignored);

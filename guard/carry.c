@@ -61,6 +61,17 @@ int carry_count(struct store *store, const struct plan *plan,
 	return 0;
 }
 
+void carry_add(struct carry_counts *to, const struct carry_counts *more)
+{
+	to->deleted += more->deleted;
+	to->replaced += more->replaced;
+	to->created += more->created;
+	to->meta += more->meta;
+	to->times += more->times;
+	to->merged += more->merged;
+	to->marked += more->marked;
+}
+
 void carry_sum(const struct carry_counts *counts, struct buf *to)
 {
 	const struct {
@@ -88,7 +99,8 @@ void carry_sum(const struct carry_counts *counts, struct buf *to)
 		buf_add_text(to, "times of folders only");
 }
 
-static void print_line(enum step_kind kind, enum step_how how, const char *path,
+static void print_line(const struct plan *plan, enum step_kind kind,
+		       enum step_how how, const char *path,
 		       const struct entry *e, const struct entry *from)
 {
 	static const char *const hows[] = {
@@ -108,6 +120,7 @@ static void print_line(enum step_kind kind, enum step_how how, const char *path,
 	};
 	AUTO(buf) struct buf b = {0};
 
+	buf_add_text(&b, plan->prefix ? plan->prefix : "");
 	output_name(&b, path[0] ? path : ".");
 	if (S_ISDIR(e->mode))
 		buf_add_char(&b, '/');
@@ -147,7 +160,8 @@ static int print_deleted(void *arg, const char *path, const struct entry *e,
 			    sizeof(*d->plan->over), by_path);
 
 	(void)err;
-	print_line(STEP_DELETE, over ? STEP_OVER : STEP_PLAIN, whole, e, e);
+	print_line(d->plan, STEP_DELETE, over ? STEP_OVER : STEP_PLAIN, whole,
+		   e, e);
 	return 0;
 }
 
@@ -170,38 +184,58 @@ int carry_print(struct store *store, const struct plan *plan, struct err *err)
 			const struct step *s = &plan->steps[i];
 
 			if (s->kind == order[k] && !only_times(s))
-				print_line(s->kind, s->how, s->path, &s->to,
-					   &s->from);
+				print_line(plan, s->kind, s->how, s->path,
+					   &s->to, &s->from);
 		}
 	return 0;
+}
+
+/* Its path and the reason, for people. */
+static char *told(const struct plan *plan, const struct conflict *c)
+{
+	auto_free char *path =
+		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
+
+	/* Of such folders nothing was stored when the run began. */
+	if (plan->prefix && c->kind == CONFLICT_MOVED)
+		return mem_printf("%s: changed since the run began",
+				  text_quote(path));
+	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
 }
 
 void carry_print_choices(const struct plan *plan)
 {
 	size_t i;
 
-	for (i = 0; i < plan->kept_count; i++)
-		output_say("yours stays: %s: %s",
-			   text_quote(plan->kept[i].path),
-			   conflict_text(plan->kept[i].kind));
-	for (i = 0; i < plan->over_count; i++)
-		output_warn("your edit gives way: %s: %s",
-			    text_quote(plan->over[i].path),
-			    conflict_text(plan->over[i].kind));
+	for (i = 0; i < plan->kept_count; i++) {
+		auto_free char *text = told(plan, &plan->kept[i]);
+
+		output_say("yours stays: %s", text);
+	}
+	for (i = 0; i < plan->over_count; i++) {
+		auto_free char *text = told(plan, &plan->over[i]);
+
+		output_warn("your edit gives way: %s", text);
+	}
 }
 
 bool carry_print_blocks(const struct plan *plan, const char *way_out)
 {
 	size_t i;
 
-	for (i = 0; i < plan->conflict_count; i++)
-		output_warn("conflict: %s: %s",
-			    text_quote(plan->conflicts[i].path),
-			    conflict_text(plan->conflicts[i].kind));
-	for (i = 0; i < plan->refusal_count; i++)
-		output_warn("refused: %s: %s",
-			    text_quote(plan->refusals[i].path),
+	for (i = 0; i < plan->conflict_count; i++) {
+		auto_free char *text = told(plan, &plan->conflicts[i]);
+
+		output_warn("conflict: %s", text);
+	}
+	for (i = 0; i < plan->refusal_count; i++) {
+		auto_free char *path =
+			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
+				   plan->refusals[i].path);
+
+		output_warn("refused: %s: %s", text_quote(path),
 			    refusal_text(plan->refusals[i].kind));
+	}
 	if (plan->conflict_count && way_out)
 		output_say("%s", way_out);
 	if (plan->refusal_count)
@@ -308,60 +342,110 @@ static void hold_signals(sigset_t *before)
 	(void)sigprocmask(SIG_BLOCK, &set, before);
 }
 
-/* The files are as they shall be: what fails now is no reason to call the
- * action failed, but undo needs to know of it. */
-static void note_done(struct store *store, struct project *p, struct action *a)
+/* One of the folders as it is afterwards. */
+static int store_after(struct store *store, struct project *p,
+		       const struct action *a, uint64_t *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot after = {0};
 	auto_free char *reason = mem_printf("post-%s", a->kind);
-	struct err err;
 
-	if (project_snapshot(store, p, reason, a->run_id, "", &after, &err) <
-	    0) {
+	if (project_snapshot(store, p, reason, a->run_id, "", &after, err) < 0)
+		return -err->num;
+	*ret = after.seq;
+	return 0;
+}
+
+/* The files are as they shall be: what fails now is no reason to call the
+ * action failed, but undo needs to know of it. */
+static void note_done(struct store *store, const struct carry_root *roots,
+		      size_t count, struct action *a)
+{
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
+
+		if (store_after(store, roots[i].project, a, after, &err) == 0)
+			continue;
 		output_warn("it is done, but the state after it could not be "
 			    "stored: %s",
 			    err.text);
 		return;
 	}
-	a->after = after.seq;
-	if (action_save_last(p->workspace_fd, a, &err) < 0)
+	if (action_save_last(roots[0].project->workspace_fd, a, &err) < 0)
 		output_warn("it is done, but undo will not know of it: %s",
 			    err.text);
 }
 
-static int carry(struct store *store, struct project *p,
-		 const struct plan *plan, struct snapshot *before,
-		 struct action *a, struct err *err)
+static void list_only(const char *const *only, char ***to)
 {
-	struct transaction what = {.action = a->kind, .run_id = a->run_id};
-	struct transaction_root root = {.project = p, .plan = plan};
+	mem_list_free(to);
+	for (; only && *only; only++)
+		mem_list_add(to, *only);
+}
 
-	/* A recovery compares with what the plan wants, and merged texts have
-	 * been put into the store without a snapshot: adding one flushes all
-	 * that is there. */
-	if (catalog_add(store, before, err) < 0)
-		return -err->num;
-	a->before = root.before = before->seq;
-	if (action_save_next(p->workspace_fd, a, err) < 0)
-		return -err->num;
-	if (transaction_run(store, &root, 1, &what, err) < 0) {
-		/* Left behind only together with its journal. */
-		if (faccessat(p->workspace_fd, "journal", F_OK, 0) < 0)
-			action_drop_next(p->workspace_fd);
-		return -err->num;
+/*
+ * A recovery compares with what the plan wants, and merged texts have been put
+ * into the store without a snapshot: adding one flushes all that is there.
+ */
+static int store_before(struct store *store, const struct carry_root *roots,
+			size_t count, struct action *a,
+			struct transaction_root *to, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct carry_root *r = &roots[i];
+		struct action_root *other;
+
+		if (catalog_add(store, r->before, err) < 0)
+			return -err->num;
+		to[i] = (struct transaction_root){
+			.project = r->project,
+			.plan = r->plan,
+			.before = r->before->seq,
+		};
+		if (!i) {
+			a->before = r->before->seq;
+			list_only(r->project->only, &a->only);
+			continue;
+		}
+		other = action_add_root(a, r->project->path);
+		other->before = r->before->seq;
+		list_only(r->project->only, &other->only);
 	}
-	note_done(store, p, a);
 	return 0;
 }
 
-int carry_out(struct store *store, struct project *p, const struct plan *plan,
-	      struct snapshot *before, struct action *a, struct err *err)
+static int carry(struct store *store, const struct carry_root *roots,
+		 size_t count, struct action *a, struct err *err)
+{
+	struct transaction what = {.action = a->kind, .run_id = a->run_id};
+	int workspace = roots[0].project->workspace_fd;
+	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
+
+	if (store_before(store, roots, count, a, to, err) < 0 ||
+	    action_save_next(workspace, a, err) < 0)
+		return -err->num;
+	if (transaction_run(store, to, count, &what, err) < 0) {
+		/* Left behind only together with its journal. */
+		if (faccessat(workspace, "journal", F_OK, 0) < 0)
+			action_drop_next(workspace);
+		return -err->num;
+	}
+	note_done(store, roots, count, a);
+	return 0;
+}
+
+int carry_out(struct store *store, const struct carry_root *roots, size_t count,
+	      struct action *a, struct err *err)
 {
 	sigset_t signals;
 	int got;
 
 	hold_signals(&signals);
-	got = carry(store, p, plan, before, a, err);
+	got = carry(store, roots, count, a, err);
 	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
 	return got;
 }

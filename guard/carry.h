@@ -40,14 +40,24 @@ int carry_ask(const struct carry_counts *counts, const char *where, bool yes);
 /* "1 deleted, 2 replaced, 3 created, 4 with other rights", appended. */
 void carry_sum(const struct carry_counts *counts, struct buf *to);
 
+/* One folder of an action. */
+struct carry_root {
+	struct project *project;
+	const struct plan *plan;
+	struct snapshot *before; /* project_look()'s */
+};
+
 /*
- * Makes a snapshot of before (project_look()'s; its number goes to a->before),
- * announces the action (a->kind, run_id, undoes, git, whole), runs the
- * transaction, takes the snapshot afterwards (a->after) and makes it the last
- * action. SIGINT, SIGTERM and SIGHUP wait for its end. Errors are those of
- * transaction_run(); after one that left a journal the text says so.
+ * Makes snapshots of each before (their numbers go into the action), announces
+ * the action (a->kind, run_id, undoes, takes, git, whole; the rest is filled
+ * in) in the workspace of the first root, runs the transaction over all of
+ * them, takes the snapshots afterwards and makes it the last action. SIGINT,
+ * SIGTERM and SIGHUP wait for its end. Errors are those of transaction_run();
+ * after one that left a journal the text says so.
  */
-int carry_out(struct store *store, struct project *p, const struct plan *plan,
-	      struct snapshot *before, struct action *a, struct err *err);
+int carry_out(struct store *store, const struct carry_root *roots, size_t count,
+	      struct action *a, struct err *err);
+/* The numbers of one sum added to those of another. */
+void carry_add(struct carry_counts *to, const struct carry_counts *more);
 
 #endif

@@ -43,6 +43,8 @@ struct restore {
 	struct plan plan;
 	struct carry_counts counts;
 	bool gone; /* the root's folder was not there any more */
+	char **only; /* all that is looked at in a root of which some paths
+			are stored; else NULL */
 };
 
 static void restore_free(struct restore *r)
@@ -53,6 +55,7 @@ static void restore_free(struct restore *r)
 	entry_free(&r->want);
 	snapshot_free(&r->before);
 	project_close(&r->project);
+	mem_list_free(&r->only);
 }
 
 static const char *root_of(const struct restore *r)
@@ -105,6 +108,7 @@ static int make_plan(struct restore *r, struct err *err)
 		.additive = how == RESTORING_ADD,
 		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
 		.keep_git = how == RESTORING_EXACT,
+		.partial = r->only != NULL,
 		.refuse_special = from_run(r),
 	};
 	size_t i;
@@ -205,14 +209,16 @@ static int carry_restore(struct restore *r, struct err *err)
 		.git = true,
 		.whole = true,
 	};
+	struct carry_root root = {&r->project, &r->plan, &r->before};
 	auto_free char *before = NULL;
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
+	int got = carry_out(r->c->store, &root, 1, &action, err);
 
-	if (carry_out(r->c->store, &r->project, &r->plan, &r->before, &action,
-		      err) < 0)
-		return -err->num;
+	action_free_roots(&action);
+	if (got < 0)
+		return got;
 	before = mem_printf("%" PRIu64, r->before.seq);
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
@@ -221,6 +227,25 @@ static int carry_restore(struct restore *r, struct err *err)
 		   buf_text(&sum), r->before.seq);
 	output_hint("guard undo takes it back");
 	return STATUS_OK;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(char *const *)a, *(char *const *)b);
+}
+
+/* A home folder of which an apply has stored some paths is not read whole
+ * for them. */
+static void look_at_some(struct restore *r)
+{
+	size_t i;
+
+	if (!(r->found.items[0].snapshot.root.flags & ENTRY_INCOMPLETE))
+		return;
+	for (i = 0; i < r->found.count; i++)
+		mem_list_add(&r->only, r->found.items[i].path);
+	qsort(r->only, r->found.count, sizeof(*r->only), by_path);
+	r->project.only = (const char *const *)r->only;
 }
 
 /* What is there now, stored: also what the stat cache takes for unchanged is
@@ -259,8 +284,10 @@ static int restore_here(struct restore *r, struct err *err)
 					   : STATUS_REFUSED;
 	}
 	if (project_open(root_of(r), r->c->state.workspaces_fd, r->gone,
-			 &r->project, err) < 0 ||
-	    store_now(r, err) < 0)
+			 &r->project, err) < 0)
+		return -err->num;
+	look_at_some(r);
+	if (store_now(r, err) < 0)
 		return -err->num;
 	entry_copy(&r->now, &r->before.root);
 	if (make_plan(r, err) < 0)

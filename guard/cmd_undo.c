@@ -22,29 +22,49 @@ struct undo_options {
 	unsigned long count; /* of actions in effect; 0: the last thing done */
 };
 
+/* One of the folders that the action changed. */
+struct undo_root {
+	const char *path; /* the undo's or the action's */
+	char *prefix; /* of its paths, for people; NULL: none */
+	char *const *only; /* the action's */
+	uint64_t before, after;
+	struct project project;
+	struct snapshot left, wanted, now;
+	struct plan plan;
+};
+
 struct undo {
 	struct context *c;
 	const struct undo_options *o;
 	char *path; /* the project */
 	struct action last; /* what is taken back now */
 	unsigned long step; /* how many there were before it */
-	struct project project;
-	struct snapshot left, wanted, now;
-	struct plan plan;
-	struct carry_counts counts;
+	struct undo_root *roots; /* the project is the first */
+	size_t count;
+	struct carry_counts counts; /* of all */
 };
+
+static void root_free(struct undo_root *r)
+{
+	free(r->prefix);
+	snapshot_free(&r->left);
+	snapshot_free(&r->wanted);
+	snapshot_free(&r->now);
+	plan_free(&r->plan);
+	project_close(&r->project);
+}
 
 /* All but the project's path. */
 static void undo_clear(struct undo *u)
 {
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		root_free(&u->roots[i]);
+	free(u->roots);
 	action_free(&u->last);
-	snapshot_free(&u->left);
-	snapshot_free(&u->wanted);
-	snapshot_free(&u->now);
-	plan_free(&u->plan);
-	project_close(&u->project);
-	u->left = u->wanted = u->now = (struct snapshot){0};
-	u->plan = (struct plan){0};
+	u->roots = NULL;
+	u->count = 0;
 	u->counts = (struct carry_counts){0};
 }
 
@@ -164,38 +184,91 @@ static int undo_discard(struct undo *u, struct err *err)
 	return STATUS_OK;
 }
 
-static int look_at_now(struct undo *u, struct err *err)
+static void add_root(struct undo *u, const char *path, char *const *only,
+		     uint64_t before, uint64_t after)
 {
-	if (project_open(u->path, u->c->state.workspaces_fd, false, &u->project,
-			 err) < 0)
-		return -err->num;
-	return project_look(u->c->store, &u->project, "pre-undo",
-			    u->last.run_id, &u->now, err);
+	const char *home = u->c->state.home;
+	struct undo_root *r = &u->roots[u->count++];
+
+	*r = (struct undo_root){
+		.path = path,
+		.only = only,
+		.before = before,
+		.after = after,
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
+	};
+	if (r != u->roots)
+		r->prefix = home && strcmp(path, home) == 0
+				    ? mem_strdup("~/")
+				    : mem_printf("%s/", path);
 }
 
-static int make_plan(struct undo *u, struct err *err)
+static void list_roots(struct undo *u)
 {
-	struct plan_options options = {.git_apart = !u->last.git};
-	const struct entry *now;
+	const struct action *a = &u->last;
+	size_t i;
 
-	if (!u->last.after)
+	u->roots = mem_zalloc((a->other_count + 1) * sizeof(*u->roots));
+	add_root(u, u->path, a->only, a->before, a->after);
+	for (i = 0; i < a->other_count; i++)
+		add_root(u, a->others[i].path, a->others[i].only,
+			 a->others[i].before, a->others[i].after);
+}
+
+static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
+{
+	if (r != u->roots && context_recover(u->c, r->path, err) < 0)
+		return -err->num;
+	if (project_open(r->path, u->c->state.workspaces_fd, false, &r->project,
+			 err) < 0)
+		return -err->num;
+	r->project.only = (const char *const *)r->only;
+	return project_look(u->c->store, &r->project, "pre-undo",
+			    u->last.run_id, &r->now, err);
+}
+
+static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
+{
+	struct plan_options options = {
+		.git_apart = !u->last.git,
+		.partial = r->only != NULL,
+	};
+	const struct entry *now;
+	struct carry_counts counts;
+
+	if (!r->after)
 		return fail(err, ENODATA,
 			    "the state after the last %s was not stored: take "
 			    "what you need from snapshot %" PRIu64
 			    " with guard restore --at",
-			    u->last.kind, u->last.before);
+			    u->last.kind, r->before);
+	if (catalog_load(u->c->store, r->after, &r->left, err) < 0 ||
+	    catalog_load(u->c->store, r->before, &r->wanted, err) < 0)
+		return err_context(err, "take the %s back", u->last.kind);
+	if (!only_thought(u) && look_at_now(u, r, err) < 0)
+		return -err->num;
+	now = only_thought(u) ? &r->left.root : &r->now.root;
+	if (plan_make(u->c->store, &r->left.root, &r->wanted.root, now,
+		      &options, &r->plan, err) < 0)
+		return -err->num;
+	r->plan.prefix = r->prefix;
+	if (carry_count(u->c->store, &r->plan, &counts, err) < 0)
+		return -err->num;
+	carry_add(&u->counts, &counts);
+	return 0;
+}
+
+static int make_plan(struct undo *u, struct err *err)
+{
+	size_t i;
+
+	list_roots(u);
 	if (context_store(u->c, STORE_WRITE, err) < 0)
 		return -err->num;
-	if (catalog_load(u->c->store, u->last.after, &u->left, err) < 0 ||
-	    catalog_load(u->c->store, u->last.before, &u->wanted, err) < 0)
-		return err_context(err, "take the %s back", u->last.kind);
-	if (!only_thought(u) && look_at_now(u, err) < 0)
-		return -err->num;
-	now = only_thought(u) ? &u->left.root : &u->now.root;
-	if (plan_make(u->c->store, &u->left.root, &u->wanted.root, now,
-		      &options, &u->plan, err) < 0)
-		return -err->num;
-	return carry_count(u->c->store, &u->plan, &u->counts, err);
+	for (i = 0; i < u->count; i++)
+		if (plan_root(u, &u->roots[i], err) < 0)
+			return -err->num;
+	return 0;
 }
 
 /* The run whose apply was taken back waits again; taken back once more, it
@@ -232,6 +305,21 @@ static char *undone_by(const struct action *last)
 	return strcmp(last->undoes, "undo") == 0 ? apply : undo;
 }
 
+static int carry_roots(struct undo *u, struct action *action, struct err *err)
+{
+	auto_free struct carry_root *roots =
+		mem_zalloc(u->count * sizeof(*roots));
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		roots[i] = (struct carry_root){
+			&u->roots[i].project,
+			&u->roots[i].plan,
+			&u->roots[i].now,
+		};
+	return carry_out(u->c->store, roots, u->count, action, err);
+}
+
 static int carry_undo(struct undo *u, struct err *err)
 {
 	struct action action = {
@@ -243,12 +331,15 @@ static int carry_undo(struct undo *u, struct err *err)
 		.whole = u->last.whole,
 	};
 	auto_free char *before = NULL;
+	int got = carry_roots(u, &action, err);
 
-	if (carry_out(u->c->store, &u->project, &u->plan, &u->now, &action,
-		      err) < 0)
-		return -err->num;
-	before = mem_printf("%" PRIu64, u->now.seq);
+	if (got < 0) {
+		action_free_roots(&action);
+		return got;
+	}
+	before = mem_printf("%" PRIu64, action.before);
 	settle_run(u, &action);
+	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
 	output_say("the last %s in %s is taken back%s", u->last.kind,
@@ -260,19 +351,24 @@ static int carry_undo(struct undo *u, struct err *err)
 
 static int undo_transaction(struct undo *u, struct err *err)
 {
+	bool blocked = false;
+	size_t i;
+
 	if (make_plan(u, err) < 0)
 		return -err->num;
 	output_say("%s %s: %s%s%s",
 		   u->step ? "before that, in" : "the last thing done in",
 		   text_quote(u->path), u->last.kind,
 		   u->last.run_id[0] ? " of run " : "", u->last.run_id);
-	if (!(u->o->quiet && u->o->yes) &&
-	    carry_print(u->c->store, &u->plan, err) < 0)
-		return -err->num;
-	if (carry_print_blocks(&u->plan,
-			       "nothing is taken back: these files have "
-			       "changed since; guard restore brings single "
-			       "ones back"))
+	for (i = 0; i < u->count && !(u->o->quiet && u->o->yes); i++)
+		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
+			return -err->num;
+	for (i = 0; i < u->count; i++)
+		blocked |= carry_print_blocks(
+			&u->roots[i].plan,
+			"nothing is taken back: these files have changed "
+			"since; guard restore brings single ones back");
+	if (blocked)
 		return STATUS_REFUSED;
 	if (u->o->dry)
 		return STATUS_OK;
@@ -356,7 +452,6 @@ int cmd_undo(int argc, char **argv)
 	struct undo u = {
 		.c = &c,
 		.o = &o,
-		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
 	};
 	const struct option_slot slots[] = {
 		{'n', .flag = &o.dry},

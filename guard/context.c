@@ -113,6 +113,40 @@ static int tree_changed(struct store *store, uint64_t before,
 	return got < 0 && !*ret ? got : 0;
 }
 
+/* One folder of it as it is now; *done is set when that is not as before. */
+static int settle_root(struct context *c, struct project *p,
+		       const struct action *a, char *const *only,
+		       uint64_t before, uint64_t *ret_after, bool *done,
+		       struct err *err)
+{
+	AUTO(snapshot) struct snapshot now = {0};
+	auto_free char *reason = mem_printf("post-%s", a->kind);
+
+	p->only = (const char *const *)only;
+	if (project_snapshot(c->store, p, reason, a->run_id, "", &now, err) < 0)
+		return -err->num;
+	if (!*done && tree_changed(c->store, before, &now, done, err) < 0)
+		return -err->num;
+	*ret_after = now.seq;
+	return 0;
+}
+
+/* A folder that is gone has no state afterwards: undo will say so. */
+static int settle_other(struct context *c, const struct action *a,
+			struct action_root *o, bool *done, struct err *err)
+{
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	int got = project_open(o->path, c->state.workspaces_fd, false, &p, err);
+
+	if (got == -ENOENT || got == -ENOTDIR)
+		return 0;
+	if (got < 0)
+		return got;
+	got = settle_root(c, &p, a, o->only, o->before, &o->after, done, err);
+	project_close(&p);
+	return got;
+}
+
 /*
  * An action that was announced and has no journal: it was ended before it
  * began or after it was done. Only the files tell.
@@ -120,19 +154,15 @@ static int tree_changed(struct store *store, uint64_t before,
 static int settle_action(struct context *c, struct project *p, struct action *a,
 			 int recovered, struct err *err)
 {
-	AUTO(snapshot) struct snapshot now = {0};
-	auto_free char *reason = mem_printf("post-%s", a->kind);
 	bool done = recovered == 1;
+	size_t i;
 
-	if (recovered != 2) {
-		if (project_snapshot(c->store, p, reason, a->run_id, "", &now,
-				     err) < 0)
+	if (recovered != 2 &&
+	    settle_root(c, p, a, a->only, a->before, &a->after, &done, err) < 0)
+		return -err->num;
+	for (i = 0; recovered != 2 && i < a->other_count; i++)
+		if (settle_other(c, a, &a->others[i], &done, err) < 0)
 			return -err->num;
-		if (!done &&
-		    tree_changed(c->store, a->before, &now, &done, err) < 0)
-			return -err->num;
-		a->after = now.seq;
-	}
 	settle_state(c, a, done);
 	if (done) {
 		state_log(&c->state, a->kind, "run", a->run_id, "project",

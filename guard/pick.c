@@ -146,18 +146,9 @@ char *pick_path(const char *arg, struct err *err)
 	return NULL;
 }
 
-static char **add_path(char **list, size_t *count, const char *path)
-{
-	list = mem_resize(list, *count + 2, sizeof(*list));
-	list[(*count)++] = mem_strdup(path);
-	list[*count] = NULL;
-	return list;
-}
-
 static int add_paths(struct pick *p, int count, char **argv, struct err *err)
 {
 	const struct session *s = &p->session;
-	size_t n = 0, homes = 0;
 	int i;
 
 	for (i = 0; i < count; i++) {
@@ -166,11 +157,9 @@ static int add_paths(struct pick *p, int count, char **argv, struct err *err)
 		if (!path)
 			return -err->num;
 		if (path_below(path, s->project))
-			p->paths = add_path(p->paths, &n,
-					    path_rest(path, s->project));
+			mem_list_add(&p->paths, path_rest(path, s->project));
 		else if (s->home && s->home[0] && path_below(path, s->home))
-			p->home_paths = add_path(p->home_paths, &homes,
-						 path_rest(path, s->home));
+			mem_list_add(&p->home_paths, path_rest(path, s->home));
 		else
 			return fail(err, EXDEV,
 				    "%s is neither a run nor in the project "
@@ -214,19 +203,10 @@ int pick_lock(struct context *c, struct pick *p, struct err *err)
 	return 0;
 }
 
-static void free_paths(char **paths)
-{
-	size_t i;
-
-	for (i = 0; paths && paths[i]; i++)
-		free(paths[i]);
-	free(paths);
-}
-
 void pick_free(struct pick *p)
 {
 	session_free(&p->session);
-	free_paths(p->paths);
-	free_paths(p->home_paths);
+	mem_list_free(&p->paths);
+	mem_list_free(&p->home_paths);
 	*p = (struct pick)PICK_NONE;
 }

@@ -48,11 +48,16 @@ static int add_action(int fd,
 {
 	AUTO(action) struct action a = {0};
 	int got = load(fd, &a, err);
+	size_t i;
 
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
 	add(to, a.before);
 	add(to, a.after);
+	for (i = 0; i < a.other_count; i++) {
+		add(to, a.others[i].before);
+		add(to, a.others[i].after);
+	}
 	if (a.run_id && *a.run_id) {
 		GROW(named->items, named->count, named->room);
 		named->items[named->count++] = TAKE(a.run_id);

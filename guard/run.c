@@ -132,16 +132,6 @@ static char **hidden_paths(const struct run *run)
 	return paths;
 }
 
-static void strings_free(char ***list)
-{
-	char **at = *list;
-
-	while (at && *at)
-		free(*at++);
-	free(*list);
-	*list = NULL;
-}
-
 static int open_layers(void *arg, struct err *err)
 {
 	return layers_open(arg, err);
@@ -278,7 +268,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 			.layers_arg = *layers,
 		},
 		&run->sandbox, err);
-	strings_free(&hide);
+	mem_list_free(&hide);
 	sandbox_environ_free(envp);
 	return got;
 }

@@ -92,6 +92,9 @@ struct plan {
 	size_t already; /* differences that the project has already */
 	size_t git_left; /* changes in a .git that were left out */
 	size_t left; /* differences left as they are by missing_only */
+	/* What people read before its paths, e.g. "~/"; NULL: nothing. Not of
+	 * plan_make()'s making, and borrowed. */
+	const char *prefix;
 };
 
 /*
@@ -114,6 +117,10 @@ struct plan_options {
 	/* Only these paths and what is below ("" all); NULL-terminated or
 	 * NULL. A named path brings its missing parent folders along. */
 	const char *const *paths;
+	/* The trees are of some paths only (take_options.only): a folder on the
+	 * way to them is in order although it is incomplete, and of a name that
+	 * base does not have nobody asks whether it was there. */
+	bool partial;
 	bool additive; /* never delete, never turn a folder into a file */
 	bool missing_only; /* what is there, stays as it is: counted in left */
 	bool keep_git; /* never delete a .git unless a path names it */

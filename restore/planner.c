@@ -80,7 +80,7 @@ static int moved(struct planner *pl, const struct row *row, struct err *err)
 	const struct snapshot *s = pl->options->base_notes;
 	auto_free char *path = mem_strdup(row->path);
 
-	if (!s || !s->note_count)
+	if (!s || !s->note_count || (pl->options->partial && !row->base->mode))
 		return 0;
 	if (row->base->mode)
 		return snapshot_moved(s, path, true);
@@ -104,6 +104,10 @@ static bool incomplete(const struct planner *pl, const struct row *row)
 	const struct snapshot *s = pl->options->base_notes;
 	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
 
+	if (pl->options->partial && S_ISDIR(row->want->mode) &&
+	    (!row->base->mode || S_ISDIR(row->base->mode)) &&
+	    (!row->now.mode || S_ISDIR(row->now.mode)))
+		flags = 0;
 	return (flags & ENTRY_INCOMPLETE) ||
 	       (s && snapshot_has_note(s, NOTE_INCOMPLETE, row->path));
 }

@@ -115,6 +115,7 @@ static int take(struct store *store, struct project *p,
 	options->root_fd = p->fd;
 	options->cache_path = p->cache_path;
 	options->skip = p->skip;
+	options->only = p->only;
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)

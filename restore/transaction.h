@@ -34,6 +34,9 @@ struct project {
 	char *cache_path; /* of the stat cache, in there */
 	int lock_fd;
 	const char *const *skip; /* guard's state, if it lies below */
+	/* Only these paths of it are looked at and kept in its snapshots
+	 * (take_options.only); NULL: all. */
+	const char *const *only;
 };
 
 /* Opens and locks. make: create the folder (and its parents) when it is gone,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/walk.h"
 #include "guard/action.h"
 
@@ -81,6 +82,51 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	assert_int_equal(b.before, 7);
 	assert_int_equal(b.after, 9);
 	assert_true(b.git && b.whole);
+}
+
+static char *head_of(int fd, const char *name)
+{
+	auto_close int file = openat(fd, name, O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+
+	assert_true(read(file, text, sizeof(text) - 1) > 0);
+	return mem_strndup(text, strcspn(text, "\n"));
+}
+
+static void several_folders_come_back_with_their_paths(void **state)
+{
+	struct place *p = *state;
+	struct action a = {.kind = "apply", .run_id = "r", .before = 7};
+	AUTO(action) struct action b = {0};
+	auto_free char *one = NULL, *two = NULL;
+	struct action_root *o;
+	struct err err;
+
+	assert_int_equal(action_save_next(p->fd, &a, &err), 0);
+	one = head_of(p->fd, "next-action");
+	o = action_add_root(&a, "/home/a b\nc");
+	o->before = 8;
+	o->after = 10;
+	mem_list_add(&o->only, ".x");
+	mem_list_add(&o->only, " y z");
+	(void)action_add_root(&a, "/p");
+	mem_list_add(&a.only, "own");
+	assert_int_equal(action_save_next(p->fd, &a, &err), 0);
+	two = head_of(p->fd, "next-action");
+	assert_int_equal(action_load_next(p->fd, &b, &err), 0);
+	action_free_roots(&a);
+	assert_int_equal(b.other_count, 2);
+	assert_string_equal(b.others[0].path, "/home/a b\nc");
+	assert_int_equal(b.others[0].before, 8);
+	assert_int_equal(b.others[0].after, 10);
+	assert_string_equal(b.others[0].only[0], ".x");
+	assert_string_equal(b.others[0].only[1], " y z");
+	assert_null(b.others[0].only[2]);
+	assert_null(b.others[1].only);
+	assert_string_equal(b.only[0], "own");
+	/* An older guard would take only the first folder back. */
+	assert_string_equal(one, "guard-action 1");
+	assert_string_equal(two, "guard-action 2");
 }
 
 static void an_announced_action_goes_once_it_is_the_last(void **state)
@@ -303,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_action_comes_back_as_it_was_saved),
+		TEST(several_folders_come_back_with_their_paths),
 		TEST(an_announced_action_goes_once_it_is_the_last),
 		TEST(a_discard_that_was_announced_only_is_none),
 		TEST(a_discard_taken_back_leaves_the_action_before_it),
