@@ -55,14 +55,15 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
-	-m | --message | -n | --number | --timeout | --pids-limit | --env)
+	-m | --message | -n | --number | --timeout | --pids-limit | --env | \
+		--layer-size | --layer-files)
 		[[ $prev == -n && $verb != log ]] || return
 		;;
 	esac
 	case $verb in
 	run)
 		words='-C --ro --rw --hide --env --net --nested --timeout
-			--pids-limit --continue -q --quiet -h --help'
+			--pids-limit --layer-size --layer-files --continue -q --quiet -h --help'
 		;;
 	status | list)
 		words='-a --all --json --porcelain -q --quiet -h --help'

@@ -41,6 +41,8 @@ complete -c guard -n '__fish_seen_subcommand_from run' -l net -r -f -a 'host non
 complete -c guard -n '__fish_seen_subcommand_from run' -l nested -d "let sandboxes work inside"
 complete -c guard -n '__fish_seen_subcommand_from run' -l timeout -r -d "end it after 30s, 5m, 2h"
 complete -c guard -n '__fish_seen_subcommand_from run' -l pids-limit -r -d "at most N processes"
+complete -c guard -n '__fish_seen_subcommand_from run' -l layer-size -r -d "end it when it wrote 500M, 20G"
+complete -c guard -n '__fish_seen_subcommand_from run' -l layer-files -r -d "end it when it made N files"
 complete -c guard -n '__fish_seen_subcommand_from run' -l continue -d "work on in a pending run's layer"
 complete -c guard -n '__fish_seen_subcommand_from run' -s q -l quiet -d "say less"
 

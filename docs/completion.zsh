@@ -90,6 +90,8 @@ _guard() {
 				'--nested[let sandboxes work inside]' \
 				'--timeout[end it after]:time:' \
 				'--pids-limit[processes]:number:' \
+				'--layer-size[bytes on disk]:size:' \
+				'--layer-files[files on disk]:number:' \
 				'--continue=-[work on in a layer]::run:_guard_runs' \
 				'*::command:_normal'
 			;;

@@ -6,66 +6,20 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pins.h"
+#include "guard/usage.h"
 #include "snapshot/prune.h"
-
-/* Deeper ones are left out and said to be. */
-#define DEPTH_MAX 500
-
-struct usage {
-	uint64_t bytes; /* allocated */
-	uint64_t unread; /* folders that could not be read */
-};
-
-static void count_folder(int fd, unsigned int depth, struct usage *u);
-
-static void count_entry(int fd, const char *name, unsigned int depth,
-			struct usage *u)
-{
-	auto_close int sub = -1;
-	struct stat st;
-
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	/* Every link of a file would count it again. */
-	u->bytes += S_ISDIR(st.st_mode)
-			    ? (uint64_t)st.st_blocks * 512
-			    : (uint64_t)st.st_blocks * 512 / st.st_nlink;
-	if (!S_ISDIR(st.st_mode))
-		return;
-	sub = depth < DEPTH_MAX
-		      ? openat(fd, name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-		      : -1;
-	if (sub < 0)
-		u->unread++;
-	else
-		count_folder(sub, depth + 1, u);
-}
-
-static void count_folder(int fd, unsigned int depth, struct usage *u)
-{
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
-	size_t i;
-
-	if (dirlist_read(fd, &list, &ignored) < 0)
-		u->unread++;
-	for (i = 0; i < list.count; i++)
-		count_entry(fd, list.items[i].name, depth, u);
-}
 
 static struct usage usage_of(int dirfd, const char *name)
 {
 	struct usage u = {0};
 
-	count_entry(dirfd, name, 0, &u);
+	usage_add(dirfd, name, &u);
 	return u;
 }
 

@@ -32,31 +32,6 @@ static int64_t parse_span(const char *text, struct moment now)
 	return now.sec - when.time.sec;
 }
 
-/* "500M", "20GB": bytes, powers of 1000 as they are shown; 0: not one. */
-static uint64_t parse_size(const char *text)
-{
-	static const char units[] = "KMGT";
-	uint64_t factor = 1;
-	const char *unit;
-	char *end;
-	double value;
-
-	if (text[0] < '0' || text[0] > '9')
-		return 0;
-	value = strtod(text, &end);
-	if (*end && (unit = strchr(units, *end & ~0x20))) {
-		do {
-			factor *= 1000;
-		} while (unit-- != units);
-		end++;
-	}
-	if (*end == 'B')
-		end++;
-	if (*end || value < 0 || value * (double)factor > 1e18)
-		return 0;
-	return (uint64_t)(value * (double)factor);
-}
-
 static bool read_rule(const struct verb *verb, int id, const char *value,
 		      void *to)
 {
@@ -65,7 +40,7 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 	unsigned long number = 0;
 
 	if (id == OPT_MAX_SIZE) {
-		p->options.max_size = parse_size(value);
+		p->options.max_size = options_size(value);
 		if (p->options.max_size)
 			return true;
 		options_complain(verb, "%s is no size: 500M, 20G",

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,21 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    "--pids-limit is a number above 0, not %s",
 				    text_quote(value));
 		p->options.pids_limit = number;
+		return 0;
+	case OPT_LAYER_SIZE:
+		p->options.layer_bytes = options_size(value);
+		if (p->options.layer_bytes)
+			return 0;
+		return fail(err, EINVAL,
+			    "--layer-size is a size like 500M or 20G, not %s",
+			    text_quote(value));
+	case OPT_LAYER_FILES:
+		if (options_number(value, LONG_MAX, &number) < 0 || !number)
+			return fail(err, EINVAL,
+				    "--layer-files is a number above 0, not "
+				    "%s",
+				    text_quote(value));
+		p->options.layer_files = number;
 		return 0;
 	case 'q':
 		p->options.quiet = true;

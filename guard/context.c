@@ -13,6 +13,7 @@
 #include "guard/action.h"
 #include "guard/changes.h"
 #include "guard/output.h"
+#include "guard/reserve.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 
@@ -20,6 +21,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 {
 	if (state_open(&c->state, err) < 0)
 		return -err->num;
+	reserve_keep(c->state.fd);
 	if (!with_project)
 		return 0;
 	c->project = state_project(&c->state, NULL, false, err);
@@ -40,6 +42,8 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 
 	if (c->store)
 		return 0;
+	if (mode == STORE_WRITE)
+		reserve_use(c->state.fd);
 	got = store_open(&c->store, c->state.store_path, mode, err);
 	if (got == -ENOENT && mode == STORE_READ)
 		return fail(err, ENOENT,

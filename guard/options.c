@@ -330,3 +330,27 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 	options_complain(verb, "--color: auto, always or never");
 	return false;
 }
+
+uint64_t options_size(const char *text)
+{
+	static const char units[] = "KMGT";
+	uint64_t factor = 1;
+	const char *unit;
+	char *end;
+	double value;
+
+	if (text[0] < '0' || text[0] > '9')
+		return 0;
+	value = strtod(text, &end);
+	if (*end && (unit = strchr(units, *end & ~0x20))) {
+		do {
+			factor *= 1000;
+		} while (unit-- != units);
+		end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || value < 0 || value * (double)factor > 1e18)
+		return 0;
+	return (uint64_t)(value * (double)factor);
+}

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <getopt.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Options without a letter; the others are known by their letter. */
 enum option_id {
@@ -45,6 +46,8 @@ enum option_id {
 	OPT_KEEP_MONTHLY,
 	OPT_KEEP_WEEKLY,
 	OPT_KEEP_WITHIN,
+	OPT_LAYER_FILES,
+	OPT_LAYER_SIZE,
 	OPT_MAX_SIZE,
 	OPT_MERGE,
 	OPT_NAME_ONLY,
@@ -138,5 +141,8 @@ void options_dump(void);
 
 /* A count given by the user: 0 and *ret, or -1. */
 int options_number(const char *text, unsigned long max, unsigned long *ret);
+
+/* "500M", "20GB": bytes, powers of 1000 as they are shown; 0: not one. */
+uint64_t options_size(const char *text);
 
 #endif

@@ -233,7 +233,9 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	int got;
 
 	if (check_grants(run, o->read_only, err) < 0 ||
-	    check_grants(run, o->read_write, err) < 0)
+	    check_grants(run, o->read_write, err) < 0 ||
+	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
+			 o->layer_files, o->resume, err) < 0)
 		return -err->num;
 	if (layers_plan(&run->session, run->context.state.home, layers, &notes,
 			err) < 0)
@@ -290,7 +292,7 @@ static int status_of(const struct sandbox_result *result)
 	switch (result->end) {
 	case SANDBOX_SIGNALED:
 		return 128 + result->code;
-	case SANDBOX_TIMED_OUT:
+	case SANDBOX_STOPPED:
 		return RUN_STATUS_STOPPED;
 	case SANDBOX_EXITED:
 	default:
@@ -314,6 +316,27 @@ static void hold_signals(sigset_t *ret_before)
 	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
+static enum sandbox_wish watch(void *arg, int *ret_next_ms)
+{
+	struct run *run = arg;
+
+	run->over_budget =
+		run->over_budget || budget_tick(&run->budget, ret_next_ms);
+	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
+}
+
+static void tell_stop(const struct run *run)
+{
+	auto_free char *why =
+		run->over_budget ? budget_explain(&run->budget) : NULL;
+
+	if (why)
+		output_warn("the run was ended: %s", why);
+	else
+		output_say("ended by --timeout after %.3g s",
+			   (double)run->options->timeout_ms / 1000);
+}
+
 static int let_go(struct run *run, struct moment start,
 		  struct sandbox_result *ret, int *ret_status, struct err *err)
 {
@@ -328,7 +351,9 @@ static int let_go(struct run *run, struct moment start,
 	 * user's edits in between for what the run began with. */
 	if (!run->options->resume && keeper_start(run, start, err) < 0)
 		return -err->num;
-	return sandbox_wait(run->sandbox, NULL, NULL, ret, err);
+	got = sandbox_wait(run->sandbox, watch, run, ret, err);
+	budget_end(&run->budget);
+	return got;
 }
 
 /*
@@ -353,9 +378,8 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	if (got < 0)
 		return got;
 	*ret_status = status_of(&result);
-	if (result.end == SANDBOX_TIMED_OUT)
-		output_say("ended by --timeout after %.3g s",
-			   (double)run->options->timeout_ms / 1000);
+	if (result.end == SANDBOX_STOPPED)
+		tell_stop(run);
 	return 0;
 }
 
@@ -393,6 +417,10 @@ int run_command(const struct run_options *options)
 	}
 	if (open_project(&run, &err) < 0 || open_session(&run, &err) < 0) {
 		output_error(&err);
+		if (err.num == ENOSPC || err.num == EDQUOT)
+			output_say("`guard discard` and `guard prune` make "
+				   "room, GUARD_HOME=/some/path puts guard's "
+				   "state elsewhere");
 	} else if (run_in_session(&run, &status, &err) < 0) {
 		output_error(&err);
 		if (run.keeper == 0)

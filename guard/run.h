@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "guard/budget.h"
 #include "guard/context.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
@@ -15,7 +16,7 @@
 
 /* Exit statuses of guard's own, as env(1), timeout(1) and docker have them. */
 enum {
-	RUN_STATUS_STOPPED = 124, /* guard ended it: time */
+	RUN_STATUS_STOPPED = 124, /* guard ended it: time, disk */
 	RUN_STATUS_GUARD = 125, /* guard failed before or around it */
 	RUN_STATUS_NO_EXEC = 126, /* cannot be executed */
 	RUN_STATUS_NOT_FOUND = 127, /* no such command */
@@ -31,6 +32,7 @@ struct run_options {
 	bool nested;
 	int64_t timeout_ms;
 	uint64_t pids_limit;
+	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;
 	char *const *argv;
 };
@@ -44,6 +46,8 @@ struct run {
 	char *cwd;
 	pid_t keeper; /* the process that takes the pre-run snapshot, or 0 */
 	struct sandbox *sandbox; /* NULL: nothing was started */
+	struct budget budget;
+	bool over_budget;
 	struct moment begun;
 };
 

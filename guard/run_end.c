@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "guard/output.h"
+#include "guard/reserve.h"
 #include "guard/run.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
@@ -241,6 +242,7 @@ int run_end(struct run *run, int status, struct err *err)
 		return empty_trash(run);
 	}
 	sandbox_unmount(run->sandbox);
+	reserve_use(run->context.state.fd);
 	got = wait_for_base(run, err);
 	if (got == 0 && project.count)
 		got = keep_result(run, &project, err);

@@ -362,25 +362,38 @@ static bool take_note(struct sandbox *sb)
 
 /* ---- the loop ---- */
 
-static int next_wait(const struct sandbox *sb, bool ticks)
+static int64_t earlier(int64_t a, int64_t b)
 {
-	int64_t left = sb->deadline ? sb->deadline - now_ms() : -1;
+	return a && (!b || a < b) ? a : b;
+}
 
-	if (sb->deadline && left < 0)
-		left = 0;
+/* next_tick 0: there is none. */
+static int next_wait(const struct sandbox *sb, int64_t next_tick)
+{
+	int64_t now = now_ms(), then = earlier(sb->deadline, next_tick);
+
 	if (sb->tty && tty_waits(sb->tty))
-		ticks = true;
-	if (ticks && (left < 0 || left > TICK_MS))
-		left = TICK_MS;
-	return (int)(left > 60000 ? 60000 : left);
+		then = earlier(then, now + TICK_MS);
+	if (!then)
+		return -1;
+	if (then <= now)
+		return 0;
+	return (int)(then - now > 60000 ? 60000 : then - now);
+}
+
+static void stop_run(struct sandbox *sb)
+{
+	sb->ending = true;
+	kill_run(sb);
 }
 
 /* Until the last process but pid 1 is gone, which cannot do anything more, or
  * pid 1 with all of them. */
-static int relay(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
-		 struct err *err)
+static int relay(struct sandbox *sb,
+		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 void *arg, struct err *err)
 {
-	int64_t next_tick = now_ms() + TICK_MS;
+	int64_t next_tick = tick ? now_ms() : 0;
 	struct pollfd fds[6];
 	size_t count;
 
@@ -389,7 +402,7 @@ static int relay(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 		fds[1] = (struct pollfd){.fd = sb->signal_fd, .events = POLLIN};
 		fds[2] = (struct pollfd){.fd = sb->socket, .events = POLLIN};
 		count = sb->tty ? tty_poll(sb->tty, fds + 3) : 0;
-		if (poll(fds, 3 + count, next_wait(sb, tick != NULL)) < 0 &&
+		if (poll(fds, 3 + count, next_wait(sb, next_tick)) < 0 &&
 		    errno != EINTR)
 			return fail_errno(err, "wait for the run");
 		if (count)
@@ -403,9 +416,11 @@ static int relay(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
 		if (sb->deadline && now_ms() >= sb->deadline)
 			end_run(sb);
 		if (tick && now_ms() >= next_tick) {
-			next_tick = now_ms() + TICK_MS;
-			if (!sb->ending && tick(arg))
-				end_run(sb);
+			int ms = TICK_MS;
+
+			if (tick(arg, &ms) == SANDBOX_KILL)
+				stop_run(sb);
+			next_tick = now_ms() + ms;
 		}
 	}
 }
@@ -430,7 +445,7 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 	struct sandbox_result result = {SANDBOX_SIGNALED, SIGKILL};
 
 	if (sb->ending)
-		return (struct sandbox_result){SANDBOX_TIMED_OUT, 0};
+		return (struct sandbox_result){SANDBOX_STOPPED, 0};
 	if (!sb->has_status)
 		return result;
 	if (WIFEXITED(sb->status)) {
@@ -442,8 +457,9 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 	return result;
 }
 
-int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
-		 struct sandbox_result *ret, struct err *err)
+int sandbox_wait(struct sandbox *sb,
+		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 void *arg, struct sandbox_result *ret, struct err *err)
 {
 	int rc = relay(sb, tick, arg, err);
 

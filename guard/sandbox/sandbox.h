@@ -65,7 +65,7 @@ int sandbox_release(struct sandbox *sb, struct err *err);
 enum sandbox_end {
 	SANDBOX_EXITED, /* code: its status */
 	SANDBOX_SIGNALED, /* code: the signal */
-	SANDBOX_TIMED_OUT, /* guard ended it */
+	SANDBOX_STOPPED, /* guard ended it: the time, or tick said so */
 };
 
 struct sandbox_result {
@@ -73,14 +73,20 @@ struct sandbox_result {
 	int code;
 };
 
+enum sandbox_wish {
+	SANDBOX_GO_ON,
+	SANDBOX_KILL, /* at once */
+};
+
 /*
  * Relays until the command has ended and every process of it is gone. tick,
- * when not NULL, is called about every 250 ms and may ask for an end by
- * returning true. SIGINT, SIGTERM, SIGHUP, SIGQUIT of guard itself reach the
+ * when not NULL, is called now and then, *ret_next_ms (250) after the last
+ * time. SIGINT, SIGTERM, SIGHUP, SIGQUIT of guard itself reach the
  * run; SIGWINCH too; the terminal is as it was when this returns.
  */
-int sandbox_wait(struct sandbox *sb, bool (*tick)(void *arg), void *arg,
-		 struct sandbox_result *ret, struct err *err);
+int sandbox_wait(struct sandbox *sb,
+		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 void *arg, struct sandbox_result *ret, struct err *err);
 
 /*
  * The last process takes the mounts down while it exits: for each layer the

@@ -11,6 +11,8 @@
  *	/opt/guard			CHECKOUT, read-only
  *	/proc /dev /dev/pts		fresh
  *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
+ *	/small				a disk that may be filled: 160 MB in
+ *					memory, 20,000 inodes
  *
  * Nothing else of the machine has a name in there. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user stays who it is.
@@ -58,6 +60,9 @@ enum {
 	OVERLAY_MAGIC = 0x794c7630,
 	TMPFS_MAGIC = 0x01021994
 };
+
+#define SMALL_BYTES "160m"
+#define SMALL_INODES "20000"
 
 struct job {
 	const char *checkout;
@@ -295,6 +300,9 @@ static void make_homes(const struct job *job)
 	make_dir("var", 0755);
 	make_dir("var/tmp", 01777);
 	make_dir("var/lib", 0755);
+	make_dir("small", 01777);
+	mount_new("tmpfs", "small", 2,
+		  "mode=1777,size=" SMALL_BYTES ",nr_inodes=" SMALL_INODES);
 	if (job->privileged && chown("home/tester", PLAIN_ID, PLAIN_ID) < 0)
 		die("chown /home/tester");
 }

@@ -186,15 +186,16 @@ struct caller {
 /* How main() of guard would end. */
 static int status_of(const struct sandbox_result *r)
 {
-	if (r->end == SANDBOX_TIMED_OUT)
+	if (r->end == SANDBOX_STOPPED)
 		return 124;
 	return r->end == SANDBOX_EXITED ? r->code : 128 + r->code;
 }
 
-static bool always_true(void *arg)
+static enum sandbox_wish end_at_once(void *arg, int *ret_next_ms)
 {
 	(void)arg;
-	return true;
+	(void)ret_next_ms;
+	return SANDBOX_KILL;
 }
 
 static int run_policy(struct sandbox_policy *policy, bool end_it)
@@ -211,7 +212,7 @@ static int run_policy(struct sandbox_policy *policy, bool end_it)
 		return rc == -ENOENT ? 127 : 126;
 	}
 	if (rc == 0)
-		rc = sandbox_wait(sb, end_it ? always_true : NULL, NULL,
+		rc = sandbox_wait(sb, end_it ? end_at_once : NULL, NULL,
 				  &result, &err);
 	if (rc == 0) {
 		sandbox_unmount(sb);

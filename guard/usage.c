@@ -1,0 +1,54 @@
+#include "guard/usage.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/walk.h"
+
+/* Deeper ones are left out and said to be. */
+#define DEPTH_MAX 500
+
+static void add_folder(int fd, unsigned int depth, struct usage *u);
+
+static void add_entry(int fd, const char *name, unsigned int depth,
+		      struct usage *u)
+{
+	auto_close int sub = -1;
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	u->entries++;
+	/* Every link of a file would count it again. */
+	u->bytes += S_ISDIR(st.st_mode)
+			    ? (uint64_t)st.st_blocks * 512
+			    : (uint64_t)st.st_blocks * 512 / st.st_nlink;
+	if (!S_ISDIR(st.st_mode))
+		return;
+	sub = depth < DEPTH_MAX
+		      ? openat(fd, name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+		      : -1;
+	if (sub < 0)
+		u->unread++;
+	else
+		add_folder(sub, depth + 1, u);
+}
+
+static void add_folder(int fd, unsigned int depth, struct usage *u)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	if (dirlist_read(fd, &list, &ignored) < 0)
+		u->unread++;
+	for (i = 0; i < list.count; i++)
+		add_entry(fd, list.items[i].name, depth, u);
+}
+
+void usage_add(int dirfd, const char *name, struct usage *u)
+{
+	add_entry(dirfd, name, 0, u);
+}
