@@ -124,7 +124,15 @@ static void add_unreadable(struct scan *s, unsigned int flags,
 	struct change_list *list = &s->list;
 	struct change *last =
 		list->count ? &list->items[list->count - 1] : NULL;
+	char **touched = list->touched_count
+				 ? &list->touched[list->touched_count - 1]
+				 : NULL;
 
+	/* No more a folder whose times alone differ. */
+	if (touched && strcmp(*touched, buf_text(&s->path)) == 0) {
+		free(*touched);
+		list->touched_count--;
+	}
 	if (last && strcmp(last->path, buf_text(&s->path)) == 0)
 		last->flags |= CHANGE_UNREADABLE;
 	else

@@ -118,7 +118,7 @@ static struct moment get_moment(const struct record *r, const char *key)
 	return (struct moment){0};
 }
 
-int session_save(const struct session *s, struct err *err)
+static int save(const struct session *s, bool sync, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	enum run_state state =
@@ -139,9 +139,22 @@ int session_save(const struct session *s, struct err *err)
 	record_set_int(&r, "times", s->times);
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
-	if (record_save(s->fd, "record", KIND, VERSION, &r, false, err) < 0)
+	if (record_save(s->fd, "record", KIND, VERSION, &r, sync, err) < 0)
 		return err_context(err, "record of run %s", s->id);
 	return 0;
+}
+
+int session_save(const struct session *s, struct err *err)
+{
+	return save(s, true, err);
+}
+
+/* A run that is starting, at work or that left nothing has nothing that a
+ * power cut could make anybody miss. */
+static bool is_worth_a_sync(const struct session *s)
+{
+	return s->result || s->state == RUN_APPLYING ||
+	       s->state == RUN_APPLIED || s->state == RUN_DISCARDED;
 }
 
 int session_set_state(struct session *s, enum run_state state, struct err *err)
@@ -149,7 +162,7 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 	enum run_state before = s->state;
 
 	s->state = state;
-	if (session_save(s, err) == 0)
+	if (save(s, is_worth_a_sync(s), err) == 0)
 		return 0;
 	s->state = before;
 	return -err->num;
@@ -288,7 +301,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	s.project_ino = meta.ino;
 	s.home = mem_strdup(home ?: "");
 	s.command = mem_strdup(command ?: "");
-	if (session_save(&s, err) < 0)
+	if (save(&s, false, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct session){.fd = -1, .lock_fd = -1};

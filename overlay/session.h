@@ -8,8 +8,10 @@
  * running and whose lock is free was interrupted. An upper can be mounted
  * twice without any error, so nobody mounts without the lock.
  *
- * Each state is on disk before the step that it announces (rename, no fsync:
- * it must survive kill -9, not a power cut).
+ * Each state is on disk before the step that it announces. Until there is a
+ * result it is renamed into place without a sync: it must survive kill -9, not
+ * a power cut. From then on it is synced: some file systems leave an empty
+ * file otherwise, and the run could not be found any more.
  */
 #ifndef GUARD_OVERLAY_SESSION_H
 #define GUARD_OVERLAY_SESSION_H
