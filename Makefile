@@ -88,6 +88,12 @@ check:
 check-built: all unit tools
 	tests/lib/run-check $(BUILD) $(PROVE)
 
+# Hours, not minutes: every point at which things can end or fail.
+crash:
+	tests/install-deps crash
+	+$(MAKE) --no-print-directory all tools
+	tests/crash/run $(BUILD) prove --timer
+
 lint:
 	tests/install-deps lint
 	+tests/lint/run
@@ -135,6 +141,7 @@ help:
 	@echo 'make                build build/guard'
 	@echo 'make demo           see it work: wreck a project, get it back'
 	@echo 'make check          all tests, as root and as a plain user'
+	@echo 'make crash          every kill point, failing call and power cut'
 	@echo 'make lint           format, layers, names, scripts, man page'
 	@echo 'make asan           unit tests with address and UB checks'
 	@echo 'make bench          speed and memory beside other tools'
@@ -142,10 +149,10 @@ help:
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, lint, asan and bench install missing Debian'
+	@echo 'demo, check, crash, lint, asan and bench install missing Debian'
 	@echo 'packages first, by apt-get as root or through sudo.'
 
-.PHONY: all unit tools demo check check-built lint bench asan asan-built \
+.PHONY: all unit tools demo check check-built crash lint bench asan asan-built \
 	install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d)

@@ -10,6 +10,8 @@
 # sets it); `make crash` takes all of them.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/crash/lib.sh
+. "${0%/*}/../crash/lib.sh"
 
 mode=${1:-sample}
 only=${2:-}
@@ -17,62 +19,22 @@ seconds=24
 stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
 [ -x "$stopat" ] || exit 99
-seed=${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
-note "seed $seed"
+crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
 
 # --- a project, and a run that did a bit of everything ---
 mkdir -p "$HOME/project" "$HOME/.local/share"
 [ "$me" = root ] || mkdir -m 700 "$state"
 cd "$HOME/project" || exit 99
-mkdir -p src/deep gone/below both shut 'odd
-name'
-seq 1 30 >text
-echo old >src/edited
-echo old >src/deep/edited
-echo old >gone/below/file
-echo old >both/x
-echo old >to-link
-echo old >to-folder
-echo in >'odd
-name/file'
-ln -s old link
-ln src/edited src/other-name
-head -c 1500000 /dev/zero | tr '\0' a >big
-echo shut >shut/file
-setfattr -n user.colour -v red text
-chmod 555 shut
-touch -d '2001-02-03 04:05:06.789' src both .
-guard run -q -- sh -ec '
-	sed -i "s/^3$/three/" text
-	echo new >src/edited
-	echo new >src/deep/edited
-	rm gone/below/file
-	rmdir gone/below gone
-	ln -sf new link
-	rm to-link to-folder
-	ln -s text to-link
-	mkdir to-folder made made/below
-	echo in >to-folder/file
-	echo made >made/below/file
-	setfattr -n user.colour -v blue made
-	ln made/below/file made/other-name
-	mkfifo made/fifo
-	chmod 700 src
-	printf b | dd of=big bs=1 seek=700000 conv=notrunc status=none
-	echo odd >"odd
-name/new"
-	touch -d "2002-02-03 04:05:06.789" both/x
-' || exit 99
+crash_project
+crash_run guard || exit 99
 settle
-# One is merged; written in place, the folder's time stays.
-sed 's/^28$/of the user/' text >"$T/text"
-cat "$T/text" >text
+crash_edit "$T/text"
 
 # The state as it is now, to be had again and again. The project's folder
 # itself stays: a run knows it by its number.
 put_aside() {
 	must_be_inside
-	rm -rf "$T/$1"
+	rm -rf "${T:?}/$1"
 	mkdir "$T/$1"
 	# overlayfs's own, which nobody may read
 	chmod 700 "$state"/runs/*/*work/*/work 2>/dev/null
@@ -91,10 +53,8 @@ put_back() {
 	cd "$HOME/project" || exit 99
 }
 
-# What is merged has the time of the merging.
 look() {
-	manifest "$HOME/project" | tr '\0' '\n' |
-		sed 's/^\(f [0-9]* [0-9:]*\) [^ ]* \(text size\)/\1 - \2/' >"$1"
+	crash_look "$HOME/project" >"$1"
 }
 
 settle
@@ -112,27 +72,14 @@ look "$T/is"
 ok 'it takes all of it back' same "$T/apply.before" "$T/is"
 put_back applied
 cp "$T/apply.after" "$T/restore.before"
-rm -r src made text
-mkdir made
-echo mine >made/mine
-ok 'a snapshot of a mess' guard snapshot -q
+ok 'a snapshot of a mess' crash_mess
 put_aside mess
 look "$T/restore.before"
-# The first snapshot is the one before the run.
-first=$(guard log --json | sed -n 's/.*"seq": *\([0-9]*\).*/\1/p' | sort -n |
-	head -n 1)
-gives 0 'an exact restore' guard restore -q --at "${first:-1}" --exact -y .
+first=$(crash_first)
+# shellcheck disable=SC2046 # words
+gives 0 'an exact restore' $(crash_verb restore)
 look "$T/restore.after"
 no 'it does something' cmp -s "$T/restore.before" "$T/restore.after"
-
-verb_of() {
-	case $1 in
-	apply) echo 'guard apply -q -y' ;;
-	undo) echo 'guard undo -q -y' ;;
-	restore) echo "guard restore -q --at ${first:-1} --exact -y ." ;;
-	discard) echo 'guard discard -q -y' ;;
-	esac
-}
 
 start_of() {
 	case $1 in
@@ -186,7 +133,8 @@ judge() {
 	0.0) bad 'it says done, and is not' ;;
 	esac
 	if [ $is_now -eq 0 ]; then
-		$(verb_of "$1") >"$out" 2>"$err" </dev/null ||
+		# shellcheck disable=SC2046,SC2091 # words of a command
+		$(crash_verb "$1") >"$out" 2>"$err" </dev/null ||
 			bad 'not done the second time'
 		side "$1"
 		[ $? -eq 1 ] || bad 'not done when it is done again'
@@ -230,7 +178,7 @@ one() {
 	start_of "$1"
 	# shellcheck disable=SC2046,SC2086 # words
 	"$stopat" --count "$T/count" --at "$2" ${3:+--error $3 --reads} -- \
-		$(verb_of "$1") >"$out" 2>"$err" </dev/null
+		$(crash_verb "$1") >"$out" 2>"$err" </dev/null
 	ended=$?
 	read -r _ hit <"$T/count"
 	points=$((points + 1))
@@ -247,24 +195,18 @@ count_of() {
 	start_of "$1"
 	# shellcheck disable=SC2046 # words
 	"$stopat" --count "$T/count" --at 0 --error EIO --reads -- \
-		$(verb_of "$1") >"$out" 2>"$err" </dev/null ||
+		$(crash_verb "$1") >"$out" 2>"$err" </dev/null ||
 		bad 'not done under the tracer'
 	read -r count _ <"$T/count"
 	echo "$count" >"$T/count.$1.reads"
 	start_of "$1"
 	# shellcheck disable=SC2046 # words
-	"$stopat" --count "$T/count" --at 0 -- $(verb_of "$1") \
+	"$stopat" --count "$T/count" --at 0 -- $(crash_verb "$1") \
 		>"$out" 2>"$err" </dev/null || bad 'not done under the tracer'
 	read -r count _ <"$T/count"
 	echo "$count" >"$T/count.$1"
 	note "$1: $count calls that write"
 	[ "$count" -gt "$2" ]
-}
-
-# A number from 1 to $1, the next of the seed's row.
-next() {
-	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	number=$((seed / 16 % $1 + 1))
 }
 
 points=0 befores=0 afters=0 broken=0 hit='' error=''
@@ -290,7 +232,7 @@ full)
 		read -r count <"$T/count.$verb"
 		at=1
 		while [ $at -le "$count" ]; do
-			one $verb $at
+			one "$verb" $at
 			at=$((at + 1))
 		done
 		read -r count <"$T/count.$verb.reads"
@@ -299,7 +241,7 @@ full)
 			# shellcheck disable=SC2086 # the n-th of the words
 			set -- $errors
 			shift $((at % 5))
-			one $verb $at "$1"
+			one "$verb" $at "$1"
 			at=$((at + 1))
 		done
 	done
@@ -316,7 +258,7 @@ sample)
 			[ $number -gt 5 ] || shift $((number - 1))
 			read -r count <"$T/count.$verb$kind"
 			next "$count"
-			one $verb "$number" "${1:-}"
+			one "$verb" "$number" "${1:-}"
 		done
 	done
 	;;

@@ -1,0 +1,117 @@
+# shellcheck shell=sh
+# What the crash tests stand on: a small project with a bit of everything, a
+# run that did a bit of everything to it, and a row of random numbers.
+#
+#	. tests/crash/lib.sh
+#	crash_project		makes it in the current, empty folder
+#	crash_run COMMAND...	the run, by COMMAND ("guard" and what stands
+#				before it)
+#	crash_edit FILE		what the user does meanwhile; FILE is scratch
+#	crash_look FOLDER	all that is in it, as text
+#	crash_mess		what `restore` is to put right
+#	crash_first		the number of the first snapshot
+#	crash_verb VERB		its command line; restores from $first
+#	crash_seed SEED		begins the row: $seed
+#	next N			$number is from 1 to N
+
+crash_project() {
+	mkdir -p src/deep gone/below both shut 'odd
+name'
+	seq 1 30 >text
+	echo old >src/edited
+	echo old >src/deep/edited
+	echo old >gone/below/file
+	echo old >both/x
+	echo old >to-link
+	echo old >to-folder
+	echo in >'odd
+name/file'
+	ln -s old link
+	ln src/edited src/other-name
+	head -c 1500000 /dev/zero | tr '\0' a >big
+	echo shut >shut/file
+	setfattr -n user.colour -v red text
+	chmod 555 shut
+	touch -d '2001-02-03 04:05:06.789' src both .
+}
+
+crash_run() {
+	"$@" run -q -- sh -ec '
+	sed -i "s/^3$/three/" text
+	echo new >src/edited
+	echo new >src/deep/edited
+	rm gone/below/file
+	rmdir gone/below gone
+	ln -sf new link
+	rm to-link to-folder
+	ln -s text to-link
+	mkdir to-folder made made/below
+	echo in >to-folder/file
+	echo made >made/below/file
+	setfattr -n user.colour -v blue made
+	ln made/below/file made/other-name
+	mkfifo made/fifo
+	chmod 700 src
+	printf b | dd of=big bs=1 seek=700000 conv=notrunc status=none
+	echo odd >"odd
+name/new"
+	touch -d "2002-02-03 04:05:06.789" both/x
+'
+}
+
+# One text is merged; written in place, the folder's time stays.
+crash_edit() {
+	sed 's/^28$/of the user/' text >"$1"
+	cat "$1" >text
+}
+
+# Every entry's kind, mode, owner, time, size, links, bytes and attributes. What
+# is merged has the time of the merging.
+crash_look() {
+	(
+		cd "$1" || exit 1
+		find . \( -type d -printf 'd %m %U:%G %T@ %P\0' \) -o \
+			\( -type f -printf 'f %m %U:%G %T@ %P %s x%n\0' \) \
+			-o -printf '%y %m %U:%G %T@ %P -> %l\0' |
+			LC_ALL=C sort -z
+		find . -type f -print0 | LC_ALL=C sort -z |
+			xargs -0 -r sha256sum -z
+		find . ! -type l -print0 | LC_ALL=C sort -z |
+			xargs -0 -r getfattr -h -d -m user -- | tr '\n' '\0'
+	) | tr '\0' '\n' | sed 's/^\(f [0-9]* [0-9:]*\) [^ ]* \(text [0-9]\)/\1 - \2/'
+}
+
+# The command line of a verb; $first: the snapshot to restore from.
+crash_verb() {
+	case $1 in
+	apply) echo 'guard apply -q -y' ;;
+	undo) echo 'guard undo -q -y' ;;
+	restore) echo "guard restore -q --at ${first:-1} --exact -y ." ;;
+	discard) echo 'guard discard -q -y' ;;
+	esac
+}
+
+# The first snapshot is the one before the run.
+crash_first() {
+	guard log --json | sed -n 's/.*"seq": *\([0-9]*\).*/\1/p' | sort -n |
+		head -n 1
+}
+
+# What `restore` is to put right.
+crash_mess() {
+	rm -r src made text
+	mkdir made
+	echo mine >made/mine
+	guard snapshot -q >/dev/null
+}
+
+crash_seed() {
+	seed=$1
+	echo "# seed $seed"
+}
+
+next() {
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	# shellcheck disable=SC2034 # the caller's
+	number=$((seed / 16 % $1 + 1))
+}

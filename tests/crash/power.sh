@@ -1,0 +1,281 @@
+#!/bin/sh
+# The power goes while guard changes a project: the file system is shut down at
+# one of guard's calls, without its log, so that whatever was not synced is
+# lost. Mounted again, the next command must find the project exactly as before
+# or exactly as after, and go on. TAP; for root, on images of its own.
+#
+#	BUILD=build power.sh [full | FILESYSTEM VERB NUMBER]
+#
+# Without full: points at random for a while; CRASH_SEED sets the row of them.
+set -u
+here=$(dirname "$(realpath "$0")")
+# shellcheck source=tests/crash/lib.sh
+. "$here/lib.sh"
+LC_ALL=C
+export LC_ALL
+build=$(realpath "${BUILD:-$here/../../build}")
+stopat=$build/tests/lib/stopat
+PATH=$build:$PATH
+mode=${1:-sample}
+seconds=${CRASH_SECONDS:-15}
+plain=1777 # whoever it is: the images are his
+
+skip_all() {
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+[ "$(id -u)" -eq 0 ] || skip_all 'only root can mount images'
+if [ "${POWER_INSIDE:-}" != 1 ]; then
+	unshare --mount true 2>/dev/null || skip_all 'no mount namespaces'
+	POWER_INSIDE=1 exec unshare --mount --propagation private "$0" "$@"
+fi
+
+T=$(mktemp -d /var/tmp/power.XXXXXX) || exit 99
+chmod 755 "$T"
+mkdir "$T/m"
+cd "$T" || exit 99
+
+leave() {
+	cd /
+	umount "$T/m" 2>/dev/null
+	rm -f "$T"/*.img "$T"/*.before "$T"/*.after "$T"/*.count "$T"/is \
+		"$T"/out "$T"/err "$T"/count "$T"/text
+	rmdir "$T/m" "$T"
+}
+trap leave EXIT
+trap 'exit 99' INT TERM HUP
+
+tests=0 failures=0 points=0 befores=0 afters=0
+flunk() {
+	tests=$((tests + 1))
+	failures=$((failures + 1))
+	echo "not ok $tests - $point: $*"
+	echo "# $(cat "$T/count" 2>/dev/null)"
+	sed 's/^/#   /' "$T/out" "$T/err" 2>/dev/null | cat -v | head -n 20
+	[ $failures -lt 6 ] || exit 1
+}
+
+pass() {
+	tests=$((tests + 1))
+	echo "ok $tests - $*"
+}
+
+# As the owner of the image's files: a plain user on ext4, root on xfs.
+as() {
+	if [ "$fs" = ext4 ]; then
+		setpriv --reuid=$plain --regid=$plain --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
+guard() {
+	as "$build/guard" "$@"
+}
+
+up() {
+	mount -o loop "$T/work.img" "$T/m" || exit 99
+	cd "$T/m/home/project" || exit 99
+}
+
+down() {
+	cd "$T" || exit 99
+	umount "$T/m" || exit 99
+}
+
+# begin STATE: a copy of its image, mounted.
+begin() {
+	cp --sparse=always "$T/$fs-$1.img" "$T/work.img" || exit 99
+	up
+}
+
+keep() {
+	down
+	cp --sparse=always "$T/work.img" "$T/$fs-$1.img" || exit 99
+	up
+}
+
+look() {
+	crash_look "$T/m/home/project" >"$1"
+}
+
+# The snapshot beside a run may outlive it.
+settle() {
+	guard status >/dev/null 2>&1
+	until umount "$T/m" 2>/dev/null; do
+		cd "$T" || exit 99
+	done
+	up
+}
+
+make_images() {
+	truncate -s 320M "$T/work.img"
+	case $fs in
+	ext4) mkfs.ext4 -q -F -O has_journal -E \
+		lazy_itable_init=0,lazy_journal_init=0 "$T/work.img" ;;
+	xfs) mkfs.xfs -q -f "$T/work.img" ;;
+	esac || exit 99
+	mount -o loop "$T/work.img" "$T/m" || exit 99
+	mkdir -p "$T/m/home/project"
+	[ "$fs" != ext4 ] || chown -R $plain:$plain "$T/m/home"
+	cd "$T/m/home/project" || exit 99
+	as sh -euc '. "$0/lib.sh"; crash_project; crash_run "$1/guard"' \
+		"$here" "$build" || exit 99
+	settle
+	crash_edit "$T/text"
+	keep pending
+	look "$T/apply.before"
+	guard apply -q -y || exit 99
+	look "$T/apply.after"
+	keep applied
+	cp "$T/apply.after" "$T/undo.before"
+	cp "$T/apply.before" "$T/undo.after"
+	as sh -euc '. "$0/lib.sh"; PATH=$1:$PATH; crash_mess' \
+		"$here" "$build" || exit 99
+	keep mess
+	look "$T/restore.before"
+	first=$(crash_first)
+	# shellcheck disable=SC2046,SC2091 # words of a command
+	$(crash_verb restore) || exit 99
+	look "$T/restore.after"
+	down
+}
+
+state_of() {
+	case $1 in
+	apply) echo pending ;;
+	undo) echo applied ;;
+	restore) echo mess ;;
+	esac
+}
+
+# 0: as before, 1: as after, 2: neither.
+side() {
+	look "$T/is"
+	cmp -s "$T/is" "$T/$1.before" && return 0
+	cmp -s "$T/is" "$T/$1.after" && return 1
+	diff "$T/is" "$T/$1.before" | head -n 10 | cat -v | sed 's/^/# before: /'
+	diff "$T/is" "$T/$1.after" | head -n 10 | cat -v | sed 's/^/# after: /'
+	return 2
+}
+
+judge() {
+	guard status >"$T/out" 2>"$T/err" || flunk 'no status afterwards'
+	side "$1"
+	case $2.$? in
+	*.2)
+		flunk 'neither before nor after'
+		return
+		;;
+	0.0) flunk 'it said done, and it is not' ;;
+	*.0)
+		befores=$((befores + 1))
+		# shellcheck disable=SC2046,SC2091 # words of a command
+		$(crash_verb "$1") >"$T/out" 2>"$T/err" </dev/null ||
+			flunk 'not done the second time'
+		side "$1"
+		[ $? -eq 1 ] || flunk 'not done when it is done again'
+		;;
+	*)
+		afters=$((afters + 1))
+		guard undo -q -y >"$T/out" 2>"$T/err" </dev/null ||
+			flunk 'not taken back'
+		side "$1" || flunk 'taken back, and not as before'
+		;;
+	esac
+}
+
+# one VERB NUMBER
+one() {
+	point="$fs, $1, the power gone at call $2"
+	begin "$(state_of "$1")"
+	# shellcheck disable=SC2046 # words
+	set -- "$1" "$2" $(crash_verb "$1" | sed 's/^guard //')
+	verb_now=$1
+	at=$2
+	shift 2
+	"$stopat" --count "$T/count" --at "$at" --cut "$T/m" -- \
+		"$here/as.sh" "$fs" $plain "$build/guard" "$@" \
+		>"$T/out" 2>"$T/err" </dev/null
+	ended=$?
+	points=$((points + 1))
+	down
+	up
+	judge "$verb_now" $ended
+	[ $((points % 8)) -ne 0 ] ||
+		guard verify -q >"$T/out" 2>"$T/err" </dev/null ||
+		flunk 'the store is damaged'
+	down
+}
+
+count_of() {
+	begin "$(state_of "$1")"
+	# shellcheck disable=SC2046 # words
+	"$stopat" --count "$T/count" --at 0 -- "$here/as.sh" "$fs" $plain \
+		"$build/guard" $(crash_verb "$1" | sed 's/^guard //') \
+		>"$T/out" 2>"$T/err" </dev/null || flunk 'not done'
+	down
+	read -r count _ <"$T/count"
+	echo "$count" >"$T/$1.count"
+}
+
+# HOME stays root's own; guard's state is on the image as well.
+GUARD_HOME=$T/m/home/state
+HOME=$T/m/home
+export GUARD_HOME HOME
+unset XDG_DATA_HOME GUARD GUARD_RUN
+
+each() {
+	for fs in $systems; do
+		point=$fs
+		make_images
+		for verb in apply undo restore; do
+			count_of $verb
+			read -r count <"$T/$verb.count"
+			echo "# $fs: $verb: $count calls"
+			"$@" || return
+		done
+	done
+}
+
+all_of_them() {
+	number=1
+	while [ $number -le "$count" ]; do
+		one "$verb" "$number"
+		number=$((number + 1))
+	done
+}
+
+some_of_them() {
+	end=$(($(date +%s) + seconds / 6 + 1))
+	while [ "$(date +%s)" -lt $end ]; do
+		next "$count"
+		one "$verb" "$number"
+	done
+}
+
+systems=
+for fs in ext4 xfs; do
+	! command -v mkfs.$fs >/dev/null || systems="$systems $fs"
+done
+[ "$systems" ] || skip_all 'no mkfs.ext4, no mkfs.xfs'
+truncate -s 320M "$T/work.img"
+mkfs.ext4 -q -F "$T/work.img" 2>/dev/null
+mount -o loop "$T/work.img" "$T/m" 2>/dev/null ||
+	skip_all 'no image can be mounted here'
+umount "$T/m"
+crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
+case $mode in
+full) each all_of_them ;;
+sample) each some_of_them ;;
+*)
+	systems=$mode fs=$mode point=$mode
+	make_images
+	one "$2" "$3"
+	;;
+esac
+echo "# $points points: $befores as before, $afters as after"
+[ $failures -ne 0 ] || pass "at none of $points points was anything lost"
+echo "1..$tests"
+[ $failures -eq 0 ]
