@@ -247,6 +247,10 @@ int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 		size_t n;
 		const unsigned char *value = dec_bytes(&d, &n);
 
+		/* Ascending, as they are written: else one set had two names.
+		 */
+		if (!*name || (i && strcmp(x.items[i - 1].name, name) >= 0))
+			d.bad = true;
 		if (!d.bad)
 			xattrs_add(&x, name, value, n);
 	}

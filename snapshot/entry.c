@@ -181,6 +181,16 @@ static uint64_t decode_up_to(struct dec *d, uint64_t max)
 	return v;
 }
 
+/* A number that is only there when it is not 0. */
+static uint64_t decode_some(struct dec *d)
+{
+	uint64_t v = dec_var(d);
+
+	if (!v)
+		d->bad = true;
+	return v;
+}
+
 static void decode_oid(struct dec *d, struct oid *ret)
 {
 	const unsigned char *hash = dec_raw(d, sizeof(ret->hash));
@@ -206,7 +216,7 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	e.mtime.sec = dec_svar(d);
 	e.mtime.nsec = (uint32_t)decode_up_to(d, 999999999);
 	if (head & HEAD_SIZE)
-		e.size = dec_var(d);
+		e.size = decode_some(d);
 	if (head & HEAD_CONTENT)
 		decode_oid(d, &e.content);
 	if (head & HEAD_ATTRS)
@@ -214,9 +224,9 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	if (head & HEAD_LINK)
 		e.link = dec_text(d);
 	if (head & HEAD_RDEV)
-		e.rdev = dec_var(d);
+		e.rdev = decode_some(d);
 	if (head & HEAD_GROUP)
-		e.link_group = dec_var(d);
+		e.link_group = decode_some(d);
 	if (head & HEAD_INCOMPLETE)
 		e.flags |= ENTRY_INCOMPLETE;
 	if (d->bad || !entry_ok(&e, is_root)) {
