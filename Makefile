@@ -33,6 +33,13 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
 TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
+# Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
+# with libFuzzer for fuzz.
+FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \
+	$(wildcard tests/fuzz/*.c)))
+FUZZ_TARGETS := $(patsubst %.c,$(BUILD)/%,$(FUZZ_SOURCES))
+FUZZ_DRIVER = tests/fuzz/driver.c
+FUZZ_SECONDS = 60
 PROVE = prove -j2 --timer
 # Short lines; `make V=1` shows the commands.
 Q = $(if $(V),,@)
@@ -70,7 +77,15 @@ $(BUILD)/tests/lib/%: tests/lib/%.c
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
 
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libguard.a
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
+		$(FUZZ_DRIVER) $(BUILD)/libguard.a $(PKG_LIBS)
+
 unit: $(UNIT_TESTS)
+
+fuzz-targets: $(FUZZ_TARGETS)
 
 tools: $(TOOLS)
 
@@ -85,7 +100,7 @@ check:
 	tests/install-deps check
 	+$(MAKE) --no-print-directory check-built
 
-check-built: all unit tools
+check-built: all unit tools fuzz-targets
 	tests/lib/run-check $(BUILD) $(PROVE)
 
 # Hours, not minutes: every point at which things can end or fail.
@@ -110,8 +125,21 @@ asan:
 		CFLAGS='-O1 -g -fno-omit-frame-pointer \
 		-fsanitize=address,undefined -fno-sanitize-recover=all'
 
-asan-built: unit tools
+asan-built: unit tools fuzz-targets
 	ASAN_OPTIONS=detect_leaks=1 tests/lib/run-check --unit $(BUILD) $(PROVE)
+
+# Each target for FUZZ_SECONDS with libFuzzer; what it finds worth keeping
+# gathers in build-fuzz/found.
+fuzz:
+	tests/install-deps fuzz
+	+$(MAKE) --no-print-directory BUILD=build-fuzz HARDEN= CC=clang \
+		FUZZ_DRIVER= LDFLAGS=-fsanitize=fuzzer,address,undefined \
+		CFLAGS='-O1 -g -fno-omit-frame-pointer \
+		-fsanitize=fuzzer-no-link,address,undefined \
+		-fno-sanitize-recover=all' fuzz-built
+
+fuzz-built: fuzz-targets
+	tests/fuzz/run $(BUILD) $(FUZZ_SECONDS)
 
 install: all
 	install -d $(DESTDIR)$(bindir)
@@ -135,7 +163,7 @@ uninstall:
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish
 
 clean:
-	rm -rf build build-asan
+	rm -rf build build-asan build-fuzz
 
 help:
 	@echo 'make                build build/guard'
@@ -144,15 +172,16 @@ help:
 	@echo 'make crash          every kill point, failing call and power cut'
 	@echo 'make lint           format, layers, names, scripts, man page'
 	@echo 'make asan           unit tests with address and UB checks'
+	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
 	@echo 'make bench          speed and memory beside other tools'
 	@echo 'make install        [prefix=/usr/local] [DESTDIR=]'
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, lint, asan and bench install missing Debian'
-	@echo 'packages first, by apt-get as root or through sudo.'
+	@echo 'demo, check, crash, lint, asan, fuzz and bench install missing'
+	@echo 'Debian packages first, by apt-get as root or through sudo.'
 
 .PHONY: all unit tools demo check check-built crash lint bench asan asan-built \
-	install uninstall clean help
+	fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
-	$(UNIT_TESTS:=.d) $(TOOLS:=.d)
+	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(FUZZ_TARGETS:=.d)

@@ -1,0 +1,50 @@
+/* The journal of a transaction: journal_load(). */
+#include "base/path.h"
+#include "restore/journal.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { CHECK_AT = 10, BODY_AT = 18 };
+
+/* FNV-1a, as journal.c has it. */
+static uint64_t fnv(const uint8_t *data, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		h = (h ^ data[i]) * 0x100000001b3u;
+	return h;
+}
+
+static void check_root(const struct journal_root *r)
+{
+	size_t i;
+
+	must(path_name_ok(r->staging, strlen(r->staging)));
+	for (i = 0; i < r->op_count; i++)
+		must(path_ok(r->ops[i].path));
+	for (i = 0; i < r->touched_count; i++)
+		must(path_ok(r->touched[i].path));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	AUTO(journal) struct journal j = {0};
+	auto_free uint8_t *bytes = NULL;
+	uint8_t seals;
+	struct err err;
+	size_t i;
+
+	if (!len)
+		return 0;
+	seals = data[0];
+	bytes = fuzz_copy(data, &len);
+	if ((seals & 1) && len >= BODY_AT)
+		seal_u64(bytes + CHECK_AT, fnv(bytes + BODY_AT, len - BODY_AT));
+	fuzz_file(JOURNAL_NAME, bytes, len);
+	if (journal_load(fuzz_dir(), &j, &err) < 0)
+		return 0;
+	for (i = 0; i < j.root_count; i++)
+		check_root(&j.roots[i]);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* Files of snapshots with their notes: catalog_load_from(). */
+#include "base/path.h"
+#include "snapshot/catalog.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	auto_free uint8_t *bytes = NULL;
+	char name[32];
+	uint8_t seals;
+	struct err err;
+	size_t i;
+
+	if (!len)
+		return 0;
+	seals = data[0];
+	bytes = fuzz_copy(data, &len);
+	if (seals & 1)
+		seal_tail(bytes, len);
+	catalog_file_name(name, 1);
+	fuzz_file(name, bytes, len);
+	if (catalog_load_from(fuzz_dir(), 1, &s, &err) < 0)
+		return 0;
+	must(s.seq == 1 && s.time.nsec < 1000000000);
+	must(!s.root.mode || entry_ok(&s.root, true));
+	for (i = 0; i < s.note_count; i++) {
+		must(path_ok(s.notes[i].path));
+		must(snapshot_has_note(&s, s.notes[i].kind, s.notes[i].path));
+	}
+	return 0;
+}
