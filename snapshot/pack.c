@@ -10,13 +10,15 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "snapshot/mapping.h"
 
 /* Less is not worth a system call. */
 #define LEAVE_LEN ((uint64_t)32 << 10)
 
 struct pack {
 	char *name;
-	const unsigned char *map;
+	struct mapping *mapping;
+	const unsigned char *map; /* its bytes */
 	uint64_t size;
 	enum pack_kind kind;
 	bool damaged;
@@ -33,8 +35,7 @@ void pack_free(struct pack **pack)
 
 	if (!p)
 		return;
-	if (p->map)
-		(void)munmap((void *)(uintptr_t)p->map, p->size);
+	mapping_free(&p->mapping);
 	free(p->owned);
 	free(p->name);
 	free(p);
@@ -44,6 +45,14 @@ void pack_free(struct pack **pack)
 const char *pack_name(const struct pack *p)
 {
 	return p->name;
+}
+
+int pack_fail(const struct pack *p, struct err *err)
+{
+	return fail(err, EBADMSG,
+		    "pack %s cannot be read any more: its disk fails, or "
+		    "somebody has changed it",
+		    text_quote(p->name));
 }
 
 bool pack_damaged(const struct pack *p)
@@ -93,12 +102,16 @@ static void leave(const struct pack *p, uint64_t offset, uint64_t len)
 int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 	      unsigned char **ret, size_t *ret_len, struct err *err)
 {
-	if (!head_at(p, offset, head))
-		return fail(err, EBADMSG, "pack %s has no record at byte %llu",
-			    text_quote(p->name), (unsigned long long)offset);
-	if (record_unpack(p->name, offset, head, p->map + offset + HEAD_LEN,
-			  ret, err) < 0)
-		return -err->num;
+	int got;
+
+	if (head_at(p, offset, head))
+		got = record_unpack(p->name, offset, head,
+				    p->map + offset + HEAD_LEN, ret, err);
+	else
+		got = fail(err, EBADMSG, "pack %s has no record at byte %llu",
+			   text_quote(p->name), (unsigned long long)offset);
+	if (got < 0)
+		return pack_failed(p) ? pack_fail(p, err) : got;
 	leave(p, offset + HEAD_LEN, head->stored_len);
 	*ret_len = head->plain_len;
 	return 0;
@@ -237,6 +250,18 @@ static bool index_load(struct pack *p)
 	return true;
 }
 
+bool pack_failed(const struct pack *p)
+{
+	const unsigned char *footer = p->map + p->size - FOOTER_LEN;
+
+	if (mapping_failed(p->mapping))
+		return true;
+	return !p->owned &&
+	       get_le(footer + 24, 8) !=
+		       hash_check(p->fanout,
+				  FANOUT_LEN + (size_t)p->count * INDEX_ENTRY);
+}
+
 struct entries {
 	struct pack_entry *items;
 	size_t count, room;
@@ -306,17 +331,16 @@ static int pack_map(int dirfd, struct pack *p, struct err *err)
 				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					   O_CLOEXEC | O_NOCTTY);
 	struct stat st;
-	void *map;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(err, "open pack %s", text_quote(p->name));
 	if (!S_ISREG(st.st_mode) || st.st_size < HEADER_LEN + FOOTER_LEN)
 		return fail(err, EBADMSG, "pack %s is cut off",
 			    text_quote(p->name));
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
+	p->mapping = mapping_new(fd, (size_t)st.st_size, false);
+	if (!p->mapping)
 		return fail_errno(err, "map pack %s", text_quote(p->name));
-	p->map = map;
+	p->map = mapping_data(p->mapping);
 	p->size = (uint64_t)st.st_size;
 	return 0;
 }
@@ -331,6 +355,8 @@ int pack_open(int dirfd, const char *name, const unsigned char *uuid,
 		return -err->num;
 	if (!index_load(p) && index_rebuild(p, err) < 0)
 		return -err->num;
+	if (mapping_failed(p->mapping))
+		p->damaged = true;
 	*ret = TAKE(p);
 	return 0;
 }

@@ -35,6 +35,13 @@ int pack_open(int dirfd, const char *name, const unsigned char *uuid,
 void pack_free(struct pack **pack);
 const char *pack_name(const struct pack *p);
 bool pack_damaged(const struct pack *p);
+/*
+ * Part of it could not be read when it was touched (see mapping.h), or its
+ * index is not what it was when it was opened: it may say less than there is.
+ * Reads the whole index. pack_fail() says so: -EBADMSG.
+ */
+bool pack_failed(const struct pack *p);
+int pack_fail(const struct pack *p, struct err *err);
 enum pack_kind pack_kind(const struct pack *p);
 uint32_t pack_count(const struct pack *p);
 uint64_t pack_size(const struct pack *p); /* bytes of the file */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "snapshot/hash.h"
+#include "snapshot/mapping.h"
 
 #define CACHE_MAGIC "GUARDST1"
 /* Told apart by what numbers look like: a cache never leaves its machine, one
@@ -38,7 +38,8 @@ struct header {
 };
 
 struct statcache {
-	void *map;
+	struct mapping *mapping;
+	const void *map; /* its bytes */
 	size_t map_len;
 	const struct header *head;
 	const struct cache_folder *folders;
@@ -51,7 +52,7 @@ void statcache_free(struct statcache **cache)
 {
 	if (!*cache)
 		return;
-	(void)munmap((*cache)->map, (*cache)->map_len);
+	mapping_free(&(*cache)->mapping);
 	free(*cache);
 	*cache = NULL;
 }
@@ -111,15 +112,20 @@ struct statcache *statcache_open(const char *path, const struct cache_key *key)
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->map_len = (size_t)st.st_size;
-	c->map = mmap(NULL, c->map_len, PROT_READ, MAP_PRIVATE | MAP_POPULATE,
-		      fd, 0);
-	if (c->map == MAP_FAILED) {
+	c->mapping = mapping_new(fd, c->map_len, true);
+	if (!c->mapping) {
 		free(c);
 		return NULL;
 	}
+	c->map = mapping_data(c->mapping);
 	if (!fits(c, key))
 		statcache_free(&c);
 	return c;
+}
+
+bool statcache_failed(const struct statcache *c)
+{
+	return mapping_failed(c->mapping);
 }
 
 uint64_t statcache_seq(const struct statcache *c)

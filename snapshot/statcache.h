@@ -58,6 +58,9 @@ struct statcache;
 /* NULL when there is none that fits. */
 struct statcache *statcache_open(const char *path, const struct cache_key *key);
 void statcache_free(struct statcache **cache);
+/* Part of it could not be read after it was opened (see mapping.h): nothing
+ * that was taken from it may be used. */
+bool statcache_failed(const struct statcache *c);
 
 /* The snapshot it was made with, and that one's root. */
 uint64_t statcache_seq(const struct statcache *c);

@@ -205,10 +205,17 @@ static bool oid_sane(const struct oid *id)
 
 static int not_found(struct store *s, struct err *err)
 {
+	const struct pack_set *set;
+	size_t i;
 	int got;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	if (s->damaged)
+	set = s->set;
+	for (i = 0; i < set->count && !pack_failed(set->packs[i]); i++)
+		;
+	if (i < set->count)
+		got = pack_fail(set->packs[i], err);
+	else if (s->damaged)
 		got = fail(err, EBADMSG,
 			   "an object is missing and packs are damaged: %s",
 			   s->damaged);

@@ -302,8 +302,10 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	if (crawl_run(w, err) < 0)
 		return err_context(err, "snapshot of %s",
 				   text_quote(o->root_path));
-	fill(w, o, s);
 	crawl_run_root(w, &s->root, &root, &changed);
+	if (w->cache && statcache_failed(w->cache))
+		return fail(err, ESTALE, "the stat cache cannot be read");
+	fill(w, o, s);
 	if (o->look)
 		return 0;
 	if (catalog_add(w->store, s, err) < 0)
@@ -354,6 +356,13 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	if (got == 0)
 		got = walk_and_commit(&w, options, &key, &s, err);
 	crawl_run_done(&w);
+	if (got == -ESTALE && cache && statcache_failed(cache)) {
+		struct take_options plain = *options;
+
+		plain.cache_path = NULL;
+		statcache_free(&cache);
+		return take_snapshot(store, &plain, ret, err);
+	}
 	statcache_free(&cache);
 	if (got < 0)
 		return got;

@@ -228,6 +228,27 @@ static int check_snapshot(struct verify *v, uint64_t seq, struct err *err)
 	return reach_lost(&v->inv, &s.root, tell_path, &t, err);
 }
 
+/* What failed only when it was touched; its paths may have been told already.
+ */
+static int check_failed(struct verify *v, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < v->inv.count; i++) {
+		const struct inventory_pack *p = &v->inv.packs[i];
+		struct err odd;
+		struct verify_fault fault = {
+			.kind = VERIFY_PACK, .name = p->name, .text = odd.text};
+
+		if (!p->pack || p->fault || !pack_failed(p->pack))
+			continue;
+		(void)pack_fail(p->pack, &odd);
+		if (tell(v, &fault, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
 static int check_all(struct verify *v, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
@@ -248,7 +269,7 @@ static int check_all(struct verify *v, struct err *err)
 		if (check_snapshot(v, seqs[i], err) < 0)
 			return -err->num;
 	}
-	return 0;
+	return check_failed(v, err);
 }
 
 int verify_store(struct store *s, const struct verify_options *options,

@@ -4,7 +4,7 @@
 #include "snapshot/statcache.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { ENTRIES_MAX = 20000, DEPTH_MAX = 64 };
+enum { ENTRIES_MAX = 500, DEPTH_MAX = 64 };
 
 /* Where the header's own check stands, and what it holds (statcache.c). */
 enum { HEADER_SIZE = 200, HEAD_CHECK_AT = 192, CHECK_AT = 184, KEY_AT = 16 };

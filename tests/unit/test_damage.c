@@ -1,0 +1,291 @@
+/*
+ * A store that is hurt, also while it is open: never other bytes than the
+ * right ones, always an error that names what is hurt, never the end of the
+ * process.
+ */
+/* link: -Wl,--wrap=statx */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "tests/unit/snapbox.h"
+
+#include "snapshot/mapping.h"
+#include "snapshot/packformat.h"
+#include "snapshot/statcache.h"
+#include "tests/unit/keepbox.h"
+#include "tests/unit/calls.h"
+
+/* What happens beside the walk: before the n-th statx this file is cut. */
+static struct {
+	unsigned int count, at;
+	const char *path;
+	off_t len; /* that stay */
+} cutting;
+
+int __real_statx(int dirfd, const char *name, int flags, unsigned int mask,
+		 struct statx *ret);
+int __wrap_statx(int dirfd, const char *name, int flags, unsigned int mask,
+		 struct statx *ret);
+
+int __wrap_statx(int dirfd, const char *name, int flags, unsigned int mask,
+		 struct statx *ret)
+{
+	if (cutting.at && ++cutting.count == cutting.at)
+		assert_return_code(truncate(cutting.path, cutting.len), errno);
+	return __real_statx(dirfd, name, flags, mask, ret);
+}
+
+static void fill(struct box *box)
+{
+	put_file(box, "a", 1, 900);
+	put_file(box, "b", 2, 70000);
+	assert_return_code(mkdirat(box->root_fd, "d", 0755), errno);
+	put_file(box, "d/e", 3, 66000);
+	put_file(box, "d/f", 4, 40);
+	assert_return_code(symlinkat("a", box->root_fd, "l"), errno);
+}
+
+/* Cuts a pack of the store at that many bytes, whoever has it open. */
+static void cut_pack(struct box *box, int kind, off_t len)
+{
+	auto_free char *name = pack_of_kind(box, kind);
+	auto_free char *path = store_path(box, "packs", name);
+
+	assert_return_code(chmod(path, 0600), errno);
+	assert_return_code(truncate(path, len), errno);
+}
+
+/* All bytes of a snapshot through a store that is open already. */
+static int bytes_of(struct store *s, uint64_t seq, struct buf *to,
+		    struct err *err)
+{
+	AUTO(snapshot) struct snapshot snap = {0};
+	void *args[2] = {to, s};
+
+	if (catalog_load(s, seq, &snap, err) < 0)
+		return -err->num;
+	return tree_each(s, &snap.root, describe, args, err);
+}
+
+/* ---- cut off while it is open ---- */
+
+static void test_a_mapped_page_that_fails_reads_as_zeros(void **state)
+{
+	struct box *box = *state;
+	auto_close int fd =
+		openat(box->root_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct mapping *m, *other;
+
+	assert_int_equal(ftruncate(fd, 5 * 4096), 0);
+	assert_int_equal(pwrite(fd, "abc", 3, 0), 3);
+	assert_int_equal(pwrite(fd, "xyz", 3, 3 * 4096), 3);
+	m = mapping_new(fd, 5 * 4096, false);
+	other = mapping_new(fd, 4096, true);
+	assert_non_null(m);
+	assert_non_null(other);
+	assert_memory_equal(mapping_data(m) + 3 * 4096, "xyz", 3);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_false(mapping_failed(m));
+	assert_int_equal(mapping_data(m)[3 * 4096 + 1], 0);
+	assert_true(mapping_failed(m));
+	assert_memory_equal(mapping_data(m), "abc", 3);
+	assert_false(mapping_failed(other));
+	mapping_free(&m);
+	mapping_free(&other);
+	/* Used again, it has not failed yet. */
+	m = mapping_new(fd, 4096, false);
+	assert_false(mapping_failed(m));
+	mapping_free(&m);
+}
+
+static void test_a_fault_elsewhere_ends_the_process(void **state)
+{
+	struct box *box = *state;
+	auto_close int fd =
+		openat(box->root_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int status;
+	pid_t pid = fork();
+
+	assert_return_code(pid, errno);
+	if (pid == 0) {
+		volatile char *foreign;
+		struct mapping *m;
+
+		(void)signal(SIGBUS, SIG_DFL);
+		(void)!ftruncate(fd, 8192);
+		m = mapping_new(fd, 8192, false);
+		foreign = mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
+		(void)!ftruncate(fd, 0);
+		(void)foreign[4096];
+		_exit(m ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+}
+
+static void test_a_pack_cut_off_under_a_reader_is_an_error(void **state)
+{
+	static const off_t cuts[] = {0, 1, 4096, 8192, 65536};
+	struct box *box = *state;
+	AUTO(buf) struct buf want = {0};
+	struct err err;
+	size_t i;
+	int kind;
+
+	fill(box);
+	(void)take(box);
+	ok(snapshot_bytes(box, 1, &want, &err));
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		for (i = 0; i < 5; i++) {
+			void *sub;
+			struct box *b;
+			AUTO(buf) struct buf is = {0};
+			AUTO(store) struct store *s = NULL;
+			int got;
+
+			(void)setup(&sub);
+			b = sub;
+			fill(b);
+			(void)take(b);
+			store_free(&b->store);
+			ok(store_open(&s, b->store_dir, STORE_READ, &err));
+			cut_pack(b, kind, cuts[i]);
+			got = bytes_of(s, 1, &is, &err);
+			if (got == 0) {
+				assert_int_equal(is.len, want.len);
+				assert_memory_equal(is.data, want.data, is.len);
+			} else {
+				assert_int_equal(got, -EBADMSG);
+				assert_non_null(strstr(err.text, ".gpk"));
+			}
+			/* Behind the first page lies all but one. */
+			assert_true(got < 0 || cuts[i] >= 4096);
+			store_free(&s);
+			assert_int_equal(verify_now(b, false, NULL), 1);
+			(void)teardown(&sub);
+		}
+	}
+}
+
+static void test_what_lay_in_a_cut_off_pack_is_stored_again(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf want = {0}, is = {0};
+	struct err err;
+
+	fill(box);
+	(void)take(box);
+	ok(snapshot_bytes(box, 1, &want, &err));
+	store_free(&box->store);
+	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	cut_pack(box, PACK_DATA, 0);
+	assert_int_equal(take(box), 2);
+	ok(snapshot_bytes(box, 2, &is, &err));
+	assert_int_equal(is.len, want.len);
+	assert_memory_equal(is.data, want.data, is.len);
+}
+
+static void cut_now(void *arg, uint64_t done, uint64_t total)
+{
+	(void)total;
+	if (done)
+		assert_return_code(truncate(arg, 0), errno);
+}
+
+static void test_a_pack_cut_off_under_verify_is_named(void **state)
+{
+	struct box *box = *state;
+	auto_free char *name = NULL, *path = NULL;
+	struct verify_options options = {
+		.read_data = true,
+		.progress = cut_now,
+	};
+	struct verify_result result;
+	struct err err;
+
+	fill(box);
+	(void)take(box);
+	name = pack_of_kind(box, PACK_DATA);
+	options.arg = path = store_path(box, "packs", name);
+	assert_return_code(chmod(path, 0600), errno);
+	store_free(&box->store);
+	ok(store_open(&box->store, box->store_dir, STORE_READ, &err));
+	assert_int_equal(verify_store(box->store, &options, &result, &err), 1);
+	assert_true(result.faults > 0);
+}
+
+/* One snapshot with a cache that is cut before the at-th look at a file: as if
+ * there were none. False: the walk had ended before. */
+static bool walk_with_cut(unsigned int at, off_t len, unsigned int *unused)
+{
+	AUTO(snapshot) struct snapshot s = {0}, again = {0};
+	AUTO(buf) struct buf want = {0}, is = {0};
+	struct take_stats stats;
+	struct take_options options = {
+		.root_fd = -1, .plain = true, .stats = &stats};
+	struct box *box;
+	struct err err;
+	char name[16];
+	void *sub;
+	int i;
+
+	(void)setup(&sub);
+	box = sub;
+	options.root_path = box->root;
+	options.cache_path = box->cache;
+	fill(box);
+	for (i = 0; i < 80; i++) {
+		(void)snprintf(name, sizeof(name), "d/many%d", i);
+		put_file(box, name, 1, 10);
+	}
+	ok(take_snapshot(box->store, &options, &s, &err));
+	ok(snapshot_bytes(box, 1, &want, &err));
+	cutting.path = box->cache;
+	cutting.len = len;
+	cutting.count = 0;
+	cutting.at = at;
+	ok(take_snapshot(box->store, &options, &again, &err));
+	cutting.at = 0;
+	*unused += !stats.cache_used;
+	ok(snapshot_bytes(box, again.seq, &is, &err));
+	assert_int_equal(is.len, want.len);
+	assert_memory_equal(is.data, want.data, is.len);
+	(void)teardown(&sub);
+	return cutting.count >= at;
+}
+
+/* Before every look at the first and the last files, and now and then in
+ * between. */
+static void test_a_stat_cache_cut_off_under_the_walk_is_not_used(void **state)
+{
+	static const off_t lens[] = {0, 4096, 8192};
+	unsigned int at, unused = 0;
+	size_t i;
+
+	(void)state;
+	take_assume_settled(true);
+	for (i = 0; i < 3; i++)
+		for (at = 1; walk_with_cut(at, lens[i], &unused);
+		     at += at < 8 ? 1 : 29)
+			;
+	take_assume_settled(false);
+	assert_true(unused > 10);
+}
+
+int main(void)
+{
+#define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		t(test_a_mapped_page_that_fails_reads_as_zeros),
+		t(test_a_fault_elsewhere_ends_the_process),
+		t(test_a_pack_cut_off_under_a_reader_is_an_error),
+		t(test_what_lay_in_a_cut_off_pack_is_stored_again),
+		t(test_a_pack_cut_off_under_verify_is_named),
+		t(test_a_stat_cache_cut_off_under_the_walk_is_not_used),
+	};
+
+	calls_unsynced = true;
+	ring_forbid(true);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
