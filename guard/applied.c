@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -111,5 +112,84 @@ int applied_rebase(struct store *store, const struct session *s,
 		return err_context(err, "what was applied of run %s", s->id);
 	entry_free(base);
 	*base = root;
+	return 0;
+}
+
+void applied_add_home(struct session *s, uint64_t before, uint64_t after)
+{
+	auto_free char *value =
+		mem_printf("%" PRIu64 " %" PRIu64, before, after);
+
+	record_add(&s->more, "applied-home", value);
+}
+
+/* Whether path is in `now` as in that snapshot; one that is gone says no. */
+static int is_as_in(struct store *store, uint64_t seq, const struct entry *now,
+		    const char *path, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry was = {0};
+	int got = catalog_load(store, seq, &s, err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0 || tree_lookup(store, &s.root, path, &was, err) < 0)
+		return -err->num;
+	return was.mode && still(now, &was);
+}
+
+static int is_ours(struct store *store, const struct session *s,
+		   const struct entry *root, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry now = {0};
+	const char *value;
+	size_t n;
+	int got = tree_lookup(store, root, path, &now, err);
+
+	for (n = 0; got > 0; n++) {
+		uint64_t before, after;
+
+		value = record_get_nth(&s->more, "applied-home", n);
+		if (!value)
+			return 0;
+		if (sscanf(value, "%" SCNu64 " %" SCNu64, &before, &after) != 2)
+			continue;
+		got = is_as_in(store, after, &now, path, err);
+		if (got == 0)
+			got = is_as_in(store, before, &now, path, err);
+		if (got)
+			return got;
+		got = 1;
+	}
+	return got;
+}
+
+int applied_forgive(struct store *store, const struct session *s,
+		    struct snapshot *now, struct err *err)
+{
+	size_t kept = 0, i;
+
+	if (!record_get(&s->more, "applied-home"))
+		return 0;
+	for (i = 0; i < now->note_count; i++) {
+		struct note *n = &now->notes[i];
+		int got = n->kind == NOTE_MOVED
+				  ? is_ours(store, s, &now->root, n->path, err)
+				  : 0;
+
+		if (got < 0) {
+			memmove(&now->notes[kept], n,
+				(now->note_count - i) * sizeof(*n));
+			now->note_count -= i - kept;
+			return got;
+		}
+		if (got) {
+			free(n->path);
+			free(n->text);
+		} else {
+			now->notes[kept++] = *n;
+		}
+	}
+	now->note_count = kept;
 	return 0;
 }

@@ -30,4 +30,14 @@ int applied_rebase(struct store *store, const struct session *s,
 		   struct entry *base, const struct entry *now,
 		   struct err *err);
 
+/*
+ * The same for the home folder, of which nothing was stored when the run
+ * began: now's notes say what moved since (NOTE_MOVED); those go where it is
+ * guard's own doing, the home still being as an apply of this run left it or,
+ * taken back, found it.
+ */
+void applied_add_home(struct session *s, uint64_t before, uint64_t after);
+int applied_forgive(struct store *store, const struct session *s,
+		    struct snapshot *now, struct err *err);
+
 #endif

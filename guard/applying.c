@@ -18,6 +18,7 @@ void applying_free(struct applying *a)
 	project_close(&a->project);
 	snapshot_free(&a->before);
 	snapshot_free(&a->base);
+	applying_home_free(&a->home);
 	changes_free(&a->changes);
 }
 
@@ -25,14 +26,9 @@ static int check_state(const struct pick *p, struct err *err)
 {
 	const struct session *s = &p->session;
 
-	if (p->home_paths)
-		return fail(err, ENOTSUP,
-			    "changes of your home folder cannot be applied in "
-			    "this version: copy %s by hand",
-			    text_quote(p->home_paths[0]));
 	if (s->state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded", s->id);
-	if (s->state == RUN_APPLIED && !p->paths)
+	if (s->state == RUN_APPLIED && !p->paths && !p->home_paths)
 		return fail(err, EALREADY,
 			    "run %s is applied already: name paths to apply "
 			    "what is left of it",
@@ -136,23 +132,31 @@ bool applying_names_all(char *const *paths)
 	return false;
 }
 
+bool applying_whole(const struct pick *p)
+{
+	return applying_names_all(p->paths) && (p->paths || !p->home_paths);
+}
+
 int applying_look(struct applying *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
 
 	if (a->project.path)
-		return 0;
+		return applying_home_look(a, err);
 	if (project_open(s->project, a->c->state.workspaces_fd, false,
 			 &a->project, err) < 0)
 		return -err->num;
 	snapshot_free(&a->before);
-	return project_look(a->c->store, &a->project, "pre-apply", s->id,
-			    &a->before, err);
+	if (project_look(a->c->store, &a->project, "pre-apply", s->id,
+			 &a->before, err) < 0)
+		return -err->num;
+	return applying_home_look(a, err);
 }
 
 void applying_leave(struct applying *a)
 {
 	project_close(&a->project);
+	project_close(&a->home.project);
 }
 
 int applying_load(struct applying *a, struct err *err)
@@ -171,15 +175,19 @@ int applying_load(struct applying *a, struct err *err)
 			&a->changes.project, &a->want, err) < 0 ||
 	    compare_result(a, err) < 0)
 		return -err->num;
-	return 0;
+	return applying_home_load(a, err);
 }
 
 int applying_plan(struct applying *a, const struct entry *want,
 		  enum plan_resolve resolve, bool git_picked, struct err *err)
 {
+	static const char *const none[] = {NULL};
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
+	bool home_alone = a->p->home_paths && !a->p->paths;
 	struct plan_options options = {
-		.paths = git_picked ? NULL : (const char *const *)a->p->paths,
+		.paths = home_alone   ? none
+			 : git_picked ? NULL
+				      : (const char *const *)a->p->paths,
 		.git_apart = !git_picked,
 		.refuse_special = true,
 		.base_notes = &a->base,
@@ -190,9 +198,12 @@ int applying_plan(struct applying *a, const struct entry *want,
 
 	plan_free(&a->plan);
 	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
-		      &options, &a->plan, err) < 0)
+		      &options, &a->plan, err) < 0 ||
+	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
 		return -err->num;
-	return carry_count(a->c->store, &a->plan, &a->counts, err);
+	if (home_alone)
+		a->plan.git_left = 0;
+	return applying_home_plan(a, options.resolve, err);
 }
 
 int applying_carry(struct applying *a, bool whole, bool git,
@@ -207,14 +218,18 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	};
 	struct carry_root roots[] = {
 		{&a->project, &a->plan, &a->before},
+		{&a->home.project, &a->home.plan, &a->home.before},
 	};
+	size_t count = a->p->home_paths ? 2 : 1;
 	auto_free char *before = NULL, *after = NULL;
+	uint64_t home_after;
 	struct err ignored;
 	int got;
 
 	if (session_set_state(s, RUN_APPLYING, err) < 0)
 		return -err->num;
-	got = carry_out(a->c->store, roots, 1, &action, err);
+	got = carry_out(a->c->store, roots, count, &action, err);
+	home_after = action.other_count ? action.others[0].after : 0;
 	action_free_roots(&action);
 	if (got < 0) {
 		if (faccessat(a->project.workspace_fd, "next-action", F_OK, 0) <
@@ -222,8 +237,11 @@ int applying_carry(struct applying *a, bool whole, bool git,
 			(void)session_set_state(s, RUN_ENDED, &ignored);
 		return -err->num;
 	}
-	applied_add(s, a->before.seq, action.after, &a->plan);
-	if (context_settle_run(s, whole, err) < 0)
+	if (a->plan.step_count)
+		applied_add(s, a->before.seq, action.after, &a->plan);
+	if (home_after)
+		applied_add_home(s, a->home.before.seq, home_after);
+	if (context_settle_run(s, &a->c->state, whole, err) < 0)
 		return -err->num;
 	before = mem_printf("%" PRIu64, a->before.seq);
 	after = mem_printf("%" PRIu64, action.after);

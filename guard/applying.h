@@ -19,6 +19,15 @@
 #include "guard/context.h"
 #include "guard/pick.h"
 
+/* The home's part of it, when paths there were named. */
+struct applying_home {
+	char **only; /* what is looked at */
+	struct project project;
+	struct snapshot before; /* also the base */
+	struct entry want;
+	struct plan plan;
+};
+
 struct applying {
 	struct context *c;
 	struct pick *p; /* its session is locked */
@@ -28,17 +37,17 @@ struct applying {
 	struct project project;
 	struct entry want; /* as the run left it */
 	struct plan plan;
-	struct carry_counts counts;
+	struct applying_home home;
+	struct carry_counts counts; /* of both plans */
 	bool changed_since; /* the layer is not what the run left */
 };
 
 #define APPLYING_NONE                                                          \
 	{                                                                      \
-		.changes = CHANGES_NONE, .project = {                          \
-			.fd = -1,                                              \
-			.workspace_fd = -1,                                    \
-			.lock_fd = -1                                          \
-		}                                                              \
+		.changes = CHANGES_NONE,                                       \
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},      \
+		.home =                                                        \
+		{.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1} }    \
 	}
 
 void applying_free(struct applying *a);
@@ -62,6 +71,17 @@ int applying_plan(struct applying *a, const struct entry *want,
 int applying_carry(struct applying *a, bool whole, bool git,
 		   uint64_t *ret_after, struct err *err);
 
+/* applying_home.c: nothing where no path in the home was named. */
+int applying_home_load(struct applying *a, struct err *err);
+int applying_home_look(struct applying *a, struct err *err);
+int applying_home_plan(struct applying *a, enum plan_resolve resolve,
+		       struct err *err);
+void applying_home_free(struct applying_home *h);
+/* Changes of the home that were not named and are worth a word. */
+size_t applying_home_left(const struct applying *a);
+
+/* All of the project is meant, and nothing but the project. */
+bool applying_whole(const struct pick *p);
 /* One of the paths names a .git or something in one. */
 bool applying_names_git(char *const *paths);
 /* No path at all, or the root. */

@@ -33,6 +33,14 @@ static void print_json(const struct apply *a, bool applied, uint64_t after)
 	jsonout_number(object, "before", a->in.before.seq);
 	jsonout_number(object, "after", after);
 	carry_json(&a->in.plan, object);
+	if (a->in.p->home_paths) {
+		json_t *home = json_object();
+
+		jsonout_text(home, "path", a->in.p->session.home);
+		jsonout_number(home, "before", a->in.home.before.seq);
+		carry_json(&a->in.home.plan, home);
+		(void)json_object_set_new(object, "home", home);
+	}
 	jsonout_print(object);
 }
 
@@ -77,13 +85,22 @@ static int say_marked(const struct apply *a)
 	return STATUS_REFUSED;
 }
 
+/* What is changed, for people. */
+static const char *where(const struct apply *a)
+{
+	const struct pick *p = a->in.p;
+
+	return p->home_paths && !p->paths ? p->session.home
+					  : p->session.project;
+}
+
 static void say_done(const struct apply *a)
 {
 	const struct session *s = &a->in.p->session;
 	AUTO(buf) struct buf sum = {0};
 
 	carry_sum(&a->in.counts, &sum);
-	output_say("run %s applied to %s: %s", s->id, text_quote(s->project),
+	output_say("run %s applied to %s: %s", s->id, text_quote(where(a)),
 		   buf_text(&sum));
 	if (s->state != RUN_APPLIED)
 		output_say("the rest of it still waits (guard diff %s)", s->id);
@@ -127,12 +144,13 @@ static void warn_of_git(const struct apply *a)
 /* They are in nobody's way, but nobody may think that they were taken over. */
 static size_t say_home_left(const struct apply *a)
 {
-	size_t count = changes_count_home(&a->in.changes.home);
+	size_t count = applying_home_left(&a->in);
+	const char *id = a->in.p->session.id;
 
 	if (count)
 		output_say("%s in your home folder left alone: guard diff %s "
-			   "shows them, this version cannot apply them",
-			   text_count(count, "change"), a->in.p->session.id);
+			   "shows them, guard apply %s ~/PATH takes one over",
+			   text_count(count, "change"), id, id);
 	return count;
 }
 
@@ -141,7 +159,7 @@ static int carry_apply(struct apply *a, struct err *err)
 	char *const *paths = a->in.p->paths;
 	uint64_t after;
 
-	if (applying_carry(&a->in, applying_names_all(paths),
+	if (applying_carry(&a->in, applying_whole(a->in.p),
 			   applying_names_git(paths), &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
@@ -155,8 +173,8 @@ static int carry_apply(struct apply *a, struct err *err)
 /* A run that changed the home alone waits on. */
 static int nothing_left(struct apply *a, struct err *err)
 {
-	if (!a->in.plan.already && !a->in.plan.git_left && !a->in.p->paths &&
-	    changes_count_home(&a->in.changes.home)) {
+	if (!a->in.plan.already && !a->in.plan.git_left &&
+	    applying_whole(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		(void)say_home_left(a);
@@ -165,11 +183,11 @@ static int nothing_left(struct apply *a, struct err *err)
 	if (a->o->json)
 		print_json(a, false, 0);
 	output_say("nothing is left to do: %s",
-		   text_count(a->in.plan.already, "difference"));
+		   text_count(a->in.plan.already + a->in.home.plan.already,
+			      "difference"));
 	say_git_left(a);
-	if (!a->o->dry &&
-	    context_settle_run(&a->in.p->session,
-			       applying_names_all(a->in.p->paths), err) < 0)
+	if (!a->o->dry && context_settle_run(&a->in.p->session, &a->in.c->state,
+					     applying_whole(a->in.p), err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
@@ -177,12 +195,11 @@ static int nothing_left(struct apply *a, struct err *err)
 static bool agreed(const struct apply *a)
 {
 	if (!a->in.changed_since)
-		return carry_ask(&a->in.counts, a->in.p->session.project,
-				 a->o->yes);
+		return carry_ask(&a->in.counts, where(a), a->o->yes);
 	output_warn("the layer of run %s has changed since its end; what is "
 		    "listed here is what it holds now",
 		    a->in.p->session.id);
-	return carry_ask(&a->in.counts, a->in.p->session.project, false);
+	return carry_ask(&a->in.counts, where(a), false);
 }
 
 static int apply_locked(struct apply *a, struct err *err)
@@ -193,17 +210,20 @@ static int apply_locked(struct apply *a, struct err *err)
 	    applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
 		return -err->num;
 	if (!a->o->json && !(a->o->quiet && a->o->yes) &&
-	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
+	    (carry_print(a->in.c->store, &a->in.plan, err) < 0 ||
+	     carry_print(a->in.c->store, &a->in.home.plan, err) < 0))
 		return -err->num;
 	warn_of_git(a);
 	carry_print_choices(&a->in.plan);
+	carry_print_choices(&a->in.home.plan);
 	out = way_out(a);
-	if (carry_print_blocks(&a->in.plan, out)) {
+	if (carry_print_blocks(&a->in.plan, out) |
+	    carry_print_blocks(&a->in.home.plan, out)) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	if (!a->in.plan.step_count)
+	if (!a->in.plan.step_count && !a->in.home.plan.step_count)
 		return nothing_left(a, err);
 	if (a->o->dry) {
 		if (a->o->json)

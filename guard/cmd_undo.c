@@ -286,7 +286,7 @@ static void settle_run(struct undo *u, const struct action *done)
 		output_say("run %s itself is not there any more", done->run_id);
 		return;
 	}
-	if ((applied ? context_settle_run(&s, done->whole, &err)
+	if ((applied ? context_settle_run(&s, &u->c->state, done->whole, &err)
 		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
 		output_warn("%s", err.text);
 	else if (!applied)

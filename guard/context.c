@@ -52,16 +52,18 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 	return got < 0 ? err_context(err, "open the store") : 0;
 }
 
-int context_settle_run(struct session *s, bool whole, struct err *err)
+int context_settle_run(struct session *s, const struct state *state, bool whole,
+		       struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct change_counts counts;
 
 	if (!whole) {
-		if (changes_load(s, NULL, &changes, err) < 0)
+		if (changes_load(s, state, &changes, err) < 0)
 			return -err->num;
 		changes_count(&changes.project, &counts);
-		whole = counts.total == counts.git;
+		whole = counts.total == counts.git &&
+			!changes_count_home(&changes.home);
 	}
 	return session_set_state(s, whole ? RUN_APPLIED : RUN_ENDED, err);
 }
@@ -76,7 +78,8 @@ static void settle_state(struct context *c, const struct action *a, bool done)
 	    session_open(c->state.runs_fd, a->run_id, true, &s, &err) < 0)
 		return;
 	if (strcmp(a->kind, "apply") == 0) {
-		if (context_settle_run(&s, done && a->whole, &err) < 0)
+		if (context_settle_run(&s, &c->state, done && a->whole, &err) <
+		    0)
 			output_warn("%s", err.text);
 	} else if (strcmp(a->kind, "undo") == 0 && done) {
 		enum run_state state = strcmp(a->undoes, "apply") == 0

@@ -44,9 +44,10 @@ int context_store(struct context *c, enum store_mode mode, struct err *err);
 int context_recover(struct context *c, const char *project, struct err *err);
 
 /*
- * The state a run has after an apply: applied when whole, or when nothing
- * outside of a .git is left in its layer; else ended.
+ * The state a run has after an apply: applied when whole, or when nothing is
+ * left in its layers outside of a .git and of the home's caches; else ended.
  */
-int context_settle_run(struct session *s, bool whole, struct err *err);
+int context_settle_run(struct session *s, const struct state *state, bool whole,
+		       struct err *err);
 
 #endif

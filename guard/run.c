@@ -369,6 +369,8 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	int got;
 
 	run->session.started = start_time;
+	if (!run->session.times)
+		run->session.began = start_time;
 	run->session.times++;
 	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
 		return -err->num;

@@ -242,7 +242,8 @@ const struct verb options_verbs[] = {
 	 RUN_TEXT
 	 "All or nothing; `guard undo` takes it back. Texts that both\n"
 	 "sides changed are merged when that is clear; else nothing is\n"
-	 "applied. A .git is left alone unless a path names it.\n",
+	 "applied. A .git is left alone unless a path names it, and so are\n"
+	 "changes of your home folder: `guard apply ~/.config/app`.\n",
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "drop a run's changes",
 	 RUN_TEXT "They go to guard's trash first; `guard undo` brings a\n"

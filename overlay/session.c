@@ -132,6 +132,7 @@ static int save(const struct session *s, bool sync, struct err *err)
 	record_set_int(&r, "project-ino", (int64_t)s->project_ino);
 	record_set(&r, "home", s->home);
 	record_set(&r, "command", s->command);
+	set_moment(&r, "began", s->began);
 	set_moment(&r, "started", s->started);
 	set_moment(&r, "ended", s->ended);
 	record_set_int(&r, "status", s->status);
@@ -174,6 +175,7 @@ static bool own_key(const char *key)
 		"id",	       "state",	 "project", "project-dev",
 		"project-ino", "home",	 "command", "started",
 		"ended",       "status", "result",  "times",
+		"began",
 	};
 	size_t i;
 
@@ -227,6 +229,10 @@ static int load(struct session *s, struct err *err)
 	s->status = status ? (int)record_get_int(&r, "status") : -1;
 	s->result = (uint64_t)record_get_int(&r, "result");
 	s->times = (uint32_t)record_get_int(&r, "times");
+	s->began = get_moment(&r, "began");
+	/* Records of earlier guards do not say it. */
+	if (!s->began.sec && s->times)
+		s->began = s->times == 1 ? s->started : session_id_time(s->id);
 	for (i = 0; i < r.count; i++)
 		if (!own_key(r.items[i].key))
 			record_add(&s->more, r.items[i].key, r.items[i].value);

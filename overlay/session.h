@@ -49,6 +49,7 @@ struct session {
 	char *home; /* covered home, "" when none is */
 	char *command; /* argv joined for people */
 	struct moment started, ended; /* 0 while it has not */
+	struct moment began; /* when it was started first; 0 while it was not */
 	int status; /* exit status as guard run gives it, -1 unknown */
 	uint64_t base; /* sequence number of the pre-run snapshot, 0 none */
 	uint64_t result; /* of the post-run snapshot, 0 none */

@@ -27,6 +27,25 @@ void session_id_make(struct moment now, char ret[static SESSION_ID_LEN + 1])
 	ret[SESSION_ID_LEN] = '\0';
 }
 
+static uint64_t get(const char *from, int len)
+{
+	uint64_t value = 0;
+
+	while (len--)
+		value = value * 36 +
+			(uint64_t)(strchr(DIGITS, *from++) - DIGITS);
+	return value;
+}
+
+struct moment session_id_time(const char *id)
+{
+	return (struct moment){
+		.sec = EPOCH_2020 + (int64_t)get(id, SECOND_LEN),
+		.nsec = (uint32_t)(get(id + SECOND_LEN + 1, PART_LEN) *
+				   1000000000 / PARTS),
+	};
+}
+
 bool session_id_ok(const char *text)
 {
 	return strlen(text) == SESSION_ID_LEN && text[SECOND_LEN] == '-' &&

@@ -14,6 +14,8 @@
 #define SESSION_ID_LEN 9
 
 void session_id_make(struct moment now, char ret[static SESSION_ID_LEN + 1]);
+/* When it was made, rounded down; of an id in the form below. */
+struct moment session_id_time(const char *id);
 /* The form above, nothing before nor behind it. */
 bool session_id_ok(const char *text);
 

@@ -116,6 +116,7 @@ static int take(struct store *store, struct project *p,
 	options->cache_path = p->cache_path;
 	options->skip = p->skip;
 	options->only = p->only;
+	options->moved_since = p->moved_since;
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)

@@ -37,6 +37,8 @@ struct project {
 	/* Only these paths of it are looked at and kept in its snapshots
 	 * (take_options.only); NULL: all. */
 	const char *const *only;
+	/* take_options.moved_since of those snapshots. */
+	struct moment moved_since;
 };
 
 /* Opens and locks. make: create the folder (and its parents) when it is gone,

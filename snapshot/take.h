@@ -42,7 +42,8 @@ struct take_options {
 	 * them are all that is kept, with the folders on the way to them; NULL:
 	 * everything. The folders on the way are flagged as incomplete, so that
 	 * nobody takes what they lack for deleted. moved_since does not count
-	 * for them. No stat cache is used.
+	 * for them. A path with a slash at its end means such a folder alone.
+	 * No stat cache is used.
 	 */
 	const char *const *only; /* NULL-terminated */
 	/* Names in the root itself that begin so are left out too, or NULL. */
