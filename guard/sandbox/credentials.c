@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -139,6 +140,10 @@ static const char *const below_home[] = {
 	"snap/firefox",
 	"snap/chromium",
 	"snap/thunderbird",
+	/* older states of all of this */
+	".zfs",
+	".snapshot",
+	".snapshots",
 	/* what was typed */
 	".*_history",
 	".history",
@@ -177,7 +182,11 @@ static const char *const elsewhere[] = {
 	"/var/mail",
 	"/var/lib/NetworkManager",
 	"/var/lib/systemd/coredump",
-	"/var/lib/snapd/snapd.socket",
+	"/home/.zfs",
+	"/home/.snapshot",
+	"/home/.snapshots",
+	"/.zfs",
+	"/.snapshots",
 	NULL,
 };
 
@@ -235,11 +244,16 @@ static void add_all(struct list *l, const char *dir, const char *const *names)
 char **sandbox_credential_paths(const char *home)
 {
 	struct list l = {0};
+	const struct passwd *user = getpwuid(geteuid());
 
 	if (home)
 		add_all(&l, home, below_home);
+	/* Somebody else's $HOME hides nothing in one's own. */
+	if (user && user->pw_dir[0] == '/' && user->pw_dir[1] &&
+	    (!home || strcmp(home, user->pw_dir) != 0))
+		add_all(&l, user->pw_dir, below_home);
 	/* What this user cannot reach, the run cannot either. */
-	if ((!home || strcmp(home, "/root") != 0) &&
+	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
 		add_all(&l, "/root", below_home);
 	add_all(&l, "", elsewhere);
