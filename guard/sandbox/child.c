@@ -179,8 +179,10 @@ static int lock_in(struct setup *s, struct err *err)
 	 * command dumpable again, pid 1 stays closed. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return fail_errno(err, "close pid 1");
-	rc = filter_load(s->filters->arguments.data, s->filters->arguments.len,
-			 err);
+	rc = landlock_scope(err);
+	if (rc == 0)
+		rc = filter_load(s->filters->arguments.data,
+				 s->filters->arguments.len, err);
 	if (rc == 0)
 		rc = filter_load(s->filters->calls.data, s->filters->calls.len,
 				 err);

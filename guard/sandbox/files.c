@@ -16,11 +16,13 @@
  * A file opened for reading can be opened for writing through /proc/self/fd:
  * that goes by the mount it was opened on, the machine's own. `guard run --
  * cmd < notes.txt` would be a licence to write notes.txt. So the same file is
- * opened again on a read-only mount of its own, at the same offset.
+ * opened again on a read-only mount of its own, at the same offset. The same
+ * with a device node, which its owner (root) could give another mode.
  */
-static int reopen_read_only(int fd, const struct stat *st, int flags,
-			    struct err *err)
+static int reopen_on_read_only(int fd, const struct stat *st, int flags,
+			       struct err *err)
 {
+	bool node = S_ISCHR(st->st_mode);
 	char link[32], path[4096];
 	auto_close int again = -1, mnt = -1, file = -1;
 	struct stat now;
@@ -30,31 +32,34 @@ static int reopen_read_only(int fd, const struct stat *st, int flags,
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	len = readlink(link, path, sizeof(path) - 1);
 	if (len <= 0)
-		return fail_errno(err, "find the file that is input");
+		return fail_errno(err, "find the file behind descriptor %d",
+				  fd);
 	path[len] = '\0';
 	again = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (again < 0 || fstat(again, &now) < 0 || now.st_dev != st->st_dev ||
 	    now.st_ino != st->st_ino)
 		return fail(err, ESTALE,
-			    "the file that is input (descriptor %d, once %s) "
-			    "cannot be found again: use cat FILE | guard run",
+			    "the file behind descriptor %d (once %s) cannot be "
+			    "found again: use a pipe (cat FILE | guard run)",
 			    fd, text_quote(path));
-	mnt = mount_copy(
-		again, false,
-		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	mnt = mount_copy(again, false,
+			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+				 (node ? 0U : MOUNT_ATTR_NODEV),
+			 err);
 	if (mnt < 0)
 		return mnt;
-	file = fd_reopen(mnt, O_RDONLY | O_NOCTTY | (flags & O_NONBLOCK));
+	file = fd_reopen(mnt, (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)) |
+				      O_NOCTTY);
 	if (file < 0)
-		return fail_errno(err, "open %s as input", text_quote(path));
-	if (at > 0 && lseek(file, at, SEEK_SET) < 0)
+		return fail_errno(err, "open %s again", text_quote(path));
+	if (!node && at > 0 && lseek(file, at, SEEK_SET) < 0)
 		return fail_errno(err, "seek in %s", text_quote(path));
 	if (dup2(file, fd) < 0)
 		return fail_errno(err, "replace descriptor %d", fd);
 	return 0;
 }
 
-static int restrict_one(int fd, struct err *err)
+static int restrict_one(int fd, uid_t uid, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
@@ -80,7 +85,9 @@ static int restrict_one(int fd, struct err *err)
 	/* Deleted ones (here-documents) have nothing left to protect. */
 	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDONLY &&
 	    st.st_nlink > 0)
-		return reopen_read_only(fd, &st, flags, err);
+		return reopen_on_read_only(fd, &st, flags, err);
+	if (S_ISCHR(st.st_mode) && st.st_uid == uid && st.st_nlink > 0)
+		return reopen_on_read_only(fd, &st, flags, err);
 	return 0;
 }
 
@@ -90,6 +97,6 @@ int files_restrict(const struct setup *s, struct err *err)
 
 	for (fd = 0; rc == 0 && fd < 3; fd++)
 		if (!s->replace[fd])
-			rc = restrict_one(fd, err);
+			rc = restrict_one(fd, geteuid(), err);
 	return rc;
 }

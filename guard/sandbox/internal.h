@@ -1,10 +1,10 @@
 /*
  * What the files of this folder share. Three places run this code:
  *
- *	guard	launch.c, userns.c, tty.c: the caller's process
- *	pid 1	child.c, mounts.c, masks.c, files.c, lockdown.c, pid1.c: born
- *		by one clone(2) with all namespaces, builds its root, locks
- *		itself in, then waits for the gate
+ *	guard	launch.c, userns.c, sockets.c, tty.c: the caller's process
+ *	pid 1	child.c, mounts.c, masks.c, proc.c, files.c, lockdown.c,
+ *		landlock.c, pid1.c: born by one clone(2) with all namespaces,
+ *		builds its root, locks itself in, then waits for the gate
  *	command	pid1.c: forked by pid 1, behind everything
  *
  * guard and pid 1 talk over one SOCK_SEQPACKET pair, a struct note a packet.
@@ -61,6 +61,9 @@ struct place {
 	enum { PLACE_HIDE, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
 	int fd; /* O_PATH of the real thing; mask: unused */
 	bool dir;
+	bool socket; /* hidden only while it is this very one: */
+	dev_t dev;
+	ino_t ino;
 	int mount_fd; /* of the mask, until it is closed to writing */
 };
 
@@ -77,6 +80,10 @@ struct setup {
 	/* Others may use the terminal as well (one of stdin and stdout is
 	 * something else): it is touched when the command wants to read. */
 	bool pipeline;
+
+	/* Sockets that somebody listens on, as absolute paths. */
+	char **sockets;
+	size_t socket_count;
 
 	/* pid 1's own: */
 	int tmp_fd, var_tmp_fd; /* opened again, in its mount namespace */
@@ -116,8 +123,22 @@ int masks_open(struct setup *s, struct err *err);
 /* Places both, parents first, so that the deeper wins; on the same path what
  * was let in. scratch_fd: a tmpfs of ours that is mounted somewhere. */
 int masks_place(struct setup *s, int scratch_fd, struct err *err);
-/* What uid 0 could do through /proc without any capability. */
-int masks_proc(struct setup *s, int scratch_fd, struct err *err);
+/* A mask of its own for each place: what is let in below one gets its path
+ * made there and is not seen in the others. number: in scratch_fd, unused. */
+int masks_make(int scratch_fd, size_t number, bool dir, struct err *err);
+
+/* ---- proc.c ---- */
+
+/* A fresh /proc for the run's processes, the user namespace's limits set. */
+int proc_place(struct setup *s, struct err *err);
+/* What uid 0 could do through /proc and see in /sys without any capability. */
+int proc_close(struct setup *s, int scratch_fd, struct err *err);
+
+/* ---- sockets.c: guard's side ---- */
+
+/* Where programs of this machine listen, outside of what is private anyway. */
+void sockets_find(struct setup *s);
+void sockets_free(struct setup *s);
 
 /* ---- files.c ---- */
 
@@ -138,6 +159,14 @@ int userns_explain(int num, const char *step, struct err *err);
 int lockdown_early(const struct setup *s, struct err *err);
 int lockdown_limits(const struct setup *s, struct err *err);
 int lockdown_capabilities(struct err *err);
+/* In guard, before the child is born. */
+void lockdown_core(void);
+
+/* ---- landlock.c ---- */
+
+/* Abstract sockets and signals stay in the run where the kernel can do that
+ * (Linux 6.12); 0 too where it cannot. Needs no_new_privs. */
+int landlock_scope(struct err *err);
 
 /* ---- pid1.c: the gate and the supervisor; never returns ---- */
 void pid1_main(struct setup *s) __attribute__((noreturn));

@@ -84,6 +84,8 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 			    .slave_fd = -1,
 			    .tmp_path = path_of(policy->tmp_fd),
 			    .var_tmp_path = path_of(policy->var_tmp_fd)};
+	lockdown_core();
+	sockets_find(s);
 	sb->timeout_ms = policy->timeout_ms;
 	sb->command = mem_strdup(policy->argv ? policy->argv[0] : "");
 	rc = filters_make(policy->nested, &sb->filters, err);
@@ -501,6 +503,7 @@ void sandbox_free(struct sandbox **sb)
 	if (b->pid_fd >= 0)
 		(void)close(b->pid_fd);
 	filters_free(&b->filters);
+	sockets_free(&b->setup);
 	free(b->setup.tmp_path);
 	free(b->setup.var_tmp_path);
 	free(b->command);

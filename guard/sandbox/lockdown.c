@@ -53,6 +53,7 @@ int lockdown_early(const struct setup *s, struct err *err)
 	return 0;
 }
 
+/* Never above what the caller has. */
 static int limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 {
 	struct rlimit now;
@@ -70,14 +71,41 @@ static int limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 	return 0;
 }
 
+/*
+ * With a hard limit of 0 a piped core_pattern starts its helper nevertheless,
+ * and only 1 keeps it from that (lockdown_limits()). Root can go back up to
+ * it; a plain user cannot.
+ */
+void lockdown_core(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_CORE, &l) == 0 && l.rlim_max < 1)
+		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){l.rlim_cur, 1});
+}
+
+/*
+ * 1, not 0: with 0 a piped core_pattern still starts its helper, as root and
+ * outside (measured). Also where the caller's own limit is 0, as it mostly is.
+ */
+static int limit_core(struct err *err)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_CORE, &l) < 0)
+		return fail_errno(err, "read a limit");
+	if (l.rlim_max < 1)
+		return 0;
+	if (setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) < 0)
+		return fail_errno(err, "set a limit");
+	return 0;
+}
+
 int lockdown_limits(const struct setup *s, struct err *err)
 {
 	rlim_t processes = s->policy->pids_limit;
-	int rc;
+	int rc = limit_core(err);
 
-	/* 1, not 0: with 0 a piped core_pattern still starts its helper, as
-	 * root and outside (measured). */
-	rc = limit(RLIMIT_CORE, 1, 1, err);
 	if (rc < 0)
 		return rc;
 	rc = limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);

@@ -77,6 +77,26 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 	free(names);
 }
 
+static void add_sockets(struct setup *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->socket_count; i++) {
+		struct err ignored;
+		struct stat st;
+		char *real = path_resolve(s->sockets[i], &ignored);
+
+		if (!real || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+			free(real);
+			continue;
+		}
+		add_place(s, real, PLACE_HIDE, -1, false);
+		s->places[s->place_count - 1].socket = true;
+		s->places[s->place_count - 1].dev = st.st_dev;
+		s->places[s->place_count - 1].ino = st.st_ino;
+	}
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -93,6 +113,7 @@ int masks_open(struct setup *s, struct err *err)
 
 	for (; rc == 0 && hide && *hide; hide++)
 		add_hidden(s, &table, *hide);
+	add_sockets(s);
 	if (rc == 0)
 		rc = add_grants(s, s->policy->read_only, PLACE_READ_ONLY, err);
 	if (rc == 0)
@@ -122,9 +143,7 @@ static int place_grant(struct setup *s, struct place *p, struct err *err)
 	return mount_place(s->root_fd, p->path, mnt, err);
 }
 
-/* A mask of its own for each: what is let in below one gets its path made
- * there and is not seen in the others. */
-static int make_mask(int scratch_fd, size_t number, bool dir, struct err *err)
+int masks_make(int scratch_fd, size_t number, bool dir, struct err *err)
 {
 	auto_close int fd = -1;
 	char name[32];
@@ -139,13 +158,23 @@ static int make_mask(int scratch_fd, size_t number, bool dir, struct err *err)
 	return mount_copy(fd, false, MASK_ATTRS, err);
 }
 
+/* In a layer it is another one, to which nobody listens. */
+static bool is_live(const struct setup *s, const struct place *p)
+{
+	struct stat st;
+
+	return fstatat(s->root_fd, p->path + 1, &st, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       st.st_dev == p->dev && st.st_ino == p->ino;
+}
+
 static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 		      struct err *err)
 {
 	int rc;
 
 	p->mount_fd =
-		make_mask(scratch_fd, (size_t)(p - s->places), p->dir, err);
+		masks_make(scratch_fd, (size_t)(p - s->places), p->dir, err);
 	if (p->mount_fd < 0)
 		return err_context(err, "hide %s", text_quote(p->path));
 	rc = mount_place(s->root_fd, p->path, p->mount_fd, err);
@@ -202,64 +231,10 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 
 		if (p->kind != PLACE_HIDE)
 			rc = place_grant(s, p, err);
-		else if (!is_let_in(s, i))
+		else if (!is_let_in(s, i) && (!p->socket || is_live(s, p)))
 			rc = place_mask(s, p, scratch_fd, err);
 	}
 	if (rc < 0)
 		return rc;
 	return close_masks(s, err);
-}
-
-/* ---- /proc for uid 0 ---- */
-
-static int cover_proc(struct setup *s, const char *path, int fd,
-		      struct err *err)
-{
-	auto_close int mnt =
-		mount_copy(fd, false, MASK_ATTRS | MOUNT_ATTR_RDONLY, err);
-
-	if (mnt < 0)
-		return err_context(err, "%s", path);
-	return mount_place(s->root_fd, path, mnt, err);
-}
-
-/*
- * /proc/sys asks for the uid, not for capabilities: core_pattern was writable
- * for uid 0 without any (measured). A plain user is not 0, and a fresh /proc
- * for sandboxes inside needs ours uncovered.
- */
-int masks_proc(struct setup *s, int scratch_fd, struct err *err)
-{
-	static const char *const closed[] = {"/proc/sys", "/proc/sysrq-trigger",
-					     "/proc/irq", "/proc/bus",
-					     "/proc/fs",  NULL};
-	static const char *const hidden[] = {"/proc/kcore",
-					     "/proc/keys",
-					     "/proc/timer_list",
-					     "/proc/sched_debug",
-					     "/proc/kmsg",
-					     "/proc/kallsyms",
-					     "/proc/latency_stats",
-					     "/proc/kpagecount",
-					     "/proc/kpageflags",
-					     "/proc/kpagecgroup",
-					     NULL};
-	auto_close int empty =
-		openat(scratch_fd, "empty", O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	size_t i;
-	int rc = 0;
-
-	if (empty < 0)
-		return fail_errno(err, "open the empty file");
-	for (i = 0; rc == 0 && closed[i]; i++) {
-		auto_close int fd = openat(s->root_fd, closed[i] + 1,
-					   O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-		if (fd >= 0)
-			rc = cover_proc(s, closed[i], fd, err);
-	}
-	for (i = 0; rc == 0 && hidden[i]; i++)
-		if (faccessat(s->root_fd, hidden[i] + 1, F_OK, 0) == 0)
-			rc = cover_proc(s, hidden[i], empty, err);
-	return rc;
 }

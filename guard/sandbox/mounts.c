@@ -311,8 +311,11 @@ static int add_node(int old_dev, int dev, const char *name, struct err *err)
 		       0444);
 	if (point < 0)
 		return fail_errno(err, "/dev/%s", name);
-	mnt = mount_copy(node, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-			 err);
+	/* The node is the machine's own, and root's: on a read-only mount it
+	 * can be written to, but keeps its mode, owner and times. */
+	mnt = mount_copy(
+		node, false,
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	if (mnt < 0)
 		return err_context(err, "/dev/%s", name);
 	if (move_mount(mnt, "", point, "",
@@ -390,41 +393,6 @@ static int place_dev(struct setup *s, int old_dev, struct err *err)
 	return 0;
 }
 
-/* ---- /proc ---- */
-
-/* No namespaces inside of this one but the one that pid 1 is about to make:
- * this is what makes masks hold. */
-static int forbid_namespaces(int proc, struct err *err)
-{
-	auto_close int fd = openat(proc, "sys/user/max_user_namespaces",
-				   O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || fd_write(fd, "1", 1) < 0)
-		return fail_errno(err, "switch off further user namespaces");
-	return 0;
-}
-
-static int place_proc(struct setup *s, struct err *err)
-{
-	auto_close int proc =
-		mount_new("proc", NULL, PLAIN_ATTRS | MOUNT_ATTR_NOEXEC, err);
-	int rc = 0;
-
-	if (proc == -EPERM)
-		return fail(err, EPERM,
-			    "/proc cannot be mounted: parts of this machine's "
-			    "own /proc are covered, as containers do it. Run "
-			    "guard outside of the container, or start that "
-			    "with --security-opt systempaths=unconfined");
-	if (proc < 0)
-		return proc;
-	if (!s->policy->nested)
-		rc = forbid_namespaces(proc, err);
-	if (rc < 0)
-		return rc;
-	return mount_place(s->root_fd, "/proc", proc, err);
-}
-
 /* ---- all of it ---- */
 
 static int place_home(struct setup *s, struct err *err)
@@ -450,7 +418,7 @@ static int place_machine_parts(struct setup *s, int old_dev, struct err *err)
 	if (rc == 0)
 		rc = place_dev(s, old_dev, err);
 	if (rc == 0)
-		rc = place_proc(s, err);
+		rc = proc_place(s, err);
 	if (rc == 0)
 		rc = place_home(s, err);
 	return rc;
@@ -500,7 +468,7 @@ int mounts_build(struct setup *s, struct err *err)
 	if (rc == 0)
 		rc = masks_place(s, scratch, err);
 	if (rc == 0 && s->root)
-		rc = masks_proc(s, scratch, err);
+		rc = proc_close(s, scratch, err);
 	if (rc < 0)
 		return rc;
 	return enter_root(s, err);
