@@ -31,7 +31,7 @@ LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
-TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c))
+TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/hostile/*.c))
 TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.
@@ -72,7 +72,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libguard.a
 		$$(sed -n 's|^/\* link: \(.*\) \*/$$|\1|p' $<) \
 		$(BUILD)/libguard.a $(PKG_LIBS) $$(pkg-config --libs cmocka)
 
-$(BUILD)/tests/lib/%: tests/lib/%.c
+$(TOOLS): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
@@ -108,6 +108,11 @@ crash:
 	tests/install-deps crash
 	+$(MAKE) --no-print-directory all tools
 	tests/crash/run $(BUILD) prove --timer
+
+hostile:
+	tests/install-deps check
+	+$(MAKE) --no-print-directory all tools
+	tests/hostile/run $(BUILD)
 
 lint:
 	tests/install-deps lint
@@ -170,6 +175,7 @@ help:
 	@echo 'make demo           see it work: wreck a project, get it back'
 	@echo 'make check          all tests, as root and as a plain user'
 	@echo 'make crash          every kill point, failing call and power cut'
+	@echo 'make hostile        every attack, without guard and with it'
 	@echo 'make lint           format, layers, names, scripts, man page'
 	@echo 'make asan           unit tests with address and UB checks'
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
@@ -178,10 +184,10 @@ help:
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, lint, asan, fuzz and bench install missing'
-	@echo 'Debian packages first, by apt-get as root or through sudo.'
+	@echo 'demo, check, crash, hostile, lint, asan, fuzz and bench install'
+	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
-.PHONY: all unit tools demo check check-built crash lint bench asan asan-built \
-	fuzz fuzz-built fuzz-targets install uninstall clean help
+.PHONY: all unit tools demo check check-built crash hostile lint bench asan \
+	asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(FUZZ_TARGETS:=.d)

@@ -13,6 +13,7 @@
  *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
  *	/small				a disk that may be filled: 160 MB in
  *					memory, 20,000 inodes
+ *	/run/user/UID /srv		the user's own
  *
  * Nothing else of the machine has a name in there. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user stays who it is.
@@ -43,6 +44,7 @@
 #include <linux/mount.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -290,6 +292,11 @@ static void make_etc(const struct job *job)
 
 static void make_homes(const struct job *job)
 {
+	unsigned int id = !job->as_user	    ? 0
+			  : job->privileged ? PLAIN_ID
+					    : getuid();
+	char runtime[64];
+
 	make_dir("home", 0755);
 	make_dir("home/tester", 0755);
 	make_dir("root", 0700);
@@ -303,8 +310,14 @@ static void make_homes(const struct job *job)
 	make_dir("small", 01777);
 	mount_new("tmpfs", "small", 2,
 		  "mode=1777,size=" SMALL_BYTES ",nr_inodes=" SMALL_INODES);
-	if (job->privileged && chown("home/tester", PLAIN_ID, PLAIN_ID) < 0)
-		die("chown /home/tester");
+	make_dir("run/user", 0755);
+	(void)snprintf(runtime, sizeof(runtime), "run/user/%u", id);
+	make_dir(runtime, 0700);
+	if (!job->privileged)
+		return;
+	if (chown("home/tester", PLAIN_ID, PLAIN_ID) < 0 ||
+	    chown(runtime, id, id) < 0 || chown("srv", id, id) < 0)
+		die("chown what is the user's");
 }
 
 static void pivot(void)
@@ -654,6 +667,9 @@ int main(int argc, char **argv)
 	if (snprintf(job.root, sizeof(job.root), "%s/root.XXXXXX", folder) >=
 	    (int)sizeof(job.root))
 		die("path too long");
+	/* A hard limit of 0 hides what guard does about core dumps. */
+	if (job.privileged)
+		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 4096});
 	remember_outside(&job);
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);
