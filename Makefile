@@ -32,7 +32,8 @@ UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
 TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/hostile/*.c))
-TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
+TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES)) \
+	$(BUILD)/tests/crash/storeact
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.
 FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \
@@ -76,6 +77,12 @@ $(TOOLS): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
+
+$(BUILD)/tests/crash/%: tests/crash/%.c $(BUILD)/libguard.a
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
+		$(BUILD)/libguard.a $(PKG_LIBS)
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libguard.a
 	@mkdir -p $(@D)
