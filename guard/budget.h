@@ -39,8 +39,9 @@ struct budget {
 
 /*
  * bytes, entries 0: the defaults, a quarter of the free space (the version
- * that is kept at the end and an apply may need as much again, each) and a third
- * of the free inodes. resumed: what the layer has already comes on top of them.
+ * that is kept at the end and an apply may need as much again, each) and a
+ * third of the free inodes. resumed: what the layer has already comes on top of
+ * them.
  */
 int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 		 bool resumed, struct err *err);

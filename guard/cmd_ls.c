@@ -7,28 +7,43 @@
 #include "guard/locate.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/runview.h"
 #include "guard/tree_list.h"
 
-static int ls(const char *when, const char *arg, enum tree_list_form form,
-	      struct err *err)
+static int ls_snapshot(struct context *c, const char *when, const char *arg,
+		       enum tree_list_form form, struct err *err)
 {
-	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(entry) struct entry e = {0};
 	auto_free char *path = NULL;
 	int got;
 
-	if (context_open(&c, true, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0 ||
-	    locate_snapshot(&c, when, arg, &s, &path, err) < 0)
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    locate_snapshot(c, when, arg, &s, &path, err) < 0)
 		return -err->num;
-	got = tree_lookup(c.store, &s.root, path, &e, err);
+	got = tree_lookup(c->store, &s.root, path, &e, err);
 	if (got < 0)
 		return got;
 	if (!got)
 		return fail(err, ENOENT, "there is no %s in snapshot %llu",
 			    text_quote(path), (unsigned long long)s.seq);
-	return tree_list(c.store, &e, form, err);
+	return tree_list(c->store, &e, form, err);
+}
+
+static int ls(const char *when, const char *arg, enum tree_list_form form,
+	      struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	auto_free char *run = NULL, *path = NULL;
+
+	if (context_open(&c, true, err) < 0)
+		return -err->num;
+	if (!runview_split(when, &run, &path))
+		return ls_snapshot(&c, when, arg, form, err);
+	if (session_open(c.state.runs_fd, run, false, &s, err) < 0)
+		return -err->num;
+	return runview_list(&c, &s, *path || !arg ? path : arg, form, err);
 }
 
 int cmd_ls(int argc, char **argv)

@@ -1,22 +1,20 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/jsonout.h"
 #include "guard/locate.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/runview.h"
 #include "guard/tree_list.h"
-#include "overlay/scan.h"
 #include "snapshot/content.h"
 
 #define PIECE (64u << 10)
@@ -190,39 +188,18 @@ static int print_file(int fd, const struct show_options *o, struct err *err)
 	}
 }
 
-/* A file that the run left in its own /tmp or changed in its layer. */
-static int open_of_run(const struct session *s, const char *path,
-		       struct err *err)
+/* What it did not change is in its result. */
+static int show_unchanged(struct context *c, const struct session *s,
+			  const char *path, const struct show_options *o,
+			  struct err *err)
 {
-	static const struct {
-		const char *inside, *folder;
-	} places[] = {{"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}};
-	auto_close int dir = -1;
-	size_t i;
+	AUTO(entry) struct entry e = {0};
+	struct err odd;
+	int got = runview_result(c, s, path, &e, &odd);
 
-	for (i = 0; i < 2; i++) {
-		if (path[0] != '/' || !path_below(path, places[i].inside))
-			continue;
-		dir = openat(s->fd, places[i].folder,
-			     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (dir < 0)
-			return fail_errno(err, "the run's %s",
-					  places[i].inside);
-		return beneath_open(dir, path_rest(path, places[i].inside),
-				    O_RDONLY | O_NONBLOCK, 0, err);
-	}
-	if (path_below(path, s->project))
-		path = path_rest(path, s->project);
-	if (!path_ok(path))
-		return fail(err, EXDEV,
-			    "%s is neither in the run's /tmp nor in its "
-			    "project",
-			    text_quote(path));
-	dir = openat(s->fd, "upper",
-		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return fail_errno(err, "the run's layer");
-	return scan_open(dir, path, err);
+	if (got > 0)
+		return show_entry(c->store, &e, o, err);
+	return -err->num;
 }
 
 /* 1: shown; 0: `when` is no run. */
@@ -237,18 +214,13 @@ static int show_run(struct context *c, const char *when, const char *path,
 		return 0;
 	if (got < 0)
 		return got;
-	fd = open_of_run(&s, path, err);
-	if (fd < 0 || print_file(fd, o, err) < 0)
-		return err_context(err, "run %s: %s", s.id, text_quote(path));
-	return 1;
-}
-
-static bool is_run_id(const char *text)
-{
-	return strlen(text) > 4 && strchr(text, '-') &&
-	       strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz-") ==
-		       strlen(text) &&
-	       text[0] != '-';
+	fd = runview_open(&s, path, err);
+	if (fd == -ENOENT || fd == -EISDIR)
+		got = show_unchanged(c, &s, path, o, err);
+	else
+		got = fd < 0 ? fd : print_file(fd, o, err);
+	return got < 0 ? err_context(err, "run %s: %s", s.id, text_quote(path))
+		       : 1;
 }
 
 static int show(const char *arg, const struct show_options *o, struct err *err)
@@ -257,12 +229,16 @@ static int show(const char *arg, const struct show_options *o, struct err *err)
 	auto_free char *when = NULL, *path = NULL;
 	int got = 0;
 
-	locate_split(arg, &when, &path);
 	if (context_open(&c, true, err) < 0)
 		return -err->num;
-	if (path && is_run_id(when))
+	if (runview_split(arg, &when, &path))
 		got = show_run(&c, when, path, o, err);
-	return got ? got : show_snapshot(&c, when, path, o, err);
+	if (got)
+		return got;
+	free(when);
+	free(path);
+	locate_split(arg, &when, &path);
+	return show_snapshot(&c, when, path, o, err);
 }
 
 int cmd_show(int argc, char **argv)

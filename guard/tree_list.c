@@ -101,21 +101,14 @@ static void print_one(const struct entry *e, enum tree_list_form form,
 	}
 }
 
-int tree_list(struct store *store, const struct entry *e,
-	      enum tree_list_form form, struct err *err)
+void tree_list_entries(const struct tree *tree, enum tree_list_form form)
 {
 	AUTO(table) struct table t = {.columns = 5};
-	AUTO(tree) struct tree tree = {0};
-	json_t *array, *whole;
+	json_t *array = json_array(), *whole;
 	size_t i;
 
-	if (S_ISDIR(e->mode) && tree_load(store, &e->content, &tree, err) < 0)
-		return -err->num;
-	array = json_array();
-	if (!S_ISDIR(e->mode))
-		print_one(e, form, &t, array);
-	for (i = 0; i < tree.count; i++)
-		print_one(&tree.entries[i], form, &t, array);
+	for (i = 0; i < tree->count; i++)
+		print_one(&tree->entries[i], form, &t, array);
 	table_print(&t, "", stdout);
 	if (form == TREE_LIST_JSON) {
 		whole = json_object();
@@ -124,5 +117,21 @@ int tree_list(struct store *store, const struct entry *e,
 		jsonout_print(whole);
 	}
 	json_decref(array);
+}
+
+int tree_list(struct store *store, const struct entry *e,
+	      enum tree_list_form form, struct err *err)
+{
+	AUTO(tree) struct tree tree = {0};
+	struct entry copy = {0};
+
+	if (S_ISDIR(e->mode)) {
+		if (tree_load(store, &e->content, &tree, err) < 0)
+			return -err->num;
+	} else {
+		entry_copy(&copy, e);
+		tree_add(&tree, &copy);
+	}
+	tree_list_entries(&tree, form);
 	return 0;
 }

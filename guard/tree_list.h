@@ -19,4 +19,7 @@ enum tree_list_form {
 int tree_list(struct store *store, const struct entry *e,
 	      enum tree_list_form form, struct err *err);
 
+/* The entries of one folder, in their order. */
+void tree_list_entries(const struct tree *tree, enum tree_list_form form);
+
 #endif

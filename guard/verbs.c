@@ -284,11 +284,13 @@ const struct verb options_verbs[] = {
 	 "`guard show` takes it. A .git is left out unless a path names it.\n"
 	 "Ends with 1 when nothing matches.\n",
 	 grep_options, false},
-	{"ls", NULL, "SNAP [PATH]", "list a folder of a snapshot", "",
+	{"ls", NULL, "SNAP [PATH]", "list a folder of a snapshot",
+	 "RUN: lists what a run left in its own /tmp and /var/tmp, RUN:PATH\n"
+	 "a folder there or in its project or home.\n",
 	 ls_options, false},
 	{"show", NULL, "SNAP[:PATH]", "print a file of a snapshot",
-	 "Without PATH: what is known of the snapshot. RUN:/tmp/FILE prints a\n"
-	 "file that a run left in its own /tmp.\n",
+	 "Without PATH: what is known of the snapshot. RUN:PATH prints a file\n"
+	 "of a run: of its project or home, or of its own /tmp or /var/tmp.\n",
 	 show_options, false},
 	{"restore", NULL, "PATHS...", "bring stored files back",
 	 "Deletes nothing without --exact; what stands there now is stored\n"

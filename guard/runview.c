@@ -1,0 +1,244 @@
+#include "guard/runview.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "overlay/scan.h"
+#include "snapshot/catalog.h"
+
+/* Folders of the run's own, as it saw them and where they lie. */
+static const struct place {
+	const char *inside, *folder;
+} places[] = {{"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}};
+
+#define PLACES (sizeof(places) / sizeof(*places))
+
+static const struct place *place_of(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < PLACES && path[0] == '/'; i++)
+		if (path_below(path, places[i].inside))
+			return &places[i];
+	return NULL;
+}
+
+/* A run's id, or enough of its beginning that it is no snapshot's number. */
+static bool may_be_run(const char *text)
+{
+	return strlen(text) > 4 && text[0] != '-' && strchr(text, '-') &&
+	       strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz-") ==
+		       strlen(text);
+}
+
+bool runview_split(const char *arg, char **ret_run, char **ret_path)
+{
+	size_t len = strcspn(arg, ":");
+
+	*ret_run = mem_strndup(arg, len);
+	*ret_path = mem_strdup(arg[len] ? arg + len + 1 : "");
+	return may_be_run(*ret_run);
+}
+
+static int open_folder(const struct session *s, const char *folder,
+		       struct err *err)
+{
+	int fd = openat(s->fd, folder,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "the run's folder %s", folder) : fd;
+}
+
+/* What of the path lies in the project or (*ret_folder) in the home. */
+static const char *in_layer(const struct session *s, const char *path,
+			    const char **ret_folder)
+{
+	*ret_folder = "upper";
+	if (path_below(path, s->project))
+		return path_rest(path, s->project);
+	if (path[0] != '/')
+		return path;
+	if (!s->home || !s->home[0] || !path_below(path, s->home))
+		return NULL;
+	*ret_folder = "home-upper";
+	return path_rest(path, s->home);
+}
+
+static int elsewhere(const char *path, struct err *err)
+{
+	return fail(err, EXDEV,
+		    "%s is neither in the run's /tmp or /var/tmp nor in its "
+		    "project or home folder",
+		    text_quote(path));
+}
+
+int runview_open(const struct session *s, const char *path, struct err *err)
+{
+	const struct place *place = place_of(path);
+	const char *folder, *rest;
+	auto_close int dir = -1;
+
+	if (!path_below(path, s->project) && place) {
+		folder = place->folder;
+		rest = path_rest(path, place->inside);
+	} else {
+		rest = in_layer(s, path, &folder);
+	}
+	if (!rest || !path_ok(rest))
+		return elsewhere(path, err);
+	if (!*rest)
+		return fail(err, EISDIR, "%s is a folder", text_quote(path));
+	dir = open_folder(s, folder, err);
+	return dir < 0 ? dir : scan_open(dir, rest, err);
+}
+
+int runview_result(struct context *c, const struct session *s, const char *path,
+		   struct entry *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	const char *rest = path_below(path, s->project)
+				   ? path_rest(path, s->project)
+				   : path;
+
+	if (!s->result || !path_ok(rest))
+		return 0;
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    catalog_load(c->store, s->result, &result, err) < 0)
+		return -err->num;
+	return tree_lookup(c->store, &result.root, rest, ret, err);
+}
+
+/* 1: an entry; 0: it went meanwhile, or is the layer's mark of a deletion. */
+static int look(int dir, const char *name, const char *shown, struct entry *ret)
+{
+	char link[PATH_MAX];
+	struct meta m;
+	ssize_t len;
+
+	if (meta_get(dir, name, &m) < 0 || mark_is_whiteout(&m))
+		return 0;
+	*ret = (struct entry){
+		.name = mem_strdup(shown),
+		.mode = m.mode,
+		.uid = m.uid,
+		.gid = m.gid,
+		.mtime = m.mtime,
+		.size = S_ISREG(m.mode) ? m.size : 0,
+	};
+	len = S_ISLNK(m.mode) ? readlinkat(dir, name, link, sizeof(link)) : -1;
+	if (len > 0)
+		ret->link = mem_strndup(link, (size_t)len);
+	return 1;
+}
+
+/* prefix: what stands before the names. */
+static int add_folder(int root, const char *path, const char *prefix,
+		      struct tree *to, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int folder = beneath_open(root, path, O_PATH, 0, err);
+	auto_close int dir =
+		folder < 0 ? folder
+			   : mark_open(folder, "", O_RDONLY | O_DIRECTORY, 0500,
+				       &opened, err);
+	size_t i;
+
+	if (dir < 0)
+		return dir;
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *shown =
+			mem_printf("%s%s", prefix, list.items[i].name);
+		struct entry e;
+
+		if (look(dir, list.items[i].name, shown, &e))
+			tree_add(to, &e);
+	}
+	return 0;
+}
+
+static int add_place(const struct session *s, const struct place *place,
+		     const char *path, const char *prefix, struct tree *to,
+		     struct err *err)
+{
+	auto_close int dir = open_folder(s, place->folder, err);
+
+	return dir < 0 ? dir : add_folder(dir, path, prefix, to, err);
+}
+
+static int list_places(const struct session *s, struct tree *to,
+		       struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < PLACES; i++) {
+		auto_free char *prefix = mem_printf("%s/", places[i].inside);
+
+		if (add_place(s, &places[i], "", prefix, to, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* The project as the run left it, from its result. */
+static int list_project(struct context *c, const struct session *s,
+			const char *path, enum tree_list_form form,
+			struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = runview_result(c, s, path, &e, err);
+
+	if (got < 0)
+		return got;
+	if (got)
+		return tree_list(c->store, &e, form, err);
+	if (!s->result)
+		return fail(err, ENODATA,
+			    "the result of run %s is not stored (yet); guard "
+			    "diff %s shows what it changed",
+			    s->id, s->id);
+	return fail(err, ENOENT, "there is no %s in what run %s left",
+		    text_quote(path), s->id);
+}
+
+int runview_list(struct context *c, const struct session *s, const char *path,
+		 enum tree_list_form form, struct err *err)
+{
+	const struct place *place = place_of(path);
+	AUTO(tree) struct tree tree = {0};
+	auto_close int home = -1;
+	const char *folder, *rest;
+	int got;
+
+	if (!*path) {
+		got = list_places(s, &tree, err);
+	} else if (!path_below(path, s->project) && place) {
+		got = add_place(s, place, path_rest(path, place->inside), "",
+				&tree, err);
+	} else {
+		rest = in_layer(s, path, &folder);
+		if (!rest || !path_ok(rest))
+			return elsewhere(path, err);
+		if (strcmp(folder, "upper") == 0)
+			return list_project(c, s, path, form, err);
+		home = open_folder(s, folder, err);
+		got = home < 0 ? home : add_folder(home, rest, "", &tree, err);
+	}
+	if (got < 0)
+		return err_context(err, "run %s: %s", s->id, text_quote(path));
+	tree_list_entries(&tree, form);
+	return 0;
+}
