@@ -32,8 +32,9 @@ UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(UNIT_SOURCES))
 # Programs of the test harness: one file each, libc only.
 TOOL_SOURCES := $(sort $(wildcard tests/lib/*.c tests/hostile/*.c))
-TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES)) \
-	$(BUILD)/tests/crash/storeact
+TOOLS := $(patsubst %.c,$(BUILD)/%,$(TOOL_SOURCES))
+# With the library.
+STORE_TOOLS := $(BUILD)/tests/crash/storeact
 # Fuzz targets: one file each, linked with tests/fuzz/driver.c for check and
 # with libFuzzer for fuzz.
 FUZZ_SOURCES := $(sort $(filter-out tests/fuzz/driver.c, \
@@ -78,7 +79,7 @@ $(TOOLS): $(BUILD)/%: %.c
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $<
 
-$(BUILD)/tests/crash/%: tests/crash/%.c $(BUILD)/libguard.a
+$(STORE_TOOLS): $(BUILD)/%: %.c $(BUILD)/libguard.a
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -MF $@.d -o $@ $< \
@@ -94,7 +95,7 @@ unit: $(UNIT_TESTS)
 
 fuzz-targets: $(FUZZ_TARGETS)
 
-tools: $(TOOLS)
+tools: $(TOOLS) $(STORE_TOOLS)
 
 # The goals below install what they need first; the libraries' flags are
 # known only after that, hence the second make.
@@ -197,4 +198,5 @@ help:
 .PHONY: all unit tools demo check check-built crash hostile lint bench asan \
 	asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
-	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(FUZZ_TARGETS:=.d)
+	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
+	$(FUZZ_TARGETS:=.d)
