@@ -55,8 +55,8 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
-	-m | --message | -n | --number | --timeout | --pids-limit | --env | \
-		--layer-size | --layer-files)
+	-m | --message | --tag | --exclude | -n | --number | --timeout | \
+		--pids-limit | --env | --layer-size | --layer-files)
 		[[ $prev == -n && $verb != log ]] || return
 		;;
 	esac
@@ -86,7 +86,8 @@ _guard() {
 		words='-n --dry-run -y --yes -q --quiet -h --help'
 		;;
 	snapshot)
-		words='-m --message -q --quiet --json -h --help'
+		words='-m --message --tag --exclude -q --quiet --json --progress
+			-h --help'
 		;;
 	log)
 		words='-n --number --actions -a --all --json --no-pager

@@ -85,8 +85,11 @@ complete -c guard -n '__fish_seen_subcommand_from undo' -s y -l yes -d "do not a
 complete -c guard -n '__fish_seen_subcommand_from undo' -s q -l quiet -d "say less"
 
 complete -c guard -n '__fish_seen_subcommand_from snapshot' -s m -l message -r -d "a note to find it by"
+complete -c guard -n '__fish_seen_subcommand_from snapshot' -l tag -r -d "a word to keep with it; repeatable"
+complete -c guard -n '__fish_seen_subcommand_from snapshot' -l exclude -r -d "leave out; repeatable, recorded"
 complete -c guard -n '__fish_seen_subcommand_from snapshot' -s q -l quiet -d "say less"
 complete -c guard -n '__fish_seen_subcommand_from snapshot' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from snapshot' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 
 complete -c guard -n '__fish_seen_subcommand_from log' -s n -l number -r -d "at most N lines"
 complete -c guard -n '__fish_seen_subcommand_from log' -l actions -d "what guard did: runs, applies, ..."

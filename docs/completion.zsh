@@ -130,8 +130,11 @@ _guard() {
 				'1:number of actions:'
 			;;
 		snapshot)
-			_arguments $help $quiet $json \
-				'(-m --message)'{-m,--message}'[note]:text:'
+			_arguments $help $quiet $json $progress \
+				'(-m --message)'{-m,--message}'[note]:text:' \
+				'*--tag[a word]:tag:' \
+				'*--exclude[leave out]:glob:' \
+				'*:folder:_directories'
 			;;
 		log)
 			_arguments $help $json $pager \

@@ -74,6 +74,9 @@ static void print_details_json(const struct snapshot *s)
 		jsonout_text(note, "reason", n->text);
 		(void)json_array_append_new(notes, note);
 	}
+	(void)json_object_set_new(object, "tags", jsonout_texts(s->tags));
+	(void)json_object_set_new(object, "excludes",
+				  jsonout_texts(s->excludes));
 	(void)json_object_set_new(object, "notes", notes);
 	jsonout_print(object);
 }
@@ -83,6 +86,15 @@ static void print_field(const char *name, const char *value)
 	AUTO(buf) struct buf b = {0};
 
 	output_name(&b, value);
+	if (b.len)
+		(void)printf("%-10s %s\n", name, buf_text(&b));
+}
+
+static void print_list(const char *name, char *const *texts)
+{
+	AUTO(buf) struct buf b = {0};
+
+	output_list(&b, texts);
 	if (b.len)
 		(void)printf("%-10s %s\n", name, buf_text(&b));
 }
@@ -98,6 +110,8 @@ static void print_details(const struct snapshot *s)
 	print_field("run", s->run_id);
 	print_field("command", s->command);
 	print_field("message", s->message);
+	print_list("tags", s->tags);
+	print_list("without", s->excludes);
 	(void)printf("%-10s %s in %s, %s\n", "holds",
 		     text_count(s->files, "file"),
 		     text_count(s->folders, "folder"), text_size(s->bytes));

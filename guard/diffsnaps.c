@@ -152,6 +152,8 @@ static int look_at_files(struct context *c, struct side *a, struct side *b,
 
 struct gathering {
 	struct change_list *list;
+	struct store *store;
+	const struct side *a, *b;
 	/* The folder whose contents come or go with it; "" none. */
 	char *whole;
 };
@@ -209,6 +211,22 @@ static unsigned int flags_of(const struct gathering *g, const char *path,
 	return flags;
 }
 
+/* It is missing there because it was left out, or could not be read. */
+static bool is_unknown(struct store *store, const struct side *s,
+		       const char *path)
+{
+	auto_free char *whole = NULL;
+	struct err ignored;
+
+	if (!s->snapshot.note_count &&
+	    !(s->snapshot.root.flags & ENTRY_INCOMPLETE))
+		return false;
+	whole = path_join(s->base, path);
+	return snapshot_has_note(&s->snapshot, NOTE_INCOMPLETE,
+				 path_rest(whole, s->snapshot.root_path)) ||
+	       snapshot_knows(store, &s->snapshot, whole, &ignored) == 0;
+}
+
 static int gather(void *arg, const char *path, const struct entry *a,
 		  const struct entry *b, struct err *err)
 {
@@ -217,7 +235,9 @@ static int gather(void *arg, const char *path, const struct entry *a,
 	struct change change = {.flags = flags_of(g, path, a, b)};
 
 	(void)err;
-	if (!*path || !judge(a, b, &change))
+	if (!*path || !judge(a, b, &change) ||
+	    (!a && is_unknown(g->store, g->a, path)) ||
+	    (!b && is_unknown(g->store, g->b, path)))
 		return 0;
 	change.path = mem_strdup(path);
 	change.old = meta_of(a);
@@ -416,10 +436,11 @@ static int keep_paths(const struct sides *s, char **argv, int count,
 static int compare(struct context *c, char **argv, int points, struct sides *s,
 		   struct change_list *list, struct err *err)
 {
-	struct gathering g = {.list = list, .whole = mem_strdup("")};
+	struct gathering g = {
+		.list = list, .a = s->a, .b = s->b, .whole = mem_strdup("")};
 	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
 
-	s->store = c->store;
+	s->store = g.store = c->store;
 	if (got == 0)
 		got = load_point(c, argv[0], s->a, err);
 	if (got == 0)

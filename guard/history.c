@@ -199,6 +199,15 @@ static int look_up(struct history *h, struct store *store,
 	    tree_lookup(store, &s->root, path_rest(h->path, s->root_path),
 			&row->entry, err) < 0)
 		return -err->num;
+	if (!row->entry.mode) {
+		int known = snapshot_knows(store, s, h->path, err);
+
+		/* It was left out, or not readable, but not gone. */
+		if (known <= 0 ||
+		    snapshot_has_note(s, NOTE_INCOMPLETE,
+				      path_rest(h->path, s->root_path)))
+			return known < 0 ? known : 0;
+	}
 	news = !same_version(&before->entry, &row->entry);
 	if (news && describe(store, before, row, name, err) < 0)
 		return -err->num;
@@ -308,12 +317,23 @@ static char *size_text(const struct history *h, const struct history_row *row)
 				     : jsonout_type(row->entry.mode));
 }
 
+/* Without those about what was left out as it was said. */
+static size_t count_notes(const struct snapshot *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->note_count; i++)
+		n += !snapshot_is_exclusion(&s->notes[i]);
+	return n;
+}
+
 /* Why: what the user said, what was run, where it came from, who. */
 static char *why_text(const struct history *h, const struct history_row *row)
 {
 	const struct snapshot *s = &row->snapshot;
 	const char *command = command_of(h, s);
 	struct buf b = {0};
+	size_t notes;
 
 	if (!h->path && !h->project)
 		output_name(&b, s->root_path);
@@ -331,9 +351,20 @@ static char *why_text(const struct history *h, const struct history_row *row)
 		add_part(&b, "");
 		output_cut(&b, *s->message ? s->message : command);
 	}
-	if (s->note_count)
+	if (s->tags) {
+		add_part(&b, "[");
+		output_list(&b, s->tags);
+		buf_add_char(&b, ']');
+	}
+	if (s->excludes) {
+		add_part(&b, "(without ");
+		output_list(&b, s->excludes);
+		buf_add_char(&b, ')');
+	}
+	notes = count_notes(s);
+	if (notes)
 		buf_printf(&b, "%s(%s)", b.len ? "  " : "",
-			   text_count(s->note_count, "note"));
+			   text_count(notes, "note"));
 	if (s->uid != geteuid())
 		buf_printf(&b, "%s(by uid %u)", b.len ? "  " : "", s->uid);
 	return buf_take_text(&b);
@@ -409,6 +440,10 @@ void history_json(const struct history *h, size_t count)
 		jsonout_text(object, "message", s->message);
 		jsonout_text(object, "root", s->root_path);
 		jsonout_number(object, "notes", s->note_count);
+		(void)json_object_set_new(object, "tags",
+					  jsonout_texts(s->tags));
+		(void)json_object_set_new(object, "excludes",
+					  jsonout_texts(s->excludes));
 		if (h->path) {
 			json_version(object, row);
 		} else {

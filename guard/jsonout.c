@@ -51,6 +51,25 @@ void jsonout_text(json_t *object, const char *key, const char *text)
 	}
 }
 
+json_t *jsonout_texts(char *const *texts)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; texts && texts[i]; i++) {
+		json_t *object = json_object();
+
+		/* One that is no UTF-8 has no other place to stand. */
+		jsonout_text(object, "text", texts[i]);
+		(void)json_array_append(
+			array, json_is_null(json_object_get(object, "text"))
+				       ? object
+				       : json_object_get(object, "text"));
+		json_decref(object);
+	}
+	return array;
+}
+
 void jsonout_number(json_t *object, const char *key, uint64_t number)
 {
 	(void)json_object_set_new(object, key,

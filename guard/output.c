@@ -255,6 +255,16 @@ void output_name(struct buf *to, const char *name)
 	text_escape(to, name, strlen(name), false);
 }
 
+void output_list(struct buf *to, char *const *texts)
+{
+	size_t i;
+
+	for (i = 0; texts && texts[i]; i++) {
+		buf_add_text(to, i ? ", " : "");
+		output_name(to, texts[i]);
+	}
+}
+
 void output_path(struct buf *to, const char *path, const char *here)
 {
 	const char *rest =

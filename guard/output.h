@@ -78,6 +78,8 @@ int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Appends the escaped name, without quotes. */
 void output_name(struct buf *to, const char *name);
+/* Escaped texts of a list ended by NULL, ", " between them. */
+void output_list(struct buf *to, char *const *texts);
 /* An absolute path as one types it in the folder `here`: what lies below it
  * without it in front. */
 void output_path(struct buf *to, const char *path, const char *here);

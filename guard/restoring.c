@@ -127,8 +127,10 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 	if (tree_lookup(l->store, l->now, whole, &now, err) < 0)
 		return -err->num;
 	if (folder)
-		output_warn("not all of %s could be read when it was stored",
-			    text_quote(whole));
+		output_warn(
+			"not all of %s is in this snapshot: what is missing "
+			"is left as it is",
+			text_quote(*whole ? whole : "."));
 	else
 		output_warn("%s is left out: it could not be read whole when "
 			    "it was stored",

@@ -227,27 +227,48 @@ static int refuse(const struct state *st, const char *path, struct err *err)
 	return 0;
 }
 
+static int check_folder(const char *path, const char *name, struct err *err)
+{
+	struct stat found;
+
+	if (stat(path, &found) < 0)
+		return fail_errno(err, "%s", text_quote(name));
+	if (!S_ISDIR(found.st_mode))
+		return fail(err, ENOTDIR, "%s is not a folder",
+			    text_quote(name));
+	return 0;
+}
+
+char *state_folder(const struct state *st, const char *path, struct err *err)
+{
+	auto_free char *folder = path_resolve(path, err);
+
+	if (!folder || check_folder(folder, path, err) < 0)
+		return NULL;
+	if (strcmp(folder, "/") == 0) {
+		(void)fail(err, EPERM,
+			   "'/' is too much for a snapshot: name the folders "
+			   "in it that matter");
+		return NULL;
+	}
+	if (path_below(folder, st->path)) {
+		(void)fail(err, EPERM, "%s is guard's own state",
+			   text_quote(path));
+		return NULL;
+	}
+	return TAKE(folder);
+}
+
 char *state_project(const struct state *st, const char *dir, bool for_run,
 		    struct err *err)
 {
 	auto_free char *start = path_resolve(dir ? dir : ".", err);
 	auto_free char *project = NULL;
-	struct stat found;
 
 	if (!start)
 		return NULL;
-	if (for_run) {
-		if (stat(start, &found) < 0) {
-			(void)fail_errno(err, "%s",
-					 text_quote(dir ? dir : start));
-			return NULL;
-		}
-		if (!S_ISDIR(found.st_mode)) {
-			(void)fail(err, ENOTDIR, "%s is not a folder",
-				   text_quote(dir ? dir : start));
-			return NULL;
-		}
-	}
+	if (for_run && check_folder(start, dir ? dir : start, err) < 0)
+		return NULL;
 	project = find_work_tree(st, start);
 	if (for_run && refuse(st, project, err) < 0)
 		return NULL;

@@ -33,6 +33,13 @@ void state_close(struct state *st);
 char *state_project(const struct state *st, const char *dir, bool for_run,
 		    struct err *err);
 
+/*
+ * A folder that the user names to be stored, absolute, without links, to free:
+ * not the project around it. Refused: what is no folder, "/", the state and
+ * what is in it. One that holds the state is fine: the state is left out.
+ */
+char *state_folder(const struct state *st, const char *path, struct err *err);
+
 /* One line more in oplog (JSON), e.g. action "apply", with key/value pairs
  * behind it, ended by NULL; time, user and pid are added. Best effort. */
 void state_log(const struct state *st, const char *action, ...)

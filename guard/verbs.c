@@ -103,8 +103,11 @@ static const struct option_spec import_options[] = {
 
 static const struct option_spec snapshot_options[] = {
 	{'m', "message", "TEXT", "a note to find it by"},
+	{OPT_TAG, "tag", "TAG", "a word to keep with it; repeatable"},
+	{OPT_EXCLUDE, "exclude", "GLOB", "leave out; repeatable, recorded"},
 	OPTION_QUIET,
 	OPTION_JSON,
+	OPTION_PROGRESS,
 	OPTION_END,
 };
 
@@ -266,7 +269,12 @@ const struct verb options_verbs[] = {
 	 "effect, one by one, the newest first. `guard log --actions` lists\n"
 	 "what was done. Files that have changed since are conflicts.\n",
 	 undo_options, false},
-	{"snapshot", NULL, "", "store the project as it is now", "",
+	{"snapshot", NULL, "[PATHS...]",
+	 "store the project, or folders, as they are now",
+	 "PATHS are folders: each gets a snapshot of its own, of that folder\n"
+	 "and not of the project around it. Everything is in unless a GLOB\n"
+	 "leaves it out: of names anywhere, or with a / of paths in the\n"
+	 "folder. What was left out is never taken for deleted.\n",
 	 snapshot_options, false},
 	{"log", NULL, "[PATH]", "list snapshots, or the versions of a path", "",
 	 log_options, false},

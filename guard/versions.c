@@ -14,6 +14,10 @@
 /* The snapshots of one root, in their order. */
 struct chain {
 	char *root_path;
+	/* What they leave out, or that they hold some paths only: to be
+	 * compared with others like it. */
+	char **excludes;
+	bool partial;
 	struct entry top; /* of the newest: what is searched of it */
 	char *top_path; /* absolute */
 	size_t length;
@@ -37,6 +41,7 @@ static void loading_free(struct loading *l)
 	size_t i;
 
 	for (i = 0; i < l->count; i++) {
+		mem_list_free(&l->chains[i].excludes);
 		free(l->chains[i].root_path);
 		free(l->chains[i].top_path);
 		entry_free(&l->chains[i].top);
@@ -163,17 +168,31 @@ static int note_change(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
+static bool same_texts(char *const *a, char *const *b)
+{
+	while (a && b && *a && *b && strcmp(*a, *b) == 0) {
+		a++;
+		b++;
+	}
+	return (!a || !*a) && (!b || !*b);
+}
+
 static struct chain *chain_of(struct loading *l, const struct snapshot *s)
 {
 	bool above = path_below(l->path, s->root_path);
+	bool partial = s->root.flags & ENTRY_INCOMPLETE && !s->excludes;
 	size_t i;
 
 	for (i = 0; i < l->count; i++)
-		if (strcmp(l->chains[i].root_path, s->root_path) == 0)
+		if (strcmp(l->chains[i].root_path, s->root_path) == 0 &&
+		    l->chains[i].partial == partial &&
+		    same_texts(l->chains[i].excludes, s->excludes))
 			return &l->chains[i];
 	GROW(l->chains, l->count, l->room);
 	l->chains[l->count] = (struct chain){
 		.root_path = mem_strdup(s->root_path),
+		.excludes = snapshot_texts((const char *const *)s->excludes),
+		.partial = partial,
 		.top_path = mem_strdup(above ? l->path : s->root_path),
 	};
 	return &l->chains[l->count++];
@@ -273,6 +292,20 @@ static int load_at(struct loading *l, const char *at, struct err *err)
 	return go_on(l, &s, err);
 }
 
+/* Whether what the newest of the chain holds is in the newest of all: the
+ * newest whole snapshot of that root may be newer. */
+static bool is_newest(const struct loading *l, const struct chain *c)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (!l->chains[i].partial && !l->chains[i].excludes &&
+		    l->chains[i].seq > c->seq &&
+		    strcmp(l->chains[i].root_path, c->root_path) == 0)
+			return false;
+	return true;
+}
+
 /* What the newest of a chain holds is closed with it. */
 static void close_all(struct loading *l)
 {
@@ -281,11 +314,12 @@ static void close_all(struct loading *l)
 
 	for (i = 0; i < v->count; i++) {
 		struct version *item = &v->items[i];
+		const struct chain *c = &l->chains[item->chain];
 
 		if (!item->opened)
 			continue;
-		item->newest = true;
-		close_version(&l->chains[item->chain], item);
+		item->newest = is_newest(l, c);
+		close_version(c, item);
 	}
 }
 

@@ -21,7 +21,11 @@
 
 #define FILE_MAGIC "GUARDSN1"
 #define FILE_MAGIC_LEN 8
-#define FILE_VERSION 1
+#define FILE_VERSION 2
+/* What holds nothing new is written as guards before it read it. */
+#define FILE_VERSION_PLAIN 1
+/* Of tags or excludes; more is no list of ours. */
+#define TEXTS_MAX 10000
 /* A million notes of long paths fit; more is no snapshot of ours. */
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
@@ -35,6 +39,9 @@ static void note_done(struct note *n)
 void snapshot_free(struct snapshot *s)
 {
 	size_t i;
+
+	mem_list_free(&s->tags);
+	mem_list_free(&s->excludes);
 
 	for (i = 0; i < s->note_count; i++)
 		note_done(&s->notes[i]);
@@ -52,22 +59,37 @@ void snapshot_free(struct snapshot *s)
  * A snapshot file, snaps/<sequence, at least 10 digits>.gsn:
  *
  *	file   = "GUARDSN1" version body check
- *	version = u16                       ; 1
+ *	version = u16                       ; 1, or 2 with more
  *	check  = u64                        ; XXH3-64 of all before it
  *	body   = seq parent time boot_id uid reason run_id command message
  *	         root_path root_dev files folders bytes root notes
+ *	         [more]                     ; version 2
+ *	more   = texts texts                ; tags, what was left out
+ *	texts  = count *text
  *	time   = svar var                   ; seconds, nanoseconds
  *	root   = u8 [entry]                 ; 0: there was none; 1: see entry.c
  *	notes  = count *( kind path text )  ; sorted by path
  *
  * Numbers are var, texts var *byte, u16 and u64 little-endian.
  */
+static void encode_texts(char *const *texts, struct buf *to)
+{
+	size_t count = 0, i;
+
+	while (texts && texts[count])
+		count++;
+	enc_var(to, count);
+	for (i = 0; i < count; i++)
+		enc_text(to, texts[i]);
+}
+
 static void encode(const struct snapshot *s, struct buf *to)
 {
+	bool more = s->tags || s->excludes;
 	size_t i;
 
 	buf_add(to, FILE_MAGIC, FILE_MAGIC_LEN);
-	enc_u16(to, FILE_VERSION);
+	enc_u16(to, more ? FILE_VERSION : FILE_VERSION_PLAIN);
 	enc_var(to, s->seq);
 	enc_var(to, s->parent);
 	enc_svar(to, s->time.sec);
@@ -92,6 +114,10 @@ static void encode(const struct snapshot *s, struct buf *to)
 		enc_text(to, s->notes[i].path);
 		enc_text(to, s->notes[i].text);
 	}
+	if (more) {
+		encode_texts(s->tags, to);
+		encode_texts(s->excludes, to);
+	}
 	enc_u64(to, hash_check(to->data, to->len));
 }
 
@@ -114,7 +140,22 @@ static void decode_notes(struct dec *d, struct snapshot *s)
 	}
 }
 
-static void decode_body(struct dec *d, struct snapshot *s)
+static char **decode_texts(struct dec *d)
+{
+	uint64_t count = dec_var(d), i;
+	char **texts;
+
+	if (count > TEXTS_MAX)
+		d->bad = true;
+	if (d->bad || !count)
+		return NULL;
+	texts = mem_zalloc((count + 1) * sizeof(*texts));
+	for (i = 0; i < count && !d->bad; i++)
+		texts[i] = dec_text(d);
+	return texts;
+}
+
+static void decode_body(struct dec *d, unsigned int version, struct snapshot *s)
 {
 	auto_free char *boot_id = NULL;
 	uint8_t has_root;
@@ -141,6 +182,10 @@ static void decode_body(struct dec *d, struct snapshot *s)
 	if (has_root)
 		(void)entry_decode(d, true, &s->root);
 	decode_notes(d, s);
+	if (version == FILE_VERSION) {
+		s->tags = decode_texts(d);
+		s->excludes = decode_texts(d);
+	}
 }
 
 static int decode(const struct buf *bytes, uint64_t seq, struct snapshot *ret,
@@ -162,7 +207,7 @@ static int decode(const struct buf *bytes, uint64_t seq, struct snapshot *ret,
 	if (version > FILE_VERSION)
 		return fail(err, EPROTO,
 			    "of version %u: written by a newer guard", version);
-	decode_body(&d, &s);
+	decode_body(&d, version, &s);
 	if (!dec_end(&d) || s.seq != seq)
 		return fail(err, EBADMSG, "damaged");
 	*ret = s;

@@ -13,6 +13,9 @@
 /* "manual", "pre-run", "during-run", "post-run", "pre-apply", "post-apply",
  * "pre-restore", "post-restore", "pre-undo", "post-undo" */
 
+/* How the text of a note begins about what `excludes` leaves out. */
+#define NOTE_EXCLUSION "left out by --exclude "
+
 enum note_kind {
 	NOTE_INCOMPLETE = 1, /* could not be read, or changed while read */
 	NOTE_MOVED = 2, /* changed since the run's start (time_start) */
@@ -38,6 +41,10 @@ struct snapshot {
 	uint64_t root_dev;
 	struct entry root; /* mode 0: the folder was not there */
 	uint64_t files, folders, bytes;
+	/* NULL-terminated, NULL when there are none. */
+	char **tags;
+	char **excludes; /* what was left out because the user said so: each
+			    such path has a note, its folder is incomplete */
 	struct note *notes; /* sorted by path_compare() */
 	size_t note_count, note_room;
 };
@@ -67,6 +74,12 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
  */
 int snapshot_knows(struct store *store, const struct snapshot *s,
 		   const char *path, struct err *err);
+
+bool snapshot_has_tag(const struct snapshot *s, const char *tag);
+/* A note about what was left out because the user said so. */
+bool snapshot_is_exclusion(const struct note *n);
+/* A list for tags and excludes, copied; NULL for none. */
+char **snapshot_texts(const char *const *texts);
 
 /* store_flush(), then the file; gives it its sequence number. Durable when
  * this returns 0. */

@@ -34,6 +34,7 @@ struct crawl {
 	const char *skip_prefix; /* of names in the root, or NULL */
 	const char *const *only; /* sorted paths in the root, or NULL: all */
 	size_t only_count;
+	const char *const *excludes; /* globs, or NULL */
 	struct moment moved_since;
 	struct moment start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */

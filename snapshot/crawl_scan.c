@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -323,6 +324,48 @@ static void drop_skipped(const struct crawl *w, struct crawl_folder *f)
 	f->list.count = kept;
 }
 
+/* The glob that leaves it out, or NULL. */
+static const char *excluding(const struct crawl *w,
+			     const struct crawl_folder *f, const char *name)
+{
+	auto_free char *path = NULL;
+	size_t i;
+
+	for (i = 0; w->excludes[i]; i++) {
+		const char *glob = w->excludes[i];
+		bool whole = strchr(glob, '/') != NULL;
+
+		if (whole && !path)
+			path = crawl_path(f, name);
+		glob += *glob == '/';
+		if (fnmatch(glob, whole ? path : name,
+			    whole ? FNM_PATHNAME : 0) == 0)
+			return w->excludes[i];
+	}
+	return NULL;
+}
+
+static void drop_excluded(struct crawl *w, struct crawl_folder *f)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < f->list.count; i++) {
+		const char *name = f->list.items[i].name;
+		const char *glob = excluding(w, f, name);
+
+		if (glob) {
+			auto_free char *why =
+				mem_printf(NOTE_EXCLUSION "%s", glob);
+
+			f->incomplete = true;
+			crawl_note(w, NOTE_INCOMPLETE, f, name, why);
+		} else {
+			f->list.items[kept++] = f->list.items[i];
+		}
+	}
+	f->list.count = kept;
+}
+
 /* Lists the folder until it is at rest meanwhile. */
 static void list_folder(struct crawl *w, struct crawl_folder *f)
 {
@@ -355,6 +398,8 @@ static void list_folder(struct crawl *w, struct crawl_folder *f)
 		drop_skipped(w, f);
 	if (f->way)
 		crawl_only_keep(w, f);
+	if (w->excludes)
+		drop_excluded(w, f);
 	f->count = f->list.count;
 }
 

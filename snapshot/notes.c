@@ -118,3 +118,28 @@ int snapshot_knows(struct store *store, const struct snapshot *s,
 		at = TAKE(up);
 	}
 }
+
+bool snapshot_has_tag(const struct snapshot *s, const char *tag)
+{
+	size_t i;
+
+	for (i = 0; s->tags && s->tags[i]; i++)
+		if (strcmp(s->tags[i], tag) == 0)
+			return true;
+	return false;
+}
+
+char **snapshot_texts(const char *const *texts)
+{
+	char **copy = NULL;
+	size_t i;
+
+	for (i = 0; texts && texts[i]; i++)
+		mem_list_add(&copy, texts[i]);
+	return copy;
+}
+
+bool snapshot_is_exclusion(const struct note *n)
+{
+	return strncmp(n->text, NOTE_EXCLUSION, strlen(NOTE_EXCLUSION)) == 0;
+}

@@ -54,8 +54,13 @@ static void decision_free(struct decision *d)
 
 /* --- which snapshots --- */
 
+/* One of some paths only, made to be undone, is no version of the folder
+ * either: it takes nobody's place among the newest. */
 static bool is_result(const struct snapshot *s)
 {
+	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
+	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo")))
+		return true;
 	return strcmp(s->reason, "post-run") == 0 ||
 	       strcmp(s->reason, "during-run") == 0;
 }

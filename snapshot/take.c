@@ -135,13 +135,18 @@ static int make_key(struct store *store, const struct take_options *o,
 		    const struct meta *root, struct cache_key *ret,
 		    struct err *err)
 {
-	AUTO(buf) struct buf format = {0};
+	AUTO(buf) struct buf format = {0}, path = {0};
+	size_t i;
 
+	/* With other things left out it is another tree. */
+	buf_add_text(&path, o->root_path);
+	for (i = 0; o->excludes && o->excludes[i]; i++)
+		buf_printf(&path, "\n%s", o->excludes[i]);
 	if (fd_slurp_at(store_dir(store), "FORMAT", 65536, &format, err) < 0)
 		return -err->num;
 	*ret = (struct cache_key){
 		.store = store_text_number(buf_text(&format)),
-		.path = store_text_number(o->root_path),
+		.path = store_text_number(buf_text(&path)),
 		.dev = root->dev,
 		.ino = root->ino,
 	};
@@ -274,6 +279,8 @@ static void fill(struct crawl *w, const struct take_options *o,
 	s->command = text_or_empty(o->command);
 	s->message = text_or_empty(o->message);
 	s->root_path = mem_strdup(o->root_path);
+	s->tags = snapshot_texts(o->tags);
+	s->excludes = snapshot_texts(o->excludes);
 	s->root_dev = w->dev;
 	s->files = atomic_load(&w->files);
 	s->folders = atomic_load(&w->folders);
@@ -332,6 +339,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.moved_since = options->moved_since,
 		.skip_prefix = options->skip_prefix,
 		.only = options->only,
+		.excludes = options->excludes,
 		.start = coarse_now(),
 		.plain = options->plain,
 		.progress = options->progress,

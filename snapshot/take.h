@@ -51,6 +51,15 @@ struct take_options {
 	/* Look only: contents are kept, but no snapshot is made of them, until
 	 * the caller adds *ret to the catalog. The stat cache stays. */
 	bool look;
+	/*
+	 * What else is left out because the user says so, NULL-terminated or
+	 * NULL: a glob without '/' is one of names anywhere, one with it of
+	 * paths in the root. Recorded in the snapshot, noted path by path, and
+	 * the folder counts as incomplete, so that nobody takes what was left
+	 * out for deleted.
+	 */
+	const char *const *excludes;
+	const char *const *tags; /* as excludes */
 	/* Contents by plain calls instead of io_uring. */
 	bool plain;
 	/* Called now and then from the caller's thread; may be NULL. */

@@ -64,7 +64,7 @@ if [ "$me" != root ]; then
 	gives 0 'all of a snapshot that has such files' \
 		guard restore -y --at "$number" .
 	says "$err" "'open/f' is left out"
-	says "$err" "not all of 'shut/in' could be read"
+	says "$err" "not all of 'shut/in' is in this snapshot"
 	is "$(cat open/g)" two 'brings the others back'
 	no 'and no empty one' test -e open/f
 	ok 'nor loses the folder' test -d shut/in

@@ -75,6 +75,51 @@ static void test_round_trip(void **state)
 	assert_int_equal(out.notes[1].kind, NOTE_MOVED);
 }
 
+static unsigned int version_of(struct box *box, uint64_t seq)
+{
+	auto_free char *path =
+		mem_printf("%s/snaps/%010llu.gsn", box->store_dir,
+			   (unsigned long long)seq);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char head[10] = {0};
+
+	assert_int_equal(read(fd, head, sizeof(head)), sizeof(head));
+	return head[8] | (unsigned int)head[9] << 8;
+}
+
+static void test_tags_and_what_is_left_out(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot in = make(box, "/p"), out = {0};
+	const char *const tags[] = {"keep", "v1", NULL};
+	const char *const excludes[] = {"*.o", NULL};
+	struct err err;
+
+	in.tags = snapshot_texts(tags);
+	in.excludes = snapshot_texts(excludes);
+	ok(catalog_add(box->store, &in, &err));
+	ok(catalog_load(box->store, in.seq, &out, &err));
+	assert_true(snapshot_has_tag(&out, "keep"));
+	assert_true(snapshot_has_tag(&out, "v1"));
+	assert_false(snapshot_has_tag(&out, "v"));
+	assert_string_equal(out.excludes[0], "*.o");
+	assert_null(out.excludes[1]);
+	assert_int_equal(version_of(box, in.seq), 2);
+}
+
+static void test_without_them_older_guards_can_read_it(void **state)
+{
+	struct box *box = *state;
+	uint64_t seq = add_at(box, "/p", 1000);
+	AUTO(snapshot) struct snapshot out = {0};
+	struct err err;
+
+	assert_int_equal(version_of(box, seq), 1);
+	ok(catalog_load(box->store, seq, &out, &err));
+	assert_null(out.tags);
+	assert_null(out.excludes);
+}
+
 static void test_a_root_that_was_not_there(void **state)
 {
 	struct box *box = *state;
@@ -443,6 +488,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(test_round_trip),
+		T(test_tags_and_what_is_left_out),
+		T(test_without_them_older_guards_can_read_it),
 		T(test_a_root_that_was_not_there),
 		T(test_numbers_grow_by_one),
 		T(test_folders_are_closed_at_rest),
