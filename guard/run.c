@@ -99,6 +99,8 @@ static int open_session(struct run *run, struct err *err)
 {
 	auto_free char *command = join_command(run->options->argv);
 
+	if (layers_check_state(run->context.state.runs_fd, err) < 0)
+		return -err->num;
 	if (!run->options->resume)
 		return session_create(run->context.state.runs_fd, run->project,
 				      run->project_fd, run->context.state.home,

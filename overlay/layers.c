@@ -94,20 +94,19 @@ static const char *unfit(long type)
 	return NULL;
 }
 
-static int check_state(const struct session *s, const char *path,
-		       struct err *err)
+int layers_check_state(int runs_fd, struct err *err)
 {
 	struct statfs fs;
 	const char *name;
-	char upper[64];
+	char path[64];
 
-	if (fstatfs(s->fd, &fs) < 0)
-		return fail_errno(err, "file system of %s", text_quote(path));
+	if (fstatfs(runs_fd, &fs) < 0)
+		return fail_errno(err, "file system of guard's state");
 	name = unfit((long)fs.f_type);
 	/* tmpfs has user xattrs since Linux 6.6 only, others by mount
 	 * option: trying tells. */
-	(void)snprintf(upper, sizeof(upper), "/proc/self/fd/%d/upper", s->fd);
-	if (!name && setxattr(upper, "user.guard", "", 0, 0) < 0 &&
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", runs_fd);
+	if (!name && setxattr(path, "user.guard", "", 0, 0) < 0 &&
 	    errno == ENOTSUP)
 		name = "a file system without user xattrs";
 	if (name)
@@ -116,7 +115,7 @@ static int check_state(const struct session *s, const char *path,
 			    "layer of a run: put it elsewhere, e.g. on ext4, "
 			    "btrfs or xfs, with GUARD_HOME=/some/path",
 			    name);
-	(void)removexattr(upper, "user.guard");
+	(void)removexattr(path, "user.guard");
 	return 0;
 }
 
@@ -225,6 +224,25 @@ static int open_lower(struct layer *l, const char *path, struct err *err)
 	return 0;
 }
 
+/* What will be in the way, and is better known before. */
+static void note_project(const struct layer *l, struct buf *notes)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(l->lower_fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
+		buf_printf(notes,
+			   "%s is on a read-only file system: what the run "
+			   "does can be looked at, not applied\n",
+			   text_quote(l->path));
+	if (geteuid() == 0 && l->lower_meta.uid != 0)
+		buf_printf(notes,
+			   "%s belongs to uid %u: in a run, root has no power "
+			   "over what is somebody else's; start guard as that "
+			   "user to write there\n",
+			   text_quote(l->path),
+			   (unsigned int)l->lower_meta.uid);
+}
+
 static int plan_project(struct layers *l, const struct session *s,
 			struct buf *notes, struct err *err)
 {
@@ -250,6 +268,7 @@ static int plan_project(struct layers *l, const struct session *s,
 			    text_quote(s->project),
 			    text_count((uint64_t)mounts, "mount"),
 			    buf_text(&names));
+	note_project(project, notes);
 	return prepare(project, s, "upper", "work", true, notes, err);
 }
 
@@ -304,10 +323,7 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err)
 {
 	AUTO(layers) struct layers *l = mem_zalloc(sizeof(*l));
-	auto_free char *state = path_of(s->fd, err);
 
-	if (!state || check_state(s, state, err) < 0)
-		return -err->num;
 	if (!home)
 		buf_add_text(notes, "no home folder: the run gets an empty "
 				    "one\n");

@@ -24,9 +24,13 @@ struct layers;
 
 void layers_free(struct layers **l);
 
+/* Whether the file system of the folder with all runs can hold an upper:
+ * before one is made. -EOPNOTSUPP with the way out. */
+int layers_check_state(int runs_fd, struct err *err);
+
 /*
- * Checks that the state's file system can hold an upper, the project can be a
- * lower and has no mounts inside (-EXDEV, names them), prepares the uppers
+ * Checks that the project can be a lower and has no mounts inside (-EXDEV,
+ * names them), prepares the uppers
  * (root's mode, owner, xattrs, times; fresh work folders; entries of groups
  * that the run cannot map). home NULL or with mounts below: not covered, a
  * line of explanation is added to notes.

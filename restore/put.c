@@ -152,7 +152,13 @@ static int put_delete(struct txn *t, const struct op *op, int dir,
 	if (S_ISDIR(op->from.mode) && txn_loosen(dir, name, err) < 0)
 		return -err->num;
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
-		return fail_errno(err, "move away");
+		return errno == EXDEV && S_ISDIR(op->from.mode)
+			       ? fail(err, EXDEV,
+				      "move away: a folder of a lower layer of "
+				      "the overlay that this project is on "
+				      "cannot be moved; delete it yourself, "
+				      "then try again")
+			       : fail_errno(err, "move away");
 	return 0;
 }
 

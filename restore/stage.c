@@ -12,6 +12,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "restore/able.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
 #include "snapshot/content.h"
@@ -339,9 +340,9 @@ static int make_staging(struct txn *t, struct err *err)
 	int flags = 0;
 
 	if (mkdirat(t->project->fd, t->part->staging, 0700) < 0)
-		return fail_errno(err, "make the staging folder in %s",
-				  text_quote(t->project->path));
-	if (txn_open_staging(t, err) < 0)
+		return able_explain(errno, t->project->path, err);
+	if (txn_open_staging(t, err) < 0 ||
+	    able_check(t->staging_fd, t->project->path, err) < 0)
 		return -err->num;
 	/* Where ext4 without a journal has just deleted much, new files are
 	 * 10 to 30 times slower; this puts them elsewhere on the disk. */

@@ -277,7 +277,8 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	s->tally.folders += folder;
 	s->tally.files += !folder;
 	s->tally.bytes += S_ISREG(meta.mode) ? meta.size : 0;
-	if (mount || meta.dev != w->dev) {
+	/* An overlay gives its files the number of the layer they are in. */
+	if (mount || (folder && meta.dev != w->dev)) {
 		note_unlooked(s, i, &meta, "another file system");
 		return;
 	}

@@ -141,7 +141,7 @@ static int try_once(struct store *store, int dirfd, const char *name,
 		reading_fault(r, "stat", errno);
 		return 1;
 	}
-	if (dev && r->meta.dev != *dev)
+	if (dev && S_ISDIR(r->meta.mode) && r->meta.dev != *dev)
 		return fail(err, EXDEV, "%s: another file system",
 			    text_quote(name));
 	if (S_ISREG(r->meta.mode) && r->meta.size &&

@@ -27,8 +27,8 @@ void reading_free(struct reading *r);
 
 /*
  * Reads name in dirfd ("" = dirfd): metadata, attributes, a file's bytes, a
- * link's text; of a folder nothing below it. -ENOENT: it is gone; -EXDEV: it
- * lies on another file system than *dev (NULL: no matter).
+ * link's text; of a folder nothing below it. -ENOENT: it is gone; -EXDEV: a
+ * folder of another file system than *dev (NULL: no matter).
  */
 int reading_take(struct store *store, int dirfd, const char *name,
 		 const char *private_xattrs, const uint64_t *dev,

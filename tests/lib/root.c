@@ -2,7 +2,8 @@
  * A throw-away root for one test: the only place where a destructive command
  * of the tests may run.
  *
- *	root [--as root|user] [--timeout SECONDS] CHECKOUT FOLDER -- CMD ARGS
+ *	root [--as root|user] [--timeout SECONDS] [--images DIR] \
+ *		CHECKOUT FOLDER -- CMD ARGS
  *
  * Makes FOLDER/root.XXXXXX on disk and runs CMD in namespaces of its own
  * (user, mount, pid, ipc, uts, net) with that folder as "/" by pivot_root:
@@ -11,6 +12,8 @@
  *	/opt/guard			CHECKOUT, read-only
  *	/proc /dev /dev/pts		fresh
  *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
+ *	/images				DIR with all that is mounted in it, or
+ *					empty
  *	/small				a disk that may be filled: 160 MB in
  *					memory, 20,000 inodes
  *	/run/user/UID /srv		the user's own
@@ -67,7 +70,7 @@ enum {
 #define SMALL_INODES "20000"
 
 struct job {
-	const char *checkout;
+	const char *checkout, *images;
 	char root[PATH_MAX]; /* absolute, outside */
 	char outside[128];
 	bool privileged; /* the caller is root */
@@ -338,7 +341,7 @@ static void build_root(const struct job *job)
 						  "/libx32", "/sys"};
 	struct mount_attr attr = {.propagation = 1 << 18 /* MS_PRIVATE */};
 	struct statfs fs;
-	int checkout_fd;
+	int checkout_fd, images_fd = -1;
 	size_t i;
 
 	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &attr,
@@ -346,6 +349,8 @@ static void build_root(const struct job *job)
 		die("make the mounts private");
 	/* Before the new root, which lies in it, holds mounts of its own. */
 	checkout_fd = clone_mounts(job->checkout, true);
+	if (job->images)
+		images_fd = clone_mounts(job->images, false);
 	/* An overlay cannot hold a layer of another one: memory does, where
 	 * the kernel has xattrs of users on tmpfs (6.6). */
 	if (statfs(job->root, &fs) == 0 && fs.f_type == OVERLAY_MAGIC)
@@ -363,6 +368,9 @@ static void build_root(const struct job *job)
 	mount_new("proc", "proc", 2 | 4 | 8 /* nosuid nodev noexec */, NULL);
 	make_dir("opt/guard", 0755);
 	attach(checkout_fd, "opt/guard");
+	make_dir("images", 0755);
+	if (images_fd >= 0)
+		attach(images_fd, "images");
 	make_file(".guard-test-root", job->outside);
 	if (chmod(".", 0755) < 0)
 		die("chmod of the root");
@@ -603,7 +611,7 @@ static void remember_outside(struct job *job)
 static int usage(void)
 {
 	fprintf(stderr, "usage: root [--as root|user] [--timeout SECONDS] "
-			"CHECKOUT FOLDER -- CMD [ARGS]\n");
+			"[--images DIR] CHECKOUT FOLDER -- CMD [ARGS]\n");
 	return STATUS_FAILED;
 }
 
@@ -651,6 +659,8 @@ int main(int argc, char **argv)
 			job.as_user = strcmp(argv[i + 1], "root") != 0;
 		else if (!strcmp(argv[i], "--timeout"))
 			timeout = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--images"))
+			job.images = argv[i + 1];
 		else
 			return usage();
 	}

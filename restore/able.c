@@ -1,0 +1,77 @@
+#include "restore/able.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+#define XFS_MAGIC 0x58465342
+#define OTHER_WAYS                                                             \
+	"`guard patch` prints what a run did, `guard restore --to DIR` puts "  \
+	"any version elsewhere"
+
+int able_explain(int num, const char *path, struct err *err)
+{
+	if (num == EROFS)
+		return fail(err, num,
+			    "%s is on a read-only file system: nothing can be "
+			    "put there; " OTHER_WAYS,
+			    text_quote(path));
+	return fail_num(err, num, "make the staging folder in %s",
+			text_quote(path));
+}
+
+static bool is_known(int fd)
+{
+	static const long known[] = {EXT4_SUPER_MAGIC, XFS_MAGIC,
+				     BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
+				     OVERLAYFS_SUPER_MAGIC};
+	struct statfs fs;
+	size_t i;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if ((long)fs.f_type == known[i])
+			return true;
+	return false;
+}
+
+static bool make(int dirfd, const char *name)
+{
+	auto_close int fd = openat(
+		dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd >= 0;
+}
+
+int able_check(int staging_fd, const char *path, struct err *err)
+{
+	bool able;
+
+	if (is_known(staging_fd))
+		return 0;
+	/* Only with both there does the file system itself get asked. */
+	able = make(staging_fd, "a") && make(staging_fd, "b") &&
+	       renameat2(staging_fd, "a", staging_fd, "b", RENAME_EXCHANGE) ==
+		       0 &&
+	       renameat2(staging_fd, "a", staging_fd, "c", RENAME_NOREPLACE) ==
+		       0;
+	(void)unlinkat(staging_fd, "a", 0);
+	(void)unlinkat(staging_fd, "b", 0);
+	(void)unlinkat(staging_fd, "c", 0);
+	if (able)
+		return 0;
+	return fail(err, EOPNOTSUPP,
+		    "the file system of %s cannot swap two files in one step, "
+		    "so that nothing could be taken back after a sudden "
+		    "end; " OTHER_WAYS,
+		    text_quote(path));
+}

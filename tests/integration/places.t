@@ -1,0 +1,205 @@
+#!/bin/sh
+# A run wherever a project may lie: one table of places. Each is run in,
+# reviewed, applied and taken back, or refused in a line that says why.
+# needs: images
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+uid=$(id -u)
+cat >"$T/work" <<'END'
+set -e
+[ "$(cat one)" = one ] && [ "$(cat folder/two)" = two ]
+echo more >>one
+echo new >new
+rm folder/two
+mkdir empty
+mv folder moved
+END
+
+make_project() {
+	mkdir -p "$1/folder" || return
+	echo one >"$1/one"
+	echo two >"$1/folder/two"
+}
+
+# seen NAME: what the run did is listed as it was done
+listed() {
+	gives 0 "$1: the changes are listed" guard diff --name-status
+	is "$(tr '\n' ' ' <"$out")" \
+		"D	folder D	folder/two M	one A	empty A	moved A	new " \
+		"$1: all of them"
+}
+
+# place NAME PROJECT: all of it
+place() {
+	cd "$2" || {
+		flunk "$1: there is no such place"
+		return
+	}
+	gives 0 "$1: a run" guard run -q --ro "$T/work" -- sh "$T/work"
+	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
+		"$1: nothing has changed outside"
+	listed "$1"
+	gives 0 "$1: applied" guard apply -q -y
+	is "$(cat one new; ls)" "$(printf 'one\nmore\nnew\nempty\nmoved\nnew\none')" \
+		"$1: the result is there"
+	gives 0 "$1: taken back" guard undo -q -y
+	is "$(cat one folder/two; ls)" "$(printf 'one\ntwo\nfolder\none')" \
+		"$1: as before"
+	gives 0 "$1: dropped" guard discard -q -y
+	cd /
+}
+
+# there NAME: a file system of the images, or a skip with the reason
+there() {
+	[ ! -d "/images/$1" ] || return 0
+	if [ -e "/images/$1.why" ]; then
+		skip "$1: $(head -n 1 "/images/$1.why")"
+	else
+		skip "$1: only root can mount it"
+	fi
+	return 1
+}
+
+# --- names ---
+long=$(printf '%0150d' 7)
+for name in 'with a space' 'comma,colon:back\slash' "quote'\"\$HOME" \
+	"$(printf 'line\nfeed\ttab')" 'ümläut' '%s%n' ' lead' '-rf' \
+	"$long/$long"; do
+	make_project "$HOME/names/$name"
+	place "name '$(printf '%.20s' "$name" | tr '\n' '?')'" \
+		"$HOME/names/$name"
+done
+
+# --- below a private folder ---
+for folder in /tmp/place /var/tmp/place /dev/shm/place; do
+	make_project $folder/project
+	place "below $folder" $folder/project
+	rm -rf $folder
+done
+
+# --- file systems, and the state on the same one, then on another ---
+for kind in ext4 xfs btrfs; do
+	there $kind || continue
+	make_project "/images/$kind/project"
+	place "$kind" "/images/$kind/project"
+	(
+		GUARD_HOME=/images/$kind/state
+		export GUARD_HOME
+		cd "/images/$kind/project" || exit 1
+		guard run -q --ro "$T/work" -- sh "$T/work" &&
+			guard apply -q -y && guard undo -q -y &&
+			guard verify -q
+	) >"$out" 2>"$err" </dev/null
+	is $? 0 "$kind: the state too"
+	make_project "$HOME/on-$kind"
+	(
+		GUARD_HOME=/images/$kind/state
+		export GUARD_HOME
+		cd "$HOME/on-$kind" || exit 1
+		guard run -q --ro "$T/work" -- sh "$T/work" &&
+			guard apply -q -y && guard undo -q -y
+	) >"$out" 2>"$err" </dev/null
+	is $? 0 "$kind: the state alone"
+done
+make_project /small/project
+place 'tmpfs' /small/project
+(
+	GUARD_HOME=/small/state
+	export GUARD_HOME
+	cd /small/project || exit 1
+	guard run -q --ro "$T/work" -- sh "$T/work" && guard apply -q -y &&
+		guard undo -q -y && guard verify -q
+) >"$out" 2>"$err" </dev/null
+is $? 0 'tmpfs: the state too'
+
+# --- where a run is possible, and an apply is not ---
+if there squashfs; then
+	cd /images/squashfs || exit 99
+	gives 0 'squashfs: a run' guard run --ro "$T/work" -- sh "$T/work"
+	says "$err" 'on a read-only file system'
+	listed squashfs
+	gives 1 'squashfs: not applied' guard apply -q -y
+	says "$err" 'guard patch'
+	gives 0 'squashfs: the way out' guard patch
+	says "$out" '+more'
+	gives 0 'squashfs: nothing is left half done' guard discard -q -y
+fi
+if there fuse; then
+	cd /images/fuse || exit 99
+	gives 0 'FUSE: a run' guard run -q --ro "$T/work" -- sh "$T/work"
+	listed FUSE
+	guard apply -q -y >"$out" 2>"$err" </dev/null
+	case $? in
+	0) gives 0 'FUSE: taken back' guard undo -q -y ;;
+	*) says "$err" 'cannot swap two files in one step' ;;
+	esac
+	is "$(cat one folder/two)" "$(printf 'one\ntwo')" 'FUSE: as before'
+	gives 0 'FUSE: dropped' guard discard -q -y
+fi
+if there overlay; then
+	cd /images/overlay || exit 99
+	gives 0 'overlay: a run' guard run -q --ro "$T/work" -- sh "$T/work"
+	listed overlay
+	gives 1 'overlay: a folder of its lower layer stays' guard apply -q -y
+	says "$err" 'delete it yourself'
+	is "$(cat one folder/two)" "$(printf 'one\ntwo')" \
+		'overlay: nothing was done'
+	gives 0 'overlay: the rest is applied' guard apply -q -y one new
+	is "$(cat one new)" "$(printf 'one\nmore\nnew')" 'overlay: it is there'
+	gives 0 'overlay: taken back' guard undo -q -y
+	gives 0 'overlay: dropped' guard discard -q -y
+fi
+
+# --- where the state cannot be ---
+mkdir -p "$HOME/plain"
+cd "$HOME/plain" || exit 99
+for kind in fuse overlay; do
+	there $kind || continue
+	gives 125 "$kind: no place for the state" \
+		env GUARD_HOME=/images/$kind/state guard run -- true
+	says "$err" 'put it elsewhere'
+	is "$(ls /images/$kind/state/runs)" '' "$kind: no run is left there"
+done
+
+# --- mounts inside, others' files: as root, who can make them ---
+if [ "$uid" -eq 0 ]; then
+	make_project "$HOME/mounts"
+	mkdir "$HOME/mounts/inner"
+	mount -t tmpfs inner "$HOME/mounts/inner"
+	echo hidden >"$HOME/mounts/inner/file"
+	cd "$HOME/mounts" || exit 99
+	gives 125 'a mount inside is refused' guard run -- true
+	says "$err" "$HOME/mounts/inner"
+	says "$err" 'Unmount, or run guard in a folder without'
+	cd inner || exit 99
+	gives 0 'in the mount itself there is a run' guard run -q -- cat file
+	says "$out" hidden
+	cd /
+	settle
+	umount "$HOME/mounts/inner"
+	mkdir "$HOME/theirs"
+	make_project "$HOME/theirs/project"
+	chown -R 1000:1000 "$HOME/theirs/project"
+	cd "$HOME/theirs/project" || exit 99
+	gives 0 'a project of somebody else' guard run -- cat one
+	says "$err" 'belongs to uid 1000'
+	mount --bind "$HOME/theirs" "$HOME/theirs"
+	mount -o remount,bind,ro "$HOME/theirs"
+	cd "$HOME/theirs/project" || exit 99
+	gives 0 'a read-only project' guard run -- true
+	says "$err" 'on a read-only file system'
+	cd /
+	settle
+	umount "$HOME/theirs"
+fi
+
+# --- repositories ---
+cd "$HOME" || exit 99
+git init -q --bare bare.git
+cd bare.git || exit 99
+gives 0 'a bare repository' guard run -q -- git config core.tested yes
+gives 0 'its changes are seen' guard diff --name-status
+says "$out" 'M	config'
+gives 0 'and dropped' guard discard -q -y
+finish
