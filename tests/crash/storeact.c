@@ -120,9 +120,13 @@ static int tell_fault(void *arg, const struct verify_fault *f, struct err *err)
 /* want: its text; NULL: as the folder is now. */
 static void check_one(struct store *s, uint64_t seq, const struct buf *want)
 {
+	AUTO(snapshot) struct snapshot snap = {0};
 	AUTO(buf) struct buf is = {0};
 	struct err err;
 
+	/* It says of itself that something could not be read. */
+	if (catalog_load(s, seq, &snap, &err) == 0 && snap.note_count)
+		return;
 	if (model_snapshot(s, seq, &is, &err) < 0)
 		complain("snapshot", seq, err.text);
 	else if (is.len != want->len ||
