@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/action.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
@@ -17,7 +16,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
-#include "restore/workspace.h"
+#include "guard/retire.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
@@ -49,32 +48,13 @@ static int discard_all(struct context *c, struct pick *p, bool yes,
 		       struct err *err)
 {
 	struct session *s = &p->session;
-	auto_close int workspace = -1;
-	auto_close int lock = -1;
 	struct err ignored;
 
 	say_commits(c, s);
 	if (!ask(yes, "all of", s->id))
 		return STATUS_REFUSED;
-	workspace =
-		workspace_open(c->state.workspaces_fd, s->project, true, err);
-	if (workspace < 0)
-		return workspace;
-	lock = action_announce_discard(workspace, s->id, err);
-	if (lock < 0)
-		return lock;
-	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",
-			  err) < 0) {
-		action_drop_next(workspace);
+	if (retire_discard(c, s, err) < 0)
 		return -err->num;
-	}
-	if (action_settle_discard(workspace, c->state.runs_fd, err) < 0)
-		return err_context(err,
-				   "run %s is discarded, but undo does "
-				   "not know of it yet",
-				   s->id);
-	state_log(&c->state, "discard", "run", s->id, "project", s->project,
-		  NULL);
 	output_say("run %s discarded; guard keeps it for 7 days", s->id);
 	output_hint("guard undo brings it back");
 	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);

@@ -14,6 +14,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/retire.h"
 #include "guard/table.h"
 
 struct status_options {
@@ -207,6 +208,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	else if (got < 0)
 		return got;
 	o->project = c->project;
+	retire_runs(c);
 	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
 		return -err->num;
 	return print(c, &list, o);

@@ -14,12 +14,12 @@
 #include "base/walk.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
+#include "guard/retire.h"
 #include "guard/run.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
 #include "snapshot/take.h"
 
-#define TRASH_SECONDS (7 * 24 * 3600)
 /* Parts of a path below /tmp that is a mount point in a run. */
 #define MOUNT_POINT_DEPTH 32
 
@@ -142,41 +142,6 @@ static int wait_for_base(struct run *run, struct err *err)
 	return got < 0 ? got : 0;
 }
 
-/* What was applied needs its layer only as long as the trash keeps things. */
-static void retire_applied(struct run *run)
-{
-	AUTO(session_list) struct session_list list = {0};
-	int64_t before = moment_now().sec - TRASH_SECONDS;
-	int runs_fd = run->context.state.runs_fd;
-	struct err err;
-	size_t i;
-
-	if (session_list(runs_fd, NULL, &list, &err) < 0)
-		return;
-	for (i = 0; i < list.count; i++) {
-		const struct session *old = &list.items[i];
-		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-
-		if (old->state != RUN_APPLIED || old->ended.sec > before ||
-		    session_open(runs_fd, old->id, true, &s, &err) < 0)
-			continue;
-		if (s.state == RUN_APPLIED &&
-		    session_trash(&s, runs_fd, run->context.state.trash_fd,
-				  "applied", &err) < 0)
-			output_error(&err);
-	}
-}
-
-static int empty_trash(struct run *run)
-{
-	struct err err;
-
-	if (session_empty_trash(run->context.state.trash_fd, TRASH_SECONDS,
-				&err) < 0)
-		output_error(&err);
-	return 0;
-}
-
 /* Whether there is a file (or anything but folders) below name in dirfd: the
  * mount points that guard makes in a private folder are folders. */
 static bool holds_files(int dirfd, const char *name, unsigned int depth)
@@ -239,7 +204,8 @@ int run_end(struct run *run, int status, struct err *err)
 	 * power cut takes of it. Any other is on disk from here on. */
 	if (!project.count && !home.count) {
 		close_unchanged(run);
-		return empty_trash(run);
+		retire_runs(&run->context);
+		return 0;
 	}
 	sandbox_unmount(run->sandbox);
 	reserve_use(run->context.state.fd);
@@ -249,8 +215,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (got == 0)
 		got = session_save(&run->session, err);
 	output_run_summary(&run->session, &project, &home);
-	retire_applied(run);
-	(void)empty_trash(run);
+	retire_runs(&run->context);
 	return got;
 }
 
