@@ -256,7 +256,8 @@ bool pack_failed(const struct pack *p)
 
 	if (mapping_failed(p->mapping))
 		return true;
-	return !p->owned &&
+	/* No index yet while one is made anew from the records. */
+	return p->fanout && !p->owned &&
 	       get_le(footer + 24, 8) !=
 		       hash_check(p->fanout,
 				  FANOUT_LEN + (size_t)p->count * INDEX_ENTRY);
