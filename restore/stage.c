@@ -207,6 +207,20 @@ static int link_to(struct stage *s, const char *path, int dir, const char *name,
 	return 0;
 }
 
+/* The system does not let us, there are too many names already, or somebody
+ * is at work there: a file of its own will do. */
+static bool is_no_link(int number)
+{
+	static const int numbers[] = {EPERM,  EACCES,  EXDEV, EMLINK,
+				      ENOENT, ENOTDIR, ELOOP, EOPNOTSUPP};
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
+
 /*
  * 1: the staged thing is one more name of a file in the project that is just
  * what is wanted; 0: it has to be made.
@@ -217,23 +231,25 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 	struct txn *t = s->txn;
 	const char *old_name;
 	auto_close int old_dir = -1;
-	struct err ignored;
 	int got;
 
 	if (!op->partner)
 		return 0;
-	old_dir = beneath_parent(t->project->fd, op->partner, &old_name,
-				 &ignored);
-	/* The system may not let us, or it has too many names already. */
-	if (old_dir < 0 || linkat(old_dir, old_name, dir, name, 0) < 0)
-		return 0;
-	got = onfile_same(t->store, dir, name, &op->to, t->since, &ignored);
+	old_dir = beneath_parent(t->project->fd, op->partner, &old_name, err);
+	if (old_dir < 0)
+		return is_no_link(-old_dir) ? 0 : old_dir;
+	if (linkat(old_dir, old_name, dir, name, 0) < 0)
+		return is_no_link(errno) ? 0
+					 : fail_errno(err, "link it to %s",
+						      text_quote(op->partner));
+	got = onfile_same(t->store, dir, name, &op->to, t->since, err);
 	if (got == 1)
 		return 1;
+	if (got < 0 && !is_no_link(-got))
+		return got;
 	return unlinkat(dir, name, 0) < 0 ? fail_errno(err, "unlink") : 0;
 }
 
-/* dir, name: where it goes. */
 static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 		    struct err *err)
 {
