@@ -92,7 +92,8 @@ start_of() {
 # Where a call fails that sets the time of the project's folder, that stays
 # the present one.
 timeless() {
-	sed 's/^\(d [0-9]* [0-9:]*\) [0-9.]* $/\1 - /' "$1" >"$T/timeless.$2"
+	sed 's/^\(d [0-9]* [0-9:]*\) [0-9.]* $/\1 - /' "$1" |
+		LC_ALL=C sort >"$T/timeless.$2"
 }
 
 alike() {
@@ -171,13 +172,21 @@ judge_discard() {
 	cmp -s "$T/diff" "$T/diff.wanted" || bad 'its layer has changed'
 }
 
-# one VERB NUMBER [ERROR]: one point.
+# one VERB NUMBER [ERROR]: one point. Three more things can go wrong from that
+# call on: the disk is GONE or FULL, the project is READONLY.
 one() {
 	error=${3:-}
 	point="$1, ${error:-killed} at call $2"
 	start_of "$1"
+	how=
+	case $error in
+	GONE) how='--error EIO --on' ;;
+	FULL) how='--error ENOSPC --on --taking' ;;
+	READONLY) how="--error EROFS --on --below $HOME/project" ;;
+	?*) how="--error $error --reads" ;;
+	esac
 	# shellcheck disable=SC2046,SC2086 # words
-	"$stopat" --count "$T/count" --at "$2" ${3:+--error $3 --reads} -- \
+	"$stopat" --count "$T/count" --at "$2" $how -- \
 		$(crash_verb "$1") >"$out" 2>"$err" </dev/null
 	ended=$?
 	read -r _ hit <"$T/count"
@@ -235,6 +244,15 @@ full)
 			one "$verb" $at
 			at=$((at + 1))
 		done
+		# As far as there are so many: the last one is not reached.
+		for error in GONE FULL READONLY; do
+			at=1
+			hit=x
+			while [ "$hit" ]; do
+				one "$verb" $at "$error"
+				at=$((at + 3))
+			done
+		done
 		read -r count <"$T/count.$verb.reads"
 		at=1
 		while [ $at -le "$count" ]; do
@@ -250,13 +268,16 @@ sample)
 	end=$(($(date +%s) + seconds))
 	while [ "$(date +%s)" -lt $end ]; do
 		for verb in apply undo restore apply discard; do
-			next 10
+			next 16
 			# shellcheck disable=SC2086 # the n-th of the words
-			set -- $errors
+			set -- $errors FULL GONE READONLY
 			kind=.reads
-			[ $number -le 5 ] || { kind=; set --; }
-			[ $number -gt 5 ] || shift $((number - 1))
+			[ $number -le 5 ] || kind=
+			[ $number -le 8 ] || set --
+			[ $number -gt 8 ] || shift $((number - 1))
 			read -r count <"$T/count.$verb$kind"
+			[ "${1:-}" != READONLY ] || count=$((count / 2))
+			[ "${1:-}" != FULL ] || count=$((count / 2))
 			next "$count"
 			one "$verb" "$number" "${1:-}"
 		done

@@ -8,6 +8,7 @@
  *	--at N		the N-th is hit (from 1; 0: none, only counted)
  *	--error NAME	it fails (ENOSPC, EIO, EROFS, EDQUOT, EINTR)
  *	--on		... and so do all such calls after it
+ *	--taking	only calls that take room on the disk are counted
  *	--reads		opens for reading count as well
  *	--below DIR	only calls on descriptors below DIR are counted
  *	--cut DIR	the file system of DIR is shut down there, without its
@@ -49,7 +50,7 @@ struct job {
 	const char *count_file, *below, *cut;
 	unsigned long at;
 	int error;
-	bool on, reads;
+	bool on, reads, taking;
 	unsigned long count;
 	char hit[2 * PATH_MAX]; /* the call, its descriptor, its first name */
 	pid_t traced[TRACED_MAX]; /* every thread */
@@ -112,6 +113,23 @@ static const struct call *find_call(uint64_t nr)
 		if ((uint64_t)calls[i].nr == nr)
 			return &calls[i];
 	return NULL;
+}
+
+/* What a full disk refuses. */
+static bool takes_room(uint64_t nr)
+{
+	static const long taking[] = {
+		SYS_write,     SYS_pwrite64,  SYS_writev,	   SYS_pwritev,
+		SYS_pwritev2,  SYS_fallocate, SYS_openat,	   SYS_mkdirat,
+		SYS_mknodat,   SYS_symlinkat, SYS_linkat,	   SYS_setxattr,
+		SYS_lsetxattr, SYS_fsetxattr, SYS_copy_file_range,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(taking) / sizeof(taking[0]); i++)
+		if ((uint64_t)taking[i] == nr)
+			return true;
+	return false;
 }
 
 static bool opens_only(pid_t pid, const struct __ptrace_syscall_info *info)
@@ -193,7 +211,8 @@ static bool to_screen(const struct __ptrace_syscall_info *info)
 static bool counts(const struct job *j, pid_t pid, const struct call *c,
 		   const struct __ptrace_syscall_info *info)
 {
-	if (!c || (!j->reads && opens_only(pid, info)) || to_screen(info))
+	if (!c || (j->taking && !takes_room(info->entry.nr)) ||
+	    (!j->reads && opens_only(pid, info)) || to_screen(info))
 		return false;
 	/* The ring's own answer would be lost, not made to fail. */
 	if (j->error && info->entry.nr == SYS_io_uring_enter)
@@ -378,6 +397,19 @@ static int error_number(const char *name)
 	die(name);
 }
 
+static bool set_flag(struct job *j, const char *option)
+{
+	if (strcmp(option, "--on") == 0)
+		j->on = true;
+	else if (strcmp(option, "--reads") == 0)
+		j->reads = true;
+	else if (strcmp(option, "--taking") == 0)
+		j->taking = true;
+	else
+		return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct job j = {.status = STATUS_FAILED};
@@ -386,11 +418,8 @@ int main(int argc, char **argv)
 	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		const char *option = argv[i];
 
-		if (strcmp(option, "--on") == 0 ||
-		    strcmp(option, "--reads") == 0) {
-			*(option[2] == 'o' ? &j.on : &j.reads) = true;
+		if (set_flag(&j, option))
 			continue;
-		}
 		if (++i >= argc)
 			break;
 		if (strcmp(option, "--count") == 0)
