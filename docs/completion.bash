@@ -2,7 +2,7 @@
 # to `guard --options` by a test; runs and snapshots are asked for.
 _guard() {
 	local cur prev verb i words
-	local -r verbs='run status list diff apply commit discard import undo
+	local -r verbs='run status list diff review apply commit discard import undo
 		snapshot log find grep ls show restore verify prune undelete du patch
 		repair'
 
@@ -72,8 +72,11 @@ _guard() {
 		words='--stat --name-status --name-only -z --json --exit-code
 			--no-pager --color -h --help'
 		;;
+	review)
+		words='--no-pager --color -h --help'
+		;;
 	apply | commit)
-		words='--ours --theirs --merge -n --dry-run -y --yes -q --quiet
+		words='-p --patch --ours --theirs --merge -n --dry-run -y --yes -q --quiet
 			--json -h --help'
 		;;
 	discard)
@@ -146,7 +149,7 @@ _guard() {
 			return
 		fi
 		;;
-	diff | apply | commit | discard | patch)
+	diff | review | apply | commit | discard | patch)
 		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		;;

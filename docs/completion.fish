@@ -13,6 +13,7 @@ complete -c guard -f -n __fish_use_subcommand -a run -d "run a command in a laye
 complete -c guard -f -n __fish_use_subcommand -a status -d "show the runs that wait for a decision"
 complete -c guard -f -n __fish_use_subcommand -a list -d "show the runs that wait for a decision"
 complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run changed, or snapshots"
+complete -c guard -f -n __fish_use_subcommand -a review -d "go through a run's changes and apply what you accept"
 complete -c guard -f -n __fish_use_subcommand -a apply -d "take changes over into the real files"
 complete -c guard -f -n __fish_use_subcommand -a commit -d "take changes over into the real files"
 complete -c guard -f -n __fish_use_subcommand -a discard -d "drop a run's changes"
@@ -61,6 +62,10 @@ complete -c guard -n '__fish_seen_subcommand_from diff' -l no-pager -d "do not s
 complete -c guard -n '__fish_seen_subcommand_from diff' -l color -f -a 'auto always never' -d "colours: auto, always or never"
 complete -c guard -n '__fish_seen_subcommand_from diff' -a '(guard status -q 2>/dev/null)' -d run
 
+complete -c guard -n '__fish_seen_subcommand_from review' -l no-pager -d "do not start a pager"
+complete -c guard -n '__fish_seen_subcommand_from review' -l color -f -a 'auto always never' -d "colours: auto, always or never"
+complete -c guard -n '__fish_seen_subcommand_from review' -a '(guard status -q 2>/dev/null)' -d run
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -s p -l patch -d "ask about each hunk, as review does"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l ours -d "conflicts: your version stays"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l theirs -d "conflicts: the run's version wins"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l merge -d "conflicts: markers in texts, exit 1"

@@ -35,6 +35,7 @@ _guard() {
 		'status:show the runs that wait for a decision'
 		'list:show the runs that wait for a decision'
 		'diff:show what a run changed, or snapshots'
+		'review:go through a run'\''s changes and apply what you accept'
 		'apply:take a run'\''s changes over into the real files'
 		'commit:take a run'\''s changes over into the real files'
 		'discard:drop a run'\''s changes'
@@ -110,8 +111,14 @@ _guard() {
 				'--color=-[colours]::when:(auto always never)' \
 				'*:run or path:_guard_runs_and_files'
 			;;
+		review)
+			_arguments $help $pager \
+				'--color=-[colours]::when:(auto always never)' \
+				'*:run or path:_guard_runs_and_files'
+			;;
 		apply | commit)
 			_arguments $help $dry $yes $quiet $json \
+				'(-p --patch)'{-p,--patch}'[ask about each hunk]' \
 				'(--theirs --merge)--ours[keep yours]' \
 				'(--ours --merge)--theirs[take the run'\''s]' \
 				'(--ours --theirs)--merge[write markers]' \

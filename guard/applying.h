@@ -80,6 +80,14 @@ void applying_home_free(struct applying_home *h);
 /* Changes of the home that were not named and are worth a word. */
 size_t applying_home_left(const struct applying *a);
 
+/* applying_say.c, for people: what is changed; what was done and what is left;
+ * the status to end with, since conflict markers must not be missed. */
+const char *applying_where(const struct applying *a);
+void applying_say_done(const struct applying *a);
+int applying_say_marked(const struct applying *a);
+void applying_say_git_left(const struct applying *a);
+size_t applying_say_home_left(const struct applying *a);
+
 /* All of the project is meant, and nothing but the project. */
 bool applying_whole(const struct pick *p);
 /* One of the paths names a .git or something in one. */

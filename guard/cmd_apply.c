@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +11,10 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/reviewing.h"
 
 struct apply_options {
-	bool dry, yes, quiet, json;
+	bool dry, yes, quiet, json, patch;
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 };
 
@@ -68,63 +70,6 @@ static char *way_out(const struct apply *a)
 	}
 }
 
-/* As git does: it is done, but there is work left that must not be missed. */
-static int say_marked(const struct apply *a)
-{
-	size_t i;
-
-	if (!a->in.counts.marked)
-		return STATUS_OK;
-	for (i = 0; i < a->in.plan.step_count; i++)
-		if (a->in.plan.steps[i].how == STEP_MARKED)
-			output_warn("conflict markers are in %s",
-				    text_quote(a->in.plan.steps[i].path));
-	output_warn("%s to be put right by hand: applied, with conflict "
-		    "markers",
-		    text_count(a->in.counts.marked, "file"));
-	return STATUS_REFUSED;
-}
-
-/* What is changed, for people. */
-static const char *where(const struct apply *a)
-{
-	const struct pick *p = a->in.p;
-
-	return p->home_paths && !p->paths ? p->session.home
-					  : p->session.project;
-}
-
-static void say_done(const struct apply *a)
-{
-	const struct session *s = &a->in.p->session;
-	AUTO(buf) struct buf sum = {0};
-
-	carry_sum(&a->in.counts, &sum);
-	output_say("run %s applied to %s: %s", s->id, text_quote(where(a)),
-		   buf_text(&sum));
-	if (s->state != RUN_APPLIED)
-		output_say("the rest of it still waits (guard diff %s)", s->id);
-	output_hint("guard undo takes it back");
-}
-
-static void say_git_left(const struct apply *a)
-{
-	struct session *s = &a->in.p->session;
-	auto_free char *left = NULL;
-
-	if (!a->in.plan.git_left)
-		return;
-	left = importer_left(a->in.c, s);
-	if (*left)
-		output_say("%s of the run %s not in your repository; guard "
-			   "import %s brings them in",
-			   left, strncmp(left, "1 ", 2) == 0 ? "is" : "are",
-			   s->id);
-	output_say("what changed in .git is left alone; guard apply %s "
-		   ".git takes it over",
-		   s->id);
-}
-
 /* Whoever names a .git is told what of it will be executed some day. */
 static void warn_of_git(const struct apply *a)
 {
@@ -141,19 +86,6 @@ static void warn_of_git(const struct apply *a)
 				    git.items[i].text);
 }
 
-/* They are in nobody's way, but nobody may think that they were taken over. */
-static size_t say_home_left(const struct apply *a)
-{
-	size_t count = applying_home_left(&a->in);
-	const char *id = a->in.p->session.id;
-
-	if (count)
-		output_say("%s in your home folder left alone: guard diff %s "
-			   "shows them, guard apply %s ~/PATH takes one over",
-			   text_count(count, "change"), id, id);
-	return count;
-}
-
 static int carry_apply(struct apply *a, struct err *err)
 {
 	char *const *paths = a->in.p->paths;
@@ -164,10 +96,10 @@ static int carry_apply(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->json)
 		print_json(a, true, after);
-	say_done(a);
-	say_git_left(a);
-	(void)say_home_left(a);
-	return say_marked(a);
+	applying_say_done(&a->in);
+	applying_say_git_left(&a->in);
+	(void)applying_say_home_left(&a->in);
+	return applying_say_marked(&a->in);
 }
 
 /* A run that changed the home alone waits on. */
@@ -177,7 +109,7 @@ static int nothing_left(struct apply *a, struct err *err)
 	    applying_whole(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
 			print_json(a, false, 0);
-		(void)say_home_left(a);
+		(void)applying_say_home_left(&a->in);
 		return STATUS_REFUSED;
 	}
 	if (a->o->json)
@@ -185,7 +117,7 @@ static int nothing_left(struct apply *a, struct err *err)
 	output_say("nothing is left to do: %s",
 		   text_count(a->in.plan.already + a->in.home.plan.already,
 			      "difference"));
-	say_git_left(a);
+	applying_say_git_left(&a->in);
 	if (!a->o->dry && context_settle_run(&a->in.p->session, &a->in.c->state,
 					     applying_whole(a->in.p), err) < 0)
 		return -err->num;
@@ -195,11 +127,12 @@ static int nothing_left(struct apply *a, struct err *err)
 static bool agreed(const struct apply *a)
 {
 	if (!a->in.changed_since)
-		return carry_ask(&a->in.counts, where(a), a->o->yes);
+		return carry_ask(&a->in.counts, applying_where(&a->in),
+				 a->o->yes);
 	output_warn("the layer of run %s has changed since its end; what is "
 		    "listed here is what it holds now",
 		    a->in.p->session.id);
-	return carry_ask(&a->in.counts, where(a), false);
+	return carry_ask(&a->in.counts, applying_where(&a->in), false);
 }
 
 static int apply_locked(struct apply *a, struct err *err)
@@ -228,7 +161,7 @@ static int apply_locked(struct apply *a, struct err *err)
 	if (a->o->dry) {
 		if (a->o->json)
 			print_json(a, false, 0);
-		say_git_left(a);
+		applying_say_git_left(&a->in);
 		return STATUS_OK;
 	}
 	if (!agreed(a)) {
@@ -237,6 +170,19 @@ static int apply_locked(struct apply *a, struct err *err)
 		return STATUS_REFUSED;
 	}
 	return carry_apply(a, err);
+}
+
+static int pick_parts(struct apply *a, struct err *err)
+{
+	const struct reviewing_options o = {
+		.short_head = true,
+		.resolve = a->o->resolve,
+	};
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return fail(err, ENOTTY,
+			    "--patch asks on a terminal, and there is none");
+	return reviewing_run(&a->in, &o, err);
 }
 
 static int apply(struct context *c, int count, char **argv, int dashed,
@@ -254,7 +200,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	    context_recover(c, p.session.project, err) < 0 ||
 	    pick_lock(c, &p, err) < 0)
 		return -err->num;
-	got = apply_locked(&a, err);
+	got = o->patch ? pick_parts(&a, err) : apply_locked(&a, err);
 	applying_free(&a.in);
 	return got;
 }
@@ -289,6 +235,7 @@ int cmd_apply(int argc, char **argv)
 		{'y', .flag = &o.yes},
 		{'q', .flag = &o.quiet},
 		{OPT_JSON, .flag = &o.json},
+		{'p', .flag = &o.patch},
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
 		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
 		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
@@ -300,6 +247,12 @@ int cmd_apply(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
+	if (o.patch && (o.dry || o.yes || o.json || o.quiet)) {
+		options_complain(verb, "--patch asks and tells by itself: "
+				       "neither -n, -q, -y nor --json goes "
+				       "with it");
+		return STATUS_USAGE;
+	}
 	output_quiet(o.quiet);
 	output_color(OUTPUT_AUTO);
 	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);

@@ -17,6 +17,7 @@ enum {
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv); /* also "list" */
 int cmd_diff(int argc, char **argv);
+int cmd_review(int argc, char **argv);
 int cmd_apply(int argc, char **argv); /* also "commit" */
 int cmd_discard(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);

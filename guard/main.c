@@ -17,16 +17,27 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{"run", cmd_run},	    {"status", cmd_status},
-	{"diff", cmd_diff},	    {"apply", cmd_apply},
-	{"discard", cmd_discard},   {"import", cmd_import},
-	{"undo", cmd_undo},	    {"snapshot", cmd_snapshot},
-	{"log", cmd_log},	    {"ls", cmd_ls},
-	{"show", cmd_show},	    {"restore", cmd_restore},
-	{"verify", cmd_verify},	    {"prune", cmd_prune},
-	{"undelete", cmd_undelete}, {"du", cmd_du},
-	{"find", cmd_find},	    {"grep", cmd_grep},
-	{"patch", cmd_patch},	    {"repair", cmd_repair},
+	{"run", cmd_run},
+	{"status", cmd_status},
+	{"diff", cmd_diff},
+	{"review", cmd_review},
+	{"apply", cmd_apply},
+	{"discard", cmd_discard},
+	{"import", cmd_import},
+	{"undo", cmd_undo},
+	{"snapshot", cmd_snapshot},
+	{"log", cmd_log},
+	{"ls", cmd_ls},
+	{"show", cmd_show},
+	{"restore", cmd_restore},
+	{"verify", cmd_verify},
+	{"prune", cmd_prune},
+	{"undelete", cmd_undelete},
+	{"du", cmd_du},
+	{"find", cmd_find},
+	{"grep", cmd_grep},
+	{"patch", cmd_patch},
+	{"repair", cmd_repair},
 };
 
 static int unknown(const char *name)

@@ -33,7 +33,9 @@ void output_run_summary(const struct session *s,
 			   text_count(homes, "change"));
 	output_say("nothing of it has reached your files; next:");
 	output_hint("guard diff %-12s see it", s->id);
-	if (n.total)
+	if (n.total) {
+		output_hint("guard review %-10s go through it", s->id);
 		output_hint("guard apply %-11s take it over", s->id);
+	}
 	output_hint("guard discard %-9s drop it", s->id);
 }

@@ -185,6 +185,8 @@ static void judge_package(const char *old, const char *now, struct risks *r)
 			add_value(r, RISK_HIGH, label,
 				  json_string_value(script));
 	}
+	if (!after)
+		note(r, RISK_HIGH, "is no JSON: its scripts cannot be told");
 	json_decref(before);
 	json_decref(after);
 }

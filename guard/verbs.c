@@ -76,7 +76,14 @@ static const struct option_spec diff_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec review_options[] = {
+	OPTION_PAGER,
+	OPTION_COLOR,
+	OPTION_END,
+};
+
 static const struct option_spec apply_options[] = {
+	{'p', "patch", NULL, "ask about each hunk, as review does"},
 	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},
 	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
@@ -240,6 +247,13 @@ const struct verb options_verbs[] = {
 	 "ago', yesterday, '2026-11-21 14:30'. Deletions come first and are\n"
 	 "never cut off.\n",
 	 diff_options, false},
+	{"review", NULL, "[RUN] [--] [PATHS...]",
+	 "go through a run's changes and apply what you accept",
+	 RUN_TEXT
+	 "Deletions, and what is dangerous or executed later, come first;\n"
+	 "keys are those of `git add -p`. Nothing is written before the end,\n"
+	 "where you are asked once more. Without a terminal it is printed.\n",
+	 review_options, false},
 	{"apply", "commit", "[RUN] [--] [PATHS...]",
 	 "take a run's changes over into the real files",
 	 RUN_TEXT

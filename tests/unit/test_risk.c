@@ -115,6 +115,7 @@ static void a_package_that_is_no_json_is_no_end(void **state)
 	      &r);
 	judge("package.json", FILE_MODE, FILE_MODE, "{", "}", &r);
 	assert_int_equal(risks_worst(&r), RISK_HIGH);
+	assert_true(tells(&r, "is no JSON"));
 }
 
 static void settings_of_git_that_run_commands_are_named(void **state)

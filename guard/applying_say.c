@@ -1,0 +1,78 @@
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/applying.h"
+#include "guard/commands.h"
+#include "guard/importer.h"
+#include "guard/output.h"
+
+/* What is changed, for people. */
+const char *applying_where(const struct applying *a)
+{
+	const struct pick *p = a->p;
+
+	return p->home_paths && !p->paths ? p->session.home
+					  : p->session.project;
+}
+
+/* As git does: it is done, but there is work left. */
+int applying_say_marked(const struct applying *a)
+{
+	size_t i;
+
+	if (!a->counts.marked)
+		return STATUS_OK;
+	for (i = 0; i < a->plan.step_count; i++)
+		if (a->plan.steps[i].how == STEP_MARKED)
+			output_warn("conflict markers are in %s",
+				    text_quote(a->plan.steps[i].path));
+	output_warn("%s to be put right by hand: applied, with conflict "
+		    "markers",
+		    text_count(a->counts.marked, "file"));
+	return STATUS_REFUSED;
+}
+
+void applying_say_done(const struct applying *a)
+{
+	const struct session *s = &a->p->session;
+	AUTO(buf) struct buf sum = {0};
+
+	carry_sum(&a->counts, &sum);
+	output_say("run %s applied to %s: %s", s->id,
+		   text_quote(applying_where(a)), buf_text(&sum));
+	if (s->state != RUN_APPLIED)
+		output_say("the rest of it still waits (guard diff %s)", s->id);
+	output_hint("guard undo takes it back");
+}
+
+void applying_say_git_left(const struct applying *a)
+{
+	struct session *s = &a->p->session;
+	auto_free char *left = NULL;
+
+	if (!a->plan.git_left)
+		return;
+	left = importer_left(a->c, s);
+	if (*left)
+		output_say("%s of the run %s not in your repository; guard "
+			   "import %s brings them in",
+			   left, strncmp(left, "1 ", 2) == 0 ? "is" : "are",
+			   s->id);
+	output_say("what changed in .git is left alone; guard apply %s "
+		   ".git takes it over",
+		   s->id);
+}
+
+/* They are in nobody's way, but nobody may think that they were taken over. */
+size_t applying_say_home_left(const struct applying *a)
+{
+	size_t count = applying_home_left(a);
+	const char *id = a->p->session.id;
+
+	if (count)
+		output_say("%s in your home folder left alone: guard diff %s "
+			   "shows them, guard apply %s ~/PATH takes one over",
+			   text_count(count, "change"), id, id);
+	return count;
+}
