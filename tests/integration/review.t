@@ -108,8 +108,10 @@ gives 0 'discard one path' guard discard -y src/deep
 gives 0 'what is discarded is no change any more' guard diff --name-status
 silent "$out" 'src/deep'
 says "$out" 'rows.db'
-gives 1 'a change of home by path is refused' guard apply -y ~/.bashrc
-no 'and not applied' grep -q in-home ~/.bashrc
+gives 0 'a change of home is applied by its path' guard apply -y ~/.bashrc
+ok 'it alone' grep -q in-home ~/.bashrc
+ok 'and taken back' guard undo -y -q
+no 'as it was' grep -q in-home ~/.bashrc
 gives 0 'discard the rest' guard discard -y
 ok 'what was not applied did not happen' test -e data/rows.db
 gives 0 'no run waits' guard status
@@ -148,7 +150,7 @@ gives 0 'a run that changes the home alone' \
 	guard run -- sh -c 'echo mine >~/of-the-run'
 silent "$err" 'guard apply'
 gives 1 'has nothing to apply' guard apply -y
-says "$err" 'cannot apply them'
+says "$err" 'takes one over'
 ok 'and waits on' test -n "$(guard status -q)"
 ok 'until it is discarded' guard discard -y
 
