@@ -32,6 +32,13 @@ struct pack;
  */
 int pack_open(int dirfd, const char *name, const unsigned char *uuid,
 	      struct pack **ret, struct err *err);
+/*
+ * The same, without reading the index, whose length would be in the time that
+ * one lookup takes. A damaged one is used as it is until pack_failed() is
+ * asked: lookups miss, or lead to bytes that their hash refuses.
+ */
+int pack_open_unread(int dirfd, const char *name, const unsigned char *uuid,
+		     struct pack **ret, struct err *err);
 void pack_free(struct pack **pack);
 const char *pack_name(const struct pack *p);
 bool pack_damaged(const struct pack *p);

@@ -197,6 +197,24 @@ static int get_packed(struct store *s, const struct oid *id, struct buf *to,
 	return got;
 }
 
+/* The same, and looks once more where only reading opened the packs. */
+static int find_packed(struct store *s, const struct oid *id, struct buf *to,
+		       struct err *err)
+{
+	int got = get_packed(s, id, to, err);
+	struct err ignored;
+
+	if (s->mode != STORE_READ)
+		return got;
+	/* There is no lock: prune may have moved it into a pack that was not
+	 * there yet when we looked. */
+	if (got == 0 && store_refresh_packs(s, &ignored) == 0)
+		got = get_packed(s, id, to, err);
+	if (got != 1 && store_check_packs(s))
+		got = get_packed(s, id, to, err);
+	return got;
+}
+
 static bool oid_sane(const struct oid *id)
 {
 	return id->type >= OBJECT_DATA && id->type <= OBJECT_ATTRSET &&
@@ -238,16 +256,10 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 		return 0;
 	if (got < 0)
 		*err = own;
-	if (got == 0) {
-		got = get_packed(s, id, to, err);
-		/* Who only reads has no lock: prune may have moved it into a
-		 * pack that was not there yet when we looked. */
-		if (got == 0 && s->mode == STORE_READ &&
-		    store_refresh_packs(s, &own) == 0)
-			got = get_packed(s, id, to, err);
-	} else if (get_packed(s, id, to, &own) == 1) {
+	if (got == 0)
+		got = find_packed(s, id, to, err);
+	else if (get_packed(s, id, to, &own) == 1)
 		got = 1;
-	}
 	if (got == 1)
 		return 0;
 	return got < 0 ? got : not_found(s, err);
@@ -258,7 +270,7 @@ bool store_has(struct store *s, const struct oid *id)
 	struct err ignored;
 
 	return oid_sane(id) && (get_own(s, id, NULL, &ignored) == 1 ||
-				get_packed(s, id, NULL, &ignored) == 1);
+				find_packed(s, id, NULL, &ignored) == 1);
 }
 
 /* Packs hold far less than this. */

@@ -27,7 +27,8 @@
 struct pack_set {
 	size_t count;
 	/* A bit for the start of each hash that one of them has: most new
-	 * bytes are told at once, however many packs there are. */
+	 * bytes are told at once, however many packs there are. NULL where
+	 * nothing is to be added. */
 	unsigned char *filter;
 	unsigned int filter_bits;
 	struct pack_set *older; /* kept till the store is freed */
@@ -52,6 +53,7 @@ struct store {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* users, busy, flushing went down */
 	struct pack_set *set;
+	bool checked; /* the indexes of all packs in it were read */
 	char *damaged; /* text about packs that cannot be read, or NULL */
 	char **damaged_names;
 	size_t damaged_count, damaged_room;
@@ -138,5 +140,12 @@ const struct gear *store_gear(const struct store *s);
 /* Under the commit lock: what others have added since; -EAGAIN when they and
  * we gave one name to different bytes. */
 int store_refresh_packs(struct store *s, struct err *err);
+
+/*
+ * STORE_READ opens packs without reading their indexes. Reads them now, and
+ * adds those of damaged ones, made anew from their records, to the set. True
+ * when there were any: it is worth looking again.
+ */
+bool store_check_packs(struct store *s);
 
 #endif

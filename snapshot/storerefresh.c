@@ -101,8 +101,9 @@ static int open_new(struct store *s, const struct dirlist *list,
 
 		if (!is_pack_name(name) || is_known(s, name))
 			continue;
-		got = pack_open(s->folder.packs_fd, name, s->folder.uuid,
-				&fresh->packs[fresh->count], err);
+		got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
+			s->folder.packs_fd, name, s->folder.uuid,
+			&fresh->packs[fresh->count], err);
 		if (got == 0)
 			note_pack(s, name, fresh->packs[fresh->count++], NULL);
 		else if (got == -EBADMSG || got == -EPROTO)
@@ -150,9 +151,38 @@ static void add_to_set(struct store *s, const struct pack_set *fresh)
 	set->count = count;
 	if (count)
 		qsort(set->packs, count, sizeof(*set->packs), by_name);
-	filter_make(set);
+	if (s->mode != STORE_READ)
+		filter_make(set);
 	set->older = s->set;
 	s->set = set;
+}
+
+bool store_check_packs(struct store *s)
+{
+	struct pack_set *fresh, *set;
+	struct err err;
+	size_t i;
+	bool any;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	set = s->set;
+	fresh = mem_zalloc(sizeof(*fresh) + set->count * sizeof(*fresh->packs));
+	for (i = 0; i < set->count && !s->checked; i++) {
+		const char *name = pack_name(set->packs[i]);
+		struct pack **to = &fresh->packs[fresh->count];
+
+		if (pack_failed(set->packs[i]) &&
+		    pack_open(s->folder.packs_fd, name, s->folder.uuid, to,
+			      &err) == 0)
+			note_pack(s, name, fresh->packs[fresh->count++], NULL);
+	}
+	any = fresh->count;
+	if (any)
+		add_to_set(s, fresh);
+	s->checked = true;
+	(void)pthread_mutex_unlock(&s->mutex);
+	free(fresh);
+	return any;
 }
 
 /* Whether object i of ours has the same name as entry at of pack, and other
@@ -225,8 +255,10 @@ int store_refresh_packs(struct store *s, struct err *err)
 	fresh = mem_zalloc(sizeof(*fresh) + list.count * sizeof(*fresh->packs));
 	if (got == 0)
 		got = open_new(s, &list, fresh, err);
-	if (fresh->count)
+	if (fresh->count) {
 		add_to_set(s, fresh);
+		s->checked = s->mode != STORE_READ;
+	}
 	/* What is put from here on is compared with the new set by itself. */
 	for (i = 0; i < fresh->count && !clash; i++)
 		clash = clashes(s, fresh->packs[i]);

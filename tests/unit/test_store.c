@@ -147,6 +147,76 @@ static void what_is_not_there_is_not_found(void **state)
 	store_free(&s);
 }
 
+/* Flips a byte of the index of the largest pack, in its part that lies at
+ * `share` hundredths of it. */
+static void damage_index(const char *store, unsigned int share)
+{
+	char path[128], largest[600] = "";
+	AUTO(dirlist) struct dirlist list = {0};
+	unsigned char footer[8], byte;
+	uint64_t offset, size = 0;
+	struct stat st;
+	struct err err;
+	size_t i;
+	auto_close int dir = -1;
+	auto_close int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "%s/packs", store);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ok(dirlist_read(dir, &list, &err));
+	for (i = 0; i < list.count; i++) {
+		assert_return_code(fstatat(dir, list.items[i].name, &st, 0),
+				   errno);
+		if ((uint64_t)st.st_size <= size)
+			continue;
+		size = (uint64_t)st.st_size;
+		(void)snprintf(largest, sizeof(largest), "%s/%s", path,
+			       list.items[i].name);
+	}
+	assert_return_code(chmod(largest, 0600), errno);
+	fd = open(largest, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fd_pread(fd, footer, 8, size - 56), 8);
+	for (offset = 0, i = 8; i-- > 0;)
+		offset = offset << 8 | footer[i];
+	offset += (size - 64 - offset) * share / 100;
+	assert_int_equal(fd_pread(fd, &byte, 1, offset), 1);
+	byte ^= 0x55;
+	assert_return_code(fd_pwrite(fd, &byte, 1, offset), errno);
+}
+
+static void
+what_lies_behind_a_damaged_index_is_found_by_who_only_reads(void **state)
+{
+	struct box *box = *state;
+	struct oid ids[100];
+	struct store *s;
+	struct err err;
+	unsigned int share, i;
+
+	ok(store_open(&s, box->store, STORE_WRITE, &err));
+	for (i = 0; i < 100; i++) {
+		unsigned char *data = bytes_make(i, 3000);
+
+		ok(store_put(s, OBJECT_DATA, data, 3000, &ids[i], &err));
+		free(data);
+	}
+	ok(store_flush(s, &err));
+	store_free(&s);
+	/* Fan-out, hashes and places, one after the other. */
+	for (share = 3; share < 100; share += 12) {
+		damage_index(box->store, share);
+		ok(store_open(&s, box->store, STORE_READ, &err));
+		for (i = 0; i < 100; i++) {
+			unsigned char *data = bytes_make(i, 3000);
+
+			check_get(s, &ids[i], data, 3000);
+			free(data);
+		}
+		store_free(&s);
+		damage_index(box->store, share); /* undoes it */
+	}
+}
+
 static void a_store_that_is_missing_is_not_made_for_reading(void **state)
 {
 	struct box *box = *state;
@@ -830,6 +900,7 @@ int main(void)
 		T(what_was_put_comes_back_before_and_after_a_flush),
 		T(known_bytes_cost_no_space),
 		T(what_is_not_there_is_not_found),
+		T(what_lies_behind_a_damaged_index_is_found_by_who_only_reads),
 		T(a_store_that_is_missing_is_not_made_for_reading),
 		T(folders_are_closed_at_rest),
 		T(files_that_collide_are_both_kept),
