@@ -11,6 +11,8 @@
 #	crash_mess		what `restore` is to put right
 #	crash_first		the number of the first snapshot
 #	crash_verb VERB		its command line; restores from $first
+#	crash_put_aside NAME, crash_put_back NAME
+#				project and state, with tap.sh
 #	crash_seed SEED		begins the row: $seed
 #	next N			$number is from 1 to N
 
@@ -103,6 +105,30 @@ crash_mess() {
 	mkdir made
 	echo mine >made/mine
 	guard snapshot -q >/dev/null
+}
+
+# Inside of the harness: the state as it is now, to be had again and again. The project's folder
+# itself stays: a run knows it by its number.
+crash_put_aside() {
+	must_be_inside
+	rm -rf "${T:?}/$1"
+	mkdir "$T/$1"
+	# overlayfs's own, which nobody may read
+	# shellcheck disable=SC2154 # of tap.sh
+	chmod 700 "$state"/runs/*/*work/*/work 2>/dev/null
+	cp -a "$HOME/project" "$T/$1/project"
+	cp -a "$state" "$T/$1/state"
+}
+
+crash_put_back() {
+	must_be_inside
+	cd / || exit 99
+	chmod -R u+rwX "$HOME/project" "$state"
+	find "$HOME/project" -mindepth 1 -delete
+	find "$state" -mindepth 1 -delete
+	cp -a "$T/$1/state/." "$state/"
+	cp -a "$T/$1/project/." "$HOME/project/"
+	cd "$HOME/project" || exit 99
 }
 
 crash_seed() {

@@ -30,50 +30,27 @@ crash_run guard || exit 99
 settle
 crash_edit "$T/text"
 
-# The state as it is now, to be had again and again. The project's folder
-# itself stays: a run knows it by its number.
-put_aside() {
-	must_be_inside
-	rm -rf "${T:?}/$1"
-	mkdir "$T/$1"
-	# overlayfs's own, which nobody may read
-	chmod 700 "$state"/runs/*/*work/*/work 2>/dev/null
-	cp -a "$HOME/project" "$T/$1/project"
-	cp -a "$state" "$T/$1/state"
-}
-
-put_back() {
-	must_be_inside
-	cd / || exit 99
-	chmod -R u+rwX "$HOME/project" "$state"
-	find "$HOME/project" -mindepth 1 -delete
-	find "$state" -mindepth 1 -delete
-	cp -a "$T/$1/state/." "$state/"
-	cp -a "$T/$1/project/." "$HOME/project/"
-	cd "$HOME/project" || exit 99
-}
-
 look() {
 	crash_look "$HOME/project" >"$1"
 }
 
 settle
-put_aside pending
+crash_put_aside pending
 look "$T/apply.before"
 gives 0 'an apply' guard apply -q -y
 look "$T/apply.after"
 no 'it does something' cmp -s "$T/apply.before" "$T/apply.after"
 settle
-put_aside applied
+crash_put_aside applied
 cp "$T/apply.after" "$T/undo.before"
 cp "$T/apply.before" "$T/undo.after"
 gives 0 'an undo' guard undo -q -y
 look "$T/is"
 ok 'it takes all of it back' same "$T/apply.before" "$T/is"
-put_back applied
+crash_put_back applied
 cp "$T/apply.after" "$T/restore.before"
 ok 'a snapshot of a mess' crash_mess
-put_aside mess
+crash_put_aside mess
 look "$T/restore.before"
 first=$(crash_first)
 # shellcheck disable=SC2046 # words
@@ -83,9 +60,9 @@ no 'it does something' cmp -s "$T/restore.before" "$T/restore.after"
 
 start_of() {
 	case $1 in
-	apply | discard) put_back pending ;;
-	undo) put_back applied ;;
-	restore) put_back mess ;;
+	apply | discard) crash_put_back pending ;;
+	undo) crash_put_back applied ;;
+	restore) crash_put_back mess ;;
 	esac
 }
 
@@ -219,7 +196,7 @@ count_of() {
 }
 
 points=0 befores=0 afters=0 broken=0 hit='' error=''
-put_back pending
+crash_put_back pending
 guard diff --name-status >"$T/diff.wanted" 2>/dev/null
 for verb in apply undo restore discard; do
 	point=$verb

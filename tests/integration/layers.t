@@ -1,0 +1,230 @@
+#!/bin/sh
+# Layers that mean ill, and somebody who swaps folders for links while guard
+# works: nothing outside of the project is touched, ever.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+# shellcheck source=tests/crash/lib.sh
+. "${0%/*}/../crash/lib.sh"
+swapper=/opt/guard/build/tests/lib/swapper
+
+# Outside there is all that the project has, under the same names.
+mkdir -p "$HOME/project" "$HOME/.local/share"
+[ "$me" = root ] || mkdir -m 700 "$state"
+cd "$HOME/project" || exit 99
+mkdir -p src/deep gone/below docs
+for i in 1 2 3 4 5 6; do
+	echo "old $i" >src/f$i
+	echo "old $i" >src/deep/f$i
+	echo "old $i" >gone/below/f$i
+done
+echo docs >docs/file
+echo top >top
+cp -a "$HOME/project" "$HOME/outside"
+find "$HOME/outside" -type f -exec sed -i 's/$/ of mine/' {} +
+# A store of packages whose files the project has by hard links.
+mkdir "$HOME/packages" node
+for i in 1 2 3; do
+	echo "package $i" >"$HOME/packages/p$i"
+	ln "$HOME/packages/p$i" node/p$i
+done
+touch -d '2001-02-03 04:05:06' "$HOME/outside" "$HOME/packages"
+crash_look "$HOME/outside" >"$T/outside"
+packages() {
+	cat "$HOME"/packages/*
+	stat -c '%n %a %U %s %Y' "$HOME"/packages/*
+	getfattr -d -m user "$HOME"/packages/* 2>&1
+}
+packages >"$T/packages"
+
+untouched() {
+	crash_look "$HOME/outside" >"$T/outside.now"
+	same "$T/outside" "$T/outside.now" || return 1
+	packages >"$T/packages.now"
+	same "$T/packages" "$T/packages.now"
+}
+
+ok 'a first snapshot' guard snapshot -q
+crash_put_aside start
+
+# run_of COMMANDS: a run, as a script
+# shellcheck disable=SC2317 # called through ok
+run_of() {
+	guard run -q -- sh -ec "$1"
+	settle
+}
+
+# --- links where folders were, and names in them ---
+ok 'a run puts links for folders' run_of '
+	rm -r src gone
+	ln -s ../outside/src src
+	ln -s ../outside/gone gone
+	rm -r docs
+	ln -s . docs
+	ln -s ../outside new-link'
+gives 0 'applied' guard apply -q -y
+ok 'nothing outside is touched' untouched
+is "$(readlink src)" ../outside/src 'the link is a link'
+ok 'a run works through the links' run_of '
+	rm -f src
+	mkdir src
+	echo run >src/f1
+	rm gone; mkdir -p gone/below; echo run >gone/below/f2
+	rm new-link; mkdir -p new-link/deep; echo run >new-link/deep/f1'
+gives 0 'applied' guard apply -q -y
+ok 'nothing outside is touched' untouched
+is "$(cat new-link/deep/f1)" run 'the folder is a folder'
+gives 0 'both taken back' guard undo -q -y 2
+ok 'nothing outside is touched' untouched
+is "$(cat src/f1)" 'old 1' 'the sources are back'
+
+# The user puts the link there, after the run.
+crash_put_back start
+ok 'a run changes files' run_of 'echo run >src/f1; rm src/f2
+	echo new >src/new; rm -r gone'
+mv src kept-src
+ln -s ../outside/src src
+mv gone kept-gone
+ln -s ../outside/gone gone
+gives 1 'a folder that is a link now is a conflict' guard apply -q -y
+gives 1 'also for --theirs' guard apply -q -y --theirs
+guard apply -q -y --ours >"$out" 2>"$err"
+ok 'nothing outside is touched' untouched
+is "$(readlink src)" ../outside/src 'the link of the user stays'
+# So for restore.
+gives 1 'no restore through a link' guard restore -q --at latest~99 -y src/f1
+guard restore -q -y src/f1 >"$out" 2>"$err"
+guard restore -q -y --exact src >"$out" 2>"$err"
+guard restore -q -y --overwrite always src gone >"$out" 2>"$err"
+ok 'nothing outside is touched' untouched
+
+# --- odd things ---
+crash_put_back start
+ok 'a run makes odd things' run_of '
+	mkfifo pipe
+	rm src/f1; mkfifo src/f1
+	ln -s /etc/passwd passwd
+	ln -s "$(printf "a\nb\033[31m")" "$(printf "\033]0;x\007 \342\200\256 \377")"
+	mkdir -p "$(printf "%0250d" 0)/deep"
+	cp /bin/true set-id; chmod 6755 set-id
+	mkdir set-gid; chmod 2755 set-gid
+	setfattr -n user.overlay.opaque -v y src || :
+	setfattr -n user.overlay.redirect -v ../../outside src/deep || :
+	setfattr -n user.overlay.whiteout -v y src/f3 || :
+	setfattr -n user.overlay.metacopy -v "" src/f4 || :
+	setfattr -n trusted.overlay.opaque -v y docs 2>/dev/null || :
+	mknod null c 1 3 2>/dev/null || :
+	mknod whiteout c 0 0 2>/dev/null || :'
+gives 1 'set-id bits are refused' guard apply -q -y
+says "$err" set-id
+gives 0 'all but that' guard apply -q -y pipe src passwd set-gid docs
+ok 'nothing outside is touched' untouched
+ok 'a fifo is a fifo' test -p src/f1
+is "$(cat src/f3)" 'old 3' 'a forged mark hides nothing'
+is "$(cat src/deep/f2)" 'old 2' 'nor does it lead astray'
+is "$(stat -c %a set-gid)" 2755 'a folder hands its group down'
+ok 'discarded' guard discard -y -q
+
+# --- the layer itself is forged, by another program of the user ---
+crash_put_back start
+ok 'a run changes one file' run_of 'echo run >src/f1'
+upper=$(echo "$state"/runs/*/upper)
+[ -d "$upper" ] || upper=$(echo "$state"/runs/*/upper/*)
+setfattr -n user.overlay.opaque -v y "$upper/src"
+setfattr -n user.overlay.redirect -v /outside "$upper/src"
+ln -s "$HOME/outside/src/deep" "$upper/src/deep"
+gives 1 'a layer that was changed since is not applied unasked' \
+	guard apply -q -y
+ok 'nothing outside is touched' untouched
+is "$(cat src/f2)" 'old 2' 'nor in the project'
+ok 'discarded' guard discard -y -q
+
+# --- hard links to a store outside ---
+crash_put_back start
+rm -r node
+mkdir node
+for i in 1 2 3; do ln "$HOME/packages/p$i" node/p$i; done
+ok 'a run writes through hard links' run_of '
+	echo run >>node/p1
+	chmod 600 node/p2
+	setfattr -n user.x -v 1 node/p3
+	ln node/p1 node/again'
+packages >"$T/packages"
+gives 0 'applied' guard apply -q -y
+ok 'the files of the store are as they were' untouched
+is "$(tail -n 1 node/p1)" run 'the files of the project are not'
+gives 0 'taken back' guard undo -q -y
+ok 'the files of the store are as they were' untouched
+
+# --- somebody swaps folders for links meanwhile ---
+crash_put_back start
+crash_mess_of() {
+	rm -r src/f1 src/deep
+	echo mess >src/f2
+}
+ok 'a run changes everything' run_of '
+	for i in 1 2 3 4 5 6; do
+		echo run >src/f$i; echo run >src/deep/f$i
+		echo new >src/new$i; echo new >src/deep/new$i
+	done
+	rm -r gone
+	mkdir -p made/deep; echo made >made/deep/file'
+mkdir "$HOME/swap"
+crash_put_aside pending
+
+# Each in turn is the folder and a link to the like outside.
+swap_begin() {
+	rm -rf "${HOME:?}/swap"
+	mkdir "$HOME/swap"
+	ln -s "$HOME/outside/src" "$HOME/swap/src"
+	ln -s "$HOME/outside/gone" "$HOME/swap/gone"
+	rm -f "$T/swap.out"
+	mkfifo "$T/swap.out"
+	"$swapper" src "$HOME/swap/src" gone "$HOME/swap/gone" \
+		>"$T/swap.out" &
+	swapper_pid=$!
+	exec 5<"$T/swap.out"
+	read -r _ <&5
+}
+
+swap_end() {
+	kill -TERM $swapper_pid
+	read -r swaps <&5
+	exec 5<&-
+	wait $swapper_pid
+	total=$((total + swaps))
+}
+
+rounds=0 done=0 refused=0 total=0 lost=0
+end=$(($(date +%s) + 12))
+while [ "$(date +%s)" -lt $end ]; do
+	for verb in apply restore undo; do
+		crash_put_back pending
+		case $verb in
+		restore) crash_mess_of ;;
+		undo) guard apply -q -y >"$out" 2>"$err" ;;
+		esac
+		swap_begin
+		case $verb in
+		restore) set -- guard restore -q -y --exact src gone ;;
+		*) set -- guard $verb -q -y ;;
+		esac
+		if "$@" >"$out" 2>"$err" </dev/null; then
+			done=$((done + 1))
+		else
+			refused=$((refused + 1))
+		fi
+		swap_end
+		guard status >"$out" 2>"$err" || flunk "no status after $verb"
+		untouched >"$T/why" || {
+			lost=$((lost + 1))
+			flunk "outside is not as it was after $verb"
+			sed 's/^/# /' "$T/why"
+		}
+		[ $lost -lt 3 ] || finish
+		rounds=$((rounds + 1))
+	done
+done
+note "$rounds rounds, $total swaps: $done done, $refused refused"
+is $lost 0 "in $rounds rounds nothing outside was touched"
+ok 'something was swapped' test $total -gt 100 -a $done -gt 0 -a $refused -gt 0
+finish
