@@ -3,7 +3,7 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff review apply commit discard import undo
-		snapshot log find grep ls show restore verify prune undelete du patch
+		snapshot log find grep ls show restore verify prune pin unpin undelete du patch
 		repair'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -115,15 +115,23 @@ _guard() {
 		words='--at --to --overwrite --exact -n --dry-run -y --yes -q --quiet -h --help'
 		;;
 	verify)
-		words='--read-data --sample --json -q --quiet -h --help'
+		words='--read-data --sample --json -q --quiet --progress
+			-h --help'
 		;;
 	prune)
 		words='-n --dry-run --keep-last --keep-within --keep-hourly
-			--keep-daily --keep-weekly --keep-monthly --max-size
-			-y --yes -q --quiet -h --help'
+			--keep-daily --keep-weekly --keep-monthly --keep-yearly
+			--keep-tag --max-size -y --yes -q --quiet --json
+			--progress -h --help'
+		;;
+	pin)
+		words='-q --quiet --json -h --help'
+		;;
+	unpin)
+		words='-q --quiet -h --help'
 		;;
 	undelete)
-		words='-q --quiet -h --help'
+		words='-q --quiet --json -h --help'
 		;;
 	patch)
 		words='-h --help'
@@ -132,7 +140,7 @@ _guard() {
 		words='--json -h --help'
 		;;
 	repair)
-		words='-y --yes -q --quiet -h --help'
+		words='-y --yes -q --quiet --json --progress -h --help'
 		;;
 	*)
 		return
@@ -164,7 +172,7 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
-	ls | show)
+	ls | show | pin | unpin)
 		words="latest $(guard log --no-pager 2>/dev/null |
 			sed -n 's/^\([0-9]*\) .*/\1/p')"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

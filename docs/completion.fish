@@ -28,6 +28,8 @@ complete -c guard -f -n __fish_use_subcommand -a show -d "print a file of a snap
 complete -c guard -f -n __fish_use_subcommand -a restore -d "bring stored files back"
 complete -c guard -f -n __fish_use_subcommand -a verify -d "check that the store is whole"
 complete -c guard -f -n __fish_use_subcommand -a prune -d "take old snapshots away"
+complete -c guard -f -n __fish_use_subcommand -a pin -d "let no prune take a snapshot"
+complete -c guard -f -n __fish_use_subcommand -a unpin -d "let prune take a pinned one again"
 complete -c guard -f -n __fish_use_subcommand -a undelete -d "bring back what prune took away"
 complete -c guard -f -n __fish_use_subcommand -a du -d "show what guard takes up"
 complete -c guard -f -n __fish_use_subcommand -a patch -d "print changes as a patch for git"
@@ -123,6 +125,7 @@ complete -c guard -n '__fish_seen_subcommand_from verify' -l read-data -d "read 
 complete -c guard -n '__fish_seen_subcommand_from verify' -l sample -r -f -d "read and check a share of the bytes"
 complete -c guard -n '__fish_seen_subcommand_from verify' -l json -d "print JSON"
 complete -c guard -n '__fish_seen_subcommand_from verify' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from verify' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 
 complete -c guard -n '__fish_seen_subcommand_from prune' -s n -l dry-run -d "show what would go"
 complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-last -r -f -d "the newest N"
@@ -131,17 +134,24 @@ complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-hourly -r -f -d
 complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-daily -r -f -d "the last of N days"
 complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-weekly -r -f -d "the last of N weeks"
 complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-monthly -r -f -d "the last of N months"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-yearly -r -d "the last of N years"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l keep-tag -r -d "all with that tag; repeatable"
 complete -c guard -n '__fish_seen_subcommand_from prune' -l max-size -r -f -d "the newest that fit in 500M, 20G"
 complete -c guard -n '__fish_seen_subcommand_from prune' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from prune' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 
 complete -c guard -n '__fish_seen_subcommand_from undelete' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from undelete' -l json -d "print JSON"
 complete -c guard -n '__fish_seen_subcommand_from undelete' -f -a '(guard undelete -q 2>/dev/null | string match -r "^[0-9]+")' -d snapshot
 
 complete -c guard -n '__fish_seen_subcommand_from du' -l json -d "print JSON"
 
 complete -c guard -n '__fish_seen_subcommand_from repair' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from repair' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from repair' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from repair' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 
 complete -c guard -n '__fish_seen_subcommand_from patch' -a '(guard status -q 2>/dev/null)' -d run
 complete -c guard -n '__fish_seen_subcommand_from find' -l at -r -f -a '(__guard_snapshots)' -d "in one snapshot: 12, latest~2, '2h ago'"
@@ -161,3 +171,7 @@ complete -c guard -n '__fish_seen_subcommand_from grep' -l json -d "print JSON"
 complete -c guard -n '__fish_seen_subcommand_from grep' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 complete -c guard -n '__fish_seen_subcommand_from grep' -l no-pager -d "do not start a pager"
 complete -c guard -n '__fish_seen_subcommand_from grep' -l color -f -a 'auto always never' -d "colours: auto, always or never"
+complete -c guard -n '__fish_seen_subcommand_from pin unpin' -f -a '(__guard_snapshots)' -d snapshot
+complete -c guard -n '__fish_seen_subcommand_from pin' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from pin' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from unpin' -s q -l quiet -d "say less"

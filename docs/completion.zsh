@@ -50,6 +50,8 @@ _guard() {
 		'restore:bring stored files back'
 		'verify:check that the store is whole'
 		'prune:take old snapshots away'
+		'pin:let no prune take a snapshot'
+		'unpin:let prune take it again'
 		'undelete:bring back what prune took away'
 		'du:show what guard takes up'
 		'patch:print what a run changed as a patch for git'
@@ -180,22 +182,32 @@ _guard() {
 				'*:path:_files'
 			;;
 		verify)
-			_arguments $help $quiet $json \
+			_arguments $help $quiet $json $progress \
 				'--read-data[read every byte]' \
 				'--sample[read a share]:percent:'
 			;;
 		prune)
-			_arguments $help $dry $yes $quiet \
+			_arguments $help $dry $yes $quiet $json $progress \
 				'--keep-last[the newest]:number:' \
 				'--keep-within[all younger]:time:' \
 				'--keep-hourly[the last of hours]:number:' \
 				'--keep-daily[the last of days]:number:' \
 				'--keep-weekly[the last of weeks]:number:' \
 				'--keep-monthly[the last of months]:number:' \
+				'--keep-yearly[the last of years]:number:' \
+				'*--keep-tag[all with it]:tag:' \
 				'--max-size[the newest that fit]:size:'
 			;;
+		pin)
+			_arguments $help $quiet $json \
+				'*:snapshot:_guard_snapshots'
+			;;
+		unpin)
+			_arguments $help $quiet '*:snapshot:_guard_snapshots'
+			;;
 		undelete)
-			_arguments $help $quiet '*:snapshot:_guard_trash'
+			_arguments $help $quiet $json \
+				'*:snapshot:_guard_trash'
 			;;
 		patch)
 			_arguments $help \
@@ -205,7 +217,7 @@ _guard() {
 			_arguments $help $json
 			;;
 		repair)
-			_arguments $help $yes $quiet
+			_arguments $help $yes $quiet $json $progress
 			;;
 		esac
 		;;

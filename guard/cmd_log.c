@@ -31,6 +31,7 @@ static int log_snapshots(struct context *c, const char *arg,
 			    .project = o->all ? NULL : c->project};
 
 	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
+	    pins_user_load(&c->state, &h.pins, err) < 0 ||
 	    history_load(&h, c->store, err) < 0)
 		return -err->num;
 	if (!h.count && path)

@@ -6,102 +6,116 @@
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pins.h"
+#include "guard/progress.h"
+#include "guard/settings.h"
+#include "guard/table.h"
 #include "snapshot/prune.h"
-#include "snapshot/when.h"
 
 struct prune_command {
+	struct settings settings; /* of the options */
 	struct prune_options options;
-	bool given; /* a rule; the default ones do not hold then */
-	bool dry, yes;
+	bool dry, yes, json, quiet;
+	struct progress progress;
 };
-
-/* "14d": seconds; -1. */
-static int64_t parse_span(const char *text, struct moment now)
-{
-	struct when when;
-	struct err ignored;
-
-	if (text[0] < '0' || text[0] > '9' ||
-	    when_parse(text, now, &when, &ignored) < 0 ||
-	    when.kind != WHEN_TIME || when.time.sec > now.sec ||
-	    strpbrk(text, ":-"))
-		return -1;
-	return now.sec - when.time.sec;
-}
 
 static bool read_rule(const struct verb *verb, int id, const char *value,
 		      void *to)
 {
 	struct prune_command *p = to;
-	struct retain_policy *policy = &p->options.policy;
-	unsigned long number = 0;
+	const struct option_spec *o = verb->options;
+	struct err err;
 
-	if (id == OPT_MAX_SIZE) {
-		p->options.max_size = options_size(value);
-		if (p->options.max_size)
-			return true;
-		options_complain(verb, "%s is no size: 500M, 20G",
-				 text_quote(value));
-		return false;
-	}
-	if (!p->given)
-		*policy = (struct retain_policy){0};
-	p->given = true;
-	if (id == OPT_KEEP_WITHIN) {
-		policy->within = parse_span(value, p->options.now);
-		if (policy->within >= 0)
-			return true;
-		options_complain(verb, "%s is no time: 12h, 14d, 8w",
-				 text_quote(value));
-		return false;
-	}
-	if (options_number(value, 1000000, &number) < 0) {
-		options_complain(verb, "%s is no number", text_quote(value));
-		return false;
-	}
-	switch (id) {
-	case OPT_KEEP_LAST:
-		policy->last = (uint32_t)number;
-		break;
-	case OPT_KEEP_HOURLY:
-		policy->hourly = (uint32_t)number;
-		break;
-	case OPT_KEEP_DAILY:
-		policy->daily = (uint32_t)number;
-		break;
-	case OPT_KEEP_WEEKLY:
-		policy->weekly = (uint32_t)number;
-		break;
-	default:
-		policy->monthly = (uint32_t)number;
-	}
-	return true;
+	while (o->id != id)
+		o++;
+	if (settings_set(&p->settings, o->name, value, &err) > 0)
+		return true;
+	options_complain(verb, "%s", err.text);
+	return false;
 }
+
+/* --- telling --- */
 
 static void print_plan(const struct prune_plan *plan)
 {
+	AUTO(table)
+	struct table t = {.columns = 4, .width = output_width()};
 	size_t i;
 
 	for (i = 0; i < plan->count; i++) {
 		const struct snapshot *s = &plan->snapshots[i];
+		auto_free char *number =
+			mem_printf("%llu", (unsigned long long)s->seq);
 		AUTO(buf) struct buf b = {0};
 
 		if (plan->items[i].why)
 			continue;
-		buf_printf(&b, "%llu  %s  ", (unsigned long long)s->seq,
-			   output_time(s->time));
-		output_name(&b, s->reason);
-		buf_add_text(&b, "  ");
 		output_name(&b, s->root_path);
 		if (*s->message) {
 			buf_add_text(&b, "  ");
 			output_cut(&b, s->message);
 		}
-		(void)puts(buf_text(&b));
+		table_row(&t,
+			  (const char *const[]){number, output_time(s->time),
+						s->reason, buf_text(&b)});
 	}
+	table_print(&t, "", stdout);
+}
+
+/* In the order of enum retain_why's bits. */
+static json_t *json_why(unsigned int why)
+{
+	static const char *const names[] = {
+		"newest", "day",    "pin",     "last",	 "within", "hourly",
+		"daily",  "weekly", "monthly", "yearly", "tag",
+	};
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (why & 1u << i)
+			(void)json_array_append_new(array,
+						    json_string(names[i]));
+	return array;
+}
+
+static void print_json(const struct prune_plan *plan,
+		       const struct prune_result *done)
+{
+	json_t *object = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		const struct snapshot *s = &plan->snapshots[i];
+		json_t *item = json_object();
+
+		jsonout_number(item, "snapshot", s->seq);
+		jsonout_time(item, "time", s->time);
+		jsonout_text(item, "reason", s->reason);
+		jsonout_text(item, "root", s->root_path);
+		(void)json_object_set_new(item, "gone",
+					  json_boolean(!plan->items[i].why));
+		(void)json_object_set_new(item, "kept_by",
+					  json_why(plan->items[i].why));
+		(void)json_array_append_new(array, item);
+	}
+	jsonout_text(object, "schema", "guard.prune/1");
+	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
+	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_number(object, "gone", plan->gone);
+	jsonout_number(object, "bytes", plan->bytes);
+	jsonout_number(object, "needed", plan->needed);
+	jsonout_number(object, "frees", plan->frees);
+	if (done) {
+		jsonout_number(object, "moved_snapshots", done->snapshots);
+		jsonout_number(object, "moved_packs", done->packs);
+		jsonout_number(object, "moved_bytes", done->bytes);
+		jsonout_number(object, "written_bytes", done->written);
+	}
+	jsonout_print(object);
 }
 
 static bool ask(const struct prune_command *p, const struct prune_plan *plan)
@@ -121,8 +135,24 @@ static bool ask(const struct prune_command *p, const struct prune_plan *plan)
 
 static void tell_busy(void *arg, const char *who)
 {
-	(void)arg;
+	struct prune_command *p = arg;
+
+	progress_pause(&p->progress);
 	output_warn("the store is in use by %s: waiting", who);
+}
+
+static void tell_result(const struct prune_result *r)
+{
+	if (!r->snapshots && !r->packs) {
+		output_say("nothing was to be done");
+		return;
+	}
+	output_say("%s and %s (%s) lie in the trash for 7 days%s%s",
+		   text_count(r->snapshots, "snapshot"),
+		   text_count(r->packs, "pack"), text_size(r->bytes),
+		   r->written ? "; packed anew: " : "",
+		   r->written ? text_size(r->written) : "");
+	output_hint("guard undelete lists them and brings them back");
 }
 
 static int carry_out(struct context *c, struct prune_command *p,
@@ -130,26 +160,76 @@ static int carry_out(struct context *c, struct prune_command *p,
 {
 	struct prune_result result = {0};
 	char count[24], bytes[24];
+	int got;
 
-	p->options.busy = tell_busy;
-	if (prune_run(c->store, &p->options, plan, &result, err) < 0)
+	/* Also without any: what is in the trash for long is emptied. */
+	if (plan->gone && !ask(p, plan))
+		return STATUS_REFUSED;
+	store_free(&c->store);
+	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
-	if (!result.snapshots && !result.packs) {
-		output_say("nothing was to be done");
-		return STATUS_OK;
+	p->options.busy = tell_busy;
+	progress_start(&p->progress, "prune");
+	got = prune_run(c->store, &p->options, plan, &result, err);
+	progress_end(&p->progress);
+	if (got < 0)
+		return got;
+	if (result.snapshots || result.packs) {
+		(void)snprintf(count, sizeof(count), "%llu",
+			       (unsigned long long)result.snapshots);
+		(void)snprintf(bytes, sizeof(bytes), "%llu",
+			       (unsigned long long)result.bytes);
+		state_log(&c->state, "prune", "snapshots", count, "bytes",
+			  bytes, NULL);
 	}
-	(void)snprintf(count, sizeof(count), "%llu",
-		       (unsigned long long)result.snapshots);
-	(void)snprintf(bytes, sizeof(bytes), "%llu",
-		       (unsigned long long)result.bytes);
-	state_log(&c->state, "prune", "snapshots", count, "bytes", bytes, NULL);
-	output_say("%s and %s (%s) lie in the trash for 7 days%s%s",
-		   text_count(result.snapshots, "snapshot"),
-		   text_count(result.packs, "pack"), text_size(result.bytes),
-		   result.written ? "; packed anew: " : "",
-		   result.written ? text_size(result.written) : "");
-	output_hint("guard undelete lists them and brings them back");
-	return STATUS_OK;
+	if (p->json)
+		print_json(plan, &result);
+	else
+		tell_result(&result);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* Rules of the command line, else those of the config. */
+static int choose_rules(struct context *c, struct prune_command *p,
+			struct settings *kept, struct err *err)
+{
+	const struct settings *rules = &p->settings;
+
+	if (settings_load(&c->state, kept, err) < 0)
+		return -err->num;
+	if (!p->settings.rules)
+		rules = kept;
+	p->options.policy = rules->policy;
+	p->options.keep_tags = rules->keep_tags;
+	p->options.max_size =
+		p->settings.max_size ? p->settings.max_size : kept->max_size;
+	return 0;
+}
+
+static int make_plan(struct context *c, struct prune_command *p,
+		     struct prune_plan *ret, struct err *err)
+{
+	int got;
+
+	progress_start(&p->progress, "prune");
+	got = prune_plan(c->store, &p->options, ret, err);
+	progress_end(&p->progress);
+	return got;
+}
+
+static void tell_plan(const struct prune_command *p,
+		      const struct prune_plan *plan)
+{
+	if (!p->json)
+		print_plan(plan);
+	output_say("%s of %zu would go; about %s of %s would be free",
+		   text_count(plan->gone, "snapshot"), plan->count,
+		   text_size(plan->frees), text_size(plan->bytes));
+	if (p->options.max_size && plan->needed > p->options.max_size)
+		output_warn("what stays needs %s: more than %s, but no rule "
+			    "may take it",
+			    text_size(plan->needed),
+			    text_size(p->options.max_size));
 }
 
 static int prune(struct prune_command *p, struct err *err)
@@ -157,74 +237,74 @@ static int prune(struct prune_command *p, struct err *err)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(prune_plan) struct prune_plan plan = {0};
 	AUTO(pins) struct pins pins = {0};
+	AUTO(settings) struct settings kept = {0};
 
 	if (context_open(&c, false, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0 ||
+	    choose_rules(&c, p, &kept, err) < 0 ||
 	    pins_load(&c.state, &pins, err) < 0)
 		return -err->num;
 	p->options.pins = pins.items;
 	p->options.pin_count = pins.count;
-	if (prune_plan(c.store, &p->options, &plan, err) < 0)
+	if (make_plan(&c, p, &plan, err) < 0)
 		return -err->num;
-	print_plan(&plan);
-	output_say("%s of %zu would go; about %s of %s would be free",
-		   text_count(plan.gone, "snapshot"), plan.count,
-		   text_size(plan.frees), text_size(plan.bytes));
-	if (p->options.max_size && plan.needed > p->options.max_size)
-		output_warn("what stays needs %s: more than %s, but no rule "
-			    "may take it",
-			    text_size(plan.needed),
-			    text_size(p->options.max_size));
-	if (p->dry)
-		return output_finish() ? STATUS_OK : STATUS_REFUSED;
-	/* Also without any: what is in the trash for long is emptied. */
-	if (plan.gone && !ask(p, &plan))
-		return STATUS_REFUSED;
-	store_free(&c.store);
-	if (context_store(&c, STORE_WRITE, err) < 0)
-		return -err->num;
-	return carry_out(&c, p, &plan, err);
+	tell_plan(p, &plan);
+	if (!p->dry)
+		return carry_out(&c, p, &plan, err);
+	if (p->json)
+		print_json(&plan, NULL);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static bool keeps_something(const struct verb *verb,
-			    const struct prune_command *p)
+static void tell_progress(void *arg, const char *noun, uint64_t done,
+			  uint64_t total)
 {
-	const struct retain_policy *r = &p->options.policy;
+	struct prune_command *p = arg;
 
-	if (!p->given || r->last || r->within || r->hourly || r->daily ||
-	    r->weekly || r->monthly)
-		return true;
-	options_complain(verb, "these rules keep nothing at all: that cannot "
-			       "be meant");
-	return false;
+	if (noun)
+		progress_count(&p->progress, done, total, noun);
+	else
+		progress_bytes(&p->progress, done, total);
 }
 
 int cmd_prune(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("prune");
-	struct prune_command p = {
-		.options = {.policy = retain_default, .now = moment_now()}};
-	bool quiet = false;
+	struct prune_command p = {.options = {.now = moment_now()}};
 	const struct option_slot slots[] = {
 		{'n', .flag = &p.dry},
 		{'y', .flag = &p.yes},
-		{'q', .flag = &quiet},
+		{'q', .flag = &p.quiet},
+		{OPT_JSON, .flag = &p.json},
+		{OPT_PROGRESS, .read = progress_read},
 		{OPT_KEEP_LAST, .read = read_rule, .to = &p},
 		{OPT_KEEP_WITHIN, .read = read_rule, .to = &p},
 		{OPT_KEEP_HOURLY, .read = read_rule, .to = &p},
 		{OPT_KEEP_DAILY, .read = read_rule, .to = &p},
 		{OPT_KEEP_WEEKLY, .read = read_rule, .to = &p},
 		{OPT_KEEP_MONTHLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_YEARLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_TAG, .read = read_rule, .to = &p},
 		{OPT_MAX_SIZE, .read = read_rule, .to = &p},
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got;
 
-	if (got != OPTIONS_END)
-		return got;
-	output_quiet(quiet);
-	if (!keeps_something(verb, &p))
-		return STATUS_USAGE;
-	return output_ended(prune(&p, &err), &err);
+	settings_init(&p.settings);
+	p.options.progress = tell_progress;
+	p.options.arg = &p;
+	got = options_take(verb, argc, argv, slots);
+	if (got == OPTIONS_END) {
+		output_quiet(p.quiet);
+		got = STATUS_USAGE;
+		if (p.settings.rules && !settings_keep_something(&p.settings))
+			options_complain(verb,
+					 "these rules keep nothing at all: "
+					 "that cannot be meant");
+		else
+			got = output_ended(prune(&p, &err), &err);
+	}
+	settings_free(&p.settings);
+	return got;
 }

@@ -10,6 +10,7 @@
 #include "base/walk.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/progress.h"
@@ -20,6 +21,8 @@
 struct repairing {
 	struct progress progress;
 	uint64_t faults, paths;
+	bool yes;
+	json_t *lost; /* NULL: text */
 };
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
@@ -56,10 +59,19 @@ static void tell_busy(void *arg, const char *who)
 static int tell_lost(void *arg, uint64_t seq, const char *path, const char *why,
 		     struct err *err)
 {
+	const struct repairing *r = arg;
 	AUTO(buf) struct buf b = {0};
 
-	(void)arg;
 	(void)err;
+	if (r->lost) {
+		json_t *object = json_object();
+
+		jsonout_number(object, "snapshot", seq);
+		jsonout_text(object, "path", path);
+		jsonout_text(object, "why", why);
+		(void)json_array_append_new(r->lost, object);
+		return 0;
+	}
 	buf_printf(&b, "lost     snapshot %llu: ", (unsigned long long)seq);
 	output_name(&b, *path ? path : ".");
 	buf_printf(&b, ": %s", why);
@@ -88,17 +100,18 @@ static int look(struct context *c, struct repairing *r, struct err *err)
 	return got;
 }
 
-static bool ask(bool yes, const struct repairing *r)
+static bool ask(const struct repairing *r)
 {
 	int answer;
 
 	output_say("the store is damaged: %s, %s of snapshots suffer",
 		   text_count(r->faults, "fault"),
 		   text_count(r->paths, "path"));
-	answer = yes ? 1
-		     : output_ask("guard: mend what can be mended? What is "
-				  "damaged goes to the trash, and folders of "
-				  "which something is lost are stored anew.");
+	answer =
+		r->yes ? 1
+		       : output_ask("guard: mend what can be mended? What is "
+				    "damaged goes to the trash, and folders of "
+				    "which something is lost are stored anew.");
 	if (answer < 0)
 		output_say("nothing is done: there is no terminal to ask on; "
 			   "say it with -y");
@@ -120,15 +133,17 @@ static int drop_caches(const struct state *state, struct err *err)
 			openat(state->workspaces_fd, list.items[i].name,
 			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		auto_free char *cache = workspace_cache_path(fd);
+		auto_free char *other = mem_printf("%s-excluding", cache);
 
-		if (fd >= 0 && unlink(cache) < 0 && errno != ENOENT)
+		if (fd >= 0 && ((unlink(cache) < 0 && errno != ENOENT) ||
+				(unlink(other) < 0 && errno != ENOENT)))
 			return fail_errno(err, "remove the stat cache of %s",
 					  text_quote(list.items[i].name));
 	}
 	return 0;
 }
 
-static int print_result(const struct repair_result *r)
+static void print_result(const struct repair_result *r)
 {
 	if (r->packs)
 		output_say("%s replaced: %s saved from them",
@@ -147,14 +162,31 @@ static int print_result(const struct repair_result *r)
 			   text_count(r->lost, "path"));
 	else
 		output_say("nothing else is lost");
-	return output_finish() && !r->lost && !r->snapshots ? STATUS_OK
-							    : STATUS_REFUSED;
 }
 
-static int repair(bool yes, struct err *err)
+/* done NULL: the store was whole. */
+static void print_json(const struct repairing *r,
+		       const struct repair_result *done)
+{
+	static const struct repair_result nothing;
+	const struct repair_result *n = done ? done : &nothing;
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.repair/1");
+	(void)json_object_set_new(object, "whole", json_boolean(!done));
+	jsonout_number(object, "faults", r->faults);
+	jsonout_number(object, "packs", n->packs);
+	jsonout_number(object, "objects", n->objects);
+	jsonout_number(object, "secrets", n->secrets);
+	jsonout_number(object, "snapshots", n->snapshots);
+	jsonout_number(object, "roots", n->roots);
+	(void)json_object_set(object, "lost", r->lost);
+	jsonout_print(object);
+}
+
+static int repair(struct repairing *r, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct repairing r = {0};
 	struct repair_result result = {0};
 	const char *skip[2] = {NULL, NULL};
 	struct repair_options o = {
@@ -163,35 +195,47 @@ static int repair(bool yes, struct err *err)
 		.warn = tell_warning,
 		.lost = tell_lost,
 		.busy = tell_busy,
+		.arg = r,
 	};
 	int got;
 
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
 	skip[0] = c.state.path;
-	got = look(&c, &r, err);
+	got = look(&c, r, err);
 	if (got < 0)
 		return got;
 	if (got == 0) {
 		output_say("the store is whole: there is nothing to mend");
-		return STATUS_OK;
+		if (r->lost)
+			print_json(r, NULL);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
-	if (!ask(yes, &r))
+	if (!ask(r))
 		return STATUS_REFUSED;
 	if (drop_caches(&c.state, err) < 0 ||
 	    repair_store(c.state.store_path, &o, &result, err) < 0)
 		return -err->num;
 	state_log(&c.state, "repair", NULL);
-	return print_result(&result);
+	if (r->lost)
+		print_json(r, &result);
+	else
+		print_result(&result);
+	return output_finish() && !result.lost && !result.snapshots
+		       ? STATUS_OK
+		       : STATUS_REFUSED;
 }
 
 int cmd_repair(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("repair");
-	bool yes = false, quiet = false;
+	struct repairing r = {0};
+	bool json = false, quiet = false;
 	const struct option_slot slots[] = {
-		{'y', .flag = &yes},
+		{'y', .flag = &r.yes},
 		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
+		{OPT_PROGRESS, .read = progress_read},
 		{0},
 	};
 	struct err err;
@@ -201,6 +245,9 @@ int cmd_repair(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	output_quiet(quiet);
-	got = repair(yes, &err);
+	if (json)
+		r.lost = json_array();
+	got = repair(&r, &err);
+	json_decref(r.lost);
 	return output_ended(got, &err);
 }

@@ -6,46 +6,93 @@
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/table.h"
 #include "snapshot/trash.h"
 #include "snapshot/undelete.h"
 
-static void print_item(const struct trash_item *item)
+static void print_text(const struct trash_list *trash)
 {
-	const struct snapshot *s = &item->snapshot;
-	AUTO(buf) struct buf b = {0};
+	AUTO(table)
+	struct table t = {.columns = 5, .width = output_width()};
+	size_t i;
 
-	buf_printf(&b, "%llu  %s  ", (unsigned long long)s->seq,
-		   output_time(s->time));
-	output_name(&b, s->reason);
-	buf_add_text(&b, "  ");
-	output_name(&b, s->root_path);
-	buf_printf(&b, "  (gone %s)", output_age(item->since));
-	if (*s->message) {
-		buf_add_text(&b, "  ");
-		output_cut(&b, s->message);
+	for (i = 0; i < trash->count; i++) {
+		const struct trash_item *item = &trash->items[i];
+		const struct snapshot *s = &item->snapshot;
+		auto_free char *number =
+			mem_printf("%llu", (unsigned long long)s->seq);
+		auto_free char *gone =
+			mem_printf("gone %s", output_age(item->since));
+		AUTO(buf) struct buf b = {0};
+
+		output_name(&b, s->root_path);
+		if (*s->message) {
+			buf_add_text(&b, "  ");
+			output_cut(&b, s->message);
+		}
+		table_row(&t,
+			  (const char *const[]){number, output_time(s->time),
+						s->reason, gone, buf_text(&b)});
 	}
-	(void)puts(buf_text(&b));
+	table_print(&t, "", stdout);
+	if (!trash->count)
+		output_say("no snapshot is in the trash");
 }
 
-static int list(struct context *c, struct err *err)
+static void print_json(const struct trash_list *trash)
+{
+	json_t *object = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < trash->count; i++) {
+		const struct snapshot *s = &trash->items[i].snapshot;
+		json_t *item = json_object();
+
+		jsonout_number(item, "snapshot", s->seq);
+		jsonout_time(item, "time", s->time);
+		jsonout_time(item, "gone", trash->items[i].since);
+		jsonout_text(item, "reason", s->reason);
+		jsonout_text(item, "root", s->root_path);
+		jsonout_text(item, "message", s->message);
+		(void)json_array_append_new(array, item);
+	}
+	jsonout_text(object, "schema", "guard.trash/1");
+	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_print(object);
+}
+
+static int list(struct context *c, bool json, struct err *err)
 {
 	AUTO(trash_list) struct trash_list trash = {0};
-	size_t i;
 
 	if (context_store(c, STORE_READ, err) < 0 ||
 	    trash_snapshots(c->store, &trash, err) < 0)
 		return -err->num;
-	for (i = 0; i < trash.count; i++)
-		print_item(&trash.items[i]);
-	if (!trash.count)
-		output_say("no snapshot is in the trash");
+	if (json)
+		print_json(&trash);
+	else
+		print_text(&trash);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+static void print_back(const uint64_t *seqs, size_t count)
+{
+	json_t *object = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		(void)json_array_append_new(array,
+					    json_integer((json_int_t)seqs[i]));
+	jsonout_text(object, "schema", "guard.undelete/1");
+	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_print(object);
+}
+
 static int bring_back(struct context *c, const uint64_t *seqs, size_t count,
-		      struct err *err)
+		      bool json, struct err *err)
 {
 	size_t i;
 
@@ -60,6 +107,8 @@ static int bring_back(struct context *c, const uint64_t *seqs, size_t count,
 		state_log(&c->state, "undelete", "snapshot", number, NULL);
 		output_say("snapshot %s is back", number);
 	}
+	if (json)
+		print_back(seqs, count);
 	output_hint("the next guard prune takes them again unless its rules "
 		    "keep them");
 	return STATUS_OK;
@@ -92,9 +141,10 @@ int cmd_undelete(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
-	bool quiet = false;
+	bool quiet = false, json = false;
 	const struct option_slot slots[] = {
 		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
 		{0},
 	};
 	struct err err;
@@ -110,7 +160,7 @@ int cmd_undelete(int argc, char **argv)
 		return STATUS_USAGE;
 	got = context_open(&c, false, &err);
 	if (got == 0)
-		got = count ? bring_back(&c, seqs, count, &err)
-			    : list(&c, &err);
+		got = count ? bring_back(&c, seqs, count, json, &err)
+			    : list(&c, json, &err);
 	return output_ended(got, &err);
 }

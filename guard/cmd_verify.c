@@ -192,6 +192,7 @@ int cmd_verify(int argc, char **argv)
 	const struct option_slot slots[] = {
 		{OPT_READ_DATA, .flag = &o.read_data},
 		{OPT_SAMPLE, .read = read_sample, .to = &o.sample},
+		{OPT_PROGRESS, .read = progress_read},
 		{OPT_JSON, .flag = &json},
 		{'q', .flag = &quiet},
 		{0},

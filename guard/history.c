@@ -29,6 +29,7 @@ void history_free(struct history *h)
 	for (i = 0; i < h->count; i++)
 		row_done(&h->rows[i]);
 	free(h->rows);
+	pins_free(&h->pins);
 	json_decref(h->commands);
 	*h = (struct history){0};
 }
@@ -356,6 +357,8 @@ static char *why_text(const struct history *h, const struct history_row *row)
 		output_list(&b, s->tags);
 		buf_add_char(&b, ']');
 	}
+	if (pins_has(&h->pins, s->seq))
+		add_part(&b, "(pinned)");
 	if (s->excludes) {
 		add_part(&b, "(without ");
 		output_list(&b, s->excludes);
@@ -440,6 +443,9 @@ void history_json(const struct history *h, size_t count)
 		jsonout_text(object, "message", s->message);
 		jsonout_text(object, "root", s->root_path);
 		jsonout_number(object, "notes", s->note_count);
+		(void)json_object_set_new(
+			object, "pinned",
+			json_boolean(pins_has(&h->pins, s->seq)));
 		(void)json_object_set_new(object, "tags",
 					  jsonout_texts(s->tags));
 		(void)json_object_set_new(object, "excludes",

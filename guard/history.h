@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guard/pins.h"
 #include "snapshot/catalog.h"
 
 enum history_change {
@@ -44,6 +45,8 @@ struct history_row {
 struct history {
 	const char *path; /* absolute; NULL: whole snapshots */
 	const char *project; /* of snapshots: of this root only, or NULL */
+	struct pins pins; /* of the user: marked */
+
 	struct history_row *rows; /* oldest first */
 	size_t count, room;
 	json_t *commands; /* run id: its command */

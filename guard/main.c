@@ -36,6 +36,8 @@ static const struct {
 	{"du", cmd_du},
 	{"find", cmd_find},
 	{"grep", cmd_grep},
+	{"pin", cmd_pin},
+	{"unpin", cmd_unpin},
 	{"patch", cmd_patch},
 	{"repair", cmd_repair},
 };

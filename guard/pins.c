@@ -6,12 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "base/auto.h"
+#include "base/fd.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "guard/action.h"
 #include "overlay/session.h"
+
+#define PINS_MAX (16u << 20)
 
 /* Runs that an action names: undo needs their base again. */
 struct named {
@@ -42,25 +47,48 @@ static void add(struct pins *p, uint64_t seq)
 	p->items[p->count++] = seq;
 }
 
-static int add_action(int fd,
-		      int (*load)(int fd, struct action *ret, struct err *err),
-		      struct pins *to, struct named *named, struct err *err)
+static void add_action(const struct action *a, struct pins *to,
+		       struct named *named)
+{
+	size_t i;
+
+	add(to, a->before);
+	add(to, a->after);
+	for (i = 0; i < a->other_count; i++) {
+		add(to, a->others[i].before);
+		add(to, a->others[i].after);
+	}
+	if (!a->run_id || !*a->run_id)
+		return;
+	GROW(named->items, named->count, named->room);
+	named->items[named->count++] = mem_strdup(a->run_id);
+}
+
+static int load_one(int fd,
+		    int (*load)(int fd, struct action *ret, struct err *err),
+		    struct pins *to, struct named *named, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	int got = load(fd, &a, err);
-	size_t i;
 
-	if (got < 0)
-		return got == -ENOENT ? 0 : got;
-	add(to, a.before);
-	add(to, a.after);
-	for (i = 0; i < a.other_count; i++) {
-		add(to, a.others[i].before);
-		add(to, a.others[i].after);
-	}
-	if (a.run_id && *a.run_id) {
-		GROW(named->items, named->count, named->room);
-		named->items[named->count++] = TAKE(a.run_id);
+	if (got == 0)
+		add_action(&a, to, named);
+	return got == -ENOENT ? 0 : got;
+}
+
+/* What `undo N` goes by. */
+static int load_effective(int fd, struct pins *to, struct named *named,
+			  struct err *err)
+{
+	size_t back;
+
+	for (back = 0; back < PINS_ACTIONS; back++) {
+		AUTO(action) struct action a = {0};
+		int got = action_load_effective(fd, back, &a, err);
+
+		if (got < 0)
+			return got == -ENOENT ? 0 : got;
+		add_action(&a, to, named);
 	}
 	return 0;
 }
@@ -88,9 +116,10 @@ static int add_workspaces(int workspaces_fd, struct pins *to,
 		if (fd < 0)
 			return fail_errno(err, "open workspace %s",
 					  text_quote(list.items[i].name));
-		if (add_action(fd, action_load_next, to, named, err) < 0 ||
-		    add_action(fd, action_load_last, to, named, err) < 0 ||
-		    add_action(fd, action_load_prior, to, named, err) < 0)
+		if (load_one(fd, action_load_next, to, named, err) < 0 ||
+		    load_one(fd, action_load_last, to, named, err) < 0 ||
+		    load_one(fd, action_load_prior, to, named, err) < 0 ||
+		    load_effective(fd, to, named, err) < 0)
 			return err_context(err, "workspace %s",
 					   text_quote(list.items[i].name));
 	}
@@ -149,6 +178,71 @@ static int add_bases(int dirfd, const struct session_list *runs,
 	return 0;
 }
 
+/* --- the user's own --- */
+
+int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	int got = fd_slurp_at(state->fd, "pins", PINS_MAX, &bytes, err);
+	const char *at = buf_text(&bytes);
+	char *end;
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	while (*at) {
+		uint64_t seq = strtoull(at, &end, 10);
+
+		if (end == at || *end != '\n' || !seq)
+			return fail(err, EBADMSG,
+				    "%s/pins is damaged: it holds the number "
+				    "of a pinned snapshot a line",
+				    state->path);
+		add(ret, seq);
+		at = end + 1;
+	}
+	return 0;
+}
+
+static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (seqs[i] == seq)
+			return true;
+	return false;
+}
+
+bool pins_has(const struct pins *p, uint64_t seq)
+{
+	return has(p->items, p->count, seq);
+}
+
+int pins_user_change(const struct state *state, const uint64_t *seqs,
+		     size_t count, bool on, struct err *err)
+{
+	auto_close int lock =
+		lock_take(state->fd, "pins.lock", true, true, err);
+	AUTO(pins) struct pins old = {0}, now = {0};
+	AUTO(buf) struct buf bytes = {0};
+	size_t i;
+
+	if (lock < 0 || pins_user_load(state, &old, err) < 0)
+		return -err->num;
+	for (i = 0; i < old.count; i++)
+		if (!has(seqs, count, old.items[i]))
+			add(&now, old.items[i]);
+	for (i = 0; on && i < count; i++)
+		if (!pins_has(&now, seqs[i]))
+			add(&now, seqs[i]);
+	for (i = 0; i < now.count; i++)
+		buf_printf(&bytes, "%llu\n", (unsigned long long)now.items[i]);
+	return atomic_write(state->fd, "pins", bytes.data, bytes.len, 0600,
+			    true, err);
+}
+
+/* --- all of them --- */
+
 int pins_load(const struct state *state, struct pins *ret, struct err *err)
 {
 	AUTO(session_list) struct session_list runs = {0};
@@ -156,7 +250,8 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 	AUTO(pins) struct pins pins = {0};
 	size_t i;
 
-	if (add_workspaces(state->workspaces_fd, &pins, &named, err) < 0 ||
+	if (pins_user_load(state, &pins, err) < 0 ||
+	    add_workspaces(state->workspaces_fd, &pins, &named, err) < 0 ||
 	    session_list(state->runs_fd, NULL, &runs, err) < 0)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {

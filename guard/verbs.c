@@ -194,6 +194,7 @@ static const struct option_spec verify_options[] = {
 	{OPT_SAMPLE, "sample", "N%", "read and check a share of the bytes"},
 	OPTION_JSON,
 	OPTION_QUIET,
+	OPTION_PROGRESS,
 	OPTION_END,
 };
 
@@ -205,21 +206,35 @@ static const struct option_spec prune_options[] = {
 	{OPT_KEEP_DAILY, "keep-daily", "N", "the last of N days"},
 	{OPT_KEEP_WEEKLY, "keep-weekly", "N", "the last of N weeks"},
 	{OPT_KEEP_MONTHLY, "keep-monthly", "N", "the last of N months"},
+	{OPT_KEEP_YEARLY, "keep-yearly", "N", "the last of N years"},
+	{OPT_KEEP_TAG, "keep-tag", "TAG", "all with that tag; repeatable"},
 	{OPT_MAX_SIZE, "max-size", "SIZE", "the newest that fit in 500M, 20G"},
 	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_PROGRESS,
+	OPTION_END,
+};
+
+static const struct option_spec pin_options[] = {
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_END,
+};
+
+static const struct option_spec unpin_options[] = {
 	OPTION_QUIET,
 	OPTION_END,
 };
 
 static const struct option_spec undelete_options[] = {
 	OPTION_QUIET,
+	OPTION_JSON,
 	OPTION_END,
 };
 
 static const struct option_spec repair_options[] = {
-	OPTION_YES,
-	OPTION_QUIET,
-	OPTION_END,
+	OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_PROGRESS, OPTION_END,
 };
 
 static const struct option_spec du_options[] = {
@@ -326,14 +341,17 @@ const struct verb options_verbs[] = {
 	 "suffers from it.\n",
 	 verify_options, false},
 	{"prune", NULL, "", "take old snapshots away",
-	 "A snapshot stays when any rule keeps it. Without one: all of 14 "
-	 "days,\n"
-	 "then 30 daily, 12 weekly and 24 monthly ones. Whatever the rules "
-	 "say,\n"
-	 "the newest three of each folder, all of the last 24 hours and what "
-	 "runs\n"
-	 "and undo need stay. `guard undelete` brings back for 7 days.\n",
+	 "A snapshot stays when any rule keeps it. Without one: those of the\n"
+	 "file config in guard's state, else all of 14 days, then 30 daily,\n"
+	 "12 weekly and 24 monthly ones. Whatever the rules say, the newest\n"
+	 "three of each folder, all of the last 24 hours, pinned ones and "
+	 "what\n"
+	 "runs and undo need stay. `guard undelete` brings back for 7 days.\n",
 	 prune_options, false},
+	{"pin", NULL, "[SNAP...]", "let no prune take a snapshot",
+	 "Without SNAP: lists those that are pinned.\n", pin_options, false},
+	{"unpin", NULL, "SNAP...", "let prune take a pinned snapshot again", "",
+	 unpin_options, false},
 	{"undelete", NULL, "[SNAP...]", "bring back what prune took away",
 	 "Without SNAP: lists what is in the trash.\n", undelete_options,
 	 false},

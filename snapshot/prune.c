@@ -24,6 +24,7 @@
 enum fate { FATE_STAY, FATE_DROP, FATE_REPACK };
 
 struct decision {
+	const struct prune_options *options;
 	struct prune_plan plan;
 	struct inventory inv;
 	struct lost_list lost; /* what is known to be */
@@ -81,6 +82,16 @@ static bool is_pinned(const struct prune_options *o,
 	return limit != NULL;
 }
 
+static bool is_tagged(const struct prune_options *o, const struct snapshot *s)
+{
+	size_t i;
+
+	for (i = 0; o->keep_tags && o->keep_tags[i]; i++)
+		if (snapshot_has_tag(s, o->keep_tags[i]))
+			return true;
+	return false;
+}
+
 static void drop_notes(struct snapshot *s)
 {
 	struct snapshot only = {.notes = s->notes,
@@ -117,6 +128,7 @@ static int load_snapshots(struct store *s, const struct prune_options *o,
 			.root = snap->root_path,
 			.result = is_result(snap),
 			.pinned = is_pinned(o, limit, snap->seq),
+			.tagged = is_tagged(o, snap),
 		};
 	}
 	retain_decide(plan->items, plan->count, &o->policy, o->now);
@@ -145,6 +157,13 @@ static int tell_first(void *arg, const char *path, const struct entry *e,
 		    s->seq, text_quote(*path ? path : "."), why);
 }
 
+static void tell(const struct prune_options *o, const char *noun, uint64_t done,
+		 uint64_t total)
+{
+	if (o->progress)
+		o->progress(o->arg, noun, done, total);
+}
+
 static int mark(struct decision *d, size_t i, struct err *err)
 {
 	struct missing missing = {&d->plan.snapshots[i], &d->lost};
@@ -162,6 +181,7 @@ static int mark_kept(struct decision *d, unsigned int why, struct err *err)
 	for (i = 0; i < d->plan.count; i++) {
 		if ((d->plan.items[i].why & why) && mark(d, i, err) < 0)
 			return -err->num;
+		tell(d->options, "snapshot", i + 1, d->plan.count);
 	}
 	return 0;
 }
@@ -312,6 +332,7 @@ static int decide(struct store *s, const struct prune_options *o,
 	int got;
 
 	decision_free(d);
+	d->options = o;
 	lost_load(s, &d->lost);
 	/* Snapshots first: what they need was there before them. */
 	if (load_snapshots(s, o, limit, &d->plan, err) < 0 ||
@@ -328,6 +349,7 @@ static int decide(struct store *s, const struct prune_options *o,
 	for (i = 0; i < d->inv.count; i++) {
 		if (decide_pack(d, i, err) < 0)
 			return -err->num;
+		tell(o, "pack", i + 1, d->inv.count);
 	}
 	if (o->max_size)
 		repack_more(d, o->max_size);
@@ -351,7 +373,9 @@ int prune_plan(struct store *s, const struct prune_options *options,
 /* --- doing it --- */
 
 struct choosing {
+	const struct decision *d;
 	struct inventory *inv;
+	uint64_t bytes; /* about: of the packs that were gone through */
 	struct err err; /* num 0: all well */
 };
 
@@ -363,13 +387,15 @@ static bool wanted(void *arg, const struct oid *id, const struct copy *copy)
 
 	if (got < 0)
 		c->err = err;
+	c->bytes += inventory_cost(c->inv, copy);
+	tell(c->d->options, NULL, c->bytes, c->d->plan.repack_bytes);
 	return got > 0;
 }
 
 static int repack_all(struct store *s, struct decision *d, uint64_t *ret_bytes,
 		      struct err *err)
 {
-	struct choosing choosing = {.inv = &d->inv};
+	struct choosing choosing = {.d = d, .inv = &d->inv};
 	auto_free size_t *packs =
 		mem_resize(NULL, d->inv.count + 1, sizeof(*packs));
 	size_t i, count = 0;

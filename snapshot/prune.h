@@ -22,6 +22,8 @@
 
 struct prune_options {
 	struct retain_policy policy;
+	/* Snapshots with one of these stay; NULL-terminated, or NULL. */
+	char *const *keep_tags;
 	/* Not 0: the oldest that no floor keeps go until what the others need
 	 * fits in this many bytes. */
 	uint64_t max_size;
@@ -31,6 +33,9 @@ struct prune_options {
 	struct moment now;
 	/* Who has the store open; NULL: do not wait for them, -EBUSY. */
 	void (*busy)(void *arg, const char *who);
+	/* Now and then: so many of all, noun NULL: bytes; may be NULL. */
+	void (*progress)(void *arg, const char *noun, uint64_t done,
+			 uint64_t total);
 	void *arg;
 };
 

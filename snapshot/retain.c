@@ -45,8 +45,10 @@ static int64_t bucket_of(struct moment when, enum retain_why kind)
 		return days;
 	case RETAIN_WEEKLY:
 		return (days + 3 + 7 * 1000000) / 7;
-	default:
+	case RETAIN_MONTHLY:
 		return (int64_t)tm.tm_year * 12 + tm.tm_mon;
+	default:
+		return tm.tm_year;
 	}
 }
 
@@ -96,6 +98,8 @@ static void decide_root(struct retain_item **items, size_t count,
 		items[i]->why = 0;
 		if (items[i]->pinned)
 			items[i]->why |= RETAIN_FLOOR_PIN;
+		if (items[i]->tagged)
+			items[i]->why |= RETAIN_TAG;
 		if (age <= RETAIN_SECONDS)
 			items[i]->why |= RETAIN_FLOOR_DAY;
 		if (policy->within && age <= policy->within)
@@ -107,6 +111,7 @@ static void decide_root(struct retain_item **items, size_t count,
 	keep_buckets(items, count, policy->daily, RETAIN_DAILY);
 	keep_buckets(items, count, policy->weekly, RETAIN_WEEKLY);
 	keep_buckets(items, count, policy->monthly, RETAIN_MONTHLY);
+	keep_buckets(items, count, policy->yearly, RETAIN_YEARLY);
 }
 
 void retain_decide(struct retain_item *items, size_t count,

@@ -5,7 +5,8 @@
  * budget removes: the newest three of each root, all of the last 24 hours, and
  * what the caller pins. Then the policy: the last N; all within a span of
  * time; the last one of each of the N newest hours, days, weeks (from Monday)
- * or months that have any, in local time; each for every root on its own.
+ * months or years that have any, in local time; each for every root on its
+ * own; and what has one of the tags that keep.
  *
  * What a run left ("post-run", "during-run") is no version of the real files:
  * floors of time, `within` and pins keep it, nothing that counts does, so a
@@ -24,7 +25,7 @@
 #define RETAIN_SECONDS ((int64_t)24 * 3600)
 
 struct retain_policy {
-	uint32_t last, hourly, daily, weekly, monthly;
+	uint32_t last, hourly, daily, weekly, monthly, yearly;
 	int64_t within; /* seconds */
 };
 
@@ -39,6 +40,8 @@ enum retain_why {
 	RETAIN_DAILY = 64,
 	RETAIN_WEEKLY = 128,
 	RETAIN_MONTHLY = 256,
+	RETAIN_YEARLY = 512,
+	RETAIN_TAG = 1024,
 };
 
 struct retain_item {
@@ -47,6 +50,7 @@ struct retain_item {
 	const char *root;
 	bool result; /* of a run */
 	bool pinned;
+	bool tagged; /* with one of the tags that keep */
 	unsigned int why; /* what keeps it, 0: nothing; filled here */
 };
 

@@ -41,6 +41,49 @@ gives 1 'undelete of what is not there' guard undelete 1
 says "$err" 'not in the trash'
 gives 2 'undelete of no number' guard undelete latest
 
+# --- tags, pins, rules of the config ---
+# why SNAPSHOT: by which rules the last prune --json keeps it
+why() {
+	python3 -c 'import json, sys
+for s in json.load(open(sys.argv[1]))["snapshots"]:
+	if s["snapshot"] == int(sys.argv[2]): print(*s["kept_by"])' "$out" "$1"
+}
+gives 0 'a snapshot with a tag' guard snapshot -q --tag release
+gives 0 'prune as JSON' guard prune -n --json --keep-tag release
+is "$(why 3)" 'newest day tag' 'tells why one stays'
+is "$(why 1)" 'newest day' 'and another'
+gives 0 'pin' guard pin 1 latest
+says "$err" 'snapshot 3 stays'
+gives 0 'the pinned ones' guard pin
+is "$(sed 's/ .*//' "$out" | tr '\n' ' ')" '1 3 ' 'are listed'
+gives 0 'log' guard log
+is "$(grep -c '(pinned)' "$out")" 2 'marks them'
+gives 0 'prune as JSON' guard prune -n --json --keep-last 1
+is "$(why 1)" 'newest day pin' 'tells of the pin'
+gives 0 'unpin' guard unpin 1
+gives 0 'the pinned ones as JSON' guard pin --json
+is "$(tr -d ' \n' <"$out")" '{"schema":"guard.pins/1","snapshots":[3]}' \
+	'are one less'
+gives 1 'pin of none' guard pin 99
+gives 2 'unpin without a number' guard unpin
+echo 'keep-yearly = 2' >"$state/config"
+gives 0 'prune by the config' guard prune -n --json
+is "$(why 3)" 'newest day pin yearly' 'goes by its rules'
+gives 0 'prune by rules of its own' guard prune -n --json --keep-last 1
+is "$(why 3)" 'newest day pin last' 'goes by those'
+echo 'keep-forever = yes' >"$state/config"
+gives 1 'prune by a broken config' guard prune -n
+says "$err" "config: line 1: there is no setting 'keep-forever'"
+rm "$state/config"
+gives 0 'undelete as JSON' guard undelete --json
+says "$out" '"snapshots": []'
+gives 0 'repair of a whole store as JSON' guard repair --json
+says "$out" '"whole": true'
+gives 0 'verify with progress for programs' guard verify --progress=json \
+	--read-data
+says "$err" '"progress": "verify"'
+guard unpin -q 3
+
 # --- who is in the way is named ---
 mkfifo "$T/go"
 (

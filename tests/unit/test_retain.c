@@ -20,7 +20,7 @@
 struct when {
 	int64_t age; /* seconds before NOW; 0 ends it */
 	const char *root; /* NULL: "/p" */
-	bool result, pinned;
+	bool result, pinned, tagged;
 };
 
 /* Numbers of those that stay, by a policy, oldest first: "1 2 5". */
@@ -38,6 +38,7 @@ static void check(const struct when *when, struct retain_policy policy,
 			.root = when[count].root ? when[count].root : "/p",
 			.result = when[count].result,
 			.pinned = when[count].pinned,
+			.tagged = when[count].tagged,
 		};
 	retain_decide(items, count, &policy, (struct moment){.sec = NOW});
 	for (i = 0; i < count; i++)
@@ -178,6 +179,33 @@ static void test_months_are_those_of_the_calendar(void **state)
 	check(months, (struct retain_policy){.monthly = 3}, "1 2 4 5 6");
 }
 
+static void test_the_last_of_each_year(void **state)
+{
+	static const struct when years[] = {
+		{1200 * DAY}, {800 * DAY}, {700 * DAY},
+		{400 * DAY},  {330 * DAY}, {20 * DAY},
+		{19 * DAY},   {18 * DAY},  {0}};
+
+	(void)state;
+	/* 330 days ago is 2025-12-26, 400 2025-10-17, 700 2024-12-21. */
+	check(years, (struct retain_policy){.yearly = 2}, "5 6 7 8");
+	check(years, (struct retain_policy){.yearly = 3}, "3 5 6 7 8");
+}
+
+static void test_a_tag_that_keeps(void **state)
+{
+	static const struct when tagged[] = {
+		{90 * DAY, NULL, false, false, true},
+		{80 * DAY},
+		{70 * DAY},
+		{60 * DAY},
+		{50 * DAY},
+		{0}};
+
+	(void)state;
+	check(tagged, (struct retain_policy){0}, "1 3 4 5");
+}
+
 static void test_results_of_runs_push_nothing_out(void **state)
 {
 	static const struct when mixed[] = {{90 * DAY},
@@ -253,6 +281,8 @@ int main(void)
 		cmocka_unit_test(test_weeks_begin_on_monday),
 		cmocka_unit_test(test_months_are_those_of_the_calendar),
 		cmocka_unit_test(test_results_of_runs_push_nothing_out),
+		cmocka_unit_test(test_the_last_of_each_year),
+		cmocka_unit_test(test_a_tag_that_keeps),
 		cmocka_unit_test(test_a_clock_that_was_set_back_loses_nothing),
 		cmocka_unit_test(test_dates_before_1970_have_days_too),
 		cmocka_unit_test(test_the_default_thins_out_slowly),

@@ -1,0 +1,161 @@
+/* guard/settings.c, and the user's own pins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/walk.h"
+#include "guard/pins.h"
+#include "guard/settings.h"
+
+#define DAY ((int64_t)24 * 3600)
+
+struct place {
+	char path[40];
+	struct state state;
+};
+
+static int set_up(void **state)
+{
+	static struct place p;
+
+	p = (struct place){.path = "/tmp/guard-settings-XXXXXX"};
+	if (!mkdtemp(p.path))
+		return -1;
+	p.state.path = p.path;
+	p.state.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*state = &p;
+	return p.state.fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	struct place *p = *state;
+	struct err err;
+
+	(void)close(p->state.fd);
+	return walk_remove(AT_FDCWD, p->path, &err);
+}
+
+static void write_file(struct place *p, const char *name, const char *text)
+{
+	auto_close int fd =
+		openat(p->state.fd, name,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_return_code(fd, errno);
+	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
+}
+
+static void without_a_file_the_default_holds(void **state)
+{
+	struct place *p = *state;
+	AUTO(settings) struct settings s = {0};
+	struct err err;
+
+	assert_int_equal(settings_load(&p->state, &s, &err), 0);
+	assert_int_equal(s.policy.within, retain_default.within);
+	assert_int_equal(s.policy.daily, retain_default.daily);
+	assert_true(s.auto_prune);
+	assert_true(s.min_free == UINT64_MAX);
+	assert_false(s.rules);
+}
+
+static void lines_set_what_they_name(void **state)
+{
+	struct place *p = *state;
+	AUTO(settings) struct settings s = {0};
+	struct err err;
+
+	write_file(p, "config",
+		   "# mine\n\nkeep-within = 2d\n  keep-yearly=3 # years\n"
+		   "keep-tag = a\nkeep-tag = b\nmax-size = 20G\n"
+		   "min-free=0\nauto-prune = no");
+	assert_int_equal(settings_load(&p->state, &s, &err), 0);
+	assert_int_equal(s.policy.within, 2 * DAY);
+	assert_int_equal(s.policy.yearly, 3);
+	assert_int_equal(s.policy.daily, 0);
+	assert_string_equal(s.keep_tags[0], "a");
+	assert_string_equal(s.keep_tags[1], "b");
+	assert_true(s.max_size == 20000000000u);
+	assert_true(s.min_free == 0);
+	assert_false(s.auto_prune);
+}
+
+static void a_bad_line_is_named(void **state)
+{
+	static const char *const lines[] = {
+		"keep-lots = 3", "keep-daily = many",
+		"keep-daily",	 "keep-within = soon",
+		"max-size = -1", "auto-prune = maybe",
+		"= 3",		 "keep-daily = 0",
+	};
+	struct place *p = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct settings s;
+		struct err err;
+
+		write_file(p, "config", lines[i]);
+		assert_int_equal(settings_load(&p->state, &s, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "/config: "));
+	}
+}
+
+static void pins_are_added_and_taken_off(void **state)
+{
+	static const uint64_t some[] = {3, 5, 3}, five[] = {5, 9};
+	struct place *p = *state;
+	AUTO(pins) struct pins pins = {0}, left = {0};
+	struct err err;
+
+	assert_int_equal(pins_user_load(&p->state, &pins, &err), 0);
+	assert_int_equal(pins.count, 0);
+	assert_int_equal(pins_user_change(&p->state, some, 3, true, &err), 0);
+	assert_int_equal(pins_user_change(&p->state, some, 1, true, &err), 0);
+	assert_int_equal(pins_user_load(&p->state, &pins, &err), 0);
+	assert_int_equal(pins.count, 2);
+	assert_int_equal(pins_user_change(&p->state, five, 2, false, &err), 0);
+	assert_int_equal(pins_user_load(&p->state, &left, &err), 0);
+	assert_int_equal(left.count, 1);
+	assert_true(pins_has(&left, 3));
+	assert_false(pins_has(&left, 5));
+}
+
+/* It may have held any number, so none may be pruned. */
+static void damaged_pins_are_an_error(void **state)
+{
+	struct place *p = *state;
+	AUTO(pins) struct pins pins = {0};
+	struct err err;
+
+	write_file(p, "pins", "3\nx\n");
+	assert_int_equal(pins_user_load(&p->state, &pins, &err), -EBADMSG);
+	write_file(p, "pins", "3\n4");
+	assert_int_equal(pins_user_load(&p->state, &pins, &err), -EBADMSG);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(without_a_file_the_default_holds),
+		T(lines_set_what_they_name),
+		T(a_bad_line_is_named),
+		T(pins_are_added_and_taken_off),
+		T(damaged_pins_are_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
