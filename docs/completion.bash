@@ -56,14 +56,15 @@ _guard() {
 		return
 		;;
 	-m | --message | --tag | --exclude | -n | --number | --timeout | \
-		--pids-limit | --env | --layer-size | --layer-files)
+		--pids-limit | --env | --layer-size | --layer-files | \
+		--memory | --cpus | --tmp-size | --user)
 		[[ $prev == -n && $verb != log ]] || return
 		;;
 	esac
 	case $verb in
 	run)
 		words='-C --ro --rw --hide --env --net --nested --timeout
-			--pids-limit --layer-size --layer-files --continue -q --quiet -h --help'
+			--pids-limit --memory --cpus --tmp-size --user --layer-size --layer-files --continue -q --quiet -h --help'
 		;;
 	status | list)
 		words='-a --all --json --porcelain -q --quiet -h --help'

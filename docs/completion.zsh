@@ -93,6 +93,10 @@ _guard() {
 				'--nested[let sandboxes work inside]' \
 				'--timeout[end it after]:time:' \
 				'--pids-limit[processes]:number:' \
+				'--memory[bytes of memory]:size:' \
+				'--cpus[processors]:number:' \
+				'--tmp-size[/tmp in memory]:size:' \
+				'--user[be somebody else]:uid:_users' \
 				'--layer-size[bytes on disk]:size:' \
 				'--layer-files[files on disk]:number:' \
 				'--continue=-[work on in a layer]::run:_guard_runs' \

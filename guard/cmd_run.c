@@ -1,6 +1,9 @@
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <math.h>
+#include <pwd.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +37,7 @@ static const char *const *strings_end(struct strings *list)
 struct parsed {
 	struct run_options options;
 	struct strings env, read_only, read_write, hide;
+	char *runtime; /* one of env */
 };
 
 /* "90", "90s", "1.5m", "2h", "1d" as timeout(1) reads them; < 0: no time. */
@@ -73,6 +77,108 @@ static int set_net(struct parsed *p, const char *value, struct err *err)
 	return 0;
 }
 
+/* As docker reads it: bytes, or with b, k, m, g, powers of 1024; 0: neither. */
+static uint64_t parse_bytes(const char *text)
+{
+	static const char units[] = "bkmgt";
+	const char *unit;
+	char *end;
+	double value = strtod(text, &end);
+
+	if (text[0] < '0' || text[0] > '9')
+		return 0;
+	if (*end) {
+		unit = strchr(units, *end | 0x20);
+		if (!unit || end[1])
+			return 0;
+		value = ldexp(value, 10 * (int)(unit - units));
+	}
+	return value >= 1 && value < 1e18 ? (uint64_t)value : 0;
+}
+
+static int set_memory(const char *name, const char *value, uint64_t least,
+		      uint64_t *ret, struct err *err)
+{
+	*ret = parse_bytes(value);
+	if (*ret >= least)
+		return 0;
+	return fail(err, EINVAL,
+		    "--%s is a size like 512m or 2g, at least %lluk, not %s",
+		    name, (unsigned long long)(least >> 10), text_quote(value));
+}
+
+static int set_cpus(struct parsed *p, const char *value, struct err *err)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	if (value[0] < '0' || value[0] > '9' || *end || number < 0.01 ||
+	    number > 1e6)
+		return fail(err, EINVAL,
+			    "--cpus is a number of processors like 2 or 1.5, "
+			    "not %s",
+			    text_quote(value));
+	p->options.cpus_milli = (unsigned int)(number * 1000);
+	return 0;
+}
+
+static bool parse_id(const char *text, unsigned int *ret)
+{
+	unsigned long number;
+
+	if (options_number(text, UINT32_MAX - 1, &number) < 0)
+		return false;
+	*ret = (unsigned int)number;
+	return true;
+}
+
+/* UID[:GID] or names, as docker takes them; the group is the user's own, or
+ * for a bare number the same number. */
+static int set_user(struct parsed *p, const char *value, struct err *err)
+{
+	struct run_options *o = &p->options;
+	auto_free char *name = mem_strdup(value);
+	char *group = strchr(name, ':');
+	struct passwd *pw;
+	struct group *gr;
+
+	if (geteuid() != 0)
+		return fail(err, EPERM,
+			    "--user is for root: a run has the user's own id");
+	if (group)
+		*group++ = '\0';
+	pw = getpwnam(name);
+	if (pw) {
+		o->user = pw->pw_uid;
+		o->group = pw->pw_gid;
+	} else if (parse_id(name, &o->user)) {
+		pw = getpwuid(o->user);
+		o->group = pw ? pw->pw_gid : o->user;
+	} else {
+		return fail(err, EINVAL, "--user: there is no user %s",
+			    text_quote(name));
+	}
+	if (group && !parse_id(group, &o->group)) {
+		gr = getgrnam(group);
+		if (!gr)
+			return fail(err, EINVAL, "--user: there is no group %s",
+				    text_quote(group));
+		o->group = gr->gr_gid;
+	}
+	o->has_user = true;
+	return 0;
+}
+
+/* A name and perhaps a value; the name alone takes what is outside. */
+static int add_env(struct parsed *p, const char *value, struct err *err)
+{
+	if (!*value || *value == '=')
+		return fail(err, EINVAL, "--env is NAME or NAME=VALUE, not %s",
+			    text_quote(value));
+	strings_add(&p->env, value);
+	return 0;
+}
+
 static int set_option(struct parsed *p, int option, const char *value,
 		      struct err *err)
 {
@@ -87,8 +193,7 @@ static int set_option(struct parsed *p, int option, const char *value,
 		p->options.resume_id = value;
 		return 0;
 	case OPT_ENV:
-		strings_add(&p->env, value);
-		return 0;
+		return add_env(p, value, err);
 	case OPT_RO:
 		strings_add(&p->read_only, value);
 		return 0;
@@ -133,6 +238,16 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    text_quote(value));
 		p->options.layer_files = number;
 		return 0;
+	case OPT_MEMORY:
+		return set_memory("memory", value, 6 << 20, &p->options.memory,
+				  err);
+	case OPT_TMP_SIZE:
+		return set_memory("tmp-size", value, 4 << 10,
+				  &p->options.tmp_size, err);
+	case OPT_CPUS:
+		return set_cpus(p, value, err);
+	case OPT_USER:
+		return set_user(p, value, err);
 	case 'q':
 		p->options.quiet = true;
 		return 0;
@@ -172,6 +287,11 @@ static int parse(struct parsed *p, int argc, char **argv, struct err *err)
 			p->options.resume_id = argv[optind++];
 	}
 	p->options.argv = argv + optind;
+	if (p->options.has_user) {
+		p->runtime = mem_printf("XDG_RUNTIME_DIR=/run/user/%u",
+					p->options.user);
+		strings_add(&p->env, p->runtime);
+	}
 	p->options.env = strings_end(&p->env);
 	p->options.read_only = strings_end(&p->read_only);
 	p->options.read_write = strings_end(&p->read_write);
@@ -198,6 +318,7 @@ int cmd_run(int argc, char **argv)
 	else
 		status = run_command(&p.options);
 	free(p.env.items);
+	free(p.runtime);
 	free(p.read_only.items);
 	free(p.read_write.items);
 	free(p.hide.items);

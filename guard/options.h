@@ -35,6 +35,7 @@ enum option_id {
 	OPT_AT,
 	OPT_COLOR,
 	OPT_CONTINUE,
+	OPT_CPUS,
 	OPT_ENV,
 	OPT_EXACT,
 	OPT_EXCLUDE,
@@ -52,6 +53,7 @@ enum option_id {
 	OPT_LAYER_FILES,
 	OPT_LAYER_SIZE,
 	OPT_MAX_SIZE,
+	OPT_MEMORY,
 	OPT_MERGE,
 	OPT_NAME_ONLY,
 	OPT_NAME_STATUS,
@@ -71,7 +73,9 @@ enum option_id {
 	OPT_TAG,
 	OPT_THEIRS,
 	OPT_TIMEOUT,
+	OPT_TMP_SIZE,
 	OPT_TO,
+	OPT_USER,
 };
 
 struct option_spec {

@@ -223,6 +223,15 @@ static int check_grants(const struct run *run, const char *const *paths,
 	return 0;
 }
 
+static void tell_limits(const struct run *run)
+{
+	AUTO(buf) struct buf text = {0};
+
+	sandbox_tell_limits(run->sandbox, &text);
+	if (text.len)
+		output_say("%s", buf_text(&text));
+}
+
 /* Everything up to the moment before the command: policy and fence. */
 static int start(struct run *run, struct layers **layers, struct err *err)
 {
@@ -267,6 +276,12 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 			.nested = o->nested,
 			.timeout_ms = o->timeout_ms,
 			.pids_limit = o->pids_limit,
+			.memory = o->memory,
+			.cpus_milli = o->cpus_milli,
+			.tmp_size = o->tmp_size,
+			.has_user = o->has_user,
+			.user = o->user,
+			.group = o->group,
 			.open_layers = open_layers,
 			.mount_layers = mount_layers,
 			.layers_arg = *layers,
@@ -274,6 +289,8 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 		&run->sandbox, err);
 	mem_list_free(&hide);
 	sandbox_environ_free(envp);
+	if (got == 0)
+		tell_limits(run);
 	return got;
 }
 
@@ -327,16 +344,35 @@ static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
 }
 
-static void tell_stop(const struct run *run)
+static void tell_stop(const struct run *run, enum sandbox_limit limit)
 {
+	const struct run_options *o = run->options;
 	auto_free char *why =
 		run->over_budget ? budget_explain(&run->budget) : NULL;
 
+	if (limit == SANDBOX_LIMIT_PIDS)
+		why = mem_printf("it had as many processes as it may%s%s",
+				 o->pids_limit ? "" : ", 1024",
+				 o->pids_limit ? ": --pids-limit"
+					       : " without --pids-limit");
+	else if (limit == SANDBOX_LIMIT_MEMORY)
+		why = mem_printf("it took more memory than the %llu MiB of "
+				 "--memory",
+				 (unsigned long long)(o->memory >> 20));
 	if (why)
 		output_warn("the run was ended: %s", why);
 	else
 		output_say("ended by --timeout after %.3g s",
-			   (double)run->options->timeout_ms / 1000);
+			   (double)o->timeout_ms / 1000);
+}
+
+static void tell_kills(const struct run *run, uint64_t killed)
+{
+	if (killed)
+		output_warn("out of memory: at the %llu MiB of --memory the "
+			    "kernel killed %llu of the run's processes",
+			    (unsigned long long)(run->options->memory >> 20),
+			    (unsigned long long)killed);
 }
 
 static int let_go(struct run *run, struct moment start,
@@ -383,7 +419,8 @@ static int release(struct run *run, int *ret_status, struct err *err)
 		return got;
 	*ret_status = status_of(&result);
 	if (result.end == SANDBOX_STOPPED)
-		tell_stop(run);
+		tell_stop(run, result.limit);
+	tell_kills(run, result.killed);
 	return 0;
 }
 

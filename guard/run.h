@@ -31,7 +31,11 @@ struct run_options {
 	enum sandbox_net net;
 	bool nested;
 	int64_t timeout_ms;
-	uint64_t pids_limit;
+	uint64_t pids_limit, memory, tmp_size;
+	unsigned int cpus_milli;
+	bool has_user;
+	uid_t user;
+	gid_t group;
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;
 	char *const *argv;

@@ -58,6 +58,9 @@ static int make_terminal(struct setup *s, struct err *err)
 		return fail_errno(err, "open the run's terminal");
 	if (ioctl(slave, TIOCSCTTY, 0) < 0)
 		return fail_errno(err, "take the run's terminal");
+	if (s->policy->has_user &&
+	    fchown(slave, s->policy->user, (gid_t)-1) < 0)
+		return fail_errno(err, "hand over the run's terminal");
 	s->master_fd = TAKE_FD(master);
 	s->slave_fd = TAKE_FD(slave);
 	return 0;
@@ -164,7 +167,7 @@ static int lock_in(struct setup *s, struct err *err)
 	int rc = lockdown_limits(s, err);
 
 	if (rc == 0)
-		rc = lockdown_capabilities(err);
+		rc = lockdown_capabilities(s, err);
 	if (rc == 0)
 		rc = enter_cwd(s, err);
 	if (rc == 0)

@@ -104,8 +104,13 @@ static void mark(uint32_t *actions, const char *const *names, uint32_t action)
 	}
 }
 
-static void mark_all(uint32_t *actions, bool nested)
+static void mark_all(uint32_t *actions, const struct filter_wishes *w)
 {
+	static const char *const perf[] = {"perf_event_open", NULL};
+	static const char *const faults[] = {"userfaultfd", NULL};
+	static const char *const ring[] = {"io_uring_setup", "io_uring_enter",
+					   "io_uring_register", NULL};
+	static const char *const affinity[] = {"sched_setaffinity", NULL};
 	size_t i;
 
 	for (i = 0; i < NUMBERS; i++)
@@ -117,9 +122,17 @@ static void mark_all(uint32_t *actions, bool nested)
 #endif
 	mark(actions, filter_refuse, REFUSE(EPERM));
 	mark(actions, filter_nested,
-	     nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
-	if (nested)
+	     w->nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
+	if (w->nested)
 		mark(actions, filter_nested_new, SECCOMP_RET_ALLOW);
+	if (w->perf)
+		mark(actions, perf, SECCOMP_RET_ALLOW);
+	if (w->userfaultfd)
+		mark(actions, faults, SECCOMP_RET_ALLOW);
+	if (w->io_uring)
+		mark(actions, ring, SECCOMP_RET_ALLOW);
+	if (w->pinned)
+		mark(actions, affinity, REFUSE(EPERM));
 }
 
 /* Numbers from `start` up to the next run's have one answer. */
@@ -149,13 +162,13 @@ static void emit_tree(struct buf *to, const struct run *runs, size_t count)
 	emit_tree(to, runs + half, count - half);
 }
 
-static void make_calls(bool nested, struct buf *to)
+static void make_calls(const struct filter_wishes *w, struct buf *to)
 {
 	uint32_t actions[NUMBERS];
 	struct run runs[NUMBERS + 2];
 	size_t count = 0, i;
 
-	mark_all(actions, nested);
+	mark_all(actions, w);
 	for (i = 0; i < NUMBERS; i++)
 		if (i == 0 || actions[i] != runs[count - 1].action)
 			runs[count++] = (struct run){(uint32_t)i, actions[i]};
@@ -324,13 +337,14 @@ static void make_renames(struct buf *to)
 	emit_return(to, SECCOMP_RET_ALLOW);
 }
 
-int filters_make(bool nested, struct filters *ret, struct err *err)
+int filters_make(const struct filter_wishes *w, struct filters *ret,
+		 struct err *err)
 {
 	struct filters f = {0};
 
-	make_calls(nested, &f.calls);
-	make_arguments(nested, &f.arguments);
-	if (!nested)
+	make_calls(w, &f.calls);
+	make_arguments(w->nested, &f.arguments);
+	if (!w->nested)
 		make_renames(&f.renames);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);

@@ -32,8 +32,14 @@ struct filters {
 
 void filters_free(struct filters *f);
 
-/* nested: namespaces and mounts stay possible for sandboxes inside. */
-int filters_make(bool nested, struct filters *ret, struct err *err);
+struct filter_wishes {
+	bool nested; /* namespaces and mounts stay possible for sandboxes */
+	bool pinned; /* the processors that it may use stay as they are */
+	bool perf, io_uring, userfaultfd; /* allowed */
+};
+
+int filters_make(const struct filter_wishes *wishes, struct filters *ret,
+		 struct err *err);
 
 /* Needs no_new_privs. Holds for this process and all that it starts. */
 int filter_load(const void *program, size_t len, struct err *err);

@@ -81,6 +81,8 @@ struct setup {
 	 * something else): it is touched when the command wants to read. */
 	bool pipeline;
 
+	bool pin; /* to as many processors as cpus_milli asks for */
+	uint64_t pids_limit;
 	/* Sockets that somebody listens on, as absolute paths. */
 	char **sockets;
 	size_t socket_count;
@@ -155,10 +157,52 @@ int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 /* Puts the reason and the mend into words. num: of the clone or a mount. */
 int userns_explain(int num, const char *step, struct err *err);
 
+/* ---- cgroup.c: guard's side ---- */
+
+enum { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_KINDS };
+
+struct cgroup {
+	char name[32];
+	int version; /* 0: none */
+	bool holds[CGROUP_KINDS];
+	int fd[CGROUP_KINDS], parent[CGROUP_KINDS]; /* v2: the first alone */
+};
+
+/* Makes a group with the policy's limits as far as that can be had: v2 in the
+ * next group above that lets it, else v1. root: /sys/fs/cgroup, but for tests.
+ */
+void cgroup_make(struct cgroup *c, const char *root,
+		 const struct sandbox_policy *p);
+int cgroup_enter(const struct cgroup *c, pid_t pid, struct err *err);
+/* How many processes the kernel killed for want of memory. */
+uint64_t cgroup_killed(const struct cgroup *c);
+void cgroup_remove(struct cgroup *c);
+
+/* ---- watch.c: guard's side ---- */
+
+/*
+ * Looks now and then how many threads a run has and how much memory: the limit
+ * where the kernel has none for it, and else the end of a run that stays at it
+ * and makes no way any more (a fork bomb).
+ */
+struct watch {
+	pid_t pid1;
+	uint64_t pids, memory; /* memory 0: not watched */
+	bool enforced; /* the kernel refuses more than pids */
+	uint64_t machine, threads; /* at the last look: of all, of the run */
+	unsigned int ticks;
+	int stuck_ms;
+};
+
+void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
+		 uint64_t memory);
+int watch_interval(const struct watch *w);
+enum sandbox_limit watch_tick(struct watch *w);
+
 /* ---- lockdown.c: pid 1 gives everything up ---- */
 int lockdown_early(const struct setup *s, struct err *err);
 int lockdown_limits(const struct setup *s, struct err *err);
-int lockdown_capabilities(struct err *err);
+int lockdown_capabilities(const struct setup *s, struct err *err);
 /* In guard, before the child is born. */
 void lockdown_core(void);
 

@@ -20,6 +20,8 @@
 #include "guard/sandbox/internal.h"
 
 #define TICK_MS 250
+/* More threads than this make no way on any machine. */
+#define PIDS_DEFAULT 1024
 /* From SIGTERM to SIGKILL. */
 #define GRACE_MS 2000
 
@@ -38,6 +40,14 @@ struct sandbox {
 	bool is_empty; /* its pid 1 alone is left, in its exit */
 	int status;
 	int64_t deadline; /* 0: none; monotonic ms */
+	struct cgroup cgroup;
+	struct watch watch;
+	int64_t next_watch;
+	enum sandbox_limit limit; /* why it is ending */
+	/* what was asked for; 0: nothing */
+	uint64_t memory, pids;
+	unsigned int cpus_milli;
+	bool held_by_kernel; /* the number of processes */
 };
 
 static int64_t now_ms(void)
@@ -84,11 +94,16 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 			    .slave_fd = -1,
 			    .tmp_path = path_of(policy->tmp_fd),
 			    .var_tmp_path = path_of(policy->var_tmp_fd)};
+	s->pids_limit = policy->pids_limit ? policy->pids_limit : PIDS_DEFAULT;
+	cgroup_make(&sb->cgroup, "/sys/fs/cgroup", policy);
+	s->pin = policy->cpus_milli && !sb->cgroup.holds[CGROUP_CPU];
 	lockdown_core();
 	sockets_find(s);
 	sb->timeout_ms = policy->timeout_ms;
 	sb->command = mem_strdup(policy->argv ? policy->argv[0] : "");
-	rc = filters_make(policy->nested, &sb->filters, err);
+	rc = filters_make(&(struct filter_wishes){.nested = policy->nested,
+						  .pinned = s->pin},
+			  &sb->filters, err);
 	if (rc == 0)
 		rc = tty_find(s, &sb->tty, err);
 	if (rc < 0)
@@ -157,6 +172,15 @@ static int wait_until_ready(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
+/* A limit on processes binds everybody but uid 0. */
+static bool is_held_by_kernel(const struct sandbox *sb)
+{
+	const struct sandbox_policy *p = sb->setup.policy;
+
+	return sb->cgroup.holds[CGROUP_PIDS] || !sb->setup.root ||
+	       (p->has_user && p->user != 0);
+}
+
 int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		  struct err *err)
 {
@@ -164,17 +188,54 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	int rc;
 
 	sb->pid_fd = sb->socket = sb->signal_fd = -1;
+	sb->cgroup =
+		(struct cgroup){.fd = {-1, -1, -1}, .parent = {-1, -1, -1}};
 	rc = prepare(sb, policy, err);
 	if (rc == 0)
 		rc = make_child(sb, err);
+	if (rc == 0)
+		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
 	if (rc == 0)
 		rc = give_maps(sb, err);
 	if (rc == 0)
 		rc = wait_until_ready(sb, err);
 	if (rc < 0)
 		return rc;
+	sb->memory = policy->memory;
+	sb->pids = policy->pids_limit;
+	sb->cpus_milli = policy->cpus_milli;
+	sb->held_by_kernel = is_held_by_kernel(sb);
+	watch_begin(&sb->watch, sb->pid, sb->setup.pids_limit,
+		    sb->held_by_kernel,
+		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory);
 	*ret = TAKE(sb);
 	return 0;
+}
+
+void sandbox_tell_limits(const struct sandbox *sb, struct buf *to)
+{
+	const bool *holds = sb->cgroup.holds;
+	int version = sb->cgroup.version;
+
+	if (sb->memory && holds[CGROUP_MEMORY])
+		buf_printf(to, "memory: a cgroup (v%d) holds it. ", version);
+	else if (sb->memory)
+		buf_add_text(to, "memory: guard looks ten times a second, "
+				 "since there is no cgroup for this user. ");
+	if (sb->cpus_milli && holds[CGROUP_CPU])
+		buf_printf(to, "processors: a cgroup (v%d). ", version);
+	else if (sb->cpus_milli)
+		buf_add_text(to, "processors: the run is kept on whole ones, "
+				 "since there is no cgroup for this user. ");
+	if (sb->pids && holds[CGROUP_PIDS])
+		buf_printf(to, "processes: a cgroup (v%d). ", version);
+	else if (sb->pids && sb->held_by_kernel)
+		buf_add_text(to, "processes: a limit of the kernel's. ");
+	else if (sb->pids)
+		buf_add_text(to, "processes: guard looks four times a second, "
+				 "since there is no cgroup. ");
+	while (to->len && to->data[to->len - 1] == ' ')
+		to->len--;
 }
 
 /* ---- the gate ---- */
@@ -252,6 +313,7 @@ int sandbox_release(struct sandbox *sb, struct err *err)
 		return rc;
 	}
 	sb->deadline = sb->timeout_ms > 0 ? now_ms() + sb->timeout_ms : 0;
+	sb->next_watch = now_ms() + watch_interval(&sb->watch);
 	return 0;
 }
 
@@ -374,6 +436,8 @@ static int next_wait(const struct sandbox *sb, int64_t next_tick)
 {
 	int64_t now = now_ms(), then = earlier(sb->deadline, next_tick);
 
+	then = earlier(then, sb->next_watch);
+
 	if (sb->tty && tty_waits(sb->tty))
 		then = earlier(then, now + TICK_MS);
 	if (!then)
@@ -387,6 +451,20 @@ static void stop_run(struct sandbox *sb)
 {
 	sb->ending = true;
 	kill_run(sb);
+}
+
+static void look_at_limits(struct sandbox *sb)
+{
+	enum sandbox_limit limit;
+
+	if (sb->ending || now_ms() < sb->next_watch)
+		return;
+	sb->next_watch = now_ms() + watch_interval(&sb->watch);
+	limit = watch_tick(&sb->watch);
+	if (limit == SANDBOX_LIMIT_NONE)
+		return;
+	sb->limit = limit;
+	stop_run(sb);
 }
 
 /* Until the last process but pid 1 is gone, which cannot do anything more, or
@@ -415,8 +493,12 @@ static int relay(struct sandbox *sb,
 			(void)poll(fds, 1, -1);
 		if (fds[0].revents || sb->is_empty)
 			return 0;
-		if (sb->deadline && now_ms() >= sb->deadline)
+		if (sb->deadline && now_ms() >= sb->deadline) {
+			if (!sb->ending)
+				sb->limit = SANDBOX_LIMIT_TIME;
 			end_run(sb);
+		}
+		look_at_limits(sb);
 		if (tick && now_ms() >= next_tick) {
 			int ms = TICK_MS;
 
@@ -447,7 +529,9 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 	struct sandbox_result result = {SANDBOX_SIGNALED, SIGKILL};
 
 	if (sb->ending)
-		return (struct sandbox_result){SANDBOX_STOPPED, 0};
+		return (struct sandbox_result){.end = SANDBOX_STOPPED,
+					       .limit = sb->limit};
+	result.killed = cgroup_killed(&sb->cgroup);
 	if (!sb->has_status)
 		return result;
 	if (WIFEXITED(sb->status)) {
@@ -481,6 +565,7 @@ void sandbox_unmount(struct sandbox *sb)
 	       errno == EINTR)
 		;
 	sb->pid = 0;
+	cgroup_remove(&sb->cgroup);
 }
 
 void sandbox_free(struct sandbox **sb)
@@ -495,6 +580,7 @@ void sandbox_free(struct sandbox **sb)
 		sandbox_unmount(b);
 	}
 	give_back(b);
+	cgroup_remove(&b->cgroup);
 	tty_free(&b->tty);
 	if (b->socket >= 0)
 		(void)close(b->socket);

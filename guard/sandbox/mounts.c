@@ -198,6 +198,27 @@ static int place_machine(struct setup *s, struct err *err)
 	return 0;
 }
 
+/* One for both, so that they have the size together. */
+static int place_sized_tmp(struct setup *s, struct err *err)
+{
+	char size[32];
+	const char *const options[] = {"mode", "1777", "size", size, NULL};
+	auto_close int mnt = -1, target = -1, copy = -1;
+	int rc;
+
+	(void)snprintf(size, sizeof(size), "%llu",
+		       (unsigned long long)s->policy->tmp_size);
+	mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	rc = mnt < 0 ? mnt : mount_place(s->root_fd, "/tmp", mnt, err);
+	if (rc < 0)
+		return err_context(err, "/tmp of a given size");
+	target = open_inside(s->root_fd, "/var/tmp", O_PATH);
+	if (target < 0)
+		return 0;
+	copy = mount_copy(mnt, false, PLAIN_ATTRS, err);
+	return copy < 0 ? copy : mount_place(s->root_fd, "/var/tmp", copy, err);
+}
+
 /* fd -1: a tmpfs. A machine without the folder needs none. */
 static int place_private(struct setup *s, const char *path, int fd,
 			 struct err *err)
@@ -246,6 +267,7 @@ static int place_run(struct setup *s, struct err *err)
 {
 	static const char *const options[] = {"mode", "0755", "size", "64m",
 					      NULL};
+	const struct sandbox_policy *p = s->policy;
 	char name[32];
 	auto_close int mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
 	auto_close int target = open_inside(s->root_fd, "/run", O_PATH);
@@ -254,8 +276,10 @@ static int place_run(struct setup *s, struct err *err)
 		return mnt;
 	if (target < 0)
 		return 0;
-	(void)snprintf(name, sizeof(name), "user/%u", s->uid);
+	(void)snprintf(name, sizeof(name), "user/%u",
+		       p->has_user ? p->user : s->uid);
 	if (mkdirat(mnt, "user", 0755) < 0 || mkdirat(mnt, name, 0700) < 0 ||
+	    (p->has_user && fchownat(mnt, name, p->user, p->group, 0) < 0) ||
 	    mkdirat(mnt, "lock", 01777) < 0)
 		return fail_errno(err, "private /run");
 	keep_links(mnt);
@@ -405,10 +429,15 @@ static int place_home(struct setup *s, struct err *err)
 
 static int place_machine_parts(struct setup *s, int old_dev, struct err *err)
 {
-	int rc = place_private(s, "/tmp", s->tmp_fd, err);
+	int rc;
 
-	if (rc == 0)
-		rc = place_private(s, "/var/tmp", s->var_tmp_fd, err);
+	if (s->policy->tmp_size) {
+		rc = place_sized_tmp(s, err);
+	} else {
+		rc = place_private(s, "/tmp", s->tmp_fd, err);
+		if (rc == 0)
+			rc = place_private(s, "/var/tmp", s->var_tmp_fd, err);
+	}
 	if (rc == 0)
 		rc = place_run(s, err);
 	if (rc == 0)

@@ -46,6 +46,14 @@ struct sandbox_policy {
 	bool nested; /* let sandboxes work inside */
 	int64_t timeout_ms; /* 0: none */
 	uint64_t pids_limit; /* 0: the default */
+	uint64_t memory; /* bytes, 0: no limit */
+	unsigned int cpus_milli; /* thousandths of a processor, 0: no limit */
+	uint64_t tmp_size; /* bytes of /tmp and /var/tmp together, which are
+			      in memory then; 0: no limit */
+	/* Who the command is, for root only. */
+	bool has_user;
+	uid_t user;
+	gid_t group;
 	/* In the child, before anything is mounted / onto the new root. */
 	int (*open_layers)(void *arg, struct err *err);
 	int (*mount_layers)(void *arg, int root_fd, struct err *err);
@@ -68,10 +76,24 @@ enum sandbox_end {
 	SANDBOX_STOPPED, /* guard ended it: the time, or tick said so */
 };
 
+/* Which limit it was when guard ended the run; NONE: tick said so. */
+enum sandbox_limit {
+	SANDBOX_LIMIT_NONE,
+	SANDBOX_LIMIT_TIME,
+	SANDBOX_LIMIT_PIDS,
+	SANDBOX_LIMIT_MEMORY,
+};
+
 struct sandbox_result {
 	enum sandbox_end end;
 	int code;
+	enum sandbox_limit limit;
+	uint64_t killed; /* processes, by the kernel at the memory's limit */
 };
+
+/* What holds each limit that was asked for, for people, a sentence each; empty
+ * when none was. */
+void sandbox_tell_limits(const struct sandbox *sb, struct buf *to);
 
 enum sandbox_wish {
 	SANDBOX_GO_ON,

@@ -1,20 +1,25 @@
 /* Attacks on what the machine has only so much of. All are bounded. */
+#include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "tests/hostile/attack.h"
 
-static int fork_bomb(void)
+#define MIB (1UL << 20)
+
+static int forks(int most_forks)
 {
 	struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
 	int i, num = 0;
 
 	(void)setrlimit(RLIMIT_NPROC, &most);
 	(void)setpgid(0, 0);
-	for (i = 0; i < 300 && !num; i++) {
+	for (i = 0; i < most_forks && !num; i++) {
 		pid_t pid = fork();
 
 		if (pid < 0)
@@ -30,7 +35,105 @@ static int fork_bomb(void)
 	while (wait(NULL) > 0)
 		;
 	return num ? tell(HELD, "after %d: %s", i - 1, strerror(num))
-		   : tell(WORKED, "300 processes");
+		   : tell(WORKED, "%d processes", i);
+}
+
+/* Without --pids-limit: 1024. */
+static int fork_storm(void)
+{
+	return forks(1400);
+}
+
+static int fork_bomb(void)
+{
+	return forks(300);
+}
+
+static void count_child(int counter)
+{
+	(void)!write(counter, "x", 1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* Everyone forks, and whoever cannot tries again; 400 is enough to show it. */
+static int bomb(void)
+{
+	int counter = memfd_create("count", MFD_CLOEXEC);
+	struct timespec wait_for = {.tv_nsec = 20000000};
+	pid_t first = getpid();
+	int i;
+
+	(void)fcntl(counter, F_SETFL, O_APPEND);
+	for (i = 0; i < 400; i++) {
+		if (lseek(counter, 0, SEEK_END) < 400 && fork() == 0)
+			count_child(counter);
+		(void)nanosleep(&wait_for, NULL);
+	}
+	return getpid() == first ? tell(WORKED, "forked for 8 s") : WORKED;
+}
+
+static int memory_hog(void)
+{
+	unsigned long i;
+
+	for (i = 0; i < 400; i++) {
+		char *p = mmap(NULL, MIB, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return tell(HELD, "after %lu MiB: %s", i,
+				    strerror(errno));
+		memset(p, 1, MIB);
+	}
+	(void)sleep(1);
+	return tell(WORKED, "400 MiB");
+}
+
+/* In several processes: a limit on each is none on all. */
+static int memory_by_many(void)
+{
+	int i, good = 0, status;
+
+	for (i = 0; i < 8; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			char *p = mmap(NULL, 50 * MIB, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (p == MAP_FAILED)
+				_exit(1);
+			memset(p, 1, 50 * MIB);
+			(void)sleep(1);
+			_exit(0);
+		}
+	}
+	for (i = 0; i < 8; i++)
+		good += wait(&status) > 0 && status == 0;
+	return good == 8 ? tell(WORKED, "8 times 50 MiB")
+			 : tell(HELD, "%d of 8", good);
+}
+
+static int fill_file(const char *path)
+{
+	static char block[MIB];
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int i;
+
+	if (fd < 0)
+		return verdict(-1, path);
+	(void)unlink(path);
+	memset(block, 1, sizeof(block));
+	for (i = 0; i < 100; i++)
+		if (write(fd, block, MIB) != (ssize_t)MIB)
+			return tell(HELD, "after %d MiB: %s", i,
+				    strerror(errno));
+	return tell(WORKED, "100 MiB");
+}
+
+static int tmp_file(void)
+{
+	return fill_file("/tmp/hostile");
 }
 
 /* As many instances as the user may have, all in all. */
@@ -49,11 +152,71 @@ static int watchers(void)
 	return tell(WORKED, "%ld of the user's instances", most);
 }
 
+static int spread(void)
+{
+	cpu_set_t set;
+	int i;
+
+	CPU_ZERO(&set);
+	for (i = 0; i < 64; i++)
+		CPU_SET(i, &set);
+	return verdict(sched_setaffinity(0, sizeof(set), &set),
+		       "sched_setaffinity");
+}
+
+static int spin_all(void)
+{
+	struct timespec t0, t1;
+	struct rusage use;
+	double wall, cpu;
+	pid_t pids[4];
+	int i;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t0);
+	for (i = 0; i < 4; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			do
+				(void)clock_gettime(CLOCK_MONOTONIC, &t1);
+			while ((t1.tv_sec - t0.tv_sec) * 10 +
+				       (t1.tv_nsec - t0.tv_nsec) / 100000000 <
+			       10);
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t1);
+	(void)getrusage(RUSAGE_CHILDREN, &use);
+	wall = (double)(t1.tv_sec - t0.tv_sec) +
+	       (double)(t1.tv_nsec - t0.tv_nsec) / 1e9;
+	cpu = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+	      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+	/* On a busy machine nobody gets much more either. */
+	if (cpu / wall < 0.28)
+		return tell(HELD, "%.2f processors", cpu / wall);
+	return tell(WORKED, "%.2f processors", cpu / wall);
+}
+
 static const struct attack table[] = {
 	{"P74", "more processes than allowed", "limit of processes",
-	 PROOF_CLAIM, "user", .options = "--pids-limit 200", .play = fork_bomb},
+	 PROOF_CLAIM, .options = "--pids-limit 200", .play = fork_bomb},
+	{"P74d", "as many processes as it likes", "limit of processes",
+	 PROOF_CLAIM, .play = fork_storm},
+	{"G03", "a fork bomb that goes on", "limit of processes, guard",
+	 PROOF_CLAIM, .options = "--pids-limit 60", .play = bomb},
+	{"P75", "take more memory than allowed", "limit of memory", PROOF_CLAIM,
+	 .options = "--memory 200m", .play = memory_hog},
+	{"P75m", "the same by several processes", "limit of memory",
+	 PROOF_CLAIM, .options = "--memory 200m", .play = memory_by_many},
+	{"P76t", "fill /tmp", "size of /tmp", PROOF_CLAIM,
+	 .options = "--tmp-size 64m", .play = tmp_file},
 	{"P78w", "take the user's inotify instances away",
 	 "limit of the user namespace", PROOF_CLAIM, .play = watchers},
+	{"G01", "use more processors than allowed", "limit of processors",
+	 PROOF_CLAIM, .options = "--cpus 0.2 CGROUP", .play = spin_all},
+	{"G02", "take back the processors it lost", "filter", PROOF_CLAIM,
+	 "user", .options = "--cpus 1", .play = spread},
 	{0},
 };
 

@@ -11,6 +11,7 @@
  *	/usr /bin /sbin /lib* /etc /sys	the machine's, read-only
  *	/opt/guard			CHECKOUT, read-only
  *	/proc /dev /dev/pts		fresh
+ *	/sys/fs/cgroup/memory ..	as root, on a machine with v1: its own
  *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
  *	/images				DIR with all that is mounted in it, or
  *					empty
@@ -80,6 +81,8 @@ struct job {
 };
 
 static volatile sig_atomic_t stop_signal;
+static bool in_cgroups;
+static unsigned joined; /* bits of controllers */
 
 static void die(const char *format, ...) __attribute__((format(printf, 1, 2)))
 __attribute__((noreturn));
@@ -323,6 +326,104 @@ static void make_homes(const struct job *job)
 		die("chown what is the user's");
 }
 
+/*
+ * Control groups (v1, as root): one of our own in each of these hierarchies,
+ * which is all that is seen of them inside.
+ */
+static const char *const controllers[] = {"memory", "cpu", "pids"};
+enum { CONTROLLERS = sizeof(controllers) / sizeof(controllers[0]) };
+
+static bool cgroup_path(int i, char path[PATH_MAX])
+{
+	char line[PATH_MAX], pattern[32];
+	bool found = false;
+	FILE *f = fopen("/proc/self/cgroup", "re");
+
+	(void)snprintf(pattern, sizeof(pattern), ":%s:", controllers[i]);
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, pattern);
+
+		line[strcspn(line, "\n")] = 0;
+		if (at &&
+		    (size_t)snprintf(path, PATH_MAX, "/sys/fs/cgroup/%s%s",
+				     controllers[i],
+				     at + strlen(pattern)) < PATH_MAX)
+			found = access(path, W_OK) == 0;
+	}
+	if (f)
+		(void)fclose(f);
+	return found;
+}
+
+/* With what tests left in it. */
+static void remove_cgroup(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_type == DT_DIR && e->d_name[0] != '.')
+			(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	if (dir)
+		(void)closedir(dir);
+	(void)rmdir(path);
+}
+
+/* Before the namespaces: pid goes into the groups, -1: they are removed. */
+static void use_cgroups(pid_t pid)
+{
+	char path[PATH_MAX], own[PATH_MAX + 64], text[32];
+	int i;
+
+	for (i = 0; i < CONTROLLERS; i++) {
+		int fd;
+
+		if (!cgroup_path(i, path))
+			continue;
+		(void)snprintf(own, sizeof(own), "%s/root-%d", path, getpid());
+		if (pid < 0) {
+			remove_cgroup(own);
+			continue;
+		}
+		if (mkdir(own, 0755) < 0)
+			continue;
+		(void)strcat(own, "/cgroup.procs");
+		fd = open(own, O_WRONLY | O_CLOEXEC);
+		(void)snprintf(text, sizeof(text), "%d", pid);
+		if (fd >= 0 && write(fd, text, strlen(text)) > 0)
+			joined |= 1U << i;
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static void mount_cgroups(void)
+{
+	char path[64], line[PATH_MAX], own[64];
+	int i;
+
+	if (!in_cgroups)
+		return;
+	mount_new("tmpfs", "sys/fs/cgroup", 14, "mode=0755,size=64k");
+	for (i = 0; i < CONTROLLERS; i++) {
+		FILE *f = fopen("/proc/self/cgroup", "re");
+		bool ours = false;
+
+		(void)snprintf(own, sizeof(own), ":%s:/\n", controllers[i]);
+		while (f && fgets(line, sizeof(line), f))
+			ours = ours || strstr(line, own);
+		if (f)
+			(void)fclose(f);
+		(void)snprintf(path, sizeof(path), "sys/fs/cgroup/%s",
+			       controllers[i]);
+		/* Not where we stayed in the machine's own. */
+		if (ours && (joined & 1U << i)) {
+			make_dir(path, 0755);
+			mount_new("cgroup", path, 14, controllers[i]);
+		}
+	}
+}
+
 static void pivot(void)
 {
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
@@ -363,6 +464,7 @@ static void build_root(const struct job *job)
 		take_over(system_dirs[i]);
 	make_etc(job);
 	make_dev(job);
+	mount_cgroups();
 	make_homes(job);
 	make_dir("proc", 0555);
 	mount_new("proc", "proc", 2 | 4 | 8 /* nosuid nodev noexec */, NULL);
@@ -514,6 +616,8 @@ static int inside(struct job *job)
 	if (read(job->go_fd, &c, 1) != 1)
 		_exit(STATUS_FAILED);
 	close(job->go_fd);
+	joined = (unsigned char)c;
+	in_cgroups = joined && unshare(CLONE_NEWCGROUP) == 0;
 	if (job->privileged && (setresgid(0, 0, 0) || setresuid(0, 0, 0)))
 		die("become root of the namespace");
 	/* Becoming somebody made us undumpable for a moment and cleared it. */
@@ -618,6 +722,7 @@ static int usage(void)
 static int run(struct job *job, int timeout)
 {
 	int go[2], status;
+	char byte;
 	pid_t pid;
 
 	if (pipe2(go, O_CLOEXEC) < 0)
@@ -639,8 +744,11 @@ static int run(struct job *job, int timeout)
 		_exit(inside(job));
 	}
 	close(go[0]);
+	if (job->privileged && !job->as_user)
+		use_cgroups(pid);
 	map_ids(job, pid);
-	if (write(go[1], "g", 1) != 1)
+	byte = (char)joined;
+	if (write(go[1], &byte, 1) != 1)
 		die("start the child");
 	close(go[1]);
 	status = supervise(pid, timeout);
@@ -684,6 +792,8 @@ int main(int argc, char **argv)
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);
 	status = run(&job, timeout);
+	if (job.privileged && !job.as_user)
+		use_cgroups(-1);
 	remove_root(&job);
 	return status;
 }

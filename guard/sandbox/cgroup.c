@@ -1,0 +1,316 @@
+#include "guard/sandbox/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+#define PERIOD_US 100000
+/* Milliseconds. */
+#define REMOVE_TRIES 50
+
+static const char *const names[CGROUP_KINDS] = {"memory", "cpu", "pids"};
+
+static bool is_wanted(const struct sandbox_policy *p, int kind)
+{
+	switch (kind) {
+	case CGROUP_MEMORY:
+		return p->memory > 0;
+	case CGROUP_CPU:
+		return p->cpus_milli > 0;
+	default:
+		return p->pids_limit > 0;
+	}
+}
+
+static int write_text(int dirfd, const char *name, const char *text)
+{
+	auto_close int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0)
+		return -1;
+	return 0;
+}
+
+static int write_number(int dirfd, const char *name, uint64_t number)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+	return write_text(dirfd, name, text);
+}
+
+/* The value behind "key " in a file of such lines; 0 when it is not there. */
+static uint64_t read_key(int dirfd, const char *name, const char *key)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	const char *at;
+
+	if (fd_slurp_at(dirfd, name, 1 << 16, &b, &ignored) < 0)
+		return 0;
+	at = strstr(buf_text(&b), key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Where this process is in a hierarchy; "" for its root. */
+static char *own_path(const char *controller)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *save = NULL, *line, pattern[32];
+
+	(void)snprintf(pattern, sizeof(pattern), ":%s:", controller);
+	if (fd_slurp_at(AT_FDCWD, "/proc/self/cgroup", 1 << 16, &b, &ignored) <
+	    0)
+		return mem_strdup("");
+	(void)buf_text(&b);
+	line = strtok_r((char *)b.data, "\n", &save);
+	for (; line; line = strtok_r(NULL, "\n", &save)) {
+		const char *at = strstr(line, pattern);
+
+		if (at)
+			return mem_strdup(at + strlen(pattern));
+	}
+	return mem_strdup("");
+}
+
+static int open_dir(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* What a guard that was killed left behind; not what another one is about to
+ * use. */
+static void sweep(int dirfd)
+{
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+	int pid;
+
+	if (!dir) {
+		if (copy >= 0)
+			(void)close(copy);
+		return;
+	}
+	while ((e = readdir(dir)))
+		if (sscanf(e->d_name, "guard-%d", &pid) == 1 && pid > 0 &&
+		    kill(pid, 0) < 0 && errno == ESRCH)
+			(void)unlinkat(dirfd, e->d_name, AT_REMOVEDIR);
+	(void)closedir(dir);
+}
+
+static int make_dir(struct cgroup *c, int parent)
+{
+	sweep(parent);
+	if (mkdirat(parent, c->name, 0755) < 0 && errno != EEXIST)
+		return -1;
+	return openat(parent, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* One group for all; its controllers have to be switched on in the group
+ * above, which then may hold no process (but for the topmost). */
+static bool has_controllers(int dirfd, const struct sandbox_policy *p)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	int kind;
+
+	for (kind = 0; kind < CGROUP_KINDS; kind++) {
+		char switch_on[16];
+
+		(void)snprintf(switch_on, sizeof(switch_on), "+%s",
+			       names[kind]);
+		if (is_wanted(p, kind))
+			(void)write_text(dirfd, "cgroup.subtree_control",
+					 switch_on);
+	}
+	if (fd_slurp_at(dirfd, "cgroup.subtree_control", 4096, &b, &ignored) <
+	    0)
+		return false;
+	for (kind = 0; kind < CGROUP_KINDS; kind++)
+		if (is_wanted(p, kind) && !strstr(buf_text(&b), names[kind]))
+			return false;
+	return true;
+}
+
+static bool set_v2(int fd, const struct sandbox_policy *p)
+{
+	char text[64];
+
+	if (p->memory) {
+		if (write_number(fd, "memory.max", p->memory) < 0)
+			return false;
+		(void)write_text(fd, "memory.swap.max", "0");
+		(void)write_text(fd, "memory.oom.group", "1");
+	}
+	(void)snprintf(text, sizeof(text), "%llu %d",
+		       (unsigned long long)p->cpus_milli * PERIOD_US / 1000,
+		       PERIOD_US);
+	if (p->cpus_milli && write_text(fd, "cpu.max", text) < 0)
+		return false;
+	return !p->pids_limit ||
+	       write_number(fd, "pids.max", p->pids_limit) == 0;
+}
+
+static bool make_v2(struct cgroup *c, const char *root,
+		    const struct sandbox_policy *p)
+{
+	auto_free char *own = own_path("");
+	auto_free char *path = mem_printf("%s%s", root, own);
+	char *slash;
+	int kind;
+
+	for (;;) {
+		auto_close int parent = open_dir(path);
+		int fd = -1;
+
+		if (parent >= 0 && has_controllers(parent, p))
+			fd = make_dir(c, parent);
+		if (fd >= 0 && set_v2(fd, p)) {
+			for (kind = 0; kind < CGROUP_KINDS; kind++)
+				c->holds[kind] = is_wanted(p, kind);
+			c->version = 2;
+			c->fd[0] = fd;
+			c->parent[0] = TAKE_FD(parent);
+			return true;
+		}
+		if (fd >= 0) {
+			(void)close(fd);
+			(void)unlinkat(parent, c->name, AT_REMOVEDIR);
+		}
+		slash = strrchr(path, '/');
+		if (!slash || (size_t)(slash - path) < strlen(root))
+			return false;
+		*slash = '\0';
+	}
+}
+
+static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
+{
+	switch (kind) {
+	case CGROUP_MEMORY:
+		if (write_number(fd, "memory.limit_in_bytes", p->memory) < 0)
+			return false;
+		/* With swap; not there on machines that do not count it. */
+		(void)write_number(fd, "memory.memsw.limit_in_bytes",
+				   p->memory);
+		return true;
+	case CGROUP_CPU:
+		(void)write_number(fd, "cpu.cfs_period_us", PERIOD_US);
+		return write_number(fd, "cpu.cfs_quota_us",
+				    (uint64_t)p->cpus_milli * PERIOD_US /
+					    1000) == 0;
+	default:
+		return write_number(fd, "pids.max", p->pids_limit) == 0;
+	}
+}
+
+/* A group in each controller's own hierarchy. */
+static void make_v1(struct cgroup *c, const char *root, int kind,
+		    const struct sandbox_policy *p)
+{
+	auto_free char *own = own_path(names[kind]);
+	auto_free char *top = mem_printf("%s/%s", root, names[kind]);
+	auto_free char *path = mem_printf("%s%s", top, own);
+	auto_close int parent = open_dir(path);
+	int fd;
+
+	/* In a container the path may be one of outside. */
+	if (parent < 0)
+		parent = open_dir(top);
+	fd = parent < 0 ? -1 : make_dir(c, parent);
+	if (fd < 0)
+		return;
+	if (!set_v1(fd, kind, p)) {
+		(void)close(fd);
+		(void)unlinkat(parent, c->name, AT_REMOVEDIR);
+		return;
+	}
+	c->version = 1;
+	c->holds[kind] = true;
+	c->fd[kind] = fd;
+	c->parent[kind] = TAKE_FD(parent);
+}
+
+void cgroup_make(struct cgroup *c, const char *root,
+		 const struct sandbox_policy *p)
+{
+	int kind;
+	bool any = false;
+
+	*c = (struct cgroup){.fd = {-1, -1, -1}, .parent = {-1, -1, -1}};
+	for (kind = 0; kind < CGROUP_KINDS; kind++)
+		any = any || is_wanted(p, kind);
+	if (!any)
+		return;
+	(void)snprintf(c->name, sizeof(c->name), "guard-%d", (int)getpid());
+	if (make_v2(c, root, p))
+		return;
+	for (kind = 0; kind < CGROUP_KINDS; kind++)
+		if (is_wanted(p, kind))
+			make_v1(c, root, kind, p);
+}
+
+int cgroup_enter(const struct cgroup *c, pid_t pid, struct err *err)
+{
+	int kind;
+
+	for (kind = 0; kind < CGROUP_KINDS; kind++)
+		if (c->fd[kind] >= 0 &&
+		    write_number(c->fd[kind], "cgroup.procs", (uint64_t)pid) <
+			    0)
+			return fail_errno(err, "put the run into its cgroup");
+	return 0;
+}
+
+uint64_t cgroup_killed(const struct cgroup *c)
+{
+	if (!c->holds[CGROUP_MEMORY])
+		return 0;
+	return c->version == 2
+		       ? read_key(c->fd[0], "memory.events", "\noom_kill ")
+		       : read_key(c->fd[CGROUP_MEMORY], "memory.oom_control",
+				  "\noom_kill ");
+}
+
+/*
+ * A group with a process in it cannot be removed, and one that is about to end
+ * cannot be moved out. pid 1 may need long for its mounts: what is still there
+ * after a moment is left to the sweep of a later run.
+ */
+static void remove_dir(int parent, const char *name)
+{
+	struct timespec moment = {.tv_nsec = 1000000};
+	int tries;
+
+	for (tries = 0; tries < REMOVE_TRIES; tries++) {
+		if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			return;
+		(void)nanosleep(&moment, NULL);
+	}
+}
+
+void cgroup_remove(struct cgroup *c)
+{
+	int kind;
+
+	for (kind = 0; kind < CGROUP_KINDS; kind++) {
+		if (c->fd[kind] < 0)
+			continue;
+		remove_dir(c->parent[kind], c->name);
+		(void)close(c->fd[kind]);
+		(void)close(c->parent[kind]);
+		c->fd[kind] = c->parent[kind] = -1;
+	}
+}

@@ -1,0 +1,180 @@
+#include "guard/sandbox/internal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+/* At its limit for so long, a run makes no way any more. */
+#define STUCK_MS 3000
+#define TICK_MS 250
+#define MEMORY_TICK_MS 100
+
+struct sums {
+	uint64_t threads, rss, pss;
+	bool exact; /* pss is wanted */
+	pid_t *todo;
+	size_t count, room;
+};
+
+static void add_children(struct sums *s, pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((e = readdir(dir))) {
+		AUTO(buf) struct buf b = {0};
+		struct err ignored;
+		char name[300], *save = NULL, *word;
+
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(name, sizeof(name), "%s/children", e->d_name);
+		if (fd_slurp_at(dirfd(dir), name, 1 << 20, &b, &ignored) < 0)
+			continue;
+		(void)buf_text(&b);
+		word = strtok_r((char *)b.data, " ", &save);
+		for (; word; word = strtok_r(NULL, " ", &save)) {
+			GROW(s->todo, s->count, s->room);
+			s->todo[s->count++] = (pid_t)atoi(word);
+		}
+	}
+	(void)closedir(dir);
+}
+
+/* Fields 20 and 24 of proc(5)'s stat: threads, pages in memory. */
+static void add_process(struct sums *s, pid_t pid)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	unsigned long long threads = 0, pages = 0;
+	const char *at;
+	char path[64];
+	int field;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (fd_slurp_at(AT_FDCWD, path, 4096, &b, &ignored) < 0)
+		return;
+	at = strrchr(buf_text(&b), ')');
+	for (field = 2; at && field < 24; field++) {
+		at = strchr(at + 1, ' ');
+		if (at && field == 19)
+			threads = strtoull(at, NULL, 10);
+		if (at && field == 23)
+			pages = strtoull(at, NULL, 10);
+	}
+	s->threads += threads;
+	s->rss += pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What is shared counts in parts; slow, so asked for near the limit only. */
+static void add_exact(struct sums *s, pid_t pid)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	const char *at;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	if (fd_slurp_at(AT_FDCWD, path, 1 << 14, &b, &ignored) < 0)
+		return;
+	at = strstr(buf_text(&b), "\nPss:");
+	if (at)
+		s->pss += strtoull(at + 5, NULL, 10) * 1024;
+}
+
+/* All descendants of the run's pid 1: whoever loses its parent becomes a
+ * child of that one. */
+static void add_up(struct sums *s, pid_t pid1)
+{
+	size_t i;
+
+	s->count = 0;
+	add_children(s, pid1);
+	for (i = 0; i < s->count; i++) {
+		if (s->exact)
+			add_exact(s, s->todo[i]);
+		else
+			add_process(s, s->todo[i]);
+		add_children(s, s->todo[i]);
+	}
+	free(s->todo);
+	s->todo = NULL;
+	s->room = 0;
+}
+
+static uint64_t machine_threads(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) < 0 ? 0 : info.procs;
+}
+
+void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
+		 uint64_t memory)
+{
+	*w = (struct watch){
+		.pid1 = pid1,
+		.pids = pids,
+		.enforced = enforced,
+		.memory = memory,
+		.machine = machine_threads(),
+	};
+}
+
+int watch_interval(const struct watch *w)
+{
+	return w->memory ? MEMORY_TICK_MS : TICK_MS;
+}
+
+/* Whether to count: once a second, always when there were many or when the
+ * machine as a whole has many more than a moment ago (one call tells). */
+static bool is_time_to_count(struct watch *w)
+{
+	uint64_t now = machine_threads(), before = w->machine;
+
+	w->machine = now;
+	return w->memory || w->ticks++ % 4 == 0 || w->threads * 2 > w->pids ||
+	       (now > before && (now - before) * 8 > w->pids);
+}
+
+static bool has_too_many(struct watch *w, uint64_t threads)
+{
+	/* pid 1, and a fork that is under way. */
+	if (threads + 2 < w->pids) {
+		w->stuck_ms = 0;
+		return false;
+	}
+	if (!w->enforced && threads > w->pids)
+		return true;
+	w->stuck_ms += watch_interval(w);
+	return w->stuck_ms >= STUCK_MS;
+}
+
+enum sandbox_limit watch_tick(struct watch *w)
+{
+	struct sums s = {0}, exact = {.exact = true};
+
+	if (!is_time_to_count(w))
+		return SANDBOX_LIMIT_NONE;
+	add_up(&s, w->pid1);
+	w->threads = s.threads;
+	if (has_too_many(w, s.threads))
+		return SANDBOX_LIMIT_PIDS;
+	if (!w->memory || s.rss <= w->memory)
+		return SANDBOX_LIMIT_NONE;
+	add_up(&exact, w->pid1);
+	return exact.pss > w->memory ? SANDBOX_LIMIT_MEMORY
+				     : SANDBOX_LIMIT_NONE;
+}

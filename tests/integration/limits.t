@@ -1,0 +1,86 @@
+#!/bin/sh
+# guard run --memory, --cpus, --pids-limit, --tmp-size, --user: each bites, and
+# guard says which one it was. As root a cgroup holds them where the machine
+# has version 1, else guard looks itself.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+programs=/opt/guard/build/tests/hostile
+held=
+[ ! -w /sys/fs/cgroup/memory/cgroup.procs ] || held=1
+
+# --- memory ---
+if [ -n "$held" ]; then
+	gives 1 'several processes that take too much are killed one by one' \
+		guard run --memory 200m -- "$programs/resources" P75m
+	says "$err" 'a cgroup (v1) holds it'
+	says "$err" 'out of memory: at the 200 MiB of --memory'
+	gives 137 'a command that takes too much is killed' \
+		guard run --memory 100m -- "$programs/resources" P75
+	says "$err" 'kernel killed'
+else
+	gives 124 'a command that takes too much is ended' \
+		guard run --memory 100m -- "$programs/resources" P75
+	says "$err" 'guard looks ten times a second'
+	says "$err" 'more memory than the 100 MiB of --memory'
+fi
+gives 0 'below the limit all is well' guard run --memory 300m -- true
+silent "$err" 'out of memory'
+for size in 1m 5.9m x -3 '' 12q 1gg; do
+	gives 125 "--memory '$size' is refused" \
+		guard run --memory "$size" -- true
+done
+says "$err" '--memory is a size'
+
+# --- processes ---
+gives 1 'no more processes than allowed' \
+	guard run --pids-limit 200 -- "$programs/resources" P74
+gives 124 'a fork bomb that goes on is ended' \
+	guard run --pids-limit 60 -- "$programs/resources" G03
+says "$err" 'as many processes as it may: --pids-limit'
+ok 'nothing of it is left' sh -c '! grep -qx resources /proc/[0-9]*/comm'
+ok 'and the machine works' sh -c 'sh -c "sh -c true"'
+
+# --- processors ---
+if [ -n "$held" ]; then
+	gives 0 'a part of a processor is a quota' guard run --cpus 0.5 -- true
+	says "$err" 'processors: a cgroup (v1)'
+else
+	gives 0 'one processor is one' \
+		guard run --cpus 1 -- sh -c 'test "$(nproc)" = 1'
+	says "$err" 'kept on whole ones'
+	gives 1 'it cannot have others' \
+		guard run --cpus 1 -- "$programs/resources" G02
+fi
+gives 125 'no processor at all is refused' guard run --cpus 0 -- true
+
+# --- /tmp ---
+gives 1 '/tmp is as large as it may be' guard run --tmp-size 1m -- \
+	sh -c 'head -c 2000000 /dev/zero >/tmp/x'
+gives 1 '/var/tmp is the same' guard run --tmp-size 1m -- \
+	sh -c 'head -c 700000 /dev/zero >/tmp/x && head -c 700000 /dev/zero \
+		>/var/tmp/y'
+gives 0 'what fits is no trouble' guard run --tmp-size 1m -- \
+	sh -c 'head -c 900000 /dev/zero >/tmp/x'
+
+# --- user ---
+if [ "$me" = root ]; then
+	mkdir -m 777 /srv/open
+	cd /srv/open || exit 99
+	echo secret >/srv/open/closed
+	chmod 600 /srv/open/closed
+	gives 0 'a run can be somebody else' guard run --user 1000:7 -- \
+		sh -c 'id -u; id -g; id -G; stat -c %u "$XDG_RUNTIME_DIR"'
+	is "$(tr '\n' ' ' <"$out")" '1000 7 7 1000 ' 'with nobody else'\''s groups'
+	gives 1 'it may read what that one may' \
+		guard run --user tester -- cat closed
+	gives 125 'there is no such user' guard run --user nosuch -- true
+else
+	gives 125 'only root can be somebody else' guard run --user 0 -- true
+	says "$err" 'for root'
+fi
+gives 125 'a variable without a name is refused' guard run --env '' -- true
+says "$err" '--env is NAME'
+finish
