@@ -14,8 +14,11 @@
  *	--cut DIR	the file system of DIR is shut down there, without its
  *			log: what was not synced is lost (ext4, xfs; root)
  *
- * With neither --error nor --cut the command and all its threads and children
- * are killed before the call. Calls of all of them are counted together.
+ *	--swap A B	somebody exchanges these two names there
+ *
+ * With none of --error, --cut and --swap the command and all its threads and
+ *children are killed before the call. Calls of all of them are counted
+ *together.
  *
  * Status: the command's own; 137 when it was killed, 99 when this program
  * failed.
@@ -47,7 +50,7 @@
 enum { STATUS_FAILED = 99, STATUS_KILLED = 137, TRACED_MAX = 256 };
 
 struct job {
-	const char *count_file, *below, *cut;
+	const char *count_file, *below, *cut, *swap[2];
 	unsigned long at;
 	int error;
 	bool on, reads, taking;
@@ -322,6 +325,12 @@ static bool at_call(struct job *j, pid_t pid)
 		cut_power(j);
 		return true;
 	}
+	if (j->swap[1]) {
+		/* What is not there now cannot be exchanged. */
+		(void)renameat2(AT_FDCWD, j->swap[0], AT_FDCWD, j->swap[1],
+				RENAME_EXCHANGE);
+		return true;
+	}
 	kill_all(j);
 	return false;
 }
@@ -422,6 +431,11 @@ int main(int argc, char **argv)
 			continue;
 		if (++i >= argc)
 			break;
+		if (strcmp(option, "--swap") == 0 && i + 1 < argc) {
+			j.swap[0] = argv[i];
+			j.swap[1] = argv[++i];
+			continue;
+		}
 		if (strcmp(option, "--count") == 0)
 			j.count_file = argv[i];
 		else if (strcmp(option, "--at") == 0)

@@ -31,7 +31,7 @@ static bool swap(const char *a, const char *b)
 	return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) == 0;
 }
 
-/* Mostly all is as it should be, so that guard comes as far as it can. */
+/* As long as one command of guard: it finds one state and meets the other. */
 static void rest(unsigned int most_us)
 {
 	struct timespec time = {.tv_nsec = random() % most_us * 1000L};
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 				turned[i] = !turned[i];
 				count++;
 			}
-			rest(turned[i] ? 1000 : 30000);
+			rest(50000);
 		}
 	for (i = 1; i < argc; i += 2)
 		for (tries = 0; turned[i] && tries < 1000; tries++)
