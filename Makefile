@@ -104,10 +104,10 @@ demo:
 	+$(MAKE) --no-print-directory all tools
 	GUARD=$(CURDIR)/$(BUILD)/guard tests/demo/run.sh
 
-# Without the tools of a file system its place is skipped.
+# Where tools are missing that one test needs, that one is skipped.
 check:
 	tests/install-deps check
-	-tests/install-deps places
+	-tests/install-deps more
 	+$(MAKE) --no-print-directory check-built
 
 check-built: all unit tools fuzz-targets

@@ -18,7 +18,7 @@
 #define PIPE_LEN 16384
 
 struct pipe {
-	char data[PIPE_LEN];
+	char data[PIPE_LEN]; /* the first is left free when it is filled */
 	size_t start, len;
 };
 
@@ -28,6 +28,7 @@ struct tty {
 	bool pipeline, wanted; /* see struct setup */
 	bool raw; /* saved holds what it was before */
 	bool in_end; /* no more input */
+	bool after_cr; /* one is held back: see take_line_ends() */
 	struct termios saved;
 	struct pipe in, out; /* towards the run, towards the terminal */
 	struct ttymodes modes;
@@ -88,18 +89,22 @@ static int any_fd(const struct tty *t)
 	return t->in_fd >= 0 ? t->in_fd : t->out_fd;
 }
 
-/* While the caller's terminal is not raw, it does the output's line ends; when
- * it is, the run's own does. */
-static void process_output(const struct tty *t, bool on)
+/* What is there now is somebody else's: a shell's at its prompt, a pager's. */
+static void make_plain(struct termios *modes)
 {
-	struct termios modes;
+	modes->c_iflag |= ICRNL | IXON | BRKINT;
+	modes->c_iflag &= ~(tcflag_t)(INLCR | IGNCR);
+	modes->c_oflag |= OPOST | ONLCR;
+	modes->c_lflag |= ICANON | ISIG | IEXTEN | ECHO | ECHOE | ECHOK |
+			  ECHOCTL | ECHOKE;
+}
 
-	if (tcgetattr(t->master_fd, &modes) < 0)
-		return;
-	modes.c_oflag &= ~(tcflag_t)OPOST;
-	if (on)
-		modes.c_oflag |= OPOST;
-	(void)tcsetattr(t->master_fd, TCSANOW, &modes);
+/* A terminal that does not control us has no foreground to be in. */
+static bool in_foreground(const struct tty *t)
+{
+	pid_t group = tcgetpgrp(any_fd(t));
+
+	return group < 0 || group == getpgrp();
 }
 
 void tty_attach(struct tty *t, int master_fd)
@@ -108,10 +113,11 @@ void tty_attach(struct tty *t, int master_fd)
 
 	t->master_fd = master_fd;
 	(void)fcntl(master_fd, F_SETFL, O_NONBLOCK);
-	if (tcgetattr(any_fd(t), &modes) == 0)
+	if (tcgetattr(any_fd(t), &modes) == 0) {
+		if (t->pipeline || !in_foreground(t))
+			make_plain(&modes);
 		(void)tcsetattr(master_fd, TCSANOW, &modes);
-	if (t->pipeline)
-		process_output(t, false);
+	}
 	tty_resize(t);
 }
 
@@ -123,15 +129,41 @@ void tty_resize(struct tty *t)
 		(void)ioctl(t->master_fd, TIOCSWINSZ, &size);
 }
 
-/* ---- raw and back ---- */
+/* ---- bytes on their way ---- */
 
-/* A terminal that does not control us has no foreground to be in. */
-static bool in_foreground(const struct tty *t)
+/* False at the end of what can be read now. */
+static bool fill(struct pipe *p, int fd)
 {
-	pid_t group = tcgetpgrp(any_fd(t));
+	ssize_t n = read(fd, p->data + 1, sizeof(p->data) - 1);
 
-	return group < 0 || group == getpgrp();
+	if (n <= 0)
+		return false;
+	p->start = 1;
+	p->len = (size_t)n;
+	return true;
 }
+
+/* len: at most so many at once. */
+static bool empty(struct pipe *p, int fd, size_t len)
+{
+	ssize_t n = write(fd, p->data + p->start, p->len < len ? p->len : len);
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	p->start += (size_t)n;
+	p->len -= (size_t)n;
+	return true;
+}
+
+/* Before the modes change: its line ends are made for those of now. */
+static void flush_output(struct tty *t)
+{
+	while (t->out.len && empty(&t->out, t->out_fd, PIPE_LEN))
+		;
+	t->out.len = 0;
+}
+
+/* ---- raw and back ---- */
 
 /* From the background this would stop us, or spoil the shell's line. */
 static int set_modes(const struct tty *t, int when, const struct termios *modes)
@@ -157,6 +189,7 @@ void tty_enter(struct tty *t)
 	if (t->raw || (t->pipeline && !t->wanted) || t->in_fd < 0 ||
 	    !in_foreground(t) || tcgetattr(t->in_fd, &t->saved) < 0)
 		return;
+	flush_output(t);
 	modes = t->saved;
 	cfmakeraw(&modes);
 	if (set_modes(t, TCSADRAIN, &modes) == 0)
@@ -165,10 +198,6 @@ void tty_enter(struct tty *t)
 
 void tty_want_input(struct tty *t)
 {
-	/* What was printed till now needs the line ends of before. */
-	tty_drain(t);
-	if (!t->wanted)
-		process_output(t, true);
 	t->wanted = true;
 	tty_enter(t);
 }
@@ -176,7 +205,7 @@ void tty_want_input(struct tty *t)
 /*
  * The run may have asked the terminal something just before it left; the
  * answer would be typed into the caller's shell. One more question, and its
- * answer comes after all others. A terminal that is silent costs 100 ms.
+ * answer comes after all others. A terminal that is silent costs 300 ms.
  */
 static void swallow_answers(const struct tty *t)
 {
@@ -187,7 +216,7 @@ static void swallow_answers(const struct tty *t)
 	if (!t->modes.asked || t->out_fd < 0 ||
 	    fd_write(t->out_fd, "\x1b[5n", 4) < 0)
 		return;
-	while (!fence && poll(&p, 1, 100) > 0) {
+	while (!fence && poll(&p, 1, 300) > 0) {
 		ssize_t n = read(t->in_fd, bytes, sizeof(bytes)), i;
 
 		if (n <= 0)
@@ -211,6 +240,7 @@ void tty_leave(struct tty *t, bool final)
 	}
 	if (!t->raw)
 		return;
+	flush_output(t);
 	if (final)
 		swallow_answers(t);
 	if (in_foreground(t))
@@ -249,44 +279,54 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 		master |= POLLOUT;
 	fds[0] = (struct pollfd){.fd = master ? t->master_fd : -1,
 				 .events = master};
-	fds[1] = (struct pollfd){.fd = reads_input(t) ? t->in_fd : -1,
-				 .events = POLLIN};
+	/* Of its end is told in any case. */
+	fds[1] = (struct pollfd){.fd = t->in_end ? -1 : t->in_fd,
+				 .events = reads_input(t) ? POLLIN : 0};
 	fds[2] = (struct pollfd){.fd = t->out.len ? t->out_fd : -1,
 				 .events = POLLOUT};
 	return 3;
 }
 
-/* False at the end of what can be read now. */
-static bool fill(struct pipe *p, int fd)
+/*
+ * The run's terminal ends lines by CR LF. So does the caller's, unless it is
+ * raw: then one of both is enough. A CR at the end waits for what follows.
+ */
+static void take_line_ends(struct tty *t)
 {
-	ssize_t n = read(fd, p->data, sizeof(p->data));
+	struct pipe *p = &t->out;
+	char *from = p->data + p->start, *end = from + p->len, *to = p->data;
 
-	if (n <= 0)
-		return false;
+	for (; from < end; from++) {
+		if (t->after_cr && *from != '\n')
+			*to++ = '\r';
+		t->after_cr = *from == '\r' && !t->raw;
+		if (!t->after_cr)
+			*to++ = *from;
+	}
 	p->start = 0;
-	p->len = (size_t)n;
-	return true;
-}
-
-/* len: at most so many at once. */
-static bool empty(struct pipe *p, int fd, size_t len)
-{
-	ssize_t n = write(fd, p->data + p->start, p->len < len ? p->len : len);
-
-	if (n < 0)
-		return errno == EINTR || errno == EAGAIN;
-	p->start += (size_t)n;
-	p->len -= (size_t)n;
-	return true;
+	p->len = (size_t)(to - p->data);
 }
 
 static void take_output(struct tty *t)
 {
 	if (!fill(&t->out, t->master_fd))
 		return;
-	ttymodes_read(&t->modes, t->out.data, t->out.len);
+	ttymodes_read(&t->modes, t->out.data + t->out.start, t->out.len);
+	if (!t->raw || t->after_cr)
+		take_line_ends(t);
 	if (t->out_fd < 0)
 		t->out.len = 0;
+}
+
+/* The terminal hung up. A command in its foreground hears SIGHUP by guard; one
+ * in the background shall not wait for a line that cannot come. */
+static void end_input(struct tty *t)
+{
+	struct termios modes;
+
+	t->in_end = true;
+	if (tcgetattr(t->master_fd, &modes) == 0 && modes.c_lflag & ICANON)
+		(void)!write(t->master_fd, &modes.c_cc[VEOF], 1);
 }
 
 void tty_relay(struct tty *t, const struct pollfd *fds, size_t count)
@@ -297,9 +337,12 @@ void tty_relay(struct tty *t, const struct pollfd *fds, size_t count)
 		(void)empty(&t->in, t->master_fd, PIPE_LEN);
 	if (fds[0].fd >= 0 && fds[0].revents & POLLIN)
 		take_output(t);
-	/* A terminal that hung up: the command hears SIGHUP by guard. */
-	if (fds[1].fd >= 0 && fds[1].revents && !fill(&t->in, t->in_fd))
-		t->in_end = true;
+	if (fds[1].fd >= 0 && fds[1].revents & POLLIN && reads_input(t)) {
+		if (!fill(&t->in, t->in_fd))
+			end_input(t);
+	} else if (fds[1].fd >= 0 && fds[1].revents) {
+		end_input(t);
+	}
 	if (fds[2].fd >= 0 && fds[2].revents &&
 	    !empty(&t->out, t->out_fd, 4096))
 		t->out.len = 0;
@@ -315,4 +358,7 @@ void tty_drain(struct tty *t)
 		t->out.len = 0;
 		take_output(t);
 	} while (t->out.len);
+	if (t->after_cr)
+		(void)fd_write(t->out_fd, "\r", 1);
+	t->after_cr = false;
 }
