@@ -89,10 +89,16 @@ static int look(struct context *c, struct repairing *r, struct err *err)
 		.arg = r,
 	};
 	struct verify_result result;
-	int got;
+	int got = context_store(c, STORE_READ, err);
 
-	if (context_store(c, STORE_READ, err) < 0)
-		return -err->num;
+	/* Not even to be opened: whether it can be mended repair will say. */
+	if (got == -EBADMSG) {
+		output_warn("%s", err->text);
+		r->faults++;
+		return 1;
+	}
+	if (got < 0)
+		return got;
 	progress_start(&r->progress, "repair");
 	got = verify_store(c->store, &o, &result, err);
 	progress_end(&r->progress);
@@ -145,6 +151,8 @@ static int drop_caches(const struct state *state, struct err *err)
 
 static void print_result(const struct repair_result *r)
 {
+	if (r->formats)
+		output_say("the store's FORMAT is written anew");
 	if (r->packs)
 		output_say("%s replaced: %s saved from them",
 			   text_count(r->packs, "damaged pack"),

@@ -99,15 +99,12 @@ static uint64_t record_check(const struct record *r)
 	return hash_check(b.data, b.len);
 }
 
-static int format_write(int fd, struct err *err)
+static int format_write(int fd, const unsigned char *uuid, struct err *err)
 {
 	AUTO(record) struct record r = {0};
-	unsigned char uuid[PACK_UUID_LEN];
 	char text[2 * PACK_UUID_LEN + 1], check[24];
 
-	if (random_bytes(uuid, sizeof(uuid), err) < 0)
-		return -err->num;
-	hex(text, uuid, sizeof(uuid));
+	hex(text, uuid, PACK_UUID_LEN);
 	record_set(&r, "uuid", text);
 	record_set(&r, "hash", HASH_NAME);
 	record_set(&r, "chunker", CHUNKER_NAME);
@@ -201,6 +198,13 @@ static int clear_halves(int fd, struct err *err)
 	return 0;
 }
 
+static int format_missing(struct err *err)
+{
+	return fail(err, EBADMSG,
+		    "FORMAT is missing, but there are packs or snapshots: "
+		    "`guard repair` makes it anew");
+}
+
 static int fill(int fd, const void *secret, struct err *err)
 {
 	static const struct {
@@ -210,15 +214,14 @@ static int fill(int fd, const void *secret, struct err *err)
 		    {"snaps", 0500},
 		    {"tmp", 0700},
 		    {"trash", 0700}};
+	unsigned char uuid[PACK_UUID_LEN];
 	size_t i;
 	int held = holds_objects(fd, err);
 
 	if (held < 0)
 		return held;
 	if (held)
-		return fail(err, EBADMSG,
-			    "FORMAT is missing, but there are packs or "
-			    "snapshots: bring it back from a copy");
+		return format_missing(err);
 	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
 		if (mkdirat(fd, dirs[i].name, dirs[i].mode) < 0 &&
 		    errno != EEXIST)
@@ -226,7 +229,9 @@ static int fill(int fd, const void *secret, struct err *err)
 					  text_quote(dirs[i].name));
 	}
 	if (clear_halves(fd, err) < 0 || secret_write(fd, secret, err) < 0 ||
-	    lock_make(fd, err) < 0 || format_write(fd, err) < 0)
+	    lock_make(fd, err) < 0 ||
+	    random_bytes(uuid, sizeof(uuid), err) < 0 ||
+	    format_write(fd, uuid, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0500) < 0)
 		return fail_errno(err, "close the store");
@@ -339,8 +344,13 @@ static bool secret_load(struct folder *f, const char *name)
 
 static int folder_load(struct folder *f, struct err *err)
 {
-	if (format_read(f, err) < 0)
-		return -err->num;
+	int got = format_read(f, err);
+	struct err ignored;
+
+	if (got == -ENOENT && holds_objects(f->fd, &ignored) == 1)
+		return format_missing(err);
+	if (got < 0)
+		return got;
 	if (!secret_load(f, "secret") && !secret_load(f, "secret.2"))
 		return fail(err, EBADMSG,
 			    "secret and secret.2 are damaged or missing");
@@ -366,6 +376,76 @@ static int clear_tmp(const struct folder *f, struct err *err)
 	}
 	dirlist_free(&list);
 	return 0;
+}
+
+/* --- mending it --- */
+
+/* The store that a pack says it is of; false: it is damaged, or no pack. */
+static bool pack_uuid(int packs_fd, const char *name, unsigned char *ret)
+{
+	unsigned char header[HEADER_LEN];
+	auto_close int fd = openat(packs_fd, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0 || fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN ||
+	    memcmp(header, "GUARDPK1", 8) != 0 ||
+	    get_le(header + 8, 2) > PACK_VERSION ||
+	    get_le(header + 56, 8) != hash_check(header, 56))
+		return false;
+	memcpy(ret, header + 16, PACK_UUID_LEN);
+	return true;
+}
+
+/* All packs must agree. */
+static int find_uuid(int fd, unsigned char *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int packs_fd = open_dir(fd, "packs", err);
+	unsigned char one[PACK_UUID_LEN];
+	bool found = false;
+	size_t i;
+
+	if (packs_fd < 0 || dirlist_read(packs_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		if (!pack_uuid(packs_fd, list.items[i].name, one))
+			continue;
+		if (found && memcmp(ret, one, sizeof(one)) != 0)
+			return fail(err, EBADMSG,
+				    "FORMAT is damaged, and the packs are of "
+				    "several stores");
+		memcpy(ret, one, sizeof(one));
+		found = true;
+	}
+	return found ? 0
+		     : fail(err, EBADMSG,
+			    "FORMAT is damaged, and no pack says which store "
+			    "this is");
+}
+
+int folder_mend(const char *dir, struct err *err)
+{
+	auto_close int fd = open_dir(AT_FDCWD, dir, err), lock = -1;
+	unsigned char uuid[PACK_UUID_LEN];
+	struct folder f = {.fd = fd};
+	int got;
+
+	if (fd < 0)
+		return fd;
+	lock = lock_take(fd, "lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	got = format_read(&f, err);
+	if (got != -EBADMSG && got != -ENOENT)
+		return got;
+	if (find_uuid(fd, uuid, err) < 0)
+		return -err->num;
+	if (fchmod(fd, 0700) < 0)
+		return fail_errno(err, "open the store");
+	got = format_write(fd, uuid, err);
+	(void)fchmod(fd, 0500);
+	return got < 0 ? got : 1;
 }
 
 static int set_modes(const struct folder *f, mode_t mode, struct err *err)

@@ -46,6 +46,10 @@ void folder_close(struct folder *f);
  * secret: SECRET_LEN bytes, NULL: random ones. */
 int folder_create(const char *dir, const void *secret, struct err *err);
 
+/* Makes a damaged or missing FORMAT anew from what the packs say: 1; 0: it is
+ * whole; -EBADMSG: they do not say it; -EPROTO: of a newer guard. */
+int folder_mend(const char *dir, struct err *err);
+
 /* See store_commit_begin(). */
 int folder_commit_begin(const struct folder *f, struct err *err);
 void folder_commit_end(const struct folder *f, int lock_fd);

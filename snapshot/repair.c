@@ -418,7 +418,11 @@ int repair_store(const char *dir, const struct repair_options *options,
 {
 	struct repair r = {.options = options};
 	AUTO(store) struct store *s = NULL;
+	int got = folder_mend(dir, err);
 
+	if (got < 0)
+		return got;
+	r.result.formats = (uint64_t)got;
 	if (replace(dir, &r, err) < 0)
 		return -err->num;
 	/* Opened anew: what was damaged is no name any more. */

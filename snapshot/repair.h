@@ -1,6 +1,7 @@
 /*
  * Mends a store as far as it can be mended; never makes bytes up.
  *
+ *	a damaged or missing FORMAT is written anew from the packs' headers
  *	every object of every pack is read
  *	packs in which anything is damaged: all that is whole is copied into
  *	  new packs, synced; then they, and snapshots whose file is damaged, go
@@ -23,6 +24,7 @@ struct repair_result {
 	uint64_t objects; /* saved from them */
 	uint64_t snapshots; /* moved to the trash: their files are damaged */
 	uint64_t secrets; /* written anew */
+	uint64_t formats; /* FORMAT, written anew: 1 */
 	uint64_t roots; /* folders stored anew */
 	uint64_t lost; /* (snapshot, path) that stay lost */
 };

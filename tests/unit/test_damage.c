@@ -12,6 +12,7 @@
 
 #include "snapshot/mapping.h"
 #include "snapshot/packformat.h"
+#include "snapshot/repair.h"
 #include "snapshot/statcache.h"
 #include "tests/unit/keepbox.h"
 #include "tests/unit/calls.h"
@@ -273,6 +274,160 @@ static void test_a_stat_cache_cut_off_under_the_walk_is_not_used(void **state)
 	assert_true(unused > 10);
 }
 
+/* ---- the small files ---- */
+
+static void put_back(const char *path, const struct buf *bytes)
+{
+	auto_close int fd = -1;
+
+	assert_return_code(chmod(path, 0600), errno);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_return_code(fd, errno);
+	assert_return_code(fd_write(fd, bytes->data, bytes->len), errno);
+	assert_return_code(chmod(path, 0400), errno);
+}
+
+/* Snapshot 1 of a store that is hurt: right or an error. 1: an error. */
+static int right_or_told(struct box *box, const struct buf *want,
+			 struct err *err)
+{
+	AUTO(buf) struct buf is = {0};
+
+	if (snapshot_bytes(box, 1, &is, err) < 0) {
+		assert_true(*err->text);
+		return 1;
+	}
+	assert_int_equal(is.len, want->len);
+	assert_memory_equal(is.data, want->data, is.len);
+	return 0;
+}
+
+static int mend(struct box *box, struct repair_result *ret, struct err *err)
+{
+	struct repair_options o = {.now = moment_now()};
+
+	*ret = (struct repair_result){0};
+	return repair_store(box->store_dir, &o, ret, err);
+}
+
+/* A file of the store with each byte flipped, and cut off at each: what is
+ * read stays right or is told, with the name of the file in it. all_told:
+ * every time. */
+static void hurt_everywhere(struct box *box, const char *folder,
+			    const char *name, bool all_told,
+			    const struct buf *want)
+{
+	auto_free char *path = *folder ? store_path(box, folder, name)
+				       : path_join(box->store_dir, name);
+	AUTO(buf) struct buf bytes = {0};
+	struct err err;
+	size_t at;
+	int told;
+
+	ok(fd_slurp_at(AT_FDCWD, path, 1u << 20, &bytes, &err));
+	for (at = 0; at < bytes.len; at++) {
+		flip(path, at);
+		told = right_or_told(box, want, &err);
+		assert_true(told || !all_told);
+		if (told)
+			assert_non_null(strstr(err.text, name));
+		assert_return_code(chmod(path, 0600), errno);
+		assert_return_code(truncate(path, (off_t)at), errno);
+		told = right_or_told(box, want, &err);
+		assert_true(told || !all_told);
+		if (told)
+			assert_non_null(strstr(err.text, name));
+		put_back(path, &bytes);
+	}
+	assert_int_equal(right_or_told(box, want, &err), 0);
+}
+
+static void test_no_byte_of_the_small_files_can_mislead(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf want = {0};
+	struct err err;
+
+	put_file(box, "a", 1, 900);
+	(void)take(box);
+	ok(snapshot_bytes(box, 1, &want, &err));
+	hurt_everywhere(box, "", "FORMAT", true, &want);
+	hurt_everywhere(box, "", "secret", false, &want);
+	hurt_everywhere(box, "", "secret.2", false, &want);
+	hurt_everywhere(box, "snaps", "0000000001.gsn", true, &want);
+}
+
+static void test_a_damaged_or_missing_format_is_written_anew(void **state)
+{
+	struct box *box = *state;
+	auto_free char *path = path_join(box->store_dir, "FORMAT");
+	AUTO(buf) struct buf want = {0}, before = {0}, after = {0};
+	struct repair_result result;
+	struct err err;
+	int how;
+
+	put_file(box, "a", 1, 900);
+	(void)take(box);
+	ok(snapshot_bytes(box, 1, &want, &err));
+	store_free(&box->store);
+	ok(fd_slurp_at(AT_FDCWD, path, 4096, &before, &err));
+	for (how = 0; how < 3; how++) {
+		if (how == 0) {
+			flip(path, 20);
+		} else if (how == 1) {
+			assert_return_code(chmod(path, 0600), errno);
+			assert_return_code(truncate(path, 5), errno);
+		} else {
+			remove_from(box, "", "FORMAT");
+			assert_int_equal(store_open(&box->store, box->store_dir,
+						    STORE_WRITE, &err),
+					 -EBADMSG);
+		}
+		assert_int_equal(store_open(&box->store, box->store_dir,
+					    STORE_READ, &err),
+				 -EBADMSG);
+		assert_non_null(strstr(err.text, "FORMAT"));
+		ok(mend(box, &result, &err));
+		assert_int_equal(result.formats, 1);
+		buf_clear(&after);
+		ok(fd_slurp_at(AT_FDCWD, path, 4096, &after, &err));
+		assert_int_equal(after.len, before.len);
+		assert_memory_equal(after.data, before.data, after.len);
+		assert_int_equal(right_or_told(box, &want, &err), 0);
+	}
+	ok(mend(box, &result, &err));
+	assert_int_equal(result.formats, 0);
+}
+
+/* Nothing says whose they were: better no store than another one. */
+static void test_no_format_is_made_up_for_a_newer_guard_or_no_pack(void **state)
+{
+	struct box *box = *state;
+	auto_free char *path = path_join(box->store_dir, "FORMAT");
+	AUTO(buf) struct buf text = {0};
+	struct repair_result result;
+	struct err err;
+
+	put_file(box, "a", 1, 900);
+	(void)take(box);
+	store_free(&box->store);
+	buf_add_text(&text, "guard-store 2\nuuid=1\n");
+	put_back(path, &text);
+	assert_int_equal(mend(box, &result, &err), -EPROTO);
+	assert_non_null(strstr(err.text, "newer guard"));
+	remove_from(box, "", "FORMAT");
+	while (true) {
+		AUTO(dirlist) struct dirlist packs = {0};
+
+		list_store(box, "packs", &packs);
+		if (!packs.count)
+			break;
+		remove_from(box, "packs", packs.items[0].name);
+	}
+	assert_int_equal(mend(box, &result, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "FORMAT"));
+}
+
 int main(void)
 {
 #define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -283,6 +438,9 @@ int main(void)
 		t(test_what_lay_in_a_cut_off_pack_is_stored_again),
 		t(test_a_pack_cut_off_under_verify_is_named),
 		t(test_a_stat_cache_cut_off_under_the_walk_is_not_used),
+		t(test_no_byte_of_the_small_files_can_mislead),
+		t(test_a_damaged_or_missing_format_is_written_anew),
+		t(test_no_format_is_made_up_for_a_newer_guard_or_no_pack),
 	};
 
 	calls_unsynced = true;
