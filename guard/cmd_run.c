@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "guard/autoprune.h"
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
@@ -317,6 +318,8 @@ int cmd_run(int argc, char **argv)
 		status = got < 0 ? RUN_STATUS_GUARD : STATUS_OK;
 	else
 		status = run_command(&p.options);
+	if (!got)
+		autoprune_start();
 	free(p.env.items);
 	free(p.runtime);
 	free(p.read_only.items);

@@ -6,18 +6,21 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/autoprune.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/progress.h"
+#include "guard/settings.h"
 #include "restore/transaction.h"
 #include "snapshot/take.h"
 
 struct take {
 	const char *message;
 	bool json, quiet;
+	bool limited; /* the store */
 	const char **tags, **excludes; /* NULL-terminated */
 	size_t tag_count, exclude_count;
 	struct progress progress;
@@ -116,6 +119,21 @@ static void look_back(struct context *c, const char *folder, struct take *t)
 		t->files = last.files;
 }
 
+/* Once, with the limits that the user has set. */
+static int open_store(struct context *c, struct take *t, struct err *err)
+{
+	AUTO(settings) struct settings settings = {0};
+
+	if (t->limited)
+		return 0;
+	if (settings_load(&c->state, &settings, err) < 0 ||
+	    context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	settings_limit(&settings, c->store);
+	t->limited = true;
+	return 0;
+}
+
 static int take_one(struct context *c, const char *folder, struct take *t,
 		    struct snapshot *ret, struct err *err)
 {
@@ -124,8 +142,7 @@ static int take_one(struct context *c, const char *folder, struct take *t,
 	auto_free char *other_cache = NULL;
 	int got;
 
-	if (context_recover(c, folder, err) < 0 ||
-	    context_store(c, STORE_WRITE, err) < 0 ||
+	if (context_recover(c, folder, err) < 0 || open_store(c, t, err) < 0 ||
 	    open_patiently(c, folder, &p, err) < 0)
 		return -err->num;
 	look_back(c, folder, t);
@@ -275,5 +292,7 @@ int cmd_snapshot(int argc, char **argv)
 		return got;
 	output_quiet(t.quiet);
 	got = take(argv + optind, (size_t)(argc - optind), &t, &err);
+	if (got == STATUS_OK)
+		autoprune_start();
 	return output_ended(got, &err);
 }

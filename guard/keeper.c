@@ -1,60 +1,17 @@
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/ioprio.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "guard/background.h"
 #include "guard/run.h"
+#include "guard/settings.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 #include "snapshot/take.h"
-
-static void be_idle(void)
-{
-	struct sched_param none = {0};
-
-	(void)sched_setscheduler(0, SCHED_IDLE, &none);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
-		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-}
-
-/*
- * Nothing of guard's may stay open here: not the session's lock (a dead guard
- * would look alive), not the terminal or a pipe (its reader would wait for
- * the snapshot). Two descriptors are needed and become 3 and 4.
- */
-static int detach(int *session_fd, int *base_lock)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int session = fcntl(*session_fd, F_DUPFD_CLOEXEC, 10);
-	int lock = fcntl(*base_lock, F_DUPFD_CLOEXEC, 10);
-	sigset_t none;
-
-	if (null < 0 || session < 0 || lock < 0)
-		return -1;
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setsid();
-	(void)signal(SIGINT, SIG_IGN);
-	(void)signal(SIGHUP, SIG_IGN);
-	(void)signal(SIGQUIT, SIG_IGN);
-	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-	    dup3(session, 3, O_CLOEXEC) < 0 || dup3(lock, 4, O_CLOEXEC) < 0)
-		return -1;
-	(void)syscall(SYS_close_range, 5u, ~0u, 0u);
-	*session_fd = 3;
-	*base_lock = 4;
-	return 0;
-}
 
 static int take(const struct run *run, struct moment start, uint64_t *ret_seq,
 		struct err *err)
@@ -65,6 +22,7 @@ static int take(const struct run *run, struct moment start, uint64_t *ret_seq,
 	auto_free char *cache = NULL;
 	struct snapshot snapshot = {0};
 	struct store *store = NULL;
+	struct settings settings;
 	struct state state;
 	int got;
 
@@ -79,6 +37,11 @@ static int take(const struct run *run, struct moment start, uint64_t *ret_seq,
 	if (lock < 0 ||
 	    store_open(&store, state.store_path, STORE_WRITE, err) < 0)
 		return -err->num;
+	/* A broken config is for other commands to tell. */
+	if (settings_load(&state, &settings, err) < 0)
+		settings_init(&settings);
+	settings_limit(&settings, store);
+	settings_free(&settings);
 	cache = workspace_cache_path(workspace);
 	got = take_snapshot(store,
 			    &(struct take_options){
@@ -107,10 +70,9 @@ static void keep(struct run *run, struct moment start, int base_lock)
 	struct err err;
 	uint64_t seq = 0;
 
-	if (detach(&session.fd, &base_lock) < 0)
+	if (background_enter("guard-keeper",
+			     (int *const[]){&session.fd, &base_lock}, 2) < 0)
 		_exit(1);
-	(void)prctl(PR_SET_NAME, "guard-keeper");
-	be_idle();
 	session.lock_fd = -1;
 	if (take(run, start, &seq, &err) < 0)
 		(void)session_write_base(&session, 0, err.text, &err);

@@ -39,7 +39,7 @@ void pins_free(struct pins *p)
 	*p = (struct pins){0};
 }
 
-static void add(struct pins *p, uint64_t seq)
+void pins_add(struct pins *p, uint64_t seq)
 {
 	if (!seq)
 		return;
@@ -52,11 +52,11 @@ static void add_action(const struct action *a, struct pins *to,
 {
 	size_t i;
 
-	add(to, a->before);
-	add(to, a->after);
+	pins_add(to, a->before);
+	pins_add(to, a->after);
 	for (i = 0; i < a->other_count; i++) {
-		add(to, a->others[i].before);
-		add(to, a->others[i].after);
+		pins_add(to, a->others[i].before);
+		pins_add(to, a->others[i].after);
 	}
 	if (!a->run_id || !*a->run_id)
 		return;
@@ -173,7 +173,7 @@ static int add_bases(int dirfd, const struct session_list *runs,
 		got = session_base(&s, false, err);
 		if (got < 0 && got != -ENODATA)
 			return err_context(err, "%s", text_quote(name));
-		add(to, s.base);
+		pins_add(to, s.base);
 	}
 	return 0;
 }
@@ -197,7 +197,7 @@ int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
 				    "%s/pins is damaged: it holds the number "
 				    "of a pinned snapshot a line",
 				    state->path);
-		add(ret, seq);
+		pins_add(ret, seq);
 		at = end + 1;
 	}
 	return 0;
@@ -231,10 +231,10 @@ int pins_user_change(const struct state *state, const uint64_t *seqs,
 		return -err->num;
 	for (i = 0; i < old.count; i++)
 		if (!has(seqs, count, old.items[i]))
-			add(&now, old.items[i]);
+			pins_add(&now, old.items[i]);
 	for (i = 0; on && i < count; i++)
 		if (!pins_has(&now, seqs[i]))
-			add(&now, seqs[i]);
+			pins_add(&now, seqs[i]);
 	for (i = 0; i < now.count; i++)
 		buf_printf(&bytes, "%llu\n", (unsigned long long)now.items[i]);
 	return atomic_write(state->fd, "pins", bytes.data, bytes.len, 0600,
@@ -256,7 +256,7 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
 		if (!is_settled(&runs, &named, runs.items[i].id))
-			add(&pins, runs.items[i].result);
+			pins_add(&pins, runs.items[i].result);
 	}
 	if (add_bases(state->runs_fd, &runs, &named, &pins, err) < 0 ||
 	    add_bases(state->trash_fd, NULL, &named, &pins, err) < 0)

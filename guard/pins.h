@@ -31,6 +31,7 @@ int pins_user_load(const struct state *state, struct pins *ret,
 /* Adds or (on false) removes them; what is so already is fine. */
 int pins_user_change(const struct state *state, const uint64_t *seqs,
 		     size_t count, bool on, struct err *err);
+void pins_add(struct pins *p, uint64_t seq);
 bool pins_has(const struct pins *p, uint64_t seq);
 void pins_free(struct pins *p);
 

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "guard/options.h"
+#include "snapshot/store.h"
 #include "snapshot/when.h"
 
 #define CONFIG "config"
@@ -34,6 +35,11 @@ bool settings_keep_something(const struct settings *s)
 
 	return p->last || p->within || p->hourly || p->daily || p->weekly ||
 	       p->monthly || p->yearly || s->keep_tags;
+}
+
+void settings_limit(const struct settings *s, struct store *store)
+{
+	store_limit(store, s->min_free, s->max_size);
 }
 
 /* --- one setting --- */

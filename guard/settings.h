@@ -45,6 +45,10 @@ int settings_load(const struct state *state, struct settings *ret,
 int settings_set(struct settings *s, const char *key, const char *value,
 		 struct err *err);
 
+struct store;
+/* Lets the store stop where the settings say. */
+void settings_limit(const struct settings *s, struct store *store);
+
 /* Whether the rules keep anything at all. */
 bool settings_keep_something(const struct settings *s);
 

@@ -97,6 +97,15 @@ int store_flush(struct store *s, struct err *err);
 /* Looks for packs that other processes have added since. */
 int store_refresh(struct store *s, struct err *err);
 
+/*
+ * From now on store_put() fails with -ENOSPC, and a text that has the sizes and
+ * the way out, before less than min_free bytes of the disk are free, or the
+ * packs take more than max_size (0: no matter). What was put and not flushed
+ * is gone then, as with any failure. min_free UINT64_MAX: one percent of the
+ * disk, at most 256 MiB.
+ */
+void store_limit(struct store *s, uint64_t min_free, uint64_t max_size);
+
 /* A 64-bit number for a text, the same in every store: for names of folders
  * of workspaces, never for identity of contents. */
 uint64_t store_text_number(const char *text);

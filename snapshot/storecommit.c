@@ -1,9 +1,14 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
 #include "snapshot/compress.h"
 #include "snapshot/storeimpl.h"
 
@@ -49,6 +54,80 @@ static int out_open(struct store *s, enum pack_kind kind, struct err *err)
 	return 0;
 }
 
+/* --- limits --- */
+
+#define MIN_FREE_MAX ((uint64_t)256 << 20)
+/* Others fill the disk, too: looked at again after so much. */
+#define ROOM_STEP ((uint64_t)8 << 20)
+
+static uint64_t packs_bytes(int packs_fd)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	struct stat st;
+	uint64_t sum = 0;
+	size_t i;
+
+	if (dirlist_read(packs_fd, &list, &ignored) < 0)
+		return 0;
+	for (i = 0; i < list.count; i++)
+		if (fstatat(packs_fd, list.items[i].name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			sum += (uint64_t)st.st_size;
+	return sum;
+}
+
+void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
+{
+	struct statvfs fs;
+
+	if (min_free == UINT64_MAX) {
+		min_free = 0;
+		if (fstatvfs(s->folder.fd, &fs) == 0)
+			min_free = (uint64_t)fs.f_blocks * fs.f_frsize / 100;
+		if (min_free > MIN_FREE_MAX)
+			min_free = MIN_FREE_MAX;
+	}
+	(void)pthread_mutex_lock(&s->mutex);
+	s->limited = true;
+	s->min_free = min_free;
+	s->max_size = max_size;
+	s->packed = max_size ? packs_bytes(s->folder.packs_fd) : 0;
+	s->room = 0;
+	(void)pthread_mutex_unlock(&s->mutex);
+}
+
+/* Under the mutex: the bytes that are about to be written. */
+static int take_room(struct store *s, uint64_t len, struct err *err)
+{
+	uint64_t size = s->packed + s->stats.stored_bytes, free = UINT64_MAX;
+	struct statvfs fs;
+
+	if (!s->limited)
+		return 0;
+	if (s->max_size && size + len > s->max_size)
+		return fail(err, ENOSPC,
+			    "the store takes %s and may take %s (max-size): "
+			    "`guard prune` makes room",
+			    text_size(size), text_size(s->max_size));
+	if (s->room < len) {
+		if (fstatvfs(s->folder.fd, &fs) == 0)
+			free = (uint64_t)fs.f_bavail * fs.f_frsize;
+		if (free < s->min_free + len)
+			return fail(err, ENOSPC,
+				    "%s of the store's disk are free, and %s "
+				    "stay free (min-free): `guard du` shows "
+				    "what guard takes, `guard prune` makes "
+				    "room",
+				    text_size(free), text_size(s->min_free));
+		s->room = free - s->min_free;
+		if (s->room > ROOM_STEP + len)
+			s->room = ROOM_STEP + len;
+	}
+	s->room -= len;
+	return 0;
+}
+
 /*
  * Finds room for a record in the open pack of its kind and writes it there.
  * place->out stays pinned. *ret_full: a pack that is full now and that the
@@ -64,7 +143,8 @@ static int record_write(struct store *s, enum pack_kind kind,
 
 	*ret_full = NULL;
 	(void)pthread_mutex_lock(&s->mutex);
-	if (out_open(s, kind, err) < 0) {
+	if (take_room(s, head->stored_len, err) < 0 ||
+	    out_open(s, kind, err) < 0) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return store_fail(s, err);
 	}

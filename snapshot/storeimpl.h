@@ -67,6 +67,10 @@ struct store {
 	unsigned int busy; /* full blocks and packs being written out */
 	bool flushing;
 	struct err failed; /* num 0: nothing has failed */
+	bool limited;
+	uint64_t min_free, max_size; /* see store_limit() */
+	uint64_t packed; /* bytes of packs when the limit was set */
+	uint64_t room; /* bytes that may be written before looking again */
 	struct store_stats stats;
 };
 
