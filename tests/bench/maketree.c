@@ -1,11 +1,16 @@
 /*
- * Makes a tree that looks like a source tree to a backup program:
+ * Makes files for the bench, the same bytes every time:
  *
- *	maketree FOLDER FILES
+ *	maketree [-p | -t] FOLDER FILES
+ *	maketree -b FILE MEGABYTES
  *
- * About 15 files a folder, three levels deep; sizes spread like those of the
- * Linux sources (half of them below 6 KB, a few of hundreds); text of
- * identifiers that come again as they do in code. The same bytes every time.
+ * A tree that looks like a source tree to a backup program: about 15 files a
+ * folder, three levels deep; sizes spread like those of the Linux sources
+ * (half of them below 6 KB, a few of hundreds); text of identifiers that come
+ * again as they do in code. -p: like the packages below a node_modules:
+ * smaller files, one in eight packages there twice, licences that are all the
+ * same. -t: tiny files, 50 a folder. -b: one long file, every other megabyte of
+ * it random.
  */
 #include <err.h>
 #include <errno.h>
@@ -96,13 +101,20 @@ static void make_folder(const char *path)
 		err(1, "%s", path);
 }
 
+static void write_file(const char *path, const void *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, data, len) != (ssize_t)len || close(fd) < 0)
+		err(1, "%s", path);
+}
+
 static void make_file(long number)
 {
 	long folder = number / FILES_A_FOLDER;
 	long top = folder / FOLDERS_A_FOLDER / FOLDERS_A_FOLDER;
 	size_t len = make_text(pick_size());
 	char path[64];
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "part%ld", top);
 	make_folder(path);
@@ -114,22 +126,127 @@ static void make_file(long number)
 	make_folder(path);
 	(void)snprintf(path + strlen(path), sizeof(path) - strlen(path),
 		       "/file%ld.c", number);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 || write(fd, text, len) != (ssize_t)len || close(fd) < 0)
+	write_file(path, text, len);
+}
+
+/* The same package comes out for the same state. */
+static void make_package(const char *where, long files)
+{
+	static const char *const folders[] = {"", "/lib", "/dist", "/types"};
+	char path[128];
+	long i;
+
+	make_folder(where);
+	for (i = 0; i < 4; i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", where, folders[i]);
+		make_folder(path);
+	}
+	(void)snprintf(path, sizeof(path), "%s/LICENSE", where);
+	memset(text, 'l', 1100);
+	write_file(path, text, 1100);
+	(void)snprintf(path, sizeof(path), "%s/package.json", where);
+	write_file(path, text, make_text(900 + next() % 1200));
+	for (i = 2; i < files; i++) {
+		static const char *const ends[] = {"js", "d.ts", "js.map"};
+		uint64_t dice = next();
+
+		(void)snprintf(path, sizeof(path), "%s%s/part%ld.%s", where,
+			       folders[dice % 4], i, ends[dice / 4 % 3]);
+		write_file(path, text, make_text(pick_size() / 3 + 20));
+	}
+}
+
+static void make_packages(long count)
+{
+	uint64_t last = state, now;
+	char path[64], inner[112];
+	long made = 0, files, i;
+
+	for (i = 0; made < count; i++) {
+		(void)snprintf(path, sizeof(path), "package%ld", i);
+		if (i % 8 < 7)
+			last = state;
+		files = 4 + (long)(next() % 40);
+		make_package(path, files);
+		made += files;
+		if (i % 8 < 7)
+			continue;
+		/* The last one again, below this one. */
+		now = state;
+		state = last;
+		(void)snprintf(inner, sizeof(inner), "%s/node_modules", path);
+		make_folder(inner);
+		(void)strcat(inner, "/again");
+		files = 4 + (long)(next() % 40);
+		make_package(inner, files);
+		made += files;
+		state = now;
+	}
+}
+
+static void make_tiny(long number)
+{
+	char path[64];
+	int len;
+
+	(void)snprintf(path, sizeof(path), "t%ld", number / 50000);
+	if (number % 50000 == 0)
+		make_folder(path);
+	(void)snprintf(path, sizeof(path), "t%ld/f%ld", number / 50000,
+		       number / 50);
+	if (number % 50 == 0)
+		make_folder(path);
+	len = snprintf(text, sizeof(text), "%ld %s %s %s %llx\n", number,
+		       word(), word(), word(), (unsigned long long)next());
+	(void)snprintf(path, sizeof(path), "t%ld/f%ld/x%ld", number / 50000,
+		       number / 50, number);
+	write_file(path, text, (size_t)len);
+}
+
+static void make_big(const char *path, long megabytes)
+{
+	static uint64_t block[(1 << 20) / 8];
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	size_t i;
+	long mb;
+
+	if (fd < 0)
+		err(1, "%s", path);
+	for (mb = 0; mb < megabytes; mb++) {
+		for (i = 0; i < sizeof(block) / 8; i++)
+			block[i] = mb % 2 ? next() : next() % 64;
+		if (write(fd, block, sizeof(block)) != sizeof(block))
+			err(1, "%s", path);
+	}
+	if (close(fd) < 0)
 		err(1, "%s", path);
 }
 
 int main(int argc, char **argv)
 {
+	char kind = 's';
 	long count, i;
 
-	if (argc != 3 || (count = atol(argv[2])) <= 0)
-		errx(2, "usage: maketree FOLDER FILES");
+	if (argc == 4 && argv[1][0] == '-')
+		kind = argv++[1][1];
+	if (argc != (kind == 's' ? 3 : 4) || (count = atol(argv[2])) <= 0)
+		errx(2, "usage: maketree [-p | -t] FOLDER FILES\n"
+			"       maketree -b FILE MEGABYTES");
+	make_words();
+	if (kind == 'b') {
+		make_big(argv[1], count);
+		return 0;
+	}
 	make_folder(argv[1]);
 	if (chdir(argv[1]) < 0)
 		err(1, "%s", argv[1]);
-	make_words();
-	for (i = 0; i < count; i++)
-		make_file(i);
+	if (kind == 'p')
+		make_packages(count);
+	for (i = 0; kind != 'p' && i < count; i++) {
+		if (kind == 't')
+			make_tiny(i);
+		else
+			make_file(i);
+	}
 	return 0;
 }

@@ -14,7 +14,8 @@
  * time (median, least, most), until the time that the command printed as
  * CLOCK_MONOTONIC nanoseconds (median; 0 when it printed none), until the last
  * of its descendants was gone, also detached ones (median), peak resident
- * kilobytes of any one process.
+ * kilobytes of any one process, processor time of all of them (median, user
+ * and system).
  *
  * A command that fails ends all with what it said on stderr.
  */
@@ -41,6 +42,7 @@ struct command {
 	const char *name, *prepare, *folder;
 	char **argv;
 	double wall[MAX_ROUNDS], start[MAX_ROUNDS], all[MAX_ROUNDS];
+	double cpu[MAX_ROUNDS];
 	int rounds;
 	long peak_kb;
 };
@@ -111,6 +113,11 @@ static pid_t start(const struct command *c, char **argv)
 	return pid;
 }
 
+static double milliseconds(struct timeval time)
+{
+	return (double)time.tv_sec * 1e3 + (double)time.tv_usec / 1e3;
+}
+
 /* Waits for one child, -1 any of those that were left behind too. */
 static bool reap(struct command *c, pid_t pid, int *status)
 {
@@ -124,6 +131,8 @@ static bool reap(struct command *c, pid_t pid, int *status)
 		return false;
 	if (usage.ru_maxrss > c->peak_kb)
 		c->peak_kb = usage.ru_maxrss;
+	c->cpu[c->rounds] +=
+		milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
 	return true;
 }
 
@@ -156,6 +165,7 @@ static void run(struct command *c, bool counted)
 		prepare(c);
 	if (stopped)
 		exit(128 + stopped);
+	c->cpu[i] = 0;
 	begin = now_ns();
 	pid = start(c, c->argv);
 	if (!reap(c, pid, &status))
@@ -195,10 +205,11 @@ static void print(struct command *c)
 {
 	double wall = median(c->wall, c->rounds);
 
-	(void)printf("%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%ld\n", c->name,
-		     c->rounds, wall, c->wall[0], c->wall[c->rounds - 1],
-		     median(c->start, c->rounds), median(c->all, c->rounds),
-		     c->peak_kb);
+	(void)printf("%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%ld\t%.3f\n",
+		     c->name, c->rounds, wall, c->wall[0],
+		     c->wall[c->rounds - 1], median(c->start, c->rounds),
+		     median(c->all, c->rounds), c->peak_kb,
+		     median(c->cpu, c->rounds));
 }
 
 /* One command's words, up to ";;" or the end; returns where it ended. */
