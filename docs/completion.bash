@@ -77,7 +77,7 @@ _guard() {
 		words='--no-pager --color -h --help'
 		;;
 	apply | commit)
-		words='-p --patch --ours --theirs --merge -n --dry-run -y --yes -q --quiet
+		words='-p --patch --continue --abort --ours --theirs --merge -n --dry-run -y --yes -q --quiet
 			--json -h --help'
 		;;
 	discard)

@@ -125,6 +125,8 @@ _guard() {
 		apply | commit)
 			_arguments $help $dry $yes $quiet $json \
 				'(-p --patch)'{-p,--patch}'[ask about each hunk]' \
+				'--continue[finish an interrupted one]' \
+				'--abort[take an interrupted one back]' \
 				'(--theirs --merge)--ours[keep yours]' \
 				'(--ours --merge)--theirs[take the run'\''s]' \
 				'(--ours --theirs)--merge[write markers]' \

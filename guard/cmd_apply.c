@@ -15,6 +15,7 @@
 
 struct apply_options {
 	bool dry, yes, quiet, json, patch;
+	bool resume, abort; /* of one that was interrupted */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 };
 
@@ -205,6 +206,26 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	return got;
 }
 
+/* What is said of it comes from where it is done. */
+static int end_interrupted(struct context *c, bool abort, struct err *err)
+{
+	int got;
+
+	if (context_open(c, true, err) < 0)
+		return -err->num;
+	c->take_back = abort;
+	got = context_recover(c, c->project, err);
+	if (got < 0)
+		return got;
+	if (!got)
+		output_say(
+			"nothing in %s is unfinished%s", text_quote(c->project),
+			abort ? ": guard undo takes the last action back" : "");
+	if (got == 1 && abort)
+		output_say("it was done already: guard undo takes it back");
+	return abort && got != 2 ? STATUS_REFUSED : STATUS_OK;
+}
+
 /* One of --ours, --theirs and --merge. */
 static bool read_resolve(const struct verb *verb, int id, const char *value,
 			 void *to)
@@ -236,6 +257,8 @@ int cmd_apply(int argc, char **argv)
 		{'q', .flag = &o.quiet},
 		{OPT_JSON, .flag = &o.json},
 		{'p', .flag = &o.patch},
+		{OPT_CONTINUE, .flag = &o.resume},
+		{OPT_ABORT, .flag = &o.abort},
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
 		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
 		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
@@ -253,8 +276,16 @@ int cmd_apply(int argc, char **argv)
 				       "with it");
 		return STATUS_USAGE;
 	}
+	if ((o.resume || o.abort) && (optind < argc || o.resume == o.abort)) {
+		options_complain(verb, "--continue and --abort stand alone");
+		return STATUS_USAGE;
+	}
 	output_quiet(o.quiet);
 	output_color(OUTPUT_AUTO);
+	if (o.resume || o.abort) {
+		got = end_interrupted(&c, o.abort, &err);
+		return output_ended(got, &err);
+	}
 	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
 	return output_ended(got, &err);
 }

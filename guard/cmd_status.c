@@ -20,6 +20,7 @@
 struct status_options {
 	const char *project;
 	bool all, json, porcelain, quiet;
+	char *unfinished; /* or NULL */
 };
 
 /* Those of a folder above too: without git, every folder that a run was
@@ -78,6 +79,7 @@ static void print_json(const struct session_list *list,
 	}
 	jsonout_text(whole, "schema", "guard.status/1");
 	(void)json_object_set_new(whole, "runs", all);
+	jsonout_text(whole, "unfinished", o->unfinished);
 	jsonout_print(whole);
 }
 
@@ -194,19 +196,34 @@ static int print(const struct context *c, const struct session_list *list,
 	return STATUS_OK;
 }
 
-static int status(struct context *c, struct status_options *o, struct err *err)
+/* One that was interrupted in the middle is only shown: whether it goes on or
+ * back is the user's to say. What left the files alone is put in order. */
+static int look_back(struct context *c, struct status_options *o,
+		     struct err *err)
 {
-	AUTO(session_list) struct session_list list = {0};
 	int got;
 
-	if (context_open(c, true, err) < 0)
-		return -err->num;
+	o->unfinished = context_unfinished(c, c->project);
+	if (o->unfinished) {
+		output_warn("%s was interrupted in the middle: guard apply "
+			    "--continue finishes it, guard apply --abort takes "
+			    "it back (any other verb finishes it first)",
+			    o->unfinished);
+		return 0;
+	}
 	got = context_recover(c, c->project, err);
 	if (got == -EBUSY)
 		output_say("another guard is at work in %s just now",
 			   text_quote(c->project));
-	else if (got < 0)
-		return got;
+	return got == -EBUSY ? 0 : got;
+}
+
+static int status(struct context *c, struct status_options *o, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+
+	if (context_open(c, true, err) < 0 || look_back(c, o, err) < 0)
+		return -err->num;
 	o->project = c->project;
 	retire_runs(c);
 	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
@@ -233,5 +250,6 @@ int cmd_status(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	got = status(&c, &o, &err);
+	free(o.unfinished);
 	return output_ended(got, &err);
 }

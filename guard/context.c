@@ -184,8 +184,10 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	auto_free char *text = NULL;
-	int recovered = transaction_recover(c->store, p, c->state.workspaces_fd,
-					    &text, err);
+	int (*end)(struct store *, struct project *, int, char **,
+		   struct err *) =
+		c->take_back ? transaction_abort : transaction_recover;
+	int recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
 	int got;
 
 	if (recovered < 0)
@@ -195,8 +197,38 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 		output_warn("%s", text ? text : "an interrupted change");
 	got = action_load_next(p->workspace_fd, &a, err);
 	if (got == -ENOENT)
-		return 0;
-	return got < 0 ? got : settle_action(c, p, &a, recovered, err);
+		return recovered;
+	if (got < 0 || settle_action(c, p, &a, recovered, err) < 0)
+		return -err->num;
+	return recovered;
+}
+
+static bool is_locked(int workspace_fd)
+{
+	struct err ignored;
+	auto_close int lock =
+		lock_take(workspace_fd, "lock", true, false, &ignored);
+
+	return lock < 0;
+}
+
+char *context_unfinished(const struct context *c, const char *project)
+{
+	int workspaces_fd = c->state.workspaces_fd;
+	auto_free char *first = transaction_first(workspaces_fd, project);
+	const char *path = first ? first : project;
+	AUTO(action) struct action a = {0};
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(workspaces_fd, path, false, &ignored);
+
+	if (fd < 0 || !transaction_pending(workspaces_fd, path) ||
+	    is_locked(fd))
+		return NULL;
+	if (action_load_next(fd, &a, &ignored) < 0)
+		return mem_strdup("change");
+	return a.run_id[0] ? mem_printf("%s of run %s", a.kind, a.run_id)
+			   : mem_strdup(a.kind);
 }
 
 /* 1: what was announced was a discard, and the record is right now. */
@@ -224,7 +256,7 @@ int context_recover(struct context *c, const char *project, struct err *err)
 		workspace_open(c->state.workspaces_fd, project, false, err);
 	auto_free char *first = NULL;
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
-	int got;
+	int ended = 0, got;
 
 	if (workspace_fd == -ENOENT)
 		return 0;
@@ -233,15 +265,16 @@ int context_recover(struct context *c, const char *project, struct err *err)
 	/* It was changed along with another project: that one has the
 	 * journal. One that names this folder itself is none of guard's. */
 	first = transaction_first(c->state.workspaces_fd, project);
-	if (first && strcmp(first, project) != 0 &&
-	    context_recover(c, first, err) < 0)
-		return -err->num;
+	if (first && strcmp(first, project) != 0)
+		ended = context_recover(c, first, err);
+	if (ended < 0)
+		return ended;
 	if (faccessat(workspace_fd, "next-action", F_OK, 0) < 0 &&
 	    !transaction_pending(c->state.workspaces_fd, project))
-		return 0;
+		return ended;
 	got = recover_discard(c, workspace_fd, err);
 	if (got)
-		return got < 0 ? got : 0;
+		return got < 0 ? got : ended;
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	got = project_open(project, c->state.workspaces_fd, false, &p, err);
@@ -249,5 +282,5 @@ int context_recover(struct context *c, const char *project, struct err *err)
 		return got;
 	got = recover_locked(c, &p, err);
 	project_close(&p);
-	return got;
+	return got ? got : ended;
 }

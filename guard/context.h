@@ -15,6 +15,8 @@ struct context {
 	struct state state;
 	char *project; /* absolute, without links; NULL: not asked for */
 	struct store *store; /* NULL until context_store() */
+	/* context_recover() takes back what it could finish too. */
+	bool take_back;
 };
 
 /* Before anything else on a struct context that will be closed. */
@@ -37,9 +39,16 @@ void context_free(struct context *c);
 int context_store(struct context *c, enum store_mode mode, struct err *err);
 
 /*
+ * What was interrupted in the middle there, for people ("apply of run x"), to
+ * free; NULL: nothing, or a guard is at work on it just now.
+ */
+char *context_unfinished(const struct context *c, const char *project);
+
+/*
  * If a transaction on that folder was interrupted: finishes it or takes it
- * back, says so on stderr, and brings the run's state in order. 0, also when
- * there was nothing; -EBUSY: another guard is at work there just now.
+ * back, says so on stderr, and brings the run's state in order. 1 finished,
+ * 2 taken back, 0 when there was nothing; -EBUSY: another guard is at work
+ * there just now.
  */
 int context_recover(struct context *c, const char *project, struct err *err);
 

@@ -29,7 +29,8 @@ enum option_id {
 	OPTIONS_END = -1,
 	OPTIONS_BAD = '?', /* already explained on stderr */
 	OPTIONS_HELP = 255, /* already printed */
-	OPT_ACTIONS = 256,
+	OPT_ABORT = 256,
+	OPT_ACTIONS,
 	OPT_ALL,
 	OPT_ALL_VERSIONS,
 	OPT_AT,

@@ -63,7 +63,8 @@ static int open_project(struct run *run, struct err *err)
 		return fail_errno(err, "the project %s cannot be entered",
 				  text_quote(run->project));
 	/* What an earlier apply or restore left half done is ended first. */
-	return context_recover(&run->context, run->project, err);
+	return context_recover(&run->context, run->project, err) < 0 ? -err->num
+								     : 0;
 }
 
 /* --continue: the named run, else the newest one that waits. */

@@ -88,6 +88,8 @@ static const struct option_spec review_options[] = {
 
 static const struct option_spec apply_options[] = {
 	{'p', "patch", NULL, "ask about each hunk, as review does"},
+	{OPT_CONTINUE, "continue", NULL, "finish one that was interrupted"},
+	{OPT_ABORT, "abort", NULL, "take back one that was interrupted"},
 	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},
 	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},

@@ -13,6 +13,7 @@
 struct recovery {
 	struct txn_all all;
 	struct project *others; /* of the roots, by number; path NULL: none */
+	bool back; /* rather than on */
 	bool lost; /* one of the roots is not to be had any more */
 	struct buf more; /* lines for people */
 };
@@ -177,16 +178,19 @@ static int recover(struct recovery *r, int workspaces_fd, char **ret_text,
 			return -err->num;
 	if (r->all.journal.state == JOURNAL_DONE)
 		return recover_done(r, ret_text, err);
-	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost)
+	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost && !r->back)
 		return recover_forward(r, ret_text, err);
 	return recover_back(r, ret_text, err);
 }
 
-int transaction_recover(struct store *store, struct project *p,
-			int workspaces_fd, char **ret_text, struct err *err)
+static int end(struct store *store, struct project *p, int workspaces_fd,
+	       bool back, char **ret_text, struct err *err)
 {
 	AUTO(recovery)
-	struct recovery r = {.all = {.store = store, .first = p}};
+	struct recovery r = {
+		.all = {.store = store, .first = p},
+		.back = back,
+	};
 	int got = journal_load(p->workspace_fd, &r.all.journal, err);
 
 	*ret_text = NULL;
@@ -196,4 +200,16 @@ int transaction_recover(struct store *store, struct project *p,
 		return err_context(err, "finish what was interrupted in %s",
 				   text_quote(p->path));
 	return recover(&r, workspaces_fd, ret_text, err);
+}
+
+int transaction_recover(struct store *store, struct project *p,
+			int workspaces_fd, char **ret_text, struct err *err)
+{
+	return end(store, p, workspaces_fd, false, ret_text, err);
+}
+
+int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
+		      char **ret_text, struct err *err)
+{
+	return end(store, p, workspaces_fd, true, ret_text, err);
 }

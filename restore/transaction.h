@@ -97,6 +97,11 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 int transaction_recover(struct store *store, struct project *p,
 			int workspaces_fd, char **ret_text, struct err *err);
 
+/* The same, but what can be taken back is, also where the rest could be done;
+ * 1: it was done already. */
+int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
+		      char **ret_text, struct err *err);
+
 /* Whether a journal is there (no lock needed). */
 bool transaction_pending(int workspaces_fd, const char *project_path);
 /*

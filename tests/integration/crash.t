@@ -101,11 +101,25 @@ side() {
 	return 2
 }
 
+# What is unfinished goes on, or every other time back.
+settled() {
+	guard status >"$out" 2>"$err" || bad 'no status afterwards'
+	if [ $(((befores + afters) % 2)) -eq 0 ]; then
+		guard apply --continue >"$out" 2>"$err" || bad 'it cannot go on'
+		back=1
+	else
+		guard apply --abort >"$out" 2>"$err"
+		back=$?
+		[ $back -le 1 ] || bad 'it cannot be taken back'
+	fi
+}
+
 # The command has ended with $2; what is there now, and does all go on?
 judge() {
-	guard status >"$out" 2>"$err" || bad 'no status afterwards'
+	settled
 	side "$1"
 	is_now=$?
+	[ $back -eq 1 ] || [ $is_now -eq 0 ] || bad 'taken back, and is not'
 	case $2.$is_now in
 	*.2) bad 'neither before nor after' ; return ;;
 	0.0) bad 'it says done, and is not' ;;

@@ -1,0 +1,71 @@
+#!/bin/sh
+# An apply that was ended in the middle: what status says of it, and how the
+# user finishes it or takes it back.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+stopat=/opt/guard/build/tests/lib/stopat
+[ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || exit 99
+
+make_home
+cd "$HOME/project" || exit 99
+gives 0 'with nothing unfinished there is nothing to go on with' \
+	guard apply --continue
+says "$err" 'is unfinished'
+gives 1 'nor to take back' guard apply --abort
+gives 2 'one of both' guard apply --abort --continue
+gives 2 'and no run with it' guard apply --abort src
+mkdir many
+seq 60 | while read -r i; do echo old >"many/$i"; done
+ok 'a run' guard run -q -- sh -c '
+	for i in $(seq 60); do echo "of the run" >many/$i; done; rm README.md'
+run=$(guard status -q)
+
+changed() {
+	grep -l 'of the run' many/* 2>/dev/null | wc -l
+}
+# Ends an apply at one of its calls after which a part of the files is changed
+# and the rest is not.
+halfway() {
+	"$stopat" --count "$T/calls" -- guard apply -y -q "$run" \
+		>/dev/null 2>&1 </dev/null
+	guard undo -y -q
+	calls=$(grep -o '[0-9]*' "$T/calls" | head -n 1)
+	at=$((calls * 2 / 3))
+	while [ "$at" -lt "$calls" ]; do
+		"$stopat" --at "$at" -- guard apply -y -q "$run" \
+			>/dev/null 2>&1 </dev/null
+		n=$(changed)
+		[ "$n" -lt 1 ] || [ "$n" -gt 59 ] || return 0
+		guard apply --abort >/dev/null 2>&1
+		[ "$(changed)" -eq 0 ] || guard undo -y -q
+		at=$((at + 11))
+	done
+	return 1
+}
+
+manifest . >"$T/before"
+ok 'an apply ends in the middle' halfway
+gives 0 'status' guard status
+says "$err" "apply of run $run was interrupted in the middle"
+says "$err" 'guard apply --abort'
+gives 0 'status --json' guard status --json
+says "$out" "\"unfinished\": \"apply of run $run\""
+ok 'which change nothing' test "$(changed)" -ge 1 -a "$(changed)" -le 59
+gives 0 'it is taken back' guard apply --abort
+says "$err" 'taken back'
+manifest . >"$T/after"
+ok 'all is as before' same "$T/before" "$T/after"
+gives 0 'status has nothing to say of it' guard status
+silent "$err" interrupted
+says "$out" "$run  ended"
+ok 'again in the middle' halfway
+gives 0 'it is finished' guard apply --continue
+is "$(changed)" 60 'all of it is there'
+no 'also the deletion' test -e README.md
+is "$(guard status -q)" '' 'the run is applied'
+ok 'and can be taken back' guard undo -y -q
+manifest . >"$T/after"
+ok 'as before' same "$T/before" "$T/after"
+finish
