@@ -10,34 +10,64 @@
 #include "base/auto.h"
 #include "snapshot/catalog.h"
 
-void applied_add(struct session *s, uint64_t before, uint64_t after,
-		 const struct plan *plan)
+#define NAME "applied"
+#define VERSION 1
+
+/* The record's items, and those that an earlier guard left in the session's. */
+static int load(const struct session *s, struct record *ret, struct err *err)
 {
+	static const char *const keys[] = {"applied", "merged", "applied-home"};
+	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
+	size_t i, k;
+
+	if (got < 0 && got != -ENOENT)
+		return err_context(err, "run %s", s->id);
+	for (i = 0; i < s->more.count; i++)
+		for (k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+			if (strcmp(s->more.items[i].key, keys[k]) == 0)
+				record_add(ret, keys[k],
+					   s->more.items[i].value);
+	return 0;
+}
+
+static int save(const struct session *s, const struct record *r,
+		struct err *err)
+{
+	return record_save(s->fd, NAME, NAME, VERSION, r, false, err);
+}
+
+int applied_add(const struct session *s, uint64_t before, uint64_t after,
+		const struct plan *plan, struct err *err)
+{
+	AUTO(record) struct record r = {0};
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
-
 	size_t i;
+	int got = record_load(s->fd, NAME, NAME, VERSION, &r, err);
 
-	record_add(&s->more, "applied", value);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	record_add(&r, "applied", value);
 	for (i = 0; i < plan->step_count; i++)
 		if (plan->steps[i].how == STEP_MERGED ||
 		    plan->steps[i].how == STEP_MARKED)
-			record_add(&s->more, "merged", plan->steps[i].path);
+			record_add(&r, "merged", plan->steps[i].path);
+	return save(s, &r, err);
 }
 
 struct rebase {
 	struct store *store;
-	const struct session *session;
+	const struct record *record;
 	const struct entry *now;
 	struct tree_editor *editor;
 };
 
-static bool was_merged(const struct session *s, const char *path)
+static bool was_merged(const struct record *r, const char *path)
 {
 	const char *value;
 	size_t n;
 
-	for (n = 0; (value = record_get_nth(&s->more, "merged", n)); n++)
+	for (n = 0; (value = record_get_nth(r, "merged", n)); n++)
 		if (strcmp(value, path) == 0)
 			return true;
 	return false;
@@ -57,7 +87,7 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	AUTO(entry) struct entry now = {0};
 
 	(void)before;
-	if (!*path || was_merged(r->session, path))
+	if (!*path || was_merged(r->record, path))
 		return 0;
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
@@ -90,17 +120,20 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 int applied_rebase(struct store *store, const struct session *s,
 		   struct entry *base, const struct entry *now, struct err *err)
 {
-	struct rebase r = {.store = store, .session = s, .now = now};
+	AUTO(record) struct record record = {0};
+	struct rebase r = {.store = store, .record = &record, .now = now};
 	struct entry root = {0};
 	const char *value;
 	size_t n;
 	int got = 0;
 
-	if (!record_get(&s->more, "applied"))
+	if (load(s, &record, err) < 0)
+		return -err->num;
+	if (!record_get(&record, "applied"))
 		return 0;
 	r.editor = tree_editor_new(store, base);
 	for (n = 0; got >= 0; n++) {
-		value = record_get_nth(&s->more, "applied", n);
+		value = record_get_nth(&record, "applied", n);
 		if (!value)
 			break;
 		got = rebase_one(&r, value, err);
@@ -115,12 +148,18 @@ int applied_rebase(struct store *store, const struct session *s,
 	return 0;
 }
 
-void applied_add_home(struct session *s, uint64_t before, uint64_t after)
+int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
+		     struct err *err)
 {
+	AUTO(record) struct record r = {0};
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
+	int got = record_load(s->fd, NAME, NAME, VERSION, &r, err);
 
-	record_add(&s->more, "applied-home", value);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	record_add(&r, "applied-home", value);
+	return save(s, &r, err);
 }
 
 /* Whether path is in `now` as in that snapshot; one that is gone says no. */
@@ -138,7 +177,7 @@ static int is_as_in(struct store *store, uint64_t seq, const struct entry *now,
 	return was.mode && still(now, &was);
 }
 
-static int is_ours(struct store *store, const struct session *s,
+static int is_ours(struct store *store, const struct record *r,
 		   const struct entry *root, const char *path, struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
@@ -149,7 +188,7 @@ static int is_ours(struct store *store, const struct session *s,
 	for (n = 0; got > 0; n++) {
 		uint64_t before, after;
 
-		value = record_get_nth(&s->more, "applied-home", n);
+		value = record_get_nth(r, "applied-home", n);
 		if (!value)
 			return 0;
 		if (sscanf(value, "%" SCNu64 " %" SCNu64, &before, &after) != 2)
@@ -167,14 +206,17 @@ static int is_ours(struct store *store, const struct session *s,
 int applied_forgive(struct store *store, const struct session *s,
 		    struct snapshot *now, struct err *err)
 {
+	AUTO(record) struct record r = {0};
 	size_t kept = 0, i;
 
-	if (!record_get(&s->more, "applied-home"))
+	if (load(s, &r, err) < 0)
+		return -err->num;
+	if (!record_get(&r, "applied-home"))
 		return 0;
 	for (i = 0; i < now->note_count; i++) {
 		struct note *n = &now->notes[i];
 		int got = n->kind == NOTE_MOVED
-				  ? is_ours(store, s, &now->root, n->path, err)
+				  ? is_ours(store, &r, &now->root, n->path, err)
 				  : 0;
 
 		if (got < 0) {

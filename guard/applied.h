@@ -4,8 +4,9 @@
  * project still holds them as guard put them, they are what the run began
  * with, and not an edit of the user's.
  *
- * Kept in the session's record: applied = the snapshots before and after each
- * apply.
+ * Kept in the session's folder, in a record of its own, since a live run's is
+ * its guard's: applied = the snapshots before and after each apply. Written
+ * under the project's lock. Earlier guards kept it in the session's record.
  */
 #ifndef GUARD_APPLIED_H
 #define GUARD_APPLIED_H
@@ -15,12 +16,12 @@
 #include "snapshot/tree.h"
 
 /*
- * Adds one apply to the record (not saved). What was merged is noted apart: it
+ * Adds one apply to the record. What was merged is noted apart: it
  * has the user's edits in it, which the run knows nothing of, so that it is
  * never taken for what the run began with.
  */
-void applied_add(struct session *s, uint64_t before, uint64_t after,
-		 const struct plan *plan);
+int applied_add(const struct session *s, uint64_t before, uint64_t after,
+		const struct plan *plan, struct err *err);
 
 /*
  * Gives base what was applied, path by path, where `now` is still like that.
@@ -36,7 +37,8 @@ int applied_rebase(struct store *store, const struct session *s,
  * guard's own doing, the home still being as an apply of this run left it or,
  * taken back, found it.
  */
-void applied_add_home(struct session *s, uint64_t before, uint64_t after);
+int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
+		     struct err *err);
 int applied_forgive(struct store *store, const struct session *s,
 		    struct snapshot *now, struct err *err);
 

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/applied.h"
+#include "guard/live.h"
 #include "guard/output.h"
 #include "restore/result.h"
 
@@ -159,23 +160,49 @@ void applying_leave(struct applying *a)
 	project_close(&a->home.project);
 }
 
+/* The layer as it is at one moment, in the store: from here on nobody reads it
+ * any more. */
+static int load_layer(struct applying *a, struct err *err)
+{
+	if (changes_load(&a->p->session, &a->c->state, &a->changes, err) < 0 ||
+	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
+			  err) < 0 ||
+	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
+			&a->changes.project, &a->want, err) < 0)
+		return -err->num;
+	return applying_home_load(a, err);
+}
+
 int applying_load(struct applying *a, struct err *err)
 {
 	struct session *s = &a->p->session;
+	struct frozen *frozen;
+	int got;
 
 	if (check_state(a->p, err) < 0 ||
-	    changes_load(s, &a->c->state, &a->changes, err) < 0 ||
-	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
-			  err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    load_base(a, err) < 0 || applying_look(a, err) < 0 ||
 	    applied_rebase(a->c->store, s, &a->base.root, &a->before.root,
 			   err) < 0 ||
-	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
-			&a->changes.project, &a->want, err) < 0 ||
-	    compare_result(a, err) < 0)
+	    live_hold(s, &frozen, err) < 0)
 		return -err->num;
-	return applying_home_load(a, err);
+	got = load_layer(a, err);
+	freeze_end(&frozen);
+	return got < 0 ? got : compare_result(a, err);
+}
+
+int applying_lock(struct context *c, struct pick *p, struct err *err)
+{
+	struct session live = {.fd = -1, .lock_fd = -1};
+	struct err odd;
+	int got = pick_lock(c, p, err);
+
+	if (got != -EBUSY || session_open(c->state.runs_fd, p->session.id,
+					  false, &live, &odd) < 0)
+		return got;
+	session_free(&p->session);
+	p->session = live;
+	return pick_is_going(&live) ? 0 : got;
 }
 
 int applying_plan(struct applying *a, const struct entry *want,
@@ -226,22 +253,25 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	struct err ignored;
 	int got;
 
-	if (session_set_state(s, RUN_APPLYING, err) < 0)
+	/* A live run's record is its own guard's to write. */
+	if (!s->live && session_set_state(s, RUN_APPLYING, err) < 0)
 		return -err->num;
 	got = carry_out(a->c->store, roots, count, &action, err);
 	home_after = action.other_count ? action.others[0].after : 0;
 	action_free_roots(&action);
 	if (got < 0) {
-		if (faccessat(a->project.workspace_fd, "next-action", F_OK, 0) <
-		    0)
+		if (!s->live && faccessat(a->project.workspace_fd,
+					  "next-action", F_OK, 0) < 0)
 			(void)session_set_state(s, RUN_ENDED, &ignored);
 		return -err->num;
 	}
-	if (a->plan.step_count)
-		applied_add(s, a->before.seq, action.after, &a->plan);
-	if (home_after)
-		applied_add_home(s, a->home.before.seq, home_after);
-	if (context_settle_run(s, &a->c->state, whole, err) < 0)
+	if (a->plan.step_count &&
+	    applied_add(s, a->before.seq, action.after, &a->plan, err) < 0)
+		return -err->num;
+	if (home_after &&
+	    applied_add_home(s, a->home.before.seq, home_after, err) < 0)
+		return -err->num;
+	if (!s->live && context_settle_run(s, &a->c->state, whole, err) < 0)
 		return -err->num;
 	before = mem_printf("%" PRIu64, a->before.seq);
 	after = mem_printf("%" PRIu64, action.after);

@@ -30,7 +30,7 @@ struct applying_home {
 
 struct applying {
 	struct context *c;
-	struct pick *p; /* its session is locked */
+	struct pick *p; /* its session is locked, or live */
 	struct changes changes; /* against the real files */
 	struct snapshot base; /* root: with what was applied before */
 	struct snapshot before; /* the project at the last look */
@@ -51,6 +51,10 @@ struct applying {
 	}
 
 void applying_free(struct applying *a);
+
+/* pick_lock(), unless the run is still going: it is held still while its layer
+ * is read (applying_load()), and what it had done by then is applied. */
+int applying_lock(struct context *c, struct pick *p, struct err *err);
 
 /* -EALREADY: it is applied, and no paths were named; -ENOENT: discarded;
  * -ENODATA: what was before the run is not known; -EBUSY: another guard is at

@@ -199,7 +199,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
 	    context_recover(c, p.session.project, err) < 0 ||
-	    pick_lock(c, &p, err) < 0)
+	    applying_lock(c, &p, err) < 0)
 		return -err->num;
 	got = o->patch ? pick_parts(&a, err) : apply_locked(&a, err);
 	applying_free(&a.in);

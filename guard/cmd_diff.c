@@ -14,6 +14,7 @@
 #include "guard/diffsnaps.h"
 #include "guard/jsonout.h"
 #include "guard/listing.h"
+#include "guard/live.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
@@ -117,6 +118,22 @@ static void mark_here(struct context *c, struct session *s,
 	(void)changes_here_mark(c->store, &base, &changes->project, &ignored);
 }
 
+/* A live run's layer as it is at one moment; where the run cannot be held
+ * still, as it is while it is read. */
+static int load_held(struct context *c, const struct session *s,
+		     struct changes *ret, struct err *err)
+{
+	struct frozen *frozen = NULL;
+	struct err odd;
+	int got;
+
+	if (live_hold(s, &frozen, &odd) < 0)
+		output_warn("%s: it goes on while its layer is read", odd.text);
+	got = changes_load(s, &c->state, ret, err);
+	freeze_end(&frozen);
+	return got;
+}
+
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
@@ -139,7 +156,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 			   text_quote(p.session.project));
 	else if (got < 0)
 		return got;
-	if (changes_load(&p.session, &c->state, &changes, err) < 0)
+	if (load_held(c, &p.session, &changes, err) < 0)
 		return -err->num;
 	if (changes_check(&changes.project, changes.lower_fd, p.paths, err) <
 		    0 ||

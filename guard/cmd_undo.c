@@ -278,11 +278,15 @@ static void settle_run(struct undo *u, const struct action *done)
 	struct session s = {.fd = -1, .lock_fd = -1};
 	bool applied = strcmp(done->undoes, "apply") != 0;
 	struct err err;
+	int got;
 
 	if (!done->run_id[0])
 		return;
-	if (session_open(u->c->state.runs_fd, done->run_id, true, &s, &err) <
-	    0) {
+	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
+	/* It is still going, and waits for a decision anyhow. */
+	if (got == -EBUSY)
+		return;
+	if (got < 0) {
 		output_say("run %s itself is not there any more", done->run_id);
 		return;
 	}

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "guard/live.h"
 #include "guard/output.h"
 #include "guard/pick.h"
 #include "overlay/layers.h"
@@ -410,6 +411,7 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	run->session.started = start_time;
 	if (!run->session.times)
 		run->session.began = start_time;
+	live_note(&run->session, sandbox_init(run->sandbox));
 	run->session.times++;
 	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
 		return -err->num;

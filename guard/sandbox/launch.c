@@ -568,6 +568,11 @@ void sandbox_unmount(struct sandbox *sb)
 	cgroup_remove(&sb->cgroup);
 }
 
+pid_t sandbox_init(const struct sandbox *sb)
+{
+	return sb->pid;
+}
+
 void sandbox_free(struct sandbox **sb)
 {
 	struct sandbox *b = *sb;

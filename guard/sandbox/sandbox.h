@@ -110,6 +110,9 @@ int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err);
 
+/* The run's pid 1, as guard sees it: for freeze_begin(), from elsewhere. */
+pid_t sandbox_init(const struct sandbox *sb);
+
 /*
  * The last process takes the mounts down while it exits: for each layer the
  * kernel writes the whole file system out that its upper lies on. Returns when

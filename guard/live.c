@@ -1,0 +1,37 @@
+#include "guard/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "guard/pick.h"
+
+#define INIT "init" /* = number " " start */
+
+void live_note(struct session *s, pid_t init)
+{
+	auto_free char *value =
+		mem_printf("%d %" PRIu64, init, freeze_start_of(init));
+
+	record_set(&s->more, INIT, value);
+}
+
+int live_hold(const struct session *s, struct frozen **ret, struct err *err)
+{
+	const char *value = record_get(&s->more, INIT);
+	uint64_t start;
+	int init, got;
+
+	*ret = NULL;
+	if (!pick_is_going(s))
+		return 0;
+	if (!value || sscanf(value, "%d %" SCNu64, &init, &start) != 2)
+		return fail(err, ENODATA,
+			    "run %s was started by a guard that cannot hold it "
+			    "still",
+			    s->id);
+	got = freeze_begin(init, start, ret, err);
+	return got == -ESRCH ? 0 : got;
+}

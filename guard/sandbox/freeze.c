@@ -1,0 +1,307 @@
+#include "guard/sandbox/freeze.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/walk.h"
+
+#define WAIT_MS 10000
+#define STAT_MAX 4096
+/* A run that makes processes faster than they can be stopped. */
+#define ROUNDS_MAX 1000
+
+struct process {
+	pid_t pid, parent;
+	uint64_t start;
+	bool stopped; /* by us, or before */
+};
+
+struct processes {
+	struct process *items;
+	size_t count, room;
+};
+
+struct frozen {
+	struct processes done;
+	int pipe; /* to the process that lets them go on */
+	pid_t thawer;
+};
+
+/* --- what /proc says --- */
+
+/* Fields 3, 4 and 22 of proc_pid_stat(5), behind the name, which may hold
+ * anything. dir: "/proc/PID" or a thread's folder. */
+static bool read_stat(const char *dir, char *ret_state, pid_t *ret_parent,
+		      uint64_t *ret_start)
+{
+	auto_free char *path = mem_printf("%s/stat", dir);
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *at;
+	int parent;
+
+	if (fd_slurp_at(AT_FDCWD, path, STAT_MAX, &b, &ignored) < 0)
+		return false;
+	at = strrchr(buf_text(&b), ')');
+	if (!at ||
+	    sscanf(at + 1,
+		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		   "%*d %*d %*d %*d %*d %" SCNu64,
+		   ret_state, &parent, ret_start) != 3)
+		return false;
+	*ret_parent = parent;
+	return true;
+}
+
+uint64_t freeze_start_of(pid_t pid)
+{
+	auto_free char *dir = mem_printf("/proc/%d", pid);
+	uint64_t start;
+	pid_t parent;
+	char state;
+
+	return read_stat(dir, &state, &parent, &start) ? start : 0;
+}
+
+static bool is_still(char state)
+{
+	return state == 'T' || state == 't' || state == 'Z' || state == 'X';
+}
+
+/* 1: each of its threads; 0: not yet, or one of them is being made. A process
+ * that is gone does nothing either. */
+static bool all_still(pid_t pid)
+{
+	auto_free char *tasks = mem_printf("/proc/%d/task", pid);
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+	auto_close int fd =
+		open(tasks, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return true;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *dir =
+			mem_printf("%s/%s", tasks, list.items[i].name);
+		uint64_t start;
+		pid_t parent;
+		char state;
+
+		if (read_stat(dir, &state, &parent, &start) && !is_still(state))
+			return false;
+	}
+	return true;
+}
+
+/* Every process there is. */
+static int read_all(struct processes *ret, struct err *err)
+{
+	auto_close int fd =
+		open("/proc", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (fd < 0)
+		return fail_errno(err, "open /proc");
+	if (dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *dir =
+			mem_printf("/proc/%s", list.items[i].name);
+		struct process p = {0};
+		char state;
+
+		if (!isdigit((unsigned char)list.items[i].name[0]) ||
+		    !read_stat(dir, &state, &p.parent, &p.start))
+			continue;
+		p.pid = (pid_t)strtol(list.items[i].name, NULL, 10);
+		p.stopped = is_still(state);
+		GROW(ret->items, ret->count, ret->room);
+		ret->items[ret->count++] = p;
+	}
+	return 0;
+}
+
+static const struct process *find(const struct processes *list, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].pid == pid)
+			return &list->items[i];
+	return NULL;
+}
+
+/* --- the process that lets them go on --- */
+
+/* Each as long as it is still the one that was stopped. */
+static void go_on(const struct processes *list)
+{
+	size_t i;
+
+	for (i = list->count; i-- > 0;) {
+		const struct process *p = &list->items[i];
+
+		if (freeze_start_of(p->pid) == p->start)
+			(void)kill(p->pid, SIGCONT);
+	}
+}
+
+/* Hears of each process before it is stopped; the end of the pipe means that
+ * the caller is done with it, or dead. */
+static void __attribute__((noreturn)) thaw_at_end(int fd)
+{
+	struct processes list = {0};
+	struct process p;
+
+	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
+		GROW(list.items, list.count, list.room);
+		list.items[list.count++] = p;
+	}
+	go_on(&list);
+	_exit(0);
+}
+
+static int start_thawer(struct frozen *f, struct err *err)
+{
+	int ends[2];
+	sigset_t all;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "pipe");
+	f->thawer = fork();
+	if (f->thawer == 0) {
+		(void)sigfillset(&all);
+		(void)sigprocmask(SIG_SETMASK, &all, NULL);
+		(void)setsid();
+		(void)close(ends[1]);
+		thaw_at_end(ends[0]);
+	}
+	(void)close(ends[0]);
+	f->pipe = ends[1];
+	return f->thawer < 0 ? fail_errno(err, "fork") : 0;
+}
+
+void freeze_end(struct frozen **frozen)
+{
+	struct frozen *f = *frozen;
+
+	if (!f)
+		return;
+	*frozen = NULL;
+	if (f->pipe >= 0)
+		(void)close(f->pipe);
+	while (f->thawer > 0 && waitpid(f->thawer, NULL, 0) < 0 &&
+	       errno == EINTR)
+		;
+	free(f->done.items);
+	free(f);
+}
+
+/* --- stopping --- */
+
+static int wait_still(pid_t pid, int *left_ms, struct err *err)
+{
+	while (!all_still(pid)) {
+		if ((*left_ms)-- <= 0)
+			return fail(err, ETIMEDOUT,
+				    "process %d of the run does not stop", pid);
+		(void)poll(NULL, 0, 1);
+	}
+	return 0;
+}
+
+static int stop(struct frozen *f, const struct process *p, int *left_ms,
+		struct err *err)
+{
+	GROW(f->done.items, f->done.count, f->done.room);
+	f->done.items[f->done.count++] = *p;
+	if (p->stopped)
+		return 0;
+	if (fd_write(f->pipe, p, sizeof(*p)) < 0)
+		return fail_errno(err, "pipe");
+	if (kill(p->pid, SIGSTOP) < 0 && errno != ESRCH)
+		return fail_errno(err, "stop process %d of the run", p->pid);
+	return wait_still(p->pid, left_ms, err);
+}
+
+/* Whether a parent of it has been stopped, and it has not. */
+static bool is_next(const struct frozen *f, const struct process *p)
+{
+	const struct process *known = find(&f->done, p->pid);
+
+	return !(known && known->start == p->start) &&
+	       find(&f->done, p->parent);
+}
+
+/* 1: there were some more, 0: all are still; negative. */
+static int stop_round(struct frozen *f, int *left_ms, struct err *err)
+{
+	struct processes all = {0};
+	size_t i;
+	int got = read_all(&all, err);
+	int more = 0;
+
+	for (i = 0; got == 0 && i < all.count; i++) {
+		if (!is_next(f, &all.items[i]))
+			continue;
+		more = 1;
+		got = stop(f, &all.items[i], left_ms, err);
+	}
+	free(all.items);
+	return got < 0 ? got : more;
+}
+
+static int stop_all(struct frozen *f, const struct process *init,
+		    struct err *err)
+{
+	int left_ms = WAIT_MS, rounds = 0, quiet = 0;
+	int got = stop(f, init, &left_ms, err);
+
+	/* /proc is not read at one moment: once more when nobody was seen. */
+	while (got >= 0 && quiet < 2) {
+		got = stop_round(f, &left_ms, err);
+		quiet = got ? 0 : quiet + 1;
+		if (rounds++ == ROUNDS_MAX)
+			return fail(err, ETIMEDOUT,
+				    "the run makes processes faster than they "
+				    "can be stopped");
+	}
+	return got;
+}
+
+int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
+		 struct err *err)
+{
+	struct process first = {.pid = init, .start = start};
+	struct frozen *f;
+	int got;
+
+	if (!start || freeze_start_of(init) != start)
+		return fail(err, ESRCH, "the run has just ended");
+	f = mem_zalloc(sizeof(*f));
+	f->pipe = -1;
+	got = start_thawer(f, err);
+	if (got == 0)
+		got = stop_all(f, &first, err);
+	if (got < 0) {
+		freeze_end(&f);
+		return err_context(err, "hold the run still");
+	}
+	*ret = f;
+	return 0;
+}

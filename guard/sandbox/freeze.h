@@ -1,0 +1,34 @@
+/*
+ * Holds a live run still from outside, for as long as its layer is looked at.
+ *
+ * Every process of it is stopped by SIGSTOP, pid 1 first and parents before
+ * their children, so that no shell in it sees its jobs stop; those that were
+ * stopped before stay so afterwards. Processes are found by their descent from
+ * the run's pid 1, which nobody in the run can leave. A process of its own
+ * lets all of them go on as soon as the caller says so, or is dead.
+ */
+#ifndef GUARD_SANDBOX_FREEZE_H
+#define GUARD_SANDBOX_FREEZE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* When a process was started, in the kernel's ticks; 0: there is none. With
+ * its number it names a process for ever. */
+uint64_t freeze_start_of(pid_t pid);
+
+struct frozen;
+
+/*
+ * init, start: the run's pid 1. When it returns 0 no process of the run does
+ * anything, and *ret is to be given to freeze_end(). -ESRCH: it has ended;
+ * -ETIMEDOUT: one does not stop (all go on).
+ */
+int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
+		 struct err *err);
+/* They go on. NULL inside is fine. */
+void freeze_end(struct frozen **f);
+
+#endif

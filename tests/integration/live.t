@@ -1,0 +1,129 @@
+#!/bin/sh
+# A run that is still going: seen, and taken over from, by another guard.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p "$HOME/gate" dir
+mkfifo "$HOME/gate/go"
+echo first >file
+echo first >other
+echo first >dir/below
+echo first >"$HOME/.tool"
+
+# A reader may open the gate before its last writer has left: then it reads
+# nothing, and opens it again.
+# begin COMMANDS: a run in the background that does them and then waits at the
+# gate for more of them, until it is let out
+begin() {
+	guard run --rw "$HOME/gate" -- sh -c "$1"'
+		: >ready
+		while :; do read -r line <~/gate/go && eval "$line"; done' \
+		>"$T/live.out" 2>"$T/live.err" &
+	guard=$!
+	until run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' \
+		"$T/live.err") && [ -n "$run" ] &&
+		[ -e "$state/runs/$run/upper/ready" ]; do
+		kill -0 "$guard" || break
+	done
+}
+# more COMMAND: it has been done when this returns
+steps=0
+more() {
+	steps=$((steps + 1))
+	echo "$1; : >step$steps" >"$HOME/gate/go"
+	until [ -e "$state/runs/$run/upper/step$steps" ]; do
+		kill -0 "$guard" || break
+	done
+}
+out() {
+	echo 'exit 0' >"$HOME/gate/go"
+	wait "$guard"
+}
+
+begin 'echo run >file; rm -r dir; echo new >new; echo run >~/.tool'
+gives 0 'a diff while it goes on' guard diff --name-status "$run"
+says "$out" 'file'
+says "$out" 'new'
+says "$out" 'dir/below'
+silent "$err" 'cannot hold'
+gives 0 'it goes on afterwards' guard status
+says "$out" running
+gives 0 'a part of it is applied' guard apply -y "$run" file dir "$HOME/.tool"
+is "$(cat file)" run 'a file came'
+no 'a folder went' test -e dir
+is "$(cat "$HOME/.tool")" run 'one of the home came'
+no 'the rest did not' test -e new
+gives 0 'it is still going' guard status
+says "$out" running
+gives 0 'what was applied is no difference any more' \
+	guard diff --name-only "$run"
+silent "$out" 'file'
+silent "$out" 'below'
+silent "$out" '.tool'
+says "$out" 'new'
+more 'echo more >>file; echo more >>~/.tool'
+gives 0 'what it did since then is' guard diff "$run"
+says "$out" '+more'
+gives 0 'and can be applied too' guard apply -y "$run" file "$HOME/.tool"
+is "$(cat file) $(cat "$HOME/.tool")" 'run
+more run
+more' 'what was applied before is no edit of the user'
+gives 0 'undo' guard undo -y
+is "$(cat file)" run 'takes the last one back'
+gives 0 'and again' guard undo -y
+
+# --- the user edits meanwhile ---
+echo user >other
+more 'echo run >other'
+gives 1 'an edit on both sides is a conflict' guard apply -y "$run" other
+is "$(cat other)" user 'as ever'
+gives 1 'a discard has to wait' guard discard -y "$run"
+says "$err" 'still going'
+out
+gives 0 'it ends as ever' guard status
+says "$out" ended
+gives 0 'what is left is applied' guard apply -y "$run" new
+is "$(cat new)" new 'whole'
+gives 0 'the rest is dropped' guard discard -y "$run"
+
+# --- all of it, and then it ends ---
+echo first >file
+begin 'echo all >file'
+gives 0 'all of a live run' guard apply -y "$run"
+is "$(cat file)" all 'is applied'
+gives 0 'undo' guard undo -y
+is "$(cat file)" first 'takes it back'
+gives 0 'and does it again' guard undo -y
+out
+is "$(cat file)" all 'it ends'
+
+# --- two at once, each in a layer of its own ---
+begin 'echo one >one'
+one=$run
+one_guard=$guard
+gives 0 'a second run beside the first' guard run -- sh -c \
+	'test ! -e one; echo two >two'
+two=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+gives 0 'is applied' guard apply -y "$two"
+gives 0 'and the first one too' guard apply -y "$one" one
+is "$(cat one two)" 'one
+two' 'both are there'
+guard=$one_guard
+out
+
+# --- who froze it is killed ---
+begin 'while :; do echo x; done >>busy &'
+i=0
+while [ $i -lt 5 ]; do
+	guard diff "$run" >/dev/null 2>&1 &
+	kill -9 $!
+	i=$((i + 1))
+done
+more 'echo alive >alive'
+ok 'a run goes on when the guard that held it is killed' \
+	test -e "$state/runs/$run/upper/alive"
+out
+
+finish

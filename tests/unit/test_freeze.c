@@ -1,0 +1,241 @@
+/* guard/sandbox/freeze.c: holding a run still from outside. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guard/sandbox/freeze.h"
+
+/* What the processes of a stand-in for a run do, seen by the test. */
+struct shared {
+	atomic_ulong beats; /* of all of them together */
+	atomic_ulong forks;
+	atomic_int stopped; /* the pid of one that stopped itself */
+	atomic_int over;
+};
+
+struct run {
+	struct shared *shared;
+	pid_t init;
+	uint64_t start;
+};
+
+static void *beat(void *arg)
+{
+	struct shared *s = arg;
+
+	while (!atomic_load(&s->over))
+		atomic_fetch_add(&s->beats, 1);
+	return NULL;
+}
+
+/* Processes that make processes, and leave their children to pid 1. */
+static void storm(struct shared *s)
+{
+	while (!atomic_load(&s->over)) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			if (fork() == 0) {
+				atomic_fetch_add(&s->beats, 1);
+				atomic_fetch_add(&s->forks, 1);
+			}
+			_exit(0);
+		}
+		if (pid > 0)
+			(void)waitpid(pid, NULL, 0);
+	}
+}
+
+static void __attribute__((noreturn)) be_init(struct shared *s)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		storm(s);
+		_exit(0);
+	}
+	if (fork() == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)pthread_create(&thread, NULL, beat, s);
+		(void)beat(s);
+		_exit(0);
+	}
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		atomic_store(&s->stopped, getpid());
+		(void)raise(SIGSTOP);
+		atomic_store(&s->stopped, 0);
+		_exit(0);
+	}
+	while (!atomic_load(&s->over))
+		(void)waitpid(-1, NULL, WNOHANG);
+	/* Nobody else may go on using the memory. */
+	(void)kill(pid, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	_exit(0);
+}
+
+static bool is_stopped(pid_t pid)
+{
+	char path[64], text[512] = "";
+	FILE *file;
+	char *at;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		*text = '\0';
+	(void)fclose(file);
+	at = strrchr(text, ')');
+	return at && at[2] == 'T';
+}
+
+static int set_up(void **state)
+{
+	static struct run r;
+
+	r.shared = mmap(NULL, sizeof(*r.shared), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(r.shared, MAP_FAILED);
+	r.init = fork();
+	if (r.init == 0)
+		be_init(r.shared);
+	r.start = freeze_start_of(r.init);
+	while (!atomic_load(&r.shared->forks) ||
+	       !atomic_load(&r.shared->stopped) ||
+	       !is_stopped(atomic_load(&r.shared->stopped)))
+		(void)sched_yield();
+	*state = &r;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct run *r = *state;
+
+	atomic_store(&r->shared->over, 1);
+	(void)waitpid(r->init, NULL, 0);
+	(void)munmap(r->shared, sizeof(*r->shared));
+	return 0;
+}
+
+static void expect_still(const struct run *r)
+{
+	unsigned long was = atomic_load(&r->shared->beats);
+	int i;
+
+	/* Many times as long as any of them waits for anything. */
+	for (i = 0; i < 20; i++) {
+		(void)poll(NULL, 0, 5);
+		assert_int_equal(atomic_load(&r->shared->beats), was);
+	}
+}
+
+static void expect_going(const struct run *r)
+{
+	unsigned long was = atomic_load(&r->shared->beats);
+	unsigned long forks = atomic_load(&r->shared->forks);
+
+	while (atomic_load(&r->shared->beats) < was + 1000 ||
+	       atomic_load(&r->shared->forks) < forks + 3)
+		(void)sched_yield();
+}
+
+static void nothing_moves_until_the_end(void **state)
+{
+	struct run *r = *state;
+	struct frozen *f = NULL;
+	struct err err;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		expect_going(r);
+		assert_int_equal(freeze_begin(r->init, r->start, &f, &err), 0);
+		expect_still(r);
+		freeze_end(&f);
+		assert_null(f);
+	}
+	expect_going(r);
+}
+
+static void what_was_stopped_before_stays_stopped(void **state)
+{
+	struct run *r = *state;
+	struct frozen *f = NULL;
+	struct err err;
+
+	assert_int_equal(freeze_begin(r->init, r->start, &f, &err), 0);
+	freeze_end(&f);
+	expect_going(r);
+	assert_int_not_equal(atomic_load(&r->shared->stopped), 0);
+	assert_true(is_stopped(atomic_load(&r->shared->stopped)));
+}
+
+static void all_go_on_when_who_froze_them_is_killed(void **state)
+{
+	struct run *r = *state;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct frozen *f = NULL;
+		struct err err;
+
+		if (freeze_begin(r->init, r->start, &f, &err) < 0)
+			_exit(1);
+		(void)raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	expect_going(r);
+}
+
+static void another_process_of_that_number_is_left_alone(void **state)
+{
+	struct run *r = *state;
+	struct frozen *f = NULL;
+	struct err err;
+
+	assert_int_equal(freeze_begin(r->init, r->start + 1, &f, &err), -ESRCH);
+	assert_null(f);
+	expect_going(r);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_moves_until_the_end),
+		TEST(what_was_stopped_before_stays_stopped),
+		TEST(all_go_on_when_who_froze_them_is_killed),
+		TEST(another_process_of_that_number_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
