@@ -31,6 +31,10 @@ _guard() {
 		return
 	fi
 	case $prev in
+	--allow)
+		mapfile -t COMPREPLY < <(compgen -W 'perf io_uring userfaultfd 32bit' -- "$cur")
+		return
+		;;
 	--net)
 		mapfile -t COMPREPLY < <(compgen -W 'host none' -- "$cur")
 		return
@@ -64,7 +68,7 @@ _guard() {
 	case $verb in
 	run)
 		words='-C --ro --rw --hide --env --net --nested --timeout
-			--pids-limit --memory --cpus --tmp-size --user --layer-size --layer-files --continue -q --quiet -h --help'
+			--pids-limit --allow --strict --memory --cpus --tmp-size --user --layer-size --layer-files --continue -q --quiet -h --help'
 		;;
 	status | list)
 		words='-a --all --json --porcelain -q --quiet -h --help'

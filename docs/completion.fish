@@ -44,6 +44,8 @@ complete -c guard -n '__fish_seen_subcommand_from run' -l net -r -f -a 'host non
 complete -c guard -n '__fish_seen_subcommand_from run' -l nested -d "let sandboxes work inside"
 complete -c guard -n '__fish_seen_subcommand_from run' -l timeout -r -d "end it after 30s, 5m, 2h"
 complete -c guard -n '__fish_seen_subcommand_from run' -l pids-limit -r -d "at most N processes"
+complete -c guard -n '__fish_seen_subcommand_from run' -l allow -x -a "perf io_uring userfaultfd 32bit" -d "allow some calls"
+complete -c guard -n '__fish_seen_subcommand_from run' -l strict -d "no network, an empty home, small limits"
 complete -c guard -n '__fish_seen_subcommand_from run' -l memory -r -d "at most 512m, 2g of memory"
 complete -c guard -n '__fish_seen_subcommand_from run' -l cpus -r -d "at most N processors"
 complete -c guard -n '__fish_seen_subcommand_from run' -l tmp-size -r -d "a /tmp in memory of 64m, 1g"

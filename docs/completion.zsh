@@ -93,6 +93,8 @@ _guard() {
 				'--nested[let sandboxes work inside]' \
 				'--timeout[end it after]:time:' \
 				'--pids-limit[processes]:number:' \
+				'*--allow[calls]:what:(perf io_uring userfaultfd 32bit)' \
+				'--strict[no network, an empty home, small limits]' \
 				'--memory[bytes of memory]:size:' \
 				'--cpus[processors]:number:' \
 				'--tmp-size[/tmp in memory]:size:' \

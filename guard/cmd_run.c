@@ -17,6 +17,8 @@
 #include "guard/output.h"
 #include "guard/run.h"
 
+#define STRICT_MEMORY (512ULL << 20)
+
 /* Lists that grow with each option; always NULL-terminated. */
 struct strings {
 	const char **items;
@@ -39,6 +41,7 @@ struct parsed {
 	struct run_options options;
 	struct strings env, read_only, read_write, hide;
 	char *runtime; /* one of env */
+	bool net_given;
 };
 
 /* "90", "90s", "1.5m", "2h", "1d" as timeout(1) reads them; < 0: no time. */
@@ -74,6 +77,7 @@ static int set_net(struct parsed *p, const char *value, struct err *err)
 	if (strcmp(value, "none") != 0 && strcmp(value, "host") != 0)
 		return fail(err, EINVAL, "--net is none or host, not %s",
 			    text_quote(value));
+	p->net_given = true;
 	p->options.net = *value == 'n' ? SANDBOX_NET_NONE : SANDBOX_NET_HOST;
 	return 0;
 }
@@ -180,6 +184,56 @@ static int add_env(struct parsed *p, const char *value, struct err *err)
 	return 0;
 }
 
+static int add_allowed(struct parsed *p, const char *value, struct err *err)
+{
+	struct run_options *o = &p->options;
+	const struct {
+		const char *name;
+		bool *set;
+	} known[] = {
+		{"perf", &o->allow_perf},
+		{"io_uring", &o->allow_io_uring},
+		{"userfaultfd", &o->allow_userfaultfd},
+		{"32bit", &o->allow_32bit},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(value, known[i].name) == 0) {
+			*known[i].set = true;
+			return 0;
+		}
+	return fail(err, EINVAL,
+		    "--allow is perf, io_uring, userfaultfd or 32bit, not %s",
+		    text_quote(value));
+}
+
+/* What `docker run --rm --network none --cap-drop ALL --security-opt
+ * no-new-privileges --read-only --tmpfs /tmp --memory 512m --cpus 1
+ * --pids-limit 100` gives; what was said otherwise wins. */
+static int be_strict(struct parsed *p, struct err *err)
+{
+	struct run_options *o = &p->options;
+
+	if (!o->strict)
+		return 0;
+	if (o->nested)
+		return fail(err, EINVAL,
+			    "--strict forbids sandboxes inside, which --nested "
+			    "asks for");
+	if (!p->net_given)
+		o->net = SANDBOX_NET_NONE;
+	if (!o->memory)
+		o->memory = STRICT_MEMORY;
+	if (!o->tmp_size)
+		o->tmp_size = STRICT_MEMORY;
+	if (!o->cpus_milli)
+		o->cpus_milli = 1000;
+	if (!o->pids_limit)
+		o->pids_limit = 100;
+	return 0;
+}
+
 static int set_option(struct parsed *p, int option, const char *value,
 		      struct err *err)
 {
@@ -239,6 +293,11 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    text_quote(value));
 		p->options.layer_files = number;
 		return 0;
+	case OPT_ALLOW:
+		return add_allowed(p, value, err);
+	case OPT_STRICT:
+		p->options.strict = true;
+		return 0;
 	case OPT_MEMORY:
 		return set_memory("memory", value, 6 << 20, &p->options.memory,
 				  err);
@@ -287,6 +346,8 @@ static int parse(struct parsed *p, int argc, char **argv, struct err *err)
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
 			p->options.resume_id = argv[optind++];
 	}
+	if (be_strict(p, err) < 0)
+		return -err->num;
 	p->options.argv = argv + optind;
 	if (p->options.has_user) {
 		p->runtime = mem_printf("XDG_RUNTIME_DIR=/run/user/%u",

@@ -104,9 +104,11 @@ static int open_session(struct run *run, struct err *err)
 	if (layers_check_state(run->context.state.runs_fd, err) < 0)
 		return -err->num;
 	if (!run->options->resume)
-		return session_create(run->context.state.runs_fd, run->project,
-				      run->project_fd, run->context.state.home,
-				      command, &run->session, err);
+		return session_create(
+			run->context.state.runs_fd, run->project,
+			run->project_fd,
+			run->options->strict ? NULL : run->context.state.home,
+			command, &run->session, err);
 	if (resume_session(run, err) < 0)
 		return -err->num;
 	free(run->session.command);
@@ -184,6 +186,8 @@ static void tell_header(const struct run *run, struct buf *notes,
 	if (dropped->len)
 		output_say("not passed on: %s (--env NAME lets one in)",
 			   buf_text(dropped));
+	if (notes->len && notes->data[notes->len - 1] == '\n')
+		notes->len--;
 	if (notes->len)
 		output_say("%s", buf_text(notes));
 	warn_of_hidden_arguments(run);
@@ -250,8 +254,9 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
 		return -err->num;
-	if (layers_plan(&run->session, run->context.state.home, layers, &notes,
-			err) < 0)
+	if (layers_plan(&run->session,
+			o->strict ? NULL : run->context.state.home, layers,
+			&notes, err) < 0)
 		return -err->num;
 	tmp = openat(run->session.fd, "tmp",
 		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -276,6 +281,11 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 			.read_write = o->read_write,
 			.net = o->net,
 			.nested = o->nested,
+			.strict = o->strict,
+			.allow_perf = o->allow_perf,
+			.allow_io_uring = o->allow_io_uring,
+			.allow_userfaultfd = o->allow_userfaultfd,
+			.allow_32bit = o->allow_32bit,
 			.timeout_ms = o->timeout_ms,
 			.pids_limit = o->pids_limit,
 			.memory = o->memory,

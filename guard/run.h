@@ -29,7 +29,8 @@ struct run_options {
 	const char *const *env; /* NULL-terminated, as all lists here */
 	const char *const *read_only, *const *read_write, *const *hide;
 	enum sandbox_net net;
-	bool nested;
+	bool nested, strict;
+	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
 	int64_t timeout_ms;
 	uint64_t pids_limit, memory, tmp_size;
 	unsigned int cpus_milli;

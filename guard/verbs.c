@@ -46,6 +46,8 @@ static const struct option_spec run_options[] = {
 	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
 	{OPT_NET, "net", "MODE", "host (default) or none"},
 	{OPT_NESTED, "nested", NULL, "let sandboxes work inside"},
+	{OPT_ALLOW, "allow", "WHAT", "perf, io_uring, userfaultfd or 32bit"},
+	{OPT_STRICT, "strict", NULL, "no network, an empty home, small limits"},
 	{OPT_TIMEOUT, "timeout", "TIME", "end it after 30s, 5m, 2h"},
 	{OPT_PIDS_LIMIT, "pids-limit", "N", "at most N processes"},
 	{OPT_MEMORY, "memory", "SIZE", "at most 512m, 2g of memory"},

@@ -182,7 +182,7 @@ static int lock_in(struct setup *s, struct err *err)
 	 * command dumpable again, pid 1 stays closed. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return fail_errno(err, "close pid 1");
-	rc = landlock_scope(err);
+	rc = s->policy->strict ? landlock_writes(err) : landlock_scope(err);
 	if (rc == 0)
 		rc = filter_load(s->filters->arguments.data,
 				 s->filters->arguments.len, err);

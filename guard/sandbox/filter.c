@@ -18,9 +18,11 @@
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
+#define NATIVE SCMP_ARCH_X86_64
 #define X32_BIT 0x40000000u
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
+#define NATIVE SCMP_ARCH_AARCH64
 #else
 #error "guard's filters know x86-64 and arm64"
 #endif
@@ -81,30 +83,41 @@ static void emit_load_argument(struct buf *to, unsigned int n)
 	emit_load(to, offsetof(struct seccomp_data, args) + n * 8);
 }
 
-/* The machine is the right one, and the number is loaded. */
-static void emit_start(struct buf *to)
+/* What follows until end_machine() is for calls of one machine; it never
+ * falls through. */
+static size_t start_machine(struct buf *to, uint32_t machine)
 {
 	emit_load(to, offsetof(struct seccomp_data, arch));
-	emit(to, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	emit_return(to, SECCOMP_RET_KILL_PROCESS);
-	emit_load(to, offsetof(struct seccomp_data, nr));
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
+	emit(to, BPF_JMP | BPF_JA, 0, 0, 0);
+	return to->len;
+}
+
+static void end_machine(struct buf *to, size_t start)
+{
+	struct sock_filter *jump =
+		(struct sock_filter *)(void *)(to->data + start) - 1;
+
+	jump->k = (uint32_t)((to->len - start) / sizeof(*jump));
 }
 
 /* ---- the filter of calls ---- */
 
 /* Names that this machine or this library does not know are left to the
  * default: the call looks absent. */
-static void mark(uint32_t *actions, const char *const *names, uint32_t action)
+static void mark(uint32_t *actions, uint32_t arch, const char *const *names,
+		 uint32_t action)
 {
 	for (; *names; names++) {
-		int nr = seccomp_syscall_resolve_name(*names);
+		int nr = seccomp_syscall_resolve_name_arch(arch, *names);
 
 		if (nr >= 0 && nr < (int)NUMBERS)
 			actions[nr] = action;
 	}
 }
 
-static void mark_all(uint32_t *actions, const struct filter_wishes *w)
+static void mark_all(uint32_t *actions, uint32_t arch,
+		     const struct filter_wishes *w)
 {
 	static const char *const perf[] = {"perf_event_open", NULL};
 	static const char *const faults[] = {"userfaultfd", NULL};
@@ -115,24 +128,27 @@ static void mark_all(uint32_t *actions, const struct filter_wishes *w)
 
 	for (i = 0; i < NUMBERS; i++)
 		actions[i] = REFUSE(ENOSYS);
-	mark(actions, filter_allow, SECCOMP_RET_ALLOW);
+	mark(actions, arch, filter_allow, SECCOMP_RET_ALLOW);
 #ifdef __x86_64__
-	for (i = 0; i < filter_allow_numbers_count; i++)
+	for (i = 0; arch == SCMP_ARCH_X86_64 && i < filter_allow_numbers_count;
+	     i++)
 		actions[filter_allow_numbers[i]] = SECCOMP_RET_ALLOW;
+	for (i = 0; arch == SCMP_ARCH_X86 && i < filter_allow_i386_count; i++)
+		actions[filter_allow_i386[i]] = SECCOMP_RET_ALLOW;
 #endif
-	mark(actions, filter_refuse, REFUSE(EPERM));
-	mark(actions, filter_nested,
+	mark(actions, arch, filter_refuse, REFUSE(EPERM));
+	mark(actions, arch, filter_nested,
 	     w->nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
 	if (w->nested)
-		mark(actions, filter_nested_new, SECCOMP_RET_ALLOW);
+		mark(actions, arch, filter_nested_new, SECCOMP_RET_ALLOW);
 	if (w->perf)
-		mark(actions, perf, SECCOMP_RET_ALLOW);
+		mark(actions, arch, perf, SECCOMP_RET_ALLOW);
 	if (w->userfaultfd)
-		mark(actions, faults, SECCOMP_RET_ALLOW);
+		mark(actions, arch, faults, SECCOMP_RET_ALLOW);
 	if (w->io_uring)
-		mark(actions, ring, SECCOMP_RET_ALLOW);
+		mark(actions, arch, ring, SECCOMP_RET_ALLOW);
 	if (w->pinned)
-		mark(actions, affinity, REFUSE(EPERM));
+		mark(actions, arch, affinity, REFUSE(EPERM));
 }
 
 /* Numbers from `start` up to the next run's have one answer. */
@@ -162,28 +178,46 @@ static void emit_tree(struct buf *to, const struct run *runs, size_t count)
 	emit_tree(to, runs + half, count - half);
 }
 
-static void make_calls(const struct filter_wishes *w, struct buf *to)
+static void emit_calls(struct buf *to, uint32_t arch,
+		       const struct filter_wishes *w)
 {
 	uint32_t actions[NUMBERS];
 	struct run runs[NUMBERS + 2];
 	size_t count = 0, i;
 
-	mark_all(actions, w);
+	mark_all(actions, arch, w);
 	for (i = 0; i < NUMBERS; i++)
 		if (i == 0 || actions[i] != runs[count - 1].action)
 			runs[count++] = (struct run){(uint32_t)i, actions[i]};
 	if (runs[count - 1].action != REFUSE(ENOSYS))
 		runs[count++] = (struct run){NUMBERS, REFUSE(ENOSYS)};
 #ifdef X32_BIT
-	runs[count++] = (struct run){X32_BIT, SECCOMP_RET_KILL_PROCESS};
+	if (arch == NATIVE)
+		runs[count++] = (struct run){X32_BIT, SECCOMP_RET_KILL_PROCESS};
 #endif
-	emit_start(to);
+	emit_load(to, offsetof(struct seccomp_data, nr));
 #ifdef X32_BIT
 	/* -1 is no call: debuggers set it to skip one. */
 	emit_skip_unless(to, 0xFFFFFFFFu);
 	emit_return(to, REFUSE(ENOSYS));
 #endif
 	emit_tree(to, runs, count);
+}
+
+static void make_calls(const struct filter_wishes *w, struct buf *to)
+{
+	size_t other = start_machine(to, ARCH);
+
+	emit_calls(to, NATIVE, w);
+	end_machine(to, other);
+#ifdef X32_BIT
+	if (w->i386) {
+		other = start_machine(to, AUDIT_ARCH_I386);
+		emit_calls(to, SCMP_ARCH_X86, w);
+		end_machine(to, other);
+	}
+#endif
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
 }
 
 /* ---- the filter of arguments ---- */
@@ -234,48 +268,81 @@ static void compare_list(struct buf *to, int nr, unsigned int arg,
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
+/* The calls whose arguments count, by machine; -1: has none. */
+struct numbers {
+	int ioctl, socket, socketpair, clone, unshare, mknod, mknodat,
+		personality;
+};
+
+static const struct numbers native = {
+	.ioctl = SYS_ioctl,
+	.socket = SYS_socket,
+	.socketpair = SYS_socketpair,
+	.clone = SYS_clone,
+	.unshare = SYS_unshare,
+#ifdef SYS_mknod
+	.mknod = SYS_mknod,
+#else
+	.mknod = -1,
+#endif
+	.mknodat = SYS_mknodat,
+	.personality = SYS_personality,
+};
+
+#ifdef X32_BIT
+static const struct numbers i386 = {
+	.ioctl = 54,
+	.socket = 359,
+	.socketpair = 360,
+	.clone = 120,
+	.unshare = 310,
+	.mknod = 14,
+	.mknodat = 297,
+	.personality = 136,
+};
+#endif
+
 /* No device nodes, and no whiteouts, which are character devices. */
-static void restrict_mknod(struct buf *to)
+static void restrict_mknod(struct buf *to, const struct numbers *n)
 {
 	static const uint32_t types[] = {0, S_IFREG, S_IFIFO, S_IFSOCK};
 
-#ifdef SYS_mknod
-	compare_list(to, SYS_mknod, 1, S_IFMT, types, COUNT(types),
-		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
-#endif
-	compare_list(to, SYS_mknodat, 2, S_IFMT, types, COUNT(types),
+	if (n->mknod >= 0)
+		compare_list(to, n->mknod, 1, S_IFMT, types, COUNT(types),
+			     SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	compare_list(to, n->mknodat, 2, S_IFMT, types, COUNT(types),
 		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
 /* Linux, Linux32, both with UNAME26; no randomization (debuggers); the
  * question. Not READ_IMPLIES_EXEC. */
-static void restrict_personality(struct buf *to)
+static void restrict_personality(struct buf *to, const struct numbers *n)
 {
 	static const uint32_t good[] = {0,	 0x8,	  0x20000,
 					0x20008, 0x40000, UINT32_MAX};
 
-	compare_list(to, SYS_personality, 0, UINT32_MAX, good, COUNT(good),
+	compare_list(to, n->personality, 0, UINT32_MAX, good, COUNT(good),
 		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
 /* Keys typed into a terminal, its selection, line disciplines (n_gsm), the
  * console's output. */
-static void restrict_ioctl(struct buf *to)
+static void restrict_ioctl(struct buf *to, const struct numbers *n)
 {
 	static const uint32_t bad[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS};
 
-	compare_list(to, SYS_ioctl, 1, UINT32_MAX, bad, COUNT(bad),
+	compare_list(to, n->ioctl, 1, UINT32_MAX, bad, COUNT(bad),
 		     REFUSE(EPERM), SECCOMP_RET_ALLOW);
 }
 
 /* Of netlink routes (0) stay, getaddrinfo() asks for them; audit, netfilter
  * and the rest go. AF_VSOCK reaches the host of a machine, AF_ALG and
  * AF_PACKET reach far into the kernel. */
-static void restrict_socket(struct buf *to)
+static void restrict_socket(struct buf *to, const struct numbers *n)
 {
 	static const uint32_t good[] = {AF_UNIX, AF_INET, AF_INET6};
 	static const uint32_t local[] = {AF_UNIX};
-	size_t start = start_block(to, SYS_socket), i;
+	size_t start = start_block(to, n->socket), i;
 
 	emit_load_argument(to, 0);
 	for (i = 0; i < COUNT(good); i++) {
@@ -288,23 +355,39 @@ static void restrict_socket(struct buf *to)
 	emit_skip_unless(to, 0);
 	emit_return(to, SECCOMP_RET_ALLOW);
 	end_block(to, start, REFUSE(EPROTONOSUPPORT));
-	compare_list(to, SYS_socketpair, 0, UINT32_MAX, local, COUNT(local),
+	compare_list(to, n->socketpair, 0, UINT32_MAX, local, COUNT(local),
 		     SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
 }
 
-static void make_arguments(bool nested, struct buf *to)
+static void emit_arguments(struct buf *to, const struct numbers *n, bool nested)
 {
-	emit_start(to);
-	restrict_ioctl(to);
-	restrict_socket(to);
+	emit_load(to, offsetof(struct seccomp_data, nr));
+	restrict_ioctl(to, n);
+	restrict_socket(to, n);
 	if (!nested) {
-		refuse_bits(to, SYS_clone, 0, NAMESPACES, REFUSE(EPERM));
-		refuse_bits(to, SYS_unshare, 0, NAMESPACES | NEWTIME,
+		refuse_bits(to, n->clone, 0, NAMESPACES, REFUSE(EPERM));
+		refuse_bits(to, n->unshare, 0, NAMESPACES | NEWTIME,
 			    REFUSE(EPERM));
 	}
-	restrict_mknod(to);
-	restrict_personality(to);
+	restrict_mknod(to, n);
+	restrict_personality(to, n);
 	emit_return(to, SECCOMP_RET_ALLOW);
+}
+
+static void make_arguments(const struct filter_wishes *w, struct buf *to)
+{
+	size_t other = start_machine(to, ARCH);
+
+	emit_arguments(to, &native, w->nested);
+	end_machine(to, other);
+#ifdef X32_BIT
+	if (w->i386) {
+		other = start_machine(to, AUDIT_ARCH_I386);
+		emit_arguments(to, &i386, w->nested);
+		end_machine(to, other);
+	}
+#endif
+	emit_return(to, SECCOMP_RET_KILL_PROCESS);
 }
 
 /* ---- the filter that asks ---- */
@@ -319,9 +402,9 @@ static void ask_about(struct buf *to, int nr)
  * that fences itself in with Landlock has lesser rights than we can see. */
 static void make_renames(struct buf *to)
 {
-	size_t start;
+	size_t start, other = start_machine(to, ARCH);
 
-	emit_start(to);
+	emit_load(to, offsetof(struct seccomp_data, nr));
 #ifdef SYS_rename
 	ask_about(to, SYS_rename);
 #endif
@@ -335,6 +418,9 @@ static void make_renames(struct buf *to)
 	emit_return(to, SECCOMP_RET_ALLOW);
 	end_block(to, start, SECCOMP_RET_USER_NOTIF);
 	emit_return(to, SECCOMP_RET_ALLOW);
+	/* 32-bit programs, where they are allowed, get no help. */
+	end_machine(to, other);
+	emit_return(to, SECCOMP_RET_ALLOW);
 }
 
 int filters_make(const struct filter_wishes *w, struct filters *ret,
@@ -343,7 +429,7 @@ int filters_make(const struct filter_wishes *w, struct filters *ret,
 	struct filters f = {0};
 
 	make_calls(w, &f.calls);
-	make_arguments(w->nested, &f.arguments);
+	make_arguments(w, &f.arguments);
 	if (!w->nested)
 		make_renames(&f.renames);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {

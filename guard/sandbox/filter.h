@@ -36,6 +36,7 @@ struct filter_wishes {
 	bool nested; /* namespaces and mounts stay possible for sandboxes */
 	bool pinned; /* the processors that it may use stay as they are */
 	bool perf, io_uring, userfaultfd; /* allowed */
+	bool i386; /* calls of 32-bit programs, as far as there are any */
 };
 
 int filters_make(const struct filter_wishes *wishes, struct filters *ret,

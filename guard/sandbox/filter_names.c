@@ -118,5 +118,19 @@ const int filter_allow_numbers[] = {
 };
 const size_t filter_allow_numbers_count =
 	sizeof(filter_allow_numbers) / sizeof(*filter_allow_numbers);
+
+/*
+ * 117 ipc; 359-373 socket to shutdown; 393-402 semget to msgctl; 403-414 and
+ * 416-423 the calls with 64-bit times; 436 close_range, 437 openat2, 439
+ * faccessat2, 449 futex_waitv.
+ */
+const int filter_allow_i386[] = {
+	117, 359, 360, 361, 362, 363, 364, 365, 366, 367, 368, 369,
+	370, 371, 372, 373, 393, 394, 395, 396, 397, 398, 399, 400,
+	401, 402, 403, 406, 407, 408, 409, 410, 411, 412, 413, 414,
+	416, 417, 418, 419, 420, 421, 422, 423, 436, 437, 439, 449,
+};
+const size_t filter_allow_i386_count =
+	sizeof(filter_allow_i386) / sizeof(*filter_allow_i386);
 #endif
 /* clang-format on */

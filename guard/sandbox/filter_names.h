@@ -25,6 +25,13 @@ extern const char *const filter_nested_new[];
 /* Allowed, younger than libseccomp 2.5.4's tables. */
 extern const int filter_allow_numbers[];
 extern const size_t filter_allow_numbers_count;
+
+/* Of i386, where libseccomp has numbers of its own for what socketcall(2) and
+ * ipc(2) can do as well. Those two have their arguments in memory, where no
+ * filter sees them: ipc(2) is harmless in a namespace, socketcall(2) stays
+ * absent (C libraries since 2016 do without). */
+extern const int filter_allow_i386[];
+extern const size_t filter_allow_i386_count;
 #endif
 
 #endif

@@ -211,6 +211,11 @@ void lockdown_core(void);
 /* Abstract sockets and signals stay in the run where the kernel can do that
  * (Linux 6.12); 0 too where it cannot. Needs no_new_privs. */
 int landlock_scope(struct err *err);
+/* --strict: nothing is opened for writing but on writable mounts of the run.
+ * Forbids all mounts, so not with nested. Through the run's own /proc. */
+int landlock_writes(struct err *err);
+/* The kernel's version of it; below 1: none. */
+long landlock_abi(void);
 
 /* ---- pid1.c: the gate and the supervisor; never returns ---- */
 void pid1_main(struct setup *s) __attribute__((noreturn));

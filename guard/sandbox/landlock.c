@@ -1,21 +1,55 @@
 #include "guard/sandbox/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/text.h"
+#include "guard/sandbox/mountinfo.h"
 
 /* Of the kernel's interface, which headers may be older than. */
 #define CREATE_RULESET_VERSION 1U
+#define RULE_PATH_BENEATH 1
 #define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
 #define SCOPE_SIGNAL (1ULL << 1)
+#define FS_WRITE_FILE (1ULL << 1)
+#define FS_REMOVE_AND_MAKE 0x1ff0ULL /* bits 4 to 12 */
+#define FS_REFER (1ULL << 13) /* ABI 2 */
+#define FS_TRUNCATE (1ULL << 14) /* ABI 3 */
+#define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
+#define FS_ON_FILES (FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 #define ABI_WITH_SCOPES 6
 
 struct ruleset {
 	uint64_t fs, net, scoped;
 };
+
+struct path_rule {
+	uint64_t allowed;
+	int32_t fd;
+} __attribute__((packed));
+
+long landlock_abi(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
+		       CREATE_RULESET_VERSION);
+}
+
+static int create(const struct ruleset *rules)
+{
+	return (int)syscall(SYS_landlock_create_ruleset, rules, sizeof(*rules),
+			    0U);
+}
+
+static int enter(int fd, struct err *err)
+{
+	if (syscall(SYS_landlock_restrict_self, fd, 0U) < 0)
+		return fail_errno(err, "enter the Landlock rules");
+	return 0;
+}
 
 /*
  * Scopes alone: a ruleset that handles any right on files forbids every mount,
@@ -28,15 +62,69 @@ int landlock_scope(struct err *err)
 	struct ruleset rules = {
 		.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
 	};
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
-			   CREATE_RULESET_VERSION);
 	auto_close int fd = -1;
 
-	if (abi < ABI_WITH_SCOPES)
+	if (landlock_abi() < ABI_WITH_SCOPES)
 		return 0;
-	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules),
-			  0U);
-	if (fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0U) < 0)
+	fd = create(&rules);
+	if (fd < 0)
 		return fail_errno(err, "Landlock");
+	return enter(fd, err);
+}
+
+static int allow(int ruleset, const char *path, uint64_t rights,
+		 struct err *err)
+{
+	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+	struct path_rule rule = {.allowed = rights, .fd = fd};
+
+	/* A mount that another one covers. */
+	if (fd < 0)
+		return 0;
+	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule,
+		    0U) < 0 &&
+	    errno != EINVAL)
+		return fail_errno(err, "Landlock rule for %s",
+				  text_quote(path));
 	return 0;
+}
+
+/*
+ * What is written lies on a writable mount, or is a node of /dev. A read-only
+ * mount alone lets a pipe or a device be written to that lies on it. One set
+ * of rules with the scopes: another one without rules on files would forbid
+ * every move from folder to folder.
+ */
+int landlock_writes(struct err *err)
+{
+	AUTO(mountinfo) struct mountinfo table = {0};
+	struct ruleset rules = {
+		.fs = FS_WRITE_FILE | FS_REMOVE_AND_MAKE,
+		.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
+	};
+	long abi = landlock_abi();
+	auto_close int fd = -1;
+	size_t i;
+	int rc;
+
+	if (abi < 2)
+		return fail(err, ENOSYS,
+			    "--strict needs Landlock (Linux 5.19, "
+			    "CONFIG_SECURITY_LANDLOCK, lsm=landlock,...): see "
+			    "guard doctor");
+	rules.fs |= FS_REFER | (abi >= 3 ? FS_TRUNCATE : 0) |
+		    (abi >= 5 ? FS_IOCTL_DEV : 0);
+	if (abi < ABI_WITH_SCOPES)
+		rules.scoped = 0;
+	rc = mountinfo_load(&table, err);
+	if (rc < 0)
+		return rc;
+	fd = create(&rules);
+	if (fd < 0)
+		return fail_errno(err, "Landlock");
+	rc = allow(fd, "/dev", rules.fs & FS_ON_FILES, err);
+	for (i = 0; rc == 0 && i < table.count; i++)
+		if (table.items[i].writable)
+			rc = allow(fd, table.items[i].point, rules.fs, err);
+	return rc < 0 ? rc : enter(fd, err);
 }

@@ -47,10 +47,10 @@ static char *unescape(const char *text)
 /* id parent major:minor root point options ... (proc(5)) */
 static void add_line(struct mountinfo *m, char *line)
 {
-	char *save = NULL, *field[5], *at = line;
+	char *save = NULL, *field[6], *at = line;
 	size_t i;
 
-	for (i = 0; i < 5; i++, at = NULL) {
+	for (i = 0; i < 6; i++, at = NULL) {
 		field[i] = strtok_r(at, " ", &save);
 		if (!field[i])
 			return;
@@ -60,6 +60,7 @@ static void add_line(struct mountinfo *m, char *line)
 		.dev = mem_strdup(field[2]),
 		.root = unescape(field[3]),
 		.point = unescape(field[4]),
+		.writable = strncmp(field[5], "rw", 2) == 0,
 	};
 }
 

@@ -5,6 +5,7 @@
 #ifndef GUARD_SANDBOX_MOUNTINFO_H
 #define GUARD_SANDBOX_MOUNTINFO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -13,6 +14,7 @@ struct mountinfo_item {
 	char *dev; /* "major:minor" of the file system */
 	char *root; /* what of it is mounted, */
 	char *point; /* and where */
+	bool writable; /* the mount, if the file system is as well */
 };
 
 struct mountinfo {

@@ -421,8 +421,18 @@ static int place_dev(struct setup *s, int old_dev, struct err *err)
 
 static int place_home(struct setup *s, struct err *err)
 {
-	if (s->policy->home)
+	static const char *const options[] = {"mode", "0700", NULL};
+	const char *home = s->policy->home;
+	auto_close int mnt = -1;
+	int rc;
+
+	if (home && !s->policy->strict)
 		return 0;
+	if (home) {
+		mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+		rc = mnt < 0 ? mnt : mount_place(s->root_fd, home, mnt, err);
+		return rc < 0 ? err_context(err, "empty home folder") : 0;
+	}
 	/* Where sandbox_environ() says. */
 	return mount_make_point(s->root_fd, "/tmp/home", true, err);
 }

@@ -44,6 +44,11 @@ struct sandbox_policy {
 	const char *const *read_write; /* NULL-terminated, must exist */
 	enum sandbox_net net;
 	bool nested; /* let sandboxes work inside */
+	/* The home folder is empty and private, and Landlock closes what a
+	 * read-only mount leaves open to writing. Not with nested. */
+	bool strict;
+	/* Calls that are refused otherwise. */
+	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
 	int64_t timeout_ms; /* 0: none */
 	uint64_t pids_limit; /* 0: the default */
 	uint64_t memory; /* bytes, 0: no limit */

@@ -171,6 +171,43 @@ static int call_32(void)
 #endif
 }
 
+/* By int 0x80, the only way from a 64-bit program. */
+#ifdef __x86_64__
+static long old_call(long nr, long a, long b, long c)
+{
+	long rc;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(rc)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return rc;
+}
+
+static int unshare_32(void)
+{
+	long rc = old_call(310, 0x10000000, 0, 0);
+
+	return rc == 0 ? tell(WORKED, "unshare")
+		       : tell(HELD, "%s", strerror((int)-rc));
+}
+
+static int socket_32(void)
+{
+	long rc = old_call(359, 16, 3, 9);
+
+	return rc >= 0 ? tell(WORKED, "socket")
+		       : tell(HELD, "%s", strerror((int)-rc));
+}
+#else
+static int unshare_32(void)
+{
+	return tell(CANNOT, "not on this machine");
+}
+
+#define socket_32 unshare_32
+#endif
+
 static int call_x32(void)
 {
 #ifdef __x86_64__
@@ -324,6 +361,18 @@ static int forge(void)
 
 static const struct attack table[] = {
 	{"P64", "io_uring_setup", "filter", PROOF_CLAIM, .play = io_uring},
+	{"P64w", "io_uring works when allowed", "-", PROOF_WORKS,
+	 .options = "--allow io_uring", .play = io_uring},
+	{"P65pw", "perf_event_open works when allowed", "-", PROOF_WORKS,
+	 .options = "--allow perf", .play = perf},
+	{"P65uw", "userfaultfd works when allowed", "-", PROOF_WORKS,
+	 .options = "--allow userfaultfd", .play = page_faults},
+	{"P67w", "calls of i386 work when allowed", "-", PROOF_WORKS,
+	 .options = "--allow 32bit", .play = call_32},
+	{"K11", "namespaces by calls of i386", "filter of both machines",
+	 PROOF_CLAIM, .options = "--allow 32bit", .play = unshare_32},
+	{"K12", "AF_ALG and audit by calls of i386", "filter of both machines",
+	 PROOF_CLAIM, .options = "--allow 32bit", .play = socket_32},
 	{"K01", "io_uring_enter, io_uring_register", "filter", PROOF_CLAIM,
 	 .play = io_uring_use},
 	{"P65b", "bpf", "filter", PROOF_CLAIM, "root", .play = bpf},

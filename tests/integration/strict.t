@@ -1,0 +1,43 @@
+#!/bin/sh
+# guard run --strict and --allow.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+# --- strict ---
+gives 0 'a command runs' guard run --strict -- sh -c 'echo new >made; cat made'
+is "$(cat "$out")" new 'and writes the project'
+says "$err" 'network: none'
+gives 0 'apply works as ever' guard apply -y
+is "$(cat made)" new 'it is there'
+gives 0 'what changed nothing has no changes' guard run --strict -- true
+says "$err" 'changed nothing'
+gives 0 'the home folder is empty' guard run --strict -- ls -A "$HOME"
+is "$(cat "$out")" project 'but for the project'
+gives 0 'and can be written' guard run --strict -- \
+	sh -c 'echo x >~/.config && cat ~/.config'
+no 'which nobody sees' test -f "$HOME/.config"
+gives 0 'there is a loopback and no more' guard run --strict -- \
+	sh -c 'ls /sys/class/net >/dev/null; test "$(wc -l </proc/net/dev)" = 3'
+gives 0 'a hundred processes' guard run --strict -- \
+	sh -c 'test "$(ulimit -u 2>/dev/null || ulimit -p)" -le 100'
+gives 0 'tools work' guard run --strict -- sh -c \
+	'git status >/dev/null && mkdir -p a/b && echo x >a/b/f && mv a/b c &&
+	ln c/f d && test "$(stat -c %h d)" = 2 && rm -r c && echo >/dev/null && echo t >/tmp/t && mv /tmp/t .'
+gives 1 '/tmp has a size' guard run --strict --tmp-size 1m -- \
+	sh -c 'head -c 2000000 /dev/zero >/tmp/x'
+gives 0 'what is said otherwise wins' guard run --strict --net host -- true
+says "$err" 'network: host'
+gives 125 'but sandboxes inside cannot be had' \
+	guard run --strict --nested -- true
+says "$err" '--nested'
+
+# --- allow ---
+gives 125 'what is allowed has a name' guard run --allow nothing -- true
+says "$err" '--allow is perf'
+gives 0 'several things may be allowed' \
+	guard run --allow perf --allow 32bit --allow userfaultfd \
+	--allow io_uring -- true
+finish
