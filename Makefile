@@ -169,13 +169,24 @@ install: all
 	put docs/completion.zsh \
 		$(DESTDIR)$(datadir)/zsh/site-functions _guard; \
 	put docs/completion.fish \
-		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish
+		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish; \
+	install -d $(DESTDIR)$(datadir)/guard; \
+	sed 's|@bindir@|$(bindir)|' docs/apparmor.in \
+		>$(DESTDIR)$(datadir)/guard/apparmor; \
+	chmod 644 $(DESTDIR)$(datadir)/guard/apparmor; \
+	test ! -e $(DESTDIR)/etc/apparmor.d/abi/4.0 || { \
+		put $(DESTDIR)$(datadir)/guard/apparmor \
+			$(DESTDIR)/etc/apparmor.d guard; \
+		test -n "$(DESTDIR)" || apparmor_parser -r \
+			/etc/apparmor.d/guard || :; }
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/guard $(DESTDIR)$(mandir)/man1/guard.1 \
 		$(DESTDIR)$(datadir)/bash-completion/completions/guard \
 		$(DESTDIR)$(datadir)/zsh/site-functions/_guard \
-		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish
+		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish \
+		$(DESTDIR)$(datadir)/guard/apparmor \
+		$(DESTDIR)/etc/apparmor.d/guard
 
 clean:
 	rm -rf build build-asan build-fuzz

@@ -4,7 +4,7 @@ _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff review apply commit discard import undo
 		snapshot log find grep ls show restore verify prune pin unpin undelete du patch
-		repair'
+		repair doctor'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -142,6 +142,9 @@ _guard() {
 		words='-h --help'
 		;;
 	du)
+		words='--json -h --help'
+		;;
+	doctor)
 		words='--json -h --help'
 		;;
 	repair)

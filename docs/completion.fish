@@ -34,6 +34,8 @@ complete -c guard -f -n __fish_use_subcommand -a undelete -d "bring back what pr
 complete -c guard -f -n __fish_use_subcommand -a du -d "show what guard takes up"
 complete -c guard -f -n __fish_use_subcommand -a patch -d "print changes as a patch for git"
 complete -c guard -f -n __fish_use_subcommand -a repair -d "mend a damaged store"
+complete -c guard -f -n __fish_use_subcommand -a doctor -d "say what of the fence this machine has"
+complete -c guard -n '__fish_seen_subcommand_from doctor' -l json -d "print JSON"
 
 complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "let a hidden path be read"
 complete -c guard -n '__fish_seen_subcommand_from run' -l rw -r -d "let a real path be written (stored first)"

@@ -56,6 +56,7 @@ _guard() {
 		'du:show what guard takes up'
 		'patch:print what a run changed as a patch for git'
 		'repair:mend a damaged store'
+		'doctor:say what of the fence this machine has'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
 	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
@@ -222,6 +223,9 @@ _guard() {
 				'*:run or path:_guard_runs_and_files'
 			;;
 		du)
+			_arguments $help $json
+			;;
+		doctor)
 			_arguments $help $json
 			;;
 		repair)

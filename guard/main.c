@@ -40,6 +40,7 @@ static const struct {
 	{"unpin", cmd_unpin},
 	{"patch", cmd_patch},
 	{"repair", cmd_repair},
+	{"doctor", cmd_doctor},
 };
 
 static int unknown(const char *name)

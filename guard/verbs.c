@@ -245,6 +245,11 @@ static const struct option_spec repair_options[] = {
 	OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_PROGRESS, OPTION_END,
 };
 
+static const struct option_spec doctor_options[] = {
+	OPTION_JSON,
+	OPTION_END,
+};
+
 static const struct option_spec du_options[] = {
 	OPTION_JSON,
 	OPTION_END,
@@ -371,5 +376,9 @@ const struct verb options_verbs[] = {
 	 "Ends\n"
 	 "with 1 when something stays lost, and names it.\n",
 	 repair_options, false},
+	{"doctor", NULL, "", "say what of the fence this machine has",
+	 "Each layer: ok, weaker (runs work, with less) or missing (nothing\n"
+	 "is run), and how to mend it. Ends with 1 when one is missing.\n",
+	 doctor_options, false},
 	{0},
 };

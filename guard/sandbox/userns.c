@@ -95,9 +95,11 @@ int userns_explain(int num, const char *step, struct err *err)
 				  "apparmor_restrict_unprivileged_userns") == 1)
 		return fail(err, num,
 			    "AppArmor keeps user namespaces from programs "
-			    "without a profile: install a profile for guard "
-			    "with the line 'userns,' in /etc/apparmor.d, or "
-			    "sudo sysctl -w kernel."
+			    "without a profile: copy the one that came with "
+			    "guard (share/guard/apparmor below its prefix) to "
+			    "/etc/apparmor.d/guard and load it: sudo "
+			    "apparmor_parser -r /etc/apparmor.d/guard. Or, "
+			    "for all programs: sudo sysctl -w kernel."
 			    "apparmor_restrict_unprivileged_userns=0");
 	if ((denied || num == ENOSPC) &&
 	    read_switch("/proc/sys/user/max_user_namespaces") == 0)

@@ -1,0 +1,160 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/sandbox/inspect.h"
+#include "guard/state.h"
+#include "overlay/layers.h"
+
+struct doctor {
+	json_t *list; /* NULL: text */
+	bool missing;
+};
+
+static const char *word_of(enum inspect_state state)
+{
+	static const char *const words[] = {"ok", "weaker", "missing"};
+
+	return words[state];
+}
+
+static enum output_style style_of(enum inspect_state state)
+{
+	static const enum output_style styles[] = {STYLE_ADDED, STYLE_CHANGED,
+						   STYLE_DELETED};
+
+	return styles[state];
+}
+
+static void tell(void *arg, const struct inspection *i)
+{
+	struct doctor *d = arg;
+	json_t *check;
+
+	if (i->state == INSPECT_MISSING)
+		d->missing = true;
+	if (d->list) {
+		check = json_object();
+		jsonout_text(check, "name", i->name);
+		jsonout_text(check, "state", word_of(i->state));
+		jsonout_text(check, "text", i->text);
+		jsonout_text(check, "mend", i->mend);
+		(void)json_array_append_new(d->list, check);
+		return;
+	}
+	(void)printf("%s%-8s%s %-11s %s\n", output_style(style_of(i->state)),
+		     word_of(i->state), output_style(STYLE_NONE), i->name,
+		     i->text);
+	if (i->mend)
+		(void)printf("%22s%s\n", "-> ", i->mend);
+}
+
+static void tell_error(struct doctor *d, const char *name,
+		       const struct err *err)
+{
+	tell(d, &(struct inspection){.state = INSPECT_MISSING,
+				     .name = name,
+				     .text = err->text});
+}
+
+/* A disk that is lost takes what lies on it along. */
+static void look_at_disk(struct doctor *d, const struct state *st)
+{
+	struct stat state, home;
+
+	if (!st->home || fstat(st->fd, &state) < 0 ||
+	    stat(st->home, &home) < 0 || state.st_dev != home.st_dev) {
+		tell(d, &(struct inspection){.name = "disk",
+					     .text = "the store is on another "
+						     "one than your home"});
+		return;
+	}
+	tell(d,
+	     &(struct inspection){
+		     .state = INSPECT_WEAKER,
+		     .name = "disk",
+		     .text = "the store is on the same one as your home: "
+			     "versions help against mistakes, not against "
+			     "a broken disk",
+		     .mend = "GUARD_HOME=/on/another/disk, or copies of it"});
+}
+
+static void look_at_state(struct doctor *d)
+{
+	auto_free char *text = NULL;
+	struct state st;
+	struct err err;
+
+	if (state_open(&st, &err) < 0) {
+		tell_error(d, "state", &err);
+		return;
+	}
+	text = mem_printf("%s", text_quote(st.path));
+	if (layers_check_state(st.runs_fd, &err) < 0)
+		tell_error(d, "state", &err);
+	else
+		tell(d, &(struct inspection){.name = "state", .text = text});
+	look_at_disk(d, &st);
+	state_close(&st);
+}
+
+static void look_around(struct doctor *d)
+{
+	if (access("/.dockerenv", F_OK) == 0 ||
+	    access("/run/.containerenv", F_OK) == 0)
+		tell(d, &(struct inspection){
+				.state = INSPECT_WEAKER,
+				.name = "container",
+				.text = "guard runs inside of a container: its "
+					"own files are what a run is kept from",
+				.mend = "guard outside of it, or docker run "
+					"with --security-opt "
+					"seccomp=unconfined --security-opt "
+					"systempaths=unconfined and a volume "
+					"for GUARD_HOME"});
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("doctor");
+	bool json = false;
+	const struct option_slot slots[] = {
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
+	struct doctor d = {0};
+	json_t *whole;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (optind < argc) {
+		options_complain(verb, "it takes no operands");
+		return STATUS_USAGE;
+	}
+	output_color(OUTPUT_AUTO);
+	d.list = json ? json_array() : NULL;
+	sandbox_inspect(tell, &d);
+	look_at_state(&d);
+	look_around(&d);
+	if (json) {
+		whole = json_object();
+		(void)json_object_set_new(whole, "usable",
+					  json_boolean(!d.missing));
+		(void)json_object_set_new(whole, "checks", d.list);
+		jsonout_print(whole);
+	} else {
+		(void)printf("%s\n", d.missing ? "guard run does not work here"
+					       : "guard run works here");
+	}
+	return output_finish() && !d.missing ? STATUS_OK : STATUS_REFUSED;
+}

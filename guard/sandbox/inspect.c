@@ -1,0 +1,166 @@
+#include "guard/sandbox/inspect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "guard/sandbox/internal.h"
+
+struct report {
+	void (*tell)(void *arg, const struct inspection *i);
+	void *arg;
+};
+
+static void tell(const struct report *r, enum inspect_state state,
+		 const char *name, const char *text, const char *mend)
+{
+	r->tell(r->arg, &(struct inspection){.state = state,
+					     .name = name,
+					     .text = text,
+					     .mend = mend});
+}
+
+/* By doing it: whatever stands in the way of a run stands in this one's. */
+static void inspect_fence(const struct report *r)
+{
+	struct err err;
+
+	if (sandbox_probe(&err) == 0)
+		tell(r, INSPECT_OK, "fence",
+		     "namespaces, mounts, /proc, filters: one was set up",
+		     NULL);
+	else
+		tell(r, INSPECT_MISSING, "fence", err.text,
+		     "nothing is run without it");
+}
+
+static void inspect_landlock(const struct report *r)
+{
+	long abi = landlock_abi();
+	auto_free char *text = mem_printf("version %ld", abi);
+
+	if (abi >= 6)
+		tell(r, INSPECT_OK, "landlock", text, NULL);
+	else if (abi >= 2)
+		tell(r, INSPECT_WEAKER, "landlock",
+		     "no scopes: with --net host a run reaches abstract "
+		     "sockets (X11, some D-Bus)",
+		     "Linux 6.12 or newer, or --net none");
+	else
+		tell(r, INSPECT_WEAKER, "landlock",
+		     "missing: with --net host a run reaches abstract sockets; "
+		     "--strict is refused",
+		     "boot a kernel with CONFIG_SECURITY_LANDLOCK and landlock "
+		     "in lsm=");
+}
+
+/* In a child: a filter stays for ever. */
+static bool can_ask(void)
+{
+	static const struct sock_filter allow = {
+		.code = BPF_RET | BPF_K,
+		.k = SECCOMP_RET_ALLOW,
+	};
+	pid_t pid = fork();
+	int status = 1;
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		_exit(filter_load_asking(&allow, sizeof(allow)) < 0);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void inspect_renames(const struct report *r)
+{
+	if (can_ask())
+		tell(r, INSPECT_OK, "renames",
+		     "folders that are older than the run can be renamed",
+		     NULL);
+	else
+		tell(r, INSPECT_WEAKER, "renames",
+		     "renaming a folder that is older than the run fails "
+		     "(EXDEV), as some programs cannot cope with",
+		     "Linux 5.19 or newer, and guard outside of another "
+		     "sandbox's filter");
+}
+
+static void inspect_limits(const struct report *r)
+{
+	static const struct sandbox_policy all = {
+		.memory = 1 << 30,
+		.cpus_milli = 1000,
+		.pids_limit = 1000,
+	};
+	auto_free char *text = NULL;
+	struct cgroup c;
+	bool whole;
+
+	cgroup_make(&c, "/sys/fs/cgroup", &all);
+	whole = c.holds[CGROUP_MEMORY] && c.holds[CGROUP_CPU] &&
+		c.holds[CGROUP_PIDS];
+	text = mem_printf("control groups, version %d", c.version);
+	cgroup_remove(&c);
+	if (whole)
+		tell(r, INSPECT_OK, "limits", text, NULL);
+	else
+		tell(r, INSPECT_WEAKER, "limits",
+		     "no control group with memory, cpu and pids: guard looks "
+		     "at --memory itself, --cpus takes whole processors",
+		     geteuid() == 0
+			     ? "switch the controllers on in "
+			       "/sys/fs/cgroup/cgroup.subtree_control"
+			     : "start it in a delegated group: systemd-run "
+			       "--user --scope -p Delegate=yes guard run ...");
+}
+
+static bool pipes_cores(void)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+
+	return fd_slurp_at(AT_FDCWD, "/proc/sys/kernel/core_pattern", 4096, &b,
+			   &ignored) >= 0 &&
+	       (buf_text(&b)[0] == '|' || buf_text(&b)[0] == '@');
+}
+
+static void inspect_cores(const struct report *r)
+{
+	struct rlimit l;
+
+	if (!pipes_cores() || getrlimit(RLIMIT_CORE, &l) < 0 ||
+	    l.rlim_max >= 1 || geteuid() == 0) {
+		tell(r, INSPECT_OK, "core dumps",
+		     "a run's crash starts no program outside", NULL);
+		return;
+	}
+	tell(r, INSPECT_WEAKER, "core dumps",
+	     "the hard limit of 0 for core files lets a run's crash start the "
+	     "machine's helper, outside and as root",
+	     "a hard limit of 1 or more: limits.conf(5), or LimitCORE= of the "
+	     "unit");
+}
+
+void sandbox_inspect(void (*each)(void *arg, const struct inspection *i),
+		     void *arg)
+{
+	struct report r = {each, arg};
+	struct utsname name;
+
+	if (uname(&name) == 0)
+		tell(&r, INSPECT_OK, "kernel", name.release, NULL);
+	inspect_fence(&r);
+	inspect_landlock(&r);
+	inspect_renames(&r);
+	inspect_limits(&r);
+	inspect_cores(&r);
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# guard doctor: what it says holds, and it fails where runs fail.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+
+gives 0 'on this machine runs work' guard doctor
+says "$out" 'guard run works here'
+says "$out" 'fence'
+gives 0 'also for programs' guard doctor --json
+says "$out" '"usable": true'
+gives 2 'it takes no operands' guard doctor now
+
+# --- where a layer is missing ---
+saved=$(cat /proc/sys/user/max_user_namespaces)
+if echo 0 2>/dev/null >/proc/sys/user/max_user_namespaces; then
+	gives 1 'without user namespaces they do not' guard doctor
+	says "$out" 'missing  fence'
+	says "$out" 'sysctl -w user.max_user_namespaces'
+	gives 1 'programs see it as well' guard doctor --json
+	says "$out" '"usable": false'
+	gives 125 'and nothing is run bare' guard run -- true
+	echo "$saved" >/proc/sys/user/max_user_namespaces
+else
+	skip 'no way to switch user namespaces off here'
+fi
+if [ "$me" = root ]; then
+	mkdir /srv/nostate
+	mount -t ramfs none /srv/nostate
+	chmod 700 /srv/nostate
+	gives 1 'a state that can hold no layer is missing, too' \
+		env GUARD_HOME=/srv/nostate guard doctor
+	says "$out" 'missing  state'
+	umount /srv/nostate
+fi
+
+# --- what it says of control groups is true ---
+guard doctor >"$out"
+if grep -q '^ok *limits' "$out"; then
+	guard run --memory 50m -- true 2>"$err"
+	says "$err" 'a cgroup'
+else
+	guard run --memory 50m -- true 2>"$err"
+	says "$err" 'guard looks'
+fi
+ok 'inside of a run it says why not' guard run -- sh -c '! guard doctor'
+finish
