@@ -20,6 +20,12 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 		got = flock(fd, (exclusive ? LOCK_EX : LOCK_SH) |
 					(wait ? 0 : LOCK_NB));
 	} while (got < 0 && errno == EINTR);
+	if (got < 0 &&
+	    (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS))
+		return fail(err, errno,
+			    "lock %s: this file system has no locks; guard's "
+			    "state must lie on another one (set GUARD_HOME)",
+			    text_quote(name));
 	if (got < 0)
 		return fail_errno(err, "lock %s", text_quote(name));
 	return TAKE_FD(fd);

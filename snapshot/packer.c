@@ -64,8 +64,14 @@ static int temp_open(struct packer *w, struct err *err)
 		if (lock < 0 && errno != ENOENT)
 			return fail_errno(err, "open pack %s",
 					  text_quote(w->temp));
-		if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 &&
-		    fstat(lock, &st) == 0 && st.st_nlink == 1) {
+		if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0 &&
+		    errno != EWOULDBLOCK) {
+			(void)fail_errno(err, "lock pack %s",
+					 text_quote(w->temp));
+			(void)unlinkat(w->dirfd, w->temp, 0);
+			return -err->num;
+		}
+		if (lock >= 0 && fstat(lock, &st) == 0 && st.st_nlink == 1) {
 			w->fd = TAKE_FD(fd);
 			w->lock_fd = TAKE_FD(lock);
 			return 0;

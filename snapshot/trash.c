@@ -27,10 +27,11 @@ int trash_open(struct store *s, struct err *err)
 
 	if (fd < 0)
 		return fail_errno(err, "open the store's trash/");
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return fail(err, EBUSY,
-			    "another prune, undelete or repair is at work");
-	return TAKE_FD(fd);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return TAKE_FD(fd);
+	if (errno != EWOULDBLOCK)
+		return fail_errno(err, "lock the store's trash/");
+	return fail(err, EBUSY, "another prune, undelete or repair is at work");
 }
 
 /* --- alone --- */
