@@ -262,10 +262,12 @@ end 0
 END
 fi
 
-if have vim 'vim'; then
-	play 'vim: insert, write, stop, go on, quit' <<'END'
+if have vi 'vi'; then
+	play 'vi: insert, write, stop, go on, quit' <<'END'
 prompt out>
-> guard run -- vim -u NONE -N +startinsert note\r
+> guard run -- vi -u NONE -N note\r
+< New
+> i
 < INSERT
 > from vim\e:w\r
 < written
