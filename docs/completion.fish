@@ -76,6 +76,9 @@ complete -c guard -n '__fish_seen_subcommand_from review' -l no-pager -d "do not
 complete -c guard -n '__fish_seen_subcommand_from review' -l color -f -a 'auto always never' -d "colours: auto, always or never"
 complete -c guard -n '__fish_seen_subcommand_from review' -a '(guard status -q 2>/dev/null)' -d run
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s p -l patch -d "ask about each hunk, as review does"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l commit -d "one commit of it on HEAD's branch"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l branch -x -d "commit it to that branch, and change nothing else"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -s m -l message -x -d "the commit's message"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l continue -d "finish one that was interrupted"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l abort -d "take back one that was interrupted"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l ours -d "conflicts: your version stays"

@@ -128,6 +128,9 @@ _guard() {
 		apply | commit)
 			_arguments $help $dry $yes $quiet $json \
 				'(-p --patch)'{-p,--patch}'[ask about each hunk]' \
+				'--commit[one commit of it]' \
+				'--branch[commit it to a branch alone]:branch:' \
+				'(-m --message)'{-m,--message}'[of the commit]:text:' \
 				'--continue[finish an interrupted one]' \
 				'--abort[take an interrupted one back]' \
 				'(--theirs --merge)--ours[keep yours]' \

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "guard/applying.h"
 #include "guard/commands.h"
+#include "guard/committing.h"
 #include "guard/importer.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
@@ -17,6 +18,7 @@ struct apply_options {
 	bool dry, yes, quiet, json, patch;
 	bool resume, abort; /* of one that was interrupted */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
+	struct committing_options commit;
 };
 
 /* All that an apply holds on to. */
@@ -90,14 +92,20 @@ static void warn_of_git(const struct apply *a)
 static int carry_apply(struct apply *a, struct err *err)
 {
 	char *const *paths = a->in.p->paths;
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
 
+	if (a->o->commit.on && committing_make(&a->in, &a->o->commit,
+					       &a->in.want, &commit, err) < 0)
+		return -err->num;
 	if (applying_carry(&a->in, applying_whole(a->in.p),
 			   applying_names_git(paths), &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
 		print_json(a, true, after);
 	applying_say_done(&a->in);
+	if (commit && committing_point(&a->in, commit, true, err) < 0)
+		return -err->num;
 	applying_say_git_left(&a->in);
 	(void)applying_say_home_left(&a->in);
 	return applying_say_marked(&a->in);
@@ -136,12 +144,51 @@ static bool agreed(const struct apply *a)
 	return carry_ask(&a->in.counts, applying_where(&a->in), false);
 }
 
+/* Into a branch: neither the project nor the run's state changes. */
+static int commit_alone(struct apply *a, struct err *err)
+{
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	int answer;
+
+	if (a->in.p->home_paths)
+		return fail(err, EINVAL,
+			    "a branch holds nothing of your home folder");
+	if (applying_plan(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) < 0)
+		return -err->num;
+	applying_leave(&a->in);
+	if (!(a->o->quiet && a->o->yes) &&
+	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
+		return -err->num;
+	if (a->o->dry)
+		return STATUS_OK;
+	if (committing_make(&a->in, &a->o->commit, &a->in.want, &commit, err) <
+	    0)
+		return -err->num;
+	answer = a->o->yes && !a->in.changed_since
+			 ? 1
+			 : output_ask(
+				   "guard: commit %s to %s?",
+				   text_count(gitcommit_paths(commit), "file"),
+				   gitcommit_branch(commit));
+	if (answer <= 0) {
+		output_say(answer < 0 ? "nothing is done: there is no terminal "
+					"to ask on; say it with -y"
+				      : "nothing is done");
+		return STATUS_REFUSED;
+	}
+	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
+								: STATUS_OK;
+}
+
 static int apply_locked(struct apply *a, struct err *err)
 {
 	auto_free char *out = NULL;
 
-	if (applying_load(&a->in, err) < 0 ||
-	    applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
+	if (applying_load(&a->in, err) < 0)
+		return -err->num;
+	if (a->o->commit.branch)
+		return commit_alone(a, err);
+	if (applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
 		return -err->num;
 	if (!a->o->json && !(a->o->quiet && a->o->yes) &&
 	    (carry_print(a->in.c->store, &a->in.plan, err) < 0 ||
@@ -178,6 +225,7 @@ static int pick_parts(struct apply *a, struct err *err)
 	const struct reviewing_options o = {
 		.short_head = true,
 		.resolve = a->o->resolve,
+		.commit = a->o->commit,
 	};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -257,6 +305,9 @@ int cmd_apply(int argc, char **argv)
 		{'q', .flag = &o.quiet},
 		{OPT_JSON, .flag = &o.json},
 		{'p', .flag = &o.patch},
+		{OPT_COMMIT, .flag = &o.commit.on},
+		{OPT_BRANCH, .text = &o.commit.branch},
+		{'m', .text = &o.commit.message},
 		{OPT_CONTINUE, .flag = &o.resume},
 		{OPT_ABORT, .flag = &o.abort},
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
@@ -274,6 +325,17 @@ int cmd_apply(int argc, char **argv)
 		options_complain(verb, "--patch asks and tells by itself: "
 				       "neither -n, -q, -y nor --json goes "
 				       "with it");
+		return STATUS_USAGE;
+	}
+	o.commit.on |= o.commit.branch != NULL;
+	if (o.commit.on && o.resolve) {
+		options_complain(verb, "a commit is made of what both sides "
+				       "agree on: without --ours, --theirs and "
+				       "--merge");
+		return STATUS_USAGE;
+	}
+	if (o.commit.message && !o.commit.on) {
+		options_complain(verb, "-m is for --commit and --branch");
 		return STATUS_USAGE;
 	}
 	if ((o.resume || o.abort) && (optind < argc || o.resume == o.abort)) {

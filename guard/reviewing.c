@@ -199,13 +199,23 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 {
 	struct applying *a = v->a;
 	AUTO(entry) struct entry want = {0};
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	bool whole, git;
 	uint64_t after;
 	int got;
 
 	v->resolve = v->o->resolve;
-	if (review_pick(&v->review, &want, &whole, &git, err) < 0 ||
-	    applying_look(a, err) < 0)
+	if (review_pick(&v->review, &want, &whole, &git, err) < 0)
+		return -err->num;
+	if (v->o->commit.on &&
+	    committing_make(a, &v->o->commit, &want, &commit, err) < 0)
+		return -err->num;
+	if (v->o->commit.branch) {
+		*ret_status = STATUS_OK;
+		return committing_point(a, commit, false, err) < 0 ? -err->num
+								   : 1;
+	}
+	if (applying_look(a, err) < 0)
 		return -err->num;
 	got = settle(v, &want, git, err);
 	if (got <= 0) {
@@ -221,6 +231,8 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 	if (applying_carry(a, whole, git, &after, err) < 0)
 		return -err->num;
 	applying_say_done(a);
+	if (commit && committing_point(a, commit, true, err) < 0)
+		return -err->num;
 	applying_say_git_left(a);
 	(void)applying_say_home_left(a);
 	*ret_status = applying_say_marked(a);

@@ -5,12 +5,13 @@
 #ifndef GUARD_REVIEWING_H
 #define GUARD_REVIEWING_H
 
-#include "guard/applying.h"
+#include "guard/committing.h"
 
 struct reviewing_options {
 	bool no_pager;
 	bool short_head; /* no summary in front */
 	enum plan_resolve resolve;
+	struct committing_options commit;
 };
 
 /* a: picked and locked, not loaded. The exit status, or negative. Without a

@@ -90,6 +90,10 @@ static const struct option_spec review_options[] = {
 
 static const struct option_spec apply_options[] = {
 	{'p', "patch", NULL, "ask about each hunk, as review does"},
+	{OPT_COMMIT, "commit", NULL, "one commit of it on HEAD's branch"},
+	{OPT_BRANCH, "branch", "NAME",
+	 "commit it to that branch, and change nothing else"},
+	{'m', "message", "TEXT", "the commit's message"},
 	{OPT_CONTINUE, "continue", NULL, "finish one that was interrupted"},
 	{OPT_ABORT, "abort", NULL, "take back one that was interrupted"},
 	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},

@@ -1,0 +1,141 @@
+#!/bin/sh
+# apply --commit and --branch: one commit of what was accepted.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+git config user.name 'The User'
+git config user.email user@example.org
+unset GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+# Would tell of itself if anything ran it.
+for hook in pre-commit commit-msg post-commit reference-transaction; do
+	printf '#!/bin/sh\ntouch "%s/hooked"\nexit 1\n' "$HOME" \
+		>".git/hooks/$hook"
+	chmod +x ".git/hooks/$hook"
+done
+git config commit.gpgSign true
+git config gpg.program /nowhere/gpg
+cp run.sh tool.sh
+seq 20 >text
+git add text tool.sh
+chmod -x .git/hooks/*
+git -c commit.gpgSign=false commit -q -m 'before the run' text tool.sh
+chmod +x .git/hooks/*
+
+ok 'a run' guard run -q -- sh -c '
+	sed -i s/return.5/return\ 500/ src/f5.c
+	sed -i "18s/.*/of the run/" text
+	rm README.md; mkdir -p dir/sub; echo new >dir/sub/file
+	chmod -x tool.sh; ln -s text link
+	echo log >debug2.log; mkfifo pipe; echo "build" >build/b.o
+	git config user.name "The Run"; rm src/deep/er/file
+	mkdir src/deep/er/file; echo x >src/deep/er/file/x'
+run=$(guard status -q)
+sed -i '2s/.*/mine, not committed/' text
+head=$(git rev-parse HEAD)
+index=$(sha256sum .git/index)
+manifest . >"$T/before"
+
+# --- to a branch of its own ---
+gives 2 'a message without a commit' guard apply -m x
+gives 2 'a commit and --theirs' guard apply --commit --theirs
+gives 1 'no branch can be called so' guard apply -y --branch 'a..b'
+gives 1 'nor so' guard apply -y --branch -x
+gives 1 'nor is the checked out one taken' guard apply -y --branch main
+says "$err" 'is checked out'
+gives 1 'without a yes nothing is done' guard apply --branch guarded
+no 'no branch' git rev-parse -q --verify guarded
+gives 0 'with one' guard apply -y --branch guarded -m 'What the run did'
+says "$err" 'committed to guarded'
+says "$err" "'debug2.log': ignored by git"
+says "$err" "'pipe': git keeps no such thing"
+is "$(git rev-parse guarded^)" "$head" 'the commit is on top of HEAD'
+is "$(git log -1 --format='%an %ae: %s' guarded)" \
+	'The User user@example.org: What the run did' 'its author is the user'
+git diff --name-status --no-renames HEAD guarded >"$T/names"
+printf '%s\t%s\n' D README.md A dir/sub/file A link D src/deep/er/file \
+	A src/deep/er/file/x M src/f5.c M text M tool.sh >"$T/wanted"
+ok 'its files are those that the run changed' cmp "$T/wanted" "$T/names"
+git diff HEAD guarded -- text >"$T/text"
+ok 'with the line of the run' grep -q '^+of the run' "$T/text"
+no 'and without the edit of the user' grep -q mine "$T/text"
+is "$(git ls-tree guarded tool.sh link | cut -d ' ' -f 1 | tr '\n' ' ')" \
+	'120000 100644 ' 'modes and links'
+ok 'it is a whole repository' git fsck --strict
+no 'no hook was run' test -e "$HOME/hooked"
+is "$(git rev-parse HEAD)" "$head" 'HEAD is where it was'
+is "$(sha256sum .git/index)" "$index" 'the index is as it was'
+manifest . | grep -v '\.git' >"$T/after"
+grep -v '\.git' "$T/before" >"$T/before2"
+ok 'and the worktree' same "$T/before2" "$T/after"
+ok 'the run waits on' test "$(guard status -q)" = "$run"
+gives 0 'a path of it to another branch' guard apply -y -q --branch two -- dir
+is "$(git diff --name-only HEAD two)" dir/sub/file 'that path alone'
+gives 0 'another path on top of that' guard apply -y -q --branch two -- link
+is "$(git rev-list --count HEAD..two)" 2 'a second commit'
+gives 1 'nothing new is no commit' guard apply -y --branch two -- link
+says "$err" 'nothing of it is to be committed'
+
+# --- what cannot be put together ---
+chmod -x .git/hooks/*
+git checkout -q -b other
+sed -i '18s/.*/of somebody else/' text
+git -c commit.gpgSign=false commit -q -m other text
+chmod +x .git/hooks/*
+gives 1 'a branch that has another line there is a conflict' \
+	guard apply -y --branch three
+says "$err" "'text'"
+no 'and no branch' git rev-parse -q --verify three
+chmod -x .git/hooks/*
+git checkout -q main
+chmod +x .git/hooks/*
+
+# --- applied and committed ---
+head=$(git rev-parse HEAD)
+git add src/f2.c
+gives 0 'apply --commit' guard apply -y --commit
+says "$err" 'not signed'
+is "$(git log -1 --format=%s)" "Apply run $run" 'the message names the run'
+is "$(git rev-parse HEAD^)" "$head" 'one commit'
+is "$(sed -n 18p text)" 'of the run' 'it is applied too'
+git status --porcelain -uno >"$T/status"
+silent "$T/status" text
+silent "$T/status" f5.c
+says "$T/status" 'M  src/f2.c'
+is "$(git diff --cached --name-only | tr '\n' ' ')" 'src/f1.c src/f2.c ' \
+	'what the user had staged is staged still'
+is "$(guard status -q)" '' 'the run is applied'
+no 'still no hook was run' test -e "$HOME/hooked"
+ok 'undo takes the files back' guard undo -y -q
+is "$(git log -1 --format=%s)" "Apply run $run" 'and not the commit'
+
+# --- heads of all kinds ---
+chmod -x .git/hooks/*
+git reset -q --soft HEAD~1
+git -c advice.detachedHead=false checkout -q --detach
+gives 1 'a detached HEAD is no branch' guard apply -y --commit -- link
+says "$err" '--branch'
+gives 0 'one that is named is' guard apply -y --branch four -- link
+git checkout -q main
+mkdir "$HOME/fresh"
+cd "$HOME/fresh" || exit 99
+git init -q -b first .
+git config user.name Fresh
+git config user.email fresh@example.org
+ok 'a run in an empty repository' guard run -q -- sh -c 'echo a >a'
+gives 0 'the first commit of all' guard apply -y --commit -m begin
+is "$(git log --format=%s first)" begin 'is there'
+is "$(git status --porcelain)" '' 'and nothing else to be told'
+git init -q -b first --object-format=sha256 "$HOME/sha256"
+cd "$HOME/sha256" || exit 99
+ok 'a run in a SHA-256 repository' guard run -q -- sh -c 'echo a >a'
+gives 1 'which libgit2 cannot do' guard apply -y --commit
+says "$err" 'nothing is committed'
+no 'and so nothing is applied' test -e a
+mkdir "$HOME/plain"
+cd "$HOME/plain" || exit 99
+ok 'a run without git' guard run -q -- sh -c 'echo a >a'
+gives 1 'has nothing to commit to' guard apply -y --commit
+says "$err" 'is no git repository'
+finish
