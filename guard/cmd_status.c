@@ -13,6 +13,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/overlaps.h"
 #include "guard/pick.h"
 #include "guard/retire.h"
 #include "guard/table.h"
@@ -47,10 +48,89 @@ static int count(const struct session *s, struct change_counts *ret,
 	return 0;
 }
 
+/* --- runs that are in each other's way --- */
+
+/* Layers of runs that wait, by the list's numbers; empty where none is. */
+static struct changes *load_layers(const struct session_list *list,
+				   const struct status_options *o)
+{
+	struct changes *layers =
+		mem_zalloc((list->count + 1) * sizeof(*layers));
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+
+		layers[i] = (struct changes)CHANGES_NONE;
+		if (wanted(s, o) && run_state_pending(s->state))
+			(void)changes_load(s, NULL, &layers[i], &ignored);
+	}
+	return layers;
+}
+
+static void each_overlap(const struct session_list *list,
+			 const struct status_options *o,
+			 void (*each)(void *arg, const struct session *a,
+				      const struct session *b,
+				      const struct overlap *overlap),
+			 void *arg)
+{
+	auto_free struct changes *layers = load_layers(list, o);
+	struct overlap overlap;
+	size_t i, k;
+
+	for (i = 0; i < list->count; i++)
+		for (k = 0; k < i; k++) {
+			if (strcmp(list->items[i].project,
+				   list->items[k].project) != 0)
+				continue;
+			overlaps_find(&layers[k].project, &layers[i].project,
+				      &overlap);
+			if (overlap.count)
+				each(arg, &list->items[k], &list->items[i],
+				     &overlap);
+		}
+	for (i = 0; i < list->count; i++)
+		changes_free(&layers[i]);
+}
+
+static void say_overlap(void *arg, const struct session *a,
+			const struct session *b, const struct overlap *overlap)
+{
+	const size_t most = sizeof(overlap->paths) / sizeof(*overlap->paths);
+	AUTO(buf) struct buf names = {0};
+	size_t i;
+
+	(void)arg;
+	for (i = 0; i < overlap->count && i < most; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "",
+			   text_quote(overlap->paths[i]));
+	if (overlap->count > most)
+		buf_printf(&names, " and %zu more", overlap->count - most);
+	output_hint("%s and %s both changed %s", a->id, b->id,
+		    buf_text(&names));
+}
+
+static void add_overlap(void *arg, const struct session *a,
+			const struct session *b, const struct overlap *overlap)
+{
+	json_t *object = json_object(), *runs = json_array();
+
+	(void)json_array_append_new(runs, json_string(a->id));
+	(void)json_array_append_new(runs, json_string(b->id));
+	(void)json_object_set_new(object, "runs", runs);
+	jsonout_number(object, "count", overlap->count);
+	jsonout_text(object, "first", overlap->paths[0]);
+	(void)json_array_append_new(arg, object);
+}
+
+/* --- what is printed --- */
+
 static void print_json(const struct session_list *list,
 		       const struct status_options *o)
 {
-	json_t *all = json_array();
+	json_t *all = json_array(), *overlaps = json_array();
 	json_t *whole = json_object();
 	size_t i;
 
@@ -80,6 +160,8 @@ static void print_json(const struct session_list *list,
 	jsonout_text(whole, "schema", "guard.status/1");
 	(void)json_object_set_new(whole, "runs", all);
 	jsonout_text(whole, "unfinished", o->unfinished);
+	each_overlap(list, o, add_overlap, overlaps);
+	(void)json_object_set_new(whole, "overlaps", overlaps);
 	jsonout_print(whole);
 }
 
@@ -193,6 +275,7 @@ static int print(const struct context *c, const struct session_list *list,
 			   o->all ? "" : " in ",
 			   o->all ? "" : text_quote(c->project));
 	explain(list, o);
+	each_overlap(list, o, say_overlap, NULL);
 	return STATUS_OK;
 }
 
