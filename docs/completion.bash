@@ -3,7 +3,7 @@
 _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff review apply commit discard import undo
-		snapshot log find grep ls show restore verify prune pin unpin undelete du patch
+		snapshot log find grep ls show restore verify prune purge pin unpin undelete du patch
 		repair doctor'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -128,6 +128,9 @@ _guard() {
 			--keep-daily --keep-weekly --keep-monthly --keep-yearly
 			--keep-tag --max-size -y --yes -q --quiet --json
 			--progress -h --help'
+		;;
+	purge)
+		words='--confirm -n --dry-run -q --quiet --json --progress -h --help'
 		;;
 	pin)
 		words='-q --quiet --json -h --help'

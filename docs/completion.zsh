@@ -50,6 +50,7 @@ _guard() {
 		'restore:bring stored files back'
 		'verify:check that the store is whole'
 		'prune:take old snapshots away'
+		'purge:remove a leaked secret from all that is stored'
 		'pin:let no prune take a snapshot'
 		'unpin:let prune take it again'
 		'undelete:bring back what prune took away'
@@ -209,6 +210,11 @@ _guard() {
 				'--keep-yearly[the last of years]:number:' \
 				'*--keep-tag[all with it]:tag:' \
 				'--max-size[the newest that fit]:size:'
+			;;
+		purge)
+			_arguments $help $dry $quiet $json $progress \
+				'--confirm[the same path again]:path:_files' \
+				'1:path:_files'
 			;;
 		pin)
 			_arguments $help $quiet $json \

@@ -48,6 +48,8 @@ static void tell_progress(void *arg, size_t done, size_t count)
 
 static char *what_text(const struct entry *e)
 {
+	if (e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode))
+		return mem_strdup("incomplete");
 	return mem_strdup(S_ISREG(e->mode) ? text_size(e->size)
 					   : jsonout_type(e->mode));
 }

@@ -22,6 +22,7 @@ int cmd_apply(int argc, char **argv); /* also "commit" */
 int cmd_discard(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_log(int argc, char **argv);
+int cmd_purge(int argc, char **argv);
 int cmd_pin(int argc, char **argv);
 int cmd_unpin(int argc, char **argv);
 int cmd_find(int argc, char **argv);

@@ -14,6 +14,7 @@
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/table.h"
+#include "snapshot/purge.h"
 
 static void row_done(struct history_row *row)
 {
@@ -142,9 +143,15 @@ static enum history_change change_between(const struct before *before,
 }
 
 static int describe(struct store *store, const struct before *before,
-		    struct history_row *row, const char *name, struct err *err)
+		    struct history_row *row, const char *rest, struct err *err)
 {
+	const char *name = path_name(rest);
+
 	row->change = change_between(before, &row->entry);
+	if (purge_note(&row->snapshot, rest)) {
+		row->change = HISTORY_PURGED;
+		return 0;
+	}
 	if (row->change == HISTORY_ADDED || row->change == HISTORY_DELETED)
 		return find_rename(store, before, row, name, err);
 	if (row->change != HISTORY_MODIFIED || !S_ISDIR(row->entry.mode))
@@ -187,7 +194,7 @@ static int look_up(struct history *h, struct store *store,
 		   struct err *err)
 {
 	const struct snapshot *s = &row->snapshot;
-	const char *name = path_name(h->path);
+	const char *rest;
 	bool news;
 	int got;
 
@@ -209,8 +216,9 @@ static int look_up(struct history *h, struct store *store,
 				      path_rest(h->path, s->root_path)))
 			return known < 0 ? known : 0;
 	}
+	rest = path_rest(h->path, s->root_path);
 	news = !same_version(&before->entry, &row->entry);
-	if (news && describe(store, before, row, name, err) < 0)
+	if (news && describe(store, before, row, rest, err) < 0)
 		return -err->num;
 	if (!row->of_run)
 		keep_before(before, row);
@@ -270,6 +278,7 @@ static const char *change_name(enum history_change change)
 		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
 		[HISTORY_MODIFIED] = "modified", [HISTORY_TYPE] = "other type",
 		[HISTORY_META] = "metadata",	 [HISTORY_DELETED] = "deleted",
+		[HISTORY_PURGED] = "purged",
 	};
 
 	return names[change];

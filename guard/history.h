@@ -29,6 +29,7 @@ enum history_change {
 	HISTORY_TYPE,
 	HISTORY_META, /* mode, owner or attributes alone */
 	HISTORY_DELETED,
+	HISTORY_PURGED, /* it was removed from the store */
 };
 
 struct history_row {

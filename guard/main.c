@@ -36,6 +36,7 @@ static const struct {
 	{"du", cmd_du},
 	{"find", cmd_find},
 	{"grep", cmd_grep},
+	{"purge", cmd_purge},
 	{"pin", cmd_pin},
 	{"unpin", cmd_unpin},
 	{"patch", cmd_patch},

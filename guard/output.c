@@ -250,6 +250,24 @@ int output_ask(const char *format, ...)
 	return strcasecmp(line, "y\n") == 0 || strcasecmp(line, "yes\n") == 0;
 }
 
+char *output_ask_line(const char *question)
+{
+	auto_free char *line = NULL;
+	size_t room = 0;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return NULL;
+	(void)fflush(stdout);
+	(void)fputs(question, stderr);
+	(void)fflush(stderr);
+	if (getline(&line, &room, stdin) < 0) {
+		(void)fputc('\n', stderr);
+		return NULL;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	return TAKE(line);
+}
+
 void output_name(struct buf *to, const char *name)
 {
 	text_escape(to, name, strlen(name), false);

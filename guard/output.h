@@ -76,6 +76,10 @@ bool output_finish(void);
  */
 int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A line that is typed there, without its end, to free; NULL as above, and at
+ * the end of input. */
+char *output_ask_line(const char *question);
+
 /* Appends the escaped name, without quotes. */
 void output_name(struct buf *to, const char *name);
 /* Escaped texts of a list ended by NULL, ", " between them. */

@@ -228,6 +228,15 @@ static const struct option_spec prune_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec purge_options[] = {
+	{OPT_CONFIRM, "confirm", "PATH", "the same path again: do not ask"},
+	OPTION_DRY,
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_PROGRESS,
+	OPTION_END,
+};
+
 static const struct option_spec pin_options[] = {
 	OPTION_QUIET,
 	OPTION_JSON,
@@ -365,6 +374,14 @@ const struct verb options_verbs[] = {
 	 "what\n"
 	 "runs and undo need stay. `guard undelete` brings back for 7 days.\n",
 	 prune_options, false},
+	{"purge", NULL, "PATH",
+	 "remove a leaked secret from all that is stored",
+	 "From every snapshot, every layer of a run and both trashes, which "
+	 "are\n"
+	 "emptied: nothing brings it back. The file itself stays where it is.\n"
+	 "Asks for the word purge on a terminal; without one --confirm must\n"
+	 "name the path again.\n",
+	 purge_options, false},
 	{"pin", NULL, "[SNAP...]", "let no prune take a snapshot",
 	 "Without SNAP: lists those that are pinned.\n", pin_options, false},
 	{"unpin", NULL, "SNAP...", "let prune take a pinned snapshot again", "",

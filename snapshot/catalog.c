@@ -408,6 +408,48 @@ static int add_locked(struct store *store, int snaps_fd, struct snapshot *s,
 	return got < 0 ? got : atomic_sync_dir(snaps_fd, err);
 }
 
+/* Under the commit lock. */
+static int replace_locked(struct store *store, int snaps_fd,
+			  const struct snapshot *s, struct err *err)
+{
+	char temp[64], name[32];
+	auto_close int tmp_fd =
+		openat(store_dir(store), "tmp",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = -1;
+
+	if (tmp_fd < 0)
+		return fail_errno(err, "open the store's tmp/");
+	(void)snprintf(temp, sizeof(temp), "snap-%d-%p.tmp", (int)getpid(),
+		       (const void *)s);
+	catalog_file_name(name, s->seq);
+	fd = open_temp(tmp_fd, temp, err);
+	if (fd < 0 || write_temp(fd, s, err) < 0)
+		return -err->num;
+	if (renameat(tmp_fd, temp, snaps_fd, name) < 0)
+		return fail_errno(err, "put a snapshot's file into snaps/");
+	return atomic_sync_dir(snaps_fd, err);
+}
+
+int catalog_replace(struct store *store, const struct snapshot *s,
+		    struct err *err)
+{
+	auto_close int snaps_fd = -1;
+	int lock, got;
+
+	if (store_flush(store, err) < 0)
+		return -err->num;
+	snaps_fd = open_snaps(store, err);
+	if (snaps_fd < 0)
+		return snaps_fd;
+	lock = store_commit_begin(store, err);
+	if (lock < 0)
+		return lock;
+	got = replace_locked(store, snaps_fd, s, err);
+	store_commit_end(store, lock);
+	return got;
+}
+
 int catalog_add(struct store *store, struct snapshot *s, struct err *err)
 {
 	auto_close int snaps_fd = -1;

@@ -85,6 +85,11 @@ char **snapshot_texts(const char *const *texts);
  * this returns 0. */
 int catalog_add(struct store *store, struct snapshot *s, struct err *err);
 
+/* Puts it in the place of the snapshot that has its number: the old one is
+ * whole until the new one is. store_flush() first; durable. */
+int catalog_replace(struct store *store, const struct snapshot *s,
+		    struct err *err);
+
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err);
 

@@ -245,9 +245,9 @@ static int is_chosen(struct inventory *inv, const struct oid *id,
 	return at->pack == copy->pack && at->entry == copy->entry;
 }
 
-/* Bytes of the pack that are needed. */
+/* Bytes of the pack that are needed; *ret_all: each of its objects is. */
 static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
-		 struct err *err)
+		 bool *ret_all, struct err *err)
 {
 	const struct pack *pack = inv->packs[number].pack;
 	uint64_t sum = 0;
@@ -267,6 +267,8 @@ static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
 			return chosen;
 		if (chosen)
 			sum += inventory_cost(inv, &copy);
+		else
+			*ret_all = false;
 	}
 	*ret = sum;
 	return 0;
@@ -286,13 +288,19 @@ static int decide_pack(struct decision *d, size_t i, struct err *err)
 {
 	const struct inventory_pack *p = &d->inv.packs[i];
 	struct prune_plan *plan = &d->plan;
+	bool all = true;
 
 	plan->packs++;
 	plan->bytes += p->size;
 	/* Damaged ones are repair's. */
+	if ((!p->pack || p->fault) && d->options->thorough)
+		return fail(err, EBADMSG,
+			    "pack %s is damaged and cannot be cleared: `guard "
+			    "repair` comes first",
+			    p->name);
 	if (!p->pack || p->fault)
 		return 0;
-	if (weigh(&d->inv, i, &d->needed[i], err) < 0)
+	if (weigh(&d->inv, i, &d->needed[i], &all, err) < 0)
 		return -err->num;
 	plan->needed += d->needed[i];
 	if (!d->needed[i]) {
@@ -300,7 +308,8 @@ static int decide_pack(struct decision *d, size_t i, struct err *err)
 		plan->drop_packs++;
 		plan->drop_bytes += p->size;
 		plan->frees += p->size;
-	} else if (2 * d->needed[i] < p->size - PACK_FIXED) {
+	} else if (2 * d->needed[i] < p->size - PACK_FIXED ||
+		   (d->options->thorough && !all)) {
 		set_repack(d, i);
 	}
 	return 0;
@@ -519,8 +528,10 @@ static int prune(struct store *s, const struct prune_options *o,
 		return lock;
 	got = move_out(s, d, o, trash_fd, ret, err);
 	store_commit_end(s, lock);
-	return got < 0 ? got
-		       : trash_purge(trash_fd, TRASH_SECONDS, o->now, err);
+	if (got < 0)
+		return got;
+	return trash_purge(trash_fd, o->thorough ? -1 : TRASH_SECONDS, o->now,
+			   err);
 }
 
 int prune_run(struct store *s, const struct prune_options *options,

@@ -30,6 +30,9 @@ struct prune_options {
 	/* Snapshots that somebody needs for other reasons (undo, runs). */
 	const uint64_t *pins;
 	size_t pin_count;
+	/* Nothing that no snapshot needs is to be left, in no pack and not in
+	 * the trash, which is emptied. */
+	bool thorough;
 	struct moment now;
 	/* Who has the store open; NULL: do not wait for them, -EBUSY. */
 	void (*busy)(void *arg, const char *who);

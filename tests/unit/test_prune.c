@@ -8,6 +8,7 @@
 
 #include "snapshot/packformat.h"
 #include "snapshot/prune.h"
+#include "snapshot/purge.h"
 #include "snapshot/trash.h"
 #include "snapshot/undelete.h"
 #include "tests/unit/calls.h"
@@ -624,6 +625,84 @@ static void test_prune_killed_after_any_call_loses_nothing(void **state)
 	kill_everywhere(true);
 }
 
+/* --- purge --- */
+
+static int do_purge(struct box *box, struct err *err)
+{
+	auto_free char *path = path_join(box->root, "b");
+	struct purge_options o = {.now = {.sec = later(DAY)}};
+	struct purge_result result;
+	struct store *s = NULL;
+	int got = store_open(&s, box->store_dir, STORE_WRITE, err);
+
+	if (got == 0)
+		got = purge_path(s, path, &o, &result, err);
+	store_free(&s);
+	return got;
+}
+
+/* How many snapshots still have b; in all of them what else there is can be
+ * read. */
+static size_t count_with_b(struct box *box, const struct model *m)
+{
+	AUTO(store) struct store *s = NULL;
+	uint64_t seq;
+	size_t n = 0;
+	struct err err;
+
+	check_whole(box);
+	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	for (seq = 1; seq <= m->count; seq++) {
+		AUTO(snapshot) struct snapshot snap = {0};
+		AUTO(entry) struct entry a = {0}, b = {0};
+		AUTO(buf) struct buf bytes = {0};
+
+		ok(catalog_load(s, seq, &snap, &err));
+		assert_int_equal(tree_lookup(s, &snap.root, "a", &a, &err), 1);
+		assert_int_equal(a.size, 70000);
+		ok(store_get(s, &a.content, &bytes, &err));
+		assert_int_equal(tree_lookup(s, &snap.root, "b", &b, &err), 1);
+		if (b.flags & ENTRY_INCOMPLETE) {
+			assert_non_null(purge_note(&snap, "b"));
+			assert_null(purge_note(&snap, "a"));
+			continue;
+		}
+		ok(store_get(s, &b.content, &bytes, &err));
+		n++;
+	}
+	return n;
+}
+
+static void test_purge_killed_at_any_call_is_ended_by_the_next(void **state)
+{
+	unsigned int at, ended = 0;
+	struct err err;
+
+	(void)state;
+	/* Every third: all of them take ten seconds. */
+	for (at = 1; !ended; at += 3) {
+		AUTO(model) struct model m = {0};
+		AUTO(dirlist) struct dirlist trash = {0};
+		void *sub;
+		uint64_t bytes;
+
+		calls_reset();
+		(void)setup(&sub);
+		fill(sub, &m);
+		bytes = store_bytes(sub, "packs");
+		ended = (unsigned int)run_killed(sub, at, false, do_purge);
+		(void)count_with_b(sub, &m);
+		ok(do_purge(sub, &err));
+		assert_int_equal(count_with_b(sub, &m), 0);
+		assert_true(store_bytes(sub, "packs") < bytes);
+		list_store(sub, "trash", &trash);
+		assert_int_equal(trash.count, 0);
+		(void)teardown(&sub);
+	}
+	print_message("# %u calls\n", at - 2);
+	assert_true(at > 20);
+}
+
 static void test_undelete_killed_at_any_call_loses_nothing(void **state)
 {
 	unsigned int at, ended = 0;
@@ -1109,6 +1188,8 @@ int main(void)
 			test_prune_killed_before_any_call_loses_nothing),
 		cmocka_unit_test(
 			test_prune_killed_after_any_call_loses_nothing),
+		cmocka_unit_test(
+			test_purge_killed_at_any_call_is_ended_by_the_next),
 		cmocka_unit_test(
 			test_undelete_killed_at_any_call_loses_nothing),
 		cmocka_unit_test(test_any_call_of_prune_may_fail),
