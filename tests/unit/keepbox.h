@@ -7,6 +7,7 @@
 #ifndef GUARD_TESTS_UNIT_KEEPBOX_H
 #define GUARD_TESTS_UNIT_KEEPBOX_H
 
+#include <sys/mman.h>
 #include <sys/xattr.h>
 
 #include "snapshot/content.h"

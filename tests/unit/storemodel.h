@@ -46,7 +46,8 @@ static void model_line(struct buf *to, const char *path, uint32_t mode,
 /* --- from the folder --- */
 
 /* 0, or -1 with errno. */
-static int model_folder(int dirfd, const char *path, struct buf *to)
+static __attribute__((unused)) int model_folder(int dirfd, const char *path,
+						struct buf *to)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	AUTO(buf) struct buf bytes = {0};
@@ -113,8 +114,8 @@ static int model_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static int model_snapshot(struct store *s, uint64_t seq, struct buf *to,
-			  struct err *err)
+static __attribute__((unused)) int
+model_snapshot(struct store *s, uint64_t seq, struct buf *to, struct err *err)
 {
 	AUTO(snapshot) struct snapshot snap = {0};
 	struct model_telling t = {s, to};

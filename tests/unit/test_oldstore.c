@@ -1,0 +1,126 @@
+/*
+ * A store that an older guard wrote, checked in: it is read, whole and right,
+ * and work on it goes on.
+ */
+#include "tests/unit/snapbox.h"
+
+#include "tests/unit/keepbox.h"
+#include "tests/unit/storemodel.h"
+
+#define FIXTURE "tests/data/oldstore"
+
+static void copy_file(struct box *box, const char *folder, const char *name)
+{
+	auto_free char *from = mem_printf(FIXTURE "/%s%s", folder, name);
+	auto_free char *to = mem_printf("%s/old/%s%s", box->dir, folder, name);
+	auto_close int fd =
+		open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	AUTO(buf) struct buf bytes = {0};
+	struct err err;
+
+	ok(fd_slurp_at(AT_FDCWD, from, 1u << 20, &bytes, &err));
+	assert_return_code(fd, errno);
+	assert_return_code(fd_write(fd, bytes.data, bytes.len), errno);
+}
+
+static void copy_folder(struct box *box, const char *name)
+{
+	auto_free char *from = mem_printf(FIXTURE "/%s", name);
+	auto_free char *to = mem_printf("%s/old/%s", box->dir, name);
+	auto_free char *prefix = mem_printf("%s/", name);
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct err err;
+	size_t i;
+
+	assert_return_code(fd, errno);
+	ok(dirlist_read(fd, &list, &err));
+	assert_return_code(mkdir(to, 0700), errno);
+	for (i = 0; i < list.count; i++)
+		copy_file(box, prefix, list.items[i].name);
+	assert_return_code(chmod(to, 0500), errno);
+}
+
+/* As it lay there at rest; git keeps no modes and no empty folders. */
+static void make_old_store(struct box *box)
+{
+	static const char *const files[] = {"FORMAT", "secret", "secret.2"};
+	static const char *const folders[] = {"tmp", "trash"};
+	size_t i;
+
+	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/old",
+		       box->dir);
+	assert_return_code(mkdir(box->store_dir, 0700), errno);
+	for (i = 0; i < 3; i++)
+		copy_file(box, "", files[i]);
+	copy_folder(box, "packs");
+	copy_folder(box, "snaps");
+	for (i = 0; i < 2; i++) {
+		auto_free char *path = path_join(box->store_dir, folders[i]);
+
+		assert_return_code(mkdir(path, 0700), errno);
+	}
+}
+
+static void check_old_snapshot(struct box *box)
+{
+	AUTO(store) struct store *s = NULL;
+	AUTO(snapshot) struct snapshot snap = {0};
+	AUTO(buf) struct buf want = {0}, is = {0};
+	struct err err;
+
+	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(fd_slurp_at(AT_FDCWD, FIXTURE "/model", 1u << 20, &want, &err));
+	ok(model_snapshot(s, 1, &is, &err));
+	assert_int_equal(is.len, want.len);
+	assert_memory_equal(is.data, want.data, is.len);
+	ok(catalog_load(s, 1, &snap, &err));
+	assert_string_equal(snap.root_path, "/home/me/project");
+	assert_string_equal(snap.message, "kept for good");
+	check_whole(box);
+}
+
+static void test_a_store_of_the_first_format_is_read(void **state)
+{
+	make_old_store(*state);
+	check_old_snapshot(*state);
+}
+
+static void test_work_on_an_old_store_goes_on(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot snap = {0};
+	struct take_options o = {
+		.root_path = box->root, .root_fd = -1, .reason = "manual"};
+	struct store_stats stats;
+	struct err err;
+
+	make_old_store(box);
+	store_free(&box->store);
+	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	/* "hello\n" is there already, under the same name. */
+	put_file(box, "new", 7, 5000);
+	{
+		auto_close int fd =
+			openat(box->root_fd, "a",
+			       O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+		assert_return_code(fd_write(fd, "hello\n", 6), errno);
+	}
+	ok(take_snapshot(box->store, &o, &snap, &err));
+	assert_int_equal(snap.seq, 2);
+	store_get_stats(box->store, &stats);
+	assert_int_equal(stats.new_objects, 2); /* "new", and the folder */
+	check_old_snapshot(box);
+}
+
+int main(void)
+{
+#define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		t(test_a_store_of_the_first_format_is_read),
+		t(test_work_on_an_old_store_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
