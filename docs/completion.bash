@@ -4,7 +4,7 @@ _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff review apply commit discard import undo
 		snapshot log find grep ls show restore verify prune purge pin unpin undelete du patch
-		repair doctor'
+		repair doctor explain'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -68,7 +68,7 @@ _guard() {
 	case $verb in
 	run)
 		words='-C --ro --rw --hide --env --net --nested --timeout
-			--pids-limit --allow --strict --memory --cpus --tmp-size --user --layer-size --layer-files --continue -q --quiet -h --help'
+			--pids-limit --allow --why --strict --memory --cpus --tmp-size --user --layer-size --layer-files --continue -q --quiet -h --help'
 		;;
 	status | list)
 		words='-a --all --json --porcelain -q --quiet -h --help'
@@ -146,6 +146,9 @@ _guard() {
 		;;
 	du)
 		words='--json -h --help'
+		;;
+	explain)
+		words='--ro --rw --hide -C --strict --json -h --help'
 		;;
 	doctor)
 		words='--json -h --help'

@@ -36,6 +36,13 @@ complete -c guard -f -n __fish_use_subcommand -a du -d "show what guard takes up
 complete -c guard -f -n __fish_use_subcommand -a patch -d "print changes as a patch for git"
 complete -c guard -f -n __fish_use_subcommand -a repair -d "mend a damaged store"
 complete -c guard -f -n __fish_use_subcommand -a doctor -d "say what of the fence this machine has"
+complete -c guard -f -n __fish_use_subcommand -a explain -d "say how a run would see a path"
+complete -c guard -n '__fish_seen_subcommand_from explain' -l ro -r -d "as with run"
+complete -c guard -n '__fish_seen_subcommand_from explain' -l rw -r -d "as with run"
+complete -c guard -n '__fish_seen_subcommand_from explain' -l hide -r -d "as with run"
+complete -c guard -n '__fish_seen_subcommand_from explain' -l strict -d "as with run"
+complete -c guard -n '__fish_seen_subcommand_from explain' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from run' -l why -r -d "run nothing, say how PATH would be seen"
 complete -c guard -n '__fish_seen_subcommand_from doctor' -l json -d "print JSON"
 
 complete -c guard -n '__fish_seen_subcommand_from run' -l ro -r -d "let a hidden path be read"

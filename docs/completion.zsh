@@ -57,6 +57,7 @@ _guard() {
 		'du:show what guard takes up'
 		'patch:print what a run changed as a patch for git'
 		'repair:mend a damaged store'
+		'explain:say how a run would see a path'
 		'doctor:say what of the fence this machine has'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
@@ -96,6 +97,7 @@ _guard() {
 				'--timeout[end it after]:time:' \
 				'--pids-limit[processes]:number:' \
 				'*--allow[calls]:what:(perf io_uring userfaultfd 32bit)' \
+				'*--why[run nothing, explain]:path:_files' \
 				'--strict[no network, an empty home, small limits]' \
 				'--memory[bytes of memory]:size:' \
 				'--cpus[processors]:number:' \
@@ -233,6 +235,12 @@ _guard() {
 			;;
 		du)
 			_arguments $help $json
+			;;
+		explain)
+			_arguments $help $json '*--ro[as with run]:path:_files' \
+				'*--rw[as with run]:path:_files' \
+				'*--hide[as with run]:path:_files' \
+				'--strict[as with run]' '*:path:_files'
 			;;
 		doctor)
 			_arguments $help $json

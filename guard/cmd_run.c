@@ -42,6 +42,8 @@ struct parsed {
 	struct strings env, read_only, read_write, hide;
 	char *runtime; /* one of env */
 	bool net_given;
+	struct strings why; /* paths to be explained, nothing is run */
+	bool json; /* of the explanation */
 };
 
 /* "90", "90s", "1.5m", "2h", "1d" as timeout(1) reads them; < 0: no time. */
@@ -293,6 +295,12 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    text_quote(value));
 		p->options.layer_files = number;
 		return 0;
+	case OPT_WHY:
+		strings_add(&p->why, value);
+		return 0;
+	case OPT_JSON:
+		p->json = true;
+		return 0;
 	case OPT_ALLOW:
 		return add_allowed(p, value, err);
 	case OPT_STRICT:
@@ -329,9 +337,9 @@ static bool takes_next(const struct parsed *p, int argc, char **argv)
 
 /* 0; 1: help was asked for and printed; negative, with an empty text when it
  * was explained already. */
-static int parse(struct parsed *p, int argc, char **argv, struct err *err)
+static int parse(struct parsed *p, const struct verb *verb, int argc,
+		 char **argv, struct err *err)
 {
-	const struct verb *verb = options_verb("run");
 	int option;
 
 	while ((option = options_next(verb, argc, argv)) != OPTIONS_END) {
@@ -358,11 +366,44 @@ static int parse(struct parsed *p, int argc, char **argv, struct err *err)
 	p->options.read_only = strings_end(&p->read_only);
 	p->options.read_write = strings_end(&p->read_write);
 	p->options.hide = strings_end(&p->hide);
-	if (!*p->options.argv)
-		return fail(err, EINVAL,
-			    "what shall be run? guard run [options] -- "
-			    "COMMAND [ARGS...]");
+	if (p->why.count) {
+		(void)strings_end(&p->why);
+		p->why.count--;
+	}
 	return 0;
+}
+
+static void parsed_free(struct parsed *p)
+{
+	free(p->env.items);
+	free(p->runtime);
+	free(p->read_only.items);
+	free(p->read_write.items);
+	free(p->hide.items);
+	free(p->why.items);
+}
+
+/* The options of a run in front of paths. */
+int cmd_explain(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("explain");
+	struct parsed p = {0};
+	struct err err;
+	int status, got;
+
+	got = parse(&p, verb, argc, argv, &err);
+	if (got < 0 && err.text[0])
+		output_error(&err);
+	if (got) {
+		status = got < 0 ? STATUS_USAGE : STATUS_OK;
+	} else if (!*p.options.argv) {
+		options_complain(verb, "which path?");
+		status = STATUS_USAGE;
+	} else {
+		status = run_explain(&p.options, p.options.argv, p.json);
+	}
+	parsed_free(&p);
+	return status;
 }
 
 int cmd_run(int argc, char **argv)
@@ -371,20 +412,23 @@ int cmd_run(int argc, char **argv)
 	struct err err;
 	int status, got;
 
-	got = parse(&p, argc, argv, &err);
+	got = parse(&p, options_verb("run"), argc, argv, &err);
+	if (got == 0 && !p.why.count && !*p.options.argv)
+		got = fail(&err, EINVAL,
+			   "what shall be run? guard run [options] -- "
+			   "COMMAND [ARGS...]");
 	if (got < 0 && err.text[0])
 		output_error(&err);
 	output_quiet(p.options.quiet);
 	if (got)
 		status = got < 0 ? RUN_STATUS_GUARD : STATUS_OK;
+	else if (p.why.count)
+		status = run_explain(
+			&p.options, (char *const *)(void *)p.why.items, p.json);
 	else
 		status = run_command(&p.options);
-	if (!got)
+	if (!got && !p.why.count)
 		autoprune_start();
-	free(p.env.items);
-	free(p.runtime);
-	free(p.read_only.items);
-	free(p.read_write.items);
-	free(p.hide.items);
+	parsed_free(&p);
 	return status;
 }

@@ -39,5 +39,6 @@ int cmd_patch(int argc, char **argv);
 int cmd_du(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 
 #endif

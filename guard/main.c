@@ -42,6 +42,7 @@ static const struct {
 	{"patch", cmd_patch},
 	{"repair", cmd_repair},
 	{"doctor", cmd_doctor},
+	{"explain", cmd_explain},
 };
 
 static int unknown(const char *name)

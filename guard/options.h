@@ -82,6 +82,7 @@ enum option_id {
 	OPT_TMP_SIZE,
 	OPT_TO,
 	OPT_USER,
+	OPT_WHY,
 };
 
 struct option_spec {

@@ -116,7 +116,7 @@ static int open_session(struct run *run, struct err *err)
 	return 0;
 }
 
-static char **hidden_paths(const struct run *run)
+char **run_hidden_paths(const struct run *run)
 {
 	char **paths = sandbox_credential_paths(run->context.state.home);
 	const char *const *more;
@@ -229,6 +229,15 @@ static int check_grants(const struct run *run, const char *const *paths,
 	return 0;
 }
 
+int run_check_grants(const struct run *run, struct err *err)
+{
+	int got = check_grants(run, run->options->read_only, err);
+
+	if (got == 0)
+		got = check_grants(run, run->options->read_write, err);
+	return got;
+}
+
 static void tell_limits(const struct run *run)
 {
 	AUTO(buf) struct buf text = {0};
@@ -249,8 +258,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	char **hide, **envp;
 	int got;
 
-	if (check_grants(run, o->read_only, err) < 0 ||
-	    check_grants(run, o->read_write, err) < 0 ||
+	if (run_check_grants(run, err) < 0 ||
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
 		return -err->num;
@@ -264,7 +272,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
-	hide = hidden_paths(run);
+	hide = run_hidden_paths(run);
 	envp = sandbox_environ(o->env, run->context.state.home, run->session.id,
 			       &dropped);
 	tell_header(run, &notes, &dropped);
@@ -277,6 +285,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 			.tmp_fd = tmp,
 			.var_tmp_fd = var_tmp,
 			.hide = (const char *const *)hide,
+			.never = run->context.state.path,
 			.read_only = o->read_only,
 			.read_write = o->read_write,
 			.net = o->net,

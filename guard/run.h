@@ -73,6 +73,15 @@ void keeper_hurry(const struct run *run);
  * process is gone. Failing here loses nothing: the layer stays. */
 int run_end(struct run *run, int status, struct err *err);
 
+/* What is hidden from it, and the state; free with mem_list_free(). */
+char **run_hidden_paths(const struct run *run);
+/* Refuses what may not be let in. */
+int run_check_grants(const struct run *run, struct err *err);
+
+/* run_explain.c: says how a run with these options would see the paths. */
+int run_explain(const struct run_options *options, char *const *paths,
+		bool json);
+
 /* A real folder that the run may write to: kept as it is now. */
 int run_keep_granted(struct run *run, const char *reason, struct err *err);
 

@@ -47,6 +47,7 @@ static const struct option_spec run_options[] = {
 	{OPT_NET, "net", "MODE", "host (default) or none"},
 	{OPT_NESTED, "nested", NULL, "let sandboxes work inside"},
 	{OPT_ALLOW, "allow", "WHAT", "perf, io_uring, userfaultfd or 32bit"},
+	{OPT_WHY, "why", "PATH", "run nothing, say how PATH would be seen"},
 	{OPT_STRICT, "strict", NULL, "no network, an empty home, small limits"},
 	{OPT_TIMEOUT, "timeout", "TIME", "end it after 30s, 5m, 2h"},
 	{OPT_PIDS_LIMIT, "pids-limit", "N", "at most N processes"},
@@ -258,6 +259,16 @@ static const struct option_spec repair_options[] = {
 	OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_PROGRESS, OPTION_END,
 };
 
+static const struct option_spec explain_options[] = {
+	{OPT_RO, "ro", "PATH", "as with run"},
+	{OPT_RW, "rw", "PATH", "as with run"},
+	{OPT_HIDE, "hide", "PATH", "as with run"},
+	{'C', NULL, "DIR", "as with run"},
+	{OPT_STRICT, "strict", NULL, "as with run"},
+	OPTION_JSON,
+	OPTION_END,
+};
+
 static const struct option_spec doctor_options[] = {
 	OPTION_JSON,
 	OPTION_END,
@@ -401,5 +412,11 @@ const struct verb options_verbs[] = {
 	 "Each layer: ok, weaker (runs work, with less) or missing (nothing\n"
 	 "is run), and how to mend it. Ends with 1 when one is missing.\n",
 	 doctor_options, false},
+	{"explain", NULL, "PATHS...", "say how a run would see a path",
+	 "Which rule decides: the layer, read-only, private, hidden, let in,\n"
+	 "with the options that the run would have. `guard run ... --why "
+	 "PATH`\n"
+	 "does the same.\n",
+	 explain_options, false},
 	{0},
 };

@@ -97,6 +97,32 @@ static void add_sockets(struct setup *s)
 	}
 }
 
+/* Mounted elsewhere as well, it has other names, and what is let in wins. */
+static int refuse_other_names(const struct setup *s,
+			      const struct mountinfo *table, struct err *err)
+{
+	const char *never = s->policy->never;
+	char **names = NULL;
+	size_t count = 0, i, k;
+	int rc = 0;
+
+	if (!never)
+		return 0;
+	mountinfo_aliases(table, never, &names, &count);
+	for (i = 0; i < s->place_count; i++)
+		for (k = 0; rc == 0 && k < count; k++)
+			if (s->places[i].kind != PLACE_HIDE &&
+			    path_below(s->places[i].path, names[k]))
+				rc = fail(err, EPERM,
+					  "%s shows what no run may see (%s)",
+					  text_quote(s->places[i].path),
+					  text_quote(never));
+	for (k = 0; k < count; k++)
+		free(names[k]);
+	free(names);
+	return rc;
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -119,6 +145,8 @@ int masks_open(struct setup *s, struct err *err)
 	if (rc == 0)
 		rc = add_grants(s, s->policy->read_write, PLACE_READ_WRITE,
 				err);
+	if (rc == 0)
+		rc = refuse_other_names(s, &table, err);
 	if (s->place_count)
 		qsort(s->places, s->place_count, sizeof(*s->places),
 		      compare_places);

@@ -39,6 +39,8 @@ struct sandbox_policy {
 	/* Absolute paths that are hidden: a folder is empty and read-only, a
 	 * file is empty. Missing ones are fine. Links are resolved. */
 	const char *const *hide; /* NULL-terminated */
+	/* Absolute, one of hide: never let in, under whatever name; or NULL. */
+	const char *never;
 	/* Real paths let in, also from below hidden or private places. */
 	const char *const *read_only; /* NULL-terminated, must exist */
 	const char *const *read_write; /* NULL-terminated, must exist */

@@ -44,6 +44,18 @@ gives 0 'what holds it can, without it' \
 	guard run --ro "${state%/*}" -- ls -A "$state"
 is "$(cat "$out")" '' 'it is empty in there'
 
+if [ "$me" = root ]; then
+	mkdir /srv/again
+	mount --bind "$state" /srv/again
+	gives 125 'nor under another name' guard run --rw /srv/again -- true
+	says "$err" 'no run may see'
+	gives 125 'nor a part of it' guard run --ro /srv/again/store -- true
+	gives 0 'what holds the other name can, without it' \
+		guard run --ro /srv -- ls -A /srv/again
+	is "$(cat "$out")" '' 'it is empty as well'
+	umount /srv/again
+fi
+
 # --- never what a layer covers ---
 gives 125 'nor the project' guard run --rw . -- touch through
 gives 125 'nor what holds it' guard run --rw "$HOME/project/.." -- true

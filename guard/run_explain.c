@@ -1,0 +1,202 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/jsonout.h"
+#include "guard/output.h"
+#include "guard/run.h"
+#include "guard/sandbox/explain.h"
+#include "overlay/mount.h"
+
+struct explaining {
+	struct run run;
+	const char *layers[3];
+	char **hide;
+	json_t *list; /* NULL: text */
+};
+
+/* As layers_plan() decides it: no layer over a home with mounts below. */
+static bool covers_home(const char *home, const char *project)
+{
+	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO(buf) struct buf names = {0};
+	struct err ignored;
+
+	return fd >= 0 && !path_below(home, project) &&
+	       mount_list_below(fd, home, &names, &ignored) == 0;
+}
+
+static void choose_layers(struct explaining *e)
+{
+	const char *home = e->run.context.state.home;
+	size_t count = 0;
+
+	if (home && !e->run.options->strict &&
+	    covers_home(home, e->run.project))
+		e->layers[count++] = home;
+	e->layers[count] = e->run.project;
+}
+
+static const char *rule_of(const struct explaining *e, const struct view *v)
+{
+	const char *const *hide = e->run.options->hide;
+	struct err ignored;
+
+	switch (v->sight) {
+	case SIGHT_LAYER:
+		return strcmp(v->place, e->run.project) == 0 ? "project"
+							     : "home";
+	case SIGHT_READ_WRITE:
+		return "--rw";
+	case SIGHT_READ_ONLY:
+		return v->granted ? "--ro" : "machine";
+	case SIGHT_PRIVATE:
+		return "private";
+	case SIGHT_HIDDEN:
+	default:
+		break;
+	}
+	if (v->socket)
+		return "socket";
+	if (path_below(v->place, e->run.context.state.path))
+		return "state";
+	for (; *hide; hide++) {
+		auto_free char *real = path_resolve(*hide, &ignored);
+
+		if (real && strcmp(real, v->place) == 0)
+			return "--hide";
+	}
+	return "credentials";
+}
+
+static const char *const sights[] = {"read-only", "read-write", "layer",
+				     "private", "hidden"};
+
+static void add_json(struct explaining *e, const char *path,
+		     const struct view *v)
+{
+	json_t *one = json_object();
+
+	jsonout_text(one, "path", path);
+	jsonout_text(one, "real", v->real);
+	jsonout_text(one, "sight", sights[v->sight]);
+	(void)json_object_set_new(one, "exists", json_boolean(v->exists));
+	jsonout_text(one, "rule", rule_of(e, v));
+	jsonout_text(one, "place", v->place);
+	(void)json_array_append_new(e->list, one);
+}
+
+static char *describe(const struct explaining *e, const struct view *v)
+{
+	const char *place = text_quote(v->place);
+	const char *rule = rule_of(e, v);
+
+	switch (v->sight) {
+	case SIGHT_LAYER:
+		return mem_printf("the layer over the %s: what a run writes "
+				  "there waits for a decision",
+				  strcmp(rule, "home") == 0 ? "home folder"
+							    : "project");
+	case SIGHT_READ_WRITE:
+		return mem_printf("the real one, let in by --rw %s: it is "
+				  "stored before and after",
+				  place);
+	case SIGHT_READ_ONLY:
+		return v->granted ? mem_printf("read-only, let in by --ro %s",
+					       place)
+				  : mem_printf("read-only, as all of the "
+					       "machine");
+	case SIGHT_PRIVATE:
+		return mem_printf("%s is the run's own and begins empty; --ro "
+				  "or --rw lets in what is outside",
+				  place);
+	case SIGHT_HIDDEN:
+	default:
+		break;
+	}
+	if (strcmp(rule, "state") == 0)
+		return mem_printf("hidden: guard's own state (%s), which no "
+				  "option lets in",
+				  place);
+	if (v->socket)
+		return mem_printf("hidden: a program listens on %s; --ro lets "
+				  "it in",
+				  place);
+	return mem_printf("hidden with %s (%s); --ro lets it in", place, rule);
+}
+
+static int explain_one(struct explaining *e, const char *path, struct err *err)
+{
+	const struct run_options *o = e->run.options;
+	const struct sandbox_policy policy = {
+		.home = e->run.context.state.home,
+		.hide = (const char *const *)e->hide,
+		.never = e->run.context.state.path,
+		.read_only = o->read_only,
+		.read_write = o->read_write,
+		.strict = o->strict,
+	};
+	AUTO(view) struct view v = {0};
+	auto_free char *text = NULL;
+	int got;
+
+	got = sandbox_explain(&policy, e->layers, path, &v, err);
+	if (got < 0)
+		return got;
+	if (e->list) {
+		add_json(e, path, &v);
+		return 0;
+	}
+	text = describe(e, &v);
+	(void)printf("%s: %s%s\n", text_quote(path),
+		     v.exists ? "" : "nothing is there; ", text);
+	return 0;
+}
+
+static int explain(struct explaining *e, char *const *paths, struct err *err)
+{
+	struct run *run = &e->run;
+	int got = 0;
+
+	run->project = state_project(&run->context.state, run->options->dir,
+				     true, err);
+	if (!run->project || run_check_grants(run, err) < 0)
+		return -err->num;
+	choose_layers(e);
+	e->hide = run_hidden_paths(run);
+	for (; got == 0 && *paths; paths++)
+		got = explain_one(e, *paths, err);
+	return got;
+}
+
+int run_explain(const struct run_options *options, char *const *paths,
+		bool json)
+{
+	struct explaining e = {
+		.run = {.options = options, .context = CONTEXT_NONE},
+	};
+	struct err err;
+	int got;
+
+	e.list = json ? json_array() : NULL;
+	got = context_open(&e.run.context, false, &err);
+	if (got == 0)
+		got = explain(&e, paths, &err);
+	if (got == 0 && json)
+		jsonout_print(TAKE(e.list));
+	json_decref(e.list);
+	mem_list_free(&e.hide);
+	context_free(&e.run.context);
+	free(e.run.project);
+	if (got == 0 && !output_finish())
+		return STATUS_REFUSED;
+	return output_ended(got < 0 ? got : STATUS_OK, &err);
+}

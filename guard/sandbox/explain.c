@@ -1,0 +1,172 @@
+#include "guard/sandbox/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/sandbox/internal.h"
+
+/* In the order of the mounts (mounts.c). */
+static const char *const private[] = {"/tmp",	  "/var/tmp", "/run",
+				      "/var/run", "/dev",     "/proc"};
+
+struct scene {
+	struct setup s;
+	const char *const *layers;
+};
+
+static void see(struct view *v, enum sight sight, const char *place)
+{
+	*v = (struct view){.sight = sight, .place = place};
+}
+
+/* Before the places: later mounts cover earlier ones. */
+static struct view below_places(const struct scene *c, const char *path)
+{
+	const struct sandbox_policy *p = c->s.policy;
+	const char *const *layer;
+	struct view v;
+	size_t i;
+
+	see(&v, SIGHT_READ_ONLY, "/");
+	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
+		if (path_below(path, private[i]))
+			see(&v, SIGHT_PRIVATE, private[i]);
+	if (p->strict && p->home && path_below(path, p->home))
+		see(&v, SIGHT_PRIVATE, p->home);
+	for (layer = c->layers; *layer; layer++)
+		if (path_below(path, *layer))
+			see(&v, SIGHT_LAYER, *layer);
+	return v;
+}
+
+/* A mask has nothing to lie on where its place is not there already. */
+static bool is_placed(const struct place *p, const struct view *there)
+{
+	if (p->socket && there->sight == SIGHT_LAYER)
+		return false;
+	return there->sight != SIGHT_PRIVATE && there->sight != SIGHT_HIDDEN;
+}
+
+static struct view view_by(const struct scene *c, const char *path,
+			   size_t count)
+{
+	struct view v = below_places(c, path);
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct place *p = &c->s.places[i];
+		struct view there;
+
+		if (!path_below(path, p->path))
+			continue;
+		if (p->kind != PLACE_HIDE) {
+			see(&v,
+			    p->kind == PLACE_READ_ONLY ? SIGHT_READ_ONLY
+						       : SIGHT_READ_WRITE,
+			    p->path);
+			v.granted = true;
+			continue;
+		}
+		there = view_by(c, p->path, i);
+		if (!is_placed(p, &there))
+			continue;
+		see(&v, SIGHT_HIDDEN, p->path);
+		v.socket = p->socket;
+	}
+	return v;
+}
+
+/* Nodes and folders that guard puts into what is private. */
+static bool is_made(const char *path)
+{
+	static const char *const made[] = {
+		"/dev/null",	"/dev/zero", "/dev/full",  "/dev/random",
+		"/dev/urandom", "/dev/tty",  "/dev/pts",   "/dev/shm",
+		"/dev/fd",	"/dev/ptmx", "/dev/stdin", "/dev/stdout",
+		"/dev/stderr",	"/run/user", "/run/lock"};
+	size_t i;
+
+	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
+		if (strcmp(path, private[i]) == 0)
+			return true;
+	for (i = 0; i < sizeof(made) / sizeof(*made); i++)
+		if (strcmp(path, made[i]) == 0)
+			return true;
+	return path_below(path, "/proc");
+}
+
+static bool exists(const struct view *v, const char *path)
+{
+	struct stat st;
+
+	if (v->sight == SIGHT_HIDDEN)
+		return strcmp(path, v->place) == 0;
+	if (v->sight == SIGHT_PRIVATE)
+		return strcmp(path, v->place) == 0 || is_made(path);
+	return lstat(path, &st) == 0;
+}
+
+/* A path on the way to something that is let in is made as a folder. */
+static bool leads_to_grant(const struct scene *c, const char *path)
+{
+	const char *const *layer;
+	size_t i;
+
+	for (i = 0; i < c->s.place_count; i++)
+		if (c->s.places[i].kind != PLACE_HIDE &&
+		    path_below(c->s.places[i].path, path))
+			return true;
+	for (layer = c->layers; *layer; layer++)
+		if (path_below(*layer, path))
+			return true;
+	return false;
+}
+
+static void scene_close(struct scene *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->s.place_count; i++) {
+		if (c->s.places[i].fd >= 0)
+			(void)close(c->s.places[i].fd);
+		free(c->s.places[i].path);
+	}
+	free(c->s.places);
+	sockets_free(&c->s);
+}
+
+void view_free(struct view *v)
+{
+	free(v->real);
+	free(v->owned_place);
+	*v = (struct view){0};
+}
+
+int sandbox_explain(const struct sandbox_policy *policy,
+		    const char *const *layers, const char *path,
+		    struct view *ret, struct err *err)
+{
+	struct scene c = {.s = {.policy = policy}, .layers = layers};
+	auto_free char *real = path_resolve(path, err);
+	int rc;
+
+	if (!real)
+		real = path_resolve_parent(path, err);
+	if (!real)
+		return -err->num;
+	sockets_find(&c.s);
+	rc = masks_open(&c.s, err);
+	if (rc == 0) {
+		*ret = view_by(&c, real, c.s.place_count);
+		ret->exists = exists(ret, real) || leads_to_grant(&c, real);
+		ret->owned_place = mem_strdup(ret->place);
+		ret->place = ret->owned_place;
+		ret->real = TAKE(real);
+	}
+	scene_close(&c);
+	return rc;
+}

@@ -1,0 +1,120 @@
+#!/bin/sh
+# guard explain: what it says of a path is what a run finds there.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p "$HOME/.ssh" "$HOME/granted" "$HOME/.config/gh" /srv/open/in \
+	"$HOME/elsewhere" /tmp/there/in
+echo key >"$HOME/.ssh/id"
+echo token >"$HOME/.config/gh/hosts.yml"
+echo pw >"$HOME/.netrc"
+echo plain >"$HOME/plain"
+echo x >"$HOME/granted/f"
+echo x >/srv/open/f
+echo x >/srv/open/in/f
+echo x >/tmp/there/in/f
+ln -s "$HOME/elsewhere" "$HOME/.aws"
+echo k >"$HOME/elsewhere/credentials"
+
+# What a run finds: absent, empty, or full; and whether it can be changed.
+cat >/srv/look <<-'END'
+	#!/bin/sh
+	for path; do
+		if [ ! -e "$path" ] && [ ! -L "$path" ]; then
+			seen=absent
+		elif [ -d "$path" ]; then
+			seen=folder
+			[ -n "$(ls -A "$path" 2>/dev/null)" ] || seen=empty
+		elif [ -s "$path" ]; then
+			seen=file
+		else
+			seen=empty
+		fi
+		case $seen in
+		folder) touch "$path/guard-touch" 2>/dev/null &&
+			rm "$path/guard-touch" 2>/dev/null && seen=$seen,rw ;;
+		file) (: >>"$path") 2>/dev/null && seen=$seen,rw ;;
+		esac
+		echo "$path $seen"
+	done
+END
+chmod 755 /srv/look
+
+# agrees OPTIONS -- PATHS...: explain says what look finds
+agrees() {
+	options=
+	while [ "$1" != -- ]; do
+		options="$options $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	guard explain --json $options "$@" >"$out" 2>"$err" || {
+		flunk "explain$options"
+		show_output
+		return
+	}
+	# shellcheck disable=SC2086
+	guard run -q $options -- /srv/look "$@" >"$T/seen" 2>"$T/seen.err"
+	guard discard -q -y >/dev/null 2>&1
+	# shellcheck disable=SC2086
+	if perl -MJSON::PP -e '
+		local $/; open my $f, "<", $ARGV[0]; my $e = decode_json(<$f>);
+		open my $g, "<", $ARGV[1]; my @seen = split /\n/, <$g>;
+		my $bad = 0;
+		for my $i (0 .. $#$e) {
+			my ($path, $seen) = $seen[$i] =~ /^(.*) (\S+)$/;
+			my $s = $e->[$i]{sight};
+			my $want = !$e->[$i]{exists} ? qr/^absent$/
+				: $s eq "hidden" && "@ARGV[2 .. $#ARGV]" =~
+					/ \Q$path\E\// ? qr/^folder$/
+				: $s eq "hidden" ? qr/^empty$/
+				: $s eq "read-only" ? qr/^(file|folder|empty)$/
+				: $s eq "private" ? qr/^(?!file,rw)/
+				: qr/,rw$|^empty$/;
+			next if $seen =~ $want;
+			print "$path: explained as $s, exists: ",
+				$e->[$i]{exists} ? "yes" : "no", "; seen: $seen\n";
+			$bad++;
+		}
+		exit($bad || @$e != @seen);
+	' "$out" "$T/seen" $options >"$T/diff"; then
+		pass "explain$options agrees with a run about $# paths"
+	else
+		flunk "explain$options agrees with a run"
+		sed 's/^/# /' "$T/diff"
+	fi
+}
+
+set -- "$HOME/project" "$HOME/project/README.md" "$HOME/project/none" \
+	"$HOME" "$HOME/plain" "$HOME/documents/letters/one.txt" \
+	"$HOME/.ssh" "$HOME/.ssh/id" "$HOME/.netrc" "$HOME/.config" \
+	"$HOME/.config/gh" "$HOME/.config/gh/hosts.yml" "$HOME/.aws" \
+	"$HOME/.aws/credentials" "$HOME/elsewhere/credentials" \
+	"$HOME/granted" "$HOME/granted/f" /srv/open/f /srv/open/in/f /usr \
+	/usr/bin/env /etc/shadow /tmp /tmp/there /tmp/there/in/f /var/tmp /run \
+	/dev/null /dev/shm /proc/self "$state" "$state/store"
+agrees -- "$@"
+agrees --ro "$HOME/.ssh" --rw "$HOME/granted" -- "$@"
+agrees --ro "$HOME/.ssh/id" --hide "$HOME/plain" --hide /srv/open/in -- "$@"
+agrees --rw /srv/open/in --hide /srv/open -- "$HOME/plain" \
+	/srv/open/in/f "$HOME/.ssh"
+agrees --ro /tmp/there -- /tmp /tmp/there /tmp/there/in/f /var/tmp
+agrees --strict -- "$HOME/project/README.md" "$HOME/plain" "$HOME/.ssh/id" \
+	/srv/open/f /tmp /usr/bin/env
+
+# --- in words ---
+gives 0 'which rule, in words' guard explain ~/.ssh/id
+says "$out" 'nothing is there; hidden with'
+says "$out" 'credentials'
+gives 0 'run --why is the same' guard run --hide ~/plain --why ~/plain
+says "$out" '(--hide)'
+gives 0 'the state is no option'\''s' guard explain "$state/store"
+says "$out" "guard's own state"
+gives 1 'a grant that a run would refuse is refused' \
+	guard explain --rw "$HOME" ~/plain
+gives 2 'it wants a path' guard explain
+gives 2 'and knows its options' guard explain --bogus x
+finish
