@@ -1,0 +1,109 @@
+#!/bin/sh
+# The user goes on working while a run does: what the run sees of it, and that
+# an apply loses none of it. docs/layers.md has the table.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+watcher=/opt/guard/build/tests/lib/watcher
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p "$HOME/gate" folder
+mkfifo "$HOME/gate/go" "$HOME/gate/back"
+for name in in-place saved looked-saved gone looked-gone copied folder/x; do
+	echo old >$name
+done
+
+# begin NAME...: a run that has looked at these, and does what comes in at the
+# gate
+begin() {
+	guard run --rw "$HOME/gate" -- sh -c '
+		cat '"$*"' >/dev/null; : >ready
+		while :; do read -r line <~/gate/go && eval "$line"; done' \
+		>"$T/live.out" 2>"$T/live.err" &
+	guard=$!
+	until run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' \
+		"$T/live.err") && [ -n "$run" ] &&
+		[ -e "$state/runs/$run/upper/ready" ]; do
+		kill -0 "$guard" || break
+	done
+}
+# inside COMMAND: what it prints in the run; "-" when it fails
+inside() {
+	said='>/tmp/said 2>&1 || echo - >/tmp/said; cat /tmp/said >~/gate/back'
+	echo "{ $1; } $said" >"$HOME/gate/go"
+	timeout 20 cat "$HOME/gate/back"
+}
+out() {
+	echo 'exit 0' >"$HOME/gate/go"
+	wait "$guard"
+}
+# save NAME TEXT: as editors do
+save() {
+	echo "$2" >"$1.tmp~"
+	mv "$1.tmp~" "$1"
+}
+
+begin looked-saved looked-gone
+echo new >in-place
+is "$(inside 'cat in-place')" new 'an edit in place is seen at once'
+save saved new
+is "$(inside 'cat saved')" new 'so is a file saved by a rename'
+save looked-saved new
+case $(inside 'cat looked-saved') in
+old | new) pass 'one that the run has looked at is seen old or new' ;;
+*) flunk 'one that the run has looked at is seen old or new' ;;
+esac
+rm gone
+is "$(inside 'cat gone 2>/dev/null')" - 'a file that was deleted is gone'
+rm looked-gone
+case $(inside 'cat looked-gone 2>/dev/null') in
+old | -) pass 'one that the run has looked at is there or gone' ;;
+*) flunk 'one that the run has looked at is there or gone' ;;
+esac
+echo new >fresh
+is "$(inside 'cat fresh')" new 'a new file is seen'
+is "$(inside 'echo run >>copied; cat copied')" 'old
+run' 'the run edits a file'
+echo new >copied
+is "$(inside 'cat copied')" 'old
+run' 'and sees the edits of the user no more'
+
+# --- an apply loses none of it ---
+inside 'echo run >>looked-saved; echo run >looked-gone; rm -rf folder' >"$out"
+mkdir -p folder
+echo user >folder/new
+out
+gives 1 'what both changed is a conflict' guard apply -y "$run"
+says "$err" "'copied': changed on both sides"
+says "$err" "'looked-saved'"
+says "$err" "'looked-gone'"
+says "$err" "'folder/new'"
+is "$(cat copied looked-saved folder/new)" 'new
+new
+user' 'and nothing is lost'
+no 'nor brought back' test -e looked-gone
+gives 0 'it is dropped' guard discard -y "$run"
+
+# --- watching, serving ---
+gives 0 'inotify in a run' guard run -q -- "$watcher" watch . \
+	'echo x >made; echo y >>in-place; mv made moved; rm saved'
+is "$(sort "$out" | tr '\n' ' ')" 'in-place made moved saved ' \
+	'tells of its own writes'
+gives 0 'it is dropped' guard discard -y
+guard run -q -- "$watcher" serve port >"$T/live.out" 2>"$T/live.err" &
+guard=$!
+until run=$(guard status -q) && [ -n "$run" ] &&
+	port=$(cat "$state/runs/$run/upper/port" 2>/dev/null); do
+	kill -0 "$guard" || break
+done
+is "$("$watcher" fetch "$port")" served \
+	'a server in a run is reached from outside'
+wait "$guard"
+gives 0 'without a network' guard run -q --net none -- sh -c \
+	"$watcher serve port2 & until [ -e port2 ]; do :; done
+	$watcher fetch \$(cat port2)"
+is "$(cat "$out")" served 'it is reached from inside'
+no 'and from nowhere else' "$watcher" fetch \
+	"$(cat "$state/runs/$(guard status -q | tail -n 1)/upper/port2")"
+
+finish
