@@ -10,6 +10,7 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/diffrisk.h"
 #include "guard/diffshow.h"
 #include "guard/diffsnaps.h"
 #include "guard/jsonout.h"
@@ -39,9 +40,12 @@ static void print_header(const struct session *s, const struct changes *c)
 	(void)printf("%s\n", buf_text(&b));
 }
 
-static void print_json(const struct session *s, const struct changes *c)
+static void print_json(const struct session *s, const struct changes *c,
+		       const struct difftext_source *project,
+		       const struct difftext_source *home)
 {
 	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
+	json_t *risks = json_array();
 
 	jsonout_text(object, "schema", "guard.diff/1");
 	(void)json_object_update_new(object, jsonout_run(s));
@@ -50,6 +54,9 @@ static void print_json(const struct session *s, const struct changes *c)
 	(void)json_object_set_new(object, "entries",
 				  diffshow_json(&c->project));
 	(void)json_object_set_new(object, "home", diffshow_json(&c->home));
+	diffrisk_json(&c->project, project, false, risks);
+	diffrisk_json(&c->home, home, true, risks);
+	(void)json_object_set_new(object, "risks", risks);
 	jsonout_print(object);
 }
 
@@ -58,6 +65,8 @@ static void print_text(const struct session *s, const struct changes *c,
 		       const struct difftext_source *home)
 {
 	print_header(s, c);
+	diffrisk_print(&c->project, project, false);
+	diffrisk_print(&c->home, home, true);
 	listing_print(c, stdout);
 	diffshow_texts(&c->project, project, false);
 	diffshow_texts(&c->home, home, true);
@@ -83,7 +92,7 @@ static void print(const struct session *s, struct changes *c,
 		diffshow_stat(&c->home, &home, "~/");
 		break;
 	case FORM_JSON:
-		print_json(s, c);
+		print_json(s, c, &project, &home);
 		break;
 	default:
 		diffshow_names(&c->project, o->form, "");

@@ -210,24 +210,6 @@ static bool read_side(void *arg, bool now, struct buf *to)
 						add_bytes, to, &ignored) == 0;
 }
 
-/* In what tools fill, names mean nothing: there are thousands. */
-static bool in_generated(const char *path)
-{
-	auto_free char *dir = path_parent(path);
-	char *at = dir;
-
-	while (*at) {
-		size_t len = strcspn(at, "/");
-		auto_free char *name = mem_strndup(at, len);
-
-		if (risk_is_generated(name))
-			return true;
-		at += len;
-		at += *at == '/';
-	}
-	return false;
-}
-
 static void judge(struct review *r, struct review_entry *e)
 {
 	struct sides s = {r->store, e};
@@ -242,7 +224,7 @@ static void judge(struct review *r, struct review_entry *e)
 		.arg = &s,
 	};
 
-	if (e->special || !in_generated(e->path))
+	if (e->special || !risk_in_generated(e->path))
 		risk_judge(&f, &e->risks);
 }
 

@@ -135,8 +135,8 @@ void review_show_line(struct review *r, struct review_item *item,
 }
 
 /* "!! " and the reason, worst first; a level's sign says how bad. */
-static void print_risk(const struct risk *risk, const char *indent,
-		       const char *path)
+void review_show_risk(const struct risk *risk, const char *indent,
+		      const char *path)
 {
 	static const char *const signs[] = {
 		[RISK_NOTE] = " i",
@@ -169,8 +169,8 @@ static void print_risks(const struct review *r, const struct review_item *item,
 
 		for (k = 0; k < e->risks.count; k++)
 			if (!group || e->risks.items[k].level >= RISK_HIGH)
-				print_risk(&e->risks.items[k], indent,
-					   group ? e->path : NULL);
+				review_show_risk(&e->risks.items[k], indent,
+						 group ? e->path : NULL);
 	}
 }
 

@@ -16,6 +16,9 @@ void review_show_first(const struct session *s, struct review *r,
 /* All other items, a line each; their texts are counted. */
 void review_show_rest(struct review *r);
 
+/* "!! runs at make": how bad it is and why, a line; path may be NULL. */
+void review_show_risk(const struct risk *risk, const char *indent,
+		      const char *path);
 /* "  M  src/a.c  +12 -3": appended. */
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to);

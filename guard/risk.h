@@ -57,5 +57,7 @@ const char *risk_by_name(const char *path, enum risk_level *ret_level);
 
 /* A folder that tools fill: node_modules, __pycache__. */
 bool risk_is_generated(const char *name);
+/* The path lies in one: names mean nothing there, and there are thousands. */
+bool risk_in_generated(const char *path);
 
 #endif

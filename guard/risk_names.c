@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/path.h"
 #include "guard/risk.h"
 
@@ -280,5 +281,22 @@ bool risk_is_generated(const char *name)
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
+	return false;
+}
+
+bool risk_in_generated(const char *path)
+{
+	auto_free char *dir = path_parent(path);
+	char *at = dir;
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+		auto_free char *name = mem_strndup(at, len);
+
+		if (risk_is_generated(name))
+			return true;
+		at += len;
+		at += *at == '/';
+	}
 	return false;
 }

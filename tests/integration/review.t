@@ -43,6 +43,9 @@ says "$out" 'return 400'
 says "$out" 'src/deep'
 says "$out" 'data/rows.db'
 says "$out" '.bashrc'
+says "$out" 'Dangerous, or executed later in your home folder'
+says "$out" 'runs when a shell starts'
+says "$out" 'leads out of the project: /elsewhere'
 silent "$out" 'src/f6.c.same'
 gives 1 'diff --exit-code' guard diff --exit-code
 gives 0 'diff by id' guard diff "$run" --stat
@@ -58,6 +61,8 @@ says "$out" 'run.sh'
 says "$out" 'made/deeper/file'
 gives 0 'diff --json' guard diff --json
 ok 'is JSON' perl -MJSON::PP -0777 -ne 'decode_json($_)' "$out"
+says "$out" '"level": "critical"'
+says "$out" '"text": "runs when a shell starts"'
 gives 0 'diff -z' guard diff -z
 no 'has NULs' sh -c "tr -d '\\0' <'$out' | cmp -s - '$out'"
 
