@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
+#include "snapshot/take.h"
 
 static bool has_journal(int workspace_fd)
 {
@@ -87,6 +89,49 @@ static int undo(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint64_t p = ((const struct take_known *)a)->ino,
+		 q = ((const struct take_known *)b)->ino;
+
+	return (p > q) - (p < q);
+}
+
+/* The bytes of all that was staged came out of the store. */
+static void remember_root(struct txn *t)
+{
+	struct project *p = t->project;
+	size_t i;
+
+	for (i = 0; i < t->part->op_count; i++) {
+		const struct op *op = &t->part->ops[i];
+
+		bool shut = op->kind == OP_META && !(op->to.mode & S_IRUSR);
+		uint64_t ino = shut ? op->old_ino : op->new_ino;
+
+		/* What was changed in place is read again if it can be. */
+		if (!ino || !S_ISREG(op->to.mode))
+			continue;
+		GROW(p->known, p->known_count, p->known_room);
+		p->known[p->known_count++] = (struct take_known){
+			.ino = ino,
+			.size = op->to.size,
+			.mtime = op->to.mtime,
+			.content = op->to.content,
+		};
+	}
+	if (p->known_count)
+		qsort(p->known, p->known_count, sizeof(*p->known), by_number);
+}
+
+static void remember(struct txn_all *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		remember_root(&all->roots[i]);
+}
+
 /*
  * All is in its place and synced. From the moment that this may be on disk
  * there is no way back unless the disk says so again.
@@ -104,6 +149,7 @@ static int conclude(struct txn_all *all, struct err *err)
 		return err_context(err, "it is done, but cannot be noted: the "
 					"next command of guard finishes it");
 	}
+	remember(all);
 	/* What is left over is removed by the next command. */
 	(void)txn_all_finish(all, true, &ignored);
 	return 0;

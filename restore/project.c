@@ -86,6 +86,7 @@ void project_close(struct project *p)
 	(void)close(p->lock_fd);
 	free(p->path);
 	free(p->cache_path);
+	free(p->known);
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
@@ -117,6 +118,8 @@ static int take(struct store *store, struct project *p,
 	options->skip = p->skip;
 	options->only = p->only;
 	options->moved_since = p->moved_since;
+	options->known = p->known;
+	options->known_count = p->known_count;
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)

@@ -8,10 +8,12 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
+#include "snapshot/content.h"
 
 void txn_free(struct txn *t)
 {
@@ -205,6 +207,26 @@ static int settle_created(struct txn *t, const struct op *op, struct err *err)
 	return onfile_set_meta(t->store, fd, &op->to, err);
 }
 
+/* Whoever looks at it afterwards cannot read it: now it still can be. */
+static int check_unreadable(struct txn *t, const struct op *op,
+			    const struct meta *m, int path_fd, struct err *err)
+{
+	auto_close int fd = -1;
+	int got;
+
+	if (!S_ISREG(op->to.mode) || (op->to.mode & S_IRUSR) || !op->from.size)
+		return 0;
+	fd = fd_reopen(path_fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return moment_compare(m->mtime, op->from.mtime) == 0 ||
+				       moment_compare(m->mtime, op->to.mtime) ==
+					       0
+			       ? 0
+			       : changed(err);
+	got = content_equal(t->store, &op->from.content, fd, err);
+	return got == 0 ? changed(err) : got < 0 ? got : 0;
+}
+
 static int put_meta(struct txn *t, const struct op *op, struct err *err)
 {
 	auto_close int fd =
@@ -218,6 +240,8 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 	if (m.ino != op->old_ino || !txn_own_mode(op, m.mode) ||
 	    (S_ISREG(m.mode) && m.size != op->from.size))
 		return changed(err);
+	if (check_unreadable(t, op, &m, fd, err) < 0)
+		return -err->num;
 	return onfile_set_meta(t->store, fd, &op->to, err);
 }
 

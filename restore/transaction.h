@@ -39,6 +39,9 @@ struct project {
 	const char *const *only;
 	/* take_options.moved_since of those snapshots. */
 	struct moment moved_since;
+	/* What a transaction has put there: take_options.known. */
+	struct take_known *known;
+	size_t known_count, known_room;
 };
 
 /* Opens and locks. make: create the folder (and its parents) when it is gone,

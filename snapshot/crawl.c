@@ -96,13 +96,17 @@ static struct moment earlier(struct moment m, int64_t nsec)
 	return m;
 }
 
-bool crawl_untrusted(const struct crawl *w, const struct meta *m)
+bool crawl_racy(const struct crawl *w, const struct meta *m)
 {
 	struct moment racy = earlier(w->start, w->slack_nsec);
 
-	if (moment_compare(m->ctime, racy) >= 0)
-		return true;
-	if (!w->trusted_fs && moment_compare(m->mtime, racy) >= 0)
+	return moment_compare(m->ctime, racy) >= 0 ||
+	       (!w->trusted_fs && moment_compare(m->mtime, racy) >= 0);
+}
+
+bool crawl_untrusted(const struct crawl *w, const struct meta *m)
+{
+	if (crawl_racy(w, m))
 		return true;
 	if (!S_ISREG(m->mode) || !m->size)
 		return false;

@@ -22,6 +22,7 @@
 #define SKIP_MAX 64
 
 struct crawl_folder;
+struct take_known;
 
 struct crawl {
 	/* Given. */
@@ -35,6 +36,8 @@ struct crawl {
 	const char *const *only; /* sorted paths in the root, or NULL: all */
 	size_t only_count;
 	const char *const *excludes; /* globs, or NULL */
+	const struct take_known *known; /* sorted by ino */
+	size_t known_count;
 	struct moment moved_since;
 	struct moment start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */
@@ -131,6 +134,8 @@ void crawl_release(struct crawl *w, struct crawl_folder *f);
 
 /* Changed since the run began (moved_since). */
 bool crawl_moved(const struct crawl *w, const struct meta *m);
+/* So young that a later change may have left the same times. */
+bool crawl_racy(const struct crawl *w, const struct meta *m);
 /* Too young to be believed next time. */
 bool crawl_untrusted(const struct crawl *w, const struct meta *m);
 

@@ -17,6 +17,7 @@
 #include "snapshot/crawl_end.h"
 #include "snapshot/crawl_only.h"
 #include "snapshot/reading.h"
+#include "snapshot/take.h"
 
 #define LISTING_TRIES 3
 
@@ -206,6 +207,56 @@ static void read_item(struct scan *s, size_t i, const struct meta *meta)
 		(void)crawl_scan_collect(s->worker);
 }
 
+static const struct take_known *find_known(const struct crawl *w,
+					   const struct meta *m)
+{
+	size_t low = 0, high = w->known_count;
+
+	if (!S_ISREG(m->mode))
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct take_known *k = &w->known[middle];
+
+		if (k->ino == m->ino)
+			return k->size == m->size &&
+					       moment_compare(k->mtime,
+							      m->mtime) == 0
+				       ? k
+				       : NULL;
+		if (k->ino < m->ino)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/*
+ * Its bytes need not be read. Nor can they have changed unseen since they were
+ * synced: the first store through a mapping gives a clean page a new time.
+ */
+static void keep_known(struct scan *s, size_t i, const struct meta *meta,
+		       const struct take_known *known)
+{
+	struct crawl_folder *f = s->folder;
+	struct crawl *w = s->crawl;
+	struct crawl_item *it = item_at(s, i);
+	AUTO(reading)
+	struct reading r = {
+		.meta = *meta, .size = known->size, .content = known->content};
+	struct err err;
+
+	if (reading_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
+		fatal(w, f, it->name, &err);
+		return;
+	}
+	keep_reading(w, f, it, &r);
+	/* Reading one again that nobody may read would lose what is known. */
+	it->untrusted = r.incomplete ||
+			(crawl_racy(w, meta) && (meta->mode & S_IRUSR));
+}
+
 /* --- names --- */
 
 static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
@@ -258,6 +309,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 {
 	struct crawl_folder *f = s->folder;
 	struct crawl *w = s->crawl;
+	const struct take_known *known;
 	struct meta meta;
 	bool mount, folder;
 
@@ -290,7 +342,11 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	}
 	if (!e || (e->flags & CACHE_UNTRUSTED) ||
 	    !statcache_same(w->cache, e, &meta)) {
-		read_item(s, i, &meta);
+		known = find_known(w, &meta);
+		if (known)
+			keep_known(s, i, &meta, known);
+		else
+			read_item(s, i, &meta);
 		return;
 	}
 	if (f->items) {

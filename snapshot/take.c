@@ -127,6 +127,9 @@ static void judge_file_system(struct crawl *w)
 	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
 						       : SLACK_COARSE_NSEC;
 	w->settle_sec = settle_seconds(type == TMPFS_MAGIC);
+	/* There a store through a mapping is never seen. */
+	if (!w->trusted_fs || type == TMPFS_MAGIC)
+		w->known_count = 0;
 }
 
 /* --- the stat cache --- */
@@ -341,6 +344,8 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.only = options->only,
 		.excludes = options->excludes,
 		.start = coarse_now(),
+		.known = options->known,
+		.known_count = options->known_count,
 		.plain = options->plain,
 		.progress = options->progress,
 		.progress_arg = options->progress_arg,

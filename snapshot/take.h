@@ -25,6 +25,16 @@ struct take_stats {
 	bool cache_used;
 };
 
+/*
+ * A file whose bytes somebody has just written, synced and put into the store.
+ * One of that number, size and time of change is it, and is not read again.
+ */
+struct take_known {
+	uint64_t ino, size;
+	struct moment mtime;
+	struct oid content;
+};
+
 struct take_options {
 	const char *root_path; /* absolute, without links */
 	int root_fd; /* the folder, or -1: open root_path */
@@ -60,6 +70,9 @@ struct take_options {
 	 */
 	const char *const *excludes;
 	const char *const *tags; /* as excludes */
+	/* Sorted by ino. They may even be unreadable. */
+	const struct take_known *known;
+	size_t known_count;
 	/* Contents by plain calls instead of io_uring. */
 	bool plain;
 	/* Called now and then from the caller's thread; may be NULL. */

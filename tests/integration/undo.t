@@ -55,6 +55,22 @@ for id in $(guard status -q); do
 	ok 'discarded' guard discard -y "$id"
 done
 
+# --- files that even their owner may not read ---
+echo secret >shut
+manifest "$HOME/project" >"$T/before"
+ok 'a run shuts files' guard run -q -- sh -c \
+	'chmod 000 shut; echo new >new-shut; chmod 000 new-shut'
+settle
+gives 0 'applied' guard apply -y
+is "$(stat -c %a shut new-shut)" '0
+0' 'they are shut'
+gives 0 'taken back' guard undo -y
+manifest "$HOME/project" >"$T/after"
+ok 'as before' same "$T/before" "$T/after"
+is "$(cat shut)" secret 'with its bytes'
+rm shut
+ok 'discarded' guard discard -y
+
 # --- an edit stops it ---
 step four
 echo kept >README.md

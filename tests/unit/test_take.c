@@ -284,6 +284,49 @@ static void test_nothing_is_read_when_nothing_changed(void **state)
 	check_text(box, &again, "d/e/f", "DEEP");
 }
 
+static void test_what_is_known_is_not_read(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0}, again = {0};
+	struct take_known known = {.size = 3};
+	struct take_options o = {
+		.root_path = box->root,
+		.root_fd = -1,
+		.cache_path = box->cache,
+		.reason = "manual",
+		.known = &known,
+		.known_count = 1,
+		.stats = &stats,
+	};
+	struct meta m;
+	struct err err;
+
+	write_text(box, "known", "old");
+	write_text(box, "other", "old");
+	assert_int_equal(meta_get(box->root_fd, "known", &m), 0);
+	known.ino = m.ino;
+	known.mtime = m.mtime;
+	ok(content_put_bytes(box->store, "new", 3, &known.content, &err));
+	assert_return_code(fchmodat(box->root_fd, "known", 0, 0), errno);
+	pass_racy_time();
+	take_assume_settled(false);
+	ok(take_snapshot(box->store, &o, &s, &err));
+	assert_int_equal(stats.read_files, 1);
+	/* It says what it was told, not what is there. */
+	check_text(box, &s, "known", "new");
+	/* And so does the next one, which was told nothing: it was believed,
+	 * however young it is. */
+	take(box, &again);
+	check_text(box, &again, "known", "new");
+	assert_int_equal(stats.read_files, 1);
+	/* Another time of change: not the file that is known. */
+	assert_return_code(fchmodat(box->root_fd, "known", 0644, 0), errno);
+	write_text(box, "known", "OLD");
+	snapshot_free(&again);
+	ok(take_snapshot(box->store, &o, &again, &err));
+	check_text(box, &again, "known", "OLD");
+}
+
 static void test_young_files_are_read_again(void **state)
 {
 	struct box *box = *state;
@@ -1289,6 +1332,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup_settled, teardown_settled)
 		T(test_a_nasty_tree_comes_back),
 		T(test_nothing_is_read_when_nothing_changed),
+		T(test_what_is_known_is_not_read),
 		T(test_young_files_are_read_again),
 		T(test_a_store_through_a_mapping_is_seen),
 		T(test_an_edit_with_its_mtime_put_back_is_seen),
