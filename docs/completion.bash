@@ -68,7 +68,9 @@ _guard() {
 	case $verb in
 	run)
 		words='-C --ro --rw --hide --env --net --nested --timeout
-			--pids-limit --allow --why --strict --memory --cpus --tmp-size --user --layer-size --layer-files --continue -q --quiet -h --help'
+			--pids-limit --allow --why --strict --memory --cpus
+			--tmp-size --user --layer-size --layer-files --frozen
+			--continue -q --quiet -h --help'
 		;;
 	status | list)
 		words='-a --all --json --porcelain -q --quiet -h --help'

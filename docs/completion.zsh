@@ -103,6 +103,7 @@ _guard() {
 				'--cpus[processors]:number:' \
 				'--tmp-size[/tmp in memory]:size:' \
 				'--user[be somebody else]:uid:_users' \
+				'--frozen[in a copy]' \
 				'--layer-size[bytes on disk]:size:' \
 				'--layer-files[files on disk]:number:' \
 				'--continue=-[work on in a layer]::run:_guard_runs' \

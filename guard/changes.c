@@ -11,6 +11,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "overlay/freeze.h"
 
 static int open_folder(int dirfd, const char *path, struct err *err)
 {
@@ -51,7 +52,7 @@ int changes_load(const struct session *s, const struct state *state,
 	c.upper_fd = open_folder(s->fd, "upper", err);
 	if (c.upper_fd < 0)
 		return err_context(err, "the layer of run %s", s->id);
-	c.lower_fd = open_folder(AT_FDCWD, s->project, err);
+	c.lower_fd = freeze_lower(s, err);
 	if (c.lower_fd < 0)
 		return err_context(err, "the project of run %s", s->id);
 	if (scan_layer(c.upper_fd, c.lower_fd, NULL, &c.project, err) < 0)

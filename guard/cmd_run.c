@@ -280,6 +280,9 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    text_quote(value));
 		p->options.pids_limit = number;
 		return 0;
+	case OPT_FROZEN:
+		p->options.frozen = true;
+		return 0;
 	case OPT_LAYER_SIZE:
 		p->options.layer_bytes = options_size(value);
 		if (p->options.layer_bytes)

@@ -16,6 +16,7 @@
 #include "guard/live.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "overlay/freeze.h"
 #include "overlay/layers.h"
 #include "restore/transaction.h"
 #include "snapshot/take.h"
@@ -261,6 +262,13 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	if (run_check_grants(run, err) < 0 ||
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
+		return -err->num;
+	if (o->frozen && o->resume)
+		return fail(err, EINVAL,
+			    "--frozen is for a new run: one that goes on keeps "
+			    "what it began with");
+	if (o->frozen &&
+	    freeze_make(&run->session, run->project_fd, &notes, err) < 0)
 		return -err->num;
 	if (layers_plan(&run->session,
 			o->strict ? NULL : run->context.state.home, layers,

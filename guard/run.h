@@ -37,6 +37,7 @@ struct run_options {
 	bool has_user;
 	uid_t user;
 	gid_t group;
+	bool frozen; /* a copy of the project is the lower */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;
 	char *const *argv;

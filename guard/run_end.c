@@ -16,6 +16,7 @@
 #include "guard/reserve.h"
 #include "guard/retire.h"
 #include "guard/run.h"
+#include "overlay/freeze.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
 #include "snapshot/take.h"
@@ -36,9 +37,14 @@ static int scan_project(struct run *run, struct change_list *ret,
 {
 	auto_close int upper = open_folder(run->session.fd, "upper", err);
 
+	auto_close int lower = -1;
+
 	if (upper < 0)
 		return upper;
-	return scan_layer(upper, run->project_fd, NULL, ret, err);
+	lower = freeze_lower(&run->session, err);
+	if (lower < 0)
+		return lower;
+	return scan_layer(upper, lower, NULL, ret, err);
 }
 
 static int scan_home(struct run *run, struct change_list *ret, struct err *err)

@@ -18,11 +18,13 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "overlay/freeze.h"
 #include "overlay/mount.h"
 #include "overlay/preplace.h"
 
 struct layer {
 	char *path; /* what is covered, absolute */
+	char *lower; /* what is shown there: the same, or a copy of it */
 	char *upper, *work; /* absolute, in the run's folder */
 	struct meta lower_meta, upper_meta;
 	int lower_fd, upper_fd, work_fd;
@@ -37,6 +39,7 @@ struct layers {
 static void layer_free(struct layer *l)
 {
 	free(l->path);
+	free(l->lower);
 	free(l->upper);
 	free(l->work);
 	if (l->lower_fd >= 0)
@@ -216,6 +219,7 @@ static int open_lower(struct layer *l, const char *path, struct err *err)
 {
 	l->lower_fd = l->upper_fd = l->work_fd = -1;
 	l->path = mem_strdup(path);
+	l->lower = mem_strdup(path);
 	l->lower_fd = open_absolute(path, err);
 	if (l->lower_fd < 0)
 		return l->lower_fd;
@@ -241,6 +245,28 @@ static void note_project(const struct layer *l, struct buf *notes)
 			   "user to write there\n",
 			   text_quote(l->path),
 			   (unsigned int)l->lower_meta.uid);
+}
+
+/* --frozen: the copy that was made of it is the lower. */
+static int use_copy(struct layer *l, const struct session *s, struct err *err)
+{
+	auto_free char *session_path = path_of(s->fd, err);
+	auto_free char *copy =
+		session_path ? freeze_path(s, session_path) : NULL;
+
+	if (!session_path)
+		return -err->num;
+	if (!copy)
+		return 0;
+	free(l->lower);
+	l->lower = TAKE(copy);
+	(void)close(l->lower_fd);
+	l->lower_fd = open_absolute(l->lower, err);
+	if (l->lower_fd < 0)
+		return l->lower_fd;
+	if (meta_get(l->lower_fd, "", &l->lower_meta) < 0)
+		return fail_errno(err, "%s", text_quote(l->lower));
+	return 0;
 }
 
 static int plan_project(struct layers *l, const struct session *s,
@@ -269,6 +295,8 @@ static int plan_project(struct layers *l, const struct session *s,
 			    text_count((uint64_t)mounts, "mount"),
 			    buf_text(&names));
 	note_project(project, notes);
+	if (use_copy(project, s, err) < 0)
+		return -err->num;
 	return prepare(project, s, "upper", "work", true, notes, err);
 }
 
@@ -365,7 +393,7 @@ int layers_open(struct layers *l, struct err *err)
 	for (i = 0; i < l->count; i++) {
 		struct layer *layer = &l->items[i];
 
-		if (reopen(&layer->lower_fd, layer->path, &layer->lower_meta,
+		if (reopen(&layer->lower_fd, layer->lower, &layer->lower_meta,
 			   err) < 0 ||
 		    reopen(&layer->upper_fd, layer->upper, &layer->upper_meta,
 			   err) < 0 ||

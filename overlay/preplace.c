@@ -4,16 +4,15 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/copybytes.h"
 #include "base/fd.h"
 #include "base/meta.h"
 #include "base/path.h"
@@ -42,7 +41,7 @@ static void preplace_free(struct preplace *p)
 }
 
 /* Times last: everything else moves them. */
-static int copy_meta(int from, int to, const struct meta *m, struct err *err)
+int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 {
 	struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
@@ -81,7 +80,7 @@ int preplace_root(int upper_fd, int lower_fd, struct err *err)
 	struct meta m;
 
 	if (upper < 0 || meta_get(lower_fd, "", &m) < 0 ||
-	    copy_meta(lower_fd, upper, &m, err) < 0)
+	    preplace_meta(lower_fd, upper, &m, err) < 0)
 		return upper < 0 ? fail_errno(err, "prepare the layer")
 				 : err_context(err, "prepare the layer");
 	return 0;
@@ -122,33 +121,14 @@ static int make_folder(struct preplace *p, const char *path, struct err *err)
 		return fail_errno(err, "make folder %s", text_quote(path));
 	made = beneath_open(above, path_name(path), O_RDONLY | O_DIRECTORY, 0,
 			    err);
-	if (made < 0 || copy_meta(lower, made, &m, err) < 0)
+	if (made < 0 || preplace_meta(lower, made, &m, err) < 0)
 		return -err->num;
 	return TAKE_FD(made);
 }
 
-static int copy_bytes(int from, int to, uint64_t size, struct err *err)
-{
-	char piece[65536];
-	uint64_t at = 0;
-
-	if (size == 0 || ioctl(to, FICLONE, from) == 0)
-		return 0;
-	while (at < size) {
-		ssize_t n = fd_pread(from, piece, sizeof(piece), at);
-
-		if (n < 0 || (n > 0 && fd_write(to, piece, (size_t)n) < 0))
-			return fail_errno(err, "copy");
-		if (n == 0)
-			break;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
-
 /* A copy under its own name only when it is whole: O_TMPFILE, then link. */
-static int copy_file(int dir, int lower, const char *name, const struct meta *m,
-		     struct err *err)
+int preplace_file(int dir, int lower, const char *name, const struct meta *m,
+		  struct err *err)
 {
 	auto_close int from =
 		beneath_open(lower, name, O_RDONLY | O_NONBLOCK, 0, err);
@@ -161,8 +141,8 @@ static int copy_file(int dir, int lower, const char *name, const struct meta *m,
 	to = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (to < 0)
 		return fail_errno(err, "copy");
-	if (copy_bytes(from, to, m->size, err) < 0 ||
-	    copy_meta(from, to, m, err) < 0)
+	if (copybytes(from, to, (off_t)m->size, NULL, NULL, err) < 0 ||
+	    preplace_meta(from, to, m, err) < 0)
 		return -err->num;
 	if (meta_get(from, "", &after) < 0 || !meta_same(m, &after))
 		return fail(err, EAGAIN, "it changed meanwhile");
@@ -197,7 +177,7 @@ static bool take_file(struct preplace *p, int lower, const char *dir_path,
 	if (p->files >= FILES_MAX || m->size > BYTES_MAX - p->bytes)
 		return false;
 	dir = make_folder(p, dir_path, &odd);
-	if (dir < 0 || copy_file(dir, lower, name, m, &odd) < 0)
+	if (dir < 0 || preplace_file(dir, lower, name, m, &odd) < 0)
 		return false;
 	keep_times(p, dir, dir_path);
 	p->files++;

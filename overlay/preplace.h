@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/meta.h"
 
 /* Gives the upper's root mode, owner, xattrs and times of the lower's: what
  * a merged folder shows are the upper's. */
@@ -25,5 +26,13 @@ int preplace_root(int upper_fd, int lower_fd, struct err *err);
  */
 int preplace_groups(int upper_fd, int lower_fd, const char *path,
 		    struct buf *notes, struct err *err);
+
+/* Owner, as far as this user may give it, xattrs, mode, times: of the file or
+ * folder behind from, which m is of. */
+int preplace_meta(int from, int to, const struct meta *m, struct err *err);
+
+/* name of lower in dir, whole or not at all. -EAGAIN: it changed meanwhile. */
+int preplace_file(int dir, int lower, const char *name, const struct meta *m,
+		  struct err *err);
 
 #endif

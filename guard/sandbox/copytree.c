@@ -8,14 +8,13 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/fd.h"
+#include "base/copybytes.h"
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
 
 #define DEPTH_MAX 150
-#define STEP ((size_t)8 << 20)
 #define BUCKETS 4096
 /* Linking makes the layer copy a lower file, which cannot be interrupted. */
 #define LINK_MAX_BYTES ((off_t)64 << 20)
@@ -75,73 +74,6 @@ static int copy_meta(int from_fd, const struct stat *st, int to_fd,
 
 /* ---- contents ---- */
 
-static ssize_t copy_by_hand(int from, int to, off_t at, size_t len)
-{
-	static char data[1 << 16];
-	ssize_t got =
-		pread(from, data, len < sizeof(data) ? len : sizeof(data), at);
-
-	if (got > 0 && fd_pwrite(to, data, (size_t)got, (uint64_t)at) < 0)
-		return -1;
-	return got;
-}
-
-static int copy_range(struct copy *c, int from, int to, off_t at, off_t end,
-		      struct err *err)
-{
-	bool by_hand = false;
-
-	while (at < end) {
-		size_t left = (size_t)(end - at);
-		off_t in = at, out = at;
-		ssize_t got;
-
-		if (left > STEP)
-			left = STEP;
-		if (ask(c, err) < 0)
-			return -err->num;
-		got = by_hand ? copy_by_hand(from, to, at, left)
-			      : copy_file_range(from, &in, to, &out, left, 0);
-		if (got < 0 && !by_hand && errno != ENOSPC && errno != EIO &&
-		    errno != EDQUOT) {
-			by_hand = true;
-			continue;
-		}
-		if (got < 0)
-			return fail_errno(err, "copy");
-		if (got == 0)
-			break; /* it became shorter */
-		at += got;
-	}
-	return 0;
-}
-
-/* Holes stay holes. */
-static int copy_data(struct copy *c, int from, int to, off_t size,
-		     struct err *err)
-{
-	off_t at = 0;
-
-	while (at < size) {
-		off_t data = lseek(from, at, SEEK_DATA);
-		off_t hole;
-
-		if (data < 0 && errno == ENXIO)
-			break;
-		if (data < 0)
-			data = at;
-		hole = lseek(from, data, SEEK_HOLE);
-		if (hole < 0 || hole > size)
-			hole = size;
-		if (copy_range(c, from, to, data, hole, err) < 0)
-			return -err->num;
-		at = hole;
-	}
-	if (ftruncate(to, size) < 0)
-		return fail_errno(err, "copy");
-	return 0;
-}
-
 static int copy_file(struct copy *c, int from, const char *name, int to,
 		     struct err *err)
 {
@@ -158,7 +90,7 @@ static int copy_file(struct copy *c, int from, const char *name, int to,
 		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
 		return fail_errno(err, "make %s", text_quote(name));
-	if (copy_data(c, in, out, st.st_size, err) < 0)
+	if (copybytes(in, out, st.st_size, c->keep_on, c->arg, err) < 0)
 		return -err->num;
 	return copy_meta(in, &st, out, err);
 }

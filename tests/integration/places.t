@@ -89,6 +89,8 @@ for kind in ext4 xfs btrfs; do
 		cd "/images/$kind/project" || exit 1
 		guard run -q --ro "$T/work" -- sh "$T/work" &&
 			guard apply -q -y && guard undo -q -y &&
+			guard run -q --frozen --ro "$T/work" -- sh "$T/work" &&
+			guard apply -q -y && guard undo -q -y &&
 			guard verify -q
 	) >"$out" 2>"$err" </dev/null
 	is $? 0 "$kind: the state too"
@@ -112,6 +114,55 @@ place 'tmpfs' /small/project
 		guard undo -q -y && guard verify -q
 ) >"$out" 2>"$err" </dev/null
 is $? 0 'tmpfs: the state too'
+
+# --- a copy that is not edited meanwhile ---
+make_project "$HOME/frozen"
+cd "$HOME/frozen" || exit 99
+chmod 750 folder
+touch -d '2001-02-03' folder/two
+truncate -s 5G sparse
+ln -s /nowhere link
+mkfifo pipe "$T/to" "$T/from"
+guard run -q --frozen -- sh -c '
+	echo ready
+	read -r _
+	cat one folder/two
+	cat late saved 2>/dev/null
+	stat -c "%a %Y" folder folder/two
+	echo by-the-run >>folder/two
+	echo by-the-run >>one' <"$T/to" >"$T/from" 2>"$err" &
+run=$!
+exec 8>"$T/to" 9<"$T/from"
+read -r ready <&9
+is "$ready" ready 'a frozen run has begun'
+echo by-the-user >>one
+echo late >late
+echo saved >two.tmp
+touch -d '2001-02-03' two.tmp
+mv two.tmp saved
+rm sparse
+echo >&8
+exec 8>&-
+is "$(cat <&9)" "$(printf 'one\ntwo\n750 %s\n644 %s' \
+	"$(stat -c %Y folder)" "$(date -d 2001-02-03 +%s)")" \
+	'it sees nothing of what the user does meanwhile'
+exec 9<&-
+wait $run
+is $? 0 'it ends'
+gives 0 'its changes' guard diff --name-status
+is "$(tr '\n' ' ' <"$out")" 'M	folder/two M	one ' 'its own only'
+gives 1 'what both changed is a conflict' guard apply -q -y
+says "$err" 'one'
+gives 0 'the other one is applied' guard apply -q -y folder/two
+is "$(cat one folder/two)" "$(printf 'one\nby-the-user\ntwo\nby-the-run')" \
+	'both are there'
+gives 0 'one path is taken back in the copy' guard discard -q -y one
+gives 0 'the run goes on with its copy' guard run -q --continue -- cat one
+is "$(cat "$out")" one 'which is as it was'
+gives 125 'a run that goes on cannot be frozen' \
+	guard run --frozen --continue -- true
+guard discard -q -y >/dev/null 2>&1
+cd /
 
 # --- where a run is possible, and an apply is not ---
 if there squashfs; then

@@ -1,0 +1,170 @@
+#include "overlay/freeze.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/preplace.h"
+
+#define LOWER "lower"
+#define TRIES 5
+/* Folders in each other; all of them are open at a time. */
+#define DEPTH_MAX 400
+
+struct freeze {
+	struct meta state; /* of what is left out */
+	uint64_t left;
+	char *first; /* what was left out first, and why */
+};
+
+static void freeze_free(struct freeze *f)
+{
+	free(f->first);
+}
+
+static void copy_folder(struct freeze *f, int from, int to, unsigned int depth);
+
+static void leave(struct freeze *f, const char *name, const char *why)
+{
+	if (!f->left++)
+		f->first = mem_printf("%s: %s", text_quote(name), why);
+}
+
+static void copy_link(struct freeze *f, int from, int to, const char *name,
+		      const struct meta *m)
+{
+	struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
+	};
+	char *text = mem_alloc(m->size + 2);
+	ssize_t len = readlinkat(from, name, text, m->size + 1);
+
+	if (len >= 0)
+		text[len] = '\0';
+	if (len < 0 || symlinkat(text, to, name) < 0)
+		leave(f, name, strerror(errno));
+	else
+		(void)utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);
+	free(text);
+}
+
+/* One that is written all the time is torn, as every copy of it is. */
+static void copy_file(struct freeze *f, int from, int to, const char *name,
+		      const struct meta *m)
+{
+	struct meta now = *m;
+	struct err err;
+	int tries, got = -EAGAIN;
+
+	for (tries = 0; got == -EAGAIN && tries < TRIES; tries++) {
+		got = preplace_file(to, from, name, &now, &err);
+		if (got == -EAGAIN && meta_get(from, name, &now) < 0)
+			return; /* it is gone */
+	}
+	if (got < 0)
+		leave(f, name, err.text);
+}
+
+static void copy_into(struct freeze *f, int from, int to, const char *name,
+		      const struct meta *m, unsigned int depth)
+{
+	struct err err;
+	auto_close int in =
+		beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0, &err);
+	auto_close int out = -1;
+
+	if (in < 0 || mkdirat(to, name, 0700) < 0) {
+		leave(f, name, in < 0 ? err.text : strerror(errno));
+		return;
+	}
+	out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (out < 0 || depth > DEPTH_MAX) {
+		leave(f, name, "too deep");
+		return;
+	}
+	copy_folder(f, in, out, depth + 1);
+	if (preplace_meta(in, out, m, &err) < 0)
+		leave(f, name, err.text);
+}
+
+static void copy_entry(struct freeze *f, int from, int to, const char *name,
+		       unsigned int depth)
+{
+	struct meta m;
+
+	if (meta_get(from, name, &m) < 0)
+		return; /* it is gone */
+	if (m.dev == f->state.dev && m.ino == f->state.ino)
+		return;
+	if (S_ISDIR(m.mode))
+		copy_into(f, from, to, name, &m, depth);
+	else if (S_ISLNK(m.mode))
+		copy_link(f, from, to, name, &m);
+	else if (S_ISREG(m.mode))
+		copy_file(f, from, to, name, &m);
+	else if (!S_ISFIFO(m.mode) || mkfifoat(to, name, m.mode & 0777) < 0)
+		leave(f, name, "no file, folder or link");
+}
+
+static void copy_folder(struct freeze *f, int from, int to, unsigned int depth)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err err;
+	size_t i;
+
+	if (dirlist_read(from, &list, &err) < 0)
+		leave(f, "a folder", err.text);
+	for (i = 0; i < list.count; i++)
+		copy_entry(f, from, to, list.items[i].name, depth);
+}
+
+int freeze_make(const struct session *s, int project_fd, struct buf *notes,
+		struct err *err)
+{
+	AUTO(freeze) struct freeze f = {0};
+	auto_close int lower = -1;
+	struct meta m;
+
+	/* runs/<id>/../.. */
+	if (meta_get(s->fd, "../..", &f.state) < 0 ||
+	    meta_get(project_fd, "", &m) < 0 || mkdirat(s->fd, LOWER, 0700) < 0)
+		return fail_errno(err, "copy the project");
+	lower = openat(s->fd, LOWER,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (lower < 0)
+		return fail_errno(err, "copy the project");
+	copy_folder(&f, project_fd, lower, 0);
+	if (preplace_meta(project_fd, lower, &m, err) < 0)
+		return err_context(err, "copy the project");
+	if (f.left)
+		buf_printf(notes, "--frozen left %s out, the first: %s\n",
+			   text_count(f.left, "entry"), f.first);
+	return 0;
+}
+
+int freeze_lower(const struct session *s, struct err *err)
+{
+	int fd = openat(s->fd, LOWER,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		fd = open(s->project,
+			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(s->project)) : fd;
+}
+
+char *freeze_path(const struct session *s, const char *session_path)
+{
+	if (faccessat(s->fd, LOWER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return NULL;
+	return path_join(session_path, LOWER);
+}
