@@ -119,7 +119,8 @@ _guard() {
 		words='--json --no-pager -h --help'
 		;;
 	restore)
-		words='--at --to --overwrite --exact -n --dry-run -y --yes -q --quiet -h --help'
+		words='--at --to --overwrite --exact -n --dry-run -y --yes -q --quiet --progress
+			-h --help'
 		;;
 	verify)
 		words='--read-data --sample --json -q --quiet --progress

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
+#include "guard/progress.h"
 
 /* A folder whose times alone move. */
 static bool only_times(const struct step *s)
@@ -418,17 +419,40 @@ static int store_before(struct store *store, const struct carry_root *roots,
 	return 0;
 }
 
+static void tell_progress(void *arg, uint64_t done, uint64_t total)
+{
+	progress_bytes(arg, done, total);
+}
+
+int carry_transaction(struct store *store, const struct transaction_root *roots,
+		      size_t count, const char *kind, const char *run_id,
+		      struct err *err)
+{
+	struct progress progress;
+	const struct transaction what = {
+		.action = kind,
+		.run_id = run_id,
+		.progress = tell_progress,
+		.progress_arg = &progress,
+	};
+	int got;
+
+	progress_start(&progress, kind);
+	got = transaction_run(store, roots, count, &what, err);
+	progress_end(&progress);
+	return got;
+}
+
 static int carry(struct store *store, const struct carry_root *roots,
 		 size_t count, struct action *a, struct err *err)
 {
-	struct transaction what = {.action = a->kind, .run_id = a->run_id};
 	int workspace = roots[0].project->workspace_fd;
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
 
 	if (store_before(store, roots, count, a, to, err) < 0 ||
 	    action_save_next(workspace, a, err) < 0)
 		return -err->num;
-	if (transaction_run(store, to, count, &what, err) < 0) {
+	if (carry_transaction(store, to, count, a->kind, a->run_id, err) < 0) {
 		/* Left behind only together with its journal. */
 		if (faccessat(workspace, "journal", F_OK, 0) < 0)
 			action_drop_next(workspace);

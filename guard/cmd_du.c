@@ -12,6 +12,8 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pins.h"
+#include "guard/settings.h"
+#include "guard/table.h"
 #include "guard/usage.h"
 #include "snapshot/prune.h"
 
@@ -25,7 +27,8 @@ static struct usage usage_of(int dirfd, const char *name)
 
 struct du {
 	struct context *c;
-	struct usage packs, snaps, store_trash, runs, trash;
+	struct usage packs, snaps, store_trash, runs, trash, reserve;
+	uint64_t max_size; /* 0: none is set */
 	struct prune_plan plan;
 	bool stored, planned;
 	struct err plan_err;
@@ -33,9 +36,11 @@ struct du {
 	json_t *list; /* NULL: text */
 };
 
-static void show_run(struct du *d, const struct session *s)
+/* Measures it, too. */
+static void show_run(struct du *d, const struct session *s, struct table *t)
 {
 	struct usage u = usage_of(d->c->state.runs_fd, s->id);
+	auto_free char *what = mem_printf("  run %s", s->id);
 	AUTO(buf) struct buf b = {0};
 
 	d->runs.bytes += u.bytes;
@@ -50,19 +55,26 @@ static void show_run(struct du *d, const struct session *s)
 		(void)json_array_append_new(d->list, run);
 		return;
 	}
+	buf_printf(&b, "%s, ", run_state_name(s->state));
 	output_name(&b, s->project);
-	(void)printf("  %-10s  run %s, %s, %s\n", text_size(u.bytes), s->id,
-		     run_state_name(s->state), buf_text(&b));
+	table_row(t, (const char *const[]){text_size(u.bytes), what,
+					   buf_text(&b)});
 }
 
 static int measure(struct du *d, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
-	struct prune_options o = {.policy = retain_default,
-				  .now = moment_now()};
+	AUTO(settings) struct settings settings = {0};
+	struct prune_options o = {.now = moment_now()};
 	int fd, got = context_store(d->c, STORE_READ, err);
 
+	if (settings_load(&d->c->state, &settings, err) < 0)
+		return -err->num;
+	o.policy = settings.policy;
+	o.keep_tags = settings.keep_tags;
+	o.max_size = d->max_size = settings.max_size;
 	d->trash = usage_of(d->c->state.fd, "trash");
+	d->reserve = usage_of(d->c->state.fd, "reserve");
 	if (session_list(d->c->state.runs_fd, NULL, &d->sessions, err) < 0)
 		return -err->num;
 	if (got == -ENOENT)
@@ -83,32 +95,51 @@ static int measure(struct du *d, struct err *err)
 	return 0;
 }
 
-static void line(uint64_t bytes, const char *text)
+static void line(struct table *t, uint64_t bytes, const char *what,
+		 const char *detail)
 {
-	(void)printf("%-10s  %s\n", text_size(bytes), text);
+	table_row(t, (const char *const[]){text_size(bytes), what, detail});
+}
+
+static void add_store(struct du *d, struct table *t)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (d->planned)
+		buf_printf(&b, "%s, %s", text_count(d->plan.count, "snapshot"),
+			   text_count(d->plan.packs, "pack"));
+	if (d->max_size)
+		buf_printf(&b, "%sat most %s (max-size)", b.len ? ", " : "",
+			   text_size(d->max_size));
+	line(t, d->packs.bytes + d->snaps.bytes, "store", buf_text(&b));
 }
 
 static void print_text(struct du *d)
 {
-	AUTO(buf) struct buf store = {0};
+	AUTO(table)
+	struct table t = {.columns = 3, .width = output_width(), .right = "r"};
+	AUTO(table)
+	struct table runs = {
+		.columns = 3, .width = output_width(), .right = "r"};
 	size_t i;
 
-	if (d->planned)
-		buf_printf(&store, "store: %s, %s",
-			   text_count(d->plan.packs, "pack"),
-			   text_count(d->plan.count, "snapshot"));
-	else
-		buf_add_text(&store, "store");
-	line(d->packs.bytes + d->snaps.bytes, buf_text(&store));
-	(void)printf("%zu runs:\n", d->sessions.count);
 	for (i = 0; i < d->sessions.count; i++)
-		show_run(d, &d->sessions.items[i]);
-	line(d->runs.bytes, "all runs");
-	line(d->store_trash.bytes, "trash of the store (guard undelete)");
-	line(d->trash.bytes, "trash of runs (guard undo)");
+		show_run(d, &d->sessions.items[i], &runs);
+	add_store(d, &t);
+	line(&t, d->runs.bytes, "layers", text_count(d->sessions.count, "run"));
+	for (i = 0; i < runs.count; i += 3)
+		table_row(&t, (const char *const *)&runs.cells[i]);
+	line(&t, d->store_trash.bytes, "trash", "of the store: guard undelete");
+	line(&t, d->trash.bytes, "trash", "of runs: guard undo");
+	if (d->reserve.bytes)
+		line(&t, d->reserve.bytes, "reserve",
+		     "for what guard must write on a full disk");
 	if (d->planned)
-		line(d->plan.frees, "of it guard prune would free, about");
-	else if (d->stored)
+		line(&t, d->plan.frees, "to free",
+		     d->plan.gone ? "about, by guard prune"
+				  : "guard prune has nothing to take");
+	table_print(&t, "", stdout);
+	if (!d->planned && d->stored)
 		output_warn("what prune would free cannot be said: %s",
 			    d->plan_err.text);
 	if (d->runs.unread + d->trash.unread)
@@ -124,13 +155,15 @@ static void print_json(struct du *d)
 
 	d->list = json_array();
 	for (i = 0; i < d->sessions.count; i++)
-		show_run(d, &d->sessions.items[i]);
+		show_run(d, &d->sessions.items[i], NULL);
 	jsonout_text(object, "schema", "guard.du/1");
 	jsonout_number(object, "packs", d->packs.bytes);
 	jsonout_number(object, "snapshots", d->snaps.bytes);
 	jsonout_number(object, "store_trash", d->store_trash.bytes);
 	jsonout_number(object, "trash", d->trash.bytes);
 	jsonout_number(object, "runs_bytes", d->runs.bytes);
+	jsonout_number(object, "reserve", d->reserve.bytes);
+	jsonout_number(object, "max_size", d->max_size);
 	(void)json_object_set_new(object, "runs", TAKE(d->list));
 	if (d->planned) {
 		jsonout_number(object, "pack_count", d->plan.packs);

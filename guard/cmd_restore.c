@@ -14,6 +14,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/progress.h"
 #include "guard/pick.h"
 #include "guard/restoring.h"
 #include "guard/sources.h"
@@ -365,7 +366,6 @@ static int check_free(const struct restore *r, const char *dir, struct err *err)
 static int restore_to(struct restore *r, struct err *err)
 {
 	auto_free char *dir = NULL;
-	struct transaction what = {.action = "restore", .run_id = ""};
 	struct transaction_root root = {.project = &r->project,
 					.plan = &r->plan};
 	int got;
@@ -382,7 +382,7 @@ static int restore_to(struct restore *r, struct err *err)
 		return -err->num;
 	if (carry_print_blocks(&r->plan, NULL))
 		return STATUS_REFUSED;
-	if (transaction_run(r->c->store, &root, 1, &what, err) < 0)
+	if (carry_transaction(r->c->store, &root, 1, "restore", "", err) < 0)
 		return -err->num;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "to", dir, NULL);
@@ -453,6 +453,7 @@ int cmd_restore(int argc, char **argv)
 		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
 	};
 	const struct option_slot slots[] = {
+		{OPT_PROGRESS, .read = progress_read},
 		{OPT_AT, .text = &o.at},
 		{OPT_TO, .text = &o.to},
 		{OPT_OVERWRITE, .read = read_overwrite, .to = &o.overwrite},

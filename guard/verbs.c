@@ -193,6 +193,7 @@ static const struct option_spec restore_options[] = {
 	OPTION_DRY,
 	OPTION_YES,
 	OPTION_QUIET,
+	OPTION_PROGRESS,
 	OPTION_END,
 };
 

@@ -269,5 +269,7 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 			return -err->num;
 	if (add_roots(&all, roots, count, err) < 0)
 		return -err->num;
+	for (i = 0; i < all.count; i++)
+		all.roots[i].what = what;
 	return all.count ? carry_out(&all, err) : 0;
 }

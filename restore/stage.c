@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -45,6 +46,9 @@ struct stage {
 	struct leader *leaders; /* sorted by group, then operation */
 	size_t leader_count;
 	bool sync_each;
+	uint64_t total; /* bytes of files */
+	atomic_ullong done;
+	atomic_flag telling;
 };
 
 static void stage_free(struct stage *s)
@@ -113,6 +117,7 @@ static void lay_out(struct stage *s)
 		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));
 		add_to_runs(s, i);
+		s->total += op->to.size;
 		if (op->to.link_group && !S_ISDIR(op->to.mode))
 			s->leaders[s->leader_count++] = (struct leader){
 				.group = op->to.link_group, .op = i};
@@ -151,6 +156,18 @@ static enum staged kind_of(const struct stage *s, size_t i)
 	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
 }
 
+/* Whoever comes while another thread tells has nothing to add. */
+static void tell(struct stage *s, uint64_t bytes)
+{
+	const struct transaction *what = s->txn->what;
+	uint64_t done = atomic_fetch_add(&s->done, bytes) + bytes;
+
+	if (!what || !what->progress || atomic_flag_test_and_set(&s->telling))
+		return;
+	what->progress(what->progress_arg, done, s->total);
+	atomic_flag_clear(&s->telling);
+}
+
 /* The staging folder is nobody else's: the rights may be there at once. */
 static int make_file(struct stage *s, int dir, const char *name,
 		     const struct entry *e, struct err *err)
@@ -168,6 +185,7 @@ static int make_file(struct stage *s, int dir, const char *name,
 		return -err->num;
 	if (s->sync_each && fsync(fd) < 0)
 		return fail_errno(err, "sync");
+	tell(s, e->size);
 	return 0;
 }
 

@@ -69,6 +69,10 @@ int project_look(struct store *store, struct project *p, const char *reason,
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */
 	const char *run_id; /* "" */
+	/* Bytes of new files that are staged; from any thread, never from two
+	 * at once. NULL: nobody wants to know. */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *progress_arg;
 };
 
 /* One folder, and what shall become of it. */

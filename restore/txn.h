@@ -30,6 +30,7 @@ struct txn {
 	struct project *project;
 	struct journal_root *part; /* this root's part of the journal */
 	const struct journal *whole;
+	const struct transaction *what; /* NULL: it is recovered */
 	int staging_fd; /* -1 while there is none */
 	struct moment since; /* when the snapshot before it was begun, {0}: not
 				known */

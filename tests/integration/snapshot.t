@@ -77,6 +77,10 @@ is "$(cat src/y.o)" new 'leaves them as they are'
 ok 'also below a folder' test -f deps/in/x
 no 'and brings back the rest' grep -q changed src/f1.c
 gives 2 'leaving out nothing' guard snapshot --exclude ''
+rm -rf src
+gives 0 'a restore with progress for programs' \
+	guard restore -y --progress=json src
+says "$err" '"progress": "restore", "unit": "bytes"'
 gives 0 'with progress for programs' guard snapshot --progress=json
 says "$err" '"progress": "snapshot"'
 says "$err" '"ended": true'
