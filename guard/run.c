@@ -239,6 +239,40 @@ int run_check_grants(const struct run *run, struct err *err)
 	return got;
 }
 
+/* What the user himself wants hidden shows nothing at all. */
+static void hide_cuts(const struct run *run, struct sandbox_cuts *cuts)
+{
+	const char *const *hide;
+	struct err ignored;
+	size_t i;
+
+	for (hide = run->options->hide; *hide; hide++) {
+		auto_free char *path = path_resolve(*hide, &ignored);
+
+		for (i = 0; path && i < cuts->count; i++) {
+			if (!path_below(cuts->items[i].path, path))
+				continue;
+			buf_clear(&cuts->items[i].text);
+			cuts->items[i].any = false;
+		}
+	}
+}
+
+static void tell_cuts(const struct sandbox_cuts *cuts)
+{
+	AUTO(buf) struct buf names = {0};
+	size_t i;
+
+	for (i = 0; i < cuts->count; i++)
+		if (cuts->items[i].any)
+			buf_printf(&names, "%s%s", names.len ? ", " : "",
+				   text_quote(cuts->items[i].path));
+	if (names.len)
+		output_say("without the secrets in them: %s (--ro PATH lets "
+			   "one in as it is)",
+			   buf_text(&names));
+}
+
 static void tell_limits(const struct run *run)
 {
 	AUTO(buf) struct buf text = {0};
@@ -256,6 +290,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	AUTO(buf) struct buf notes = {0};
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
+	struct sandbox_cuts cuts = {0};
 	char **hide, **envp;
 	int got;
 
@@ -281,9 +316,12 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
 	hide = run_hidden_paths(run);
+	sandbox_cuts_find(run->context.state.home, &cuts);
+	hide_cuts(run, &cuts);
 	envp = sandbox_environ(o->env, run->context.state.home, run->session.id,
 			       &dropped);
 	tell_header(run, &notes, &dropped);
+	tell_cuts(&cuts);
 	got = sandbox_start(
 		&(struct sandbox_policy){
 			.argv = o->argv,
@@ -293,6 +331,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 			.tmp_fd = tmp,
 			.var_tmp_fd = var_tmp,
 			.hide = (const char *const *)hide,
+			.cuts = &cuts,
 			.never = run->context.state.path,
 			.read_only = o->read_only,
 			.read_write = o->read_write,
@@ -317,6 +356,7 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 		},
 		&run->sandbox, err);
 	mem_list_free(&hide);
+	sandbox_cuts_free(&cuts);
 	sandbox_environ_free(envp);
 	if (got == 0)
 		tell_limits(run);

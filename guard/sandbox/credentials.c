@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "guard/sandbox/internal.h"
 
 /*
  * Below the home folder. What agents keep for themselves (~/.claude,
@@ -189,6 +190,16 @@ static const char *const elsewhere[] = {
 	"/.snapshots",
 	NULL,
 };
+
+bool credentials_listed(const char *name)
+{
+	const char *const *known;
+
+	for (known = below_home; *known; known++)
+		if (strcmp(*known, name) == 0)
+			return true;
+	return false;
+}
 
 struct list {
 	char **items;

@@ -61,6 +61,8 @@ struct place {
 	enum { PLACE_HIDE, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
 	int fd; /* O_PATH of the real thing; mask: unused */
 	bool dir;
+	const struct buf *text; /* what a mask over a file shows; NULL: nothing
+				 */
 	bool socket; /* hidden only while it is this very one: */
 	dev_t dev;
 	ino_t ino;
@@ -128,6 +130,8 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err);
 /* A mask of its own for each place: what is let in below one gets its path
  * made there and is not seen in the others. number: in scratch_fd, unused. */
 int masks_make(int scratch_fd, size_t number, bool dir, struct err *err);
+/* credentials.c: a path below the home folder that is hidden by default. */
+bool credentials_listed(const char *name);
 
 /* ---- proc.c ---- */
 

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/sandbox/mountinfo.h"
@@ -52,8 +54,9 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 /* A path that leads nowhere, or where this user may not go, shows nothing:
  * the run may do less than the user. */
 static void add_hidden(struct setup *s, const struct mountinfo *table,
-		       const char *path)
+		       const char *path, const struct buf *text)
 {
+	size_t first = s->place_count;
 	struct err ignored;
 	struct stat st;
 	auto_free char *real = NULL;
@@ -74,7 +77,34 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 				  S_ISDIR(st.st_mode));
 		else
 			free(names[i]);
+	for (i = first; i < s->place_count; i++)
+		s->places[i].text = text;
 	free(names);
+}
+
+static const struct buf *text_of(const struct setup *s, const char *path)
+{
+	const struct sandbox_cuts *cuts = s->policy->cuts;
+	size_t i;
+
+	for (i = 0; cuts && i < cuts->count; i++)
+		if (strcmp(cuts->items[i].path, path) == 0)
+			return &cuts->items[i].text;
+	return NULL;
+}
+
+/* All that is hidden, and files that are shown otherwise than they are. */
+static void add_masks(struct setup *s, const struct mountinfo *table)
+{
+	const struct sandbox_cuts *cuts = s->policy->cuts;
+	const char *const *hide;
+	size_t i;
+
+	for (i = 0; cuts && i < cuts->count; i++)
+		add_hidden(s, table, cuts->items[i].path, &cuts->items[i].text);
+	for (hide = s->policy->hide; hide && *hide; hide++)
+		if (!text_of(s, *hide))
+			add_hidden(s, table, *hide, NULL);
 }
 
 static void add_sockets(struct setup *s)
@@ -134,11 +164,10 @@ static int compare_places(const void *a, const void *b)
 int masks_open(struct setup *s, struct err *err)
 {
 	AUTO(mountinfo) struct mountinfo table = {0};
-	const char *const *hide = s->policy->hide;
 	int rc = mountinfo_load(&table, err);
 
-	for (; rc == 0 && hide && *hide; hide++)
-		add_hidden(s, &table, *hide);
+	if (rc == 0)
+		add_masks(s, &table);
 	add_sockets(s);
 	if (rc == 0)
 		rc = add_grants(s, s->policy->read_only, PLACE_READ_ONLY, err);
@@ -196,13 +225,30 @@ static bool is_live(const struct setup *s, const struct place *p)
 	       st.st_dev == p->dev && st.st_ino == p->ino;
 }
 
+/* A mask over a file that is not empty. */
+static int make_text(int scratch_fd, size_t number, const struct buf *text,
+		     struct err *err)
+{
+	char name[32];
+	auto_close int fd = -1;
+
+	(void)snprintf(name, sizeof(name), "%zu", number);
+	fd = openat(scratch_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0444);
+	if (fd < 0 || fd_write(fd, text->data, text->len) < 0)
+		return fail_errno(err, "make a mask");
+	return mount_copy(fd, false, MASK_ATTRS, err);
+}
+
 static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 		      struct err *err)
 {
+	size_t number = (size_t)(p - s->places);
 	int rc;
 
-	p->mount_fd =
-		masks_make(scratch_fd, (size_t)(p - s->places), p->dir, err);
+	p->mount_fd = p->text && !p->dir
+			      ? make_text(scratch_fd, number, p->text, err)
+			      : masks_make(scratch_fd, number, p->dir, err);
 	if (p->mount_fd < 0)
 		return err_context(err, "hide %s", text_quote(p->path));
 	rc = mount_place(s->root_fd, p->path, p->mount_fd, err);

@@ -29,6 +29,22 @@
 
 enum sandbox_net { SANDBOX_NET_HOST, SANDBOX_NET_NONE };
 
+/* A file of settings and secrets, and what a run sees of it. */
+struct sandbox_cut {
+	char *path; /* absolute */
+	struct buf text; /* without the secrets */
+	bool any; /* there were some */
+};
+
+struct sandbox_cuts {
+	struct sandbox_cut *items;
+	size_t count, room;
+};
+
+/* Those below the home folder (NULL: none). What cannot be read is empty. */
+void sandbox_cuts_find(const char *home, struct sandbox_cuts *ret);
+void sandbox_cuts_free(struct sandbox_cuts *cuts);
+
 struct sandbox_policy {
 	char *const *argv; /* the command, as given; argv[0] by PATH */
 	char *const *envp; /* its whole environment (sandbox_environ()) */
@@ -39,6 +55,9 @@ struct sandbox_policy {
 	/* Absolute paths that are hidden: a folder is empty and read-only, a
 	 * file is empty. Missing ones are fine. Links are resolved. */
 	const char *const *hide; /* NULL-terminated */
+	/* Files that are seen so, read-only, whether they are among the hidden
+	 * ones or not; NULL: none. */
+	const struct sandbox_cuts *cuts;
 	/* Absolute, one of hide: never let in, under whatever name; or NULL. */
 	const char *never;
 	/* Real paths let in, also from below hidden or private places. */

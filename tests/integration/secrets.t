@@ -1,0 +1,79 @@
+#!/bin/sh
+# Files that hold settings and secrets: a run has the settings.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p "$HOME/.m2" "$HOME/.config/pip" "$HOME/.cargo" "$HOME/.gradle"
+cat >"$HOME/.npmrc" <<'END'
+registry=https://registry.example/
+//registry.example/:_authToken=npm_GEHEIM7
+END
+cat >"$HOME/.gitconfig" <<'END'
+[user]
+	name = Tester
+	email = t@example.org
+	signingkey = ABCD
+[commit]
+	gpgsign = true
+[http]
+	extraHeader = AUTHORIZATION: basic GEHEIM7
+[url "https://me:GEHEIM7@git.example/"]
+	insteadOf = x:
+END
+echo '<settings><server><id>r</id><password>GEHEIM7</password></server></settings>' \
+	>"$HOME/.m2/settings.xml"
+printf '[global]\nindex-url = https://u:GEHEIM7@pypi.example/simple\n' \
+	>"$HOME/.config/pip/pip.conf"
+printf '[registries.r]\ntoken = "GEHEIM7"\n[build]\njobs = 2\n' \
+	>"$HOME/.cargo/config.toml"
+printf 'org.gradle.jvmargs=-Xmx1g\n' >"$HOME/.gradle/gradle.properties"
+cp -r "$HOME" "$T/before"
+
+gives 0 'a run looks for secrets' guard run -- sh -c \
+	'cat ~/.npmrc ~/.gitconfig ~/.m2/settings.xml ~/.config/pip/pip.conf \
+		~/.cargo/config.toml ~/.gradle/gradle.properties'
+silent "$out" GEHEIM7
+says "$out" 'registry=https://registry.example/'
+says "$out" '//registry.example/:_authToken='
+says "$out" 'name = Tester'
+says "$out" '[url "https://git.example/"]'
+says "$out" '<id>r</id><password></password>'
+says "$out" 'https://pypi.example/simple'
+says "$out" 'jobs = 2'
+says "$out" 'org.gradle.jvmargs=-Xmx1g'
+says "$err" "without the secrets in them: '$HOME/.npmrc', '$HOME/.gitconfig'"
+silent "$err" gradle
+silent "$err" 'changes in your home'
+gives 0 'a commit needs no key' guard run -q -- sh -c \
+	'git init -q repo && cd repo && echo x >x && git add x &&
+	git commit -q -m x && git log --format=%an'
+says "$out" Tester
+gives 0 'it is dropped' guard discard -y
+
+gives 0 '--ro lets one in as it is' guard run --ro "$HOME/.npmrc" -- \
+	cat "$HOME/.npmrc" "$HOME/.gitconfig"
+says "$out" npm_GEHEIM7
+silent "$out" 'basic GEHEIM7'
+gives 0 '--hide shows nothing of one' guard run --hide "$HOME/.gitconfig" -- \
+	cat "$HOME/.gitconfig"
+is "$(cat "$out")" '' 'it is empty'
+gives 0 'no way around it' guard run -- sh -c \
+	'mv ~/.npmrc ~/x; rm -f ~/.npmrc; umount ~/.npmrc
+	grep -r GEHEIM7 ~ 2>/dev/null; :'
+silent "$out" GEHEIM7
+gives 0 'what the run made of it' guard status
+
+# --- what is no text, and what is none of it ---
+head -c 100 /dev/zero >"$HOME/.npmrc"
+printf '[user]\n\tname = Tester\n' >"$HOME/.gitconfig"
+gives 0 'a file that is no text is hidden whole' guard run -- sh -c \
+	'wc -c <~/.npmrc; git config --global user.name Other'
+says "$out" 0
+silent "$err" npmrc
+says "$err" '1 change in your home folder'
+ok 'the files themselves are as before' \
+	cmp "$HOME/.m2/settings.xml" "$T/before/.m2/settings.xml"
+
+finish

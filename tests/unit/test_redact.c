@@ -1,0 +1,110 @@
+/* guard/sandbox/redact.c: settings without the secrets in them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "guard/sandbox/redact.h"
+
+static const struct {
+	const char *from, *to; /* to NULL: nothing to cut */
+} texts[] = {
+	/* npm */
+	{"registry=https://registry.example/\n", NULL},
+	{"//registry.example/:_authToken=npm_abc\nsave-exact=true\n",
+	 "//registry.example/:_authToken=\nsave-exact=true\n"},
+	{"//r/:_password=\"YWJj\"\n//r/:username=me\n",
+	 "//r/:_password=\n//r/:username=me\n"},
+	{"always-auth=true\n", NULL},
+	{"_auth = dXNlcjpw\n", "_auth = \n"},
+	{"proxy=http://me:pw@proxy:3128/x\n", "proxy=http://proxy:3128/x\n"},
+	/* yarn */
+	{"npmScopes:\n  mine:\n    npmAuthToken: \"x=y\"\n    a: b\n",
+	 "npmScopes:\n  mine:\n    npmAuthToken: \n    a: b\n"},
+	/* git */
+	{"[user]\n\tname = Me\n\temail = me@example.org\n", NULL},
+	{"[credential]\n\thelper = store\n[commit]\n\tgpgsign = true\n", NULL},
+	{"[url \"https://u:tok@git.example/\"]\n\tinsteadOf = x:\n",
+	 "[url \"https://git.example/\"]\n\tinsteadOf = x:\n"},
+	{"[http]\n\textraHeader = AUTHORIZATION: basic abc\n\tproxy = p\n",
+	 "[http]\n\textraHeader = \n\tproxy = p\n"},
+	{"[sendemail]\n\tsmtpPass = geheim\n", "[sendemail]\n\tsmtpPass = \n"},
+	{"[a]\n\ttoken = one\\\n\t\ttwo\n\tb = c\n",
+	 "[a]\n\ttoken = \n\tb = c\n"},
+	/* pip, cargo, gradle */
+	{"[global]\nindex-url =\n    https://u:p@pypi.example/simple\n",
+	 "[global]\nindex-url =\n    https://pypi.example/simple\n"},
+	{"[registries.mine]\nindex = \"sparse+https://r/\"\ntoken = \"t\"\n",
+	 "[registries.mine]\nindex = \"sparse+https://r/\"\ntoken = \n"},
+	{"org.gradle.jvmargs=-Xmx2g\nnexusPassword=abc\n",
+	 "org.gradle.jvmargs=-Xmx2g\nnexusPassword=\n"},
+	/* maven */
+	{"<server><id>r</id><password>p</password></server>\n",
+	 "<server><id>r</id><password></password></server>\n"},
+	{"<a>\n <passphrase>\n  one\n  two\n </passphrase>\n <b>x</b>\n</a>\n",
+	 "<a>\n <passphrase>\n\n\n</passphrase>\n <b>x</b>\n</a>\n"},
+	/* odd */
+	{"", NULL},
+	{"token", NULL},
+	{"token=", NULL},
+	{"token=abc", "token=\n"},
+	{"a://b://c@d\n", "a://b://d\n"},
+	{"<password>", NULL},
+	{"<password>never ends\nand on\n", "<password>\n\n"},
+	{"secret: |\n  one\n\n  two\nnext: x\n", "secret: \nnext: x\n"},
+};
+
+static void cuts_the_secrets_and_nothing_else(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		AUTO(buf) struct buf b = {0};
+		bool any =
+			redact_text(texts[i].from, strlen(texts[i].from), &b);
+
+		if (any != (texts[i].to != NULL))
+			fail_msg("%s: %d", texts[i].from, any);
+		if (any)
+			assert_string_equal(buf_text(&b), texts[i].to);
+	}
+}
+
+static void bytes_of_any_kind_do_no_harm(void **state)
+{
+	static const char pieces[][16] = {
+		"<",  "</",   ">",  "token", "=",     ": ",	"://",	  "@",
+		"\n", "\\\n", "\t", "\"",    "<pass", "passw>", "\xff\0", ""};
+	uint32_t seed = 1;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 20000; round++) {
+		AUTO(buf) struct buf from = {0};
+		AUTO(buf) struct buf to = {0};
+		int n;
+
+		for (n = 0; n < 12; n++) {
+			seed = seed * 1664525 + 1013904223;
+			buf_add(&from, pieces[seed >> 28],
+				strlen(pieces[seed >> 28]) + (seed >> 20) % 2);
+		}
+		(void)redact_text(from.data, from.len, &to);
+		assert_true(to.len <= from.len + 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cuts_the_secrets_and_nothing_else),
+		cmocka_unit_test(bytes_of_any_kind_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
