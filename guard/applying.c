@@ -144,8 +144,7 @@ int applying_look(struct applying *a, struct err *err)
 
 	if (a->project.path)
 		return applying_home_look(a, err);
-	if (project_open(s->project, a->c->state.workspaces_fd, false,
-			 &a->project, err) < 0)
+	if (context_project(a->c, s->project, false, &a->project, err) < 0)
 		return -err->num;
 	snapshot_free(&a->before);
 	if (project_look(a->c->store, &a->project, "pre-apply", s->id,

@@ -284,8 +284,7 @@ static int restore_here(struct restore *r, struct err *err)
 			       : r->o->dry ? STATUS_OK
 					   : STATUS_REFUSED;
 	}
-	if (project_open(root_of(r), r->c->state.workspaces_fd, r->gone,
-			 &r->project, err) < 0)
+	if (context_project(r->c, root_of(r), r->gone, &r->project, err) < 0)
 		return -err->num;
 	look_at_some(r);
 	if (store_now(r, err) < 0)
@@ -315,8 +314,7 @@ static int plan_to(struct restore *r, const char *dir, struct err *err)
 	size_t i;
 	int got = 0;
 
-	if (project_open(dir, r->c->state.workspaces_fd, true, &r->project,
-			 err) < 0 ||
+	if (context_project(r->c, dir, true, &r->project, err) < 0 ||
 	    take_entry(r->c->store, r->project.fd, "", NULL, &r->now, err) < 0)
 		return -err->num;
 	ed = tree_editor_new(r->c->store, &r->now);
@@ -373,6 +371,10 @@ static int restore_to(struct restore *r, struct err *err)
 	if (!*r->o->to)
 		return fail(err, EINVAL, "--to: an empty path names no folder");
 	dir = path_resolve(r->o->to, err);
+	if (dir && path_below(dir, r->c->state.path))
+		return fail(err, EINVAL,
+			    "%s is guard's own: restore into another folder",
+			    text_quote(dir));
 	if (!dir || check_free(r, dir, err) < 0)
 		return -err->num;
 	got = agree_to_all(r, dir, err);
@@ -466,6 +468,7 @@ int cmd_restore(int argc, char **argv)
 	struct err err;
 	int got;
 
+	c.patient = true;
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,26 +77,6 @@ static void print_text(const struct snapshot *s)
 	}
 }
 
-/* How long a snapshot waits for another guard at work in the project. */
-#define PATIENCE_MS 30000
-#define LOOK_MS 20
-
-static int open_patiently(struct context *c, const char *project,
-			  struct project *ret, struct err *err)
-{
-	int waited, got;
-
-	for (waited = 0;; waited += LOOK_MS) {
-		got = project_open(project, c->state.workspaces_fd, false, ret,
-				   err);
-		if (got != -EBUSY || waited >= PATIENCE_MS)
-			return got;
-		if (waited == 1000)
-			output_say("waiting: %s", err->text);
-		(void)poll(NULL, 0, LOOK_MS);
-	}
-}
-
 static void tell_progress(void *arg, uint64_t files, uint64_t bytes)
 {
 	struct take *t = arg;
@@ -143,7 +122,7 @@ static int take_one(struct context *c, const char *folder, struct take *t,
 	int got;
 
 	if (context_recover(c, folder, err) < 0 || open_store(c, t, err) < 0 ||
-	    open_patiently(c, folder, &p, err) < 0)
+	    context_project(c, folder, false, &p, err) < 0)
 		return -err->num;
 	look_back(c, folder, t);
 	/* What is left out is not in the cache, and would be deleted. */
@@ -213,6 +192,7 @@ static int take(char **paths, size_t count, struct take *t, struct err *err)
 	json_t *array, *whole;
 	int got;
 
+	c.patient = true;
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
 	array = json_array();

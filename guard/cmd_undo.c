@@ -219,8 +219,7 @@ static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 {
 	if (r != u->roots && context_recover(u->c, r->path, err) < 0)
 		return -err->num;
-	if (project_open(r->path, u->c->state.workspaces_fd, false, &r->project,
-			 err) < 0)
+	if (context_project(u->c, r->path, false, &r->project, err) < 0)
 		return -err->num;
 	r->project.only = (const char *const *)r->only;
 	return project_look(u->c->store, &r->project, "pre-undo",
@@ -466,6 +465,7 @@ int cmd_undo(int argc, char **argv)
 	struct err err;
 	int got;
 
+	c.patient = true;
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;

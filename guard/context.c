@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -250,6 +251,40 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	return got < 0 && got != -ENOENT ? got : 1;
 }
 
+/* How long another guard is waited for. */
+#define PATIENCE_MS 30000
+#define LOOK_MS 20
+
+static int open_patiently(struct context *c, const char *path, bool make,
+			  struct project *ret, struct err *err)
+{
+	int waited, got;
+
+	for (waited = 0;; waited += LOOK_MS) {
+		got = project_open(path, c->state.workspaces_fd, make, ret,
+				   err);
+		if (got != -EBUSY || !c->patient || waited >= PATIENCE_MS)
+			return got;
+		if (waited == 1000)
+			output_say("waiting: %s", err->text);
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+}
+
+int context_project(struct context *c, const char *path, bool make,
+		    struct project *ret, struct err *err)
+{
+	int got = open_patiently(c, path, make, ret, err);
+
+	/* Whoever was at work there has stored more since, and left a stat
+	 * cache that names it. */
+	if (got == 0 && c->store && store_refresh(c->store, err) < 0) {
+		project_close(ret);
+		return -err->num;
+	}
+	return got;
+}
+
 int context_recover(struct context *c, const char *project, struct err *err)
 {
 	auto_close int workspace_fd =
@@ -277,7 +312,7 @@ int context_recover(struct context *c, const char *project, struct err *err)
 		return got < 0 ? got : ended;
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
-	got = project_open(project, c->state.workspaces_fd, false, &p, err);
+	got = context_project(c, project, false, &p, err);
 	if (got < 0)
 		return got;
 	got = recover_locked(c, &p, err);

@@ -9,12 +9,16 @@
 
 #include "guard/state.h"
 #include "overlay/session.h"
+#include "restore/transaction.h"
 #include "snapshot/store.h"
 
 struct context {
 	struct state state;
 	char *project; /* absolute, without links; NULL: not asked for */
 	struct store *store; /* NULL until context_store() */
+	/* Waits a while for another guard at work in a project, instead of
+	 * answering -EBUSY at once. */
+	bool patient;
 	/* context_recover() takes back what it could finish too. */
 	bool take_back;
 };
@@ -43,6 +47,10 @@ int context_store(struct context *c, enum store_mode mode, struct err *err);
  * free; NULL: nothing, or a guard is at work on it just now.
  */
 char *context_unfinished(const struct context *c, const char *project);
+
+/* project_open(), with patience where the context has it. */
+int context_project(struct context *c, const char *path, bool make,
+		    struct project *ret, struct err *err);
 
 /*
  * If a transaction on that folder was interrupted: finishes it or takes it

@@ -109,4 +109,41 @@ gives 0 'exact with a repository in the way' \
 ok 'its .git stays' git -C cloned rev-parse --git-dir
 says "$err" '.git'
 no 'its files go' test -e cloned/file
+# --- several at once, and where nothing may be put ---
+cd "$HOME/project" || exit 99
+mkdir many
+i=0
+while [ $i -lt 200 ]; do
+	echo $i >many/f$i
+	i=$((i + 1))
+done
+ok 'a snapshot' guard snapshot -q
+rm -r many
+ok 'an apply to come' guard run -q -- sh -c 'echo run >of-the-run'
+settle
+mkfifo "$T/go"
+for i in 1 2 3 4 5; do
+	{
+		read -r _ <"$T/go"
+		guard restore -y many/f${i}0 many/f${i}1 >"$T/all.$i" 2>&1
+		echo $? >"$T/status.$i"
+	} &
+done
+{
+	read -r _ <"$T/go"
+	guard apply -y >"$T/all.6" 2>&1
+	echo $? >"$T/status.6"
+} &
+# All are let go when the last writer has gone.
+timeout 20 sh -c 'exec 3>"$1"; for i in 1 2 3 4 5 6; do echo go >&3; done' \
+	sh "$T/go"
+wait
+is "$(cat "$T"/status.* | tr '\n' ' ')" '0 0 0 0 0 0 ' \
+	'five restores and an apply at once: all are done'
+is "$(cat many/f10 many/f21 many/f30 many/f51 of-the-run | tr '\n' ' ')" \
+	'10 21 30 51 run ' 'and all is there'
+gives 1 'not into what is guard'"'"'s own' guard restore -y --to "$state" many/f10
+says "$err" "guard's own"
+gives 1 'nor below it' guard restore -y --to "$state/store/x" many/f10
+no 'nothing was put there' test -e "$state/f10"
 finish
