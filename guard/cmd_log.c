@@ -1,12 +1,15 @@
 #include <errno.h>
 #include <jansson.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "guard/action.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/history.h"
@@ -14,6 +17,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "restore/workspace.h"
 
 #define OPLOG_MAX (256u << 20)
 
@@ -88,13 +92,18 @@ static bool of_project(json_t *line, const char *project, json_t *runs)
 
 static void print_action(json_t *line)
 {
-	AUTO(buf) struct buf b = {0}, rest = {0};
+	AUTO(buf) struct buf time = {0}, action = {0}, rest = {0};
+	json_t *undo = json_object_get(line, "undo");
+	auto_free char *number =
+		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
+		     : mem_strdup("");
 
-	output_name(&b, text_of(line, "time"));
-	buf_add_text(&b, "  ");
-	output_name(&b, text_of(line, "action"));
+	output_name(&time, text_of(line, "time"));
+	output_name(&action, text_of(line, "action"));
 	add_rest(&rest, line);
-	(void)printf("%-32s  %s\n", buf_text(&b), buf_text(&rest));
+	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
+		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
+		     buf_text(&action), buf_text(&rest));
 }
 
 /* The lines of the oplog in their order; one that is no JSON (a write that was
@@ -140,6 +149,48 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 	return wanted;
 }
 
+/* The line of an action, by the snapshot that was taken before it; a discard
+ * and what was finished after a sudden end have none, but a run. */
+static bool is_line_of(json_t *line, const struct action *a,
+		       const char *project)
+{
+	auto_free char *before = mem_printf("%" PRIu64, a->before);
+
+	if (strcmp(text_of(line, "action"), a->kind) != 0 ||
+	    strcmp(text_of(line, "project"), project) != 0 ||
+	    json_object_get(line, "undo"))
+		return false;
+	return json_object_get(line, "before")
+		       ? strcmp(text_of(line, "before"), before) == 0
+		       : strcmp(text_of(line, "run"), a->run_id) == 0;
+}
+
+/* Each action that can be taken back gets "undo": so many have to be. */
+static void number_actions(const struct context *c, json_t *lines)
+{
+	struct err ignored;
+	auto_close int fd = workspace_open(c->state.workspaces_fd, c->project,
+					   false, &ignored);
+	size_t back, i;
+	json_t *line;
+
+	for (back = 0; fd >= 0; back++) {
+		AUTO(action) struct action a = {0};
+
+		if (action_load_effective(fd, back, &a, &ignored) < 0)
+			return;
+		json_array_foreach(lines, i, line)
+		{
+			if (!is_line_of(line, &a, c->project))
+				continue;
+			(void)json_object_set_new(
+				line, "undo",
+				json_integer((json_int_t)back + 1));
+			break;
+		}
+	}
+}
+
 static int log_actions(struct context *c, const struct log_options *o,
 		       struct err *err)
 {
@@ -151,6 +202,7 @@ static int log_actions(struct context *c, const struct log_options *o,
 	if (got < 0 && got != -ENOENT)
 		return got;
 	array = parse_actions(&log, c, o);
+	number_actions(c, array);
 	if (o->json) {
 		jsonout_print(array);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;

@@ -87,4 +87,22 @@ is "$(tail -n 1 steps)" edit 'the edit is there'
 ok 'and what was applied' test -e file-four
 gives 0 'the list of what was done' guard log --actions
 says "$out" undo
+had=$(grep -c '  undo [0-9]' "$out")
+ok 'one more apply' sh -c 'guard run -q -- sh -c "echo 5 >file-five" &&
+	guard apply -y -q'
+ok 'and a run that is dropped' sh -c 'guard run -q -- sh -c "echo 6 >file-six" &&
+	guard discard -y -q'
+gives 0 'the list says what undo takes back, and at which number' \
+	guard log --actions
+is "$(sed -n '1{s/.*  \(undo [0-9]\)  *\([a-z]*\).*/\1 \2/;p}' "$out")" \
+	'undo 1 discard' 'the last thing first'
+is "$(grep -c 'undo 2  *apply' "$out")" 1 'then the apply'
+is "$(grep -c '  undo [0-9]' "$out")" $((had + 2)) 'what was before them, too'
+gives 0 'as JSON' guard log --actions --json
+says "$out" '"undo": 2'
+ok 'two of them are taken back' guard undo -y -q 2
+no 'the file' test -e file-five
+ok 'and the run' test -n "$(guard status -q)"
+gives 0 'they are not in the list any more' guard log --actions
+is "$(grep -c '  undo [0-9]' "$out")" "$had" 'but what was before them is'
 finish
