@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "restore/gitindex.h"
 #include "restore/planner.h"
 
 /* The path up to its first part ".git", or NULL. */
@@ -44,12 +45,40 @@ bool plan_git_kept(const struct planner *pl, const char *path)
 	return root && !plan_git_named(pl, root);
 }
 
+/* 1: the two are the same for the user, whatever git has noted in them. */
+static int same_part(struct planner *pl, const char *path,
+		     const struct entry *a, const struct entry *b,
+		     struct err *err)
+{
+	if (!a->mode || !b->mode)
+		return 0;
+	if (entry_same_content(a, b))
+		return 1;
+	return strcmp(path_name(path), "index") == 0
+		       ? gitindex_same(pl->store, a, b, err)
+		       : 0;
+}
+
+int plan_git_same_index(struct planner *pl, const char *path,
+			const struct entry *a, const struct entry *b,
+			struct err *err)
+{
+	auto_free char *root = git_root_of(path);
+	auto_free char *index = root ? path_join(root, "index") : NULL;
+
+	if (!index || strcmp(path, index) != 0 || !a->mode || !b->mode ||
+	    entry_same_content(a, b) || !entry_same_meta(a, b))
+		return 0;
+	return gitindex_same(pl->store, a, b, err);
+}
+
 /* The project's is as in base, or already as in want. */
 static int settled(struct planner *pl, const char *path, struct err *err)
 {
 	AUTO(entry) struct entry base = {0};
 	AUTO(entry) struct entry want = {0};
 	AUTO(entry) struct entry now = {0};
+	int got;
 
 	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
 	    lookup_find(&pl->find_want, path, &want, err) < 0 ||
@@ -57,8 +86,8 @@ static int settled(struct planner *pl, const char *path, struct err *err)
 		return -err->num;
 	if (!now.mode)
 		return !base.mode || !want.mode;
-	return (base.mode && entry_same_content(&now, &base)) ||
-	       (want.mode && entry_same_content(&now, &want));
+	got = same_part(pl, path, &now, &base, err);
+	return got ? got : same_part(pl, path, &now, &want, err);
 }
 
 struct refs {

@@ -354,6 +354,21 @@ static bool stays(struct planner *pl, const struct row *row)
 	return true;
 }
 
+/* What git has rewritten by itself is the base's still, or want's already. */
+static int see_index(struct planner *pl, struct row *row, struct err *err)
+{
+	int got = plan_git_same_index(pl, row->path, &row->now, row->base, err);
+
+	if (got == 1)
+		row->base = &row->now;
+	if (got)
+		return got < 0 ? got : 0;
+	got = plan_git_same_index(pl, row->path, &row->now, row->want, err);
+	if (got == 1)
+		row->want = &row->now;
+	return got < 0 ? got : 0;
+}
+
 static int decide(struct planner *pl, const struct row *row, struct err *err)
 {
 	if (stays(pl, row))
@@ -396,7 +411,9 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;
-	got = decide(pl, &row, err);
+	got = see_index(pl, &row, err);
+	if (got == 0)
+		got = decide(pl, &row, err);
 	entry_free(&row.now);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }

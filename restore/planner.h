@@ -123,6 +123,11 @@ enum plan_git_verdict {
 /* Whether path belongs to a .git and what becomes of it; a conflict is added
  * when one is first met that cannot be taken. Negative: error. */
 int plan_git_judge(struct planner *pl, const char *path, struct err *err);
+/* 1: the path is the index of a .git, and the two are the same but for what
+ * git notes of the files' times, and for their own bytes. */
+int plan_git_same_index(struct planner *pl, const char *path,
+			const struct entry *a, const struct entry *b,
+			struct err *err);
 /* It belongs to a .git that may not be deleted (keep_git). */
 bool plan_git_kept(const struct planner *pl, const char *path);
 /* A path of the options names the .git at path, or something in it. */

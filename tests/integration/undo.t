@@ -71,6 +71,41 @@ is "$(cat shut)" secret 'with its bytes'
 rm shut
 ok 'discarded' guard discard -y
 
+# --- an index that git rewrote by itself ---
+git config user.name tester
+git config user.email t@example.org
+git add -u
+git commit -q -m all
+for version in 2 4; do
+	git update-index --index-version $version
+	ok 'a run commits' guard run -q -- sh -c \
+		"echo $version >>README.md; git commit -q -a -m run-$version"
+	settle
+	head=$(git rev-parse HEAD)
+	gives 0 'applied with its .git' guard apply -q -y . .git
+	is "$(git log -1 --format=%s)" run-$version 'the commit is there'
+	sum=$(sha256sum .git/index)
+	# Time enough that git takes the files for unchanged from now on.
+	touch -d '2005-06-07' README.md run.sh
+	git status >"$out" 2>&1
+	isnt=$(sha256sum .git/index)
+	ok 'git has written its index anew' test "$sum" != "$isnt"
+	gives 0 'taken back all the same' guard undo -q -y
+	is "$(git rev-parse HEAD)" "$head" 'the commit is gone'
+	is "$(git status --porcelain -uno)" '' 'the index fits'
+	ok 'discarded' guard discard -q -y
+done
+ok 'a run commits' guard run -q -- sh -c \
+	'echo 5 >>README.md; git commit -q -a -m run-5'
+settle
+gives 0 'applied with its .git' guard apply -q -y . .git
+echo staged >run.sh
+git add run.sh
+gives 1 'something staged since is an edit' guard undo -q -y
+says "$err" .git
+git restore -q --staged --worktree run.sh
+gives 0 'without it, it is taken back' guard undo -q -y
+
 # --- an edit stops it ---
 step four
 echo kept >README.md
