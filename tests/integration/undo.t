@@ -104,7 +104,6 @@ git add run.sh
 gives 1 'something staged since is an edit' guard undo -q -y
 says "$err" .git
 git restore -q --staged --worktree run.sh
-gives 0 'without it, it is taken back' guard undo -q -y
 
 # --- an edit stops it ---
 step four
