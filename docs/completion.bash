@@ -90,7 +90,7 @@ _guard() {
 		words='-y --yes -q --quiet -h --help'
 		;;
 	import)
-		words='-n --dry-run -y --yes -q --quiet --json -h --help'
+		words='--ff -n --dry-run -y --yes -q --quiet --json -h --help'
 		;;
 	undo)
 		words='-n --dry-run -y --yes -q --quiet -h --help'

@@ -103,6 +103,7 @@ complete -c guard -n '__fish_seen_subcommand_from discard' -s y -l yes -d "do no
 complete -c guard -n '__fish_seen_subcommand_from discard' -s q -l quiet -d "say less"
 complete -c guard -n '__fish_seen_subcommand_from discard' -a '(guard status -q 2>/dev/null)' -d run
 
+complete -c guard -n '__fish_seen_subcommand_from import' -l ff -x -d "then move your branch on to the run's"
 complete -c guard -n '__fish_seen_subcommand_from import' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from import' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from import' -s q -l quiet -d "say less"

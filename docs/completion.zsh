@@ -148,6 +148,7 @@ _guard() {
 			;;
 		import)
 			_arguments $help $dry $yes $quiet $json \
+				'--ff[then move your branch on]:branch:' \
 				'1:run:_guard_runs'
 			;;
 		undo)

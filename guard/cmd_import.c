@@ -12,12 +12,14 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "restore/gitforward.h"
 
 #define ID_SHOWN 10
 #define NAME_WIDTH 24
 
 struct import_options {
 	bool dry, yes, quiet, json;
+	const char *ff; /* a branch, or NULL */
 };
 
 static int check_run(const struct pick *p, struct err *err)
@@ -142,6 +144,34 @@ static int remember(struct context *c, struct session *s,
 	return session_save(s, err);
 }
 
+/* The run's branch of that name; what it is at is in the repository now. */
+static int forward(struct context *c, const struct session *s,
+		   const struct importer *im, const struct import_options *o,
+		   struct err *err)
+{
+	auto_free char *name = mem_printf("heads/%s", o->ff ? o->ff : "");
+	size_t i = 0;
+	int got;
+
+	if (!o->ff || o->dry)
+		return STATUS_OK;
+	while (i < im->list.count && strcmp(im->list.refs[i].name, name) != 0)
+		i++;
+	if (i == im->list.count)
+		return fail(err, ENOENT,
+			    "run %s has made no commit on a branch %s", s->id,
+			    text_quote(o->ff));
+	got = gitforward(s->project, o->ff, &im->list.refs[i].id, err);
+	if (got < 0)
+		return err_context(err, "the branch stays where it is");
+	if (got == 0)
+		state_log(&c->state, "forward", "run", s->id, "project",
+			  s->project, "branch", o->ff, NULL);
+	output_say(got ? "%s is there already" : "%s is at the run's commit",
+		   text_quote(o->ff));
+	return STATUS_OK;
+}
+
 static int import_fresh(struct context *c, struct session *s,
 			struct importer *im, const struct import_options *o,
 			struct err *err)
@@ -165,7 +195,7 @@ static int import_fresh(struct context *c, struct session *s,
 		print_json(s, im, true);
 	say_sum(s, im, "imported to");
 	output_hint("git for-each-ref %s", im->list.prefix);
-	return STATUS_OK;
+	return forward(c, s, im, o, err);
 }
 
 static int import_locked(struct context *c, struct session *s,
@@ -183,7 +213,7 @@ static int import_locked(struct context *c, struct session *s,
 		print_json(s, &im, false);
 	output_say("run %s has no commits that %s lacks", s->id,
 		   text_quote(s->project));
-	return STATUS_OK;
+	return forward(c, s, &im, o, err);
 }
 
 static int import(struct context *c, int count, char **argv, int dashed,
@@ -207,11 +237,9 @@ int cmd_import(int argc, char **argv)
 	struct import_options o = {0};
 	int dashed = options_after_dashes(argc, argv);
 	const struct option_slot slots[] = {
-		{'n', .flag = &o.dry},
-		{'y', .flag = &o.yes},
-		{'q', .flag = &o.quiet},
-		{OPT_JSON, .flag = &o.json},
-		{0},
+		{'n', .flag = &o.dry},	 {'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet}, {OPT_JSON, .flag = &o.json},
+		{OPT_FF, .text = &o.ff}, {0},
 	};
 	struct err err;
 	int got;

@@ -46,6 +46,7 @@ enum option_id {
 	OPT_EXACT,
 	OPT_EXCLUDE,
 	OPT_EXIT_CODE,
+	OPT_FF,
 	OPT_HIDE,
 	OPT_JSON,
 	OPT_KEEP_DAILY,

@@ -119,7 +119,12 @@ static const struct option_spec discard_options[] = {
 };
 
 static const struct option_spec import_options[] = {
-	OPTION_DRY, OPTION_YES, OPTION_QUIET, OPTION_JSON, OPTION_END,
+	{OPT_FF, "ff", "BRANCH", "then move your branch on to the run's"},
+	OPTION_DRY,
+	OPTION_YES,
+	OPTION_QUIET,
+	OPTION_JSON,
+	OPTION_END,
 };
 
 static const struct option_spec snapshot_options[] = {

@@ -36,6 +36,7 @@ struct libgit {
 	__typeof__(git_config_open_ondisk) *config_open_ondisk;
 	__typeof__(git_config_snapshot) *config_snapshot;
 	__typeof__(git_error_last) *error_last;
+	__typeof__(git_graph_descendant_of) *graph_descendant_of;
 	__typeof__(git_ignore_path_is_ignored) *ignore_path_is_ignored;
 	__typeof__(git_index_add) *index_add;
 	__typeof__(git_index_free) *index_free;
@@ -53,6 +54,7 @@ struct libgit {
 	__typeof__(git_odb_read) *odb_read;
 	__typeof__(git_odb_read_header) *odb_read_header;
 	__typeof__(git_odb_refresh) *odb_refresh;
+	__typeof__(git_oid_fromstr) *oid_fromstr;
 	__typeof__(git_oid_tostr) *oid_tostr;
 	__typeof__(git_packbuilder_free) *packbuilder_free;
 	__typeof__(git_packbuilder_insert) *packbuilder_insert;

@@ -207,6 +207,41 @@ is "$(import_of "$run" heads/other)" packed 'from a pack and packed-refs'
 ok 'whole' git fsck --full --strict
 ok 'discard' guard discard -y "$run"
 
+# --- a branch of the user's, moved on when he asks for it ---
+git branch forward
+here=$(git symbolic-ref HEAD)
+gives 0 'a run with commits on two branches' guard run -- sh -c '
+	git checkout -q forward && echo f >f.txt && git add f.txt &&
+	git commit -q -m forward && git checkout -q -b fresh &&
+	git commit -q --allow-empty -m fresh && git checkout -q - &&
+	git checkout -q '"${here#refs/heads/}"' &&
+	git commit -q --allow-empty -m here'
+run=$(newest)
+before=$(git rev-parse HEAD forward)
+gives 0 'a dry run' guard import -n --ff forward "$run"
+is "$(git rev-parse HEAD forward)" "$before" 'moves nothing'
+gives 0 'import --ff' guard import -y --ff forward "$run"
+is "$(git log -1 --format=%s forward)" forward 'moves the branch on'
+is "$(git symbolic-ref HEAD)" "$here" 'and not HEAD'
+is "$(git rev-parse HEAD)" "${before%%
+*}" 'nor its branch'
+no 'nor a file' test -e f.txt
+gives 0 'once more' guard import -y --ff forward "$run"
+says "$err" 'is there already'
+gives 0 'a branch that is not there' guard import -y --ff fresh "$run"
+is "$(git log -1 --format=%s fresh)" fresh 'is made'
+gives 1 'the one that is checked out' \
+	guard import -y --ff "${here#refs/heads/}" "$run"
+says "$err" 'is checked out'
+git update-ref refs/heads/forward "$(git commit-tree -m mine \
+	-p forward~1 forward^{tree})"
+gives 1 'one with a commit of its own' guard import -y --ff forward "$run"
+says "$err" 'has commits that'
+is "$(git log -1 --format=%s forward)" mine 'stays where it is'
+gives 1 'one that the run has not' guard import -y --ff nothing "$run"
+says "$err" 'has made no commit on a branch'
+ok 'discard' guard discard -y "$run"
+
 # --- a run that was applied, and one that was cut off ---
 gives 0 'a run with a commit' guard run -- sh -c \
 	'echo q >q.txt && git add q.txt && git commit -q -m "of an applied run"'
