@@ -69,7 +69,7 @@ _guard() {
 	run)
 		words='-C --ro --rw --hide --env --net --nested --timeout
 			--pids-limit --allow --why --strict --memory --cpus
-			--tmp-size --user --layer-size --layer-files --frozen
+			--tmp-size --user --layer-size --layer-files --frozen --home
 			--continue -q --quiet -h --help'
 		;;
 	status | list)

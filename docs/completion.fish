@@ -61,6 +61,7 @@ complete -c guard -n '__fish_seen_subcommand_from run' -l cpus -r -d "at most N 
 complete -c guard -n '__fish_seen_subcommand_from run' -l tmp-size -r -d "a /tmp in memory of 64m, 1g"
 complete -c guard -n '__fish_seen_subcommand_from run' -l user -r -d "be somebody else (root only)"
 complete -c guard -n '__fish_seen_subcommand_from run' -l frozen -d "in a copy that your edits do not reach"
+complete -c guard -n '__fish_seen_subcommand_from run' -l home -d "your whole home folder is the project"
 complete -c guard -n '__fish_seen_subcommand_from run' -l layer-size -r -d "end it when it wrote 500M, 20G"
 complete -c guard -n '__fish_seen_subcommand_from run' -l layer-files -r -d "end it when it made N files"
 complete -c guard -n '__fish_seen_subcommand_from run' -l continue -d "work on in a pending run's layer"

@@ -104,6 +104,7 @@ _guard() {
 				'--tmp-size[/tmp in memory]:size:' \
 				'--user[be somebody else]:uid:_users' \
 				'--frozen[in a copy]' \
+				'--home[the home folder is the project]' \
 				'--layer-size[bytes on disk]:size:' \
 				'--layer-files[files on disk]:number:' \
 				'--continue=-[work on in a layer]::run:_guard_runs' \

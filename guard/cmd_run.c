@@ -280,6 +280,9 @@ static int set_option(struct parsed *p, int option, const char *value,
 				    text_quote(value));
 		p->options.pids_limit = number;
 		return 0;
+	case OPT_HOME:
+		p->options.home = true;
+		return 0;
 	case OPT_FROZEN:
 		p->options.frozen = true;
 		return 0;

@@ -44,12 +44,30 @@ static char *join_command(char *const *argv)
 	return buf_take_text(&b);
 }
 
+char *run_find_project(const struct run *run, struct err *err)
+{
+	const struct state *st = &run->context.state;
+	auto_free char *here = NULL;
+
+	if (!run->options->home)
+		return state_project(st, run->options->dir, true, err);
+	here = path_resolve(run->options->dir ? run->options->dir : ".", err);
+	if (!here)
+		return NULL;
+	if (st->home && path_below(here, st->home) &&
+	    strcmp(st->home, "/") != 0)
+		return mem_strdup(st->home);
+	(void)fail(err, EINVAL, "--home: %s is not in your home folder%s%s",
+		   text_quote(here), st->home ? " " : "",
+		   st->home ? text_quote(st->home) : "");
+	return NULL;
+}
+
 static int open_project(struct run *run, struct err *err)
 {
 	struct err ignored;
 
-	run->project = state_project(&run->context.state, run->options->dir,
-				     true, err);
+	run->project = run_find_project(run, err);
 	if (!run->project)
 		return -err->num;
 	run->cwd = path_resolve(run->options->dir ? run->options->dir : ".",
@@ -298,6 +316,11 @@ static int start(struct run *run, struct layers **layers, struct err *err)
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
 		return -err->num;
+	if (o->frozen && o->home)
+		return fail(err, EINVAL,
+			    "--frozen would copy all of your home folder, "
+			    "guard's own state too: leave out one of --frozen "
+			    "and --home");
 	if (o->frozen && o->resume)
 		return fail(err, EINVAL,
 			    "--frozen is for a new run: one that goes on keeps "

@@ -38,6 +38,7 @@ struct run_options {
 	uid_t user;
 	gid_t group;
 	bool frozen; /* a copy of the project is the lower */
+	bool home; /* the home folder is the project */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;
 	char *const *argv;
@@ -76,6 +77,8 @@ int run_end(struct run *run, int status, struct err *err);
 
 /* What is hidden from it, and the state; free with mem_list_free(). */
 char **run_hidden_paths(const struct run *run);
+/* The project that the options mean, to free. */
+char *run_find_project(const struct run *run, struct err *err);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 

@@ -166,8 +166,7 @@ static int explain(struct explaining *e, char *const *paths, struct err *err)
 	struct run *run = &e->run;
 	int got = 0;
 
-	run->project = state_project(&run->context.state, run->options->dir,
-				     true, err);
+	run->project = run_find_project(run, err);
 	if (!run->project || run_check_grants(run, err) < 0)
 		return -err->num;
 	choose_layers(e);

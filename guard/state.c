@@ -212,7 +212,7 @@ static int refuse(const struct state *st, const char *path, struct err *err)
 	if (st->home && strcmp(path, st->home) == 0)
 		return fail(err, EPERM,
 			    "%s is your home folder: a run would take all of "
-			    "it for the project; %s",
+			    "it for the project (--home if that is meant); %s",
 			    text_quote(path), way_out);
 	if (st->home && path_below(st->home, path))
 		return fail(err, EPERM,

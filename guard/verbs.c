@@ -56,6 +56,7 @@ static const struct option_spec run_options[] = {
 	{OPT_TMP_SIZE, "tmp-size", "SIZE", "a /tmp in memory of 64m, 1g"},
 	{OPT_USER, "user", "UID[:GID]", "be somebody else (root only)"},
 	{OPT_FROZEN, "frozen", NULL, "in a copy that your edits do not reach"},
+	{OPT_HOME, "home", NULL, "your whole home folder is the project"},
 	{OPT_LAYER_SIZE, "layer-size", "SIZE",
 	 "end it when it wrote 500M, 20G"},
 	{OPT_LAYER_FILES, "layer-files", "N", "end it when it made N files"},

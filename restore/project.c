@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,6 +44,29 @@ static int open_folder(const char *path, bool make, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* guard's state holds the workspaces. What it is called does not matter when
+ * it cannot be told: it is then nowhere below the project's path either. */
+static void leave_state_out(struct project *p, int workspaces_fd)
+{
+	char link[32], text[PATH_MAX];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", workspaces_fd);
+	len = readlink(link, text, sizeof(text) - 1);
+	if (len <= 0)
+		return;
+	text[len] = '\0';
+	p->state[0] = path_parent(text + 1);
+	if (*text == '/' && *p->state[0]) {
+		char *whole = mem_printf("/%s", p->state[0]);
+
+		free(p->state[0]);
+		p->state[0] = whole;
+		if (path_below(whole, p->path) && strcmp(whole, p->path) != 0)
+			p->skip = (const char *const *)p->state;
+	}
+}
+
 int project_open(const char *path, int workspaces_fd, bool make,
 		 struct project *ret, struct err *err)
 {
@@ -74,6 +99,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 		.workspace_fd = TAKE_FD(workspace),
 		.lock_fd = TAKE_FD(lock),
 	};
+	leave_state_out(ret, workspaces_fd);
 	return 0;
 }
 
@@ -86,6 +112,7 @@ void project_close(struct project *p)
 	(void)close(p->lock_fd);
 	free(p->path);
 	free(p->cache_path);
+	free(p->state[0]);
 	free(p->known);
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }

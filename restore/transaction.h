@@ -33,7 +33,9 @@ struct project {
 	int workspace_fd; /* workspaces/<id>/ in the state */
 	char *cache_path; /* of the stat cache, in there */
 	int lock_fd;
-	const char *const *skip; /* guard's state, if it lies below */
+	const char *const *skip; /* guard's state, if it lies below; the
+				    struct stays where it was opened */
+	char *state[2]; /* what skip points to */
 	/* Only these paths of it are looked at and kept in its snapshots
 	 * (take_options.only); NULL: all. */
 	const char *const *only;
