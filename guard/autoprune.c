@@ -94,16 +94,17 @@ static bool is_time(const struct state *state, struct moment now)
 	AUTO(settings) struct settings settings = {0};
 	struct err ignored;
 	struct stat st;
+	int fd;
 
 	if (settings_load(state, &settings, &ignored) < 0 ||
 	    !settings.auto_prune)
 		return false;
 	/* The first time there is nothing old. */
 	if (fstatat(state->fd, STAMP, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		auto_close int fd = openat(
-			state->fd, STAMP,
-			O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-
+		fd = openat(state->fd, STAMP,
+			    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			(void)close(fd);
 		return false;
 	}
 	return now.sec - st.st_mtime > (settings.max_size ? HOUR : DAY) ||
