@@ -20,6 +20,9 @@
 
 /* Of a pack's length: there even when nothing is in it. */
 #define PACK_FIXED (HEADER_LEN + FANOUT_LEN + FOOTER_LEN)
+/* So many packs smaller than that may be left. */
+#define SMALL_PACK ((uint64_t)4 << 20)
+#define SMALL_PACKS_MAX 64
 
 enum fate { FATE_STAY, FATE_DROP, FATE_REPACK };
 
@@ -332,6 +335,24 @@ static void repack_more(struct decision *d, uint64_t max_size)
 	}
 }
 
+/* Opening a store costs a few calls a pack: many small ones become few. */
+static void join_small(struct decision *d)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < d->inv.count; i++)
+		count += d->inv.packs[i].size < SMALL_PACK;
+	if (count <= SMALL_PACKS_MAX)
+		return;
+	for (i = 0; i < d->inv.count; i++) {
+		const struct inventory_pack *p = &d->inv.packs[i];
+
+		if (d->fates[i] == FATE_STAY && p->pack && !p->fault &&
+		    p->size < SMALL_PACK)
+			set_repack(d, i);
+	}
+}
+
 /* limit: what may go at most, or NULL. */
 static int decide(struct store *s, const struct prune_options *o,
 		  const struct prune_plan *limit, struct decision *d,
@@ -362,6 +383,7 @@ static int decide(struct store *s, const struct prune_options *o,
 	}
 	if (o->max_size)
 		repack_more(d, o->max_size);
+	join_small(d);
 	return 0;
 }
 

@@ -4,7 +4,8 @@
  *
  * Marking is exact: every object that a snapshot which stays refers to is
  * looked for first, and one that is missing ends it before anything is moved.
- * Packs of which less than half is needed are written anew without the rest.
+ * Packs of which less than half is needed are written anew without the rest,
+ * and small ones together, when there are many.
  * Nothing is ever deleted but what has been in the trash for seven days.
  *
  *	marked; needed objects into new packs, synced; marked again
@@ -49,7 +50,7 @@ struct prune_plan {
 	size_t count, gone;
 	uint64_t packs, bytes; /* all there are */
 	uint64_t drop_packs, drop_bytes; /* nothing in them is needed */
-	uint64_t repack_packs, repack_bytes; /* less than half of it is */
+	uint64_t repack_packs, repack_bytes; /* written anew */
 	uint64_t needed; /* about: bytes that snapshots which stay need */
 	uint64_t frees; /* about: bytes less, once the trash is empty */
 };

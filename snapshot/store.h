@@ -17,7 +17,7 @@
  * A child that is forked while a store is open keeps its locks and must not
  * free it: exec (all descriptors are O_CLOEXEC), or _exit.
  *
- * Folder: FORMAT, secret, lock, packs/, snaps/, midx, tmp/, trash/. It, packs/
+ * Folder: FORMAT, secret, lock, packs/, snaps/, tmp/, trash/. It, packs/
  * and snaps/ are 0500 at rest. Nothing here touches anything outside it.
  */
 #ifndef GUARD_SNAPSHOT_STORE_H

@@ -333,6 +333,35 @@ static void test_a_second_prune_has_nothing_to_do(void **state)
 	assert_int_equal(result.written, 0);
 }
 
+/* Nothing goes, all are needed; opening a store costs some calls a pack. */
+static void test_many_small_packs_become_few(void **state)
+{
+	struct box *box = *state;
+	AUTO(model) struct model m = {0};
+	AUTO(dirlist) struct dirlist before = {0}, after = {0};
+	struct prune_options o = month_later();
+	struct prune_result result;
+	struct err err;
+	uint64_t i;
+
+	o.policy.last = 100;
+	for (i = 0; i < 40; i++) {
+		put_file(box, "a", i + 1000, 2000);
+		put_file(box, "b", i / 3, 70000);
+		(void)model_take(box, &m, 0);
+	}
+	store_free(&box->store);
+	list_store(box, "packs", &before);
+	assert_true(before.count > 64);
+	ok(prune_with(box, &o, &result, &err));
+	assert_int_equal(result.snapshots, 0);
+	list_store(box, "packs", &after);
+	assert_in_range(after.count, 2, 6);
+	check_model(box, &m);
+	ok(prune_with(box, &o, &result, &err));
+	assert_int_equal(result.packs, 0);
+}
+
 static void test_a_plan_changes_nothing_and_says_what_happens(void **state)
 {
 	struct box *box = *state;
@@ -1166,6 +1195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		t(test_what_goes_can_be_brought_back_whole),
 		t(test_a_second_prune_has_nothing_to_do),
+		t(test_many_small_packs_become_few),
 		t(test_a_plan_changes_nothing_and_says_what_happens),
 		t(test_the_trash_is_emptied_after_seven_days),
 		t(test_pins_and_a_budget),
