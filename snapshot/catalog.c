@@ -314,7 +314,7 @@ static void read_boot_id(char ret[40])
 static int open_temp(int tmp_fd, const char *temp, struct err *err)
 {
 	struct stat st;
-	int fd;
+	int fd, got;
 
 	for (;;) {
 		(void)unlinkat(tmp_fd, temp, 0);
@@ -324,14 +324,15 @@ static int open_temp(int tmp_fd, const char *temp, struct err *err)
 			    0400);
 		if (fd < 0)
 			return fail_errno(err, "create a snapshot's file");
-		if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno != EWOULDBLOCK) {
-			(void)fail_errno(err, "lock a snapshot's file");
+		got = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
+		if (!got && fstat(fd, &st) == 0 && st.st_nlink == 1)
+			return fd;
+		if (got && got != EWOULDBLOCK) {
+			(void)fail_num(err, got, "lock a snapshot's file");
 			(void)close(fd);
 			(void)unlinkat(tmp_fd, temp, 0);
 			return -err->num;
 		}
-		if (fstat(fd, &st) == 0 && st.st_nlink == 1)
-			return fd;
 		(void)close(fd);
 	}
 }

@@ -41,6 +41,7 @@ static int temp_open(struct packer *w, struct err *err)
 	struct timespec now;
 	unsigned char random[8];
 	struct stat st;
+	int num;
 
 	for (;;) {
 		auto_close int fd = -1, lock = -1;
@@ -64,14 +65,15 @@ static int temp_open(struct packer *w, struct err *err)
 		if (lock < 0 && errno != ENOENT)
 			return fail_errno(err, "open pack %s",
 					  text_quote(w->temp));
-		if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0 &&
-		    errno != EWOULDBLOCK) {
-			(void)fail_errno(err, "lock pack %s",
-					 text_quote(w->temp));
+		num = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 ? errno
+								     : 0;
+		if (num && lock >= 0 && num != EWOULDBLOCK) {
 			(void)unlinkat(w->dirfd, w->temp, 0);
-			return -err->num;
+			return fail_num(err, num, "lock pack %s",
+					text_quote(w->temp));
 		}
-		if (lock >= 0 && fstat(lock, &st) == 0 && st.st_nlink == 1) {
+		/* Else whoever clears tmp/ was faster, and deletes it. */
+		if (!num && fstat(lock, &st) == 0 && st.st_nlink == 1) {
 			w->fd = TAKE_FD(fd);
 			w->lock_fd = TAKE_FD(lock);
 			return 0;
