@@ -183,6 +183,7 @@ static int commit_alone(struct apply *a, struct err *err)
 static int apply_locked(struct apply *a, struct err *err)
 {
 	auto_free char *out = NULL;
+	bool blocked;
 
 	if (applying_load(&a->in, err) < 0)
 		return -err->num;
@@ -198,8 +199,9 @@ static int apply_locked(struct apply *a, struct err *err)
 	carry_print_choices(&a->in.plan);
 	carry_print_choices(&a->in.home.plan);
 	out = way_out(a);
-	if (carry_print_blocks(&a->in.plan, out) |
-	    carry_print_blocks(&a->in.home.plan, out)) {
+	blocked = carry_print_blocks(&a->in.plan, out);
+	blocked |= carry_print_blocks(&a->in.home.plan, out);
+	if (blocked) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		return STATUS_REFUSED;

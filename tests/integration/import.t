@@ -234,7 +234,7 @@ gives 1 'the one that is checked out' \
 	guard import -y --ff "${here#refs/heads/}" "$run"
 says "$err" 'is checked out'
 git update-ref refs/heads/forward "$(git commit-tree -m mine \
-	-p forward~1 forward^{tree})"
+	-p forward~1 'forward^{tree}')"
 gives 1 'one with a commit of its own' guard import -y --ff forward "$run"
 says "$err" 'has commits that'
 is "$(git log -1 --format=%s forward)" mine 'stays where it is'

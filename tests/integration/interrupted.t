@@ -1,6 +1,7 @@
 #!/bin/sh
 # An apply that was ended in the middle: what status says of it, and how the
 # user finishes it or takes it back.
+# shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # review and apply --patch: what is shown, asked, and taken over.
+# shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -22,7 +23,7 @@ answers() {
 		script -q -e -c "guard $command" /dev/null >"$T/raw" 2>&1
 	got=$?
 	tr -d '\r' <"$T/raw" >"$out"
-	return $got
+	return "$got"
 }
 
 cat >"$HOME/work.sh" <<'END'
