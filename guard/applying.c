@@ -10,6 +10,7 @@
 #include "guard/applied.h"
 #include "guard/live.h"
 #include "guard/output.h"
+#include "overlay/untouched.h"
 #include "restore/result.h"
 
 void applying_free(struct applying *a)
@@ -159,6 +160,37 @@ void applying_leave(struct applying *a)
 	project_close(&a->home.project);
 }
 
+/*
+ * 1: what the run left is in the store, and nobody has been at its layer
+ * since; then it is not read again. 0: it has to be.
+ */
+static int stored_result(struct applying *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	AUTO(snapshot) struct snapshot result = {0};
+	int got;
+
+	if (!s->result || s->state != RUN_ENDED ||
+	    record_get(&s->more, "applied") ||
+	    !untouched_since(a->changes.upper_fd, s->ended))
+		return 0;
+	got = catalog_load(a->c->store, s->result, &result, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	entry_copy(&a->want, &result.root);
+	return 1;
+}
+
+static int make_want(struct applying *a, struct err *err)
+{
+	int got = stored_result(a, err);
+
+	if (got)
+		return got < 0 ? got : 0;
+	return result_make(a->c->store, &a->base.root, a->changes.upper_fd,
+			   &a->changes.project, &a->want, err);
+}
+
 /* The layer as it is at one moment, in the store: from here on nobody reads it
  * any more. */
 static int load_layer(struct applying *a, struct err *err)
@@ -166,8 +198,7 @@ static int load_layer(struct applying *a, struct err *err)
 	if (changes_load(&a->p->session, &a->c->state, &a->changes, err) < 0 ||
 	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
 			  err) < 0 ||
-	    result_make(a->c->store, &a->base.root, a->changes.upper_fd,
-			&a->changes.project, &a->want, err) < 0)
+	    make_want(a, err) < 0)
 		return -err->num;
 	return applying_home_load(a, err);
 }

@@ -1,0 +1,144 @@
+/* overlay/untouched.c: whether anybody was at a layer after a moment. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/walk.h"
+#include "overlay/untouched.h"
+
+static char place[40];
+static int root;
+
+static void put(const char *name)
+{
+	auto_close int fd =
+		openat(root, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	assert_return_code(fd, errno);
+	assert_int_equal(write(fd, "x", 1), 1);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	(void)strcpy(place, "/var/tmp/guard-untouched-XXXXXX");
+	if (!mkdtemp(place))
+		return -1;
+	root = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_return_code(mkdirat(root, "d", 0755), errno);
+	assert_return_code(mkdirat(root, "d/e", 0755), errno);
+	put("file");
+	put("d/e/file");
+	assert_return_code(symlinkat("nowhere", root, "d/link"), errno);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct err err;
+
+	(void)state;
+	(void)close(root);
+	return walk_remove(AT_FDCWD, place, &err);
+}
+
+/* The time at which all was as it is, and the file systems' clock beyond it. */
+static struct moment rest(void)
+{
+	struct timespec now;
+	struct moment then = moment_now();
+
+	do {
+		(void)sched_yield();
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	} while (moment_compare(
+			 (struct moment){now.tv_sec, (uint32_t)now.tv_nsec},
+			 then) <= 0);
+	return then;
+}
+
+static void touch_mode(void)
+{
+	assert_return_code(fchmodat(root, "d/e/file", 0600, 0), errno);
+}
+
+static void touch_bytes(void)
+{
+	const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	auto_close int fd = openat(root, "file", O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(write(fd, "y", 1), 1);
+	assert_return_code(futimens(fd, old), errno);
+}
+
+static void touch_name(void)
+{
+	assert_return_code(unlinkat(root, "d/link", 0), errno);
+}
+
+static void touch_attribute(void)
+{
+	auto_close int fd = openat(root, "d", O_RDONLY | O_CLOEXEC);
+
+	assert_return_code(fsetxattr(fd, "user.overlay.opaque", "y", 1, 0),
+			   errno);
+}
+
+static void touch_root(void)
+{
+	put("new");
+}
+
+static void sees_whatever_was_done_since(void **state)
+{
+	static void (*const touches[])(void) = {touch_mode, touch_bytes,
+						touch_name, touch_attribute,
+						touch_root};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(touches) / sizeof(touches[0]); i++) {
+		struct moment then = rest();
+
+		assert_int_equal(untouched_since(root, then), 1);
+		touches[i]();
+		assert_int_equal(untouched_since(root, then), 0);
+	}
+}
+
+static void does_not_know_what_it_may_not_read(void **state)
+{
+	struct moment then;
+
+	(void)state;
+	if (geteuid() == 0)
+		skip();
+	assert_return_code(fchmodat(root, "d/e", 0, 0), errno);
+	then = rest();
+	assert_int_equal(untouched_since(root, then), 0);
+	assert_return_code(fchmodat(root, "d/e", 0755, 0), errno);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(sees_whatever_was_done_since),
+		TEST(does_not_know_what_it_may_not_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
