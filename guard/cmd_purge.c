@@ -178,15 +178,22 @@ static size_t count_files(const struct versions *v)
 	return n;
 }
 
+/* ", and the layers of 2 runs", or nothing. */
+static char *layers_text(const struct purge_command *p)
+{
+	return p->layers ? mem_printf(", and the layers of %s",
+				      text_count(p->layers, "run"))
+			 : mem_strdup("");
+}
+
 static void tell_plan(const struct purge_command *p)
 {
+	auto_free char *layers = layers_text(p);
 	const struct versions *others = &p->others;
 	size_t i;
 
-	output_say("%s: %s in snapshots, and the layers of %s",
-		   text_quote(p->path),
-		   text_count(count_files(&p->versions), "version"),
-		   text_count(p->layers, "run"));
+	output_say("%s: %s in snapshots%s", text_quote(p->path),
+		   text_count(count_files(&p->versions), "version"), layers);
 	for (i = 0; i < others->count && i < OTHERS_MAX; i++) {
 		AUTO(buf) struct buf name = {0};
 
@@ -284,6 +291,7 @@ static int carry_out(struct context *c, struct purge_command *p,
 		.arg = p,
 	};
 	struct purge_result result;
+	auto_free char *layers = NULL;
 	int got;
 
 	/* Logged before: a purge that is cut short is known of, too. */
@@ -300,11 +308,11 @@ static int carry_out(struct context *c, struct purge_command *p,
 		return got;
 	if (p->json)
 		print_json(p, &result);
-	output_say(
-		"%s is purged: from %s and the layers of %s; %s cleared, "
-		"both trashes are empty",
-		text_quote(p->path), text_count(result.snapshots, "snapshot"),
-		text_count(p->layers, "run"), text_count(result.packs, "pack"));
+	layers = layers_text(p);
+	output_say("%s is purged from %s%s; %s cleared, both trashes are empty",
+		   text_quote(p->path),
+		   text_count(result.snapshots, "snapshot"), layers,
+		   text_count(result.packs, "pack"));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
