@@ -1,6 +1,7 @@
 #include "guard/review_show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -299,14 +300,32 @@ static size_t width(void)
 	return size.ws_col < RULE_MAX ? size.ws_col : RULE_MAX;
 }
 
+/* As the C library finds out, which is not asked: it would turn other output
+ * with it. */
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") ||
+			       strcasestr(value, "utf8");
+	}
+	return false;
+}
+
 void review_show_title(struct review *r, size_t item)
 {
+	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
 	struct review_item *it = &r->items[item];
 	AUTO(buf) struct buf line = {0};
 	size_t columns = width(), i;
 
 	for (i = 0; i + 1 < columns; i++)
-		buf_add_text(&line, "\xe2\x94\x80");
+		buf_add_text(&line, dash);
 	(void)printf("\n%s%s%s\n", output_style(STYLE_FAINT), buf_text(&line),
 		     output_style(STYLE_NONE));
 	buf_clear(&line);
