@@ -6,6 +6,7 @@
 #include "guard/commands.h"
 #include "guard/importer.h"
 #include "guard/output.h"
+#include "overlay/layers.h"
 
 /* What is changed, for people. */
 const char *applying_where(const struct applying *a)
@@ -51,7 +52,9 @@ void applying_say_git_left(const struct applying *a)
 	struct session *s = &a->p->session;
 	auto_free char *left = NULL;
 
-	if (!a->plan.git_left)
+	bool linked = record_get(&s->more, LAYERS_GIT) != NULL;
+
+	if (!a->plan.git_left && !linked)
 		return;
 	left = importer_left(a->c, s);
 	if (*left)
@@ -59,9 +62,10 @@ void applying_say_git_left(const struct applying *a)
 			   "import %s brings them in",
 			   left, strncmp(left, "1 ", 2) == 0 ? "is" : "are",
 			   s->id);
-	output_say("what changed in .git is left alone; guard apply %s "
-		   ".git takes it over",
-		   s->id);
+	if (a->plan.git_left)
+		output_say("what changed in .git is left alone; guard apply %s "
+			   ".git takes it over",
+			   s->id);
 }
 
 /* They are in nobody's way, but nobody may think that they were taken over. */

@@ -29,7 +29,8 @@
 /* Counting takes this part of the time at most. */
 #define COUNT_SHARE 20
 
-static const char *const parts[] = {"upper", "home-upper", "tmp", "var-tmp"};
+static const char *const parts[] = {"upper", "home-upper", "git-upper", "tmp",
+				    "var-tmp"};
 
 static int64_t now_ms(void)
 {

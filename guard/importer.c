@@ -1,6 +1,7 @@
 #include "guard/importer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "guard/changes.h"
+#include "overlay/layers.h"
+#include "overlay/scan.h"
 #include "restore/gitcopy.h"
 #include "restore/result.h"
 #include "snapshot/catalog.h"
@@ -21,7 +24,8 @@
 struct sides {
 	struct snapshot base, result;
 	struct entry made; /* of a run whose result was not stored */
-	const struct entry *now;
+	const struct entry *then; /* NULL: not known */
+	const struct entry *now; /* NULL: nothing is new */
 };
 
 static void sides_free(struct sides *s)
@@ -62,10 +66,65 @@ static int load_sides(struct context *c, struct session *s, struct sides *ret,
 	    store_refresh(c->store, err) < 0 ||
 	    catalog_load(c->store, s->base, &ret->base, err) < 0)
 		return -err->num;
+	ret->then = &ret->base.root;
 	if (!s->result)
 		return make_result(c, s, ret, err);
 	ret->now = &ret->result.root;
 	return catalog_load(c->store, s->result, &ret->result, err);
+}
+
+static int open_layer(struct session *s, const char *name, struct err *err)
+{
+	int fd = openat(s->fd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "the layer of run %s", s->id) : fd;
+}
+
+/* A tree with what the run put in the repository, as its .git. */
+static int make_linked(struct context *c, int upper,
+		       const struct change_list *changes, struct entry *ret,
+		       struct err *err)
+{
+	const struct entry empty = {.mode = S_IFDIR | 0700};
+	AUTO(entry) struct entry git = {0};
+	struct tree_editor *editor;
+	int got;
+
+	if (result_make(c->store, &empty, upper, changes, &git, err) < 0)
+		return -err->num;
+	editor = tree_editor_new(c->store, &empty);
+	got = tree_editor_put(editor, ".git", &git, err);
+	if (got == 0)
+		got = tree_editor_save(editor, ret, err);
+	tree_editor_free(&editor);
+	return got;
+}
+
+/* A repository that lies elsewhere has a layer of its own, and no snapshot:
+ * what is in that layer is all that can be new. */
+static int load_linked(struct context *c, struct session *s, const char *git,
+		       struct sides *ret, struct err *err)
+{
+	AUTO(change_list) struct change_list changes = {0};
+	auto_close int upper = open_layer(s, "git-upper", err);
+	auto_close int lower = -1;
+
+	if (upper < 0)
+		return upper;
+	lower = open(git, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (lower < 0)
+		return fail_errno(err, "%s", text_quote(git));
+	if (scan_layer(upper, lower, NULL, &changes, err) < 0)
+		return -err->num;
+	if (!changes.count)
+		return 0;
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    store_refresh(c->store, err) < 0 ||
+	    make_linked(c, upper, &changes, &ret->made, err) < 0)
+		return -err->num;
+	ret->now = &ret->made;
+	return 0;
 }
 
 /* 1: the run's .git is what it was. */
@@ -96,9 +155,8 @@ static int check_target(const struct session *s, const char *git,
 			    text_quote(s->project));
 	if (!S_ISDIR(st.st_mode))
 		return fail(err, ENOTDIR,
-			    "%s is no folder (a linked worktree or a "
-			    "submodule): commits of such runs cannot be "
-			    "imported yet",
+			    "%s is no folder, and the repository that it "
+			    "names had no layer in the run",
 			    text_quote(git));
 	return 0;
 }
@@ -132,27 +190,25 @@ static int try_once(struct context *c, struct session *s,
 static int look(struct context *c, struct session *s, const struct sides *sides,
 		struct importer_job *job, struct importer *im, struct err *err)
 {
-	int got = try_once(c, s, &sides->base.root, sides, job, im, err);
+	int got = try_once(c, s, sides->then, sides, job, im, err);
 
-	if (got != -ENODATA)
+	if (got != -ENODATA || !sides->then)
 		return got;
 	importer_child_end(&im->child);
 	return try_once(c, s, NULL, sides, job, im, err);
 }
 
-static int open_changed(struct context *c, struct session *s,
+static int open_changed(struct context *c, struct session *s, const char *git,
 			const struct sides *sides, bool write,
 			struct importer *im, struct err *err)
 {
-	auto_free char *git = path_join(s->project, ".git");
 	auto_free char *from =
 		mem_printf("%s/runs/%s/%s", c->state.path, s->id, COPY);
 	struct importer_job job = {from, git, s->id, &im->tips, write};
 	size_t i;
 
 	if (check_target(s, git, err) < 0 ||
-	    gittips_read(c->store, &sides->base.root, sides->now, &im->tips,
-			 err) < 0)
+	    gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)
 		return -err->num;
 	if (!im->tips.count)
 		return 0;
@@ -170,14 +226,21 @@ int importer_open(struct context *c, struct session *s, bool write,
 {
 	AUTO(importer) struct importer im = IMPORTER_NONE;
 	AUTO(sides) struct sides sides = {0};
+	const char *linked = record_get(&s->more, LAYERS_GIT);
+	auto_free char *own = path_join(s->project, ".git");
 	int got;
 
 	im.run_fd = s->fd;
-	if (load_sides(c, s, &sides, err) < 0)
-		return -err->num;
-	got = same_git(c, &sides, err);
-	if (got < 0 ||
-	    (!got && open_changed(c, s, &sides, write, &im, err) < 0))
+	if (linked) {
+		got = load_linked(c, s, linked, &sides, err) < 0 ? -err->num
+								 : !sides.now;
+	} else {
+		got = load_sides(c, s, &sides, err);
+		if (got == 0)
+			got = same_git(c, &sides, err);
+	}
+	if (got < 0 || (!got && open_changed(c, s, linked ? linked : own,
+					     &sides, write, &im, err) < 0))
 		return -err->num;
 	*ret = im;
 	im = (struct importer)IMPORTER_NONE;

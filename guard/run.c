@@ -17,6 +17,7 @@
 #include "guard/output.h"
 #include "guard/pick.h"
 #include "overlay/freeze.h"
+#include "overlay/gitdir.h"
 #include "overlay/layers.h"
 #include "restore/transaction.h"
 #include "snapshot/take.h"
@@ -116,6 +117,20 @@ static int resume_session(struct run *run, struct err *err)
 	return 0;
 }
 
+static int new_session(struct run *run, const char *command, struct err *err)
+{
+	auto_free char *git = gitdir_outside(run->project_fd, run->project);
+
+	if (session_create(
+		    run->context.state.runs_fd, run->project, run->project_fd,
+		    run->options->strict ? NULL : run->context.state.home,
+		    command, &run->session, err) < 0)
+		return -err->num;
+	if (git && !path_below(run->context.state.path, git))
+		record_set(&run->session.more, LAYERS_GIT, git);
+	return 0;
+}
+
 static int open_session(struct run *run, struct err *err)
 {
 	auto_free char *command = join_command(run->options->argv);
@@ -123,11 +138,7 @@ static int open_session(struct run *run, struct err *err)
 	if (layers_check_state(run->context.state.runs_fd, err) < 0)
 		return -err->num;
 	if (!run->options->resume)
-		return session_create(
-			run->context.state.runs_fd, run->project,
-			run->project_fd,
-			run->options->strict ? NULL : run->context.state.home,
-			command, &run->session, err);
+		return new_session(run, command, err);
 	if (resume_session(run, err) < 0)
 		return -err->num;
 	free(run->session.command);

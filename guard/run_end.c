@@ -17,6 +17,7 @@
 #include "guard/retire.h"
 #include "guard/run.h"
 #include "overlay/freeze.h"
+#include "overlay/layers.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
 #include "snapshot/take.h"
@@ -61,6 +62,33 @@ static int scan_home(struct run *run, struct change_list *ret, struct err *err)
 	if (lower < 0)
 		return lower;
 	return scan_layer(upper, lower, NULL, ret, err);
+}
+
+static int scan_git(struct run *run, struct change_list *ret, struct err *err)
+{
+	const char *git = record_get(&run->session.more, LAYERS_GIT);
+	auto_close int upper = -1;
+	auto_close int lower = -1;
+
+	if (!git || faccessat(run->session.fd, "git-upper", F_OK, 0) < 0)
+		return 0;
+	upper = open_folder(run->session.fd, "git-upper", err);
+	if (upper < 0)
+		return upper;
+	lower = open_folder(AT_FDCWD, git, err);
+	if (lower < 0)
+		return lower;
+	return scan_layer(upper, lower, NULL, ret, err);
+}
+
+static void tell_git(const struct run *run, const struct change_list *git)
+{
+	if (!git->count)
+		return;
+	output_say("%s in the repository %s", text_count(git->count, "change"),
+		   text_quote(record_get(&run->session.more, LAYERS_GIT)));
+	output_hint("guard import %-10s take its commits over",
+		    run->session.id);
 }
 
 /* The numbers that people see in `guard log`, from the base's. */
@@ -192,6 +220,7 @@ static void close_unchanged(struct run *run)
 int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(change_list) struct change_list project = {0}, home = {0};
+	AUTO(change_list) struct change_list git = {0};
 	char code[16];
 	int got;
 
@@ -204,11 +233,11 @@ int run_end(struct run *run, int status, struct err *err)
 		  code, NULL);
 	if (run_keep_granted(run, "post-rw", err) < 0 ||
 	    scan_project(run, &project, err) < 0 ||
-	    scan_home(run, &home, err) < 0)
+	    scan_home(run, &home, err) < 0 || scan_git(run, &git, err) < 0)
 		return -err->num;
 	/* An empty layer goes: nobody will mount it again, nor miss what a
 	 * power cut takes of it. Any other is on disk from here on. */
-	if (!project.count && !home.count) {
+	if (!project.count && !home.count && !git.count) {
 		close_unchanged(run);
 		retire_runs(&run->context);
 		return 0;
@@ -220,7 +249,9 @@ int run_end(struct run *run, int status, struct err *err)
 		got = keep_result(run, &project, err);
 	if (got == 0)
 		got = session_save(&run->session, err);
-	output_run_summary(&run->session, &project, &home);
+	if (project.count || home.count)
+		output_run_summary(&run->session, &project, &home);
+	tell_git(run, &git);
 	retire_runs(&run->context);
 	return got;
 }

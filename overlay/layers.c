@@ -31,7 +31,7 @@ struct layer {
 };
 
 struct layers {
-	struct layer items[2];
+	struct layer items[3];
 	size_t count;
 	bool home;
 };
@@ -347,6 +347,50 @@ static int plan_home(struct layers *l, const struct session *s,
 	return 1;
 }
 
+static int make_missing(int fd, const char *name, struct err *err)
+{
+	if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make folder %s", name);
+	return 0;
+}
+
+/* The repository, where it is not in the project. */
+static int plan_git(struct layers *l, const struct session *s,
+		    struct buf *notes, struct err *err)
+{
+	const char *path = record_get(&s->more, LAYERS_GIT);
+	struct layer *layer = &l->items[l->count];
+	AUTO(buf) struct buf names = {0};
+	struct err odd;
+	int mounts;
+
+	if (!path)
+		return 0;
+	if (open_lower(layer, path, &odd) < 0) {
+		layer_free(layer);
+		buf_printf(notes, "repository %s: no layer over it (%s)\n",
+			   text_quote(path), odd.text);
+		return 0;
+	}
+	mounts = mount_list_below(layer->lower_fd, path, &names, err);
+	if (mounts != 0)
+		layer_free(layer);
+	if (mounts < 0)
+		return mounts;
+	if (mounts) {
+		buf_printf(notes,
+			   "repository %s: no layer over it, there are mounts "
+			   "in it\n",
+			   text_quote(path));
+		return 0;
+	}
+	l->count++;
+	if (make_missing(s->fd, "git-upper", err) < 0 ||
+	    make_missing(s->fd, "git-work", err) < 0)
+		return -err->num;
+	return prepare(layer, s, "git-upper", "git-work", true, notes, err);
+}
+
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err)
 {
@@ -358,6 +402,8 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	/* A project in the home folder goes on top of the home's layer. */
 	if (home && plan_home(l, s, home, notes, err) < 0)
 		return err_context(err, "home folder");
+	if (plan_git(l, s, notes, err) < 0)
+		return err_context(err, "repository");
 	if (plan_project(l, s, notes, err) < 0)
 		return -err->num;
 	*ret = TAKE(l);

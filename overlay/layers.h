@@ -22,6 +22,10 @@
 
 struct layers;
 
+/* In the session's record: the repository of a project that has it elsewhere
+ * (gitdir.h). It gets a layer of its own, git-upper. */
+#define LAYERS_GIT "git-folder"
+
 void layers_free(struct layers **l);
 
 /* Whether the file system of the folder with all runs can hold an upper:

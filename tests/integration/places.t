@@ -245,7 +245,74 @@ if [ "$uid" -eq 0 ]; then
 	umount "$HOME/theirs"
 fi
 
-# --- repositories ---
+# --- repositories that do not lie in the project ---
+cat >"$T/commit" <<'END'
+set -e
+git -c user.name=run -c user.email=run@example.org commit -q -a -m by-the-run
+git -c user.name=run -c user.email=run@example.org stash list
+git branch from-the-run
+git status --porcelain
+END
+
+# commits WHAT FOLDER REPOSITORY
+commits() {
+	cd "$2" || exit 99
+	echo "changed by hand" >>file
+	manifest "$3" >"$T/before"
+	gives 0 "$1: a commit in a run" \
+		guard run --ro "$T/commit" -- sh "$T/commit"
+	says "$err" 'in the repository'
+	says "$err" 'guard import'
+	manifest "$3" >"$T/after"
+	ok "$1: the repository is as it was" same "$T/before" "$T/after"
+	run=$(guard status -q)
+	gives 0 "$1: it is imported" guard import -y "$run"
+	is "$(git -C "$3" log -1 --format=%s "refs/guard/$run/heads/from-the-run")" \
+		by-the-run "$1: it is there"
+	ok "$1: the repository is whole" git -C "$3" fsck --strict
+	is "$(git log -1 --format=%s)" "$4" "$1: the branch is the user's"
+	gives 0 "$1: dropped" guard discard -q -y
+	git checkout -q file
+	cd /
+}
+
+for base in "$HOME/linked" /var/tmp/linked; do
+	mkdir "$base"
+	cd "$base" || exit 99
+	git init -q -b main main
+	cd main || exit 99
+	echo one >file
+	git add file
+	git commit -q -m one
+	git worktree add -q ../tree -b side
+	git clone -q . ../library
+	git -c protocol.file.allow=always submodule --quiet add ../library sub
+	git commit -q -m sub
+	git init -q -b main --separate-git-dir="$base/apart" "$base/separate"
+	cd "$base/separate" || exit 99
+	echo one >file
+	git add file
+	git commit -q -m separate
+	where=$([ "$base" = /var/tmp/linked ] && echo outside || echo 'at home')
+	commits "a linked worktree, $where" "$base/tree" "$base/main/.git" one
+	commits "a submodule, $where" "$base/main/sub" \
+		"$base/main/.git/modules/sub" one
+	commits "a separate folder, $where" "$base/separate" "$base/apart" \
+		separate
+done
+cd /var/tmp/linked/tree || exit 99
+gives 0 'nothing but a commit' guard run -- git -c user.name=x \
+	-c user.email=x@y commit -q --allow-empty -m empty
+says "$err" 'in the repository'
+gives 0 'it is imported' guard import -y
+says "$err" '1 new commit'
+gives 0 'and dropped' guard discard -q -y
+mkdir /var/tmp/linked/liar
+cd /var/tmp/linked/liar || exit 99
+echo "gitdir: $HOME" >.git
+gives 0 'a .git that names any folder' guard run -q -- true
+no 'gives that folder no layer' ls -d "$state"/runs/*/git-upper
+rm -rf /var/tmp/linked
 cd "$HOME" || exit 99
 git init -q --bare bare.git
 cd bare.git || exit 99
