@@ -249,6 +249,41 @@ static void test_a_nasty_tree_comes_back(void **state)
 	assert_int_equal(plain.parent, s.seq);
 }
 
+/* Of the kernel's version 2: any of CAP_NET_BIND_SERVICE's kind. */
+static void test_owners_and_capabilities_are_kept(void **state)
+{
+	static const unsigned char capability[20] = {1, 0, 0, 2, 0, 4};
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	AUTO(buf) struct buf bytes = {0};
+	AUTO(xattrs) struct xattrs x = {0}, live = {0};
+	struct err err;
+	char path[128];
+
+	if (geteuid() != 0) {
+		print_message("# only root may give files away\n");
+		skip();
+	}
+	write_text(box, "theirs", "bytes");
+	assert_return_code(fchownat(box->root_fd, "theirs", 1777, 1000, 0),
+			   errno);
+	(void)snprintf(path, sizeof(path), "%s/theirs", box->root);
+	assert_return_code(setxattr(path, "security.capability", capability,
+				    sizeof(capability), 0),
+			   errno);
+	take(box, &s);
+	e = find(box, &s, "theirs");
+	assert_int_equal(e.uid, 1777);
+	assert_int_equal(e.gid, 1000);
+	assert_int_equal(e.attrs.type, OBJECT_ATTRSET);
+	ok(store_get(box->store, &e.attrs, &bytes, &err));
+	ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
+	ok(xattrs_get(box->root_fd, "theirs", &live, &err));
+	assert_non_null(xattrs_find(&x, "security.capability"));
+	assert_true(xattrs_equal(&x, &live));
+}
+
 static void test_nothing_is_read_when_nothing_changed(void **state)
 {
 	struct box *box = *state;
@@ -1331,6 +1366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup_settled, teardown_settled)
 		T(test_a_nasty_tree_comes_back),
+		T(test_owners_and_capabilities_are_kept),
 		T(test_nothing_is_read_when_nothing_changed),
 		T(test_what_is_known_is_not_read),
 		T(test_young_files_are_read_again),
