@@ -16,10 +16,13 @@ struct mapping {
 	atomic_size_t len;
 	atomic_bool failed;
 	struct mapping *next;
+	struct mapping *next_spare;
 };
 
 static _Atomic(struct mapping *) all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct mapping *spare; /* under the mutex: all that are free */
+static size_t used;
 static struct sigaction before;
 static size_t page_size;
 
@@ -59,7 +62,8 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 	(void)sigaction(sig, &before, NULL);
 }
 
-/* Under the mutex. Somebody may have installed his own meanwhile. */
+/* Under the mutex, for the first of those that are in use: somebody may have
+ * installed his own since. */
 static bool install(void)
 {
 	struct sigaction action = {
@@ -68,6 +72,8 @@ static bool install(void)
 	};
 	struct sigaction now;
 
+	if (used)
+		return true;
 	if (sigaction(SIGBUS, NULL, &now) < 0)
 		return false;
 	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_sigbus)
@@ -81,11 +87,13 @@ static bool install(void)
 /* Under the mutex. */
 static struct mapping *slot(void)
 {
-	struct mapping *m;
+	struct mapping *m = spare;
 
-	for (m = atomic_load(&all); m; m = m->next)
-		if (!atomic_load(&m->data))
-			return m;
+	used++;
+	if (m) {
+		spare = m->next_spare;
+		return m;
+	}
 	m = mem_zalloc(sizeof(*m));
 	m->next = atomic_load(&all);
 	atomic_store(&all, m);
@@ -122,6 +130,9 @@ void mapping_free(struct mapping **mapping)
 	(void)pthread_mutex_lock(&mutex);
 	data = atomic_exchange(&m->data, NULL);
 	(void)munmap(data, atomic_load(&m->len));
+	m->next_spare = spare;
+	spare = m;
+	used--;
 	(void)pthread_mutex_unlock(&mutex);
 	*mapping = NULL;
 }
