@@ -106,17 +106,20 @@ static void remember_root(struct txn *t)
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
 
-		bool shut = op->kind == OP_META && !(op->to.mode & S_IRUSR);
-		uint64_t ino = shut ? op->old_ino : op->new_ino;
+		bool shut = !(op->to.mode & S_IRUSR);
+		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
 
-		/* What was changed in place is read again if it can be. */
-		if (!ino || !S_ISREG(op->to.mode))
+		/* What was changed in place, or renamed by itself, has a new
+		 * ctime that proves nothing: it is read if it can be. */
+		if (!ino || !S_ISREG(op->to.mode) ||
+		    (!shut && op->kind != OP_RIDE))
 			continue;
 		GROW(p->known, p->known_count, p->known_room);
 		p->known[p->known_count++] = (struct take_known){
 			.ino = ino,
 			.size = op->to.size,
 			.mtime = op->to.mtime,
+			.ctime = shut ? (struct moment){0} : op->new_ctime,
 			.content = op->to.content,
 		};
 	}

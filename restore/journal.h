@@ -44,6 +44,7 @@ struct op {
 	struct entry from, to; /* mode 0: nothing */
 	uint64_t old_ino; /* what has the name before */
 	uint64_t new_ino; /* what was staged for it */
+	struct moment new_ctime; /* of a file; in memory only */
 	char *partner; /* a path whose file is linked to, while staging; NULL */
 };
 

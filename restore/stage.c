@@ -294,6 +294,7 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	if (meta_get(dir, name, &m) < 0)
 		return fail_errno(err, "look at it");
 	op->new_ino = m.ino;
+	op->new_ctime = m.ctime;
 	return 0;
 }
 

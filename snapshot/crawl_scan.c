@@ -207,6 +207,12 @@ static void read_item(struct scan *s, size_t i, const struct meta *meta)
 		(void)crawl_scan_collect(s->worker);
 }
 
+static bool is_known(const struct take_known *k, const struct meta *m)
+{
+	return k->size == m->size && moment_compare(k->mtime, m->mtime) == 0 &&
+	       (!k->ctime.sec || moment_compare(k->ctime, m->ctime) == 0);
+}
+
 static const struct take_known *find_known(const struct crawl *w,
 					   const struct meta *m)
 {
@@ -219,11 +225,7 @@ static const struct take_known *find_known(const struct crawl *w,
 		const struct take_known *k = &w->known[middle];
 
 		if (k->ino == m->ino)
-			return k->size == m->size &&
-					       moment_compare(k->mtime,
-							      m->mtime) == 0
-				       ? k
-				       : NULL;
+			return is_known(k, m) ? k : NULL;
 		if (k->ino < m->ino)
 			low = middle + 1;
 		else
@@ -253,8 +255,8 @@ static void keep_known(struct scan *s, size_t i, const struct meta *meta,
 	}
 	keep_reading(w, f, it, &r);
 	/* Reading one again that nobody may read would lose what is known. */
-	it->untrusted = r.incomplete ||
-			(crawl_racy(w, meta) && (meta->mode & S_IRUSR));
+	it->untrusted =
+		r.incomplete || (crawl_racy(w, meta) && (meta->mode & S_IRUSR));
 }
 
 /* --- names --- */

@@ -27,11 +27,13 @@ struct take_stats {
 
 /*
  * A file whose bytes somebody has just written, synced and put into the store.
- * One of that number, size and time of change is it, and is not read again.
+ * One of that number, size and both times is it, and is not read again: whoever
+ * writes to it may set mtime back, but not ctime. ctime {0}: nobody may read
+ * it, so there is nothing better to go by.
  */
 struct take_known {
 	uint64_t ino, size;
-	struct moment mtime;
+	struct moment mtime, ctime;
 	struct oid content;
 };
 

@@ -3,6 +3,9 @@
  */
 #include "tests/unit/transactionbox.h"
 
+#include <linux/magic.h>
+#include <sys/statfs.h>
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static void makes_the_project_what_was_wanted(void **state)
@@ -304,6 +307,102 @@ static void leaves_nothing_of_a_large_tree_when_a_call_fails(void **state)
 {
 	stage_many(*state, 700);
 	stage_many(*state, 1501);
+}
+
+static uint64_t snap_known(struct bench *b, const struct project *p,
+			   struct snapshot *ret)
+{
+	struct take_stats stats = {0};
+	struct take_options options = {
+		.root_path = b->project,
+		.root_fd = p->fd,
+		.reason = "post",
+		.known = p->known,
+		.known_count = p->known_count,
+		.stats = &stats,
+	};
+	struct err err;
+
+	ok(take_snapshot(b->box->store, &options, ret, &err));
+	return stats.read_files;
+}
+
+static void edit_unseen(const char *project)
+{
+	char *path = path_join(project, "d3/f4");
+	struct stat st;
+
+	assert_return_code(stat(path, &st), errno);
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_return_code(fd_write(fd, "X", 1), errno);
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
+	assert_return_code(futimens(fd, times), errno);
+	free(path);
+}
+
+/* As take.c judges. */
+static bool is_trusted(const struct project *p)
+{
+	struct statfs fs;
+
+	assert_return_code(fstatfs(p->fd, &fs), errno);
+	return fs.f_type == EXT4_SUPER_MAGIC ||
+	       fs.f_type == BTRFS_SUPER_MAGIC || fs.f_type == 0x58465342;
+}
+
+static bool same_at(struct bench *b, const struct snapshot *x,
+		    const struct snapshot *y, const char *path)
+{
+	struct entry p = {0}, q = {0};
+	struct err err;
+	bool same;
+
+	assert_int_equal(tree_lookup(b->box->store, &x->root, path, &p, &err),
+			 1);
+	assert_int_equal(tree_lookup(b->box->store, &y->root, path, &q, &err),
+			 1);
+	same = oid_equal(&p.content, &q.content);
+	entry_free(&p);
+	entry_free(&q);
+	return same;
+}
+
+/* What was just written out of the store is not read back, and what somebody
+ * else has written to since, is. */
+static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
+{
+	struct bench *b = *state;
+	struct snapshot nothing = {0}, many = {0}, after = {0}, last = {0};
+	struct plan plan = {0};
+	struct project p;
+	struct err err;
+	uint64_t read;
+
+	drop(b->project);
+	make_state(b->project, put_many);
+	snap(b, b->project, &many);
+	drop(b->project);
+	assert_return_code(mkdir(b->project, 0755), errno);
+	snap(b, b->project, &nothing);
+	plan_for(b, &nothing.root, &many.root, &nothing.root, &plan);
+	open_project(b, &p);
+	ok(run_root(b->box->store, &p, &plan, &err));
+	assert_true(p.known_count > 500);
+	read = snap_known(b, &p, &after);
+	assert_true(same_at(b, &after, &many, "d3/f4"));
+	assert_true(same_at(b, &after, &many, "d7/f11"));
+	edit_unseen(b->project);
+	assert_true(is_trusted(&p) ? read < 50 : read > 500);
+	assert_int_equal(snap_known(b, &p, &last),
+			 is_trusted(&p) ? read + 1 : read);
+	assert_false(same_at(b, &last, &many, "d3/f4"));
+	assert_true(same_at(b, &last, &many, "d7/f11"));
+	project_close(&p);
+	plan_free(&plan);
+	snapshot_free(&nothing);
+	snapshot_free(&many);
+	snapshot_free(&after);
+	snapshot_free(&last);
 }
 
 /* --- somebody else at work --- */
@@ -895,6 +994,7 @@ int main(void)
 		TEST(can_be_recovered_when_the_disk_is_gone),
 		TEST(stages_a_large_tree_whole),
 		TEST(leaves_nothing_of_a_large_tree_when_a_call_fails),
+		TEST(knows_what_it_wrote_for_the_snapshot_after_it),
 		TEST(takes_all_back_when_a_displaced_file_is_another),
 		TEST(deletes_no_folder_with_something_new_in_it),
 		TEST(overwrites_nothing_that_has_come_meanwhile),
