@@ -9,7 +9,7 @@
 struct partners {
 	struct store *store;
 	const struct entry *now;
-	const struct restoring_target *target;
+	const char *path; /* of the target */
 	struct tree_editor *ed;
 	uint64_t *groups; /* sorted */
 	size_t count, room;
@@ -48,8 +48,7 @@ static int each_stored(void *arg, const char *path, const struct entry *e,
 	AUTO(entry) struct entry now = {0};
 	int got;
 
-	if (!e->link_group || !S_ISREG(e->mode) ||
-	    path_below(path, p->target->path) ||
+	if (!e->link_group || !S_ISREG(e->mode) || path_below(path, p->path) ||
 	    !bsearch(&e->link_group, p->groups, p->count, sizeof(*p->groups),
 		     by_number))
 		return 0;
@@ -63,21 +62,22 @@ static int each_stored(void *arg, const char *path, const struct entry *e,
 }
 
 int partners_put(struct store *store, const struct entry *now,
-		 const struct restoring_target *t, struct tree_editor *ed,
+		 const struct entry *stored, const char *path,
+		 const struct entry *target, struct tree_editor *ed,
 		 struct err *err)
 {
 	AUTO(partners)
 	struct partners p = {
 		.store = store,
 		.now = now,
-		.target = t,
+		.path = path,
 		.ed = ed,
 	};
 
-	if (tree_each(store, &t->entry, each_target, &p, err) < 0)
+	if (tree_each(store, target, each_target, &p, err) < 0)
 		return -err->num;
 	if (!p.count)
 		return 0;
 	qsort(p.groups, p.count, sizeof(*p.groups), by_number);
-	return tree_each(store, &t->snapshot.root, each_stored, &p, err);
+	return tree_each(store, stored, each_stored, &p, err);
 }

@@ -6,15 +6,17 @@
 #ifndef GUARD_PARTNERS_H
 #define GUARD_PARTNERS_H
 
-#include "guard/restoring.h"
+#include "snapshot/tree.h"
 
 /*
- * Where a file of the target had another name outside of it, and that name
- * still holds just that file, ed says so: the restore then makes one more
+ * stored: the root of the snapshot, `target` in it at `path`; now: the root as
+ * it is. Where a file of the target had another name outside of it, and that
+ * name still holds just that file, ed says so: the restore then makes one more
  * name of it and no file of its own.
  */
 int partners_put(struct store *store, const struct entry *now,
-		 const struct restoring_target *t, struct tree_editor *ed,
+		 const struct entry *stored, const char *path,
+		 const struct entry *target, struct tree_editor *ed,
 		 struct err *err);
 
 #endif

@@ -171,7 +171,8 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
 	    restoring_leave_out(w->store, w->now, &t->entry, t->path, ed,
 				w->how == RESTORING_EXACT, err) < 0 ||
-	    partners_put(w->store, w->now, t, ed, err) < 0)
+	    partners_put(w->store, w->now, &t->snapshot.root, t->path,
+			 &t->entry, ed, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;

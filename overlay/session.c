@@ -172,10 +172,9 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 static bool own_key(const char *key)
 {
 	static const char *const keys[] = {
-		"id",	       "state",	 "project", "project-dev",
-		"project-ino", "home",	 "command", "started",
-		"ended",       "status", "result",  "times",
-		"began",
+		"id",	  "state",   "project", "project-dev", "project-ino",
+		"home",	  "command", "started", "ended",       "status",
+		"result", "times",   "began",
 	};
 	size_t i;
 

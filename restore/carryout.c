@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
-#include "snapshot/take.h"
+#include "snapshot/known.h"
 
 static bool has_journal(int workspace_fd)
 {
@@ -89,14 +89,6 @@ static int undo(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t p = ((const struct take_known *)a)->ino,
-		 q = ((const struct take_known *)b)->ino;
-
-	return (p > q) - (p < q);
-}
-
 /* The bytes of all that was staged came out of the store. */
 static void remember_root(struct txn *t)
 {
@@ -115,7 +107,7 @@ static void remember_root(struct txn *t)
 		    (!shut && op->kind != OP_RIDE))
 			continue;
 		GROW(p->known, p->known_count, p->known_room);
-		p->known[p->known_count++] = (struct take_known){
+		p->known[p->known_count++] = (struct known_file){
 			.ino = ino,
 			.size = op->to.size,
 			.mtime = op->to.mtime,
@@ -123,8 +115,7 @@ static void remember_root(struct txn *t)
 			.content = op->to.content,
 		};
 	}
-	if (p->known_count)
-		qsort(p->known, p->known_count, sizeof(*p->known), by_number);
+	known_sort(p->known, p->known_count);
 }
 
 static void remember(struct txn_all *all)

@@ -18,6 +18,7 @@
 #define GUARD_RESTORE_TRANSACTION_H
 
 #include "restore/plan.h"
+#include "snapshot/known.h"
 
 /* How the folder in the project's root begins in which new files wait for
  * their turn; whoever looks at the project without its lock leaves it out. */
@@ -42,7 +43,7 @@ struct project {
 	/* take_options.moved_since of those snapshots. */
 	struct moment moved_since;
 	/* What a transaction has put there: take_options.known. */
-	struct take_known *known;
+	struct known_file *known;
 	size_t known_count, known_room;
 };
 

@@ -16,13 +16,13 @@
 
 #include "base/walk.h"
 #include "snapshot/catalog.h"
+#include "snapshot/known.h"
 #include "snapshot/ring.h"
 #include "snapshot/statcache.h"
 
 #define SKIP_MAX 64
 
 struct crawl_folder;
-struct take_known;
 
 struct crawl {
 	/* Given. */
@@ -36,7 +36,7 @@ struct crawl {
 	const char *const *only; /* sorted paths in the root, or NULL: all */
 	size_t only_count;
 	const char *const *excludes; /* globs, or NULL */
-	const struct take_known *known; /* sorted by ino */
+	const struct known_file *known; /* sorted */
 	size_t known_count;
 	struct moment moved_since;
 	struct moment start; /* by the file systems' clock */

@@ -17,7 +17,6 @@
 #include "snapshot/crawl_end.h"
 #include "snapshot/crawl_only.h"
 #include "snapshot/reading.h"
-#include "snapshot/take.h"
 
 #define LISTING_TRIES 3
 
@@ -207,39 +206,12 @@ static void read_item(struct scan *s, size_t i, const struct meta *meta)
 		(void)crawl_scan_collect(s->worker);
 }
 
-static bool is_known(const struct take_known *k, const struct meta *m)
-{
-	return k->size == m->size && moment_compare(k->mtime, m->mtime) == 0 &&
-	       (!k->ctime.sec || moment_compare(k->ctime, m->ctime) == 0);
-}
-
-static const struct take_known *find_known(const struct crawl *w,
-					   const struct meta *m)
-{
-	size_t low = 0, high = w->known_count;
-
-	if (!S_ISREG(m->mode))
-		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct take_known *k = &w->known[middle];
-
-		if (k->ino == m->ino)
-			return is_known(k, m) ? k : NULL;
-		if (k->ino < m->ino)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
 /*
  * Its bytes need not be read. Nor can they have changed unseen since they were
  * synced: the first store through a mapping gives a clean page a new time.
  */
 static void keep_known(struct scan *s, size_t i, const struct meta *meta,
-		       const struct take_known *known)
+		       const struct known_file *known)
 {
 	struct crawl_folder *f = s->folder;
 	struct crawl *w = s->crawl;
@@ -311,7 +283,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 {
 	struct crawl_folder *f = s->folder;
 	struct crawl *w = s->crawl;
-	const struct take_known *known;
+	const struct known_file *known;
 	struct meta meta;
 	bool mount, folder;
 
@@ -344,7 +316,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	}
 	if (!e || (e->flags & CACHE_UNTRUSTED) ||
 	    !statcache_same(w->cache, e, &meta)) {
-		known = find_known(w, &meta);
+		known = known_find(w->known, w->known_count, &meta);
 		if (known)
 			keep_known(s, i, &meta, known);
 		else

@@ -16,6 +16,7 @@
 #define GUARD_SNAPSHOT_TAKE_H
 
 #include "snapshot/catalog.h"
+#include "snapshot/known.h"
 
 /* What one snapshot had to do; for tests, benchmarks and --json. */
 struct take_stats {
@@ -23,18 +24,6 @@ struct take_stats {
 	uint64_t listed; /* folders whose names were read */
 	uint64_t encoded; /* folders whose tree was made */
 	bool cache_used;
-};
-
-/*
- * A file whose bytes somebody has just written, synced and put into the store.
- * One of that number, size and both times is it, and is not read again: whoever
- * writes to it may set mtime back, but not ctime. ctime {0}: nobody may read
- * it, so there is nothing better to go by.
- */
-struct take_known {
-	uint64_t ino, size;
-	struct moment mtime, ctime;
-	struct oid content;
 };
 
 struct take_options {
@@ -72,8 +61,8 @@ struct take_options {
 	 */
 	const char *const *excludes;
 	const char *const *tags; /* as excludes */
-	/* Sorted by ino. They may even be unreadable. */
-	const struct take_known *known;
+	/* Sorted. They may even be unreadable. */
+	const struct known_file *known;
 	size_t known_count;
 	/* Contents by plain calls instead of io_uring. */
 	bool plain;

@@ -323,7 +323,7 @@ static void test_what_is_known_is_not_read(void **state)
 {
 	struct box *box = *state;
 	AUTO(snapshot) struct snapshot s = {0}, again = {0};
-	struct take_known known = {.size = 3};
+	struct known_file known = {.size = 3};
 	struct take_options o = {
 		.root_path = box->root,
 		.root_fd = -1,
