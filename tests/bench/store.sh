@@ -192,6 +192,8 @@ row_restore_place() {
 
 row_one_file() {
 	have_state
+	settle
+	(cd "$tree" && "$guard" snapshot -q -m bench >/dev/null)
 	have git || { skip one-file "no git"; return; }
 	file=$(cd "$tree" && find . -name '*.c' -o -name '*.js' | sort |
 		awk '{ all[NR] = $0 } END { print substr(all[int(NR / 2)], 3) }')
@@ -239,9 +241,12 @@ row_huge() {
 	before=$(du -sk "$GUARD_HOME" | cut -f 1)
 	(cd "$long" && measure 3 120 \
 		cat -p "$drop" sh -c "cat file >/dev/null" ';;' \
+		both -p "$drop" sh -c \
+		"cat file $GUARD_HOME/store/packs/*.gpk >/dev/null" ';;' \
 		second -p "$flip" "$guard" snapshot -q -m bench)
 	line huge "cat of it, cold" cat
 	line huge "guard, a few bytes changed" second cat cat 1.43
+	line huge "  floor: cat of it and of its packs" both cat cat
 	after=$(du -sk "$GUARD_HOME" | cut -f 1)
 	rounds=$(value_of second 2)
 	fact huge "stored for each change" \
