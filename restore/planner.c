@@ -357,8 +357,13 @@ static bool stays(struct planner *pl, const struct row *row)
 /* What git has rewritten by itself is the base's still, or want's already. */
 static int see_index(struct planner *pl, struct row *row, struct err *err)
 {
-	int got = plan_git_same_index(pl, row->path, &row->now, row->base, err);
+	int got;
 
+	/* Nobody rewrote it: a restore gets the very bytes that it asks for. */
+	if (row->base->mode && row->now.mode &&
+	    entry_same_content(row->base, &row->now))
+		return 0;
+	got = plan_git_same_index(pl, row->path, &row->now, row->base, err);
 	if (got == 1)
 		row->base = &row->now;
 	if (got)
