@@ -45,8 +45,8 @@ says "$out" "$run"
 gives 1 'a path of the home that did not change' \
 	guard apply -y "$run" "$HOME/nothing"
 gives 0 'a dry run' guard apply -n "$run" "$HOME/.config"
-says "$out" '~/.config/app/settings'
-says "$out" '~/.config/app/old/x'
+says "$out" '/.config/app/settings'
+says "$out" '/.config/app/old/x'
 silent "$out" '.profile'
 is "$(cat "$HOME/.config/app/settings")" 'a = 1' 'does nothing'
 gives 0 'one folder of the home' guard apply -y "$run" "$HOME/.config"
@@ -61,7 +61,7 @@ no 'nothing of guard is left over' \
 	sh -c 'ls -A "$HOME" | grep -q guard-staging'
 gives 0 'taken over, it is no change any more' guard diff --name-only "$run"
 silent "$out" '.config'
-says "$out" '~/.tool'
+says "$out" '/.tool'
 
 # --- undo takes it back, restore knows it ---
 gives 0 'undo' guard undo -y
