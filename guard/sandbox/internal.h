@@ -33,6 +33,7 @@ enum note_type {
 	NOTE_NOT_STARTED, /* value: errno of the exec */
 	NOTE_STOPPED, /* value: the signal: Ctrl-Z */
 	NOTE_READS, /* the command wants to read its terminal */
+	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
 	NOTE_EXITED, /* value: wait status */
 	NOTE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */
@@ -240,6 +241,8 @@ void tty_enter(struct tty *t);
  * questions are left for the shell to read. */
 void tty_leave(struct tty *t, bool final);
 void tty_resize(struct tty *t);
+/* What is typed waits: to a stopped command a Ctrl-Z would be lost. */
+void tty_hold(struct tty *t, bool on);
 /* The command wants input (pipeline). */
 void tty_want_input(struct tty *t);
 /* In the background: tty_poll() is to be called now and then, since nothing

@@ -373,8 +373,10 @@ static void command_stopped(struct sandbox *sb)
 	if (sb->tty)
 		tty_leave(sb->tty, false);
 	stop_self(sb);
-	if (sb->tty)
+	if (sb->tty) {
+		tty_hold(sb->tty, true);
 		tty_enter(sb->tty);
+	}
 	(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
 }
 
@@ -411,6 +413,10 @@ static bool take_note(struct sandbox *sb)
 	case NOTE_EXITED:
 		sb->status = note.value;
 		sb->has_status = true;
+		break;
+	case NOTE_CONTINUED:
+		if (sb->tty)
+			tty_hold(sb->tty, false);
 		break;
 	case NOTE_EMPTY:
 		sb->is_empty = true;

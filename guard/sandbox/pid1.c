@@ -162,8 +162,10 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 
 static void continue_command(struct pid1 *p)
 {
+	if (p->stopped)
+		(void)kill(-p->command, SIGCONT);
 	p->stopped = false;
-	(void)kill(-p->command, SIGCONT);
+	(void)note_send(p->s->socket, NOTE_CONTINUED, 0, NULL, -1);
 }
 
 static void command_stopped(struct pid1 *p, int sig)
@@ -232,7 +234,7 @@ static void listen_to_guard(struct pid1 *p)
 		release(p);
 	else if (note.type == NOTE_SIGNAL)
 		forward(p, note.value);
-	else if (note.type == NOTE_CONTINUE && p->stopped)
+	else if (note.type == NOTE_CONTINUE)
 		continue_command(p);
 }
 

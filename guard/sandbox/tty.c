@@ -28,10 +28,14 @@ struct tty {
 	bool pipeline, wanted; /* see struct setup */
 	bool raw; /* saved holds what it was before */
 	bool in_end; /* no more input */
+	bool held; /* nothing is read for now */
 	bool after_cr; /* one is held back: see take_line_ends() */
 	struct termios saved;
 	struct pipe in, out; /* towards the run, towards the terminal */
 	struct ttymodes modes;
+	/* Answers to CSI 5 n that were read. */
+	unsigned int status_told;
+	char last_typed;
 };
 
 /* ---- finding it ---- */
@@ -196,10 +200,28 @@ void tty_enter(struct tty *t)
 		t->raw = true;
 }
 
+void tty_hold(struct tty *t, bool on)
+{
+	t->held = on;
+}
+
 void tty_want_input(struct tty *t)
 {
 	t->wanted = true;
 	tty_enter(t);
+}
+
+/* ESC [ 0 n: all is well; or 3: not. */
+static void count_answers(struct tty *t, const char *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (bytes[i] == 'n' &&
+		    (t->last_typed == '0' || t->last_typed == '3'))
+			t->status_told++;
+		t->last_typed = bytes[i];
+	}
 }
 
 /*
@@ -207,25 +229,22 @@ void tty_want_input(struct tty *t)
  * answer would be typed into the caller's shell. One more question, and its
  * answer comes after all others. A terminal that is silent costs 300 ms.
  */
-static void swallow_answers(const struct tty *t)
+static void swallow_answers(struct tty *t)
 {
 	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
-	char bytes[256], last = '\0';
-	bool fence = false;
+	char bytes[256];
 
 	if (!t->modes.asked || t->out_fd < 0 ||
 	    fd_write(t->out_fd, "\x1b[5n", 4) < 0)
 		return;
-	while (!fence && poll(&p, 1, 300) > 0) {
-		ssize_t n = read(t->in_fd, bytes, sizeof(bytes)), i;
+	/* The run may have asked the same. */
+	while (t->status_told <= t->modes.status_asked &&
+	       poll(&p, 1, 300) > 0) {
+		ssize_t n = read(t->in_fd, bytes, sizeof(bytes));
 
 		if (n <= 0)
 			return;
-		/* ESC [ 0 n: all is well; or 3: not. */
-		for (i = 0; i < n && !fence; i++) {
-			fence = bytes[i] == 'n' && (last == '0' || last == '3');
-			last = bytes[i];
-		}
+		count_answers(t, bytes, (size_t)n);
 	}
 }
 
@@ -245,8 +264,10 @@ void tty_leave(struct tty *t, bool final)
 		swallow_answers(t);
 	if (in_foreground(t))
 		(void)set_modes(t, final ? TCSAFLUSH : TCSADRAIN, &t->saved);
-	if (final)
+	if (final) {
 		t->modes = (struct ttymodes){0};
+		t->status_told = 0;
+	}
 	t->raw = false;
 }
 
@@ -254,7 +275,7 @@ void tty_leave(struct tty *t, bool final)
 
 static bool reads_input(const struct tty *t)
 {
-	return t->raw && !t->in_end && t->in.len == 0;
+	return t->raw && !t->held && !t->in_end && t->in.len == 0;
 }
 
 /* A shell's fg sends no signal to what was running already. */
@@ -340,6 +361,8 @@ void tty_relay(struct tty *t, const struct pollfd *fds, size_t count)
 	if (fds[1].fd >= 0 && fds[1].revents & POLLIN && reads_input(t)) {
 		if (!fill(&t->in, t->in_fd))
 			end_input(t);
+		else if (t->modes.status_asked)
+			count_answers(t, t->in.data + t->in.start, t->in.len);
 	} else if (fds[1].fd >= 0 && fds[1].revents) {
 		end_input(t);
 	}

@@ -50,6 +50,8 @@ static void end_csi(struct ttymodes *m, unsigned char final)
 	case 'u':
 	case 'p':
 		m->asked = true;
+		m->status_asked +=
+			final == 'n' && !m->is_private && m->numbers[0] == 5;
 		break;
 	default:
 		break;
@@ -105,7 +107,8 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 		m->asked = true;
 		break;
 	case 'c':
-		*m = (struct ttymodes){.asked = m->asked};
+		*m = (struct ttymodes){.asked = m->asked,
+				       .status_asked = m->status_asked};
 		break;
 	default:
 		break;

@@ -20,6 +20,7 @@ struct ttymodes {
 	uint32_t changed; /* of the known modes: away from the default */
 	bool keypad, charset, colours;
 	bool asked; /* a question that the terminal answers */
+	unsigned int status_asked; /* how often with CSI 5 n */
 };
 
 void ttymodes_read(struct ttymodes *m, const void *data, size_t len);
