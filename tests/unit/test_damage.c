@@ -227,7 +227,7 @@ static bool walk_with_cut(unsigned int at, off_t len, unsigned int *unused)
 		.root_fd = -1, .plain = true, .stats = &stats};
 	struct box *box;
 	struct err err;
-	char name[16];
+	char name[32];
 	void *sub;
 	int i;
 
