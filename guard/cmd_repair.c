@@ -157,6 +157,10 @@ static void print_result(const struct repair_result *r)
 		output_say("%s replaced: %s saved from them",
 			   text_count(r->packs, "damaged pack"),
 			   text_count(r->objects, "object"));
+	if (r->again)
+		output_say("%s stored once more since the damage: taken from "
+			   "there",
+			   text_count(r->again, "object"));
 	if (r->secrets)
 		output_say("the secret's damaged copy is written anew");
 	if (r->snapshots)
@@ -185,6 +189,7 @@ static void print_json(const struct repairing *r,
 	jsonout_number(object, "faults", r->faults);
 	jsonout_number(object, "packs", n->packs);
 	jsonout_number(object, "objects", n->objects);
+	jsonout_number(object, "again", n->again);
 	jsonout_number(object, "secrets", n->secrets);
 	jsonout_number(object, "snapshots", n->snapshots);
 	jsonout_number(object, "roots", n->roots);

@@ -248,6 +248,30 @@ const struct copy *inventory_next(const struct inventory *inv,
 	return search(inv, id, (at + 1) & (inv->slot_count - 1), ret);
 }
 
+const struct copy *inventory_twin(const struct inventory *inv,
+				  const struct oid *id, const struct copy *copy,
+				  struct oid *ret)
+{
+	size_t mask = inv->slot_count - 1;
+	size_t at = copy ? (size_t)(copy - inv->slots) + 1
+			 : store_hash_start(id->hash, 63);
+
+	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
+		const struct pack *pack =
+			inventory_pack(inv, &inv->slots[at])->pack;
+		struct pack_entry e;
+
+		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
+			   HASH_LEN) != 0 ||
+		    !pack_get(pack, inv->slots[at].entry, &e) ||
+		    e.type != id->type || e.len != id->len || e.ord == id->ord)
+			continue;
+		inventory_oid(&e, ret);
+		return &inv->slots[at];
+	}
+	return NULL;
+}
+
 bool inventory_has(const struct inventory *inv, const struct oid *id)
 {
 	const struct copy *copy = inventory_find(inv, id, NULL);

@@ -69,6 +69,11 @@ const struct copy *inventory_find(const struct inventory *inv,
 const struct copy *inventory_next(const struct inventory *inv,
 				  const struct oid *id, const struct copy *copy,
 				  struct pack_entry *ret);
+/* The copy behind `copy` (NULL: the first) of the same hash, length and type
+ * but another ordinal, and its name. */
+const struct copy *inventory_twin(const struct inventory *inv,
+				  const struct oid *id, const struct copy *copy,
+				  struct oid *ret);
 unsigned char *inventory_flags(const struct inventory *inv,
 			       const struct copy *copy);
 const struct inventory_pack *inventory_pack(const struct inventory *inv,

@@ -18,6 +18,7 @@
 #include "snapshot/storeimpl.h"
 #include "snapshot/take.h"
 #include "snapshot/trash.h"
+#include "snapshot/twins.h"
 
 struct repair {
 	const struct repair_options *options;
@@ -426,6 +427,10 @@ int repair_store(const char *dir, const struct repair_options *options,
 	if (replace(dir, &r, err) < 0)
 		return -err->num;
 	/* Opened anew: what was damaged is no name any more. */
+	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
+	    twins_fill(s, &r.result.again, err) < 0)
+		return -err->num;
+	store_free(&s);
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
 	    refill(s, &r, err) < 0 || note_lost(s, &r, err) < 0)
 		return -err->num;

@@ -7,6 +7,8 @@
  *	  new packs, synced; then they, and snapshots whose file is damaged, go
  *	  to the trash
  *	a damaged copy of the secret is written anew from the good one
+ *	what a snapshot since the damage has stored again under another
+ *	  ordinal gets its lost name, too (see twins.h)
  *	snapshots that miss something: their folder, where it is still there,
  *	  is stored anew without the stat cache; what has the same bytes gets
  *	  the same name, and is there again
@@ -25,6 +27,7 @@ struct repair_result {
 	uint64_t snapshots; /* moved to the trash: their files are damaged */
 	uint64_t secrets; /* written anew */
 	uint64_t formats; /* FORMAT, written anew: 1 */
+	uint64_t again; /* objects, from what was stored since */
 	uint64_t roots; /* folders stored anew */
 	uint64_t lost; /* (snapshot, path) that stay lost */
 };

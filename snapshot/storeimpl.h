@@ -138,6 +138,11 @@ int store_write_single(struct store *s, const struct record_head *head,
 int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
 		       struct err *err);
 
+/* For repair: bytes of a name that is lost, under that very name; the caller
+ * has compared them with its hash. At most BLOCK_LEN_MAX / 2 bytes. */
+int store_put_as(struct store *s, const struct oid *id, const void *data,
+		 struct err *err);
+
 /* The table by which this store cuts long files. */
 const struct gear *store_gear(const struct store *s);
 

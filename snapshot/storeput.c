@@ -291,6 +291,22 @@ static int put_single(struct store *s, const struct want *want,
 	return done;
 }
 
+/* Takes the mutex, but for a failure. */
+static int begin(struct store *s, size_t len, struct err *err)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing && !s->failed.num)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	if (s->failed.num) {
+		*err = s->failed;
+		(void)pthread_mutex_unlock(&s->mutex);
+		return -err->num;
+	}
+	s->stats.put_objects++;
+	s->stats.put_bytes += len;
+	return 0;
+}
+
 int store_put(struct store *s, enum object_type type, const void *data,
 	      size_t len, struct oid *ret, struct err *err)
 {
@@ -302,19 +318,26 @@ int store_put(struct store *s, enum object_type type, const void *data,
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
 		return fail(err, EINVAL, "not an object to be stored");
 	hash_keyed(s->folder.secret, data, len, want.hash);
-	(void)pthread_mutex_lock(&s->mutex);
-	while (s->flushing && !s->failed.num)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	if (s->failed.num) {
-		*err = s->failed;
-		(void)pthread_mutex_unlock(&s->mutex);
+	if (begin(s, len, err) < 0)
 		return -err->num;
-	}
-	s->stats.put_objects++;
-	s->stats.put_bytes += len;
 	if (len < SINGLE_LEN)
 		return put_small(s, &want, &q, ret, err);
 	while ((got = put_single(s, &want, &q, ret, err)) == 0)
 		(void)pthread_mutex_lock(&s->mutex);
 	return got < 0 ? got : 0;
+}
+
+int store_put_as(struct store *s, const struct oid *id, const void *data,
+		 struct err *err)
+{
+	struct want want = {.type = id->type, .data = data, .len = id->len};
+	struct block *full;
+
+	memcpy(want.hash, id->hash, HASH_LEN);
+	if (begin(s, want.len, err) < 0)
+		return -err->num;
+	full = add_small(s, kind_of((enum object_type)want.type), &want,
+			 id->ord);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return full ? store_write_block(s, full, err) : 0;
 }

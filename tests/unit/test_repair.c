@@ -213,6 +213,49 @@ static void test_what_stays_lost_is_named_and_never_made_up(void **state)
 	buf_free(&again.lost);
 }
 
+/* Bytes that cannot be read are stored again under another name: the old
+ * snapshots must have them back, also when the user has them no more. A tree
+ * that is lost needs the user's folder: those since refer to other names. */
+static void stored_again(struct box *box, enum pack_kind kind, uint64_t where,
+			 bool gone)
+{
+	auto_free char *pack = NULL, *path = NULL;
+	struct seen seen = {0};
+	struct err err;
+
+	assert_return_code(mkdirat(box->root_fd, "d", 0755), errno);
+	put_file(box, "big", 7, 4u << 20);
+	put_file(box, "d/c", 3, 30);
+	put_file(box, "d/e", 4, 100000);
+	(void)take(box);
+	store_free(&box->store);
+	pack = pack_of_kind(box, kind);
+	path = store_path(box, "packs", pack);
+	flip(path, where);
+	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	(void)take(box);
+	store_free(&box->store);
+	if (gone)
+		assert_int_equal(unlinkat(box->root_fd, "big", 0), 0);
+	assert_int_equal(verify_now(box, true, NULL), 1);
+	ok(repair_now(box, &seen, &err));
+	assert_true(seen.result.again > 0);
+	assert_int_equal(seen.result.roots, !gone);
+	assert_string_equal(buf_text(&seen.lost), "");
+	check_whole(box);
+	buf_free(&seen.lost);
+}
+
+static void test_a_file_that_was_stored_again_since_is_found(void **state)
+{
+	stored_again(*state, PACK_DATA, 900000, true);
+}
+
+static void test_a_tree_that_was_stored_again_since_is_found(void **state)
+{
+	stored_again(*state, PACK_META, 64 + 56 + 20, false);
+}
+
 static void test_a_folder_that_is_gone_is_no_failure(void **state)
 {
 	struct box *box = *state;
@@ -439,6 +482,8 @@ int main(void)
 		t(test_what_the_user_still_has_is_there_again),
 		t(test_a_long_file_is_filled_in_chunk_by_chunk),
 		t(test_what_stays_lost_is_named_and_never_made_up),
+		t(test_a_file_that_was_stored_again_since_is_found),
+		t(test_a_tree_that_was_stored_again_since_is_found),
 		t(test_a_folder_that_is_gone_is_no_failure),
 		t(test_flipped_bytes_lose_what_they_hit_and_no_more),
 		t(test_damaged_snapshots_and_secrets),
