@@ -102,7 +102,7 @@ static size_t time_len(const char *t)
 	}
 	/* Seconds, if a path or the end follows them. */
 	if (t[i] == ':' && strspn(t + i + 1, "0123456789") == 2 &&
-	    (t[i + 3] == ':' || !t[i + 3]))
+	    (t[i + 3] == ':' || t[i + 3] == 'Z' || !t[i + 3]))
 		i += 3;
 	return i;
 }

@@ -15,6 +15,7 @@
 #include "base/walk.h"
 #include "overlay/marks.h"
 #include "overlay/scan.h"
+#include "overlay/session_id.h"
 #include "snapshot/catalog.h"
 
 /* Folders of the run's own, as it saw them and where they lie. */
@@ -34,21 +35,13 @@ static const struct place *place_of(const char *path)
 	return NULL;
 }
 
-/* A run's id, or enough of its beginning that it is no snapshot's number. */
-static bool may_be_run(const char *text)
-{
-	return strlen(text) > 4 && text[0] != '-' && strchr(text, '-') &&
-	       strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz-") ==
-		       strlen(text);
-}
-
 bool runview_split(const char *arg, char **ret_run, char **ret_path)
 {
 	size_t len = strcspn(arg, ":");
 
 	*ret_run = mem_strndup(arg, len);
 	*ret_path = mem_strdup(arg[len] ? arg + len + 1 : "");
-	return may_be_run(*ret_run);
+	return session_id_begins(*ret_run);
 }
 
 static int open_folder(const struct session *s, const char *folder,

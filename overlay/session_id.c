@@ -52,3 +52,12 @@ bool session_id_ok(const char *text)
 	       strspn(text, DIGITS) == SECOND_LEN &&
 	       strspn(text + SECOND_LEN + 1, DIGITS) == PART_LEN;
 }
+
+bool session_id_begins(const char *text)
+{
+	size_t len = strspn(text, DIGITS);
+
+	return len == SECOND_LEN && text[len] == '-' &&
+	       strspn(text + len + 1, DIGITS) <= PART_LEN &&
+	       !text[len + 1 + strspn(text + len + 1, DIGITS)];
+}

@@ -156,6 +156,7 @@ static bool parse_time(const char *text, struct moment now, struct when *ret)
 	time_t clock = (time_t)now.sec;
 	struct tm tm;
 	bool dated = text[0] && text[1] && text[2] != ':';
+	bool utc = false;
 	int day;
 
 	if (!localtime_r(&clock, &tm))
@@ -171,12 +172,14 @@ static bool parse_time(const char *text, struct moment now, struct when *ret)
 		skip_spaces(&text);
 		if (!parse_clock(&text, &tm))
 			return false;
+		utc = *text == 'Z';
+		text += utc;
 	}
 	if (!dated && !parse_clock(&text, &tm))
 		return false;
 	tm.tm_isdst = -1;
 	day = tm.tm_mday;
-	clock = mktime(&tm);
+	clock = utc ? timegm(&tm) : mktime(&tm);
 	/* 2026-02-30 would become the 2nd of March. */
 	if (*text || clock == (time_t)-1 || tm.tm_mday != day)
 		return false;

@@ -5,7 +5,8 @@
  *	when   = [ "latest" [ "~" number ] ]
  *	       | [ "s" ] number                      ; a sequence number
  *	       | number unit [ "ago" ]
- *	       | date [ ( " " | "T" ) time ] | time  ; local; time alone: today
+ *	       | date [ ( " " | "T" ) time [ "Z" ] ] ; local, Z: UTC, as in JSON
+ *	       | time                                ; local, today
  *	       | ( "today" | "yesterday" ) [ " " time ]
  *	unit   = s sec second | m min minute | h hour | d day | w week, plurals
  *	date   = YYYY-MM-DD

@@ -21,6 +21,18 @@ gives 0 'show' guard show latest:data/blob.bin
 ok 'gives the bytes' cmp "$out" data/blob.bin
 gives 0 'show of an ignored file' guard show latest:.env
 is "$(cat "$out")" SECRET=1 'gives it'
+today=$(date +%Y-%m-%d)
+gives 0 'ls of a day' guard ls "$today" src
+says "$out" 'f19.c'
+gives 0 'show of a day' guard show "$today:.env"
+is "$(cat "$out")" SECRET=1 'gives it'
+gives 1 'ls of a day before all' guard ls 2001-02-03
+says "$err" 'no version as old as'
+gives 1 'ls of a day that no month has' guard ls 2026-02-30
+says "$err" 'no point in time'
+taken=$(guard log --json | sed -n 's/.*"time": "\(.*\)".*/\1/p')
+gives 0 'show of a time as JSON has it' guard show "$taken:.env"
+is "$(cat "$out")" SECRET=1 'gives it'
 gives 1 'show of what is not there' guard show latest:no/such
 gives 1 'show of a snapshot that is not there' guard show 999:README.md
 

@@ -410,6 +410,8 @@ static void test_what_is_not_understood(void **state)
 		"2026-11-21 14:30 x",
 		"99999999999999999999h ago",
 		"14:60",
+		"2026-11-21Z",
+		"2026-11-21T14:30:00Zx",
 		"a",
 	};
 	size_t i;
@@ -420,6 +422,17 @@ static void test_what_is_not_understood(void **state)
 	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (when_parse(texts[i], moment_now(), &w, &err) != -EINVAL)
 			fail_msg("'%s' was understood", texts[i]);
+}
+
+static void test_z_means_utc(void **state)
+{
+	struct err err;
+	struct when w;
+
+	(void)state;
+	ok(when_parse("2026-11-21T14:30:07Z", moment_now(), &w, &err));
+	assert_int_equal(w.kind, WHEN_TIME);
+	assert_int_equal(w.time.sec, 1795271407);
 }
 
 static void test_time_alone_is_today(void **state)

@@ -21,6 +21,12 @@ static void test_ids_sort_by_time(void **state)
 	assert_string_equal(a, "000000-zz");
 	assert_true(session_id_ok(a) && session_id_ok(b));
 	assert_false(session_id_ok("000000-z"));
+	assert_true(session_id_begins(a));
+	assert_true(session_id_begins("000000-"));
+	assert_false(session_id_begins("000000"));
+	assert_false(session_id_begins("2026-11-21"));
+	assert_false(session_id_begins("000000-zzz"));
+	assert_false(session_id_begins("000000-z 1"));
 	assert_false(session_id_ok("0000000zz"));
 	assert_false(session_id_ok("00000A-zz"));
 	assert_false(session_id_ok("../../-zz"));
