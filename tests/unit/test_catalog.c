@@ -514,6 +514,7 @@ int main(void)
 		T(test_times),
 		T(test_times_ago),
 		T(test_what_is_not_understood),
+		T(test_z_means_utc),
 		T(test_time_alone_is_today),
 		T(test_yesterday_is_the_day_before),
 		T(test_a_damaged_snapshot_is_passed_over),
