@@ -203,6 +203,11 @@ int cmd_verify(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
+	if (o.read_data && o.sample) {
+		options_complain(verb, "--read-data reads all: with it "
+				       "--sample has no use");
+		return STATUS_USAGE;
+	}
 	output_quiet(quiet);
 	got = verify(&o, json, &err);
 	return output_ended(got, &err);

@@ -241,8 +241,14 @@ static int check_folder(const char *path, const char *name, struct err *err)
 
 char *state_folder(const struct state *st, const char *path, struct err *err)
 {
-	auto_free char *folder = path_resolve(path, err);
+	auto_free char *folder = NULL;
 
+	/* As "$FOLDER" of a script is, where nothing has set it. */
+	if (!*path) {
+		(void)fail(err, ENOENT, "'' is no folder: `.` is this one");
+		return NULL;
+	}
+	folder = path_resolve(path, err);
 	if (!folder || check_folder(folder, path, err) < 0)
 		return NULL;
 	if (strcmp(folder, "/") == 0) {

@@ -18,6 +18,7 @@ gives 0 'verify of all bytes' guard verify --read-data
 says "$err" 'every byte read'
 gives 0 'as JSON' guard verify --sample 10% --json
 says "$out" '"whole": true'
+gives 2 'all and a share' guard verify --read-data --sample 10%
 gives 2 'an odd share' guard verify --sample 0
 gives 2 'an operand too many' guard verify now
 gives 0 'du' guard du

@@ -49,6 +49,9 @@ if [ "$me" = root ] && mkdir -p /small &&
 	gives 0 'is whole' guard verify --read-data
 	rm /small/state/config
 	gives 0 'without a setting there is a limit too' guard snapshot
+	head -c 40000000 /dev/urandom >"$HOME/data/huge"
+	gives 1 'more than the disk' guard snapshot "$HOME/data"
+	says "$err" 'guard prune'
 	unset GUARD_HOME
 	umount /small
 else

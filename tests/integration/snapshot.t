@@ -27,6 +27,8 @@ gives 0 'a folder that holds the state' guard snapshot "$HOME"
 gives 1 'a snapshot of /' guard snapshot /
 gives 1 'of a file' guard snapshot README.md
 says "$err" 'is not a folder'
+gives 1 'of a name that is empty' guard snapshot ''
+says "$err" 'is no folder'
 gives 1 'of a folder and of one that is not there' guard snapshot src nowhere
 is "$(cat "$out")" '' 'stores neither'
 gives 1 'of the state' guard snapshot "$state"
