@@ -302,14 +302,24 @@ static int features_check(const char *words, struct err *err)
 	return 0;
 }
 
+static int format_damaged(struct err *err)
+{
+	return fail(err, EBADMSG,
+		    "FORMAT is damaged: `guard repair` makes it anew");
+}
+
 static int format_read(struct folder *f, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	const char *check, *hash, *chunker, *features;
 	char want[24];
+	int got =
+		record_load(f->fd, "FORMAT", "store", FORMAT_VERSION, &r, err);
 
-	if (record_load(f->fd, "FORMAT", "store", FORMAT_VERSION, &r, err) < 0)
-		return -err->num;
+	if (got == -EBADMSG)
+		return format_damaged(err);
+	if (got < 0)
+		return got;
 	check = record_get(&r, "check");
 	hash = record_get(&r, "hash");
 	chunker = record_get(&r, "chunker");
@@ -318,7 +328,7 @@ static int format_read(struct folder *f, struct err *err)
 		       (unsigned long long)record_check(&r));
 	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
 	    !features || !unhex(f->uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
-		return fail(err, EBADMSG, "FORMAT is damaged");
+		return format_damaged(err);
 	if (features_check(features, err) < 0)
 		return -err->num;
 	if (strcmp(hash, HASH_NAME) != 0 || strcmp(chunker, CHUNKER_NAME) != 0)

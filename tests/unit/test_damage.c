@@ -387,6 +387,7 @@ static void test_a_damaged_or_missing_format_is_written_anew(void **state)
 					    STORE_READ, &err),
 				 -EBADMSG);
 		assert_non_null(strstr(err.text, "FORMAT"));
+		assert_non_null(strstr(err.text, "`guard repair`"));
 		ok(mend(box, &result, &err));
 		assert_int_equal(result.formats, 1);
 		buf_clear(&after);
