@@ -7,7 +7,8 @@
  * to the names that the lost ones referred to.
  *
  * Bytes of one hash that differ from each other prove a collision: then nothing
- * is taken from them.
+ * is taken from them. Of a forged pair of which one is lost the other would be
+ * taken, here as from the user's folder: only who knows the secret makes one.
  */
 #ifndef GUARD_SNAPSHOT_TWINS_H
 #define GUARD_SNAPSHOT_TWINS_H
