@@ -132,7 +132,11 @@ static void print_sum(const struct verifying *v, const struct verify_result *r,
 	output_say("the store is damaged: %s, %s of snapshots suffer",
 		   text_count(r->faults - v->paths, "fault"),
 		   text_count(v->paths, "path"));
-	output_hint("guard repair mends what can be mended");
+	if (r->faults > v->paths)
+		output_hint("guard repair mends what can be mended");
+	else
+		output_hint("guard repair fills in what a file still has; the "
+			    "rest is lost until its snapshots are pruned");
 }
 
 /* "5" or "5%": 1 to 100. */

@@ -55,11 +55,6 @@ static int locate_number(struct context *c, uint64_t number, const char *arg,
 	AUTO(snapshot) struct snapshot s = {0};
 	int got = catalog_load(c->store, number, &s, err);
 
-	if (got == -ENOENT)
-		return fail(err, ENOENT,
-			    "there is no snapshot %llu: `guard log --all` "
-			    "lists them",
-			    (unsigned long long)number);
 	if (got < 0 || path_in(&s, arg, ret_path, err) < 0)
 		return -err->num;
 	*ret = s;

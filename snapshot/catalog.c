@@ -279,7 +279,10 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 	catalog_file_name(name, seq);
 	got = fd_slurp_at(dir_fd, name, FILE_LEN_MAX, &bytes, err);
 	if (got == -ENOENT)
-		return fail(err, ENOENT, "there is no snapshot s%" PRIu64, seq);
+		return fail(err, ENOENT,
+			    "there is no snapshot %" PRIu64
+			    ": `guard log --all` lists them",
+			    seq);
 	if (got == 0)
 		got = decode(&bytes, seq, ret, err);
 	return got < 0 ? err_context(err, "snapshot s%" PRIu64 " (%s)", seq,

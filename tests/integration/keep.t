@@ -123,6 +123,7 @@ printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=200 conv=notrunc 2>"$T/dd"
 gives 1 'verify of a damaged store' guard verify --read-data
 says "$out" "${pack##*/}"
 says "$out" 'lost     snapshot 1: '
+says "$err" 'mends what can be mended'
 gives 1 'as JSON' guard verify --read-data --json
 says "$out" '"whole": false'
 gives 1 'repair asks first' guard repair
@@ -148,6 +149,8 @@ says "$out" 'lost     snapshot 2: README.md'
 gives 1 'and never makes it up' guard show 2:README.md
 gives 0 'another version' guard show 1:README.md
 ok 'is there' cmp "$out" README.md
+gives 1 'verify after it' guard verify
+says "$err" 'until its snapshots are pruned'
 gives 0 'prune goes on' guard prune -y
 # What is left is damaged on purpose.
 mv "$state" "$T/home-state"

@@ -35,6 +35,9 @@ gives 0 'show of a time as JSON has it' guard show "$taken:.env"
 is "$(cat "$out")" SECRET=1 'gives it'
 gives 1 'show of what is not there' guard show latest:no/such
 gives 1 'show of a snapshot that is not there' guard show 999:README.md
+says "$err" 'there is no snapshot 999: `guard log --all` lists them'
+gives 1 'restore from one' guard restore --at 999 README.md
+says "$err" 'there is no snapshot 999: `guard log --all` lists them'
 
 # --- one file ---
 echo broken >README.md
