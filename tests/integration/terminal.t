@@ -196,7 +196,7 @@ END
 play 'the terminal goes away while it runs' <<'END'
 prompt out>
 > guard run -q -- sh -c 'echo ready; exec sleep 1234'\r
-< ready
+< ready\r\n
 hangup
 gone guard
 gone sleep
