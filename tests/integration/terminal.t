@@ -304,7 +304,8 @@ prompt out>
 > input()\r
 > some text\r
 < 'some text'
-> import time; time.sleep(1000)\r
+> import time; print('z' + 'z'); time.sleep(1000)\r
+< zz\r
 > \x03
 < KeyboardInterrupt
 < >>>
