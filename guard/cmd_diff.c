@@ -26,16 +26,7 @@ static void print_header(const struct session *s, const struct changes *c)
 	struct change_counts n;
 
 	changes_count(&c->project, &n);
-	buf_printf(&b, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   s->id, output_style(STYLE_NONE), pick_state_text(s),
-		   output_age(s->started));
-	if (s->status >= 0)
-		buf_printf(&b, ", exit status %d", s->status);
-	buf_add_text(&b, "\n$ ");
-	output_name(&b, s->command ? s->command : "");
-	buf_add_text(&b, "\nin ");
-	output_name(&b, s->project);
-	buf_add_text(&b, ": ");
+	diffshow_head(s, &b);
 	changes_sum(&n, &b);
 	(void)printf("%s\n", buf_text(&b));
 }

@@ -9,6 +9,7 @@
 #include "guard/changes.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
+#include "guard/pick.h"
 
 static int by_kind(const void *a, const void *b)
 {
@@ -17,6 +18,20 @@ static int by_kind(const void *a, const void *b)
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	return path_compare(x->path, y->path);
+}
+
+void diffshow_head(const struct session *s, struct buf *to)
+{
+	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
+		   s->id, output_style(STYLE_NONE), pick_state_text(s),
+		   output_age(s->started));
+	if (s->status >= 0)
+		buf_printf(to, ", exit status %d", s->status);
+	buf_add_text(to, "\n$ ");
+	output_name(to, s->command ? s->command : "");
+	buf_add_text(to, "\nin ");
+	output_name(to, s->project);
+	buf_add_text(to, ": ");
 }
 
 void diffshow_sort(struct change_list *list)

@@ -10,6 +10,7 @@
 #include "guard/difftext.h"
 #include "guard/output.h"
 #include "overlay/scan.h"
+#include "overlay/session.h"
 
 enum diff_form {
 	FORM_TEXT,
@@ -25,6 +26,10 @@ struct diff_options {
 	enum output_when color;
 	bool no_pager, exit_code;
 };
+
+/* The run, its command and "in PROJECT: ", to which what it changed is added.
+ */
+void diffshow_head(const struct session *s, struct buf *to);
 
 /* The one order everywhere: deletions first, then by path. */
 void diffshow_sort(struct change_list *list);

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/diffshow.h"
 #include "guard/output.h"
 #include "guard/pick.h"
 
@@ -225,16 +226,7 @@ void review_show_head(const struct session *s, const struct review *r)
 	const char *between = "";
 	size_t n[REVIEW_GENERATED + 1], i;
 
-	buf_printf(&b, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   s->id, output_style(STYLE_NONE), pick_state_text(s),
-		   output_age(s->started));
-	if (s->status >= 0)
-		buf_printf(&b, ", exit status %d", s->status);
-	buf_add_text(&b, "\n$ ");
-	output_name(&b, s->command ? s->command : "");
-	buf_add_text(&b, "\nin ");
-	output_name(&b, s->project);
-	buf_add_text(&b, ": ");
+	diffshow_head(s, &b);
 	for (i = 0; i <= REVIEW_GENERATED; i++) {
 		n[i] = count_section(r, (enum review_section)i);
 		if (!n[i])
