@@ -14,8 +14,6 @@ here=$(dirname "$(realpath "$0")")
 LC_ALL=C
 export LC_ALL
 build=$(realpath "${BUILD:-$here/../../build}")
-stopat=$build/tests/lib/stopat
-PATH=$build:$PATH
 mode=${1:-sample}
 seconds=${CRASH_SECONDS:-15}
 plain=1777 # whoever it is: the images are his
@@ -33,15 +31,25 @@ fi
 
 T=$(mktemp -d /var/tmp/power.XXXXXX) || exit 99
 chmod 755 "$T"
-mkdir "$T/m"
+mkdir "$T/m" "$T/guard"
 cd "$T" || exit 99
+# A plain user need not be able to reach the place where all this lies.
+top=$(realpath "$here/../..")
+mount --bind "$top" "$T/guard" || exit 99
+here=$T/guard/tests/crash
+case $build in
+"$top"/*) build=$T/guard/${build#"$top"/} ;;
+esac
+stopat=$build/tests/lib/stopat
+PATH=$build:$PATH
 
 leave() {
 	cd /
 	umount "$T/m" 2>/dev/null
+	umount "$T/guard" 2>/dev/null
 	rm -f "$T"/*.img "$T"/*.before "$T"/*.after "$T"/*.count "$T"/is \
 		"$T"/out "$T"/err "$T"/count "$T"/text
-	rmdir "$T/m" "$T"
+	rmdir "$T/m" "$T/guard" "$T"
 }
 trap leave EXIT
 trap 'exit 99' INT TERM HUP
