@@ -22,6 +22,8 @@ enum {
 	RUN_STATUS_NOT_FOUND = 127, /* no such command */
 };
 
+struct layers;
+
 struct run_options {
 	const char *dir; /* -C, NULL: the current folder */
 	bool resume; /* --continue */
@@ -75,12 +77,21 @@ void keeper_hurry(const struct run *run);
  * process is gone. Failing here loses nothing: the layer stays. */
 int run_end(struct run *run, int status, struct err *err);
 
-/* What is hidden from it, and the state; free with mem_list_free(). */
-char **run_hidden_paths(const struct run *run);
-/* The project that the options mean, to free. */
+/* run_open.c: the project that the options mean, to free. */
 char *run_find_project(const struct run *run, struct err *err);
+/* Its folder; what an earlier apply left half done there is ended. */
+int run_open_project(struct run *run, struct err *err);
+/* A new session, or with --continue the one that goes on. */
+int run_open_session(struct run *run, struct err *err);
+
+/* run_start.c: what is hidden from it, and the state; free with
+ * mem_list_free(). */
+char **run_hidden_paths(const struct run *run);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
+/* Everything up to the moment before the command: policy and fence. layers is
+ * the caller's to free, after an error too. */
+int run_start(struct run *run, struct layers **layers, struct err *err);
 
 /* run_explain.c: says how a run with these options would see the paths. */
 int run_explain(const struct run_options *options, char *const *paths,

@@ -1,0 +1,263 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/output.h"
+#include "guard/run.h"
+#include "overlay/freeze.h"
+#include "overlay/layers.h"
+
+char **run_hidden_paths(const struct run *run)
+{
+	char **paths = sandbox_credential_paths(run->context.state.home);
+	const char *const *more;
+	size_t count = 0, extra = 0;
+
+	while (paths[count])
+		count++;
+	for (more = run->options->hide; *more; more++)
+		extra++;
+	paths = mem_resize(paths, count + extra + 2, sizeof(*paths));
+	for (more = run->options->hide; *more; more++) {
+		struct err ignored;
+		char *path = path_resolve(*more, &ignored);
+
+		paths[count++] = path ? path : mem_strdup(*more);
+	}
+	paths[count++] = mem_strdup(run->context.state.path);
+	paths[count] = NULL;
+	return paths;
+}
+
+static int open_layers(void *arg, struct err *err)
+{
+	return layers_open(arg, err);
+}
+
+static int mount_layers(void *arg, int root_fd, struct err *err)
+{
+	return layers_mount(arg, root_fd, err);
+}
+
+/* An argument that names something real which the run cannot see. */
+static void warn_of_hidden_arguments(const struct run *run)
+{
+	static const char *const private[] = {"/tmp", "/var/tmp", "/run",
+					      "/dev/shm", NULL};
+	char *const *arg;
+	size_t i;
+
+	for (arg = run->options->argv; *arg; arg++) {
+		struct err ignored;
+		auto_free char *path = NULL;
+
+		if ((*arg)[0] != '/' || access(*arg, F_OK) < 0)
+			continue;
+		path = path_resolve(*arg, &ignored);
+		if (!path || path_below(path, run->project))
+			continue;
+		for (i = 0; private[i]; i++)
+			if (path_below(path, private[i]))
+				output_say("%s is not seen inside: %s is "
+					   "private there; --ro %s lets it in",
+					   text_quote(*arg), private[i],
+					   text_quote(*arg));
+	}
+}
+
+static void tell_header(const struct run *run, struct buf *notes,
+			struct buf *dropped)
+{
+	const struct run_options *o = run->options;
+
+	output_say("run %s in %s (network: %s)%s", run->session.id,
+		   text_quote(run->project),
+		   o->net == SANDBOX_NET_NONE ? "none" : "host",
+		   o->resume ? ", going on with its layer" : "");
+	if (dropped->len)
+		output_say("not passed on: %s (--env NAME lets one in)",
+			   buf_text(dropped));
+	if (notes->len && notes->data[notes->len - 1] == '\n')
+		notes->len--;
+	if (notes->len)
+		output_say("%s", buf_text(notes));
+	warn_of_hidden_arguments(run);
+}
+
+/*
+ * A grant wins over a mask and lies on top of the layers: nobody may let a run
+ * at the state itself, nor at a folder that holds the project, whose layer it
+ * would cover. What lies above the state may be granted, the mask stays on it.
+ */
+static int check_grants(const struct run *run, const char *const *paths,
+			struct err *err)
+{
+	const char *home = run->context.state.home;
+
+	for (; *paths; paths++) {
+		auto_free char *path = path_resolve(*paths, err);
+
+		if (!path)
+			return -err->num;
+		if (path_below(run->project, path))
+			return fail(err, EPERM,
+				    "%s holds the project: letting it in would "
+				    "put the real files in place of the run's "
+				    "layer; name a folder beside the project",
+				    text_quote(*paths));
+		if (home && path_below(home, path))
+			return fail(err, EPERM,
+				    "%s holds your home folder: letting it in "
+				    "would put the real one in place of the "
+				    "run's layer; name a folder in it",
+				    text_quote(*paths));
+		if (path_below(path, run->context.state.path))
+			return fail(err, EPERM,
+				    "%s is guard's own state: no run may see "
+				    "it",
+				    text_quote(*paths));
+	}
+	return 0;
+}
+
+int run_check_grants(const struct run *run, struct err *err)
+{
+	int got = check_grants(run, run->options->read_only, err);
+
+	if (got == 0)
+		got = check_grants(run, run->options->read_write, err);
+	return got;
+}
+
+/* What the user himself wants hidden shows nothing at all. */
+static void hide_cuts(const struct run *run, struct sandbox_cuts *cuts)
+{
+	const char *const *hide;
+	struct err ignored;
+	size_t i;
+
+	for (hide = run->options->hide; *hide; hide++) {
+		auto_free char *path = path_resolve(*hide, &ignored);
+
+		for (i = 0; path && i < cuts->count; i++) {
+			if (!path_below(cuts->items[i].path, path))
+				continue;
+			buf_clear(&cuts->items[i].text);
+			cuts->items[i].any = false;
+		}
+	}
+}
+
+static void tell_cuts(const struct sandbox_cuts *cuts)
+{
+	AUTO(buf) struct buf names = {0};
+	size_t i;
+
+	for (i = 0; i < cuts->count; i++)
+		if (cuts->items[i].any)
+			buf_printf(&names, "%s%s", names.len ? ", " : "",
+				   text_quote(cuts->items[i].path));
+	if (names.len)
+		output_say("without the secrets in them: %s (--ro PATH lets "
+			   "one in as it is)",
+			   buf_text(&names));
+}
+
+static void tell_limits(const struct run *run)
+{
+	AUTO(buf) struct buf text = {0};
+
+	sandbox_tell_limits(run->sandbox, &text);
+	if (text.len)
+		output_say("%s", buf_text(&text));
+}
+
+int run_start(struct run *run, struct layers **layers, struct err *err)
+{
+	const struct run_options *o = run->options;
+	AUTO(buf) struct buf dropped = {0};
+	AUTO(buf) struct buf notes = {0};
+	auto_close int tmp = -1;
+	auto_close int var_tmp = -1;
+	struct sandbox_cuts cuts = {0};
+	char **hide, **envp;
+	int got;
+
+	if (run_check_grants(run, err) < 0 ||
+	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
+			 o->layer_files, o->resume, err) < 0)
+		return -err->num;
+	if (o->frozen && o->home)
+		return fail(err, EINVAL,
+			    "--frozen would copy all of your home folder, "
+			    "guard's own state too: leave out one of --frozen "
+			    "and --home");
+	if (o->frozen && o->resume)
+		return fail(err, EINVAL,
+			    "--frozen is for a new run: one that goes on keeps "
+			    "what it began with");
+	if (o->frozen &&
+	    freeze_make(&run->session, run->project_fd, &notes, err) < 0)
+		return -err->num;
+	if (layers_plan(&run->session,
+			o->strict ? NULL : run->context.state.home, layers,
+			&notes, err) < 0)
+		return -err->num;
+	tmp = openat(run->session.fd, "tmp",
+		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	var_tmp = openat(run->session.fd, "var-tmp",
+			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (tmp < 0 || var_tmp < 0)
+		return fail_errno(err, "open the run's /tmp");
+	hide = run_hidden_paths(run);
+	sandbox_cuts_find(run->context.state.home, &cuts);
+	hide_cuts(run, &cuts);
+	envp = sandbox_environ(o->env, run->context.state.home, run->session.id,
+			       &dropped);
+	tell_header(run, &notes, &dropped);
+	tell_cuts(&cuts);
+	got = sandbox_start(
+		&(struct sandbox_policy){
+			.argv = o->argv,
+			.envp = envp,
+			.cwd = run->cwd,
+			.home = run->context.state.home,
+			.tmp_fd = tmp,
+			.var_tmp_fd = var_tmp,
+			.hide = (const char *const *)hide,
+			.cuts = &cuts,
+			.never = run->context.state.path,
+			.read_only = o->read_only,
+			.read_write = o->read_write,
+			.net = o->net,
+			.nested = o->nested,
+			.strict = o->strict,
+			.allow_perf = o->allow_perf,
+			.allow_io_uring = o->allow_io_uring,
+			.allow_userfaultfd = o->allow_userfaultfd,
+			.allow_32bit = o->allow_32bit,
+			.timeout_ms = o->timeout_ms,
+			.pids_limit = o->pids_limit,
+			.memory = o->memory,
+			.cpus_milli = o->cpus_milli,
+			.tmp_size = o->tmp_size,
+			.has_user = o->has_user,
+			.user = o->user,
+			.group = o->group,
+			.open_layers = open_layers,
+			.mount_layers = mount_layers,
+			.layers_arg = *layers,
+		},
+		&run->sandbox, err);
+	mem_list_free(&hide);
+	sandbox_cuts_free(&cuts);
+	sandbox_environ_free(envp);
+	if (got == 0)
+		tell_limits(run);
+	return got;
+}
