@@ -1,7 +1,8 @@
 /*
  * What the files of this folder share. Three places run this code:
  *
- *	guard	launch.c, userns.c, sockets.c, tty.c: the caller's process
+ *	guard	launch.c, relay.c, userns.c, sockets.c, tty.c: the caller's
+ *		process
  *	pid 1	child.c, mounts.c, masks.c, proc.c, files.c, lockdown.c,
  *		landlock.c, pid1.c: born by one clone(2) with all namespaces,
  *		builds its root, locks itself in, then waits for the gate

@@ -1,0 +1,44 @@
+/*
+ * What guard keeps of a run. launch.c makes it and takes it down; relay.c lets
+ * the command go and is between the two until the last process is gone.
+ */
+#ifndef GUARD_SANDBOX_LAUNCH_H
+#define GUARD_SANDBOX_LAUNCH_H
+
+#include <signal.h>
+
+#include "guard/sandbox/internal.h"
+
+struct sandbox {
+	struct setup setup;
+	struct filters filters;
+	struct tty *tty; /* NULL: the run has none */
+	pid_t pid; /* the run's pid 1; 0: none */
+	int pid_fd, socket;
+	char *command; /* for messages */
+	int64_t timeout_ms;
+	/* from the release to the end: */
+	int signal_fd; /* -1: signals are as the caller had them */
+	sigset_t signals_before;
+	bool has_status, ending;
+	bool is_empty; /* its pid 1 alone is left, in its exit */
+	int status;
+	int64_t deadline; /* 0: none; monotonic ms */
+	struct cgroup cgroup;
+	struct watch watch;
+	int64_t next_watch;
+	enum sandbox_limit limit; /* why it is ending */
+	/* what was asked for; 0: nothing */
+	uint64_t memory, pids;
+	unsigned int cpus_milli;
+	bool held_by_kernel; /* the number of processes */
+};
+
+/* ---- relay.c ---- */
+
+/* SIGKILL for pid 1, which all the others follow. */
+void relay_kill(const struct sandbox *sb);
+/* The terminal and the signals are the caller's again. */
+void relay_give_back(struct sandbox *sb);
+
+#endif

@@ -1,0 +1,349 @@
+#include "guard/sandbox/launch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define TICK_MS 250
+/* From SIGTERM to SIGKILL. */
+#define GRACE_MS 2000
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+/* ---- the gate ---- */
+
+static int explain_exec(const struct sandbox *sb, int num, struct err *err)
+{
+	const char *name = text_quote(sb->command);
+
+	if (num == ENOENT && !strchr(sb->command, '/'))
+		return fail(err, num, "%s: no such command in PATH", name);
+	if (num == ENOENT)
+		return fail(err, num,
+			    "%s: no such file, or the interpreter that it "
+			    "names is missing",
+			    name);
+	return fail_num(err, num, "run %s", name);
+}
+
+/* From before the command runs: one that comes early must not end guard. */
+static int take_signals(struct sandbox *sb, struct err *err)
+{
+	static const int taken[] = {SIGINT,  SIGTERM,  SIGHUP, SIGQUIT,
+				    SIGTSTP, SIGWINCH, SIGCONT};
+	sigset_t set;
+	size_t i;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		(void)sigaddset(&set, taken[i]);
+	sb->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (sb->signal_fd < 0)
+		return fail_errno(err, "wait for signals");
+	(void)sigprocmask(SIG_BLOCK, &set, &sb->signals_before);
+	return 0;
+}
+
+void relay_give_back(struct sandbox *sb)
+{
+	if (sb->tty)
+		tty_leave(sb->tty, true);
+	if (sb->signal_fd < 0)
+		return;
+	(void)close(sb->signal_fd);
+	sb->signal_fd = -1;
+	(void)sigprocmask(SIG_SETMASK, &sb->signals_before, NULL);
+}
+
+static int release(struct sandbox *sb, struct err *err)
+{
+	struct note note;
+
+	if (note_send(sb->socket, NOTE_RELEASE, 0, NULL, -1) < 0)
+		return fail_errno(err, "let the command go");
+	if (note_receive(sb->socket, &note, NULL) <= 0)
+		return fail(err, ECHILD, "the run's first process died");
+	if (note.type == NOTE_STARTED)
+		return 0;
+	if (note.type == NOTE_NOT_STARTED)
+		return explain_exec(sb, note.value, err);
+	return fail(err, EBADMSG, "odd answer from the run");
+}
+
+int sandbox_release(struct sandbox *sb, struct err *err)
+{
+	int rc = take_signals(sb, err);
+
+	if (rc < 0)
+		return rc;
+	if (sb->tty)
+		tty_enter(sb->tty);
+	rc = release(sb, err);
+	if (rc < 0) {
+		relay_give_back(sb);
+		return rc;
+	}
+	sb->deadline = sb->timeout_ms > 0 ? now_ms() + sb->timeout_ms : 0;
+	sb->next_watch = now_ms() + watch_interval(&sb->watch);
+	return 0;
+}
+
+/* ---- the end ---- */
+
+void relay_kill(const struct sandbox *sb)
+{
+	if (sb->pid_fd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, sb->pid_fd, SIGKILL, NULL,
+			      0);
+}
+
+/* First politely, then not. */
+static void end_run(struct sandbox *sb)
+{
+	if (sb->ending) {
+		relay_kill(sb);
+		sb->deadline = 0;
+		return;
+	}
+	sb->ending = true;
+	sb->deadline = now_ms() + GRACE_MS;
+	(void)note_send(sb->socket, NOTE_SIGNAL, SIGTERM, NULL, -1);
+	(void)note_send(sb->socket, NOTE_SIGNAL, SIGCONT, NULL, -1);
+}
+
+/* ---- signals and stops ---- */
+
+static void stop_self(const struct sandbox *sb)
+{
+	struct sigaction old, plain = {.sa_handler = SIG_DFL};
+	sigset_t stop, before;
+
+	(void)sigaction(SIGTSTP, &plain, &old);
+	(void)sigemptyset(&stop);
+	(void)sigaddset(&stop, SIGTSTP);
+	/* The terminal would have stopped all of the foreground group. Where
+	 * nobody could wake us up (an orphaned group) this does nothing, as
+	 * Ctrl-Z does there. */
+	if (sb->tty)
+		(void)kill(0, SIGTSTP);
+	else
+		(void)kill(getpid(), SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &stop, &before);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	(void)sigaction(SIGTSTP, &old, NULL);
+}
+
+static void command_stopped(struct sandbox *sb)
+{
+	if (sb->tty)
+		tty_leave(sb->tty, false);
+	stop_self(sb);
+	if (sb->tty) {
+		tty_hold(sb->tty, true);
+		tty_enter(sb->tty);
+	}
+	(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+}
+
+static void take_signal(struct sandbox *sb)
+{
+	struct signalfd_siginfo info;
+
+	if (read(sb->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	switch (info.ssi_signo) {
+	case SIGWINCH:
+		if (sb->tty)
+			tty_resize(sb->tty);
+		break;
+	case SIGCONT:
+		/* Perhaps in the foreground now. */
+		if (sb->tty)
+			tty_enter(sb->tty);
+		break;
+	default:
+		(void)note_send(sb->socket, NOTE_SIGNAL, (int)info.ssi_signo,
+				NULL, -1);
+	}
+}
+
+/* False when nothing more will come. */
+static bool take_note(struct sandbox *sb)
+{
+	struct note note;
+
+	if (note_receive(sb->socket, &note, NULL) <= 0)
+		return false;
+	switch (note.type) {
+	case NOTE_EXITED:
+		sb->status = note.value;
+		sb->has_status = true;
+		break;
+	case NOTE_CONTINUED:
+		if (sb->tty)
+			tty_hold(sb->tty, false);
+		break;
+	case NOTE_EMPTY:
+		sb->is_empty = true;
+		break;
+	case NOTE_STOPPED:
+		if (!sb->ending)
+			command_stopped(sb);
+		break;
+	case NOTE_READS:
+		if (sb->tty)
+			tty_want_input(sb->tty);
+		(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+/* ---- the loop ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+/* next_tick 0: there is none. */
+static int next_wait(const struct sandbox *sb, int64_t next_tick)
+{
+	int64_t now = now_ms(), then = earlier(sb->deadline, next_tick);
+
+	then = earlier(then, sb->next_watch);
+
+	if (sb->tty && tty_waits(sb->tty))
+		then = earlier(then, now + TICK_MS);
+	if (!then)
+		return -1;
+	if (then <= now)
+		return 0;
+	return (int)(then - now > 60000 ? 60000 : then - now);
+}
+
+static void stop_run(struct sandbox *sb)
+{
+	sb->ending = true;
+	relay_kill(sb);
+}
+
+static void look_at_limits(struct sandbox *sb)
+{
+	enum sandbox_limit limit;
+
+	if (sb->ending || now_ms() < sb->next_watch)
+		return;
+	sb->next_watch = now_ms() + watch_interval(&sb->watch);
+	limit = watch_tick(&sb->watch);
+	if (limit == SANDBOX_LIMIT_NONE)
+		return;
+	sb->limit = limit;
+	stop_run(sb);
+}
+
+/* Until the last process but pid 1 is gone, which cannot do anything more, or
+ * pid 1 with all of them. */
+static int relay(struct sandbox *sb,
+		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 void *arg, struct err *err)
+{
+	int64_t next_tick = tick ? now_ms() : 0;
+	struct pollfd fds[6];
+	size_t count;
+
+	for (;;) {
+		fds[0] = (struct pollfd){.fd = sb->pid_fd, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = sb->signal_fd, .events = POLLIN};
+		fds[2] = (struct pollfd){.fd = sb->socket, .events = POLLIN};
+		count = sb->tty ? tty_poll(sb->tty, fds + 3) : 0;
+		if (poll(fds, 3 + count, next_wait(sb, next_tick)) < 0 &&
+		    errno != EINTR)
+			return fail_errno(err, "wait for the run");
+		if (count)
+			tty_relay(sb->tty, fds + 3, count);
+		if (fds[1].revents)
+			take_signal(sb);
+		if (fds[2].revents && !take_note(sb))
+			(void)poll(fds, 1, -1);
+		if (fds[0].revents || sb->is_empty)
+			return 0;
+		if (sb->deadline && now_ms() >= sb->deadline) {
+			if (!sb->ending)
+				sb->limit = SANDBOX_LIMIT_TIME;
+			end_run(sb);
+		}
+		look_at_limits(sb);
+		if (tick && now_ms() >= next_tick) {
+			int ms = TICK_MS;
+
+			if (tick(arg, &ms) == SANDBOX_KILL)
+				stop_run(sb);
+			next_tick = now_ms() + ms;
+		}
+	}
+}
+
+static void collect(struct sandbox *sb)
+{
+	struct note note;
+
+	while (!sb->is_empty && note_receive(sb->socket, &note, NULL) > 0)
+		if (note.type == NOTE_EXITED) {
+			sb->status = note.value;
+			sb->has_status = true;
+		}
+	if (!sb->is_empty)
+		sandbox_unmount(sb);
+	if (sb->tty)
+		tty_drain(sb->tty);
+}
+
+static struct sandbox_result make_result(const struct sandbox *sb)
+{
+	struct sandbox_result result = {SANDBOX_SIGNALED, SIGKILL};
+
+	if (sb->ending)
+		return (struct sandbox_result){.end = SANDBOX_STOPPED,
+					       .limit = sb->limit};
+	result.killed = cgroup_killed(&sb->cgroup);
+	if (!sb->has_status)
+		return result;
+	if (WIFEXITED(sb->status)) {
+		result.end = SANDBOX_EXITED;
+		result.code = WEXITSTATUS(sb->status);
+	} else {
+		result.code = WTERMSIG(sb->status);
+	}
+	return result;
+}
+
+int sandbox_wait(struct sandbox *sb,
+		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 void *arg, struct sandbox_result *ret, struct err *err)
+{
+	int rc = relay(sb, tick, arg, err);
+
+	if (rc < 0)
+		relay_kill(sb);
+	collect(sb);
+	relay_give_back(sb);
+	if (rc < 0)
+		return rc;
+	*ret = make_result(sb);
+	return 0;
+}
