@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "overlay/change_list.h"
 #include "overlay/compare.h"
 #include "overlay/marks.h"
 
@@ -65,78 +66,12 @@ static void scan_free(struct scan *s)
 	change_list_free(&s->list);
 }
 
-void change_list_free(struct change_list *list)
-{
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		free(list->items[i].path);
-	for (i = 0; i < list->touched_count; i++)
-		free(list->touched[i]);
-	free(list->items);
-	free(list->touched);
-	*list = (struct change_list){0};
-}
-
 static void set_path(struct scan *s, size_t len, const char *name)
 {
 	s->path.len = len;
 	if (len && *name)
 		buf_add_char(&s->path, '/');
 	buf_add_text(&s->path, name);
-}
-
-static void add(struct scan *s, enum change_kind kind, unsigned int flags,
-		const struct meta *old, const struct meta *now)
-{
-	struct change_list *list = &s->list;
-
-	if (now && S_ISREG(now->mode) && (now->mode & (S_ISUID | S_ISGID)))
-		flags |= CHANGE_SETID;
-	if (now && !S_ISREG(now->mode) && !S_ISDIR(now->mode) &&
-	    !S_ISLNK(now->mode))
-		flags |= CHANGE_NODE;
-	GROW(list->items, list->count, list->room);
-	list->items[list->count++] = (struct change){
-		.kind = kind,
-		.flags = flags,
-		.path = mem_strdup(buf_text(&s->path)),
-		.old = old ? *old : (struct meta){0},
-		.now = now ? *now : (struct meta){0},
-	};
-}
-
-static void add_touched(struct scan *s)
-{
-	struct change_list *list = &s->list;
-
-	GROW(list->touched, list->touched_count, list->touched_room);
-	list->touched[list->touched_count++] = mem_strdup(buf_text(&s->path));
-}
-
-/*
- * What lies below the path just looked at cannot be listed. The path itself
- * says so; it becomes a change when it was none.
- */
-static void add_unreadable(struct scan *s, unsigned int flags,
-			   const struct meta *old, const struct meta *now)
-{
-	struct change_list *list = &s->list;
-	struct change *last =
-		list->count ? &list->items[list->count - 1] : NULL;
-	char **touched = list->touched_count
-				 ? &list->touched[list->touched_count - 1]
-				 : NULL;
-
-	/* No more a folder whose times alone differ. */
-	if (touched && strcmp(*touched, buf_text(&s->path)) == 0) {
-		free(*touched);
-		list->touched_count--;
-	}
-	if (last && strcmp(last->path, buf_text(&s->path)) == 0)
-		last->flags |= CHANGE_UNREADABLE;
-	else
-		add(s, CHANGE_META, flags | CHANGE_UNREADABLE, old, now);
 }
 
 static bool is_skipped(struct scan *s)
@@ -273,7 +208,8 @@ static int push(struct scan *s, int upper, int lower, const char *name,
 		if (compare_hard(got))
 			return got;
 		if (!compare_gone(got))
-			add_unreadable(s, flags, old, now);
+			change_list_unreadable(&s->list, buf_text(&s->path),
+					       flags, old, now);
 		return 0;
 	}
 	GROW(s->frames, s->count, s->room);
@@ -297,7 +233,7 @@ static int one_sided(struct scan *s, const struct frame *f, const char *name,
 			? CHANGE_SETID
 			: 0;
 
-	add(s, kind, flags | caps, l, u);
+	change_list_add(&s->list, buf_text(&s->path), kind, flags | caps, l, u);
 	if (upper < 0 && lower < 0)
 		return 0;
 	return push(s, upper, lower, name, false, flags | CHANGE_WITH_PARENT, l,
@@ -312,12 +248,14 @@ static void add_difference(struct scan *s, const struct pair *p,
 	if (d->caps)
 		flags |= CHANGE_SETID;
 	if (d->content)
-		add(s, CHANGE_MODIFIED, flags | (d->meta ? CHANGE_META_TOO : 0),
-		    &p->l, &p->u);
+		change_list_add(&s->list, buf_text(&s->path), CHANGE_MODIFIED,
+				flags | (d->meta ? CHANGE_META_TOO : 0), &p->l,
+				&p->u);
 	else if (d->meta)
-		add(s, CHANGE_META, flags, &p->l, &p->u);
+		change_list_add(&s->list, buf_text(&s->path), CHANGE_META,
+				flags, &p->l, &p->u);
 	else if (d->time && S_ISDIR(p->u.mode))
-		add_touched(s);
+		change_list_touch(&s->list, buf_text(&s->path));
 }
 
 /* The same kind of thing on both sides. */
@@ -376,8 +314,9 @@ static int visit(struct scan *s, const char *name, bool listed_upper,
 	if (has_l < 0) {
 		/* The real folder may be listed but not searched. */
 		if (has_u)
-			add(s, CHANGE_MODIFIED, flags | CHANGE_UNREADABLE, NULL,
-			    &u);
+			change_list_add(&s->list, buf_text(&s->path),
+					CHANGE_MODIFIED,
+					flags | CHANGE_UNREADABLE, NULL, &u);
 		return 0;
 	}
 	if (!has_u && !has_l)
@@ -468,53 +407,4 @@ int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 	*ret = s.list;
 	s.list = (struct change_list){0};
 	return 0;
-}
-
-int scan_is_empty(int upper_fd, struct err *err)
-{
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
-				      0500, &opened, err);
-
-	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
-		return err_context(err, "look into the run's layer");
-	return list.count == 0;
-}
-
-/*
- * Opens path below dir, whatever right its folders lack; each is open for
- * the moment that its next part takes.
- */
-static int open_slowly(int dir, const char *path, struct err *err)
-{
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
-	size_t len = strcspn(path, "/");
-	auto_free char *name = mem_strndup(path, len);
-	auto_close int fd = -1;
-
-	if (!path[len])
-		return mark_open(dir, name, O_RDONLY, 0400, &opened, err);
-	fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
-	return fd < 0 ? fd : open_slowly(fd, path + len + 1, err);
-}
-
-int scan_open(int upper_fd, const char *path, struct err *err)
-{
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
-	auto_close int root = -1, fd = -1;
-	struct stat st;
-
-	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
-		return fail(err, EINVAL, "%s is no file of a layer",
-			    text_quote(path));
-	root = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
-			 err);
-	fd = root < 0 ? root : open_slowly(root, path, err);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fail(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
-			    "%s is no file", text_quote(path));
-	return TAKE_FD(fd);
 }

@@ -9,43 +9,7 @@
 #ifndef GUARD_OVERLAY_SCAN_H
 #define GUARD_OVERLAY_SCAN_H
 
-#include "base/meta.h"
-
-enum change_kind {
-	CHANGE_DELETED,
-	CHANGE_TYPE, /* another kind of thing has the name now */
-	CHANGE_MODIFIED, /* other bytes, link target or device */
-	CHANGE_META, /* mode, owner or xattrs only */
-	CHANGE_ADDED,
-};
-
-enum change_flags {
-	CHANGE_WITH_PARENT = 1, /* its folder is deleted or added as well */
-	CHANGE_GIT = 2, /* in a .git, or a .git itself */
-	CHANGE_META_TOO = 4, /* modified, and mode, owner or xattrs */
-	CHANGE_SETID = 8, /* set-id bits or file capabilities */
-	CHANGE_NODE = 16, /* device node, fifo or socket */
-	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
-};
-
-struct change {
-	enum change_kind kind;
-	unsigned int flags;
-	char *path;
-	struct meta old; /* mode 0 when added */
-	struct meta now; /* mode 0 when deleted */
-};
-
-struct change_list {
-	struct change *items; /* sorted by path_compare() */
-	size_t count, room;
-	/* Folders whose times alone differ: of no interest to people, but
-	 * kept when the run's result is stored. */
-	char **touched;
-	size_t touched_count, touched_room;
-};
-
-void change_list_free(struct change_list *list);
+#include "overlay/change_list.h"
 
 /*
  * upper_fd, lower_fd: the folders (O_PATH or open). skip: paths in the layer

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,34 +15,14 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "overlay/session_id.h"
+#include "overlay/session_record.h"
 
-#define KIND "run"
 #define BASE_KIND "base"
 #define VERSION 1
 #define LOCK "lock"
 #define BASE_LOCK "base.lock"
 #define LISTED_MAX 8
 #define ID_TRIES 200
-
-static const char *const state_names[] = {
-	[RUN_NEW] = "new",
-	[RUN_RUNNING] = "running",
-	[RUN_ENDED] = "ended",
-	[RUN_APPLYING] = "applying",
-	[RUN_APPLIED] = "applied",
-	[RUN_DISCARDED] = "discarded",
-	[RUN_INTERRUPTED] = "interrupted",
-};
-
-const char *run_state_name(enum run_state state)
-{
-	return state_names[state];
-}
-
-bool run_state_pending(enum run_state state)
-{
-	return state != RUN_APPLIED && state != RUN_DISCARDED;
-}
 
 void session_free(struct session *s)
 {
@@ -97,145 +76,6 @@ static int is_held(int dirfd, const char *name, struct err *err)
 	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &whole) < 0)
 		return fail_errno(err, "look at lock %s", text_quote(name));
 	return whole.l_type != F_UNLCK;
-}
-
-static void set_moment(struct record *r, const char *key, struct moment m)
-{
-	char text[48];
-
-	(void)snprintf(text, sizeof(text), "%" PRId64 ".%09u", m.sec, m.nsec);
-	record_set(r, key, m.sec || m.nsec ? text : NULL);
-}
-
-static struct moment get_moment(const struct record *r, const char *key)
-{
-	const char *text = record_get(r, key);
-	struct moment m = {0};
-
-	if (text && sscanf(text, "%" SCNd64 ".%9u", &m.sec, &m.nsec) == 2 &&
-	    m.nsec < 1000000000)
-		return m;
-	return (struct moment){0};
-}
-
-static int save(const struct session *s, bool sync, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	enum run_state state =
-		s->state == RUN_INTERRUPTED ? RUN_RUNNING : s->state;
-	size_t i;
-
-	record_set(&r, "id", s->id);
-	record_set(&r, "state", run_state_name(state));
-	record_set(&r, "project", s->project);
-	record_set_int(&r, "project-dev", (int64_t)s->project_dev);
-	record_set_int(&r, "project-ino", (int64_t)s->project_ino);
-	record_set(&r, "home", s->home);
-	record_set(&r, "command", s->command);
-	set_moment(&r, "began", s->began);
-	set_moment(&r, "started", s->started);
-	set_moment(&r, "ended", s->ended);
-	record_set_int(&r, "status", s->status);
-	record_set_int(&r, "result", (int64_t)s->result);
-	record_set_int(&r, "times", s->times);
-	for (i = 0; i < s->more.count; i++)
-		record_add(&r, s->more.items[i].key, s->more.items[i].value);
-	if (record_save(s->fd, "record", KIND, VERSION, &r, sync, err) < 0)
-		return err_context(err, "record of run %s", s->id);
-	return 0;
-}
-
-int session_save(const struct session *s, struct err *err)
-{
-	return save(s, true, err);
-}
-
-/* A run that is starting, at work or that left nothing has nothing that a
- * power cut could make anybody miss. */
-static bool is_worth_a_sync(const struct session *s)
-{
-	return s->result || s->state == RUN_APPLYING ||
-	       s->state == RUN_APPLIED || s->state == RUN_DISCARDED;
-}
-
-int session_set_state(struct session *s, enum run_state state, struct err *err)
-{
-	enum run_state before = s->state;
-
-	s->state = state;
-	if (save(s, is_worth_a_sync(s), err) == 0)
-		return 0;
-	s->state = before;
-	return -err->num;
-}
-
-static bool own_key(const char *key)
-{
-	static const char *const keys[] = {
-		"id",	  "state",   "project", "project-dev", "project-ino",
-		"home",	  "command", "started", "ended",       "status",
-		"result", "times",   "began",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (strcmp(key, keys[i]) == 0)
-			return true;
-	return false;
-}
-
-static int get_state(const struct record *r, enum run_state *ret)
-{
-	const char *text = record_get(r, "state");
-	enum run_state state;
-
-	for (state = RUN_NEW; text && state <= RUN_DISCARDED; state++) {
-		if (strcmp(text, state_names[state]) == 0) {
-			*ret = state;
-			return 0;
-		}
-	}
-	return -1;
-}
-
-/* Everything of s that lies in the record; what it held before goes. */
-static int load(struct session *s, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	const char *id, *project, *status;
-	size_t i;
-
-	if (record_load(s->fd, "record", KIND, VERSION, &r, err) < 0)
-		return err_context(err, "run %s", s->id);
-	id = record_get(&r, "id");
-	project = record_get(&r, "project");
-	status = record_get(&r, "status");
-	if (!id || strcmp(id, s->id) != 0 || !project || *project != '/' ||
-	    get_state(&r, &s->state) < 0)
-		return fail(err, EBADMSG, "the record of run %s is damaged",
-			    s->id);
-	free(s->project);
-	free(s->home);
-	free(s->command);
-	record_free(&s->more);
-	s->project = mem_strdup(project);
-	s->project_dev = (uint64_t)record_get_int(&r, "project-dev");
-	s->project_ino = (uint64_t)record_get_int(&r, "project-ino");
-	s->home = mem_strdup(record_get(&r, "home") ?: "");
-	s->command = mem_strdup(record_get(&r, "command") ?: "");
-	s->started = get_moment(&r, "started");
-	s->ended = get_moment(&r, "ended");
-	s->status = status ? (int)record_get_int(&r, "status") : -1;
-	s->result = (uint64_t)record_get_int(&r, "result");
-	s->times = (uint32_t)record_get_int(&r, "times");
-	s->began = get_moment(&r, "began");
-	/* Records of earlier guards do not say it. */
-	if (!s->began.sec && s->times)
-		s->began = s->times == 1 ? s->started : session_id_time(s->id);
-	for (i = 0; i < r.count; i++)
-		if (!own_key(r.items[i].key))
-			record_add(&s->more, r.items[i].key, r.items[i].value);
-	return 0;
 }
 
 static int make_folders(int fd, struct err *err)
@@ -306,7 +146,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	s.project_ino = meta.ino;
 	s.home = mem_strdup(home ?: "");
 	s.command = mem_strdup(command ?: "");
-	if (save(&s, false, err) < 0)
+	if (session_store(&s, false, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct session){.fd = -1, .lock_fd = -1};
@@ -382,7 +222,7 @@ static int load_locked(int runs_fd, struct session *s, struct err *err)
 		return fail(err, EBUSY, "run %s is in use by another guard",
 			    s->id);
 	if (s->lock_fd < 0 || still_there(runs_fd, s, err) < 0 ||
-	    load(s, err) < 0)
+	    session_load(s, err) < 0)
 		return -err->num;
 	if (s->state == RUN_RUNNING)
 		s->state = RUN_INTERRUPTED;
@@ -399,7 +239,7 @@ static int load_unlocked(struct session *s, struct err *err)
 	int looks, held = 0;
 
 	for (looks = 0; looks < 2; looks++) {
-		if (load(s, err) < 0)
+		if (session_load(s, err) < 0)
 			return -err->num;
 		held = is_held(s->fd, LOCK, err);
 		if (held < 0)

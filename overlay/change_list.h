@@ -1,0 +1,62 @@
+/*
+ * What a run changed, path by path, in the order of path_compare().
+ *
+ * The scan fills it (scan.h); everybody else reads. Paths are relative to the
+ * folder that was scanned and belong to the list.
+ */
+#ifndef GUARD_OVERLAY_CHANGE_LIST_H
+#define GUARD_OVERLAY_CHANGE_LIST_H
+
+#include "base/meta.h"
+
+enum change_kind {
+	CHANGE_DELETED,
+	CHANGE_TYPE, /* another kind of thing has the name now */
+	CHANGE_MODIFIED, /* other bytes, link target or device */
+	CHANGE_META, /* mode, owner or xattrs only */
+	CHANGE_ADDED,
+};
+
+enum change_flags {
+	CHANGE_WITH_PARENT = 1, /* its folder is deleted or added as well */
+	CHANGE_GIT = 2, /* in a .git, or a .git itself */
+	CHANGE_META_TOO = 4, /* modified, and mode, owner or xattrs */
+	CHANGE_SETID = 8, /* set-id bits or file capabilities */
+	CHANGE_NODE = 16, /* device node, fifo or socket */
+	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
+};
+
+struct change {
+	enum change_kind kind;
+	unsigned int flags;
+	char *path;
+	struct meta old; /* mode 0 when added */
+	struct meta now; /* mode 0 when deleted */
+};
+
+struct change_list {
+	struct change *items; /* sorted by path_compare() */
+	size_t count, room;
+	/* Folders whose times alone differ: of no interest to people, but
+	 * kept when the run's result is stored. */
+	char **touched;
+	size_t touched_count, touched_room;
+};
+
+void change_list_free(struct change_list *list);
+
+/* For who fills it, in order. old NULL: added; now NULL: deleted. The flags
+ * that now's mode says (CHANGE_SETID, CHANGE_NODE) are set here. */
+void change_list_add(struct change_list *list, const char *path,
+		     enum change_kind kind, unsigned int flags,
+		     const struct meta *old, const struct meta *now);
+void change_list_touch(struct change_list *list, const char *path);
+/*
+ * What lies below the path that was added or touched last, if it was, cannot
+ * be listed. The path itself says so; it becomes a change when it was none.
+ */
+void change_list_unreadable(struct change_list *list, const char *path,
+			    unsigned int flags, const struct meta *old,
+			    const struct meta *now);
+
+#endif

@@ -1,0 +1,62 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "overlay/scan.h"
+
+#define LEN_MAX 16384
+
+int scan_is_empty(int upper_fd, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int fd = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
+				      0500, &opened, err);
+
+	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
+		return err_context(err, "look into the run's layer");
+	return list.count == 0;
+}
+
+/*
+ * Opens path below dir, whatever right its folders lack; each is open for
+ * the moment that its next part takes.
+ */
+static int open_slowly(int dir, const char *path, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	size_t len = strcspn(path, "/");
+	auto_free char *name = mem_strndup(path, len);
+	auto_close int fd = -1;
+
+	if (!path[len])
+		return mark_open(dir, name, O_RDONLY, 0400, &opened, err);
+	fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
+	return fd < 0 ? fd : open_slowly(fd, path + len + 1, err);
+}
+
+int scan_open(int upper_fd, const char *path, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int root = -1, fd = -1;
+	struct stat st;
+
+	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
+		return fail(err, EINVAL, "%s is no file of a layer",
+			    text_quote(path));
+	root = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
+			 err);
+	fd = root < 0 ? root : open_slowly(root, path, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return fail(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL,
+			    "%s is no file", text_quote(path));
+	return TAKE_FD(fd);
+}

@@ -1,0 +1,17 @@
+/*
+ * A session's record on disk: runs/<id>/record, key=value. Keys that are not
+ * the session's own are kept as they are.
+ */
+#ifndef GUARD_OVERLAY_SESSION_RECORD_H
+#define GUARD_OVERLAY_SESSION_RECORD_H
+
+#include "overlay/session.h"
+
+/* Writes it whole; sync: a power cut does not take it any more. */
+int session_store(const struct session *s, bool sync, struct err *err);
+
+/* Everything of s that lies in the record; what it held before goes. s->fd
+ * and s->id are set. -EBADMSG: the record is damaged. */
+int session_load(struct session *s, struct err *err);
+
+#endif
