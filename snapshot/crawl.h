@@ -1,9 +1,10 @@
 /*
  * The walk of a snapshot, what its parts share. Two threads go through a
- * folder, depth first, from one stack of folders (crawl_run); each looks at a
- * folder's names and reads contents through a reader of its own (crawl_scan).
- * A folder is ended by whoever ends its last part, and encoded only when
- * something in it is not as in the stat cache (crawl_end).
+ * folder, depth first, from one stack of folders (crawl_run); each opens and
+ * lists a folder (crawl_list), looks at what it names (crawl_scan) and reads
+ * contents through a reader of its own (crawl_read). A folder is ended by
+ * whoever ends its last part, and encoded only when something in it is not as
+ * in the stat cache (crawl_end).
  *
  * take.c fills the first part of struct crawl and calls crawl_run() and then
  * crawl_run_done(), whatever the former said.

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "snapshot/crawl_end.h"
+#include "snapshot/crawl_read.h"
 #include "snapshot/crawl_scan.h"
 #include "snapshot/reading.h"
 
@@ -57,7 +58,7 @@ static void *work(void *arg)
 		if (!f) {
 			/* Own reads first: they may finish folders that
 			 * others wait for. */
-			if (crawl_scan_collect(k))
+			if (crawl_read_collect(k))
 				continue;
 			f = pop(w, true);
 		}
@@ -66,7 +67,7 @@ static void *work(void *arg)
 		crawl_scan(k, f);
 		tell_progress(k, &last);
 	}
-	while (crawl_scan_collect(k))
+	while (crawl_read_collect(k))
 		;
 	reader_free(&k->reader);
 	return NULL;

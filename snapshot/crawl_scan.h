@@ -10,7 +10,4 @@
  * and lets reads go on. Ends its own part of `pending`. */
 void crawl_scan(struct crawl_worker *k, struct crawl_folder *f);
 
-/* Takes one finished read in; false when none is under way. */
-bool crawl_scan_collect(struct crawl_worker *k);
-
 #endif
