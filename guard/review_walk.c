@@ -1,7 +1,6 @@
 #include "guard/review_walk.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,18 +13,17 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/review_edit.h"
+#include "guard/review_place.h"
 #include "guard/review_show.h"
 
 /* Lines of a part that are shown unasked, at least. */
 #define LINES_LEAST 60
 
 struct walk {
-	struct review *r;
+	struct review_place at;
 	int scratch_fd;
 	const char *scratch;
-	size_t item, part;
 	size_t titled; /* the item whose title stands above, + 1 */
-	bool show; /* the part itself is to be shown */
 	bool over;
 };
 
@@ -55,7 +53,7 @@ char *review_walk_ask(const char *format, ...)
 
 static struct review_item *here(struct walk *w)
 {
-	return &w->r->items[w->item];
+	return &w->at.r->items[w->at.item];
 }
 
 static size_t lines_of_screen(void)
@@ -66,75 +64,6 @@ static size_t lines_of_screen(void)
 	    size.ws_row * 2 < LINES_LEAST)
 		return LINES_LEAST;
 	return size.ws_row * 2;
-}
-
-/* --- moving about --- */
-
-static void open_item(struct walk *w, size_t item)
-{
-	struct err err;
-
-	if (review_open(w->r, &w->r->items[item], &err) < 0)
-		output_warn("%s", err.text);
-}
-
-static void go_to(struct walk *w, size_t item, size_t part)
-{
-	w->item = item;
-	w->part = part;
-	w->show = true;
-	open_item(w, item);
-}
-
-/* One part on or back; false at the end. */
-static bool step(struct walk *w, size_t *item, size_t *part, bool back)
-{
-	if (!back && *part + 1 < w->r->items[*item].parts) {
-		++*part;
-		return true;
-	}
-	if (back && *part) {
-		--*part;
-		return true;
-	}
-	if (back ? !*item : *item + 1 == w->r->count)
-		return false;
-	*item += back ? -(size_t)1 : 1;
-	open_item(w, *item);
-	*part = back ? w->r->items[*item].parts - 1 : 0;
-	return true;
-}
-
-/* The next part, or the next that is open; false: there is none. */
-static bool move(struct walk *w, bool back, bool open_only)
-{
-	size_t item = w->item, part = w->part;
-
-	while (step(w, &item, &part, back)) {
-		if (open_only && review_part(&w->r->items[item], part))
-			continue;
-		go_to(w, item, part);
-		return true;
-	}
-	return false;
-}
-
-/* After an answer: what is open behind it, else what was passed over. */
-static void next_open(struct walk *w)
-{
-	size_t item, part;
-
-	if (move(w, false, true))
-		return;
-	for (item = 0; item < w->r->count; item++) {
-		open_item(w, item);
-		for (part = 0; part < w->r->items[item].parts; part++)
-			if (!review_part(&w->r->items[item], part)) {
-				go_to(w, item, part);
-				return;
-			}
-	}
-	w->over = true;
 }
 
 /* --- lists and search --- */
@@ -173,83 +102,39 @@ static void go_by_number(struct walk *w, const char *rest)
 	unsigned long number;
 
 	if (!*rest) {
-		review_walk_list(w->r, true);
+		review_walk_list(w->at.r, true);
 		answer = review_walk_ask("Go to which?");
 		rest = answer ? answer : "";
 	}
 	if (!*rest)
 		return;
-	if (options_number(rest, w->r->count, &number) < 0 || !number)
+	if (options_number(rest, w->at.r->count, &number) < 0 || !number)
 		output_say("there is no number %s", text_quote(rest));
 	else
-		go_to(w, number - 1, 0);
-}
-
-static bool part_matches(struct review *r, struct review_item *item,
-			 size_t part, const regex_t *regex)
-{
-	const struct hunk *hunk = review_hunk(item, part);
-	size_t i;
-
-	for (i = item->first; !part && i < item->first + item->count; i++)
-		if (regexec(regex, r->entries[i].path, 0, NULL, 0) == 0)
-			return true;
-	for (i = 0; hunk && i < hunk->count; i++) {
-		auto_free char *line =
-			mem_strndup(hunk->lines[i].text, hunk->lines[i].len);
-
-		if (hunk->lines[i].kind != ' ' &&
-		    regexec(regex, line, 0, NULL, 0) == 0)
-			return true;
-	}
-	return false;
+		review_place_go(&w->at, number - 1, 0);
 }
 
 static void search(struct walk *w, const char *rest)
 {
-	size_t item = w->item, part = w->part;
 	auto_free char *answer = NULL;
-	regex_t regex;
-	bool found = false;
-	int turns = 0;
 
 	if (!*rest) {
 		answer = review_walk_ask("Search for regex?");
 		rest = answer ? answer : "";
 	}
-	if (!*rest)
-		return;
-	if (regcomp(&regex, rest, REG_EXTENDED | REG_NOSUB | REG_NEWLINE)) {
-		output_say("%s is no regular expression", text_quote(rest));
-		return;
-	}
-	/* Once round, the present part last. */
-	while (!found && turns < 2) {
-		if (!step(w, &item, &part, false)) {
-			item = part = 0;
-			open_item(w, 0);
-			turns++;
-		}
-		found = part_matches(w->r, &w->r->items[item], part, &regex);
-		if (turns && item == w->item && part == w->part)
-			break;
-	}
-	regfree(&regex);
-	if (found)
-		go_to(w, item, part);
-	else
-		output_say("nothing matches %s", text_quote(rest));
+	if (*rest)
+		review_place_search(&w->at, rest);
 }
 
 /* --- answers --- */
 
 static bool is_special(const struct walk *w)
 {
-	const struct review_item *item = &w->r->items[w->item];
+	const struct review_item *item = &w->at.r->items[w->at.item];
 	size_t i;
 
 	for (i = item->first; i < item->first + item->count; i++)
-		if (w->r->entries[i].special)
+		if (w->at.r->entries[i].special)
 			return true;
 	return false;
 }
@@ -263,10 +148,10 @@ static void answer(struct walk *w, enum review_answer said, bool rest)
 				   ? " (s parts the folder from it)"
 				   : "");
 	if (rest)
-		review_answer_item(w->r, here(w), w->part, said);
+		review_answer_item(w->at.r, here(w), w->at.part, said);
 	else
-		review_answer_part(w->r, here(w), w->part, said);
-	next_open(w);
+		review_answer_part(w->at.r, here(w), w->at.part, said);
+	w->over = !review_place_next_open(&w->at);
 }
 
 /* Only what has been looked at, or is neither gone nor dangerous. */
@@ -275,32 +160,32 @@ static void accept_rest(struct walk *w)
 	struct review_counts n;
 	size_t i, k;
 
-	review_count(w->r, &n);
+	review_count(w->at.r, &n);
 	if (n.open_first) {
 		output_say("no: %s or dangerous things come first and are "
 			   "decided on one by one",
 			   text_count(n.open_first, "deletion"));
 		return;
 	}
-	for (i = 0; i < w->r->count; i++) {
-		open_item(w, i);
-		for (k = 0; k < w->r->items[i].parts; k++)
-			if (!review_part(&w->r->items[i], k))
-				review_answer_part(w->r, &w->r->items[i], k,
-						   REVIEW_YES);
+	for (i = 0; i < w->at.r->count; i++) {
+		review_place_open(&w->at, i);
+		for (k = 0; k < w->at.r->items[i].parts; k++)
+			if (!review_part(&w->at.r->items[i], k))
+				review_answer_part(w->at.r, &w->at.r->items[i],
+						   k, REVIEW_YES);
 	}
 	w->over = true;
 }
 
 static bool can_edit(struct walk *w)
 {
-	return review_hunk(here(w), w->part) &&
-	       review_entry(w->r, here(w))->now.mode;
+	return review_hunk(here(w), w->at.part) &&
+	       review_entry(w->at.r, here(w))->now.mode;
 }
 
 static void edit(struct walk *w)
 {
-	size_t at = w->part - here(w)->rights;
+	size_t at = w->at.part - here(w)->rights;
 	struct err err;
 	int got = review_edit(&here(w)->hunks, at, w->scratch_fd, w->scratch,
 			      &err);
@@ -310,40 +195,30 @@ static void edit(struct walk *w)
 	if (got > 0)
 		answer(w, REVIEW_YES, false);
 	else
-		w->show = true;
+		w->at.show = true;
 }
 
 static void split(struct walk *w)
 {
-	size_t before = here(w)->hunks.count, items = w->r->count;
+	size_t before = here(w)->hunks.count, items = w->at.r->count;
 
-	review_split(w->r, w->item, w->part);
-	if (w->r->count > items)
-		output_say("parted into %zu", w->r->count - items + 1);
+	review_split(w->at.r, w->at.item, w->at.part);
+	if (w->at.r->count > items)
+		output_say("parted into %zu", w->at.r->count - items + 1);
 	else if (here(w)->hunks.count > before)
 		output_say("parted into %zu hunks",
 			   here(w)->hunks.count - before + 1);
 	w->titled = 0;
-	go_to(w, w->item, w->part);
+	review_place_go(&w->at, w->at.item, w->at.part);
 }
 
 static void print_whole(struct walk *w)
 {
 	/* The pager takes stdout over for good, so it gets a process. */
-	review_show_part(w->r, here(w), w->part, 0);
+	review_show_part(w->at.r, here(w), w->at.part, 0);
 }
 
 /* --- keys --- */
-
-static bool has_more(struct walk *w, bool back, bool open_only)
-{
-	size_t item = w->item, part = w->part;
-
-	while (step(w, &item, &part, back))
-		if (!open_only || !review_part(&w->r->items[item], part))
-			return true;
-	return false;
-}
 
 /* "y,n,q,..." */
 static void keys_of(struct walk *w, struct buf *to)
@@ -357,13 +232,13 @@ static void keys_of(struct walk *w, struct buf *to)
 		{'q', true},
 		{'a', here(w)->parts > 1},
 		{'d', here(w)->parts > 1},
-		{'j', has_more(w, false, true)},
-		{'J', has_more(w, false, false)},
-		{'k', has_more(w, true, true)},
-		{'K', has_more(w, true, false)},
-		{'g', w->r->count > 1},
+		{'j', review_place_has_more(&w->at, false, true)},
+		{'J', review_place_has_more(&w->at, false, false)},
+		{'k', review_place_has_more(&w->at, true, true)},
+		{'K', review_place_has_more(&w->at, true, false)},
+		{'g', w->at.r->count > 1},
 		{'/', true},
-		{'s', review_can_split(w->r, here(w), w->part)},
+		{'s', review_can_split(w->at.r, here(w), w->at.part)},
 		{'e', can_edit(w)},
 		{'p', true},
 		{'A', true},
@@ -430,8 +305,8 @@ static void act(struct walk *w, char key, const char *rest)
 	case 'J':
 	case 'k':
 	case 'K':
-		(void)move(w, key == 'k' || key == 'K',
-			   key == 'j' || key == 'k');
+		(void)review_place_move(&w->at, key == 'k' || key == 'K',
+					key == 'j' || key == 'k');
 		break;
 	case 'g':
 		go_by_number(w, rest);
@@ -458,26 +333,27 @@ static void act(struct walk *w, char key, const char *rest)
 
 static void show(struct walk *w)
 {
-	if (w->titled != w->item + 1)
-		review_show_title(w->r, w->item);
-	w->titled = w->item + 1;
-	if (w->show)
-		review_show_part(w->r, here(w), w->part, lines_of_screen());
-	w->show = false;
+	if (w->titled != w->at.item + 1)
+		review_show_title(w->at.r, w->at.item);
+	w->titled = w->at.item + 1;
+	if (w->at.show)
+		review_show_part(w->at.r, here(w), w->at.part,
+				 lines_of_screen());
+	w->at.show = false;
 }
 
 static void ask(struct walk *w)
 {
-	enum review_answer said = review_part(here(w), w->part);
+	enum review_answer said = review_part(here(w), w->at.part);
 	auto_free char *line = NULL;
 	AUTO(buf) struct buf list = {0};
 	const char *keys;
 
 	keys_of(w, &list);
 	keys = buf_text(&list);
-	line = review_walk_ask("(%zu/%zu) Apply %s%s [%s]?", w->part + 1,
+	line = review_walk_ask("(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1,
 			       here(w)->parts,
-			       review_show_name(w->r, here(w), w->part),
+			       review_show_name(w->at.r, here(w), w->at.part),
 			       said == REVIEW_YES  ? " (so far: yes)"
 			       : said == REVIEW_NO ? " (so far: no)"
 						   : "",
@@ -496,14 +372,14 @@ static void ask(struct walk *w)
 void review_walk(struct review *r, int scratch_fd, const char *scratch)
 {
 	struct walk w = {
-		.r = r,
+		.at.r = r,
 		.scratch_fd = scratch_fd,
 		.scratch = scratch,
 	};
 
 	if (!r->count)
 		return;
-	go_to(&w, 0, 0);
+	review_place_go(&w.at, 0, 0);
 	while (!w.over && !output_broken()) {
 		show(&w);
 		ask(&w);

@@ -8,18 +8,6 @@
 #include "base/text.h"
 #include "restore/libgit.h"
 
-static int git_failed(const struct libgit *git, const char *what,
-		      struct err *err)
-{
-	const git_error *e = git->error_last();
-	AUTO(buf) struct buf text = {0};
-
-	if (e && e->message)
-		text_escape(&text, e->message, strlen(e->message), false);
-	return fail(err, EIO, "%s: %s", what,
-		    text.len ? buf_text(&text) : "libgit2 gives no reason");
-}
-
 static int moved(const char *ref, struct err *err)
 {
 	return fail(err, EBUSY, "%s has moved meanwhile: try again",
@@ -47,7 +35,7 @@ static int move(const struct libgit *git, git_repository *repo,
 		return 1;
 	got = git->graph_descendant_of(repo, to, from);
 	if (got < 0)
-		return git_failed(git, "compare the commits", err);
+		return libgit_failed("compare the commits", err);
 	if (!got)
 		return fail(err, EXDEV,
 			    "%s has commits that the run's has not: git merge "
@@ -58,7 +46,7 @@ static int move(const struct libgit *git, git_repository *repo,
 	git->reference_free(made);
 	if (got == GIT_EMODIFIED)
 		return moved(name, err);
-	return got < 0 ? git_failed(git, "move the branch", err) : 0;
+	return got < 0 ? libgit_failed("move the branch", err) : 0;
 }
 
 static int make(const struct libgit *git, git_repository *repo,
@@ -71,7 +59,7 @@ static int make(const struct libgit *git, git_repository *repo,
 	git->reference_free(made);
 	if (got == GIT_EEXISTS)
 		return moved(name, err);
-	return got < 0 ? git_failed(git, "make the branch", err) : 0;
+	return got < 0 ? libgit_failed("make the branch", err) : 0;
 }
 
 int gitforward(const char *repository, const char *branch,
@@ -91,12 +79,12 @@ int gitforward(const char *repository, const char *branch,
 	if (git->oid_fromstr(&to, hex) < 0 ||
 	    git->repository_open_ext(&repo, repository,
 				     GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0)
-		return git_failed(git, "open the repository", err);
+		return libgit_failed("open the repository", err);
 	got = git->reference_lookup(&ref, repo, name);
 	if (got == GIT_ENOTFOUND)
 		got = make(git, repo, name, &to, err);
 	else if (got < 0)
-		got = git_failed(git, "the branch", err);
+		got = libgit_failed("the branch", err);
 	else
 		got = move(git, repo, ref, name, &to, err);
 	git->reference_free(ref);

@@ -125,14 +125,6 @@ static void add_oid(struct buf *to, const git_oid *id)
 		buf_printf(to, "%02x", id->id[i]);
 }
 
-static int git_failed(const struct libgit *git, struct err *err)
-{
-	const git_error *e = git->error_last();
-
-	return fail(err, EIO, "make a patch: %s",
-		    e && e->message ? e->message : "libgit2 gives no reason");
-}
-
 static void add_side(struct buf *to, const char *mark, const char *prefix,
 		     unsigned int mode, const char *path)
 {
@@ -159,7 +151,7 @@ static int add_body(const struct maker *m, git_patch *patch, const char *path,
 	const char *body;
 
 	if (m->git->patch_to_buf(&text, patch) < 0)
-		return git_failed(m->git, err);
+		return libgit_failed("make a patch", err);
 	buf_add_text(to, "index ");
 	if (old_mode)
 		add_oid(to, &delta->old_file.id);
@@ -206,7 +198,7 @@ static int add_content(const struct maker *m, const char *path,
 				       a.len, old_mode ? "x" : NULL,
 				       mode ? buf_text(&b) : NULL, b.len,
 				       mode ? "x" : NULL, &options) < 0)
-		return git_failed(m->git, err);
+		return libgit_failed("make a patch", err);
 	got = add_body(m, patch, path, old_mode, mode, to, err);
 	m->git->patch_free(patch);
 	return got;

@@ -5,6 +5,11 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
 
 #define SONAME "libgit2.so." LIBGIT2_SOVERSION
 
@@ -162,4 +167,15 @@ int libgit_load(const struct libgit **ret, struct err *err)
 	}
 	*ret = &calls;
 	return 0;
+}
+
+int libgit_failed(const char *what, struct err *err)
+{
+	const git_error *e = calls.error_last ? calls.error_last() : NULL;
+	AUTO(buf) struct buf text = {0};
+
+	if (e && e->message)
+		text_escape(&text, e->message, strlen(e->message), false);
+	return fail(err, EIO, "%s: %s", what,
+		    text.len ? buf_text(&text) : "libgit2 gives no reason");
 }

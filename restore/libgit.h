@@ -108,4 +108,8 @@ struct libgit {
 /* 0 and its calls, valid for good; -ENOENT or -EIO: it cannot be loaded. */
 int libgit_load(const struct libgit **ret, struct err *err);
 
+/* -EIO: what failed, and the library's own reason, escaped: it may hold names
+ * of the run. */
+int libgit_failed(const char *what, struct err *err);
+
 #endif

@@ -4,14 +4,6 @@
 
 #include "restore/libgit.h"
 
-static int git_failed(const struct libgit *git, struct err *err)
-{
-	const git_error *e = git->error_last();
-
-	return fail(err, EIO, "compare texts: %s",
-		    e && e->message ? e->message : "libgit2 gives no reason");
-}
-
 static char line_kind(const git_diff_line *line)
 {
 	switch (line->origin) {
@@ -33,7 +25,7 @@ static int each_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
 	int got;
 
 	if (git->patch_get_hunk(&head, &lines, patch, hunk) < 0)
-		return git_failed(git, err);
+		return libgit_failed("compare texts", err);
 	got = each(arg, &(struct textdiff_line){.kind = '@',
 						.text = head->header,
 						.len = head->header_len});
@@ -41,7 +33,7 @@ static int each_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
 		const git_diff_line *line;
 
 		if (git->patch_get_line_in_hunk(&line, patch, hunk, i) < 0)
-			return git_failed(git, err);
+			return libgit_failed("compare texts", err);
 		got = each(arg,
 			   &(struct textdiff_line){.kind = line_kind(line),
 						   .text = line->content,
@@ -80,10 +72,10 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	options.context_lines = context_lines > 0 ? (unsigned)context_lines : 0;
 	if (git->patch_from_buffers(&patch, old, old_len, NULL, now, now_len,
 				    NULL, &options) < 0)
-		return git_failed(git, err);
+		return libgit_failed("compare texts", err);
 	binary = git->patch_get_delta(patch)->flags & GIT_DIFF_FLAG_BINARY;
 	if (!binary && git->patch_line_stats(NULL, &added, &removed, patch) < 0)
-		got = git_failed(git, err);
+		got = libgit_failed("compare texts", err);
 	if (got == 0 && !binary && each)
 		got = each_line(git, patch, each, arg, err);
 	git->patch_free(patch);

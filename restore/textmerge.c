@@ -29,7 +29,6 @@ int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 			     theirs = input_of(sides->theirs);
 	git_merge_file_result merged = {0};
 	const struct libgit *git;
-	const git_error *why;
 	bool clean;
 
 	if (libgit_load(&git, err) < 0)
@@ -39,12 +38,8 @@ int textmerge(const struct textmerge_sides *sides, struct buf *ret,
 	options.our_label = sides->our_label;
 	options.their_label = sides->their_label;
 	if (git->merge_file(&merged, sides->base ? &base : NULL, &ours, &theirs,
-			    &options) < 0) {
-		why = git->error_last();
-		return fail(err, EIO, "merge texts: %s",
-			    why && why->message ? why->message
-						: "libgit2 gives no reason");
-	}
+			    &options) < 0)
+		return libgit_failed("merge texts", err);
 	clean = merged.automergeable;
 	buf_add(ret, merged.ptr, merged.len);
 	git->merge_file_result_free(&merged);
