@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -14,17 +13,11 @@
 #include "base/codec.h"
 #include "base/fd.h"
 #include "base/lock.h"
-#include "base/record.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "snapshot/format.h"
 
-#define FORMAT_VERSION 1
-#define HASH_NAME "xxh3-128-secret"
-#define CHUNKER_NAME "fastcdc-64k-256k-1m"
 #define SECRET_FILE_LEN (SECRET_LEN + 8)
-
-/* What this program knows to do; a store that needs more is refused. */
-static const char *const known_features[] = {"blocks", "holes"};
 
 static int open_dir(int dirfd, const char *name, struct err *err)
 {
@@ -57,68 +50,6 @@ static int random_bytes(void *to, size_t len, struct err *err)
 		at += n;
 		len -= (size_t)n;
 	}
-	return 0;
-}
-
-static void hex(char *to, const unsigned char *bytes, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-}
-
-static bool unhex(unsigned char *to, const char *text, size_t len)
-{
-	size_t i;
-	unsigned int v;
-
-	if (!text || strlen(text) != 2 * len ||
-	    strspn(text, "0123456789abcdef") != 2 * len)
-		return false;
-	for (i = 0; i < len; i++) {
-		if (sscanf(text + 2 * i, "%2x", &v) != 1)
-			return false;
-		to[i] = (unsigned char)v;
-	}
-	return true;
-}
-
-/* A number over all that the record says, but its own check. */
-static uint64_t record_check(const struct record *r)
-{
-	AUTO(buf) struct buf b = {0};
-	size_t i;
-
-	for (i = 0; i < r->count; i++) {
-		if (strcmp(r->items[i].key, "check") == 0)
-			continue;
-		enc_text(&b, r->items[i].key);
-		enc_text(&b, r->items[i].value);
-	}
-	return hash_check(b.data, b.len);
-}
-
-static int format_write(int fd, const unsigned char *uuid, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	char text[2 * PACK_UUID_LEN + 1], check[24];
-
-	hex(text, uuid, PACK_UUID_LEN);
-	record_set(&r, "uuid", text);
-	record_set(&r, "hash", HASH_NAME);
-	record_set(&r, "chunker", CHUNKER_NAME);
-	record_set(&r, "features-mandatory", "blocks holes");
-	record_set(&r, "features-optional", "");
-	(void)snprintf(check, sizeof(check), "%016llx",
-		       (unsigned long long)record_check(&r));
-	record_set(&r, "check", check);
-	if (record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r, true, err) <
-	    0)
-		return -err->num;
-	/* What overwrites every file that it may write to leaves it alone. */
-	if (fchmodat(fd, "FORMAT", 0400, 0) < 0)
-		return fail_errno(err, "protect the store's FORMAT");
 	return 0;
 }
 
@@ -272,70 +203,6 @@ int folder_create(const char *dir, const void *secret, struct err *err)
 
 /* --- opening it --- */
 
-static bool word_known(const char *word, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(known_features) / sizeof(*known_features); i++) {
-		if (strlen(known_features[i]) == len &&
-		    memcmp(known_features[i], word, len) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int features_check(const char *words, struct err *err)
-{
-	while (*words) {
-		size_t len = strcspn(words, " ");
-
-		if (len && !word_known(words, len)) {
-			auto_free char *word = mem_strndup(words, len);
-
-			return fail(err, EPROTO,
-				    "the store needs a newer guard, one that "
-				    "knows %s",
-				    text_quote(word));
-		}
-		words += len + (words[len] == ' ');
-	}
-	return 0;
-}
-
-static int format_damaged(struct err *err)
-{
-	return fail(err, EBADMSG,
-		    "FORMAT is damaged: `guard repair` makes it anew");
-}
-
-static int format_read(struct folder *f, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	const char *check, *hash, *chunker, *features;
-	char want[24];
-	int got =
-		record_load(f->fd, "FORMAT", "store", FORMAT_VERSION, &r, err);
-
-	if (got == -EBADMSG)
-		return format_damaged(err);
-	if (got < 0)
-		return got;
-	check = record_get(&r, "check");
-	hash = record_get(&r, "hash");
-	chunker = record_get(&r, "chunker");
-	features = record_get(&r, "features-mandatory");
-	(void)snprintf(want, sizeof(want), "%016llx",
-		       (unsigned long long)record_check(&r));
-	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
-	    !features || !unhex(f->uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
-		return format_damaged(err);
-	if (features_check(features, err) < 0)
-		return -err->num;
-	if (strcmp(hash, HASH_NAME) != 0 || strcmp(chunker, CHUNKER_NAME) != 0)
-		return fail(err, EPROTO, "the store needs a newer guard");
-	return 0;
-}
-
 static bool secret_load(struct folder *f, const char *name)
 {
 	AUTO(buf) struct buf b = {0};
@@ -354,7 +221,7 @@ static bool secret_load(struct folder *f, const char *name)
 
 static int folder_load(struct folder *f, struct err *err)
 {
-	int got = format_read(f, err);
+	int got = format_read(f->fd, f->uuid, err);
 	struct err ignored;
 
 	if (got == -ENOENT && holds_objects(f->fd, &ignored) == 1)
@@ -438,7 +305,6 @@ int folder_mend(const char *dir, struct err *err)
 {
 	auto_close int fd = open_dir(AT_FDCWD, dir, err), lock = -1;
 	unsigned char uuid[PACK_UUID_LEN];
-	struct folder f = {.fd = fd};
 	int got;
 
 	if (fd < 0)
@@ -446,7 +312,7 @@ int folder_mend(const char *dir, struct err *err)
 	lock = lock_take(fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = format_read(&f, err);
+	got = format_read(fd, uuid, err);
 	if (got != -EBADMSG && got != -ENOENT)
 		return got;
 	if (find_uuid(fd, uuid, err) < 0)

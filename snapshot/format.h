@@ -1,0 +1,17 @@
+/*
+ * A store's FORMAT: which store this is and what a program must know to use
+ * it. The text is written down in docs/formats.md.
+ */
+#ifndef GUARD_SNAPSHOT_FORMAT_H
+#define GUARD_SNAPSHOT_FORMAT_H
+
+#include "base/err.h"
+
+/* Durable, 0400, in place of the one that is there. uuid: PACK_UUID_LEN. */
+int format_write(int fd, const unsigned char *uuid, struct err *err);
+
+/* -ENOENT: there is none; -EBADMSG: damaged; -EPROTO: the store needs a newer
+ * guard, the text says why. */
+int format_read(int fd, unsigned char *ret_uuid, struct err *err);
+
+#endif
