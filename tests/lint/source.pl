@@ -133,15 +133,23 @@ sub circles {
 circles('headers', \%header_edges);
 circles('modules', \%module_edges);
 
+# One nm for all: a process an object was most of the time.
+my %symbols;
+my @objects = grep { -e } map { "$objects/" . module($_) . '.o' }
+	grep { /\.c$/ } @files;
+open my $nm, '-|', 'nm', '-A', '-g', '--defined-only', @objects
+	or die "nm: $!\n";
+while (<$nm>) {
+	push @{$symbols{$1}}, $2 if m|^\Q$objects\E/(.*)\.o:.*\s[A-Z]\s+(\S+)$|;
+}
+close $nm or die "nm failed\n";
+
 for my $file (grep { /\.c$/ } @files) {
 	my $module = module($file);
-	my $object = "$objects/$module.o";
-	next unless -e $object;
 	(my $name = $module) =~ s|.*/||;
 	my $prefixes = $exports{$module} //
 		($name =~ /^cmd_/ ? ['cmd_'] : [$name . '_', $name]);
-	for (split /\n/, `nm -g --defined-only '$object'`) {
-		my ($symbol) = /\s[A-Z]\s+(\S+)$/ or next;
+	for my $symbol (@{$symbols{$module} // []}) {
 		complain "$file: exports $symbol (its own: @$prefixes)"
 			unless grep { /_$/ ? index($symbol, $_) == 0
 				: $symbol eq $_ } @$prefixes;
