@@ -14,18 +14,20 @@ HARDEN = -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE \
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Werror=implicit \
 	-Wno-missing-field-initializers -Wno-sign-compare
-WERROR =
+WERROR ?=
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 # libgit2 is loaded when it is needed (restore/libgit.h), never linked.
 PKG_LIBS := $(shell pkg-config --libs $(filter-out libgit2,$(PACKAGES)) \
 	2>/dev/null)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
-	-I. -MMD -MP -ffile-prefix-map=$(CURDIR)=. -pthread \
-	$(WARN) $(WERROR) $(HARDEN) $(PKG_CFLAGS) $(CFLAGS)
+BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
+	-I. -pthread $(WARN) $(WERROR) $(PKG_CFLAGS)
+ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \
+	$(HARDEN) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
 
 SOURCES := $(sort $(wildcard base/*.c snapshot/*.c overlay/*.c restore/*.c \
 	guard/*.c guard/sandbox/*.c))
+HEADERS := $(wildcard */*.h guard/sandbox/*.h)
 MAIN = guard/main.c
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -124,6 +126,14 @@ hostile:
 	+$(MAKE) --no-print-directory all tools
 	tests/hostile/run $(BUILD)
 
+# Read by the compiler, not built: every source, and every header alone.
+syntax:
+	@printf '%s\n' $(SOURCES) $(UNIT_SOURCES) $(TOOL_SOURCES) \
+		$(STORE_TOOLS:$(BUILD)/%=%.c) $(FUZZ_SOURCES) $(FUZZ_DRIVER) | \
+		xargs -P 2 -n 8 $(CC) $(BASE_CFLAGS) -fsyntax-only
+	@printf '%s\n' $(HEADERS) | xargs -P 2 -n 8 \
+		$(CC) $(BASE_CFLAGS) -Wno-unused-function -fsyntax-only -x c
+
 lint:
 	tests/install-deps lint
 	+tests/lint/run
@@ -209,8 +219,8 @@ help:
 	@echo 'demo, check, crash, hostile, lint, asan, fuzz and bench install'
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
-.PHONY: all unit tools demo check check-built crash hostile lint bench asan \
-	asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
+.PHONY: all unit tools demo check check-built crash hostile syntax lint bench \
+	asan asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d)
