@@ -14,11 +14,10 @@
 #include "guard/output.h"
 #include "guard/progress.h"
 
-/* A folder whose times alone move. */
+/* Of which the time alone moves. */
 static bool only_times(const struct step *s)
 {
-	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to) &&
-	       S_ISDIR(s->to.mode);
+	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
 }
 
 static int count_entry(void *arg, const char *path, const struct entry *e,
@@ -97,7 +96,7 @@ void carry_sum(const struct carry_counts *counts, struct buf *to)
 		between = ", ";
 	}
 	if (!*between)
-		buf_add_text(to, "times of folders only");
+		buf_add_text(to, "times only");
 }
 
 static void print_line(const struct plan *plan, enum step_kind kind,

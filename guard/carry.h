@@ -10,7 +10,7 @@
 #include "guard/action.h"
 #include "restore/transaction.h"
 
-/* Steps that a person wants to read: times of folders alone are none. */
+/* Steps that a person wants to read: times alone are none. */
 struct carry_counts {
 	size_t deleted, replaced, created, meta, times;
 	size_t merged, marked; /* replaced or meta, but counted only here */

@@ -54,7 +54,7 @@ void change_list_unreadable(struct change_list *list, const char *path,
 				 ? &list->touched[list->touched_count - 1]
 				 : NULL;
 
-	/* No more a folder whose times alone differ. */
+	/* No more one whose time alone differs. */
 	if (touched && strcmp(*touched, path) == 0) {
 		free(*touched);
 		list->touched_count--;

@@ -37,8 +37,8 @@ struct change {
 struct change_list {
 	struct change *items; /* sorted by path_compare() */
 	size_t count, room;
-	/* Folders whose times alone differ: of no interest to people, but
-	 * kept when the run's result is stored. */
+	/* What differs by its time alone, sorted too: of no interest to
+	 * people, but kept when the run's result is stored. */
 	char **touched;
 	size_t touched_count, touched_room;
 };

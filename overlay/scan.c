@@ -254,7 +254,7 @@ static void add_difference(struct scan *s, const struct pair *p,
 	else if (d->meta)
 		change_list_add(&s->list, buf_text(&s->path), CHANGE_META,
 				flags, &p->l, &p->u);
-	else if (d->time && S_ISDIR(p->u.mode))
+	else if (d->time)
 		change_list_touch(&s->list, buf_text(&s->path));
 }
 

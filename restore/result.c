@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "overlay/marks.h"
+#include "restore/lookup.h"
 #include "snapshot/take.h"
 
 /* Link groups of the layer and of the base are inode numbers of two file
@@ -32,6 +33,7 @@ struct result {
 	size_t way_count, way_room;
 	int dir_fd; /* of the last one */
 	char *gone; /* removed with all that the base had below */
+	struct lookup base;
 };
 
 static void way_pop(struct result *r)
@@ -50,6 +52,7 @@ static void result_free(struct result *r)
 	free(r->gone);
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
+	lookup_free(&r->base);
 	tree_editor_free(&r->editor);
 }
 
@@ -265,6 +268,31 @@ static int change(struct result *r, const struct change *c, struct err *err)
 		       : put(r, c->path, c->flags & CHANGE_UNREADABLE, err);
 }
 
+/*
+ * Its time alone differs. A file's bytes are those of the base, or the user's
+ * of now, and neither is read again for it. One with several names keeps its
+ * time: the layer parts them, and for a time nobody wants them parted.
+ */
+static int touch(struct result *r, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	auto_free char *dir = path_parent(path);
+	struct meta m;
+	int got;
+
+	if (go_to(r, dir, err) < 0)
+		return -err->num;
+	if (meta_get(r->dir_fd, path_name(path), &m) < 0)
+		return fail_errno(err, "look at it");
+	if (S_ISDIR(m.mode))
+		return put(r, path, false, err);
+	got = lookup_find(&r->base, path, &e, err);
+	if (got <= 0 || (e.mode & S_IFMT) != (m.mode & S_IFMT) || e.link_group)
+		return got < 0 ? got : 0;
+	e.mtime = m.mtime;
+	return edit(r, path, &e, err);
+}
+
 int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, struct entry *ret_root,
 		struct err *err)
@@ -275,6 +303,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		.editor = tree_editor_new(store, base),
 		.upper_fd = upper_fd,
 		.dir_fd = -1,
+		.base = {.store = store, .root = base},
 	};
 	size_t i;
 
@@ -283,7 +312,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 			return err_context(err, "keep the run's %s",
 					   text_quote(changes->items[i].path));
 	for (i = 0; i < changes->touched_count; i++)
-		if (put(&r, changes->touched[i], false, err) < 0)
+		if (touch(&r, changes->touched[i], err) < 0)
 			return err_context(err, "keep the run's %s",
 					   text_quote(changes->touched[i]));
 	return tree_editor_save(r.editor, ret_root, err);

@@ -11,7 +11,8 @@
 
 /*
  * base: root entry of the pre-run snapshot. upper_fd: the layer, not mounted,
- * or its processes frozen. Folder times are those of the layer.
+ * or its processes frozen. Times are those of the layer, but for a
+ * file of several names of which nothing else changed.
  */
 int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, struct entry *ret_root,

@@ -105,6 +105,24 @@ gives 1 'something staged since is an edit' guard undo -q -y
 says "$err" .git
 git restore -q --staged --worktree run.sh
 
+# --- a time alone ---
+touch -d '2001-02-03' README.md docs
+ln README.md names
+ok 'a run touches' guard run -q -- sh -c \
+	'touch -d 2005-06-07 run.sh names; touch -h -d 2005-06-07 docs; echo >new'
+settle
+gives 0 'it is no change to read about' guard apply -n
+is "$(cat "$out")" '  A  new  1 B' 'the new file alone is'
+gives 0 'applied' guard apply -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'a time that the run set is set'
+is "$(date -u -r docs +%F)" 2005-06-07 'a folder has it too'
+is "$(date -u -r names +%F)" 2001-02-03 'names of one file are not parted for it'
+ok 'of one file still' test names -ef README.md
+gives 0 'taken back' guard undo -y
+no 'the time too' test "$(date -u -r run.sh +%F)" = 2005-06-07
+ok 'discarded' guard discard -q -y
+rm names
+
 # --- an edit stops it ---
 step four
 echo kept >README.md

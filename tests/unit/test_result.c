@@ -188,6 +188,7 @@ static void put_lower(int fd)
 	file(fd, "to-file/x", "old", 0644);
 	file(fd, "to-dir", "old", 0644);
 	file(fd, "mode", "same", 0644);
+	file(fd, "touched", "same", 0644);
 	dir(fd, "dir-mode");
 	file(fd, "dir-mode/same", "same", 0644);
 	file(fd, "shut", "old", 0644);
@@ -208,6 +209,7 @@ static void put_changes(int fd, bool upper)
 	dir(fd, "to-dir");
 	file(fd, "to-dir/x", "new", 0644);
 	file(fd, "mode", "same", 0755);
+	file(fd, "touched", "same", 0644);
 	dir(fd, "made");
 	file(fd, "made/x", "new", 0644);
 	attr(fd, "made/x", "user.own", "value");
@@ -265,7 +267,8 @@ static void settle(int fd, bool shut)
 	stamp(fd, "edited", 1600000001);
 	stamp(fd, "deep/er", 1600000002);
 	stamp(fd, "made", 1600000003);
-	stamp(fd, ".", 1600000004);
+	stamp(fd, "touched", 1600000004);
+	stamp(fd, ".", 1600000005);
 	mode(fd, "dir-mode", 0700);
 	if (!shut)
 		return;
