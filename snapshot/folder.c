@@ -136,7 +136,8 @@ static int format_missing(struct err *err)
 		    "`guard repair` makes it anew");
 }
 
-static int fill(int fd, const void *secret, struct err *err)
+static int fill(int fd, enum hash_kind hash, const void *secret,
+		struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -145,7 +146,7 @@ static int fill(int fd, const void *secret, struct err *err)
 		    {"snaps", 0500},
 		    {"tmp", 0700},
 		    {"trash", 0700}};
-	unsigned char uuid[PACK_UUID_LEN];
+	struct format format = {.hash = hash};
 	size_t i;
 	int held = holds_objects(fd, err);
 
@@ -161,8 +162,8 @@ static int fill(int fd, const void *secret, struct err *err)
 	}
 	if (clear_halves(fd, err) < 0 || secret_write(fd, secret, err) < 0 ||
 	    lock_make(fd, err) < 0 ||
-	    random_bytes(uuid, sizeof(uuid), err) < 0 ||
-	    format_write(fd, uuid, err) < 0)
+	    random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
+	    format_write(fd, &format, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0500) < 0)
 		return fail_errno(err, "close the store");
@@ -180,7 +181,8 @@ static int sync_parent(int fd, struct err *err)
 	return 0;
 }
 
-int folder_create(const char *dir, const void *secret, struct err *err)
+int folder_create(const char *dir, enum hash_kind hash, const void *secret,
+		  struct err *err)
 {
 	auto_close int fd = -1, lock = -1;
 
@@ -196,7 +198,7 @@ int folder_create(const char *dir, const void *secret, struct err *err)
 		return lock;
 	if (exists(fd, "FORMAT"))
 		return 0;
-	if (fill(fd, secret, err) < 0 || sync_parent(fd, err) < 0)
+	if (fill(fd, hash, secret, err) < 0 || sync_parent(fd, err) < 0)
 		return err_context(err, "make store %s", text_quote(dir));
 	return 1;
 }
@@ -215,13 +217,13 @@ static bool secret_load(struct folder *f, const char *name)
 	d = dec_start(b.data + SECRET_LEN, 8);
 	if (dec_u64(&d) != hash_check(b.data, SECRET_LEN))
 		return false;
-	memcpy(f->secret, b.data, SECRET_LEN);
+	hash_key_make(&f->key, f->format.hash, b.data);
 	return true;
 }
 
 static int folder_load(struct folder *f, struct err *err)
 {
-	int got = format_read(f->fd, f->uuid, err);
+	int got = format_read(f->fd, &f->format, err);
 	struct err ignored;
 
 	if (got == -ENOENT && holds_objects(f->fd, &ignored) == 1)
@@ -258,41 +260,38 @@ static int clear_tmp(const struct folder *f, struct err *err)
 /* --- mending it --- */
 
 /* The store that a pack says it is of; false: it is damaged, or no pack. */
-static bool pack_uuid(int packs_fd, const char *name, unsigned char *ret)
+static bool pack_format(int packs_fd, const char *name, struct format *ret)
 {
 	unsigned char header[HEADER_LEN];
 	auto_close int fd = openat(packs_fd, name,
 				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					   O_CLOEXEC | O_NOCTTY);
 
-	if (fd < 0 || fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN ||
-	    memcmp(header, "GUARDPK1", 8) != 0 ||
-	    get_le(header + 8, 2) > PACK_VERSION ||
-	    get_le(header + 56, 8) != hash_check(header, 56))
+	if (fd < 0 || fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN)
 		return false;
-	memcpy(ret, header + 16, PACK_UUID_LEN);
-	return true;
+	return pack_header_get(header, ret);
 }
 
 /* All packs must agree. */
-static int find_uuid(int fd, unsigned char *ret, struct err *err)
+static int find_format(int fd, struct format *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int packs_fd = open_dir(fd, "packs", err);
-	unsigned char one[PACK_UUID_LEN];
+	struct format one;
 	bool found = false;
 	size_t i;
 
 	if (packs_fd < 0 || dirlist_read(packs_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
-		if (!pack_uuid(packs_fd, list.items[i].name, one))
+		if (!pack_format(packs_fd, list.items[i].name, &one))
 			continue;
-		if (found && memcmp(ret, one, sizeof(one)) != 0)
+		if (found && (memcmp(ret->uuid, one.uuid, PACK_UUID_LEN) != 0 ||
+			      ret->hash != one.hash))
 			return fail(err, EBADMSG,
 				    "FORMAT is damaged, and the packs are of "
 				    "several stores");
-		memcpy(ret, one, sizeof(one));
+		*ret = one;
 		found = true;
 	}
 	return found ? 0
@@ -304,7 +303,7 @@ static int find_uuid(int fd, unsigned char *ret, struct err *err)
 int folder_mend(const char *dir, struct err *err)
 {
 	auto_close int fd = open_dir(AT_FDCWD, dir, err), lock = -1;
-	unsigned char uuid[PACK_UUID_LEN];
+	struct format format;
 	int got;
 
 	if (fd < 0)
@@ -312,14 +311,14 @@ int folder_mend(const char *dir, struct err *err)
 	lock = lock_take(fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = format_read(fd, uuid, err);
+	got = format_read(fd, &format, err);
 	if (got != -EBADMSG && got != -ENOENT)
 		return got;
-	if (find_uuid(fd, uuid, err) < 0)
+	if (find_format(fd, &format, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0700) < 0)
 		return fail_errno(err, "open the store");
-	got = format_write(fd, uuid, err);
+	got = format_write(fd, &format, err);
 	(void)fchmod(fd, 0500);
 	return got < 0 ? got : 1;
 }
@@ -381,7 +380,7 @@ int folder_open(struct folder *ret, const char *dir, bool write,
 	struct folder f = {
 		.fd = -1, .packs_fd = -1, .tmp_fd = -1, .lock_fd = -1};
 
-	if (write && folder_create(dir, NULL, err) < 0)
+	if (write && folder_create(dir, HASH_XXH3_64X2, NULL, err) < 0)
 		return -err->num;
 	f.fd = open_dir(AT_FDCWD, dir, err);
 	if (f.fd < 0)
@@ -404,5 +403,5 @@ void folder_close(struct folder *f)
 			(void)close(*fds[i]);
 		*fds[i] = -1;
 	}
-	explicit_bzero(f->secret, sizeof(f->secret));
+	explicit_bzero(&f->key, sizeof(f->key));
 }

@@ -31,8 +31,8 @@
 struct folder {
 	int fd, packs_fd, tmp_fd; /* tmp_fd: -1 when only reading */
 	int lock_fd; /* shared lock of a writer, else -1 */
-	unsigned char uuid[PACK_UUID_LEN];
-	unsigned char secret[SECRET_LEN];
+	struct format format;
+	struct hash_key key;
 };
 
 /* As store_open() says; write: make it when missing, and lock it. A writer
@@ -44,7 +44,8 @@ void folder_close(struct folder *f);
 
 /* Makes the store when there is none (1), 0 when there is one already.
  * secret: SECRET_LEN bytes, NULL: random ones. */
-int folder_create(const char *dir, const void *secret, struct err *err);
+int folder_create(const char *dir, enum hash_kind hash, const void *secret,
+		  struct err *err);
 
 /* Makes a damaged or missing FORMAT anew from what the packs say: 1; 0: it is
  * whole; -EBADMSG: they do not say it; -EPROTO: of a newer guard. */

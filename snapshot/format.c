@@ -9,12 +9,15 @@
 #include "base/codec.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "snapshot/hash.h"
-#include "snapshot/packformat.h"
 
 #define FORMAT_VERSION 1
-#define HASH_NAME "xxh3-128-secret"
 #define CHUNKER_NAME "fastcdc-64k-256k-1m"
+
+static const char *const hash_names[] = {
+	[HASH_XXH3_128] = "xxh3-128-secret",
+	[HASH_XXH3_64X2] = "xxh3-64x2-secret",
+};
+#define HASH_KINDS (sizeof(hash_names) / sizeof(*hash_names))
 
 /* What this program knows to do; a store that needs more is refused. */
 static const char *const known_features[] = {"blocks", "holes"};
@@ -58,14 +61,14 @@ static uint64_t record_check(const struct record *r)
 	return hash_check(b.data, b.len);
 }
 
-int format_write(int fd, const unsigned char *uuid, struct err *err)
+int format_write(int fd, const struct format *format, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	char text[2 * PACK_UUID_LEN + 1], check[24];
 
-	hex(text, uuid, PACK_UUID_LEN);
+	hex(text, format->uuid, PACK_UUID_LEN);
 	record_set(&r, "uuid", text);
-	record_set(&r, "hash", HASH_NAME);
+	record_set(&r, "hash", hash_names[format->hash]);
 	record_set(&r, "chunker", CHUNKER_NAME);
 	record_set(&r, "features-mandatory", "blocks holes");
 	record_set(&r, "features-optional", "");
@@ -117,12 +120,12 @@ static int format_damaged(struct err *err)
 		    "FORMAT is damaged: `guard repair` makes it anew");
 }
 
-int format_read(int fd, unsigned char *ret_uuid, struct err *err)
+int format_read(int fd, struct format *ret, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	const char *check, *hash, *chunker, *features;
 	char want[24];
-	unsigned char uuid[PACK_UUID_LEN];
+	struct format f = {.hash = HASH_XXH3_128};
 	int got = record_load(fd, "FORMAT", "store", FORMAT_VERSION, &r, err);
 
 	if (got == -EBADMSG)
@@ -136,12 +139,14 @@ int format_read(int fd, unsigned char *ret_uuid, struct err *err)
 	(void)snprintf(want, sizeof(want), "%016llx",
 		       (unsigned long long)record_check(&r));
 	if (!check || strcmp(check, want) != 0 || !hash || !chunker ||
-	    !features || !unhex(uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
+	    !features || !unhex(f.uuid, record_get(&r, "uuid"), PACK_UUID_LEN))
 		return format_damaged(err);
 	if (features_check(features, err) < 0)
 		return -err->num;
-	if (strcmp(hash, HASH_NAME) != 0 || strcmp(chunker, CHUNKER_NAME) != 0)
+	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
+		f.hash++;
+	if (f.hash == HASH_KINDS || strcmp(chunker, CHUNKER_NAME) != 0)
 		return fail(err, EPROTO, "the store needs a newer guard");
-	memcpy(ret_uuid, uuid, sizeof(uuid));
+	*ret = f;
 	return 0;
 }

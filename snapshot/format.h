@@ -6,12 +6,13 @@
 #define GUARD_SNAPSHOT_FORMAT_H
 
 #include "base/err.h"
+#include "snapshot/packformat.h"
 
-/* Durable, 0400, in place of the one that is there. uuid: PACK_UUID_LEN. */
-int format_write(int fd, const unsigned char *uuid, struct err *err);
+/* Durable, 0400, in place of the one that is there. */
+int format_write(int fd, const struct format *format, struct err *err);
 
 /* -ENOENT: there is none; -EBADMSG: damaged; -EPROTO: the store needs a newer
  * guard, the text says why. */
-int format_read(int fd, unsigned char *ret_uuid, struct err *err);
+int format_read(int fd, struct format *ret, struct err *err);
 
 #endif

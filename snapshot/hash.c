@@ -5,20 +5,51 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static void put_canonical(XXH128_hash_t hash, unsigned char ret[HASH_LEN])
+/* Behind what gears are made of. */
+#define SECOND_NUMBER ((uint64_t)1 << 32)
+
+static void put_64(unsigned char *to, const void *secret, const void *data,
+		   size_t len)
+{
+	XXH64_canonical_t canonical;
+
+	XXH64_canonicalFromHash(
+		&canonical,
+		XXH3_64bits_withSecret(data, len, secret, SECRET_LEN));
+	memcpy(to, canonical.digest, sizeof(canonical.digest));
+}
+
+void hash_keyed(const struct hash_key *key, const void *data, size_t len,
+		unsigned char ret[HASH_LEN])
 {
 	XXH128_canonical_t canonical;
 
-	XXH128_canonicalFromHash(&canonical, hash);
+	if (!len)
+		data = "";
+	if (key->kind == HASH_XXH3_64X2) {
+		put_64(ret, key->secret, data, len);
+		put_64(ret + HASH_LEN / 2, key->second, data, len);
+		return;
+	}
+	XXH128_canonicalFromHash(
+		&canonical,
+		XXH3_128bits_withSecret(data, len, key->secret, SECRET_LEN));
 	memcpy(ret, canonical.digest, HASH_LEN);
 }
 
-void hash_keyed(const void *secret, const void *data, size_t len,
-		unsigned char ret[HASH_LEN])
+void hash_key_make(struct hash_key *ret, enum hash_kind kind,
+		   const void *secret)
 {
-	put_canonical(XXH3_128bits_withSecret(len ? data : "", len, secret,
-					      SECRET_LEN),
-		      ret);
+	int i, k;
+
+	ret->kind = kind;
+	memcpy(ret->secret, secret, SECRET_LEN);
+	for (i = 0; i < SECRET_LEN / 8; i++) {
+		uint64_t v = hash_derive(secret, SECOND_NUMBER + (uint64_t)i);
+
+		for (k = 0; k < 8; k++)
+			ret->second[8 * i + k] = (unsigned char)(v >> 8 * k);
+	}
 }
 
 uint64_t hash_derive(const void *secret, uint64_t number)

@@ -31,7 +31,7 @@ void inventory_free(struct inventory *inv)
 	free(inv->packs);
 	free(inv->slots);
 	blockcache_free(&inv->cache);
-	explicit_bzero(inv->secret, sizeof(inv->secret));
+	explicit_bzero(&inv->key, sizeof(inv->key));
 	*inv = (struct inventory){0};
 }
 
@@ -133,7 +133,7 @@ static int add_dir(struct store *s, struct inventory *inv, int dir_fd,
 	for (i = 0; i < list.count; i++) {
 		if (is_pack_name(list.items[i].name) &&
 		    add_pack(inv, dir_fd, dir, list.items[i].name,
-			     s->folder.uuid, err) < 0)
+			     s->folder.format.uuid, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -145,7 +145,7 @@ int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
 	AUTO(inventory) struct inventory inv = {0};
 	size_t i;
 
-	memcpy(inv.secret, s->folder.secret, SECRET_LEN);
+	inv.key = s->folder.key;
 	inv.cache = blockcache_new();
 	for (i = 0; i < count; i++) {
 		if (add_dir(s, &inv, dir_fds[i], i, err) < 0)
@@ -264,7 +264,8 @@ const struct copy *inventory_twin(const struct inventory *inv,
 		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
 			   HASH_LEN) != 0 ||
 		    !pack_get(pack, inv->slots[at].entry, &e) ||
-		    e.type != id->type || e.len != id->len || e.ord == id->ord)
+		    e.type != id->type || e.len != id->len ||
+		    e.ord <= id->ord || !e.again)
 			continue;
 		inventory_oid(&e, ret);
 		return &inv->slots[at];
@@ -345,7 +346,7 @@ int inventory_read_copy(struct inventory *inv, const struct oid *id,
 	else
 		got = read_single(pack, &e, to, err);
 	if (got == 0) {
-		hash_keyed(inv->secret, to->data + before, to->len - before,
+		hash_keyed(&inv->key, to->data + before, to->len - before,
 			   hash);
 		if (memcmp(hash, id->hash, HASH_LEN) != 0)
 			got = fail(err, EBADMSG,

@@ -42,7 +42,7 @@ struct copy {
 struct blockcache;
 
 struct inventory {
-	unsigned char secret[SECRET_LEN];
+	struct hash_key key;
 	struct inventory_pack *packs; /* by name, so the oldest first */
 	size_t count;
 	uint64_t objects;
@@ -70,7 +70,8 @@ const struct copy *inventory_next(const struct inventory *inv,
 				  const struct oid *id, const struct copy *copy,
 				  struct pack_entry *ret);
 /* The copy behind `copy` (NULL: the first) of the same hash, length and type
- * but another ordinal, and its name. */
+ * under a higher ordinal, stored again because a lower one could not be read,
+ * and its name. */
 const struct copy *inventory_twin(const struct inventory *inv,
 				  const struct oid *id, const struct copy *copy,
 				  struct oid *ret);

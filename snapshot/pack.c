@@ -415,6 +415,7 @@ bool pack_get(const struct pack *p, uint32_t i, struct pack_entry *ret)
 	ret->ord = (uint16_t)get_le(meta + 20, 2);
 	ret->type = meta[22];
 	ret->in_block = meta[23] & META_IN_BLOCK;
+	ret->again = meta[23] & META_AGAIN;
 	return ret->offset >= HEADER_LEN && ret->offset < p->records_end &&
 	       ret->len <= OBJECT_LEN_MAX && ret->type && ret->type <= 4;
 }

@@ -91,7 +91,7 @@ static int write_part(struct packer *w, const void *data, size_t len,
 	return 0;
 }
 
-int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
+int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 	       struct packer **ret, struct err *err)
 {
 	AUTO(packer) struct packer *w = mem_zalloc(sizeof(*w));
@@ -107,8 +107,9 @@ int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	put_le(h + 8, PACK_VERSION, 2);
 	h[10] = (unsigned char)kind;
+	h[11] = (unsigned char)format->hash;
 	put_le(h + 12, HEADER_LEN, 4);
-	memcpy(h + 16, uuid, PACK_UUID_LEN);
+	memcpy(h + 16, format->uuid, PACK_UUID_LEN);
 	put_le(h + 32,
 	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, 8);
 	put_le(h + 56, hash_check(h, 56), 8);

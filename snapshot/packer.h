@@ -12,7 +12,7 @@
 struct packer;
 
 /* A new pack in dirfd, 0400 and flocked by this process until it is freed. */
-int packer_new(int dirfd, const unsigned char *uuid, enum pack_kind kind,
+int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 	       struct packer **ret, struct err *err);
 /* Removes the file when it was not handed on by packer_publish(). */
 void packer_free(struct packer **w);

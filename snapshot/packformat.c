@@ -8,6 +8,18 @@
 #include "base/text.h"
 #include "snapshot/compress.h"
 
+bool pack_header_get(const unsigned char *header, struct format *ret)
+{
+	if (memcmp(header, "GUARDPK1", 8) != 0 ||
+	    get_le(header + 8, 2) > PACK_VERSION ||
+	    get_le(header + 56, 8) != hash_check(header, 56) ||
+	    header[11] > HASH_XXH3_64X2)
+		return false;
+	ret->hash = header[11];
+	memcpy(ret->uuid, header + 16, PACK_UUID_LEN);
+	return true;
+}
+
 void record_head_put(unsigned char *to, const struct record_head *head)
 {
 	memcpy(to, "GREC", 4);
@@ -110,21 +122,21 @@ void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to)
 		put_le(meta + 16, e->stored_len, 4);
 		put_le(meta + 20, e->ord, 2);
 		meta[22] = e->type;
-		meta[23] = e->in_block ? META_IN_BLOCK : 0;
+		meta[23] = (e->in_block ? META_IN_BLOCK : 0) |
+			   (e->again ? META_AGAIN : 0);
 	}
 	to->len += FANOUT_LEN + count * INDEX_ENTRY;
 }
 
 /* --- blocks --- */
 
-void block_table_add(unsigned char *at, const unsigned char *hash, uint32_t len,
-		     uint16_t ord, uint8_t type)
+void block_table_add(unsigned char *at, const struct pack_entry *e)
 {
-	memcpy(at, hash, HASH_LEN);
-	put_le(at + 16, len, 4);
-	put_le(at + 20, ord, 2);
-	at[22] = type;
-	at[23] = 0;
+	memcpy(at, e->hash, HASH_LEN);
+	put_le(at + 16, e->len, 4);
+	put_le(at + 20, e->ord, 2);
+	at[22] = e->type;
+	at[23] = e->again ? META_AGAIN : 0;
 }
 
 int block_each(const unsigned char *plain, size_t len, uint32_t count,
@@ -145,6 +157,7 @@ int block_each(const unsigned char *plain, size_t len, uint32_t count,
 		e.len = (uint32_t)get_le(line + 16, 4);
 		e.ord = (uint16_t)get_le(line + 20, 2);
 		e.type = line[22];
+		e.again = line[23] & META_AGAIN;
 		e.inner = (uint32_t)at;
 		at += e.len;
 		if (at > len - table || !e.type || e.type > 4)

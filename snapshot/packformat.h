@@ -5,7 +5,7 @@
  * Numbers are little-endian; a check is XXH3-64 of what stands before it.
  *
  *	pack    = header *record index footer
- *	header  = "GUARDPK1" version:2 kind:1 0:1 header-length:4 uuid:16
+ *	header  = "GUARDPK1" version:2 kind:1 hash:1 header-length:4 uuid:16
  *	          created-ns:8 0:16 check:8                     ; 64 bytes
  *	record  = head payload *0                               ; 8-aligned
  *	head    = "GREC" type:1 codec:1 ord:2 plain-length:8 stored-length:8
@@ -13,16 +13,17 @@
  *	payload = stored-length bytes; as codec says plain-length bytes of
  *	          either one object (type 1-4), or
  *	          *object *line                                 ; type 0x40
- *	line    = hash:16 length:4 ord:2 type:1 0:1             ; `count` times
+ *	line    = hash:16 length:4 ord:2 type:1 flags:1         ; `count` times
  *	index   = fanout:4[256] hash:16[n] meta:24[n]
  *	meta    = record-offset:8 length:4 inner-offset:4 stored-length:4
- *	          ord:2 type:1 flags:1                 ; flags 1: in a block
+ *	          ord:2 type:1 flags:1   ; 1 in a block, 2 again; a line: 2 only
  *	footer  = "GUARDPKE" index-offset:8 n:4 0:4 index-check:8
  *	          plain-bytes:8 0:16 check:8                    ; 64 bytes
  *
  * fanout[b] counts the hashes whose first byte is <= b. Hashes are sorted by
- * bytes, equal ones by type and ord. The objects of a block follow each other
- * without gaps in the order of its lines.
+ * bytes, equal ones by type and ord. `again`: when the object was stored one of
+ * its hash and a lower ord could not be read, and may have had these bytes. The
+ *objects of a block follow each other without gaps in the order of its lines.
  */
 #ifndef GUARD_SNAPSHOT_PACKFORMAT_H
 #define GUARD_SNAPSHOT_PACKFORMAT_H
@@ -52,6 +53,12 @@ enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
 /* Type of a record that is a block; the others are enum object_type. */
 #define RECORD_BLOCK 0x40
 
+/* What a store says of itself, in FORMAT and in every pack. */
+struct format {
+	unsigned char uuid[PACK_UUID_LEN];
+	enum hash_kind hash;
+};
+
 /* The head of a record. */
 struct record_head {
 	uint8_t type, codec;
@@ -72,6 +79,7 @@ struct pack_entry {
 	uint16_t ord;
 	uint8_t type;
 	bool in_block;
+	bool again; /* see above */
 };
 
 #define PACK_VERSION 1
@@ -82,6 +90,7 @@ struct pack_entry {
 #define INDEX_ENTRY (HASH_LEN + META_LEN)
 #define FOOTER_LEN 64
 #define META_IN_BLOCK 1
+#define META_AGAIN 2
 
 static inline void put_le(unsigned char *to, uint64_t v, int len)
 {
@@ -118,6 +127,9 @@ int record_unpack(const char *name, uint64_t offset,
 		  const struct record_head *head, const unsigned char *payload,
 		  unsigned char **ret, struct err *err);
 
+/* What a pack's header says; false: it is damaged, or of a newer guard. */
+bool pack_header_get(const unsigned char *header, struct format *ret);
+
 /* Writes a head, its check last. */
 void record_head_put(unsigned char *to, const struct record_head *head);
 
@@ -126,9 +138,8 @@ void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to);
 
 /* --- a block's table --- */
 
-/* Appends an object's line to a table. */
-void block_table_add(unsigned char *at, const unsigned char *hash, uint32_t len,
-		     uint16_t ord, uint8_t type);
+/* Writes an object's line: its hash, len, ord, type and again. */
+void block_table_add(unsigned char *at, const struct pack_entry *e);
 /*
  * Takes a block apart: each() for every object with its place, all within the
  * block. -EBADMSG when the table does not fit.

@@ -68,7 +68,7 @@ static int write_record(struct repacking *r, enum pack_kind kind,
 	struct filling *f = &r->kinds[kind];
 
 	if (!f->packer &&
-	    packer_new(r->store->folder.tmp_fd, r->store->folder.uuid, kind,
+	    packer_new(r->store->folder.tmp_fd, &r->store->folder.format, kind,
 		       &f->packer, err) < 0)
 		return -err->num;
 	*ret_offset = packer_reserve(f->packer, head->stored_len);
@@ -130,15 +130,20 @@ static int write_block(struct repacking *r, enum pack_kind kind,
 	return got < 0 ? got : close_full(r, f, err);
 }
 
-static int add_to_block(struct repacking *r, enum pack_kind kind,
-			const struct oid *id, const struct buf *bytes,
-			struct err *err)
+/* Not the pack's: its header may have been damaged. */
+static enum pack_kind kind_of(const struct pack_entry *e)
 {
+	return e->type == OBJECT_DATA ? PACK_DATA : PACK_META;
+}
+
+static int add_to_block(struct repacking *r, const struct pack_entry *e,
+			const struct buf *bytes, struct err *err)
+{
+	enum pack_kind kind = kind_of(e);
 	struct filling *f = &r->kinds[kind];
 
 	buf_add(&f->data, bytes->data, bytes->len);
-	block_table_add(buf_reserve(&f->table, BLOCK_TABLE_ENTRY), id->hash,
-			(uint32_t)id->len, id->ord, id->type);
+	block_table_add(buf_reserve(&f->table, BLOCK_TABLE_ENTRY), e);
 	f->table.len += BLOCK_TABLE_ENTRY;
 	f->count++;
 	return f->data.len < BLOCK_LEN && f->table.len < BLOCK_LEN / 2
@@ -164,16 +169,10 @@ static int by_place(const void *pa, const void *pb)
 	return a->inner < b->inner ? -1 : a->inner > b->inner;
 }
 
-/* Not the pack's: its header may have been damaged. */
-static enum pack_kind kind_of(const struct line *line)
-{
-	return line->entry.type == OBJECT_DATA ? PACK_DATA : PACK_META;
-}
-
 static int copy_record(struct repacking *r, const struct pack *pack,
 		       const struct line *lines, size_t count, struct err *err)
 {
-	enum pack_kind kind = kind_of(&lines[0]);
+	enum pack_kind kind = kind_of(&lines[0].entry);
 	struct adding adding;
 	struct record_head head;
 	const unsigned char *payload =
@@ -219,7 +218,7 @@ static int do_record(struct repacking *r, size_t number,
 		if (inventory_read_copy(r->inv, &id, &copy, &bytes, err) < 0)
 			return -err->num;
 		if (wanted < count &&
-		    add_to_block(r, kind_of(&lines[i]), &id, &bytes, err) < 0)
+		    add_to_block(r, &lines[i].entry, &bytes, err) < 0)
 			return -err->num;
 	}
 	if (wanted < count)
@@ -235,7 +234,7 @@ static int do_record(struct repacking *r, size_t number,
 		inventory_oid(&lines[i].entry, &id);
 		buf_clear(&bytes);
 		if (inventory_read_copy(r->inv, &id, &copy, &bytes, err) < 0 ||
-		    add_to_block(r, kind_of(&lines[i]), &id, &bytes, err) < 0)
+		    add_to_block(r, &lines[i].entry, &bytes, err) < 0)
 			return -err->num;
 	}
 	return 0;

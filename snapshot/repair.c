@@ -194,7 +194,7 @@ static bool secret_ok(const struct store *s, const char *name)
 	return fd_slurp_at(s->folder.fd, name, SECRET_LEN + 8, &b, &ignored) >=
 		       0 &&
 	       b.len == SECRET_LEN + 8 &&
-	       memcmp(b.data, s->folder.secret, SECRET_LEN) == 0 &&
+	       memcmp(b.data, s->folder.key.secret, SECRET_LEN) == 0 &&
 	       get_le(b.data + SECRET_LEN, 8) == hash_check(b.data, SECRET_LEN);
 }
 
@@ -206,7 +206,7 @@ static int mend_secrets(struct store *s, struct repair *r, struct err *err)
 	int got = 0;
 	size_t i;
 
-	memcpy(bytes, s->folder.secret, SECRET_LEN);
+	memcpy(bytes, s->folder.key.secret, SECRET_LEN);
 	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
 	for (i = 0; i < 2 && got == 0; i++) {
 		if (secret_ok(s, names[i]))

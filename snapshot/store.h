@@ -132,7 +132,8 @@ void store_get_stats(struct store *s, struct store_stats *ret);
 
 /* --- for tests only --- */
 
-/* A store whose 192-byte secret is the given one (before it is made). */
+/* A store of the first hash, for which there are forged pairs, whose 192-byte
+ * secret is the given one (before it is made). */
 int store_create_with_secret(const char *dir, const void *secret_192,
 			     struct err *err);
 

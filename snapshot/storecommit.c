@@ -42,7 +42,7 @@ static int out_open(struct store *s, enum pack_kind kind, struct err *err)
 	if (s->open[kind])
 		return 0;
 	out = mem_zalloc(sizeof(*out));
-	if (packer_new(s->folder.tmp_fd, s->folder.uuid, kind, &out->writer,
+	if (packer_new(s->folder.tmp_fd, &s->folder.format, kind, &out->writer,
 		       err) < 0) {
 		free(out);
 		return -err->num;
@@ -282,7 +282,7 @@ static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
 	struct packer *writer;
 	struct pack *pack;
 
-	if (pack_open(s->folder.packs_fd, out->name, s->folder.uuid, &pack,
+	if (pack_open(s->folder.packs_fd, out->name, s->folder.format.uuid, &pack,
 		      err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);

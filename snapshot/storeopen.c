@@ -27,13 +27,13 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	(void)pthread_mutex_init(&s->mutex, NULL);
 	(void)pthread_cond_init(&s->changed, NULL);
 	s->mode = mode;
-	s->folder = (struct folder){-1, -1, -1, -1, {0}, {0}};
+	s->folder = (struct folder){-1, -1, -1, -1, .format = {{0}}};
 	s->cache = blockcache_new();
 	s->set = mem_zalloc(sizeof(*s->set));
 	if (folder_open(&s->folder, dir, mode == STORE_WRITE, err) < 0 ||
 	    store_refresh_packs(s, err) < 0)
 		return -err->num;
-	gear_make(&s->gear, s->folder.secret);
+	gear_make(&s->gear, s->folder.key.secret);
 	*ret = TAKE(s);
 	return 0;
 }
@@ -100,7 +100,7 @@ void store_free(struct store **store)
 int store_create_with_secret(const char *dir, const void *secret_192,
 			     struct err *err)
 {
-	int made = folder_create(dir, secret_192, err);
+	int made = folder_create(dir, HASH_XXH3_128, secret_192, err);
 
 	if (made == 0)
 		return fail(err, EEXIST, "there is a store in %s",

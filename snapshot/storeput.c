@@ -21,6 +21,7 @@ struct search {
 	const struct pack_set *set; /* compared with all of it */
 	size_t own; /* compared with own objects below this */
 	int ord; /* highest that the hash has, -1 none */
+	uint64_t others; /* of the first ordinals: known to be other bytes */
 };
 
 static void found(const struct want *want, uint16_t ord, struct oid *ret)
@@ -29,19 +30,38 @@ static void found(const struct want *want, uint16_t ord, struct oid *ret)
 	memcpy(ret->hash, want->hash, HASH_LEN);
 }
 
+static void note_other(struct search *q, unsigned int ord)
+{
+	if (ord < 64)
+		q->others |= (uint64_t)1 << ord;
+}
+
+/* Whether the next ordinal is given to what may lie under a lower one that
+ * cannot be read. */
+static bool is_again(const struct search *q)
+{
+	unsigned int lower = (unsigned int)(q->ord + 1);
+
+	return lower &&
+	       (lower >= 64 || q->others != ((uint64_t)1 << lower) - 1);
+}
+
 /* One that cannot be read is not known to be equal, so it is not. */
 static bool place_equals(struct store *s, const struct place *place,
-			 const struct want *want)
+			 const struct want *want, struct search *q)
 {
 	struct view view;
 	struct err ignored;
-	bool equal;
+	bool equal = false;
 
-	if (place->entry.len != want->len ||
-	    store_place_read(s, place, &view, &ignored) < 0)
-		return false;
-	equal = memcmp(view.data, want->data, want->len) == 0;
-	store_place_done(s, &view);
+	if (place->entry.len == want->len) {
+		if (store_place_read(s, place, &view, &ignored) < 0)
+			return false;
+		equal = memcmp(view.data, want->data, want->len) == 0;
+		store_place_done(s, &view);
+	}
+	if (!equal)
+		note_other(q, place->entry.ord);
 	return equal;
 }
 
@@ -60,7 +80,7 @@ static bool in_pack(struct store *s, struct pack *pack, const struct want *want,
 			continue;
 		if (place.entry.ord > q->ord)
 			q->ord = place.entry.ord;
-		if (place_equals(s, &place, want)) {
+		if (place_equals(s, &place, want, q)) {
 			found(want, place.entry.ord, ret);
 			return true;
 		}
@@ -83,7 +103,8 @@ static bool in_packs(struct store *s, const struct pack_set *set,
 
 /* Takes and returns the mutex; it may be free in between. */
 static bool is_object(struct store *s, const struct object *o,
-		      const struct want *want, struct oid *ret)
+		      const struct want *want, struct search *q,
+		      struct oid *ret)
 {
 	struct place place;
 	uint16_t ord = o->ord;
@@ -93,10 +114,12 @@ static bool is_object(struct store *s, const struct object *o,
 		equal = o->len == want->len &&
 			memcmp(o->block->data.data + o->inner, want->data,
 			       want->len) == 0;
+		if (!equal)
+			note_other(q, ord);
 	} else {
 		store_place_pin(s, o, &place);
 		(void)pthread_mutex_unlock(&s->mutex);
-		equal = place_equals(s, &place, want);
+		equal = place_equals(s, &place, want, q);
 		(void)pthread_mutex_lock(&s->mutex);
 		store_place_unpin(s, &place);
 	}
@@ -133,7 +156,7 @@ static bool search(struct store *s, const struct want *want, struct search *q,
 			q->own = i + 1;
 			if (o->ord > q->ord)
 				q->ord = o->ord;
-			if (is_object(s, o, want, ret))
+			if (is_object(s, o, want, q, ret))
 				return true;
 		} else if (set == s->set) {
 			return false;
@@ -153,26 +176,38 @@ static struct block *block_new(struct store *s, enum pack_kind kind)
 	return block;
 }
 
-static void add_object(struct store *s, const struct want *want, int ord,
-		       struct block *block, size_t inner)
+static struct pack_entry entry_of(const struct want *want, int ord, bool again)
+{
+	struct pack_entry e = {.len = (uint32_t)want->len,
+			       .ord = (uint16_t)ord,
+			       .type = want->type,
+			       .again = again};
+
+	memcpy(e.hash, want->hash, HASH_LEN);
+	return e;
+}
+
+static void add_object(struct store *s, const struct want *want,
+		       const struct pack_entry *e, struct block *block)
 {
 	struct object *o = objects_add(&s->objects, want->hash, want->type);
 
-	o->len = (uint32_t)want->len;
-	o->inner = (uint32_t)inner;
+	o->len = e->len;
+	o->inner = e->inner;
 	o->block = block;
-	o->ord = (uint16_t)ord;
+	o->ord = e->ord;
 	s->stats.new_objects++;
 	s->stats.new_bytes += want->len;
-	if (ord)
+	if (e->ord)
 		s->stats.collisions++;
 }
 
 /* Adds to the block being filled; returns it when it is full now. */
 static struct block *add_small(struct store *s, enum pack_kind kind,
-			       const struct want *want, int ord)
+			       const struct want *want, int ord, bool again)
 {
 	struct block *block = s->filling[kind];
+	struct pack_entry e = entry_of(want, ord, again);
 
 	if (!block) {
 		block = s->filling[kind] = block_new(s, kind);
@@ -181,11 +216,10 @@ static struct block *add_small(struct store *s, enum pack_kind kind,
 		(void)buf_reserve(&block->data,
 				  BLOCK_LEN + SINGLE_LEN + (128 << 10));
 	}
-	add_object(s, want, ord, block, block->data.len);
+	e.inner = (uint32_t)block->data.len;
+	add_object(s, want, &e, block);
 	buf_add(&block->data, want->data, want->len);
-	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY),
-			want->hash, (uint32_t)want->len, (uint16_t)ord,
-			want->type);
+	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY), &e);
 	block->table.len += BLOCK_TABLE_ENTRY;
 	block->count++;
 	if (block->data.len < BLOCK_LEN && block->table.len < BLOCK_LEN / 2)
@@ -224,7 +258,7 @@ static int put_small(struct store *s, const struct want *want, struct search *q,
 		(void)pthread_mutex_unlock(&s->mutex);
 		return got;
 	}
-	full = add_small(s, kind, want, q->ord + 1);
+	full = add_small(s, kind, want, q->ord + 1, is_again(q));
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (full && store_write_block(s, full, err) < 0)
 		return -err->num;
@@ -244,6 +278,7 @@ static int put_single(struct store *s, const struct want *want,
 		.type = want->type, .count = 1, .plain_len = want->len};
 	struct out_pack *full = NULL;
 	struct place place = {0};
+	struct pack_entry e;
 	struct block *block;
 	const void *payload;
 	size_t len;
@@ -275,12 +310,11 @@ static int put_single(struct store *s, const struct want *want,
 		block->single = true;
 		block->out = place.out;
 		block->offset = place.entry.offset;
-		add_object(s, want, ord, block, 0);
-		place.entry.len = (uint32_t)want->len;
-		place.entry.ord = (uint16_t)ord;
-		place.entry.type = want->type;
-		memcpy(place.entry.hash, want->hash, HASH_LEN);
-		packer_add(place.out->writer, &place.entry);
+		e = entry_of(want, ord, is_again(q));
+		e.offset = place.entry.offset;
+		e.stored_len = place.entry.stored_len;
+		add_object(s, want, &e, block);
+		packer_add(place.out->writer, &e);
 		found(want, (uint16_t)ord, ret);
 		done = true;
 	}
@@ -317,7 +351,7 @@ int store_put(struct store *s, enum object_type type, const void *data,
 	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
 		return fail(err, EINVAL, "not an object to be stored");
-	hash_keyed(s->folder.secret, data, len, want.hash);
+	hash_keyed(&s->folder.key, data, len, want.hash);
 	if (begin(s, len, err) < 0)
 		return -err->num;
 	if (len < SINGLE_LEN)
@@ -337,7 +371,7 @@ int store_put_as(struct store *s, const struct oid *id, const void *data,
 	if (begin(s, want.len, err) < 0)
 		return -err->num;
 	full = add_small(s, kind_of((enum object_type)want.type), &want,
-			 id->ord);
+			 id->ord, false);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return full ? store_write_block(s, full, err) : 0;
 }

@@ -102,7 +102,7 @@ static int open_new(struct store *s, const struct dirlist *list,
 		if (!is_pack_name(name) || is_known(s, name))
 			continue;
 		got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
-			s->folder.packs_fd, name, s->folder.uuid,
+			s->folder.packs_fd, name, s->folder.format.uuid,
 			&fresh->packs[fresh->count], err);
 		if (got == 0)
 			note_pack(s, name, fresh->packs[fresh->count++], NULL);
@@ -172,7 +172,7 @@ bool store_check_packs(struct store *s)
 		struct pack **to = &fresh->packs[fresh->count];
 
 		if (pack_failed(set->packs[i]) &&
-		    pack_open(s->folder.packs_fd, name, s->folder.uuid, to,
+		    pack_open(s->folder.packs_fd, name, s->folder.format.uuid, to,
 			      &err) == 0)
 			note_pack(s, name, fresh->packs[fresh->count++], NULL);
 	}

@@ -9,8 +9,8 @@
 /* They are put in blocks, which have a longest length. */
 #define TWIN_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
 
-/* The bytes that all whole objects of this hash have; false: none has, or they
- * differ. */
+/* The bytes that all have that were stored under a higher ordinal because a
+ * lower one could not be read; false: there are none, or they differ. */
 static bool twin_bytes(struct inventory *inv, const struct oid *id,
 		       struct buf *ret)
 {
@@ -42,7 +42,7 @@ static int fill_lower(struct store *s, struct inventory *inv, struct oid id,
 			continue;
 		buf_clear(&bytes);
 		if (!twin_bytes(inv, &id, &bytes))
-			return 0;
+			continue;
 		if (store_put_as(s, &id, bytes.data, err) < 0)
 			return -err->num;
 		(*count)++;

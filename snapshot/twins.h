@@ -6,9 +6,12 @@
  * too: then old snapshots have them again, and trees that are made anew refer
  * to the names that the lost ones referred to.
  *
- * Bytes of one hash that differ from each other prove a collision: then nothing
- * is taken from them. Of a forged pair of which one is lost the other would be
- * taken, here as from the user's folder: only who knows the secret makes one.
+ * What was compared with all lower ones and differs from them has a mark of its
+ * absence (`again` in packformat.h), and nothing is taken from it: of two
+ * objects that collide one does not become the other. Bytes of one hash that
+ * differ though each may be the lost one prove a collision, too: nothing is
+ * taken from them either. What is left is a collision whose first half was lost
+ * before the second came, 2^-52 for who does not know the secret (hash.h).
  */
 #ifndef GUARD_SNAPSHOT_TWINS_H
 #define GUARD_SNAPSHOT_TWINS_H

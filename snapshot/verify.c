@@ -64,7 +64,7 @@ static int check_secret(struct verify *v, const char *name, struct err *err)
 	if (got < 0)
 		fault.text = odd.text;
 	else if (b.len != SECRET_LEN + 8 ||
-		 memcmp(b.data, f->secret, SECRET_LEN) != 0 ||
+		 memcmp(b.data, f->key.secret, SECRET_LEN) != 0 ||
 		 get_le(b.data + SECRET_LEN, 8) !=
 			 hash_check(b.data, SECRET_LEN))
 		fault.text = "it is damaged; the other copy is used";

@@ -23,21 +23,29 @@ static __attribute__((unused)) uint64_t chance(uint64_t *seed)
 	return *seed * 0x2545f4914f6cdd1du >> 11;
 }
 
-/* A file of the project with bytes that depend on the seed. */
-static void put_file(struct box *box, const char *name, uint64_t seed,
-		     size_t len)
+/* A file of the project. */
+static void put_bytes(struct box *box, const char *name, const void *data,
+		      size_t len)
 {
 	auto_close int fd =
 		openat(box->root_fd, name,
 		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_return_code(fd, errno);
+	assert_return_code(fd_write(fd, data, len), errno);
+}
+
+/* The same with bytes that depend on the seed. */
+static void put_file(struct box *box, const char *name, uint64_t seed,
+		     size_t len)
+{
 	unsigned char *data = mem_alloc(len + 1);
 	uint64_t v = seed * 0x9e3779b97f4a7c15u + 1;
 	size_t i;
 
 	for (i = 0; i < len; i++)
 		data[i] = (unsigned char)(chance(&v) >> 8);
-	assert_return_code(fd, errno);
-	assert_return_code(fd_write(fd, data, len), errno);
+	put_bytes(box, name, data, len);
 	free(data);
 }
 

@@ -256,6 +256,11 @@ static void only_what_shrinks_is_compressed(void **state)
 	assert_non_null(compress_bytes(text, 100000, false, &len));
 }
 
+static void line(unsigned char *at, uint32_t len, uint8_t type)
+{
+	block_table_add(at, &(struct pack_entry){.len = len, .type = type});
+}
+
 static int ignore(void *arg, const struct pack_entry *entry, struct err *err)
 {
 	uint64_t *end = arg;
@@ -269,36 +274,35 @@ static int ignore(void *arg, const struct pack_entry *entry, struct err *err)
 static void tables_of_blocks_that_do_not_fit_are_refused(void **state)
 {
 	unsigned char block[10 + 2 * BLOCK_TABLE_ENTRY] = "0123456789";
-	unsigned char hash[HASH_LEN] = {0};
 	unsigned char *table = block + 10;
 	struct err err;
 	uint64_t end = 0;
 
 	(void)state;
-	block_table_add(table, hash, 4, 0, 1);
-	block_table_add(table + BLOCK_TABLE_ENTRY, hash, 6, 0, 2);
+	line(table, 4, 1);
+	line(table + BLOCK_TABLE_ENTRY, 6, 2);
 	ok(block_each(block, sizeof(block), 2, ignore, &end, &err));
 	assert_int_equal(end, 10);
 	end = 0;
 	assert_int_equal(
 		block_each(block, sizeof(block), 3, ignore, &end, &err),
 		-EBADMSG);
-	block_table_add(table + BLOCK_TABLE_ENTRY, hash, 7, 0, 2);
+	line(table + BLOCK_TABLE_ENTRY, 7, 2);
 	end = 0;
 	assert_int_equal(
 		block_each(block, sizeof(block), 2, ignore, &end, &err),
 		-EBADMSG);
-	block_table_add(table + BLOCK_TABLE_ENTRY, hash, 5, 0, 2);
+	line(table + BLOCK_TABLE_ENTRY, 5, 2);
 	end = 0;
 	assert_int_equal(
 		block_each(block, sizeof(block), 2, ignore, &end, &err),
 		-EBADMSG);
-	block_table_add(table, hash, UINT32_MAX, 0, 1);
+	line(table, UINT32_MAX, 1);
 	end = 0;
 	assert_int_equal(
 		block_each(block, sizeof(block), 2, ignore, &end, &err),
 		-EBADMSG);
-	block_table_add(table, hash, 4, 0, 9);
+	line(table, 4, 9);
 	end = 0;
 	assert_int_equal(
 		block_each(block, sizeof(block), 2, ignore, &end, &err),

@@ -1110,16 +1110,6 @@ static void test_undelete_says_what_it_cannot_do(void **state)
 	check_whole(box);
 }
 
-static void put_bytes(struct box *box, const char *name, const void *data)
-{
-	auto_close int fd =
-		openat(box->root_fd, name,
-		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	assert_return_code(fd, errno);
-	assert_return_code(fd_write(fd, data, 4096), errno);
-}
-
 /* A store whose secret the forger knows, with two old snapshots. */
 static void start_forged(struct box *box, struct model *m, const void *first,
 			 const void *second)
@@ -1132,8 +1122,8 @@ static void start_forged(struct box *box, struct model *m, const void *first,
 		       box->dir);
 	ok(store_create_with_secret(box->store_dir, public_secret, &err));
 	take_hold(box);
-	put_bytes(box, "a", first);
-	put_bytes(box, "b", second);
+	put_bytes(box, "a", first, 4096);
+	put_bytes(box, "b", second, 4096);
 	put_file(box, "c", 1, 50);
 	(void)model_take(box, m, later(-30 * DAY));
 	assert_int_equal(syscall(SYS_unlinkat, box->root_fd, "a", 0), 0);
@@ -1182,7 +1172,7 @@ static void test_undelete_refuses_names_that_mean_others_now(void **state)
 	o.max_size = 1;
 	ok(prune_with(box, &o, &result, &err));
 	take_hold(box);
-	put_bytes(box, "b", forged); /* the name is free again */
+	put_bytes(box, "b", forged, 4096); /* the name is free again */
 	(void)model_take(box, &m, 0);
 	let_go(box);
 	assert_int_equal(undelete(box, 1, &err), -EEXIST);

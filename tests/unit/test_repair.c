@@ -9,6 +9,7 @@
 #include "snapshot/prune.h"
 #include "snapshot/repair.h"
 #include "tests/unit/calls.h"
+#include "tests/unit/collision.h"
 #include "tests/unit/keepbox.h"
 
 struct seen {
@@ -256,6 +257,45 @@ static void test_a_tree_that_was_stored_again_since_is_found(void **state)
 	stored_again(*state, PACK_META, 64 + 56 + 20, false);
 }
 
+/* Two files of one hash in two snapshots. */
+static void fill_colliding(struct box *box)
+{
+	auto_free unsigned char *original = fixture("original");
+	auto_free unsigned char *forged = fixture("forged");
+	struct err err;
+
+	store_free(&box->store);
+	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/public",
+		       box->dir);
+	ok(store_create_with_secret(box->store_dir, public_secret, &err));
+	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	put_bytes(box, "a", original, 4096);
+	put_file(box, "big", 1, 9000); /* the longest pack is the first's */
+	(void)take(box);
+	put_bytes(box, "a", forged, 4096);
+	(void)take(box);
+	store_free(&box->store);
+	assert_int_equal(unlinkat(box->root_fd, "a", 0), 0);
+}
+
+static void test_of_two_that_collide_one_is_never_the_other(void **state)
+{
+	struct box *box = *state;
+	auto_free char *pack = NULL, *path = NULL;
+	struct seen seen = {0};
+	struct err err;
+
+	fill_colliding(box);
+	pack = pack_of_kind(box, PACK_DATA);
+	path = store_path(box, "packs", pack);
+	flip(path, 300);
+	ok(repair_now(box, &seen, &err));
+	assert_int_equal(seen.result.again, 0);
+	assert_string_equal(buf_text(&seen.lost), "1 a\n");
+	check_faults(box, "path 1 a\n");
+	buf_free(&seen.lost);
+}
+
 static void test_a_folder_that_is_gone_is_no_failure(void **state)
 {
 	struct box *box = *state;
@@ -484,6 +524,7 @@ int main(void)
 		t(test_what_stays_lost_is_named_and_never_made_up),
 		t(test_a_file_that_was_stored_again_since_is_found),
 		t(test_a_tree_that_was_stored_again_since_is_found),
+		t(test_of_two_that_collide_one_is_never_the_other),
 		t(test_a_folder_that_is_gone_is_no_failure),
 		t(test_flipped_bytes_lose_what_they_hit_and_no_more),
 		t(test_damaged_snapshots_and_secrets),

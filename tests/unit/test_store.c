@@ -267,12 +267,14 @@ static void files_that_collide_are_both_kept(void **state)
 	auto_free unsigned char *forged = fixture("forged");
 	unsigned char a[HASH_LEN], b[HASH_LEN];
 	struct oid ids[2], again;
+	struct hash_key key;
 	struct store_stats stats;
 	struct store *s;
 	struct err err;
 
-	hash_keyed(public_secret, original, 4096, a);
-	hash_keyed(public_secret, forged, 4096, b);
+	hash_key_make(&key, HASH_XXH3_128, public_secret);
+	hash_keyed(&key, original, 4096, a);
+	hash_keyed(&key, forged, 4096, b);
 	assert_memory_equal(a, b, HASH_LEN);
 	assert_memory_not_equal(original, forged, 4096);
 	ok(store_create_with_secret(box->store, public_secret, &err));
@@ -307,6 +309,44 @@ static void files_that_collide_are_both_kept(void **state)
 	store_get_stats(s, &stats);
 	assert_int_equal(stats.new_objects, 0);
 	store_free(&s);
+}
+
+/* What a forger makes for one secret is of no use where there are two. */
+static void a_forged_pair_differs_under_two_secrets(void **state)
+{
+	auto_free unsigned char *original = fixture("original");
+	auto_free unsigned char *forged = fixture("forged");
+	unsigned char a[HASH_LEN], b[HASH_LEN];
+	struct hash_key key;
+
+	(void)state;
+	hash_key_make(&key, HASH_XXH3_64X2, public_secret);
+	hash_keyed(&key, original, 4096, a);
+	hash_keyed(&key, forged, 4096, b);
+	/* Their first halves are one, their second halves are not. */
+	assert_memory_equal(a, b, HASH_LEN / 2);
+	assert_memory_not_equal(a + HASH_LEN / 2, b + HASH_LEN / 2,
+				HASH_LEN / 2);
+}
+
+/* Or all stores there are could not be read any more. */
+static void hashes_are_what_they_always_were(void **state)
+{
+	static const char *const want[] = {"215ec99b0f2fbd4b9ddce2b0dfaf3f1a",
+					   "27ad1983f6ad39cec12249bcab0fc3c9"};
+	unsigned char hash[HASH_LEN];
+	struct hash_key key;
+	char text[2 * HASH_LEN + 1];
+	int kind, i;
+
+	(void)state;
+	for (kind = HASH_XXH3_128; kind <= HASH_XXH3_64X2; kind++) {
+		hash_key_make(&key, (enum hash_kind)kind, public_secret);
+		hash_keyed(&key, "guard", 5, hash);
+		for (i = 0; i < HASH_LEN; i++)
+			(void)snprintf(text + 2 * i, 3, "%02x", hash[i]);
+		assert_string_equal(text, want[kind]);
+	}
 }
 
 static void files_that_collide_in_two_writers_are_not_mixed_up(void **state)
@@ -904,6 +944,8 @@ int main(void)
 		T(a_store_that_is_missing_is_not_made_for_reading),
 		T(folders_are_closed_at_rest),
 		T(files_that_collide_are_both_kept),
+		T(a_forged_pair_differs_under_two_secrets),
+		T(hashes_are_what_they_always_were),
 		T(files_that_collide_in_two_writers_are_not_mixed_up),
 		T(threads_share_a_store),
 		T(processes_make_and_fill_one_store_at_once),
