@@ -282,8 +282,8 @@ static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
 	struct packer *writer;
 	struct pack *pack;
 
-	if (pack_open(s->folder.packs_fd, out->name, s->folder.format.uuid, &pack,
-		      err) < 0)
+	if (pack_open(s->folder.packs_fd, out->name, s->folder.format.uuid,
+		      &pack, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
 	out->pack = pack;

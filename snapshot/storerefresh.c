@@ -172,8 +172,8 @@ bool store_check_packs(struct store *s)
 		struct pack **to = &fresh->packs[fresh->count];
 
 		if (pack_failed(set->packs[i]) &&
-		    pack_open(s->folder.packs_fd, name, s->folder.format.uuid, to,
-			      &err) == 0)
+		    pack_open(s->folder.packs_fd, name, s->folder.format.uuid,
+			      to, &err) == 0)
 			note_pack(s, name, fresh->packs[fresh->count++], NULL);
 	}
 	any = fresh->count;
