@@ -311,22 +311,13 @@ void carry_json(const struct plan *plan, json_t *object)
 	jsonout_number(object, "git_left", plan->git_left);
 }
 
-int carry_ask(const struct carry_counts *counts, const char *where, bool yes)
+bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)
 {
 	AUTO(buf) struct buf sum = {0};
-	int answer;
 
-	if (yes)
-		return 1;
 	carry_sum(counts, &sum);
-	answer = output_ask("guard: %s in %s: do it?", buf_text(&sum),
-			    text_quote(where));
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	else if (!answer)
-		output_say("nothing is done");
-	return answer > 0;
+	return output_agreed(yes, "guard: %s in %s: do it?", buf_text(&sum),
+			     text_quote(where));
 }
 
 static void hold_signals(sigset_t *before)

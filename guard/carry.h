@@ -32,11 +32,8 @@ void carry_print_choices(const struct plan *plan);
  * "over": [...]} put into object. */
 void carry_json(const struct plan *plan, json_t *object);
 
-/*
- * yes: not asked. 1: go on; 0: no, said on stderr (without a terminal: that -y
- * is needed).
- */
-int carry_ask(const struct carry_counts *counts, const char *where, bool yes);
+/* output_agreed() with the counts of what is done there. */
+bool carry_ask(const struct carry_counts *counts, const char *where, bool yes);
 /* "1 deleted, 2 replaced, 3 created, 4 with other rights", appended. */
 void carry_sum(const struct carry_counts *counts, struct buf *to);
 

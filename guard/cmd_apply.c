@@ -148,7 +148,6 @@ static bool agreed(const struct apply *a)
 static int commit_alone(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
-	int answer;
 
 	if (a->in.p->home_paths)
 		return fail(err, EINVAL,
@@ -164,18 +163,11 @@ static int commit_alone(struct apply *a, struct err *err)
 	if (committing_make(&a->in, &a->o->commit, &a->in.want, &commit, err) <
 	    0)
 		return -err->num;
-	answer = a->o->yes && !a->in.changed_since
-			 ? 1
-			 : output_ask(
-				   "guard: commit %s to %s?",
-				   text_count(gitcommit_paths(commit), "file"),
-				   gitcommit_branch(commit));
-	if (answer <= 0) {
-		output_say(answer < 0 ? "nothing is done: there is no terminal "
-					"to ask on; say it with -y"
-				      : "nothing is done");
+	if (!output_agreed(a->o->yes && !a->in.changed_since,
+			   "guard: commit %s to %s?",
+			   text_count(gitcommit_paths(commit), "file"),
+			   gitcommit_branch(commit)))
 		return STATUS_REFUSED;
-	}
 	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
 								: STATUS_OK;
 }

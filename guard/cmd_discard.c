@@ -20,19 +20,6 @@
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
-static int ask(bool yes, const char *what, const char *id)
-{
-	int answer =
-		yes ? 1 : output_ask("guard: discard %s run %s?", what, id);
-
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	else if (!answer)
-		output_say("nothing is done");
-	return answer > 0;
-}
-
 /* A note only: undo brings the run back, and with it its commits. */
 static void say_commits(struct context *c, struct session *s)
 {
@@ -51,7 +38,7 @@ static int discard_all(struct context *c, struct pick *p, bool yes,
 	struct err ignored;
 
 	say_commits(c, s);
-	if (!ask(yes, "all of", s->id))
+	if (!output_agreed(yes, "guard: discard all of run %s?", s->id))
 		return STATUS_REFUSED;
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
@@ -129,7 +116,8 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 	changes_keep(&changes.home,
 		     p->home_paths ? (const char *const *)p->home_paths : none);
 	listing_print(&changes, stdout);
-	if (!ask(yes, "these changes of", s->id))
+	if (!output_agreed(yes, "guard: discard these changes of run %s?",
+			   s->id))
 		return STATUS_REFUSED;
 	if (revert(c, s, &project, p->paths, &number, err) < 0 ||
 	    revert(c, s, &home, p->home_paths, &number, err) < 0)

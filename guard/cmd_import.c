@@ -122,16 +122,8 @@ static void say_sum(const struct session *s, const struct importer *im,
 
 static bool agreed(const struct session *s, const struct importer *im, bool yes)
 {
-	int answer = yes ? 1
-			 : output_ask("guard: import them into %s below %s/?",
-				      text_quote(s->project), im->list.prefix);
-
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	else if (!answer)
-		output_say("nothing is done");
-	return answer > 0;
+	return output_agreed(yes, "guard: import them into %s below %s/?",
+			     text_quote(s->project), im->list.prefix);
 }
 
 /* For people who ask later what became of the run's commits. */

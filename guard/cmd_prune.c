@@ -120,17 +120,10 @@ static void print_json(const struct prune_plan *plan,
 
 static bool ask(const struct prune_command *p, const struct prune_plan *plan)
 {
-	int answer = p->yes ? 1
-			    : output_ask("guard: take %s away? guard keeps "
-					 "them in its trash for 7 days.",
-					 text_count(plan->gone, "snapshot"));
-
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	else if (!answer)
-		output_say("nothing is done");
-	return answer > 0;
+	return output_agreed(p->yes,
+			     "guard: take %s away? guard keeps them in its "
+			     "trash for 7 days.",
+			     text_count(plan->gone, "snapshot"));
 }
 
 static void tell_busy(void *arg, const char *who)

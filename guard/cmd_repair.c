@@ -108,22 +108,13 @@ static int look(struct context *c, struct repairing *r, struct err *err)
 
 static bool ask(const struct repairing *r)
 {
-	int answer;
-
 	output_say("the store is damaged: %s, %s of snapshots suffer",
 		   text_count(r->faults, "fault"),
 		   text_count(r->paths, "path"));
-	answer =
-		r->yes ? 1
-		       : output_ask("guard: mend what can be mended? What is "
-				    "damaged goes to the trash, and folders of "
-				    "which something is lost are stored anew.");
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	else if (!answer)
-		output_say("nothing is done");
-	return answer > 0;
+	return output_agreed(r->yes,
+			     "guard: mend what can be mended? What is damaged "
+			     "goes to the trash, and folders of which "
+			     "something is lost are stored anew.");
 }
 
 /* A stat cache says of files that they are stored: no longer to be trusted. */

@@ -142,7 +142,6 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 /* When there is no folder to compare with: everything is new. */
 static int agree_to_all(struct restore *r, const char *where, struct err *err)
 {
-	int answer;
 	size_t i;
 
 	for (i = 0; i < r->found.count && !(r->o->quiet && r->o->yes); i++) {
@@ -157,13 +156,8 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 	}
 	if (r->o->dry)
 		return 0;
-	answer = r->o->yes ? 1
-			   : output_ask("guard: make all of it anew in %s?",
-					text_quote(where));
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	return answer > 0;
+	return output_agreed(r->o->yes, "guard: make all of it anew in %s?",
+			     text_quote(where));
 }
 
 static void say_left(const struct restore *r)

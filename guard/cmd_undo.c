@@ -134,20 +134,6 @@ static char *find_in_trash(const struct undo *u, struct err *err)
 	return NULL;
 }
 
-static bool agree(const struct undo *u)
-{
-	int answer = u->o->yes ? 1
-			       : output_ask("guard: bring run %s back?",
-					    u->last.run_id);
-
-	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
-	else if (!answer)
-		output_say("nothing is done");
-	return answer > 0;
-}
-
 static int undo_discard(struct undo *u, struct err *err)
 {
 	auto_free char *name = find_in_trash(u, err);
@@ -162,7 +148,8 @@ static int undo_discard(struct undo *u, struct err *err)
 		   u->last.run_id);
 	if (u->o->dry)
 		return STATUS_OK;
-	if (!agree(u))
+	if (!output_agreed(u->o->yes, "guard: bring run %s back?",
+			   u->last.run_id))
 		return STATUS_REFUSED;
 	fd = workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 	if (fd < 0)

@@ -229,18 +229,15 @@ bool output_finish(void)
 	return false;
 }
 
-int output_ask(const char *format, ...)
+static int ask(const char *format, va_list ap)
 {
 	auto_free char *line = NULL;
 	size_t room = 0;
-	va_list ap;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return -1;
 	(void)fflush(stdout);
-	va_start(ap, format);
 	(void)vfprintf(stderr, format, ap);
-	va_end(ap);
 	(void)fputs(" [y/N] ", stderr);
 	(void)fflush(stderr);
 	if (getline(&line, &room, stdin) < 0) {
@@ -248,6 +245,35 @@ int output_ask(const char *format, ...)
 		return 0;
 	}
 	return strcasecmp(line, "y\n") == 0 || strcasecmp(line, "yes\n") == 0;
+}
+
+int output_ask(const char *format, ...)
+{
+	va_list ap;
+	int answer;
+
+	va_start(ap, format);
+	answer = ask(format, ap);
+	va_end(ap);
+	return answer;
+}
+
+bool output_agreed(bool yes, const char *format, ...)
+{
+	va_list ap;
+	int answer;
+
+	if (yes)
+		return true;
+	va_start(ap, format);
+	answer = ask(format, ap);
+	va_end(ap);
+	if (answer < 0)
+		output_say("nothing is done: there is no terminal to ask on; "
+			   "say it with -y");
+	else if (!answer)
+		output_say("nothing is done");
+	return answer > 0;
 }
 
 char *output_ask_line(const char *question)

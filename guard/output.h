@@ -75,6 +75,10 @@ bool output_finish(void);
  * or stderr is no terminal and nothing was asked.
  */
 int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same before something is done, unless the user said yes by -y: whether
+ * to do it. Says so when nothing is done, and that -y is the way out. */
+bool output_agreed(bool yes, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* A line that is typed there, without its end, to free; NULL as above, and at
  * the end of input. */
