@@ -85,6 +85,22 @@ void mem_list_free(char ***list)
 	*list = NULL;
 }
 
+void names_free(struct names *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		free(t->items[i]);
+	free(t->items);
+	*t = (struct names){0};
+}
+
+void names_add(struct names *t, const char *text)
+{
+	GROW(t->items, t->count, t->room);
+	t->items[t->count++] = mem_strdup(text);
+}
+
 void buf_free(struct buf *b)
 {
 	free(b->data);

@@ -32,6 +32,15 @@ char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mem_list_add(char ***list, const char *text);
 void mem_list_free(char ***list);
 
+/* Counted texts of its own; {0} is empty. */
+struct names {
+	char **items;
+	size_t count, room;
+};
+
+void names_free(struct names *t);
+void names_add(struct names *t, const char *text);
+
 /* A growing byte buffer; {0} is empty. buf_text() is NUL-terminated. */
 struct buf {
 	unsigned char *data;

@@ -162,3 +162,20 @@ const char *text_count(uint64_t count, const char *noun)
 		       count == 1 ? "" : "s");
 	return out;
 }
+
+void text_sum(struct buf *to, const struct text_part *parts, size_t count,
+	      const char *none)
+{
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!parts[i].count)
+			continue;
+		buf_printf(to, "%s%llu %s", between,
+			   (unsigned long long)parts[i].count, parts[i].name);
+		between = ", ";
+	}
+	if (!*between)
+		buf_add_text(to, none);
+}

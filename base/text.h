@@ -35,4 +35,13 @@ const char *text_size(uint64_t bytes);
 /* "2 files", "1 file": count and noun, plural by 's'; buffers as above. */
 const char *text_count(uint64_t count, const char *noun);
 
+struct text_part {
+	uint64_t count;
+	const char *name;
+};
+
+/* Appends "3 deleted, 1 added", or none where every count is 0. */
+void text_sum(struct buf *to, const struct text_part *parts, size_t count,
+	      const char *none);
+
 #endif

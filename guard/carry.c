@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/progress.h"
@@ -74,10 +75,7 @@ void carry_add(struct carry_counts *to, const struct carry_counts *more)
 
 void carry_sum(const struct carry_counts *counts, struct buf *to)
 {
-	const struct {
-		size_t count;
-		const char *name;
-	} parts[] = {
+	const struct text_part parts[] = {
 		{counts->deleted, "deleted"},
 		{counts->replaced, "replaced"},
 		{counts->created, "created"},
@@ -85,18 +83,8 @@ void carry_sum(const struct carry_counts *counts, struct buf *to)
 		{counts->merged, "merged"},
 		{counts->marked, "with conflict markers"},
 	};
-	const char *between = "";
-	size_t i;
 
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (!parts[i].count)
-			continue;
-		buf_printf(to, "%s%zu %s", between, parts[i].count,
-			   parts[i].name);
-		between = ", ";
-	}
-	if (!*between)
-		buf_add_text(to, "times only");
+	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "times only");
 }
 
 static void print_line(const struct plan *plan, enum step_kind kind,
@@ -320,19 +308,6 @@ bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)
 			     text_quote(where));
 }
 
-static void hold_signals(sigset_t *before)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigaddset(&set, SIGQUIT);
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)sigprocmask(SIG_BLOCK, &set, before);
-}
-
 /* One of the folders as it is afterwards. */
 static int store_after(struct store *store, struct project *p,
 		       const struct action *a, uint64_t *ret, struct err *err)
@@ -458,7 +433,8 @@ int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	sigset_t signals;
 	int got;
 
-	hold_signals(&signals);
+	(void)signal(SIGPIPE, SIG_IGN);
+	context_hold_signals(&signals);
 	got = carry(store, roots, count, a, err);
 	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
 	return got;

@@ -104,10 +104,7 @@ void changes_count(const struct change_list *list, struct change_counts *ret)
 
 void changes_sum(const struct change_counts *counts, struct buf *to)
 {
-	const struct {
-		size_t count;
-		const char *name;
-	} parts[] = {
+	const struct text_part parts[] = {
 		{counts->deleted, "deleted"},
 		{counts->type, "of another type"},
 		{counts->modified, "modified"},
@@ -115,18 +112,8 @@ void changes_sum(const struct change_counts *counts, struct buf *to)
 		{counts->added, "added"},
 		{counts->git, "in .git"},
 	};
-	const char *between = "";
-	size_t i;
 
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (!parts[i].count)
-			continue;
-		buf_printf(to, "%s%zu %s", between, parts[i].count,
-			   parts[i].name);
-		between = ", ";
-	}
-	if (!*between)
-		buf_add_text(to, "no changes");
+	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "no changes");
 }
 
 void changes_keep(struct change_list *list, const char *const *paths)

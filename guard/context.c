@@ -319,3 +319,15 @@ int context_recover(struct context *c, const char *project, struct err *err)
 	project_close(&p);
 	return got ? got : ended;
 }
+
+void context_hold_signals(sigset_t *ret_before)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGQUIT);
+	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
+}

@@ -5,6 +5,7 @@
 #ifndef GUARD_CONTEXT_H
 #define GUARD_CONTEXT_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "guard/state.h"
@@ -66,5 +67,8 @@ int context_recover(struct context *c, const char *project, struct err *err);
  */
 int context_settle_run(struct session *s, const struct state *state, bool whole,
 		       struct err *err);
+
+/* Holds back what people end a program with until *ret_before is set again. */
+void context_hold_signals(sigset_t *ret_before);
 
 #endif

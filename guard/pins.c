@@ -18,21 +18,6 @@
 
 #define PINS_MAX (16u << 20)
 
-/* Runs that an action names: undo needs their base again. */
-struct named {
-	char **items;
-	size_t count, room;
-};
-
-static void named_free(struct named *n)
-{
-	size_t i;
-
-	for (i = 0; i < n->count; i++)
-		free(n->items[i]);
-	free(n->items);
-}
-
 void pins_free(struct pins *p)
 {
 	free(p->items);
@@ -48,7 +33,7 @@ void pins_add(struct pins *p, uint64_t seq)
 }
 
 static void add_action(const struct action *a, struct pins *to,
-		       struct named *named)
+		       struct names *named)
 {
 	size_t i;
 
@@ -60,13 +45,13 @@ static void add_action(const struct action *a, struct pins *to,
 	}
 	if (!a->run_id || !*a->run_id)
 		return;
-	GROW(named->items, named->count, named->room);
-	named->items[named->count++] = mem_strdup(a->run_id);
+	/* Undo needs their base again. */
+	names_add(named, a->run_id);
 }
 
 static int load_one(int fd,
 		    int (*load)(int fd, struct action *ret, struct err *err),
-		    struct pins *to, struct named *named, struct err *err)
+		    struct pins *to, struct names *named, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	int got = load(fd, &a, err);
@@ -77,7 +62,7 @@ static int load_one(int fd,
 }
 
 /* What `undo N` goes by. */
-static int load_effective(int fd, struct pins *to, struct named *named,
+static int load_effective(int fd, struct pins *to, struct names *named,
 			  struct err *err)
 {
 	size_t back;
@@ -100,7 +85,7 @@ static int open_folder(int dirfd, const char *name)
 }
 
 static int add_workspaces(int workspaces_fd, struct pins *to,
-			  struct named *named, struct err *err)
+			  struct names *named, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -126,7 +111,7 @@ static int add_workspaces(int workspaces_fd, struct pins *to,
 	return 0;
 }
 
-static bool is_named(const struct named *named, const char *id)
+static bool is_named(const struct names *named, const char *id)
 {
 	size_t i;
 
@@ -139,7 +124,7 @@ static bool is_named(const struct named *named, const char *id)
 
 /* Whether the run in that folder is over and done with. */
 static bool is_settled(const struct session_list *runs,
-		       const struct named *named, const char *id)
+		       const struct names *named, const char *id)
 {
 	size_t i;
 
@@ -153,7 +138,7 @@ static bool is_settled(const struct session_list *runs,
 
 /* The base of every run's folder in there; of settled ones not (NULL: all). */
 static int add_bases(int dirfd, const struct session_list *runs,
-		     const struct named *named, struct pins *to,
+		     const struct names *named, struct pins *to,
 		     struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -246,7 +231,7 @@ int pins_user_change(const struct state *state, const uint64_t *seqs,
 int pins_load(const struct state *state, struct pins *ret, struct err *err)
 {
 	AUTO(session_list) struct session_list runs = {0};
-	AUTO(named) struct named named = {0};
+	AUTO(names) struct names named = {0};
 	AUTO(pins) struct pins pins = {0};
 	size_t i;
 

@@ -70,18 +70,6 @@ static size_t find_here(const struct make *m, const char *path)
 	return low;
 }
 
-static bool wanted(const struct make *m, const char *path)
-{
-	const char *const *p = m->options->paths;
-
-	if (!p)
-		return true;
-	for (; *p; p++)
-		if (path_below(path, *p))
-			return true;
-	return false;
-}
-
 static bool is_refused(const struct plan *plan, const char *path)
 {
 	size_t i;
@@ -101,7 +89,8 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 	size_t at;
 
 	(void)err;
-	if (!*path || same(old, now) || !wanted(m, path))
+	if (!*path || same(old, now) ||
+	    !path_below_any(path, m->options->paths))
 		return 0;
 	at = find_here(m, path);
 	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&

@@ -11,13 +11,13 @@
 #include "base/path.h"
 #include "guard/risk.h"
 
-struct names {
+struct risky {
 	enum risk_level level;
 	const char *when;
 	const char *patterns; /* parted by '|' */
 };
 
-static const struct names table[] = {
+static const struct risky table[] = {
 	/* without being asked for */
 	{RISK_CRITICAL, "at every git command that reads it",
 	 ".git/config|.git/config.worktree|.git/modules/*/config|"
@@ -151,7 +151,7 @@ static const struct names table[] = {
 };
 
 /* What steers more than it runs. */
-static const struct names notes[] = {
+static const struct risky notes[] = {
 	{RISK_NOTE, "says what is fetched at the next install",
 	 "package-lock.json|npm-shrinkwrap.json|yarn.lock|pnpm-lock.yaml|"
 	 "bun.lock|bun.lockb|deno.lock|requirements*.txt|constraints*.txt|"

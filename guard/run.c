@@ -48,22 +48,6 @@ static int status_of(const struct sandbox_result *result)
 	}
 }
 
-/*
- * From the release on a signal of guard belongs to the command: it waits
- * until sandbox_wait() takes it, and cannot end guard in between.
- */
-static void hold_signals(sigset_t *ret_before)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigaddset(&set, SIGQUIT);
-	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
-}
-
 static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
@@ -142,7 +126,10 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	run->session.times++;
 	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
 		return -err->num;
-	hold_signals(&before);
+	/* A signal of guard belongs to the command from the release on: it
+	 * waits until sandbox_wait() takes it, and cannot end guard in
+	 * between. */
+	context_hold_signals(&before);
 	got = let_go(run, start_time, &result, ret_status, err);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)

@@ -283,18 +283,6 @@ static int each_folder(const struct maker *m, const char *path,
 	return 0;
 }
 
-static bool wanted(const struct maker *m, const char *path)
-{
-	const char *const *p = m->paths;
-
-	if (!p)
-		return true;
-	for (; *p; p++)
-		if (path_below(path, *p))
-			return true;
-	return false;
-}
-
 /* Whether git can hold it, or what it was; says so if not. */
 static bool fits(const struct maker *m, const char *path,
 		 const struct entry *old, const struct entry *now)
@@ -327,7 +315,7 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 	const struct entry *old = a ? a : &nothing, *now = b ? b : &nothing;
 	int got = 0;
 
-	if (!wanted(m, path))
+	if (!path_below_any(path, m->paths))
 		return 0;
 	if (path_has_part(path, ".git")) {
 		if (strcmp(path_name(path), ".git") == 0)

@@ -50,18 +50,6 @@ static bool same_time(const struct entry *a, const struct entry *b)
 	return moment_compare(a->mtime, b->mtime) == 0;
 }
 
-static bool selected(const struct planner *pl, const char *path)
-{
-	const char *const *p = pl->options->paths;
-
-	if (!p)
-		return true;
-	for (; *p; p++)
-		if (path_below(path, *p))
-			return true;
-	return false;
-}
-
 void planner_settle_below(struct planner *pl, const char *path)
 {
 	free(pl->skip);
@@ -412,7 +400,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		pl->plan->git_left++;
 	if (got == PLAN_GIT_LEFT || got == PLAN_GIT_REFUSED)
 		return 0;
-	if (got == PLAN_GIT_NONE && !selected(pl, path))
+	if (got == PLAN_GIT_NONE && !path_below_any(path, pl->options->paths))
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;

@@ -105,26 +105,6 @@ static int is_current(struct store *s, const struct prune_decision *d,
 	return k == d->inv.count;
 }
 
-struct names {
-	char **items;
-	size_t count, room;
-};
-
-static void names_free(struct names *n)
-{
-	size_t i;
-
-	for (i = 0; i < n->count; i++)
-		free(n->items[i]);
-	free(n->items);
-}
-
-static void names_add(struct names *n, const char *name)
-{
-	GROW(n->items, n->count, n->room);
-	n->items[n->count++] = mem_strdup(name);
-}
-
 /* Under the commit lock, alone. */
 static int move_out(struct store *s, const struct prune_decision *d,
 		    const struct prune_options *o, int trash_fd,

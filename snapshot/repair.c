@@ -273,21 +273,7 @@ static int tell_lost(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-struct roots {
-	char **items;
-	size_t count, room;
-};
-
-static void roots_free(struct roots *roots)
-{
-	size_t i;
-
-	for (i = 0; i < roots->count; i++)
-		free(roots->items[i]);
-	free(roots->items);
-}
-
-static void roots_add(struct roots *roots, const char *path)
+static void roots_add(struct names *roots, const char *path)
 {
 	size_t i;
 
@@ -295,8 +281,7 @@ static void roots_add(struct roots *roots, const char *path)
 		if (strcmp(roots->items[i], path) == 0)
 			return;
 	}
-	GROW(roots->items, roots->count, roots->room);
-	roots->items[roots->count++] = mem_strdup(path);
+	names_add(roots, path);
 }
 
 /* Calls each() for every snapshot that misses something. */
@@ -341,7 +326,7 @@ static int add_root(void *arg, const struct snapshot *snap,
 
 static int refill(struct store *s, struct repair *r, struct err *err)
 {
-	AUTO(roots) struct roots roots = {0};
+	AUTO(names) struct names roots = {0};
 	size_t i;
 
 	if (each_tainted(s, r, add_root, &roots, err) < 0)
