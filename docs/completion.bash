@@ -4,7 +4,7 @@ _guard() {
 	local cur prev verb i words
 	local -r verbs='run status list diff review apply commit discard import undo
 		snapshot log find grep ls show restore verify prune purge pin unpin undelete du patch
-		repair doctor explain'
+		export repair doctor explain'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -147,6 +147,9 @@ _guard() {
 	patch)
 		words='-h --help'
 		;;
+	export)
+		words='--tar -o --output -h --help'
+		;;
 	du)
 		words='--json -h --help'
 		;;
@@ -174,7 +177,7 @@ _guard() {
 			return
 		fi
 		;;
-	diff | review | apply | commit | discard | patch)
+	diff | review | apply | commit | discard | patch | export)
 		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		;;

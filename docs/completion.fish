@@ -34,6 +34,7 @@ complete -c guard -f -n __fish_use_subcommand -a unpin -d "let prune take a pinn
 complete -c guard -f -n __fish_use_subcommand -a undelete -d "bring back what prune took away"
 complete -c guard -f -n __fish_use_subcommand -a du -d "show what guard takes up"
 complete -c guard -f -n __fish_use_subcommand -a patch -d "print changes as a patch for git"
+complete -c guard -f -n __fish_use_subcommand -a export -d "write changes or a snapshot as a tar archive"
 complete -c guard -f -n __fish_use_subcommand -a repair -d "mend a damaged store"
 complete -c guard -f -n __fish_use_subcommand -a doctor -d "say what of the fence this machine has"
 complete -c guard -f -n __fish_use_subcommand -a explain -d "say how a run would see a path"
@@ -178,6 +179,9 @@ complete -c guard -n '__fish_seen_subcommand_from repair' -l json -d "print JSON
 complete -c guard -n '__fish_seen_subcommand_from repair' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 
 complete -c guard -n '__fish_seen_subcommand_from patch' -a '(guard status -q 2>/dev/null)' -d run
+complete -c guard -n '__fish_seen_subcommand_from export' -l tar -d "as a tar archive (pax); must be given"
+complete -c guard -n '__fish_seen_subcommand_from export' -s o -l output -r -F -d "into a new FILE instead of stdout"
+complete -c guard -n '__fish_seen_subcommand_from export' -a '(guard status -q 2>/dev/null)' -d run
 complete -c guard -n '__fish_seen_subcommand_from find' -l at -r -f -a '(__guard_snapshots)' -d "in one snapshot: 12, latest~2, '2h ago'"
 complete -c guard -n '__fish_seen_subcommand_from find' -l all-versions -d "in every snapshot (the default)"
 complete -c guard -n '__fish_seen_subcommand_from find' -s a -l all -d "of every project"

@@ -56,6 +56,7 @@ _guard() {
 		'undelete:bring back what prune took away'
 		'du:show what guard takes up'
 		'patch:print what a run changed as a patch for git'
+		'export:write what a run changed, or a snapshot, as a tar'
 		'repair:mend a damaged store'
 		'explain:say how a run would see a path'
 		'doctor:say what of the fence this machine has'
@@ -234,6 +235,11 @@ _guard() {
 			;;
 		patch)
 			_arguments $help \
+				'*:run or path:_guard_runs_and_files'
+			;;
+		export)
+			_arguments $help '--tar[as a tar archive]' \
+				'(-o --output)'{-o,--output}'[into a new file]:file:_files' \
 				'*:run or path:_guard_runs_and_files'
 			;;
 		du)

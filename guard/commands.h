@@ -36,6 +36,7 @@ int cmd_verify(int argc, char **argv);
 int cmd_prune(int argc, char **argv);
 int cmd_undelete(int argc, char **argv);
 int cmd_patch(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_du(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -40,6 +40,7 @@ static const struct {
 	{"pin", cmd_pin},
 	{"unpin", cmd_unpin},
 	{"patch", cmd_patch},
+	{"export", cmd_export},
 	{"repair", cmd_repair},
 	{"doctor", cmd_doctor},
 	{"explain", cmd_explain},

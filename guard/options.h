@@ -80,6 +80,7 @@ enum option_id {
 	OPT_STAT,
 	OPT_TAG,
 	OPT_STRICT,
+	OPT_TAR,
 	OPT_THEIRS,
 	OPT_TIMEOUT,
 	OPT_TMP_SIZE,

@@ -113,6 +113,12 @@ static const struct option_spec patch_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec export_options[] = {
+	{OPT_TAR, "tar", NULL, "as a tar archive (pax); must be given"},
+	{'o', "output", "FILE", "into a new FILE instead of stdout"},
+	OPTION_END,
+};
+
 static const struct option_spec discard_options[] = {
 	OPTION_YES,
 	OPTION_QUIET,
@@ -337,6 +343,13 @@ const struct verb options_verbs[] = {
 	 "For `git apply`, which takes it whole with its options for\n"
 	 "index and binary. What no patch can hold is named on stderr.\n",
 	 patch_options, false},
+	{"export", NULL, "--tar [RUN | SNAP] [--] [PATHS...]",
+	 "write what a run changed, or a snapshot, as a tar archive",
+	 RUN_TEXT
+	 "SNAP is a number, latest~2, '2h ago', '2026-11-21 14:30'. What the\n"
+	 "run deleted, and what a tar cannot hold, is named on stderr. A .git\n"
+	 "is left out unless a path names it.\n",
+	 export_options, false},
 	{"undo", NULL, "[N]",
 	 "take the last apply, restore, discard or undo back",
 	 "With N: the last N applies, restores and discards that are in\n"

@@ -15,7 +15,7 @@
 /* Older than the coarsest clock of a file system that stamps (3 s). */
 #define LONG_BEFORE 3
 
-static int load_attrs(struct store *store, const struct entry *e,
+int onfile_load_attrs(struct store *store, const struct entry *e,
 		      struct xattrs *ret, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
@@ -34,7 +34,7 @@ static int same_attrs(struct store *store, int fd, const struct entry *e,
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
 
-	if (load_attrs(store, e, &want, err) < 0 ||
+	if (onfile_load_attrs(store, e, &want, err) < 0 ||
 	    xattrs_get(fd, "", &have, err) < 0)
 		return -err->num;
 	return xattrs_equal(&want, &have);
@@ -226,7 +226,7 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
 
-	if (load_attrs(store, e, &want, err) < 0 ||
+	if (onfile_load_attrs(store, e, &want, err) < 0 ||
 	    xattrs_get(fd, "", &have, err) < 0)
 		return -err->num;
 	if (xattrs_equal(&want, &have))

@@ -285,6 +285,66 @@ int content_write(struct store *s, const struct oid *id, int fd,
 	return 0;
 }
 
+struct map {
+	int (*call)(void *arg, uint64_t at, uint64_t len, struct err *err);
+	void *arg;
+};
+
+static int map_data(void *arg, uint64_t at, const unsigned char *data,
+		    size_t len, struct err *err)
+{
+	const struct map *map = arg;
+	uint64_t start = at;
+	size_t zeros, n;
+	int got = 0;
+
+	/* A stretch goes on over zeros that are too few for a hole. */
+	for (; len && got == 0; data += n, at += n, len -= n) {
+		zeros = cutter_zeros(data, len);
+		n = zeros < len ? zeros + cutter_data(data + zeros, len - zeros)
+				: zeros;
+		if (zeros < HOLE_MIN)
+			continue;
+		if (at > start)
+			got = map->call(map->arg, start, at - start, err);
+		start = at + zeros;
+	}
+	return got || at == start ? got
+				  : map->call(map->arg, start, at - start, err);
+}
+
+int content_map(struct store *s, const struct oid *id,
+		int (*each)(void *arg, uint64_t at, uint64_t len,
+			    struct err *err),
+		void *arg, struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	struct map map = {each, arg};
+	struct sink sink = {.data = map_data, .arg = &map};
+	uint64_t at = 0, len;
+	size_t i, n;
+	int got = 0;
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (id->type == OBJECT_NONE)
+		return 0;
+	if (id->type == OBJECT_DATA)
+		return content_walk(s, id, NULL, &sink, err);
+	if (list_load(s, id, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count && got == 0; i = n) {
+		for (len = 0, n = i; n < list.count && !list.runs[n].hole; n++)
+			len += list.runs[n].len;
+		if (len)
+			got = each(arg, at, len, err);
+		at += len;
+		for (; n < list.count && list.runs[n].hole; n++)
+			at += list.runs[n].len;
+	}
+	return got;
+}
+
 struct each {
 	int (*call)(void *arg, const void *data, size_t len, struct err *err);
 	void *arg;

@@ -48,6 +48,15 @@ int content_each(struct store *s, const struct oid *id,
 		 void *arg, struct err *err);
 
 /*
+ * Where content_write() writes: each stretch between the holes, in order, the
+ * length above 0. Reads no chunks.
+ */
+int content_map(struct store *s, const struct oid *id,
+		int (*each)(void *arg, uint64_t at, uint64_t len,
+			    struct err *err),
+		void *arg, struct err *err);
+
+/*
  * Whether the open file holds exactly these bytes: 1, 0 or negative. Stops at
  * the first difference; size is compared first.
  */

@@ -1,0 +1,238 @@
+#include "restore/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/firstnames.h"
+#include "restore/onfile.h"
+#include "restore/tarfile.h"
+#include "snapshot/chunklist.h"
+#include "snapshot/content.h"
+#include "snapshot/tree.h"
+
+const char *export_loss_text(enum export_loss loss)
+{
+	switch (loss) {
+	case EXPORT_GIT:
+		return "a .git is left out unless a path names it";
+	case EXPORT_SOCKET:
+		return "tar keeps no sockets";
+	case EXPORT_INCOMPLETE:
+		return "it could not be read whole when it was stored, or was "
+		       "purged";
+	}
+	return "it cannot be";
+}
+
+struct exporter {
+	struct store *store;
+	const struct export_sink *sink;
+	const char *const *paths;
+	struct firstnames names;
+	char *git; /* the .git that was told last */
+	char *gone; /* the folder that was deleted last */
+	struct tarfile *tar;
+};
+
+static void exporter_free(struct exporter *x)
+{
+	firstnames_free(&x->names);
+	free(x->git);
+	free(x->gone);
+	tarfile_free(&x->tar);
+}
+
+/* --- bytes of files --- */
+
+struct map {
+	struct tarfile_stretch *items;
+	size_t count, room;
+	uint64_t len; /* of all of them */
+};
+
+static void map_free(struct map *m)
+{
+	free(m->items);
+}
+
+static int add_stretch(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	struct map *m = arg;
+
+	(void)err;
+	GROW(m->items, m->count, m->room);
+	m->items[m->count++] = (struct tarfile_stretch){at, len};
+	m->len += len;
+	return 0;
+}
+
+struct pass {
+	struct tarfile *tar;
+	uint64_t done;
+};
+
+static int pass_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	struct pass *p = arg;
+
+	p->done += len;
+	return tarfile_data(p->tar, data, len, err);
+}
+
+static int write_file(struct exporter *x, struct tarfile_item *item,
+		      struct err *err)
+{
+	const struct entry *e = item->entry;
+	AUTO(map) struct map map = {0};
+	struct pass pass = {.tar = x->tar};
+
+	if (e->size >= HOLE_MIN &&
+	    content_map(x->store, &e->content, add_stretch, &map, err) < 0)
+		return -err->num;
+	item->sparse = e->size >= HOLE_MIN && map.len < e->size;
+	item->stretches = map.items;
+	item->count = map.count;
+	if (tarfile_entry(x->tar, item, err) < 0)
+		return -err->num;
+	if (e->content.type != OBJECT_NONE &&
+	    content_each(x->store, &e->content, pass_piece, &pass, err) < 0)
+		return -err->num;
+	if (pass.done != e->size)
+		return fail(err, EBADMSG,
+			    "it has %llu bytes in the store, not %llu",
+			    (unsigned long long)pass.done,
+			    (unsigned long long)e->size);
+	return 0;
+}
+
+static int write_entry(struct exporter *x, const char *path,
+		       const struct entry *e, struct err *err)
+{
+	AUTO(xattrs) struct xattrs attrs = {0};
+	struct tarfile_item item = {
+		.path = path,
+		.entry = e,
+		.attrs = &attrs,
+	};
+
+	if (e->link_group && !S_ISDIR(e->mode))
+		item.same_as = firstnames_other(&x->names, e->link_group, path);
+	if (onfile_load_attrs(x->store, e, &attrs, err) < 0)
+		return -err->num;
+	if (S_ISREG(e->mode) && !item.same_as)
+		return write_file(x, &item, err);
+	return tarfile_entry(x->tar, &item, err);
+}
+
+/* --- which entries --- */
+
+static void lose(const struct exporter *x, const char *path,
+		 enum export_loss loss)
+{
+	x->sink->lost(x->sink->arg, path, loss);
+}
+
+/* The outermost .git that it lies in or is, to free; NULL: in none. */
+static char *git_of(const char *path)
+{
+	const char *end = path - 1;
+
+	do {
+		const char *name = end + 1;
+
+		end = strchrnul(name, '/');
+		if ((size_t)(end - name) == strlen(".git") &&
+		    memcmp(name, ".git", strlen(".git")) == 0)
+			return mem_strndup(path, (size_t)(end - path));
+	} while (*end);
+	return NULL;
+}
+
+/* Told once for each .git. */
+static bool wanted(struct exporter *x, const char *path, bool tell)
+{
+	auto_free char *git = git_of(path);
+	const char *const *p = x->paths;
+	bool below = !p;
+
+	for (; p && *p; p++) {
+		if (!path_below(path, *p))
+			continue;
+		below = true;
+		if (path_has_part(*p, ".git"))
+			return true;
+	}
+	if (!below || !git)
+		return below;
+	if (tell && (!x->git || strcmp(x->git, git) != 0)) {
+		lose(x, git, EXPORT_GIT);
+		free(x->git);
+		x->git = TAKE(git);
+	}
+	return false;
+}
+
+/* First: what is deleted. */
+static int note_deleted(void *arg, const char *path, const struct entry *old,
+			const struct entry *now, struct err *err)
+{
+	struct exporter *x = arg;
+	auto_free char *name = NULL;
+
+	(void)err;
+	if (!old || (now && S_ISDIR(now->mode) == S_ISDIR(old->mode)) ||
+	    !wanted(x, path, false) || (x->gone && path_below(path, x->gone)))
+		return 0;
+	name = mem_printf("%s%s", path, S_ISDIR(old->mode) ? "/" : "");
+	x->sink->deleted(x->sink->arg, name);
+	if (S_ISDIR(old->mode)) {
+		free(x->gone);
+		x->gone = mem_strdup(path);
+	}
+	return 0;
+}
+
+static int each_change(void *arg, const char *path, const struct entry *old,
+		       const struct entry *now, struct err *err)
+{
+	struct exporter *x = arg;
+
+	(void)old;
+	if (!wanted(x, path, true) || !now)
+		return 0;
+	if (S_ISSOCK(now->mode)) {
+		lose(x, path, EXPORT_SOCKET);
+		return 0;
+	}
+	if (now->flags & ENTRY_INCOMPLETE)
+		lose(x, path, EXPORT_INCOMPLETE);
+	/* A folder is there all the same, with what could be read. */
+	if (now->flags & ENTRY_INCOMPLETE && !S_ISDIR(now->mode))
+		return 0;
+	if (write_entry(x, path, now, err) < 0)
+		return err_context(err, "%s",
+				   *path ? text_quote(path) : "the root");
+	return 0;
+}
+
+int export_tar(struct store *store, const struct entry *old,
+	       const struct entry *now, const char *const *paths,
+	       const struct export_sink *sink, struct err *err)
+{
+	static const struct entry nothing;
+	const struct tarfile_sink bytes = {sink->add, sink->arg};
+	AUTO(exporter)
+	struct exporter x = {.store = store, .sink = sink, .paths = paths};
+
+	if (tarfile_open(&bytes, &x.tar, err) < 0 ||
+	    (old && tree_diff(store, old, now, note_deleted, &x, err) < 0) ||
+	    tree_diff(store, old ? old : &nothing, now, each_change, &x, err) <
+		    0)
+		return -err->num;
+	return tarfile_close(x.tar, err);
+}

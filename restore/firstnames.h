@@ -1,0 +1,19 @@
+/*
+ * Which of the names of one file came first, by the group of its names: the
+ * later ones are links to it.
+ */
+#ifndef GUARD_RESTORE_FIRSTNAMES_H
+#define GUARD_RESTORE_FIRSTNAMES_H
+
+#include <stdint.h>
+
+struct firstnames {
+	void *root; /* all zero at first */
+};
+
+/* NULL: path is the first of the group. Valid until it is freed. */
+const char *firstnames_other(struct firstnames *f, uint64_t group,
+			     const char *path);
+void firstnames_free(struct firstnames *f);
+
+#endif

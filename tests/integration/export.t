@@ -1,0 +1,229 @@
+#!/bin/sh
+# guard export: what tar makes of it is what the run, or the snapshot, has.
+# shellcheck disable=SC2317 # called by their names
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+unpack() {
+	tar -x -p --warning=no-timestamp --numeric-owner --acls --xattrs --xattrs-include='*' \
+		-C "$2" -f "$1" 2>"$T/tar.err"
+}
+
+# all but folders' times: name, kind, mode, owner, links, size, time, target
+meta() {
+	(
+		cd "$1" || exit 1
+		find . -name .git -prune -o \
+			-printf '%p|%y|%m|%U:%G|%s|%T@|%l|%n\0' |
+			sed -z 's/^\([^|]*|d|[^|]*|[^|]*|\)[^|]*|\([^|]*|\).*/\1\2/' |
+			LC_ALL=C sort -z
+	)
+}
+
+bytes() {
+	(
+		cd "$1" || exit 1
+		find . -name .git -prune -o -type f -print0 |
+			LC_ALL=C sort -z | xargs -0 sha256sum -z
+	)
+}
+
+attrs() {
+	(
+		cd "$1" || exit 1
+		find . -name .git -prune -o ! -type l -print0 |
+			LC_ALL=C sort -z |
+			xargs -0 getfattr -d -m - -e hex --absolute-names -- \
+				2>/dev/null | grep -v '^security.selinux'
+		find . -name .git -prune -o ! -type l -print0 |
+			LC_ALL=C sort -z | xargs -0 getfacl -n -p --
+	)
+}
+
+# same DIR DIR WHAT
+same() {
+	for what in meta bytes attrs; do
+		$what "$1" >"$T/one"
+		$what "$2" >"$T/two"
+		cmp -s "$T/one" "$T/two" || {
+			tr '\0' '\n' <"$T/one" >"$T/one.txt"
+			tr '\0' '\n' <"$T/two" >"$T/two.txt"
+			note "$(diff "$T/one.txt" "$T/two.txt" | head -n 20)"
+			flunk "$3 ($what)"
+			return
+		}
+	done
+	pass "$3"
+}
+
+blocks() {
+	stat -c %b "$1"
+}
+
+make_home
+mkdir "$HOME/clean"
+cd "$HOME/clean" || exit 99
+git init -q -b main
+seq 1 40 >text
+echo gone >gone
+mkdir -p folder/deep becomes-file
+echo in >folder/deep/file
+echo in >becomes-file/file
+echo file >becomes-folder
+echo stays >stays
+echo moded >moded
+odd=$(printf 'odd\nna"me\\\t\303\266\377')
+echo odd >"$odd"
+touch -d '2001-02-03 04:05:06.789' stays
+valid=$(printf 'valid e\314\201\303\266')
+echo valid >"$valid"
+long=$(printf '%0120d' 7)
+mkdir -p "$long/$long"
+echo far >"$long/$long/$long"
+git add -A
+git commit -q -m one
+cp -a "$HOME/clean" "$HOME/copy"
+
+cat >"$HOME/change" <<'EOF'
+sed -i '3d;20s/.*/changed/;$a more' text
+rm -r folder
+rm gone
+rm -r becomes-file; echo file >becomes-file
+rm becomes-folder; mkdir becomes-folder; echo in >becomes-folder/file
+chmod 0711 moded
+for f in odd* valid*; do echo changed >"$f"; done
+for d in 000*; do
+	echo farther >"$d/$d/new$d"
+	ln -s "$d/$d/$d" long-link
+	ln "$d/$d/new$d" second-name
+done
+: >empty
+mkdir -p new/empty-folder
+chmod 1777 new/empty-folder
+echo x >-dash
+head -c 3000000 /dev/urandom >new/big
+truncate -s 20M new/hole
+printf middle | dd of=new/hole bs=1 seek=9000000 conv=notrunc 2>/dev/null
+truncate -s 5M new/all-hole
+truncate -s 200K new/small-hole
+printf start | dd of=new/small-hole conv=notrunc 2>/dev/null
+printf end | dd of=new/small-hole bs=1 seek=204797 conv=notrunc 2>/dev/null
+mkfifo new/pipe
+touch -d '1969-12-31 23:59:58 UTC' new/old
+touch -d '2400-01-01 00:00:00.000000001 UTC' new/late
+touch -h -d '2011-01-01 00:00:00.5 UTC' long-link
+setfattr -n user.plain -v value new/big
+setfattr -n 'user.a=b%c' -v 0x000a3d00ff new/big
+setfattr -n user.folder -v x new/empty-folder
+setfacl -m u:12:rx,g:13:w new/old
+setfacl -d -m u:12:rwx new/empty-folder
+echo two >>.git/description
+EOF
+ok 'a run of all kinds of changes' guard run -q --ro "$HOME/change" -- \
+	sh "$HOME/change"
+settle
+guard export --tar >"$T/tar" 2>"$err" </dev/null
+is $? 0 'an archive'
+says "$err" "deleted: 'folder/'"
+says "$err" "deleted: 'gone'"
+silent "$err" 'folder/deep'
+says "$err" "not in the archive: '.git': a .git is left out"
+is "$(grep -c '^guard: deleted: ' "$err")" 4 'what is deleted is named'
+is "$(stat -c %s "$T/tar" | awk '{ print $1 % 10240 }')" 0 'in whole records'
+ok 'without the holes' test "$(stat -c %s "$T/tar")" -lt 4000000
+tar -t --quoting-style=escape -f "$T/tar" >"$T/list" 2>"$T/tar.err"
+is $? 0 'tar reads it'
+is "$(grep -c hdrcharset "$T/tar.err")" 1 'and is told of the name that is no UTF-8'
+is "$(grep -v hdrcharset "$T/tar.err")" '' 'else it complains of nothing'
+no 'nothing absolute' grep -E '^/|(^|/)\.\.(/|$)' "$T/list"
+silent "$T/list" .git
+silent "$T/list" stays
+(cd "$HOME/copy" && rm -r folder gone becomes-file becomes-folder)
+ok 'tar unpacks it' unpack "$T/tar" "$HOME/copy"
+is "$(grep -v hdrcharset "$T/tar.err")" '' 'and complains of nothing'
+ok 'guard applies the same' guard apply -y
+same "$HOME/clean" "$HOME/copy" 'both made the same of it'
+is "$(stat -c %Y "$HOME/copy/new")" "$(stat -c %Y new)" 'times of folders too'
+ok 'one inode' test "$HOME/copy/second-name" \
+	-ef "$HOME/copy/$long/$long/new$long"
+for file in hole all-hole small-hole; do
+	ok "holes of $file" test "$(blocks "$HOME/copy/new/$file")" -le 512
+done
+ok 'that a sparse file has where it had' \
+	cmp new/hole "$HOME/copy/new/hole"
+
+gives 1 'a run that is applied' guard export --tar \
+	"$(guard status -a -q | tail -n 1)"
+says "$err" 'is applied: export a snapshot'
+
+# --- a snapshot ---
+ok 'a snapshot' guard snapshot -q
+mkdir "$HOME/all" "$HOME/part" "$HOME/git"
+gives 0 'into a file' guard export --tar -o "$HOME/all.tar" latest
+is "$(stat -c %a "$HOME/all.tar")" 600 'for its owner only'
+is "$(cat "$out")" '' 'and nothing to stdout'
+ok 'which tar unpacks' unpack "$HOME/all.tar" "$HOME/all"
+same "$HOME/clean" "$HOME/all" 'as the project is'
+no 'without .git' test -e "$HOME/all/.git"
+cp "$HOME/all.tar" "$T/all.tar"
+gives 1 'a file that exists' guard export --tar -o "$HOME/all.tar" latest
+says "$err" 'exists: move it away'
+ok 'is left alone' cmp "$HOME/all.tar" "$T/all.tar"
+guard export --tar latest .git >"$T/tar" 2>"$err"
+is $? 0 'a .git that is named'
+silent "$err" .git
+ok 'is in it' unpack "$T/tar" "$HOME/git"
+is "$(git -C "$HOME/git" rev-parse HEAD)" "$(git rev-parse HEAD)" 'whole'
+guard export --tar latest -- new/hole becomes-folder >"$T/tar"
+ok 'by path' unpack "$T/tar" "$HOME/part"
+is "$(cd "$HOME/part" && echo ./* ./*/*)" \
+	'./becomes-folder ./new ./becomes-folder/file ./new/hole' 'only these'
+gives 1 'a path that the snapshot has not' guard export --tar latest no/such
+says "$err" "there is no 'no/such' in snapshot"
+gives 1 'a snapshot that is none' guard export --tar 4711
+gives 1 'no folder for the file' guard export --tar -o no/such/file latest
+no 'and nothing is made' test -e no
+gives 1 'no room for the file' sh -c "trap '' XFSZ; ulimit -f 400
+	exec guard export --tar -o '$HOME/cut.tar' latest"
+says "$err" "write '$HOME/cut.tar': File too large"
+no 'then nothing is there' test -e "$HOME/cut.tar"
+gives 2 'without --tar' guard export latest
+says "$err" '--tar must be given'
+
+# --- what it cannot do ---
+# shellcheck disable=SC2016 # perl's own variables
+ok 'a run with a socket' guard run -q -- perl -MIO::Socket::UNIX -e '
+	IO::Socket::UNIX->new(Local => "socket", Listen => 1) or die;
+	open my $f, ">", "beside"; mkdir "sub"; open $f, ">", "sub/file"'
+settle
+gives 1 'it says so by its status' guard export --tar -o "$HOME/socket.tar"
+says "$err" "not in the archive: 'socket': tar keeps no sockets"
+ok 'the rest is there' tar -t -f "$HOME/socket.tar" beside
+gives 0 'without it' guard export --tar -o "$HOME/sub.tar" -- sub
+is "$(tar -t -f "$HOME/sub.tar")" "$(printf 'sub/\nsub/file')" 'a path alone'
+gives 1 'a path that is nothing' guard export --tar -o "$HOME/x" -- no/such
+gives 1 'a file that exists, with a run' guard export --tar -o "$HOME/sub.tar"
+no 'nothing is left of one that failed' test -e "$HOME/x"
+is "$(find "$HOME" -maxdepth 1 -name '.*.tmp')" '' 'no temporary file either'
+script -qec 'guard export --tar' /dev/null >"$out" 2>&1 </dev/null
+says "$out" 'nothing for a terminal: give -o FILE'
+ok 'discarded' guard discard -y
+gives 1 'no run that waits' guard export --tar
+
+# --- a live run ---
+mkfifo "$T/go" "$T/began"
+guard run -q -- sh -c 'echo x >live; echo began; read -r line' \
+	<"$T/go" >"$T/began" 2>&1 &
+exec 3>"$T/go"
+read -r line <"$T/began"
+is "$line" began 'a run goes'
+gives 1 'a run that is going' guard export --tar
+says "$err" 'still going: wait for its end'
+echo >&3
+exec 3>&-
+wait $!
+settle
+guard export --tar 2>"$err" | tar -t >"$out"
+says "$out" live
+ok 'discarded' guard discard -y
+finish
