@@ -67,7 +67,7 @@ _guard() {
 	esac
 	case $verb in
 	run)
-		words='-C --ro --rw --hide --env --net --nested --timeout
+		words='-C --ro --rw --cow --hide --env --net --nested --timeout
 			--pids-limit --allow --why --strict --memory --cpus
 			--tmp-size --user --layer-size --layer-files --frozen --home
 			--continue -q --quiet -h --help'
@@ -154,7 +154,7 @@ _guard() {
 		words='--json -h --help'
 		;;
 	explain)
-		words='--ro --rw --hide -C --strict --json -h --help'
+		words='--ro --rw --hide --cow -C --strict --json -h --help'
 		;;
 	doctor)
 		words='--json -h --help'

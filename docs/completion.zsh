@@ -91,6 +91,7 @@ _guard() {
 				'-C[the project around]:folder:_directories' \
 				'*--ro[let a path be read]:path:_files' \
 				'*--rw[let a path be written]:path:_files' \
+				'*--cow[a layer over one folder more]:path:_files -/' \
 				'*--hide[hide a path]:path:_files' \
 				'*--env[pass a variable]:variable:_parameters' \
 				'--net[network]:mode:(host none)' \
@@ -249,6 +250,7 @@ _guard() {
 			_arguments $help $json '*--ro[as with run]:path:_files' \
 				'*--rw[as with run]:path:_files' \
 				'*--hide[as with run]:path:_files' \
+				'*--cow[as with run]:path:_files -/' \
 				'--strict[as with run]' '*:path:_files'
 			;;
 		doctor)

@@ -36,9 +36,17 @@ static int save(const struct session *s, const struct record *r,
 	return record_save(s->fd, NAME, NAME, VERSION, r, false, err);
 }
 
-int applied_add(const struct session *s, uint64_t before, uint64_t after,
-		const struct plan *plan, struct err *err)
+/* "applied", or "applied-2" of the second folder beside the project. */
+static char *key_of(const char *key, size_t folder)
 {
+	return folder ? mem_printf("%s-%zu", key, folder) : mem_strdup(key);
+}
+
+int applied_add(const struct session *s, size_t folder, uint64_t before,
+		uint64_t after, const struct plan *plan, struct err *err)
+{
+	auto_free char *applied = key_of("applied", folder);
+	auto_free char *merged = key_of("merged", folder);
 	AUTO(record) struct record r = {0};
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
@@ -47,27 +55,29 @@ int applied_add(const struct session *s, uint64_t before, uint64_t after,
 
 	if (got < 0 && got != -ENOENT)
 		return got;
-	record_add(&r, "applied", value);
+	record_add(&r, applied, value);
 	for (i = 0; i < plan->step_count; i++)
 		if (plan->steps[i].how == STEP_MERGED ||
 		    plan->steps[i].how == STEP_MARKED)
-			record_add(&r, "merged", plan->steps[i].path);
+			record_add(&r, merged, plan->steps[i].path);
 	return save(s, &r, err);
 }
 
 struct rebase {
 	struct store *store;
 	const struct record *record;
+	const char *merged; /* the key */
 	const struct entry *now;
 	struct tree_editor *editor;
 };
 
-static bool was_merged(const struct record *r, const char *path)
+static bool was_merged(const struct record *r, const char *key,
+		       const char *path)
 {
 	const char *value;
 	size_t n;
 
-	for (n = 0; (value = record_get_nth(r, "merged", n)); n++)
+	for (n = 0; (value = record_get_nth(r, key, n)); n++)
 		if (strcmp(value, path) == 0)
 			return true;
 	return false;
@@ -87,7 +97,7 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	AUTO(entry) struct entry now = {0};
 
 	(void)before;
-	if (!*path || was_merged(r->record, path))
+	if (!*path || was_merged(r->record, r->merged, path))
 		return 0;
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
@@ -117,11 +127,18 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 			 err);
 }
 
-int applied_rebase(struct store *store, const struct session *s,
+int applied_rebase(struct store *store, const struct session *s, size_t folder,
 		   struct entry *base, const struct entry *now, struct err *err)
 {
+	auto_free char *applied = key_of("applied", folder);
+	auto_free char *merged = key_of("merged", folder);
 	AUTO(record) struct record record = {0};
-	struct rebase r = {.store = store, .record = &record, .now = now};
+	struct rebase r = {
+		.store = store,
+		.record = &record,
+		.merged = merged,
+		.now = now,
+	};
 	struct entry root = {0};
 	const char *value;
 	size_t n;
@@ -129,11 +146,11 @@ int applied_rebase(struct store *store, const struct session *s,
 
 	if (load(s, &record, err) < 0)
 		return -err->num;
-	if (!record_get(&record, "applied"))
+	if (!record_get(&record, applied))
 		return 0;
 	r.editor = tree_editor_new(store, base);
 	for (n = 0; got >= 0; n++) {
-		value = record_get_nth(&record, "applied", n);
+		value = record_get_nth(&record, applied, n);
 		if (!value)
 			break;
 		got = rebase_one(&r, value, err);

@@ -16,18 +16,18 @@
 #include "snapshot/tree.h"
 
 /*
- * Adds one apply to the record. What was merged is noted apart: it
- * has the user's edits in it, which the run knows nothing of, so that it is
- * never taken for what the run began with.
+ * folder: 0 is the project, n the n-th beside it. Adds one apply to the record.
+ * What was merged is noted apart: it has the user's edits in it, which the run
+ * knows nothing of, so that it is never taken for what the run began with.
  */
-int applied_add(const struct session *s, uint64_t before, uint64_t after,
-		const struct plan *plan, struct err *err);
+int applied_add(const struct session *s, size_t folder, uint64_t before,
+		uint64_t after, const struct plan *plan, struct err *err);
 
 /*
  * Gives base what was applied, path by path, where `now` is still like that.
  * An apply whose snapshots are gone from the store is passed over.
  */
-int applied_rebase(struct store *store, const struct session *s,
+int applied_rebase(struct store *store, const struct session *s, size_t folder,
 		   struct entry *base, const struct entry *now,
 		   struct err *err);
 

@@ -21,6 +21,7 @@ void applying_free(struct applying *a)
 	snapshot_free(&a->before);
 	snapshot_free(&a->base);
 	applying_home_free(&a->home);
+	applying_extra_free(a);
 	changes_free(&a->changes);
 }
 
@@ -30,7 +31,7 @@ static int check_state(const struct pick *p, struct err *err)
 
 	if (s->state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded", s->id);
-	if (s->state == RUN_APPLIED && !p->paths && !p->home_paths)
+	if (s->state == RUN_APPLIED && !pick_named_paths(p))
 		return fail(err, EALREADY,
 			    "run %s is applied already: name paths to apply "
 			    "what is left of it",
@@ -59,12 +60,15 @@ static int load_base(struct applying *a, struct err *err)
 			    s->id, s->id);
 	if (store_refresh(a->c->store, err) < 0)
 		return -err->num;
-	return catalog_load(a->c->store, s->base, &a->base, err);
+	if (catalog_load(a->c->store, s->base, &a->base, err) < 0)
+		return -err->num;
+	return applying_extra_base(a, err);
 }
 
 struct compare {
 	struct store *store;
 	const struct entry *base;
+	const char *prefix;
 	bool *changed;
 };
 
@@ -92,27 +96,32 @@ static int compare_path(void *arg, const char *path, const struct entry *then,
 	if (got < 0)
 		return got;
 	if (!same(got ? &base : NULL, want)) {
-		output_warn("%s is not as the run left it", text_quote(path));
+		auto_free char *name = mem_printf("%s%s", c->prefix, path);
+
+		output_warn("%s is not as the run left it", text_quote(name));
 		*c->changed = true;
 	}
 	entry_free(&base);
 	return 0;
 }
 
-static int compare_result(struct applying *a, struct err *err)
+int applying_compare(struct applying *a, const struct entry *base,
+		     const struct entry *want, uint64_t seq, const char *prefix,
+		     struct err *err)
 {
 	AUTO(snapshot) struct snapshot result = {0};
 	struct compare c = {
 		.store = a->c->store,
-		.base = &a->base.root,
+		.base = base,
+		.prefix = prefix,
 		.changed = &a->changed_since,
 	};
 
-	if (!a->p->session.result)
+	if (!seq)
 		return 0;
-	if (catalog_load(a->c->store, a->p->session.result, &result, err) < 0)
+	if (catalog_load(a->c->store, seq, &result, err) < 0)
 		return -err->num;
-	return tree_diff(a->c->store, &result.root, &a->want, compare_path, &c,
+	return tree_diff(a->c->store, &result.root, want, compare_path, &c,
 			 err);
 }
 
@@ -136,7 +145,19 @@ bool applying_names_all(char *const *paths)
 
 bool applying_whole(const struct pick *p)
 {
-	return applying_names_all(p->paths) && (p->paths || !p->home_paths);
+	size_t i;
+
+	if (!pick_named_paths(p))
+		return true;
+	if (!p->paths || !applying_names_all(p->paths))
+		return false;
+	for (i = 0; i < p->session.extra_count; i++) {
+		char **paths = pick_extra_paths(p, i);
+
+		if (!paths || !applying_names_all(paths))
+			return false;
+	}
+	return true;
 }
 
 int applying_look(struct applying *a, struct err *err)
@@ -144,12 +165,15 @@ int applying_look(struct applying *a, struct err *err)
 	const struct session *s = &a->p->session;
 
 	if (a->project.path)
-		return applying_home_look(a, err);
+		return applying_extra_look(a, err) < 0
+			       ? -err->num
+			       : applying_home_look(a, err);
 	if (context_project(a->c, s->project, false, &a->project, err) < 0)
 		return -err->num;
 	snapshot_free(&a->before);
 	if (project_look(a->c->store, &a->project, "pre-apply", s->id,
-			 &a->before, err) < 0)
+			 &a->before, err) < 0 ||
+	    applying_extra_look(a, err) < 0)
 		return -err->num;
 	return applying_home_look(a, err);
 }
@@ -157,6 +181,7 @@ int applying_look(struct applying *a, struct err *err)
 void applying_leave(struct applying *a)
 {
 	project_close(&a->project);
+	applying_extra_leave(a);
 	project_close(&a->home.project);
 }
 
@@ -164,41 +189,45 @@ void applying_leave(struct applying *a)
  * 1: what the run left is in the store, and nobody has been at its layer
  * since; then it is not read again. 0: it has to be.
  */
-static int stored_result(struct applying *a, struct err *err)
+static int stored_result(struct applying *a, int upper_fd, uint64_t seq,
+			 struct entry *ret, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	AUTO(snapshot) struct snapshot result = {0};
 	int got;
 
-	if (!s->result || s->state != RUN_ENDED ||
-	    record_get(&s->more, "applied") ||
-	    !untouched_since(a->changes.upper_fd, s->ended))
+	if (!seq || s->state != RUN_ENDED || record_get(&s->more, "applied") ||
+	    !untouched_since(upper_fd, s->ended))
 		return 0;
-	got = catalog_load(a->c->store, s->result, &result, err);
+	got = catalog_load(a->c->store, seq, &result, err);
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
-	entry_copy(&a->want, &result.root);
+	entry_copy(ret, &result.root);
 	return 1;
 }
 
-static int make_want(struct applying *a, struct err *err)
+int applying_want(struct applying *a, const struct entry *base, int upper_fd,
+		  const struct change_list *list, uint64_t seq,
+		  struct entry *ret, struct err *err)
 {
-	int got = stored_result(a, err);
+	int got = stored_result(a, upper_fd, seq, ret, err);
 
 	if (got)
 		return got < 0 ? got : 0;
-	return result_make(a->c->store, &a->base.root, a->changes.upper_fd,
-			   &a->changes.project, &a->want, err);
+	return result_make(a->c->store, base, upper_fd, list, ret, err);
 }
 
 /* The layer as it is at one moment, in the store: from here on nobody reads it
  * any more. */
 static int load_layer(struct applying *a, struct err *err)
 {
-	if (changes_load(&a->p->session, &a->c->state, &a->changes, err) < 0 ||
-	    changes_check(&a->changes.project, a->changes.lower_fd, a->p->paths,
-			  err) < 0 ||
-	    make_want(a, err) < 0)
+	const struct session *s = &a->p->session;
+
+	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
+	    pick_check(a->p, &a->changes, err) < 0 ||
+	    applying_want(a, &a->base.root, a->changes.upper_fd,
+			  &a->changes.project, s->result, &a->want, err) < 0 ||
+	    applying_extra_want(a, err) < 0)
 		return -err->num;
 	return applying_home_load(a, err);
 }
@@ -212,13 +241,15 @@ int applying_load(struct applying *a, struct err *err)
 	if (check_state(a->p, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    load_base(a, err) < 0 || applying_look(a, err) < 0 ||
-	    applied_rebase(a->c->store, s, &a->base.root, &a->before.root,
+	    applied_rebase(a->c->store, s, 0, &a->base.root, &a->before.root,
 			   err) < 0 ||
 	    live_hold(s, &frozen, err) < 0)
 		return -err->num;
 	got = load_layer(a, err);
 	freeze_end(&frozen);
-	return got < 0 ? got : compare_result(a, err);
+	return got < 0 ? got
+		       : applying_compare(a, &a->base.root, &a->want, s->result,
+					  "", err);
 }
 
 int applying_lock(struct context *c, struct pick *p, struct err *err)
@@ -240,9 +271,11 @@ int applying_plan(struct applying *a, const struct entry *want,
 {
 	static const char *const none[] = {NULL};
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
-	bool home_alone = a->p->home_paths && !a->p->paths;
+	/* Others were named, and nothing of the project. */
+	bool others_alone =
+		pick_named_paths(a->p) && !a->p->paths && !git_picked;
 	struct plan_options options = {
-		.paths = home_alone   ? none
+		.paths = others_alone ? none
 			 : git_picked ? NULL
 				      : (const char *const *)a->p->paths,
 		.git_apart = !git_picked,
@@ -258,9 +291,75 @@ int applying_plan(struct applying *a, const struct entry *want,
 		      &options, &a->plan, err) < 0 ||
 	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
 		return -err->num;
-	if (home_alone)
+	if (others_alone)
 		a->plan.git_left = 0;
+	if (applying_extra_plan(a, options.resolve, err) < 0)
+		return -err->num;
 	return applying_home_plan(a, options.resolve, err);
+}
+
+size_t applying_plans(struct applying *a, struct plan ***ret)
+{
+	size_t count = a->extras ? a->p->session.extra_count : 0, i, n = 0;
+
+	*ret = mem_zalloc((count + 2) * sizeof(**ret));
+	(*ret)[n++] = &a->plan;
+	for (i = 0; i < count; i++)
+		(*ret)[n++] = &a->extras[i].plan;
+	(*ret)[n++] = &a->home.plan;
+	return n;
+}
+
+bool applying_has_steps(struct applying *a)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count = applying_plans(a, &plans), i;
+
+	for (i = 0; i < count; i++)
+		if (plans[i]->step_count)
+			return true;
+	return false;
+}
+
+/* The project, whatever is done there, and what else is changed. */
+static struct carry_root *list_roots(struct applying *a, size_t *ret_count)
+{
+	size_t extras = a->p->session.extra_count, n = 0, i;
+	struct carry_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
+
+	roots[n++] = (struct carry_root){&a->project, &a->plan, &a->before};
+	for (i = 0; i < extras; i++) {
+		struct applying_extra *x = &a->extras[i];
+
+		if (x->plan.step_count)
+			roots[n++] = (struct carry_root){&x->project, &x->plan,
+							 &x->before};
+	}
+	if (a->p->home_paths)
+		roots[n++] = (struct carry_root){
+			&a->home.project, &a->home.plan, &a->home.before};
+	*ret_count = n;
+	return roots;
+}
+
+/* What of it counts as done by guard, when the run goes on. */
+static int note_applied(struct applying *a, const struct action *action,
+			struct err *err)
+{
+	const struct session *s = &a->p->session;
+	const struct action_root *home = NULL;
+
+	if (a->plan.step_count &&
+	    applied_add(s, 0, a->before.seq, action->after, &a->plan, err) < 0)
+		return -err->num;
+	if (applying_extra_done(a, action, err) < 0)
+		return -err->num;
+	if (a->p->home_paths)
+		home = &action->others[action->other_count - 1];
+	if (home && home->after &&
+	    applied_add_home(s, a->home.before.seq, home->after, err) < 0)
+		return -err->num;
+	return 0;
 }
 
 int applying_carry(struct applying *a, bool whole, bool git,
@@ -273,34 +372,25 @@ int applying_carry(struct applying *a, bool whole, bool git,
 		.git = git,
 		.whole = whole,
 	};
-	struct carry_root roots[] = {
-		{&a->project, &a->plan, &a->before},
-		{&a->home.project, &a->home.plan, &a->home.before},
-	};
-	size_t count = a->p->home_paths ? 2 : 1;
+	auto_free struct carry_root *roots = NULL;
 	auto_free char *before = NULL, *after = NULL;
-	uint64_t home_after;
 	struct err ignored;
+	size_t count;
 	int got;
 
 	/* A live run's record is its own guard's to write. */
 	if (!s->live && session_set_state(s, RUN_APPLYING, err) < 0)
 		return -err->num;
+	roots = list_roots(a, &count);
 	got = carry_out(a->c->store, roots, count, &action, err);
-	home_after = action.other_count ? action.others[0].after : 0;
+	if (got == 0)
+		got = note_applied(a, &action, err);
+	else if (!s->live &&
+		 faccessat(a->project.workspace_fd, "next-action", F_OK, 0) < 0)
+		(void)session_set_state(s, RUN_ENDED, &ignored);
 	action_free_roots(&action);
-	if (got < 0) {
-		if (!s->live && faccessat(a->project.workspace_fd,
-					  "next-action", F_OK, 0) < 0)
-			(void)session_set_state(s, RUN_ENDED, &ignored);
-		return -err->num;
-	}
-	if (a->plan.step_count &&
-	    applied_add(s, a->before.seq, action.after, &a->plan, err) < 0)
-		return -err->num;
-	if (home_after &&
-	    applied_add_home(s, a->home.before.seq, home_after, err) < 0)
-		return -err->num;
+	if (got < 0)
+		return got;
 	if (!s->live && context_settle_run(s, &a->c->state, whole, err) < 0)
 		return -err->num;
 	before = mem_printf("%" PRIu64, a->before.seq);

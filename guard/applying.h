@@ -28,6 +28,17 @@ struct applying_home {
 	struct plan plan;
 };
 
+/* A folder beside the project. */
+struct applying_extra {
+	struct project project;
+	struct snapshot base, before; /* as the project's own */
+	struct entry want;
+	struct plan plan;
+	/* Part of want, chosen thing by thing, or NULL: see applying_plan(). */
+	const struct entry *picked;
+	bool git_picked;
+};
+
 struct applying {
 	struct context *c;
 	struct pick *p; /* its session is locked, or live */
@@ -38,7 +49,8 @@ struct applying {
 	struct entry want; /* as the run left it */
 	struct plan plan;
 	struct applying_home home;
-	struct carry_counts counts; /* of both plans */
+	struct applying_extra *extras; /* of the session's; NULL: not loaded */
+	struct carry_counts counts; /* of all plans */
 	bool changed_since; /* the layer is not what the run left */
 };
 
@@ -75,6 +87,33 @@ int applying_plan(struct applying *a, const struct entry *want,
 int applying_carry(struct applying *a, bool whole, bool git,
 		   uint64_t *ret_after, struct err *err);
 
+/* The plans of all folders, with their prefixes: the project's first, the
+ * home's last. *ret: to free; how many. */
+size_t applying_plans(struct applying *a, struct plan ***ret);
+/* Something is to be done in one of them. */
+bool applying_has_steps(struct applying *a);
+
+/* applying_extra.c: the folders beside the project. base: loaded already. */
+int applying_extra_base(struct applying *a, struct err *err);
+int applying_extra_look(struct applying *a, struct err *err);
+int applying_extra_want(struct applying *a, struct err *err);
+int applying_extra_plan(struct applying *a, enum plan_resolve resolve,
+			struct err *err);
+int applying_extra_done(struct applying *a, const struct action *action,
+			struct err *err);
+void applying_extra_leave(struct applying *a);
+void applying_extra_free(struct applying *a);
+
+/* The tree that the run left in a folder: from the store where nobody has been
+ * at its layer since, else it is read. seq: of its stored result, or 0. */
+int applying_want(struct applying *a, const struct entry *base, int upper_fd,
+		  const struct change_list *list, uint64_t seq,
+		  struct entry *ret, struct err *err);
+/* Says what of it is not as the run left it; prefix of the paths. */
+int applying_compare(struct applying *a, const struct entry *base,
+		     const struct entry *want, uint64_t seq, const char *prefix,
+		     struct err *err);
+
 /* applying_home.c: nothing where no path in the home was named. */
 int applying_home_load(struct applying *a, struct err *err);
 int applying_home_look(struct applying *a, struct err *err);
@@ -88,7 +127,7 @@ size_t applying_home_left(const struct applying *a);
  * the status to end with, since conflict markers must not be missed. */
 const char *applying_where(const struct applying *a);
 void applying_say_done(const struct applying *a);
-int applying_say_marked(const struct applying *a);
+int applying_say_marked(struct applying *a);
 void applying_say_git_left(const struct applying *a);
 size_t applying_say_home_left(const struct applying *a);
 

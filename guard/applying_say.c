@@ -12,22 +12,37 @@
 const char *applying_where(const struct applying *a)
 {
 	const struct pick *p = a->p;
+	size_t i;
 
+	for (i = 0; p->extra_paths && !p->paths && i < p->session.extra_count;
+	     i++)
+		if (p->extra_paths[i])
+			return p->session.extras[i].path;
 	return p->home_paths && !p->paths ? p->session.home
 					  : p->session.project;
 }
 
-/* As git does: it is done, but there is work left. */
-int applying_say_marked(const struct applying *a)
+static void say_marked(const struct plan *plan, const struct step *step)
 {
-	size_t i;
+	auto_free char *path = mem_printf(
+		"%s%s", plan->prefix ? plan->prefix : "", step->path);
+
+	if (step->how == STEP_MARKED)
+		output_warn("conflict markers are in %s", text_quote(path));
+}
+
+/* As git does: it is done, but there is work left. */
+int applying_say_marked(struct applying *a)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count, i, k;
 
 	if (!a->counts.marked)
 		return STATUS_OK;
-	for (i = 0; i < a->plan.step_count; i++)
-		if (a->plan.steps[i].how == STEP_MARKED)
-			output_warn("conflict markers are in %s",
-				    text_quote(a->plan.steps[i].path));
+	count = applying_plans(a, &plans);
+	for (k = 0; k < count; k++)
+		for (i = 0; i < plans[k]->step_count; i++)
+			say_marked(plans[k], &plans[k]->steps[i]);
 	output_warn("%s to be put right by hand: applied, with conflict "
 		    "markers",
 		    text_count(a->counts.marked, "file"));
@@ -53,7 +68,13 @@ void applying_say_git_left(const struct applying *a)
 	auto_free char *left = NULL;
 
 	bool linked = record_get(&s->more, LAYERS_GIT) != NULL;
+	size_t i;
 
+	for (i = 0; a->extras && i < s->extra_count; i++)
+		if (a->extras[i].plan.git_left)
+			output_say("what changed in %s.git is left alone: "
+				   "guard apply %s and its path takes it over",
+				   text_quote(a->extras[i].plan.prefix), s->id);
 	if (!a->plan.git_left && !linked)
 		return;
 	left = importer_left(a->c, s);

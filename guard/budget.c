@@ -12,9 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "overlay/session.h"
 
 /* Of what is free at the start. */
 #define BYTES_SHARE 4
@@ -106,6 +108,13 @@ static void __attribute__((noreturn)) count(int run_fd, int result_fd)
 		_exit(1);
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		usage_add(0, parts[i], &u);
+	for (i = 0;; i++) {
+		auto_free char *upper = session_extra_folder(i, "upper");
+
+		if (faccessat(0, upper, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			break;
+		usage_add(0, upper, &u);
+	}
 	_exit(fd_write(1, &u, sizeof(u)) < 0);
 }
 

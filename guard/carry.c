@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,7 +186,8 @@ static char *told(const struct plan *plan, const struct conflict *c)
 		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
 
 	/* Of such folders nothing was stored when the run began. */
-	if (plan->prefix && c->kind == CONFLICT_MOVED)
+	if (plan->prefix && strcmp(plan->prefix, "~/") == 0 &&
+	    c->kind == CONFLICT_MOVED)
 		return mem_printf("%s: changed since the run began",
 				  text_quote(path));
 	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));

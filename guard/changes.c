@@ -20,13 +20,58 @@ static int open_folder(int dirfd, const char *path, struct err *err)
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(path)) : fd;
 }
 
+#define IN " in "
+
+/* One beside the project, for people. To free. */
+static char *where_of(const char *path, const char *home)
+{
+	if (home && *home && path_below(path, home))
+		return mem_printf(IN "~/%s/", path_rest(path, home));
+	return mem_printf(IN "%s/", path);
+}
+
+static int load_extra(const struct session *s, size_t index,
+		      struct changes_extra *ret, struct err *err)
+{
+	auto_free char *upper = session_extra_folder(index, "upper");
+	const struct extra *e = &s->extras[index];
+
+	ret->where = where_of(e->path, s->home);
+	ret->upper_fd = open_folder(s->fd, upper, err);
+	if (ret->upper_fd < 0)
+		return ret->upper_fd;
+	ret->lower_fd = open_folder(AT_FDCWD, e->path, err);
+	if (ret->lower_fd < 0)
+		return ret->lower_fd;
+	return scan_layer(ret->upper_fd, ret->lower_fd, NULL, &ret->list, err);
+}
+
+static int load_extras(const struct session *s, struct changes *ret,
+		       struct err *err)
+{
+	size_t i;
+
+	ret->extras = mem_zalloc((s->extra_count + 1) * sizeof(*ret->extras));
+	for (i = 0; i < s->extra_count; i++) {
+		struct changes_extra *e = &ret->extras[ret->extra_count++];
+
+		e->upper_fd = e->lower_fd = -1;
+		if (load_extra(s, i, e, err) < 0)
+			return err_context(err, "the layer of run %s over %s",
+					   s->id,
+					   text_quote(s->extras[i].path));
+	}
+	return 0;
+}
+
 /* The covered home: the project, which has a layer of its own, and guard's
  * state, which no run sees, are left out. */
 static int load_home(const struct session *s, const struct state *state,
 		     struct changes *ret, struct err *err)
 {
-	const char *skip[3] = {NULL};
-	size_t n = 0;
+	auto_free const char **skip =
+		mem_zalloc((s->extra_count + 3) * sizeof(*skip));
+	size_t n = 0, i;
 
 	ret->home_upper_fd =
 		openat(s->fd, "home-upper",
@@ -40,6 +85,9 @@ static int load_home(const struct session *s, const struct state *state,
 		skip[n++] = path_rest(s->project, s->home);
 	if (path_below(state->path, s->home))
 		skip[n++] = path_rest(state->path, s->home);
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(s->extras[i].path, s->home))
+			skip[n++] = path_rest(s->extras[i].path, s->home);
 	return scan_layer(ret->home_upper_fd, ret->home_lower_fd, skip,
 			  &ret->home, err);
 }
@@ -57,6 +105,8 @@ int changes_load(const struct session *s, const struct state *state,
 		return err_context(err, "the project of run %s", s->id);
 	if (scan_layer(c.upper_fd, c.lower_fd, NULL, &c.project, err) < 0)
 		return err_context(err, "the layer of run %s", s->id);
+	if (load_extras(s, &c, err) < 0)
+		return -err->num;
 	if (state && s->home && s->home[0] && load_home(s, state, &c, err) < 0)
 		return err_context(err, "the home layer of run %s", s->id);
 	*ret = c;
@@ -69,21 +119,55 @@ void changes_free(struct changes *c)
 	auto_close int upper = c->upper_fd, lower = c->lower_fd;
 	auto_close int home_upper = c->home_upper_fd;
 	auto_close int home_lower = c->home_lower_fd;
+	size_t i;
 
 	(void)upper;
 	(void)lower;
 	(void)home_upper;
 	(void)home_lower;
+	for (i = 0; i < c->extra_count; i++) {
+		auto_close int extra_upper = c->extras[i].upper_fd;
+		auto_close int extra_lower = c->extras[i].lower_fd;
+
+		(void)extra_upper;
+		(void)extra_lower;
+		change_list_free(&c->extras[i].list);
+		free(c->extras[i].where);
+	}
+	free(c->extras);
 	change_list_free(&c->project);
 	change_list_free(&c->home);
 	*c = (struct changes)CHANGES_NONE;
 }
 
-void changes_count(const struct change_list *list, struct change_counts *ret)
+size_t changes_groups(struct changes *c, struct changes_group **ret)
+{
+	struct changes_group *g = mem_zalloc((c->extra_count + 2) * sizeof(*g));
+	size_t i, n = 0;
+
+	g[n++] = (struct changes_group){&c->project, c->upper_fd, c->lower_fd,
+					"",	     "",	  false};
+	for (i = 0; i < c->extra_count; i++) {
+		struct changes_extra *e = &c->extras[i];
+
+		g[n++] = (struct changes_group){
+			&e->list,    e->upper_fd,
+			e->lower_fd, e->where + strlen(IN),
+			e->where,    false};
+	}
+	g[n++] = (struct changes_group){
+		&c->home, c->home_upper_fd,	  c->home_lower_fd,
+		"~/",	  " in your home folder", true};
+	*ret = g;
+	return n;
+}
+
+static void add_counts(const struct change_list *list,
+		       struct change_counts *ret)
 {
 	size_t i;
 
-	*ret = (struct change_counts){.total = list->count};
+	ret->total += list->count;
 	for (i = 0; i < list->count; i++) {
 		const struct change *c = &list->items[i];
 
@@ -100,6 +184,29 @@ void changes_count(const struct change_list *list, struct change_counts *ret)
 		else
 			ret->added++;
 	}
+}
+
+void changes_count(const struct change_list *list, struct change_counts *ret)
+{
+	*ret = (struct change_counts){0};
+	add_counts(list, ret);
+}
+
+void changes_count_all(const struct changes *c, struct change_counts *ret)
+{
+	size_t i;
+
+	changes_count(&c->project, ret);
+	for (i = 0; i < c->extra_count; i++)
+		add_counts(&c->extras[i].list, ret);
+}
+
+size_t changes_total(const struct changes *c)
+{
+	struct change_counts n;
+
+	changes_count_all(c, &n);
+	return n.total;
 }
 
 void changes_sum(const struct change_counts *counts, struct buf *to)

@@ -1,6 +1,7 @@
 /*
- * What a run changed, for people: both groups (project and home), counted,
- * filtered, and the .git part of it summed up by name.
+ * What a run changed, for people: its groups (the project, the folders of
+ * --cow, the home), counted, filtered, and the .git part of it summed up by
+ * name.
  */
 #ifndef GUARD_CHANGES_H
 #define GUARD_CHANGES_H
@@ -14,11 +15,20 @@
  * when the run began, so that apply will find a conflict there. */
 #define CHANGES_HERE 0x100u
 
+/* Of a folder beside the project, in the order of session.extras. */
+struct changes_extra {
+	struct change_list list;
+	int upper_fd, lower_fd;
+	char *where; /* changes_group.where; its prefix follows the " in " */
+};
+
 struct changes {
 	struct change_list project, home;
 	/* The run's bytes and the real ones; -1 where there is no such group.
 	 */
 	int upper_fd, lower_fd, home_upper_fd, home_lower_fd;
+	struct changes_extra *extras;
+	size_t extra_count;
 };
 
 #define CHANGES_NONE                                                           \
@@ -40,11 +50,29 @@ void changes_free(struct changes *c);
 int changes_here_mark(struct store *store, const struct snapshot *base,
 		      struct change_list *list, struct err *err);
 
+/* One folder of them, for what is shown; borrowed from the changes. */
+struct changes_group {
+	struct change_list *list;
+	int upper_fd, lower_fd;
+	const char *prefix; /* of its paths: "", "~/other/", "~/" */
+	/* "" of the project, " in ~/other/", " in your home folder" */
+	const char *where;
+	bool home; /* caches in it are of no interest, a .git is like all */
+};
+
+/* The project, the folders beside it, the home. *ret: to free; how many. */
+size_t changes_groups(struct changes *c, struct changes_group **ret);
+
+/* Of all folders but the home. */
+size_t changes_total(const struct changes *c);
+
 struct change_counts {
 	size_t total, deleted, modified, type, meta, added;
 	size_t git; /* in a .git: not in the five before it */
 };
 void changes_count(const struct change_list *list, struct change_counts *ret);
+/* The same of the project and the folders beside it together. */
+void changes_count_all(const struct changes *c, struct change_counts *ret);
 /* "3 deleted, 2 modified, 1 added"; "no changes"; appended. */
 void changes_sum(const struct change_counts *counts, struct buf *to);
 

@@ -27,6 +27,23 @@ struct apply {
 	const struct apply_options *o;
 };
 
+static json_t *extras_json(const struct apply *a)
+{
+	const struct session *s = &a->in.p->session;
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", s->extras[i].path);
+		jsonout_number(object, "before", a->in.extras[i].before.seq);
+		carry_json(&a->in.extras[i].plan, object);
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static void print_json(const struct apply *a, bool applied, uint64_t after)
 {
 	json_t *object = json_object();
@@ -38,6 +55,8 @@ static void print_json(const struct apply *a, bool applied, uint64_t after)
 	jsonout_number(object, "before", a->in.before.seq);
 	jsonout_number(object, "after", after);
 	carry_json(&a->in.plan, object);
+	if (a->in.extras)
+		(void)json_object_set_new(object, "extra", extras_json(a));
 	if (a->in.p->home_paths) {
 		json_t *home = json_object();
 
@@ -89,17 +108,26 @@ static void warn_of_git(const struct apply *a)
 				    git.items[i].text);
 }
 
+static bool names_git(const struct pick *p)
+{
+	bool named = applying_names_git(p->paths);
+	size_t i;
+
+	for (i = 0; i < p->session.extra_count; i++)
+		named |= applying_names_git(pick_extra_paths(p, i));
+	return named;
+}
+
 static int carry_apply(struct apply *a, struct err *err)
 {
-	char *const *paths = a->in.p->paths;
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
 
 	if (a->o->commit.on && committing_make(&a->in, &a->o->commit,
 					       &a->in.want, &commit, err) < 0)
 		return -err->num;
-	if (applying_carry(&a->in, applying_whole(a->in.p),
-			   applying_names_git(paths), &after, err) < 0)
+	if (applying_carry(&a->in, applying_whole(a->in.p), names_git(a->in.p),
+			   &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
 		print_json(a, true, after);
@@ -114,6 +142,9 @@ static int carry_apply(struct apply *a, struct err *err)
 /* A run that changed the home alone waits on. */
 static int nothing_left(struct apply *a, struct err *err)
 {
+	auto_free struct plan **plans = NULL;
+	size_t count, already = 0, i;
+
 	if (!a->in.plan.already && !a->in.plan.git_left &&
 	    applying_whole(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
@@ -123,9 +154,11 @@ static int nothing_left(struct apply *a, struct err *err)
 	}
 	if (a->o->json)
 		print_json(a, false, 0);
+	count = applying_plans(&a->in, &plans);
+	for (i = 0; i < count; i++)
+		already += plans[i]->already;
 	output_say("nothing is left to do: %s",
-		   text_count(a->in.plan.already + a->in.home.plan.already,
-			      "difference"));
+		   text_count(already, "difference"));
 	applying_say_git_left(&a->in);
 	if (!a->o->dry && context_settle_run(&a->in.p->session, &a->in.c->state,
 					     applying_whole(a->in.p), err) < 0)
@@ -149,9 +182,9 @@ static int commit_alone(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
-	if (a->in.p->home_paths)
+	if (a->in.p->home_paths || a->in.p->extra_paths)
 		return fail(err, EINVAL,
-			    "a branch holds nothing of your home folder");
+			    "a branch holds nothing but the project");
 	if (applying_plan(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) < 0)
 		return -err->num;
 	applying_leave(&a->in);
@@ -175,7 +208,9 @@ static int commit_alone(struct apply *a, struct err *err)
 static int apply_locked(struct apply *a, struct err *err)
 {
 	auto_free char *out = NULL;
-	bool blocked;
+	auto_free struct plan **plans = NULL;
+	bool blocked = false;
+	size_t count, i;
 
 	if (applying_load(&a->in, err) < 0)
 		return -err->num;
@@ -183,22 +218,23 @@ static int apply_locked(struct apply *a, struct err *err)
 		return commit_alone(a, err);
 	if (applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
 		return -err->num;
-	if (!a->o->json && !(a->o->quiet && a->o->yes) &&
-	    (carry_print(a->in.c->store, &a->in.plan, err) < 0 ||
-	     carry_print(a->in.c->store, &a->in.home.plan, err) < 0))
-		return -err->num;
+	count = applying_plans(&a->in, &plans);
+	for (i = 0; i < count; i++)
+		if (!a->o->json && !(a->o->quiet && a->o->yes) &&
+		    carry_print(a->in.c->store, plans[i], err) < 0)
+			return -err->num;
 	warn_of_git(a);
-	carry_print_choices(&a->in.plan);
-	carry_print_choices(&a->in.home.plan);
+	for (i = 0; i < count; i++)
+		carry_print_choices(plans[i]);
 	out = way_out(a);
-	blocked = carry_print_blocks(&a->in.plan, out);
-	blocked |= carry_print_blocks(&a->in.home.plan, out);
+	for (i = 0; i < count; i++)
+		blocked |= carry_print_blocks(plans[i], out);
 	if (blocked) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	if (!a->in.plan.step_count && !a->in.home.plan.step_count)
+	if (!applying_has_steps(&a->in))
 		return nothing_left(a, err);
 	if (a->o->dry) {
 		if (a->o->json)

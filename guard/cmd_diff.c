@@ -25,18 +25,68 @@ static void print_header(const struct session *s, const struct changes *c)
 	AUTO(buf) struct buf b = {0};
 	struct change_counts n;
 
-	changes_count(&c->project, &n);
+	changes_count_all(c, &n);
 	diffshow_head(s, &b);
 	changes_sum(&n, &b);
 	(void)printf("%s\n", buf_text(&b));
 }
 
+/* What is shown: the groups, each with the bytes behind it. */
+struct shown {
+	struct changes_group *groups;
+	size_t count;
+	struct difftext_fds *fds;
+	struct difftext_source *from;
+};
+
+static void shown_make(struct changes *c, struct shown *ret)
+{
+	size_t i;
+
+	ret->count = changes_groups(c, &ret->groups);
+	ret->fds = mem_zalloc(ret->count * sizeof(*ret->fds));
+	ret->from = mem_zalloc(ret->count * sizeof(*ret->from));
+	for (i = 0; i < ret->count; i++) {
+		ret->fds[i] = (struct difftext_fds){ret->groups[i].upper_fd,
+						    ret->groups[i].lower_fd};
+		ret->from[i] = difftext_of_run(&ret->fds[i]);
+		diffshow_sort(ret->groups[i].list);
+	}
+}
+
+static void shown_free(struct shown *v)
+{
+	free(v->groups);
+	free(v->fds);
+	free(v->from);
+}
+
+/* [{"path", "counts", "entries"}] of the folders beside the project. */
+static json_t *extras_json(const struct session *s, const struct changes *c)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < c->extra_count; i++) {
+		const struct change_list *list = &c->extras[i].list;
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", s->extras[i].path);
+		(void)json_object_set_new(object, "counts",
+					  diffshow_counts(list));
+		(void)json_object_set_new(object, "entries",
+					  diffshow_json(list));
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static void print_json(const struct session *s, const struct changes *c,
-		       const struct difftext_source *project,
-		       const struct difftext_source *home)
+		       const struct shown *v)
 {
 	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
 	json_t *risks = json_array();
+	size_t i;
 
 	jsonout_text(object, "schema", "guard.diff/1");
 	(void)json_object_update_new(object, jsonout_run(s));
@@ -44,78 +94,85 @@ static void print_json(const struct session *s, const struct changes *c,
 	(void)json_object_set_new(object, "counts", counts);
 	(void)json_object_set_new(object, "entries",
 				  diffshow_json(&c->project));
+	(void)json_object_set_new(object, "extra", extras_json(s, c));
 	(void)json_object_set_new(object, "home", diffshow_json(&c->home));
-	diffrisk_json(&c->project, project, false, risks);
-	diffrisk_json(&c->home, home, true, risks);
+	for (i = 0; i < v->count; i++)
+		diffrisk_json(&v->groups[i], &v->from[i],
+			      v->groups[i].home ? s->home
+			      : i		? s->extras[i - 1].path
+						: s->project,
+			      risks);
 	(void)json_object_set_new(object, "risks", risks);
 	jsonout_print(object);
 }
 
-static void print_text(const struct session *s, const struct changes *c,
-		       const struct difftext_source *project,
-		       const struct difftext_source *home)
+static void print_text(const struct session *s, struct changes *c,
+		       const struct shown *v)
 {
+	size_t i;
+
 	print_header(s, c);
-	diffrisk_print(&c->project, project, false);
-	diffrisk_print(&c->home, home, true);
+	for (i = 0; i < v->count; i++)
+		diffrisk_print(&v->groups[i], &v->from[i]);
 	listing_print(c, stdout);
-	diffshow_texts(&c->project, project, false);
-	diffshow_texts(&c->home, home, true);
+	for (i = 0; i < v->count; i++)
+		diffshow_texts(&v->groups[i], &v->from[i]);
+}
+
+static void print_lines(const struct session *s, const struct changes *c,
+			const struct shown *v, enum diff_form form)
+{
+	size_t i;
+
+	if (form == FORM_STAT)
+		print_header(s, c);
+	for (i = 0; i < v->count; i++) {
+		const struct changes_group *g = &v->groups[i];
+
+		if (form == FORM_STAT)
+			diffshow_stat(g->list, &v->from[i], g->prefix);
+		else
+			diffshow_names(g->list, form, g->prefix);
+	}
 }
 
 static void print(const struct session *s, struct changes *c,
 		  const struct diff_options *o)
 {
-	struct difftext_fds fds = {c->upper_fd, c->lower_fd};
-	struct difftext_fds home_fds = {c->home_upper_fd, c->home_lower_fd};
-	struct difftext_source project = difftext_of_run(&fds);
-	struct difftext_source home = difftext_of_run(&home_fds);
+	AUTO(shown) struct shown v = {0};
 
-	diffshow_sort(&c->project);
-	diffshow_sort(&c->home);
-	switch (o->form) {
-	case FORM_TEXT:
-		print_text(s, c, &project, &home);
-		break;
-	case FORM_STAT:
-		print_header(s, c);
-		diffshow_stat(&c->project, &project, "");
-		diffshow_stat(&c->home, &home, "~/");
-		break;
-	case FORM_JSON:
-		print_json(s, c, &project, &home);
-		break;
-	default:
-		diffshow_names(&c->project, o->form, "");
-		diffshow_names(&c->home, o->form, "~/");
-	}
-}
-
-static void keep_named(struct changes *c, const struct pick *p)
-{
-	const char *const none[] = {NULL};
-
-	if (!p->paths && !p->home_paths)
-		return;
-	changes_keep(&c->project,
-		     p->paths ? (const char *const *)p->paths : none);
-	changes_keep(&c->home,
-		     p->home_paths ? (const char *const *)p->home_paths : none);
+	shown_make(c, &v);
+	if (o->form == FORM_TEXT)
+		print_text(s, c, &v);
+	else if (o->form == FORM_JSON)
+		print_json(s, c, &v);
+	else
+		print_lines(s, c, &v, o->form);
 }
 
 /* What cannot be compared, because there is no base yet or never will be, is
  * not marked: a diff is shown in any case. */
-static void mark_here(struct context *c, struct session *s,
-		      struct changes *changes)
+static void mark_list(struct context *c, uint64_t seq, struct change_list *list)
 {
 	AUTO(snapshot) struct snapshot base = {0};
 	struct err ignored;
 
-	if (!changes->project.count || session_base(s, false, &ignored) <= 0 ||
-	    context_store(c, STORE_READ, &ignored) < 0 ||
-	    catalog_load(c->store, s->base, &base, &ignored) < 0)
+	if (list->count && catalog_load(c->store, seq, &base, &ignored) == 0)
+		(void)changes_here_mark(c->store, &base, list, &ignored);
+}
+
+static void mark_here(struct context *c, struct session *s,
+		      struct changes *changes)
+{
+	struct err ignored;
+	size_t i;
+
+	if (!changes_total(changes) || session_base(s, false, &ignored) <= 0 ||
+	    context_store(c, STORE_READ, &ignored) < 0)
 		return;
-	(void)changes_here_mark(c->store, &base, &changes->project, &ignored);
+	mark_list(c, s->base, &changes->project);
+	for (i = 0; i < changes->extra_count; i++)
+		mark_list(c, s->extras[i].base, &changes->extras[i].list);
 }
 
 /* A live run's layer as it is at one moment; where the run cannot be held
@@ -158,13 +215,10 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return got;
 	if (load_held(c, &p.session, &changes, err) < 0)
 		return -err->num;
-	if (changes_check(&changes.project, changes.lower_fd, p.paths, err) <
-		    0 ||
-	    changes_check(&changes.home, changes.home_lower_fd, p.home_paths,
-			  err) < 0)
+	if (pick_check(&p, &changes, err) < 0)
 		return -err->num;
 	mark_here(c, &p.session, &changes);
-	keep_named(&changes, &p);
+	pick_keep(&p, &changes);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
@@ -173,7 +227,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	print(&p.session, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
-	return o->exit_code && changes.project.count + changes.home.count;
+	return o->exit_code && changes_total(&changes) + changes.home.count;
 }
 
 int cmd_diff(int argc, char **argv)

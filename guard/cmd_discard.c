@@ -48,13 +48,15 @@ static int discard_all(struct context *c, struct pick *p, bool yes,
 	return STATUS_OK;
 }
 
-struct group {
-	const struct change_list *list;
-	int upper_fd, lower_fd;
-	const char *prefix;
-};
+/* What was named in a group; NULL: nothing. */
+static char **named_in(const struct pick *p, size_t group, bool home)
+{
+	if (home)
+		return p->home_paths;
+	return group ? pick_extra_paths(p, group - 1) : p->paths;
+}
 
-static int check_named(const struct group *g, char *const *paths,
+static int check_named(const struct changes_group *g, char *const *paths,
 		       struct err *err)
 {
 	size_t i;
@@ -71,8 +73,9 @@ static int check_named(const struct group *g, char *const *paths,
 	return 0;
 }
 
-static int revert(struct context *c, struct session *s, const struct group *g,
-		  char *const *paths, unsigned int *number, struct err *err)
+static int revert(struct context *c, struct session *s,
+		  const struct changes_group *g, char *const *paths,
+		  unsigned int *number, struct err *err)
 {
 	for (; paths && *paths; paths++) {
 		auto_free char *name =
@@ -97,31 +100,27 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 			 struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	const char *const none[] = {NULL};
+	auto_free struct changes_group *groups = NULL;
 	struct session *s = &p->session;
 	unsigned int number = 0;
-	struct group project, home;
+	size_t count, i;
 
 	if (changes_load(s, &c->state, &changes, err) < 0)
 		return -err->num;
-	project = (struct group){&changes.project, changes.upper_fd,
-				 changes.lower_fd, ""};
-	home = (struct group){&changes.home, changes.home_upper_fd,
-			      changes.home_lower_fd, "~/"};
-	if (check_named(&project, p->paths, err) < 0 ||
-	    check_named(&home, p->home_paths, err) < 0)
-		return -err->num;
-	changes_keep(&changes.project,
-		     p->paths ? (const char *const *)p->paths : none);
-	changes_keep(&changes.home,
-		     p->home_paths ? (const char *const *)p->home_paths : none);
+	count = changes_groups(&changes, &groups);
+	for (i = 0; i < count; i++)
+		if (check_named(&groups[i], named_in(p, i, groups[i].home),
+				err) < 0)
+			return -err->num;
+	pick_keep(p, &changes);
 	listing_print(&changes, stdout);
 	if (!output_agreed(yes, "guard: discard these changes of run %s?",
 			   s->id))
 		return STATUS_REFUSED;
-	if (revert(c, s, &project, p->paths, &number, err) < 0 ||
-	    revert(c, s, &home, p->home_paths, &number, err) < 0)
-		return -err->num;
+	for (i = 0; i < count; i++)
+		if (revert(c, s, &groups[i], named_in(p, i, groups[i].home),
+			   &number, err) < 0)
+			return -err->num;
 	output_say("discarded from run %s; guard keeps it for 7 days in %s",
 		   s->id, text_quote(c->state.path));
 	return STATUS_OK;
@@ -139,8 +138,8 @@ static int discard(struct context *c, int count, char **argv, int dashed,
 	got = context_recover(c, p.session.project, err);
 	if ((got < 0 && got != -ENOENT) || pick_lock(c, &p, err) < 0)
 		return -err->num;
-	return p.paths || p.home_paths ? discard_paths(c, &p, yes, err)
-				       : discard_all(c, &p, yes, err);
+	return pick_named_paths(&p) ? discard_paths(c, &p, yes, err)
+				    : discard_all(c, &p, yes, err);
 }
 
 int cmd_discard(int argc, char **argv)

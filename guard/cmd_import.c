@@ -26,7 +26,7 @@ static int check_run(const struct pick *p, struct err *err)
 {
 	const struct session *s = &p->session;
 
-	if (p->paths || p->home_paths)
+	if (pick_named_paths(p))
 		return fail(
 			err, EINVAL,
 			"import takes all refs of a run: name the run only");

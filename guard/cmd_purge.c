@@ -98,14 +98,24 @@ static int clear_root(int session_fd, const char *folder, const char *root,
 static int clear_run(const struct session *s, const char *path, bool dry,
 		     struct err *err)
 {
-	int project = clear_root(s->fd, "upper", s->project, path, dry, err);
-	int home = project < 0 ? project
-			       : clear_root(s->fd, "home-upper", s->home, path,
-					    dry, err);
+	int got = clear_root(s->fd, "upper", s->project, path, dry, err);
+	int any = got;
+	size_t i;
 
-	if (home < 0)
+	for (i = 0; got >= 0 && i < s->extra_count; i++) {
+		auto_free char *upper = session_extra_folder(i, "upper");
+
+		got = clear_root(s->fd, upper, s->extras[i].path, path, dry,
+				 err);
+		any |= got;
+	}
+	if (got >= 0) {
+		got = clear_root(s->fd, "home-upper", s->home, path, dry, err);
+		any |= got;
+	}
+	if (got < 0)
 		return err_context(err, "run %s", s->id);
-	return project || home;
+	return any != 0;
 }
 
 /* Nothing is done while a run that has it can still write there. */

@@ -39,7 +39,7 @@ static const char *const *strings_end(struct strings *list)
 
 struct parsed {
 	struct run_options options;
-	struct strings env, read_only, read_write, hide;
+	struct strings env, read_only, read_write, hide, cow;
 	char *runtime; /* one of env */
 	bool net_given;
 	struct strings why; /* paths to be explained, nothing is run */
@@ -257,6 +257,9 @@ static int set_option(struct parsed *p, int option, const char *value,
 	case OPT_RW:
 		strings_add(&p->read_write, value);
 		return 0;
+	case OPT_COW:
+		strings_add(&p->cow, value);
+		return 0;
 	case OPT_HIDE:
 		strings_add(&p->hide, value);
 		return 0;
@@ -372,6 +375,7 @@ static int parse(struct parsed *p, const struct verb *verb, int argc,
 	p->options.read_only = strings_end(&p->read_only);
 	p->options.read_write = strings_end(&p->read_write);
 	p->options.hide = strings_end(&p->hide);
+	p->options.cow = strings_end(&p->cow);
 	if (p->why.count) {
 		(void)strings_end(&p->why);
 		p->why.count--;
@@ -386,6 +390,7 @@ static void parsed_free(struct parsed *p)
 	free(p->read_only.items);
 	free(p->read_write.items);
 	free(p->hide.items);
+	free(p->cow.items);
 	free(p->why.items);
 }
 

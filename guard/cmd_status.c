@@ -28,8 +28,16 @@ struct status_options {
  * started in is a project. */
 static bool wanted(const struct session *s, const struct status_options *o)
 {
-	return o->all || (run_state_pending(s->state) &&
-			  path_below(o->project, s->project));
+	size_t i;
+
+	if (o->all)
+		return true;
+	if (!run_state_pending(s->state))
+		return false;
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(o->project, s->extras[i].path))
+			return true;
+	return path_below(o->project, s->project);
 }
 
 /* A layer is looked at only as long as it is somebody's to decide on. 0, or
@@ -44,7 +52,7 @@ static int count(const struct session *s, struct change_counts *ret,
 		return 0;
 	if (changes_load(s, NULL, &changes, err) < 0)
 		return -err->num;
-	changes_count(&changes.project, ret);
+	changes_count_all(&changes, ret);
 	return 0;
 }
 

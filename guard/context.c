@@ -62,7 +62,7 @@ int context_settle_run(struct session *s, const struct state *state, bool whole,
 	if (!whole) {
 		if (changes_load(s, state, &changes, err) < 0)
 			return -err->num;
-		changes_count(&changes.project, &counts);
+		changes_count_all(&changes, &counts);
 		whole = counts.total == counts.git &&
 			!changes_count_home(&changes.home);
 	}

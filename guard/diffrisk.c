@@ -49,44 +49,49 @@ static void judge(const struct change *c, const struct difftext_source *from,
 		risk_judge(&f, ret);
 }
 
-void diffrisk_print(const struct change_list *list,
-		    const struct difftext_source *from, bool home)
+void diffrisk_print(const struct changes_group *g,
+		    const struct difftext_source *from)
 {
+	const struct change_list *list = g->list;
+	AUTO(buf) struct buf where = {0};
 	bool any = false;
 	size_t i, k;
+
+	output_name(&where, g->where);
 
 	for (i = 0; i < list->count && !output_broken(); i++) {
 		AUTO(risks) struct risks r = {0};
 		AUTO(buf) struct buf name = {0};
 
-		judge(&list->items[i], from, home, &r);
+		judge(&list->items[i], from, g->home, &r);
 		if (risks_worst(&r) < RISK_HIGH)
 			continue;
 		if (!any)
 			(void)printf("\n%sDangerous, or executed later%s%s\n",
-				     output_style(STYLE_BOLD),
-				     home ? " in your home folder" : "",
+				     output_style(STYLE_BOLD), buf_text(&where),
 				     output_style(STYLE_NONE));
 		any = true;
+		output_name(&name, g->prefix);
 		output_name(&name, list->items[i].path);
-		(void)printf("  %c  %s%s\n",
-			     changes_letter(list->items[i].kind),
-			     home ? "~/" : "", buf_text(&name));
+		(void)printf("  %c  %s\n", changes_letter(list->items[i].kind),
+			     buf_text(&name));
 		for (k = 0; k < r.count; k++)
 			if (r.items[k].level >= RISK_HIGH)
 				review_show_risk(&r.items[k], "     ", NULL);
 	}
 }
 
-void diffrisk_json(const struct change_list *list,
-		   const struct difftext_source *from, bool home, json_t *array)
+void diffrisk_json(const struct changes_group *g,
+		   const struct difftext_source *from, const char *folder,
+		   json_t *array)
 {
+	const struct change_list *list = g->list;
 	size_t i, k;
 
 	for (i = 0; i < list->count; i++) {
 		AUTO(risks) struct risks r = {0};
 
-		judge(&list->items[i], from, home, &r);
+		judge(&list->items[i], from, g->home, &r);
 		for (k = 0; k < r.count; k++) {
 			auto_free char *text = mem_printf(
 				"%s%s", r.items[k].runs ? "runs " : "",
@@ -95,7 +100,8 @@ void diffrisk_json(const struct change_list *list,
 
 			jsonout_text(object, "path", list->items[i].path);
 			(void)json_object_set_new(object, "home",
-						  json_boolean(home));
+						  json_boolean(g->home));
+			jsonout_text(object, "folder", folder);
 			jsonout_text(object, "level",
 				     risk_level_name(r.items[k].level));
 			jsonout_text(object, "text", text);

@@ -6,15 +6,16 @@
 
 #include <jansson.h>
 
+#include "guard/changes.h"
 #include "guard/difftext.h"
 
-/* A section on stdout, nothing when there is none. home: names stand behind
- * "~/", and caches are left out. */
-void diffrisk_print(const struct change_list *list,
-		    const struct difftext_source *from, bool home);
-/* [{"path", "level", "text"}] appended. */
-void diffrisk_json(const struct change_list *list,
-		   const struct difftext_source *from, bool home,
+/* A section on stdout, nothing when there is none. */
+void diffrisk_print(const struct changes_group *g,
+		    const struct difftext_source *from);
+/* [{"path", "home", "folder", "level", "text"}] appended. folder: of the
+ * paths, absolute. */
+void diffrisk_json(const struct changes_group *g,
+		   const struct difftext_source *from, const char *folder,
 		   json_t *array);
 
 #endif

@@ -40,16 +40,24 @@ void diffshow_sort(struct change_list *list)
 		qsort(list->items, list->count, sizeof(*list->items), by_kind);
 }
 
-void diffshow_texts(const struct change_list *list,
-		    const struct difftext_source *from, bool home)
+void diffshow_texts(const struct changes_group *g,
+		    const struct difftext_source *from)
 {
+	const struct change_list *list = g->list;
+	AUTO(buf) struct buf folder = {0};
 	size_t i;
+
+	/* Paths in texts are those in the folder, as patch(1) takes them. */
+	output_name(&folder, g->prefix);
+	if (folder.len && !g->home && list->count)
+		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
+			     buf_text(&folder), output_style(STYLE_NONE));
 
 	for (i = 0; i < list->count && !output_broken(); i++) {
 		const struct change *c = &list->items[i];
 
-		if (home ? changes_is_cache(c->path)
-			 : (c->flags & CHANGE_GIT) != 0)
+		if (g->home ? changes_is_cache(c->path)
+			    : (c->flags & CHANGE_GIT) != 0)
 			continue;
 		difftext_print(c, from);
 	}
@@ -65,6 +73,7 @@ void diffshow_stat(const struct change_list *list,
 		AUTO(buf) struct buf b = {0};
 		struct difftext_stat n;
 
+		output_name(&b, prefix);
 		output_name(&b, c->path);
 		difftext_count(c, from, &n);
 		if (n.text) {
@@ -76,8 +85,7 @@ void diffshow_stat(const struct change_list *list,
 		} else {
 			changes_detail(c, &b);
 		}
-		(void)printf("%c  %s%s\n", changes_letter(c->kind), prefix,
-			     buf_text(&b));
+		(void)printf("%c  %s\n", changes_letter(c->kind), buf_text(&b));
 	}
 }
 
@@ -95,10 +103,11 @@ void diffshow_names(const struct change_list *list, enum diff_form form,
 				     '\0', prefix, c->path, '\0');
 			continue;
 		}
+		output_name(&b, prefix);
 		output_name(&b, c->path);
 		if (form == FORM_NAME_STATUS)
 			(void)printf("%c\t", changes_letter(c->kind));
-		(void)printf("%s%s\n", prefix, buf_text(&b));
+		(void)printf("%s\n", buf_text(&b));
 	}
 }
 

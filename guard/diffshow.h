@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "guard/changes.h"
 #include "guard/difftext.h"
 #include "guard/output.h"
 #include "overlay/scan.h"
@@ -34,10 +35,9 @@ void diffshow_head(const struct session *s, struct buf *to);
 /* The one order everywhere: deletions first, then by path. */
 void diffshow_sort(struct change_list *list);
 
-/* All on stdout. home: those of a home group, whose caches are left out; of
- * the others a .git is. prefix: of each name, "~/" for a home group. */
-void diffshow_texts(const struct change_list *list,
-		    const struct difftext_source *from, bool home);
+/* All on stdout. prefix: of each name, a group's own. */
+void diffshow_texts(const struct changes_group *g,
+		    const struct difftext_source *from);
 void diffshow_stat(const struct change_list *list,
 		   const struct difftext_source *from, const char *prefix);
 /* FORM_NAME_STATUS, FORM_NAME_ONLY or FORM_RAW. */

@@ -383,7 +383,12 @@ static void print(const struct sides *s, struct changes *changes,
 	case FORM_TEXT:
 		print_header(s, list);
 		listing_print(changes, stdout);
-		diffshow_texts(list, &from, false);
+		diffshow_texts(&(struct changes_group){.list = list,
+						       .upper_fd = -1,
+						       .lower_fd = -1,
+						       .prefix = "",
+						       .where = ""},
+			       &from);
 		break;
 	default:
 		diffshow_names(list, o->form, "");

@@ -13,39 +13,29 @@
 #include "restore/workspace.h"
 #include "snapshot/take.h"
 
-static int take(const struct run *run, struct moment start, uint64_t *ret_seq,
-		struct err *err)
+/* One of the run's folders. */
+static int take_folder(const struct run *run, const struct state *state,
+		       struct store *store, const char *path,
+		       struct moment start, uint64_t *ret_seq, struct err *err)
 {
 	const char *skip[] = {run->context.state.path, NULL};
-	auto_close int workspace = -1;
-	auto_close int lock = -1;
-	auto_free char *cache = NULL;
 	struct snapshot snapshot = {0};
-	struct store *store = NULL;
-	struct settings settings;
-	struct state state;
+	auto_free char *cache = NULL;
+	auto_close int workspace =
+		workspace_open(state->workspaces_fd, path, true, err);
+	auto_close int lock = -1;
 	int got;
 
-	if (state_open(&state, err) < 0)
-		return -err->num;
-	workspace =
-		workspace_open(state.workspaces_fd, run->project, true, err);
 	if (workspace < 0)
 		return workspace;
 	/* One at a time: the second finds all that the first has kept. */
 	lock = lock_take(workspace, "snapshot.lock", true, true, err);
-	if (lock < 0 ||
-	    store_open(&store, state.store_path, STORE_WRITE, err) < 0)
+	if (lock < 0 || store_refresh(store, err) < 0)
 		return -err->num;
-	/* A broken config is for other commands to tell. */
-	if (settings_load(&state, &settings, err) < 0)
-		settings_init(&settings);
-	settings_limit(&settings, store);
-	settings_free(&settings);
 	cache = workspace_cache_path(workspace);
 	got = take_snapshot(store,
 			    &(struct take_options){
-				    .root_path = run->project,
+				    .root_path = path,
 				    .root_fd = -1,
 				    .cache_path = cache,
 				    .reason = "pre-run",
@@ -59,6 +49,33 @@ static int take(const struct run *run, struct moment start, uint64_t *ret_seq,
 	if (got == 0)
 		*ret_seq = snapshot.seq;
 	snapshot_free(&snapshot);
+	return got;
+}
+
+static int take(const struct run *run, struct moment start, struct session *s,
+		struct err *err)
+{
+	struct store *store = NULL;
+	struct settings settings;
+	struct state state;
+	size_t i;
+	int got;
+
+	if (state_open(&state, err) < 0)
+		return -err->num;
+	got = store_open(&store, state.store_path, STORE_WRITE, err);
+	if (got == 0) {
+		/* A broken config is for other commands to tell. */
+		if (settings_load(&state, &settings, err) < 0)
+			settings_init(&settings);
+		settings_limit(&settings, store);
+		settings_free(&settings);
+		got = take_folder(run, &state, store, run->project, start,
+				  &s->base, err);
+	}
+	for (i = 0; got == 0 && i < s->extra_count; i++)
+		got = take_folder(run, &state, store, s->extras[i].path, start,
+				  &s->extras[i].base, err);
 	store_free(&store);
 	state_close(&state);
 	return got;
@@ -68,16 +85,15 @@ static void keep(struct run *run, struct moment start, int base_lock)
 {
 	struct session session = run->session;
 	struct err err;
-	uint64_t seq = 0;
 
 	if (background_enter("guard-keeper",
 			     (int *const[]){&session.fd, &base_lock}, 2) < 0)
 		_exit(1);
 	session.lock_fd = -1;
-	if (take(run, start, &seq, &err) < 0)
+	if (take(run, start, &session, &err) < 0)
 		(void)session_write_base(&session, 0, err.text, &err);
 	else
-		(void)session_write_base(&session, seq, NULL, &err);
+		(void)session_write_base(&session, session.base, NULL, &err);
 	_exit(0);
 }
 

@@ -60,18 +60,20 @@ static size_t count_kind(const struct change_list *list, enum change_kind kind,
 	return n;
 }
 
-static void section(const struct change_list *list, enum change_kind kind,
-		    bool home, const char *title, FILE *to)
+static void section(const struct changes_group *g, enum change_kind kind,
+		    const char *title, FILE *to)
 {
-	size_t n = count_kind(list, kind, home);
+	size_t n = count_kind(g->list, kind, g->home);
+	AUTO(buf) struct buf where = {0};
 
 	if (!n)
 		return;
+	output_name(&where, g->where);
 	(void)fprintf(to, "\n%s%s%s (%zu)%s\n",
 		      to == stdout ? output_style(STYLE_BOLD) : "", title,
-		      home ? " in your home folder" : "", n,
+		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
-	(void)listing_kind(list, kind, home, to);
+	(void)listing_kind(g->list, kind, g->home, to);
 }
 
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
@@ -106,7 +108,26 @@ static size_t count_caches(const struct change_list *home)
 	return n;
 }
 
-void listing_print(const struct changes *c, FILE *to)
+static void section_git(const struct changes_group *g, FILE *to)
+{
+	AUTO(buf) struct buf where = {0};
+	struct change_counts n;
+
+	changes_count(g->list, &n);
+	if (!n.git || g->home)
+		return;
+	output_name(&where, g->where);
+	(void)fprintf(to, "\n%sGit%s%s (%zu)%s\n",
+		      to == stdout ? output_style(STYLE_BOLD) : "",
+		      buf_text(&where),
+		      g->lower_fd < 0 ? ""
+				      : ", left alone by apply unless a path "
+					"names it",
+		      n.git, to == stdout ? output_style(STYLE_NONE) : "");
+	(void)listing_git(g->list, g->upper_fd, g->lower_fd, to);
+}
+
+void listing_print(struct changes *c, FILE *to)
 {
 	static const struct {
 		enum change_kind kind;
@@ -119,30 +140,17 @@ void listing_print(const struct changes *c, FILE *to)
 		{CHANGE_ADDED, "Added"},
 	};
 	const size_t count = sizeof(sections) / sizeof(sections[0]);
-	struct change_counts n;
-	size_t caches = count_caches(&c->home), i;
+	auto_free struct changes_group *groups = NULL;
+	size_t group_count = changes_groups(c, &groups);
+	size_t caches = count_caches(&c->home), g, i;
 
-	changes_count(&c->project, &n);
-	for (i = 0; i < count; i++) {
-		if (sections[i].kind == CHANGE_MODIFIED && n.git) {
-			(void)fprintf(
-				to, "\n%s%s (%zu)%s\n",
-				to == stdout ? output_style(STYLE_BOLD) : "",
-				c->lower_fd < 0
-					? "Git"
-					: "Git, left alone by apply unless a "
-					  "path names it",
-				n.git,
-				to == stdout ? output_style(STYLE_NONE) : "");
-			(void)listing_git(&c->project, c->upper_fd, c->lower_fd,
-					  to);
+	for (g = 0; g < group_count; g++)
+		for (i = 0; i < count; i++) {
+			if (sections[i].kind == CHANGE_MODIFIED)
+				section_git(&groups[g], to);
+			section(&groups[g], sections[i].kind, sections[i].title,
+				to);
 		}
-		section(&c->project, sections[i].kind, false, sections[i].title,
-			to);
-	}
-	for (i = 0; i < count; i++)
-		section(&c->home, sections[i].kind, true, sections[i].title,
-			to);
 	if (caches)
 		(void)fprintf(to,
 			      "\n%zu changes in caches of your home folder "

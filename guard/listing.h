@@ -10,7 +10,7 @@
 #include "guard/changes.h"
 
 /* Every section that has something in it. */
-void listing_print(const struct changes *c, FILE *to);
+void listing_print(struct changes *c, FILE *to);
 
 /* One kind of a list, .git and (home) caches left out; how many. */
 size_t listing_kind(const struct change_list *list, enum change_kind kind,

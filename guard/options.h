@@ -48,6 +48,7 @@ enum option_id {
 	OPT_EXIT_CODE,
 	OPT_FF,
 	OPT_HIDE,
+	OPT_COW,
 	OPT_HOME,
 	OPT_JSON,
 	OPT_KEEP_DAILY,

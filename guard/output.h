@@ -17,7 +17,7 @@
 #include "base/meta.h"
 
 struct session;
-struct change_list;
+struct changes;
 
 /* With quiet, output_say() and output_hint() are silent. */
 void output_quiet(bool on);
@@ -101,11 +101,9 @@ const char *output_time(struct moment when);
 
 /*
  * After a run, on stderr: counts by kind, every deletion by name, changes of
- * .git and home in a line each, and the three next steps. Either list may be
- * NULL. Without any change it says so and names no next step.
+ * .git, of the folders beside the project and of the home in a line each, and
+ * the three next steps. Without any change it says so and names no next step.
  */
-void output_run_summary(const struct session *s,
-			const struct change_list *project,
-			const struct change_list *home);
+void output_run_summary(const struct session *s, struct changes *c);
 
 #endif

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -6,28 +7,46 @@
 #include "guard/listing.h"
 #include "guard/output.h"
 
-void output_run_summary(const struct session *s,
-			const struct change_list *project,
-			const struct change_list *home)
+/* The deletions of one folder by name, and what of it is elsewhere. */
+static void say_group(const struct changes_group *g)
 {
-	struct change_counts n = {0};
+	AUTO(buf) struct buf sum = {0}, where = {0};
+	struct change_counts n;
+
+	changes_count(g->list, &n);
+	if (g->home || !n.total)
+		return;
+	output_name(&where, g->where);
+	if (where.len) {
+		changes_sum(&n, &sum);
+		output_say("%s: %s", buf_text(&where) + strspn(g->where, " "),
+			   buf_text(&sum));
+	}
+	if (n.deleted) {
+		output_say("deleted%s:", buf_text(&where));
+		(void)listing_kind(g->list, CHANGE_DELETED, false, stderr);
+	}
+}
+
+void output_run_summary(const struct session *s, struct changes *c)
+{
+	auto_free struct changes_group *groups = NULL;
+	struct change_counts n;
 	AUTO(buf) struct buf sum = {0};
-	size_t homes = home ? changes_count_home(home) : 0;
+	size_t homes = changes_count_home(&c->home), count, i;
 
 	if (output_is_quiet())
 		return;
-	if (project)
-		changes_count(project, &n);
+	changes_count_all(c, &n);
 	if (!n.total && !homes) {
 		output_say("run %s changed nothing", s->id);
 		return;
 	}
 	changes_sum(&n, &sum);
 	output_say("run %s: %s", s->id, buf_text(&sum));
-	if (n.deleted) {
-		output_say("deleted:");
-		(void)listing_kind(project, CHANGE_DELETED, false, stderr);
-	}
+	count = changes_groups(c, &groups);
+	for (i = 0; i < count; i++)
+		say_group(&groups[i]);
 	if (homes)
 		output_say("%s in your home folder",
 			   text_count(homes, "change"));

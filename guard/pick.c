@@ -81,21 +81,36 @@ static int try_operand(struct context *c, const char *operand, bool lock,
 		    text_quote(operand), operand);
 }
 
+/* The folder of a run that `here` lies in, the project or one beside it; its
+ * length, 0: in none. */
+static size_t holds(const struct session *s, const char *here)
+{
+	size_t i;
+
+	if (path_below(here, s->project))
+		return strlen(s->project);
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(here, s->extras[i].path))
+			return strlen(s->extras[i].path);
+	return 0;
+}
+
 /* The newest that waits in the nearest project at or above `here`. */
 static const struct session *newest(const struct session_list *list,
 				    const char *here)
 {
 	const struct session *best = NULL;
-	size_t i;
+	size_t most = 0, i;
 
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 
-		if (!run_state_pending(s->state) ||
-		    !path_below(here, s->project))
+		size_t len = holds(s, here);
+
+		if (!run_state_pending(s->state) || !len || len < most)
 			continue;
-		if (!best || strlen(s->project) >= strlen(best->project))
-			best = s;
+		best = s;
+		most = len;
 	}
 	return best;
 }
@@ -146,6 +161,25 @@ char *pick_path(const char *arg, struct err *err)
 	return NULL;
 }
 
+/* True when it lies in a folder beside the project. */
+static bool add_extra_path(struct pick *p, const char *path)
+{
+	const struct session *s = &p->session;
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++) {
+		if (!path_below(path, s->extras[i].path))
+			continue;
+		if (!p->extra_paths)
+			p->extra_paths = mem_zalloc(s->extra_count *
+						    sizeof(*p->extra_paths));
+		mem_list_add(&p->extra_paths[i],
+			     path_rest(path, s->extras[i].path));
+		return true;
+	}
+	return false;
+}
+
 static int add_paths(struct pick *p, int count, char **argv, struct err *err)
 {
 	const struct session *s = &p->session;
@@ -158,6 +192,8 @@ static int add_paths(struct pick *p, int count, char **argv, struct err *err)
 			return -err->num;
 		if (path_below(path, s->project))
 			mem_list_add(&p->paths, path_rest(path, s->project));
+		else if (add_extra_path(p, path))
+			continue;
 		else if (s->home && s->home[0] && path_below(path, s->home))
 			mem_list_add(&p->home_paths, path_rest(path, s->home));
 		else
@@ -203,8 +239,56 @@ int pick_lock(struct context *c, struct pick *p, struct err *err)
 	return 0;
 }
 
+bool pick_named_paths(const struct pick *p)
+{
+	return p->paths || p->home_paths || p->extra_paths;
+}
+
+char **pick_extra_paths(const struct pick *p, size_t index)
+{
+	return p->extra_paths ? p->extra_paths[index] : NULL;
+}
+
+int pick_check(const struct pick *p, const struct changes *c, struct err *err)
+{
+	size_t i;
+
+	if (changes_check(&c->project, c->lower_fd, p->paths, err) < 0 ||
+	    changes_check(&c->home, c->home_lower_fd, p->home_paths, err) < 0)
+		return -err->num;
+	for (i = 0; i < c->extra_count; i++)
+		if (changes_check(&c->extras[i].list, c->extras[i].lower_fd,
+				  pick_extra_paths(p, i), err) < 0)
+			return -err->num;
+	return 0;
+}
+
+static void keep(struct change_list *list, char *const *paths)
+{
+	const char *const none[] = {NULL};
+
+	changes_keep(list, paths ? (const char *const *)paths : none);
+}
+
+void pick_keep(const struct pick *p, struct changes *c)
+{
+	size_t i;
+
+	if (!pick_named_paths(p))
+		return;
+	keep(&c->project, p->paths);
+	keep(&c->home, p->home_paths);
+	for (i = 0; i < c->extra_count; i++)
+		keep(&c->extras[i].list, pick_extra_paths(p, i));
+}
+
 void pick_free(struct pick *p)
 {
+	size_t i;
+
+	for (i = 0; p->extra_paths && i < p->session.extra_count; i++)
+		mem_list_free(&p->extra_paths[i]);
+	free(p->extra_paths);
 	session_free(&p->session);
 	mem_list_free(&p->paths);
 	mem_list_free(&p->home_paths);

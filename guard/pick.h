@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guard/changes.h"
 #include "guard/context.h"
 #include "overlay/session.h"
 
@@ -21,6 +22,7 @@ struct pick {
 	/* Below the project / below the covered home; NULL-terminated, NULL
 	 * when none was given in either. */
 	char **paths, **home_paths;
+	char ***extra_paths; /* one list a folder of session.extras, or NULL */
 };
 
 #define PICK_NONE                                                              \
@@ -45,6 +47,13 @@ bool pick_is_going(const struct session *s);
 /* The absolute path of an operand, a link at its end not followed; to free.
  * An empty one (a variable that was not set) is an error, not this folder. */
 char *pick_path(const char *arg, struct err *err);
+/* Some paths were named at all. */
+bool pick_named_paths(const struct pick *p);
+/* Those of one folder beside the project; NULL: none were named in it. */
+char **pick_extra_paths(const struct pick *p, size_t index);
+/* changes_check() of every folder; changes_keep() of what was named. */
+int pick_check(const struct pick *p, const struct changes *c, struct err *err);
+void pick_keep(const struct pick *p, struct changes *c);
 void pick_free(struct pick *p);
 
 #endif

@@ -63,6 +63,7 @@ struct review {
 	size_t git; /* changes in a .git that are no items */
 	size_t already; /* that the project has already */
 	bool part; /* paths were named */
+	const char *prefix; /* of its paths, for people; NULL: none */
 };
 
 struct review_options {

@@ -118,6 +118,7 @@ void review_show_line(struct review *r, struct review_item *item,
 			   ? 'M'
 			   : changes_letter(c.kind),
 		   output_style(STYLE_NONE));
+	output_name(to, r->prefix ? r->prefix : "");
 	output_name(to, item->path);
 	if (review_is_group(item) || S_ISDIR(mode))
 		buf_add_char(to, '/');
@@ -265,11 +266,16 @@ static void print_left_out(const struct session *s, const struct review *r,
 			     text_count(home, "change"), s->id);
 }
 
-void review_show_first(const struct session *s, struct review *r,
-		       const struct changes *c, size_t most)
+void review_show_risky(struct review *r, size_t most)
 {
 	print_section(r, REVIEW_DELETED, most);
 	print_section(r, REVIEW_RISKY, most);
+}
+
+void review_show_first(const struct session *s, struct review *r,
+		       const struct changes *c, size_t most)
+{
+	review_show_risky(r, most);
 	print_left_out(s, r, c);
 }
 

@@ -15,6 +15,8 @@ void review_show_first(const struct session *s, struct review *r,
 		       const struct changes *c, size_t most);
 /* All other items, a line each; their texts are counted. */
 void review_show_rest(struct review *r);
+/* The deletions and what is dangerous alone. */
+void review_show_risky(struct review *r, size_t most);
 
 /* "!! runs at make": how bad it is and why, a line; path may be NULL. */
 void review_show_risk(const struct risk *risk, const char *indent,

@@ -30,6 +30,7 @@ struct run_options {
 	const char *resume_id; /* NULL: the newest pending one */
 	const char *const *env; /* NULL-terminated, as all lists here */
 	const char *const *read_only, *const *read_write, *const *hide;
+	const char *const *cow; /* folders beside the project */
 	enum sandbox_net net;
 	bool nested, strict;
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
@@ -87,6 +88,15 @@ int run_open_session(struct run *run, struct err *err);
 /* run_start.c: what is hidden from it, and the state; free with
  * mem_list_free(). */
 char **run_hidden_paths(const struct run *run);
+/*
+ * run_cow.c: the folders of --cow. run_find_cows() resolves and checks them;
+ * free with mem_list_free(); NULL with an error. git: the repository that has a
+ * layer already (LAYERS_GIT), or NULL. run_add_cows() makes them part
+ * of the new session; run_check_cows(): of one that goes on they are already.
+ */
+char **run_find_cows(const struct run *run, const char *git, struct err *err);
+int run_add_cows(struct run *run, char *const *paths, struct err *err);
+int run_check_cows(const struct run *run, struct err *err);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

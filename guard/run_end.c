@@ -12,11 +12,11 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "guard/changes.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/retire.h"
 #include "guard/run.h"
-#include "overlay/freeze.h"
 #include "overlay/layers.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
@@ -31,37 +31,6 @@ static int open_folder(int dirfd, const char *name, struct err *err)
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
-}
-
-static int scan_project(struct run *run, struct change_list *ret,
-			struct err *err)
-{
-	auto_close int upper = open_folder(run->session.fd, "upper", err);
-
-	auto_close int lower = -1;
-
-	if (upper < 0)
-		return upper;
-	lower = freeze_lower(&run->session, err);
-	if (lower < 0)
-		return lower;
-	return scan_layer(upper, lower, NULL, ret, err);
-}
-
-static int scan_home(struct run *run, struct change_list *ret, struct err *err)
-{
-	auto_close int upper = -1;
-	auto_close int lower = -1;
-
-	if (!run->session.home || !*run->session.home)
-		return 0;
-	upper = open_folder(run->session.fd, "home-upper", err);
-	if (upper < 0)
-		return upper;
-	lower = open_folder(AT_FDCWD, run->session.home, err);
-	if (lower < 0)
-		return lower;
-	return scan_layer(upper, lower, NULL, ret, err);
 }
 
 static int scan_git(struct run *run, struct change_list *ret, struct err *err)
@@ -112,20 +81,16 @@ static void count_result(struct snapshot *s, const struct snapshot *base,
 	}
 }
 
-/* The project as the run leaves it, as a snapshot: from now on every file
- * that the run made can be had back too, whatever becomes of its layer. */
-static int keep_result(struct run *run, const struct change_list *changes,
-		       struct err *err)
+/* A folder as the run leaves it, as a snapshot: from now on every file that
+ * the run made can be had back too, whatever becomes of its layer. */
+static int keep_folder_result(struct run *run, struct store *store,
+			      const char *path, uint64_t base_seq, int upper,
+			      const struct change_list *changes,
+			      uint64_t *ret_seq, struct err *err)
 {
-	auto_close int upper = open_folder(run->session.fd, "upper", err);
 	struct snapshot base = {0}, result = {0};
-	struct store *store = NULL;
-	int got;
+	int got = catalog_load(store, base_seq, &base, err);
 
-	if (upper < 0 || store_open(&store, run->context.state.store_path,
-				    STORE_WRITE, err) < 0)
-		return -err->num;
-	got = catalog_load(store, run->session.base, &base, err);
 	if (got == 0)
 		got = result_make(store, &base.root, upper, changes,
 				  &result.root, err);
@@ -134,7 +99,7 @@ static int keep_result(struct run *run, const struct change_list *changes,
 		result.run_id = mem_strdup(run->session.id);
 		result.command = mem_strdup(run->session.command);
 		result.message = mem_strdup("");
-		result.root_path = mem_strdup(run->project);
+		result.root_path = mem_strdup(path);
 		result.root_dev = base.root_dev;
 		result.parent = base.seq;
 		result.time = run->session.ended;
@@ -143,9 +108,37 @@ static int keep_result(struct run *run, const struct change_list *changes,
 		got = catalog_add(store, &result, err);
 	}
 	if (got == 0)
-		run->session.result = result.seq;
+		*ret_seq = result.seq;
 	snapshot_free(&base);
 	snapshot_free(&result);
+	return got;
+}
+
+static int keep_result(struct run *run, const struct changes *c,
+		       struct err *err)
+{
+	struct session *s = &run->session;
+	struct store *store = NULL;
+	size_t i;
+	int got;
+
+	if (!changes_total(c))
+		return 0;
+	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
+			 err);
+	if (got == 0 && c->project.count)
+		got = keep_folder_result(run, store, s->project, s->base,
+					 c->upper_fd, &c->project, &s->result,
+					 err);
+	for (i = 0; got == 0 && i < c->extra_count; i++) {
+		struct extra *e = &s->extras[i];
+
+		if (c->extras[i].list.count)
+			got = keep_folder_result(run, store, e->path, e->base,
+						 c->extras[i].upper_fd,
+						 &c->extras[i].list, &e->result,
+						 err);
+	}
 	store_free(&store);
 	return got;
 }
@@ -219,9 +212,10 @@ static void close_unchanged(struct run *run)
 
 int run_end(struct run *run, int status, struct err *err)
 {
-	AUTO(change_list) struct change_list project = {0}, home = {0};
+	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(change_list) struct change_list git = {0};
 	char code[16];
+	bool any;
 	int got;
 
 	run->session.ended = moment_now();
@@ -232,12 +226,14 @@ int run_end(struct run *run, int status, struct err *err)
 	state_log(&run->context.state, "end", "run", run->session.id, "status",
 		  code, NULL);
 	if (run_keep_granted(run, "post-rw", err) < 0 ||
-	    scan_project(run, &project, err) < 0 ||
-	    scan_home(run, &home, err) < 0 || scan_git(run, &git, err) < 0)
+	    changes_load(&run->session, &run->context.state, &changes, err) <
+		    0 ||
+	    scan_git(run, &git, err) < 0)
 		return -err->num;
 	/* An empty layer goes: nobody will mount it again, nor miss what a
 	 * power cut takes of it. Any other is on disk from here on. */
-	if (!project.count && !home.count && !git.count) {
+	any = changes_total(&changes) || changes.home.count;
+	if (!any && !git.count) {
 		close_unchanged(run);
 		retire_runs(&run->context);
 		return 0;
@@ -245,12 +241,12 @@ int run_end(struct run *run, int status, struct err *err)
 	sandbox_unmount(run->sandbox);
 	reserve_use(run->context.state.fd);
 	got = wait_for_base(run, err);
-	if (got == 0 && project.count)
-		got = keep_result(run, &project, err);
+	if (got == 0)
+		got = keep_result(run, &changes, err);
 	if (got == 0)
 		got = session_save(&run->session, err);
-	if (project.count || home.count)
-		output_run_summary(&run->session, &project, &home);
+	if (any)
+		output_run_summary(&run->session, &changes);
 	tell_git(run, &git);
 	retire_runs(&run->context);
 	return got;

@@ -18,7 +18,8 @@
 
 struct explaining {
 	struct run run;
-	const char *layers[3];
+	const char **layers; /* NULL-terminated */
+	char **cows;
 	char **hide;
 	json_t *list; /* NULL: text */
 };
@@ -37,21 +38,30 @@ static bool covers_home(const char *home, const char *project)
 static void choose_layers(struct explaining *e)
 {
 	const char *home = e->run.context.state.home;
-	size_t count = 0;
+	size_t count = 0, i;
 
+	for (i = 0; e->cows[i]; i++)
+		;
+	e->layers = mem_zalloc((i + 3) * sizeof(*e->layers));
 	if (home && !e->run.options->strict &&
 	    covers_home(home, e->run.project))
 		e->layers[count++] = home;
+	for (i = 0; e->cows[i]; i++)
+		e->layers[count++] = e->cows[i];
 	e->layers[count] = e->run.project;
 }
 
 static const char *rule_of(const struct explaining *e, const struct view *v)
 {
 	const char *const *hide = e->run.options->hide;
+	char *const *cow;
 	struct err ignored;
 
 	switch (v->sight) {
 	case SIGHT_LAYER:
+		for (cow = e->cows; *cow; cow++)
+			if (strcmp(v->place, *cow) == 0)
+				return "--cow";
 		return strcmp(v->place, e->run.project) == 0 ? "project"
 							     : "home";
 	case SIGHT_READ_WRITE:
@@ -101,10 +111,11 @@ static char *describe(const struct explaining *e, const struct view *v)
 
 	switch (v->sight) {
 	case SIGHT_LAYER:
-		return mem_printf("the layer over the %s: what a run writes "
-				  "there waits for a decision",
-				  strcmp(rule, "home") == 0 ? "home folder"
-							    : "project");
+		return mem_printf("the layer over %s: what a run writes there "
+				  "waits for a decision",
+				  strcmp(rule, "home") == 0 ? "the home folder"
+				  : strcmp(rule, "--cow") == 0 ? place
+							       : "the project");
 	case SIGHT_READ_WRITE:
 		return mem_printf("the real one, let in by --rw %s: it is "
 				  "stored before and after",
@@ -169,6 +180,9 @@ static int explain(struct explaining *e, char *const *paths, struct err *err)
 	run->project = run_find_project(run, err);
 	if (!run->project || run_check_grants(run, err) < 0)
 		return -err->num;
+	e->cows = run_find_cows(run, NULL, err);
+	if (!e->cows)
+		return -err->num;
 	choose_layers(e);
 	e->hide = run_hidden_paths(run);
 	for (; got == 0 && *paths; paths++)
@@ -193,6 +207,8 @@ int run_explain(const struct run_options *options, char *const *paths,
 		jsonout_print(TAKE(e.list));
 	json_decref(e.list);
 	mem_list_free(&e.hide);
+	mem_list_free(&e.cows);
+	free(e.layers);
 	context_free(&e.run.context);
 	free(e.run.project);
 	if (got == 0 && !output_finish())

@@ -73,6 +73,7 @@ static int resume_session(struct run *run, struct err *err)
 {
 	AUTO(pick) struct pick newest = PICK_NONE;
 	int runs_fd = run->context.state.runs_fd;
+	size_t i;
 
 	if (run->options->resume_id) {
 		if (session_open(runs_fd, run->options->resume_id, true,
@@ -94,18 +95,28 @@ static int resume_session(struct run *run, struct err *err)
 			    run->session.id,
 			    run_state_name(run->session.state));
 	run->session.result = 0;
-	return 0;
+	for (i = 0; i < run->session.extra_count; i++)
+		run->session.extras[i].result = 0;
+	return run_check_cows(run, err);
 }
 
 static int new_session(struct run *run, const char *command, struct err *err)
 {
 	auto_free char *git = gitdir_outside(run->project_fd, run->project);
+	char **cows = run_find_cows(run, git, err);
+	int got;
 
-	if (session_create(
-		    run->context.state.runs_fd, run->project, run->project_fd,
-		    run->options->strict ? NULL : run->context.state.home,
-		    command, &run->session, err) < 0)
+	if (!cows)
 		return -err->num;
+	got = session_create(
+		run->context.state.runs_fd, run->project, run->project_fd,
+		run->options->strict ? NULL : run->context.state.home, command,
+		&run->session, err);
+	if (got == 0)
+		got = run_add_cows(run, cows, err);
+	mem_list_free(&cows);
+	if (got < 0)
+		return got;
 	if (git && !path_below(run->context.state.path, git))
 		record_set(&run->session.more, LAYERS_GIT, git);
 	return 0;

@@ -74,11 +74,16 @@ static void tell_header(const struct run *run, struct buf *notes,
 			struct buf *dropped)
 {
 	const struct run_options *o = run->options;
+	size_t i;
 
 	output_say("run %s in %s (network: %s)%s", run->session.id,
 		   text_quote(run->project),
 		   o->net == SANDBOX_NET_NONE ? "none" : "host",
 		   o->resume ? ", going on with its layer" : "");
+	for (i = 0; i < run->session.extra_count; i++)
+		output_say("with a layer of its own, reviewed and applied "
+			   "along: %s",
+			   text_quote(run->session.extras[i].path));
 	if (dropped->len)
 		output_say("not passed on: %s (--env NAME lets one in)",
 			   buf_text(dropped));
@@ -87,6 +92,16 @@ static void tell_header(const struct run *run, struct buf *notes,
 	if (notes->len)
 		output_say("%s", buf_text(notes));
 	warn_of_hidden_arguments(run);
+}
+
+static bool holds_cow(const struct run *run, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < run->session.extra_count; i++)
+		if (path_below(run->session.extras[i].path, path))
+			return true;
+	return false;
 }
 
 /*
@@ -115,6 +130,12 @@ static int check_grants(const struct run *run, const char *const *paths,
 				    "%s holds your home folder: letting it in "
 				    "would put the real one in place of the "
 				    "run's layer; name a folder in it",
+				    text_quote(*paths));
+		if (holds_cow(run, path))
+			return fail(err, EPERM,
+				    "%s is or holds a folder of --cow: letting "
+				    "it in would put the real files in place "
+				    "of its layer",
 				    text_quote(*paths));
 		if (path_below(path, run->context.state.path))
 			return fail(err, EPERM,

@@ -53,19 +53,42 @@ static int open_folder(const struct session *s, const char *folder,
 	return fd < 0 ? fail_errno(err, "the run's folder %s", folder) : fd;
 }
 
-/* What of the path lies in the project or (*ret_folder) in the home. */
+/* What of the path lies in the project ("upper"), a folder beside it or the
+ * home, and in which of the run's folders. */
 static const char *in_layer(const struct session *s, const char *path,
-			    const char **ret_folder)
+			    char **ret_folder)
 {
-	*ret_folder = "upper";
-	if (path_below(path, s->project))
+	size_t i;
+
+	*ret_folder = NULL;
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(path, s->extras[i].path)) {
+			*ret_folder = session_extra_folder(i, "upper");
+			return path_rest(path, s->extras[i].path);
+		}
+	if (path_below(path, s->project)) {
+		*ret_folder = mem_strdup("upper");
 		return path_rest(path, s->project);
-	if (path[0] != '/')
+	}
+	if (path[0] != '/') {
+		*ret_folder = mem_strdup("upper");
 		return path;
+	}
 	if (!s->home || !s->home[0] || !path_below(path, s->home))
 		return NULL;
-	*ret_folder = "home-upper";
+	*ret_folder = mem_strdup("home-upper");
 	return path_rest(path, s->home);
+}
+
+/* Seen through a layer, even if it lies below a folder that is private. */
+static bool is_covered(const struct session *s, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(path, s->extras[i].path))
+			return true;
+	return path_below(path, s->project);
 }
 
 static int elsewhere(const char *path, struct err *err)
@@ -79,11 +102,12 @@ static int elsewhere(const char *path, struct err *err)
 int runview_open(const struct session *s, const char *path, struct err *err)
 {
 	const struct place *place = place_of(path);
-	const char *folder, *rest;
+	auto_free char *folder = NULL;
+	const char *rest;
 	auto_close int dir = -1;
 
-	if (!path_below(path, s->project) && place) {
-		folder = place->folder;
+	if (!is_covered(s, path) && place) {
+		folder = mem_strdup(place->folder);
 		rest = path_rest(path, place->inside);
 	} else {
 		rest = in_layer(s, path, &folder);
@@ -103,11 +127,18 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 	const char *rest = path_below(path, s->project)
 				   ? path_rest(path, s->project)
 				   : path;
+	uint64_t seq = s->result;
+	size_t i;
 
-	if (!s->result || !path_ok(rest))
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(path, s->extras[i].path)) {
+			rest = path_rest(path, s->extras[i].path);
+			seq = s->extras[i].result;
+		}
+	if (!seq || !path_ok(rest))
 		return 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    catalog_load(c->store, s->result, &result, err) < 0)
+	    catalog_load(c->store, seq, &result, err) < 0)
 		return -err->num;
 	return tree_lookup(c->store, &result.root, rest, ret, err);
 }
@@ -212,13 +243,14 @@ int runview_list(struct context *c, const struct session *s, const char *path,
 {
 	const struct place *place = place_of(path);
 	AUTO(tree) struct tree tree = {0};
+	auto_free char *folder = NULL;
 	auto_close int home = -1;
-	const char *folder, *rest;
+	const char *rest;
 	int got;
 
 	if (!*path) {
 		got = list_places(s, &tree, err);
-	} else if (!path_below(path, s->project) && place) {
+	} else if (!is_covered(s, path) && place) {
 		got = add_place(s, place, path_rest(path, place->inside), "",
 				&tree, err);
 	} else {

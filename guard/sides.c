@@ -15,6 +15,10 @@ int sides_load(struct context *c, struct pick *p, const char *what,
 		return fail(err, ENOTSUP,
 			    "%s lies in your home folder: %s of the project",
 			    text_quote(p->home_paths[0]), what);
+	if (p->extra_paths)
+		return fail(err, ENOTSUP,
+			    "%s of the project, not of a folder of --cow",
+			    what);
 	if (changes_load(s, NULL, &ret->changes, err) < 0 ||
 	    changes_check(&ret->changes.project, ret->changes.lower_fd,
 			  p->paths, err) < 0 ||

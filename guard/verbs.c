@@ -41,6 +41,7 @@
 static const struct option_spec run_options[] = {
 	{OPT_RO, "ro", "PATH", "let a hidden path be read"},
 	{OPT_RW, "rw", "PATH", "let a real path be written (stored first)"},
+	{OPT_COW, "cow", "PATH", "a layer over one folder more, applied along"},
 	{'C', NULL, "DIR", "the project around DIR, and start there"},
 	{OPT_HIDE, "hide", "PATH", "hide one path more"},
 	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
@@ -277,6 +278,7 @@ static const struct option_spec explain_options[] = {
 	{OPT_RO, "ro", "PATH", "as with run"},
 	{OPT_RW, "rw", "PATH", "as with run"},
 	{OPT_HIDE, "hide", "PATH", "as with run"},
+	{OPT_COW, "cow", "PATH", "as with run"},
 	{'C', NULL, "DIR", "as with run"},
 	{OPT_STRICT, "strict", NULL, "as with run"},
 	OPTION_JSON,

@@ -3,15 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
-#include <sys/xattr.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -31,7 +28,7 @@ struct layer {
 };
 
 struct layers {
-	struct layer items[3];
+	struct layer *items; /* in the order of their mounts */
 	size_t count;
 	bool home;
 };
@@ -58,6 +55,7 @@ void layers_free(struct layers **l)
 		return;
 	for (i = 0; i < (*l)->count; i++)
 		layer_free(&(*l)->items[i]);
+	free((*l)->items);
 	free(*l);
 	*l = NULL;
 }
@@ -65,61 +63,6 @@ void layers_free(struct layers **l)
 bool layers_cover_home(const struct layers *l)
 {
 	return l->home;
-}
-
-/* Names of file systems that cannot hold an upper, by statfs(2)'s number. */
-static const char *unfit(long type)
-{
-	static const struct {
-		long type;
-		const char *name;
-	} systems[] = {
-		{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own folder)"},
-		{NFS_SUPER_MAGIC, "NFS"},
-		{FUSE_SUPER_MAGIC, "FUSE"},
-		{0xff534d42, "CIFS"},
-		{0xfe534d42, "SMB"},
-		{V9FS_MAGIC, "9p"},
-		{MSDOS_SUPER_MAGIC, "FAT"},
-		{0x2011bab0, "exFAT"},
-		{0x7366746e, "NTFS"},
-		{0x00c36400, "Ceph"},
-		{ECRYPTFS_SUPER_MAGIC, "eCryptfs"},
-		{AFS_SUPER_MAGIC, "AFS"},
-		{SQUASHFS_MAGIC, "squashfs"},
-		{RAMFS_MAGIC, "ramfs"},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(systems) / sizeof(*systems); i++)
-		if ((uint32_t)systems[i].type == (uint32_t)type)
-			return systems[i].name;
-	return NULL;
-}
-
-int layers_check_state(int runs_fd, struct err *err)
-{
-	struct statfs fs;
-	const char *name;
-	char path[64];
-
-	if (fstatfs(runs_fd, &fs) < 0)
-		return fail_errno(err, "file system of guard's state");
-	name = unfit((long)fs.f_type);
-	/* tmpfs has user xattrs since Linux 6.6 only, others by mount
-	 * option: trying tells. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", runs_fd);
-	if (!name && setxattr(path, "user.guard", "", 0, 0) < 0 &&
-	    errno == ENOTSUP)
-		name = "a file system without user xattrs";
-	if (name)
-		return fail(err, EOPNOTSUPP,
-			    "guard's state lies on %s, which cannot hold the "
-			    "layer of a run: put it elsewhere, e.g. on ext4, "
-			    "btrfs or xfs, with GUARD_HOME=/some/path",
-			    name);
-	(void)removexattr(path, "user.guard");
-	return 0;
 }
 
 /* The absolute path of an open folder, as this process sees it. */
@@ -269,12 +212,27 @@ static int use_copy(struct layer *l, const struct session *s, struct err *err)
 	return 0;
 }
 
+static int refuse_mounts(const struct layer *l, struct err *err)
+{
+	AUTO(buf) struct buf names = {0};
+	int mounts = mount_list_below(l->lower_fd, l->path, &names, err);
+
+	if (mounts < 0)
+		return mounts;
+	if (mounts)
+		return fail(err, EXDEV,
+			    "%s has %s inside, which a layer cannot cover: "
+			    "%s. Unmount, or run guard in a folder without",
+			    text_quote(l->path),
+			    text_count((uint64_t)mounts, "mount"),
+			    buf_text(&names));
+	return 0;
+}
+
 static int plan_project(struct layers *l, const struct session *s,
 			struct buf *notes, struct err *err)
 {
 	struct layer *project = &l->items[l->count++];
-	AUTO(buf) struct buf names = {0};
-	int mounts;
 
 	if (open_lower(project, s->project, err) < 0)
 		return -err->num;
@@ -284,16 +242,8 @@ static int plan_project(struct layers *l, const struct session *s,
 			    "%s is not the folder any more that the run was "
 			    "made for",
 			    text_quote(s->project));
-	mounts = mount_list_below(project->lower_fd, s->project, &names, err);
-	if (mounts < 0)
-		return mounts;
-	if (mounts)
-		return fail(err, EXDEV,
-			    "%s has %s inside, which a layer cannot cover: "
-			    "%s. Unmount, or run guard in a folder without",
-			    text_quote(s->project),
-			    text_count((uint64_t)mounts, "mount"),
-			    buf_text(&names));
+	if (refuse_mounts(project, err) < 0)
+		return -err->num;
 	note_project(project, notes);
 	if (use_copy(project, s, err) < 0)
 		return -err->num;
@@ -347,6 +297,28 @@ static int plan_home(struct layers *l, const struct session *s,
 	return 1;
 }
 
+/* One beside the project: --cow. */
+static int plan_extra(struct layers *l, const struct session *s, size_t index,
+		      struct buf *notes, struct err *err)
+{
+	const struct extra *e = &s->extras[index];
+	auto_free char *upper = session_extra_folder(index, "upper");
+	auto_free char *work = session_extra_folder(index, "work");
+	struct layer *layer = &l->items[l->count++];
+
+	if (open_lower(layer, e->path, err) < 0)
+		return -err->num;
+	if (layer->lower_meta.dev != e->dev || layer->lower_meta.ino != e->ino)
+		return fail(err, ESTALE,
+			    "%s is not the folder any more that the run was "
+			    "made for",
+			    text_quote(e->path));
+	if (refuse_mounts(layer, err) < 0)
+		return -err->num;
+	note_project(layer, notes);
+	return prepare(layer, s, upper, work, true, notes, err);
+}
+
 static int make_missing(int fd, const char *name, struct err *err)
 {
 	if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
@@ -395,13 +367,20 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err)
 {
 	AUTO(layers) struct layers *l = mem_zalloc(sizeof(*l));
+	size_t i;
 
+	/* The project, its home, its repository, and the others. */
+	l->items = mem_zalloc((s->extra_count + 3) * sizeof(*l->items));
 	if (!home)
 		buf_add_text(notes, "no home folder: the run gets an empty "
 				    "one\n");
 	/* A project in the home folder goes on top of the home's layer. */
 	if (home && plan_home(l, s, home, notes, err) < 0)
 		return err_context(err, "home folder");
+	for (i = 0; i < s->extra_count; i++)
+		if (plan_extra(l, s, i, notes, err) < 0)
+			return -err->num;
+	/* The repository may lie in one of them. */
 	if (plan_git(l, s, notes, err) < 0)
 		return err_context(err, "repository");
 	if (plan_project(l, s, notes, err) < 0)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ void session_free(struct session *s)
 	free(s->project);
 	free(s->home);
 	free(s->command);
+	session_free_extras(s);
 	record_free(&s->more);
 	*s = (struct session){.fd = -1, .lock_fd = -1};
 }
@@ -78,6 +80,19 @@ static int is_held(int dirfd, const char *name, struct err *err)
 	return whole.l_type != F_UNLCK;
 }
 
+static int make_folder(int fd, const char *name, mode_t mode, struct err *err)
+{
+	auto_close int made = -1;
+
+	if (mkdirat(fd, name, 0700) < 0)
+		return fail_errno(err, "make folder %s", name);
+	made = openat(fd, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (made < 0 || fchmod(made, mode) < 0)
+		return fail_errno(err, "make folder %s", name);
+	return 0;
+}
+
 static int make_folders(int fd, struct err *err)
 {
 	static const struct {
@@ -89,18 +104,35 @@ static int make_folders(int fd, struct err *err)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		auto_close int made = -1;
+	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (make_folder(fd, folders[i].name, folders[i].mode, err) < 0)
+			return -err->num;
+	return 0;
+}
 
-		if (mkdirat(fd, folders[i].name, 0700) < 0)
-			return fail_errno(err, "make folder %s",
-					  folders[i].name);
-		made = openat(fd, folders[i].name,
-			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (made < 0 || fchmod(made, folders[i].mode) < 0)
-			return fail_errno(err, "make folder %s",
-					  folders[i].name);
-	}
+char *session_extra_folder(size_t index, const char *what)
+{
+	return mem_printf("%s-%zu", what, index + 1);
+}
+
+int session_add_extra(struct session *s, const char *path, int folder_fd,
+		      struct err *err)
+{
+	auto_free char *upper = session_extra_folder(s->extra_count, "upper");
+	auto_free char *work = session_extra_folder(s->extra_count, "work");
+	struct meta meta;
+
+	if (meta_get(folder_fd, "", &meta) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	if (make_folder(s->fd, upper, 0700, err) < 0 ||
+	    make_folder(s->fd, work, 0700, err) < 0)
+		return err_context(err, "run %s", s->id);
+	GROW(s->extras, s->extra_count, s->extra_room);
+	s->extras[s->extra_count++] = (struct extra){
+		.path = mem_strdup(path),
+		.dev = meta.dev,
+		.ino = meta.ino,
+	};
 	return 0;
 }
 
@@ -331,8 +363,15 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		       struct err *err)
 {
 	AUTO(record) struct record r = {0};
+	size_t i;
 
 	record_set_int(&r, "snapshot", (int64_t)seq);
+	for (i = 0; i < s->extra_count; i++) {
+		auto_free char *number =
+			mem_printf("%" PRIu64, s->extras[i].base);
+
+		record_add(&r, "extra", number);
+	}
 	record_set(&r, "error", error);
 	return record_save(s->fd, "base", BASE_KIND, VERSION, &r, false, err);
 }
@@ -341,7 +380,8 @@ int session_base(struct session *s, bool wait, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	auto_close int lock = -1;
-	const char *error;
+	const char *error, *number;
+	size_t i;
 	int got;
 
 	/* Held till the end of this function: shared, so that all who wait
@@ -360,5 +400,9 @@ int session_base(struct session *s, bool wait, struct err *err)
 	if (error)
 		return fail(err, ENODATA, "%s", error);
 	s->base = (uint64_t)record_get_int(&r, "snapshot");
+	for (i = 0; i < s->extra_count; i++) {
+		number = record_get_nth(&r, "extra", i);
+		s->extras[i].base = number ? strtoull(number, NULL, 10) : 0;
+	}
 	return s->base > INT_MAX ? INT_MAX : (int)s->base;
 }

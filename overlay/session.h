@@ -2,7 +2,7 @@
  * A run's folder and record: who it is, what state it is in, who has it.
  *
  *	runs/<id>/	record lock base upper/ work/ home-upper/ home-work/
- *			tmp/ var-tmp/
+ *			upper-<n>/ work-<n>/ tmp/ var-tmp/
  *
  * The folder belongs to whoever holds its lock; a session whose record says
  * running and whose lock is free was interrupted. An upper can be mounted
@@ -38,6 +38,14 @@ const char *run_state_name(enum run_state state);
  * interrupted. */
 bool run_state_pending(enum run_state state);
 
+/* A folder beside the project with a layer of its own, upper-<n> counted from
+ * 1: its changes are shown and applied along with the project's. */
+struct extra {
+	char *path; /* absolute, without links */
+	uint64_t dev, ino;
+	uint64_t base, result; /* snapshots, as the session's own */
+};
+
 struct session {
 	char id[16]; /* e.g. "3mk9zq-4t": sorts by time */
 	int fd; /* its folder, O_PATH */
@@ -54,6 +62,8 @@ struct session {
 	uint64_t base; /* sequence number of the pre-run snapshot, 0 none */
 	uint64_t result; /* of the post-run snapshot, 0 none */
 	uint32_t times; /* how often it was started (--continue) */
+	struct extra *extras;
+	size_t extra_count, extra_room;
 	struct record more; /* keys of the layers above, kept as they are */
 };
 
@@ -63,6 +73,15 @@ void session_free(struct session *s); /* lets go of the lock */
 int session_create(int runs_fd, const char *project, int project_fd,
 		   const char *home, const char *command, struct session *ret,
 		   struct err *err);
+
+/*
+ * One folder more, empty layer and all; the session is new and not saved with
+ * it yet. folder_fd: path, open. Whether it may be one is for the caller.
+ */
+int session_add_extra(struct session *s, const char *path, int folder_fd,
+		      struct err *err);
+/* "upper-1" of the first; what: "upper" or "work". To free. */
+char *session_extra_folder(size_t index, const char *what);
 
 /*
  * Opens one by its id or an unambiguous beginning of it. lock: take it;
@@ -89,7 +108,8 @@ void session_list_free(struct session_list *list);
  * The sequence number of the pre-run snapshot is written by the process that
  * takes it, into a file of its own: it may end after everybody else.
  * session_base(): the number, 0 while there is none; waits for that process
- * when wait is set; -ENODATA with its message when it failed.
+ * when wait is set; -ENODATA with its message when it failed. Those of the
+ * extra folders come along, in s->extras.
  */
 int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		       struct err *err);

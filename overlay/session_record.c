@@ -10,7 +10,8 @@
 #include "overlay/session_id.h"
 
 #define KIND "run"
-#define VERSION 1
+#define VERSION 2
+#define VERSION_ONE_FOLDER 1
 
 static const char *const state_names[] = {
 	[RUN_NEW] = "new",
@@ -30,6 +31,51 @@ const char *run_state_name(enum run_state state)
 bool run_state_pending(enum run_state state)
 {
 	return state != RUN_APPLIED && state != RUN_DISCARDED;
+}
+
+void session_free_extras(struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++)
+		free(s->extras[i].path);
+	free(s->extras);
+	s->extras = NULL;
+	s->extra_count = s->extra_room = 0;
+}
+
+static void put_extras(struct record *r, const struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++) {
+		const struct extra *e = &s->extras[i];
+		auto_free char *value =
+			mem_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %s",
+				   e->dev, e->ino, e->result, e->path);
+
+		record_add(r, "extra", value);
+	}
+}
+
+static int get_extras(const struct record *r, struct session *s)
+{
+	const char *value;
+	size_t i;
+
+	for (i = 0; (value = record_get_nth(r, "extra", i)); i++) {
+		struct extra e = {0};
+		int at = 0;
+
+		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n",
+			   &e.dev, &e.ino, &e.result, &at) != 3 ||
+		    !at || value[at] != '/')
+			return -1;
+		e.path = mem_strdup(value + at);
+		GROW(s->extras, s->extra_count, s->extra_room);
+		s->extras[s->extra_count++] = e;
+	}
+	return 0;
 }
 
 static void set_moment(struct record *r, const char *key, struct moment m)
@@ -71,9 +117,12 @@ int session_store(const struct session *s, bool sync, struct err *err)
 	record_set_int(&r, "status", s->status);
 	record_set_int(&r, "result", (int64_t)s->result);
 	record_set_int(&r, "times", s->times);
+	put_extras(&r, s);
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
-	if (record_save(s->fd, "record", KIND, VERSION, &r, sync, err) < 0)
+	if (record_save(s->fd, "record", KIND,
+			s->extra_count ? VERSION : VERSION_ONE_FOLDER, &r, sync,
+			err) < 0)
 		return err_context(err, "record of run %s", s->id);
 	return 0;
 }
@@ -107,7 +156,7 @@ static bool own_key(const char *key)
 	static const char *const keys[] = {
 		"id",	  "state",   "project", "project-dev", "project-ino",
 		"home",	  "command", "started", "ended",       "status",
-		"result", "times",   "began",
+		"result", "times",   "began",	"extra",
 	};
 	size_t i;
 
@@ -144,6 +193,10 @@ int session_load(struct session *s, struct err *err)
 	status = record_get(&r, "status");
 	if (!id || strcmp(id, s->id) != 0 || !project || *project != '/' ||
 	    get_state(&r, &s->state) < 0)
+		return fail(err, EBADMSG, "the record of run %s is damaged",
+			    s->id);
+	session_free_extras(s);
+	if (get_extras(&r, s) < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
 	free(s->project);

@@ -1,6 +1,12 @@
 /*
  * A session's record on disk: runs/<id>/record, key=value. Keys that are not
  * the session's own are kept as they are.
+ *
+ *	extra=DEV INO RESULT PATH	one a folder, in the order of their
+ *layers
+ *
+ * A record with extra folders has version 2: an earlier guard, which would
+ * apply the project alone, refuses it.
  */
 #ifndef GUARD_OVERLAY_SESSION_RECORD_H
 #define GUARD_OVERLAY_SESSION_RECORD_H
@@ -13,5 +19,7 @@ int session_store(const struct session *s, bool sync, struct err *err);
 /* Everything of s that lies in the record; what it held before goes. s->fd
  * and s->id are set. -EBADMSG: the record is damaged. */
 int session_load(struct session *s, struct err *err);
+
+void session_free_extras(struct session *s);
 
 #endif

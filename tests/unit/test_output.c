@@ -248,21 +248,21 @@ static void add_change(struct change_list *list, enum change_kind kind,
 
 static void summary_body(void)
 {
-	struct change_list project = {0}, home = {0};
+	struct changes c = CHANGES_NONE;
 	struct session s = {.id = "3mk9zq-4t"};
 	size_t i;
 
 	for (i = 0; i < DELETIONS; i++) {
 		auto_free char *path = mem_printf("gone%zu.", i);
 
-		add_change(&project, CHANGE_DELETED, 0, path);
+		add_change(&c.project, CHANGE_DELETED, 0, path);
 		path[0] = 'n';
-		add_change(&project, CHANGE_ADDED, 0, path);
+		add_change(&c.project, CHANGE_ADDED, 0, path);
 	}
-	add_change(&project, CHANGE_MODIFIED, CHANGE_GIT, ".git/HEAD");
-	add_change(&home, CHANGE_ADDED, 0, ".cache/x");
-	add_change(&home, CHANGE_ADDED, 0, ".bashrc");
-	output_run_summary(&s, &project, &home);
+	add_change(&c.project, CHANGE_MODIFIED, CHANGE_GIT, ".git/HEAD");
+	add_change(&c.home, CHANGE_ADDED, 0, ".cache/x");
+	add_change(&c.home, CHANGE_ADDED, 0, ".bashrc");
+	output_run_summary(&s, &c);
 }
 
 static void the_summary_of_a_run_names_every_deletion(void **state)
@@ -289,10 +289,10 @@ static void the_summary_of_a_run_names_every_deletion(void **state)
 
 static void nothing_body(void)
 {
-	struct change_list none = {0};
+	struct changes none = CHANGES_NONE;
 	struct session s = {.id = "3mk9zq-4t"};
 
-	output_run_summary(&s, &none, NULL);
+	output_run_summary(&s, &none);
 }
 
 static void a_run_that_changed_nothing_asks_for_no_decision(void **state)

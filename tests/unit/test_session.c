@@ -150,6 +150,56 @@ static enum run_state state_of(struct lab *lab, bool *ret_live)
 	return is;
 }
 
+/* The first line of the record: its version. */
+static int record_version(const struct lab *lab)
+{
+	auto_close int fd = openat(lab->s.fd, "record", O_RDONLY | O_CLOEXEC);
+	char line[64] = "";
+	int version = 0;
+
+	assert_true(fd >= 0 && read(fd, line, sizeof(line) - 1) > 0);
+	assert_int_equal(sscanf(line, "guard-run %d\n", &version), 1);
+	return version;
+}
+
+static void
+test_a_second_folder_makes_a_record_that_older_guards_refuse(void **state)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct lab lab;
+	struct stat st;
+	struct err err;
+	int folder;
+
+	(void)state;
+	lab_open(&lab, "project");
+	assert_int_equal(record_version(&lab), 1);
+	folder = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(session_add_extra(&lab.s, "/a\nb", folder, &err), 0);
+	assert_int_equal(session_add_extra(&lab.s, "/c d", folder, &err), 0);
+	assert_int_equal(fstatat(lab.s.fd, "upper-2", &st, 0), 0);
+	lab.s.extras[1].result = 1ULL << 60;
+	assert_int_equal(session_save(&lab.s, &err), 0);
+	assert_int_equal(record_version(&lab), 2);
+	lab.s.extras[0].base = 7;
+	lab.s.extras[1].base = 8;
+	assert_int_equal(session_write_base(&lab.s, 6, NULL, &err), 0);
+	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
+			 0);
+	assert_int_equal(s.extra_count, 2);
+	assert_string_equal(s.extras[0].path, "/a\nb");
+	assert_string_equal(s.extras[1].path, "/c d");
+	assert_int_equal(fstat(folder, &st), 0);
+	assert_int_equal(s.extras[1].ino, st.st_ino);
+	assert_int_equal(s.extras[1].result, 1ULL << 60);
+	assert_int_equal(s.base, 6);
+	assert_int_equal(s.extras[0].base, 7);
+	assert_int_equal(s.extras[1].base, 8);
+	session_free(&s);
+	(void)close(folder);
+	lab_close(&lab);
+}
+
 static void let_go(struct lab *lab)
 {
 	(void)close(lab->s.lock_fd);
@@ -275,7 +325,7 @@ static void test_list(void **state)
 	(void)close(fd);
 	(void)close(lab_mkdir(lab.runs_fd, "zzz0aa-04"));
 	fd = lab_mkdir(lab.runs_fd, "zzz0aa-05");
-	assert_int_equal(lab_file(fd, "record", "guard-run 2\nid=x\n"), 0);
+	assert_int_equal(lab_file(fd, "record", "guard-run 3\nid=x\n"), 0);
 	(void)close(fd);
 	(void)close(lab_mkdir(lab.runs_fd, "something"));
 	assert_int_equal(session_list(lab.runs_fd, NULL, &list, &err), 0);
@@ -428,6 +478,8 @@ int main(void)
 		cmocka_unit_test(test_ids_sort_by_time),
 		cmocka_unit_test(test_create_and_open),
 		cmocka_unit_test(test_unknown_keys_are_kept),
+		cmocka_unit_test(
+			test_a_second_folder_makes_a_record_that_older_guards_refuse),
 		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_beginnings),
