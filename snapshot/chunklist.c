@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/codec.h"
 #include "snapshot/chunk.h"
 #include "snapshot/hash.h"
@@ -86,4 +87,14 @@ int chunklist_decode(const void *data, size_t len, struct chunklist *ret,
 	}
 	*ret = list;
 	return 0;
+}
+
+int chunklist_load(struct store *s, const struct oid *id, struct chunklist *ret,
+		   struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (store_get(s, id, &b, err) < 0)
+		return -err->num;
+	return chunklist_decode(b.data, b.len, ret, err);
 }

@@ -38,5 +38,8 @@ void chunklist_encode(const struct chunklist *list, struct buf *to);
 /* -EBADMSG unless all of it is as written above. */
 int chunklist_decode(const void *data, size_t len, struct chunklist *ret,
 		     struct err *err);
+/* Out of the store. */
+int chunklist_load(struct store *s, const struct oid *id, struct chunklist *ret,
+		   struct err *err);
 
 #endif

@@ -11,6 +11,8 @@
 #include "base/fd.h"
 #include "snapshot/chunklist.h"
 #include "snapshot/cutter.h"
+#include "snapshot/hole.h"
+#include "snapshot/longfile.h"
 #include "snapshot/stream.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -18,76 +20,6 @@
 static const unsigned char zero_bytes[64 << 10];
 
 /* --- into the store --- */
-
-/*
- * The next stretch of the file that is not known to be a hole, from pos on,
- * in whole blocks of HOLE_ALIGN. False: nothing but a hole is left, and
- * *ret_start is where the file ends.
- */
-static bool next_data(int fd, uint64_t pos, uint64_t *ret_start,
-		      uint64_t *ret_end)
-{
-	off_t start = lseek(fd, (off_t)pos, SEEK_DATA);
-	off_t end;
-
-	if (start < 0 && errno == ENXIO) {
-		end = lseek(fd, 0, SEEK_END);
-		*ret_start =
-			end > 0 && (uint64_t)end > pos ? (uint64_t)end : pos;
-		return false;
-	}
-	if (start < 0) { /* a file system without holes */
-		*ret_start = pos;
-		*ret_end = UINT64_MAX;
-		return true;
-	}
-	end = lseek(fd, start, SEEK_HOLE);
-	*ret_start = (uint64_t)start & ~(HOLE_ALIGN - 1);
-	*ret_end =
-		end < 0 ? UINT64_MAX
-			: ((uint64_t)end + HOLE_ALIGN - 1) & ~(HOLE_ALIGN - 1);
-	return true;
-}
-
-/* Reads [*pos, end) into the cutter; 1 at the end of the file. */
-static int add_stretch(struct cutter *c, struct stream *in, uint64_t *pos,
-		       uint64_t end, struct err *err)
-{
-	const unsigned char *data;
-	ssize_t n;
-
-	stream_range(in, *pos, end);
-	while ((n = stream_next(in, &data)) > 0) {
-		if (cutter_add(c, data, (size_t)n, err) < 0)
-			return -err->num;
-		*pos += (uint64_t)n;
-	}
-	return n < 0 ? fail_errno(err, "read") : *pos < end;
-}
-
-static int put_long(struct store *s, int fd, uint64_t size, struct oid *ret,
-		    uint64_t *ret_size, struct err *err)
-{
-	AUTO(cutter) struct cutter *c = cutter_new(s);
-	AUTO(stream) struct stream *in = stream_new(fd, size, false);
-	uint64_t pos = 0, start, end;
-	int got = 0;
-
-	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	while (got == 0) {
-		bool more = next_data(fd, pos, &start, &end);
-
-		cutter_skip(c, start - pos);
-		pos = start;
-		if (!more)
-			break;
-		got = add_stretch(c, in, &pos, end, err);
-	}
-	if (got < 0 || cutter_end(c, ret, err) < 0)
-		return -err->num;
-	*ret_size = pos;
-	return 0;
-}
 
 /* Reads up to room bytes from the start of the file. */
 static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
@@ -113,6 +45,13 @@ static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
 int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
 		struct err *err)
 {
+	return content_put_known(s, fd, NULL, ret, ret_size, err);
+}
+
+int content_put_known(struct store *s, int fd,
+		      const struct longfile_known *known, struct oid *ret,
+		      uint64_t *ret_size, struct err *err)
+{
 	auto_free unsigned char *data = NULL;
 	struct stat st;
 	size_t room;
@@ -121,16 +60,16 @@ int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
 	if (st.st_size > CONTENT_WHOLE_MAX)
-		return put_long(s, fd, (uint64_t)st.st_size, ret, ret_size,
-				err);
+		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
+				    ret_size, err);
 	room = (size_t)st.st_size + 1;
 	data = mem_alloc(room);
 	n = read_whole(fd, (uint64_t)st.st_size, data, room);
 	if (n < 0)
 		return fail_errno(err, "read");
 	if ((size_t)n == room) /* it grows */
-		return put_long(s, fd, (uint64_t)st.st_size, ret, ret_size,
-				err);
+		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
+				    ret_size, err);
 	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)
 		return -err->num;
 	*ret_size = (uint64_t)n;
@@ -145,7 +84,7 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		return 0;
 	}
 	if (len > CONTENT_WHOLE_MAX) {
-		AUTO(cutter) struct cutter *c = cutter_new(s);
+		AUTO(cutter) struct cutter *c = cutter_new(s, NULL);
 
 		if (cutter_add(c, data, len, err) < 0)
 			return -err->num;
@@ -155,16 +94,6 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 }
 
 /* --- out of the store --- */
-
-static int list_load(struct store *s, const struct oid *id,
-		     struct chunklist *ret, struct err *err)
-{
-	AUTO(buf) struct buf b = {0};
-
-	if (store_get(s, id, &b, err) < 0)
-		return -err->num;
-	return chunklist_decode(b.data, b.len, ret, err);
-}
 
 static int check_type(const struct oid *id, struct err *err)
 {
@@ -181,7 +110,8 @@ int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
 
 	if (check_type(id, err) < 0)
 		return -err->num;
-	if (id->type == OBJECT_CHUNKLIST && list_load(s, id, &list, err) < 0)
+	if (id->type == OBJECT_CHUNKLIST &&
+	    chunklist_load(s, id, &list, err) < 0)
 		return -err->num;
 	*ret_size = id->type == OBJECT_CHUNKLIST ? list.size
 		    : id->type == OBJECT_DATA	 ? id->len
@@ -240,8 +170,8 @@ static int write_data(void *arg, uint64_t at, const unsigned char *data,
 	size_t zeros, n;
 
 	for (; len; data += n, at += n, len -= n) {
-		zeros = cutter_zeros(data, len);
-		n = zeros < len ? zeros + cutter_data(data + zeros, len - zeros)
+		zeros = hole_zeros(data, len);
+		n = zeros < len ? zeros + hole_none(data + zeros, len - zeros)
 				: zeros;
 		if (zeros < HOLE_MIN)
 			zeros = 0;
@@ -273,7 +203,7 @@ int content_write(struct store *s, const struct oid *id, int fd,
 	if (check_type(id, err) < 0)
 		return -err->num;
 	if (id->type == OBJECT_CHUNKLIST) {
-		if (list_load(s, id, &list, err) < 0)
+		if (chunklist_load(s, id, &list, err) < 0)
 			return -err->num;
 		size = list.size;
 	}
@@ -300,8 +230,8 @@ static int map_data(void *arg, uint64_t at, const unsigned char *data,
 
 	/* A stretch goes on over zeros that are too few for a hole. */
 	for (; len && got == 0; data += n, at += n, len -= n) {
-		zeros = cutter_zeros(data, len);
-		n = zeros < len ? zeros + cutter_data(data + zeros, len - zeros)
+		zeros = hole_zeros(data, len);
+		n = zeros < len ? zeros + hole_none(data + zeros, len - zeros)
 				: zeros;
 		if (zeros < HOLE_MIN)
 			continue;
@@ -331,7 +261,7 @@ int content_map(struct store *s, const struct oid *id,
 		return 0;
 	if (id->type == OBJECT_DATA)
 		return content_walk(s, id, NULL, &sink, err);
-	if (list_load(s, id, &list, err) < 0)
+	if (chunklist_load(s, id, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count && got == 0; i = n) {
 		for (len = 0, n = i; n < list.count && !list.runs[n].hole; n++)
@@ -386,8 +316,8 @@ int content_each(struct store *s, const struct oid *id,
 	struct sink sink = {each_data, each_hole, &call};
 	int got;
 
-	if (check_type(id, err) < 0 ||
-	    (id->type == OBJECT_CHUNKLIST && list_load(s, id, &list, err) < 0))
+	if (check_type(id, err) < 0 || (id->type == OBJECT_CHUNKLIST &&
+					chunklist_load(s, id, &list, err) < 0))
 		return -err->num;
 	got = content_walk(s, id, &list, &sink, err);
 	return got < 0 ? got : 0;
@@ -425,7 +355,7 @@ static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
 	uint64_t end = at + len, start, stop;
 
 	while (at < end) {
-		if (!next_data(c->fd, at, &start, &stop) || start >= end)
+		if (!hole_next_data(c->fd, at, &start, &stop) || start >= end)
 			return 0;
 		at = start > at ? start : at;
 		for (stop = stop < end ? stop : end; at < stop;) {
@@ -458,7 +388,7 @@ int content_equal(struct store *s, const struct oid *id, int fd,
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
 	if (id->type == OBJECT_CHUNKLIST) {
-		if (list_load(s, id, &list, err) < 0)
+		if (chunklist_load(s, id, &list, err) < 0)
 			return -err->num;
 		size = list.size;
 	}

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "snapshot/longfile.h"
 #include "snapshot/store.h"
 
 #define CONTENT_WHOLE_MAX (1u << 20)
@@ -23,6 +24,12 @@
  */
 int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
 		struct err *err);
+
+/* The same; what it has in common with the version before is known again
+ * without being cut and compared. known may be NULL. */
+int content_put_known(struct store *s, int fd,
+		      const struct longfile_known *known, struct oid *ret,
+		      uint64_t *ret_size, struct err *err);
 
 /* Keeps bytes that are in memory already (any length). */
 int content_put_bytes(struct store *s, const void *data, uint64_t len,

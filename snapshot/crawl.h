@@ -18,6 +18,7 @@
 #include "base/walk.h"
 #include "snapshot/catalog.h"
 #include "snapshot/known.h"
+#include "snapshot/marks.h"
 #include "snapshot/ring.h"
 #include "snapshot/statcache.h"
 
@@ -31,6 +32,7 @@ struct crawl {
 	int root_fd;
 	uint64_t dev;
 	const struct statcache *cache; /* or NULL */
+	struct marks *marks; /* of long files, or NULL */
 	char *skips[SKIP_MAX]; /* paths in the root that are left out */
 	size_t skip_count;
 	const char *skip_prefix; /* of names in the root, or NULL */

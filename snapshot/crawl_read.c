@@ -76,12 +76,13 @@ static void keep_reading(struct crawl *w, struct crawl_folder *f,
 
 /* Reads one thing by plain calls, with all the patience there is. */
 static void read_slowly(struct crawl *w, struct crawl_folder *f,
-			struct crawl_item *it)
+			struct crawl_item *it, const struct oid *before)
 {
+	struct longfile_known known = {.marks = w->marks, .before = before};
 	AUTO(reading) struct reading r = {0};
 	struct err err;
-	int got = reading_take(w->store, f->fd, it->name, NULL, &w->dev, &r,
-			       &err);
+	int got = reading_take(w->store, f->fd, it->name, NULL, &w->dev, &known,
+			       &r, &err);
 
 	if (got == -ENOENT || got == -ENOTDIR) {
 		it->gone = true;
@@ -151,7 +152,7 @@ bool crawl_read_collect(struct crawl_worker *k)
 		if (got < 0)
 			crawl_read_failed(w, f, it->name, &err);
 		else if (got == 0)
-			read_slowly(w, f, it);
+			read_slowly(w, f, it, NULL);
 	}
 	crawl_release(w, f);
 	crawl_end(w, f);
@@ -159,17 +160,19 @@ bool crawl_read_collect(struct crawl_worker *k)
 }
 
 void crawl_read_item(struct crawl_worker *k, struct crawl_folder *f, size_t i,
-		     const struct meta *meta)
+		     const struct meta *meta, const struct cache_entry *old)
 {
 	struct crawl_item *it;
 	struct job *job;
+	struct oid before;
 
 	crawl_items(k->crawl, f, i);
 	it = &f->items[i];
 	it->meta = *meta;
 	if (!S_ISREG(meta->mode) || !meta->size ||
 	    meta->size > READER_LEN_MAX) {
-		read_slowly(k->crawl, f, it);
+		before = old ? statcache_content(old) : (struct oid){0};
+		read_slowly(k->crawl, f, it, &before);
 		return;
 	}
 	job = mem_alloc(sizeof(*job));

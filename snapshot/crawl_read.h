@@ -20,9 +20,9 @@ void crawl_read_failed(struct crawl *w, struct crawl_folder *f,
 		       const char *name, struct err *err);
 
 /* Reads the i-th name of f, no folder, or begins to. meta: what the look at
- * it said. */
+ * it said; old: what the stat cache has of it, or NULL. */
 void crawl_read_item(struct crawl_worker *k, struct crawl_folder *f, size_t i,
-		     const struct meta *meta);
+		     const struct meta *meta, const struct cache_entry *old);
 
 /*
  * Takes its bytes for those that are known: they need not be read. Nor can

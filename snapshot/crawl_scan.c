@@ -117,7 +117,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 		if (known)
 			crawl_read_known(w, f, i, &meta, known);
 		else
-			crawl_read_item(s->worker, f, i, &meta);
+			crawl_read_item(s->worker, f, i, &meta, e);
 		return;
 	}
 	if (f->items) {

@@ -7,18 +7,24 @@
 #ifndef GUARD_SNAPSHOT_PUTTER_H
 #define GUARD_SNAPSHOT_PUTTER_H
 
-#include "snapshot/chunklist.h"
+#include "snapshot/past.h"
 
 struct putter;
 
-struct putter *putter_new(struct store *s);
+/* past: may be NULL; must live longer. Without one there are no marks. */
+struct putter *putter_new(struct store *s, const struct past *past);
 void putter_free(struct putter **putter);
 /* The next chunk, at most CHUNK_MAX; data is the caller's. A failure may be
  * told by a later call. */
 int putter_put(struct putter *p, const void *data, size_t len, struct err *err);
+/* The next run as the past has it. */
+void putter_keep(struct putter *p, const struct chunk_run *run,
+		 const unsigned char mark[MARK_LEN]);
 /* The next bytes are a hole. */
 void putter_hole(struct putter *p, uint64_t len);
 /* Waits for all chunks. The list is the putter's. */
 int putter_end(struct putter *p, const struct chunklist **ret, struct err *err);
+/* After that, see cutter_marks(). */
+unsigned char *putter_marks(struct putter *p, size_t *ret_count);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "snapshot/content.h"
 
 #define PROBE_LEN (64u << 10)
 
@@ -94,7 +93,8 @@ static int probe(int fd)
 }
 
 static int read_bytes(struct store *store, int dirfd, const char *name,
-		      struct reading *r, struct err *err)
+		      const struct longfile_known *known, struct reading *r,
+		      struct err *err)
 {
 	auto_close int fd = open_file(dirfd, name);
 	struct meta opened;
@@ -107,7 +107,8 @@ static int read_bytes(struct store *store, int dirfd, const char *name,
 	/* Swapped between the look and the open: the look after tells. */
 	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
 		return 0;
-	if (content_put(store, fd, &r->content, &r->size, err) == 0)
+	if (content_put_known(store, fd, known, &r->content, &r->size, err) ==
+	    0)
 		return 0;
 	num = probe(fd);
 	if (!num)
@@ -131,7 +132,8 @@ static void read_link(int dirfd, const char *name, struct reading *r)
 /* One try; 1: it was at rest, 0: it was not. */
 static int try_once(struct store *store, int dirfd, const char *name,
 		    const char *private_xattrs, const uint64_t *dev,
-		    struct reading *r, struct err *err)
+		    const struct longfile_known *known, struct reading *r,
+		    struct err *err)
 {
 	struct meta after;
 
@@ -145,7 +147,7 @@ static int try_once(struct store *store, int dirfd, const char *name,
 		return fail(err, EXDEV, "%s: another file system",
 			    text_quote(name));
 	if (S_ISREG(r->meta.mode) && r->meta.size &&
-	    read_bytes(store, dirfd, name, r, err) < 0)
+	    read_bytes(store, dirfd, name, known, r, err) < 0)
 		return -err->num;
 	if (S_ISLNK(r->meta.mode))
 		read_link(dirfd, name, r);
@@ -160,15 +162,16 @@ static int try_once(struct store *store, int dirfd, const char *name,
 
 int reading_take(struct store *store, int dirfd, const char *name,
 		 const char *private_xattrs, const uint64_t *dev,
-		 struct reading *ret, struct err *err)
+		 const struct longfile_known *known, struct reading *ret,
+		 struct err *err)
 {
 	AUTO(reading) struct reading r = {0};
 	int tries, got = 0;
 
 	for (tries = 0; tries < READING_TRIES && got == 0; tries++) {
 		reading_free(&r);
-		got = try_once(store, dirfd, name, private_xattrs, dev, &r,
-			       err);
+		got = try_once(store, dirfd, name, private_xattrs, dev, known,
+			       &r, err);
 	}
 	if (got < 0)
 		return err_context(err, "%s", text_quote(name));

@@ -9,6 +9,7 @@
 #ifndef GUARD_SNAPSHOT_READING_H
 #define GUARD_SNAPSHOT_READING_H
 
+#include "snapshot/content.h"
 #include "snapshot/tree.h"
 
 #define READING_TRIES 3
@@ -28,11 +29,13 @@ void reading_free(struct reading *r);
 /*
  * Reads name in dirfd ("" = dirfd): metadata, attributes, a file's bytes, a
  * link's text; of a folder nothing below it. -ENOENT: it is gone; -EXDEV: a
- * folder of another file system than *dev (NULL: no matter).
+ * folder of another file system than *dev (NULL: no matter). known: of a file
+ * (longfile.h), or NULL.
  */
 int reading_take(struct store *store, int dirfd, const char *name,
 		 const char *private_xattrs, const uint64_t *dev,
-		 struct reading *ret, struct err *err);
+		 const struct longfile_known *known, struct reading *ret,
+		 struct err *err);
 
 /* Reads the attributes alone, into r->attrs. */
 int reading_attrs(struct store *store, int dirfd, const char *name,

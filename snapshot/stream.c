@@ -1,7 +1,9 @@
 #include "snapshot/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -44,6 +46,25 @@ struct stream *stream_new(int fd, uint64_t size, bool plain)
 	return s;
 }
 
+static unsigned char *piece_new(void)
+{
+	void *data;
+
+	if (posix_memalign(&data, STREAM_ALIGN, STREAM_PIECE))
+		abort();
+	return data;
+}
+
+bool stream_direct(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return false;
+	flags = on ? flags | O_DIRECT : flags & ~O_DIRECT;
+	return fcntl(fd, F_SETFL, flags) == 0;
+}
+
 bool stream_uses_ring(const struct stream *s)
 {
 	return !s->plain;
@@ -63,7 +84,7 @@ static void give_up(struct stream *s)
 
 		if (p->done)
 			continue;
-		p->data = mem_alloc(STREAM_PIECE);
+		p->data = piece_new();
 		p->answer = 0;
 		p->done = true;
 	}
@@ -124,7 +145,7 @@ static void ask(struct stream *s)
 		uint64_t left = s->end - s->next;
 
 		if (!p->data)
-			p->data = mem_alloc(STREAM_PIECE);
+			p->data = piece_new();
 		p->offset = s->next;
 		p->want = left < STREAM_PIECE ? (size_t)left : STREAM_PIECE;
 		p->done = s->plain;
@@ -170,6 +191,10 @@ static ssize_t piece_len(const struct stream *s, const struct piece *p)
 	if (done == p->want)
 		return (ssize_t)done;
 	n = fd_pread(s->fd, p->data + done, p->want - done, p->offset + done);
+	/* O_DIRECT: the last block is none, or it is refused after all. */
+	if (n < 0 && errno == EINVAL && stream_direct(s->fd, false))
+		n = fd_pread(s->fd, p->data + done, p->want - done,
+			     p->offset + done);
 	return n < 0 ? -1 : (ssize_t)done + n;
 }
 
@@ -226,4 +251,29 @@ void stream_free(struct stream **stream)
 		free(s->pieces[i].data);
 	free(s);
 	*stream = NULL;
+}
+
+#define SAMPLES 64
+
+bool stream_is_cached(int fd, uint64_t size)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages, i;
+	unsigned char there;
+	unsigned int yes = 0;
+	char *map;
+
+	pages = (size + page - 1) / page;
+	if (!pages)
+		return true;
+	map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return true;
+	/* Nothing of it is touched. */
+	for (i = 0; i < SAMPLES; i++)
+		if (mincore(map + pages * i / SAMPLES * page, page, &there) <
+			    0 ||
+		    (there & 1))
+			yes++;
+	(void)munmap(map, size);
+	return 2 * yes >= SAMPLES;
 }

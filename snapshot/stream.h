@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define STREAM_PIECE ((size_t)256 << 10)
+#define STREAM_ALIGN ((uint64_t)4096)
 
 struct stream;
 
@@ -20,6 +21,19 @@ struct stream;
 struct stream *stream_new(int fd, uint64_t size, bool plain);
 void stream_free(struct stream **stream);
 bool stream_uses_ring(const struct stream *s);
+
+/*
+ * Lets what is read of fd pass by the page cache (O_DIRECT), or not. What is
+ * not in the cache comes faster that way, and drives nothing else out. Ranges
+ * then begin and end on borders of STREAM_ALIGN, or behind the file's end;
+ * where the end is met, or a read is refused, streams switch it off. False: the
+ * file system refuses. Concerns all who share fd.
+ */
+bool stream_direct(int fd, bool on);
+
+/* Whether most of the file's first size bytes are in the page cache, by a
+ * sample; true where nobody says. */
+bool stream_is_cached(int fd, uint64_t size);
 
 /* From now on the bytes of [start, end). Nothing may be under way: call it
  * first, and when stream_next() answered 0. */

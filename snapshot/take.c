@@ -324,6 +324,8 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	if (o->cache_path && !w->only && (changed || !w->cache) && root.folder)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
 					 &root, &ignored);
+	if (w->marks)
+		(void)marks_save(w->marks, &ignored);
 	return 0;
 }
 
@@ -332,6 +334,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 {
 	AUTO(snapshot) struct snapshot s = {.time = moment_now()};
 	AUTO(snapshot) struct snapshot parent = {0};
+	AUTO(marks) struct marks *marks = NULL;
 	struct statcache *cache = NULL;
 	struct cache_key key;
 	struct meta root;
@@ -362,6 +365,12 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		w.only_count++;
 	if (options->cache_path && !w.only)
 		cache = statcache_open(options->cache_path, &key);
+	if (options->cache_path && !w.only) {
+		auto_free char *path =
+			mem_printf("%s-marks", options->cache_path);
+
+		marks = w.marks = marks_new(path);
+	}
 	if (cache && !still_kept(store, cache, &parent))
 		statcache_free(&cache);
 	w.cache = cache;

@@ -10,7 +10,8 @@ int take_entry(struct store *store, int dirfd, const char *name,
 {
 	AUTO(reading) struct reading r = {0};
 
-	if (reading_take(store, dirfd, name, private_xattrs, NULL, &r, err) < 0)
+	if (reading_take(store, dirfd, name, private_xattrs, NULL, NULL, &r,
+			 err) < 0)
 		return -err->num;
 	if (r.moving)
 		return fail(err, EBUSY, "%s changed while it was read",

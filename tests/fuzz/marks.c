@@ -1,0 +1,37 @@
+/* The marks of long files: marks_find(). */
+#include "snapshot/marks.h"
+#include "tests/fuzz/fuzz.h"
+
+static volatile unsigned char sink;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct oid id = {.type = OBJECT_CHUNKLIST};
+	auto_free uint8_t *bytes = NULL;
+	auto_free char *path = NULL;
+	const unsigned char *found;
+	struct marks *m;
+	uint8_t seals;
+	size_t count;
+
+	if (!len)
+		return 0;
+	seals = data[0];
+	bytes = fuzz_copy(data, &len);
+	if (seals & 1)
+		seal_tail(bytes, len);
+	fuzz_file("marks", bytes, len);
+	path = mem_printf("%s/marks", fuzz_dir_name);
+	m = marks_new(path);
+	/* The list that the inputs of the corpus have. */
+	memset(id.hash, 'h', HASH_LEN);
+	id.len = 100;
+	for (count = 0; count < 40; count++) {
+		found = marks_find(m, &id, count);
+		if (found && count)
+			sink = found[count * MARK_LEN - 1];
+	}
+	must(marks_key(m) != NULL);
+	marks_free(&m);
+	return 0;
+}
