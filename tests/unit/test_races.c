@@ -415,7 +415,7 @@ RACE(the_folder_a_link)
  * again until the clock has passed it. */
 static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 {
-	AUTO(snapshot) struct snapshot a = {0}, b = {0}, c = {0};
+	AUTO(snapshot) struct snapshot a = {0}, b = {0}, c = {0}, d = {0};
 	struct take_stats stats;
 
 	box = *state;
@@ -429,7 +429,7 @@ static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 	assert_int_equal(stats.read_files, 2);
 	clock_back = -3600;
 	take_now(true, &stats, &c);
-	take_now(true, &stats, &c);
+	take_now(true, &stats, &d);
 	assert_int_equal(stats.read_files, 0);
 	clock_back = 0;
 	take_assume_settled(false);
