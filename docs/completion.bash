@@ -2,7 +2,7 @@
 # to `guard --options` by a test; runs and snapshots are asked for.
 _guard() {
 	local cur prev verb i words
-	local -r verbs='run status list diff review apply commit discard import undo
+	local -r verbs='run exec shell status list diff review apply commit discard import undo
 		snapshot log find grep ls show restore verify prune purge pin unpin undelete du patch
 		export repair doctor explain'
 
@@ -71,6 +71,9 @@ _guard() {
 			--pids-limit --allow --why --strict --memory --cpus
 			--tmp-size --user --layer-size --layer-files --frozen --home
 			--continue -q --quiet -h --help'
+		;;
+	exec | shell)
+		words='-C --env -q --quiet -h --help'
 		;;
 	status | list)
 		words='-a --all --json --porcelain -q --quiet -h --help'
@@ -177,6 +180,14 @@ _guard() {
 			return
 		fi
 		;;
+	exec)
+		if [[ $prev == -- ]]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			return
+		fi
+		words=$(guard status -q 2>/dev/null)
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		;;
 	diff | review | apply | commit | discard | patch | export)
 		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -187,7 +198,7 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
-	import)
+	import | shell)
 		words=$(guard status -q 2>/dev/null)
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return

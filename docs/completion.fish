@@ -10,6 +10,8 @@ complete -c guard -n __fish_use_subcommand -s C -r -a '(__fish_complete_director
 complete -c guard -n __fish_use_subcommand -l version -d 'print the version'
 complete -c guard -s h -l help -d 'help'
 complete -c guard -f -n __fish_use_subcommand -a run -d "run a command in a layer"
+complete -c guard -f -n __fish_use_subcommand -a exec -d "run one more command in a run, live or ended"
+complete -c guard -f -n __fish_use_subcommand -a shell -d "open a shell in a run, live or ended"
 complete -c guard -f -n __fish_use_subcommand -a status -d "show the runs that wait for a decision"
 complete -c guard -f -n __fish_use_subcommand -a list -d "show the runs that wait for a decision"
 complete -c guard -f -n __fish_use_subcommand -a diff -d "show what a run changed, or snapshots"
@@ -75,6 +77,10 @@ complete -c guard -n '__fish_seen_subcommand_from status list' -l json -d "print
 complete -c guard -n '__fish_seen_subcommand_from status list' -l porcelain -d "one line a run, fields by TAB"
 complete -c guard -n '__fish_seen_subcommand_from status list' -s q -l quiet -d "ids only"
 
+complete -c guard -n '__fish_seen_subcommand_from exec shell' -s C -r -a '(__fish_complete_directories)' -d "start in DIR, as the run sees it"
+complete -c guard -n '__fish_seen_subcommand_from exec shell' -l env -x -d "pass a variable of the environment"
+complete -c guard -n '__fish_seen_subcommand_from exec shell' -s q -l quiet -d "say less"
+complete -c guard -f -n '__fish_seen_subcommand_from exec shell' -a '(guard status -q 2>/dev/null)' -d run
 complete -c guard -n '__fish_seen_subcommand_from diff' -l stat -d "changed lines a file, no text"
 complete -c guard -n '__fish_seen_subcommand_from diff' -l name-status -d "letter and name only"
 complete -c guard -n '__fish_seen_subcommand_from diff' -l name-only -d "names only"

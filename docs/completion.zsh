@@ -32,6 +32,8 @@ _guard() {
 	typeset -A opt_args
 	verbs=(
 		'run:run a command in a layer'
+		'exec:run one more command in a run, live or ended'
+		'shell:open a shell in a run, live or ended'
 		'status:show the runs that wait for a decision'
 		'list:show the runs that wait for a decision'
 		'diff:show what a run changed, or snapshots'
@@ -111,6 +113,12 @@ _guard() {
 				'--layer-files[files on disk]:number:' \
 				'--continue=-[work on in a layer]::run:_guard_runs' \
 				'*::command:_normal'
+			;;
+		exec|shell)
+			_arguments $help $quiet \
+				'-C[start there]:folder:_directories' \
+				'*--env[pass a variable]:variable:_parameters' \
+				'1:run:_guard_runs' '*::command:_normal'
 			;;
 		status | list)
 			_arguments $help $quiet $json \

@@ -360,6 +360,7 @@ static int parse(struct parsed *p, const struct verb *verb, int argc,
 		}
 		if (set_option(p, option, optarg, err) < 0)
 			return -err->num;
+		run_give(&p->options.given, verb, option, optarg);
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
 			p->options.resume_id = argv[optind++];
 	}
@@ -392,6 +393,7 @@ static void parsed_free(struct parsed *p)
 	free(p->hide.items);
 	free(p->cow.items);
 	free(p->why.items);
+	mem_list_free(&p->options.given);
 }
 
 /* The options of a run in front of paths. */
@@ -441,5 +443,64 @@ int cmd_run(int argc, char **argv)
 	if (!got && !p.why.count)
 		autoprune_start();
 	parsed_free(&p);
+	return status;
+}
+
+/* "run OPTIONS... -- COMMAND", as the run was begun. */
+static int make_argv(const struct session *s, const struct run_visit *v,
+		     char ***ret, struct err *err)
+{
+	char **options = NULL, **list = NULL;
+	const char *const *env;
+	char *const *at;
+
+	if (run_recall_given(s, &options, err) < 0)
+		return -err->num;
+	mem_list_add(&list, "run");
+	for (at = options; at && *at; at++)
+		mem_list_add(&list, *at);
+	mem_list_free(&options);
+	for (env = v->env; *env; env++) {
+		mem_list_add(&list, "--env");
+		mem_list_add(&list, *env);
+	}
+	mem_list_add(&list, "--");
+	for (at = v->argv; *at; at++)
+		mem_list_add(&list, *at);
+	*ret = list;
+	return 0;
+}
+
+static int count(char *const *list)
+{
+	int n = 0;
+
+	while (list[n])
+		n++;
+	return n;
+}
+
+int run_visit(const struct session *s, const struct run_visit *v)
+{
+	struct parsed p = {0};
+	char **argv = NULL;
+	int status = RUN_STATUS_GUARD;
+	struct err err;
+	int got = make_argv(s, v, &argv, &err);
+
+	optind = 0; /* another list than the one that was read last */
+	if (got == 0)
+		got = parse(&p, options_verb("run"), count(argv), argv, &err);
+	if (got == 0) {
+		p.options.resume = true;
+		p.options.resume_id = s->id;
+		p.options.visit_project = s->project;
+		p.options.visit_cwd = v->cwd;
+		status = run_command(&p.options);
+	} else if (err.text[0]) {
+		output_error(&err);
+	}
+	parsed_free(&p);
+	mem_list_free(&argv);
 	return status;
 }

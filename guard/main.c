@@ -18,6 +18,8 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"run", cmd_run},
+	{"exec", cmd_exec},
+	{"shell", cmd_shell},
 	{"status", cmd_status},
 	{"diff", cmd_diff},
 	{"review", cmd_review},

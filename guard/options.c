@@ -54,12 +54,13 @@ static size_t distance(const char *a, const char *b)
 
 /* What people bring along from other tools. */
 static const char *const habits[][2] = {
-	{"accept", "apply"},	{"merge", "apply"},	{"reject", "discard"},
-	{"drop", "discard"},	{"destroy", "discard"}, {"abort", "discard"},
-	{"exec", "run"},	{"start", "run"},	{"ps", "status"},
-	{"history", "log"},	{"snapshots", "log"},	{"save", "snapshot"},
-	{"backup", "snapshot"}, {"cat", "show"},	{"checkout", "restore"},
-	{"revert", "undo"},	{"rollback", "undo"},	{"changes", "diff"},
+	{"accept", "apply"},	 {"merge", "apply"},	 {"reject", "discard"},
+	{"drop", "discard"},	 {"destroy", "discard"}, {"abort", "discard"},
+	{"start", "run"},	 {"attach", "shell"},	 {"enter", "shell"},
+	{"ps", "status"},	 {"history", "log"},	 {"snapshots", "log"},
+	{"save", "snapshot"},	 {"backup", "snapshot"}, {"cat", "show"},
+	{"checkout", "restore"}, {"revert", "undo"},	 {"rollback", "undo"},
+	{"changes", "diff"},
 };
 
 const struct verb *options_nearest(const char *name)

@@ -19,6 +19,7 @@ static void run_free(struct run *run)
 	context_free(&run->context);
 	if (run->project_fd >= 0)
 		(void)close(run->project_fd);
+	free(run->results_before);
 	free(run->project);
 	free(run->cwd);
 }
@@ -28,16 +29,20 @@ static void forget(struct run *run)
 {
 	struct err err;
 
-	if (run->options->resume)
+	if (run->options->resume) {
+		run_keep_results(run);
 		(void)session_set_state(&run->session, RUN_ENDED, &err);
-	else if (session_trash(&run->session, run->context.state.runs_fd,
-			       run->context.state.trash_fd, "failed", &err) < 0)
+	} else if (session_trash(&run->session, run->context.state.runs_fd,
+				 run->context.state.trash_fd, "failed",
+				 &err) < 0) {
 		output_error(&err);
+	}
 }
 
-static int status_of(const struct sandbox_result *result)
+int run_status_of(const struct sandbox_result *result)
 {
 	switch (result->end) {
+	case SANDBOX_LOST:
 	case SANDBOX_SIGNALED:
 		return 128 + result->code;
 	case SANDBOX_STOPPED:
@@ -134,7 +139,7 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)
 		return got;
-	*ret_status = status_of(&result);
+	*ret_status = run_status_of(&result);
 	if (result.end == SANDBOX_STOPPED)
 		tell_stop(run, result.limit);
 	tell_kills(run, result.killed);
@@ -158,6 +163,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 	if (got < 0)
 		sandbox_free(&run->sandbox);
 	layers_free(&layers);
+	sandbox_door_remove(run->session.fd);
 	return got;
 }
 

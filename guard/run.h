@@ -23,6 +23,7 @@ enum {
 };
 
 struct layers;
+struct verb;
 
 struct run_options {
 	const char *dir; /* -C, NULL: the current folder */
@@ -45,6 +46,11 @@ struct run_options {
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */
 	bool quiet;
 	char *const *argv;
+	/* What was said of the above, as options again; see run_given.c. */
+	char **given;
+	/* A visit to a pending run: what its command was and how it ended
+	 * stays in the record. Absolute; NULL: none. */
+	const char *visit_project, *visit_cwd;
 };
 
 struct run {
@@ -59,6 +65,8 @@ struct run {
 	struct budget budget;
 	bool over_budget;
 	struct moment begun;
+	/* A layer that goes on: of its other folders, then of the project. */
+	uint64_t *results_before;
 };
 
 /* Does it all and returns the exit status. */
@@ -84,6 +92,8 @@ char *run_find_project(const struct run *run, struct err *err);
 int run_open_project(struct run *run, struct err *err);
 /* A new session, or with --continue the one that goes on. */
 int run_open_session(struct run *run, struct err *err);
+/* Of a layer that goes on whose command was not started after all. */
+void run_keep_results(struct run *run);
 
 /* run_start.c: what is hidden from it, and the state; free with
  * mem_list_free(). */
@@ -102,6 +112,31 @@ int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is
  * the caller's to free, after an error too. */
 int run_start(struct run *run, struct layers **layers, struct err *err);
+
+/*
+ * run_given.c: the options of a run are noted in its record, so that a later
+ * command gets the same policy. Paths are absolute; of variables only the
+ * names are kept.
+ */
+void run_give(char ***given, const struct verb *verb, int option,
+	      const char *value);
+void run_note_given(struct session *s, char *const *given);
+/* NULL-terminated, to free with mem_list_free(); -ENODATA: an older guard
+ * noted none. */
+int run_recall_given(const struct session *s, char ***ret, struct err *err);
+
+/* What `run` ends with. */
+int run_status_of(const struct sandbox_result *result);
+
+/* A command in a run that has ended already, by the options that are noted
+ * there. Returns the exit status. */
+struct run_visit {
+	char *const *argv;
+	const char *const *env;
+	const char *cwd; /* absolute */
+	bool quiet;
+};
+int run_visit(const struct session *s, const struct run_visit *v);
 
 /* run_explain.c: says how a run with these options would see the paths. */
 int run_explain(const struct run_options *options, char *const *paths,

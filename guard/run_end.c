@@ -219,7 +219,8 @@ int run_end(struct run *run, int status, struct err *err)
 	int got;
 
 	run->session.ended = moment_now();
-	run->session.status = status;
+	if (!run->options->visit_project)
+		run->session.status = status;
 	if (session_set_state(&run->session, RUN_ENDED, err) < 0)
 		return -err->num;
 	(void)snprintf(code, sizeof(code), "%d", status);

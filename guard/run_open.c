@@ -30,6 +30,8 @@ char *run_find_project(const struct run *run, struct err *err)
 	const struct state *st = &run->context.state;
 	auto_free char *here = NULL;
 
+	if (run->options->visit_project)
+		return mem_strdup(run->options->visit_project);
 	if (!run->options->home)
 		return state_project(st, run->options->dir, true, err);
 	here = path_resolve(run->options->dir ? run->options->dir : ".", err);
@@ -53,6 +55,10 @@ int run_open_project(struct run *run, struct err *err)
 		return -err->num;
 	run->cwd = path_resolve(run->options->dir ? run->options->dir : ".",
 				&ignored);
+	if (run->options->visit_cwd) {
+		free(run->cwd);
+		run->cwd = mem_strdup(run->options->visit_cwd);
+	}
 	if (!run->cwd)
 		run->cwd = mem_strdup(run->project);
 	run->project_fd = open(run->project,
@@ -68,12 +74,39 @@ int run_open_project(struct run *run, struct err *err)
 								     : 0;
 }
 
+/* What was stored is no longer what is there once the command runs. */
+static void set_results_aside(struct run *run)
+{
+	struct session *s = &run->session;
+	size_t i;
+
+	run->results_before =
+		mem_resize(NULL, s->extra_count + 1, sizeof(uint64_t));
+	run->results_before[s->extra_count] = s->result;
+	s->result = 0;
+	for (i = 0; i < s->extra_count; i++) {
+		run->results_before[i] = s->extras[i].result;
+		s->extras[i].result = 0;
+	}
+}
+
+void run_keep_results(struct run *run)
+{
+	struct session *s = &run->session;
+	size_t i;
+
+	if (!run->results_before)
+		return;
+	s->result = run->results_before[s->extra_count];
+	for (i = 0; i < s->extra_count; i++)
+		s->extras[i].result = run->results_before[i];
+}
+
 /* --continue: the named run, else the newest one that waits. */
 static int resume_session(struct run *run, struct err *err)
 {
 	AUTO(pick) struct pick newest = PICK_NONE;
 	int runs_fd = run->context.state.runs_fd;
-	size_t i;
 
 	if (run->options->resume_id) {
 		if (session_open(runs_fd, run->options->resume_id, true,
@@ -94,9 +127,7 @@ static int resume_session(struct run *run, struct err *err)
 		return fail(err, EINVAL, "run %s is %s and cannot go on",
 			    run->session.id,
 			    run_state_name(run->session.state));
-	run->session.result = 0;
-	for (i = 0; i < run->session.extra_count; i++)
-		run->session.extras[i].result = 0;
+	set_results_aside(run);
 	return run_check_cows(run, err);
 }
 
@@ -128,10 +159,15 @@ int run_open_session(struct run *run, struct err *err)
 
 	if (layers_check_state(run->context.state.runs_fd, err) < 0)
 		return -err->num;
-	if (!run->options->resume)
-		return new_session(run, command, err);
-	if (resume_session(run, err) < 0)
+	if (!run->options->resume) {
+		if (new_session(run, command, err) < 0)
+			return -err->num;
+	} else if (resume_session(run, err) < 0) {
 		return -err->num;
+	}
+	if (run->options->visit_project)
+		return 0;
+	run_note_given(&run->session, run->options->given);
 	free(run->session.command);
 	run->session.command = TAKE(command);
 	return 0;

@@ -205,7 +205,9 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	AUTO(buf) struct buf notes = {0};
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
+	auto_close int door = -1;
 	struct sandbox_cuts cuts = {0};
+	struct err ignored;
 	char **hide, **envp;
 	int got;
 
@@ -235,6 +237,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
+	/* Without it the run works as well, but nobody can enter. */
+	door = sandbox_door(run->session.fd, &ignored);
 	hide = run_hidden_paths(run);
 	sandbox_cuts_find(run->context.state.home, &cuts);
 	hide_cuts(run, &cuts);
@@ -250,6 +254,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			.home = run->context.state.home,
 			.tmp_fd = tmp,
 			.var_tmp_fd = var_tmp,
+			.door_fd = door,
 			.hide = (const char *const *)hide,
 			.cuts = &cuts,
 			.never = run->context.state.path,

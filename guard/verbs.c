@@ -66,6 +66,13 @@ static const struct option_spec run_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec exec_options[] = {
+	{'C', NULL, "DIR", "start in DIR, as the run sees it"},
+	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
+	OPTION_QUIET,
+	OPTION_END,
+};
+
 static const struct option_spec status_options[] = {
 	{'a', "all", NULL, "runs of every project, also decided ones"},
 	OPTION_JSON,
@@ -305,6 +312,15 @@ const struct verb options_verbs[] = {
 	 "with the command's own status; 125: guard itself failed, 126: not\n"
 	 "executable, 127: not found, 124: ended by guard.\n",
 	 run_options, true},
+	{"exec", NULL, "[RUN] -- CMD [ARGS...]",
+	 "run one more command in a run, live or ended",
+	 "In a live run: with its processes, behind the same fence, and no\n"
+	 "longer than it. In one that has ended: in its layer, with the\n"
+	 "options that it was begun with; what waits for a decision is\n"
+	 "looked at anew then. Ends as run does.\n",
+	 exec_options, true},
+	{"shell", NULL, "[RUN]", "open a shell in a run, live or ended",
+	 "As exec, with your own shell.\n", exec_options, false},
 	{"status", "list", "", "show the runs that wait for a decision", "",
 	 status_options, false},
 	{"diff", NULL, "[RUN | SNAP [SNAP]] [--] [PATHS...]",

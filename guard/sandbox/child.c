@@ -15,10 +15,6 @@
 #include "base/auto.h"
 #include "base/text.h"
 
-/* Where they stay once everything else is closed. */
-#define SOCKET_FD 3
-#define SLAVE_FD 4
-
 /* guard writes the maps of a user namespace that we are in: it may, and it
  * is there anyway. */
 static int wait_for_maps(struct setup *s, struct err *err)
@@ -38,31 +34,6 @@ static int bind_to_guard(struct err *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return fail_errno(err, "bind the run's life to guard's");
-	return 0;
-}
-
-/* A terminal from the run's own devpts: what is typed at the caller's after
- * the run can not be read by what is left of it. */
-static int make_terminal(struct setup *s, struct err *err)
-{
-	auto_close int master = -1, slave = -1;
-	int unlock = 0;
-
-	if (!s->replace[0] && !s->replace[1] && !s->replace[2])
-		return 0;
-	master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
-		return fail_errno(err, "make the run's terminal");
-	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0)
-		return fail_errno(err, "open the run's terminal");
-	if (ioctl(slave, TIOCSCTTY, 0) < 0)
-		return fail_errno(err, "take the run's terminal");
-	if (s->policy->has_user &&
-	    fchown(slave, s->policy->user, (gid_t)-1) < 0)
-		return fail_errno(err, "hand over the run's terminal");
-	s->master_fd = TAKE_FD(master);
-	s->slave_fd = TAKE_FD(slave);
 	return 0;
 }
 
@@ -114,54 +85,6 @@ static int enter_inner_userns(struct setup *s, struct err *err)
 	return userns_map(1, false, true, s->uid, s->gid, err);
 }
 
-/* With the rights that the command will have. */
-static int enter_cwd(const struct setup *s, struct err *err)
-{
-	const char *cwd = s->policy->cwd;
-	auto_free char *now = NULL;
-
-	if (chdir(cwd) < 0)
-		return fail_errno(err, "enter %s inside the run",
-				  text_quote(cwd));
-	now = getcwd(NULL, 0);
-	if (!now || now[0] != '/')
-		return fail(err, EXDEV, "%s is not inside of the run",
-			    text_quote(cwd));
-	return 0;
-}
-
-/* Only 0, 1, 2, the socket, the pty's both ends survive. */
-static int close_descriptors(struct setup *s, struct err *err)
-{
-	int fd, first_free = SLAVE_FD + 1;
-	auto_close int socket = fcntl(s->socket, F_DUPFD_CLOEXEC, 10);
-	auto_close int slave = -1, master = -1;
-
-	for (fd = 0; fd < 3; fd++)
-		if (s->replace[fd] && dup2(s->slave_fd, fd) < 0)
-			return fail_errno(err, "use the run's terminal");
-	if (s->slave_fd >= 0) {
-		slave = fcntl(s->slave_fd, F_DUPFD_CLOEXEC, 10);
-		master = fcntl(s->master_fd, F_DUPFD_CLOEXEC, 10);
-		if (slave < 0 || master < 0 ||
-		    dup3(slave, SLAVE_FD, O_CLOEXEC) < 0 ||
-		    dup3(master, SLAVE_FD + 1, O_CLOEXEC) < 0)
-			return fail_errno(err, "keep the run's terminal");
-		s->slave_fd = SLAVE_FD;
-		s->master_fd = SLAVE_FD + 1;
-		first_free = SLAVE_FD + 2;
-	}
-	if (socket < 0 || dup3(socket, SOCKET_FD, O_CLOEXEC) < 0)
-		return fail_errno(err, "keep the way to guard");
-	s->socket = SOCKET_FD;
-	if (s->slave_fd < 0)
-		first_free = SLAVE_FD;
-	socket = slave = master = -1;
-	if (close_range((unsigned int)first_free, ~0U, 0) < 0)
-		return fail_errno(err, "close all descriptors");
-	return 0;
-}
-
 static int lock_in(struct setup *s, struct err *err)
 {
 	int rc = lockdown_limits(s, err);
@@ -169,9 +92,9 @@ static int lock_in(struct setup *s, struct err *err)
 	if (rc == 0)
 		rc = lockdown_capabilities(s, err);
 	if (rc == 0)
-		rc = enter_cwd(s, err);
+		rc = command_enter_cwd(s, err);
 	if (rc == 0)
-		rc = close_descriptors(s, err);
+		rc = lockdown_descriptors(s, err);
 	/* Again, after the last change of credentials, which may undo it. */
 	if (rc == 0)
 		rc = bind_to_guard(err);
@@ -225,7 +148,7 @@ static int set_up(struct setup *s, struct err *err)
 	if (rc == 0)
 		rc = set_up_mounts(s, err);
 	if (rc == 0)
-		rc = make_terminal(s, err);
+		rc = command_terminal(s, err);
 	if (rc == 0)
 		rc = enter_inner_userns(s, err);
 	if (rc == 0)

@@ -196,6 +196,19 @@ static void set_own(struct list *l, const char *home, const char *run_id)
 	free(runtime);
 }
 
+/* K=V as it is, K with its value here. */
+static void add_asked_for(struct list *l, const char *const *names)
+{
+	for (; names && *names; names++) {
+		const char *value = getenv(*names);
+
+		if (strchr(*names, '='))
+			set_variable(l, *names);
+		else if (value)
+			set_pair(l, *names, value);
+	}
+}
+
 char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped)
 {
@@ -204,17 +217,21 @@ char **sandbox_environ(const char *const *extra, const char *home,
 	set_pair(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	inherit(&l, extra, dropped);
 	set_own(&l, home, run_id);
-	for (; extra && *extra; extra++) {
-		const char *value;
+	add_asked_for(&l, extra);
+	GROW(l.items, l.count, l.room);
+	l.items[l.count] = NULL;
+	return l.items;
+}
 
-		if (strchr(*extra, '=')) {
-			set_variable(&l, *extra);
-			continue;
-		}
-		value = getenv(*extra);
-		if (value)
-			set_pair(&l, *extra, value);
-	}
+char **sandbox_environ_visit(const char *const *extra, bool terminal)
+{
+	static const char *const shown[] = {"TERM", "COLORTERM", "TERM_PROGRAM",
+					    "TERM_PROGRAM_VERSION", NULL};
+	struct list l = {0};
+
+	if (terminal)
+		add_asked_for(&l, shown);
+	add_asked_for(&l, extra);
 	GROW(l.items, l.count, l.room);
 	l.items[l.count] = NULL;
 	return l.items;

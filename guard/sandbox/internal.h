@@ -6,7 +6,9 @@
  *	pid 1	child.c, mounts.c, masks.c, proc.c, files.c, lockdown.c,
  *		landlock.c, pid1.c: born by one clone(2) with all namespaces,
  *		builds its root, locks itself in, then waits for the gate
- *	command	pid1.c: forked by pid 1, behind everything
+ *	command	command.c: forked by pid 1, behind everything
+ *	visitor	enter.c, of another guard; visit.c, forked by pid 1: leads the
+ *		session of a command that came later
  *
  * guard and pid 1 talk over one SOCK_SEQPACKET pair, a struct note a packet.
  * Its end is pid 1's end, and guard's end is pid 1's end too.
@@ -76,6 +78,7 @@ struct setup {
 	const struct filters *filters;
 	int socket; /* pid 1's end */
 	int guard_socket; /* guard's end, to be closed */
+	int door_fd; /* where visitors knock, or -1 */
 	uid_t uid;
 	gid_t gid;
 	bool root;
@@ -209,6 +212,9 @@ enum sandbox_limit watch_tick(struct watch *w);
 int lockdown_early(const struct setup *s, struct err *err);
 int lockdown_limits(const struct setup *s, struct err *err);
 int lockdown_capabilities(const struct setup *s, struct err *err);
+/* 0, 1, 2 become the terminal where they are replaced. Of all others only
+ * those that s names survive, under other numbers. */
+int lockdown_descriptors(struct setup *s, struct err *err);
 /* In guard, before the child is born. */
 void lockdown_core(void);
 
@@ -223,8 +229,42 @@ int landlock_writes(struct err *err);
 /* The kernel's version of it; below 1: none. */
 long landlock_abi(void);
 
-/* ---- pid1.c: the gate and the supervisor; never returns ---- */
+/* ---- command.c ---- */
+
+/* A terminal of the run's own for whoever leads a session and has none; not
+ * when nothing is to be replaced. */
+int command_terminal(struct setup *s, struct err *err);
+/* With the rights that the command will have. */
+int command_enter_cwd(const struct setup *s, struct err *err);
+/* 0 once the command is executed, else the errno of that. Its process and the
+ * listener for its renames are there in both cases, or 0 and -1. */
+int command_start(const struct setup *s, pid_t *ret, int *ret_listener);
+
+/* ---- pid1.c: the gate and the supervisor; never return ---- */
 void pid1_main(struct setup *s) __attribute__((noreturn));
+/* The same for a command that came later, in a child of pid 1. */
+void pid1_visit(struct setup *s) __attribute__((noreturn));
+
+/* ---- visit.c: a child of pid 1, for one who came to the door ---- */
+
+/* What a visitor asks for, with its descriptors: the texts in a file, and
+ * what shall be 0, 1, 2 (where it is replaced: anything). */
+#define VISIT_VERSION 1
+#define VISIT_FDS 4
+
+struct visit_request {
+	uint32_t version;
+	uint32_t arguments, variables; /* how many texts of each */
+	uint8_t replace[3], pipeline; /* as in struct setup */
+	/* Of the visitor's process: which signals are ignored (1 << number),
+	 * and its mask for new files. */
+	uint32_t ignored, mask;
+};
+/* In this order, each ended by NUL: the folder ("": the run's own), the
+ * arguments, the variables; all together at most */
+#define VISIT_TEXT_MAX (8U << 20)
+
+void visit_main(const struct setup *s, int conn) __attribute__((noreturn));
 
 /* ---- tty.c: guard's side of the terminal ---- */
 

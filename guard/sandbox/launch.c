@@ -33,21 +33,11 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	int pair[2];
 	int rc;
 
-	*s = (struct setup){.policy = policy,
-			    .filters = &sb->filters,
-			    .uid = geteuid(),
-			    .gid = getegid(),
-			    .root = geteuid() == 0,
-			    .socket = -1,
-			    .guard_socket = -1,
-			    .tmp_fd = -1,
-			    .var_tmp_fd = -1,
-			    .resolv_fd = -1,
-			    .root_fd = -1,
-			    .master_fd = -1,
-			    .slave_fd = -1,
-			    .tmp_path = path_of(policy->tmp_fd),
-			    .var_tmp_path = path_of(policy->var_tmp_fd)};
+	s->policy = policy;
+	s->filters = &sb->filters;
+	s->door_fd = policy->door_fd;
+	s->tmp_path = path_of(policy->tmp_fd);
+	s->var_tmp_path = path_of(policy->var_tmp_fd);
 	s->pids_limit = policy->pids_limit ? policy->pids_limit : PIDS_DEFAULT;
 	cgroup_make(&sb->cgroup, "/sys/fs/cgroup", policy);
 	s->pin = policy->cpus_milli && !sb->cgroup.holds[CGROUP_CPU];
@@ -111,7 +101,7 @@ static int give_maps(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
-static int wait_until_ready(struct sandbox *sb, struct err *err)
+int launch_wait_ready(struct sandbox *sb, struct err *err)
 {
 	struct note note;
 	int fd, rc;
@@ -141,15 +131,36 @@ static bool is_held_by_kernel(const struct sandbox *sb)
 	       (p->has_user && p->user != 0);
 }
 
-int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
-		  struct err *err)
+struct sandbox *launch_new(void)
 {
-	AUTO(sandbox) struct sandbox *sb = mem_zalloc(sizeof(*sb));
-	int rc;
+	struct sandbox *sb = mem_zalloc(sizeof(*sb));
 
 	sb->pid_fd = sb->socket = sb->signal_fd = -1;
 	sb->cgroup =
 		(struct cgroup){.fd = {-1, -1, -1}, .parent = {-1, -1, -1}};
+	sb->setup = (struct setup){
+		.uid = geteuid(),
+		.gid = getegid(),
+		.root = geteuid() == 0,
+		.socket = -1,
+		.guard_socket = -1,
+		.door_fd = -1,
+		.tmp_fd = -1,
+		.var_tmp_fd = -1,
+		.resolv_fd = -1,
+		.root_fd = -1,
+		.master_fd = -1,
+		.slave_fd = -1,
+	};
+	return sb;
+}
+
+int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
+		  struct err *err)
+{
+	AUTO(sandbox) struct sandbox *sb = launch_new();
+	int rc;
+
 	rc = prepare(sb, policy, err);
 	if (rc == 0)
 		rc = make_child(sb, err);
@@ -158,7 +169,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	if (rc == 0)
 		rc = give_maps(sb, err);
 	if (rc == 0)
-		rc = wait_until_ready(sb, err);
+		rc = launch_wait_ready(sb, err);
 	if (rc < 0)
 		return rc;
 	sb->memory = policy->memory;

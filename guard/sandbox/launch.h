@@ -1,6 +1,7 @@
 /*
  * What guard keeps of a run. launch.c makes it and takes it down; relay.c lets
  * the command go and is between the two until the last process is gone.
+ * enter.c makes one for a command that comes later, in another guard's run.
  */
 #ifndef GUARD_SANDBOX_LAUNCH_H
 #define GUARD_SANDBOX_LAUNCH_H
@@ -13,7 +14,7 @@ struct sandbox {
 	struct setup setup;
 	struct filters filters;
 	struct tty *tty; /* NULL: the run has none */
-	pid_t pid; /* the run's pid 1; 0: none */
+	pid_t pid; /* the run's pid 1; 0: none, or another guard's */
 	int pid_fd, socket;
 	char *command; /* for messages */
 	int64_t timeout_ms;
@@ -33,6 +34,13 @@ struct sandbox {
 	unsigned int cpus_milli;
 	bool held_by_kernel; /* the number of processes */
 };
+
+/* ---- launch.c ---- */
+
+/* One with nothing in it, for sandbox_free(). */
+struct sandbox *launch_new(void);
+/* Until all is set up, and takes the terminal. */
+int launch_wait_ready(struct sandbox *sb, struct err *err);
 
 /* ---- relay.c ---- */
 

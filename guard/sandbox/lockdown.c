@@ -176,3 +176,34 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 		return fail_errno(err, "drop all capabilities");
 	return 0;
 }
+
+int lockdown_descriptors(struct setup *s, struct err *err)
+{
+	int *const kept[] = {&s->socket, &s->slave_fd, &s->master_fd,
+			     &s->door_fd};
+	const size_t count = sizeof(kept) / sizeof(*kept);
+	int fd, next = 3;
+	size_t i;
+
+	for (fd = 0; fd < 3; fd++)
+		if (s->replace[fd] && dup2(s->slave_fd, fd) < 0)
+			return fail_errno(err, "use the run's terminal");
+	/* Out of the way of each other first. */
+	for (i = 0; i < count; i++) {
+		if (*kept[i] < 0)
+			continue;
+		*kept[i] = fcntl(*kept[i], F_DUPFD_CLOEXEC, 10);
+		if (*kept[i] < 0)
+			return fail_errno(err, "keep a descriptor");
+	}
+	for (i = 0; i < count; i++) {
+		if (*kept[i] < 0)
+			continue;
+		if (dup3(*kept[i], next, O_CLOEXEC) < 0)
+			return fail_errno(err, "keep a descriptor");
+		*kept[i] = next++;
+	}
+	if (close_range((unsigned int)next, ~0U, 0) < 0)
+		return fail_errno(err, "close all descriptors");
+	return 0;
+}

@@ -12,6 +12,7 @@ int sandbox_probe(struct err *err)
 		.cwd = "/",
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
+		.door_fd = -1,
 	};
 	struct sandbox *sb = NULL;
 	int rc = sandbox_start(&policy, &sb, err);

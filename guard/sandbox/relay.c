@@ -35,6 +35,10 @@ static int explain_exec(const struct sandbox *sb, int num, struct err *err)
 			    "%s: no such file, or the interpreter that it "
 			    "names is missing",
 			    name);
+	if (num == EAGAIN)
+		return fail(err, num,
+			    "run %s: the run has no room for another process",
+			    name);
 	return fail_num(err, num, "run %s", name);
 }
 
@@ -96,7 +100,9 @@ int sandbox_release(struct sandbox *sb, struct err *err)
 		return rc;
 	}
 	sb->deadline = sb->timeout_ms > 0 ? now_ms() + sb->timeout_ms : 0;
-	sb->next_watch = now_ms() + watch_interval(&sb->watch);
+	/* Limits are its own guard's to look at. */
+	if (sb->pid)
+		sb->next_watch = now_ms() + watch_interval(&sb->watch);
 	return 0;
 }
 
@@ -246,7 +252,7 @@ static void look_at_limits(struct sandbox *sb)
 {
 	enum sandbox_limit limit;
 
-	if (sb->ending || now_ms() < sb->next_watch)
+	if (sb->ending || !sb->next_watch || now_ms() < sb->next_watch)
 		return;
 	sb->next_watch = now_ms() + watch_interval(&sb->watch);
 	limit = watch_tick(&sb->watch);
@@ -278,8 +284,11 @@ static int relay(struct sandbox *sb,
 			tty_relay(sb->tty, fds + 3, count);
 		if (fds[1].revents)
 			take_signal(sb);
-		if (fds[2].revents && !take_note(sb))
+		if (fds[2].revents && !take_note(sb)) {
+			if (sb->pid_fd < 0)
+				return 0;
 			(void)poll(fds, 1, -1);
+		}
 		if (fds[0].revents || sb->is_empty)
 			return 0;
 		if (sb->deadline && now_ms() >= sb->deadline) {
@@ -321,8 +330,11 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 		return (struct sandbox_result){.end = SANDBOX_STOPPED,
 					       .limit = sb->limit};
 	result.killed = cgroup_killed(&sb->cgroup);
-	if (!sb->has_status)
+	if (!sb->has_status) {
+		if (!sb->setup.policy)
+			result.end = SANDBOX_LOST;
 		return result;
+	}
 	if (WIFEXITED(sb->status)) {
 		result.end = SANDBOX_EXITED;
 		result.code = WEXITSTATUS(sb->status);

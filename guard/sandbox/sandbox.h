@@ -70,6 +70,7 @@ struct sandbox_policy {
 	bool strict;
 	/* Calls that are refused otherwise. */
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
+	int door_fd; /* of sandbox_door(), for later visitors, or -1 */
 	int64_t timeout_ms; /* 0: none */
 	uint64_t pids_limit; /* 0: the default */
 	uint64_t memory; /* bytes, 0: no limit */
@@ -100,6 +101,7 @@ enum sandbox_end {
 	SANDBOX_EXITED, /* code: its status */
 	SANDBOX_SIGNALED, /* code: the signal */
 	SANDBOX_STOPPED, /* guard ended it: the time, or tick said so */
+	SANDBOX_LOST, /* entered: the run ended first */
 };
 
 /* Which limit it was when guard ended the run; NONE: tick said so. */
@@ -151,6 +153,31 @@ void sandbox_unmount(struct sandbox *sb);
 void sandbox_free(struct sandbox **sb);
 
 /*
+ * The door of a run: a socket in a folder that no run sees, where its pid 1
+ * takes visitors. A visitor's command is born by pid 1 behind everything that
+ * the run is behind; nothing of the visitor enters but the texts below and
+ * descriptors 0, 1, 2, for a terminal one of the run's own.
+ */
+/* -> fd for the policy; one that lay there goes. */
+int sandbox_door(int dirfd, struct err *err);
+void sandbox_door_remove(int dirfd);
+
+struct sandbox_visit {
+	char *const *argv; /* argv[0] by the run's PATH */
+	char *const *env; /* K=V, in place of or besides the run's own */
+	const char *cwd; /* as the run sees it, or NULL: where it began */
+	void (*waits)(void); /* called when no answer comes for a while */
+};
+
+/*
+ * Then sandbox_release(), sandbox_wait() (without tick), sandbox_free() as
+ * with one's own; limits and the layer are looked after by the run's guard.
+ * -ESRCH: the run has ended; -ENXIO: it has no door.
+ */
+int sandbox_enter(int dirfd, const struct sandbox_visit *v,
+		  struct sandbox **ret, struct err *err);
+
+/*
  * The environment by allow list, from this process's own. extra: K=V as they
  * are, K: taken over from outside (NULL-terminated). dropped: gets the names
  * that were left out and look as if somebody will miss them (keys, tokens,
@@ -158,6 +185,9 @@ void sandbox_free(struct sandbox **sb);
  */
 char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped);
+/* For struct sandbox_visit: extra as above, and what is known of the terminal
+ * when there is one. */
+char **sandbox_environ_visit(const char *const *extra, bool terminal);
 void sandbox_environ_free(char **envp);
 
 /*

@@ -1,0 +1,157 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+/* A terminal from the run's own devpts: what is typed at the caller's after
+ * the run can not be read by what is left of it. */
+int command_terminal(struct setup *s, struct err *err)
+{
+	auto_close int master = -1, slave = -1;
+	int unlock = 0;
+
+	if (!s->replace[0] && !s->replace[1] && !s->replace[2])
+		return 0;
+	master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlock) < 0)
+		return fail_errno(err, "make the run's terminal");
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (slave < 0)
+		return fail_errno(err, "open the run's terminal");
+	if (ioctl(slave, TIOCSCTTY, 0) < 0)
+		return fail_errno(err, "take the run's terminal");
+	if (s->policy->has_user &&
+	    fchown(slave, s->policy->user, (gid_t)-1) < 0)
+		return fail_errno(err, "hand over the run's terminal");
+	s->master_fd = TAKE_FD(master);
+	s->slave_fd = TAKE_FD(slave);
+	return 0;
+}
+
+/* With the rights that the command will have. */
+int command_enter_cwd(const struct setup *s, struct err *err)
+{
+	const char *cwd = s->policy->cwd;
+	auto_free char *now = NULL;
+
+	if (chdir(cwd) < 0)
+		return fail_errno(err, "enter %s inside the run",
+				  text_quote(cwd));
+	now = getcwd(NULL, 0);
+	if (!now || now[0] != '/')
+		return fail(err, EXDEV, "%s is not inside of the run",
+			    text_quote(cwd));
+	return 0;
+}
+
+/* What the command's process leaves here until its exec. */
+struct birth {
+	const struct setup *s;
+	volatile int num; /* errno of the exec, 0: it came to pass */
+	volatile int listener;
+};
+
+/* For execvp(3), which puts a script's arguments there. As address space
+ * alone: pages that are not used do not exist. */
+#define BIRTH_STACK ((size_t)8 << 20)
+
+/* What is ignored stays so (nohup, background jobs of scripts), but for what
+ * guard or its caller may have set for themselves. */
+static void reset_signals(void)
+{
+	static const int own[] = {SIGPIPE, SIGCHLD, SIGTSTP, SIGTTIN,
+				  SIGTTOU, SIGCONT, SIGWINCH};
+	sigset_t none;
+	size_t i;
+
+	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
+		(void)signal(own[i], SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* execvp(3) says EACCES when some folder of PATH may not be searched; nothing
+ * of that name was seen, though. */
+static bool is_in_path(const char *name)
+{
+	const char *at = getenv("PATH");
+	struct stat st;
+
+	for (; at && *at; at += *at == ':') {
+		size_t len = strcspn(at, ":");
+		char *path = mem_printf("%.*s/%s", (int)len, at, name);
+		bool found = stat(path, &st) == 0;
+
+		free(path);
+		if (found)
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/* Comes back when the exec fails. */
+static int run_command(void *arg)
+{
+	struct birth *b = arg;
+	const struct setup *s = b->s;
+	int num;
+
+	(void)setpgid(0, 0);
+	/* In the background of a pipeline it is stopped when it reads. */
+	if (s->slave_fd >= 0 && !s->pipeline)
+		(void)tcsetpgrp(s->slave_fd, getpid());
+	reset_signals();
+	environ = (char **)(uintptr_t)s->policy->envp;
+	if (s->filters->renames.len)
+		b->listener = filter_load_asking(s->filters->renames.data,
+						 s->filters->renames.len);
+	(void)execvp(s->policy->argv[0], s->policy->argv);
+	num = errno;
+	if (num == EACCES && !strchr(s->policy->argv[0], '/') &&
+	    !is_in_path(s->policy->argv[0]))
+		num = ENOENT;
+	b->num = num;
+	_exit(127);
+}
+
+/*
+ * As vfork(2) does it: who starts it has nothing else to do until the exec,
+ * and a copy of its memory costs more than all the rest of this. The
+ * descriptors are shared as well, so that the one where the renames are asked
+ * about is the caller's at once.
+ */
+int command_start(const struct setup *s, pid_t *ret, int *ret_listener)
+{
+	struct birth b = {.s = s, .listener = -1};
+	char *stack = mmap(
+		NULL, BIRTH_STACK, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	pid_t pid;
+
+	if (stack == MAP_FAILED)
+		return errno;
+	pid = clone(run_command, stack + BIRTH_STACK,
+		    CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &b);
+	if (pid < 0)
+		b.num = errno;
+	(void)munmap(stack, BIRTH_STACK);
+	*ret_listener = b.listener;
+	*ret = pid > 0 ? pid : 0;
+	if (pid > 0)
+		(void)setpgid(pid, pid);
+	return b.num;
+}

@@ -1,0 +1,236 @@
+#include "guard/sandbox/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+#define DOOR "door"
+#define KNOCKS 16
+/* Until it is said that the run does not answer yet. */
+#define PATIENCE_MS 1500
+
+/* A name of any length, below a folder. */
+static struct sockaddr_un address_of(int dirfd)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	(void)snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/" DOOR,
+		       dirfd);
+	return a;
+}
+
+int sandbox_door(int dirfd, struct err *err)
+{
+	struct sockaddr_un a = address_of(dirfd);
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	/* One of a run that was interrupted and goes on now. */
+	(void)unlinkat(dirfd, DOOR, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    fchmodat(dirfd, DOOR, 0600, 0) < 0 || listen(fd, KNOCKS) < 0)
+		return fail_errno(err, "make the run's door");
+	return TAKE_FD(fd);
+}
+
+void sandbox_door_remove(int dirfd)
+{
+	(void)unlinkat(dirfd, DOOR, 0);
+}
+
+/* ---- what may not come in as it is ---- */
+
+/* The mounts that files are opened on again are this process's own; they live
+ * for as long as the files. */
+static void __attribute__((noreturn))
+restrict_files(const struct setup *s, int socket)
+{
+	struct note note;
+	struct err err;
+	int rc = 0;
+
+	if (note_receive(socket, &note, NULL) <= 0)
+		_exit(1);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		rc = userns_explain(errno, "make the mounts private", &err);
+	if (rc == 0)
+		rc = files_restrict(s, &err);
+	if (rc == 0)
+		(void)note_send(socket, NOTE_READY, 0, NULL, -1);
+	else
+		(void)note_send(socket, NOTE_ERROR, err.num, err.text, -1);
+	_exit(0);
+}
+
+/*
+ * As pid 1 does it for the run's first command: what is to be read only can
+ * not be opened for writing through /proc. That takes mounts, so a namespace:
+ * in a process that shares nothing with this one but the descriptors.
+ */
+static int restrict_descriptors(const struct setup *s, struct err *err)
+{
+	unsigned long flags =
+		CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES | SIGCHLD;
+	auto_close int ours = -1, theirs = -1;
+	struct note note;
+	int pair[2], rc;
+	long pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return fail_errno(err, "pair of sockets");
+	ours = pair[0];
+	theirs = pair[1];
+	pid = syscall(SYS_clone, flags, NULL, NULL, NULL, 0UL);
+	if (pid == 0)
+		restrict_files(s, theirs);
+	if (pid < 0)
+		return userns_explain(errno, "make a namespace", err);
+	rc = userns_map((pid_t)pid, s->root, false, s->uid, s->gid, err);
+	(void)note_send(ours, NOTE_MAPPED, 0, NULL, -1);
+	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	/* What it said is there, and nothing more will come. */
+	(void)shutdown(theirs, SHUT_WR);
+	if (rc < 0)
+		return rc;
+	if (note_receive(ours, &note, NULL) <= 0)
+		return fail(err, ECHILD, "a helper process died");
+	return note.type == NOTE_ERROR ? fail(err, note.value, "%s", note.text)
+				       : 0;
+}
+
+/* ---- the knock ---- */
+
+static void add_texts(struct buf *b, char *const *texts, uint32_t *ret_count)
+{
+	for (*ret_count = 0; texts[*ret_count]; ++*ret_count)
+		buf_add(b, texts[*ret_count], strlen(texts[*ret_count]) + 1);
+}
+
+/* The texts as a file, which can be of any length. */
+static int write_texts(const struct sandbox_visit *v, struct visit_request *q,
+		       struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	auto_close int fd = memfd_create("guard", MFD_CLOEXEC);
+
+	buf_add(&b, v->cwd ? v->cwd : "", v->cwd ? strlen(v->cwd) + 1 : 1);
+	add_texts(&b, v->argv, &q->arguments);
+	add_texts(&b, v->env, &q->variables);
+	if (b.len > VISIT_TEXT_MAX)
+		return fail(err, E2BIG, "the command is too long");
+	if (fd < 0 || fd_write(fd, b.data, b.len) < 0 ||
+	    lseek(fd, 0, SEEK_SET) < 0)
+		return fail_errno(err, "write the command down");
+	return TAKE_FD(fd);
+}
+
+/* The caller's terminal stays here: its place takes what is read anyway. */
+static int send_request(int socket, const struct setup *s,
+			const struct visit_request *q, int texts,
+			struct err *err)
+{
+	int fds[VISIT_FDS] = {texts, 0, 1, 2}, i;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(fds))];
+	} control = {0};
+	struct iovec part = {(void *)(uintptr_t)q, sizeof(*q)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+
+	for (i = 0; i < 3; i++)
+		if (s->replace[i])
+			fds[1 + i] = texts;
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+		return fail_errno(err, "ask to be let in");
+	return 0;
+}
+
+static void add_habits(struct visit_request *q)
+{
+	struct sigaction action;
+	int sig;
+
+	for (sig = 1; sig < 32; sig++)
+		if (sigaction(sig, NULL, &action) == 0 &&
+		    action.sa_handler == SIG_IGN)
+			q->ignored |= 1U << sig;
+	q->mask = umask(0);
+	(void)umask(q->mask);
+}
+
+static int knock(struct sandbox *sb, const struct sandbox_visit *v,
+		 struct err *err)
+{
+	const struct setup *s = &sb->setup;
+	struct visit_request q = {.version = VISIT_VERSION,
+				  .pipeline = s->pipeline};
+	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
+	auto_close int texts = write_texts(v, &q, err);
+	int i;
+
+	if (texts < 0)
+		return texts;
+	for (i = 0; i < 3; i++)
+		q.replace[i] = s->replace[i];
+	add_habits(&q);
+	if (send_request(sb->socket, s, &q, texts, err) < 0)
+		return -err->num;
+	/* Held still, or stopped: it answers when it goes on. */
+	if (v->waits && poll(&answer, 1, PATIENCE_MS) == 0)
+		v->waits();
+	return launch_wait_ready(sb, err);
+}
+
+static int go_to_door(struct sandbox *sb, int dirfd, struct err *err)
+{
+	struct sockaddr_un a = address_of(dirfd);
+
+	sb->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sb->socket < 0)
+		return fail_errno(err, "open a socket");
+	if (connect(sb->socket, (struct sockaddr *)&a, sizeof(a)) == 0)
+		return 0;
+	if (errno == ECONNREFUSED)
+		return fail(err, ESRCH, "it has just ended");
+	if (errno == ENOENT)
+		return fail(err, ENXIO,
+			    "its guard made no way into it (an older one, or "
+			    "its state is where no socket can be made)");
+	return fail_errno(err, "the run's door");
+}
+
+int sandbox_enter(int dirfd, const struct sandbox_visit *v,
+		  struct sandbox **ret, struct err *err)
+{
+	AUTO(sandbox) struct sandbox *sb = launch_new();
+
+	sb->command = mem_strdup(v->argv[0]);
+	if (go_to_door(sb, dirfd, err) < 0 ||
+	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
+	    restrict_descriptors(&sb->setup, err) < 0 || knock(sb, v, err) < 0)
+		return -err->num;
+	*ret = TAKE(sb);
+	return 0;
+}

@@ -1,0 +1,210 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+struct texts {
+	const char *at, *end;
+};
+
+static const char *next_text(struct texts *t)
+{
+	const char *text = t->at;
+	const char *nul = memchr(text, '\0', (size_t)(t->end - text));
+
+	if (!nul)
+		return NULL;
+	t->at = nul + 1;
+	return text;
+}
+
+/* count texts, behind room for `more` others; NULL when there are fewer. */
+static char **take_list(struct texts *t, size_t count, size_t more)
+{
+	char **list = mem_resize(NULL, more + count + 1, sizeof(*list));
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		list[more + i] = (char *)(uintptr_t)next_text(t);
+		if (!list[more + i])
+			return NULL;
+	}
+	list[more + count] = NULL;
+	return list;
+}
+
+static bool is_set_in(char **list, const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	for (; *list; list++)
+		if (strncmp(*list, entry, len) == 0 && (*list)[len] == '=')
+			return true;
+	return false;
+}
+
+/* What the run's first command got, but for what the visitor says himself. */
+static char **merge_environment(char *const *first, struct texts *t,
+				size_t count)
+{
+	size_t have = 0, i, kept = 0;
+	char **list;
+
+	while (first[have])
+		have++;
+	list = take_list(t, count, have);
+	if (!list)
+		return NULL;
+	for (i = 0; i < have; i++)
+		if (!is_set_in(list + have, first[i]))
+			list[kept++] = first[i];
+	memmove(list + kept, list + have, (count + 1) * sizeof(*list));
+	return list;
+}
+
+/* ---- what he says ---- */
+
+static int receive(int conn, struct visit_request *ret, int *ret_fds,
+		   struct err *err)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(VISIT_FDS * sizeof(int))];
+	} control;
+	struct iovec part = {ret, sizeof(*ret)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	do
+		n = recvmsg(conn, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	if (n >= (ssize_t)sizeof(ret->version) && ret->version != VISIT_VERSION)
+		return fail(err, EPROTO,
+			    "the run was started by another version of guard: "
+			    "it cannot be entered by this one");
+	if (n != sizeof(*ret) || !c || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(VISIT_FDS * sizeof(int)))
+		return fail(err, EBADMSG, "odd question at the run's door");
+	memcpy(ret_fds, CMSG_DATA(c), VISIT_FDS * sizeof(int));
+	return 0;
+}
+
+/* The door lies where only this user gets at it; asked for all the same. */
+static int check_peer(const struct setup *s, int conn, struct err *err)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return fail_errno(err, "ask who is at the run's door");
+	if (peer.uid != s->uid)
+		return fail(err, EPERM, "the run belongs to another user");
+	return 0;
+}
+
+/* All of it stays till the exec. */
+static int read_texts(const struct visit_request *q, int fd,
+		      struct sandbox_policy *p, struct err *err)
+{
+	struct buf b = {0};
+	struct texts t;
+
+	if (q->arguments < 1 || q->arguments > VISIT_TEXT_MAX ||
+	    q->variables > VISIT_TEXT_MAX)
+		return fail(err, EBADMSG, "odd question at the run's door");
+	if (fd_slurp(fd, VISIT_TEXT_MAX, &b, err) < 0)
+		return -err->num;
+	t = (struct texts){buf_text(&b), buf_text(&b) + b.len};
+	p->cwd = *t.at ? t.at : p->cwd;
+	if (next_text(&t))
+		p->argv = take_list(&t, q->arguments, 0);
+	else
+		p->argv = NULL;
+	if (p->argv)
+		p->envp = merge_environment(p->envp, &t, q->variables);
+	if (!p->argv || !p->envp)
+		return fail(err, EBADMSG, "odd question at the run's door");
+	return 0;
+}
+
+/* ---- what he gets ---- */
+
+static int take_descriptors(const int *fds, struct err *err)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		if (dup2(fds[1 + fd], fd) < 0)
+			return fail_errno(err, "take a descriptor over");
+	return 0;
+}
+
+/* pid 1 has those of the guard that began the run, in the background of some
+ * script perhaps. */
+static void take_habits(const struct visit_request *q)
+{
+	int sig;
+
+	for (sig = 1; sig < 32; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			(void)signal(sig,
+				     q->ignored >> sig & 1 ? SIG_IGN : SIG_DFL);
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)umask(q->mask & 0777);
+}
+
+/*
+ * Born by pid 1, it is behind all that the run is behind, and nobody there can
+ * look into it: of the visitor nothing comes in but his texts and descriptors,
+ * and no terminal.
+ */
+static int set_up(struct setup *s, struct sandbox_policy *p, struct err *err)
+{
+	struct visit_request q;
+	int fds[VISIT_FDS], i;
+
+	if (check_peer(s, s->socket, err) < 0 ||
+	    receive(s->socket, &q, fds, err) < 0 ||
+	    read_texts(&q, fds[0], p, err) < 0 ||
+	    take_descriptors(fds, err) < 0)
+		return -err->num;
+	for (i = 0; i < 3; i++)
+		s->replace[i] = q.replace[i];
+	s->pipeline = q.pipeline;
+	take_habits(&q);
+	if (setsid() < 0)
+		return fail_errno(err, "new session");
+	if (command_terminal(s, err) < 0 || lockdown_descriptors(s, err) < 0)
+		return -err->num;
+	return command_enter_cwd(s, err);
+}
+
+void visit_main(const struct setup *first, int conn)
+{
+	struct sandbox_policy policy = *first->policy;
+	struct setup s = *first;
+	struct err err;
+
+	s.policy = &policy;
+	s.socket = conn;
+	s.door_fd = s.slave_fd = s.master_fd = -1;
+	if (set_up(&s, &policy, &err) < 0) {
+		(void)note_send(s.socket, NOTE_ERROR, err.num, err.text, -1);
+		_exit(125);
+	}
+	pid1_visit(&s);
+}
