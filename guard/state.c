@@ -165,7 +165,9 @@ int state_open(struct state *ret, struct err *err)
 		if (getenv("GUARD_RUN"))
 			return fail(err, EPERM,
 				    "this is inside of run %s, which cannot "
-				    "reach guard's state: ask for it outside",
+				    "reach guard's state: a command here is "
+				    "behind its fence already and needs no "
+				    "guard; ask for all else outside",
 				    text_quote(getenv("GUARD_RUN")));
 		return err_context(err, "guard's state");
 	}

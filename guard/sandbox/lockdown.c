@@ -43,7 +43,7 @@ int lockdown_early(const struct setup *s, struct err *err)
 	/* Keyrings are in no namespace: the session's is inherited. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
 	    errno != ENOSYS)
-		return fail_errno(err, "new session keyring");
+		return userns_explain(errno, "new session keyring", err);
 	if (sethostname("guard", 5) < 0)
 		return fail_errno(err, "set the run's host name");
 	/* The run goes first when memory runs out; no matter if not. */

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/text.h"
 
 static int write_map(pid_t pid, const char *name, const char *text,
 		     struct err *err)
@@ -84,7 +85,15 @@ static bool is_filtered(void)
 int userns_explain(int num, const char *step, struct err *err)
 {
 	bool denied = num == EPERM || num == EACCES;
+	const char *run = getenv("GUARD_RUN");
 
+	if (denied && run && is_filtered())
+		return fail(err, num,
+			    "this is inside of run %s, behind its fence "
+			    "already, and one run has no place in another: "
+			    "start the command as it is, or outside with "
+			    "`guard exec %s -- COMMAND`",
+			    text_quote(run), text_quote(run));
 	if (denied &&
 	    read_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		return fail(err, num,
@@ -109,8 +118,7 @@ int userns_explain(int num, const char *step, struct err *err)
 	if (num == ENOSPC)
 		return fail(err, num,
 			    "no more user namespaces: too many are in use, or "
-			    "too many inside each other (inside of a guard run "
-			    "only with --nested)");
+			    "too many inside each other");
 	if (denied && is_filtered())
 		return fail(err, num,
 			    "%s: a seccomp filter around guard refuses it. In "
