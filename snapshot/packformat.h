@@ -48,6 +48,17 @@ enum pack_kind {
 	PACK_KINDS = 2,
 };
 
+/*
+ * A block is full from here on. Data: solid blocks are smaller and faster than
+ * each object on its own. Trees: whoever looks for one path unpacks a block for
+ * each folder on the way to it, which costs more than the hundredth that large
+ * ones would save of a pack that is a hundredth of the store.
+ */
+static inline size_t block_full(enum pack_kind kind)
+{
+	return (size_t)(kind == PACK_DATA ? 256 : 32) << 10;
+}
+
 enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
 
 /* Type of a record that is a block; the others are enum object_type. */

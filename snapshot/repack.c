@@ -9,8 +9,7 @@
 #include "snapshot/compress.h"
 #include "snapshot/storeimpl.h"
 
-/* As in storeput.c and storecommit.c. */
-#define BLOCK_LEN ((size_t)256 << 10)
+/* As in storecommit.c. */
 #define PACK_LEN ((uint64_t)64 << 20)
 
 struct filling {
@@ -146,7 +145,8 @@ static int add_to_block(struct repacking *r, const struct pack_entry *e,
 	block_table_add(buf_reserve(&f->table, BLOCK_TABLE_ENTRY), e);
 	f->table.len += BLOCK_TABLE_ENTRY;
 	f->count++;
-	return f->data.len < BLOCK_LEN && f->table.len < BLOCK_LEN / 2
+	return f->data.len < block_full(kind) &&
+			       f->table.len < block_full(kind) / 2
 		       ? 0
 		       : write_block(r, kind, err);
 }

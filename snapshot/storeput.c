@@ -6,8 +6,6 @@
 
 /* Objects from here on have a record of their own. */
 #define SINGLE_LEN ((size_t)64 << 10)
-/* A block is full from here on. */
-#define BLOCK_LEN ((size_t)256 << 10)
 
 struct want {
 	unsigned char hash[HASH_LEN];
@@ -214,7 +212,7 @@ static struct block *add_small(struct store *s, enum pack_kind kind,
 		if (s->spare_count)
 			block->data = s->spares[--s->spare_count];
 		(void)buf_reserve(&block->data,
-				  BLOCK_LEN + SINGLE_LEN + (128 << 10));
+				  block_full(kind) + SINGLE_LEN + (128 << 10));
 	}
 	e.inner = (uint32_t)block->data.len;
 	add_object(s, want, &e, block);
@@ -222,7 +220,8 @@ static struct block *add_small(struct store *s, enum pack_kind kind,
 	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY), &e);
 	block->table.len += BLOCK_TABLE_ENTRY;
 	block->count++;
-	if (block->data.len < BLOCK_LEN && block->table.len < BLOCK_LEN / 2)
+	if (block->data.len < block_full(kind) &&
+	    block->table.len < block_full(kind) / 2)
 		return NULL;
 	s->filling[kind] = NULL;
 	s->busy++;

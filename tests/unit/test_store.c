@@ -217,6 +217,38 @@ what_lies_behind_a_damaged_index_is_found_by_who_only_reads(void **state)
 	}
 }
 
+/* In how many blocks 200 objects of 1000 bytes come to lie. */
+static size_t blocks_of(struct box *box, enum object_type type)
+{
+	struct store *s = open_store(box, STORE_WRITE);
+	uint64_t last = UINT64_MAX;
+	size_t blocks = 0, i;
+	struct oid ids[200];
+	struct err err;
+
+	for (i = 0; i < 200; i++) {
+		auto_free unsigned char *data = bytes_make(i, 1000);
+
+		ok(store_put(s, type, data, 1000, &ids[i], &err));
+	}
+	ok(store_flush(s, &err));
+	store_free(&s);
+	s = open_store(box, STORE_READ);
+	for (i = 0; i < 200; i++) {
+		assert_true(store_where(s, &ids[i]) < UINT64_MAX);
+		blocks += store_where(s, &ids[i]) != last;
+		last = store_where(s, &ids[i]);
+	}
+	store_free(&s);
+	return blocks;
+}
+
+static void little_is_unpacked_on_the_way_to_a_path(void **state)
+{
+	assert_int_equal(blocks_of(*state, OBJECT_DATA), 1);
+	assert_in_range(blocks_of(*state, OBJECT_TREE), 6, 8);
+}
+
 static void a_store_that_is_missing_is_not_made_for_reading(void **state)
 {
 	struct box *box = *state;
@@ -941,6 +973,7 @@ int main(void)
 		T(known_bytes_cost_no_space),
 		T(what_is_not_there_is_not_found),
 		T(what_lies_behind_a_damaged_index_is_found_by_who_only_reads),
+		T(little_is_unpacked_on_the_way_to_a_path),
 		T(a_store_that_is_missing_is_not_made_for_reading),
 		T(folders_are_closed_at_rest),
 		T(files_that_collide_are_both_kept),
