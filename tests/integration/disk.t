@@ -67,6 +67,9 @@ gives 125 'an odd size' guard run --layer-size lots -- true
 gives 125 'an odd number' guard run --layer-files 0 -- true
 
 # --- somebody else has filled it ---
+# What the runs above left, more the later they were stopped, is in the way.
+chmod -R u+rwX "$state"
+rm -rf "$state"
 gives 0 'a run' guard run -q -- sh -c 'echo new >small; echo more >>mine'
 ok 'there is a reserve' test -s "$state/reserve"
 dd if=/dev/zero of=/small/filler bs=64k 2>/dev/null
