@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/auto.h"
+#include "base/chattr.h"
 #include "base/codec.h"
 #include "base/text.h"
 
@@ -45,6 +46,23 @@ struct moment moment_now(void)
 			       .nsec = (uint32_t)now.tv_nsec};
 }
 
+void meta_from_statx(const struct statx *st, struct meta *ret)
+{
+	*ret = (struct meta){
+		.mode = st->stx_mode,
+		.uid = st->stx_uid,
+		.gid = st->stx_gid,
+		.nlink = st->stx_nlink,
+		.chattr = (uint32_t)st->stx_attributes & CHATTR_SEEN,
+		.size = st->stx_size,
+		.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
+		.ino = st->stx_ino,
+		.rdev = makedev(st->stx_rdev_major, st->stx_rdev_minor),
+		.mtime = {st->stx_mtime.tv_sec, st->stx_mtime.tv_nsec},
+		.ctime = {st->stx_ctime.tv_sec, st->stx_ctime.tv_nsec},
+	};
+}
+
 int meta_get(int dirfd, const char *name, struct meta *ret)
 {
 	struct statx st;
@@ -54,18 +72,7 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 			  (*name ? 0 : AT_EMPTY_PATH),
 		  STATX_BASIC_STATS, &st) < 0)
 		return -1;
-	*ret = (struct meta){
-		.mode = st.stx_mode,
-		.uid = st.stx_uid,
-		.gid = st.stx_gid,
-		.nlink = st.stx_nlink,
-		.size = st.stx_size,
-		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
-		.ino = st.stx_ino,
-		.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
-		.mtime = {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec},
-		.ctime = {st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec},
-	};
+	meta_from_statx(&st, ret);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct meta {
 	uint32_t mode; /* type and permissions, as st_mode */
 	uint32_t uid, gid;
 	uint32_t nlink;
+	uint32_t chattr; /* only those that stat tells: CHATTR_SEEN */
 	uint64_t size;
 	uint64_t dev, ino, rdev;
 	struct moment mtime, ctime;
@@ -29,6 +30,10 @@ struct meta {
 /* <0, 0, >0 */
 int moment_compare(struct moment a, struct moment b);
 struct moment moment_now(void);
+
+struct statx;
+/* What a statx(2) with STATX_BASIC_STATS says. */
+void meta_from_statx(const struct statx *st, struct meta *ret);
 
 /* lstat of name in dirfd; "" is dirfd itself. 0, or -1 with errno. */
 int meta_get(int dirfd, const char *name, struct meta *ret);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/chattr.h"
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -354,14 +355,21 @@ static void add_thing(const struct meta *m, struct buf *to)
 
 static void add_rights(const struct change *c, struct buf *to)
 {
+	char old[CHATTR_TEXT], now[CHATTR_TEXT];
+
 	if ((c->old.mode ^ c->now.mode) & 07777)
 		buf_printf(to, "  mode %04o -> %04o", c->old.mode & 07777,
 			   c->now.mode & 07777);
 	if (c->old.uid != c->now.uid || c->old.gid != c->now.gid)
 		buf_printf(to, "  owner %u:%u -> %u:%u", c->old.uid, c->old.gid,
 			   c->now.uid, c->now.gid);
+	if (c->old.chattr != c->now.chattr)
+		buf_printf(to, "  chattr %s -> %s",
+			   chattr_text(c->old.chattr, old),
+			   chattr_text(c->now.chattr, now));
 	if (!((c->old.mode ^ c->now.mode) & 07777) &&
-	    c->old.uid == c->now.uid && c->old.gid == c->now.gid)
+	    c->old.uid == c->now.uid && c->old.gid == c->now.gid &&
+	    c->old.chattr == c->now.chattr)
 		buf_add_text(to, "  extended attributes");
 }
 

@@ -166,6 +166,7 @@ static struct meta meta_of(const struct entry *e)
 		.mode = e->mode,
 		.uid = e->uid,
 		.gid = e->gid,
+		.chattr = e->chattr,
 		.nlink = 1,
 		.size = e->size,
 		.rdev = e->rdev,

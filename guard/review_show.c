@@ -45,6 +45,7 @@ static struct meta meta_of(const struct entry *e)
 		.mode = e->mode,
 		.uid = e->uid,
 		.gid = e->gid,
+		.chattr = e->chattr,
 		.size = e->size,
 	};
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/chattr.h"
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
@@ -46,12 +47,16 @@ static void add_long(struct table *t, const struct entry *e)
 				       ? mem_printf("%" PRIu64, e->size)
 				       : mem_strdup("-");
 	AUTO(buf) struct buf name = {0};
+	char chattr[CHATTR_TEXT];
 
 	add_name(&name, e);
 	if (e->link) {
 		buf_add_text(&name, " -> ");
 		output_name(&name, e->link);
 	}
+	if (e->chattr)
+		buf_printf(&name, "  (chattr %s)",
+			   chattr_text(e->chattr, chattr));
 	if (e->flags & ENTRY_INCOMPLETE)
 		buf_add_text(&name, "  (incomplete)");
 	table_row(t, (const char *const[]){mode, owner, size,
@@ -62,7 +67,7 @@ static void add_long(struct table *t, const struct entry *e)
 static json_t *json_entry(const struct entry *e)
 {
 	json_t *object = json_object();
-	char mode[16];
+	char mode[16], chattr[CHATTR_TEXT];
 
 	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
 	jsonout_text(object, "name", e->name);
@@ -73,6 +78,8 @@ static json_t *json_entry(const struct entry *e)
 	jsonout_time(object, "mtime", e->mtime);
 	if (S_ISREG(e->mode))
 		jsonout_number(object, "size", e->size);
+	if (e->chattr)
+		jsonout_text(object, "chattr", chattr_text(e->chattr, chattr));
 	if (e->link)
 		jsonout_text(object, "target", e->link);
 	(void)json_object_set_new(object, "incomplete",

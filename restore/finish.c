@@ -5,6 +5,8 @@
 
 #include "base/atomic.h"
 #include "base/auto.h"
+#include "base/beneath.h"
+#include "base/chattr.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "restore/onfile.h"
@@ -22,6 +24,29 @@ static int set_root_time(struct txn *t, bool forward, struct err *err)
 			       err);
 }
 
+/*
+ * Immutable and append-only come last, when nothing has to be taken back any
+ * more. Whoever may not set them has what he may have.
+ */
+static void seal(struct txn *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->part->op_count; i++) {
+		const struct op *op = &t->part->ops[i];
+		uint32_t fixed = op->to.chattr & CHATTR_FIXED;
+		struct err ignored;
+		auto_close int fd = -1;
+
+		if (op->kind == OP_DELETE || !fixed)
+			continue;
+		fd = beneath_open(t->project->fd, op->path, O_PATH, 0,
+				  &ignored);
+		if (fd >= 0)
+			onfile_set_chattr(fd, fixed, fixed);
+	}
+}
+
 int txn_finish(struct txn *t, bool forward, struct err *err)
 {
 	if (t->staging_fd >= 0)
@@ -31,6 +56,8 @@ int txn_finish(struct txn *t, bool forward, struct err *err)
 		return err_context(err, "remove %s in %s",
 				   text_quote(t->part->staging),
 				   text_quote(t->project->path));
+	if (forward)
+		seal(t);
 	if (set_root_time(t, forward, err) < 0 ||
 	    atomic_sync_dir(t->project->fd, err) < 0)
 		return err_context(err, "%s", text_quote(t->project->path));

@@ -17,7 +17,8 @@
 
 #define MAGIC "GUARDJNL"
 #define MAGIC_LEN 8
-#define VERSION 2
+#define VERSION 3
+#define VERSION_CHATTR 3
 #define VERSION_ONE_ROOT 1
 #define STATE_AT 9
 #define HEAD_LEN 18 /* magic, version, state, check */
@@ -131,9 +132,10 @@ static void put_entry(struct buf *b, const struct entry *e)
 	put_oid(b, &e->attrs);
 	enc_text(b, e->link);
 	enc_var(b, e->link_group);
+	enc_var(b, e->chattr);
 }
 
-static struct entry get_entry(struct dec *d)
+static struct entry get_entry(struct dec *d, int version)
 {
 	struct entry e = {.mode = (uint32_t)dec_var(d)};
 
@@ -148,6 +150,8 @@ static struct entry get_entry(struct dec *d)
 	e.attrs = get_oid(d);
 	e.link = dec_text(d);
 	e.link_group = dec_var(d);
+	if (version >= VERSION_CHATTR)
+		e.chattr = (uint32_t)dec_var(d);
 	e.name = mem_strdup("");
 	if (!*e.link) {
 		free(e.link);
@@ -205,7 +209,7 @@ static void encode(const struct journal *j, struct buf *b)
 		encode_root(&j->roots[i], b);
 }
 
-static void decode_ops(struct dec *d, struct journal_root *j)
+static void decode_ops(struct dec *d, int version, struct journal_root *j)
 {
 	uint64_t count = dec_var(d), i;
 
@@ -216,8 +220,8 @@ static void decode_ops(struct dec *d, struct journal_root *j)
 		op = &j->ops[j->op_count++];
 		*op = (struct op){.kind = dec_u8(d)};
 		op->path = get_path(d);
-		op->from = get_entry(d);
-		op->to = get_entry(d);
+		op->from = get_entry(d, version);
+		op->to = get_entry(d, version);
 		op->old_ino = dec_var(d);
 		op->new_ino = dec_var(d);
 		if (op->kind < OP_DELETE || op->kind > OP_META ||
@@ -235,7 +239,7 @@ static bool staging_ok(const char *name)
 }
 
 /* All of a root behind its path. */
-static void decode_root(struct dec *d, struct journal_root *j)
+static void decode_root(struct dec *d, int version, struct journal_root *j)
 {
 	uint64_t count, i;
 
@@ -253,7 +257,7 @@ static void decode_root(struct dec *d, struct journal_root *j)
 		t->mtime = get_moment(d);
 		t->keep = dec_u8(d);
 	}
-	decode_ops(d, j);
+	decode_ops(d, version, j);
 	if (!staging_ok(j->staging))
 		d->bad = true;
 }
@@ -276,7 +280,7 @@ static bool decode(const void *data, size_t len, int version, struct journal *j)
 	j->action = dec_text(&d);
 	j->run_id = dec_text(&d);
 	if (version == VERSION_ONE_ROOT)
-		decode_root(&d, journal_add_root(j, ""));
+		decode_root(&d, version, journal_add_root(j, ""));
 	else
 		count = dec_var(&d);
 	if (!count || count > ROOTS_MAX)
@@ -286,7 +290,7 @@ static bool decode(const void *data, size_t len, int version, struct journal *j)
 
 		if (*path && *path != '/')
 			d.bad = true;
-		decode_root(&d, journal_add_root(j, path));
+		decode_root(&d, version, journal_add_root(j, path));
 	}
 	return dec_end(&d);
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/chattr.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "snapshot/content.h"
@@ -275,6 +277,20 @@ int onfile_set_time(int fd, struct moment mtime, struct err *err)
 	return set_time(fd, &m, mtime, err);
 }
 
+void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr)
+{
+	auto_close int again =
+		fd_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	uint32_t bit;
+
+	if (again < 0 || chattr_write(again, mask, chattr) == 0)
+		return;
+	/* What this file system lacks must not keep the others away. */
+	for (bit = 1; bit; bit <<= 1)
+		if (mask & bit)
+			(void)chattr_write(again, bit, chattr);
+}
+
 int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 		    struct err *err)
 {
@@ -290,6 +306,8 @@ int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 	/* A change of owner or of an ACL changes the mode as well. */
 	if ((owner || attrs) && meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "read metadata");
+	if (e->chattr & ~(uint32_t)CHATTR_FIXED)
+		onfile_set_chattr(fd, CHATTR_KEPT & ~CHATTR_FIXED, e->chattr);
 	if (!S_ISLNK(e->mode) && m.mode != e->mode &&
 	    change_mode(fd, e->mode) < 0)
 		return fail_errno(err, "set the mode");

@@ -30,8 +30,16 @@ int onfile_load_attrs(struct store *store, const struct entry *e,
  * Writes only what differs. What only root may do is left when we are not:
  * another owner, attributes of the system.
  */
+/*
+ * Immutable and append-only are left to onfile_seal(): with them a thing can
+ * be neither renamed nor taken back.
+ */
 int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 		    struct err *err);
+/* Sets the flags of chattr(1) in mask, as far as the file system and our rights
+ * allow; a failure is no error. fd may be O_PATH. */
+void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr);
+
 int onfile_set_time(int fd, struct moment mtime, struct err *err);
 
 #endif

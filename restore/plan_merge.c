@@ -35,7 +35,8 @@ static bool merge_meta(const struct row *row, struct entry *to)
 
 	if (!choose(base->mode, want->mode, now->mode, &to->mode) ||
 	    !choose(base->uid, want->uid, now->uid, &to->uid) ||
-	    !choose(base->gid, want->gid, now->gid, &to->gid))
+	    !choose(base->gid, want->gid, now->gid, &to->gid) ||
+	    !choose(base->chattr, want->chattr, now->chattr, &to->chattr))
 		return false;
 	if (same_attrs(want, base) || same_attrs(want, now))
 		return true;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/chattr.h"
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -242,6 +243,9 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 		return changed(err);
 	if (check_unreadable(t, op, &m, fd, err) < 0)
 		return -err->num;
+	if (op->from.chattr & ~op->to.chattr)
+		onfile_set_chattr(fd, op->from.chattr & ~CHATTR_FIXED,
+				  op->to.chattr);
 	return onfile_set_meta(t->store, fd, &op->to, err);
 }
 

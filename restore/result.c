@@ -203,9 +203,24 @@ static int take(struct result *r, const char *path, struct entry *ret,
 	return got;
 }
 
-static int edit(struct result *r, const char *path, const struct entry *e,
+/* A layer keeps no flags of chattr(1): what a run wrote anew has those of what
+ * it replaces. */
+static int keep_chattr(struct result *r, const char *path, struct entry *e,
+		       struct err *err)
+{
+	AUTO(entry) struct entry old = {0};
+	int got = tree_editor_get(r->editor, path, &old, err);
+
+	if (got > 0 && (old.mode & S_IFMT) == (e->mode & S_IFMT))
+		e->chattr = old.chattr;
+	return got < 0 ? got : 0;
+}
+
+static int edit(struct result *r, const char *path, struct entry *e,
 		struct err *err)
 {
+	if (keep_chattr(r, path, e, err) < 0)
+		return -err->num;
 	return S_ISDIR(e->mode)
 		       ? tree_editor_put_folder(r->editor, path, e, err)
 		       : tree_editor_put(r->editor, path, e, err);

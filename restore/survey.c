@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/chattr.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -35,6 +36,21 @@ static int look(const struct txn *t, const char *path, struct meta *ret,
 	if (meta_get(dir, name, ret) == 0)
 		return 1;
 	return errno == ENOENT ? 0 : fail_errno(err, "%s", text_quote(path));
+}
+
+/* A rename of it, over it or in it would fail half way. */
+static int check_fixed(const char *path, const struct meta *m, struct err *err)
+{
+	bool immutable = m->chattr & FS_IMMUTABLE_FL;
+	const char *name = text_quote(*path ? path : ".");
+
+	if (!(m->chattr & CHATTR_FIXED))
+		return 0;
+	return fail(err, EPERM,
+		    "%s is %s: nothing was done. `chattr -%c %s` (as root) "
+		    "lets it be changed",
+		    name, immutable ? "immutable" : "append-only",
+		    immutable ? 'i' : 'a', name);
 }
 
 /*
@@ -156,6 +172,8 @@ static int survey_existing(struct txn *t, const struct step *step,
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
 		return changed(err, step->path);
+	if (check_fixed(step->path, &m, err) < 0)
+		return -err->num;
 	/* Another name of the same inode must not change along; one that is
 	 * made with it shall. */
 	if (kind == OP_META && !S_ISDIR(m.mode) &&
@@ -242,6 +260,8 @@ static int survey_touched(struct txn *t, struct err *err)
 
 		if (got <= 0)
 			return got < 0 ? got : changed(err, j->touched[i].path);
+		if (check_fixed(j->touched[i].path, &m, err) < 0)
+			return -err->num;
 		j->touched[i].mtime = m.mtime;
 	}
 	return 0;

@@ -21,7 +21,8 @@
 
 #define FILE_MAGIC "GUARDSN1"
 #define FILE_MAGIC_LEN 8
-#define FILE_VERSION 2
+#define FILE_VERSION_MORE 2
+#define FILE_VERSION 3
 /* What holds nothing new is written as guards before it read it. */
 #define FILE_VERSION_PLAIN 1
 /* Of tags or excludes; more is no list of ours. */
@@ -59,11 +60,12 @@ void snapshot_free(struct snapshot *s)
  * A snapshot file, snaps/<sequence, at least 10 digits>.gsn:
  *
  *	file   = "GUARDSN1" version body check
- *	version = u16                       ; 1, or 2 with more
+ *	version = u16                       ; 1, 2 with more, 3 the same where
+ *	                                    ; the root has chattr
  *	check  = u64                        ; XXH3-64 of all before it
  *	body   = seq parent time boot_id uid reason run_id command message
  *	         root_path root_dev files folders bytes root notes
- *	         [more]                     ; version 2
+ *	         [more]                     ; from version 2 on
  *	more   = texts texts                ; tags, what was left out
  *	texts  = count *text
  *	time   = svar var                   ; seconds, nanoseconds
@@ -85,11 +87,13 @@ static void encode_texts(char *const *texts, struct buf *to)
 
 static void encode(const struct snapshot *s, struct buf *to)
 {
-	bool more = s->tags || s->excludes;
+	unsigned int version = s->root.chattr		? FILE_VERSION
+			       : s->tags || s->excludes ? FILE_VERSION_MORE
+							: FILE_VERSION_PLAIN;
 	size_t i;
 
 	buf_add(to, FILE_MAGIC, FILE_MAGIC_LEN);
-	enc_u16(to, more ? FILE_VERSION : FILE_VERSION_PLAIN);
+	enc_u16(to, (uint16_t)version);
 	enc_var(to, s->seq);
 	enc_var(to, s->parent);
 	enc_svar(to, s->time.sec);
@@ -114,7 +118,7 @@ static void encode(const struct snapshot *s, struct buf *to)
 		enc_text(to, s->notes[i].path);
 		enc_text(to, s->notes[i].text);
 	}
-	if (more) {
+	if (version >= FILE_VERSION_MORE) {
 		encode_texts(s->tags, to);
 		encode_texts(s->excludes, to);
 	}
@@ -182,7 +186,7 @@ static void decode_body(struct dec *d, unsigned int version, struct snapshot *s)
 	if (has_root)
 		(void)entry_decode(d, true, &s->root);
 	decode_notes(d, s);
-	if (version == FILE_VERSION) {
+	if (version >= FILE_VERSION_MORE) {
 		s->tags = decode_texts(d);
 		s->excludes = decode_texts(d);
 	}

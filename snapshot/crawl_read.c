@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -30,18 +29,7 @@ int crawl_read_look(int dirfd, const char *name, struct meta *ret,
 	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 		  STATX_BASIC_STATS, &st) < 0)
 		return -1;
-	*ret = (struct meta){
-		.mode = st.stx_mode,
-		.uid = st.stx_uid,
-		.gid = st.stx_gid,
-		.nlink = st.stx_nlink,
-		.size = st.stx_size,
-		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
-		.ino = st.stx_ino,
-		.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
-		.mtime = {st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec},
-		.ctime = {st.stx_ctime.tv_sec, st.stx_ctime.tv_nsec},
-	};
+	meta_from_statx(&st, ret);
 	*ret_mount = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 	return 0;
 }
@@ -110,7 +98,9 @@ static int keep_bytes(struct crawl *w, struct crawl_folder *f,
 		      struct crawl_item *it, const struct reader_file *file,
 		      struct err *err)
 {
-	struct reading r = {.meta = it->meta, .size = file->len};
+	struct reading r = {.meta = it->meta,
+			    .size = file->len,
+			    .ask_chattr = f->meta.chattr != 0};
 	struct meta after;
 	bool mount;
 
@@ -188,8 +178,10 @@ void crawl_read_known(struct crawl *w, struct crawl_folder *f, size_t i,
 		      const struct meta *meta, const struct known_file *known)
 {
 	AUTO(reading)
-	struct reading r = {
-		.meta = *meta, .size = known->size, .content = known->content};
+	struct reading r = {.meta = *meta,
+			    .size = known->size,
+			    .content = known->content,
+			    .ask_chattr = f->meta.chattr != 0};
 	struct crawl_item *it;
 	struct err err;
 

@@ -124,6 +124,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 		struct crawl_item *it = &f->items[i];
 
 		it->meta = meta;
+		it->meta.chattr = statcache_chattr(w->cache, e);
 		it->content = statcache_content(e);
 		it->attrs = statcache_attrs(w->cache, e);
 		it->size = meta.size;
@@ -162,11 +163,12 @@ static void scan_names(struct scan *s)
 /* Its own attributes, as far as they are not known. */
 static void take_attrs(struct crawl *w, struct crawl_folder *f)
 {
-	struct reading r = {0};
+	struct reading r = {.meta = f->meta};
 	struct err err;
 
 	if (f->same) {
 		f->attrs = statcache_attrs(w->cache, f->old);
+		f->meta.chattr = statcache_chattr(w->cache, f->old);
 		return;
 	}
 	if (reading_attrs(w->store, f->fd, "", NULL, &r, &err) < 0) {
@@ -174,6 +176,7 @@ static void take_attrs(struct crawl *w, struct crawl_folder *f)
 		return;
 	}
 	f->attrs = r.attrs;
+	f->meta.chattr = r.meta.chattr;
 	if (r.incomplete) {
 		f->incomplete = true;
 		crawl_note(w, NOTE_INCOMPLETE, f, "", r.why);

@@ -42,7 +42,7 @@ bool entry_same_content(const struct entry *a, const struct entry *b)
 bool entry_same_meta(const struct entry *a, const struct entry *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
-	       oid_equal(&a->attrs, &b->attrs);
+	       a->chattr == b->chattr && oid_equal(&a->attrs, &b->attrs);
 }
 
 bool entry_equal(const struct entry *a, const struct entry *b)
@@ -104,13 +104,14 @@ bool entry_ok(const struct entry *e, bool is_root)
 	}
 	return e->mode <= 0177777 && e->mtime.nsec < 1000000000 &&
 	       (S_ISREG(e->mode) || !e->size) && content_ok(e) &&
+	       (S_ISREG(e->mode) || S_ISDIR(e->mode) || !e->chattr) &&
 	       (oid_absent(&e->attrs) || e->attrs.type == OBJECT_ATTRSET) &&
 	       !(e->flags & ~(uint32_t)ENTRY_INCOMPLETE);
 }
 
 /*
  *	entry   = head name mode uid gid mtime
- *	          [size] [content] [attrs] [link] [rdev] [group]
+ *	          [size] [content] [attrs] [link] [rdev] [group] [chattr]
  *	head    = var                       ; which of the optional ones follow,
  *	                                    ; and flags: see enum head
  *	name    = var *byte                 ; length, 1-255 bytes; a root's: 0
@@ -130,7 +131,8 @@ enum head {
 	HEAD_RDEV = 16,
 	HEAD_GROUP = 32,
 	HEAD_INCOMPLETE = 64,
-	HEAD_ALL = 127,
+	HEAD_CHATTR = 128, /* trees of version 2, snapshots of 3 */
+	HEAD_ALL = 255,
 };
 
 static void encode_oid(struct buf *to, const struct oid *id)
@@ -143,13 +145,14 @@ static void encode_oid(struct buf *to, const struct oid *id)
 
 void entry_encode(struct buf *to, const struct entry *e)
 {
-	unsigned int head = (e->size ? HEAD_SIZE : 0) |
-			    (oid_absent(&e->content) ? 0 : HEAD_CONTENT) |
-			    (oid_absent(&e->attrs) ? 0 : HEAD_ATTRS) |
-			    (e->link ? HEAD_LINK : 0) |
-			    (e->rdev ? HEAD_RDEV : 0) |
-			    (e->link_group ? HEAD_GROUP : 0) |
-			    (e->flags & ENTRY_INCOMPLETE ? HEAD_INCOMPLETE : 0);
+	unsigned int head =
+		(e->size ? HEAD_SIZE : 0) |
+		(oid_absent(&e->content) ? 0 : HEAD_CONTENT) |
+		(oid_absent(&e->attrs) ? 0 : HEAD_ATTRS) |
+		(e->link ? HEAD_LINK : 0) | (e->rdev ? HEAD_RDEV : 0) |
+		(e->link_group ? HEAD_GROUP : 0) |
+		(e->flags & ENTRY_INCOMPLETE ? HEAD_INCOMPLETE : 0) |
+		(e->chattr ? HEAD_CHATTR : 0);
 
 	enc_var(to, head);
 	enc_text(to, e->name);
@@ -170,6 +173,8 @@ void entry_encode(struct buf *to, const struct entry *e)
 		enc_var(to, e->rdev);
 	if (head & HEAD_GROUP)
 		enc_var(to, e->link_group);
+	if (head & HEAD_CHATTR)
+		enc_var(to, e->chattr);
 }
 
 static uint64_t decode_up_to(struct dec *d, uint64_t max)
@@ -229,6 +234,10 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 		e.link_group = decode_some(d);
 	if (head & HEAD_INCOMPLETE)
 		e.flags |= ENTRY_INCOMPLETE;
+	if (head & HEAD_CHATTR)
+		e.chattr = (uint32_t)decode_up_to(d, UINT32_MAX);
+	if ((head & HEAD_CHATTR) && !e.chattr)
+		d->bad = true;
 	if (d->bad || !entry_ok(&e, is_root)) {
 		d->bad = true;
 		*ret = (struct entry){0};

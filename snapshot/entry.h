@@ -31,6 +31,7 @@ struct entry {
 	char *link; /* of a symbolic link, else NULL */
 	uint64_t link_group; /* files of one snapshot with the same number
 				(not 0) are names of one inode */
+	uint32_t chattr; /* flags of files and folders, see base/chattr.h */
 	uint32_t flags;
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/chattr.h"
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -43,6 +44,42 @@ void reading_fault(struct reading *r, const char *what, int num)
 		       num ? strerror(num) : "");
 }
 
+/* Opens for reading without touching the access time where that is ours to
+ * ask for. */
+static int open_file(int dirfd, const char *name)
+{
+	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd;
+
+	if (!*name)
+		return fd_reopen(dirfd, flags);
+	fd = openat(dirfd, name, flags | O_NOATIME);
+	return fd < 0 && errno == EPERM ? openat(dirfd, name, flags) : fd;
+}
+
+/* What may not be opened says what stat tells. */
+static void take_chattr(int dirfd, const char *name, bool of_layer,
+			struct reading *r)
+{
+	struct meta *m = &r->meta, opened;
+
+	if (of_layer || (!S_ISREG(m->mode) && !S_ISDIR(m->mode))) {
+		m->chattr = 0;
+	} else if (r->has_chattr) {
+		return;
+	} else if (S_ISDIR(m->mode) && !*name) {
+		(void)chattr_read(dirfd, &m->chattr);
+	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
+		auto_close int fd = open_file(dirfd, name);
+
+		/* Swapped meanwhile: the look after tells. */
+		if (fd >= 0 && meta_get(fd, "", &opened) == 0 &&
+		    opened.ino == m->ino)
+			(void)chattr_read(fd, &m->chattr);
+	}
+	r->has_chattr = true;
+}
+
 int reading_attrs(struct store *store, int dirfd, const char *name,
 		  const char *private_xattrs, struct reading *r,
 		  struct err *err)
@@ -52,6 +89,7 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 	struct err fault;
 
 	r->attrs = (struct oid){0};
+	take_chattr(dirfd, name, private_xattrs != NULL, r);
 	if (xattrs_get(dirfd, name, &x, &fault) < 0) {
 		/* What is gone or was swapped is noticed by the look after. */
 		if (fault.num != ENOENT && fault.num != ENOTDIR)
@@ -65,19 +103,6 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 	xattrs_encode(&x, &bytes);
 	return store_put(store, OBJECT_ATTRSET, bytes.data, bytes.len,
 			 &r->attrs, err);
-}
-
-/* Opens for reading without touching the access time where that is ours to
- * ask for. */
-static int open_file(int dirfd, const char *name)
-{
-	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int fd;
-
-	if (!*name)
-		return fd_reopen(dirfd, flags);
-	fd = openat(dirfd, name, flags | O_NOATIME);
-	return fd < 0 && errno == EPERM ? openat(dirfd, name, flags) : fd;
 }
 
 /* Whether the file itself refuses to be read: 0, or the errno. */
@@ -107,6 +132,7 @@ static int read_bytes(struct store *store, int dirfd, const char *name,
 	/* Swapped between the look and the open: the look after tells. */
 	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
 		return 0;
+	r->has_chattr = chattr_read(fd, &r->meta.chattr);
 	if (content_put_known(store, fd, known, &r->content, &r->size, err) ==
 	    0)
 		return 0;
@@ -201,6 +227,7 @@ void reading_entry(struct reading *r, const char *name, struct entry *ret)
 		.content = r->content,
 		.attrs = r->attrs,
 		.link = r->link,
+		.chattr = m->chattr & CHATTR_KEPT,
 		.link_group = m->nlink > 1 && !S_ISDIR(m->mode) ? m->ino : 0,
 		.flags = r->incomplete ? ENTRY_INCOMPLETE : 0,
 	};

@@ -19,6 +19,9 @@ struct reading {
 	struct oid content, attrs;
 	char *link;
 	uint64_t size; /* bytes kept of a regular file */
+	/* meta.chattr is whole, not only what stat tells of it. */
+	bool has_chattr;
+	bool ask_chattr; /* open it for that alone */
 	bool incomplete;
 	bool moving; /* changed while it was read, every time */
 	char why[160]; /* for the note */
@@ -37,7 +40,12 @@ int reading_take(struct store *store, int dirfd, const char *name,
 		 const struct longfile_known *known, struct reading *ret,
 		 struct err *err);
 
-/* Reads the attributes alone, into r->attrs. */
+/*
+ * Reads the attributes alone, into r->attrs and r->meta.chattr. Of a small file
+ * that was read without a descriptor of its own only such flags are seen as
+ * stat tells, unless there are any, or ask_chattr is set: most come from the
+ * folder. Of a run's layer (private_xattrs) none.
+ */
 int reading_attrs(struct store *store, int dirfd, const char *name,
 		  const char *private_xattrs, struct reading *r,
 		  struct err *err);

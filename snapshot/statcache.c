@@ -21,6 +21,7 @@
 #define CACHE_LAYOUT 0x01020304u
 
 _Static_assert(sizeof(struct cache_entry) == 96, "no padding in the file");
+_Static_assert(sizeof(struct cache_attrs) == 32, "no padding in the file");
 
 /*
  * The file: header, folder records, entries, attribute references, names;
@@ -44,7 +45,7 @@ struct statcache {
 	const struct header *head;
 	const struct cache_folder *folders;
 	const struct cache_entry *entries;
-	const struct oid *attrs;
+	const struct cache_attrs *attrs;
 	const char *names;
 };
 
@@ -72,9 +73,9 @@ static bool counts_fit(const struct header *h, size_t file_len)
 	if (h->entries > left / sizeof(struct cache_entry))
 		return false;
 	left -= h->entries * sizeof(struct cache_entry);
-	if (h->attrs > left / sizeof(struct oid))
+	if (h->attrs > left / sizeof(struct cache_attrs))
 		return false;
-	left -= h->attrs * sizeof(struct oid);
+	left -= h->attrs * sizeof(struct cache_attrs);
 	return h->names == left;
 }
 
@@ -186,12 +187,33 @@ struct oid statcache_content(const struct cache_entry *e)
 	return id;
 }
 
+static const struct cache_attrs *attrs_of(const struct statcache *c,
+					  const struct cache_entry *e)
+{
+	if (!e->attrs || e->attrs > c->head->attrs)
+		return NULL;
+	return &c->attrs[e->attrs - 1];
+}
+
 struct oid statcache_attrs(const struct statcache *c,
 			   const struct cache_entry *e)
 {
-	if (!e->attrs || e->attrs > c->head->attrs)
+	const struct cache_attrs *a = attrs_of(c, e);
+	struct oid id;
+
+	if (!a || a->type == OBJECT_NONE)
 		return (struct oid){0};
-	return c->attrs[e->attrs - 1];
+	id = (struct oid){.len = a->len, .ord = a->ord, .type = a->type};
+	memcpy(id.hash, a->hash, sizeof(id.hash));
+	return id;
+}
+
+uint32_t statcache_chattr(const struct statcache *c,
+			  const struct cache_entry *e)
+{
+	const struct cache_attrs *a = attrs_of(c, e);
+
+	return a ? a->chattr : 0;
 }
 
 void statcache_meta(const struct statcache *c, const struct cache_entry *e,
@@ -202,6 +224,7 @@ void statcache_meta(const struct statcache *c, const struct cache_entry *e,
 		.uid = e->uid,
 		.gid = e->gid,
 		.nlink = e->nlink,
+		.chattr = statcache_chattr(c, e),
 		.size = e->size,
 		.dev = c->head->key.dev,
 		.ino = e->ino,
@@ -267,19 +290,21 @@ static uint32_t add_name(struct cache_builder *b, const char *name,
 	return at;
 }
 
-static uint32_t add_attrs(struct cache_builder *b, struct oid id)
+static uint32_t add_attrs(struct cache_builder *b, struct oid id,
+			  uint32_t chattr)
 {
-	struct oid clean;
+	struct cache_attrs a = {.chattr = chattr};
 
-	if (id.type == OBJECT_NONE)
+	if (id.type == OBJECT_NONE && !chattr)
 		return 0;
-	memset(&clean, 0, sizeof(clean)); /* its padding goes to the disk */
-	memcpy(clean.hash, id.hash, sizeof(clean.hash));
-	clean.len = id.len;
-	clean.ord = id.ord;
-	clean.type = id.type;
-	buf_add(&b->attrs, &clean, sizeof(clean));
-	return (uint32_t)(b->attrs.len / sizeof(clean));
+	if (id.type != OBJECT_NONE) {
+		memcpy(a.hash, id.hash, sizeof(a.hash));
+		a.len = id.len;
+		a.ord = id.ord;
+		a.type = id.type;
+	}
+	buf_add(&b->attrs, &a, sizeof(a));
+	return (uint32_t)(b->attrs.len / sizeof(a));
 }
 
 static struct cache_entry make_entry(struct cache_builder *b,
@@ -300,7 +325,7 @@ static struct cache_entry make_entry(struct cache_builder *b,
 		.nlink = m->nlink,
 		.name = add_name(b, it->name, it->link),
 		.folder = it->folder,
-		.attrs = add_attrs(b, it->attrs),
+		.attrs = add_attrs(b, it->attrs, m->chattr),
 		.content_type = folder ? OBJECT_NONE : it->content.type,
 		.flags = (uint8_t)it->flags,
 		.content_ord = it->content.ord,
@@ -361,7 +386,8 @@ static void take_over(struct cache_builder *b, const struct statcache *old,
 		e.name = add_name(
 			b, statcache_name(old, &from[i]),
 			S_ISLNK(e.mode) ? statcache_link(old, &from[i]) : NULL);
-		e.attrs = add_attrs(b, statcache_attrs(old, &from[i]));
+		e.attrs = add_attrs(b, statcache_attrs(old, &from[i]),
+				    statcache_chattr(old, &from[i]));
 		e.folder = 0;
 		buf_add(&b->entries, &e, sizeof(e));
 		if (from[i].folder)
@@ -430,7 +456,7 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 	buf_add(&b->names, "\0", 2);
 	h.folders = b->folders.len / sizeof(struct cache_folder);
 	h.entries = entry_count(b);
-	h.attrs = b->attrs.len / sizeof(struct oid);
+	h.attrs = b->attrs.len / sizeof(struct cache_attrs);
 	h.names = b->names.len;
 	if (h.names > UINT32_MAX || h.entries > UINT32_MAX)
 		return fail(err, EFBIG, "too many names for a stat cache");

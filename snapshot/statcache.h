@@ -32,11 +32,20 @@ struct cache_entry {
 	uint32_t mode, uid, gid, nlink;
 	uint32_t name; /* offset in names; a link's text follows its NUL */
 	uint32_t folder; /* number of its record + 1, 0: none */
-	uint32_t attrs; /* number + 1, 0: none */
+	uint32_t attrs; /* number of its cache_attrs + 1, 0: none */
 	uint8_t content_type, flags;
 	uint16_t content_ord;
 	uint64_t content_len; /* of a device node: its rdev */
 	unsigned char content_hash[16];
+};
+
+/* What few entries have. */
+struct cache_attrs {
+	unsigned char hash[16];
+	uint64_t len;
+	uint16_t ord;
+	uint8_t type, zero;
+	uint32_t chattr;
 };
 
 struct cache_folder {
@@ -80,6 +89,8 @@ const char *statcache_link(const struct statcache *c,
 struct oid statcache_content(const struct cache_entry *e);
 struct oid statcache_attrs(const struct statcache *c,
 			   const struct cache_entry *e);
+uint32_t statcache_chattr(const struct statcache *c,
+			  const struct cache_entry *e);
 void statcache_meta(const struct statcache *c, const struct cache_entry *e,
 		    struct meta *ret);
 /* Equal in all that stat says; the device is the root's. */

@@ -9,7 +9,9 @@
 #include "base/path.h"
 #include "base/text.h"
 
+/* The lowest that says all that there is to say. */
 #define TREE_VERSION 1
+#define TREE_VERSION_CHATTR 2
 /* The shortest entry: bounds a count before memory is taken for it. */
 #define ENTRY_LEN_MIN 8
 
@@ -17,14 +19,18 @@
  * A tree object:
  *
  *	tree    = version count *entry      ; entries ascending by name's bytes
- *	version = var                       ; 1
+ *	version = var                       ; 1, 2 where an entry has chattr
  *	entry: see entry.c
  */
 void tree_encode(const struct entry *entries, size_t count, struct buf *to)
 {
+	unsigned int version = TREE_VERSION;
 	size_t i;
 
-	enc_var(to, TREE_VERSION);
+	for (i = 0; i < count; i++)
+		if (entries[i].chattr)
+			version = TREE_VERSION_CHATTR;
+	enc_var(to, version);
 	enc_var(to, count);
 	for (i = 0; i < count; i++)
 		entry_encode(to, &entries[i]);
@@ -35,12 +41,13 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	AUTO(tree) struct tree t = {0};
 	struct dec d = dec_start(data, len);
 	uint64_t version = dec_var(&d), count = dec_var(&d), i;
+	uint32_t chattr = 0;
 
-	if (!d.bad && version > TREE_VERSION)
+	if (!d.bad && version > TREE_VERSION_CHATTR)
 		return fail(err, EPROTO,
 			    "a tree of version %llu: written by a newer guard",
 			    (unsigned long long)version);
-	if (d.bad || version != TREE_VERSION || count > len / ENTRY_LEN_MIN)
+	if (d.bad || !version || count > len / ENTRY_LEN_MIN)
 		return fail(err, EBADMSG, "a damaged tree");
 	t.room = count;
 	t.entries = mem_resize(NULL, count, sizeof(*t.entries));
@@ -48,10 +55,11 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 		if (!entry_decode(&d, false, &t.entries[i]))
 			break;
 		t.count++;
+		chattr |= t.entries[i].chattr;
 		if (i && strcmp(t.entries[i - 1].name, t.entries[i].name) >= 0)
 			d.bad = true;
 	}
-	if (!dec_end(&d))
+	if (!dec_end(&d) || !chattr != (version < TREE_VERSION_CHATTR))
 		return fail(err, EBADMSG, "a damaged tree");
 	*ret = t;
 	t = (struct tree){0};

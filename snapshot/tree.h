@@ -72,6 +72,9 @@ int tree_editor_put_folder(struct tree_editor *ed, const char *path,
 /* Removes path and all below; one that is not there is fine. */
 int tree_editor_remove(struct tree_editor *ed, const char *path,
 		       struct err *err);
+/* A copy of what is at path now, to be freed; 1, 0 when there is nothing. */
+int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
+		    struct err *err);
 int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 		     struct err *err);
 

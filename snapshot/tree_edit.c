@@ -257,6 +257,27 @@ int tree_editor_remove(struct tree_editor *ed, const char *path,
 	return find_parent(ed, path, true, &parent, err);
 }
 
+int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
+		    struct err *err)
+{
+	struct node *node = &ed->root, *parent;
+	size_t at;
+	int got;
+
+	if (*path) {
+		got = find_parent(ed, path, false, &parent, err);
+		if (got < 0)
+			return got == -ENOTDIR ? 0 : got;
+		if (!find(parent, path_name(path), &at))
+			return 0;
+		node = &parent->nodes[at];
+	}
+	if (!node->entry.mode)
+		return 0;
+	entry_copy(ret, &node->entry);
+	return 1;
+}
+
 /* The node's tree object from its nodes' entries, which are saved already. */
 static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 {

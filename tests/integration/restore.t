@@ -38,6 +38,47 @@ is "$(cat 'a*')" star 'is meant itself'
 no 'and not what it matches' test -e ab
 rm 'a*'
 
+# --- flags of chattr(1) ---
+echo flagged >flagged
+mkdir flags
+echo in >flags/in
+if chattr +d flagged 2>/dev/null && chattr +A flags 2>/dev/null; then
+	guard snapshot -q -m flags >/dev/null
+	flagged=$(guard snapshot -q)
+	gives 0 'ls -l' guard ls -l "$flagged"
+	says "$out" 'flagged  (chattr d)'
+	is "$(guard ls --json "$flagged" flags | grep -c '"chattr"')" 0 \
+		'a file without any says nothing'
+	rm -r flagged flags
+	gives 0 'restore of what had flags' guard restore -y flagged flags
+	ok 'the file has them' sh -c 'lsattr flagged | grep -q "^[^ ]*d"'
+	ok 'so has the folder' sh -c 'lsattr -d flags | grep -q "^[^ ]*A"'
+	chattr -d flagged
+	without=$(guard snapshot -q)
+	gives 0 'a flag is a difference' guard diff "$flagged" "$without"
+	says "$out" 'flagged  file  chattr d -> -'
+	gives 0 'and comes back' guard restore -y --at "$flagged" flagged
+	ok 'on the file' sh -c 'lsattr flagged | grep -q "^[^ ]*d"'
+	gives 0 'a run that writes it' guard run -q -- sh -c 'echo more >>flagged'
+	gives 0 'and its apply' guard apply -y
+	is "$(cat flagged)" "flagged
+more" 'write the bytes'
+	ok 'and leave the flag' sh -c 'lsattr flagged | grep -q "^[^ ]*d"'
+	if chattr +i flagged 2>/dev/null; then
+		guard snapshot -q >/dev/null
+		gives 1 'an immutable file' guard restore -y --at "$flagged" flagged
+		says "$err" 'immutable'
+		says "$err" 'chattr -i'
+		is "$(find . -name '.guard-staging*')" '' 'nothing is left over'
+		chattr -i flagged
+		rm flagged
+		gives 0 'made anew' guard restore -y flagged
+		no 'is immutable again' sh -c 'echo x >>flagged' 2>/dev/null
+		chattr -i flagged
+	fi
+fi
+rm -rf flagged flags
+
 # --- --overwrite ---
 echo mine >README.md
 chmod 700 src/f5.c
