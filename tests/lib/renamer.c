@@ -5,8 +5,12 @@
  *	renamer noreplace FROM TO	renameat2(2) with RENAME_NOREPLACE
  *	renamer exchange FROM TO	... RENAME_EXCHANGE
  *	renamer at FOLDER FROM TO	renameat(2) with a descriptor
- *	renamer storm FROM TO		with a timer's signal every ms, no
- *					SA_RESTART; up to 5 times EINTR
+ *	renamer storm FROM TO		with 200 signals, no SA_RESTART, while
+ *					guard's process for it stands still:
+ *					"renamed", an errno's name, or "missed":
+ *					it was done before it could be stopped
+ *	renamer int FROM TO		the same with SIGINT, which ends us;
+ *					that process goes on after us
  *	renamer closed FROM TO		not dumpable
  *	renamer landlock FROM TO	fenced in by Landlock, that allows all
  *	renamer threads A B C D		A to B and C to D at once
@@ -15,28 +19,22 @@
  *					written to it afterwards
  *	renamer proc FROM TO		FROM as /proc/self/cwd/FROM
  */
+#include <dirent.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t signals;
-
-static void count(int sig)
-{
-	(void)sig;
-	signals++;
-}
 
 static int show(int rc)
 {
@@ -44,21 +42,89 @@ static int show(int rc)
 	return 0;
 }
 
-static int storm(char *const *names)
-{
-	struct itimerval each = {{0, 1000}, {0, 1000}};
-	struct sigaction action = {.sa_handler = count}; /* no SA_RESTART */
-	int tries = 0, rc;
+/* ---- while guard's worker stands still ---- */
 
-	(void)sigaction(SIGALRM, &action, NULL);
-	(void)setitimer(ITIMER_REAL, &each, NULL);
-	while (!signals)
+static pthread_t renaming;
+static atomic_bool done, caught;
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static bool says(const char *pid, const char *name, const char *text)
+{
+	char path[300], line[512];
+	FILE *f;
+	bool yes;
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	f = fopen(path, "re");
+	yes = f && fgets(line, sizeof(line), f) && strstr(line, text);
+	if (f)
+		(void)fclose(f);
+	return yes;
+}
+
+/* The process that renames for us; 0 when it has done so already. */
+static pid_t find_worker(void)
+{
+	while (!done) {
+		DIR *proc = opendir("/proc");
+		struct dirent *e;
+		pid_t pid = 0;
+
+		while (proc && !pid && (e = readdir(proc)))
+			if (e->d_name[0] > '0' && e->d_name[0] <= '9' &&
+			    says(e->d_name, "comm", "guard-rename"))
+				pid = (pid_t)atol(e->d_name);
+		if (proc)
+			(void)closedir(proc);
+		if (pid)
+			return pid;
+	}
+	return 0;
+}
+
+/* What happens to us while the question is taken and not answered. */
+static void *while_it_stands(void *arg)
+{
+	const int *sig = arg;
+	pid_t pid = find_worker();
+	char number[16];
+	int i;
+
+	if (!pid || kill(pid, SIGSTOP) < 0)
+		return NULL;
+	(void)snprintf(number, sizeof(number), "%d", (int)pid);
+	while (!done && !says(number, "stat", ") T "))
 		;
-	/* A signal before the question is taken up still ends the call. */
-	do {
-		rc = rename(names[0], names[1]);
-	} while (rc < 0 && errno == EINTR && ++tries < 5);
-	return show(rc);
+	caught = !done;
+	for (i = 0; caught && i < 200; i++)
+		(void)pthread_kill(renaming, *sig);
+	(void)kill(pid, SIGCONT);
+	return NULL;
+}
+
+static int stand(int sig, char *const *names)
+{
+	struct sigaction action = {.sa_handler = nothing};
+	pthread_t other;
+	int rc;
+
+	/* Without SA_RESTART. */
+	(void)sigaction(SIGUSR1, &action, NULL);
+	(void)signal(SIGINT, SIG_DFL);
+	renaming = pthread_self();
+	if (pthread_create(&other, NULL, while_it_stands, &sig) != 0)
+		errx(99, "no thread");
+	rc = rename(names[0], names[1]);
+	done = true;
+	if (rc < 0)
+		rc = errno;
+	(void)pthread_join(other, NULL);
+	(void)puts(!caught ? "missed" : rc ? strerrorname_np(rc) : "renamed");
+	return 0;
 }
 
 static int landlock(char *const *names)
@@ -162,7 +228,9 @@ int main(int argc, char **argv)
 		return show(renameat(fd, names[1], fd, names[2]));
 	}
 	if (strcmp(how, "storm") == 0)
-		return storm(names);
+		return stand(SIGUSR1, names);
+	if (strcmp(how, "int") == 0)
+		return stand(SIGINT, names);
 	if (strcmp(how, "closed") == 0) {
 		(void)prctl(PR_SET_DUMPABLE, 0);
 		return show(rename(names[0], names[1]));
