@@ -4,7 +4,7 @@ _guard() {
 	local cur prev verb i words
 	local -r verbs='run exec shell status list diff review apply commit discard import undo
 		snapshot log find grep ls show restore verify prune purge pin unpin undelete du patch
-		export repair doctor explain'
+		export repair doctor explain agents'
 
 	cur=${COMP_WORDS[COMP_CWORD]}
 	prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -33,6 +33,12 @@ _guard() {
 	case $prev in
 	--allow)
 		mapfile -t COMPREPLY < <(compgen -W 'perf io_uring userfaultfd 32bit' -- "$cur")
+		return
+		;;
+	--agent)
+		words="none $(guard agents 2>/dev/null |
+			sed -n 's/^\([A-Za-z0-9._-]*\) .*/\1/p')"
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
 	--net)
@@ -68,6 +74,7 @@ _guard() {
 	case $verb in
 	run)
 		words='-C --ro --rw --cow --hide --env --net --nested --timeout
+			--agent --share-login --shared-cache
 			--pids-limit --allow --why --strict --memory --cpus
 			--tmp-size --user --layer-size --layer-files --frozen --home
 			--continue -q --quiet -h --help'
@@ -130,7 +137,7 @@ _guard() {
 			-h --help'
 		;;
 	prune)
-		words='-n --dry-run --keep-last --keep-within --keep-hourly
+		words='-n --dry-run --caches --keep-last --keep-within --keep-hourly
 			--keep-daily --keep-weekly --keep-monthly --keep-yearly
 			--keep-tag --max-size -y --yes -q --quiet --json
 			--progress -h --help'
@@ -157,7 +164,10 @@ _guard() {
 		words='--json -h --help'
 		;;
 	explain)
-		words='--ro --rw --hide --cow -C --strict --json -h --help'
+		words='--ro --rw --hide --cow -C --agent --strict --json -h --help'
+		;;
+	agents)
+		words='--reset -y --yes -q --quiet --json -h --help'
 		;;
 	doctor)
 		words='--json -h --help'

@@ -61,6 +61,7 @@ _guard() {
 		'export:write what a run changed, or a snapshot, as a tar'
 		'repair:mend a damaged store'
 		'explain:say how a run would see a path'
+		'agents:list the profiles of agents, or show one'
 		'doctor:say what of the fence this machine has'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
@@ -98,6 +99,9 @@ _guard() {
 				'*--env[pass a variable]:variable:_parameters' \
 				'--net[network]:mode:(host none)' \
 				'--nested[let sandboxes work inside]' \
+				'--agent[its profile]:name:(none claude codex gemini opencode aider)' \
+				'--share-login[your own folders of the agent]' \
+				'--shared-cache[caches of all projects]' \
 				'--timeout[end it after]:time:' \
 				'--pids-limit[processes]:number:' \
 				'*--allow[calls]:what:(perf io_uring userfaultfd 32bit)' \
@@ -216,6 +220,7 @@ _guard() {
 			;;
 		prune)
 			_arguments $help $dry $yes $quiet $json $progress \
+				'--caches[the caches of runs]' \
 				'--keep-last[the newest]:number:' \
 				'--keep-within[all younger]:time:' \
 				'--keep-hourly[the last of hours]:number:' \
@@ -259,7 +264,12 @@ _guard() {
 				'*--rw[as with run]:path:_files' \
 				'*--hide[as with run]:path:_files' \
 				'*--cow[as with run]:path:_files -/' \
+				'--agent[as with run]:name:' \
 				'--strict[as with run]' '*:path:_files'
+			;;
+		agents)
+			_arguments $help $yes $quiet $json \
+				'--reset[take its home away]:name:' '1:name:'
 			;;
 		doctor)
 			_arguments $help $json

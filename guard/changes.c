@@ -110,6 +110,7 @@ int changes_load(const struct session *s, const struct state *state,
 		return -err->num;
 	if (state && s->home && s->home[0] && load_home(s, state, &c, err) < 0)
 		return err_context(err, "the home layer of run %s", s->id);
+	changes_fold(s, &c);
 	*ret = c;
 	c = (struct changes)CHANGES_NONE;
 	return 0;

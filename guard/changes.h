@@ -14,6 +14,8 @@
 /* In a change's flags, beside the scan's own: the real path is not what it was
  * when the run began, so that apply will find a conflict there. */
 #define CHANGES_HERE 0x100u
+/* One of the profile's `noise`: lists show a number only. */
+#define CHANGES_NOISE 0x200u
 
 /* Of a folder beside the project, in the order of session.extras. */
 struct changes_extra {
@@ -42,6 +44,10 @@ struct changes {
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
+
+/* changes_fold.c: sets CHANGES_NOISE, and takes out the folders of a live run
+ * in which something of guard's own is mounted. */
+void changes_fold(const struct session *s, struct changes *c);
 
 /*
  * Sets CHANGES_HERE by comparing the real files with the snapshot that was

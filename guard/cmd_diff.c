@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/agent_show.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
@@ -103,6 +104,7 @@ static void print_json(const struct session *s, const struct changes *c,
 						: s->project,
 			      risks);
 	(void)json_object_set_new(object, "risks", risks);
+	(void)json_object_set_new(object, "agent", agent_show_json(s));
 	jsonout_print(object);
 }
 
@@ -114,6 +116,7 @@ static void print_text(const struct session *s, struct changes *c,
 	print_header(s, c);
 	for (i = 0; i < v->count; i++)
 		diffrisk_print(&v->groups[i], &v->from[i]);
+	agent_show_list(s);
 	listing_print(c, stdout);
 	for (i = 0; i < v->count; i++)
 		diffshow_texts(&v->groups[i], &v->from[i]);

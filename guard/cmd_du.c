@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/caches.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
@@ -27,7 +28,8 @@ static struct usage usage_of(int dirfd, const char *name)
 
 struct du {
 	struct context *c;
-	struct usage packs, snaps, store_trash, runs, trash, reserve;
+	struct usage packs, snaps, store_trash, runs, trash, reserve, agents;
+	struct caches caches;
 	uint64_t max_size; /* 0: none is set */
 	struct prune_plan plan;
 	bool stored, planned;
@@ -75,6 +77,8 @@ static int measure(struct du *d, struct err *err)
 	o.max_size = d->max_size = settings.max_size;
 	d->trash = usage_of(d->c->state.fd, "trash");
 	d->reserve = usage_of(d->c->state.fd, "reserve");
+	d->agents = usage_of(d->c->state.fd, "agents");
+	caches_measure(&d->c->state, &d->caches);
 	if (session_list(d->c->state.runs_fd, NULL, &d->sessions, err) < 0)
 		return -err->num;
 	if (got == -ENOENT)
@@ -131,6 +135,12 @@ static void print_text(struct du *d)
 		table_row(&t, (const char *const *)&runs.cells[i]);
 	line(&t, d->store_trash.bytes, "trash", "of the store: guard undelete");
 	line(&t, d->trash.bytes, "trash", "of runs: guard undo");
+	if (d->agents.bytes)
+		line(&t, d->agents.bytes, "agents",
+		     "homes of guard's own: guard agents");
+	if (d->caches.count)
+		line(&t, d->caches.usage.bytes, "caches",
+		     "of runs: guard prune --caches");
 	if (d->reserve.bytes)
 		line(&t, d->reserve.bytes, "reserve",
 		     "for what guard must write on a full disk");
@@ -162,6 +172,8 @@ static void print_json(struct du *d)
 	jsonout_number(object, "store_trash", d->store_trash.bytes);
 	jsonout_number(object, "trash", d->trash.bytes);
 	jsonout_number(object, "runs_bytes", d->runs.bytes);
+	jsonout_number(object, "agents", d->agents.bytes);
+	jsonout_number(object, "caches", d->caches.usage.bytes);
 	jsonout_number(object, "reserve", d->reserve.bytes);
 	jsonout_number(object, "max_size", d->max_size);
 	(void)json_object_set_new(object, "runs", TAKE(d->list));

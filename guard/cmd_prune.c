@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "guard/caches.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
@@ -18,7 +19,7 @@
 struct prune_command {
 	struct settings settings; /* of the options */
 	struct prune_options options;
-	bool dry, yes, json, quiet;
+	bool dry, yes, json, quiet, caches;
 	struct progress progress;
 };
 
@@ -249,6 +250,38 @@ static int prune(struct prune_command *p, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+/* No rule is about them: they can all be had again. */
+static int clear_caches(struct prune_command *p, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct caches caches;
+
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	if (p->dry)
+		caches_measure(&c.state, &caches);
+	else if (caches_clear(&c.state, &caches, err) < 0)
+		return err_context(err, "clear the caches");
+	if (p->json) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "schema", "guard.prune-caches/1");
+		jsonout_number(object, "caches", caches.count);
+		jsonout_number(object, "busy", caches.busy);
+		jsonout_number(object, "bytes", caches.usage.bytes);
+		jsonout_print(object);
+	} else {
+		output_say("%s of caches, %s: %s",
+			   text_count(caches.count, "folder"),
+			   text_size(caches.usage.bytes),
+			   p->dry ? "they would go" : "gone");
+	}
+	if (caches.busy)
+		output_say("%s left: a run has it just now",
+			   text_count(caches.busy, "folder"));
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
 static void tell_progress(void *arg, const char *noun, uint64_t done,
 			  uint64_t total)
 {
@@ -268,6 +301,7 @@ int cmd_prune(int argc, char **argv)
 		{'n', .flag = &p.dry},
 		{'y', .flag = &p.yes},
 		{'q', .flag = &p.quiet},
+		{OPT_CACHES, .flag = &p.caches},
 		{OPT_JSON, .flag = &p.json},
 		{OPT_PROGRESS, .read = progress_read},
 		{OPT_KEEP_LAST, .read = read_rule, .to = &p},
@@ -295,6 +329,8 @@ int cmd_prune(int argc, char **argv)
 			options_complain(verb,
 					 "these rules keep nothing at all: "
 					 "that cannot be meant");
+		else if (p.caches)
+			got = output_ended(clear_caches(&p, &err), &err);
 		else
 			got = output_ended(prune(&p, &err), &err);
 	}

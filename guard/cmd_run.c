@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "guard/agent.h"
 #include "guard/autoprune.h"
 #include "guard/commands.h"
 #include "guard/options.h"
@@ -249,6 +250,15 @@ static int set_option(struct parsed *p, int option, const char *value,
 		p->options.resume = true;
 		p->options.resume_id = value;
 		return 0;
+	case OPT_AGENT:
+		p->options.agent = value;
+		return 0;
+	case OPT_SHARE_LOGIN:
+		p->options.share_login = true;
+		return 0;
+	case OPT_SHARED_CACHE:
+		p->options.shared_cache = true;
+		return 0;
 	case OPT_ENV:
 		return add_env(p, value, err);
 	case OPT_RO:
@@ -407,6 +417,9 @@ int cmd_explain(int argc, char **argv)
 	got = parse(&p, verb, argc, argv, &err);
 	if (got < 0 && err.text[0])
 		output_error(&err);
+	/* Its operands are paths and no command. */
+	if (!p.options.agent)
+		p.options.agent = AGENT_NONE;
 	if (got) {
 		status = got < 0 ? STATUS_USAGE : STATUS_OK;
 	} else if (!*p.options.argv) {
@@ -496,6 +509,11 @@ int run_visit(const struct session *s, const struct run_visit *v)
 		p.options.resume_id = s->id;
 		p.options.visit_project = s->project;
 		p.options.visit_cwd = v->cwd;
+		/* Its agent's, whatever is called there now. */
+		if (!p.options.agent)
+			p.options.agent = record_get(&s->more, AGENT_NAME);
+		if (!p.options.agent)
+			p.options.agent = AGENT_NONE;
 		status = run_command(&p.options);
 	} else if (err.text[0]) {
 		output_error(&err);

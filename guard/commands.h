@@ -42,6 +42,7 @@ int cmd_export(int argc, char **argv);
 int cmd_du(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_agents(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 
 #endif

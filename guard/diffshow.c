@@ -56,8 +56,9 @@ void diffshow_texts(const struct changes_group *g,
 	for (i = 0; i < list->count && !output_broken(); i++) {
 		const struct change *c = &list->items[i];
 
-		if (g->home ? changes_is_cache(c->path)
-			    : (c->flags & CHANGE_GIT) != 0)
+		if (c->flags & CHANGES_NOISE ||
+		    (g->home ? changes_is_cache(c->path)
+			     : (c->flags & CHANGE_GIT) != 0))
 			continue;
 		difftext_print(c, from);
 	}

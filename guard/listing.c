@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "guard/output.h"
 
 static enum output_style kind_style(enum change_kind kind)
@@ -14,7 +15,8 @@ static enum output_style kind_style(enum change_kind kind)
 
 static bool in_section(const struct change *c, enum change_kind kind, bool home)
 {
-	if (c->kind != kind || (c->flags & CHANGE_GIT && !home))
+	if (c->kind != kind || c->flags & CHANGES_NOISE ||
+	    (c->flags & CHANGE_GIT && !home))
 		return false;
 	return !home || !changes_is_cache(c->path);
 }
@@ -108,6 +110,15 @@ static size_t count_caches(const struct change_list *home)
 	return n;
 }
 
+static size_t count_noise(const struct change_list *list)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < list->count; i++)
+		n += (list->items[i].flags & CHANGES_NOISE) != 0;
+	return n;
+}
+
 static void section_git(const struct changes_group *g, FILE *to)
 {
 	AUTO(buf) struct buf where = {0};
@@ -142,7 +153,7 @@ void listing_print(struct changes *c, FILE *to)
 	const size_t count = sizeof(sections) / sizeof(sections[0]);
 	auto_free struct changes_group *groups = NULL;
 	size_t group_count = changes_groups(c, &groups);
-	size_t caches = count_caches(&c->home), g, i;
+	size_t caches = count_caches(&c->home), noise = 0, g, i;
 
 	for (g = 0; g < group_count; g++)
 		for (i = 0; i < count; i++) {
@@ -151,6 +162,14 @@ void listing_print(struct changes *c, FILE *to)
 			section(&groups[g], sections[i].kind, sections[i].title,
 				to);
 		}
+	for (g = 0; g < group_count; g++)
+		noise += count_noise(groups[g].list);
+	if (noise)
+		(void)fprintf(to,
+			      "\n%s to what the profile calls noise %s not "
+			      "shown (--name-status has all)\n",
+			      text_count(noise, "change"),
+			      noise > 1 ? "are" : "is");
 	if (caches)
 		(void)fprintf(to,
 			      "\n%zu changes in caches of your home folder "

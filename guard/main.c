@@ -46,6 +46,7 @@ static const struct {
 	{"repair", cmd_repair},
 	{"doctor", cmd_doctor},
 	{"explain", cmd_explain},
+	{"agents", cmd_agents},
 };
 
 static int unknown(const char *name)

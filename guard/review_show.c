@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/diffshow.h"
+#include "guard/agent_show.h"
 #include "guard/output.h"
 #include "guard/pick.h"
 
@@ -278,6 +279,7 @@ void review_show_first(const struct session *s, struct review *r,
 {
 	review_show_risky(r, most);
 	print_left_out(s, r, c);
+	agent_show_list(s);
 }
 
 void review_show_rest(struct review *r)

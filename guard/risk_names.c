@@ -77,7 +77,8 @@ static const struct risky table[] = {
 	 ".roomodes|.kilocode/|.amazonq/|.kiro/|.junie/|.goose/|.goosehints|"
 	 ".opencode/|opencode.json*|.crush.json|.qwen/|.openhands/|"
 	 "SKILL.md"},
-	{RISK_CRITICAL, "or steers the next run of guard", ".guard*"},
+	{RISK_CRITICAL, "or steers the next run of guard",
+	 ".guard*|.guard/|.config/guard/"},
 	{RISK_CRITICAL, "when a program of that language starts",
 	 "sitecustomize.py|usercustomize.py|*.pth|.Rprofile|.Renviron|"
 	 ".RData|.ghci|.iex.exs|.irbrc|.pryrc|.pythonrc|.gdbinit|.lldbinit|"

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "guard/agent.h"
 #include "guard/live.h"
 #include "guard/output.h"
 #include "overlay/layers.h"
@@ -16,6 +17,7 @@ static void run_free(struct run *run)
 {
 	sandbox_free(&run->sandbox);
 	session_free(&run->session);
+	agent_free(&run->agent);
 	context_free(&run->context);
 	if (run->project_fd >= 0)
 		(void)close(run->project_fd);
@@ -180,6 +182,7 @@ int run_command(const struct run_options *options)
 		return RUN_STATUS_GUARD;
 	}
 	if (run_open_project(&run, &err) < 0 ||
+	    run_load_agent(&run, &err) < 0 ||
 	    run_open_session(&run, &err) < 0) {
 		output_error(&err);
 		if (err.num == ENOSPC || err.num == EDQUOT)

@@ -10,6 +10,7 @@
 
 #include "guard/budget.h"
 #include "guard/context.h"
+#include "guard/run_options.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -22,39 +23,13 @@ enum {
 	RUN_STATUS_NOT_FOUND = 127, /* no such command */
 };
 
+struct agent;
 struct layers;
 struct verb;
 
-struct run_options {
-	const char *dir; /* -C, NULL: the current folder */
-	bool resume; /* --continue */
-	const char *resume_id; /* NULL: the newest pending one */
-	const char *const *env; /* NULL-terminated, as all lists here */
-	const char *const *read_only, *const *read_write, *const *hide;
-	const char *const *cow; /* folders beside the project */
-	enum sandbox_net net;
-	bool nested, strict;
-	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
-	int64_t timeout_ms;
-	uint64_t pids_limit, memory, tmp_size;
-	unsigned int cpus_milli;
-	bool has_user;
-	uid_t user;
-	gid_t group;
-	bool frozen; /* a copy of the project is the lower */
-	bool home; /* the home folder is the project */
-	uint64_t layer_bytes, layer_files; /* 0: the defaults */
-	bool quiet;
-	char *const *argv;
-	/* What was said of the above, as options again; see run_given.c. */
-	char **given;
-	/* A visit to a pending run: what its command was and how it ended
-	 * stays in the record. Absolute; NULL: none. */
-	const char *visit_project, *visit_cwd;
-};
-
 struct run {
-	const struct run_options *options;
+	const struct run_options *options; /* with what the profiles add */
+	struct agent *agent; /* the profiles that hold */
 	struct context context;
 	struct session session;
 	char *project;
@@ -90,6 +65,8 @@ int run_end(struct run *run, int status, struct err *err);
 char *run_find_project(const struct run *run, struct err *err);
 /* Its folder; what an earlier apply left half done there is ended. */
 int run_open_project(struct run *run, struct err *err);
+/* The profiles, and with them the options that hold. */
+int run_load_agent(struct run *run, struct err *err);
 /* A new session, or with --continue the one that goes on. */
 int run_open_session(struct run *run, struct err *err);
 /* Of a layer that goes on whose command was not started after all. */

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "guard/agent_show.h"
 #include "guard/changes.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
@@ -216,16 +217,20 @@ int run_end(struct run *run, int status, struct err *err)
 	AUTO(change_list) struct change_list git = {0};
 	char code[16];
 	bool any;
+	bool obeyed;
 	int got;
 
 	run->session.ended = moment_now();
 	if (!run->options->visit_project)
 		run->session.status = status;
+	obeyed = agent_end(run->agent, &run->context.state, &run->session);
 	if (session_set_state(&run->session, RUN_ENDED, err) < 0)
 		return -err->num;
 	(void)snprintf(code, sizeof(code), "%d", status);
 	state_log(&run->context.state, "end", "run", run->session.id, "status",
 		  code, NULL);
+	if (obeyed)
+		agent_show_end(&run->session);
 	if (run_keep_granted(run, "post-rw", err) < 0 ||
 	    changes_load(&run->session, &run->context.state, &changes, err) <
 		    0 ||

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/agent.h"
 #include "guard/commands.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
@@ -18,7 +19,7 @@
 
 struct explaining {
 	struct run run;
-	const char **layers; /* NULL-terminated */
+	const char **layers; /* in the order of their mounts, NULL-terminated */
 	char **cows;
 	char **hide;
 	json_t *list; /* NULL: text */
@@ -35,28 +36,81 @@ static bool covers_home(const char *home, const char *project)
 	       mount_list_below(fd, home, &names, &ignored) == 0;
 }
 
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
 static void choose_layers(struct explaining *e)
 {
 	const char *home = e->run.context.state.home;
-	size_t count = 0, i;
+	const struct agent *a = e->run.agent;
+	size_t count = 0, first, i;
 
 	for (i = 0; e->cows[i]; i++)
 		;
-	e->layers = mem_zalloc((i + 3) * sizeof(*e->layers));
+	e->layers = mem_zalloc((i + a->place_count + 3) * sizeof(*e->layers));
 	if (home && !e->run.options->strict &&
 	    covers_home(home, e->run.project))
 		e->layers[count++] = home;
 	for (i = 0; e->cows[i]; i++)
 		e->layers[count++] = e->cows[i];
-	e->layers[count] = e->run.project;
+	e->layers[count++] = e->run.project;
+	first = count;
+	for (i = 0; i < a->place_count; i++)
+		if (!a->shared || a->places[i].item->word == PROFILE_CACHE)
+			e->layers[count++] = a->places[i].path;
+	if (count > first)
+		qsort(e->layers + first, count - first, sizeof(*e->layers),
+		      by_path);
+}
+
+/* What an agent's own folder holds, once it has one. */
+static bool is_in_home(const struct explaining *e,
+		       const struct agent_place *place, const char *path)
+{
+	const struct agent *a = e->run.agent;
+	auto_free char *whole = mem_printf(
+		"%s/agents/%s/home/%s/%s", e->run.context.state.path, a->name,
+		place->item->value, path_rest(path, place->path));
+
+	return strcmp(path, place->path) == 0 || access(whole, F_OK) == 0;
+}
+
+/* The line of a profile that decides, or NULL. */
+static const char *profile_rule(const struct explaining *e,
+				const struct view *v)
+{
+	if (v->sight == SIGHT_HIDDEN)
+		return agent_rule(e->run.agent, PROFILE_HIDE, v->place);
+	if (v->sight == SIGHT_READ_ONLY && v->granted)
+		return agent_rule(e->run.agent, PROFILE_RO, v->place);
+	return NULL;
+}
+
+/* Where the layer is one that is kept. */
+static const struct agent_place *kept_place_of(const struct explaining *e,
+					       const struct view *v)
+{
+	const struct agent_place *place =
+		v->sight == SIGHT_LAYER ? agent_place_of(e->run.agent, v->place)
+					: NULL;
+
+	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
 }
 
 static const char *rule_of(const struct explaining *e, const struct view *v)
 {
 	const char *const *hide = e->run.options->hide;
+	const struct agent_place *place = kept_place_of(e, v);
+	const char *line = profile_rule(e, v);
 	char *const *cow;
 	struct err ignored;
 
+	if (place)
+		return place->item->word == PROFILE_HOME ? "agent" : "cache";
+	if (line)
+		return line;
 	switch (v->sight) {
 	case SIGHT_LAYER:
 		for (cow = e->cows; *cow; cow++)
@@ -109,6 +163,21 @@ static char *describe(const struct explaining *e, const struct view *v)
 	const char *place = text_quote(v->place);
 	const char *rule = rule_of(e, v);
 
+	if (kept_place_of(e, v))
+		return *rule == 'a' ? mem_printf("a folder of guard's own for "
+						 "%s, kept between its runs",
+						 e->run.agent->name)
+				    : mem_printf("a layer over the cache %s "
+						 "that is kept between runs%s",
+						 place,
+						 e->run.options->shared_cache
+							 ? ""
+							 : " of this project");
+	if (profile_rule(e, v))
+		return mem_printf("%s, as %s says",
+				  v->sight == SIGHT_HIDDEN ? "hidden"
+							   : "read-only",
+				  rule);
 	switch (v->sight) {
 	case SIGHT_LAYER:
 		return mem_printf("the layer over %s: what a run writes there "
@@ -155,6 +224,7 @@ static int explain_one(struct explaining *e, const char *path, struct err *err)
 		.read_write = o->read_write,
 		.strict = o->strict,
 	};
+	const struct agent_place *place;
 	AUTO(view) struct view v = {0};
 	auto_free char *text = NULL;
 	int got;
@@ -162,6 +232,9 @@ static int explain_one(struct explaining *e, const char *path, struct err *err)
 	got = sandbox_explain(&policy, e->layers, path, &v, err);
 	if (got < 0)
 		return got;
+	place = kept_place_of(e, &v);
+	if (place && place->item->word == PROFILE_HOME)
+		v.exists = is_in_home(e, place, v.real);
 	if (e->list) {
 		add_json(e, path, &v);
 		return 0;
@@ -178,7 +251,8 @@ static int explain(struct explaining *e, char *const *paths, struct err *err)
 	int got = 0;
 
 	run->project = run_find_project(run, err);
-	if (!run->project || run_check_grants(run, err) < 0)
+	if (!run->project || run_load_agent(run, err) < 0 ||
+	    run_check_grants(run, err) < 0)
 		return -err->num;
 	e->cows = run_find_cows(run, NULL, err);
 	if (!e->cows)
@@ -209,6 +283,7 @@ int run_explain(const struct run_options *options, char *const *paths,
 	mem_list_free(&e.hide);
 	mem_list_free(&e.cows);
 	free(e.layers);
+	agent_free(&e.run.agent);
 	context_free(&e.run.context);
 	free(e.run.project);
 	if (got == 0 && !output_finish())

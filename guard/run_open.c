@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/agent.h"
 #include "guard/pick.h"
 #include "guard/run.h"
 #include "overlay/gitdir.h"
@@ -72,6 +73,15 @@ int run_open_project(struct run *run, struct err *err)
 	/* What an earlier apply or restore left half done is ended first. */
 	return context_recover(&run->context, run->project, err) < 0 ? -err->num
 								     : 0;
+}
+
+int run_load_agent(struct run *run, struct err *err)
+{
+	if (agent_load(run->options, &run->context.state, run->project,
+		       &run->agent, err) < 0)
+		return -err->num;
+	run->options = &run->agent->options;
+	return 0;
 }
 
 /* What was stored is no longer what is there once the command runs. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/agent.h"
 #include "guard/output.h"
 #include "guard/run.h"
 #include "overlay/freeze.h"
@@ -34,14 +35,25 @@ char **run_hidden_paths(const struct run *run)
 	return paths;
 }
 
+struct covers {
+	struct layers *layers;
+	struct kept *kept; /* on top of them */
+};
+
 static int open_layers(void *arg, struct err *err)
 {
-	return layers_open(arg, err);
+	const struct covers *c = arg;
+	int got = layers_open(c->layers, err);
+
+	return got < 0 ? got : kept_open(c->kept, err);
 }
 
 static int mount_layers(void *arg, int root_fd, struct err *err)
 {
-	return layers_mount(arg, root_fd, err);
+	const struct covers *c = arg;
+	int got = layers_mount(c->layers, root_fd, err);
+
+	return got < 0 ? got : kept_mount(c->kept, root_fd, err);
 }
 
 /* An argument that names something real which the run cannot see. */
@@ -74,11 +86,14 @@ static void tell_header(const struct run *run, struct buf *notes,
 			struct buf *dropped)
 {
 	const struct run_options *o = run->options;
+	AUTO(buf) struct buf agent = {0};
 	size_t i;
 
-	output_say("run %s in %s (network: %s)%s", run->session.id,
+	agent_tell(run->agent, &agent);
+	output_say("run %s in %s (network: %s%s)%s", run->session.id,
 		   text_quote(run->project),
 		   o->net == SANDBOX_NET_NONE ? "none" : "host",
+		   buf_text(&agent),
 		   o->resume ? ", going on with its layer" : "");
 	for (i = 0; i < run->session.extra_count; i++)
 		output_say("with a layer of its own, reviewed and applied "
@@ -208,6 +223,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	auto_close int door = -1;
 	struct sandbox_cuts cuts = {0};
 	struct err ignored;
+	struct covers covers;
 	char **hide, **envp;
 	int got;
 
@@ -229,7 +245,9 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 		return -err->num;
 	if (layers_plan(&run->session,
 			o->strict ? NULL : run->context.state.home, layers,
-			&notes, err) < 0)
+			&notes, err) < 0 ||
+	    agent_open(run->agent, &run->context.state, &run->session, &notes,
+		       err) < 0)
 		return -err->num;
 	tmp = openat(run->session.fd, "tmp",
 		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -239,6 +257,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 		return fail_errno(err, "open the run's /tmp");
 	/* Without it the run works as well, but nobody can enter. */
 	door = sandbox_door(run->session.fd, &ignored);
+	covers = (struct covers){*layers, run->agent->kept};
 	hide = run_hidden_paths(run);
 	sandbox_cuts_find(run->context.state.home, &cuts);
 	hide_cuts(run, &cuts);
@@ -277,7 +296,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			.group = o->group,
 			.open_layers = open_layers,
 			.mount_layers = mount_layers,
-			.layers_arg = *layers,
+			.layers_arg = &covers,
 		},
 		&run->sandbox, err);
 	mem_list_free(&hide);

@@ -47,6 +47,10 @@ static const struct option_spec run_options[] = {
 	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
 	{OPT_NET, "net", "MODE", "host (default) or none"},
 	{OPT_NESTED, "nested", NULL, "let sandboxes work inside"},
+	{OPT_AGENT, "agent", "NAME", "its profile, not that of CMD; or none"},
+	{OPT_SHARE_LOGIN, "share-login", NULL, "your own folders of the agent"},
+	{OPT_SHARED_CACHE, "shared-cache", NULL,
+	 "caches of all projects, not of this one"},
 	{OPT_ALLOW, "allow", "WHAT", "perf, io_uring, userfaultfd or 32bit"},
 	{OPT_WHY, "why", "PATH", "run nothing, say how PATH would be seen"},
 	{OPT_STRICT, "strict", NULL, "no network, an empty home, small limits"},
@@ -235,6 +239,7 @@ static const struct option_spec verify_options[] = {
 
 static const struct option_spec prune_options[] = {
 	OPTION_DRY,
+	{OPT_CACHES, "caches", NULL, "the caches of runs, and nothing else"},
 	{OPT_KEEP_LAST, "keep-last", "N", "the newest N"},
 	{OPT_KEEP_WITHIN, "keep-within", "TIME", "all of 12h, 14d, 8w"},
 	{OPT_KEEP_HOURLY, "keep-hourly", "N", "the last of N hours"},
@@ -287,7 +292,16 @@ static const struct option_spec explain_options[] = {
 	{OPT_HIDE, "hide", "PATH", "as with run"},
 	{OPT_COW, "cow", "PATH", "as with run"},
 	{'C', NULL, "DIR", "as with run"},
+	{OPT_AGENT, "agent", "NAME", "as with run"},
 	{OPT_STRICT, "strict", NULL, "as with run"},
+	OPTION_JSON,
+	OPTION_END,
+};
+
+static const struct option_spec agents_options[] = {
+	{OPT_RESET, "reset", "NAME", "take its home away, with its login"},
+	OPTION_YES,
+	OPTION_QUIET,
 	OPTION_JSON,
 	OPTION_END,
 };
@@ -447,6 +461,13 @@ const struct verb options_verbs[] = {
 	 "Ends\n"
 	 "with 1 when something stays lost, and names it.\n",
 	 repair_options, false},
+	{"agents", NULL, "[NAME]", "list the profiles of agents, or show one",
+	 "A profile says what runs of a program need; `guard run` takes that\n"
+	 "of the command's name, or --agent NAME. Your own lie in\n"
+	 "~/.config/guard/agents/NAME and are added to guard's. An agent's\n"
+	 "home is guard's own: log in once inside, your real one stays as it\n"
+	 "is.\n",
+	 agents_options, false},
 	{"doctor", NULL, "", "say what of the fence this machine has",
 	 "Each layer: ok, weaker (runs work, with less) or missing (nothing\n"
 	 "is run), and how to mend it. Ends with 1 when one is missing.\n",

@@ -85,10 +85,15 @@ static int refuse(int fs_fd, const char *path, struct err *err)
 		    strerror(num), buf_text(&words), advice(num));
 }
 
-static int set_layers(int fs, int lower_fd, int upper_fd, int work_fd)
+struct parts {
+	int lower_fd, upper_fd, work_fd;
+	bool loose; /* the upper is never synced */
+};
+
+static int set_layers(int fs, const struct parts *p)
 {
-	struct fd_name lower = fd_name(lower_fd), upper = fd_name(upper_fd),
-		       work = fd_name(work_fd);
+	struct fd_name lower = fd_name(p->lower_fd),
+		       upper = fd_name(p->upper_fd), work = fd_name(p->work_fd);
 
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", "guard", 0) < 0)
 		return -1;
@@ -98,21 +103,23 @@ static int set_layers(int fs, int lower_fd, int upper_fd, int work_fd)
 		return -1;
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", upper.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "workdir", work.text, 0) < 0 ||
-	    fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
+	    fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0 ||
+	    (p->loose &&
+	     fsconfig(fs, FSCONFIG_SET_FLAG, "volatile", NULL, 0) < 0))
 		return -1;
 	return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
 /* 1: this kernel has no such interface. */
-static int mount_new(int lower_fd, int upper_fd, int work_fd, int target_fd,
-		     const char *path, struct err *err)
+static int mount_new(const struct parts *p, int target_fd, const char *path,
+		     struct err *err)
 {
 	auto_close int fs = plain ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
 	auto_close int made = -1;
 
 	if (plain || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
 		return 1;
-	if (fs < 0 || set_layers(fs, lower_fd, upper_fd, work_fd) < 0)
+	if (fs < 0 || set_layers(fs, p) < 0)
 		return refuse(fs, path, err);
 	made = fsmount(fs, FSMOUNT_CLOEXEC,
 		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -123,13 +130,13 @@ static int mount_new(int lower_fd, int upper_fd, int work_fd, int target_fd,
 	return 0;
 }
 
-static int mount_old(int lower_fd, int upper_fd, int work_fd, int target_fd,
-		     const char *path, struct err *err)
+static int mount_old(const struct parts *p, int target_fd, const char *path,
+		     struct err *err)
 {
-	auto_free char *options =
-		mem_printf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr",
-			   fd_name(lower_fd).text, fd_name(upper_fd).text,
-			   fd_name(work_fd).text);
+	auto_free char *options = mem_printf(
+		"lowerdir=%s,upperdir=%s,workdir=%s,userxattr%s",
+		fd_name(p->lower_fd).text, fd_name(p->upper_fd).text,
+		fd_name(p->work_fd).text, p->loose ? ",volatile" : "");
 
 	if (mount("guard", fd_name(target_fd).text, "overlay",
 		  MS_NOSUID | MS_NODEV, options) < 0)
@@ -137,14 +144,28 @@ static int mount_old(int lower_fd, int upper_fd, int work_fd, int target_fd,
 	return 0;
 }
 
+static int mount_parts(const struct parts *p, int target_fd, const char *path,
+		       struct err *err)
+{
+	int got = mount_new(p, target_fd, path, err);
+
+	return got == 1 ? mount_old(p, target_fd, path, err) : got;
+}
+
 int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
 		  const char *path, struct err *err)
 {
-	int got = mount_new(lower_fd, upper_fd, work_fd, target_fd, path, err);
+	const struct parts p = {lower_fd, upper_fd, work_fd, false};
 
-	return got == 1 ? mount_old(lower_fd, upper_fd, work_fd, target_fd,
-				    path, err)
-			: got;
+	return mount_parts(&p, target_fd, path, err);
+}
+
+int mount_overlay_loose(int lower_fd, int upper_fd, int work_fd, int target_fd,
+			const char *path, struct err *err)
+{
+	const struct parts p = {lower_fd, upper_fd, work_fd, true};
+
+	return mount_parts(&p, target_fd, path, err);
 }
 
 /* mountinfo writes space, tab, line feed and backslash as \ooo. */

@@ -16,6 +16,10 @@
  */
 int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
 		  const char *path, struct err *err);
+/* The same for an upper that may be lost in a power cut: it is never synced,
+ * which an overlay does at its end for all of the file system. */
+int mount_overlay_loose(int lower_fd, int upper_fd, int work_fd, int target_fd,
+			const char *path, struct err *err);
 
 /* For tests: true = as if the kernel had no fsopen(2). */
 void mount_plain(bool on);

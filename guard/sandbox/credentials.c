@@ -16,6 +16,8 @@
  * the time of the call.
  */
 static const char *const below_home[] = {
+	/* what decides about runs */
+	".config/guard",
 	/* keys, and what logs in elsewhere */
 	".ssh",
 	".gnupg",

@@ -38,6 +38,11 @@ static bool is_secret(const char *name, size_t len)
 	return len >= 4 && strncasecmp(text + len - 4, "pass", 4) == 0;
 }
 
+bool redact_is_secret(const char *name)
+{
+	return is_secret(name, strlen(name));
+}
+
 /* Copies it without what an URL says of its user. */
 static void put_text(struct redact *r, const char *text, size_t len)
 {

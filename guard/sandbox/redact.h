@@ -15,6 +15,9 @@
 
 #include "base/mem.h"
 
+/* A key of that name has a secret for its value. */
+bool redact_is_secret(const char *name);
+
 /* Appends the text without them; whether there was any. */
 bool redact_text(const void *data, size_t len, struct buf *to);
 

@@ -1,0 +1,109 @@
+#include <fnmatch.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/agent.h"
+#include "guard/changes.h"
+#include "guard/risk.h"
+
+/* ---- noise ---- */
+
+/* The glob is of the path or of a folder above it. */
+static bool is_below_glob(const char *glob, const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	while (*at) {
+		char *up;
+
+		if (fnmatch(glob, at, FNM_PATHNAME) == 0)
+			return true;
+		up = path_parent(at);
+		free(at);
+		at = up;
+	}
+	return false;
+}
+
+/* Never folded: what is lost, what runs, and what only looks harmless. */
+static bool may_fold(const struct change *c)
+{
+	enum risk_level level;
+
+	if (c->kind != CHANGE_ADDED && c->kind != CHANGE_MODIFIED)
+		return false;
+	if (c->flags & (CHANGE_SETID | CHANGE_NODE | CHANGE_GIT))
+		return false;
+	if (!S_ISDIR(c->now.mode) &&
+	    (!S_ISREG(c->now.mode) || c->now.mode & 0111))
+		return false;
+	return !risk_by_name(c->path, &level) || level < RISK_HIGH;
+}
+
+static void fold(struct change_list *list, const char *glob)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (may_fold(&list->items[i]) &&
+		    is_below_glob(glob, list->items[i].path))
+			list->items[i].flags |= CHANGES_NOISE;
+}
+
+/* ---- mount points ---- */
+
+/* A folder in which something is kept, or one above it, and nothing else. */
+static bool is_point(const struct change_list *list, size_t i,
+		     const char *place)
+{
+	const char *path = list->items[i].path;
+
+	if (list->items[i].kind != CHANGE_ADDED ||
+	    !S_ISDIR(list->items[i].now.mode) || !path_below(place, path))
+		return false;
+	for (i++; i < list->count; i++) {
+		if (!path_below(list->items[i].path, path))
+			break;
+		if (!path_below(place, list->items[i].path))
+			return false;
+	}
+	return true;
+}
+
+/* While the run goes on they are in its layer. */
+static void drop_points(struct change_list *list, const char *place)
+{
+	size_t kept = 0, i;
+	bool *gone = mem_zalloc(list->count + 1);
+
+	for (i = 0; i < list->count; i++)
+		gone[i] = is_point(list, i, place);
+	for (i = 0; i < list->count; i++)
+		if (gone[i])
+			free(list->items[i].path);
+		else
+			list->items[kept++] = list->items[i];
+	list->count = kept;
+	free(gone);
+}
+
+void changes_fold(const struct session *s, struct changes *c)
+{
+	const char *text;
+	size_t i;
+
+	for (i = 0; (text = record_get_nth(&s->more, AGENT_NOISE, i)); i++)
+		if (strncmp(text, "~/", 2) == 0)
+			fold(&c->home, text + 2);
+		else
+			fold(&c->project, text);
+	for (i = 0; (text = record_get_nth(&s->more, KEPT_PLACE, i)); i++) {
+		if (path_below(text, s->project))
+			drop_points(&c->project, path_rest(text, s->project));
+		else if (s->home && *s->home && path_below(text, s->home))
+			drop_points(&c->home, path_rest(text, s->home));
+	}
+}

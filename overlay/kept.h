@@ -1,0 +1,58 @@
+/*
+ * Folders of guard's own that a run sees in the places of real ones, and that
+ * stay when its layers go: an agent's home, and caches.
+ *
+ *	a folder	mounted as it is; several runs may have it at once
+ *	caches		parts of one overlay over the real home folder, whose
+ *			upper stays: the run reads what the user has and never
+ *			writes it. One run at a time; another goes without.
+ *
+ * Caches lie in a folder with upper/, work/ and lock. Nothing in them is
+ * synced: what a power cut takes of them is lost.
+ *
+ * The same three steps as in layers.h; what is added is mounted on top of the
+ * layers, parents first.
+ */
+#ifndef GUARD_OVERLAY_KEPT_H
+#define GUARD_OVERLAY_KEPT_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct kept;
+
+/* Repeated in the session's record: the places, absolute, without links. */
+#define KEPT_PLACE "kept"
+
+struct kept *kept_new(void);
+/* Lets go of the caches. */
+void kept_free(struct kept **k);
+
+/* place, source: absolute, without links. */
+int kept_add_folder(struct kept *k, const char *place, const char *source,
+		    struct err *err);
+
+/* home: the folder that the caches are below of; dir: theirs, open. -EBUSY:
+ * another run has them; -EXDEV: there are mounts below home. */
+int kept_open_caches(struct kept *k, const char *home, int dir,
+		     struct err *err);
+/* After that. A place that is not below the home is left as it is. */
+void kept_add_cache(struct kept *k, const char *place);
+
+/* The n-th place in the order of the mounts; NULL behind the last. */
+const char *kept_place(const struct kept *k, size_t n);
+
+/* Child, in its own mount namespace, nothing mounted yet. */
+int kept_open(struct kept *k, struct err *err);
+/* Child, onto the new root. A cache that cannot be mounted is left out. */
+int kept_mount(struct kept *k, int root_fd, struct err *err);
+
+/*
+ * The folders in which they were mounted and that the real one does not have
+ * are empty ones of the layer: takes them away, with the empty ones above.
+ * path: of a place, below what upper and lower stand for.
+ */
+void kept_clear_point(int upper_fd, int lower_fd, const char *path);
+
+#endif

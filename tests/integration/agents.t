@@ -1,0 +1,256 @@
+#!/bin/sh
+# Agents: their profiles, homes of guard's own, caches, and a stand-in for one
+# that is told to destroy everything.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+standin=$(cd "${0%/*}/../lib" && pwd)/standin
+make_home
+cd "$HOME/project" || exit 99
+mkdir -p "$HOME/.claude/hooks" "$HOME/.cache/tool" "$HOME/bin"
+cat >"$HOME/.claude/settings.json" <<'SETTINGS'
+{"theme": "dark", "apiKey": "sk-in-settings", "hooks": {},
+ "env": {"SOME_TOKEN": "sk-in-env", "COLOUR": "red"}}
+SETTINGS
+echo 'echo host' >"$HOME/.claude/hooks/stop.sh"
+echo '{"refresh": 7}' >"$HOME/.claude/.credentials.json"
+echo host >"$HOME/.cache/tool/host"
+# Called as the real one: the name chooses the profile.
+cp "$standin" "$HOME/bin/claude"
+PATH=$HOME/bin:$PATH
+
+model() {
+	rm -f "$T/port"
+	"$standin" serve "$T/port" "$1" &
+	model=$!
+	until [ -s "$T/port" ]; do
+		kill -0 "$model" || exit 99
+		sleep 0.02
+	done
+	ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat "$T/port")
+	export ANTHROPIC_BASE_URL
+}
+
+model_ends() {
+	"$standin" quit "$ANTHROPIC_BASE_URL"
+	wait "$model"
+}
+
+# The whole home, as far as guard is not meant to write there.
+host() {
+	manifest "$HOME" >"$T/$1"
+}
+
+# --- told to destroy everything ---
+cp "${0%/*}/../lib/standin.calls" "$T/calls"
+host before
+model "$T/calls"
+gives 0 'an agent does what its model says' guard run -- claude
+model_ends
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err" | head -n 1)
+says "$err" 'agent: claude with --nested'
+# shellcheck disable=SC2088
+says "$err" "~/.claude is now a folder of guard's own for claude"
+says "$out" 'not logged in'
+says "$out" '0: git clean'
+host after
+ok 'not a byte of the host has changed' same "$T/before" "$T/after"
+says "$err" 'what the next session of claude obeys or executes'
+gives 0 'the diff' guard diff "$run"
+for path in src/f7.c docs/link README.md documents/photo.raw \
+	documents/letters/one.txt .bashrc .profile; do
+	says "$out" "$path"
+done
+says "$out" 'Changed in the home of claude'
+says "$out" 'M  ~/.claude/settings.json'
+says "$out" 'M  ~/.claude/hooks/stop.sh'
+says "$out" 'A  ~/.claude/.claude.json#mcpServers'
+silent "$out" '.credentials.json'
+silent "$out" '.npm'
+silent "$out" '.cache'
+gives 0 'the review' guard review "$run"
+says "$out" 'A  ~/.claude/.claude.json#mcpServers'
+says "$out" 'D  src/  with all in it'
+gives 0 'as JSON' guard diff --json "$run"
+says "$out" '"path": "~/.claude/hooks/stop.sh"'
+gives 0 'discarded' guard discard -y "$run"
+
+# --- the next session ---
+echo 'cat ~/.claude/settings.json ~/.claude/hooks/* ~/.cache/tool/* ~/.npm/x' \
+	>"$T/calls"
+model "$T/calls"
+gives 0 'it runs again' guard run -- claude
+model_ends
+says "$out" 'logged in'
+silent "$out" 'not logged in'
+says "$out" '"command":"evil"'
+says "$out" 'echo host'
+says "$out" 'of the cache'
+says "$out" 'of npm'
+says "$err" 'changed nothing'
+silent "$err" 'what the next session'
+host after
+ok 'again not a byte of the host has changed' same "$T/before" "$T/after"
+
+# --- what a new home begins with ---
+gives 0 'the homes are listed' guard agents
+says "$out" 'claude'
+gives 0 'what it takes is counted' guard du
+says "$out" "homes of guard's own"
+says "$out" 'of runs: guard prune --caches'
+gives 1 'nobody is asked whether it shall go' guard agents --reset claude
+gives 1 'an unknown one cannot go' guard agents --reset nobody -y
+gives 0 'a home is taken away' guard agents --reset claude -y
+gives 0 'a new one' guard run --agent claude -- sh -c \
+	'cat ~/.claude/settings.json ~/.claude/hooks/*; ls -A ~/.claude'
+says "$out" '"theme": "dark"'
+says "$out" '"COLOUR": "red"'
+says "$out" 'echo host'
+silent "$out" 'sk-in'
+silent "$out" '.credentials.json'
+gives 0 'its own folders, when that is wanted' \
+	guard run --agent claude --share-login -- sh -c \
+	'cat ~/.claude/.credentials.json; echo x >~/.claude/new; env'
+says "$out" '{"refresh": 7}'
+silent "$out" 'CLAUDE_CONFIG_DIR'
+says "$err" 'warning: --share-login'
+is "$(cat "$HOME/.claude/new")" x 'are written'
+gives 0 'and stored before' guard log "$HOME/.claude/.credentials.json"
+rm "$HOME/.claude/new"
+
+# --- inner sandboxes ---
+# shellcheck disable=SC2016
+echo 'echo in $(id -u); cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key' \
+	>"$T/calls"
+mkdir -m 700 "$HOME/.ssh"
+echo private >"$HOME/.ssh/key"
+model "$T/calls"
+gives 0 'its own sandbox works' guard run -- claude --sandbox
+model_ends
+silent "$out" 'private'
+if [ "$me" = root ]; then
+	skip 'root without capabilities cannot map its id'
+else
+	says "$out" 'in 0'
+fi
+gives 0 'without a profile there is none' \
+	guard run --agent none -- sh -c 'unshare -Ur true; echo $?; env'
+silent "$out" 'CLAUDE_CONFIG_DIR'
+silent "$err" 'agent:'
+no 'then sandboxes do not work' grep -qx 0 "$out"
+
+# --- caches ---
+mkdir "$HOME/other"
+gives 0 'a run of another project' guard -C "$HOME/other" run -- \
+	sh -c 'cat ~/.cache/tool/*; echo 1 >~/.cache/tool/one'
+silent "$out" 'of the cache'
+says "$out" 'host'
+mkfifo "$T/go"
+guard run -q --ro "$T/go" -- sh -c \
+	'echo 1 >~/.cache/tool/first; echo >go; read x <"$1"' - "$T/go" \
+	>"$T/first" 2>&1 &
+run=$!
+until ls "$state"/runs/*/upper/go >/dev/null 2>&1; do sleep 0.02; done
+gives 0 'a second run of a project goes without' \
+	guard run -- sh -c 'ls ~/.cache/tool'
+says "$err" 'another run of this project has the kept caches'
+says "$out" 'host'
+silent "$out" 'first'
+echo >"$T/go"
+wait "$run"
+gives 0 'the next one has them again' guard run -- sh -c 'ls ~/.cache/tool'
+says "$out" 'first'
+gives 0 'one for all projects' guard run --shared-cache -- sh -c \
+	'ls ~/.cache/tool; echo 1 >~/.cache/tool/all'
+silent "$out" 'first'
+says "$err" 'warning: --shared-cache'
+gives 0 'in another project' guard -C "$HOME/other" run --shared-cache -- \
+	ls "$HOME/.cache/tool"
+says "$out" 'all'
+gives 0 'they can go' guard prune --caches
+gives 0 'and are gone' guard run -- sh -c 'ls ~/.cache/tool'
+silent "$out" 'first'
+is "$(ls "$HOME/.cache/tool")" host 'nothing came to the real ones'
+
+# --- a profile of one's own ---
+own=$HOME/.config/guard/agents
+mkdir -p "$own"
+printf '%s\n' 'home ~/.mine' 'env MINE=~/.mine' 'noise *.tmp' 'noise *.sh' \
+	'hide ~/documents' >"$own/mine"
+# shellcheck disable=SC2016
+printf '%s\n' '#!/bin/sh' 'echo "$MINE"; touch ~/.mine/x a.tmp b.sh c' \
+	'chmod 755 b.sh; ls ~/documents ~/.config/guard' >"$HOME/bin/mine"
+chmod 755 "$HOME/bin/mine"
+gives 0 'is chosen by its name' guard run -- mine
+says "$out" "$HOME/.mine"
+silent "$out" 'photo'
+silent "$out" 'agents'
+gives 0 'noise is folded' guard diff
+silent "$out" 'a.tmp'
+says "$out" '1 change to what the profile calls noise'
+says "$out" 'A  c'
+says "$out" 'b.sh'
+gives 0 'but named where names are asked for' guard diff --name-only
+says "$out" 'a.tmp'
+gives 0 'drop it' guard discard -y
+echo 'env ANTHROPIC_MODEL=mine' >"$own/claude"
+gives 0 "lines are added to a profile of guard's" \
+	guard run --agent claude -- env
+says "$out" 'ANTHROPIC_MODEL=mine'
+says "$out" "CLAUDE_CONFIG_DIR=$HOME/.claude"
+gives 0 'a profile is shown' guard agents claude
+says "$out" "$own/claude:1"
+printf 'nested\n\nfrob x\n' >"$own/claude"
+gives 125 'a wrong line stops the run' guard run --agent claude -- true
+says "$err" "claude':3: 'frob' is no word of a profile"
+printf 'seed ~/.other/x\n' >"$own/claude"
+gives 125 'a seed outside of the homes too' guard run --agent claude -- true
+says "$err" "claude:1: seed ~/.other/x"
+printf 'nested\n' >"$own/claude"
+chmod 666 "$own/claude"
+gives 125 'also a file that others may write' \
+	guard run --agent claude -- true
+says "$err" 'others may write it'
+rm "$own/claude"
+gives 125 'an agent that is none' guard run --agent nobody -- true
+says "$err" "there is no profile 'nobody'"
+printf 'home ~/.bashrc\n' >"$own/file"
+gives 125 'a home that is a file' guard run --agent file -- true
+says "$err" 'is no folder'
+printf 'home ~/documents\nhide ~/documents\n' >"$own/file"
+gives 0 'a home that is hidden' guard run --agent file -- \
+	sh -c 'ls ~/documents; ! touch ~/documents/x'
+silent "$out" 'photo'
+
+# --- a project's file ---
+mkdir .guard lib
+echo one >lib/a
+echo key >secret.txt
+printf '# closed\nhide secret.txt\nro lib\n' >.guard/profile
+gives 0 'a project can close something' guard run --agent none -- sh -c \
+	'cat secret.txt; echo two >lib/a; cat lib/a; echo x >c'
+silent "$out" 'key'
+says "$out" 'one'
+silent "$out" 'two'
+gives 0 'explain names the line' guard explain secret.txt lib/a
+says "$out" "as $HOME/project/.guard/profile:2 says"
+says "$out" "as $HOME/project/.guard/profile:3 says"
+gives 0 'explain knows the homes' guard explain --agent claude "$HOME/.claude"
+says "$out" "a folder of guard's own for claude"
+# shellcheck disable=SC2088
+for line in nested 'env A=b' 'home ~/.x' 'cache ~/.x' 'noise *' 'ro /etc' \
+	'ro ~/.ssh' 'ro ../other' 'hide ..' 'frob'; do
+	printf 'hide x\n%s\n' "$line" >.guard/profile
+	gives 125 "it cannot say: $line" guard run -- true
+	says "$err" '.guard/profile'
+	says "$err" ':2: '
+done
+ln -s /etc out
+printf 'ro out\n' >.guard/profile
+gives 125 'nor let in what a link leads to' guard run -- true
+rm out .guard/profile
+ln -s /etc/passwd .guard/profile
+gives 125 'nor be a link' guard run -- true
+rm .guard/profile
+
+finish
