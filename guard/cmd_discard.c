@@ -16,6 +16,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/reserve.h"
 #include "guard/retire.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
@@ -135,6 +136,7 @@ static int discard(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
+	reserve_use(c->state.fd);
 	got = context_recover(c, p.session.project, err);
 	if ((got < 0 && got != -ENOENT) || pick_lock(c, &p, err) < 0)
 		return -err->num;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -13,11 +14,16 @@
 #define SIZE_MAX_BYTES ((uint64_t)256 << 20)
 #define SIZE_MIN_BYTES ((uint64_t)4 << 20)
 #define PERCENT 1
+/* A folder of empty files; what a version, a journal and an action make. */
+#define FILES "reserve-files"
+#define FILES_COUNT 64u
 /* It is made when that many times its size are free. */
 #define PLENTY 4
 
 struct room {
 	uint64_t free, wanted, held;
+	bool counts_files;
+	uint64_t free_files;
 };
 
 static bool look(int state_fd, struct room *r)
@@ -36,7 +42,54 @@ static bool look(int state_fd, struct room *r)
 	r->held = fstatat(state_fd, NAME, &st, AT_SYMLINK_NOFOLLOW) == 0
 			  ? (uint64_t)st.st_blocks * 512
 			  : 0;
+	r->counts_files = fs.f_files != 0;
+	r->free_files = fs.f_favail;
 	return true;
+}
+
+static int open_files(int state_fd)
+{
+	return openat(state_fd, FILES,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void drop_files(int state_fd)
+{
+	auto_close int fd = open_files(state_fd);
+	char name[16];
+	unsigned int i;
+
+	if (fd < 0)
+		return;
+	for (i = 0; i < FILES_COUNT; i++) {
+		(void)snprintf(name, sizeof(name), "%u", i);
+		(void)unlinkat(fd, name, 0);
+	}
+	(void)unlinkat(state_fd, FILES, AT_REMOVEDIR);
+}
+
+/* The folder is there only with all its files: one look tells. */
+static void keep_files(int state_fd)
+{
+	auto_close int fd = -1;
+	char name[16];
+	unsigned int i;
+
+	if (mkdirat(state_fd, FILES, 0700) < 0)
+		return;
+	fd = open_files(state_fd);
+	for (i = 0; i < FILES_COUNT; i++) {
+		int one;
+
+		(void)snprintf(name, sizeof(name), "%u", i);
+		one = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			     0600);
+		if (one < 0) {
+			drop_files(state_fd);
+			return;
+		}
+		(void)close(one);
+	}
 }
 
 void reserve_keep(int state_fd)
@@ -44,8 +97,11 @@ void reserve_keep(int state_fd)
 	auto_close int fd = -1;
 	struct room r;
 
-	if (!look(state_fd, &r) || r.held >= r.wanted ||
-	    r.free / PLENTY < r.wanted)
+	if (!look(state_fd, &r))
+		return;
+	if (r.counts_files && r.free_files / PLENTY >= FILES_COUNT)
+		keep_files(state_fd);
+	if (r.held >= r.wanted || r.free / PLENTY < r.wanted)
 		return;
 	fd = openat(state_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
@@ -58,6 +114,10 @@ void reserve_use(int state_fd)
 {
 	struct room r;
 
-	if (look(state_fd, &r) && r.held && r.free < r.held)
+	if (!look(state_fd, &r))
+		return;
+	if (r.held && r.free < r.held)
 		(void)unlinkat(state_fd, NAME, 0);
+	if (r.counts_files && r.free_files < FILES_COUNT)
+		drop_files(state_fd);
 }

@@ -1,8 +1,9 @@
 /*
  * Room on the disk that nobody but guard can take: a file of that size in the
- * state, allocated and never written. Where the disk is full, its space is
- * given to the command that has to write in the store, so that a version can
- * still be kept, a run be applied or discarded.
+ * state, allocated and never written, and 64 empty ones where the file system
+ * has a number of files that can run out. Where the disk is full, it is given
+ * to the command that has to write, so that a version can still be kept, a run
+ * be applied or discarded.
  */
 #ifndef GUARD_RESERVE_H
 #define GUARD_RESERVE_H
@@ -11,7 +12,7 @@
  * most 256 MiB. Best effort. */
 void reserve_keep(int state_fd);
 
-/* Gives it up when there is less free than it holds. */
+/* Gives up what of it is more than what is free. */
 void reserve_use(int state_fd);
 
 #endif

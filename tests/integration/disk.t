@@ -58,7 +58,7 @@ gives 0 'drop it' guard discard -y
 fills files --layer-files 500
 says "$err" '--layer-files lets it have more'
 gives 0 'files are listed' guard diff --name-status
-says "$out" 'A	many/499'
+says "$out" 'A	many/400'
 gives 0 'and dropped' guard discard -y
 fills files
 says "$err" '--layer-files lets it have more'
@@ -84,4 +84,21 @@ gives 0 'discard on the full disk' guard discard -q -y
 rm /small/filler
 gives 0 'when there is room again' guard status
 ok 'the reserve is back' test -s "$state/reserve"
+
+# --- and when it can hold no more files ---
+cat >"$T/names" <<'END'
+for (;;) { open(F, ">/small/filler/" . $i++) or exit 0 }
+END
+gives 0 'another run' guard run -q -- sh -c 'echo newer >small'
+mkdir /small/filler
+perl "$T/names"
+no 'there is no file left' touch /small/more
+gives 0 'an apply without a file left' guard apply -q -y
+is "$(cat small)" newer 'that is applied too'
+gives 0 'its undo' guard undo -q -y
+gives 0 'its end' guard discard -q -y
+no 'the files were given up' test -e "$state/reserve-files"
+rm -rf /small/filler
+gives 0 'when there are files again' guard status
+ok 'they are kept again' test -e "$state/reserve-files/63"
 finish
