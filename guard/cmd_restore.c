@@ -18,6 +18,7 @@
 #include "guard/pick.h"
 #include "guard/restoring.h"
 #include "guard/sources.h"
+#include "restore/putone.h"
 #include "snapshot/take.h"
 
 enum overwrite {
@@ -355,11 +356,28 @@ static int check_free(const struct restore *r, const char *dir, struct err *err)
 	return 0;
 }
 
+/* 1: something stands in the way, which was said. */
+static int put_to(struct restore *r, const char *dir, struct err *err)
+{
+	struct transaction_root root = {.project = &r->project,
+					.plan = &r->plan};
+	const struct restoring_target *first = &r->found.items[0];
+	const char *name = path_name(first->arg);
+
+	if (r->found.count == 1 && putone_can(&first->entry, name))
+		return putone_make(r->c->store, dir, name, &first->entry, err);
+	if (plan_to(r, dir, err) < 0)
+		return -err->num;
+	if (carry_print_blocks(&r->plan, NULL))
+		return 1;
+	if (carry_transaction(r->c->store, &root, 1, "restore", "", err) < 0)
+		return -err->num;
+	return 0;
+}
+
 static int restore_to(struct restore *r, struct err *err)
 {
 	auto_free char *dir = NULL;
-	struct transaction_root root = {.project = &r->project,
-					.plan = &r->plan};
 	int got;
 
 	if (!*r->o->to)
@@ -374,12 +392,9 @@ static int restore_to(struct restore *r, struct err *err)
 	got = agree_to_all(r, dir, err);
 	if (got <= 0)
 		return got < 0 ? got : r->o->dry ? STATUS_OK : STATUS_REFUSED;
-	if (plan_to(r, dir, err) < 0)
-		return -err->num;
-	if (carry_print_blocks(&r->plan, NULL))
-		return STATUS_REFUSED;
-	if (carry_transaction(r->c->store, &root, 1, "restore", "", err) < 0)
-		return -err->num;
+	got = put_to(r, dir, err);
+	if (got)
+		return got < 0 ? got : STATUS_REFUSED;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "to", dir, NULL);
 	output_say("restored into %s", text_quote(dir));

@@ -15,8 +15,7 @@
 #include "restore/workspace.h"
 #include "snapshot/take.h"
 
-/* Part by part from "/", no link followed: the path is canonical. */
-static int open_folder(const char *path, bool make, struct err *err)
+int project_folder(const char *path, bool make, struct err *err)
 {
 	auto_close int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *at = path + 1;
@@ -78,7 +77,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	if (path[0] != '/')
 		return fail(err, EINVAL, "%s is no absolute path",
 			    text_quote(path));
-	fd = open_folder(path, make, err);
+	fd = project_folder(path, make, err);
 	if (fd < 0)
 		return fd;
 	workspace = workspace_open(workspaces_fd, path, true, err);

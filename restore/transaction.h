@@ -54,6 +54,10 @@ int project_open(const char *path, int workspaces_fd, bool make,
 		 struct project *ret, struct err *err);
 void project_close(struct project *p);
 
+/* A folder (O_PATH), part by part from "/", no link followed: path is absolute
+ * and canonical. make: what is missing of it. */
+int project_folder(const char *path, bool make, struct err *err);
+
 /*
  * The project as it is, stored: a snapshot with that reason. Its root is the
  * plan's `now`.

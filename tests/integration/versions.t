@@ -99,6 +99,13 @@ fi
 # --- elsewhere ---
 gives 0 'restore --to' guard restore --to "$HOME/aside" -y src/f4.c
 ok 'puts it there' cmp "$HOME/aside/f4.c" src/f4.c
+is "$(stat -c '%a %y' "$HOME/aside/f4.c")" "$(stat -c '%a %y' src/f4.c)" \
+	'with mode and time'
+is "$(ls -A "$HOME/aside")" f4.c 'and nothing else'
+gives 1 'once more' guard restore --to "$HOME/aside" -y src/f4.c
+says "$err" 'is there already'
+gives 0 'a second one' guard restore --to "$HOME/aside" -y src/f3.c src/f2.c
+ok 'as a transaction' cmp "$HOME/aside/f2.c" src/f2.c
 rm -rf "$HOME/aside"
 
 # --- what was there is stored first ---
