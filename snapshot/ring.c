@@ -16,6 +16,8 @@
 #define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
 #define SYNC_BATCH 64
+/* So many files are submitted at once. */
+#define SUBMIT_BATCH 8
 
 /* A file's chain: three requests, each with an answer of its own. */
 enum step { STEP_OPEN, STEP_READ, STEP_CLOSE, STEPS };
@@ -292,8 +294,8 @@ bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 		return true;
 	}
 	ring_queue(r, slot);
-	/* Half are waiting: let the disk begin. */
-	if (2 * r->queued >= r->depth)
+	/* What waits here does not keep the disk busy. */
+	if (r->queued >= SUBMIT_BATCH || 2 * r->queued >= r->depth)
 		ring_run(r, 0);
 	return true;
 }
