@@ -10,8 +10,11 @@
 #include "guard/applied.h"
 #include "guard/live.h"
 #include "guard/output.h"
+#include "guard/taken.h"
+#include "overlay/inuse.h"
 #include "overlay/untouched.h"
 #include "restore/result.h"
+#include "restore/taking.h"
 
 void applying_free(struct applying *a)
 {
@@ -213,7 +216,7 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 	int got = stored_result(a, upper_fd, seq, ret, err);
 
 	if (got)
-		return got < 0 ? got : 0;
+		return got;
 	return result_make(a->c->store, base, upper_fd, list, ret, err);
 }
 
@@ -222,12 +225,15 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 static int load_layer(struct applying *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
+	int got;
 
 	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
-	    pick_check(a->p, &a->changes, err) < 0 ||
-	    applying_want(a, &a->base.root, a->changes.upper_fd,
-			  &a->changes.project, s->result, &a->want, err) < 0 ||
-	    applying_extra_want(a, err) < 0)
+	    pick_check(a->p, &a->changes, err) < 0)
+		return -err->num;
+	got = applying_want(a, &a->base.root, a->changes.upper_fd,
+			    &a->changes.project, s->result, &a->want, err);
+	a->as_stored = got > 0;
+	if (got < 0 || applying_extra_want(a, err) < 0)
 		return -err->num;
 	return applying_home_load(a, err);
 }
@@ -240,6 +246,7 @@ int applying_load(struct applying *a, struct err *err)
 
 	if (check_state(a->p, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
+	    (!s->live && taken_refill(s, a->c->store, err) < 0) ||
 	    load_base(a, err) < 0 || applying_look(a, err) < 0 ||
 	    applied_rebase(a->c->store, s, 0, &a->base.root, &a->before.root,
 			   err) < 0 ||
@@ -287,6 +294,7 @@ int applying_plan(struct applying *a, const struct entry *want,
 	};
 
 	plan_free(&a->plan);
+	a->of_all = want == &a->want;
 	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
 		      &options, &a->plan, err) < 0 ||
 	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
@@ -322,12 +330,15 @@ bool applying_has_steps(struct applying *a)
 }
 
 /* The project, whatever is done there, and what else is changed. */
-static struct carry_root *list_roots(struct applying *a, size_t *ret_count)
+static struct carry_root *list_roots(struct applying *a,
+				     const struct transaction_layer *layer,
+				     size_t *ret_count)
 {
 	size_t extras = a->p->session.extra_count, n = 0, i;
 	struct carry_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
 
-	roots[n++] = (struct carry_root){&a->project, &a->plan, &a->before};
+	roots[n++] =
+		(struct carry_root){&a->project, &a->plan, &a->before, layer};
 	for (i = 0; i < extras; i++) {
 		struct applying_extra *x = &a->extras[i];
 
@@ -362,6 +373,39 @@ static int note_applied(struct applying *a, const struct action *action,
 	return 0;
 }
 
+/*
+ * New folders come out of the layer itself when all of the run is applied:
+ * what is left of its layer then, nobody has to decide on any more.
+ */
+static char **choose_taken(struct applying *a, bool whole)
+{
+	struct session *s = &a->p->session;
+	char **paths;
+
+	if (!whole || s->live || !a->as_stored || !a->of_all)
+		return NULL;
+	paths = taking_choose(&a->plan);
+	if (paths && !inuse_let_go(s->fd, a->changes.upper_fd))
+		mem_list_free(&paths);
+	taken_note(s, paths);
+	return paths;
+}
+
+static int carry_failed(struct applying *a, int num)
+{
+	struct session *s = &a->p->session;
+	struct err more;
+
+	/* What is left half done, the next command ends. */
+	if (s->live ||
+	    faccessat(a->project.workspace_fd, "next-action", F_OK, 0) == 0)
+		return num;
+	if (taken_refill(s, a->c->store, &more) < 0)
+		output_warn("%s", more.text);
+	(void)session_set_state(s, RUN_ENDED, &more);
+	return num;
+}
+
 int applying_carry(struct applying *a, bool whole, bool git,
 		   uint64_t *ret_after, struct err *err)
 {
@@ -372,22 +416,27 @@ int applying_carry(struct applying *a, bool whole, bool git,
 		.git = git,
 		.whole = whole,
 	};
+	char **taken = choose_taken(a, whole);
+	const struct transaction_layer layer = {
+		.upper_fd = a->changes.upper_fd,
+		.before = s->ended,
+		.paths = taken,
+	};
 	auto_free struct carry_root *roots = NULL;
 	auto_free char *before = NULL, *after = NULL;
-	struct err ignored;
 	size_t count;
 	int got;
 
 	/* A live run's record is its own guard's to write. */
-	if (!s->live && session_set_state(s, RUN_APPLYING, err) < 0)
-		return -err->num;
-	roots = list_roots(a, &count);
-	got = carry_out(a->c->store, roots, count, &action, err);
+	got = s->live ? 0 : session_set_state(s, RUN_APPLYING, err);
+	roots = list_roots(a, taken ? &layer : NULL, &count);
 	if (got == 0)
+		got = carry_out(a->c->store, roots, count, &action, err);
+	mem_list_free(&taken);
+	if (got < 0)
+		got = carry_failed(a, got);
+	else
 		got = note_applied(a, &action, err);
-	else if (!s->live &&
-		 faccessat(a->project.workspace_fd, "next-action", F_OK, 0) < 0)
-		(void)session_set_state(s, RUN_ENDED, &ignored);
 	action_free_roots(&action);
 	if (got < 0)
 		return got;

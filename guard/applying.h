@@ -52,6 +52,8 @@ struct applying {
 	struct applying_extra *extras; /* of the session's; NULL: not loaded */
 	struct carry_counts counts; /* of all plans */
 	bool changed_since; /* the layer is not what the run left */
+	bool as_stored; /* nobody has been at it since: it was not read again */
+	bool of_all; /* the plan is of want as a whole */
 };
 
 #define APPLYING_NONE                                                          \
@@ -105,7 +107,8 @@ void applying_extra_leave(struct applying *a);
 void applying_extra_free(struct applying *a);
 
 /* The tree that the run left in a folder: from the store where nobody has been
- * at its layer since, else it is read. seq: of its stored result, or 0. */
+ * at its layer since (1), else it is read (0). seq: of its stored result, or
+ * 0. */
 int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 		  const struct change_list *list, uint64_t seq,
 		  struct entry *ret, struct err *err);

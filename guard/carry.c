@@ -373,6 +373,7 @@ static int store_before(struct store *store, const struct carry_root *roots,
 			.project = r->project,
 			.plan = r->plan,
 			.before = r->before->seq,
+			.layer = r->layer,
 		};
 		if (!i) {
 			a->before = r->before->seq;

@@ -42,6 +42,7 @@ struct carry_root {
 	struct project *project;
 	const struct plan *plan;
 	struct snapshot *before; /* project_look()'s */
+	const struct transaction_layer *layer; /* or NULL */
 };
 
 /*

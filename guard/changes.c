@@ -12,6 +12,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/taken.h"
 #include "overlay/freeze.h"
 
 static int open_folder(int dirfd, const char *path, struct err *err)
@@ -98,6 +99,8 @@ int changes_load(const struct session *s, const struct state *state,
 {
 	AUTO(changes) struct changes c = CHANGES_NONE;
 
+	if (taken_check(s, err) < 0)
+		return -err->num;
 	c.upper_fd = open_folder(s->fd, "upper", err);
 	if (c.upper_fd < 0)
 		return err_context(err, "the layer of run %s", s->id);

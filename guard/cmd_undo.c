@@ -15,6 +15,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/taken.h"
 #include "restore/workspace.h"
 
 struct undo_options {
@@ -276,6 +277,8 @@ static void settle_run(struct undo *u, const struct action *done)
 		output_say("run %s itself is not there any more", done->run_id);
 		return;
 	}
+	if (!applied && taken_refill(&s, u->c->store, &err) < 0)
+		output_warn("%s", err.text);
 	if ((applied ? context_settle_run(&s, &u->c->state, done->whole, &err)
 		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
 		output_warn("%s", err.text);

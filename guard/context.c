@@ -15,6 +15,7 @@
 #include "guard/changes.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
+#include "guard/taken.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 
@@ -79,14 +80,17 @@ static void settle_state(struct context *c, const struct action *a, bool done)
 	    session_open(c->state.runs_fd, a->run_id, true, &s, &err) < 0)
 		return;
 	if (strcmp(a->kind, "apply") == 0) {
-		if (context_settle_run(&s, &c->state, done && a->whole, &err) <
-		    0)
+		if ((!done && taken_refill(&s, c->store, &err) < 0) ||
+		    context_settle_run(&s, &c->state, done && a->whole, &err) <
+			    0)
 			output_warn("%s", err.text);
 	} else if (strcmp(a->kind, "undo") == 0 && done) {
 		enum run_state state = strcmp(a->undoes, "apply") == 0
 					       ? RUN_ENDED
 					       : RUN_APPLIED;
 
+		if (state == RUN_ENDED && taken_refill(&s, c->store, &err) < 0)
+			output_warn("%s", err.text);
 		if (session_set_state(&s, state, &err) < 0)
 			output_warn("%s", err.text);
 	}

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "guard/action.h"
+#include "guard/taken.h"
 #include "overlay/session.h"
 
 #define PINS_MAX (16u << 20)
@@ -240,7 +241,9 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 	    session_list(state->runs_fd, NULL, &runs, err) < 0)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
-		if (!is_settled(&runs, &named, runs.items[i].id))
+		/* One that an undo would have to be refilled from stays. */
+		if (!is_settled(&runs, &named, runs.items[i].id) ||
+		    taken_any(&runs.items[i]))
 			pins_add(&pins, runs.items[i].result);
 	}
 	if (add_bases(state->runs_fd, &runs, &named, &pins, err) < 0 ||

@@ -11,6 +11,7 @@
 #include "guard/agent.h"
 #include "guard/pick.h"
 #include "guard/run.h"
+#include "guard/taken.h"
 #include "overlay/gitdir.h"
 #include "overlay/layers.h"
 
@@ -137,6 +138,8 @@ static int resume_session(struct run *run, struct err *err)
 		return fail(err, EINVAL, "run %s is %s and cannot go on",
 			    run->session.id,
 			    run_state_name(run->session.state));
+	if (taken_check(&run->session, err) < 0)
+		return -err->num;
 	set_results_aside(run);
 	return run_check_cows(run, err);
 }

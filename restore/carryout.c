@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
 #include "snapshot/known.h"
@@ -224,8 +225,10 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 			continue;
 		t->project = roots[i].project;
 		t->since = txn_begun(all->store, roots[i].before);
+		t->from = roots[i].layer;
 		if (txn_survey(t, roots[i].plan, err) < 0)
 			return -err->num;
+		taking_match(t);
 		n++;
 	}
 	return 0;

@@ -44,7 +44,10 @@ struct op {
 	struct entry from, to; /* mode 0: nothing */
 	uint64_t old_ino; /* what has the name before */
 	uint64_t new_ino; /* what was staged for it */
-	struct moment new_ctime; /* of a file; in memory only */
+	/* In memory only: */
+	struct moment new_ctime; /* of a file */
+	bool taken; /* comes out of a run's layer, see taking.h */
+	bool marked; /* with marks that are the layer's own */
 	char *partner; /* a path whose file is linked to, while staging; NULL */
 };
 

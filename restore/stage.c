@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "restore/able.h"
 #include "restore/onfile.h"
+#include "restore/taking.h"
 #include "restore/txn.h"
 #include "snapshot/content.h"
 #include "snapshot/crew.h"
@@ -109,7 +110,7 @@ static void lay_out(struct stage *s)
 	for (i = 0; i < j->op_count; i++) {
 		const struct op *op = &j->ops[i];
 
-		if (!is_staged(op))
+		if (!is_staged(op) || op->taken)
 			continue;
 		s->count++;
 		if (op->kind != OP_RIDE)
@@ -388,25 +389,12 @@ static int make_staging(struct txn *t, struct err *err)
 	return 0;
 }
 
-static int sync_staging(struct stage *s, struct err *err)
-{
-	struct txn *t = s->txn;
-
-	if (!s->sync_each && syncfs(t->staging_fd) < 0)
-		return fail_errno(err, "sync the staged files");
-	if (fsync(t->staging_fd) < 0)
-		return fail_errno(err, "sync the staging folder");
-	return atomic_sync_dir(t->project->fd, err);
-}
-
-int txn_stage(struct txn *t, struct err *err)
+int txn_stage_into(struct txn *t, struct err *err)
 {
 	AUTO(stage) struct stage s = {.txn = t};
 	struct journal_root *j = t->part;
 	size_t i;
 
-	if (make_staging(t, err) < 0)
-		return -err->num;
 	lay_out(&s);
 	if (stage_all(&s, err) < 0)
 		return -err->num;
@@ -415,5 +403,22 @@ int txn_stage(struct txn *t, struct err *err)
 		    close_folder(&s, i, err) < 0)
 			return err_context(err, "stage %s",
 					   text_quote(j->ops[i].path));
-	return sync_staging(&s, err);
+	return s.sync_each;
+}
+
+int txn_stage(struct txn *t, struct err *err)
+{
+	size_t taken;
+	int synced;
+
+	if (make_staging(t, err) < 0 || taking_rename(t, &taken, err) < 0)
+		return -err->num;
+	synced = txn_stage_into(t, err);
+	if (synced < 0)
+		return synced;
+	if ((!synced || taken) && syncfs(t->staging_fd) < 0)
+		return fail_errno(err, "sync the staged files");
+	if (fsync(t->staging_fd) < 0)
+		return fail_errno(err, "sync the staging folder");
+	return atomic_sync_dir(t->project->fd, err);
 }

@@ -82,11 +82,25 @@ struct transaction {
 	void *progress_arg;
 };
 
+/*
+ * The layer of a run that has ended, is locked, and that nothing leads into any
+ * more (overlay/inuse.h): new folders may be renamed out of it. Whatever comes
+ * of the transaction, they may be missing there afterwards; refill_folder()
+ * makes them again.
+ */
+struct transaction_layer {
+	int upper_fd;
+	struct moment before; /* when the run ended: what has a ctime from then
+				 on is not what was stored */
+	char *const *paths; /* taking_choose()'s, noted with the run */
+};
+
 /* One folder, and what shall become of it. */
 struct transaction_root {
 	struct project *project;
 	const struct plan *plan; /* may be empty */
 	uint64_t before; /* the snapshot taken before it */
+	const struct transaction_layer *layer; /* or NULL */
 };
 
 /*

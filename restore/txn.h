@@ -4,6 +4,7 @@
  * journal, so that all of them are put or none.
  *
  *	survey.c	the plan's steps as operations, and what is on disk now
+ *	taking.c	new folders that a run's layer has
  *	stage.c		the new files, in the staging folder
  *	put.c		each operation forward, and all of them
  *	back.c		each operation back, and all of them
@@ -31,6 +32,7 @@ struct txn {
 	struct journal_root *part; /* this root's part of the journal */
 	const struct journal *whole;
 	const struct transaction *what; /* NULL: it is recovered */
+	const struct transaction_layer *from; /* or NULL */
 	int staging_fd; /* -1 while there is none */
 	struct moment since; /* when the snapshot before it was begun, {0}: not
 				known */
@@ -44,6 +46,10 @@ struct moment txn_begun(struct store *store, uint64_t before);
 
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
 int txn_stage(struct txn *t, struct err *err);
+/* The same in a staging folder that is there; all that is needed of t are its
+ * store, the operations and staging_fd. 1: each thing is synced, when they are
+ * few; 0: none is. */
+int txn_stage_into(struct txn *t, struct err *err);
 int txn_put(struct txn *t, struct err *err);
 /* Takes back whatever has happened; goes on after a failure, whose error is
  * returned. */

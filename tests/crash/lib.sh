@@ -37,6 +37,7 @@ name/file'
 	touch -d '2001-02-03 04:05:06.789' src both .
 }
 
+# So much is in "made" that an apply takes it out of the layer.
 crash_run() {
 	"$@" run -q -- sh -ec '
 	sed -i "s/^3$/three/" text
@@ -53,6 +54,7 @@ crash_run() {
 	setfattr -n user.colour -v blue made
 	ln made/below/file made/other-name
 	mkfifo made/fifo
+	for i in $(seq 70); do echo $i >made/below/n$i; done
 	chmod 700 src
 	printf b | dd of=big bs=1 seek=700000 conv=notrunc status=none
 	echo odd >"odd
@@ -128,6 +130,9 @@ crash_put_back() {
 	find "$state" -mindepth 1 -delete
 	cp -a "$T/$1/state/." "$state/"
 	cp -a "$T/$1/project/." "$HOME/project/"
+	# The copy of a layer is younger than the end of its run.
+	sed -i "s/^ended=.*/ended=$(date +%s.%N)/" \
+		"$state"/runs/*/record
 	cd "$HOME/project" || exit 99
 }
 

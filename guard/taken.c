@@ -1,0 +1,64 @@
+#include "guard/taken.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "restore/refill.h"
+#include "snapshot/catalog.h"
+
+#define KEY "taken"
+
+bool taken_any(const struct session *s)
+{
+	return record_get(&s->more, KEY) != NULL;
+}
+
+void taken_note(struct session *s, char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		record_add(&s->more, KEY, *paths);
+}
+
+static int refill(const struct session *s, struct store *store, struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	auto_close int upper = openat(
+		s->fd, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *path;
+	size_t n;
+
+	if (upper < 0)
+		return fail_errno(err, "open its layer");
+	if (store_refresh(store, err) < 0 ||
+	    catalog_load(store, s->result, &result, err) < 0)
+		return -err->num;
+	for (n = 0; (path = record_get_nth(&s->more, KEY, n)); n++)
+		if (refill_folder(store, &result.root, path, s->fd, upper,
+				  err) < 0)
+			return -err->num;
+	return 0;
+}
+
+int taken_refill(struct session *s, struct store *store, struct err *err)
+{
+	if (!taken_any(s))
+		return 0;
+	if (refill(s, store, err) < 0)
+		return err_context(err, "make the layer of run %s whole again",
+				   s->id);
+	record_set(&s->more, KEY, NULL);
+	return session_save(s, err);
+}
+
+int taken_check(const struct session *s, struct err *err)
+{
+	if (!taken_any(s) || s->state == RUN_APPLIED)
+		return 0;
+	return fail(err, ENODATA,
+		    "parts of the layer of run %s are missing since an apply "
+		    "was taken back: guard apply -n %s puts them back, when "
+		    "there is room for them",
+		    s->id, s->id);
+}

@@ -1,0 +1,169 @@
+#include "overlay/inuse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/meta.h"
+#include "base/walk.h"
+
+#define SCRATCH "in-use"
+
+/* What the kernel answers to an overlay whose lower is its upper. */
+enum answer {
+	ANSWER_HELD, /* EBUSY: another overlay has the upper */
+	ANSWER_FREE, /* ELOOP: it got as far as the lower */
+	ANSWER_ODD,
+};
+
+static int open_at(int dirfd, const char *name)
+{
+	return openat(dirfd, name,
+		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int set_fd(int fs, const char *key, int fd)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, name, 0);
+}
+
+/* An overlay that is made, and mounted nowhere; it lives as long as the
+ * descriptor. index=on: the kernel refuses an upper that another one has;
+ * volatile: its end need not sync the file system. */
+static int make_overlay(int lower, int upper, int work)
+{
+	auto_close int fs = fsopen("overlay", FSOPEN_CLOEXEC);
+
+	if (fs < 0 || set_fd(fs, "lowerdir", lower) < 0 ||
+	    set_fd(fs, "upperdir", upper) < 0 ||
+	    set_fd(fs, "workdir", work) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "index", "on", 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_FLAG, "volatile", NULL, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return TAKE_FD(fs);
+}
+
+/*
+ * The upper as its own lower can be no overlay, whatever becomes of it: the
+ * upper is looked at first, then the work folder, the lower last.
+ */
+static enum answer ask(int upper, int work)
+{
+	auto_close int fs = make_overlay(upper, upper, work);
+
+	if (fs >= 0)
+		return ANSWER_ODD;
+	return errno == EBUSY	? ANSWER_HELD
+	       : errno == ELOOP ? ANSWER_FREE
+				: ANSWER_ODD;
+}
+
+static bool write_text(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 &&
+	       write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* Its own user and group are what they were: others' files it has none. */
+static bool enter_namespaces(void)
+{
+	char uid[48], gid[48];
+
+	(void)snprintf(uid, sizeof(uid), "%u %u 1", geteuid(), geteuid());
+	(void)snprintf(gid, sizeof(gid), "%u %u 1", getegid(), getegid());
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+	       write_text("/proc/self/setgroups", "deny") &&
+	       write_text("/proc/self/uid_map", uid) &&
+	       write_text("/proc/self/gid_map", gid);
+}
+
+/*
+ * In namespaces of its own, where it may make overlays; descriptors from
+ * outside name nothing there. First it is seen that the kernel does tell: of
+ * an upper that is held here.
+ */
+static bool find_out(const char *run_path, const struct meta *upper_meta)
+{
+	auto_close int run = -1, scratch = -1, upper = -1, lower = -1;
+	auto_close int other = -1, work = -1, work_too = -1, held = -1;
+	struct meta m;
+
+	if (!enter_namespaces())
+		return false;
+	run = open_at(AT_FDCWD, run_path);
+	upper = open_at(run, "upper");
+	scratch = open_at(run, SCRATCH);
+	lower = open_at(scratch, "lower");
+	other = open_at(scratch, "upper");
+	work = open_at(scratch, "work");
+	work_too = open_at(scratch, "work-too");
+	if (work_too < 0 || meta_get(upper, "", &m) < 0 ||
+	    m.dev != upper_meta->dev || m.ino != upper_meta->ino)
+		return false;
+	held = make_overlay(lower, other, work);
+	return held >= 0 && ask(other, work_too) == ANSWER_HELD &&
+	       ask(upper, work_too) == ANSWER_FREE;
+}
+
+static bool make_scratch(int run_fd)
+{
+	static const char *const names[] = {
+		SCRATCH,	 SCRATCH "/lower",    SCRATCH "/upper",
+		SCRATCH "/work", SCRATCH "/work-too",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (mkdirat(run_fd, names[i], 0700) < 0)
+			return false;
+	return true;
+}
+
+static bool child_says_so(const char *run_path, const struct meta *upper)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(find_out(run_path, upper) ? 0 : 1);
+	if (pid < 0)
+		return false;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool inuse_let_go(int run_fd, int upper_fd)
+{
+	char link[32], path[PATH_MAX];
+	struct err ignored;
+	struct meta m;
+	ssize_t len;
+	bool free;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", run_fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0 || meta_get(upper_fd, "", &m) < 0)
+		return false;
+	path[len] = '\0';
+	if (walk_remove(run_fd, SCRATCH, &ignored) < 0)
+		return false;
+	free = make_scratch(run_fd) && child_says_so(path, &m);
+	(void)walk_remove(run_fd, SCRATCH, &ignored);
+	return free;
+}

@@ -1,0 +1,140 @@
+#include "restore/refill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "restore/onfile.h"
+#include "restore/txn.h"
+
+#define SCRATCH "refill"
+
+struct refill {
+	const char *path;
+	struct journal_root *part;
+};
+
+static int add_op(void *arg, const char *path, const struct entry *e,
+		  struct err *err)
+{
+	struct refill *r = arg;
+	struct journal_root *j = r->part;
+	struct op *op;
+
+	(void)err;
+	GROW(j->ops, j->op_count, j->op_room);
+	op = &j->ops[j->op_count++];
+	*op = (struct op){
+		.kind = *path ? OP_RIDE : OP_CREATE,
+		.path = path_join(r->path, path),
+	};
+	entry_copy(&op->to, e);
+	return 0;
+}
+
+/* All of it, in a folder beside the layer. */
+static int make(struct store *store, const struct entry *e, const char *path,
+		int scratch_fd, struct err *err)
+{
+	AUTO(journal) struct journal journal = {0};
+	struct refill r = {
+		.path = path,
+		.part = journal_add_root(&journal, ""),
+	};
+	struct txn t = {
+		.store = store,
+		.part = r.part,
+		.whole = &journal,
+		.staging_fd = scratch_fd,
+	};
+	char name[JOURNAL_OP_NAME_LEN];
+	auto_close int fd = -1;
+
+	if (tree_each(store, e, add_op, &r, err) < 0 ||
+	    txn_stage_into(&t, err) < 0)
+		return -err->num;
+	journal_op_name(r.part, &r.part->ops[0], name);
+	fd = openat(scratch_fd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* The lower had nothing of that name, or all of it was deleted. */
+	if (fd < 0)
+		return fail_errno(err, "open %s", name);
+	if (mark_set_opaque(fd, true, err) < 0 ||
+	    onfile_set_time(fd, e->mtime, err) < 0)
+		return -err->num;
+	return syncfs(scratch_fd) < 0 ? fail_errno(err, "sync") : 0;
+}
+
+/* The name, and the time that its folder had. */
+static int put(struct store *store, const struct entry *result,
+	       const char *path, int scratch_fd, int upper_fd, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	auto_free char *parent = path_parent(path);
+	const char *name;
+	auto_close int dir = beneath_parent(upper_fd, path, &name, err);
+
+	if (dir < 0)
+		return dir;
+	if (renameat2(scratch_fd, "n0", dir, name, RENAME_NOREPLACE) < 0)
+		return fail_errno(err, "put it into the layer");
+	if (tree_lookup(store, result, parent, &e, err) < 0 ||
+	    (e.mode && onfile_set_time(dir, e.mtime, err) < 0))
+		return -err->num;
+	return syncfs(scratch_fd) < 0 ? fail_errno(err, "sync") : 0;
+}
+
+static int refill(struct store *store, const struct entry *result,
+		  const struct entry *e, const char *path, int run_fd,
+		  int upper_fd, struct err *err)
+{
+	auto_close int scratch = -1;
+
+	if (walk_remove(run_fd, SCRATCH, err) < 0)
+		return -err->num;
+	if (mkdirat(run_fd, SCRATCH, 0700) < 0)
+		return fail_errno(err, "make a folder beside the layer");
+	scratch = openat(run_fd, SCRATCH,
+			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (scratch < 0)
+		return fail_errno(err, "open it");
+	if (make(store, e, path, scratch, err) < 0 ||
+	    put(store, result, path, scratch, upper_fd, err) < 0)
+		return -err->num;
+	return 0;
+}
+
+static bool is_there(int upper_fd, const char *path)
+{
+	struct err ignored;
+	auto_close int fd = beneath_open(upper_fd, path, O_PATH, 0, &ignored);
+
+	return fd >= 0;
+}
+
+int refill_folder(struct store *store, const struct entry *result,
+		  const char *path, int run_fd, int upper_fd, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	struct err ignored;
+	int got;
+
+	if (is_there(upper_fd, path))
+		return 0;
+	got = tree_lookup(store, result, path, &e, err);
+	if (got > 0)
+		got = refill(store, result, &e, path, run_fd, upper_fd, err);
+	(void)walk_remove(run_fd, SCRATCH, &ignored);
+	return got < 0 ? err_context(err, "make %s again in the run's layer",
+				     text_quote(path))
+		       : 0;
+}
