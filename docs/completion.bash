@@ -65,7 +65,7 @@ _guard() {
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 		;;
-	-m | --message | --tag | --exclude | -n | --number | --timeout | \
+	-m | --message | --tag | --exclude | -n | --number | --timeout | --versions | \
 		--pids-limit | --env | --layer-size | --layer-files | \
 		--memory | --cpus | --tmp-size | --user)
 		[[ $prev == -n && $verb != log ]] || return
@@ -73,7 +73,7 @@ _guard() {
 	esac
 	case $verb in
 	run)
-		words='-C --ro --rw --cow --hide --env --net --nested --timeout
+		words='-C --ro --rw --cow --hide --env --net --nested --timeout --versions
 			--agent --share-login --shared-cache
 			--pids-limit --allow --why --strict --memory --cpus
 			--tmp-size --user --layer-size --layer-files --frozen --home

@@ -68,6 +68,7 @@ complete -c guard -n '__fish_seen_subcommand_from run' -l env -r -d "pass a vari
 complete -c guard -n '__fish_seen_subcommand_from run' -l net -r -f -a 'host none' -d "host (default) or none"
 complete -c guard -n '__fish_seen_subcommand_from run' -l nested -d "let sandboxes work inside"
 complete -c guard -n '__fish_seen_subcommand_from run' -l timeout -r -d "end it after 30s, 5m, 2h"
+complete -c guard -n '__fish_seen_subcommand_from run' -l versions -r -d "keep versions every 30s, 5m; 0: none (1m)"
 complete -c guard -n '__fish_seen_subcommand_from run' -l pids-limit -r -d "at most N processes"
 complete -c guard -n '__fish_seen_subcommand_from run' -l allow -x -a "perf io_uring userfaultfd 32bit" -d "allow some calls"
 complete -c guard -n '__fish_seen_subcommand_from run' -l strict -d "no network, an empty home, small limits"

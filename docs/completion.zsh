@@ -103,6 +103,7 @@ _guard() {
 				'--share-login[your own folders of the agent]' \
 				'--shared-cache[caches of all projects]' \
 				'--timeout[end it after]:time:' \
+				'--versions[keep versions that often]:time:' \
 				'--pids-limit[processes]:number:' \
 				'*--allow[calls]:what:(perf io_uring userfaultfd 32bit)' \
 				'*--why[run nothing, explain]:path:_files' \

@@ -91,7 +91,7 @@ static bool from_run(const struct restore *r)
 	size_t i;
 
 	for (i = 0; i < r->found.count; i++)
-		if (strcmp(r->found.items[i].snapshot.reason, "post-run") == 0)
+		if (snapshot_of_run(&r->found.items[i].snapshot))
 			return true;
 	return false;
 }

@@ -19,6 +19,8 @@
 #include "guard/run.h"
 
 #define STRICT_MEMORY (512ULL << 20)
+#define VERSIONS_MS 60000
+#define VERSIONS_MIN_MS 100
 
 /* Lists that grow with each option; always NULL-terminated. */
 struct strings {
@@ -286,6 +288,17 @@ static int set_option(struct parsed *p, int option, const char *value,
 			    "--timeout is a time like 90, 90s, 5m or 2h, not "
 			    "%s",
 			    text_quote(value));
+	case OPT_VERSIONS:
+		p->options.versions_ms =
+			strcmp(value, "0") == 0 ? 0 : parse_milliseconds(value);
+		if (p->options.versions_ms == 0 ||
+		    p->options.versions_ms >= VERSIONS_MIN_MS)
+			return 0;
+		return fail(
+			err, EINVAL,
+			"--versions is a time like 30s or 5m, at least 0.1s, "
+			"or 0 for none, not %s",
+			text_quote(value));
 	case OPT_PIDS_LIMIT:
 		if (options_number(value, 1ul << 22, &number) < 0 || !number)
 			return fail(err, EINVAL,
@@ -434,7 +447,7 @@ int cmd_explain(int argc, char **argv)
 
 int cmd_run(int argc, char **argv)
 {
-	struct parsed p = {0};
+	struct parsed p = {.options.versions_ms = VERSIONS_MS};
 	struct err err;
 	int status, got;
 

@@ -41,6 +41,9 @@ struct before {
 	struct snapshot snapshot;
 	struct entry entry; /* of the path in it */
 	bool any;
+	/* The path in the last one of a run. */
+	struct entry made;
+	char *run_id;
 };
 
 /* --- what happened to the path --- */
@@ -162,17 +165,29 @@ static int describe(struct store *store, const struct before *before,
 
 /* --- gathering --- */
 
-static bool is_of_run(const struct snapshot *s)
-{
-	return strcmp(s->reason, "post-run") == 0 ||
-	       strcmp(s->reason, "during-run") == 0;
-}
-
 static void before_free(struct before *b)
 {
 	snapshot_free(&b->snapshot);
 	entry_free(&b->entry);
+	entry_free(&b->made);
+	free(b->run_id);
 	*b = (struct before){0};
+}
+
+/* Of what was kept during a run, only what is another version than the last of
+ * the same run is one; it becomes the last. */
+static bool again_in_run(struct before *before, const struct history_row *row)
+{
+	const struct snapshot *s = &row->snapshot;
+	bool again = before->run_id && strcmp(before->run_id, s->run_id) == 0 &&
+		     strcmp(s->reason, "during-run") == 0 &&
+		     same_version(&before->made, &row->entry);
+
+	entry_free(&before->made);
+	entry_copy(&before->made, &row->entry);
+	free(before->run_id);
+	before->run_id = mem_strdup(s->run_id);
+	return again;
 }
 
 /* The snapshot becomes the one that the next is compared with. */
@@ -182,7 +197,8 @@ static void keep_before(struct before *before, struct history_row *row)
 					mem_strdup(row->snapshot.root_path)};
 
 	entry_copy(&root.root, &row->snapshot.root);
-	before_free(before);
+	snapshot_free(&before->snapshot);
+	entry_free(&before->entry);
 	before->snapshot = root;
 	entry_copy(&before->entry, &row->entry);
 	before->any = true;
@@ -195,7 +211,7 @@ static int look_up(struct history *h, struct store *store,
 {
 	const struct snapshot *s = &row->snapshot;
 	const char *rest;
-	bool news;
+	bool news, again;
 	int got;
 
 	if (!path_below(h->path, s->root_path))
@@ -217,7 +233,8 @@ static int look_up(struct history *h, struct store *store,
 			return known < 0 ? known : 0;
 	}
 	rest = path_rest(h->path, s->root_path);
-	news = !same_version(&before->entry, &row->entry);
+	again = row->of_run && again_in_run(before, row);
+	news = !again && !same_version(&before->entry, &row->entry);
 	if (news && describe(store, before, row, rest, err) < 0)
 		return -err->num;
 	if (!row->of_run)
@@ -237,7 +254,7 @@ static int add_one(struct history *h, struct store *store, uint64_t seq,
 			output_warn("snapshot %" PRIu64 ": %s", seq, err->text);
 		return 0;
 	}
-	row.of_run = is_of_run(s);
+	row.of_run = snapshot_of_run(s);
 	if (*s->run_id && *s->command)
 		(void)json_object_set_new(
 			h->commands, s->run_id,

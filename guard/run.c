@@ -59,6 +59,7 @@ static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
 
+	during_tick(&run->during);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
@@ -109,7 +110,9 @@ static int let_go(struct run *run, struct moment start,
 	 * user's edits in between for what the run began with. */
 	if (!run->options->resume && keeper_start(run, start, err) < 0)
 		return -err->num;
+	during_begin(&run->during, &run->session, run->options->versions_ms);
 	got = sandbox_wait(run->sandbox, watch, run, ret, err);
+	during_end(&run->during);
 	budget_end(&run->budget);
 	return got;
 }

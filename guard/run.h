@@ -10,6 +10,7 @@
 
 #include "guard/budget.h"
 #include "guard/context.h"
+#include "guard/during.h"
 #include "guard/run_options.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
@@ -39,6 +40,7 @@ struct run {
 	struct sandbox *sandbox; /* NULL: nothing was started */
 	struct budget budget;
 	bool over_budget;
+	struct during during;
 	struct moment begun;
 	/* A layer that goes on: of its other folders, then of the project. */
 	uint64_t *results_before;

@@ -55,6 +55,8 @@ static const struct option_spec run_options[] = {
 	{OPT_WHY, "why", "PATH", "run nothing, say how PATH would be seen"},
 	{OPT_STRICT, "strict", NULL, "no network, an empty home, small limits"},
 	{OPT_TIMEOUT, "timeout", "TIME", "end it after 30s, 5m, 2h"},
+	{OPT_VERSIONS, "versions", "TIME",
+	 "keep versions every 30s, 5m; 0: none (1m)"},
 	{OPT_PIDS_LIMIT, "pids-limit", "N", "at most N processes"},
 	{OPT_MEMORY, "memory", "SIZE", "at most 512m, 2g of memory"},
 	{OPT_CPUS, "cpus", "N", "at most N processors, 1.5 too"},

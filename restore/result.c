@@ -15,10 +15,6 @@
 #include "restore/lookup.h"
 #include "snapshot/take.h"
 
-/* Link groups of the layer and of the base are inode numbers of two file
- * systems: they are kept apart. */
-#define GROUP_OF_LAYER (UINT64_C(1) << 63)
-
 /* A folder on the way to what is being read. */
 struct way {
 	char *path;
@@ -199,7 +195,7 @@ static int take(struct result *r, const char *path, struct entry *ret,
 		ret->mode = opened.mode;
 	opened_up_free(&opened);
 	if (got == 0 && ret->link_group)
-		ret->link_group |= GROUP_OF_LAYER;
+		ret->link_group |= RESULT_GROUP_OF_LAYER;
 	return got;
 }
 

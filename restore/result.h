@@ -9,6 +9,10 @@
 #include "overlay/scan.h"
 #include "snapshot/catalog.h"
 
+/* Link groups of the layer and of the base are inode numbers of two file
+ * systems: they are kept apart. */
+#define RESULT_GROUP_OF_LAYER (UINT64_C(1) << 63)
+
 /*
  * base: root entry of the pre-run snapshot. upper_fd: the layer, not mounted,
  * or its processes frozen. Times are those of the layer, but for a

@@ -75,6 +75,9 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
 int snapshot_knows(struct store *store, const struct snapshot *s,
 		   const char *path, struct err *err);
 
+/* What a run made ("post-run", "during-run"): it has never been in the real
+ * files, so it is had by its number only, never because it is the newest. */
+bool snapshot_of_run(const struct snapshot *s);
 bool snapshot_has_tag(const struct snapshot *s, const char *tag);
 /* A note about what was left out because the user said so. */
 bool snapshot_is_exclusion(const struct note *n);

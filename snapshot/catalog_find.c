@@ -36,22 +36,12 @@ static int has_path(struct search *f, const struct snapshot *s, struct err *err)
 			   &found, err);
 }
 
-/*
- * What a run left has never been in the user's files: it is had by its number
- * only, never because it happens to be the newest.
- */
-static bool is_of_run(const struct snapshot *s)
-{
-	return strcmp(s->reason, "post-run") == 0 ||
-	       strcmp(s->reason, "during-run") == 0;
-}
-
 /* 1: this is the one; 0: go on to older ones. */
 static int examine(struct search *f, const struct snapshot *s, struct err *err)
 {
 	int got;
 
-	if (!path_below(f->path, s->root_path) || is_of_run(s))
+	if (!path_below(f->path, s->root_path) || snapshot_of_run(s))
 		return 0;
 	got = snapshot_knows(f->store, s, f->path, err);
 	if (got <= 0)

@@ -34,8 +34,7 @@ static bool is_result(const struct snapshot *s)
 	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
 	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo")))
 		return true;
-	return strcmp(s->reason, "post-run") == 0 ||
-	       strcmp(s->reason, "during-run") == 0;
+	return snapshot_of_run(s);
 }
 
 static bool is_pinned(const struct prune_options *o,

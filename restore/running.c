@@ -1,0 +1,217 @@
+#include "restore/running.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "overlay/scan.h"
+#include "restore/lookup.h"
+#include "restore/result.h"
+#include "snapshot/take.h"
+
+/* Deeper folders stay as they were: each takes a descriptor. */
+#define DEPTH_MAX 200
+
+struct walk {
+	struct running *r;
+	struct tree_editor *ed;
+	struct lookup base;
+};
+
+/* A folder of the layer. */
+struct place {
+	int fd;
+	const char *path;
+	bool opaque; /* nothing of the base is seen through it */
+	bool changed; /* since the last time */
+	unsigned int depth;
+};
+
+static void walk_free(struct walk *w)
+{
+	lookup_free(&w->base);
+	tree_editor_free(&w->ed);
+}
+
+/* Takes a name as it is. 1: done, 0: not this time. */
+static int take(struct walk *w, const struct place *at, const char *name,
+		struct entry *ret, struct err *err)
+{
+	int got = take_entry(w->r->store, at->fd, name, LAYER_XATTR_PREFIX, ret,
+			     err);
+
+	switch (got) {
+	case 0:
+		return 1;
+	case -EBUSY:
+	case -ENOENT:
+	case -EACCES:
+	case -EPERM:
+	case -ESTALE:
+		return 0;
+	default:
+		return got;
+	}
+}
+
+static bool is_as_last(const struct walk *w, const struct meta *m,
+		       const struct entry *last)
+{
+	return last && !(last->flags & ENTRY_INCOMPLETE) &&
+	       last->mode == m->mode && last->uid == m->uid &&
+	       last->gid == m->gid && last->size == m->size &&
+	       moment_compare(last->mtime, m->mtime) == 0 &&
+	       moment_compare(m->ctime, w->r->since) < 0;
+}
+
+static int file(struct walk *w, const struct place *at, const char *name,
+		const char *path, const struct meta *m,
+		const struct entry *last, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	bool bytes = S_ISREG(m->mode);
+	int got = 1;
+
+	if (is_as_last(w, m, last))
+		return 0;
+	if (bytes && m->size > w->r->file_max)
+		e = (struct entry){
+			.mode = m->mode,
+			.uid = m->uid,
+			.gid = m->gid,
+			.mtime = m->mtime,
+			.size = m->size,
+			.flags = ENTRY_INCOMPLETE,
+		};
+	else if (bytes && m->size > w->r->room)
+		got = 0;
+	else
+		got = take(w, at, name, &e, err);
+	if (got <= 0) {
+		w->r->left += !got;
+		return got;
+	}
+	if (bytes && !(e.flags & ENTRY_INCOMPLETE))
+		w->r->room -= m->size < w->r->room ? m->size : w->r->room;
+	if (e.link_group)
+		e.link_group |= RESULT_GROUP_OF_LAYER;
+	return tree_editor_put(w->ed, path, &e, err);
+}
+
+static int folder(struct walk *w, const struct place *at, struct err *err);
+
+static int enter(struct walk *w, const struct place *at, const char *name,
+		 const char *path, const struct meta *m,
+		 const struct entry *last, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	auto_close int fd = -1;
+	struct place below = {.path = path, .depth = at->depth + 1};
+	struct err ignored;
+	int got = 1;
+
+	below.changed = !last || !S_ISDIR(last->mode) ||
+			moment_compare(m->ctime, w->r->since) >= 0;
+	fd = beneath_open(at->fd, name, O_RDONLY | O_DIRECTORY | O_NOATIME, 0,
+			  &ignored);
+	if (fd < 0)
+		fd = beneath_open(at->fd, name, O_RDONLY | O_DIRECTORY, 0,
+				  &ignored);
+	if (fd < 0 || below.depth > DEPTH_MAX) {
+		w->r->left++;
+		return 0;
+	}
+	below.fd = fd;
+	got = mark_is_opaque(fd, &ignored);
+	below.opaque = at->opaque || got > 0;
+	if (below.changed) {
+		got = take(w, at, name, &e, err);
+		/* Another kind of thing now: the next time. */
+		if (got <= 0 || !S_ISDIR(e.mode))
+			return got < 0 ? got : 0;
+		if (last && !S_ISDIR(last->mode) &&
+		    tree_editor_remove(w->ed, path, err) < 0)
+			return -err->num;
+		if (tree_editor_put_folder(w->ed, path, &e, err) < 0)
+			return -err->num;
+	}
+	return folder(w, &below, err);
+}
+
+static int visit(struct walk *w, const struct place *at, const char *name,
+		 const struct entry *last, struct err *err)
+{
+	auto_free char *path = path_join(at->path, name);
+	struct meta m;
+
+	if (meta_get(at->fd, name, &m) < 0)
+		return 0; /* gone again */
+	if (mark_is_whiteout(&m))
+		return last ? tree_editor_remove(w->ed, path, err) : 0;
+	return S_ISDIR(m.mode) ? enter(w, at, name, path, &m, last, err)
+			       : file(w, at, name, path, &m, last, err);
+}
+
+/* What the last tree had and the layer has not: it went, unless it is the
+ * base's that is seen through the layer. */
+static int drop(struct walk *w, const struct place *at, const char *name,
+		struct err *err)
+{
+	auto_free char *path = path_join(at->path, name);
+	AUTO(entry) struct entry e = {0};
+	int got = at->opaque ? 0 : lookup_find(&w->base, path, &e, err);
+
+	if (got)
+		return got < 0 ? got : 0;
+	return tree_editor_remove(w->ed, path, err);
+}
+
+static int folder(struct walk *w, const struct place *at, struct err *err)
+{
+	AUTO(dirlist) struct dirlist names = {0};
+	AUTO(entry) struct entry had = {0};
+	AUTO(tree) struct tree last = {0};
+	struct err ignored;
+	size_t i;
+
+	if (dirlist_read(at->fd, &names, &ignored) < 0) {
+		w->r->left++;
+		return 0;
+	}
+	if (tree_lookup(w->r->store, w->r->last, at->path, &had, err) < 0 ||
+	    (S_ISDIR(had.mode) &&
+	     tree_load(w->r->store, &had.content, &last, err) < 0))
+		return -err->num;
+	for (i = 0; i < names.count; i++)
+		if (visit(w, at, names.items[i].name,
+			  tree_find(&last, names.items[i].name), err) < 0)
+			return -err->num;
+	for (i = 0; at->changed && i < last.count; i++)
+		if (!dirlist_find(&names, last.entries[i].name) &&
+		    drop(w, at, last.entries[i].name, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+int running_tree(struct running *r, struct entry *ret_root, struct err *err)
+{
+	AUTO(walk)
+	struct walk w = {
+		.r = r,
+		.ed = tree_editor_new(r->store, r->last),
+		.base = {.store = r->store, .root = r->base},
+	};
+	struct place top = {.fd = r->upper_fd, .path = "", .changed = true};
+
+	r->left = 0;
+	if (folder(&w, &top, err) < 0)
+		return err_context(err, "keep what the run has made so far");
+	return tree_editor_save(w.ed, ret_root, err);
+}

@@ -1,0 +1,32 @@
+/*
+ * What a run has made so far, as a tree: of a layer that is mounted and in
+ * use. For the versions that are kept while it runs; what it leaves in the end
+ * is told by scan_layer() and result_make(), to the byte.
+ *
+ * From the tree of the last time and the layer alone. What is in the layer and
+ * has a ctime older than that time is taken over from that tree, so that a
+ * version costs a look at each name and the bytes that are new. Nothing is
+ * stopped, opened up or compared with the real files: what cannot be read, or
+ * changes while it is read, stays as it was the last time.
+ */
+#ifndef GUARD_RESTORE_RUNNING_H
+#define GUARD_RESTORE_RUNNING_H
+
+#include "snapshot/entry.h"
+
+struct running {
+	struct store *store;
+	const struct entry *base; /* root of the pre-run snapshot */
+	const struct entry *last; /* of the last time; base at first */
+	struct moment since; /* of the last time; 0: never */
+	int upper_fd;
+	uint64_t file_max; /* larger files are entered as incomplete */
+	uint64_t room; /* bytes to read at most; the rest waits */
+
+	/* Filled. */
+	size_t left; /* files that wait for the next time */
+};
+
+int running_tree(struct running *r, struct entry *ret_root, struct err *err);
+
+#endif
