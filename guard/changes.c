@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "guard/taken.h"
 #include "overlay/freeze.h"
+#include "overlay/layers.h"
 
 static int open_folder(int dirfd, const char *path, struct err *err)
 {
@@ -32,11 +33,35 @@ static char *where_of(const char *path, const char *home)
 	return mem_printf(IN "%s/", path);
 }
 
+/* What has another layer, or none, in that folder; borrowed. */
+static const char **skip_below(const struct session *s, const char *folder)
+{
+	size_t uncovered = 0, n = 0, i;
+	const char **skip;
+
+	while (record_get_nth(&s->more, LAYERS_UNCOVERED, uncovered))
+		uncovered++;
+	skip = mem_zalloc((s->extra_count + uncovered + 3) * sizeof(*skip));
+	for (i = 0; i < s->extra_count + uncovered + 1; i++) {
+		const char *path =
+			i < s->extra_count ? s->extras[i].path
+			: i == s->extra_count
+				? s->project
+				: record_get_nth(&s->more, LAYERS_UNCOVERED,
+						 i - s->extra_count - 1);
+
+		if (path_below(path, folder) && strcmp(path, folder) != 0)
+			skip[n++] = path_rest(path, folder);
+	}
+	return skip;
+}
+
 static int load_extra(const struct session *s, size_t index,
 		      struct changes_extra *ret, struct err *err)
 {
 	auto_free char *upper = session_extra_folder(index, "upper");
 	const struct extra *e = &s->extras[index];
+	auto_free const char **skip = NULL;
 
 	ret->where = where_of(e->path, s->home);
 	ret->upper_fd = open_folder(s->fd, upper, err);
@@ -45,7 +70,8 @@ static int load_extra(const struct session *s, size_t index,
 	ret->lower_fd = open_folder(AT_FDCWD, e->path, err);
 	if (ret->lower_fd < 0)
 		return ret->lower_fd;
-	return scan_layer(ret->upper_fd, ret->lower_fd, NULL, &ret->list, err);
+	skip = skip_below(s, e->path);
+	return scan_layer(ret->upper_fd, ret->lower_fd, skip, &ret->list, err);
 }
 
 static int load_extras(const struct session *s, struct changes *ret,
@@ -71,9 +97,8 @@ static int load_extras(const struct session *s, struct changes *ret,
 static int load_home(const struct session *s, const struct state *state,
 		     struct changes *ret, struct err *err)
 {
-	auto_free const char **skip =
-		mem_zalloc((s->extra_count + 3) * sizeof(*skip));
-	size_t n = 0, i;
+	auto_free const char **skip = skip_below(s, s->home);
+	size_t n = 0;
 
 	ret->home_upper_fd =
 		openat(s->fd, "home-upper",
@@ -83,13 +108,10 @@ static int load_home(const struct session *s, const struct state *state,
 	ret->home_lower_fd = open_folder(AT_FDCWD, s->home, err);
 	if (ret->home_lower_fd < 0)
 		return -err->num;
-	if (path_below(s->project, s->home))
-		skip[n++] = path_rest(s->project, s->home);
+	while (skip[n])
+		n++;
 	if (path_below(state->path, s->home))
 		skip[n++] = path_rest(state->path, s->home);
-	for (i = 0; i < s->extra_count; i++)
-		if (path_below(s->extras[i].path, s->home))
-			skip[n++] = path_rest(s->extras[i].path, s->home);
 	return scan_layer(ret->home_upper_fd, ret->home_lower_fd, skip,
 			  &ret->home, err);
 }
@@ -98,8 +120,10 @@ int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err)
 {
 	AUTO(changes) struct changes c = CHANGES_NONE;
+	auto_free const char **skip = NULL;
 
-	if (taken_check(s, err) < 0)
+	if (taken_check(s, err) < 0 ||
+	    (s->state == RUN_INTERRUPTED && layers_settle(s, err) < 0))
 		return -err->num;
 	c.upper_fd = open_folder(s->fd, "upper", err);
 	if (c.upper_fd < 0)
@@ -107,7 +131,8 @@ int changes_load(const struct session *s, const struct state *state,
 	c.lower_fd = freeze_lower(s, err);
 	if (c.lower_fd < 0)
 		return err_context(err, "the project of run %s", s->id);
-	if (scan_layer(c.upper_fd, c.lower_fd, NULL, &c.project, err) < 0)
+	skip = skip_below(s, s->project);
+	if (scan_layer(c.upper_fd, c.lower_fd, skip, &c.project, err) < 0)
 		return err_context(err, "the layer of run %s", s->id);
 	if (load_extras(s, &c, err) < 0)
 		return -err->num;

@@ -86,6 +86,9 @@ char **run_hidden_paths(const struct run *run);
 char **run_find_cows(const struct run *run, const char *git, struct err *err);
 int run_add_cows(struct run *run, char *const *paths, struct err *err);
 int run_check_cows(const struct run *run, struct err *err);
+/* run_mounts.c: what is mounted in the project or in a folder of --cow becomes
+ * part of the new session as one of those. */
+int run_add_mounts(struct run *run, struct err *err);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

@@ -232,6 +232,7 @@ int run_end(struct run *run, int status, struct err *err)
 	if (obeyed)
 		agent_show_end(&run->session);
 	if (run_keep_granted(run, "post-rw", err) < 0 ||
+	    layers_settle(&run->session, err) < 0 ||
 	    changes_load(&run->session, &run->context.state, &changes, err) <
 		    0 ||
 	    scan_git(run, &git, err) < 0)

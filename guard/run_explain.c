@@ -25,17 +25,6 @@ struct explaining {
 	json_t *list; /* NULL: text */
 };
 
-/* As layers_plan() decides it: no layer over a home with mounts below. */
-static bool covers_home(const char *home, const char *project)
-{
-	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO(buf) struct buf names = {0};
-	struct err ignored;
-
-	return fd >= 0 && !path_below(home, project) &&
-	       mount_list_below(fd, home, &names, &ignored) == 0;
-}
-
 static int by_path(const void *a, const void *b)
 {
 	return path_compare(*(const char *const *)a, *(const char *const *)b);
@@ -51,7 +40,7 @@ static void choose_layers(struct explaining *e)
 		;
 	e->layers = mem_zalloc((i + a->place_count + 3) * sizeof(*e->layers));
 	if (home && !e->run.options->strict &&
-	    covers_home(home, e->run.project))
+	    !path_below(home, e->run.project))
 		e->layers[count++] = home;
 	for (i = 0; e->cows[i]; i++)
 		e->layers[count++] = e->cows[i];
@@ -213,6 +202,25 @@ static char *describe(const struct explaining *e, const struct view *v)
 	return mem_printf("hidden with %s (%s); --ro lets it in", place, rule);
 }
 
+/* A mount below the home is no part of its layer. */
+static bool is_mount_in_home(const struct explaining *e, const struct view *v)
+{
+	const char *home = e->run.context.state.home;
+	auto_close int fd =
+		home ? open(home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	char **mounts = NULL, *const * at;
+	struct err ignored;
+	bool found = false;
+
+	if (v->sight != SIGHT_LAYER || fd < 0 || strcmp(v->place, home) != 0)
+		return false;
+	(void)mount_list_below(fd, home, &mounts, &ignored);
+	for (at = mounts; at && *at && !found; at++)
+		found = path_below(v->real, *at);
+	mem_list_free(&mounts);
+	return found;
+}
+
 static int explain_one(struct explaining *e, const char *path, struct err *err)
 {
 	const struct run_options *o = e->run.options;
@@ -235,6 +243,8 @@ static int explain_one(struct explaining *e, const char *path, struct err *err)
 	place = kept_place_of(e, &v);
 	if (place && place->item->word == PROFILE_HOME)
 		v.exists = is_in_home(e, place, v.real);
+	if (is_mount_in_home(e, &v))
+		v.sight = SIGHT_READ_ONLY;
 	if (e->list) {
 		add_json(e, path, &v);
 		return 0;

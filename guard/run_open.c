@@ -158,6 +158,8 @@ static int new_session(struct run *run, const char *command, struct err *err)
 		&run->session, err);
 	if (got == 0)
 		got = run_add_cows(run, cows, err);
+	if (got == 0)
+		got = run_add_mounts(run, err);
 	mem_list_free(&cows);
 	if (got < 0)
 		return got;

@@ -86,7 +86,7 @@ static void tell_header(const struct run *run, struct buf *notes,
 			struct buf *dropped)
 {
 	const struct run_options *o = run->options;
-	AUTO(buf) struct buf agent = {0};
+	AUTO(buf) struct buf agent = {0}, extras = {0};
 	size_t i;
 
 	agent_tell(run->agent, &agent);
@@ -96,9 +96,12 @@ static void tell_header(const struct run *run, struct buf *notes,
 		   buf_text(&agent),
 		   o->resume ? ", going on with its layer" : "");
 	for (i = 0; i < run->session.extra_count; i++)
-		output_say("with a layer of its own, reviewed and applied "
-			   "along: %s",
+		buf_printf(&extras, "%s%s", i ? ", " : "",
 			   text_quote(run->session.extras[i].path));
+	if (extras.len)
+		output_say("each with a layer of its own, reviewed and applied "
+			   "along: %s",
+			   buf_text(&extras));
 	if (dropped->len)
 		output_say("not passed on: %s (--env NAME lets one in)",
 			   buf_text(dropped));
@@ -204,6 +207,25 @@ static void tell_cuts(const struct sandbox_cuts *cuts)
 			   buf_text(&names));
 }
 
+static char **make_environ(const struct run *run, const struct layers *layers,
+			   struct buf *dropped)
+{
+	const char *const *given = run->options->env;
+	size_t parts = layers_in_parts(layers), count = 0, i;
+	auto_free const char **extra = NULL;
+
+	while (given[count])
+		count++;
+	extra = mem_zalloc((count + 2) * sizeof(*extra));
+	/* git does not look for its .git in another file system's folder. */
+	if (parts)
+		*extra = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
+	for (i = 0; i < count; i++)
+		extra[parts + i] = given[i];
+	return sandbox_environ(extra, run->context.state.home, run->session.id,
+			       dropped);
+}
+
 static void tell_limits(const struct run *run)
 {
 	AUTO(buf) struct buf text = {0};
@@ -261,8 +283,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	hide = run_hidden_paths(run);
 	sandbox_cuts_find(run->context.state.home, &cuts);
 	hide_cuts(run, &cuts);
-	envp = sandbox_environ(o->env, run->context.state.home, run->session.id,
-			       &dropped);
+	envp = make_environ(run, *layers, &dropped);
 	tell_header(run, &notes, &dropped);
 	tell_cuts(&cuts);
 	got = sandbox_start(

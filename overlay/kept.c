@@ -152,13 +152,15 @@ static int prepare_caches(int dir, struct err *err)
 
 static int check_mounts(const char *home, struct err *err)
 {
-	AUTO(buf) struct buf names = {0};
 	auto_close int fd = open_absolute(home, err);
-	int got = fd < 0 ? fd : mount_list_below(fd, home, &names, err);
+	char **mounts = NULL;
+	int got = fd < 0 ? fd : mount_list_below(fd, home, &mounts, err);
 
-	return got > 0 ? fail(err, EXDEV, "mounts below %s: %s",
-			      text_quote(home), buf_text(&names))
-		       : got;
+	if (got > 0)
+		got = fail(err, EXDEV, "mounts below %s: %s", text_quote(home),
+			   text_quote(mounts[0]));
+	mem_list_free(&mounts);
+	return got;
 }
 
 int kept_open_caches(struct kept *k, const char *home, int dir, struct err *err)

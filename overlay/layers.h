@@ -32,18 +32,33 @@ void layers_free(struct layers **l);
  * before one is made. -EOPNOTSUPP with the way out. */
 int layers_check_state(int runs_fd, struct err *err);
 
+/* In the session's record, once a mount below the project: it is seen as it
+ * is, read-only. All others are session.extras. */
+#define LAYERS_UNCOVERED "uncovered"
+
+/* A file system that belongs to the kernel itself, as /proc: no layer can lie
+ * over it, and no run shall see it. */
+bool layers_is_special(int fd);
+
 /*
- * Checks that the project can be a lower and has no mounts inside (-EXDEV,
- * names them), prepares the uppers
- * (root's mode, owner, xattrs, times; fresh work folders; entries of groups
- * that the run cannot map). home NULL or with mounts below: not covered, a
- * line of explanation is added to notes.
+ * Prepares the uppers (root's mode, owner, xattrs, times; fresh work folders;
+ * entries of groups that the run cannot map). A folder with mounts below is put
+ * together of its parts (patchwork.h); -EXDEV: a mount in the project came
+ * after the session was made. home NULL: not covered. What the user should
+ * know is added to notes, a line each.
  */
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err);
 
 /* Whether the home folder has a layer of its own. */
 bool layers_cover_home(const struct layers *l);
+/* Whether a folder is put together of parts: files of one folder are on
+ * several file systems then, as the run sees it. */
+bool layers_in_parts(const struct layers *l);
+
+/* After the run, by who has its lock, or of one that was interrupted: gives
+ * layers that were put together the look of any other. */
+int layers_settle(const struct session *s, struct err *err);
 
 /* Opens every lower, upper and work again and compares (device, inode). */
 int layers_open(struct layers *l, struct err *err);

@@ -15,8 +15,6 @@
 #include "base/path.h"
 #include "base/text.h"
 
-#define NAMED_MAX 5
-
 static bool plain;
 
 void mount_plain(bool on)
@@ -198,8 +196,15 @@ static uint64_t mount_id(int dir_fd)
 	return st.stx_mnt_id;
 }
 
-int mount_list_below(int dir_fd, const char *path, struct buf *names,
-		     struct err *err)
+static bool is_listed(char *const *list, const char *path)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, path) == 0)
+			return true;
+	return false;
+}
+
+int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	auto_free char *line = NULL;
@@ -221,14 +226,34 @@ int mount_list_below(int dir_fd, const char *path, struct buf *names,
 		line[end] = '\0';
 		unescape(line + at);
 		if ((own && parent != own) || !path_below(line + at, path) ||
-		    strcmp(line + at, path) == 0)
+		    strcmp(line + at, path) == 0 || is_listed(*ret, line + at))
 			continue;
-		if (count++ < NAMED_MAX)
-			buf_printf(names, "%s%s", count > 1 ? ", " : "",
-				   text_quote(line + at));
+		mem_list_add(ret, line + at);
+		count++;
 	}
 	(void)fclose(file);
 	return count;
+}
+
+int mount_again(int from_fd, int target_fd, bool read_only, const char *path,
+		struct err *err)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (read_only ? MOUNT_ATTR_RDONLY : 0),
+	};
+	unsigned int deep = read_only ? AT_RECURSIVE : 0;
+	auto_close int fd = open_tree(from_fd, "",
+				      AT_EMPTY_PATH | OPEN_TREE_CLONE |
+					      OPEN_TREE_CLOEXEC | deep);
+
+	if (fd < 0 ||
+	    mount_setattr(fd, "", AT_EMPTY_PATH | deep, &attr, sizeof(attr)) <
+		    0 ||
+	    move_mount(fd, "", target_fd, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "mount %s", text_quote(path));
+	return 0;
 }
 
 int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)

@@ -26,11 +26,16 @@ void mount_plain(bool on);
 
 /*
  * The mounts directly on something below the folder dir_fd, path: how many.
- * The first few are added to names, quoted. Those that an upper mount hides
- * do not count.
+ * Their paths (absolute) are added to the list, each once. Those that an upper
+ * mount hides do not count.
  */
-int mount_list_below(int dir_fd, const char *path, struct buf *names,
+int mount_list_below(int dir_fd, const char *path, char ***ret,
 		     struct err *err);
+
+/* Mounts the folder behind from_fd, O_PATH and opened in this mount namespace,
+ * on target_fd as well (nosuid, nodev); read_only: with all mounts below. */
+int mount_again(int from_fd, int target_fd, bool read_only, const char *path,
+		struct err *err);
 
 /*
  * Opens an absolute path as O_PATH|O_DIRECTORY part by part from root_fd

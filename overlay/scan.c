@@ -133,6 +133,10 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 		bool list = f->opaque || !f->has_upper;
 
 		f->lower = open_lower(lower, name, list, err);
+		/* Something is mounted there now; the layer has nothing of
+		 * it. */
+		if (f->lower == -EXDEV && f->has_upper && !f->upper_names.count)
+			return -ENOENT;
 		if (f->lower < 0)
 			return f->lower;
 		if (list && dirlist_read(f->lower, &f->lower_names, err) < 0)

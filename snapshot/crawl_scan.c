@@ -40,6 +40,15 @@ static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
 	crawl_note(s->crawl, NOTE_INCOMPLETE, s->folder, it->name, why);
 }
 
+/* What is mounted there has metadata of its own, which nobody can give back
+ * to the folder below it: all such folders look the same. */
+static void note_mount(struct scan *s, size_t i, struct meta meta)
+{
+	meta.mode = (meta.mode & S_IFMT) | 0755;
+	meta.mtime = (struct moment){0};
+	note_unlooked(s, i, &meta, "another file system");
+}
+
 static void add_child(struct scan *s, size_t i, const char *name,
 		      const struct meta *meta, const struct cache_entry *old)
 {
@@ -102,7 +111,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	s->tally.bytes += S_ISREG(meta.mode) ? meta.size : 0;
 	/* An overlay gives its files the number of the layer they are in. */
 	if (mount || (folder && meta.dev != w->dev)) {
-		note_unlooked(s, i, &meta, "another file system");
+		note_mount(s, i, meta);
 		return;
 	}
 	if (folder) {

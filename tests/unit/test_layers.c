@@ -183,7 +183,7 @@ static int home_with_mount(struct lab *lab)
 		return 2;
 	if (layers_plan(&lab->s, home, &l, &notes, &err) < 0)
 		return 3;
-	return layers_cover_home(l) || !strstr(buf_text(&notes), "mounts");
+	return !layers_cover_home(l) || !strstr(buf_text(&notes), "mounts");
 }
 
 /* A state on a file system that cannot hold an upper. */

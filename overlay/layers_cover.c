@@ -1,0 +1,401 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/layers_inside.h"
+#include "overlay/mount.h"
+#include "overlay/patchwork.h"
+#include "overlay/preplace.h"
+
+/* Of files beside a mount, which are copied. In a home folder nobody waits
+ * for large ones; of a project all must be seen. */
+#define HOME_FILE_MAX (1u << 20)
+#define HOME_MAX (64u << 20)
+#define PROJECT_MAX (1ull << 30)
+#define NAMED_MAX 5
+
+struct layer *layers_add(struct layers *l)
+{
+	GROW(l->items, l->count, l->room);
+	l->items[l->count] =
+		(struct layer){.lower_fd = -1, .upper_fd = -1, .work_fd = -1};
+	return &l->items[l->count++];
+}
+
+void layers_drop(struct layers *l)
+{
+	layer_free(&l->items[--l->count]);
+}
+
+/* The absolute path of an open folder, as this process sees it. */
+char *layer_path_of(int fd, struct err *err)
+{
+	char link[32], text[PATH_MAX];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, text, sizeof(text));
+	if (len < 0 || (size_t)len >= sizeof(text) || *text != '/') {
+		(void)fail(err, ENOENT, "where guard's state lies");
+		return NULL;
+	}
+	return mem_strndup(text, (size_t)len);
+}
+
+int layer_open_absolute(const char *path, struct err *err)
+{
+	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return fail_errno(err, "open /");
+	return mount_open_dir(root, path, false, err);
+}
+
+/*
+ * A mount wants a work folder that none has used before: what a former one
+ * left there can turn it read-only. Makes work/<n>, removes the older ones;
+ * *ret_first: there were none.
+ */
+static char *fresh_work(int session_fd, const char *name, bool *ret_first,
+			struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int dir =
+		openat(session_fd, name,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned long last = 0;
+	char number[24];
+	size_t i;
+
+	if (dir < 0) {
+		(void)fail_errno(err, "open folder %s", name);
+		return NULL;
+	}
+	if (dirlist_read(dir, &list, err) < 0)
+		return NULL;
+	for (i = 0; i < list.count; i++) {
+		unsigned long n = strtoul(list.items[i].name, NULL, 10);
+
+		last = n > last ? n : last;
+	}
+	(void)snprintf(number, sizeof(number), "%lu", last + 1);
+	if (mkdirat(dir, number, 0700) < 0) {
+		(void)fail_errno(err, "make folder %s/%s", name, number);
+		return NULL;
+	}
+	for (i = 0; i < list.count; i++)
+		if (walk_remove(dir, list.items[i].name, err) < 0)
+			return NULL;
+	*ret_first = list.count == 0;
+	return mem_printf("%s/%s", name, number);
+}
+
+static int prepare(struct layer *l, const struct session *s,
+		   const char *upper_name, const char *work_name, bool groups,
+		   bool *ret_first, struct buf *notes, struct err *err)
+{
+	auto_free char *state = layer_path_of(s->fd, err);
+	auto_close int upper = -1;
+	auto_free char *work = NULL;
+
+	if (!state)
+		return -err->num;
+	upper = openat(s->fd, upper_name,
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (upper < 0 || meta_get(upper, "", &l->upper_meta) < 0)
+		return fail_errno(err, "open folder %s", upper_name);
+	work = fresh_work(s->fd, work_name, ret_first, err);
+	if (!work)
+		return -err->num;
+	l->upper = mem_printf("%s/%s", state, upper_name);
+	l->work = mem_printf("%s/%s", state, work);
+	/* A layer that goes on keeps what the run did to its root. */
+	if (!*ret_first)
+		return 0;
+	if (groups &&
+	    preplace_groups(upper, l->lower_fd, l->path, notes, err) < 0)
+		return -err->num;
+	return preplace_root(upper, l->lower_fd, err);
+}
+
+/* Fills path, lower_fd and lower_meta. */
+int layer_open_lower(struct layer *l, const char *path, struct err *err)
+{
+	l->lower_fd = l->upper_fd = l->work_fd = -1;
+	l->path = mem_strdup(path);
+	l->lower = mem_strdup(path);
+	l->lower_fd = layer_open_absolute(path, err);
+	if (l->lower_fd < 0)
+		return l->lower_fd;
+	if (meta_get(l->lower_fd, "", &l->lower_meta) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	return 0;
+}
+
+/* ---- what has mounts below ---- */
+
+bool layers_is_special(int fd)
+{
+	static const long types[] = {
+		PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEVPTS_SUPER_MAGIC,
+		CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,
+		DEBUGFS_MAGIC,	    TRACEFS_MAGIC,	 BPF_FS_MAGIC,
+		0x62656570, /* configfs */
+		0x19800202, /* mqueue */
+	};
+	struct statfs fs;
+	size_t i;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if ((uint32_t)fs.f_type == (uint32_t)types[i])
+			return true;
+	return false;
+}
+
+/* Has a layer of its own that is mounted later. */
+static bool is_covered(const struct session *s, const char *path)
+{
+	const char *git = record_get(&s->more, LAYERS_GIT);
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++)
+		if (strcmp(s->extras[i].path, path) == 0)
+			return true;
+	return strcmp(s->project, path) == 0 || (git && strcmp(git, path) == 0);
+}
+
+static void add_point(char ***points, const char *path, const char *folder)
+{
+	if (path_below(path, folder) && strcmp(path, folder) != 0)
+		mem_list_add(points, path_rest(path, folder));
+}
+
+/* Where the folder is not seen through its own parts, relative to it. */
+static char **list_points(const struct session *s, const char *folder,
+			  char *const *mounts)
+{
+	const char *git = record_get(&s->more, LAYERS_GIT);
+	char **points = NULL;
+	size_t i;
+
+	for (; *mounts; mounts++)
+		add_point(&points, *mounts, folder);
+	for (i = 0; i < s->extra_count; i++)
+		add_point(&points, s->extras[i].path, folder);
+	add_point(&points, s->project, folder);
+	if (git)
+		add_point(&points, git, folder);
+	return points;
+}
+
+static char *join(const char *folder, const char *rest)
+{
+	return mem_printf("%s/%s", folder, rest);
+}
+
+/* An overlay over a folder of the one whose parts are put together. */
+static int add_part(struct layers *l, size_t whole, const char *rest,
+		    size_t number, struct err *err)
+{
+	struct layer *part = layers_add(l), *w = &l->items[whole];
+	auto_free char *lower = join(w->lower, rest);
+
+	if (layer_open_lower(part, lower, err) < 0)
+		return -err->num;
+	free(part->path);
+	part->path = join(w->path, rest);
+	part->upper = join(w->upper, rest);
+	part->work = mem_printf("%s/%zu", w->work, number);
+	if (mkdir(part->work, 0700) < 0)
+		return fail_errno(err, "make folder %s",
+				  text_quote(part->work));
+	part->upper_fd = layer_open_absolute(part->upper, err);
+	if (part->upper_fd < 0 ||
+	    meta_get(part->upper_fd, "", &part->upper_meta) < 0)
+		return part->upper_fd < 0 ? part->upper_fd
+					  : fail_errno(err, "the layer");
+	return 0;
+}
+
+/* A mount that no layer covers: as it is, read-only. What belongs to the
+ * kernel itself is not shown. */
+static int add_real(struct layers *l, const char *path, struct err *err)
+{
+	struct layer *real = layers_add(l);
+	struct err odd;
+	struct stat st;
+
+	/* Of a file, a copy is seen. */
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    layer_open_lower(real, path, &odd) < 0 ||
+	    layers_is_special(real->lower_fd)) {
+		layers_drop(l);
+		return 0;
+	}
+	real->kind = LAYER_REAL;
+	(void)err;
+	return 0;
+}
+
+static void note_parts(const struct layer *w, char *const *mounts,
+		       char *const *left, struct buf *notes)
+{
+	const char *between = "";
+	size_t i;
+
+	buf_printf(notes, "%s has mounts below (", text_quote(w->path));
+	for (i = 0; mounts[i] && i < NAMED_MAX; i++, between = ", ")
+		buf_printf(notes, "%s%s", between,
+			   text_quote(path_rest(mounts[i], w->lower)));
+	buf_printf(notes,
+		   "%s): the folders beside them have a layer each, so "
+		   "that none can be removed as a whole and a rename "
+		   "from one to another copies\n",
+		   mounts[i] ? ", ..." : "");
+	if (!left || !left[0])
+		return;
+	buf_printf(notes, "not seen in the run, too large to be copied or not "
+			  "to be read: ");
+	between = "";
+	for (i = 0; left[i] && i < NAMED_MAX; i++, between = ", ") {
+		auto_free char *path = join(w->path, left[i]);
+
+		buf_printf(notes, "%s%s", between, text_quote(path));
+	}
+	buf_add_text(notes, left[i] ? ", ...\n" : "\n");
+}
+
+static int place(struct layers *l, size_t whole, const struct session *s,
+		 const char *upper_name, bool home, bool first,
+		 struct patchwork *p, struct err *err)
+{
+	struct layer *w = &l->items[whole];
+	auto_close int upper = layer_open_absolute(w->upper, err);
+	size_t i;
+
+	if (upper < 0)
+		return upper;
+	p->session_fd = s->fd;
+	p->upper_fd = upper;
+	p->lower_fd = w->lower_fd;
+	p->name = upper_name;
+	p->first = first;
+	p->file_max = home ? HOME_FILE_MAX : PROJECT_MAX;
+	p->total_max = home ? HOME_MAX : PROJECT_MAX;
+	if (patchwork_place(p, err) < 0)
+		return -err->num;
+	w->kind = LAYER_UPPER;
+	/* The parts' work folders lie in this one. */
+	for (i = 0; p->folders && p->folders[i]; i++)
+		if (add_part(l, whole, p->folders[i], i, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* A mount that is in no list came after the run was made. */
+static int check_mounts(const struct session *s, char *const *mounts,
+			struct err *err)
+{
+	const char *known;
+	struct stat st;
+	size_t n;
+
+	for (; *mounts; mounts++) {
+		for (n = 0;
+		     (known = record_get_nth(&s->more, LAYERS_UNCOVERED, n));
+		     n++)
+			if (strcmp(known, *mounts) == 0)
+				break;
+		if (!known && !is_covered(s, *mounts) &&
+		    lstat(*mounts, &st) == 0 && S_ISDIR(st.st_mode))
+			return fail(err, EXDEV,
+				    "%s was mounted after the run was made: "
+				    "unmount it, or begin a new run",
+				    text_quote(*mounts));
+	}
+	return 0;
+}
+
+/* Of a home folder nobody has to know that the project in it has mounts. */
+static bool has_uncovered(const struct session *s, char *const *mounts)
+{
+	for (; *mounts; mounts++)
+		if (!is_covered(s, *mounts))
+			return true;
+	return false;
+}
+
+static int cover_parts(struct layers *l, const struct session *s,
+		       const char *upper_name, bool home, bool first,
+		       char *const *mounts, struct buf *notes, struct err *err)
+{
+	size_t whole = l->count - 1;
+	struct patchwork p = {0};
+	char **points = list_points(s, l->items[whole].path, mounts);
+	int got = home ? 0 : check_mounts(s, mounts, err);
+
+	p.points = points;
+	if (got == 0)
+		got = place(l, whole, s, upper_name, home, first, &p, err);
+	if (got == 0 && (!home || p.left || has_uncovered(s, mounts)))
+		note_parts(&l->items[whole], mounts, p.left, notes);
+	for (; got == 0 && *mounts; mounts++)
+		if (!is_covered(s, *mounts))
+			got = add_real(l, *mounts, err);
+	patchwork_done(&p);
+	mem_list_free(&points);
+	return got;
+}
+
+int layers_cover(struct layers *l, const struct session *s, const char *upper,
+		 const char *work, struct buf *notes, struct err *err)
+{
+	struct layer *layer = &l->items[l->count - 1];
+	bool home = strcmp(upper, "home-upper") == 0, first = true;
+	char **mounts = NULL;
+	int got;
+
+	if (prepare(layer, s, upper, work, !home, &first, notes, err) < 0)
+		return -err->num;
+	got = mount_list_below(layer->lower_fd, layer->lower, &mounts, err);
+	if (got > 0)
+		got = cover_parts(l, s, upper, home, first, mounts, notes, err);
+	mem_list_free(&mounts);
+	return got < 0 ? err_context(err, "%s",
+				     text_quote(l->items[l->count - 1].path))
+		       : 0;
+}
+
+/* The layers that were put together, as those of one overlay. */
+int layers_settle(const struct session *s, struct err *err)
+{
+	static const char *const names[] = {"upper", "home-upper", "git-upper"};
+	const size_t own = sizeof(names) / sizeof(*names);
+	size_t i;
+
+	for (i = 0; i < own + s->extra_count; i++) {
+		auto_free char *name =
+			i < own ? mem_strdup(names[i])
+				: session_extra_folder(i - own, "upper");
+		auto_close int upper =
+			openat(s->fd, name,
+			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (upper >= 0 && patchwork_settle(s->fd, name, upper, err) < 0)
+			return err_context(err, "the layer of run %s", s->id);
+	}
+	return 0;
+}

@@ -1,0 +1,48 @@
+/*
+ * A folder with mounts below it, put together of its parts: the kernel takes
+ * no such folder for the lower of one overlay where mounts are locked, as they
+ * are in every user namespace.
+ *
+ * The upper itself is what the run sees of the folder and of those on the way
+ * to a mount. What lies in them is put there beforehand: files and links as
+ * copies, folders empty, each to get an overlay of its own whose upper is that
+ * very folder. So the upper looks in the end as that of one overlay would.
+ * One thing is missing in it: the mark of what the run deleted of the copies.
+ * A list says what was there (runs/<id>/placed-<name>); patchwork_settle()
+ * sets the marks after the run.
+ */
+#ifndef GUARD_OVERLAY_PATCHWORK_H
+#define GUARD_OVERLAY_PATCHWORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct patchwork {
+	int session_fd, upper_fd, lower_fd;
+	const char *name; /* of the list: "upper", "home-upper", ... */
+	bool first; /* the run has not seen the folder yet */
+	/* What is covered otherwise, relative paths; NULL-terminated. */
+	char *const *points;
+	/* A file above it, and what exceeds them all, is left out. */
+	uint64_t file_max, total_max;
+
+	char **folders; /* that get an overlay each, relative */
+	char **left; /* that are not seen in the run, relative */
+
+	struct buf placed; /* the list: each ended by NUL */
+	uint64_t total;
+};
+
+void patchwork_done(struct patchwork *p);
+
+/* Before each mount of the layer; what lies in the upper already stays. */
+int patchwork_place(struct patchwork *p, struct err *err);
+
+/* After the run; nothing where the list is gone. */
+int patchwork_settle(int session_fd, const char *name, int upper_fd,
+		     struct err *err);
+
+#endif
