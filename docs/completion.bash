@@ -42,7 +42,7 @@ _guard() {
 		return
 		;;
 	--net)
-		mapfile -t COMPREPLY < <(compgen -W 'host none' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'host private none' -- "$cur")
 		return
 		;;
 	--to | -C)
@@ -67,13 +67,13 @@ _guard() {
 		;;
 	-m | --message | --tag | --exclude | -n | --number | --timeout | --versions | \
 		--pids-limit | --env | --layer-size | --layer-files | \
-		--memory | --cpus | --tmp-size | --user)
+		--memory | --cpus | --tmp-size | --user | --publish)
 		[[ $prev == -n && $verb != log ]] || return
 		;;
 	esac
 	case $verb in
 	run)
-		words='-C --ro --rw --cow --hide --env --net --nested --timeout --versions
+		words='-C --ro --rw --cow --hide --env --net --publish --nested --timeout --versions
 			--agent --share-login --shared-cache
 			--pids-limit --allow --why --strict --memory --cpus
 			--tmp-size --user --layer-size --layer-files --frozen --home

@@ -97,7 +97,8 @@ _guard() {
 				'*--cow[a layer over one folder more]:path:_files -/' \
 				'*--hide[hide a path]:path:_files' \
 				'*--env[pass a variable]:variable:_parameters' \
-				'--net[network]:mode:(host none)' \
+				'--net[network]:mode:(host private none)' \
+				'*--publish[let ports in]:ports:' \
 				'--nested[let sandboxes work inside]' \
 				'--agent[its profile]:name:(none claude codex gemini opencode aider)' \
 				'--share-login[your own folders of the agent]' \

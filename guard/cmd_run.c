@@ -16,6 +16,7 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/publish.h"
 #include "guard/run.h"
 
 #define STRICT_MEMORY (512ULL << 20)
@@ -45,6 +46,8 @@ struct parsed {
 	struct strings env, read_only, read_write, hide, cow;
 	char *runtime; /* one of env */
 	bool net_given;
+	struct sandbox_port *ports;
+	size_t port_count, port_room;
 	struct strings why; /* paths to be explained, nothing is run */
 	bool json; /* of the explanation */
 };
@@ -79,12 +82,37 @@ static int64_t parse_milliseconds(const char *text)
 
 static int set_net(struct parsed *p, const char *value, struct err *err)
 {
-	if (strcmp(value, "none") != 0 && strcmp(value, "host") != 0)
-		return fail(err, EINVAL, "--net is none or host, not %s",
-			    text_quote(value));
-	p->net_given = true;
-	p->options.net = *value == 'n' ? SANDBOX_NET_NONE : SANDBOX_NET_HOST;
-	return 0;
+	static const char *const names[] = {[SANDBOX_NET_HOST] = "host",
+					    [SANDBOX_NET_NONE] = "none",
+					    [SANDBOX_NET_PRIVATE] = "private"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		p->net_given = true;
+		p->options.net = (enum sandbox_net)i;
+		return 0;
+	}
+	return fail(err, EINVAL, "--net is host, private or none, not %s",
+		    text_quote(value));
+}
+
+static int add_port(struct parsed *p, const char *value, struct err *err)
+{
+	GROW(p->ports, p->port_count, p->port_room);
+	return publish_parse(value, &p->ports[p->port_count++], err);
+}
+
+static int check_ports(struct parsed *p, struct err *err)
+{
+	p->options.ports = p->ports;
+	p->options.port_count = p->port_count;
+	if (!p->port_count || p->options.net == SANDBOX_NET_PRIVATE)
+		return 0;
+	return fail(err, EINVAL,
+		    "--publish is for --net private; with --net host the run's "
+		    "ports are the machine's");
 }
 
 /* As docker reads it: bytes, or with b, k, m, g, powers of 1024; 0: neither. */
@@ -277,6 +305,8 @@ static int set_option(struct parsed *p, int option, const char *value,
 		return 0;
 	case OPT_NET:
 		return set_net(p, value, err);
+	case OPT_PUBLISH:
+		return add_port(p, value, err);
 	case OPT_NESTED:
 		p->options.nested = true;
 		return 0;
@@ -387,7 +417,7 @@ static int parse(struct parsed *p, const struct verb *verb, int argc,
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
 			p->options.resume_id = argv[optind++];
 	}
-	if (be_strict(p, err) < 0)
+	if (be_strict(p, err) < 0 || check_ports(p, err) < 0)
 		return -err->num;
 	p->options.argv = argv + optind;
 	if (p->options.has_user) {
@@ -411,6 +441,7 @@ static void parsed_free(struct parsed *p)
 {
 	free(p->env.items);
 	free(p->runtime);
+	free(p->ports);
 	free(p->read_only.items);
 	free(p->read_write.items);
 	free(p->hide.items);

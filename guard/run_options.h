@@ -18,6 +18,8 @@ struct run_options {
 	const char *const *read_only, *const *read_write, *const *hide;
 	const char *const *cow; /* folders beside the project */
 	enum sandbox_net net;
+	const struct sandbox_port *ports; /* --publish */
+	size_t port_count;
 	bool nested, strict;
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
 	int64_t timeout_ms;

@@ -85,15 +85,14 @@ static void warn_of_hidden_arguments(const struct run *run)
 static void tell_header(const struct run *run, struct buf *notes,
 			struct buf *dropped)
 {
+	static const char *const networks[] = {"host", "none", "private"};
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf agent = {0}, extras = {0};
 	size_t i;
 
 	agent_tell(run->agent, &agent);
 	output_say("run %s in %s (network: %s%s)%s", run->session.id,
-		   text_quote(run->project),
-		   o->net == SANDBOX_NET_NONE ? "none" : "host",
-		   buf_text(&agent),
+		   text_quote(run->project), networks[o->net], buf_text(&agent),
 		   o->resume ? ", going on with its layer" : "");
 	for (i = 0; i < run->session.extra_count; i++)
 		buf_printf(&extras, "%s%s", i ? ", " : "",
@@ -301,6 +300,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			.read_only = o->read_only,
 			.read_write = o->read_write,
 			.net = o->net,
+			.ports = o->ports,
+			.port_count = o->port_count,
 			.nested = o->nested,
 			.strict = o->strict,
 			.allow_perf = o->allow_perf,

@@ -133,6 +133,21 @@ static int set_up_mounts(struct setup *s, struct err *err)
 	return rc;
 }
 
+static int set_up_network(struct setup *s, struct err *err)
+{
+	struct note note;
+	int rc;
+
+	if (s->policy->net != SANDBOX_NET_PRIVATE)
+		return 0;
+	rc = note_receive(s->socket, &note, NULL);
+	if (rc < 0)
+		return fail_errno(err, "wait for the private network");
+	if (rc == 0 || note.type != NOTE_NETWORK)
+		return fail(err, ECANCELED, "guard is gone");
+	return network_set_up(&s->network, err);
+}
+
 static int set_up(struct setup *s, struct err *err)
 {
 	int rc = bind_to_guard(err);
@@ -149,6 +164,8 @@ static int set_up(struct setup *s, struct err *err)
 		rc = set_up_mounts(s, err);
 	if (rc == 0)
 		rc = command_terminal(s, err);
+	if (rc == 0)
+		rc = set_up_network(s, err);
 	if (rc == 0)
 		rc = enter_inner_userns(s, err);
 	if (rc == 0)

@@ -123,6 +123,31 @@ static void inspect_limits(const struct report *r)
 			       "--user --scope -p Delegate=yes guard run ...");
 }
 
+static void inspect_network(const struct report *r)
+{
+	const char *pasta = pasta_find();
+	struct network n = {0};
+	struct err err;
+
+	if (!pasta)
+		tell(r, INSPECT_WEAKER, "network",
+		     "pasta is not installed, so there is no --net private",
+		     "apt install passt (Debian 12, Ubuntu 22.10 or newer)");
+	else if (access("/dev/net/tun", R_OK | W_OK) < 0)
+		tell(r, INSPECT_WEAKER, "network",
+		     "/dev/net/tun cannot be opened, so there is no --net "
+		     "private",
+		     "sudo modprobe tun; its mode is 0666 everywhere else");
+	else if (network_find(&n, &err) < 0)
+		tell(r, INSPECT_WEAKER, "network",
+		     "this machine has no way out (no default route), so "
+		     "there is no --net private",
+		     NULL);
+	else
+		tell(r, INSPECT_OK, "network", pasta, NULL);
+	network_free(&n);
+}
+
 static bool pipes_cores(void)
 {
 	AUTO(buf) struct buf b = {0};
@@ -162,5 +187,6 @@ void sandbox_inspect(void (*each)(void *arg, const struct inspection *i),
 	inspect_landlock(&r);
 	inspect_renames(&r);
 	inspect_limits(&r);
+	inspect_network(&r);
 	inspect_cores(&r);
 }

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
+#include "guard/sandbox/network.h"
 #include "guard/sandbox/sandbox.h"
 
 /* ---- notes ---- */
@@ -41,6 +42,7 @@ enum note_type {
 	NOTE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */
 	NOTE_MAPPED,
+	NOTE_NETWORK, /* pasta's device is there */
 	NOTE_RELEASE,
 	NOTE_SIGNAL, /* value: the signal, for the command's group */
 	NOTE_CONTINUE, /* the stopped command may go on */
@@ -90,6 +92,7 @@ struct setup {
 
 	bool pin; /* to as many processors as cpus_milli asks for */
 	uint64_t pids_limit;
+	struct network network; /* with SANDBOX_NET_PRIVATE */
 	/* Sockets that somebody listens on, as absolute paths. */
 	char **sockets;
 	size_t socket_count;

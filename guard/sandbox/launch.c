@@ -43,6 +43,15 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	s->pin = policy->cpus_milli && !sb->cgroup.holds[CGROUP_CPU];
 	lockdown_core();
 	sockets_find(s);
+	if (policy->net == SANDBOX_NET_PRIVATE && !pasta_find())
+		return fail(err, ENOENT,
+			    "--net private needs pasta, which is not "
+			    "installed: apt install passt (the package's name "
+			    "elsewhere too), or use --net none or host");
+	rc = policy->net == SANDBOX_NET_PRIVATE ? network_find(&s->network, err)
+						: 0;
+	if (rc < 0)
+		return rc;
 	sb->timeout_ms = policy->timeout_ms;
 	sb->command = mem_strdup(policy->argv ? policy->argv[0] : "");
 	rc = filters_make(
@@ -74,7 +83,7 @@ static int make_child(struct sandbox *sb, struct err *err)
 			      CLONE_PIDFD | SIGCHLD;
 	long pid;
 
-	if (sb->setup.policy->net == SANDBOX_NET_NONE)
+	if (sb->setup.policy->net != SANDBOX_NET_HOST)
 		flags |= CLONE_NEWNET;
 	pid = syscall(SYS_clone, flags, NULL, &sb->pid_fd, NULL, 0UL);
 	if (pid < 0) {
@@ -94,6 +103,10 @@ static int give_maps(struct sandbox *sb, struct err *err)
 	const struct setup *s = &sb->setup;
 	int rc = userns_map(sb->pid, s->root, false, s->uid, s->gid, err);
 
+	/* While the run's first process is where it was born. */
+	if (rc == 0 && s->policy->net == SANDBOX_NET_PRIVATE)
+		rc = pasta_start(&sb->pasta, &s->network, s->policy, sb->pid,
+				 err);
 	if (rc < 0)
 		return rc;
 	if (note_send(sb->socket, NOTE_MAPPED, 0, NULL, -1) < 0)
@@ -131,11 +144,25 @@ static bool is_held_by_kernel(const struct sandbox *sb)
 	       (p->has_user && p->user != 0);
 }
 
+static int wait_for_network(struct sandbox *sb, struct err *err)
+{
+	int rc;
+
+	if (sb->setup.policy->net != SANDBOX_NET_PRIVATE)
+		return 0;
+	rc = pasta_wait(&sb->pasta, err);
+	/* Who is not there any more has said why. */
+	if (rc == 0)
+		(void)note_send(sb->socket, NOTE_NETWORK, 0, NULL, -1);
+	return rc;
+}
+
 struct sandbox *launch_new(void)
 {
 	struct sandbox *sb = mem_zalloc(sizeof(*sb));
 
 	sb->pid_fd = sb->socket = sb->signal_fd = -1;
+	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup =
 		(struct cgroup){.fd = {-1, -1, -1}, .parent = {-1, -1, -1}};
 	sb->setup = (struct setup){
@@ -168,6 +195,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
 	if (rc == 0)
 		rc = give_maps(sb, err);
+	if (rc == 0)
+		rc = wait_for_network(sb, err);
 	if (rc == 0)
 		rc = launch_wait_ready(sb, err);
 	if (rc < 0)
@@ -235,6 +264,8 @@ void sandbox_free(struct sandbox **sb)
 		sandbox_unmount(b);
 	}
 	relay_give_back(b);
+	pasta_end(&b->pasta);
+	network_free(&b->setup.network);
 	cgroup_remove(&b->cgroup);
 	tty_free(&b->tty);
 	if (b->socket >= 0)

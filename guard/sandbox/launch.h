@@ -26,6 +26,8 @@ struct sandbox {
 	int status;
 	int64_t deadline; /* 0: none; monotonic ms */
 	struct cgroup cgroup;
+	struct pasta pasta;
+	bool network_lost;
 	struct watch watch;
 	int64_t next_watch;
 	enum sandbox_limit limit; /* why it is ending */

@@ -35,6 +35,24 @@ static int bring_loopback_up(struct err *err)
 	return 0;
 }
 
+/* Ports below 1024 and ping are nobody's privilege in a network of one's own.
+ * No matter if not. */
+static void open_network(const struct setup *s)
+{
+	static const char dir[] = "/proc/sys/net/ipv4";
+	auto_close int net = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int ports =
+		openat(net, "ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
+	auto_close int ping =
+		openat(net, "ping_group_range", O_WRONLY | O_CLOEXEC);
+
+	if (ports >= 0)
+		(void)!write(ports, "0", 1);
+	if (ping >= 0)
+		(void)!write(ping, s->root ? "0 2147483647" : "0 0",
+			     s->root ? 12 : 3);
+}
+
 /* Before any mount. */
 int lockdown_early(const struct setup *s, struct err *err)
 {
@@ -50,9 +68,10 @@ int lockdown_early(const struct setup *s, struct err *err)
 	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
 		(void)!write(fd, "500", 3);
-	if (s->policy->net == SANDBOX_NET_NONE)
-		return bring_loopback_up(err);
-	return 0;
+	if (s->policy->net == SANDBOX_NET_HOST)
+		return 0;
+	open_network(s);
+	return bring_loopback_up(err);
 }
 
 /* Never above what the caller has. */

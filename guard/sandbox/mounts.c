@@ -151,10 +151,10 @@ static void find_resolv(struct setup *s)
 	struct err ignored;
 	size_t i;
 
-	if (s->policy->net != SANDBOX_NET_HOST)
+	if (s->policy->net == SANDBOX_NET_NONE)
 		return;
 	s->resolv_path = path_resolve("/etc/resolv.conf", &ignored);
-	if (!s->resolv_path)
+	if (!s->resolv_path || s->policy->net == SANDBOX_NET_PRIVATE)
 		return;
 	for (i = 0; i < 3; i++)
 		if (path_below(s->resolv_path, hidden[i]))
@@ -304,11 +304,29 @@ static int place_var_run(struct setup *s, struct err *err)
 	return mount_place(s->root_fd, "/var/run", mnt, err);
 }
 
-static int place_resolv(struct setup *s, struct err *err)
+/* With a private network: the name servers that this one has. */
+static int make_resolv(const struct setup *s, int scratch, struct err *err)
+{
+	const struct buf *text = &s->network.resolv;
+	auto_close int file =
+		openat(scratch, "resolv.conf",
+		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (file < 0 || fd_write(file, text->data, text->len) < 0)
+		return fail_errno(err, "make the run's resolv.conf");
+	return openat(scratch, "resolv.conf", O_PATH | O_CLOEXEC);
+}
+
+static int place_resolv(struct setup *s, int scratch, struct err *err)
 {
 	auto_close int mnt = -1;
 	int rc;
 
+	if (s->policy->net == SANDBOX_NET_PRIVATE && s->resolv_path) {
+		s->resolv_fd = make_resolv(s, scratch, err);
+		if (s->resolv_fd < 0)
+			return s->resolv_fd;
+	}
 	if (s->resolv_fd < 0)
 		return 0;
 	rc = mount_make_point(s->root_fd, s->resolv_path, false, err);
@@ -437,7 +455,8 @@ static int place_home(struct setup *s, struct err *err)
 	return mount_make_point(s->root_fd, "/tmp/home", true, err);
 }
 
-static int place_machine_parts(struct setup *s, int old_dev, struct err *err)
+static int place_machine_parts(struct setup *s, int old_dev, int scratch,
+			       struct err *err)
 {
 	int rc;
 
@@ -453,7 +472,7 @@ static int place_machine_parts(struct setup *s, int old_dev, struct err *err)
 	if (rc == 0)
 		rc = place_var_run(s, err);
 	if (rc == 0)
-		rc = place_resolv(s, err);
+		rc = place_resolv(s, scratch, err);
 	if (rc == 0)
 		rc = place_dev(s, old_dev, err);
 	if (rc == 0)
@@ -500,7 +519,7 @@ int mounts_build(struct setup *s, struct err *err)
 	if (move_mount(scratch, "", old_dev, "",
 		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return fail_errno(err, "mount the masks' source");
-	rc = place_machine_parts(s, old_dev, err);
+	rc = place_machine_parts(s, old_dev, scratch, err);
 	if (rc == 0 && s->policy->mount_layers)
 		rc = s->policy->mount_layers(s->policy->layers_arg, s->root_fd,
 					     err);

@@ -269,25 +269,31 @@ static int relay(struct sandbox *sb,
 		 void *arg, struct err *err)
 {
 	int64_t next_tick = tick ? now_ms() : 0;
-	struct pollfd fds[6];
+	struct pollfd fds[7];
 	size_t count;
 
 	for (;;) {
 		fds[0] = (struct pollfd){.fd = sb->pid_fd, .events = POLLIN};
 		fds[1] = (struct pollfd){.fd = sb->signal_fd, .events = POLLIN};
 		fds[2] = (struct pollfd){.fd = sb->socket, .events = POLLIN};
-		count = sb->tty ? tty_poll(sb->tty, fds + 3) : 0;
-		if (poll(fds, 3 + count, next_wait(sb, next_tick)) < 0 &&
+		fds[3] = (struct pollfd){.fd = sb->pasta.pid_fd,
+					 .events = POLLIN};
+		count = sb->tty ? tty_poll(sb->tty, fds + 4) : 0;
+		if (poll(fds, 4 + count, next_wait(sb, next_tick)) < 0 &&
 		    errno != EINTR)
 			return fail_errno(err, "wait for the run");
 		if (count)
-			tty_relay(sb->tty, fds + 3, count);
+			tty_relay(sb->tty, fds + 4, count);
 		if (fds[1].revents)
 			take_signal(sb);
 		if (fds[2].revents && !take_note(sb)) {
 			if (sb->pid_fd < 0)
 				return 0;
 			(void)poll(fds, 1, -1);
+		}
+		if (fds[3].revents) {
+			sb->network_lost = true;
+			pasta_end(&sb->pasta);
 		}
 		if (fds[0].revents || sb->is_empty)
 			return 0;
@@ -324,11 +330,15 @@ static void collect(struct sandbox *sb)
 
 static struct sandbox_result make_result(const struct sandbox *sb)
 {
-	struct sandbox_result result = {SANDBOX_SIGNALED, SIGKILL};
+	struct sandbox_result result = {.end = SANDBOX_SIGNALED,
+					.code = SIGKILL,
+					.network_lost = sb->network_lost};
 
-	if (sb->ending)
-		return (struct sandbox_result){.end = SANDBOX_STOPPED,
-					       .limit = sb->limit};
+	if (sb->ending) {
+		result.end = SANDBOX_STOPPED;
+		result.limit = sb->limit;
+		return result;
+	}
 	result.killed = cgroup_killed(&sb->cgroup);
 	if (!sb->has_status) {
 		if (!sb->setup.policy)

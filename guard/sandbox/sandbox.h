@@ -27,7 +27,16 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-enum sandbox_net { SANDBOX_NET_HOST, SANDBOX_NET_NONE };
+/* PRIVATE: see network.h. */
+enum sandbox_net { SANDBOX_NET_HOST, SANDBOX_NET_NONE, SANDBOX_NET_PRIVATE };
+
+/* Ports of the machine that lead to the run's, with a private network. */
+struct sandbox_port {
+	char host[46]; /* the machine's address to listen at */
+	uint16_t outside, inside; /* the first of each */
+	uint16_t more; /* how many follow it */
+	bool udp;
+};
 
 /* A file of settings and secrets, and what a run sees of it. */
 struct sandbox_cut {
@@ -64,6 +73,8 @@ struct sandbox_policy {
 	const char *const *read_only; /* NULL-terminated, must exist */
 	const char *const *read_write; /* NULL-terminated, must exist */
 	enum sandbox_net net;
+	const struct sandbox_port *ports;
+	size_t port_count;
 	bool nested; /* let sandboxes work inside */
 	/* The home folder is empty and private, and Landlock closes what a
 	 * read-only mount leaves open to writing. Not with nested. */
@@ -117,6 +128,7 @@ struct sandbox_result {
 	int code;
 	enum sandbox_limit limit;
 	uint64_t killed; /* processes, by the kernel at the memory's limit */
+	bool network_lost; /* the private network ended before the run */
 };
 
 /* What holds each limit that was asked for, for people, a sentence each; empty

@@ -1,7 +1,10 @@
 /* Attacks on sockets, networks, keys and what else processes share. */
 #include <linux/keyctl.h>
+#include <arpa/inet.h>
 #include <mqueue.h>
+#include <net/if.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -129,6 +132,76 @@ static int udp(void)
 
 	return verdict(sendto(fd, "x", 1, 0, (struct sockaddr *)&a, sizeof(a)),
 		       "sendto");
+}
+
+/* The run's own device, by which a packet goes past the routes; 0 outside. */
+static int by_device(void)
+{
+	struct in_pktinfo info = {.ipi_ifindex = (int)if_nametoindex("net0")};
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(info))];
+	} control = {.head = {CMSG_LEN(sizeof(info)), IPPROTO_IP, IP_PKTINFO}};
+	struct sockaddr_in a = address(4712);
+	struct iovec part = {(char[]){"x"}, 1};
+	struct msghdr message = {.msg_name = &a,
+				 .msg_namelen = sizeof(a),
+				 .msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(CMSG_DATA(&control.head), &info, sizeof(info));
+	return verdict(sendmsg(fd, &message, 0), "sendmsg");
+}
+
+static int reach(const char *where, bool device)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(80)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+				  .sin6_port = htons(80)};
+	bool is_v4 = inet_pton(AF_INET, where, &v4.sin_addr) == 1;
+	int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC,
+			0);
+	/* Long enough: what answers is on this machine. */
+	struct timeval patience = {.tv_sec = 3};
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
+			 sizeof(patience));
+	if (device && if_nametoindex("net0") &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "net0", 5) < 0)
+		return verdict(-1, "SO_BINDTODEVICE");
+	if (is_v4)
+		return verdict(connect(fd, (struct sockaddr *)&v4, sizeof(v4)),
+			       where);
+	(void)inet_pton(AF_INET6, where, &v6.sin6_addr);
+	return verdict(connect(fd, (struct sockaddr *)&v6, sizeof(v6)), where);
+}
+
+static int metadata(void)
+{
+	return reach("169.254.169.254", false);
+}
+
+static int metadata_by_device(void)
+{
+	return reach("169.254.169.254", true);
+}
+
+static int metadata6(void)
+{
+	return reach("fd00:ec2::254", false);
+}
+
+static int metadata6_by_device(void)
+{
+	return reach("fd00:ec2::254", true);
+}
+
+static int somewhere(void)
+{
+	return reach("203.0.113.7", false);
 }
 
 static int own_loopback(void)
@@ -310,6 +383,25 @@ static const struct attack table[] = {
 	 PROOF_HOST, .options = "--net none", .play = fast_open},
 	{"P53m", "multipath TCP, without network", "network namespace",
 	 PROOF_HOST, .options = "--net none", .play = mptcp},
+	{"P48p", "an abstract socket, private network", "network namespace",
+	 PROOF_HOST, .options = "NETWORK --net private", .play = to_abstract},
+	{"P52p", "a server on this machine, private network",
+	 "network namespace", PROOF_HOST, .options = "NETWORK --net private",
+	 .play = plain_tcp},
+	{"P52d", "the same past the routes, by naming the device",
+	 "no neighbours on it", PROOF_HOST, .options = "NETWORK --net private",
+	 .play = by_device},
+	{"P52m", "a cloud's metadata", "closed routes", PROOF_CLAIM,
+	 .options = "NETWORK --net private", .play = metadata},
+	{"P52n", "the same by IPv6", "closed routes", PROOF_CLAIM,
+	 .options = "NETWORK --net private", .play = metadata6},
+	{"P52r", "metadata past the routes, by naming the device",
+	 "no neighbours on it", PROOF_CLAIM, .options = "NETWORK --net private",
+	 .play = metadata_by_device},
+	{"P52s", "the same by IPv6", "no neighbours on it", PROOF_CLAIM,
+	 .options = "NETWORK --net private", .play = metadata6_by_device},
+	{"P54p", "a server elsewhere is reached, private network", "-",
+	 PROOF_WORKS, .options = "NETWORK --net private", .play = somewhere},
 	{"P54", "a loopback of its own works", "-", PROOF_WORKS,
 	 .options = "--net none", .play = own_loopback},
 	{"P55v", "AF_VSOCK", "filter", PROOF_CLAIM, .play = vsock},

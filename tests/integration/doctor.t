@@ -45,5 +45,13 @@ else
 	guard run --memory 50m -- true 2>"$err"
 	says "$err" 'guard looks'
 fi
+# --- and of a private network ---
+guard doctor >"$out"
+if grep -q '^ok *network' "$out"; then
+	gives 0 'there is one' guard run --net private -- true
+else
+	says "$out" 'there is no --net private'
+	gives 125 'there is none' guard run --net private -- true
+fi
 ok 'inside of a run it says why not' guard run -- sh -c '! guard doctor'
 finish

@@ -3,7 +3,7 @@
  * of the tests may run.
  *
  *	root [--as root|user] [--timeout SECONDS] [--images DIR] \
- *		CHECKOUT FOLDER -- CMD ARGS
+ *		[--network yes] CHECKOUT FOLDER -- CMD ARGS
  *
  * Makes FOLDER/root.XXXXXX on disk and runs CMD in namespaces of its own
  * (user, mount, pid, ipc, uts, net) with that folder as "/" by pivot_root:
@@ -18,6 +18,10 @@
  *	/small				a disk that may be filled: 160 MB in
  *					memory, 20,000 inodes
  *	/run/user/UID /srv		the user's own
+ *
+ * With --network there is more than a loopback: see tests/lib/network, and
+ * /dev/net/tun. Its processes are named in GUARD_TEST_NETWORK="PID PID"; it is
+ * empty where such a network cannot be made.
  *
  * Nothing else of the machine has a name in there. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user stays who it is.
@@ -45,6 +49,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/capability.h>
 #include <linux/mount.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -77,6 +82,9 @@ struct job {
 	bool privileged; /* the caller is root */
 	bool as_user;
 	char **argv;
+	bool network;
+	char tun[PATH_MAX]; /* a node, outside; "": none was made */
+	pid_t peers[2];
 	int go_fd; /* a byte comes when the ids are mapped */
 };
 
@@ -273,6 +281,18 @@ static void make_dev(const struct job *job)
 		die("links in /dev");
 }
 
+/* Root makes a node that everybody may open, as udev does; else it is the
+ * machine's. */
+static void add_tun(const struct job *job)
+{
+	make_dir("dev/net", 0755);
+	make_file("dev/net/tun", "");
+	if (*job->tun)
+		bind_at(job->tun, "dev/net/tun", false);
+	else if (access("/dev/net/tun", F_OK) == 0)
+		bind_at("/dev/net/tun", "dev/net/tun", false);
+}
+
 /* The machine's /etc with users of our own. */
 static void make_etc(const struct job *job)
 {
@@ -294,6 +314,11 @@ static void make_etc(const struct job *job)
 	make_file("opt/group", text);
 	bind_at("opt/passwd", "etc/passwd", true);
 	bind_at("opt/group", "etc/group", true);
+	if (!job->network || access("/etc/resolv.conf", F_OK) < 0)
+		return;
+	make_file("opt/resolv.conf",
+		  "search example.test\nnameserver 127.0.0.53\n");
+	bind_at("opt/resolv.conf", "etc/resolv.conf", true);
 }
 
 static void make_homes(const struct job *job)
@@ -464,6 +489,8 @@ static void build_root(const struct job *job)
 		take_over(system_dirs[i]);
 	make_etc(job);
 	make_dev(job);
+	if (job->network)
+		add_tun(job);
 	mount_cgroups();
 	make_homes(job);
 	make_dir("proc", 0555);
@@ -519,6 +546,82 @@ static void become(const struct job *job)
 		die("become the plain user");
 }
 
+/* What is executed keeps the rights over the namespaces, whoever it is. */
+static void keep_capabilities(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+	int cap;
+
+	if (syscall(SYS_capget, &head, sets) < 0)
+		die("capget");
+	sets[0].inheritable = sets[0].permitted;
+	sets[1].inheritable = sets[1].permitted;
+	if (syscall(SYS_capset, &head, sets) < 0)
+		die("capset");
+	for (cap = 0; cap < 40; cap++)
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
+}
+
+/* Its first line says that it listens. */
+static pid_t start_peer(const char *role)
+{
+	static char path[] = "/opt/guard/build/tests/lib/netpeer";
+	int answer[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(answer) < 0)
+		die("pipe");
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(answer[1], 1);
+		(void)close(answer[0]);
+		(void)close(answer[1]);
+		keep_capabilities();
+		(void)execl(path, path, role, (char *)NULL);
+		_exit(STATUS_FAILED);
+	}
+	(void)close(answer[1]);
+	if (pid > 0 && read(answer[0], &byte, 1) != 1) {
+		(void)kill(pid, SIGKILL);
+		pid = 0;
+	}
+	(void)close(answer[0]);
+	return pid;
+}
+
+static void make_network(struct job *job)
+{
+	static char path[] = "/opt/guard/tests/lib/network";
+	char number[16];
+	int status = 1;
+	pid_t pid;
+
+	job->peers[0] = start_peer("outside");
+	job->peers[1] = start_peer("stub");
+	(void)snprintf(number, sizeof(number), "%d", (int)job->peers[0]);
+	pid = fork();
+	if (pid == 0) {
+		(void)setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+		keep_capabilities();
+		(void)execl(path, path, number, (char *)NULL);
+		_exit(STATUS_FAILED);
+	}
+	(void)waitpid(pid, &status, 0);
+	job->network = status == 0 && job->peers[0] > 0 && job->peers[1] > 0;
+}
+
+static void end_network(const struct job *job)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (job->peers[i] > 0 && kill(job->peers[i], SIGKILL) == 0)
+			(void)waitpid(job->peers[i], NULL, 0);
+}
+
 /* Whatever the caller ignored or blocked (a shell's "&" ignores SIGINT) is as
  * for a program that somebody started at a terminal. */
 static void reset_signals(void)
@@ -539,7 +642,7 @@ static void run_command(const struct job *job)
 	const char *home = job->as_user ? "/home/tester" : "/root";
 	const char *keep[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TERM", "CI",
 			      "TEST_VERBOSE"};
-	char *env[24], text[8][512];
+	char *env[24], text[9][512];
 	size_t i, count = 0, used = 0;
 
 	env[count++] = path;
@@ -550,13 +653,18 @@ static void run_command(const struct job *job)
 	env[count++] = text[used++];
 	(void)snprintf(text[used], 512, "GUARD_TEST_OUTSIDE=%s", job->outside);
 	env[count++] = text[used++];
+	if (job->network) {
+		(void)snprintf(text[used], 512, "GUARD_TEST_NETWORK=%d %d",
+			       job->peers[0], job->peers[1]);
+		env[count++] = text[used++];
+	}
 	env[count++] = (char[]){"GUARD_TEST_ROOT=1"};
 	env[count++] = (char[]){"LC_ALL=C.UTF-8"};
 	env[count++] = (char[]){"CMOCKA_MESSAGE_OUTPUT=TAP"};
 	for (i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) {
 		const char *value = getenv(keep[i]);
 
-		if (!value || used == 8)
+		if (!value || used == 9)
 			continue;
 		(void)snprintf(text[used], 512, "%s=%s", keep[i], value);
 		env[count++] = text[used++];
@@ -626,6 +734,8 @@ static int inside(struct job *job)
 	build_root(job);
 	check_inside(job);
 	loopback_up();
+	if (job->network)
+		make_network(job);
 	pid = fork();
 	if (pid < 0)
 		die("fork");
@@ -634,6 +744,7 @@ static int inside(struct job *job)
 	do {
 		done = wait(&status);
 	} while (done != pid && (done >= 0 || errno == EINTR));
+	end_network(job);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 	if (report_left())
@@ -715,7 +826,8 @@ static void remember_outside(struct job *job)
 static int usage(void)
 {
 	fprintf(stderr, "usage: root [--as root|user] [--timeout SECONDS] "
-			"[--images DIR] CHECKOUT FOLDER -- CMD [ARGS]\n");
+			"[--images DIR] [--network yes] CHECKOUT FOLDER -- CMD "
+			"[ARGS]\n");
 	return STATUS_FAILED;
 }
 
@@ -769,6 +881,8 @@ int main(int argc, char **argv)
 			timeout = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--images"))
 			job.images = argv[i + 1];
+		else if (!strcmp(argv[i], "--network"))
+			job.network = true;
 		else
 			return usage();
 	}
@@ -791,7 +905,17 @@ int main(int argc, char **argv)
 	remember_outside(&job);
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);
+	/* Beside the folder: everything in that one is the test's. */
+	if (job.network && job.privileged) {
+		(void)snprintf(job.tun, sizeof(job.tun), "%.*s.tun",
+			       (int)sizeof(job.tun) - 8, job.root);
+		if (mknod(job.tun, S_IFCHR | 0666, makedev(10, 200)) < 0 ||
+		    chmod(job.tun, 0666) < 0)
+			*job.tun = 0;
+	}
 	status = run(&job, timeout);
+	if (*job.tun)
+		(void)unlink(job.tun);
 	if (job.privileged && !job.as_user)
 		use_cgroups(-1);
 	remove_root(&job);

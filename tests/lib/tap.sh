@@ -164,6 +164,9 @@ others() {
 		case $pid in
 		1 | $$) continue ;;
 		esac
+		case " ${GUARD_TEST_NETWORK:-} " in
+		*" $pid "*) continue ;;
+		esac
 		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "$dir/status" \
 			2>/dev/null)
 		# the subshells and tools of this very line

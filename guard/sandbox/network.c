@@ -1,0 +1,148 @@
+#include "guard/sandbox/network.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+#define TABLE_MAX (64 << 20)
+
+static char *next_line(char **at)
+{
+	char *line = *at, *end;
+
+	if (!line || !*line)
+		return NULL;
+	end = strchr(line, '\n');
+	if (end)
+		*end++ = '\0';
+	*at = end;
+	return line;
+}
+
+/* Of route(8)'s tables: destination and mask of nothing but zeros. */
+static bool has_default4(void)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	unsigned int to, gateway, flags, mask;
+	char *at, *line;
+
+	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/route", TABLE_MAX, &b,
+			&ignored) < 0)
+		return false;
+	(void)buf_text(&b);
+	at = (char *)b.data;
+	while ((line = next_line(&at)))
+		if (sscanf(line, "%*s %x %x %x %*d %*d %*d %x", &to, &gateway,
+			   &flags, &mask) == 4 &&
+		    to == 0 && mask == 0)
+			return true;
+	return false;
+}
+
+static bool has_default6(void)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *at, *line, to[33], device[33];
+	unsigned int bits;
+
+	if (fd_slurp_at(AT_FDCWD, "/proc/self/net/ipv6_route", TABLE_MAX, &b,
+			&ignored) < 0)
+		return false;
+	(void)buf_text(&b);
+	at = (char *)b.data;
+	/* The kernel's own, which refuses, is of the loopback. */
+	while ((line = next_line(&at)))
+		if (sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %*s %32s", to,
+			   &bits, device) == 3 &&
+		    bits == 0 && strcmp(device, "lo") != 0)
+			return true;
+	return false;
+}
+
+/* Name servers are the machine's affair, one on its loopback as well: the run
+ * asks an address that pasta passes on to the first of them. */
+static void find_names(struct network *n)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	struct in6_addr any;
+	char *at, *line, name[64];
+
+	if (fd_slurp_at(AT_FDCWD, "/etc/resolv.conf", 1 << 20, &b, &ignored) <
+	    0)
+		return;
+	(void)buf_text(&b);
+	at = (char *)b.data;
+	while ((line = next_line(&at))) {
+		if (sscanf(line, "nameserver %63s", name) == 1) {
+			if (n->v4 && inet_pton(AF_INET, name, &any) == 1)
+				n->names4 = true;
+			if (n->v6 && inet_pton(AF_INET6, name, &any) == 1)
+				n->names6 = true;
+		} else if (strncmp(line, "search ", 7) == 0 ||
+			   strncmp(line, "domain ", 7) == 0 ||
+			   strncmp(line, "options ", 8) == 0) {
+			buf_printf(&n->resolv, "%s\n", line);
+		}
+	}
+	if (n->names4)
+		buf_add_text(&n->resolv, "nameserver " NETDEVICE_NAMES4 "\n");
+	if (n->names6)
+		buf_add_text(&n->resolv, "nameserver " NETDEVICE_NAMES6 "\n");
+}
+
+static int find_own(struct network *n, struct err *err)
+{
+	struct ifaddrs *all, *i;
+
+	if (getifaddrs(&all) < 0)
+		return fail_errno(err, "list the machine's addresses");
+	for (i = all; i; i = i->ifa_next) {
+		struct network_address a = {0};
+		void *at = i->ifa_addr;
+
+		if (!at)
+			continue;
+		a.family = i->ifa_addr->sa_family;
+		if (a.family == AF_INET) {
+			a.at.v4 = ((struct sockaddr_in *)at)->sin_addr;
+			a.prefix = 32;
+		} else if (a.family == AF_INET6) {
+			a.at.v6 = ((struct sockaddr_in6 *)at)->sin6_addr;
+			a.prefix = 128;
+		} else {
+			continue;
+		}
+		GROW(n->own, n->own_count, n->own_room);
+		n->own[n->own_count++] = a;
+	}
+	freeifaddrs(all);
+	return 0;
+}
+
+int network_find(struct network *n, struct err *err)
+{
+	*n = (struct network){.v4 = has_default4(), .v6 = has_default6()};
+	if (!n->v4 && !n->v6)
+		return fail(err, ENETUNREACH,
+			    "--net private: this machine has no way out itself "
+			    "(no default route); use --net none");
+	find_names(n);
+	return find_own(n, err);
+}
+
+void network_free(struct network *n)
+{
+	buf_free(&n->resolv);
+	free(n->own);
+	*n = (struct network){0};
+}

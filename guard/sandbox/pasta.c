@@ -1,0 +1,351 @@
+#include "guard/sandbox/network.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+/* Not by PATH, in which there may be folders that a run's result is put into.
+ */
+static const char *const places[] = {"/usr/bin/pasta", "/usr/local/bin/pasta",
+				     "/bin/pasta",
+				     "/run/current-system/sw/bin/pasta"};
+
+/* Where they stay in the first process once all else is closed. */
+enum { LOG_FD = 2, READY_FD, NETWORK_FD, FIRST_FREE_FD };
+
+struct arguments {
+	char **items;
+	size_t count, room;
+};
+
+const char *pasta_find(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (access(places[i], X_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+/* ---- what it is told ---- */
+
+static void add(struct arguments *a, const char *text)
+{
+	GROW(a->items, a->count, a->room);
+	a->items[a->count++] = mem_strdup(text);
+}
+
+static void add_family(struct arguments *a, const char *own,
+		       const char *gateway, const char *names)
+{
+	add(a, "--address");
+	add(a, own);
+	add(a, "--gateway");
+	add(a, gateway);
+	if (!names)
+		return;
+	add(a, "--dns-forward");
+	add(a, names);
+}
+
+static void add_ports(struct arguments *a, const struct sandbox_policy *policy,
+		      bool udp)
+{
+	const char *option = udp ? "--udp-ports" : "--tcp-ports";
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < policy->port_count; i++) {
+		const struct sandbox_port *p = &policy->ports[i];
+		auto_free char *text = NULL;
+
+		if (p->udp != udp)
+			continue;
+		text = mem_printf("%s/%u-%u:%u-%u", p->host, p->outside,
+				  p->outside + p->more, p->inside,
+				  p->inside + p->more);
+		add(a, option);
+		add(a, text);
+		any = true;
+	}
+	if (any)
+		return;
+	add(a, option);
+	add(a, "none");
+}
+
+/* From the run to the machine's loopback there is nothing: no mapping of the
+ * gateway, no ports. It hears of no addresses from pasta but those that
+ * network_set_up() gives. */
+static char **make_arguments(const struct network *n,
+			     const struct sandbox_policy *policy)
+{
+	static const char *const always[] = {"--quiet",
+					     "--runas",
+					     "0:0",
+					     "--netns-only",
+					     "--ns-ifname",
+					     NETDEVICE_NAME,
+					     "--no-netns-quit",
+					     "--no-map-gw",
+					     "--tcp-ns",
+					     "none",
+					     "--udp-ns",
+					     "none",
+					     "--no-dhcp",
+					     "--no-dhcpv6",
+					     "--no-ndp",
+					     "--no-ra"};
+	struct arguments a = {0};
+	size_t i;
+
+	add(&a, "pasta");
+	for (i = 0; i < sizeof(always) / sizeof(*always); i++)
+		add(&a, always[i]);
+	if (n->v4)
+		add_family(&a, NETDEVICE_OWN4, NETDEVICE_GATEWAY4,
+			   n->names4 ? NETDEVICE_NAMES4 : NULL);
+	else
+		add(&a, "--ipv6-only");
+	if (n->v6)
+		add_family(&a, NETDEVICE_OWN6, NETDEVICE_GATEWAY6,
+			   n->names6 ? NETDEVICE_NAMES6 : NULL);
+	else
+		add(&a, "--ipv4-only");
+	add_ports(&a, policy, false);
+	add_ports(&a, policy, true);
+	add(&a, "--netns");
+	/* Two more: the path and the end. */
+	a.items = mem_resize(a.items, a.count + 2, sizeof(*a.items));
+	a.items[a.count] = a.items[a.count + 1] = NULL;
+	return a.items;
+}
+
+/* ---- the processes ---- */
+
+/* No capabilities, so that pasta, which has given up some, may look at this
+ * process's namespace. */
+static void become_a_door(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {0};
+
+	if (setns(NETWORK_FD, CLONE_NEWNET) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1) < 0)
+		_exit(1);
+}
+
+static void __attribute__((noreturn))
+execute(const char *program, char **arguments, const int gate[2])
+{
+	static char *environment[] = {NULL};
+	char byte;
+
+	(void)close(gate[1]);
+	(void)!read(gate[0], &byte, 1);
+	(void)execve(program, arguments, environment);
+	_exit(127);
+}
+
+/*
+ * The first process of pasta's pid namespace: guard's death is its death, and
+ * its death ends all others in there at once. pasta could not be bound to
+ * guard itself, since it changes its credentials.
+ */
+static void __attribute__((noreturn)) look_after(char **arguments)
+{
+	const char *program = pasta_find();
+	char number[32] = "", **last = arguments;
+	int gate[2], status = 0;
+	pid_t pid;
+
+	(void)setsid();
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !program ||
+	    readlink("/proc/self", number, sizeof(number) - 1) <= 0 ||
+	    pipe2(gate, O_CLOEXEC) < 0)
+		_exit(1);
+	while (*last)
+		last++;
+	*last = mem_printf("/proc/%s/ns/net", number);
+	pid = fork();
+	if (pid == 0)
+		execute(program, arguments, gate);
+	become_a_door();
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	/* It goes into the background when all is ready. */
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		_exit(1);
+	/* SIGPIPE: guard is gone already. */
+	(void)signal(SIGPIPE, SIG_DFL);
+	if (write(READY_FD, "", 1) != 1)
+		_exit(1);
+	(void)close(READY_FD);
+	(void)close(NETWORK_FD);
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+	_exit(0);
+}
+
+static bool keep_descriptors(int log, int ready, int network)
+{
+	int kept[] = {log, ready, network}, i;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (i = 0; i < 3; i++)
+		kept[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, 10);
+	for (i = 0; i < 3; i++)
+		if (dup3(kept[i], LOG_FD + i, i ? O_CLOEXEC : 0) < 0)
+			return false;
+	if (dup2(null, 0) < 0 || dup2(null, 1) < 0)
+		return false;
+	return close_range(FIRST_FREE_FD, ~0U, 0) == 0;
+}
+
+/* By a process in between: who has joined a user namespace stays in it. In
+ * there it may make a pid namespace; the network is the machine's. */
+static int give_birth(struct pasta *p, int user, int network, int ready,
+		      char **arguments, struct err *err)
+{
+	pid_t between, pid = -1;
+	int answer[2], status;
+
+	if (pipe2(answer, O_CLOEXEC) < 0)
+		return fail_errno(err, "start pasta");
+	between = fork();
+	if (between == 0) {
+		if (setns(user, CLONE_NEWUSER) == 0)
+			pid = (pid_t)syscall(SYS_clone,
+					     CLONE_NEWPID | CLONE_PARENT |
+						     SIGCHLD,
+					     NULL, NULL, NULL, 0UL);
+		if (pid == 0 && keep_descriptors(p->log_fd, ready, network))
+			look_after(arguments);
+		if (pid < 0)
+			pid = -errno;
+		(void)!write(answer[1], &pid, sizeof(pid));
+		_exit(0);
+	}
+	(void)close(answer[1]);
+	if (between < 0 ||
+	    read(answer[0], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
+		pid = -EAGAIN;
+	(void)close(answer[0]);
+	while (between > 0 && waitpid(between, &status, 0) < 0 &&
+	       errno == EINTR)
+		;
+	if (pid < 0)
+		return fail_num(err, -pid, "start pasta");
+	p->pid = pid;
+	p->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return p->pid_fd < 0 ? fail_errno(err, "watch pasta") : 0;
+}
+
+static int open_namespace(pid_t run, const char *name, struct err *err)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)run, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open %s", path) : fd;
+}
+
+int pasta_start(struct pasta *p, const struct network *n,
+		const struct sandbox_policy *policy, pid_t run, struct err *err)
+{
+	auto_close int user = open_namespace(run, "user", err);
+	auto_close int network =
+		user < 0 ? user : open_namespace(run, "net", err);
+	char **arguments;
+	int ready[2], rc;
+
+	if (network < 0)
+		return network;
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return fail_errno(err, "start pasta");
+	p->ready_fd = ready[0];
+	p->log_fd = memfd_create("pasta", MFD_CLOEXEC);
+	arguments = make_arguments(n, policy);
+	rc = p->log_fd < 0
+		     ? fail_errno(err, "start pasta")
+		     : give_birth(p, user, network, ready[1], arguments, err);
+	(void)close(ready[1]);
+	mem_list_free(&arguments);
+	return rc;
+}
+
+/* ---- guard's side ---- */
+
+/* Its last word, without what it says of a missing system logger. */
+static char *last_line(int fd)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	char *line, *save = NULL, *last = NULL;
+
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fd_slurp(fd, 1 << 16, &b, &ignored) < 0)
+		return NULL;
+	(void)buf_text(&b);
+	for (line = strtok_r((char *)b.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		if (!strstr(line, "to syslog"))
+			last = line;
+	return last ? mem_strdup(last) : NULL;
+}
+
+int pasta_wait(struct pasta *p, struct err *err)
+{
+	auto_free char *why = NULL;
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(p->ready_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	(void)close(p->ready_fd);
+	p->ready_fd = -1;
+	if (n == 1)
+		return 0;
+	why = last_line(p->log_fd);
+	if (!why && access("/dev/net/tun", R_OK | W_OK) < 0)
+		why = mem_strdup("/dev/net/tun cannot be opened");
+	return fail(err, ENETDOWN,
+		    "--net private: pasta does not start: %s (guard doctor "
+		    "tells more; --net none needs it not)",
+		    why ? text_quote(why) : "it says nothing");
+}
+
+void pasta_end(struct pasta *p)
+{
+	if (p->pid > 0)
+		(void)kill(p->pid, SIGKILL);
+	while (p->pid > 0 && waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	p->pid = 0;
+	if (p->pid_fd >= 0)
+		(void)close(p->pid_fd);
+	if (p->ready_fd >= 0)
+		(void)close(p->ready_fd);
+	if (p->log_fd >= 0)
+		(void)close(p->log_fd);
+	p->pid_fd = p->ready_fd = p->log_fd = -1;
+}
