@@ -52,31 +52,48 @@ static void item_entry(const struct crawl_item *it, struct entry *ret)
 	reading_entry(&r, it->name, ret);
 }
 
-static int encode_folder(struct crawl *w, struct crawl_folder *f,
-			 struct err *err)
+/* Leaves out what no tree can hold; how many are left. */
+static size_t sort_out(struct crawl *w, struct crawl_folder *f)
 {
-	AUTO(tree) struct tree t = {0};
-	size_t i;
+	size_t count = 0, i;
 
 	for (i = 0; i < f->count; i++) {
+		AUTO(entry) struct entry e = {0};
 		struct crawl_item *it = &f->items[i];
-		struct entry e;
 
 		if (it->gone)
 			continue;
 		item_entry(it, &e);
 		if (entry_ok(&e, false)) {
-			tree_add(&t, &e);
+			count++;
 			continue;
 		}
-		entry_free(&e);
 		it->gone = true;
 		f->incomplete = true;
 		crawl_note(w, NOTE_INCOMPLETE, f, it->name,
 			   "of a kind that is not known");
 	}
+	return count;
+}
+
+static int encode_folder(struct crawl *w, struct crawl_folder *f,
+			 struct err *err)
+{
+	AUTO(tree_writer)
+	struct tree_writer *t = tree_writer_new(w->store, sort_out(w, f));
+	size_t i;
+
 	atomic_fetch_add(&w->encoded, 1);
-	return tree_save(w->store, &t, &f->tree, err);
+	for (i = 0; i < f->count; i++) {
+		AUTO(entry) struct entry e = {0};
+
+		if (f->items[i].gone)
+			continue;
+		item_entry(&f->items[i], &e);
+		if (tree_writer_add(t, &e, err) < 0)
+			return -err->num;
+	}
+	return tree_writer_end(t, &f->tree, err);
 }
 
 static void add_to_cache(struct crawl *w, struct crawl_folder *f)

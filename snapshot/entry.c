@@ -177,6 +177,12 @@ void entry_encode(struct buf *to, const struct entry *e)
 		enc_var(to, e->chattr);
 }
 
+void entry_encode_part(struct buf *to, const struct entry *part)
+{
+	enc_text(to, part->name);
+	encode_oid(to, &part->content);
+}
+
 static uint64_t decode_up_to(struct dec *d, uint64_t max)
 {
 	uint64_t v = dec_var(d);
@@ -239,6 +245,22 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	if ((head & HEAD_CHATTR) && !e.chattr)
 		d->bad = true;
 	if (d->bad || !entry_ok(&e, is_root)) {
+		d->bad = true;
+		*ret = (struct entry){0};
+		return false;
+	}
+	*ret = e;
+	e = (struct entry){0};
+	return true;
+}
+
+bool entry_decode_part(struct dec *d, struct entry *ret)
+{
+	AUTO(entry) struct entry e = {.mode = S_IFDIR};
+
+	e.name = dec_text(d);
+	decode_oid(d, &e.content);
+	if (d->bad || e.content.type != OBJECT_TREE || !entry_ok(&e, false)) {
 		d->bad = true;
 		*ret = (struct entry){0};
 		return false;

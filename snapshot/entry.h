@@ -52,6 +52,11 @@ bool entry_ok(const struct entry *e, bool is_root);
 /* The grammar stands in entry.c. */
 void entry_encode(struct buf *to, const struct entry *e);
 
+/* A part of a split tree: name (its first) and content (its tree). */
+void entry_encode_part(struct buf *to, const struct entry *part);
+/* As entry_decode(); *ret looks like a folder's entry. */
+bool entry_decode_part(struct dec *d, struct entry *ret);
+
 /*
  * Reads one entry, the caller's to free; false when it is damaged or not
  * entry_ok(): *ret is empty then and d is bad.

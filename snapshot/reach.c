@@ -234,17 +234,20 @@ static int tell_all(struct telling *t, const struct entry *root,
 	while (t->frames.count) {
 		struct frame *f = &t->frames.items[t->frames.count - 1];
 		const struct entry *e;
+		bool part;
 
 		t->path.len = f->path_len;
+		part = f->tree.split;
 		if (f->next == f->tree.count) {
 			tree_free(&f->tree);
 			t->frames.count--;
 			continue;
 		}
 		e = &f->tree.entries[f->next++];
-		if (t->path.len)
+		if (t->path.len && !part)
 			buf_add_char(&t->path, '/');
-		buf_add_text(&t->path, e->name);
+		if (!part)
+			buf_add_text(&t->path, e->name);
 		if (tell(t, e, err) < 0)
 			return -err->num;
 	}

@@ -10,30 +10,49 @@
 #include "base/text.h"
 
 /* The lowest that says all that there is to say. */
-#define TREE_VERSION 1
-#define TREE_VERSION_CHATTR 2
+#define VERSION_PLAIN 1
+#define VERSION_CHATTR 2
+#define VERSION_SPLIT 3
 /* The shortest entry: bounds a count before memory is taken for it. */
 #define ENTRY_LEN_MIN 8
 
 /*
  * A tree object:
  *
- *	tree    = version count *entry      ; entries ascending by name's bytes
- *	version = var                       ; 1, 2 where an entry has chattr
- *	entry: see entry.c
+ *	tree    = version count *entry      ; ascending by name's bytes
+ *	        | version count *part
+ *	version = var                       ; 1; 2 where an entry has chattr;
+ *	                                    ; 3 of parts
+ *	part    = name content              ; the first name in it
+ *
+ * Entry, name and content: see entry.c. A part is a tree of version 1 or 2.
  */
+void tree_encode_head(bool chattr, size_t count, struct buf *to)
+{
+	enc_var(to, chattr ? VERSION_CHATTR : VERSION_PLAIN);
+	enc_var(to, count);
+}
+
 void tree_encode(const struct entry *entries, size_t count, struct buf *to)
 {
-	unsigned int version = TREE_VERSION;
+	uint32_t chattr = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		if (entries[i].chattr)
-			version = TREE_VERSION_CHATTR;
-	enc_var(to, version);
-	enc_var(to, count);
+		chattr |= entries[i].chattr;
+	tree_encode_head(chattr != 0, count, to);
 	for (i = 0; i < count; i++)
 		entry_encode(to, &entries[i]);
+}
+
+void tree_encode_split(const struct entry *parts, size_t count, struct buf *to)
+{
+	size_t i;
+
+	enc_var(to, VERSION_SPLIT);
+	enc_var(to, count);
+	for (i = 0; i < count; i++)
+		entry_encode_part(to, &parts[i]);
 }
 
 int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
@@ -43,23 +62,28 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	uint64_t version = dec_var(&d), count = dec_var(&d), i;
 	uint32_t chattr = 0;
 
-	if (!d.bad && version > TREE_VERSION_CHATTR)
+	if (!d.bad && version > VERSION_SPLIT)
 		return fail(err, EPROTO,
 			    "a tree of version %llu: written by a newer guard",
 			    (unsigned long long)version);
 	if (d.bad || !version || count > len / ENTRY_LEN_MIN)
 		return fail(err, EBADMSG, "a damaged tree");
+	t.split = version == VERSION_SPLIT;
 	t.room = count;
 	t.entries = mem_resize(NULL, count, sizeof(*t.entries));
 	for (i = 0; i < count; i++) {
-		if (!entry_decode(&d, false, &t.entries[i]))
+		struct entry *e = &t.entries[i];
+
+		if (t.split ? !entry_decode_part(&d, e)
+			    : !entry_decode(&d, false, e))
 			break;
 		t.count++;
-		chattr |= t.entries[i].chattr;
-		if (i && strcmp(t.entries[i - 1].name, t.entries[i].name) >= 0)
+		chattr |= e->chattr;
+		if (i && strcmp(t.entries[i - 1].name, e->name) >= 0)
 			d.bad = true;
 	}
-	if (!dec_end(&d) || !chattr != (version < TREE_VERSION_CHATTR))
+	if (!dec_end(&d) || (version == VERSION_PLAIN && chattr) ||
+	    (version == VERSION_CHATTR && !chattr) || (t.split && !t.count))
 		return fail(err, EBADMSG, "a damaged tree");
 	*ret = t;
 	t = (struct tree){0};
@@ -83,12 +107,6 @@ void tree_add(struct tree *t, struct entry *e)
 	*e = (struct entry){0};
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct entry *)a)->name,
-		      ((const struct entry *)b)->name);
-}
-
 struct entry *tree_find(const struct tree *t, const char *name)
 {
 	size_t low = 0, high = t->count;
@@ -105,82 +123,4 @@ struct entry *tree_find(const struct tree *t, const char *name)
 			high = mid;
 	}
 	return NULL;
-}
-
-static bool sorted(const struct tree *t)
-{
-	size_t i;
-
-	for (i = 1; i < t->count; i++)
-		if (strcmp(t->entries[i - 1].name, t->entries[i].name) >= 0)
-			return false;
-	return true;
-}
-
-int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
-{
-	AUTO(buf) struct buf bytes = {0};
-	size_t i;
-
-	for (i = 0; i < t->count; i++)
-		if (!entry_ok(&t->entries[i], false))
-			return fail(err, EINVAL, "%s cannot be kept in a tree",
-				    text_quote(t->entries[i].name
-						       ? t->entries[i].name
-						       : ""));
-	if (!sorted(t))
-		qsort(t->entries, t->count, sizeof(*t->entries), by_name);
-	for (i = 1; i < t->count; i++)
-		if (strcmp(t->entries[i - 1].name, t->entries[i].name) == 0)
-			return fail(err, EEXIST, "%s is in the folder twice",
-				    text_quote(t->entries[i].name));
-	tree_encode(t->entries, t->count, &bytes);
-	return store_put(s, OBJECT_TREE, bytes.data, bytes.len, ret, err);
-}
-
-int tree_load(struct store *s, const struct oid *id, struct tree *ret,
-	      struct err *err)
-{
-	AUTO(buf) struct buf bytes = {0};
-
-	if (id->type == OBJECT_NONE) {
-		*ret = (struct tree){0};
-		return 0;
-	}
-	if (id->type != OBJECT_TREE)
-		return fail(err, EBADMSG, "a folder that refers to no tree");
-	if (store_get(s, id, &bytes, err) < 0)
-		return err_context(err, "read a folder of a snapshot");
-	return tree_decode(bytes.data, bytes.len, ret, err);
-}
-
-int tree_lookup(struct store *s, const struct entry *root, const char *path,
-		struct entry *ret, struct err *err)
-{
-	AUTO(entry) struct entry at = {0};
-
-	if (!root->mode || !path_ok(path))
-		return 0;
-	entry_copy(&at, root);
-	while (*path) {
-		AUTO(tree) struct tree t = {0};
-		size_t len = strcspn(path, "/");
-		auto_free char *name = mem_strndup(path, len);
-		struct entry *found;
-
-		if (!S_ISDIR(at.mode))
-			return 0;
-		if (tree_load(s, &at.content, &t, err) < 0)
-			return -err->num;
-		found = tree_find(&t, name);
-		if (!found)
-			return 0;
-		entry_free(&at);
-		at = *found;
-		*found = (struct entry){0};
-		path += len + (path[len] == '/');
-	}
-	*ret = at;
-	at = (struct entry){0};
-	return 1;
 }

@@ -11,8 +11,7 @@
  * the heap stands for recursion: trees come from disk and may be as deep as
  * they like. */
 struct level {
-	struct tree a, b;
-	size_t next_a, next_b;
+	struct tree_cursor a, b;
 	size_t path_len; /* of the folder itself */
 };
 
@@ -30,8 +29,8 @@ static void differ_free(struct differ *d)
 {
 	while (d->count) {
 		d->count--;
-		tree_free(&d->levels[d->count].a);
-		tree_free(&d->levels[d->count].b);
+		tree_cursor_free(&d->levels[d->count].a);
+		tree_cursor_free(&d->levels[d->count].b);
 	}
 	free(d->levels);
 	buf_free(&d->path);
@@ -54,9 +53,9 @@ static int enter(struct differ *d, const struct entry *a, const struct entry *b,
 	top = &d->levels[d->count++];
 	*top = (struct level){.path_len = d->path.len};
 	if ((is_folder(a) &&
-	     tree_load(d->store, &a->content, &top->a, err) < 0) ||
+	     tree_cursor_open(d->store, &a->content, &top->a, err) < 0) ||
 	    (is_folder(b) &&
-	     tree_load(d->store, &b->content, &top->b, err) < 0))
+	     tree_cursor_open(d->store, &b->content, &top->b, err) < 0))
 		return err_context(err, "%s", text_quote(buf_text(&d->path)));
 	return 0;
 }
@@ -81,24 +80,24 @@ static int step(struct differ *d, struct err *err)
 	const struct entry *a = NULL, *b = NULL;
 	int order;
 
-	if (top->next_a < top->a.count)
-		a = &top->a.entries[top->next_a];
-	if (top->next_b < top->b.count)
-		b = &top->b.entries[top->next_b];
 	d->path.len = top->path_len;
+	tree_cursor_skip_same(&top->a, &top->b);
+	if (tree_cursor_get(&top->a, &a, err) < 0 ||
+	    tree_cursor_get(&top->b, &b, err) < 0)
+		return err_context(err, "%s", text_quote(buf_text(&d->path)));
 	if (!a && !b) {
-		tree_free(&top->a);
-		tree_free(&top->b);
+		tree_cursor_free(&top->a);
+		tree_cursor_free(&top->b);
 		d->count--;
 		return 0;
 	}
 	order = !a ? 1 : !b ? -1 : strcmp(a->name, b->name);
 	if (order <= 0)
-		top->next_a++;
+		top->a.next++;
 	else
 		a = NULL;
 	if (order >= 0)
-		top->next_b++;
+		top->b.next++;
 	else
 		b = NULL;
 	if (d->path.len)

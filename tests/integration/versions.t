@@ -149,6 +149,25 @@ gives 0 'restore of both' guard restore -y original forged
 ok 'the first is itself' cmp "$pair/original" original
 ok 'the second too' cmp "$pair/forged" forged
 
+# --- a huge folder, whose tree is stored in parts ---
+mkdir many
+seq -f 'many/%05g.txt' 5000 | xargs touch
+echo one >many/00777.txt
+many=$(guard snapshot -q)
+echo two >many/00777.txt
+rm many/04000.txt
+changed=$(guard snapshot -q)
+gives 0 'two versions of it' guard diff --name-status "$many" "$changed"
+is "$(tr '\t' ' ' <"$out")" "D many/04000.txt
+M many/00777.txt" 'differ in what changed'
+is "$(guard show "$many:many/00777.txt")" one 'a file in it is found'
+is "$(guard ls "$many" many | wc -l)" 5000 'all are listed'
+rm -r many
+gives 0 'it comes back' guard restore -y --at "$many" many
+is "$(find many -type f | wc -l)" 5000 'with every file'
+is "$(cat many/00777.txt)" one 'and its bytes'
+rm -r many
+
 # --- what cannot be read is named ---
 if [ "$me" != root ]; then
 	echo x >unreadable

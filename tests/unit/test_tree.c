@@ -190,7 +190,7 @@ static void test_unsorted_and_doubled_names_are_refused(void **state)
 
 static void test_newer_version_is_told_apart(void **state)
 {
-	static const unsigned char bytes[] = {3, 0};
+	static const unsigned char bytes[] = {4, 0};
 	struct tree t;
 	struct err err;
 
