@@ -10,15 +10,16 @@
 # others work below /var/tmp, without the rows that need root.
 #
 # TREES: linux (the sources of Debian's linux-source package, or a generated
-# twin of them; SUBTREE: only that folder) and node (a twin of a node_modules).
+# twin of them; SUBTREE: only that folder) and node (a node_modules from the npm
+# registry, a copy of NODE_MODULES, or a generated twin of one).
 # BENCH=quick: small trees, few rounds, five minutes. ROWS: see `rows` below.
 set -eu
 LC_ALL=C
 export LC_ALL
 umask 022
 
-rows='first first-cold readers unchanged changed restore restore-place
-	one-file start wall grep git-status apply-few make apply-new huge growth'
+rows='first first-cold readers unchanged changed restore one-file
+	restore-place start wall grep git-status apply-few make apply-new huge growth'
 # These have a tree of their own, or are the same on every tree.
 once='make apply-new huge growth'
 # Of a second tree only these say something new.
@@ -110,11 +111,43 @@ make_linux() {
 	wipe "$base/unpack"
 }
 
+# What many projects depend on: some 60,000 files. Their scripts are not run.
+node_packages='react-scripts@5.0.1 @mui/icons-material@5.16.7
+	@mui/material@5.16.7 @emotion/react@11.13.3 @emotion/styled@11.13.0
+	react@18.3.1 react-dom@18.3.1 date-fns@2.30.0 rxjs@7.8.1 core-js@3.38.1
+	lodash@4.17.21 typescript@4.9.5 @angular/core@15.2.10'
+
+# A copy of the one that the caller has, or from the registry, where there is
+# npm and a way to it.
+install_node() {
+	if [ -d "${NODE_MODULES:-}" ]; then
+		tree_name="a node_modules from $NODE_MODULES"
+		cp -a "$NODE_MODULES" "$base/node"
+		return 0
+	fi
+	have npm && have timeout || return 1
+	set --
+	for package in $node_packages; do
+		set -- "$@" "$package"
+	done
+	mkdir "$base/npm"
+	(cd "$base/npm" && echo '{}' >package.json &&
+		timeout 240 npm install --silent --ignore-scripts --no-audit \
+			--no-fund --legacy-peer-deps --cache "$base/npm-cache" \
+			"$@" >/dev/null 2>&1) || return 1
+	mv "$base/npm/node_modules" "$base/node"
+}
+
 make_node() {
 	count=55000
 	[ -z "$quick" ] || count=5000
-	tree_name="generated, like a node_modules"
-	"$bin/maketree" -p "$base/node" $count
+	tree_name="a node_modules from the npm registry"
+	if [ -n "$quick" ] || ! install_node; then
+		tree_name="generated, like a node_modules"
+		"$bin/maketree" -p "$base/node" $count
+	fi
+	wipe "$base/npm"
+	wipe "$base/npm-cache"
 }
 
 prepare() {

@@ -39,50 +39,59 @@ floor_tar() {
 	echo "tar -cf - . | zstd -q -1 -T2 >$base/z && sync $base/z"
 }
 
-row_first() {
+# The peers take a minute a round: one is enough to tell times from each other.
+row_first_peers() {
 	then="sync -f $base"
-	set -- Z -p "rm -f $base/z; $then" sh -c "$(floor_tar)" ';;' \
-		guard -p "$(wiped "$GUARD_HOME"); $then" \
+	set -- guard -p "$(wiped "$GUARD_HOME"); $then" \
 		"$guard" snapshot -q -m bench
-	if with_peers && have git; then
+	if have git; then
 		set -- "$@" ';;' git \
 			-p "$(wiped "$base/git"); git init -q --bare $base/git; $then" \
 			git --git-dir="$base/git" --work-tree=. add -A -f .
 	fi
-	if with_peers && have restic; then
+	if have restic; then
 		set -- "$@" ';;' restic \
 			-p "$(wiped "$base/restic"); rm -rf '$HOME/.cache';
 			restic -q init -r $base/restic; $then" \
 			restic -q -r "$base/restic" backup .
 	fi
-	if with_peers && have borg; then
+	if have borg; then
 		set -- "$@" ';;' borg \
 			-p "$(wiped "$base/borg"); rm -rf '$HOME/.cache';
 			borg init -e none $base/borg; $then" \
 			borg create "$base/borg::a" .
 	fi
-	(cd "$tree" && measure 3 200 "$@")
-	line first "Z: tar | zstd -1 -T2, synced" Z
-	line first "guard snapshot, synced" guard Z Z 0.70
+	(cd "$tree" && measure 1 60 "$@")
 	line first "git add -A -f (not synced)" git
 	line first "  guard / git" guard git git 0.25
 	line first "restic backup" restic
 	line first "  guard / restic" guard restic restic 0.25
 	line first "borg create" borg
 	line first "  guard / borg" guard borg borg 0.25
-	z_mb=$(mb "$base/z")
-	fact first "Z's file" "$z_mb" MB
-	fact first "guard's store" "$(mb "$GUARD_HOME/store")" MB \
-		"$(awk -v z="$z_mb" 'BEGIN { print z * 1.1 }')"
 	for peer in git restic borg; do
 		[ ! -d "$base/$peer" ] ||
 			fact first "$peer's store" "$(mb "$base/$peer")" MB
 	done
+}
+
+row_first() {
+	then="sync -f $base"
+	(cd "$tree" && measure 5 90 \
+		Z -p "rm -f $base/z; $then" sh -c "$(floor_tar)" ';;' \
+		guard -p "$(wiped "$GUARD_HOME"); $then" \
+		"$guard" snapshot -q -m bench)
+	line first "Z: tar | zstd -1 -T2, synced" Z
+	line first "guard snapshot, synced" guard Z Z 0.70
+	z_mb=$(mb "$base/z")
+	fact first "Z's file" "$z_mb" MB
+	fact first "guard's store" "$(mb "$GUARD_HOME/store")" MB \
+		"$(awk -v z="$z_mb" 'BEGIN { print z * 1.1 }')"
 	memory=$(awk -v n="$(find "$tree" | wc -l)" \
 		'BEGIN { print 64 + n * 150 / 1e6 }')
 	fact first "guard's peak memory" \
 		"$(($(value_of guard 8) / 1024))" MB "$memory"
 	rm -f "$base/z"
+	! with_peers || row_first_peers
 	wipe "$base/git"
 }
 
@@ -138,7 +147,7 @@ row_unchanged() {
 	! have borg || [ ! -d "$base/borg" ] || set -- "$@" borg -p \
 		"borg delete $base/borg::b || :" borg create "$base/borg::b" . ';;'
 	[ $# -gt 0 ] || return 0
-	(cd "$tree" && measure 2 60 \
+	(cd "$tree" && measure 1 60 \
 		guard "$guard" snapshot -q -m bench ';;' "$@")
 	line unchanged "restic backup" restic
 	line unchanged "  guard / restic" guard restic restic
@@ -208,11 +217,16 @@ row_one_file() {
 		show "$guard" show "latest:$file" ';;' \
 		restore -p "rm -rf $base/one" "$guard" restore -q -y \
 		--at latest --to "$base/one" "$file" ';;' \
+		cp -p "rm -rf $base/one" sh -c "mkdir $base/one &&
+			cp -p '$file' $base/one/f && sync $base/one/f $base/one" \
+		';;' \
 		place -p "echo x >>'$file'" "$guard" restore -q -y \
 		--at latest "$file")
 	line one-file "git cat-file blob" git
 	line one-file "guard show" show git git 1.5
-	line one-file "guard restore --to, synced" restore git git
+	line one-file "guard restore --to, synced" restore git git 1.5
+	line one-file "  floor: cp -p; sync of file and folder" cp git git
+	line one-file "  guard restore beside it" restore cp cp
 	line one-file "guard restore, all stored before" place git git
 	wipe "$base/blobs"
 	rm -rf "$base/one"
@@ -241,22 +255,19 @@ row_huge() {
 	before=$(du -sk "$GUARD_HOME" | cut -f 1)
 	(cd "$long" && measure 3 120 \
 		cat -p "$drop" sh -c "cat file >/dev/null" ';;' \
-		both -p "$drop" sh -c \
-		"cat file $GUARD_HOME/store/packs/*.gpk >/dev/null" ';;' \
 		second -p "$flip" "$guard" snapshot -q -m bench)
 	line huge "cat of it, cold" cat
 	line huge "guard, a few bytes changed" second cat cat 1.43
-	line huge "  floor: cat of it and of its packs" both cat cat
 	after=$(du -sk "$GUARD_HOME" | cut -f 1)
 	rounds=$(value_of second 2)
 	fact huge "stored for each change" \
 		"$(awk -v a="$after" -v b="$before" -v n="$rounds" \
 			'BEGIN { print (a - b) / 1024 / n }')" MB 2
-	(cd "$long" && measure 3 60 \
+	(cd "$long" && measure 5 60 -w 1 \
 		cat sh -c "cat file >/dev/null" ';;' \
 		second -p "${flip%; "$drop"}" "$guard" snapshot -q -m bench)
 	line huge "cat of it, warm" cat
-	line huge "guard, a few bytes changed, warm" second cat cat
+	line huge "guard, a few bytes changed, warm" second cat cat 1.43
 	wipe "$GUARD_HOME"
 	wipe "$long"
 }
@@ -267,30 +278,34 @@ row_growth() {
 	sizes="10000 100000 1000000"
 	[ -z "$quick" ] || sizes="2000 20000"
 	inodes=$(df -Pi "$base" | awk 'NR == 2 { print $4 }')
+	trees=
 	for count in $sizes; do
-		[ "$inodes" -gt $((count + count / 20)) ] || {
+		[ "$inodes" -gt $((count * 22 / 20)) ] || {
 			skip growth "no room for $count files"
 			continue
 		}
+		"$bin/maketree" -t "$base/growth-$count" "$count"
+		inodes=$((inodes - count * 22 / 20))
+		trees="$trees $count"
+	done
+	sync -f "$base"
+	made=$(date +%s)
+	settle
+	for count in $trees; do
 		GUARD_HOME=$base/state-growth
-		wipe "$base/growth"
-		"$bin/maketree" -t "$base/growth" "$count"
-		sync -f "$base"
-		made=$(date +%s)
 		n=3
 		[ "$count" -lt 1000000 ] || n=1
-		(cd "$base/growth" && measure $n 120 \
+		(cd "$base/growth-$count" && measure $n 60 \
 			"first$count" -p "$(wiped "$GUARD_HOME"); sync -f $base" \
 			"$guard" snapshot -q -m bench)
 		cat "$results" >>"$base/growths"
 		fact growth "peak memory, $count files" \
 			"$(($(value_of "first$count" 8) / 1024))" MB \
 			"$(awk -v n="$count" 'BEGIN { print 64 + n * 150 / 1e6 }')"
-		settle
-		(cd "$base/growth" && "$guard" snapshot -q -m bench >/dev/null &&
-			measure 3 60 "unchanged$count" \
-			"$guard" snapshot -q -m bench)
+		(cd "$base/growth-$count" && measure 3 30 -w 1 \
+			"unchanged$count" "$guard" snapshot -q -m bench)
 		cat "$results" >>"$base/growths"
+		wipe "$base/growth-$count"
 	done
 	for kind in first unchanged; do
 		least=
@@ -307,5 +322,4 @@ row_growth() {
 	done
 	rm -f "$base/growths"
 	wipe "$GUARD_HOME"
-	wipe "$base/growth"
 }
