@@ -98,16 +98,17 @@ static int encode_folder(struct crawl *w, struct crawl_folder *f,
 
 static void add_to_cache(struct crawl *w, struct crawl_folder *f)
 {
-	struct cache_item *items = mem_resize(NULL, f->count, sizeof(*items));
-	size_t count = 0, i;
+	size_t i;
 
+	(void)pthread_mutex_lock(&w->lock);
 	for (i = 0; i < f->count; i++) {
 		const struct crawl_item *it = &f->items[i];
 		const struct crawl_folder *child = it->child;
+		struct cache_item item;
 
 		if (it->gone)
 			continue;
-		items[count++] = (struct cache_item){
+		item = (struct cache_item){
 			.name = it->name,
 			.link = it->link,
 			.meta = &it->meta,
@@ -119,12 +120,10 @@ static void add_to_cache(struct crawl *w, struct crawl_folder *f)
 				       ? child->old
 				       : NULL,
 		};
+		cache_builder_add(w->builder, &item);
 	}
-	(void)pthread_mutex_lock(&w->lock);
-	f->number = cache_builder_folder(w->builder, &f->tree, items, count,
-					 w->cache);
+	f->number = cache_builder_folder(w->builder, &f->tree, w->cache);
 	(void)pthread_mutex_unlock(&w->lock);
-	free(items);
 }
 
 static void finish(struct crawl *w, struct crawl_folder *f)

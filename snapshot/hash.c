@@ -66,3 +66,17 @@ uint64_t hash_check(const void *data, size_t len)
 {
 	return XXH3_64bits(len ? data : "", len);
 }
+
+uint64_t hash_check_parts(const struct buf *const *parts, size_t count)
+{
+	XXH3_state_t state;
+	size_t i;
+
+	XXH3_INITSTATE(&state);
+	(void)XXH3_64bits_reset(&state);
+	for (i = 0; i < count; i++)
+		if (parts[i]->len)
+			(void)XXH3_64bits_update(&state, parts[i]->data,
+						 parts[i]->len);
+	return XXH3_64bits_digest(&state);
+}

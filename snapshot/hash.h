@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
+
 #define HASH_LEN 16
 #define SECRET_LEN 192
 
@@ -47,5 +49,7 @@ uint64_t hash_derive(const void *secret, uint64_t number);
 
 /* The unkeyed 64-bit check of the bytes. */
 uint64_t hash_check(const void *data, size_t len);
+/* The same of several, one behind the other. */
+uint64_t hash_check_parts(const struct buf *const *parts, size_t count);
 
 #endif

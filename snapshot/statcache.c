@@ -257,6 +257,7 @@ struct cache_builder {
 	struct buf folders, entries, attrs, names;
 	struct pending *pending;
 	size_t count, room;
+	size_t first; /* entry of the folder under way */
 };
 
 struct cache_builder *cache_builder_new(void)
@@ -398,42 +399,41 @@ static void take_over(struct cache_builder *b, const struct statcache *old,
 		number + 1;
 }
 
+void cache_builder_add(struct cache_builder *b, const struct cache_item *item)
+{
+	struct cache_entry e = make_entry(b, item);
+
+	if (item->old)
+		push(b, item->old, entry_count(b));
+	buf_add(&b->entries, &e, sizeof(e));
+}
+
 uint32_t cache_builder_folder(struct cache_builder *b, const struct oid *tree,
-			      const struct cache_item *items, size_t count,
 			      const struct statcache *old)
 {
-	size_t first = entry_count(b), i;
-	uint32_t number;
+	uint32_t number =
+		add_folder(b, tree, b->first, entry_count(b) - b->first);
 
-	for (i = 0; i < count; i++) {
-		struct cache_entry e = make_entry(b, &items[i]);
-
-		buf_add(&b->entries, &e, sizeof(e));
-		if (items[i].old)
-			push(b, items[i].old, first + i);
-	}
-	number = add_folder(b, tree, first, count);
 	while (b->count)
 		take_over(b, old, b->pending[--b->count]);
+	b->first = entry_count(b);
 	return number;
 }
 
 static int write_all(int fd, struct cache_builder *b, struct header *h,
 		     struct err *err)
 {
-	struct buf all = {0};
+	const struct buf *const parts[] = {&b->folders, &b->entries, &b->attrs,
+					   &b->names};
+	const size_t count = sizeof(parts) / sizeof(*parts);
 	int got;
+	size_t i;
 
-	buf_add(&all, h, sizeof(*h));
-	buf_add(&all, b->folders.data, b->folders.len);
-	buf_add(&all, b->entries.data, b->entries.len);
-	buf_add(&all, b->attrs.data, b->attrs.len);
-	buf_add(&all, b->names.data, b->names.len);
-	h->check = hash_check(all.data + sizeof(*h), all.len - sizeof(*h));
+	h->check = hash_check_parts(parts, count);
 	h->head_check = head_check(h);
-	memcpy(all.data, h, sizeof(*h));
-	got = fd_write(fd, all.data, all.len);
-	buf_free(&all);
+	got = fd_write(fd, h, sizeof(*h));
+	for (i = 0; i < count && got >= 0; i++)
+		got = fd_write(fd, parts[i]->data, parts[i]->len);
 	return got < 0 ? fail_errno(err, "write the stat cache") : 0;
 }
 

@@ -114,9 +114,10 @@ struct cache_item {
 	const struct cache_entry *old;
 };
 
-/* Adds a folder with its entries, sorted by name; returns its number. */
+/* Adds an entry to the folder that is ended next, in order of their names. */
+void cache_builder_add(struct cache_builder *b, const struct cache_item *item);
+/* Ends a folder of all that was added since the last; returns its number. */
 uint32_t cache_builder_folder(struct cache_builder *b, const struct oid *tree,
-			      const struct cache_item *items, size_t count,
 			      const struct statcache *old);
 
 /* Writes and renames; root is the root's own entry. Nothing is synced. */

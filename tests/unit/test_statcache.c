@@ -28,6 +28,17 @@ static struct oid make_oid(enum object_type type, unsigned char fill)
 	return id;
 }
 
+static uint32_t add_folder(struct cache_builder *b, const struct oid *tree,
+			   const struct cache_item *items, size_t count,
+			   const struct statcache *old)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		cache_builder_add(b, &items[i]);
+	return cache_builder_folder(b, tree, old);
+}
+
 /* root/{d/{x}, f, l -> to}; d's tree is filled with 'd', root's with 'r'. */
 static void save(struct box *box, uint64_t seq)
 {
@@ -47,7 +58,7 @@ static void save(struct box *box, uint64_t seq)
 				      .meta = &x,
 				      .content = make_oid(OBJECT_DATA, 'x'),
 				      .flags = CACHE_UNTRUSTED};
-	number = cache_builder_folder(b, &tree_d, in_d, 1, NULL);
+	number = add_folder(b, &tree_d, in_d, 1, NULL);
 	in_r[0] = (struct cache_item){
 		.name = "d", .meta = &d, .folder = number + 1};
 	in_r[1] =
@@ -56,7 +67,7 @@ static void save(struct box *box, uint64_t seq)
 				    .content = make_oid(OBJECT_CHUNKLIST, 'f'),
 				    .attrs = make_oid(OBJECT_ATTRSET, 'a')};
 	in_r[2] = (struct cache_item){.name = "l", .link = "to", .meta = &l};
-	number = cache_builder_folder(b, &tree_r, in_r, 3, NULL);
+	number = add_folder(b, &tree_r, in_r, 3, NULL);
 	root = (struct cache_item){
 		.name = "", .meta = &r, .folder = number + 1};
 	ok(cache_builder_save(b, box->cache, &key, seq, &root, &err));
@@ -211,7 +222,7 @@ static void test_a_subtree_is_taken_over(void **state)
 	root = (struct cache_item){
 		.name = "",
 		.meta = &top,
-		.folder = cache_builder_folder(b, &tree, items, 2, old) + 1};
+		.folder = add_folder(b, &tree, items, 2, old) + 1};
 	ok(cache_builder_save(b, box->cache, &key, 10, &root, &err));
 	cache_builder_free(&b);
 	statcache_free(&old);
