@@ -339,15 +339,24 @@ static void take_output(struct tty *t)
 		t->out.len = 0;
 }
 
-/* The terminal hung up. A command in its foreground hears SIGHUP by guard; one
- * in the background shall not wait for a line that cannot come. */
+/*
+ * The terminal hung up. A command in its foreground hears SIGHUP by guard. One
+ * in the background shall not wait for a line that cannot come: it reads an
+ * end. Where it reads keys there is no such thing, and its own terminal hangs
+ * up as well; without one it could not be talked to anyway.
+ */
 static void end_input(struct tty *t)
 {
 	struct termios modes;
 
 	t->in_end = true;
-	if (tcgetattr(t->master_fd, &modes) == 0 && modes.c_lflag & ICANON)
+	if (tcgetattr(t->master_fd, &modes) == 0 && modes.c_lflag & ICANON) {
 		(void)!write(t->master_fd, &modes.c_cc[VEOF], 1);
+		return;
+	}
+	(void)close(t->master_fd);
+	t->master_fd = -1;
+	t->in.len = 0;
 }
 
 void tty_relay(struct tty *t, const struct pollfd *fds, size_t count)
