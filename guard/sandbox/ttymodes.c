@@ -1,5 +1,7 @@
 #include "guard/sandbox/ttymodes.h"
 
+#include <string.h>
+
 /* DEC private modes with their state in a fresh terminal. The alternate
  * screen comes last: leaving it restores the cursor as well. */
 static const struct {
@@ -13,6 +15,9 @@ static const struct {
 	{2004, false}, {2026, false}, {2031, false}, {2048, false},
 	{47, false},   {1047, false}, {1049, false},
 };
+
+/* Empties the stack, which clears the flags; and clears those under it. */
+#define KEYS_OFF "\x1b[<99u\x1b[=0u"
 
 #define KNOWN (sizeof(known) / sizeof(*known))
 
@@ -30,32 +35,66 @@ static void set_mode(struct ttymodes *m, unsigned int number, bool on)
 	}
 }
 
-static void end_csi(struct ttymodes *m, unsigned char final)
+/* Without a prefix. */
+static void end_plain(struct ttymodes *m, unsigned char final)
 {
-	unsigned int i;
+	unsigned int first = m->numbers[0];
 
-	m->state = TTY_TEXT;
 	switch (final) {
 	case 'h':
 	case 'l':
-		for (i = 0; m->is_private && i <= m->count && i < 16; i++)
-			set_mode(m, m->numbers[i], final == 'h');
+		if (first == 4)
+			m->insert = final == 'h';
 		break;
 	case 'm':
-		m->colours = m->count > 0 || m->numbers[0] != 0;
+		m->colours = m->count > 0 || first != 0;
+		break;
+	case 'r':
+		m->region = m->count > 0 || first != 0;
 		break;
 	case 'n':
-	case 'c':
-	case 't':
-	case 'u':
-	case 'p':
-		m->asked = true;
-		m->status_asked +=
-			final == 'n' && !m->is_private && m->numbers[0] == 5;
+		m->status_asked += first == 5;
 		break;
 	default:
 		break;
 	}
+}
+
+/* Flags are pushed, popped or set. */
+static void set_key_flags(struct ttymodes *m)
+{
+	unsigned int count = m->numbers[0] ? m->numbers[0] : 1;
+
+	if (m->prefix == '>')
+		m->key_depth++;
+	else if (m->prefix == '<')
+		m->key_depth -= count < m->key_depth ? count : m->key_depth;
+	else if (m->prefix == '=')
+		m->key_set = m->numbers[0] != 0;
+}
+
+static void end_prefixed(struct ttymodes *m, unsigned char final)
+{
+	unsigned int i;
+
+	if (m->prefix == '?' && (final == 'h' || final == 'l'))
+		for (i = 0; i <= m->count && i < 16; i++)
+			set_mode(m, m->numbers[i], final == 'h');
+	if (m->prefix == '>' && final == 'm' && m->numbers[0] == 4)
+		m->other_keys = m->count > 0 && m->numbers[1] != 0;
+	if (final == 'u')
+		set_key_flags(m);
+}
+
+static void end_csi(struct ttymodes *m, unsigned char final)
+{
+	m->state = TTY_TEXT;
+	if (strchr("nctupqx", final))
+		m->asked = true;
+	if (m->prefix)
+		end_prefixed(m, final);
+	else
+		end_plain(m, final);
 }
 
 static void read_csi(struct ttymodes *m, unsigned char c)
@@ -67,8 +106,8 @@ static void read_csi(struct ttymodes *m, unsigned char c)
 	} else if (c == ';' || c == ':') {
 		if (m->count < 16 && ++m->count < 16)
 			m->numbers[m->count] = 0;
-	} else if (c == '?') {
-		m->is_private = true;
+	} else if (c >= '<' && c <= '?') {
+		m->prefix = (char)c;
 	} else if (c == 0x1b) {
 		m->state = TTY_ESC;
 	} else if (c >= 0x40 && c <= 0x7e) {
@@ -82,7 +121,7 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 	switch (c) {
 	case '[':
 		m->state = TTY_CSI;
-		m->is_private = false;
+		m->prefix = 0;
 		m->count = 0;
 		m->numbers[0] = 0;
 		break;
@@ -124,6 +163,10 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 		case TTY_TEXT:
 			if (*at == 0x1b)
 				m->state = TTY_ESC;
+			else if (*at == 0x0e || *at == 0x0f)
+				m->shifted = *at == 0x0e;
+			else if (*at == 0x05)
+				m->asked = true;
 			break;
 		case TTY_ESC:
 			read_escape(m, *at);
@@ -155,10 +198,24 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 		buf_add_text(to, "\x1b\\");
 	else if (m->state != TTY_TEXT)
 		buf_add_text(to, "\x18");
+	/* The other screen has key flags of its own. */
+	if (m->key_set || m->key_depth)
+		buf_add_text(to, KEYS_OFF);
 	for (i = 0; i < KNOWN; i++)
 		if (m->changed & 1U << i)
 			buf_printf(to, "\x1b[?%u%c", known[i].number,
 				   known[i].on ? 'h' : 'l');
+	if (m->key_set || m->key_depth)
+		buf_add_text(to, KEYS_OFF);
+	if (m->other_keys)
+		buf_add_text(to, "\x1b[>4m");
+	if (m->insert)
+		buf_add_text(to, "\x1b[4l");
+	/* All of the screen again, and the cursor where it was. */
+	if (m->region)
+		buf_add_text(to, "\0337\033[r\0338");
+	if (m->shifted)
+		buf_add_text(to, "\x0f");
 	if (m->keypad)
 		buf_add_text(to, "\x1b>");
 	if (m->charset)

@@ -15,10 +15,13 @@
 
 struct ttymodes {
 	enum { TTY_TEXT, TTY_ESC, TTY_CSI, TTY_CHARSET, TTY_STRING } state;
-	bool is_private; /* CSI ? */
+	char prefix; /* of a CSI: one of ? > < =, or 0 */
 	unsigned int numbers[16], count;
 	uint32_t changed; /* of the known modes: away from the default */
-	bool keypad, charset, colours;
+	bool keypad, charset, shifted, colours, insert, region;
+	bool other_keys; /* xterm's modifyOtherKeys */
+	bool key_set; /* kitty's keyboard flags, */
+	unsigned int key_depth; /* and how often they were pushed */
 	bool asked; /* a question that the terminal answers */
 	unsigned int status_asked; /* how often with CSI 5 n */
 };

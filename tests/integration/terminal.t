@@ -24,15 +24,23 @@ have() {
 	return 1
 }
 
-# play WHAT: the script on stdin, at an interactive shell of the user's
+# play WHAT: the script on stdin, at an interactive shell of the user's that
+# waits at its prompt. Besides what pty knows:
+#	run CMD		guard run -q -- CMD
+#	back		at the prompt again, the terminal as it was
+#	status N	that of the last command
+#	bye		the shell ends
 play() {
-	cat >"$T/script"
+	sed -e 's/^run \(.*\)/> guard run -q -- \1\\r/' \
+		-e 's/^back$/< out>\nsane\n> modes\\r\n< are kept\\r\\n/' \
+		-e 's/^status \(.*\)/> echo status=$?\\r\n< status=\1/' \
+		-e 's/^bye$/> exit\\r\nend 0/' \
+		-e '1i\' -e 'prompt out>' >"$T/script"
 	gives 0 "$1" "$pty" "$T/script" bash --rcfile "$HOME/outrc" -i
 }
 
 play 'a shell: Ctrl-C, Ctrl-Z, fg, bg, its own jobs' <<'END'
-prompt out>
-> guard run -q -- bash --rcfile inrc -i\r
+run bash --rcfile inrc -i
 < in>
 > echo $((6 * 7))\r
 < 42
@@ -55,26 +63,20 @@ prompt out>
 < gone=143
 > exit 7\r
 < out>
-> echo status=$?\r
-< status=7
+status 7
 sane
 > modes\r
 < are kept\r\n
-> exit\r
-end 0
+bye
 END
 
 play 'Ctrl-Z of the command itself stops guard, fg brings it back' <<'END'
-prompt out>
-> guard run -q -- cat\r
+run cat
 > hello\r
 < hello\r\nhello
 > \x1a
 < Stopped
-< out>
-sane
-> modes\r
-< are kept\r\n
+back
 > echo at the shell\r
 < at the shell\r\n
 < out>
@@ -92,41 +94,31 @@ sane
 > last\r
 < last\r\nlast
 > \x04
-< out>
-sane
-> modes\r
-< are kept\r\n
-> echo status=$?\r
-< status=0
-> exit\r
-end 0
+back
+status 0
+bye
 END
 
 play 'Ctrl-C ends what is in the foreground, with its status' <<'END'
-prompt out>
-> guard run -q -- sh -c 'echo ready; exec sleep 1000'\r
+run sh -c 'echo ready; exec sleep 1000'
 < ready\r\n
 > \x03
 < out>
-> echo status=$?\r
-< status=130
+status 130
 sane
 > modes\r
 < are kept\r\n
-> guard run -q -- sh -c 'trap "echo caught; exit 3" INT; echo ready; while :; do sleep .05; done'\r
+run sh -c 'trap "echo caught; exit 3" INT; echo ready; while :; do sleep .05; done'
 < ready\r\n
 > \x03
 < caught
 < out>
-> echo status=$?\r
-< status=3
-> exit\r
-end 0
+status 3
+bye
 END
 
 play 'a new size of the window arrives' <<'END'
-prompt out>
-> guard run -q -- bash --rcfile inrc -i\r
+run bash --rcfile inrc -i
 < in>
 > stty size\r
 < 24 80
@@ -139,13 +131,11 @@ size 33 101
 < 33 101
 > exit\r
 < out>
-> exit\r
-end 0
+bye
 END
 
 play 'in the background: output comes, the terminal stays the shell'"'"'s' <<'END'
-prompt out>
-> guard run -q -- sh -c 'sleep .2; echo one; echo two; exec cat' &\r
+run sh -c 'sleep .2; echo one; echo two; exec cat' &
 < one\r\ntwo\r\n
 > echo still here\r
 < still here\r\n
@@ -155,32 +145,22 @@ prompt out>
 > read now\r
 < read now\r\nread now
 > \x04
-< out>
-sane
-> modes\r
-< are kept\r\n
-> exit\r
-end 0
+back
+bye
 END
 
 play 'modes that were left on are put back, answers do not reach the shell' <<'END'
-prompt out>
-> guard run -q -- sh -c 'stty raw -echo; printf "\\033[?1049h\\033[?1000h\\033[?1006h\\033[?25l\\033(0\\033[5n\\033[6n"'\r
-< out>
-sane
-> modes\r
-< are kept\r\n
+run sh -c 'stty raw -echo; printf "\\033[?1049h\\033[?1000h\\033[?1006h\\033[?25l\\033[?2004h\\033[?1004h\\033[?1h\\033[>1u\\033(0\\033[5n\\033[6n\\033[c"'
+back
 ! 0n
 ! R
 > echo typed\r
 < typed\r\ntyped
-> exit\r
-end 0
+bye
 END
 
 play 'who is left behind with the terminal reads nothing' <<'END'
-prompt out>
-> guard run -q -- sh -c 'setsid sh -c "while read x; do echo stolen \$x; done" & sleep .1; echo done'\r
+run sh -c 'setsid sh -c "while read x; do echo stolen \$x; done" & sleep .1; echo done'
 < done\r\n
 < out>
 > echo secret\r
@@ -189,13 +169,11 @@ prompt out>
 sane
 > modes\r
 < are kept\r\n
-> exit\r
-end 0
+bye
 END
 
 play 'the terminal goes away while it runs' <<'END'
-prompt out>
-> guard run -q -- sh -c 'echo ready; exec sleep 1234'\r
+run sh -c 'echo ready; exec sleep 1234'
 < ready\r\n
 hangup
 gone guard
@@ -203,8 +181,7 @@ gone sleep
 END
 
 play 'the terminal goes away while it is stopped' <<'END'
-prompt out>
-> guard run -q -- sh -c 'echo ready; exec sleep 1234'\r
+run sh -c 'echo ready; exec sleep 1234'
 < ready\r\n
 > \x1a
 < Stopped
@@ -213,9 +190,32 @@ gone guard
 gone sleep
 END
 
+play 'and its shell is killed while it is stopped' <<'END'
+run sh -c 'echo ready; exec sleep 1236'
+< ready\r\n
+> \x1a
+< Stopped
+kill bash
+hangup
+gone guard
+gone sleep
+END
+
+play 'it is stopped, reads keys, and hears no SIGHUP' <<'END'
+> trap '' HUP\r
+< out>
+run sh -c 'stty -icanon -echo; echo ready; exec cat'
+< ready\r\n
+> \x1a
+< Stopped
+kill bash
+hangup
+gone guard
+gone cat
+END
+
 play 'the terminal goes away while it reads in the background' <<'END'
-prompt out>
-> guard run -q -- sh -c 'echo ready; cat; echo read' &\r
+run sh -c 'echo ready; cat; echo read' &
 < ready\r\n
 kill bash
 hangup
@@ -223,8 +223,7 @@ gone guard
 END
 
 play 'guard is killed: nothing is left, the terminal can be used' <<'END'
-prompt out>
-> guard run -q -- sh -c 'echo ready; exec sleep 1235'\r
+run sh -c 'echo ready; exec sleep 1235'
 < ready\r\n
 kill guard
 < Killed
@@ -232,39 +231,29 @@ kill guard
 gone sleep
 > stty sane; echo fine\r
 < fine
-> exit\r
-end 0
+bye
 END
 
 if have less 'less'; then
 	play 'less: in a run, and behind one' <<'END'
-prompt out>
-> guard run -q -- less lines\r
+run less lines
 < 23\r\n
 > G
 < 500\r\n
 > q
-< out>
-sane
-> modes\r
-< are kept\r\n
-> guard run -q -- cat lines | less\r
+back
+run cat lines | less
 < 23\r\n
 > G
 < 500\r\n
 > q
-< out>
-sane
-> modes\r
-< are kept\r\n
-> exit\r
-end 0
+back
+bye
 END
 fi
 
 if have vi 'vi'; then
 	play 'vi: insert, write, stop, go on, quit' <<'END'
-prompt out>
 > guard run -- vi -u NONE -N note\r
 < New
 > i
@@ -273,31 +262,23 @@ prompt out>
 < written
 > \x1a
 < Stopped
-< out>
-sane
-> modes\r
-< are kept\r\n
+back
 > fg\r
 < from vim
 > :q\r
 < 1 added
-< out>
-sane
-> modes\r
-< are kept\r\n
+back
 > guard show $(guard status -q):note 2>/dev/null || guard diff --no-pager\r
 < from vim
 > guard discard -q -y\r
 < out>
-> exit\r
-end 0
+bye
 END
 fi
 
 if have python3 'python prompt' && /usr/bin/python3 -c '' 2>/dev/null; then
 	play 'a python prompt' <<'END'
-prompt out>
-> guard run -q -- /usr/bin/python3 -q\r
+run /usr/bin/python3 -q
 < >>>
 > 6*7\r
 < 42
@@ -310,12 +291,8 @@ prompt out>
 < KeyboardInterrupt
 < >>>
 > \x04
-< out>
-sane
-> modes\r
-< are kept\r\n
-> exit\r
-end 0
+back
+bye
 END
 fi
 
@@ -336,8 +313,7 @@ process.stdin.on('data', d => {
 draw();
 END
 	play 'a program that draws (node)' <<'END'
-prompt out>
-> guard run -q -- node tui.js\r
+run node tui.js
 < size 80x24.
 > \e[A
 < key 1b5b41.
@@ -347,31 +323,24 @@ size 30 90
 < size 90x30.
 > q
 < out>
-> echo status=$?\r
-< status=5
+status 5
 sane
 > modes\r
 < are kept\r\n
-> exit\r
-end 0
+bye
 END
 fi
 
 if have tmux 'tmux'; then
 	play 'tmux in a run' <<'END'
-prompt out>
-> guard run -q -- tmux -f /dev/null new-session bash --rcfile inrc -i\r
+run tmux -f /dev/null new-session bash --rcfile inrc -i
 < in>
 > echo $((1000 - 1))\r
 < 999
 > exit\r
 < [exited]
-< out>
-sane
-> modes\r
-< are kept\r\n
-> exit\r
-end 0
+back
+bye
 END
 fi
 

@@ -22,7 +22,7 @@
  *
  * Questions (ESC [ 5 n, 6 n, c) are answered as terminals do. "sane" also
  * fails when a mode that the output switched on (alternate screen, mouse,
- * paste, cursor off) is still on.
+ * paste, cursor off, letters, keys) is still on.
  *
  * Waits at most 20 s for anything. Ends with 0, or 1 after saying on stderr
  * which line did not hold and what was printed last.
@@ -160,12 +160,29 @@ static void await(const char *text, size_t len)
 	}
 }
 
+/* Where it was printed last; NULL: never. */
+static const char *last_of(const char *text)
+{
+	const char *at = out, *last = NULL;
+
+	while ((at = memmem(at, (size_t)(out + out_len - at), text,
+			    strlen(text))))
+		last = at++;
+	return last;
+}
+
 static void check_modes(void)
 {
-	static const char *const on[] = {"1049", "1047", "47",	 "1000",
-					 "1002", "1003", "1006", "2004"};
+	static const char *const pairs[][2] = {
+		{"\033[?1049h", "\033[?1049l"}, {"\033[?1047h", "\033[?1047l"},
+		{"\033[?47h", "\033[?47l"},	{"\033[?1000h", "\033[?1000l"},
+		{"\033[?1002h", "\033[?1002l"}, {"\033[?1003h", "\033[?1003l"},
+		{"\033[?1004h", "\033[?1004l"}, {"\033[?1006h", "\033[?1006l"},
+		{"\033[?2004h", "\033[?2004l"}, {"\033[?25l", "\033[?25h"},
+		{"\033[?1h", "\033[?1l"},	{"\033(0", "\033(B"},
+		{"\033[>1u", "\033[<"},
+	};
 	struct termios now;
-	char high[16], low[16];
 	size_t i;
 
 	while (look(200))
@@ -177,23 +194,9 @@ static void check_modes(void)
 		die("modes: %x %x %x instead of %x %x %x", now.c_iflag,
 		    now.c_oflag, now.c_lflag, modes.c_iflag, modes.c_oflag,
 		    modes.c_lflag);
-	out[out_len] = '\0';
-	for (i = 0; i < sizeof(on) / sizeof(*on); i++) {
-		char *at = out, *last_on = NULL, *last_off = NULL;
-
-		(void)snprintf(high, sizeof(high), "\033[?%sh", on[i]);
-		(void)snprintf(low, sizeof(low), "\033[?%sl", on[i]);
-		while ((at = memmem(at, (size_t)(out + out_len - at), high,
-				    strlen(high))))
-			last_on = at++;
-		at = out;
-		while ((at = memmem(at, (size_t)(out + out_len - at), low,
-				    strlen(low))))
-			last_off = at++;
-		/* The shell itself has bracketed paste on at its prompt. */
-		if (last_on && last_off < last_on && strcmp(on[i], "2004") != 0)
-			die("mode %s is left on", on[i]);
-	}
+	for (i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (last_of(pairs[i][0]) > last_of(pairs[i][1]))
+			die("\\e%s is left on", pairs[i][0] + 1);
 }
 
 /* ---- processes ---- */

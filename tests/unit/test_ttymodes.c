@@ -1,0 +1,131 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/auto.h"
+#include "guard/sandbox/ttymodes.h"
+
+/* What undoes an output, read in pieces of n bytes. */
+static char *undo_of(const char *output, size_t n)
+{
+	struct ttymodes m = {0};
+	struct buf b = {0};
+	size_t len = strlen(output), at;
+
+	for (at = 0; at < len; at += n)
+		ttymodes_read(&m, output + at, len - at < n ? len - at : n);
+	ttymodes_undo(&m, &b);
+	return buf_take_text(&b);
+}
+
+static void check(const char *output, const char *undo)
+{
+	size_t n;
+
+	for (n = 1; n < 5; n++) {
+		auto_free char *got = undo_of(output, n);
+
+		assert_string_equal(got, undo);
+	}
+}
+
+static void what_changed_nothing_needs_no_undoing(void **state)
+{
+	(void)state;
+	check("text\r\n\033[31mred\033[0m\033[2J\033[5;7H\033[K", "");
+	check("\033]0;a title\a\033P+q544e\033\\", "");
+}
+
+static void private_modes_go_back_and_the_other_screen_last(void **state)
+{
+	(void)state;
+	check("\033[?1049h\033[?25l\033[?1000;1006h\033[?2004h",
+	      "\033[?25h\033[?1000l\033[?1006l\033[?2004l\033[?1049l");
+	check("\033[?1049h\033[?25l\033[?1049l\033[?25h", "");
+	check("\033[?7l", "\033[?7h");
+}
+
+static void modes_without_a_question_mark_are_others(void **state)
+{
+	(void)state;
+	check("\033[25l\033[1000h", "");
+	check("\033[4h", "\033[4l");
+	check("\033[4h\033[4l", "");
+	check("\033[>25l", "");
+}
+
+static void the_keyboard_speaks_plainly_again(void **state)
+{
+	(void)state;
+	check("\033[>1u", "\033[<99u\033[=0u\033[<99u\033[=0u");
+	check("\033[?1049h\033[=5;1u",
+	      "\033[<99u\033[=0u\033[?1049l\033[<99u\033[=0u");
+	check("\033[?u", "");
+	check("\033[>1u\033[<u", "");
+	check("\033[>1u\033[>3u\033[<2u\033[=1u\033[=0u", "");
+	check("\033[<9u", "");
+	check("\033[>4;2m", "\033[>4m");
+	check("\033[>4;2m\033[>4m", "");
+	check("\033=", "\033>");
+}
+
+static void letters_and_the_whole_screen_are_back(void **state)
+{
+	(void)state;
+	check("\033(0", "\033(B");
+	check("\033(0\033(B", "");
+	check("\033)0\016", "\017");
+	check("\033)0\016\017", "");
+	check("\033[3;10r", "\0337\033[r\0338");
+	check("\033[3;10r\033[r", "");
+	check("\033[1m", "\033[0m");
+}
+
+static void what_was_cut_off_is_ended_first(void **state)
+{
+	(void)state;
+	check("\033]0;half a title", "\033\\");
+	check("\033[?25l\033[3", "\030\033[?25h");
+	check("\033[?25l\033c", "");
+}
+
+static void questions_are_noticed(void **state)
+{
+	static const char *const questions[] = {
+		"\033[5n",     "\033[6n",	 "\033[?6n", "\033[c",
+		"\033[>c",     "\033Z",		 "\033[>q",  "\033[?u",
+		"\033[?25$p",  "\033[14t",	 "\033[x",   "\005",
+		"\033]11;?\a", "\033P$qm\033\\",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		struct ttymodes m = {0};
+
+		ttymodes_read(&m, questions[i], strlen(questions[i]));
+		assert_true(m.asked);
+		assert_int_equal(m.status_asked, i == 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_changed_nothing_needs_no_undoing),
+		cmocka_unit_test(
+			private_modes_go_back_and_the_other_screen_last),
+		cmocka_unit_test(modes_without_a_question_mark_are_others),
+		cmocka_unit_test(the_keyboard_speaks_plainly_again),
+		cmocka_unit_test(letters_and_the_whole_screen_are_back),
+		cmocka_unit_test(what_was_cut_off_is_ended_first),
+		cmocka_unit_test(questions_are_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
