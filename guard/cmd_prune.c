@@ -32,6 +32,12 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 
 	while (o->id != id)
 		o++;
+	/* In the config it is no limit; here nobody can mean that. */
+	if (id == OPT_MAX_SIZE && strcmp(value, "0") == 0) {
+		options_complain(verb, "--max-size 0 would keep nothing: a "
+				       "size is 500M or 20G");
+		return false;
+	}
 	if (settings_set(&p->settings, o->name, value, &err) > 0)
 		return true;
 	options_complain(verb, "%s", err.text);

@@ -167,7 +167,7 @@ static void print_result(const struct repair_result *r)
 		output_say("nothing else is lost");
 }
 
-/* done NULL: the store was whole. */
+/* done NULL: nothing was done, the store is whole or nobody said yes. */
 static void print_json(const struct repairing *r,
 		       const struct repair_result *done)
 {
@@ -176,7 +176,10 @@ static void print_json(const struct repairing *r,
 	json_t *object = json_object();
 
 	jsonout_text(object, "schema", "guard.repair/1");
-	(void)json_object_set_new(object, "whole", json_boolean(!done));
+	(void)json_object_set_new(
+		object, "whole",
+		json_boolean(!done && !r->faults && !r->paths));
+	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
 	jsonout_number(object, "faults", r->faults);
 	jsonout_number(object, "packs", n->packs);
 	jsonout_number(object, "objects", n->objects);
@@ -215,8 +218,11 @@ static int repair(struct repairing *r, struct err *err)
 			print_json(r, NULL);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
-	if (!ask(r))
+	if (!ask(r)) {
+		if (r->lost)
+			print_json(r, NULL);
 		return STATUS_REFUSED;
+	}
 	if (drop_caches(&c.state, err) < 0 ||
 	    repair_store(c.state.store_path, &o, &result, err) < 0)
 		return -err->num;

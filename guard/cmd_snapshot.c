@@ -164,6 +164,17 @@ static int take_folder(struct context *c, const char *folder, struct take *t,
 	return 0;
 }
 
+/* The same folder by another name, or once more, is one folder. */
+static bool was_named(char *const *folders, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (strcmp(folders[i], folders[count]) == 0)
+			return true;
+	return false;
+}
+
 /* All of them are looked at before the first is stored. */
 static int take_all(struct context *c, char **paths, size_t count,
 		    struct take *t, json_t *array, struct err *err)
@@ -178,7 +189,8 @@ static int take_all(struct context *c, char **paths, size_t count,
 			got = -err->num;
 	}
 	for (i = 0; i < count && got == 0; i++)
-		got = take_folder(c, folders[i], t, array, err);
+		if (!was_named(folders, i))
+			got = take_folder(c, folders[i], t, array, err);
 	for (i = 0; i < count; i++)
 		free(folders[i]);
 	free(folders);
@@ -223,8 +235,7 @@ static bool read_tag(const struct verb *verb, int id, const char *value,
 	struct take *t = to;
 
 	(void)id;
-	if (!*value || value[strcspn(value, ", \t\n")] ||
-	    !text_is_utf8(value, strlen(value))) {
+	if (!options_tag(value)) {
 		options_complain(verb,
 				 "--tag: %s is no tag: one word, no comma",
 				 text_quote(value));

@@ -332,6 +332,12 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 	return false;
 }
 
+bool options_tag(const char *text)
+{
+	return *text && !text[strcspn(text, ", \t\n")] &&
+	       text_is_utf8(text, strlen(text));
+}
+
 uint64_t options_size(const char *text)
 {
 	static const char units[] = "KMGT";

@@ -172,4 +172,7 @@ int options_number(const char *text, unsigned long max, unsigned long *ret);
 /* "500M", "20GB": bytes, powers of 1000 as they are shown; 0: not one. */
 uint64_t options_size(const char *text);
 
+/* Whether a snapshot may have such a tag: one word, no comma, UTF-8. */
+bool options_tag(const char *text);
+
 #endif

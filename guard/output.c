@@ -93,6 +93,11 @@ void output_error(const struct err *err)
 {
 	(void)fflush(stdout);
 	(void)fprintf(stderr, "guard: %s\n", err->text);
+	/* Whoever comes upon damage of the store is told where to go. */
+	if (err->num == EBADMSG && !strstr(err->text, "guard repair") &&
+	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
+		output_hint("guard verify names what is damaged, guard repair "
+			    "mends what can be mended");
 }
 
 int output_ended(int got, const struct err *err)

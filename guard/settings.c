@@ -124,6 +124,10 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	if (strcmp(key, "auto-prune") == 0)
 		return set_bool(value, &s->auto_prune, err);
 	if (strcmp(key, "keep-tag") == 0) {
+		if (!options_tag(value))
+			return fail(err, EINVAL,
+				    "%s is no tag: one word, no comma",
+				    text_quote(value));
 		begin_rules(s);
 		mem_list_add(&s->keep_tags, value);
 		return 1;

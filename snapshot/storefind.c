@@ -238,7 +238,9 @@ static int not_found(struct store *s, struct err *err)
 			   "an object is missing and packs are damaged: %s",
 			   s->damaged);
 	else
-		got = fail(err, ENOENT, "the store has no such object");
+		got = fail(err, ENOENT,
+			   "an object is missing from the store: `guard "
+			   "repair` fills in what is still to be had");
 	(void)pthread_mutex_unlock(&s->mutex);
 	return got;
 }

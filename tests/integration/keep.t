@@ -36,6 +36,10 @@ says "$err" 'nothing was to be done'
 gives 2 'rules that keep nothing' guard prune --keep-last 0
 gives 2 'an odd time' guard prune --keep-within soon
 gives 2 'an odd size' guard prune --max-size lots
+gives 2 'a size of nothing' guard prune --max-size 0
+says "$err" 'keep nothing'
+gives 2 'a tag that no snapshot can have' guard prune --keep-tag ''
+says "$err" 'is no tag'
 gives 0 'undelete' guard undelete
 says "$err" 'no snapshot is in the trash'
 gives 1 'undelete of what is not there' guard undelete 1
@@ -128,6 +132,10 @@ gives 1 'as JSON' guard verify --read-data --json
 says "$out" '"whole": false'
 gives 1 'repair asks first' guard repair
 says "$err" 'say it with -y'
+gives 1 'repair as JSON that nobody agreed to' guard repair --json
+ok 'says that it is damaged and nothing is done' python3 -c 'import json, sys
+told = json.load(open(sys.argv[1]))
+assert not told["whole"] and not told["done"] and told["faults"]' "$out"
 git show HEAD:README.md >README.md
 gives 0 'repair with all bytes still there' guard repair -y
 gives 0 'leaves a whole store' guard verify --read-data
@@ -144,6 +152,9 @@ done
 chmod 500 "$state/store/packs" "$state/store"
 gives 1 'prune of a store that misses something' guard prune -y
 says "$err" 'nothing is removed'
+says "$err" 'guard repair mends'
+gives 1 'show of what is missing' guard show 2:README.md
+says "$err" 'guard repair'
 gives 1 'repair' guard repair -y
 says "$out" 'lost     snapshot 2: README.md'
 gives 1 'and never makes it up' guard show 2:README.md

@@ -19,6 +19,8 @@ gives 0 'as JSON' guard snapshot --json src ../documents
 is "$(python3 -c 'import json, sys
 print([s["root"] for s in json.load(open(sys.argv[1]))["snapshots"]])' "$out")" \
 	"['$HOME/project/src', '$HOME/documents']" 'both are in it'
+gives 0 'the same folder thrice' guard snapshot src src/ src/../src
+is "$(wc -l <"$out")" 1 'is stored once'
 gives 0 'a folder that holds the state' guard snapshot "$HOME"
 [ "$me" = root ] || {
 	gives 0 'its list' guard ls "$(cat "$out")" "$HOME/.local/share"
