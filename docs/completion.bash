@@ -93,7 +93,7 @@ _guard() {
 		words='--no-pager --color -h --help'
 		;;
 	apply | commit)
-		words='-p --patch --commit --branch -m --message --continue --abort --ours --theirs --merge -n --dry-run -y --yes -q --quiet
+		words='-p --patch --commit --branch -m --message --continue --abort --ours --theirs --merge --yes-to -n --dry-run -y --yes -q --quiet
 			--json -h --help'
 		;;
 	discard)

@@ -115,6 +115,7 @@ complete -c guard -n '__fish_seen_subcommand_from apply commit' -l abort -d "tak
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l ours -d "conflicts: your version stays"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l theirs -d "conflicts: the run's version wins"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -l merge -d "conflicts: markers in texts, exit 1"
+complete -c guard -n '__fish_seen_subcommand_from apply commit' -l yes-to -r -d "agree to its set-id bits, or to what git obeys"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from apply commit' -s q -l quiet -d "say less"

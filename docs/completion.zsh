@@ -157,6 +157,7 @@ _guard() {
 				'(--theirs --merge)--ours[keep yours]' \
 				'(--ours --merge)--theirs[take the run'\''s]' \
 				'(--ours --theirs)--merge[write markers]' \
+				'*--yes-to[agree to one file]:path:_files' \
 				'*:run or path:_guard_runs_and_files'
 			;;
 		discard)

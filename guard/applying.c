@@ -26,6 +26,7 @@ void applying_free(struct applying *a)
 	applying_home_free(&a->home);
 	applying_extra_free(a);
 	changes_free(&a->changes);
+	mem_list_free(&a->agreed);
 }
 
 static int check_state(const struct pick *p, struct err *err)
@@ -287,6 +288,7 @@ int applying_plan(struct applying *a, const struct entry *want,
 				      : (const char *const *)a->p->paths,
 		.git_apart = !git_picked,
 		.refuse_special = true,
+		.agreed = (const char *const *)a->agreed,
 		.base_notes = &a->base,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
 		.our_label = "project",

@@ -54,6 +54,8 @@ struct applying {
 	bool changed_since; /* the layer is not what the run left */
 	bool as_stored; /* nobody has been at it since: it was not read again */
 	bool of_all; /* the plan is of want as a whole */
+	/* Of the project: plan_options.agreed; to free. */
+	char **agreed;
 };
 
 #define APPLYING_NONE                                                          \

@@ -230,7 +230,8 @@ bool carry_print_blocks(const struct plan *plan, const char *way_out)
 		output_say("%s", way_out);
 	if (plan->refusal_count)
 		output_say("name the paths that you want without those that "
-			   "are refused");
+			   "are refused, or agree to one by guard apply "
+			   "--yes-to PATH (not to nodes and sockets)");
 	return plan->conflict_count || plan->refusal_count;
 }
 

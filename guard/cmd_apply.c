@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/applying.h"
 #include "guard/commands.h"
@@ -18,6 +19,7 @@ struct apply_options {
 	bool dry, yes, quiet, json, patch;
 	bool resume, abort; /* of one that was interrupted */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
+	char **yes_to; /* as they were given */
 	struct committing_options commit;
 };
 
@@ -177,6 +179,63 @@ static bool agreed(const struct apply *a)
 	return carry_ask(&a->in.counts, applying_where(&a->in), false);
 }
 
+/* The paths of --yes-to, below the project and changed by the run. */
+static int take_agreed(struct apply *a, struct err *err)
+{
+	char *const *given = a->o->yes_to;
+	const char *project = a->in.p->session.project;
+
+	for (; given && *given; given++) {
+		auto_free char *path = pick_path(*given, err);
+
+		if (!path)
+			return -err->num;
+		if (!path_below(path, project) || strcmp(path, project) == 0)
+			return fail(err, EINVAL,
+				    "--yes-to is for single files of %s, and "
+				    "%s is none",
+				    text_quote(project), text_quote(*given));
+		mem_list_add(&a->in.agreed, path_rest(path, project));
+	}
+	return changes_check(&a->in.changes.project, a->in.changes.lower_fd,
+			     a->in.agreed, err);
+}
+
+/* What is refused without a yes of its own, one by one on a terminal. 1: the
+ * plan has to be made again. */
+static int ask_about_refused(struct apply *a)
+{
+	const struct plan *plan = &a->in.plan;
+	size_t i;
+	int any = 0;
+
+	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
+	    !isatty(STDERR_FILENO) || plan->conflict_count)
+		return 0;
+	for (i = 0; i < plan->refusal_count; i++) {
+		const struct refusal *r = &plan->refusals[i];
+
+		if (r->kind == REFUSED_NODE)
+			continue;
+		if (output_ask("guard: %s %s: apply it all the same?",
+			       text_quote(r->path), refusal_text(r->kind)) <= 0)
+			continue;
+		mem_list_add(&a->in.agreed, r->path);
+		any = 1;
+	}
+	return any;
+}
+
+static int make_plan(struct apply *a, struct err *err)
+{
+	if (take_agreed(a, err) < 0 ||
+	    applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
+		return -err->num;
+	return ask_about_refused(a) ? applying_plan(&a->in, &a->in.want,
+						    a->o->resolve, false, err)
+				    : 0;
+}
+
 /* Into a branch: neither the project nor the run's state changes. */
 static int commit_alone(struct apply *a, struct err *err)
 {
@@ -216,7 +275,7 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->commit.branch)
 		return commit_alone(a, err);
-	if (applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
+	if (make_plan(a, err) < 0)
 		return -err->num;
 	count = applying_plans(&a->in, &plans);
 	for (i = 0; i < count; i++)
@@ -323,6 +382,15 @@ static bool read_resolve(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
+static bool read_yes_to(const struct verb *verb, int id, const char *value,
+			void *to)
+{
+	(void)verb;
+	(void)id;
+	mem_list_add(to, value);
+	return true;
+}
+
 int cmd_apply(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("apply");
@@ -343,6 +411,7 @@ int cmd_apply(int argc, char **argv)
 		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
 		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
 		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
+		{OPT_YES_TO, .read = read_yes_to, .to = &o.yes_to},
 		{0},
 	};
 	struct err err;
@@ -352,6 +421,11 @@ int cmd_apply(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
+	if (o.patch && o.yes_to) {
+		options_complain(verb, "--patch asks about each of them: "
+				       "without --yes-to");
+		return STATUS_USAGE;
+	}
 	if (o.patch && (o.dry || o.yes || o.json || o.quiet)) {
 		options_complain(verb, "--patch asks and tells by itself: "
 				       "neither -n, -q, -y nor --json goes "
@@ -380,5 +454,6 @@ int cmd_apply(int argc, char **argv)
 		return output_ended(got, &err);
 	}
 	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
+	mem_list_free(&o.yes_to);
 	return output_ended(got, &err);
 }

@@ -95,6 +95,7 @@ enum option_id {
 	OPT_USER,
 	OPT_VERSIONS,
 	OPT_WHY,
+	OPT_YES_TO,
 };
 
 struct option_spec {

@@ -312,14 +312,31 @@ void review_split(struct review *r, size_t item, size_t part)
 
 /* --- answers --- */
 
-static bool is_special(const struct review *r, const struct review_item *item)
+bool review_is_refused(const struct review *r, const struct review_item *item)
 {
+	bool alone = item->count == 1 && r->may_agree;
 	size_t i;
 
 	for (i = item->first; i < item->first + item->count; i++)
-		if (r->entries[i].special)
+		if (r->entries[i].special && !(alone && !r->entries[i].node))
 			return true;
 	return false;
+}
+
+void review_agreed(const struct review *r, char ***to)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->count; i++) {
+		const struct review_item *item = &r->items[i];
+		const struct review_entry *e = &r->entries[item->first];
+		bool yes = false;
+
+		for (k = 0; k < item->parts; k++)
+			yes |= item->answers[k] == REVIEW_YES;
+		if (yes && item->count == 1 && e->special && !e->node)
+			mem_list_add(to, e->path);
+	}
 }
 
 void review_answer_part(struct review *r, struct review_item *item, size_t part,
@@ -327,7 +344,7 @@ void review_answer_part(struct review *r, struct review_item *item, size_t part,
 {
 	struct hunk *hunk = review_hunk(item, part);
 
-	if (answer == REVIEW_YES && is_special(r, item))
+	if (answer == REVIEW_YES && review_is_refused(r, item))
 		answer = REVIEW_NO;
 	item->answers[part] = answer;
 	if (hunk)

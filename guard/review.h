@@ -32,7 +32,8 @@ struct review_entry {
 	char *path;
 	struct entry old, now; /* mode 0: nothing */
 	struct risks risks;
-	bool special; /* may not be applied: set-id bits, nodes */
+	bool special; /* refused without a yes of its own: set-id bits... */
+	bool node; /* ... or at all */
 	bool here; /* changed in the project meanwhile, too */
 	bool taken; /* by the last review_pick() */
 };
@@ -63,6 +64,7 @@ struct review {
 	size_t git; /* changes in a .git that are no items */
 	size_t already; /* that the project has already */
 	bool part; /* paths were named */
+	bool may_agree; /* a yes to a special one counts, if it is alone */
 	const char *prefix; /* of its paths, for people; NULL: none */
 };
 
@@ -88,6 +90,10 @@ const struct review_entry *review_entry(const struct review *r,
 					const struct review_item *item);
 /* A folder with what is in it. */
 bool review_is_group(const struct review_item *item);
+/* It has something in it that a yes to all of it does not take. */
+bool review_is_refused(const struct review *r, const struct review_item *item);
+/* Appends the special ones that were said yes to, NULL-terminated. */
+void review_agreed(const struct review *r, char ***to);
 
 /* Reads its texts and takes them apart; done once. An item that is not read
  * (binary, large, a link) has one part. */

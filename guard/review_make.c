@@ -70,14 +70,19 @@ static size_t find_here(const struct make *m, const char *path)
 	return low;
 }
 
-static bool is_refused(const struct plan *plan, const char *path)
+/* What git obeys is asked about item by item in any case. */
+static void note_refused(const struct plan *plan, struct review_entry *e)
 {
 	size_t i;
 
-	for (i = 0; plan && i < plan->refusal_count; i++)
-		if (strcmp(plan->refusals[i].path, path) == 0)
-			return true;
-	return false;
+	for (i = 0; plan && i < plan->refusal_count; i++) {
+		const struct refusal *r = &plan->refusals[i];
+
+		if (r->kind == REFUSED_GIT || strcmp(r->path, e->path) != 0)
+			continue;
+		e->special = true;
+		e->node = r->kind == REFUSED_NODE;
+	}
 }
 
 static int add_entry(void *arg, const char *path, const struct entry *old,
@@ -102,12 +107,12 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 	e = &r->entries[r->entry_count++];
 	*e = (struct review_entry){
 		.path = mem_strdup(path),
-		.special = is_refused(m->options->plan, path),
 		.here = at < m->here_count &&
 			(strcmp(m->here[at].path, path) == 0 ||
 			 (!(now && now->mode) &&
 			  path_below(m->here[at].path, path))),
 	};
+	note_refused(m->options->plan, e);
 	copy(&e->old, old);
 	copy(&e->now, now);
 	return 0;

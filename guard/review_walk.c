@@ -128,25 +128,15 @@ static void search(struct walk *w, const char *rest)
 
 /* --- answers --- */
 
-static bool is_special(const struct walk *w)
-{
-	const struct review_item *item = &w->at.r->items[w->at.item];
-	size_t i;
-
-	for (i = item->first; i < item->first + item->count; i++)
-		if (w->at.r->entries[i].special)
-			return true;
-	return false;
-}
-
 static void answer(struct walk *w, enum review_answer said, bool rest)
 {
-	if (said == REVIEW_YES && is_special(w))
-		output_say("guard applies no set-id bits, capabilities and "
-			   "device nodes: it is left out%s",
-			   review_is_group(here(w))
-				   ? " (s parts the folder from it)"
-				   : "");
+	if (said == REVIEW_YES && review_is_refused(w->at.r, here(w)))
+		output_say(review_is_group(here(w))
+				   ? "set-id bits, capabilities and nodes need "
+				     "a yes of their own: it is left out (s "
+				     "parts the folder from it)"
+				   : "guard applies no such thing: it is left "
+				     "out");
 	if (rest)
 		review_answer_item(w->at.r, here(w), w->at.part, said);
 	else

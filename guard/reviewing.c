@@ -66,8 +66,11 @@ static int make_project(struct reviewing *v, struct part *part, struct err *err)
 
 	if (!is_meant(a->p, a->p->paths))
 		return 0;
-	return review_make(a->c->store, &a->base.root, &a->want, &options,
-			   &part->review, err);
+	if (review_make(a->c->store, &a->base.root, &a->want, &options,
+			&part->review, err) < 0)
+		return -err->num;
+	part->review.may_agree = true;
+	return 0;
 }
 
 static int make_extra(struct reviewing *v, size_t index, struct part *part,
@@ -336,6 +339,8 @@ static int pick_all(struct reviewing *v, bool *ret_whole, bool *ret_git,
 {
 	size_t i;
 
+	mem_list_free(&v->a->agreed);
+	review_agreed(&v->parts[0].review, &v->a->agreed);
 	*ret_whole = true;
 	*ret_git = false;
 	for (i = 0; i < v->count; i++) {

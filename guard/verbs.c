@@ -117,6 +117,8 @@ static const struct option_spec apply_options[] = {
 	{OPT_OURS, "ours", NULL, "conflicts: your version stays"},
 	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
+	{OPT_YES_TO, "yes-to", "PATH",
+	 "agree to its set-id bits, or to what git obeys"},
 	OPTION_DRY,
 	OPTION_YES,
 	OPTION_QUIET,

@@ -71,6 +71,7 @@ struct conflict {
 enum refusal_kind {
 	REFUSED_SETID, /* set-id bits or file capabilities */
 	REFUSED_NODE, /* device node, socket */
+	REFUSED_GIT, /* tells git what to execute or where to look */
 };
 
 struct refusal {
@@ -133,6 +134,11 @@ struct plan_options {
 	/* Set-id bits, file capabilities and nodes: from a run they are
 	 * refused; from the user's own snapshots they come back. */
 	bool refuse_special;
+	/* ... but for these very paths, nodes apart; NULL-terminated or NULL.
+	 * With both options what git obeys in a .git that is taken as a whole
+	 * (config, hooks, info, the same of modules, alternates) is refused as
+	 * well, unless it is here or among paths. */
+	const char *const *agreed;
 	/* Notes of the base's snapshot (NOTE_MOVED, NOTE_INCOMPLETE) count as
 	 * conflicts; NULL when there are none. */
 	const struct snapshot *base_notes;

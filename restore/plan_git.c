@@ -45,6 +45,39 @@ bool plan_git_kept(const struct planner *pl, const char *path)
 	return root && !plan_git_named(pl, root);
 }
 
+static bool is_one_of(const char *part, size_t len, const char *const *names)
+{
+	for (; *names; names++)
+		if (strlen(*names) == len && memcmp(part, *names, len) == 0)
+			return true;
+	return false;
+}
+
+bool plan_git_obeys(const char *path)
+{
+	static const char *const own[] = {"refs", "logs", NULL};
+	static const char *const folders[] = {"hooks", "info", NULL};
+	static const char *const files[] = {"config", "config.worktree",
+					    "alternates", NULL};
+	auto_free char *root = git_root_of(path);
+	const char *at = root ? path_rest(path, root) : "";
+	bool objects = false, obeys = false;
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+		bool last = !at[len];
+
+		if (is_one_of(at, len, own))
+			return false;
+		/* What is there in info is git's own, but for alternates. */
+		objects |= len == 7 && memcmp(at, "objects", 7) == 0;
+		obeys |= last ? is_one_of(at, len, files)
+			      : !objects && is_one_of(at, len, folders);
+		at += len + !last;
+	}
+	return obeys;
+}
+
 /* 1: the two are the same for the user, whatever git has noted in them. */
 static int same_part(struct planner *pl, const char *path,
 		     const struct entry *a, const struct entry *b,

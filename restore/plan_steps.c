@@ -46,19 +46,46 @@ static int gives_rights(struct planner *pl, const struct entry *from,
 	return has_capability(pl, to, err);
 }
 
+static bool is_among(const char *const *list, const char *path)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, path) == 0)
+			return true;
+	return false;
+}
+
+/* 1: refused, and *ret_kind. */
+static int judge(struct planner *pl, const char *path, const struct entry *from,
+		 const struct entry *to, enum refusal_kind *ret_kind,
+		 struct err *err)
+{
+	const struct plan_options *o = pl->options;
+
+	*ret_kind = REFUSED_NODE;
+	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
+		return 1;
+	if (is_among(o->agreed, path))
+		return 0;
+	*ret_kind = REFUSED_GIT;
+	if (o->git_apart && !S_ISDIR(to->mode) && !is_among(o->paths, path) &&
+	    plan_git_obeys(path))
+		return 1;
+	*ret_kind = REFUSED_SETID;
+	return gives_rights(pl, from, to, err);
+}
+
 int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err)
 {
 	struct plan *p = pl->plan;
-	bool node =
-		S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode);
-	int got = node ? 1 : gives_rights(pl, from, to, err);
+	enum refusal_kind kind;
+	int got = judge(pl, path, from, to, &kind, err);
 
 	if (got <= 0)
 		return got;
 	GROW(p->refusals, p->refusal_count, p->refusal_room);
 	p->refusals[p->refusal_count++] = (struct refusal){
-		.kind = node ? REFUSED_NODE : REFUSED_SETID,
+		.kind = kind,
 		.path = mem_strdup(path),
 	};
 	return 1;

@@ -68,6 +68,8 @@ const char *refusal_text(enum refusal_kind kind)
 		return "carries set-id bits or file capabilities";
 	case REFUSED_NODE:
 		return "is a device node or a socket";
+	case REFUSED_GIT:
+		return "tells git what to execute or where to look";
 	}
 	return "is refused";
 }

@@ -71,10 +71,52 @@ says "$out" 'setid'
 gives 1 'set-id is refused' guard apply -y
 says "$err" 'setid'
 no 'and nothing applied' test -e pipe
+gives 0 'a yes to that path' guard apply -n --yes-to setid
+gives 1 'to another one' guard apply -n --yes-to pipe
+says "$err" "refused: 'setid'"
+gives 1 'to none of the run' guard apply -n --yes-to README.md --yes-to no/such
+says "$err" 'no/such'
+gives 1 'to one elsewhere' guard apply -n --yes-to /etc/passwd
+says "$err" 'is for single files of'
+gives 2 'where each is asked about' guard apply -p --yes-to setid
 gives 0 'the others by path' guard apply -y pipe out up loop
 ok 'the fifo' test -p pipe
 is "$(readlink out)" /etc/passwd 'the link as a link'
+gives 0 'applied' guard apply -q -y --yes-to setid setid
+is "$(stat -c %a setid)" 4755 'with its bits'
+gives 0 'taken back' guard undo -q -y
+no 'gone' test -e setid
 ok 'discarded' guard discard -y
+
+# --- what git obeys ---
+git config user.name tester
+git config user.email t@example.org
+ok 'a run commits, and tells git what to do' guard run -q -- sh -c '
+	git commit -q --allow-empty -m two
+	git config core.fsmonitor /no/such
+	echo evil >.git/hooks/pre-commit
+	echo "*.x filter=evil" >.git/info/attributes
+	mkdir -p .git/modules/m/hooks
+	echo evil >.git/modules/m/hooks/post-checkout
+	echo /etc >.git/objects/info/alternates'
+head=$(git rev-parse HEAD)
+gives 1 'a .git that is named as a whole' guard apply -y . .git
+for name in config hooks/pre-commit info/attributes objects/info/alternates \
+	modules/m/hooks/post-checkout; do
+	says "$err" "refused: '.git/$name'"
+done
+is "$(git rev-parse HEAD)" "$head" 'nothing is applied'
+gives 1 'yes to one of them' guard apply -y --yes-to .git/config . .git
+silent "$err" "refused: '.git/config'"
+says "$err" "refused: '.git/hooks/pre-commit'"
+gives 0 'yes to each, by option or by name' guard apply -q -y \
+	--yes-to .git/config --yes-to .git/info/attributes . .git \
+	.git/hooks/pre-commit .git/objects/info/alternates \
+	.git/modules/m/hooks/post-checkout
+is "$(git config core.fsmonitor)" /no/such 'applied'
+gives 0 'taken back' guard undo -q -y
+is "$(git rev-parse HEAD)" "$head" 'all of it'
+ok 'discarded' guard discard -q -y
 timeout 20 guard snapshot >"$out" 2>"$err"
 is $? 0 'a fifo does not stop a snapshot'
 finish

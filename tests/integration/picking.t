@@ -168,10 +168,22 @@ ok 'a run that makes set-id' guard run -q -- sh -c 'cp run.sh setid
 	mkdir many; for i in $(seq 50); do echo $i >many/$i; done'
 ok 'all is said yes to' answers review y y y A y
 says "$out" 'has set-id bits or capabilities'
-says "$out" 'it is left out'
 says "$out" 'lines not shown'
-no 'set-id is not applied' test -e setid
+is "$(stat -c %a setid)" 4755 'a yes to just that applies set-id too'
 is "$(wc -l <long)" 3000 'the long file is'
 is "$(find many -type f | wc -l)" 50 'the folder is'
 no 'the deleted file is gone' test -e src/f9.c
+ok 'a run that makes two' guard run -q -- sh -c 'cp run.sh one; cp run.sh two
+	chmod 4755 one; chmod 2755 two; echo x >beside'
+ok 'no to one of them' answers review y n y y
+is "$(stat -c %a one)" 4755 'the other is applied'
+no 'not that one' test -e two
+is "$(cat beside)" x 'and what is beside them'
+guard undo -y -q
+no 'apply asks about each, and a no is one' answers apply n y
+says "$out" "'one' carries set-id bits"
+says "$out" "'two' carries set-id bits"
+no 'a no leaves all as it is' test -e beside
+ok 'yes to all' answers apply y y y
+is "$(stat -c %a one) $(stat -c %a two)" '4755 2755' 'applied'
 finish
