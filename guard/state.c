@@ -69,6 +69,18 @@ static char *find_path(const char *home, struct err *err)
 	return path_resolve(path, err);
 }
 
+static int fail_to_make(const char *path, struct err *err)
+{
+	int num = errno;
+
+	if (num != EACCES && num != EPERM && num != EROFS)
+		return fail_num(err, num, "make %s", text_quote(path));
+	return fail(err, num,
+		    "make %s: %s (GUARD_HOME=/some/path puts guard's state "
+		    "elsewhere)",
+		    text_quote(path), strerror(num));
+}
+
 static int make_parents(const char *path, struct err *err)
 {
 	auto_free char *copy = mem_strdup(path);
@@ -77,7 +89,7 @@ static int make_parents(const char *path, struct err *err)
 	while ((slash = strchr(slash + 1, '/'))) {
 		*slash = '\0';
 		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return fail_errno(err, "make %s", text_quote(copy));
+			return fail_to_make(copy, err);
 		*slash = '/';
 	}
 	return 0;
@@ -91,7 +103,7 @@ static int open_own(const char *path, struct err *err)
 	if (make_parents(path, err) < 0)
 		return -err->num;
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return fail_errno(err, "make %s", text_quote(path));
+		return fail_to_make(path, err);
 	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(err, "open %s", text_quote(path));

@@ -145,6 +145,8 @@ bool credentials_listed(const char *name);
 
 /* A fresh /proc for the run's processes, the user namespace's limits set. */
 int proc_place(struct setup *s, struct err *err);
+/* Whether the command is uid 0, or could do without a whole /proc. */
+bool proc_is_to_close(const struct setup *s);
 /* What uid 0 could do through /proc and see in /sys without any capability. */
 int proc_close(struct setup *s, int scratch_fd, struct err *err);
 

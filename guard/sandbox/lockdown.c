@@ -172,17 +172,29 @@ static int become(const struct sandbox_policy *p, struct err *err)
 	return 0;
 }
 
+/*
+ * The kernel lets uid 0 be mapped into a namespace below only to who had this
+ * one when he made that (user_namespaces(7)): without it no sandbox of root's
+ * starts. It gives capabilities to files, which no mount of a run honours.
+ */
+static bool is_kept(const struct sandbox_policy *p, bool root, int cap)
+{
+	return cap == CAP_SETFCAP && root && p->nested &&
+	       (!p->has_user || p->user == 0);
+}
+
 int lockdown_capabilities(const struct setup *s, struct err *err)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
-	struct __user_cap_data_struct none[2] = {0};
+	struct __user_cap_data_struct kept[2] = {0};
 	int cap = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "set no_new_privs");
-	while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+	while (is_kept(s->policy, s->root, cap) ||
+	       prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 		cap++;
 	/* EINVAL: the first number that this kernel does not know. */
 	if (errno != EINVAL || cap == 0)
@@ -191,7 +203,9 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 		return fail_errno(err, "clear the ambient capabilities");
 	if (become(s->policy, err) < 0)
 		return -err->num;
-	if (syscall(SYS_capset, &header, none) < 0)
+	if (is_kept(s->policy, s->root, CAP_SETFCAP))
+		kept[0].permitted = kept[0].effective = 1U << CAP_SETFCAP;
+	if (syscall(SYS_capset, &header, kept) < 0)
 		return fail_errno(err, "drop all capabilities");
 	return 0;
 }

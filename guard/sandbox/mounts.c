@@ -390,12 +390,15 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 					  NULL};
 	static const char *const root_pts[] = {
 		"ptmxmode", "0666", "mode", "0620", "gid", "5", NULL};
+	const unsigned int attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	auto_close int mnt =
-		mount_new("devpts", s->root ? root_pts : pts,
-			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+		mount_new("devpts", s->root ? root_pts : pts, attrs, err);
 	auto_close int shm_mnt = -1;
 	int rc;
 
+	/* Who is root of a namespace may lack the terminals' group. */
+	if (mnt == -EINVAL && s->root)
+		mnt = mount_new("devpts", pts, attrs, err);
 	if (mnt < 0)
 		return mnt;
 	rc = mount_place(s->root_fd, "/dev/pts", mnt, err);
@@ -525,7 +528,7 @@ int mounts_build(struct setup *s, struct err *err)
 					     err);
 	if (rc == 0)
 		rc = masks_place(s, scratch, err);
-	if (rc == 0 && s->root)
+	if (rc == 0 && proc_is_to_close(s))
 		rc = proc_close(s, scratch, err);
 	if (rc < 0)
 		return rc;

@@ -127,6 +127,15 @@ static int close_entries(struct setup *s, int empty, struct err *err)
 	return rc;
 }
 
+/* A sandbox inside needs a whole one to mount its own. For uid 0 there is none:
+ * what that one mounts would have all switches of the machine in it. */
+bool proc_is_to_close(const struct setup *s)
+{
+	const struct sandbox_policy *p = s->policy;
+
+	return s->root && !(p->nested && p->has_user && p->user != 0);
+}
+
 static int hide_folder(struct setup *s, const char *path, int scratch_fd,
 		       size_t number, struct err *err)
 {

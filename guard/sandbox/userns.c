@@ -28,6 +28,24 @@ static int write_map(pid_t pid, const char *name, const char *text,
 	return 0;
 }
 
+/* All ids that there are here, as themselves: in a container, or for who is
+ * root by `unshare -r`, these are not all numbers. */
+static int map_all(pid_t pid, const char *name, struct err *err)
+{
+	auto_free char *path = mem_printf("/proc/self/%s", name);
+	AUTO(buf) struct buf own = {0}, map = {0};
+	unsigned int first, count;
+	const char *at;
+	int used;
+
+	if (fd_slurp_at(AT_FDCWD, path, 1 << 16, &own, err) < 0)
+		return -err->num;
+	for (at = buf_text(&own);
+	     sscanf(at, "%u %*u %u%n", &first, &count, &used) == 2; at += used)
+		buf_printf(&map, "%u %u %u\n", first, first, count);
+	return write_map(pid, name, buf_text(&map), err);
+}
+
 /*
  * A plain user is 0 in the first namespace, which devpts and the switch for
  * further namespaces want, and its own id again in the second. Root keeps all
@@ -40,10 +58,8 @@ int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 	int rc;
 
 	if (root) {
-		rc = write_map(pid, "uid_map", "0 0 4294967295", err);
-		if (rc == 0)
-			rc = write_map(pid, "gid_map", "0 0 4294967295", err);
-		return rc;
+		rc = map_all(pid, "uid_map", err);
+		return rc < 0 ? rc : map_all(pid, "gid_map", err);
 	}
 	if (!inner) {
 		rc = write_map(pid, "setgroups", "deny", err);

@@ -180,21 +180,28 @@ static const struct attack table[] = {
 	 PROOF_CLAIM,
 	 .shell = "echo 100 >/proc/sys/user/max_user_namespaces; "
 		  "unshare -Ur true"},
-	{"P30", "nested: umount a mask", "locked mounts", PROOF_SECRET, "user",
+	{"P30", "nested: umount a mask", "locked mounts", PROOF_SECRET, "both",
 	 "--nested", .play = nested_umount},
 	{"P30b", "nested: bind and look below a mask", "locked mounts",
-	 PROOF_SECRET, "user", "--nested", .play = nested_bind},
+	 PROOF_SECRET, "both", "--nested", .play = nested_bind},
 	{"P30r", "nested: remount read-write", "locked mounts", PROOF_HOST,
-	 "user", "--nested", .play = nested_remount},
+	 "both", "--nested", .play = nested_remount},
 	{"P31", "nested: an overlay over a masked folder", "kernel",
-	 PROOF_SECRET, "user", "--nested", .play = nested_overlay},
+	 PROOF_SECRET, "both", "--nested", .play = nested_overlay},
 	{"M04", "nested: umount the layers", "locked mounts", PROOF_HOST,
-	 "user", "--nested MOUNTED",
+	 "both", "--nested MOUNTED",
 	 .shell = "(cd / && umount -l ~/project && echo x >>~/project/README) "
 		  "|| unshare -Urm sh -c 'cd /; umount -l ~/project && "
 		  "echo x >>~/project/README'"},
 	{"P32", "nested: a sandbox inside works", "-", PROOF_WORKS, "user",
 	 "--nested", .shell = "unshare -Urmpf --mount-proc true"},
+	/* Root's would have all switches of the machine in it. */
+	{"P32r", "nested: a sandbox of root's inside works", "-", PROOF_WORKS,
+	 "root", "--nested", .shell = "unshare -Urmipf true"},
+	{"P69n", "nested: a /proc of its own for uid 0", "closed /proc",
+	 PROOF_CLAIM, "root", "--nested",
+	 .shell = "unshare -Urmpf --mount-proc "
+		  "sh -c ': >>/proc/sys/kernel/core_pattern'"},
 	{"P32b", "nested: bubblewrap inside works", "-", PROOF_WORKS, "user",
 	 "--nested",
 	 .shell = "command -v bwrap >/dev/null || exit 77; "

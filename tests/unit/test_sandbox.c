@@ -953,7 +953,7 @@ static void masks_hold_against_sandboxes_inside(void **state)
 {
 	char *dir = make_tree(), *real = realpath(dir, NULL);
 	char *script = mem_printf(
-		"unshare -Um sh -c 'umount %s; mount -o remount,rw,bind /; "
+		"unshare -Urm sh -c 'umount %s; mount -o remount,rw,bind /; "
 		"mount --bind %s/.. /mnt; cat %s/key /mnt/*/key; "
 		"echo x > /guard-x'; echo end",
 		real, real, real);
