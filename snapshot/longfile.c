@@ -10,17 +10,25 @@
 #include "snapshot/hole.h"
 #include "snapshot/stream.h"
 
-/* Shorter ones are not worth marks, nor a look at what is cached. */
-#define MARKED_LEN ((uint64_t)8 << 20)
-/* Less than this is read by plain calls: a ring reads far ahead. */
+/* Longer ones are read past the page cache when they are not in it. */
+#define DIRECT_LEN ((uint64_t)8 << 20)
+/* A change of less is read by plain calls: a ring reads far ahead. */
 #define RING_LEN ((uint64_t)8 << 20)
+
+/* Shorter ones are not worth loading a library. */
+static uint64_t marked_len = (uint64_t)32 << 20;
+
+void longfile_mark_from(uint64_t len)
+{
+	marked_len = len;
+}
 
 /* A file being cut. */
 struct cut {
 	struct cutter *cutter;
 	int fd;
 	uint64_t size, pos;
-	bool cached;
+	bool cached, direct;
 };
 
 /* Reads [pos, end) into the cutter; 0: all of it, 1: the file ended, 2: it met
@@ -57,17 +65,17 @@ static int add_lead(struct cut *c, struct err *err)
 	return got > 0 ? 2 : got < 0 ? got : (size_t)n < want;
 }
 
-/* Cuts from pos on; answers as add_stretch(). likely: how much that will be. */
-static int cut_from(struct cut *c, uint64_t likely, struct err *err)
+/* Cuts from pos on; answers as add_stretch(). ahead: it may be long. */
+static int cut_from(struct cut *c, bool ahead, struct err *err)
 {
-	bool plain = likely < RING_LEN;
+	bool plain = c->cached || !ahead;
 	AUTO(stream) struct stream *in = stream_new(c->fd, c->size, plain);
 	uint64_t start, end;
 	int got;
 
 	(void)stream_direct(c->fd, false);
 	got = add_lead(c, err);
-	if (!c->cached && !plain)
+	if (c->direct && !plain)
 		(void)stream_direct(c->fd, true);
 	while (got == 0) {
 		bool more = hole_next_data(c->fd, c->pos, &start, &end);
@@ -102,7 +110,7 @@ static int cut_changed(struct cut *c, const struct past *p, struct err *err)
 		c->pos = p->starts[i];
 		if (i == p->list.count && c->pos == c->size)
 			return 1;
-		got = cut_from(c, gap(p, i, c->size), err);
+		got = cut_from(c, gap(p, i, c->size) >= RING_LEN, err);
 		if (got == 2)
 			i = cutter_met(c->cutter);
 	}
@@ -113,28 +121,26 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 		 const struct longfile_known *known, struct oid *ret,
 		 uint64_t *ret_size, struct err *err)
 {
-	bool huge = size >= MARKED_LEN;
 	AUTO(past)
-	struct past *past = known && known->marks && huge
+	struct past *past = known && known->marks && size >= marked_len
 				    ? past_new(s, known->marks, known->before)
 				    : NULL;
 	AUTO(cutter) struct cutter *cutter = cutter_new(s, past);
 	struct cut c = {.cutter = cutter,
 			.fd = fd,
 			.size = size,
-			.cached = !huge || stream_is_cached(fd, size)};
+			.cached = stream_is_cached(fd, size)};
 	unsigned char *marks;
 	size_t count;
 	int got;
 
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	if (!c.cached)
-		(void)stream_direct(fd, true);
+	c.direct = !c.cached && size >= DIRECT_LEN && stream_direct(fd, true);
 	got = past ? past_check(past, fd, size, c.cached, err) : 0;
 	if (got == 0)
 		got = past && past->list.count ? cut_changed(&c, past, err)
-					       : cut_from(&c, size, err);
-	if (!c.cached)
+					       : cut_from(&c, true, err);
+	if (c.direct)
 		(void)stream_direct(fd, false);
 	if (got < 0 || cutter_end(cutter, ret, err) < 0)
 		return -err->num;

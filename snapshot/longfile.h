@@ -19,4 +19,9 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 		 const struct longfile_known *known, struct oid *ret,
 		 uint64_t *ret_size, struct err *err);
 
+/* --- for tests only --- */
+
+/* From now on files of this length and more have marks. */
+void longfile_mark_from(uint64_t len);
+
 #endif

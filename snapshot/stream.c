@@ -253,7 +253,7 @@ void stream_free(struct stream **stream)
 	*stream = NULL;
 }
 
-#define SAMPLES 64
+#define SAMPLES 16
 
 bool stream_is_cached(int fd, uint64_t size)
 {

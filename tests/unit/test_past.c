@@ -24,6 +24,7 @@ static struct lab lab_new(struct box *box, const void *secret)
 	struct err err;
 
 	marker_forbid(false);
+	longfile_mark_from((uint64_t)8 << 20);
 	if (secret)
 		ok(store_create_with_secret(box->store, secret, &err));
 	ok(store_open(&lab.store, box->store, STORE_WRITE, &err));
