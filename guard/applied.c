@@ -63,6 +63,15 @@ int applied_add(const struct session *s, size_t folder, uint64_t before,
 	return save(s, &r, err);
 }
 
+bool applied_any(const struct session *s)
+{
+	AUTO(record) struct record r = {0};
+	struct err ignored;
+	int got = load(s, &r, &ignored);
+
+	return got < 0 || r.count;
+}
+
 struct rebase {
 	struct store *store;
 	const struct record *record;
@@ -105,8 +114,14 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 		return 0;
 	if (!after)
 		return tree_editor_remove(r->editor, path, err);
-	if (S_ISDIR(after->mode))
-		return tree_editor_put_folder(r->editor, path, after, err);
+	/* Not the mark of a folder of which some paths were looked at. */
+	if (S_ISDIR(after->mode)) {
+		AUTO(entry) struct entry folder = {0};
+
+		entry_copy(&folder, after);
+		folder.flags = now.flags;
+		return tree_editor_put_folder(r->editor, path, &folder, err);
+	}
 	return tree_editor_put(r->editor, path, after, err);
 }
 

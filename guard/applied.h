@@ -23,6 +23,9 @@
 int applied_add(const struct session *s, size_t folder, uint64_t before,
 		uint64_t after, const struct plan *plan, struct err *err);
 
+/* Whether any apply is noted. */
+bool applied_any(const struct session *s);
+
 /*
  * Gives base what was applied, path by path, where `now` is still like that.
  * An apply whose snapshots are gone from the store is passed over.

@@ -27,6 +27,7 @@ void applying_free(struct applying *a)
 	applying_extra_free(a);
 	changes_free(&a->changes);
 	mem_list_free(&a->agreed);
+	mem_list_free(&a->only);
 }
 
 static int check_state(const struct pick *p, struct err *err)
@@ -174,6 +175,7 @@ int applying_look(struct applying *a, struct err *err)
 			       : applying_home_look(a, err);
 	if (context_project(a->c, s->project, false, &a->project, err) < 0)
 		return -err->num;
+	a->project.only = (const char *const *)a->only;
 	snapshot_free(&a->before);
 	if (project_look(a->c->store, &a->project, "pre-apply", s->id,
 			 &a->before, err) < 0 ||
@@ -239,22 +241,43 @@ static int load_layer(struct applying *a, struct err *err)
 	return applying_home_load(a, err);
 }
 
-int applying_load(struct applying *a, struct err *err)
+/* First the project, all of it: what was applied of the run before is none of
+ * its changes any more. */
+static int look_and_load(struct applying *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	struct frozen *frozen;
 	int got;
 
-	if (check_state(a->p, err) < 0 ||
-	    context_store(a->c, STORE_WRITE, err) < 0 ||
-	    (!s->live && taken_refill(s, a->c->store, err) < 0) ||
-	    load_base(a, err) < 0 || applying_look(a, err) < 0 ||
+	if (applying_look(a, err) < 0 ||
 	    applied_rebase(a->c->store, s, 0, &a->base.root, &a->before.root,
 			   err) < 0 ||
 	    live_hold(s, &frozen, err) < 0)
 		return -err->num;
 	got = load_layer(a, err);
 	freeze_end(&frozen);
+	return got;
+}
+
+static int load_and_look(struct applying *a, struct err *err)
+{
+	if (load_layer(a, err) < 0 || applying_some_choose(a, err) < 0)
+		return -err->num;
+	return applying_look(a, err);
+}
+
+int applying_load(struct applying *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	int got;
+
+	if (check_state(a->p, err) < 0 ||
+	    context_store(a->c, STORE_WRITE, err) < 0 ||
+	    (!s->live && taken_refill(s, a->c->store, err) < 0) ||
+	    load_base(a, err) < 0)
+		return -err->num;
+	got = applying_some_wanted(a) ? load_and_look(a, err)
+				      : look_and_load(a, err);
 	return got < 0 ? got
 		       : applying_compare(a, &a->base.root, &a->want, s->result,
 					  "", err);
@@ -287,6 +310,7 @@ int applying_plan(struct applying *a, const struct entry *want,
 			 : git_picked ? NULL
 				      : (const char *const *)a->p->paths,
 		.git_apart = !git_picked,
+		.partial_now = a->only != NULL,
 		.refuse_special = true,
 		.agreed = (const char *const *)a->agreed,
 		.base_notes = &a->base,

@@ -56,6 +56,9 @@ struct applying {
 	bool of_all; /* the plan is of want as a whole */
 	/* Of the project: plan_options.agreed; to free. */
 	char **agreed;
+	bool may_be_some; /* nobody asks for more of the project than the plan
+			   */
+	char **only; /* all of it that is looked at; NULL: everything */
 };
 
 #define APPLYING_NONE                                                          \
@@ -118,6 +121,11 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 int applying_compare(struct applying *a, const struct entry *base,
 		     const struct entry *want, uint64_t seq, const char *prefix,
 		     struct err *err);
+
+/* applying_some.c: whether some paths may be all that is looked at, told from
+ * what is known before the layer is read; and which ones. */
+bool applying_some_wanted(const struct applying *a);
+int applying_some_choose(struct applying *a, struct err *err);
 
 /* applying_home.c: nothing where no path in the home was named. */
 int applying_home_load(struct applying *a, struct err *err);

@@ -330,6 +330,8 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	struct apply a = {.in = APPLYING_NONE, .o = o};
 	int got;
 
+	a.in.may_be_some = !o->patch && !o->commit.on;
+
 	a.in.c = c;
 	a.in.p = &p;
 

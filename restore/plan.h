@@ -122,6 +122,8 @@ struct plan_options {
 	 * way to them is in order although it is incomplete, and of a name that
 	 * base does not have nobody asks whether it was there. */
 	bool partial;
+	/* The same of now alone; what was there is known. */
+	bool partial_now;
 	bool additive; /* never delete, never turn a folder into a file */
 	bool missing_only; /* what is there, stays as it is: counted in left */
 	bool keep_git; /* never delete a .git unless a path names it */

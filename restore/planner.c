@@ -92,6 +92,9 @@ static bool incomplete(const struct planner *pl, const struct row *row)
 	const struct snapshot *s = pl->options->base_notes;
 	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
 
+	if (pl->options->partial_now && S_ISDIR(row->now.mode))
+		flags = row->base->flags | row->want->flags;
+
 	if (pl->options->partial && S_ISDIR(row->want->mode) &&
 	    (!row->base->mode || S_ISDIR(row->base->mode)) &&
 	    (!row->now.mode || S_ISDIR(row->now.mode)))

@@ -32,7 +32,8 @@ void prune_decide_free(struct prune_decision *d)
 static bool is_result(const struct snapshot *s)
 {
 	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
-	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo")))
+	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo") ||
+	     strstr(s->reason, "-apply")))
 		return true;
 	return snapshot_of_run(s);
 }
