@@ -129,7 +129,7 @@ _guard() {
 		words='--json --no-pager -h --help'
 		;;
 	restore)
-		words='--at --to --overwrite --exact -n --dry-run -y --yes -q --quiet --progress
+		words='--at --to --overwrite --exact -n --dry-run -y --yes -q --quiet --json --progress
 			-h --help'
 		;;
 	verify)

@@ -166,6 +166,7 @@ complete -c guard -n '__fish_seen_subcommand_from restore' -l exact -d "delete w
 complete -c guard -n '__fish_seen_subcommand_from restore' -s n -l dry-run -d "show what would be done, change nothing"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from restore' -s q -l quiet -d "say less"
+complete -c guard -n '__fish_seen_subcommand_from restore' -l json -d "print JSON"
 
 complete -c guard -n '__fish_seen_subcommand_from verify' -l read-data -d "read and check every byte"
 complete -c guard -n '__fish_seen_subcommand_from verify' -l sample -r -f -d "read and check a share of the bytes"

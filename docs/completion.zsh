@@ -209,7 +209,7 @@ _guard() {
 				'1:snapshot:_guard_snapshots'
 			;;
 		restore)
-			_arguments $help $progress $dry $yes $quiet \
+			_arguments $help $progress $dry $yes $quiet $json \
 				'--at[which version]:when:_guard_snapshots' \
 				'--to[into a folder]:folder:_directories' \
 				'--overwrite[which]:when:(always if-changed never)' \

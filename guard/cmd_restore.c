@@ -17,6 +17,7 @@
 #include "guard/progress.h"
 #include "guard/pick.h"
 #include "guard/restoring.h"
+#include "guard/restoring_json.h"
 #include "guard/sources.h"
 #include "restore/putone.h"
 #include "snapshot/take.h"
@@ -29,7 +30,7 @@ enum overwrite {
 
 struct restore_options {
 	const char *at, *to;
-	bool dry, yes, quiet;
+	bool dry, yes, quiet, json;
 	bool exact; /* what the snapshot has not, goes */
 	enum overwrite overwrite;
 };
@@ -44,6 +45,8 @@ struct restore {
 	struct entry want;
 	struct plan plan;
 	struct carry_counts counts;
+	bool done; /* something was restored */
+	uint64_t after; /* the snapshot of it, 0: none */
 	bool gone; /* the root's folder was not there any more */
 	char **only; /* all that is looked at in a root of which some paths
 			are stored; else NULL */
@@ -126,6 +129,11 @@ static int make_plan(struct restore *r, struct err *err)
 	return carry_count(r->c->store, &r->plan, &r->counts, err);
 }
 
+static bool is_silent(const struct restore *r)
+{
+	return r->o->json || (r->o->quiet && r->o->yes);
+}
+
 static int print_entry(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
@@ -145,7 +153,7 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < r->found.count && !(r->o->quiet && r->o->yes); i++) {
+	for (i = 0; i < r->found.count && !is_silent(r); i++) {
 		const struct restoring_target *t = &r->found.items[i];
 		auto_free char *path =
 			r->o->to ? path_join(where, path_name(t->arg))
@@ -176,8 +184,7 @@ static int agree(struct restore *r, const char *where, int *ret,
 		 struct err *err)
 {
 	*ret = STATUS_REFUSED;
-	if (!(r->o->quiet && r->o->yes) &&
-	    carry_print(r->c->store, &r->plan, err) < 0)
+	if (!is_silent(r) && carry_print(r->c->store, &r->plan, err) < 0)
 		return -err->num;
 	if (carry_print_blocks(&r->plan, "nothing is restored: move what "
 					 "stands in the way, or use --to"))
@@ -215,6 +222,8 @@ static int carry_restore(struct restore *r, struct err *err)
 	action_free_roots(&action);
 	if (got < 0)
 		return got;
+	r->done = true;
+	r->after = action.after;
 	before = mem_printf("%" PRIu64, r->before.seq);
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
@@ -319,8 +328,9 @@ static int plan_to(struct restore *r, const char *dir, struct err *err)
 
 		got = tree_editor_put(ed, name, e, err);
 		if (got == 0)
-			got = restoring_leave_out(r->c->store, &r->now, e, name,
-						  ed, false, err);
+			got = restoring_leave_out(r->c->store, &r->now,
+						  &r->found.items[i], name, ed,
+						  false, err);
 	}
 	if (got == 0)
 		got = tree_editor_save(ed, &r->want, err);
@@ -329,31 +339,6 @@ static int plan_to(struct restore *r, const char *dir, struct err *err)
 		return got;
 	return plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
 			 &r->plan, err);
-}
-
-static int check_free(const struct restore *r, const char *dir, struct err *err)
-{
-	size_t i, k;
-
-	for (i = 0; i < r->found.count; i++) {
-		const char *name = path_name(r->found.items[i].arg);
-		auto_free char *path = path_join(dir, name);
-		struct stat st;
-
-		if (lstat(path, &st) == 0)
-			return fail(err, EEXIST,
-				    "%s is there already: restore into another "
-				    "folder",
-				    text_quote(path));
-		for (k = 0; k < i; k++)
-			if (strcmp(path_name(r->found.items[k].arg), name) == 0)
-				return fail(err, EEXIST,
-					    "%s and %s have the same name: "
-					    "restore them one by one",
-					    text_quote(r->found.items[k].arg),
-					    text_quote(r->found.items[i].arg));
-	}
-	return 0;
 }
 
 /* 1: something stands in the way, which was said. */
@@ -387,7 +372,7 @@ static int restore_to(struct restore *r, struct err *err)
 		return fail(err, EINVAL,
 			    "%s is guard's own: restore into another folder",
 			    text_quote(dir));
-	if (!dir || check_free(r, dir, err) < 0)
+	if (!dir || sources_check_free(&r->found, dir, err) < 0)
 		return -err->num;
 	got = agree_to_all(r, dir, err);
 	if (got <= 0)
@@ -395,6 +380,7 @@ static int restore_to(struct restore *r, struct err *err)
 	got = put_to(r, dir, err);
 	if (got)
 		return got < 0 ? got : STATUS_REFUSED;
+	r->done = true;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "to", dir, NULL);
 	output_say("restored into %s", text_quote(dir));
@@ -418,7 +404,17 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	if (got < 0 && got != -ENOENT)
 		return got;
 	sources_say(&r->found);
-	return r->o->to ? restore_to(r, err) : restore_here(r, err);
+	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
+	if (got >= 0 && r->o->json)
+		restoring_json(&(struct restoring_told){
+			.found = &r->found,
+			.plan = r->o->to ? NULL : &r->plan,
+			.to = r->o->to,
+			.done = r->done,
+			.before = r->before.seq,
+			.after = r->after,
+		});
+	return got;
 }
 
 static bool read_overwrite(const struct verb *verb, int id, const char *text,
@@ -472,6 +468,7 @@ int cmd_restore(int argc, char **argv)
 		{'n', .flag = &o.dry},
 		{'y', .flag = &o.yes},
 		{'q', .flag = &o.quiet},
+		{OPT_JSON, .flag = &o.json},
 		{0},
 	};
 	struct err err;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "guard/output.h"
 #include "guard/partners.h"
+#include "snapshot/purge.h"
 
 struct want {
 	struct store *store;
@@ -85,6 +86,7 @@ struct leave_out {
 	const struct entry *now;
 	struct tree_editor *ed;
 	const char *prefix;
+	const struct restoring_target *from;
 	bool exact;
 };
 
@@ -121,20 +123,25 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 	auto_free char *whole = path_join(l->prefix, path);
 	AUTO(entry) struct entry now = {0};
 	bool folder = S_ISDIR(e->mode);
+	auto_free char *stored = path_join(l->from->path, path);
+	const char *purged;
 
 	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !folder))
 		return 0;
 	if (tree_lookup(l->store, l->now, whole, &now, err) < 0)
 		return -err->num;
+	purged = purge_note(&l->from->snapshot, stored);
 	if (folder)
 		output_warn(
 			"not all of %s is in this snapshot: what is missing "
 			"is left as it is",
 			text_quote(*whole ? whole : "."));
 	else
-		output_warn("%s is left out: it could not be read whole when "
-			    "it was stored",
-			    text_quote(whole));
+		output_warn("%s is left out: it %s%s", text_quote(whole),
+			    purged ? "was " : "",
+			    purged ? purged
+				   : "could not be read whole when it was "
+				     "stored");
 	if (!folder)
 		return tree_editor_put(l->ed, whole, &now, err);
 	if (!S_ISDIR(now.mode)) {
@@ -148,7 +155,7 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 }
 
 int restoring_leave_out(struct store *store, const struct entry *now,
-			const struct entry *from, const char *prefix,
+			const struct restoring_target *from, const char *prefix,
 			struct tree_editor *ed, bool exact, struct err *err)
 {
 	struct leave_out l = {
@@ -156,10 +163,11 @@ int restoring_leave_out(struct store *store, const struct entry *now,
 		.now = now,
 		.ed = ed,
 		.prefix = prefix,
+		.from = from,
 		.exact = exact,
 	};
 
-	return tree_each(store, from, leave_out, &l, err);
+	return tree_each(store, &from->entry, leave_out, &l, err);
 }
 
 static int put_target(const struct want *w, struct tree_editor *ed,
@@ -169,7 +177,7 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 
 	if (put_parents(w, ed, t, err) < 0 ||
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
-	    restoring_leave_out(w->store, w->now, &t->entry, t->path, ed,
+	    restoring_leave_out(w->store, w->now, t, t->path, ed,
 				w->how == RESTORING_EXACT, err) < 0 ||
 	    partners_put(w->store, w->now, &t->snapshot.root, t->path,
 			 &t->entry, ed, err) < 0)
@@ -186,12 +194,12 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 
 /* The root itself: the editor has started from it. */
 static int put_all(const struct want *w, struct keep_git *k,
-		   const struct entry *root, struct err *err)
+		   const struct restoring_target *t, struct err *err)
 {
-	int got = restoring_leave_out(w->store, w->now, root, "", k->ed,
+	int got = restoring_leave_out(w->store, w->now, t, "", k->ed,
 				      w->how == RESTORING_EXACT, err);
 
-	return got < 0 ? got : tree_each(w->store, root, keep_git, k, err);
+	return got < 0 ? got : tree_each(w->store, &t->entry, keep_git, k, err);
 }
 
 /* now, with what is wanted put in. */
@@ -216,7 +224,7 @@ static int make(const struct want *w, struct err *err)
 		if (w->targets[i].path[0])
 			got = put_target(w, ed, &w->targets[i], err);
 		else
-			got = put_all(w, &k, &w->targets[i].entry, err);
+			got = put_all(w, &k, &w->targets[i], err);
 		if (k.kept && got == 0)
 			output_say("%s left as it is: name it to restore it",
 				   text_count(k.kept, ".git folder"));

@@ -38,14 +38,14 @@ int restoring_make_want(struct store *store, const struct entry *now,
 			struct err *err);
 
 /*
- * Takes back out of ed, where `from` stands at `prefix`, what could not be
+ * Takes back out of ed, where from->entry stands at `prefix`, what could not be
  * read whole when it was stored, and names it: such a file stays as it is in
- * `now`. A file that `from` itself is stays, so that the plan refuses it.
+ * `now`. A file that it itself is stays, so that the plan refuses it.
  * exact: ed is short of what `now` has in a folder that was not read whole;
  * nothing says that it shall go.
  */
 int restoring_leave_out(struct store *store, const struct entry *now,
-			const struct entry *from, const char *prefix,
+			const struct restoring_target *from, const char *prefix,
 			struct tree_editor *ed, bool exact, struct err *err);
 
 #endif

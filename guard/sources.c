@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -10,6 +11,7 @@
 #include "guard/output.h"
 #include "guard/pathglob.h"
 #include "guard/pick.h"
+#include "snapshot/purge.h"
 
 /* Without --at: so many versions at most are passed over. */
 #define LOOK_BACK 100
@@ -97,6 +99,12 @@ static int find_target(struct sources *s, char *path, struct err *err)
 	got = tree_lookup(s->store, &t->snapshot.root, t->path, &t->entry, err);
 	if (got < 0)
 		return got;
+	if (purge_note(&t->snapshot, t->path))
+		return fail(err, ENODATA,
+			    "%s of snapshot %" PRIu64
+			    " was %s: nothing brings it back",
+			    text_quote(t->arg), t->snapshot.seq,
+			    purge_note(&t->snapshot, t->path));
 	if (!got)
 		return fail(err, ENOENT, "there is no %s in snapshot %" PRIu64,
 			    text_quote(t->arg), t->snapshot.seq);
@@ -121,10 +129,18 @@ static int add_match(void *arg, const char *path, const struct entry *e,
 	struct sources *s = x->s;
 	auto_free char *whole = path_join(x->fixed, path);
 	struct restoring_target *t;
+	const char *gone;
 
 	if ((x->skip && path_below(whole, x->skip)) ||
 	    !pathglob_match(x->pattern, whole))
 		return 0;
+	gone = purge_note(x->snapshot,
+			  path_rest(whole, x->snapshot->root_path));
+	if (gone) {
+		output_warn("%s of snapshot %" PRIu64 " was %s",
+			    text_quote(whole), x->snapshot->seq, gone);
+		return 0;
+	}
 	GROW(s->items, s->count, s->room);
 	t = &s->items[s->count++];
 	*t = (struct restoring_target){
@@ -229,4 +245,30 @@ void sources_say(const struct sources *s)
 				break;
 		say(&s->items[i], next - i);
 	}
+}
+
+int sources_check_free(const struct sources *s, const char *dir,
+		       struct err *err)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->count; i++) {
+		const char *name = path_name(s->items[i].arg);
+		auto_free char *path = path_join(dir, name);
+		struct stat st;
+
+		if (lstat(path, &st) == 0)
+			return fail(err, EEXIST,
+				    "%s is there already: restore into another "
+				    "folder",
+				    text_quote(path));
+		for (k = 0; k < i; k++)
+			if (strcmp(path_name(s->items[k].arg), name) == 0)
+				return fail(err, EEXIST,
+					    "%s and %s have the same name: "
+					    "restore them one by one",
+					    text_quote(s->items[k].arg),
+					    text_quote(s->items[i].arg));
+	}
+	return 0;
 }

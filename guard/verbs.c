@@ -222,6 +222,7 @@ static const struct option_spec restore_options[] = {
 	OPTION_DRY,
 	OPTION_YES,
 	OPTION_QUIET,
+	OPTION_JSON,
 	OPTION_PROGRESS,
 	OPTION_END,
 };

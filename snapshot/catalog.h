@@ -115,7 +115,8 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
  * after it). Counted are the snapshots whose root is path or above it and in
  * which path exists when need_path is set; what a run left ("post-run",
  * "during-run") counts by its number only. -ENOENT with a text that says what
- * there is; -EINVAL: not understood, with examples.
+ * there is; -ENODATA: it was purged from the one with that number; -EINVAL: not
+ * understood, with examples.
  */
 int catalog_find(struct store *store, const char *when, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "snapshot/catalog.h"
+#include "snapshot/purge.h"
 #include "snapshot/when.h"
 
 /* What a search has met, for the message when it finds nothing. */
@@ -98,6 +99,7 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	int got = catalog_load(f->store, f->when.number, &s, err);
+	const char *gone;
 
 	if (got < 0)
 		return got;
@@ -110,6 +112,10 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 	got = has_path(f, &s, err);
 	if (got < 0)
 		return got;
+	gone = purge_note(&s, path_rest(f->path, s.root_path));
+	if (!got && gone)
+		return fail(err, ENODATA, "%s of s%" PRIu64 " was %s",
+			    text_quote(f->path), s.seq, gone);
 	if (!got)
 		return fail(err, ENOENT, "%s was not there in s%" PRIu64,
 			    text_quote(f->path), s.seq);

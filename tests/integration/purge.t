@@ -75,6 +75,11 @@ gives 0 'the run is without it' guard diff --name-status
 is "$(cat "$out")" '' 'and has nothing left'
 gives 0 'the rest of the snapshot' guard show "$number:README.md"
 ok 'is there' cmp "$out" README.md
+gives 1 'restore of it' guard restore -y --at "$number" keys/readme
+says "$err" 'was purged on 20'
+gives 1 'restore into another folder' \
+	guard restore -y --at "$number" --to "$HOME/to" keys/readme
+says "$err" 'was purged on 20'
 gives 0 'restore of all of it' guard restore -y --exact --at "$number" .
 ok 'leaves the real folder as it is' test -f keys/readme
 gives 0 'a later snapshot' guard snapshot
@@ -82,5 +87,16 @@ gives 0 'has it again' guard show latest:keys/readme
 gives 0 'the store is whole' guard verify --read-data
 gives 0 'purge as JSON' guard purge --json --confirm keys/readme keys/readme
 says "$out" '"done": true'
-
+echo beside >keys/beside
+both=$(guard snapshot -q)
+gives 0 'purge of one of two' guard purge --confirm keys/readme keys/readme
+rm -f keys/readme keys/beside
+gives 0 'the folder comes back without it' guard restore -y keys
+says "$err" "'keys/readme' is left out: it was purged on 20"
+is "$(cat keys/beside)" beside 'with the other'
+rm keys/beside
+gives 0 'and all that is like both' \
+	guard restore -y --at "$both" 'keys/*'
+says "$err" "was purged on 20"
+is "$(cat keys/beside)" beside 'the other alone'
 finish

@@ -183,6 +183,36 @@ is "$(cat "$T"/status.* | tr '\n' ' ')" '0 0 0 0 0 0 ' \
 	'five restores and an apply at once: all are done'
 is "$(cat many/f10 many/f21 many/f30 many/f51 of-the-run | tr '\n' ' ')" \
 	'10 21 30 51 run ' 'and all is there'
+
+# --- as JSON ---
+said() {
+	perl -MJSON::PP -0777 -ne '$j = decode_json($_);
+		printf "%s %s %s %d %d", $j->{restored} ? "done" : "not done",
+		$j->{from}[0]{path}, join(",", map { "$_->{op}:$_->{path}" }
+		@{$j->{steps} || []}), $j->{after} > $j->{before},
+		scalar @{$j->{conflicts} || []}' "$out"
+}
+echo edited >many/f11
+gives 0 'a dry run as JSON' guard restore -n --json many/f11
+is "$(said)" "not done $HOME/project/many/f11 replace:many/f11 0 0" 'says what'
+gives 1 'without a yes' guard restore --json many/f11
+is "$(said)" "not done $HOME/project/many/f11 replace:many/f11 0 0" 'nothing is'
+gives 0 'done' guard restore -y --json many/f11
+is "$(said)" "done $HOME/project/many/f11 replace:many/f11 1 0" 'is said so'
+is "$(cat many/f11)" 11 'and is so'
+gives 0 'once more' guard restore -y --json many/f11
+is "$(said)" "not done $HOME/project/many/f11  0 0" 'there is nothing to do'
+rm many/f11
+mkdir many/f11
+gives 1 'a folder in the way' guard restore -y --json many/f11
+is "$(said)" "not done $HOME/project/many/f11  0 1" 'is a conflict'
+rmdir many/f11
+gives 0 'into another folder' guard restore -y --json --to "$HOME/json" many/f11
+is "$(said)" "done $HOME/project/many/f11  0 0" 'is said so'
+is "$(cat "$HOME/json/f11")" 11 'and is so'
+gives 1 'what is not stored' guard restore -y --json no/such
+is "$(cat "$out")" '' 'has no JSON'
+
 gives 1 'not into what is guard'"'"'s own' guard restore -y --to "$state" many/f10
 says "$err" "guard's own"
 gives 1 'nor below it' guard restore -y --to "$state/store/x" many/f10
