@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/options.h"
 
 enum { ENV, READ_ONLY, READ_WRITE, HIDE, LISTS };
 
@@ -337,6 +338,7 @@ static int merge(struct agent *a, const struct run_options *o,
 		 struct err *err)
 {
 	struct run_options *to = &a->options;
+	const struct profile_item *size;
 
 	*to = *o;
 	add_env(a, state);
@@ -354,6 +356,9 @@ static int merge(struct agent *a, const struct run_options *o,
 	to->read_only = list_of(a, READ_ONLY);
 	to->read_write = list_of(a, READ_WRITE);
 	to->hide = list_of(a, HIDE);
+	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
+	if (size && !o->tmp_size)
+		to->tmp_size = options_size(size->value);
 	a->nested = !o->nested && !o->strict &&
 		    profile_next(&a->profile, PROFILE_NESTED, NULL);
 	to->nested = o->nested || a->nested;

@@ -8,12 +8,13 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/options.h"
 
 #define LINES_MAX 2000
 #define VALUE_MAX 3000
 #define NAME_LEN_MAX 64
 
-enum kind { KIND_PATH, KIND_ENV, KIND_NONE };
+enum kind { KIND_PATH, KIND_ENV, KIND_SIZE, KIND_NONE };
 
 static const struct word {
 	const char *name;
@@ -29,6 +30,7 @@ static const struct word {
 	[PROFILE_HIDE] = {"hide", KIND_PATH, true, false},
 	[PROFILE_ENV] = {"env", KIND_ENV, false, false},
 	[PROFILE_NESTED] = {"nested", KIND_NONE, false, false},
+	[PROFILE_TMP_SIZE] = {"tmp-size", KIND_SIZE, false, false},
 	[PROFILE_NOISE] = {"noise", KIND_PATH, false, true},
 };
 
@@ -63,7 +65,7 @@ static const char *known_words(bool project)
 {
 	return project ? "a project's file may hold ro and hide"
 		       : "there are home, seed, code, cache, ro, hide, env, "
-			 "nested and noise";
+			 "nested, tmp-size and noise";
 }
 
 static int find_word(const char *line, size_t len, bool project,
@@ -169,9 +171,15 @@ static int set_value(struct profile_item *item, const char *value,
 		return 0;
 	}
 	if (!*value)
-		return fail(err, EINVAL, "%s of what? %s is missing",
-			    word->name,
-			    word->kind == KIND_ENV ? "a name" : "a path");
+		return fail(err, EINVAL, "%s of what? its value is missing",
+			    word->name);
+	if (word->kind == KIND_SIZE && !options_size(value))
+		return fail(err, EINVAL, "%s is a size like 500M or 2G, not %s",
+			    word->name, text_quote(value));
+	if (word->kind == KIND_SIZE) {
+		item->value = mem_strdup(value);
+		return 0;
+	}
 	if (word->kind == KIND_ENV)
 		return set_env(item, value, err);
 	if (!word->wild && strpbrk(value, "*?["))

@@ -14,6 +14,7 @@
  *	hide PATH
  *	env NAME[=V]	passed on, or set
  *	nested		sandboxes inside work
+ *	tmp-size SIZE	/tmp in memory
  *	noise GLOB	folded in lists of changes
  *
  * PATH, DIR and GLOB are absolute or begin with ~/; in a project's file they
@@ -43,6 +44,7 @@ enum profile_word {
 	PROFILE_HIDE,
 	PROFILE_ENV,
 	PROFILE_NESTED,
+	PROFILE_TMP_SIZE,
 	PROFILE_NOISE,
 	PROFILE_WORDS,
 };

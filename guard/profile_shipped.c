@@ -50,10 +50,14 @@ static const struct {
 	 "code ~/.claude/plugins\n"
 	 "code ~/.claude/scheduled_tasks*\n"
 	 "code ~/.claude/.claude.json#mcpServers,hooks,env,apiKeyHelper\n"},
+	/* Its sandbox looks for other names of what it hides in /tmp, and
+	 * finds that of a disk's folder below guard's state, which is not
+	 * there: "bwrap: Can't mkdir parents". Memory has no other name. */
 	{"codex", "home ~/.codex\n"
 		  "env CODEX_HOME=~/.codex\n"
 		  "env OPENAI_BASE_URL\n"
 		  "nested\n"
+		  "tmp-size 1G\n"
 		  "seed ~/.codex/config.toml\n"
 		  "seed ~/.codex/AGENTS.md\n"
 		  "seed ~/.codex/prompts\n"
