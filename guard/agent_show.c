@@ -1,12 +1,16 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "guard/agent_show.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
 
 /* Behind a run's end; `guard diff` has them all. */
-#define SAID_MOST 20
+#define SAID_MOST 12
+/* ".codex/skills": as far down more than that many are told apart. */
+#define PARTS_SAID 2
 
 /* "M .claude/x" as a line of a list. */
 static void add_line(struct buf *to, const char *change)
@@ -24,6 +28,40 @@ size_t agent_show_count(const struct session *s)
 	return n;
 }
 
+/* How long the first parts of a path are. */
+static size_t head_len(const char *path)
+{
+	size_t at = 0, parts = PARTS_SAID;
+
+	while (path[at] && (path[at] != '/' || --parts))
+		at++;
+	return at;
+}
+
+/* They are sorted: those of a folder stand together. */
+static void say_folders(const struct session *s, size_t count)
+{
+	size_t i, next;
+
+	for (i = 0; i < count; i = next) {
+		const char *path = record_get_nth(&s->more, AGENT_CODE, i) + 2;
+		size_t len = head_len(path);
+		AUTO(buf) struct buf name = {0};
+
+		for (next = i + 1; next < count; next++)
+			if (strncmp(record_get_nth(&s->more, AGENT_CODE, next) +
+					    2,
+				    path, len + 1) != 0)
+				break;
+		text_escape(&name, path, len, false);
+		if (path[len])
+			(void)fprintf(stderr, "  ~/%s/: %s\n", buf_text(&name),
+				      text_count(next - i, "file"));
+		else
+			(void)fprintf(stderr, "  ~/%s\n", buf_text(&name));
+	}
+}
+
 void agent_show_end(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
@@ -35,14 +73,16 @@ void agent_show_end(const struct session *s)
 		    "changed in its home (`guard agents --reset %s` begins "
 		    "anew):",
 		    name, name);
-	for (i = 0; i < count && i < SAID_MOST; i++) {
+	if (count > SAID_MOST) {
+		say_folders(s, count);
+		return;
+	}
+	for (i = 0; i < count; i++) {
 		AUTO(buf) struct buf line = {0};
 
 		add_line(&line, record_get_nth(&s->more, AGENT_CODE, i));
 		(void)fprintf(stderr, "%s\n", buf_text(&line));
 	}
-	if (count > SAID_MOST)
-		(void)fprintf(stderr, "  and %zu more\n", count - SAID_MOST);
 }
 
 void agent_show_list(const struct session *s)
