@@ -134,6 +134,12 @@ syntax:
 	@printf '%s\n' $(HEADERS) | xargs -P 2 -n 8 \
 		$(CC) $(BASE_CFLAGS) -Wno-unused-function -fsyntax-only -x c
 
+# Some 900 MB from the npm registry, once.
+agents:
+	tests/install-deps check
+	+$(MAKE) --no-print-directory all tools
+	tests/agents/run $(BUILD) prove --timer
+
 lint:
 	tests/install-deps lint
 	+tests/lint/run
@@ -207,6 +213,7 @@ help:
 	@echo 'make check          all tests, as root and as a plain user'
 	@echo 'make crash          every kill point, failing call and power cut'
 	@echo 'make hostile        every attack, without guard and with it'
+	@echo 'make agents         real agents of the npm registry inside guard'
 	@echo 'make lint           format, layers, names, scripts, man page'
 	@echo 'make asan           unit tests with address and UB checks'
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
@@ -219,8 +226,8 @@ help:
 	@echo 'demo, check, crash, hostile, lint, asan, fuzz and bench install'
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
-.PHONY: all unit tools demo check check-built crash hostile syntax lint bench \
-	asan asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
+.PHONY: all unit tools demo check check-built crash hostile agents syntax lint \
+	bench asan asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d)
