@@ -25,6 +25,9 @@
 #define FILE_VERSION 3
 /* What holds nothing new is written as guards before it read it. */
 #define FILE_VERSION_PLAIN 1
+/* Digits and a newline. */
+#define MARK_LEN 20
+#define SEQ_MAX UINT32_MAX
 /* Of tags or excludes; more is no list of ours. */
 #define TEXTS_MAX 10000
 /* A million notes of long paths fit; more is no snapshot of ours. */
@@ -373,20 +376,53 @@ static int publish(int tmp_fd, const char *temp, int snaps_fd, const char *name,
 	return fail_errno(err, "put a snapshot's file into snaps/");
 }
 
+/* Kept in the commit lock's file, written when the snapshot is durable and not
+ * synced: it only has to outlive the deletion of the newest snapshot's file. */
+static void set_mark(int lock, uint64_t seq)
+{
+	char text[MARK_LEN + 1];
+
+	(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", seq);
+	(void)fd_pwrite(lock, text, MARK_LEN, 0);
+}
+
+uint64_t catalog_mark(struct store *store)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	uint64_t seq = 0;
+	size_t i;
+
+	if (fd_slurp_at(store_dir(store), "commit.lock", MARK_LEN, &text,
+			&ignored) < 0 ||
+	    text.len != MARK_LEN || text.data[MARK_LEN - 1] != '\n')
+		return 0;
+	for (i = 0; i < MARK_LEN - 1; i++) {
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return 0;
+		seq = seq * 10 + (uint64_t)(text.data[i] - '0');
+	}
+	return seq <= SEQ_MAX ? seq : 0;
+}
+
+/* Never a number that was given before, though its file be gone. */
 static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 {
+	uint64_t mark = catalog_mark(store);
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
 
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
 	*ret = count ? seqs[count - 1] + 1 : 1;
+	if (*ret <= mark)
+		*ret = mark + 1;
 	return 0;
 }
 
 /* Under the commit lock. */
-static int add_locked(struct store *store, int snaps_fd, struct snapshot *s,
-		      struct err *err)
+static int add_locked(struct store *store, int snaps_fd, int lock,
+		      struct snapshot *s, struct err *err)
 {
 	char temp[64], name[32];
 	auto_close int tmp_fd =
@@ -413,7 +449,10 @@ static int add_locked(struct store *store, int snaps_fd, struct snapshot *s,
 	} while (got == -EEXIST);
 	if (got < 0)
 		(void)unlinkat(tmp_fd, temp, 0);
-	return got < 0 ? got : atomic_sync_dir(snaps_fd, err);
+	if (got < 0 || atomic_sync_dir(snaps_fd, err) < 0)
+		return got < 0 ? got : -err->num;
+	set_mark(lock, s->seq);
+	return 0;
 }
 
 /* Under the commit lock. */
@@ -473,7 +512,7 @@ int catalog_add(struct store *store, struct snapshot *s, struct err *err)
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;
-	got = add_locked(store, snaps_fd, s, err);
+	got = add_locked(store, snaps_fd, lock, s, err);
 	store_commit_end(store, lock);
 	if (got < 0)
 		s->seq = seq;

@@ -103,6 +103,10 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 void catalog_file_name(char name[32], uint64_t seq);
 uint64_t catalog_file_seq(const char *name);
 
+/* The highest number that was ever given, as far as it is known: never more,
+ * less after a power cut. */
+uint64_t catalog_mark(struct store *store);
+
 /* All sequence numbers, ascending. A damaged file is skipped when loading,
  * with its name in *err, by whoever walks the list. To free. */
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,

@@ -146,7 +146,8 @@ static int fill(int fd, enum hash_kind hash, const void *secret,
 		    {"snaps", 0500},
 		    {"tmp", 0700},
 		    {"trash", 0700}};
-	struct format format = {.hash = hash};
+	struct format format = {.hash = hash,
+				.counts_gone = hash != HASH_XXH3_128};
 	size_t i;
 	int held = holds_objects(fd, err);
 
@@ -269,7 +270,10 @@ static bool pack_format(int packs_fd, const char *name, struct format *ret)
 
 	if (fd < 0 || fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN)
 		return false;
-	return pack_header_get(header, ret);
+	if (!pack_header_get(header, ret))
+		return false;
+	ret->counts_gone = ret->hash != HASH_XXH3_128;
+	return true;
 }
 
 /* All packs must agree. */
@@ -277,7 +281,7 @@ static int find_format(int fd, struct format *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int packs_fd = open_dir(fd, "packs", err);
-	struct format one;
+	struct format one = {0};
 	bool found = false;
 	size_t i;
 
@@ -303,7 +307,7 @@ static int find_format(int fd, struct format *ret, struct err *err)
 int folder_mend(const char *dir, struct err *err)
 {
 	auto_close int fd = open_dir(AT_FDCWD, dir, err), lock = -1;
-	struct format format;
+	struct format format = {0};
 	int got;
 
 	if (fd < 0)

@@ -71,7 +71,7 @@ int format_write(int fd, const struct format *format, struct err *err)
 	record_set(&r, "hash", hash_names[format->hash]);
 	record_set(&r, "chunker", CHUNKER_NAME);
 	record_set(&r, "features-mandatory", "blocks holes");
-	record_set(&r, "features-optional", "");
+	record_set(&r, "features-optional", format->counts_gone ? "gone" : "");
 	(void)snprintf(check, sizeof(check), "%016llx",
 		       (unsigned long long)record_check(&r));
 	record_set(&r, "check", check);
@@ -114,6 +114,20 @@ static int features_check(const char *words, struct err *err)
 	return 0;
 }
 
+static bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (words && *words) {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && memcmp(words, word, len) == 0)
+			return true;
+		words += n + (words[n] == ' ');
+	}
+	return false;
+}
+
 static int format_damaged(struct err *err)
 {
 	return fail(err, EBADMSG,
@@ -143,6 +157,7 @@ int format_read(int fd, struct format *ret, struct err *err)
 		return format_damaged(err);
 	if (features_check(features, err) < 0)
 		return -err->num;
+	f.counts_gone = has_word(record_get(&r, "features-optional"), "gone");
 	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
 		f.hash++;
 	if (f.hash == HASH_KINDS || strcmp(chunker, CHUNKER_NAME) != 0)

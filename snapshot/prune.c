@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/walk.h"
+#include "snapshot/gone.h"
 #include "snapshot/prune_decide.h"
 #include "snapshot/repack.h"
 #include "snapshot/storeimpl.h"
@@ -105,6 +106,19 @@ static int is_current(struct store *s, const struct prune_decision *d,
 	return k == d->inv.count;
 }
 
+static int note_gone(struct store *s, const struct prune_decision *d,
+		     struct err *err)
+{
+	auto_free uint64_t *seqs =
+		mem_resize(NULL, d->plan.count + 1, sizeof(*seqs));
+	size_t i, count = 0;
+
+	for (i = 0; i < d->plan.count; i++)
+		if (!d->plan.items[i].why)
+			seqs[count++] = d->plan.items[i].seq;
+	return count ? gone_note(s, seqs, count, err) : 0;
+}
+
 /* Under the commit lock, alone. */
 static int move_out(struct store *s, const struct prune_decision *d,
 		    const struct prune_options *o, int trash_fd,
@@ -134,7 +148,7 @@ static int move_out(struct store *s, const struct prune_decision *d,
 	if (snaps_fd < 0)
 		return fail_errno(err, "open the store's snaps/");
 	to_fd = trash_make(trash_fd, "prune", o->now, err);
-	if (to_fd < 0 ||
+	if (to_fd < 0 || note_gone(s, d, err) < 0 ||
 	    trash_move(snaps_fd, to_fd, snaps.items, snaps.count, err) < 0 ||
 	    trash_move(s->folder.packs_fd, to_fd, packs.items, packs.count,
 		       err) < 0)

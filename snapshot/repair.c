@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "snapshot/gone.h"
 #include "snapshot/inventory.h"
 #include "snapshot/lost.h"
 #include "snapshot/reach.h"
@@ -25,6 +26,8 @@ struct repair {
 	struct repair_result result;
 	struct inventory inv;
 	bool *hurt; /* of each pack: to be replaced */
+	uint64_t *missing; /* snapshots whose files somebody deleted */
+	size_t missing_count, missing_room;
 };
 
 static void warn(struct repair *r, const char *text)
@@ -166,6 +169,17 @@ static bool any_hurt(const struct repair *r)
 	return false;
 }
 
+static int note_gone(struct store *s, char *const *names, size_t count,
+		     struct err *err)
+{
+	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		seqs[i] = catalog_file_seq(names[i]);
+	return count ? gone_note(s, seqs, count, err) : 0;
+}
+
 /* Under the commit lock, alone. */
 static int move_out(struct store *s, struct repair *r, int trash_fd,
 		    char *const *names, size_t count, struct err *err)
@@ -180,7 +194,8 @@ static int move_out(struct store *s, struct repair *r, int trash_fd,
 	if (snaps_fd < 0)
 		return fail_errno(err, "open the store's snaps/");
 	to_fd = trash_make(trash_fd, "repair", r->options->now, err);
-	if (to_fd < 0 || trash_move(snaps_fd, to_fd, names, count, err) < 0)
+	if (to_fd < 0 || note_gone(s, names, count, err) < 0 ||
+	    trash_move(snaps_fd, to_fd, names, count, err) < 0)
 		return -err->num;
 	r->result.snapshots = count;
 	return move_packs(s, r, to_fd, err);
@@ -384,6 +399,38 @@ static int tell_snapshot(void *arg, const struct snapshot *snap,
 	return reach_lost(inv, &snap->root, tell_path, t, err);
 }
 
+static int tell_missing(void *arg, uint64_t first, uint64_t last,
+			struct err *err)
+{
+	struct repair *r = arg;
+	const struct repair_options *o = r->options;
+
+	for (; first <= last; first++) {
+		GROW(r->missing, r->missing_count, r->missing_room);
+		r->missing[r->missing_count++] = first;
+		r->result.lost++;
+		if (o->lost &&
+		    o->lost(o->arg, first, "", "its file is gone", err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Told once: from then on they are gone like others. Under the commit lock. */
+static int note_missing(struct store *s, struct repair *r, struct err *err)
+{
+	struct gone g = {0};
+	struct err odd;
+	bool damaged = gone_load(s, &g, &odd) < 0;
+
+	gone_free(&g);
+	if (!damaged && gone_missing(s, tell_missing, r, err) < 0)
+		return -err->num;
+	return damaged || r->missing_count
+		       ? gone_note(s, r->missing, r->missing_count, err)
+		       : 0;
+}
+
 static int note_lost(struct store *s, struct repair *r, struct err *err)
 {
 	struct telling t = {.r = r};
@@ -392,6 +439,8 @@ static int note_lost(struct store *s, struct repair *r, struct err *err)
 	if (got == 0) {
 		lock = store_commit_begin(s, err);
 		got = lock < 0 ? lock : lost_save(s, &t.lost, err);
+		if (got == 0)
+			got = note_missing(s, r, err);
 		if (lock >= 0)
 			store_commit_end(s, lock);
 	}
@@ -416,9 +465,11 @@ int repair_store(const char *dir, const struct repair_options *options,
 	    twins_fill(s, &r.result.again, err) < 0)
 		return -err->num;
 	store_free(&s);
-	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
-	    refill(s, &r, err) < 0 || note_lost(s, &r, err) < 0)
+	if (store_open(&s, dir, STORE_WRITE, err) < 0 || refill(s, &r, err) < 0)
 		return -err->num;
-	*ret = r.result;
-	return 0;
+	got = note_lost(s, &r, err);
+	free(r.missing);
+	if (got == 0)
+		*ret = r.result;
+	return got;
 }

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "snapshot/gone.h"
 #include "snapshot/inventory.h"
 #include "snapshot/reach.h"
 #include "snapshot/storeimpl.h"
@@ -246,6 +247,17 @@ static int move_back(struct undelete *u, struct err *err)
 	return 0;
 }
 
+static int forget_gone(struct undelete *u, struct err *err)
+{
+	auto_free uint64_t *seqs =
+		mem_resize(NULL, u->count + 1, sizeof(*seqs));
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		seqs[i] = u->wanted[i].seq;
+	return gone_forget(u->store, seqs, u->count, err);
+}
+
 static int undelete(struct undelete *u, struct err *err)
 {
 	size_t i;
@@ -276,6 +288,8 @@ static int undelete(struct undelete *u, struct err *err)
 	if (lock < 0)
 		return lock;
 	got = move_back(u, err);
+	if (got == 0)
+		got = forget_gone(u, err);
 	store_commit_end(u->store, lock);
 	return got;
 }

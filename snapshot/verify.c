@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "snapshot/gone.h"
 #include "snapshot/inventory.h"
 #include "snapshot/reach.h"
 #include "snapshot/storeimpl.h"
@@ -228,6 +230,35 @@ static int check_snapshot(struct verify *v, uint64_t seq, struct err *err)
 	return reach_lost(&v->inv, &s.root, tell_path, &t, err);
 }
 
+static int tell_missing(void *arg, uint64_t first, uint64_t last,
+			struct err *err)
+{
+	auto_free char *text =
+		first == last
+			? mem_printf("snapshot %" PRIu64 ": its file is gone",
+				     first)
+			: mem_printf("snapshots %" PRIu64 " to %" PRIu64
+				     ": their files are gone",
+				     first, last);
+
+	return tell_snapshot(arg, first, text, err);
+}
+
+/* Files that somebody deleted, and not prune. */
+static int check_missing(struct verify *v, struct err *err)
+{
+	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
+	struct err odd;
+	struct gone g = {0};
+
+	if (gone_load(v->store, &g, &odd) < 0) {
+		fault.text = odd.text;
+		return tell(v, &fault, err);
+	}
+	gone_free(&g);
+	return gone_missing(v->store, tell_missing, v, err);
+}
+
 /* What failed only when it was touched; its paths may have been told already.
  */
 static int check_failed(struct verify *v, struct err *err)
@@ -269,6 +300,8 @@ static int check_all(struct verify *v, struct err *err)
 		if (check_snapshot(v, seqs[i], err) < 0)
 			return -err->num;
 	}
+	if (check_missing(v, err) < 0)
+		return -err->num;
 	return check_failed(v, err);
 }
 

@@ -14,10 +14,10 @@
 #include "snapshot/catalog.h"
 
 enum verify_kind {
-	VERIFY_SECRET, /* name: of the file */
+	VERIFY_SECRET, /* name: of the file, or another of the store's own */
 	VERIFY_PACK, /* name: of the pack; its index or all of it */
 	VERIFY_RECORD, /* name: of the pack, offset; object(s) in it */
-	VERIFY_SNAPSHOT, /* seq: its file */
+	VERIFY_SNAPSHOT, /* seq: its file; of several that are gone the first */
 	VERIFY_PATH, /* seq, name: the path that suffers, "" the root */
 };
 
