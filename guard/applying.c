@@ -12,7 +12,6 @@
 #include "guard/output.h"
 #include "guard/taken.h"
 #include "overlay/inuse.h"
-#include "overlay/untouched.h"
 #include "restore/result.h"
 #include "restore/taking.h"
 
@@ -195,15 +194,15 @@ void applying_leave(struct applying *a)
  * 1: what the run left is in the store, and nobody has been at its layer
  * since; then it is not read again. 0: it has to be.
  */
-static int stored_result(struct applying *a, int upper_fd, uint64_t seq,
-			 struct entry *ret, struct err *err)
+static int stored_result(struct applying *a, const struct change_list *list,
+			 uint64_t seq, struct entry *ret, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	AUTO(snapshot) struct snapshot result = {0};
 	int got;
 
 	if (!seq || s->state != RUN_ENDED || record_get(&s->more, "applied") ||
-	    !untouched_since(upper_fd, s->ended))
+	    moment_compare(list->newest, s->ended) >= 0)
 		return 0;
 	got = catalog_load(a->c->store, seq, &result, err);
 	if (got < 0)
@@ -216,7 +215,7 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 		  const struct change_list *list, uint64_t seq,
 		  struct entry *ret, struct err *err)
 {
-	int got = stored_result(a, upper_fd, seq, ret, err);
+	int got = stored_result(a, list, seq, ret, err);
 
 	if (got)
 		return got;

@@ -41,6 +41,12 @@ struct change_list {
 	 * people, but kept when the run's result is stored. */
 	char **touched;
 	size_t touched_count, touched_room;
+	/*
+	 * The last time of change of anything in the layer, also of what is no
+	 * change: it cannot be set back, so that a layer whose newest is older
+	 * than some moment is as it was then. Not known: far in the future.
+	 */
+	struct moment newest;
 };
 
 void change_list_free(struct change_list *list);

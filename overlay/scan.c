@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -183,6 +184,12 @@ static void pop(struct scan *s)
 	frame_free(f);
 }
 
+static void note_time(struct scan *s, struct moment ctime)
+{
+	if (moment_compare(s->list.newest, ctime) < 0)
+		s->list.newest = ctime;
+}
+
 /*
  * Enters the folder whose path was just looked at. upper, lower: the folders
  * that hold it (-1: it is not on that side). old, now: for the case that it
@@ -209,6 +216,7 @@ static int push(struct scan *s, int upper, int lower, const char *name,
 	if (got < 0) {
 		s->opened -= f.opened.fd > 0;
 		frame_free(&f);
+		note_time(s, (struct moment){.sec = INT64_MAX});
 		if (compare_hard(got))
 			return got;
 		if (!compare_gone(got))
@@ -315,6 +323,8 @@ static int visit(struct scan *s, const char *name, bool listed_upper,
 				text_quote(buf_text(&s->path)));
 	if (listed_upper && !has_u && !white)
 		return 0; /* a live run took it away */
+	if (listed_upper)
+		note_time(s, u.ctime);
 	if (has_l < 0) {
 		/* The real folder may be listed but not searched. */
 		if (has_u)
@@ -381,6 +391,7 @@ static int start(struct scan *s, struct err *err)
 		return fail_errno(err, "look at the layer");
 	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
 		return fail(err, ENOTDIR, "a layer that is no folder");
+	note_time(s, p.u.ctime);
 	/* A plain user's layer cannot have another owner than himself. */
 	if (geteuid() != 0) {
 		p.u.uid = p.l.uid;
