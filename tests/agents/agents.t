@@ -62,8 +62,8 @@ agent() {
 	host after
 	ok 'not a byte of the host has changed' same "$T/before" "$T/after"
 	gives 0 'the diff' guard diff --name-status "$run"
-	for path in agent-was-here README.md src '~/documents' \
-		'~/.profile' '~/.bashrc'; do
+	for path in agent-was-here README.md src /documents /.profile \
+		/.bashrc; do
 		says "$out" "$path"
 	done
 	gives 0 'discarded' guard discard -y "$run"
@@ -92,6 +92,7 @@ if wanted "$names" codex; then
 	# Its sandbox for the commands of models, and what is hidden from it.
 	mkdir -m 700 "$HOME/.ssh"
 	echo private >"$HOME/.ssh/key"
+	# shellcheck disable=SC2016
 	gives 0 'the sandbox of codex works inside' guard run --agent codex -- \
 		"$bin/codex" sandbox -- sh -c 'echo inner $((40 + 2))
 		echo x 2>/dev/null >/etc/passwd && echo writes
