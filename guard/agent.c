@@ -198,6 +198,21 @@ const struct agent_place *agent_place_of(const struct agent *a,
 	return found;
 }
 
+bool agent_has(const struct agent *a, const char *home, const char *path)
+{
+	size_t i;
+
+	for (i = 0; home && i < a->place_count; i++) {
+		auto_free char *written =
+			path_join(home, a->places[i].item->value);
+
+		if (a->places[i].item->word == PROFILE_HOME &&
+		    path_below(path, written))
+			return true;
+	}
+	return false;
+}
+
 /* ---- options ---- */
 
 static void copy_list(char ***to, const char *const *from)

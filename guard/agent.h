@@ -66,6 +66,10 @@ const char *agent_rule(const struct agent *a, enum profile_word word,
 const struct agent_place *agent_place_of(const struct agent *a,
 					 const char *path);
 
+/* Whether a path, as it is written, is in a folder that the agent has for
+ * itself: guard's own, or with --share-login the real one. */
+bool agent_has(const struct agent *a, const char *home, const char *path);
+
 /* notes: lines for people are appended. Fills the session's record with what
  * later commands must know. */
 int agent_open(struct agent *a, const struct state *state, struct session *s,

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,10 +18,14 @@ char **run_hidden_paths(const struct run *run)
 {
 	char **paths = sandbox_credential_paths(run->context.state.home);
 	const char *const *more;
-	size_t count = 0, extra = 0;
+	size_t count = 0, extra = 0, i;
 
-	while (paths[count])
-		count++;
+	/* What is there is no credential of the user's, or was let in. */
+	for (i = 0; paths[i]; i++)
+		if (agent_has(run->agent, run->context.state.home, paths[i]))
+			free(paths[i]);
+		else
+			paths[count++] = paths[i];
 	for (more = run->options->hide; *more; more++)
 		extra++;
 	paths = mem_resize(paths, count + extra + 2, sizeof(*paths));

@@ -11,9 +11,7 @@
 #include "guard/sandbox/internal.h"
 
 /*
- * Below the home folder. What agents keep for themselves (~/.claude,
- * ~/.codex...) is not here: they need it. Patterns with * are expanded at
- * the time of the call.
+ * Below the home folder. Patterns with * are expanded at the time of the call.
  */
 static const char *const below_home[] = {
 	/* what decides about runs */
@@ -88,6 +86,16 @@ static const char *const below_home[] = {
 	".config/neomutt",
 	".krb5",
 	".ksshaskpass",
+	/* logins of agents: their own runs have folders of guard's there */
+	".claude/.credentials.json",
+	".codex/auth.json",
+	".gemini/oauth_creds.json",
+	".gemini/google_accounts.json",
+	".gemini/mcp-oauth-tokens.json",
+	".local/share/opencode/auth.json",
+	".local/share/opencode/mcp-auth.json",
+	".aider/oauth-keys.env",
+	".config/cursor/auth.json",
 	/* package registries */
 	".pypirc",
 	".npmrc",

@@ -118,6 +118,20 @@ is "$(cat "$HOME/.claude/new")" x 'are written'
 gives 0 'and stored before' guard log "$HOME/.claude/.credentials.json"
 rm "$HOME/.claude/new"
 
+# --- the host's login ---
+for how in none codex; do
+	gives 0 "it is hidden with --agent $how" guard run -q --agent $how -- \
+		sh -c 'cat ~/.claude/.credentials.json ~/.claude/hooks/stop.sh'
+	silent "$out" 'refresh'
+	says "$out" 'echo host'
+done
+mkdir "$HOME/.claude/project"
+gives 0 'also from claude in a project beside it' \
+	guard -C "$HOME/.claude/project" run --agent claude -- \
+	cat ../.credentials.json
+silent "$out" 'refresh'
+rmdir "$HOME/.claude/project"
+
 # --- inner sandboxes ---
 # shellcheck disable=SC2016
 echo 'echo in $(id -u); cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key' \
