@@ -6,7 +6,9 @@
  * hash is compared byte by byte before it counts as known, and objects of
  * equal hash and other bytes live side by side under (hash, ordinal). An
  * unkeyed XXH3-128 can be forged at will, and a secret alone still collides
- * for structured pairs with probability 2^-26.
+ * for structured pairs with probability 2^-26. (Chunks of a long file that its
+ * version before had are known by a stronger mark before they come here: see
+ * past.h.)
  *
  * Order of calls: store_open, any number of store_put and store_get from any
  * thread, store_flush (everything put before is durable and in its pack),

@@ -3,6 +3,7 @@
 #include "snapshot/chunklist.h"
 #include "snapshot/content.h"
 #include "snapshot/stream.h"
+#include "snapshot/take.h"
 #include "tests/unit/storetest.h"
 #include "tests/unit/collision.h"
 
@@ -416,6 +417,65 @@ static void what_is_not_in_memory_does_not_come_into_it(void **state)
 	lab_done(&lab);
 }
 
+/* Takes a snapshot of the folder; says how many bytes were put for it. */
+static uint64_t take(const struct lab *lab, const char *root, const char *cache,
+		     struct oid *ret_file)
+{
+	struct take_options o = {
+		.root_path = root,
+		.root_fd = -1,
+		.cache_path = cache,
+		.reason = "manual",
+	};
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	struct store_stats before, after;
+	struct err err;
+
+	store_get_stats(lab->store, &before);
+	ok(take_snapshot(lab->store, &o, &s, &err));
+	store_get_stats(lab->store, &after);
+	assert_int_equal(s.note_count, 0);
+	assert_int_equal(tree_lookup(lab->store, &s.root, "long", &e, &err), 1);
+	*ret_file = e.content;
+	return after.put_bytes - before.put_bytes;
+}
+
+static void a_snapshot_knows_the_file_of_the_one_before(void **state)
+{
+	struct box *box = *state;
+	struct lab lab = lab_new(box, NULL);
+	auto_free char *root = mem_printf("%s/tree", box->dir);
+	auto_free char *cache = mem_printf("%s/cache", box->dir);
+	auto_free char *file = mem_printf("%s/long", root);
+	auto_free char *marks = mem_printf("%s-marks", cache);
+	auto_free unsigned char *data = bytes_make(2, LEN);
+	auto_close int fd = -1;
+	struct oid id, old;
+	struct err err;
+	int i;
+
+	need_marks();
+	assert_int_equal(mkdir(root, 0755), 0);
+	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(fd_write(fd, data, LEN), 0);
+	assert_true(take(&lab, root, cache, &old) > LEN);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(fd_pwrite(fd, &i, 1, 3000000), 0);
+		assert_true(take(&lab, root, cache, &id) < 3 << 20);
+		assert_int_equal(content_equal(lab.store, &id, fd, &err), 1);
+		assert_false(oid_equal(&id, &old));
+	}
+	/* Without its cache nothing of it is known, nor with a torn one. */
+	assert_int_equal(truncate(marks, 100), 0);
+	assert_int_equal(fd_pwrite(fd, "x", 1, 3000000), 0);
+	assert_true(take(&lab, root, cache, &id) > LEN);
+	assert_int_equal(unlink(cache), 0);
+	assert_true(take(&lab, root, cache, &id) > LEN);
+	assert_int_equal(content_equal(lab.store, &id, fd, &err), 1);
+	lab_done(&lab);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -430,6 +490,7 @@ int main(void)
 		T(damaged_marks_are_none),
 		T(without_a_library_bytes_are_compared),
 		T(what_is_not_in_memory_does_not_come_into_it),
+		T(a_snapshot_knows_the_file_of_the_one_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
