@@ -31,11 +31,13 @@ have() {
 #	status N	that of the last command
 #	bye		the shell ends
 play() {
-	sed -e 's/^run \(.*\)/> guard run -q -- \1\\r/' \
-		-e 's/^back$/< out>\nsane\n> modes\\r\n< are kept\\r\\n/' \
-		-e 's/^status \(.*\)/> echo status=$?\\r\n< status=\1/' \
-		-e 's/^bye$/> exit\\r\nend 0/' \
-		-e '1i\' -e 'prompt out>' >"$T/script"
+	{
+		echo 'prompt out>'
+		sed -e 's/^run \(.*\)/> guard run -q -- \1\\r/' \
+			-e 's/^back$/< out>\nsane\n> modes\\r\n< are kept\\r\\n/' \
+			-e 's/^status \(.*\)/> echo status=$?\\r\n< status=\1/' \
+			-e 's/^bye$/> exit\\r\nend 0/'
+	} >"$T/script"
 	gives 0 "$1" "$pty" "$T/script" bash --rcfile "$HOME/outrc" -i
 }
 

@@ -180,6 +180,36 @@ step 'git init anew' git <<'END'
 rm -rf .git && git init -q && git add -A && git commit -q -m again
 END
 
+step 'git commit --amend and a fixup' git <<'END'
+git commit -q --amend -m better && echo x >>src/f1.c &&
+	git commit -q -a --fixup HEAD &&
+	GIT_SEQUENCE_EDITOR=true git rebase -q -i --autosquash HEAD~2
+END
+step 'git fetch, pull and push' git <<'END'
+git clone -q --bare --no-hardlinks . ../up.git && git remote add up ../up.git &&
+	git push -q up main:new side && git fetch -q up && git pull -q up side &&
+	git branch -r
+END
+step 'git hooks' git <<'END'
+printf '#!/bin/sh\necho hook >>hooked\ngit add hooked\n' >.git/hooks/pre-commit
+chmod 755 .git/hooks/pre-commit && echo x >>src/f1.c && git commit -q -a -m h &&
+	git show --stat --format=%s
+END
+step 'git bisect' git <<'END'
+git bisect start HEAD HEAD~1 && git bisect run false; git bisect reset
+END
+step 'git sparse-checkout' git <<'END'
+git sparse-checkout set src/deep && ls && git sparse-checkout disable
+END
+step 'git worktree, moved' git <<'END'
+git worktree add -q tree side && git worktree move tree wood &&
+	git worktree lock wood && git worktree list
+END
+step 'git filter-branch' git <<'END'
+FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --index-filter \
+	'git rm -q --cached --ignore-unmatch src/f1.c' HEAD
+END
+
 # --- building ---
 step 'make' 'make gcc' <<'END'
 make -j2 CC=gcc && ./prog
@@ -199,6 +229,22 @@ END
 step 'what the address sanitizer finds' gcc <<'END'
 printf '#include <stdlib.h>\nint main(void){char *a=malloc(3);return a[3];}\n' >b.c
 gcc -fsanitize=address -o b b.c && ./b
+END
+step 'gcc with the thread sanitizer' gcc <<'END'
+printf '#include <pthread.h>\nint x;void *f(void *a){x++;return a;}\nint main(void){pthread_t t;pthread_create(&t,0,f,0);x++;pthread_join(t,0);return 0;}\n' >t.c
+gcc -fsanitize=thread -o t t.c && ./t 2>/dev/null
+END
+step 'what the leak sanitizer finds' gcc <<'END'
+printf '#include <stdlib.h>\nint main(void){volatile char *a=malloc(3);a=0;return a!=0;}\n' >l.c
+gcc -fsanitize=address -o l l.c && ./l
+END
+step 'clang with the memory sanitizer' clang <<'END'
+printf '#include <stdlib.h>\nint main(void){int *a=malloc(4);return *a?3:4;}\n' >m.c
+clang -fsanitize=memory -o m m.c && ./m
+END
+step 'ccache' 'gcc ccache' <<'END'
+export CCACHE_DIR="$PWD/cache" && ccache gcc -c src/f1.c && ccache gcc -c src/f1.c &&
+	ccache -s | grep -c Hits && rm -r cache
 END
 step 'gdb' 'gdb gcc' <<'END'
 gcc -g -o p src/*.c && gdb -batch -ex 'break f1' -ex run -ex bt ./p |
@@ -236,6 +282,55 @@ step 'python venv' python3 <<'END'
 python3 -m venv --without-pip env && env/bin/python -c 'import sys; print(sys.prefix)' &&
 	rm -rf env
 END
+pip=python3
+python3 -m pip --version >/dev/null 2>&1 || pip=pip3
+step 'python pip' "python3 $pip" <<'END'
+python3 -m venv --without-pip env || exit 9
+mkdir pkg && printf 'x = 1\n' >pkg/mod.py && python3 - <<'PY'
+import zipfile
+i = "pkg-1.0.dist-info/"
+with zipfile.ZipFile("pkg-1.0-py3-none-any.whl", "w") as z:
+    z.write("pkg/mod.py", "mod.py")
+    z.writestr(i + "METADATA", "Metadata-Version: 2.1\nName: pkg\nVersion: 1.0\n")
+    z.writestr(i + "WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    z.writestr(i + "RECORD", "mod.py,,\n" + i + "METADATA,,\n" + i + "WHEEL,,\n" + i + "RECORD,,\n")
+PY
+python3 -m pip --python env/bin/python install -q --no-index --no-compile \
+	--disable-pip-version-check ./*.whl &&
+	env/bin/python -c 'import mod; print(mod.x)'; status=$?
+rm -rf env ./*.whl
+exit $status
+END
+step 'python: locks, maps, sockets, watches' python3 <<'END'
+python3 - <<'PY'
+import ctypes, fcntl, mmap, os, socket, struct, threading
+with open("Makefile", "r+b") as f:
+    fcntl.lockf(f, fcntl.LOCK_EX)
+    m = mmap.mmap(f.fileno(), 0)
+    m[0:1] = b"#"
+    m.flush()
+    assert open("Makefile", "rb").read(1) == b"#"
+s = socket.socket(socket.AF_UNIX)
+s.bind("socket")
+s.listen()
+c = socket.socket(socket.AF_UNIX)
+c.connect("socket")
+libc = ctypes.CDLL(None, use_errno=True)
+w = libc.inotify_init1(0)
+assert libc.inotify_add_watch(w, b"src", 0x3c6) > 0
+open("src/f1.c", "a").write("x")
+os.rename("src/f2.c", "src/g2.c")
+open("src/new", "w").close()
+os.unlink("src/f3.c")
+seen, data = [], os.read(w, 4096)
+while data:
+    mask, _, n = struct.unpack("iIII", data[:16])[1:]
+    seen.append((hex(mask), data[16:16 + n].rstrip(b"\0")))
+    data = data[16 + n:]
+print(seen)
+open("seen", "w").write(repr(seen))
+PY
+END
 step 'node' node <<'END'
 node -e 'const fs = require("fs");
 fs.renameSync("src", "source");
@@ -245,9 +340,16 @@ fs.watch(".", () => {}).close();
 new (require("worker_threads").Worker)("process.exit(0)", {eval: true});'
 END
 step 'npm' 'node npm' <<'END'
-npm init -y >/dev/null && npm pack --offline >/dev/null && rm -f *.tgz && mkdir dep &&
-	printf '{"name":"dep","version":"1.0.0"}' >dep/package.json &&
-	npm install --offline --no-audit --no-fund ./dep
+mkdir dep && printf '{"name":"dep","version":"1.0.0","bin":{"dep":"cli.js"}}' >dep/package.json &&
+	printf '#!/usr/bin/env node\nconsole.log("dep ran")\n' >dep/cli.js &&
+	printf '{"name":"p","version":"1.0.0","scripts":{"x":"dep"}}' >package.json &&
+	npm install --offline --no-audit --no-fund ./dep &&
+	npm ci --offline --no-audit --no-fund && npm run -s x
+END
+step 'pnpm' 'node pnpm' <<'END'
+mkdir dep && printf '{"name":"dep","version":"1.0.0"}' >dep/package.json &&
+	printf '{"name":"p","dependencies":{"dep":"file:dep"}}' >package.json &&
+	pnpm install --offline --store-dir "$PWD/store" && rm -rf store
 END
 step 'perl in place' perl <<'END'
 perl -pi.bak -e 's/return/RETURN/' src/*.c
@@ -282,6 +384,28 @@ sed -i s/int/long/ src/*.c
 END
 step 'patch' patch <<'END'
 git diff HEAD~1 | patch -p1 -R
+END
+
+step 'sqlite, two at once' 'sqlite3' <<'END'
+sqlite3 db 'create table t(x);'
+for i in 1 2; do
+	sqlite3 -cmd '.timeout 20000' db \
+		'begin immediate; insert into t values (1); commit;' &
+done
+wait; sqlite3 db 'select count(*) from t'; rm db
+END
+step 'zip' 'zip unzip' <<'END'
+zip -q -r -X all.zip src && mkdir out && unzip -q -d out all.zip && rm all.zip
+END
+step 'cpio' cpio <<'END'
+find src | cpio -o --quiet >/tmp/c && mkdir out && cd out && cpio -idm --quiet </tmp/c
+END
+step 'sort and ed in place' 'sort ed' <<'END'
+sort -o Makefile Makefile && printf '1d\nw\nq\n' | ed -s src/f1.c
+END
+step 'split, tee, dd' dd <<'END'
+split -n 3 Makefile part- && cat part-* | tee again >/dev/null &&
+	dd if=again of=Makefile conv=notrunc bs=3 count=2
 END
 
 # --- folders and files ---
