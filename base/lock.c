@@ -14,6 +14,12 @@ int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 		dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int got;
 
+	if (fd < 0 && errno == EROFS)
+		return fail(err, EROFS,
+			    "open lock %s: this file system is read-only: what "
+			    "is there can be read (log, ls, show, diff), and "
+			    "no more",
+			    text_quote(name));
 	if (fd < 0)
 		return fail_errno(err, "open lock %s", text_quote(name));
 	do {

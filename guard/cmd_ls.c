@@ -9,6 +9,7 @@
 #include "guard/output.h"
 #include "guard/runview.h"
 #include "guard/tree_list.h"
+#include "snapshot/purge.h"
 
 static int ls_snapshot(struct context *c, const char *when, const char *arg,
 		       enum tree_list_form form, struct err *err)
@@ -24,9 +25,16 @@ static int ls_snapshot(struct context *c, const char *when, const char *arg,
 	got = tree_lookup(c->store, &s.root, path, &e, err);
 	if (got < 0)
 		return got;
+	if (!got && purge_note(&s, path))
+		return fail(err, ENODATA, "%s of snapshot %llu was %s",
+			    text_quote(path), (unsigned long long)s.seq,
+			    purge_note(&s, path));
 	if (!got)
 		return fail(err, ENOENT, "there is no %s in snapshot %llu",
 			    text_quote(path), (unsigned long long)s.seq);
+	if (purge_note(&s, path))
+		output_say("%s of snapshot %llu was %s", text_quote(path),
+			   (unsigned long long)s.seq, purge_note(&s, path));
 	return tree_list(c->store, &e, form, err);
 }
 

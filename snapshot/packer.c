@@ -16,6 +16,9 @@
 #include "base/text.h"
 #include "snapshot/writer.h"
 
+/* Writes under way at most: see writer.c. */
+#define PENDING_MAX ((uint64_t)16 << 20)
+
 struct packer {
 	int dirfd, fd;
 	/* The same file once more, for the lock: requests of io_uring hold on
@@ -154,6 +157,19 @@ uint64_t packer_size(const struct packer *w)
 uint32_t packer_count(const struct packer *w)
 {
 	return (uint32_t)w->count;
+}
+
+uint64_t packer_pending(const struct packer *w)
+{
+	uint64_t index = FANOUT_LEN + FOOTER_LEN +
+			 (uint64_t)packer_count(w) * INDEX_ENTRY;
+	struct stat st;
+	uint64_t left = 0;
+
+	if (fstat(w->fd, &st) == 0 && (uint64_t)st.st_blocks * 512 < w->end)
+		left = w->end - (uint64_t)st.st_blocks * 512;
+	/* More is never under way; the rest was compressed by somebody. */
+	return index + (left < PENDING_MAX ? left : PENDING_MAX);
 }
 
 const struct pack_entry *packer_entries(const struct packer *w)

@@ -19,6 +19,9 @@ void packer_free(struct packer **w);
 const char *packer_name(const struct packer *w);
 uint64_t packer_size(const struct packer *w); /* reserved so far */
 uint32_t packer_count(const struct packer *w);
+/* About: bytes that were set aside and do not take room on the disk yet, those
+ * of the index among them. */
+uint64_t packer_pending(const struct packer *w);
 
 /* Sets room aside for a record and returns its offset. One caller at a time. */
 uint64_t packer_reserve(struct packer *w, uint64_t stored_len);

@@ -101,6 +101,8 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 static int take_room(struct store *s, uint64_t len, struct err *err)
 {
 	uint64_t size = s->packed + s->stats.stored_bytes, free = UINT64_MAX;
+	uint64_t pending = 0;
+	const struct out_pack *out;
 	struct statvfs fs;
 
 	if (!s->limited)
@@ -111,8 +113,12 @@ static int take_room(struct store *s, uint64_t len, struct err *err)
 			    "`guard prune` makes room",
 			    text_size(size), text_size(s->max_size));
 	if (s->room < len) {
+		for (out = s->outs; out; out = out->next)
+			if (out->writer)
+				pending += packer_pending(out->writer);
 		if (fstatvfs(s->folder.fd, &fs) == 0)
 			free = (uint64_t)fs.f_bavail * fs.f_frsize;
+		free -= pending < free ? pending : free;
 		if (free < s->min_free + len)
 			return fail(err, ENOSPC,
 				    "%s of the store's disk are free, and %s "

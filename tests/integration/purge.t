@@ -56,6 +56,8 @@ ok 'changes nothing' sh -c "guard show $number:keys/id | cmp - '$T/secret'"
 gives 0 'purge of the file' guard purge --confirm keys/id keys/id
 gives 1 'an old version' guard show "$number:keys/id"
 says "$err" 'was purged on 20'
+gives 0 'and its list' guard ls "$number" keys/id
+says "$err" 'was purged on 20'
 gives 0 'its neighbour' guard show "$number:keys/readme"
 is "$(cat "$out")" harmless 'is still there'
 gives 0 'its log' guard log keys/id

@@ -51,7 +51,12 @@ if [ "$me" = root ] && mkdir -p /small &&
 	gives 0 'without a setting there is a limit too' guard snapshot
 	head -c 40000000 /dev/urandom >"$HOME/data/huge"
 	gives 1 'more than the disk' guard snapshot "$HOME/data"
+	says "$err" 'stay free (min-free)'
 	says "$err" 'guard prune'
+	mount -o remount,ro /small
+	gives 1 'a disk that is read-only' guard snapshot
+	says "$err" 'can be read'
+	gives 0 'and is read' guard log
 	unset GUARD_HOME
 	umount /small
 else
