@@ -122,13 +122,30 @@ row_apply_new() {
 	again="cd $project; '$guard' discard -q -y >/dev/null 2>&1
 		$(wiped "$project/new")
 		'$guard' run -q -- cp -a '$base/source' new; sync -f $base"
-	measure 3 150 \
-		cp -p "$(wiped "$base/copy"); sync -f $base" \
+	gone="$(wiped "$base/copy"); sync -f $base"
+	set -- cp -p "$gone" \
 		sh -c "cp -a $base/source $base/copy && sync -f $base" ';;' \
+		mv -p "mkdir -p $base/moved; mv $base/copy $base/moved/from;
+			sync -f $base" \
+		sh -c "mv $base/moved/from $base/copy && sync -f $base" ';;' \
 		guard -d "$project" -p "$again" "$guard" apply -q -y
+	! have rsync || set -- "$@" ';;' rsync -p "$gone" sh -c \
+		"rsync -a $base/source/ $base/copy && sync -f $base"
+	! have try || set -- "$@" ';;' try -d "$project" \
+		-p "$(wiped "$base/overlay"); mkdir $base/overlay
+			$(wiped "$project/new"); cd $project
+			try -n -D $base/overlay cp -a $base/source new;
+			sync -f $base" \
+		sh -c "try commit $base/overlay && sync -f $base"
+	measure 3 150 "$@"
 	line apply-new "cp -a of $count new files, synced" cp
+	line apply-new "mv of them, synced" mv cp cp
+	line apply-new "rsync -a of them, synced" rsync cp cp
+	line apply-new "try commit of them, synced" try cp cp
 	line apply-new "guard apply of them" guard cp cp 0.3
 	wipe "$base/copy"
+	wipe "$base/moved"
+	wipe "$base/overlay"
 	wipe "$base/source"
 	wipe "$project"
 }
@@ -142,12 +159,22 @@ row_apply_few() {
 	edit="while read -r f; do echo x >>\"\$f\"; done <$base/some"
 	again="cd '$tree'; '$guard' discard -q -y >/dev/null 2>&1
 		'$guard' run -q -- sh -c '$edit'; sync -f $base"
-	measure 5 120 -w 1 \
-		cp -p "$(wiped "$base/copy"); mkdir $base/copy; sync -f $base" \
-		-d "$tree" sh -c "xargs cp -a --parents -t $base/copy <$base/some &&
+	empty_copy="$(wiped "$base/copy"); mkdir $base/copy; sync -f $base"
+	set -- cp -p "$empty_copy" -d "$tree" \
+		sh -c "xargs cp -a --parents -t $base/copy <$base/some &&
 			sync -f $base" ';;' \
 		guard -d "$tree" -p "$again" "$guard" apply -q -y
+	! have rsync || set -- "$@" ';;' rsync -p "$empty_copy" -d "$tree" \
+		sh -c "rsync -a --files-from=$base/some . $base/copy &&
+			sync -f $base"
+	! have git || set -- "$@" ';;' git -d "$tree" \
+		-p "$again; '$guard' patch >$base/patch" \
+		sh -c "git apply $base/patch && sync -f $base"
+	measure 5 120 -w 1 "$@"
 	line apply-few "cp of 100 files, synced" cp
+	line apply-few "rsync -a of them, synced" rsync cp cp
+	line apply-few "git apply of them, synced" git cp cp
 	line apply-few "guard apply of 100 among all" guard cp cp 2
 	wipe "$base/copy"
+	rm -f "$base/patch"
 }
