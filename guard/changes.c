@@ -263,8 +263,6 @@ void changes_keep(struct change_list *list, const char *const *paths)
 				break;
 		if (paths[n])
 			list->items[kept++] = list->items[i];
-		else
-			free(list->items[i].path);
 	}
 	list->count = kept;
 }
@@ -374,7 +372,7 @@ static const char *type_name(uint32_t mode)
 	}
 }
 
-static void add_thing(const struct meta *m, struct buf *to)
+static void add_thing(const struct change_side *m, struct buf *to)
 {
 	if (S_ISREG(m->mode))
 		buf_add_text(to, text_size(m->size));

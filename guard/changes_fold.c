@@ -82,9 +82,7 @@ static void drop_points(struct change_list *list, const char *place)
 	for (i = 0; i < list->count; i++)
 		gone[i] = is_point(list, i, place);
 	for (i = 0; i < list->count; i++)
-		if (gone[i])
-			free(list->items[i].path);
-		else
+		if (!gone[i])
 			list->items[kept++] = list->items[i];
 	list->count = kept;
 	free(gone);

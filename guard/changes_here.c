@@ -10,7 +10,8 @@ struct join {
 	size_t next;
 };
 
-static bool same_as_base(const struct meta *here, const struct entry *base)
+static bool same_as_base(const struct change_side *here,
+			 const struct entry *base)
 {
 	if (here->mode != base->mode || here->uid != base->uid ||
 	    here->gid != base->gid)

@@ -232,7 +232,7 @@ static int gather(void *arg, const char *path, const struct entry *a,
 		  const struct entry *b, struct err *err)
 {
 	struct gathering *g = arg;
-	struct change_list *list = g->list;
+	struct meta was = meta_of(a), now = meta_of(b);
 	struct change change = {.flags = flags_of(g, path, a, b)};
 
 	(void)err;
@@ -240,11 +240,8 @@ static int gather(void *arg, const char *path, const struct entry *a,
 	    (!a && is_unknown(g->store, g->a, path)) ||
 	    (!b && is_unknown(g->store, g->b, path)))
 		return 0;
-	change.path = mem_strdup(path);
-	change.old = meta_of(a);
-	change.now = meta_of(b);
-	GROW(list->items, list->count, list->room);
-	list->items[list->count++] = change;
+	change_list_add(g->list, path, change.kind, change.flags,
+			a ? &was : NULL, b ? &now : NULL);
 	if (!(change.flags & CHANGE_WITH_PARENT) &&
 	    change.kind != CHANGE_META && change.kind != CHANGE_MODIFIED &&
 	    (!a || !b) && S_ISDIR((a ? a : b)->mode)) {

@@ -111,7 +111,7 @@ const char *jsonout_type(uint32_t mode)
 	}
 }
 
-json_t *jsonout_meta(const struct meta *m)
+json_t *jsonout_side(const struct change_side *m)
 {
 	json_t *object;
 	char mode[16];
@@ -135,8 +135,8 @@ json_t *jsonout_change(const struct change *c)
 
 	jsonout_text(object, "path", c->path);
 	jsonout_text(object, "op", changes_kind_name(c->kind));
-	(void)json_object_set_new(object, "old", jsonout_meta(&c->old));
-	(void)json_object_set_new(object, "new", jsonout_meta(&c->now));
+	(void)json_object_set_new(object, "old", jsonout_side(&c->old));
+	(void)json_object_set_new(object, "new", jsonout_side(&c->now));
 	(void)json_object_set_new(object, "git",
 				  json_boolean(c->flags & CHANGE_GIT));
 	(void)json_object_set_new(object, "with_parent",

@@ -18,7 +18,7 @@ void jsonout_number(json_t *object, const char *key, uint64_t number);
 /* RFC 3339 in UTC; null for {0}. */
 void jsonout_time(json_t *object, const char *key, struct moment when);
 /* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
-json_t *jsonout_meta(const struct meta *m);
+json_t *jsonout_side(const struct change_side *m);
 /* {"path", "op", "old", "new", "git", ...} */
 json_t *jsonout_change(const struct change *c);
 /* What is known of a run: id, state, project, command, times, status. */

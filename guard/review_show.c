@@ -40,9 +40,9 @@ static enum output_style style_of(enum review_section section)
 	}
 }
 
-static struct meta meta_of(const struct entry *e)
+static struct change_side side_of(const struct entry *e)
 {
-	return (struct meta){
+	return (struct change_side){
 		.mode = e->mode,
 		.uid = e->uid,
 		.gid = e->gid,
@@ -55,8 +55,8 @@ static struct change change_of(const struct review_entry *e)
 {
 	struct change c = {
 		.path = e->path,
-		.old = meta_of(&e->old),
-		.now = meta_of(&e->now),
+		.old = side_of(&e->old),
+		.now = side_of(&e->now),
 		.kind = CHANGE_MODIFIED,
 	};
 

@@ -6,17 +6,61 @@
 
 #include "base/mem.h"
 
+/* Paths lie behind one another in blocks; those of a long list are freed as
+ * a whole only. */
+#define BLOCK_SIZE (64u << 10)
+
+struct change_names {
+	struct change_names *next; /* an earlier block */
+	size_t left; /* bytes at the end */
+	size_t size;
+	char bytes[];
+};
+
 void change_list_free(struct change_list *list)
 {
-	size_t i;
+	while (list->names) {
+		struct change_names *block = list->names;
 
-	for (i = 0; i < list->count; i++)
-		free(list->items[i].path);
-	for (i = 0; i < list->touched_count; i++)
-		free(list->touched[i]);
+		list->names = block->next;
+		free(block);
+	}
 	free(list->items);
 	free(list->touched);
 	*list = (struct change_list){0};
+}
+
+static const char *add_name(struct change_list *list, const char *path)
+{
+	size_t len = strlen(path) + 1;
+	struct change_names *block = list->names;
+	char *to;
+
+	if (!block || block->left < len) {
+		size_t size = len > BLOCK_SIZE ? len : BLOCK_SIZE;
+
+		block = mem_alloc(sizeof(*block) + size);
+		*block = (struct change_names){
+			.next = list->names, .left = size, .size = size};
+		list->names = block;
+	}
+	to = block->bytes + block->size - block->left;
+	block->left -= len;
+	return memcpy(to, path, len);
+}
+
+static struct change_side side_of(const struct meta *m)
+{
+	if (!m)
+		return (struct change_side){0};
+	return (struct change_side){
+		.mode = m->mode,
+		.uid = m->uid,
+		.gid = m->gid,
+		.chattr = m->chattr,
+		.size = m->size,
+		.mtime = m->mtime,
+	};
 }
 
 void change_list_add(struct change_list *list, const char *path,
@@ -32,9 +76,9 @@ void change_list_add(struct change_list *list, const char *path,
 	list->items[list->count++] = (struct change){
 		.kind = kind,
 		.flags = flags,
-		.path = mem_strdup(path),
-		.old = old ? *old : (struct meta){0},
-		.now = now ? *now : (struct meta){0},
+		.path = add_name(list, path),
+		.old = side_of(old),
+		.now = side_of(now),
 	};
 	/* A layer does not keep them: what it has is no change of the run. */
 	list->items[list->count - 1].old.chattr =
@@ -44,7 +88,7 @@ void change_list_add(struct change_list *list, const char *path,
 void change_list_touch(struct change_list *list, const char *path)
 {
 	GROW(list->touched, list->touched_count, list->touched_room);
-	list->touched[list->touched_count++] = mem_strdup(path);
+	list->touched[list->touched_count++] = add_name(list, path);
 }
 
 void change_list_unreadable(struct change_list *list, const char *path,
@@ -53,15 +97,13 @@ void change_list_unreadable(struct change_list *list, const char *path,
 {
 	struct change *last =
 		list->count ? &list->items[list->count - 1] : NULL;
-	char **touched = list->touched_count
-				 ? &list->touched[list->touched_count - 1]
-				 : NULL;
+	const char **touched = list->touched_count
+				       ? &list->touched[list->touched_count - 1]
+				       : NULL;
 
 	/* No more one whose time alone differs. */
-	if (touched && strcmp(*touched, path) == 0) {
-		free(*touched);
+	if (touched && strcmp(*touched, path) == 0)
 		list->touched_count--;
-	}
 	if (last && strcmp(last->path, path) == 0)
 		last->flags |= CHANGE_UNREADABLE;
 	else

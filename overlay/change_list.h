@@ -26,20 +26,30 @@ enum change_flags {
 	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
 };
 
+/* What of an entry's metadata is shown or compared: a run may change
+ * millions. */
+struct change_side {
+	uint32_t mode, uid, gid, chattr;
+	uint64_t size;
+	struct moment mtime;
+};
+
 struct change {
 	enum change_kind kind;
 	unsigned int flags;
-	char *path;
-	struct meta old; /* mode 0 when added */
-	struct meta now; /* mode 0 when deleted */
+	const char *path; /* the list's */
+	struct change_side old; /* mode 0 when added */
+	struct change_side now; /* mode 0 when deleted */
 };
+
+struct change_names;
 
 struct change_list {
 	struct change *items; /* sorted by path_compare() */
 	size_t count, room;
 	/* What differs by its time alone, sorted too: of no interest to
 	 * people, but kept when the run's result is stored. */
-	char **touched;
+	const char **touched;
 	size_t touched_count, touched_room;
 	/*
 	 * The last time of change of anything in the layer, also of what is no
@@ -47,6 +57,7 @@ struct change_list {
 	 * than some moment is as it was then. Not known: far in the future.
 	 */
 	struct moment newest;
+	struct change_names *names; /* the bytes of all paths */
 };
 
 void change_list_free(struct change_list *list);

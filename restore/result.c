@@ -29,6 +29,7 @@ struct result {
 	size_t way_count, way_room;
 	int dir_fd; /* of the last one */
 	char *gone; /* removed with all that the base had below */
+	char *settled; /* the folder at work in the editor */
 	struct lookup base;
 };
 
@@ -46,6 +47,7 @@ static void result_free(struct result *r)
 		way_pop(r);
 	free(r->ways);
 	free(r->gone);
+	free(r->settled);
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
 	lookup_free(&r->base);
@@ -304,6 +306,18 @@ static int touch(struct result *r, const char *path, struct err *err)
 	return edit(r, path, &e, err);
 }
 
+/* Once a folder. */
+static int settle(struct result *r, const char *path, struct err *err)
+{
+	auto_free char *dir = path_parent(path);
+
+	if (r->settled && strcmp(r->settled, dir) == 0)
+		return 0;
+	free(r->settled);
+	r->settled = TAKE(dir);
+	return tree_editor_settle(r->editor, path, err);
+}
+
 int result_make(struct store *store, const struct entry *base, int upper_fd,
 		const struct change_list *changes, struct entry *ret_root,
 		struct err *err)
@@ -316,15 +330,24 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		.dir_fd = -1,
 		.base = {.store = store, .root = base},
 	};
-	size_t i;
+	size_t i = 0, k = 0;
 
-	for (i = 0; i < changes->count; i++)
-		if (change(&r, &changes->items[i], err) < 0)
+	/* In one order: each folder is saved when its turn is over, so that
+	 * not all of them are held at once. */
+	while (i < changes->count || k < changes->touched_count) {
+		const struct change *c =
+			i < changes->count ? &changes->items[i] : NULL;
+		const char *path =
+			k < changes->touched_count ? changes->touched[k] : NULL;
+		bool first = c && (!path || path_compare(c->path, path) <= 0);
+
+		path = first ? c->path : path;
+		if (settle(&r, path, err) < 0 ||
+		    (first ? change(&r, c, err) : touch(&r, path, err)) < 0)
 			return err_context(err, "keep the run's %s",
-					   text_quote(changes->items[i].path));
-	for (i = 0; i < changes->touched_count; i++)
-		if (touch(&r, changes->touched[i], err) < 0)
-			return err_context(err, "keep the run's %s",
-					   text_quote(changes->touched[i]));
+					   text_quote(path));
+		i += first;
+		k += !first;
+	}
 	return tree_editor_save(r.editor, ret_root, err);
 }

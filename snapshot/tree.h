@@ -108,6 +108,10 @@ int tree_editor_put_folder(struct tree_editor *ed, const char *path,
 /* Removes path and all below; one that is not there is fine. */
 int tree_editor_remove(struct tree_editor *ed, const char *path,
 		       struct err *err);
+/* What is done next lies at path: the folders that were opened for what the
+ * last call named, and do not hold it, are saved and take no room any more. */
+int tree_editor_settle(struct tree_editor *ed, const char *path,
+		       struct err *err);
 /* A copy of what is at path now, to be freed; 1, 0 when there is nothing. */
 int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 		    struct err *err);

@@ -19,6 +19,7 @@ struct node {
 struct tree_editor {
 	struct store *store;
 	struct node root;
+	char *last; /* of tree_editor_settle() */
 };
 
 /* A stack in the heap stands for recursion: depth is not ours to choose. */
@@ -79,6 +80,7 @@ void tree_editor_free(struct tree_editor **ed)
 	if (!*ed)
 		return;
 	node_done(&(*ed)->root);
+	free((*ed)->last);
 	free(*ed);
 	*ed = NULL;
 }
@@ -296,12 +298,13 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 	return got;
 }
 
-int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
-		     struct err *err)
+/* Whatever was changed in it. */
+static int save_below(struct tree_editor *ed, struct node *whole,
+		      struct err *err)
 {
 	AUTO(steps) struct steps steps = {0};
 
-	push(&steps, &ed->root);
+	push(&steps, whole);
 	while (steps.count) {
 		struct step *top = &steps.items[steps.count - 1];
 		struct node *node = top->node;
@@ -314,6 +317,60 @@ int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 			return -err->num;
 		steps.count--;
 	}
+	return 0;
+}
+
+static int settle_node(struct tree_editor *ed, struct node *node,
+		       struct err *err)
+{
+	size_t i;
+
+	if (save_below(ed, node, err) < 0)
+		return -err->num;
+	for (i = 0; i < node->count; i++)
+		node_done(&node->nodes[i]);
+	free(node->nodes);
+	node->nodes = NULL;
+	node->count = node->room = 0;
+	node->opened = false;
+	return 0;
+}
+
+/* The folders of the last call that are not on the way to this path. */
+static int settle_last(struct tree_editor *ed, const char *last,
+		       const char *path, struct err *err)
+{
+	struct node *node = &ed->root;
+
+	for (;;) {
+		size_t len = strcspn(last, "/"), at;
+		auto_free char *name = mem_strndup(last, len);
+
+		if (!len || !find(node, name, &at))
+			return 0;
+		node = &node->nodes[at];
+		if (strncmp(path, last, len) != 0 || path[len] != '/')
+			return settle_node(ed, node, err);
+		last += len + (last[len] == '/');
+		path += len + 1;
+	}
+}
+
+int tree_editor_settle(struct tree_editor *ed, const char *path,
+		       struct err *err)
+{
+	if (ed->last && settle_last(ed, ed->last, path, err) < 0)
+		return -err->num;
+	free(ed->last);
+	ed->last = mem_strdup(path);
+	return 0;
+}
+
+int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
+		     struct err *err)
+{
+	if (save_below(ed, &ed->root, err) < 0)
+		return -err->num;
 	entry_copy(ret_root, &ed->root.entry);
 	return 0;
 }

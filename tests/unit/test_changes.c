@@ -78,12 +78,10 @@ static int tear_down(void **state)
 static void add(struct change_list *list, enum change_kind kind,
 		const char *path, uint32_t mode, uint64_t size, int64_t mtime)
 {
-	GROW(list->items, list->count, list->room);
-	list->items[list->count++] = (struct change){
-		.kind = kind,
-		.path = mem_strdup(path),
-		.old = {.mode = mode, .size = size, .mtime = {.sec = mtime}},
-	};
+	const struct meta old = {
+		.mode = mode, .size = size, .mtime = {.sec = mtime}};
+
+	change_list_add(list, path, kind, 0, &old, NULL);
 }
 
 static void expect(struct place *p, struct change_list *list,

@@ -234,14 +234,9 @@ static void add_change(struct change_list *list, enum change_kind kind,
 {
 	struct meta file = {.mode = S_IFREG | 0644, .size = 10};
 
-	GROW(list->items, list->count, list->room);
-	list->items[list->count++] = (struct change){
-		.kind = kind,
-		.flags = flags,
-		.path = mem_strdup(path),
-		.old = kind == CHANGE_ADDED ? (struct meta){0} : file,
-		.now = kind == CHANGE_DELETED ? (struct meta){0} : file,
-	};
+	change_list_add(list, path, kind, flags,
+			kind == CHANGE_ADDED ? NULL : &file,
+			kind == CHANGE_DELETED ? NULL : &file);
 }
 
 #define DELETIONS 1000
