@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -256,11 +259,27 @@ int mount_again(int from_fd, int target_fd, bool read_only, const char *path,
 	return 0;
 }
 
+/* The same as below in one call, when all of it is there and no link. */
+static int open_at_once(int root_fd, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
 int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
 {
-	auto_close int dir = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+	auto_close int dir =
+		strstr(path, "..") ? -1 : open_at_once(root_fd, path);
 	const char *part = path;
 
+	if (dir >= 0)
+		return TAKE_FD(dir);
+	dir = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	if (dir < 0)
 		return fail_errno(err, "open %s", text_quote(path));
 	while (*part) {
