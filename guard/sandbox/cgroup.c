@@ -175,7 +175,10 @@ static bool make_v2(struct cgroup *c, const char *root,
 		auto_close int parent = open_dir(path);
 		int fd = -1;
 
-		if (parent >= 0 && has_controllers(parent, p))
+		/* Who moves a process needs the group above both. */
+		if (parent >= 0 &&
+		    faccessat(parent, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
+		    has_controllers(parent, p))
 			fd = make_dir(c, parent);
 		if (fd >= 0 && set_v2(fd, p)) {
 			for (kind = 0; kind < CGROUP_KINDS; kind++)

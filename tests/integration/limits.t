@@ -2,6 +2,7 @@
 # guard run --memory, --cpus, --pids-limit, --tmp-size, --user: each bites, and
 # guard says which one it was. As root a cgroup holds them where the machine
 # has version 1, else guard looks itself.
+# shellcheck disable=SC2317 # delegated is called through gives
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -33,6 +34,39 @@ for size in 1m 5.9m x -3 '' 12q 1gg; do
 		guard run --memory "$size" -- true
 done
 says "$err" '--memory is a size'
+
+# A group that somebody handed to a plain user, as systemd does.
+delegated() {
+	(
+		for kind in memory pids cpu; do
+			exec 3>"/sys/fs/cgroup/$kind/delegated/cgroup.procs"
+			sh -c 'echo $PPID >&3'
+		done
+		exec 3>&-
+		cd /srv/project || exit 99
+		exec setpriv --reuid=tester --regid=tester --clear-groups \
+			env HOME=/home/tester "$@"
+	)
+}
+if [ -n "$held" ] && [ "$me" = root ]; then
+	for kind in memory pids cpu; do
+		mkdir "/sys/fs/cgroup/$kind/delegated"
+		chown tester "/sys/fs/cgroup/$kind/delegated" \
+			"/sys/fs/cgroup/$kind/delegated/cgroup.procs"
+	done
+	mkdir /srv/project
+	chown tester /srv/project
+	gives 137 'in a delegated group the kernel holds a plain user as well' \
+		delegated guard run --memory 100m --cpus 0.5 --pids-limit 50 \
+		-- "$programs/resources" P75
+	says "$err" 'memory: a cgroup (v1) holds it'
+	says "$err" 'processors: a cgroup (v1)'
+	says "$err" 'processes: a cgroup (v1)'
+	is "$(ls -d /sys/fs/cgroup/*/delegated/guard-* 2>/dev/null)" '' \
+		'and none of it is left'
+	rmdir /sys/fs/cgroup/memory/delegated /sys/fs/cgroup/pids/delegated \
+		/sys/fs/cgroup/cpu/delegated
+fi
 
 # --- processes ---
 # Root's limit of processes is no rlimit: guard sees a short burst too late.
