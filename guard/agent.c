@@ -135,6 +135,17 @@ static int find_place(const struct profile_item *item,
 	return 1;
 }
 
+/* Two lines may say the same. */
+static bool is_known(const struct agent *a, const char *place)
+{
+	size_t i;
+
+	for (i = 0; i < a->place_count; i++)
+		if (strcmp(a->places[i].path, place) == 0)
+			return true;
+	return false;
+}
+
 /* Whether it would cover the layer over a folder of --cow. */
 static bool covers_cow(const struct run_options *o, const char *place)
 {
@@ -175,7 +186,7 @@ static int add_places(struct agent *a, enum profile_word word,
 		if (!got)
 			continue;
 		if (!is_wanted(item, place, project) || covers_cow(o, place) ||
-		    agent_place_of(a, place)) {
+		    is_known(a, place)) {
 			free(place);
 			continue;
 		}
@@ -211,6 +222,26 @@ bool agent_has(const struct agent *a, const char *home, const char *path)
 			return true;
 	}
 	return false;
+}
+
+/* One in another's would be the run's to put something else in its way. */
+static int check_apart(const struct agent *a, struct err *err)
+{
+	size_t i, k;
+
+	for (i = 0; i < a->place_count; i++)
+		for (k = 0; k < a->place_count; k++)
+			if (i != k && a->places[i].item->word == PROFILE_HOME &&
+			    path_below(a->places[k].path, a->places[i].path))
+				return fail(err, EINVAL,
+					    "%s: %s ~/%s lies in the home of "
+					    "%s",
+					    a->places[k].item->where,
+					    profile_word_name(
+						    a->places[k].item->word),
+					    a->places[k].item->value,
+					    a->places[i].item->where);
+	return 0;
 }
 
 /* ---- options ---- */
@@ -388,6 +419,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 	if (choose(a, o, state, err) < 0 ||
 	    read_all(a, state, project, err) < 0 ||
 	    check_in_home(a, PROFILE_SEED, err) < 0 ||
+	    check_in_home(a, PROFILE_WRITE, err) < 0 ||
 	    check_in_home(a, PROFILE_CODE, err) < 0)
 		return -err->num;
 	if (o->share_login && !a->name)
@@ -399,7 +431,7 @@ int agent_load(const struct run_options *o, const struct state *state,
 	    (add_places(a, PROFILE_HOME, o, state, project, err) < 0 ||
 	     add_places(a, PROFILE_CACHE, o, state, project, err) < 0))
 		return -err->num;
-	if (merge(a, o, state, project, err) < 0)
+	if (check_apart(a, err) < 0 || merge(a, o, state, project, err) < 0)
 		return -err->num;
 	*ret = TAKE(a);
 	return 0;

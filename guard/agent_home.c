@@ -254,6 +254,34 @@ static void seed(const struct agent *a, const struct profile_item *home,
 	}
 }
 
+/* What the profile wants there from the beginning. */
+static void write_files(const struct agent *a, const struct profile_item *home,
+			int to)
+{
+	const struct profile_item *item = NULL;
+	struct err ignored;
+
+	while ((item = profile_next(&a->profile, PROFILE_WRITE, item))) {
+		auto_close int dir = -1, out = -1;
+		const char *rest, *name;
+
+		if (!path_below(item->value, home->value))
+			continue;
+		rest = path_rest(item->value, home->value);
+		if (!*rest || make_parents(to, rest, &ignored) < 0)
+			continue;
+		dir = beneath_parent(to, rest, &name, &ignored);
+		if (dir >= 0)
+			out = openat(dir, name,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+					     O_CLOEXEC,
+				     0600);
+		if (out >= 0 &&
+		    fd_write(out, item->text, strlen(item->text)) == 0)
+			(void)fd_write(out, "\n", 1);
+	}
+}
+
 /* ---- a new home ---- */
 
 /* Made aside and moved into place whole. */
@@ -273,6 +301,7 @@ static int make_new(const struct agent *a, const struct state *state, int dir,
 	if (fd < 0)
 		return fd;
 	seed(a, home, state->home, fd, &left);
+	write_files(a, home, fd);
 	if (make_parents(dir, place, err) < 0)
 		return -err->num;
 	if (renameat(dir, "new", dir, place) < 0)

@@ -158,6 +158,10 @@ static int show_profile(struct agents *a, const char *name, struct err *err)
 		buf_printf(&line, "%s%s%s", profile_word_name(item->word),
 			   *item->value ? " " : "", item->in_home ? "~/" : "");
 		output_name(&line, item->value);
+		if (item->text) {
+			buf_add_char(&line, ' ');
+			output_name(&line, item->text);
+		}
 		(void)printf("%-44s # %s\n", buf_text(&line), item->where);
 	}
 	fd = agent_open_state(state, name, false, &ignored);

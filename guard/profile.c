@@ -24,6 +24,7 @@ static const struct word {
 } words[PROFILE_WORDS] = {
 	[PROFILE_HOME] = {"home", KIND_PATH, false, false},
 	[PROFILE_SEED] = {"seed", KIND_PATH, false, false},
+	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
 	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
 	[PROFILE_CACHE] = {"cache", KIND_PATH, false, false},
 	[PROFILE_RO] = {"ro", KIND_PATH, true, false},
@@ -40,6 +41,7 @@ void profile_free(struct profile *p)
 
 	for (i = 0; i < p->count; i++) {
 		free(p->items[i].value);
+		free(p->items[i].text);
 		free(p->items[i].where);
 	}
 	free(p->items);
@@ -64,7 +66,8 @@ bool profile_name_ok(const char *name)
 static const char *known_words(bool project)
 {
 	return project ? "a project's file may hold ro and hide"
-		       : "there are home, seed, code, cache, ro, hide, env, "
+		       : "there are home, seed, write, code, cache, ro, hide, "
+			 "env, "
 			 "nested, tmp-size and noise";
 }
 
@@ -158,6 +161,23 @@ static int set_env(struct profile_item *item, const char *value,
 	return 0;
 }
 
+/* The path ends at the first blank, the text is the rest. */
+static int set_write(struct profile_item *item, const char *value,
+		     struct err *err)
+{
+	size_t len = strcspn(value, " \t");
+	auto_free char *path = mem_strndup(value, len);
+	const char *text = value + len + strspn(value + len, " \t");
+
+	if (!*text)
+		return fail(err, EINVAL, "write %s what? its text is missing",
+			    text_quote(path));
+	if (set_path(item, path, err) < 0)
+		return -err->num;
+	item->text = mem_strdup(text);
+	return 0;
+}
+
 static int set_value(struct profile_item *item, const char *value,
 		     struct err *err)
 {
@@ -182,6 +202,8 @@ static int set_value(struct profile_item *item, const char *value,
 	}
 	if (word->kind == KIND_ENV)
 		return set_env(item, value, err);
+	if (item->word == PROFILE_WRITE)
+		return set_write(item, value, err);
 	if (!word->wild && strpbrk(value, "*?["))
 		return fail(err, EINVAL,
 			    "%s %s: wildcards are for code and noise",
@@ -193,7 +215,8 @@ static int set_value(struct profile_item *item, const char *value,
 static int check_place(const struct profile_item *item, struct err *err)
 {
 	bool ours = item->word == PROFILE_HOME || item->word == PROFILE_SEED ||
-		    item->word == PROFILE_CODE || item->word == PROFILE_CACHE;
+		    item->word == PROFILE_WRITE || item->word == PROFILE_CODE ||
+		    item->word == PROFILE_CACHE;
 
 	if (ours && !item->in_home)
 		return fail(err, EINVAL, "%s %s: it must begin with ~/",
@@ -215,6 +238,7 @@ static int add_line(struct profile *p, const char *file, unsigned int number,
 		return -err->num;
 	if (check_place(&item, err) < 0) {
 		free(item.value);
+		free(item.text);
 		return -err->num;
 	}
 	item.where = mem_printf("%s:%u", file, number);

@@ -6,6 +6,7 @@
  *	home DIR	a folder of guard's own in its place, kept between runs
  *	seed PATH	settings that are copied into a new one from the real
  *			one, without secrets
+ *	write PATH TEXT	a file of one line in a new one, if there is none then
  *	code GLOB[#KEY,...]
  *			what a home holds that the next session executes or
  *			obeys; with keys only those members of a JSON file
@@ -38,6 +39,7 @@
 enum profile_word {
 	PROFILE_HOME,
 	PROFILE_SEED,
+	PROFILE_WRITE,
 	PROFILE_CODE,
 	PROFILE_CACHE,
 	PROFILE_RO,
@@ -52,6 +54,7 @@ enum profile_word {
 struct profile_item {
 	enum profile_word word;
 	char *value; /* a path without "~/": below the home folder, if */
+	char *text; /* of write, else NULL */
 	bool in_home; /* is set */
 	bool project; /* of a project's file */
 	char *where; /* "FILE:LINE" for messages */

@@ -210,6 +210,14 @@ says "$out" 'ANTHROPIC_MODEL=mine'
 says "$out" "CLAUDE_CONFIG_DIR=$HOME/.claude"
 gives 0 'a profile is shown' guard agents claude
 says "$out" "$own/claude:1"
+printf 'write ~/.claude/deep/note all of it\n' >"$own/claude"
+guard agents -q --reset claude -y
+gives 0 'a file of a new home' guard run --agent claude -- \
+	sh -c 'cat ~/.claude/deep/note; echo mine >~/.claude/deep/note'
+says "$out" 'all of it'
+gives 0 'is written once' guard run --agent claude -- \
+	cat "$HOME/.claude/deep/note"
+says "$out" 'mine'
 printf 'nested\n\nfrob x\n' >"$own/claude"
 gives 125 'a wrong line stops the run' guard run --agent claude -- true
 says "$err" "claude':3: 'frob' is no word of a profile"
@@ -227,6 +235,9 @@ says "$err" "there is no profile 'nobody'"
 printf 'home ~/.bashrc\n' >"$own/file"
 gives 125 'a home that is a file' guard run --agent file -- true
 says "$err" 'is no folder'
+printf 'home ~/.file\nhome ~/.file/x/y\n' >"$own/file"
+gives 125 'a home in a home' guard run --agent file -- true
+says "$err" 'file:2: home ~/.file/x/y lies in the home of'
 printf 'home ~/documents\nhide ~/documents\n' >"$own/file"
 gives 0 'a home that is hidden' guard run --agent file -- \
 	sh -c 'ls ~/documents; ! touch ~/documents/x'

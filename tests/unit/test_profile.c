@@ -74,6 +74,8 @@ static void a_wrong_line_is_named(void **state)
 	refused(false, "home ~/a*\n", "'F':1:", "wildcards");
 	refused(false, "nested yes\n", "'F':1:", "alone");
 	refused(false, "tmp-size 1x\n", "'F':1:", "a size like");
+	refused(false, "write ~/.a/b\n", "'F':1:", "its text is missing");
+	refused(false, "write /a b\n", "'F':1:", "must begin with ~/");
 	refused(false, "env 1A\n", "'F':1:", "letters");
 	refused(false, "env =x\n", "'F':1:", "letters");
 	refused(false, "env A-B=x\n", "'F':1:", "letters");
@@ -82,9 +84,9 @@ static void a_wrong_line_is_named(void **state)
 static void a_project_may_only_forbid(void **state)
 {
 	static const char *const loosening[] = {
-		"home ~/.x",  "seed ~/.x",   "code ~/.x",
-		"cache ~/.x", "env A=b",     "env A",
-		"nested",     "tmp-size 1G", "noise *",
+		"home ~/.x",   "seed ~/.x", "code ~/.x",    "cache ~/.x",
+		"env A=b",     "env A",	    "write ~/.x y", "nested",
+		"tmp-size 1G", "noise *",
 	};
 	AUTO(profile) struct profile p = {0};
 	auto_free char *path = NULL;
