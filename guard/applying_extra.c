@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -105,6 +106,7 @@ static int plan(struct applying *a, size_t index, const char *prefix,
 				 : (const char *const *)paths,
 		.git_apart = !x->git_picked,
 		.refuse_special = true,
+		.refuse_shut = geteuid() != 0,
 		.base_notes = &x->base,
 		.resolve = resolve,
 		.our_label = "yours",

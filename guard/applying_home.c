@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -129,6 +130,7 @@ int applying_home_plan(struct applying *a, enum plan_resolve resolve,
 		.partial = true,
 		.git_apart = true,
 		.refuse_special = true,
+		.refuse_shut = geteuid() != 0,
 		.base_notes = &h->before,
 		.resolve = resolve,
 		.our_label = "home",

@@ -54,6 +54,11 @@ static bool is_among(const char *const *list, const char *path)
 	return false;
 }
 
+static bool is_shut(const struct entry *e)
+{
+	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
+}
+
 /* 1: refused, and *ret_kind. */
 static int judge(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, enum refusal_kind *ret_kind,
@@ -69,6 +74,9 @@ static int judge(struct planner *pl, const char *path, const struct entry *from,
 	*ret_kind = REFUSED_GIT;
 	if (o->git_apart && !S_ISDIR(to->mode) && !is_among(o->paths, path) &&
 	    plan_git_obeys(path))
+		return 1;
+	*ret_kind = REFUSED_SHUT;
+	if (o->refuse_shut && is_shut(to) && !is_shut(from))
 		return 1;
 	*ret_kind = REFUSED_SETID;
 	return gives_rights(pl, from, to, err);

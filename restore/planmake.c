@@ -70,6 +70,8 @@ const char *refusal_text(enum refusal_kind kind)
 		return "is a device node or a socket";
 	case REFUSED_GIT:
 		return "tells git what to execute or where to look";
+	case REFUSED_SHUT:
+		return "would shut you out of a folder of yours, and undo too";
 	}
 	return "is refused";
 }

@@ -329,8 +329,12 @@ static int row_folder(struct planner *pl, const struct row *row,
 				    row, err);
 	if (!same_time(&row->now, row->base) || pl->options->additive)
 		to.mtime = row->now.mtime;
-	step_push(pl, STEP_META, row->path, &row->now, &to);
-	return 0;
+	got = pl->options->refuse_special
+		      ? step_refused(pl, row->path, &row->now, &to, err)
+		      : 0;
+	if (got == 0)
+		step_push(pl, STEP_META, row->path, &row->now, &to);
+	return got < 0 ? got : 0;
 }
 
 /* It is there: then only what is missing in a folder is asked for. */

@@ -88,6 +88,33 @@ gives 0 'taken back' guard undo -q -y
 no 'gone' test -e setid
 ok 'discarded' guard discard -y
 
+# --- folders that shut their owner out ---
+ok 'a run shuts folders and a file' guard run -q -- \
+	sh -c 'mkdir made; chmod 000 made run.sh src/deep src'
+if [ "$me" = root ]; then
+	gives 0 'root looks into them all the same' guard apply -q -y
+	gives 0 'and takes them back' guard undo -q -y
+else
+	gives 1 'needs a yes of its own' guard apply -q -y
+	says "$err" "refused: 'src': would shut you out"
+	says "$err" "refused: 'made': would shut you out"
+	silent "$err" run.sh
+	gives 0 'a file does not' guard apply -q -y run.sh
+	is "$(stat -c %a run.sh)" 0 'it is applied'
+	gives 0 'and taken back' guard undo -q -y
+	is "$(stat -c %a run.sh)" 755 'with its rights'
+	gives 0 'with a yes' guard apply -q -y --yes-to src --yes-to made \
+		--yes-to src/deep
+	is "$(stat -c %a src)" 0 'a folder too'
+	chmod -R u+rwX src made
+	gives 0 'what was stored of it comes back' \
+		guard restore -q -y --at 1 src
+	is "$(stat -c %a src/deep)" 755 'with its rights'
+	rmdir made
+	chmod 755 run.sh
+fi
+[ -z "$(guard status -q)" ] || ok 'discarded' guard discard -q -y
+
 # --- what git obeys ---
 git config user.name tester
 git config user.email t@example.org
