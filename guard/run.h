@@ -89,6 +89,9 @@ int run_check_cows(const struct run *run, struct err *err);
 /* run_mounts.c: what is mounted in the project or in a folder of --cow becomes
  * part of the new session as one of those. */
 int run_add_mounts(struct run *run, struct err *err);
+/* run_told.c: names the credentials that are hidden, once a project. */
+void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
+		     char *const *hide);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

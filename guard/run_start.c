@@ -290,6 +290,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	envp = make_environ(run, *layers, &dropped);
 	tell_header(run, &notes, &dropped);
 	tell_cuts(&cuts);
+	run_tell_hidden(run, &cuts, hide);
 	got = sandbox_start(
 		&(struct sandbox_policy){
 			.argv = o->argv,

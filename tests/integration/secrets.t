@@ -65,13 +65,33 @@ gives 0 'no way around it' guard run -- sh -c \
 silent "$out" GEHEIM7
 gives 0 'what the run made of it' guard status
 
+# --- what is hidden is named, once a project ---
+silent "$err" 'hidden:'
+mkdir -p "$HOME/.ssh" "$HOME/.aws" "$T/other"
+gives 0 'credentials' guard run -- true
+says "$err" 'hidden: '
+tilde='~'
+ssh=$tilde/.ssh
+says "$err" "$ssh"
+says "$err" '--ro PATH lets one in'
+gives 0 'in the next run' guard run -- true
+silent "$err" 'hidden:'
+gives 0 'in another project' guard run -C "$T/other" --ro "$HOME/.ssh" -- true
+says "$err" 'hidden: '
+silent "$err" "$ssh"
+mkdir -p "$HOME/.kube"
+gives 0 'one more' guard run -- true
+says "$err" '.kube'
+
 # --- what is no text, and what is none of it ---
 head -c 100 /dev/zero >"$HOME/.npmrc"
 printf '[user]\n\tname = Tester\n' >"$HOME/.gitconfig"
 gives 0 'a file that is no text is hidden whole' guard run -- sh -c \
 	'wc -c <~/.npmrc; git config --global user.name Other'
 says "$out" 0
-silent "$err" npmrc
+no 'and no settings of it are said to be seen' \
+	grep -q 'without the secrets.*npmrc' "$err"
+says "$err" "$tilde/.npmrc"
 says "$err" '1 change in your home folder'
 ok 'the files themselves are as before' \
 	cmp "$HOME/.m2/settings.xml" "$T/before/.m2/settings.xml"
