@@ -230,6 +230,20 @@ gives 0 'kill -9 of who entered hangs his command up' guard exec "$run" -- \
 		sleep .05; n=$((n + 1)); done; [ -e hung ]'
 gives 0 'and the run goes on' guard status
 says "$out" running
+in_run 'rm -f held'
+guard exec "$run" -- sh -c ': >held; exec sleep 1001' </dev/null \
+	>"$T/lost" 2>&1 &
+held=$!
+until [ -e "$state/runs/$run/upper/held" ]; do
+	kill -0 "$held" || break
+done
+in_run 'for p in /proc/[0-9]*; do
+	[ "$(cat $p/comm)" != guard ] || [ $p = /proc/1 ] ||
+	[ $p = /proc/$PPID ] || kill -KILL ${p#/proc/}; done'
+wait "$held"
+is $? 137 'a run that kills the process for a visitor'
+ok 'only loses him' grep -q "killed guard's process for it" "$T/lost"
+gives 0 'and nothing else' guard exec "$run" -- true
 init=$(sed -n 's/^init=\([0-9]*\) .*/\1/p' "$state/runs/$run/record")
 kill -STOP "$init"
 guard exec "$run" -- echo through </dev/null >"$T/late" 2>"$T/late.err" &
