@@ -175,6 +175,9 @@ static int prune(struct store *s, const struct prune_options *o,
 	current = is_current(s, d, err);
 	if (current < 0 || (!current && prune_decide(s, o, limit, d, err) < 0))
 		return -err->num;
+	/* First what makes room: on a full disk nothing could be noted. */
+	if (trash_purge(trash_fd, TRASH_SECONDS, o->now, err) < 0)
+		return -err->num;
 	lock = store_commit_begin(s, err);
 	if (lock < 0)
 		return lock;

@@ -1,29 +1,10 @@
 /* The note of which snapshots prune took away: gone_load(). */
-#include <sys/stat.h>
-
 #include "snapshot/gone.h"
-#include "snapshot/store.h"
-#include "tests/fuzz/fuzz.h"
-
-/* A store that only has the file. */
-static struct store *empty_store(void)
-{
-	static struct store *store;
-	auto_free char *dir = NULL;
-	struct err err;
-
-	if (store)
-		return store;
-	must(fuzz_dir() >= 0);
-	dir = mem_printf("%s/store", fuzz_dir_name);
-	must(store_open(&store, dir, STORE_WRITE, &err) == 0);
-	must(fchmod(store_dir(store), 0700) == 0);
-	return store;
-}
+#include "tests/fuzz/fuzzstore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct store *s = empty_store();
+	struct store *s = fuzz_store();
 	AUTO(gone) struct gone g = {0};
 	struct err err;
 	auto_free uint8_t *bytes = NULL;

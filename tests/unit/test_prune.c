@@ -880,6 +880,37 @@ static void test_everything_is_synced_in_order(void **state)
 
 /* --- others --- */
 
+/* A child that has the store open until the lock on the project's folder, which
+ * the caller has from now on, is let go of; then it takes snapshot seq (0:
+ * none). */
+static pid_t start_writer(struct box *box, uint64_t seq)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_return_code(pipe2(ready, O_CLOEXEC), errno);
+	assert_return_code(flock(box->root_fd, LOCK_EX), errno);
+	pid = fork();
+	assert_return_code(pid, errno);
+	if (pid == 0) {
+		auto_close int fd =
+			open(box->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		struct store *s = NULL;
+		struct err err;
+
+		if (store_open(&s, box->store_dir, STORE_WRITE, &err) < 0)
+			_exit(1);
+		(void)!write(ready[1], "x", 1);
+		(void)flock(fd, LOCK_EX);
+		_exit(seq && take_at(box, s, 0) != seq);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	return pid;
+}
+
 static void note_busy(void *arg, const char *who)
 {
 	struct box *box = arg;
@@ -896,28 +927,11 @@ static void test_prune_waits_for_who_has_the_store_and_names_him(void **state)
 	struct prune_options o = month_later();
 	struct prune_result result;
 	struct err err;
-	int ready[2], status;
-	char byte;
+	int status;
 	pid_t pid;
 
 	fill(box, &m);
-	assert_return_code(pipe2(ready, O_CLOEXEC), errno);
-	/* The child stops when it gets this lock. */
-	assert_return_code(flock(box->root_fd, LOCK_EX), errno);
-	pid = fork();
-	assert_return_code(pid, errno);
-	if (pid == 0) {
-		auto_close int fd =
-			open(box->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		struct store *s = NULL;
-
-		if (store_open(&s, box->store_dir, STORE_WRITE, &err) < 0)
-			_exit(1);
-		(void)!write(ready[1], "x", 1);
-		(void)flock(fd, LOCK_EX);
-		_exit(0);
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
+	pid = start_writer(box, 0);
 	assert_int_equal(prune_with(box, &o, &result, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "process"));
 	check_model(box, &m);
@@ -927,8 +941,6 @@ static void test_prune_waits_for_who_has_the_store_and_names_him(void **state)
 	assert_int_equal(result.snapshots, m.count - 3);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	(void)close(ready[0]);
-	(void)close(ready[1]);
 	check_model(box, &m);
 }
 
@@ -942,9 +954,8 @@ static void test_what_is_used_again_at_the_last_moment_stays(void **state)
 	struct prune_result result;
 	AUTO(buf) struct buf is = {0};
 	struct err err;
-	int ready[2], status;
+	int status;
 	uint64_t seq;
-	char byte;
 	pid_t pid;
 
 	fill(box, &m);
@@ -953,22 +964,7 @@ static void test_what_is_used_again_at_the_last_moment_stays(void **state)
 	put_file(box, "d/y", 400, 20);
 	seq = m.count + 1;
 	disk_bytes(box, &m.want[seq]);
-	assert_return_code(pipe2(ready, O_CLOEXEC), errno);
-	assert_return_code(flock(box->root_fd, LOCK_EX), errno);
-	pid = fork();
-	assert_return_code(pid, errno);
-	if (pid == 0) {
-		auto_close int fd =
-			open(box->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		struct store *s = NULL;
-
-		if (store_open(&s, box->store_dir, STORE_WRITE, &err) < 0)
-			_exit(1);
-		(void)!write(ready[1], "x", 1);
-		(void)flock(fd, LOCK_EX);
-		_exit(take_at(box, s, 0) == seq ? 0 : 1);
-	}
-	assert_int_equal(read(ready[0], &byte, 1), 1);
+	pid = start_writer(box, seq);
 	o.busy = note_busy;
 	o.arg = box;
 	ok(prune_with(box, &o, &result, &err));
@@ -979,8 +975,6 @@ static void test_what_is_used_again_at_the_last_moment_stays(void **state)
 	ok(snapshot_bytes(box, seq, &is, &err));
 	assert_int_equal(is.len, m.want[seq].len);
 	assert_memory_equal(is.data, m.want[seq].data, is.len);
-	(void)close(ready[0]);
-	(void)close(ready[1]);
 }
 
 static void be_quiet(void *arg, const char *who)

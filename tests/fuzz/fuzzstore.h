@@ -1,0 +1,28 @@
+/*
+ * A store for the targets of files that lie in one.
+ */
+#ifndef GUARD_TESTS_FUZZ_FUZZSTORE_H
+#define GUARD_TESTS_FUZZ_FUZZSTORE_H
+
+#include <sys/stat.h>
+
+#include "snapshot/store.h"
+#include "tests/fuzz/fuzz.h"
+
+/* One that only has the file which is made in it; open for good. */
+static struct store *fuzz_store(void)
+{
+	static struct store *store;
+	auto_free char *dir = NULL;
+	struct err err;
+
+	if (store)
+		return store;
+	must(fuzz_dir() >= 0);
+	dir = mem_printf("%s/store", fuzz_dir_name);
+	must(store_open(&store, dir, STORE_WRITE, &err) == 0);
+	must(fchmod(store_dir(store), 0700) == 0);
+	return store;
+}
+
+#endif
