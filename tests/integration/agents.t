@@ -202,6 +202,9 @@ says "$out" 'A  c'
 says "$out" 'b.sh'
 gives 0 'but named where names are asked for' guard diff --name-only
 says "$out" 'a.tmp'
+gives 0 'entered later it is the same' guard exec -- sh -c \
+	'ls ~/.mine; touch ~/.mine/late'
+says "$out" 'x'
 gives 0 'drop it' guard discard -y
 echo 'env ANTHROPIC_MODEL=mine' >"$own/claude"
 gives 0 "lines are added to a profile of guard's" \
