@@ -14,24 +14,34 @@
 #include "restore/onfile.h"
 #include "restore/txn.h"
 
-/* The operation that made a path below the folder of `top`, or NULL. */
-static const struct op *ride_of(const struct txn *t, const struct op *top,
-				const char *path)
+/* An operation, and those behind it that came along in its folder, sorted by
+ * path as all new things are. */
+struct ride {
+	const struct op *ops;
+	size_t count;
+};
+
+static struct ride rides_with(const struct txn *t, const struct op *top)
 {
 	const struct journal_root *j = t->part;
-	const struct op *end = j->ops + j->op_count, *op;
+	const struct op *end = top + 1;
 
-	for (op = top; op < end && (op == top || op->kind == OP_RIDE); op++)
-		if (strcmp(op->path, path) == 0)
-			return op;
-	return NULL;
+	while (end < j->ops + j->op_count && end->kind == OP_RIDE)
+		end++;
+	return (struct ride){top, (size_t)(end - top)};
 }
 
-static int intact(struct txn *t, const struct op *top, const char *path,
+static int by_path(const void *path, const void *op)
+{
+	return path_compare(path, ((const struct op *)op)->path);
+}
+
+static int intact(struct txn *t, const struct ride *ride, const char *path,
 		  int dirfd, const char *name, struct err *err);
 
-static int intact_below(struct txn *t, const struct op *top, const char *path,
-			int dirfd, const char *name, struct err *err)
+static int intact_below(struct txn *t, const struct ride *ride,
+			const char *path, int dirfd, const char *name,
+			struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = openat(
@@ -44,7 +54,7 @@ static int intact_below(struct txn *t, const struct op *top, const char *path,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		auto_free char *child = path_join(path, list.items[i].name);
-		int got = intact(t, top, child, fd, list.items[i].name, err);
+		int got = intact(t, ride, child, fd, list.items[i].name, err);
 
 		if (got <= 0)
 			return got;
@@ -56,10 +66,11 @@ static int intact_below(struct txn *t, const struct op *top, const char *path,
  * Whether what we had put and have in our hands again is still what we put:
  * somebody may have worked on it meanwhile. When in doubt: no.
  */
-static int intact(struct txn *t, const struct op *top, const char *path,
+static int intact(struct txn *t, const struct ride *ride, const char *path,
 		  int dirfd, const char *name, struct err *err)
 {
-	const struct op *op = ride_of(t, top, path);
+	const struct op *op = bsearch(path, ride->ops, ride->count,
+				      sizeof(*ride->ops), by_path);
 	struct err ignored;
 	struct meta m;
 
@@ -69,7 +80,7 @@ static int intact(struct txn *t, const struct op *top, const char *path,
 	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino)
 		return 0;
 	if (S_ISDIR(op->to.mode))
-		return intact_below(t, top, path, dirfd, name, err);
+		return intact_below(t, ride, path, dirfd, name, err);
 	return onfile_same_content(t->store, dirfd, name, &op->to, &ignored) ==
 	       1;
 }
@@ -95,7 +106,8 @@ static int put_beside(struct txn *t, const char *staged, const struct op *op,
 static int keep_if_changed(struct txn *t, const char *staged,
 			   const struct op *op, struct err *err)
 {
-	int got = intact(t, op, op->path, t->staging_fd, staged, err);
+	const struct ride ride = rides_with(t, op);
+	int got = intact(t, &ride, op->path, t->staging_fd, staged, err);
 
 	return got ? (got < 0 ? got : 0) : put_beside(t, staged, op, err);
 }
