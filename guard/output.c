@@ -234,7 +234,8 @@ bool output_finish(void)
 	return false;
 }
 
-static int ask(const char *format, va_list ap)
+__attribute__((format(printf, 1, 0))) static int ask(const char *format,
+						     va_list ap)
 {
 	auto_free char *line = NULL;
 	size_t room = 0;
