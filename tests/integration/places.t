@@ -202,6 +202,31 @@ if there overlay; then
 	gives 0 'overlay: dropped' guard discard -q -y
 fi
 
+# --- a frozen copy shares its bytes where the file system can ---
+bytes_free() {
+	stat -f -c '%f %S' . | while read -r blocks size; do
+		echo $((blocks * size))
+	done
+}
+for kind in xfs btrfs; do
+	there $kind || continue
+	mkdir -p "/images/$kind/$uid-shared"
+	cd "/images/$kind/$uid-shared" || exit 99
+	head -c 16000000 /dev/urandom >bytes
+	sync -f .
+	before=$(bytes_free)
+	gives 0 "$kind: a frozen run" env "GUARD_HOME=/images/$kind/$uid-frozen" \
+		guard run -q --frozen -- sh -c ': >made'
+	settle
+	sync -f .
+	# the stored bytes and the reserve, and no second copy
+	taken=$((before - $(bytes_free)))
+	note "$kind: $taken bytes taken for 16000000"
+	ok "$kind: has no bytes of its own" test "$taken" -lt 29000000
+	rm bytes
+	cd /
+done
+
 # --- where the state cannot be ---
 mkdir -p "$HOME/plain"
 cd "$HOME/plain" || exit 99
