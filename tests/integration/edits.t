@@ -13,9 +13,12 @@ for name in in-place saved looked-saved gone looked-gone copied folder/x; do
 	echo old >$name
 done
 
+versions() { find "$state/store/snaps" -type f 2>/dev/null | wc -l; }
 # begin NAME...: a run that has looked at these, and does what comes in at the
-# gate
+# gate. What the user edits before the version of the start is stored is a
+# conflict of another kind: it is waited for.
 begin() {
+	before=$(versions)
 	guard run --rw "$HOME/gate" -- sh -c '
 		cat '"$*"' >/dev/null; : >ready
 		while :; do read -r line <~/gate/go && eval "$line"; done' \
@@ -23,7 +26,8 @@ begin() {
 	guard=$!
 	until run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' \
 		"$T/live.err") && [ -n "$run" ] &&
-		[ -e "$state/runs/$run/upper/ready" ]; do
+		[ -e "$state/runs/$run/upper/ready" ] &&
+		[ "$(versions)" -gt "$before" ]; do
 		kill -0 "$guard" || break
 	done
 }
