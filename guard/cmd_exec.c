@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,10 @@ struct visiting {
 	bool quiet;
 	char *const *argv;
 };
+
+/* For a run that is ending. */
+#define ENDING_TRIES 40u
+#define ENDING_MS 50
 
 /* ---- a live run ---- */
 
@@ -137,7 +142,9 @@ static char *find_cwd(const struct session *s, const char *dir)
 	return here && path_below(here, s->project) ? TAKE(here) : NULL;
 }
 
-static int visit(const struct visiting *v, int *ret_status, struct err *err)
+/* -ESRCH: the run has just ended. */
+static int visit_once(const struct visiting *v, int *ret_status,
+		      struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
@@ -161,6 +168,18 @@ static int visit(const struct visiting *v, int *ret_status, struct err *err)
 		    });
 	autoprune_start();
 	return 0;
+}
+
+/* A run whose guard was killed looks live for the moment that the kernel
+ * needs; then it is one that was interrupted, and goes on. */
+static int visit(const struct visiting *v, int *ret_status, struct err *err)
+{
+	unsigned int left = ENDING_TRIES;
+	int got;
+
+	while ((got = visit_once(v, ret_status, err)) == -ESRCH && left--)
+		(void)poll(NULL, 0, ENDING_MS);
+	return got;
 }
 
 /* ---- the command line ---- */
