@@ -443,6 +443,7 @@ static int compare(struct context *c, char **argv, int points, struct sides *s,
 		.list = list, .a = s->a, .b = s->b, .whole = mem_strdup("")};
 	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
 
+	list->flags_known = true;
 	s->store = g.store = c->store;
 	if (got == 0)
 		got = load_point(c, argv[0], s->a, err);

@@ -80,9 +80,9 @@ void change_list_add(struct change_list *list, const char *path,
 		.old = side_of(old),
 		.now = side_of(now),
 	};
-	/* A layer does not keep them: what it has is no change of the run. */
-	list->items[list->count - 1].old.chattr =
-		list->items[list->count - 1].now.chattr = 0;
+	if (!list->flags_known)
+		list->items[list->count - 1].old.chattr =
+			list->items[list->count - 1].now.chattr = 0;
 }
 
 void change_list_touch(struct change_list *list, const char *path)

@@ -58,6 +58,9 @@ struct change_list {
 	 */
 	struct moment newest;
 	struct change_names *names; /* the bytes of all paths */
+	/* Flags of chattr(1) are recorded: false of a layer, which keeps none
+	 * of them, so that what it has is no change of the run. */
+	bool flags_known;
 };
 
 void change_list_free(struct change_list *list);
