@@ -219,6 +219,7 @@ static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
 	struct plan_options options = {
 		.git_apart = !u->last.git,
 		.partial = r->only != NULL,
+		.now_notes = only_thought(u) ? NULL : &r->now,
 	};
 	const struct entry *now;
 	struct carry_counts counts;

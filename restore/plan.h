@@ -148,6 +148,10 @@ struct plan_options {
 	/* Notes of the base's snapshot (NOTE_MOVED, NOTE_INCOMPLETE) count as
 	 * conflicts; NULL when there are none. */
 	const struct snapshot *base_notes;
+	/* Notes of the look at now: of what lies below a folder that could not
+	 * be read nobody knows whether it is gone, and of a folder on the way
+	 * (partial_now) its flag alone does not say so. NULL: none. */
+	const struct snapshot *now_notes;
 	enum plan_resolve resolve;
 	/* What conflict markers call the two sides; for RESOLVE_MARKERS. */
 	const char *our_label, *their_label;

@@ -87,14 +87,32 @@ static int moved(struct planner *pl, const struct row *row, struct err *err)
 	return snapshot_moved(s, path, false);
 }
 
+static bool noted_now(const struct planner *pl, const char *path)
+{
+	const struct snapshot *s = pl->options->now_notes;
+
+	return s && snapshot_has_note(s, NOTE_INCOMPLETE, path);
+}
+
+/* It was there, and the folder in which it may be still could not be read. */
+static bool unseen(const struct planner *pl, const struct row *row)
+{
+	return row->base->mode && !row->now.mode && noted_now(pl, row->path);
+}
+
 static bool incomplete(const struct planner *pl, const struct row *row)
 {
 	const struct snapshot *s = pl->options->base_notes;
 	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
 
-	if (pl->options->partial_now && S_ISDIR(row->now.mode))
+	/* On the way to what was looked at, unless a side has no folder: then
+	 * all that is in it was. */
+	if (pl->options->partial_now && S_ISDIR(row->now.mode) &&
+	    S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode)) {
 		flags = row->base->flags | row->want->flags;
-
+		if (noted_now(pl, row->path))
+			flags |= ENTRY_INCOMPLETE;
+	}
 	if (pl->options->partial && S_ISDIR(row->want->mode) &&
 	    (!row->base->mode || S_ISDIR(row->base->mode)) &&
 	    (!row->now.mode || S_ISDIR(row->now.mode)))
@@ -233,10 +251,15 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 	int got;
 
 	if (same_bytes && entry_same_meta(row->base, row->want)) {
-		/* Touched, no more: never worth a conflict. */
-		if (!incomplete(pl, row) && planner_same(now, row->base) &&
-		    !same_time(now, row->want))
-			return step_change(pl, STEP_META, row, err);
+		/* Touched, no more: what the user did there goes before. */
+		if (!incomplete(pl, row))
+			return planner_same(now, row->base) &&
+					       !same_time(now, row->want)
+				       ? step_change(pl, STEP_META, row, err)
+				       : 0;
+		if (!same_time(row->base, row->want))
+			planner_conflict_whole(pl, CONFLICT_INCOMPLETE,
+					       row->path);
 		return 0;
 	}
 	if (now->mode && planner_same(now, row->want) &&
@@ -380,6 +403,10 @@ static int decide(struct planner *pl, const struct row *row, struct err *err)
 	}
 	if (!row->base->mode)
 		return row_added(pl, row, err);
+	if (unseen(pl, row)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 0;
+	}
 	if (!row->want->mode)
 		return row_deleted(pl, row, err);
 	if (S_ISDIR(row->base->mode) && same_type(row->base, row->want))

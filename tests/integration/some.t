@@ -167,6 +167,35 @@ while [ $at -le "$count" ]; do
 done
 is $wrong 0 'before or after, and back, wherever it was ended'
 
+# --- a folder that cannot be opened ---
+put_back
+guard discard -q -y
+guard run -q -- sh -c '
+	touch d10/sub/10; echo new >d11/sub/11; rm d12/sub/12' || exit 99
+settle
+run=$(guard status -q)
+cd / || exit 99
+wrong=0
+at=0
+while :; do
+	at=$((at + 1))
+	"$stopat" --count "$T/count" --reads --below "$HOME/project" \
+		--at $at --error EIO -- \
+		guard apply -n --json "$run" >"$out" 2>"$err"
+	got=$?
+	read -r count hit <"$T/count"
+	[ "$at" -le "$count" ] || break
+	[ $got -ne 0 ] || {
+		grep -q d10 "$out" && grep -q d11 "$out" && grep -q d12 "$out"
+	} || {
+		note "call $at of $count, $hit: silent"
+		wrong=$((wrong + 1))
+	}
+done
+ok 'folders were opened' test $at -gt 5
+is $wrong 0 'what lies in a folder that cannot be opened is named'
+cd "$HOME/project/w" || exit 99
+
 # --- a file with another name, that may be anywhere ---
 put_back
 guard discard -q -y

@@ -226,6 +226,43 @@ static void takes_nothing_incomplete_for_the_file(void **state)
 	snapshot_free(&notes);
 }
 
+/* Nothing is there as far as one could look: that is not gone. */
+static void takes_nothing_that_could_not_be_seen_for_gone(void **state)
+{
+	struct snapshot notes = {0};
+	struct plan_options options = {.now_notes = &notes};
+	const char *base = "d d\nf d/x=1\nd e\nf e/x=1";
+
+	snapshot_add_note(&notes, NOTE_INCOMPLETE, "d", "Input/output error");
+	check(*state, base, "d d\nf @1d/x=1\nd e\nf @1e/x=1",
+	      "d !d\nd e\nf e/x=1", &options, "meta:e/x !incomplete:d/x");
+	check(*state, base, "d d\nf d/x=2\nd e\nf e/x=1", "d !d\nd e\nf e/x=1",
+	      &options, "!incomplete:d/x");
+	check(*state, base, "d d\nd e\nf e/x=1", "d !d\nd e\nf e/x=1", &options,
+	      "!incomplete:d/x");
+	check(*state, "d d\nd d/f\nf y=1", "d d\nd @1d/f\nf y=1", "d !d\nf y=1",
+	      &options, "!incomplete:d/f");
+	check(*state, "f x=1", "f @1x=1", "f !x=1", &options, "!incomplete:x");
+	snapshot_free(&notes);
+}
+
+/* The flag of a folder on the way says nothing, its note does. */
+static void knows_what_could_not_be_read_of_a_few_paths(void **state)
+{
+	struct snapshot notes = {0};
+	struct plan_options options = {.now_notes = &notes,
+				       .partial_now = true};
+
+	check(*state, "d d\nf d/x=1", "d [700]d\nf @1d/x=1", "d !d\nf d/x=1",
+	      &options, "meta:d/x meta:d");
+	check(*state, "d d\nf d/x=1", "", "d !d\nf d/x=1", &options,
+	      "!incomplete:d");
+	snapshot_add_note(&notes, NOTE_INCOMPLETE, "d", "Input/output error");
+	check(*state, "d d\nf d/x=1", "d [700]d\nf @1d/x=1", "d !d", &options,
+	      "!incomplete:d");
+	snapshot_free(&notes);
+}
+
 static void refuses_what_hands_out_rights(void **state)
 {
 	struct plan_options options = {.refuse_special = true};
@@ -262,6 +299,8 @@ int main(void)
 		TEST(counts_entries_that_moved_as_the_users),
 		TEST(counts_what_a_folder_brought_along_as_the_users),
 		TEST(takes_nothing_incomplete_for_the_file),
+		TEST(takes_nothing_that_could_not_be_seen_for_gone),
+		TEST(knows_what_could_not_be_read_of_a_few_paths),
 		TEST(refuses_what_hands_out_rights),
 	};
 
