@@ -56,14 +56,43 @@ static bool is_secret(const char *key)
 	return redact_is_secret(key);
 }
 
+/* A text with a secret within becomes an empty one. */
+static void cut_text(json_t *value)
+{
+	const char *text = json_string_value(value);
+	AUTO(buf) struct buf cut = {0};
+
+	if (redact_tells(text, json_string_length(value)))
+		(void)json_string_set(value, "");
+	else if (redact_text(text, json_string_length(value), &cut))
+		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);
+}
+
+/* "--token": what it is comes next. */
+static bool is_option(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && text[0] == '-' && !strchr(text, '=') && is_secret(text);
+}
+
 static void cut_json(json_t *value)
 {
+	json_t *member, *before = NULL;
 	const char *key;
-	json_t *member;
 	void *next;
 	size_t i;
 
-	json_array_foreach(value, i, member) cut_json(member);
+	if (json_is_string(value))
+		cut_text(value);
+	json_array_foreach(value, i, member)
+	{
+		if (is_option(before) && json_is_string(member) &&
+		    json_string_value(member)[0] != '$')
+			(void)json_string_set(member, "");
+		before = member;
+		cut_json(member);
+	}
 	json_object_foreach_safe(value, next, key, member)
 	{
 		if (is_secret(key) && !json_is_boolean(member))

@@ -10,11 +10,20 @@
 #define NUMBER_MAX 5
 
 static const char *const words[] = {
-	"token",       "passw",	     "passphrase", "secret",	  "_auth",
-	"authident",   "apikey",     "api_key",	   "api-key",	  "accesskey",
-	"access_key",  "access-key", "privatekey", "private_key", "private-key",
-	"extraheader", NULL,
+	"token",	 "passw",	"passphrase",  "secret",
+	"_auth",	 "authident",	"apikey",      "api_key",
+	"api-key",	 "accesskey",	"access_key",  "access-key",
+	"privatekey",	 "private_key", "private-key", "extraheader",
+	"authorization", "bearer",	NULL,
 };
+
+/* How tokens begin that say by themselves what they are. */
+static const char *const marks[] = {
+	"sk-",	 "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
+	"xoxp-", "AKIA", "AIza", "npm_", "hf_",		"pypi-",  NULL,
+};
+
+#define MARKED_MIN 16 /* bytes of such a token, with its mark */
 
 struct redact {
 	struct buf *to;
@@ -23,6 +32,8 @@ struct redact {
 	bool joined; /* the last line goes on in this one: a backslash */
 	bool dropping; /* lines that are further in than this: */
 	size_t indent;
+	const char *until; /* lines go up to one with this; NULL: none do */
+	bool next; /* the next line is the value of a --token */
 };
 
 static bool is_secret(const char *name, size_t len)
@@ -109,14 +120,154 @@ static bool is_harmless(const char *value, size_t len)
 	return len <= NUMBER_MAX;
 }
 
+/* ---- a secret in the middle of a value ---- */
+
+static size_t skip(const char *text, size_t len, size_t i, const char *chars)
+{
+	while (i < len && text[i] && strchr(chars, text[i]))
+		i++;
+	return i;
+}
+
+static size_t name_end(const char *text, size_t len, size_t i)
+{
+	while (i < len && (isalnum((unsigned char)text[i]) || text[i] == '_' ||
+			   text[i] == '-' || text[i] == '.'))
+		i++;
+	return i;
+}
+
+/* Whether something stands there that is neither empty nor a variable. */
+static bool has_value(const char *text, size_t len, size_t i)
+{
+	static const char *const kinds[] = {"Bearer ", "Basic ", NULL};
+	const char *const *kind;
+	size_t end;
+
+	for (kind = kinds; *kind; kind++)
+		if (len - i > strlen(*kind) &&
+		    strncasecmp(text + i, *kind, strlen(*kind)) == 0)
+			i += strlen(*kind);
+	for (end = i; end < len && !strchr(" \t\"',;&]}", text[end]);)
+		end++;
+	return end > i && text[i] != '$' && !is_harmless(text + i, end - i);
+}
+
+/* {token = "x"}, {"token": "x"}, ?token=x; i: of the = or : */
+static bool tells_pair(const char *text, size_t len, size_t i)
+{
+	size_t end = i, at;
+
+	if (text[i] == ':' && (i + 1 == len || !strchr(" \t\"'", text[i + 1])))
+		return false;
+	while (end && strchr(" \t\"'", text[end - 1]))
+		end--;
+	for (at = end; at && name_end(text, at, at - 1) == at; at--)
+		;
+	return is_secret(text + at, end - at) &&
+	       has_value(text, len, skip(text, len, i + 1, " \t\"'"));
+}
+
+/* --token x, "--token", "x" */
+static bool tells_option(const char *text, size_t len, size_t i)
+{
+	size_t end = name_end(text, len, i), at;
+
+	if ((i && !strchr(" \t\"'[,", text[i - 1])) ||
+	    !is_secret(text + i, end - i))
+		return false;
+	at = skip(text, len, end, " \t\"',");
+	return at > end && at < len && text[at] != '-' &&
+	       has_value(text, len, at);
+}
+
+static bool tells_mark(const char *text, size_t len, size_t i)
+{
+	const char *const *mark;
+
+	if (i && name_end(text, i, i - 1) == i)
+		return false;
+	for (mark = marks; *mark; mark++)
+		if (len - i > strlen(*mark) &&
+		    strncmp(text + i, *mark, strlen(*mark)) == 0)
+			return name_end(text, len, i) - i >= MARKED_MIN;
+	return false;
+}
+
+bool redact_tells(const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (((text[i] == '=' || text[i] == ':') &&
+		     tells_pair(text, len, i)) ||
+		    (text[i] == '-' && tells_option(text, len, i)) ||
+		    tells_mark(text, len, i))
+			return true;
+	return false;
+}
+
+/* ---- values ---- */
+
+/* An empty one of the same kind, so that what reads the file still can. */
+static void put_empty(struct redact *r, const char *value, size_t len)
+{
+	static const char *const kinds[][3] = {
+		{"\"\"\"", "\"\"\"", "\"\""},
+		{"'''", "'''", "''"},
+		{"\"", NULL, "\"\""},
+		{"'", NULL, "''"},
+		{"[", "]", "[]"},
+		{"{", "}", "{}"},
+	};
+	size_t i, n;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const char *end = kinds[i][1];
+
+		n = strlen(kinds[i][0]);
+		if (len < n + !end || memcmp(value, kinds[i][0], n) != 0)
+			continue;
+		buf_add_text(r->to, kinds[i][2]);
+		if (end && !memmem(value + n, len - n, end, strlen(end)))
+			r->until = end;
+		return;
+	}
+}
+
+/* In a list over several lines each has a line: a whole value is cut. */
+static bool cut_element(struct redact *r, const char *line, size_t len)
+{
+	size_t at = indent_of(line, len), end = len;
+	bool was_next = r->next;
+
+	r->next = false;
+	while (end > at && strchr(" \t,", line[end - 1]))
+		end--;
+	if (end - at < 2 || !strchr("\"'", line[at]) ||
+	    line[end - 1] != line[at] ||
+	    memchr(line + at + 1, line[at], end - at - 2))
+		return false;
+	r->next = line[at + 1] == '-' && is_secret(line + at, end - at - 1) &&
+		  !memchr(line + at, '=', end - at);
+	if (!was_next && !redact_tells(line + at + 1, end - at - 2))
+		return false;
+	r->any = true;
+	buf_add(r->to, line, at + 1);
+	buf_add(r->to, line + end - 1, len - end + 1);
+	return true;
+}
+
 static bool cut_value(struct redact *r, const char *line, size_t len)
 {
 	size_t key_len = 0, at = value_at(line, len, &key_len);
 
-	if (!at || !is_secret(line, key_len) ||
-	    is_harmless(line + at, len - at))
+	if (!at || is_harmless(line + at, len - at) ||
+	    (!is_secret(line, key_len) && (line[indent_of(line, len)] == '<' ||
+					   !redact_tells(line + at, len - at))))
 		return false;
 	put_text(r, line, at);
+	put_empty(r, line + at, len - at);
 	r->any = r->dropping = true;
 	r->indent = indent_of(line, len);
 	r->joined = line[len - 1] == '\\';
@@ -200,10 +351,16 @@ static void one_line(struct redact *r, const char *line, size_t len)
 		r->joined = len && line[len - 1] == '\\';
 		return;
 	}
+	if (r->until) {
+		if (memmem(line, len, r->until, strlen(r->until)))
+			r->until = NULL;
+		return;
+	}
 	if (r->dropping && (deeper || len == indent_of(line, len)))
 		return;
 	r->dropping = false;
-	if (r->element || !cut_value(r, line, len))
+	if (r->element ||
+	    (!cut_element(r, line, len) && !cut_value(r, line, len)))
 		put_line(r, line, len);
 	buf_add_char(r->to, '\n');
 }

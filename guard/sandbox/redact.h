@@ -4,8 +4,11 @@
  *
  * Cut out are the values of keys and of XML elements whose names speak of
  * tokens, passwords or keys, and what stands before the @ in an URL. A value
- * that is a switch or a short number stays. It goes by names: a secret that
- * calls itself "colour" is not found.
+ * that is a switch or a short number stays. One that has such a name within,
+ * {token = "x"} or ["--token", "x"], goes as a whole, and one in which a token
+ * stands whose beginning is known, such as ghp_. An empty one of its kind
+ * takes its place. It goes by names: a secret that calls itself "colour" is
+ * not found.
  */
 #ifndef GUARD_SANDBOX_REDACT_H
 #define GUARD_SANDBOX_REDACT_H
@@ -17,6 +20,9 @@
 
 /* A key of that name has a secret for its value. */
 bool redact_is_secret(const char *name);
+
+/* Whether a value has a secret within itself, under a name of its own. */
+bool redact_tells(const char *text, size_t len);
 
 /* Appends the text without them; whether there was any. */
 bool redact_text(const void *data, size_t len, struct buf *to);

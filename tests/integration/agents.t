@@ -10,7 +10,20 @@ cd "$HOME/project" || exit 99
 mkdir -p "$HOME/.claude/hooks" "$HOME/.cache/tool" "$HOME/bin"
 cat >"$HOME/.claude/settings.json" <<'SETTINGS'
 {"theme": "dark", "apiKey": "sk-in-settings", "hooks": {},
- "env": {"SOME_TOKEN": "sk-in-env", "COLOUR": "red"}}
+ "env": {"SOME_TOKEN": "sk-in-env", "COLOUR": "red"},
+ "mcpServers": {"a": {"command": "mcp", "args": ["-y", "--token", "sk-in-args",
+  "--api-key=sk-in-one", "--verbose", "url=https://me:sk-in-url@mcp.example"]},
+  "b": {"url": "https://mcp.example/?api_key=sk-in-query"}}}
+SETTINGS
+mkdir "$HOME/.codex"
+cat >"$HOME/.codex/config.toml" <<'SETTINGS'
+model = "one"
+[mcp_servers.a]
+env = { "API_KEY" = "sk-in-table" }
+args = ["--token", "sk-in-list"]
+[mcp_servers.b]
+http_headers = { Authorization = "Bearer sk-in-header" }
+command = "b"
 SETTINGS
 echo 'echo host' >"$HOME/.claude/hooks/stop.sh"
 echo '{"refresh": 7}' >"$HOME/.claude/.credentials.json"
@@ -106,8 +119,16 @@ gives 0 'a new one' guard run --agent claude -- sh -c \
 says "$out" '"theme": "dark"'
 says "$out" '"COLOUR": "red"'
 says "$out" 'echo host'
+says "$out" '"--verbose"'
+says "$out" 'https://mcp.example'
 silent "$out" 'sk-in'
 silent "$out" '.credentials.json'
+gives 0 'one of another kind' guard run --agent codex -- \
+	cat "$HOME/.codex/config.toml"
+says "$out" 'model = "one"'
+says "$out" 'env = {}'
+says "$out" 'command = "b"'
+silent "$out" 'sk-in'
 gives 0 'its own folders, when that is wanted' \
 	guard run --agent claude --share-login -- sh -c \
 	'cat ~/.claude/.credentials.json; echo x >~/.claude/new; env'
