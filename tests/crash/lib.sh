@@ -147,3 +147,13 @@ next() {
 	# shellcheck disable=SC2034 # the caller's
 	number=$((seed / 16 % $1 + 1))
 }
+
+# crash_down DIR: the kernel lets go of what a killed process had in its ring
+# somewhat later.
+crash_down() {
+	tries=100
+	until umount "$1" 2>/dev/null; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.05
+	done
+}

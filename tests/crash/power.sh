@@ -89,7 +89,7 @@ up() {
 
 down() {
 	cd "$T" || exit 99
-	umount "$T/m" || exit 99
+	crash_down "$T/m" || exit 99
 }
 
 # begin STATE: a copy of its image, mounted.

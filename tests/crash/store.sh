@@ -82,7 +82,7 @@ up() {
 }
 
 down() {
-	[ "$kind" != power ] || umount "$T/m" || exit 99
+	[ "$kind" != power ] || crash_down "$T/m" || exit 99
 }
 
 begin() {

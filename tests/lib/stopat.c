@@ -12,13 +12,13 @@
  *	--reads		opens for reading count as well
  *	--below DIR	only calls on descriptors below DIR are counted
  *	--cut DIR	the file system of DIR is shut down there, without its
- *			log: what was not synced is lost (ext4, xfs; root)
+ *			log: what was not synced is lost (ext4, xfs; root),
+ *			and it is killed
  *
  *	--swap A B	somebody exchanges these two names there
  *
- * With none of --error, --cut and --swap the command and all its threads and
- *children are killed before the call. Calls of all of them are counted
- *together.
+ * With none of --error and --swap the command and all its threads and children
+ * are killed before the call. Calls of all of them are counted together.
  *
  * Status: the command's own; 137 when it was killed, 99 when this program
  * failed.
@@ -321,16 +321,16 @@ static bool at_call(struct job *j, pid_t pid)
 		j->failing[slot] = true;
 		return true;
 	}
-	if (j->cut) {
-		cut_power(j);
-		return true;
-	}
 	if (j->swap[1]) {
 		/* What is not there now cannot be exchanged. */
 		(void)renameat2(AT_FDCWD, j->swap[0], AT_FDCWD, j->swap[1],
 				RENAME_EXCHANGE);
 		return true;
 	}
+	/* Who went on could see a call succeed that has nothing to do any
+	 * more, as fsync of a folder of xfs, and say that all is done. */
+	if (j->cut)
+		cut_power(j);
 	kill_all(j);
 	return false;
 }
