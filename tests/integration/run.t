@@ -174,6 +174,7 @@ empty=$(find "$state/trash" -name '*-empty-*' | sort | tail -n 1)
 ok 'it waits a minute for whoever is still at work in it' test -d "$empty"
 mv "$empty" "$state/trash/1000000000-empty-${empty##*-empty-}"
 gives 0 'another one' guard run -q -- true
+settle
 is "$(find "$state/trash" -name '1000000000-*')" '' 'then it is gone'
 gives 0 'a run that leaves a file in its /tmp' \
 	guard run -- sh -c 'echo left >/tmp/note'
