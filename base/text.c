@@ -179,3 +179,14 @@ void text_sum(struct buf *to, const struct text_part *parts, size_t count,
 	if (!*between)
 		buf_add_text(to, none);
 }
+
+char *text_trim(const char *text, size_t len)
+{
+	while (len && strchr(" \t\r", text[len - 1]))
+		len--;
+	while (len && strchr(" \t", *text)) {
+		text++;
+		len--;
+	}
+	return mem_strndup(text, len);
+}

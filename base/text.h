@@ -44,4 +44,7 @@ struct text_part {
 void text_sum(struct buf *to, const struct text_part *parts, size_t count,
 	      const char *none);
 
+/* A line of a file without blanks around it, nor a CR at its end. To free. */
+char *text_trim(const char *text, size_t len);
+
 #endif

@@ -247,17 +247,6 @@ static int add_line(struct profile *p, const char *file, unsigned int number,
 	return 0;
 }
 
-static char *trimmed(const char *text, size_t len)
-{
-	while (len && strchr(" \t\r", text[len - 1]))
-		len--;
-	while (len && strchr(" \t", *text)) {
-		text++;
-		len--;
-	}
-	return mem_strndup(text, len);
-}
-
 int profile_parse(struct profile *p, const char *file, bool project,
 		  const void *text, size_t len, struct err *err)
 {
@@ -273,7 +262,7 @@ int profile_parse(struct profile *p, const char *file, bool project,
 	while (at < end) {
 		const char *eol = memchr(at, '\n', (size_t)(end - at));
 		size_t n = (size_t)((eol ? eol : end) - at);
-		auto_free char *line = trimmed(at, n);
+		auto_free char *line = text_trim(at, n);
 
 		at += n + (eol != NULL);
 		if (++number > LINES_MAX || n > VALUE_MAX)

@@ -147,17 +147,6 @@ int settings_set(struct settings *s, const char *key, const char *value,
 
 /* --- the file --- */
 
-static char *trimmed(const char *text, size_t len)
-{
-	while (len && strchr(" \t\r", text[len - 1]))
-		len--;
-	while (len && strchr(" \t", *text)) {
-		text++;
-		len--;
-	}
-	return mem_strndup(text, len);
-}
-
 static int set_line(struct settings *s, const char *line, size_t len,
 		    struct err *err)
 {
@@ -169,10 +158,10 @@ static int set_line(struct settings *s, const char *line, size_t len,
 		end++;
 	for (equals = 0; equals < end && line[equals] != '='; equals++)
 		;
-	key = trimmed(line, equals);
+	key = text_trim(line, equals);
 	if (!*key && equals == end)
 		return 0;
-	value = trimmed(line + equals + (equals < end),
+	value = text_trim(line + equals + (equals < end),
 			end - equals - (equals < end));
 	if (equals == end)
 		return fail(err, EINVAL, "%s: 'key = value' is expected",
