@@ -162,7 +162,7 @@ static int set_line(struct settings *s, const char *line, size_t len,
 	if (!*key && equals == end)
 		return 0;
 	value = text_trim(line + equals + (equals < end),
-			end - equals - (equals < end));
+			  end - equals - (equals < end));
 	if (equals == end)
 		return fail(err, EINVAL, "%s: 'key = value' is expected",
 			    text_quote(key));
