@@ -161,7 +161,9 @@ gives 0 'what it left is put away' guard status
 guard discard -q -y 2>/dev/null
 
 guard run --rw "$T" --net private -- sh -c "echo >'$T/up'
-	while '$peer' get 203.0.113.7 80 bind; do :; done; exit 7" >/dev/null \
+	while '$peer' get 203.0.113.7 80 bind; do :; done
+	sleep 1 # its network goes before pasta is quite dead
+	exit 7" >/dev/null \
 	2>"$T/lost" &
 run=$!
 read -r _ <"$T/up"
