@@ -48,6 +48,7 @@ static const struct {
 	 "code ~/.claude/skills\n"
 	 "code ~/.claude/output-styles\n"
 	 "code ~/.claude/plugins\n"
+	 "code ~/.claude/local\n"
 	 "code ~/.claude/scheduled_tasks*\n"
 	 "code ~/.claude/.claude.json#mcpServers,hooks,env,apiKeyHelper\n"},
 	/* Its sandbox looks for other names of what it hides in /tmp, and
@@ -95,6 +96,7 @@ static const struct {
 	 "code ~/.gemini/commands\n"
 	 "code ~/.gemini/extensions\n"
 	 "code ~/.gemini/hooks\n"
+	 "code ~/.gemini/tmp/bin\n"
 	 "code ~/.gemini/policies\n"
 	 "code ~/.gemini/skills\n"},
 	{"opencode", "home ~/.config/opencode\n"
@@ -110,6 +112,8 @@ static const struct {
 		     "seed ~/.config/opencode/themes\n"
 		     "code ~/.config/opencode/*.json*\n"
 		     "code ~/.config/opencode/*.md\n"
+		     "code ~/.config/opencode/node_modules\n"
+		     "code ~/.local/share/opencode/bin\n"
 		     "code ~/.config/opencode/agent*\n"
 		     "code ~/.config/opencode/command*\n"
 		     "code ~/.config/opencode/mode*\n"
