@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
@@ -26,9 +28,13 @@
 #define JSON_MAX (32u << 20)
 #define ENTRIES_MAX 20000
 #define DEPTH_MAX 32
+/* Of all names in a run's record, which must stay one that can be read. */
+#define NAMES_MAX (4u << 20)
 
 struct look {
 	struct record *to;
+	const char *user_home; /* where the run has it */
+	int home; /* what it has there */
 	size_t entries, texts;
 };
 
@@ -38,6 +44,18 @@ static void put(struct look *l, const char *path, const char *sign,
 	record_add(l->to, "path", path);
 	record_add(l->to, "sign", sign);
 	record_add(l->to, "text", text);
+}
+
+/* Too much to be compared, so it counts as changed each time. */
+static void put_unknown(struct look *l, const char *path)
+{
+	struct timespec now = {0};
+	char text[64];
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)snprintf(text, sizeof(text), "%lld.%ld", (long long)now.tv_sec,
+		       now.tv_nsec);
+	put(l, path, "unknown", text);
 }
 
 /* A text that can be kept; false: too big, or it has bytes 0. */
@@ -71,6 +89,80 @@ static void look_file(struct look *l, int dir, const char *name,
 }
 
 static void look_entry(struct look *l, int dir, const char *name,
+		       const char *path, int depth);
+
+/* Without "." and "..", which are taken by the letter. */
+static char *cleaned(const char *path)
+{
+	char *clean = mem_strdup("");
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+		char *longer = NULL;
+
+		if (len == 2 && memcmp(path, "..", 2) == 0) {
+			char *slash = strrchr(clean, '/');
+
+			if (slash)
+				*slash = '\0';
+		} else if (len && !(len == 1 && *path == '.')) {
+			longer = mem_printf("%s/%.*s", clean, (int)len, path);
+			free(clean);
+			clean = longer;
+		}
+		path += len;
+		path += *path == '/';
+	}
+	return clean;
+}
+
+/* Below the home, to free; NULL: a link leads to somewhere else. */
+static char *find_target(const struct look *l, const char *path,
+			 const char *target)
+{
+	auto_free char *above = path_parent(path);
+	auto_free char *whole =
+		*target == '/'
+			? mem_strdup(target)
+			: mem_printf("%s/%s/%s", l->user_home, above, target);
+	auto_free char *clean = cleaned(whole);
+
+	if (!path_below(clean, l->user_home) ||
+	    strcmp(clean, l->user_home) == 0)
+		return NULL;
+	return mem_strdup(path_rest(clean, l->user_home));
+}
+
+/* The agent follows it, in the run: what is there is looked at in its place.
+ * What lies in no home is no affair of this. */
+static void look_link(struct look *l, int dir, const char *name,
+		      const char *path, int depth)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
+	auto_close int above = -1;
+	auto_free char *rest = NULL;
+	struct err err;
+	struct meta m = {0};
+	const char *last;
+
+	target[len < 0 ? 0 : len] = '\0';
+	rest = find_target(l, path, target);
+	if (rest)
+		above = beneath_parent(l->home, rest, &last, &err);
+	if (rest && above < 0 && above != -ENOENT) {
+		put_unknown(l, path);
+		return;
+	}
+	if (above >= 0 && meta_get(above, last, &m) < 0)
+		m.mode = 0;
+	if (!m.mode || S_ISDIR(m.mode))
+		put(l, path, "link", target);
+	if (m.mode)
+		look_entry(l, above, last, path, depth + 1);
+}
+
+static void look_entry(struct look *l, int dir, const char *name,
 		       const char *path, int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
@@ -79,16 +171,25 @@ static void look_entry(struct look *l, int dir, const char *name,
 	struct meta m;
 	size_t i;
 
-	if (++l->entries > ENTRIES_MAX || depth > DEPTH_MAX ||
-	    meta_get(dir, name, &m) < 0)
+	if (meta_get(dir, name, &m) < 0 || ++l->entries > ENTRIES_MAX + 1)
 		return;
+	if (l->entries > ENTRIES_MAX || depth > DEPTH_MAX) {
+		put_unknown(l, path);
+		return;
+	}
+	if (S_ISLNK(m.mode)) {
+		look_link(l, dir, name, path, depth);
+		return;
+	}
 	if (!S_ISDIR(m.mode)) {
 		look_file(l, dir, name, path, &m);
 		return;
 	}
 	fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0) {
+		put_unknown(l, path);
 		return;
+	}
 	for (i = 0; i < list.count; i++) {
 		auto_free char *below = path_join(path, list.items[i].name);
 
@@ -126,18 +227,23 @@ static void gather(json_t *value, const char *wanted, struct buf *to)
 	}
 }
 
-static void look_members(struct look *l, int home, const char *path,
-			 const char *keys)
+static void look_members(struct look *l, const char *path, const char *keys)
 {
 	AUTO(buf) struct buf text = {0};
-	struct meta m;
-	json_t *value;
+	json_t *value = NULL;
 
-	if (!read_text(home, path, JSON_MAX, &text))
-		return;
-	value = json_loads(buf_text(&text), 0, NULL);
-	if (!value && meta_get(home, path, &m) == 0)
-		look_file(l, home, path, path, &m);
+	if (read_text(l->home, path, JSON_MAX, &text))
+		value = json_loads(buf_text(&text), 0, NULL);
+	/* A link, or what other readers may take for JSON all the same. */
+	if (!value) {
+		const char *name;
+		struct err ignored;
+		auto_close int above =
+			beneath_parent(l->home, path, &name, &ignored);
+
+		if (above >= 0)
+			look_entry(l, above, name, path, 0);
+	}
 	while (value && *keys) {
 		size_t len = strcspn(keys, ",");
 		auto_free char *key = mem_strndup(keys, len);
@@ -154,13 +260,13 @@ static void look_members(struct look *l, int home, const char *path,
 
 /* ---- all of it ---- */
 
-static void look_glob(struct look *l, int home, const char *glob)
+static void look_glob(struct look *l, const char *glob)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_free char *dir = path_parent(glob);
 	struct err ignored;
 	auto_close int fd =
-		beneath_open(home, dir, O_RDONLY | O_DIRECTORY, 0, &ignored);
+		beneath_open(l->home, dir, O_RDONLY | O_DIRECTORY, 0, &ignored);
 	size_t i;
 
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
@@ -178,7 +284,7 @@ void agent_code_look(const struct agent *a, const struct state *state,
 		     struct record *ret)
 {
 	const struct profile_item *item = NULL;
-	struct look l = {.to = ret};
+	struct look l = {.to = ret, .user_home = state->home};
 	struct err ignored;
 	auto_close int dir =
 		a->name ? agent_open_state(state, a->name, false, &ignored)
@@ -188,15 +294,16 @@ void agent_code_look(const struct agent *a, const struct state *state,
 			: beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0,
 				       &ignored);
 
-	while (home >= 0 &&
+	l.home = home;
+	while (home >= 0 && state->home &&
 	       (item = profile_next(&a->profile, PROFILE_CODE, item))) {
 		size_t len = strcspn(item->value, "#");
 		auto_free char *glob = mem_strndup(item->value, len);
 
 		if (item->value[len])
-			look_members(&l, home, glob, item->value + len + 1);
+			look_members(&l, glob, item->value + len + 1);
 		else
-			look_glob(&l, home, glob);
+			look_glob(&l, glob);
 	}
 }
 
@@ -235,15 +342,30 @@ static struct pieces sorted(const struct record *r)
 	return p;
 }
 
-static bool add_change(struct session *s, char letter, const char *path)
+static size_t names_len(const struct record *r)
+{
+	size_t sum = 0, i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->items[i].key, AGENT_CODE) == 0)
+			sum += strlen(r->items[i].value);
+	return sum;
+}
+
+/* had: so much of the record is older; room: for names, in bytes. */
+static bool add_change(struct session *s, size_t had, size_t *room, char letter,
+		       const char *path)
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
-	const char *known;
-	size_t i;
+	const struct record_item *item;
 
+	if (strlen(text) > *room)
+		return false;
+	*room -= strlen(text);
 	/* A run that went on has some already. */
-	for (i = 0; (known = record_get_nth(&s->more, AGENT_CODE, i)); i++)
-		if (strcmp(known, text) == 0)
+	for (item = s->more.items; had--; item++)
+		if (strcmp(item->value, text) == 0 &&
+		    strcmp(item->key, AGENT_CODE) == 0)
 			return false;
 	record_add(&s->more, AGENT_CODE, text);
 	return true;
@@ -253,7 +375,9 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 			struct session *s)
 {
 	struct pieces old = sorted(before), new = sorted(now);
-	size_t i = 0, k = 0;
+	size_t i = 0, k = 0, had = s->more.count;
+	size_t taken = names_len(&s->more);
+	size_t room = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
 	bool any = false;
 
 	while (i < old.count || k < new.count) {
@@ -262,12 +386,12 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 		int order = !a ? 1 : !b ? -1 : by_path(a, b);
 
 		if (order < 0)
-			any |= add_change(s, 'D', a->path);
+			any |= add_change(s, had, &room, 'D', a->path);
 		else if (order > 0)
-			any |= add_change(s, 'A', b->path);
+			any |= add_change(s, had, &room, 'A', b->path);
 		else if (strcmp(a->sign, b->sign) != 0 ||
 			 strcmp(a->text, b->text) != 0)
-			any |= add_change(s, 'M', a->path);
+			any |= add_change(s, had, &room, 'M', a->path);
 		i += order <= 0;
 		k += order >= 0;
 	}

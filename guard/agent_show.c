@@ -21,11 +21,24 @@ static void add_line(struct buf *to, const char *change)
 
 size_t agent_show_count(const struct session *s)
 {
-	size_t n = 0;
+	size_t n = 0, i;
 
-	while (record_get_nth(&s->more, AGENT_CODE, n))
-		n++;
+	for (i = 0; i < s->more.count; i++)
+		n += strcmp(s->more.items[i].key, AGENT_CODE) == 0;
 	return n;
+}
+
+/* All "M PATH" of a run, which may be many; to free, not what is in it. */
+static const char **changes_of(const struct session *s, size_t *ret_count)
+{
+	size_t room = agent_show_count(s), i;
+	const char **list = mem_alloc((room + 1) * sizeof(*list));
+
+	*ret_count = 0;
+	for (i = 0; i < s->more.count; i++)
+		if (strcmp(s->more.items[i].key, AGENT_CODE) == 0)
+			list[(*ret_count)++] = s->more.items[i].value;
+	return list;
 }
 
 /* How long the first parts of a path are. */
@@ -39,19 +52,17 @@ static size_t head_len(const char *path)
 }
 
 /* They are sorted: those of a folder stand together. */
-static void say_folders(const struct session *s, size_t count)
+static void say_folders(const char *const *changes, size_t count)
 {
 	size_t i, next;
 
 	for (i = 0; i < count; i = next) {
-		const char *path = record_get_nth(&s->more, AGENT_CODE, i) + 2;
+		const char *path = changes[i] + 2;
 		size_t len = head_len(path);
 		AUTO(buf) struct buf name = {0};
 
 		for (next = i + 1; next < count; next++)
-			if (strncmp(record_get_nth(&s->more, AGENT_CODE, next) +
-					    2,
-				    path, len + 1) != 0)
+			if (strncmp(changes[next] + 2, path, len + 1) != 0)
 				break;
 		text_escape(&name, path, len, false);
 		if (path[len])
@@ -65,7 +76,8 @@ static void say_folders(const struct session *s, size_t count)
 void agent_show_end(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
-	size_t count = agent_show_count(s), i;
+	size_t count, i;
+	auto_free const char **changes = changes_of(s, &count);
 
 	if (!count || !name)
 		return;
@@ -74,13 +86,13 @@ void agent_show_end(const struct session *s)
 		    "anew):",
 		    name, name);
 	if (count > SAID_MOST) {
-		say_folders(s, count);
+		say_folders(changes, count);
 		return;
 	}
 	for (i = 0; i < count; i++) {
 		AUTO(buf) struct buf line = {0};
 
-		add_line(&line, record_get_nth(&s->more, AGENT_CODE, i));
+		add_line(&line, changes[i]);
 		(void)fprintf(stderr, "%s\n", buf_text(&line));
 	}
 }
@@ -88,7 +100,8 @@ void agent_show_end(const struct session *s)
 void agent_show_list(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
-	size_t count = agent_show_count(s), i;
+	size_t count, i;
+	auto_free const char **changes = changes_of(s, &count);
 
 	if (!count || !name)
 		return;
@@ -97,7 +110,7 @@ void agent_show_list(const struct session *s)
 	for (i = 0; i < count; i++) {
 		AUTO(buf) struct buf line = {0};
 
-		add_line(&line, record_get_nth(&s->more, AGENT_CODE, i));
+		add_line(&line, changes[i]);
 		(void)printf("%s\n", buf_text(&line));
 	}
 	(void)printf("     it is there already, whatever becomes of the run; "
@@ -109,12 +122,13 @@ json_t *agent_show_json(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
 	json_t *object = json_object(), *list = json_array();
-	size_t count = agent_show_count(s), i;
+	size_t count, i;
+	auto_free const char **changes = changes_of(s, &count);
 
 	if (name)
 		jsonout_text(object, "name", name);
 	for (i = 0; i < count; i++) {
-		const char *change = record_get_nth(&s->more, AGENT_CODE, i);
+		const char *change = changes[i];
 		auto_free char *kind = mem_strndup(change, 1);
 		auto_free char *path = mem_printf(
 			"~/%s", *change && change[1] ? change + 2 : "");

@@ -129,6 +129,51 @@ says "$out" 'model = "one"'
 says "$out" 'env = {}'
 says "$out" 'command = "b"'
 silent "$out" 'sk-in'
+# in_claude WHAT COMMAND: a run of it
+in_claude() {
+	gives 0 "$1" guard run --agent claude -- sh -c "cd ~/.claude; $2"
+}
+evil='{"mcpServers": {"x": {"command": "evil"}}}'
+in_claude 'servers in a file that is a link' \
+	"echo '$evil' >state.json; ln -s state.json .claude.json"
+says "$err" '/.claude/.claude.json'
+in_claude 'and behind it' \
+	"mkdir -p a/b; echo '$evil' >a/b/s; rm .claude.json
+	ln -s ~/.claude/a/b/s .claude.json; echo >>a/b/s; echo >more"
+says "$err" '/.claude/.claude.json'
+in_claude 'none' 'echo x >elsewhere'
+silent "$err" 'what the next session'
+in_claude 'again behind it' "echo '{}' >a/b/s"
+says "$err" 'M  ~/.claude/.claude.json'
+in_claude 'servers in a file of 33 MB' "rm .claude.json; { echo '$evil'
+	head -c 34000000 /dev/zero | tr '\\0' ' '; } >.claude.json"
+says "$err" '/.claude/.claude.json'
+in_claude 'commands in a folder that is a link' \
+	'rm .claude.json; mkdir data; ln -s ../.claude/data commands'
+says "$err" 'A  ~/.claude/commands'
+in_claude 'later ones' 'echo evil >data/do.md'
+says "$err" 'A  ~/.claude/commands/do.md'
+in_claude 'behind a link on the way' \
+	'mv data a/data; ln -s a data; rm commands; ln -s data/data commands'
+in_claude 'they are named every time' true
+says "$err" 'M  ~/.claude/commands'
+in_claude 'links in a circle' \
+	'rm commands; ln -s loop commands; ln -s commands loop'
+says "$err" 'M  ~/.claude/commands'
+in_claude 'links to the outside' \
+	'rm commands; ln -s /etc commands; ln -s ~/.ssh rules; rm loop'
+in_claude 'are none of these' true
+silent "$err" 'what the next session'
+in_claude 'many of them' \
+	'mkdir skills; cd skills; seq 3000 | xargs touch; : >~/project/made'
+says "$err" '/.claude/skills/: 3000 files'
+gives 0 'are listed' guard diff --json
+says "$out" '~/.claude/skills/3000'
+gives 0 'and discarded' guard discard -y
+in_claude 'deeper than is looked' 'mkdir -p agents/$(seq -s / 40)'
+in_claude 'is said every time' true
+says "$err" 'M  ~/.claude/agents/1/2/'
+gives 0 'a new one again' guard agents -q --reset claude -y
 gives 0 'its own folders, when that is wanted' \
 	guard run --agent claude --share-login -- sh -c \
 	'cat ~/.claude/.credentials.json; echo x >~/.claude/new; env'
