@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/newer.h"
 #include "guard/output.h"
 #include "guard/pathglob.h"
 #include "guard/pick.h"
@@ -221,6 +222,24 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 	return find_matches(s, path, err);
 }
 
+/* Nobody chose a time: then all that is newer is of interest. */
+static void say_newer(const struct sources *s, const struct restoring_target *t)
+{
+	struct err err;
+	uint64_t seq;
+	int got = s->at ? 0
+			: newer_part(s->store, &t->snapshot, t->arg, &t->entry,
+				     &seq, &err);
+
+	if (got < 0)
+		output_warn("%s", err.text);
+	if (got > 0)
+		output_warn("snapshot %" PRIu64
+			    ", of a few paths, has something newer in %s: "
+			    "guard restore --at %" PRIu64 " brings that",
+			    seq, text_quote(t->arg), seq);
+}
+
 static void say(const struct restoring_target *t, size_t count)
 {
 	const struct snapshot *s = &t->snapshot;
@@ -244,6 +263,8 @@ void sources_say(const struct sources *s)
 			    strcmp(s->items[next].pattern, pattern) != 0)
 				break;
 		say(&s->items[i], next - i);
+		for (; i < next; i++)
+			say_newer(s, &s->items[i]);
 	}
 }
 

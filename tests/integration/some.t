@@ -114,6 +114,12 @@ ok 'and after' test "$files" -gt 5 -a "$files" -lt 30
 number=$( (cd .. && guard log) | awk '$4 == "pre-apply" { print $1; exit }')
 gives 0 'what was there before' guard show "$number:d1/sub/1"
 is "$(cat "$out")" '1 1' 'can be had'
+gives 0 'a look at a folder of which a few files were stored since' \
+	guard restore -n d1
+says "$err" 'pre-run'
+says "$err" "has something newer in '$PWD/d1'"
+gives 0 'and at another' guard restore -n d20
+silent "$err" 'something newer'
 rm d21/sub/21
 gives 0 'a restore of another file' guard restore -q -y d21/sub/21
 is "$(cat d21/sub/21)" '21 21' 'finds it in an older snapshot'
