@@ -168,7 +168,7 @@ in_claude 'many of them' \
 	'mkdir skills; cd skills; seq 3000 | xargs touch; : >~/project/made'
 says "$err" '/.claude/skills/: 3000 files'
 gives 0 'are listed' guard diff --json
-says "$out" '~/.claude/skills/3000'
+says "$out" '/.claude/skills/3000'
 gives 0 'and discarded' guard discard -y
 in_claude 'deeper than is looked' 'mkdir -p agents/$(seq -s / 40)'
 in_claude 'is said every time' true
