@@ -258,6 +258,18 @@ static bool cut_element(struct redact *r, const char *line, size_t len)
 	return true;
 }
 
+/* {"token":"x"} on a line of its own, without the blank of YAML. */
+static bool cut_line(struct redact *r, const char *line, size_t len)
+{
+	size_t key_len, at = indent_of(line, len);
+
+	if (at == len || line[at] == '<' || value_at(line, len, &key_len) ||
+	    !redact_tells(line, len))
+		return false;
+	r->any = true;
+	return true;
+}
+
 static bool cut_value(struct redact *r, const char *line, size_t len)
 {
 	size_t key_len = 0, at = value_at(line, len, &key_len);
@@ -359,8 +371,8 @@ static void one_line(struct redact *r, const char *line, size_t len)
 	if (r->dropping && (deeper || len == indent_of(line, len)))
 		return;
 	r->dropping = false;
-	if (r->element ||
-	    (!cut_element(r, line, len) && !cut_value(r, line, len)))
+	if (r->element || (!cut_element(r, line, len) &&
+			   !cut_value(r, line, len) && !cut_line(r, line, len)))
 		put_line(r, line, len);
 	buf_add_char(r->to, '\n');
 }

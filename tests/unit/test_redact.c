@@ -47,6 +47,8 @@ static const struct {
 	{"[mcp_servers.a]\nenv = { \"API_KEY\" = \"k\" }\ncommand = \"c\"\n",
 	 "[mcp_servers.a]\nenv = {}\ncommand = \"c\"\n"},
 	{"headers = { Authorization = \"Bearer k\" }\n", "headers = {}\n"},
+	{"{\"a\":1,\n\"apiKey\":\"k\",\n\"b\":2}\n", "{\"a\":1,\n\n\"b\":2}\n"},
+	{"{\"a\":{\"Authorization\":\"Bearer k\"}}\n", "\n"},
 	{"headers = { Authorization = \"Bearer $KEY\" }\n", NULL},
 	{"args = [\"-y\", \"mcp\", \"--api-key\", \"k\"]\n", "args = []\n"},
 	{"args = [\"--token=k\"]\n", "args = []\n"},
