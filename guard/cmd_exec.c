@@ -83,7 +83,7 @@ static int enter(const struct session *s, const struct visiting *v,
 	*ret_status = run_status_of(&result);
 	if (result.end == SANDBOX_LOST)
 		output_warn("this command is lost: run %s has ended, or "
-			    "killed guard's process for it",
+			    "killed or stopped guard's process for it",
 			    s->id);
 	return 0;
 }

@@ -30,6 +30,7 @@ struct sandbox {
 	bool network_lost;
 	struct watch watch;
 	int64_t next_watch;
+	unsigned int asked_to_end; /* of a visitor's guard: signals */
 	enum sandbox_limit limit; /* why it is ending */
 	/* what was asked for; 0: nothing */
 	uint64_t memory, pids;

@@ -14,6 +14,7 @@
 #define TICK_MS 250
 /* From SIGTERM to SIGKILL. */
 #define GRACE_MS 2000
+#define ASKED_ENOUGH 3u
 
 static int64_t now_ms(void)
 {
@@ -163,12 +164,16 @@ static void command_stopped(struct sandbox *sb)
 	(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
 }
 
-static void take_signal(struct sandbox *sb)
+/*
+ * False: whoever is in a run as a visitor is asked for the third time to end.
+ * The run may have stopped the process there that would pass it on.
+ */
+static bool take_signal(struct sandbox *sb)
 {
 	struct signalfd_siginfo info;
 
 	if (read(sb->signal_fd, &info, sizeof(info)) != sizeof(info))
-		return;
+		return true;
 	switch (info.ssi_signo) {
 	case SIGWINCH:
 		if (sb->tty)
@@ -182,7 +187,13 @@ static void take_signal(struct sandbox *sb)
 	default:
 		(void)note_send(sb->socket, NOTE_SIGNAL, (int)info.ssi_signo,
 				NULL, -1);
+		if (sb->pid_fd >= 0 || info.ssi_signo == SIGTSTP)
+			break;
+		/* Nothing more is to be waited for then. */
+		sb->is_empty = ++sb->asked_to_end >= ASKED_ENOUGH;
+		return !sb->is_empty;
 	}
+	return true;
 }
 
 /* False when nothing more will come. */
@@ -284,8 +295,8 @@ static int relay(struct sandbox *sb,
 			return fail_errno(err, "wait for the run");
 		if (count)
 			tty_relay(sb->tty, fds + 4, count);
-		if (fds[1].revents)
-			take_signal(sb);
+		if (fds[1].revents && !take_signal(sb))
+			return 0;
 		if (fds[2].revents && !take_note(sb)) {
 			if (sb->pid_fd < 0)
 				return 0;

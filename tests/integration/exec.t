@@ -242,8 +242,25 @@ in_run 'for p in /proc/[0-9]*; do
 	[ $p = /proc/$PPID ] || kill -KILL ${p#/proc/}; done'
 wait "$held"
 is $? 137 'a run that kills the process for a visitor'
-ok 'only loses him' grep -q "killed guard's process for it" "$T/lost"
+ok 'only loses him' grep -q "stopped guard's process for it" "$T/lost"
 gives 0 'and nothing else' guard exec "$run" -- true
+in_run 'rm -f held'
+guard exec "$run" -- sh -c ': >held; exec sleep 1002' </dev/null \
+	>"$T/lost" 2>&1 &
+held=$!
+until [ -e "$state/runs/$run/upper/held" ]; do
+	kill -0 "$held" || break
+done
+in_run 'for p in /proc/[0-9]*; do
+	[ "$(cat $p/comm)" != guard ] || [ $p = /proc/1 ] ||
+	[ $p = /proc/$PPID ] || kill -STOP ${p#/proc/}; done'
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	kill -TERM "$held" 2>/dev/null
+	sleep .1
+done
+wait "$held"
+is $? 137 'where it stops that process, a third SIGTERM leaves'
+gives 0 'and the run still goes on' guard exec "$run" -- true
 init=$(sed -n 's/^init=\([0-9]*\) .*/\1/p' "$state/runs/$run/record")
 kill -STOP "$init"
 guard exec "$run" -- echo through </dev/null >"$T/late" 2>"$T/late.err" &
