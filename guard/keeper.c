@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <linux/ioprio.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -7,6 +8,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "guard/background.h"
+#include "guard/onegroup.h"
 #include "guard/run.h"
 #include "guard/settings.h"
 #include "restore/transaction.h"
@@ -20,10 +22,11 @@ static int take_folder(const struct run *run, const struct state *state,
 {
 	const char *skip[] = {run->context.state.path, NULL};
 	struct snapshot snapshot = {0};
+	struct groups groups = {0};
 	auto_free char *cache = NULL;
 	auto_close int workspace =
 		workspace_open(state->workspaces_fd, path, true, err);
-	auto_close int lock = -1;
+	auto_close int lock = -1, folder = -1;
 	int got;
 
 	if (workspace < 0)
@@ -33,10 +36,11 @@ static int take_folder(const struct run *run, const struct state *state,
 	if (lock < 0 || store_refresh(store, err) < 0)
 		return -err->num;
 	cache = workspace_cache_path(workspace);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	got = take_snapshot(store,
 			    &(struct take_options){
 				    .root_path = path,
-				    .root_fd = -1,
+				    .root_fd = folder,
 				    .cache_path = cache,
 				    .reason = "pre-run",
 				    .run_id = run->session.id,
@@ -44,10 +48,13 @@ static int take_folder(const struct run *run, const struct state *state,
 				    .moved_since = start,
 				    .skip = skip,
 				    .skip_prefix = TRANSACTION_STAGING_PREFIX,
+				    .groups = &groups,
 			    },
 			    &snapshot, err);
-	if (got == 0)
+	if (got == 0) {
 		*ret_seq = snapshot.seq;
+		onegroup_note(workspace, folder, &groups);
+	}
 	snapshot_free(&snapshot);
 	return got;
 }

@@ -14,6 +14,7 @@
 #include "base/walk.h"
 #include "guard/agent_show.h"
 #include "guard/changes.h"
+#include "guard/onegroup.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/retire.h"
@@ -196,6 +197,19 @@ static bool left_something(const struct run *run)
 	       holds_files(run->session.fd, "var-tmp", 0);
 }
 
+/* What has come into another of the user's groups since the snapshot before. */
+static void tell_groups(const struct run *run)
+{
+	const char *path =
+		onegroup_wrong(&run->session, run->context.state.workspaces_fd);
+
+	if (path)
+		output_say("%s has files of another of your groups by now: "
+			   "this run could not write them (\"Value too large "
+			   "for defined data type\"), the next one can",
+			   text_quote(path));
+}
+
 static void close_unchanged(struct run *run)
 {
 	struct err err;
@@ -241,6 +255,7 @@ int run_end(struct run *run, int status, struct err *err)
 	 * power cut takes of it. Any other is on disk from here on. */
 	any = changes_total(&changes) || changes.home.count;
 	if (!any && !git.count) {
+		tell_groups(run);
 		close_unchanged(run);
 		retire_runs(&run->context);
 		return 0;
@@ -252,6 +267,7 @@ int run_end(struct run *run, int status, struct err *err)
 		got = keep_result(run, &changes, err);
 	if (got == 0)
 		got = session_save(&run->session, err);
+	tell_groups(run);
 	if (any)
 		output_run_summary(&run->session, &changes);
 	tell_git(run, &git);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent.h"
+#include "guard/onegroup.h"
 #include "guard/output.h"
 #include "guard/run.h"
 #include "overlay/freeze.h"
@@ -269,6 +270,9 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	if (o->frozen &&
 	    freeze_make(&run->session, run->project_fd, &notes, err) < 0)
 		return -err->num;
+	if (!o->resume)
+		onegroup_recall(&run->session,
+				run->context.state.workspaces_fd);
 	if (layers_plan(&run->session,
 			o->strict ? NULL : run->context.state.home, layers,
 			&notes, err) < 0 ||

@@ -36,6 +36,12 @@ int layers_check_state(int runs_fd, struct err *err);
  * is, read-only. All others are session.extras. */
 #define LAYERS_UNCOVERED "uncovered"
 
+/*
+ * In the session's record, once a folder: nothing in it has another group of
+ * the user's than the one that the run gets, so it is not looked through.
+ */
+#define LAYERS_ONE_GROUP "one-group"
+
 /* A file system that belongs to the kernel itself, as /proc: no layer can lie
  * over it, and no run shall see it. */
 bool layers_is_special(int fd);

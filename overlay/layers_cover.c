@@ -360,6 +360,18 @@ static int cover_parts(struct layers *l, const struct session *s,
 	return got;
 }
 
+static bool has_one_group(const struct session *s, const char *path)
+{
+	const char *known;
+	size_t i;
+
+	for (i = 0; (known = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
+	     i++)
+		if (strcmp(known, path) == 0)
+			return true;
+	return false;
+}
+
 int layers_cover(struct layers *l, const struct session *s, const char *upper,
 		 const char *work, struct buf *notes, struct err *err)
 {
@@ -368,7 +380,9 @@ int layers_cover(struct layers *l, const struct session *s, const char *upper,
 	char **mounts = NULL;
 	int got;
 
-	if (prepare(layer, s, upper, work, !home, &first, notes, err) < 0)
+	if (prepare(layer, s, upper, work,
+		    !home && !has_one_group(s, layer->path), &first, notes,
+		    err) < 0)
 		return -err->num;
 	got = mount_list_below(layer->lower_fd, layer->lower, &mounts, err);
 	if (got > 0)

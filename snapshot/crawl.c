@@ -57,6 +57,16 @@ void crawl_fail(struct crawl *w, const struct err *err)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
+void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last)
+{
+	if (!w->groups || m->uid != w->uid || m->gid == *last)
+		return;
+	*last = m->gid;
+	(void)pthread_mutex_lock(&w->lock);
+	groups_add(w->groups, m->gid);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
 void crawl_push(struct crawl *w, struct crawl_folder *chain)
 {
 	if (!chain)

@@ -17,6 +17,7 @@
 
 #include "base/walk.h"
 #include "snapshot/catalog.h"
+#include "snapshot/groups.h"
 #include "snapshot/known.h"
 #include "snapshot/marks.h"
 #include "snapshot/ring.h"
@@ -49,6 +50,8 @@ struct crawl {
 	bool plain;
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
+	struct groups *groups; /* of what is uid's, or NULL */
+	uint32_t uid;
 
 	/* Made. */
 	struct cache_builder *builder;
@@ -59,7 +62,7 @@ struct crawl {
 	struct crawl_folder *root;
 
 	/* The threads' own. */
-	pthread_mutex_t lock; /* stack, notes, builder, err, done */
+	pthread_mutex_t lock; /* stack, notes, groups, builder, err, done */
 	pthread_cond_t wake;
 	struct crawl_folder **stack;
 	size_t stack_count, stack_room;
@@ -130,6 +133,9 @@ void crawl_note(struct crawl *w, enum note_kind kind,
 		const char *text);
 /* Ends the walk: the first failure is the one that counts. */
 void crawl_fail(struct crawl *w, const struct err *err);
+/* For w->groups. last: the one that this thread saw before, UINT32_MAX at
+ * first: nearly always the same again. */
+void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last);
 /* Puts a chain (by next) of folders on the stack. */
 void crawl_push(struct crawl *w, struct crawl_folder *chain);
 /* One user of f's descriptor less. */

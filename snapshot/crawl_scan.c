@@ -22,6 +22,7 @@ struct scan {
 	struct crawl *crawl;
 	struct crawl_folder *folder;
 	struct tally tally;
+	uint32_t group; /* the last one that was seen */
 };
 
 static struct crawl_item *item_at(struct scan *s, size_t i)
@@ -103,6 +104,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 		crawl_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
 		return;
 	}
+	crawl_group(w, &meta, &s->group);
 	folder = S_ISDIR(meta.mode);
 	if (crawl_moved(w, &meta) && !(folder && crawl_only_way(w, f, name)))
 		crawl_note(w, NOTE_MOVED, f, name, "");
@@ -224,7 +226,8 @@ static void close_early(struct crawl_worker *k, struct crawl_folder *f)
 void crawl_scan(struct crawl_worker *k, struct crawl_folder *f)
 {
 	struct crawl *w = k->crawl;
-	struct scan s = {.worker = k, .crawl = w, .folder = f};
+	struct scan s = {
+		.worker = k, .crawl = w, .folder = f, .group = UINT32_MAX};
 
 	if (crawl_list_open(w, f) == 0) {
 		find_in_cache(w, f);

@@ -352,6 +352,8 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.plain = options->plain,
 		.progress = options->progress,
 		.progress_arg = options->progress_arg,
+		.groups = options->groups,
+		.uid = geteuid(),
 	};
 	int got;
 

@@ -16,6 +16,7 @@
 #define GUARD_SNAPSHOT_TAKE_H
 
 #include "snapshot/catalog.h"
+#include "snapshot/groups.h"
 #include "snapshot/known.h"
 
 /* What one snapshot had to do; for tests, benchmarks and --json. */
@@ -70,6 +71,8 @@ struct take_options {
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
 	struct take_stats *stats; /* filled when not NULL */
+	/* Gets the groups of what belongs to this user, when not NULL. */
+	struct groups *groups;
 };
 
 /*

@@ -3,7 +3,8 @@
  * of the tests may run.
  *
  *	root [--as root|user] [--timeout SECONDS] [--images DIR] \
- *		[--network yes] CHECKOUT FOLDER -- CMD ARGS
+ *		[--network yes] [--fuse yes] [--team yes] \
+ *		CHECKOUT FOLDER -- CMD ARGS
  *
  * Makes FOLDER/root.XXXXXX on disk and runs CMD in namespaces of its own
  * (user, mount, pid, ipc, uts, net) with that folder as "/" by pivot_root:
@@ -21,7 +22,9 @@
  *
  * With --network there is more than a loopback: see tests/lib/network, and
  * /dev/net/tun. Its processes are named in GUARD_TEST_NETWORK="PID PID"; it is
- * empty where such a network cannot be made.
+ * empty where such a network cannot be made. With --fuse there is /dev/fuse.
+ * With --team the plain user is in a second group, where the caller is root:
+ * "team", 1001, and /srv/team is that group's, with root's file "notes" in it.
  *
  * Nothing else of the machine has a name in there. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user stays who it is.
@@ -68,6 +71,7 @@ enum {
 	STATUS_LEFT = 98,
 	STATUS_FAILED = 99,
 	PLAIN_ID = 1000,
+	TEAM_ID = 1001,
 	OVERLAY_MAGIC = 0x794c7630,
 	TMPFS_MAGIC = 0x01021994
 };
@@ -82,8 +86,9 @@ struct job {
 	bool privileged; /* the caller is root */
 	bool as_user;
 	char **argv;
-	bool network;
-	char tun[PATH_MAX]; /* a node, outside; "": none was made */
+	bool network, fuse, team;
+	/* Nodes, outside; "": none was made. */
+	char tun[PATH_MAX], fuse_node[PATH_MAX];
 	pid_t peers[2];
 	int go_fd; /* a byte comes when the ids are mapped */
 };
@@ -293,6 +298,15 @@ static void add_tun(const struct job *job)
 		bind_at("/dev/net/tun", "dev/net/tun", false);
 }
 
+static void add_fuse(const struct job *job)
+{
+	make_file("dev/fuse", "");
+	if (*job->fuse_node)
+		bind_at(job->fuse_node, "dev/fuse", false);
+	else if (access("/dev/fuse", F_OK) == 0)
+		bind_at("/dev/fuse", "dev/fuse", false);
+}
+
 /* The machine's /etc with users of our own. */
 static void make_etc(const struct job *job)
 {
@@ -309,8 +323,9 @@ static void make_etc(const struct job *job)
 		       uid, gid);
 	make_file("opt/passwd", text);
 	(void)snprintf(text, sizeof(text),
-		       "root:x:0:\ntty:x:5:\ntester:x:%u:\nnogroup:x:65534:\n",
-		       gid);
+		       "root:x:0:\ntty:x:5:\ntester:x:%u:\nteam:x:%u:\n"
+		       "nogroup:x:65534:\n",
+		       gid, TEAM_ID);
 	make_file("opt/group", text);
 	bind_at("opt/passwd", "etc/passwd", true);
 	bind_at("opt/group", "etc/group", true);
@@ -341,6 +356,16 @@ static void make_homes(const struct job *job)
 	make_dir("small", 01777);
 	mount_new("tmpfs", "small", 2,
 		  "mode=1777,size=" SMALL_BYTES ",nr_inodes=" SMALL_INODES);
+	if (job->team) {
+		make_dir("srv/team", 02770);
+		make_file("srv/team/notes", "of the team\n");
+		if (job->privileged &&
+		    (chown("srv/team", 0, TEAM_ID) < 0 ||
+		     chown("srv/team/notes", 0, TEAM_ID) < 0 ||
+		     chmod("srv/team", 02770) < 0 ||
+		     chmod("srv/team/notes", 0640) < 0))
+			die("give the team its folder");
+	}
 	make_dir("run/user", 0755);
 	(void)snprintf(runtime, sizeof(runtime), "run/user/%u", id);
 	make_dir(runtime, 0700);
@@ -491,6 +516,8 @@ static void build_root(const struct job *job)
 	make_dev(job);
 	if (job->network)
 		add_tun(job);
+	if (job->fuse)
+		add_fuse(job);
 	mount_cgroups();
 	make_homes(job);
 	make_dir("proc", 0555);
@@ -539,8 +566,10 @@ static void loopback_up(void)
 
 static void become(const struct job *job)
 {
+	gid_t team = TEAM_ID;
+
 	if (job->privileged && job->as_user &&
-	    (setgroups(0, NULL) < 0 ||
+	    (setgroups(job->team, &team) < 0 ||
 	     setresgid(PLAIN_ID, PLAIN_ID, PLAIN_ID) ||
 	     setresuid(PLAIN_ID, PLAIN_ID, PLAIN_ID)))
 		die("become the plain user");
@@ -826,7 +855,8 @@ static void remember_outside(struct job *job)
 static int usage(void)
 {
 	fprintf(stderr, "usage: root [--as root|user] [--timeout SECONDS] "
-			"[--images DIR] [--network yes] CHECKOUT FOLDER -- CMD "
+			"[--images DIR] [--network yes] [--fuse yes] "
+			"[--team yes] CHECKOUT FOLDER -- CMD "
 			"[ARGS]\n");
 	return STATUS_FAILED;
 }
@@ -867,6 +897,16 @@ static int run(struct job *job, int timeout)
 	return status;
 }
 
+/* One that everybody may open, beside the root. */
+static void make_node(const struct job *job, char path[PATH_MAX],
+		      const char *name, dev_t dev)
+{
+	(void)snprintf(path, PATH_MAX, "%.*s.%s", PATH_MAX - 8, job->root,
+		       name);
+	if (mknod(path, S_IFCHR | 0666, dev) < 0 || chmod(path, 0666) < 0)
+		*path = 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct job job = {.privileged = geteuid() == 0};
@@ -883,6 +923,10 @@ int main(int argc, char **argv)
 			job.images = argv[i + 1];
 		else if (!strcmp(argv[i], "--network"))
 			job.network = true;
+		else if (!strcmp(argv[i], "--fuse"))
+			job.fuse = true;
+		else if (!strcmp(argv[i], "--team"))
+			job.team = true;
 		else
 			return usage();
 	}
@@ -906,16 +950,15 @@ int main(int argc, char **argv)
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);
 	/* Beside the folder: everything in that one is the test's. */
-	if (job.network && job.privileged) {
-		(void)snprintf(job.tun, sizeof(job.tun), "%.*s.tun",
-			       (int)sizeof(job.tun) - 8, job.root);
-		if (mknod(job.tun, S_IFCHR | 0666, makedev(10, 200)) < 0 ||
-		    chmod(job.tun, 0666) < 0)
-			*job.tun = 0;
-	}
+	if (job.network && job.privileged)
+		make_node(&job, job.tun, "tun", makedev(10, 200));
+	if (job.fuse && job.privileged)
+		make_node(&job, job.fuse_node, "fuse", makedev(10, 229));
 	status = run(&job, timeout);
 	if (*job.tun)
 		(void)unlink(job.tun);
+	if (*job.fuse_node)
+		(void)unlink(job.fuse_node);
 	if (job.privileged && !job.as_user)
 		use_cgroups(-1);
 	remove_root(&job);

@@ -1,0 +1,116 @@
+#!/bin/sh
+# A project that a group shares: what can be read by another group of the
+# user's alone, and what is made there, which is that group's too.
+# needs: team
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+team=1001
+if [ "$me" != root ] && [ "$(id -G)" = "$(id -g)" ]; then
+	skip 'only root can put the plain user in a second group'
+	finish
+fi
+if [ "$me" = root ]; then
+	chown root:$team /srv/team/notes
+fi
+mkdir /srv/team/project
+cd /srv/team/project || exit 99
+mkdir -p shared/deep own
+echo shared >shared/file
+echo moved >shared/from
+echo gone >shared/gone
+echo deep >shared/deep/file
+echo own >own/file
+chgrp -R "$(id -g)" own
+chmod g-s own
+chmod 640 shared/file
+mv ../notes .
+groups_of() {
+	stat -c '%G %a %n' "$@" 2>&1
+}
+
+cat >"$T/work" <<'END'
+set -e
+cat notes
+echo more >>shared/file
+mv shared/from shared/to
+rm shared/gone
+echo new >shared/new
+mkdir shared/deep/er
+echo new >shared/deep/er/file
+echo new >own/new
+mv shared/deep renamed
+END
+gives 0 'a run in a project of the team' guard run --ro "$T/work" -- \
+	sh "$T/work"
+says "$out" 'of the team'
+silent "$err" 'another group'
+run=$(guard status -q)
+gives 0 'its changes' guard diff --name-status "$run"
+says "$out" 'M	shared/file'
+silent "$out" notes
+# A folder keeps its set-group bit where who renames it is in the group; in a
+# run, root is in none and has no power over that.
+bits=2755
+[ "$me" != root ] || bits=755
+gives 0 'are applied' guard apply -y "$run"
+is "$(groups_of shared/file shared/to shared/new renamed renamed/er/file \
+	own/new notes)" "team 640 shared/file
+team 644 shared/to
+team 644 shared/new
+team $bits renamed
+team 644 renamed/er/file
+$(id -gn) 644 own/new
+team 640 notes" 'with the group that each has without guard'
+is "$(cat shared/file)" 'shared
+more' 'and its bytes'
+gives 0 'undo' guard undo -y
+is "$(groups_of shared/file shared/gone shared/deep/file)" \
+	'team 640 shared/file
+team 644 shared/gone
+team 644 shared/deep/file' 'gives them back'
+gives 0 'what only the group may read' guard show latest:notes
+is "$(cat "$out")" 'of the team' 'is in every version'
+guard discard -q -y "$run"
+
+# --- which groups there are is remembered: most projects have one ---
+one_group() {
+	for run in $(guard status -q); do
+		grep "^one-group=" "$state/runs/$run/record"
+	done
+}
+mkdir "$HOME/alone"
+cd "$HOME/alone" || exit 99
+echo one >one
+echo two >two
+gives 0 'a first run in a project of one group' guard run -- touch made
+is "$(one_group)" '' 'looks for others'
+guard discard -q -y
+settle
+gives 0 'a second one' guard run -- touch made
+if [ "$me" = root ]; then
+	guard discard -q -y
+	pass 'root has every group'
+	finish
+fi
+is "$(one_group)" "one-group=$HOME/alone" 'need not'
+guard discard -q -y
+settle
+chgrp team two
+gives 2 'one that cannot write what has got another group since' \
+	guard run -- sh -c 'touch made; echo more >>two'
+says "$err" "'$HOME/alone' has files of another of your groups by now"
+guard discard -q -y
+settle
+gives 0 'the next one can' guard run -- sh -c 'echo more >>two'
+silent "$err" 'another of your groups'
+gives 0 'it is applied' guard apply -y
+is "$(groups_of two)" 'team 644 two' 'with the group'
+rm -r "$HOME/alone"
+mkdir "$HOME/alone"
+cd "$HOME/alone" || exit 99
+echo two >two
+chgrp team two
+gives 0 'another folder of that name' guard run -- sh -c 'echo more >>two'
+guard discard -q -y
+finish
