@@ -3,9 +3,10 @@
  *
  *	guard	launch.c, relay.c, userns.c, sockets.c, tty.c: the caller's
  *		process
- *	pid 1	child.c, mounts.c, masks.c, proc.c, files.c, lockdown.c,
- *		landlock.c, pid1.c: born by one clone(2) with all namespaces,
- *		builds its root, locks itself in, then waits for the gate
+ *	pid 1	child.c, mounts.c, devices.c, masks.c, proc.c, files.c,
+ *		lockdown.c, landlock.c, pid1.c: born by one clone(2) with all
+ *		namespaces, builds its root, locks itself in, then waits for
+ *		the gate
  *	command	command.c: forked by pid 1, behind everything
  *	visitor	enter.c, of another guard; visit.c, forked by pid 1: leads the
  *		session of a command that came later
@@ -129,6 +130,9 @@ int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err);
 /* Makes what is missing of path (a folder or an empty file). */
 int mount_make_point(int root_fd, const char *path, bool dir, struct err *err);
+
+/* devices.c: a /dev of the run's own. old_dev: the machine's. */
+int devices_place(struct setup *s, int old_dev, struct err *err);
 
 /* Opens what is let in and finds what is hidden, with all its other names. */
 int masks_open(struct setup *s, struct err *err);

@@ -339,105 +339,6 @@ static int place_resolv(struct setup *s, int scratch, struct err *err)
 	return mount_place(s->root_fd, s->resolv_path, mnt, err);
 }
 
-/* ---- /dev ---- */
-
-static int add_node(int old_dev, int dev, const char *name, struct err *err)
-{
-	auto_close int node =
-		openat(old_dev, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int point = -1, mnt = -1;
-
-	if (node < 0)
-		return errno == ENOENT ? 0 : fail_errno(err, "/dev/%s", name);
-	point = openat(dev, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		       0444);
-	if (point < 0)
-		return fail_errno(err, "/dev/%s", name);
-	/* The node is the machine's own, and root's: on a read-only mount it
-	 * can be written to, but keeps its mode, owner and times. */
-	mnt = mount_copy(
-		node, false,
-		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
-	if (mnt < 0)
-		return err_context(err, "/dev/%s", name);
-	if (move_mount(mnt, "", point, "",
-		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return fail_errno(err, "mount /dev/%s", name);
-	return 0;
-}
-
-static int add_dev_links(int dev, struct err *err)
-{
-	static const char *const links[][2] = {
-		{"/proc/self/fd", "fd"},       {"/proc/self/fd/0", "stdin"},
-		{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
-		{"pts/ptmx", "ptmx"},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(links) / sizeof(*links); i++)
-		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
-			return fail_errno(err, "/dev/%s", links[i][1]);
-	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
-		return fail_errno(err, "private /dev");
-	return 0;
-}
-
-static int add_dev_mounts(struct setup *s, struct err *err)
-{
-	static const char *const shm[] = {"mode", "1777", NULL};
-	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0620",
-					  NULL};
-	static const char *const root_pts[] = {
-		"ptmxmode", "0666", "mode", "0620", "gid", "5", NULL};
-	const unsigned int attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-	auto_close int mnt =
-		mount_new("devpts", s->root ? root_pts : pts, attrs, err);
-	auto_close int shm_mnt = -1;
-	int rc;
-
-	/* Who is root of a namespace may lack the terminals' group. */
-	if (mnt == -EINVAL && s->root)
-		mnt = mount_new("devpts", pts, attrs, err);
-	if (mnt < 0)
-		return mnt;
-	rc = mount_place(s->root_fd, "/dev/pts", mnt, err);
-	if (rc < 0)
-		return rc;
-	shm_mnt = mount_new("tmpfs", shm, PLAIN_ATTRS, err);
-	if (shm_mnt < 0)
-		return shm_mnt;
-	return mount_place(s->root_fd, "/dev/shm", shm_mnt, err);
-}
-
-static int place_dev(struct setup *s, int old_dev, struct err *err)
-{
-	static const char *const nodes[] = {"null",   "zero",	 "full",
-					    "random", "urandom", "tty"};
-	static const char *const options[] = {"mode", "0755", "size", "1m",
-					      NULL};
-	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
-	auto_close int dev = mount_new(
-		"tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
-	size_t i;
-	int rc;
-
-	if (dev < 0)
-		return dev;
-	rc = mount_place(s->root_fd, "/dev", dev, err);
-	if (rc == 0)
-		rc = add_dev_links(dev, err);
-	for (i = 0; rc == 0 && i < sizeof(nodes) / sizeof(*nodes); i++)
-		rc = add_node(old_dev, dev, nodes[i], err);
-	if (rc == 0)
-		rc = add_dev_mounts(s, err);
-	if (rc < 0)
-		return rc;
-	if (mount_setattr(dev, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
-		return fail_errno(err, "close /dev");
-	return 0;
-}
-
 /* ---- all of it ---- */
 
 static int place_home(struct setup *s, struct err *err)
@@ -477,7 +378,7 @@ static int place_machine_parts(struct setup *s, int old_dev, int scratch,
 	if (rc == 0)
 		rc = place_resolv(s, scratch, err);
 	if (rc == 0)
-		rc = place_dev(s, old_dev, err);
+		rc = devices_place(s, old_dev, err);
 	if (rc == 0)
 		rc = proc_place(s, err);
 	if (rc == 0)
