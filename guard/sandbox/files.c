@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -17,12 +18,30 @@
  * that goes by the mount it was opened on, the machine's own. `guard run --
  * cmd < notes.txt` would be a licence to write notes.txt. So the same file is
  * opened again on a read-only mount of its own, at the same offset. The same
- * with a device node, which its owner (root) could give another mode.
+ * with a device node, which its owner (root) could give another mode; and what
+ * is written to a node is no affair of the mount's (`guard run < /dev/sda`), so
+ * that nobody opens it again there, but for those that every run has.
  */
+static bool is_everyones(const struct stat *st)
+{
+	/* null, zero, full, random, urandom; tty */
+	static const unsigned int memory[] = {3, 5, 7, 8, 9};
+	unsigned int minor = minor(st->st_rdev);
+	size_t i;
+
+	if (!S_ISCHR(st->st_mode))
+		return false;
+	for (i = 0; i < sizeof(memory) / sizeof(*memory); i++)
+		if (major(st->st_rdev) == 1 && minor == memory[i])
+			return true;
+	return major(st->st_rdev) == 5 && minor == 0;
+}
+
 static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 			       struct err *err)
 {
-	bool node = S_ISCHR(st->st_mode);
+	bool node = !S_ISREG(st->st_mode);
+	struct mount_attr closed = {.attr_set = MOUNT_ATTR_NODEV};
 	char link[32], path[4096];
 	auto_close int again = -1, mnt = -1, file = -1;
 	struct stat now;
@@ -52,7 +71,10 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 				      O_NOCTTY);
 	if (file < 0)
 		return fail_errno(err, "open %s again", text_quote(path));
-	if (!node && at > 0 && lseek(file, at, SEEK_SET) < 0)
+	if (node && !is_everyones(st) &&
+	    mount_setattr(mnt, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
+		return fail_errno(err, "close %s", text_quote(path));
+	if (!S_ISCHR(st->st_mode) && at > 0 && lseek(file, at, SEEK_SET) < 0)
 		return fail_errno(err, "seek in %s", text_quote(path));
 	if (dup2(file, fd) < 0)
 		return fail_errno(err, "replace descriptor %d", fd);
@@ -86,7 +108,10 @@ static int restrict_one(int fd, uid_t uid, struct err *err)
 	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDONLY &&
 	    st.st_nlink > 0)
 		return reopen_on_read_only(fd, &st, flags, err);
-	if (S_ISCHR(st.st_mode) && st.st_uid == uid && st.st_nlink > 0)
+	/* Another one's may be writable by a group that the user is in. */
+	if ((S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode)) && st.st_nlink > 0 &&
+	    (st.st_uid == uid ||
+	     ((flags & O_ACCMODE) == O_RDONLY && !is_everyones(&st))))
 		return reopen_on_read_only(fd, &st, flags, err);
 	return 0;
 }

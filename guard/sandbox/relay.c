@@ -1,6 +1,7 @@
 #include "guard/sandbox/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -43,6 +44,26 @@ static int explain_exec(const struct sandbox *sb, int num, struct err *err)
 	return fail_num(err, num, "run %s", name);
 }
 
+/* Flags of an open file (O_NONBLOCK, O_ASYNC, O_APPEND) are everyone's who has
+ * it open: what the run does to them would be there for the caller, too. */
+static void keep_flags(struct sandbox *sb)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		sb->flags_before[fd] = fcntl(fd, F_GETFL);
+}
+
+static void give_back_flags(const struct sandbox *sb)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		if (sb->flags_before[fd] >= 0 &&
+		    fcntl(fd, F_GETFL) != sb->flags_before[fd])
+			(void)fcntl(fd, F_SETFL, sb->flags_before[fd]);
+}
+
 /* From before the command runs: one that comes early must not end guard. */
 static int take_signals(struct sandbox *sb, struct err *err)
 {
@@ -58,6 +79,7 @@ static int take_signals(struct sandbox *sb, struct err *err)
 	if (sb->signal_fd < 0)
 		return fail_errno(err, "wait for signals");
 	(void)sigprocmask(SIG_BLOCK, &set, &sb->signals_before);
+	keep_flags(sb);
 	return 0;
 }
 
@@ -67,6 +89,7 @@ void relay_give_back(struct sandbox *sb)
 		tty_leave(sb->tty, true);
 	if (sb->signal_fd < 0)
 		return;
+	give_back_flags(sb);
 	(void)close(sb->signal_fd);
 	sb->signal_fd = -1;
 	(void)sigprocmask(SIG_SETMASK, &sb->signals_before, NULL);

@@ -135,6 +135,13 @@ static int inherited(void)
 	return verdict(write(fd, "x", 1), "write below descriptor 9");
 }
 
+/* Played by tests/hostile/later, which looks at them afterwards. */
+static int set_flags(void)
+{
+	return verdict(fcntl(1, F_SETFL, O_NONBLOCK | O_APPEND | O_ASYNC),
+		       "flags of the output");
+}
+
 static const struct attack table[] = {
 	{"P01", "append to a file of the home folder", "home layer", PROOF_HOST,
 	 .shell = "echo x >>" V},
@@ -239,6 +246,7 @@ static const struct attack table[] = {
 	 "read-only mount",
 	 PROOF_HOST, .options = "INPUT",
 	 .shell = "echo x >/proc/self/fd/0; chmod 777 /proc/self/fd/0"},
+	{"F15", "flags of the output", "-", PROOF_WORKS, .play = set_flags},
 	{0},
 };
 

@@ -1,8 +1,10 @@
 /* Attacks on the kernel's surface: calls, switches, devices, set-id. */
 #include <linux/bpf.h>
+#include <linux/fs.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -118,6 +120,110 @@ static int mount_query(void)
 {
 	return reached(syscall(SYS_lookup_dcookie, 0UL, NULL, 0UL),
 		       "lookup_dcookie");
+}
+
+/* What no run needs; each is given what no kernel takes. */
+static int odd_calls(void)
+{
+	static const struct {
+		long nr;
+		const char *name;
+		long a, b, c;
+	} calls[] = {
+		{SYS_quotactl_fd, "quotactl_fd", -1, -1, 0},
+		{SYS_swapon, "swapon", 0, -1, 0},
+		{SYS_swapoff, "swapoff", 0, 0, 0},
+		{SYS_acct, "acct", -1, 0, 0},
+		{SYS_reboot, "reboot", 1, 1, 1},
+		{SYS_kexec_load, "kexec_load", 0, 0, -1},
+		{SYS_kexec_file_load, "kexec_file_load", -1, -1, 0},
+		{SYS_init_module, "init_module", 0, 0, 0},
+		{SYS_finit_module, "finit_module", -1, 0, -1},
+		{SYS_delete_module, "delete_module", -1, 0, 0},
+		{SYS_sethostname, "sethostname", 0, -1, 0},
+		{SYS_setdomainname, "setdomainname", 0, -1, 0},
+		{SYS_clock_settime, "clock_settime", 0, -1, 0},
+#ifdef SYS_iopl
+		{SYS_iopl, "iopl", 9, 0, 0},
+		{SYS_ioperm, "ioperm", -1, 9, 0},
+#endif
+		{SYS_migrate_pages, "migrate_pages", -1, 0, 0},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		long rc = syscall(calls[i].nr, calls[i].a, calls[i].b,
+				  calls[i].c, 0L, 0L, 0L);
+
+		if (rc >= 0 || (errno != EPERM && errno != ENOSYS))
+			return tell(WORKED, "%s: %s", calls[i].name,
+				    strerror(errno));
+	}
+	return tell(HELD, "none of them");
+}
+
+/* Namespaces have file handles since Linux 6.18: no folder is needed. */
+static int namespace_by_handle(void)
+{
+	struct {
+		struct file_handle head;
+		unsigned char data[128];
+	} h = {.head.handle_bytes = 128};
+	int mount_id, fd;
+
+	if (name_to_handle_at(AT_FDCWD, "/proc/self/ns/net", &h.head, &mount_id,
+			      AT_SYMLINK_FOLLOW) < 0)
+		return tell(CANNOT, "name_to_handle_at: %s", strerror(errno));
+	fd = open_by_handle_at(-10003 /* FD_NSFS_ROOT */, &h.head, O_RDONLY);
+	return verdict(fd, "open_by_handle_at");
+}
+
+static int file_capability(void)
+{
+	/* cap_sys_admin+ep, revision 2 */
+	static const unsigned char caps[20] = {1, 0, 0, 2, 0, 0, 0x20};
+	int fd = open("capable", O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+
+	return verdict(
+		fsetxattr(fd, "security.capability", caps, sizeof(caps), 0),
+		"capabilities of a file");
+}
+
+static int immutable(void)
+{
+	int fd = open("fixed", O_RDONLY | O_CREAT | O_CLOEXEC, 0644), on = 0x10;
+	int rc = ioctl(fd, FS_IOC_SETFLAGS, &on), off = 0;
+
+	if (rc == 0)
+		(void)ioctl(fd, FS_IOC_SETFLAGS, &off);
+	return verdict(rc, "chattr +i");
+}
+
+/* Other than files in memory they go by the machine's own mounts. */
+static int map_files(void)
+{
+	char line[256], path[64];
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "/kernel"))
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/self/map_files/%.*s",
+			       (int)strcspn(line, " "), line);
+		return verdict(open(path, O_RDONLY | O_CLOEXEC), path);
+	}
+	return tell(CANNOT, "not mapped");
+}
+
+/* Of a device that was to be read only; the driver gives /dev/net/tun. */
+static int input_device(void)
+{
+	struct stat st;
+
+	if (fstat(0, &st) < 0 || !S_ISCHR(st.st_mode))
+		return tell(CANNOT, "input is no device");
+	return verdict(open("/proc/self/fd/0", O_WRONLY | O_CLOEXEC),
+		       "open the input device for writing");
 }
 
 static int executable_data(void)
@@ -389,6 +495,19 @@ static const struct attack table[] = {
 	{"P65l", "modify_ldt", "filter", PROOF_CLAIM, .play = ldt},
 	{"K04", "mbind", "filter", PROOF_CLAIM, .play = numa},
 	{"K05", "move_pages", "filter", PROOF_CLAIM, .play = pages},
+	{"P65r", "modules, swap, kexec, clocks and more", "filter", PROOF_CLAIM,
+	 "root", .play = odd_calls},
+	{"K13", "a namespace by its file handle", "filter", PROOF_CLAIM,
+	 .play = namespace_by_handle},
+	{"K14", "give a file capabilities", "no capabilities", PROOF_CLAIM,
+	 "root", .play = file_capability},
+	{"K15", "make a file immutable", "no capabilities", PROOF_CLAIM, "root",
+	 .play = immutable},
+	{"K16", "open a file again through /proc/self/map_files",
+	 "no capabilities", PROOF_CLAIM, "root", .play = map_files},
+	{"K17", "write to the device that is its input",
+	 "input on a mount without devices", PROOF_CLAIM, .options = "DEVICE",
+	 .play = input_device},
 	{"K06", "lookup_dcookie", "filter", PROOF_CLAIM, .play = mount_query},
 	{"P66", "personality(READ_IMPLIES_EXEC)", "filter", PROOF_CLAIM,
 	 .play = executable_data},
