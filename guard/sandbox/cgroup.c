@@ -17,6 +17,8 @@
 #define PERIOD_US 100000
 /* Milliseconds. */
 #define REMOVE_TRIES 50
+/* The run's own, below the one with the limits. */
+#define INNER "run"
 
 static const char *const names[CGROUP_KINDS] = {"memory", "cpu", "pids"};
 
@@ -89,6 +91,16 @@ static int open_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* The one in it is gone first. */
+static int remove_group(int parent, const char *name)
+{
+	auto_free char *inner = mem_printf("%s/" INNER, name);
+
+	if (unlinkat(parent, inner, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return -1;
+	return unlinkat(parent, name, AT_REMOVEDIR);
+}
+
 /* What a guard that was killed left behind; not what another one is about to
  * use. */
 static void sweep(int dirfd)
@@ -106,7 +118,7 @@ static void sweep(int dirfd)
 	while ((e = readdir(dir)))
 		if (sscanf(e->d_name, "guard-%d", &pid) == 1 && pid > 0 &&
 		    kill(pid, 0) < 0 && errno == ESRCH)
-			(void)unlinkat(dirfd, e->d_name, AT_REMOVEDIR);
+			(void)remove_group(dirfd, e->d_name);
 	(void)closedir(dir);
 }
 
@@ -116,6 +128,23 @@ static int make_dir(struct cgroup *c, int parent)
 	if (mkdirat(parent, c->name, 0755) < 0 && errno != EEXIST)
 		return -1;
 	return openat(parent, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool make_inner(struct cgroup *c, int kind)
+{
+	if (mkdirat(c->fd[kind], INNER, 0755) == 0 || errno == EEXIST)
+		c->inner[kind] = openat(c->fd[kind], INNER,
+					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return c->inner[kind] >= 0;
+}
+
+/* What is in c->fd and c->parent, and the folder. */
+static void drop(struct cgroup *c, int kind)
+{
+	(void)remove_group(c->parent[kind], c->name);
+	(void)close(c->fd[kind]);
+	(void)close(c->parent[kind]);
+	c->fd[kind] = c->parent[kind] = -1;
 }
 
 /* One group for all; its controllers have to be switched on in the group
@@ -180,17 +209,16 @@ static bool make_v2(struct cgroup *c, const char *root,
 		    faccessat(parent, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 		    has_controllers(parent, p))
 			fd = make_dir(c, parent);
-		if (fd >= 0 && set_v2(fd, p)) {
-			for (kind = 0; kind < CGROUP_KINDS; kind++)
-				c->holds[kind] = is_wanted(p, kind);
-			c->version = 2;
+		if (fd >= 0) {
 			c->fd[0] = fd;
 			c->parent[0] = TAKE_FD(parent);
-			return true;
-		}
-		if (fd >= 0) {
-			(void)close(fd);
-			(void)unlinkat(parent, c->name, AT_REMOVEDIR);
+			if (set_v2(fd, p) && make_inner(c, 0)) {
+				for (kind = 0; kind < CGROUP_KINDS; kind++)
+					c->holds[kind] = is_wanted(p, kind);
+				c->version = 2;
+				return true;
+			}
+			drop(c, 0);
 		}
 		slash = strrchr(path, '/');
 		if (!slash || (size_t)(slash - path) < strlen(root))
@@ -235,15 +263,14 @@ static void make_v1(struct cgroup *c, const char *root, int kind,
 	fd = parent < 0 ? -1 : make_dir(c, parent);
 	if (fd < 0)
 		return;
-	if (!set_v1(fd, kind, p)) {
-		(void)close(fd);
-		(void)unlinkat(parent, c->name, AT_REMOVEDIR);
+	c->fd[kind] = fd;
+	c->parent[kind] = TAKE_FD(parent);
+	if (!set_v1(fd, kind, p) || !make_inner(c, kind)) {
+		drop(c, kind);
 		return;
 	}
 	c->version = 1;
 	c->holds[kind] = true;
-	c->fd[kind] = fd;
-	c->parent[kind] = TAKE_FD(parent);
 }
 
 void cgroup_make(struct cgroup *c, const char *root,
@@ -252,7 +279,7 @@ void cgroup_make(struct cgroup *c, const char *root,
 	int kind;
 	bool any = false;
 
-	*c = (struct cgroup){.fd = {-1, -1, -1}, .parent = {-1, -1, -1}};
+	*c = (struct cgroup)CGROUP_NONE;
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
 		any = any || is_wanted(p, kind);
 	if (!any)
@@ -270,9 +297,9 @@ int cgroup_enter(const struct cgroup *c, pid_t pid, struct err *err)
 	int kind;
 
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
-		if (c->fd[kind] >= 0 &&
-		    write_number(c->fd[kind], "cgroup.procs", (uint64_t)pid) <
-			    0)
+		if (c->inner[kind] >= 0 &&
+		    write_number(c->inner[kind], "cgroup.procs",
+				 (uint64_t)pid) < 0)
 			return fail_errno(err, "put the run into its cgroup");
 	return 0;
 }
@@ -281,9 +308,10 @@ uint64_t cgroup_killed(const struct cgroup *c)
 {
 	if (!c->holds[CGROUP_MEMORY])
 		return 0;
+	/* v1 counts them where the process was. */
 	return c->version == 2
 		       ? read_key(c->fd[0], "memory.events", "\noom_kill ")
-		       : read_key(c->fd[CGROUP_MEMORY], "memory.oom_control",
+		       : read_key(c->inner[CGROUP_MEMORY], "memory.oom_control",
 				  "\noom_kill ");
 }
 
@@ -298,7 +326,7 @@ static void remove_dir(int parent, const char *name)
 	int tries;
 
 	for (tries = 0; tries < REMOVE_TRIES; tries++) {
-		if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+		if (remove_group(parent, name) == 0 || errno != EBUSY)
 			return;
 		(void)nanosleep(&moment, NULL);
 	}
@@ -313,7 +341,8 @@ void cgroup_remove(struct cgroup *c)
 			continue;
 		remove_dir(c->parent[kind], c->name);
 		(void)close(c->fd[kind]);
+		(void)close(c->inner[kind]);
 		(void)close(c->parent[kind]);
-		c->fd[kind] = c->parent[kind] = -1;
+		c->fd[kind] = c->parent[kind] = c->inner[kind] = -1;
 	}
 }

@@ -179,12 +179,27 @@ int userns_explain(int num, const char *step, struct err *err);
 
 enum { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_KINDS };
 
+/*
+ * The group with the limits has one in it, which has none, and the run is in
+ * that: a namespace of groups that a sandbox inside (--nested) makes begins
+ * there, and the limits, which belong to the same user, are outside of it.
+ */
 struct cgroup {
 	char name[32];
 	int version; /* 0: none */
 	bool holds[CGROUP_KINDS];
-	int fd[CGROUP_KINDS], parent[CGROUP_KINDS]; /* v2: the first alone */
+	/* Of the group, the one above, the one in it; v2: the first alone. */
+	int fd[CGROUP_KINDS], parent[CGROUP_KINDS], inner[CGROUP_KINDS];
 };
+
+#define CGROUP_NONE                                                            \
+	{                                                                      \
+		.fd = {-1, -1, -1}, .parent = {-1, -1, -1}, .inner = {         \
+			-1,                                                    \
+			-1,                                                    \
+			-1                                                     \
+		}                                                              \
+	}
 
 /* Makes a group with the policy's limits as far as that can be had: v2 in the
  * next group above that lets it, else v1. root: /sys/fs/cgroup, but for tests.

@@ -145,6 +145,28 @@ static void pin(unsigned int cpus_milli)
 	(void)sched_setaffinity(0, sizeof(set), &set);
 }
 
+/*
+ * What the kernel counts for the user in this namespace and in all above: a run
+ * could take all of it away from the programs outside. It gets half.
+ */
+static int limit_shared(struct err *err)
+{
+	static const int shared[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE,
+				     RLIMIT_MEMLOCK};
+	struct rlimit now;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < sizeof(shared) / sizeof(*shared); i++) {
+		if (getrlimit(shared[i], &now) < 0)
+			return fail_errno(err, "read a limit");
+		if (now.rlim_max != RLIM_INFINITY)
+			rc = limit(shared[i], now.rlim_max / 2,
+				   now.rlim_max / 2, err);
+	}
+	return rc;
+}
+
 int lockdown_limits(const struct setup *s, struct err *err)
 {
 	int rc = limit_core(err);
@@ -152,6 +174,8 @@ int lockdown_limits(const struct setup *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	rc = limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);
+	if (rc == 0)
+		rc = limit_shared(err);
 	if (rc < 0)
 		return rc;
 	if (s->pin)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -16,6 +17,10 @@
 #include "base/mem.h"
 
 #define CLOSED_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+
+/* Of the run's processes, at least; at most the kernel's PID_MAX_LIMIT. */
+#define NUMBERS_MIN 4400u
+#define NUMBERS_MAX 4194304u
 
 /* No namespaces inside of this one but the one that pid 1 is about to make:
  * this is what makes masks hold. */
@@ -49,6 +54,40 @@ static void halve(int proc, const char *of, const char *limit)
 	(void)fd_write(to, text, strlen(text));
 }
 
+/* Linux 6.14: before it the number is the machine's, and root could set it. */
+static bool has_numbers_of_its_own(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	return uname(&name) == 0 &&
+	       sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 14));
+}
+
+/*
+ * No limit of processes binds uid 0 but a control group's, and guard looks only
+ * now and then. So the numbers for its processes are few: a burst ends there.
+ * Several times the limit, since numbers that come again soon confuse scripts
+ * that name files by them. No matter where that cannot be had.
+ */
+static void limit_numbers(const struct setup *s, int proc)
+{
+	auto_close int fd = -1;
+	char text[32];
+
+	if (!s->root || s->pids_limit > NUMBERS_MAX / 4 ||
+	    !has_numbers_of_its_own())
+		return;
+	fd = openat(proc, "sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
+	(void)snprintf(text, sizeof(text), "%llu",
+		       (unsigned long long)(s->pids_limit * 4 < NUMBERS_MIN
+						    ? NUMBERS_MIN
+						    : s->pids_limit * 4));
+	if (fd >= 0)
+		(void)fd_write(fd, text, strlen(text));
+}
+
 int proc_place(struct setup *s, struct err *err)
 {
 	auto_close int proc = mount_new("proc", NULL, CLOSED_ATTRS, err);
@@ -70,6 +109,7 @@ int proc_place(struct setup *s, struct err *err)
 	      "sys/user/max_inotify_instances");
 	halve(proc, "sys/fs/inotify/max_user_watches",
 	      "sys/user/max_inotify_watches");
+	limit_numbers(s, proc);
 	return mount_place(s->root_fd, "/proc", proc, err);
 }
 

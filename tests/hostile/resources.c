@@ -200,6 +200,83 @@ static int spin_all(void)
 	return tell(WORKED, "%.2f processors", cpu / wall);
 }
 
+/* The limits of one's own control group, through its file system. */
+static int own_group(void)
+{
+	static const char script[] =
+		"mkdir -p g; mount -t cgroup -o pids none g || "
+		"mount -t cgroup2 none g || exit 1; "
+		"find g -maxdepth 3 -name pids.max | while read -r f; do "
+		"echo max 2>/dev/null >\"$f\"; done";
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)execlp("unshare", "unshare", "-UrmC", "sh", "-c", script,
+			     (char *)NULL);
+		_exit(1);
+	}
+	(void)waitpid(pid, &status, 0);
+	return forks(200, 0);
+}
+
+static int sleeper(void *arg)
+{
+	(void)arg;
+	for (;;)
+		(void)pause();
+	return 0;
+}
+
+/* At once, before anybody looks. They share all that can be shared. */
+static int burst(void)
+{
+	const int wanted = 7000;
+	const size_t stack = 8192;
+	struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
+	char *stacks =
+		mmap(NULL, stack * (size_t)wanted, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int i;
+
+	(void)setrlimit(RLIMIT_NPROC, &most);
+	(void)setpgid(0, 0);
+	for (i = 0; i < wanted && stacks != MAP_FAILED; i++)
+		if (clone(sleeper, stacks + stack * (size_t)(i + 1),
+			  CLONE_VM | CLONE_FILES | CLONE_FS | SIGCHLD,
+			  NULL) < 0)
+			break;
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)kill(0, SIGTERM);
+	while (wait(NULL) > 0)
+		;
+	return i == wanted ? tell(WORKED, "%d processes", i)
+			   : tell(HELD, "after %d: %s", i, strerror(errno));
+}
+
+/* What is queued counts for the user, in all namespaces. */
+static int queue_signals(void)
+{
+	union sigval value = {0};
+	struct rlimit most;
+	sigset_t set;
+	unsigned long i, wanted;
+
+	(void)getrlimit(RLIMIT_SIGPENDING, &most);
+	most.rlim_cur = most.rlim_max;
+	(void)setrlimit(RLIMIT_SIGPENDING, &most);
+	wanted = getenv("GUARD") ? strtoul(getenv("VICTIM_SIGNALS"), NULL, 10)
+				 : most.rlim_cur;
+	wanted -= wanted / 4;
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGRTMIN);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	for (i = 0; i < wanted; i++)
+		if (sigqueue(getpid(), SIGRTMIN, value) < 0)
+			return tell(HELD, "after %lu: %s", i, strerror(errno));
+	return tell(WORKED, "%lu queued signals of the user's", i);
+}
+
 static const struct attack table[] = {
 	{"P74", "more processes than allowed", "limit of processes",
 	 PROOF_CLAIM, .options = "--pids-limit 200", .play = fork_bomb},
@@ -207,6 +284,13 @@ static const struct attack table[] = {
 	 PROOF_CLAIM, .play = fork_storm},
 	{"G03", "a fork bomb that goes on", "limit of processes, guard",
 	 PROOF_CLAIM, .options = "--pids-limit 60", .play = bomb},
+	{"G04", "nested: lift the limits of its own control group",
+	 "a group inside of that with the limits", PROOF_CLAIM, "root",
+	 .options = "--nested --pids-limit 100 CGROUP", .play = own_group},
+	{"G05", "very many processes before anybody looks",
+	 "limit of processes, numbers for them", PROOF_CLAIM, .play = burst},
+	{"G06", "take the user's queued signals away", "limit of the run",
+	 PROOF_CLAIM, .play = queue_signals},
 	{"P75", "take more memory than allowed", "limit of memory", PROOF_CLAIM,
 	 .options = "--memory 200m", .play = memory_hog},
 	{"P75m", "the same by several processes", "limit of memory",

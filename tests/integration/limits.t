@@ -82,6 +82,24 @@ says "$err" 'as many processes as it may: --pids-limit'
 ok 'nothing of it is left' sh -c '! grep -qx resources /proc/[0-9]*/comm'
 ok 'and the machine works' sh -c 'sh -c "sh -c true"'
 
+# Numbers for processes, each PID namespace's own since Linux 6.14.
+case $(uname -r) in
+[1-5].* | 6.[0-9].* | 6.1[0-3].*) own= ;;
+*) own=1 ;;
+esac
+outside=$(cat /proc/sys/kernel/pid_max)
+gives 0 'how many there may be for a run' \
+	guard run -q -- cat /proc/sys/kernel/pid_max
+if [ -n "$own" ] && [ "$me" = root ]; then
+	is "$(cat "$out")" 4400 'few, so that a burst of root'\''s ends'
+	gives 0 'more where more are allowed' guard run -q --pids-limit 9000 \
+		-- cat /proc/sys/kernel/pid_max
+	is "$(cat "$out")" 36000 'four times as many'
+else
+	ok 'as many as ever' [ "$(cat "$out")" -ge "$outside" ]
+fi
+is "$(cat /proc/sys/kernel/pid_max)" "$outside" 'the machine'\''s stay as they are'
+
 # --- processors ---
 if [ -n "$held" ]; then
 	gives 0 'a part of a processor is a quota' guard run --cpus 0.5 -- true

@@ -101,6 +101,8 @@ static void close_all(struct cgroup *c)
 			(void)close(c->fd[i]);
 		if (c->parent[i] >= 0)
 			(void)close(c->parent[i]);
+		if (c->inner[i] >= 0)
+			(void)close(c->inner[i]);
 	}
 }
 
@@ -125,6 +127,27 @@ static void one_group_of_version_2_has_all_limits(void **state)
 	assert_string_equal(get(group("", "memory.oom.group")), "1");
 	assert_string_equal(get(group("", "cpu.max")), "150000 100000");
 	assert_string_equal(get(group("", "pids.max")), "77");
+	close_all(&c);
+}
+
+/* A sandbox inside can mount the group that it is in. */
+static void the_run_is_in_a_group_below_the_limits(void **state)
+{
+	struct err err;
+	struct cgroup c;
+
+	(void)state;
+	put("cgroup.subtree_control", SWITCHED_ON);
+	put("cgroup.procs", "");
+	make(group("", ""));
+	put(group("", "cgroup.procs"), "");
+	put(group("", "pids.max"), "");
+	make(group("", "run"));
+	put(group("", "run/cgroup.procs"), "");
+	cgroup_make(&c, top, &(struct sandbox_policy){.pids_limit = 5});
+	assert_int_equal(cgroup_enter(&c, 4711, &err), 0);
+	assert_string_equal(get(group("", "run/cgroup.procs")), "4711");
+	assert_string_equal(get(group("", "cgroup.procs")), "");
 	close_all(&c);
 }
 
@@ -177,6 +200,7 @@ static void what_a_killed_guard_left_is_removed(void **state)
 	put("cgroup.procs", "");
 	/* no process has a number above the kernel's largest */
 	make("guard-4194399");
+	make("guard-4194399/run");
 	make("guard-1");
 	make(group("", ""));
 	put(group("", "pids.max"), "");
@@ -191,6 +215,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(one_group_of_version_2_has_all_limits),
+		TEST(the_run_is_in_a_group_below_the_limits),
 		TEST(where_a_controller_is_missing_version_1_is_asked),
 		TEST(without_any_nothing_holds),
 		TEST(without_a_limit_nothing_is_made),
