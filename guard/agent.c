@@ -58,12 +58,13 @@ static int no_such_agent(const char *name, struct err *err)
 static int choose(struct agent *a, const struct run_options *o,
 		  const struct state *state, struct err *err)
 {
+	auto_free char *program = agent_program(o->argv);
 	const char *name = o->agent;
 
 	if (name && strcmp(name, AGENT_NONE) == 0)
 		return 0;
 	if (!name) {
-		name = o->argv && o->argv[0] ? path_name(o->argv[0]) : "";
+		name = program;
 		if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
 		    strcmp(name, AGENT_NONE) == 0 || !agent_known(state, name))
 			return 0;

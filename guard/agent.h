@@ -92,6 +92,11 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 		      const struct profile_item *home, struct buf *notes,
 		      struct err *err);
 
+/* agent_name.c: the name of the program that argv is, or that a launcher in it
+ * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
+ * be told. Pure. */
+char *agent_program(char *const *argv);
+
 /* agent_file.c: the profile files. Whether there is one of that name. */
 bool agent_known(const struct state *state, const char *name);
 /* Adds all that holds for it: shipped, then the user's own. 0 or 1 (found). */

@@ -260,23 +260,40 @@ static void look_members(struct look *l, const char *path, const char *keys)
 
 /* ---- all of it ---- */
 
-static void look_glob(struct look *l, const char *glob)
+/*
+ * path: of dir, below the home. A folder on the way that is a link leads the
+ * agent somewhere else, where all may be what it obeys.
+ */
+static void look_glob(struct look *l, int dir, const char *path,
+		      const char *glob)
 {
+	size_t len = strcspn(glob, "/"), i;
+	auto_free char *part = mem_strndup(glob, len);
+	const char *rest = glob + len + (glob[len] == '/');
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_free char *dir = path_parent(glob);
 	struct err ignored;
-	auto_close int fd =
-		beneath_open(l->home, dir, O_RDONLY | O_DIRECTORY, 0, &ignored);
-	size_t i;
 
-	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0)
 		return;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		auto_free char *path = path_join(dir, name);
+		auto_free char *below = path_join(path, name);
+		auto_close int fd = -1;
+		struct meta m;
 
-		if (fnmatch(path_name(glob), name, 0) == 0)
-			look_entry(l, fd, name, path, 0);
+		if (fnmatch(part, name, 0) != 0)
+			continue;
+		if (!*rest) {
+			look_entry(l, dir, name, below, 0);
+			continue;
+		}
+		if (meta_get(dir, name, &m) == 0 && S_ISLNK(m.mode)) {
+			look_link(l, dir, name, below, 0);
+			continue;
+		}
+		fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0,
+				  &ignored);
+		look_glob(l, fd, below, rest);
 	}
 }
 
@@ -303,7 +320,7 @@ void agent_code_look(const struct agent *a, const struct state *state,
 		if (item->value[len])
 			look_members(&l, glob, item->value + len + 1);
 		else
-			look_glob(&l, glob);
+			look_glob(&l, home, "", glob);
 	}
 }
 

@@ -50,6 +50,8 @@ static const struct {
 	 "code ~/.claude/plugins\n"
 	 "code ~/.claude/local\n"
 	 "code ~/.claude/scheduled_tasks*\n"
+	 "code ~/.claude/projects/*/memory\n"
+	 "code ~/.claude/agent-memory\n"
 	 "code ~/.claude/.claude.json#mcpServers,hooks,env,apiKeyHelper\n"},
 	/* Its sandbox looks for other names of what it hides in /tmp, and
 	 * finds that of a disk's folder below guard's state, which is not
@@ -69,6 +71,7 @@ static const struct {
 	 "code ~/.codex/*.toml\n"
 	 "code ~/.codex/AGENTS*.md\n"
 	 "code ~/.codex/hooks*\n"
+	 "code ~/.codex/memories\n"
 	 "code ~/.codex/plugins\n"
 	 "code ~/.codex/prompts\n"
 	 "code ~/.codex/rules\n"

@@ -469,7 +469,8 @@ const struct verb options_verbs[] = {
 	 repair_options, false},
 	{"agents", NULL, "[NAME]", "list the profiles of agents, or show one",
 	 "A profile says what runs of a program need; `guard run` takes that\n"
-	 "of the command's name, or --agent NAME. Your own lie in\n"
+	 "of the command's name (of what npx, uvx and the like start), or\n"
+	 "--agent NAME. Your own lie in\n"
 	 "~/.config/guard/agents/NAME and are added to guard's. An agent's\n"
 	 "home is guard's own: log in once inside, your real one stays as it\n"
 	 "is.\n",

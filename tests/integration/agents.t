@@ -105,6 +105,16 @@ silent "$err" 'what the next session'
 host after
 ok 'again not a byte of the host has changed' same "$T/before" "$T/after"
 
+# --- fetched and started by another program ---
+printf '#!/bin/sh\necho "$CLAUDE_CONFIG_DIR $CODEX_HOME"\n' >"$HOME/bin/npx"
+chmod 755 "$HOME/bin/npx"
+gives 0 'a package is known by its name' \
+	guard run -- npx -y @anthropic-ai/claude-code@latest
+says "$err" 'agent: claude with --nested'
+is "$(cat "$out")" "$HOME/.claude " 'it has its folder'
+gives 0 'one of somebody else is not' guard run -- npx -y @evil/claude
+silent "$err" 'agent:'
+
 # --- what a new home begins with ---
 gives 0 'the homes are listed' guard agents
 says "$out" 'claude'
@@ -157,6 +167,18 @@ in_claude 'behind a link on the way' \
 	'mv data a/data; ln -s a data; rm commands; ln -s data/data commands'
 in_claude 'they are named every time' true
 says "$err" 'M  ~/.claude/commands'
+in_claude 'what it has written down for itself' \
+	'mkdir -p projects/-x/memory agent-memory/a; echo evil \
+		>projects/-x/memory/MEMORY.md; echo x >projects/-x/talk.jsonl
+	echo evil >agent-memory/a/b.md'
+says "$err" '/.claude/projects/-x/memory/MEMORY.md'
+says "$err" '/.claude/agent-memory/a/b.md'
+silent "$err" 'talk.jsonl'
+in_claude 'a link on the way to that' 'mv projects p; ln -s p projects'
+says "$err" '/.claude/projects'
+in_claude 'all behind it' 'echo more >>p/-x/memory/MEMORY.md'
+says "$err" '/.claude/projects/-x/memory/MEMORY.md'
+in_claude 'as it was' 'rm projects; mv p projects; rm -r agent-memory'
 in_claude 'links in a circle' \
 	'rm commands; ln -s loop commands; ln -s commands loop'
 says "$err" 'M  ~/.claude/commands'
