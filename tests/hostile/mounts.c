@@ -147,6 +147,83 @@ static int nested_overlay(void)
 		      "&& cat m/.ssh/id_rsa");
 }
 
+/* Into namespaces of our own, where there is a way; the ids stay. */
+static int make_nested(void)
+{
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+	char text[64];
+	int fd;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return -1;
+	fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+	(void)!write(fd, "deny", 4);
+	(void)snprintf(text, sizeof(text), "%u %u 1", uid, uid);
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	(void)!write(fd, text, strlen(text));
+	(void)snprintf(text, sizeof(text), "%u %u 1", gid, gid);
+	fd = open("/proc/self/gid_map", O_WRONLY | O_CLOEXEC);
+	(void)!write(fd, text, strlen(text));
+	return 0;
+}
+
+static int tell_secret(int dir)
+{
+	char text[64] = "";
+	int fd = openat(dir, ".ssh/id_rsa", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return verdict(-1, "below the mask");
+	return tell(WORKED, "%s", text);
+}
+
+static int nested_open_tree(void)
+{
+	int fd;
+
+	if (make_nested() < 0)
+		return verdict(-1, "unshare");
+	fd = (int)syscall(SYS_open_tree, AT_FDCWD, getenv("HOME"), 1U);
+	return fd < 0 ? verdict(-1, "open_tree") : tell_secret(fd);
+}
+
+/* Under the mask instead of on it, so that it can be lifted off? */
+static int nested_beneath(void)
+{
+	char path[4096];
+	int fd, mnt;
+
+	(void)snprintf(path, sizeof(path), "%s/.ssh", getenv("HOME"));
+	if (make_nested() < 0)
+		return verdict(-1, "unshare");
+	fd = (int)syscall(SYS_fsopen, "tmpfs", 0);
+	(void)syscall(SYS_fsconfig, fd, 6U, NULL, NULL, 0);
+	mnt = (int)syscall(SYS_fsmount, fd, 0U, 0U);
+	(void)syscall(SYS_move_mount, mnt, "", AT_FDCWD, path, 0x204U);
+	(void)umount2(path, MNT_DETACH);
+	(void)umount2(path, MNT_DETACH);
+	fd = open(getenv("HOME"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return tell_secret(fd);
+}
+
+static int nested_attributes(void)
+{
+	struct {
+		unsigned long long set, clear, propagation, userns;
+	} a = {.clear = 1 /* MOUNT_ATTR_RDONLY */};
+	int fd;
+
+	if (make_nested() < 0)
+		return verdict(-1, "unshare");
+	(void)syscall(SYS_mount_setattr, AT_FDCWD, "/", 0x8000U, &a, sizeof(a));
+	(void)syscall(SYS_mount_setattr, AT_FDCWD, "/srv", 0U, &a, sizeof(a));
+	fd = open("/srv/service/own", O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return verdict(-1, "open a file outside");
+	return verdict(write(fd, "x", 1), "write a file outside");
+}
+
 static const struct attack table[] = {
 	{"P19", "umount the project, write what lies below", "no capabilities",
 	 PROOF_HOST, "root", .options = "MOUNTED",
@@ -188,6 +265,12 @@ static const struct attack table[] = {
 	 "both", "--nested", .play = nested_remount},
 	{"P31", "nested: an overlay over a masked folder", "kernel",
 	 PROOF_SECRET, "both", "--nested", .play = nested_overlay},
+	{"M05", "nested: a copy of the mount below a mask", "locked mounts",
+	 PROOF_SECRET, "both", "--nested", .play = nested_open_tree},
+	{"M06", "nested: a mount beneath a mask", "locked mounts", PROOF_SECRET,
+	 "both", "--nested", .play = nested_beneath},
+	{"M07", "nested: clear a mount's attributes", "locked mounts",
+	 PROOF_HOST, "both", "--nested", .play = nested_attributes},
 	{"M04", "nested: umount the layers", "locked mounts", PROOF_HOST,
 	 "both", "--nested MOUNTED",
 	 .shell = "(cd / && umount -l ~/project && echo x >>~/project/README) "

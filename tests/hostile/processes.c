@@ -158,6 +158,22 @@ static int by_user(void)
 	return verdict(rc, "setpriority of all of the user's");
 }
 
+/* No header of libc has them. */
+static int disk_priority(void)
+{
+	enum { WHO_USER = 3, IDLE = 3 << 13, BEST_4 = (2 << 13) | 4 };
+	long now = syscall(SYS_ioprio_get, 1, victim());
+
+	if (now < 0)
+		return verdict(-1, "ioprio_get");
+	if (syscall(SYS_ioprio_set, WHO_USER, getuid(), IDLE) < 0)
+		return verdict(-1, "ioprio_set");
+	now = syscall(SYS_ioprio_get, 1, victim());
+	(void)syscall(SYS_ioprio_set, WHO_USER, getuid(), BEST_4);
+	return now == IDLE ? tell(WORKED, "of all of the user's")
+			   : tell(HELD, "not of the victim");
+}
+
 static int oom(void)
 {
 	char path[64];
@@ -229,6 +245,8 @@ static const struct attack table[] = {
 	 "PID namespace", PROOF_CLAIM, .play = scheduler},
 	{"C02", "priority of all processes of the user", "PID namespace",
 	 PROOF_HOST, .play = by_user},
+	{"C07", "disk priority of all processes of the user", "PID namespace",
+	 PROOF_CLAIM, .play = disk_priority},
 	{"P42", "a process that outlives the run", "PID namespace", PROOF_HOST,
 	 .shell = "cp /bin/sleep hostile-left; setsid ./hostile-left 5 "
 		  ">/dev/null 2>&1 </dev/null &"},
