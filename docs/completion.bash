@@ -137,8 +137,8 @@ _guard() {
 			-h --help'
 		;;
 	prune)
-		words='-n --dry-run --caches --keep-last --keep-within --keep-hourly
-			--keep-daily --keep-weekly --keep-monthly --keep-yearly
+		words='-n --dry-run --caches --trash --keep-last --keep-within
+			--keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly
 			--keep-tag --max-size -y --yes -q --quiet --json
 			--progress -h --help'
 		;;

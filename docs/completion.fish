@@ -56,6 +56,7 @@ complete -c guard -n '__fish_seen_subcommand_from run' -l agent -x -a "none clau
 complete -c guard -n '__fish_seen_subcommand_from run' -l share-login -d "your own folders of the agent"
 complete -c guard -n '__fish_seen_subcommand_from run' -l shared-cache -d "caches of all projects"
 complete -c guard -n '__fish_seen_subcommand_from prune' -l caches -d "the caches of runs, and nothing else"
+complete -c guard -n '__fish_seen_subcommand_from prune' -l trash -d "empty the trash now, and nothing else"
 complete -c guard -n '__fish_seen_subcommand_from run' -l why -r -d "run nothing, say how PATH would be seen"
 complete -c guard -n '__fish_seen_subcommand_from doctor' -l json -d "print JSON"
 

@@ -224,6 +224,7 @@ _guard() {
 		prune)
 			_arguments $help $dry $yes $quiet $json $progress \
 				'--caches[the caches of runs]' \
+				'--trash[empty the trash now]' \
 				'--keep-last[the newest]:number:' \
 				'--keep-within[all younger]:time:' \
 				'--keep-hourly[the last of hours]:number:' \

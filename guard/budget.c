@@ -81,8 +81,9 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 		b->entries = b->free_entries / ENTRIES_SHARE;
 	if (!b->bytes)
 		return fail(err, ENOSPC,
-			    "the disk with guard's state is full: `guard "
-			    "discard` and `guard prune` make room, "
+			    "the disk with guard's state is full: `guard du` "
+			    "shows what guard takes of it, `guard prune "
+			    "--trash` frees what was dropped, "
 			    "GUARD_HOME=/some/path puts it elsewhere");
 	b->begin_bytes = b->free_bytes;
 	b->begin_entries = b->free_entries;

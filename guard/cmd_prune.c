@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,13 @@
 #include "guard/progress.h"
 #include "guard/settings.h"
 #include "guard/table.h"
+#include "guard/trashes.h"
 #include "snapshot/prune.h"
 
 struct prune_command {
 	struct settings settings; /* of the options */
 	struct prune_options options;
-	bool dry, yes, json, quiet, caches;
+	bool dry, yes, json, quiet, caches, trash;
 	struct progress progress;
 };
 
@@ -288,6 +290,57 @@ static int clear_caches(struct prune_command *p, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
+static void tell_trashes(const struct prune_command *p, const struct trashes *t,
+			 bool done)
+{
+	json_t *object;
+
+	if (!p->json) {
+		output_say("trash: %s of runs, %s of versions: %s",
+			   text_size(t->runs.bytes),
+			   text_size(t->versions.bytes),
+			   done ? "gone" : "they would go");
+		return;
+	}
+	object = json_object();
+	jsonout_text(object, "schema", "guard.prune-trash/1");
+	(void)json_object_set_new(object, "done", json_boolean(done));
+	jsonout_number(object, "runs_bytes", t->runs.bytes);
+	jsonout_number(object, "versions_bytes", t->versions.bytes);
+	jsonout_print(object);
+}
+
+/* No rule is about what somebody has dropped already. */
+static int empty_trash(struct prune_command *p, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct trashes t;
+	uint64_t bytes;
+	int got;
+
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	got = context_store(&c, STORE_READ, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	trashes_measure(&c, &t);
+	bytes = t.runs.bytes + t.versions.bytes;
+	if (p->dry) {
+		tell_trashes(p, &t, false);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	if (!output_agreed(p->yes,
+			   "guard: empty guard's trash (%s)? Neither undo nor "
+			   "undelete brings back what is in it.",
+			   text_size(bytes)))
+		return STATUS_REFUSED;
+	if (trashes_empty(&c, err) < 0)
+		return -err->num;
+	state_log(&c.state, "empty-trash", NULL);
+	tell_trashes(p, &t, true);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
 static void tell_progress(void *arg, const char *noun, uint64_t done,
 			  uint64_t total)
 {
@@ -308,6 +361,7 @@ int cmd_prune(int argc, char **argv)
 		{'y', .flag = &p.yes},
 		{'q', .flag = &p.quiet},
 		{OPT_CACHES, .flag = &p.caches},
+		{OPT_TRASH, .flag = &p.trash},
 		{OPT_JSON, .flag = &p.json},
 		{OPT_PROGRESS, .read = progress_read},
 		{OPT_KEEP_LAST, .read = read_rule, .to = &p},
@@ -335,8 +389,12 @@ int cmd_prune(int argc, char **argv)
 			options_complain(verb,
 					 "these rules keep nothing at all: "
 					 "that cannot be meant");
+		else if (p.trash && p.caches)
+			options_complain(verb, "one of --trash and --caches");
 		else if (p.caches)
 			got = output_ended(clear_caches(&p, &err), &err);
+		else if (p.trash)
+			got = output_ended(empty_trash(&p, &err), &err);
 		else
 			got = output_ended(prune(&p, &err), &err);
 	}

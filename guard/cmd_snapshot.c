@@ -277,7 +277,7 @@ int cmd_snapshot(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int status, got = options_take(verb, argc, argv, slots);
+	int got = options_take(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
@@ -285,11 +285,5 @@ int cmd_snapshot(int argc, char **argv)
 	got = take(argv + optind, (size_t)(argc - optind), &t, &err);
 	if (got == STATUS_OK)
 		autoprune_start();
-	status = output_ended(got, &err);
-	/* The limits say it themselves. */
-	if ((got == -ENOSPC || got == -EDQUOT) &&
-	    !strstr(err.text, "guard prune"))
-		output_hint("guard du shows what guard takes, guard prune "
-			    "makes room");
-	return status;
+	return output_ended(got, &err);
 }

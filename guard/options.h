@@ -92,6 +92,7 @@ enum option_id {
 	OPT_TIMEOUT,
 	OPT_TMP_SIZE,
 	OPT_TO,
+	OPT_TRASH,
 	OPT_USER,
 	OPT_VERSIONS,
 	OPT_WHY,

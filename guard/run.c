@@ -191,10 +191,6 @@ int run_command(const struct run_options *options)
 	    run_load_agent(&run, &err) < 0 ||
 	    run_open_session(&run, &err) < 0) {
 		output_error(&err);
-		if (err.num == ENOSPC || err.num == EDQUOT)
-			output_say("`guard discard` and `guard prune` make "
-				   "room, GUARD_HOME=/some/path puts guard's "
-				   "state elsewhere");
 	} else if (run_in_session(&run, &status, &err) < 0) {
 		output_error(&err);
 		if (run.keeper == 0)

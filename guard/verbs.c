@@ -246,6 +246,7 @@ static const struct option_spec verify_options[] = {
 static const struct option_spec prune_options[] = {
 	OPTION_DRY,
 	{OPT_CACHES, "caches", NULL, "the caches of runs, and nothing else"},
+	{OPT_TRASH, "trash", NULL, "empty the trash now, and nothing else"},
 	{OPT_KEEP_LAST, "keep-last", "N", "the newest N"},
 	{OPT_KEEP_WITHIN, "keep-within", "TIME", "all of 12h, 14d, 8w"},
 	{OPT_KEEP_HOURLY, "keep-hourly", "N", "the last of N hours"},
