@@ -98,11 +98,10 @@ static int set_layers(int fs, const struct parts *p)
 
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", "guard", 0) < 0)
 		return -1;
-	/* "lowerdir+" is newer than the rest of this interface. */
-	if (fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir+", lower.text, 0) < 0 &&
-	    fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower.text, 0) < 0)
-		return -1;
-	if (fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", upper.text, 0) < 0 ||
+	/* Not "lowerdir+", for which there is no trying: before Linux 6.5 any
+	 * word is taken here, and all of it refused at the end. */
+	if (fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower.text, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", upper.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "workdir", work.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0 ||
 	    (p->loose &&
