@@ -1,17 +1,21 @@
 #include "guard/sandbox/sandbox.h"
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "guard/sandbox/internal.h"
 
 /*
- * Below the home folder. Patterns with * are expanded at the time of the call.
+ * Below the home folder; patterns with * have no folder in front.
  */
 static const char *const below_home[] = {
 	/* what decides about runs */
@@ -216,50 +220,100 @@ struct list {
 	size_t count, room;
 };
 
+/* A folder that some of them are in, asked after once. */
+struct part {
+	const char *name;
+	size_t len;
+	bool gone;
+};
+
+struct parts {
+	struct part *items;
+	size_t count, room;
+};
+
 static void add(struct list *l, char *path)
 {
 	GROW(l->items, l->count, l->room);
 	l->items[l->count++] = path;
 }
 
-/* The folder's name may have * in it, and is no pattern. */
-static char *quote_pattern(const char *text)
+static bool is_there(int dir, const char *name)
 {
-	struct buf b = {0};
+	struct stat st;
 
-	for (; *text; text++) {
-		if (strchr("*?[\\", *text))
-			buf_add_char(&b, '\\');
-		buf_add_char(&b, *text);
-	}
-	return buf_take_text(&b);
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Whether not even the first of the name's folders is there. */
+static bool is_far(int dir, const char *name, struct parts *parts)
+{
+	size_t len = strcspn(name, "/"), i;
+	auto_free char *first = NULL;
+
+	if (!name[len] || !len)
+		return false;
+	for (i = 0; i < parts->count; i++)
+		if (parts->items[i].len == len &&
+		    memcmp(parts->items[i].name, name, len) == 0)
+			return parts->items[i].gone;
+	first = mem_strndup(name, len);
+	GROW(parts->items, parts->count, parts->room);
+	parts->items[parts->count++] =
+		(struct part){name, len, !is_there(dir, first)};
+	return parts->items[parts->count - 1].gone;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What fits the pattern in the folder, in an order that stays. */
 static void add_pattern(struct list *l, const char *dir, const char *pattern)
 {
-	char *quoted = quote_pattern(dir);
-	char *whole = mem_printf("%s%s%s", quoted, *dir ? "/" : "", pattern);
-	glob_t found;
-	size_t i;
+	DIR *open = opendir(dir);
+	size_t first = l->count;
+	struct dirent *e;
 
-	if (glob(whole, 0, NULL, &found) == 0) {
-		for (i = 0; i < found.gl_pathc; i++)
-			add(l, mem_strdup(found.gl_pathv[i]));
-		globfree(&found);
-	}
-	free(whole);
-	free(quoted);
+	if (!open)
+		return;
+	while ((e = readdir(open)))
+		if (fnmatch(pattern, e->d_name, FNM_PERIOD) == 0)
+			add(l, path_join(dir, e->d_name));
+	(void)closedir(open);
+	if (l->count > first)
+		qsort(l->items + first, l->count - first, sizeof(*l->items),
+		      by_name);
 }
 
-static void add_all(struct list *l, const char *dir, const char *const *names)
+static void add_below(struct list *l, const char *home)
 {
-	for (; *names; names++)
-		if (strchr(*names, '*'))
-			add_pattern(l, dir, *names);
-		else if (*dir)
-			add(l, mem_printf("%s/%s", dir, *names));
-		else
-			add(l, mem_strdup(*names));
+	auto_close int dir = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *const *name;
+	struct parts parts = {0};
+
+	for (name = below_home; dir >= 0 && *name; name++)
+		if (strchr(*name, '*'))
+			add_pattern(l, home, *name);
+		else if (!is_far(dir, *name, &parts) && is_there(dir, *name))
+			add(l, path_join(home, *name));
+	free(parts.items);
+}
+
+static void add_elsewhere(struct list *l)
+{
+	const char *const *path;
+
+	for (path = elsewhere; *path; path++) {
+		auto_free char *dir =
+			strchr(*path, '*') ? path_parent(*path) : NULL;
+
+		if (dir)
+			add_pattern(l, dir, path_name(*path));
+		else if (is_there(AT_FDCWD, *path))
+			add(l, mem_strdup(*path));
+	}
 }
 
 char **sandbox_credential_paths(const char *home)
@@ -268,16 +322,16 @@ char **sandbox_credential_paths(const char *home)
 	const struct passwd *user = getpwuid(geteuid());
 
 	if (home)
-		add_all(&l, home, below_home);
+		add_below(&l, home);
 	/* Somebody else's $HOME hides nothing in one's own. */
 	if (user && user->pw_dir[0] == '/' && user->pw_dir[1] &&
 	    (!home || strcmp(home, user->pw_dir) != 0))
-		add_all(&l, user->pw_dir, below_home);
+		add_below(&l, user->pw_dir);
 	/* What this user cannot reach, the run cannot either. */
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
-		add_all(&l, "/root", below_home);
-	add_all(&l, "", elsewhere);
+		add_below(&l, "/root");
+	add_elsewhere(&l);
 	add(&l, NULL);
 	return l.items;
 }

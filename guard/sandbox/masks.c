@@ -63,7 +63,6 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 	char **names = NULL;
 	size_t count = 0, i;
 
-	/* Most of some 250 are not there: one call each, nothing more. */
 	if (lstat(path, &st) < 0)
 		return;
 	real = path_resolve(path, &ignored);

@@ -159,23 +159,86 @@ static void free_list(char **list)
 	free(list);
 }
 
-static void credentials_are_absolute_and_agents_keep_theirs(void **state)
+static void make_below(const char *home, const char *name)
 {
-	char **list = sandbox_credential_paths("/home/u"), **at;
+	char *path = mem_printf("%s/%s", home, name);
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	free(path);
+}
+
+static void remove_below(const char *home, const char *name)
+{
+	char *path = mem_printf("%s/%s", home, name);
+
+	assert_int_equal(rmdir(path), 0);
+	free(path);
+}
+
+static bool has_below(char **list, const char *home, const char *name)
+{
+	char *path = mem_printf("%s/%s", home, name);
+	bool found = has(list, path);
+
+	free(path);
+	return found;
+}
+
+static void
+credentials_that_are_there_are_listed_but_an_agents_own(void **state)
+{
+	static const char *const made[] = {".config/gh", ".config", ".ssh",
+					   ".claude",	 ".codex",  ".cargo",
+					   ".netrc"};
+	char home[] = "/var/tmp/guard-test-XXXXXX";
+	char **list, **at;
+	struct stat st;
+	size_t i;
 
 	(void)state;
-	assert_true(has(list, "/home/u/.ssh"));
-	assert_true(has(list, "/home/u/.netrc"));
-	assert_true(has(list, "/home/u/.config/gh"));
+	assert_non_null(mkdtemp(home));
+	for (i = sizeof(made) / sizeof(*made); i--;)
+		make_below(home, made[i]);
+	list = sandbox_credential_paths(home);
+	assert_true(has_below(list, home, ".ssh"));
+	assert_true(has_below(list, home, ".netrc"));
+	assert_true(has_below(list, home, ".config/gh"));
+	assert_false(has_below(list, home, ".config/hub"));
+	assert_false(has_below(list, home, ".cargo/credentials"));
+	assert_false(has_below(list, home, ".aws"));
+	assert_false(has_below(list, home, ".claude"));
+	assert_false(has_below(list, home, ".codex"));
 	/* What cannot be searched needs no mask. */
 	assert_int_equal(has(list, "/root/.ssh"),
-			 faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0);
-	assert_true(has(list, "/etc/shadow"));
-	assert_false(has(list, "/home/u/.claude"));
-	assert_false(has(list, "/home/u/.codex"));
+			 lstat("/root/.ssh", &st) == 0);
+	assert_int_equal(has(list, "/etc/shadow"),
+			 lstat("/etc/shadow", &st) == 0);
 	for (at = list; *at; at++)
 		assert_int_equal((*at)[0], '/');
 	free_list(list);
+	for (i = 0; i < sizeof(made) / sizeof(*made); i++)
+		remove_below(home, made[i]);
+	assert_int_equal(rmdir(home), 0);
+}
+
+static void what_comes_later_is_listed_the_next_time(void **state)
+{
+	char home[] = "/var/tmp/guard-test-XXXXXX";
+	char **list;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	list = sandbox_credential_paths(home);
+	assert_false(has_below(list, home, ".config/gh"));
+	free_list(list);
+	make_below(home, ".config");
+	make_below(home, ".config/gh");
+	list = sandbox_credential_paths(home);
+	assert_true(has_below(list, home, ".config/gh"));
+	free_list(list);
+	remove_below(home, ".config/gh");
+	remove_below(home, ".config");
+	assert_int_equal(rmdir(home), 0);
 }
 
 static void patterns_find_what_is_there_in_any_home(void **state)
@@ -213,7 +276,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			proxies_come_along_without_passwords_only, start_clean),
 		cmocka_unit_test(
-			credentials_are_absolute_and_agents_keep_theirs),
+			credentials_that_are_there_are_listed_but_an_agents_own),
+		cmocka_unit_test(what_comes_later_is_listed_the_next_time),
 		cmocka_unit_test(patterns_find_what_is_there_in_any_home),
 	};
 
