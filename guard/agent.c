@@ -108,18 +108,29 @@ static int check_in_home(const struct agent *a, enum profile_word word,
 	return 0;
 }
 
-/* 1: *ret is where it lies; 0: it cannot be had there. */
+/* A cache of a tool that the user does not have makes no folder of its own. */
+static bool is_far(const struct profile_item *item, const char *path)
+{
+	auto_free char *above = path_parent(path);
+
+	return item->word == PROFILE_CACHE && access(above, F_OK) < 0;
+}
+
+/* 1: *ret is where it lies; 0: it cannot be had there, or is not wanted. */
 static int find_place(const struct profile_item *item,
 		      const struct state *state, const char *project,
 		      char **ret, struct err *err)
 {
 	auto_free char *path = profile_path(item, state->home, project);
-	auto_free char *real = path ? path_resolve(path, err) : NULL;
+	auto_free char *real = NULL;
 	struct stat st;
 
-	if (path && !real)
+	if (!path || is_far(item, path))
+		return 0;
+	real = path_resolve(path, err);
+	if (!real)
 		return err_context(err, "%s", item->where);
-	if (!real || path_below(project, real))
+	if (path_below(project, real) || is_far(item, real))
 		return 0;
 	if (path_below(state->home, real) || path_below(real, state->path) ||
 	    path_below(state->path, real))
@@ -162,16 +173,6 @@ static bool covers_cow(const struct run_options *o, const char *place)
 	return covers;
 }
 
-/* A cache of a tool that the user does not have makes no folder of its own. */
-static bool is_wanted(const struct profile_item *item, const char *place,
-		      const char *project)
-{
-	auto_free char *above = path_parent(place);
-
-	return item->word == PROFILE_HOME ||
-	       (!path_below(place, project) && access(above, F_OK) == 0);
-}
-
 static int add_places(struct agent *a, enum profile_word word,
 		      const struct run_options *o, const struct state *state,
 		      const char *project, struct err *err)
@@ -186,8 +187,9 @@ static int add_places(struct agent *a, enum profile_word word,
 			return got;
 		if (!got)
 			continue;
-		if (!is_wanted(item, place, project) || covers_cow(o, place) ||
-		    is_known(a, place)) {
+		if ((item->word == PROFILE_CACHE &&
+		     path_below(place, project)) ||
+		    covers_cow(o, place) || is_known(a, place)) {
 			free(place);
 			continue;
 		}
