@@ -82,15 +82,11 @@ static int is_held(int dirfd, const char *name, struct err *err)
 
 static int make_folder(int fd, const char *name, mode_t mode, struct err *err)
 {
-	auto_close int made = -1;
+	mode_t mask = umask(0);
+	int made = mkdirat(fd, name, mode);
 
-	if (mkdirat(fd, name, 0700) < 0)
-		return fail_errno(err, "make folder %s", name);
-	made = openat(fd, name,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (made < 0 || fchmod(made, mode) < 0)
-		return fail_errno(err, "make folder %s", name);
-	return 0;
+	(void)umask(mask);
+	return made < 0 ? fail_errno(err, "make folder %s", name) : 0;
 }
 
 static int make_folders(int fd, struct err *err)
