@@ -317,6 +317,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	o->project = c->project;
 	retire_runs(c);
+	if (retire_trash(&c->state, err) < 0)
+		output_error(err);
 	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
 		return -err->num;
 	return print(c, &list, o);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "guard/background.h"
 #include "guard/onegroup.h"
+#include "guard/retire.h"
 #include "guard/run.h"
 #include "guard/settings.h"
 #include "restore/transaction.h"
@@ -88,6 +89,18 @@ static int take(const struct run *run, struct moment start, struct session *s,
 	return got;
 }
 
+/* What cannot be removed now is told by `guard status`. */
+static void empty_trash(void)
+{
+	struct state state;
+	struct err ignored;
+
+	if (state_open(&state, &ignored) < 0)
+		return;
+	(void)retire_trash(&state, &ignored);
+	state_close(&state);
+}
+
 static void keep(struct run *run, struct moment start, int base_lock)
 {
 	struct session session = run->session;
@@ -101,6 +114,9 @@ static void keep(struct run *run, struct moment start, int base_lock)
 		(void)session_write_base(&session, 0, err.text, &err);
 	else
 		(void)session_write_base(&session, session.base, NULL, &err);
+	/* Nobody waits for what follows. */
+	(void)close(base_lock);
+	empty_trash();
 	_exit(0);
 }
 

@@ -133,6 +133,9 @@ void retire_runs(struct context *c)
 		if (is_due(&list.items[i], now) &&
 		    retire(c, list.items[i].id, now, &err) < 0)
 			output_warn("%s", err.text);
-	if (session_empty_trash(c->state.trash_fd, TRASH_DAYS * DAY, &err) < 0)
-		output_error(&err);
+}
+
+int retire_trash(const struct state *state, struct err *err)
+{
+	return session_empty_trash(state->trash_fd, TRASH_DAYS * DAY, err);
 }

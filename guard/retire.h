@@ -14,6 +14,9 @@
 
 /* Does all of that, best effort, and says what it did. */
 void retire_runs(struct context *c);
+/* Removes what has lain in the trash for long enough: takes time where there
+ * is much of it, so a run leaves it to a process in the background. */
+int retire_trash(const struct state *state, struct err *err);
 
 /* A locked run goes to the trash, as the last thing done in its project. */
 int retire_discard(struct context *c, struct session *s, struct err *err);
