@@ -1,6 +1,7 @@
 #include "guard/sandbox/sandbox.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pwd.h>
@@ -238,11 +239,13 @@ static void add(struct list *l, char *path)
 	l->items[l->count++] = path;
 }
 
+/* Or may be: in a folder that its owner has closed, the run could open it. */
 static bool is_there(int dir, const char *name)
 {
 	struct stat st;
 
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (errno != ENOENT && errno != ENOTDIR);
 }
 
 /* Whether not even the first of the name's folders is there. */
@@ -293,7 +296,9 @@ static void add_below(struct list *l, const char *home)
 	const char *const *name;
 	struct parts parts = {0};
 
-	for (name = below_home; dir >= 0 && *name; name++)
+	if (dir < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return;
+	for (name = below_home; *name; name++)
 		if (strchr(*name, '*'))
 			add_pattern(l, home, *name);
 		else if (!is_far(dir, *name, &parts) && is_there(dir, *name))

@@ -204,8 +204,8 @@ void sandbox_environ_free(char **envp);
 
 /*
  * Places that hold credentials, below home and elsewhere, as absolute paths:
- * what is hidden by default, as far as it is there. NULL-terminated; free each
- * and the array.
+ * what is hidden by default, but for what is not there. NULL-terminated; free
+ * each and the array.
  */
 char **sandbox_credential_paths(const char *home);
 

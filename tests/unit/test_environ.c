@@ -241,6 +241,27 @@ static void what_comes_later_is_listed_the_next_time(void **state)
 	assert_int_equal(rmdir(home), 0);
 }
 
+static void what_a_closed_folder_may_hold_is_listed(void **state)
+{
+	char home[] = "/var/tmp/guard-test-XXXXXX";
+	char *config, **list;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	make_below(home, ".config");
+	make_below(home, ".config/gh");
+	config = mem_printf("%s/.config", home);
+	assert_int_equal(chmod(config, 0), 0);
+	list = sandbox_credential_paths(home);
+	assert_true(has_below(list, home, ".config/gh"));
+	free_list(list);
+	assert_int_equal(chmod(config, 0700), 0);
+	free(config);
+	remove_below(home, ".config/gh");
+	remove_below(home, ".config");
+	assert_int_equal(rmdir(home), 0);
+}
+
 static void patterns_find_what_is_there_in_any_home(void **state)
 {
 	char home[] = "/var/tmp/guard*test[XXXXXX";
@@ -278,6 +299,7 @@ int main(void)
 		cmocka_unit_test(
 			credentials_that_are_there_are_listed_but_an_agents_own),
 		cmocka_unit_test(what_comes_later_is_listed_the_next_time),
+		cmocka_unit_test(what_a_closed_folder_may_hold_is_listed),
 		cmocka_unit_test(patterns_find_what_is_there_in_any_home),
 	};
 
