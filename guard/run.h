@@ -89,9 +89,10 @@ int run_check_cows(const struct run *run, struct err *err);
 /* run_mounts.c: what is mounted in the project or in a folder of --cow becomes
  * part of the new session as one of those. */
 int run_add_mounts(struct run *run, struct err *err);
-/* run_told.c: names the credentials that are hidden, once a project. */
+/* run_told.c: names credentials that are hidden, variables that were dropped
+ * and sockets that are out of reach, each once a project. */
 void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
-		     char *const *hide);
+		     char *const *hide, struct buf *dropped);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

@@ -62,34 +62,60 @@ static int mount_layers(void *arg, int root_fd, struct err *err)
 	return got < 0 ? got : kept_mount(c->kept, root_fd, err);
 }
 
-/* An argument that names something real which the run cannot see. */
-static void warn_of_hidden_arguments(const struct run *run)
+static bool lets_in(const char *const *paths, const char *path)
+{
+	for (; *paths; paths++) {
+		struct err ignored;
+		auto_free char *real = path_resolve(*paths, &ignored);
+
+		if (real && path_below(path, real))
+			return true;
+	}
+	return false;
+}
+
+/* A text that names something real which the run cannot see. */
+static void warn_of_hidden(const struct run *run, const char *text)
 {
 	static const char *const private[] = {"/tmp", "/var/tmp", "/run",
 					      "/dev/shm", NULL};
-	char *const *arg;
+	auto_free char *path = NULL;
+	struct err ignored;
 	size_t i;
 
-	for (arg = run->options->argv; *arg; arg++) {
-		struct err ignored;
-		auto_free char *path = NULL;
+	if (text[0] != '/' || access(text, F_OK) < 0)
+		return;
+	path = path_resolve(text, &ignored);
+	if (!path || path_below(path, run->project) ||
+	    lets_in(run->options->read_only, path) ||
+	    lets_in(run->options->read_write, path))
+		return;
+	for (i = 0; private[i]; i++)
+		if (path_below(path, private[i]))
+			output_say("%s is not seen inside: %s is private "
+				   "there; --ro %s lets it in",
+				   text_quote(text), private[i],
+				   text_quote(text));
+}
 
-		if ((*arg)[0] != '/' || access(*arg, F_OK) < 0)
-			continue;
-		path = path_resolve(*arg, &ignored);
-		if (!path || path_below(path, run->project))
-			continue;
-		for (i = 0; private[i]; i++)
-			if (path_below(path, private[i]))
-				output_say("%s is not seen inside: %s is "
-					   "private there; --ro %s lets it in",
-					   text_quote(*arg), private[i],
-					   text_quote(*arg));
+/* The command's arguments, and variables that the user passes on himself. */
+static void warn_of_hidden_arguments(const struct run *run)
+{
+	const char *const *env = run->options->env;
+	char *const *arg;
+
+	for (arg = run->options->argv; *arg; arg++)
+		warn_of_hidden(run, *arg);
+	for (; *env; env++) {
+		const char *equals = strchr(*env, '=');
+		const char *value = equals ? equals + 1 : getenv(*env);
+
+		if (value)
+			warn_of_hidden(run, value);
 	}
 }
 
-static void tell_header(const struct run *run, struct buf *notes,
-			struct buf *dropped)
+static void tell_header(const struct run *run, struct buf *notes)
 {
 	static const char *const networks[] = {"host", "none", "private"};
 	const struct run_options *o = run->options;
@@ -107,9 +133,6 @@ static void tell_header(const struct run *run, struct buf *notes,
 		output_say("each with a layer of its own, reviewed and applied "
 			   "along: %s",
 			   buf_text(&extras));
-	if (dropped->len)
-		output_say("not passed on: %s (--env NAME lets one in)",
-			   buf_text(dropped));
 	if (notes->len && notes->data[notes->len - 1] == '\n')
 		notes->len--;
 	if (notes->len)
@@ -292,9 +315,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	sandbox_cuts_find(run->context.state.home, &cuts);
 	hide_cuts(run, &cuts);
 	envp = make_environ(run, *layers, &dropped);
-	tell_header(run, &notes, &dropped);
+	tell_header(run, &notes);
 	tell_cuts(&cuts);
-	run_tell_hidden(run, &cuts, hide);
 	got = sandbox_start(
 		&(struct sandbox_policy){
 			.argv = o->argv,
@@ -331,10 +353,12 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			.layers_arg = &covers,
 		},
 		&run->sandbox, err);
+	if (got == 0) {
+		run_tell_hidden(run, &cuts, hide, &dropped);
+		tell_limits(run);
+	}
 	mem_list_free(&hide);
 	sandbox_cuts_free(&cuts);
 	sandbox_environ_free(envp);
-	if (got == 0)
-		tell_limits(run);
 	return got;
 }

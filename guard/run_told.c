@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,9 +12,63 @@
 #include "guard/run.h"
 #include "restore/workspace.h"
 
+/* In the workspace: each name that was told, by its kind. */
 #define TOLD "told"
 #define VERSION 1
 #define NAMED_MAX 8
+
+/* Names of one kind: what is to be told of them is what was not told yet. */
+struct kind {
+	const char *key; /* in the record */
+	const char *words; /* in front of the names */
+	const char *way; /* what lets one in */
+	struct buf names; /* those to be told */
+	size_t count;
+};
+
+struct telling {
+	struct record record;
+	bool any; /* something is new */
+};
+
+static void telling_free(struct telling *t)
+{
+	record_free(&t->record);
+}
+
+static bool was_told(const struct record *r, const char *key, const char *name)
+{
+	const char *had;
+	size_t i;
+
+	for (i = 0; (had = record_get_nth(r, key, i)); i++)
+		if (strcmp(had, name) == 0)
+			return true;
+	return false;
+}
+
+static void add(struct telling *t, struct kind *k, const char *name)
+{
+	if (was_told(&t->record, k->key, name))
+		return;
+	record_add(&t->record, k->key, name);
+	t->any = true;
+	if (k->count++ >= NAMED_MAX)
+		return;
+	if (k->names.len)
+		buf_add_text(&k->names, ", ");
+	output_name(&k->names, name);
+}
+
+static void tell(struct kind *k)
+{
+	if (k->count > NAMED_MAX)
+		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
+	if (k->count)
+		output_say("%s: %s (%s; told once a project)", k->words,
+			   buf_text(&k->names), k->way);
+	buf_free(&k->names);
+}
 
 /* Let in, or seen without its secrets, which is told by itself. */
 static bool is_seen(const struct run *run, const struct sandbox_cuts *cuts,
@@ -38,56 +93,66 @@ static bool is_seen(const struct run *run, const struct sandbox_cuts *cuts,
 	return false;
 }
 
-/* Those that are there, below the home folder: "~/.ssh, ~/.aws". */
-static void list_hidden(const struct run *run, const struct sandbox_cuts *cuts,
-			char *const *hide, struct buf *to)
+/* Those that are there, below the home folder. */
+static void add_hidden(struct telling *t, struct kind *k, const struct run *run,
+		       const struct sandbox_cuts *cuts, char *const *hide)
 {
 	const struct state *st = &run->context.state;
-	size_t count = 0;
 	struct stat s;
 
 	for (; *hide; hide++) {
+		auto_free char *name = NULL;
+
 		if (!st->home || !path_below(*hide, st->home) ||
 		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
 		    is_seen(run, cuts, *hide))
 			continue;
-		if (count++ < NAMED_MAX)
-			buf_printf(to, "%s~/%s", count > 1 ? ", " : "",
-				   path_rest(*hide, st->home));
+		name = mem_printf("~/%s", path_rest(*hide, st->home));
+		add(t, k, name);
 	}
-	if (count > NAMED_MAX)
-		buf_printf(to, " and %zu more", count - NAMED_MAX);
 }
 
-/* Whether it was told in this project already; from now on it was. */
-static bool was_told(const struct run *run, const char *text)
+/* "A, B" */
+static void add_variables(struct telling *t, struct kind *k,
+			  struct buf *dropped)
 {
-	AUTO(record) struct record r = {0};
-	struct err ignored;
-	auto_close int fd = workspace_open(run->context.state.workspaces_fd,
-					   run->project, true, &ignored);
-	const char *had;
+	auto_free char *names = mem_strdup(buf_text(dropped));
+	char *save = NULL, *name = strtok_r(names, ", ", &save);
 
-	if (fd < 0)
-		return false;
-	(void)record_load(fd, TOLD, TOLD, VERSION, &r, &ignored);
-	had = record_get(&r, "hidden");
-	if (had && strcmp(had, text) == 0)
-		return true;
-	record_set(&r, "hidden", text);
-	(void)record_save(fd, TOLD, TOLD, VERSION, &r, false, &ignored);
-	return false;
+	for (; name; name = strtok_r(NULL, ", ", &save))
+		add(t, k, name);
 }
 
 void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
-		     char *const *hide)
+		     char *const *hide, struct buf *dropped)
 {
-	AUTO(buf) struct buf names = {0}, shown = {0};
+	AUTO(telling) struct telling t = {0};
+	struct kind paths = {"path", "hidden", "--ro PATH lets one in"};
+	struct kind sockets = {"socket", "out of reach",
+			       "--ro PATH lets one in, and whatever answers "
+			       "there acts outside"};
+	struct kind variables = {"variable", "not passed on",
+				 "--env NAME lets one in"};
+	struct err ignored;
+	auto_close int fd = -1;
+	char *const *socket;
 
-	list_hidden(run, cuts, hide, &names);
-	if (!names.len || was_told(run, buf_text(&names)))
+	/* Told another time, to somebody who listens. */
+	if (output_is_quiet())
 		return;
-	output_name(&shown, buf_text(&names));
-	output_say("hidden: %s (--ro PATH lets one in; not told again here)",
-		   buf_text(&shown));
+	fd = workspace_open(run->context.state.workspaces_fd, run->project,
+			    true, &ignored);
+	if (fd >= 0)
+		(void)record_load(fd, TOLD, TOLD, VERSION, &t.record, &ignored);
+	add_hidden(&t, &paths, run, cuts, hide);
+	add_variables(&t, &variables, dropped);
+	for (socket = sandbox_missed_sockets(run->sandbox); *socket; socket++)
+		if (!is_seen(run, cuts, *socket))
+			add(&t, &sockets, *socket);
+	tell(&paths);
+	tell(&variables);
+	tell(&sockets);
+	if (t.any && fd >= 0)
+		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record, false,
+				  &ignored);
 }

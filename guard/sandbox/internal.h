@@ -97,6 +97,7 @@ struct setup {
 	/* Sockets that somebody listens on, as absolute paths. */
 	char **sockets;
 	size_t socket_count;
+	char **missed; /* those that somebody will miss; NULL: none */
 
 	/* pid 1's own: */
 	int tmp_fd, var_tmp_fd; /* opened again, in its mount namespace */

@@ -211,6 +211,13 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	return 0;
 }
 
+char *const *sandbox_missed_sockets(const struct sandbox *sb)
+{
+	static char *const none[] = {NULL};
+
+	return sb->setup.missed ? sb->setup.missed : none;
+}
+
 void sandbox_tell_limits(const struct sandbox *sb, struct buf *to)
 {
 	const bool *holds = sb->cgroup.holds;

@@ -131,6 +131,10 @@ struct sandbox_result {
 	bool network_lost; /* the private network ended before the run */
 };
 
+/* Sockets of this machine's services that are out of the run's reach, and that
+ * the user could connect to: NULL-terminated, as long as sb lives. */
+char *const *sandbox_missed_sockets(const struct sandbox *sb);
+
 /* What holds each limit that was asked for, for people, a sentence each; empty
  * when none was. */
 void sandbox_tell_limits(const struct sandbox *sb, struct buf *to);

@@ -1,6 +1,7 @@
 #include "guard/sandbox/internal.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,34 @@
 /* Private in a run, whatever is in them. */
 static const char *const private[] = {"/run",	  "/var/run", "/tmp",
 				      "/var/tmp", "/dev",     "/proc"};
+
+/* Not to be reached like all others, but somebody will wonder why. Patterns as
+ * in fnmatch(3), '*' also for slashes. */
+static const char *const missed[] = {
+	"*/docker.sock",
+	"*/docker-cli*.sock",
+	"*/podman*.sock",
+	"*/containerd.sock",
+	"/run/user/*/bus",
+	"/run/dbus/*",
+	"*/gnupg/S.*",
+	"*/keyring/*",
+	"*/wayland-*",
+	"*/.X11-unix/X*",
+	"*/pulse/native",
+	"*/pipewire-0",
+	"*/.s.PGSQL.*",
+	"*mysql*.sock",
+	"*mariadb*.sock",
+	"*redis*.sock",
+	"*memcached*.sock",
+	"*mongodb-*.sock",
+	"*/daemon-socket/*",
+	"*/snapd*.socket",
+	"*ssh-agent*",
+	"*/libvirt-sock",
+	NULL,
+};
 
 /* The columns of /proc/net/unix before the path; the fourth has the flags, in
  * which this bit means listening. */
@@ -49,6 +78,22 @@ static const char *path_in(const char *line)
 	return line;
 }
 
+static bool is_missed(const char *path)
+{
+	const char *const *pattern = missed;
+
+	while (*pattern && fnmatch(*pattern, path, 0) != 0)
+		pattern++;
+	return *pattern && access(path, W_OK) == 0;
+}
+
+static void add(char ***paths, size_t *count, const char *path)
+{
+	*paths = mem_resize(*paths, *count + 2, sizeof(**paths));
+	(*paths)[(*count)++] = mem_strdup(path);
+	(*paths)[*count] = NULL;
+}
+
 /*
  * A read-only mount keeps nobody from connecting. Those in private folders
  * are not there, those below a layer are other ones there; the rest of what
@@ -60,7 +105,7 @@ void sockets_find(struct setup *s)
 	struct err ignored;
 	auto_close int fd = open("/proc/self/net/unix", O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
-	size_t room = 0;
+	size_t missed_count = 0;
 
 	if (fd < 0 || fd_slurp(fd, 16 << 20, &b, &ignored) < 0)
 		return;
@@ -69,20 +114,18 @@ void sockets_find(struct setup *s)
 	for (; line; line = strtok_r(NULL, "\n", &save)) {
 		const char *path = path_in(line);
 
-		if (!path || is_private(path))
+		if (!path)
 			continue;
-		GROW(s->sockets, s->socket_count, room);
-		s->sockets[s->socket_count++] = mem_strdup(path);
+		if (is_missed(path))
+			add(&s->missed, &missed_count, path);
+		if (!is_private(path))
+			add(&s->sockets, &s->socket_count, path);
 	}
 }
 
 void sockets_free(struct setup *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->socket_count; i++)
-		free(s->sockets[i]);
-	free(s->sockets);
-	s->sockets = NULL;
+	mem_list_free(&s->sockets);
+	mem_list_free(&s->missed);
 	s->socket_count = 0;
 }

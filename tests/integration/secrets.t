@@ -82,6 +82,51 @@ silent "$err" "$ssh"
 mkdir -p "$HOME/.kube"
 gives 0 'one more' guard run -- true
 says "$err" '.kube'
+silent "$err" "$ssh"
+
+# --- and so are variables and sockets ---
+bus=/run/user/$(id -u)/bus
+perl -MIO::Socket::UNIX -e '
+	my $s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 5) or die;
+	open(my $up, ">", $ARGV[1]); close($up);
+	while (my $c = $s->accept) { print $c "answer\n"; close($c); }' \
+	"$bus" "$T/up" &
+service=$!
+until [ -e "$T/up" ]; do kill -0 "$service" || break; done
+cat >"$T/ask" <<'END'
+use IO::Socket::UNIX;
+my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or exit 7;
+print <$s>;
+END
+export GITHUB_TOKEN=hunter2
+gives 0 'quietly' guard run -q -- true
+is "$(cat "$err")" '' 'nothing is told'
+gives 7 'a socket out of reach' guard run --ro "$T/ask" -- perl "$T/ask" "$bus"
+says "$err" 'not passed on: '
+says "$err" GITHUB_TOKEN
+says "$err" "out of reach: $bus"
+gives 0 'another time' guard run -- true
+silent "$err" GITHUB_TOKEN
+silent "$err" "$bus:"
+silent "$err" 'out of reach'
+export DATABASE_URL=x
+gives 0 'a new one' guard run -- true
+says "$err" 'not passed on: DATABASE_URL (--env'
+gives 0 'the flag that is named' guard run --ro "$T/ask" --ro "$bus" -- \
+	perl "$T/ask" "$bus"
+is "$(cat "$out")" answer 'lets it in'
+gives 0 'and the variable' guard run --env GITHUB_TOKEN -- \
+	sh -c 'echo "$GITHUB_TOKEN"'
+is "$(cat "$out")" hunter2 'too'
+gives 0 'a variable that names what is not seen' env SSH_AUTH_SOCK="$bus" \
+	guard run --env SSH_AUTH_SOCK -- true
+says "$err" "--ro '$bus' lets it in"
+gives 0 'with it' env SSH_AUTH_SOCK="$bus" guard run --env SSH_AUTH_SOCK \
+	--ro "$bus" -- true
+silent "$err" "--ro '$bus' lets it in"
+kill "$service"
+wait "$service" 2>/dev/null
+unset GITHUB_TOKEN DATABASE_URL
 
 # --- what is no text, and what is none of it ---
 head -c 100 /dev/zero >"$HOME/.npmrc"
