@@ -16,7 +16,7 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-missing-field-initializers -Wno-sign-compare
 WERROR ?=
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-# libgit2 is loaded when it is needed (restore/libgit.h), never linked.
+# libgit2 is loaded when it is needed (restore/git/libgit.h), never linked.
 PKG_LIBS := $(shell pkg-config --libs $(filter-out libgit2,$(PACKAGES)) \
 	2>/dev/null)
 BASE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DGUARD_VERSION='"$(VERSION)"' \
@@ -25,9 +25,9 @@ ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \
 	$(HARDEN) $(CFLAGS)
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
 
-SOURCES := $(sort $(wildcard base/*.c snapshot/*.c overlay/*.c restore/*.c \
-	guard/*.c guard/sandbox/*.c))
-HEADERS := $(wildcard */*.h guard/sandbox/*.h)
+LAYERS = base snapshot overlay restore guard
+SOURCES := $(sort $(wildcard $(LAYERS:=/*.c) $(LAYERS:=/*/*.c)))
+HEADERS := $(wildcard $(LAYERS:=/*.h) $(LAYERS:=/*/*.h))
 MAIN = guard/main.c
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))

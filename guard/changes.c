@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/chattr.h"
 #include "base/beneath.h"
+#include "base/chattr.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/taken.h"

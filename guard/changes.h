@@ -9,13 +9,15 @@
 #include "guard/state.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
-#include "snapshot/catalog.h"
+#include "snapshot/tree/catalog.h"
 
 /* In a change's flags, beside the scan's own: the real path is not what it was
  * when the run began, so that apply will find a conflict there. */
 #define CHANGES_HERE 0x100u
 /* One of the profile's `noise`: lists show a number only. */
 #define CHANGES_NOISE 0x200u
+/* In the run's record, repeated: a glob of it, "~/" in front for the home. */
+#define CHANGES_NOISE_GLOB "noise"
 
 /* Of a folder beside the project, in the order of session.extras. */
 struct changes_extra {

@@ -5,9 +5,9 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/agent.h"
 #include "guard/changes.h"
 #include "guard/risk.h"
+#include "overlay/kept.h"
 
 /* ---- noise ---- */
 
@@ -93,7 +93,8 @@ void changes_fold(const struct session *s, struct changes *c)
 	const char *text;
 	size_t i;
 
-	for (i = 0; (text = record_get_nth(&s->more, AGENT_NOISE, i)); i++)
+	for (i = 0; (text = record_get_nth(&s->more, CHANGES_NOISE_GLOB, i));
+	     i++)
 		if (strncmp(text, "~/", 2) == 0)
 			fold(&c->home, text + 2);
 		else

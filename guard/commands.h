@@ -14,6 +14,15 @@ enum {
 	STATUS_PENDING = 4
 };
 
+/* Exit statuses of guard's own in a run, as env(1), timeout(1) and docker have
+ * them. */
+enum {
+	RUN_STATUS_STOPPED = 124, /* guard ended it: time, disk */
+	RUN_STATUS_GUARD = 125, /* guard failed before or around it */
+	RUN_STATUS_NO_EXEC = 126, /* cannot be executed */
+	RUN_STATUS_NOT_FOUND = 127, /* no such command */
+};
+
 int cmd_run(int argc, char **argv);
 int cmd_exec(int argc, char **argv); /* ends as run does */
 int cmd_shell(int argc, char **argv);

@@ -11,7 +11,7 @@
 #include "guard/state.h"
 #include "overlay/session.h"
 #include "restore/transaction.h"
-#include "snapshot/store.h"
+#include "snapshot/store/store.h"
 
 struct context {
 	struct state state;

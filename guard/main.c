@@ -7,7 +7,6 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/run.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"

@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "restore/refill.h"
-#include "snapshot/catalog.h"
+#include "snapshot/tree/catalog.h"
 
 #define KEY "taken"
 

@@ -8,7 +8,7 @@
 #define GUARD_TAKEN_H
 
 #include "overlay/session.h"
-#include "snapshot/store.h"
+#include "snapshot/store/store.h"
 
 /* Whether any are noted. */
 bool taken_any(const struct session *s);

@@ -12,7 +12,7 @@
 #include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
-#include "snapshot/known.h"
+#include "snapshot/store/known.h"
 
 static bool has_journal(int workspace_fd)
 {

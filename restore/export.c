@@ -11,9 +11,9 @@
 #include "restore/firstnames.h"
 #include "restore/onfile.h"
 #include "restore/tarfile.h"
-#include "snapshot/chunklist.h"
-#include "snapshot/content.h"
-#include "snapshot/tree.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/content.h"
+#include "snapshot/tree/tree.h"
 
 const char *export_loss_text(enum export_loss loss)
 {

@@ -10,7 +10,7 @@
 #ifndef GUARD_RESTORE_EXPORT_H
 #define GUARD_RESTORE_EXPORT_H
 
-#include "snapshot/entry.h"
+#include "snapshot/tree/entry.h"
 
 enum export_loss {
 	EXPORT_GIT, /* a .git that no path names: left out by intent */

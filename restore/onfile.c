@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/walk.h"
-#include "snapshot/content.h"
+#include "snapshot/store/content.h"
 
 /* Older than the coarsest clock of a file system that stamps (3 s). */
 #define LONG_BEFORE 3

@@ -4,7 +4,7 @@
 #ifndef GUARD_RESTORE_ONFILE_H
 #define GUARD_RESTORE_ONFILE_H
 
-#include "snapshot/tree.h"
+#include "snapshot/tree/tree.h"
 
 /*
  * Whether name in dirfd is what the entry says, folders with all below: 1, 0

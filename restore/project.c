@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
-#include "snapshot/take.h"
+#include "snapshot/crawl/take.h"
 
 int project_folder(const char *path, bool make, struct err *err)
 {

@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/chattr.h"
 #include "base/beneath.h"
+#include "base/chattr.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
-#include "snapshot/content.h"
+#include "snapshot/store/content.h"
 
 void txn_free(struct txn *t)
 {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "restore/onfile.h"
 #include "restore/transaction.h"
-#include "snapshot/content.h"
+#include "snapshot/store/content.h"
 
 #define SPECIAL_MODES (S_ISUID | S_ISGID | S_ISVTX)
 

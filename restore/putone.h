@@ -8,7 +8,7 @@
 #ifndef GUARD_RESTORE_PUTONE_H
 #define GUARD_RESTORE_PUTONE_H
 
-#include "snapshot/tree.h"
+#include "snapshot/tree/tree.h"
 
 /* Whether the entry is such a file: a regular one that was read whole, with
  * nothing that a plan would ask about. */

@@ -5,7 +5,7 @@
 #ifndef GUARD_RESTORE_REFILL_H
 #define GUARD_RESTORE_REFILL_H
 
-#include "snapshot/tree.h"
+#include "snapshot/tree/tree.h"
 
 /*
  * path as it is in the tree of the run's result, whole or not at all; what is

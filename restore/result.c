@@ -12,8 +12,8 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "overlay/marks.h"
-#include "restore/lookup.h"
-#include "snapshot/take.h"
+#include "restore/plan/lookup.h"
+#include "snapshot/crawl/take.h"
 
 /* A folder on the way to what is being read. */
 struct way {

@@ -7,7 +7,7 @@
 #define GUARD_RESTORE_RESULT_H
 
 #include "overlay/scan.h"
-#include "snapshot/catalog.h"
+#include "snapshot/tree/catalog.h"
 
 /* Link groups of the layer and of the base are inode numbers of two file
  * systems: they are kept apart. */

@@ -12,9 +12,9 @@
 #include "base/walk.h"
 #include "overlay/marks.h"
 #include "overlay/scan.h"
-#include "restore/lookup.h"
+#include "restore/plan/lookup.h"
 #include "restore/result.h"
-#include "snapshot/take.h"
+#include "snapshot/crawl/take.h"
 
 /* Deeper folders stay as they were: each takes a descriptor. */
 #define DEPTH_MAX 200

@@ -12,7 +12,7 @@
 #ifndef GUARD_RESTORE_RUNNING_H
 #define GUARD_RESTORE_RUNNING_H
 
-#include "snapshot/entry.h"
+#include "snapshot/tree/entry.h"
 
 struct running {
 	struct store *store;

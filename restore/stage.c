@@ -17,8 +17,8 @@
 #include "restore/onfile.h"
 #include "restore/taking.h"
 #include "restore/txn.h"
-#include "snapshot/content.h"
-#include "snapshot/crew.h"
+#include "snapshot/store/content.h"
+#include "snapshot/store/crew.h"
 
 /* A second thread is not worth it for less. */
 #define CREW_MIN 256

@@ -8,12 +8,13 @@
  *	tarfile_open *( tarfile_entry *tarfile_data ) tarfile_close
  *
  * libarchive is loaded when it is first needed, as libgit2 is and for the same
- * reason (restore/libgit.h). Built without its header, tarfile_open() says so.
+ * reason (restore/git/libgit.h). Built without its header, tarfile_open() says
+ *so.
  */
 #ifndef GUARD_RESTORE_TARFILE_H
 #define GUARD_RESTORE_TARFILE_H
 
-#include "snapshot/entry.h"
+#include "snapshot/tree/entry.h"
 
 struct tarfile;
 

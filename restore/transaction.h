@@ -17,8 +17,8 @@
 #ifndef GUARD_RESTORE_TRANSACTION_H
 #define GUARD_RESTORE_TRANSACTION_H
 
-#include "restore/plan.h"
-#include "snapshot/known.h"
+#include "restore/plan/plan.h"
+#include "snapshot/store/known.h"
 
 /* How the folder in the project's root begins in which new files wait for
  * their turn; whoever looks at the project without its lock leaves it out. */

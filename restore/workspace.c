@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "snapshot/store.h"
+#include "snapshot/store/store.h"
 
 #define RECORD_VERSION 1
 #define SAME_NUMBER_MAX 100

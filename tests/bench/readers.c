@@ -3,9 +3,9 @@
  *
  *	readers ring | plain | many | ahead FOLDER
  *
- * ring: two threads, each with a reader of snapshot/ring.h; plain: two threads
- * with plain calls; many: sixteen of them; ahead: two, and one before them that
- * only asks the kernel to read ahead. Prints the time at its end as
+ * ring: two threads, each with a reader of snapshot/store/ring.h; plain: two
+ *threads with plain calls; many: sixteen of them; ahead: two, and one before
+ *them that only asks the kernel to read ahead. Prints the time at its end as
  * CLOCK_MONOTONIC nanoseconds, less what the walk before the reading took.
  */
 #include <err.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "snapshot/ring.h"
+#include "snapshot/store/ring.h"
 
 #define BUFFER ((size_t)256 << 10)
 #define BATCH 16

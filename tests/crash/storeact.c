@@ -16,12 +16,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "snapshot/prune.h"
-#include "snapshot/repair.h"
-#include "snapshot/take.h"
-#include "snapshot/trash.h"
-#include "snapshot/undelete.h"
-#include "snapshot/verify.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/keep/prune.h"
+#include "snapshot/keep/repair.h"
+#include "snapshot/keep/trash.h"
+#include "snapshot/keep/undelete.h"
+#include "snapshot/keep/verify.h"
 #include "tests/unit/storemodel.h"
 
 enum { MONTH = 40 * 24 * 3600 };

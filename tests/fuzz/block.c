@@ -1,5 +1,5 @@
 /* The table of a block of small objects: block_each(). */
-#include "snapshot/packformat.h"
+#include "snapshot/store/packformat.h"
 #include "tests/fuzz/fuzz.h"
 
 struct seen {

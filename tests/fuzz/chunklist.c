@@ -1,5 +1,5 @@
 /* Lists of the chunks of long files: chunklist_decode(). */
-#include "snapshot/chunklist.h"
+#include "snapshot/store/chunklist.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -22,7 +22,7 @@
 #include "base/codec.h"
 #include "base/fd.h"
 #include "base/walk.h"
-#include "snapshot/hash.h"
+#include "snapshot/store/hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "snapshot/store.h"
+#include "snapshot/store/store.h"
 #include "tests/fuzz/fuzz.h"
 
 /* One that only has the file which is made in it; open for good. */

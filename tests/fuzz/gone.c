@@ -1,5 +1,5 @@
 /* The note of which snapshots prune took away: gone_load(). */
-#include "snapshot/gone.h"
+#include "snapshot/tree/gone.h"
 #include "tests/fuzz/fuzzstore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

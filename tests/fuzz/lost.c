@@ -1,5 +1,5 @@
 /* The note of what repair could not bring back: lost_load(). */
-#include "snapshot/lost.h"
+#include "snapshot/store/lost.h"
 #include "tests/fuzz/fuzzstore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

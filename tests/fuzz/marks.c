@@ -1,5 +1,5 @@
 /* The marks of long files: marks_find(). */
-#include "snapshot/marks.h"
+#include "snapshot/store/marks.h"
 #include "tests/fuzz/fuzz.h"
 
 static volatile unsigned char sink;

@@ -1,5 +1,5 @@
 /* Packs with their index: pack_open() and all that reads one. */
-#include "snapshot/pack.h"
+#include "snapshot/store/pack.h"
 #include "tests/fuzz/fuzz.h"
 
 enum seals { SEAL_HEADER = 1, SEAL_RECORDS = 2, SEAL_INDEX = 4 };

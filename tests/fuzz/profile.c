@@ -1,5 +1,5 @@
 /* A user's or a project's profile: profile_parse(). */
-#include "guard/profile.h"
+#include "guard/agent/profile.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

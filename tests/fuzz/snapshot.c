@@ -1,6 +1,6 @@
 /* Files of snapshots with their notes: catalog_load_from(). */
 #include "base/path.h"
-#include "snapshot/catalog.h"
+#include "snapshot/tree/catalog.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -1,6 +1,6 @@
 /* Tree objects and the entries in them: tree_decode(). */
 #include "base/path.h"
-#include "snapshot/tree.h"
+#include "snapshot/tree/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

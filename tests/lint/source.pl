@@ -22,7 +22,7 @@ while (<$in>) {
 	next unless /\S/;
 	/^(\w+)\s+([^:]+?)\s*:\s*(.*?)\s*$/ or die "$rules:$.: not a rule\n";
 	my ($kind, $what, @list) = ($1, $2, split ' ', $3);
-	if ($kind eq 'layer') { $layer{$what} = {map { $_ => 1 } $what, @list} }
+	if ($kind eq 'layer') { $layer{$what} = [@list] }
 	elsif ($kind eq 'header') { push @headers, [$what, @list] }
 	elsif ($kind eq 'words') { push @words, [[split ' ', $what], @list] }
 	elsif ($kind eq 'family') { $family{$_} = $what for @list }
@@ -30,6 +30,15 @@ while (<$in>) {
 	else { die "$rules:$.: unknown rule '$kind'\n" }
 }
 close $in;
+
+# Whether a folder, or a module, is named by a list: as itself, or by "x/*".
+sub named {
+	my ($what, @list) = @_;
+	return scalar grep {
+		my ($all) = m|^(.*)/\*$|;
+		$what eq ($all // $_) || $all && index($what, "$all/") == 0
+	} @list;
+}
 
 sub folder { my ($path) = @_; $path =~ s|/[^/]*$||; return $path }
 sub module { my ($path) = @_; $path =~ s/\.[ch]$//; return $path }
@@ -62,7 +71,7 @@ for my $file (@files) {
 			complain "$file:$line: \"$name\" is not a path from the top"
 				unless -e $name;
 			complain "$file:$line: $dir must not include $to"
-				if $layer{$to} && !$layer{$dir}{$to};
+				if $layer{$to} && !named($to, $dir, @{$layer{$dir}});
 			complain "$file:$line: $name belongs to no layer"
 				unless $layer{$to};
 			$header_edges{$file}{$name} = 1 if $file =~ /\.h$/;
@@ -78,8 +87,8 @@ for my $file (@files) {
 			next unless $name =~ /^$re$/;
 			my $one = $owners[0] eq 'one' && shift @owners;
 			complain "$file:$line: <$name> belongs to @owners"
-				unless grep { $_ eq $dir || $_ eq module($file) }
-					@owners;
+				unless named($dir, @owners) ||
+					named(module($file), @owners);
 			next unless $one;
 			my $first = $owner_of{$pattern} //= $file;
 			complain "$file:$line: <$name> belongs to $first alone"
@@ -89,7 +98,7 @@ for my $file (@files) {
 	my $code = strip($raw);
 	for my $rule (@words) {
 		my ($except, @list) = @$rule;
-		next if grep { $_ eq $dir } @$except;
+		next if named($dir, @$except);
 		my $words = join '|', @list;
 		my $n = 0;
 		for (split /\n/, $code) {

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "snapshot/ring.h"
-#include "snapshot/ringimpl.h"
+#include "snapshot/store/ring.h"
+#include "snapshot/store/ringimpl.h"
 
 static struct {
 	unsigned int count; /* calls so far */

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
-#include "snapshot/content.h"
-#include "snapshot/take.h"
-#include "snapshot/verify.h"
+#include "snapshot/store/content.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/keep/verify.h"
 
 /* Numbers that depend on nothing but the seed. */
 static __attribute__((unused)) uint64_t chance(uint64_t *seed)

@@ -17,8 +17,8 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "restore/plan.h"
-#include "snapshot/content.h"
+#include "restore/plan/plan.h"
+#include "snapshot/store/content.h"
 
 #define BEFORE 1700000000
 

@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/walk.h"
-#include "snapshot/store.h"
+#include "snapshot/store/store.h"
 
 /* cmocka has a fail() too. */
 #undef fail

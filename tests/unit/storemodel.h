@@ -18,8 +18,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/walk.h"
-#include "snapshot/catalog.h"
-#include "snapshot/content.h"
+#include "snapshot/store/content.h"
+#include "snapshot/tree/catalog.h"
 
 #define MODEL_FILE_MAX ((size_t)64 << 20)
 

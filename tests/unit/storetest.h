@@ -28,9 +28,9 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/walk.h"
-#include "snapshot/ring.h"
-#include "snapshot/ringimpl.h"
-#include "snapshot/store.h"
+#include "snapshot/store/ring.h"
+#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/store.h"
 
 /* cmocka has a fail() too. */
 #undef fail

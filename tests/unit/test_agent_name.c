@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard/agent.h"
+#include "guard/agent/agent.h"
 
 #define WORDS 8
 

@@ -1,8 +1,8 @@
-/* guard/autoprune.c: old snapshots go by themselves, and what does not. */
+/* guard/keep/autoprune.c: old snapshots go by themselves, and what does not. */
 #include "tests/unit/snapbox.h"
 
-#include "guard/autoprune.h"
-#include "guard/pins.h"
+#include "guard/keep/autoprune.h"
+#include "guard/keep/pins.h"
 
 #define DAY ((int64_t)24 * 3600)
 

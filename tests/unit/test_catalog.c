@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "snapshot/catalog.h"
-#include "snapshot/when.h"
+#include "snapshot/tree/catalog.h"
+#include "snapshot/tree/when.h"
 
 static struct snapshot make(struct box *box, const char *root_path)
 {

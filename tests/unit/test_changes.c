@@ -14,7 +14,7 @@
 #include "base/auto.h"
 #include "base/walk.h"
 #include "guard/changes.h"
-#include "snapshot/content.h"
+#include "snapshot/store/content.h"
 
 struct place {
 	char path[40];

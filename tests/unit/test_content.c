@@ -14,10 +14,10 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/walk.h"
-#include "snapshot/chunk.h"
-#include "snapshot/chunklist.h"
-#include "snapshot/content.h"
-#include "snapshot/ringimpl.h"
+#include "snapshot/store/chunk.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/content.h"
+#include "snapshot/store/ringimpl.h"
 
 /* cmocka has a fail() too. */
 #undef fail

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "snapshot/crew.h"
+#include "snapshot/store/crew.h"
 
 /* cmocka has a fail() too. */
 #undef fail

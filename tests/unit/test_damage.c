@@ -10,12 +10,12 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/mapping.h"
-#include "snapshot/packformat.h"
-#include "snapshot/repair.h"
-#include "snapshot/statcache.h"
-#include "tests/unit/keepbox.h"
+#include "snapshot/crawl/statcache.h"
+#include "snapshot/keep/repair.h"
+#include "snapshot/store/mapping.h"
+#include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
+#include "tests/unit/keepbox.h"
 
 /* What happens beside the walk: before the n-th statx this file is cut. */
 static struct {

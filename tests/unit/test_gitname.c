@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "restore/gitname.h"
-#include "restore/gitparse.h"
+#include "restore/git/gitname.h"
+#include "restore/git/gitparse.h"
 
 #define ID "0123456789abcdef0123456789abcdef01234567"
 #define WHO "A U Thor <a@example.org> 1700000000 +0100"

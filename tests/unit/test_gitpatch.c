@@ -1,10 +1,10 @@
 /*
- * restore/gitpatch.c: names, headers, and what a patch cannot hold. That git
- * takes them is tested with git itself, tests/integration/patch.t.
+ * restore/git/gitpatch.c: names, headers, and what a patch cannot hold. That
+ * git takes them is tested with git itself, tests/integration/patch.t.
  */
 #include "tests/unit/planbox.h"
 
-#include "restore/gitpatch.h"
+#include "restore/git/gitpatch.h"
 
 struct got {
 	struct buf text, lost;

@@ -1,11 +1,11 @@
 /* Snapshots whose files are gone: by prune, or by somebody's hand. */
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/gone.h"
-#include "snapshot/hash.h"
-#include "snapshot/prune.h"
-#include "snapshot/repair.h"
-#include "snapshot/undelete.h"
+#include "snapshot/keep/prune.h"
+#include "snapshot/keep/repair.h"
+#include "snapshot/keep/undelete.h"
+#include "snapshot/store/hash.h"
+#include "snapshot/tree/gone.h"
 #include "tests/unit/keepbox.h"
 
 #define DAYS ((int64_t)24 * 3600)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "restore/hunks.h"
+#include "restore/git/hunks.h"
 
 static struct buf text_of(const char *text)
 {

@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "guard/commands.h"
-#include "guard/locate.h"
 #include "guard/options.h"
+#include "guard/past/locate.h"
 
 /* What is said while a test runs goes into a file. */
 static int heard = -1, kept = -1, kept_fd = -1;

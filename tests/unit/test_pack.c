@@ -1,6 +1,6 @@
 /* Packs: nothing that the disk gives back is believed. */
-#include "snapshot/compress.h"
-#include "snapshot/pack.h"
+#include "snapshot/store/compress.h"
+#include "snapshot/store/pack.h"
 #include "tests/unit/storetest.h"
 
 #define OBJECTS 6

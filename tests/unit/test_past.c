@@ -1,10 +1,11 @@
 /* Long files that are known from their version before, by marks. */
-#include "snapshot/chunk.h"
-#include "snapshot/chunklist.h"
-#include "snapshot/content.h"
-#include "snapshot/stream.h"
-#include "snapshot/take.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/store/chunk.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/content.h"
+#include "snapshot/store/stream.h"
 #include "tests/unit/storetest.h"
+
 #include "tests/unit/collision.h"
 
 #define LEN ((size_t)12 << 20)

@@ -14,12 +14,12 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/hash.h"
-#include "snapshot/packformat.h"
-#include "snapshot/prune.h"
-#include "snapshot/repair.h"
-#include "snapshot/ringimpl.h"
-#include "snapshot/undelete.h"
+#include "snapshot/keep/prune.h"
+#include "snapshot/keep/repair.h"
+#include "snapshot/keep/undelete.h"
+#include "snapshot/store/hash.h"
+#include "snapshot/store/packformat.h"
+#include "snapshot/store/ringimpl.h"
 #include "tests/unit/keepbox.h"
 
 /* ---- no locks ---- */

@@ -1,4 +1,4 @@
-/* guard/profile.c: the lines of profiles, and who may say what. */
+/* guard/agent/profile.c: the lines of profiles, and who may say what. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "guard/profile.h"
+#include "guard/agent/profile.h"
 
 static int parse(struct profile *p, bool project, const char *text,
 		 struct err *err)

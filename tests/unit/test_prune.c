@@ -6,14 +6,15 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/packformat.h"
-#include "snapshot/prune.h"
-#include "snapshot/purge.h"
-#include "snapshot/trash.h"
-#include "snapshot/undelete.h"
+#include "snapshot/keep/prune.h"
+#include "snapshot/keep/purge.h"
+#include "snapshot/keep/trash.h"
+#include "snapshot/keep/undelete.h"
+#include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
-#include "tests/unit/collision.h"
 #include "tests/unit/keepbox.h"
+
+#include "tests/unit/collision.h"
 
 #define DAY ((int64_t)24 * 3600)
 

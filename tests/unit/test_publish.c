@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "guard/publish.h"
+#include "guard/run/publish.h"
 
 static void a_port_is_read_as_docker_does(void **state)
 {

@@ -1,7 +1,7 @@
 /* One new file: there and whole, or not there, whatever happens. */
 #include "base/meta.h"
 #include "restore/putone.h"
-#include "snapshot/content.h"
+#include "snapshot/store/content.h"
 #include "tests/unit/storetest.h"
 
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)

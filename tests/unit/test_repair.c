@@ -5,12 +5,13 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/packformat.h"
-#include "snapshot/prune.h"
-#include "snapshot/repair.h"
+#include "snapshot/keep/prune.h"
+#include "snapshot/keep/repair.h"
+#include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
-#include "tests/unit/collision.h"
 #include "tests/unit/keepbox.h"
+
+#include "tests/unit/collision.h"
 
 struct seen {
 	struct buf lost; /* "2 a\n" */

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/plantell.h"
 
-#include "restore/textmerge.h"
+#include "restore/git/textmerge.h"
 
 /* The text that the plan's only step gives x, or NULL. */
 static char *merged_text(struct box *box, const char *base, const char *want,

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "snapshot/retain.h"
+#include "snapshot/keep/retain.h"
 
 #define HOUR 3600
 #define DAY (24 * HOUR)

@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/walk.h"
-#include "snapshot/ring.h"
+#include "snapshot/store/ring.h"
 
 /* cmocka has a fail() too. */
 #undef fail

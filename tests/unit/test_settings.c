@@ -1,4 +1,4 @@
-/* guard/settings.c, and the user's own pins. */
+/* guard/keep/settings.c, and the user's own pins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/walk.h"
-#include "guard/pins.h"
-#include "guard/settings.h"
+#include "guard/keep/pins.h"
+#include "guard/keep/settings.h"
 
 #define DAY ((int64_t)24 * 3600)
 

@@ -3,7 +3,7 @@
 
 #include "base/codec.h"
 #include "base/record.h"
-#include "snapshot/hash.h"
+#include "snapshot/store/hash.h"
 #include "tests/unit/storetest.h"
 
 #include "tests/unit/collision.h"

@@ -17,12 +17,12 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "snapshot/prune.h"
-#include "snapshot/ringimpl.h"
-#include "snapshot/take.h"
-#include "snapshot/trash.h"
-#include "snapshot/undelete.h"
-#include "snapshot/verify.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/keep/prune.h"
+#include "snapshot/keep/trash.h"
+#include "snapshot/keep/undelete.h"
+#include "snapshot/keep/verify.h"
+#include "snapshot/store/ringimpl.h"
 #include "tests/unit/storemodel.h"
 
 /* cmocka has a fail() too. */

@@ -16,9 +16,9 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "snapshot/content.h"
-#include "snapshot/reading.h"
-#include "snapshot/take.h"
+#include "snapshot/store/content.h"
+#include "snapshot/crawl/reading.h"
+#include "snapshot/crawl/take.h"
 
 static void write_file(struct box *box, const char *name, const void *data,
 		       size_t len)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "restore/textdiff.h"
+#include "restore/git/textdiff.h"
 
 static int add_line(void *arg, const struct textdiff_line *line)
 {

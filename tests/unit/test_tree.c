@@ -1,7 +1,7 @@
 /* Trees: what goes in comes out, and nothing else ever does. */
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/tree.h"
+#include "snapshot/tree/tree.h"
 
 static struct entry make(const char *name, uint32_t mode)
 {

@@ -4,7 +4,7 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/packformat.h"
+#include "snapshot/store/packformat.h"
 #include "tests/unit/keepbox.h"
 
 /* Two snapshots that share all but one file. */

@@ -15,9 +15,9 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "snapshot/ringimpl.h"
-#include "snapshot/stream.h"
-#include "snapshot/writer.h"
+#include "snapshot/store/ringimpl.h"
+#include "snapshot/store/stream.h"
+#include "snapshot/store/writer.h"
 
 /* cmocka has a fail() too. */
 #undef fail

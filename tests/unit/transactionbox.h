@@ -21,8 +21,8 @@
 #include "restore/journal.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
-#include "snapshot/content.h"
-#include "snapshot/take.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/store/content.h"
 
 #define KILLED 77
 

@@ -1,0 +1,453 @@
+#include "guard/agent/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/options.h"
+
+enum { ENV, READ_ONLY, READ_WRITE, HIDE, LISTS };
+
+void agent_free(struct agent **a)
+{
+	struct agent *gone = *a;
+	size_t i;
+
+	if (!gone)
+		return;
+	*a = NULL;
+	for (i = 0; i < gone->place_count; i++)
+		free(gone->places[i].path);
+	free(gone->places);
+	for (i = 0; i < gone->rule_count; i++)
+		free(gone->rules[i].path);
+	free(gone->rules);
+	for (i = 0; i < LISTS; i++)
+		mem_list_free(&gone->lists[i]);
+	kept_free(&gone->kept);
+	record_free(&gone->before);
+	profile_free(&gone->profile);
+	free(gone->name);
+	free(gone);
+}
+
+/* ---- which ---- */
+
+static int no_such_agent(const char *name, struct err *err)
+{
+	AUTO(buf) struct buf known = {0};
+	const char *one;
+	size_t i;
+
+	for (i = 0; (one = profile_shipped_name(i)); i++)
+		if (strcmp(one, "default") != 0)
+			buf_printf(&known, "%s, ", one);
+	return fail(err, EINVAL,
+		    "--agent: there is no profile %s: %snone, or one of your "
+		    "own in ~/.config/guard/agents",
+		    text_quote(name), buf_text(&known));
+}
+
+static int choose(struct agent *a, const struct run_options *o,
+		  const struct state *state, struct err *err)
+{
+	auto_free char *program = agent_program(o->argv);
+	const char *name = o->agent;
+
+	if (name && strcmp(name, AGENT_NONE) == 0)
+		return 0;
+	if (!name) {
+		name = program;
+		if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
+		    strcmp(name, AGENT_NONE) == 0 || !agent_known(state, name))
+			return 0;
+	}
+	if (!profile_name_ok(name) || strcmp(name, "default") == 0 ||
+	    !agent_known(state, name))
+		return no_such_agent(name, err);
+	a->name = mem_strdup(name);
+	return 0;
+}
+
+static int read_all(struct agent *a, const struct state *state,
+		    const char *project, struct err *err)
+{
+	if (agent_read(state, "default", &a->profile, err) < 0 ||
+	    (a->name && agent_read(state, a->name, &a->profile, err) < 0))
+		return -err->num;
+	return agent_read_project(project, &a->profile, err);
+}
+
+/* ---- places ---- */
+
+/* Whether a seed or a piece of code lies in one of the homes. */
+static int check_in_home(const struct agent *a, enum profile_word word,
+			 struct err *err)
+{
+	const struct profile_item *item = NULL, *home;
+
+	while ((item = profile_next(&a->profile, word, item))) {
+		for (home = NULL;
+		     (home = profile_next(&a->profile, PROFILE_HOME, home));)
+			if (path_below(item->value, home->value))
+				break;
+		if (!home)
+			return fail(err, EINVAL,
+				    "%s: %s ~/%s is in none of the folders "
+				    "that `home` names",
+				    item->where, profile_word_name(word),
+				    item->value);
+	}
+	return 0;
+}
+
+/* A cache of a tool that the user does not have makes no folder of its own. */
+static bool is_far(const struct profile_item *item, const char *path)
+{
+	auto_free char *above = path_parent(path);
+
+	return item->word == PROFILE_CACHE && access(above, F_OK) < 0;
+}
+
+/* 1: *ret is where it lies; 0: it cannot be had there, or is not wanted. */
+static int find_place(const struct profile_item *item,
+		      const struct state *state, const char *project,
+		      char **ret, struct err *err)
+{
+	auto_free char *path = profile_path(item, state->home, project);
+	auto_free char *real = NULL;
+	struct stat st;
+
+	if (!path || is_far(item, path))
+		return 0;
+	real = path_resolve(path, err);
+	if (!real)
+		return err_context(err, "%s", item->where);
+	if (path_below(project, real) || is_far(item, real))
+		return 0;
+	if (path_below(state->home, real) || path_below(real, state->path) ||
+	    path_below(state->path, real))
+		return fail(err, EINVAL,
+			    "%s: %s ~/%s leads to %s, which cannot be covered",
+			    item->where, profile_word_name(item->word),
+			    item->value, text_quote(real));
+	if (lstat(real, &st) == 0 && !S_ISDIR(st.st_mode))
+		return item->word == PROFILE_CACHE
+			       ? 0
+			       : fail(err, ENOTDIR, "%s: %s is no folder",
+				      item->where, text_quote(real));
+	*ret = TAKE(real);
+	return 1;
+}
+
+/* Two lines may say the same. */
+static bool is_known(const struct agent *a, const char *place)
+{
+	size_t i;
+
+	for (i = 0; i < a->place_count; i++)
+		if (strcmp(a->places[i].path, place) == 0)
+			return true;
+	return false;
+}
+
+/* Whether it would cover the layer over a folder of --cow. */
+static bool covers_cow(const struct run_options *o, const char *place)
+{
+	const char *const *cow;
+	bool covers = false;
+
+	for (cow = o->cow; cow && *cow && !covers; cow++) {
+		struct err ignored;
+		auto_free char *real = path_resolve(*cow, &ignored);
+
+		covers = real && path_below(real, place);
+	}
+	return covers;
+}
+
+static int add_places(struct agent *a, enum profile_word word,
+		      const struct run_options *o, const struct state *state,
+		      const char *project, struct err *err)
+{
+	const struct profile_item *item = NULL;
+
+	while ((item = profile_next(&a->profile, word, item))) {
+		char *place = NULL;
+		int got = find_place(item, state, project, &place, err);
+
+		if (got < 0)
+			return got;
+		if (!got)
+			continue;
+		if ((item->word == PROFILE_CACHE &&
+		     path_below(place, project)) ||
+		    covers_cow(o, place) || is_known(a, place)) {
+			free(place);
+			continue;
+		}
+		GROW(a->places, a->place_count, a->place_room);
+		a->places[a->place_count++] = (struct agent_place){place, item};
+	}
+	return 0;
+}
+
+const struct agent_place *agent_place_of(const struct agent *a,
+					 const char *path)
+{
+	const struct agent_place *found = NULL;
+	size_t i;
+
+	for (i = 0; i < a->place_count; i++)
+		if (path_below(path, a->places[i].path) &&
+		    (!found || path_below(a->places[i].path, found->path)))
+			found = &a->places[i];
+	return found;
+}
+
+bool agent_has(const struct agent *a, const char *home, const char *path)
+{
+	size_t i;
+
+	for (i = 0; home && i < a->place_count; i++) {
+		auto_free char *written =
+			path_join(home, a->places[i].item->value);
+
+		if (a->places[i].item->word == PROFILE_HOME &&
+		    path_below(path, written))
+			return true;
+	}
+	return false;
+}
+
+/* One in another's would be the run's to put something else in its way. */
+static int check_apart(const struct agent *a, struct err *err)
+{
+	size_t i, k;
+
+	for (i = 0; i < a->place_count; i++)
+		for (k = 0; k < a->place_count; k++)
+			if (i != k && a->places[i].item->word == PROFILE_HOME &&
+			    path_below(a->places[k].path, a->places[i].path))
+				return fail(err, EINVAL,
+					    "%s: %s ~/%s lies in the home of "
+					    "%s",
+					    a->places[k].item->where,
+					    profile_word_name(
+						    a->places[k].item->word),
+					    a->places[k].item->value,
+					    a->places[i].item->where);
+	return 0;
+}
+
+/* ---- options ---- */
+
+static void copy_list(char ***to, const char *const *from)
+{
+	for (; from && *from; from++)
+		mem_list_add(to, *from);
+}
+
+/* What points to a home of guard's own is set only where it is used. */
+static void add_env(struct agent *a, const struct state *state)
+{
+	const struct profile_item *item = NULL, *home;
+
+	while ((item = profile_next(&a->profile, PROFILE_ENV, item))) {
+		const char *value = strchr(item->value, '=');
+		auto_free char *whole = NULL;
+
+		if (!value || strncmp(value, "=~/", 3) != 0) {
+			mem_list_add(&a->lists[ENV], item->value);
+			continue;
+		}
+		if (!state->home)
+			continue;
+		for (home = NULL;
+		     (home = profile_next(&a->profile, PROFILE_HOME, home));)
+			if (path_below(value + 3, home->value))
+				break;
+		if (home && a->shared)
+			continue;
+		whole = mem_printf("%.*s=%s/%s", (int)(value - item->value),
+				   item->value, state->home, value + 3);
+		mem_list_add(&a->lists[ENV], whole);
+	}
+}
+
+/* Of the project it shows the real one in place of the layer; of anything else
+ * it would let something in. */
+static int check_project_ro(const struct profile_item *item, const char *real,
+			    const struct stat *st, const char *project,
+			    struct err *err)
+{
+	if (path_below(real, project) && strcmp(real, project) != 0 &&
+	    (S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)))
+		return 0;
+	return fail(err, EPERM,
+		    "%s: 'ro %s' is no file or folder in the project, and a "
+		    "project's file may only forbid",
+		    item->where, item->value);
+}
+
+/* A profile is for many machines: what is not there is left out. */
+static int add_paths(struct agent *a, enum profile_word word, size_t list,
+		     const struct state *state, const char *project,
+		     struct err *err)
+{
+	const struct profile_item *item = NULL;
+
+	while ((item = profile_next(&a->profile, word, item))) {
+		auto_free char *path = profile_path(item, state->home, project);
+		char *real = path ? path_resolve(path, err) : NULL;
+		struct stat st;
+
+		if (path && !real)
+			return err_context(err, "%s", item->where);
+		if (!real || lstat(real, &st) < 0) {
+			free(real);
+			continue;
+		}
+		mem_list_add(&a->lists[list], real);
+		GROW(a->rules, a->rule_count, a->rule_room);
+		a->rules[a->rule_count++] = (struct agent_place){real, item};
+		if (item->project && word == PROFILE_RO &&
+		    check_project_ro(item, real, &st, project, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Whether one of the paths, its links resolved, holds this one. */
+static bool is_below_any(const char *path, char *const *list)
+{
+	for (; list && *list; list++) {
+		struct err ignored;
+		auto_free char *real = path_resolve(*list, &ignored);
+
+		if (path_below(path, *list) || (real && path_below(path, real)))
+			return true;
+	}
+	return false;
+}
+
+/* A project's ro must not uncover what is hidden in it. */
+static int check_uncovered(const struct agent *a, const struct state *state,
+			   struct err *err)
+{
+	char **hidden = NULL;
+	int got = 0;
+	size_t i;
+
+	for (i = 0; got == 0 && i < a->rule_count; i++) {
+		const struct profile_item *item = a->rules[i].item;
+
+		if (!item->project || item->word != PROFILE_RO)
+			continue;
+		if (!hidden)
+			hidden = sandbox_credential_paths(state->home);
+		if (is_below_any(a->rules[i].path, hidden) ||
+		    is_below_any(a->rules[i].path, a->lists[HIDE]))
+			got = fail(err, EPERM,
+				   "%s: 'ro %s' would let in what is hidden, "
+				   "and a project's file may only forbid",
+				   item->where, item->value);
+	}
+	mem_list_free(&hidden);
+	return got;
+}
+
+/* --share-login: the real folders, kept before and after as with --rw. */
+static void share(struct agent *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->place_count; i++)
+		if (a->places[i].item->word == PROFILE_HOME &&
+		    access(a->places[i].path, F_OK) == 0)
+			mem_list_add(&a->lists[READ_WRITE], a->places[i].path);
+}
+
+static const char *const *list_of(struct agent *a, size_t list)
+{
+	static const char *const none[] = {NULL};
+
+	return a->lists[list] ? (const char *const *)a->lists[list] : none;
+}
+
+static int merge(struct agent *a, const struct run_options *o,
+		 const struct state *state, const char *project,
+		 struct err *err)
+{
+	struct run_options *to = &a->options;
+	const struct profile_item *size;
+
+	*to = *o;
+	add_env(a, state);
+	copy_list(&a->lists[ENV], o->env);
+	copy_list(&a->lists[READ_ONLY], o->read_only);
+	copy_list(&a->lists[READ_WRITE], o->read_write);
+	copy_list(&a->lists[HIDE], o->hide);
+	if (add_paths(a, PROFILE_RO, READ_ONLY, state, project, err) < 0 ||
+	    add_paths(a, PROFILE_HIDE, HIDE, state, project, err) < 0 ||
+	    check_uncovered(a, state, err) < 0)
+		return -err->num;
+	if (a->shared)
+		share(a);
+	to->env = list_of(a, ENV);
+	to->read_only = list_of(a, READ_ONLY);
+	to->read_write = list_of(a, READ_WRITE);
+	to->hide = list_of(a, HIDE);
+	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
+	if (size && !o->tmp_size)
+		to->tmp_size = options_size(size->value);
+	a->nested = !o->nested && !o->strict &&
+		    profile_next(&a->profile, PROFILE_NESTED, NULL);
+	to->nested = o->nested || a->nested;
+	return 0;
+}
+
+int agent_load(const struct run_options *o, const struct state *state,
+	       const char *project, struct agent **ret, struct err *err)
+{
+	AUTO(agent) struct agent *a = mem_zalloc(sizeof(*a));
+
+	if (choose(a, o, state, err) < 0 ||
+	    read_all(a, state, project, err) < 0 ||
+	    check_in_home(a, PROFILE_SEED, err) < 0 ||
+	    check_in_home(a, PROFILE_WRITE, err) < 0 ||
+	    check_in_home(a, PROFILE_CODE, err) < 0)
+		return -err->num;
+	if (o->share_login && !a->name)
+		return fail(err, EINVAL,
+			    "--share-login: of which agent? --agent NAME says");
+	a->shared = o->share_login;
+	/* Of an empty home folder nothing is kept. */
+	if (!o->strict && !o->has_user &&
+	    (add_places(a, PROFILE_HOME, o, state, project, err) < 0 ||
+	     add_places(a, PROFILE_CACHE, o, state, project, err) < 0))
+		return -err->num;
+	if (check_apart(a, err) < 0 || merge(a, o, state, project, err) < 0)
+		return -err->num;
+	*ret = TAKE(a);
+	return 0;
+}
+
+const char *agent_rule(const struct agent *a, enum profile_word word,
+		       const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < a->rule_count; i++)
+		if (a->rules[i].item->word == word &&
+		    strcmp(a->rules[i].path, path) == 0)
+			return a->rules[i].item->where;
+	return NULL;
+}

@@ -1,0 +1,123 @@
+/*
+ * Which profiles hold for a run, and what comes of them: options that are
+ * added to those of the command line, folders that are kept for it.
+ *
+ *	agent_load()	which, from which files; nothing is changed. The
+ *			options that hold are in `options` then
+ *	agent_open()	makes the folders, copies settings into new ones
+ *	agent_end()	what the run changed in them that executes later
+ *
+ * For every run "default" holds, then that of the agent (--agent, or the name
+ * of the command), then the project's own file, which can only take away:
+ *
+ *	shipped			profile_shipped.c
+ *	the user's		~/.config/guard/agents/NAME, added to it
+ *	the project's		.guard/profile
+ *
+ * An agent's folders are agents/NAME/home/... in guard's state, in the places
+ * of those of the home folder, for all its runs; caches lie in the project's
+ * workspace, or in caches/ for all projects.
+ */
+#ifndef GUARD_AGENT_AGENT_H
+#define GUARD_AGENT_AGENT_H
+
+#include "base/record.h"
+#include "guard/agent/profile.h"
+#include "guard/agent/run_options.h"
+#include "guard/state.h"
+#include "overlay/kept.h"
+#include "overlay/session.h"
+
+/* Where a project says what is closed to runs. */
+#define AGENT_PROJECT_FILE ".guard/profile"
+#define AGENT_NONE "none"
+
+struct agent_place {
+	char *path; /* absolute, without links */
+	const struct profile_item *item; /* the line that says so */
+};
+
+struct agent {
+	char *name; /* NULL: no agent's profile holds */
+	bool nested; /* its profile says so, nobody else */
+	bool shared; /* the host's own folders: --share-login */
+	struct profile profile;
+	struct run_options options; /* with what the profiles add */
+	struct agent_place *places;
+	size_t place_count, place_room;
+	struct agent_place *rules; /* ro and hide lines that hold */
+	size_t rule_count, rule_room;
+	char **lists[4]; /* own the texts of options' lists */
+	struct kept *kept; /* NULL before agent_open() */
+	struct record before; /* what its homes held: agent_code_look() */
+};
+
+void agent_free(struct agent **a);
+
+/* -EINVAL: names the file and the line, or that there is no such agent. */
+int agent_load(const struct run_options *o, const struct state *state,
+	       const char *project, struct agent **ret, struct err *err);
+
+/* The line that lets a path in or hides it (as run_check_grants() has it), or
+ * NULL: it was not a profile. */
+const char *agent_rule(const struct agent *a, enum profile_word word,
+		       const char *path);
+/* The place that decides about a path, NULL: none does. */
+const struct agent_place *agent_place_of(const struct agent *a,
+					 const char *path);
+
+/* Whether a path, as it is written, is in a folder that the agent has for
+ * itself: guard's own, or with --share-login the real one. */
+bool agent_has(const struct agent *a, const char *home, const char *path);
+
+/* notes: lines for people are appended. Fills the session's record with what
+ * later commands must know. */
+int agent_open(struct agent *a, const struct state *state, struct session *s,
+	       struct buf *notes, struct err *err);
+
+/* After the last process is gone: takes the mount points out of the layers,
+ * and puts what changed into the session's record; whether anything did. */
+bool agent_end(struct agent *a, const struct state *state, struct session *s);
+
+/* Appends ", agent: claude" for the run's header; says what it warns of. */
+void agent_tell(const struct agent *a, struct buf *to);
+
+/* agent_home.c: agents/ in the state; name: an agent's folder in it, NULL:
+ * all. -ENOENT: nothing was kept yet. */
+int agent_open_state(const struct state *state, const char *name, bool make,
+		     struct err *err);
+/* Makes the folder of a home with its settings when it is new, and returns
+ * its absolute path, to free; NULL with err. */
+char *agent_make_home(const struct agent *a, const struct state *state,
+		      const struct profile_item *home, struct buf *notes,
+		      struct err *err);
+
+/* agent_name.c: the name of the program that argv is, or that a launcher in it
+ * fetches and starts (`npx NAME`, `uvx NAME`...), to free; "" when that cannot
+ * be told. Pure. */
+char *agent_program(char *const *argv);
+
+/* agent_file.c: the profile files. Whether there is one of that name. */
+bool agent_known(const struct state *state, const char *name);
+/* Adds all that holds for it: shipped, then the user's own. 0 or 1 (found). */
+int agent_read(const struct state *state, const char *name, struct profile *to,
+	       struct err *err);
+int agent_read_project(const char *project, struct profile *to,
+		       struct err *err);
+/* Where the user's own lie, to free; NULL without a home folder. */
+char *agent_config_dir(const struct state *state);
+
+/* agent_code.c: what a home holds that its next session executes or obeys:
+ * repeated "path", "sign", "text". */
+void agent_code_look(const struct agent *a, const struct state *state,
+		     struct record *ret);
+/* The difference of two such, into the record of the session, beside what it
+ * has from earlier; whether that is more now. */
+bool agent_code_compare(const struct record *before, const struct record *now,
+			struct session *s);
+
+/* In the session's record. */
+#define AGENT_NAME "agent"
+#define AGENT_CODE "agent-code" /* repeated: "M PATH" */
+
+#endif

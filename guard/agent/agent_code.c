@@ -1,0 +1,418 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/meta.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "base/walk.h"
+#include "guard/agent/agent.h"
+
+/* Texts are compared up to here, of all together too; anything else by what
+ * the file system says of it. */
+#define TEXT_MAX (64u << 10)
+#define TEXTS_MAX (4u << 20)
+#define JSON_MAX (32u << 20)
+#define ENTRIES_MAX 20000
+#define DEPTH_MAX 32
+/* Of all names in a run's record, which must stay one that can be read. */
+#define NAMES_MAX (4u << 20)
+
+struct look {
+	struct record *to;
+	const char *user_home; /* where the run has it */
+	int home; /* what it has there */
+	size_t entries, texts;
+};
+
+static void put(struct look *l, const char *path, const char *sign,
+		const char *text)
+{
+	record_add(l->to, "path", path);
+	record_add(l->to, "sign", sign);
+	record_add(l->to, "text", text);
+}
+
+/* Too much to be compared, so it counts as changed each time. */
+static void put_unknown(struct look *l, const char *path)
+{
+	struct timespec now = {0};
+	char text[64];
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)snprintf(text, sizeof(text), "%lld.%ld", (long long)now.tv_sec,
+		       now.tv_nsec);
+	put(l, path, "unknown", text);
+}
+
+/* A text that can be kept; false: too big, or it has bytes 0. */
+static bool read_text(int dir, const char *name, size_t max, struct buf *to)
+{
+	struct err ignored;
+	auto_close int fd =
+		beneath_open(dir, name, O_RDONLY | O_NONBLOCK, 0, &ignored);
+
+	return fd >= 0 && fd_slurp(fd, max, to, &ignored) == 0 &&
+	       !(to->len && memchr(to->data, '\0', to->len));
+}
+
+static void look_file(struct look *l, int dir, const char *name,
+		      const char *path, const struct meta *m)
+{
+	AUTO(buf) struct buf text = {0};
+	char sign[128];
+
+	if (S_ISREG(m->mode) && m->size <= TEXT_MAX && l->texts < TEXTS_MAX &&
+	    read_text(dir, name, TEXT_MAX, &text)) {
+		l->texts += text.len;
+		(void)snprintf(sign, sizeof(sign), "text %o", m->mode);
+		put(l, path, sign, buf_text(&text));
+		return;
+	}
+	(void)snprintf(sign, sizeof(sign),
+		       "%o %" PRIu64 " %" PRIu64 " %" PRId64 ".%" PRIu32,
+		       m->mode, m->ino, m->size, m->ctime.sec, m->ctime.nsec);
+	put(l, path, sign, "");
+}
+
+static void look_entry(struct look *l, int dir, const char *name,
+		       const char *path, int depth);
+
+/* Without "." and "..", which are taken by the letter. */
+static char *cleaned(const char *path)
+{
+	char *clean = mem_strdup("");
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+		char *longer = NULL;
+
+		if (len == 2 && memcmp(path, "..", 2) == 0) {
+			char *slash = strrchr(clean, '/');
+
+			if (slash)
+				*slash = '\0';
+		} else if (len && !(len == 1 && *path == '.')) {
+			longer = mem_printf("%s/%.*s", clean, (int)len, path);
+			free(clean);
+			clean = longer;
+		}
+		path += len;
+		path += *path == '/';
+	}
+	return clean;
+}
+
+/* Below the home, to free; NULL: a link leads to somewhere else. */
+static char *find_target(const struct look *l, const char *path,
+			 const char *target)
+{
+	auto_free char *above = path_parent(path);
+	auto_free char *whole =
+		*target == '/'
+			? mem_strdup(target)
+			: mem_printf("%s/%s/%s", l->user_home, above, target);
+	auto_free char *clean = cleaned(whole);
+
+	if (!path_below(clean, l->user_home) ||
+	    strcmp(clean, l->user_home) == 0)
+		return NULL;
+	return mem_strdup(path_rest(clean, l->user_home));
+}
+
+/* The agent follows it, in the run: what is there is looked at in its place.
+ * What lies in no home is no affair of this. */
+static void look_link(struct look *l, int dir, const char *name,
+		      const char *path, int depth)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
+	auto_close int above = -1;
+	auto_free char *rest = NULL;
+	struct err err;
+	struct meta m = {0};
+	const char *last;
+
+	target[len < 0 ? 0 : len] = '\0';
+	rest = find_target(l, path, target);
+	if (rest)
+		above = beneath_parent(l->home, rest, &last, &err);
+	if (rest && above < 0 && above != -ENOENT) {
+		put_unknown(l, path);
+		return;
+	}
+	if (above >= 0 && meta_get(above, last, &m) < 0)
+		m.mode = 0;
+	if (!m.mode || S_ISDIR(m.mode))
+		put(l, path, "link", target);
+	if (m.mode)
+		look_entry(l, above, last, path, depth + 1);
+}
+
+static void look_entry(struct look *l, int dir, const char *name,
+		       const char *path, int depth)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	auto_close int fd = -1;
+	struct meta m;
+	size_t i;
+
+	if (meta_get(dir, name, &m) < 0 || ++l->entries > ENTRIES_MAX + 1)
+		return;
+	if (l->entries > ENTRIES_MAX || depth > DEPTH_MAX) {
+		put_unknown(l, path);
+		return;
+	}
+	if (S_ISLNK(m.mode)) {
+		look_link(l, dir, name, path, depth);
+		return;
+	}
+	if (!S_ISDIR(m.mode)) {
+		look_file(l, dir, name, path, &m);
+		return;
+	}
+	fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0) {
+		put_unknown(l, path);
+		return;
+	}
+	for (i = 0; i < list.count; i++) {
+		auto_free char *below = path_join(path, list.items[i].name);
+
+		look_entry(l, fd, list.items[i].name, below, depth + 1);
+	}
+}
+
+/* ---- members of a JSON file ---- */
+
+/* All of that name, wherever they stand, in one text. */
+static void gather(json_t *value, const char *wanted, struct buf *to)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	json_array_foreach(value, i, member) gather(member, wanted, to);
+	json_object_foreach(value, key, member)
+	{
+		char *text;
+
+		if (strcmp(key, wanted) != 0) {
+			gather(member, wanted, to);
+			continue;
+		}
+		/* An empty one is as good as none. */
+		if ((json_is_object(member) && !json_object_size(member)) ||
+		    (json_is_array(member) && !json_array_size(member)))
+			continue;
+		text = json_dumps(member, JSON_SORT_KEYS | JSON_COMPACT |
+						  JSON_ENCODE_ANY);
+		buf_add_text(to, text ? text : "?");
+		buf_add_char(to, '\n');
+		free(text);
+	}
+}
+
+static void look_members(struct look *l, const char *path, const char *keys)
+{
+	AUTO(buf) struct buf text = {0};
+	json_t *value = NULL;
+
+	if (read_text(l->home, path, JSON_MAX, &text))
+		value = json_loads(buf_text(&text), 0, NULL);
+	/* A link, or what other readers may take for JSON all the same. */
+	if (!value) {
+		const char *name;
+		struct err ignored;
+		auto_close int above =
+			beneath_parent(l->home, path, &name, &ignored);
+
+		if (above >= 0)
+			look_entry(l, above, name, path, 0);
+	}
+	while (value && *keys) {
+		size_t len = strcspn(keys, ",");
+		auto_free char *key = mem_strndup(keys, len);
+		auto_free char *name = mem_printf("%s#%s", path, key);
+		AUTO(buf) struct buf found = {0};
+
+		gather(value, key, &found);
+		if (found.len)
+			put(l, name, "member", buf_text(&found));
+		keys += len + (keys[len] == ',');
+	}
+	json_decref(value);
+}
+
+/* ---- all of it ---- */
+
+/*
+ * path: of dir, below the home. A folder on the way that is a link leads the
+ * agent somewhere else, where all may be what it obeys.
+ */
+static void look_glob(struct look *l, int dir, const char *path,
+		      const char *glob)
+{
+	size_t len = strcspn(glob, "/"), i;
+	auto_free char *part = mem_strndup(glob, len);
+	const char *rest = glob + len + (glob[len] == '/');
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+
+	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		auto_free char *below = path_join(path, name);
+		auto_close int fd = -1;
+		struct meta m;
+
+		if (fnmatch(part, name, 0) != 0)
+			continue;
+		if (!*rest) {
+			look_entry(l, dir, name, below, 0);
+			continue;
+		}
+		if (meta_get(dir, name, &m) == 0 && S_ISLNK(m.mode)) {
+			look_link(l, dir, name, below, 0);
+			continue;
+		}
+		fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0,
+				  &ignored);
+		look_glob(l, fd, below, rest);
+	}
+}
+
+void agent_code_look(const struct agent *a, const struct state *state,
+		     struct record *ret)
+{
+	const struct profile_item *item = NULL;
+	struct look l = {.to = ret, .user_home = state->home};
+	struct err ignored;
+	auto_close int dir =
+		a->name ? agent_open_state(state, a->name, false, &ignored)
+			: -1;
+	auto_close int home =
+		dir < 0 ? -1
+			: beneath_open(dir, "home", O_RDONLY | O_DIRECTORY, 0,
+				       &ignored);
+
+	l.home = home;
+	while (home >= 0 && state->home &&
+	       (item = profile_next(&a->profile, PROFILE_CODE, item))) {
+		size_t len = strcspn(item->value, "#");
+		auto_free char *glob = mem_strndup(item->value, len);
+
+		if (item->value[len])
+			look_members(&l, glob, item->value + len + 1);
+		else
+			look_glob(&l, home, "", glob);
+	}
+}
+
+struct piece {
+	const char *path, *sign, *text;
+};
+
+struct pieces {
+	struct piece *items;
+	size_t count;
+};
+
+static int by_path(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return path_compare(x->path, y->path);
+}
+
+/* Borrows from the record. Sorted; globs may overlap. */
+static struct pieces sorted(const struct record *r)
+{
+	struct pieces p = {mem_alloc((r->count + 1) * sizeof(*p.items)), 0};
+	size_t i, kept = 0;
+
+	for (i = 0; i + 2 < r->count; i += 3)
+		p.items[p.count++] =
+			(struct piece){r->items[i].value, r->items[i + 1].value,
+				       r->items[i + 2].value};
+	if (p.count)
+		qsort(p.items, p.count, sizeof(*p.items), by_path);
+	for (i = 0; i < p.count; i++)
+		if (!i || by_path(&p.items[i - 1], &p.items[i]) != 0)
+			p.items[kept++] = p.items[i];
+	p.count = kept;
+	return p;
+}
+
+static size_t names_len(const struct record *r)
+{
+	size_t sum = 0, i;
+
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->items[i].key, AGENT_CODE) == 0)
+			sum += strlen(r->items[i].value);
+	return sum;
+}
+
+/* had: so much of the record is older; room: for names, in bytes. */
+static bool add_change(struct session *s, size_t had, size_t *room, char letter,
+		       const char *path)
+{
+	auto_free char *text = mem_printf("%c %s", letter, path);
+	const struct record_item *item;
+
+	if (strlen(text) > *room)
+		return false;
+	*room -= strlen(text);
+	/* A run that went on has some already. */
+	for (item = s->more.items; had--; item++)
+		if (strcmp(item->value, text) == 0 &&
+		    strcmp(item->key, AGENT_CODE) == 0)
+			return false;
+	record_add(&s->more, AGENT_CODE, text);
+	return true;
+}
+
+bool agent_code_compare(const struct record *before, const struct record *now,
+			struct session *s)
+{
+	struct pieces old = sorted(before), new = sorted(now);
+	size_t i = 0, k = 0, had = s->more.count;
+	size_t taken = names_len(&s->more);
+	size_t room = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
+	bool any = false;
+
+	while (i < old.count || k < new.count) {
+		const struct piece *a = i < old.count ? &old.items[i] : NULL;
+		const struct piece *b = k < new.count ? &new.items[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : by_path(a, b);
+
+		if (order < 0)
+			any |= add_change(s, had, &room, 'D', a->path);
+		else if (order > 0)
+			any |= add_change(s, had, &room, 'A', b->path);
+		else if (strcmp(a->sign, b->sign) != 0 ||
+			 strcmp(a->text, b->text) != 0)
+			any |= add_change(s, had, &room, 'M', a->path);
+		i += order <= 0;
+		k += order >= 0;
+	}
+	free(old.items);
+	free(new.items);
+	return any;
+}

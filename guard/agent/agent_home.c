@@ -1,0 +1,367 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/agent/agent.h"
+#include "guard/sandbox/redact.h"
+
+#define FILE_MAX (1u << 20)
+#define ENTRIES_MAX 5000
+#define DEPTH_MAX 16
+
+int agent_open_state(const struct state *state, const char *name, bool make,
+		     struct err *err)
+{
+	auto_close int agents = -1;
+	int fd;
+
+	if (make && mkdirat(state->fd, "agents", 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make guard's folder of agents");
+	agents = beneath_open(state->fd, "agents", O_RDONLY | O_DIRECTORY, 0,
+			      err);
+	if (agents < 0 || !name)
+		return agents < 0 ? agents : TAKE_FD(agents);
+	if (make && mkdirat(agents, name, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make the home of %s", text_quote(name));
+	fd = beneath_open(agents, name, O_RDONLY | O_DIRECTORY, 0, err);
+	return fd;
+}
+
+/* ---- settings without secrets ---- */
+
+/* Members of that name are left out, whatever is in them. */
+static bool is_secret(const char *key)
+{
+	static const char *const more[] = {"authorization", "oauth",
+					   "credential", "cookie", "bearer"};
+	size_t i;
+
+	for (i = 0; i < sizeof(more) / sizeof(*more); i++)
+		if (strcasestr(key, more[i]))
+			return true;
+	return redact_is_secret(key);
+}
+
+/* A text with a secret within becomes an empty one. */
+static void cut_text(json_t *value)
+{
+	const char *text = json_string_value(value);
+	AUTO(buf) struct buf cut = {0};
+
+	if (redact_tells(text, json_string_length(value)))
+		(void)json_string_set(value, "");
+	else if (redact_text(text, json_string_length(value), &cut))
+		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);
+}
+
+/* "--token": what it is comes next. */
+static bool is_option(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text && text[0] == '-' && !strchr(text, '=') && is_secret(text);
+}
+
+static void cut_json(json_t *value)
+{
+	json_t *member, *before = NULL;
+	const char *key;
+	void *next;
+	size_t i;
+
+	if (json_is_string(value))
+		cut_text(value);
+	json_array_foreach(value, i, member)
+	{
+		if (is_option(before) && json_is_string(member) &&
+		    json_string_value(member)[0] != '$')
+			(void)json_string_set(member, "");
+		before = member;
+		cut_json(member);
+	}
+	json_object_foreach_safe(value, next, key, member)
+	{
+		if (is_secret(key) && !json_is_boolean(member))
+			(void)json_object_del(value, key);
+		else
+			cut_json(member);
+	}
+}
+
+static bool has_suffix(const char *name, const char *const *suffixes)
+{
+	size_t len = strlen(name);
+
+	for (; *suffixes; suffixes++) {
+		size_t n = strlen(*suffixes);
+
+		if (len >= n && strcasecmp(name + len - n, *suffixes) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whole files of secrets, by their names. */
+static bool is_key_file(const char *name)
+{
+	static const char *const suffixes[] = {
+		".pem", ".key", ".p12", ".kdbx", ".env", ".netrc", NULL};
+
+	return has_suffix(name, suffixes) || is_secret(name) ||
+	       strncmp(name, "auth.", 5) == 0;
+}
+
+/* Puts into *text what may be copied; false: nothing of it. */
+static bool clean_settings(const char *name, struct buf *text)
+{
+	static const char *const json[] = {".json", NULL};
+	static const char *const odd_json[] = {".jsonc", ".json5", NULL};
+	static const char *const settings[] = {".toml", ".yaml",       ".yml",
+					       ".ini",	".conf",       ".cfg",
+					       ".xml",	".properties", NULL};
+	AUTO(buf) struct buf cut = {0};
+	json_t *value;
+	char *dumped;
+
+	if (has_suffix(name, json)) {
+		value = json_loadb((const char *)text->data, text->len, 0,
+				   NULL);
+		cut_json(value);
+		dumped = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
+		json_decref(value);
+		buf_clear(text);
+		if (dumped)
+			buf_add_text(text, dumped);
+		free(dumped);
+		return dumped != NULL;
+	}
+	if (!has_suffix(name, odd_json) && !has_suffix(name, settings))
+		return true;
+	if (!redact_text(text->data, text->len, &cut))
+		return true;
+	if (has_suffix(name, odd_json))
+		return false;
+	buf_clear(text);
+	buf_add(text, cut.data, cut.len);
+	return true;
+}
+
+/* ---- copies ---- */
+
+struct seeding {
+	size_t entries;
+	struct buf *left; /* names that were not copied */
+};
+
+static void leave(struct seeding *s, const char *name)
+{
+	buf_printf(s->left, "%s%s", s->left->len ? ", " : "", text_quote(name));
+}
+
+static bool copy_file(int from, const char *name, const struct stat *st, int to)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	auto_close int in =
+		beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0, &ignored);
+	auto_close int out = -1;
+
+	if (in < 0 || fd_slurp(in, FILE_MAX, &text, &ignored) < 0 ||
+	    !clean_settings(name, &text))
+		return false;
+	out = openat(to, name,
+		     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		     0600 | (st->st_mode & 0100));
+	return out >= 0 && fd_write(out, text.data, text.len) == 0;
+}
+
+static void copy_entry(struct seeding *s, int from, const char *name, int to,
+		       int depth);
+
+static void copy_folder(struct seeding *s, int from, const char *name, int to,
+			int depth)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	auto_close int in =
+		beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
+	auto_close int out = -1;
+	size_t i;
+
+	if (in < 0 || dirlist_read(in, &list, &ignored) < 0 ||
+	    depth > DEPTH_MAX || mkdirat(to, name, 0700) < 0) {
+		leave(s, name);
+		return;
+	}
+	out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
+	for (i = 0; out >= 0 && i < list.count; i++)
+		copy_entry(s, in, list.items[i].name, out, depth + 1);
+}
+
+/* Links are not followed: what they lead to is no setting of the agent's. */
+static void copy_entry(struct seeding *s, int from, const char *name, int to,
+		       int depth)
+{
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (++s->entries > ENTRIES_MAX) {
+		if (s->entries == ENTRIES_MAX + 1)
+			leave(s, name);
+		return;
+	}
+	if (S_ISDIR(st.st_mode))
+		copy_folder(s, from, name, to, depth);
+	else if (!S_ISREG(st.st_mode) || is_key_file(name) ||
+		 !copy_file(from, name, &st, to))
+		leave(s, name);
+}
+
+static int make_parents(int dir, const char *path, struct err *err)
+{
+	auto_free char *part = mem_strdup(path);
+	char *slash = part;
+
+	while ((slash = strchr(slash, '/'))) {
+		*slash = '\0';
+		if (mkdirat(dir, part, 0700) < 0 && errno != EEXIST)
+			return fail_errno(err, "make %s", text_quote(part));
+		*slash++ = '/';
+	}
+	return 0;
+}
+
+/* Into `to`, which stands for the home's folder. */
+static void seed(const struct agent *a, const struct profile_item *home,
+		 const char *user_home, int to, struct buf *left)
+{
+	struct seeding s = {.left = left};
+	const struct profile_item *item = NULL;
+	struct err ignored;
+	auto_close int from = open(user_home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	while (from >= 0 &&
+	       (item = profile_next(&a->profile, PROFILE_SEED, item))) {
+		auto_free char *real = NULL, *whole = NULL;
+		auto_close int above = -1, below = -1;
+		const char *rest, *name;
+
+		if (!path_below(item->value, home->value))
+			continue;
+		rest = path_rest(item->value, home->value);
+		/* Dotfiles are often links, to somewhere else in the home. */
+		whole = path_join(user_home, item->value);
+		real = path_resolve(whole, &ignored);
+		if (!*rest || !real || access(real, F_OK) < 0)
+			continue;
+		if (!path_below(real, user_home) ||
+		    strcmp(path_name(real), path_name(whole)) != 0 ||
+		    make_parents(to, rest, &ignored) < 0) {
+			leave(&s, path_name(whole));
+			continue;
+		}
+		above = beneath_parent(from, path_rest(real, user_home), &name,
+				       &ignored);
+		below = beneath_parent(to, rest, &name, &ignored);
+		if (above >= 0 && below >= 0)
+			copy_entry(&s, above, name, below, 0);
+	}
+}
+
+/* What the profile wants there from the beginning. */
+static void write_files(const struct agent *a, const struct profile_item *home,
+			int to)
+{
+	const struct profile_item *item = NULL;
+	struct err ignored;
+
+	while ((item = profile_next(&a->profile, PROFILE_WRITE, item))) {
+		auto_close int dir = -1, out = -1;
+		const char *rest, *name;
+
+		if (!path_below(item->value, home->value))
+			continue;
+		rest = path_rest(item->value, home->value);
+		if (!*rest || make_parents(to, rest, &ignored) < 0)
+			continue;
+		dir = beneath_parent(to, rest, &name, &ignored);
+		if (dir >= 0)
+			out = openat(dir, name,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+					     O_CLOEXEC,
+				     0600);
+		if (out >= 0 &&
+		    fd_write(out, item->text, strlen(item->text)) == 0)
+			(void)fd_write(out, "\n", 1);
+	}
+}
+
+/* ---- a new home ---- */
+
+/* Made aside and moved into place whole. */
+static int make_new(const struct agent *a, const struct state *state, int dir,
+		    const struct profile_item *home, struct buf *notes,
+		    struct err *err)
+{
+	AUTO(buf) struct buf left = {0};
+	auto_free char *place = path_join("home", home->value);
+	auto_close int fd = -1;
+
+	if (walk_remove(dir, "new", err) < 0)
+		return -err->num;
+	if (mkdirat(dir, "new", 0700) < 0)
+		return fail_errno(err, "make a folder");
+	fd = beneath_open(dir, "new", O_RDONLY | O_DIRECTORY, 0, err);
+	if (fd < 0)
+		return fd;
+	seed(a, home, state->home, fd, &left);
+	write_files(a, home, fd);
+	if (make_parents(dir, place, err) < 0)
+		return -err->num;
+	if (renameat(dir, "new", dir, place) < 0)
+		return fail_errno(err, "make %s", text_quote(place));
+	buf_printf(notes,
+		   "~/%s is now a folder of guard's own for %s: log in once "
+		   "inside; your real one is not touched\n",
+		   home->value, a->name);
+	if (left.len)
+		buf_printf(notes, "not copied from ~/%s: %s\n", home->value,
+			   buf_text(&left));
+	return 0;
+}
+
+char *agent_make_home(const struct agent *a, const struct state *state,
+		      const struct profile_item *home, struct buf *notes,
+		      struct err *err)
+{
+	auto_close int dir = agent_open_state(state, a->name, true, err);
+	auto_free char *place = path_join("home", home->value);
+	auto_close int lock = -1, fd = -1;
+
+	if (dir < 0)
+		return NULL;
+	lock = lock_take(dir, "lock", true, true, err);
+	if (lock < 0)
+		return NULL;
+	fd = beneath_open(dir, place, O_PATH | O_DIRECTORY, 0, err);
+	if (fd < 0 && fd != -ENOENT)
+		return NULL;
+	if (fd < 0 && make_new(a, state, dir, home, notes, err) < 0)
+		return NULL;
+	return mem_printf("%s/agents/%s/%s", state->path, a->name, place);
+}

@@ -1,0 +1,173 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/agent/caches.h"
+#include "guard/changes.h"
+#include "guard/output.h"
+#include "restore/workspace.h"
+
+/* ---- caches ---- */
+
+/* The folder of the run's caches, open. */
+static int open_folder(const struct agent *a, const struct state *state,
+		       const char *project, struct err *err)
+{
+	auto_close int workspace = -1;
+	int above = state->fd, fd;
+
+	if (!a->options.shared_cache) {
+		workspace = workspace_open(state->workspaces_fd, project, true,
+					   err);
+		if (workspace < 0)
+			return workspace;
+		above = workspace;
+	}
+	if (mkdirat(above, CACHES_FOLDER, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make a folder");
+	fd = openat(above, CACHES_FOLDER,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open their folder") : fd;
+}
+
+static int open_caches(struct agent *a, const struct state *state,
+		       const char *project, struct buf *notes, struct err *err)
+{
+	auto_close int folder = -1;
+	size_t i;
+	int got;
+
+	for (i = 0; i < a->place_count; i++)
+		if (a->places[i].item->word == PROFILE_CACHE)
+			break;
+	if (i == a->place_count)
+		return 0;
+	folder = open_folder(a, state, project, err);
+	got = folder < 0 ? folder
+			 : kept_open_caches(a->kept, state->home, folder, err);
+	if (got == -EBUSY)
+		buf_printf(notes,
+			   "another run %shas the kept caches just now: what "
+			   "this one puts into them goes with its layer\n",
+			   a->options.shared_cache ? "" : "of this project ");
+	else if (got == -EXDEV)
+		buf_printf(notes, "no caches are kept for the next run (%s)\n",
+			   err->text);
+	else if (got < 0)
+		return err_context(err, "caches of the run");
+	for (; got == 0 && i < a->place_count; i++)
+		if (a->places[i].item->word == PROFILE_CACHE)
+			kept_add_cache(a->kept, a->places[i].path);
+	return 0;
+}
+
+/* ---- homes ---- */
+
+static int open_homes(struct agent *a, const struct state *state,
+		      struct buf *notes, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < a->place_count && !a->shared; i++) {
+		const struct agent_place *place = &a->places[i];
+		auto_free char *source = NULL;
+
+		if (place->item->word != PROFILE_HOME)
+			continue;
+		source = agent_make_home(a, state, place->item, notes, err);
+		if (!source ||
+		    kept_add_folder(a->kept, place->path, source, err) < 0)
+			return err_context(err, "home of %s", a->name);
+	}
+	return 0;
+}
+
+static void note_session(const struct agent *a, struct session *s)
+{
+	const struct profile_item *item = NULL;
+	const char *place;
+	size_t i;
+
+	record_set(&s->more, KEPT_PLACE, NULL);
+	/* One that goes on with another command keeps what it had. */
+	if (a->name) {
+		record_set(&s->more, CHANGES_NOISE_GLOB, NULL);
+		record_set(&s->more, AGENT_NAME, a->name);
+	}
+	for (i = 0; (place = kept_place(a->kept, i)); i++)
+		record_add(&s->more, KEPT_PLACE, place);
+	while ((item = profile_next(&a->profile, PROFILE_NOISE, item))) {
+		auto_free char *glob = mem_printf(
+			"%s%s", item->in_home ? "~/" : "", item->value);
+
+		record_add(&s->more, CHANGES_NOISE_GLOB, glob);
+	}
+}
+
+int agent_open(struct agent *a, const struct state *state, struct session *s,
+	       struct buf *notes, struct err *err)
+{
+	a->kept = kept_new();
+	if (open_homes(a, state, notes, err) < 0 ||
+	    open_caches(a, state, s->project, notes, err) < 0)
+		return -err->num;
+	note_session(a, s);
+	if (!a->shared)
+		agent_code_look(a, state, &a->before);
+	return 0;
+}
+
+/* ---- afterwards ---- */
+
+static void clear_points(const struct agent *a, const struct session *s,
+			 const char *upper_name, const char *lower)
+{
+	auto_close int upper_fd =
+		openat(s->fd, upper_name,
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int lower_fd = open(lower, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *place;
+	size_t i;
+
+	for (i = 0; (place = kept_place(a->kept, i)); i++)
+		if (upper_fd >= 0 && lower_fd >= 0 && path_below(place, lower))
+			kept_clear_point(upper_fd, lower_fd,
+					 path_rest(place, lower));
+}
+
+bool agent_end(struct agent *a, const struct state *state, struct session *s)
+{
+	AUTO(record) struct record now = {0};
+
+	clear_points(a, s, "upper", s->project);
+	if (s->home && *s->home)
+		clear_points(a, s, "home-upper", s->home);
+	if (a->shared)
+		return false;
+	agent_code_look(a, state, &now);
+	return agent_code_compare(&a->before, &now, s);
+}
+
+void agent_tell(const struct agent *a, struct buf *to)
+{
+	if (a->name)
+		buf_printf(to, ", agent: %s", a->name);
+	if (a->nested)
+		buf_add_text(to, " with --nested");
+	if (a->shared)
+		output_warn("--share-login: the run writes your real folders "
+			    "of %s, where your login and its settings are",
+			    a->name);
+	if (a->options.shared_cache)
+		output_warn("--shared-cache: what this run puts into its "
+			    "caches, runs of other projects use");
+}

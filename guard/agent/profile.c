@@ -1,0 +1,302 @@
+#include "guard/agent/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/options.h"
+
+#define LINES_MAX 2000
+#define VALUE_MAX 3000
+#define NAME_LEN_MAX 64
+
+enum kind { KIND_PATH, KIND_ENV, KIND_SIZE, KIND_NONE };
+
+static const struct word {
+	const char *name;
+	enum kind kind;
+	bool project; /* may stand in a project's file */
+	bool wild; /* wildcards are meant */
+} words[PROFILE_WORDS] = {
+	[PROFILE_HOME] = {"home", KIND_PATH, false, false},
+	[PROFILE_SEED] = {"seed", KIND_PATH, false, false},
+	[PROFILE_WRITE] = {"write", KIND_PATH, false, false},
+	[PROFILE_CODE] = {"code", KIND_PATH, false, true},
+	[PROFILE_CACHE] = {"cache", KIND_PATH, false, false},
+	[PROFILE_RO] = {"ro", KIND_PATH, true, false},
+	[PROFILE_HIDE] = {"hide", KIND_PATH, true, false},
+	[PROFILE_ENV] = {"env", KIND_ENV, false, false},
+	[PROFILE_NESTED] = {"nested", KIND_NONE, false, false},
+	[PROFILE_TMP_SIZE] = {"tmp-size", KIND_SIZE, false, false},
+	[PROFILE_NOISE] = {"noise", KIND_PATH, false, true},
+};
+
+void profile_free(struct profile *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		free(p->items[i].value);
+		free(p->items[i].text);
+		free(p->items[i].where);
+	}
+	free(p->items);
+	*p = (struct profile){0};
+}
+
+const char *profile_word_name(enum profile_word word)
+{
+	return words[word].name;
+}
+
+bool profile_name_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && len <= NAME_LEN_MAX && *name != '.' && *name != '-' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == len;
+}
+
+/* "home, cache, ...": all words that may stand there. */
+static const char *known_words(bool project)
+{
+	return project ? "a project's file may hold ro and hide"
+		       : "there are home, seed, write, code, cache, ro, hide, "
+			 "env, "
+			 "nested, tmp-size and noise";
+}
+
+static int find_word(const char *line, size_t len, bool project,
+		     enum profile_word *ret, struct err *err)
+{
+	auto_free char *name = mem_strndup(line, len);
+	size_t i;
+
+	for (i = 0; i < PROFILE_WORDS; i++)
+		if (strcmp(words[i].name, name) == 0)
+			break;
+	if (i == PROFILE_WORDS)
+		return fail(err, EINVAL, "%s is no word of a profile: %s",
+			    text_quote(name), known_words(project));
+	if (project && !words[i].project)
+		return fail(err, EINVAL,
+			    "'%s' would allow more, and a project's file may "
+			    "only forbid, with ro and hide; your own profiles "
+			    "lie in ~/.config/guard/agents",
+			    name);
+	*ret = (enum profile_word)i;
+	return 0;
+}
+
+/* The same path without "." and empty parts; NULL: it has "..". */
+static char *clean(const char *text)
+{
+	struct buf b = {0};
+
+	while (*text) {
+		size_t len = strcspn(text, "/");
+
+		if (len == 2 && memcmp(text, "..", 2) == 0) {
+			buf_free(&b);
+			return NULL;
+		}
+		if (len && !(len == 1 && *text == '.')) {
+			if (b.len)
+				buf_add_char(&b, '/');
+			buf_add(&b, text, len);
+		}
+		text += len;
+		text += *text == '/';
+	}
+	return buf_take_text(&b);
+}
+
+/* Into the form of struct profile_item. */
+static int set_path(struct profile_item *item, const char *value,
+		    struct err *err)
+{
+	const char *name = words[item->word].name;
+	auto_free char *rest = NULL;
+
+	item->in_home = value[0] == '~' && (value[1] == '/' || !value[1]);
+	if (!item->in_home && value[0] != '/' && !item->project &&
+	    item->word != PROFILE_NOISE)
+		return fail(err, EINVAL, "%s %s: a path begins with / or ~/",
+			    name, text_quote(value));
+	rest = clean(value + item->in_home);
+	if (!rest)
+		return fail(err, EINVAL, "%s %s: a path without '..'", name,
+			    text_quote(value));
+	if (!*rest)
+		return fail(err, EINVAL, "%s %s: that is too much", name,
+			    text_quote(value));
+	item->value = !item->in_home && value[0] == '/'
+			      ? mem_printf("/%s", rest)
+			      : TAKE(rest);
+	return 0;
+}
+
+static int set_env(struct profile_item *item, const char *value,
+		   struct err *err)
+{
+	size_t len = strcspn(value, "="), i;
+
+	for (i = 0; i < len; i++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "abcdefghijklmnopqrstuvwxyz0123456789_",
+			    value[i]) ||
+		    (!i && value[i] >= '0' && value[i] <= '9'))
+			break;
+	if (!len || i < len)
+		return fail(err, EINVAL,
+			    "env %s: a name of letters, digits and _, and "
+			    "perhaps =VALUE",
+			    text_quote(value));
+	item->value = mem_strdup(value);
+	return 0;
+}
+
+/* The path ends at the first blank, the text is the rest. */
+static int set_write(struct profile_item *item, const char *value,
+		     struct err *err)
+{
+	size_t len = strcspn(value, " \t");
+	auto_free char *path = mem_strndup(value, len);
+	const char *text = value + len + strspn(value + len, " \t");
+
+	if (!*text)
+		return fail(err, EINVAL, "write %s what? its text is missing",
+			    text_quote(path));
+	if (set_path(item, path, err) < 0)
+		return -err->num;
+	item->text = mem_strdup(text);
+	return 0;
+}
+
+static int set_value(struct profile_item *item, const char *value,
+		     struct err *err)
+{
+	const struct word *word = &words[item->word];
+
+	if (word->kind == KIND_NONE) {
+		if (*value)
+			return fail(err, EINVAL, "%s stands alone, without %s",
+				    word->name, text_quote(value));
+		item->value = mem_strdup("");
+		return 0;
+	}
+	if (!*value)
+		return fail(err, EINVAL, "%s of what? its value is missing",
+			    word->name);
+	if (word->kind == KIND_SIZE && !options_size(value))
+		return fail(err, EINVAL, "%s is a size like 500M or 2G, not %s",
+			    word->name, text_quote(value));
+	if (word->kind == KIND_SIZE) {
+		item->value = mem_strdup(value);
+		return 0;
+	}
+	if (word->kind == KIND_ENV)
+		return set_env(item, value, err);
+	if (item->word == PROFILE_WRITE)
+		return set_write(item, value, err);
+	if (!word->wild && strpbrk(value, "*?["))
+		return fail(err, EINVAL,
+			    "%s %s: wildcards are for code and noise",
+			    word->name, text_quote(value));
+	return set_path(item, value, err);
+}
+
+/* A home and a cache are folders of the home folder. */
+static int check_place(const struct profile_item *item, struct err *err)
+{
+	bool ours = item->word == PROFILE_HOME || item->word == PROFILE_SEED ||
+		    item->word == PROFILE_WRITE || item->word == PROFILE_CODE ||
+		    item->word == PROFILE_CACHE;
+
+	if (ours && !item->in_home)
+		return fail(err, EINVAL, "%s %s: it must begin with ~/",
+			    words[item->word].name, text_quote(item->value));
+	return 0;
+}
+
+static int add_line(struct profile *p, const char *file, unsigned int number,
+		    bool project, const char *line, struct err *err)
+{
+	struct profile_item item = {.project = project};
+	size_t len = strcspn(line, " \t");
+
+	if (find_word(line, len, project, &item.word, err) < 0)
+		return -err->num;
+	line += len;
+	line += strspn(line, " \t");
+	if (set_value(&item, line, err) < 0)
+		return -err->num;
+	if (check_place(&item, err) < 0) {
+		free(item.value);
+		free(item.text);
+		return -err->num;
+	}
+	item.where = mem_printf("%s:%u", file, number);
+	GROW(p->items, p->count, p->room);
+	p->items[p->count++] = item;
+	return 0;
+}
+
+int profile_parse(struct profile *p, const char *file, bool project,
+		  const void *text, size_t len, struct err *err)
+{
+	const char *at = text, *end = at + len;
+	const char *shown = text_quote(file);
+	unsigned int number = 0;
+
+	if (len > PROFILE_BYTES_MAX)
+		return fail(err, EINVAL,
+			    "%s: over %u bytes, which is no "
+			    "profile",
+			    shown, PROFILE_BYTES_MAX);
+	while (at < end) {
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		size_t n = (size_t)((eol ? eol : end) - at);
+		auto_free char *line = text_trim(at, n);
+
+		at += n + (eol != NULL);
+		if (++number > LINES_MAX || n > VALUE_MAX)
+			return fail(err, EINVAL, "%s:%u: too long", shown,
+				    number);
+		if (memchr(at - n - (eol != NULL), '\0', n))
+			return fail(err, EINVAL, "%s:%u: a byte 0", shown,
+				    number);
+		if (!*line || *line == '#')
+			continue;
+		if (add_line(p, file, number, project, line, err) < 0)
+			return err_context(err, "%s:%u", shown, number);
+	}
+	return 0;
+}
+
+const struct profile_item *profile_next(const struct profile *p,
+					enum profile_word word,
+					const struct profile_item *after)
+{
+	const struct profile_item *item = after ? after + 1 : p->items;
+
+	for (; item && item < p->items + p->count; item++)
+		if (item->word == word)
+			return item;
+	return NULL;
+}
+
+char *profile_path(const struct profile_item *item, const char *home,
+		   const char *project)
+{
+	if (item->in_home)
+		return home ? path_join(home, item->value) : NULL;
+	if (item->value[0] == '/')
+		return mem_strdup(item->value);
+	return project ? path_join(project, item->value) : NULL;
+}

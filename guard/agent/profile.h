@@ -1,0 +1,98 @@
+/*
+ * Profiles: what a run of a certain program needs, in plain text.
+ *
+ *	line = blank | "#" anything | word blank value
+ *
+ *	home DIR	a folder of guard's own in its place, kept between runs
+ *	seed PATH	settings that are copied into a new one from the real
+ *			one, without secrets
+ *	write PATH TEXT	a file of one line in a new one, if there is none then
+ *	code GLOB[#KEY,...]
+ *			what a home holds that the next session executes or
+ *			obeys; with keys only those members of a JSON file
+ *	cache DIR	kept from run to run of one project
+ *	ro PATH		let in for reading; in a project: not written
+ *	hide PATH
+ *	env NAME[=V]	passed on, or set
+ *	nested		sandboxes inside work
+ *	tmp-size SIZE	/tmp in memory
+ *	noise GLOB	folded in lists of changes
+ *
+ * PATH, DIR and GLOB are absolute or begin with ~/; in a project's file they
+ * may be relative to the project. A value of env that begins with ~/ is a path
+ * too. A project's file may only take away: ro and hide are all it may hold,
+ * and ro only for what is in the project.
+ *
+ * Pure: no file is opened here. Names of files are for messages.
+ */
+#ifndef GUARD_AGENT_PROFILE_H
+#define GUARD_AGENT_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* Of a file; more is refused. */
+#define PROFILE_BYTES_MAX (64u << 10)
+
+enum profile_word {
+	PROFILE_HOME,
+	PROFILE_SEED,
+	PROFILE_WRITE,
+	PROFILE_CODE,
+	PROFILE_CACHE,
+	PROFILE_RO,
+	PROFILE_HIDE,
+	PROFILE_ENV,
+	PROFILE_NESTED,
+	PROFILE_TMP_SIZE,
+	PROFILE_NOISE,
+	PROFILE_WORDS,
+};
+
+struct profile_item {
+	enum profile_word word;
+	char *value; /* a path without "~/": below the home folder, if */
+	char *text; /* of write, else NULL */
+	bool in_home; /* is set */
+	bool project; /* of a project's file */
+	char *where; /* "FILE:LINE" for messages */
+};
+
+struct profile {
+	struct profile_item *items;
+	size_t count, room;
+};
+
+void profile_free(struct profile *p);
+
+const char *profile_word_name(enum profile_word word);
+
+/*
+ * Adds the lines of a text. -EINVAL names file and line, and what would do;
+ * the profile holds what stood before it then.
+ */
+int profile_parse(struct profile *p, const char *file, bool project,
+		  const void *text, size_t len, struct err *err);
+
+/* The lines of one word, in their order: the next one behind `after` (NULL:
+ * the first), NULL when there is none. */
+const struct profile_item *profile_next(const struct profile *p,
+					enum profile_word word,
+					const struct profile_item *after);
+
+/* The path that a line means, to free: absolute, links as they are. project:
+ * for lines that are relative to it. */
+char *profile_path(const struct profile_item *item, const char *home,
+		   const char *project);
+
+/* An agent's name: letters, digits, '.', '_', '-', not in front. */
+bool profile_name_ok(const char *name);
+
+/* profile_shipped.c: the text that guard brings along, or NULL. */
+const char *profile_shipped(const char *name);
+/* The n-th name, NULL behind the last. */
+const char *profile_shipped_name(size_t n);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * What a run was asked for: the options of `guard run`, each in the words of
+ * its help. All texts and lists are borrowed.
+ */
+#ifndef GUARD_AGENT_RUN_OPTIONS_H
+#define GUARD_AGENT_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guard/sandbox/sandbox.h"
+
+struct run_options {
+	const char *dir; /* -C, NULL: the current folder */
+	bool resume; /* --continue */
+	const char *resume_id; /* NULL: the newest pending one */
+	const char *const *env; /* NULL-terminated, as all lists here */
+	const char *const *read_only, *const *read_write, *const *hide;
+	const char *const *cow; /* folders beside the project */
+	enum sandbox_net net;
+	const struct sandbox_port *ports; /* --publish */
+	size_t port_count;
+	bool nested, strict;
+	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
+	int64_t timeout_ms;
+	int64_t versions_ms; /* versions that often; 0: none */
+	uint64_t pids_limit, memory, tmp_size;
+	unsigned int cpus_milli;
+	bool has_user;
+	uid_t user;
+	gid_t group;
+	bool frozen; /* a copy of the project is the lower */
+	bool home; /* the home folder is the project */
+	uint64_t layer_bytes, layer_files; /* 0: the defaults */
+	bool quiet;
+	const char *agent; /* NULL: by the command's name; "none" */
+	bool share_login; /* the host's own folders of the agent */
+	bool shared_cache; /* one for all projects */
+	char *const *argv;
+	/* What was said of the above, as options again; see run_given.c. */
+	char **given;
+	/* A visit to a pending run: what its command was and how it ended
+	 * stays in the record. Absolute; NULL: none. */
+	const char *visit_project, *visit_cwd;
+};
+
+#endif

@@ -1,0 +1,269 @@
+#include "guard/apply/applied.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "snapshot/tree/catalog.h"
+
+#define NAME "applied"
+#define VERSION 1
+
+/* The record's items, and those that an earlier guard left in the session's. */
+static int load(const struct session *s, struct record *ret, struct err *err)
+{
+	static const char *const keys[] = {"applied", "merged", "applied-home"};
+	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
+	size_t i, k;
+
+	if (got < 0 && got != -ENOENT)
+		return err_context(err, "run %s", s->id);
+	for (i = 0; i < s->more.count; i++)
+		for (k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+			if (strcmp(s->more.items[i].key, keys[k]) == 0)
+				record_add(ret, keys[k],
+					   s->more.items[i].value);
+	return 0;
+}
+
+static int save(const struct session *s, const struct record *r,
+		struct err *err)
+{
+	return record_save(s->fd, NAME, NAME, VERSION, r, false, err);
+}
+
+/* "applied", or "applied-2" of the second folder beside the project. */
+static char *key_of(const char *key, size_t folder)
+{
+	return folder ? mem_printf("%s-%zu", key, folder) : mem_strdup(key);
+}
+
+int applied_add(const struct session *s, size_t folder, uint64_t before,
+		uint64_t after, const struct plan *plan, struct err *err)
+{
+	auto_free char *applied = key_of("applied", folder);
+	auto_free char *merged = key_of("merged", folder);
+	AUTO(record) struct record r = {0};
+	auto_free char *value =
+		mem_printf("%" PRIu64 " %" PRIu64, before, after);
+	size_t i;
+	int got = record_load(s->fd, NAME, NAME, VERSION, &r, err);
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	record_add(&r, applied, value);
+	for (i = 0; i < plan->step_count; i++)
+		if (plan->steps[i].how == STEP_MERGED ||
+		    plan->steps[i].how == STEP_MARKED)
+			record_add(&r, merged, plan->steps[i].path);
+	return save(s, &r, err);
+}
+
+bool applied_any(const struct session *s)
+{
+	AUTO(record) struct record r = {0};
+	struct err ignored;
+	int got = load(s, &r, &ignored);
+
+	return got < 0 || r.count;
+}
+
+struct rebase {
+	struct store *store;
+	const struct record *record;
+	const char *merged; /* the key */
+	const struct entry *now;
+	struct tree_editor *editor;
+};
+
+static bool was_merged(const struct record *r, const char *key,
+		       const char *path)
+{
+	const char *value;
+	size_t n;
+
+	for (n = 0; (value = record_get_nth(r, key, n)); n++)
+		if (strcmp(value, path) == 0)
+			return true;
+	return false;
+}
+
+static bool still(const struct entry *now, const struct entry *after)
+{
+	if (!now->mode || !after)
+		return !now->mode && !after;
+	return entry_same_content(now, after) && entry_same_meta(now, after);
+}
+
+static int rebase_path(void *arg, const char *path, const struct entry *before,
+		       const struct entry *after, struct err *err)
+{
+	struct rebase *r = arg;
+	AUTO(entry) struct entry now = {0};
+
+	(void)before;
+	if (!*path || was_merged(r->record, r->merged, path))
+		return 0;
+	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
+		return -err->num;
+	if (!still(&now, after))
+		return 0;
+	if (!after)
+		return tree_editor_remove(r->editor, path, err);
+	/* Not the mark of a folder of which some paths were looked at. */
+	if (S_ISDIR(after->mode)) {
+		AUTO(entry) struct entry folder = {0};
+
+		entry_copy(&folder, after);
+		folder.flags = now.flags;
+		return tree_editor_put_folder(r->editor, path, &folder, err);
+	}
+	return tree_editor_put(r->editor, path, after, err);
+}
+
+static int rebase_one(struct rebase *r, const char *value, struct err *err)
+{
+	AUTO(snapshot) struct snapshot before = {0}, after = {0};
+	uint64_t first, second;
+	int got;
+
+	if (sscanf(value, "%" SCNu64 " %" SCNu64, &first, &second) != 2)
+		return fail(err, EBADMSG, "the run's record is damaged");
+	got = catalog_load(r->store, first, &before, err);
+	if (got == 0)
+		got = catalog_load(r->store, second, &after, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	return tree_diff(r->store, &before.root, &after.root, rebase_path, r,
+			 err);
+}
+
+int applied_rebase(struct store *store, const struct session *s, size_t folder,
+		   struct entry *base, const struct entry *now, struct err *err)
+{
+	auto_free char *applied = key_of("applied", folder);
+	auto_free char *merged = key_of("merged", folder);
+	AUTO(record) struct record record = {0};
+	struct rebase r = {
+		.store = store,
+		.record = &record,
+		.merged = merged,
+		.now = now,
+	};
+	struct entry root = {0};
+	const char *value;
+	size_t n;
+	int got = 0;
+
+	if (load(s, &record, err) < 0)
+		return -err->num;
+	if (!record_get(&record, applied))
+		return 0;
+	r.editor = tree_editor_new(store, base);
+	for (n = 0; got >= 0; n++) {
+		value = record_get_nth(&record, applied, n);
+		if (!value)
+			break;
+		got = rebase_one(&r, value, err);
+	}
+	if (got >= 0)
+		got = tree_editor_save(r.editor, &root, err);
+	tree_editor_free(&r.editor);
+	if (got < 0)
+		return err_context(err, "what was applied of run %s", s->id);
+	entry_free(base);
+	*base = root;
+	return 0;
+}
+
+int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
+		     struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	auto_free char *value =
+		mem_printf("%" PRIu64 " %" PRIu64, before, after);
+	int got = record_load(s->fd, NAME, NAME, VERSION, &r, err);
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	record_add(&r, "applied-home", value);
+	return save(s, &r, err);
+}
+
+/* Whether path is in `now` as in that snapshot; one that is gone says no. */
+static int is_as_in(struct store *store, uint64_t seq, const struct entry *now,
+		    const char *path, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry was = {0};
+	int got = catalog_load(store, seq, &s, err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0 || tree_lookup(store, &s.root, path, &was, err) < 0)
+		return -err->num;
+	return was.mode && still(now, &was);
+}
+
+static int is_ours(struct store *store, const struct record *r,
+		   const struct entry *root, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry now = {0};
+	const char *value;
+	size_t n;
+	int got = tree_lookup(store, root, path, &now, err);
+
+	for (n = 0; got > 0; n++) {
+		uint64_t before, after;
+
+		value = record_get_nth(r, "applied-home", n);
+		if (!value)
+			return 0;
+		if (sscanf(value, "%" SCNu64 " %" SCNu64, &before, &after) != 2)
+			continue;
+		got = is_as_in(store, after, &now, path, err);
+		if (got == 0)
+			got = is_as_in(store, before, &now, path, err);
+		if (got)
+			return got;
+		got = 1;
+	}
+	return got;
+}
+
+int applied_forgive(struct store *store, const struct session *s,
+		    struct snapshot *now, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	size_t kept = 0, i;
+
+	if (load(s, &r, err) < 0)
+		return -err->num;
+	if (!record_get(&r, "applied-home"))
+		return 0;
+	for (i = 0; i < now->note_count; i++) {
+		struct note *n = &now->notes[i];
+		int got = n->kind == NOTE_MOVED
+				  ? is_ours(store, &r, &now->root, n->path, err)
+				  : 0;
+
+		if (got < 0) {
+			memmove(&now->notes[kept], n,
+				(now->note_count - i) * sizeof(*n));
+			now->note_count -= i - kept;
+			return got;
+		}
+		if (got) {
+			free(n->path);
+			free(n->text);
+		} else {
+			now->notes[kept++] = *n;
+		}
+	}
+	now->note_count = kept;
+	return 0;
+}

@@ -1,0 +1,48 @@
+/*
+ * What guard itself has taken over from a run already. A run that goes on
+ * after a part of it was applied works on top of those files: where the
+ * project still holds them as guard put them, they are what the run began
+ * with, and not an edit of the user's.
+ *
+ * Kept in the session's folder, in a record of its own, since a live run's is
+ * its guard's: applied = the snapshots before and after each apply. Written
+ * under the project's lock. Earlier guards kept it in the session's record.
+ */
+#ifndef GUARD_APPLY_APPLIED_H
+#define GUARD_APPLY_APPLIED_H
+
+#include "overlay/session.h"
+#include "restore/plan/plan.h"
+#include "snapshot/tree/tree.h"
+
+/*
+ * folder: 0 is the project, n the n-th beside it. Adds one apply to the record.
+ * What was merged is noted apart: it has the user's edits in it, which the run
+ * knows nothing of, so that it is never taken for what the run began with.
+ */
+int applied_add(const struct session *s, size_t folder, uint64_t before,
+		uint64_t after, const struct plan *plan, struct err *err);
+
+/* Whether any apply is noted. */
+bool applied_any(const struct session *s);
+
+/*
+ * Gives base what was applied, path by path, where `now` is still like that.
+ * An apply whose snapshots are gone from the store is passed over.
+ */
+int applied_rebase(struct store *store, const struct session *s, size_t folder,
+		   struct entry *base, const struct entry *now,
+		   struct err *err);
+
+/*
+ * The same for the home folder, of which nothing was stored when the run
+ * began: now's notes say what moved since (NOTE_MOVED); those go where it is
+ * guard's own doing, the home still being as an apply of this run left it or,
+ * taken back, found it.
+ */
+int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
+		     struct err *err);
+int applied_forgive(struct store *store, const struct session *s,
+		    struct snapshot *now, struct err *err);
+
+#endif

@@ -1,0 +1,478 @@
+#include "guard/apply/applying.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/apply/applied.h"
+#include "guard/live.h"
+#include "guard/output.h"
+#include "guard/taken.h"
+#include "overlay/inuse.h"
+#include "restore/result.h"
+#include "restore/taking.h"
+
+void applying_free(struct applying *a)
+{
+	plan_free(&a->plan);
+	entry_free(&a->want);
+	project_close(&a->project);
+	snapshot_free(&a->before);
+	snapshot_free(&a->base);
+	applying_home_free(&a->home);
+	applying_extra_free(a);
+	changes_free(&a->changes);
+	mem_list_free(&a->agreed);
+	mem_list_free(&a->only);
+}
+
+static int check_state(const struct pick *p, struct err *err)
+{
+	const struct session *s = &p->session;
+
+	if (s->state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", s->id);
+	if (s->state == RUN_APPLIED && !pick_named_paths(p))
+		return fail(err, EALREADY,
+			    "run %s is applied already: name paths to apply "
+			    "what is left of it",
+			    s->id);
+	return 0;
+}
+
+static int load_base(struct applying *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	int seq = session_base(s, true, err);
+
+	if (seq == -ENODATA)
+		return err_context(
+			err,
+			"the files as they were before run %s could not be "
+			"stored, so that its changes cannot be told from "
+			"yours: copy what you need (guard diff %s)",
+			s->id, s->id);
+	if (seq < 0)
+		return seq;
+	if (seq == 0)
+		return fail(err, ENODATA,
+			    "the files as they were before run %s were not "
+			    "stored: copy what you need (guard diff %s)",
+			    s->id, s->id);
+	if (store_refresh(a->c->store, err) < 0)
+		return -err->num;
+	if (catalog_load(a->c->store, s->base, &a->base, err) < 0)
+		return -err->num;
+	return applying_extra_base(a, err);
+}
+
+struct compare {
+	struct store *store;
+	const struct entry *base;
+	const char *prefix;
+	bool *changed;
+};
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+	if (!a || !b || !a->mode || !b->mode)
+		return (!a || !a->mode) && (!b || !b->mode);
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
+/*
+ * A path that was stored otherwise after the run is fine when it is now as
+ * before the run: it was taken back or is applied already.
+ */
+static int compare_path(void *arg, const char *path, const struct entry *then,
+			const struct entry *want, struct err *err)
+{
+	struct compare *c = arg;
+	struct entry base = {0};
+	int got;
+
+	if (same(then, want))
+		return 0;
+	got = tree_lookup(c->store, c->base, path, &base, err);
+	if (got < 0)
+		return got;
+	if (!same(got ? &base : NULL, want)) {
+		auto_free char *name = mem_printf("%s%s", c->prefix, path);
+
+		output_warn("%s is not as the run left it", text_quote(name));
+		*c->changed = true;
+	}
+	entry_free(&base);
+	return 0;
+}
+
+int applying_compare(struct applying *a, const struct entry *base,
+		     const struct entry *want, uint64_t seq, const char *prefix,
+		     struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	struct compare c = {
+		.store = a->c->store,
+		.base = base,
+		.prefix = prefix,
+		.changed = &a->changed_since,
+	};
+
+	if (!seq)
+		return 0;
+	if (catalog_load(a->c->store, seq, &result, err) < 0)
+		return -err->num;
+	return tree_diff(a->c->store, &result.root, want, compare_path, &c,
+			 err);
+}
+
+bool applying_names_git(char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (path_has_part(*paths, ".git"))
+			return true;
+	return false;
+}
+
+bool applying_names_all(char *const *paths)
+{
+	if (!paths)
+		return true;
+	for (; *paths; paths++)
+		if (!**paths)
+			return true;
+	return false;
+}
+
+bool applying_whole(const struct pick *p)
+{
+	size_t i;
+
+	if (!pick_named_paths(p))
+		return true;
+	if (!p->paths || !applying_names_all(p->paths))
+		return false;
+	for (i = 0; i < p->session.extra_count; i++) {
+		char **paths = pick_extra_paths(p, i);
+
+		if (!paths || !applying_names_all(paths))
+			return false;
+	}
+	return true;
+}
+
+int applying_look(struct applying *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+
+	if (a->project.path)
+		return applying_extra_look(a, err) < 0
+			       ? -err->num
+			       : applying_home_look(a, err);
+	if (context_project(a->c, s->project, false, &a->project, err) < 0)
+		return -err->num;
+	a->project.only = (const char *const *)a->only;
+	snapshot_free(&a->before);
+	if (project_look(a->c->store, &a->project, "pre-apply", s->id,
+			 &a->before, err) < 0 ||
+	    applying_extra_look(a, err) < 0)
+		return -err->num;
+	return applying_home_look(a, err);
+}
+
+void applying_leave(struct applying *a)
+{
+	project_close(&a->project);
+	applying_extra_leave(a);
+	project_close(&a->home.project);
+}
+
+/*
+ * 1: what the run left is in the store, and nobody has been at its layer
+ * since; then it is not read again. 0: it has to be.
+ */
+static int stored_result(struct applying *a, const struct change_list *list,
+			 uint64_t seq, struct entry *ret, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	AUTO(snapshot) struct snapshot result = {0};
+	int got;
+
+	if (!seq || s->state != RUN_ENDED || record_get(&s->more, "applied") ||
+	    moment_compare(list->newest, s->ended) >= 0)
+		return 0;
+	got = catalog_load(a->c->store, seq, &result, err);
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	entry_copy(ret, &result.root);
+	return 1;
+}
+
+int applying_want(struct applying *a, const struct entry *base, int upper_fd,
+		  const struct change_list *list, uint64_t seq,
+		  struct entry *ret, struct err *err)
+{
+	int got = stored_result(a, list, seq, ret, err);
+
+	if (got)
+		return got;
+	return result_make(a->c->store, base, upper_fd, list, ret, err);
+}
+
+/* The layer as it is at one moment, in the store: from here on nobody reads it
+ * any more. */
+static int load_layer(struct applying *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	int got;
+
+	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
+	    pick_check(a->p, &a->changes, err) < 0)
+		return -err->num;
+	got = applying_want(a, &a->base.root, a->changes.upper_fd,
+			    &a->changes.project, s->result, &a->want, err);
+	a->as_stored = got > 0;
+	if (got < 0 || applying_extra_want(a, err) < 0)
+		return -err->num;
+	return applying_home_load(a, err);
+}
+
+/* First the project, all of it: what was applied of the run before is none of
+ * its changes any more. */
+static int look_and_load(struct applying *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct frozen *frozen;
+	int got;
+
+	if (applying_look(a, err) < 0 ||
+	    applied_rebase(a->c->store, s, 0, &a->base.root, &a->before.root,
+			   err) < 0 ||
+	    live_hold(s, &frozen, err) < 0)
+		return -err->num;
+	got = load_layer(a, err);
+	freeze_end(&frozen);
+	return got;
+}
+
+static int load_and_look(struct applying *a, struct err *err)
+{
+	if (load_layer(a, err) < 0 || applying_some_choose(a, err) < 0)
+		return -err->num;
+	return applying_look(a, err);
+}
+
+int applying_load(struct applying *a, struct err *err)
+{
+	struct session *s = &a->p->session;
+	int got;
+
+	if (check_state(a->p, err) < 0 ||
+	    context_store(a->c, STORE_WRITE, err) < 0 ||
+	    (!s->live && taken_refill(s, a->c->store, err) < 0) ||
+	    load_base(a, err) < 0)
+		return -err->num;
+	got = applying_some_wanted(a) ? load_and_look(a, err)
+				      : look_and_load(a, err);
+	return got < 0 ? got
+		       : applying_compare(a, &a->base.root, &a->want, s->result,
+					  "", err);
+}
+
+int applying_lock(struct context *c, struct pick *p, struct err *err)
+{
+	struct session live = {.fd = -1, .lock_fd = -1};
+	struct err odd;
+	int got = pick_lock(c, p, err);
+
+	if (got != -EBUSY || session_open(c->state.runs_fd, p->session.id,
+					  false, &live, &odd) < 0)
+		return got;
+	session_free(&p->session);
+	p->session = live;
+	return pick_is_going(&live) ? 0 : got;
+}
+
+int applying_plan(struct applying *a, const struct entry *want,
+		  enum plan_resolve resolve, bool git_picked, struct err *err)
+{
+	static const char *const none[] = {NULL};
+	auto_free char *label = mem_printf("run %s", a->p->session.id);
+	/* Others were named, and nothing of the project. */
+	bool others_alone =
+		pick_named_paths(a->p) && !a->p->paths && !git_picked;
+	struct plan_options options = {
+		.paths = others_alone ? none
+			 : git_picked ? NULL
+				      : (const char *const *)a->p->paths,
+		.git_apart = !git_picked,
+		.partial_now = a->only != NULL,
+		.refuse_special = true,
+		.refuse_shut = geteuid() != 0,
+		.agreed = (const char *const *)a->agreed,
+		.base_notes = &a->base,
+		.now_notes = &a->before,
+		.resolve = resolve ? resolve : RESOLVE_MERGE,
+		.our_label = "project",
+		.their_label = label,
+	};
+
+	plan_free(&a->plan);
+	a->of_all = want == &a->want;
+	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
+		      &options, &a->plan, err) < 0 ||
+	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
+		return -err->num;
+	if (others_alone)
+		a->plan.git_left = 0;
+	if (applying_extra_plan(a, options.resolve, err) < 0)
+		return -err->num;
+	return applying_home_plan(a, options.resolve, err);
+}
+
+size_t applying_plans(struct applying *a, struct plan ***ret)
+{
+	size_t count = a->extras ? a->p->session.extra_count : 0, i, n = 0;
+
+	*ret = mem_zalloc((count + 2) * sizeof(**ret));
+	(*ret)[n++] = &a->plan;
+	for (i = 0; i < count; i++)
+		(*ret)[n++] = &a->extras[i].plan;
+	(*ret)[n++] = &a->home.plan;
+	return n;
+}
+
+bool applying_has_steps(struct applying *a)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count = applying_plans(a, &plans), i;
+
+	for (i = 0; i < count; i++)
+		if (plans[i]->step_count)
+			return true;
+	return false;
+}
+
+/* The project, whatever is done there, and what else is changed. */
+static struct carry_root *list_roots(struct applying *a,
+				     const struct transaction_layer *layer,
+				     size_t *ret_count)
+{
+	size_t extras = a->p->session.extra_count, n = 0, i;
+	struct carry_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
+
+	roots[n++] =
+		(struct carry_root){&a->project, &a->plan, &a->before, layer};
+	for (i = 0; i < extras; i++) {
+		struct applying_extra *x = &a->extras[i];
+
+		if (x->plan.step_count)
+			roots[n++] = (struct carry_root){&x->project, &x->plan,
+							 &x->before};
+	}
+	if (a->p->home_paths)
+		roots[n++] = (struct carry_root){
+			&a->home.project, &a->home.plan, &a->home.before};
+	*ret_count = n;
+	return roots;
+}
+
+/* What of it counts as done by guard, when the run goes on. */
+static int note_applied(struct applying *a, const struct action *action,
+			struct err *err)
+{
+	const struct session *s = &a->p->session;
+	const struct action_root *home = NULL;
+
+	if (a->plan.step_count &&
+	    applied_add(s, 0, a->before.seq, action->after, &a->plan, err) < 0)
+		return -err->num;
+	if (applying_extra_done(a, action, err) < 0)
+		return -err->num;
+	if (a->p->home_paths)
+		home = &action->others[action->other_count - 1];
+	if (home && home->after &&
+	    applied_add_home(s, a->home.before.seq, home->after, err) < 0)
+		return -err->num;
+	return 0;
+}
+
+/*
+ * New folders come out of the layer itself when all of the run is applied:
+ * what is left of its layer then, nobody has to decide on any more.
+ */
+static char **choose_taken(struct applying *a, bool whole)
+{
+	struct session *s = &a->p->session;
+	char **paths;
+
+	if (!whole || s->live || !a->as_stored || !a->of_all)
+		return NULL;
+	paths = taking_choose(&a->plan);
+	if (paths && !inuse_let_go(s->fd, a->changes.upper_fd))
+		mem_list_free(&paths);
+	taken_note(s, paths);
+	return paths;
+}
+
+static int carry_failed(struct applying *a, int num)
+{
+	struct session *s = &a->p->session;
+	struct err more;
+
+	/* What is left half done, the next command ends. */
+	if (s->live ||
+	    faccessat(a->project.workspace_fd, "next-action", F_OK, 0) == 0)
+		return num;
+	if (taken_refill(s, a->c->store, &more) < 0)
+		output_warn("%s", more.text);
+	(void)session_set_state(s, RUN_ENDED, &more);
+	return num;
+}
+
+int applying_carry(struct applying *a, bool whole, bool git,
+		   uint64_t *ret_after, struct err *err)
+{
+	struct session *s = &a->p->session;
+	struct action action = {
+		.kind = "apply",
+		.run_id = s->id,
+		.git = git,
+		.whole = whole,
+	};
+	char **taken = choose_taken(a, whole);
+	const struct transaction_layer layer = {
+		.upper_fd = a->changes.upper_fd,
+		.before = s->ended,
+		.paths = taken,
+	};
+	auto_free struct carry_root *roots = NULL;
+	auto_free char *before = NULL, *after = NULL;
+	size_t count;
+	int got;
+
+	/* A live run's record is its own guard's to write. */
+	got = s->live ? 0 : session_set_state(s, RUN_APPLYING, err);
+	roots = list_roots(a, taken ? &layer : NULL, &count);
+	if (got == 0)
+		got = carry_out(a->c->store, roots, count, &action, err);
+	mem_list_free(&taken);
+	if (got < 0)
+		got = carry_failed(a, got);
+	else
+		got = note_applied(a, &action, err);
+	action_free_roots(&action);
+	if (got < 0)
+		return got;
+	if (!s->live && context_settle_run(s, &a->c->state, whole, err) < 0)
+		return -err->num;
+	before = mem_printf("%" PRIu64, a->before.seq);
+	after = mem_printf("%" PRIu64, action.after);
+	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,
+		  "before", before, "after", after, NULL);
+	*ret_after = action.after;
+	return 0;
+}

@@ -1,0 +1,187 @@
+/*
+ * The part of an apply that goes to the folders beside the project (--cow). All
+ * is as with the project: what was there when the run began is stored, and
+ * without named paths everything that the run changed is taken.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/apply/applied.h"
+#include "guard/apply/applying.h"
+#include "restore/result.h"
+
+#define PROJECT_NONE                                                           \
+	{                                                                      \
+		.fd = -1, .workspace_fd = -1, .lock_fd = -1                    \
+	}
+
+static size_t count(const struct applying *a)
+{
+	return a->extras ? a->p->session.extra_count : 0;
+}
+
+int applying_extra_base(struct applying *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	size_t i;
+
+	a->extras = mem_zalloc((s->extra_count + 1) * sizeof(*a->extras));
+	for (i = 0; i < s->extra_count; i++)
+		a->extras[i].project = (struct project)PROJECT_NONE;
+	for (i = 0; i < s->extra_count; i++)
+		if (catalog_load(a->c->store, s->extras[i].base,
+				 &a->extras[i].base, err) < 0)
+			return err_context(err, "%s before run %s",
+					   text_quote(s->extras[i].path),
+					   s->id);
+	return 0;
+}
+
+static int look(struct applying *a, size_t index, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	struct applying_extra *x = &a->extras[index];
+	const char *path = s->extras[index].path;
+	bool first = !x->before.root_path;
+
+	if (x->project.path)
+		return 0;
+	if (context_recover(a->c, path, err) < 0 ||
+	    context_project(a->c, path, false, &x->project, err) < 0)
+		return -err->num;
+	snapshot_free(&x->before);
+	if (project_look(a->c->store, &x->project, "pre-apply", s->id,
+			 &x->before, err) < 0)
+		return -err->num;
+	return first ? applied_rebase(a->c->store, s, index + 1, &x->base.root,
+				      &x->before.root, err)
+		     : 0;
+}
+
+int applying_extra_look(struct applying *a, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < count(a); i++)
+		if (look(a, i, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+int applying_extra_want(struct applying *a, struct err *err)
+{
+	const struct session *s = &a->p->session;
+	auto_free struct changes_group *groups = NULL;
+	size_t i;
+
+	(void)changes_groups(&a->changes, &groups);
+	for (i = 0; i < count(a); i++) {
+		struct applying_extra *x = &a->extras[i];
+		const struct changes_group *g = &groups[i + 1];
+
+		if (applying_want(a, &x->base.root, g->upper_fd, g->list,
+				  s->extras[i].result, &x->want, err) < 0 ||
+		    applying_compare(a, &x->base.root, &x->want,
+				     s->extras[i].result, g->prefix, err) < 0)
+			return err_context(err, "%s",
+					   text_quote(s->extras[i].path));
+	}
+	return 0;
+}
+
+static int plan(struct applying *a, size_t index, const char *prefix,
+		enum plan_resolve resolve, struct err *err)
+{
+	static const char *const none[] = {NULL};
+	struct applying_extra *x = &a->extras[index];
+	auto_free char *label = mem_printf("run %s", a->p->session.id);
+	char **paths = pick_extra_paths(a->p, index);
+	struct plan_options options = {
+		.paths = x->picked ? NULL
+			 : pick_named_paths(a->p) && !paths
+				 ? none
+				 : (const char *const *)paths,
+		.git_apart = !x->git_picked,
+		.refuse_special = true,
+		.refuse_shut = geteuid() != 0,
+		.base_notes = &x->base,
+		.now_notes = &x->before,
+		.resolve = resolve,
+		.our_label = "yours",
+		.their_label = label,
+	};
+	struct carry_counts counts;
+
+	plan_free(&x->plan);
+	if (plan_make(a->c->store, &x->base.root,
+		      x->picked ? x->picked : &x->want, &x->before.root,
+		      &options, &x->plan, err) < 0 ||
+	    carry_count(a->c->store, &x->plan, &counts, err) < 0)
+		return -err->num;
+	if (options.paths == none)
+		x->plan.git_left = 0;
+	x->plan.prefix = prefix;
+	carry_add(&a->counts, &counts);
+	return 0;
+}
+
+int applying_extra_plan(struct applying *a, enum plan_resolve resolve,
+			struct err *err)
+{
+	auto_free struct changes_group *groups = NULL;
+	size_t i;
+
+	(void)changes_groups(&a->changes, &groups);
+	for (i = 0; i < count(a); i++)
+		if (plan(a, i, groups[i + 1].prefix, resolve, err) < 0)
+			return err_context(
+				err, "%s",
+				text_quote(a->p->session.extras[i].path));
+	return 0;
+}
+
+/* Those with something to do were the action's other folders, in order. */
+int applying_extra_done(struct applying *a, const struct action *action,
+			struct err *err)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < count(a); i++) {
+		const struct applying_extra *x = &a->extras[i];
+
+		if (!x->plan.step_count)
+			continue;
+		if (applied_add(&a->p->session, i + 1, x->before.seq,
+				action->others[n++].after, &x->plan, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+void applying_extra_leave(struct applying *a)
+{
+	size_t i;
+
+	for (i = 0; i < count(a); i++)
+		project_close(&a->extras[i].project);
+}
+
+void applying_extra_free(struct applying *a)
+{
+	size_t i;
+
+	for (i = 0; i < count(a); i++) {
+		struct applying_extra *x = &a->extras[i];
+
+		plan_free(&x->plan);
+		entry_free(&x->want);
+		snapshot_free(&x->before);
+		snapshot_free(&x->base);
+		project_close(&x->project);
+	}
+	free(a->extras);
+	a->extras = NULL;
+}

@@ -1,0 +1,103 @@
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/apply/applying.h"
+#include "guard/apply/importer.h"
+#include "guard/commands.h"
+#include "guard/output.h"
+#include "overlay/layers.h"
+
+/* What is changed, for people. */
+const char *applying_where(const struct applying *a)
+{
+	const struct pick *p = a->p;
+	size_t i;
+
+	for (i = 0; p->extra_paths && !p->paths && i < p->session.extra_count;
+	     i++)
+		if (p->extra_paths[i])
+			return p->session.extras[i].path;
+	return p->home_paths && !p->paths ? p->session.home
+					  : p->session.project;
+}
+
+static void say_marked(const struct plan *plan, const struct step *step)
+{
+	auto_free char *path = mem_printf(
+		"%s%s", plan->prefix ? plan->prefix : "", step->path);
+
+	if (step->how == STEP_MARKED)
+		output_warn("conflict markers are in %s", text_quote(path));
+}
+
+/* As git does: it is done, but there is work left. */
+int applying_say_marked(struct applying *a)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count, i, k;
+
+	if (!a->counts.marked)
+		return STATUS_OK;
+	count = applying_plans(a, &plans);
+	for (k = 0; k < count; k++)
+		for (i = 0; i < plans[k]->step_count; i++)
+			say_marked(plans[k], &plans[k]->steps[i]);
+	output_warn("%s to be put right by hand: applied, with conflict "
+		    "markers",
+		    text_count(a->counts.marked, "file"));
+	return STATUS_REFUSED;
+}
+
+void applying_say_done(const struct applying *a)
+{
+	const struct session *s = &a->p->session;
+	AUTO(buf) struct buf sum = {0};
+
+	carry_sum(&a->counts, &sum);
+	output_say("run %s applied to %s: %s", s->id,
+		   text_quote(applying_where(a)), buf_text(&sum));
+	if (s->state != RUN_APPLIED)
+		output_say("the rest of it still waits (guard diff %s)", s->id);
+	output_hint("guard undo takes it back");
+}
+
+void applying_say_git_left(const struct applying *a)
+{
+	struct session *s = &a->p->session;
+	auto_free char *left = NULL;
+
+	bool linked = record_get(&s->more, LAYERS_GIT) != NULL;
+	size_t i;
+
+	for (i = 0; a->extras && i < s->extra_count; i++)
+		if (a->extras[i].plan.git_left)
+			output_say("what changed in %s.git is left alone: "
+				   "guard apply %s and its path takes it over",
+				   text_quote(a->extras[i].plan.prefix), s->id);
+	if (!a->plan.git_left && !linked)
+		return;
+	left = importer_left(a->c, s);
+	if (*left)
+		output_say("%s of the run %s not in your repository; guard "
+			   "import %s brings them in",
+			   left, strncmp(left, "1 ", 2) == 0 ? "is" : "are",
+			   s->id);
+	if (a->plan.git_left)
+		output_say("what changed in .git is left alone; guard apply %s "
+			   ".git takes it over",
+			   s->id);
+}
+
+/* They are in nobody's way, but nobody may think that they were taken over. */
+size_t applying_say_home_left(const struct applying *a)
+{
+	size_t count = applying_home_left(a);
+	const char *id = a->p->session.id;
+
+	if (count)
+		output_say("%s in your home folder left alone: guard diff %s "
+			   "shows them, guard apply %s ~/PATH takes one over",
+			   text_count(count, "change"), id, id);
+	return count;
+}

@@ -1,0 +1,89 @@
+/*
+ * A large project of which a run changed little is not read whole for that,
+ * twice: what the plan will not ask for, nobody has to look at. The snapshots
+ * before and after such an apply are of those paths only.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/apply/applied.h"
+#include "guard/apply/applying.h"
+
+/* Less is read in no time, and a snapshot of all of it is worth more. */
+#define LARGE 2000
+/* So many times more things there are than such as were changed. */
+#define MUCH_MORE 8
+#define SOME_MAX 1000
+
+struct some {
+	char **paths;
+	const char *last; /* that comes with all below; in paths */
+	uint64_t count, max;
+	bool all; /* something needs all of it to be known */
+};
+
+static uint64_t things(const struct snapshot *s)
+{
+	return s->files + s->folders;
+}
+
+static bool has_twins(const struct entry *e)
+{
+	return e && e->link_group && S_ISREG(e->mode);
+}
+
+/* A file's other names may be anywhere. */
+static int each(void *arg, const char *path, const struct entry *base,
+		const struct entry *want, struct err *err)
+{
+	struct some *s = arg;
+	bool folder =
+		base && want && S_ISDIR(base->mode) && S_ISDIR(want->mode);
+	auto_free char *alone = NULL;
+
+	(void)err;
+	if (has_twins(base) || has_twins(want))
+		s->all = true;
+	if (s->all || !*path || path_has_part(path, ".git") ||
+	    (s->last && path_below(path, s->last)))
+		return 0;
+	if (++s->count > s->max) {
+		s->all = true;
+		return 0;
+	}
+	if (folder)
+		alone = mem_printf("%s/", path);
+	s->last = NULL;
+	mem_list_add(&s->paths, folder ? alone : path);
+	if (!folder)
+		s->last = s->paths[s->count - 1];
+	return 0;
+}
+
+/* What else an apply takes from is of another kind: it has its own look. */
+bool applying_some_wanted(const struct applying *a)
+{
+	const struct pick *p = a->p;
+
+	return a->may_be_some && !p->session.live && !p->home_paths &&
+	       !p->session.extra_count && !applying_names_git(p->paths) &&
+	       things(&a->base) >= LARGE && !applied_any(&p->session);
+}
+
+int applying_some_choose(struct applying *a, struct err *err)
+{
+	struct some s = {.max = things(&a->base) / MUCH_MORE};
+	int got;
+
+	if (s.max > SOME_MAX)
+		s.max = SOME_MAX;
+	got = tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
+
+	if (got < 0 || s.all)
+		mem_list_free(&s.paths);
+	a->only = s.paths;
+	return got < 0 ? got : 0;
+}

@@ -1,0 +1,75 @@
+#include "guard/apply/committing.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/output.h"
+
+static char *message_of(const struct session *s,
+			const struct committing_options *o)
+{
+	AUTO(buf) struct buf command = {0};
+	size_t len = o->message ? strlen(o->message) : 0;
+
+	if (len)
+		return mem_printf("%s%s", o->message,
+				  o->message[len - 1] == '\n' ? "" : "\n");
+	output_name(&command, s->command ? s->command : "");
+	return mem_printf("Apply run %s\n\n$ %s\n", s->id, buf_text(&command));
+}
+
+int committing_make(const struct applying *a,
+		    const struct committing_options *o,
+		    const struct entry *want, struct gitcommit **ret,
+		    struct err *err)
+{
+	const struct session *s = &a->p->session;
+	auto_free char *message = message_of(s, o);
+	struct gitcommit_job job = {
+		.repository = s->project,
+		.branch = o->branch,
+		.message = message,
+		.home = a->c->state.home,
+		.paths = (const char *const *)a->p->paths,
+	};
+	const char *note;
+	size_t n;
+
+	if (gitcommit_make(a->c->store, &a->base.root, want, &job, ret, err) <
+	    0)
+		return err_context(err, "nothing is committed");
+	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
+		output_say("not in the commit: %s", note);
+	return 0;
+}
+
+int committing_point(const struct applying *a, struct gitcommit *c,
+		     bool applied, struct err *err)
+{
+	const char *note;
+	size_t had = 0, n;
+
+	while (gitcommit_note(c, had))
+		had++;
+	if (gitcommit_point(c, err) < 0)
+		return applied ? err_context(err, "it is applied, but not "
+						  "committed")
+			       : -err->num;
+	for (n = had; (note = gitcommit_note(c, n)); n++)
+		output_warn("%s", note);
+	state_log(&a->c->state, "commit", "run", a->p->session.id, "project",
+		  a->p->session.project, "branch", gitcommit_branch(c),
+		  "commit", gitcommit_id(c), NULL);
+	output_say("committed to %s: %.10s, %s; not signed, no hook was run",
+		   gitcommit_branch(c), gitcommit_id(c),
+		   text_count(gitcommit_paths(c), "file"));
+	if (applied)
+		output_hint("git reset --soft HEAD~1 takes back the commit "
+			    "alone, guard undo the files alone");
+	else
+		output_hint("run %s itself waits on (guard discard %s drops "
+			    "it)",
+			    a->p->session.id, a->p->session.id);
+	return 0;
+}

@@ -1,0 +1,281 @@
+#include "guard/apply/importer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/changes.h"
+#include "overlay/layers.h"
+#include "overlay/scan.h"
+#include "restore/git/gitcopy.h"
+#include "restore/result.h"
+#include "snapshot/tree/catalog.h"
+
+#define COPY "import"
+
+/* The two trees that are compared. */
+struct sides {
+	struct snapshot base, result;
+	struct entry made; /* of a run whose result was not stored */
+	const struct entry *then; /* NULL: not known */
+	const struct entry *now; /* NULL: nothing is new */
+};
+
+static void sides_free(struct sides *s)
+{
+	snapshot_free(&s->base);
+	snapshot_free(&s->result);
+	entry_free(&s->made);
+}
+
+/* A run that was cut off has a layer only. */
+static int make_result(struct context *c, struct session *s, struct sides *ret,
+		       struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+
+	if (changes_load(s, NULL, &changes, err) < 0 ||
+	    result_make(c->store, &ret->base.root, changes.upper_fd,
+			&changes.project, &ret->made, err) < 0)
+		return -err->num;
+	ret->now = &ret->made;
+	return 0;
+}
+
+static int load_sides(struct context *c, struct session *s, struct sides *ret,
+		      struct err *err)
+{
+	int seq = session_base(s, true, err);
+
+	if (seq < 0 && seq != -ENODATA)
+		return seq;
+	if (seq <= 0)
+		return fail(err, ENODATA,
+			    "the files as they were before run %s were not "
+			    "stored, so that its commits cannot be told from "
+			    "yours",
+			    s->id);
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    store_refresh(c->store, err) < 0 ||
+	    catalog_load(c->store, s->base, &ret->base, err) < 0)
+		return -err->num;
+	ret->then = &ret->base.root;
+	if (!s->result)
+		return make_result(c, s, ret, err);
+	ret->now = &ret->result.root;
+	return catalog_load(c->store, s->result, &ret->result, err);
+}
+
+static int open_layer(struct session *s, const char *name, struct err *err)
+{
+	int fd = openat(s->fd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "the layer of run %s", s->id) : fd;
+}
+
+/* A tree with what the run put in the repository, as its .git. */
+static int make_linked(struct context *c, int upper,
+		       const struct change_list *changes, struct entry *ret,
+		       struct err *err)
+{
+	const struct entry empty = {.mode = S_IFDIR | 0700};
+	AUTO(entry) struct entry git = {0};
+	struct tree_editor *editor;
+	int got;
+
+	if (result_make(c->store, &empty, upper, changes, &git, err) < 0)
+		return -err->num;
+	editor = tree_editor_new(c->store, &empty);
+	got = tree_editor_put(editor, ".git", &git, err);
+	if (got == 0)
+		got = tree_editor_save(editor, ret, err);
+	tree_editor_free(&editor);
+	return got;
+}
+
+/* A repository that lies elsewhere has a layer of its own, and no snapshot:
+ * what is in that layer is all that can be new. */
+static int load_linked(struct context *c, struct session *s, const char *git,
+		       struct sides *ret, struct err *err)
+{
+	AUTO(change_list) struct change_list changes = {0};
+	auto_close int upper = open_layer(s, "git-upper", err);
+	auto_close int lower = -1;
+
+	if (upper < 0)
+		return upper;
+	lower = open(git, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (lower < 0)
+		return fail_errno(err, "%s", text_quote(git));
+	if (scan_layer(upper, lower, NULL, &changes, err) < 0)
+		return -err->num;
+	if (!changes.count)
+		return 0;
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    store_refresh(c->store, err) < 0 ||
+	    make_linked(c, upper, &changes, &ret->made, err) < 0)
+		return -err->num;
+	ret->now = &ret->made;
+	return 0;
+}
+
+/* 1: the run's .git is what it was. */
+static int same_git(struct context *c, const struct sides *s, struct err *err)
+{
+	AUTO(entry) struct entry old = {0}, now = {0};
+	int got = tree_lookup(c->store, &s->base.root, ".git", &old, err);
+
+	if (got >= 0)
+		got = tree_lookup(c->store, s->now, ".git", &now, err);
+	if (got < 0)
+		return got;
+	return old.mode && now.mode && S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
+	       oid_equal(&old.content, &now.content);
+}
+
+static int check_target(const struct session *s, const char *git,
+			struct err *err)
+{
+	struct stat st;
+
+	if (lstat(git, &st) < 0 && errno != ENOENT)
+		return fail_errno(err, "%s", text_quote(git));
+	if (lstat(git, &st) < 0)
+		return fail(err, ENOENT,
+			    "%s is no git repository: there is nothing to "
+			    "import into",
+			    text_quote(s->project));
+	if (!S_ISDIR(st.st_mode))
+		return fail(err, ENOTDIR,
+			    "%s is no folder, and the repository that it "
+			    "names had no layer in the run",
+			    text_quote(git));
+	return 0;
+}
+
+/* The one folder below refs/ in which the process may write. */
+static int make_folder(struct importer *im, const char *git, struct err *err)
+{
+	auto_free char *path = path_join(git, "refs/guard");
+
+	if (mkdir(path, 0777) == 0)
+		im->made = TAKE(path);
+	else if (errno != EEXIST)
+		return fail_errno(err, "make %s", text_quote(path));
+	return 0;
+}
+
+static int try_once(struct context *c, struct session *s,
+		    const struct entry *base, const struct sides *sides,
+		    struct importer_job *job, struct importer *im,
+		    struct err *err)
+{
+	if (walk_remove(s->fd, COPY, err) < 0 ||
+	    gitcopy_make(c->store, base, sides->now, s->fd, COPY, err) < 0 ||
+	    importer_child_start(job, &im->child, err) < 0)
+		return -err->num;
+	return importer_child_list(&im->child, &im->list, err);
+}
+
+/* Object files that were there before the run are left out at first: the
+ * user's repository has them, unless it was cleaned up meanwhile. */
+static int look(struct context *c, struct session *s, const struct sides *sides,
+		struct importer_job *job, struct importer *im, struct err *err)
+{
+	int got = try_once(c, s, sides->then, sides, job, im, err);
+
+	if (got != -ENODATA || !sides->then)
+		return got;
+	importer_child_end(&im->child);
+	return try_once(c, s, NULL, sides, job, im, err);
+}
+
+static int open_changed(struct context *c, struct session *s, const char *git,
+			const struct sides *sides, bool write,
+			struct importer *im, struct err *err)
+{
+	auto_free char *from =
+		mem_printf("%s/runs/%s/%s", c->state.path, s->id, COPY);
+	struct importer_job job = {from, git, s->id, &im->tips, write};
+	size_t i;
+
+	if (check_target(s, git, err) < 0 ||
+	    gittips_read(c->store, sides->then, sides->now, &im->tips, err) < 0)
+		return -err->num;
+	if (!im->tips.count)
+		return 0;
+	if (write && make_folder(im, git, err) < 0)
+		return -err->num;
+	if (look(c, s, sides, &job, im, err) < 0)
+		return -err->num;
+	for (i = 0; i < im->list.count; i++)
+		im->fresh += !im->list.refs[i].known;
+	return 0;
+}
+
+int importer_open(struct context *c, struct session *s, bool write,
+		  struct importer *ret, struct err *err)
+{
+	AUTO(importer) struct importer im = IMPORTER_NONE;
+	AUTO(sides) struct sides sides = {0};
+	const char *linked = record_get(&s->more, LAYERS_GIT);
+	auto_free char *own = path_join(s->project, ".git");
+	int got;
+
+	im.run_fd = s->fd;
+	if (linked) {
+		got = load_linked(c, s, linked, &sides, err) < 0 ? -err->num
+								 : !sides.now;
+	} else {
+		got = load_sides(c, s, &sides, err);
+		if (got == 0)
+			got = same_git(c, &sides, err);
+	}
+	if (got < 0 || (!got && open_changed(c, s, linked ? linked : own,
+					     &sides, write, &im, err) < 0))
+		return -err->num;
+	*ret = im;
+	im = (struct importer)IMPORTER_NONE;
+	return 0;
+}
+
+int importer_write(struct importer *im, struct err *err)
+{
+	return importer_child_go(&im->child, err);
+}
+
+void importer_free(struct importer *im)
+{
+	struct err ignored;
+
+	importer_child_end(&im->child);
+	if (im->run_fd >= 0)
+		(void)walk_remove(im->run_fd, COPY, &ignored);
+	/* Unless refs are in it now. */
+	if (im->made)
+		(void)rmdir(im->made);
+	free(im->made);
+	gittips_free(&im->tips);
+	gitimport_list_free(&im->list);
+	*im = (struct importer)IMPORTER_NONE;
+}
+
+char *importer_left(struct context *c, struct session *s)
+{
+	AUTO(importer) struct importer im = IMPORTER_NONE;
+	struct err ignored;
+
+	if (importer_open(c, s, false, &im, &ignored) < 0 || !im.fresh)
+		return mem_strdup("");
+	return mem_strdup(im.list.commits
+				  ? text_count(im.list.commits, "commit")
+				  : text_count(im.fresh, "ref"));
+}

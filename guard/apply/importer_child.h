@@ -1,0 +1,33 @@
+/*
+ * The process that reads a stranger's repository: started, limited, asked.
+ */
+#ifndef GUARD_APPLY_IMPORTER_CHILD_H
+#define GUARD_APPLY_IMPORTER_CHILD_H
+
+#include <sys/types.h>
+
+#include "restore/git/gitimport.h"
+
+struct importer_job {
+	const char *from, *to; /* the copy, the user's .git */
+	const char *run_id;
+	const struct gittips *tips;
+	bool write;
+};
+
+struct importer_child {
+	pid_t pid;
+	int report_fd, go_fd;
+};
+
+int importer_child_start(const struct importer_job *job,
+			 struct importer_child *ret, struct err *err);
+/* Its list. The child's own failure is what is returned. */
+int importer_child_list(struct importer_child *child,
+			struct gitimport_list *ret, struct err *err);
+/* Lets it write, and waits for it. */
+int importer_child_go(struct importer_child *child, struct err *err);
+/* Ends it. */
+void importer_child_end(struct importer_child *child);
+
+#endif

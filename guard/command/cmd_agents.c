@@ -1,0 +1,280 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/agent/agent.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/table.h"
+#include "guard/usage.h"
+
+struct agents {
+	struct context *c;
+	char **names; /* shipped, the user's own, those with a home */
+	struct table *table;
+	json_t *list; /* NULL: text */
+};
+
+static void add_name(struct agents *a, const char *name)
+{
+	char **one;
+
+	if (!profile_name_ok(name))
+		return;
+	for (one = a->names; one && *one; one++)
+		if (strcmp(*one, name) == 0)
+			return;
+	mem_list_add(&a->names, name);
+}
+
+static void add_folder(struct agents *a, int fd)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++)
+		add_name(a, list.items[i].name);
+}
+
+static void find_names(struct agents *a)
+{
+	const struct state *state = &a->c->state;
+	auto_free char *config = agent_config_dir(state);
+	auto_close int own = -1, homes = -1;
+	struct err ignored;
+	const char *name;
+	size_t i;
+
+	for (i = 0; (name = profile_shipped_name(i)); i++)
+		add_name(a, name);
+	if (config)
+		own = open(config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	add_folder(a, own);
+	homes = agent_open_state(state, NULL, false, &ignored);
+	add_folder(a, homes);
+}
+
+static const char *origin(const struct state *state, const char *name)
+{
+	auto_free char *config = agent_config_dir(state);
+	auto_free char *path = mem_printf("%s/%s", config ? config : "", name);
+	bool own = config && access(path, F_OK) == 0;
+
+	if (profile_shipped(name))
+		return own ? "guard's and your own" : "guard's";
+	return own ? "your own" : "none";
+}
+
+static void show_one(struct agents *a, const char *name)
+{
+	const struct state *state = &a->c->state;
+	struct err ignored;
+	auto_close int fd = agent_open_state(state, name, false, &ignored);
+	const char *from = origin(state, name);
+	struct usage usage = {0};
+	struct stat st;
+	bool home = fd >= 0 && fstatat(fd, "home", &st, 0) == 0;
+
+	if (home)
+		usage_add(fd, "home", &usage);
+	if (a->list) {
+		json_t *one = json_object();
+
+		jsonout_text(one, "name", name);
+		jsonout_text(one, "profile", from);
+		(void)json_object_set_new(one, "home", json_boolean(home));
+		jsonout_number(one, "bytes", usage.bytes);
+		(void)json_array_append_new(a->list, one);
+		return;
+	}
+	table_row(a->table, (const char *const[]){name, from,
+						  home ? text_size(usage.bytes)
+						       : "no home yet"});
+}
+
+static int list_all(struct agents *a, bool json)
+{
+	AUTO(table)
+	struct table table = {.columns = 3, .width = output_width()};
+	char **name;
+
+	find_names(a);
+	a->table = &table;
+	a->list = json ? json_array() : NULL;
+	for (name = a->names; name && *name; name++)
+		show_one(a, *name);
+	if (json) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "schema", "guard.agents/1");
+		(void)json_object_set_new(object, "agents", TAKE(a->list));
+		jsonout_print(object);
+	} else {
+		table_print(&table, "", stdout);
+	}
+	return STATUS_OK;
+}
+
+static int no_profile(const char *name, struct err *err)
+{
+	return fail(err, ENOENT,
+		    "there is no profile %s: guard agents has "
+		    "them all",
+		    text_quote(name));
+}
+
+/* The lines that hold, each with its place. */
+static int show_profile(struct agents *a, const char *name, struct err *err)
+{
+	const struct state *state = &a->c->state;
+	AUTO(profile) struct profile p = {0};
+	struct err ignored;
+	auto_close int fd = -1;
+	size_t i;
+	int got;
+
+	if (!profile_name_ok(name))
+		return no_profile(name, err);
+	got = agent_read(state, name, &p, err);
+	if (got <= 0)
+		return got < 0 ? got : no_profile(name, err);
+	for (i = 0; i < p.count; i++) {
+		const struct profile_item *item = &p.items[i];
+		AUTO(buf) struct buf line = {0};
+
+		buf_printf(&line, "%s%s%s", profile_word_name(item->word),
+			   *item->value ? " " : "", item->in_home ? "~/" : "");
+		output_name(&line, item->value);
+		if (item->text) {
+			buf_add_char(&line, ' ');
+			output_name(&line, item->text);
+		}
+		(void)printf("%-44s # %s\n", buf_text(&line), item->where);
+	}
+	fd = agent_open_state(state, name, false, &ignored);
+	if (fd >= 0)
+		(void)printf("# its home: %s/agents/%s/home\n", state->path,
+			     name);
+	return STATUS_OK;
+}
+
+/* ---- reset ---- */
+
+static int check_unused(struct agents *a, const char *name, struct err *err)
+{
+	struct session_list list = {0};
+	size_t i;
+	int got = session_list(a->c->state.runs_fd, NULL, &list, err);
+
+	for (i = 0; got >= 0 && i < list.count; i++) {
+		const struct session *s = &list.items[i];
+		const char *used = record_get(&s->more, AGENT_NAME);
+
+		if (s->live && used && strcmp(used, name) == 0)
+			got = fail(err, EBUSY, "run %s is at work in it",
+				   s->id);
+	}
+	session_list_free(&list);
+	return got < 0 ? got : 0;
+}
+
+static int move_to_trash(struct agents *a, const char *name, struct err *err)
+{
+	const struct state *state = &a->c->state;
+	auto_close int homes = agent_open_state(state, NULL, false, err);
+	int n, got = -1;
+
+	for (n = 1; homes >= 0 && n < 100; n++) {
+		char to[64];
+
+		(void)snprintf(to, sizeof(to), "%lld-agent-%d",
+			       (long long)time(NULL), n);
+		got = renameat2(homes, name, state->trash_fd, to,
+				RENAME_NOREPLACE);
+		if (got == 0 || errno != EEXIST)
+			break;
+	}
+	return got < 0 ? fail_errno(err, "move it to the trash") : 0;
+}
+
+static int reset(struct agents *a, const char *name, bool yes, struct err *err)
+{
+	auto_close int fd = -1;
+	int got;
+
+	if (!profile_name_ok(name))
+		return no_profile(name, err);
+	fd = agent_open_state(&a->c->state, name, false, err);
+	if (fd == -ENOENT)
+		return fail(err, ENOENT, "%s has no home yet", name);
+	if (fd < 0 || check_unused(a, name, err) < 0)
+		return -err->num;
+	got = yes ? 1
+		  : output_ask("Take away the home of %s, with its login, "
+			       "sessions and settings?",
+			       name);
+	if (got < 0)
+		return fail(err, EPERM,
+			    "nobody is there to ask: --yes takes away the home "
+			    "of %s",
+			    name);
+	if (!got)
+		return STATUS_REFUSED;
+	if (move_to_trash(a, name, err) < 0)
+		return err_context(err, "home of %s", name);
+	state_log(&a->c->state, "reset", "agent", name, NULL);
+	output_say("the home of %s lies in guard's trash; its next run begins "
+		   "with your settings, and you log in again",
+		   name);
+	return STATUS_OK;
+}
+
+int cmd_agents(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("agents");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct agents a = {.c = &c};
+	const char *gone = NULL;
+	bool yes = false, quiet = false, json = false;
+	const struct option_slot slots[] = {
+		{OPT_RESET, .text = &gone},
+		{'y', .flag = &yes},
+		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind > (gone ? 0 : 1)) {
+		options_complain(verb, "one name is enough");
+		return STATUS_USAGE;
+	}
+	output_quiet(quiet);
+	got = context_open(&c, false, &err);
+	if (got == 0 && gone)
+		got = reset(&a, gone, yes, &err);
+	else if (got == 0 && optind < argc)
+		got = show_profile(&a, argv[optind], &err);
+	else if (got == 0)
+		got = list_all(&a, json);
+	mem_list_free(&a.names);
+	if (got == 0 && !output_finish())
+		got = STATUS_REFUSED;
+	return output_ended(got, &err);
+}

@@ -1,0 +1,461 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/apply/applying.h"
+#include "guard/apply/committing.h"
+#include "guard/apply/importer.h"
+#include "guard/commands.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/review/reviewing.h"
+
+struct apply_options {
+	bool dry, yes, quiet, json, patch;
+	bool resume, abort; /* of one that was interrupted */
+	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
+	char **yes_to; /* as they were given */
+	struct committing_options commit;
+};
+
+/* All that an apply holds on to. */
+struct apply {
+	struct applying in;
+	const struct apply_options *o;
+};
+
+static json_t *extras_json(const struct apply *a)
+{
+	const struct session *s = &a->in.p->session;
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", s->extras[i].path);
+		jsonout_number(object, "before", a->in.extras[i].before.seq);
+		carry_json(&a->in.extras[i].plan, object);
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void print_json(const struct apply *a, bool applied, uint64_t after)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.apply/1");
+	jsonout_text(object, "run", a->in.p->session.id);
+	jsonout_text(object, "project", a->in.p->session.project);
+	(void)json_object_set_new(object, "applied", json_boolean(applied));
+	jsonout_number(object, "before", a->in.before.seq);
+	jsonout_number(object, "after", after);
+	carry_json(&a->in.plan, object);
+	if (a->in.extras)
+		(void)json_object_set_new(object, "extra", extras_json(a));
+	if (a->in.p->home_paths) {
+		json_t *home = json_object();
+
+		jsonout_text(home, "path", a->in.p->session.home);
+		jsonout_number(home, "before", a->in.home.before.seq);
+		carry_json(&a->in.home.plan, home);
+		(void)json_object_set_new(object, "home", home);
+	}
+	jsonout_print(object);
+}
+
+/* The way out of a conflict goes by what has been tried already. */
+static char *way_out(const struct apply *a)
+{
+	const char *id = a->in.p->session.id;
+
+	switch (a->o->resolve) {
+	case RESOLVE_THEIRS:
+		return mem_printf("nothing is applied: what is named above is "
+				  "never taken away by --theirs; put it out of "
+				  "the way, or use --ours");
+	case RESOLVE_MARKERS:
+		return mem_printf("nothing is applied: only texts can have "
+				  "conflict markers; name the paths that you "
+				  "want, or use --ours or --theirs");
+	default:
+		return mem_printf("nothing is applied: guard show %s:PATH "
+				  "prints the run's side; --ours keeps yours, "
+				  "--theirs takes the run's, --merge writes "
+				  "conflict markers, or name the paths that "
+				  "you want",
+				  id);
+	}
+}
+
+/* Whoever names a .git is told what of it will be executed some day. */
+static void warn_of_git(const struct apply *a)
+{
+	AUTO(changes_git) struct changes_git git = {0};
+	size_t i;
+
+	if (!applying_names_git(a->in.p->paths))
+		return;
+	changes_git_make(&a->in.changes.project, a->in.changes.upper_fd,
+			 a->in.changes.lower_fd, &git);
+	for (i = 0; i < git.count; i++)
+		if (git.items[i].runs)
+			output_warn("git may execute it: %s",
+				    git.items[i].text);
+}
+
+static bool names_git(const struct pick *p)
+{
+	bool named = applying_names_git(p->paths);
+	size_t i;
+
+	for (i = 0; i < p->session.extra_count; i++)
+		named |= applying_names_git(pick_extra_paths(p, i));
+	return named;
+}
+
+static int carry_apply(struct apply *a, struct err *err)
+{
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	uint64_t after;
+
+	if (a->o->commit.on && committing_make(&a->in, &a->o->commit,
+					       &a->in.want, &commit, err) < 0)
+		return -err->num;
+	if (applying_carry(&a->in, applying_whole(a->in.p), names_git(a->in.p),
+			   &after, err) < 0)
+		return -err->num;
+	if (a->o->json)
+		print_json(a, true, after);
+	applying_say_done(&a->in);
+	if (commit && committing_point(&a->in, commit, true, err) < 0)
+		return -err->num;
+	applying_say_git_left(&a->in);
+	(void)applying_say_home_left(&a->in);
+	return applying_say_marked(&a->in);
+}
+
+/* A run that changed the home alone waits on. */
+static int nothing_left(struct apply *a, struct err *err)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count, already = 0, i;
+
+	if (!a->in.plan.already && !a->in.plan.git_left &&
+	    applying_whole(a->in.p) && applying_home_left(&a->in)) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		(void)applying_say_home_left(&a->in);
+		return STATUS_REFUSED;
+	}
+	if (a->o->json)
+		print_json(a, false, 0);
+	count = applying_plans(&a->in, &plans);
+	for (i = 0; i < count; i++)
+		already += plans[i]->already;
+	output_say("nothing is left to do: %s",
+		   text_count(already, "difference"));
+	applying_say_git_left(&a->in);
+	if (!a->o->dry && context_settle_run(&a->in.p->session, &a->in.c->state,
+					     applying_whole(a->in.p), err) < 0)
+		return -err->num;
+	return STATUS_OK;
+}
+
+static bool agreed(const struct apply *a)
+{
+	if (!a->in.changed_since)
+		return carry_ask(&a->in.counts, applying_where(&a->in),
+				 a->o->yes);
+	output_warn("the layer of run %s has changed since its end; what is "
+		    "listed here is what it holds now",
+		    a->in.p->session.id);
+	return carry_ask(&a->in.counts, applying_where(&a->in), false);
+}
+
+/* The paths of --yes-to, below the project and changed by the run. */
+static int take_agreed(struct apply *a, struct err *err)
+{
+	char *const *given = a->o->yes_to;
+	const char *project = a->in.p->session.project;
+
+	for (; given && *given; given++) {
+		auto_free char *path = pick_path(*given, err);
+
+		if (!path)
+			return -err->num;
+		if (!path_below(path, project) || strcmp(path, project) == 0)
+			return fail(err, EINVAL,
+				    "--yes-to is for single files of %s, and "
+				    "%s is none",
+				    text_quote(project), text_quote(*given));
+		mem_list_add(&a->in.agreed, path_rest(path, project));
+	}
+	return changes_check(&a->in.changes.project, a->in.changes.lower_fd,
+			     a->in.agreed, err);
+}
+
+/* What is refused without a yes of its own, one by one on a terminal. 1: the
+ * plan has to be made again. */
+static int ask_about_refused(struct apply *a)
+{
+	const struct plan *plan = &a->in.plan;
+	size_t i;
+	int any = 0;
+
+	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
+	    !isatty(STDERR_FILENO) || plan->conflict_count)
+		return 0;
+	for (i = 0; i < plan->refusal_count; i++) {
+		const struct refusal *r = &plan->refusals[i];
+
+		if (r->kind == REFUSED_NODE)
+			continue;
+		if (output_ask("guard: %s %s: apply it all the same?",
+			       text_quote(r->path), refusal_text(r->kind)) <= 0)
+			continue;
+		mem_list_add(&a->in.agreed, r->path);
+		any = 1;
+	}
+	return any;
+}
+
+static int make_plan(struct apply *a, struct err *err)
+{
+	if (take_agreed(a, err) < 0 ||
+	    applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
+		return -err->num;
+	return ask_about_refused(a) ? applying_plan(&a->in, &a->in.want,
+						    a->o->resolve, false, err)
+				    : 0;
+}
+
+/* Into a branch: neither the project nor the run's state changes. */
+static int commit_alone(struct apply *a, struct err *err)
+{
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+
+	if (a->in.p->home_paths || a->in.p->extra_paths)
+		return fail(err, EINVAL,
+			    "a branch holds nothing but the project");
+	if (applying_plan(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) < 0)
+		return -err->num;
+	applying_leave(&a->in);
+	if (!(a->o->quiet && a->o->yes) &&
+	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
+		return -err->num;
+	if (a->o->dry)
+		return STATUS_OK;
+	if (committing_make(&a->in, &a->o->commit, &a->in.want, &commit, err) <
+	    0)
+		return -err->num;
+	if (!output_agreed(a->o->yes && !a->in.changed_since,
+			   "guard: commit %s to %s?",
+			   text_count(gitcommit_paths(commit), "file"),
+			   gitcommit_branch(commit)))
+		return STATUS_REFUSED;
+	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
+								: STATUS_OK;
+}
+
+static int apply_locked(struct apply *a, struct err *err)
+{
+	auto_free char *out = NULL;
+	auto_free struct plan **plans = NULL;
+	bool blocked = false;
+	size_t count, i;
+
+	if (applying_load(&a->in, err) < 0)
+		return -err->num;
+	if (a->o->commit.branch)
+		return commit_alone(a, err);
+	if (make_plan(a, err) < 0)
+		return -err->num;
+	count = applying_plans(&a->in, &plans);
+	for (i = 0; i < count; i++)
+		if (!a->o->json && !(a->o->quiet && a->o->yes) &&
+		    carry_print(a->in.c->store, plans[i], err) < 0)
+			return -err->num;
+	warn_of_git(a);
+	for (i = 0; i < count; i++)
+		carry_print_choices(plans[i]);
+	out = way_out(a);
+	for (i = 0; i < count; i++)
+		blocked |= carry_print_blocks(plans[i], out);
+	if (blocked) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		return STATUS_REFUSED;
+	}
+	if (!applying_has_steps(&a->in))
+		return nothing_left(a, err);
+	if (a->o->dry) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		applying_say_git_left(&a->in);
+		return STATUS_OK;
+	}
+	if (!agreed(a)) {
+		if (a->o->json)
+			print_json(a, false, 0);
+		return STATUS_REFUSED;
+	}
+	return carry_apply(a, err);
+}
+
+static int pick_parts(struct apply *a, struct err *err)
+{
+	const struct reviewing_options o = {
+		.short_head = true,
+		.resolve = a->o->resolve,
+		.commit = a->o->commit,
+	};
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return fail(err, ENOTTY,
+			    "--patch asks on a terminal, and there is none");
+	return reviewing_run(&a->in, &o, err);
+}
+
+static int apply(struct context *c, int count, char **argv, int dashed,
+		 const struct apply_options *o, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+	struct apply a = {.in = APPLYING_NONE, .o = o};
+	int got;
+
+	a.in.may_be_some = !o->patch && !o->commit.on;
+
+	a.in.c = c;
+	a.in.p = &p;
+
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    context_recover(c, p.session.project, err) < 0 ||
+	    applying_lock(c, &p, err) < 0)
+		return -err->num;
+	got = o->patch ? pick_parts(&a, err) : apply_locked(&a, err);
+	applying_free(&a.in);
+	return got;
+}
+
+/* What is said of it comes from where it is done. */
+static int end_interrupted(struct context *c, bool abort, struct err *err)
+{
+	int got;
+
+	if (context_open(c, true, err) < 0)
+		return -err->num;
+	c->take_back = abort;
+	got = context_recover(c, c->project, err);
+	if (got < 0)
+		return got;
+	if (!got)
+		output_say(
+			"nothing in %s is unfinished%s", text_quote(c->project),
+			abort ? ": guard undo takes the last action back" : "");
+	if (got == 1 && abort)
+		output_say("it was done already: guard undo takes it back");
+	return abort && got != 2 ? STATUS_REFUSED : STATUS_OK;
+}
+
+/* One of --ours, --theirs and --merge. */
+static bool read_resolve(const struct verb *verb, int id, const char *value,
+			 void *to)
+{
+	enum plan_resolve *resolve = to;
+	enum plan_resolve said = id == OPT_OURS	    ? RESOLVE_OURS
+				 : id == OPT_THEIRS ? RESOLVE_THEIRS
+						    : RESOLVE_MARKERS;
+
+	(void)value;
+	if (*resolve && *resolve != said) {
+		options_complain(verb, "only one of --ours, --theirs and "
+				       "--merge can be meant");
+		return false;
+	}
+	*resolve = said;
+	return true;
+}
+
+static bool read_yes_to(const struct verb *verb, int id, const char *value,
+			void *to)
+{
+	(void)verb;
+	(void)id;
+	mem_list_add(to, value);
+	return true;
+}
+
+int cmd_apply(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("apply");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct apply_options o = {0};
+	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{OPT_JSON, .flag = &o.json},
+		{'p', .flag = &o.patch},
+		{OPT_COMMIT, .flag = &o.commit.on},
+		{OPT_BRANCH, .text = &o.commit.branch},
+		{'m', .text = &o.commit.message},
+		{OPT_CONTINUE, .flag = &o.resume},
+		{OPT_ABORT, .flag = &o.abort},
+		{OPT_OURS, .read = read_resolve, .to = &o.resolve},
+		{OPT_THEIRS, .read = read_resolve, .to = &o.resolve},
+		{OPT_MERGE, .read = read_resolve, .to = &o.resolve},
+		{OPT_YES_TO, .read = read_yes_to, .to = &o.yes_to},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	c.patient = true;
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (o.patch && o.yes_to) {
+		options_complain(verb, "--patch asks about each of them: "
+				       "without --yes-to");
+		return STATUS_USAGE;
+	}
+	if (o.patch && (o.dry || o.yes || o.json || o.quiet)) {
+		options_complain(verb, "--patch asks and tells by itself: "
+				       "neither -n, -q, -y nor --json goes "
+				       "with it");
+		return STATUS_USAGE;
+	}
+	o.commit.on |= o.commit.branch != NULL;
+	if (o.commit.on && o.resolve) {
+		options_complain(verb, "a commit is made of what both sides "
+				       "agree on: without --ours, --theirs and "
+				       "--merge");
+		return STATUS_USAGE;
+	}
+	if (o.commit.message && !o.commit.on) {
+		options_complain(verb, "-m is for --commit and --branch");
+		return STATUS_USAGE;
+	}
+	if ((o.resume || o.abort) && (optind < argc || o.resume == o.abort)) {
+		options_complain(verb, "--continue and --abort stand alone");
+		return STATUS_USAGE;
+	}
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	if (o.resume || o.abort) {
+		got = end_interrupted(&c, o.abort, &err);
+		return output_ended(got, &err);
+	}
+	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
+	mem_list_free(&o.yes_to);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,263 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/agent/agent_show.h"
+#include "guard/changes.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/diff/diffshow.h"
+#include "guard/diff/diffsnaps.h"
+#include "guard/jsonout.h"
+#include "guard/listing.h"
+#include "guard/live.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "guard/review/diffrisk.h"
+
+static void print_header(const struct session *s, const struct changes *c)
+{
+	AUTO(buf) struct buf b = {0};
+	struct change_counts n;
+
+	changes_count_all(c, &n);
+	diffshow_head(s, &b);
+	changes_sum(&n, &b);
+	(void)printf("%s\n", buf_text(&b));
+}
+
+/* What is shown: the groups, each with the bytes behind it. */
+struct shown {
+	struct changes_group *groups;
+	size_t count;
+	struct difftext_fds *fds;
+	struct difftext_source *from;
+};
+
+static void shown_make(struct changes *c, struct shown *ret)
+{
+	size_t i;
+
+	ret->count = changes_groups(c, &ret->groups);
+	ret->fds = mem_zalloc(ret->count * sizeof(*ret->fds));
+	ret->from = mem_zalloc(ret->count * sizeof(*ret->from));
+	for (i = 0; i < ret->count; i++) {
+		ret->fds[i] = (struct difftext_fds){ret->groups[i].upper_fd,
+						    ret->groups[i].lower_fd};
+		ret->from[i] = difftext_of_run(&ret->fds[i]);
+		diffshow_sort(ret->groups[i].list);
+	}
+}
+
+static void shown_free(struct shown *v)
+{
+	free(v->groups);
+	free(v->fds);
+	free(v->from);
+}
+
+/* [{"path", "counts", "entries"}] of the folders beside the project. */
+static json_t *extras_json(const struct session *s, const struct changes *c)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < c->extra_count; i++) {
+		const struct change_list *list = &c->extras[i].list;
+		json_t *object = json_object();
+
+		jsonout_text(object, "path", s->extras[i].path);
+		(void)json_object_set_new(object, "counts",
+					  diffshow_counts(list));
+		(void)json_object_set_new(object, "entries",
+					  diffshow_json(list));
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void print_json(const struct session *s, const struct changes *c,
+		       const struct shown *v)
+{
+	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
+	json_t *risks = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.diff/1");
+	(void)json_object_update_new(object, jsonout_run(s));
+	jsonout_number(counts, "home", c->home.count);
+	(void)json_object_set_new(object, "counts", counts);
+	(void)json_object_set_new(object, "entries",
+				  diffshow_json(&c->project));
+	(void)json_object_set_new(object, "extra", extras_json(s, c));
+	(void)json_object_set_new(object, "home", diffshow_json(&c->home));
+	for (i = 0; i < v->count; i++)
+		diffrisk_json(&v->groups[i], &v->from[i],
+			      v->groups[i].home ? s->home
+			      : i		? s->extras[i - 1].path
+						: s->project,
+			      risks);
+	(void)json_object_set_new(object, "risks", risks);
+	(void)json_object_set_new(object, "agent", agent_show_json(s));
+	jsonout_print(object);
+}
+
+static void print_text(const struct session *s, struct changes *c,
+		       const struct shown *v)
+{
+	size_t i;
+
+	print_header(s, c);
+	for (i = 0; i < v->count; i++)
+		diffrisk_print(&v->groups[i], &v->from[i]);
+	agent_show_list(s);
+	listing_print(c, stdout);
+	for (i = 0; i < v->count; i++)
+		diffshow_texts(&v->groups[i], &v->from[i]);
+}
+
+static void print_lines(const struct session *s, const struct changes *c,
+			const struct shown *v, enum diff_form form)
+{
+	size_t i;
+
+	if (form == FORM_STAT)
+		print_header(s, c);
+	for (i = 0; i < v->count; i++) {
+		const struct changes_group *g = &v->groups[i];
+
+		if (form == FORM_STAT)
+			diffshow_stat(g->list, &v->from[i], g->prefix);
+		else
+			diffshow_names(g->list, form, g->prefix);
+	}
+}
+
+static void print(const struct session *s, struct changes *c,
+		  const struct diff_options *o)
+{
+	AUTO(shown) struct shown v = {0};
+
+	shown_make(c, &v);
+	if (o->form == FORM_TEXT)
+		print_text(s, c, &v);
+	else if (o->form == FORM_JSON)
+		print_json(s, c, &v);
+	else
+		print_lines(s, c, &v, o->form);
+}
+
+/* What cannot be compared, because there is no base yet or never will be, is
+ * not marked: a diff is shown in any case. */
+static void mark_list(struct context *c, uint64_t seq, struct change_list *list)
+{
+	AUTO(snapshot) struct snapshot base = {0};
+	struct err ignored;
+
+	if (list->count && catalog_load(c->store, seq, &base, &ignored) == 0)
+		(void)changes_here_mark(c->store, &base, list, &ignored);
+}
+
+static void mark_here(struct context *c, struct session *s,
+		      struct changes *changes)
+{
+	struct err ignored;
+	size_t i;
+
+	if (!changes_total(changes) || session_base(s, false, &ignored) <= 0 ||
+	    context_store(c, STORE_READ, &ignored) < 0)
+		return;
+	mark_list(c, s->base, &changes->project);
+	for (i = 0; i < changes->extra_count; i++)
+		mark_list(c, s->extras[i].base, &changes->extras[i].list);
+}
+
+/* A live run's layer as it is at one moment; where the run cannot be held
+ * still, as it is while it is read. */
+static int load_held(struct context *c, const struct session *s,
+		     struct changes *ret, struct err *err)
+{
+	struct frozen *frozen = NULL;
+	struct err odd;
+	int got;
+
+	if (live_hold(s, &frozen, &odd) < 0)
+		output_warn("%s: it goes on while its layer is read", odd.text);
+	got = changes_load(s, &c->state, ret, err);
+	freeze_end(&frozen);
+	return got;
+}
+
+static int diff(struct context *c, int count, char **argv, int dashed,
+		const struct diff_options *o, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	int points, got;
+
+	if (context_open(c, true, err) < 0)
+		return -err->num;
+	points = diffsnaps_points(c, count - dashed, argv, err);
+	if (points < 0)
+		return points;
+	if (points)
+		return diffsnaps(c, argv, points, count, o, err);
+	if (pick_run(c, count, argv, dashed, false, &p, err) < 0)
+		return -err->num;
+	got = context_recover(c, p.session.project, err);
+	if (got == -EBUSY)
+		output_say("another guard is at work in %s just now",
+			   text_quote(p.session.project));
+	else if (got < 0)
+		return got;
+	if (load_held(c, &p.session, &changes, err) < 0)
+		return -err->num;
+	if (pick_check(&p, &changes, err) < 0)
+		return -err->num;
+	mark_here(c, &p.session, &changes);
+	pick_keep(&p, &changes);
+	output_color(o->color);
+	if (!o->no_pager && o->form <= FORM_STAT)
+		output_pager_start();
+	if (pick_is_going(&p.session) && o->form <= FORM_STAT)
+		(void)printf("still going: this is what there is by now\n");
+	print(&p.session, &changes, o);
+	if (!output_finish())
+		return STATUS_REFUSED;
+	return o->exit_code && changes_total(&changes) + changes.home.count;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("diff");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct diff_options o = {.color = OUTPUT_AUTO};
+	const struct option_slot slots[] = {
+		{OPT_STAT, .choice = &o.form, .value = FORM_STAT},
+		{OPT_NAME_STATUS, .choice = &o.form, .value = FORM_NAME_STATUS},
+		{OPT_NAME_ONLY, .choice = &o.form, .value = FORM_NAME_ONLY},
+		{'z', .choice = &o.form, .value = FORM_RAW},
+		{OPT_JSON, .choice = &o.form, .value = FORM_JSON},
+		{OPT_EXIT_CODE, .flag = &o.exit_code},
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{OPT_COLOR, .read = options_color, .to = &o.color},
+		{0},
+	};
+	int dashed = options_after_dashes(argc, argv);
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	got = diff(&c, argc - optind, argv + optind, dashed, &o, &err);
+	if (got >= 0)
+		return got;
+	output_error(&err);
+	return STATUS_USAGE;
+}

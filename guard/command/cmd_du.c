@@ -1,0 +1,217 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/agent/caches.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/keep/pins.h"
+#include "guard/keep/settings.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/table.h"
+#include "guard/usage.h"
+#include "snapshot/keep/prune.h"
+
+static struct usage usage_of(int dirfd, const char *name)
+{
+	struct usage u = {0};
+
+	usage_add(dirfd, name, &u);
+	return u;
+}
+
+struct du {
+	struct context *c;
+	struct usage packs, snaps, store_trash, runs, trash, reserve, agents;
+	struct caches caches;
+	uint64_t max_size; /* 0: none is set */
+	struct prune_plan plan;
+	bool stored, planned;
+	struct err plan_err;
+	struct session_list sessions;
+	json_t *list; /* NULL: text */
+};
+
+/* Measures it, too. */
+static void show_run(struct du *d, const struct session *s, struct table *t)
+{
+	struct usage u = usage_of(d->c->state.runs_fd, s->id);
+	auto_free char *what = mem_printf("  run %s", s->id);
+	AUTO(buf) struct buf b = {0};
+
+	d->runs.bytes += u.bytes;
+	d->runs.unread += u.unread;
+	if (d->list) {
+		json_t *run = json_object();
+
+		jsonout_text(run, "id", s->id);
+		jsonout_text(run, "state", run_state_name(s->state));
+		jsonout_text(run, "project", s->project);
+		jsonout_number(run, "bytes", u.bytes);
+		(void)json_array_append_new(d->list, run);
+		return;
+	}
+	buf_printf(&b, "%s, ", run_state_name(s->state));
+	output_name(&b, s->project);
+	table_row(t, (const char *const[]){text_size(u.bytes), what,
+					   buf_text(&b)});
+}
+
+static int measure(struct du *d, struct err *err)
+{
+	AUTO(pins) struct pins pins = {0};
+	AUTO(settings) struct settings settings = {0};
+	struct prune_options o = {.now = moment_now()};
+	int fd, got = context_store(d->c, STORE_READ, err);
+
+	if (settings_load(&d->c->state, &settings, err) < 0)
+		return -err->num;
+	o.policy = settings.policy;
+	o.keep_tags = settings.keep_tags;
+	o.max_size = d->max_size = settings.max_size;
+	d->trash = usage_of(d->c->state.fd, "trash");
+	d->reserve = usage_of(d->c->state.fd, "reserve");
+	d->agents = usage_of(d->c->state.fd, "agents");
+	caches_measure(&d->c->state, &d->caches);
+	if (session_list(d->c->state.runs_fd, NULL, &d->sessions, err) < 0)
+		return -err->num;
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return got;
+	d->stored = true;
+	fd = store_dir(d->c->store);
+	d->packs = usage_of(fd, "packs");
+	d->snaps = usage_of(fd, "snaps");
+	d->store_trash = usage_of(fd, "trash");
+	/* A damaged store has sizes too. */
+	got = pins_load(&d->c->state, &pins, &d->plan_err);
+	o.pins = pins.items;
+	o.pin_count = pins.count;
+	d->planned = got == 0 &&
+		     prune_plan(d->c->store, &o, &d->plan, &d->plan_err) == 0;
+	return 0;
+}
+
+static void line(struct table *t, uint64_t bytes, const char *what,
+		 const char *detail)
+{
+	table_row(t, (const char *const[]){text_size(bytes), what, detail});
+}
+
+static void add_store(struct du *d, struct table *t)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (d->planned)
+		buf_printf(&b, "%s, %s", text_count(d->plan.count, "snapshot"),
+			   text_count(d->plan.packs, "pack"));
+	if (d->max_size)
+		buf_printf(&b, "%sat most %s (max-size)", b.len ? ", " : "",
+			   text_size(d->max_size));
+	line(t, d->packs.bytes + d->snaps.bytes, "store", buf_text(&b));
+}
+
+static void print_text(struct du *d)
+{
+	AUTO(table)
+	struct table t = {.columns = 3, .width = output_width(), .right = "r"};
+	AUTO(table)
+	struct table runs = {
+		.columns = 3, .width = output_width(), .right = "r"};
+	size_t i;
+
+	for (i = 0; i < d->sessions.count; i++)
+		show_run(d, &d->sessions.items[i], &runs);
+	add_store(d, &t);
+	line(&t, d->runs.bytes, "layers", text_count(d->sessions.count, "run"));
+	for (i = 0; i < runs.count; i += 3)
+		table_row(&t, (const char *const *)&runs.cells[i]);
+	line(&t, d->store_trash.bytes, "trash", "of the store: guard undelete");
+	line(&t, d->trash.bytes, "trash", "of runs: guard undo");
+	if (d->agents.bytes)
+		line(&t, d->agents.bytes, "agents",
+		     "homes of guard's own: guard agents");
+	if (d->caches.count)
+		line(&t, d->caches.usage.bytes, "caches",
+		     "of runs: guard prune --caches");
+	if (d->reserve.bytes)
+		line(&t, d->reserve.bytes, "reserve",
+		     "for what guard must write on a full disk");
+	if (d->planned)
+		line(&t, d->plan.frees, "to free",
+		     d->plan.gone ? "about, by guard prune"
+				  : "guard prune has nothing to take");
+	table_print(&t, "", stdout);
+	if (!d->planned && d->stored)
+		output_warn("what prune would free cannot be said: %s",
+			    d->plan_err.text);
+	if (d->runs.unread + d->trash.unread)
+		output_warn(
+			"%s could not be read and are not counted",
+			text_count(d->runs.unread + d->trash.unread, "folder"));
+}
+
+static void print_json(struct du *d)
+{
+	json_t *object = json_object();
+	size_t i;
+
+	d->list = json_array();
+	for (i = 0; i < d->sessions.count; i++)
+		show_run(d, &d->sessions.items[i], NULL);
+	jsonout_text(object, "schema", "guard.du/1");
+	jsonout_number(object, "packs", d->packs.bytes);
+	jsonout_number(object, "snapshots", d->snaps.bytes);
+	jsonout_number(object, "store_trash", d->store_trash.bytes);
+	jsonout_number(object, "trash", d->trash.bytes);
+	jsonout_number(object, "runs_bytes", d->runs.bytes);
+	jsonout_number(object, "agents", d->agents.bytes);
+	jsonout_number(object, "caches", d->caches.usage.bytes);
+	jsonout_number(object, "reserve", d->reserve.bytes);
+	jsonout_number(object, "max_size", d->max_size);
+	(void)json_object_set_new(object, "runs", TAKE(d->list));
+	if (d->planned) {
+		jsonout_number(object, "pack_count", d->plan.packs);
+		jsonout_number(object, "snapshot_count", d->plan.count);
+		jsonout_number(object, "prune_snapshots", d->plan.gone);
+		jsonout_number(object, "prune_frees", d->plan.frees);
+	}
+	jsonout_print(object);
+}
+
+int cmd_du(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("du");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct du d = {.c = &c};
+	bool json = false;
+	const struct option_slot slots[] = {
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	got = context_open(&c, false, &err);
+	if (got == 0)
+		got = measure(&d, &err);
+	if (got == 0 && json)
+		print_json(&d);
+	else if (got == 0)
+		print_text(&d);
+	else
+		output_error(&err);
+	session_list_free(&d.sessions);
+	prune_plan_free(&d.plan);
+	return got == 0 && output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

@@ -1,0 +1,261 @@
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/keep/autoprune.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "guard/run/run.h"
+
+/* The user's shell where the run has it. */
+static char shell_text[] = "[ -x \"$SHELL\" ] && exec \"$SHELL\"; exec /bin/sh";
+static char shell_name[] = "/bin/sh", shell_option[] = "-c";
+static char *const shell_argv[] = {shell_name, shell_option, shell_text, NULL};
+
+struct visiting {
+	const char *run; /* NULL: the newest that waits */
+	const char *dir;
+	char **env; /* NULL: none */
+	bool quiet;
+	char *const *argv;
+};
+
+/* For a run that is ending. */
+#define ENDING_TRIES 40u
+#define ENDING_MS 50
+
+/* ---- a live run ---- */
+
+static void tell_waiting(void)
+{
+	output_say("the run does not answer yet: another guard looks at its "
+		   "layer, or it is stopped");
+}
+
+static int explain_live(const struct session *s, struct err *err)
+{
+	if (err->num == ESRCH)
+		return err_context(err, "run %s", s->id);
+	return err_context(err, "run %s cannot be entered", s->id);
+}
+
+static int enter(const struct session *s, const struct visiting *v,
+		 const char *cwd, int *ret_status, struct err *err)
+{
+	bool terminal = isatty(0) || isatty(1) || isatty(2);
+	char **env =
+		sandbox_environ_visit((const char *const *)v->env, terminal);
+	struct sandbox *sb = NULL;
+	struct sandbox_result result;
+	int got = sandbox_enter(s->fd,
+				&(struct sandbox_visit){
+					.argv = v->argv,
+					.env = env,
+					.cwd = cwd,
+					.waits = tell_waiting,
+				},
+				&sb, err);
+
+	sandbox_environ_free(env);
+	if (got < 0)
+		return explain_live(s, err);
+	if (v->argv == shell_argv)
+		output_say("a shell in run %s, which is going on: exit leaves "
+			   "it",
+			   s->id);
+	got = sandbox_release(sb, err);
+	if (got < 0)
+		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
+					     : RUN_STATUS_NO_EXEC;
+	else
+		got = sandbox_wait(sb, NULL, NULL, &result, err);
+	sandbox_free(&sb);
+	if (got < 0)
+		return got;
+	*ret_status = run_status_of(&result);
+	if (result.end == SANDBOX_LOST)
+		output_warn("this command is lost: run %s has ended, or "
+			    "killed or stopped guard's process for it",
+			    s->id);
+	return 0;
+}
+
+/* ---- which, and where in it ---- */
+
+static int find_run(struct context *c, const char *name, struct session *ret,
+		    struct err *err)
+{
+	AUTO(pick) struct pick newest = PICK_NONE;
+	int got;
+
+	if (name && strcmp(name, "latest") != 0) {
+		got = session_open(c->state.runs_fd, name, false, ret, err);
+		if (got == -ENOENT)
+			return fail(err, ENOENT,
+				    "there is no run %s: `guard list --all` "
+				    "shows those there are",
+				    text_quote(name));
+		return got;
+	}
+	if (pick_run(c, 0, NULL, 0, false, &newest, err) < 0)
+		return -err->num;
+	*ret = newest.session;
+	newest.session = (struct session){.fd = -1, .lock_fd = -1};
+	return 0;
+}
+
+static int check_state(const struct session *s, struct err *err)
+{
+	if (!run_state_pending(s->state))
+		return fail(err, EINVAL,
+			    "run %s is %s: its layer cannot be entered any "
+			    "more",
+			    s->id, run_state_name(s->state));
+	if (s->live && !pick_is_going(s))
+		return fail(err, EBUSY,
+			    "another guard is at work on run %s: try again "
+			    "when it has ended",
+			    s->id);
+	if (s->state == RUN_NEW && s->live)
+		return fail(err, EAGAIN, "run %s is only being set up", s->id);
+	return 0;
+}
+
+/* As the run names it: -C, else here when that is in the project. A folder
+ * may be there that is not outside. NULL: where the run began. */
+static char *find_cwd(const struct session *s, const char *dir)
+{
+	auto_free char *here = getcwd(NULL, 0);
+
+	if (dir && dir[0] == '/')
+		return mem_strdup(dir);
+	if (dir)
+		return here ? path_join(here, dir) : NULL;
+	return here && path_below(here, s->project) ? TAKE(here) : NULL;
+}
+
+/* -ESRCH: the run has just ended. */
+static int visit_once(const struct visiting *v, int *ret_status,
+		      struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	static const char *const none[] = {NULL};
+	auto_free char *cwd = NULL;
+
+	if (context_open(&c, true, err) < 0 ||
+	    find_run(&c, v->run, &s, err) < 0 || check_state(&s, err) < 0)
+		return -err->num;
+	cwd = find_cwd(&s, v->dir);
+	if (pick_is_going(&s)) {
+		state_log(&c.state, "exec", "run", s.id, "project", s.project,
+			  "command", v->argv[0], NULL);
+		return enter(&s, v, cwd, ret_status, err);
+	}
+	*ret_status = run_visit(
+		&s, &(struct run_visit){
+			    .argv = v->argv,
+			    .env = v->env ? (const char *const *)v->env : none,
+			    .cwd = cwd,
+		    });
+	autoprune_start();
+	return 0;
+}
+
+/* A run whose guard was killed looks live for the moment that the kernel
+ * needs; then it is one that was interrupted, and goes on. */
+static int visit(const struct visiting *v, int *ret_status, struct err *err)
+{
+	unsigned int left = ENDING_TRIES;
+	int got;
+
+	while ((got = visit_once(v, ret_status, err)) == -ESRCH && left--)
+		(void)poll(NULL, 0, ENDING_MS);
+	return got;
+}
+
+/* ---- the command line ---- */
+
+static bool add_variable(const struct verb *verb, int id, const char *value,
+			 void *to)
+{
+	(void)id;
+	if (!*value || *value == '=') {
+		options_complain(verb, "--env is NAME or NAME=VALUE, not %s",
+				 text_quote(value));
+		return false;
+	}
+	mem_list_add(to, value);
+	return true;
+}
+
+/* [RUN] [--] CMD: behind a "--" at once there is no RUN. */
+static bool take_operands(struct visiting *v, int argc, char **argv, int dashed,
+			  bool shell)
+{
+	int left = argc - optind;
+
+	if (left && (shell || left != dashed)) {
+		v->run = argv[optind++];
+		left--;
+		if (left && strcmp(argv[optind], "--") == 0) {
+			optind++;
+			left--;
+		}
+	}
+	if (shell) {
+		v->argv = shell_argv;
+		return left == 0;
+	}
+	v->argv = argv + optind;
+	return left > 0;
+}
+
+static int exec_or_shell(const char *name, int argc, char **argv)
+{
+	const struct verb *verb = options_verb(name);
+	bool shell = strcmp(name, "shell") == 0;
+	struct visiting v = {0};
+	const struct option_slot slots[] = {
+		{'C', .text = &v.dir},
+		{OPT_ENV, .read = add_variable, .to = &v.env},
+		{'q', .flag = &v.quiet},
+		{0},
+	};
+	int dashed = options_after_dashes(argc, argv);
+	int status = RUN_STATUS_GUARD;
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END) {
+		status = got == STATUS_USAGE ? RUN_STATUS_GUARD : got;
+	} else if (!take_operands(&v, argc, argv, dashed, shell)) {
+		options_complain(verb, shell ? "one run at most"
+					     : "which command? guard exec RUN "
+					       "-- COMMAND [ARGS...]");
+	} else {
+		output_quiet(v.quiet);
+		if (visit(&v, &status, &err) < 0)
+			output_error(&err);
+	}
+	mem_list_free(&v.env);
+	return status;
+}
+
+int cmd_exec(int argc, char **argv)
+{
+	return exec_or_shell("exec", argc, argv);
+}
+
+int cmd_shell(int argc, char **argv)
+{
+	return exec_or_shell("shell", argc, argv);
+}

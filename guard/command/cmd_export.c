@@ -1,0 +1,231 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/diff/diffsnaps.h"
+#include "guard/diff/sides.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/locate.h"
+#include "guard/pick.h"
+#include "restore/export.h"
+#include "snapshot/tree/tree.h"
+
+struct export
+{
+	struct context *c;
+	const char *file; /* NULL: stdout */
+	int fd; /* of the file */
+	bool left_out; /* something that was asked for */
+};
+
+static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	const struct export *x = arg;
+
+	if (x->fd >= 0)
+		return fd_write(x->fd, data, len) < 0
+			       ? fail_errno(err, "write %s",
+					    text_quote(x->file))
+			       : 0;
+	if (fwrite(data, 1, len, stdout) != len)
+		return fail_errno(err, "write the archive");
+	return 0;
+}
+
+static void say_deleted(void *arg, const char *path)
+{
+	(void)arg;
+	output_say("deleted: %s", text_quote(path));
+}
+
+static void say_lost(void *arg, const char *path, enum export_loss loss)
+{
+	struct export *x = arg;
+
+	if (loss != EXPORT_GIT)
+		x->left_out = true;
+	output_warn("not in the archive: %s: %s", text_quote(path),
+		    export_loss_text(loss));
+}
+
+static int write_tar(struct export *x, const struct entry *old,
+		     const struct entry *now, char *const *paths,
+		     struct err *err)
+{
+	const struct export_sink sink = {
+		.add = add_piece,
+		.deleted = say_deleted,
+		.lost = say_lost,
+		.arg = x,
+	};
+
+	return export_tar(x->c->store, old, now, (const char *const *)paths,
+			  &sink, err);
+}
+
+static int export_run(struct export *x, int count, char **argv, int dashed,
+		      struct err *err)
+{
+	AUTO(pick) struct pick pick = PICK_NONE;
+	AUTO(sides) struct sides sides = SIDES_NONE;
+	const struct session *s = &pick.session;
+
+	if (pick_run(x->c, count, argv, dashed, false, &pick, err) < 0 ||
+	    context_recover(x->c, s->project, err) < 0 ||
+	    pick_lock(x->c, &pick, err) < 0)
+		return -err->num;
+	if (!run_state_pending(s->state))
+		return fail(err, ENODATA,
+			    "run %s is %s: export a snapshot (`guard log` "
+			    "lists them)",
+			    s->id, run_state_name(s->state));
+	if (sides_load(x->c, &pick, "archives are", &sides, err) < 0)
+		return -err->num;
+	return write_tar(x, &sides.base.root, &sides.result, pick.paths, err);
+}
+
+/* Each path as `guard show SNAP:PATH` takes it, all in one snapshot. */
+static int export_snapshot(struct export *x, int count, char **argv,
+			   struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(mem_list) char **paths = NULL;
+	int i;
+
+	if (context_store(x->c, STORE_READ, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot at = {0};
+		AUTO(entry) struct entry e = {0};
+		auto_free char *path = NULL;
+		int got;
+
+		if (locate_snapshot(x->c, argv[0], i ? argv[i] : NULL, &at,
+				    &path, err) < 0)
+			return -err->num;
+		if (i && at.seq != s.seq)
+			return fail(err, EXDEV,
+				    "%s is in another snapshot than the "
+				    "project: give that one's number, %llu",
+				    text_quote(argv[i]),
+				    (unsigned long long)at.seq);
+		got = tree_lookup(x->c->store, &at.root, path, &e, err);
+		if (got < 0)
+			return got;
+		if (!got)
+			return fail(
+				err, ENOENT, "there is no %s in snapshot %llu",
+				text_quote(path), (unsigned long long)at.seq);
+		if (i || *path)
+			mem_list_add(&paths, path);
+		if (i)
+			continue;
+		s = at;
+		at = (struct snapshot){0};
+	}
+	return write_tar(x, NULL, &s.root, paths, err);
+}
+
+static int export(struct export *x, int count, char **argv, int dashed,
+		  struct err *err)
+{
+	int points;
+
+	if (context_open(x->c, true, err) < 0)
+		return -err->num;
+	points = diffsnaps_points(x->c, count > dashed, argv, err);
+	if (points < 0)
+		return points;
+	return points ? export_snapshot(x, count, argv, err)
+		      : export_run(x, count, argv, dashed, err);
+}
+
+/* Looked for before the work; what comes later is not overwritten either. */
+static int must_be_new(const char *file, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(file, &st) == 0)
+		return fail(err, EEXIST,
+			    "%s exists: move it away, or choose another name",
+			    text_quote(file));
+	return 0;
+}
+
+static int export_file(struct export *x, int count, char **argv, int dashed,
+		       struct err *err)
+{
+	AUTO(atomic_file) struct atomic_file f = ATOMIC_FILE_NONE;
+	auto_free char *path = pick_path(x->file, err), *dir = NULL;
+	auto_close int dirfd = -1;
+
+	if (!path || must_be_new(path, err) < 0)
+		return -err->num;
+	dir = path_parent(path);
+	dirfd = open(*dir ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0)
+		return fail_errno(err, "open folder %s", text_quote(dir));
+	if (atomic_begin(dirfd, path_name(path), 0600, &f, err) < 0)
+		return -err->num;
+	x->fd = f.fd;
+	if (export(x, count, argv, dashed, err) < 0 ||
+	    atomic_publish(&f, path_name(path), err) < 0)
+		return -err->num;
+	return 0;
+}
+
+static int export_stdout(struct export *x, int count, char **argv, int dashed,
+			 struct err *err)
+{
+	if (isatty(STDOUT_FILENO))
+		return fail(err, EINVAL,
+			    "a tar archive is nothing for a terminal: give "
+			    "-o FILE, or send it on");
+	return export(x, count, argv, dashed, err);
+}
+
+int cmd_export(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("export");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	int dashed = options_after_dashes(argc, argv);
+	struct export x = {.c = &c, .fd = -1};
+	bool tar = false;
+	const struct option_slot slots[] = {
+		{OPT_TAR, .flag = &tar},
+		{'o', .text = &x.file},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (!tar) {
+		options_complain(verb, "--tar must be given: there is no other "
+				       "form");
+		return STATUS_USAGE;
+	}
+	got = (x.file ? export_file : export_stdout)(
+		&x, argc - optind, argv + optind, dashed, &err);
+	if (got < 0) {
+		if (output_broken())
+			return STATUS_OK;
+		return output_ended(got, &err);
+	}
+	if (!output_finish())
+		return STATUS_REFUSED;
+	return x.left_out ? STATUS_REFUSED : STATUS_OK;
+}

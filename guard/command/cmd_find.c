@@ -1,0 +1,209 @@
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/pathglob.h"
+#include "guard/past/versions.h"
+#include "guard/pick.h"
+#include "guard/progress.h"
+#include "guard/table.h"
+
+struct find {
+	const char *at;
+	bool every_version, all, json, no_case;
+	const char *pattern; /* of a name */
+	char *whole; /* of an absolute path, when there is a '/' in it */
+	char *here; /* names are shown from */
+	struct progress progress;
+};
+
+static bool is_wanted(void *arg, const char *path, const struct entry *e)
+{
+	const struct find *f = arg;
+
+	(void)e;
+	if (f->whole)
+		return pathglob_match(f->whole, path);
+	return fnmatch(f->pattern, path_name(path),
+		       f->no_case ? FNM_CASEFOLD : 0) == 0;
+}
+
+static void tell_progress(void *arg, size_t done, size_t count)
+{
+	struct find *f = arg;
+
+	progress_count(&f->progress, done, count, "snapshot");
+}
+
+static char *what_text(const struct entry *e)
+{
+	if (e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode))
+		return mem_strdup("incomplete");
+	return mem_strdup(S_ISREG(e->mode) ? text_size(e->size)
+					   : jsonout_type(e->mode));
+}
+
+static void print_text(const struct find *f, const struct versions *v)
+{
+	AUTO(table) struct table t = {.columns = 5, .right = "   r"};
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct version *item = &v->items[i];
+		auto_free char *what = what_text(&item->entry);
+		auto_free char *seqs =
+			item->first == item->last
+				? mem_printf("%" PRIu64, item->last)
+				: mem_printf("%" PRIu64 "-%" PRIu64,
+					     item->first, item->last);
+		AUTO(buf) struct buf name = {0};
+
+		output_path(&name, item->path, f->here);
+		if (S_ISDIR(item->entry.mode))
+			buf_add_char(&name, '/');
+		table_row(&t, (const char *const[]){
+				      seqs, output_time(item->first_time),
+				      item->newest || f->at
+					      ? "still there"
+					      : output_time(item->last_time),
+				      what, buf_text(&name)});
+	}
+	table_print(&t, "", stdout);
+}
+
+static json_t *json_end(uint64_t seq, struct moment time)
+{
+	json_t *object = json_object();
+
+	jsonout_number(object, "snapshot", seq);
+	jsonout_time(object, "time", time);
+	return object;
+}
+
+static void print_json(const struct versions *v)
+{
+	json_t *whole = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		const struct version *item = &v->items[i];
+		json_t *object = json_object();
+		char mode[16];
+
+		(void)snprintf(mode, sizeof(mode), "%04o",
+			       item->entry.mode & 07777);
+		jsonout_text(object, "path", item->path);
+		jsonout_text(object, "type", jsonout_type(item->entry.mode));
+		jsonout_text(object, "mode", mode);
+		jsonout_number(object, "size", item->entry.size);
+		jsonout_time(object, "mtime", item->entry.mtime);
+		(void)json_object_set_new(
+			object, "first",
+			json_end(item->first, item->first_time));
+		(void)json_object_set_new(
+			object, "last", json_end(item->last, item->last_time));
+		jsonout_number(object, "snapshots", item->snapshots);
+		(void)json_object_set_new(object, "newest",
+					  json_boolean(item->newest));
+		(void)json_array_append_new(array, object);
+	}
+	jsonout_text(whole, "schema", "guard.find/1");
+	(void)json_object_set_new(whole, "versions", array);
+	jsonout_print(whole);
+}
+
+/* Where to begin, and the pattern as it is matched. */
+static char *prepare(struct find *f, const struct context *c, const char *arg,
+		     struct err *err)
+{
+	f->here = path_resolve(".", err);
+	if (!f->here)
+		return NULL;
+	f->pattern = arg;
+	if (strchr(arg, '/')) {
+		f->whole =
+			*arg == '/' ? mem_strdup(arg) : path_join(f->here, arg);
+		return pathglob_fixed(f->whole);
+	}
+	return mem_strdup(f->all ? "/" : c->project);
+}
+
+static int find(struct find *f, const char *arg, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(versions)
+	struct versions v = {
+		.want = is_wanted, .progress = tell_progress, .arg = f};
+	auto_free char *from = NULL;
+	int got;
+
+	if (context_open(&c, true, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0)
+		return -err->num;
+	from = prepare(f, &c, arg, err);
+	if (!from)
+		return -err->num;
+	progress_start(&f->progress, "find");
+	got = versions_load(&v, c.store, from, f->at, err);
+	progress_end(&f->progress);
+	if (got < 0)
+		return got;
+	versions_sort(&v);
+	if (f->json)
+		print_json(&v);
+	else
+		print_text(f, &v);
+	if (!v.count && !f->json)
+		output_say("nothing called %s is stored of %s%s",
+			   text_quote(arg), f->all ? "any" : text_quote(from),
+			   pathglob_is(arg) ? ""
+					    : ": '*PART*' finds a part of a "
+					      "name");
+	if (!output_finish())
+		return STATUS_REFUSED;
+	return v.count && !v.damaged ? STATUS_OK : STATUS_REFUSED;
+}
+
+int cmd_find(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("find");
+	struct find f = {0};
+	const struct option_slot slots[] = {
+		{OPT_AT, .text = &f.at},
+		{OPT_ALL_VERSIONS, .flag = &f.every_version},
+		{'a', .flag = &f.all},
+		{'i', .flag = &f.no_case},
+		{OPT_JSON, .flag = &f.json},
+		{OPT_PROGRESS, .read = progress_read},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind != 1 || !*argv[optind]) {
+		options_complain(verb, "one NAME, or one GLOB in quotes");
+		return STATUS_USAGE;
+	}
+	if (f.at && f.every_version) {
+		options_complain(verb, "--at names one snapshot, "
+				       "--all-versions means all of them");
+		return STATUS_USAGE;
+	}
+	got = find(&f, argv[optind], &err);
+	free(f.whole);
+	free(f.here);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,476 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/matcher.h"
+#include "guard/past/versions.h"
+#include "guard/pick.h"
+#include "guard/progress.h"
+#include "snapshot/store/content.h"
+
+/* On a terminal a line is shown as far as this. */
+#define SHOWN_MAX 1000
+
+struct grep {
+	const char *at;
+	bool every_version, all, json, no_case, fixed, names, numbers;
+	bool no_pager, git;
+	struct matcher matcher;
+	struct store *store;
+	char *here;
+	struct progress progress;
+	size_t matched, unread;
+};
+
+/* A text and the versions that are it. */
+struct text {
+	struct oid id;
+	uint64_t where;
+	size_t version; /* one of them */
+	bool matches;
+};
+
+struct texts {
+	struct text *items; /* by id */
+	size_t count, room;
+	uint64_t bytes;
+};
+
+static void texts_free(struct texts *t)
+{
+	free(t->items);
+}
+
+/* --- which texts there are --- */
+
+/* A .git is searched where a path names it: what is in it are copies. */
+static bool is_file(void *arg, const char *path, const struct entry *e)
+{
+	const struct grep *g = arg;
+
+	return S_ISREG(e->mode) && e->content.type != OBJECT_NONE &&
+	       (g->git || !path_has_part(path + 1, ".git"));
+}
+
+static int compare_ids(const struct oid *a, const struct oid *b)
+{
+	int order = memcmp(a->hash, b->hash, sizeof(a->hash));
+
+	if (order)
+		return order;
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	if (a->ord != b->ord)
+		return a->ord < b->ord ? -1 : 1;
+	return (a->len > b->len) - (a->len < b->len);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return compare_ids(&((const struct text *)a)->id,
+			   &((const struct text *)b)->id);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct text *x = *(struct text *const *)a;
+	const struct text *y = *(struct text *const *)b;
+
+	return (x->where > y->where) - (x->where < y->where);
+}
+
+static void texts_make(const struct versions *v, struct texts *t)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < v->count; i++) {
+		GROW(t->items, t->count, t->room);
+		t->items[t->count++] = (struct text){
+			.id = v->items[i].entry.content, .version = i};
+	}
+	if (t->count)
+		qsort(t->items, t->count, sizeof(*t->items), by_id);
+	for (i = 0; i < t->count; i++) {
+		if (kept && oid_equal(&t->items[kept - 1].id, &t->items[i].id))
+			continue;
+		t->items[kept] = t->items[i];
+		t->bytes += v->items[t->items[i].version].entry.size;
+		kept++;
+	}
+	t->count = kept;
+}
+
+/* --- searching --- */
+
+static int feed(void *arg, const void *data, size_t len, struct err *err)
+{
+	struct scanner *s = arg;
+	int got = scanner_add(s, data, len, err);
+
+	/* Any number that ends the reading; s->any tells the rest. */
+	return got == 1 ? -ECANCELED : got;
+}
+
+static int scan_text(struct grep *g, const struct oid *id, struct scanner *s,
+		     struct err *err)
+{
+	int got = content_each(g->store, id, feed, s, err);
+
+	if (got == -ECANCELED)
+		return 0;
+	if (got == 0)
+		got = scanner_end(s, err);
+	return got < 0 ? got : 0;
+}
+
+/* Which of them match at all, in the order in which they lie. */
+static void search_all(struct grep *g, const struct versions *v,
+		       struct texts *t)
+{
+	auto_free struct text **order =
+		mem_resize(NULL, t->count + 1, sizeof(struct text *));
+	uint64_t done = 0;
+	size_t i;
+
+	for (i = 0; i < t->count; i++) {
+		order[i] = &t->items[i];
+		order[i]->where = store_where(g->store, &t->items[i].id);
+	}
+	qsort(order, t->count, sizeof(struct text *), by_place);
+	for (i = 0; i < t->count; i++) {
+		AUTO(scanner) struct scanner s = {.matcher = &g->matcher};
+		const struct version *item = &v->items[order[i]->version];
+		struct err err;
+
+		if (scan_text(g, &order[i]->id, &s, &err) < 0) {
+			progress_pause(&g->progress);
+			output_warn("%s of snapshot %" PRIu64 ": %s",
+				    text_quote(item->path), item->last,
+				    err.text);
+			g->unread++;
+		}
+		order[i]->matches = s.any;
+		done += item->entry.size;
+		progress_bytes(&g->progress, done, t->bytes);
+	}
+}
+
+/* --- showing --- */
+
+/* Lines of one path that were printed for a newer version of it. */
+struct lines {
+	uint64_t *slots; /* numbers of texts, 0: free */
+	size_t count, room;
+};
+
+static void lines_free(struct lines *l)
+{
+	free(l->slots);
+	*l = (struct lines){0};
+}
+
+/* True when it was not in there. */
+static bool lines_add(struct lines *l, uint64_t number)
+{
+	size_t i;
+
+	number += !number;
+	if (2 * (l->count + 1) > l->room) {
+		struct lines wider = {.room = l->room ? 4 * l->room : 64};
+
+		wider.slots = mem_zalloc(wider.room * sizeof(*wider.slots));
+		for (i = 0; i < l->room; i++)
+			if (l->slots[i])
+				(void)lines_add(&wider, l->slots[i]);
+		lines_free(l);
+		*l = wider;
+	}
+	for (i = number & (l->room - 1); l->slots[i];
+	     i = (i + 1) & (l->room - 1))
+		if (l->slots[i] == number)
+			return false;
+	l->slots[i] = number;
+	l->count++;
+	return true;
+}
+
+struct showing {
+	struct grep *g;
+	const struct version *version;
+	struct lines *lines;
+	char *label; /* "12:src/a.c" */
+	json_t *matches; /* NULL: text */
+};
+
+static void add_part(struct buf *to, const char *data, size_t len, bool hit)
+{
+	if (hit)
+		buf_add_text(to, output_style(STYLE_DELETED));
+	text_escape(to, data, len, true);
+	if (hit)
+		buf_add_text(to, output_style(STYLE_NONE));
+}
+
+static void print_match(const struct showing *s, const struct match *m)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t len = m->len, start = m->start, end = m->end;
+	bool cut = output_width() && len > SHOWN_MAX;
+
+	if (cut)
+		len = SHOWN_MAX;
+	start = start < len ? start : len;
+	end = end < len ? end : len;
+	add_part(&b, m->line, start, false);
+	if (end > start)
+		add_part(&b, m->line + start, end - start, true);
+	add_part(&b, m->line + end, len - end, false);
+	if (s->g->numbers)
+		(void)printf("%s:%" PRIu64 ":%s%s\n", s->label, m->number,
+			     buf_text(&b), cut ? "..." : "");
+	else
+		(void)printf("%s:%s%s\n", s->label, buf_text(&b),
+			     cut ? "..." : "");
+}
+
+static int show_match(void *arg, const struct match *m, struct err *err)
+{
+	const struct showing *s = arg;
+	auto_free char *text = mem_strndup(m->line, m->len);
+
+	if (s->matches) {
+		json_t *object = json_object();
+
+		jsonout_number(object, "line", m->number);
+		jsonout_text(object, "text", text);
+		(void)json_array_append_new(s->matches, object);
+		return 0;
+	}
+	if (lines_add(s->lines, store_text_number(text)))
+		print_match(s, m);
+	return output_broken() ? fail(err, EPIPE, "nobody reads it") : 0;
+}
+
+static json_t *json_version(const struct version *v, const struct scanner *s,
+			    json_t *matches)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "path", v->path);
+	jsonout_number(object, "size", v->entry.size);
+	jsonout_number(object, "first", v->first);
+	jsonout_time(object, "first_time", v->first_time);
+	jsonout_number(object, "last", v->last);
+	jsonout_time(object, "last_time", v->last_time);
+	(void)json_object_set_new(object, "newest", json_boolean(v->newest));
+	(void)json_object_set_new(object, "binary", json_boolean(s->binary));
+	(void)json_object_set_new(object, "matches", matches);
+	return object;
+}
+
+static char *label_of(const struct grep *g, const struct version *v)
+{
+	struct buf b = {0};
+
+	buf_printf(&b, "%s%" PRIu64 "%s:", output_style(STYLE_HUNK), v->last,
+		   output_style(STYLE_NONE));
+	output_path(&b, v->path, g->here);
+	return buf_take_text(&b);
+}
+
+static int show_version(struct grep *g, const struct version *v,
+			struct lines *lines, json_t *array, struct err *err)
+{
+	auto_free char *label = label_of(g, v);
+	struct showing s = {.g = g,
+			    .version = v,
+			    .lines = lines,
+			    .label = label,
+			    .matches = array ? json_array() : NULL};
+	AUTO(scanner)
+	struct scanner scanner = {
+		.matcher = &g->matcher, .each = show_match, .arg = &s};
+
+	if (g->names && !array) {
+		(void)printf("%s\n", label);
+		return 0;
+	}
+	if (scan_text(g, &v->entry.content, &scanner, err) < 0) {
+		json_decref(s.matches);
+		return -err->num;
+	}
+	if (array)
+		(void)json_array_append_new(
+			array, json_version(v, &scanner, s.matches));
+	else if (scanner.binary)
+		(void)printf("%s: binary, matches\n", label);
+	return 0;
+}
+
+static int show_all(struct grep *g, const struct versions *v,
+		    const struct texts *t, json_t *array, struct err *err)
+{
+	AUTO(lines) struct lines lines = {0};
+	const struct version *last = NULL;
+	size_t i;
+
+	for (i = 0; i < v->count && !output_broken(); i++) {
+		const struct version *item = &v->items[i];
+		struct text key = {.id = item->entry.content};
+		const struct text *text =
+			bsearch(&key, t->items, t->count, sizeof(key), by_id);
+
+		if (i && strcmp(v->items[i - 1].path, item->path) != 0)
+			lines_free(&lines);
+		if (!text->matches)
+			continue;
+		/* Names: the newest version of each path that has it. */
+		if (g->names && last && strcmp(last->path, item->path) == 0 &&
+		    !array)
+			continue;
+		last = item;
+		g->matched++;
+		if (show_version(g, item, &lines, array, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int show(struct grep *g, const struct versions *v, const struct texts *t,
+		struct err *err)
+{
+	json_t *array, *whole;
+
+	if (!g->json) {
+		if (!g->no_pager)
+			output_pager_start();
+		return show_all(g, v, t, NULL, err);
+	}
+	array = json_array();
+	if (show_all(g, v, t, array, err) < 0) {
+		json_decref(array);
+		return -err->num;
+	}
+	whole = json_object();
+	jsonout_text(whole, "schema", "guard.grep/1");
+	(void)json_object_set_new(whole, "versions", array);
+	jsonout_print(whole);
+	return 0;
+}
+
+/* --- all of it --- */
+
+static void tell_progress(void *arg, size_t done, size_t count)
+{
+	struct grep *g = arg;
+
+	progress_count(&g->progress, done, count, "snapshot");
+}
+
+static int load(struct grep *g, const struct context *c, char **paths,
+		size_t count, struct versions *v, struct err *err)
+{
+	size_t i;
+
+	if (!count)
+		return versions_load(v, g->store, g->all ? "/" : c->project,
+				     g->at, err);
+	for (i = 0; i < count; i++) {
+		auto_free char *path = pick_path(paths[i], err);
+
+		if (!path)
+			return -err->num;
+		g->git = path_has_part(path + 1, ".git");
+		if (versions_load(v, g->store, path, g->at, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int grep(struct grep *g, char **paths, size_t count, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(versions)
+	struct versions v = {
+		.want = is_file, .progress = tell_progress, .arg = g};
+	AUTO(texts) struct texts t = {0};
+	int got;
+
+	g->here = path_resolve(".", err);
+	if (!g->here || context_open(&c, true, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0)
+		return -err->num;
+	g->store = c.store;
+	progress_start(&g->progress, "grep");
+	got = load(g, &c, paths, count, &v, err);
+	if (got == 0) {
+		versions_sort(&v);
+		texts_make(&v, &t);
+		search_all(g, &v, &t);
+	}
+	progress_end(&g->progress);
+	if (got < 0 || show(g, &v, &t, err) < 0)
+		return output_broken() ? STATUS_OK : -err->num;
+	if (!output_finish())
+		return STATUS_REFUSED;
+	if (!v.count && !g->json)
+		output_say("no file is stored there");
+	return g->matched && !g->unread && !v.damaged ? STATUS_OK
+						      : STATUS_REFUSED;
+}
+
+int cmd_grep(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("grep");
+	struct grep g = {0};
+	enum output_when color = OUTPUT_AUTO;
+	const struct option_slot slots[] = {
+		{OPT_AT, .text = &g.at},
+		{OPT_ALL_VERSIONS, .flag = &g.every_version},
+		{'a', .flag = &g.all},
+		{'i', .flag = &g.no_case},
+		{'F', .flag = &g.fixed},
+		{'l', .flag = &g.names},
+		{'n', .flag = &g.numbers},
+		{OPT_JSON, .flag = &g.json},
+		{OPT_NO_PAGER, .flag = &g.no_pager},
+		{OPT_PROGRESS, .read = progress_read},
+		{OPT_COLOR, .read = options_color, .to = &color},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	if (optind == argc) {
+		options_complain(verb, "RE, then perhaps PATHS");
+		return STATUS_USAGE;
+	}
+	if (g.at && g.every_version) {
+		options_complain(verb, "--at names one snapshot, "
+				       "--all-versions means all of them");
+		return STATUS_USAGE;
+	}
+	if (matcher_compile(&g.matcher, argv[optind], g.fixed, g.no_case,
+			    &err) < 0) {
+		output_error(&err);
+		return STATUS_USAGE;
+	}
+	output_color(color);
+	got = grep(&g, argv + optind + 1, (size_t)(argc - optind - 1), &err);
+	matcher_free(&g.matcher);
+	free(g.here);
+	return output_ended(got, &err);
+}

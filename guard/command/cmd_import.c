@@ -1,0 +1,246 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/apply/importer.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "restore/git/gitforward.h"
+
+#define ID_SHOWN 10
+#define NAME_WIDTH 24
+
+struct import_options {
+	bool dry, yes, quiet, json;
+	const char *ff; /* a branch, or NULL */
+};
+
+static int check_run(const struct pick *p, struct err *err)
+{
+	const struct session *s = &p->session;
+
+	if (pick_named_paths(p))
+		return fail(
+			err, EINVAL,
+			"import takes all refs of a run: name the run only");
+	if (s->state == RUN_DISCARDED)
+		return fail(err, ENOENT, "run %s was discarded", s->id);
+	return 0;
+}
+
+static void print_ref(const struct gitimport_ref *r)
+{
+	AUTO(buf) struct buf line = {0};
+	char hex[GITID_HEX + 1];
+	size_t width;
+
+	gitparse_hex(&r->id, hex);
+	buf_printf(&line, "  %-5s  %.*s  ", r->known ? "known" : "new",
+		   ID_SHOWN, hex);
+	width = line.len + NAME_WIDTH;
+	output_name(&line, r->name);
+	while (line.len < width)
+		buf_add_char(&line, ' ');
+	if (r->type != GITTYPE_COMMIT)
+		buf_printf(&line, "  (%s)", gitparse_type_name(r->type));
+	buf_add_text(&line, "  ");
+	output_name(&line, r->subject);
+	(void)printf("%s%s%s\n", r->known ? output_style(STYLE_FAINT) : "",
+		     buf_text(&line), r->known ? output_style(STYLE_NONE) : "");
+}
+
+static void print_list(const struct importer *im)
+{
+	size_t i;
+
+	for (i = 0; i < im->list.count; i++)
+		print_ref(&im->list.refs[i]);
+	(void)fflush(stdout);
+	for (i = 0; i < im->tips.notes.count; i++)
+		output_warn("%s", im->tips.notes.items[i]);
+}
+
+static json_t *json_ref(const struct importer *im,
+			const struct gitimport_ref *r)
+{
+	auto_free char *ref = mem_printf("%s/%s", im->list.prefix, r->name);
+	json_t *object = json_object();
+	char hex[GITID_HEX + 1];
+
+	gitparse_hex(&r->id, hex);
+	jsonout_text(object, "name", r->name);
+	jsonout_text(object, "ref", r->known ? NULL : ref);
+	jsonout_text(object, "id", hex);
+	jsonout_text(object, "type", gitparse_type_name(r->type));
+	(void)json_object_set_new(object, "known", json_boolean(r->known));
+	jsonout_text(object, "subject", r->subject);
+	return object;
+}
+
+static void print_json(const struct session *s, const struct importer *im,
+		       bool imported)
+{
+	json_t *object = json_object(), *refs = json_array();
+	json_t *notes = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.import/1");
+	jsonout_text(object, "run", s->id);
+	jsonout_text(object, "project", s->project);
+	jsonout_text(object, "prefix", im->list.prefix);
+	(void)json_object_set_new(object, "imported", json_boolean(imported));
+	jsonout_number(object, "commits", im->list.commits);
+	jsonout_number(object, "objects", im->list.objects);
+	jsonout_number(object, "bytes", im->list.bytes);
+	for (i = 0; i < im->list.count; i++)
+		(void)json_array_append_new(refs,
+					    json_ref(im, &im->list.refs[i]));
+	for (i = 0; i < im->tips.notes.count; i++)
+		(void)json_array_append_new(
+			notes, json_string(im->tips.notes.items[i]));
+	(void)json_object_set_new(object, "refs", refs);
+	(void)json_object_set_new(object, "left_out", notes);
+	jsonout_print(object);
+}
+
+static void say_sum(const struct session *s, const struct importer *im,
+		    const char *done)
+{
+	output_say("run %s: %s, %s (%s, %s) %s %s/", s->id,
+		   text_count(im->fresh, "ref"),
+		   text_count(im->list.commits, "new commit"),
+		   text_count(im->list.objects, "object"),
+		   text_size(im->list.bytes), done, im->list.prefix);
+}
+
+static bool agreed(const struct session *s, const struct importer *im, bool yes)
+{
+	return output_agreed(yes, "guard: import them into %s below %s/?",
+			     text_quote(s->project), im->list.prefix);
+}
+
+/* For people who ask later what became of the run's commits. */
+static int remember(struct context *c, struct session *s,
+		    const struct importer *im, struct err *err)
+{
+	record_add(&s->more, "imported", im->list.prefix);
+	state_log(&c->state, "import", "run", s->id, "project", s->project,
+		  "refs", im->list.prefix, NULL);
+	return session_save(s, err);
+}
+
+/* The run's branch of that name; what it is at is in the repository now. */
+static int forward(struct context *c, const struct session *s,
+		   const struct importer *im, const struct import_options *o,
+		   struct err *err)
+{
+	auto_free char *name = mem_printf("heads/%s", o->ff ? o->ff : "");
+	size_t i = 0;
+	int got;
+
+	if (!o->ff || o->dry)
+		return STATUS_OK;
+	while (i < im->list.count && strcmp(im->list.refs[i].name, name) != 0)
+		i++;
+	if (i == im->list.count)
+		return fail(err, ENOENT,
+			    "run %s has made no commit on a branch %s", s->id,
+			    text_quote(o->ff));
+	got = gitforward(s->project, o->ff, &im->list.refs[i].id, err);
+	if (got < 0)
+		return err_context(err, "the branch stays where it is");
+	if (got == 0)
+		state_log(&c->state, "forward", "run", s->id, "project",
+			  s->project, "branch", o->ff, NULL);
+	output_say(got ? "%s is there already" : "%s is at the run's commit",
+		   text_quote(o->ff));
+	return STATUS_OK;
+}
+
+static int import_fresh(struct context *c, struct session *s,
+			struct importer *im, const struct import_options *o,
+			struct err *err)
+{
+	if (o->dry) {
+		if (o->json)
+			print_json(s, im, false);
+		say_sum(s, im, "would go to");
+		return STATUS_OK;
+	}
+	if (!o->yes)
+		say_sum(s, im, "can go to");
+	if (!agreed(s, im, o->yes)) {
+		if (o->json)
+			print_json(s, im, false);
+		return STATUS_REFUSED;
+	}
+	if (importer_write(im, err) < 0 || remember(c, s, im, err) < 0)
+		return -err->num;
+	if (o->json)
+		print_json(s, im, true);
+	say_sum(s, im, "imported to");
+	output_hint("git for-each-ref %s", im->list.prefix);
+	return forward(c, s, im, o, err);
+}
+
+static int import_locked(struct context *c, struct session *s,
+			 const struct import_options *o, struct err *err)
+{
+	AUTO(importer) struct importer im = IMPORTER_NONE;
+
+	if (importer_open(c, s, !o->dry, &im, err) < 0)
+		return err_context(err, "nothing of run %s is imported", s->id);
+	if (!o->json && !(o->quiet && o->yes))
+		print_list(&im);
+	if (im.fresh)
+		return import_fresh(c, s, &im, o, err);
+	if (o->json)
+		print_json(s, &im, false);
+	output_say("run %s has no commits that %s lacks", s->id,
+		   text_quote(s->project));
+	return forward(c, s, &im, o, err);
+}
+
+static int import(struct context *c, int count, char **argv, int dashed,
+		  const struct import_options *o, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    check_run(&p, err) < 0 ||
+	    context_recover(c, p.session.project, err) < 0 ||
+	    pick_lock(c, &p, err) < 0)
+		return -err->num;
+	return import_locked(c, &p.session, o, err);
+}
+
+int cmd_import(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("import");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct import_options o = {0};
+	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {
+		{'n', .flag = &o.dry},	 {'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet}, {OPT_JSON, .flag = &o.json},
+		{OPT_FF, .text = &o.ff}, {0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);
+	return output_ended(got, &err);
+}

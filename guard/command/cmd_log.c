@@ -1,0 +1,254 @@
+#include <errno.h>
+#include <jansson.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "guard/action.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/history.h"
+#include "guard/pick.h"
+#include "restore/workspace.h"
+
+#define OPLOG_MAX (256u << 20)
+
+struct log_options {
+	bool actions, all, json, no_pager;
+	unsigned long count;
+};
+
+static int log_snapshots(struct context *c, const char *arg,
+			 const struct log_options *o, struct err *err)
+{
+	auto_free char *path = arg ? pick_path(arg, err) : NULL;
+	AUTO(history)
+	struct history h = {.path = path,
+			    .project = o->all ? NULL : c->project};
+
+	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
+	    pins_user_load(&c->state, &h.pins, err) < 0 ||
+	    history_load(&h, c->store, err) < 0)
+		return -err->num;
+	if (!h.count && path)
+		return fail(err, ENOENT, "no version of %s is stored",
+			    text_quote(path));
+	if (!h.count && !o->json)
+		output_say("nothing of %s is stored yet",
+			   o->all ? "any project" : text_quote(c->project));
+	if (!o->no_pager && !o->json)
+		output_pager_start();
+	if (o->json)
+		history_json(&h, o->count);
+	else
+		history_print(&h, o->count);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* key=value for everything that is not in a column of its own. */
+static void add_rest(struct buf *to, json_t *line)
+{
+	static const char *const shown[] = {"time", "action", "uid", "pid"};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(line, key, value)
+	{
+		size_t i, n = sizeof(shown) / sizeof(shown[0]);
+
+		for (i = 0; i < n && strcmp(key, shown[i]) != 0; i++)
+			;
+		if (i < n || !json_is_string(value))
+			continue;
+		buf_add_text(to, to->len ? "  " : "");
+		output_name(to, key);
+		buf_add_char(to, '=');
+		output_name(to, json_string_value(value));
+	}
+}
+
+static const char *text_of(json_t *line, const char *key)
+{
+	const char *text = json_string_value(json_object_get(line, key));
+
+	return text ? text : "";
+}
+
+/* runs: those of the project; the end of a run names the run alone. */
+static bool of_project(json_t *line, const char *project, json_t *runs)
+{
+	if (json_object_get(line, "project"))
+		return strcmp(text_of(line, "project"), project) == 0;
+	return json_object_get(runs, text_of(line, "run")) != NULL;
+}
+
+static void print_action(json_t *line)
+{
+	AUTO(buf) struct buf time = {0}, action = {0}, rest = {0};
+	json_t *undo = json_object_get(line, "undo");
+	auto_free char *number =
+		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
+		     : mem_strdup("");
+
+	output_name(&time, text_of(line, "time"));
+	output_name(&action, text_of(line, "action"));
+	add_rest(&rest, line);
+	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
+		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
+		     buf_text(&action), buf_text(&rest));
+}
+
+/* The lines of the oplog in their order; one that is no JSON (a write that was
+ * cut off) is left out. runs: gets the ids of this project's. */
+static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
+{
+	json_t *array = json_array();
+	const char *at = buf_text(log);
+
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		json_t *line = json_loadb(at, len, 0, NULL);
+
+		if (json_is_object(line)) {
+			(void)json_array_append(array, line);
+			if (strcmp(text_of(line, "project"), project) == 0)
+				(void)json_object_set_new(runs,
+							  text_of(line, "run"),
+							  json_true());
+		}
+		json_decref(line);
+		at += len + (at[len] == '\n');
+	}
+	return array;
+}
+
+/* What is to be shown, newest first. */
+static json_t *parse_actions(struct buf *log, const struct context *c,
+			     const struct log_options *o)
+{
+	json_t *runs = json_object(), *wanted = json_array();
+	json_t *lines = parse_lines(log, c->project, runs);
+	size_t i = json_array_size(lines);
+
+	while (i-- > 0 && json_array_size(wanted) < o->count) {
+		json_t *line = json_array_get(lines, i);
+
+		if (o->all || of_project(line, c->project, runs))
+			(void)json_array_append(wanted, line);
+	}
+	json_decref(lines);
+	json_decref(runs);
+	return wanted;
+}
+
+/* The line of an action, by the snapshot that was taken before it; a discard
+ * and what was finished after a sudden end have none, but a run. */
+static bool is_line_of(json_t *line, const struct action *a,
+		       const char *project)
+{
+	auto_free char *before = mem_printf("%" PRIu64, a->before);
+
+	if (strcmp(text_of(line, "action"), a->kind) != 0 ||
+	    strcmp(text_of(line, "project"), project) != 0 ||
+	    json_object_get(line, "undo"))
+		return false;
+	return json_object_get(line, "before")
+		       ? strcmp(text_of(line, "before"), before) == 0
+		       : strcmp(text_of(line, "run"), a->run_id) == 0;
+}
+
+/* Each action that can be taken back gets "undo": so many have to be. */
+static void number_actions(const struct context *c, json_t *lines)
+{
+	struct err ignored;
+	auto_close int fd = workspace_open(c->state.workspaces_fd, c->project,
+					   false, &ignored);
+	size_t back, i;
+	json_t *line;
+
+	for (back = 0; fd >= 0; back++) {
+		AUTO(action) struct action a = {0};
+
+		if (action_load_effective(fd, back, &a, &ignored) < 0)
+			return;
+		json_array_foreach(lines, i, line)
+		{
+			if (!is_line_of(line, &a, c->project))
+				continue;
+			(void)json_object_set_new(
+				line, "undo",
+				json_integer((json_int_t)back + 1));
+			break;
+		}
+	}
+}
+
+static int log_actions(struct context *c, const struct log_options *o,
+		       struct err *err)
+{
+	AUTO(buf) struct buf log = {0};
+	int got = fd_slurp_at(c->state.fd, "oplog", OPLOG_MAX, &log, err);
+	json_t *array, *line;
+	size_t i;
+
+	if (got < 0 && got != -ENOENT)
+		return got;
+	array = parse_actions(&log, c, o);
+	number_actions(c, array);
+	if (o->json) {
+		jsonout_print(array);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	if (!o->no_pager)
+		output_pager_start();
+	json_array_foreach(array, i, line) print_action(line);
+	json_decref(array);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static bool read_count(const struct verb *verb, int id, const char *value,
+		       void *to)
+{
+	if (options_number(value, ~0ul, to) == 0)
+		return true;
+	options_complain(verb, "-%c: %s is no number", id, text_quote(value));
+	return false;
+}
+
+int cmd_log(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("log");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct log_options o = {.count = ~0ul};
+	const struct option_slot slots[] = {
+		{'n', .read = read_count, .to = &o.count},
+		{OPT_ACTIONS, .flag = &o.actions},
+		{'a', .flag = &o.all},
+		{OPT_JSON, .flag = &o.json},
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind > (o.actions ? 0 : 1)) {
+		options_complain(verb, "one path at a time, none with "
+				       "--actions");
+		return STATUS_USAGE;
+	}
+	got = context_open(&c, true, &err);
+	if (got == 0)
+		got = o.actions ? log_actions(&c, &o, &err)
+				: log_snapshots(&c, argv[optind], &o, &err);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,83 @@
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/locate.h"
+#include "guard/past/runview.h"
+#include "guard/past/tree_list.h"
+#include "snapshot/keep/purge.h"
+
+static int ls_snapshot(struct context *c, const char *when, const char *arg,
+		       enum tree_list_form form, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	auto_free char *path = NULL;
+	int got;
+
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    locate_snapshot(c, when, arg, &s, &path, err) < 0)
+		return -err->num;
+	got = tree_lookup(c->store, &s.root, path, &e, err);
+	if (got < 0)
+		return got;
+	if (!got && purge_note(&s, path))
+		return fail(err, ENODATA, "%s of snapshot %llu was %s",
+			    text_quote(path), (unsigned long long)s.seq,
+			    purge_note(&s, path));
+	if (!got)
+		return fail(err, ENOENT, "there is no %s in snapshot %llu",
+			    text_quote(path), (unsigned long long)s.seq);
+	if (purge_note(&s, path))
+		output_say("%s of snapshot %llu was %s", text_quote(path),
+			   (unsigned long long)s.seq, purge_note(&s, path));
+	return tree_list(c->store, &e, form, err);
+}
+
+static int ls(const char *when, const char *arg, enum tree_list_form form,
+	      struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	auto_free char *run = NULL, *path = NULL;
+
+	if (context_open(&c, true, err) < 0)
+		return -err->num;
+	if (!runview_split(when, &run, &path))
+		return ls_snapshot(&c, when, arg, form, err);
+	if (session_open(c.state.runs_fd, run, false, &s, err) < 0)
+		return -err->num;
+	return runview_list(&c, &s, *path || !arg ? path : arg, form, err);
+}
+
+int cmd_ls(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("ls");
+	enum tree_list_form form = TREE_LIST_NAMES;
+	const struct option_slot slots[] = {
+		{'l', .choice = &form, .value = TREE_LIST_LONG},
+		{'z', .choice = &form, .value = TREE_LIST_RAW},
+		{OPT_JSON, .choice = &form, .value = TREE_LIST_JSON},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind < 1 || argc - optind > 2) {
+		options_complain(verb, "SNAP is missing, or there is more than "
+				       "one PATH");
+		return STATUS_USAGE;
+	}
+	if (ls(argv[optind], argv[optind + 1], form, &err) < 0) {
+		output_error(&err);
+		return STATUS_REFUSED;
+	}
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

@@ -1,0 +1,84 @@
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/diff/sides.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "restore/git/gitpatch.h"
+
+struct patch {
+	bool raw; /* no terminal: the bytes as they are */
+	bool left_out; /* something that is no mere metadata */
+};
+
+static int print_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	const struct patch *p = arg;
+	AUTO(buf) struct buf b = {0};
+
+	if (!p->raw) {
+		text_escape(&b, data, len, true);
+		data = b.data;
+		len = b.len;
+	}
+	if (fwrite(data, 1, len, stdout) != len)
+		return fail_errno(err, "write the patch");
+	return 0;
+}
+
+static void say_lost(void *arg, const char *path, enum gitpatch_loss loss)
+{
+	struct patch *p = arg;
+
+	if (loss == GITPATCH_KIND || loss == GITPATCH_LARGE ||
+	    loss == GITPATCH_INCOMPLETE)
+		p->left_out = true;
+	output_warn("not in the patch: %s: %s", text_quote(path),
+		    gitpatch_loss_text(loss));
+}
+
+static int patch(struct context *c, int count, char **argv, int dashed,
+		 struct err *err)
+{
+	AUTO(pick) struct pick pick = PICK_NONE;
+	AUTO(sides) struct sides sides = SIDES_NONE;
+	struct patch p = {.raw = !isatty(STDOUT_FILENO)};
+	struct gitpatch_sink sink = {
+		.add = print_piece,
+		.lost = say_lost,
+		.arg = &p,
+	};
+
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &pick, err) < 0 ||
+	    context_recover(c, pick.session.project, err) < 0 ||
+	    pick_lock(c, &pick, err) < 0 ||
+	    sides_load(c, &pick, "patches are", &sides, err) < 0 ||
+	    gitpatch_make(c->store, &sides.base.root, &sides.result,
+			  (const char *const *)pick.paths, &sink, err) < 0)
+		return -err->num;
+	if (!output_finish())
+		return STATUS_REFUSED;
+	return p.left_out ? STATUS_REFUSED : STATUS_OK;
+}
+
+int cmd_patch(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("patch");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {{0}};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	got = patch(&c, argc - optind, argv + optind, dashed, &err);
+	return output_ended(got, &err);
+}

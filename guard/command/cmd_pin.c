@@ -1,0 +1,130 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/keep/pins.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/locate.h"
+#include "guard/table.h"
+#include "snapshot/tree/catalog.h"
+
+static int list(struct context *c, bool json, struct err *err)
+{
+	AUTO(pins) struct pins pins = {0};
+	AUTO(table)
+	struct table t = {.columns = 4, .width = output_width()};
+	json_t *array, *whole;
+	size_t i;
+
+	if (pins_user_load(&c->state, &pins, err) < 0)
+		return -err->num;
+	array = json_array();
+	for (i = 0; i < pins.count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+		auto_free char *number = mem_printf("%" PRIu64, pins.items[i]);
+		AUTO(buf) struct buf what = {0};
+		struct err ignored;
+
+		(void)json_array_append_new(
+			array, json_integer((json_int_t)pins.items[i]));
+		if (catalog_load(c->store, pins.items[i], &s, &ignored) < 0)
+			continue;
+		output_name(&what, s.root_path);
+		if (*s.message) {
+			buf_add_text(&what, "  ");
+			output_cut(&what, s.message);
+		}
+		table_row(&t, (const char *const[]){number, output_time(s.time),
+						    s.reason, buf_text(&what)});
+	}
+	if (!json) {
+		table_print(&t, "", stdout);
+		if (!t.count)
+			output_say("no snapshot is pinned");
+		json_decref(array);
+		return STATUS_OK;
+	}
+	whole = json_object();
+	jsonout_text(whole, "schema", "guard.pins/1");
+	(void)json_object_set_new(whole, "snapshots", array);
+	jsonout_print(whole);
+	return STATUS_OK;
+}
+
+/* All are found before the first is changed. */
+static int change(struct context *c, char **argv, size_t count, bool on,
+		  struct err *err)
+{
+	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+		auto_free char *path = NULL;
+
+		if (locate_snapshot(c, argv[i], NULL, &s, &path, err) < 0)
+			return -err->num;
+		seqs[i] = s.seq;
+	}
+	if (pins_user_change(&c->state, seqs, count, on, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		char number[24];
+
+		(void)snprintf(number, sizeof(number), "%" PRIu64, seqs[i]);
+		state_log(&c->state, on ? "pin" : "unpin", "snapshot", number,
+			  NULL);
+		output_say("snapshot %s %s", number,
+			   on ? "stays until it is unpinned"
+			      : "may be pruned again");
+	}
+	return STATUS_OK;
+}
+
+static int pin(int argc, char **argv, bool on)
+{
+	const struct verb *verb = options_verb(on ? "pin" : "unpin");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	bool json = false, quiet = false;
+	const struct option_slot slots[] = {
+		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(quiet);
+	if (!on && optind == argc) {
+		options_complain(verb, "which snapshots?");
+		return STATUS_USAGE;
+	}
+	got = context_open(&c, true, &err);
+	if (got == 0)
+		got = context_store(&c, STORE_READ, &err);
+	if (got == 0)
+		got = optind < argc ? change(&c, argv + optind,
+					     (size_t)(argc - optind), on, &err)
+				    : list(&c, json, &err);
+	return output_ended(got, &err);
+}
+
+int cmd_pin(int argc, char **argv)
+{
+	return pin(argc, argv, true);
+}
+
+int cmd_unpin(int argc, char **argv)
+{
+	return pin(argc, argv, false);
+}

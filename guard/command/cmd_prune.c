@@ -1,0 +1,403 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/agent/caches.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/keep/pins.h"
+#include "guard/keep/settings.h"
+#include "guard/keep/trashes.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/progress.h"
+#include "guard/table.h"
+#include "snapshot/keep/prune.h"
+
+struct prune_command {
+	struct settings settings; /* of the options */
+	struct prune_options options;
+	bool dry, yes, json, quiet, caches, trash;
+	struct progress progress;
+};
+
+static bool read_rule(const struct verb *verb, int id, const char *value,
+		      void *to)
+{
+	struct prune_command *p = to;
+	const struct option_spec *o = verb->options;
+	struct err err;
+
+	while (o->id != id)
+		o++;
+	/* In the config it is no limit; here nobody can mean that. */
+	if (id == OPT_MAX_SIZE && strcmp(value, "0") == 0) {
+		options_complain(verb, "--max-size 0 would keep nothing: a "
+				       "size is 500M or 20G");
+		return false;
+	}
+	if (settings_set(&p->settings, o->name, value, &err) > 0)
+		return true;
+	options_complain(verb, "%s", err.text);
+	return false;
+}
+
+/* --- telling --- */
+
+static void print_plan(const struct prune_plan *plan)
+{
+	AUTO(table)
+	struct table t = {.columns = 4, .width = output_width()};
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		const struct snapshot *s = &plan->snapshots[i];
+		auto_free char *number =
+			mem_printf("%llu", (unsigned long long)s->seq);
+		AUTO(buf) struct buf b = {0};
+
+		if (plan->items[i].why)
+			continue;
+		output_name(&b, s->root_path);
+		if (*s->message) {
+			buf_add_text(&b, "  ");
+			output_cut(&b, s->message);
+		}
+		table_row(&t,
+			  (const char *const[]){number, output_time(s->time),
+						s->reason, buf_text(&b)});
+	}
+	table_print(&t, "", stdout);
+}
+
+/* In the order of enum retain_why's bits. */
+static json_t *json_why(unsigned int why)
+{
+	static const char *const names[] = {
+		"newest", "day",    "pin",     "last",	 "within", "hourly",
+		"daily",  "weekly", "monthly", "yearly", "tag",
+	};
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (why & 1u << i)
+			(void)json_array_append_new(array,
+						    json_string(names[i]));
+	return array;
+}
+
+static void print_json(const struct prune_plan *plan,
+		       const struct prune_result *done)
+{
+	json_t *object = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		const struct snapshot *s = &plan->snapshots[i];
+		json_t *item = json_object();
+
+		jsonout_number(item, "snapshot", s->seq);
+		jsonout_time(item, "time", s->time);
+		jsonout_text(item, "reason", s->reason);
+		jsonout_text(item, "root", s->root_path);
+		(void)json_object_set_new(item, "gone",
+					  json_boolean(!plan->items[i].why));
+		(void)json_object_set_new(item, "kept_by",
+					  json_why(plan->items[i].why));
+		(void)json_array_append_new(array, item);
+	}
+	jsonout_text(object, "schema", "guard.prune/1");
+	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
+	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_number(object, "gone", plan->gone);
+	jsonout_number(object, "bytes", plan->bytes);
+	jsonout_number(object, "needed", plan->needed);
+	jsonout_number(object, "frees", plan->frees);
+	if (done) {
+		jsonout_number(object, "moved_snapshots", done->snapshots);
+		jsonout_number(object, "moved_packs", done->packs);
+		jsonout_number(object, "moved_bytes", done->bytes);
+		jsonout_number(object, "written_bytes", done->written);
+	}
+	jsonout_print(object);
+}
+
+static bool ask(const struct prune_command *p, const struct prune_plan *plan)
+{
+	return output_agreed(p->yes,
+			     "guard: take %s away? guard keeps them in its "
+			     "trash for 7 days.",
+			     text_count(plan->gone, "snapshot"));
+}
+
+static void tell_busy(void *arg, const char *who)
+{
+	struct prune_command *p = arg;
+
+	progress_pause(&p->progress);
+	output_warn("the store is in use by %s: waiting", who);
+}
+
+static void tell_result(const struct prune_result *r)
+{
+	if (!r->snapshots && !r->packs) {
+		output_say("nothing was to be done");
+		return;
+	}
+	output_say("%s and %s (%s) lie in the trash for 7 days%s%s",
+		   text_count(r->snapshots, "snapshot"),
+		   text_count(r->packs, "pack"), text_size(r->bytes),
+		   r->written ? "; packed anew: " : "",
+		   r->written ? text_size(r->written) : "");
+	output_hint("guard undelete lists them and brings them back");
+}
+
+static int carry_out(struct context *c, struct prune_command *p,
+		     const struct prune_plan *plan, struct err *err)
+{
+	struct prune_result result = {0};
+	char count[24], bytes[24];
+	int got;
+
+	/* Also without any: what is in the trash for long is emptied. */
+	if (plan->gone && !ask(p, plan))
+		return STATUS_REFUSED;
+	store_free(&c->store);
+	if (context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	p->options.busy = tell_busy;
+	progress_start(&p->progress, "prune");
+	got = prune_run(c->store, &p->options, plan, &result, err);
+	progress_end(&p->progress);
+	if (got < 0)
+		return got;
+	if (result.snapshots || result.packs) {
+		(void)snprintf(count, sizeof(count), "%llu",
+			       (unsigned long long)result.snapshots);
+		(void)snprintf(bytes, sizeof(bytes), "%llu",
+			       (unsigned long long)result.bytes);
+		state_log(&c->state, "prune", "snapshots", count, "bytes",
+			  bytes, NULL);
+	}
+	if (p->json)
+		print_json(plan, &result);
+	else
+		tell_result(&result);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* Rules of the command line, else those of the config. */
+static int choose_rules(struct context *c, struct prune_command *p,
+			struct settings *kept, struct err *err)
+{
+	const struct settings *rules = &p->settings;
+
+	if (settings_load(&c->state, kept, err) < 0)
+		return -err->num;
+	if (!p->settings.rules)
+		rules = kept;
+	p->options.policy = rules->policy;
+	p->options.keep_tags = rules->keep_tags;
+	p->options.max_size =
+		p->settings.max_size ? p->settings.max_size : kept->max_size;
+	return 0;
+}
+
+static int make_plan(struct context *c, struct prune_command *p,
+		     struct prune_plan *ret, struct err *err)
+{
+	int got;
+
+	progress_start(&p->progress, "prune");
+	got = prune_plan(c->store, &p->options, ret, err);
+	progress_end(&p->progress);
+	return got;
+}
+
+static void tell_plan(const struct prune_command *p,
+		      const struct prune_plan *plan)
+{
+	if (!p->json)
+		print_plan(plan);
+	output_say("%s of %zu would go; about %s of %s would be free",
+		   text_count(plan->gone, "snapshot"), plan->count,
+		   text_size(plan->frees), text_size(plan->bytes));
+	if (p->options.max_size && plan->needed > p->options.max_size)
+		output_warn("what stays needs %s: more than %s, but no rule "
+			    "may take it",
+			    text_size(plan->needed),
+			    text_size(p->options.max_size));
+}
+
+static int prune(struct prune_command *p, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	AUTO(prune_plan) struct prune_plan plan = {0};
+	AUTO(pins) struct pins pins = {0};
+	AUTO(settings) struct settings kept = {0};
+
+	if (context_open(&c, false, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0 ||
+	    choose_rules(&c, p, &kept, err) < 0 ||
+	    pins_load(&c.state, &pins, err) < 0)
+		return -err->num;
+	p->options.pins = pins.items;
+	p->options.pin_count = pins.count;
+	if (make_plan(&c, p, &plan, err) < 0)
+		return -err->num;
+	tell_plan(p, &plan);
+	if (!p->dry)
+		return carry_out(&c, p, &plan, err);
+	if (p->json)
+		print_json(&plan, NULL);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+/* No rule is about them: they can all be had again. */
+static int clear_caches(struct prune_command *p, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct caches caches;
+
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	if (p->dry)
+		caches_measure(&c.state, &caches);
+	else if (caches_clear(&c.state, &caches, err) < 0)
+		return err_context(err, "clear the caches");
+	if (p->json) {
+		json_t *object = json_object();
+
+		jsonout_text(object, "schema", "guard.prune-caches/1");
+		jsonout_number(object, "caches", caches.count);
+		jsonout_number(object, "busy", caches.busy);
+		jsonout_number(object, "bytes", caches.usage.bytes);
+		jsonout_print(object);
+	} else {
+		output_say("%s of caches, %s: %s",
+			   text_count(caches.count, "folder"),
+			   text_size(caches.usage.bytes),
+			   p->dry ? "they would go" : "gone");
+	}
+	if (caches.busy)
+		output_say("%s left: a run has it just now",
+			   text_count(caches.busy, "folder"));
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static void tell_trashes(const struct prune_command *p, const struct trashes *t,
+			 bool done)
+{
+	json_t *object;
+
+	if (!p->json) {
+		output_say("trash: %s of runs, %s of versions: %s",
+			   text_size(t->runs.bytes),
+			   text_size(t->versions.bytes),
+			   done ? "gone" : "they would go");
+		return;
+	}
+	object = json_object();
+	jsonout_text(object, "schema", "guard.prune-trash/1");
+	(void)json_object_set_new(object, "done", json_boolean(done));
+	jsonout_number(object, "runs_bytes", t->runs.bytes);
+	jsonout_number(object, "versions_bytes", t->versions.bytes);
+	jsonout_print(object);
+}
+
+/* No rule is about what somebody has dropped already. */
+static int empty_trash(struct prune_command *p, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct trashes t;
+	uint64_t bytes;
+	int got;
+
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	got = context_store(&c, STORE_READ, err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	trashes_measure(&c, &t);
+	bytes = t.runs.bytes + t.versions.bytes;
+	if (p->dry) {
+		tell_trashes(p, &t, false);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	if (!output_agreed(p->yes,
+			   "guard: empty guard's trash (%s)? Neither undo nor "
+			   "undelete brings back what is in it.",
+			   text_size(bytes)))
+		return STATUS_REFUSED;
+	if (trashes_empty(&c, err) < 0)
+		return -err->num;
+	state_log(&c.state, "empty-trash", NULL);
+	tell_trashes(p, &t, true);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static void tell_progress(void *arg, const char *noun, uint64_t done,
+			  uint64_t total)
+{
+	struct prune_command *p = arg;
+
+	if (noun)
+		progress_count(&p->progress, done, total, noun);
+	else
+		progress_bytes(&p->progress, done, total);
+}
+
+int cmd_prune(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("prune");
+	struct prune_command p = {.options = {.now = moment_now()}};
+	const struct option_slot slots[] = {
+		{'n', .flag = &p.dry},
+		{'y', .flag = &p.yes},
+		{'q', .flag = &p.quiet},
+		{OPT_CACHES, .flag = &p.caches},
+		{OPT_TRASH, .flag = &p.trash},
+		{OPT_JSON, .flag = &p.json},
+		{OPT_PROGRESS, .read = progress_read},
+		{OPT_KEEP_LAST, .read = read_rule, .to = &p},
+		{OPT_KEEP_WITHIN, .read = read_rule, .to = &p},
+		{OPT_KEEP_HOURLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_DAILY, .read = read_rule, .to = &p},
+		{OPT_KEEP_WEEKLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_MONTHLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_YEARLY, .read = read_rule, .to = &p},
+		{OPT_KEEP_TAG, .read = read_rule, .to = &p},
+		{OPT_MAX_SIZE, .read = read_rule, .to = &p},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	settings_init(&p.settings);
+	p.options.progress = tell_progress;
+	p.options.arg = &p;
+	got = options_take(verb, argc, argv, slots);
+	if (got == OPTIONS_END) {
+		output_quiet(p.quiet);
+		got = STATUS_USAGE;
+		if (p.settings.rules && !settings_keep_something(&p.settings))
+			options_complain(verb,
+					 "these rules keep nothing at all: "
+					 "that cannot be meant");
+		else if (p.trash && p.caches)
+			options_complain(verb, "one of --trash and --caches");
+		else if (p.caches)
+			got = output_ended(clear_caches(&p, &err), &err);
+		else if (p.trash)
+			got = output_ended(empty_trash(&p, &err), &err);
+		else
+			got = output_ended(prune(&p, &err), &err);
+	}
+	settings_free(&p.settings);
+	return got;
+}

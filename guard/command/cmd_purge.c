@@ -1,0 +1,383 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/versions.h"
+#include "guard/pick.h"
+#include "guard/progress.h"
+#include "snapshot/keep/purge.h"
+
+/* So many other names of the same bytes are told. */
+#define OTHERS_MAX 10
+
+struct purge_command {
+	const char *confirm;
+	bool dry, json, quiet;
+	const char *arg; /* as it was typed */
+	char *path; /* absolute */
+	char *here;
+	struct progress progress;
+	struct versions versions; /* of what is to go */
+	struct versions others; /* of the same bytes elsewhere */
+	size_t layers; /* of runs that have it */
+};
+
+static void purge_done(struct purge_command *p)
+{
+	versions_free(&p->versions);
+	versions_free(&p->others);
+	free(p->path);
+	free(p->here);
+}
+
+/* --- layers --- */
+
+/* What is at rest in a layer's folder. The layer itself stays: its root is a
+ * folder of the run, not of the user. */
+static int clear_layer(int session_fd, const char *folder, const char *rest,
+		       bool dry, struct err *err)
+{
+	auto_close int upper =
+		openat(session_fd, folder,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int dir = -1;
+	AUTO(dirlist) struct dirlist list = {0};
+	const char *name;
+	struct stat st;
+	size_t i;
+
+	if (upper < 0)
+		return errno == ENOENT ? 0 : fail_errno(err, "%s", folder);
+	if (*rest) {
+		dir = beneath_parent(upper, rest, &name, err);
+		if (dir == -ENOENT || dir == -ENOTDIR)
+			return 0;
+		if (dir < 0)
+			return dir;
+		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return 0;
+		return dry || walk_remove(dir, name, err) == 0 ? 1 : -err->num;
+	}
+	if (dirlist_read(upper, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count && !dry; i++)
+		if (walk_remove(upper, list.items[i].name, err) < 0)
+			return -err->num;
+	return list.count > 0;
+}
+
+static int clear_root(int session_fd, const char *folder, const char *root,
+		      const char *path, bool dry, struct err *err)
+{
+	if (!*root)
+		return 0;
+	if (path_below(root, path))
+		return clear_layer(session_fd, folder, "", dry, err);
+	if (path_below(path, root))
+		return clear_layer(session_fd, folder, path_rest(path, root),
+				   dry, err);
+	return 0;
+}
+
+/* 1: the run had it. */
+static int clear_run(const struct session *s, const char *path, bool dry,
+		     struct err *err)
+{
+	int got = clear_root(s->fd, "upper", s->project, path, dry, err);
+	int any = got;
+	size_t i;
+
+	for (i = 0; got >= 0 && i < s->extra_count; i++) {
+		auto_free char *upper = session_extra_folder(i, "upper");
+
+		got = clear_root(s->fd, upper, s->extras[i].path, path, dry,
+				 err);
+		any |= got;
+	}
+	if (got >= 0) {
+		got = clear_root(s->fd, "home-upper", s->home, path, dry, err);
+		any |= got;
+	}
+	if (got < 0)
+		return err_context(err, "run %s", s->id);
+	return any != 0;
+}
+
+/* Nothing is done while a run that has it can still write there. */
+static int clear_runs(struct context *c, struct purge_command *p, bool dry,
+		      struct err *err)
+{
+	AUTO(session_list) struct session_list runs = {0};
+	size_t i;
+
+	p->layers = 0;
+	if (session_list(c->state.runs_fd, NULL, &runs, err) < 0)
+		return -err->num;
+	for (i = 0; i < runs.count; i++) {
+		AUTO(session)
+		struct session s = {.fd = -1, .lock_fd = -1};
+		int got = session_open(c->state.runs_fd, runs.items[i].id, !dry,
+				       &s, err);
+
+		if (got == -ENOENT)
+			continue;
+		if (got == 0)
+			got = clear_run(&s, p->path, dry, err);
+		if (got > 0 && s.live)
+			return fail(err, EBUSY,
+				    "run %s has it in its layer and is still "
+				    "going: wait for its end, or end it",
+				    s.id);
+		if (got < 0)
+			return got;
+		p->layers += (size_t)got;
+	}
+	return 0;
+}
+
+/* --- what there is --- */
+
+static bool has_bytes_of(void *arg, const char *path, const struct entry *e)
+{
+	const struct purge_command *p = arg;
+	size_t i;
+
+	if (!S_ISREG(e->mode) || e->content.type == OBJECT_NONE ||
+	    path_below(path, p->path))
+		return false;
+	for (i = 0; i < p->versions.count; i++)
+		if (oid_equal(&p->versions.items[i].entry.content, &e->content))
+			return true;
+	return false;
+}
+
+static int look(struct context *c, struct purge_command *p, struct err *err)
+{
+	if (versions_load(&p->versions, c->store, p->path, NULL, err) < 0)
+		return -err->num;
+	versions_sort(&p->versions);
+	p->others.want = has_bytes_of;
+	p->others.arg = p;
+	if (versions_load(&p->others, c->store, "/", NULL, err) < 0)
+		return -err->num;
+	versions_sort(&p->others);
+	return clear_runs(c, p, true, err);
+}
+
+static size_t count_files(const struct versions *v)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < v->count; i++)
+		n += !S_ISDIR(v->items[i].entry.mode);
+	return n;
+}
+
+/* ", and the layers of 2 runs", or nothing. */
+static char *layers_text(const struct purge_command *p)
+{
+	return p->layers ? mem_printf(", and the layers of %s",
+				      text_count(p->layers, "run"))
+			 : mem_strdup("");
+}
+
+static void tell_plan(const struct purge_command *p)
+{
+	auto_free char *layers = layers_text(p);
+	const struct versions *others = &p->others;
+	size_t i;
+
+	output_say("%s: %s in snapshots%s", text_quote(p->path),
+		   text_count(count_files(&p->versions), "version"), layers);
+	for (i = 0; i < others->count && i < OTHERS_MAX; i++) {
+		AUTO(buf) struct buf name = {0};
+
+		output_path(&name, others->items[i].path, p->here);
+		output_warn("the same bytes are also stored as %s, up to "
+			    "snapshot %" PRIu64 ": purge that, too",
+			    buf_text(&name), others->items[i].last);
+	}
+	if (others->count > OTHERS_MAX)
+		output_warn("and under %zu more names",
+			    others->count - OTHERS_MAX);
+	if (access(p->path, F_OK) == 0)
+		output_warn("%s is still there: the next snapshot or run "
+			    "stores it again",
+			    text_quote(p->arg));
+}
+
+/* --- doing it --- */
+
+static bool is_confirmed(const struct purge_command *p)
+{
+	auto_free char *line = NULL;
+
+	if (p->confirm) {
+		if (strcmp(p->confirm, p->arg) == 0 ||
+		    strcmp(p->confirm, p->path) == 0)
+			return true;
+		output_say("nothing is done: --confirm names %s, not %s",
+			   text_quote(p->confirm), text_quote(p->arg));
+		return false;
+	}
+	line = output_ask_line(
+		"guard: nothing brings it back, and both trashes are emptied.\n"
+		"guard: type purge to go on: ");
+	if (line && strcmp(line, "purge") == 0)
+		return true;
+	output_say(line ? "nothing is done"
+			: "nothing is done: there is no terminal to ask on; "
+			  "say it with --confirm PATH, the same path again");
+	return false;
+}
+
+static void tell_progress(void *arg, const char *noun, uint64_t done,
+			  uint64_t total)
+{
+	struct purge_command *p = arg;
+
+	if (noun)
+		progress_count(&p->progress, done, total, noun);
+	else
+		progress_bytes(&p->progress, done, total);
+}
+
+static void tell_busy(void *arg, const char *who)
+{
+	struct purge_command *p = arg;
+
+	progress_pause(&p->progress);
+	output_warn("the store is in use by %s: waiting", who);
+}
+
+static void print_json(const struct purge_command *p,
+		       const struct purge_result *done)
+{
+	json_t *object = json_object(), *others = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.purge/1");
+	jsonout_text(object, "path", p->path);
+	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
+	jsonout_number(object, "versions", count_files(&p->versions));
+	jsonout_number(object, "layers", p->layers);
+	for (i = 0; i < p->others.count; i++) {
+		json_t *other = json_object();
+
+		jsonout_text(other, "path", p->others.items[i].path);
+		jsonout_number(other, "last", p->others.items[i].last);
+		(void)json_array_append_new(others, other);
+	}
+	(void)json_object_set_new(object, "same_bytes", others);
+	if (done) {
+		jsonout_number(object, "snapshots", done->snapshots);
+		jsonout_number(object, "packs", done->packs);
+	}
+	jsonout_print(object);
+}
+
+static int carry_out(struct context *c, struct purge_command *p,
+		     struct err *err)
+{
+	struct purge_options o = {
+		.now = moment_now(),
+		.busy = tell_busy,
+		.progress = tell_progress,
+		.arg = p,
+	};
+	struct purge_result result;
+	auto_free char *layers = NULL;
+	int got;
+
+	/* Logged before: a purge that is cut short is known of, too. */
+	state_log(&c->state, "purge", "path", p->path, NULL);
+	store_free(&c->store);
+	if (clear_runs(c, p, false, err) < 0 ||
+	    session_empty_trash(c->state.trash_fd, -1, err) < 0 ||
+	    context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	progress_start(&p->progress, "purge");
+	got = purge_path(c->store, p->path, &o, &result, err);
+	progress_end(&p->progress);
+	if (got < 0)
+		return got;
+	if (p->json)
+		print_json(p, &result);
+	layers = layers_text(p);
+	output_say("%s is purged from %s%s; %s cleared, both trashes are empty",
+		   text_quote(p->path),
+		   text_count(result.snapshots, "snapshot"), layers,
+		   text_count(result.packs, "pack"));
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static int purge(struct purge_command *p, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+
+	p->here = path_resolve(".", err);
+	p->path = p->here ? pick_path(p->arg, err) : NULL;
+	if (!p->path || context_open(&c, true, err) < 0)
+		return -err->num;
+	if (path_below(c.state.path, p->path) ||
+	    path_below(p->path, c.state.path))
+		return fail(err, EPERM, "guard's own state is in %s",
+			    text_quote(p->arg));
+	if (context_recover(&c, c.project, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0 || look(&c, p, err) < 0)
+		return -err->num;
+	if (!p->versions.count && !p->layers)
+		return fail(err, ENOENT,
+			    "no snapshot and no layer has %s: `guard find` "
+			    "looks for names",
+			    text_quote(p->path));
+	tell_plan(p);
+	if (!p->dry)
+		return is_confirmed(p) ? carry_out(&c, p, err) : STATUS_REFUSED;
+	if (p->json)
+		print_json(p, NULL);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+int cmd_purge(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("purge");
+	struct purge_command p = {0};
+	const struct option_slot slots[] = {
+		{OPT_CONFIRM, .text = &p.confirm},
+		{'n', .flag = &p.dry},
+		{'q', .flag = &p.quiet},
+		{OPT_JSON, .flag = &p.json},
+		{OPT_PROGRESS, .read = progress_read},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind != 1) {
+		options_complain(verb, "one PATH");
+		return STATUS_USAGE;
+	}
+	output_quiet(p.quiet);
+	p.arg = argv[optind];
+	got = purge(&p, &err);
+	purge_done(&p);
+	return output_ended(got, &err);
+}

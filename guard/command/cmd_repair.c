@@ -1,0 +1,263 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/progress.h"
+#include "restore/workspace.h"
+#include "snapshot/keep/repair.h"
+#include "snapshot/keep/verify.h"
+
+struct repairing {
+	struct progress progress;
+	uint64_t faults, paths;
+	bool yes;
+	json_t *lost; /* NULL: text */
+};
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct repairing *r = arg;
+
+	progress_bytes(&r->progress, done, total);
+}
+
+static int count_fault(void *arg, const struct verify_fault *f, struct err *err)
+{
+	struct repairing *r = arg;
+
+	(void)err;
+	if (f->kind == VERIFY_PATH)
+		r->paths++;
+	else
+		r->faults++;
+	return 0;
+}
+
+static void tell_warning(void *arg, const char *text)
+{
+	(void)arg;
+	output_warn("%s", text);
+}
+
+static void tell_busy(void *arg, const char *who)
+{
+	(void)arg;
+	output_warn("the store is in use by %s: waiting", who);
+}
+
+static int tell_lost(void *arg, uint64_t seq, const char *path, const char *why,
+		     struct err *err)
+{
+	const struct repairing *r = arg;
+	AUTO(buf) struct buf b = {0};
+
+	(void)err;
+	if (r->lost) {
+		json_t *object = json_object();
+
+		jsonout_number(object, "snapshot", seq);
+		jsonout_text(object, "path", path);
+		jsonout_text(object, "why", why);
+		(void)json_array_append_new(r->lost, object);
+		return 0;
+	}
+	buf_printf(&b, "lost     snapshot %llu: ", (unsigned long long)seq);
+	output_name(&b, *path ? path : ".");
+	buf_printf(&b, ": %s", why);
+	(void)puts(buf_text(&b));
+	return 0;
+}
+
+/* 1: damaged, 0: whole. */
+static int look(struct context *c, struct repairing *r, struct err *err)
+{
+	struct verify_options o = {
+		.read_data = true,
+		.fault = count_fault,
+		.progress = show_progress,
+		.arg = r,
+	};
+	struct verify_result result;
+	int got = context_store(c, STORE_READ, err);
+
+	/* Not even to be opened: whether it can be mended repair will say. */
+	if (got == -EBADMSG) {
+		output_warn("%s", err->text);
+		r->faults++;
+		return 1;
+	}
+	if (got < 0)
+		return got;
+	progress_start(&r->progress, "repair");
+	got = verify_store(c->store, &o, &result, err);
+	progress_end(&r->progress);
+	store_free(&c->store);
+	return got;
+}
+
+static bool ask(const struct repairing *r)
+{
+	output_say("the store is damaged: %s, %s of snapshots suffer",
+		   text_count(r->faults, "fault"),
+		   text_count(r->paths, "path"));
+	return output_agreed(r->yes,
+			     "guard: mend what can be mended? What is damaged "
+			     "goes to the trash, and folders of which "
+			     "something is lost are stored anew.");
+}
+
+/* A stat cache says of files that they are stored: no longer to be trusted. */
+static int drop_caches(const struct state *state, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(state->workspaces_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_close int fd =
+			openat(state->workspaces_fd, list.items[i].name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		auto_free char *cache = workspace_cache_path(fd);
+		auto_free char *other = mem_printf("%s-excluding", cache);
+
+		if (fd >= 0 && ((unlink(cache) < 0 && errno != ENOENT) ||
+				(unlink(other) < 0 && errno != ENOENT)))
+			return fail_errno(err, "remove the stat cache of %s",
+					  text_quote(list.items[i].name));
+	}
+	return 0;
+}
+
+static void print_result(const struct repair_result *r)
+{
+	if (r->formats)
+		output_say("the store's FORMAT is written anew");
+	if (r->packs)
+		output_say("%s replaced: %s saved from them",
+			   text_count(r->packs, "damaged pack"),
+			   text_count(r->objects, "object"));
+	if (r->again)
+		output_say("%s stored once more since the damage: taken from "
+			   "there",
+			   text_count(r->again, "object"));
+	if (r->secrets)
+		output_say("the secret's damaged copy is written anew");
+	if (r->snapshots)
+		output_say("%s moved to the trash: the file itself is damaged",
+			   text_count(r->snapshots, "snapshot"));
+	if (r->roots)
+		output_say("%s stored anew, for what is the same there",
+			   text_count(r->roots, "folder"));
+	if (r->lost)
+		output_say("lost for good: %s of snapshots, named above",
+			   text_count(r->lost, "path"));
+	else
+		output_say("nothing else is lost");
+}
+
+/* done NULL: nothing was done, the store is whole or nobody said yes. */
+static void print_json(const struct repairing *r,
+		       const struct repair_result *done)
+{
+	static const struct repair_result nothing;
+	const struct repair_result *n = done ? done : &nothing;
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.repair/1");
+	(void)json_object_set_new(
+		object, "whole",
+		json_boolean(!done && !r->faults && !r->paths));
+	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
+	jsonout_number(object, "faults", r->faults);
+	jsonout_number(object, "packs", n->packs);
+	jsonout_number(object, "objects", n->objects);
+	jsonout_number(object, "again", n->again);
+	jsonout_number(object, "secrets", n->secrets);
+	jsonout_number(object, "snapshots", n->snapshots);
+	jsonout_number(object, "roots", n->roots);
+	(void)json_object_set(object, "lost", r->lost);
+	jsonout_print(object);
+}
+
+static int repair(struct repairing *r, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct repair_result result = {0};
+	const char *skip[2] = {NULL, NULL};
+	struct repair_options o = {
+		.now = moment_now(),
+		.skip = skip,
+		.warn = tell_warning,
+		.lost = tell_lost,
+		.busy = tell_busy,
+		.arg = r,
+	};
+	int got;
+
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	skip[0] = c.state.path;
+	got = look(&c, r, err);
+	if (got < 0)
+		return got;
+	if (got == 0) {
+		output_say("the store is whole: there is nothing to mend");
+		if (r->lost)
+			print_json(r, NULL);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	if (!ask(r)) {
+		if (r->lost)
+			print_json(r, NULL);
+		return STATUS_REFUSED;
+	}
+	if (drop_caches(&c.state, err) < 0 ||
+	    repair_store(c.state.store_path, &o, &result, err) < 0)
+		return -err->num;
+	state_log(&c.state, "repair", NULL);
+	if (r->lost)
+		print_json(r, &result);
+	else
+		print_result(&result);
+	return output_finish() && !result.lost && !result.snapshots
+		       ? STATUS_OK
+		       : STATUS_REFUSED;
+}
+
+int cmd_repair(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("repair");
+	struct repairing r = {0};
+	bool json = false, quiet = false;
+	const struct option_slot slots[] = {
+		{'y', .flag = &r.yes},
+		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
+		{OPT_PROGRESS, .read = progress_read},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(quiet);
+	if (json)
+		r.lost = json_array();
+	got = repair(&r, &err);
+	json_decref(r.lost);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,495 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/carry.h"
+#include "guard/past/restoring.h"
+#include "guard/past/restoring_json.h"
+#include "guard/past/sources.h"
+#include "guard/pick.h"
+#include "guard/progress.h"
+#include "restore/putone.h"
+#include "snapshot/crawl/take.h"
+
+enum overwrite {
+	OVERWRITE_IF_CHANGED, /* what is not as it was stored */
+	OVERWRITE_ALWAYS, /* the same, with every file read again */
+	OVERWRITE_NEVER, /* only what is missing */
+};
+
+struct restore_options {
+	const char *at, *to;
+	bool dry, yes, quiet, json;
+	bool exact; /* what the snapshot has not, goes */
+	enum overwrite overwrite;
+};
+
+struct restore {
+	struct context *c;
+	const struct restore_options *o;
+	struct sources found;
+	struct project project;
+	struct snapshot before;
+	struct entry now; /* the root as it is */
+	struct entry want;
+	struct plan plan;
+	struct carry_counts counts;
+	bool done; /* something was restored */
+	uint64_t after; /* the snapshot of it, 0: none */
+	bool gone; /* the root's folder was not there any more */
+	char **only; /* all that is looked at in a root of which some paths
+			are stored; else NULL */
+};
+
+static void restore_free(struct restore *r)
+{
+	sources_free(&r->found);
+	plan_free(&r->plan);
+	entry_free(&r->now);
+	entry_free(&r->want);
+	snapshot_free(&r->before);
+	project_close(&r->project);
+	mem_list_free(&r->only);
+}
+
+static const char *root_of(const struct restore *r)
+{
+	return r->found.items[0].snapshot.root_path;
+}
+
+static int check_one_root(const struct restore *r, struct err *err)
+{
+	size_t i;
+
+	for (i = 1; i < r->found.count; i++)
+		if (strcmp(r->found.items[i].snapshot.root_path, root_of(r)) !=
+		    0)
+			return fail(
+				err, EXDEV,
+				"%s was stored with %s, %s with %s: "
+				"restore them one by one",
+				text_quote(r->found.items[0].arg),
+				text_quote(root_of(r)),
+				text_quote(r->found.items[i].arg),
+				text_quote(
+					r->found.items[i].snapshot.root_path));
+	return 0;
+}
+
+/* Set-id bits and the like come back from the user's own snapshots, not from
+ * what a run left. */
+static bool from_run(const struct restore *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->found.count; i++)
+		if (snapshot_of_run(&r->found.items[i].snapshot))
+			return true;
+	return false;
+}
+
+/* In a root that was made anew nothing can be lost, and its own times come
+ * back too. */
+static int make_plan(struct restore *r, struct err *err)
+{
+	auto_free const char **paths =
+		mem_zalloc((r->found.count + 1) * sizeof(*paths));
+	enum restoring_how how = r->gone       ? RESTORING_GONE
+				 : r->o->exact ? RESTORING_EXACT
+					       : RESTORING_ADD;
+	struct plan_options options = {
+		.paths = r->gone ? NULL : paths,
+		.additive = how == RESTORING_ADD,
+		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
+		.keep_git = how == RESTORING_EXACT,
+		.partial = r->only != NULL,
+		.refuse_special = from_run(r),
+	};
+	size_t i;
+
+	for (i = 0; i < r->found.count; i++)
+		paths[i] = r->found.items[i].path;
+	if (restoring_make_want(r->c->store, &r->now, r->found.items,
+				r->found.count, how, &r->want, err) < 0)
+		return -err->num;
+	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
+		      &r->plan, err) < 0)
+		return -err->num;
+	return carry_count(r->c->store, &r->plan, &r->counts, err);
+}
+
+static bool is_silent(const struct restore *r)
+{
+	return r->o->json || (r->o->quiet && r->o->yes);
+}
+
+static int print_entry(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	auto_free char *whole = path_join(arg, path);
+	AUTO(buf) struct buf b = {0};
+
+	(void)err;
+	output_name(&b, whole);
+	(void)printf("  %sA%s  %s%s\n", output_style(STYLE_ADDED),
+		     output_style(STYLE_NONE), buf_text(&b),
+		     S_ISDIR(e->mode) ? "/" : "");
+	return 0;
+}
+
+/* When there is no folder to compare with: everything is new. */
+static int agree_to_all(struct restore *r, const char *where, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < r->found.count && !is_silent(r); i++) {
+		const struct restoring_target *t = &r->found.items[i];
+		auto_free char *path =
+			r->o->to ? path_join(where, path_name(t->arg))
+				 : mem_strdup(t->arg);
+
+		if (tree_each(r->c->store, &t->entry, print_entry, path, err) <
+		    0)
+			return -err->num;
+	}
+	if (r->o->dry)
+		return 0;
+	return output_agreed(r->o->yes, "guard: make all of it anew in %s?",
+			     text_quote(where));
+}
+
+static void say_left(const struct restore *r)
+{
+	if (r->plan.left)
+		output_say("%s there already and left as it is",
+			   text_count(r->plan.left, "path"));
+	if (r->plan.git_left)
+		output_say("a .git that the snapshot has not is left as it is");
+}
+
+/* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
+ * status); negative. */
+static int agree(struct restore *r, const char *where, int *ret,
+		 struct err *err)
+{
+	*ret = STATUS_REFUSED;
+	if (!is_silent(r) && carry_print(r->c->store, &r->plan, err) < 0)
+		return -err->num;
+	if (carry_print_blocks(&r->plan, "nothing is restored: move what "
+					 "stands in the way, or use --to"))
+		return 0;
+	*ret = STATUS_OK;
+	say_left(r);
+	if (!r->plan.step_count) {
+		output_say("nothing is to be done: all of it is there%s",
+			   r->plan.left ? "" : " as it was stored");
+		output_hint("guard log PATH lists other versions, guard "
+			    "restore --at N PATH takes one");
+		return 0;
+	}
+	if (r->o->dry)
+		return 0;
+	*ret = STATUS_REFUSED;
+	return carry_ask(&r->counts, where, r->o->yes);
+}
+
+static int carry_restore(struct restore *r, struct err *err)
+{
+	struct action action = {
+		.kind = "restore",
+		.run_id = "",
+		.git = true,
+		.whole = true,
+	};
+	struct carry_root root = {&r->project, &r->plan, &r->before};
+	auto_free char *before = NULL;
+	auto_free char *from =
+		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
+	AUTO(buf) struct buf sum = {0};
+	int got = carry_out(r->c->store, &root, 1, &action, err);
+
+	action_free_roots(&action);
+	if (got < 0)
+		return got;
+	r->done = true;
+	r->after = action.after;
+	before = mem_printf("%" PRIu64, r->before.seq);
+	state_log(&r->c->state, "restore", "project", root_of(r), "path",
+		  r->found.items[0].arg, "from", from, "before", before, NULL);
+	carry_sum(&r->counts, &sum);
+	output_say("restored: %s; the state before is snapshot %" PRIu64,
+		   buf_text(&sum), r->before.seq);
+	output_hint("guard undo takes it back");
+	return STATUS_OK;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(char *const *)a, *(char *const *)b);
+}
+
+/* A home folder of which an apply has stored some paths is not read whole
+ * for them. */
+static void look_at_some(struct restore *r)
+{
+	size_t i;
+
+	if (!(r->found.items[0].snapshot.root.flags & ENTRY_INCOMPLETE))
+		return;
+	for (i = 0; i < r->found.count; i++)
+		mem_list_add(&r->only, r->found.items[i].path);
+	qsort(r->only, r->found.count, sizeof(*r->only), by_path);
+	r->project.only = (const char *const *)r->only;
+}
+
+/* What is there now, stored: also what the stat cache takes for unchanged is
+ * read again when it shall be overwritten always. */
+static int store_now(struct restore *r, struct err *err)
+{
+	bool again = r->o->overwrite == OVERWRITE_ALWAYS;
+	char *cache = r->project.cache_path;
+	int got;
+
+	if (again)
+		r->project.cache_path = NULL;
+	got = project_look(r->c->store, &r->project, "pre-restore", "",
+			   &r->before, err);
+	r->project.cache_path = cache;
+	return got;
+}
+
+/* In place: what is there now is stored first. */
+static int restore_here(struct restore *r, struct err *err)
+{
+	struct stat st;
+	int got, status;
+
+	r->gone = lstat(root_of(r), &st) < 0 && errno == ENOENT;
+
+	if (check_one_root(r, err) < 0)
+		return -err->num;
+	if (r->gone) {
+		output_say("%s is gone: it is made anew",
+			   text_quote(root_of(r)));
+		got = agree_to_all(r, root_of(r), err);
+		if (got <= 0)
+			return got < 0	   ? got
+			       : r->o->dry ? STATUS_OK
+					   : STATUS_REFUSED;
+	}
+	if (context_project(r->c, root_of(r), r->gone, &r->project, err) < 0)
+		return -err->num;
+	look_at_some(r);
+	if (store_now(r, err) < 0)
+		return -err->num;
+	entry_copy(&r->now, &r->before.root);
+	if (make_plan(r, err) < 0)
+		return -err->num;
+	if (r->gone) {
+		if (carry_print_blocks(&r->plan, NULL))
+			return STATUS_REFUSED;
+		return carry_restore(r, err);
+	}
+	got = agree(r, root_of(r), &status, err);
+	if (got <= 0)
+		return got < 0 ? got : status;
+	return carry_restore(r, err);
+}
+
+/*
+ * --to: the folder's entries of the same names must not be there; nothing of
+ * it is read, stored or replaced, so that it may be any folder.
+ */
+static int plan_to(struct restore *r, const char *dir, struct err *err)
+{
+	struct tree_editor *ed;
+	struct plan_options options = {.refuse_special = from_run(r)};
+	size_t i;
+	int got = 0;
+
+	if (context_project(r->c, dir, true, &r->project, err) < 0 ||
+	    take_entry(r->c->store, r->project.fd, "", NULL, &r->now, err) < 0)
+		return -err->num;
+	ed = tree_editor_new(r->c->store, &r->now);
+	for (i = 0; i < r->found.count && got == 0; i++) {
+		const char *name = path_name(r->found.items[i].arg);
+		const struct entry *e = &r->found.items[i].entry;
+
+		got = tree_editor_put(ed, name, e, err);
+		if (got == 0)
+			got = restoring_leave_out(r->c->store, &r->now,
+						  &r->found.items[i], name, ed,
+						  false, err);
+	}
+	if (got == 0)
+		got = tree_editor_save(ed, &r->want, err);
+	tree_editor_free(&ed);
+	if (got < 0)
+		return got;
+	return plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
+			 &r->plan, err);
+}
+
+/* 1: something stands in the way, which was said. */
+static int put_to(struct restore *r, const char *dir, struct err *err)
+{
+	struct transaction_root root = {.project = &r->project,
+					.plan = &r->plan};
+	const struct restoring_target *first = &r->found.items[0];
+	const char *name = path_name(first->arg);
+
+	if (r->found.count == 1 && putone_can(&first->entry, name))
+		return putone_make(r->c->store, dir, name, &first->entry, err);
+	if (plan_to(r, dir, err) < 0)
+		return -err->num;
+	if (carry_print_blocks(&r->plan, NULL))
+		return 1;
+	if (carry_transaction(r->c->store, &root, 1, "restore", "", err) < 0)
+		return -err->num;
+	return 0;
+}
+
+static int restore_to(struct restore *r, struct err *err)
+{
+	auto_free char *dir = NULL;
+	int got;
+
+	if (!*r->o->to)
+		return fail(err, EINVAL, "--to: an empty path names no folder");
+	dir = path_resolve(r->o->to, err);
+	if (dir && path_below(dir, r->c->state.path))
+		return fail(err, EINVAL,
+			    "%s is guard's own: restore into another folder",
+			    text_quote(dir));
+	if (!dir || sources_check_free(&r->found, dir, err) < 0)
+		return -err->num;
+	got = agree_to_all(r, dir, err);
+	if (got <= 0)
+		return got < 0 ? got : r->o->dry ? STATUS_OK : STATUS_REFUSED;
+	got = put_to(r, dir, err);
+	if (got)
+		return got < 0 ? got : STATUS_REFUSED;
+	r->done = true;
+	state_log(&r->c->state, "restore", "project", root_of(r), "path",
+		  r->found.items[0].arg, "to", dir, NULL);
+	output_say("restored into %s", text_quote(dir));
+	return STATUS_OK;
+}
+
+static int restore(struct restore *r, int count, char **argv, struct err *err)
+{
+	int i, got;
+
+	if (context_open(r->c, false, err) < 0 ||
+	    context_store(r->c, STORE_WRITE, err) < 0)
+		return -err->num;
+	r->found.store = r->c->store;
+	r->found.at = r->o->at;
+	for (i = 0; i < count; i++)
+		if (sources_find(&r->found, argv[i], err) < 0)
+			return -err->num;
+	/* Nothing can be pending in a folder that is gone. */
+	got = context_recover(r->c, root_of(r), err);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	sources_say(&r->found);
+	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
+	if (got >= 0 && r->o->json)
+		restoring_json(&(struct restoring_told){
+			.found = &r->found,
+			.plan = r->o->to ? NULL : &r->plan,
+			.to = r->o->to,
+			.done = r->done,
+			.before = r->before.seq,
+			.after = r->after,
+		});
+	return got;
+}
+
+static bool read_overwrite(const struct verb *verb, int id, const char *text,
+			   void *to)
+{
+	enum overwrite *ret = to;
+
+	(void)id;
+	if (strcmp(text, "always") == 0)
+		*ret = OVERWRITE_ALWAYS;
+	else if (strcmp(text, "if-changed") == 0)
+		*ret = OVERWRITE_IF_CHANGED;
+	else if (strcmp(text, "never") == 0)
+		*ret = OVERWRITE_NEVER;
+	else {
+		options_complain(verb,
+				 "--overwrite is always, if-changed or never, "
+				 "not %s",
+				 text_quote(text));
+		return false;
+	}
+	return true;
+}
+
+static const char *do_not_go_together(const struct restore_options *o)
+{
+	if (o->exact && o->overwrite == OVERWRITE_NEVER)
+		return "--exact and --overwrite never contradict each other";
+	if (o->to && (o->exact || o->overwrite != OVERWRITE_IF_CHANGED))
+		return "--to never overwrites nor deletes: neither --exact "
+		       "nor --overwrite is for it";
+	return NULL;
+}
+
+int cmd_restore(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("restore");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct restore_options o = {0};
+	struct restore r = {
+		.c = &c,
+		.o = &o,
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
+	};
+	const struct option_slot slots[] = {
+		{OPT_PROGRESS, .read = progress_read},
+		{OPT_AT, .text = &o.at},
+		{OPT_TO, .text = &o.to},
+		{OPT_OVERWRITE, .read = read_overwrite, .to = &o.overwrite},
+		{OPT_EXACT, .flag = &o.exact},
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{OPT_JSON, .flag = &o.json},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	c.patient = true;
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (do_not_go_together(&o)) {
+		options_complain(verb, "%s", do_not_go_together(&o));
+		return STATUS_USAGE;
+	}
+	if (optind == argc) {
+		options_complain(verb,
+				 "which PATHS? `.` is the current folder");
+		return STATUS_USAGE;
+	}
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = restore(&r, argc - optind, argv + optind, &err);
+	restore_free(&r);
+	return output_ended(got, &err);
+}

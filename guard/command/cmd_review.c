@@ -1,0 +1,43 @@
+#include "base/auto.h"
+#include "guard/commands.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/review/reviewing.h"
+
+static int review(struct context *c, int count, char **argv, int dashed,
+		  const struct reviewing_options *o, struct err *err)
+{
+	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(applying) struct applying a = APPLYING_NONE;
+
+	a.c = c;
+	a.p = &p;
+	if (context_open(c, true, err) < 0 ||
+	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    context_recover(c, p.session.project, err) < 0 ||
+	    pick_lock(c, &p, err) < 0)
+		return -err->num;
+	return reviewing_run(&a, o, err);
+}
+
+int cmd_review(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("review");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct reviewing_options o = {0};
+	enum output_when color = OUTPUT_AUTO;
+	int dashed = options_after_dashes(argc, argv);
+	const struct option_slot slots[] = {
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{OPT_COLOR, .read = options_color, .to = &color},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	output_color(color);
+	got = review(&c, argc - optind, argv + optind, dashed, &o, &err);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,130 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/commands.h"
+#include "guard/keep/autoprune.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/run/run_parse.h"
+
+/* The options of a run in front of paths. */
+int cmd_explain(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("explain");
+	struct parsed p = {0};
+	struct err err;
+	int status, got;
+
+	got = run_parse(&p, verb, argc, argv, &err);
+	if (got < 0 && err.text[0])
+		output_error(&err);
+	/* Its operands are paths and no command. */
+	if (!p.options.agent)
+		p.options.agent = AGENT_NONE;
+	if (got) {
+		status = got < 0 ? STATUS_USAGE : STATUS_OK;
+	} else if (!*p.options.argv) {
+		options_complain(verb, "which path?");
+		status = STATUS_USAGE;
+	} else {
+		status = run_explain(&p.options, p.options.argv, p.json);
+	}
+	parsed_free(&p);
+	return status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct parsed p = {0};
+	struct err err;
+	int status, got;
+
+	got = run_parse(&p, options_verb("run"), argc, argv, &err);
+	if (got == 0 && !p.why.count && !*p.options.argv)
+		got = fail(&err, EINVAL,
+			   "what shall be run? guard run [options] -- "
+			   "COMMAND [ARGS...]");
+	if (got < 0 && err.text[0])
+		output_error(&err);
+	output_quiet(p.options.quiet);
+	if (got)
+		status = got < 0 ? RUN_STATUS_GUARD : STATUS_OK;
+	else if (p.why.count)
+		status = run_explain(
+			&p.options, (char *const *)(void *)p.why.items, p.json);
+	else
+		status = run_command(&p.options);
+	if (!got && !p.why.count)
+		autoprune_start();
+	parsed_free(&p);
+	return status;
+}
+
+/* "run OPTIONS... -- COMMAND", as the run was begun. */
+static int make_argv(const struct session *s, const struct run_visit *v,
+		     char ***ret, struct err *err)
+{
+	char **options = NULL, **list = NULL;
+	const char *const *env;
+	char *const *at;
+
+	if (run_recall_given(s, &options, err) < 0)
+		return -err->num;
+	mem_list_add(&list, "run");
+	for (at = options; at && *at; at++)
+		mem_list_add(&list, *at);
+	mem_list_free(&options);
+	for (env = v->env; *env; env++) {
+		mem_list_add(&list, "--env");
+		mem_list_add(&list, *env);
+	}
+	mem_list_add(&list, "--");
+	for (at = v->argv; *at; at++)
+		mem_list_add(&list, *at);
+	*ret = list;
+	return 0;
+}
+
+static int count(char *const *list)
+{
+	int n = 0;
+
+	while (list[n])
+		n++;
+	return n;
+}
+
+int run_visit(const struct session *s, const struct run_visit *v)
+{
+	struct parsed p = {0};
+	char **argv = NULL;
+	int status = RUN_STATUS_GUARD;
+	struct err err;
+	int got = make_argv(s, v, &argv, &err);
+
+	optind = 0; /* another list than the one that was read last */
+	if (got == 0)
+		got = run_parse(&p, options_verb("run"), count(argv), argv,
+				&err);
+	if (got == 0) {
+		p.options.resume = true;
+		p.options.resume_id = s->id;
+		p.options.visit_project = s->project;
+		p.options.visit_cwd = v->cwd;
+		/* Its agent's, whatever is called there now. */
+		if (!p.options.agent)
+			p.options.agent = record_get(&s->more, AGENT_NAME);
+		if (!p.options.agent)
+			p.options.agent = AGENT_NONE;
+		status = run_command(&p.options);
+	} else if (err.text[0]) {
+		output_error(&err);
+	}
+	parsed_free(&p);
+	mem_list_free(&argv);
+	return status;
+}

@@ -1,0 +1,289 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/locate.h"
+#include "guard/past/runview.h"
+#include "guard/past/tree_list.h"
+#include "snapshot/keep/purge.h"
+#include "snapshot/store/content.h"
+
+#define PIECE (64u << 10)
+
+struct show_options {
+	bool json, no_pager;
+};
+
+/*
+ * Raw when somebody else reads it, escaped on a terminal. A character that is
+ * cut in two by a piece's end is shown as bytes: no harm, no control.
+ */
+static int print_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	const bool *raw = arg;
+	AUTO(buf) struct buf b = {0};
+
+	if (!*raw)
+		text_escape(&b, data, len, true);
+	if (fwrite(*raw ? data : b.data, 1, *raw ? len : b.len, stdout) !=
+	    (*raw ? len : b.len))
+		return fail_errno(err, "write to stdout");
+	return 0;
+}
+
+static void begin_text(const struct show_options *o, bool *ret_raw)
+{
+	*ret_raw = !isatty(STDOUT_FILENO);
+	if (!o->no_pager)
+		output_pager_start();
+}
+
+static void print_details_json(const struct snapshot *s)
+{
+	json_t *object = json_object(), *notes = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.show/1");
+	jsonout_number(object, "snapshot", s->seq);
+	jsonout_number(object, "parent", s->parent);
+	jsonout_time(object, "time", s->time);
+	jsonout_text(object, "reason", s->reason);
+	jsonout_text(object, "run", s->run_id);
+	jsonout_text(object, "command", s->command);
+	jsonout_text(object, "message", s->message);
+	jsonout_text(object, "root", s->root_path);
+	jsonout_number(object, "files", s->files);
+	jsonout_number(object, "folders", s->folders);
+	jsonout_number(object, "bytes", s->bytes);
+	for (i = 0; i < s->note_count; i++) {
+		const struct note *n = &s->notes[i];
+		json_t *note = json_object();
+
+		jsonout_text(note, "path", n->path);
+		jsonout_text(note, "kind",
+			     n->kind == NOTE_MOVED ? "moved" : "incomplete");
+		jsonout_text(note, "reason", n->text);
+		(void)json_array_append_new(notes, note);
+	}
+	(void)json_object_set_new(object, "tags", jsonout_texts(s->tags));
+	(void)json_object_set_new(object, "excludes",
+				  jsonout_texts(s->excludes));
+	(void)json_object_set_new(object, "notes", notes);
+	jsonout_print(object);
+}
+
+static void print_field(const char *name, const char *value)
+{
+	AUTO(buf) struct buf b = {0};
+
+	output_name(&b, value);
+	if (b.len)
+		(void)printf("%-10s %s\n", name, buf_text(&b));
+}
+
+static void print_list(const char *name, char *const *texts)
+{
+	AUTO(buf) struct buf b = {0};
+
+	output_list(&b, texts);
+	if (b.len)
+		(void)printf("%-10s %s\n", name, buf_text(&b));
+}
+
+static void print_details(const struct snapshot *s)
+{
+	size_t i;
+
+	(void)printf("%-10s %llu\n", "snapshot", (unsigned long long)s->seq);
+	print_field("of", s->root_path);
+	print_field("taken", output_time(s->time));
+	print_field("reason", s->reason);
+	print_field("run", s->run_id);
+	print_field("command", s->command);
+	print_field("message", s->message);
+	print_list("tags", s->tags);
+	print_list("without", s->excludes);
+	(void)printf("%-10s %s in %s, %s\n", "holds",
+		     text_count(s->files, "file"),
+		     text_count(s->folders, "folder"), text_size(s->bytes));
+	for (i = 0; i < s->note_count; i++) {
+		const struct note *n = &s->notes[i];
+		AUTO(buf) struct buf b = {0};
+
+		output_name(&b, n->path);
+		if (n->text[0]) {
+			buf_add_text(&b, ": ");
+			output_name(&b, n->text);
+		}
+		(void)printf("%-10s %s\n",
+			     n->kind == NOTE_MOVED ? "moved" : "incomplete",
+			     buf_text(&b));
+	}
+}
+
+static int show_entry(struct store *store, const struct entry *e,
+		      const struct show_options *o, struct err *err)
+{
+	bool raw;
+
+	if (S_ISDIR(e->mode) || o->json)
+		return tree_list(store, e,
+				 o->json ? TREE_LIST_JSON : TREE_LIST_NAMES,
+				 err);
+	if (!S_ISREG(e->mode))
+		return tree_list(store, e, TREE_LIST_LONG, err);
+	if (e->flags & ENTRY_INCOMPLETE)
+		output_warn("this version is not complete: it could not be "
+			    "read whole when it was stored");
+	begin_text(o, &raw);
+	return e->content.type == OBJECT_NONE
+		       ? 0
+		       : content_each(store, &e->content, print_piece, &raw,
+				      err);
+}
+
+static int show_snapshot(struct context *c, const char *when, const char *arg,
+			 const struct show_options *o, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	auto_free char *path = NULL;
+	int got;
+
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    locate_snapshot(c, when, arg && *arg ? arg : NULL, &s, &path, err) <
+		    0)
+		return -err->num;
+	if (!arg) {
+		if (o->json)
+			print_details_json(&s);
+		else
+			print_details(&s);
+		return 0;
+	}
+	got = tree_lookup(c->store, &s.root, path, &e, err);
+	if (got < 0)
+		return got;
+	if (purge_note(&s, path))
+		return fail(err, ENODATA, "%s of snapshot %llu was %s",
+			    text_quote(path), (unsigned long long)s.seq,
+			    purge_note(&s, path));
+	if (!got)
+		return fail(err, ENOENT, "there is no %s in snapshot %llu",
+			    text_quote(path), (unsigned long long)s.seq);
+	return show_entry(c->store, &e, o, err);
+}
+
+static int print_file(int fd, const struct show_options *o, struct err *err)
+{
+	auto_free char *piece = mem_alloc(PIECE);
+	struct stat st;
+	bool raw;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "stat");
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EINVAL, "it is no regular file");
+	begin_text(o, &raw);
+	for (;;) {
+		ssize_t n = fd_read(fd, piece, PIECE);
+
+		if (n < 0)
+			return fail_errno(err, "read");
+		if (n == 0)
+			return 0;
+		if (print_piece(&raw, piece, (size_t)n, err) < 0)
+			return -err->num;
+	}
+}
+
+/* What it did not change is in its result. */
+static int show_unchanged(struct context *c, const struct session *s,
+			  const char *path, const struct show_options *o,
+			  struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	struct err odd;
+	int got = runview_result(c, s, path, &e, &odd);
+
+	if (got > 0)
+		return show_entry(c->store, &e, o, err);
+	return -err->num;
+}
+
+/* 1: shown; 0: `when` is no run. */
+static int show_run(struct context *c, const char *when, const char *path,
+		    const struct show_options *o, struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	auto_close int fd = -1;
+	int got = session_open(c->state.runs_fd, when, false, &s, err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return got;
+	fd = runview_open(&s, path, err);
+	if (fd == -ENOENT || fd == -EISDIR)
+		got = show_unchanged(c, &s, path, o, err);
+	else
+		got = fd < 0 ? fd : print_file(fd, o, err);
+	return got < 0 ? err_context(err, "run %s: %s", s.id, text_quote(path))
+		       : 1;
+}
+
+static int show(const char *arg, const struct show_options *o, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	auto_free char *when = NULL, *path = NULL;
+	int got = 0;
+
+	if (context_open(&c, true, err) < 0)
+		return -err->num;
+	if (runview_split(arg, &when, &path))
+		got = show_run(&c, when, path, o, err);
+	if (got)
+		return got;
+	free(when);
+	free(path);
+	locate_split(arg, &when, &path);
+	return show_snapshot(&c, when, path, o, err);
+}
+
+int cmd_show(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("show");
+	struct show_options o = {0};
+	const struct option_slot slots[] = {
+		{OPT_JSON, .flag = &o.json},
+		{OPT_NO_PAGER, .flag = &o.no_pager},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (argc - optind != 1) {
+		options_complain(verb, "one SNAP or SNAP:PATH");
+		return STATUS_USAGE;
+	}
+	if (show(argv[optind], &o, &err) < 0) {
+		if (output_broken())
+			return STATUS_OK;
+		output_error(&err);
+		return STATUS_REFUSED;
+	}
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}

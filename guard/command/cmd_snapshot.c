@@ -1,0 +1,289 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/keep/autoprune.h"
+#include "guard/keep/settings.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/progress.h"
+#include "restore/transaction.h"
+#include "snapshot/crawl/take.h"
+
+struct take {
+	const char *message;
+	bool json, quiet;
+	bool limited; /* the store */
+	const char **tags, **excludes; /* NULL-terminated */
+	size_t tag_count, exclude_count;
+	struct progress progress;
+	uint64_t files; /* of the snapshot before, 0: not known */
+};
+
+static json_t *json_snapshot(const struct snapshot *s)
+{
+	json_t *object = json_object(), *notes = json_array();
+	size_t i;
+
+	jsonout_text(object, "schema", "guard.snapshot/1");
+	jsonout_number(object, "snapshot", s->seq);
+	jsonout_text(object, "root", s->root_path);
+	jsonout_number(object, "files", s->files);
+	jsonout_number(object, "folders", s->folders);
+	jsonout_number(object, "bytes", s->bytes);
+	(void)json_object_set_new(object, "tags", jsonout_texts(s->tags));
+	(void)json_object_set_new(object, "excludes",
+				  jsonout_texts(s->excludes));
+	for (i = 0; i < s->note_count; i++) {
+		json_t *note = json_object();
+
+		jsonout_text(note, "path", s->notes[i].path);
+		jsonout_text(note, "reason", s->notes[i].text);
+		(void)json_array_append_new(notes, note);
+	}
+	(void)json_object_set_new(object, "incomplete", notes);
+	return object;
+}
+
+static void print_text(const struct snapshot *s)
+{
+	size_t excluded = 0, i;
+
+	(void)printf("%llu\n", (unsigned long long)s->seq);
+	output_say("snapshot %llu of %s: %s in %s, %s",
+		   (unsigned long long)s->seq, text_quote(s->root_path),
+		   text_count(s->files, "file"),
+		   text_count(s->folders, "folder"), text_size(s->bytes));
+	for (i = 0; i < s->note_count; i++) {
+		if (snapshot_is_exclusion(&s->notes[i]))
+			excluded++;
+		else
+			output_warn("incomplete: %s: %s",
+				    text_quote(s->notes[i].path),
+				    s->notes[i].text);
+	}
+	if (s->excludes) {
+		AUTO(buf) struct buf globs = {0};
+
+		output_list(&globs, s->excludes);
+		output_say("%s left out: %s", text_count(excluded, "path"),
+			   buf_text(&globs));
+	}
+}
+
+static void tell_progress(void *arg, uint64_t files, uint64_t bytes)
+{
+	struct take *t = arg;
+
+	(void)bytes;
+	progress_count(&t->progress, files, t->files > files ? t->files : 0,
+		       "file");
+}
+
+/* How many files there were the last time, for a guess of what is left. */
+static void look_back(struct context *c, const char *folder, struct take *t)
+{
+	AUTO(snapshot) struct snapshot last = {0};
+	struct err ignored;
+
+	t->files = 0;
+	if (catalog_find(c->store, NULL, folder, false, &last, &ignored) == 0 &&
+	    strcmp(last.root_path, folder) == 0)
+		t->files = last.files;
+}
+
+/* Once, with the limits that the user has set. */
+static int open_store(struct context *c, struct take *t, struct err *err)
+{
+	AUTO(settings) struct settings settings = {0};
+
+	if (t->limited)
+		return 0;
+	if (settings_load(&c->state, &settings, err) < 0 ||
+	    context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	settings_limit(&settings, c->store);
+	t->limited = true;
+	return 0;
+}
+
+static int take_one(struct context *c, const char *folder, struct take *t,
+		    struct snapshot *ret, struct err *err)
+{
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	const char *const skip[] = {c->state.path, NULL};
+	auto_free char *other_cache = NULL;
+	int got;
+
+	if (context_recover(c, folder, err) < 0 || open_store(c, t, err) < 0 ||
+	    context_project(c, folder, false, &p, err) < 0)
+		return -err->num;
+	look_back(c, folder, t);
+	/* What is left out is not in the cache, and would be deleted. */
+	other_cache = mem_printf("%s-excluding", p.cache_path);
+	progress_start(&t->progress, "snapshot");
+	got = take_snapshot(
+		c->store,
+		&(struct take_options){
+			.root_path = p.path,
+			.root_fd = p.fd,
+			.cache_path =
+				t->exclude_count ? other_cache : p.cache_path,
+			.reason = "manual",
+			.message = t->message,
+			.tags = t->tag_count ? t->tags : NULL,
+			.excludes = t->exclude_count ? t->excludes : NULL,
+			.skip = skip,
+			.progress = tell_progress,
+			.progress_arg = t,
+		},
+		ret, err);
+	progress_end(&t->progress);
+	project_close(&p);
+	return got;
+}
+
+/* Prints it, or adds it to the array. */
+static int take_folder(struct context *c, const char *folder, struct take *t,
+		       json_t *array, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+
+	if (take_one(c, folder, t, &s, err) < 0)
+		return -err->num;
+	if (t->json)
+		(void)json_array_append_new(array, json_snapshot(&s));
+	else
+		print_text(&s);
+	return 0;
+}
+
+/* The same folder by another name, or once more, is one folder. */
+static bool was_named(char *const *folders, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (strcmp(folders[i], folders[count]) == 0)
+			return true;
+	return false;
+}
+
+/* All of them are looked at before the first is stored. */
+static int take_all(struct context *c, char **paths, size_t count,
+		    struct take *t, json_t *array, struct err *err)
+{
+	char **folders = mem_zalloc((count + 1) * sizeof(*folders));
+	size_t i;
+	int got = 0;
+
+	for (i = 0; i < count && got == 0; i++) {
+		folders[i] = state_folder(&c->state, paths[i], err);
+		if (!folders[i])
+			got = -err->num;
+	}
+	for (i = 0; i < count && got == 0; i++)
+		if (!was_named(folders, i))
+			got = take_folder(c, folders[i], t, array, err);
+	for (i = 0; i < count; i++)
+		free(folders[i]);
+	free(folders);
+	return got;
+}
+
+static int take(char **paths, size_t count, struct take *t, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	auto_free char *project = NULL;
+	json_t *array, *whole;
+	int got;
+
+	c.patient = true;
+	if (context_open(&c, false, err) < 0)
+		return -err->num;
+	array = json_array();
+	if (count) {
+		got = take_all(&c, paths, count, t, array, err);
+	} else {
+		project = state_project(&c.state, NULL, true, err);
+		got = project ? take_folder(&c, project, t, array, err)
+			      : -err->num;
+	}
+	if (t->json && json_array_size(array) == 1 && count <= 1) {
+		jsonout_print(json_incref(json_array_get(array, 0)));
+	} else if (t->json && (got == 0 || json_array_size(array))) {
+		whole = json_object();
+		jsonout_text(whole, "schema", "guard.snapshots/1");
+		(void)json_object_set(whole, "snapshots", array);
+		jsonout_print(whole);
+	}
+	json_decref(array);
+	if (got < 0)
+		return got;
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static bool read_tag(const struct verb *verb, int id, const char *value,
+		     void *to)
+{
+	struct take *t = to;
+
+	(void)id;
+	if (!options_tag(value)) {
+		options_complain(verb,
+				 "--tag: %s is no tag: one word, no comma",
+				 text_quote(value));
+		return false;
+	}
+	t->tags[t->tag_count++] = value;
+	return true;
+}
+
+static bool read_exclude(const struct verb *verb, int id, const char *value,
+			 void *to)
+{
+	struct take *t = to;
+
+	(void)id;
+	if (!*value || strcmp(value, "/") == 0) {
+		options_complain(verb, "--exclude: a name or a glob");
+		return false;
+	}
+	t->excludes[t->exclude_count++] = value;
+	return true;
+}
+
+int cmd_snapshot(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("snapshot");
+	auto_free const char **tags =
+		mem_zalloc(((size_t)argc + 1) * sizeof(*tags));
+	auto_free const char **excludes =
+		mem_zalloc(((size_t)argc + 1) * sizeof(*excludes));
+	struct take t = {.message = "", .tags = tags, .excludes = excludes};
+	const struct option_slot slots[] = {
+		{'m', .text = &t.message},
+		{OPT_TAG, .read = read_tag, .to = &t},
+		{OPT_EXCLUDE, .read = read_exclude, .to = &t},
+		{'q', .flag = &t.quiet},
+		{OPT_JSON, .flag = &t.json},
+		{OPT_PROGRESS, .read = progress_read},
+		{0},
+	};
+	struct err err;
+	int got = options_take(verb, argc, argv, slots);
+
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(t.quiet);
+	got = take(argv + optind, (size_t)(argc - optind), &t, &err);
+	if (got == STATUS_OK)
+		autoprune_start();
+	return output_ended(got, &err);
+}

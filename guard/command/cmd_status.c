@@ -1,0 +1,348 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/diff/overlaps.h"
+#include "guard/jsonout.h"
+#include "guard/keep/retire.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+#include "guard/table.h"
+
+struct status_options {
+	const char *project;
+	bool all, json, porcelain, quiet;
+	char *unfinished; /* or NULL */
+};
+
+/* Those of a folder above too: without git, every folder that a run was
+ * started in is a project. */
+static bool wanted(const struct session *s, const struct status_options *o)
+{
+	size_t i;
+
+	if (o->all)
+		return true;
+	if (!run_state_pending(s->state))
+		return false;
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(o->project, s->extras[i].path))
+			return true;
+	return path_below(o->project, s->project);
+}
+
+/* A layer is looked at only as long as it is somebody's to decide on. 0, or
+ * negative with the text in err. */
+static int count(const struct session *s, struct change_counts *ret,
+		 struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+
+	*ret = (struct change_counts){0};
+	if (!run_state_pending(s->state))
+		return 0;
+	if (changes_load(s, NULL, &changes, err) < 0)
+		return -err->num;
+	changes_count_all(&changes, ret);
+	return 0;
+}
+
+/* --- runs that are in each other's way --- */
+
+/* Layers of runs that wait, by the list's numbers; empty where none is. */
+static struct changes *load_layers(const struct session_list *list,
+				   const struct status_options *o)
+{
+	struct changes *layers =
+		mem_zalloc((list->count + 1) * sizeof(*layers));
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+
+		layers[i] = (struct changes)CHANGES_NONE;
+		if (wanted(s, o) && run_state_pending(s->state))
+			(void)changes_load(s, NULL, &layers[i], &ignored);
+	}
+	return layers;
+}
+
+static void each_overlap(const struct session_list *list,
+			 const struct status_options *o,
+			 void (*each)(void *arg, const struct session *a,
+				      const struct session *b,
+				      const struct overlap *overlap),
+			 void *arg)
+{
+	auto_free struct changes *layers = load_layers(list, o);
+	struct overlap overlap;
+	size_t i, k;
+
+	for (i = 0; i < list->count; i++)
+		for (k = 0; k < i; k++) {
+			if (strcmp(list->items[i].project,
+				   list->items[k].project) != 0)
+				continue;
+			overlaps_find(&layers[k].project, &layers[i].project,
+				      &overlap);
+			if (overlap.count)
+				each(arg, &list->items[k], &list->items[i],
+				     &overlap);
+		}
+	for (i = 0; i < list->count; i++)
+		changes_free(&layers[i]);
+}
+
+static void say_overlap(void *arg, const struct session *a,
+			const struct session *b, const struct overlap *overlap)
+{
+	const size_t most = sizeof(overlap->paths) / sizeof(*overlap->paths);
+	AUTO(buf) struct buf names = {0};
+	size_t i;
+
+	(void)arg;
+	for (i = 0; i < overlap->count && i < most; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "",
+			   text_quote(overlap->paths[i]));
+	if (overlap->count > most)
+		buf_printf(&names, " and %zu more", overlap->count - most);
+	output_hint("%s and %s both changed %s", a->id, b->id,
+		    buf_text(&names));
+}
+
+static void add_overlap(void *arg, const struct session *a,
+			const struct session *b, const struct overlap *overlap)
+{
+	json_t *object = json_object(), *runs = json_array();
+
+	(void)json_array_append_new(runs, json_string(a->id));
+	(void)json_array_append_new(runs, json_string(b->id));
+	(void)json_object_set_new(object, "runs", runs);
+	jsonout_number(object, "count", overlap->count);
+	jsonout_text(object, "first", overlap->paths[0]);
+	(void)json_array_append_new(arg, object);
+}
+
+/* --- what is printed --- */
+
+static void print_json(const struct session_list *list,
+		       const struct status_options *o)
+{
+	json_t *all = json_array(), *overlaps = json_array();
+	json_t *whole = json_object();
+	size_t i;
+
+	for (i = list->count; i-- > 0;) {
+		const struct session *s = &list->items[i];
+		struct change_counts n;
+		struct err err;
+		json_t *run, *counts;
+
+		if (!wanted(s, o))
+			continue;
+		run = jsonout_run(s);
+		if (count(s, &n, &err) == 0) {
+			counts = json_object();
+			jsonout_number(counts, "deleted", n.deleted);
+			jsonout_number(counts, "type", n.type);
+			jsonout_number(counts, "modified", n.modified);
+			jsonout_number(counts, "meta", n.meta);
+			jsonout_number(counts, "added", n.added);
+			jsonout_number(counts, "git", n.git);
+			(void)json_object_set_new(run, "counts", counts);
+		} else {
+			jsonout_text(run, "error", err.text);
+		}
+		(void)json_array_append_new(all, run);
+	}
+	jsonout_text(whole, "schema", "guard.status/1");
+	(void)json_object_set_new(whole, "runs", all);
+	jsonout_text(whole, "unfinished", o->unfinished);
+	each_overlap(list, o, add_overlap, overlaps);
+	(void)json_object_set_new(whole, "overlaps", overlaps);
+	jsonout_print(whole);
+}
+
+/* id, state, exit status, deleted, modified, added, in .git, project,
+ * command: TABs and line feeds in names are escaped. */
+static void print_porcelain(const struct session *s)
+{
+	AUTO(buf) struct buf b = {0};
+	struct change_counts n;
+	struct err err;
+
+	if (count(s, &n, &err) < 0)
+		output_warn("%s", err.text);
+	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id,
+		   pick_state_text(s), s->status, n.deleted,
+		   n.modified + n.type + n.meta, n.added, n.git);
+	output_name(&b, s->project);
+	buf_add_char(&b, '\t');
+	output_name(&b, s->command ? s->command : "");
+	(void)printf("%s\n", buf_text(&b));
+}
+
+static char *changes_text(const struct session *s)
+{
+	struct buf b = {0};
+	struct change_counts n;
+	struct err err;
+
+	if (!run_state_pending(s->state))
+		return mem_strdup("");
+	if (count(s, &n, &err) < 0)
+		return mem_strdup("cannot be read");
+	changes_sum(&n, &b);
+	return buf_take_text(&b);
+}
+
+static void add_run(struct table *t, const struct session *s, bool all)
+{
+	auto_free char *changes = changes_text(s);
+	AUTO(buf) struct buf command = {0}, project = {0};
+	char status[16] = "";
+
+	if (s->status >= 0)
+		(void)snprintf(status, sizeof(status), "exit %d", s->status);
+	output_cut(&command, s->command ? s->command : "");
+	if (all)
+		output_name(&project, s->project);
+	table_row(t, (const char *const[]){s->id, pick_state_text(s),
+					   output_age(s->started), status,
+					   changes, buf_text(&command),
+					   buf_text(&project)});
+}
+
+static void explain(const struct session_list *list,
+		    const struct status_options *o)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct session *s = &list->items[i];
+
+		if (!wanted(s, o))
+			continue;
+		if (pick_is_going(s))
+			output_hint("%s is still going", s->id);
+		else if (s->state == RUN_INTERRUPTED)
+			output_hint("%s was interrupted: guard or the machine "
+				    "ended before it; its changes are there",
+				    s->id);
+	}
+}
+
+static size_t print_table(const struct session_list *list,
+			  const struct status_options *o)
+{
+	AUTO(table) struct table t = {.columns = 7};
+	size_t i, rows = 0;
+
+	for (i = list->count; i-- > 0;) {
+		if (!wanted(&list->items[i], o))
+			continue;
+		add_run(&t, &list->items[i], o->all);
+		rows++;
+	}
+	table_print(&t, "", stdout);
+	return rows;
+}
+
+static int print(const struct context *c, const struct session_list *list,
+		 const struct status_options *o)
+{
+	size_t i;
+
+	if (o->json) {
+		print_json(list, o);
+		return STATUS_OK;
+	}
+	if (o->porcelain || o->quiet) {
+		for (i = list->count; i-- > 0;) {
+			if (!wanted(&list->items[i], o))
+				continue;
+			if (o->porcelain)
+				print_porcelain(&list->items[i]);
+			else
+				(void)printf("%s\n", list->items[i].id);
+		}
+		return STATUS_OK;
+	}
+	if (print_table(list, o) == 0)
+		output_say("no run%s%s waits for a decision",
+			   o->all ? "" : " in ",
+			   o->all ? "" : text_quote(c->project));
+	explain(list, o);
+	each_overlap(list, o, say_overlap, NULL);
+	return STATUS_OK;
+}
+
+/* One that was interrupted in the middle is only shown: whether it goes on or
+ * back is the user's to say. What left the files alone is put in order. */
+static int look_back(struct context *c, struct status_options *o,
+		     struct err *err)
+{
+	int got;
+
+	o->unfinished = context_unfinished(c, c->project);
+	if (o->unfinished) {
+		output_warn("%s was interrupted in the middle: guard apply "
+			    "--continue finishes it, guard apply --abort takes "
+			    "it back (any other verb finishes it first)",
+			    o->unfinished);
+		return 0;
+	}
+	got = context_recover(c, c->project, err);
+	if (got == -EBUSY)
+		output_say("another guard is at work in %s just now",
+			   text_quote(c->project));
+	return got == -EBUSY ? 0 : got;
+}
+
+static int status(struct context *c, struct status_options *o, struct err *err)
+{
+	AUTO(session_list) struct session_list list = {0};
+
+	if (context_open(c, true, err) < 0 || look_back(c, o, err) < 0)
+		return -err->num;
+	o->project = c->project;
+	retire_runs(c);
+	if (retire_trash(&c->state, err) < 0)
+		output_error(err);
+	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
+		return -err->num;
+	return print(c, &list, o);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("status");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct status_options o = {0};
+	const struct option_slot slots[] = {
+		{'a', .flag = &o.all},
+		{OPT_JSON, .flag = &o.json},
+		{OPT_PORCELAIN, .flag = &o.porcelain},
+		{'q', .flag = &o.quiet},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	got = status(&c, &o, &err);
+	free(o.unfinished);
+	return output_ended(got, &err);
+}

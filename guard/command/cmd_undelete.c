@@ -1,0 +1,166 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/table.h"
+#include "snapshot/keep/trash.h"
+#include "snapshot/keep/undelete.h"
+
+static void print_text(const struct trash_list *trash)
+{
+	AUTO(table)
+	struct table t = {.columns = 5, .width = output_width()};
+	size_t i;
+
+	for (i = 0; i < trash->count; i++) {
+		const struct trash_item *item = &trash->items[i];
+		const struct snapshot *s = &item->snapshot;
+		auto_free char *number =
+			mem_printf("%llu", (unsigned long long)s->seq);
+		auto_free char *gone =
+			mem_printf("gone %s", output_age(item->since));
+		AUTO(buf) struct buf b = {0};
+
+		output_name(&b, s->root_path);
+		if (*s->message) {
+			buf_add_text(&b, "  ");
+			output_cut(&b, s->message);
+		}
+		table_row(&t,
+			  (const char *const[]){number, output_time(s->time),
+						s->reason, gone, buf_text(&b)});
+	}
+	table_print(&t, "", stdout);
+	if (!trash->count)
+		output_say("no snapshot is in the trash");
+}
+
+static void print_json(const struct trash_list *trash)
+{
+	json_t *object = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < trash->count; i++) {
+		const struct snapshot *s = &trash->items[i].snapshot;
+		json_t *item = json_object();
+
+		jsonout_number(item, "snapshot", s->seq);
+		jsonout_time(item, "time", s->time);
+		jsonout_time(item, "gone", trash->items[i].since);
+		jsonout_text(item, "reason", s->reason);
+		jsonout_text(item, "root", s->root_path);
+		jsonout_text(item, "message", s->message);
+		(void)json_array_append_new(array, item);
+	}
+	jsonout_text(object, "schema", "guard.trash/1");
+	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_print(object);
+}
+
+static int list(struct context *c, bool json, struct err *err)
+{
+	AUTO(trash_list) struct trash_list trash = {0};
+
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    trash_snapshots(c->store, &trash, err) < 0)
+		return -err->num;
+	if (json)
+		print_json(&trash);
+	else
+		print_text(&trash);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static void print_back(const uint64_t *seqs, size_t count)
+{
+	json_t *object = json_object(), *array = json_array();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		(void)json_array_append_new(array,
+					    json_integer((json_int_t)seqs[i]));
+	jsonout_text(object, "schema", "guard.undelete/1");
+	(void)json_object_set_new(object, "snapshots", array);
+	jsonout_print(object);
+}
+
+static int bring_back(struct context *c, const uint64_t *seqs, size_t count,
+		      bool json, struct err *err)
+{
+	size_t i;
+
+	if (context_store(c, STORE_WRITE, err) < 0 ||
+	    undelete_snapshots(c->store, seqs, count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		char number[24];
+
+		(void)snprintf(number, sizeof(number), "%llu",
+			       (unsigned long long)seqs[i]);
+		state_log(&c->state, "undelete", "snapshot", number, NULL);
+		output_say("snapshot %s is back", number);
+	}
+	if (json)
+		print_back(seqs, count);
+	output_hint("the next guard prune takes them again unless its rules "
+		    "keep them");
+	return STATUS_OK;
+}
+
+/* "12" or "s12" */
+static int parse_numbers(const struct verb *verb, char **argv, size_t count,
+			 uint64_t *ret)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		unsigned long number;
+
+		if (options_number(argv[i] + (argv[i][0] == 's'), 1ul << 53,
+				   &number) < 0 ||
+		    !number) {
+			options_complain(verb, "%s is no snapshot's number",
+					 text_quote(argv[i]));
+			return -1;
+		}
+		ret[i] = number;
+	}
+	return 0;
+}
+
+int cmd_undelete(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("undelete");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	auto_free uint64_t *seqs = NULL;
+	size_t count;
+	bool quiet = false, json = false;
+	const struct option_slot slots[] = {
+		{'q', .flag = &quiet},
+		{OPT_JSON, .flag = &json},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	output_quiet(quiet);
+	count = (size_t)(argc - optind);
+	seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
+	if (parse_numbers(verb, argv + optind, count, seqs) < 0)
+		return STATUS_USAGE;
+	got = context_open(&c, false, &err);
+	if (got == 0)
+		got = count ? bring_back(&c, seqs, count, json, &err)
+			    : list(&c, json, &err);
+	return output_ended(got, &err);
+}

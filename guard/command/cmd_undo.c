@@ -1,0 +1,470 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/past/carry.h"
+#include "guard/taken.h"
+#include "restore/workspace.h"
+
+struct undo_options {
+	bool dry, yes, quiet;
+	unsigned long count; /* of actions in effect; 0: the last thing done */
+};
+
+/* One of the folders that the action changed. */
+struct undo_root {
+	const char *path; /* the undo's or the action's */
+	char *prefix; /* of its paths, for people; NULL: none */
+	char *const *only; /* the action's */
+	uint64_t before, after;
+	struct project project;
+	struct snapshot left, wanted, now;
+	struct plan plan;
+};
+
+struct undo {
+	struct context *c;
+	const struct undo_options *o;
+	char *path; /* the project */
+	struct action last; /* what is taken back now */
+	unsigned long step; /* how many there were before it */
+	struct undo_root *roots; /* the project is the first */
+	size_t count;
+	struct carry_counts counts; /* of all */
+};
+
+static void root_free(struct undo_root *r)
+{
+	free(r->prefix);
+	snapshot_free(&r->left);
+	snapshot_free(&r->wanted);
+	snapshot_free(&r->now);
+	plan_free(&r->plan);
+	project_close(&r->project);
+}
+
+/* All but the project's path. */
+static void undo_clear(struct undo *u)
+{
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		root_free(&u->roots[i]);
+	free(u->roots);
+	action_free(&u->last);
+	u->roots = NULL;
+	u->count = 0;
+	u->counts = (struct carry_counts){0};
+}
+
+static void undo_free(struct undo *u)
+{
+	undo_clear(u);
+	free(u->path);
+}
+
+/* In a dry run of several the ones before are not taken back really. */
+static bool only_thought(const struct undo *u)
+{
+	return u->o->dry && u->step;
+}
+
+static int last_of(struct undo *u, const char *path, struct err *err)
+{
+	auto_close int fd = -1;
+
+	if (context_recover(u->c, path, err) < 0)
+		return -err->num;
+	fd = workspace_open(u->c->state.workspaces_fd, path, false, err);
+	return fd < 0 ? fd : action_load_last(fd, &u->last, err);
+}
+
+/* The project here, or the nearest folder above that guard has changed. */
+static int find_last(struct undo *u, struct err *err)
+{
+	u->path = mem_strdup(u->c->project);
+	for (;;) {
+		int got = last_of(u, u->path, err);
+		char *up;
+
+		if (got != -ENOENT)
+			return got;
+		if (strcmp(u->path, "/") == 0)
+			return fail(err, ENOENT,
+				    "guard has changed nothing in %s that "
+				    "could be taken back",
+				    text_quote(u->c->project));
+		up = path_parent(u->path);
+		free(u->path);
+		u->path = *up ? up : (free(up), mem_strdup("/"));
+	}
+}
+
+/* The name in the trash of a discarded run: "<time>-discard-<id>". */
+static char *find_in_trash(const struct undo *u, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free char *tail = mem_printf("-discard-%s", u->last.run_id);
+	size_t i;
+
+	if (dirlist_read(u->c->state.trash_fd, &list, err) < 0)
+		return NULL;
+	for (i = list.count; i-- > 0;) {
+		const char *name = list.items[i].name;
+		size_t len = strlen(name);
+
+		if (len > strlen(tail) &&
+		    strcmp(name + len - strlen(tail), tail) == 0)
+			return mem_strdup(name);
+	}
+	(void)fail(err, ENOENT,
+		   "run %s is no longer in guard's trash, which keeps 7 days",
+		   u->last.run_id);
+	return NULL;
+}
+
+static int undo_discard(struct undo *u, struct err *err)
+{
+	auto_free char *name = find_in_trash(u, err);
+	auto_close int fd = -1;
+	auto_close int lock = -1;
+
+	if (!name)
+		return -err->num;
+	output_say("%s to discard run %s",
+		   u->step ? "before that it was"
+			   : "the last thing done here was",
+		   u->last.run_id);
+	if (u->o->dry)
+		return STATUS_OK;
+	if (!output_agreed(u->o->yes, "guard: bring run %s back?",
+			   u->last.run_id))
+		return STATUS_REFUSED;
+	fd = workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+	if (fd < 0)
+		return fd;
+	lock = action_announce_discard(fd, u->last.run_id, err);
+	if (lock < 0)
+		return lock;
+	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd,
+		      u->last.run_id, RENAME_NOREPLACE) < 0) {
+		(void)fail_errno(err, "bring run %s back", u->last.run_id);
+		action_drop_next(fd);
+		return -err->num;
+	}
+	if (action_settle_discard(fd, u->c->state.runs_fd, err) < 0)
+		return -err->num;
+	state_log(&u->c->state, "undo", "undoes", "discard", "run",
+		  u->last.run_id, "project", u->path, NULL);
+	output_say("run %s waits for a decision again", u->last.run_id);
+	return STATUS_OK;
+}
+
+static void add_root(struct undo *u, const char *path, char *const *only,
+		     uint64_t before, uint64_t after)
+{
+	const char *home = u->c->state.home;
+	struct undo_root *r = &u->roots[u->count++];
+
+	*r = (struct undo_root){
+		.path = path,
+		.only = only,
+		.before = before,
+		.after = after,
+		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
+	};
+	if (r != u->roots)
+		r->prefix = home && strcmp(path, home) == 0
+				    ? mem_strdup("~/")
+				    : mem_printf("%s/", path);
+}
+
+static void list_roots(struct undo *u)
+{
+	const struct action *a = &u->last;
+	size_t i;
+
+	u->roots = mem_zalloc((a->other_count + 1) * sizeof(*u->roots));
+	add_root(u, u->path, a->only, a->before, a->after);
+	for (i = 0; i < a->other_count; i++)
+		add_root(u, a->others[i].path, a->others[i].only,
+			 a->others[i].before, a->others[i].after);
+}
+
+static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
+{
+	if (r != u->roots && context_recover(u->c, r->path, err) < 0)
+		return -err->num;
+	if (context_project(u->c, r->path, false, &r->project, err) < 0)
+		return -err->num;
+	r->project.only = (const char *const *)r->only;
+	return project_look(u->c->store, &r->project, "pre-undo",
+			    u->last.run_id, &r->now, err);
+}
+
+static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
+{
+	struct plan_options options = {
+		.git_apart = !u->last.git,
+		.partial = r->only != NULL,
+		.now_notes = only_thought(u) ? NULL : &r->now,
+	};
+	const struct entry *now;
+	struct carry_counts counts;
+
+	if (!r->after)
+		return fail(err, ENODATA,
+			    "the state after the last %s was not stored: take "
+			    "what you need from snapshot %" PRIu64
+			    " with guard restore --at",
+			    u->last.kind, r->before);
+	if (catalog_load(u->c->store, r->after, &r->left, err) < 0 ||
+	    catalog_load(u->c->store, r->before, &r->wanted, err) < 0)
+		return err_context(err, "take the %s back", u->last.kind);
+	if (!only_thought(u) && look_at_now(u, r, err) < 0)
+		return -err->num;
+	now = only_thought(u) ? &r->left.root : &r->now.root;
+	if (plan_make(u->c->store, &r->left.root, &r->wanted.root, now,
+		      &options, &r->plan, err) < 0)
+		return -err->num;
+	r->plan.prefix = r->prefix;
+	if (carry_count(u->c->store, &r->plan, &counts, err) < 0)
+		return -err->num;
+	carry_add(&u->counts, &counts);
+	return 0;
+}
+
+static int make_plan(struct undo *u, struct err *err)
+{
+	size_t i;
+
+	list_roots(u);
+	if (context_store(u->c, STORE_WRITE, err) < 0)
+		return -err->num;
+	for (i = 0; i < u->count; i++)
+		if (plan_root(u, &u->roots[i], err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* The run whose apply was taken back waits again; taken back once more, it
+ * is applied again. */
+static void settle_run(struct undo *u, const struct action *done)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	bool applied = strcmp(done->undoes, "apply") != 0;
+	struct err err;
+	int got;
+
+	if (!done->run_id[0])
+		return;
+	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
+	/* It is still going, and waits for a decision anyhow. */
+	if (got == -EBUSY)
+		return;
+	if (got < 0) {
+		output_say("run %s itself is not there any more", done->run_id);
+		return;
+	}
+	if (!applied && taken_refill(&s, u->c->store, &err) < 0)
+		output_warn("%s", err.text);
+	if ((applied ? context_settle_run(&s, &u->c->state, done->whole, &err)
+		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
+		output_warn("%s", err.text);
+	else if (!applied)
+		output_say("run %s waits for a decision again", s.id);
+	session_free(&s);
+}
+
+/* An undo of an undo does the first thing again: in the end the run is as
+ * after "apply" or as after "undo". */
+static char *undone_by(const struct action *last)
+{
+	static char apply[] = "apply", undo[] = "undo";
+
+	if (strcmp(last->kind, "undo") != 0)
+		return last->kind;
+	return strcmp(last->undoes, "undo") == 0 ? apply : undo;
+}
+
+static int carry_roots(struct undo *u, struct action *action, struct err *err)
+{
+	auto_free struct carry_root *roots =
+		mem_zalloc(u->count * sizeof(*roots));
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		roots[i] = (struct carry_root){
+			&u->roots[i].project,
+			&u->roots[i].plan,
+			&u->roots[i].now,
+		};
+	return carry_out(u->c->store, roots, u->count, action, err);
+}
+
+static int carry_undo(struct undo *u, struct err *err)
+{
+	struct action action = {
+		.kind = "undo",
+		.run_id = u->last.run_id,
+		.undoes = undone_by(&u->last),
+		.takes = u->last.before,
+		.git = u->last.git,
+		.whole = u->last.whole,
+	};
+	auto_free char *before = NULL;
+	int got = carry_roots(u, &action, err);
+
+	if (got < 0) {
+		action_free_roots(&action);
+		return got;
+	}
+	before = mem_printf("%" PRIu64, action.before);
+	settle_run(u, &action);
+	action_free_roots(&action);
+	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
+		  u->last.run_id, "project", u->path, "before", before, NULL);
+	output_say("the last %s in %s is taken back%s", u->last.kind,
+		   text_quote(u->path),
+		   u->step + 1 < u->o->count ? ""
+					     : "; guard undo does it again");
+	return STATUS_OK;
+}
+
+static int undo_transaction(struct undo *u, struct err *err)
+{
+	bool blocked = false;
+	size_t i;
+
+	if (make_plan(u, err) < 0)
+		return -err->num;
+	output_say("%s %s: %s%s%s",
+		   u->step ? "before that, in" : "the last thing done in",
+		   text_quote(u->path), u->last.kind,
+		   u->last.run_id[0] ? " of run " : "", u->last.run_id);
+	for (i = 0; i < u->count && !(u->o->quiet && u->o->yes); i++)
+		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
+			return -err->num;
+	for (i = 0; i < u->count; i++)
+		blocked |= carry_print_blocks(
+			&u->roots[i].plan,
+			"nothing is taken back: these files have changed "
+			"since; guard restore brings single ones back");
+	if (blocked)
+		return STATUS_REFUSED;
+	if (u->o->dry)
+		return STATUS_OK;
+	if (!carry_ask(&u->counts, u->path, u->o->yes))
+		return STATUS_REFUSED;
+	return carry_undo(u, err);
+}
+
+static int undo_one(struct undo *u, struct err *err)
+{
+	return strcmp(u->last.kind, "discard") == 0 ? undo_discard(u, err)
+						    : undo_transaction(u, err);
+}
+
+static int effective(struct undo *u, size_t back, struct err *err)
+{
+	auto_close int fd =
+		workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+
+	undo_clear(u);
+	return fd < 0 ? fd : action_load_effective(fd, back, &u->last, err);
+}
+
+/* None is begun when there are fewer of them. */
+static int undo_many(struct undo *u, struct err *err)
+{
+	unsigned long n;
+
+	for (n = 0; n < u->o->count; n++) {
+		int got = effective(u, n, err);
+
+		if (got == -ENOENT)
+			return fail(
+				err, ENOENT, "only %s in %s can be taken back",
+				text_count(n, "action"), text_quote(u->path));
+		if (got < 0)
+			return got;
+	}
+	for (; u->step < u->o->count; u->step++) {
+		int status;
+
+		if (effective(u, u->o->dry ? u->step : 0, err) < 0)
+			return -err->num;
+		status = undo_one(u, err);
+		if (status != STATUS_OK && u->step)
+			output_say("%s before it taken back",
+				   text_count(u->step, "action"));
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
+static int undo(struct undo *u, struct err *err)
+{
+	if (context_open(u->c, true, err) < 0 || find_last(u, err) < 0)
+		return -err->num;
+	return u->o->count ? undo_many(u, err) : undo_one(u, err);
+}
+
+static bool parse_count(const struct verb *verb, int count, char **argv,
+			unsigned long *ret)
+{
+	if (!count)
+		return true;
+	if (count == 1 && options_number(argv[0], ACTIONS_MAX, ret) == 0 &&
+	    *ret)
+		return true;
+	options_complain(verb,
+			 "there is no use for %s: it takes a number up to %d; "
+			 "for single files there is `guard restore`",
+			 text_quote(argv[count > 1]), ACTIONS_MAX);
+	return false;
+}
+
+int cmd_undo(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("undo");
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct undo_options o = {0};
+	struct undo u = {
+		.c = &c,
+		.o = &o,
+	};
+	const struct option_slot slots[] = {
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .flag = &o.quiet},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	c.patient = true;
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
+		return STATUS_USAGE;
+	output_quiet(o.quiet);
+	output_color(OUTPUT_AUTO);
+	got = undo(&u, &err);
+	undo_free(&u);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,218 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/jsonout.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/progress.h"
+#include "snapshot/keep/verify.h"
+
+struct verifying {
+	struct progress progress;
+	json_t *faults; /* NULL: text */
+	uint64_t paths; /* that suffer */
+};
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct verifying *v = arg;
+
+	progress_bytes(&v->progress, done, total);
+}
+
+static void print_fault(const struct verify_fault *f)
+{
+	AUTO(buf) struct buf b = {0};
+
+	switch (f->kind) {
+	case VERIFY_SECRET:
+		buf_printf(&b, "damaged  %s: %s", f->name, f->text);
+		break;
+	case VERIFY_PACK:
+		buf_printf(&b, "damaged  pack %s: %s", text_quote(f->name),
+			   f->text);
+		break;
+	case VERIFY_RECORD:
+		buf_printf(&b, "damaged  pack %s, byte %llu: %s",
+			   text_quote(f->name), (unsigned long long)f->offset,
+			   f->text);
+		break;
+	case VERIFY_SNAPSHOT:
+		buf_printf(&b, "damaged  %s", f->text);
+		break;
+	case VERIFY_PATH:
+		buf_printf(&b, "lost     snapshot %llu: ",
+			   (unsigned long long)f->seq);
+		output_name(&b, *f->name ? f->name : ".");
+		buf_printf(&b, ": %s", f->text);
+		break;
+	}
+	(void)puts(buf_text(&b));
+}
+
+static const char *kind_name(enum verify_kind kind)
+{
+	static const char *const names[] = {"secret", "pack", "record",
+					    "snapshot", "path"};
+
+	return names[kind];
+}
+
+static json_t *json_fault(const struct verify_fault *f)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "kind", kind_name(f->kind));
+	if (f->kind == VERIFY_SNAPSHOT || f->kind == VERIFY_PATH)
+		jsonout_number(object, "snapshot", f->seq);
+	if (f->kind == VERIFY_PATH)
+		jsonout_text(object, "path", f->name);
+	if (f->kind == VERIFY_PACK || f->kind == VERIFY_RECORD)
+		jsonout_text(object, "pack", f->name);
+	if (f->kind == VERIFY_RECORD)
+		jsonout_number(object, "offset", f->offset);
+	if (f->kind == VERIFY_SECRET)
+		jsonout_text(object, "file", f->name);
+	jsonout_text(object, "text", f->text);
+	return object;
+}
+
+static int show_fault(void *arg, const struct verify_fault *f, struct err *err)
+{
+	struct verifying *v = arg;
+
+	(void)err;
+	v->paths += f->kind == VERIFY_PATH;
+	progress_pause(&v->progress);
+	if (v->faults)
+		(void)json_array_append_new(v->faults, json_fault(f));
+	else
+		print_fault(f);
+	return 0;
+}
+
+static void print_json(struct verifying *v, const struct verify_result *r,
+		       const struct verify_options *o)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "schema", "guard.verify/1");
+	(void)json_object_set_new(object, "whole", json_boolean(!r->faults));
+	jsonout_text(object, "level",
+		     o->sample	    ? "sample"
+		     : o->read_data ? "read-data"
+				    : "quick");
+	jsonout_number(object, "packs", r->packs);
+	jsonout_number(object, "objects", r->objects);
+	jsonout_number(object, "snapshots", r->snapshots);
+	(void)json_object_set_new(object, "faults", TAKE(v->faults));
+	jsonout_print(object);
+}
+
+static void print_sum(const struct verifying *v, const struct verify_result *r,
+		      const struct verify_options *o)
+{
+	if (!r->faults) {
+		output_say("the store is whole: %s, %s, %s%s",
+			   text_count(r->snapshots, "snapshot"),
+			   text_count(r->packs, "pack"),
+			   text_count(r->objects, "object"),
+			   o->sample	  ? ", a sample of the bytes read"
+			   : o->read_data ? ", every byte read"
+					  : "");
+		if (!o->read_data && !o->sample)
+			output_hint("guard verify --read-data reads all of it");
+		return;
+	}
+	output_say("the store is damaged: %s, %s of snapshots suffer",
+		   text_count(r->faults - v->paths, "fault"),
+		   text_count(v->paths, "path"));
+	if (r->faults > v->paths)
+		output_hint("guard repair mends what can be mended");
+	else
+		output_hint("guard repair fills in what a file still has; the "
+			    "rest is lost until its snapshots are pruned");
+}
+
+/* "5" or "5%": 1 to 100. */
+static bool read_sample(const struct verb *verb, int id, const char *text,
+			void *to)
+{
+	unsigned int *ret = to;
+	auto_free char *copy = mem_strdup(text);
+	size_t len = strlen(copy);
+	unsigned long value;
+
+	(void)id;
+	if (len && copy[len - 1] == '%')
+		copy[len - 1] = '\0';
+	if (options_number(copy, 100, &value) < 0 || !value) {
+		options_complain(verb, "%s is no share: 1%% to 100%%",
+				 text_quote(text));
+		return false;
+	}
+	*ret = (unsigned int)value;
+	return true;
+}
+
+static int verify(struct verify_options *o, bool json, struct err *err)
+{
+	AUTO(context) struct context c = CONTEXT_NONE;
+	struct verifying v = {0};
+	struct verify_result result;
+	int got;
+
+	if (context_open(&c, false, err) < 0 ||
+	    context_store(&c, STORE_READ, err) < 0)
+		return -err->num;
+	progress_start(&v.progress, "verify");
+	v.faults = json ? json_array() : NULL;
+	o->fault = show_fault;
+	o->progress = show_progress;
+	o->arg = &v;
+	got = verify_store(c.store, o, &result, err);
+	progress_end(&v.progress);
+	if (got < 0) {
+		json_decref(v.faults);
+		return got;
+	}
+	if (json)
+		print_json(&v, &result, o);
+	else
+		print_sum(&v, &result, o);
+	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	const struct verb *verb = options_verb("verify");
+	struct verify_options o = {0};
+	bool json = false, quiet = false;
+	const struct option_slot slots[] = {
+		{OPT_READ_DATA, .flag = &o.read_data},
+		{OPT_SAMPLE, .read = read_sample, .to = &o.sample},
+		{OPT_PROGRESS, .read = progress_read},
+		{OPT_JSON, .flag = &json},
+		{'q', .flag = &quiet},
+		{0},
+	};
+	struct err err;
+	int got;
+
+	got = options_take(verb, argc, argv, slots);
+	if (got != OPTIONS_END)
+		return got;
+	if (o.read_data && o.sample) {
+		options_complain(verb, "--read-data reads all: with it "
+				       "--sample has no use");
+		return STATUS_USAGE;
+	}
+	output_quiet(quiet);
+	got = verify(&o, json, &err);
+	return output_ended(got, &err);
+}

@@ -1,0 +1,139 @@
+#include "guard/diff/diffshow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/jsonout.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return path_compare(x->path, y->path);
+}
+
+void diffshow_head(const struct session *s, struct buf *to)
+{
+	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
+		   s->id, output_style(STYLE_NONE), pick_state_text(s),
+		   output_age(s->started));
+	if (s->status >= 0)
+		buf_printf(to, ", exit status %d", s->status);
+	buf_add_text(to, "\n$ ");
+	output_name(to, s->command ? s->command : "");
+	buf_add_text(to, "\nin ");
+	output_name(to, s->project);
+	buf_add_text(to, ": ");
+}
+
+void diffshow_sort(struct change_list *list)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), by_kind);
+}
+
+void diffshow_texts(const struct changes_group *g,
+		    const struct difftext_source *from)
+{
+	const struct change_list *list = g->list;
+	AUTO(buf) struct buf folder = {0};
+	size_t i;
+
+	/* Paths in texts are those in the folder, as patch(1) takes them. */
+	output_name(&folder, g->prefix);
+	if (folder.len && !g->home && list->count)
+		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
+			     buf_text(&folder), output_style(STYLE_NONE));
+
+	for (i = 0; i < list->count && !output_broken(); i++) {
+		const struct change *c = &list->items[i];
+
+		if (c->flags & CHANGES_NOISE ||
+		    (g->home ? changes_is_cache(c->path)
+			     : (c->flags & CHANGE_GIT) != 0))
+			continue;
+		difftext_print(c, from);
+	}
+}
+
+void diffshow_stat(const struct change_list *list,
+		   const struct difftext_source *from, const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < list->count && !output_broken(); i++) {
+		const struct change *c = &list->items[i];
+		AUTO(buf) struct buf b = {0};
+		struct difftext_stat n;
+
+		output_name(&b, prefix);
+		output_name(&b, c->path);
+		difftext_count(c, from, &n);
+		if (n.text) {
+			buf_printf(&b, "  %s+%zu%s %s-%zu%s",
+				   output_style(STYLE_ADDED), n.added,
+				   output_style(STYLE_NONE),
+				   output_style(STYLE_DELETED), n.removed,
+				   output_style(STYLE_NONE));
+		} else {
+			changes_detail(c, &b);
+		}
+		(void)printf("%c  %s\n", changes_letter(c->kind), buf_text(&b));
+	}
+}
+
+void diffshow_names(const struct change_list *list, enum diff_form form,
+		    const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		AUTO(buf) struct buf b = {0};
+
+		if (form == FORM_RAW) {
+			(void)printf("%c%c%s%s%c", changes_letter(c->kind),
+				     '\0', prefix, c->path, '\0');
+			continue;
+		}
+		output_name(&b, prefix);
+		output_name(&b, c->path);
+		if (form == FORM_NAME_STATUS)
+			(void)printf("%c\t", changes_letter(c->kind));
+		(void)printf("%s\n", buf_text(&b));
+	}
+}
+
+json_t *diffshow_json(const struct change_list *list)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		(void)json_array_append_new(array,
+					    jsonout_change(&list->items[i]));
+	return array;
+}
+
+json_t *diffshow_counts(const struct change_list *list)
+{
+	json_t *counts = json_object();
+	struct change_counts n;
+
+	changes_count(list, &n);
+	jsonout_number(counts, "deleted", n.deleted);
+	jsonout_number(counts, "type", n.type);
+	jsonout_number(counts, "modified", n.modified);
+	jsonout_number(counts, "meta", n.meta);
+	jsonout_number(counts, "added", n.added);
+	jsonout_number(counts, "git", n.git);
+	return counts;
+}

@@ -1,0 +1,218 @@
+#include "guard/diff/difftext.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "guard/output.h"
+#include "restore/git/textdiff.h"
+
+#define CONTEXT_LINES 3
+
+static int read_file(int fd, const char *path, struct buf *to, struct err *err)
+{
+	auto_close int file = fd;
+	struct stat st;
+
+	if (file < 0)
+		return file;
+	if (fstat(file, &st) < 0)
+		return fail_errno(err, "%s", text_quote(path));
+	if (!S_ISREG(st.st_mode))
+		return fail(err, EINVAL, "%s is no file any more",
+			    text_quote(path));
+	return fd_slurp(file, DIFFTEXT_MAX, to, err);
+}
+
+static int bytes_of_run(void *arg, const struct change *c, bool now,
+			struct buf *to, struct err *err)
+{
+	const struct difftext_fds *fds = arg;
+
+	return read_file(now ? scan_open(fds->upper_fd, c->path, err)
+			     : beneath_open(fds->lower_fd, c->path,
+					    O_RDONLY | O_NONBLOCK, 0, err),
+			 c->path, to, err);
+}
+
+static int target_of_run(void *arg, const struct change *c, bool now,
+			 struct buf *to, struct err *err)
+{
+	const struct difftext_fds *fds = arg;
+	const char *name;
+	auto_close int dir = beneath_parent(now ? fds->upper_fd : fds->lower_fd,
+					    c->path, &name, err);
+	char target[4096];
+	ssize_t len;
+
+	if (dir < 0)
+		return dir;
+	len = readlinkat(dir, name, target, sizeof(target));
+	if (len < 0)
+		return fail_errno(err, "%s", text_quote(c->path));
+	buf_add(to, target, (size_t)len);
+	return 0;
+}
+
+struct difftext_source difftext_of_run(struct difftext_fds *fds)
+{
+	return (struct difftext_source){bytes_of_run, target_of_run, fds};
+}
+
+static int read_side(const struct change *c, const struct difftext_source *from,
+		     bool now, struct buf *to, struct err *err)
+{
+	if (!S_ISREG(now ? c->now.mode : c->old.mode))
+		return 0;
+	return from->bytes(from->arg, c, now, to, err);
+}
+
+static bool has_text(const struct change *c)
+{
+	return c->kind != CHANGE_META &&
+	       (S_ISREG(c->old.mode) || S_ISREG(c->now.mode));
+}
+
+static bool too_large(const struct change *c)
+{
+	return (S_ISREG(c->old.mode) && c->old.size > DIFFTEXT_MAX) ||
+	       (S_ISREG(c->now.mode) && c->now.size > DIFFTEXT_MAX);
+}
+
+static void print_names(const struct change *c)
+{
+	AUTO(buf) struct buf name = {0};
+
+	output_name(&name, c->path);
+	(void)printf("\n%s--- %s%s%s\n%s+++ %s%s%s\n", output_style(STYLE_BOLD),
+		     S_ISREG(c->old.mode) ? "a/" : "",
+		     S_ISREG(c->old.mode) ? buf_text(&name) : "(nothing)",
+		     output_style(STYLE_NONE), output_style(STYLE_BOLD),
+		     S_ISREG(c->now.mode) ? "b/" : "",
+		     S_ISREG(c->now.mode) ? buf_text(&name) : "(nothing)",
+		     output_style(STYLE_NONE));
+}
+
+static enum output_style line_style(char kind)
+{
+	if (kind == '+')
+		return STYLE_ADDED;
+	if (kind == '-')
+		return STYLE_DELETED;
+	return kind == '@' ? STYLE_HUNK : STYLE_NONE;
+}
+
+static int print_line(void *arg, const struct textdiff_line *line)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t len = line->len;
+	bool styled = line->kind != ' ';
+
+	(void)arg;
+	while (len && line->text[len - 1] == '\n')
+		len--;
+	/* libgit2's own lines for hunks and ends of files are whole. */
+	if (line->kind != '@' && line->kind != '\\')
+		buf_add_char(&b, line->kind);
+	text_escape(&b, line->text, len, true);
+	(void)printf("%s%s%s\n",
+		     styled ? output_style(line_style(line->kind)) : "",
+		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
+	return output_broken() ? -EPIPE : 0;
+}
+
+static void print_target(const struct change *c,
+			 const struct difftext_source *from, bool now)
+{
+	AUTO(buf) struct buf target = {0}, b = {0};
+	struct err ignored;
+
+	if (!S_ISLNK(now ? c->now.mode : c->old.mode))
+		return;
+	if (from->target(from->arg, c, now, &target, &ignored) < 0)
+		buf_add_char(&b, '?');
+	else
+		text_escape(&b, target.data, target.len, false);
+	(void)printf("%s%c%s%s\n",
+		     output_style(now ? STYLE_ADDED : STYLE_DELETED),
+		     now ? '+' : '-', buf_text(&b), output_style(STYLE_NONE));
+}
+
+static void print_link(const struct change *c,
+		       const struct difftext_source *from)
+{
+	AUTO(buf) struct buf name = {0};
+
+	output_name(&name, c->path);
+	(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
+		     buf_text(&name), output_style(STYLE_NONE));
+	print_target(c, from, false);
+	print_target(c, from, true);
+}
+
+static void print_remark(const struct change *c, const char *remark)
+{
+	print_names(c);
+	(void)printf("%s\n", remark);
+}
+
+void difftext_print(const struct change *c, const struct difftext_source *from)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	size_t added, removed;
+	struct err err;
+	bool binary = false;
+
+	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_META)
+		return;
+	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode))
+		print_link(c, from);
+	if (!has_text(c))
+		return;
+	if (too_large(c)) {
+		print_remark(c, "too large to be shown");
+		return;
+	}
+	if (read_side(c, from, false, &old, &err) < 0 ||
+	    read_side(c, from, true, &now, &err) < 0) {
+		print_names(c);
+		(void)printf("cannot be read: %s\n", err.text);
+		return;
+	}
+	if (textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES, NULL,
+		     NULL, &added, &removed, &binary, &err) < 0 ||
+	    binary) {
+		print_remark(c, binary ? "binary" : "cannot be compared");
+		return;
+	}
+	if (!added && !removed)
+		return;
+	print_names(c);
+	(void)textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
+		       print_line, NULL, &added, &removed, &binary, &err);
+}
+
+void difftext_count(const struct change *c, const struct difftext_source *from,
+		    struct difftext_stat *ret)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	struct err err;
+	bool binary = false;
+
+	*ret = (struct difftext_stat){0};
+	if (!has_text(c) || too_large(c) ||
+	    read_side(c, from, false, &old, &err) < 0 ||
+	    read_side(c, from, true, &now, &err) < 0)
+		return;
+	if (textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
+		     &ret->added, &ret->removed, &binary, &err) == 0)
+		ret->text = !binary;
+}

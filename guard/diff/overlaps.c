@@ -1,0 +1,66 @@
+#include "guard/diff/overlaps.h"
+
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+static void add(struct overlap *o, const char *path)
+{
+	if (o->count < sizeof(o->paths) / sizeof(*o->paths))
+		o->paths[o->count] = path;
+	o->count++;
+}
+
+static bool deletes(const struct change *c)
+{
+	return c->kind == CHANGE_DELETED;
+}
+
+static bool clash(const struct change *a, const struct change *b)
+{
+	if (a->flags & b->flags & CHANGE_GIT)
+		return false;
+	if (deletes(a) && deletes(b))
+		return false;
+	return deletes(a) || deletes(b) || !S_ISDIR(a->now.mode) ||
+	       !S_ISDIR(b->now.mode);
+}
+
+/* What lies in a folder that the other run deleted, and is not listed there
+ * since it was not there. */
+static bool in_deleted(const struct change *c, const char *gone)
+{
+	return gone && !deletes(c) && !(c->flags & CHANGE_GIT) &&
+	       path_below(c->path, gone);
+}
+
+void overlaps_find(const struct change_list *a, const struct change_list *b,
+		   struct overlap *ret)
+{
+	const char *gone_a = NULL, *gone_b = NULL;
+	size_t i = 0, k = 0;
+
+	*ret = (struct overlap){0};
+	while (i < a->count || k < b->count) {
+		const struct change *x = i < a->count ? &a->items[i] : NULL;
+		const struct change *y = k < b->count ? &b->items[k] : NULL;
+		int order = !x ? 1 : !y ? -1 : path_compare(x->path, y->path);
+
+		if (order == 0 && clash(x, y))
+			add(ret, x->path);
+		if (order < 0 && in_deleted(x, gone_b))
+			add(ret, x->path);
+		if (order > 0 && in_deleted(y, gone_a))
+			add(ret, y->path);
+		if (order <= 0) {
+			if (deletes(x) && S_ISDIR(x->old.mode))
+				gone_a = x->path;
+			i++;
+		}
+		if (order >= 0) {
+			if (deletes(y) && S_ISDIR(y->old.mode))
+				gone_b = y->path;
+			k++;
+		}
+	}
+}

@@ -1,0 +1,47 @@
+#include "guard/diff/sides.h"
+
+#include <errno.h>
+
+#include "base/text.h"
+#include "restore/result.h"
+
+int sides_load(struct context *c, struct pick *p, const char *what,
+	       struct sides *ret, struct err *err)
+{
+	struct session *s = &p->session;
+	int seq;
+
+	if (p->home_paths)
+		return fail(err, ENOTSUP,
+			    "%s lies in your home folder: %s of the project",
+			    text_quote(p->home_paths[0]), what);
+	if (p->extra_paths)
+		return fail(err, ENOTSUP,
+			    "%s of the project, not of a folder of --cow",
+			    what);
+	if (changes_load(s, NULL, &ret->changes, err) < 0 ||
+	    changes_check(&ret->changes.project, ret->changes.lower_fd,
+			  p->paths, err) < 0 ||
+	    context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	seq = session_base(s, true, err);
+	if (seq < 0)
+		return seq;
+	if (seq == 0)
+		return fail(err, ENODATA,
+			    "the files as they were before run %s were not "
+			    "stored",
+			    s->id);
+	if (store_refresh(c->store, err) < 0 ||
+	    catalog_load(c->store, s->base, &ret->base, err) < 0)
+		return -err->num;
+	return result_make(c->store, &ret->base.root, ret->changes.upper_fd,
+			   &ret->changes.project, &ret->result, err);
+}
+
+void sides_free(struct sides *s)
+{
+	entry_free(&s->result);
+	snapshot_free(&s->base);
+	changes_free(&s->changes);
+}

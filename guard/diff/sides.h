@@ -1,0 +1,32 @@
+/*
+ * The two sides of a run as trees in the store: the project before it, and
+ * what it left. Of an ended run, whose lock is held (pick_lock()).
+ */
+#ifndef GUARD_DIFF_SIDES_H
+#define GUARD_DIFF_SIDES_H
+
+#include "guard/changes.h"
+#include "guard/context.h"
+#include "guard/pick.h"
+
+struct sides {
+	struct changes changes;
+	struct snapshot base;
+	struct entry result;
+};
+
+#define SIDES_NONE                                                             \
+	{                                                                      \
+		.changes = CHANGES_NONE                                        \
+	}
+
+/*
+ * Opens the store for it. -ENOTSUP: a path lies in the home folder, and what
+ * ("patches are") is of the project only; -ENOENT: a path is nothing;
+ * -ENODATA: the files before the run were not stored.
+ */
+int sides_load(struct context *c, struct pick *p, const char *what,
+	       struct sides *ret, struct err *err);
+void sides_free(struct sides *s);
+
+#endif

@@ -1,0 +1,148 @@
+#include "guard/keep/autoprune.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/lock.h"
+#include "guard/background.h"
+#include "guard/keep/pins.h"
+#include "guard/keep/settings.h"
+
+/* Its lock, and by its time when it was done last. */
+#define STAMP "last-prune"
+#define DAY ((int64_t)24 * 3600)
+#define HOUR ((int64_t)3600)
+
+/* What the user stored himself. */
+static int pin_manual(struct store *store, struct pins *to, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot s = {0};
+
+		if (catalog_load(store, seqs[i], &s, err) < 0)
+			return -err->num;
+		if (strcmp(s.reason, "manual") == 0)
+			pins_add(to, s.seq);
+	}
+	return 0;
+}
+
+/* Nobody is told: it waits. */
+static void wait_quietly(void *arg, const char *who)
+{
+	(void)arg;
+	(void)who;
+}
+
+static void tell_log(const struct state *state, const struct prune_result *r)
+{
+	char count[24], bytes[24];
+
+	if (!r->snapshots && !r->packs)
+		return;
+	(void)snprintf(count, sizeof(count), "%llu",
+		       (unsigned long long)r->snapshots);
+	(void)snprintf(bytes, sizeof(bytes), "%llu",
+		       (unsigned long long)r->bytes);
+	state_log(state, "prune", "by", "guard itself", "snapshots", count,
+		  "bytes", bytes, NULL);
+}
+
+int autoprune(const struct state *state, struct moment now,
+	      struct prune_result *ret, struct err *err)
+{
+	AUTO(settings) struct settings settings = {0};
+	AUTO(store) struct store *store = NULL;
+	AUTO(prune_plan) struct prune_plan plan = {0};
+	AUTO(pins) struct pins pins = {0};
+	struct prune_options o = {.now = now, .busy = wait_quietly};
+
+	*ret = (struct prune_result){0};
+	if (settings_load(state, &settings, err) < 0 ||
+	    store_open(&store, state->store_path, STORE_READ, err) < 0 ||
+	    pins_load(state, &pins, err) < 0 ||
+	    pin_manual(store, &pins, err) < 0)
+		return -err->num;
+	o.policy = settings.policy;
+	o.keep_tags = settings.keep_tags;
+	o.max_size = settings.max_size;
+	o.pins = pins.items;
+	o.pin_count = pins.count;
+	if (prune_plan(store, &o, &plan, err) < 0)
+		return -err->num;
+	store_free(&store);
+	/* Also when nothing goes: trash that is old enough is emptied. */
+	if (store_open(&store, state->store_path, STORE_WRITE, err) < 0 ||
+	    prune_run(store, &o, &plan, ret, err) < 0)
+		return -err->num;
+	tell_log(state, ret);
+	return 0;
+}
+
+static bool is_time(const struct state *state, struct moment now)
+{
+	AUTO(settings) struct settings settings = {0};
+	struct err ignored;
+	struct stat st;
+	int fd;
+
+	if (settings_load(state, &settings, &ignored) < 0 ||
+	    !settings.auto_prune)
+		return false;
+	/* The first time there is nothing old. */
+	if (fstatat(state->fd, STAMP, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		fd = openat(state->fd, STAMP,
+			    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			(void)close(fd);
+		return false;
+	}
+	return now.sec - st.st_mtime > (settings.max_size ? HOUR : DAY) ||
+	       st.st_mtime > now.sec;
+}
+
+/* In a process of its own. */
+static void work(struct state *state, struct moment now)
+{
+	int *fds[] = {&state->fd, &state->runs_fd, &state->workspaces_fd,
+		      &state->trash_fd};
+	struct prune_result result;
+	struct err err;
+	int lock;
+
+	if (background_enter("guard-pruner", fds, 4) < 0)
+		_exit(1);
+	lock = lock_take(state->fd, STAMP, true, false, &err);
+	/* Stamped before: what fails is not tried again after every run. */
+	if (lock < 0 || futimens(lock, NULL) < 0)
+		_exit(1);
+	_exit(autoprune(state, now, &result, &err) < 0);
+}
+
+void autoprune_start(void)
+{
+	struct moment now = moment_now();
+	struct state state;
+	struct err ignored;
+	pid_t pid;
+
+	if (state_open(&state, &ignored) < 0)
+		return;
+	if (is_time(&state, now) && access(state.store_path, F_OK) == 0) {
+		(void)fflush(NULL);
+		pid = fork();
+		if (pid == 0)
+			work(&state, now);
+	}
+	state_close(&state);
+}

@@ -1,0 +1,255 @@
+#include "guard/keep/pins.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/action.h"
+#include "guard/taken.h"
+#include "overlay/session.h"
+
+#define PINS_MAX (16u << 20)
+
+void pins_free(struct pins *p)
+{
+	free(p->items);
+	*p = (struct pins){0};
+}
+
+void pins_add(struct pins *p, uint64_t seq)
+{
+	if (!seq)
+		return;
+	GROW(p->items, p->count, p->room);
+	p->items[p->count++] = seq;
+}
+
+static void add_action(const struct action *a, struct pins *to,
+		       struct names *named)
+{
+	size_t i;
+
+	pins_add(to, a->before);
+	pins_add(to, a->after);
+	for (i = 0; i < a->other_count; i++) {
+		pins_add(to, a->others[i].before);
+		pins_add(to, a->others[i].after);
+	}
+	if (!a->run_id || !*a->run_id)
+		return;
+	/* Undo needs their base again. */
+	names_add(named, a->run_id);
+}
+
+static int load_one(int fd,
+		    int (*load)(int fd, struct action *ret, struct err *err),
+		    struct pins *to, struct names *named, struct err *err)
+{
+	AUTO(action) struct action a = {0};
+	int got = load(fd, &a, err);
+
+	if (got == 0)
+		add_action(&a, to, named);
+	return got == -ENOENT ? 0 : got;
+}
+
+/* What `undo N` goes by. */
+static int load_effective(int fd, struct pins *to, struct names *named,
+			  struct err *err)
+{
+	size_t back;
+
+	for (back = 0; back < PINS_ACTIONS; back++) {
+		AUTO(action) struct action a = {0};
+		int got = action_load_effective(fd, back, &a, err);
+
+		if (got < 0)
+			return got == -ENOENT ? 0 : got;
+		add_action(&a, to, named);
+	}
+	return 0;
+}
+
+static int open_folder(int dirfd, const char *name)
+{
+	return openat(dirfd, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int add_workspaces(int workspaces_fd, struct pins *to,
+			  struct names *named, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(workspaces_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_close int fd =
+			open_folder(workspaces_fd, list.items[i].name);
+
+		if (fd < 0 && (errno == ENOTDIR || errno == ENOENT))
+			continue;
+		if (fd < 0)
+			return fail_errno(err, "open workspace %s",
+					  text_quote(list.items[i].name));
+		if (load_one(fd, action_load_next, to, named, err) < 0 ||
+		    load_one(fd, action_load_last, to, named, err) < 0 ||
+		    load_one(fd, action_load_prior, to, named, err) < 0 ||
+		    load_effective(fd, to, named, err) < 0)
+			return err_context(err, "workspace %s",
+					   text_quote(list.items[i].name));
+	}
+	return 0;
+}
+
+static bool is_named(const struct names *named, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < named->count; i++) {
+		if (strcmp(named->items[i], id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the run in that folder is over and done with. */
+static bool is_settled(const struct session_list *runs,
+		       const struct names *named, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < runs->count; i++) {
+		if (strcmp(runs->items[i].id, id) == 0)
+			return !run_state_pending(runs->items[i].state) &&
+			       !is_named(named, id);
+	}
+	return false;
+}
+
+/* The base of every run's folder in there; of settled ones not (NULL: all). */
+static int add_bases(int dirfd, const struct session_list *runs,
+		     const struct names *named, struct pins *to,
+		     struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(dirfd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		struct session s = {.fd = open_folder(dirfd, name)};
+		auto_close int fd = s.fd;
+		int got;
+
+		if (fd < 0 || (runs && is_settled(runs, named, name)))
+			continue;
+		/* -ENODATA: it was never taken. */
+		got = session_base(&s, false, err);
+		if (got < 0 && got != -ENODATA)
+			return err_context(err, "%s", text_quote(name));
+		pins_add(to, s.base);
+	}
+	return 0;
+}
+
+/* --- the user's own --- */
+
+int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	int got = fd_slurp_at(state->fd, "pins", PINS_MAX, &bytes, err);
+	const char *at = buf_text(&bytes);
+	char *end;
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	while (*at) {
+		uint64_t seq = strtoull(at, &end, 10);
+
+		if (end == at || *end != '\n' || !seq)
+			return fail(err, EBADMSG,
+				    "%s/pins is damaged: it holds the number "
+				    "of a pinned snapshot a line",
+				    state->path);
+		pins_add(ret, seq);
+		at = end + 1;
+	}
+	return 0;
+}
+
+static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (seqs[i] == seq)
+			return true;
+	return false;
+}
+
+bool pins_has(const struct pins *p, uint64_t seq)
+{
+	return has(p->items, p->count, seq);
+}
+
+int pins_user_change(const struct state *state, const uint64_t *seqs,
+		     size_t count, bool on, struct err *err)
+{
+	auto_close int lock =
+		lock_take(state->fd, "pins.lock", true, true, err);
+	AUTO(pins) struct pins old = {0}, now = {0};
+	AUTO(buf) struct buf bytes = {0};
+	size_t i;
+
+	if (lock < 0 || pins_user_load(state, &old, err) < 0)
+		return -err->num;
+	for (i = 0; i < old.count; i++)
+		if (!has(seqs, count, old.items[i]))
+			pins_add(&now, old.items[i]);
+	for (i = 0; on && i < count; i++)
+		if (!pins_has(&now, seqs[i]))
+			pins_add(&now, seqs[i]);
+	for (i = 0; i < now.count; i++)
+		buf_printf(&bytes, "%llu\n", (unsigned long long)now.items[i]);
+	return atomic_write(state->fd, "pins", bytes.data, bytes.len, 0600,
+			    true, err);
+}
+
+/* --- all of them --- */
+
+int pins_load(const struct state *state, struct pins *ret, struct err *err)
+{
+	AUTO(session_list) struct session_list runs = {0};
+	AUTO(names) struct names named = {0};
+	AUTO(pins) struct pins pins = {0};
+	size_t i;
+
+	if (pins_user_load(state, &pins, err) < 0 ||
+	    add_workspaces(state->workspaces_fd, &pins, &named, err) < 0 ||
+	    session_list(state->runs_fd, NULL, &runs, err) < 0)
+		return -err->num;
+	for (i = 0; i < runs.count; i++) {
+		/* One that an undo would have to be refilled from stays. */
+		if (!is_settled(&runs, &named, runs.items[i].id) ||
+		    taken_any(&runs.items[i]))
+			pins_add(&pins, runs.items[i].result);
+	}
+	if (add_bases(state->runs_fd, &runs, &named, &pins, err) < 0 ||
+	    add_bases(state->trash_fd, NULL, &named, &pins, err) < 0)
+		return -err->num;
+	*ret = pins;
+	pins = (struct pins){0};
+	return 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * Snapshots that guard itself still needs, whatever the user's rules say: what
+ * a run that waits for a decision began with and left, also one that was
+ * discarded and can be brought back, and what undo goes by, for each project
+ * as far back as PINS_ACTIONS. And those that the user has pinned.
+ */
+#ifndef GUARD_KEEP_PINS_H
+#define GUARD_KEEP_PINS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guard/state.h"
+
+#define PINS_ACTIONS 10
+
+struct pins {
+	uint64_t *items; /* numbers, in no order, some perhaps twice */
+	size_t count, room;
+};
+
+/* A record that cannot be read is an error: it may name any of them. */
+int pins_load(const struct state *state, struct pins *ret, struct err *err);
+/*
+ * The user's own, by `guard pin`; pins_load() has them, too. A file in the
+ * state, "pins": a number a line.
+ */
+int pins_user_load(const struct state *state, struct pins *ret,
+		   struct err *err);
+/* Adds or (on false) removes them; what is so already is fine. */
+int pins_user_change(const struct state *state, const uint64_t *seqs,
+		     size_t count, bool on, struct err *err);
+void pins_add(struct pins *p, uint64_t seq);
+bool pins_has(const struct pins *p, uint64_t seq);
+void pins_free(struct pins *p);
+
+#endif

@@ -1,0 +1,141 @@
+#include "guard/keep/retire.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/action.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "restore/workspace.h"
+
+#define DAY ((int64_t)24 * 3600)
+#define TRASH_DAYS 7
+#define PENDING_DAYS 30
+#define PENDING_DAYS_MAX 36500
+#define WARNED "warned"
+
+int retire_discard(struct context *c, struct session *s, struct err *err)
+{
+	auto_close int workspace =
+		workspace_open(c->state.workspaces_fd, s->project, true, err);
+	auto_close int lock = -1;
+
+	if (workspace < 0)
+		return workspace;
+	lock = action_announce_discard(workspace, s->id, err);
+	if (lock < 0)
+		return lock;
+	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "discard",
+			  err) < 0) {
+		action_drop_next(workspace);
+		return -err->num;
+	}
+	if (action_settle_discard(workspace, c->state.runs_fd, err) < 0)
+		return err_context(err,
+				   "run %s is discarded, but undo does "
+				   "not know of it yet",
+				   s->id);
+	state_log(&c->state, "discard", "run", s->id, "project", s->project,
+		  NULL);
+	return 0;
+}
+
+/* 0: they wait for ever. */
+static int64_t pending_days(void)
+{
+	const char *text = getenv("GUARD_PENDING_DAYS");
+	unsigned long days;
+
+	if (!text || options_number(text, PENDING_DAYS_MAX, &days) < 0)
+		return PENDING_DAYS;
+	return (int64_t)days;
+}
+
+static int64_t ended(const struct session *s)
+{
+	return s->ended.sec > s->started.sec ? s->ended.sec : s->started.sec;
+}
+
+/* When it was warned of last, 0: not since it ended. */
+static int64_t warned(const struct session *s)
+{
+	int64_t when = record_get_int(&s->more, WARNED);
+
+	return when > ended(s) ? when : 0;
+}
+
+static int warn(struct session *s, int64_t now, struct err *err)
+{
+	record_set_int(&s->more, WARNED, now);
+	if (session_save(s, err) < 0)
+		return -err->num;
+	output_warn("run %s in %s has waited for %lld days: apply it or "
+		    "discard it (guard diff %s); in %d days it goes to guard's "
+		    "trash",
+		    s->id, text_quote(s->project),
+		    (long long)((now - ended(s)) / DAY), s->id, TRASH_DAYS);
+	return 0;
+}
+
+/* Not while somebody is at work in its project. */
+static int expire(struct context *c, struct session *s, struct err *err)
+{
+	if (context_recover(c, s->project, err) < 0 ||
+	    retire_discard(c, s, err) < 0)
+		return -err->num;
+	output_warn("run %s in %s, which nobody decided on, is in guard's "
+		    "trash for %d days: guard undo there brings it back",
+		    s->id, text_quote(s->project), TRASH_DAYS);
+	return 0;
+}
+
+static bool is_due(const struct session *s, int64_t now)
+{
+	int64_t days = pending_days();
+
+	if (s->live)
+		return false;
+	if (s->state == RUN_APPLIED)
+		return s->ended.sec <= now - TRASH_DAYS * DAY;
+	if (!days || s->state == RUN_APPLYING || !run_state_pending(s->state) ||
+	    !ended(s) || ended(s) > now - days * DAY)
+		return false;
+	return !warned(s) || warned(s) <= now - TRASH_DAYS * DAY;
+}
+
+static int retire(struct context *c, const char *id, int64_t now,
+		  struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+
+	/* In use, or gone: another time. */
+	if (session_open(c->state.runs_fd, id, true, &s, err) < 0 ||
+	    !is_due(&s, now))
+		return 0;
+	if (s.state == RUN_APPLIED)
+		return session_trash(&s, c->state.runs_fd, c->state.trash_fd,
+				     "applied", err);
+	return warned(&s) ? expire(c, &s, err) : warn(&s, now, err);
+}
+
+void retire_runs(struct context *c)
+{
+	AUTO(session_list) struct session_list list = {0};
+	int64_t now = moment_now().sec;
+	struct err err;
+	size_t i;
+
+	if (session_list(c->state.runs_fd, NULL, &list, &err) < 0)
+		return;
+	for (i = 0; i < list.count; i++)
+		if (is_due(&list.items[i], now) &&
+		    retire(c, list.items[i].id, now, &err) < 0)
+			output_warn("%s", err.text);
+}
+
+int retire_trash(const struct state *state, struct err *err)
+{
+	return session_empty_trash(state->trash_fd, TRASH_DAYS * DAY, err);
+}

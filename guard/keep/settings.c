@@ -1,0 +1,212 @@
+#include "guard/keep/settings.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "guard/options.h"
+#include "snapshot/store/store.h"
+#include "snapshot/tree/when.h"
+
+#define CONFIG "config"
+#define CONFIG_MAX (1u << 20)
+#define COUNT_MAX 1000000ul
+
+void settings_init(struct settings *s)
+{
+	*s = (struct settings){
+		.policy = retain_default,
+		.min_free = UINT64_MAX,
+		.auto_prune = true,
+	};
+}
+
+void settings_free(struct settings *s)
+{
+	mem_list_free(&s->keep_tags);
+}
+
+bool settings_keep_something(const struct settings *s)
+{
+	const struct retain_policy *p = &s->policy;
+
+	return p->last || p->within || p->hourly || p->daily || p->weekly ||
+	       p->monthly || p->yearly || s->keep_tags;
+}
+
+void settings_limit(const struct settings *s, struct store *store)
+{
+	store_limit(store, s->min_free, s->max_size);
+}
+
+/* --- one setting --- */
+
+static int set_span(const char *value, int64_t *ret, struct err *err)
+{
+	struct moment now = moment_now();
+	struct when when;
+	struct err ignored;
+
+	if (value[0] < '0' || value[0] > '9' || strpbrk(value, ":-") ||
+	    when_parse(value, now, &when, &ignored) < 0 ||
+	    when.kind != WHEN_TIME || when.time.sec > now.sec)
+		return fail(err, EINVAL, "%s is no time: 12h, 14d, 8w",
+			    text_quote(value));
+	*ret = now.sec - when.time.sec;
+	return 1;
+}
+
+static int set_size(const char *value, uint64_t *ret, struct err *err)
+{
+	uint64_t size = options_size(value);
+
+	if (!size && strcmp(value, "0") != 0)
+		return fail(err, EINVAL, "%s is no size: 500M, 20G",
+			    text_quote(value));
+	*ret = size;
+	return 1;
+}
+
+static int set_bool(const char *value, bool *ret, struct err *err)
+{
+	bool yes = strcmp(value, "yes") == 0;
+
+	if (!yes && strcmp(value, "no") != 0)
+		return fail(err, EINVAL, "%s is neither yes nor no",
+			    text_quote(value));
+	*ret = yes;
+	return 1;
+}
+
+static void begin_rules(struct settings *s)
+{
+	if (!s->rules)
+		s->policy = (struct retain_policy){0};
+	s->rules = true;
+}
+
+/* The number that a rule of that name counts, or NULL. */
+static uint32_t *counter_of(struct settings *s, const char *key)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} counters[] = {
+		{"keep-last", offsetof(struct retain_policy, last)},
+		{"keep-hourly", offsetof(struct retain_policy, hourly)},
+		{"keep-daily", offsetof(struct retain_policy, daily)},
+		{"keep-weekly", offsetof(struct retain_policy, weekly)},
+		{"keep-monthly", offsetof(struct retain_policy, monthly)},
+		{"keep-yearly", offsetof(struct retain_policy, yearly)},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (strcmp(key, counters[i].name) == 0)
+			return (uint32_t *)(void *)((char *)&s->policy +
+						    counters[i].offset);
+	return NULL;
+}
+
+int settings_set(struct settings *s, const char *key, const char *value,
+		 struct err *err)
+{
+	uint32_t *counter = counter_of(s, key);
+	unsigned long number;
+
+	if (strcmp(key, "max-size") == 0)
+		return set_size(value, &s->max_size, err);
+	if (strcmp(key, "min-free") == 0)
+		return set_size(value, &s->min_free, err);
+	if (strcmp(key, "auto-prune") == 0)
+		return set_bool(value, &s->auto_prune, err);
+	if (strcmp(key, "keep-tag") == 0) {
+		if (!options_tag(value))
+			return fail(err, EINVAL,
+				    "%s is no tag: one word, no comma",
+				    text_quote(value));
+		begin_rules(s);
+		mem_list_add(&s->keep_tags, value);
+		return 1;
+	}
+	if (strcmp(key, "keep-within") == 0) {
+		begin_rules(s);
+		return set_span(value, &s->policy.within, err);
+	}
+	if (!counter)
+		return 0;
+	if (options_number(value, COUNT_MAX, &number) < 0)
+		return fail(err, EINVAL, "%s is no number", text_quote(value));
+	begin_rules(s);
+	*counter = (uint32_t)number;
+	return 1;
+}
+
+/* --- the file --- */
+
+static int set_line(struct settings *s, const char *line, size_t len,
+		    struct err *err)
+{
+	size_t end = 0, equals;
+	auto_free char *key = NULL, *value = NULL;
+	int got;
+
+	while (end < len && line[end] != '#')
+		end++;
+	for (equals = 0; equals < end && line[equals] != '='; equals++)
+		;
+	key = text_trim(line, equals);
+	if (!*key && equals == end)
+		return 0;
+	value = text_trim(line + equals + (equals < end),
+			  end - equals - (equals < end));
+	if (equals == end)
+		return fail(err, EINVAL, "%s: 'key = value' is expected",
+			    text_quote(key));
+	got = settings_set(s, key, value, err);
+	if (got < 0)
+		return err_context(err, "%s", key);
+	return got ? 0
+		   : fail(err, EINVAL,
+			  "there is no setting %s: keep-last, -within, "
+			  "-hourly, -daily, -weekly, -monthly, -yearly, -tag, "
+			  "max-size, min-free, auto-prune",
+			  text_quote(key));
+}
+
+static int set_lines(struct settings *s, const char *at, struct err *err)
+{
+	size_t number = 1;
+
+	for (; *at; number++) {
+		size_t len = strcspn(at, "\n");
+
+		if (set_line(s, at, len, err) < 0)
+			return err_context(err, "line %zu", number);
+		at += len + (at[len] == '\n');
+	}
+	if (s->rules && !settings_keep_something(s))
+		return fail(err, EINVAL, "these rules keep nothing at all");
+	return 0;
+}
+
+int settings_load(const struct state *state, struct settings *ret,
+		  struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	struct settings s;
+	int got = fd_slurp_at(state->fd, CONFIG, CONFIG_MAX, &bytes, err);
+
+	settings_init(&s);
+	if (got == 0)
+		got = set_lines(&s, buf_text(&bytes), err);
+	if (got < 0 && got != -ENOENT) {
+		settings_free(&s);
+		return err_context(err, "%s/" CONFIG, state->path);
+	}
+	*ret = s;
+	return 0;
+}

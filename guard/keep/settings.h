@@ -1,0 +1,55 @@
+/*
+ * What the user has settled for all projects: `config` in guard's state, plain
+ * lines "key = value", '#' begins a comment. A run cannot see it.
+ *
+ *	keep-last, keep-hourly, keep-daily,
+ *	keep-weekly, keep-monthly, keep-yearly = N
+ *	keep-within = 14d
+ *	keep-tag = TAG			may be there several times
+ *	max-size = 20G			of the store
+ *	min-free = 2G			of the disk that it is on
+ *	auto-prune = yes | no
+ *
+ * The rules have the names and meanings of the options of `guard prune`.
+ */
+#ifndef GUARD_KEEP_SETTINGS_H
+#define GUARD_KEEP_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guard/state.h"
+#include "snapshot/keep/retain.h"
+
+struct settings {
+	struct retain_policy policy;
+	char **keep_tags;
+	bool rules; /* some were given: the default ones do not hold */
+	uint64_t max_size; /* 0: as much as there is room for */
+	uint64_t min_free; /* UINT64_MAX: a share of the disk */
+	bool auto_prune;
+};
+
+/* The default ones. */
+void settings_init(struct settings *s);
+void settings_free(struct settings *s);
+
+/* No file: the default ones. -EINVAL names the line and what it may be. */
+int settings_load(const struct state *state, struct settings *ret,
+		  struct err *err);
+
+/*
+ * Sets one by its name. The first rule for what to keep clears the default
+ * policy. 1; 0: there is no such name; -EINVAL: no such value.
+ */
+int settings_set(struct settings *s, const char *key, const char *value,
+		 struct err *err);
+
+struct store;
+/* Lets the store stop where the settings say. */
+void settings_limit(const struct settings *s, struct store *store);
+
+/* Whether the rules keep anything at all. */
+bool settings_keep_something(const struct settings *s);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Shows a plan, asks, and has it carried out; for apply, restore and undo.
+ */
+#ifndef GUARD_PAST_CARRY_H
+#define GUARD_PAST_CARRY_H
+
+#include <stdbool.h>
+#include <jansson.h>
+
+#include "guard/action.h"
+#include "restore/transaction.h"
+
+/* Steps that a person wants to read: times alone are none. */
+struct carry_counts {
+	size_t deleted, replaced, created, meta, times;
+	size_t merged, marked; /* replaced or meta, but counted only here */
+};
+/* Deleted is everything below a deleted folder too. */
+int carry_count(struct store *store, const struct plan *plan,
+		struct carry_counts *ret, struct err *err);
+
+/* Every step on stdout, deletions first, with all that is below a deleted
+ * folder: none is left out. */
+int carry_print(struct store *store, const struct plan *plan, struct err *err);
+/* Conflicts and refusals on stderr, each with its reason, and the way out;
+ * false when there are none. way_out: for conflicts, may be NULL. */
+bool carry_print_blocks(const struct plan *plan, const char *way_out);
+/* What the user has decided on, on stderr: the paths that stay as they are,
+ * and those where his own edits give way. */
+void carry_print_choices(const struct plan *plan);
+/* {"steps": [...], "conflicts": [...], "refused": [...], "kept": [...],
+ * "over": [...]} put into object. */
+void carry_json(const struct plan *plan, json_t *object);
+
+/* output_agreed() with the counts of what is done there. */
+bool carry_ask(const struct carry_counts *counts, const char *where, bool yes);
+/* "1 deleted, 2 replaced, 3 created, 4 with other rights", appended. */
+void carry_sum(const struct carry_counts *counts, struct buf *to);
+
+/* One folder of an action. */
+struct carry_root {
+	struct project *project;
+	const struct plan *plan;
+	struct snapshot *before; /* project_look()'s */
+	const struct transaction_layer *layer; /* or NULL */
+};
+
+/*
+ * Makes snapshots of each before (their numbers go into the action), announces
+ * the action (a->kind, run_id, undoes, takes, git, whole; the rest is filled
+ * in) in the workspace of the first root, runs the transaction over all of
+ * them, takes the snapshots afterwards and makes it the last action. SIGINT,
+ * SIGTERM and SIGHUP wait for its end. Errors are those of transaction_run();
+ * after one that left a journal the text says so.
+ */
+int carry_out(struct store *store, const struct carry_root *roots, size_t count,
+	      struct action *a, struct err *err);
+/* transaction_run() alone, showing how far it has come. */
+int carry_transaction(struct store *store, const struct transaction_root *roots,
+		      size_t count, const char *kind, const char *run_id,
+		      struct err *err);
+/* The numbers of one sum added to those of another. */
+void carry_add(struct carry_counts *to, const struct carry_counts *more);
+
+#endif

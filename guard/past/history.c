@@ -1,0 +1,490 @@
+#include "guard/past/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/jsonout.h"
+#include "guard/output.h"
+#include "guard/table.h"
+#include "snapshot/keep/purge.h"
+
+static void row_done(struct history_row *row)
+{
+	snapshot_free(&row->snapshot);
+	entry_free(&row->entry);
+	free(row->renamed);
+}
+
+void history_free(struct history *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->count; i++)
+		row_done(&h->rows[i]);
+	free(h->rows);
+	pins_free(&h->pins);
+	json_decref(h->commands);
+	*h = (struct history){0};
+}
+
+/* The last that was looked at and is no run's; root.mode 0: none, or the
+ * folder was not there. */
+struct before {
+	struct snapshot snapshot;
+	struct entry entry; /* of the path in it */
+	bool any;
+	/* The path in the last one of a run. */
+	struct entry made;
+	char *run_id;
+};
+
+/* --- what happened to the path --- */
+
+/* Where the same bytes went to or came from. */
+struct search {
+	const struct entry *wanted;
+	bool came; /* look among what went away, else among what is new */
+	const char *name; /* of the path: the best match */
+	char *found;
+};
+
+static bool is_match(const struct search *s, const struct entry *e)
+{
+	const struct entry *w = s->wanted;
+
+	return (e->mode & S_IFMT) == (w->mode & S_IFMT) &&
+	       w->content.type != OBJECT_NONE &&
+	       oid_equal(&e->content, &w->content);
+}
+
+static int look_at(void *arg, const char *path, const struct entry *a,
+		   const struct entry *b, struct err *err)
+{
+	struct search *s = arg;
+	const struct entry *e = s->came ? (b ? NULL : a) : (a ? NULL : b);
+
+	(void)err;
+	if (!e || !*path || !is_match(s, e))
+		return 0;
+	if (!s->found || strcmp(path_name(path), s->name) == 0) {
+		free(s->found);
+		s->found = mem_strdup(path);
+	}
+	return 0;
+}
+
+static int find_rename(struct store *store, const struct before *before,
+		       struct history_row *row, const char *name,
+		       struct err *err)
+{
+	struct search s = {
+		.came = row->change == HISTORY_ADDED,
+		.name = name,
+	};
+
+	if (strcmp(before->snapshot.root_path, row->snapshot.root_path) != 0)
+		return 0;
+	s.wanted = s.came ? &row->entry : &before->entry;
+	if (tree_diff(store, &before->snapshot.root, &row->snapshot.root,
+		      look_at, &s, err) < 0) {
+		free(s.found);
+		return -err->num;
+	}
+	if (s.found)
+		row->renamed = path_join(row->snapshot.root_path, s.found);
+	free(s.found);
+	return 0;
+}
+
+static int count_below(void *arg, const char *path, const struct entry *a,
+		       const struct entry *b, struct err *err)
+{
+	struct history_row *row = arg;
+
+	(void)err;
+	if (!*path || (a && S_ISDIR(a->mode) && b && S_ISDIR(b->mode)))
+		return 0;
+	row->added += !a;
+	row->deleted += !b;
+	row->modified += a && b;
+	return 0;
+}
+
+/* For a folder the tree under it counts too. */
+static bool same_version(const struct entry *a, const struct entry *b)
+{
+	if (!a->mode || !b->mode)
+		return a->mode == b->mode;
+	return entry_same_content(a, b) && entry_same_meta(a, b) &&
+	       oid_equal(&a->content, &b->content);
+}
+
+static enum history_change change_between(const struct before *before,
+					  const struct entry *b)
+{
+	const struct entry *a = &before->entry;
+
+	if (!before->any)
+		return HISTORY_FIRST;
+	if (!a->mode)
+		return HISTORY_ADDED;
+	if (!b->mode)
+		return HISTORY_DELETED;
+	if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
+		return HISTORY_TYPE;
+	return oid_equal(&a->content, &b->content) && entry_same_content(a, b)
+		       ? HISTORY_META
+		       : HISTORY_MODIFIED;
+}
+
+static int describe(struct store *store, const struct before *before,
+		    struct history_row *row, const char *rest, struct err *err)
+{
+	const char *name = path_name(rest);
+
+	row->change = change_between(before, &row->entry);
+	if (purge_note(&row->snapshot, rest)) {
+		row->change = HISTORY_PURGED;
+		return 0;
+	}
+	if (row->change == HISTORY_ADDED || row->change == HISTORY_DELETED)
+		return find_rename(store, before, row, name, err);
+	if (row->change != HISTORY_MODIFIED || !S_ISDIR(row->entry.mode))
+		return 0;
+	return tree_diff(store, &before->entry, &row->entry, count_below, row,
+			 err);
+}
+
+/* --- gathering --- */
+
+static void before_free(struct before *b)
+{
+	snapshot_free(&b->snapshot);
+	entry_free(&b->entry);
+	entry_free(&b->made);
+	free(b->run_id);
+	*b = (struct before){0};
+}
+
+/* Of what was kept during a run, only what is another version than the last of
+ * the same run is one; it becomes the last. */
+static bool again_in_run(struct before *before, const struct history_row *row)
+{
+	const struct snapshot *s = &row->snapshot;
+	bool again = before->run_id && strcmp(before->run_id, s->run_id) == 0 &&
+		     strcmp(s->reason, "during-run") == 0 &&
+		     same_version(&before->made, &row->entry);
+
+	entry_free(&before->made);
+	entry_copy(&before->made, &row->entry);
+	free(before->run_id);
+	before->run_id = mem_strdup(s->run_id);
+	return again;
+}
+
+/* The snapshot becomes the one that the next is compared with. */
+static void keep_before(struct before *before, struct history_row *row)
+{
+	struct snapshot root = {.root_path =
+					mem_strdup(row->snapshot.root_path)};
+
+	entry_copy(&root.root, &row->snapshot.root);
+	snapshot_free(&before->snapshot);
+	entry_free(&before->entry);
+	before->snapshot = root;
+	entry_copy(&before->entry, &row->entry);
+	before->any = true;
+}
+
+/* 1: it belongs into the history. */
+static int look_up(struct history *h, struct store *store,
+		   struct before *before, struct history_row *row,
+		   struct err *err)
+{
+	const struct snapshot *s = &row->snapshot;
+	const char *rest;
+	bool news, again;
+	int got;
+
+	if (!path_below(h->path, s->root_path))
+		return 0;
+	got = snapshot_knows(store, s, h->path, err);
+	if (got <= 0)
+		return got;
+	if (s->root.mode &&
+	    tree_lookup(store, &s->root, path_rest(h->path, s->root_path),
+			&row->entry, err) < 0)
+		return -err->num;
+	if (!row->entry.mode) {
+		int known = snapshot_knows(store, s, h->path, err);
+
+		/* It was left out, or not readable, but not gone. */
+		if (known <= 0 ||
+		    snapshot_has_note(s, NOTE_INCOMPLETE,
+				      path_rest(h->path, s->root_path)))
+			return known < 0 ? known : 0;
+	}
+	rest = path_rest(h->path, s->root_path);
+	again = row->of_run && again_in_run(before, row);
+	news = !again && !same_version(&before->entry, &row->entry);
+	if (news && describe(store, before, row, rest, err) < 0)
+		return -err->num;
+	if (!row->of_run)
+		keep_before(before, row);
+	return news;
+}
+
+static int add_one(struct history *h, struct store *store, uint64_t seq,
+		   struct before *before, struct err *err)
+{
+	struct history_row row = {0};
+	struct snapshot *s = &row.snapshot;
+	int got = catalog_load(store, seq, s, err);
+
+	if (got < 0) {
+		if (got != -ENOENT) /* pruned meanwhile */
+			output_warn("snapshot %" PRIu64 ": %s", seq, err->text);
+		return 0;
+	}
+	row.of_run = snapshot_of_run(s);
+	if (*s->run_id && *s->command)
+		(void)json_object_set_new(
+			h->commands, s->run_id,
+			json_stringn_nocheck(s->command, strlen(s->command)));
+	if (h->path)
+		got = look_up(h, store, before, &row, err);
+	else
+		got = !h->project || strcmp(s->root_path, h->project) == 0;
+	if (got > 0) {
+		GROW(h->rows, h->count, h->room);
+		h->rows[h->count++] = row;
+		return 0;
+	}
+	row_done(&row);
+	return got;
+}
+
+int history_load(struct history *h, struct store *store, struct err *err)
+{
+	AUTO(before) struct before before = {0};
+	auto_free uint64_t *seqs = NULL;
+	size_t count = 0, i;
+
+	h->commands = json_object();
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++)
+		if (add_one(h, store, seqs[i], &before, err) < 0)
+			return err_context(err, "snapshot %" PRIu64, seqs[i]);
+	return 0;
+}
+
+/* --- telling --- */
+
+static const char *change_name(enum history_change change)
+{
+	static const char *const names[] = {
+		[HISTORY_FIRST] = "first",	 [HISTORY_ADDED] = "added",
+		[HISTORY_MODIFIED] = "modified", [HISTORY_TYPE] = "other type",
+		[HISTORY_META] = "metadata",	 [HISTORY_DELETED] = "deleted",
+		[HISTORY_PURGED] = "purged",
+	};
+
+	return names[change];
+}
+
+/* What was run, also for what guard did with the result of it. */
+static const char *command_of(const struct history *h, const struct snapshot *s)
+{
+	const char *of_run =
+		json_string_value(json_object_get(h->commands, s->run_id));
+
+	return *s->command || !of_run ? s->command : of_run;
+}
+
+static void add_part(struct buf *to, const char *text)
+{
+	if (to->len)
+		buf_add_text(to, "  ");
+	buf_add_text(to, text);
+}
+
+static void add_counts(struct buf *to, const struct history_row *row)
+{
+	if (row->added)
+		buf_printf(to, "+%zu ", row->added);
+	if (row->modified)
+		buf_printf(to, "~%zu ", row->modified);
+	if (row->deleted)
+		buf_printf(to, "-%zu ", row->deleted);
+	if (to->len)
+		to->len--;
+}
+
+static char *size_text(const struct history *h, const struct history_row *row)
+{
+	AUTO(buf) struct buf counts = {0};
+
+	if (!h->path)
+		return mem_strdup(text_count(row->snapshot.files, "file"));
+	if (!row->entry.mode)
+		return mem_strdup("");
+	if (S_ISREG(row->entry.mode))
+		return mem_strdup(text_size(row->entry.size));
+	add_counts(&counts, row);
+	return mem_strdup(counts.len ? buf_text(&counts)
+				     : jsonout_type(row->entry.mode));
+}
+
+/* Without those about what was left out as it was said. */
+static size_t count_notes(const struct snapshot *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->note_count; i++)
+		n += !snapshot_is_exclusion(&s->notes[i]);
+	return n;
+}
+
+/* Why: what the user said, what was run, where it came from, who. */
+static char *why_text(const struct history *h, const struct history_row *row)
+{
+	const struct snapshot *s = &row->snapshot;
+	const char *command = command_of(h, s);
+	struct buf b = {0};
+	size_t notes;
+
+	if (!h->path && !h->project)
+		output_name(&b, s->root_path);
+	if (row->renamed) {
+		AUTO(buf) struct buf name = {0};
+
+		output_name(&name,
+			    path_below(row->renamed, s->root_path)
+				    ? path_rest(row->renamed, s->root_path)
+				    : row->renamed);
+		add_part(&b, row->change == HISTORY_ADDED ? "from " : "now ");
+		buf_add_text(&b, buf_text(&name));
+	}
+	if (*s->message || *command) {
+		add_part(&b, "");
+		output_cut(&b, *s->message ? s->message : command);
+	}
+	if (s->tags) {
+		add_part(&b, "[");
+		output_list(&b, s->tags);
+		buf_add_char(&b, ']');
+	}
+	if (pins_has(&h->pins, s->seq))
+		add_part(&b, "(pinned)");
+	if (s->excludes) {
+		add_part(&b, "(without ");
+		output_list(&b, s->excludes);
+		buf_add_char(&b, ')');
+	}
+	notes = count_notes(s);
+	if (notes)
+		buf_printf(&b, "%s(%s)", b.len ? "  " : "",
+			   text_count(notes, "note"));
+	if (s->uid != geteuid())
+		buf_printf(&b, "%s(by uid %u)", b.len ? "  " : "", s->uid);
+	return buf_take_text(&b);
+}
+
+void history_print(const struct history *h, size_t count)
+{
+	AUTO(table)
+	struct table t = {
+		.columns = 7,
+		.width = output_width(),
+		.right = h->path ? "     r" : NULL,
+	};
+	size_t i = h->count, n = 0;
+
+	while (i-- > 0 && n++ < count) {
+		const struct history_row *row = &h->rows[i];
+		const struct snapshot *s = &row->snapshot;
+		auto_free char *number = mem_printf("%" PRIu64, s->seq);
+		auto_free char *size = size_text(h, row);
+		auto_free char *why = why_text(h, row);
+
+		table_row(&t, (const char *const[]){
+				      number, output_time(s->time), s->reason,
+				      s->run_id,
+				      h->path ? change_name(row->change) : "",
+				      size, why});
+	}
+	table_print(&t, "", stdout);
+}
+
+static void json_version(json_t *object, const struct history_row *row)
+{
+	const struct entry *e = &row->entry;
+	char mode[16];
+
+	jsonout_text(object, "change", change_name(row->change));
+	if (row->renamed)
+		jsonout_text(object,
+			     row->change == HISTORY_ADDED ? "renamed_from"
+							  : "renamed_to",
+			     row->renamed);
+	jsonout_text(object, "type", e->mode ? jsonout_type(e->mode) : NULL);
+	if (!e->mode)
+		return;
+	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
+	jsonout_text(object, "mode", mode);
+	jsonout_number(object, "size", e->size);
+	jsonout_time(object, "mtime", e->mtime);
+	if (!S_ISDIR(e->mode) || row->change != HISTORY_MODIFIED)
+		return;
+	jsonout_number(object, "added", row->added);
+	jsonout_number(object, "modified", row->modified);
+	jsonout_number(object, "deleted", row->deleted);
+}
+
+void history_json(const struct history *h, size_t count)
+{
+	json_t *whole = json_object(), *array = json_array();
+	size_t i = h->count, n = 0;
+
+	while (i-- > 0 && n++ < count) {
+		const struct history_row *row = &h->rows[i];
+		const struct snapshot *s = &row->snapshot;
+		json_t *object = json_object();
+
+		jsonout_number(object, "snapshot", s->seq);
+		jsonout_time(object, "time", s->time);
+		jsonout_text(object, "reason", s->reason);
+		jsonout_number(object, "uid", s->uid);
+		jsonout_text(object, "run", s->run_id);
+		jsonout_text(object, "command", command_of(h, s));
+		jsonout_text(object, "message", s->message);
+		jsonout_text(object, "root", s->root_path);
+		jsonout_number(object, "notes", s->note_count);
+		(void)json_object_set_new(
+			object, "pinned",
+			json_boolean(pins_has(&h->pins, s->seq)));
+		(void)json_object_set_new(object, "tags",
+					  jsonout_texts(s->tags));
+		(void)json_object_set_new(object, "excludes",
+					  jsonout_texts(s->excludes));
+		if (h->path) {
+			json_version(object, row);
+		} else {
+			jsonout_number(object, "files", s->files);
+			jsonout_number(object, "bytes", s->bytes);
+		}
+		(void)json_array_append_new(array, object);
+	}
+	jsonout_text(whole, "schema", "guard.log/1");
+	(void)json_object_set_new(whole, "snapshots", array);
+	jsonout_print(whole);
+}

@@ -1,0 +1,112 @@
+#include "guard/past/locate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/options.h"
+#include "guard/pick.h"
+
+/* "12" or "s12"; 0 when it is no number. */
+static uint64_t plain_number(const char *when)
+{
+	unsigned long number;
+
+	if (when && *when == 's')
+		when++;
+	if (!when || options_number(when, ~0ul, &number) < 0)
+		return 0;
+	return number;
+}
+
+static int path_in(const struct snapshot *s, const char *arg, char **ret,
+		   struct err *err)
+{
+	auto_free char *path = NULL;
+
+	if (!arg) {
+		*ret = mem_strdup("");
+		return 0;
+	}
+	path = pick_path(arg, err);
+	if (!path)
+		return -err->num;
+	if (path_below(path, s->root_path)) {
+		*ret = mem_strdup(path_rest(path, s->root_path));
+		return 0;
+	}
+	if (path_ok(arg)) {
+		*ret = mem_strdup(arg);
+		return 0;
+	}
+	return fail(err, EXDEV,
+		    "%s does not lie in %s, of which snapshot "
+		    "%llu is",
+		    text_quote(arg), text_quote(s->root_path),
+		    (unsigned long long)s->seq);
+}
+
+static int locate_number(struct context *c, uint64_t number, const char *arg,
+			 struct snapshot *ret, char **ret_path, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	int got = catalog_load(c->store, number, &s, err);
+
+	if (got < 0 || path_in(&s, arg, ret_path, err) < 0)
+		return -err->num;
+	*ret = s;
+	s = (struct snapshot){0};
+	return 0;
+}
+
+int locate_snapshot(struct context *c, const char *when, const char *arg,
+		    struct snapshot *ret, char **ret_path, struct err *err)
+{
+	auto_free char *path = NULL;
+	uint64_t number = plain_number(when);
+	int got;
+
+	if (number)
+		return locate_number(c, number, arg, ret, ret_path, err);
+	path = arg ? pick_path(arg, err) : mem_strdup(c->project);
+	if (!path)
+		return -err->num;
+	got = catalog_find(c->store, when, path, false, ret, err);
+	if (got < 0)
+		return got;
+	*ret_path = mem_strdup(path_rest(path, ret->root_path));
+	return 0;
+}
+
+/* How long the time is that the text begins with, 0: none. */
+static size_t time_len(const char *t)
+{
+	static const char form[] = "dddd-dd-dd dd:dd";
+	size_t i;
+
+	for (i = 0; form[i]; i++) {
+		bool digit = t[i] >= '0' && t[i] <= '9';
+
+		if (form[i] == 'd' ? !digit
+				   : t[i] != form[i] &&
+					     !(form[i] == ' ' && t[i] == 'T'))
+			return 0;
+	}
+	/* Seconds, if a path or the end follows them. */
+	if (t[i] == ':' && strspn(t + i + 1, "0123456789") == 2 &&
+	    (t[i + 3] == ':' || t[i + 3] == 'Z' || !t[i + 3]))
+		i += 3;
+	return i;
+}
+
+void locate_split(const char *arg, char **ret_when, char **ret_path)
+{
+	const char *colon = strchr(arg + time_len(arg), ':');
+
+	*ret_when = colon ? mem_strndup(arg, (size_t)(colon - arg))
+			  : mem_strdup(arg);
+	*ret_path = colon ? mem_strdup(colon + 1) : NULL;
+}

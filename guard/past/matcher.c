@@ -1,0 +1,259 @@
+#include "guard/past/matcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+
+/* As git: who has a NUL this early is no text. */
+#define BINARY_WITHIN 8000
+
+static char *escape(const char *text)
+{
+	struct buf b = {0};
+
+	for (; *text; text++) {
+		if (strchr("\\^$.[]|()*+?{}", *text))
+			buf_add_char(&b, '\\');
+		buf_add_char(&b, *text);
+	}
+	return buf_take_text(&b);
+}
+
+/* Behind the bracket expression that begins here. */
+static const char *skip_brackets(const char *at)
+{
+	at += at[1] == '^' ? 2 : 1;
+	/* A ']' that comes first is one of the characters. */
+	for (at += *at == ']'; *at && *at != ']'; at++)
+		if (*at == '[' && at[1] && strchr(".:=", at[1]))
+			return at + strlen(at);
+	return at + (*at == ']');
+}
+
+/*
+ * The longest text that stands in every match: what is found by its bytes
+ * needs no automaton. Only plain expressions are understood.
+ */
+static char *required(const char *at)
+{
+	AUTO(buf) struct buf run = {0}, best = {0};
+
+	if (at[strcspn(at, "|()\\")])
+		return mem_strdup("");
+	while (*at) {
+		if (!strchr("^$.[]*+?{}", *at)) {
+			buf_add_char(&run, *at++);
+			if (!*at || !strchr("*?{", *at))
+				continue;
+			run.len--;
+		}
+		if (run.len > best.len) {
+			buf_clear(&best);
+			buf_add(&best, run.data, run.len);
+		}
+		buf_clear(&run);
+		at = *at == '['	  ? skip_brackets(at)
+		     : *at == '{' ? at + strcspn(at, "}")
+		     : *at	  ? at + 1
+				  : at;
+	}
+	return mem_strdup(run.len > best.len ? buf_text(&run)
+					     : buf_text(&best));
+}
+
+int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
+		    bool no_case, struct err *err)
+{
+	auto_free char *escaped = fixed ? escape(pattern) : NULL;
+	struct matcher m = {.text = no_case ? mem_strdup("")
+				    : fixed ? mem_strdup(pattern)
+					    : required(pattern)};
+	char why[160];
+	int got;
+
+	m.len = strlen(m.text);
+	m.literal = m.len && strcmp(m.text, pattern) == 0;
+	if (m.literal) {
+		*ret = m;
+		return 0;
+	}
+	got = regcomp(&m.regex, fixed ? escaped : pattern,
+		      REG_EXTENDED | REG_NEWLINE | (no_case ? REG_ICASE : 0));
+	if (got) {
+		(void)regerror(got, &m.regex, why, sizeof(why));
+		free(m.text);
+		return fail(err, EINVAL,
+			    "%s is no regular expression: %s (-F searches for "
+			    "it as it is)",
+			    text_quote(pattern), why);
+	}
+	m.compiled = true;
+	*ret = m;
+	return 0;
+}
+
+void matcher_free(struct matcher *m)
+{
+	if (m->compiled)
+		regfree(&m->regex);
+	free(m->text);
+	*m = (struct matcher){0};
+}
+
+/* The first match in [from, len); an empty one counts. */
+static bool find_regex(const struct matcher *m, const char *data, size_t len,
+		       size_t from, size_t *ret_start, size_t *ret_end)
+{
+	regmatch_t at = {.rm_so = (regoff_t)from, .rm_eo = (regoff_t)len};
+
+	if (regexec(&m->regex, data, 1, &at, REG_STARTEND) != 0)
+		return false;
+	*ret_start = (size_t)at.rm_so;
+	*ret_end = (size_t)at.rm_eo;
+	return true;
+}
+
+/* from is the start of a line. */
+static bool find(const struct matcher *m, const char *data, size_t len,
+		 size_t from, size_t *ret_start, size_t *ret_end)
+{
+	const char *found;
+
+	if (!m->len)
+		return find_regex(m, data, len, from, ret_start, ret_end);
+	while ((found = memmem(data + from, len - from, m->text, m->len))) {
+		size_t at = (size_t)(found - data);
+		const char *feed = memchr(found, '\n', len - at);
+		const char *before = memrchr(data + from, '\n', at - from);
+		size_t stop = feed ? (size_t)(feed - data) : len;
+
+		*ret_start = at;
+		*ret_end = at + m->len;
+		if (m->literal ||
+		    find_regex(m, data, stop,
+			       before ? (size_t)(before - data) + 1 : from,
+			       ret_start, ret_end))
+			return true;
+		if (stop == len)
+			break;
+		from = stop + 1;
+	}
+	return false;
+}
+
+static uint64_t count_lines(const char *data, size_t len)
+{
+	const char *end = data + len;
+	uint64_t n = 0;
+
+	while (data < end &&
+	       (data = memchr(data, '\n', (size_t)(end - data)))) {
+		data++;
+		n++;
+	}
+	return n;
+}
+
+/* Whole lines; the last one perhaps without its line feed. */
+static int scan(struct scanner *s, const char *data, size_t len,
+		struct err *err)
+{
+	size_t from = 0, counted = 0, start, end;
+	int got;
+
+	while (from < len && find(s->matcher, data, len, from, &start, &end)) {
+		const char *before = memrchr(data, '\n', start);
+		const char *feed = memchr(data + start, '\n', len - start);
+		size_t line = before ? (size_t)(before - data) + 1 : 0;
+		size_t stop = feed ? (size_t)(feed - data) : len;
+
+		/* Behind the last line feed there is no line. */
+		if (line == len)
+			break;
+		s->any = true;
+		if (!s->each || s->binary)
+			return 1;
+		s->lines += count_lines(data + counted, line - counted);
+		counted = line;
+		got = s->each(s->arg,
+			      &(struct match){
+				      .number = s->lines + 1,
+				      .line = data + line,
+				      .len = stop - line,
+				      .start = start - line,
+				      .end = (end < stop ? end : stop) - line,
+			      },
+			      err);
+		if (got < 0)
+			return got;
+		from = stop + 1;
+	}
+	s->lines += count_lines(data + counted, len - counted);
+	return 0;
+}
+
+/* Completes the line that has begun; *ret_used: bytes of data it took. */
+static int end_line(struct scanner *s, const char *data, size_t len,
+		    size_t *ret_used, struct err *err)
+{
+	const char *feed = memchr(data, '\n', len);
+	size_t used = feed ? (size_t)(feed - data) + 1 : len;
+	size_t room = MATCHER_LINE_MAX - s->rest.len;
+	int got = 0;
+
+	*ret_used = used;
+	if (!s->cut) {
+		buf_add(&s->rest, data, used < room ? used : room);
+		s->cut = used > room;
+	}
+	if (!feed)
+		return 0;
+	if (s->cut)
+		buf_add_char(&s->rest, '\n');
+	got = scan(s, (const char *)s->rest.data, s->rest.len, err);
+	buf_clear(&s->rest);
+	s->cut = false;
+	return got;
+}
+
+int scanner_add(struct scanner *s, const void *bytes, size_t len,
+		struct err *err)
+{
+	const char *data = bytes, *feed;
+	size_t early = s->seen < BINARY_WITHIN ? BINARY_WITHIN - s->seen : 0;
+	size_t used;
+	int got;
+
+	if (memchr(data, '\0', len < early ? len : early))
+		s->binary = true;
+	s->seen += len;
+	if (s->rest.len || s->cut) {
+		got = end_line(s, data, len, &used, err);
+		if (got)
+			return got;
+		data += used;
+		len -= used;
+	}
+	feed = memrchr(data, '\n', len);
+	used = feed ? (size_t)(feed - data) + 1 : 0;
+	got = used ? scan(s, data, used, err) : 0;
+	if (got)
+		return got;
+	return len > used ? end_line(s, data + used, len - used, &used, err)
+			  : 0;
+}
+
+int scanner_end(struct scanner *s, struct err *err)
+{
+	return s->rest.len
+		       ? scan(s, (const char *)s->rest.data, s->rest.len, err)
+		       : 0;
+}
+
+void scanner_free(struct scanner *s)
+{
+	buf_free(&s->rest);
+}

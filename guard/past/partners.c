@@ -1,0 +1,83 @@
+#include "guard/past/partners.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+
+struct partners {
+	struct store *store;
+	const struct entry *now;
+	const char *path; /* of the target */
+	struct tree_editor *ed;
+	uint64_t *groups; /* sorted */
+	size_t count, room;
+};
+
+static void partners_free(struct partners *p)
+{
+	free(p->groups);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+	return (p > q) - (p < q);
+}
+
+static int each_target(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	struct partners *p = arg;
+
+	(void)path;
+	(void)err;
+	if (!e->link_group || !S_ISREG(e->mode))
+		return 0;
+	GROW(p->groups, p->count, p->room);
+	p->groups[p->count++] = e->link_group;
+	return 0;
+}
+
+static int each_stored(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	struct partners *p = arg;
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	if (!e->link_group || !S_ISREG(e->mode) || path_below(path, p->path) ||
+	    !bsearch(&e->link_group, p->groups, p->count, sizeof(*p->groups),
+		     by_number))
+		return 0;
+	got = tree_lookup(p->store, p->now, path, &now, err);
+	if (got <= 0)
+		return got;
+	if (!entry_same_content(&now, e) || !entry_same_meta(&now, e))
+		return 0;
+	now.link_group = e->link_group;
+	return tree_editor_put(p->ed, path, &now, err);
+}
+
+int partners_put(struct store *store, const struct entry *now,
+		 const struct entry *stored, const char *path,
+		 const struct entry *target, struct tree_editor *ed,
+		 struct err *err)
+{
+	AUTO(partners)
+	struct partners p = {
+		.store = store,
+		.now = now,
+		.path = path,
+		.ed = ed,
+	};
+
+	if (tree_each(store, target, each_target, &p, err) < 0)
+		return -err->num;
+	if (!p.count)
+		return 0;
+	qsort(p.groups, p.count, sizeof(*p.groups), by_number);
+	return tree_each(store, stored, each_stored, &p, err);
+}

@@ -1,0 +1,78 @@
+#include "guard/past/pathglob.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+
+bool pathglob_is(const char *text)
+{
+	return text[strcspn(text, "*?[")] != '\0';
+}
+
+static size_t part_len(const char *at)
+{
+	return strcspn(at, "/");
+}
+
+static const char *behind(const char *at)
+{
+	at += part_len(at);
+	while (*at == '/')
+		at++;
+	return at;
+}
+
+static bool match_part(const char *pattern, const char *name)
+{
+	auto_free char *p = mem_strndup(pattern, part_len(pattern));
+	auto_free char *n = mem_strndup(name, part_len(name));
+
+	if (!pathglob_is(p) || strcmp(n, ".git") == 0)
+		return strcmp(p, n) == 0;
+	return fnmatch(p, n, FNM_PERIOD) == 0;
+}
+
+static bool is_any_depth(const char *pattern)
+{
+	return part_len(pattern) == 2 && strncmp(pattern, "**", 2) == 0;
+}
+
+bool pathglob_match(const char *pattern, const char *path)
+{
+	/* Where to go on when what is behind the last "**" does not fit. */
+	const char *again = NULL, *from = NULL;
+
+	while (*pattern || *path) {
+		if (*pattern && is_any_depth(pattern)) {
+			pattern = behind(pattern);
+			/* At the end it stands for at least one name. */
+			if (!*pattern)
+				pattern = "*";
+			again = pattern;
+			from = path;
+		} else if (*pattern && *path && match_part(pattern, path)) {
+			pattern = behind(pattern);
+			path = behind(path);
+		} else if (again && *from && *from != '.') {
+			from = behind(from);
+			pattern = again;
+			path = from;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+char *pathglob_fixed(const char *pattern)
+{
+	size_t first = strcspn(pattern, "*?["), len = first;
+
+	while (len && pattern[len - 1] != '/')
+		len--;
+	while (len > 1 && pattern[len - 1] == '/')
+		len--;
+	return mem_strndup(pattern, len);
+}

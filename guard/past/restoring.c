@@ -1,0 +1,253 @@
+#include "guard/past/restoring.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/output.h"
+#include "guard/past/partners.h"
+#include "snapshot/keep/purge.h"
+
+struct want {
+	struct store *store;
+	const struct entry *now;
+	const struct restoring_target *targets;
+	size_t count;
+	enum restoring_how how;
+	struct entry *ret;
+};
+
+/* Folders above the path that are missing now come from the snapshot. */
+static int put_parents(const struct want *w, struct tree_editor *ed,
+		       const struct restoring_target *t, struct err *err)
+{
+	const char *slash = t->path;
+
+	while ((slash = strchr(slash, '/'))) {
+		auto_free char *parent =
+			mem_strndup(t->path, (size_t)(slash - t->path));
+		AUTO(entry) struct entry now = {0}, then = {0};
+		int got = tree_lookup(w->store, w->now, parent, &now, err);
+
+		slash++;
+		if (got < 0)
+			return got;
+		if (got && !S_ISDIR(now.mode))
+			return fail(err, ENOTDIR,
+				    "%s is no folder now: move it away, or "
+				    "restore elsewhere with --to",
+				    text_quote(parent));
+		if (got)
+			continue;
+		if (tree_lookup(w->store, &t->snapshot.root, parent, &then,
+				err) < 0 ||
+		    tree_editor_put_folder(ed, parent, &then, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+struct keep_git {
+	const struct want *w;
+	struct tree_editor *ed;
+	const char *prefix;
+	size_t kept;
+};
+
+/*
+ * A .git that is there is left as it is unless it was named: an older HEAD,
+ * index or ref would hide commits that were made since.
+ */
+static int keep_git(void *arg, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	struct keep_git *k = arg;
+	auto_free char *parent = path_parent(path);
+	auto_free char *whole = path_join(k->prefix, path);
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	(void)e;
+	if (strcmp(path_name(path), ".git") != 0 ||
+	    path_has_part(parent, ".git"))
+		return 0;
+	got = tree_lookup(k->w->store, k->w->now, whole, &now, err);
+	if (got <= 0)
+		return got;
+	k->kept++;
+	return tree_editor_put(k->ed, whole, &now, err);
+}
+
+struct leave_out {
+	struct store *store;
+	const struct entry *now;
+	struct tree_editor *ed;
+	const char *prefix;
+	const struct restoring_target *from;
+	bool exact;
+};
+
+/* What lies in the folder now, and was not seen there then. */
+static int stay_in(const struct leave_out *l, const char *path,
+		   const struct entry *then, const struct entry *now,
+		   struct err *err)
+{
+	AUTO(tree) struct tree old = {0};
+	AUTO(tree) struct tree tree = {0};
+	size_t i;
+
+	if (tree_load(l->store, &then->content, &old, err) < 0 ||
+	    tree_load(l->store, &now->content, &tree, err) < 0)
+		return -err->num;
+	for (i = 0; i < tree.count; i++) {
+		auto_free char *whole = path_join(path, tree.entries[i].name);
+
+		if (!tree_find(&old, tree.entries[i].name) &&
+		    tree_editor_put(l->ed, whole, &tree.entries[i], err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/*
+ * Of what could not be read whole nothing is put over what is there, and no
+ * half of a file is made; a folder's readable part comes back.
+ */
+static int leave_out(void *arg, const char *path, const struct entry *e,
+		     struct err *err)
+{
+	struct leave_out *l = arg;
+	auto_free char *whole = path_join(l->prefix, path);
+	AUTO(entry) struct entry now = {0};
+	bool folder = S_ISDIR(e->mode);
+	auto_free char *stored = path_join(l->from->path, path);
+	const char *purged;
+
+	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !folder))
+		return 0;
+	if (tree_lookup(l->store, l->now, whole, &now, err) < 0)
+		return -err->num;
+	purged = purge_note(&l->from->snapshot, stored);
+	if (folder)
+		output_warn(
+			"not all of %s is in this snapshot: what is missing "
+			"is left as it is",
+			text_quote(*whole ? whole : "."));
+	else
+		output_warn("%s is left out: it %s%s", text_quote(whole),
+			    purged ? "was " : "",
+			    purged ? purged
+				   : "could not be read whole when it was "
+				     "stored");
+	if (!folder)
+		return tree_editor_put(l->ed, whole, &now, err);
+	if (!S_ISDIR(now.mode)) {
+		entry_free(&now);
+		entry_copy(&now, e);
+		now.flags &= ~ENTRY_INCOMPLETE;
+	} else if (l->exact && stay_in(l, whole, e, &now, err) < 0) {
+		return -err->num;
+	}
+	return tree_editor_put_folder(l->ed, whole, &now, err);
+}
+
+int restoring_leave_out(struct store *store, const struct entry *now,
+			const struct restoring_target *from, const char *prefix,
+			struct tree_editor *ed, bool exact, struct err *err)
+{
+	struct leave_out l = {
+		.store = store,
+		.now = now,
+		.ed = ed,
+		.prefix = prefix,
+		.from = from,
+		.exact = exact,
+	};
+
+	return tree_each(store, &from->entry, leave_out, &l, err);
+}
+
+static int put_target(const struct want *w, struct tree_editor *ed,
+		      const struct restoring_target *t, struct err *err)
+{
+	struct keep_git k = {.w = w, .ed = ed, .prefix = t->path};
+
+	if (put_parents(w, ed, t, err) < 0 ||
+	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
+	    restoring_leave_out(w->store, w->now, t, t->path, ed,
+				w->how == RESTORING_EXACT, err) < 0 ||
+	    partners_put(w->store, w->now, &t->snapshot.root, t->path,
+			 &t->entry, ed, err) < 0)
+		return -err->num;
+	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
+		return 0;
+	if (tree_each(w->store, &t->entry, keep_git, &k, err) < 0)
+		return -err->num;
+	if (k.kept)
+		output_say("%s left as it is: name it to restore it",
+			   text_count(k.kept, ".git folder"));
+	return 0;
+}
+
+/* The root itself: the editor has started from it. */
+static int put_all(const struct want *w, struct keep_git *k,
+		   const struct restoring_target *t, struct err *err)
+{
+	int got = restoring_leave_out(w->store, w->now, t, "", k->ed,
+				      w->how == RESTORING_EXACT, err);
+
+	return got < 0 ? got : tree_each(w->store, &t->entry, keep_git, k, err);
+}
+
+/* now, with what is wanted put in. */
+static int make(const struct want *w, struct err *err)
+{
+	struct tree_editor *ed;
+	const struct entry *start = w->now;
+	size_t i;
+	int got = 0;
+
+	/* The root itself stands for everything, once. */
+	for (i = 0; i < w->count; i++)
+		if (!w->targets[i].path[0])
+			start = &w->targets[i].entry;
+	ed = tree_editor_new(w->store, start);
+	if (w->how == RESTORING_GONE && start == w->now)
+		got = tree_editor_put_folder(ed, "",
+					     &w->targets[0].snapshot.root, err);
+	for (i = 0; i < w->count && got == 0; i++) {
+		struct keep_git k = {.w = w, .ed = ed, .prefix = ""};
+
+		if (w->targets[i].path[0])
+			got = put_target(w, ed, &w->targets[i], err);
+		else
+			got = put_all(w, &k, &w->targets[i], err);
+		if (k.kept && got == 0)
+			output_say("%s left as it is: name it to restore it",
+				   text_count(k.kept, ".git folder"));
+	}
+	if (got == 0)
+		got = tree_editor_save(ed, w->ret, err);
+	tree_editor_free(&ed);
+	return got;
+}
+
+int restoring_make_want(struct store *store, const struct entry *now,
+			const struct restoring_target *targets, size_t count,
+			enum restoring_how how, struct entry *ret,
+			struct err *err)
+{
+	struct want w = {
+		.store = store,
+		.now = now,
+		.targets = targets,
+		.count = count,
+		.how = how,
+		.ret = ret,
+	};
+
+	return make(&w, err);
+}

@@ -1,0 +1,269 @@
+#include "guard/past/runview.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "overlay/scan.h"
+#include "overlay/session_id.h"
+#include "snapshot/tree/catalog.h"
+
+/* Folders of the run's own, as it saw them and where they lie. */
+static const struct place {
+	const char *inside, *folder;
+} places[] = {{"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}};
+
+#define PLACES (sizeof(places) / sizeof(*places))
+
+static const struct place *place_of(const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < PLACES && path[0] == '/'; i++)
+		if (path_below(path, places[i].inside))
+			return &places[i];
+	return NULL;
+}
+
+bool runview_split(const char *arg, char **ret_run, char **ret_path)
+{
+	size_t len = strcspn(arg, ":");
+
+	*ret_run = mem_strndup(arg, len);
+	*ret_path = mem_strdup(arg[len] ? arg + len + 1 : "");
+	return session_id_begins(*ret_run);
+}
+
+static int open_folder(const struct session *s, const char *folder,
+		       struct err *err)
+{
+	int fd = openat(s->fd, folder,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "the run's folder %s", folder) : fd;
+}
+
+/* What of the path lies in the project ("upper"), a folder beside it or the
+ * home, and in which of the run's folders. */
+static const char *in_layer(const struct session *s, const char *path,
+			    char **ret_folder)
+{
+	size_t i;
+
+	*ret_folder = NULL;
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(path, s->extras[i].path)) {
+			*ret_folder = session_extra_folder(i, "upper");
+			return path_rest(path, s->extras[i].path);
+		}
+	if (path_below(path, s->project)) {
+		*ret_folder = mem_strdup("upper");
+		return path_rest(path, s->project);
+	}
+	if (path[0] != '/') {
+		*ret_folder = mem_strdup("upper");
+		return path;
+	}
+	if (!s->home || !s->home[0] || !path_below(path, s->home))
+		return NULL;
+	*ret_folder = mem_strdup("home-upper");
+	return path_rest(path, s->home);
+}
+
+/* Seen through a layer, even if it lies below a folder that is private. */
+static bool is_covered(const struct session *s, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(path, s->extras[i].path))
+			return true;
+	return path_below(path, s->project);
+}
+
+static int elsewhere(const char *path, struct err *err)
+{
+	return fail(err, EXDEV,
+		    "%s is neither in the run's /tmp or /var/tmp nor in its "
+		    "project or home folder",
+		    text_quote(path));
+}
+
+int runview_open(const struct session *s, const char *path, struct err *err)
+{
+	const struct place *place = place_of(path);
+	auto_free char *folder = NULL;
+	const char *rest;
+	auto_close int dir = -1;
+
+	if (!is_covered(s, path) && place) {
+		folder = mem_strdup(place->folder);
+		rest = path_rest(path, place->inside);
+	} else {
+		rest = in_layer(s, path, &folder);
+	}
+	if (!rest || !path_ok(rest))
+		return elsewhere(path, err);
+	if (!*rest)
+		return fail(err, EISDIR, "%s is a folder", text_quote(path));
+	dir = open_folder(s, folder, err);
+	return dir < 0 ? dir : scan_open(dir, rest, err);
+}
+
+int runview_result(struct context *c, const struct session *s, const char *path,
+		   struct entry *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot result = {0};
+	const char *rest = path_below(path, s->project)
+				   ? path_rest(path, s->project)
+				   : path;
+	uint64_t seq = s->result;
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++)
+		if (path_below(path, s->extras[i].path)) {
+			rest = path_rest(path, s->extras[i].path);
+			seq = s->extras[i].result;
+		}
+	if (!seq || !path_ok(rest))
+		return 0;
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    catalog_load(c->store, seq, &result, err) < 0)
+		return -err->num;
+	return tree_lookup(c->store, &result.root, rest, ret, err);
+}
+
+/* 1: an entry; 0: it went meanwhile, or is the layer's mark of a deletion. */
+static int look(int dir, const char *name, const char *shown, struct entry *ret)
+{
+	char link[PATH_MAX];
+	struct meta m;
+	ssize_t len;
+
+	if (meta_get(dir, name, &m) < 0 || mark_is_whiteout(&m))
+		return 0;
+	*ret = (struct entry){
+		.name = mem_strdup(shown),
+		.mode = m.mode,
+		.uid = m.uid,
+		.gid = m.gid,
+		.mtime = m.mtime,
+		.size = S_ISREG(m.mode) ? m.size : 0,
+	};
+	len = S_ISLNK(m.mode) ? readlinkat(dir, name, link, sizeof(link)) : -1;
+	if (len > 0)
+		ret->link = mem_strndup(link, (size_t)len);
+	return 1;
+}
+
+/* prefix: what stands before the names. */
+static int add_folder(int root, const char *path, const char *prefix,
+		      struct tree *to, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int folder = beneath_open(root, path, O_PATH, 0, err);
+	auto_close int dir =
+		folder < 0 ? folder
+			   : mark_open(folder, "", O_RDONLY | O_DIRECTORY, 0500,
+				       &opened, err);
+	size_t i;
+
+	if (dir < 0)
+		return dir;
+	if (dirlist_read(dir, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *shown =
+			mem_printf("%s%s", prefix, list.items[i].name);
+		struct entry e;
+
+		if (look(dir, list.items[i].name, shown, &e))
+			tree_add(to, &e);
+	}
+	return 0;
+}
+
+static int add_place(const struct session *s, const struct place *place,
+		     const char *path, const char *prefix, struct tree *to,
+		     struct err *err)
+{
+	auto_close int dir = open_folder(s, place->folder, err);
+
+	return dir < 0 ? dir : add_folder(dir, path, prefix, to, err);
+}
+
+static int list_places(const struct session *s, struct tree *to,
+		       struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < PLACES; i++) {
+		auto_free char *prefix = mem_printf("%s/", places[i].inside);
+
+		if (add_place(s, &places[i], "", prefix, to, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* The project as the run left it, from its result. */
+static int list_project(struct context *c, const struct session *s,
+			const char *path, enum tree_list_form form,
+			struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = runview_result(c, s, path, &e, err);
+
+	if (got < 0)
+		return got;
+	if (got)
+		return tree_list(c->store, &e, form, err);
+	if (!s->result)
+		return fail(err, ENODATA,
+			    "the result of run %s is not stored (yet); guard "
+			    "diff %s shows what it changed",
+			    s->id, s->id);
+	return fail(err, ENOENT, "there is no %s in what run %s left",
+		    text_quote(path), s->id);
+}
+
+int runview_list(struct context *c, const struct session *s, const char *path,
+		 enum tree_list_form form, struct err *err)
+{
+	const struct place *place = place_of(path);
+	AUTO(tree) struct tree tree = {0};
+	auto_free char *folder = NULL;
+	auto_close int home = -1;
+	const char *rest;
+	int got;
+
+	if (!*path) {
+		got = list_places(s, &tree, err);
+	} else if (!is_covered(s, path) && place) {
+		got = add_place(s, place, path_rest(path, place->inside), "",
+				&tree, err);
+	} else {
+		rest = in_layer(s, path, &folder);
+		if (!rest || !path_ok(rest))
+			return elsewhere(path, err);
+		if (strcmp(folder, "upper") == 0)
+			return list_project(c, s, path, form, err);
+		home = open_folder(s, folder, err);
+		got = home < 0 ? home : add_folder(home, rest, "", &tree, err);
+	}
+	if (got < 0)
+		return err_context(err, "run %s: %s", s->id, text_quote(path));
+	tree_list_entries(&tree, form);
+	return 0;
+}

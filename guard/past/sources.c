@@ -1,0 +1,295 @@
+#include "guard/past/sources.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/output.h"
+#include "guard/past/newer.h"
+#include "guard/past/pathglob.h"
+#include "guard/pick.h"
+#include "snapshot/keep/purge.h"
+
+/* Without --at: so many versions at most are passed over. */
+#define LOOK_BACK 100
+
+static void target_free(struct restoring_target *t)
+{
+	free(t->arg);
+	free(t->path);
+	free(t->pattern);
+	snapshot_free(&t->snapshot);
+	entry_free(&t->entry);
+}
+
+void sources_free(struct sources *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		target_free(&s->items[i]);
+	free(s->items);
+	*s = (struct sources){0};
+}
+
+/* Whether restore takes it without being told: 1 or 0, or negative. */
+static int is_good(const struct sources *s, const struct restoring_target *t,
+		   struct err *err)
+{
+	const char *path = path_rest(t->arg, t->snapshot.root_path);
+	const char *reason = t->snapshot.reason;
+	AUTO(entry) struct entry e = {0};
+
+	if (strcmp(reason, "pre-restore") == 0 ||
+	    strcmp(reason, "pre-undo") == 0)
+		return 0;
+	if (tree_lookup(s->store, &t->snapshot.root, path, &e, err) < 0)
+		return -err->num;
+	return !(e.flags & ENTRY_INCOMPLETE);
+}
+
+/*
+ * Without --at: what was there before an earlier restore or undo is had by
+ * its number or by undo only; else the second restore of a file would bring
+ * back what the first one (or its --dry-run) found in its place. And what
+ * could not be read whole is passed over as long as there is something older
+ * that could.
+ */
+static int find_snapshot(struct sources *s, struct restoring_target *t,
+			 struct err *err)
+{
+	size_t back;
+	int got;
+
+	if (s->at)
+		return catalog_find(s->store, s->at, t->arg, true, &t->snapshot,
+				    err);
+	for (back = 0; back < LOOK_BACK; back++) {
+		auto_free char *when = mem_printf("latest~%zu", back);
+
+		got = catalog_find(s->store, when, t->arg, true, &t->snapshot,
+				   err);
+		if (got == -ENOENT && back)
+			break;
+		if (got < 0)
+			return got;
+		got = is_good(s, t, err);
+		if (got)
+			return got < 0 ? got : 0;
+		snapshot_free(&t->snapshot);
+		t->snapshot = (struct snapshot){0};
+	}
+	return catalog_find(s->store, NULL, t->arg, true, &t->snapshot, err);
+}
+
+static int find_target(struct sources *s, char *path, struct err *err)
+{
+	struct restoring_target *t;
+	int got;
+
+	GROW(s->items, s->count, s->room);
+	t = &s->items[s->count++];
+	*t = (struct restoring_target){.arg = path};
+	if (find_snapshot(s, t, err) < 0)
+		return -err->num;
+	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
+	got = tree_lookup(s->store, &t->snapshot.root, t->path, &t->entry, err);
+	if (got < 0)
+		return got;
+	if (purge_note(&t->snapshot, t->path))
+		return fail(err, ENODATA,
+			    "%s of snapshot %" PRIu64
+			    " was %s: nothing brings it back",
+			    text_quote(t->arg), t->snapshot.seq,
+			    purge_note(&t->snapshot, t->path));
+	if (!got)
+		return fail(err, ENOENT, "there is no %s in snapshot %" PRIu64,
+			    text_quote(t->arg), t->snapshot.seq);
+	return 0;
+}
+
+/* --- wildcards --- */
+
+struct expand {
+	struct sources *s;
+	const char *pattern;
+	const char *fixed; /* where the walk begins */
+	const struct snapshot *snapshot;
+	char *skip; /* comes along as a whole */
+	size_t count;
+};
+
+static int add_match(void *arg, const char *path, const struct entry *e,
+		     struct err *err)
+{
+	struct expand *x = arg;
+	struct sources *s = x->s;
+	auto_free char *whole = path_join(x->fixed, path);
+	struct restoring_target *t;
+	const char *gone;
+
+	if ((x->skip && path_below(whole, x->skip)) ||
+	    !pathglob_match(x->pattern, whole))
+		return 0;
+	gone = purge_note(x->snapshot,
+			  path_rest(whole, x->snapshot->root_path));
+	if (gone) {
+		output_warn("%s of snapshot %" PRIu64 " was %s",
+			    text_quote(whole), x->snapshot->seq, gone);
+		return 0;
+	}
+	GROW(s->items, s->count, s->room);
+	t = &s->items[s->count++];
+	*t = (struct restoring_target){
+		.arg = mem_strdup(whole),
+		.path = mem_strdup(path_rest(whole, x->snapshot->root_path)),
+		.pattern = mem_strdup(x->pattern),
+	};
+	entry_copy(&t->entry, e);
+	x->count++;
+	free(x->skip);
+	x->skip = TAKE(whole);
+	return catalog_load(s->store, x->snapshot->seq, &t->snapshot, err);
+}
+
+/* How many there are in that snapshot. */
+static int expand_in(struct sources *s, const char *pattern, const char *fixed,
+		     const struct snapshot *snapshot, struct err *err)
+{
+	struct expand x = {.s = s,
+			   .pattern = pattern,
+			   .fixed = fixed,
+			   .snapshot = snapshot};
+	AUTO(entry) struct entry top = {0};
+	int got = tree_lookup(s->store, &snapshot->root,
+			      path_rest(fixed, snapshot->root_path), &top, err);
+
+	if (got > 0)
+		got = tree_each(s->store, &top, add_match, &x, err);
+	free(x.skip);
+	return got < 0 ? got : x.count > 0;
+}
+
+static int find_matches(struct sources *s, const char *pattern, struct err *err)
+{
+	auto_free char *fixed = pathglob_fixed(pattern);
+	struct restoring_target in = {.arg = fixed};
+	size_t back;
+	int got = 0;
+
+	for (back = 0; back < LOOK_BACK && got == 0; back++) {
+		auto_free char *when = mem_printf("latest~%zu", back);
+
+		got = catalog_find(s->store, s->at ? s->at : when, fixed, true,
+				   &in.snapshot, err);
+		if (got == -ENOENT && back)
+			break;
+		if (got < 0)
+			return got;
+		got = s->at ? 1 : is_good(s, &in, err);
+		if (got > 0)
+			got = expand_in(s, pattern, fixed, &in.snapshot, err);
+		snapshot_free(&in.snapshot);
+		in.snapshot = (struct snapshot){0};
+		if (s->at)
+			break;
+	}
+	if (got == 0 || got == -ENOENT)
+		return fail(err, ENOENT, "nothing that is stored matches %s",
+			    text_quote(pattern));
+	return got < 0 ? got : 0;
+}
+
+int sources_find(struct sources *s, const char *arg, struct err *err)
+{
+	auto_free char *path = pick_path(arg, err);
+	size_t before = s->count;
+
+	if (!path)
+		return -err->num;
+	if (!pathglob_is(arg))
+		return find_target(s, TAKE(path), err);
+	if (find_target(s, mem_strdup(path), err) == 0)
+		return 0;
+	if (err->num != ENOENT)
+		return -err->num;
+	while (s->count > before)
+		target_free(&s->items[--s->count]);
+	return find_matches(s, path, err);
+}
+
+/* Nobody chose a time: then all that is newer is of interest. */
+static void say_newer(const struct sources *s, const struct restoring_target *t)
+{
+	struct err err;
+	uint64_t seq;
+	int got = s->at ? 0
+			: newer_part(s->store, &t->snapshot, t->arg, &t->entry,
+				     &seq, &err);
+
+	if (got < 0)
+		output_warn("%s", err.text);
+	if (got > 0)
+		output_warn("snapshot %" PRIu64
+			    ", of a few paths, has something newer in %s: "
+			    "guard restore --at %" PRIu64 " brings that",
+			    seq, text_quote(t->arg), seq);
+}
+
+static void say(const struct restoring_target *t, size_t count)
+{
+	const struct snapshot *s = &t->snapshot;
+	const char *what = t->pattern ? t->pattern : t->arg;
+
+	output_say("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
+		   t->pattern ? text_count(count, "path") : "",
+		   t->pattern ? " like " : "", text_quote(what), s->seq,
+		   output_time(s->time), s->reason);
+}
+
+void sources_say(const struct sources *s)
+{
+	size_t i, next;
+
+	for (i = 0; i < s->count; i = next) {
+		const char *pattern = s->items[i].pattern;
+
+		for (next = i + 1; next < s->count && pattern; next++)
+			if (!s->items[next].pattern ||
+			    strcmp(s->items[next].pattern, pattern) != 0)
+				break;
+		say(&s->items[i], next - i);
+		for (; i < next; i++)
+			say_newer(s, &s->items[i]);
+	}
+}
+
+int sources_check_free(const struct sources *s, const char *dir,
+		       struct err *err)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->count; i++) {
+		const char *name = path_name(s->items[i].arg);
+		auto_free char *path = path_join(dir, name);
+		struct stat st;
+
+		if (lstat(path, &st) == 0)
+			return fail(err, EEXIST,
+				    "%s is there already: restore into another "
+				    "folder",
+				    text_quote(path));
+		for (k = 0; k < i; k++)
+			if (strcmp(path_name(s->items[k].arg), name) == 0)
+				return fail(err, EEXIST,
+					    "%s and %s have the same name: "
+					    "restore them one by one",
+					    text_quote(s->items[k].arg),
+					    text_quote(s->items[i].arg));
+	}
+	return 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * What a restore takes from where: the PATHS of its command line, found in the
+ * snapshots.
+ */
+#ifndef GUARD_PAST_SOURCES_H
+#define GUARD_PAST_SOURCES_H
+
+#include "guard/past/restoring.h"
+
+struct sources {
+	struct store *store; /* borrowed, as is at */
+	const char *at; /* WHEN, or NULL */
+	struct restoring_target *items;
+	size_t count, room;
+};
+
+void sources_free(struct sources *s);
+
+/*
+ * Adds what arg names. Without `at`: from the newest snapshot that has it and
+ * has read it whole. One with wildcards (unless something stored has just this
+ * name) adds every stored path that it matches, from one snapshot: that of
+ * `at`, or the newest that has any. -ENOENT: there is nothing; -ENODATA: it
+ * was purged.
+ */
+int sources_find(struct sources *s, const char *arg, struct err *err);
+/* -EEXIST: dir has something of the name of one of them, or two of them have
+ * the same. */
+int sources_check_free(const struct sources *s, const char *dir,
+		       struct err *err);
+/* Which snapshots, on stderr, a line for each arg. */
+void sources_say(const struct sources *s);
+
+#endif

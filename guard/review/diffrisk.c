@@ -1,0 +1,111 @@
+#include "guard/review/diffrisk.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "guard/changes.h"
+#include "guard/jsonout.h"
+#include "guard/output.h"
+#include "guard/review/review_show.h"
+#include "guard/risk.h"
+
+struct sides {
+	const struct difftext_source *from;
+	const struct change *c;
+};
+
+static bool read_side(void *arg, bool now, struct buf *to)
+{
+	const struct sides *s = arg;
+	uint32_t mode = now ? s->c->now.mode : s->c->old.mode;
+	struct err ignored;
+
+	if (S_ISLNK(mode))
+		return s->from->target(s->from->arg, s->c, now, to, &ignored) >=
+		       0;
+	return S_ISREG(mode) &&
+	       s->from->bytes(s->from->arg, s->c, now, to, &ignored) >= 0;
+}
+
+static void judge(const struct change *c, const struct difftext_source *from,
+		  bool home, struct risks *ret)
+{
+	struct sides s = {from, c};
+	struct risk_file f = {
+		.path = c->path,
+		.old_mode = c->old.mode,
+		.now_mode = c->now.mode,
+		.old_size = c->old.size,
+		.now_size = c->now.size,
+		.special = (c->flags & CHANGE_SETID) != 0,
+		.read = read_side,
+		.arg = &s,
+	};
+
+	if (home && changes_is_cache(c->path))
+		return;
+	if (f.special || !risk_in_generated(c->path))
+		risk_judge(&f, ret);
+}
+
+void diffrisk_print(const struct changes_group *g,
+		    const struct difftext_source *from)
+{
+	const struct change_list *list = g->list;
+	AUTO(buf) struct buf where = {0};
+	bool any = false;
+	size_t i, k;
+
+	output_name(&where, g->where);
+
+	for (i = 0; i < list->count && !output_broken(); i++) {
+		AUTO(risks) struct risks r = {0};
+		AUTO(buf) struct buf name = {0};
+
+		judge(&list->items[i], from, g->home, &r);
+		if (risks_worst(&r) < RISK_HIGH)
+			continue;
+		if (!any)
+			(void)printf("\n%sDangerous, or executed later%s%s\n",
+				     output_style(STYLE_BOLD), buf_text(&where),
+				     output_style(STYLE_NONE));
+		any = true;
+		output_name(&name, g->prefix);
+		output_name(&name, list->items[i].path);
+		(void)printf("  %c  %s\n", changes_letter(list->items[i].kind),
+			     buf_text(&name));
+		for (k = 0; k < r.count; k++)
+			if (r.items[k].level >= RISK_HIGH)
+				review_show_risk(&r.items[k], "     ", NULL);
+	}
+}
+
+void diffrisk_json(const struct changes_group *g,
+		   const struct difftext_source *from, const char *folder,
+		   json_t *array)
+{
+	const struct change_list *list = g->list;
+	size_t i, k;
+
+	for (i = 0; i < list->count; i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(&list->items[i], from, g->home, &r);
+		for (k = 0; k < r.count; k++) {
+			auto_free char *text = mem_printf(
+				"%s%s", r.items[k].runs ? "runs " : "",
+				r.items[k].text);
+			json_t *object = json_object();
+
+			jsonout_text(object, "path", list->items[i].path);
+			(void)json_object_set_new(object, "home",
+						  json_boolean(g->home));
+			jsonout_text(object, "folder", folder);
+			jsonout_text(object, "level",
+				     risk_level_name(r.items[k].level));
+			jsonout_text(object, "text", text);
+			(void)json_array_append_new(array, object);
+		}
+	}
+}

@@ -1,0 +1,398 @@
+#include "guard/review/review.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "snapshot/store/content.h"
+
+/* A new folder with more in it than this is one item. */
+#define GROUP_LEAST 30
+/* Files above it are taken whole. */
+#define TEXT_MAX (1u << 20)
+
+static void item_done(struct review_item *item)
+{
+	hunks_free(&item->hunks);
+	buf_free(&item->old);
+	buf_free(&item->now);
+	free(item->answers);
+	free(item->path);
+}
+
+void review_entry_done(struct review_entry *e)
+{
+	free(e->path);
+	entry_free(&e->old);
+	entry_free(&e->now);
+	risks_free(&e->risks);
+}
+
+void review_free(struct review *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		item_done(&r->items[i]);
+	for (i = 0; i < r->entry_count; i++)
+		review_entry_done(&r->entries[i]);
+	free(r->items);
+	free(r->entries);
+	*r = (struct review){0};
+}
+
+const struct review_entry *review_entry(const struct review *r,
+					const struct review_item *item)
+{
+	return &r->entries[item->first];
+}
+
+bool review_is_group(const struct review_item *item)
+{
+	return item->count > 1;
+}
+
+/* --- items --- */
+
+static bool is_folder(const struct entry *e)
+{
+	return S_ISDIR(e->mode);
+}
+
+/* How many entries are that path or below it, from there on. */
+static size_t extent(const struct review *r, size_t first, const char *path)
+{
+	size_t i = first;
+
+	while (i < r->entry_count && path_below(r->entries[i].path, path))
+		i++;
+	return i - first;
+}
+
+/* The topmost folder below dir on the way to path that a tool fills, to free;
+ * NULL: there is none. */
+static char *generated_above(const char *path, const char *dir)
+{
+	const char *at = path_rest(path, dir);
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+		auto_free char *name = mem_strndup(at, len);
+
+		if (risk_is_generated(name))
+			return mem_strndup(path, (size_t)(at - path) + len);
+		at += len;
+		at += *at == '/';
+	}
+	return NULL;
+}
+
+static enum review_section section_of(const struct review *r,
+				      const struct review_item *item)
+{
+	const struct review_entry *e = review_entry(r, item);
+	bool deleted = true, added = true;
+	size_t i;
+
+	for (i = item->first; i < item->first + item->count; i++) {
+		deleted &= !r->entries[i].now.mode;
+		added &= !r->entries[i].old.mode;
+	}
+	if (deleted)
+		return REVIEW_DELETED;
+	if (item->worst >= RISK_HIGH)
+		return REVIEW_RISKY;
+	if (risk_is_generated(path_name(item->path)))
+		return REVIEW_GENERATED;
+	if (added)
+		return REVIEW_ADDED;
+	if (e->old.mode && e->now.mode &&
+	    (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+		return REVIEW_TYPE;
+	return entry_same_content(&e->old, &e->now) ? REVIEW_RIGHTS
+						    : REVIEW_MODIFIED;
+}
+
+static void add_item(struct review *r, const char *path, size_t first,
+		     size_t count)
+{
+	struct review_item item = {
+		.path = mem_strdup(path),
+		.first = first,
+		.count = count,
+		.parts = 1,
+		.answers = mem_zalloc(sizeof(*item.answers)),
+	};
+	size_t i;
+
+	for (i = first; i < first + count; i++) {
+		const struct review_entry *e = &r->entries[i];
+
+		item.here |= e->here;
+		if (risks_worst(&e->risks) > item.worst)
+			item.worst = risks_worst(&e->risks);
+	}
+	item.section = section_of(r, &item);
+	GROW(r->items, r->count, r->room);
+	r->items[r->count++] = item;
+}
+
+/*
+ * One thing with all that is below it: what goes as a whole, what becomes
+ * another kind of thing, and new folders that nobody reads file by file.
+ */
+static bool belongs_together(const struct review_entry *e, size_t count)
+{
+	bool was = is_folder(&e->old), is = is_folder(&e->now);
+
+	if (!was && !is)
+		return true;
+	if (was && is)
+		return false;
+	if (e->old.mode)
+		return true;
+	return count == 1 || count > GROUP_LEAST ||
+	       strcmp(path_name(e->path), ".git") == 0;
+}
+
+void review_add_items(struct review *r, size_t first, size_t end,
+		      const char *dir)
+{
+	while (first < end) {
+		const struct review_entry *e = &r->entries[first];
+		auto_free char *made = generated_above(e->path, dir);
+		const char *path = made ? made : e->path;
+		size_t count = extent(r, first, path);
+
+		if (made || belongs_together(e, count)) {
+			add_item(r, path, first, count);
+			first += count;
+			continue;
+		}
+		/* A folder that stays: its rights, and each thing in it. */
+		if (e->old.mode)
+			add_item(r, path, first, 1);
+		first++;
+	}
+}
+
+/* --- texts --- */
+
+static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+static int read_text(struct store *store, const struct entry *e, struct buf *to,
+		     struct err *err)
+{
+	return S_ISREG(e->mode)
+		       ? content_each(store, &e->content, add_bytes, to, err)
+		       : 0;
+}
+
+static bool has_text(const struct review_item *item,
+		     const struct review_entry *e)
+{
+	uint32_t old = e->old.mode, now = e->now.mode;
+
+	return item->count == 1 && (!old || S_ISREG(old)) &&
+	       (!now || S_ISREG(now)) && e->old.size <= TEXT_MAX &&
+	       e->now.size <= TEXT_MAX &&
+	       !((e->old.flags | e->now.flags) & ENTRY_INCOMPLETE) &&
+	       !(old && now && entry_same_content(&e->old, &e->now));
+}
+
+int review_open(struct review *r, struct review_item *item, struct err *err)
+{
+	const struct review_entry *e = review_entry(r, item);
+	int got;
+
+	if (item->opened || !has_text(item, e)) {
+		item->opened = true;
+		return 0;
+	}
+	if (read_text(r->store, &e->old, &item->old, err) < 0 ||
+	    read_text(r->store, &e->now, &item->now, err) < 0)
+		return -err->num;
+	got = hunks_make(&item->old, &item->now, &item->hunks, err);
+	if (got < 0)
+		return got;
+	item->opened = true;
+	/* What is deleted is so as a whole. */
+	if (got || !e->now.mode || !item->hunks.count)
+		return 0;
+	item->rights = e->old.mode && !entry_same_meta(&e->old, &e->now);
+	item->parts = item->hunks.count + item->rights;
+	free(item->answers);
+	item->answers = mem_zalloc(item->parts * sizeof(*item->answers));
+	return 0;
+}
+
+struct hunk *review_hunk(const struct review_item *item, size_t part)
+{
+	if (part < item->rights || part - item->rights >= item->hunks.count)
+		return NULL;
+	return &item->hunks.items[part - item->rights];
+}
+
+/* --- smaller parts --- */
+
+static bool is_group_of_parts(const struct review *r,
+			      const struct review_item *item)
+{
+	const struct review_entry *e = review_entry(r, item);
+
+	/* A file in the place of a folder is there only without what was in
+	 * it, and the other way round. */
+	return item->count > 1 && (strcmp(e->path, item->path) != 0 ||
+				   !e->old.mode || !e->now.mode);
+}
+
+bool review_can_split(const struct review *r, const struct review_item *item,
+		      size_t part)
+{
+	const struct hunk *hunk;
+
+	if (item->count > 1)
+		return is_group_of_parts(r, item);
+	hunk = review_hunk(item, part);
+	return hunk && item->parts > item->rights && hunks_can_split(hunk) &&
+	       review_entry(r, item)->now.mode;
+}
+
+static void split_hunk(struct review_item *item, size_t part)
+{
+	size_t had = item->hunks.count, more, i;
+	enum review_answer answer = item->answers[part];
+
+	hunks_split(&item->hunks, part - item->rights);
+	more = item->hunks.count - had;
+	item->answers = mem_resize(item->answers, item->parts + more,
+				   sizeof(*item->answers));
+	memmove(item->answers + part + more, item->answers + part,
+		(item->parts - part) * sizeof(*item->answers));
+	item->parts += more;
+	for (i = part; i < part + more; i++)
+		item->answers[i] = answer;
+}
+
+/* The new items stand at the end for a moment, then at the old one's place. */
+static void split_group(struct review *r, size_t at)
+{
+	struct review_item group = r->items[at];
+	bool itself = strcmp(review_entry(r, &group)->path, group.path) == 0;
+	size_t had = r->count, more;
+	struct review_item *made;
+
+	review_add_items(r, group.first + itself, group.first + group.count,
+			 group.path);
+	more = r->count - had;
+	made = mem_dup(r->items + had, more * sizeof(*made));
+	memmove(r->items + at + more, r->items + at + 1,
+		(had - at - 1) * sizeof(*made));
+	memcpy(r->items + at, made, more * sizeof(*made));
+	r->count--;
+	free(made);
+	item_done(&group);
+}
+
+void review_split(struct review *r, size_t item, size_t part)
+{
+	if (r->items[item].count > 1)
+		split_group(r, item);
+	else
+		split_hunk(&r->items[item], part);
+}
+
+/* --- answers --- */
+
+bool review_is_refused(const struct review *r, const struct review_item *item)
+{
+	bool alone = item->count == 1 && r->may_agree;
+	size_t i;
+
+	for (i = item->first; i < item->first + item->count; i++)
+		if (r->entries[i].special && !(alone && !r->entries[i].node))
+			return true;
+	return false;
+}
+
+void review_agreed(const struct review *r, char ***to)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->count; i++) {
+		const struct review_item *item = &r->items[i];
+		const struct review_entry *e = &r->entries[item->first];
+		bool yes = false;
+
+		for (k = 0; k < item->parts; k++)
+			yes |= item->answers[k] == REVIEW_YES;
+		if (yes && item->count == 1 && e->special && !e->node)
+			mem_list_add(to, e->path);
+	}
+}
+
+void review_answer_part(struct review *r, struct review_item *item, size_t part,
+			enum review_answer answer)
+{
+	struct hunk *hunk = review_hunk(item, part);
+
+	if (answer == REVIEW_YES && review_is_refused(r, item))
+		answer = REVIEW_NO;
+	item->answers[part] = answer;
+	if (hunk)
+		hunk->taken = answer == REVIEW_YES;
+}
+
+void review_answer_item(struct review *r, struct review_item *item, size_t from,
+			enum review_answer answer)
+{
+	for (; from < item->parts; from++)
+		review_answer_part(r, item, from, answer);
+}
+
+enum review_answer review_part(const struct review_item *item, size_t part)
+{
+	return item->answers[part];
+}
+
+static void count_item(const struct review_item *item, struct review_counts *n)
+{
+	size_t yes = 0, open = 0, i;
+
+	for (i = 0; i < item->parts; i++) {
+		yes += item->answers[i] == REVIEW_YES;
+		open += item->answers[i] == REVIEW_OPEN;
+	}
+	n->items++;
+	n->deleted += item->section == REVIEW_DELETED;
+	n->risky += item->section == REVIEW_RISKY;
+	if (open && item->section <= REVIEW_RISKY)
+		n->open_first++;
+	if (yes)
+		n->paths += item->count;
+	if (yes == item->parts)
+		n->yes++;
+	else if (yes)
+		n->partly++;
+	else if (open)
+		n->open++;
+	else
+		n->no++;
+}
+
+void review_count(const struct review *r, struct review_counts *ret)
+{
+	size_t i;
+
+	*ret = (struct review_counts){0};
+	for (i = 0; i < r->count; i++)
+		count_item(&r->items[i], ret);
+}

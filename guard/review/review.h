@@ -1,0 +1,133 @@
+/*
+ * What there is to decide on in a run's changes, and what was decided.
+ *
+ * Made from two trees of the store, so that what is shown is, to the byte,
+ * what can be applied later. Things that belong together are one item: a
+ * folder that goes with all in it, a new folder full of files, what tools
+ * generate. An item has one part or, for a text, a part a hunk; a part is
+ * open until it is decided on. Pure: nothing is printed or asked here.
+ */
+#ifndef GUARD_REVIEW_REVIEW_H
+#define GUARD_REVIEW_REVIEW_H
+
+#include "guard/risk.h"
+#include "restore/git/hunks.h"
+#include "restore/plan/plan.h"
+
+/* In the order in which they are shown. */
+enum review_section {
+	REVIEW_DELETED,
+	REVIEW_RISKY, /* dangerous, or executed later */
+	REVIEW_TYPE, /* of another type */
+	REVIEW_MODIFIED,
+	REVIEW_RIGHTS,
+	REVIEW_ADDED,
+	REVIEW_GENERATED,
+};
+
+enum review_answer { REVIEW_OPEN, REVIEW_YES, REVIEW_NO };
+
+/* One path that differs. */
+struct review_entry {
+	char *path;
+	struct entry old, now; /* mode 0: nothing */
+	struct risks risks;
+	bool special; /* refused without a yes of its own: set-id bits... */
+	bool node; /* ... or at all */
+	bool here; /* changed in the project meanwhile, too */
+	bool taken; /* by the last review_pick() */
+};
+
+struct review_item {
+	char *path; /* of the thing, or of the folder above all of it */
+	size_t first, count; /* entries */
+	enum review_section section;
+	bool here; /* something of it was changed in the project meanwhile */
+	enum risk_level worst;
+
+	/* After review_open(): a part for rights that change beside the
+	 * bytes, then one a hunk; at least one. */
+	bool opened, rights;
+	struct buf old, now; /* texts */
+	struct hunks hunks;
+	enum review_answer *answers;
+	size_t parts;
+};
+
+struct review {
+	struct store *store;
+	const struct entry *base, *want;
+	struct review_entry *entries; /* by path */
+	size_t entry_count, entry_room;
+	struct review_item *items; /* in the order in which they are shown */
+	size_t count, room;
+	size_t git; /* changes in a .git that are no items */
+	size_t already; /* that the project has already */
+	bool part; /* paths were named */
+	bool may_agree; /* a yes to a special one counts, if it is alone */
+	const char *prefix; /* of its paths, for people; NULL: none */
+};
+
+struct review_options {
+	const char *const *paths; /* NULL-terminated, or NULL */
+	const struct entry *here; /* the project's root as it is now */
+	const struct plan *plan; /* of all: says what is refused */
+};
+
+void review_free(struct review *r);
+void review_entry_done(struct review_entry *e);
+/* base and want must live as long. Of a .git that was there, only what git
+ * executes or is told to is an item: its configuration, hooks and the like. */
+int review_make(struct store *store, const struct entry *base,
+		const struct entry *want, const struct review_options *options,
+		struct review *ret, struct err *err);
+
+/* The items of entries [first, end), all below dir ("" the root), appended. */
+void review_add_items(struct review *r, size_t first, size_t end,
+		      const char *dir);
+
+const struct review_entry *review_entry(const struct review *r,
+					const struct review_item *item);
+/* A folder with what is in it. */
+bool review_is_group(const struct review_item *item);
+/* It has something in it that a yes to all of it does not take. */
+bool review_is_refused(const struct review *r, const struct review_item *item);
+/* Appends the special ones that were said yes to, NULL-terminated. */
+void review_agreed(const struct review *r, char ***to);
+
+/* Reads its texts and takes them apart; done once. An item that is not read
+ * (binary, large, a link) has one part. */
+int review_open(struct review *r, struct review_item *item, struct err *err);
+/* The hunk of a part, or NULL. */
+struct hunk *review_hunk(const struct review_item *item, size_t part);
+
+/* Whether, and what it is parted into: a hunk, or a folder into what is in
+ * it. After the latter items have moved: the first part is at the same
+ * place. */
+bool review_can_split(const struct review *r, const struct review_item *item,
+		      size_t part);
+void review_split(struct review *r, size_t item, size_t part);
+
+void review_answer_part(struct review *r, struct review_item *item, size_t part,
+			enum review_answer answer);
+/* All open parts of it, or all from that part on. */
+void review_answer_item(struct review *r, struct review_item *item, size_t from,
+			enum review_answer answer);
+enum review_answer review_part(const struct review_item *item, size_t part);
+
+struct review_counts {
+	size_t items, yes, no, partly, open;
+	size_t deleted, risky; /* items */
+	size_t open_first; /* deleted or risky ones not decided on */
+	size_t paths; /* that would change in the project */
+};
+void review_count(const struct review *r, struct review_counts *ret);
+
+/*
+ * base with what was said yes to. *ret_whole: that is all of it, and the
+ * result is want itself; *ret_git: something in a .git is among it.
+ */
+int review_pick(struct review *r, struct entry *ret_root, bool *ret_whole,
+		bool *ret_git, struct err *err);
+
+#endif

@@ -1,0 +1,264 @@
+/* From two trees to the list of what there is to decide on. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/review/review.h"
+#include "snapshot/store/content.h"
+
+struct make {
+	struct review *r;
+	const struct review_options *options;
+	/* What the user did meanwhile: paths, and how they are now. */
+	struct review_entry *here;
+	size_t here_count, here_room;
+};
+
+static void make_free(struct make *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->here_count; i++)
+		review_entry_done(&m->here[i]);
+	free(m->here);
+}
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+	if (!a || !b || !a->mode || !b->mode)
+		return (!a || !a->mode) && (!b || !b->mode);
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
+static void copy(struct entry *to, const struct entry *from)
+{
+	if (from && from->mode)
+		entry_copy(to, from);
+}
+
+static int add_here(void *arg, const char *path, const struct entry *base,
+		    const struct entry *here, struct err *err)
+{
+	struct make *m = arg;
+
+	(void)err;
+	if (same(base, here))
+		return 0;
+	GROW(m->here, m->here_count, m->here_room);
+	m->here[m->here_count] = (struct review_entry){
+		.path = mem_strdup(path),
+	};
+	copy(&m->here[m->here_count++].now, here);
+	return 0;
+}
+
+/* The first that is the path or comes behind it. */
+static size_t find_here(const struct make *m, const char *path)
+{
+	size_t low = 0, high = m->here_count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (path_compare(m->here[mid].path, path) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* What git obeys is asked about item by item in any case. */
+static void note_refused(const struct plan *plan, struct review_entry *e)
+{
+	size_t i;
+
+	for (i = 0; plan && i < plan->refusal_count; i++) {
+		const struct refusal *r = &plan->refusals[i];
+
+		if (r->kind == REFUSED_GIT || strcmp(r->path, e->path) != 0)
+			continue;
+		e->special = true;
+		e->node = r->kind == REFUSED_NODE;
+	}
+}
+
+static int add_entry(void *arg, const char *path, const struct entry *old,
+		     const struct entry *now, struct err *err)
+{
+	struct make *m = arg;
+	struct review *r = m->r;
+	struct review_entry *e;
+	size_t at;
+
+	(void)err;
+	if (!*path || same(old, now) ||
+	    !path_below_any(path, m->options->paths))
+		return 0;
+	at = find_here(m, path);
+	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
+	    same(&m->here[at].now, now)) {
+		r->already++;
+		return 0;
+	}
+	GROW(r->entries, r->entry_count, r->entry_room);
+	e = &r->entries[r->entry_count++];
+	*e = (struct review_entry){
+		.path = mem_strdup(path),
+		.here = at < m->here_count &&
+			(strcmp(m->here[at].path, path) == 0 ||
+			 (!(now && now->mode) &&
+			  path_below(m->here[at].path, path))),
+	};
+	note_refused(m->options->plan, e);
+	copy(&e->old, old);
+	copy(&e->now, now);
+	return 0;
+}
+
+/* --- a .git that was there --- */
+
+/* How long the path of the .git is that this one lies in; 0: in none. */
+static size_t git_len(const char *path)
+{
+	const char *at = path;
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+
+		if (len == 4 && memcmp(at, ".git", 4) == 0)
+			return (size_t)(at - path) + 4;
+		at += len;
+		at += *at == '/';
+	}
+	return 0;
+}
+
+/* Of what git keeps there only that which says what is executed. */
+static bool is_git_item(const struct review_entry *e)
+{
+	enum risk_level level;
+
+	if (S_ISDIR(e->now.mode) || S_ISDIR(e->old.mode))
+		return false;
+	if (!risk_by_name(e->path, &level) || strstr(e->path, "/refs/"))
+		return false;
+	return e->now.mode || level == RISK_CRITICAL;
+}
+
+/* Takes out what git does with its own files. */
+static int part_git(struct review *r, struct err *err)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < r->entry_count; i++) {
+		struct review_entry *e = &r->entries[i];
+		size_t len = git_len(e->path);
+		auto_free char *root = mem_strndup(e->path, len);
+		AUTO(entry) struct entry old = {0};
+		AUTO(entry) struct entry now = {0};
+
+		if (len &&
+		    (tree_lookup(r->store, r->base, root, &old, err) < 0 ||
+		     tree_lookup(r->store, r->want, root, &now, err) < 0))
+			return -err->num;
+		if (len && S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
+		    !is_git_item(e)) {
+			review_entry_done(e);
+			r->git++;
+			continue;
+		}
+		r->entries[kept++] = *e;
+	}
+	r->entry_count = kept;
+	return 0;
+}
+
+/* --- dangers --- */
+
+struct sides {
+	struct store *store;
+	const struct review_entry *e;
+};
+
+static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+static bool read_side(void *arg, bool now, struct buf *to)
+{
+	const struct sides *s = arg;
+	const struct entry *e = now ? &s->e->now : &s->e->old;
+	struct err ignored;
+
+	if (S_ISLNK(e->mode)) {
+		buf_add_text(to, e->link);
+		return true;
+	}
+	return S_ISREG(e->mode) && content_each(s->store, &e->content,
+						add_bytes, to, &ignored) == 0;
+}
+
+static void judge(struct review *r, struct review_entry *e)
+{
+	struct sides s = {r->store, e};
+	struct risk_file f = {
+		.path = e->path,
+		.old_mode = e->old.mode,
+		.now_mode = e->now.mode,
+		.old_size = e->old.size,
+		.now_size = e->now.size,
+		.special = e->special,
+		.read = read_side,
+		.arg = &s,
+	};
+
+	if (e->special || !risk_in_generated(e->path))
+		risk_judge(&f, &e->risks);
+}
+
+static int by_section(const void *a, const void *b)
+{
+	const struct review_item *p = a, *q = b;
+
+	if (p->section != q->section)
+		return p->section < q->section ? -1 : 1;
+	if (p->section == REVIEW_RISKY && p->worst != q->worst)
+		return p->worst > q->worst ? -1 : 1;
+	return path_compare(p->path, q->path);
+}
+
+int review_make(struct store *store, const struct entry *base,
+		const struct entry *want, const struct review_options *options,
+		struct review *ret, struct err *err)
+{
+	AUTO(review)
+	struct review r = {
+		.store = store,
+		.base = base,
+		.want = want,
+		.part = options->paths != NULL,
+	};
+	AUTO(make) struct make m = {.r = &r, .options = options};
+	size_t i;
+
+	if (options->here &&
+	    tree_diff(store, base, options->here, add_here, &m, err) < 0)
+		return -err->num;
+	if (tree_diff(store, base, want, add_entry, &m, err) < 0 ||
+	    part_git(&r, err) < 0)
+		return -err->num;
+	for (i = 0; i < r.entry_count; i++)
+		judge(&r, &r.entries[i]);
+	review_add_items(&r, 0, r.entry_count, "");
+	if (r.count)
+		qsort(r.items, r.count, sizeof(*r.items), by_section);
+	*ret = r;
+	r = (struct review){0};
+	return 0;
+}

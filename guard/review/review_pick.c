@@ -1,0 +1,211 @@
+/* The tree of what was said yes to. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/review/review.h"
+#include "snapshot/store/content.h"
+
+struct picker {
+	struct review *r;
+	struct tree_editor *editor;
+	char *ready; /* the last folder that things were put into */
+	bool git;
+};
+
+static void picker_free(struct picker *p)
+{
+	tree_editor_free(&p->editor);
+	free(p->ready);
+}
+
+/* One folder above what is put: made as the run made it, if base has none. */
+static int put_parent(struct picker *p, const char *dir, struct err *err)
+{
+	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry want = {0};
+
+	if (tree_lookup(p->r->store, p->r->base, dir, &base, err) < 0 ||
+	    tree_lookup(p->r->store, p->r->want, dir, &want, err) < 0)
+		return -err->num;
+	if (S_ISDIR(base.mode) || !S_ISDIR(want.mode))
+		return 0;
+	return tree_editor_put_folder(p->editor, dir, &want, err);
+}
+
+/* New folders come along with what is in them, also where only that was
+ * named. */
+static int put_parents(struct picker *p, const char *path, struct err *err)
+{
+	auto_free char *parent = path_parent(path);
+	size_t len;
+
+	if (p->ready && strcmp(p->ready, parent) == 0)
+		return 0;
+	for (len = 1; *parent && len <= strlen(parent); len++) {
+		auto_free char *dir = NULL;
+
+		if (path[len] != '/')
+			continue;
+		dir = mem_strndup(path, len);
+		if (put_parent(p, dir, err) < 0)
+			return -err->num;
+	}
+	free(p->ready);
+	p->ready = TAKE(parent);
+	return 0;
+}
+
+static int put(struct picker *p, struct review_entry *e,
+	       const struct entry *what, struct err *err)
+{
+	e->taken = true;
+	p->git |= path_has_part(e->path, ".git");
+	if (e->old.mode && (e->old.mode & S_IFMT) != (what->mode & S_IFMT) &&
+	    tree_editor_remove(p->editor, e->path, err) < 0)
+		return -err->num;
+	if (!what->mode)
+		return 0;
+	if (put_parents(p, e->path, err) < 0)
+		return -err->num;
+	return S_ISDIR(what->mode)
+		       ? tree_editor_put_folder(p->editor, e->path, what, err)
+		       : tree_editor_put(p->editor, e->path, what, err);
+}
+
+/* What becomes of a text of which a part is taken, or an edited one. */
+static int put_text(struct picker *p, struct review_item *item, struct err *err)
+{
+	struct review_entry *e = &p->r->entries[item->first];
+	bool rights = !item->rights || item->answers[0] == REVIEW_YES;
+	const struct entry *meta = rights ? &e->now : &e->old;
+	AUTO(buf) struct buf text = {0};
+	AUTO(entry) struct entry made = {0};
+
+	hunks_compose(&item->hunks, &item->old, &text);
+	if (rights && text.len == item->now.len &&
+	    (!text.len || memcmp(text.data, item->now.data, text.len) == 0))
+		return put(p, e, &e->now, err);
+	entry_copy(&made, meta);
+	made.link_group = 0;
+	made.mtime = moment_now();
+	made.size = text.len;
+	made.content = (struct oid){0};
+	if (text.len && content_put_bytes(p->r->store, text.data, text.len,
+					  &made.content, err) < 0)
+		return -err->num;
+	return put(p, e, &made, err);
+}
+
+static bool any_taken(const struct review_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->parts; i++)
+		if (item->answers[i] == REVIEW_YES)
+			return true;
+	return false;
+}
+
+static int pick_item(struct picker *p, struct review_item *item,
+		     struct err *err)
+{
+	const struct review_entry *e = review_entry(p->r, item);
+	size_t i;
+
+	if (!any_taken(item))
+		return 0;
+	if (item->hunks.count && e->now.mode)
+		return put_text(p, item, err);
+	for (i = item->first; i < item->first + item->count; i++)
+		if (put(p, &p->r->entries[i], &p->r->entries[i].now, err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* A folder of which all that was in it goes, file by file, goes as well. */
+static int pick_folders(struct picker *p, struct err *err)
+{
+	struct review *r = p->r;
+	size_t i = r->entry_count, k;
+
+	while (i-- > 0) {
+		struct review_entry *e = &r->entries[i];
+
+		if (e->taken || e->now.mode || !S_ISDIR(e->old.mode))
+			continue;
+		for (k = i + 1; k < r->entry_count &&
+				path_below(r->entries[k].path, e->path);
+		     k++)
+			if (!r->entries[k].taken)
+				break;
+		if (k == i + 1 || (k < r->entry_count &&
+				   path_below(r->entries[k].path, e->path)))
+			continue;
+		if (put(p, e, &e->now, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct review_item *p = *(struct review_item *const *)a;
+	const struct review_item *q = *(struct review_item *const *)b;
+
+	return (p->first > q->first) - (p->first < q->first);
+}
+
+static int pick_all(struct picker *p, struct err *err)
+{
+	struct review *r = p->r;
+	auto_free struct review_item **order =
+		mem_alloc((r->count + 1) * sizeof(struct review_item *));
+	size_t i;
+
+	for (i = 0; i < r->entry_count; i++)
+		r->entries[i].taken = false;
+	for (i = 0; i < r->count; i++)
+		order[i] = &r->items[i];
+	if (r->count)
+		qsort(order, r->count, sizeof(*order), by_first);
+	for (i = 0; i < r->count; i++)
+		if (pick_item(p, order[i], err) < 0)
+			return -err->num;
+	return pick_folders(p, err);
+}
+
+static bool was_edited(const struct review *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->count; i++)
+		for (k = 0; k < r->items[i].hunks.count; k++)
+			if (r->items[i].hunks.items[k].edited)
+				return true;
+	return false;
+}
+
+int review_pick(struct review *r, struct entry *ret_root, bool *ret_whole,
+		bool *ret_git, struct err *err)
+{
+	AUTO(picker)
+	struct picker p = {
+		.r = r,
+		.editor = tree_editor_new(r->store, r->base),
+	};
+	struct review_counts n;
+
+	if (pick_all(&p, err) < 0)
+		return -err->num;
+	review_count(r, &n);
+	*ret_git = p.git;
+	*ret_whole = !r->part && n.yes == n.items && !was_edited(r);
+	if (*ret_whole && !p.git) {
+		entry_copy(ret_root, r->want);
+		return 0;
+	}
+	return tree_editor_save(p.editor, ret_root, err);
+}

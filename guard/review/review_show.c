@@ -1,0 +1,480 @@
+#include "guard/review/review_show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/agent/agent_show.h"
+#include "guard/diff/diffshow.h"
+#include "guard/output.h"
+#include "guard/pick.h"
+
+#define RULE_MAX 100
+
+static const char *const titles[] = {
+	[REVIEW_DELETED] = "Deleted",
+	[REVIEW_RISKY] = "Dangerous, or executed later",
+	[REVIEW_TYPE] = "Of another type",
+	[REVIEW_MODIFIED] = "Modified",
+	[REVIEW_RIGHTS] = "With other rights",
+	[REVIEW_ADDED] = "Added",
+	[REVIEW_GENERATED] = "Generated",
+};
+
+static enum output_style style_of(enum review_section section)
+{
+	switch (section) {
+	case REVIEW_DELETED:
+		return STYLE_DELETED;
+	case REVIEW_ADDED:
+		return STYLE_ADDED;
+	case REVIEW_GENERATED:
+		return STYLE_FAINT;
+	default:
+		return STYLE_CHANGED;
+	}
+}
+
+static struct change_side side_of(const struct entry *e)
+{
+	return (struct change_side){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.size = e->size,
+	};
+}
+
+static struct change change_of(const struct review_entry *e)
+{
+	struct change c = {
+		.path = e->path,
+		.old = side_of(&e->old),
+		.now = side_of(&e->now),
+		.kind = CHANGE_MODIFIED,
+	};
+
+	if (!e->now.mode)
+		c.kind = CHANGE_DELETED;
+	else if (!e->old.mode)
+		c.kind = CHANGE_ADDED;
+	else if ((e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+		c.kind = CHANGE_TYPE;
+	else if (entry_same_content(&e->old, &e->now))
+		c.kind = CHANGE_META;
+	else if (!entry_same_meta(&e->old, &e->now))
+		c.flags = CHANGE_META_TOO;
+	return c;
+}
+
+/* "  all 214 files, 3.1 MB" */
+static void add_group(const struct review *r, const struct review_item *item,
+		      struct buf *to)
+{
+	size_t deleted = 0, added = 0, other = 0, i;
+	uint64_t bytes = 0;
+	const char *between = "  ";
+
+	for (i = item->first; i < item->first + item->count; i++) {
+		const struct review_entry *e = &r->entries[i];
+
+		if (S_ISDIR(e->now.mode ? e->now.mode : e->old.mode))
+			continue;
+		deleted += !e->now.mode;
+		added += !e->old.mode;
+		other += e->now.mode && e->old.mode;
+		bytes += e->now.mode ? e->now.size : e->old.size;
+	}
+	if (deleted && !added && !other) {
+		buf_printf(to, "  with all in it: %s",
+			   text_count(deleted, "file"));
+	} else {
+		if (deleted)
+			buf_printf(to, "  %zu deleted", deleted);
+		between = deleted ? ", " : between;
+		if (other)
+			buf_printf(to, "%s%zu modified", between, other);
+		between = deleted || other ? ", " : between;
+		if (added)
+			buf_printf(to, "%s%zu added", between, added);
+	}
+	buf_printf(to, ", %s", text_size(bytes));
+}
+
+void review_show_line(struct review *r, struct review_item *item,
+		      struct buf *to)
+{
+	const struct review_entry *e = review_entry(r, item);
+	struct change c = change_of(e);
+	uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
+	struct err ignored;
+
+	buf_printf(to, "%s%c%s  ", output_style(style_of(item->section)),
+		   review_is_group(item) && e->now.mode && e->old.mode
+			   ? 'M'
+			   : changes_letter(c.kind),
+		   output_style(STYLE_NONE));
+	output_name(to, r->prefix ? r->prefix : "");
+	output_name(to, item->path);
+	if (review_is_group(item) || S_ISDIR(mode))
+		buf_add_char(to, '/');
+	if (review_is_group(item)) {
+		add_group(r, item, to);
+	} else if (c.kind == CHANGE_MODIFIED &&
+		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
+		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
+			   item->hunks.added, output_style(STYLE_NONE),
+			   output_style(STYLE_DELETED), item->hunks.removed,
+			   output_style(STYLE_NONE));
+		if (item->rights)
+			buf_add_text(to, "  other rights");
+	} else {
+		changes_detail(&c, to);
+	}
+}
+
+/* "!! " and the reason, worst first; a level's sign says how bad. */
+void review_show_risk(const struct risk *risk, const char *indent,
+		      const char *path)
+{
+	static const char *const signs[] = {
+		[RISK_NOTE] = " i",
+		[RISK_HIGH] = " !",
+		[RISK_CRITICAL] = "!!",
+	};
+	AUTO(buf) struct buf name = {0};
+
+	if (path) {
+		output_name(&name, path);
+		buf_add_text(&name, ": ");
+	}
+	(void)printf("%s%s%s%s %s%s%s\n", indent,
+		     output_style(risk->level == RISK_CRITICAL ? STYLE_DELETED
+				  : risk->level == RISK_HIGH   ? STYLE_CHANGED
+							       : STYLE_FAINT),
+		     signs[risk->level], output_style(STYLE_NONE),
+		     path ? buf_text(&name) : "", risk->runs ? "runs " : "",
+		     risk->text);
+}
+
+static void print_risks(const struct review *r, const struct review_item *item,
+			const char *indent)
+{
+	bool group = review_is_group(item);
+	size_t i, k;
+
+	for (i = item->first; i < item->first + item->count; i++) {
+		const struct review_entry *e = &r->entries[i];
+
+		for (k = 0; k < e->risks.count; k++)
+			if (!group || e->risks.items[k].level >= RISK_HIGH)
+				review_show_risk(&e->risks.items[k], indent,
+						 group ? e->path : NULL);
+	}
+}
+
+static void print_item(struct review *r, struct review_item *item)
+{
+	AUTO(buf) struct buf line = {0};
+
+	review_show_line(r, item, &line);
+	(void)printf("  %s\n", buf_text(&line));
+	if (item->here)
+		(void)printf("       %s! changed here since the run began%s\n",
+			     output_style(STYLE_CHANGED),
+			     output_style(STYLE_NONE));
+	print_risks(r, item, "     ");
+}
+
+static size_t count_section(const struct review *r, enum review_section section)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < r->count; i++)
+		n += r->items[i].section == section;
+	return n;
+}
+
+static void print_section(struct review *r, enum review_section section,
+			  size_t most)
+{
+	size_t n = count_section(r, section), i, shown = 0;
+
+	if (!n)
+		return;
+	(void)printf("\n%s%s (%zu)%s\n", output_style(STYLE_BOLD),
+		     titles[section], n, output_style(STYLE_NONE));
+	for (i = 0; i < r->count && !output_broken(); i++) {
+		if (r->items[i].section != section)
+			continue;
+		if (most && shown++ == most) {
+			(void)printf("  and %zu more, none of which is passed "
+				     "over below\n",
+				     n - most);
+			return;
+		}
+		print_item(r, &r->items[i]);
+	}
+}
+
+void review_show_head(const struct session *s, const struct review *r)
+{
+	AUTO(buf) struct buf b = {0};
+	const char *between = "";
+	size_t n[REVIEW_GENERATED + 1], i;
+
+	diffshow_head(s, &b);
+	for (i = 0; i <= REVIEW_GENERATED; i++) {
+		n[i] = count_section(r, (enum review_section)i);
+		if (!n[i])
+			continue;
+		buf_printf(&b, "%s%zu %c%s", between, n[i], titles[i][0] | 0x20,
+			   titles[i] + 1);
+		between = "; ";
+	}
+	if (!r->count)
+		buf_add_text(&b, "nothing to decide on");
+	(void)printf("%s\n", buf_text(&b));
+	if (r->already)
+		(void)printf("%s: your project has them already\n",
+			     text_count(r->already, "other change"));
+}
+
+static void print_left_out(const struct session *s, const struct review *r,
+			   const struct changes *c)
+{
+	AUTO(changes_git) struct changes_git git = {0};
+	size_t home = changes_count_home(&c->home), i;
+
+	if (r->git)
+		changes_git_make(&c->project, c->upper_fd, c->lower_fd, &git);
+	if (r->git)
+		(void)printf("\n%sLeft alone in .git (%zu)%s: guard import %s "
+			     "brings its commits in\n",
+			     output_style(STYLE_BOLD), r->git,
+			     output_style(STYLE_NONE), s->id);
+	for (i = 0; i < git.count; i++)
+		if (!git.items[i].runs)
+			(void)printf("  %s\n", git.items[i].text);
+	if (home)
+		(void)printf("\n%s in your home folder: no part of this "
+			     "review (guard diff %s)\n",
+			     text_count(home, "change"), s->id);
+}
+
+void review_show_risky(struct review *r, size_t most)
+{
+	print_section(r, REVIEW_DELETED, most);
+	print_section(r, REVIEW_RISKY, most);
+}
+
+void review_show_first(const struct session *s, struct review *r,
+		       const struct changes *c, size_t most)
+{
+	review_show_risky(r, most);
+	print_left_out(s, r, c);
+	agent_show_list(s);
+}
+
+void review_show_rest(struct review *r)
+{
+	enum review_section section;
+
+	for (section = REVIEW_TYPE; section <= REVIEW_GENERATED; section++)
+		print_section(r, section, 0);
+}
+
+/* --- one item --- */
+
+static size_t width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+		return 80;
+	return size.ws_col < RULE_MAX ? size.ws_col : RULE_MAX;
+}
+
+/* As the C library finds out, which is not asked: it would turn other output
+ * with it. */
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return strcasestr(value, "utf-8") ||
+			       strcasestr(value, "utf8");
+	}
+	return false;
+}
+
+void review_show_title(struct review *r, size_t item)
+{
+	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
+	struct review_item *it = &r->items[item];
+	AUTO(buf) struct buf line = {0};
+	size_t columns = width(), i;
+
+	for (i = 0; i + 1 < columns; i++)
+		buf_add_text(&line, dash);
+	(void)printf("\n%s%s%s\n", output_style(STYLE_FAINT), buf_text(&line),
+		     output_style(STYLE_NONE));
+	buf_clear(&line);
+	review_show_line(r, it, &line);
+	(void)printf("%s%zu/%zu%s  %s\n", output_style(STYLE_BOLD), item + 1,
+		     r->count, output_style(STYLE_NONE), buf_text(&line));
+	if (it->here)
+		(void)printf("%s ! you changed it since the run began: it is "
+			     "merged, or a conflict%s\n",
+			     output_style(STYLE_CHANGED),
+			     output_style(STYLE_NONE));
+	print_risks(r, it, "");
+}
+
+/* Lines of a text that is cut. */
+struct lines {
+	size_t printed, most;
+};
+
+/* false: it was cut there. */
+static bool room_for(struct lines *l)
+{
+	return !output_broken() && (!l->most || l->printed++ < l->most);
+}
+
+static void say_cut(size_t more)
+{
+	(void)printf("%s... %s not shown: p prints them all%s\n",
+		     output_style(STYLE_BOLD), text_count(more, "line"),
+		     output_style(STYLE_NONE));
+}
+
+static void print_hunk_line(const struct hunk_line *l)
+{
+	enum output_style style = l->kind == '+'   ? STYLE_ADDED
+				  : l->kind == '-' ? STYLE_DELETED
+						   : STYLE_NONE;
+	bool feed = l->len && l->text[l->len - 1] == '\n';
+	AUTO(buf) struct buf b = {0};
+
+	text_escape(&b, l->text, l->len - feed, true);
+	(void)printf("%s%c%s%s\n", style ? output_style(style) : "", l->kind,
+		     buf_text(&b), style ? output_style(STYLE_NONE) : "");
+	if (!feed)
+		(void)printf("\\ No newline at end of file\n");
+}
+
+static void print_hunk(const struct hunk *h, size_t most)
+{
+	struct lines lines = {.most = most};
+	size_t i;
+
+	(void)printf("%s@@ -%zu,%zu +%zu,%zu @@%s%s\n",
+		     output_style(STYLE_HUNK), h->old_at + (h->old_count > 0),
+		     h->old_count, h->new_at + (h->new_count > 0), h->new_count,
+		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
+	for (i = 0; i < h->count; i++) {
+		if (!room_for(&lines)) {
+			say_cut(h->count - i);
+			return;
+		}
+		print_hunk_line(&h->lines[i]);
+	}
+}
+
+static void print_link(char sign, enum output_style style,
+		       const struct entry *e)
+{
+	AUTO(buf) struct buf target = {0};
+
+	if (!S_ISLNK(e->mode))
+		return;
+	output_name(&target, e->link);
+	(void)printf("%s%c%s%s\n", output_style(style), sign, buf_text(&target),
+		     output_style(STYLE_NONE));
+}
+
+static void print_group(struct review *r, struct review_item *item, size_t most)
+{
+	struct lines lines = {.most = most};
+	size_t i;
+
+	for (i = item->first; i < item->first + item->count; i++) {
+		const struct review_entry *e = &r->entries[i];
+		struct change c = change_of(e);
+		uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
+		AUTO(buf) struct buf b = {0};
+
+		if (!room_for(&lines)) {
+			say_cut(item->first + item->count - i);
+			return;
+		}
+		output_name(&b, e->path);
+		if (S_ISDIR(mode))
+			buf_add_char(&b, '/');
+		else
+			changes_detail(&c, &b);
+		(void)printf("  %c  %s\n", changes_letter(c.kind),
+			     buf_text(&b));
+	}
+}
+
+void review_show_part(struct review *r, struct review_item *item, size_t part,
+		      size_t most)
+{
+	const struct review_entry *e = review_entry(r, item);
+	struct change c = change_of(e);
+	AUTO(buf) struct buf b = {0};
+	struct hunk *hunk;
+	struct err err;
+
+	if (review_is_group(item)) {
+		print_group(r, item, most);
+		return;
+	}
+	if (review_open(r, item, &err) < 0) {
+		(void)printf("cannot be shown: %s\n", err.text);
+		return;
+	}
+	hunk = review_hunk(item, part);
+	if (hunk) {
+		print_hunk(hunk, most);
+		return;
+	}
+	if (c.kind != CHANGE_MODIFIED || item->rights) {
+		c.kind = item->rights ? CHANGE_META : c.kind;
+		changes_detail(&c, &b);
+		(void)printf(" %s\n", buf_text(&b));
+	}
+	print_link('-', STYLE_DELETED, &e->old);
+	print_link('+', STYLE_ADDED, &e->now);
+	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
+		(void)printf("  no text, or too large to be shown: %s -> %s\n",
+			     text_size(e->old.size), text_size(e->now.size));
+}
+
+const char *review_show_name(const struct review *r,
+			     const struct review_item *item, size_t part)
+{
+	const struct review_entry *e = review_entry(r, item);
+
+	if (item->section == REVIEW_DELETED)
+		return "this deletion";
+	if (review_is_group(item))
+		return "all of this folder";
+	if (part < item->rights)
+		return "these rights";
+	if (!e->old.mode)
+		return "this addition";
+	return review_hunk(item, part) ? "this hunk" : "this change";
+}

@@ -1,0 +1,377 @@
+#include "guard/review/review_walk.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/options.h"
+#include "guard/output.h"
+#include "guard/review/review_edit.h"
+#include "guard/review/review_place.h"
+#include "guard/review/review_show.h"
+
+/* Lines of a part that are shown unasked, at least. */
+#define LINES_LEAST 60
+
+struct walk {
+	struct review_place at;
+	int scratch_fd;
+	const char *scratch;
+	size_t titled; /* the item whose title stands above, + 1 */
+	bool over;
+};
+
+char *review_walk_ask(const char *format, ...)
+{
+	auto_free char *line = NULL;
+	size_t room = 0, len, at;
+	va_list ap;
+
+	(void)printf("%s", output_style(STYLE_BOLD));
+	va_start(ap, format);
+	(void)vprintf(format, ap);
+	va_end(ap);
+	(void)printf("%s ", output_style(STYLE_NONE));
+	(void)fflush(stdout);
+	if (getline(&line, &room, stdin) < 0) {
+		(void)putchar('\n');
+		clearerr(stdin);
+		return NULL;
+	}
+	len = strlen(line);
+	while (len && isspace((unsigned char)line[len - 1]))
+		len--;
+	at = strspn(line, " \t");
+	return mem_strndup(line + at, len > at ? len - at : 0);
+}
+
+static struct review_item *here(struct walk *w)
+{
+	return &w->at.r->items[w->at.item];
+}
+
+static size_t lines_of_screen(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ||
+	    size.ws_row * 2 < LINES_LEAST)
+		return LINES_LEAST;
+	return size.ws_row * 2;
+}
+
+/* --- lists and search --- */
+
+static char mark_of(const struct review_item *item)
+{
+	size_t yes = 0, no = 0, i;
+
+	for (i = 0; i < item->parts; i++) {
+		yes += item->answers[i] == REVIEW_YES;
+		no += item->answers[i] == REVIEW_NO;
+	}
+	if (yes)
+		return yes == item->parts ? '+' : '*';
+	return no == item->parts ? '-' : ' ';
+}
+
+void review_walk_list(struct review *r, bool all)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++) {
+		char mark = mark_of(&r->items[i]);
+		AUTO(buf) struct buf line = {0};
+
+		if (!all && mark != '+' && mark != '*')
+			continue;
+		review_show_line(r, &r->items[i], &line);
+		(void)printf("%c%4zu  %s\n", mark, i + 1, buf_text(&line));
+	}
+}
+
+static void go_by_number(struct walk *w, const char *rest)
+{
+	auto_free char *answer = NULL;
+	unsigned long number;
+
+	if (!*rest) {
+		review_walk_list(w->at.r, true);
+		answer = review_walk_ask("Go to which?");
+		rest = answer ? answer : "";
+	}
+	if (!*rest)
+		return;
+	if (options_number(rest, w->at.r->count, &number) < 0 || !number)
+		output_say("there is no number %s", text_quote(rest));
+	else
+		review_place_go(&w->at, number - 1, 0);
+}
+
+static void search(struct walk *w, const char *rest)
+{
+	auto_free char *answer = NULL;
+
+	if (!*rest) {
+		answer = review_walk_ask("Search for regex?");
+		rest = answer ? answer : "";
+	}
+	if (*rest)
+		review_place_search(&w->at, rest);
+}
+
+/* --- answers --- */
+
+static void answer(struct walk *w, enum review_answer said, bool rest)
+{
+	if (said == REVIEW_YES && review_is_refused(w->at.r, here(w)))
+		output_say(review_is_group(here(w))
+				   ? "set-id bits, capabilities and nodes need "
+				     "a yes of their own: it is left out (s "
+				     "parts the folder from it)"
+				   : "guard applies no such thing: it is left "
+				     "out");
+	if (rest)
+		review_answer_item(w->at.r, here(w), w->at.part, said);
+	else
+		review_answer_part(w->at.r, here(w), w->at.part, said);
+	w->over = !review_place_next_open(&w->at);
+}
+
+/* Only what has been looked at, or is neither gone nor dangerous. */
+static void accept_rest(struct walk *w)
+{
+	struct review_counts n;
+	size_t i, k;
+
+	review_count(w->at.r, &n);
+	if (n.open_first) {
+		output_say("no: %s or dangerous things come first and are "
+			   "decided on one by one",
+			   text_count(n.open_first, "deletion"));
+		return;
+	}
+	for (i = 0; i < w->at.r->count; i++) {
+		review_place_open(&w->at, i);
+		for (k = 0; k < w->at.r->items[i].parts; k++)
+			if (!review_part(&w->at.r->items[i], k))
+				review_answer_part(w->at.r, &w->at.r->items[i],
+						   k, REVIEW_YES);
+	}
+	w->over = true;
+}
+
+static bool can_edit(struct walk *w)
+{
+	return review_hunk(here(w), w->at.part) &&
+	       review_entry(w->at.r, here(w))->now.mode;
+}
+
+static void edit(struct walk *w)
+{
+	size_t at = w->at.part - here(w)->rights;
+	struct err err;
+	int got = review_edit(&here(w)->hunks, at, w->scratch_fd, w->scratch,
+			      &err);
+
+	if (got < 0)
+		output_warn("%s", err.text);
+	if (got > 0)
+		answer(w, REVIEW_YES, false);
+	else
+		w->at.show = true;
+}
+
+static void split(struct walk *w)
+{
+	size_t before = here(w)->hunks.count, items = w->at.r->count;
+
+	review_split(w->at.r, w->at.item, w->at.part);
+	if (w->at.r->count > items)
+		output_say("parted into %zu", w->at.r->count - items + 1);
+	else if (here(w)->hunks.count > before)
+		output_say("parted into %zu hunks",
+			   here(w)->hunks.count - before + 1);
+	w->titled = 0;
+	review_place_go(&w->at, w->at.item, w->at.part);
+}
+
+static void print_whole(struct walk *w)
+{
+	/* The pager takes stdout over for good, so it gets a process. */
+	review_show_part(w->at.r, here(w), w->at.part, 0);
+}
+
+/* --- keys --- */
+
+/* "y,n,q,..." */
+static void keys_of(struct walk *w, struct buf *to)
+{
+	const struct {
+		char key;
+		bool use;
+	} all[] = {
+		{'y', true},
+		{'n', true},
+		{'q', true},
+		{'a', here(w)->parts > 1},
+		{'d', here(w)->parts > 1},
+		{'j', review_place_has_more(&w->at, false, true)},
+		{'J', review_place_has_more(&w->at, false, false)},
+		{'k', review_place_has_more(&w->at, true, true)},
+		{'K', review_place_has_more(&w->at, true, false)},
+		{'g', w->at.r->count > 1},
+		{'/', true},
+		{'s', review_can_split(w->at.r, here(w), w->at.part)},
+		{'e', can_edit(w)},
+		{'p', true},
+		{'A', true},
+		{'?', true},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].use)
+			buf_printf(to, "%s%c", to->len ? "," : "", all[i].key);
+}
+
+static void help(const char *keys)
+{
+	static const struct {
+		char key;
+		const char *text;
+	} texts[] = {
+		{'y', "apply this"},
+		{'n', "do not apply this"},
+		{'q', "enough: what is left is not applied; then you are "
+		      "asked once more"},
+		{'a', "apply this and all later hunks of the file"},
+		{'d', "apply neither this nor any later hunk of the file"},
+		{'j', "leave this open, go to the next open one"},
+		{'J', "leave this open, go to the next one"},
+		{'k', "leave this open, go to the last open one before it"},
+		{'K', "leave this open, go to the one before it"},
+		{'g', "list all, and go to one by its number"},
+		{'/', "go to the next one that matches a regular expression"},
+		{'s', "split this into smaller parts"},
+		{'e', "edit this hunk in your editor, and apply that"},
+		{'p', "print this again, all of it"},
+		{'A', "apply all that is left, once everything deleted and "
+		      "dangerous is decided on"},
+		{'?', "this help"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (strchr(keys, texts[i].key))
+			(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
+				     texts[i].key, output_style(STYLE_NONE),
+				     texts[i].text);
+	(void)printf("Nothing is written before the end of the review.\n");
+}
+
+static void act(struct walk *w, char key, const char *rest)
+{
+	switch (key) {
+	case 'y':
+		answer(w, REVIEW_YES, false);
+		break;
+	case 'n':
+		answer(w, REVIEW_NO, false);
+		break;
+	case 'a':
+		answer(w, REVIEW_YES, true);
+		break;
+	case 'd':
+		answer(w, REVIEW_NO, true);
+		break;
+	case 'j':
+	case 'J':
+	case 'k':
+	case 'K':
+		(void)review_place_move(&w->at, key == 'k' || key == 'K',
+					key == 'j' || key == 'k');
+		break;
+	case 'g':
+		go_by_number(w, rest);
+		break;
+	case '/':
+		search(w, rest);
+		break;
+	case 's':
+		split(w);
+		break;
+	case 'e':
+		edit(w);
+		break;
+	case 'p':
+		print_whole(w);
+		break;
+	case 'A':
+		accept_rest(w);
+		break;
+	default:
+		w->over = true;
+	}
+}
+
+static void show(struct walk *w)
+{
+	if (w->titled != w->at.item + 1)
+		review_show_title(w->at.r, w->at.item);
+	w->titled = w->at.item + 1;
+	if (w->at.show)
+		review_show_part(w->at.r, here(w), w->at.part,
+				 lines_of_screen());
+	w->at.show = false;
+}
+
+static void ask(struct walk *w)
+{
+	enum review_answer said = review_part(here(w), w->at.part);
+	auto_free char *line = NULL;
+	AUTO(buf) struct buf list = {0};
+	const char *keys;
+
+	keys_of(w, &list);
+	keys = buf_text(&list);
+	line = review_walk_ask("(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1,
+			       here(w)->parts,
+			       review_show_name(w->at.r, here(w), w->at.part),
+			       said == REVIEW_YES  ? " (so far: yes)"
+			       : said == REVIEW_NO ? " (so far: no)"
+						   : "",
+			       keys);
+	if (!line) {
+		w->over = true;
+		return;
+	}
+	if (*line && strchr(keys, *line) && !strchr("?,", *line) &&
+	    (!line[1] || strchr("g/", *line)))
+		act(w, *line, line + 1 + strspn(line + 1, " "));
+	else
+		help(keys);
+}
+
+void review_walk(struct review *r, int scratch_fd, const char *scratch)
+{
+	struct walk w = {
+		.at.r = r,
+		.scratch_fd = scratch_fd,
+		.scratch = scratch,
+	};
+
+	if (!r->count)
+		return;
+	review_place_go(&w.at, 0, 0);
+	while (!w.over && !output_broken()) {
+		show(&w);
+		ask(&w);
+	}
+}

@@ -1,0 +1,491 @@
+#include "guard/review/reviewing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/output.h"
+#include "guard/review/review_show.h"
+#include "guard/review/review_walk.h"
+
+/* Lines of a section in front of the questions. */
+#define FIRST_MOST 12
+
+/* Of one folder of the run. */
+struct part {
+	struct review review;
+	struct applying_extra *extra; /* NULL: the project */
+	struct entry picked;
+	bool whole, git; /* of what was picked */
+};
+
+struct reviewing {
+	struct applying *a;
+	const struct reviewing_options *o;
+	struct part *parts; /* the project's first */
+	size_t count;
+	char *scratch; /* the run's folder */
+	enum plan_resolve resolve;
+};
+
+static void reviewing_free(struct reviewing *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++) {
+		review_free(&v->parts[i].review);
+		entry_free(&v->parts[i].picked);
+	}
+	free(v->parts);
+	free(v->scratch);
+}
+
+static bool on_terminal(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static bool is_meant(const struct pick *p, char *const *paths)
+{
+	return paths || !pick_named_paths(p);
+}
+
+static int make_project(struct reviewing *v, struct part *part, struct err *err)
+{
+	struct applying *a = v->a;
+	const struct review_options options = {
+		.paths = (const char *const *)a->p->paths,
+		.plan = &a->plan,
+		.here = &a->before.root,
+	};
+
+	if (!is_meant(a->p, a->p->paths))
+		return 0;
+	if (review_make(a->c->store, &a->base.root, &a->want, &options,
+			&part->review, err) < 0)
+		return -err->num;
+	part->review.may_agree = true;
+	return 0;
+}
+
+static int make_extra(struct reviewing *v, size_t index, struct part *part,
+		      struct err *err)
+{
+	struct applying *a = v->a;
+	struct applying_extra *x = &a->extras[index];
+	char *const *paths = pick_extra_paths(a->p, index);
+	const struct review_options options = {
+		.paths = (const char *const *)paths,
+		.plan = &x->plan,
+		.here = &x->before.root,
+	};
+
+	part->extra = x;
+	if (!is_meant(a->p, paths))
+		return 0;
+	if (review_make(a->c->store, &x->base.root, &x->want, &options,
+			&part->review, err) < 0)
+		return -err->num;
+	part->review.prefix = x->plan.prefix;
+	return 0;
+}
+
+/* The three sides, and what would be refused; nothing is held on to but the
+ * run. */
+static int load(struct reviewing *v, struct err *err)
+{
+	struct applying *a = v->a;
+	size_t i;
+
+	if (a->p->home_paths)
+		return fail(err, ENOTSUP,
+			    "a review is of the project: guard diff %s %s "
+			    "shows what changed in your home folder, guard "
+			    "apply takes it",
+			    a->p->session.id, "~");
+	if (applying_load(a, err) < 0 ||
+	    applying_plan(a, &a->want, RESOLVE_NOT, false, err) < 0)
+		return -err->num;
+	applying_leave(a);
+	v->count = a->p->session.extra_count + 1;
+	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
+	if (make_project(v, &v->parts[0], err) < 0)
+		return -err->num;
+	for (i = 1; i < v->count; i++)
+		if (make_extra(v, i - 1, &v->parts[i], err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* Of all folders together. */
+static void count_all(const struct reviewing *v, struct review_counts *ret)
+{
+	struct review_counts n;
+	size_t i;
+
+	*ret = (struct review_counts){0};
+	for (i = 0; i < v->count; i++) {
+		review_count(&v->parts[i].review, &n);
+		ret->items += n.items;
+		ret->yes += n.yes;
+		ret->no += n.no;
+		ret->partly += n.partly;
+		ret->open += n.open;
+	}
+}
+
+/* The sections in front of the questions, or (most 0) all. */
+static void show_parts(struct reviewing *v, size_t most)
+{
+	const struct session *s = &v->a->p->session;
+	size_t i;
+
+	review_show_head(s, &v->parts[0].review);
+	review_show_first(s, &v->parts[0].review, &v->a->changes, most);
+	if (!most)
+		review_show_rest(&v->parts[0].review);
+	for (i = 1; i < v->count; i++) {
+		struct review *r = &v->parts[i].review;
+		AUTO(buf) struct buf name = {0};
+
+		if (!r->count)
+			continue;
+		output_name(&name, r->prefix);
+		(void)printf("\n%sIn %s%s: %s\n", output_style(STYLE_BOLD),
+			     buf_text(&name), output_style(STYLE_NONE),
+			     text_count(r->count, "change"));
+		review_show_risky(r, most);
+		if (!most)
+			review_show_rest(r);
+	}
+}
+
+static void print(struct reviewing *v)
+{
+	const struct session *s = &v->a->p->session;
+	struct review_counts n;
+
+	if (!v->o->no_pager)
+		output_pager_start();
+	show_parts(v, 0);
+	(void)fflush(stdout);
+	count_all(v, &n);
+	if (!n.items)
+		return;
+	output_say("guard review %s on a terminal asks about each of them; "
+		   "guard apply %s PATHS takes what is named, guard diff %s "
+		   "has the texts",
+		   s->id, s->id, s->id);
+}
+
+/* --- the end --- */
+
+static void say_accepted(const struct reviewing *v)
+{
+	struct review_counts n;
+
+	count_all(v, &n);
+	(void)printf("\n%sAccepted: %zu of %s%s", output_style(STYLE_BOLD),
+		     n.yes + n.partly, text_count(n.items, "change"),
+		     output_style(STYLE_NONE));
+	if (n.partly)
+		(void)printf(", %zu of them in part", n.partly);
+	if (n.no)
+		(void)printf("; %zu left out", n.no);
+	if (n.open)
+		(void)printf("; %zu not decided on", n.open);
+	(void)printf("\n");
+}
+
+static void list_parts(struct reviewing *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->count; i++)
+		review_walk_list(&v->parts[i].review, true);
+}
+
+enum wish { WISH_APPLY, WISH_LEAVE, WISH_AGAIN };
+
+/* Lines as "y", and what the others mean. */
+static enum wish ask_to_apply(struct reviewing *v)
+{
+	struct review_counts n;
+
+	for (;;) {
+		auto_free char *line = NULL;
+
+		count_all(v, &n);
+		say_accepted(v);
+		line = review_walk_ask(
+			"Apply the %s to %s [y,n,r,l,?]?",
+			text_count(n.yes + n.partly, "accepted change"),
+			text_quote(v->a->p->session.project));
+		if (!line || strcmp(line, "n") == 0 || strcmp(line, "q") == 0)
+			return WISH_LEAVE;
+		if (strcmp(line, "y") == 0)
+			return WISH_APPLY;
+		if (strcmp(line, "r") == 0)
+			return WISH_AGAIN;
+		if (strcmp(line, "l") == 0)
+			list_parts(v);
+		else
+			(void)printf("y - apply what is accepted; guard undo "
+				     "takes it back\n"
+				     "n - apply nothing: the run waits on\n"
+				     "r - go through them again\n"
+				     "l - list all: + accepted, * in part, - "
+				     "left out\n");
+	}
+}
+
+/* Whose version it shall be; RESOLVE_NOT: none. */
+static enum plan_resolve ask_to_resolve(void)
+{
+	for (;;) {
+		auto_free char *line = review_walk_ask(
+			"Your version, the run's, or both with markers "
+			"[o,t,m,r,?]?");
+
+		if (!line || strcmp(line, "r") == 0)
+			return RESOLVE_NOT;
+		if (strcmp(line, "o") == 0)
+			return RESOLVE_OURS;
+		if (strcmp(line, "t") == 0)
+			return RESOLVE_THEIRS;
+		if (strcmp(line, "m") == 0)
+			return RESOLVE_MARKERS;
+		(void)printf("o - where both changed something, yours stays\n"
+			     "t - the run's goes over yours (which is stored "
+			     "first)\n"
+			     "m - texts get conflict markers\n"
+			     "r - back to the review\n");
+	}
+}
+
+/* Something that was not shown as it will be: merged, or going over the
+ * user's own. */
+static bool has_surprises(struct applying *a)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count = applying_plans(a, &plans), n = 0, i, k;
+
+	for (k = 0; k < count; k++) {
+		const struct plan *plan = plans[k];
+
+		n += plan->over_count;
+		for (i = 0; i < plan->step_count; i++) {
+			auto_free char *path =
+				mem_printf("%s%s", plan->prefix ?: "",
+					   plan->steps[i].path);
+
+			if (plan->steps[i].how != STEP_MERGED)
+				continue;
+			output_say("both changed it, and it is merged: %s",
+				   text_quote(path));
+			n++;
+		}
+	}
+	return n;
+}
+
+static bool is_blocked(struct applying *a)
+{
+	auto_free struct plan **plans = NULL;
+	size_t count = applying_plans(a, &plans), i;
+	bool blocked = false;
+
+	for (i = 0; i < count; i++) {
+		carry_print_choices(plans[i]);
+		blocked |= carry_print_blocks(plans[i], NULL);
+	}
+	return blocked;
+}
+
+/* 1: it can be done; 0: back to the review. What is more than was shown, is
+ * shown now. */
+static int settle(struct reviewing *v, struct err *err)
+{
+	const struct part *project = &v->parts[0];
+	struct applying *a = v->a;
+
+	for (;;) {
+		if (applying_plan(a, &project->picked, v->resolve, project->git,
+				  err) < 0)
+			return -err->num;
+		if (is_blocked(a)) {
+			applying_leave(a);
+			v->resolve = ask_to_resolve();
+			if (v->resolve == RESOLVE_NOT)
+				return 0;
+			if (applying_look(a, err) < 0)
+				return -err->num;
+			continue;
+		}
+		if (has_surprises(a))
+			return carry_ask(&a->counts, applying_where(a), false);
+		return 1;
+	}
+}
+
+/* What was accepted of each folder; *ret_whole: all that the run changed. */
+static int pick_all(struct reviewing *v, bool *ret_whole, bool *ret_git,
+		    struct err *err)
+{
+	size_t i;
+
+	mem_list_free(&v->a->agreed);
+	review_agreed(&v->parts[0].review, &v->a->agreed);
+	*ret_whole = true;
+	*ret_git = false;
+	for (i = 0; i < v->count; i++) {
+		struct part *p = &v->parts[i];
+
+		entry_free(&p->picked);
+		p->whole = false;
+		if (!p->review.store)
+			entry_copy(&p->picked, p->extra ? &p->extra->base.root
+							: &v->a->base.root);
+		else if (review_pick(&p->review, &p->picked, &p->whole, &p->git,
+				     err) < 0)
+			return -err->num;
+		if (p->extra) {
+			p->extra->picked = &p->picked;
+			p->extra->git_picked = p->git;
+		}
+		*ret_whole &= p->whole;
+		*ret_git |= p->git;
+	}
+	return 0;
+}
+
+/* 1: done, with its status; 0: back to the review. */
+static int carry(struct reviewing *v, int *ret_status, struct err *err)
+{
+	struct applying *a = v->a;
+	const struct entry *want = &v->parts[0].picked;
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+	bool whole, git;
+	uint64_t after;
+	int got;
+
+	v->resolve = v->o->resolve;
+	if (pick_all(v, &whole, &git, err) < 0)
+		return -err->num;
+	if (v->o->commit.on &&
+	    committing_make(a, &v->o->commit, want, &commit, err) < 0)
+		return -err->num;
+	if (v->o->commit.branch) {
+		*ret_status = STATUS_OK;
+		return committing_point(a, commit, false, err) < 0 ? -err->num
+								   : 1;
+	}
+	if (applying_look(a, err) < 0)
+		return -err->num;
+	got = settle(v, err);
+	if (got <= 0) {
+		applying_leave(a);
+		return got;
+	}
+	if (!applying_has_steps(a)) {
+		output_say("nothing is left to do: your project has all of "
+			   "that already");
+		*ret_status = STATUS_OK;
+		return 1;
+	}
+	if (applying_carry(a, whole, git, &after, err) < 0)
+		return -err->num;
+	applying_say_done(a);
+	if (commit && committing_point(a, commit, true, err) < 0)
+		return -err->num;
+	applying_say_git_left(a);
+	(void)applying_say_home_left(a);
+	*ret_status = applying_say_marked(a);
+	return 1;
+}
+
+static int nothing_accepted(const struct reviewing *v)
+{
+	const struct session *s = &v->a->p->session;
+
+	output_say("nothing is applied: run %s waits on (guard discard %s "
+		   "drops it)",
+		   s->id, s->id);
+	return STATUS_REFUSED;
+}
+
+static int ask_all(struct reviewing *v, struct err *err)
+{
+	struct session *s = &v->a->p->session;
+	struct review_counts n;
+	int status, got;
+	size_t i;
+
+	for (;;) {
+		for (i = 0; i < v->count; i++) {
+			review_walk(&v->parts[i].review, s->fd, v->scratch);
+			review_count(&v->parts[i].review, &n);
+			if (n.open)
+				break; /* the user has had enough */
+		}
+		count_all(v, &n);
+		if (!n.yes && !n.partly)
+			return nothing_accepted(v);
+		switch (ask_to_apply(v)) {
+		case WISH_LEAVE:
+			return nothing_accepted(v);
+		case WISH_AGAIN:
+			continue;
+		case WISH_APPLY:
+			got = carry(v, &status, err);
+			if (got)
+				return got < 0 ? got : status;
+		}
+	}
+}
+
+static int run(struct reviewing *v, struct err *err)
+{
+	const struct session *s = &v->a->p->session;
+	struct review_counts n;
+
+	if (load(v, err) < 0)
+		return -err->num;
+	if (v->a->changed_since)
+		output_warn("the layer of run %s has changed since its end; "
+			    "what is shown is what it holds now, and nothing "
+			    "else will be applied",
+			    s->id);
+	if (!on_terminal()) {
+		print(v);
+		return output_finish() ? STATUS_OK : STATUS_REFUSED;
+	}
+	if (!v->o->short_head)
+		show_parts(v, FIRST_MOST);
+	count_all(v, &n);
+	if (!n.items) {
+		output_say("there is nothing to decide on in run %s", s->id);
+		return STATUS_OK;
+	}
+	return ask_all(v, err);
+}
+
+int reviewing_run(struct applying *a, const struct reviewing_options *o,
+		  struct err *err)
+{
+	struct reviewing v = {
+		.a = a,
+		.o = o,
+		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
+				      a->p->session.id),
+	};
+	int got = run(&v, err);
+
+	reviewing_free(&v);
+	return got;
+}

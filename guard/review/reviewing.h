@@ -1,0 +1,22 @@
+/*
+ * A review from beginning to end: shows, asks, applies what was accepted. What
+ * `guard review` does and `guard apply -p`.
+ */
+#ifndef GUARD_REVIEW_REVIEWING_H
+#define GUARD_REVIEW_REVIEWING_H
+
+#include "guard/apply/committing.h"
+
+struct reviewing_options {
+	bool no_pager;
+	bool short_head; /* no summary in front */
+	enum plan_resolve resolve;
+	struct committing_options commit;
+};
+
+/* a: picked and locked, not loaded. The exit status, or negative. Without a
+ * terminal the review is printed, and how to go on is said. */
+int reviewing_run(struct applying *a, const struct reviewing_options *o,
+		  struct err *err);
+
+#endif

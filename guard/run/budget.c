@@ -1,0 +1,256 @@
+#include "guard/run/budget.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "overlay/session.h"
+
+/* Of what is free at the start. */
+#define BYTES_SHARE 4
+#define ENTRIES_SHARE 3
+/* More than any disk writes, and any kernel makes files, in a millisecond. */
+#define BYTES_PER_MS (4u << 20)
+#define ENTRIES_PER_MS 400u
+#define TICK_MIN_MS 5
+#define TICK_MAX_MS 250
+/* Somebody may free space while the run takes it. */
+#define COUNT_EVERY_MS 60000
+/* Counting takes this part of the time at most. */
+#define COUNT_SHARE 20
+
+static const char *const parts[] = {"upper", "home-upper", "git-upper", "tmp",
+				    "var-tmp"};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static uint64_t without(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* False where the kernel does not tell. Some file systems have no table of
+ * inodes that could be full: 0 of them. */
+static bool look(const struct budget *b, uint64_t *ret_bytes,
+		 uint64_t *ret_entries)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(b->fd, &fs) < 0)
+		return false;
+	*ret_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	*ret_entries = fs.f_files ? fs.f_favail : 0;
+	return true;
+}
+
+int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
+		 bool resumed, struct err *err)
+{
+	*b = (struct budget){
+		.fd = run_fd,
+		.bytes = bytes,
+		.entries = entries,
+		.fixed_bytes = bytes != 0,
+		.fixed_entries = entries != 0,
+		.resumed = resumed,
+		.result_fd = -1,
+	};
+	if (!look(b, &b->free_bytes, &b->free_entries))
+		return fail_errno(err, "free space of the state");
+	if (!bytes)
+		b->bytes = b->free_bytes / BYTES_SHARE;
+	if (!entries)
+		b->entries = b->free_entries / ENTRIES_SHARE;
+	if (!b->bytes)
+		return fail(err, ENOSPC,
+			    "the disk with guard's state is full: `guard du` "
+			    "shows what guard takes of it, `guard prune "
+			    "--trash` frees what was dropped, "
+			    "GUARD_HOME=/some/path puts it elsewhere");
+	b->begin_bytes = b->free_bytes;
+	b->begin_entries = b->free_entries;
+	b->room_bytes = b->bytes;
+	b->room_entries = b->entries;
+	b->next_count = now_ms();
+	return 0;
+}
+
+/* ---- the count ---- */
+
+static void __attribute__((noreturn)) count(int run_fd, int result_fd)
+{
+	struct usage u = {0};
+	size_t i;
+
+	(void)prctl(PR_SET_NAME, "guard-count");
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Not the run's lock, nor the caller's pipes. */
+	if (dup3(fcntl(run_fd, F_DUPFD_CLOEXEC, 10), 0, 0) < 0 ||
+	    dup3(fcntl(result_fd, F_DUPFD_CLOEXEC, 10), 1, 0) < 0 ||
+	    syscall(SYS_close_range, 2u, ~0u, 0u) < 0)
+		_exit(1);
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		usage_add(0, parts[i], &u);
+	for (i = 0;; i++) {
+		auto_free char *upper = session_extra_folder(i, "upper");
+
+		if (faccessat(0, upper, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			break;
+		usage_add(0, upper, &u);
+	}
+	_exit(fd_write(1, &u, sizeof(u)) < 0);
+}
+
+static void start_count(struct budget *b, int64_t now)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	b->counter = fork();
+	if (b->counter == 0)
+		count(b->fd, ends[1]);
+	(void)close(ends[1]);
+	if (b->counter < 0) {
+		b->counter = 0;
+		(void)close(ends[0]);
+		return;
+	}
+	b->result_fd = ends[0];
+	b->count_began = now;
+	/* What goes from here on is not in the count. */
+	(void)look(b, &b->free_bytes, &b->free_entries);
+}
+
+static void stop_count(struct budget *b)
+{
+	(void)close(b->result_fd);
+	b->result_fd = -1;
+	while (waitpid(b->counter, NULL, 0) < 0 && errno == EINTR)
+		;
+	b->counter = 0;
+}
+
+/* What may not be read can be as big as what the file system lost. */
+static void add_unread(const struct budget *b, struct usage *u)
+{
+	uint64_t bytes, entries, lost;
+
+	if (!u->unread || !look(b, &bytes, &entries))
+		return;
+	lost = without(b->begin_bytes, bytes);
+	u->bytes = u->bytes > lost ? u->bytes : lost;
+	lost = without(b->begin_entries, entries);
+	u->entries = u->entries > lost ? u->entries : lost;
+}
+
+/* Takes the counter's result, if it has come. */
+static void take_count(struct budget *b, int64_t now)
+{
+	struct usage u;
+	ssize_t len = read(b->result_fd, &u, sizeof(u));
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	stop_count(b);
+	b->next_count = now + COUNT_SHARE * (now - b->count_began);
+	if (b->next_count < now + TICK_MAX_MS)
+		b->next_count = now + TICK_MAX_MS;
+	if (len != sizeof(u))
+		return;
+	add_unread(b, &u);
+	if (b->resumed) {
+		b->bytes += b->fixed_bytes ? 0 : u.bytes;
+		b->entries += b->fixed_entries ? 0 : u.entries;
+		b->resumed = false;
+	}
+	b->used = u;
+	b->room_bytes = without(b->bytes, u.bytes);
+	b->room_entries = without(b->entries, u.entries);
+}
+
+/* ---- now and then ---- */
+
+static bool is_over(const struct budget *b)
+{
+	return b->used.bytes > b->bytes ||
+	       (b->entries && b->used.entries > b->entries);
+}
+
+/* Until the fastest run could have taken what it has left. */
+static int time_to_fill(uint64_t left_bytes, uint64_t left_entries)
+{
+	uint64_t ms = left_bytes / BYTES_PER_MS;
+
+	if (left_entries / ENTRIES_PER_MS < ms)
+		ms = left_entries / ENTRIES_PER_MS;
+	if (ms < TICK_MIN_MS)
+		return TICK_MIN_MS;
+	return ms < TICK_MAX_MS ? (int)ms : TICK_MAX_MS;
+}
+
+bool budget_tick(struct budget *b, int *ret_next_ms)
+{
+	uint64_t bytes, entries, lost_bytes, lost_entries;
+	int64_t now = now_ms();
+
+	*ret_next_ms = TICK_MIN_MS;
+	if (b->counter)
+		take_count(b, now);
+	if (is_over(b))
+		return true;
+	if (b->counter || !look(b, &bytes, &entries))
+		return false;
+	lost_bytes = without(b->free_bytes, bytes);
+	lost_entries = without(b->free_entries, entries);
+	if (lost_bytes >= b->room_bytes || b->resumed ||
+	    (b->entries && lost_entries >= b->room_entries) ||
+	    now >= b->next_count + COUNT_EVERY_MS) {
+		if (now >= b->next_count)
+			start_count(b, now);
+		return false;
+	}
+	*ret_next_ms = time_to_fill(b->room_bytes - lost_bytes,
+				    b->entries ? b->room_entries - lost_entries
+					       : UINT64_MAX);
+	return false;
+}
+
+char *budget_explain(const struct budget *b)
+{
+	if (b->used.bytes > b->bytes)
+		return mem_printf("its files take %s, more than the %s that a "
+				  "run may; --layer-size lets it have more",
+				  text_size(b->used.bytes),
+				  text_size(b->bytes));
+	return mem_printf("it made %s, more than the %llu that a run may; "
+			  "--layer-files lets it have more",
+			  text_count(b->used.entries, "file"),
+			  (unsigned long long)b->entries);
+}
+
+void budget_end(struct budget *b)
+{
+	if (!b->counter)
+		return;
+	(void)kill(b->counter, SIGKILL);
+	stop_count(b);
+}

@@ -1,0 +1,279 @@
+#include "guard/run/during.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "guard/background.h"
+#include "guard/output.h"
+#include "guard/state.h"
+#include "restore/running.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/tree/catalog.h"
+
+/* Its processor time is this part of the time at most. */
+#define SHARE 20
+/* What people edit is smaller; the rest is kept when the run ends. */
+#define FILE_MAX (16u << 20)
+/* Read in one go; what is beyond it waits for the next time. */
+#define READ_MAX (256u << 20)
+/* Below this part of the disk nothing is kept. */
+#define FREE_SHARE 16
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void during_begin(struct during *d, const struct session *s,
+		  int64_t interval_ms)
+{
+	*d = (struct during){
+		.session = s,
+		.interval_ms = interval_ms,
+		.next = now_ms() + interval_ms,
+		.result_fd = -1,
+	};
+	/* It goes on where it ended. */
+	if (s->result) {
+		d->last.seq = s->result;
+		d->last.since = s->ended;
+	}
+}
+
+/* --- one time --- */
+
+struct counted {
+	struct snapshot *s;
+	bool any; /* more than times of folders */
+};
+
+static void count(struct snapshot *s, const struct entry *e, int by)
+{
+	if (!e || !e->mode)
+		return;
+	s->folders += (uint64_t)(S_ISDIR(e->mode) ? by : 0);
+	s->files += (uint64_t)(S_ISDIR(e->mode) ? 0 : by);
+	if (S_ISREG(e->mode))
+		s->bytes += by < 0 ? 0 - e->size : e->size;
+}
+
+static int count_change(void *arg, const char *path, const struct entry *old,
+			const struct entry *now, struct err *err)
+{
+	struct counted *c = arg;
+
+	(void)path;
+	(void)err;
+	count(c->s, old, -1);
+	count(c->s, now, 1);
+	c->any |= !old || !now || !S_ISDIR(old->mode) || !S_ISDIR(now->mode) ||
+		  !entry_same_meta(old, now);
+	return 0;
+}
+
+static bool has_room(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 &&
+	       fs.f_bavail > fs.f_blocks / FREE_SHARE &&
+	       (!fs.f_files || fs.f_favail > fs.f_files / FREE_SHARE);
+}
+
+static int add(struct store *store, const struct session *s,
+	       const struct snapshot *last, struct moment time,
+	       const struct entry *root, struct during_result *to,
+	       struct err *err)
+{
+	AUTO(snapshot)
+	struct snapshot made = {
+		.parent = last->seq,
+		.time = time,
+		.uid = geteuid(),
+		.root_dev = last->root_dev,
+		.files = last->files,
+		.folders = last->folders,
+		.bytes = last->bytes,
+	};
+	struct counted counted = {.s = &made};
+
+	made.reason = mem_strdup("during-run");
+	made.run_id = mem_strdup(s->id);
+	made.command = mem_strdup(s->command);
+	made.message = mem_strdup("");
+	made.root_path = mem_strdup(s->project);
+	entry_copy(&made.root, root);
+	if (tree_diff(store, &last->root, root, count_change, &counted, err) <
+		    0 ||
+	    (counted.any && catalog_add(store, &made, err) < 0))
+		return -err->num;
+	if (counted.any)
+		to->seq = made.seq;
+	return 0;
+}
+
+/* Pruned meanwhile, or damaged: begun anew from the base. */
+static int load_last(struct store *store, uint64_t base,
+		     struct during_result *at, struct snapshot *ret,
+		     struct err *err)
+{
+	struct err ignored;
+
+	if (at->seq && catalog_load(store, at->seq, ret, &ignored) == 0)
+		return 0;
+	at->seq = 0;
+	at->since = (struct moment){0};
+	return catalog_load(store, base, ret, err);
+}
+
+static int keep(struct session *s, struct during_result *at, struct err *err)
+{
+	AUTO(snapshot) struct snapshot base = {0}, last = {0};
+	AUTO(store) struct store *store = NULL;
+	AUTO(entry) struct entry root = {0};
+	auto_close int upper = -1;
+	struct moment start = take_start_time((struct moment){0});
+	struct state state;
+	struct running running = {
+		.base = &base.root,
+		.last = &last.root,
+		.file_max = FILE_MAX,
+		.room = READ_MAX,
+	};
+	int got = session_base(s, false, err);
+
+	/* The snapshot before the run is not done yet, or never will be. */
+	if (got <= 0)
+		return got;
+	if (state_open(&state, err) < 0)
+		return -err->num;
+	if (!has_room(state.fd))
+		return 0;
+	upper = openat(s->fd, "upper",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (upper < 0)
+		return fail_errno(err, "open the run's layer");
+	if (store_open(&store, state.store_path, STORE_WRITE, err) < 0 ||
+	    catalog_load(store, s->base, &base, err) < 0 ||
+	    load_last(store, s->base, at, &last, err) < 0)
+		return -err->num;
+	running.store = store;
+	running.upper_fd = upper;
+	running.since = at->since;
+	if (running_tree(&running, &root, err) < 0 ||
+	    add(store, s, &last, start, &root, at, err) < 0)
+		return -err->num;
+	/* What waits is looked at again. */
+	if (!running.left)
+		at->since = start;
+	state_close(&state);
+	return 0;
+}
+
+static void __attribute__((noreturn)) keep_once(const struct during *d, int fd)
+{
+	struct session session = *d->session;
+	struct during_result result = d->last;
+	struct err err;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (background_enter("guard-versions", (int *const[]){&session.fd, &fd},
+			     2) < 0)
+		_exit(1);
+	session.lock_fd = -1;
+	result.failed[0] = '\0';
+	if (keep(&session, &result, &err) < 0)
+		(void)snprintf(result.failed, sizeof(result.failed), "%s",
+			       err.text);
+	_exit(fd_write(fd, &result, sizeof(result)) < 0);
+}
+
+/* --- now and then --- */
+
+static void start(struct during *d)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	d->keeper = fork();
+	if (d->keeper == 0)
+		keep_once(d, ends[1]);
+	(void)close(ends[1]);
+	if (d->keeper < 0) {
+		d->keeper = 0;
+		(void)close(ends[0]);
+		return;
+	}
+	d->result_fd = ends[0];
+}
+
+/* The processor time that it took, in ms. */
+static int64_t stop(struct during *d)
+{
+	struct rusage u = {0};
+
+	(void)close(d->result_fd);
+	d->result_fd = -1;
+	while (wait4(d->keeper, NULL, 0, &u) < 0 && errno == EINTR)
+		;
+	d->keeper = 0;
+	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
+/* Its result, if it has come. */
+static void take_result(struct during *d, int64_t now)
+{
+	struct during_result result;
+	ssize_t len = read(d->result_fd, &result, sizeof(result));
+	int64_t pause;
+
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	pause = SHARE * stop(d);
+	d->next = now + (pause > d->interval_ms ? pause : d->interval_ms);
+	if (len == sizeof(result))
+		d->last = result;
+}
+
+void during_tick(struct during *d)
+{
+	int64_t now;
+
+	if (!d->interval_ms)
+		return;
+	now = now_ms();
+	if (d->keeper)
+		take_result(d, now);
+	else if (now >= d->next)
+		start(d);
+}
+
+void during_end(struct during *d)
+{
+	if (d->keeper) {
+		(void)kill(d->keeper, SIGKILL);
+		(void)stop(d);
+	}
+	if (d->last.failed[0])
+		output_warn("the last versions during the run could not be "
+			    "kept: %s",
+			    d->last.failed);
+}

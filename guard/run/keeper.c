@@ -1,0 +1,150 @@
+#include <fcntl.h>
+#include <linux/ioprio.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "guard/background.h"
+#include "guard/keep/retire.h"
+#include "guard/keep/settings.h"
+#include "guard/run/onegroup.h"
+#include "guard/run/run.h"
+#include "restore/transaction.h"
+#include "restore/workspace.h"
+#include "snapshot/crawl/take.h"
+
+/* One of the run's folders. */
+static int take_folder(const struct run *run, const struct state *state,
+		       struct store *store, const char *path,
+		       struct moment start, uint64_t *ret_seq, struct err *err)
+{
+	const char *skip[] = {run->context.state.path, NULL};
+	struct snapshot snapshot = {0};
+	struct groups groups = {0};
+	auto_free char *cache = NULL;
+	auto_close int workspace =
+		workspace_open(state->workspaces_fd, path, true, err);
+	auto_close int lock = -1, folder = -1;
+	int got;
+
+	if (workspace < 0)
+		return workspace;
+	/* One at a time: the second finds all that the first has kept. */
+	lock = lock_take(workspace, "snapshot.lock", true, true, err);
+	if (lock < 0 || store_refresh(store, err) < 0)
+		return -err->num;
+	cache = workspace_cache_path(workspace);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	got = take_snapshot(store,
+			    &(struct take_options){
+				    .root_path = path,
+				    .root_fd = folder,
+				    .cache_path = cache,
+				    .reason = "pre-run",
+				    .run_id = run->session.id,
+				    .command = run->session.command,
+				    .moved_since = start,
+				    .skip = skip,
+				    .skip_prefix = TRANSACTION_STAGING_PREFIX,
+				    .groups = &groups,
+			    },
+			    &snapshot, err);
+	if (got == 0) {
+		*ret_seq = snapshot.seq;
+		onegroup_note(workspace, folder, &groups);
+	}
+	snapshot_free(&snapshot);
+	return got;
+}
+
+static int take(const struct run *run, struct moment start, struct session *s,
+		struct err *err)
+{
+	struct store *store = NULL;
+	struct settings settings;
+	struct state state;
+	size_t i;
+	int got;
+
+	if (state_open(&state, err) < 0)
+		return -err->num;
+	got = store_open(&store, state.store_path, STORE_WRITE, err);
+	if (got == 0) {
+		/* A broken config is for other commands to tell. */
+		if (settings_load(&state, &settings, err) < 0)
+			settings_init(&settings);
+		settings_limit(&settings, store);
+		settings_free(&settings);
+		got = take_folder(run, &state, store, run->project, start,
+				  &s->base, err);
+	}
+	for (i = 0; got == 0 && i < s->extra_count; i++)
+		got = take_folder(run, &state, store, s->extras[i].path, start,
+				  &s->extras[i].base, err);
+	store_free(&store);
+	state_close(&state);
+	return got;
+}
+
+/* What cannot be removed now is told by `guard status`. */
+static void empty_trash(void)
+{
+	struct state state;
+	struct err ignored;
+
+	if (state_open(&state, &ignored) < 0)
+		return;
+	(void)retire_trash(&state, &ignored);
+	state_close(&state);
+}
+
+static void keep(struct run *run, struct moment start, int base_lock)
+{
+	struct session session = run->session;
+	struct err err;
+
+	if (background_enter("guard-keeper",
+			     (int *const[]){&session.fd, &base_lock}, 2) < 0)
+		_exit(1);
+	session.lock_fd = -1;
+	if (take(run, start, &session, &err) < 0)
+		(void)session_write_base(&session, 0, err.text, &err);
+	else
+		(void)session_write_base(&session, session.base, NULL, &err);
+	/* Nobody waits for what follows. */
+	(void)close(base_lock);
+	empty_trash();
+	_exit(0);
+}
+
+int keeper_start(struct run *run, struct moment start, struct err *err)
+{
+	/* Locked before the fork: whoever asks for the base from now on waits
+	 * for the process that holds the lock. */
+	auto_close int base_lock = session_lock_base(&run->session, err);
+	pid_t pid;
+
+	if (base_lock < 0)
+		return base_lock;
+	pid = fork();
+	if (pid < 0)
+		return fail_errno(err, "start the snapshot's process");
+	if (pid == 0)
+		keep(run, start, base_lock);
+	run->keeper = pid;
+	return 0;
+}
+
+void keeper_hurry(const struct run *run)
+{
+	struct sched_param none = {0};
+
+	if (!run->keeper)
+		return;
+	(void)sched_setscheduler(run->keeper, SCHED_OTHER, &none);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, run->keeper,
+		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4));
+}

@@ -1,0 +1,136 @@
+#include "guard/run/onegroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "overlay/layers.h"
+#include "restore/workspace.h"
+
+#define NAME "groups"
+#define VERSION 1
+#define GID "gid"
+#define MORE "more"
+#define DEV "dev"
+#define INO "ino"
+
+/* Root's runs have every group. */
+static bool has_others(gid_t **ret, int *ret_count)
+{
+	gid_t *groups;
+	int count = getgroups(0, NULL), i;
+	bool any = false;
+
+	if (count <= 0 || geteuid() == 0)
+		return false;
+	groups = mem_alloc((size_t)count * sizeof(*groups));
+	count = getgroups(count, groups);
+	for (i = 0; i < count; i++)
+		any |= groups[i] != getegid();
+	*ret = groups;
+	*ret_count = count;
+	return any;
+}
+
+void onegroup_note(int workspace_fd, int folder_fd, const struct groups *g)
+{
+	AUTO(record) struct record r = {0};
+	struct err ignored;
+	struct meta m;
+	size_t i;
+
+	if (geteuid() == 0 || meta_get(folder_fd, "", &m) < 0)
+		return;
+	record_set_int(&r, DEV, (int64_t)m.dev);
+	record_set_int(&r, INO, (int64_t)m.ino);
+	for (i = 0; i < g->count; i++) {
+		auto_free char *gid = mem_printf("%u", g->gids[i]);
+
+		record_add(&r, GID, gid);
+	}
+	if (g->more)
+		record_set_int(&r, MORE, 1);
+	(void)record_save(workspace_fd, NAME, NAME, VERSION, &r, false,
+			  &ignored);
+}
+
+static bool is_other(const char *text, const gid_t *groups, int count)
+{
+	gid_t gid = (gid_t)strtoul(text, NULL, 10);
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (groups[i] == gid && gid != getegid())
+			return true;
+	return false;
+}
+
+/* 1: none of the other groups was seen in it, 0: some was, -ENOENT: nothing is
+ * known of the folder. */
+static int look(int workspaces_fd, const char *path, uint64_t dev, uint64_t ino,
+		const gid_t *groups, int count)
+{
+	AUTO(record) struct record r = {0};
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(workspaces_fd, path, false, &ignored);
+	const char *gid;
+	size_t i;
+
+	if (fd < 0 || record_load(fd, NAME, NAME, VERSION, &r, &ignored) < 0 ||
+	    record_get_int(&r, DEV) != (int64_t)dev ||
+	    record_get_int(&r, INO) != (int64_t)ino)
+		return -ENOENT;
+	for (i = 0; (gid = record_get_nth(&r, GID, i)); i++)
+		if (is_other(gid, groups, count))
+			return 0;
+	return !record_get_int(&r, MORE);
+}
+
+void onegroup_recall(struct session *s, int workspaces_fd)
+{
+	auto_free gid_t *groups = NULL;
+	int count = 0;
+	size_t i;
+
+	if (!has_others(&groups, &count))
+		return;
+	if (look(workspaces_fd, s->project, s->project_dev, s->project_ino,
+		 groups, count) > 0)
+		record_add(&s->more, LAYERS_ONE_GROUP, s->project);
+	for (i = 0; i < s->extra_count; i++)
+		if (look(workspaces_fd, s->extras[i].path, s->extras[i].dev,
+			 s->extras[i].ino, groups, count) > 0)
+			record_add(&s->more, LAYERS_ONE_GROUP,
+				   s->extras[i].path);
+}
+
+const char *onegroup_wrong(const struct session *s, int workspaces_fd)
+{
+	auto_free gid_t *groups = NULL;
+	const char *path;
+	int count = 0;
+	size_t i, k;
+
+	if (!record_get(&s->more, LAYERS_ONE_GROUP) ||
+	    !has_others(&groups, &count))
+		return NULL;
+	for (i = 0; (path = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
+	     i++) {
+		uint64_t dev = s->project_dev, ino = s->project_ino;
+
+		for (k = 0; k < s->extra_count; k++) {
+			if (strcmp(s->extras[k].path, path) != 0)
+				continue;
+			dev = s->extras[k].dev;
+			ino = s->extras[k].ino;
+		}
+		if (look(workspaces_fd, path, dev, ino, groups, count) == 0)
+			return path;
+	}
+	return NULL;
+}

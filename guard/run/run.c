@@ -1,0 +1,205 @@
+#include "guard/run/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "guard/agent/agent.h"
+#include "guard/live.h"
+#include "guard/output.h"
+#include "overlay/layers.h"
+#include "snapshot/crawl/take.h"
+
+static void run_free(struct run *run)
+{
+	sandbox_free(&run->sandbox);
+	session_free(&run->session);
+	agent_free(&run->agent);
+	context_free(&run->context);
+	if (run->project_fd >= 0)
+		(void)close(run->project_fd);
+	free(run->results_before);
+	free(run->project);
+	free(run->cwd);
+}
+
+/* A run that never began leaves nothing behind. */
+static void forget(struct run *run)
+{
+	struct err err;
+
+	if (run->options->resume) {
+		run_keep_results(run);
+		(void)session_set_state(&run->session, RUN_ENDED, &err);
+	} else if (session_trash(&run->session, run->context.state.runs_fd,
+				 run->context.state.trash_fd, "failed",
+				 &err) < 0) {
+		output_error(&err);
+	}
+}
+
+int run_status_of(const struct sandbox_result *result)
+{
+	switch (result->end) {
+	case SANDBOX_LOST:
+	case SANDBOX_SIGNALED:
+		return 128 + result->code;
+	case SANDBOX_STOPPED:
+		return RUN_STATUS_STOPPED;
+	case SANDBOX_EXITED:
+	default:
+		return result->code;
+	}
+}
+
+static enum sandbox_wish watch(void *arg, int *ret_next_ms)
+{
+	struct run *run = arg;
+
+	during_tick(&run->during);
+	run->over_budget =
+		run->over_budget || budget_tick(&run->budget, ret_next_ms);
+	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
+}
+
+static void tell_stop(const struct run *run, enum sandbox_limit limit)
+{
+	const struct run_options *o = run->options;
+	auto_free char *why =
+		run->over_budget ? budget_explain(&run->budget) : NULL;
+
+	if (limit == SANDBOX_LIMIT_PIDS)
+		why = mem_printf("it had as many processes as it may%s%s",
+				 o->pids_limit ? "" : ", 1024",
+				 o->pids_limit ? ": --pids-limit"
+					       : " without --pids-limit");
+	else if (limit == SANDBOX_LIMIT_MEMORY)
+		why = mem_printf("it took more memory than the %llu MiB of "
+				 "--memory",
+				 (unsigned long long)(o->memory >> 20));
+	if (why)
+		output_warn("the run was ended: %s", why);
+	else
+		output_say("ended by --timeout after %.3g s",
+			   (double)o->timeout_ms / 1000);
+}
+
+static void tell_kills(const struct run *run, uint64_t killed)
+{
+	if (killed)
+		output_warn("out of memory: at the %llu MiB of --memory the "
+			    "kernel killed %llu of the run's processes",
+			    (unsigned long long)(run->options->memory >> 20),
+			    (unsigned long long)killed);
+}
+
+static int let_go(struct run *run, struct moment start,
+		  struct sandbox_result *ret, int *ret_status, struct err *err)
+{
+	int got = sandbox_release(run->sandbox, err);
+
+	if (got < 0) {
+		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
+					     : RUN_STATUS_NO_EXEC;
+		return got;
+	}
+	/* A layer that goes on keeps its base: a later one would take the
+	 * user's edits in between for what the run began with. */
+	if (!run->options->resume && keeper_start(run, start, err) < 0)
+		return -err->num;
+	during_begin(&run->during, &run->session, run->options->versions_ms);
+	got = sandbox_wait(run->sandbox, watch, run, ret, err);
+	during_end(&run->during);
+	budget_end(&run->budget);
+	return got;
+}
+
+/*
+ * Lets the command go and waits for its end. The pre-run snapshot begins
+ * after the start time was taken: what changes from then on is not in it, or
+ * is marked.
+ */
+static int release(struct run *run, int *ret_status, struct err *err)
+{
+	struct sandbox_result result;
+	struct moment start_time = take_start_time(run->begun);
+	sigset_t before;
+	int got;
+
+	run->session.started = start_time;
+	if (!run->session.times)
+		run->session.began = start_time;
+	live_note(&run->session, sandbox_init(run->sandbox));
+	run->session.times++;
+	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
+		return -err->num;
+	/* A signal of guard belongs to the command from the release on: it
+	 * waits until sandbox_wait() takes it, and cannot end guard in
+	 * between. */
+	context_hold_signals(&before);
+	got = let_go(run, start_time, &result, ret_status, err);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (got < 0)
+		return got;
+	*ret_status = run_status_of(&result);
+	if (result.end == SANDBOX_STOPPED)
+		tell_stop(run, result.limit);
+	tell_kills(run, result.killed);
+	if (result.network_lost)
+		output_warn("the run lost its private network before it "
+			    "ended: pasta ended");
+	return 0;
+}
+
+static int run_in_session(struct run *run, int *ret_status, struct err *err)
+{
+	struct layers *layers = NULL;
+	int got;
+
+	got = run_start(run, &layers, err);
+	if (got == 0) {
+		state_log(&run->context.state, "run", "run", run->session.id,
+			  "project", run->project, "command",
+			  run->session.command, NULL);
+		got = run_keep_granted(run, "pre-rw", err);
+	}
+	if (got == 0)
+		got = release(run, ret_status, err);
+	if (got < 0)
+		sandbox_free(&run->sandbox);
+	layers_free(&layers);
+	sandbox_door_remove(run->session.fd);
+	return got;
+}
+
+int run_command(const struct run_options *options)
+{
+	struct run run = {
+		.options = options, .project_fd = -1, .begun = moment_now()};
+	int status = RUN_STATUS_GUARD;
+	struct err err;
+
+	run.session.fd = run.session.lock_fd = -1;
+	if (context_open(&run.context, false, &err) < 0) {
+		output_error(&err);
+		return RUN_STATUS_GUARD;
+	}
+	if (run_open_project(&run, &err) < 0 ||
+	    run_load_agent(&run, &err) < 0 ||
+	    run_open_session(&run, &err) < 0) {
+		output_error(&err);
+	} else if (run_in_session(&run, &status, &err) < 0) {
+		output_error(&err);
+		if (run.keeper == 0)
+			forget(&run);
+	} else if (run_end(&run, status, &err) < 0) {
+		(void)err_context(&err, "run %s has ended, its layer is kept",
+				  run.session.id);
+		output_error(&err);
+	}
+	run_free(&run);
+	return status;
+}

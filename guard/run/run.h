@@ -1,0 +1,127 @@
+/*
+ * One run, from its options to its summary: joins the layers, in this order:
+ * options -> policy -> run -> change list -> stored result.
+ */
+#ifndef GUARD_RUN_RUN_H
+#define GUARD_RUN_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guard/agent/run_options.h"
+#include "guard/commands.h"
+#include "guard/context.h"
+#include "guard/run/budget.h"
+#include "guard/run/during.h"
+#include "guard/sandbox/sandbox.h"
+#include "overlay/scan.h"
+#include "overlay/session.h"
+
+struct agent;
+struct layers;
+struct verb;
+
+struct run {
+	const struct run_options *options; /* with what the profiles add */
+	struct agent *agent; /* the profiles that hold */
+	struct context context;
+	struct session session;
+	char *project;
+	int project_fd;
+	char *cwd;
+	pid_t keeper; /* the process that takes the pre-run snapshot, or 0 */
+	struct sandbox *sandbox; /* NULL: nothing was started */
+	struct budget budget;
+	bool over_budget;
+	struct during during;
+	struct moment begun;
+	/* A layer that goes on: of its other folders, then of the project. */
+	uint64_t *results_before;
+};
+
+/* Does it all and returns the exit status. */
+int run_command(const struct run_options *options);
+
+/*
+ * keeper.c: the pre-run snapshot in a process of its own, beside the command.
+ * It outlives guard if need be, holds the session's base lock till it is
+ * done, and leaves the snapshot's number in the session's folder. start: see
+ * take_start_time().
+ */
+int keeper_start(struct run *run, struct moment start, struct err *err);
+/* Somebody waits for it now: no more idle priority. */
+void keeper_hurry(const struct run *run);
+
+/* run_end.c: the layer's changes, the stored result, the summary. The last
+ * process is gone. Failing here loses nothing: the layer stays. */
+int run_end(struct run *run, int status, struct err *err);
+
+/* run_open.c: the project that the options mean, to free. */
+char *run_find_project(const struct run *run, struct err *err);
+/* Its folder; what an earlier apply left half done there is ended. */
+int run_open_project(struct run *run, struct err *err);
+/* The profiles, and with them the options that hold. */
+int run_load_agent(struct run *run, struct err *err);
+/* A new session, or with --continue the one that goes on. */
+int run_open_session(struct run *run, struct err *err);
+/* Of a layer that goes on whose command was not started after all. */
+void run_keep_results(struct run *run);
+
+/* run_start.c: what is hidden from it, and the state; free with
+ * mem_list_free(). */
+char **run_hidden_paths(const struct run *run);
+/*
+ * run_cow.c: the folders of --cow. run_find_cows() resolves and checks them;
+ * free with mem_list_free(); NULL with an error. git: the repository that has a
+ * layer already (LAYERS_GIT), or NULL. run_add_cows() makes them part
+ * of the new session; run_check_cows(): of one that goes on they are already.
+ */
+char **run_find_cows(const struct run *run, const char *git, struct err *err);
+int run_add_cows(struct run *run, char *const *paths, struct err *err);
+int run_check_cows(const struct run *run, struct err *err);
+/* run_mounts.c: what is mounted in the project or in a folder of --cow becomes
+ * part of the new session as one of those. */
+int run_add_mounts(struct run *run, struct err *err);
+/* run_told.c: names credentials that are hidden, variables that were dropped
+ * and sockets that are out of reach, each once a project. */
+void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
+		     char *const *hide, struct buf *dropped);
+/* Refuses what may not be let in. */
+int run_check_grants(const struct run *run, struct err *err);
+/* Everything up to the moment before the command: policy and fence. layers is
+ * the caller's to free, after an error too. */
+int run_start(struct run *run, struct layers **layers, struct err *err);
+
+/*
+ * run_given.c: the options of a run are noted in its record, so that a later
+ * command gets the same policy. Paths are absolute; of variables only the
+ * names are kept.
+ */
+void run_give(char ***given, const struct verb *verb, int option,
+	      const char *value);
+void run_note_given(struct session *s, char *const *given);
+/* NULL-terminated, to free with mem_list_free(); -ENODATA: an older guard
+ * noted none. */
+int run_recall_given(const struct session *s, char ***ret, struct err *err);
+
+/* What `run` ends with. */
+int run_status_of(const struct sandbox_result *result);
+
+/* A command in a run that has ended already, by the options that are noted
+ * there. Returns the exit status. */
+struct run_visit {
+	char *const *argv;
+	const char *const *env;
+	const char *cwd; /* absolute */
+	bool quiet;
+};
+int run_visit(const struct session *s, const struct run_visit *v);
+
+/* run_explain.c: says how a run with these options would see the paths. */
+int run_explain(const struct run_options *options, char *const *paths,
+		bool json);
+
+/* A real folder that the run may write to: kept as it is now. */
+int run_keep_granted(struct run *run, const char *reason, struct err *err);
+
+#endif

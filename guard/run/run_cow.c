@@ -1,0 +1,167 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/run/run.h"
+
+/* Why the folder cannot have a layer beside the project's; 0: it can. */
+static int check_place(const struct run *run, const char *git, const char *path,
+		       struct err *err)
+{
+	const struct state *st = &run->context.state;
+	const char *name = text_quote(path);
+
+	if (strcmp(path, run->project) == 0)
+		return fail(err, EINVAL, "--cow: %s is the project itself",
+			    name);
+	if (path_below(path, run->project))
+		return fail(err, EINVAL,
+			    "--cow: %s is in the project, whose layer covers "
+			    "it already",
+			    name);
+	if (st->home && path_below(st->home, path))
+		return fail(err, EINVAL,
+			    "--cow: %s %s, which has a layer already: name a "
+			    "folder in it",
+			    name,
+			    strcmp(st->home, path) == 0
+				    ? "is your home folder"
+				    : "holds your home folder");
+	if (path_below(run->project, path))
+		return fail(err, EINVAL,
+			    "--cow: %s holds the project: name a folder beside "
+			    "it",
+			    name);
+	if (path_below(st->path, path))
+		return fail(err, EINVAL,
+			    "--cow: guard's own state lies in %s: name a "
+			    "folder beside it",
+			    name);
+	if (git && path_below(path, git))
+		return fail(err, EINVAL,
+			    "--cow: %s is in the project's repository, which "
+			    "has a layer already",
+			    name);
+	return 0;
+}
+
+/* What is hidden would be hidden in its layer, too. */
+static int check_hidden(const struct run *run, const char *path,
+			struct err *err)
+{
+	char **hide = run_hidden_paths(run);
+	int got = 0;
+	size_t i;
+
+	for (i = 0; got == 0 && hide[i]; i++)
+		if (path_below(path, hide[i]))
+			got = fail(err, EINVAL, "--cow: %s is hidden from runs",
+				   text_quote(path));
+	mem_list_free(&hide);
+	return got;
+}
+
+static int check_readable(const char *path, struct err *err)
+{
+	auto_close int fd =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0)
+		return fail_errno(err, "--cow: %s cannot be read",
+				  text_quote(path));
+	return 0;
+}
+
+static int check_others(char *const *paths, const char *path, struct err *err)
+{
+	for (; paths && *paths; paths++) {
+		if (strcmp(path, *paths) == 0)
+			return fail(err, EINVAL, "--cow: %s is named twice",
+				    text_quote(path));
+		if (path_below(path, *paths) || path_below(*paths, path))
+			return fail(err, EINVAL,
+				    "--cow: %s and %s lie in one another",
+				    text_quote(path), text_quote(*paths));
+	}
+	return 0;
+}
+
+static char *find_one(const struct run *run, const char *git, const char *arg,
+		      char *const *had, struct err *err)
+{
+	auto_free char *path = *arg ? path_resolve(arg, err) : NULL;
+	auto_free char *folder = NULL;
+
+	if (!*arg)
+		(void)fail(err, EINVAL, "--cow: an empty path names nothing");
+	if (!path || check_place(run, git, path, err) < 0 ||
+	    check_others(had, path, err) < 0 ||
+	    check_hidden(run, path, err) < 0)
+		return NULL;
+	folder = state_folder(&run->context.state, path, err);
+	return folder && check_readable(folder, err) == 0 ? TAKE(folder) : NULL;
+}
+
+char **run_find_cows(const struct run *run, const char *git, struct err *err)
+{
+	char **paths = mem_zalloc(sizeof(*paths));
+	const char *const *arg;
+
+	for (arg = run->options->cow; *arg; arg++) {
+		auto_free char *path = find_one(run, git, *arg, paths, err);
+
+		if (!path) {
+			mem_list_free(&paths);
+			return NULL;
+		}
+		mem_list_add(&paths, path);
+	}
+	return paths;
+}
+
+static int add_one(struct run *run, const char *path, struct err *err)
+{
+	auto_close int fd =
+		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "--cow: %s", text_quote(path));
+	/* As for the project itself. */
+	if (context_recover(&run->context, path, err) < 0)
+		return -err->num;
+	return session_add_extra(&run->session, path, fd, err);
+}
+
+int run_add_cows(struct run *run, char *const *paths, struct err *err)
+{
+	int got = 0;
+
+	for (; got == 0 && *paths; paths++)
+		got = add_one(run, *paths, err);
+	return got;
+}
+
+int run_check_cows(const struct run *run, struct err *err)
+{
+	const struct session *s = &run->session;
+	char **paths = run_find_cows(run, NULL, err);
+	int got = paths ? 0 : -err->num;
+	size_t i, k;
+
+	for (i = 0; got == 0 && paths[i]; i++) {
+		for (k = 0; k < s->extra_count; k++)
+			if (strcmp(s->extras[k].path, paths[i]) == 0)
+				break;
+		if (k == s->extra_count)
+			got = fail(err, EINVAL,
+				   "--cow is for a new run: one that goes on "
+				   "keeps the folders that it began with");
+	}
+	mem_list_free(&paths);
+	return got;
+}

@@ -1,0 +1,330 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "guard/agent/agent_show.h"
+#include "guard/changes.h"
+#include "guard/keep/retire.h"
+#include "guard/output.h"
+#include "guard/reserve.h"
+#include "guard/run/onegroup.h"
+#include "guard/run/run.h"
+#include "overlay/layers.h"
+#include "restore/result.h"
+#include "restore/workspace.h"
+#include "snapshot/crawl/take.h"
+
+/* Parts of a path below /tmp that is a mount point in a run. */
+#define MOUNT_POINT_DEPTH 32
+
+static int open_folder(int dirfd, const char *name, struct err *err)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+static int scan_git(struct run *run, struct change_list *ret, struct err *err)
+{
+	const char *git = record_get(&run->session.more, LAYERS_GIT);
+	auto_close int upper = -1;
+	auto_close int lower = -1;
+
+	if (!git || faccessat(run->session.fd, "git-upper", F_OK, 0) < 0)
+		return 0;
+	upper = open_folder(run->session.fd, "git-upper", err);
+	if (upper < 0)
+		return upper;
+	lower = open_folder(AT_FDCWD, git, err);
+	if (lower < 0)
+		return lower;
+	return scan_layer(upper, lower, NULL, ret, err);
+}
+
+static void tell_git(const struct run *run, const struct change_list *git)
+{
+	if (!git->count)
+		return;
+	output_say("%s in the repository %s", text_count(git->count, "change"),
+		   text_quote(record_get(&run->session.more, LAYERS_GIT)));
+	output_hint("guard import %-10s take its commits over",
+		    run->session.id);
+}
+
+/* The numbers that people see in `guard log`, from the base's. */
+static void count_result(struct snapshot *s, const struct snapshot *base,
+			 const struct change_list *changes)
+{
+	size_t i;
+
+	s->files = base->files;
+	s->folders = base->folders;
+	s->bytes = base->bytes;
+	for (i = 0; i < changes->count; i++) {
+		const struct change *c = &changes->items[i];
+
+		s->folders += S_ISDIR(c->now.mode) && !S_ISDIR(c->old.mode);
+		s->folders -= S_ISDIR(c->old.mode) && !S_ISDIR(c->now.mode);
+		s->files += c->now.mode && !S_ISDIR(c->now.mode);
+		s->files -= c->old.mode && !S_ISDIR(c->old.mode);
+		s->bytes += S_ISREG(c->now.mode) ? c->now.size : 0;
+		s->bytes -= S_ISREG(c->old.mode) ? c->old.size : 0;
+	}
+}
+
+/* A folder as the run leaves it, as a snapshot: from now on every file that
+ * the run made can be had back too, whatever becomes of its layer. */
+static int keep_folder_result(struct run *run, struct store *store,
+			      const char *path, uint64_t base_seq, int upper,
+			      const struct change_list *changes,
+			      uint64_t *ret_seq, struct err *err)
+{
+	struct snapshot base = {0}, result = {0};
+	int got = catalog_load(store, base_seq, &base, err);
+
+	if (got == 0)
+		got = result_make(store, &base.root, upper, changes,
+				  &result.root, err);
+	if (got == 0) {
+		result.reason = mem_strdup("post-run");
+		result.run_id = mem_strdup(run->session.id);
+		result.command = mem_strdup(run->session.command);
+		result.message = mem_strdup("");
+		result.root_path = mem_strdup(path);
+		result.root_dev = base.root_dev;
+		result.parent = base.seq;
+		result.time = run->session.ended;
+		result.uid = geteuid();
+		count_result(&result, &base, changes);
+		got = catalog_add(store, &result, err);
+	}
+	if (got == 0)
+		*ret_seq = result.seq;
+	snapshot_free(&base);
+	snapshot_free(&result);
+	return got;
+}
+
+static int keep_result(struct run *run, const struct changes *c,
+		       struct err *err)
+{
+	struct session *s = &run->session;
+	struct store *store = NULL;
+	size_t i;
+	int got;
+
+	if (!changes_total(c))
+		return 0;
+	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
+			 err);
+	if (got == 0 && c->project.count)
+		got = keep_folder_result(run, store, s->project, s->base,
+					 c->upper_fd, &c->project, &s->result,
+					 err);
+	for (i = 0; got == 0 && i < c->extra_count; i++) {
+		struct extra *e = &s->extras[i];
+
+		if (c->extras[i].list.count)
+			got = keep_folder_result(run, store, e->path, e->base,
+						 c->extras[i].upper_fd,
+						 &c->extras[i].list, &e->result,
+						 err);
+	}
+	store_free(&store);
+	return got;
+}
+
+/* How long nothing is said about the snapshot that is still being taken. */
+#define SILENT_MS 400
+
+static int wait_for_base(struct run *run, struct err *err)
+{
+	int waited = 0, got;
+
+	keeper_hurry(run);
+	while ((got = session_base(&run->session, false, err)) == 0) {
+		if (waited >= SILENT_MS || !run->keeper)
+			break;
+		(void)poll(NULL, 0, 5);
+		waited += 5;
+	}
+	if (got == 0) {
+		if (run->keeper)
+			output_say("finishing the snapshot of the project as "
+				   "it was before the run");
+		got = session_base(&run->session, true, err);
+	}
+	if (got == 0)
+		return fail(err, ENODATA,
+			    "the snapshot before the run was interrupted");
+	return got < 0 ? got : 0;
+}
+
+/* Whether there is a file (or anything but folders) below name in dirfd: the
+ * mount points that guard makes in a private folder are folders. */
+static bool holds_files(int dirfd, const char *name, unsigned int depth)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	auto_close int fd = open_folder(dirfd, name, &ignored);
+	size_t i;
+
+	if (fd < 0 || depth > MOUNT_POINT_DEPTH ||
+	    dirlist_read(fd, &list, &ignored) < 0)
+		return true;
+	for (i = 0; i < list.count; i++)
+		if (list.items[i].type != DT_DIR ||
+		    holds_files(fd, list.items[i].name, depth + 1))
+			return true;
+	return false;
+}
+
+/* Files in its private /tmp are a result too, of a kind. */
+static bool left_something(const struct run *run)
+{
+	return holds_files(run->session.fd, "tmp", 0) ||
+	       holds_files(run->session.fd, "var-tmp", 0);
+}
+
+/* What has come into another of the user's groups since the snapshot before. */
+static void tell_groups(const struct run *run)
+{
+	const char *path =
+		onegroup_wrong(&run->session, run->context.state.workspaces_fd);
+
+	if (path)
+		output_say("%s has files of another of your groups by now: "
+			   "this run could not write them (\"Value too large "
+			   "for defined data type\"), the next one can",
+			   text_quote(path));
+}
+
+static void close_unchanged(struct run *run)
+{
+	struct err err;
+
+	output_say("run %s changed nothing", run->session.id);
+	/* The process of the snapshot may still be about to write in it: the
+	 * folder itself goes later. */
+	if (session_trash(&run->session, run->context.state.runs_fd,
+			  run->context.state.trash_fd,
+			  left_something(run) ? "unchanged"
+					      : SESSION_TRASH_EMPTY,
+			  &err) < 0)
+		output_error(&err);
+}
+
+int run_end(struct run *run, int status, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	AUTO(change_list) struct change_list git = {0};
+	char code[16];
+	bool any;
+	bool obeyed;
+	int got;
+
+	run->session.ended = moment_now();
+	if (!run->options->visit_project)
+		run->session.status = status;
+	obeyed = agent_end(run->agent, &run->context.state, &run->session);
+	if (session_set_state(&run->session, RUN_ENDED, err) < 0)
+		return -err->num;
+	(void)snprintf(code, sizeof(code), "%d", status);
+	state_log(&run->context.state, "end", "run", run->session.id, "status",
+		  code, NULL);
+	if (obeyed)
+		agent_show_end(&run->session);
+	if (run_keep_granted(run, "post-rw", err) < 0 ||
+	    layers_settle(&run->session, err) < 0 ||
+	    changes_load(&run->session, &run->context.state, &changes, err) <
+		    0 ||
+	    scan_git(run, &git, err) < 0)
+		return -err->num;
+	/* An empty layer goes: nobody will mount it again, nor miss what a
+	 * power cut takes of it. Any other is on disk from here on. */
+	any = changes_total(&changes) || changes.home.count;
+	if (!any && !git.count) {
+		tell_groups(run);
+		close_unchanged(run);
+		retire_runs(&run->context);
+		return 0;
+	}
+	sandbox_unmount(run->sandbox);
+	reserve_use(run->context.state.fd);
+	got = wait_for_base(run, err);
+	if (got == 0)
+		got = keep_result(run, &changes, err);
+	if (got == 0)
+		got = session_save(&run->session, err);
+	tell_groups(run);
+	if (any)
+		output_run_summary(&run->session, &changes);
+	tell_git(run, &git);
+	retire_runs(&run->context);
+	return got;
+}
+
+static int keep_folder(struct run *run, struct store *store, const char *path,
+		       const char *reason, struct err *err)
+{
+	const char *skip[] = {run->context.state.path, NULL};
+	auto_free char *real = path_resolve(path, err);
+	auto_free char *cache = NULL;
+	auto_close int workspace = -1;
+	struct snapshot s = {0};
+	int got;
+
+	if (!real)
+		return -err->num;
+	workspace = workspace_open(run->context.state.workspaces_fd, real, true,
+				   err);
+	if (workspace < 0)
+		return workspace;
+	cache = workspace_cache_path(workspace);
+	got = take_snapshot(store,
+			    &(struct take_options){
+				    .root_path = real,
+				    .root_fd = -1,
+				    .cache_path = cache,
+				    .reason = reason,
+				    .run_id = run->session.id,
+				    .command = run->session.command,
+				    .skip = skip,
+			    },
+			    &s, err);
+	snapshot_free(&s);
+	return got;
+}
+
+int run_keep_granted(struct run *run, const char *reason, struct err *err)
+{
+	const char *const *path = run->options->read_write;
+	struct store *store = NULL;
+	int got = 0;
+
+	if (!*path)
+		return 0;
+	if (store_open(&store, run->context.state.store_path, STORE_WRITE,
+		       err) < 0)
+		return -err->num;
+	for (; *path && got == 0; path++) {
+		got = keep_folder(run, store, *path, reason, err);
+		if (got < 0)
+			(void)err_context(err,
+					  "keep %s, which the run may write to",
+					  text_quote(*path));
+	}
+	store_free(&store);
+	return got;
+}

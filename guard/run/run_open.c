@@ -1,0 +1,189 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/pick.h"
+#include "guard/run/run.h"
+#include "guard/taken.h"
+#include "overlay/gitdir.h"
+#include "overlay/layers.h"
+
+static char *join_command(char *const *argv)
+{
+	struct buf b = {0};
+
+	for (; *argv; argv++) {
+		if (b.len)
+			buf_add_char(&b, ' ');
+		buf_add_text(&b, *argv);
+	}
+	return buf_take_text(&b);
+}
+
+char *run_find_project(const struct run *run, struct err *err)
+{
+	const struct state *st = &run->context.state;
+	auto_free char *here = NULL;
+
+	if (run->options->visit_project)
+		return mem_strdup(run->options->visit_project);
+	if (!run->options->home)
+		return state_project(st, run->options->dir, true, err);
+	here = path_resolve(run->options->dir ? run->options->dir : ".", err);
+	if (!here)
+		return NULL;
+	if (st->home && path_below(here, st->home) &&
+	    strcmp(st->home, "/") != 0)
+		return mem_strdup(st->home);
+	(void)fail(err, EINVAL, "--home: %s is not in your home folder%s%s",
+		   text_quote(here), st->home ? " " : "",
+		   st->home ? text_quote(st->home) : "");
+	return NULL;
+}
+
+int run_open_project(struct run *run, struct err *err)
+{
+	struct err ignored;
+
+	run->project = run_find_project(run, err);
+	if (!run->project)
+		return -err->num;
+	run->cwd = path_resolve(run->options->dir ? run->options->dir : ".",
+				&ignored);
+	if (run->options->visit_cwd) {
+		free(run->cwd);
+		run->cwd = mem_strdup(run->options->visit_cwd);
+	}
+	if (!run->cwd)
+		run->cwd = mem_strdup(run->project);
+	run->project_fd = open(run->project,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run->project_fd < 0)
+		return fail_errno(err, "the project %s cannot be read",
+				  text_quote(run->project));
+	if (faccessat(run->project_fd, ".", X_OK, AT_EACCESS) < 0)
+		return fail_errno(err, "the project %s cannot be entered",
+				  text_quote(run->project));
+	/* What an earlier apply or restore left half done is ended first. */
+	return context_recover(&run->context, run->project, err) < 0 ? -err->num
+								     : 0;
+}
+
+int run_load_agent(struct run *run, struct err *err)
+{
+	if (agent_load(run->options, &run->context.state, run->project,
+		       &run->agent, err) < 0)
+		return -err->num;
+	run->options = &run->agent->options;
+	return 0;
+}
+
+/* What was stored is no longer what is there once the command runs. */
+static void set_results_aside(struct run *run)
+{
+	struct session *s = &run->session;
+	size_t i;
+
+	run->results_before =
+		mem_resize(NULL, s->extra_count + 1, sizeof(uint64_t));
+	run->results_before[s->extra_count] = s->result;
+	s->result = 0;
+	for (i = 0; i < s->extra_count; i++) {
+		run->results_before[i] = s->extras[i].result;
+		s->extras[i].result = 0;
+	}
+}
+
+void run_keep_results(struct run *run)
+{
+	struct session *s = &run->session;
+	size_t i;
+
+	if (!run->results_before)
+		return;
+	s->result = run->results_before[s->extra_count];
+	for (i = 0; i < s->extra_count; i++)
+		s->extras[i].result = run->results_before[i];
+}
+
+/* --continue: the named run, else the newest one that waits. */
+static int resume_session(struct run *run, struct err *err)
+{
+	AUTO(pick) struct pick newest = PICK_NONE;
+	int runs_fd = run->context.state.runs_fd;
+
+	if (run->options->resume_id) {
+		if (session_open(runs_fd, run->options->resume_id, true,
+				 &run->session, err) < 0)
+			return -err->num;
+	} else {
+		run->context.project = mem_strdup(run->project);
+		if (pick_run(&run->context, 0, NULL, 0, true, &newest, err) < 0)
+			return -err->num;
+		run->session = newest.session;
+		newest.session = (struct session){.fd = -1, .lock_fd = -1};
+	}
+	if (strcmp(run->session.project, run->project) != 0)
+		return fail(err, EINVAL,
+			    "run %s belongs to another project, %s: go there",
+			    run->session.id, text_quote(run->session.project));
+	if (!run_state_pending(run->session.state))
+		return fail(err, EINVAL, "run %s is %s and cannot go on",
+			    run->session.id,
+			    run_state_name(run->session.state));
+	if (taken_check(&run->session, err) < 0)
+		return -err->num;
+	set_results_aside(run);
+	return run_check_cows(run, err);
+}
+
+static int new_session(struct run *run, const char *command, struct err *err)
+{
+	auto_free char *git = gitdir_outside(run->project_fd, run->project);
+	char **cows = run_find_cows(run, git, err);
+	int got;
+
+	if (!cows)
+		return -err->num;
+	got = session_create(
+		run->context.state.runs_fd, run->project, run->project_fd,
+		run->options->strict ? NULL : run->context.state.home, command,
+		&run->session, err);
+	if (got == 0)
+		got = run_add_cows(run, cows, err);
+	if (got == 0)
+		got = run_add_mounts(run, err);
+	mem_list_free(&cows);
+	if (got < 0)
+		return got;
+	if (git && !path_below(run->context.state.path, git))
+		record_set(&run->session.more, LAYERS_GIT, git);
+	return 0;
+}
+
+int run_open_session(struct run *run, struct err *err)
+{
+	auto_free char *command = join_command(run->options->argv);
+
+	if (layers_check_state(run->context.state.runs_fd, err) < 0)
+		return -err->num;
+	if (!run->options->resume) {
+		if (new_session(run, command, err) < 0)
+			return -err->num;
+	} else if (resume_session(run, err) < 0) {
+		return -err->num;
+	}
+	if (run->options->visit_project)
+		return 0;
+	run_note_given(&run->session, run->options->given);
+	free(run->session.command);
+	run->session.command = TAKE(command);
+	return 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * The options of a run, from the command line into struct run_options: also
+ * those of `explain`, and those that a record keeps (run_given.c).
+ */
+#ifndef GUARD_RUN_RUN_PARSE_H
+#define GUARD_RUN_RUN_PARSE_H
+
+#include "guard/options.h"
+#include "guard/run/run.h"
+
+/* Lists that grow with each option; always NULL-terminated. */
+struct strings {
+	const char **items;
+	size_t count, room;
+};
+
+struct parsed {
+	struct run_options options;
+	struct strings env, read_only, read_write, hide, cow;
+	char *runtime; /* one of env */
+	bool net_given;
+	struct sandbox_port *ports;
+	size_t port_count, port_room;
+	struct strings why; /* paths to be explained, nothing is run */
+	bool json; /* of the explanation */
+};
+
+/* 0; 1: help was asked for and printed; negative, with an empty text when it
+ * was explained already. */
+int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
+	      struct err *err);
+void parsed_free(struct parsed *p);
+
+#endif

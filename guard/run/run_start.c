@@ -1,0 +1,364 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/agent/agent.h"
+#include "guard/output.h"
+#include "guard/run/onegroup.h"
+#include "guard/run/run.h"
+#include "overlay/freeze.h"
+#include "overlay/layers.h"
+
+char **run_hidden_paths(const struct run *run)
+{
+	char **paths = sandbox_credential_paths(run->context.state.home);
+	const char *const *more;
+	size_t count = 0, extra = 0, i;
+
+	/* What is there is no credential of the user's, or was let in. */
+	for (i = 0; paths[i]; i++)
+		if (agent_has(run->agent, run->context.state.home, paths[i]))
+			free(paths[i]);
+		else
+			paths[count++] = paths[i];
+	for (more = run->options->hide; *more; more++)
+		extra++;
+	paths = mem_resize(paths, count + extra + 2, sizeof(*paths));
+	for (more = run->options->hide; *more; more++) {
+		struct err ignored;
+		char *path = path_resolve(*more, &ignored);
+
+		paths[count++] = path ? path : mem_strdup(*more);
+	}
+	paths[count++] = mem_strdup(run->context.state.path);
+	paths[count] = NULL;
+	return paths;
+}
+
+struct covers {
+	struct layers *layers;
+	struct kept *kept; /* on top of them */
+};
+
+static int open_layers(void *arg, struct err *err)
+{
+	const struct covers *c = arg;
+	int got = layers_open(c->layers, err);
+
+	return got < 0 ? got : kept_open(c->kept, err);
+}
+
+static int mount_layers(void *arg, int root_fd, struct err *err)
+{
+	const struct covers *c = arg;
+	int got = layers_mount(c->layers, root_fd, err);
+
+	return got < 0 ? got : kept_mount(c->kept, root_fd, err);
+}
+
+static bool lets_in(const char *const *paths, const char *path)
+{
+	for (; *paths; paths++) {
+		struct err ignored;
+		auto_free char *real = path_resolve(*paths, &ignored);
+
+		if (real && path_below(path, real))
+			return true;
+	}
+	return false;
+}
+
+/* A text that names something real which the run cannot see. */
+static void warn_of_hidden(const struct run *run, const char *text)
+{
+	static const char *const private[] = {"/tmp", "/var/tmp", "/run",
+					      "/dev/shm", NULL};
+	auto_free char *path = NULL;
+	struct err ignored;
+	size_t i;
+
+	if (text[0] != '/' || access(text, F_OK) < 0)
+		return;
+	path = path_resolve(text, &ignored);
+	if (!path || path_below(path, run->project) ||
+	    lets_in(run->options->read_only, path) ||
+	    lets_in(run->options->read_write, path))
+		return;
+	for (i = 0; private[i]; i++)
+		if (path_below(path, private[i]))
+			output_say("%s is not seen inside: %s is private "
+				   "there; --ro %s lets it in",
+				   text_quote(text), private[i],
+				   text_quote(text));
+}
+
+/* The command's arguments, and variables that the user passes on himself. */
+static void warn_of_hidden_arguments(const struct run *run)
+{
+	const char *const *env = run->options->env;
+	char *const *arg;
+
+	for (arg = run->options->argv; *arg; arg++)
+		warn_of_hidden(run, *arg);
+	for (; *env; env++) {
+		const char *equals = strchr(*env, '=');
+		const char *value = equals ? equals + 1 : getenv(*env);
+
+		if (value)
+			warn_of_hidden(run, value);
+	}
+}
+
+static void tell_header(const struct run *run, struct buf *notes)
+{
+	static const char *const networks[] = {"host", "none", "private"};
+	const struct run_options *o = run->options;
+	AUTO(buf) struct buf agent = {0}, extras = {0};
+	size_t i;
+
+	agent_tell(run->agent, &agent);
+	output_say("run %s in %s (network: %s%s)%s", run->session.id,
+		   text_quote(run->project), networks[o->net], buf_text(&agent),
+		   o->resume ? ", going on with its layer" : "");
+	for (i = 0; i < run->session.extra_count; i++)
+		buf_printf(&extras, "%s%s", i ? ", " : "",
+			   text_quote(run->session.extras[i].path));
+	if (extras.len)
+		output_say("each with a layer of its own, reviewed and applied "
+			   "along: %s",
+			   buf_text(&extras));
+	if (notes->len && notes->data[notes->len - 1] == '\n')
+		notes->len--;
+	if (notes->len)
+		output_say("%s", buf_text(notes));
+	warn_of_hidden_arguments(run);
+}
+
+static bool holds_cow(const struct run *run, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < run->session.extra_count; i++)
+		if (path_below(run->session.extras[i].path, path))
+			return true;
+	return false;
+}
+
+/*
+ * A grant wins over a mask and lies on top of the layers: nobody may let a run
+ * at the state itself, nor at a folder that holds the project, whose layer it
+ * would cover. What lies above the state may be granted, the mask stays on it.
+ */
+static int check_grants(const struct run *run, const char *const *paths,
+			struct err *err)
+{
+	const char *home = run->context.state.home;
+
+	for (; *paths; paths++) {
+		auto_free char *path = path_resolve(*paths, err);
+
+		if (!path)
+			return -err->num;
+		if (path_below(run->project, path))
+			return fail(err, EPERM,
+				    "%s holds the project: letting it in would "
+				    "put the real files in place of the run's "
+				    "layer; name a folder beside the project",
+				    text_quote(*paths));
+		if (home && path_below(home, path))
+			return fail(err, EPERM,
+				    "%s holds your home folder: letting it in "
+				    "would put the real one in place of the "
+				    "run's layer; name a folder in it",
+				    text_quote(*paths));
+		if (holds_cow(run, path))
+			return fail(err, EPERM,
+				    "%s is or holds a folder of --cow: letting "
+				    "it in would put the real files in place "
+				    "of its layer",
+				    text_quote(*paths));
+		if (path_below(path, run->context.state.path))
+			return fail(err, EPERM,
+				    "%s is guard's own state: no run may see "
+				    "it",
+				    text_quote(*paths));
+	}
+	return 0;
+}
+
+int run_check_grants(const struct run *run, struct err *err)
+{
+	int got = check_grants(run, run->options->read_only, err);
+
+	if (got == 0)
+		got = check_grants(run, run->options->read_write, err);
+	return got;
+}
+
+/* What the user himself wants hidden shows nothing at all. */
+static void hide_cuts(const struct run *run, struct sandbox_cuts *cuts)
+{
+	const char *const *hide;
+	struct err ignored;
+	size_t i;
+
+	for (hide = run->options->hide; *hide; hide++) {
+		auto_free char *path = path_resolve(*hide, &ignored);
+
+		for (i = 0; path && i < cuts->count; i++) {
+			if (!path_below(cuts->items[i].path, path))
+				continue;
+			buf_clear(&cuts->items[i].text);
+			cuts->items[i].any = false;
+		}
+	}
+}
+
+static void tell_cuts(const struct sandbox_cuts *cuts)
+{
+	AUTO(buf) struct buf names = {0};
+	size_t i;
+
+	for (i = 0; i < cuts->count; i++)
+		if (cuts->items[i].any)
+			buf_printf(&names, "%s%s", names.len ? ", " : "",
+				   text_quote(cuts->items[i].path));
+	if (names.len)
+		output_say("without the secrets in them: %s (--ro PATH lets "
+			   "one in as it is)",
+			   buf_text(&names));
+}
+
+static char **make_environ(const struct run *run, const struct layers *layers,
+			   struct buf *dropped)
+{
+	const char *const *given = run->options->env;
+	size_t parts = layers_in_parts(layers), count = 0, i;
+	auto_free const char **extra = NULL;
+
+	while (given[count])
+		count++;
+	extra = mem_zalloc((count + 2) * sizeof(*extra));
+	/* git does not look for its .git in another file system's folder. */
+	if (parts)
+		*extra = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
+	for (i = 0; i < count; i++)
+		extra[parts + i] = given[i];
+	return sandbox_environ(extra, run->context.state.home, run->session.id,
+			       dropped);
+}
+
+static void tell_limits(const struct run *run)
+{
+	AUTO(buf) struct buf text = {0};
+
+	sandbox_tell_limits(run->sandbox, &text);
+	if (text.len)
+		output_say("%s", buf_text(&text));
+}
+
+int run_start(struct run *run, struct layers **layers, struct err *err)
+{
+	const struct run_options *o = run->options;
+	AUTO(buf) struct buf dropped = {0};
+	AUTO(buf) struct buf notes = {0};
+	auto_close int tmp = -1;
+	auto_close int var_tmp = -1;
+	auto_close int door = -1;
+	struct sandbox_cuts cuts = {0};
+	struct err ignored;
+	struct covers covers;
+	char **hide, **envp;
+	int got;
+
+	if (run_check_grants(run, err) < 0 ||
+	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
+			 o->layer_files, o->resume, err) < 0)
+		return -err->num;
+	if (o->frozen && o->home)
+		return fail(err, EINVAL,
+			    "--frozen would copy all of your home folder, "
+			    "guard's own state too: leave out one of --frozen "
+			    "and --home");
+	if (o->frozen && o->resume)
+		return fail(err, EINVAL,
+			    "--frozen is for a new run: one that goes on keeps "
+			    "what it began with");
+	if (o->frozen &&
+	    freeze_make(&run->session, run->project_fd, &notes, err) < 0)
+		return -err->num;
+	if (!o->resume)
+		onegroup_recall(&run->session,
+				run->context.state.workspaces_fd);
+	if (layers_plan(&run->session,
+			o->strict ? NULL : run->context.state.home, layers,
+			&notes, err) < 0 ||
+	    agent_open(run->agent, &run->context.state, &run->session, &notes,
+		       err) < 0)
+		return -err->num;
+	tmp = openat(run->session.fd, "tmp",
+		     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	var_tmp = openat(run->session.fd, "var-tmp",
+			 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (tmp < 0 || var_tmp < 0)
+		return fail_errno(err, "open the run's /tmp");
+	/* Without it the run works as well, but nobody can enter. */
+	door = sandbox_door(run->session.fd, &ignored);
+	covers = (struct covers){*layers, run->agent->kept};
+	hide = run_hidden_paths(run);
+	sandbox_cuts_find(run->context.state.home, &cuts);
+	hide_cuts(run, &cuts);
+	envp = make_environ(run, *layers, &dropped);
+	tell_header(run, &notes);
+	tell_cuts(&cuts);
+	got = sandbox_start(
+		&(struct sandbox_policy){
+			.argv = o->argv,
+			.envp = envp,
+			.cwd = run->cwd,
+			.home = run->context.state.home,
+			.tmp_fd = tmp,
+			.var_tmp_fd = var_tmp,
+			.door_fd = door,
+			.hide = (const char *const *)hide,
+			.cuts = &cuts,
+			.never = run->context.state.path,
+			.read_only = o->read_only,
+			.read_write = o->read_write,
+			.net = o->net,
+			.ports = o->ports,
+			.port_count = o->port_count,
+			.nested = o->nested,
+			.strict = o->strict,
+			.allow_perf = o->allow_perf,
+			.allow_io_uring = o->allow_io_uring,
+			.allow_userfaultfd = o->allow_userfaultfd,
+			.allow_32bit = o->allow_32bit,
+			.timeout_ms = o->timeout_ms,
+			.pids_limit = o->pids_limit,
+			.memory = o->memory,
+			.cpus_milli = o->cpus_milli,
+			.tmp_size = o->tmp_size,
+			.has_user = o->has_user,
+			.user = o->user,
+			.group = o->group,
+			.open_layers = open_layers,
+			.mount_layers = mount_layers,
+			.layers_arg = &covers,
+		},
+		&run->sandbox, err);
+	if (got == 0) {
+		run_tell_hidden(run, &cuts, hide, &dropped);
+		tell_limits(run);
+	}
+	mem_list_free(&hide);
+	sandbox_cuts_free(&cuts);
+	sandbox_environ_free(envp);
+	return got;
+}

@@ -1,0 +1,158 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "guard/output.h"
+#include "guard/run/run.h"
+#include "restore/workspace.h"
+
+/* In the workspace: each name that was told, by its kind. */
+#define TOLD "told"
+#define VERSION 1
+#define NAMED_MAX 8
+
+/* Names of one kind: what is to be told of them is what was not told yet. */
+struct kind {
+	const char *key; /* in the record */
+	const char *words; /* in front of the names */
+	const char *way; /* what lets one in */
+	struct buf names; /* those to be told */
+	size_t count;
+};
+
+struct telling {
+	struct record record;
+	bool any; /* something is new */
+};
+
+static void telling_free(struct telling *t)
+{
+	record_free(&t->record);
+}
+
+static bool was_told(const struct record *r, const char *key, const char *name)
+{
+	const char *had;
+	size_t i;
+
+	for (i = 0; (had = record_get_nth(r, key, i)); i++)
+		if (strcmp(had, name) == 0)
+			return true;
+	return false;
+}
+
+static void add(struct telling *t, struct kind *k, const char *name)
+{
+	if (was_told(&t->record, k->key, name))
+		return;
+	record_add(&t->record, k->key, name);
+	t->any = true;
+	if (k->count++ >= NAMED_MAX)
+		return;
+	if (k->names.len)
+		buf_add_text(&k->names, ", ");
+	output_name(&k->names, name);
+}
+
+static void tell(struct kind *k)
+{
+	if (k->count > NAMED_MAX)
+		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
+	if (k->count)
+		output_say("%s: %s (%s; told once a project)", k->words,
+			   buf_text(&k->names), k->way);
+	buf_free(&k->names);
+}
+
+/* Let in, or seen without its secrets, which is told by itself. */
+static bool is_seen(const struct run *run, const struct sandbox_cuts *cuts,
+		    const char *path)
+{
+	const char *const *lists[] = {run->options->read_only,
+				      run->options->read_write};
+	size_t i, k;
+
+	for (i = 0; i < cuts->count; i++)
+		if (strcmp(cuts->items[i].path, path) == 0)
+			return true;
+	for (k = 0; k < 2; k++)
+		for (i = 0; lists[k][i]; i++) {
+			struct err ignored;
+			auto_free char *real =
+				path_resolve(lists[k][i], &ignored);
+
+			if (real && path_below(path, real))
+				return true;
+		}
+	return false;
+}
+
+/* Those that are there, below the home folder. */
+static void add_hidden(struct telling *t, struct kind *k, const struct run *run,
+		       const struct sandbox_cuts *cuts, char *const *hide)
+{
+	const struct state *st = &run->context.state;
+	struct stat s;
+
+	for (; *hide; hide++) {
+		auto_free char *name = NULL;
+
+		if (!st->home || !path_below(*hide, st->home) ||
+		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
+		    is_seen(run, cuts, *hide))
+			continue;
+		name = mem_printf("~/%s", path_rest(*hide, st->home));
+		add(t, k, name);
+	}
+}
+
+/* "A, B" */
+static void add_variables(struct telling *t, struct kind *k,
+			  struct buf *dropped)
+{
+	auto_free char *names = mem_strdup(buf_text(dropped));
+	char *save = NULL, *name = strtok_r(names, ", ", &save);
+
+	for (; name; name = strtok_r(NULL, ", ", &save))
+		add(t, k, name);
+}
+
+void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
+		     char *const *hide, struct buf *dropped)
+{
+	AUTO(telling) struct telling t = {0};
+	struct kind paths = {"path", "hidden", "--ro PATH lets one in"};
+	struct kind sockets = {"socket", "out of reach",
+			       "--ro PATH lets one in, and whatever answers "
+			       "there acts outside"};
+	struct kind variables = {"variable", "not passed on",
+				 "--env NAME lets one in"};
+	struct err ignored;
+	auto_close int fd = -1;
+	char *const *socket;
+
+	/* Told another time, to somebody who listens. */
+	if (output_is_quiet())
+		return;
+	fd = workspace_open(run->context.state.workspaces_fd, run->project,
+			    true, &ignored);
+	if (fd >= 0)
+		(void)record_load(fd, TOLD, TOLD, VERSION, &t.record, &ignored);
+	add_hidden(&t, &paths, run, cuts, hide);
+	add_variables(&t, &variables, dropped);
+	for (socket = sandbox_missed_sockets(run->sandbox); *socket; socket++)
+		if (!is_seen(run, cuts, *socket))
+			add(&t, &sockets, *socket);
+	tell(&paths);
+	tell(&variables);
+	tell(&sockets);
+	if (t.any && fd >= 0)
+		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record, false,
+				  &ignored);
+}

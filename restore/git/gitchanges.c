@@ -1,0 +1,238 @@
+#include "restore/git/gitchanges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/git/textmerge.h"
+#include "snapshot/store/content.h"
+
+#define BLOB_MAX (256u << 20)
+
+void gitchanges_done(struct gitchanges *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->count; i++)
+		free(c->items[i].path);
+	for (i = 0; i < c->note_count; i++)
+		free(c->notes[i]);
+	free(c->items);
+	free(c->notes);
+	*c = (struct gitchanges){0};
+}
+
+void gitchanges_leave_out(struct gitchanges *c, const char *path,
+			  const char *why)
+{
+	GROW(c->notes, c->note_count, c->note_room);
+	c->notes[c->note_count++] = mem_printf("%s: %s", text_quote(path), why);
+}
+
+static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+static int read_entry(struct gitchanges *c, const struct entry *e,
+		      struct buf *to, struct err *err)
+{
+	if (e && S_ISLNK(e->mode))
+		buf_add_text(to, e->link);
+	else if (e && S_ISREG(e->mode))
+		return content_each(c->store, &e->content, add_piece, to, err);
+	return 0;
+}
+
+static uint32_t git_mode(const struct entry *e)
+{
+	if (!e || (!S_ISREG(e->mode) && !S_ISLNK(e->mode)))
+		return 0;
+	if (S_ISLNK(e->mode))
+		return GIT_FILEMODE_LINK;
+	return e->mode & 0100 ? GIT_FILEMODE_BLOB_EXECUTABLE
+			      : GIT_FILEMODE_BLOB;
+}
+
+/* What the branch has there: its mode (0: nothing; not a blob's: left out). */
+static uint32_t find_there(struct gitchanges *c, const char *path, git_oid *ret)
+{
+	git_tree_entry *e = NULL;
+	uint32_t mode;
+
+	if (!c->tree || c->git->tree_entry_bypath(&e, c->tree, path) < 0)
+		return 0;
+	mode = (uint32_t)c->git->tree_entry_filemode(e);
+	*ret = *c->git->tree_entry_id(e);
+	c->git->tree_entry_free(e);
+	return mode;
+}
+
+static int read_there(struct gitchanges *c, const git_oid *id, struct buf *to,
+		      struct err *err)
+{
+	git_blob *blob = NULL;
+
+	if (c->git->blob_lookup(&blob, c->repo, id) < 0)
+		return libgit_failed("read a file of the branch", err);
+	buf_add(to, c->git->blob_rawcontent(blob),
+		(size_t)c->git->blob_rawsize(blob));
+	c->git->blob_free(blob);
+	return 0;
+}
+
+static bool same_bytes(const struct buf *a, const struct buf *b)
+{
+	return a->len == b->len &&
+	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
+}
+
+static int conflict(const struct gitchanges *c, const char *path,
+		    struct err *err)
+{
+	return fail(err, EEXIST,
+		    "%s has another %s than the run began with, and the "
+		    "change does not fit: commit what you have there first, "
+		    "or leave the path out",
+		    c->branch, text_quote(path));
+}
+
+static int push(struct gitchanges *c, const char *path, uint32_t mode,
+		const struct buf *bytes, uint32_t had, const git_oid *had_id,
+		struct err *err)
+{
+	struct gitchange u = {.mode = mode, .had = had, .had_id = *had_id};
+
+	if (mode && c->git->blob_create_from_buffer(
+			    &u.id, c->repo,
+			    bytes->data ? (const void *)bytes->data : "",
+			    bytes->len) < 0)
+		return libgit_failed("write an object", err);
+	if (mode && mode == had && memcmp(&u.id, had_id, sizeof(u.id)) == 0)
+		return 0;
+	u.path = mem_strdup(path);
+	GROW(c->items, c->count, c->room);
+	c->items[c->count++] = u;
+	return 0;
+}
+
+/* The branch has a file there, and it is not the one the run began with. */
+static int merge(struct gitchanges *c, const char *path, const struct buf *old,
+		 struct buf *there, const struct buf *now, uint32_t mode,
+		 uint32_t had, const git_oid *had_id, struct err *err)
+{
+	AUTO(buf) struct buf merged = {0};
+	struct textmerge_sides sides = {
+		.base = old,
+		.ours = there,
+		.theirs = now,
+		.our_label = "branch",
+		.their_label = "run",
+	};
+	int got;
+
+	if (!textmerge_is_text(old) || !textmerge_is_text(there) ||
+	    !textmerge_is_text(now))
+		return conflict(c, path, err);
+	got = textmerge(&sides, &merged, err);
+	if (got < 0)
+		return got;
+	return got ? push(c, path, mode, &merged, had, had_id, err)
+		   : conflict(c, path, err);
+}
+
+static int change(struct gitchanges *c, const char *path, const struct entry *a,
+		  const struct entry *b, struct err *err)
+{
+	AUTO(buf) struct buf old = {0}, now = {0}, there = {0};
+	uint32_t was = git_mode(a), mode = git_mode(b), had;
+	git_oid had_id = {{0}};
+
+	had = find_there(c, path, &had_id);
+	if (had && had != GIT_FILEMODE_BLOB && had != GIT_FILEMODE_LINK &&
+	    had != GIT_FILEMODE_BLOB_EXECUTABLE)
+		return conflict(c, path, err);
+	if (!had && !mode)
+		return 0;
+	if (read_entry(c, a, &old, err) < 0 ||
+	    read_entry(c, b, &now, err) < 0 ||
+	    (had && read_there(c, &had_id, &there, err) < 0))
+		return -err->num;
+	/* Nothing there, or just what the run began with. */
+	if (!had || (was && same_bytes(&old, &there)))
+		return push(c, path, mode, &now, had, &had_id, err);
+	if (mode && same_bytes(&now, &there))
+		return push(c, path, mode, &now, had, &had_id, err);
+	if (!was || !mode || mode == GIT_FILEMODE_LINK ||
+	    had == GIT_FILEMODE_LINK)
+		return conflict(c, path, err);
+	return merge(c, path, &old, &there, &now, was == mode ? had : mode, had,
+		     &had_id, err);
+}
+
+/* A folder above it is a submodule of the branch. */
+static bool in_submodule(struct gitchanges *c, const char *path)
+{
+	size_t len;
+	git_oid id;
+
+	for (len = 0; path[len]; len++) {
+		auto_free char *dir = NULL;
+
+		if (path[len] != '/')
+			continue;
+		dir = mem_strndup(path, len);
+		if (find_there(c, dir, &id) == GIT_FILEMODE_COMMIT)
+			return true;
+	}
+	return false;
+}
+
+static bool wanted(const struct gitchanges *c, const char *path)
+{
+	const char *const *p = c->paths;
+
+	while (p && *p && !path_below(path, *p))
+		p++;
+	return !p || *p;
+}
+
+int gitchanges_add(void *arg, const char *path, const struct entry *a,
+		   const struct entry *b, struct err *err)
+{
+	struct gitchanges *c = arg;
+	bool folder = (!a || !a->mode || S_ISDIR(a->mode)) &&
+		      (!b || !b->mode || S_ISDIR(b->mode));
+	int ignored = 0;
+	git_oid id;
+
+	if (folder || path_has_part(path, ".git") || !wanted(c, path))
+		return 0;
+	if (a && b && git_mode(a) == git_mode(b) && entry_same_content(a, b))
+		return 0;
+	if (b && b->mode && !S_ISDIR(b->mode) && !git_mode(b)) {
+		gitchanges_leave_out(c, path, "git keeps no such thing");
+		return 0;
+	}
+	if ((a && a->size > BLOB_MAX) || (b && b->size > BLOB_MAX)) {
+		gitchanges_leave_out(c, path, "too large");
+		return 0;
+	}
+	if (in_submodule(c, path)) {
+		gitchanges_leave_out(c, path, "in a submodule");
+		return 0;
+	}
+	if (!find_there(c, path, &id) &&
+	    c->git->ignore_path_is_ignored(&ignored, c->repo, path) == 0 &&
+	    ignored) {
+		gitchanges_leave_out(c, path, "ignored by git");
+		return 0;
+	}
+	return change(c, path, a, b, err);
+}

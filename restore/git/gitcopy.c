@@ -1,0 +1,164 @@
+#include "restore/git/gitcopy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "snapshot/store/content.h"
+
+#define BYTES_MAX (32ull << 30)
+#define FILES_MAX 2000000
+#define RESERVE (256ull << 20)
+
+/* Deltas are sought among small objects only, so that memory is bounded. */
+static const char config[] = "[core]\n"
+			     "\trepositoryformatversion = 0\n"
+			     "\tbare = true\n"
+			     "\tbigFileThreshold = 1m\n"
+			     "[pack]\n"
+			     "\twindowMemory = 64m\n"
+			     "\tdeltaCacheSize = 64m\n";
+
+struct copy {
+	struct store *store;
+	int fd; /* objects/ */
+	uint64_t bytes, files, space;
+};
+
+static bool all_hex(const char *text, size_t len)
+{
+	return strspn(text, "0123456789abcdef") >= len;
+}
+
+/* <2 hex>/<38 hex>, or pack/pack-<40 hex>.pack or .idx */
+static bool is_object_file(const char *path)
+{
+	if (strncmp(path, "pack/pack-", 10) == 0)
+		return all_hex(path + 10, 40) &&
+		       (strcmp(path + 50, ".pack") == 0 ||
+			strcmp(path + 50, ".idx") == 0);
+	return strlen(path) == 41 && path[2] == '/' && all_hex(path, 2) &&
+	       all_hex(path + 3, 38);
+}
+
+static int make_folder(int dirfd, const char *name, struct err *err)
+{
+	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make %s", text_quote(name));
+	return 0;
+}
+
+static int open_folder(int dirfd, const char *name, struct err *err)
+{
+	int fd;
+
+	if (make_folder(dirfd, name, err) < 0)
+		return -err->num;
+	fd = openat(dirfd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+static int check_room(const struct copy *c, struct err *err)
+{
+	if (c->files > FILES_MAX || c->bytes > BYTES_MAX)
+		return fail(err, E2BIG,
+			    "the run's repository is too big to import: more "
+			    "than %d object files or %s",
+			    FILES_MAX, text_size(BYTES_MAX));
+	if (c->bytes > c->space)
+		return fail(err, ENOSPC,
+			    "the run's git objects (%s so far) do not fit on "
+			    "the disk of guard's state for a while",
+			    text_size(c->bytes));
+	return 0;
+}
+
+static int copy_file(void *arg, const char *path, const struct entry *old,
+		     const struct entry *e, struct err *err)
+{
+	struct copy *c = arg;
+	char folder[8] = "";
+	auto_close int fd = -1;
+
+	(void)old;
+	if (!e || !S_ISREG(e->mode) || !is_object_file(path) ||
+	    e->flags & ENTRY_INCOMPLETE)
+		return 0;
+	c->files++;
+	c->bytes += e->size;
+	if (check_room(c, err) < 0)
+		return -err->num;
+	memcpy(folder, path, strcspn(path, "/"));
+	if (make_folder(c->fd, folder, err) < 0)
+		return -err->num;
+	fd = openat(c->fd, path,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+	if (fd < 0)
+		return fail_errno(err, "make %s", text_quote(path));
+	return e->content.type == OBJECT_NONE
+		       ? 0
+		       : content_write(c->store, &e->content, fd, err);
+}
+
+static int write_file(int dirfd, const char *name, const char *text,
+		      struct err *err)
+{
+	auto_close int fd = openat(
+		dirfd, name,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0)
+		return fail_errno(err, "write %s", text_quote(name));
+	return 0;
+}
+
+static int find_objects(struct store *store, const struct entry *root,
+			struct entry *ret, struct err *err)
+{
+	int got;
+
+	if (!root)
+		return 0;
+	got = tree_lookup(store, root, ".git/objects", ret, err);
+	if (got > 0 && !S_ISDIR(ret->mode))
+		entry_free(ret);
+	return got < 0 ? got : 0;
+}
+
+int gitcopy_make(struct store *store, const struct entry *base,
+		 const struct entry *result, int dirfd, const char *name,
+		 struct err *err)
+{
+	AUTO(entry) struct entry old = {0}, now = {0};
+	struct copy c = {.store = store};
+	auto_close int objects = -1;
+	auto_close int dir = -1;
+	struct statvfs fs;
+
+	if (find_objects(store, base, &old, err) < 0 ||
+	    find_objects(store, result, &now, err) < 0)
+		return -err->num;
+	dir = open_folder(dirfd, name, err);
+	if (dir < 0 ||
+	    write_file(dir, "HEAD", "ref: refs/heads/none\n", err) < 0 ||
+	    write_file(dir, "config", config, err) < 0 ||
+	    make_folder(dir, "refs", err) < 0)
+		return -err->num;
+	objects = open_folder(dir, "objects", err);
+	if (objects < 0)
+		return objects;
+	if (fstatvfs(objects, &fs) < 0)
+		return fail_errno(err, "ask for the disk's free space");
+	c.space = (uint64_t)fs.f_bavail * fs.f_frsize;
+	c.space -= c.space > RESERVE ? RESERVE : c.space;
+	c.fd = objects;
+	return tree_diff(store, old.mode ? &old : NULL, now.mode ? &now : NULL,
+			 copy_file, &c, err);
+}

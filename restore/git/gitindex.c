@@ -1,0 +1,162 @@
+#include "restore/git/gitindex.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "snapshot/store/content.h"
+
+#define INDEX_MAX (256u << 20)
+#define HEAD_LEN 12
+#define STAT_LEN 40 /* the mode is in it, at MODE_AT */
+#define MODE_AT 24
+#define OBJECT_LEN 20 /* SHA-1; the index does not say when it is another */
+#define FLAG_EXTENDED 0x4000
+/* Of the flags: the length of the name, which is told by its end. */
+#define FLAG_LEN_MASK 0x0fff
+#define TAIL_LEN 20
+
+/* What is read, and what of it counts. */
+struct index {
+	const unsigned char *data;
+	size_t len, at;
+	uint32_t version;
+	struct buf sum;
+};
+
+static void index_free(struct index *x)
+{
+	buf_free(&x->sum);
+}
+
+static uint32_t number(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+	       (uint32_t)p[2] << 8 | p[3];
+}
+
+static size_t left(const struct index *x)
+{
+	return x->len - x->at;
+}
+
+/* gitformat-index(5): stat, object, flags, name, up to 8 bytes of NUL. */
+static bool entry(struct index *x)
+{
+	const unsigned char *start = x->data + x->at, *p = start, *end;
+	size_t head = STAT_LEN + OBJECT_LEN + 2;
+	unsigned int flags;
+
+	if (left(x) < head)
+		return false;
+	buf_add(&x->sum, p + MODE_AT, 4);
+	buf_add(&x->sum, p + STAT_LEN, OBJECT_LEN);
+	flags = (unsigned int)p[head - 2] << 8 | p[head - 1];
+	buf_printf(&x->sum, " %x ", flags & ~(unsigned int)FLAG_LEN_MASK);
+	if (flags & FLAG_EXTENDED) {
+		if (x->version < 3 || left(x) < head + 2)
+			return false;
+		buf_add(&x->sum, p + head, 2);
+		head += 2;
+	}
+	p += head;
+	/* From version 4 on how much of the name before is dropped comes
+	 * first, and nothing is filled up. */
+	if (x->version >= 4) {
+		while (p < x->data + x->len && (*p & 0x80))
+			buf_add(&x->sum, p++, 1);
+		if (p >= x->data + x->len)
+			return false;
+		buf_add(&x->sum, p++, 1);
+	}
+	end = memchr(p, '\0', (size_t)(x->data + x->len - p));
+	if (!end)
+		return false;
+	buf_add(&x->sum, p, (size_t)(end - p) + 1);
+	x->at += (size_t)(end - start) + 1;
+	if (x->version < 4)
+		x->at += (8 - (size_t)(end - start + 1) % 8) % 8;
+	return x->at <= x->len;
+}
+
+/* What git can make anew at any time. */
+static bool is_cache(const unsigned char *name)
+{
+	static const char *const caches[] = {"TREE", "UNTR", "FSMN", "EOIE",
+					     "IEOT"};
+	size_t i;
+
+	for (i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		if (memcmp(name, caches[i], 4) == 0)
+			return true;
+	return false;
+}
+
+static bool extensions(struct index *x)
+{
+	while (left(x) > TAIL_LEN) {
+		const unsigned char *p = x->data + x->at;
+		size_t len;
+
+		if (left(x) < 8 + TAIL_LEN)
+			return false;
+		len = number(p + 4);
+		if (len > left(x) - 8 - TAIL_LEN)
+			return false;
+		if (!is_cache(p))
+			buf_add(&x->sum, p, len + 8);
+		x->at += len + 8;
+	}
+	return left(x) == TAIL_LEN;
+}
+
+static bool sum_up(struct index *x)
+{
+	uint32_t count, i;
+
+	if (x->len < HEAD_LEN + TAIL_LEN || memcmp(x->data, "DIRC", 4) != 0)
+		return false;
+	x->version = number(x->data + 4);
+	count = number(x->data + 8);
+	if (x->version < 2 || x->version > 4)
+		return false;
+	buf_printf(&x->sum, "%u %u\n", x->version, count);
+	x->at = HEAD_LEN;
+	for (i = 0; i < count; i++)
+		if (!entry(x))
+			return false;
+	return extensions(x);
+}
+
+static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+int gitindex_same(struct store *store, const struct entry *a,
+		  const struct entry *b, struct err *err)
+{
+	const struct entry *both[] = {a, b};
+	AUTO(buf) struct buf first = {0}, second = {0};
+	struct buf *bytes[] = {&first, &second};
+	AUTO(index) struct index x = {0}, y = {0};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (!S_ISREG(both[i]->mode) || !both[i]->size ||
+		    both[i]->size > INDEX_MAX)
+			return 0;
+		if (content_each(store, &both[i]->content, add_piece, bytes[i],
+				 err) < 0)
+			return -err->num;
+	}
+	x.data = first.data;
+	x.len = first.len;
+	y.data = second.data;
+	y.len = second.len;
+	return sum_up(&x) && sum_up(&y) && x.sum.len == y.sum.len &&
+	       memcmp(x.sum.data, y.sum.data, x.sum.len) == 0;
+}

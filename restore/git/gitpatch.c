@@ -1,0 +1,353 @@
+#include "restore/git/gitpatch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "restore/git/libgit.h"
+#include "snapshot/store/content.h"
+#include "snapshot/tree/tree.h"
+
+#define NO_OID "0000000000000000000000000000000000000000"
+
+const char *gitpatch_loss_text(enum gitpatch_loss loss)
+{
+	switch (loss) {
+	case GITPATCH_EMPTY_FOLDER:
+		return "git keeps no empty folders";
+	case GITPATCH_MODE:
+		return "git keeps of a mode only whether a file may be "
+		       "executed";
+	case GITPATCH_OWNER:
+		return "git keeps no owners";
+	case GITPATCH_ATTRS:
+		return "git keeps no extended attributes";
+	case GITPATCH_KIND:
+		return "git keeps files and links only";
+	case GITPATCH_GIT:
+		return "a .git is never part of a patch";
+	case GITPATCH_LARGE:
+		return "it is too large";
+	case GITPATCH_INCOMPLETE:
+		return "it could not be read whole when it was stored";
+	}
+	return "it cannot be";
+}
+
+/* --- names --- */
+
+static char letter_of(unsigned char c)
+{
+	static const char letters[] = "abtnvfr"; /* from 7 on */
+
+	if (c == '"' || c == '\\')
+		return (char)c;
+	return c >= 7 && c <= 13 ? letters[c - 7] : '\0';
+}
+
+static bool is_odd(unsigned char c)
+{
+	return c < ' ' || c >= 0x7f || c == '"' || c == '\\';
+}
+
+void gitpatch_name(struct buf *to, const char *prefix, const char *path)
+{
+	const unsigned char *at;
+	bool quoted = false;
+
+	for (at = (const unsigned char *)path; *at; at++)
+		quoted = quoted || is_odd(*at);
+	if (quoted)
+		buf_add_char(to, '"');
+	buf_add_text(to, prefix);
+	for (at = (const unsigned char *)path; *at; at++) {
+		if (!is_odd(*at))
+			buf_add_char(to, (char)*at);
+		else if (letter_of(*at))
+			buf_printf(to, "\\%c", letter_of(*at));
+		else
+			buf_printf(to, "\\%03o", *at);
+	}
+	if (quoted)
+		buf_add_char(to, '"');
+}
+
+/* --- one file --- */
+
+struct maker {
+	struct store *store;
+	const struct libgit *git;
+	const struct gitpatch_sink *sink;
+	const char *const *paths;
+};
+
+static void lose(const struct maker *m, const char *path,
+		 enum gitpatch_loss loss)
+{
+	m->sink->lost(m->sink->arg, path, loss);
+}
+
+/* What git calls its mode; 0: nothing that git keeps. */
+static unsigned int git_mode(const struct entry *e)
+{
+	if (S_ISLNK(e->mode))
+		return 0120000;
+	if (!S_ISREG(e->mode))
+		return 0;
+	return e->mode & 0100 ? 0100755 : 0100644;
+}
+
+static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+static int read_side(const struct maker *m, const struct entry *e,
+		     struct buf *ret, struct err *err)
+{
+	if (S_ISLNK(e->mode))
+		buf_add_text(ret, e->link);
+	else if (S_ISREG(e->mode))
+		return content_each(m->store, &e->content, add_piece, ret, err);
+	return 0;
+}
+
+static void add_oid(struct buf *to, const git_oid *id)
+{
+	size_t i;
+
+	for (i = 0; i < GIT_OID_RAWSZ; i++)
+		buf_printf(to, "%02x", id->id[i]);
+}
+
+static void add_side(struct buf *to, const char *mark, const char *prefix,
+		     unsigned int mode, const char *path)
+{
+	buf_add_text(to, mark);
+	if (!mode) {
+		buf_add_text(to, "/dev/null\n");
+		return;
+	}
+	gitpatch_name(to, prefix, path);
+	/* So that a blank at the end, or a time behind it, is no question. */
+	buf_add_text(to, strchr(path, ' ') ? "\t\n" : "\n");
+}
+
+/*
+ * What libgit2 prints begins with a header of its own, for files named x; ours
+ * has the modes and the names.
+ */
+static int add_body(const struct maker *m, git_patch *patch, const char *path,
+		    unsigned int old_mode, unsigned int mode, struct buf *to,
+		    struct err *err)
+{
+	const git_diff_delta *delta = m->git->patch_get_delta(patch);
+	git_buf text = {0};
+	const char *body;
+
+	if (m->git->patch_to_buf(&text, patch) < 0)
+		return libgit_failed("make a patch", err);
+	buf_add_text(to, "index ");
+	if (old_mode)
+		add_oid(to, &delta->old_file.id);
+	else
+		buf_add_text(to, NO_OID);
+	buf_add_text(to, "..");
+	if (mode)
+		add_oid(to, &delta->new_file.id);
+	else
+		buf_add_text(to, NO_OID);
+	if (old_mode == mode)
+		buf_printf(to, " %06o", mode);
+	buf_add_char(to, '\n');
+	body = text.size ? strstr(text.ptr, "\nGIT binary patch\n") : NULL;
+	if (!body && text.size)
+		body = strstr(text.ptr, "\n@@ -");
+	if (body && body[1] == '@') {
+		add_side(to, "--- ", "a/", old_mode, path);
+		add_side(to, "+++ ", "b/", mode, path);
+	}
+	if (body)
+		buf_add(to, body + 1,
+			text.size - (size_t)(body + 1 - text.ptr));
+	m->git->buf_dispose(&text);
+	return 0;
+}
+
+static int add_content(const struct maker *m, const char *path,
+		       const struct entry *old, const struct entry *now,
+		       struct buf *to, struct err *err)
+{
+	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+	AUTO(buf) struct buf a = {0};
+	AUTO(buf) struct buf b = {0};
+	unsigned int old_mode = git_mode(old), mode = git_mode(now);
+	git_patch *patch = NULL;
+	int got;
+
+	if (read_side(m, old, &a, err) < 0 || read_side(m, now, &b, err) < 0)
+		return -err->num;
+	options.flags = GIT_DIFF_SHOW_BINARY;
+	options.id_abbrev = GIT_OID_HEXSZ;
+	if (m->git->patch_from_buffers(&patch, old_mode ? buf_text(&a) : NULL,
+				       a.len, old_mode ? "x" : NULL,
+				       mode ? buf_text(&b) : NULL, b.len,
+				       mode ? "x" : NULL, &options) < 0)
+		return libgit_failed("make a patch", err);
+	got = add_body(m, patch, path, old_mode, mode, to, err);
+	m->git->patch_free(patch);
+	return got;
+}
+
+static int print_file(const struct maker *m, const char *path,
+		      const struct entry *old, const struct entry *now,
+		      struct err *err)
+{
+	unsigned int old_mode = git_mode(old), mode = git_mode(now);
+	bool same = old_mode && mode && entry_same_content(old, now);
+	AUTO(buf) struct buf to = {0};
+
+	if (same && old_mode == mode)
+		return 0;
+	buf_add_text(&to, "diff --git ");
+	gitpatch_name(&to, "a/", path);
+	buf_add_char(&to, ' ');
+	gitpatch_name(&to, "b/", path);
+	buf_add_char(&to, '\n');
+	if (!old_mode)
+		buf_printf(&to, "new file mode %06o\n", mode);
+	else if (!mode)
+		buf_printf(&to, "deleted file mode %06o\n", old_mode);
+	else if (old_mode != mode)
+		buf_printf(&to, "old mode %06o\nnew mode %06o\n", old_mode,
+			   mode);
+	if (!same && add_content(m, path, old, now, &to, err) < 0)
+		return -err->num;
+	return m->sink->add(m->sink->arg, to.data, to.len, err);
+}
+
+/* --- all of them --- */
+
+static const struct entry nothing;
+
+/* What of the change git has no place for. */
+static void tell_losses(const struct maker *m, const char *path,
+			const struct entry *old, const struct entry *now)
+{
+	uint32_t plain = S_ISDIR(now->mode) ? 0755 : git_mode(now) & 0777;
+	uint32_t mode = now->mode & 07777;
+
+	if (!now->mode || S_ISLNK(now->mode))
+		return;
+	if (mode != plain && mode != (old->mode & 07777))
+		lose(m, path, GITPATCH_MODE);
+	if (old->mode && (old->uid != now->uid || old->gid != now->gid))
+		lose(m, path, GITPATCH_OWNER);
+	if (!oid_equal(&old->attrs, &now->attrs))
+		lose(m, path, GITPATCH_ATTRS);
+}
+
+static int is_empty(const struct maker *m, const struct entry *e, bool *ret,
+		    struct err *err)
+{
+	AUTO(tree) struct tree t = {0};
+
+	if (!S_ISDIR(e->mode))
+		return 0;
+	if (tree_load(m->store, &e->content, &t, err) < 0)
+		return -err->num;
+	*ret = t.count == 0;
+	return 0;
+}
+
+static int each_folder(const struct maker *m, const char *path,
+		       const struct entry *old, const struct entry *now,
+		       struct err *err)
+{
+	bool was = false, is = false;
+
+	if (!*path)
+		return 0;
+	if (is_empty(m, old, &was, err) < 0 || is_empty(m, now, &is, err) < 0)
+		return -err->num;
+	/* One that becomes empty is removed by git, one that was stays. */
+	if ((is && !was) || (was && !now->mode))
+		lose(m, path, GITPATCH_EMPTY_FOLDER);
+	if (S_ISDIR(now->mode))
+		tell_losses(m, path, old, now);
+	return 0;
+}
+
+/* Whether git can hold it, or what it was; says so if not. */
+static bool fits(const struct maker *m, const char *path,
+		 const struct entry *old, const struct entry *now)
+{
+	const struct entry *sides[] = {old, now};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		const struct entry *e = sides[i];
+
+		if (!e->mode || S_ISDIR(e->mode))
+			continue;
+		if (e->flags & ENTRY_INCOMPLETE)
+			lose(m, path, GITPATCH_INCOMPLETE);
+		else if (!git_mode(e))
+			lose(m, path, GITPATCH_KIND);
+		else if (e->size > GITPATCH_MAX)
+			lose(m, path, GITPATCH_LARGE);
+		else
+			continue;
+		return false;
+	}
+	return true;
+}
+
+static int each_change(void *arg, const char *path, const struct entry *a,
+		       const struct entry *b, struct err *err)
+{
+	const struct maker *m = arg;
+	const struct entry *old = a ? a : &nothing, *now = b ? b : &nothing;
+	int got = 0;
+
+	if (!path_below_any(path, m->paths))
+		return 0;
+	if (path_has_part(path, ".git")) {
+		if (strcmp(path_name(path), ".git") == 0)
+			lose(m, path, GITPATCH_GIT);
+		return 0;
+	}
+	if (S_ISDIR(old->mode) || S_ISDIR(now->mode))
+		got = each_folder(m, path, old, now, err);
+	if (got < 0 || !fits(m, path, old, now))
+		return got;
+	if (!S_ISDIR(now->mode))
+		tell_losses(m, path, old, now);
+	/* Of two kinds: the one goes, the other comes. */
+	if (git_mode(old) && git_mode(now) &&
+	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
+		got = print_file(m, path, old, &nothing, err);
+		return got < 0 ? got : print_file(m, path, &nothing, now, err);
+	}
+	if (!git_mode(old) && !git_mode(now))
+		return 0;
+	got = print_file(m, path, git_mode(old) ? old : &nothing,
+			 git_mode(now) ? now : &nothing, err);
+	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
+}
+
+int gitpatch_make(struct store *store, const struct entry *old,
+		  const struct entry *now, const char *const *paths,
+		  const struct gitpatch_sink *sink, struct err *err)
+{
+	struct maker m = {.store = store, .sink = sink, .paths = paths};
+
+	if (libgit_load(&m.git, err) < 0)
+		return -err->num;
+	return tree_diff(store, old, now, each_change, &m, err);
+}

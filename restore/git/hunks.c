@@ -1,0 +1,311 @@
+#include "restore/git/hunks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "restore/git/textdiff.h"
+
+#define CONTEXT_LINES 3
+
+static void hunk_done(struct hunk *h)
+{
+	free(h->lines);
+	free(h->edited);
+}
+
+void hunks_free(struct hunks *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->count; i++)
+		hunk_done(&h->items[i]);
+	free(h->items);
+	*h = (struct hunks){0};
+}
+
+/* A text that is gone through line by line. */
+struct reader {
+	const char *at, *end;
+	size_t line; /* lines that were read */
+};
+
+static struct reader reader_of(const struct buf *text)
+{
+	const char *start = (const char *)text->data;
+
+	return (struct reader){start, start ? start + text->len : start, 0};
+}
+
+static bool next_line(struct reader *r, const char **ret, size_t *ret_len)
+{
+	const char *feed;
+
+	if (r->at == r->end)
+		return false;
+	feed = memchr(r->at, '\n', (size_t)(r->end - r->at));
+	*ret = r->at;
+	r->at = feed ? feed + 1 : r->end;
+	*ret_len = (size_t)(r->at - *ret);
+	r->line++;
+	return true;
+}
+
+static void skip_lines(struct reader *r, size_t line)
+{
+	const char *text;
+	size_t len;
+
+	while (r->line < line && next_line(r, &text, &len))
+		;
+}
+
+static void add_line(struct hunk *h, char kind, const char *text, size_t len)
+{
+	GROW(h->lines, h->count, h->room);
+	h->lines[h->count++] = (struct hunk_line){kind, text, len};
+	h->old_count += kind != '+';
+	h->new_count += kind != '-';
+}
+
+/* --- two texts --- */
+
+struct maker {
+	struct hunks *hunks;
+	struct reader old, now;
+};
+
+/* "@@ -12,3 +14 @@": where nothing is old, the number is that of the line in
+ * front. */
+static int begin_hunk(struct maker *m, const struct textdiff_line *line)
+{
+	auto_free char *head = mem_strndup(line->text, line->len);
+	size_t old_at, new_at, old_count = 1, new_count = 1;
+	struct hunks *all = m->hunks;
+	int used = 0;
+
+	if (sscanf(head, "@@ -%zu%n", &old_at, &used) != 1)
+		return -EIO;
+	(void)sscanf(head + used, ",%zu", &old_count);
+	used = (int)strcspn(head, "+");
+	if (sscanf(head + used, "+%zu", &new_at) != 1)
+		return -EIO;
+	used += 1 + (int)strspn(head + used + 1, "0123456789");
+	(void)sscanf(head + used, ",%zu", &new_count);
+	GROW(all->items, all->count, all->room);
+	all->items[all->count++] = (struct hunk){
+		.old_at = old_count ? old_at - 1 : old_at,
+		.new_at = new_count ? new_at - 1 : new_at,
+	};
+	skip_lines(&m->old, all->items[all->count - 1].old_at);
+	skip_lines(&m->now, all->items[all->count - 1].new_at);
+	return 0;
+}
+
+static int each_line(void *arg, const struct textdiff_line *line)
+{
+	struct maker *m = arg;
+	const char *text;
+	size_t len;
+
+	if (line->kind == '@')
+		return begin_hunk(m, line);
+	if (line->kind == '\\')
+		return 0;
+	if (line->kind != '-' && !next_line(&m->now, &text, &len))
+		return -EIO;
+	if (line->kind != '+' && !next_line(&m->old, &text, &len))
+		return -EIO;
+	add_line(&m->hunks->items[m->hunks->count - 1], line->kind, text, len);
+	return 0;
+}
+
+int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
+	       struct err *err)
+{
+	AUTO(hunks) struct hunks h = {0};
+	struct maker m = {&h, reader_of(old), reader_of(now)};
+	bool binary;
+
+	if (textdiff(old->data, old->len, now->data, now->len, CONTEXT_LINES,
+		     each_line, &m, &h.added, &h.removed, &binary, err) < 0)
+		return -err->num;
+	*ret = h;
+	h = (struct hunks){0};
+	return binary;
+}
+
+void hunks_compose(const struct hunks *h, const struct buf *old, struct buf *to)
+{
+	struct reader r = reader_of(old);
+	size_t i, k;
+
+	for (i = 0; i < h->count; i++) {
+		const struct hunk *hunk = &h->items[i];
+		const char *from = r.at;
+
+		skip_lines(&r, hunk->old_at);
+		buf_add(to, from, (size_t)(r.at - from));
+		for (k = 0; k < hunk->count; k++) {
+			const struct hunk_line *l = &hunk->lines[k];
+
+			if (l->kind == ' ' || (l->kind == '+') == hunk->taken)
+				buf_add(to, l->text, l->len);
+		}
+		skip_lines(&r, hunk->old_at + hunk->old_count);
+	}
+	buf_add(to, r.at, (size_t)(r.end - r.at));
+}
+
+/* --- parts of one --- */
+
+/* Where the next part begins: in the middle of the unchanged lines that
+ * follow the first changed ones. 0: there is no second part. */
+static size_t find_part(const struct hunk *h, size_t from)
+{
+	size_t i = from, gap;
+
+	while (i < h->count && h->lines[i].kind == ' ')
+		i++;
+	while (i < h->count && h->lines[i].kind != ' ')
+		i++;
+	gap = i;
+	while (i < h->count && h->lines[i].kind == ' ')
+		i++;
+	return i < h->count ? gap + (i - gap) / 2 + (i - gap) % 2 : 0;
+}
+
+bool hunks_can_split(const struct hunk *h)
+{
+	return !h->edited && find_part(h, 0) > 0;
+}
+
+void hunks_split(struct hunks *h, size_t at)
+{
+	struct hunk whole = h->items[at];
+	size_t from = 0, i, place = at, end;
+
+	do {
+		struct hunk part = {
+			.old_at = whole.old_at,
+			.new_at = whole.new_at,
+			.taken = whole.taken,
+		};
+
+		end = find_part(&whole, from);
+		for (i = from; i < (end ? end : whole.count); i++)
+			add_line(&part, whole.lines[i].kind,
+				 whole.lines[i].text, whole.lines[i].len);
+		whole.old_at += part.old_count;
+		whole.new_at += part.new_count;
+		from = end;
+		if (place == at) {
+			h->items[place++] = part;
+			continue;
+		}
+		GROW(h->items, h->count, h->room);
+		memmove(h->items + place + 1, h->items + place,
+			(h->count - place) * sizeof(*h->items));
+		h->items[place++] = part;
+		h->count++;
+	} while (end);
+	hunk_done(&whole);
+}
+
+/* --- by hand --- */
+
+void hunks_print(const struct hunk *h, struct buf *to)
+{
+	size_t i;
+
+	buf_printf(to, "@@ -%zu,%zu +%zu,%zu @@\n",
+		   h->old_at + (h->old_count > 0), h->old_count,
+		   h->new_at + (h->new_count > 0), h->new_count);
+	for (i = 0; i < h->count; i++) {
+		const struct hunk_line *l = &h->lines[i];
+
+		buf_add_char(to, l->kind);
+		buf_add(to, l->text, l->len);
+		if (!l->len || l->text[l->len - 1] != '\n')
+			buf_add_text(to, "\n\\ No newline at end of file\n");
+	}
+}
+
+static int parse_edited(const char *at, struct hunk *to, struct err *err)
+{
+	while (*at) {
+		size_t len = strcspn(at, "\n");
+		size_t whole = len + (at[len] == '\n');
+
+		if (strchr(" +-", *at))
+			add_line(to, *at, at + 1, whole - 1);
+		else if (*at == '\n')
+			/* Editors take the blank off an empty line. */
+			add_line(to, ' ', at, 1);
+		else if (*at == '\\' && to->count &&
+			 to->lines[to->count - 1].len)
+			to->lines[to->count - 1].len--;
+		else if (*at != '#' && *at != '@')
+			return fail(err, EINVAL,
+				    "a line begins with none of ' ', '-', '+' "
+				    "and '#'");
+		at += whole;
+	}
+	return 0;
+}
+
+/* The next line of the old text's from there on, or NULL. */
+static const struct hunk_line *next_old(const struct hunk *h, size_t *at)
+{
+	while (*at < h->count && h->lines[*at].kind == '+')
+		++*at;
+	return *at < h->count ? &h->lines[(*at)++] : NULL;
+}
+
+static int same_old(const struct hunk *a, const struct hunk *b, struct err *err)
+{
+	const struct hunk_line *p, *q;
+	size_t i = 0, k = 0, line = a->old_at;
+
+	do {
+		p = next_old(a, &i);
+		q = next_old(b, &k);
+		line++;
+		if (!p != !q || (p && (p->len != q->len ||
+				       memcmp(p->text, q->text, p->len))))
+			return fail(err, EINVAL,
+				    "line %zu of the file is not as it was: "
+				    "only '+' lines may be changed, '-' made "
+				    "' ' and the other way round",
+				    line);
+	} while (p);
+	return 0;
+}
+
+int hunks_edit(struct hunks *h, size_t at, const char *text, struct err *err)
+{
+	struct hunk *old = &h->items[at];
+	struct hunk new = {
+		.old_at = old->old_at,
+		.new_at = old->new_at,
+		.edited = mem_strdup(text),
+	};
+	size_t i, changes = 0;
+	int got = parse_edited(new.edited, &new, err);
+
+	for (i = 0; i < new.count; i++)
+		changes += new.lines[i].kind != ' ';
+	if (got == 0 && !changes)
+		got = fail(err, ECANCELED, "nothing is left of it");
+	if (got == 0)
+		got = same_old(old, &new, err);
+	if (got < 0) {
+		hunk_done(&new);
+		return got;
+	}
+	hunk_done(old);
+	*old = new;
+	return 0;
+}

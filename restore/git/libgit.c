@@ -1,0 +1,181 @@
+#include "restore/git/libgit.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#define SONAME "libgit2.so." LIBGIT2_SOVERSION
+
+static struct libgit calls;
+static struct err failed; /* num 0: it is ready */
+
+static const struct {
+	const char *name;
+	size_t at;
+} symbols[] = {
+#define CALL(name)                                                             \
+	{                                                                      \
+		"git_" #name, offsetof(struct libgit, name)                    \
+	}
+	CALL(libgit2_init),
+	CALL(libgit2_opts),
+	CALL(blob_create_from_buffer),
+	CALL(blob_free),
+	CALL(blob_lookup),
+	CALL(blob_rawcontent),
+	CALL(blob_rawsize),
+	CALL(branch_is_checked_out),
+	CALL(buf_dispose),
+	CALL(commit_create),
+	CALL(commit_free),
+	CALL(commit_id),
+	CALL(commit_lookup),
+	CALL(commit_tree),
+	CALL(config_free),
+	CALL(config_get_string_buf),
+	CALL(config_open_ondisk),
+	CALL(config_snapshot),
+	CALL(error_last),
+	CALL(graph_descendant_of),
+	CALL(ignore_path_is_ignored),
+	CALL(index_add),
+	CALL(index_free),
+	CALL(index_get_bypath),
+	CALL(index_remove_bypath),
+	CALL(index_write),
+	CALL(merge_file),
+	CALL(merge_file_result_free),
+	CALL(odb_exists_ext),
+	CALL(odb_free),
+	CALL(odb_object_data),
+	CALL(odb_object_free),
+	CALL(odb_object_size),
+	CALL(odb_object_type),
+	CALL(odb_read),
+	CALL(odb_read_header),
+	CALL(odb_refresh),
+	CALL(oid_fromstr),
+	CALL(oid_tostr),
+	CALL(packbuilder_free),
+	CALL(packbuilder_insert),
+	CALL(packbuilder_new),
+	CALL(packbuilder_write),
+	CALL(patch_free),
+	CALL(patch_from_buffers),
+	CALL(patch_get_delta),
+	CALL(patch_get_hunk),
+	CALL(patch_get_line_in_hunk),
+	CALL(patch_line_stats),
+	CALL(patch_num_hunks),
+	CALL(patch_to_buf),
+	CALL(reference_create),
+	CALL(reference_create_matching),
+	CALL(reference_free),
+	CALL(reference_iterator_free),
+	CALL(reference_iterator_glob_new),
+	CALL(reference_iterator_new),
+	CALL(reference_lookup),
+	CALL(reference_name_is_valid),
+	CALL(reference_name_to_id),
+	CALL(reference_next),
+	CALL(reference_next_name),
+	CALL(reference_symbolic_target),
+	CALL(reference_target),
+	CALL(repository_config_snapshot),
+	CALL(repository_free),
+	CALL(repository_index),
+	CALL(repository_odb),
+	CALL(repository_open_ext),
+	CALL(repository_state),
+	CALL(revwalk_free),
+	CALL(revwalk_hide),
+	CALL(revwalk_new),
+	CALL(revwalk_next),
+	CALL(revwalk_push),
+	CALL(signature_free),
+	CALL(signature_now),
+	CALL(tree_create_updated),
+	CALL(tree_entry_bypath),
+	CALL(tree_entry_filemode),
+	CALL(tree_entry_free),
+	CALL(tree_entry_id),
+	CALL(tree_free),
+	CALL(tree_id),
+	CALL(tree_lookup),
+#undef CALL
+};
+
+static int find_calls(struct err *err)
+{
+	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	size_t i;
+
+	if (!library)
+		return fail(err, ENOENT,
+			    "the library %s cannot be loaded (%s): install "
+			    "libgit2",
+			    SONAME, dlerror());
+	for (i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *call = dlsym(library, symbols[i].name);
+
+		if (!call)
+			return fail(err, ENOENT, "%s has no %s", SONAME,
+				    symbols[i].name);
+		*(void **)((char *)&calls + symbols[i].at) = call;
+	}
+	return 0;
+}
+
+static void start(void)
+{
+	static const int levels[] = {
+		GIT_CONFIG_LEVEL_PROGRAMDATA,
+		GIT_CONFIG_LEVEL_SYSTEM,
+		GIT_CONFIG_LEVEL_XDG,
+		GIT_CONFIG_LEVEL_GLOBAL,
+	};
+	size_t i;
+
+	if (find_calls(&failed) < 0)
+		return;
+	if (calls.libgit2_init() < 0) {
+		(void)fail(&failed, EIO, "libgit2 cannot be started");
+		return;
+	}
+	for (i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+		if (calls.libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "") <
+		    0)
+			(void)fail(&failed, EIO,
+				   "libgit2 keeps its search paths");
+}
+
+int libgit_load(const struct libgit **ret, struct err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, start);
+	if (failed.num) {
+		*err = failed;
+		return -err->num;
+	}
+	*ret = &calls;
+	return 0;
+}
+
+int libgit_failed(const char *what, struct err *err)
+{
+	const git_error *e = calls.error_last ? calls.error_last() : NULL;
+	AUTO(buf) struct buf text = {0};
+
+	if (e && e->message)
+		text_escape(&text, e->message, strlen(e->message), false);
+	return fail(err, EIO, "%s: %s", what,
+		    text.len ? buf_text(&text) : "libgit2 gives no reason");
+}

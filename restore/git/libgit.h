@@ -1,0 +1,115 @@
+/*
+ * libgit2, loaded when it is first needed.
+ *
+ * It brings some fifteen libraries with it (TLS, SSH, Kerberos...), and
+ * linking them takes as long as all that a run needs to start; most verbs
+ * never compare a text. The library that this was built against is loaded by
+ * its soname, which names its ABI.
+ *
+ * Started with every search path emptied: no file of the machine, the user or
+ * a tree takes part in what it does.
+ */
+#ifndef GUARD_RESTORE_GIT_LIBGIT_H
+#define GUARD_RESTORE_GIT_LIBGIT_H
+
+#include <git2.h>
+
+#include "base/err.h"
+
+struct libgit {
+	__typeof__(git_libgit2_init) *libgit2_init;
+	__typeof__(git_libgit2_opts) *libgit2_opts;
+	__typeof__(git_blob_create_from_buffer) *blob_create_from_buffer;
+	__typeof__(git_blob_free) *blob_free;
+	__typeof__(git_blob_lookup) *blob_lookup;
+	__typeof__(git_blob_rawcontent) *blob_rawcontent;
+	__typeof__(git_blob_rawsize) *blob_rawsize;
+	__typeof__(git_branch_is_checked_out) *branch_is_checked_out;
+	__typeof__(git_buf_dispose) *buf_dispose;
+	__typeof__(git_commit_create) *commit_create;
+	__typeof__(git_commit_free) *commit_free;
+	__typeof__(git_commit_id) *commit_id;
+	__typeof__(git_commit_lookup) *commit_lookup;
+	__typeof__(git_commit_tree) *commit_tree;
+	__typeof__(git_config_free) *config_free;
+	__typeof__(git_config_get_string_buf) *config_get_string_buf;
+	__typeof__(git_config_open_ondisk) *config_open_ondisk;
+	__typeof__(git_config_snapshot) *config_snapshot;
+	__typeof__(git_error_last) *error_last;
+	__typeof__(git_graph_descendant_of) *graph_descendant_of;
+	__typeof__(git_ignore_path_is_ignored) *ignore_path_is_ignored;
+	__typeof__(git_index_add) *index_add;
+	__typeof__(git_index_free) *index_free;
+	__typeof__(git_index_get_bypath) *index_get_bypath;
+	__typeof__(git_index_remove_bypath) *index_remove_bypath;
+	__typeof__(git_index_write) *index_write;
+	__typeof__(git_merge_file) *merge_file;
+	__typeof__(git_merge_file_result_free) *merge_file_result_free;
+	__typeof__(git_odb_exists_ext) *odb_exists_ext;
+	__typeof__(git_odb_free) *odb_free;
+	__typeof__(git_odb_object_data) *odb_object_data;
+	__typeof__(git_odb_object_free) *odb_object_free;
+	__typeof__(git_odb_object_size) *odb_object_size;
+	__typeof__(git_odb_object_type) *odb_object_type;
+	__typeof__(git_odb_read) *odb_read;
+	__typeof__(git_odb_read_header) *odb_read_header;
+	__typeof__(git_odb_refresh) *odb_refresh;
+	__typeof__(git_oid_fromstr) *oid_fromstr;
+	__typeof__(git_oid_tostr) *oid_tostr;
+	__typeof__(git_packbuilder_free) *packbuilder_free;
+	__typeof__(git_packbuilder_insert) *packbuilder_insert;
+	__typeof__(git_packbuilder_new) *packbuilder_new;
+	__typeof__(git_packbuilder_write) *packbuilder_write;
+	__typeof__(git_patch_free) *patch_free;
+	__typeof__(git_patch_from_buffers) *patch_from_buffers;
+	__typeof__(git_patch_get_delta) *patch_get_delta;
+	__typeof__(git_patch_get_hunk) *patch_get_hunk;
+	__typeof__(git_patch_get_line_in_hunk) *patch_get_line_in_hunk;
+	__typeof__(git_patch_line_stats) *patch_line_stats;
+	__typeof__(git_patch_num_hunks) *patch_num_hunks;
+	__typeof__(git_patch_to_buf) *patch_to_buf;
+	__typeof__(git_reference_create) *reference_create;
+	__typeof__(git_reference_create_matching) *reference_create_matching;
+	__typeof__(git_reference_free) *reference_free;
+	__typeof__(git_reference_iterator_free) *reference_iterator_free;
+	__typeof__(git_reference_iterator_glob_new)
+		*reference_iterator_glob_new;
+	__typeof__(git_reference_iterator_new) *reference_iterator_new;
+	__typeof__(git_reference_lookup) *reference_lookup;
+	__typeof__(git_reference_name_is_valid) *reference_name_is_valid;
+	__typeof__(git_reference_name_to_id) *reference_name_to_id;
+	__typeof__(git_reference_next) *reference_next;
+	__typeof__(git_reference_next_name) *reference_next_name;
+	__typeof__(git_reference_symbolic_target) *reference_symbolic_target;
+	__typeof__(git_reference_target) *reference_target;
+	__typeof__(git_repository_config_snapshot) *repository_config_snapshot;
+	__typeof__(git_repository_free) *repository_free;
+	__typeof__(git_repository_index) *repository_index;
+	__typeof__(git_repository_odb) *repository_odb;
+	__typeof__(git_repository_open_ext) *repository_open_ext;
+	__typeof__(git_repository_state) *repository_state;
+	__typeof__(git_revwalk_free) *revwalk_free;
+	__typeof__(git_revwalk_hide) *revwalk_hide;
+	__typeof__(git_revwalk_new) *revwalk_new;
+	__typeof__(git_revwalk_next) *revwalk_next;
+	__typeof__(git_revwalk_push) *revwalk_push;
+	__typeof__(git_signature_free) *signature_free;
+	__typeof__(git_signature_now) *signature_now;
+	__typeof__(git_tree_create_updated) *tree_create_updated;
+	__typeof__(git_tree_entry_bypath) *tree_entry_bypath;
+	__typeof__(git_tree_entry_filemode) *tree_entry_filemode;
+	__typeof__(git_tree_entry_free) *tree_entry_free;
+	__typeof__(git_tree_entry_id) *tree_entry_id;
+	__typeof__(git_tree_free) *tree_free;
+	__typeof__(git_tree_id) *tree_id;
+	__typeof__(git_tree_lookup) *tree_lookup;
+};
+
+/* 0 and its calls, valid for good; -ENOENT or -EIO: it cannot be loaded. */
+int libgit_load(const struct libgit **ret, struct err *err);
+
+/* -EIO: what failed, and the library's own reason, escaped: it may hold names
+ * of the run. */
+int libgit_failed(const char *what, struct err *err);
+
+#endif

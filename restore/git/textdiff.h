@@ -1,0 +1,27 @@
+/*
+ * The difference of two texts, by libgit2 from memory alone: no repository,
+ * no configuration, no attribute of any tree is read, nothing is run.
+ */
+#ifndef GUARD_RESTORE_GIT_TEXTDIFF_H
+#define GUARD_RESTORE_GIT_TEXTDIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct textdiff_line {
+	char kind; /* ' ' context, '+', '-', '@' hunk header, '\\' no newline */
+	const char *text; /* with its newline, not terminated, not escaped */
+	size_t len;
+};
+
+/* Calls each() for every line; counts may be asked for with each == NULL.
+ * *ret_binary: at least one side is not text (nothing is called then). */
+int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
+	     int context_lines,
+	     int (*each)(void *arg, const struct textdiff_line *line),
+	     void *arg, size_t *ret_added, size_t *ret_removed,
+	     bool *ret_binary, struct err *err);
+
+#endif

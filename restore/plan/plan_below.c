@@ -1,0 +1,202 @@
+/*
+ * A folder that shall go takes all below it along: so all of it must be what
+ * the base recorded.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/plan/planner.h"
+
+struct finding {
+	struct conflict what;
+	bool hard; /* nobody may decide that it goes */
+};
+
+struct below {
+	struct planner *pl;
+	const char *path; /* of the folder */
+	bool git;
+	struct finding *found;
+	size_t count, room;
+	char *skip; /* below here all is said */
+};
+
+static void below_free(struct below *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		free(b->found[i].what.path);
+	free(b->found);
+	free(b->skip);
+}
+
+static void report(struct below *b, enum conflict_kind kind, const char *path,
+		   bool hard)
+{
+	GROW(b->found, b->count, b->room);
+	b->found[b->count++] = (struct finding){
+		.what = {.kind = kind, .path = mem_strdup(path)},
+		.hard = hard,
+	};
+}
+
+/* What is in the folder now that cannot be stored, or must stay. */
+static int each_now(void *arg, const char *path, const struct entry *e,
+		    struct err *err)
+{
+	struct below *b = arg;
+	auto_free char *whole = path_join(b->path, path);
+
+	(void)err;
+	if (e->flags & ENTRY_INCOMPLETE)
+		report(b, CONFLICT_INCOMPLETE, whole, true);
+	if ((b->pl->options->git_apart || b->pl->options->keep_git) &&
+	    strcmp(path_name(whole), ".git") == 0 &&
+	    !plan_git_named(b->pl, whole))
+		b->git = true;
+	return 0;
+}
+
+static int each_change(void *arg, const char *path, const struct entry *a,
+		       const struct entry *n, struct err *err)
+{
+	struct below *b = arg;
+	auto_free char *whole = path_join(b->path, path);
+
+	(void)err;
+	if (b->skip && path_below(whole, b->skip))
+		return 0;
+	if (!n || (a && planner_same(a, n)))
+		return 0;
+	report(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole,
+	       a && S_ISDIR(n->mode) && !S_ISDIR(a->mode));
+	if (!a || (a->mode & S_IFMT) != (n->mode & S_IFMT)) {
+		free(b->skip);
+		b->skip = TAKE(whole);
+	}
+	return 0;
+}
+
+/* Notes of the base on something below that is still there. */
+static int check_notes(struct below *b, struct err *err)
+{
+	const struct snapshot *s = b->pl->options->base_notes;
+	size_t i;
+
+	for (i = 0; s && i < s->note_count; i++) {
+		AUTO(entry) struct entry now = {0};
+		int got;
+
+		if (!path_below(s->notes[i].path, b->path))
+			continue;
+		got = lookup_find(&b->pl->find_now, s->notes[i].path, &now,
+				  err);
+		if (got < 0)
+			return got;
+		if (got && s->notes[i].kind == NOTE_MOVED)
+			report(b, CONFLICT_MOVED, s->notes[i].path, false);
+		else if (got)
+			report(b, CONFLICT_INCOMPLETE, s->notes[i].path, true);
+	}
+	return 0;
+}
+
+static bool is_added(const struct finding *f)
+{
+	return f->what.kind == CONFLICT_ADDED_BELOW;
+}
+
+/* Nothing but this folder's own turn names it: it lies directly in there, or
+ * it is the folder. */
+static bool is_own(const struct below *b, const struct finding *f)
+{
+	auto_free char *parent = path_parent(f->what.path);
+
+	return strcmp(is_added(f) ? parent : f->what.path, b->path) == 0;
+}
+
+enum part { PART_ALL, PART_HARD, PART_ADDED };
+
+static void conflicts(struct below *b, enum part part)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		const struct finding *f = &b->found[i];
+
+		if (part == PART_ALL || (part == PART_HARD && f->hard) ||
+		    (part == PART_ADDED && is_added(f)))
+			planner_conflict(b->pl, f->what.kind, f->what.path);
+	}
+}
+
+/* The folder stays for the sake of what is in it; each of its parts that base
+ * has is decided on by itself, and says so. */
+static int keep_own(struct below *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (is_own(b, &b->found[i]))
+			planner_keep(b->pl, b->found[i].what.kind,
+				     b->found[i].what.path);
+	return PLAN_BELOW_PARTS;
+}
+
+static int go_over(struct below *b, bool whole)
+{
+	bool hard = false, stays = false;
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		const struct finding *f = &b->found[i];
+
+		hard = hard || f->hard;
+		stays = stays ||
+			(is_added(f) && !planner_named(b->pl, f->what.path));
+	}
+	if (hard || (stays && whole)) {
+		conflicts(b, hard ? PART_HARD : PART_ADDED);
+		return PLAN_BELOW_STAYS;
+	}
+	if (stays)
+		return keep_own(b);
+	for (i = 0; i < b->count; i++)
+		planner_over(b->pl, b->found[i].what.kind,
+			     b->found[i].what.path);
+	return PLAN_BELOW_GOES;
+}
+
+static int judge(struct below *b, bool whole)
+{
+	if (!b->count)
+		return PLAN_BELOW_GOES;
+	if (planner_theirs(b->pl))
+		return go_over(b, whole);
+	if (b->pl->options->resolve == RESOLVE_OURS && !whole)
+		return keep_own(b);
+	conflicts(b, PART_ALL);
+	return PLAN_BELOW_STAYS;
+}
+
+int plan_below_may_go(struct planner *pl, const struct row *row, bool whole,
+		      struct err *err)
+{
+	AUTO(below) struct below b = {.pl = pl, .path = row->path};
+
+	if (tree_each(pl->store, &row->now, each_now, &b, err) < 0)
+		return -err->num;
+	/* Each of its parts is decided on by itself and says so. */
+	if (b.git)
+		return PLAN_BELOW_GIT;
+	if (tree_diff(pl->store, row->base, &row->now, each_change, &b, err) <
+		    0 ||
+	    check_notes(&b, err) < 0)
+		return -err->num;
+	return judge(&b, whole);
+}

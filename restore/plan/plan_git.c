@@ -1,0 +1,212 @@
+/*
+ * A .git is one thing made of many files: parts of two states make a broken
+ * one. It is left alone or taken whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/git/gitindex.h"
+#include "restore/plan/planner.h"
+
+/* The path up to its first part ".git", or NULL. */
+static char *git_root_of(const char *path)
+{
+	const char *at = path;
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+
+		if (len == 4 && memcmp(at, ".git", 4) == 0)
+			return mem_strndup(path, (size_t)(at - path) + 4);
+		at += len;
+		while (*at == '/')
+			at++;
+	}
+	return NULL;
+}
+
+bool plan_git_named(const struct planner *pl, const char *path)
+{
+	const char *const *p = pl->options->paths;
+
+	for (; p && *p; p++)
+		if (path_below(*p, path))
+			return true;
+	return false;
+}
+
+bool plan_git_kept(const struct planner *pl, const char *path)
+{
+	auto_free char *root = pl->options->keep_git ? git_root_of(path) : NULL;
+
+	return root && !plan_git_named(pl, root);
+}
+
+static bool is_one_of(const char *part, size_t len, const char *const *names)
+{
+	for (; *names; names++)
+		if (strlen(*names) == len && memcmp(part, *names, len) == 0)
+			return true;
+	return false;
+}
+
+bool plan_git_obeys(const char *path)
+{
+	static const char *const own[] = {"refs", "logs", NULL};
+	static const char *const folders[] = {"hooks", "info", NULL};
+	static const char *const files[] = {"config", "config.worktree",
+					    "alternates", NULL};
+	auto_free char *root = git_root_of(path);
+	const char *at = root ? path_rest(path, root) : "";
+	bool objects = false, obeys = false;
+
+	while (*at) {
+		size_t len = strcspn(at, "/");
+		bool last = !at[len];
+
+		if (is_one_of(at, len, own))
+			return false;
+		/* What is there in info is git's own, but for alternates. */
+		objects |= len == 7 && memcmp(at, "objects", 7) == 0;
+		obeys |= last ? is_one_of(at, len, files)
+			      : !objects && is_one_of(at, len, folders);
+		at += len + !last;
+	}
+	return obeys;
+}
+
+/* 1: the two are the same for the user, whatever git has noted in them. */
+static int same_part(struct planner *pl, const char *path,
+		     const struct entry *a, const struct entry *b,
+		     struct err *err)
+{
+	if (!a->mode || !b->mode)
+		return 0;
+	if (entry_same_content(a, b))
+		return 1;
+	return strcmp(path_name(path), "index") == 0
+		       ? gitindex_same(pl->store, a, b, err)
+		       : 0;
+}
+
+int plan_git_same_index(struct planner *pl, const char *path,
+			const struct entry *a, const struct entry *b,
+			struct err *err)
+{
+	auto_free char *root = git_root_of(path);
+	auto_free char *index = root ? path_join(root, "index") : NULL;
+
+	if (!index || strcmp(path, index) != 0 || !a->mode || !b->mode ||
+	    entry_same_content(a, b) || !entry_same_meta(a, b))
+		return 0;
+	return gitindex_same(pl->store, a, b, err);
+}
+
+/* The project's is as in base, or already as in want. */
+static int settled(struct planner *pl, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry want = {0};
+	AUTO(entry) struct entry now = {0};
+	int got;
+
+	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
+	    lookup_find(&pl->find_want, path, &want, err) < 0 ||
+	    lookup_find(&pl->find_now, path, &now, err) < 0)
+		return -err->num;
+	if (!now.mode)
+		return !base.mode || !want.mode;
+	got = same_part(pl, path, &now, &base, err);
+	return got ? got : same_part(pl, path, &now, &want, err);
+}
+
+struct refs {
+	struct planner *pl;
+	const char *path;
+	bool moved;
+};
+
+static int each_ref(void *arg, const char *path, const struct entry *a,
+		    const struct entry *b, struct err *err)
+{
+	struct refs *r = arg;
+	auto_free char *whole = path_join(r->path, path);
+	int got;
+
+	if (r->moved || (a && b && entry_same_content(a, b)))
+		return 0;
+	got = settled(r->pl, whole, err);
+	if (got == 0)
+		r->moved = true;
+	return got < 0 ? got : 0;
+}
+
+static int refs_settled(struct planner *pl, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry now = {0};
+	struct refs r = {.pl = pl, .path = path};
+
+	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
+	    lookup_find(&pl->find_now, path, &now, err) < 0)
+		return -err->num;
+	if (tree_diff(pl->store, &base, &now, each_ref, &r, err) < 0)
+		return -err->num;
+	return !r.moved;
+}
+
+static int all_settled(struct planner *pl, const char *root, struct err *err)
+{
+	static const char *const parts[] = {"HEAD", "packed-refs", "index"};
+	auto_free char *refs = path_join(root, "refs");
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		auto_free char *path = path_join(root, parts[i]);
+		int got = settled(pl, path, err);
+
+		if (got <= 0)
+			return got;
+	}
+	return refs_settled(pl, refs, err);
+}
+
+static struct git_root *known(struct planner *pl, const char *path)
+{
+	size_t i;
+
+	for (i = pl->git_count; i-- > 0;)
+		if (strcmp(pl->gits[i].path, path) == 0)
+			return &pl->gits[i];
+	return NULL;
+}
+
+int plan_git_judge(struct planner *pl, const char *path, struct err *err)
+{
+	auto_free char *root = NULL;
+	struct git_root *g;
+	int got;
+
+	if (!pl->options->git_apart)
+		return PLAN_GIT_NONE;
+	root = git_root_of(path);
+	if (!root)
+		return PLAN_GIT_NONE;
+	if (!plan_git_named(pl, root))
+		return PLAN_GIT_LEFT;
+	g = known(pl, root);
+	if (!g) {
+		got = all_settled(pl, root, err);
+		if (got < 0)
+			return got;
+		GROW(pl->gits, pl->git_count, pl->git_room);
+		g = &pl->gits[pl->git_count++];
+		*g = (struct git_root){.path = TAKE(root), .conflict = !got};
+		if (g->conflict)
+			planner_conflict(pl, CONFLICT_GIT, g->path);
+	}
+	return g->conflict ? PLAN_GIT_REFUSED : PLAN_GIT_TAKEN;
+}

@@ -1,0 +1,135 @@
+/*
+ * Names of one file: a step may give back a name whose other names stay as
+ * they are. Then it is linked to one of them, not made as a file of its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/plan/planner.h"
+
+/* A step whose file has, or had, other names. */
+struct member {
+	uint64_t group;
+	struct step *step;
+};
+
+struct links {
+	struct planner *pl;
+	struct member *members; /* sorted by group */
+	size_t count;
+	struct step **steps; /* all of the plan, sorted by path */
+};
+
+static void links_free(struct links *l)
+{
+	free(l->members);
+	free(l->steps);
+}
+
+static bool is_member(const struct step *s)
+{
+	return s->kind != STEP_DELETE && s->to.link_group &&
+	       S_ISREG(s->to.mode) && s->how == STEP_PLAIN;
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct member *p = a, *q = b;
+
+	return (p->group > q->group) - (p->group < q->group);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare((*(struct step *const *)a)->path,
+			    (*(struct step *const *)b)->path);
+}
+
+static int find_path(const void *key, const void *item)
+{
+	return path_compare(key, (*(struct step *const *)item)->path);
+}
+
+static void gather(struct links *l)
+{
+	struct plan *p = l->pl->plan;
+	size_t i;
+
+	l->members = mem_alloc((p->step_count + 1) * sizeof(*l->members));
+	l->steps = mem_alloc((p->step_count + 1) * sizeof(struct step *));
+	for (i = 0; i < p->step_count; i++) {
+		struct step *s = &p->steps[i];
+
+		l->steps[i] = s;
+		if (is_member(s))
+			l->members[l->count++] = (struct member){
+				.group = s->to.link_group, .step = s};
+	}
+	if (l->count)
+		qsort(l->members, l->count, sizeof(*l->members), by_group);
+	if (p->step_count)
+		qsort(l->steps, p->step_count, sizeof(struct step *), by_path);
+}
+
+static struct member *first_of(const struct links *l, uint64_t group)
+{
+	size_t low = 0, high = l->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->members[middle].group < group)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < l->count && l->members[low].group == group
+		       ? &l->members[low]
+		       : NULL;
+}
+
+/* A name that stays as it is, and that just such a file has. */
+static int each_wanted(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	struct links *l = arg;
+	AUTO(entry) struct entry now = {0};
+	struct member *m;
+	int got;
+
+	if (!e->link_group || !S_ISREG(e->mode))
+		return 0;
+	m = first_of(l, e->link_group);
+	if (!m || m->step->partner ||
+	    bsearch(path, l->steps, l->pl->plan->step_count,
+		    sizeof(struct step *), find_path))
+		return 0;
+	got = lookup_find(&l->pl->find_now, path, &now, err);
+	if (got <= 0)
+		return got;
+	if (!planner_same(&now, e) ||
+	    ((now.flags | e->flags) & ENTRY_INCOMPLETE))
+		return 0;
+	for (; m < l->members + l->count && m->group == e->link_group; m++)
+		if (planner_same(&m->step->to, e))
+			m->step->partner = mem_strdup(path);
+	return 0;
+}
+
+int plan_links(struct planner *pl, struct err *err)
+{
+	AUTO(links) struct links l = {.pl = pl};
+	size_t i;
+
+	gather(&l);
+	if (!l.count)
+		return 0;
+	for (i = 0; i + 1 < l.count; i++)
+		if (l.members[i].group == l.members[i + 1].group)
+			l.members[i].step->shared =
+				l.members[i + 1].step->shared = true;
+	return tree_each(pl->store, pl->want, each_wanted, &l, err);
+}

@@ -1,0 +1,191 @@
+/*
+ * Both sides changed one thing: what each of them did, put together.
+ *
+ * Of mode, owner, attributes and bytes each on its own, the side that changed
+ * it has it; where both did, and not the same, only text can be merged.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "restore/git/textmerge.h"
+#include "restore/plan/planner.h"
+#include "snapshot/store/content.h"
+
+static bool same_attrs(const struct entry *a, const struct entry *b)
+{
+	return oid_equal(&a->attrs, &b->attrs);
+}
+
+/* The side that changed a number; false: both did. */
+static bool choose(uint32_t base, uint32_t want, uint32_t now, uint32_t *ret)
+{
+	if (want != now && want != base && now != base)
+		return false;
+	*ret = want == base ? now : want;
+	return true;
+}
+
+/* Into *to, which holds what is there now. */
+static bool merge_meta(const struct row *row, struct entry *to)
+{
+	const struct entry *base = row->base, *want = row->want,
+			   *now = &row->now;
+
+	if (!choose(base->mode, want->mode, now->mode, &to->mode) ||
+	    !choose(base->uid, want->uid, now->uid, &to->uid) ||
+	    !choose(base->gid, want->gid, now->gid, &to->gid) ||
+	    !choose(base->chattr, want->chattr, now->chattr, &to->chattr))
+		return false;
+	if (same_attrs(want, base) || same_attrs(want, now))
+		return true;
+	to->attrs = want->attrs;
+	return same_attrs(now, base);
+}
+
+static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	struct buf *b = arg;
+
+	if (len > TEXTMERGE_MAX - b->len)
+		return fail(err, EFBIG, "too large to be merged");
+	buf_add(b, data, len);
+	return 0;
+}
+
+/* 1: text; 0: not, or too large. */
+static int read_text(struct planner *pl, const struct entry *e, struct buf *ret,
+		     struct err *err)
+{
+	if (e->size > TEXTMERGE_MAX)
+		return 0;
+	if (content_each(pl->store, &e->content, add_piece, ret, err) < 0)
+		return -err->num;
+	return textmerge_is_text(ret);
+}
+
+/* 1: merged; 0: it cannot be. *how says whether markers are in it. */
+static int merge_bytes(struct planner *pl, const struct row *row,
+		       struct entry *to, enum step_how *how, struct err *err)
+{
+	bool marked = pl->options->resolve == RESOLVE_MARKERS;
+	AUTO(buf) struct buf base = {0};
+	AUTO(buf) struct buf ours = {0};
+	AUTO(buf) struct buf theirs = {0};
+	AUTO(buf) struct buf merged = {0};
+	struct textmerge_sides sides = {
+		.base = row->base->mode ? &base : NULL,
+		.ours = &ours,
+		.theirs = &theirs,
+		.our_label = pl->options->our_label,
+		.their_label = pl->options->their_label,
+	};
+	int got = 1;
+
+	if (row->base->mode)
+		got = read_text(pl, row->base, &base, err);
+	if (got == 1)
+		got = read_text(pl, &row->now, &ours, err);
+	if (got == 1)
+		got = read_text(pl, row->want, &theirs, err);
+	if (got != 1)
+		return got;
+	got = textmerge(&sides, &merged, err);
+	if (got == -ENOENT)
+		return 0; /* without the library it stays a conflict */
+	if (got < 0 || (got == 0 && !marked))
+		return got;
+	*how = got ? STEP_MERGED : STEP_MARKED;
+	to->size = merged.len;
+	if (content_put_bytes(pl->store, merged.data, merged.len, &to->content,
+			      err) < 0)
+		return -err->num;
+	/* Nobody has built anything from these bytes yet. */
+	to->mtime = moment_now();
+	return 1;
+}
+
+static int merge_content(struct planner *pl, const struct row *row,
+			 struct entry *to, enum step_how *how, struct err *err)
+{
+	const struct entry *base = row->base, *want = row->want,
+			   *now = &row->now;
+
+	if (entry_same_content(want, now))
+		return 1;
+	if (base->mode && entry_same_content(want, base))
+		return 1;
+	if (base->mode && entry_same_content(now, base)) {
+		to->content = want->content;
+		to->size = want->size;
+		to->mtime = want->mtime;
+		return 1;
+	}
+	return merge_bytes(pl, row, to, how, err);
+}
+
+static int push(struct planner *pl, const struct row *row,
+		const struct entry *to, enum step_how how, struct err *err)
+{
+	struct row merged = {.path = row->path, .base = row->base, .want = to};
+	size_t before = pl->plan->step_count;
+	int got;
+
+	if (planner_same(&row->now, to)) {
+		pl->plan->already++;
+		return 1;
+	}
+	merged.now = row->now; /* borrowed */
+	got = step_change(pl,
+			  entry_same_content(&row->now, to) ? STEP_META
+							    : STEP_REPLACE,
+			  &merged, err);
+	if (got < 0)
+		return got;
+	planner_how(pl, before, how);
+	return 1;
+}
+
+/*
+ * Names of one inode are left out: merged one by one they would fall apart,
+ * or bring another name along.
+ */
+static bool may_merge(const struct planner *pl, const struct row *row)
+{
+	const struct entry *base = row->base, *want = row->want,
+			   *now = &row->now;
+
+	if (pl->options->resolve == RESOLVE_NOT || !S_ISREG(want->mode) ||
+	    !S_ISREG(now->mode) || want->link_group || now->link_group)
+		return false;
+	if (base->mode)
+		return S_ISREG(base->mode);
+	return pl->options->resolve == RESOLVE_MARKERS &&
+	       entry_same_meta(want, now);
+}
+
+int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
+{
+	struct entry to = row->now; /* borrows its strings */
+	enum step_how how = STEP_MERGED;
+	int got;
+
+	if (!may_merge(pl, row) || (row->base->mode && !merge_meta(row, &to)))
+		return 0;
+	got = merge_content(pl, row, &to, &how, err);
+	return got == 1 ? push(pl, row, &to, how, err) : got;
+}
+
+int plan_merge_folder(struct planner *pl, const struct row *row)
+{
+	struct entry to = row->now;
+	size_t before = pl->plan->step_count;
+
+	if (pl->options->resolve == RESOLVE_NOT || !S_ISDIR(row->base->mode) ||
+	    !merge_meta(row, &to))
+		return 0;
+	step_push(pl, STEP_META, row->path, &row->now, &to);
+	planner_how(pl, before, STEP_MERGED);
+	return 1;
+}

@@ -1,0 +1,211 @@
+/*
+ * Steps as they are added to a plan: what they may not hand out, and the
+ * folders that they need.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/plan/planner.h"
+
+/* 1: the attributes give rights to whoever runs the file. */
+static int has_capability(struct planner *pl, const struct entry *e,
+			  struct err *err)
+{
+	AUTO(xattrs) struct xattrs x = {0};
+	AUTO(buf) struct buf b = {0};
+
+	if (e->attrs.type == OBJECT_NONE)
+		return 0;
+	if (store_get(pl->store, &e->attrs, &b, err) < 0 ||
+	    xattrs_decode(b.data, b.len, &x, err) < 0)
+		return -err->num;
+	return xattrs_find(&x, "security.capability") != NULL;
+}
+
+/*
+ * Set-id bits of folders only hand a group down. A file that has them now
+ * already and keeps its bytes gains nothing.
+ */
+static int gives_rights(struct planner *pl, const struct entry *from,
+			const struct entry *to, struct err *err)
+{
+	bool kept = from->mode && entry_same_content(from, to) &&
+		    from->uid == to->uid && from->gid == to->gid;
+
+	if (!S_ISREG(to->mode))
+		return 0;
+	if ((to->mode & 06000) &&
+	    !(kept && (to->mode & 06000) == (from->mode & 06000)))
+		return 1;
+	if (kept && (to->attrs.type == OBJECT_NONE ||
+		     oid_equal(&to->attrs, &from->attrs)))
+		return 0;
+	return has_capability(pl, to, err);
+}
+
+static bool is_among(const char *const *list, const char *path)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, path) == 0)
+			return true;
+	return false;
+}
+
+static bool is_shut(const struct entry *e)
+{
+	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
+}
+
+/* 1: refused, and *ret_kind. */
+static int judge(struct planner *pl, const char *path, const struct entry *from,
+		 const struct entry *to, enum refusal_kind *ret_kind,
+		 struct err *err)
+{
+	const struct plan_options *o = pl->options;
+
+	*ret_kind = REFUSED_NODE;
+	if (S_ISCHR(to->mode) || S_ISBLK(to->mode) || S_ISSOCK(to->mode))
+		return 1;
+	if (is_among(o->agreed, path))
+		return 0;
+	*ret_kind = REFUSED_GIT;
+	if (o->git_apart && !S_ISDIR(to->mode) && !is_among(o->paths, path) &&
+	    plan_git_obeys(path))
+		return 1;
+	*ret_kind = REFUSED_SHUT;
+	if (o->refuse_shut && is_shut(to) && !is_shut(from))
+		return 1;
+	*ret_kind = REFUSED_SETID;
+	return gives_rights(pl, from, to, err);
+}
+
+int step_refused(struct planner *pl, const char *path, const struct entry *from,
+		 const struct entry *to, struct err *err)
+{
+	struct plan *p = pl->plan;
+	enum refusal_kind kind;
+	int got = judge(pl, path, from, to, &kind, err);
+
+	if (got <= 0)
+		return got;
+	GROW(p->refusals, p->refusal_count, p->refusal_room);
+	p->refusals[p->refusal_count++] = (struct refusal){
+		.kind = kind,
+		.path = mem_strdup(path),
+	};
+	return 1;
+}
+
+void step_push(struct planner *pl, enum step_kind kind, const char *path,
+	       const struct entry *from, const struct entry *to)
+{
+	struct plan *p = pl->plan;
+	struct step *s;
+
+	GROW(p->steps, p->step_count, p->step_room);
+	s = &p->steps[p->step_count++];
+	*s = (struct step){.kind = kind, .path = mem_strdup(path)};
+	entry_copy(&s->from, from);
+	entry_copy(&s->to, to);
+}
+
+/* A file or link of now against another one, or only its metadata. */
+int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
+		struct err *err)
+{
+	int got = 0;
+
+	if (pl->options->refuse_special)
+		got = step_refused(pl, row->path, &row->now, row->want, err);
+	if (got == 0)
+		step_push(pl, kind, row->path, &row->now, row->want);
+	return got < 0 ? got : 0;
+}
+
+static bool is_made(const struct planner *pl, const char *path)
+{
+	size_t low = 0, high = pl->made_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = path_compare(pl->made[middle], path);
+
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+void step_make(struct planner *pl, const char *path, const struct entry *to)
+{
+	step_push(pl, STEP_CREATE, path, &planner_nothing, to);
+	if (!S_ISDIR(to->mode))
+		return;
+	GROW(pl->made, pl->made_count, pl->made_room);
+	pl->made[pl->made_count++] = mem_strdup(path);
+}
+
+/*
+ * 1: the folder is there or will be. A missing one comes along when want has
+ * it and base did not: it is part of what was asked for. One that the user
+ * deleted, only when want's side shall go over his. 0: nobody may make it.
+ */
+static int parent_ready(struct planner *pl, const char *dir, struct err *err)
+{
+	AUTO(entry) struct entry now = {0};
+	AUTO(entry) struct entry base = {0};
+	AUTO(entry) struct entry want = {0};
+	auto_free char *up = NULL;
+	int got;
+
+	if ((pl->ready && strcmp(pl->ready, dir) == 0) || is_made(pl, dir))
+		return 1;
+	if (lookup_find(&pl->find_now, dir, &now, err) < 0 ||
+	    lookup_find(&pl->find_base, dir, &base, err) < 0 ||
+	    lookup_find(&pl->find_want, dir, &want, err) < 0)
+		return -err->num;
+	if (now.mode)
+		return S_ISDIR(now.mode);
+	if ((base.mode && !planner_theirs(pl)) || !S_ISDIR(want.mode))
+		return 0;
+	up = path_parent(dir);
+	got = *dir ? parent_ready(pl, up, err) : 1;
+	if (got != 1)
+		return got;
+	if (base.mode)
+		planner_over(pl, CONFLICT_DELETED_NOW, dir);
+	step_make(pl, dir, &want);
+	return 1;
+}
+
+int step_create(struct planner *pl, const struct row *row, struct err *err)
+{
+	auto_free char *dir = path_parent(row->path);
+	int got = *row->path ? parent_ready(pl, dir, err) : 1;
+
+	if (got < 0)
+		return got;
+	if (got && !(pl->ready && strcmp(pl->ready, dir) == 0)) {
+		free(pl->ready);
+		pl->ready = TAKE(dir);
+	}
+	if (!got) {
+		planner_conflict_whole(pl, CONFLICT_PARENT, row->path);
+		return 0;
+	}
+	if (pl->options->refuse_special) {
+		got = step_refused(pl, row->path, &planner_nothing, row->want,
+				   err);
+		if (got)
+			return got < 0 ? got : 0;
+	}
+	step_make(pl, row->path, row->want);
+	return 0;
+}

@@ -1,0 +1,169 @@
+#include "restore/plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/plan/planner.h"
+
+void plan_free(struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->step_count; i++) {
+		free(p->steps[i].path);
+		entry_free(&p->steps[i].from);
+		entry_free(&p->steps[i].to);
+		free(p->steps[i].partner);
+	}
+	for (i = 0; i < p->conflict_count; i++)
+		free(p->conflicts[i].path);
+	for (i = 0; i < p->refusal_count; i++)
+		free(p->refusals[i].path);
+	for (i = 0; i < p->kept_count; i++)
+		free(p->kept[i].path);
+	for (i = 0; i < p->over_count; i++)
+		free(p->over[i].path);
+	free(p->kept);
+	free(p->over);
+	free(p->steps);
+	free(p->conflicts);
+	free(p->refusals);
+	*p = (struct plan){0};
+}
+
+const char *conflict_text(enum conflict_kind kind)
+{
+	switch (kind) {
+	case CONFLICT_BOTH_CHANGED:
+		return "changed on both sides";
+	case CONFLICT_BOTH_ADDED:
+		return "added on both sides, and not the same";
+	case CONFLICT_DELETED_NOW:
+		return "changed there, but deleted in the project meanwhile";
+	case CONFLICT_CHANGED_NOW:
+		return "deleted there, but changed in the project meanwhile";
+	case CONFLICT_ADDED_BELOW:
+		return "new in the project, in a folder that was deleted there";
+	case CONFLICT_PARENT:
+		return "its folder is gone from the project, or is no folder";
+	case CONFLICT_MOVED:
+		return "changed in the project after the start, before it was "
+		       "stored: there is nothing to compare with";
+	case CONFLICT_INCOMPLETE:
+		return "could not be read whole when it was stored";
+	case CONFLICT_GIT:
+		return "HEAD, refs or index of this .git have moved in the "
+		       "project meanwhile";
+	}
+	return "a conflict";
+}
+
+const char *refusal_text(enum refusal_kind kind)
+{
+	switch (kind) {
+	case REFUSED_SETID:
+		return "carries set-id bits or file capabilities";
+	case REFUSED_NODE:
+		return "is a device node or a socket";
+	case REFUSED_GIT:
+		return "tells git what to execute or where to look";
+	case REFUSED_SHUT:
+		return "would shut you out of a folder of yours, and undo too";
+	}
+	return "is refused";
+}
+
+/*
+ * Deletions make room, also for another kind of thing of the same name; then
+ * replacements, new things parents first, metadata of files, and that of
+ * folders last and deepest first, because all before changes their times.
+ */
+static int phase(const struct step *s)
+{
+	switch (s->kind) {
+	case STEP_DELETE:
+		return 0;
+	case STEP_REPLACE:
+		return 1;
+	case STEP_CREATE:
+		return 2;
+	case STEP_META:
+		break;
+	}
+	return S_ISDIR(s->to.mode) ? 4 : 3;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct step *p = a, *q = b;
+	int pp = phase(p), pq = phase(q);
+
+	if (pp != pq)
+		return pp < pq ? -1 : 1;
+	return pp == 4 ? path_compare(q->path, p->path)
+		       : path_compare(p->path, q->path);
+}
+
+static int by_conflict(const void *a, const void *b)
+{
+	return path_compare(((const struct conflict *)a)->path,
+			    ((const struct conflict *)b)->path);
+}
+
+static void sort_conflicts(struct conflict *list, size_t count)
+{
+	if (count)
+		qsort(list, count, sizeof(*list), by_conflict);
+}
+
+/* Steps that go over what the user did are to be seen among the others. */
+static void mark_over(struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->step_count && p->over_count; i++) {
+		struct conflict key = {.path = p->steps[i].path};
+
+		if (p->steps[i].how == STEP_PLAIN &&
+		    bsearch(&key, p->over, p->over_count, sizeof(key),
+			    by_conflict))
+			p->steps[i].how = STEP_OVER;
+	}
+}
+
+int plan_make(struct store *store, const struct entry *base,
+	      const struct entry *want, const struct entry *now,
+	      const struct plan_options *options, struct plan *ret,
+	      struct err *err)
+{
+	AUTO(plan) struct plan plan = {0};
+	AUTO(planner)
+	struct planner pl = {
+		.store = store,
+		.base = base,
+		.want = want,
+		.now = now,
+		.options = options,
+		.plan = &plan,
+		.find_base = {.store = store, .root = base},
+		.find_want = {.store = store, .root = want},
+		.find_now = {.store = store, .root = now},
+	};
+
+	if (planner_run(&pl, err) < 0)
+		return err_context(err, "make the plan");
+	if (plan.step_count)
+		qsort(plan.steps, plan.step_count, sizeof(*plan.steps),
+		      by_order);
+	if (plan_links(&pl, err) < 0)
+		return err_context(err, "make the plan");
+	sort_conflicts(plan.kept, plan.kept_count);
+	sort_conflicts(plan.over, plan.over_count);
+	mark_over(&plan);
+	*ret = plan;
+	plan = (struct plan){0};
+	return 0;
+}

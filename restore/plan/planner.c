@@ -1,0 +1,484 @@
+#include "restore/plan/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+
+const struct entry planner_nothing;
+
+void planner_free(struct planner *pl)
+{
+	size_t i;
+
+	lookup_free(&pl->find_base);
+	lookup_free(&pl->find_want);
+	lookup_free(&pl->find_now);
+	free(pl->skip);
+	free(pl->ready);
+	for (i = 0; i < pl->made_count; i++)
+		free(pl->made[i]);
+	free(pl->made);
+	for (i = 0; i < pl->git_count; i++)
+		free(pl->gits[i].path);
+	free(pl->gits);
+	for (i = 0; i < pl->time_count; i++) {
+		free(pl->times[i].path);
+		entry_free(&pl->times[i].from);
+		entry_free(&pl->times[i].to);
+	}
+	free(pl->times);
+}
+
+bool planner_same(const struct entry *a, const struct entry *b)
+{
+	if (!a->mode || !b->mode)
+		return !a->mode && !b->mode;
+	return entry_same_content(a, b) && entry_same_meta(a, b);
+}
+
+static bool same_type(const struct entry *a, const struct entry *b)
+{
+	return (a->mode & S_IFMT) == (b->mode & S_IFMT);
+}
+
+static bool same_time(const struct entry *a, const struct entry *b)
+{
+	return moment_compare(a->mtime, b->mtime) == 0;
+}
+
+void planner_settle_below(struct planner *pl, const char *path)
+{
+	free(pl->skip);
+	pl->skip = mem_strdup(path);
+}
+
+/* --- what stands in the way --- */
+
+/*
+ * The base has no say on this path: it changed after the run's start, before
+ * it was stored. For a name that base does not have its topmost missing part
+ * is asked for: the user may have deleted it in between.
+ */
+static int moved(struct planner *pl, const struct row *row, struct err *err)
+{
+	const struct snapshot *s = pl->options->base_notes;
+	auto_free char *path = mem_strdup(row->path);
+
+	if (!s || !s->note_count || (pl->options->partial && !row->base->mode))
+		return 0;
+	if (row->base->mode)
+		return snapshot_moved(s, path, true);
+	while (*path) {
+		AUTO(entry) struct entry e = {0};
+		auto_free char *up = path_parent(path);
+		int got = lookup_find(&pl->find_base, up, &e, err);
+
+		if (got < 0)
+			return got;
+		if (got)
+			break;
+		free(path);
+		path = TAKE(up);
+	}
+	return snapshot_moved(s, path, false);
+}
+
+static bool noted_now(const struct planner *pl, const char *path)
+{
+	const struct snapshot *s = pl->options->now_notes;
+
+	return s && snapshot_has_note(s, NOTE_INCOMPLETE, path);
+}
+
+/* It was there, and the folder in which it may be still could not be read. */
+static bool unseen(const struct planner *pl, const struct row *row)
+{
+	return row->base->mode && !row->now.mode && noted_now(pl, row->path);
+}
+
+static bool incomplete(const struct planner *pl, const struct row *row)
+{
+	const struct snapshot *s = pl->options->base_notes;
+	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
+
+	/* On the way to what was looked at, unless a side has no folder: then
+	 * all that is in it was. */
+	if (pl->options->partial_now && S_ISDIR(row->now.mode) &&
+	    S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode)) {
+		flags = row->base->flags | row->want->flags;
+		if (noted_now(pl, row->path))
+			flags |= ENTRY_INCOMPLETE;
+	}
+	if (pl->options->partial && S_ISDIR(row->want->mode) &&
+	    (!row->base->mode || S_ISDIR(row->base->mode)) &&
+	    (!row->now.mode || S_ISDIR(row->now.mode)))
+		flags = 0;
+	return (flags & ENTRY_INCOMPLETE) ||
+	       (s && snapshot_has_note(s, NOTE_INCOMPLETE, row->path));
+}
+
+/* 1: a conflict was added (with all below); 0: nothing of that kind. */
+static int unknown(struct planner *pl, const struct row *row, struct err *err)
+{
+	int got;
+
+	if (incomplete(pl, row)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 1;
+	}
+	got = moved(pl, row, err);
+	if (got != 1)
+		return got;
+	if (planner_theirs(pl)) {
+		planner_over(pl, CONFLICT_MOVED, row->path);
+		return 0;
+	}
+	planner_conflict_whole(pl, CONFLICT_MOVED, row->path);
+	return 1;
+}
+
+/* --- one row each --- */
+
+static int row_added(struct planner *pl, const struct row *row, struct err *err)
+{
+	int got;
+
+	if (row->now.mode && planner_same(&row->now, row->want) &&
+	    !((row->now.flags | row->want->flags) & ENTRY_INCOMPLETE)) {
+		pl->plan->already++;
+		return 0;
+	}
+	got = unknown(pl, row, err);
+	if (got)
+		return got < 0 ? got : 0;
+	if (!row->now.mode)
+		return step_create(pl, row, err);
+	return plan_resolve(pl, CONFLICT_BOTH_ADDED, row, err);
+}
+
+/* Whether what is there now may go; whole: all of it or nothing. */
+static int may_go(struct planner *pl, const struct row *row, bool whole,
+		  struct err *err)
+{
+	bool folder = S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode);
+	bool over = false;
+	int got;
+
+	if (folder && incomplete(pl, row)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return PLAN_BELOW_STAYS;
+	}
+	if (!folder || !entry_same_meta(&row->now, row->base)) {
+		got = unknown(pl, row, err);
+		if (got)
+			return got < 0 ? got : PLAN_BELOW_STAYS;
+		over = !planner_same(&row->now, row->base);
+		if (over && (!planner_theirs(pl) ||
+			     (S_ISDIR(row->now.mode) && !folder))) {
+			planner_conflict_whole(pl, CONFLICT_CHANGED_NOW,
+					       row->path);
+			return PLAN_BELOW_STAYS;
+		}
+	}
+	got = folder ? plan_below_may_go(pl, row, whole, err) : PLAN_BELOW_GOES;
+	if (over && got == PLAN_BELOW_GOES)
+		planner_over(pl, CONFLICT_CHANGED_NOW, row->path);
+	if (got == PLAN_BELOW_STAYS)
+		planner_settle_below(pl, row->path);
+	return got;
+}
+
+static int row_deleted(struct planner *pl, const struct row *row,
+		       struct err *err)
+{
+	int got;
+
+	/* The root itself stays, empty. */
+	if (pl->options->additive || !*row->path)
+		return 0;
+	if (!row->now.mode) {
+		pl->plan->already++;
+		planner_settle_below(pl, row->path);
+		return 0;
+	}
+	got = may_go(pl, row, false, err);
+	if (got != PLAN_BELOW_GOES)
+		return got < 0 ? got : 0;
+	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
+	planner_settle_below(pl, row->path);
+	return 0;
+}
+
+/* A folder there becomes something else. */
+static int row_unfolder(struct planner *pl, const struct row *row,
+			struct err *err)
+{
+	int got;
+
+	if (pl->options->additive) {
+		planner_conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
+		return 0;
+	}
+	if (!row->now.mode)
+		return plan_resolve(pl, CONFLICT_DELETED_NOW, row, err);
+	got = may_go(pl, row, true, err);
+	if (got < 0)
+		return got;
+	if (got == PLAN_BELOW_GIT)
+		planner_conflict_whole(pl, CONFLICT_GIT, row->path);
+	if (got != PLAN_BELOW_GOES)
+		return 0;
+	planner_settle_below(pl, row->path);
+	if (pl->options->refuse_special) {
+		got = step_refused(pl, row->path, &row->now, row->want, err);
+		if (got)
+			return got < 0 ? got : 0;
+	}
+	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
+	step_make(pl, row->path, row->want);
+	return 0;
+}
+
+/* Both sides have it, and at least one is no folder. */
+static int row_thing(struct planner *pl, const struct row *row, struct err *err)
+{
+	const struct entry *now = &row->now;
+	bool same_bytes = entry_same_content(row->base, row->want);
+	int got;
+
+	if (same_bytes && entry_same_meta(row->base, row->want)) {
+		/* Touched, no more: what the user did there goes before. */
+		if (!incomplete(pl, row))
+			return planner_same(now, row->base) &&
+					       !same_time(now, row->want)
+				       ? step_change(pl, STEP_META, row, err)
+				       : 0;
+		if (!same_time(row->base, row->want))
+			planner_conflict_whole(pl, CONFLICT_INCOMPLETE,
+					       row->path);
+		return 0;
+	}
+	if (now->mode && planner_same(now, row->want) &&
+	    !((now->flags | row->want->flags) & ENTRY_INCOMPLETE)) {
+		pl->plan->already++;
+		return 0;
+	}
+	if (S_ISDIR(row->base->mode))
+		return row_unfolder(pl, row, err);
+	got = unknown(pl, row, err);
+	if (got)
+		return got < 0 ? got : 0;
+	if (!now->mode || !planner_same(now, row->base))
+		return plan_resolve(pl,
+				    now->mode ? CONFLICT_BOTH_CHANGED
+					      : CONFLICT_DELETED_NOW,
+				    row, err);
+	if (S_ISDIR(row->want->mode)) {
+		step_push(pl, STEP_DELETE, row->path, now, &planner_nothing);
+		step_make(pl, row->path, row->want);
+		return 0;
+	}
+	return step_change(pl, same_bytes ? STEP_META : STEP_REPLACE, row, err);
+}
+
+static void remember_time(struct planner *pl, const struct row *row)
+{
+	struct same_time *t;
+
+	GROW(pl->times, pl->time_count, pl->time_room);
+	t = &pl->times[pl->time_count++];
+	*t = (struct same_time){.path = mem_strdup(row->path)};
+	entry_copy(&t->from, &row->now);
+	entry_copy(&t->to, row->want);
+}
+
+/*
+ * A folder on both sides whose metadata is the same there: only its times
+ * may follow, and only while the user has not changed its list himself.
+ */
+static void folder_time(struct planner *pl, const struct row *row)
+{
+	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
+	    !entry_same_meta(&row->now, row->base) ||
+	    !same_time(&row->now, row->base))
+		return;
+	if (same_time(row->base, row->want))
+		remember_time(pl, row);
+	else
+		step_push(pl, STEP_META, row->path, &row->now, row->want);
+}
+
+static int row_folder(struct planner *pl, const struct row *row,
+		      struct err *err)
+{
+	struct entry to = *row->want; /* borrows its strings */
+	int got;
+
+	/* What the run did in there is not known. */
+	if ((row->want->flags & ENTRY_INCOMPLETE) &&
+	    !(row->base->flags & ENTRY_INCOMPLETE)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 0;
+	}
+	if (entry_same_meta(row->base, row->want)) {
+		folder_time(pl, row);
+		return 0;
+	}
+	if (S_ISDIR(row->now.mode) && entry_same_meta(&row->now, row->want)) {
+		pl->plan->already++;
+		return 0;
+	}
+	if (incomplete(pl, row)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 0;
+	}
+	got = moved(pl, row, err);
+	if (got < 0)
+		return got;
+	if (got && planner_theirs(pl)) {
+		planner_over(pl, CONFLICT_MOVED, row->path);
+	} else if (got) {
+		planner_conflict(pl, CONFLICT_MOVED, row->path);
+		return 0;
+	}
+	if (!S_ISDIR(row->now.mode) || !entry_same_meta(&row->now, row->base))
+		return plan_resolve(pl,
+				    row->now.mode ? CONFLICT_BOTH_CHANGED
+						  : CONFLICT_DELETED_NOW,
+				    row, err);
+	if (!same_time(&row->now, row->base) || pl->options->additive)
+		to.mtime = row->now.mtime;
+	got = pl->options->refuse_special
+		      ? step_refused(pl, row->path, &row->now, &to, err)
+		      : 0;
+	if (got == 0)
+		step_push(pl, STEP_META, row->path, &row->now, &to);
+	return got < 0 ? got : 0;
+}
+
+/* It is there: then only what is missing in a folder is asked for. */
+static bool stays(struct planner *pl, const struct row *row)
+{
+	if (!pl->options->missing_only || !row->now.mode)
+		return false;
+	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
+		return true;
+	pl->plan->left += row->want->mode != 0;
+	planner_settle_below(pl, row->path);
+	return true;
+}
+
+/* What git has rewritten by itself is the base's still, or want's already. */
+static int see_index(struct planner *pl, struct row *row, struct err *err)
+{
+	int got;
+
+	/* Nobody rewrote it: a restore gets the very bytes that it asks for. */
+	if (row->base->mode && row->now.mode &&
+	    entry_same_content(row->base, &row->now))
+		return 0;
+	got = plan_git_same_index(pl, row->path, &row->now, row->base, err);
+	if (got == 1)
+		row->base = &row->now;
+	if (got)
+		return got < 0 ? got : 0;
+	got = plan_git_same_index(pl, row->path, &row->now, row->want, err);
+	if (got == 1)
+		row->want = &row->now;
+	return got < 0 ? got : 0;
+}
+
+static int decide(struct planner *pl, const struct row *row, struct err *err)
+{
+	if (stays(pl, row))
+		return 0;
+	if (!row->want->mode && plan_git_kept(pl, row->path)) {
+		pl->plan->git_left++;
+		planner_settle_below(pl, row->path);
+		return 0;
+	}
+	if (!row->base->mode)
+		return row_added(pl, row, err);
+	if (unseen(pl, row)) {
+		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		return 0;
+	}
+	if (!row->want->mode)
+		return row_deleted(pl, row, err);
+	if (S_ISDIR(row->base->mode) && same_type(row->base, row->want))
+		return row_folder(pl, row, err);
+	return row_thing(pl, row, err);
+}
+
+static int each_difference(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
+{
+	struct planner *pl = arg;
+	struct row row = {.path = path, .base = a, .want = b};
+	int got;
+
+	if (!a)
+		row.base = &planner_nothing;
+	if (!b)
+		row.want = &planner_nothing;
+	if (pl->skip && path_below(path, pl->skip))
+		return 0;
+	got = plan_git_judge(pl, path, err);
+	if (got < 0)
+		return got;
+	if (got == PLAN_GIT_LEFT)
+		pl->plan->git_left++;
+	if (got == PLAN_GIT_LEFT || got == PLAN_GIT_REFUSED)
+		return 0;
+	if (got == PLAN_GIT_NONE && !path_below_any(path, pl->options->paths))
+		return 0;
+	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
+		return -err->num;
+	got = see_index(pl, &row, err);
+	if (got == 0)
+		got = decide(pl, &row, err);
+	entry_free(&row.now);
+	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(char *const *)a, *(char *const *)b);
+}
+
+/* The steps change their folders' times; where both sides have the same, it
+ * shall be so again. */
+static void keep_times(struct planner *pl)
+{
+	const struct plan *p = pl->plan;
+	char **dirs = mem_alloc((p->step_count + 1) * sizeof(*dirs));
+	size_t count = 0, i;
+
+	for (i = 0; i < p->step_count; i++)
+		if (p->steps[i].kind != STEP_META)
+			dirs[count++] = path_parent(p->steps[i].path);
+	if (count)
+		qsort(dirs, count, sizeof(*dirs), by_path);
+	for (i = 0; count && i < pl->time_count; i++) {
+		struct same_time *t = &pl->times[i];
+
+		if (bsearch(&t->path, dirs, count, sizeof(*dirs), by_path))
+			step_push(pl, STEP_META, t->path, &t->from, &t->to);
+	}
+	for (i = 0; i < count; i++)
+		free(dirs[i]);
+	free(dirs);
+}
+
+int planner_run(struct planner *pl, struct err *err)
+{
+	if (tree_diff(pl->store, pl->base, pl->want, each_difference, pl, err) <
+	    0)
+		return -err->num;
+	keep_times(pl);
+	return 0;
+}

@@ -1,0 +1,212 @@
+#include "snapshot/crawl/crawl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+char *crawl_path(const struct crawl_folder *f, const char *name)
+{
+	size_t len = strlen(name), at;
+	const struct crawl_folder *up;
+	char *path;
+
+	for (up = f; up->parent; up = up->parent)
+		len += strlen(up->name) + 1;
+	path = mem_alloc(len + 2);
+	/* From the end to the front. */
+	at = len + 1;
+	path[at] = '\0';
+	at -= strlen(name);
+	memcpy(path + at, name, strlen(name));
+	for (up = f; up->parent; up = up->parent) {
+		if (path[at])
+			path[--at] = '/';
+		at -= strlen(up->name);
+		memcpy(path + at, up->name, strlen(up->name));
+	}
+	memmove(path, path + at, strlen(path + at) + 1);
+	return path;
+}
+
+void crawl_note(struct crawl *w, enum note_kind kind,
+		const struct crawl_folder *f, const char *name,
+		const char *text)
+{
+	struct note n = {
+		.kind = kind,
+		.path = crawl_path(f, name),
+		.text = mem_strdup(text),
+	};
+
+	(void)pthread_mutex_lock(&w->lock);
+	GROW(w->notes, w->note_count, w->note_room);
+	w->notes[w->note_count++] = n;
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void crawl_fail(struct crawl *w, const struct err *err)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	if (!atomic_exchange(&w->failed, true))
+		w->err = *err;
+	(void)pthread_cond_broadcast(&w->wake);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last)
+{
+	if (!w->groups || m->uid != w->uid || m->gid == *last)
+		return;
+	*last = m->gid;
+	(void)pthread_mutex_lock(&w->lock);
+	groups_add(w->groups, m->gid);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void crawl_push(struct crawl *w, struct crawl_folder *chain)
+{
+	if (!chain)
+		return;
+	(void)pthread_mutex_lock(&w->lock);
+	for (; chain; chain = chain->next) {
+		GROW(w->stack, w->stack_count, w->stack_room);
+		w->stack[w->stack_count++] = chain;
+	}
+	(void)pthread_cond_broadcast(&w->wake);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+bool crawl_moved(const struct crawl *w, const struct meta *m)
+{
+	struct moment since = w->moved_since;
+
+	if (!since.sec && !since.nsec)
+		return false;
+	if (!w->trusted_fs)
+		return m->ctime.sec + 2 >= since.sec;
+	/* A file system that keeps whole seconds. */
+	if (!m->ctime.nsec)
+		return m->ctime.sec >= since.sec;
+	return moment_compare(m->ctime, since) >= 0;
+}
+
+static struct moment earlier(struct moment m, int64_t nsec)
+{
+	m.sec -= nsec / 1000000000;
+	nsec %= 1000000000;
+	if ((int64_t)m.nsec < nsec) {
+		m.sec--;
+		m.nsec += 1000000000;
+	}
+	m.nsec -= (uint32_t)nsec;
+	return m;
+}
+
+bool crawl_racy(const struct crawl *w, const struct meta *m)
+{
+	struct moment racy = earlier(w->start, w->slack_nsec);
+
+	return moment_compare(m->ctime, racy) >= 0 ||
+	       (!w->trusted_fs && moment_compare(m->mtime, racy) >= 0);
+}
+
+bool crawl_untrusted(const struct crawl *w, const struct meta *m)
+{
+	if (crawl_racy(w, m))
+		return true;
+	if (!S_ISREG(m->mode) || !m->size)
+		return false;
+	return m->ctime.sec + w->settle_sec >= w->start.sec;
+}
+
+/*
+ * The last one closes. What happened to the names meanwhile shows in the
+ * folder's ctime, so this is where it is looked at: everything in it was
+ * looked at before, or opened.
+ */
+void crawl_release(struct crawl *w, struct crawl_folder *f)
+{
+	struct meta now;
+
+	if (f->closed_early && f->fd < 0)
+		return;
+	if (atomic_fetch_sub(&f->fd_users, 1) != 1)
+		return;
+	if ((w->moved_since.sec || w->moved_since.nsec) && !f->way &&
+	    meta_get(f->fd, "", &now) == 0 && crawl_moved(w, &now)) {
+		crawl_note(w, NOTE_MOVED, f, "", "");
+		/* A folder that closed early did not see the last swap. */
+		if (f->parent && f->parent->closed_early && !f->parent->way)
+			crawl_note(w, NOTE_MOVED, f->parent, "", "");
+	}
+	(void)close(f->fd);
+	f->fd = -1;
+	atomic_fetch_sub(&w->open_fds, 1);
+}
+
+const char *crawl_name(const struct crawl *w, const struct crawl_folder *f,
+		       size_t i)
+{
+	return f->listed ? f->list.items[i].name
+			 : statcache_name(w->cache, &f->entries[i]);
+}
+
+void crawl_items(const struct crawl *w, struct crawl_folder *f, size_t known)
+{
+	size_t i;
+
+	if (f->items)
+		return;
+	f->items = mem_zalloc(f->count * sizeof(*f->items));
+	for (i = 0; i < f->count; i++)
+		f->items[i].name = crawl_name(w, f, i);
+	for (i = 0; i < known; i++) {
+		const struct cache_entry *e = &f->entries[i];
+		struct crawl_item *it = &f->items[i];
+
+		statcache_meta(w->cache, e, &it->meta);
+		it->content = statcache_content(e);
+		it->attrs = statcache_attrs(w->cache, e);
+		it->size = e->size;
+		if (S_ISLNK(e->mode))
+			it->link = mem_strdup(statcache_link(w->cache, e));
+	}
+}
+
+void crawl_free(struct crawl_folder *f)
+{
+	size_t i;
+
+	for (i = 0; f->items && i < f->count; i++)
+		free(f->items[i].link);
+	free(f->items);
+	dirlist_free(&f->list);
+	if (f->fd >= 0)
+		(void)close(f->fd);
+	free(f);
+}
+
+/* Frees all folders below f (not f), without recursion: what hangs below the
+ * first child is hung into the list instead. */
+void crawl_free_below(struct crawl_folder *f)
+{
+	struct crawl_folder *todo = f->children, *last, *next;
+
+	f->children = NULL;
+	while (todo) {
+		if (todo->children) {
+			for (last = todo->children; last->next;)
+				last = last->next;
+			last->next = todo->next;
+			todo->next = todo->children;
+			todo->children = NULL;
+		}
+		next = todo->next;
+		crawl_free(todo);
+		todo = next;
+	}
+}

@@ -1,0 +1,161 @@
+/*
+ * The walk of a snapshot, what its parts share. Two threads go through a
+ * folder, depth first, from one stack of folders (crawl_run); each opens and
+ * lists a folder (crawl_list), looks at what it names (crawl_scan) and reads
+ * contents through a reader of its own (crawl_read). A folder is ended by
+ * whoever ends its last part, and encoded only when something in it is not as
+ * in the stat cache (crawl_end).
+ *
+ * take.c fills the first part of struct crawl and calls crawl_run() and then
+ * crawl_run_done(), whatever the former said.
+ */
+#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_H
+#define GUARD_SNAPSHOT_CRAWL_CRAWL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/walk.h"
+#include "snapshot/crawl/groups.h"
+#include "snapshot/crawl/statcache.h"
+#include "snapshot/store/known.h"
+#include "snapshot/store/marks.h"
+#include "snapshot/store/ring.h"
+#include "snapshot/tree/catalog.h"
+
+#define SKIP_MAX 64
+
+struct crawl_folder;
+
+struct crawl {
+	/* Given. */
+	struct store *store;
+	int root_fd;
+	uint64_t dev;
+	const struct statcache *cache; /* or NULL */
+	struct marks *marks; /* of long files, or NULL */
+	char *skips[SKIP_MAX]; /* paths in the root that are left out */
+	size_t skip_count;
+	const char *skip_prefix; /* of names in the root, or NULL */
+	const char *const *only; /* sorted paths in the root, or NULL: all */
+	size_t only_count;
+	const char *const *excludes; /* globs, or NULL */
+	const struct known_file *known; /* sorted */
+	size_t known_count;
+	struct moment moved_since;
+	struct moment start; /* by the file systems' clock */
+	bool trusted_fs; /* its clock and its folders' times are known */
+	int64_t slack_nsec; /* what is younger than start - slack is racy */
+	int64_t settle_sec; /* contents younger than this may change unseen */
+	bool plain;
+	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
+	void *progress_arg;
+	struct groups *groups; /* of what is uid's, or NULL */
+	uint32_t uid;
+
+	/* Made. */
+	struct cache_builder *builder;
+	struct note *notes; /* not sorted */
+	size_t note_count, note_room;
+	atomic_ullong files, folders, bytes;
+	atomic_ullong read_files, read_bytes, listed, encoded;
+	struct crawl_folder *root;
+
+	/* The threads' own. */
+	pthread_mutex_t lock; /* stack, notes, groups, builder, err, done */
+	pthread_cond_t wake;
+	struct crawl_folder **stack;
+	size_t stack_count, stack_room;
+	bool done;
+	atomic_bool failed;
+	struct err err;
+	atomic_int open_fds;
+	int fd_limit;
+};
+
+/* What a name turned out to be. */
+struct crawl_item {
+	const char *name; /* the list's or the cache's */
+	struct meta meta;
+	struct oid content, attrs;
+	char *link;
+	uint64_t size;
+	struct crawl_folder *child;
+	bool gone; /* not in the tree: vanished, or nothing is known of it */
+	bool incomplete;
+	bool untrusted; /* to be read again next time */
+};
+
+/*
+ * A folder under way. Lives until its parent is finished, since its name may
+ * lie in the parent's list and its results are the parent's to collect.
+ *
+ * pending: what must end before it can be finished: its own scan, the folders
+ * in it, reads under way. fd_users: what still needs fd: its own scan, the
+ * folders in it that are not open yet, reads under way.
+ */
+struct crawl_folder {
+	struct crawl_folder *parent, *children, *next;
+	const char *name;
+	size_t index; /* in the parent */
+	int fd; /* -1: closed; reached by path then */
+	bool closed_early;
+	atomic_int pending, fd_users;
+	struct meta meta;
+	const struct cache_entry *old; /* the same name in the cache, NULL */
+	const struct cache_folder *record; /* its folder record, NULL */
+	const struct cache_entry *entries;
+	size_t entry_count;
+	bool same; /* as in the cache, by what stat says of itself */
+	bool gone, incomplete, untrusted;
+	struct dirlist list;
+	bool listed; /* names come from list, not from the cache */
+	size_t count; /* names */
+	struct crawl_item *items; /* NULL: all as in the cache */
+	struct oid tree, attrs;
+	uint32_t number; /* in the builder, when items is set */
+	bool way; /* only some of what is in it is wanted (crawl.only) */
+	uint64_t skips; /* bits of walk.skips that lie below it */
+	size_t path_len; /* of its path; counted only while skips */
+};
+
+/* One thread's things. */
+struct crawl_worker {
+	struct crawl *crawl;
+	struct reader *reader;
+	bool is_caller;
+};
+
+/* The path of name in f, of f itself when name is "". To free. */
+char *crawl_path(const struct crawl_folder *f, const char *name);
+void crawl_note(struct crawl *w, enum note_kind kind,
+		const struct crawl_folder *f, const char *name,
+		const char *text);
+/* Ends the walk: the first failure is the one that counts. */
+void crawl_fail(struct crawl *w, const struct err *err);
+/* For w->groups. last: the one that this thread saw before, UINT32_MAX at
+ * first: nearly always the same again. */
+void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last);
+/* Puts a chain (by next) of folders on the stack. */
+void crawl_push(struct crawl *w, struct crawl_folder *chain);
+/* One user of f's descriptor less. */
+void crawl_release(struct crawl *w, struct crawl_folder *f);
+
+/* Changed since the run began (moved_since). */
+bool crawl_moved(const struct crawl *w, const struct meta *m);
+/* So young that a later change may have left the same times. */
+bool crawl_racy(const struct crawl *w, const struct meta *m);
+/* Too young to be believed next time. */
+bool crawl_untrusted(const struct crawl *w, const struct meta *m);
+
+const char *crawl_name(const struct crawl *w, const struct crawl_folder *f,
+		       size_t i);
+/* From here on the folder differs from the cache: items for all its names,
+ * the first `known` of them as in the cache. */
+void crawl_items(const struct crawl *w, struct crawl_folder *f, size_t known);
+
+void crawl_free(struct crawl_folder *f);
+/* All folders below f, not f. */
+void crawl_free_below(struct crawl_folder *f);
+
+#endif

@@ -1,0 +1,162 @@
+#include "snapshot/crawl/crawl_end.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/crawl/reading.h"
+
+bool crawl_end_unchanged(const struct crawl_folder *child)
+{
+	return child->same && !child->items && !child->gone &&
+	       !child->incomplete;
+}
+
+static void collect_children(struct crawl *w, struct crawl_folder *f)
+{
+	struct crawl_folder *child;
+
+	for (child = f->children; child; child = child->next)
+		if (!crawl_end_unchanged(child))
+			crawl_items(w, f, f->count);
+	/* The root's own record says what the cache is made of. */
+	if (!f->parent && !f->same && f->count)
+		crawl_items(w, f, f->count);
+	if (!f->items)
+		return;
+	for (child = f->children; child; child = child->next) {
+		struct crawl_item *it = &f->items[child->index];
+
+		it->child = child;
+		it->gone = child->gone;
+		it->meta = child->meta;
+		it->content = child->tree;
+		it->attrs = child->attrs;
+		it->incomplete = child->incomplete;
+		it->untrusted = child->untrusted || child->incomplete;
+	}
+}
+
+static void item_entry(const struct crawl_item *it, struct entry *ret)
+{
+	struct reading r = {
+		.meta = it->meta,
+		.content = it->content,
+		.attrs = it->attrs,
+		.link = mem_strdup(it->link),
+		.size = it->size,
+		.incomplete = it->incomplete,
+	};
+
+	reading_entry(&r, it->name, ret);
+}
+
+/* Leaves out what no tree can hold; how many are left. */
+static size_t sort_out(struct crawl *w, struct crawl_folder *f)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < f->count; i++) {
+		AUTO(entry) struct entry e = {0};
+		struct crawl_item *it = &f->items[i];
+
+		if (it->gone)
+			continue;
+		item_entry(it, &e);
+		if (entry_ok(&e, false)) {
+			count++;
+			continue;
+		}
+		it->gone = true;
+		f->incomplete = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, it->name,
+			   "of a kind that is not known");
+	}
+	return count;
+}
+
+static int encode_folder(struct crawl *w, struct crawl_folder *f,
+			 struct err *err)
+{
+	AUTO(tree_writer)
+	struct tree_writer *t = tree_writer_new(w->store, sort_out(w, f));
+	size_t i;
+
+	atomic_fetch_add(&w->encoded, 1);
+	for (i = 0; i < f->count; i++) {
+		AUTO(entry) struct entry e = {0};
+
+		if (f->items[i].gone)
+			continue;
+		item_entry(&f->items[i], &e);
+		if (tree_writer_add(t, &e, err) < 0)
+			return -err->num;
+	}
+	return tree_writer_end(t, &f->tree, err);
+}
+
+static void add_to_cache(struct crawl *w, struct crawl_folder *f)
+{
+	size_t i;
+
+	(void)pthread_mutex_lock(&w->lock);
+	for (i = 0; i < f->count; i++) {
+		const struct crawl_item *it = &f->items[i];
+		const struct crawl_folder *child = it->child;
+		struct cache_item item;
+
+		if (it->gone)
+			continue;
+		item = (struct cache_item){
+			.name = it->name,
+			.link = it->link,
+			.meta = &it->meta,
+			.content = it->content,
+			.attrs = it->attrs,
+			.flags = it->untrusted ? CACHE_UNTRUSTED : 0,
+			.folder = child && child->items ? child->number + 1 : 0,
+			.old = child && !child->items && !child->incomplete
+				       ? child->old
+				       : NULL,
+		};
+		cache_builder_add(w->builder, &item);
+	}
+	f->number = cache_builder_folder(w->builder, &f->tree, w->cache);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+static void finish(struct crawl *w, struct crawl_folder *f)
+{
+	struct err err;
+
+	collect_children(w, f);
+	if (f->items && !atomic_load(&w->failed)) {
+		if (encode_folder(w, f, &err) < 0) {
+			auto_free char *path = crawl_path(f, "");
+
+			(void)err_context(&err, "keep folder %s",
+					  text_quote(path));
+			crawl_fail(w, &err);
+		} else {
+			add_to_cache(w, f);
+		}
+	} else if (f->record) {
+		f->tree = f->record->tree;
+	}
+	crawl_free_below(f);
+}
+
+void crawl_end(struct crawl *w, struct crawl_folder *f)
+{
+	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
+		finish(w, f);
+		if (!f->parent) {
+			(void)pthread_mutex_lock(&w->lock);
+			w->done = true;
+			(void)pthread_cond_broadcast(&w->wake);
+			(void)pthread_mutex_unlock(&w->lock);
+		}
+		f = f->parent;
+	}
+}

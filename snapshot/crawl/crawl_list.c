@@ -1,0 +1,165 @@
+#include "snapshot/crawl/crawl_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "snapshot/crawl/crawl_only.h"
+
+#define LISTING_TRIES 3
+
+static int open_below(struct crawl *w, struct crawl_folder *f)
+{
+	int flags =
+		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	auto_free char *path = NULL;
+	struct err err;
+	int fd;
+
+	if (!f->parent)
+		return openat(w->root_fd, ".", flags);
+	if (f->parent->fd >= 0) {
+		fd = openat(f->parent->fd, f->name, flags | O_NOATIME);
+		return fd < 0 && errno == EPERM
+			       ? openat(f->parent->fd, f->name, flags)
+			       : fd;
+	}
+	path = crawl_path(f, "");
+	fd = beneath_open(w->root_fd, path, flags, 0, &err);
+	if (fd < 0)
+		errno = err.num;
+	return fd < 0 ? -1 : fd;
+}
+
+int crawl_list_open(struct crawl *w, struct crawl_folder *f)
+{
+	struct meta seen = f->meta;
+	int num;
+
+	f->fd = open_below(w, f);
+	num = errno;
+	if (f->fd >= 0)
+		atomic_fetch_add(&w->open_fds, 1);
+	if (f->parent)
+		crawl_release(w, f->parent);
+	if (f->fd < 0 && (num == ENOENT || num == ENOTDIR || num == ELOOP)) {
+		f->gone = true;
+		return -1;
+	}
+	if (f->fd >= 0)
+		num = meta_get(f->fd, "", &f->meta) < 0 ? errno : 0;
+	if (num) {
+		f->incomplete = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
+		return -1;
+	}
+	if (f->meta.dev != w->dev) {
+		f->meta = seen;
+		f->incomplete = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, "", "another file system");
+		return -1;
+	}
+	return 0;
+}
+
+static void drop_skipped(const struct crawl *w, struct crawl_folder *f)
+{
+	size_t offset = f->path_len + (f->path_len > 0), kept = 0, i, k;
+
+	for (i = 0; i < f->list.count; i++) {
+		bool skip = false;
+
+		for (k = 0; k < w->skip_count && !skip; k++)
+			skip = (f->skips >> k & 1) &&
+			       strcmp(w->skips[k] + offset,
+				      f->list.items[i].name) == 0;
+		if (!skip && f == w->root && w->skip_prefix)
+			skip = strncmp(f->list.items[i].name, w->skip_prefix,
+				       strlen(w->skip_prefix)) == 0;
+		if (!skip)
+			f->list.items[kept++] = f->list.items[i];
+	}
+	f->list.count = kept;
+}
+
+/* The glob that leaves it out, or NULL. */
+static const char *excluding(const struct crawl *w,
+			     const struct crawl_folder *f, const char *name)
+{
+	auto_free char *path = NULL;
+	size_t i;
+
+	for (i = 0; w->excludes[i]; i++) {
+		const char *glob = w->excludes[i];
+		bool whole = strchr(glob, '/') != NULL;
+
+		if (whole && !path)
+			path = crawl_path(f, name);
+		glob += *glob == '/';
+		if (fnmatch(glob, whole ? path : name,
+			    whole ? FNM_PATHNAME : 0) == 0)
+			return w->excludes[i];
+	}
+	return NULL;
+}
+
+static void drop_excluded(struct crawl *w, struct crawl_folder *f)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < f->list.count; i++) {
+		const char *name = f->list.items[i].name;
+		const char *glob = excluding(w, f, name);
+
+		if (glob) {
+			auto_free char *why =
+				mem_printf(NOTE_EXCLUSION "%s", glob);
+
+			f->incomplete = true;
+			crawl_note(w, NOTE_INCOMPLETE, f, name, why);
+		} else {
+			f->list.items[kept++] = f->list.items[i];
+		}
+	}
+	f->list.count = kept;
+}
+
+void crawl_list_names(struct crawl *w, struct crawl_folder *f)
+{
+	struct meta before = f->meta;
+	struct err err;
+	int tries;
+
+	f->listed = true;
+	atomic_fetch_add(&w->listed, 1);
+	for (tries = 0; tries < LISTING_TRIES; tries++) {
+		dirlist_free(&f->list);
+		if (dirlist_read(f->fd, &f->list, &err) < 0) {
+			f->incomplete = true;
+			crawl_note(w, NOTE_INCOMPLETE, f, "",
+				   strerror(err.num));
+			break;
+		}
+		if (meta_get(f->fd, "", &f->meta) == 0 &&
+		    meta_same(&before, &f->meta))
+			break;
+		f->same = false;
+		before = f->meta;
+	}
+	if (tries == LISTING_TRIES) {
+		f->incomplete = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, "",
+			   "changed while it was read");
+	}
+	if (f->skips || (f == w->root && w->skip_prefix))
+		drop_skipped(w, f);
+	if (f->way)
+		crawl_only_keep(w, f);
+	if (w->excludes)
+		drop_excluded(w, f);
+	f->count = f->list.count;
+}

@@ -1,0 +1,198 @@
+#include "snapshot/crawl/crawl_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/crawl/crawl_end.h"
+#include "snapshot/crawl/reading.h"
+#include "snapshot/store/content.h"
+
+/* A read under way. */
+struct job {
+	struct crawl_folder *folder;
+	size_t index;
+};
+
+/*
+ * meta_get() that also says whether something is mounted on the name: a bind
+ * mount of the same file system has the same device.
+ */
+int crawl_read_look(int dirfd, const char *name, struct meta *ret,
+		    bool *ret_mount)
+{
+	struct statx st;
+
+	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_BASIC_STATS, &st) < 0)
+		return -1;
+	meta_from_statx(&st, ret);
+	*ret_mount = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+	return 0;
+}
+
+void crawl_read_failed(struct crawl *w, struct crawl_folder *f,
+		       const char *name, struct err *err)
+{
+	auto_free char *path = crawl_path(f, name);
+
+	(void)err_context(err, "keep %s", text_quote(path));
+	crawl_fail(w, err);
+}
+
+static void keep_reading(struct crawl *w, struct crawl_folder *f,
+			 struct crawl_item *it, struct reading *r)
+{
+	it->meta = r->meta;
+	it->content = r->content;
+	it->attrs = r->attrs;
+	it->link = TAKE(r->link);
+	it->size = r->content.type == OBJECT_NONE ? r->meta.size : r->size;
+	it->incomplete = r->incomplete;
+	it->untrusted = r->incomplete || crawl_untrusted(w, &r->meta);
+	if (r->incomplete)
+		crawl_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
+	if (crawl_moved(w, &r->meta))
+		crawl_note(w, NOTE_MOVED, f, it->name, "");
+	/* stat itself failed: nothing that a tree could hold. */
+	it->gone = !r->meta.mode;
+	f->incomplete |= it->gone;
+}
+
+/* Reads one thing by plain calls, with all the patience there is. */
+static void read_slowly(struct crawl *w, struct crawl_folder *f,
+			struct crawl_item *it, const struct oid *before)
+{
+	struct longfile_known known = {.marks = w->marks, .before = before};
+	AUTO(reading) struct reading r = {0};
+	struct err err;
+	int got = reading_take(w->store, f->fd, it->name, NULL, &w->dev, &known,
+			       &r, &err);
+
+	if (got == -ENOENT || got == -ENOTDIR) {
+		it->gone = true;
+	} else if (got == -EXDEV) {
+		it->incomplete = it->untrusted = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, it->name,
+			   "another file system");
+	} else if (got < 0) {
+		crawl_read_failed(w, f, it->name, &err);
+	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
+		/* It became a folder while it was looked at. */
+		reading_fault(&r, "changed while it was read", 0);
+		keep_reading(w, f, it, &r);
+	} else {
+		if (S_ISREG(r.meta.mode)) {
+			atomic_fetch_add(&w->read_files, 1);
+			atomic_fetch_add(&w->read_bytes, r.size);
+		}
+		keep_reading(w, f, it, &r);
+	}
+}
+
+/* 1: kept; 0: it was not at rest; negative: the store failed. */
+static int keep_bytes(struct crawl *w, struct crawl_folder *f,
+		      struct crawl_item *it, const struct reader_file *file,
+		      struct err *err)
+{
+	struct reading r = {.meta = it->meta,
+			    .size = file->len,
+			    .ask_chattr = f->meta.chattr != 0};
+	struct meta after;
+	bool mount;
+
+	if (file->error || file->grew || file->len != it->meta.size)
+		return 0;
+	if (reading_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
+		return -err->num;
+	reading_call_hook(f->fd, it->name);
+	if (crawl_read_look(f->fd, it->name, &after, &mount) < 0 || mount ||
+	    !meta_same(&it->meta, &after))
+		return 0;
+	if (content_put_bytes(w->store, file->data, file->len, &r.content,
+			      err) < 0)
+		return -err->num;
+	atomic_fetch_add(&w->read_files, 1);
+	atomic_fetch_add(&w->read_bytes, file->len);
+	keep_reading(w, f, it, &r);
+	return 1;
+}
+
+bool crawl_read_collect(struct crawl_worker *k)
+{
+	struct crawl *w = k->crawl;
+	struct reader_file file;
+	struct crawl_folder *f;
+	struct crawl_item *it;
+	struct job *job;
+	struct err err;
+	int got;
+
+	if (!reader_next(k->reader, &file))
+		return false;
+	job = (struct job *)(uintptr_t)file.cookie;
+	f = job->folder;
+	it = &f->items[job->index];
+	free(job);
+	if (!atomic_load(&w->failed)) {
+		got = keep_bytes(w, f, it, &file, &err);
+		if (got < 0)
+			crawl_read_failed(w, f, it->name, &err);
+		else if (got == 0)
+			read_slowly(w, f, it, NULL);
+	}
+	crawl_release(w, f);
+	crawl_end(w, f);
+	return true;
+}
+
+void crawl_read_item(struct crawl_worker *k, struct crawl_folder *f, size_t i,
+		     const struct meta *meta, const struct cache_entry *old)
+{
+	struct crawl_item *it;
+	struct job *job;
+	struct oid before;
+
+	crawl_items(k->crawl, f, i);
+	it = &f->items[i];
+	it->meta = *meta;
+	if (!S_ISREG(meta->mode) || !meta->size ||
+	    meta->size > READER_LEN_MAX) {
+		before = old ? statcache_content(old) : (struct oid){0};
+		read_slowly(k->crawl, f, it, &before);
+		return;
+	}
+	job = mem_alloc(sizeof(*job));
+	*job = (struct job){.folder = f, .index = i};
+	atomic_fetch_add(&f->pending, 1);
+	atomic_fetch_add(&f->fd_users, 1);
+	while (!reader_add(k->reader, f->fd, it->name, meta->size,
+			   (uint64_t)(uintptr_t)job))
+		(void)crawl_read_collect(k);
+}
+
+void crawl_read_known(struct crawl *w, struct crawl_folder *f, size_t i,
+		      const struct meta *meta, const struct known_file *known)
+{
+	AUTO(reading)
+	struct reading r = {.meta = *meta,
+			    .size = known->size,
+			    .content = known->content,
+			    .ask_chattr = f->meta.chattr != 0};
+	struct crawl_item *it;
+	struct err err;
+
+	crawl_items(w, f, i);
+	it = &f->items[i];
+	if (reading_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
+		crawl_read_failed(w, f, it->name, &err);
+		return;
+	}
+	keep_reading(w, f, it, &r);
+	/* Reading one again that nobody may read would lose what is known. */
+	it->untrusted =
+		r.incomplete || (crawl_racy(w, meta) && (meta->mode & S_IRUSR));
+}

@@ -1,0 +1,255 @@
+#include "snapshot/crawl/crawl_scan.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "snapshot/crawl/crawl_end.h"
+#include "snapshot/crawl/crawl_list.h"
+#include "snapshot/crawl/crawl_only.h"
+#include "snapshot/crawl/crawl_read.h"
+#include "snapshot/crawl/reading.h"
+
+/* Counters of one scan, added up once at its end. */
+struct tally {
+	uint64_t files, folders, bytes;
+};
+
+/* What one pass over the names hands around. */
+struct scan {
+	struct crawl_worker *worker;
+	struct crawl *crawl;
+	struct crawl_folder *folder;
+	struct tally tally;
+	uint32_t group; /* the last one that was seen */
+};
+
+static struct crawl_item *item_at(struct scan *s, size_t i)
+{
+	crawl_items(s->crawl, s->folder, i);
+	return &s->folder->items[i];
+}
+
+static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
+			  const char *why)
+{
+	struct crawl_item *it = item_at(s, i);
+
+	it->meta = *meta;
+	it->incomplete = it->untrusted = true;
+	crawl_note(s->crawl, NOTE_INCOMPLETE, s->folder, it->name, why);
+}
+
+/* What is mounted there has metadata of its own, which nobody can give back
+ * to the folder below it: all such folders look the same. */
+static void note_mount(struct scan *s, size_t i, struct meta meta)
+{
+	meta.mode = (meta.mode & S_IFMT) | 0755;
+	meta.mtime = (struct moment){0};
+	note_unlooked(s, i, &meta, "another file system");
+}
+
+static void add_child(struct scan *s, size_t i, const char *name,
+		      const struct meta *meta, const struct cache_entry *old)
+{
+	struct crawl_folder *f = s->folder, *child = mem_zalloc(sizeof(*child));
+	struct crawl *w = s->crawl;
+	size_t len, k;
+
+	child->parent = f;
+	child->name = name;
+	child->index = i;
+	child->fd = -1;
+	child->meta = *meta;
+	child->old = old;
+	atomic_init(&child->pending, 1);
+	atomic_init(&child->fd_users, 1);
+	if (f->skips) {
+		len = strlen(name);
+		child->path_len = f->path_len + (f->path_len > 0) + len;
+		for (k = 0; k < w->skip_count; k++)
+			if ((f->skips >> k & 1) &&
+			    path_below(w->skips[k] + f->path_len +
+					       (f->path_len > 0),
+				       name))
+				child->skips |= (uint64_t)1 << k;
+	}
+	atomic_fetch_add(&f->pending, 1);
+	atomic_fetch_add(&f->fd_users, 1);
+	child->next = f->children;
+	f->children = child;
+	if (f->items)
+		f->items[i].meta = *meta;
+	child->way = crawl_only_way(w, f, name);
+}
+
+/* e: the cache's entry of this name, NULL when it has none. */
+static void scan_name(struct scan *s, size_t i, const char *name,
+		      const struct cache_entry *e)
+{
+	struct crawl_folder *f = s->folder;
+	struct crawl *w = s->crawl;
+	const struct known_file *known;
+	struct meta meta;
+	bool mount, folder;
+
+	if (crawl_read_look(f->fd, name, &meta, &mount) < 0) {
+		struct crawl_item *it = item_at(s, i);
+
+		it->gone = true;
+		if (errno == ENOENT)
+			return;
+		f->incomplete = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
+		return;
+	}
+	crawl_group(w, &meta, &s->group);
+	folder = S_ISDIR(meta.mode);
+	if (crawl_moved(w, &meta) && !(folder && crawl_only_way(w, f, name)))
+		crawl_note(w, NOTE_MOVED, f, name, "");
+	s->tally.folders += folder;
+	s->tally.files += !folder;
+	s->tally.bytes += S_ISREG(meta.mode) ? meta.size : 0;
+	/* An overlay gives its files the number of the layer they are in. */
+	if (mount || (folder && meta.dev != w->dev)) {
+		note_mount(s, i, meta);
+		return;
+	}
+	if (folder) {
+		if (!e || !S_ISDIR(e->mode))
+			(void)item_at(s, i);
+		add_child(s, i, name, &meta, e && S_ISDIR(e->mode) ? e : NULL);
+		return;
+	}
+	if (!e || (e->flags & CACHE_UNTRUSTED) ||
+	    !statcache_same(w->cache, e, &meta)) {
+		known = known_find(w->known, w->known_count, &meta);
+		if (known)
+			crawl_read_known(w, f, i, &meta, known);
+		else
+			crawl_read_item(s->worker, f, i, &meta, e);
+		return;
+	}
+	if (f->items) {
+		struct crawl_item *it = &f->items[i];
+
+		it->meta = meta;
+		it->meta.chattr = statcache_chattr(w->cache, e);
+		it->content = statcache_content(e);
+		it->attrs = statcache_attrs(w->cache, e);
+		it->size = meta.size;
+		if (S_ISLNK(meta.mode))
+			it->link = mem_strdup(statcache_link(w->cache, e));
+	}
+}
+
+static void scan_names(struct scan *s)
+{
+	struct crawl_folder *f = s->folder;
+	struct crawl *w = s->crawl;
+	size_t at = 0, i;
+
+	for (i = 0; i < f->count && !atomic_load(&w->failed); i++) {
+		const char *name = crawl_name(w, f, i);
+		const struct cache_entry *e = NULL;
+		int order = -1;
+
+		while (at < f->entry_count &&
+		       (order = strcmp(
+				statcache_name(w->cache, &f->entries[at]),
+				name)) < 0)
+			at++;
+		if (at < f->entry_count && order == 0)
+			e = &f->entries[at++];
+		/* Until now the names are the cache's, one by one. */
+		if (!f->items && (!e || at != i + 1))
+			crawl_items(w, f, i);
+		scan_name(s, i, name, e);
+	}
+	if (f->count != f->entry_count || !f->record)
+		crawl_items(w, f, f->items ? 0 : f->count);
+}
+
+/* Its own attributes, as far as they are not known. */
+static void take_attrs(struct crawl *w, struct crawl_folder *f)
+{
+	struct reading r = {.meta = f->meta};
+	struct err err;
+
+	if (f->same) {
+		f->attrs = statcache_attrs(w->cache, f->old);
+		f->meta.chattr = statcache_chattr(w->cache, f->old);
+		return;
+	}
+	if (reading_attrs(w->store, f->fd, "", NULL, &r, &err) < 0) {
+		crawl_read_failed(w, f, "", &err);
+		return;
+	}
+	f->attrs = r.attrs;
+	f->meta.chattr = r.meta.chattr;
+	if (r.incomplete) {
+		f->incomplete = true;
+		crawl_note(w, NOTE_INCOMPLETE, f, "", r.why);
+	}
+}
+
+static void find_in_cache(struct crawl *w, struct crawl_folder *f)
+{
+	if (!f->old)
+		return;
+	f->same = !(f->old->flags & CACHE_UNTRUSTED) &&
+		  statcache_same(w->cache, f->old, &f->meta);
+	f->record = statcache_folder(w->cache, f->old);
+	if (f->record)
+		f->entries =
+			statcache_entries(w->cache, f->record, &f->entry_count);
+}
+
+/*
+ * With descriptors running short a folder closes its own before those in it
+ * were opened; they are opened by path then.
+ */
+static void close_early(struct crawl_worker *k, struct crawl_folder *f)
+{
+	struct crawl *w = k->crawl;
+
+	if (!f->children || atomic_load(&w->open_fds) < w->fd_limit)
+		return;
+	while (crawl_read_collect(k))
+		;
+	f->closed_early = true;
+	atomic_store(&f->fd_users, 1);
+	crawl_release(w, f);
+}
+
+void crawl_scan(struct crawl_worker *k, struct crawl_folder *f)
+{
+	struct crawl *w = k->crawl;
+	struct scan s = {
+		.worker = k, .crawl = w, .folder = f, .group = UINT32_MAX};
+
+	if (crawl_list_open(w, f) == 0) {
+		find_in_cache(w, f);
+		/*
+		 * A folder's ctime moves with every name that comes or goes,
+		 * so the names of one that is the same are the cache's: no
+		 * getdents. Only where the file system is known for it.
+		 */
+		if (f->same && f->record && w->trusted_fs)
+			f->count = f->entry_count;
+		else
+			crawl_list_names(w, f);
+		take_attrs(w, f);
+		f->untrusted = crawl_untrusted(w, &f->meta);
+		scan_names(&s);
+		atomic_fetch_add(&w->files, s.tally.files);
+		atomic_fetch_add(&w->folders, s.tally.folders);
+		atomic_fetch_add(&w->bytes, s.tally.bytes);
+		close_early(k, f);
+	}
+	if (f->fd >= 0 && !f->closed_early)
+		crawl_release(w, f);
+	crawl_push(w, f->children);
+	crawl_end(w, f);
+}

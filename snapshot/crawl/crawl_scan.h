@@ -1,0 +1,13 @@
+/*
+ * One folder of the walk: its names, and what they are.
+ */
+#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_SCAN_H
+#define GUARD_SNAPSHOT_CRAWL_CRAWL_SCAN_H
+
+#include "snapshot/crawl/crawl.h"
+
+/* Reads the folder's names and what they are, pushes the folders among them
+ * and lets reads go on. Ends its own part of `pending`. */
+void crawl_scan(struct crawl_worker *k, struct crawl_folder *f);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * The groups that a user's own files and folders in a tree have, as a snapshot
+ * saw them. Most trees have one; who has to know where another one is can
+ * leave out looking at every file then.
+ */
+#ifndef GUARD_SNAPSHOT_CRAWL_GROUPS_H
+#define GUARD_SNAPSHOT_CRAWL_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GROUPS_MAX 16
+
+struct groups {
+	uint32_t gids[GROUPS_MAX];
+	size_t count;
+	bool more; /* than there is room for */
+};
+
+bool groups_has(const struct groups *g, uint32_t gid);
+void groups_add(struct groups *g, uint32_t gid);
+
+#endif

@@ -1,0 +1,235 @@
+#include "snapshot/crawl/reading.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/chattr.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+#define PROBE_LEN (64u << 10)
+
+static void (*hook_function)(int dirfd, const char *name);
+
+void reading_hook(void (*hook)(int dirfd, const char *name))
+{
+	hook_function = hook;
+}
+
+void reading_call_hook(int dirfd, const char *name)
+{
+	if (hook_function)
+		hook_function(dirfd, name);
+}
+
+void reading_free(struct reading *r)
+{
+	free(r->link);
+	*r = (struct reading){0};
+}
+
+void reading_fault(struct reading *r, const char *what, int num)
+{
+	if (r->incomplete)
+		return;
+	r->incomplete = true;
+	(void)snprintf(r->why, sizeof(r->why), "%s%s%s", what, num ? ": " : "",
+		       num ? strerror(num) : "");
+}
+
+/* Opens for reading without touching the access time where that is ours to
+ * ask for. */
+static int open_file(int dirfd, const char *name)
+{
+	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd;
+
+	if (!*name)
+		return fd_reopen(dirfd, flags);
+	fd = openat(dirfd, name, flags | O_NOATIME);
+	return fd < 0 && errno == EPERM ? openat(dirfd, name, flags) : fd;
+}
+
+/* What may not be opened says what stat tells. */
+static void take_chattr(int dirfd, const char *name, bool of_layer,
+			struct reading *r)
+{
+	struct meta *m = &r->meta, opened;
+
+	if (of_layer || (!S_ISREG(m->mode) && !S_ISDIR(m->mode))) {
+		m->chattr = 0;
+	} else if (r->has_chattr) {
+		return;
+	} else if (S_ISDIR(m->mode) && !*name) {
+		(void)chattr_read(dirfd, &m->chattr);
+	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
+		auto_close int fd = open_file(dirfd, name);
+
+		/* Swapped meanwhile: the look after tells. */
+		if (fd >= 0 && meta_get(fd, "", &opened) == 0 &&
+		    opened.ino == m->ino)
+			(void)chattr_read(fd, &m->chattr);
+	}
+	r->has_chattr = true;
+}
+
+int reading_attrs(struct store *store, int dirfd, const char *name,
+		  const char *private_xattrs, struct reading *r,
+		  struct err *err)
+{
+	AUTO(xattrs) struct xattrs x = {0};
+	AUTO(buf) struct buf bytes = {0};
+	struct err fault;
+
+	r->attrs = (struct oid){0};
+	take_chattr(dirfd, name, private_xattrs != NULL, r);
+	if (xattrs_get(dirfd, name, &x, &fault) < 0) {
+		/* What is gone or was swapped is noticed by the look after. */
+		if (fault.num != ENOENT && fault.num != ENOTDIR)
+			reading_fault(r, "extended attributes", fault.num);
+		return 0;
+	}
+	if (private_xattrs)
+		(void)xattrs_drop(&x, private_xattrs);
+	if (!x.count)
+		return 0;
+	xattrs_encode(&x, &bytes);
+	return store_put(store, OBJECT_ATTRSET, bytes.data, bytes.len,
+			 &r->attrs, err);
+}
+
+/* Whether the file itself refuses to be read: 0, or the errno. */
+static int probe(int fd)
+{
+	auto_free char *bytes = mem_alloc(PROBE_LEN);
+	ssize_t n;
+	uint64_t at = 0;
+
+	while ((n = fd_pread(fd, bytes, PROBE_LEN, at)) > 0)
+		at += (uint64_t)n;
+	return n < 0 ? errno : 0;
+}
+
+static int read_bytes(struct store *store, int dirfd, const char *name,
+		      const struct longfile_known *known, struct reading *r,
+		      struct err *err)
+{
+	auto_close int fd = open_file(dirfd, name);
+	struct meta opened;
+	int num;
+
+	if (fd < 0) {
+		reading_fault(r, "open", errno);
+		return 0;
+	}
+	/* Swapped between the look and the open: the look after tells. */
+	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
+		return 0;
+	r->has_chattr = chattr_read(fd, &r->meta.chattr);
+	if (content_put_known(store, fd, known, &r->content, &r->size, err) ==
+	    0)
+		return 0;
+	num = probe(fd);
+	if (!num)
+		return -err->num;
+	r->size = 0;
+	reading_fault(r, "read", num);
+	return 0;
+}
+
+static void read_link(int dirfd, const char *name, struct reading *r)
+{
+	char text[PATH_MAX];
+	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
+
+	if (len > 0)
+		r->link = mem_strndup(text, (size_t)len);
+	else
+		reading_fault(r, "read link", len < 0 ? errno : 0);
+}
+
+/* One try; 1: it was at rest, 0: it was not. */
+static int try_once(struct store *store, int dirfd, const char *name,
+		    const char *private_xattrs, const uint64_t *dev,
+		    const struct longfile_known *known, struct reading *r,
+		    struct err *err)
+{
+	struct meta after;
+
+	if (meta_get(dirfd, name, &r->meta) < 0) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return fail_errno(err, "%s", text_quote(name));
+		reading_fault(r, "stat", errno);
+		return 1;
+	}
+	if (dev && S_ISDIR(r->meta.mode) && r->meta.dev != *dev)
+		return fail(err, EXDEV, "%s: another file system",
+			    text_quote(name));
+	if (S_ISREG(r->meta.mode) && r->meta.size &&
+	    read_bytes(store, dirfd, name, known, r, err) < 0)
+		return -err->num;
+	if (S_ISLNK(r->meta.mode))
+		read_link(dirfd, name, r);
+	if (reading_attrs(store, dirfd, name, private_xattrs, r, err) < 0)
+		return -err->num;
+	reading_call_hook(dirfd, name);
+	if (meta_get(dirfd, name, &after) < 0)
+		return 0;
+	return meta_same(&r->meta, &after) &&
+	       (!S_ISREG(after.mode) || r->incomplete || r->size == after.size);
+}
+
+int reading_take(struct store *store, int dirfd, const char *name,
+		 const char *private_xattrs, const uint64_t *dev,
+		 const struct longfile_known *known, struct reading *ret,
+		 struct err *err)
+{
+	AUTO(reading) struct reading r = {0};
+	int tries, got = 0;
+
+	for (tries = 0; tries < READING_TRIES && got == 0; tries++) {
+		reading_free(&r);
+		got = try_once(store, dirfd, name, private_xattrs, dev, known,
+			       &r, err);
+	}
+	if (got < 0)
+		return err_context(err, "%s", text_quote(name));
+	if (!got) {
+		r.moving = true;
+		reading_fault(&r, "changed while it was read", 0);
+	}
+	*ret = r;
+	r = (struct reading){0};
+	return 0;
+}
+
+void reading_entry(struct reading *r, const char *name, struct entry *ret)
+{
+	const struct meta *m = &r->meta;
+	bool device = S_ISCHR(m->mode) || S_ISBLK(m->mode);
+	uint64_t size = r->content.type == OBJECT_NONE ? m->size : r->size;
+
+	*ret = (struct entry){
+		.name = mem_strdup(name),
+		.mode = m->mode,
+		.uid = m->uid,
+		.gid = m->gid,
+		.mtime = m->mtime,
+		.size = S_ISREG(m->mode) ? size : 0,
+		.rdev = device ? m->rdev : 0,
+		.content = r->content,
+		.attrs = r->attrs,
+		.link = r->link,
+		.chattr = m->chattr & CHATTR_KEPT,
+		.link_group = m->nlink > 1 && !S_ISDIR(m->mode) ? m->ino : 0,
+		.flags = r->incomplete ? ENTRY_INCOMPLETE : 0,
+	};
+	*r = (struct reading){0};
+}

@@ -1,0 +1,64 @@
+/*
+ * Reading one entry of the user's files so that what is kept is what was
+ * there: everything is looked at before and after, and read again, up to
+ * three times, when it was not at rest meanwhile.
+ *
+ * What cannot be read is no failure: `incomplete` and `why` say so. Failures
+ * are the store's, and end the whole snapshot.
+ */
+#ifndef GUARD_SNAPSHOT_CRAWL_READING_H
+#define GUARD_SNAPSHOT_CRAWL_READING_H
+
+#include "snapshot/store/content.h"
+#include "snapshot/tree/tree.h"
+
+#define READING_TRIES 3
+
+struct reading {
+	struct meta meta;
+	struct oid content, attrs;
+	char *link;
+	uint64_t size; /* bytes kept of a regular file */
+	/* meta.chattr is whole, not only what stat tells of it. */
+	bool has_chattr;
+	bool ask_chattr; /* open it for that alone */
+	bool incomplete;
+	bool moving; /* changed while it was read, every time */
+	char why[160]; /* for the note */
+};
+
+void reading_free(struct reading *r);
+
+/*
+ * Reads name in dirfd ("" = dirfd): metadata, attributes, a file's bytes, a
+ * link's text; of a folder nothing below it. -ENOENT: it is gone; -EXDEV: a
+ * folder of another file system than *dev (NULL: no matter). known: of a file
+ * (longfile.h), or NULL.
+ */
+int reading_take(struct store *store, int dirfd, const char *name,
+		 const char *private_xattrs, const uint64_t *dev,
+		 const struct longfile_known *known, struct reading *ret,
+		 struct err *err);
+
+/*
+ * Reads the attributes alone, into r->attrs and r->meta.chattr. Of a small file
+ * that was read without a descriptor of its own only such flags are seen as
+ * stat tells, unless there are any, or ask_chattr is set: most come from the
+ * folder. Of a run's layer (private_xattrs) none.
+ */
+int reading_attrs(struct store *store, int dirfd, const char *name,
+		  const char *private_xattrs, struct reading *r,
+		  struct err *err);
+
+/* Marks it as incomplete, unless it is already; num: an errno, or 0. */
+void reading_fault(struct reading *r, const char *what, int num);
+
+/* Moves everything into an entry called name; r is empty then. */
+void reading_entry(struct reading *r, const char *name, struct entry *ret);
+
+/* For tests: called after the bytes of name were read and before it is looked
+ * at again. */
+void reading_hook(void (*hook)(int dirfd, const char *name));
+void reading_call_hook(int dirfd, const char *name);
+
+#endif

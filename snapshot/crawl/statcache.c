@@ -1,0 +1,474 @@
+#include "snapshot/crawl/statcache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "snapshot/store/hash.h"
+#include "snapshot/store/mapping.h"
+
+#define CACHE_MAGIC "GUARDST1"
+/* Told apart by what numbers look like: a cache never leaves its machine, one
+ * that did is foreign. */
+#define CACHE_LAYOUT 0x01020304u
+
+_Static_assert(sizeof(struct cache_entry) == 96, "no padding in the file");
+_Static_assert(sizeof(struct cache_attrs) == 32, "no padding in the file");
+
+/*
+ * The file: header, folder records, entries, attribute references, names;
+ * numbers as the machine has them.
+ */
+struct header {
+	char magic[8];
+	uint32_t layout, header_len;
+	struct cache_key key;
+	uint64_t seq;
+	uint64_t folders, entries, attrs, names; /* counts; bytes of names */
+	struct cache_entry root;
+	uint64_t check; /* of what follows the header */
+	uint64_t head_check; /* of the header before this field */
+};
+
+struct statcache {
+	struct mapping *mapping;
+	const void *map; /* its bytes */
+	size_t map_len;
+	const struct header *head;
+	const struct cache_folder *folders;
+	const struct cache_entry *entries;
+	const struct cache_attrs *attrs;
+	const char *names;
+};
+
+void statcache_free(struct statcache **cache)
+{
+	if (!*cache)
+		return;
+	mapping_free(&(*cache)->mapping);
+	free(*cache);
+	*cache = NULL;
+}
+
+static uint64_t head_check(const struct header *h)
+{
+	return hash_check(h, offsetof(struct header, head_check));
+}
+
+static bool counts_fit(const struct header *h, size_t file_len)
+{
+	size_t left = file_len - sizeof(*h);
+
+	if (h->folders > left / sizeof(struct cache_folder))
+		return false;
+	left -= h->folders * sizeof(struct cache_folder);
+	if (h->entries > left / sizeof(struct cache_entry))
+		return false;
+	left -= h->entries * sizeof(struct cache_entry);
+	if (h->attrs > left / sizeof(struct cache_attrs))
+		return false;
+	left -= h->attrs * sizeof(struct cache_attrs);
+	return h->names == left;
+}
+
+static bool fits(struct statcache *c, const struct cache_key *key)
+{
+	const struct header *h = c->map;
+	const char *at = (const char *)c->map + sizeof(*h);
+
+	if (c->map_len < sizeof(*h) ||
+	    memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) != 0 ||
+	    h->layout != CACHE_LAYOUT || h->header_len != sizeof(*h) ||
+	    h->head_check != head_check(h) ||
+	    memcmp(&h->key, key, sizeof(*key)) != 0 ||
+	    !counts_fit(h, c->map_len) ||
+	    h->check != hash_check(at, c->map_len - sizeof(*h)))
+		return false;
+	c->head = h;
+	c->folders = (const void *)at;
+	c->entries = (const void *)(c->folders + h->folders);
+	c->attrs = (const void *)(c->entries + h->entries);
+	c->names = (const void *)(c->attrs + h->attrs);
+	/* Every name ends, whatever offset is asked for. */
+	return h->names >= 2 && !c->names[h->names - 1] &&
+	       !c->names[h->names - 2];
+}
+
+struct statcache *statcache_open(const char *path, const struct cache_key *key)
+{
+	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct statcache *c;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size < (off_t)sizeof(struct header))
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	c->map_len = (size_t)st.st_size;
+	c->mapping = mapping_new(fd, c->map_len, true);
+	if (!c->mapping) {
+		free(c);
+		return NULL;
+	}
+	c->map = mapping_data(c->mapping);
+	if (!fits(c, key))
+		statcache_free(&c);
+	return c;
+}
+
+bool statcache_failed(const struct statcache *c)
+{
+	return mapping_failed(c->mapping);
+}
+
+uint64_t statcache_seq(const struct statcache *c)
+{
+	return c->head->seq;
+}
+
+const struct cache_entry *statcache_root(const struct statcache *c)
+{
+	return &c->head->root;
+}
+
+const struct cache_folder *statcache_folder(const struct statcache *c,
+					    const struct cache_entry *e)
+{
+	if (!e->folder || e->folder > c->head->folders)
+		return NULL;
+	return &c->folders[e->folder - 1];
+}
+
+const struct cache_entry *statcache_entries(const struct statcache *c,
+					    const struct cache_folder *folder,
+					    size_t *ret_count)
+{
+	*ret_count = 0;
+	if (folder->first > c->head->entries ||
+	    folder->count > c->head->entries - folder->first)
+		return NULL;
+	*ret_count = folder->count;
+	return c->entries + folder->first;
+}
+
+const char *statcache_name(const struct statcache *c,
+			   const struct cache_entry *e)
+{
+	return e->name < c->head->names ? c->names + e->name : "";
+}
+
+const char *statcache_link(const struct statcache *c,
+			   const struct cache_entry *e)
+{
+	const char *name = statcache_name(c, e);
+
+	return *name ? name + strlen(name) + 1 : "";
+}
+
+struct oid statcache_content(const struct cache_entry *e)
+{
+	struct oid id = {
+		.len = e->content_len,
+		.ord = e->content_ord,
+		.type = e->content_type,
+	};
+
+	if (id.type == OBJECT_NONE)
+		return (struct oid){0};
+	memcpy(id.hash, e->content_hash, sizeof(id.hash));
+	return id;
+}
+
+static const struct cache_attrs *attrs_of(const struct statcache *c,
+					  const struct cache_entry *e)
+{
+	if (!e->attrs || e->attrs > c->head->attrs)
+		return NULL;
+	return &c->attrs[e->attrs - 1];
+}
+
+struct oid statcache_attrs(const struct statcache *c,
+			   const struct cache_entry *e)
+{
+	const struct cache_attrs *a = attrs_of(c, e);
+	struct oid id;
+
+	if (!a || a->type == OBJECT_NONE)
+		return (struct oid){0};
+	id = (struct oid){.len = a->len, .ord = a->ord, .type = a->type};
+	memcpy(id.hash, a->hash, sizeof(id.hash));
+	return id;
+}
+
+uint32_t statcache_chattr(const struct statcache *c,
+			  const struct cache_entry *e)
+{
+	const struct cache_attrs *a = attrs_of(c, e);
+
+	return a ? a->chattr : 0;
+}
+
+void statcache_meta(const struct statcache *c, const struct cache_entry *e,
+		    struct meta *ret)
+{
+	*ret = (struct meta){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.nlink = e->nlink,
+		.chattr = statcache_chattr(c, e),
+		.size = e->size,
+		.dev = c->head->key.dev,
+		.ino = e->ino,
+		.rdev = e->content_type == OBJECT_NONE ? e->content_len : 0,
+		.mtime = {e->mtime_sec, e->mtime_nsec},
+		.ctime = {e->ctime_sec, e->ctime_nsec},
+	};
+}
+
+bool statcache_same(const struct statcache *c, const struct cache_entry *e,
+		    const struct meta *m)
+{
+	return e->ino == m->ino && e->size == m->size &&
+	       e->ctime_sec == m->ctime.sec && e->ctime_nsec == m->ctime.nsec &&
+	       e->mtime_sec == m->mtime.sec && e->mtime_nsec == m->mtime.nsec &&
+	       e->mode == m->mode && e->uid == m->uid && e->gid == m->gid &&
+	       e->nlink == m->nlink && m->dev == c->head->key.dev;
+}
+
+/* --- writing --- */
+
+/* A subtree of the old cache that waits to be taken over: the entry in the
+ * new one whose folder number it will be. */
+struct pending {
+	const struct cache_entry *old;
+	size_t entry;
+};
+
+struct cache_builder {
+	struct buf folders, entries, attrs, names;
+	struct pending *pending;
+	size_t count, room;
+	size_t first; /* entry of the folder under way */
+};
+
+struct cache_builder *cache_builder_new(void)
+{
+	struct cache_builder *b = mem_zalloc(sizeof(*b));
+
+	return b;
+}
+
+void cache_builder_free(struct cache_builder **b)
+{
+	if (!*b)
+		return;
+	buf_free(&(*b)->folders);
+	buf_free(&(*b)->entries);
+	buf_free(&(*b)->attrs);
+	buf_free(&(*b)->names);
+	free((*b)->pending);
+	free(*b);
+	*b = NULL;
+}
+
+static uint32_t add_name(struct cache_builder *b, const char *name,
+			 const char *link)
+{
+	uint32_t at = (uint32_t)b->names.len;
+
+	buf_add(&b->names, name, strlen(name) + 1);
+	if (link)
+		buf_add(&b->names, link, strlen(link) + 1);
+	return at;
+}
+
+static uint32_t add_attrs(struct cache_builder *b, struct oid id,
+			  uint32_t chattr)
+{
+	struct cache_attrs a = {.chattr = chattr};
+
+	if (id.type == OBJECT_NONE && !chattr)
+		return 0;
+	if (id.type != OBJECT_NONE) {
+		memcpy(a.hash, id.hash, sizeof(a.hash));
+		a.len = id.len;
+		a.ord = id.ord;
+		a.type = id.type;
+	}
+	buf_add(&b->attrs, &a, sizeof(a));
+	return (uint32_t)(b->attrs.len / sizeof(a));
+}
+
+static struct cache_entry make_entry(struct cache_builder *b,
+				     const struct cache_item *it)
+{
+	const struct meta *m = it->meta;
+	bool folder = S_ISDIR(m->mode); /* its tree is in its record */
+	struct cache_entry e = {
+		.ino = m->ino,
+		.size = m->size,
+		.mtime_sec = m->mtime.sec,
+		.ctime_sec = m->ctime.sec,
+		.mtime_nsec = m->mtime.nsec,
+		.ctime_nsec = m->ctime.nsec,
+		.mode = m->mode,
+		.uid = m->uid,
+		.gid = m->gid,
+		.nlink = m->nlink,
+		.name = add_name(b, it->name, it->link),
+		.folder = it->folder,
+		.attrs = add_attrs(b, it->attrs, m->chattr),
+		.content_type = folder ? OBJECT_NONE : it->content.type,
+		.flags = (uint8_t)it->flags,
+		.content_ord = it->content.ord,
+		.content_len = folder || it->content.type == OBJECT_NONE
+				       ? m->rdev
+				       : it->content.len,
+	};
+
+	if (e.content_type != OBJECT_NONE)
+		memcpy(e.content_hash, it->content.hash,
+		       sizeof(e.content_hash));
+	return e;
+}
+
+static uint32_t add_folder(struct cache_builder *b, const struct oid *tree,
+			   size_t first, size_t count)
+{
+	struct cache_folder f;
+
+	memset(&f, 0, sizeof(f));
+	f.first = first;
+	f.count = (uint32_t)count;
+	memcpy(f.tree.hash, tree->hash, sizeof(f.tree.hash));
+	f.tree.len = tree->len;
+	f.tree.ord = tree->ord;
+	f.tree.type = tree->type;
+	buf_add(&b->folders, &f, sizeof(f));
+	return (uint32_t)(b->folders.len / sizeof(f) - 1);
+}
+
+static size_t entry_count(const struct cache_builder *b)
+{
+	return b->entries.len / sizeof(struct cache_entry);
+}
+
+static void push(struct cache_builder *b, const struct cache_entry *old,
+		 size_t entry)
+{
+	GROW(b->pending, b->count, b->room);
+	b->pending[b->count++] = (struct pending){old, entry};
+}
+
+/* Takes one folder of the old cache over; folders below it become pending. */
+static void take_over(struct cache_builder *b, const struct statcache *old,
+		      struct pending p)
+{
+	const struct cache_folder *f = statcache_folder(old, p.old);
+	size_t first = entry_count(b), count = 0, i;
+	const struct cache_entry *from;
+	uint32_t number;
+
+	if (!f)
+		return;
+	from = statcache_entries(old, f, &count);
+	for (i = 0; i < count; i++) {
+		struct cache_entry e = from[i];
+
+		e.name = add_name(
+			b, statcache_name(old, &from[i]),
+			S_ISLNK(e.mode) ? statcache_link(old, &from[i]) : NULL);
+		e.attrs = add_attrs(b, statcache_attrs(old, &from[i]),
+				    statcache_chattr(old, &from[i]));
+		e.folder = 0;
+		buf_add(&b->entries, &e, sizeof(e));
+		if (from[i].folder)
+			push(b, &from[i], first + i);
+	}
+	number = add_folder(b, &f->tree, first, count);
+	((struct cache_entry *)(void *)b->entries.data)[p.entry].folder =
+		number + 1;
+}
+
+void cache_builder_add(struct cache_builder *b, const struct cache_item *item)
+{
+	struct cache_entry e = make_entry(b, item);
+
+	if (item->old)
+		push(b, item->old, entry_count(b));
+	buf_add(&b->entries, &e, sizeof(e));
+}
+
+uint32_t cache_builder_folder(struct cache_builder *b, const struct oid *tree,
+			      const struct statcache *old)
+{
+	uint32_t number =
+		add_folder(b, tree, b->first, entry_count(b) - b->first);
+
+	while (b->count)
+		take_over(b, old, b->pending[--b->count]);
+	b->first = entry_count(b);
+	return number;
+}
+
+static int write_all(int fd, struct cache_builder *b, struct header *h,
+		     struct err *err)
+{
+	const struct buf *const parts[] = {&b->folders, &b->entries, &b->attrs,
+					   &b->names};
+	const size_t count = sizeof(parts) / sizeof(*parts);
+	int got;
+	size_t i;
+
+	h->check = hash_check_parts(parts, count);
+	h->head_check = head_check(h);
+	got = fd_write(fd, h, sizeof(*h));
+	for (i = 0; i < count && got >= 0; i++)
+		got = fd_write(fd, parts[i]->data, parts[i]->len);
+	return got < 0 ? fail_errno(err, "write the stat cache") : 0;
+}
+
+int cache_builder_save(struct cache_builder *b, const char *path,
+		       const struct cache_key *key, uint64_t seq,
+		       const struct cache_item *root, struct err *err)
+{
+	auto_free char *temp = mem_printf("%s.%d.tmp", path, (int)getpid());
+	auto_close int fd = -1;
+	struct header h;
+	int got;
+
+	memset(&h, 0, sizeof(h));
+	memcpy(h.magic, CACHE_MAGIC, sizeof(h.magic));
+	h.layout = CACHE_LAYOUT;
+	h.header_len = sizeof(h);
+	h.key = *key;
+	h.seq = seq;
+	h.root = make_entry(b, root);
+	buf_add(&b->names, "\0", 2);
+	h.folders = b->folders.len / sizeof(struct cache_folder);
+	h.entries = entry_count(b);
+	h.attrs = b->attrs.len / sizeof(struct cache_attrs);
+	h.names = b->names.len;
+	if (h.names > UINT32_MAX || h.entries > UINT32_MAX)
+		return fail(err, EFBIG, "too many names for a stat cache");
+	(void)unlink(temp);
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  0600);
+	if (fd < 0)
+		return fail_errno(err, "create the stat cache");
+	got = write_all(fd, b, &h, err);
+	if (got == 0 && rename(temp, path) < 0)
+		got = fail_errno(err, "put the stat cache in place");
+	if (got < 0)
+		(void)unlink(temp);
+	return got;
+}

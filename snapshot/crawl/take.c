@@ -1,0 +1,396 @@
+#include "snapshot/crawl/take.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "snapshot/crawl/crawl_run.h"
+
+/* Not in every linux/magic.h. */
+#define XFS_MAGIC 0x58465342
+
+#define SLACK_FINE_NSEC 20000000L
+#define SLACK_COARSE_NSEC 3000000000L
+/* The kernel's own: pages are written 30 s after they became dirty by a
+ * thread that wakes up every 5 s. */
+#define EXPIRE_DEFAULT 3000
+#define WAKEUP_DEFAULT 500
+#define SETTLE_SLACK 2
+#define SETTLE_NEVER (INT64_MAX / 4)
+
+#define START_WAITS 200
+#define START_WAIT_NSEC 500000
+
+static bool assume_settled;
+
+void take_assume_settled(bool on)
+{
+	assume_settled = on;
+}
+
+static struct moment coarse_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (struct moment){.sec = now.tv_sec,
+			       .nsec = (uint32_t)now.tv_nsec};
+}
+
+struct moment take_start_time(struct moment since)
+{
+	struct timespec some = {.tv_nsec = START_WAIT_NSEC};
+	struct moment now;
+	int waits = 0;
+
+	if (!since.sec && !since.nsec)
+		since = moment_now();
+	/* A bounded wait: the clock may have been set back meanwhile. */
+	while (now = coarse_now(),
+	       moment_compare(now, since) <= 0 && waits++ < START_WAITS)
+		(void)nanosleep(&some, NULL);
+	return now;
+}
+
+/* --- how far what stat says can be trusted --- */
+
+static int64_t read_number(const char *path, int64_t otherwise)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+
+	if (fd_slurp_at(AT_FDCWD, path, 64, &text, &ignored) < 0 || !text.len)
+		return otherwise;
+	return strtoll(buf_text(&text), NULL, 10);
+}
+
+/*
+ * A store through a shared mapping into a page that is dirty already changes
+ * neither mtime nor ctime, until the page was written back and the next store
+ * faults again. So contents whose ctime is younger than the kernel's
+ * writeback interval may change unseen after they were read: they are kept,
+ * but read again by the next snapshot. That costs a read of what was just
+ * changed (and is in memory), and nothing of what is old. fdatasync before
+ * reading would arm the fault too, but costs a millisecond a file, a thousand
+ * times the read, and writes the user's data when he did not ask for it.
+ * tmpfs has no writeback: contents there are never trusted.
+ */
+static int64_t settle_seconds(bool is_tmpfs)
+{
+	int64_t expire, wakeup;
+
+	if (assume_settled)
+		return -SETTLE_NEVER;
+	if (is_tmpfs)
+		return SETTLE_NEVER;
+	expire = read_number("/proc/sys/vm/dirty_expire_centisecs",
+			     EXPIRE_DEFAULT);
+	wakeup = read_number("/proc/sys/vm/dirty_writeback_centisecs",
+			     WAKEUP_DEFAULT);
+	if (wakeup <= 0 || expire < 0)
+		return SETTLE_NEVER; /* nothing is written by itself */
+	return (expire + wakeup + 99) / 100 + SETTLE_SLACK;
+}
+
+/* Timestamps finer than the clock's tick (multigrain) came with 6.13. */
+static bool fine_kernel(void)
+{
+	unsigned int major, minor;
+	struct utsname u;
+
+	return uname(&u) == 0 &&
+	       sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 13));
+}
+
+static void judge_file_system(struct crawl *w)
+{
+	struct statfs fs;
+	bool known = fstatfs(w->root_fd, &fs) == 0;
+	unsigned int type = known ? (unsigned int)fs.f_type : 0;
+
+	w->trusted_fs = type == EXT4_SUPER_MAGIC || type == XFS_MAGIC ||
+			type == BTRFS_SUPER_MAGIC || type == TMPFS_MAGIC;
+	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
+						       : SLACK_COARSE_NSEC;
+	w->settle_sec = settle_seconds(type == TMPFS_MAGIC);
+	/* There a store through a mapping is never seen. */
+	if (!w->trusted_fs || type == TMPFS_MAGIC)
+		w->known_count = 0;
+}
+
+/* --- the stat cache --- */
+
+static int make_key(struct store *store, const struct take_options *o,
+		    const struct meta *root, struct cache_key *ret,
+		    struct err *err)
+{
+	AUTO(buf) struct buf format = {0}, path = {0};
+	size_t i;
+
+	/* With other things left out it is another tree. */
+	buf_add_text(&path, o->root_path);
+	for (i = 0; o->excludes && o->excludes[i]; i++)
+		buf_printf(&path, "\n%s", o->excludes[i]);
+	if (fd_slurp_at(store_dir(store), "FORMAT", 65536, &format, err) < 0)
+		return -err->num;
+	*ret = (struct cache_key){
+		.store = store_text_number(buf_text(&format)),
+		.path = store_text_number(buf_text(&path)),
+		.dev = root->dev,
+		.ino = root->ino,
+	};
+	return 0;
+}
+
+/*
+ * Whether all that the cache names is still in the store: the snapshot that it
+ * was made with is there, or one with the same root.
+ */
+static bool still_kept(struct store *store, const struct statcache *c,
+		       const struct snapshot *parent)
+{
+	const struct cache_folder *root =
+		statcache_folder(c, statcache_root(c));
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
+
+	if (!root)
+		return false;
+	if (parent->seq && oid_equal(&parent->root.content, &root->tree))
+		return true;
+	return catalog_load(store, statcache_seq(c), &s, &ignored) == 0 &&
+	       oid_equal(&s.root.content, &root->tree);
+}
+
+/* The newest snapshot of the same root; seq 0 when there is none. Damaged ones
+ * are passed over: they are verify's to tell. */
+static int find_parent(struct store *store, const char *root_path,
+		       struct snapshot *ret, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	struct err ignored;
+	size_t count;
+
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	while (count--) {
+		AUTO(snapshot) struct snapshot s = {0};
+
+		if (catalog_load(store, seqs[count], &s, &ignored) < 0 ||
+		    strcmp(s.root_path, root_path) != 0)
+			continue;
+		*ret = s;
+		s = (struct snapshot){0};
+		return 0;
+	}
+	return 0;
+}
+
+/* --- one snapshot --- */
+
+static int by_path(const void *a, const void *b)
+{
+	const struct note *p = a, *q = b;
+	int order = path_compare(p->path, q->path);
+
+	return order ? order : (int)p->kind - (int)q->kind;
+}
+
+/* Hands the walk's notes on, sorted, each once. */
+static void take_notes(struct crawl *w, struct snapshot *s)
+{
+	size_t i;
+
+	if (w->note_count)
+		qsort(w->notes, w->note_count, sizeof(*w->notes), by_path);
+	for (i = 0; i < w->note_count; i++) {
+		struct note *n = &w->notes[i];
+
+		if (s->note_count &&
+		    by_path(&s->notes[s->note_count - 1], n) == 0) {
+			free(n->path);
+			free(n->text);
+			continue;
+		}
+		GROW(s->notes, s->note_count, s->note_room);
+		s->notes[s->note_count++] = *n;
+	}
+	w->note_count = 0;
+}
+
+static int set_skips(struct crawl *w, const struct take_options *o,
+		     struct err *err)
+{
+	size_t i;
+
+	for (i = 0; o->skip && o->skip[i]; i++) {
+		if (!path_below(o->skip[i], o->root_path))
+			continue;
+		if (!*path_rest(o->skip[i], o->root_path))
+			return fail(err, EINVAL,
+				    "%s cannot be left out of its own snapshot",
+				    text_quote(o->root_path));
+		if (w->skip_count == SKIP_MAX)
+			return fail(err, E2BIG,
+				    "too many folders to leave out");
+		w->skips[w->skip_count++] =
+			mem_strdup(path_rest(o->skip[i], o->root_path));
+	}
+	return 0;
+}
+
+static char *text_or_empty(const char *text)
+{
+	return mem_strdup(text ? text : "");
+}
+
+static int open_root(const struct take_options *o, struct meta *ret_meta,
+		     struct err *err)
+{
+	auto_close int fd =
+		o->root_fd >= 0
+			? openat(o->root_fd, ".",
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+			: open(o->root_path,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || meta_get(fd, "", ret_meta) < 0)
+		return fail_errno(err, "open %s", text_quote(o->root_path));
+	return TAKE_FD(fd);
+}
+
+static void fill(struct crawl *w, const struct take_options *o,
+		 struct snapshot *s)
+{
+	s->uid = geteuid();
+	s->reason = text_or_empty(o->reason);
+	s->run_id = text_or_empty(o->run_id);
+	s->command = text_or_empty(o->command);
+	s->message = text_or_empty(o->message);
+	s->root_path = mem_strdup(o->root_path);
+	s->tags = snapshot_texts(o->tags);
+	s->excludes = snapshot_texts(o->excludes);
+	s->root_dev = w->dev;
+	s->files = atomic_load(&w->files);
+	s->folders = atomic_load(&w->folders);
+	s->bytes = atomic_load(&w->bytes);
+	if (o->stats)
+		*o->stats = (struct take_stats){
+			.read_files = atomic_load(&w->read_files),
+			.read_bytes = atomic_load(&w->read_bytes),
+			.listed = atomic_load(&w->listed),
+			.encoded = atomic_load(&w->encoded),
+			.cache_used = w->cache != NULL,
+		};
+	take_notes(w, s);
+	if (o->progress)
+		o->progress(o->progress_arg, s->files, s->bytes);
+}
+
+static int walk_and_commit(struct crawl *w, const struct take_options *o,
+			   const struct cache_key *key, struct snapshot *s,
+			   struct err *err)
+{
+	struct cache_item root;
+	struct err ignored;
+	bool changed;
+
+	if (crawl_run(w, err) < 0)
+		return err_context(err, "snapshot of %s",
+				   text_quote(o->root_path));
+	crawl_run_root(w, &s->root, &root, &changed);
+	if (w->cache && statcache_failed(w->cache))
+		return fail(err, ESTALE, "the stat cache cannot be read");
+	fill(w, o, s);
+	if (o->look)
+		return 0;
+	if (catalog_add(w->store, s, err) < 0)
+		return -err->num;
+	/* One that was not written costs time and nothing else. */
+	if (o->cache_path && !w->only && (changed || !w->cache) && root.folder)
+		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
+					 &root, &ignored);
+	if (w->marks)
+		(void)marks_save(w->marks, &ignored);
+	return 0;
+}
+
+int take_snapshot(struct store *store, const struct take_options *options,
+		  struct snapshot *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {.time = moment_now()};
+	AUTO(snapshot) struct snapshot parent = {0};
+	AUTO(marks) struct marks *marks = NULL;
+	struct statcache *cache = NULL;
+	struct cache_key key;
+	struct meta root;
+	auto_close int fd = open_root(options, &root, err);
+	struct crawl w = {
+		.store = store,
+		.root_fd = fd,
+		.moved_since = options->moved_since,
+		.skip_prefix = options->skip_prefix,
+		.only = options->only,
+		.excludes = options->excludes,
+		.start = coarse_now(),
+		.known = options->known,
+		.known_count = options->known_count,
+		.plain = options->plain,
+		.progress = options->progress,
+		.progress_arg = options->progress_arg,
+		.groups = options->groups,
+		.uid = geteuid(),
+	};
+	int got;
+
+	if (fd < 0 || make_key(store, options, &root, &key, err) < 0 ||
+	    find_parent(store, options->root_path, &parent, err) < 0)
+		return -err->num;
+	s.parent = parent.seq;
+	w.dev = root.dev;
+	judge_file_system(&w);
+	while (w.only && w.only[w.only_count])
+		w.only_count++;
+	if (options->cache_path && !w.only)
+		cache = statcache_open(options->cache_path, &key);
+	if (options->cache_path && !w.only) {
+		auto_free char *path =
+			mem_printf("%s-marks", options->cache_path);
+
+		marks = w.marks = marks_new(path);
+	}
+	if (cache && !still_kept(store, cache, &parent))
+		statcache_free(&cache);
+	w.cache = cache;
+	got = set_skips(&w, options, err);
+	if (got == 0)
+		got = walk_and_commit(&w, options, &key, &s, err);
+	crawl_run_done(&w);
+	if (got == -ESTALE && cache && statcache_failed(cache)) {
+		struct take_options plain = *options;
+
+		plain.cache_path = NULL;
+		statcache_free(&cache);
+		return take_snapshot(store, &plain, ret, err);
+	}
+	statcache_free(&cache);
+	if (got < 0)
+		return got;
+	*ret = s;
+	s = (struct snapshot){0};
+	return 0;
+}

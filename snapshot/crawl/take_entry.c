@@ -1,0 +1,24 @@
+#include <errno.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/crawl/reading.h"
+#include "snapshot/crawl/take.h"
+
+int take_entry(struct store *store, int dirfd, const char *name,
+	       const char *private_xattrs, struct entry *ret, struct err *err)
+{
+	AUTO(reading) struct reading r = {0};
+
+	if (reading_take(store, dirfd, name, private_xattrs, NULL, NULL, &r,
+			 err) < 0)
+		return -err->num;
+	if (r.moving)
+		return fail(err, EBUSY, "%s changed while it was read",
+			    text_quote(name));
+	if (!r.meta.mode || r.incomplete)
+		return fail(err, EACCES, "%s cannot be read (%s)",
+			    text_quote(name), r.why);
+	reading_entry(&r, name, ret);
+	return 0;
+}

@@ -1,0 +1,161 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "snapshot/keep/purge.h"
+#include "snapshot/tree/catalog.h"
+#include "snapshot/tree/when.h"
+
+/* What a search has met, for the message when it finds nothing. */
+struct search {
+	struct store *store;
+	struct when when;
+	const char *path, *text;
+	bool need_path;
+	uint64_t covering; /* snapshots of this folder, the path in them or
+			      not */
+	uint64_t having; /* of these, with the path */
+	uint64_t oldest; /* of these, its number and time */
+	struct moment oldest_time;
+	uint64_t damaged;
+	struct err damage; /* of the last damaged one */
+};
+
+static int has_path(struct search *f, const struct snapshot *s, struct err *err)
+{
+	AUTO(entry) struct entry found = {0};
+
+	if (!f->need_path)
+		return 1;
+	return tree_lookup(f->store, &s->root, path_rest(f->path, s->root_path),
+			   &found, err);
+}
+
+/* 1: this is the one; 0: go on to older ones. */
+static int examine(struct search *f, const struct snapshot *s, struct err *err)
+{
+	int got;
+
+	if (!path_below(f->path, s->root_path) || snapshot_of_run(s))
+		return 0;
+	got = snapshot_knows(f->store, s, f->path, err);
+	if (got <= 0)
+		return got;
+	f->covering++;
+	got = has_path(f, s, err);
+	if (got <= 0)
+		return got;
+	f->having++;
+	f->oldest = s->seq;
+	f->oldest_time = s->time;
+	return f->when.kind == WHEN_LATEST
+		       ? f->having == f->when.number + 1
+		       : moment_compare(s->time, f->when.time) <= 0;
+}
+
+static void local_time(struct moment m, char text[32])
+{
+	time_t clock = (time_t)m.sec;
+	struct tm tm;
+
+	if (!localtime_r(&clock, &tm) ||
+	    !strftime(text, 32, "%Y-%m-%d %H:%M:%S", &tm))
+		(void)snprintf(text, 32, "%" PRId64, m.sec);
+}
+
+static int nothing_found(const struct search *f, struct err *err)
+{
+	char at[32];
+
+	if (f->damaged && !f->having)
+		return fail(err, EBADMSG, "%s", f->damage.text);
+	if (!f->covering)
+		return fail(err, ENOENT, "there is no snapshot of %s yet",
+			    text_quote(f->path));
+	if (!f->having)
+		return fail(err, ENOENT, "%s is in none of its %s",
+			    text_quote(f->path),
+			    text_count(f->covering, "snapshot"));
+	local_time(f->oldest_time, at);
+	if (f->when.kind == WHEN_LATEST)
+		return fail(err, ENOENT,
+			    "%s has only %s, the oldest is s%" PRIu64 " of %s",
+			    text_quote(f->path),
+			    text_count(f->having, "version"), f->oldest, at);
+	return fail(err, ENOENT,
+		    "%s has no version as old as %s: the oldest is s%" PRIu64
+		    " of %s",
+		    text_quote(f->path), text_quote(f->text), f->oldest, at);
+}
+
+/* A sequence number names one file: the others need not be looked at. */
+static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	int got = catalog_load(f->store, f->when.number, &s, err);
+	const char *gone;
+
+	if (got < 0)
+		return got;
+	if (!path_below(f->path, s.root_path))
+		return fail(err, ENOENT,
+			    "s%" PRIu64 " is a snapshot of %s, "
+			    "%s is not in it",
+			    s.seq, text_quote(s.root_path),
+			    text_quote(f->path));
+	got = has_path(f, &s, err);
+	if (got < 0)
+		return got;
+	gone = purge_note(&s, path_rest(f->path, s.root_path));
+	if (!got && gone)
+		return fail(err, ENODATA, "%s of s%" PRIu64 " was %s",
+			    text_quote(f->path), s.seq, gone);
+	if (!got)
+		return fail(err, ENOENT, "%s was not there in s%" PRIu64,
+			    text_quote(f->path), s.seq);
+	*ret = s;
+	s = (struct snapshot){0};
+	return 0;
+}
+
+int catalog_find(struct store *store, const char *when, const char *path,
+		 bool need_path, struct snapshot *ret, struct err *err)
+{
+	struct search f = {.store = store,
+			   .path = path,
+			   .text = when ? when : "latest",
+			   .need_path = need_path};
+	auto_free uint64_t *seqs = NULL;
+	size_t count;
+
+	if (when_parse(when, moment_now(), &f.when, err) < 0)
+		return -err->num;
+	if (f.when.kind == WHEN_SEQ)
+		return find_seq(&f, ret, err);
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	while (count--) {
+		AUTO(snapshot) struct snapshot s = {0};
+		int got = catalog_load(store, seqs[count], &s, &f.damage);
+
+		if (got < 0) {
+			f.damaged += got != -ENOENT; /* pruned meanwhile */
+			continue;
+		}
+		got = examine(&f, &s, err);
+		if (got < 0)
+			return got;
+		if (got) {
+			*ret = s;
+			s = (struct snapshot){0};
+			return 0;
+		}
+	}
+	return nothing_found(&f, err);
+}

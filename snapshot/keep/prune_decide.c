@@ -1,0 +1,354 @@
+#include "snapshot/keep/prune_decide.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/keep/reach.h"
+
+/* Of a pack's length: there even when nothing is in it. */
+#define PACK_FIXED (HEADER_LEN + FANOUT_LEN + FOOTER_LEN)
+/* So many packs smaller than that may be left. */
+#define SMALL_PACK ((uint64_t)4 << 20)
+#define SMALL_PACKS_MAX 64
+
+void prune_decide_free(struct prune_decision *d)
+{
+	prune_plan_free(&d->plan);
+	inventory_free(&d->inv);
+	lost_list_free(&d->lost);
+	free(d->fates);
+	free(d->needed);
+	*d = (struct prune_decision){0};
+}
+
+/* --- which snapshots --- */
+
+/* One of some paths only, made to be undone, is no version of the folder
+ * either: it takes nobody's place among the newest. */
+static bool is_result(const struct snapshot *s)
+{
+	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
+	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo") ||
+	     strstr(s->reason, "-apply")))
+		return true;
+	return snapshot_of_run(s);
+}
+
+static bool is_pinned(const struct prune_options *o,
+		      const struct prune_plan *limit, uint64_t seq)
+{
+	size_t i;
+
+	for (i = 0; i < o->pin_count; i++) {
+		if (o->pins[i] == seq)
+			return true;
+	}
+	for (i = 0; limit && i < limit->count; i++) {
+		if (limit->items[i].seq == seq && !limit->items[i].why)
+			return false;
+	}
+	return limit != NULL;
+}
+
+static bool is_tagged(const struct prune_options *o, const struct snapshot *s)
+{
+	size_t i;
+
+	for (i = 0; o->keep_tags && o->keep_tags[i]; i++)
+		if (snapshot_has_tag(s, o->keep_tags[i]))
+			return true;
+	return false;
+}
+
+static void drop_notes(struct snapshot *s)
+{
+	struct snapshot only = {.notes = s->notes,
+				.note_count = s->note_count,
+				.note_room = s->note_room};
+
+	s->notes = NULL;
+	s->note_count = s->note_room = 0;
+	snapshot_free(&only);
+}
+
+static int load_snapshots(struct store *s, const struct prune_options *o,
+			  const struct prune_plan *limit,
+			  struct prune_plan *plan, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	if (catalog_list(s, &seqs, &count, err) < 0)
+		return -err->num;
+	plan->snapshots = mem_zalloc((count + 1) * sizeof(*plan->snapshots));
+	plan->items = mem_zalloc((count + 1) * sizeof(*plan->items));
+	for (i = 0; i < count; i++) {
+		struct snapshot *snap = &plan->snapshots[i];
+
+		/* What it needs is not known, so nothing may go. */
+		if (catalog_load(s, seqs[i], snap, err) < 0)
+			return -err->num;
+		plan->count++;
+		drop_notes(snap);
+		plan->items[i] = (struct retain_item){
+			.seq = snap->seq,
+			.time = snap->time,
+			.root = snap->root_path,
+			.result = is_result(snap),
+			.pinned = is_pinned(o, limit, snap->seq),
+			.tagged = is_tagged(o, snap),
+		};
+	}
+	retain_decide(plan->items, plan->count, &o->policy, o->now);
+	return 0;
+}
+
+/* --- what they need --- */
+
+struct missing {
+	const struct snapshot *snapshot;
+	const struct lost_list *lost;
+};
+
+static int tell_first(void *arg, const char *path, const struct entry *e,
+		      const char *why, struct err *err)
+{
+	const struct missing *m = arg;
+	const struct snapshot *s = m->snapshot;
+
+	(void)e;
+	if (lost_has(m->lost, s->seq, path))
+		return 0;
+	return fail(err, EBADMSG,
+		    "the store is damaged, so nothing is removed: snapshot "
+		    "%" PRIu64 ", %s: %s",
+		    s->seq, text_quote(*path ? path : "."), why);
+}
+
+static void tell(const struct prune_options *o, const char *noun, uint64_t done,
+		 uint64_t total)
+{
+	if (o->progress)
+		o->progress(o->arg, noun, done, total);
+}
+
+static int mark(struct prune_decision *d, size_t i, struct err *err)
+{
+	struct missing missing = {&d->plan.snapshots[i], &d->lost};
+	const struct entry *root = &missing.snapshot->root;
+
+	if (!reach_mark(&d->inv, root))
+		return 0;
+	return reach_lost(&d->inv, root, tell_first, &missing, err);
+}
+
+static int mark_kept(struct prune_decision *d, unsigned int why,
+		     struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < d->plan.count; i++) {
+		if ((d->plan.items[i].why & why) && mark(d, i, err) < 0)
+			return -err->num;
+		tell(d->options, "snapshot", i + 1, d->plan.count);
+	}
+	return 0;
+}
+
+/* Floors first, then from the newest on as long as it fits. */
+static int mark_budget(struct prune_decision *d, uint64_t max_size,
+		       struct err *err)
+{
+	struct retain_item *items = d->plan.items;
+	bool full = false;
+	size_t i;
+
+	if (mark_kept(d, RETAIN_FLOORS, err) < 0)
+		return -err->num;
+	for (i = d->plan.count; i-- > 0;) {
+		if (!items[i].why || items[i].why & RETAIN_FLOORS)
+			continue;
+		if (!full && mark(d, i, err) < 0)
+			return -err->num;
+		full = full || d->inv.reached > max_size;
+		if (full)
+			items[i].why = 0;
+	}
+	if (!full)
+		return 0;
+	/* The one that did not fit has left its marks. */
+	inventory_clear(&d->inv);
+	return mark_kept(d, ~0u, err);
+}
+
+/* --- which packs --- */
+
+int prune_decide_chosen(struct inventory *inv, const struct oid *id,
+			const struct copy *copy, struct err *err)
+{
+	const struct copy *first = inventory_find(inv, id, NULL), *at;
+	AUTO(buf) struct buf bytes = {0};
+
+	if (!(*inventory_flags(inv, first) & COPY_REACHED))
+		return 0;
+	if (!inventory_next(inv, id, first, NULL))
+		return 1;
+	for (at = first; at; at = inventory_next(inv, id, at, NULL)) {
+		if (*inventory_flags(inv, at) & COPY_KEPT)
+			break;
+	}
+	for (; !at; first = inventory_next(inv, id, first, NULL)) {
+		if (!first)
+			return fail(err, EBADMSG,
+				    "the store is damaged, so nothing is "
+				    "removed: no copy of an object that is "
+				    "needed can be read");
+		if (inventory_read_copy(inv, id, first, &bytes, err) < 0)
+			continue;
+		*inventory_flags(inv, first) |= COPY_KEPT;
+		at = first;
+	}
+	return at->pack == copy->pack && at->entry == copy->entry;
+}
+
+/* Bytes of the pack that are needed; *ret_all: each of its objects is. */
+static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
+		 bool *ret_all, struct err *err)
+{
+	const struct pack *pack = inv->packs[number].pack;
+	uint64_t sum = 0;
+	uint32_t k;
+
+	for (k = 0; k < pack_count(pack); k++) {
+		struct copy copy = {(uint32_t)number + 1, k};
+		struct pack_entry e;
+		struct oid id;
+		int chosen;
+
+		if (!pack_get(pack, k, &e))
+			continue;
+		inventory_oid(&e, &id);
+		chosen = prune_decide_chosen(inv, &id, &copy, err);
+		if (chosen < 0)
+			return chosen;
+		if (chosen)
+			sum += inventory_cost(inv, &copy);
+		else
+			*ret_all = false;
+	}
+	*ret = sum;
+	return 0;
+}
+
+static void set_repack(struct prune_decision *d, size_t i)
+{
+	const struct inventory_pack *p = &d->inv.packs[i];
+
+	d->fates[i] = PRUNE_REPACK;
+	d->plan.repack_packs++;
+	d->plan.repack_bytes += p->size;
+	d->plan.frees += p->size - d->needed[i];
+}
+
+static int decide_pack(struct prune_decision *d, size_t i, struct err *err)
+{
+	const struct inventory_pack *p = &d->inv.packs[i];
+	struct prune_plan *plan = &d->plan;
+	bool all = true;
+
+	plan->packs++;
+	plan->bytes += p->size;
+	/* Damaged ones are repair's. */
+	if ((!p->pack || p->fault) && d->options->thorough)
+		return fail(err, EBADMSG,
+			    "pack %s is damaged and cannot be cleared: `guard "
+			    "repair` comes first",
+			    p->name);
+	if (!p->pack || p->fault)
+		return 0;
+	if (weigh(&d->inv, i, &d->needed[i], &all, err) < 0)
+		return -err->num;
+	plan->needed += d->needed[i];
+	if (!d->needed[i]) {
+		d->fates[i] = PRUNE_DROP;
+		plan->drop_packs++;
+		plan->drop_bytes += p->size;
+		plan->frees += p->size;
+	} else if (2 * d->needed[i] < p->size - PACK_FIXED ||
+		   (d->options->thorough && !all)) {
+		set_repack(d, i);
+	}
+	return 0;
+}
+
+/* Within a budget packs are not left half empty: a twentieth is enough. */
+static void repack_more(struct prune_decision *d, uint64_t max_size)
+{
+	size_t i;
+
+	for (i = 0; i < d->inv.count; i++) {
+		const struct inventory_pack *p = &d->inv.packs[i];
+		uint64_t full = p->size - PACK_FIXED;
+
+		if (d->plan.bytes - d->plan.frees <= max_size)
+			break;
+		if (d->fates[i] == PRUNE_STAY && p->pack && !p->fault &&
+		    d->needed[i] < full - full / 20)
+			set_repack(d, i);
+	}
+}
+
+/* Opening a store costs a few calls a pack: many small ones become few. */
+static void join_small(struct prune_decision *d)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < d->inv.count; i++)
+		count += d->inv.packs[i].size < SMALL_PACK;
+	if (count <= SMALL_PACKS_MAX)
+		return;
+	for (i = 0; i < d->inv.count; i++) {
+		const struct inventory_pack *p = &d->inv.packs[i];
+
+		if (d->fates[i] == PRUNE_STAY && p->pack && !p->fault &&
+		    p->size < SMALL_PACK)
+			set_repack(d, i);
+	}
+}
+
+int prune_decide(struct store *s, const struct prune_options *o,
+		 const struct prune_plan *limit, struct prune_decision *d,
+		 struct err *err)
+{
+	size_t i;
+	int got;
+
+	prune_decide_free(d);
+	d->options = o;
+	lost_load(s, &d->lost);
+	/* Snapshots first: what they need was there before them. */
+	if (load_snapshots(s, o, limit, &d->plan, err) < 0 ||
+	    inventory_load(s, &d->inv, err) < 0)
+		return -err->num;
+	got = o->max_size ? mark_budget(d, o->max_size, err)
+			  : mark_kept(d, ~0u, err);
+	if (got < 0)
+		return got;
+	for (i = 0; i < d->plan.count; i++)
+		d->plan.gone += !d->plan.items[i].why;
+	d->fates = mem_zalloc((d->inv.count + 1) * sizeof(*d->fates));
+	d->needed = mem_zalloc((d->inv.count + 1) * sizeof(*d->needed));
+	for (i = 0; i < d->inv.count; i++) {
+		if (decide_pack(d, i, err) < 0)
+			return -err->num;
+		tell(o, "pack", i + 1, d->inv.count);
+	}
+	if (o->max_size)
+		repack_more(d, o->max_size);
+	join_small(d);
+	return 0;
+}

@@ -1,0 +1,155 @@
+#include "snapshot/keep/purge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "snapshot/keep/prune.h"
+
+struct purging {
+	struct store *store;
+	const char *path;
+	char note[80];
+};
+
+/* --- what takes its place --- */
+
+static bool is_purged(const struct entry *e)
+{
+	return (S_ISREG(e->mode) || S_ISDIR(e->mode)) &&
+	       e->content.type == OBJECT_NONE && !e->size &&
+	       e->flags & ENTRY_INCOMPLETE;
+}
+
+static struct entry stand_in(const struct entry *e)
+{
+	return (struct entry){
+		.name = e->name,
+		.mode = S_ISDIR(e->mode) ? e->mode : S_IFREG | (e->mode & 0777),
+		.uid = e->uid,
+		.gid = e->gid,
+		.mtime = e->mtime,
+		.flags = ENTRY_INCOMPLETE,
+	};
+}
+
+static int replace(struct purging *p, struct snapshot *s, const char *rest,
+		   const struct entry *old, struct err *err)
+{
+	struct entry now = stand_in(old), root = {0};
+	struct tree_editor *ed;
+	int got;
+
+	if (!*rest) {
+		entry_copy(&root, &now);
+	} else {
+		ed = tree_editor_new(p->store, &s->root);
+		got = tree_editor_put(ed, rest, &now, err);
+		if (got == 0)
+			got = tree_editor_save(ed, &root, err);
+		tree_editor_free(&ed);
+		if (got < 0)
+			return got;
+	}
+	entry_free(&s->root);
+	s->root = root;
+	snapshot_add_note(s, NOTE_INCOMPLETE, rest, p->note);
+	return catalog_replace(p->store, s, err);
+}
+
+/* 1: the snapshot had it. */
+static int purge_snapshot(struct purging *p, uint64_t seq, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(entry) struct entry e = {0};
+	const char *rest;
+	int got = catalog_load(p->store, seq, &s, err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return got;
+	if (path_below(s.root_path, p->path))
+		rest = "";
+	else if (path_below(p->path, s.root_path))
+		rest = path_rest(p->path, s.root_path);
+	else
+		return 0;
+	got = tree_lookup(p->store, &s.root, rest, &e, err);
+	if (got <= 0 || is_purged(&e))
+		return got < 0 ? got : 0;
+	return replace(p, &s, rest, &e, err) < 0 ? -err->num : 1;
+}
+
+static int purge_snapshots(struct purging *p, const struct purge_options *o,
+			   struct purge_result *ret, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+	int got;
+
+	if (catalog_list(p->store, &seqs, &count, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		got = purge_snapshot(p, seqs[i], err);
+		if (got < 0)
+			return err_context(err, "snapshot %" PRIu64, seqs[i]);
+		ret->snapshots += (uint64_t)got;
+		if (o->progress)
+			o->progress(o->arg, "snapshot", i + 1, count);
+	}
+	return 0;
+}
+
+/* --- all of it --- */
+
+int purge_path(struct store *s, const char *path,
+	       const struct purge_options *options, struct purge_result *ret,
+	       struct err *err)
+{
+	struct purging p = {.store = s, .path = path};
+	struct purge_result result = {0};
+	struct prune_result pruned = {0};
+	struct prune_options o = {
+		.policy = {.within = INT64_MAX},
+		.thorough = true,
+		.now = options->now,
+		.busy = options->busy,
+		.progress = options->progress,
+		.arg = options->arg,
+	};
+	time_t clock = (time_t)options->now.sec;
+	struct tm tm;
+	int got;
+
+	if (!localtime_r(&clock, &tm) ||
+	    !strftime(p.note, sizeof(p.note), NOTE_PURGED "%Y-%m-%d %H:%M",
+		      &tm))
+		(void)snprintf(p.note, sizeof(p.note), NOTE_PURGED "%lld",
+			       (long long)options->now.sec);
+	got = purge_snapshots(&p, options, &result, err);
+	/* Also when none had it: the last call may have come as far as here. */
+	if (got < 0 || prune_run(s, &o, NULL, &pruned, err) < 0)
+		return -err->num;
+	result.packs = pruned.packs;
+	*ret = result;
+	return 0;
+}
+
+const char *purge_note(const struct snapshot *s, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < s->note_count; i++)
+		if (path_below(path, s->notes[i].path) &&
+		    strncmp(s->notes[i].text, NOTE_PURGED,
+			    strlen(NOTE_PURGED)) == 0)
+			return s->notes[i].text;
+	return NULL;
+}

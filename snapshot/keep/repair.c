@@ -1,0 +1,475 @@
+#include "snapshot/keep/repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "snapshot/crawl/take.h"
+#include "snapshot/keep/reach.h"
+#include "snapshot/keep/repack.h"
+#include "snapshot/keep/trash.h"
+#include "snapshot/store/inventory.h"
+#include "snapshot/store/lost.h"
+#include "snapshot/store/storeimpl.h"
+#include "snapshot/store/twins.h"
+#include "snapshot/tree/gone.h"
+
+struct repair {
+	const struct repair_options *options;
+	struct repair_result result;
+	struct inventory inv;
+	bool *hurt; /* of each pack: to be replaced */
+	uint64_t *missing; /* snapshots whose files somebody deleted */
+	size_t missing_count, missing_room;
+};
+
+static void warn(struct repair *r, const char *text)
+{
+	if (r->options->warn)
+		r->options->warn(r->options->arg, text);
+}
+
+/* --- packs --- */
+
+/* Reads all of a pack; whether anything in it is damaged. */
+static bool is_hurt(struct inventory *inv, size_t number)
+{
+	const struct inventory_pack *p = &inv->packs[number];
+	AUTO(buf) struct buf bytes = {0};
+	bool hurt = p->fault != NULL;
+	uint32_t k;
+
+	for (k = 0; p->pack && k < pack_count(p->pack); k++) {
+		struct copy copy = {(uint32_t)number + 1, k};
+		struct pack_entry e;
+		struct err ignored;
+		struct oid id;
+
+		buf_clear(&bytes);
+		if (!pack_get(p->pack, k, &e)) {
+			hurt = true;
+			continue;
+		}
+		inventory_oid(&e, &id);
+		if (inventory_read_copy(inv, &id, &copy, &bytes, &ignored) < 0)
+			hurt = true;
+	}
+	return hurt;
+}
+
+/* A whole object that lies nowhere else: one of its copies. */
+static bool is_worth(void *arg, const struct oid *id, const struct copy *copy)
+{
+	struct repair *r = arg;
+	const struct copy *at = inventory_find(&r->inv, id, NULL);
+	const struct copy *first = NULL;
+
+	for (; at; at = inventory_next(&r->inv, id, at, NULL)) {
+		if (*inventory_flags(&r->inv, at) & COPY_BAD)
+			continue;
+		if (!r->hurt[at->pack - 1])
+			return false;
+		if (!first)
+			first = at;
+	}
+	if (!first || first->pack != copy->pack || first->entry != copy->entry)
+		return false;
+	r->result.objects++;
+	return true;
+}
+
+/* What is whole in damaged packs, into new ones. */
+static int salvage(struct store *s, struct repair *r, struct err *err)
+{
+	auto_free size_t *packs = NULL;
+	size_t i, count = 0;
+	uint64_t bytes;
+
+	if (inventory_load(s, &r->inv, err) < 0)
+		return -err->num;
+	packs = mem_resize(NULL, r->inv.count + 1, sizeof(*packs));
+	r->hurt = mem_zalloc((r->inv.count + 1) * sizeof(*r->hurt));
+	for (i = 0; i < r->inv.count; i++) {
+		/* A newer guard's is not damaged. */
+		if (r->inv.packs[i].fault_num == EPROTO) {
+			warn(r, r->inv.packs[i].fault);
+			continue;
+		}
+		r->hurt[i] = is_hurt(&r->inv, i);
+		if (r->hurt[i] && r->inv.packs[i].pack)
+			packs[count++] = i;
+	}
+	return repack(s, &r->inv, packs, count, is_worth, r, &bytes, err);
+}
+
+/* --- what cannot stay where it is --- */
+
+static int find_damaged_snapshots(struct store *s, struct repair *r,
+				  char ***ret, size_t *ret_count,
+				  struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i, found = 0;
+	char **names;
+
+	if (catalog_list(s, &seqs, &count, err) < 0)
+		return -err->num;
+	names = mem_zalloc((count + 1) * sizeof(char *));
+	for (i = 0; i < count; i++) {
+		struct snapshot snap = {0};
+		struct err odd;
+		char name[32];
+		int got = catalog_load(s, seqs[i], &snap, &odd);
+
+		snapshot_free(&snap);
+		if (got == 0)
+			continue;
+		warn(r, odd.text);
+		if (got != -EBADMSG)
+			continue;
+		catalog_file_name(name, seqs[i]);
+		names[found++] = mem_strdup(name);
+	}
+	*ret = names;
+	*ret_count = found;
+	return 0;
+}
+
+static int move_packs(struct store *s, struct repair *r, int to_fd,
+		      struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < r->inv.count; i++) {
+		if (!r->hurt[i])
+			continue;
+		if (trash_move(s->folder.packs_fd, to_fd, &r->inv.packs[i].name,
+			       1, err) < 0)
+			return -err->num;
+		r->result.packs++;
+	}
+	return 0;
+}
+
+static bool any_hurt(const struct repair *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->inv.count; i++) {
+		if (r->hurt[i])
+			return true;
+	}
+	return false;
+}
+
+static int note_gone(struct store *s, char *const *names, size_t count,
+		     struct err *err)
+{
+	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		seqs[i] = catalog_file_seq(names[i]);
+	return count ? gone_note(s, seqs, count, err) : 0;
+}
+
+/* Under the commit lock, alone. */
+static int move_out(struct store *s, struct repair *r, int trash_fd,
+		    char *const *names, size_t count, struct err *err)
+{
+	auto_close int snaps_fd =
+		openat(s->folder.fd, "snaps",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int to_fd = -1;
+
+	if (!count && !any_hurt(r))
+		return 0;
+	if (snaps_fd < 0)
+		return fail_errno(err, "open the store's snaps/");
+	to_fd = trash_make(trash_fd, "repair", r->options->now, err);
+	if (to_fd < 0 || note_gone(s, names, count, err) < 0 ||
+	    trash_move(snaps_fd, to_fd, names, count, err) < 0)
+		return -err->num;
+	r->result.snapshots = count;
+	return move_packs(s, r, to_fd, err);
+}
+
+static bool secret_ok(const struct store *s, const char *name)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+
+	return fd_slurp_at(s->folder.fd, name, SECRET_LEN + 8, &b, &ignored) >=
+		       0 &&
+	       b.len == SECRET_LEN + 8 &&
+	       memcmp(b.data, s->folder.key.secret, SECRET_LEN) == 0 &&
+	       get_le(b.data + SECRET_LEN, 8) == hash_check(b.data, SECRET_LEN);
+}
+
+/* Under the commit lock. */
+static int mend_secrets(struct store *s, struct repair *r, struct err *err)
+{
+	static const char *const names[] = {"secret", "secret.2"};
+	unsigned char bytes[SECRET_LEN + 8];
+	int got = 0;
+	size_t i;
+
+	memcpy(bytes, s->folder.key.secret, SECRET_LEN);
+	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
+	for (i = 0; i < 2 && got == 0; i++) {
+		if (secret_ok(s, names[i]))
+			continue;
+		got = atomic_write(s->folder.fd, names[i], bytes, sizeof(bytes),
+				   0400, true, err);
+		r->result.secrets += got == 0;
+	}
+	explicit_bzero(bytes, sizeof(bytes));
+	return got;
+}
+
+static int replace_locked(struct store *s, struct repair *r, int trash_fd,
+			  struct err *err)
+{
+	char **names = NULL;
+	size_t count = 0, i;
+	int lock, got;
+
+	if (find_damaged_snapshots(s, r, &names, &count, err) < 0)
+		return -err->num;
+	lock = store_commit_begin(s, err);
+	got = lock < 0 ? lock : mend_secrets(s, r, err);
+	if (got == 0)
+		got = move_out(s, r, trash_fd, names, count, err);
+	if (lock >= 0)
+		store_commit_end(s, lock);
+	for (i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+	return got;
+}
+
+static int replace(const char *dir, struct repair *r, struct err *err)
+{
+	AUTO(store) struct store *s = NULL;
+	auto_close int trash_fd = -1;
+	int got;
+
+	if (store_open(&s, dir, STORE_WRITE, err) < 0)
+		return -err->num;
+	trash_fd = trash_open(s, err);
+	if (trash_fd < 0 ||
+	    trash_exclusive(s, r->options->busy, r->options->arg, err) < 0)
+		return -err->num;
+	got = salvage(s, r, err);
+	if (got == 0)
+		got = replace_locked(s, r, trash_fd, err);
+	inventory_free(&r->inv);
+	free(TAKE(r->hurt));
+	return got;
+}
+
+/* --- what the user still has --- */
+
+static int tell_lost(void *arg, const char *path, const struct entry *e,
+		     const char *why, struct err *err)
+{
+	(void)e;
+	(void)path;
+	(void)why;
+	(void)err;
+	*(bool *)arg = true;
+	return 0;
+}
+
+static void roots_add(struct names *roots, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < roots->count; i++) {
+		if (strcmp(roots->items[i], path) == 0)
+			return;
+	}
+	names_add(roots, path);
+}
+
+/* Calls each() for every snapshot that misses something. */
+static int each_tainted(struct store *s, struct repair *r,
+			int (*each)(void *arg, const struct snapshot *snap,
+				    struct inventory *inv, struct err *err),
+			void *arg, struct err *err)
+{
+	AUTO(inventory) struct inventory inv = {0};
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	(void)r;
+	if (catalog_list(s, &seqs, &count, err) < 0 ||
+	    inventory_load(s, &inv, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		AUTO(snapshot) struct snapshot snap = {0};
+		struct err odd;
+
+		if (catalog_load(s, seqs[i], &snap, &odd) < 0 ||
+		    !reach_mark(&inv, &snap.root))
+			continue;
+		if (each(arg, &snap, &inv, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int add_root(void *arg, const struct snapshot *snap,
+		    struct inventory *inv, struct err *err)
+{
+	bool lost = false;
+
+	if (reach_lost(inv, &snap->root, tell_lost, &lost, err) < 0)
+		return -err->num;
+	/* For one of a few paths the whole of a home is not read. */
+	if (lost && !(snap->root.flags & ENTRY_INCOMPLETE))
+		roots_add(arg, snap->root_path);
+	return 0;
+}
+
+static int refill(struct store *s, struct repair *r, struct err *err)
+{
+	AUTO(names) struct names roots = {0};
+	size_t i;
+
+	if (each_tainted(s, r, add_root, &roots, err) < 0)
+		return -err->num;
+	for (i = 0; i < roots.count; i++) {
+		struct take_options options = {
+			.root_path = roots.items[i],
+			.root_fd = -1,
+			.reason = "manual",
+			.message = "taken by guard repair",
+			.skip = r->options->skip,
+		};
+		struct snapshot snap = {0};
+		struct stat st;
+
+		if (stat(roots.items[i], &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		/* What is lost has to be told all the same. */
+		if (take_snapshot(s, &options, &snap, err) < 0) {
+			warn(r, err->text);
+			continue;
+		}
+		snapshot_free(&snap);
+		r->result.roots++;
+	}
+	return 0;
+}
+
+/* --- what stays lost --- */
+
+struct telling {
+	struct repair *r;
+	struct lost_list lost;
+	uint64_t seq;
+};
+
+static int tell_path(void *arg, const char *path, const struct entry *e,
+		     const char *why, struct err *err)
+{
+	struct telling *t = arg;
+	const struct repair_options *o = t->r->options;
+
+	(void)e;
+	t->r->result.lost++;
+	lost_add(&t->lost, t->seq, path);
+	return o->lost ? o->lost(o->arg, t->seq, path, why, err) : 0;
+}
+
+static int tell_snapshot(void *arg, const struct snapshot *snap,
+			 struct inventory *inv, struct err *err)
+{
+	struct telling *t = arg;
+
+	t->seq = snap->seq;
+	return reach_lost(inv, &snap->root, tell_path, t, err);
+}
+
+static int tell_missing(void *arg, uint64_t first, uint64_t last,
+			struct err *err)
+{
+	struct repair *r = arg;
+	const struct repair_options *o = r->options;
+
+	for (; first <= last; first++) {
+		GROW(r->missing, r->missing_count, r->missing_room);
+		r->missing[r->missing_count++] = first;
+		r->result.lost++;
+		if (o->lost &&
+		    o->lost(o->arg, first, "", "its file is gone", err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+/* Told once: from then on they are gone like others. Under the commit lock. */
+static int note_missing(struct store *s, struct repair *r, struct err *err)
+{
+	struct gone g = {0};
+	struct err odd;
+	bool damaged = gone_load(s, &g, &odd) < 0;
+
+	gone_free(&g);
+	if (!damaged && gone_missing(s, tell_missing, r, err) < 0)
+		return -err->num;
+	return damaged || r->missing_count
+		       ? gone_note(s, r->missing, r->missing_count, err)
+		       : 0;
+}
+
+static int note_lost(struct store *s, struct repair *r, struct err *err)
+{
+	struct telling t = {.r = r};
+	int got = each_tainted(s, r, tell_snapshot, &t, err), lock;
+
+	if (got == 0) {
+		lock = store_commit_begin(s, err);
+		got = lock < 0 ? lock : lost_save(s, &t.lost, err);
+		if (got == 0)
+			got = note_missing(s, r, err);
+		if (lock >= 0)
+			store_commit_end(s, lock);
+	}
+	lost_list_free(&t.lost);
+	return got;
+}
+
+int repair_store(const char *dir, const struct repair_options *options,
+		 struct repair_result *ret, struct err *err)
+{
+	struct repair r = {.options = options};
+	AUTO(store) struct store *s = NULL;
+	int got = folder_mend(dir, err);
+
+	if (got < 0)
+		return got;
+	r.result.formats = (uint64_t)got;
+	if (replace(dir, &r, err) < 0)
+		return -err->num;
+	/* Opened anew: what was damaged is no name any more. */
+	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
+	    twins_fill(s, &r.result.again, err) < 0)
+		return -err->num;
+	store_free(&s);
+	if (store_open(&s, dir, STORE_WRITE, err) < 0 || refill(s, &r, err) < 0)
+		return -err->num;
+	got = note_lost(s, &r, err);
+	free(r.missing);
+	if (got == 0)
+		*ret = r.result;
+	return got;
+}

@@ -1,0 +1,314 @@
+#include "snapshot/keep/undelete.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/keep/reach.h"
+#include "snapshot/keep/trash.h"
+#include "snapshot/store/inventory.h"
+#include "snapshot/store/storeimpl.h"
+#include "snapshot/tree/gone.h"
+
+struct wanted {
+	uint64_t seq;
+	size_t dir; /* of the trash */
+	struct snapshot snapshot;
+};
+
+struct undelete {
+	struct store *store;
+	int trash_fd;
+	int *dirs; /* of the trash, the oldest first */
+	size_t dir_count;
+	struct wanted *wanted;
+	size_t count;
+	struct inventory inv; /* folder dir_count is packs/ */
+	bool *bring; /* for each pack */
+};
+
+static void undelete_free(struct undelete *u)
+{
+	size_t i;
+
+	for (i = 0; i < u->dir_count; i++)
+		(void)close(u->dirs[i]);
+	for (i = 0; i < u->count; i++)
+		snapshot_free(&u->wanted[i].snapshot);
+	free(u->dirs);
+	free(u->wanted);
+	free(u->bring);
+	inventory_free(&u->inv);
+	if (u->trash_fd >= 0)
+		(void)close(u->trash_fd);
+}
+
+/* The newest folder that has it and can be read. */
+static int find_wanted(struct undelete *u, struct wanted *w, struct err *err)
+{
+	size_t i;
+	int got = 0;
+
+	for (i = u->dir_count; i-- > 0;) {
+		int now = catalog_load_from(u->dirs[i], w->seq, &w->snapshot,
+					    err);
+
+		w->dir = i;
+		if (now == 0)
+			return 0;
+		if (now != -ENOENT)
+			got = now;
+	}
+	return got ? got
+		   : fail(err, ENOENT,
+			  "snapshot %" PRIu64 " is not in the trash", w->seq);
+}
+
+static int tell_first(void *arg, const char *path, const struct entry *e,
+		      const char *why, struct err *err)
+{
+	const struct wanted *w = arg;
+
+	(void)e;
+	return fail(err, EBADMSG,
+		    "snapshot %" PRIu64 " cannot be brought back whole: %s: "
+		    "%s",
+		    w->seq, text_quote(*path ? path : "."), why);
+}
+
+/* Whether one of the copies will be there: in packs/, or brought already. */
+static bool is_there(const struct undelete *u, const struct oid *id)
+{
+	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+
+	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+		const struct inventory_pack *p = inventory_pack(&u->inv, copy);
+
+		if ((p->dir == u->dir_count || u->bring[copy->pack - 1]) &&
+		    !(*inventory_flags(&u->inv, copy) & COPY_BAD))
+			return true;
+	}
+	return false;
+}
+
+static int clash(struct err *err)
+{
+	return fail(err, EEXIST,
+		    "other bytes of the same hash have been stored since: it "
+		    "cannot be brought back");
+}
+
+/*
+ * A name that was free meanwhile may have been given to other bytes (forged
+ * ones): what is there under it now need not be what the snapshot meant.
+ */
+static int check_same(struct undelete *u, const struct oid *id, struct err *err)
+{
+	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	AUTO(buf) struct buf a = {0}, b = {0};
+	bool first = true;
+	struct err ignored;
+
+	if (!inventory_next(&u->inv, id, copy, NULL))
+		return 0;
+	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+		buf_clear(&b);
+		if (inventory_read_copy(&u->inv, id, copy, first ? &a : &b,
+					&ignored) < 0)
+			continue;
+		if (!first && a.len && memcmp(a.data, b.data, a.len) != 0)
+			return clash(err);
+		first = false;
+	}
+	return 0;
+}
+
+static int bring_copy(struct undelete *u, const struct oid *id, struct err *err)
+{
+	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+
+	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+		AUTO(buf) struct buf bytes = {0};
+
+		if (inventory_read_copy(&u->inv, id, copy, &bytes, err) < 0)
+			continue;
+		u->bring[copy->pack - 1] = true;
+		return 0;
+	}
+	return fail(err, EBADMSG, "an object in the trash is damaged");
+}
+
+/* Packs of the trash for every name that was reached and is nowhere else. */
+static int choose_packs(struct undelete *u, struct err *err)
+{
+	size_t i;
+	uint32_t k;
+
+	u->bring = mem_zalloc((u->inv.count + 1) * sizeof(*u->bring));
+	for (i = 0; i < u->inv.count; i++) {
+		const struct inventory_pack *p = &u->inv.packs[i];
+
+		for (k = 0; p->pack && k < pack_count(p->pack); k++) {
+			struct pack_entry e;
+			struct oid id;
+
+			if (!(p->flags[k] & COPY_REACHED) ||
+			    !pack_get(p->pack, k, &e))
+				continue;
+			inventory_oid(&e, &id);
+			if (check_same(u, &id, err) < 0 ||
+			    (!is_there(u, &id) && bring_copy(u, &id, err) < 0))
+				return -err->num;
+		}
+	}
+	return 0;
+}
+
+/* Two packs in packs/ must never give one name to different bytes. */
+static int check_clash(struct undelete *u, const struct oid *id,
+		       const struct copy *mine, struct err *err)
+{
+	const struct copy *copy = inventory_find(&u->inv, id, NULL);
+	AUTO(buf) struct buf a = {0}, b = {0};
+	struct err ignored;
+
+	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
+		if (inventory_pack(&u->inv, copy)->dir != u->dir_count &&
+		    !u->bring[copy->pack - 1])
+			continue;
+		if (copy->pack == mine->pack && copy->entry == mine->entry)
+			continue;
+		buf_clear(&b);
+		if ((!a.len && inventory_read_copy(&u->inv, id, mine, &a,
+						   &ignored) < 0) ||
+		    inventory_read_copy(&u->inv, id, copy, &b, &ignored) < 0)
+			continue;
+		if (a.len != b.len || (a.len && memcmp(a.data, b.data, a.len)))
+			return clash(err);
+	}
+	return 0;
+}
+
+static int check_clashes(struct undelete *u, struct err *err)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < u->inv.count; i++) {
+		const struct inventory_pack *p = &u->inv.packs[i];
+
+		for (k = 0; u->bring[i] && k < pack_count(p->pack); k++) {
+			struct copy copy = {(uint32_t)i + 1, k};
+			struct pack_entry e;
+			struct oid id;
+
+			if (!pack_get(p->pack, k, &e))
+				continue;
+			inventory_oid(&e, &id);
+			if (check_clash(u, &id, &copy, err) < 0)
+				return -err->num;
+		}
+	}
+	return 0;
+}
+
+/* Under the commit lock. Packs first: a snapshot never stands without. */
+static int move_back(struct undelete *u, struct err *err)
+{
+	auto_close int snaps_fd =
+		openat(u->store->folder.fd, "snaps",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	size_t i;
+
+	if (snaps_fd < 0)
+		return fail_errno(err, "open the store's snaps/");
+	for (i = 0; i < u->inv.count; i++) {
+		const struct inventory_pack *p = &u->inv.packs[i];
+
+		if (u->bring[i] &&
+		    trash_move(u->dirs[p->dir], u->store->folder.packs_fd,
+			       &p->name, 1, err) < 0)
+			return -err->num;
+	}
+	for (i = 0; i < u->count; i++) {
+		char name[32], *names[1] = {name};
+
+		catalog_file_name(name, u->wanted[i].seq);
+		if (trash_move(u->dirs[u->wanted[i].dir], snaps_fd, names, 1,
+			       err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int forget_gone(struct undelete *u, struct err *err)
+{
+	auto_free uint64_t *seqs =
+		mem_resize(NULL, u->count + 1, sizeof(*seqs));
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		seqs[i] = u->wanted[i].seq;
+	return gone_forget(u->store, seqs, u->count, err);
+}
+
+static int undelete(struct undelete *u, struct err *err)
+{
+	size_t i;
+	int lock, got;
+
+	u->trash_fd = trash_open(u->store, err);
+	if (u->trash_fd < 0 ||
+	    trash_open_folders(u->trash_fd, &u->dirs, &u->dir_count, err) < 0)
+		return -err->num;
+	for (i = 0; i < u->count; i++) {
+		if (find_wanted(u, &u->wanted[i], err) < 0)
+			return -err->num;
+	}
+	if (inventory_load_more(u->store, u->dirs, u->dir_count, &u->inv, err) <
+	    0)
+		return -err->num;
+	for (i = 0; i < u->count; i++) {
+		const struct entry *root = &u->wanted[i].snapshot.root;
+
+		if (reach_mark(&u->inv, root) &&
+		    reach_lost(&u->inv, root, tell_first, &u->wanted[i], err) <
+			    0)
+			return -err->num;
+	}
+	if (choose_packs(u, err) < 0 || check_clashes(u, err) < 0)
+		return -err->num;
+	lock = store_commit_begin(u->store, err);
+	if (lock < 0)
+		return lock;
+	got = move_back(u, err);
+	if (got == 0)
+		got = forget_gone(u, err);
+	store_commit_end(u->store, lock);
+	return got;
+}
+
+int undelete_snapshots(struct store *s, const uint64_t *seqs, size_t count,
+		       struct err *err)
+{
+	struct undelete u = {.store = s, .trash_fd = -1};
+	size_t i, k;
+	int got;
+
+	u.wanted = mem_zalloc((count + 1) * sizeof(*u.wanted));
+	for (i = 0; i < count; i++) {
+		for (k = 0; k < u.count && u.wanted[k].seq != seqs[i]; k++)
+			;
+		u.wanted[k].seq = seqs[i];
+		u.count += k == u.count;
+	}
+	got = undelete(&u, err);
+	undelete_free(&u);
+	return got;
+}

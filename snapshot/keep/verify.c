@@ -1,0 +1,321 @@
+#include "snapshot/keep/verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "snapshot/keep/reach.h"
+#include "snapshot/store/inventory.h"
+#include "snapshot/store/storeimpl.h"
+#include "snapshot/tree/gone.h"
+
+struct verify {
+	struct store *store;
+	const struct verify_options *options;
+	struct inventory inv;
+	struct verify_result result;
+	uint64_t done, total; /* bytes */
+};
+
+static int tell(struct verify *v, const struct verify_fault *f, struct err *err)
+{
+	v->result.faults++;
+	return v->options->fault ? v->options->fault(v->options->arg, f, err)
+				 : 0;
+}
+
+static void progress(struct verify *v)
+{
+	if (v->options->progress)
+		v->options->progress(v->options->arg, v->done, v->total);
+}
+
+/*
+ * Prune moves nothing while somebody has this. A store that cannot be locked
+ * (a copy on a read-only medium) is nobody's to prune either.
+ */
+static int lock_shared(struct store *s)
+{
+	auto_close int fd =
+		openat(s->folder.fd, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int got;
+
+	if (fd < 0)
+		return -1;
+	do {
+		got = flock(fd, LOCK_SH);
+	} while (got < 0 && errno == EINTR);
+	return TAKE_FD(fd);
+}
+
+static int check_secret(struct verify *v, const char *name, struct err *err)
+{
+	const struct folder *f = &v->store->folder;
+	AUTO(buf) struct buf b = {0};
+	struct err odd;
+	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = name};
+	int got = fd_slurp_at(f->fd, name, SECRET_LEN + 8, &b, &odd);
+
+	if (got < 0)
+		fault.text = odd.text;
+	else if (b.len != SECRET_LEN + 8 ||
+		 memcmp(b.data, f->key.secret, SECRET_LEN) != 0 ||
+		 get_le(b.data + SECRET_LEN, 8) !=
+			 hash_check(b.data, SECRET_LEN))
+		fault.text = "it is damaged; the other copy is used";
+	else
+		return 0;
+	return tell(v, &fault, err);
+}
+
+static int check_packs(struct verify *v, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < v->inv.count; i++) {
+		const struct inventory_pack *p = &v->inv.packs[i];
+		struct verify_fault fault = {
+			.kind = VERIFY_PACK, .name = p->name, .text = p->fault};
+
+		v->total += p->size;
+		if (p->fault && tell(v, &fault, err) < 0)
+			return -err->num;
+	}
+	v->result.packs = v->inv.count;
+	v->result.objects = v->inv.objects;
+	return 0;
+}
+
+/* --- bytes --- */
+
+struct place_of {
+	uint64_t offset;
+	uint32_t entry;
+};
+
+static int by_offset(const void *pa, const void *pb)
+{
+	const struct place_of *a = pa, *b = pb;
+
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->entry < b->entry ? -1 : a->entry > b->entry;
+}
+
+/* One fault a record says enough: the first of its objects'. */
+static int check_object(struct verify *v, size_t pack, uint32_t entry,
+			uint64_t *told, struct buf *bytes, struct err *err)
+{
+	const struct inventory_pack *p = &v->inv.packs[pack];
+	struct copy copy = {(uint32_t)pack + 1, entry};
+	struct pack_entry e;
+	struct oid id;
+	struct err odd;
+	struct verify_fault fault = {
+		.kind = VERIFY_RECORD, .name = p->name, .text = odd.text};
+
+	if (!pack_get(p->pack, entry, &e)) {
+		p->flags[entry] |= COPY_BAD;
+		fault.text = "an entry of its index is damaged";
+		return tell(v, &fault, err);
+	}
+	inventory_oid(&e, &id);
+	buf_clear(bytes);
+	if (inventory_read_copy(&v->inv, &id, &copy, bytes, &odd) == 0 ||
+	    *told == e.offset)
+		return 0;
+	*told = fault.offset = e.offset;
+	return tell(v, &fault, err);
+}
+
+/* Objects in the order in which they lie, so that a block is unpacked once. */
+static int check_bytes(struct verify *v, size_t pack, uint64_t chance,
+		       struct err *err)
+{
+	const struct pack *p = v->inv.packs[pack].pack;
+	auto_free struct place_of *list = NULL;
+	AUTO(buf) struct buf bytes = {0};
+	uint64_t told = 0, start = v->done;
+	uint32_t i, count = p ? pack_count(p) : 0;
+	unsigned int sample = v->options->sample;
+
+	list = mem_resize(NULL, count + 1, sizeof(*list));
+	for (i = 0; i < count; i++) {
+		struct pack_entry e = {0};
+
+		(void)pack_get(p, i, &e);
+		list[i] = (struct place_of){e.offset, i};
+	}
+	qsort(list, count, sizeof(*list), by_offset);
+	for (i = 0; i < count; i++) {
+		uint64_t mixed = (list[i].offset + chance) ^ pack << 40;
+
+		if (sample && hash_check(&mixed, sizeof(mixed)) % 100 >= sample)
+			continue;
+		if (check_object(v, pack, list[i].entry, &told, &bytes, err) <
+		    0)
+			return -err->num;
+		v->done = start + list[i].offset;
+		progress(v);
+	}
+	v->done = start + v->inv.packs[pack].size;
+	return 0;
+}
+
+static int check_data(struct verify *v, struct err *err)
+{
+	uint64_t chance = 0;
+	size_t i;
+
+	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+		return fail_errno(err, "random bytes");
+	for (i = 0; i < v->inv.count; i++) {
+		if (check_bytes(v, i, chance, err) < 0)
+			return -err->num;
+	}
+	v->result.read_bytes = v->done;
+	progress(v);
+	return 0;
+}
+
+/* --- snapshots --- */
+
+struct telling {
+	struct verify *v;
+	uint64_t seq;
+};
+
+static int tell_path(void *arg, const char *path, const struct entry *e,
+		     const char *why, struct err *err)
+{
+	struct telling *t = arg;
+	struct verify_fault fault = {
+		.kind = VERIFY_PATH, .name = path, .seq = t->seq, .text = why};
+
+	(void)e;
+	return tell(t->v, &fault, err);
+}
+
+static int tell_snapshot(struct verify *v, uint64_t seq, const char *text,
+			 struct err *err)
+{
+	struct verify_fault fault = {
+		.kind = VERIFY_SNAPSHOT, .name = "", .seq = seq, .text = text};
+
+	return tell(v, &fault, err);
+}
+
+static int check_snapshot(struct verify *v, uint64_t seq, struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct telling t = {v, seq};
+	struct err odd;
+	int got = catalog_load(v->store, seq, &s, &odd);
+
+	/* Not under our lock, but by somebody's hand: then it is not there. */
+	if (got == -ENOENT)
+		return 0;
+	v->result.snapshots++;
+	if (got < 0)
+		return tell_snapshot(v, seq, odd.text, err);
+	if (!reach_mark(&v->inv, &s.root))
+		return 0;
+	return reach_lost(&v->inv, &s.root, tell_path, &t, err);
+}
+
+static int tell_missing(void *arg, uint64_t first, uint64_t last,
+			struct err *err)
+{
+	auto_free char *text =
+		first == last
+			? mem_printf("snapshot %" PRIu64 ": its file is gone",
+				     first)
+			: mem_printf("snapshots %" PRIu64 " to %" PRIu64
+				     ": their files are gone",
+				     first, last);
+
+	return tell_snapshot(arg, first, text, err);
+}
+
+/* Files that somebody deleted, and not prune. */
+static int check_missing(struct verify *v, struct err *err)
+{
+	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
+	struct err odd;
+	struct gone g = {0};
+
+	if (gone_load(v->store, &g, &odd) < 0) {
+		fault.text = odd.text;
+		return tell(v, &fault, err);
+	}
+	gone_free(&g);
+	return gone_missing(v->store, tell_missing, v, err);
+}
+
+/* What failed only when it was touched; its paths may have been told already.
+ */
+static int check_failed(struct verify *v, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < v->inv.count; i++) {
+		const struct inventory_pack *p = &v->inv.packs[i];
+		struct err odd;
+		struct verify_fault fault = {
+			.kind = VERIFY_PACK, .name = p->name, .text = odd.text};
+
+		if (!p->pack || p->fault || !pack_failed(p->pack))
+			continue;
+		(void)pack_fail(p->pack, &odd);
+		if (tell(v, &fault, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+static int check_all(struct verify *v, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	size_t count, i;
+
+	if (check_secret(v, "secret", err) < 0 ||
+	    check_secret(v, "secret.2", err) < 0)
+		return -err->num;
+	/* Snapshots first: all that they refer to was there before them. */
+	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
+	    inventory_load(v->store, &v->inv, err) < 0 ||
+	    check_packs(v, err) < 0)
+		return -err->num;
+	if ((v->options->read_data || v->options->sample) &&
+	    check_data(v, err) < 0)
+		return -err->num;
+	for (i = 0; i < count; i++) {
+		if (check_snapshot(v, seqs[i], err) < 0)
+			return -err->num;
+	}
+	if (check_missing(v, err) < 0)
+		return -err->num;
+	return check_failed(v, err);
+}
+
+int verify_store(struct store *s, const struct verify_options *options,
+		 struct verify_result *ret, struct err *err)
+{
+	struct verify v = {.store = s, .options = options};
+	auto_close int lock = lock_shared(s);
+	int got = check_all(&v, err);
+
+	(void)lock;
+	inventory_free(&v.inv);
+	if (got < 0)
+		return got;
+	*ret = v.result;
+	return v.result.faults > 0;
+}

@@ -1,0 +1,96 @@
+#include "snapshot/store/compress.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <zstd.h>
+
+#include "base/mem.h"
+
+#define LEVEL 1
+#define OUT_KEEP ((size_t)4 << 20)
+#define PROBE_LEN ((size_t)16 << 10)
+
+/* A thread's contexts; freed when it ends. */
+struct contexts {
+	ZSTD_CCtx *pack;
+	ZSTD_DCtx *unpack;
+	void *out;
+	size_t out_room;
+};
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void contexts_free(void *pointer)
+{
+	struct contexts *c = pointer;
+
+	(void)ZSTD_freeCCtx(c->pack);
+	(void)ZSTD_freeDCtx(c->unpack);
+	free(c->out);
+	free(c);
+}
+
+static void key_make(void)
+{
+	if (pthread_key_create(&key, contexts_free))
+		abort();
+}
+
+static struct contexts *contexts_get(void)
+{
+	struct contexts *c;
+
+	(void)pthread_once(&once, key_make);
+	c = pthread_getspecific(key);
+	if (!c) {
+		c = mem_zalloc(sizeof(*c));
+		c->pack = ZSTD_createCCtx();
+		c->unpack = ZSTD_createDCtx();
+		if (!c->pack || !c->unpack || pthread_setspecific(key, c))
+			abort();
+	}
+	return c;
+}
+
+static size_t compress_some(struct contexts *c, const void *data, size_t len)
+{
+	size_t room = ZSTD_compressBound(len);
+	size_t got;
+
+	/* Grows as needed, and does not stay huge after one huge object. */
+	if (c->out_room < room || (c->out_room > OUT_KEEP && room < OUT_KEEP)) {
+		free(c->out);
+		c->out = mem_alloc(room);
+		c->out_room = room;
+	}
+	got = ZSTD_compressCCtx(c->pack, c->out, c->out_room, data, len, LEVEL);
+	return ZSTD_isError(got) || got >= len ? 0 : got;
+}
+
+const void *compress_bytes(const void *data, size_t len, bool probe,
+			   size_t *ret_len)
+{
+	struct contexts *c = contexts_get();
+	size_t got;
+
+	if (probe && len > 2 * PROBE_LEN) {
+		got = compress_some(c, data, PROBE_LEN);
+		if (!got || got > PROBE_LEN / 100 * 97)
+			return NULL;
+	}
+	got = compress_some(c, data, len);
+	if (!got)
+		return NULL;
+	*ret_len = got;
+	return c->out;
+}
+
+bool decompress_bytes(void *to, size_t plain_len, const void *data, size_t len)
+{
+	size_t got = ZSTD_decompressDCtx(contexts_get()->unpack, to, plain_len,
+					 data, len);
+
+	return !ZSTD_isError(got) && got == plain_len;
+}

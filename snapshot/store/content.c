@@ -1,0 +1,401 @@
+#include "snapshot/store/content.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/cutter.h"
+#include "snapshot/store/hole.h"
+#include "snapshot/store/longfile.h"
+#include "snapshot/store/stream.h"
+
+#define PIECE ((size_t)1 << 20)
+
+static const unsigned char zero_bytes[64 << 10];
+
+/* --- into the store --- */
+
+/* Reads up to room bytes from the start of the file. */
+static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
+			  size_t room)
+{
+	AUTO(stream) struct stream *in = NULL;
+	const unsigned char *piece;
+	size_t len = 0;
+	ssize_t n;
+
+	/* One read is not worth a ring. */
+	if (room <= STREAM_PIECE)
+		return fd_pread(fd, data, room, 0);
+	in = stream_new(fd, size, false);
+	stream_range(in, 0, room);
+	while ((n = stream_next(in, &piece)) > 0) {
+		memcpy(data + len, piece, (size_t)n);
+		len += (size_t)n;
+	}
+	return n < 0 ? -1 : (ssize_t)len;
+}
+
+int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
+		struct err *err)
+{
+	return content_put_known(s, fd, NULL, ret, ret_size, err);
+}
+
+int content_put_known(struct store *s, int fd,
+		      const struct longfile_known *known, struct oid *ret,
+		      uint64_t *ret_size, struct err *err)
+{
+	auto_free unsigned char *data = NULL;
+	struct stat st;
+	size_t room;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "stat");
+	if (st.st_size > CONTENT_WHOLE_MAX)
+		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
+				    ret_size, err);
+	room = (size_t)st.st_size + 1;
+	data = mem_alloc(room);
+	n = read_whole(fd, (uint64_t)st.st_size, data, room);
+	if (n < 0)
+		return fail_errno(err, "read");
+	if ((size_t)n == room) /* it grows */
+		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
+				    ret_size, err);
+	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)
+		return -err->num;
+	*ret_size = (uint64_t)n;
+	return 0;
+}
+
+int content_put_bytes(struct store *s, const void *data, uint64_t len,
+		      struct oid *ret, struct err *err)
+{
+	if (!len) {
+		*ret = (struct oid){0};
+		return 0;
+	}
+	if (len > CONTENT_WHOLE_MAX) {
+		AUTO(cutter) struct cutter *c = cutter_new(s, NULL);
+
+		if (cutter_add(c, data, len, err) < 0)
+			return -err->num;
+		return cutter_end(c, ret, err);
+	}
+	return store_put(s, OBJECT_DATA, data, len, ret, err);
+}
+
+/* --- out of the store --- */
+
+static int check_type(const struct oid *id, struct err *err)
+{
+	if (id->type == OBJECT_NONE || id->type == OBJECT_DATA ||
+	    id->type == OBJECT_CHUNKLIST)
+		return 0;
+	return fail(err, EBADMSG, "the object is no file");
+}
+
+int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
+		 struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (id->type == OBJECT_CHUNKLIST &&
+	    chunklist_load(s, id, &list, err) < 0)
+		return -err->num;
+	*ret_size = id->type == OBJECT_CHUNKLIST ? list.size
+		    : id->type == OBJECT_DATA	 ? id->len
+						 : 0;
+	return 0;
+}
+
+/* What a reader of contents does with them; negative answers end it. */
+struct sink {
+	int (*data)(void *arg, uint64_t at, const unsigned char *data,
+		    size_t len, struct err *err);
+	int (*hole)(void *arg, uint64_t at, uint64_t len, struct err *err);
+	void *arg;
+};
+
+/* Verified bytes and holes, in order; 1 where something answered so. */
+static int content_walk(struct store *s, const struct oid *id,
+			const struct chunklist *list, const struct sink *sink,
+			struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	uint64_t at = 0;
+	size_t i;
+	int got = 0;
+
+	if (id->type == OBJECT_DATA) {
+		if (store_get(s, id, &b, err) < 0)
+			return -err->num;
+		return sink->data(sink->arg, 0, b.data, b.len, err);
+	}
+	for (i = 0; i < list->count && got == 0; i++) {
+		const struct chunk_run *run = &list->runs[i];
+
+		buf_clear(&b);
+		if (run->hole)
+			got = sink->hole(sink->arg, at, run->len, err);
+		else if (store_get(s, &run->id, &b, err) < 0)
+			got = -err->num;
+		else
+			got = sink->data(sink->arg, at, b.data, b.len, err);
+		at += run->len;
+	}
+	return got;
+}
+
+struct writing {
+	int fd;
+	uint64_t end; /* of what was written so far */
+};
+
+/* Long zeros of a whole file become a hole as well; chunks have none. */
+static int write_data(void *arg, uint64_t at, const unsigned char *data,
+		      size_t len, struct err *err)
+{
+	struct writing *w = arg;
+	size_t zeros, n;
+
+	for (; len; data += n, at += n, len -= n) {
+		zeros = hole_zeros(data, len);
+		n = zeros < len ? zeros + hole_none(data + zeros, len - zeros)
+				: zeros;
+		if (zeros < HOLE_MIN)
+			zeros = 0;
+		if (fd_pwrite(w->fd, data + zeros, n - zeros, at + zeros) < 0)
+			return fail_errno(err, "write");
+		if (n > zeros)
+			w->end = at + n;
+	}
+	return 0;
+}
+
+static int write_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	(void)arg;
+	(void)at;
+	(void)len;
+	(void)err;
+	return 0;
+}
+
+int content_write(struct store *s, const struct oid *id, int fd,
+		  struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	struct writing w = {.fd = fd};
+	struct sink sink = {write_data, write_hole, &w};
+	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (id->type == OBJECT_CHUNKLIST) {
+		if (chunklist_load(s, id, &list, err) < 0)
+			return -err->num;
+		size = list.size;
+	}
+	if (content_walk(s, id, &list, &sink, err) < 0)
+		return -err->num;
+	/* Costs as much as a small write: only after a hole at the end. */
+	if (w.end != size && ftruncate(fd, (off_t)size) < 0)
+		return fail_errno(err, "set length");
+	return 0;
+}
+
+struct map {
+	int (*call)(void *arg, uint64_t at, uint64_t len, struct err *err);
+	void *arg;
+};
+
+static int map_data(void *arg, uint64_t at, const unsigned char *data,
+		    size_t len, struct err *err)
+{
+	const struct map *map = arg;
+	uint64_t start = at;
+	size_t zeros, n;
+	int got = 0;
+
+	/* A stretch goes on over zeros that are too few for a hole. */
+	for (; len && got == 0; data += n, at += n, len -= n) {
+		zeros = hole_zeros(data, len);
+		n = zeros < len ? zeros + hole_none(data + zeros, len - zeros)
+				: zeros;
+		if (zeros < HOLE_MIN)
+			continue;
+		if (at > start)
+			got = map->call(map->arg, start, at - start, err);
+		start = at + zeros;
+	}
+	return got || at == start ? got
+				  : map->call(map->arg, start, at - start, err);
+}
+
+int content_map(struct store *s, const struct oid *id,
+		int (*each)(void *arg, uint64_t at, uint64_t len,
+			    struct err *err),
+		void *arg, struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	struct map map = {each, arg};
+	struct sink sink = {.data = map_data, .arg = &map};
+	uint64_t at = 0, len;
+	size_t i, n;
+	int got = 0;
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (id->type == OBJECT_NONE)
+		return 0;
+	if (id->type == OBJECT_DATA)
+		return content_walk(s, id, NULL, &sink, err);
+	if (chunklist_load(s, id, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count && got == 0; i = n) {
+		for (len = 0, n = i; n < list.count && !list.runs[n].hole; n++)
+			len += list.runs[n].len;
+		if (len)
+			got = each(arg, at, len, err);
+		at += len;
+		for (; n < list.count && list.runs[n].hole; n++)
+			at += list.runs[n].len;
+	}
+	return got;
+}
+
+struct each {
+	int (*call)(void *arg, const void *data, size_t len, struct err *err);
+	void *arg;
+};
+
+static int each_data(void *arg, uint64_t at, const unsigned char *data,
+		     size_t len, struct err *err)
+{
+	const struct each *each = arg;
+
+	(void)at;
+	return len ? each->call(each->arg, data, len, err) : 0;
+}
+
+static int each_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	const struct each *each = arg;
+
+	(void)at;
+	while (len) {
+		size_t n = len < sizeof(zero_bytes) ? (size_t)len
+						    : sizeof(zero_bytes);
+		int got = each->call(each->arg, zero_bytes, n, err);
+
+		if (got < 0)
+			return got;
+		len -= n;
+	}
+	return 0;
+}
+
+int content_each(struct store *s, const struct oid *id,
+		 int (*each)(void *arg, const void *data, size_t len,
+			     struct err *err),
+		 void *arg, struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	struct each call = {each, arg};
+	struct sink sink = {each_data, each_hole, &call};
+	int got;
+
+	if (check_type(id, err) < 0 || (id->type == OBJECT_CHUNKLIST &&
+					chunklist_load(s, id, &list, err) < 0))
+		return -err->num;
+	got = content_walk(s, id, &list, &sink, err);
+	return got < 0 ? got : 0;
+}
+
+struct compare {
+	int fd;
+	unsigned char *piece; /* CHUNK_MAX */
+};
+
+/* 1: they differ */
+static int compare_data(void *arg, uint64_t at, const unsigned char *data,
+			size_t len, struct err *err)
+{
+	const struct compare *c = arg;
+
+	while (len) {
+		size_t want = len < PIECE ? len : PIECE;
+		ssize_t n = fd_pread(c->fd, c->piece, want, at);
+
+		if (n < 0)
+			return fail_errno(err, "read");
+		if ((size_t)n < want || memcmp(c->piece, data, want) != 0)
+			return 1;
+		data += want;
+		at += want;
+		len -= want;
+	}
+	return 0;
+}
+
+static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
+{
+	const struct compare *c = arg;
+	uint64_t end = at + len, start, stop;
+
+	while (at < end) {
+		if (!hole_next_data(c->fd, at, &start, &stop) || start >= end)
+			return 0;
+		at = start > at ? start : at;
+		for (stop = stop < end ? stop : end; at < stop;) {
+			size_t want = stop - at < sizeof(zero_bytes)
+					      ? (size_t)(stop - at)
+					      : sizeof(zero_bytes);
+			int got = compare_data(arg, at, zero_bytes, want, err);
+
+			if (got)
+				return got;
+			at += want;
+		}
+	}
+	return 0;
+}
+
+int content_equal(struct store *s, const struct oid *id, int fd,
+		  struct err *err)
+{
+	AUTO(chunklist) struct chunklist list = {0};
+	auto_free unsigned char *piece = NULL;
+	struct compare compare = {.fd = fd};
+	struct sink sink = {compare_data, compare_hole, &compare};
+	struct stat st;
+	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
+	int got;
+
+	if (check_type(id, err) < 0)
+		return -err->num;
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "stat");
+	if (id->type == OBJECT_CHUNKLIST) {
+		if (chunklist_load(s, id, &list, err) < 0)
+			return -err->num;
+		size = list.size;
+	}
+	if ((uint64_t)st.st_size != size)
+		return 0;
+	piece = mem_alloc(PIECE);
+	compare.piece = piece;
+	got = content_walk(s, id, &list, &sink, err);
+	return got < 0 ? got : !got;
+}

@@ -1,0 +1,196 @@
+#include "snapshot/store/cutter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/hole.h"
+#include "snapshot/store/putter.h"
+#include "snapshot/store/storeimpl.h"
+
+static const unsigned char zero_bytes[HOLE_MIN];
+
+/*
+ * Takes the bytes of a long file in order and puts chunks. What waits in the
+ * window has no hole in it.
+ */
+struct cutter {
+	struct store *store;
+	struct putter *putter;
+	unsigned char *window; /* 2 * CHUNK_MAX */
+	size_t start, have;
+	uint64_t at; /* of the window's start, in the file */
+	uint64_t zeros; /* came last and are not in the window yet */
+	const struct past *past; /* or NULL */
+	size_t met; /* the kept chunk that is next */
+};
+
+struct cutter *cutter_new(struct store *s, const struct past *past)
+{
+	struct cutter *c = mem_zalloc(sizeof(*c));
+
+	c->store = s;
+	c->past = past;
+	c->putter = putter_new(s, past);
+	c->window = mem_alloc(2 * CHUNK_MAX);
+	return c;
+}
+
+void cutter_free(struct cutter **cutter)
+{
+	struct cutter *c = *cutter;
+
+	if (!c)
+		return;
+	putter_free(&c->putter);
+	free(c->window);
+	free(c);
+	*cutter = NULL;
+}
+
+/* Puts one chunk from the window. 1: a kept one is next. */
+static int cut_one(struct cutter *c, struct err *err)
+{
+	const unsigned char *data = c->window + c->start;
+	size_t len = chunk_cut(store_gear(c->store), data, c->have);
+
+	if (putter_put(c->putter, data, len, err) < 0)
+		return -err->num;
+	c->start += len;
+	c->have -= len;
+	c->at += len;
+	if (!c->past)
+		return 0;
+	c->met = past_at(c->past, c->at);
+	return c->met < c->past->list.count;
+}
+
+static int cut_all(struct cutter *c, struct err *err)
+{
+	int got = 0;
+
+	while (c->have && got == 0)
+		got = cut_one(c, err);
+	return got;
+}
+
+static int window_add(struct cutter *c, const unsigned char *data, size_t len,
+		      struct err *err)
+{
+	while (len) {
+		size_t n = 2 * CHUNK_MAX - c->start - c->have;
+
+		if (n > len)
+			n = len;
+		memcpy(c->window + c->start + c->have, data, n);
+		c->have += n;
+		data += n;
+		len -= n;
+		while (c->have >= CHUNK_MAX) {
+			int got = cut_one(c, err);
+
+			if (got)
+				return got;
+		}
+		if (c->start >= CHUNK_MAX) {
+			memmove(c->window, c->window + c->start, c->have);
+			c->start = 0;
+		}
+	}
+	return 0;
+}
+
+/* The zeros that came become a hole, or bytes when they are too few. */
+static int zeros_end(struct cutter *c, struct err *err)
+{
+	uint64_t zeros = c->zeros;
+	int got;
+
+	c->zeros = 0;
+	if (zeros < HOLE_MIN)
+		return window_add(c, zero_bytes, (size_t)zeros, err);
+	got = cut_all(c, err);
+	if (got)
+		return got;
+	putter_hole(c->putter, zeros);
+	c->at += zeros;
+	return 0;
+}
+
+int cutter_add(struct cutter *c, const unsigned char *data, size_t len,
+	       struct err *err)
+{
+	size_t n;
+	int got = 0;
+
+	while (len && got == 0) {
+		n = hole_zeros(data, len);
+		c->zeros += n;
+		data += n;
+		len -= n;
+		if (!len)
+			break;
+		if (c->zeros)
+			got = zeros_end(c, err);
+		if (got)
+			break;
+		n = hole_none(data, len);
+		got = window_add(c, data, n, err);
+		data += n;
+		len -= n;
+	}
+	return got;
+}
+
+int cutter_lead(struct cutter *c, const unsigned char *data, size_t len,
+		struct err *err)
+{
+	return window_add(c, data, len, err);
+}
+
+size_t cutter_keep(struct cutter *c, size_t i)
+{
+	const struct past *p = c->past;
+
+	/* What was read ahead is known. */
+	c->start = c->have = 0;
+	c->zeros = 0;
+	for (; i < p->list.count && p->kept[i]; i++)
+		putter_keep(c->putter, &p->list.runs[i],
+			    p->known + i * MARK_LEN);
+	c->at = p->starts[i];
+	return i;
+}
+
+size_t cutter_met(const struct cutter *c)
+{
+	return c->met;
+}
+
+int cutter_end(struct cutter *c, struct oid *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+	const struct chunklist *list;
+
+	/* Nothing is met any more: the file ends here. */
+	c->past = NULL;
+	if (zeros_end(c, err) < 0 || cut_all(c, err) < 0 ||
+	    putter_end(c->putter, &list, err) < 0)
+		return -err->num;
+	chunklist_encode(list, &b);
+	if (b.len > OBJECT_LEN_MAX)
+		return fail(err, EFBIG, "the file is too large to be kept");
+	return store_put(c->store, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
+}
+
+unsigned char *cutter_marks(struct cutter *c, size_t *ret_count)
+{
+	return putter_marks(c->putter, ret_count);
+}
+
+void cutter_skip(struct cutter *c, uint64_t len)
+{
+	c->zeros += len;
+}

@@ -1,0 +1,411 @@
+#include "snapshot/store/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/codec.h"
+#include "base/fd.h"
+#include "base/lock.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/store/format.h"
+
+#define SECRET_FILE_LEN (SECRET_LEN + 8)
+
+static int open_dir(int dirfd, const char *name, struct err *err)
+{
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
+}
+
+static bool exists(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* --- making it --- */
+
+static int random_bytes(void *to, size_t len, struct err *err)
+{
+	unsigned char *at = to;
+
+	while (len) {
+		ssize_t n = getrandom(at, len, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_errno(err, "random bytes");
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int secret_write(int fd, const void *given, struct err *err)
+{
+	unsigned char bytes[SECRET_FILE_LEN];
+	uint64_t check;
+	int i;
+
+	if (given)
+		memcpy(bytes, given, SECRET_LEN);
+	else if (random_bytes(bytes, SECRET_LEN, err) < 0)
+		return -err->num;
+	check = hash_check(bytes, SECRET_LEN);
+	for (i = 0; i < 8; i++)
+		bytes[SECRET_LEN + i] = (unsigned char)(check >> 8 * i);
+	if (atomic_write(fd, "secret", bytes, sizeof(bytes), 0400, true, err) <
+		    0 ||
+	    atomic_write(fd, "secret.2", bytes, sizeof(bytes), 0400, true,
+			 err) < 0)
+		return -err->num;
+	return 0;
+}
+
+/* Whether something is in there already that a store needs its secret for. */
+static int holds_objects(int fd, struct err *err)
+{
+	static const char *const names[] = {"packs", "snaps", "trash"};
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct dirlist list = {0};
+		size_t count;
+		auto_close int sub =
+			openat(fd, names[i],
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (sub < 0 && errno == ENOENT)
+			continue;
+		if (sub < 0)
+			return fail_errno(err, "open %s", text_quote(names[i]));
+		if (dirlist_read(sub, &list, err) < 0)
+			return -err->num;
+		count = list.count;
+		dirlist_free(&list);
+		if (count)
+			return 1;
+	}
+	return 0;
+}
+
+/* The folder is closed at rest: nothing can be made in it then. */
+static int lock_make(int fd, struct err *err)
+{
+	auto_close int lock = lock_take(fd, "commit.lock", true, true, err);
+
+	return lock < 0 ? lock : 0;
+}
+
+/* Halves of files that a killed maker left; some hold a secret. */
+static int clear_halves(int fd, struct err *err)
+{
+	struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		const char *name = list.items[i].name;
+		size_t len = strlen(name);
+
+		if (name[0] == '.' && len > 4 &&
+		    strcmp(name + len - 4, ".tmp") == 0)
+			(void)unlinkat(fd, name, 0);
+	}
+	dirlist_free(&list);
+	return 0;
+}
+
+static int format_missing(struct err *err)
+{
+	return fail(err, EBADMSG,
+		    "FORMAT is missing, but there are packs or snapshots: "
+		    "`guard repair` makes it anew");
+}
+
+static int fill(int fd, enum hash_kind hash, const void *secret,
+		struct err *err)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} dirs[] = {{"packs", 0500},
+		    {"snaps", 0500},
+		    {"tmp", 0700},
+		    {"trash", 0700}};
+	struct format format = {.hash = hash,
+				.counts_gone = hash != HASH_XXH3_128};
+	size_t i;
+	int held = holds_objects(fd, err);
+
+	if (held < 0)
+		return held;
+	if (held)
+		return format_missing(err);
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		if (mkdirat(fd, dirs[i].name, dirs[i].mode) < 0 &&
+		    errno != EEXIST)
+			return fail_errno(err, "make folder %s",
+					  text_quote(dirs[i].name));
+	}
+	if (clear_halves(fd, err) < 0 || secret_write(fd, secret, err) < 0 ||
+	    lock_make(fd, err) < 0 ||
+	    random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
+	    format_write(fd, &format, err) < 0)
+		return -err->num;
+	if (fchmod(fd, 0500) < 0)
+		return fail_errno(err, "close the store");
+	return 0;
+}
+
+/* So that a folder that was just made survives a power cut. */
+static int sync_parent(int fd, struct err *err)
+{
+	auto_close int parent =
+		openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (parent < 0 || fsync(parent) < 0)
+		return fail_errno(err, "sync the folder above the store");
+	return 0;
+}
+
+int folder_create(const char *dir, enum hash_kind hash, const void *secret,
+		  struct err *err)
+{
+	auto_close int fd = -1, lock = -1;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return fail_errno(err, "make store %s", text_quote(dir));
+	fd = open_dir(AT_FDCWD, dir, err);
+	if (fd < 0)
+		return fd;
+	if (exists(fd, "FORMAT"))
+		return 0;
+	lock = lock_take(fd, "lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	if (exists(fd, "FORMAT"))
+		return 0;
+	if (fill(fd, hash, secret, err) < 0 || sync_parent(fd, err) < 0)
+		return err_context(err, "make store %s", text_quote(dir));
+	return 1;
+}
+
+/* --- opening it --- */
+
+static bool secret_load(struct folder *f, const char *name)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	struct dec d;
+
+	if (fd_slurp_at(f->fd, name, SECRET_FILE_LEN, &b, &ignored) < 0 ||
+	    b.len != SECRET_FILE_LEN)
+		return false;
+	d = dec_start(b.data + SECRET_LEN, 8);
+	if (dec_u64(&d) != hash_check(b.data, SECRET_LEN))
+		return false;
+	hash_key_make(&f->key, f->format.hash, b.data);
+	return true;
+}
+
+static int folder_load(struct folder *f, struct err *err)
+{
+	int got = format_read(f->fd, &f->format, err);
+	struct err ignored;
+
+	if (got == -ENOENT && holds_objects(f->fd, &ignored) == 1)
+		return format_missing(err);
+	if (got < 0)
+		return got;
+	if (!secret_load(f, "secret") && !secret_load(f, "secret.2"))
+		return fail(err, EBADMSG,
+			    "secret and secret.2 are damaged or missing");
+	f->packs_fd = open_dir(f->fd, "packs", err);
+	return f->packs_fd < 0 ? f->packs_fd : 0;
+}
+
+/* Deletes what nobody holds a lock on: its writer is dead. */
+static int clear_tmp(const struct folder *f, struct err *err)
+{
+	struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(f->tmp_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_close int fd =
+			openat(f->tmp_fd, list.items[i].name,
+			       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)unlinkat(f->tmp_fd, list.items[i].name, 0);
+	}
+	dirlist_free(&list);
+	return 0;
+}
+
+/* --- mending it --- */
+
+/* The store that a pack says it is of; false: it is damaged, or no pack. */
+static bool pack_format(int packs_fd, const char *name, struct format *ret)
+{
+	unsigned char header[HEADER_LEN];
+	auto_close int fd = openat(packs_fd, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0 || fd_pread(fd, header, sizeof(header), 0) != HEADER_LEN)
+		return false;
+	if (!pack_header_get(header, ret))
+		return false;
+	ret->counts_gone = ret->hash != HASH_XXH3_128;
+	return true;
+}
+
+/* All packs must agree. */
+static int find_format(int fd, struct format *ret, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_close int packs_fd = open_dir(fd, "packs", err);
+	struct format one = {0};
+	bool found = false;
+	size_t i;
+
+	if (packs_fd < 0 || dirlist_read(packs_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		if (!pack_format(packs_fd, list.items[i].name, &one))
+			continue;
+		if (found && (memcmp(ret->uuid, one.uuid, PACK_UUID_LEN) != 0 ||
+			      ret->hash != one.hash))
+			return fail(err, EBADMSG,
+				    "FORMAT is damaged, and the packs are of "
+				    "several stores");
+		*ret = one;
+		found = true;
+	}
+	return found ? 0
+		     : fail(err, EBADMSG,
+			    "FORMAT is damaged, and no pack says which store "
+			    "this is");
+}
+
+int folder_mend(const char *dir, struct err *err)
+{
+	auto_close int fd = open_dir(AT_FDCWD, dir, err), lock = -1;
+	struct format format = {0};
+	int got;
+
+	if (fd < 0)
+		return fd;
+	lock = lock_take(fd, "lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	got = format_read(fd, &format, err);
+	if (got != -EBADMSG && got != -ENOENT)
+		return got;
+	if (find_format(fd, &format, err) < 0)
+		return -err->num;
+	if (fchmod(fd, 0700) < 0)
+		return fail_errno(err, "open the store");
+	got = format_write(fd, &format, err);
+	(void)fchmod(fd, 0500);
+	return got < 0 ? got : 1;
+}
+
+static int set_modes(const struct folder *f, mode_t mode, struct err *err)
+{
+	if (fchmod(f->fd, mode) < 0 || fchmodat(f->fd, "packs", mode, 0) < 0 ||
+	    fchmodat(f->fd, "snaps", mode, 0) < 0)
+		return fail_errno(err, "change mode of the store's folders");
+	return 0;
+}
+
+/* Somebody died with the folders open: close them, unless the one who holds
+ * the lock now does so himself. */
+static void heal_modes(const struct folder *f)
+{
+	struct err ignored;
+	auto_close int lock =
+		lock_take(f->fd, "commit.lock", true, false, &ignored);
+
+	if (lock >= 0)
+		(void)set_modes(f, 0500, &ignored);
+}
+
+int folder_commit_begin(const struct folder *f, struct err *err)
+{
+	auto_close int lock = lock_take(f->fd, "commit.lock", true, true, err);
+
+	if (lock < 0)
+		return lock;
+	if (set_modes(f, 0700, err) < 0)
+		return -err->num;
+	return TAKE_FD(lock);
+}
+
+void folder_commit_end(const struct folder *f, int lock_fd)
+{
+	struct err ignored;
+
+	(void)set_modes(f, 0500, &ignored);
+	(void)close(lock_fd);
+}
+
+static int open_to_write(struct folder *f, struct err *err)
+{
+	f->lock_fd = lock_take(f->fd, "lock", false, true, err);
+	if (f->lock_fd < 0)
+		return f->lock_fd;
+	f->tmp_fd = open_dir(f->fd, "tmp", err);
+	if (f->tmp_fd < 0)
+		return f->tmp_fd;
+	heal_modes(f);
+	return clear_tmp(f, err);
+}
+
+int folder_open(struct folder *ret, const char *dir, bool write,
+		struct err *err)
+{
+	struct folder f = {
+		.fd = -1, .packs_fd = -1, .tmp_fd = -1, .lock_fd = -1};
+
+	if (write && folder_create(dir, HASH_XXH3_64X2, NULL, err) < 0)
+		return -err->num;
+	f.fd = open_dir(AT_FDCWD, dir, err);
+	if (f.fd < 0)
+		return f.fd;
+	if (folder_load(&f, err) < 0 || (write && open_to_write(&f, err) < 0)) {
+		folder_close(&f);
+		return err_context(err, "store %s", text_quote(dir));
+	}
+	*ret = f;
+	return 0;
+}
+
+void folder_close(struct folder *f)
+{
+	int *fds[] = {&f->tmp_fd, &f->packs_fd, &f->fd, &f->lock_fd};
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+		*fds[i] = -1;
+	}
+	explicit_bzero(&f->key, sizeof(f->key));
+}

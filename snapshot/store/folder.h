@@ -1,0 +1,58 @@
+/*
+ * The store's folder: how it comes to be, what protects it, what is cleared.
+ *
+ *	FORMAT   "guard-store 1", then uuid, hash, chunker, features-mandatory,
+ *	         features-optional (words, separated by blanks), check
+ *	secret   192 random bytes and their check (XXH3-64), 0400; secret.2 is
+ *	         a second copy, used when the first is damaged
+ *	lock     flock: shared by writers, exclusive while the store is made and
+ *	         in the last phase of prune
+ *	commit.lock   flock: held to rename into packs/ or snaps/
+ *	packs/ snaps/ 0500 at rest, 0700 while commit.lock is held; so is the
+ *	         folder itself: the rm -rf of a whole home leaves the packs
+ *	         alone, and what they cannot be read without
+ *	tmp/     packs being written, each flocked by its writer
+ *	trash/   what prune has taken away
+ *
+ * A store exists from the moment FORMAT is in place and synced; all else was
+ * durable before. Two processes that make it at the same moment take turns by
+ * `lock`; one that was killed in between leaves nothing that is taken for a
+ * store.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_FOLDER_H
+#define GUARD_SNAPSHOT_STORE_FOLDER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "snapshot/store/hash.h"
+#include "snapshot/store/packformat.h"
+
+struct folder {
+	int fd, packs_fd, tmp_fd; /* tmp_fd: -1 when only reading */
+	int lock_fd; /* shared lock of a writer, else -1 */
+	struct format format;
+	struct hash_key key;
+};
+
+/* As store_open() says; write: make it when missing, and lock it. A writer
+ * clears tmp/ of what dead processes have left and closes packs/ and snaps/
+ * again when one died while they were open. */
+int folder_open(struct folder *ret, const char *dir, bool write,
+		struct err *err);
+void folder_close(struct folder *f);
+
+/* Makes the store when there is none (1), 0 when there is one already.
+ * secret: SECRET_LEN bytes, NULL: random ones. */
+int folder_create(const char *dir, enum hash_kind hash, const void *secret,
+		  struct err *err);
+
+/* Makes a damaged or missing FORMAT anew from what the packs say: 1; 0: it is
+ * whole; -EBADMSG: they do not say it; -EPROTO: of a newer guard. */
+int folder_mend(const char *dir, struct err *err);
+
+/* See store_commit_begin(). */
+int folder_commit_begin(const struct folder *f, struct err *err);
+void folder_commit_end(const struct folder *f, int lock_fd);
+
+#endif

@@ -1,0 +1,82 @@
+#include "snapshot/store/hash.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Behind what gears are made of. */
+#define SECOND_NUMBER ((uint64_t)1 << 32)
+
+static void put_64(unsigned char *to, const void *secret, const void *data,
+		   size_t len)
+{
+	XXH64_canonical_t canonical;
+
+	XXH64_canonicalFromHash(
+		&canonical,
+		XXH3_64bits_withSecret(data, len, secret, SECRET_LEN));
+	memcpy(to, canonical.digest, sizeof(canonical.digest));
+}
+
+void hash_keyed(const struct hash_key *key, const void *data, size_t len,
+		unsigned char ret[HASH_LEN])
+{
+	XXH128_canonical_t canonical;
+
+	if (!len)
+		data = "";
+	if (key->kind == HASH_XXH3_64X2) {
+		put_64(ret, key->secret, data, len);
+		put_64(ret + HASH_LEN / 2, key->second, data, len);
+		return;
+	}
+	XXH128_canonicalFromHash(
+		&canonical,
+		XXH3_128bits_withSecret(data, len, key->secret, SECRET_LEN));
+	memcpy(ret, canonical.digest, HASH_LEN);
+}
+
+void hash_key_make(struct hash_key *ret, enum hash_kind kind,
+		   const void *secret)
+{
+	int i, k;
+
+	ret->kind = kind;
+	memcpy(ret->secret, secret, SECRET_LEN);
+	for (i = 0; i < SECRET_LEN / 8; i++) {
+		uint64_t v = hash_derive(secret, SECOND_NUMBER + (uint64_t)i);
+
+		for (k = 0; k < 8; k++)
+			ret->second[8 * i + k] = (unsigned char)(v >> 8 * k);
+	}
+}
+
+uint64_t hash_derive(const void *secret, uint64_t number)
+{
+	unsigned char text[16] = "derived";
+	int i;
+
+	for (i = 0; i < 8; i++)
+		text[8 + i] = (unsigned char)(number >> 8 * i);
+	return XXH3_64bits_withSecret(text, sizeof(text), secret, SECRET_LEN);
+}
+
+uint64_t hash_check(const void *data, size_t len)
+{
+	return XXH3_64bits(len ? data : "", len);
+}
+
+uint64_t hash_check_parts(const struct buf *const *parts, size_t count)
+{
+	XXH3_state_t state;
+	size_t i;
+
+	XXH3_INITSTATE(&state);
+	(void)XXH3_64bits_reset(&state);
+	for (i = 0; i < count; i++)
+		if (parts[i]->len)
+			(void)XXH3_64bits_update(&state, parts[i]->data,
+						 parts[i]->len);
+	return XXH3_64bits_digest(&state);
+}

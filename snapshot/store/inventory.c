@@ -1,0 +1,380 @@
+#include "snapshot/store/inventory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/store/storeimpl.h"
+
+static bool is_pack_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, ".gpk") == 0;
+}
+
+void inventory_free(struct inventory *inv)
+{
+	size_t i;
+
+	for (i = 0; i < inv->count; i++) {
+		pack_free(&inv->packs[i].pack);
+		free(inv->packs[i].name);
+		free(inv->packs[i].fault);
+		free(inv->packs[i].flags);
+	}
+	free(inv->packs);
+	free(inv->slots);
+	blockcache_free(&inv->cache);
+	explicit_bzero(&inv->key, sizeof(inv->key));
+	*inv = (struct inventory){0};
+}
+
+void inventory_oid(const struct pack_entry *e, struct oid *ret)
+{
+	*ret = (struct oid){.len = e->len, .ord = e->ord, .type = e->type};
+	memcpy(ret->hash, e->hash, HASH_LEN);
+}
+
+/* --- loading --- */
+
+/* What is neither head, index, foot nor a single object is in blocks. */
+static void measure(struct inventory_pack *p)
+{
+	uint64_t other = HEADER_LEN + FANOUT_LEN + FOOTER_LEN;
+	struct pack_entry e;
+	uint32_t i;
+
+	for (i = 0; i < pack_count(p->pack); i++) {
+		other += INDEX_ENTRY;
+		if (!pack_get(p->pack, i, &e))
+			continue;
+		if (e.in_block)
+			p->plain += e.len;
+		else
+			other += record_room(e.stored_len);
+	}
+	p->blocks = p->size > other ? p->size - other : 0;
+}
+
+static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
+		    const char *name, const unsigned char *uuid,
+		    struct err *err)
+{
+	struct inventory_pack *p = &inv->packs[inv->count];
+	struct stat st;
+	int got = pack_open(dir_fd, name, uuid, &p->pack, err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0 && got != -EBADMSG && got != -EPROTO)
+		return got;
+	inv->count++;
+	p->name = mem_strdup(name);
+	p->dir = dir;
+	if (got < 0) {
+		p->fault_num = -got;
+		p->fault = mem_strdup(err->text);
+		if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			p->size = (uint64_t)st.st_size;
+		return 0;
+	}
+	p->size = pack_size(p->pack);
+	p->flags = mem_zalloc(pack_count(p->pack) + 1);
+	measure(p);
+	inv->objects += pack_count(p->pack);
+	if (pack_damaged(p->pack))
+		p->fault = mem_printf("pack %s: its header, index or footer is "
+				      "damaged",
+				      text_quote(name));
+	return 0;
+}
+
+/* The newest first, so that it is found first. */
+static void make_slots(struct inventory *inv)
+{
+	size_t i, at, mask;
+	uint32_t k;
+
+	inv->slot_count = 1024;
+	while (inv->slot_count < 2 * inv->objects)
+		inv->slot_count *= 2;
+	mask = inv->slot_count - 1;
+	inv->slots = mem_zalloc(inv->slot_count * sizeof(*inv->slots));
+	for (i = inv->count; i-- > 0;) {
+		const struct pack *pack = inv->packs[i].pack;
+
+		for (k = 0; pack && k < pack_count(pack); k++) {
+			at = store_hash_start(pack_hash(pack, k), 63) & mask;
+			while (inv->slots[at].pack)
+				at = (at + 1) & mask;
+			inv->slots[at] = (struct copy){(uint32_t)i + 1, k};
+		}
+	}
+}
+
+static int add_dir(struct store *s, struct inventory *inv, int dir_fd,
+		   size_t dir, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(dir_fd, &list, err) < 0)
+		return -err->num;
+	inv->packs = mem_resize(inv->packs, inv->count + list.count + 1,
+				sizeof(*inv->packs));
+	memset(inv->packs + inv->count, 0,
+	       (list.count + 1) * sizeof(*inv->packs));
+	for (i = 0; i < list.count; i++) {
+		if (is_pack_name(list.items[i].name) &&
+		    add_pack(inv, dir_fd, dir, list.items[i].name,
+			     s->folder.format.uuid, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
+			struct inventory *ret, struct err *err)
+{
+	AUTO(inventory) struct inventory inv = {0};
+	size_t i;
+
+	inv.key = s->folder.key;
+	inv.cache = blockcache_new();
+	for (i = 0; i < count; i++) {
+		if (add_dir(s, &inv, dir_fds[i], i, err) < 0)
+			return -err->num;
+	}
+	if (add_dir(s, &inv, s->folder.packs_fd, count, err) < 0)
+		return -err->num;
+	make_slots(&inv);
+	*ret = inv;
+	inv = (struct inventory){0};
+	return 0;
+}
+
+int inventory_load(struct store *s, struct inventory *ret, struct err *err)
+{
+	return inventory_load_more(s, NULL, 0, ret, err);
+}
+
+uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy)
+{
+	const struct inventory_pack *p = inventory_pack(inv, copy);
+	struct pack_entry e;
+
+	if (!pack_get(p->pack, copy->entry, &e))
+		return 0;
+	if (!e.in_block)
+		return record_room(e.stored_len) + INDEX_ENTRY;
+	return (uint64_t)((double)e.len * (double)p->blocks /
+			  (double)(p->plain + 1)) +
+	       INDEX_ENTRY;
+}
+
+void inventory_clear(struct inventory *inv)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < inv->count; i++) {
+		struct inventory_pack *p = &inv->packs[i];
+
+		for (k = 0; p->pack && k < pack_count(p->pack); k++)
+			p->flags[k] &= COPY_BAD;
+	}
+	inv->reached = 0;
+}
+
+/* --- finding --- */
+
+unsigned char *inventory_flags(const struct inventory *inv,
+			       const struct copy *copy)
+{
+	return &inv->packs[copy->pack - 1].flags[copy->entry];
+}
+
+const struct inventory_pack *inventory_pack(const struct inventory *inv,
+					    const struct copy *copy)
+{
+	return &inv->packs[copy->pack - 1];
+}
+
+/* The first copy of the name at slot `at` or behind it. */
+static const struct copy *search(const struct inventory *inv,
+				 const struct oid *id, size_t at,
+				 struct pack_entry *ret)
+{
+	size_t mask = inv->slot_count - 1;
+
+	for (; inv->slots[at].pack; at = (at + 1) & mask) {
+		const struct copy *copy = &inv->slots[at];
+		const struct pack *pack = inventory_pack(inv, copy)->pack;
+		struct pack_entry e;
+
+		if (memcmp(pack_hash(pack, copy->entry), id->hash, HASH_LEN) !=
+		    0)
+			continue;
+		if (!pack_get(pack, copy->entry, &e) || e.type != id->type ||
+		    e.ord != id->ord || e.len != id->len)
+			continue;
+		if (ret)
+			*ret = e;
+		return copy;
+	}
+	return NULL;
+}
+
+const struct copy *inventory_find(const struct inventory *inv,
+				  const struct oid *id, struct pack_entry *ret)
+{
+	return search(inv, id,
+		      store_hash_start(id->hash, 63) & (inv->slot_count - 1),
+		      ret);
+}
+
+const struct copy *inventory_next(const struct inventory *inv,
+				  const struct oid *id, const struct copy *copy,
+				  struct pack_entry *ret)
+{
+	size_t at = (size_t)(copy - inv->slots);
+
+	return search(inv, id, (at + 1) & (inv->slot_count - 1), ret);
+}
+
+const struct copy *inventory_twin(const struct inventory *inv,
+				  const struct oid *id, const struct copy *copy,
+				  struct oid *ret)
+{
+	size_t mask = inv->slot_count - 1;
+	size_t at = copy ? (size_t)(copy - inv->slots) + 1
+			 : store_hash_start(id->hash, 63);
+
+	for (at &= mask; inv->slots[at].pack; at = (at + 1) & mask) {
+		const struct pack *pack =
+			inventory_pack(inv, &inv->slots[at])->pack;
+		struct pack_entry e;
+
+		if (memcmp(pack_hash(pack, inv->slots[at].entry), id->hash,
+			   HASH_LEN) != 0 ||
+		    !pack_get(pack, inv->slots[at].entry, &e) ||
+		    e.type != id->type || e.len != id->len ||
+		    e.ord <= id->ord || !e.again)
+			continue;
+		inventory_oid(&e, ret);
+		return &inv->slots[at];
+	}
+	return NULL;
+}
+
+bool inventory_has(const struct inventory *inv, const struct oid *id)
+{
+	const struct copy *copy = inventory_find(inv, id, NULL);
+
+	for (; copy; copy = inventory_next(inv, id, copy, NULL)) {
+		if (!(*inventory_flags(inv, copy) & COPY_BAD))
+			return true;
+	}
+	return false;
+}
+
+/* --- reading --- */
+
+/* Appends an object that lies in a block with others. */
+static int read_block(struct inventory *inv, const struct pack *pack,
+		      const struct pack_entry *e, struct buf *to,
+		      struct err *err)
+{
+	struct cached_block *block =
+		blockcache_get(inv->cache, pack, e->offset);
+	auto_free unsigned char *plain = NULL;
+	struct record_head head;
+	size_t len;
+	bool fits;
+
+	if (!block) {
+		if (pack_read(pack, e->offset, &head, &plain, &len, err) < 0)
+			return -err->num;
+		if (head.type != RECORD_BLOCK)
+			return fail(err, EBADMSG, "its index is wrong");
+		block = blockcache_put(inv->cache, pack, e->offset, TAKE(plain),
+				       len - (size_t)head.count *
+						       BLOCK_TABLE_ENTRY);
+	}
+	fits = e->inner <= block->len && e->len <= block->len - e->inner;
+	if (fits)
+		buf_add(to, block->data + e->inner, e->len);
+	blockcache_release(inv->cache, block);
+	return fits ? 0 : fail(err, EBADMSG, "its index is wrong");
+}
+
+static int read_single(const struct pack *pack, const struct pack_entry *e,
+		       struct buf *to, struct err *err)
+{
+	auto_free unsigned char *plain = NULL;
+	struct record_head head;
+	size_t len;
+
+	if (pack_read(pack, e->offset, &head, &plain, &len, err) < 0)
+		return -err->num;
+	if (head.type != e->type || len != e->len)
+		return fail(err, EBADMSG, "its index is wrong");
+	buf_add(to, plain, len);
+	return 0;
+}
+
+int inventory_read_copy(struct inventory *inv, const struct oid *id,
+			const struct copy *copy, struct buf *to,
+			struct err *err)
+{
+	const struct pack *pack = inventory_pack(inv, copy)->pack;
+	unsigned char hash[HASH_LEN];
+	struct pack_entry e;
+	size_t before = to->len;
+	int got;
+
+	if (!pack_get(pack, copy->entry, &e))
+		got = fail(err, EBADMSG, "its index is wrong");
+	else if (e.in_block)
+		got = read_block(inv, pack, &e, to, err);
+	else
+		got = read_single(pack, &e, to, err);
+	if (got == 0) {
+		hash_keyed(&inv->key, to->data + before, to->len - before,
+			   hash);
+		if (memcmp(hash, id->hash, HASH_LEN) != 0)
+			got = fail(err, EBADMSG,
+				   "pack %s: the object at byte %llu (+%u) is "
+				   "not what its name says",
+				   text_quote(pack_name(pack)),
+				   (unsigned long long)e.offset, e.inner);
+	}
+	if (got == 0)
+		return 0;
+	to->len = before;
+	*inventory_flags(inv, copy) |= COPY_BAD;
+	return got;
+}
+
+int inventory_read(struct inventory *inv, const struct oid *id, struct buf *to,
+		   struct err *err)
+{
+	const struct copy *copy = inventory_find(inv, id, NULL);
+	int got = fail(err, ENOENT, "no pack has the object");
+
+	for (; copy; copy = inventory_next(inv, id, copy, NULL)) {
+		if (*inventory_flags(inv, copy) & COPY_BAD)
+			got = fail(err, EBADMSG, "the object is damaged");
+		else
+			got = inventory_read_copy(inv, id, copy, to, err);
+		if (got == 0)
+			return 0;
+	}
+	return got;
+}

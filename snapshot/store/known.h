@@ -1,0 +1,25 @@
+/*
+ * Files whose bytes somebody has just written, synced and put into the store.
+ * One of that number, size and both times is it, and is not read again: whoever
+ * writes to it may set mtime back, but not ctime. ctime {0}: nobody may read
+ * it, so there is nothing better to go by.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_KNOWN_H
+#define GUARD_SNAPSHOT_STORE_KNOWN_H
+
+#include "base/meta.h"
+#include "snapshot/store/store.h"
+
+struct known_file {
+	uint64_t ino, size;
+	struct moment mtime, ctime;
+	struct oid content;
+};
+
+/* A list is sorted before it is looked through. */
+void known_sort(struct known_file *list, size_t count);
+/* NULL: it is none of them. */
+const struct known_file *known_find(const struct known_file *list, size_t count,
+				    const struct meta *m);
+
+#endif

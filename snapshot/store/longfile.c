@@ -1,0 +1,152 @@
+#include "snapshot/store/longfile.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "snapshot/store/chunklist.h"
+#include "snapshot/store/cutter.h"
+#include "snapshot/store/hole.h"
+#include "snapshot/store/stream.h"
+
+/* Longer ones are read past the page cache when they are not in it. */
+#define DIRECT_LEN ((uint64_t)8 << 20)
+/* A change of less is read by plain calls: a ring reads far ahead. */
+#define RING_LEN ((uint64_t)8 << 20)
+
+/* Shorter ones are not worth loading a library. */
+static uint64_t marked_len = (uint64_t)32 << 20;
+
+void longfile_mark_from(uint64_t len)
+{
+	marked_len = len;
+}
+
+/* A file being cut. */
+struct cut {
+	struct cutter *cutter;
+	int fd;
+	uint64_t size, pos;
+	bool cached, direct;
+};
+
+/* Reads [pos, end) into the cutter; 0: all of it, 1: the file ended, 2: it met
+ * a kept chunk. */
+static int add_stretch(struct cut *c, struct stream *in, uint64_t end,
+		       struct err *err)
+{
+	const unsigned char *data;
+	ssize_t n;
+	int got;
+
+	stream_range(in, c->pos, end);
+	while ((n = stream_next(in, &data)) > 0) {
+		got = cutter_add(c->cutter, data, (size_t)n, err);
+		if (got)
+			return got < 0 ? got : 2;
+		c->pos += (uint64_t)n;
+	}
+	return n < 0 ? fail_errno(err, "read") : c->pos < end;
+}
+
+/* The bytes up to the next border, from where the old version had a cut. */
+static int add_lead(struct cut *c, struct err *err)
+{
+	unsigned char data[HOLE_ALIGN];
+	size_t want = (size_t)(-c->pos & (HOLE_ALIGN - 1));
+	ssize_t n = want ? fd_pread(c->fd, data, want, c->pos) : 0;
+	int got;
+
+	if (n < 0)
+		return fail_errno(err, "read");
+	got = cutter_lead(c->cutter, data, (size_t)n, err);
+	c->pos += (uint64_t)n;
+	return got > 0 ? 2 : got < 0 ? got : (size_t)n < want;
+}
+
+/* Cuts from pos on; answers as add_stretch(). ahead: it may be long. */
+static int cut_from(struct cut *c, bool ahead, struct err *err)
+{
+	bool plain = c->cached || !ahead;
+	AUTO(stream) struct stream *in = stream_new(c->fd, c->size, plain);
+	uint64_t start, end;
+	int got;
+
+	(void)stream_direct(c->fd, false);
+	got = add_lead(c, err);
+	if (c->direct && !plain)
+		(void)stream_direct(c->fd, true);
+	while (got == 0) {
+		bool more = hole_next_data(c->fd, c->pos, &start, &end);
+
+		cutter_skip(c->cutter, start - c->pos);
+		c->pos = start;
+		if (!more)
+			return 1;
+		got = add_stretch(c, in, end, err);
+	}
+	return got;
+}
+
+/* How far it is from pos to what the past knows again. */
+static uint64_t gap(const struct past *p, size_t i, uint64_t size)
+{
+	size_t k = i;
+
+	while (k < p->list.count && !p->kept[k])
+		k++;
+	return (k < p->list.count ? p->starts[k] : size) - p->starts[i];
+}
+
+/* Runs that are kept and stretches that are cut, in turns. */
+static int cut_changed(struct cut *c, const struct past *p, struct err *err)
+{
+	size_t i = 0;
+	int got = 2;
+
+	while (got == 2) {
+		i = cutter_keep(c->cutter, i);
+		c->pos = p->starts[i];
+		if (i == p->list.count && c->pos == c->size)
+			return 1;
+		got = cut_from(c, gap(p, i, c->size) >= RING_LEN, err);
+		if (got == 2)
+			i = cutter_met(c->cutter);
+	}
+	return got;
+}
+
+int longfile_put(struct store *s, int fd, uint64_t size,
+		 const struct longfile_known *known, struct oid *ret,
+		 uint64_t *ret_size, struct err *err)
+{
+	AUTO(past)
+	struct past *past = known && known->marks && size >= marked_len
+				    ? past_new(s, known->marks, known->before)
+				    : NULL;
+	AUTO(cutter) struct cutter *cutter = cutter_new(s, past);
+	struct cut c = {.cutter = cutter,
+			.fd = fd,
+			.size = size,
+			.cached = stream_is_cached(fd, size)};
+	unsigned char *marks;
+	size_t count;
+	int got;
+
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	c.direct = !c.cached && size >= DIRECT_LEN && stream_direct(fd, true);
+	got = past ? past_check(past, fd, size, c.cached, err) : 0;
+	if (got == 0)
+		got = past && past->list.count ? cut_changed(&c, past, err)
+					       : cut_from(&c, true, err);
+	if (c.direct)
+		(void)stream_direct(fd, false);
+	if (got < 0 || cutter_end(cutter, ret, err) < 0)
+		return -err->num;
+	*ret_size = c.pos;
+	marks = past ? cutter_marks(cutter, &count) : NULL;
+	if (marks)
+		marks_put(known->marks, ret, known->before, marks, count);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * A long file on its way into the store: read, cut by its content, its chunks
+ * and their list put. For content.c alone.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_LONGFILE_H
+#define GUARD_SNAPSHOT_STORE_LONGFILE_H
+
+#include "snapshot/store/marks.h"
+#include "snapshot/store/store.h"
+
+/* What is known of a file before it is read; both may be NULL. */
+struct longfile_known {
+	struct marks *marks; /* where those of long files are kept */
+	const struct oid *before; /* its version before */
+};
+
+/* See content_put_known(); size is what stat says. */
+int longfile_put(struct store *s, int fd, uint64_t size,
+		 const struct longfile_known *known, struct oid *ret,
+		 uint64_t *ret_size, struct err *err);
+
+/* --- for tests only --- */
+
+/* From now on files of this length and more have marks. */
+void longfile_mark_from(uint64_t len);
+
+#endif

@@ -1,0 +1,148 @@
+#include "snapshot/store/mapping.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* One is never freed, only used again: the handler may be looking at it. */
+struct mapping {
+	_Atomic(unsigned char *) data; /* NULL: free */
+	atomic_size_t len;
+	atomic_bool failed;
+	struct mapping *next;
+	struct mapping *next_spare;
+};
+
+static _Atomic(struct mapping *) all;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct mapping *spare; /* under the mutex: all that are free */
+static size_t used;
+static struct sigaction before;
+static size_t page_size;
+
+/* The page reads as zeros from now on. */
+static bool patch(struct mapping *m, unsigned char *page)
+{
+	int saved = errno;
+	bool done;
+
+	atomic_store(&m->failed, true);
+	done = mmap(page, page_size, PROT_READ,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		    0) != MAP_FAILED;
+	errno = saved;
+	return done;
+}
+
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+	struct mapping *m;
+
+	(void)context;
+	for (m = atomic_load(&all); m; m = m->next) {
+		unsigned char *data = atomic_load(&m->data);
+		uintptr_t start = (uintptr_t)data;
+
+		/* Up to the end of its last page. */
+		if (!data || at < start ||
+		    (at - start) / page_size >
+			    (atomic_load(&m->len) - 1) / page_size)
+			continue;
+		if (patch(m, data + (at - start) / page_size * page_size))
+			return;
+	}
+	/* None of ours: again, with whatever was there before. */
+	(void)sigaction(sig, &before, NULL);
+}
+
+/* Under the mutex, for the first of those that are in use: somebody may have
+ * installed his own since. */
+static bool install(void)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_sigbus,
+		.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART,
+	};
+	struct sigaction now;
+
+	if (used)
+		return true;
+	if (sigaction(SIGBUS, NULL, &now) < 0)
+		return false;
+	if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_sigbus)
+		return true;
+	page_size = (size_t)sysconf(_SC_PAGESIZE);
+	(void)sigemptyset(&action.sa_mask);
+	before = now;
+	return sigaction(SIGBUS, &action, NULL) == 0;
+}
+
+/* Under the mutex. */
+static struct mapping *slot(void)
+{
+	struct mapping *m = spare;
+
+	used++;
+	if (m) {
+		spare = m->next_spare;
+		return m;
+	}
+	m = mem_zalloc(sizeof(*m));
+	m->next = atomic_load(&all);
+	atomic_store(&all, m);
+	return m;
+}
+
+struct mapping *mapping_new(int fd, size_t len, bool at_once)
+{
+	struct mapping *m = NULL;
+	void *data;
+
+	(void)pthread_mutex_lock(&mutex);
+	data = install()
+		       ? mmap(NULL, len, PROT_READ,
+			      MAP_SHARED | (at_once ? MAP_POPULATE : 0), fd, 0)
+		       : MAP_FAILED;
+	if (data != MAP_FAILED) {
+		m = slot();
+		atomic_store(&m->failed, false);
+		atomic_store(&m->len, len);
+		atomic_store(&m->data, data);
+	}
+	(void)pthread_mutex_unlock(&mutex);
+	return m;
+}
+
+void mapping_free(struct mapping **mapping)
+{
+	struct mapping *m = *mapping;
+	void *data;
+
+	if (!m)
+		return;
+	(void)pthread_mutex_lock(&mutex);
+	data = atomic_exchange(&m->data, NULL);
+	(void)munmap(data, atomic_load(&m->len));
+	m->next_spare = spare;
+	spare = m;
+	used--;
+	(void)pthread_mutex_unlock(&mutex);
+	*mapping = NULL;
+}
+
+const unsigned char *mapping_data(const struct mapping *m)
+{
+	return atomic_load(&m->data);
+}
+
+bool mapping_failed(const struct mapping *m)
+{
+	return atomic_load(&m->failed);
+}

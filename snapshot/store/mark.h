@@ -1,0 +1,42 @@
+/*
+ * Marks of chunks: a second hash, by which a chunk of a long file is known
+ * again without a look at the bytes that are stored.
+ *
+ * The keyed XXH3 that names objects is not enough for that (store.h says why).
+ * A mark is AES-128-GCM's tag over the chunk as associated data, so GHASH under
+ * a secret key, masked by a constant: for any two different chunks of up to
+ * CHUNK_MAX bytes, whoever chose them, both have one mark with a probability of
+ * at most 2^-111, as long as key and marks are secret (GHASH: McGrew, Viega,
+ * INDOCRYPT 2004). They stay in guard's state and are shown nowhere.
+ *
+ * libcrypto is loaded when the first marker is made, never linked: most
+ * commands have no long file. Without it there are no marks, and what is known
+ * is told by comparing bytes. The only user of openssl's headers.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_MARK_H
+#define GUARD_SNAPSHOT_STORE_MARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MARK_LEN 16
+#define MARK_KEY_LEN 16
+
+struct marker;
+
+/* For one thread. NULL: there is no library. */
+struct marker *marker_new(const unsigned char key[MARK_KEY_LEN]);
+void marker_free(struct marker **m);
+
+/* begin, any number of add, end: the mark of all that was added. False: no
+ * mark came out, and ret is undefined. */
+void marker_begin(struct marker *m);
+void marker_add(struct marker *m, const void *data, size_t len);
+bool marker_end(struct marker *m, unsigned char ret[MARK_LEN]);
+
+/* --- for tests only --- */
+
+/* From now on as if there were no library. */
+void marker_forbid(bool on);
+
+#endif

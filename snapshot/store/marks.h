@@ -1,0 +1,44 @@
+/*
+ * The marks (mark.h) of the chunks of long files, kept beside a workspace's
+ * stat cache so that the next snapshot knows them again. A cache like that
+ * one: what is damaged or foreign is not used, nothing is synced, and without
+ * it bytes are compared. It is secret like the store's own secret.
+ *
+ *	marks = "GUARDMK1" key:16 *list check:8
+ *	list  = hash:16 length:var ordinal:var count:var *mark:16
+ *
+ * hash, length and ordinal name a chunk list; it has a mark for each of its
+ * runs, zeros for a hole. check: XXH3-64 of all before it.
+ *
+ * Thread-safe. The file is read when it is needed for the first time.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_MARKS_H
+#define GUARD_SNAPSHOT_STORE_MARKS_H
+
+#include "snapshot/store/mark.h"
+#include "snapshot/store/store.h"
+
+struct marks;
+
+struct marks *marks_new(const char *path);
+void marks_free(struct marks **m);
+
+/* The key of all marks in it; valid as long as it lives. */
+const unsigned char *marks_key(struct marks *m);
+
+/*
+ * The marks of the list, MARK_LEN bytes each; NULL when it has none for this
+ * many runs. Valid until marks_free().
+ */
+const unsigned char *marks_find(struct marks *m, const struct oid *list,
+				size_t count);
+
+/* Takes over count marks. What it had of the list `before` (may be NULL), of
+ * an older version of the file, is not saved any more. */
+void marks_put(struct marks *m, const struct oid *list,
+	       const struct oid *before, unsigned char *marks, size_t count);
+
+/* Writes and renames, when there is something new. */
+int marks_save(struct marks *m, struct err *err);
+
+#endif

@@ -1,0 +1,75 @@
+#include "snapshot/store/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void objects_free(struct objects *o)
+{
+	free(o->items);
+	free(o->heads);
+	*o = (struct objects){0};
+}
+
+/* The hash is keyed: its first bytes are as good as random to anybody. */
+static size_t head_of(const struct objects *o, const unsigned char *hash)
+{
+	uint64_t v;
+
+	memcpy(&v, hash, sizeof(v));
+	return (size_t)v & (o->head_count - 1);
+}
+
+static void link_up(struct objects *o, size_t i)
+{
+	size_t head = head_of(o, o->items[i].hash);
+
+	o->items[i].next = o->heads[head];
+	o->heads[head] = (uint32_t)(i + 1);
+}
+
+static void grow(struct objects *o)
+{
+	size_t i;
+
+	o->head_count = o->head_count ? 2 * o->head_count : 1024;
+	free(o->heads);
+	o->heads = mem_zalloc(o->head_count * sizeof(*o->heads));
+	for (i = 0; i < o->count; i++)
+		link_up(o, i);
+}
+
+struct object *objects_add(struct objects *o, const unsigned char *hash,
+			   uint8_t type)
+{
+	struct object *item;
+
+	if (o->count >= UINT32_MAX - 1)
+		abort();
+	if (o->count >= o->head_count)
+		grow(o);
+	GROW(o->items, o->count, o->room);
+	item = &o->items[o->count];
+	*item = (struct object){.type = type};
+	memcpy(item->hash, hash, HASH_LEN);
+	link_up(o, o->count++);
+	return item;
+}
+
+struct object *objects_find(const struct objects *o, const unsigned char *hash,
+			    uint8_t type, size_t from, size_t *ret_index)
+{
+	struct object *found = NULL;
+	uint32_t at = o->head_count ? o->heads[head_of(o, hash)] : 0;
+
+	/* Newest first: the last match is the oldest. */
+	for (; at > from; at = o->items[at - 1].next) {
+		struct object *item = &o->items[at - 1];
+
+		if (item->type == type &&
+		    memcmp(item->hash, hash, HASH_LEN) == 0) {
+			found = item;
+			*ret_index = at - 1;
+		}
+	}
+	return found;
+}

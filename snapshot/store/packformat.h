@@ -1,0 +1,164 @@
+/*
+ * The bytes of a pack, shared by its one encoder (packer.c) and its one decoder
+ * (pack.c).
+ *
+ * Numbers are little-endian; a check is XXH3-64 of what stands before it.
+ *
+ *	pack    = header *record index footer
+ *	header  = "GUARDPK1" version:2 kind:1 hash:1 header-length:4 uuid:16
+ *	          created-ns:8 0:16 check:8                     ; 64 bytes
+ *	record  = head payload *0                               ; 8-aligned
+ *	head    = "GREC" type:1 codec:1 ord:2 plain-length:8 stored-length:8
+ *	          hash:16 payload-check:8 count:4 head-check:4  ; 56 bytes
+ *	payload = stored-length bytes; as codec says plain-length bytes of
+ *	          either one object (type 1-4), or
+ *	          *object *line                                 ; type 0x40
+ *	line    = hash:16 length:4 ord:2 type:1 flags:1         ; `count` times
+ *	index   = fanout:4[256] hash:16[n] meta:24[n]
+ *	meta    = record-offset:8 length:4 inner-offset:4 stored-length:4
+ *	          ord:2 type:1 flags:1   ; 1 in a block, 2 again; a line: 2 only
+ *	footer  = "GUARDPKE" index-offset:8 n:4 0:4 index-check:8
+ *	          plain-bytes:8 0:16 check:8                    ; 64 bytes
+ *
+ * fanout[b] counts the hashes whose first byte is <= b. Hashes are sorted by
+ * bytes, equal ones by type and ord. `again`: when the object was stored one of
+ * its hash and a lower ord could not be read, and may have had these bytes. The
+ *objects of a block follow each other without gaps in the order of its lines.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_PACKFORMAT_H
+#define GUARD_SNAPSHOT_STORE_PACKFORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "snapshot/store/hash.h"
+
+#define PACK_UUID_LEN 16
+#define OBJECT_LEN_MAX ((uint64_t)1 << 30)
+#define BLOCK_TABLE_ENTRY 24 /* bytes an object in a block's table */
+#define BLOCK_OBJECTS_MAX (1u << 20)
+#define BLOCK_LEN_MAX (64u << 20) /* objects and table, refused above */
+
+enum pack_kind {
+	PACK_DATA = 0,
+	PACK_META = 1, /* trees, chunk lists, attribute sets */
+	PACK_KINDS = 2,
+};
+
+/*
+ * A block is full from here on. Data: solid blocks are smaller and faster than
+ * each object on its own. Trees: whoever looks for one path unpacks a block for
+ * each folder on the way to it, which costs more than the hundredth that large
+ * ones would save of a pack that is a hundredth of the store.
+ */
+static inline size_t block_full(enum pack_kind kind)
+{
+	return (size_t)(kind == PACK_DATA ? 256 : 32) << 10;
+}
+
+enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
+
+/* Type of a record that is a block; the others are enum object_type. */
+#define RECORD_BLOCK 0x40
+
+/* What a store says of itself, in FORMAT and in every pack. */
+struct format {
+	unsigned char uuid[PACK_UUID_LEN];
+	enum hash_kind hash;
+	bool counts_gone; /* FORMAT only: see gone.h */
+};
+
+/* The head of a record. */
+struct record_head {
+	uint8_t type, codec;
+	uint16_t ord; /* of a single object */
+	uint32_t count; /* objects in it; 1 for a single one */
+	uint64_t plain_len, stored_len;
+	unsigned char hash[HASH_LEN]; /* of a single object, else zeros */
+	uint64_t check; /* of the payload as stored */
+};
+
+/* Where an object lies. */
+struct pack_entry {
+	unsigned char hash[HASH_LEN];
+	uint64_t offset; /* of its record */
+	uint32_t len; /* of the object */
+	uint32_t inner; /* where it begins in the block */
+	uint32_t stored_len; /* of the whole record's payload */
+	uint16_t ord;
+	uint8_t type;
+	bool in_block;
+	bool again; /* see above */
+};
+
+#define PACK_VERSION 1
+#define HEADER_LEN 64
+#define HEAD_LEN 56
+#define FANOUT_LEN 1024
+#define META_LEN 24
+#define INDEX_ENTRY (HASH_LEN + META_LEN)
+#define FOOTER_LEN 64
+#define META_IN_BLOCK 1
+#define META_AGAIN 2
+
+static inline void put_le(unsigned char *to, uint64_t v, int len)
+{
+	int i;
+
+	for (i = 0; i < len; i++)
+		to[i] = (unsigned char)(v >> 8 * i);
+}
+
+static inline uint64_t get_le(const unsigned char *from, int len)
+{
+	uint64_t v = 0;
+	int i;
+
+	for (i = 0; i < len; i++)
+		v |= (uint64_t)from[i] << 8 * i;
+	return v;
+}
+
+/* Bytes that a record takes in the file. */
+static inline uint64_t record_room(uint64_t stored_len)
+{
+	return HEAD_LEN + ((stored_len + 7) & ~(uint64_t)7);
+}
+
+/* False: no head, or a damaged one, or lengths that no writer makes. */
+bool record_head_get(const unsigned char *from, struct record_head *ret);
+
+/*
+ * Checks a payload against its head and unpacks it, to be freed: -EBADMSG.
+ * name: of the pack, for the message.
+ */
+int record_unpack(const char *name, uint64_t offset,
+		  const struct record_head *head, const unsigned char *payload,
+		  unsigned char **ret, struct err *err);
+
+/* What a pack's header says; false: it is damaged, or of a newer guard. */
+bool pack_header_get(const unsigned char *header, struct format *ret);
+
+/* Writes a head, its check last. */
+void record_head_put(unsigned char *to, const struct record_head *head);
+
+/* Sorts the entries and makes the index of them (fanout, hashes, metas). */
+void pack_index_make(struct pack_entry *entries, size_t count, struct buf *to);
+
+/* --- a block's table --- */
+
+/* Writes an object's line: its hash, len, ord, type and again. */
+void block_table_add(unsigned char *at, const struct pack_entry *e);
+/*
+ * Takes a block apart: each() for every object with its place, all within the
+ * block. -EBADMSG when the table does not fit.
+ */
+int block_each(const unsigned char *plain, size_t len, uint32_t count,
+	       int (*each)(void *arg, const struct pack_entry *entry,
+			   struct err *err),
+	       void *arg, struct err *err);
+
+#endif

@@ -1,0 +1,310 @@
+#include "snapshot/store/past.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "snapshot/store/crew.h"
+#include "snapshot/store/hole.h"
+#include "snapshot/store/stream.h"
+
+/* One thread reads about so much at once. */
+#define GROUP_LEN ((uint64_t)16 << 20)
+/* A file of which so many groups in a row have nothing kept is another one,
+ * or all of it moved. */
+#define MISSES_MAX 8
+/* What holes may do to a cut reaches no further (see past.h). */
+#define BEHIND 2
+
+struct past *past_new(struct store *s, struct marks *marks,
+		      const struct oid *before)
+{
+	struct past *p = mem_zalloc(sizeof(*p));
+	uint64_t at = 0;
+	struct err ignored;
+	size_t i;
+
+	p->marks = marks;
+	if (!before || before->type != OBJECT_CHUNKLIST ||
+	    chunklist_load(s, before, &p->list, &ignored) < 0)
+		return p;
+	p->known = marks_find(marks, before, p->list.count);
+	if (!p->known) {
+		chunklist_free(&p->list);
+		return p;
+	}
+	p->starts = mem_resize(NULL, p->list.count + 1, sizeof(*p->starts));
+	p->kept = mem_zalloc(p->list.count + 1);
+	for (i = 0; i < p->list.count; i++) {
+		p->starts[i] = at;
+		at += p->list.runs[i].len;
+	}
+	p->starts[i] = at;
+	return p;
+}
+
+void past_free(struct past **past)
+{
+	struct past *p = *past;
+
+	if (!p)
+		return;
+	chunklist_free(&p->list);
+	free(p->starts);
+	free(p->kept);
+	free(p->order);
+	free(p);
+	*past = NULL;
+}
+
+/* --- what is kept --- */
+
+/* Runs that are read in one go: chunks, or one hole. */
+struct group {
+	size_t first, count;
+};
+
+struct check {
+	struct past *past;
+	int fd;
+	uint64_t size;
+	bool cached;
+	struct group *groups;
+	size_t count, room;
+	atomic_size_t next;
+	atomic_uint misses; /* groups in a row */
+};
+
+static void make_groups(struct check *c)
+{
+	const struct chunklist *list = &c->past->list;
+	struct group *g = NULL;
+	uint64_t len = 0;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		bool hole = list->runs[i].hole;
+
+		if (!g || hole || len >= GROUP_LEN || list->runs[i - 1].hole) {
+			GROW(c->groups, c->count, c->room);
+			g = &c->groups[c->count++];
+			*g = (struct group){.first = i};
+			len = 0;
+		}
+		g->count++;
+		len += list->runs[i].len;
+	}
+}
+
+/* What one thread has of its own. */
+struct checker {
+	struct check *check;
+	struct stream *in;
+	struct marker *marker;
+};
+
+static bool still_hole(struct checker *k, uint64_t start, uint64_t end)
+{
+	const unsigned char *data;
+	uint64_t from, to;
+	bool zero = true;
+	ssize_t n;
+
+	if (end > k->check->size)
+		return false;
+	if (!hole_next_data(k->check->fd, start, &from, &to) || from >= end)
+		return true;
+	stream_range(k->in, start, end);
+	while ((n = stream_next(k->in, &data)) > 0)
+		zero = zero && hole_zeros(data, (size_t)n) == (size_t)n;
+	return zero && n == 0;
+}
+
+/* The run that is being read. */
+struct run_at {
+	size_t i;
+	uint64_t left;
+};
+
+static void run_begin(struct checker *k, struct run_at *r, size_t i)
+{
+	*r = (struct run_at){i, k->check->past->list.runs[i].len};
+	marker_begin(k->marker);
+}
+
+static void run_end(struct checker *k, const struct run_at *r)
+{
+	struct past *p = k->check->past;
+	unsigned char mark[MARK_LEN];
+
+	p->kept[r->i] = marker_end(k->marker, mark) &&
+			memcmp(mark, p->known + r->i * MARK_LEN, MARK_LEN) == 0;
+}
+
+/* Marks the chunks of a group; what lies behind the file's end is not kept. */
+static int check_chunks(struct checker *k, const struct group *g,
+			struct err *err)
+{
+	const struct past *p = k->check->past;
+	uint64_t start = p->starts[g->first];
+	uint64_t end = p->starts[g->first + g->count];
+	uint64_t at = start & ~(STREAM_ALIGN - 1);
+	const unsigned char *data;
+	struct run_at r;
+	ssize_t n;
+
+	run_begin(k, &r, g->first);
+	stream_range(k->in, at, (end + STREAM_ALIGN - 1) & ~(STREAM_ALIGN - 1));
+	while ((n = stream_next(k->in, &data)) > 0) {
+		size_t skip = at < start ? (size_t)(start - at) : 0;
+		size_t have = (size_t)n - (skip < (size_t)n ? skip : (size_t)n);
+
+		at += (uint64_t)n;
+		for (data += skip; have && r.i < g->first + g->count;) {
+			size_t len = r.left < have ? (size_t)r.left : have;
+
+			marker_add(k->marker, data, len);
+			data += len;
+			have -= len;
+			r.left -= len;
+			if (r.left)
+				continue;
+			run_end(k, &r);
+			if (++r.i < g->first + g->count)
+				run_begin(k, &r, r.i);
+		}
+	}
+	return n < 0 ? fail_errno(err, "read") : 0;
+}
+
+static void count_misses(struct check *c, const struct group *g)
+{
+	size_t i;
+
+	for (i = g->first; i < g->first + g->count; i++)
+		if (c->past->kept[i]) {
+			atomic_store(&c->misses, 0);
+			return;
+		}
+	atomic_fetch_add(&c->misses, 1);
+}
+
+/* One thread. */
+static int check_groups(void *arg, size_t unused, struct err *err)
+{
+	struct check *c = arg;
+	AUTO(marker)
+	struct marker *marker = marker_new(marks_key(c->past->marks));
+	AUTO(stream)
+	struct stream *in = stream_new(c->fd, c->size, c->cached);
+	struct checker k = {.check = c, .in = in, .marker = marker};
+	size_t i;
+
+	(void)unused;
+	while (marker && atomic_load(&c->misses) < MISSES_MAX &&
+	       (i = atomic_fetch_add(&c->next, 1)) < c->count) {
+		const struct group *g = &c->groups[i];
+		struct past *p = c->past;
+
+		if (p->list.runs[g->first].hole)
+			p->kept[g->first] = still_hole(&k, p->starts[g->first],
+						       p->starts[g->first + 1]);
+		else if (check_chunks(&k, g, err) < 0)
+			return -err->num;
+		count_misses(c, g);
+	}
+	return 0;
+}
+
+/* See past.h. */
+static void keep_back(struct past *p, uint64_t size)
+{
+	bool end = p->list.size == size;
+	size_t i, k;
+
+	for (i = 0; i < p->list.count; i++)
+		for (k = i + 1; k <= i + BEHIND && p->kept[i]; k++)
+			p->kept[i] = k < p->list.count ? p->kept[k] : end;
+}
+
+static int by_mark(const void *a, const void *b, void *arg)
+{
+	const struct past *p = arg;
+
+	return memcmp(p->known + *(const size_t *)a * MARK_LEN,
+		      p->known + *(const size_t *)b * MARK_LEN, MARK_LEN);
+}
+
+static void sort_marks(struct past *p)
+{
+	size_t i;
+
+	p->order = mem_resize(NULL, p->list.count, sizeof(*p->order));
+	for (i = 0; i < p->list.count; i++)
+		p->order[i] = i;
+	qsort_r(p->order, p->list.count, sizeof(*p->order), by_mark, p);
+}
+
+int past_check(struct past *p, int fd, uint64_t size, bool cached,
+	       struct err *err)
+{
+	struct check c = {.past = p, .fd = fd, .size = size, .cached = cached};
+	bool alone = size < 2 * GROUP_LEN;
+	int got;
+
+	if (!p->list.count)
+		return 0;
+	make_groups(&c);
+	atomic_init(&c.next, 0);
+	atomic_init(&c.misses, 0);
+	got = crew_run(alone ? 1 : 2, alone, check_groups, &c, err);
+	free(c.groups);
+	if (got < 0)
+		return got;
+	keep_back(p, size);
+	sort_marks(p);
+	return 0;
+}
+
+size_t past_at(const struct past *p, uint64_t pos)
+{
+	size_t low = 0, high = p->list.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->starts[middle] < pos)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < p->list.count && p->starts[low] == pos && p->kept[low] &&
+	    !p->list.runs[low].hole)
+		return low;
+	return p->list.count;
+}
+
+const struct chunk_run *past_find(const struct past *p,
+				  const unsigned char mark[MARK_LEN],
+				  uint64_t len)
+{
+	size_t low = 0, high = p->list.count;
+	const struct chunk_run *run;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (memcmp(p->known + p->order[middle] * MARK_LEN, mark,
+			   MARK_LEN) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == p->list.count ||
+	    memcmp(p->known + p->order[low] * MARK_LEN, mark, MARK_LEN) != 0)
+		return NULL;
+	run = &p->list.runs[p->order[low]];
+	return !run->hole && run->len == len ? run : NULL;
+}

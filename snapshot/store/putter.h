@@ -1,0 +1,30 @@
+/*
+ * Puts the chunks of one long file and keeps the list of them in order. When a
+ * file turns out to be very long a thread of its own takes half of the work:
+ * hashing, comparing and compressing, so that one huge file keeps two cores
+ * busy. Order of calls: new; any number of put and hole; end; free.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_PUTTER_H
+#define GUARD_SNAPSHOT_STORE_PUTTER_H
+
+#include "snapshot/store/past.h"
+
+struct putter;
+
+/* past: may be NULL; must live longer. Without one there are no marks. */
+struct putter *putter_new(struct store *s, const struct past *past);
+void putter_free(struct putter **putter);
+/* The next chunk, at most CHUNK_MAX; data is the caller's. A failure may be
+ * told by a later call. */
+int putter_put(struct putter *p, const void *data, size_t len, struct err *err);
+/* The next run as the past has it. */
+void putter_keep(struct putter *p, const struct chunk_run *run,
+		 const unsigned char mark[MARK_LEN]);
+/* The next bytes are a hole. */
+void putter_hole(struct putter *p, uint64_t len);
+/* Waits for all chunks. The list is the putter's. */
+int putter_end(struct putter *p, const struct chunklist **ret, struct err *err);
+/* After that, see cutter_marks(). */
+unsigned char *putter_marks(struct putter *p, size_t *ret_count);
+
+#endif

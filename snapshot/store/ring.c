@@ -1,0 +1,391 @@
+#include "snapshot/store/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "snapshot/store/ringimpl.h"
+
+/* A direct descriptor is no descriptor of the process: the kernel refuses
+ * O_CLOEXEC for it. */
+#define OPEN_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
+#define SYNC_BATCH 64
+/* So many files are submitted at once. */
+#define SUBMIT_BATCH 8
+
+/* A file's chain: three requests, each with an answer of its own. */
+enum step { STEP_OPEN, STEP_READ, STEP_CLOSE, STEPS };
+
+struct slot {
+	uint64_t cookie;
+	unsigned char *data;
+	size_t room, size, len;
+	char *name;
+	size_t name_room;
+	int dirfd, error;
+	int answers[STEPS];
+	unsigned int missing; /* answers that have not come */
+	bool busy;
+};
+
+struct reader {
+	unsigned int depth;
+	struct slot *slots;
+	unsigned int *idle; /* slots that are free, as a stack */
+	unsigned int idle_count;
+	unsigned int *done; /* finished slots, as a queue */
+	unsigned int done_head, done_count;
+	int given; /* the slot whose data the caller holds, or -1 */
+	bool plain; /* by wish or because there is no io_uring */
+	bool started; /* the ring was tried */
+	struct io_uring ring; /* unless plain */
+	unsigned int queued; /* files that are not submitted yet */
+};
+
+/* --- slots --- */
+
+struct reader *reader_new(unsigned int depth, bool plain)
+{
+	struct reader *r = mem_zalloc(sizeof(*r));
+	unsigned int i;
+
+	r->depth = depth < 1		      ? 1
+		   : depth > READER_DEPTH_MAX ? READER_DEPTH_MAX
+					      : depth;
+	r->slots = mem_zalloc(r->depth * sizeof(*r->slots));
+	r->idle = mem_zalloc(r->depth * sizeof(*r->idle));
+	r->done = mem_zalloc(r->depth * sizeof(*r->done));
+	for (i = r->depth; i-- > 0;)
+		r->idle[r->idle_count++] = i;
+	r->given = -1;
+	r->plain = plain;
+	return r;
+}
+
+static void slot_give_back(struct reader *r)
+{
+	if (r->given < 0)
+		return;
+	r->slots[r->given].busy = false;
+	r->idle[r->idle_count++] = (unsigned int)r->given;
+	r->given = -1;
+}
+
+static void slot_finish(struct reader *r, struct slot *slot)
+{
+	unsigned int at = (r->done_head + r->done_count) % r->depth;
+
+	r->done[at] = (unsigned int)(slot - r->slots);
+	r->done_count++;
+}
+
+static void read_plain(struct slot *slot)
+{
+	auto_close int fd = openat(slot->dirfd, slot->name,
+				   OPEN_FLAGS | O_CLOEXEC | O_NOATIME);
+	ssize_t n;
+
+	slot->error = 0;
+	slot->len = 0;
+	if (fd < 0 && errno == EPERM) /* somebody else's file */
+		fd = openat(slot->dirfd, slot->name, OPEN_FLAGS | O_CLOEXEC);
+	if (fd < 0) {
+		slot->error = errno;
+		return;
+	}
+	n = fd_read(fd, slot->data, slot->size + 1);
+	if (n < 0)
+		slot->error = errno;
+	else
+		slot->len = (size_t)n;
+}
+
+/*
+ * All answers are there. Whatever did not go as it should is done again by
+ * plain calls, which say what is really wrong: an open without O_NOATIME, a
+ * short read, a cancelled chain.
+ */
+static void slot_settle(struct reader *r, struct slot *slot)
+{
+	int n = slot->answers[STEP_READ];
+
+	if (slot->answers[STEP_OPEN] >= 0 && n >= 0 && (size_t)n >= slot->size)
+		slot->len = (size_t)n;
+	else
+		read_plain(slot);
+	slot_finish(r, slot);
+}
+
+/*
+ * The kernel may still write into the buffers of what is under way, and
+ * nobody can say when it stops: they are left to it, and the files are read
+ * by plain calls from now on.
+ */
+static void ring_give_up(struct reader *r)
+{
+	unsigned int i;
+
+	io_uring_queue_exit(&r->ring);
+	r->plain = true;
+	r->queued = 0;
+	for (i = 0; i < r->depth; i++) {
+		struct slot *slot = &r->slots[i];
+
+		if (!slot->busy || !slot->missing)
+			continue;
+		slot->missing = 0;
+		slot->data = mem_alloc(slot->room);
+		read_plain(slot);
+		slot_finish(r, slot);
+	}
+}
+
+static void ring_collect(struct reader *r)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, count = 0;
+
+	io_uring_for_each_cqe(&r->ring, head, cqe)
+	{
+		uint64_t data = io_uring_cqe_get_data64(cqe);
+		struct slot *slot = &r->slots[data / STEPS];
+
+		slot->answers[data % STEPS] = cqe->res;
+		if (--slot->missing == 0)
+			slot_settle(r, slot);
+		count++;
+	}
+	io_uring_cq_advance(&r->ring, count);
+}
+
+static void ring_run(struct reader *r, unsigned int wait)
+{
+	if (!ring_enter(&r->ring, wait)) {
+		ring_give_up(r);
+		return;
+	}
+	r->queued = 0;
+	ring_collect(r);
+}
+
+/*
+ * open, read, close on a direct descriptor, in this order. The read asks for
+ * one byte more than there should be, so it proves the end of the file but is
+ * always short: that would break a plain link, so the close hangs on a hard
+ * one. Without an open the read is cancelled, and with it the close.
+ */
+static void ring_queue(struct reader *r, struct slot *slot)
+{
+	unsigned int i = (unsigned int)(slot - r->slots), step;
+	struct io_uring_sqe *sqe[STEPS];
+
+	/* There is room for the chains of all slots. */
+	for (step = 0; step < STEPS; step++) {
+		sqe[step] = io_uring_get_sqe(&r->ring);
+		if (!sqe[step])
+			abort();
+	}
+	io_uring_prep_openat_direct(sqe[STEP_OPEN], slot->dirfd, slot->name,
+				    OPEN_FLAGS | O_NOATIME, 0, i);
+	io_uring_prep_read(sqe[STEP_READ], (int)i, slot->data,
+			   (unsigned int)slot->size + 1, 0);
+	io_uring_prep_close_direct(sqe[STEP_CLOSE], i);
+	io_uring_sqe_set_flags(sqe[STEP_OPEN], IOSQE_IO_LINK);
+	io_uring_sqe_set_flags(sqe[STEP_READ],
+			       IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+	for (step = 0; step < STEPS; step++)
+		io_uring_sqe_set_data64(sqe[step], (uint64_t)i * STEPS + step);
+	slot->missing = STEPS;
+	r->queued++;
+}
+
+/* By the thread that reads: a ring may belong to one thread only. */
+static void ring_try(struct reader *r)
+{
+	r->started = true;
+	if (r->plain)
+		return;
+	r->plain = !ring_start(&r->ring, r->depth * STEPS, false);
+	if (!r->plain &&
+	    io_uring_register_files_sparse(&r->ring, r->depth) < 0) {
+		io_uring_queue_exit(&r->ring);
+		r->plain = true;
+	}
+}
+
+/* --- what callers see --- */
+
+void reader_free(struct reader **reader)
+{
+	struct reader *r = *reader;
+	struct reader_file file;
+	unsigned int i;
+
+	if (!r)
+		return;
+	/* Buffers belong to the kernel until it has answered. */
+	while (reader_next(r, &file))
+		;
+	if (r->started && !r->plain)
+		io_uring_queue_exit(&r->ring);
+	for (i = 0; i < r->depth; i++) {
+		free(r->slots[i].data);
+		free(r->slots[i].name);
+	}
+	free(r->slots);
+	free(r->idle);
+	free(r->done);
+	free(r);
+	*reader = NULL;
+}
+
+bool reader_uses_ring(const struct reader *r)
+{
+	return r->started && !r->plain;
+}
+
+static void slot_fill(struct slot *slot, int dirfd, const char *name,
+		      size_t size, uint64_t cookie)
+{
+	size_t name_len = strlen(name) + 1;
+
+	if (size > READER_LEN_MAX)
+		size = READER_LEN_MAX;
+	if (slot->room < size + 1) {
+		free(slot->data);
+		slot->room = (size + 4096) & ~(size_t)4095;
+		slot->data = mem_alloc(slot->room);
+	}
+	if (slot->name_room < name_len) {
+		free(slot->name);
+		slot->name_room = name_len + 64;
+		slot->name = mem_alloc(slot->name_room);
+	}
+	memcpy(slot->name, name, name_len);
+	slot->cookie = cookie;
+	slot->dirfd = dirfd;
+	slot->size = size;
+	slot->len = 0;
+	slot->error = 0;
+	slot->busy = true;
+}
+
+bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
+		uint64_t cookie)
+{
+	struct slot *slot;
+
+	slot_give_back(r);
+	if (!r->idle_count)
+		return false;
+	if (!r->started)
+		ring_try(r);
+	slot = &r->slots[r->idle[--r->idle_count]];
+	slot_fill(slot, dirfd, name, size, cookie);
+	if (r->plain) {
+		read_plain(slot);
+		slot_finish(r, slot);
+		return true;
+	}
+	ring_queue(r, slot);
+	/* What waits here does not keep the disk busy. */
+	if (r->queued >= SUBMIT_BATCH || 2 * r->queued >= r->depth)
+		ring_run(r, 0);
+	return true;
+}
+
+bool reader_next(struct reader *r, struct reader_file *ret)
+{
+	struct slot *slot;
+
+	slot_give_back(r);
+	if (r->idle_count == r->depth)
+		return false;
+	while (!r->done_count)
+		ring_run(r, 1);
+	slot = &r->slots[r->done[r->done_head]];
+	r->done_head = (r->done_head + 1) % r->depth;
+	r->done_count--;
+	r->given = (int)(slot - r->slots);
+	*ret = (struct reader_file){
+		.cookie = slot->cookie,
+		.error = slot->error,
+		.grew = slot->len > slot->size,
+		.len = slot->len > slot->size ? slot->size : slot->len,
+		.data = slot->data,
+	};
+	return true;
+}
+
+/* --- syncs --- */
+
+static int sync_plain(int fd)
+{
+	return fdatasync(fd) < 0 ? errno : 0;
+}
+
+/* One batch; the first failure or 0. -1: the ring is of no use. */
+static int sync_batch(struct io_uring *ring, const int *fds, unsigned int count)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int i;
+	int num = 0;
+
+	for (i = 0; i < count; i++) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+		if (!sqe)
+			abort();
+		io_uring_prep_fsync(sqe, fds[i], IORING_FSYNC_DATASYNC);
+	}
+	if (!ring_enter(ring, 0))
+		return -1;
+	for (i = 0; i < count; i++) {
+		int got;
+
+		do {
+			got = io_uring_wait_cqe(ring, &cqe);
+		} while (got == -EINTR);
+		if (got < 0)
+			return -1;
+		if (cqe->res < 0 && !num)
+			num = -cqe->res;
+		io_uring_cqe_seen(ring, cqe);
+	}
+	return num;
+}
+
+int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err)
+{
+	struct io_uring ring;
+	bool use = !plain && count > 1 && ring_start(&ring, SYNC_BATCH, false);
+	bool started = use;
+	int num = 0, got = 0;
+	size_t i, n;
+
+	for (i = 0; i < count; i += n) {
+		n = count - i < SYNC_BATCH ? count - i : SYNC_BATCH;
+		if (use)
+			got = sync_batch(&ring, fds + i, (unsigned int)n);
+		/* A sync that was done and failed is never done again: the
+		 * next one would succeed without the lost pages. Here none
+		 * was known to fail. */
+		if (use && got < 0)
+			use = false;
+		if (!use) {
+			n = 1;
+			got = sync_plain(fds[i]);
+		}
+		if (got > 0 && !num)
+			num = got;
+	}
+	if (started)
+		io_uring_queue_exit(&ring);
+	return num ? fail_num(err, num, "sync") : 0;
+}

@@ -1,0 +1,414 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/store/compress.h"
+#include "snapshot/store/storeimpl.h"
+
+/* A pack is full from here on. */
+#define PACK_LEN ((uint64_t)64 << 20)
+
+int store_fail(struct store *s, const struct err *err)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+	if (!s->failed.num)
+		s->failed = *err;
+	(void)pthread_cond_broadcast(&s->changed);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return -err->num;
+}
+
+/* Under the mutex. */
+static void busy_done(struct store *s, unsigned int count)
+{
+	s->busy -= count;
+	(void)pthread_cond_broadcast(&s->changed);
+}
+
+/* --- records into packs --- */
+
+/* Under the mutex. */
+static int out_open(struct store *s, enum pack_kind kind, struct err *err)
+{
+	struct out_pack *out;
+
+	if (s->open[kind])
+		return 0;
+	out = mem_zalloc(sizeof(*out));
+	if (packer_new(s->folder.tmp_fd, &s->folder.format, kind, &out->writer,
+		       err) < 0) {
+		free(out);
+		return -err->num;
+	}
+	out->name = mem_strdup(packer_name(out->writer));
+	out->next = s->outs;
+	s->outs = out;
+	s->open[kind] = out;
+	return 0;
+}
+
+/* --- limits --- */
+
+#define MIN_FREE_MAX ((uint64_t)256 << 20)
+/* Others fill the disk, too: looked at again after so much. */
+#define ROOM_STEP ((uint64_t)8 << 20)
+
+static uint64_t packs_bytes(int packs_fd)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	struct stat st;
+	uint64_t sum = 0;
+	size_t i;
+
+	if (dirlist_read(packs_fd, &list, &ignored) < 0)
+		return 0;
+	for (i = 0; i < list.count; i++)
+		if (fstatat(packs_fd, list.items[i].name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			sum += (uint64_t)st.st_size;
+	return sum;
+}
+
+void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
+{
+	struct statvfs fs;
+
+	if (min_free == UINT64_MAX) {
+		min_free = 0;
+		if (fstatvfs(s->folder.fd, &fs) == 0)
+			min_free = (uint64_t)fs.f_blocks * fs.f_frsize / 100;
+		if (min_free > MIN_FREE_MAX)
+			min_free = MIN_FREE_MAX;
+	}
+	(void)pthread_mutex_lock(&s->mutex);
+	s->limited = true;
+	s->min_free = min_free;
+	s->max_size = max_size;
+	s->packed = max_size ? packs_bytes(s->folder.packs_fd) : 0;
+	s->room = 0;
+	(void)pthread_mutex_unlock(&s->mutex);
+}
+
+/* Under the mutex: the bytes that are about to be written. */
+static int take_room(struct store *s, uint64_t len, struct err *err)
+{
+	uint64_t size = s->packed + s->stats.stored_bytes, free = UINT64_MAX;
+	uint64_t pending = 0;
+	const struct out_pack *out;
+	struct statvfs fs;
+
+	if (!s->limited)
+		return 0;
+	if (s->max_size && size + len > s->max_size)
+		return fail(err, ENOSPC,
+			    "the store takes %s and may take %s (max-size): "
+			    "`guard prune` makes room",
+			    text_size(size), text_size(s->max_size));
+	if (s->room < len) {
+		for (out = s->outs; out; out = out->next)
+			if (out->writer)
+				pending += packer_pending(out->writer);
+		if (fstatvfs(s->folder.fd, &fs) == 0)
+			free = (uint64_t)fs.f_bavail * fs.f_frsize;
+		free -= pending < free ? pending : free;
+		if (free < s->min_free + len)
+			return fail(err, ENOSPC,
+				    "%s of the store's disk are free, and %s "
+				    "stay free (min-free): `guard du` shows "
+				    "what guard takes, `guard prune` makes "
+				    "room",
+				    text_size(free), text_size(s->min_free));
+		s->room = free - s->min_free;
+		if (s->room > ROOM_STEP + len)
+			s->room = ROOM_STEP + len;
+	}
+	s->room -= len;
+	return 0;
+}
+
+/*
+ * Finds room for a record in the open pack of its kind and writes it there.
+ * place->out stays pinned. *ret_full: a pack that is full now and that the
+ * caller has to commit (counted as busy).
+ */
+static int record_write(struct store *s, enum pack_kind kind,
+			const struct record_head *head, const void *payload,
+			struct place *ret, struct out_pack **ret_full,
+			struct err *err)
+{
+	struct out_pack *out;
+	uint64_t offset;
+
+	*ret_full = NULL;
+	(void)pthread_mutex_lock(&s->mutex);
+	if (take_room(s, head->stored_len, err) < 0 ||
+	    out_open(s, kind, err) < 0) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return store_fail(s, err);
+	}
+	out = s->open[kind];
+	offset = packer_reserve(out->writer, head->stored_len);
+	out->users++;
+	if (packer_size(out->writer) >= PACK_LEN) {
+		s->open[kind] = NULL;
+		s->busy++;
+		*ret_full = out;
+	}
+	s->stats.stored_bytes += head->stored_len;
+	(void)pthread_mutex_unlock(&s->mutex);
+	*ret = (struct place){.out = out};
+	ret->entry.offset = offset;
+	ret->entry.stored_len = (uint32_t)head->stored_len;
+	if (packer_put(out->writer, offset, head, payload, err) == 0)
+		return 0;
+	(void)store_fail(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	store_place_unpin(s, ret);
+	busy_done(s, *ret_full ? 1 : 0);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return -err->num;
+}
+
+int store_write_single(struct store *s, const struct record_head *head,
+		       const void *payload, struct place *ret,
+		       struct out_pack **ret_full, struct err *err)
+{
+	return record_write(s,
+			    head->type == OBJECT_DATA ? PACK_DATA : PACK_META,
+			    head, payload, ret, ret_full, err);
+}
+
+struct add_entries {
+	struct packer *writer;
+	const struct place *place;
+};
+
+static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
+{
+	struct add_entries *add = arg;
+	struct pack_entry e = *entry;
+
+	(void)err;
+	e.offset = add->place->entry.offset;
+	e.stored_len = add->place->entry.stored_len;
+	packer_add(add->writer, &e);
+	return 0;
+}
+
+/* Under the mutex: memory that was paged in once is the faster one. */
+static void spare_keep(struct store *s, struct buf *b)
+{
+	if (s->spare_count == BLOCK_SPARES)
+		return;
+	buf_clear(b);
+	s->spares[s->spare_count++] = *b;
+	*b = (struct buf){0};
+}
+
+/* Under the mutex: the block has left memory for its place. */
+static int block_settle(struct store *s, struct block *block,
+			const struct place *place, struct err *err)
+{
+	struct add_entries add = {place->out->writer, place};
+	int got = block_each(block->data.data, block->data.len, block->count,
+			     add_entry, &add, err);
+
+	store_place_unpin(s, place);
+	if (got < 0)
+		return got;
+	block->out = place->out;
+	block->offset = place->entry.offset;
+	spare_keep(s, &block->data);
+	buf_free(&block->data);
+	buf_free(&block->table);
+	return 0;
+}
+
+int store_write_block(struct store *s, struct block *block, struct err *err)
+{
+	struct record_head head = {.type = RECORD_BLOCK, .count = block->count};
+	struct out_pack *full;
+	struct place place;
+	const void *payload;
+	size_t len;
+	int got;
+
+	/* Readers look at the objects under the mutex, and they may move. */
+	(void)pthread_mutex_lock(&s->mutex);
+	buf_add(&block->data, block->table.data, block->table.len);
+	(void)pthread_mutex_unlock(&s->mutex);
+	payload =
+		compress_bytes(block->data.data, block->data.len, false, &len);
+	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
+	head.plain_len = block->data.len;
+	head.stored_len = payload ? len : block->data.len;
+	if (!payload)
+		payload = block->data.data;
+	head.check = hash_check(payload, head.stored_len);
+	got = record_write(s, block->kind, &head, payload, &place, &full, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	if (got == 0)
+		got = block_settle(s, block, &place, err);
+	busy_done(s, 1);
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (got == 0 && full)
+		got = store_commit_packs(s, &full, 1, err);
+	return got;
+}
+
+/* --- packs into the store --- */
+
+static int out_finish(struct store *s, struct out_pack *out, struct err *err)
+{
+	struct err failed;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	while (out->users)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	failed = s->failed;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (failed.num) {
+		*err = failed;
+		return -err->num;
+	}
+	return packer_finish(out->writer, err);
+}
+
+/* Others see it from now on, and we read it as they do. */
+static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
+{
+	struct packer *writer;
+	struct pack *pack;
+
+	if (pack_open(s->folder.packs_fd, out->name, s->folder.format.uuid,
+		      &pack, err) < 0)
+		return -err->num;
+	(void)pthread_mutex_lock(&s->mutex);
+	out->pack = pack;
+	while (out->users)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	writer = out->writer;
+	out->writer = NULL;
+	(void)pthread_mutex_unlock(&s->mutex);
+	packer_free(&writer);
+	return 0;
+}
+
+static int publish(struct store *s, struct out_pack **outs, size_t count,
+		   struct err *err)
+{
+	int lock = folder_commit_begin(&s->folder, err);
+	int got;
+	size_t i;
+
+	if (lock < 0)
+		return lock;
+	got = store_refresh_packs(s, err);
+	for (i = 0; i < count && got == 0; i++)
+		got = packer_publish(outs[i]->writer, s->folder.packs_fd, err);
+	if (got == 0)
+		got = atomic_sync_dir(s->folder.packs_fd, err);
+	folder_commit_end(&s->folder, lock);
+	return got;
+}
+
+int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
+		       struct err *err)
+{
+	int got = 0;
+	size_t i;
+
+	for (i = 0; i < count && got == 0; i++)
+		got = out_finish(s, outs[i], err);
+	for (i = 0; i < count && got == 0; i++)
+		got = packer_sync(outs[i]->writer, err);
+	if (got == 0)
+		got = publish(s, outs, count, err);
+	for (i = 0; i < count && got == 0; i++)
+		got = out_reopen(s, outs[i], err);
+	if (got < 0)
+		(void)store_fail(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	busy_done(s, (unsigned int)count);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got;
+}
+
+/* --- the flush --- */
+
+/* Under the mutex. */
+static size_t take_open(struct store *s, struct out_pack **outs)
+{
+	size_t count = 0;
+	int kind;
+
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		if (!s->open[kind])
+			continue;
+		outs[count++] = s->open[kind];
+		s->open[kind] = NULL;
+		s->busy++;
+	}
+	return count;
+}
+
+static int flush_all(struct store *s, struct err *err)
+{
+	struct block *blocks[PACK_KINDS];
+	struct out_pack *outs[PACK_KINDS];
+	size_t count;
+	int kind;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		blocks[kind] = s->filling[kind];
+		s->filling[kind] = NULL;
+		s->busy += blocks[kind] != NULL;
+	}
+	(void)pthread_mutex_unlock(&s->mutex);
+	for (kind = 0; kind < PACK_KINDS; kind++) {
+		if (blocks[kind])
+			(void)store_write_block(s, blocks[kind], err);
+	}
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->busy)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	count = take_open(s, outs);
+	if (s->failed.num)
+		*err = s->failed;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (count && store_commit_packs(s, outs, count, err) < 0)
+		return -err->num;
+	return 0;
+}
+
+int store_flush(struct store *s, struct err *err)
+{
+	int got = 0;
+
+	if (s->mode != STORE_WRITE)
+		return fail(err, EINVAL, "the store is open for reading");
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	s->flushing = true;
+	(void)pthread_mutex_unlock(&s->mutex);
+	(void)flush_all(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	s->flushing = false;
+	if (s->failed.num) {
+		*err = s->failed;
+		got = -err->num;
+	}
+	(void)pthread_cond_broadcast(&s->changed);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got;
+}

@@ -1,0 +1,301 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/store/storeimpl.h"
+
+/* --- the bytes of a place --- */
+
+static int record_read(const struct place *place, struct record_head *head,
+		       unsigned char **ret, size_t *ret_len, struct err *err)
+{
+	if (place->pack)
+		return pack_read(place->pack, place->entry.offset, head, ret,
+				 ret_len, err);
+	return packer_read(place->out->writer, place->entry.offset, head, ret,
+			   ret_len, err);
+}
+
+static int block_load(struct store *s, const struct place *place,
+		      struct cached_block **ret, struct err *err)
+{
+	const void *owner = place->pack ? (const void *)place->pack
+					: (const void *)place->out;
+	auto_free unsigned char *plain = NULL;
+	struct record_head head;
+	size_t len;
+
+	*ret = blockcache_get(s->cache, owner, place->entry.offset);
+	if (*ret)
+		return 0;
+	if (record_read(place, &head, &plain, &len, err) < 0)
+		return -err->num;
+	if (head.type != RECORD_BLOCK)
+		return fail(err, EBADMSG, "a pack's index is wrong");
+	*ret = blockcache_put(s->cache, owner, place->entry.offset, TAKE(plain),
+			      len - (size_t)head.count * BLOCK_TABLE_ENTRY);
+	return 0;
+}
+
+int store_place_read(struct store *s, const struct place *place,
+		     struct view *ret, struct err *err)
+{
+	const struct pack_entry *e = &place->entry;
+	struct view view = {0};
+	struct record_head head;
+
+	if (!e->in_block) {
+		if (record_read(place, &head, &view.owned, &view.len, err) < 0)
+			return -err->num;
+		view.data = view.owned;
+		if (head.type == e->type && view.len == e->len) {
+			*ret = view;
+			return 0;
+		}
+	} else {
+		if (block_load(s, place, &view.block, err) < 0)
+			return -err->num;
+		view.data = view.block->data + e->inner;
+		view.len = e->len;
+		if (e->inner <= view.block->len &&
+		    e->len <= view.block->len - e->inner) {
+			*ret = view;
+			return 0;
+		}
+	}
+	store_place_done(s, &view);
+	return fail(err, EBADMSG, "a pack's index is wrong");
+}
+
+void store_place_done(struct store *s, struct view *view)
+{
+	if (view->block)
+		blockcache_release(s->cache, view->block);
+	free(view->owned);
+	*view = (struct view){0};
+}
+
+void store_place_pin(struct store *s, const struct object *object,
+		     struct place *ret)
+{
+	struct block *block = object->block;
+
+	(void)s;
+	*ret = (struct place){
+		.entry = {.offset = block->offset,
+			  .len = object->len,
+			  .inner = object->inner,
+			  .ord = object->ord,
+			  .type = object->type,
+			  .in_block = !block->single},
+	};
+	memcpy(ret->entry.hash, object->hash, HASH_LEN);
+	ret->pack = block->out->pack;
+	if (!ret->pack) {
+		ret->out = block->out;
+		block->out->users++;
+	}
+}
+
+void store_place_unpin(struct store *s, const struct place *place)
+{
+	if (place->out && --place->out->users == 0)
+		(void)pthread_cond_broadcast(&s->changed);
+}
+
+/* --- finding --- */
+
+/* Appends the object when the place holds it undamaged. */
+static int fetch(struct store *s, const struct place *place,
+		 const struct oid *id, struct buf *to, struct err *err)
+{
+	unsigned char hash[HASH_LEN];
+	struct view view;
+
+	if (store_place_read(s, place, &view, err) < 0)
+		return -err->num;
+	hash_keyed(&s->folder.key, view.data, view.len, hash);
+	if (memcmp(hash, id->hash, HASH_LEN) != 0) {
+		store_place_done(s, &view);
+		return fail(err, EBADMSG, "an object is damaged");
+	}
+	buf_add(to, view.data, view.len);
+	store_place_done(s, &view);
+	return 0;
+}
+
+/* 1: got it; 0: not an own one; negative: one, but it cannot be read. */
+static int get_own(struct store *s, const struct oid *id, struct buf *to,
+		   struct err *err)
+{
+	struct place place;
+	struct object *o;
+	size_t i = 0;
+	int got;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	while ((o = objects_find(&s->objects, id->hash, id->type, i, &i))) {
+		if (o->ord == id->ord && o->len == id->len)
+			break;
+		i++;
+	}
+	if (!o || !o->block->out) {
+		if (o && to)
+			buf_add(to, o->block->data.data + o->inner, o->len);
+		(void)pthread_mutex_unlock(&s->mutex);
+		return o ? 1 : 0;
+	}
+	store_place_pin(s, o, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	got = to ? fetch(s, &place, id, to, err) : 0;
+	(void)pthread_mutex_lock(&s->mutex);
+	store_place_unpin(s, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got < 0 ? got : 1;
+}
+
+static struct pack_set *current_set(struct store *s)
+{
+	struct pack_set *set;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	set = s->set;
+	(void)pthread_mutex_unlock(&s->mutex);
+	return set;
+}
+
+/* As get_own(), from the packs of others; tries every copy. */
+static int get_packed(struct store *s, const struct oid *id, struct buf *to,
+		      struct err *err)
+{
+	struct pack_set *set = current_set(s);
+	int got = 0;
+	size_t i;
+
+	if (!pack_set_may_have(set, id->hash))
+		return 0;
+	for (i = set->count; i-- > 0 && got != 1;) {
+		struct place place = {.pack = set->packs[i]};
+		uint32_t at = pack_find(place.pack, id->hash);
+
+		for (; at < pack_count(place.pack) && got != 1; at++) {
+			bool ok = pack_get(place.pack, at, &place.entry);
+
+			if (memcmp(place.entry.hash, id->hash, HASH_LEN) != 0)
+				break;
+			if (!ok || place.entry.type != id->type ||
+			    place.entry.ord != id->ord ||
+			    place.entry.len != id->len)
+				continue;
+			got = !to ? 1 : fetch(s, &place, id, to, err);
+			if (to && got == 0)
+				got = 1;
+		}
+	}
+	return got;
+}
+
+/* The same, and looks once more where only reading opened the packs. */
+static int find_packed(struct store *s, const struct oid *id, struct buf *to,
+		       struct err *err)
+{
+	int got = get_packed(s, id, to, err);
+	struct err ignored;
+
+	if (s->mode != STORE_READ)
+		return got;
+	/* There is no lock: prune may have moved it into a pack that was not
+	 * there yet when we looked. */
+	if (got == 0 && store_refresh_packs(s, &ignored) == 0)
+		got = get_packed(s, id, to, err);
+	if (got != 1 && store_check_packs(s))
+		got = get_packed(s, id, to, err);
+	return got;
+}
+
+static bool oid_sane(const struct oid *id)
+{
+	return id->type >= OBJECT_DATA && id->type <= OBJECT_ATTRSET &&
+	       id->len <= OBJECT_LEN_MAX;
+}
+
+static int not_found(struct store *s, struct err *err)
+{
+	const struct pack_set *set;
+	size_t i;
+	int got;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	set = s->set;
+	for (i = 0; i < set->count && !pack_failed(set->packs[i]); i++)
+		;
+	if (i < set->count)
+		got = pack_fail(set->packs[i], err);
+	else if (s->damaged)
+		got = fail(err, EBADMSG,
+			   "an object is missing and packs are damaged: %s",
+			   s->damaged);
+	else
+		got = fail(err, ENOENT,
+			   "an object is missing from the store: `guard "
+			   "repair` fills in what is still to be had");
+	(void)pthread_mutex_unlock(&s->mutex);
+	return got;
+}
+
+int store_get(struct store *s, const struct oid *id, struct buf *to,
+	      struct err *err)
+{
+	struct err own;
+	int got;
+
+	if (!oid_sane(id))
+		return fail(err, EBADMSG, "not the name of an object");
+	got = get_own(s, id, to, &own);
+	if (got == 1)
+		return 0;
+	if (got < 0)
+		*err = own;
+	if (got == 0)
+		got = find_packed(s, id, to, err);
+	else if (get_packed(s, id, to, &own) == 1)
+		got = 1;
+	if (got == 1)
+		return 0;
+	return got < 0 ? got : not_found(s, err);
+}
+
+bool store_has(struct store *s, const struct oid *id)
+{
+	struct err ignored;
+
+	return oid_sane(id) && (get_own(s, id, NULL, &ignored) == 1 ||
+				find_packed(s, id, NULL, &ignored) == 1);
+}
+
+/* Packs hold far less than this. */
+#define WHERE_PACK_SHIFT 40
+
+uint64_t store_where(struct store *s, const struct oid *id)
+{
+	struct pack_set *set = current_set(s);
+	struct pack_entry e;
+	size_t i;
+
+	for (i = set->count; i-- > 0;) {
+		const struct pack *pack = set->packs[i];
+		uint32_t at = pack_find(pack, id->hash);
+
+		for (; at < pack_count(pack) && pack_get(pack, at, &e); at++) {
+			if (memcmp(e.hash, id->hash, HASH_LEN) != 0)
+				break;
+			if (e.type == id->type && e.ord == id->ord &&
+			    e.len == id->len)
+				return (uint64_t)i << WHERE_PACK_SHIFT |
+				       e.offset;
+		}
+	}
+	return UINT64_MAX;
+}

@@ -1,0 +1,160 @@
+/*
+ * What the store is inside: storeopen.c, storefind.c (finding and reading),
+ * storeput.c (adding), storecommit.c (packs on their way out), storerefresh.c
+ * (packs of others). Only for them, content.c, and for what looks after a
+ * store as a whole: inventory.c, verify.c, prune, repair.
+ *
+ * Locks, always in this order: the commit lock (a file, between processes),
+ * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
+ * reading and writing happen without the mutex.
+ */
+#ifndef GUARD_SNAPSHOT_STORE_STOREIMPL_H
+#define GUARD_SNAPSHOT_STORE_STOREIMPL_H
+
+#include <pthread.h>
+
+#include "snapshot/store/blockcache.h"
+#include "snapshot/store/chunk.h"
+#include "snapshot/store/folder.h"
+#include "snapshot/store/objects.h"
+#include "snapshot/store/pack.h"
+#include "snapshot/store/packer.h"
+#include "snapshot/store/store.h"
+
+#define BLOCK_SPARES 4
+
+/* Packs of others, sorted by name; never changed, only replaced. */
+struct pack_set {
+	size_t count;
+	/* A bit for the start of each hash that one of them has: most new
+	 * bytes are told at once, however many packs there are. NULL where
+	 * nothing is to be added. */
+	unsigned char *filter;
+	unsigned int filter_bits;
+	struct pack_set *older; /* kept till the store is freed */
+	struct pack *packs[];
+};
+
+/* A pack of this process: being written, later like any other. */
+struct out_pack {
+	struct packer *writer; /* NULL once `pack` is there */
+	struct pack *pack;
+	char *name;
+	unsigned int users; /* writes and reads under way on `writer` */
+	struct out_pack *next; /* of all */
+};
+
+struct store {
+	struct folder folder;
+	enum store_mode mode;
+	struct blockcache *cache;
+	struct gear gear;
+
+	pthread_mutex_t mutex;
+	pthread_cond_t changed; /* users, busy, flushing went down */
+	struct pack_set *set;
+	bool checked; /* the indexes of all packs in it were read */
+	char *damaged; /* text about packs that cannot be read, or NULL */
+	char **damaged_names;
+	size_t damaged_count, damaged_room;
+	struct objects objects;
+	struct block *blocks; /* all */
+	struct block *filling[PACK_KINDS];
+	struct buf spares[BLOCK_SPARES]; /* memory for the next blocks */
+	unsigned int spare_count;
+	struct out_pack *outs; /* all */
+	struct out_pack *open[PACK_KINDS];
+	unsigned int busy; /* full blocks and packs being written out */
+	bool flushing;
+	struct err failed; /* num 0: nothing has failed */
+	bool limited;
+	uint64_t min_free, max_size; /* see store_limit() */
+	uint64_t packed; /* bytes of packs when the limit was set */
+	uint64_t room; /* bytes that may be written before looking again */
+	struct store_stats stats;
+};
+
+/* Where the bytes of an object can be read: in one of both. */
+struct place {
+	struct pack *pack;
+	struct out_pack *out;
+	struct pack_entry entry;
+};
+
+/* The first bits of a hash as a number. */
+static inline uint64_t store_hash_start(const unsigned char *hash,
+					unsigned int bits)
+{
+	uint64_t v = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		v = v << 8 | hash[i];
+	return v >> (64 - bits);
+}
+
+static inline bool pack_set_may_have(const struct pack_set *set,
+				     const unsigned char *hash)
+{
+	uint64_t at;
+
+	if (!set->filter)
+		return set->count;
+	at = store_hash_start(hash, set->filter_bits);
+	return set->filter[at / 8] >> at % 8 & 1;
+}
+
+/* The bytes of a place, until store_place_done(). */
+struct view {
+	const unsigned char *data;
+	size_t len;
+	struct cached_block *block;
+	unsigned char *owned;
+};
+
+/* -EBADMSG when they cannot be had. Not under the mutex. */
+int store_place_read(struct store *s, const struct place *place,
+		     struct view *ret, struct err *err);
+void store_place_done(struct store *s, struct view *view);
+
+/* Under the mutex: an own object that is written; it is held in place until
+ * store_place_unpin(). */
+void store_place_pin(struct store *s, const struct object *object,
+		     struct place *ret);
+void store_place_unpin(struct store *s, const struct place *place);
+
+/* Remembers the first failure; nothing of this process's open packs may be
+ * used from then on. Returns -err->num. Not under the mutex. */
+int store_fail(struct store *s, const struct err *err);
+
+/* Compresses (what is worth it) and writes a full block; counts as busy. */
+int store_write_block(struct store *s, struct block *block, struct err *err);
+/* Writes one big object into a pack that stays pinned. */
+int store_write_single(struct store *s, const struct record_head *head,
+		       const void *payload, struct place *ret,
+		       struct out_pack **ret_full, struct err *err);
+/* Finishes and publishes packs that nobody adds to any more; counts as busy
+ * (count packs). */
+int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
+		       struct err *err);
+
+/* For repair: bytes of a name that is lost, under that very name; the caller
+ * has compared them with its hash. At most BLOCK_LEN_MAX / 2 bytes. */
+int store_put_as(struct store *s, const struct oid *id, const void *data,
+		 struct err *err);
+
+/* The table by which this store cuts long files. */
+const struct gear *store_gear(const struct store *s);
+
+/* Under the commit lock: what others have added since; -EAGAIN when they and
+ * we gave one name to different bytes. */
+int store_refresh_packs(struct store *s, struct err *err);
+
+/*
+ * STORE_READ opens packs without reading their indexes. Reads them now, and
+ * adds those of damaged ones, made anew from their records, to the set. True
+ * when there were any: it is worth looking again.
+ */
+bool store_check_packs(struct store *s);
+
+#endif

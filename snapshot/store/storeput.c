@@ -1,0 +1,376 @@
+#include <errno.h>
+#include <string.h>
+
+#include "snapshot/store/compress.h"
+#include "snapshot/store/storeimpl.h"
+
+/* Objects from here on have a record of their own. */
+#define SINGLE_LEN ((size_t)64 << 10)
+
+struct want {
+	unsigned char hash[HASH_LEN];
+	uint8_t type;
+	const void *data;
+	size_t len;
+};
+
+/* How far the search for known bytes has come. */
+struct search {
+	const struct pack_set *set; /* compared with all of it */
+	size_t own; /* compared with own objects below this */
+	int ord; /* highest that the hash has, -1 none */
+	uint64_t others; /* of the first ordinals: known to be other bytes */
+};
+
+static void found(const struct want *want, uint16_t ord, struct oid *ret)
+{
+	*ret = (struct oid){.len = want->len, .ord = ord, .type = want->type};
+	memcpy(ret->hash, want->hash, HASH_LEN);
+}
+
+static void note_other(struct search *q, unsigned int ord)
+{
+	if (ord < 64)
+		q->others |= (uint64_t)1 << ord;
+}
+
+/* Whether the next ordinal is given to what may lie under a lower one that
+ * cannot be read. */
+static bool is_again(const struct search *q)
+{
+	unsigned int lower = (unsigned int)(q->ord + 1);
+
+	return lower &&
+	       (lower >= 64 || q->others != ((uint64_t)1 << lower) - 1);
+}
+
+/* One that cannot be read is not known to be equal, so it is not. */
+static bool place_equals(struct store *s, const struct place *place,
+			 const struct want *want, struct search *q)
+{
+	struct view view;
+	struct err ignored;
+	bool equal = false;
+
+	if (place->entry.len == want->len) {
+		if (store_place_read(s, place, &view, &ignored) < 0)
+			return false;
+		equal = memcmp(view.data, want->data, want->len) == 0;
+		store_place_done(s, &view);
+	}
+	if (!equal)
+		note_other(q, place->entry.ord);
+	return equal;
+}
+
+static bool in_pack(struct store *s, struct pack *pack, const struct want *want,
+		    struct search *q, struct oid *ret)
+{
+	struct place place = {.pack = pack};
+	uint32_t at = pack_find(pack, want->hash);
+
+	for (; at < pack_count(pack); at++) {
+		bool ok = pack_get(pack, at, &place.entry);
+
+		if (memcmp(place.entry.hash, want->hash, HASH_LEN) != 0)
+			break;
+		if (!ok || place.entry.type != want->type)
+			continue;
+		if (place.entry.ord > q->ord)
+			q->ord = place.entry.ord;
+		if (place_equals(s, &place, want, q)) {
+			found(want, place.entry.ord, ret);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Not under the mutex. */
+static bool in_packs(struct store *s, const struct pack_set *set,
+		     const struct want *want, struct search *q, struct oid *ret)
+{
+	size_t i;
+
+	for (i = set->count; i-- > 0;) {
+		if (in_pack(s, set->packs[i], want, q, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Takes and returns the mutex; it may be free in between. */
+static bool is_object(struct store *s, const struct object *o,
+		      const struct want *want, struct search *q,
+		      struct oid *ret)
+{
+	struct place place;
+	uint16_t ord = o->ord;
+	bool equal;
+
+	if (!o->block->out) {
+		equal = o->len == want->len &&
+			memcmp(o->block->data.data + o->inner, want->data,
+			       want->len) == 0;
+		if (!equal)
+			note_other(q, ord);
+	} else {
+		store_place_pin(s, o, &place);
+		(void)pthread_mutex_unlock(&s->mutex);
+		equal = place_equals(s, &place, want, q);
+		(void)pthread_mutex_lock(&s->mutex);
+		store_place_unpin(s, &place);
+	}
+	if (equal)
+		found(want, ord, ret);
+	return equal;
+}
+
+/*
+ * Takes and returns the mutex. False: no object with these bytes is known
+ * now, and until the mutex is let go of; the next ordinal is q->ord + 1.
+ */
+static bool search(struct store *s, const struct want *want, struct search *q,
+		   struct oid *ret)
+{
+	const struct pack_set *set;
+	struct object *o;
+	bool known;
+	size_t i;
+
+	for (;;) {
+		set = s->set;
+		if (q->set != set && pack_set_may_have(set, want->hash)) {
+			(void)pthread_mutex_unlock(&s->mutex);
+			known = in_packs(s, set, want, q, ret);
+			(void)pthread_mutex_lock(&s->mutex);
+			if (known)
+				return true;
+		}
+		q->set = set;
+		o = objects_find(&s->objects, want->hash, want->type, q->own,
+				 &i);
+		if (o) {
+			q->own = i + 1;
+			if (o->ord > q->ord)
+				q->ord = o->ord;
+			if (is_object(s, o, want, q, ret))
+				return true;
+		} else if (set == s->set) {
+			return false;
+		}
+	}
+}
+
+/* --- adding; under the mutex --- */
+
+static struct block *block_new(struct store *s, enum pack_kind kind)
+{
+	struct block *block = mem_zalloc(sizeof(*block));
+
+	block->kind = kind;
+	block->next = s->blocks;
+	s->blocks = block;
+	return block;
+}
+
+static struct pack_entry entry_of(const struct want *want, int ord, bool again)
+{
+	struct pack_entry e = {.len = (uint32_t)want->len,
+			       .ord = (uint16_t)ord,
+			       .type = want->type,
+			       .again = again};
+
+	memcpy(e.hash, want->hash, HASH_LEN);
+	return e;
+}
+
+static void add_object(struct store *s, const struct want *want,
+		       const struct pack_entry *e, struct block *block)
+{
+	struct object *o = objects_add(&s->objects, want->hash, want->type);
+
+	o->len = e->len;
+	o->inner = e->inner;
+	o->block = block;
+	o->ord = e->ord;
+	s->stats.new_objects++;
+	s->stats.new_bytes += want->len;
+	if (e->ord)
+		s->stats.collisions++;
+}
+
+/* Adds to the block being filled; returns it when it is full now. */
+static struct block *add_small(struct store *s, enum pack_kind kind,
+			       const struct want *want, int ord, bool again)
+{
+	struct block *block = s->filling[kind];
+	struct pack_entry e = entry_of(want, ord, again);
+
+	if (!block) {
+		block = s->filling[kind] = block_new(s, kind);
+		if (s->spare_count)
+			block->data = s->spares[--s->spare_count];
+		(void)buf_reserve(&block->data,
+				  block_full(kind) + SINGLE_LEN + (128 << 10));
+	}
+	e.inner = (uint32_t)block->data.len;
+	add_object(s, want, &e, block);
+	buf_add(&block->data, want->data, want->len);
+	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY), &e);
+	block->table.len += BLOCK_TABLE_ENTRY;
+	block->count++;
+	if (block->data.len < block_full(kind) &&
+	    block->table.len < block_full(kind) / 2)
+		return NULL;
+	s->filling[kind] = NULL;
+	s->busy++;
+	return block;
+}
+
+static enum pack_kind kind_of(enum object_type type)
+{
+	return type == OBJECT_DATA ? PACK_DATA : PACK_META;
+}
+
+static int ord_check(int ord, struct err *err)
+{
+	if (ord >= UINT16_MAX)
+		return fail(err, EOVERFLOW,
+			    "too many objects of one hash: an attack?");
+	return 0;
+}
+
+static int put_small(struct store *s, const struct want *want, struct search *q,
+		     struct oid *ret, struct err *err)
+{
+	enum pack_kind kind = kind_of(want->type);
+	struct block *full;
+	int got;
+
+	if (search(s, want, q, ret)) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return 0;
+	}
+	got = ord_check(q->ord, err);
+	if (got < 0) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return got;
+	}
+	full = add_small(s, kind, want, q->ord + 1, is_again(q));
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (full && store_write_block(s, full, err) < 0)
+		return -err->num;
+	found(want, (uint16_t)(q->ord + 1), ret);
+	return 0;
+}
+
+/*
+ * Compressed and written before anybody is told of it. When the same bytes
+ * (or others of the same hash) came in meanwhile, the record stays unused. 1:
+ * done; 0: its ordinal was taken, again.
+ */
+static int put_single(struct store *s, const struct want *want,
+		      struct search *q, struct oid *ret, struct err *err)
+{
+	struct record_head head = {
+		.type = want->type, .count = 1, .plain_len = want->len};
+	struct out_pack *full = NULL;
+	struct place place = {0};
+	struct pack_entry e;
+	struct block *block;
+	const void *payload;
+	size_t len;
+	int ord;
+	bool done;
+
+	memcpy(head.hash, want->hash, HASH_LEN);
+	if (search(s, want, q, ret)) {
+		(void)pthread_mutex_unlock(&s->mutex);
+		return 1;
+	}
+	ord = q->ord + 1;
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (ord_check(ord - 1, err) < 0)
+		return -err->num;
+	payload = compress_bytes(want->data, want->len, true, &len);
+	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
+	head.ord = (uint16_t)ord;
+	head.stored_len = payload ? len : want->len;
+	if (!payload)
+		payload = want->data;
+	head.check = hash_check(payload, head.stored_len);
+	if (store_write_single(s, &head, payload, &place, &full, err) < 0)
+		return -err->num;
+	(void)pthread_mutex_lock(&s->mutex);
+	done = search(s, want, q, ret);
+	if (!done && q->ord + 1 == ord) {
+		block = block_new(s, kind_of(want->type));
+		block->single = true;
+		block->out = place.out;
+		block->offset = place.entry.offset;
+		e = entry_of(want, ord, is_again(q));
+		e.offset = place.entry.offset;
+		e.stored_len = place.entry.stored_len;
+		add_object(s, want, &e, block);
+		packer_add(place.out->writer, &e);
+		found(want, (uint16_t)ord, ret);
+		done = true;
+	}
+	store_place_unpin(s, &place);
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (full && store_commit_packs(s, &full, 1, err) < 0)
+		return -err->num;
+	return done;
+}
+
+/* Takes the mutex, but for a failure. */
+static int begin(struct store *s, size_t len, struct err *err)
+{
+	(void)pthread_mutex_lock(&s->mutex);
+	while (s->flushing && !s->failed.num)
+		(void)pthread_cond_wait(&s->changed, &s->mutex);
+	if (s->failed.num) {
+		*err = s->failed;
+		(void)pthread_mutex_unlock(&s->mutex);
+		return -err->num;
+	}
+	s->stats.put_objects++;
+	s->stats.put_bytes += len;
+	return 0;
+}
+
+int store_put(struct store *s, enum object_type type, const void *data,
+	      size_t len, struct oid *ret, struct err *err)
+{
+	struct want want = {.type = (uint8_t)type, .data = data, .len = len};
+	struct search q = {.ord = -1};
+	int got;
+
+	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
+	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
+		return fail(err, EINVAL, "not an object to be stored");
+	hash_keyed(&s->folder.key, data, len, want.hash);
+	if (begin(s, len, err) < 0)
+		return -err->num;
+	if (len < SINGLE_LEN)
+		return put_small(s, &want, &q, ret, err);
+	while ((got = put_single(s, &want, &q, ret, err)) == 0)
+		(void)pthread_mutex_lock(&s->mutex);
+	return got < 0 ? got : 0;
+}
+
+int store_put_as(struct store *s, const struct oid *id, const void *data,
+		 struct err *err)
+{
+	struct want want = {.type = id->type, .data = data, .len = id->len};
+	struct block *full;
+
+	memcpy(want.hash, id->hash, HASH_LEN);
+	if (begin(s, want.len, err) < 0)
+		return -err->num;
+	full = add_small(s, kind_of((enum object_type)want.type), &want,
+			 id->ord, false);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return full ? store_write_block(s, full, err) : 0;
+}

@@ -1,0 +1,280 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/store/storeimpl.h"
+
+/*
+ * Packs that have appeared in packs/. Writers never wait for each other, so
+ * two of them may put the same bytes at the same time: that costs space and
+ * nothing else. If they gave one name (hash, ordinal) to *different* bytes,
+ * the one that commits later must find out and give up.
+ */
+
+static bool is_pack_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && strcmp(name + len - 4, ".gpk") == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(pack_name(*(struct pack *const *)a),
+		      pack_name(*(struct pack *const *)b));
+}
+
+static bool in_set(const struct pack_set *set, const char *name)
+{
+	size_t low = 0, high = set->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(pack_name(set->packs[mid]), name);
+
+		if (!d)
+			return true;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return false;
+}
+
+/* Under the mutex. */
+static bool is_known(const struct store *s, const char *name)
+{
+	const struct out_pack *out;
+	size_t i;
+
+	for (out = s->outs; out; out = out->next) {
+		if (strcmp(out->name, name) == 0)
+			return true;
+	}
+	for (i = 0; i < s->damaged_count; i++) {
+		if (strcmp(s->damaged_names[i], name) == 0)
+			return true;
+	}
+	return in_set(s->set, name);
+}
+
+/* Under the mutex: for the message when an object is missing. */
+static void note_damaged(struct store *s, const char *text)
+{
+	char *old = s->damaged;
+
+	if (old && strlen(old) > 400)
+		return;
+	s->damaged = old ? mem_printf("%s; %s", old, text) : mem_strdup(text);
+	free(old);
+}
+
+/* Under the mutex: a pack that was opened, or (-EBADMSG, -EPROTO) not. */
+static void note_pack(struct store *s, const char *name,
+		      const struct pack *pack, const struct err *err)
+{
+	if (!pack) {
+		GROW(s->damaged_names, s->damaged_count, s->damaged_room);
+		s->damaged_names[s->damaged_count++] = mem_strdup(name);
+		note_damaged(s, err->text);
+	} else if (pack_damaged(pack)) {
+		auto_free char *text =
+			mem_printf("pack %s is damaged", text_quote(name));
+
+		note_damaged(s, text);
+	}
+}
+
+/* Opens what is new; under the mutex. */
+static int open_new(struct store *s, const struct dirlist *list,
+		    struct pack_set *fresh, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const char *name = list->items[i].name;
+		int got;
+
+		if (!is_pack_name(name) || is_known(s, name))
+			continue;
+		got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
+			s->folder.packs_fd, name, s->folder.format.uuid,
+			&fresh->packs[fresh->count], err);
+		if (got == 0)
+			note_pack(s, name, fresh->packs[fresh->count++], NULL);
+		else if (got == -EBADMSG || got == -EPROTO)
+			note_pack(s, name, NULL, err);
+		else if (got != -ENOENT)
+			return got;
+	}
+	return 0;
+}
+
+/* 16 bits for each object, so one new hash in 16 is looked for in vain. */
+static void filter_make(struct pack_set *set)
+{
+	uint64_t objects = 0;
+	unsigned int bits = 16;
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; i < set->count; i++)
+		objects += pack_count(set->packs[i]);
+	while (bits < 40 && (uint64_t)1 << bits < 16 * objects)
+		bits++;
+	set->filter = mem_zalloc((size_t)1 << (bits - 3));
+	set->filter_bits = bits;
+	for (i = 0; i < set->count; i++) {
+		for (k = 0; k < pack_count(set->packs[i]); k++) {
+			uint64_t at = store_hash_start(
+				pack_hash(set->packs[i], k), bits);
+
+			set->filter[at / 8] |= (unsigned char)(1 << at % 8);
+		}
+	}
+}
+
+/* Under the mutex. */
+static void add_to_set(struct store *s, const struct pack_set *fresh)
+{
+	size_t count = s->set->count + fresh->count;
+	struct pack_set *set =
+		mem_zalloc(sizeof(*set) + count * sizeof(*set->packs));
+
+	memcpy(set->packs, s->set->packs, s->set->count * sizeof(*set->packs));
+	memcpy(set->packs + s->set->count, fresh->packs,
+	       fresh->count * sizeof(*set->packs));
+	set->count = count;
+	if (count)
+		qsort(set->packs, count, sizeof(*set->packs), by_name);
+	if (s->mode != STORE_READ)
+		filter_make(set);
+	set->older = s->set;
+	s->set = set;
+}
+
+bool store_check_packs(struct store *s)
+{
+	struct pack_set *fresh, *set;
+	struct err err;
+	size_t i;
+	bool any;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	set = s->set;
+	fresh = mem_zalloc(sizeof(*fresh) + set->count * sizeof(*fresh->packs));
+	for (i = 0; i < set->count && !s->checked; i++) {
+		const char *name = pack_name(set->packs[i]);
+		struct pack **to = &fresh->packs[fresh->count];
+
+		if (pack_failed(set->packs[i]) &&
+		    pack_open(s->folder.packs_fd, name, s->folder.format.uuid,
+			      to, &err) == 0)
+			note_pack(s, name, fresh->packs[fresh->count++], NULL);
+	}
+	any = fresh->count;
+	if (any)
+		add_to_set(s, fresh);
+	s->checked = true;
+	(void)pthread_mutex_unlock(&s->mutex);
+	free(fresh);
+	return any;
+}
+
+/* Whether object i of ours has the same name as entry at of pack, and other
+ * bytes. Takes and returns the mutex. */
+static bool differs(struct store *s, size_t i, struct pack *pack, uint32_t at)
+{
+	const struct object *o = &s->objects.items[i];
+	struct place theirs = {.pack = pack}, ours = {0};
+	struct view a = {0}, b = {0};
+	AUTO(buf) struct buf copy = {0};
+	struct err ignored;
+	bool differ = false;
+
+	if (!pack_get(pack, at, &theirs.entry) ||
+	    theirs.entry.type != o->type || theirs.entry.ord != o->ord)
+		return false;
+	if (theirs.entry.len != o->len)
+		return true;
+	if (!o->block->out) {
+		buf_add(&copy, o->block->data.data + o->inner, o->len);
+		a = (struct view){.data = copy.data, .len = o->len};
+	} else {
+		store_place_pin(s, o, &ours);
+	}
+	(void)pthread_mutex_unlock(&s->mutex);
+	if (store_place_read(s, &theirs, &b, &ignored) == 0 &&
+	    (a.data || store_place_read(s, &ours, &a, &ignored) == 0))
+		differ = memcmp(a.data, b.data, b.len) != 0;
+	store_place_done(s, &a);
+	store_place_done(s, &b);
+	(void)pthread_mutex_lock(&s->mutex);
+	store_place_unpin(s, &ours);
+	return differ;
+}
+
+/* Takes and returns the mutex. */
+static bool clashes(struct store *s, struct pack *pack)
+{
+	size_t i, count = s->objects.count;
+
+	for (i = 0; i < count; i++) {
+		unsigned char hash[HASH_LEN], found[HASH_LEN];
+		struct pack_entry e;
+		uint32_t at;
+
+		memcpy(hash, s->objects.items[i].hash, HASH_LEN);
+		at = pack_find(pack, hash);
+		for (; at < pack_count(pack); at++) {
+			(void)pack_get(pack, at, &e);
+			memcpy(found, e.hash, HASH_LEN);
+			if (memcmp(found, hash, HASH_LEN) != 0)
+				break;
+			if (differs(s, i, pack, at))
+				return true;
+		}
+	}
+	return false;
+}
+
+int store_refresh_packs(struct store *s, struct err *err)
+{
+	struct dirlist list = {0};
+	struct pack_set *fresh;
+	bool clash = false;
+	size_t i;
+	int got;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	got = dirlist_read(s->folder.packs_fd, &list, err);
+	fresh = mem_zalloc(sizeof(*fresh) + list.count * sizeof(*fresh->packs));
+	if (got == 0)
+		got = open_new(s, &list, fresh, err);
+	if (fresh->count) {
+		add_to_set(s, fresh);
+		s->checked = s->mode != STORE_READ;
+	}
+	/* What is put from here on is compared with the new set by itself. */
+	for (i = 0; i < fresh->count && !clash; i++)
+		clash = clashes(s, fresh->packs[i]);
+	(void)pthread_mutex_unlock(&s->mutex);
+	dirlist_free(&list);
+	free(fresh);
+	if (got == 0 && clash)
+		got = fail(err, EAGAIN,
+			   "another process stored different bytes of the same "
+			   "hash at the same time: try again");
+	return got;
+}
+
+int store_refresh(struct store *s, struct err *err)
+{
+	int got = store_refresh_packs(s, err);
+
+	return got < 0 ? store_fail(s, err) : 0;
+}

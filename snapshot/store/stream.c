@@ -1,0 +1,279 @@
+#include "snapshot/store/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "snapshot/store/ringimpl.h"
+
+#define DEPTH 16
+
+struct piece {
+	unsigned char *data;
+	uint64_t offset;
+	size_t want;
+	int forced; /* an errno that a test wants, else 0 */
+	int answer;
+	bool done;
+};
+
+struct stream {
+	int fd;
+	uint64_t size; /* no more than one read is under way from here on */
+	uint64_t next, end; /* of the range: not asked for yet */
+	bool over; /* nothing is to be asked for any more */
+	bool plain, started;
+	struct io_uring ring;
+	struct piece pieces[DEPTH]; /* a queue */
+	unsigned int head, count; /* under way or done */
+	unsigned int pending; /* under way */
+	bool given; /* the caller has the head's bytes */
+};
+
+struct stream *stream_new(int fd, uint64_t size, bool plain)
+{
+	struct stream *s = mem_zalloc(sizeof(*s));
+
+	s->fd = fd;
+	s->size = size;
+	s->started = !plain && ring_start(&s->ring, DEPTH, false);
+	s->plain = !s->started;
+	s->over = true;
+	return s;
+}
+
+static unsigned char *piece_new(void)
+{
+	void *data;
+
+	if (posix_memalign(&data, STREAM_ALIGN, STREAM_PIECE))
+		abort();
+	return data;
+}
+
+bool stream_direct(int fd, bool on)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return false;
+	flags = on ? flags | O_DIRECT : flags & ~O_DIRECT;
+	return fcntl(fd, F_SETFL, flags) == 0;
+}
+
+bool stream_uses_ring(const struct stream *s)
+{
+	return !s->plain;
+}
+
+/* Pieces whose answer will not come are read by plain calls; the kernel may
+ * still write into their buffers, so they are left to it. */
+static void give_up(struct stream *s)
+{
+	unsigned int i;
+
+	io_uring_queue_exit(&s->ring);
+	s->started = false;
+	s->plain = true;
+	for (i = 0; i < s->count; i++) {
+		struct piece *p = &s->pieces[(s->head + i) % DEPTH];
+
+		if (p->done)
+			continue;
+		p->data = piece_new();
+		p->answer = 0;
+		p->done = true;
+	}
+	s->pending = 0;
+}
+
+static void run(struct stream *s, unsigned int wait)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, count = 0;
+
+	if (!ring_enter(&s->ring, wait)) {
+		give_up(s);
+		return;
+	}
+	io_uring_for_each_cqe(&s->ring, head, cqe)
+	{
+		struct piece *p = &s->pieces[io_uring_cqe_get_data64(cqe)];
+
+		p->answer = p->forced ? -p->forced : cqe->res;
+		p->done = true;
+		ring_call_end(RING_READ, s->fd);
+		count++;
+	}
+	io_uring_cq_advance(&s->ring, count);
+	s->pending -= count;
+}
+
+static void submit(struct stream *s, unsigned int i)
+{
+	struct piece *p = &s->pieces[i];
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
+	int hooked = ring_call_begin(RING_READ, s->fd);
+
+	if (!sqe) /* there is room for all pieces */
+		abort();
+	p->forced = hooked > 0 ? hooked : 0;
+	if (p->forced)
+		io_uring_prep_nop(sqe);
+	else
+		io_uring_prep_read(
+			sqe, s->fd, p->data,
+			(unsigned int)(hooked < 0 ? p->want / 2 : p->want),
+			p->offset);
+	io_uring_sqe_set_data64(sqe, i);
+	s->pending++;
+}
+
+/* Asks for what comes next. */
+static void ask(struct stream *s)
+{
+	unsigned int depth = s->plain ? 1 : DEPTH;
+
+	while (!s->over && s->count < depth &&
+	       (s->next < s->size || !s->count)) {
+		unsigned int i = (s->head + s->count) % DEPTH;
+		struct piece *p = &s->pieces[i];
+		uint64_t left = s->end - s->next;
+
+		if (!p->data)
+			p->data = piece_new();
+		p->offset = s->next;
+		p->want = left < STREAM_PIECE ? (size_t)left : STREAM_PIECE;
+		p->done = s->plain;
+		p->answer = 0;
+		if (!s->plain)
+			submit(s, i);
+		s->count++;
+		s->next += p->want;
+		s->over = s->next == s->end;
+	}
+}
+
+void stream_range(struct stream *s, uint64_t start, uint64_t end)
+{
+	s->next = start;
+	s->end = end;
+	s->over = start >= end;
+}
+
+static void drop_head(struct stream *s)
+{
+	s->head = (s->head + 1) % DEPTH;
+	s->count--;
+}
+
+/* What was asked for behind the end of the file. */
+static void drop_rest(struct stream *s)
+{
+	s->over = true;
+	while (s->pending)
+		run(s, 1);
+	while (s->count)
+		drop_head(s);
+}
+
+/* All of a piece: whatever did not go as it should is done again by plain
+ * calls, which say what is really wrong. */
+static ssize_t piece_len(const struct stream *s, const struct piece *p)
+{
+	size_t done = p->answer > 0 ? (size_t)p->answer : 0;
+	ssize_t n;
+
+	if (done == p->want)
+		return (ssize_t)done;
+	n = fd_pread(s->fd, p->data + done, p->want - done, p->offset + done);
+	/* O_DIRECT: the last block is none, or it is refused after all. */
+	if (n < 0 && errno == EINVAL && stream_direct(s->fd, false))
+		n = fd_pread(s->fd, p->data + done, p->want - done,
+			     p->offset + done);
+	return n < 0 ? -1 : (ssize_t)done + n;
+}
+
+ssize_t stream_next(struct stream *s, const unsigned char **ret)
+{
+	struct piece *p;
+	ssize_t n;
+
+	if (s->given)
+		drop_head(s);
+	s->given = false;
+	ask(s);
+	if (!s->count)
+		return 0;
+	p = &s->pieces[s->head];
+	/* Also when it is there: the new requests are to be begun. */
+	if (!s->plain)
+		run(s, p->done ? 0 : 1);
+	while (!p->done)
+		run(s, 1);
+	n = piece_len(s, p);
+	if (n <= 0) {
+		int num = errno;
+
+		drop_rest(s);
+		errno = num;
+		return n;
+	}
+	s->given = true;
+	*ret = p->data;
+	if ((size_t)n < p->want) {
+		s->over = true;
+		s->end = s->next = p->offset + (uint64_t)n;
+		/* What is behind it is no part of the file. */
+		while (s->pending)
+			run(s, 1);
+		s->count = 1;
+	}
+	return n;
+}
+
+void stream_free(struct stream **stream)
+{
+	struct stream *s = *stream;
+	unsigned int i;
+
+	if (!s)
+		return;
+	while (s->pending)
+		run(s, 1);
+	if (s->started)
+		io_uring_queue_exit(&s->ring);
+	for (i = 0; i < DEPTH; i++)
+		free(s->pieces[i].data);
+	free(s);
+	*stream = NULL;
+}
+
+#define SAMPLES 16
+
+bool stream_is_cached(int fd, uint64_t size)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages, i;
+	unsigned char there;
+	unsigned int yes = 0;
+	char *map;
+
+	pages = (size + page - 1) / page;
+	if (!pages)
+		return true;
+	map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return true;
+	/* Nothing of it is touched. */
+	for (i = 0; i < SAMPLES; i++)
+		if (mincore(map + pages * i / SAMPLES * page, page, &there) <
+			    0 ||
+		    (there & 1))
+			yes++;
+	(void)munmap(map, size);
+	return 2 * yes >= SAMPLES;
+}

@@ -1,0 +1,80 @@
+#include "snapshot/store/twins.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "snapshot/store/inventory.h"
+#include "snapshot/store/storeimpl.h"
+
+/* They are put in blocks, which have a longest length. */
+#define TWIN_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
+
+/* The bytes that all have that were stored under a higher ordinal because a
+ * lower one could not be read; false: there are none, or they differ. */
+static bool twin_bytes(struct inventory *inv, const struct oid *id,
+		       struct buf *ret)
+{
+	const struct copy *copy = NULL;
+	AUTO(buf) struct buf other = {0};
+	struct err ignored;
+	struct oid twin;
+	bool any = false;
+
+	while ((copy = inventory_twin(inv, id, copy, &twin))) {
+		buf_clear(&other);
+		if (inventory_read_copy(inv, &twin, copy, any ? &other : ret,
+					&ignored) < 0)
+			continue;
+		if (any && memcmp(other.data, ret->data, ret->len) != 0)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static int fill_lower(struct store *s, struct inventory *inv, struct oid id,
+		      uint64_t *count, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	while (id.ord-- > 0) {
+		if (inventory_has(inv, &id) || store_has(s, &id))
+			continue;
+		buf_clear(&bytes);
+		if (!twin_bytes(inv, &id, &bytes))
+			continue;
+		if (store_put_as(s, &id, bytes.data, err) < 0)
+			return -err->num;
+		(*count)++;
+	}
+	return 0;
+}
+
+int twins_fill(struct store *s, uint64_t *ret_count, struct err *err)
+{
+	AUTO(inventory) struct inventory inv = {0};
+	uint64_t count = 0;
+	size_t i;
+	uint32_t k;
+
+	if (inventory_load(s, &inv, err) < 0)
+		return -err->num;
+	for (i = 0; i < inv.count; i++) {
+		const struct pack *pack = inv.packs[i].pack;
+		struct pack_entry e;
+		struct oid id;
+
+		for (k = 0; pack && k < pack_count(pack); k++) {
+			if (!pack_get(pack, k, &e) || !e.ord ||
+			    e.len > TWIN_LEN_MAX)
+				continue;
+			inventory_oid(&e, &id);
+			if (fill_lower(s, &inv, id, &count, err) < 0)
+				return -err->num;
+		}
+	}
+	if (count && store_flush(s, err) < 0)
+		return -err->num;
+	*ret_count = count;
+	return 0;
+}

@@ -1,0 +1,520 @@
+#include "snapshot/tree/catalog.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "snapshot/store/hash.h"
+
+#define FILE_MAGIC "GUARDSN1"
+#define FILE_MAGIC_LEN 8
+#define FILE_VERSION_MORE 2
+#define FILE_VERSION 3
+/* What holds nothing new is written as guards before it read it. */
+#define FILE_VERSION_PLAIN 1
+/* Digits and a newline. */
+#define MARK_LEN 20
+#define SEQ_MAX UINT32_MAX
+/* Of tags or excludes; more is no list of ours. */
+#define TEXTS_MAX 10000
+/* A million notes of long paths fit; more is no snapshot of ours. */
+#define FILE_LEN_MAX (256u << 20)
+#define SUFFIX ".gsn"
+
+static void note_done(struct note *n)
+{
+	free(n->path);
+	free(n->text);
+}
+
+void snapshot_free(struct snapshot *s)
+{
+	size_t i;
+
+	mem_list_free(&s->tags);
+	mem_list_free(&s->excludes);
+
+	for (i = 0; i < s->note_count; i++)
+		note_done(&s->notes[i]);
+	free(s->notes);
+	free(s->reason);
+	free(s->run_id);
+	free(s->command);
+	free(s->message);
+	free(s->root_path);
+	entry_free(&s->root);
+	*s = (struct snapshot){0};
+}
+
+/*
+ * A snapshot file, snaps/<sequence, at least 10 digits>.gsn:
+ *
+ *	file   = "GUARDSN1" version body check
+ *	version = u16                       ; 1, 2 with more, 3 the same where
+ *	                                    ; the root has chattr
+ *	check  = u64                        ; XXH3-64 of all before it
+ *	body   = seq parent time boot_id uid reason run_id command message
+ *	         root_path root_dev files folders bytes root notes
+ *	         [more]                     ; from version 2 on
+ *	more   = texts texts                ; tags, what was left out
+ *	texts  = count *text
+ *	time   = svar var                   ; seconds, nanoseconds
+ *	root   = u8 [entry]                 ; 0: there was none; 1: see entry.c
+ *	notes  = count *( kind path text )  ; sorted by path
+ *
+ * Numbers are var, texts var *byte, u16 and u64 little-endian.
+ */
+static void encode_texts(char *const *texts, struct buf *to)
+{
+	size_t count = 0, i;
+
+	while (texts && texts[count])
+		count++;
+	enc_var(to, count);
+	for (i = 0; i < count; i++)
+		enc_text(to, texts[i]);
+}
+
+static void encode(const struct snapshot *s, struct buf *to)
+{
+	unsigned int version = s->root.chattr		? FILE_VERSION
+			       : s->tags || s->excludes ? FILE_VERSION_MORE
+							: FILE_VERSION_PLAIN;
+	size_t i;
+
+	buf_add(to, FILE_MAGIC, FILE_MAGIC_LEN);
+	enc_u16(to, (uint16_t)version);
+	enc_var(to, s->seq);
+	enc_var(to, s->parent);
+	enc_svar(to, s->time.sec);
+	enc_var(to, s->time.nsec);
+	enc_text(to, s->boot_id);
+	enc_var(to, s->uid);
+	enc_text(to, s->reason);
+	enc_text(to, s->run_id);
+	enc_text(to, s->command);
+	enc_text(to, s->message);
+	enc_text(to, s->root_path);
+	enc_var(to, s->root_dev);
+	enc_var(to, s->files);
+	enc_var(to, s->folders);
+	enc_var(to, s->bytes);
+	enc_u8(to, s->root.mode != 0);
+	if (s->root.mode)
+		entry_encode(to, &s->root);
+	enc_var(to, s->note_count);
+	for (i = 0; i < s->note_count; i++) {
+		enc_var(to, s->notes[i].kind);
+		enc_text(to, s->notes[i].path);
+		enc_text(to, s->notes[i].text);
+	}
+	if (version >= FILE_VERSION_MORE) {
+		encode_texts(s->tags, to);
+		encode_texts(s->excludes, to);
+	}
+	enc_u64(to, hash_check(to->data, to->len));
+}
+
+static void decode_notes(struct dec *d, struct snapshot *s)
+{
+	uint64_t count = dec_var(d);
+
+	while (count-- && !d->bad) {
+		uint64_t kind = dec_var(d);
+		struct note n = {.path = dec_text(d), .text = dec_text(d)};
+		size_t last = s->note_count;
+
+		if ((kind != NOTE_INCOMPLETE && kind != NOTE_MOVED) ||
+		    !path_ok(n.path) ||
+		    (last && path_compare(s->notes[last - 1].path, n.path) > 0))
+			d->bad = true;
+		n.kind = (enum note_kind)kind;
+		GROW(s->notes, s->note_count, s->note_room);
+		s->notes[s->note_count++] = n;
+	}
+}
+
+static char **decode_texts(struct dec *d)
+{
+	uint64_t count = dec_var(d), i;
+	char **texts;
+
+	if (count > TEXTS_MAX)
+		d->bad = true;
+	if (d->bad || !count)
+		return NULL;
+	texts = mem_zalloc((count + 1) * sizeof(*texts));
+	for (i = 0; i < count && !d->bad; i++)
+		texts[i] = dec_text(d);
+	return texts;
+}
+
+static void decode_body(struct dec *d, unsigned int version, struct snapshot *s)
+{
+	auto_free char *boot_id = NULL;
+	uint8_t has_root;
+
+	s->seq = dec_var(d);
+	s->parent = dec_var(d);
+	s->time.sec = dec_svar(d);
+	s->time.nsec = (uint32_t)dec_var(d);
+	boot_id = dec_text(d);
+	(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id);
+	s->uid = (uint32_t)dec_var(d);
+	s->reason = dec_text(d);
+	s->run_id = dec_text(d);
+	s->command = dec_text(d);
+	s->message = dec_text(d);
+	s->root_path = dec_text(d);
+	s->root_dev = dec_var(d);
+	s->files = dec_var(d);
+	s->folders = dec_var(d);
+	s->bytes = dec_var(d);
+	has_root = dec_u8(d);
+	if (has_root > 1 || s->time.nsec > 999999999)
+		d->bad = true;
+	if (has_root)
+		(void)entry_decode(d, true, &s->root);
+	decode_notes(d, s);
+	if (version >= FILE_VERSION_MORE) {
+		s->tags = decode_texts(d);
+		s->excludes = decode_texts(d);
+	}
+}
+
+static int decode(const struct buf *bytes, uint64_t seq, struct snapshot *ret,
+		  struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct dec d = dec_start(bytes->data, bytes->len);
+	const unsigned char *magic = dec_raw(&d, FILE_MAGIC_LEN);
+	unsigned int version = dec_u16(&d);
+	struct dec tail;
+
+	if (!magic || memcmp(magic, FILE_MAGIC, FILE_MAGIC_LEN) != 0 || d.bad ||
+	    d.end - d.at < 8)
+		return fail(err, EBADMSG, "no file of a snapshot");
+	d.end -= 8;
+	tail = dec_start(d.end, 8);
+	if (dec_u64(&tail) != hash_check(bytes->data, bytes->len - 8))
+		return fail(err, EBADMSG, "damaged (its check does not fit)");
+	if (version > FILE_VERSION)
+		return fail(err, EPROTO,
+			    "of version %u: written by a newer guard", version);
+	decode_body(&d, version, &s);
+	if (!dec_end(&d) || s.seq != seq)
+		return fail(err, EBADMSG, "damaged");
+	*ret = s;
+	s = (struct snapshot){0};
+	return 0;
+}
+
+void catalog_file_name(char name[32], uint64_t seq)
+{
+	(void)snprintf(name, 32, "%010" PRIu64 SUFFIX, seq);
+}
+
+/* 0 when it is not the name of a snapshot's file. */
+uint64_t catalog_file_seq(const char *name)
+{
+	char again[32];
+	uint64_t seq = 0;
+	size_t i;
+
+	for (i = 0; name[i] >= '0' && name[i] <= '9' && i < 19; i++)
+		seq = seq * 10 + (uint64_t)(name[i] - '0');
+	catalog_file_name(again, seq);
+	return strcmp(again, name) == 0 ? seq : 0;
+}
+
+static int open_snaps(struct store *store, struct err *err)
+{
+	int fd = openat(store_dir(store), "snaps",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open the store's snaps/") : fd;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+	return p < q ? -1 : p > q;
+}
+
+int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
+		 struct err *err)
+{
+	auto_close int fd = open_snaps(store, err);
+	AUTO(dirlist) struct dirlist list = {0};
+	uint64_t *seqs;
+	size_t count = 0, i;
+
+	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
+		return -err->num;
+	seqs = mem_resize(NULL, list.count, sizeof(*seqs));
+	for (i = 0; i < list.count; i++) {
+		seqs[count] = catalog_file_seq(list.items[i].name);
+		count += seqs[count] != 0;
+	}
+	qsort(seqs, count, sizeof(*seqs), by_number);
+	*ret = seqs;
+	*ret_count = count;
+	return 0;
+}
+
+int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
+		      struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+	char name[32];
+	int got;
+
+	catalog_file_name(name, seq);
+	got = fd_slurp_at(dir_fd, name, FILE_LEN_MAX, &bytes, err);
+	if (got == -ENOENT)
+		return fail(err, ENOENT,
+			    "there is no snapshot %" PRIu64
+			    ": `guard log --all` lists them",
+			    seq);
+	if (got == 0)
+		got = decode(&bytes, seq, ret, err);
+	return got < 0 ? err_context(err, "snapshot s%" PRIu64 " (%s)", seq,
+				     name)
+		       : 0;
+}
+
+int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
+		 struct err *err)
+{
+	auto_close int fd = open_snaps(store, err);
+
+	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
+}
+
+static void read_boot_id(char ret[40])
+{
+	AUTO(buf) struct buf bytes = {0};
+	struct err ignored;
+
+	if (*ret || fd_slurp_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
+				4096, &bytes, &ignored) < 0)
+		return;
+	(void)snprintf(ret, 40, "%.36s", buf_text(&bytes));
+}
+
+/*
+ * A new file in tmp/, locked: what nobody holds is taken for a dead process's
+ * and deleted. One that was taken for that before it was locked has no name
+ * any more, and is made anew.
+ */
+static int open_temp(int tmp_fd, const char *temp, struct err *err)
+{
+	struct stat st;
+	int fd, got;
+
+	for (;;) {
+		(void)unlinkat(tmp_fd, temp, 0);
+		fd = openat(tmp_fd, temp,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0400);
+		if (fd < 0)
+			return fail_errno(err, "create a snapshot's file");
+		got = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : 0;
+		if (!got && fstat(fd, &st) == 0 && st.st_nlink == 1)
+			return fd;
+		if (got && got != EWOULDBLOCK) {
+			(void)fail_num(err, got, "lock a snapshot's file");
+			(void)close(fd);
+			(void)unlinkat(tmp_fd, temp, 0);
+			return -err->num;
+		}
+		(void)close(fd);
+	}
+}
+
+/* The bytes are durable when this returns. */
+static int write_temp(int fd, const struct snapshot *s, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	encode(s, &bytes);
+	if (bytes.len > FILE_LEN_MAX)
+		return fail(err, EFBIG,
+			    "too many paths could not be kept (%zu)",
+			    s->note_count);
+	if (fd_write(fd, bytes.data, bytes.len) < 0 || fdatasync(fd) < 0)
+		return fail_errno(err, "write a snapshot's file");
+	return 0;
+}
+
+/* Renames into place; -EEXIST when the number was taken meanwhile. */
+static int publish(int tmp_fd, const char *temp, int snaps_fd, const char *name,
+		   struct err *err)
+{
+	if (renameat2(tmp_fd, temp, snaps_fd, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	/* File systems without NOREPLACE: a link refuses too. */
+	if (errno == EINVAL && linkat(tmp_fd, temp, snaps_fd, name, 0) == 0) {
+		(void)unlinkat(tmp_fd, temp, 0);
+		return 0;
+	}
+	return fail_errno(err, "put a snapshot's file into snaps/");
+}
+
+/* Kept in the commit lock's file, written when the snapshot is durable and not
+ * synced: it only has to outlive the deletion of the newest snapshot's file. */
+static void set_mark(int lock, uint64_t seq)
+{
+	char text[MARK_LEN + 1];
+
+	(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", seq);
+	(void)fd_pwrite(lock, text, MARK_LEN, 0);
+}
+
+uint64_t catalog_mark(struct store *store)
+{
+	AUTO(buf) struct buf text = {0};
+	struct err ignored;
+	uint64_t seq = 0;
+	size_t i;
+
+	if (fd_slurp_at(store_dir(store), "commit.lock", MARK_LEN, &text,
+			&ignored) < 0 ||
+	    text.len != MARK_LEN || text.data[MARK_LEN - 1] != '\n')
+		return 0;
+	for (i = 0; i < MARK_LEN - 1; i++) {
+		if (text.data[i] < '0' || text.data[i] > '9')
+			return 0;
+		seq = seq * 10 + (uint64_t)(text.data[i] - '0');
+	}
+	return seq <= SEQ_MAX ? seq : 0;
+}
+
+/* Never a number that was given before, though its file be gone. */
+static int next_seq(struct store *store, uint64_t *ret, struct err *err)
+{
+	uint64_t mark = catalog_mark(store);
+	auto_free uint64_t *seqs = NULL;
+	size_t count;
+
+	if (catalog_list(store, &seqs, &count, err) < 0)
+		return -err->num;
+	*ret = count ? seqs[count - 1] + 1 : 1;
+	if (*ret <= mark)
+		*ret = mark + 1;
+	return 0;
+}
+
+/* Under the commit lock. */
+static int add_locked(struct store *store, int snaps_fd, int lock,
+		      struct snapshot *s, struct err *err)
+{
+	char temp[64], name[32];
+	auto_close int tmp_fd =
+		openat(store_dir(store), "tmp",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int got;
+
+	if (tmp_fd < 0)
+		return fail_errno(err, "open the store's tmp/");
+	(void)snprintf(temp, sizeof(temp), "snap-%d-%p.tmp", (int)getpid(),
+		       (void *)s);
+	do {
+		auto_close int fd = -1;
+
+		if (next_seq(store, &s->seq, err) < 0)
+			return -err->num;
+		catalog_file_name(name, s->seq);
+		fd = open_temp(tmp_fd, temp, err);
+		if (fd < 0)
+			return fd;
+		got = write_temp(fd, s, err);
+		if (got == 0)
+			got = publish(tmp_fd, temp, snaps_fd, name, err);
+	} while (got == -EEXIST);
+	if (got < 0)
+		(void)unlinkat(tmp_fd, temp, 0);
+	if (got < 0 || atomic_sync_dir(snaps_fd, err) < 0)
+		return got < 0 ? got : -err->num;
+	set_mark(lock, s->seq);
+	return 0;
+}
+
+/* Under the commit lock. */
+static int replace_locked(struct store *store, int snaps_fd,
+			  const struct snapshot *s, struct err *err)
+{
+	char temp[64], name[32];
+	auto_close int tmp_fd =
+		openat(store_dir(store), "tmp",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = -1;
+
+	if (tmp_fd < 0)
+		return fail_errno(err, "open the store's tmp/");
+	(void)snprintf(temp, sizeof(temp), "snap-%d-%p.tmp", (int)getpid(),
+		       (const void *)s);
+	catalog_file_name(name, s->seq);
+	fd = open_temp(tmp_fd, temp, err);
+	if (fd < 0 || write_temp(fd, s, err) < 0)
+		return -err->num;
+	if (renameat(tmp_fd, temp, snaps_fd, name) < 0)
+		return fail_errno(err, "put a snapshot's file into snaps/");
+	return atomic_sync_dir(snaps_fd, err);
+}
+
+int catalog_replace(struct store *store, const struct snapshot *s,
+		    struct err *err)
+{
+	auto_close int snaps_fd = -1;
+	int lock, got;
+
+	if (store_flush(store, err) < 0)
+		return -err->num;
+	snaps_fd = open_snaps(store, err);
+	if (snaps_fd < 0)
+		return snaps_fd;
+	lock = store_commit_begin(store, err);
+	if (lock < 0)
+		return lock;
+	got = replace_locked(store, snaps_fd, s, err);
+	store_commit_end(store, lock);
+	return got;
+}
+
+int catalog_add(struct store *store, struct snapshot *s, struct err *err)
+{
+	auto_close int snaps_fd = -1;
+	uint64_t seq = s->seq;
+	int lock, got;
+
+	if (store_flush(store, err) < 0)
+		return -err->num;
+	snaps_fd = open_snaps(store, err);
+	if (snaps_fd < 0)
+		return snaps_fd;
+	read_boot_id(s->boot_id);
+	lock = store_commit_begin(store, err);
+	if (lock < 0)
+		return lock;
+	got = add_locked(store, snaps_fd, lock, s, err);
+	store_commit_end(store, lock);
+	if (got < 0)
+		s->seq = seq;
+	return got;
+}

@@ -1,0 +1,151 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/tree/tree.h"
+
+/* One folder that is being gone through, on both sides. A stack of these in
+ * the heap stands for recursion: trees come from disk and may be as deep as
+ * they like. */
+struct level {
+	struct tree_cursor a, b;
+	size_t path_len; /* of the folder itself */
+};
+
+struct differ {
+	struct store *store;
+	int (*each)(void *arg, const char *path, const struct entry *a,
+		    const struct entry *b, struct err *err);
+	void *arg;
+	struct level *levels;
+	size_t count, room;
+	struct buf path;
+};
+
+static void differ_free(struct differ *d)
+{
+	while (d->count) {
+		d->count--;
+		tree_cursor_free(&d->levels[d->count].a);
+		tree_cursor_free(&d->levels[d->count].b);
+	}
+	free(d->levels);
+	buf_free(&d->path);
+}
+
+static bool is_folder(const struct entry *e)
+{
+	return e && S_ISDIR(e->mode);
+}
+
+/* The folder that d->path names becomes the level on top. */
+static int enter(struct differ *d, const struct entry *a, const struct entry *b,
+		 struct err *err)
+{
+	struct level *top;
+
+	if (is_folder(a) && is_folder(b) && oid_equal(&a->content, &b->content))
+		return 0;
+	GROW(d->levels, d->count, d->room);
+	top = &d->levels[d->count++];
+	*top = (struct level){.path_len = d->path.len};
+	if ((is_folder(a) &&
+	     tree_cursor_open(d->store, &a->content, &top->a, err) < 0) ||
+	    (is_folder(b) &&
+	     tree_cursor_open(d->store, &b->content, &top->b, err) < 0))
+		return err_context(err, "%s", text_quote(buf_text(&d->path)));
+	return 0;
+}
+
+static int visit(struct differ *d, const struct entry *a, const struct entry *b,
+		 struct err *err)
+{
+	int got;
+
+	if (a && b && entry_equal(a, b))
+		return 0;
+	got = d->each(d->arg, buf_text(&d->path), a, b, err);
+	if (got < 0)
+		return got;
+	return is_folder(a) || is_folder(b) ? enter(d, a, b, err) : 0;
+}
+
+/* The next name of the top level, from either side or both. */
+static int step(struct differ *d, struct err *err)
+{
+	struct level *top = &d->levels[d->count - 1];
+	const struct entry *a = NULL, *b = NULL;
+	int order;
+
+	d->path.len = top->path_len;
+	tree_cursor_skip_same(&top->a, &top->b);
+	if (tree_cursor_get(&top->a, &a, err) < 0 ||
+	    tree_cursor_get(&top->b, &b, err) < 0)
+		return err_context(err, "%s", text_quote(buf_text(&d->path)));
+	if (!a && !b) {
+		tree_cursor_free(&top->a);
+		tree_cursor_free(&top->b);
+		d->count--;
+		return 0;
+	}
+	order = !a ? 1 : !b ? -1 : strcmp(a->name, b->name);
+	if (order <= 0)
+		top->a.next++;
+	else
+		a = NULL;
+	if (order >= 0)
+		top->b.next++;
+	else
+		b = NULL;
+	if (d->path.len)
+		buf_add_char(&d->path, '/');
+	buf_add_text(&d->path, a ? a->name : b->name);
+	return visit(d, a, b, err);
+}
+
+int tree_diff(struct store *s, const struct entry *a, const struct entry *b,
+	      int (*each)(void *arg, const char *path, const struct entry *a,
+			  const struct entry *b, struct err *err),
+	      void *arg, struct err *err)
+{
+	AUTO(differ)
+	struct differ d = {.store = s, .each = each, .arg = arg};
+	int got;
+
+	a = a && a->mode ? a : NULL;
+	b = b && b->mode ? b : NULL;
+	if (!a && !b)
+		return 0;
+	got = visit(&d, a, b, err);
+	while (got >= 0 && d.count)
+		got = step(&d, err);
+	return got < 0 ? got : 0;
+}
+
+struct one_side {
+	int (*each)(void *arg, const char *path, const struct entry *e,
+		    struct err *err);
+	void *arg;
+};
+
+static int each_one_side(void *arg, const char *path, const struct entry *a,
+			 const struct entry *b, struct err *err)
+{
+	const struct one_side *one = arg;
+
+	(void)b;
+	return one->each(one->arg, path, a, err);
+}
+
+int tree_each(struct store *s, const struct entry *root,
+	      int (*each)(void *arg, const char *path, const struct entry *e,
+			  struct err *err),
+	      void *arg, struct err *err)
+{
+	struct one_side one = {.each = each, .arg = arg};
+
+	return tree_diff(s, root, NULL, each_one_side, &one, err);
+}

@@ -1,0 +1,206 @@
+#include "snapshot/tree/when.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+
+static bool all_digits(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* Reads digits; false when there are none or too many. */
+static bool number(const char **at, uint64_t *ret)
+{
+	uint64_t v = 0;
+	int count = 0;
+
+	while (isdigit((unsigned char)**at) && count++ < 18)
+		v = v * 10 + (uint64_t)(*(*at)++ - '0');
+	*ret = v;
+	return count > 0 && !isdigit((unsigned char)**at);
+}
+
+static bool fixed_number(const char **at, int digits, int *ret)
+{
+	*ret = 0;
+	for (; digits; digits--) {
+		if (!isdigit((unsigned char)**at))
+			return false;
+		*ret = *ret * 10 + (*(*at)++ - '0');
+	}
+	return true;
+}
+
+static void skip_spaces(const char **at)
+{
+	while (**at == ' ')
+		(*at)++;
+}
+
+static bool parse_latest(const char *text, struct when *ret)
+{
+	*ret = (struct when){.kind = WHEN_LATEST};
+	if (strncmp(text, "latest", 6) != 0)
+		return false;
+	text += 6;
+	if (!*text)
+		return true;
+	return *text++ == '~' && number(&text, &ret->number) && !*text;
+}
+
+static bool parse_seq(const char *text, struct when *ret)
+{
+	*ret = (struct when){.kind = WHEN_SEQ};
+	text += *text == 's';
+	return all_digits(text) && number(&text, &ret->number) && ret->number;
+}
+
+static int64_t unit_seconds(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		int64_t seconds;
+	} units[] = {
+		{"s", 1},     {"sec", 1},     {"second", 1}, {"m", 60},
+		{"min", 60},  {"minute", 60}, {"h", 3600},   {"hour", 3600},
+		{"d", 86400}, {"day", 86400}, {"w", 604800}, {"week", 604800},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		size_t n = strlen(units[i].name);
+
+		if (strncmp(units[i].name, name, n) == 0 &&
+		    (len == n || (len == n + 1 && name[n] == 's' && n > 1)))
+			return units[i].seconds;
+	}
+	return 0;
+}
+
+static bool parse_ago(const char *text, struct moment now, struct when *ret)
+{
+	uint64_t count;
+	int64_t seconds;
+	size_t len = 0;
+
+	*ret = (struct when){.kind = WHEN_TIME, .time = now};
+	if (!number(&text, &count))
+		return false;
+	skip_spaces(&text);
+	while (isalpha((unsigned char)text[len]))
+		len++;
+	seconds = unit_seconds(text, len);
+	text += len;
+	skip_spaces(&text);
+	if (!seconds || (*text && strcmp(text, "ago") != 0))
+		return false;
+	if (count > INT64_MAX / 2 / (uint64_t)seconds)
+		return false;
+	ret->time.sec -= (int64_t)count * seconds;
+	return true;
+}
+
+static bool parse_clock(const char **at, struct tm *tm)
+{
+	tm->tm_sec = 59;
+	if (!fixed_number(at, 2, &tm->tm_hour) || *(*at)++ != ':' ||
+	    !fixed_number(at, 2, &tm->tm_min))
+		return false;
+	if (**at == ':') {
+		(*at)++;
+		if (!fixed_number(at, 2, &tm->tm_sec))
+			return false;
+	}
+	return tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 61;
+}
+
+static bool parse_date(const char **at, struct tm *tm)
+{
+	if (!fixed_number(at, 4, &tm->tm_year) || *(*at)++ != '-' ||
+	    !fixed_number(at, 2, &tm->tm_mon) || *(*at)++ != '-' ||
+	    !fixed_number(at, 2, &tm->tm_mday))
+		return false;
+	tm->tm_year -= 1900;
+	tm->tm_mon--;
+	return tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 &&
+	       tm->tm_mday <= 31;
+}
+
+/* "today", "yesterday": moves tm to that day; false: neither. */
+static bool parse_day(const char **at, struct tm *tm)
+{
+	static const char *const names[] = {"today", "yesterday"};
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		size_t len = strlen(names[i]);
+
+		if (strncmp(*at, names[i], len) != 0)
+			continue;
+		*at += len;
+		tm->tm_mday -= i;
+		/* The first of a month has a day before it, too. */
+		tm->tm_isdst = -1;
+		tm->tm_hour = 12;
+		return mktime(tm) != (time_t)-1;
+	}
+	return false;
+}
+
+static bool parse_time(const char *text, struct moment now, struct when *ret)
+{
+	time_t clock = (time_t)now.sec;
+	struct tm tm;
+	bool dated = text[0] && text[1] && text[2] != ':';
+	bool utc = false;
+	int day;
+
+	if (!localtime_r(&clock, &tm))
+		return false;
+	if (dated && !parse_day(&text, &tm) && !parse_date(&text, &tm))
+		return false;
+	tm.tm_hour = 23;
+	tm.tm_min = tm.tm_sec = 59;
+	if (dated && *text) {
+		if (*text != ' ' && *text != 'T')
+			return false;
+		text++;
+		skip_spaces(&text);
+		if (!parse_clock(&text, &tm))
+			return false;
+		utc = *text == 'Z';
+		text += utc;
+	}
+	if (!dated && !parse_clock(&text, &tm))
+		return false;
+	tm.tm_isdst = -1;
+	day = tm.tm_mday;
+	clock = utc ? timegm(&tm) : mktime(&tm);
+	/* 2026-02-30 would become the 2nd of March. */
+	if (*text || clock == (time_t)-1 || tm.tm_mday != day)
+		return false;
+	*ret = (struct when){.kind = WHEN_TIME,
+			     .time = {.sec = clock, .nsec = 999999999}};
+	return true;
+}
+
+int when_parse(const char *text, struct moment now, struct when *ret,
+	       struct err *err)
+{
+	struct when when = {.kind = WHEN_LATEST};
+
+	if (text && !parse_latest(text, &when) && !parse_seq(text, &when) &&
+	    !parse_ago(text, now, &when) && !parse_time(text, now, &when))
+		return fail(err, EINVAL,
+			    "%s is no point in time that is understood: write "
+			    "12 (a snapshot's number), 'latest', 'latest~2', "
+			    "'2h ago', '14:30', 'yesterday', '2026-11-21' or "
+			    "'2026-11-21 14:30'",
+			    text_quote(text));
+	*ret = when;
+	return 0;
+}

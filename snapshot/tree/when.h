@@ -1,0 +1,43 @@
+/*
+ * Points in the past as people write them. Only text is looked at here:
+ * which snapshot is meant is catalog_find()'s to say.
+ *
+ *	when   = [ "latest" [ "~" number ] ]
+ *	       | [ "s" ] number                      ; a sequence number
+ *	       | number unit [ "ago" ]
+ *	       | date [ ( " " | "T" ) time [ "Z" ] ] ; local, Z: UTC, as in JSON
+ *	       | time                                ; local, today
+ *	       | ( "today" | "yesterday" ) [ " " time ]
+ *	unit   = s sec second | m min minute | h hour | d day | w week, plurals
+ *	date   = YYYY-MM-DD
+ *	time   = HH:MM[:SS]
+ *
+ * A date or time means the end of what was written: "2026-11-21" counts all
+ * of that day in, "14:30" all of that minute, because times are shown to the
+ * minute and what is shown as 14:30 must be found by it.
+ */
+#ifndef GUARD_SNAPSHOT_TREE_WHEN_H
+#define GUARD_SNAPSHOT_TREE_WHEN_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/meta.h"
+
+enum when_kind {
+	WHEN_LATEST, /* number: how many before the latest */
+	WHEN_SEQ, /* number: the sequence number */
+	WHEN_TIME, /* time: the last one not after it */
+};
+
+struct when {
+	enum when_kind kind;
+	uint64_t number;
+	struct moment time;
+};
+
+/* now: the clock to count back from. -EINVAL: not understood. */
+int when_parse(const char *text, struct moment now, struct when *ret,
+	       struct err *err);
+
+#endif
