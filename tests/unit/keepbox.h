@@ -1,8 +1,6 @@
 /*
  * For the tests of verify, prune and repair: small projects, snapshots of
  * them with plain copies as the oracle, and damage done on purpose.
- *
- * Include it once, after snapbox.h.
  */
 #ifndef GUARD_TESTS_UNIT_KEEPBOX_H
 #define GUARD_TESTS_UNIT_KEEPBOX_H
@@ -10,9 +8,10 @@
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
-#include "snapshot/store/content.h"
 #include "snapshot/crawl/take.h"
 #include "snapshot/keep/verify.h"
+#include "snapshot/store/content.h"
+#include "tests/unit/snapbox.h"
 
 /* Numbers that depend on nothing but the seed. */
 static __attribute__((unused)) uint64_t chance(uint64_t *seed)
@@ -23,19 +22,7 @@ static __attribute__((unused)) uint64_t chance(uint64_t *seed)
 	return *seed * 0x2545f4914f6cdd1du >> 11;
 }
 
-/* A file of the project. */
-static void put_bytes(struct box *box, const char *name, const void *data,
-		      size_t len)
-{
-	auto_close int fd =
-		openat(box->root_fd, name,
-		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	assert_return_code(fd, errno);
-	assert_return_code(fd_write(fd, data, len), errno);
-}
-
-/* The same with bytes that depend on the seed. */
+/* A file of the project, with bytes that depend on the seed. */
 static __attribute__((unused)) void put_file(struct box *box, const char *name,
 					     uint64_t seed, size_t len)
 {

@@ -22,10 +22,7 @@
 #include "base/path.h"
 #include "base/walk.h"
 #include "snapshot/store/store.h"
-
-/* cmocka has a fail() too. */
-#undef fail
-#include <cmocka.h>
+#include "tests/unit/folderbox.h"
 
 struct box {
 	char dir[64];
@@ -33,12 +30,6 @@ struct box {
 	struct store *store;
 	int root_fd;
 };
-
-#define ok(call)                                                               \
-	do {                                                                   \
-		if ((call) < 0)                                                \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
 
 static int setup(void **state)
 {
@@ -66,10 +57,21 @@ static int teardown(void **state)
 
 	store_free(&box->store);
 	(void)close(box->root_fd);
-	if (walk_remove(AT_FDCWD, box->dir, &err) < 0)
-		fail_msg("%s", err.text);
+	ok(walk_remove(AT_FDCWD, box->dir, &err));
 	free(box);
 	return 0;
+}
+
+/* A file of the folder. */
+static inline void put_bytes(struct box *box, const char *name,
+			     const void *data, size_t len)
+{
+	auto_close int fd =
+		openat(box->root_fd, name,
+		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_return_code(fd, errno);
+	assert_return_code(fd_write(fd, data, len), errno);
 }
 
 #endif

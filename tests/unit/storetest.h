@@ -31,16 +31,7 @@
 #include "snapshot/store/ring.h"
 #include "snapshot/store/ringimpl.h"
 #include "snapshot/store/store.h"
-
-/* cmocka has a fail() too. */
-#undef fail
-#include <cmocka.h>
-
-#define ok(call)                                                               \
-	do {                                                                   \
-		if ((call) < 0)                                                \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
+#include "tests/unit/folderbox.h"
 
 struct box {
 	char dir[64]; /* a folder of the test's own */

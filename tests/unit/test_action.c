@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,34 +13,8 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/walk.h"
 #include "guard/action.h"
-
-struct place {
-	char path[40];
-	int fd;
-};
-
-static int set_up(void **state)
-{
-	static struct place p;
-
-	p = (struct place){.path = "/tmp/guard-action-XXXXXX"};
-	if (!mkdtemp(p.path))
-		return -1;
-	p.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	*state = &p;
-	return p.fd < 0 ? -1 : 0;
-}
-
-static int tear_down(void **state)
-{
-	struct place *p = *state;
-	struct err err;
-
-	(void)close(p->fd);
-	return walk_remove(AT_FDCWD, p->path, &err);
-}
+#include "tests/unit/folderbox.h"
 
 static void expect_last(int fd, const char *kind, const char *run)
 {
@@ -60,7 +33,7 @@ static void expect_last(int fd, const char *kind, const char *run)
 
 static void an_action_comes_back_as_it_was_saved(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	struct action a = {
 		.kind = "undo",
 		.run_id = "3mk9zq-4t",
@@ -95,7 +68,7 @@ static char *head_of(int fd, const char *name)
 
 static void several_folders_come_back_with_their_paths(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	struct action a = {.kind = "apply", .run_id = "r", .before = 7};
 	AUTO(action) struct action b = {0};
 	auto_free char *one = NULL, *two = NULL;
@@ -131,7 +104,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 
 static void an_announced_action_goes_once_it_is_the_last(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	struct action old = {.kind = "restore", .run_id = ""};
 	struct action a = {.kind = "apply", .run_id = "r"};
 	AUTO(action) struct action next = {0};
@@ -149,7 +122,7 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 }
 
 /* A run's folder is one in the same place as the records. */
-static void move(struct place *p, const char *run, bool away)
+static void move(struct folder_box *p, const char *run, bool away)
 {
 	if (away)
 		(void)unlinkat(p->fd, run, AT_REMOVEDIR);
@@ -157,7 +130,7 @@ static void move(struct place *p, const char *run, bool away)
 		assert_int_equal(mkdirat(p->fd, run, 0700), 0);
 }
 
-static void discard(struct place *p, const char *run, bool away)
+static void discard(struct folder_box *p, const char *run, bool away)
 {
 	struct err err;
 	int lock = action_announce_discard(p->fd, run, &err);
@@ -172,7 +145,7 @@ static void discard(struct place *p, const char *run, bool away)
 
 static void a_discard_that_was_announced_only_is_none(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	struct action apply = {.kind = "apply", .run_id = "one"};
 	struct err err;
 
@@ -195,7 +168,7 @@ static void a_discard_that_was_announced_only_is_none(void **state)
 
 static void a_discard_taken_back_leaves_the_action_before_it(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	struct action apply = {.kind = "apply", .run_id = "one"};
 	struct err err;
 
@@ -211,7 +184,7 @@ static void a_discard_taken_back_leaves_the_action_before_it(void **state)
 
 static void a_discard_that_was_the_first_action_leaves_none(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 
 	discard(p, "one", true);
 	expect_last(p->fd, "discard", "one");
@@ -221,7 +194,7 @@ static void a_discard_that_was_the_first_action_leaves_none(void **state)
 
 static void an_action_after_a_discard_hides_what_was_before(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	struct action one = {.kind = "apply", .run_id = "one"};
 	struct action next = {.kind = "apply", .run_id = "three"};
 	struct err err;
@@ -271,7 +244,7 @@ static void take_back(int fd, uint64_t before, uint64_t takes, char *undoes)
 
 static void what_was_taken_back_is_no_longer_in_effect(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 
 	act(p->fd, 1);
 	act(p->fd, 2);
@@ -300,7 +273,7 @@ static void what_was_taken_back_is_no_longer_in_effect(void **state)
 
 static void one_saved_again_after_a_sudden_end_counts_once(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 
 	act(p->fd, 1);
 	act(p->fd, 2);
@@ -316,7 +289,7 @@ static void one_saved_again_after_a_sudden_end_counts_once(void **state)
 
 static void the_oldest_are_forgotten(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	uint64_t i;
 
 	for (i = 1; i <= ACTIONS_MAX + 3; i++)
@@ -328,7 +301,7 @@ static void the_oldest_are_forgotten(void **state)
 
 static void a_discard_below_an_undo_can_be_taken_back(void **state)
 {
-	struct place *p = *state;
+	struct folder_box *p = *state;
 	AUTO(action) struct action a = {0};
 	struct err err;
 
@@ -343,7 +316,9 @@ static void a_discard_below_an_undo_can_be_taken_back(void **state)
 	expect_effective(p->fd, 0, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, folder_box_setup,                \
+					folder_box_teardown)
 
 int main(void)
 {

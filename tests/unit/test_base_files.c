@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/beneath.h"
@@ -29,35 +27,12 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/walk.h"
-
-struct box {
-	char path[64];
-	int fd;
-};
-
-static int set_up(void **state)
-{
-	struct box *box = mem_zalloc(sizeof(*box));
-
-	(void)snprintf(box->path, sizeof(box->path),
-		       "/var/tmp/guard-base-XXXXXX");
-	assert_non_null(mkdtemp(box->path));
-	box->fd = open(box->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(box->fd >= 0);
-	*state = box;
-	return 0;
-}
+#include "tests/unit/folderbox.h"
 
 static int tear_down(void **state)
 {
-	struct box *box = *state;
-	struct err err;
-
 	beneath_plain(false);
-	assert_int_equal(walk_remove(AT_FDCWD, box->path, &err), 0);
-	(void)close(box->fd);
-	free(box);
-	return 0;
+	return folder_box_teardown(state);
 }
 
 static void write_file(int dir, const char *path, const char *text)
@@ -69,7 +44,7 @@ static void write_file(int dir, const char *path, const char *text)
 	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
 }
 
-static void beneath_cases(const struct box *box)
+static void beneath_cases(const struct folder_box *box)
 {
 	auto_close int good = -1;
 	struct err err;
@@ -92,7 +67,7 @@ static void beneath_cases(const struct box *box)
 
 static void no_link_leads_out_from_beneath(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 
 	assert_int_equal(mkdirat(box->fd, "in", 0700), 0);
 	write_file(box->fd, "in/file", "x");
@@ -118,7 +93,7 @@ static void another_mount_is_not_beneath(void **state)
 
 static void paths_longer_than_the_kernel_takes_are_opened(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(buf) struct buf path = {0};
 	char name[201];
 	auto_close int dir = dup(box->fd);
@@ -149,7 +124,7 @@ static void paths_longer_than_the_kernel_takes_are_opened(void **state)
 
 static void a_file_is_replaced_as_a_whole(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(buf) struct buf b = {0};
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err err;
@@ -168,7 +143,7 @@ static void a_file_is_replaced_as_a_whole(void **state)
 
 static void more_than_the_bound_is_refused(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(buf) struct buf b = {0};
 	struct err err;
 
@@ -183,7 +158,7 @@ static void more_than_the_bound_is_refused(void **state)
 
 static void a_record_keeps_every_value(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(record) struct record r = {0}, back = {0};
 	struct err err;
 
@@ -214,7 +189,7 @@ static void a_record_that_is_odd_is_refused(void **state)
 					      "guard-thing 1\n=v\n",
 					      "guard-thing 1\nk=\\q\n",
 					      "guard-thing 0\n"};
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	struct err err;
 	size_t i;
 
@@ -242,7 +217,7 @@ static void a_record_that_is_odd_is_refused(void **state)
 
 static void a_lock_is_let_go_by_closing(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	struct err err;
 	int one = lock_take(box->fd, "lock", true, false, &err);
 	int two;
@@ -262,7 +237,7 @@ static void a_lock_is_let_go_by_closing(void **state)
 
 static void xattrs_are_made_equal(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(xattrs) struct xattrs x = {0}, got = {0}, back = {0};
 	AUTO(buf) struct buf b = {0};
 	auto_close int fd = -1;
@@ -315,7 +290,7 @@ static void forbid_listxattrat(int error)
 static void xattrs_are_the_same_without_listxattrat(void **state)
 {
 	static const int errors[] = {ENOSYS, EPERM};
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(xattrs) struct xattrs want = {0};
 	auto_close int fd = -1;
 	struct err err;
@@ -347,7 +322,7 @@ static void xattrs_are_the_same_without_listxattrat(void **state)
 
 static void removal_follows_no_link_and_opens_what_is_closed(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	struct err err;
 
 	assert_int_equal(mkdirat(box->fd, "kept", 0700), 0);
@@ -370,7 +345,7 @@ static void removal_follows_no_link_and_opens_what_is_closed(void **state)
  * written to, which must not be used for it. */
 static void removal_reaches_any_depth(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	auto_free char *path = mem_printf("%s/deep", box->path);
 	int at = fcntl(box->fd, F_DUPFD_CLOEXEC, 0), i;
 	struct err err;
@@ -395,7 +370,7 @@ static void removal_reaches_any_depth(void **state)
 
 static void entries_are_sorted_and_found(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err err;
 	char name[16];
@@ -416,7 +391,7 @@ static void entries_are_sorted_and_found(void **state)
 
 static void a_path_is_resolved_though_its_end_is_missing(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	auto_free char *given = path_join(box->path, "l/no/../such");
 	auto_free char *want = path_join(box->path, "real/such");
 	auto_free char *loop = path_join(box->path, "loop/x");
@@ -433,7 +408,8 @@ static void a_path_is_resolved_though_its_end_is_missing(void **state)
 	assert_int_equal(err.num, ELOOP);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, folder_box_setup, tear_down)
 
 int main(void)
 {

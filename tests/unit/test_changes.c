@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +11,12 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/walk.h"
 #include "guard/changes.h"
 #include "snapshot/store/content.h"
+#include "tests/unit/folderbox.h"
 
 struct place {
-	char path[40];
+	struct folder_box box;
 	struct store *store;
 	struct snapshot base;
 };
@@ -41,10 +40,9 @@ static int set_up(void **state)
 	struct tree_editor *ed;
 	struct err err;
 
-	p = (struct place){.path = "/tmp/guard-changes-XXXXXX"};
-	if (!mkdtemp(p.path))
-		return -1;
-	dir = mem_printf("%s/store", p.path);
+	p = (struct place){0};
+	folder_box_make(&p.box);
+	dir = mem_printf("%s/store", p.box.path);
 	if (store_open(&p.store, dir, STORE_WRITE, &err) < 0) {
 		print_error("%s\n", err.text);
 		return -1;
@@ -67,11 +65,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct place *p = *state;
-	struct err err;
 
 	snapshot_free(&p->base);
 	store_free(&p->store);
-	return walk_remove(AT_FDCWD, p->path, &err);
+	folder_box_remove(&p->box);
+	return 0;
 }
 
 /* here: what the scan saw at the real path, mode 0: nothing. */

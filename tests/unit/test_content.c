@@ -18,47 +18,7 @@
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
 #include "snapshot/store/ringimpl.h"
-
-/* cmocka has a fail() too. */
-#undef fail
-#include <cmocka.h>
-
-struct box {
-	char dir[64];
-	char path[96];
-	struct store *store;
-};
-
-#define ok(call)                                                               \
-	do {                                                                   \
-		if ((call) < 0)                                                \
-			fail_msg("%s: %s", #call, err.text);                   \
-	} while (0)
-
-static int setup(void **state)
-{
-	struct box *box = mem_zalloc(sizeof(*box));
-	struct err err;
-
-	(void)snprintf(box->dir, sizeof(box->dir),
-		       "/var/tmp/guard-test-XXXXXX");
-	assert_non_null(mkdtemp(box->dir));
-	(void)snprintf(box->path, sizeof(box->path), "%s/store", box->dir);
-	ok(store_open(&box->store, box->path, STORE_WRITE, &err));
-	*state = box;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct box *box = *state;
-	struct err err;
-
-	store_free(&box->store);
-	ok(walk_remove(AT_FDCWD, box->dir, &err));
-	free(box);
-	return 0;
-}
+#include "tests/unit/snapbox.h"
 
 static int new_file(const struct box *box)
 {
@@ -295,8 +255,8 @@ static void a_long_file_that_cannot_be_written_is_told(void **state)
 		int got;
 
 		store_free(&box->store);
-		ok(walk_remove(AT_FDCWD, box->path, &err));
-		ok(store_open(&box->store, box->path, STORE_WRITE, &err));
+		ok(walk_remove(AT_FDCWD, box->store_dir, &err));
+		ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
 		writes_left = at;
 		ring_hook(fail_a_write, NULL);
 		got = content_put_bytes(box->store, data, len, &id, &err);

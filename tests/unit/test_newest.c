@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +15,12 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/walk.h"
 #include "overlay/change_list.h"
 #include "overlay/scan.h"
+#include "tests/unit/folderbox.h"
 
-static char place[40];
-static int top, root; /* of the test; the layer in it */
+static struct folder_box box;
+static int root; /* the layer in it */
 
 static void put(const char *name)
 {
@@ -35,13 +34,10 @@ static void put(const char *name)
 static int set_up(void **state)
 {
 	(void)state;
-	(void)strcpy(place, "/var/tmp/guard-untouched-XXXXXX");
-	if (!mkdtemp(place))
-		return -1;
-	top = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_return_code(mkdirat(top, "upper", 0755), errno);
-	assert_return_code(mkdirat(top, "lower", 0755), errno);
-	root = openat(top, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder_box_make(&box);
+	assert_return_code(mkdirat(box.fd, "upper", 0755), errno);
+	assert_return_code(mkdirat(box.fd, "lower", 0755), errno);
+	root = openat(box.fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_return_code(mkdirat(root, "d", 0755), errno);
 	assert_return_code(mkdirat(root, "d/e", 0755), errno);
 	put("file");
@@ -52,12 +48,10 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct err err;
-
 	(void)state;
 	(void)close(root);
-	(void)close(top);
-	return walk_remove(AT_FDCWD, place, &err);
+	folder_box_remove(&box);
+	return 0;
 }
 
 /* The time at which all was as it is, and the file systems' clock beyond it. */
@@ -80,7 +74,7 @@ static bool untouched_since(struct moment then)
 	AUTO(change_list) struct change_list list = {0};
 	struct err err;
 	auto_close int lower =
-		openat(top, "lower", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		openat(box.fd, "lower", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	assert_return_code(scan_layer(root, lower, NULL, &list, &err),
 			   -err.num);

@@ -4,9 +4,8 @@
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
 #include "snapshot/store/stream.h"
-#include "tests/unit/storetest.h"
-
 #include "tests/unit/collision.h"
+#include "tests/unit/storetest.h"
 
 #define LEN ((size_t)12 << 20)
 

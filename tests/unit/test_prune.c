@@ -12,9 +12,8 @@
 #include "snapshot/keep/undelete.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
-#include "tests/unit/keepbox.h"
-
 #include "tests/unit/collision.h"
+#include "tests/unit/keepbox.h"
 
 #define DAY ((int64_t)24 * 3600)
 

@@ -9,9 +9,8 @@
 #include "snapshot/keep/repair.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
-#include "tests/unit/keepbox.h"
-
 #include "tests/unit/collision.h"
+#include "tests/unit/keepbox.h"
 
 struct seen {
 	struct buf lost; /* "2 a\n" */

@@ -19,44 +19,10 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/walk.h"
 #include "snapshot/store/ring.h"
-
-/* cmocka has a fail() too. */
-#undef fail
-#include <cmocka.h>
+#include "tests/unit/folderbox.h"
 
 #define FILES 500
-
-struct box {
-	char dir[64];
-	int fd;
-};
-
-static int setup(void **state)
-{
-	struct box *box = mem_zalloc(sizeof(*box));
-
-	(void)snprintf(box->dir, sizeof(box->dir),
-		       "/var/tmp/guard-test-XXXXXX");
-	assert_non_null(mkdtemp(box->dir));
-	box->fd = open(box->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	assert_true(box->fd >= 0);
-	*state = box;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct box *box = *state;
-	struct err err;
-
-	(void)close(box->fd);
-	if (walk_remove(AT_FDCWD, box->dir, &err) < 0)
-		fail_msg("%s", err.text);
-	free(box);
-	return 0;
-}
 
 static size_t size_of(unsigned int i)
 {
@@ -73,7 +39,7 @@ static void fill(unsigned char *data, size_t len, unsigned int number)
 		data[i] = (unsigned char)(i * 31 + number * 7 + (i >> 8));
 }
 
-static void write_file(const struct box *box, const char *name,
+static void write_file(const struct folder_box *box, const char *name,
 		       const void *data, size_t len)
 {
 	auto_close int fd = openat(
@@ -83,7 +49,7 @@ static void write_file(const struct box *box, const char *name,
 	assert_int_equal(fd_write(fd, data, len), 0);
 }
 
-static void make_files(const struct box *box)
+static void make_files(const struct folder_box *box)
 {
 	auto_free unsigned char *data = mem_alloc(READER_LEN_MAX);
 	unsigned int i;
@@ -112,8 +78,8 @@ static void check_file(const struct reader_file *file, bool *seen)
 		assert_memory_equal(file->data, want, file->len);
 }
 
-static void read_all(const struct box *box, unsigned int depth, bool plain,
-		     bool expect_ring)
+static void read_all(const struct folder_box *box, unsigned int depth,
+		     bool plain, bool expect_ring)
 {
 	struct reader *r = reader_new(depth, plain);
 	struct reader_file file;
@@ -153,7 +119,7 @@ static bool have_ring(void)
 
 static void many_files_are_read_by_io_uring(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 
 	if (!have_ring()) {
 		print_message("# no io_uring on this machine\n");
@@ -167,7 +133,7 @@ static void many_files_are_read_by_io_uring(void **state)
 
 static void many_files_are_read_by_plain_calls(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 
 	make_files(box);
 	read_all(box, 1, true, false);
@@ -194,7 +160,7 @@ static void forbid_io_uring(int error)
 static void where_io_uring_is_forbidden_plain_calls_are_made(void **state)
 {
 	static const int errors[] = {EPERM, ENOSYS};
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	int status, i;
 
 	make_files(box);
@@ -229,7 +195,7 @@ static struct reader_file read_one(struct reader *r, int dirfd,
 
 static void odd_things_are_told(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	struct reader_file file;
 	struct reader *r;
 	int plain;
@@ -266,7 +232,7 @@ static void odd_things_are_told(void **state)
 
 static void a_reader_with_files_under_way_can_be_freed(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	struct reader *r = reader_new(8, false);
 	int i;
 
@@ -280,7 +246,7 @@ static void a_reader_with_files_under_way_can_be_freed(void **state)
 
 static void no_descriptor_is_left_open(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	int before = dup(box->fd), after;
 
 	make_files(box);
@@ -293,7 +259,7 @@ static void no_descriptor_is_left_open(void **state)
 
 static void files_are_synced_and_failures_told(void **state)
 {
-	struct box *box = *state;
+	struct folder_box *box = *state;
 	struct err err;
 	int fds[150], i, plain, ends[2];
 
@@ -321,7 +287,9 @@ static void files_are_synced_and_failures_told(void **state)
 	(void)close(ends[1]);
 }
 
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name)                                                                \
+	cmocka_unit_test_setup_teardown(name, folder_box_setup,                \
+					folder_box_teardown)
 
 int main(void)
 {

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +12,14 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/walk.h"
 #include "guard/keep/pins.h"
 #include "guard/keep/settings.h"
+#include "tests/unit/folderbox.h"
 
 #define DAY ((int64_t)24 * 3600)
 
 struct place {
-	char path[40];
+	struct folder_box box;
 	struct state state;
 };
 
@@ -28,22 +27,20 @@ static int set_up(void **state)
 {
 	static struct place p;
 
-	p = (struct place){.path = "/tmp/guard-settings-XXXXXX"};
-	if (!mkdtemp(p.path))
-		return -1;
-	p.state.path = p.path;
-	p.state.fd = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p = (struct place){0};
+	folder_box_make(&p.box);
+	p.state.path = p.box.path;
+	p.state.fd = p.box.fd;
 	*state = &p;
-	return p.state.fd < 0 ? -1 : 0;
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	struct place *p = *state;
-	struct err err;
 
-	(void)close(p->state.fd);
-	return walk_remove(AT_FDCWD, p->path, &err);
+	folder_box_remove(&p->box);
+	return 0;
 }
 
 static void write_file(struct place *p, const char *name, const char *text)

@@ -4,9 +4,8 @@
 #include "base/codec.h"
 #include "base/record.h"
 #include "snapshot/store/hash.h"
-#include "tests/unit/storetest.h"
-
 #include "tests/unit/collision.h"
+#include "tests/unit/storetest.h"
 
 static const size_t sizes[] = {0,      1,	15,	 240,	 241,
 			       4096,   16384,	65535,	 65536,	 70000,

@@ -16,24 +16,13 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "snapshot/store/content.h"
 #include "snapshot/crawl/reading.h"
 #include "snapshot/crawl/take.h"
-
-static void write_file(struct box *box, const char *name, const void *data,
-		       size_t len)
-{
-	auto_close int fd =
-		openat(box->root_fd, name,
-		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	assert_return_code(fd, errno);
-	assert_return_code(fd_write(fd, data, len), errno);
-}
+#include "snapshot/store/content.h"
 
 static void write_text(struct box *box, const char *name, const char *text)
 {
-	write_file(box, name, text, strlen(text));
+	put_bytes(box, name, text, strlen(text));
 }
 
 static void make_dir(struct box *box, const char *name)
@@ -1250,7 +1239,7 @@ static void test_many_files_of_all_sizes(void **state)
 			make_dir(box, name);
 		}
 		(void)snprintf(name, sizeof(name), "d%zu/f%zu", i / 20, i);
-		write_file(box, name, data[i], len);
+		put_bytes(box, name, data[i], len);
 	}
 	take(box, &s);
 	for (i = 0; i < 200; i++) {
