@@ -7,16 +7,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct store *s = fuzz_store();
 	AUTO(gone) struct gone g = {0};
 	struct err err;
-	auto_free uint8_t *bytes = NULL;
-	uint8_t seals;
+	auto_free uint8_t *bytes = fuzz_sealed(data, &len);
 	size_t i;
 
-	if (!len)
+	if (!bytes)
 		return 0;
-	seals = data[0];
-	bytes = fuzz_copy(data, &len);
-	if (seals & 1)
-		seal_tail(bytes, len);
 	fuzz_file("store/gone", bytes, len);
 	if (gone_load(s, &g, &err) < 0)
 		return 0;

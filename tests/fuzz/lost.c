@@ -6,16 +6,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct store *s = fuzz_store();
 	struct lost_list list = {0};
-	auto_free uint8_t *bytes = NULL;
-	uint8_t seals;
+	auto_free uint8_t *bytes = fuzz_sealed(data, &len);
 	size_t i;
 
-	if (!len)
+	if (!bytes)
 		return 0;
-	seals = data[0];
-	bytes = fuzz_copy(data, &len);
-	if (seals & 1)
-		seal_tail(bytes, len);
 	fuzz_file("store/lost", bytes, len);
 	lost_load(s, &list);
 	for (i = 0; i < list.count; i++)

@@ -7,19 +7,14 @@ static volatile unsigned char sink;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct oid id = {.type = OBJECT_CHUNKLIST};
-	auto_free uint8_t *bytes = NULL;
+	auto_free uint8_t *bytes = fuzz_sealed(data, &len);
 	auto_free char *path = NULL;
 	const unsigned char *found;
 	struct marks *m;
-	uint8_t seals;
 	size_t count;
 
-	if (!len)
+	if (!bytes)
 		return 0;
-	seals = data[0];
-	bytes = fuzz_copy(data, &len);
-	if (seals & 1)
-		seal_tail(bytes, len);
 	fuzz_file("marks", bytes, len);
 	path = mem_printf("%s/marks", fuzz_dir_name);
 	m = marks_new(path);

@@ -6,18 +6,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	auto_free uint8_t *bytes = NULL;
+	auto_free uint8_t *bytes = fuzz_sealed(data, &len);
 	char name[32];
-	uint8_t seals;
 	struct err err;
 	size_t i;
 
-	if (!len)
+	if (!bytes)
 		return 0;
-	seals = data[0];
-	bytes = fuzz_copy(data, &len);
-	if (seals & 1)
-		seal_tail(bytes, len);
 	catalog_file_name(name, 1);
 	fuzz_file(name, bytes, len);
 	if (catalog_load_from(fuzz_dir(), 1, &s, &err) < 0)
