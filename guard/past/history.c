@@ -41,6 +41,7 @@ struct before {
 	struct snapshot snapshot;
 	struct entry entry; /* of the path in it */
 	bool any;
+	bool purged; /* with a folder above it: nobody knows what it was */
 	/* The path in the last one of a run. */
 	struct entry made;
 	char *run_id;
@@ -211,7 +212,7 @@ static int look_up(struct history *h, struct store *store,
 {
 	const struct snapshot *s = &row->snapshot;
 	const char *rest;
-	bool news, again;
+	bool news, again, purged;
 	int got;
 
 	if (!path_below(h->path, s->root_path))
@@ -223,22 +224,24 @@ static int look_up(struct history *h, struct store *store,
 	    tree_lookup(store, &s->root, path_rest(h->path, s->root_path),
 			&row->entry, err) < 0)
 		return -err->num;
-	if (!row->entry.mode) {
+	rest = path_rest(h->path, s->root_path);
+	purged = !row->entry.mode && purge_note(s, rest);
+	if (!row->entry.mode && !purged) {
 		int known = snapshot_knows(store, s, h->path, err);
 
 		/* It was left out, or not readable, but not gone. */
-		if (known <= 0 ||
-		    snapshot_has_note(s, NOTE_INCOMPLETE,
-				      path_rest(h->path, s->root_path)))
+		if (known <= 0 || snapshot_has_note(s, NOTE_INCOMPLETE, rest))
 			return known < 0 ? known : 0;
 	}
-	rest = path_rest(h->path, s->root_path);
 	again = row->of_run && again_in_run(before, row);
-	news = !again && !same_version(&before->entry, &row->entry);
+	news = !again && (purged ? !before->purged
+				 : !same_version(&before->entry, &row->entry));
 	if (news && describe(store, before, row, rest, err) < 0)
 		return -err->num;
-	if (!row->of_run)
+	if (!row->of_run) {
 		keep_before(before, row);
+		before->purged = purged;
+	}
 	return news;
 }
 
@@ -364,6 +367,8 @@ static char *why_text(const struct history *h, const struct history_row *row)
 
 	if (!h->path && !h->project)
 		output_name(&b, s->root_path);
+	if (row->change == HISTORY_PURGED && !row->entry.mode)
+		add_part(&b, "with a folder above it");
 	if (row->renamed) {
 		AUTO(buf) struct buf name = {0};
 

@@ -23,6 +23,9 @@ struct search {
 	uint64_t having; /* of these, with the path */
 	uint64_t oldest; /* of these, its number and time */
 	struct moment oldest_time;
+	uint64_t purged; /* the newest from which it was purged, or all of a
+			    folder above it; 0: none */
+	char *purge; /* its note */
 	uint64_t damaged;
 	struct err damage; /* of the last damaged one */
 };
@@ -37,6 +40,21 @@ static int has_path(struct search *f, const struct snapshot *s, struct err *err)
 			   &found, err);
 }
 
+static void search_free(struct search *f)
+{
+	free(f->purge);
+}
+
+static void note_purge(struct search *f, const struct snapshot *s)
+{
+	const char *note = purge_note(s, path_rest(f->path, s->root_path));
+
+	if (!note || f->purge)
+		return;
+	f->purge = mem_strdup(note);
+	f->purged = s->seq;
+}
+
 /* 1: this is the one; 0: go on to older ones. */
 static int examine(struct search *f, const struct snapshot *s, struct err *err)
 {
@@ -49,6 +67,8 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 		return got;
 	f->covering++;
 	got = has_path(f, s, err);
+	if (got == 0)
+		note_purge(f, s);
 	if (got <= 0)
 		return got;
 	f->having++;
@@ -78,6 +98,11 @@ static int nothing_found(const struct search *f, struct err *err)
 	if (!f->covering)
 		return fail(err, ENOENT, "there is no snapshot of %s yet",
 			    text_quote(f->path));
+	if (!f->having && f->purge)
+		return fail(err, ENODATA,
+			    "%s of s%" PRIu64 " was %s, and is in no other "
+			    "snapshot",
+			    text_quote(f->path), f->purged, f->purge);
 	if (!f->having)
 		return fail(err, ENOENT, "%s is in none of its %s",
 			    text_quote(f->path),
@@ -127,6 +152,7 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 int catalog_find(struct store *store, const char *when, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err)
 {
+	AUTO(search)
 	struct search f = {.store = store,
 			   .path = path,
 			   .text = when ? when : "latest",

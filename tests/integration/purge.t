@@ -75,6 +75,11 @@ says "$err" 'was purged on 20'
 gives 0 'the store is whole' guard verify --read-data
 gives 0 'the run is without it' guard diff --name-status
 is "$(cat "$out")" '' 'and has nothing left'
+gives 0 'the log of what was in it' guard log keys/readme
+says "$out" 'purged  '
+says "$out" 'with a folder above it'
+gives 1 'restore of what was in it, whenever' guard restore -y keys/readme
+says "$err" 'was purged on 20'
 gives 0 'the rest of the snapshot' guard show "$number:README.md"
 ok 'is there' cmp "$out" README.md
 gives 1 'restore of it' guard restore -y --at "$number" keys/readme
