@@ -53,6 +53,26 @@ static int check_fixed(const char *path, const struct meta *m, struct err *err)
 		    immutable ? 'i' : 'a', name);
 }
 
+static int check_fixed_entry(void *arg, const char *path, const struct entry *e,
+			     struct err *err)
+{
+	auto_free char *whole = path_join(arg, path);
+	struct meta m = {.chattr = e->chattr};
+
+	return check_fixed(whole, &m, err);
+}
+
+/* A folder can be renamed whatever is in it; but then it could not be deleted
+ * for good. */
+static int check_fixed_below(const struct txn *t, const struct step *step,
+			     struct err *err)
+{
+	if (step->kind != STEP_DELETE || !S_ISDIR(step->from.mode))
+		return 0;
+	return tree_each(t->store, &step->from, check_fixed_entry, step->path,
+			 err);
+}
+
 /*
  * What the folder lists for the thing that it finds by the path's name, as a
  * path, to free: another one where the file system takes both for one name.
@@ -172,7 +192,8 @@ static int survey_existing(struct txn *t, const struct step *step,
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
 		return changed(err, step->path);
-	if (check_fixed(step->path, &m, err) < 0)
+	if (check_fixed(step->path, &m, err) < 0 ||
+	    check_fixed_below(t, step, err) < 0)
 		return -err->num;
 	/* Another name of the same inode must not change along; one that is
 	 * made with it shall. */

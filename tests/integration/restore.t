@@ -75,6 +75,18 @@ more" 'write the bytes'
 		gives 0 'made anew' guard restore -y flagged
 		no 'is immutable again' sh -c 'echo x >>flagged' 2>/dev/null
 		chattr -i flagged
+		mkdir -p later/on
+		echo fixed >later/on/fixed
+		chattr +i later/on/fixed
+		gives 1 'a folder that would go with an immutable file' \
+			guard restore -y --exact --at "$flagged" .
+		says "$err" "'later/on/fixed' is immutable: nothing was done"
+		is "$(cat later/on/fixed)" fixed 'is all there'
+		is "$(find . -name '.guard-staging*')" '' 'nothing is left over'
+		gives 0 'and no work waits' guard status
+		chattr -i later/on/fixed
+		gives 0 'without it' guard restore -y --exact --at "$flagged" .
+		no 'it goes' test -e later
 	fi
 fi
 rm -rf flagged flags

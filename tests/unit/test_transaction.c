@@ -3,6 +3,7 @@
  */
 #include "tests/unit/transactionbox.h"
 
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/statfs.h>
 
@@ -487,6 +488,32 @@ static void deletes_no_folder_with_something_new_in_it(void **state)
 	assert_string_equal(buf_text(&bytes), "mine\n");
 	buf_free(&bytes);
 	nothing_left(b);
+}
+
+/* The kernel would let the folder be moved away, and nothing be deleted. */
+static void deletes_no_folder_that_holds_something_immutable(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *before = picture_of(b->project);
+	AUTO(entry) struct entry found = {0}, fixed = {0};
+	struct tree_editor *ed;
+	struct plan plan = {0};
+	struct err err;
+
+	ok(tree_lookup(b->box->store, &b->old.root, "gone-dir/below/x", &found,
+		       &err));
+	assert_true(S_ISREG(found.mode));
+	found.chattr = FS_IMMUTABLE_FL;
+	ed = tree_editor_new(b->box->store, &b->old.root);
+	ok(tree_editor_put(ed, "gone-dir/below/x", &found, &err));
+	ok(tree_editor_save(ed, &fixed, &err));
+	tree_editor_free(&ed);
+	plan_for(b, &fixed, &b->new.root, &fixed, &plan);
+	assert_int_equal(run(b, b->box->store, &plan, &err), -EPERM);
+	assert_non_null(strstr(err.text, "'gone-dir/below/x' is immutable"));
+	project_is(b, before, "refused");
+	nothing_left(b);
+	plan_free(&plan);
 }
 
 static void create_before_rename(void)
@@ -997,6 +1024,7 @@ int main(void)
 		TEST(knows_what_it_wrote_for_the_snapshot_after_it),
 		TEST(takes_all_back_when_a_displaced_file_is_another),
 		TEST(deletes_no_folder_with_something_new_in_it),
+		TEST(deletes_no_folder_that_holds_something_immutable),
 		TEST(overwrites_nothing_that_has_come_meanwhile),
 		TEST(follows_no_link_out_of_the_project),
 		TEST(leaves_other_names_of_a_file_alone),
