@@ -185,6 +185,8 @@ static int prune(struct store *s, const struct prune_options *o,
 	store_commit_end(s, lock);
 	if (got < 0)
 		return got;
+	if (ret->packs || d->plan.repack_packs || o->thorough)
+		store_index_tidy(&s->folder);
 	return trash_purge(trash_fd, o->thorough ? -1 : TRASH_SECONDS, o->now,
 			   err);
 }

@@ -467,6 +467,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 	store_free(&s);
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 || refill(s, &r, err) < 0)
 		return -err->num;
+	store_index_tidy(&s->folder);
 	got = note_lost(s, &r, err);
 	free(r.missing);
 	if (got == 0)

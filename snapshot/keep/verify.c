@@ -93,6 +93,55 @@ static int check_packs(struct verify *v, struct err *err)
 	return 0;
 }
 
+/* Whether the index over many packs knows all objects of one of them. */
+static bool index_knows(const struct midx *m, const struct pack *pack,
+			size_t number)
+{
+	size_t first, end;
+	uint32_t i;
+
+	for (i = 0; i < pack_count(pack); i++) {
+		if (!midx_find(m, pack_hash(pack, i), &first, &end))
+			return false;
+		while (first < end && midx_pack(m, first) != number)
+			first++;
+		if (first == end)
+			return false;
+	}
+	return true;
+}
+
+static int check_index(struct verify *v, struct err *err)
+{
+	const struct folder *f = &v->store->folder;
+	AUTO(midx) struct midx *m = NULL;
+	struct err odd;
+	struct verify_fault fault = {
+		.kind = VERIFY_SECRET, .name = MIDX_FILE, .text = odd.text};
+	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &odd);
+	size_t i, number;
+
+	/* Of a newer guard: that one reads it. */
+	if (got == -ENOENT || got == -EPROTO)
+		return 0;
+	if (got < 0)
+		return tell(v, &fault, err);
+	fault.text = "it is damaged; every pack is asked";
+	if (!midx_whole(m))
+		return tell(v, &fault, err);
+	for (i = 0; i < v->inv.count; i++) {
+		const struct inventory_pack *p = &v->inv.packs[i];
+
+		number = midx_number(m, p->name);
+		if (number == midx_count(m) || !p->pack || p->fault ||
+		    index_knows(m, p->pack, number))
+			continue;
+		fault.text = "it does not know all that is in its packs";
+		return tell(v, &fault, err);
+	}
+	return 0;
+}
+
 /* --- bytes --- */
 
 struct place_of {
@@ -291,7 +340,7 @@ static int check_all(struct verify *v, struct err *err)
 	/* Snapshots first: all that they refer to was there before them. */
 	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
 	    inventory_load(v->store, &v->inv, err) < 0 ||
-	    check_packs(v, err) < 0)
+	    check_packs(v, err) < 0 || check_index(v, err) < 0)
 		return -err->num;
 	if ((v->options->read_data || v->options->sample) &&
 	    check_data(v, err) < 0)

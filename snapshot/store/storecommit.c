@@ -390,8 +390,20 @@ static int flush_all(struct store *s, struct err *err)
 	return 0;
 }
 
+/* Under the mutex: packs that the index over many does not cover. */
+static size_t count_loose(const struct store *s)
+{
+	const struct out_pack *out;
+	size_t count = s->set->count;
+
+	for (out = s->outs; out; out = out->next)
+		count += out->pack != NULL;
+	return count;
+}
+
 int store_flush(struct store *s, struct err *err)
 {
+	size_t loose;
 	int got = 0;
 
 	if (s->mode != STORE_WRITE)
@@ -408,7 +420,10 @@ int store_flush(struct store *s, struct err *err)
 		*err = s->failed;
 		got = -err->num;
 	}
+	loose = count_loose(s);
 	(void)pthread_cond_broadcast(&s->changed);
 	(void)pthread_mutex_unlock(&s->mutex);
+	if (got == 0)
+		store_index_grown(&s->folder, loose);
 	return got;
 }

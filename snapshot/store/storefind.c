@@ -170,14 +170,11 @@ static struct pack_set *current_set(struct store *s)
 static int get_packed(struct store *s, const struct oid *id, struct buf *to,
 		      struct err *err)
 {
-	struct pack_set *set = current_set(s);
+	struct pack_walk walk = pack_walk_start(current_set(s), id->hash);
+	struct place place = {0};
 	int got = 0;
-	size_t i;
 
-	if (!pack_set_may_have(set, id->hash))
-		return 0;
-	for (i = set->count; i-- > 0 && got != 1;) {
-		struct place place = {.pack = set->packs[i]};
+	while (got != 1 && (place.pack = pack_walk_next(s, &walk))) {
 		uint32_t at = pack_find(place.pack, id->hash);
 
 		for (; at < pack_count(place.pack) && got != 1; at++) {
@@ -221,18 +218,30 @@ static bool oid_sane(const struct oid *id)
 	       id->len <= OBJECT_LEN_MAX;
 }
 
+/* Under the mutex; NULL: all of those that are open can be read. */
+static const struct pack *failed_pack(const struct pack_set *set)
+{
+	const struct cover *c = set->cover;
+	size_t i;
+
+	for (i = 0; i < set->count; i++)
+		if (pack_failed(set->packs[i]))
+			return set->packs[i];
+	for (i = 0; c && i < midx_count(c->midx); i++)
+		if (c->packs[i] && pack_failed(c->packs[i]))
+			return c->packs[i];
+	return NULL;
+}
+
 static int not_found(struct store *s, struct err *err)
 {
-	const struct pack_set *set;
-	size_t i;
+	const struct pack *failed;
 	int got;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	set = s->set;
-	for (i = 0; i < set->count && !pack_failed(set->packs[i]); i++)
-		;
-	if (i < set->count)
-		got = pack_fail(set->packs[i], err);
+	failed = failed_pack(s->set);
+	if (failed)
+		got = pack_fail(failed, err);
 	else if (s->damaged)
 		got = fail(err, EBADMSG,
 			   "an object is missing and packs are damaged: %s",
@@ -280,12 +289,11 @@ bool store_has(struct store *s, const struct oid *id)
 
 uint64_t store_where(struct store *s, const struct oid *id)
 {
-	struct pack_set *set = current_set(s);
+	struct pack_walk walk = pack_walk_start(current_set(s), id->hash);
+	const struct pack *pack;
 	struct pack_entry e;
-	size_t i;
 
-	for (i = set->count; i-- > 0;) {
-		const struct pack *pack = set->packs[i];
+	while ((pack = pack_walk_next(s, &walk))) {
 		uint32_t at = pack_find(pack, id->hash);
 
 		for (; at < pack_count(pack) && pack_get(pack, at, &e); at++) {
@@ -293,7 +301,8 @@ uint64_t store_where(struct store *s, const struct oid *id)
 				break;
 			if (e.type == id->type && e.ord == id->ord &&
 			    e.len == id->len)
-				return (uint64_t)i << WHERE_PACK_SHIFT |
+				return (uint64_t)walk.number
+					       << WHERE_PACK_SHIFT |
 				       e.offset;
 		}
 	}

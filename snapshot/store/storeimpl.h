@@ -1,8 +1,9 @@
 /*
  * What the store is inside: storeopen.c, storefind.c (finding and reading),
  * storeput.c (adding), storecommit.c (packs on their way out), storerefresh.c
- * (packs of others). Only for them, content.c, and for what looks after a
- * store as a whole: inventory.c, verify.c, prune, repair.
+ * (packs of others), storemidx.c (the index over them). Only for them,
+ * content.c, and for what looks after a store as a whole: inventory.c,
+ * verify.c, prune, repair.
  *
  * Locks, always in this order: the commit lock (a file, between processes),
  * `mutex` (all fields below it), the block cache's own. Hashing, compressing,
@@ -16,6 +17,7 @@
 #include "snapshot/store/blockcache.h"
 #include "snapshot/store/chunk.h"
 #include "snapshot/store/folder.h"
+#include "snapshot/store/midx.h"
 #include "snapshot/store/objects.h"
 #include "snapshot/store/pack.h"
 #include "snapshot/store/packer.h"
@@ -23,10 +25,19 @@
 
 #define BLOCK_SPARES 4
 
+/* Packs that the index over many of them names. */
+struct cover {
+	struct midx *midx;
+	/* Of each; NULL: not needed so far, or it cannot be opened. Under the
+	 * mutex. */
+	struct pack **packs;
+};
+
 /* Packs of others, sorted by name; never changed, only replaced. */
 struct pack_set {
-	size_t count;
-	/* A bit for the start of each hash that one of them has: most new
+	struct cover *cover; /* the store's; NULL: all are in `packs` */
+	size_t count; /* of `packs`, that it does not cover */
+	/* A bit for the start of each hash that one of these has: most new
 	 * bytes are told at once, however many packs there are. NULL where
 	 * nothing is to be added. */
 	unsigned char *filter;
@@ -53,6 +64,7 @@ struct store {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* users, busy, flushing went down */
 	struct pack_set *set;
+	struct cover *cover; /* freed with the store */
 	bool checked; /* the indexes of all packs in it were read */
 	char *damaged; /* text about packs that cannot be read, or NULL */
 	char **damaged_names;
@@ -93,16 +105,36 @@ static inline uint64_t store_hash_start(const unsigned char *hash,
 	return v >> (64 - bits);
 }
 
+static inline bool pack_set_filtered(const struct pack_set *set,
+				     const unsigned char *hash)
+{
+	uint64_t at = store_hash_start(hash, set->filter_bits);
+
+	return set->filter[at / 8] >> at % 8 & 1;
+}
+
+/* False: none of them has it. */
 static inline bool pack_set_may_have(const struct pack_set *set,
 				     const unsigned char *hash)
 {
-	uint64_t at;
-
-	if (!set->filter)
-		return set->count;
-	at = store_hash_start(hash, set->filter_bits);
-	return set->filter[at / 8] >> at % 8 & 1;
+	if (set->cover || !set->filter)
+		return set->cover || set->count;
+	return pack_set_filtered(set, hash);
 }
+
+/* A way through the packs of a set that may have an object of a hash, the
+ * newest first. */
+struct pack_walk {
+	const struct pack_set *set;
+	size_t loose; /* of set->packs: these are left */
+	size_t first, end; /* entries of the midx: these are left */
+	size_t number; /* of the pack that came last, in the order of names */
+};
+
+struct pack_walk pack_walk_start(const struct pack_set *set,
+				 const unsigned char *hash);
+/* NULL: there are no more. Not under the mutex. */
+struct pack *pack_walk_next(struct store *s, struct pack_walk *w);
 
 /* The bytes of a place, until store_place_done(). */
 struct view {
@@ -142,6 +174,30 @@ int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
  * has compared them with its hash. At most BLOCK_LEN_MAX / 2 bytes. */
 int store_put_as(struct store *s, const struct oid *id, const void *data,
 		 struct err *err);
+
+/* --- packs of others, and the index over them --- */
+
+bool store_is_pack_name(const char *name);
+/* Under the mutex. One that is damaged (-EBADMSG, -EPROTO) is remembered for
+ * what is said when an object is missing. */
+int store_open_pack(struct store *s, const char *name, struct pack **ret,
+		    struct err *err);
+
+/* NULL: there is none that can be used. whole: read and check all of it. */
+struct cover *store_cover_load(const struct folder *f, bool whole);
+void store_cover_free(struct cover **cover);
+
+/*
+ * Make the index over all packs anew: grown: after a flush, when so many packs
+ * are not in it that it pays; tidy: when one is not, or one that is in it is
+ * gone, and where there are few packs, take it away. What goes wrong only
+ * costs time later. By a process that has `lock`, shared at least.
+ */
+void store_index_grown(const struct folder *f, size_t loose);
+void store_index_tidy(const struct folder *f);
+
+/* For tests: from so many packs on there is one. */
+void store_index_after(unsigned int packs);
 
 /* The table by which this store cuts long files. */
 const struct gear *store_gear(const struct store *s);

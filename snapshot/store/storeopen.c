@@ -30,8 +30,11 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	s->folder = (struct folder){-1, -1, -1, -1, .format = {{0}}};
 	s->cache = blockcache_new();
 	s->set = mem_zalloc(sizeof(*s->set));
-	if (folder_open(&s->folder, dir, mode == STORE_WRITE, err) < 0 ||
-	    store_refresh_packs(s, err) < 0)
+	if (folder_open(&s->folder, dir, mode == STORE_WRITE, err) < 0)
+		return -err->num;
+	s->cover = store_cover_load(&s->folder, mode == STORE_WRITE);
+	s->set->cover = s->cover;
+	if (store_refresh_packs(s, err) < 0)
 		return -err->num;
 	gear_make(&s->gear, s->folder.key.secret);
 	*ret = TAKE(s);
@@ -51,6 +54,7 @@ static void free_packs(struct store *s)
 		free(s->set);
 		s->set = older;
 	}
+	store_cover_free(&s->cover);
 	for (i = 0; i < s->damaged_count; i++)
 		free(s->damaged_names[i]);
 	free(s->damaged_names);

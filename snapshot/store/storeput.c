@@ -90,12 +90,12 @@ static bool in_pack(struct store *s, struct pack *pack, const struct want *want,
 static bool in_packs(struct store *s, const struct pack_set *set,
 		     const struct want *want, struct search *q, struct oid *ret)
 {
-	size_t i;
+	struct pack_walk walk = pack_walk_start(set, want->hash);
+	struct pack *pack;
 
-	for (i = set->count; i-- > 0;) {
-		if (in_pack(s, set->packs[i], want, q, ret))
+	while ((pack = pack_walk_next(s, &walk)))
+		if (in_pack(s, pack, want, q, ret))
 			return true;
-	}
 	return false;
 }
 

@@ -14,7 +14,7 @@
  * the one that commits later must find out and give up.
  */
 
-static bool is_pack_name(const char *name)
+bool store_is_pack_name(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -45,21 +45,29 @@ static bool in_set(const struct pack_set *set, const char *name)
 	return false;
 }
 
+static bool is_damaged(const struct store *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < s->damaged_count; i++) {
+		if (strcmp(s->damaged_names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Under the mutex. */
 static bool is_known(const struct store *s, const char *name)
 {
 	const struct out_pack *out;
-	size_t i;
 
 	for (out = s->outs; out; out = out->next) {
 		if (strcmp(out->name, name) == 0)
 			return true;
 	}
-	for (i = 0; i < s->damaged_count; i++) {
-		if (strcmp(s->damaged_names[i], name) == 0)
-			return true;
-	}
-	return in_set(s->set, name);
+	return is_damaged(s, name) || in_set(s->set, name) ||
+	       (s->set->cover && midx_number(s->set->cover->midx, name) <
+					 midx_count(s->set->cover->midx));
 }
 
 /* Under the mutex: for the message when an object is missing. */
@@ -89,6 +97,23 @@ static void note_pack(struct store *s, const char *name,
 	}
 }
 
+int store_open_pack(struct store *s, const char *name, struct pack **ret,
+		    struct err *err)
+{
+	int got;
+
+	if (is_damaged(s, name))
+		return fail(err, EBADMSG, "pack %s is damaged",
+			    text_quote(name));
+	got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
+		s->folder.packs_fd, name, s->folder.format.uuid, ret, err);
+	if (got == 0)
+		note_pack(s, name, *ret, NULL);
+	else if (got == -EBADMSG || got == -EPROTO)
+		note_pack(s, name, NULL, err);
+	return got;
+}
+
 /* Opens what is new; under the mutex. */
 static int open_new(struct store *s, const struct dirlist *list,
 		    struct pack_set *fresh, struct err *err)
@@ -99,16 +124,13 @@ static int open_new(struct store *s, const struct dirlist *list,
 		const char *name = list->items[i].name;
 		int got;
 
-		if (!is_pack_name(name) || is_known(s, name))
+		if (!store_is_pack_name(name) || is_known(s, name))
 			continue;
-		got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
-			s->folder.packs_fd, name, s->folder.format.uuid,
-			&fresh->packs[fresh->count], err);
+		got = store_open_pack(s, name, &fresh->packs[fresh->count],
+				      err);
 		if (got == 0)
-			note_pack(s, name, fresh->packs[fresh->count++], NULL);
-		else if (got == -EBADMSG || got == -EPROTO)
-			note_pack(s, name, NULL, err);
-		else if (got != -ENOENT)
+			fresh->count++;
+		else if (got != -EBADMSG && got != -EPROTO && got != -ENOENT)
 			return got;
 	}
 	return 0;
@@ -139,7 +161,8 @@ static void filter_make(struct pack_set *set)
 }
 
 /* Under the mutex. */
-static void add_to_set(struct store *s, const struct pack_set *fresh)
+static void add_to_set(struct store *s, const struct pack_set *fresh,
+		       struct cover *cover)
 {
 	size_t count = s->set->count + fresh->count;
 	struct pack_set *set =
@@ -148,6 +171,7 @@ static void add_to_set(struct store *s, const struct pack_set *fresh)
 	memcpy(set->packs, s->set->packs, s->set->count * sizeof(*set->packs));
 	memcpy(set->packs + s->set->count, fresh->packs,
 	       fresh->count * sizeof(*set->packs));
+	set->cover = cover;
 	set->count = count;
 	if (count)
 		qsort(set->packs, count, sizeof(*set->packs), by_name);
@@ -155,6 +179,22 @@ static void add_to_set(struct store *s, const struct pack_set *fresh)
 		filter_make(set);
 	set->older = s->set;
 	s->set = set;
+}
+
+/* Every pack is asked from now on. Under the mutex. */
+static void uncover(struct store *s)
+{
+	struct cover *c = s->set->cover;
+	size_t i, count = midx_count(c->midx);
+	auto_free struct pack_set *fresh =
+		mem_zalloc(sizeof(*fresh) + count * sizeof(*fresh->packs));
+	struct err ignored;
+
+	for (i = 0; i < count; i++)
+		if (c->packs[i] || store_open_pack(s, midx_name(c->midx, i),
+						   &c->packs[i], &ignored) == 0)
+			fresh->packs[fresh->count++] = TAKE(c->packs[i]);
+	add_to_set(s, fresh, NULL);
 }
 
 bool store_check_packs(struct store *s)
@@ -165,6 +205,9 @@ bool store_check_packs(struct store *s)
 	bool any;
 
 	(void)pthread_mutex_lock(&s->mutex);
+	any = !s->checked && s->set->cover;
+	if (any)
+		uncover(s);
 	set = s->set;
 	fresh = mem_zalloc(sizeof(*fresh) + set->count * sizeof(*fresh->packs));
 	for (i = 0; i < set->count && !s->checked; i++) {
@@ -176,9 +219,9 @@ bool store_check_packs(struct store *s)
 			      to, &err) == 0)
 			note_pack(s, name, fresh->packs[fresh->count++], NULL);
 	}
-	any = fresh->count;
-	if (any)
-		add_to_set(s, fresh);
+	if (fresh->count)
+		add_to_set(s, fresh, set->cover);
+	any = any || fresh->count;
 	s->checked = true;
 	(void)pthread_mutex_unlock(&s->mutex);
 	free(fresh);
@@ -256,7 +299,7 @@ int store_refresh_packs(struct store *s, struct err *err)
 	if (got == 0)
 		got = open_new(s, &list, fresh, err);
 	if (fresh->count) {
-		add_to_set(s, fresh);
+		add_to_set(s, fresh, s->set->cover);
 		s->checked = s->mode != STORE_READ;
 	}
 	/* What is put from here on is compared with the new set by itself. */

@@ -1,0 +1,316 @@
+#include "snapshot/store/midx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "snapshot/store/mapping.h"
+#include "snapshot/store/packformat.h"
+
+#define MAGIC "GUARDMX1"
+#define VERSION 1
+#define HEAD 64
+#define START_LEN 8
+#define NUMBER_LEN 4
+#define CHECK_AT 56
+/* The first step of a search away from where the start should be. */
+#define STEP 32
+
+struct midx {
+	struct mapping *mapping;
+	const unsigned char *map;
+	size_t len;
+	size_t packs, entries;
+	const unsigned char *starts, *numbers;
+	char (*names)[MIDX_NAME_LEN + 1];
+};
+
+void midx_free(struct midx **midx)
+{
+	struct midx *m = *midx;
+
+	if (!m)
+		return;
+	mapping_free(&m->mapping);
+	free(m->names);
+	free(m);
+	*midx = NULL;
+}
+
+/* --- reading --- */
+
+static bool name_ok(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == MIDX_NAME_LEN - 4 &&
+	       strcmp(name + MIDX_NAME_LEN - 4, ".gpk") == 0;
+}
+
+/* Whoever opens a pack by its name must know that it is one. */
+static bool load_names(struct midx *m)
+{
+	size_t i;
+
+	m->names = mem_resize(NULL, m->packs + 1, sizeof(*m->names));
+	for (i = 0; i < m->packs; i++) {
+		memcpy(m->names[i], m->map + HEAD + i * MIDX_NAME_LEN,
+		       MIDX_NAME_LEN);
+		m->names[i][MIDX_NAME_LEN] = '\0';
+		if (!name_ok(m->names[i]) ||
+		    (i && strcmp(m->names[i - 1], m->names[i]) >= 0))
+			return false;
+	}
+	return true;
+}
+
+static int load(struct midx *m, const char *name, const unsigned char *uuid,
+		struct err *err)
+{
+	const unsigned char *h = m->map;
+	uint64_t packs = get_le(h + 12, 4), entries = get_le(h + 16, 8);
+
+	if (memcmp(h, MAGIC, 8) != 0 ||
+	    get_le(h + CHECK_AT, 8) != hash_check(h, CHECK_AT))
+		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
+	if (get_le(h + 8, 2) > VERSION)
+		return fail(err, EPROTO, "%s is of a newer guard",
+			    text_quote(name));
+	if (memcmp(h + 24, uuid, PACK_UUID_LEN) != 0)
+		return fail(err, EBADMSG, "%s is of another store",
+			    text_quote(name));
+	m->packs = packs;
+	m->entries = entries;
+	if (entries > UINT32_MAX ||
+	    m->len != HEAD + packs * MIDX_NAME_LEN +
+			      entries * (START_LEN + NUMBER_LEN) ||
+	    !load_names(m))
+		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
+	m->starts = h + HEAD + packs * MIDX_NAME_LEN;
+	m->numbers = m->starts + entries * START_LEN;
+	return 0;
+}
+
+int midx_open(int dirfd, const char *name, const unsigned char *uuid,
+	      struct midx **ret, struct err *err)
+{
+	AUTO(midx) struct midx *m = mem_zalloc(sizeof(*m));
+	auto_close int fd = openat(dirfd, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "open %s", text_quote(name));
+	if (!S_ISREG(st.st_mode) || st.st_size < HEAD)
+		return fail(err, EBADMSG, "%s is cut off", text_quote(name));
+	m->len = (size_t)st.st_size;
+	m->mapping = mapping_new(fd, m->len, false);
+	if (!m->mapping)
+		return fail_errno(err, "map %s", text_quote(name));
+	m->map = mapping_data(m->mapping);
+	if (load(m, name, uuid, err) < 0)
+		return -err->num;
+	*ret = TAKE(m);
+	return 0;
+}
+
+bool midx_whole(const struct midx *m)
+{
+	return get_le(m->map + 40, 8) ==
+		       hash_check(m->map + HEAD, m->len - HEAD) &&
+	       !mapping_failed(m->mapping);
+}
+
+size_t midx_count(const struct midx *m)
+{
+	return m->packs;
+}
+
+const char *midx_name(const struct midx *m, size_t pack)
+{
+	return m->names[pack];
+}
+
+size_t midx_number(const struct midx *m, const char *name)
+{
+	size_t low = 0, high = m->packs;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int d = strcmp(m->names[mid], name);
+
+		if (!d)
+			return mid;
+		if (d < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return m->packs;
+}
+
+/* --- finding --- */
+
+uint64_t midx_start(const unsigned char *hash)
+{
+	uint64_t v = 0;
+	int i;
+
+	for (i = 0; i < START_LEN; i++)
+		v = v << 8 | hash[i];
+	return v;
+}
+
+static uint64_t start_at(const struct midx *m, size_t entry)
+{
+	return midx_start(m->starts + entry * START_LEN);
+}
+
+/*
+ * The first entry that is not below. Hashes are spread evenly, so it lies near
+ * where its share of all is: for a million entries within one or two pages,
+ * where halving would touch twenty.
+ */
+static size_t lower_bound(const struct midx *m, uint64_t want)
+{
+	size_t guess = (size_t)((want >> 32) * m->entries >> 32);
+	size_t low = guess, high = guess, step = STEP;
+
+	while (low && start_at(m, low - 1) >= want) {
+		high = low - 1;
+		low = low > step ? low - step : 0;
+		step *= 2;
+	}
+	while (high < m->entries && start_at(m, high) < want) {
+		low = high + 1;
+		high = m->entries - high > step ? high + step : m->entries;
+		step *= 2;
+	}
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (start_at(m, mid) < want)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool midx_find(const struct midx *m, const unsigned char *hash, size_t *first,
+	       size_t *end)
+{
+	uint64_t want = midx_start(hash);
+	size_t at = lower_bound(m, want);
+
+	*first = at;
+	while (at < m->entries && start_at(m, at) == want)
+		at++;
+	*end = at;
+	return at > *first;
+}
+
+size_t midx_pack(const struct midx *m, size_t entry)
+{
+	size_t pack = get_le(m->numbers + entry * NUMBER_LEN, NUMBER_LEN);
+
+	return pack < m->packs ? pack : m->packs;
+}
+
+/* --- making --- */
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct midx_entry *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->pack > b->pack) - (a->pack < b->pack);
+}
+
+/* Where the next entry of both goes. */
+struct making {
+	unsigned char *start, *number;
+	struct midx_entry last;
+	size_t count;
+};
+
+static void add(struct making *to, const struct midx_entry *e)
+{
+	int i;
+
+	if (to->count && by_start(&to->last, e) == 0)
+		return;
+	for (i = 0; i < START_LEN; i++)
+		*to->start++ = (unsigned char)(e->start >> 8 * (7 - i));
+	put_le(to->number, e->pack, NUMBER_LEN);
+	to->number += NUMBER_LEN;
+	to->last = *e;
+	to->count++;
+}
+
+/* The next of old whose pack is still there; false: there is none. */
+static bool next_old(const struct midx *old, const uint32_t *number, size_t *at,
+		     struct midx_entry *ret)
+{
+	for (; old && *at < old->entries; ++*at) {
+		size_t pack = midx_pack(old, *at);
+
+		if (pack == old->packs || number[pack] == UINT32_MAX)
+			continue;
+		*ret = (struct midx_entry){start_at(old, *at), number[pack]};
+		return true;
+	}
+	return false;
+}
+
+static void merge(struct making *to, const struct midx_entry *entries,
+		  size_t count, const struct midx *old, const uint32_t *number)
+{
+	struct midx_entry e;
+	size_t i = 0, at = 0;
+
+	while (next_old(old, number, &at, &e)) {
+		for (; i < count && by_start(&entries[i], &e) < 0; i++)
+			add(to, &entries[i]);
+		add(to, &e);
+		at++;
+	}
+	for (; i < count; i++)
+		add(to, &entries[i]);
+}
+
+void midx_make(const unsigned char *uuid, char *const *names, size_t count,
+	       struct midx_entry *entries, size_t entry_count,
+	       const struct midx *old, const uint32_t *number, struct buf *to)
+{
+	size_t most = entry_count + (old ? old->entries : 0), i;
+	size_t head = HEAD + count * MIDX_NAME_LEN;
+	AUTO(buf) struct buf numbers = {0};
+	struct making making = {0};
+	unsigned char *h;
+
+	if (entry_count)
+		qsort(entries, entry_count, sizeof(*entries), by_start);
+	buf_clear(to);
+	h = buf_reserve(to, head + most * (START_LEN + NUMBER_LEN) + 1);
+	memset(h, 0, HEAD);
+	for (i = 0; i < count; i++)
+		memcpy(h + HEAD + i * MIDX_NAME_LEN, names[i], MIDX_NAME_LEN);
+	making.start = h + head;
+	making.number = buf_reserve(&numbers, most * NUMBER_LEN + 1);
+	merge(&making, entries, entry_count, old, number);
+	memcpy(making.start, numbers.data, making.count * NUMBER_LEN);
+	to->len = head + making.count * (START_LEN + NUMBER_LEN);
+	memcpy(h, MAGIC, 8);
+	put_le(h + 8, VERSION, 2);
+	put_le(h + 12, count, 4);
+	put_le(h + 16, making.count, 8);
+	memcpy(h + 24, uuid, PACK_UUID_LEN);
+	put_le(h + 40, hash_check(h + HEAD, to->len - HEAD), 8);
+	put_le(h + CHECK_AT, hash_check(h, CHECK_AT), 8);
+}

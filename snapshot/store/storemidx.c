@@ -1,0 +1,285 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/walk.h"
+#include "snapshot/store/storeimpl.h"
+
+/*
+ * The index over many packs, used and kept up. It covers the packs that were
+ * there when it was made; those that came since are asked one by one, till
+ * there are too many of them.
+ */
+
+/* So many packs cost less than half a millisecond each time. */
+static unsigned int loose_max = 64;
+/* And this share of the covered ones: what is written each time is paid for
+ * by as much that was added. */
+#define LOOSE_SHARE 16
+
+void store_index_after(unsigned int packs)
+{
+	loose_max = packs;
+}
+
+/* --- using it --- */
+
+struct cover *store_cover_load(const struct folder *f, bool whole)
+{
+	AUTO(midx) struct midx *m = NULL;
+	struct cover *c;
+	struct err ignored;
+
+	if (midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &ignored) < 0 ||
+	    (whole && !midx_whole(m)))
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	c->packs = mem_zalloc((midx_count(m) + 1) * sizeof(struct pack *));
+	c->midx = TAKE(m);
+	return c;
+}
+
+void store_cover_free(struct cover **cover)
+{
+	struct cover *c = *cover;
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < midx_count(c->midx); i++)
+		pack_free(&c->packs[i]);
+	free(c->packs);
+	midx_free(&c->midx);
+	free(c);
+	*cover = NULL;
+}
+
+/* One that is not there any more was moved by prune: what was in it is in
+ * others, or nobody refers to it. */
+static struct pack *cover_pack(struct store *s, struct cover *c, size_t i)
+{
+	struct pack *pack;
+	struct err err;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	if (!c->packs[i])
+		(void)store_open_pack(s, midx_name(c->midx, i), &c->packs[i],
+				      &err);
+	pack = c->packs[i];
+	(void)pthread_mutex_unlock(&s->mutex);
+	return pack;
+}
+
+struct pack_walk pack_walk_start(const struct pack_set *set,
+				 const unsigned char *hash)
+{
+	struct pack_walk w = {.set = set, .loose = set->count};
+
+	if (set->filter && !pack_set_filtered(set, hash))
+		w.loose = 0;
+	if (set->cover)
+		(void)midx_find(set->cover->midx, hash, &w.first, &w.end);
+	return w;
+}
+
+struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
+{
+	const struct pack_set *set = w->set;
+
+	if (w->loose) {
+		w->number = --w->loose;
+		if (set->cover)
+			w->number += midx_count(set->cover->midx);
+		return set->packs[w->loose];
+	}
+	while (w->end > w->first) {
+		size_t i = midx_pack(set->cover->midx, --w->end);
+		struct pack *pack;
+
+		if (i == midx_count(set->cover->midx))
+			continue;
+		pack = cover_pack(s, set->cover, i);
+		w->number = i;
+		if (pack)
+			return pack;
+	}
+	return NULL;
+}
+
+/* --- keeping it up --- */
+
+struct update {
+	const struct folder *folder;
+	struct midx *old; /* NULL: none that can be used */
+	uint32_t *number; /* of each pack of old in names, UINT32_MAX: gone */
+	struct dirlist list; /* packs/ */
+	size_t loose, dead;
+	bool broken; /* there is one that cannot be used */
+	char **names; /* of all that it will cover, sorted */
+	size_t count;
+	struct midx_entry *entries; /* of those that old has not */
+	size_t entry_count, entry_room;
+};
+
+static void update_free(struct update *u)
+{
+	midx_free(&u->old);
+	dirlist_free(&u->list);
+	free(u->number);
+	free(u->names);
+	free(u->entries);
+}
+
+static int look(struct update *u, struct err *err)
+{
+	const struct folder *f = u->folder;
+	size_t i, covered = 0;
+	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &u->old, err);
+
+	if (got == 0 && !midx_whole(u->old))
+		midx_free(&u->old);
+	u->broken = !u->old && got != -ENOENT;
+	if (dirlist_read(f->packs_fd, &u->list, err) < 0)
+		return -err->num;
+	for (i = 0; i < u->list.count; i++) {
+		const char *name = u->list.items[i].name;
+
+		if (!store_is_pack_name(name))
+			continue;
+		if (u->old && midx_number(u->old, name) < midx_count(u->old))
+			covered++;
+		else
+			u->loose++;
+	}
+	u->dead = u->old ? midx_count(u->old) - covered : 0;
+	return 0;
+}
+
+static bool is_due(const struct update *u, bool tidy)
+{
+	size_t covered = u->old ? midx_count(u->old) - u->dead : 0;
+	size_t most = covered / LOOSE_SHARE;
+
+	if (tidy)
+		return u->loose || u->dead || u->broken;
+	return u->loose >= (most > loose_max ? most : loose_max);
+}
+
+static void add_entries(struct update *u, const struct pack *pack)
+{
+	uint32_t i, count = pack_count(pack);
+
+	if (u->entry_room - u->entry_count < count) {
+		u->entry_room = 2 * u->entry_room + count;
+		u->entries = mem_resize(u->entries, u->entry_room,
+					sizeof(*u->entries));
+	}
+	for (i = 0; i < count; i++)
+		u->entries[u->entry_count++] = (struct midx_entry){
+			midx_start(pack_hash(pack, i)), (uint32_t)u->count};
+}
+
+/* A damaged one is not covered: whoever needs it finds out. */
+static void add_pack(struct update *u, const char *name)
+{
+	AUTO(pack) struct pack *pack = NULL;
+	struct err ignored;
+	size_t old = u->old ? midx_number(u->old, name) : 0;
+
+	if (u->old && old < midx_count(u->old)) {
+		u->number[old] = (uint32_t)u->count;
+	} else {
+		if (pack_open(u->folder->packs_fd, name, u->folder->format.uuid,
+			      &pack, &ignored) < 0 ||
+		    pack_damaged(pack) || strlen(name) != MIDX_NAME_LEN)
+			return;
+		add_entries(u, pack);
+	}
+	u->names[u->count++] = (char *)(uintptr_t)name;
+}
+
+static void gather(struct update *u)
+{
+	size_t i, old = u->old ? midx_count(u->old) : 0;
+
+	u->number = mem_resize(NULL, old + 1, sizeof(*u->number));
+	memset(u->number, 0xff, (old + 1) * sizeof(*u->number));
+	u->names = mem_resize(NULL, u->list.count + 1, sizeof(*u->names));
+	for (i = 0; i < u->list.count; i++)
+		if (store_is_pack_name(u->list.items[i].name))
+			add_pack(u, u->list.items[i].name);
+}
+
+/* Under the commit lock; bytes NULL: takes it away. */
+static int put_locked(const struct folder *f, const char *temp, struct err *err)
+{
+	int got = 0, lock = folder_commit_begin(f, err);
+
+	if (lock < 0)
+		return lock;
+	if (temp ? renameat(f->tmp_fd, temp, f->fd, MIDX_FILE)
+		 : unlinkat(f->fd, MIDX_FILE, 0))
+		got = fail_errno(err, "replace the index over the packs");
+	folder_commit_end(f, lock);
+	return got;
+}
+
+/* Not synced: what is torn is found out, and made anew. */
+static int put(const struct folder *f, const struct buf *bytes, struct err *err)
+{
+	auto_free char *temp = mem_printf("midx.%d.tmp", (int)getpid());
+	auto_close int fd = -1;
+	int got = 0;
+
+	(void)unlinkat(f->tmp_fd, temp, 0);
+	fd = openat(f->tmp_fd, temp,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+	if (fd < 0 || fd_write(fd, bytes->data, bytes->len) < 0)
+		got = fail_errno(err, "write the index over the packs");
+	else
+		got = put_locked(f, temp, err);
+	if (fd >= 0 && got < 0)
+		(void)unlinkat(f->tmp_fd, temp, 0);
+	return got;
+}
+
+static int update(struct update *u, bool tidy, struct err *err)
+{
+	const struct folder *f = u->folder;
+	AUTO(buf) struct buf bytes = {0};
+
+	if (look(u, err) < 0 || !is_due(u, tidy))
+		return 0;
+	if (u->list.count < loose_max)
+		return u->old || u->broken ? put_locked(f, NULL, err) : 0;
+	gather(u);
+	midx_make(f->format.uuid, u->names, u->count, u->entries,
+		  u->entry_count, u->old, u->number, &bytes);
+	return put(f, &bytes, err);
+}
+
+static void update_quietly(const struct folder *f, bool tidy)
+{
+	struct update u = {.folder = f};
+	struct err ignored;
+
+	(void)update(&u, tidy, &ignored);
+	update_free(&u);
+}
+
+void store_index_grown(const struct folder *f, size_t loose)
+{
+	if (loose >= loose_max)
+		update_quietly(f, false);
+}
+
+void store_index_tidy(const struct folder *f)
+{
+	update_quietly(f, true);
+}
