@@ -147,6 +147,22 @@ static void drop(struct cgroup *c, int kind)
 	c->fd[kind] = c->parent[kind] = -1;
 }
 
+/*
+ * A group with processes of its own can have none with limits below it. With
+ * cpu and pids alone the kernel does let them be switched on, but makes it the
+ * root of a group of threads, into which no process can be moved. The topmost
+ * group of all, which has no type, is excepted.
+ */
+static bool has_processes(int dirfd)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+
+	return faccessat(dirfd, "cgroup.type", F_OK, 0) == 0 &&
+	       (fd_slurp_at(dirfd, "cgroup.procs", 1 << 20, &b, &ignored) < 0 ||
+		b.len > 0);
+}
+
 /* One group for all; its controllers have to be switched on in the group
  * above, which then may hold no process (but for the topmost). */
 static bool has_controllers(int dirfd, const struct sandbox_policy *p)
@@ -181,7 +197,6 @@ static bool set_v2(int fd, const struct sandbox_policy *p)
 		if (write_number(fd, "memory.max", p->memory) < 0)
 			return false;
 		(void)write_text(fd, "memory.swap.max", "0");
-		(void)write_text(fd, "memory.oom.group", "1");
 	}
 	(void)snprintf(text, sizeof(text), "%llu %d",
 		       (unsigned long long)p->cpus_milli * PERIOD_US / 1000,
@@ -207,7 +222,7 @@ static bool make_v2(struct cgroup *c, const char *root,
 		/* Who moves a process needs the group above both. */
 		if (parent >= 0 &&
 		    faccessat(parent, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
-		    has_controllers(parent, p))
+		    !has_processes(parent) && has_controllers(parent, p))
 			fd = make_dir(c, parent);
 		if (fd >= 0) {
 			c->fd[0] = fd;

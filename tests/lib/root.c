@@ -12,7 +12,8 @@
  *	/usr /bin /sbin /lib* /etc /sys	the machine's, read-only
  *	/opt/guard			CHECKOUT, read-only
  *	/proc /dev /dev/pts		fresh
- *	/sys/fs/cgroup/memory ..	as root, on a machine with v1: its own
+ *	/sys/fs/cgroup			as root: groups of its own, as far as
+ *					the machine has any (v1 and v2)
  *	/home/tester /root /tmp /var ..	new and empty, on FOLDER's disk
  *	/images				DIR with all that is mounted in it, or
  *					empty
@@ -72,6 +73,7 @@ enum {
 	STATUS_FAILED = 99,
 	PLAIN_ID = 1000,
 	TEAM_ID = 1001,
+	CGROUP2_MAGIC = 0x63677270,
 	OVERLAY_MAGIC = 0x794c7630,
 	TMPFS_MAGIC = 0x01021994
 };
@@ -377,32 +379,49 @@ static void make_homes(const struct job *job)
 }
 
 /*
- * Control groups (v1, as root): one of our own in each of these hierarchies,
- * which is all that is seen of them inside.
+ * Control groups, as root: one of our own in each of these hierarchies (v1) or
+ * with each of these controllers (v2), which is all that is seen of them
+ * inside.
  */
 static const char *const controllers[] = {"memory", "cpu", "pids"};
-enum { CONTROLLERS = sizeof(controllers) / sizeof(controllers[0]) };
+enum {
+	CONTROLLERS = sizeof(controllers) / sizeof(controllers[0]),
+	JOINED_V2 = 1 << CONTROLLERS
+};
 
-static bool cgroup_path(int i, char path[PATH_MAX])
+/* Where we are in the hierarchy of that name, "": in that of v2. */
+static bool cgroup_path(const char *top, const char *name, char path[PATH_MAX])
 {
 	char line[PATH_MAX], pattern[32];
 	bool found = false;
 	FILE *f = fopen("/proc/self/cgroup", "re");
 
-	(void)snprintf(pattern, sizeof(pattern), ":%s:", controllers[i]);
+	(void)snprintf(pattern, sizeof(pattern), ":%s:", name);
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		char *at = strstr(line, pattern);
 
 		line[strcspn(line, "\n")] = 0;
-		if (at &&
-		    (size_t)snprintf(path, PATH_MAX, "/sys/fs/cgroup/%s%s",
-				     controllers[i],
-				     at + strlen(pattern)) < PATH_MAX)
+		if (at && (size_t)snprintf(path, PATH_MAX, "%s%s", top,
+					   at + strlen(pattern)) < PATH_MAX)
 			found = access(path, W_OK) == 0;
 	}
 	if (f)
 		(void)fclose(f);
 	return found;
+}
+
+static bool write_at(const char *folder, const char *name, const char *text)
+{
+	char path[2 * PATH_MAX];
+	bool done;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	done = fd >= 0 && write(fd, text, strlen(text)) > 0;
+	if (fd >= 0)
+		close(fd);
+	return done;
 }
 
 /* With what tests left in it. */
@@ -419,32 +438,81 @@ static void remove_cgroup(const char *path)
 	(void)rmdir(path);
 }
 
-/* Before the namespaces: pid goes into the groups, -1: they are removed. */
-static void use_cgroups(pid_t pid)
+/* A group whose children have all controllers: none of v2 that has a process
+ * of its own can be one. */
+static bool share_controllers(const char *path)
 {
-	char path[PATH_MAX], own[PATH_MAX + 64], text[32];
 	int i;
 
 	for (i = 0; i < CONTROLLERS; i++) {
-		int fd;
+		char text[16];
 
-		if (!cgroup_path(i, path))
-			continue;
-		(void)snprintf(own, sizeof(own), "%s/root-%d", path, getpid());
-		if (pid < 0) {
-			remove_cgroup(own);
-			continue;
-		}
-		if (mkdir(own, 0755) < 0)
-			continue;
-		(void)strcat(own, "/cgroup.procs");
-		fd = open(own, O_WRONLY | O_CLOEXEC);
-		(void)snprintf(text, sizeof(text), "%d", pid);
-		if (fd >= 0 && write(fd, text, strlen(text)) > 0)
-			joined |= 1U << i;
-		if (fd >= 0)
-			close(fd);
+		(void)snprintf(text, sizeof(text), "+%s", controllers[i]);
+		if (!write_at(path, "cgroup.subtree_control", text))
+			return false;
 	}
+	return true;
+}
+
+/* The next group above us that can have ours in it. */
+static bool v2_parent(char path[PATH_MAX])
+{
+	static const char top[] = "/sys/fs/cgroup";
+	struct statfs fs;
+
+	if (statfs(top, &fs) < 0 || fs.f_type != CGROUP2_MAGIC ||
+	    !cgroup_path(top, "", path))
+		return false;
+	while (!share_controllers(path)) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash || (size_t)(slash - path) < strlen(top))
+			return false;
+		*slash = 0;
+	}
+	return true;
+}
+
+static void use_cgroup_at(const char *path, pid_t pid, unsigned bit)
+{
+	char own[PATH_MAX + 64], text[32];
+
+	(void)snprintf(own, sizeof(own), "%s/root-%d", path, getpid());
+	(void)snprintf(text, sizeof(text), "%d", pid);
+	if (pid < 0)
+		remove_cgroup(own);
+	else if (mkdir(own, 0755) == 0 && write_at(own, "cgroup.procs", text))
+		joined |= bit;
+}
+
+/* Before the namespaces: pid goes into the groups, -1: they are removed. */
+static void use_cgroups(pid_t pid)
+{
+	char path[PATH_MAX], top[64];
+	int i;
+
+	if (v2_parent(path)) {
+		use_cgroup_at(path, pid, JOINED_V2);
+		return;
+	}
+	for (i = 0; i < CONTROLLERS; i++) {
+		(void)snprintf(top, sizeof(top), "/sys/fs/cgroup/%s",
+			       controllers[i]);
+		if (cgroup_path(top, controllers[i], path))
+			use_cgroup_at(path, pid, 1U << i);
+	}
+}
+
+/* The topmost group has the controllers, the tests are in one below. */
+static void mount_cgroup_v2(void)
+{
+	/* The machine's is there: twice on one place is refused. */
+	mount_new("tmpfs", "sys/fs/cgroup", 14, "mode=0755,size=64k");
+	mount_new("cgroup2", "sys/fs/cgroup", 14, NULL);
+	make_dir("sys/fs/cgroup/tests", 0755);
+	if (!write_at("sys/fs/cgroup/tests", "cgroup.procs", "0") ||
+	    !share_controllers("sys/fs/cgroup"))
+		die("a control group of our own");
 }
 
 static void mount_cgroups(void)
@@ -454,6 +522,10 @@ static void mount_cgroups(void)
 
 	if (!in_cgroups)
 		return;
+	if (joined & JOINED_V2) {
+		mount_cgroup_v2();
+		return;
+	}
 	mount_new("tmpfs", "sys/fs/cgroup", 14, "mode=0755,size=64k");
 	for (i = 0; i < CONTROLLERS; i++) {
 		FILE *f = fopen("/proc/self/cgroup", "re");

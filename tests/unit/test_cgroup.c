@@ -116,7 +116,6 @@ static void one_group_of_version_2_has_all_limits(void **state)
 	make(group("", ""));
 	put(group("", "memory.max"), "");
 	put(group("", "memory.swap.max"), "");
-	put(group("", "memory.oom.group"), "");
 	put(group("", "cpu.max"), "");
 	put(group("", "pids.max"), "");
 	cgroup_make(&c, top, &all);
@@ -124,7 +123,6 @@ static void one_group_of_version_2_has_all_limits(void **state)
 	assert_true(c.holds[CGROUP_MEMORY] && c.holds[CGROUP_CPU] &&
 		    c.holds[CGROUP_PIDS]);
 	assert_string_equal(get(group("", "memory.max")), "536870912");
-	assert_string_equal(get(group("", "memory.oom.group")), "1");
 	assert_string_equal(get(group("", "cpu.max")), "150000 100000");
 	assert_string_equal(get(group("", "pids.max")), "77");
 	close_all(&c);
@@ -148,6 +146,27 @@ static void the_run_is_in_a_group_below_the_limits(void **state)
 	assert_int_equal(cgroup_enter(&c, 4711, &err), 0);
 	assert_string_equal(get(group("", "run/cgroup.procs")), "4711");
 	assert_string_equal(get(group("", "cgroup.procs")), "");
+	close_all(&c);
+}
+
+static void a_group_with_processes_of_its_own_is_passed_by(void **state)
+{
+	struct cgroup c;
+
+	(void)state;
+	put("cgroup.subtree_control", SWITCHED_ON);
+	put("cgroup.type", "domain\n");
+	put("cgroup.procs", "1\n");
+	make(group("", ""));
+	make(group("", "run"));
+	put(group("", "pids.max"), "");
+	cgroup_make(&c, top, &(struct sandbox_policy){.pids_limit = 77});
+	assert_false(c.holds[CGROUP_PIDS]);
+	assert_string_equal(get(group("", "pids.max")), "");
+	put("cgroup.procs", "");
+	cgroup_make(&c, top, &(struct sandbox_policy){.pids_limit = 77});
+	assert_true(c.holds[CGROUP_PIDS]);
+	assert_string_equal(get(group("", "pids.max")), "77");
 	close_all(&c);
 }
 
@@ -216,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(one_group_of_version_2_has_all_limits),
 		TEST(the_run_is_in_a_group_below_the_limits),
+		TEST(a_group_with_processes_of_its_own_is_passed_by),
 		TEST(where_a_controller_is_missing_version_1_is_asked),
 		TEST(without_any_nothing_holds),
 		TEST(without_a_limit_nothing_is_made),
