@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,16 +66,16 @@ static uint64_t read_key(int dirfd, const char *name, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Where this process is in a hierarchy; "" for its root. */
-static char *own_path(const char *controller)
+/* Where a process ("self") is in a hierarchy; "" for its root. */
+static char *path_of(const char *process, const char *controller)
 {
+	auto_free char *file = mem_printf("/proc/%s/cgroup", process);
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 	char *save = NULL, *line, pattern[32];
 
 	(void)snprintf(pattern, sizeof(pattern), ":%s:", controller);
-	if (fd_slurp_at(AT_FDCWD, "/proc/self/cgroup", 1 << 16, &b, &ignored) <
-	    0)
+	if (fd_slurp_at(AT_FDCWD, file, 1 << 16, &b, &ignored) < 0)
 		return mem_strdup("");
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);
@@ -210,7 +212,7 @@ static bool set_v2(int fd, const struct sandbox_policy *p)
 static bool make_v2(struct cgroup *c, const char *root,
 		    const struct sandbox_policy *p)
 {
-	auto_free char *own = own_path("");
+	auto_free char *own = path_of("self", "");
 	auto_free char *path = mem_printf("%s%s", root, own);
 	char *slash;
 	int kind;
@@ -242,6 +244,49 @@ static bool make_v2(struct cgroup *c, const char *root,
 	}
 }
 
+/* Whether systemd has set what it was asked for: without a word it leaves out
+ * what it may not. */
+static bool is_set(int fd, int kind)
+{
+	static const char *const files[CGROUP_KINDS] = {"memory.max", "cpu.max",
+							"pids.max"};
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+
+	return fd_slurp_at(fd, files[kind], 4096, &b, &ignored) >= 0 &&
+	       strncmp(buf_text(&b), "max", 3) != 0;
+}
+
+static bool make_scope(struct cgroup *c, const char *root,
+		       const struct sandbox_policy *p)
+{
+	auto_free char *path = NULL, *group = NULL;
+	struct statfs fs;
+	char holder[16];
+	bool any = false;
+	int kind;
+
+	if (statfs(root, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC ||
+	    !scope_make(&c->scope, p))
+		return false;
+	(void)snprintf(holder, sizeof(holder), "%d", (int)c->scope.holder);
+	group = path_of(holder, "");
+	path = mem_printf("%s%s", root, group);
+	c->fd[0] = strstr(group, c->scope.unit) ? open_dir(path) : -1;
+	for (kind = 0; kind < CGROUP_KINDS; kind++) {
+		c->holds[kind] = is_wanted(p, kind) && c->fd[0] >= 0 &&
+				 is_set(c->fd[0], kind);
+		any = any || c->holds[kind];
+	}
+	if (!any || !make_inner(c, 0)) {
+		cgroup_remove(c);
+		*c = CGROUP_NONE;
+		return false;
+	}
+	c->version = 2;
+	return true;
+}
+
 static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 {
 	switch (kind) {
@@ -266,7 +311,7 @@ static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 static void make_v1(struct cgroup *c, const char *root, int kind,
 		    const struct sandbox_policy *p)
 {
-	auto_free char *own = own_path(names[kind]);
+	auto_free char *own = path_of("self", names[kind]);
 	auto_free char *top = mem_printf("%s/%s", root, names[kind]);
 	auto_free char *path = mem_printf("%s%s", top, own);
 	auto_close int parent = open_dir(path);
@@ -294,10 +339,12 @@ void cgroup_make(struct cgroup *c, const char *root,
 	int kind;
 	bool any = false;
 
-	*c = (struct cgroup)CGROUP_NONE;
+	*c = CGROUP_NONE;
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
 		any = any || is_wanted(p, kind);
 	if (!any)
+		return;
+	if (make_scope(c, root, p))
 		return;
 	(void)snprintf(c->name, sizeof(c->name), "guard-%d", (int)getpid());
 	if (make_v2(c, root, p))
@@ -307,10 +354,12 @@ void cgroup_make(struct cgroup *c, const char *root,
 			make_v1(c, root, kind, p);
 }
 
-int cgroup_enter(const struct cgroup *c, pid_t pid, struct err *err)
+int cgroup_enter(struct cgroup *c, pid_t pid, struct err *err)
 {
 	int kind;
 
+	if (c->scope.fd >= 0)
+		return scope_enter(&c->scope, "/" INNER, pid, err);
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
 		if (c->inner[kind] >= 0 &&
 		    write_number(c->inner[kind], "cgroup.procs",
@@ -351,13 +400,16 @@ void cgroup_remove(struct cgroup *c)
 {
 	int kind;
 
+	scope_end(&c->scope);
 	for (kind = 0; kind < CGROUP_KINDS; kind++) {
-		if (c->fd[kind] < 0)
-			continue;
-		remove_dir(c->parent[kind], c->name);
-		(void)close(c->fd[kind]);
-		(void)close(c->inner[kind]);
-		(void)close(c->parent[kind]);
+		if (c->fd[kind] >= 0)
+			(void)close(c->fd[kind]);
+		if (c->inner[kind] >= 0)
+			(void)close(c->inner[kind]);
+		if (c->parent[kind] >= 0) {
+			remove_dir(c->parent[kind], c->name);
+			(void)close(c->parent[kind]);
+		}
 		c->fd[kind] = c->parent[kind] = c->inner[kind] = -1;
 	}
 }

@@ -119,8 +119,9 @@ static void inspect_limits(const struct report *r)
 		     geteuid() == 0
 			     ? "switch the controllers on in "
 			       "/sys/fs/cgroup/cgroup.subtree_control"
-			     : "start it in a delegated group: systemd-run "
-			       "--user --scope -p Delegate=yes guard run ...");
+			     : "a login of your own (not su or sudo), whose "
+			       "systemd --user has these controllers, and "
+			       "control groups of version 2");
 }
 
 static void inspect_network(const struct report *r)

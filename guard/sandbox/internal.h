@@ -176,6 +176,29 @@ int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 /* Puts the reason and the mend into words. num: of the clone or a mount. */
 int userns_explain(int num, const char *step, struct err *err);
 
+/* ---- scope.c: guard's side ---- */
+
+/*
+ * A scope of this user's systemd with the policy's limits. Under systemd the
+ * tree of control groups is its own: what others make in it loses its
+ * controllers when systemd next looks, and who has logged in over ssh may not
+ * move a process out of that login's group at all. systemd may.
+ */
+struct scope {
+	int fd; /* to systemd; -1: there is none, or it is not needed any more
+		 */
+	pid_t holder; /* a process that keeps it alive, as long as fd is open */
+	char unit[48];
+};
+
+/* False: no systemd, or it does not want to. Its group is that of the holder.
+ * The scope ends by itself with its last process. */
+bool scope_make(struct scope *s, const struct sandbox_policy *p);
+/* Puts pid into a group in it ("/NAME"), and ends the holder. */
+int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err);
+/* Nothing has come into it: it ends. Twice is fine. */
+void scope_end(struct scope *s);
+
 /* ---- cgroup.c: guard's side ---- */
 
 enum { CGROUP_MEMORY, CGROUP_CPU, CGROUP_PIDS, CGROUP_KINDS };
@@ -189,25 +212,24 @@ struct cgroup {
 	char name[32];
 	int version; /* 0: none */
 	bool holds[CGROUP_KINDS];
-	/* Of the group, the one above, the one in it; v2: the first alone. */
+	/* Of the group, the one above (-1 where systemd made the group), the
+	 * one in it; v2: the first alone. */
 	int fd[CGROUP_KINDS], parent[CGROUP_KINDS], inner[CGROUP_KINDS];
+	struct scope scope;
 };
 
 #define CGROUP_NONE                                                            \
-	{                                                                      \
-		.fd = {-1, -1, -1}, .parent = {-1, -1, -1}, .inner = {         \
-			-1,                                                    \
-			-1,                                                    \
-			-1                                                     \
-		}                                                              \
-	}
+	((struct cgroup){.fd = {-1, -1, -1},                                   \
+			 .parent = {-1, -1, -1},                               \
+			 .inner = {-1, -1, -1},                                \
+			 .scope = {.fd = -1}})
 
-/* Makes a group with the policy's limits as far as that can be had: v2 in the
- * next group above that lets it, else v1. root: /sys/fs/cgroup, but for tests.
- */
+/* Makes a group with the policy's limits as far as that can be had: v2 in a
+ * scope of systemd's, or in the next group above that lets it, else v1. root:
+ * /sys/fs/cgroup, but for tests. */
 void cgroup_make(struct cgroup *c, const char *root,
 		 const struct sandbox_policy *p);
-int cgroup_enter(const struct cgroup *c, pid_t pid, struct err *err);
+int cgroup_enter(struct cgroup *c, pid_t pid, struct err *err);
 /* How many processes the kernel killed for want of memory. */
 uint64_t cgroup_killed(const struct cgroup *c);
 void cgroup_remove(struct cgroup *c);

@@ -163,7 +163,7 @@ struct sandbox *launch_new(void)
 
 	sb->pid_fd = sb->socket = sb->signal_fd = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
-	sb->cgroup = (struct cgroup)CGROUP_NONE;
+	sb->cgroup = CGROUP_NONE;
 	sb->setup = (struct setup){
 		.uid = geteuid(),
 		.gid = getegid(),

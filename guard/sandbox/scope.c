@@ -1,0 +1,377 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+/*
+ * Two calls of org.freedesktop.systemd1(5) in D-Bus's own wire format, little
+ * endian as both of guard's machines are (D-Bus Specification, "Message
+ * Protocol"): a message is a fixed head, an array of fields and a body, and
+ * every value lies at a multiple of its size.
+ */
+#define SERVICE "org.freedesktop.systemd1"
+#define OBJECT "/org/freedesktop/systemd1"
+#define INTERFACE SERVICE ".Manager"
+#define HEAD_LEN 16
+#define MESSAGE_MAX (1u << 20)
+#define LINE_MAX_LEN 256
+#define WAIT_SECONDS 5
+
+enum { TYPE_CALL = 1, TYPE_RETURN, TYPE_ERROR, TYPE_SIGNAL };
+enum { FIELD_PATH = 1, FIELD_INTERFACE, FIELD_MEMBER, FIELD_TO = 6 };
+#define FIELD_SIGNATURE 8
+
+/* ---- values ---- */
+
+static void pad(struct buf *b, size_t to)
+{
+	while (b->len % to)
+		buf_add_char(b, '\0');
+}
+
+static void put_u32(struct buf *b, uint32_t number)
+{
+	pad(b, sizeof(number));
+	buf_add(b, &number, sizeof(number));
+}
+
+static void put_u64(struct buf *b, uint64_t number)
+{
+	pad(b, sizeof(number));
+	buf_add(b, &number, sizeof(number));
+}
+
+static void put_text(struct buf *b, const char *text)
+{
+	put_u32(b, (uint32_t)strlen(text));
+	buf_add(b, text, strlen(text) + 1);
+}
+
+static void put_signature(struct buf *b, const char *text)
+{
+	buf_add_char(b, (char)strlen(text));
+	buf_add(b, text, strlen(text) + 1);
+}
+
+/* Returns where its length goes; the padding behind that does not count. */
+static size_t begin_array(struct buf *b, size_t align)
+{
+	size_t at;
+
+	put_u32(b, 0);
+	at = b->len - sizeof(uint32_t);
+	pad(b, align);
+	return at;
+}
+
+static void end_array(struct buf *b, size_t at, size_t align)
+{
+	size_t start = (at + sizeof(uint32_t) + align - 1) / align * align;
+	uint32_t len = (uint32_t)(b->len - start);
+
+	memcpy(b->data + at, &len, sizeof(len));
+}
+
+static void put_pid(struct buf *b, pid_t pid)
+{
+	size_t at = begin_array(b, sizeof(uint32_t));
+
+	put_u32(b, (uint32_t)pid);
+	end_array(b, at, sizeof(uint32_t));
+}
+
+/* The name of a property and the type of what follows. */
+static void start_property(struct buf *b, const char *name, const char *type)
+{
+	pad(b, 8);
+	put_text(b, name);
+	put_signature(b, type);
+}
+
+static void put_number(struct buf *b, const char *name, uint64_t number)
+{
+	start_property(b, name, "t");
+	put_u64(b, number);
+}
+
+static void put_string(struct buf *b, const char *name, const char *text)
+{
+	start_property(b, name, "s");
+	put_text(b, text);
+}
+
+/* ---- messages ---- */
+
+static void put_field(struct buf *b, int field, const char *type,
+		      const char *text)
+{
+	pad(b, 8);
+	buf_add_char(b, (char)field);
+	put_signature(b, type);
+	if (*type == 'g')
+		put_signature(b, text);
+	else
+		put_text(b, text);
+}
+
+static int send_call(int fd, const char *method, const char *signature,
+		     const struct buf *body)
+{
+	AUTO(buf) struct buf b = {0};
+	static uint32_t serial;
+	size_t at;
+
+	buf_add(&b, (const char[]){'l', TYPE_CALL, 0, 1}, 4);
+	put_u32(&b, (uint32_t)body->len);
+	put_u32(&b, ++serial);
+	at = begin_array(&b, 8);
+	put_field(&b, FIELD_PATH, "o", OBJECT);
+	put_field(&b, FIELD_INTERFACE, "s", INTERFACE);
+	put_field(&b, FIELD_MEMBER, "s", method);
+	put_field(&b, FIELD_TO, "s", SERVICE);
+	put_field(&b, FIELD_SIGNATURE, "g", signature);
+	end_array(&b, at, 8);
+	pad(&b, 8);
+	buf_add(&b, body->data, body->len);
+	return fd_write(fd, b.data, b.len);
+}
+
+struct message {
+	int type;
+	struct buf fields, body;
+};
+
+static void message_free(struct message *m)
+{
+	buf_free(&m->fields);
+	buf_free(&m->body);
+}
+
+static bool receive_part(int fd, struct buf *to, size_t len)
+{
+	buf_clear(to);
+	if (len > MESSAGE_MAX ||
+	    fd_read(fd, buf_reserve(to, len), len) != (ssize_t)len)
+		return false;
+	to->len = len;
+	return true;
+}
+
+static bool receive(int fd, struct message *m)
+{
+	unsigned char head[HEAD_LEN];
+	uint32_t body, fields;
+
+	if (fd_read(fd, head, sizeof(head)) != (ssize_t)sizeof(head) ||
+	    head[0] != 'l')
+		return false;
+	m->type = head[1];
+	memcpy(&body, head + 4, sizeof(body));
+	memcpy(&fields, head + 12, sizeof(fields));
+	return fields < MESSAGE_MAX &&
+	       receive_part(fd, &m->fields, (fields + 7) / 8 * 8) &&
+	       receive_part(fd, &m->body, body);
+}
+
+/* One call is under way at a time: any answer is its. Signals between are of
+ * others. */
+static bool wait_answer(int fd)
+{
+	AUTO(message) struct message m = {0};
+
+	while (receive(fd, &m))
+		if (m.type == TYPE_RETURN || m.type == TYPE_ERROR)
+			return m.type == TYPE_RETURN;
+	return false;
+}
+
+static bool contains(const struct buf *b, const char *text)
+{
+	return b->len && memmem(b->data, b->len, text, strlen(text));
+}
+
+/* The signal JobRemoved (number, job, unit, result) of this unit. */
+static bool wait_job(int fd, const char *unit)
+{
+	static const char done[] = "done";
+	AUTO(message) struct message m = {0};
+
+	while (receive(fd, &m)) {
+		if (m.type == TYPE_ERROR)
+			return false;
+		if (m.type == TYPE_SIGNAL &&
+		    contains(&m.fields, "JobRemoved") &&
+		    contains(&m.body, unit))
+			return m.body.len > sizeof(done) &&
+			       memcmp(m.body.data + m.body.len - sizeof(done),
+				      done, sizeof(done)) == 0;
+	}
+	return false;
+}
+
+/* ---- the connection ---- */
+
+/* What this user's systemd listens at, without a bus between. */
+static int connect_manager(void)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct timeval limit = {.tv_sec = WAIT_SECONDS};
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (geteuid() == 0)
+		(void)snprintf(to.sun_path, sizeof(to.sun_path),
+			       "/run/systemd/private");
+	else
+		(void)snprintf(to.sun_path, sizeof(to.sun_path),
+			       "/run/user/%u/systemd/private", geteuid());
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) <
+		    0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) <
+		    0 ||
+	    connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+/* By the uid that the kernel tells the other side. */
+static bool authenticate(int fd)
+{
+	static const char begin[] = "BEGIN\r\n";
+	AUTO(buf) struct buf b = {0};
+	char uid[16], line[LINE_MAX_LEN];
+	size_t i, len = 0;
+
+	(void)snprintf(uid, sizeof(uid), "%u", geteuid());
+	buf_add_char(&b, '\0');
+	buf_add_text(&b, "AUTH EXTERNAL ");
+	for (i = 0; uid[i]; i++)
+		buf_printf(&b, "%02x", (unsigned char)uid[i]);
+	buf_add_text(&b, "\r\n");
+	if (fd_write(fd, b.data, b.len) < 0)
+		return false;
+	while (len < sizeof(line) && fd_read(fd, line + len, 1) == 1)
+		if (line[len++] == '\n')
+			return len > 3 && memcmp(line, "OK ", 3) == 0 &&
+			       fd_write(fd, begin, sizeof(begin) - 1) == 0;
+	return false;
+}
+
+/* ---- the scope ---- */
+
+/* A process that does nothing: a scope without one ends at once, and the run's
+ * does not exist yet. */
+static pid_t start_holder(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)close_range(0, ~0U, 0);
+	for (;;)
+		(void)pause();
+}
+
+static void end_holder(struct scope *s)
+{
+	if (s->holder <= 0)
+		return;
+	(void)kill(s->holder, SIGKILL);
+	while (waitpid(s->holder, NULL, 0) < 0 && errno == EINTR)
+		;
+	s->holder = 0;
+}
+
+static void put_properties(struct buf *b, const struct scope *s,
+			   const struct sandbox_policy *p)
+{
+	size_t at = begin_array(b, 8);
+
+	put_string(b, "Description", "limits of a guard run");
+	put_string(b, "CollectMode", "inactive-or-failed");
+	/* Only into such a group processes can be moved later. */
+	start_property(b, "Delegate", "b");
+	put_u32(b, 1);
+	start_property(b, "PIDs", "au");
+	put_pid(b, s->holder);
+	if (p->memory) {
+		put_number(b, "MemoryMax", p->memory);
+		put_number(b, "MemorySwapMax", 0);
+	}
+	if (p->cpus_milli)
+		put_number(b, "CPUQuotaPerSecUSec",
+			   (uint64_t)p->cpus_milli * 1000);
+	if (p->pids_limit)
+		put_number(b, "TasksMax", p->pids_limit);
+	end_array(b, at, 8);
+}
+
+static bool start_unit(struct scope *s, const struct sandbox_policy *p)
+{
+	AUTO(buf) struct buf body = {0};
+
+	put_text(&body, s->unit);
+	put_text(&body, "fail");
+	put_properties(&body, s, p);
+	end_array(&body, begin_array(&body, 8), 8);
+	return send_call(s->fd, "StartTransientUnit", "ssa(sv)a(sa(sv))",
+			 &body) == 0 &&
+	       wait_job(s->fd, s->unit);
+}
+
+bool scope_make(struct scope *s, const struct sandbox_policy *p)
+{
+	struct timespec now;
+
+	*s = (struct scope){.fd = connect_manager()};
+	if (s->fd < 0)
+		return false;
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	(void)snprintf(s->unit, sizeof(s->unit), "guard-%d-%llx.scope",
+		       (int)getpid(),
+		       (unsigned long long)now.tv_sec * 1000000000 +
+			       (unsigned long long)now.tv_nsec);
+	s->holder = start_holder();
+	if (s->holder > 0 && authenticate(s->fd) && start_unit(s, p))
+		return true;
+	scope_end(s);
+	return false;
+}
+
+int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
+{
+	AUTO(buf) struct buf body = {0};
+
+	put_text(&body, s->unit);
+	put_text(&body, group);
+	put_pid(&body, pid);
+	if (send_call(s->fd, "AttachProcessesToUnit", "ssau", &body) < 0 ||
+	    !wait_answer(s->fd))
+		return fail(err, EIO,
+			    "systemd does not put the run into its scope %s",
+			    s->unit);
+	scope_end(s);
+	return 0;
+}
+
+void scope_end(struct scope *s)
+{
+	end_holder(s);
+	if (s->fd >= 0)
+		(void)close(s->fd);
+	s->fd = -1;
+}
