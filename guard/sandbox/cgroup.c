@@ -18,7 +18,7 @@
 
 #define PERIOD_US 100000
 /* Milliseconds. */
-#define REMOVE_TRIES 50
+#define REMOVE_TRIES 500
 /* The run's own, below the one with the limits. */
 #define INNER "run"
 
