@@ -146,8 +146,9 @@ static void print_text(struct du *d)
 		     "for what guard must write on a full disk");
 	if (d->planned)
 		line(&t, d->plan.frees, "to free",
-		     d->plan.gone ? "about, by guard prune"
-				  : "guard prune has nothing to take");
+		     d->plan.gone || d->plan.frees
+			     ? "about, by guard prune"
+			     : "guard prune has nothing to take");
 	table_print(&t, "", stdout);
 	if (!d->planned && d->stored)
 		output_warn("what prune would free cannot be said: %s",

@@ -81,25 +81,42 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 	return 0;
 }
 
-/* How long the time is that the text begins with, 0: none. */
-static size_t time_len(const char *t)
+/* How much of the text is like the form: 0 stands for a digit, a blank for
+ * itself or a T. 0: not all of the form. */
+static size_t like(const char *t, const char *form)
 {
-	static const char form[] = "dddd-dd-dd dd:dd";
 	size_t i;
 
 	for (i = 0; form[i]; i++) {
 		bool digit = t[i] >= '0' && t[i] <= '9';
 
-		if (form[i] == 'd' ? !digit
+		if (form[i] == '0' ? !digit
 				   : t[i] != form[i] &&
 					     !(form[i] == ' ' && t[i] == 'T'))
 			return 0;
 	}
-	/* Seconds, if a path or the end follows them. */
-	if (t[i] == ':' && strspn(t + i + 1, "0123456789") == 2 &&
-	    (t[i + 3] == ':' || t[i + 3] == 'Z' || !t[i + 3]))
-		i += 3;
 	return i;
+}
+
+/* How long the time is that the text begins with, 0: none. Two digits, a colon
+ * and two digits alone are a file of a snapshot, unless a path follows. */
+static size_t time_len(const char *t)
+{
+	static const char *const days[] = {"0000-00-00 ", "today ",
+					   "yesterday "};
+	size_t i, day = 0, clock;
+
+	for (i = 0; i < 3 && !day; i++)
+		day = like(t, days[i]);
+	clock = like(t + day, "00:00");
+	if (!clock)
+		return 0;
+	clock += day;
+	/* Seconds, if a path or the end follows them. */
+	if (like(t + clock, ":00") &&
+	    (t[clock + 3] == ':' || t[clock + 3] == 'Z' || !t[clock + 3]))
+		clock += 3;
+	return day || t[clock] == ':' ? clock : 0;
 }
 
 void locate_split(const char *arg, char **ret_when, char **ret_path)

@@ -148,6 +148,31 @@ gives 1 'grep leaves .git alone' guard grep 'x = yes'
 gives 0 'unless it is named' guard grep 'x = yes' .git
 says "$out" '.git/config:'
 
+# --- a point in time, wherever one is asked for ---
+for when in 1 s1 latest latest~1 '0s ago' '0 min' today "$(date +%F)" \
+	"$(date +%FT%TZ --utc)" "$(date '+%F %H:%M')" "$(date +%F) 23:59:59" \
+	'today 23:59' 23:59; do
+	gives 0 "show at $when" guard show "$when:README.md"
+	ok 'is that file' grep -q '# Project' "$out"
+	gives 0 'find then' guard find --at "$when" README.md
+	gives 0 'grep then' guard grep --at "$when" -l Project README.md
+	gives 0 'restore then' guard restore -y --at "$when" --to "$HOME/then" \
+		README.md
+	ok 'brings it' cmp README.md "$HOME/then/README.md"
+	rm -r "$HOME/then"
+	gives 0 'ls then' guard ls "$when"
+	says "$out" README.md
+	gives 0 'diff since then' guard diff --name-only "$when"
+	gives 0 'pin of it' guard pin "$when"
+	gives 0 'unpin of it' guard unpin "$when"
+done
+gives 1 'show before all of it' guard show 'yesterday 14:30:README.md'
+says "$err" "no version as old as 'yesterday 14:30'"
+echo thirty >30
+guard snapshot -q >"$out"
+gives 0 'a number, a colon and a file of digits' guard show "$(cat "$out"):30"
+is "$(cat "$out")" thirty 'is that file'
+
 # --- diff of snapshots ---
 last=$(guard log --no-pager -n 1 | sed 's/ .*//')
 gives 0 'diff of two snapshots' guard diff 1 2
