@@ -7,6 +7,8 @@
 
 #include "snapshot/keep/prune.h"
 #include "snapshot/keep/repair.h"
+#include "snapshot/store/longfile.h"
+#include "snapshot/store/mark.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
@@ -173,6 +175,75 @@ static void test_a_long_file_is_filled_in_chunk_by_chunk(void **state)
 	ok(repair_now(box, &seen, &err));
 	assert_string_equal(buf_text(&seen.lost), "1 big\n2 big\n");
 	buf_free(&seen.lost);
+}
+
+static void take_cached(struct box *box)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct take_options options = {
+		.root_path = box->root,
+		.root_fd = -1,
+		.cache_path = box->cache,
+		.reason = "manual",
+	};
+	struct err err;
+
+	ok(take_snapshot(box->store, &options, &s, &err));
+}
+
+static bool marks_are_made(void)
+{
+	struct marker *m = marker_new(public_secret);
+	bool made = m != NULL;
+
+	marker_free(&m);
+	return made;
+}
+
+static void change_big(struct box *box, const char *text)
+{
+	auto_close int fd = openat(box->root_fd, "big", O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(pwrite(fd, text, 1, 3 << 20), 1);
+}
+
+/* Snapshots take a chunk that has its mark for what it was, unread. */
+static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
+{
+	struct box *box = *state;
+	auto_free char *pack = NULL;
+	auto_free char *path = NULL;
+	struct seen seen = {0};
+	AUTO(buf) struct buf faults = {0};
+	struct verify_options o = {
+		.sample = 100, .fault = note_fault, .arg = &faults};
+	struct verify_result result;
+	struct err err;
+
+	longfile_mark_from(1 << 20);
+	put_file(box, "big", 7, 4u << 20);
+	take_cached(box);
+	change_big(box, "x");
+	take_cached(box);
+	store_free(&box->store);
+	pack = pack_of_kind(box, PACK_DATA);
+	path = store_path(box, "packs", pack);
+	flip(path, 5000);
+	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	change_big(box, "y");
+	take_cached(box);
+	ok(verify_store(box->store, &o, &result, &err));
+	/* Or there is no library, and the last one stored it again. */
+	assert_non_null(strstr(buf_text(&faults), "path 2 big\n"));
+	if (marks_are_made())
+		assert_non_null(strstr(buf_text(&faults), "path 3 big\n"));
+	store_free(&box->store);
+	ok(repair_now(box, &seen, &err));
+	assert_int_equal(seen.result.lost, 0);
+	assert_string_equal(buf_text(&seen.lost), "");
+	check_whole(box);
+	buf_free(&seen.lost);
+	longfile_mark_from((uint64_t)32 << 20);
 }
 
 static void test_what_stays_lost_is_named_and_never_made_up(void **state)
@@ -521,6 +592,7 @@ int main(void)
 		t(test_a_damaged_index_loses_nothing),
 		t(test_what_the_user_still_has_is_there_again),
 		t(test_a_long_file_is_filled_in_chunk_by_chunk),
+		t(test_damage_that_marks_pass_over_is_found_and_mended),
 		t(test_what_stays_lost_is_named_and_never_made_up),
 		t(test_a_file_that_was_stored_again_since_is_found),
 		t(test_a_tree_that_was_stored_again_since_is_found),
