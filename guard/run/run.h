@@ -86,6 +86,8 @@ int run_add_mounts(struct run *run, struct err *err);
  * and sockets that are out of reach, each once a project. */
 void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
 		     char *const *hide, struct buf *dropped);
+/* After the run: a folder that a program in it could not rename. */
+void run_tell_unrenamed(const struct sandbox *sb);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

@@ -149,10 +149,30 @@ void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
 	for (socket = sandbox_missed_sockets(run->sandbox); *socket; socket++)
 		if (!is_seen(run, cuts, *socket))
 			add(&t, &sockets, *socket);
+	if (run->options->nested &&
+	    !was_told(&t.record, "limit", "nested-renames")) {
+		record_add(&t.record, "limit", "nested-renames");
+		t.any = true;
+		output_say("with --nested no folder that is older than the run "
+			   "can be renamed (EXDEV): mv copies it; told once a "
+			   "project");
+	}
 	tell(&paths);
 	tell(&variables);
 	tell(&sockets);
 	if (t.any && fd >= 0)
 		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record, false,
 				  &ignored);
+}
+
+void run_tell_unrenamed(const struct sandbox *sb)
+{
+	const char *name = sandbox_unrenamed(sb);
+
+	if (name)
+		output_warn("the folder %s could not be renamed in the run "
+			    "(EXDEV): it is older than the run, and its layer "
+			    "cannot do that with this one; mv copies it, and "
+			    "git add -A after that is what git mv does",
+			    text_quote(name));
 }

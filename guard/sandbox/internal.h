@@ -39,6 +39,7 @@ enum note_type {
 	NOTE_STOPPED, /* value: the signal: Ctrl-Z */
 	NOTE_READS, /* the command wants to read its terminal */
 	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
+	NOTE_REFUSED, /* text: a folder that could not be renamed: EXDEV */
 	NOTE_EXITED, /* value: wait status */
 	NOTE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */

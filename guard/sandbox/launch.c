@@ -211,6 +211,11 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	return 0;
 }
 
+const char *sandbox_unrenamed(const struct sandbox *sb)
+{
+	return sb->unrenamed;
+}
+
 char *const *sandbox_missed_sockets(const struct sandbox *sb)
 {
 	static char *const none[] = {NULL};
@@ -285,5 +290,6 @@ void sandbox_free(struct sandbox **sb)
 	free(b->setup.tmp_path);
 	free(b->setup.var_tmp_path);
 	free(b->command);
+	free(b->unrenamed);
 	free(b);
 }

@@ -29,6 +29,7 @@ struct sandbox {
 	struct cgroup cgroup;
 	struct pasta pasta;
 	bool network_lost;
+	char *unrenamed; /* a folder of the run's, or NULL */
 	struct watch watch;
 	int64_t next_watch;
 	unsigned int asked_to_end; /* of a visitor's guard: signals */

@@ -25,6 +25,7 @@ struct pid1 {
 	bool left; /* a visitor's command has ended */
 	int grace_ms; /* until it is killed; 0: it is not to be */
 	struct renames renames;
+	bool told_refused;
 };
 
 /* ---- its ends ---- */
@@ -42,6 +43,15 @@ static void give_up_terminal(const struct setup *s)
 		(void)close(fd);
 }
 
+/* Once: the first folder that could not be renamed. */
+static void tell_refused(struct pid1 *p)
+{
+	if (p->told_refused || !*p->renames.refused || p->s->socket < 0)
+		return;
+	p->told_refused = true;
+	(void)note_send(p->s->socket, NOTE_REFUSED, 0, p->renames.refused, -1);
+}
+
 /*
  * Nothing is left when guard hears of the end. The terminal is given up
  * first: a session leader that exits with it hangs it up, and what the run
@@ -52,6 +62,7 @@ static void give_up_terminal(const struct setup *s)
 static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 {
 	renames_close(&p->renames);
+	tell_refused(p);
 	(void)kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
@@ -114,7 +125,7 @@ static void reap(struct pid1 *p)
 	(void)!read(p->signal_fd, &info, sizeof(info));
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
 		if (pid != p->command && !WIFSTOPPED(status))
-			(void)renames_reap(&p->renames, pid);
+			(void)renames_reap(&p->renames, pid, status);
 		if (pid != p->command || p->left)
 			continue;
 		if (WIFSTOPPED(status))
@@ -253,6 +264,7 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 			renames_hang_up(&p->renames);
 		if (fds[1].revents)
 			reap(p);
+		tell_refused(p);
 		if (fds[0].revents)
 			listen_to_guard(p);
 		if (fds[3].revents)

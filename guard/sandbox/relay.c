@@ -219,6 +219,12 @@ static bool take_signal(struct sandbox *sb)
 	return true;
 }
 
+static void keep_refused(struct sandbox *sb, const struct note *note)
+{
+	if (!sb->unrenamed)
+		sb->unrenamed = mem_strdup(note->text);
+}
+
 /* False when nothing more will come. */
 static bool take_note(struct sandbox *sb)
 {
@@ -230,6 +236,9 @@ static bool take_note(struct sandbox *sb)
 	case NOTE_EXITED:
 		sb->status = note.value;
 		sb->has_status = true;
+		break;
+	case NOTE_REFUSED:
+		keep_refused(sb, &note);
 		break;
 	case NOTE_CONTINUED:
 		if (sb->tty)
@@ -355,6 +364,8 @@ static void collect(struct sandbox *sb)
 		if (note.type == NOTE_EXITED) {
 			sb->status = note.value;
 			sb->has_status = true;
+		} else if (note.type == NOTE_REFUSED) {
+			keep_refused(sb, &note);
 		}
 	if (!sb->is_empty)
 		sandbox_unmount(sb);

@@ -30,6 +30,9 @@
 #endif
 #define SYNC_WAKE_UP 1UL
 
+/* What a worker ends with when its answer was EXDEV. */
+#define STATUS_REFUSED 1
+
 /* How long renames_close() waits for workers to undo what they did. */
 #define UNDO_MS 2000
 
@@ -257,7 +260,13 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
 	rc = mend_rename(&m);
 	reply(r, id, rc == -EINTR ? EXDEV : -rc, false);
-	_exit(0);
+	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
+}
+
+static void note_refused(struct renames *r, const char *name)
+{
+	if (!*r->refused)
+		(void)snprintf(r->refused, sizeof(r->refused), "%s", name);
 }
 
 static bool start_worker(struct renames *r, uint64_t id, struct name *from,
@@ -267,8 +276,11 @@ static bool start_worker(struct renames *r, uint64_t id, struct name *from,
 
 	while (w < r->workers + RENAMES_WORKERS && w->pid)
 		w++;
-	if (w == r->workers + RENAMES_WORKERS)
+	if (w == r->workers + RENAMES_WORKERS) {
+		note_refused(r, from->last);
 		return false;
+	}
+	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
 	(void)snprintf(w->temporary, sizeof(w->temporary),
 		       ".guard-rename-%016llx", (unsigned long long)id);
 	w->pid = fork();
@@ -320,7 +332,7 @@ void renames_hang_up(struct renames *r)
 	r->listener = -1;
 }
 
-bool renames_reap(struct renames *r, pid_t pid)
+bool renames_reap(struct renames *r, pid_t pid, int status)
 {
 	struct renames_worker *w;
 	struct err ignored;
@@ -328,6 +340,8 @@ bool renames_reap(struct renames *r, pid_t pid)
 	for (w = r->workers; w < r->workers + RENAMES_WORKERS; w++) {
 		if (w->pid != pid)
 			continue;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
+			note_refused(r, w->name);
 		/* Nothing is there, unless somebody killed it. */
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
@@ -353,6 +367,7 @@ void renames_close(struct renames *r)
 {
 	struct timespec limit = {UNDO_MS / 1000, UNDO_MS % 1000 * 1000000L};
 	sigset_t child;
+	int status;
 	pid_t pid;
 	size_t i;
 
@@ -362,8 +377,8 @@ void renames_close(struct renames *r)
 		if (r->workers[i].pid)
 			(void)kill(r->workers[i].pid, SIGTERM);
 	while (any_worker(r)) {
-		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-			(void)renames_reap(r, pid);
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+			(void)renames_reap(r, pid, status);
 		if (any_worker(r) && sigtimedwait(&child, NULL, &limit) < 0 &&
 		    errno == EAGAIN)
 			break;

@@ -17,6 +17,7 @@
 #ifndef GUARD_SANDBOX_RENAMES_H
 #define GUARD_SANDBOX_RENAMES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +32,11 @@ struct renames {
 		pid_t pid; /* 0: free */
 		int to_fd;
 		char temporary[48];
+		char name[NAME_MAX + 1]; /* what is to be renamed */
 	} workers[RENAMES_WORKERS];
+	/* The first folder that could not be renamed after all (EXDEV); "":
+	 * there was none. */
+	char refused[NAME_MAX + 1];
 };
 
 /* listener: from filter_load_asking(), taken over; -1 is fine. */
@@ -44,8 +49,8 @@ void renames_answer(struct renames *r);
 /* Nobody is left who could ask. */
 void renames_hang_up(struct renames *r);
 
-/* A child of pid 1 has ended; true when it was a worker. */
-bool renames_reap(struct renames *r, pid_t pid);
+/* A child of pid 1 has ended, with that status; true when it was a worker. */
+bool renames_reap(struct renames *r, pid_t pid, int status);
 
 /* Ends all workers, waits for them a short while and removes what they left
  * unfinished. */

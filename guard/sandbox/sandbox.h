@@ -131,6 +131,10 @@ struct sandbox_result {
 	bool network_lost; /* the private network ended before the run */
 };
 
+/* A folder that a program of the run could not rename, which it could have
+ * outside (EXDEV); NULL: none. The name is the run's. */
+const char *sandbox_unrenamed(const struct sandbox *sb);
+
 /* Sockets of this machine's services that are out of the run's reach, and that
  * the user could connect to: NULL-terminated, as long as sb lives. */
 char *const *sandbox_missed_sockets(const struct sandbox *sb);

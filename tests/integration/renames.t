@@ -107,6 +107,19 @@ number 'to another mount' $EXDEV plain tree /tmp/tree
 number 'the current folder' $EBUSY plain . moved
 number 'by way of /proc' $EXDEV proc tree moved
 number 'one that cannot be looked into' $EXDEV closed tree moved
+mkdir -p "deep/$(yes a | head -n 170 | tr '\n' /)"
+echo in >deep/file
+gives 0 'a rename that cannot be' guard run -- sh -c "
+	[ \$($renamer plain deep moved) = $EXDEV ] &&
+	[ \$($renamer plain deep moved) = $EXDEV ] && mv deep moved"
+is "$(grep -c 'could not be renamed' "$err")" 1 'is told once'
+says "$err" "the folder 'deep' could not be renamed in the run"
+says "$err" 'mv copies it'
+guard discard -q -y
+gives 0 'one that can be' guard run -- mv tree moved
+silent "$err" 'could not be renamed'
+guard discard -q -y
+rm -r deep
 number 'two at once' 0 threads one moved1 two moved2
 number 'two at once, large and small' 0 threads tree moved1 two moved2
 mkdir wide
@@ -149,6 +162,10 @@ if [ "$me" != root ]; then
 		[ "$($renamer plain tree moved)" = 18 ] && chmod 755 tree/a &&
 		[ -e tree/a/file ] && [ -z "$(find . -name ".guard*")" ]'
 fi
+gives 0 'a run with sandboxes inside' guard run --nested -- true
+says "$err" 'with --nested no folder that is older than the run can be renamed'
+gives 0 'a second one' guard run --nested -- true
+silent "$err" 'with --nested'
 gives 0 'a sandbox inside' guard run -q --nested -- "$renamer" plain tree moved
 is "$(cat "$out")" $EXDEV 'a sandbox inside: the kernel alone answers'
 
