@@ -241,35 +241,25 @@ static int move_to(int mount_fd, int target)
 			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-static void unmount(int root_fd)
-{
-	char link[32];
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root_fd);
-	(void)umount2(link, MNT_DETACH);
-}
-
 /*
  * Only a mount that is somewhere can be copied in part: the overlay lies on
- * the first place for so long. A part that cannot be had is left out.
+ * its own work folder, on the machine's side, which goes when the run's root
+ * is entered. A part that cannot be had is left out.
  */
-static void open_caches(struct kept *k, int root_fd)
+static void open_caches(struct kept *k)
 {
 	const char *home = k->home;
-	auto_close int target = -1, whole = -1;
+	auto_close int whole = -1;
 	struct err ignored;
 	size_t first, i;
 
 	for (first = 0; first < k->count && !k->items[first].cache; first++)
 		;
-	if (first == k->count)
+	if (first == k->count ||
+	    mount_overlay_loose(k->lower.fd, k->upper.fd, k->work.fd,
+				k->work.fd, home, &ignored) < 0)
 		return;
-	target = mount_open_dir(root_fd, home, false, &ignored);
-	if (target < 0 ||
-	    mount_overlay_loose(k->lower.fd, k->upper.fd, k->work.fd, target,
-				home, &ignored) < 0)
-		return;
-	whole = mount_open_dir(root_fd, home, false, &ignored);
+	whole = open_absolute(k->work.path, &ignored);
 	for (i = first; i < k->count && whole >= 0; i++) {
 		struct kept_item *item = &k->items[i];
 		auto_close int part = -1;
@@ -280,8 +270,6 @@ static void open_caches(struct kept *k, int root_fd)
 				      &ignored);
 		item->mount_fd = part < 0 ? -1 : copy_mount(part);
 	}
-	if (whole >= 0)
-		unmount(whole);
 }
 
 static int mount_item(struct kept_item *item, int root_fd, struct err *err)
@@ -308,7 +296,7 @@ int kept_mount(struct kept *k, int root_fd, struct err *err)
 	size_t i;
 
 	if (k->home)
-		open_caches(k, root_fd);
+		open_caches(k);
 	for (i = 0; i < k->count; i++)
 		if (mount_item(&k->items[i], root_fd, err) < 0 &&
 		    !k->items[i].cache)

@@ -115,15 +115,21 @@ static int lock_in(struct setup *s, struct err *err)
 	return rc;
 }
 
-static int set_up_mounts(struct setup *s, struct err *err)
+/* All that can be done without ids and without power over files, which come
+ * with the maps: guard writes them meanwhile. */
+static int begin_mounts(struct setup *s, struct err *err)
 {
-	int rc;
-
 	/* Private, not slave: a disk that is plugged in later would appear,
 	 * writable. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return userns_explain(errno, "make the mounts private", err);
-	rc = files_restrict(s, err);
+	return mounts_begin(s, err);
+}
+
+static int set_up_mounts(struct setup *s, struct err *err)
+{
+	int rc = files_restrict(s, err);
+
 	if (rc == 0)
 		rc = mounts_open(s, err);
 	if (rc == 0 && s->policy->open_layers)
@@ -153,6 +159,8 @@ static int set_up(struct setup *s, struct err *err)
 	int rc = bind_to_guard(err);
 
 	(void)close(s->guard_socket);
+	if (rc == 0)
+		rc = begin_mounts(s, err);
 	if (rc == 0)
 		rc = wait_for_maps(s, err);
 	if (rc < 0)

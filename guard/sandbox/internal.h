@@ -116,9 +116,11 @@ void child_main(struct setup *s) __attribute__((noreturn));
 
 /* ---- mounts.c, masks.c ---- */
 
+/* The whole machine as the new root, read-only. */
+int mounts_begin(struct setup *s, struct err *err);
 /* Opens all that has to be mounted later, while nothing covers it. */
 int mounts_open(struct setup *s, struct err *err);
-/* Builds the new root and enters it. */
+/* Puts the run's own on the new root and enters it. */
 int mounts_build(struct setup *s, struct err *err);
 
 /* A new file system, mounted nowhere yet; options: "key=value" pairs. */

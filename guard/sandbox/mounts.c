@@ -182,7 +182,7 @@ int mounts_open(struct setup *s, struct err *err)
 
 /* The whole machine, recursively read-only, on top of the old root. A path
  * from "/" still means the old one until enter_root(). */
-static int place_machine(struct setup *s, struct err *err)
+int mounts_begin(struct setup *s, struct err *err)
 {
 	auto_close int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -412,9 +412,6 @@ int mounts_build(struct setup *s, struct err *err)
 
 	if (old_dev < 0)
 		return fail_errno(err, "open /dev");
-	rc = place_machine(s, err);
-	if (rc < 0)
-		return rc;
 	/* Masks are copies of what is in it. Only a mount that is somewhere
 	 * can be copied: it goes where the old root will take it along. */
 	scratch = mount_new("tmpfs", options, PLAIN_ATTRS, err);
