@@ -126,11 +126,13 @@ int mounts_build(struct setup *s, struct err *err);
 /* A new file system, mounted nowhere yet; options: "key=value" pairs. */
 int mount_new(const char *type, const char *const *options, unsigned int attrs,
 	      struct err *err);
-/* A copy of what lies behind fd, as a mount of its own, attributes set (and
- * read-only cleared where it is not in attrs). */
+/* A copy of what lies behind fd, as a mount of its own, with its attributes and
+ * attrs. */
 int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);
-/* Mounts on what path (absolute) is in the new root; links there stay inside.
- */
+/* What path (absolute) is in the new root, where links stay inside: a
+ * descriptor, or -1 with errno. */
+int mount_point(int root_fd, const char *path);
+/* Mounts on that. */
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err);
 /* Makes what is missing of path (a folder or an empty file). */
 int mount_make_point(int root_fd, const char *path, bool dir, struct err *err);

@@ -51,13 +51,12 @@ int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err)
 
 	if (copy < 0)
 		return fail_errno(err, "copy a mount");
-	if (mount_setattr(copy, "", AT_EMPTY_PATH | deep, &attr, sizeof(attr)) <
-	    0)
+	if (attrs && mount_setattr(copy, "", AT_EMPTY_PATH | deep, &attr,
+				   sizeof(attr)) < 0)
 		return fail_errno(err, "set a mount's attributes");
 	return TAKE_FD(copy);
 }
 
-/* Links of the new root are followed inside of it, whatever they say. */
 static int open_inside(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {
@@ -68,9 +67,14 @@ static int open_inside(int root_fd, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
+int mount_point(int root_fd, const char *path)
+{
+	return open_inside(root_fd, path, O_PATH);
+}
+
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
 {
-	auto_close int target = open_inside(root_fd, path, O_PATH);
+	auto_close int target = mount_point(root_fd, path);
 
 	if (target < 0)
 		return fail_errno(err, "mount point %s", text_quote(path));
@@ -83,7 +87,7 @@ int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
 static int make_one(int root_fd, const char *path, bool dir, struct err *err)
 {
 	auto_free char *parent = path_parent(path);
-	auto_close int fd = open_inside(root_fd, path, O_PATH);
+	auto_close int fd = mount_point(root_fd, path);
 	auto_close int parent_fd = -1, made = -1;
 
 	if (fd >= 0)
@@ -212,7 +216,7 @@ static int place_sized_tmp(struct setup *s, struct err *err)
 	rc = mnt < 0 ? mnt : mount_place(s->root_fd, "/tmp", mnt, err);
 	if (rc < 0)
 		return err_context(err, "/tmp of a given size");
-	target = open_inside(s->root_fd, "/var/tmp", O_PATH);
+	target = mount_point(s->root_fd, "/var/tmp");
 	if (target < 0)
 		return 0;
 	copy = mount_copy(mnt, false, PLAIN_ATTRS, err);
@@ -224,7 +228,7 @@ static int place_private(struct setup *s, const char *path, int fd,
 			 struct err *err)
 {
 	static const char *const options[] = {"mode", "1777", NULL};
-	auto_close int target = open_inside(s->root_fd, path, O_PATH);
+	auto_close int target = mount_point(s->root_fd, path);
 	auto_close int mnt = -1;
 
 	if (target < 0)
@@ -270,7 +274,7 @@ static int place_run(struct setup *s, struct err *err)
 	const struct sandbox_policy *p = s->policy;
 	char name[32];
 	auto_close int mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
-	auto_close int target = open_inside(s->root_fd, "/run", O_PATH);
+	auto_close int target = mount_point(s->root_fd, "/run");
 
 	if (mnt < 0)
 		return mnt;
@@ -291,7 +295,7 @@ static int place_var_run(struct setup *s, struct err *err)
 {
 	static const char *const options[] = {"mode", "0755", "size", "64m",
 					      NULL};
-	auto_close int var = open_inside(s->root_fd, "/var", O_PATH);
+	auto_close int var = mount_point(s->root_fd, "/var");
 	auto_close int mnt = -1;
 	struct stat st;
 

@@ -115,42 +115,88 @@ int proc_place(struct setup *s, struct err *err)
 
 /* ---- /proc for uid 0 ---- */
 
-static int cover_proc(struct setup *s, const char *path, int fd,
-		      struct err *err)
+/*
+ * What is being closed. A copy of a read-only mount is one too: the run's
+ * /proc is read-only for so long, and of the empty file and folder the first
+ * copy that lies somewhere is the source of all others.
+ */
+struct closing {
+	int old_proc; /* the machine's, or -1 */
+	int proc;
+	int root_fd;
+	int scratch_fd;
+	size_t number; /* of a mask, unused */
+	int empty_file, empty_folder; /* -1: none lies anywhere yet */
+};
+
+static int copy_onto(int from, int point, const char *name, struct err *err)
 {
-	auto_close int mnt =
-		mount_copy(fd, false, CLOSED_ATTRS | MOUNT_ATTR_RDONLY, err);
+	auto_close int mnt = mount_copy(from, false, 0, err);
 
 	if (mnt < 0)
-		return err_context(err, "%s", path);
-	return mount_place(s->root_fd, path, mnt, err);
+		return err_context(err, "%s", name);
+	if (move_mount(mnt, "", point, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "cover %s", name);
+	return 0;
+}
+
+/* The first one of its kind: lies on the point and stays open. */
+static int make_empty(struct closing *c, bool dir, struct err *err)
+{
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	auto_close int mnt = masks_make(c->scratch_fd, c->number++, dir, err);
+
+	if (mnt < 0)
+		return mnt;
+	if (mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return fail_errno(err, "close a mask");
+	return TAKE_FD(mnt);
+}
+
+static int hide(struct closing *c, int point, bool dir, const char *name,
+		struct err *err)
+{
+	int *empty = dir ? &c->empty_folder : &c->empty_file;
+
+	if (*empty >= 0)
+		return copy_onto(*empty, point, name, err);
+	*empty = make_empty(c, dir, err);
+	if (*empty < 0)
+		return *empty;
+	if (move_mount(*empty, "", point, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "cover %s", name);
+	return 0;
 }
 
 /* What only root reads is hidden, what can be written or holds more is
- * read-only: by what they are, since drivers add names of their own. */
-static int close_entry(struct setup *s, int proc, int empty, const char *name,
-		       struct err *err)
+ * read-only: by what they are, since drivers add names of their own. They are
+ * the same in all of a machine's /proc; those of a new one are made when they
+ * are asked for, which takes time. */
+static int close_entry(struct closing *c, const char *name, struct err *err)
 {
-	auto_free char *path = mem_printf("/proc/%s", name);
-	auto_close int fd = -1;
+	auto_close int point = -1;
+	bool hidden;
 	struct stat st;
 
-	if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(c->old_proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    fstatat(c->proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	if (S_ISREG(st.st_mode) && !(st.st_mode & 0004))
-		return cover_proc(s, path, empty, err);
-	if (!S_ISDIR(st.st_mode) &&
+	hidden = S_ISREG(st.st_mode) && !(st.st_mode & 0004);
+	if (!hidden && !S_ISDIR(st.st_mode) &&
 	    (!S_ISREG(st.st_mode) || !(st.st_mode & 0222)))
 		return 0;
-	fd = openat(proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? 0 : cover_proc(s, path, fd, err);
+	point = openat(c->proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (point < 0)
+		return 0;
+	return hidden ? hide(c, point, false, name, err)
+		      : copy_onto(point, point, name, err);
 }
 
-static int close_entries(struct setup *s, int empty, struct err *err)
+static int close_entries(struct closing *c, struct err *err)
 {
-	auto_close int proc =
-		openat(s->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int copy = proc < 0 ? -1 : fcntl(proc, F_DUPFD_CLOEXEC, 0);
+	int copy = fcntl(c->proc, F_DUPFD_CLOEXEC, 0);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	struct dirent *e;
 	int rc = 0;
@@ -162,7 +208,7 @@ static int close_entries(struct setup *s, int empty, struct err *err)
 	}
 	while (rc == 0 && (e = readdir(dir)))
 		if (e->d_name[0] != '.' && !isdigit((uint8_t)e->d_name[0]))
-			rc = close_entry(s, proc, empty, e->d_name, err);
+			rc = close_entry(c, e->d_name, err);
 	(void)closedir(dir);
 	return rc;
 }
@@ -176,28 +222,20 @@ bool proc_is_to_close(const struct setup *s)
 	return s->root && !(p->nested && p->has_user && p->user != 0);
 }
 
-static int hide_folder(struct setup *s, const char *path, int scratch_fd,
-		       size_t number, struct err *err)
+/* One that is not there needs no mask. */
+static int hide_path(struct closing *c, const char *path, bool dir,
+		     struct err *err)
 {
-	auto_close int mnt = -1;
+	auto_close int point =
+		openat(c->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-	if (faccessat(s->root_fd, path + 1, F_OK, 0) < 0)
-		return 0;
-	mnt = masks_make(scratch_fd, number, true, err);
-	if (mnt < 0)
-		return mnt;
-	return mount_place(s->root_fd, path, mnt, err);
+	return point < 0 ? 0 : hide(c, point, dir, path, err);
 }
 
-/*
- * /proc/sys asks for the uid, not for capabilities: core_pattern was writable
- * for uid 0 without any (measured). A plain user is not 0, and a fresh /proc
- * for sandboxes inside needs ours uncovered. All of /sys is read-only anyway.
- */
-int proc_close(struct setup *s, int scratch_fd, struct err *err)
+/* Read by all, or by some kernels. */
+static int hide_listed(struct closing *c, struct err *err)
 {
-	/* Read by all, or by some kernels. */
-	static const char *const hidden[] = {
+	static const char *const files[] = {
 		"/proc/keys",	  "/proc/timer_list",	 "/proc/sched_debug",
 		"/proc/kallsyms", "/proc/latency_stats", NULL};
 	static const char *const folders[] = {"/sys/kernel/debug",
@@ -208,19 +246,51 @@ int proc_close(struct setup *s, int scratch_fd, struct err *err)
 					      "/sys/fs/pstore",
 					      "/sys/devices/virtual/powercap",
 					      NULL};
-	auto_close int empty =
-		openat(scratch_fd, "empty", O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	int rc = 0;
 	size_t i;
 
-	if (empty < 0)
-		return fail_errno(err, "open the empty file");
-	rc = close_entries(s, empty, err);
-	for (i = 0; rc == 0 && hidden[i]; i++)
-		if (faccessat(s->root_fd, hidden[i] + 1, F_OK, 0) == 0)
-			rc = cover_proc(s, hidden[i], empty, err);
+	for (i = 0; rc == 0 && files[i]; i++)
+		rc = hide_path(c, files[i], false, err);
 	for (i = 0; rc == 0 && folders[i]; i++)
-		rc = hide_folder(s, folders[i], scratch_fd, s->place_count + i,
-				 err);
+		rc = hide_path(c, folders[i], true, err);
+	return rc;
+}
+
+/*
+ * /proc/sys asks for the uid, not for capabilities: core_pattern was writable
+ * for uid 0 without any (measured). A plain user is not 0, and a fresh /proc
+ * for sandboxes inside needs ours uncovered. All of /sys is read-only anyway.
+ */
+int proc_close(struct setup *s, int scratch_fd, struct err *err)
+{
+	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
+	struct mount_attr open_again = {.attr_clr = MOUNT_ATTR_RDONLY};
+	auto_close int old_proc =
+		open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int proc =
+		openat(s->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct closing c = {.old_proc = old_proc,
+			    .proc = proc,
+			    .root_fd = s->root_fd,
+			    .scratch_fd = scratch_fd,
+			    .number = s->place_count,
+			    .empty_file = -1,
+			    .empty_folder = -1};
+	int rc;
+
+	if (proc < 0)
+		return fail_errno(err, "open the run's /proc");
+	if (mount_setattr(proc, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
+		return fail_errno(err, "close the run's /proc");
+	rc = close_entries(&c, err);
+	if (rc == 0)
+		rc = hide_listed(&c, err);
+	if (c.empty_file >= 0)
+		(void)close(c.empty_file);
+	if (c.empty_folder >= 0)
+		(void)close(c.empty_folder);
+	if (rc == 0 && mount_setattr(proc, "", AT_EMPTY_PATH, &open_again,
+				     sizeof(open_again)) < 0)
+		return fail_errno(err, "open the run's /proc");
 	return rc;
 }
