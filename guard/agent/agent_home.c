@@ -149,12 +149,13 @@ static bool clean_settings(const char *name, struct buf *text)
 		free(dumped);
 		return dumped != NULL;
 	}
-	if (!has_suffix(name, odd_json) && !has_suffix(name, settings))
-		return true;
-	if (!redact_text(text->data, text->len, &cut))
-		return true;
 	if (has_suffix(name, odd_json))
-		return false;
+		return !redact_text(text->data, text->len, &cut);
+	if (has_suffix(name, settings)
+		    ? !redact_text(text->data, text->len, &cut)
+		    : memchr(text->data, 0, text->len) ||
+			      !redact_prose(text->data, text->len, &cut))
+		return true;
 	buf_clear(text);
 	buf_add(text, cut.data, cut.len);
 	return true;

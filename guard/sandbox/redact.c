@@ -103,8 +103,7 @@ static size_t value_at(const char *line, size_t len, size_t *ret_key_len)
 	return 0;
 }
 
-/* A switch or a short number tells nothing. */
-static bool is_harmless(const char *value, size_t len)
+bool redact_is_harmless(const char *value, size_t len)
 {
 	static const char *const switches[] = {"true", "false", "yes", "no",
 					       "on",   "off",	NULL};
@@ -150,7 +149,8 @@ static bool has_value(const char *text, size_t len, size_t i)
 			i += strlen(*kind);
 	for (end = i; end < len && !strchr(" \t\"',;&]}", text[end]);)
 		end++;
-	return end > i && text[i] != '$' && !is_harmless(text + i, end - i);
+	return end > i && text[i] != '$' &&
+	       !redact_is_harmless(text + i, end - i);
 }
 
 /* {token = "x"}, {"token": "x"}, ?token=x; i: of the = or : */
@@ -181,7 +181,7 @@ static bool tells_option(const char *text, size_t len, size_t i)
 	       has_value(text, len, at);
 }
 
-static bool tells_mark(const char *text, size_t len, size_t i)
+bool redact_is_mark(const char *text, size_t len, size_t i)
 {
 	const char *const *mark;
 
@@ -202,7 +202,7 @@ bool redact_tells(const char *text, size_t len)
 		if (((text[i] == '=' || text[i] == ':') &&
 		     tells_pair(text, len, i)) ||
 		    (text[i] == '-' && tells_option(text, len, i)) ||
-		    tells_mark(text, len, i))
+		    redact_is_mark(text, len, i))
 			return true;
 	return false;
 }
@@ -274,7 +274,7 @@ static bool cut_value(struct redact *r, const char *line, size_t len)
 {
 	size_t key_len = 0, at = value_at(line, len, &key_len);
 
-	if (!at || is_harmless(line + at, len - at) ||
+	if (!at || redact_is_harmless(line + at, len - at) ||
 	    (!is_secret(line, key_len) && (line[indent_of(line, len)] == '<' ||
 					   !redact_tells(line + at, len - at))))
 		return false;

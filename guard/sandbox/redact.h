@@ -9,6 +9,12 @@
  * stands whose beginning is known, such as ghp_. An empty one of its kind
  * takes its place. It goes by names: a secret that calls itself "colour" is
  * not found.
+ *
+ * In prose and programs (redact_prose.c) only the secret itself goes, and less
+ * is taken for one: what follows NAME_TOKEN= or stands in quotes, or what has
+ * letters and digits in it behind "token: ", "Bearer " or --token; tokens whose
+ * beginning is known; users of URLs; private keys. What is no such text (it has
+ * a byte 0) is left as it is.
  */
 #ifndef GUARD_SANDBOX_REDACT_H
 #define GUARD_SANDBOX_REDACT_H
@@ -26,5 +32,13 @@ bool redact_tells(const char *text, size_t len);
 
 /* Appends the text without them; whether there was any. */
 bool redact_text(const void *data, size_t len, struct buf *to);
+
+/* The same for what is no settings file. */
+bool redact_prose(const void *data, size_t len, struct buf *to);
+
+/* For redact_prose.c: a switch or a short number, which tells nothing; and
+ * whether a token begins at i that says by itself what it is. */
+bool redact_is_harmless(const char *value, size_t len);
+bool redact_is_mark(const char *text, size_t len, size_t i);
 
 #endif

@@ -26,6 +26,13 @@ http_headers = { Authorization = "Bearer sk-in-header" }
 command = "b"
 SETTINGS
 echo 'echo host' >"$HOME/.claude/hooks/stop.sh"
+cat >"$HOME/.claude/CLAUDE.md" <<'SETTINGS'
+Say please. The key: `sk-in-prose-12345678` is for all.
+SETTINGS
+cat >"$HOME/.claude/hooks/post.sh" <<'SETTINGS'
+export POST_TOKEN=sk-in-script
+curl -H "Authorization: Bearer sk-in-curl-12345678" https://example.org
+SETTINGS
 echo '{"refresh": 7}' >"$HOME/.claude/.credentials.json"
 echo host >"$HOME/.cache/tool/host"
 # Called as the real one: the name chooses the profile.
@@ -133,6 +140,12 @@ says "$out" '"--verbose"'
 says "$out" 'https://mcp.example'
 silent "$out" 'sk-in'
 silent "$out" '.credentials.json'
+gives 0 'its instructions and scripts' guard run --agent claude -- \
+	sh -c 'cat ~/.claude/CLAUDE.md ~/.claude/hooks/post.sh'
+silent "$out" 'sk-in'
+says "$out" 'Say please. The key: `` is for all.'
+says "$out" 'export POST_TOKEN='
+says "$out" 'https://example.org'
 gives 0 'one of another kind' guard run --agent codex -- \
 	cat "$HOME/.codex/config.toml"
 says "$out" 'model = "one"'

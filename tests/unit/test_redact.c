@@ -101,6 +101,60 @@ static void cuts_the_secrets_and_nothing_else(void **state)
 	}
 }
 
+static const struct {
+	const char *from, *to; /* to NULL: nothing to cut */
+} prose[] = {
+	/* what a person writes about secrets is none */
+	{"Never print the token: it is secret.\n", NULL},
+	{"Use `--token` to give it, password = what you got.\n", NULL},
+	{"The API key: see the wiki. Set API_KEY=$KEY first.\n", NULL},
+	{"curl -H 'Authorization: Bearer $TOKEN' https://x/\n", NULL},
+	{"export TOKEN=$(pass show x)\nAPI_KEY=<your key>\n", NULL},
+	{"def f(user, password=None, token=None):\n", NULL},
+	{"login(user, password=password)\ntoken = get_token()\n", NULL},
+	{"std::token::kind\ntokens: 4096\nprimary_key: true\n", NULL},
+	{"use_token = true\nTOKEN=\n", NULL},
+	/* what is one */
+	{"export GH_TOKEN=hunter2\n", "export GH_TOKEN=\n"},
+	{"GH_TOKEN=\"a b\" make\n", "GH_TOKEN=\"\" make\n"},
+	{"token = 'hunter2'\n", "token = ''\n"},
+	{"const apiKey = \"k1\";\n", "const apiKey = \"\";\n"},
+	{"{\"token\": \"k1\"}\n", "{\"token\": \"\"}\n"},
+	{"- **Password**: `geheim` for all\n", "- **Password**: `` for all\n"},
+	{"The token: abcd1234efgh, do not tell\n",
+	 "The token: , do not tell\n"},
+	{"curl -H \"Authorization: Bearer abcd1234efgh\" x\n",
+	 "curl -H \"Authorization: Bearer \" x\n"},
+	{"mcp --api-key abcd1234efgh y\n", "mcp --api-key  y\n"},
+	{"mcp --api-key=abcd1234efgh y\n", "mcp --api-key= y\n"},
+	{"log in with ghp_0123456789abcdefghij now\n", "log in with  now\n"},
+	{"git clone https://me:pw@git.example/x\n",
+	 "git clone https://git.example/x\n"},
+	{"-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n"
+	 "-----END RSA PRIVATE KEY-----\nend\n",
+	 "-----BEGIN RSA PRIVATE KEY-----\n"
+	 "-----END RSA PRIVATE KEY-----\nend\n"},
+	{"A_TOKEN=one B_TOKEN=two", "A_TOKEN= B_TOKEN="},
+};
+
+static void cuts_the_secrets_out_of_prose(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(prose) / sizeof(*prose); i++) {
+		AUTO(buf) struct buf b = {0};
+		bool any =
+			redact_prose(prose[i].from, strlen(prose[i].from), &b);
+
+		if (any != (prose[i].to != NULL))
+			fail_msg("%s: %d, %s", prose[i].from, any,
+				 buf_text(&b));
+		assert_string_equal(buf_text(&b),
+				    any ? prose[i].to : prose[i].from);
+	}
+}
+
 static void bytes_of_any_kind_do_no_harm(void **state)
 {
 	static const char pieces[][16] = {
@@ -122,6 +176,9 @@ static void bytes_of_any_kind_do_no_harm(void **state)
 		}
 		(void)redact_text(from.data, from.len, &to);
 		assert_true(to.len <= from.len + 1);
+		buf_clear(&to);
+		(void)redact_prose(from.data, from.len, &to);
+		assert_true(to.len <= from.len);
 	}
 }
 
@@ -129,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuts_the_secrets_and_nothing_else),
+		cmocka_unit_test(cuts_the_secrets_out_of_prose),
 		cmocka_unit_test(bytes_of_any_kind_do_no_harm),
 	};
 

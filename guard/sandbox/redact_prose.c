@@ -1,0 +1,221 @@
+#include "guard/sandbox/redact.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/auto.h"
+
+/* A shorter value that is not in quotes may be a word. */
+#define RANDOM_MIN 8
+#define KEY_BEGIN "-----BEGIN "
+#define KEY_END "-----END "
+
+/* The part of a line that goes. */
+struct cut {
+	size_t from, end;
+};
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Where a value ends that begins at i: in quotes at the next one. */
+static size_t value_end(const char *line, size_t len, size_t i, char quote)
+{
+	while (i < len && (quote ? line[i] != quote
+				 : !strchr(" \t\r\"'`;,()[]{}<>|\\", line[i])))
+		i++;
+	return i;
+}
+
+/* Letters and digits, and too long for a word of a language. */
+static bool is_random(const char *value, size_t len)
+{
+	bool digit = false, letter = false;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		digit |= isdigit((unsigned char)value[i]) != 0;
+		letter |= isalpha((unsigned char)value[i]) != 0;
+	}
+	return len >= RANDOM_MIN && digit && letter;
+}
+
+/* $TOKEN, <your token>, %s, ...: says that there is one, not which. */
+static bool is_placeholder(const char *value, size_t len)
+{
+	return len == 0 || strchr("$<{%*(.", value[0]) ||
+	       redact_is_harmless(value, len);
+}
+
+static bool is_variable(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (!isupper((unsigned char)name[i]) &&
+		    !isdigit((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return true;
+}
+
+/* "Bearer " and the like in front of what is meant. */
+static size_t skip_kind(const char *line, size_t len, size_t i)
+{
+	static const char *const kinds[] = {"Bearer ", "Basic ", "token ",
+					    NULL};
+	const char *const *kind;
+
+	for (kind = kinds; *kind; kind++)
+		if (len - i > strlen(*kind) &&
+		    strncasecmp(line + i, *kind, strlen(*kind)) == 0)
+			return i + strlen(*kind);
+	return i;
+}
+
+/* A value that begins at i. sure: no sentence goes on like that. */
+static bool take_value(const char *line, size_t len, size_t i, bool sure,
+		       struct cut *ret)
+{
+	char quote = i < len && strchr("\"'`", line[i]) ? line[i] : '\0';
+	size_t from = skip_kind(line, len, i + (quote != '\0')), end;
+
+	end = value_end(line, len, from, quote);
+	if (is_placeholder(line + from, end - from) || (quote && end == len) ||
+	    (!quote && !sure && !is_random(line + from, end - from)))
+		return false;
+	/* An argument of a call: f(token=x, y) */
+	if (!quote && end < len && strchr(",()[]{}", line[end]) &&
+	    !is_random(line + from, end - from))
+		return false;
+	*ret = (struct cut){from, end};
+	return true;
+}
+
+/* NAME=value, name = "value", "name": "value", name: value */
+static bool find_pair(const char *line, size_t len, size_t i, struct cut *ret)
+{
+	size_t end = i, begin, value = i + 1;
+	auto_free char *name = NULL;
+
+	while (end && strchr(" \t\"'`*", line[end - 1]))
+		end--;
+	for (begin = end; begin && is_name(line[begin - 1]);)
+		begin--;
+	name = mem_strndup(line + begin, end - begin);
+	if (begin == end || !redact_is_secret(name) ||
+	    (line[i] == ':' && value < len && line[value] == ':'))
+		return false;
+	while (value < len && is_blank(line[value]))
+		value++;
+	return take_value(line, len, value,
+			  line[i] == '=' && end == i && value == i + 1 &&
+				  is_variable(name, end - begin),
+			  ret);
+}
+
+/* --token x */
+static bool find_option(const char *line, size_t len, size_t i, struct cut *ret)
+{
+	size_t end = i;
+	auto_free char *name = NULL;
+
+	if (i && !is_blank(line[i - 1]))
+		return false;
+	while (end < len && is_name(line[end]))
+		end++;
+	name = mem_strndup(line + i, end - i);
+	return end < len && is_blank(line[end]) && redact_is_secret(name) &&
+	       take_value(line, len, end + 1, false, ret);
+}
+
+/* ://user:password@ */
+static bool find_user(const char *line, size_t len, size_t i, struct cut *ret)
+{
+	size_t end = i + 3;
+
+	if (len - i < 3 || memcmp(line + i, "://", 3) != 0)
+		return false;
+	while (end < len && !strchr("/@ \t\"'`<>\r)", line[end]))
+		end++;
+	*ret = (struct cut){i + 3, end + 1};
+	return end < len && line[end] == '@' && end > i + 3 &&
+	       line[i + 3] != '$';
+}
+
+static bool find_mark(const char *line, size_t len, size_t i, struct cut *ret)
+{
+	size_t end = i;
+
+	if (!redact_is_mark(line, len, i))
+		return false;
+	while (end < len && is_name(line[end]))
+		end++;
+	*ret = (struct cut){i, end};
+	return true;
+}
+
+static bool find(const char *line, size_t len, size_t i, struct cut *ret)
+{
+	switch (line[i]) {
+	case '=':
+		return find_pair(line, len, i, ret);
+	case ':':
+		return find_user(line, len, i, ret) ||
+		       find_pair(line, len, i, ret);
+	case '-':
+		return find_option(line, len, i, ret);
+	default:
+		return find_mark(line, len, i, ret);
+	}
+}
+
+static bool cut_line(const char *line, size_t len, struct buf *to)
+{
+	size_t done = 0, i;
+	bool any = false;
+	struct cut cut;
+
+	for (i = 0; i < len; i++) {
+		if (!find(line, len, i, &cut))
+			continue;
+		buf_add(to, line + done, cut.from - done);
+		done = cut.end;
+		i = cut.end - 1;
+		any = true;
+	}
+	buf_add(to, line + done, len - done);
+	return any;
+}
+
+bool redact_prose(const void *data, size_t len, struct buf *to)
+{
+	const char *at = data, *end = at + len;
+	bool any = false, in_key = false;
+
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t line = (size_t)((stop ? stop : end) - at);
+
+		if (memmem(at, line, KEY_END, strlen(KEY_END)))
+			in_key = false;
+		if (!in_key) {
+			any |= cut_line(at, line, to);
+			if (stop)
+				buf_add_char(to, '\n');
+		}
+		any |= in_key;
+		if (memmem(at, line, KEY_BEGIN, strlen(KEY_BEGIN)) &&
+		    memmem(at, line, "PRIVATE KEY", 11))
+			in_key = true;
+		at += line + 1;
+	}
+	return any;
+}
