@@ -110,8 +110,8 @@ _guard() {
 			-h --help'
 		;;
 	log)
-		words='-n --number --actions -a --all --json --no-pager
-			-h --help'
+		words='-n --number --actions -a --all --json --progress
+			--no-pager -h --help'
 		;;
 	find)
 		words='--at --all-versions -a --all -i --ignore-case --json
@@ -161,7 +161,7 @@ _guard() {
 		words='--tar -o --output -h --help'
 		;;
 	du)
-		words='--json -h --help'
+		words='--json --progress -h --help'
 		;;
 	explain)
 		words='--ro --rw --hide --cow -C --agent --strict --json -h --help'

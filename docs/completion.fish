@@ -149,6 +149,7 @@ complete -c guard -n '__fish_seen_subcommand_from log' -s n -l number -r -d "at 
 complete -c guard -n '__fish_seen_subcommand_from log' -l actions -d "what guard did: runs, applies, ..."
 complete -c guard -n '__fish_seen_subcommand_from log' -s a -l all -d "of every project"
 complete -c guard -n '__fish_seen_subcommand_from log' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from log' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 complete -c guard -n '__fish_seen_subcommand_from log' -l no-pager -d "do not start a pager"
 
 complete -c guard -n '__fish_seen_subcommand_from ls' -s l -l long -d "mode, owner, size and time too"
@@ -195,6 +196,7 @@ complete -c guard -n '__fish_seen_subcommand_from undelete' -l json -d "print JS
 complete -c guard -n '__fish_seen_subcommand_from undelete' -f -a '(guard undelete -q 2>/dev/null | string match -r "^[0-9]+")' -d snapshot
 
 complete -c guard -n '__fish_seen_subcommand_from du' -l json -d "print JSON"
+complete -c guard -n '__fish_seen_subcommand_from du' -l progress -r -f -a 'auto json' -d "auto (on a terminal) or json (lines on stderr)"
 
 complete -c guard -n '__fish_seen_subcommand_from repair' -s y -l yes -d "do not ask"
 complete -c guard -n '__fish_seen_subcommand_from repair' -s q -l quiet -d "say less"

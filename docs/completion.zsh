@@ -181,7 +181,7 @@ _guard() {
 				'*:folder:_directories'
 			;;
 		log)
-			_arguments $help $json $pager \
+			_arguments $help $json $progress $pager \
 				'(-n --number)'{-n,--number}'[lines]:number:' \
 				'--actions[what guard did]' \
 				'(-a --all)'{-a,--all}'[every project]' \
@@ -261,7 +261,7 @@ _guard() {
 				'*:run or path:_guard_runs_and_files'
 			;;
 		du)
-			_arguments $help $json
+			_arguments $help $json $progress
 			;;
 		explain)
 			_arguments $help $json '*--ro[as with run]:path:_files' \

@@ -166,6 +166,7 @@ static const struct option_spec log_options[] = {
 	{OPT_ACTIONS, "actions", NULL, "what guard did: runs, applies, ..."},
 	{'a', "all", NULL, "of every project"},
 	OPTION_JSON,
+	OPTION_PROGRESS,
 	OPTION_PAGER,
 	OPTION_END,
 };
@@ -320,6 +321,7 @@ static const struct option_spec doctor_options[] = {
 
 static const struct option_spec du_options[] = {
 	OPTION_JSON,
+	OPTION_PROGRESS,
 	OPTION_END,
 };
 

@@ -14,6 +14,7 @@
 #include "guard/keep/settings.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/progress.h"
 #include "guard/table.h"
 #include "guard/usage.h"
 #include "snapshot/keep/prune.h"
@@ -27,6 +28,7 @@ static struct usage usage_of(int dirfd, const char *name)
 }
 
 struct du {
+	struct progress progress;
 	struct context *c;
 	struct usage packs, snaps, store_trash, runs, trash, reserve, agents;
 	struct caches caches;
@@ -63,11 +65,23 @@ static void show_run(struct du *d, const struct session *s, struct table *t)
 					   buf_text(&b)});
 }
 
+static void tell_progress(void *arg, const char *noun, uint64_t done,
+			  uint64_t total)
+{
+	struct du *d = arg;
+
+	if (noun)
+		progress_count(&d->progress, done, total, noun);
+	else
+		progress_bytes(&d->progress, done, total);
+}
+
 static int measure(struct du *d, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings settings = {0};
-	struct prune_options o = {.now = moment_now()};
+	struct prune_options o = {
+		.now = moment_now(), .progress = tell_progress, .arg = d};
 	int fd, got = context_store(d->c, STORE_READ, err);
 
 	if (settings_load(&d->c->state, &settings, err) < 0)
@@ -195,6 +209,7 @@ int cmd_du(int argc, char **argv)
 	bool json = false;
 	const struct option_slot slots[] = {
 		{OPT_JSON, .flag = &json},
+		{OPT_PROGRESS, .read = progress_read},
 		{0},
 	};
 	struct err err;
@@ -204,8 +219,10 @@ int cmd_du(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	got = context_open(&c, false, &err);
+	progress_start(&d.progress, "du");
 	if (got == 0)
 		got = measure(&d, &err);
+	progress_end(&d.progress);
 	if (got == 0 && json)
 		print_json(&d);
 	else if (got == 0)

@@ -15,6 +15,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/progress.h"
 #include "guard/past/history.h"
 #include "guard/pick.h"
 #include "restore/workspace.h"
@@ -26,18 +27,31 @@ struct log_options {
 	unsigned long count;
 };
 
+static void tell_progress(void *arg, size_t done, size_t count)
+{
+	progress_count(arg, done, count, "snapshot");
+}
+
 static int log_snapshots(struct context *c, const char *arg,
 			 const struct log_options *o, struct err *err)
 {
 	auto_free char *path = arg ? pick_path(arg, err) : NULL;
+	struct progress progress;
 	AUTO(history)
 	struct history h = {.path = path,
-			    .project = o->all ? NULL : c->project};
+			    .project = o->all ? NULL : c->project,
+			    .progress = tell_progress,
+			    .arg = &progress};
+	int got;
 
 	if ((arg && !path) || context_store(c, STORE_READ, err) < 0 ||
-	    pins_user_load(&c->state, &h.pins, err) < 0 ||
-	    history_load(&h, c->store, err) < 0)
+	    pins_user_load(&c->state, &h.pins, err) < 0)
 		return -err->num;
+	progress_start(&progress, "log");
+	got = history_load(&h, c->store, err);
+	progress_end(&progress);
+	if (got < 0)
+		return got;
 	if (!h.count && path)
 		return fail(err, ENOENT, "no version of %s is stored",
 			    text_quote(path));
@@ -233,6 +247,7 @@ int cmd_log(int argc, char **argv)
 		{OPT_ACTIONS, .flag = &o.actions},
 		{'a', .flag = &o.all},
 		{OPT_JSON, .flag = &o.json},
+		{OPT_PROGRESS, .read = progress_read},
 		{OPT_NO_PAGER, .flag = &o.no_pager},
 		{0},
 	};

@@ -284,9 +284,12 @@ int history_load(struct history *h, struct store *store, struct err *err)
 	h->commands = json_object();
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		if (add_one(h, store, seqs[i], &before, err) < 0)
 			return err_context(err, "snapshot %" PRIu64, seqs[i]);
+		if (h->progress)
+			h->progress(h->arg, i + 1, count);
+	}
 	return 0;
 }
 

@@ -47,6 +47,9 @@ struct history {
 	const char *path; /* absolute; NULL: whole snapshots */
 	const char *project; /* of snapshots: of this root only, or NULL */
 	struct pins pins; /* of the user: marked */
+	/* So many snapshots were looked at; may be NULL. */
+	void (*progress)(void *arg, size_t done, size_t count);
+	void *arg;
 
 	struct history_row *rows; /* oldest first */
 	size_t count, room;

@@ -55,6 +55,12 @@ guard snapshot -q >"$out"
 gives 0 'log where that name is told' guard log h/plain
 says "$out" 'from h/\x1b[31mred'
 
+gives 0 'log with progress for programs' guard log --progress=json h/a
+says "$err" '"progress": "log", "unit": "snapshots"'
+says "$err" '"ended": true'
+gives 0 'du with it' guard du --progress=json
+says "$err" '"progress": "du", "unit": "'
+
 # --- find ---
 # rows OF THE OUTPUT without times
 plain() {
