@@ -118,7 +118,7 @@ check-built: all unit tools fuzz-targets
 # Hours, not minutes: every point at which things can end or fail.
 crash:
 	tests/install-deps crash
-	+$(MAKE) --no-print-directory all tools
+	+$(MAKE) --no-print-directory all tools $(BUILD)/tests/unit/test_storm
 	tests/crash/run $(BUILD) prove --timer
 
 hostile:
