@@ -32,6 +32,13 @@ void layers_free(struct layers **l);
  * before one is made. -EOPNOTSUPP with the way out. */
 int layers_check_state(int runs_fd, struct err *err);
 
+/*
+ * A layer for nothing, below an empty folder, and a file written through it.
+ * In a process with a mount namespace of its own, which is left as it is; the
+ * caller removes what is in the folder.
+ */
+int layers_try(const char *folder, struct err *err);
+
 /* In the session's record, once a mount below the project: it is seen as it
  * is, read-only. All others are session.extras. */
 #define LAYERS_UNCOVERED "uncovered"

@@ -1,11 +1,16 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
+#include "base/auto.h"
+#include "base/text.h"
 #include "overlay/layers.h"
+#include "overlay/mount.h"
 
 /* Names of file systems that cannot hold an upper, by statfs(2)'s number. */
 static const char *unfit(long type)
@@ -59,4 +64,37 @@ int layers_check_state(int runs_fd, struct err *err)
 			    "btrfs or xfs, with GUARD_HOME=/some/path",
 			    name);
 	return 0;
+}
+
+static int make_part(int dir, const char *name, const char *folder,
+		     struct err *err)
+{
+	int fd = -1;
+
+	if (mkdirat(dir, name, 0700) == 0)
+		fd = openat(dir, name,
+			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? fail_errno(err, "make %s in %s", name,
+				   text_quote(folder))
+		      : fd;
+}
+
+int layers_try(const char *folder, struct err *err)
+{
+	auto_close int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int lower = -1, upper = -1, work = -1, file = -1;
+	int rc;
+
+	if (dir < 0)
+		return fail_errno(err, "open %s", text_quote(folder));
+	lower = make_part(dir, "lower", folder, err);
+	upper = lower < 0 ? lower : make_part(dir, "upper", folder, err);
+	work = upper < 0 ? upper : make_part(dir, "work", folder, err);
+	if (work < 0)
+		return work;
+	rc = mount_overlay(lower, upper, work, lower, folder, err);
+	if (rc < 0)
+		return rc;
+	file = openat(dir, "lower/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return file < 0 ? fail_errno(err, "write through a layer") : 0;
 }

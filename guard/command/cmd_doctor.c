@@ -1,16 +1,19 @@
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
+#include "base/walk.h"
 #include "guard/commands.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/sandbox/inspect.h"
+#include "guard/sandbox/sandbox.h"
 #include "guard/state.h"
 #include "overlay/layers.h"
 
@@ -87,6 +90,36 @@ static void look_at_disk(struct doctor *d, const struct state *st)
 		     .mend = "GUARD_HOME=/on/another/disk, or copies of it"});
 }
 
+static int try_layer(void *folder, struct err *err)
+{
+	return layers_try(folder, err);
+}
+
+/* By doing it, where a run would. Not where the fence alone is missing. */
+static void look_at_layers(struct doctor *d, const struct state *st)
+{
+	auto_free char *folder = mem_printf("%s/trial.XXXXXX", st->path);
+	struct err err, ignored;
+	int got;
+
+	if (d->missing)
+		return;
+	if (mkdtemp(folder)) {
+		got = sandbox_probe(try_layer, folder, &err);
+		(void)walk_remove(AT_FDCWD, folder, &ignored);
+	} else {
+		got = fail_errno(&err, "make a folder in %s",
+				 text_quote(st->path));
+	}
+	if (got < 0)
+		tell_error(d, "layers", &err);
+	else
+		tell(d, &(struct inspection){
+				.name = "layers",
+				.text = "overlayfs over a folder of yours: one "
+					"was put up and written to"});
+}
+
 static void look_at_state(struct doctor *d)
 {
 	auto_free char *text = NULL;
@@ -102,6 +135,7 @@ static void look_at_state(struct doctor *d)
 		tell_error(d, "state", &err);
 	else
 		tell(d, &(struct inspection){.name = "state", .text = text});
+	look_at_layers(d, &st);
 	look_at_disk(d, &st);
 	state_close(&st);
 }

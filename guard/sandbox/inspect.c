@@ -34,7 +34,7 @@ static void inspect_fence(const struct report *r)
 {
 	struct err err;
 
-	if (sandbox_probe(&err) == 0)
+	if (sandbox_probe(NULL, NULL, &err) == 0)
 		tell(r, INSPECT_OK, "fence",
 		     "namespaces, mounts, /proc, filters: one was set up",
 		     NULL);

@@ -3,7 +3,8 @@
 #include <stddef.h>
 
 /* By doing it: whatever stands in the way of a run stands in this one's. */
-int sandbox_probe(struct err *err)
+int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
+		  struct err *err)
 {
 	static char name[] = "true", *argv[] = {name, NULL}, *envp[] = {NULL};
 	struct sandbox_policy policy = {
@@ -13,6 +14,8 @@ int sandbox_probe(struct err *err)
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
 		.door_fd = -1,
+		.open_layers = in_child,
+		.layers_arg = arg,
 	};
 	struct sandbox *sb = NULL;
 	int rc = sandbox_start(&policy, &sb, err);

@@ -218,7 +218,9 @@ void sandbox_environ_free(char **envp);
 char **sandbox_credential_paths(const char *home);
 
 /* What this machine can and cannot do, before anything is tried: 0, or the
- * error that sandbox_start() would give. */
-int sandbox_probe(struct err *err);
+ * error that sandbox_start() would give. in_child (or NULL) is called in the
+ * child with its own mounts, before any are made; its error is given, too. */
+int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
+		  struct err *err);
 
 #endif

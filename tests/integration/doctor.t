@@ -34,6 +34,19 @@ if [ "$me" = root ]; then
 		env GUARD_HOME=/srv/nostate guard doctor
 	says "$out" 'missing  state'
 	umount /srv/nostate
+	mount -t tmpfs -o mode=0700,nr_inodes=100 none /srv/nostate
+	gives 0 'one that can is fine' env GUARD_HOME=/srv/nostate guard doctor
+	says "$out" 'ok       layers'
+	is "$(find /srv/nostate -name 'trial.*')" '' 'nothing of it is left'
+	i=0
+	while mkdir "/srv/nostate/full-$i" 2>/dev/null; do
+		i=$((i + 1))
+	done
+	gives 1 'but not when no layer can be put up' \
+		env GUARD_HOME=/srv/nostate guard doctor
+	says "$out" 'missing  layers'
+	says "$out" 'No space left on device'
+	umount /srv/nostate
 fi
 
 # --- what it says of control groups is true ---

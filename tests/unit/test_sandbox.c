@@ -981,7 +981,7 @@ static void this_machine_can_do_it(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(sandbox_probe(&err), 0);
+	assert_int_equal(sandbox_probe(NULL, NULL, &err), 0);
 }
 
 static void a_failed_start_leaves_no_process(void **state)
