@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "snapshot/store/writer.h"
 
-/* Writes under way at most: see writer.c. */
+/* Reserved and not written yet at most: what threads have in their hands. */
 #define PENDING_MAX ((uint64_t)16 << 20)
 
 struct packer {
@@ -217,13 +217,13 @@ int packer_read(struct packer *w, uint64_t offset, struct record_head *head,
 	unsigned char start[HEAD_LEN];
 	auto_free unsigned char *payload = NULL;
 
-	if (writer_read(w->writer, start, HEAD_LEN, offset) != HEAD_LEN ||
+	if (fd_pread(w->fd, start, HEAD_LEN, offset) != HEAD_LEN ||
 	    !record_head_get(start, head))
 		return fail(err, EBADMSG, "pack %s has no record at byte %llu",
 			    text_quote(w->name), (unsigned long long)offset);
 	payload = mem_alloc(head->stored_len);
-	if (writer_read(w->writer, payload, head->stored_len,
-			offset + HEAD_LEN) != (ssize_t)head->stored_len)
+	if (fd_pread(w->fd, payload, head->stored_len, offset + HEAD_LEN) !=
+	    (ssize_t)head->stored_len)
 		return fail(err, EBADMSG, "pack %s cannot be read at %llu",
 			    text_quote(w->name), (unsigned long long)offset);
 	if (record_unpack(w->name, offset, head, payload, ret, err) < 0)
@@ -246,8 +246,6 @@ int packer_finish(struct packer *w, struct err *err)
 	buf_add(&index, f, sizeof(f));
 	if (write_part(w, index.data, index.len, w->end, err) < 0)
 		return -err->num;
-	if (writer_flush(w->writer, err) < 0)
-		return err_context(err, "pack %s", text_quote(w->name));
 	writer_sync_begin(w->writer);
 	return 0;
 }

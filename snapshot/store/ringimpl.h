@@ -19,7 +19,7 @@ bool ring_start(struct io_uring *ring, unsigned int entries, bool shared);
  */
 bool ring_enter(struct io_uring *ring, unsigned int wait);
 
-enum ring_call { RING_READ, RING_WRITE, RING_SYNC };
+enum ring_call { RING_READ, RING_SYNC };
 
 /* What the hook says of a call. */
 int ring_call_begin(enum ring_call call, int fd);
@@ -31,9 +31,9 @@ void ring_call_end(enum ring_call call, int fd);
 void ring_forbid(bool on);
 
 /*
- * Called before a request of a stream or a writer is made, and after it was
- * answered. before: 0 lets it happen; an errno (> 0) is its answer instead;
- * -1 makes it half as long as asked for. NULL, NULL: none.
+ * Called before a read of a stream or a sync of a writer is asked for, and
+ * after it was answered. before: 0 lets it happen; an errno (> 0) is its answer
+ * instead; -1 makes it half as long as asked for. NULL, NULL: none.
  */
 void ring_hook(int (*before)(enum ring_call call, int fd),
 	       void (*after)(enum ring_call call, int fd));

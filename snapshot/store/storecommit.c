@@ -260,7 +260,7 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 	busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (got == 0 && full)
-		got = store_commit_packs(s, &full, 1, err);
+		got = store_end_pack(s, full, err);
 	return got;
 }
 
@@ -320,24 +320,38 @@ static int publish(struct store *s, struct out_pack **outs, size_t count,
 	return got;
 }
 
-int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
-		       struct err *err)
+/* Packs whose syncs were begun. */
+static int commit(struct store *s, struct out_pack **outs, size_t count,
+		  struct err *err)
 {
 	int got = 0;
 	size_t i;
 
-	for (i = 0; i < count && got == 0; i++)
-		got = out_finish(s, outs[i], err);
 	for (i = 0; i < count && got == 0; i++)
 		got = packer_sync(outs[i]->writer, err);
 	if (got == 0)
 		got = publish(s, outs, count, err);
 	for (i = 0; i < count && got == 0; i++)
 		got = out_reopen(s, outs[i], err);
+	return got < 0 ? store_fail(s, err) : 0;
+}
+
+int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
+{
+	struct out_pack *before;
+	int got = out_finish(s, out, err);
+
+	(void)pthread_mutex_lock(&s->mutex);
+	before = got == 0 ? s->syncing : NULL;
+	if (got == 0)
+		s->syncing = out;
+	(void)pthread_mutex_unlock(&s->mutex);
 	if (got < 0)
 		(void)store_fail(s, err);
+	else if (before)
+		got = commit(s, &before, 1, err);
 	(void)pthread_mutex_lock(&s->mutex);
-	busy_done(s, (unsigned int)count);
+	busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return got;
 }
@@ -355,16 +369,35 @@ static size_t take_open(struct store *s, struct out_pack **outs)
 			continue;
 		outs[count++] = s->open[kind];
 		s->open[kind] = NULL;
-		s->busy++;
 	}
 	return count;
 }
 
-static int flush_all(struct store *s, struct err *err)
+/* The packs that are left, all synced at once. */
+static int commit_last(struct store *s, struct err *err)
+{
+	struct out_pack *outs[PACK_KINDS + 1];
+	size_t count, i;
+	int got = 0;
+
+	(void)pthread_mutex_lock(&s->mutex);
+	count = take_open(s, outs);
+	(void)pthread_mutex_unlock(&s->mutex);
+	for (i = 0; i < count && got == 0; i++)
+		got = out_finish(s, outs[i], err);
+	if (got < 0)
+		return store_fail(s, err);
+	(void)pthread_mutex_lock(&s->mutex);
+	if (s->syncing)
+		outs[count++] = TAKE(s->syncing);
+	(void)pthread_mutex_unlock(&s->mutex);
+	return count ? commit(s, outs, count, err) : 0;
+}
+
+static void flush_all(struct store *s, struct err *err)
 {
 	struct block *blocks[PACK_KINDS];
-	struct out_pack *outs[PACK_KINDS];
-	size_t count;
+	bool failed;
 	int kind;
 
 	(void)pthread_mutex_lock(&s->mutex);
@@ -381,13 +414,10 @@ static int flush_all(struct store *s, struct err *err)
 	(void)pthread_mutex_lock(&s->mutex);
 	while (s->busy)
 		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	count = take_open(s, outs);
-	if (s->failed.num)
-		*err = s->failed;
+	failed = s->failed.num != 0;
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (count && store_commit_packs(s, outs, count, err) < 0)
-		return -err->num;
-	return 0;
+	if (!failed)
+		(void)commit_last(s, err);
 }
 
 /* Under the mutex: packs that the index over many does not cover. */
@@ -413,7 +443,7 @@ int store_flush(struct store *s, struct err *err)
 		(void)pthread_cond_wait(&s->changed, &s->mutex);
 	s->flushing = true;
 	(void)pthread_mutex_unlock(&s->mutex);
-	(void)flush_all(s, err);
+	flush_all(s, err);
 	(void)pthread_mutex_lock(&s->mutex);
 	s->flushing = false;
 	if (s->failed.num) {

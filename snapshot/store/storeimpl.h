@@ -76,6 +76,7 @@ struct store {
 	unsigned int spare_count;
 	struct out_pack *outs; /* all */
 	struct out_pack *open[PACK_KINDS];
+	struct out_pack *syncing; /* full, finished, not in packs/ yet */
 	unsigned int busy; /* full blocks and packs being written out */
 	bool flushing;
 	struct err failed; /* num 0: nothing has failed */
@@ -165,10 +166,10 @@ int store_write_block(struct store *s, struct block *block, struct err *err);
 int store_write_single(struct store *s, const struct record_head *head,
 		       const void *payload, struct place *ret,
 		       struct out_pack **ret_full, struct err *err);
-/* Finishes and publishes packs that nobody adds to any more; counts as busy
- * (count packs). */
-int store_commit_packs(struct store *s, struct out_pack **outs, size_t count,
-		       struct err *err);
+/* Ends a pack that nobody adds to any more (counted as busy). Its sync is only
+ * begun, and that of the one before is waited for: with the bytes of a pack it
+ * is long over by then. */
+int store_end_pack(struct store *s, struct out_pack *out, struct err *err);
 
 /* For repair: bytes of a name that is lost, under that very name; the caller
  * has compared them with its hash. At most BLOCK_LEN_MAX / 2 bytes. */

@@ -319,7 +319,7 @@ static int put_single(struct store *s, const struct want *want,
 	}
 	store_place_unpin(s, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (full && store_commit_packs(s, &full, 1, err) < 0)
+	if (full && store_end_pack(s, full, err) < 0)
 		return -err->num;
 	return done;
 }

@@ -121,9 +121,7 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 
 static int ring_before(enum ring_call call, int fd)
 {
-	if (call == RING_READ ||
-	    !call_fails(call == RING_WRITE ? "write" : "fdatasync",
-			fd_text(fd)))
+	if (call == RING_READ || !call_fails("fdatasync", fd_text(fd)))
 		return 0;
 	return errno;
 }

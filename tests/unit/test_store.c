@@ -578,10 +578,22 @@ static void packs_are_rotated_and_their_objects_stay_found(void **state)
 
 		ok(store_put(s, OBJECT_DATA, data, 1 << 20, &ids[i], &err));
 	}
-	assert_int_equal(count_in(box, "packs"), 2);
+	/* One is there, one is synced, one is written to. */
+	assert_int_equal(count_in(box, "packs"), 1);
+	assert_int_equal(count_in(box, "tmp"), 2);
+	for (i = 0; i < 300; i += 10) {
+		auto_free unsigned char *data =
+			bytes_make(2 * (i % 150), 1 << 20);
+
+		if (i == 150) {
+			ok(store_flush(s, &err));
+			assert_int_equal(count_in(box, "packs"), 3);
+		}
+		check_get(s, &ids[i % 150], data, 1 << 20);
+	}
 	ok(store_flush(s, &err));
 	assert_int_equal(count_in(box, "packs"), 3);
-	for (i = 0; i < 150; i += 10) {
+	for (i = 0; i < 150; i += 50) {
 		auto_free unsigned char *data = bytes_make(2 * i, 1 << 20);
 
 		check_get(s, &ids[i], data, 1 << 20);
@@ -817,6 +829,54 @@ static void trace_flush(struct box *box, bool plain)
 	store_free(&s);
 }
 
+/* Puts a pack and a half and flushes. */
+static int long_session(struct box *box, struct err *err)
+{
+	AUTO(store) struct store *s = open_store(box, STORE_WRITE);
+	struct oid id;
+	unsigned int i;
+
+	for (i = 0; i < 96; i++) {
+		auto_free unsigned char *data = bytes_make(2 * i, 1 << 20);
+
+		if (store_put(s, OBJECT_DATA, data, 1 << 20, &id, err) < 0)
+			return -err->num;
+	}
+	return store_flush(s, err);
+}
+
+/* Nobody waits for it before the next one is full, or all is flushed. */
+static void a_failed_sync_of_a_full_pack_is_told_in_the_end(void **state)
+{
+	struct box *box = *state;
+	AUTO(buf) struct buf trace = {0};
+	struct store *made;
+	struct err err;
+	const char *at, *sync;
+	unsigned int lines = 1;
+
+	made = open_store(box, STORE_WRITE);
+	store_free(&made);
+	calls_reset();
+	calls.trace = &trace;
+	ok(long_session(box, &err));
+	sync = strstr(buf_text(&trace), "fdatasync pack\n");
+	assert_non_null(sync);
+	for (at = buf_text(&trace); at < sync; at++)
+		lines += *at == '\n';
+	ok(walk_remove(AT_FDCWD, box->store, &err));
+	made = open_store(box, STORE_WRITE);
+	store_free(&made);
+	calls_reset();
+	calls.at = lines;
+	calls.error = EIO;
+	assert_int_equal(long_session(box, &err), -EIO);
+	assert_true(calls.count >= lines);
+	calls_reset();
+	assert_int_equal(count_in(box, "packs"), 0);
+	assert_int_equal(count_in(box, "tmp"), 0);
+}
+
 static void a_flush_is_durable_in_this_order(void **state)
 {
 	struct box *box = *state;
@@ -987,6 +1047,7 @@ int main(void)
 		T(packs_that_nothing_refers_to_are_used_again),
 		T(a_failing_call_is_told_and_leaves_a_usable_store),
 		T(a_failed_sync_aborts_for_good),
+		T(a_failed_sync_of_a_full_pack_is_told_in_the_end),
 		T(a_flush_is_durable_in_this_order),
 		T(a_store_is_made_durably_before_it_is_used),
 		T(unknown_formats_are_refused_by_name),
