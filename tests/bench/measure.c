@@ -3,11 +3,12 @@
  * so that a noisy minute of the machine hits all of them alike.
  *
  *	measure [-n ROUNDS] [-b SECONDS] [-w ROUNDS] \
- *		NAME [-p PREPARE] [-d FOLDER] CMD [ARGS] ';;' NAME ...
+ *		NAME [-p PREPARE] [-d FOLDER] [-f FILE] CMD [ARGS] ';;' NAME ...
  *
  * -n rounds (3), -w rounds before them that are not counted (0), -b begin no
  * new round after so many seconds (at least one is made). -p: a shell command
- * before each run, not timed. -d: the command's working folder. The command is
+ * before each run, not timed. -d: the command's working folder. -f: a file that
+ * it has open for reading, as descriptor 3, the next one as 4. The command is
  * executed as it is, without a shell, stdin from /dev/null.
  *
  * Prints a line a command, fields by TAB: name, rounds, milliseconds of wall
@@ -37,9 +38,10 @@
 
 #define MAX_COMMANDS 16
 #define MAX_ROUNDS 200
+#define MAX_FILES 4
 
 struct command {
-	const char *name, *prepare, *folder;
+	const char *name, *prepare, *folder, *files[MAX_FILES];
 	char **argv;
 	double wall[MAX_ROUNDS], start[MAX_ROUNDS], all[MAX_ROUNDS];
 	double cpu[MAX_ROUNDS];
@@ -91,6 +93,22 @@ __attribute__((noreturn)) static void fail_with_output(const struct command *c,
 	exit(1);
 }
 
+/* Past the reach of the descriptors first, so that none is in the way. */
+static void open_files(const struct command *c)
+{
+	int fds[MAX_FILES], i, count;
+
+	for (count = 0; count < MAX_FILES && c->files[count]; count++) {
+		int fd = open(c->files[count], O_RDONLY | O_CLOEXEC);
+
+		fds[count] = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 100);
+		if (fds[count] < 0)
+			err(126, "%s", c->files[count]);
+	}
+	for (i = 0; i < count; i++)
+		(void)dup2(fds[i], 3 + i);
+}
+
 /* fork() and exec, not posix_spawn(): that is what shells do. */
 static pid_t start(const struct command *c, char **argv)
 {
@@ -106,6 +124,7 @@ static pid_t start(const struct command *c, char **argv)
 		(void)dup2(err_fd, STDERR_FILENO);
 		if (c->folder && chdir(c->folder) < 0)
 			err(126, "%s", c->folder);
+		open_files(c);
 		(void)execvp(argv[0], argv);
 		err(127, "%s", argv[0]);
 	}
@@ -216,6 +235,7 @@ static void print(struct command *c)
 static char **parse_command(char **at)
 {
 	struct command *c = &commands[command_count++];
+	size_t files = 0;
 
 	if (command_count > MAX_COMMANDS)
 		errx(2, "too many commands");
@@ -225,6 +245,8 @@ static char **parse_command(char **at)
 			c->prepare = at[1];
 		else if (strcmp(*at, "-d") == 0)
 			c->folder = at[1];
+		else if (strcmp(*at, "-f") == 0 && files < MAX_FILES)
+			c->files[files++] = at[1];
 		else
 			errx(2, "no option %s", *at);
 	}

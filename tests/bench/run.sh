@@ -19,9 +19,10 @@ export LC_ALL
 umask 022
 
 rows='first first-cold readers unchanged changed restore one-file
-	restore-place start wall grep git-status apply-few make apply-new huge growth'
+	restore-place start wall exec grep git-status apply-few make npm apply-new
+	huge growth'
 # These have a tree of their own, or are the same on every tree.
-once='make apply-new huge growth'
+once='exec make npm apply-new huge growth'
 # Of a second tree only these say something new.
 once_more='first first-cold unchanged changed restore'
 
@@ -60,12 +61,17 @@ compile() {
 			-o "$work/bin/$name" "$here/$name.c"
 	done
 	library=$(dirname "$guard")/libguard.a
-	# shellcheck disable=SC2046 # a list of flags
-	[ ! -e "$library" ] || ${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE \
-		-pthread -I"$here/../.." -o "$work/bin/readers" \
-		"$here/readers.c" "$library" \
-		$(pkg-config --libs liburing libxxhash libzstd) ||
-		say "bench: no row 'readers': its program cannot be built"
+	for name in readers filters; do
+		[ -e "$library" ] || break
+		# shellcheck disable=SC2046 # a list of flags
+		${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE -pthread -I"$here/../.." \
+			-o "$work/bin/$name" "$here/$name.c" "$library" \
+			$(pkg-config --libs liburing libxxhash libzstd libseccomp) ||
+			say "bench: cannot build $name: its rows are left out"
+	done
+	[ ! -x "$work/bin/filters" ] ||
+		"$work/bin/filters" "$work/bin/calls" "$work/bin/arguments" ||
+		rm -f "$work/bin/calls"
 	${CC:-cc} -O2 -std=gnu11 -D_GNU_SOURCE -static \
 		-o "$work/bin/payload" "$here/payload.c"
 }

@@ -2,7 +2,9 @@
 # shellcheck disable=SC2154,SC2034 # variables of run.sh and table.sh
 # The rows of runs: start, work inside, applying. Sourced by run.sh.
 
-# measure_runs COMMAND: bare, in bwrap and in guard, in both folders.
+# measure_runs COMMAND: bare, in bwrap and in guard, in both folders. bwrap gets
+# what guard has: all namespaces, the second one of users too, private folders,
+# what may be written, and the same two seccomp programs.
 measure_runs() {
 	payload=$1
 	set --
@@ -10,13 +12,20 @@ measure_runs() {
 		path=$base/empty
 		[ $folder = empty ] || path=$tree
 		[ $# -eq 0 ] || set -- "$@" ';;'
-		set -- "$@" "bare-$folder" -d "$path" "$payload"
-		! have bwrap || set -- "$@" ';;' "bwrap-$folder" -d "$path" \
-			bwrap --unshare-all --share-net --ro-bind / / \
-			--dev /dev --proc /proc --tmpfs /tmp --tmpfs /run \
-			--die-with-parent "$payload"
-		set -- "$@" ';;' "guard-$folder" -d "$path" \
-			"$guard" run -q -- "$payload"
+		set -- "$@" "bare-$folder" -d "$path" "$payload" ';;' \
+			"guard-$folder" -d "$path" "$guard" run -q -- "$payload"
+		have bwrap || continue
+		set -- "$@" ';;' "bwrap-$folder" -d "$path"
+		[ ! -e "$bin/calls" ] ||
+			set -- "$@" -f "$bin/calls" -f "$bin/arguments"
+		set -- "$@" bwrap --unshare-all --share-net --unshare-user \
+			--disable-userns --new-session --die-with-parent \
+			--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp \
+			--tmpfs /var/tmp --tmpfs /run --bind "$HOME" "$HOME" \
+			--bind "$path" "$path" --chdir "$path"
+		[ ! -e "$bin/calls" ] ||
+			set -- "$@" --add-seccomp-fd 3 --add-seccomp-fd 4
+		set -- "$@" "$payload"
 	done
 	measure 41 45 -w 1 "$@"
 }
@@ -25,7 +34,7 @@ row_start() {
 	measure_runs ./payload
 	FIELD=6
 	line start "fork and exec, to the first line" bare-tree
-	line start "bwrap, all namespaces but net" bwrap-tree
+	line start "bwrap, as much of a fence" bwrap-tree
 	line start "guard run, in an empty folder" guard-empty bwrap-empty bwrap
 	line start "guard run, in the tree" guard-tree bwrap-tree bwrap 1.5
 	line start "  beside fork and exec" guard-tree bare-tree exec
@@ -38,18 +47,44 @@ row_wall() {
 	line wall "bwrap -- true" bwrap-tree
 	line wall "guard run -- true, in an empty folder" guard-empty \
 		bwrap-empty bwrap
-	line wall "guard run -- true, in the tree" guard-tree bwrap-tree bwrap
+	line wall "guard run -- true, in the tree" guard-tree bwrap-tree bwrap 2
 	FIELD=7
 	line wall "  its last process gone after" guard-tree bare-tree exec
 	unset FIELD
 }
 
+# One more command in a run that is live.
+row_exec() {
+	rm -f "$base/gate" "$base/ready"
+	mkfifo "$base/gate" "$base/ready"
+	exec 8<>"$base/gate"
+	(cd "$empty" && exec "$guard" run -q -- sh -c 'echo ready; read -r _') \
+		<"$base/gate" >"$base/ready" 8>&- &
+	read -r _ <"$base/ready"
+	measure 41 30 -w 1 bare -d "$empty" ./payload ';;' \
+		guard -d "$empty" "$guard" exec -- ./payload
+	echo go >&8
+	wait $!
+	exec 8>&-
+	FIELD=6
+	line exec "guard exec in a live run, to the first line" guard bare exec
+	unset FIELD
+	(cd "$empty" && "$guard" discard -q -y >/dev/null 2>&1) || :
+}
+
+# over_again LOWER: a command that makes the bare overlay anew.
+over_again() {
+	echo "umount '$base/over' 2>/dev/null
+		$(wiped "$base/up"); $(wiped "$base/work")
+		mkdir -p '$base/up' '$base/work' '$base/over'
+		mount -t overlay overlay -o \
+			'lowerdir=$1,upperdir=$base/up,workdir=$base/work' \
+			'$base/over' 2>/dev/null"
+}
+
 # bare_overlay LOWER: mounts one over it at $base/over, where we may.
 bare_overlay() {
-	mkdir -p "$base/up" "$base/work" "$base/over"
-	mount -t overlay overlay \
-		-o "lowerdir=$1,upperdir=$base/up,workdir=$base/work" \
-		"$base/over" 2>/dev/null
+	sh -c "$(over_again "$1")"
 }
 
 drop_overlay() {
@@ -59,42 +94,65 @@ drop_overlay() {
 	wipe "$base/over"
 }
 
-# inside ROW FOLDER WHAT COMMAND: outside, in a bare overlay, in a run.
+# inside ROW FOLDER WHAT COMMAND [BEFORE [TARGET]]: outside, in a bare overlay,
+# in a run. BEFORE: a command that is not timed.
 inside() {
 	row=$1
 	folder=$2
 	what=$3
 	command=$4
+	before=${5:-:}
 	discard="cd '$folder' && '$guard' discard -q -y >/dev/null 2>&1 || :"
-	set -- outside -d "$folder" sh -c "$command"
-	bare_overlay "$folder" && set -- "$@" ';;' \
-		overlay -d "$base/over" sh -c "$command"
-	set -- "$@" ';;' guard -p "$discard" -d "$folder" \
+	set -- outside -p "$before" -d "$folder" sh -c "$command" ';;' \
+		guard -p "$before; $discard" -d "$folder" \
 		"$guard" run -q -- sh -c "$command"
+	! bare_overlay "$folder" || set -- "$@" ';;' overlay \
+		-p "$before; $(over_again "$folder")" -d "$base/over" \
+		sh -c "$command"
 	measure 5 60 -w 1 "$@"
 	line "$row" "$what, outside" outside
 	line "$row" "  on a bare overlay" overlay outside out
-	line "$row" "  in guard run, with its start and end" guard outside out
+	line "$row" "  in guard run, with its start and end" guard outside out \
+		"${6:-}"
 	drop_overlay
 	sh -c "$discard"
 }
 
+# A part of guard itself: C as people write it, and a makefile.
 row_make() {
 	have make || { skip make "no make"; return; }
-	mkdir -p "$base/build"
-	i=0
-	while [ $i -lt 40 ]; do
-		printf '#include <stdio.h>\n#include <stdlib.h>\n%s\n' \
-			"int f$i(int a) { return printf(\"%d\", a) + $i; }" \
-			>"$base/build/f$i.c"
-		i=$((i + 1))
-	done
+	parts="base snapshot"
+	[ -z "$quick" ] || parts=base
+	mkdir "$base/build"
+	(cd "$here/../.." && cp -R base snapshot restore overlay guard "$base/build")
 	cat >"$base/build/Makefile" <<-END
-	all: \$(patsubst %.c,%.o,\$(wildcard *.c))
+		objects = \$(patsubst %.c,out/%.o,\$(wildcard $(printf '%s/*.c ' $parts)))
+		all: \$(objects)
+		out/%.o: %.c
+			@mkdir -p \$(@D)
+			@${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -g -pthread -I. -MMD \\
+				-c -o \$@ \$<
 	END
-	inside make "$base/build" "make -j2 of 40 files" \
-		"rm -f ./*.o; make -s -j2 CC=${CC:-cc} CFLAGS=-O2"
+	inside make "$base/build" \
+		"make -j2 of $(cd "$base/build" && ls $(printf '%s/*.c ' $parts) |
+			wc -l) files of C" "make -s -j2" "rm -rf '$base/build/out'" 1.05
 	wipe "$base/build"
+}
+
+# What npm install does to a file system, without its registry: most of its time
+# goes there too, when all packages are in its cache.
+row_npm() {
+	count=20000
+	[ -z "$quick" ] || count=2000
+	mkdir "$base/app"
+	"$bin/maketree" -p "$base/packages" $count
+	tar -C "$base" -cf "$base/packages.tar" packages
+	wipe "$base/packages"
+	inside npm "$base/app" "unpack $count files, as npm install" \
+		"mkdir node_modules && tar -C node_modules -xf '$base/packages.tar'" \
+		"'$here/run.sh' --wipe '$base/app/node_modules'"
+	wipe "$base/app"
+	rm -f "$base/packages.tar"
 }
 
 row_grep() {
@@ -107,6 +165,9 @@ row_git_status() {
 	(cd "$tree" && git init -q . && git add -A -f . &&
 		git -c user.name=b -c user.email=b commit -q -m bench &&
 		git status --porcelain >/dev/null)
+	made=$(date +%s)
+	settle
+	(cd "$tree" && "$guard" snapshot -q -m bench >/dev/null)
 	inside git-status "$tree" "git status" "git status --porcelain"
 	wipe "$tree/.git"
 }
@@ -143,6 +204,11 @@ row_apply_new() {
 	line apply-new "rsync -a of them, synced" rsync cp cp
 	line apply-new "try commit of them, synced" try cp cp
 	line apply-new "guard apply of them" guard cp cp 0.3
+	peak apply-new "peak memory of that apply" guard $count
+	measure 1 60 run -d "$project" -p "cd $project
+		'$guard' discard -q -y >/dev/null 2>&1; $(wiped "$project/new")" \
+		"$guard" run -q -- cp -a "$base/source" new
+	peak apply-new "peak memory of a run that makes them" run $count
 	wipe "$base/copy"
 	wipe "$base/moved"
 	wipe "$base/overlay"

@@ -86,10 +86,7 @@ row_first() {
 	fact first "Z's file" "$z_mb" MB
 	fact first "guard's store" "$(mb "$GUARD_HOME/store")" MB \
 		"$(awk -v z="$z_mb" 'BEGIN { print z * 1.1 }')"
-	memory=$(awk -v n="$(find "$tree" | wc -l)" \
-		'BEGIN { print 64 + n * 150 / 1e6 }')
-	fact first "guard's peak memory" \
-		"$(($(value_of guard 8) / 1024))" MB "$memory"
+	peak first "guard's peak memory" guard "$(find "$tree" | wc -l)"
 	rm -f "$base/z"
 	! with_peers || row_first_peers
 	wipe "$base/git"
@@ -299,9 +296,7 @@ row_growth() {
 			"first$count" -p "$(wiped "$GUARD_HOME"); sync -f $base" \
 			"$guard" snapshot -q -m bench)
 		cat "$results" >>"$base/growths"
-		fact growth "peak memory, $count files" \
-			"$(($(value_of "first$count" 8) / 1024))" MB \
-			"$(awk -v n="$count" 'BEGIN { print 64 + n * 150 / 1e6 }')"
+		peak growth "peak memory, $count files" "first$count" "$count"
 		(cd "$base/growth-$count" && measure 3 30 -w 1 \
 			"unchanged$count" "$guard" snapshot -q -m bench)
 		cat "$results" >>"$base/growths"

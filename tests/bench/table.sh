@@ -75,6 +75,12 @@ fact() {
 	}' || missed=$((missed + 1))
 }
 
+# peak ROW TEXT KEY FILES: memory, with its limit for so many files
+peak() {
+	fact "$1" "$2" "$(($(value_of "$3" 8) / 1024))" MB \
+		"$(awk -v n="$4" 'BEGIN { print 64 + n * 150 / 1e6 }')"
+}
+
 skip() {
 	printf '%-14s not measured: %s\n' "$1" "$2"
 }

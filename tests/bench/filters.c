@@ -1,0 +1,34 @@
+/*
+ * Writes the two seccomp programs of a run into files, for bwrap to load:
+ *
+ *	filters CALLS ARGUMENTS
+ */
+#include <err.h>
+#include <stdio.h>
+
+#include "guard/sandbox/filter.h"
+
+static void put(const char *path, const struct buf *program)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(program->data, 1, program->len, f) != program->len ||
+	    fclose(f) != 0)
+		err(1, "%s", path);
+}
+
+int main(int argc, char **argv)
+{
+	struct filter_wishes wishes = {0};
+	struct filters filters = {0};
+	struct err e;
+
+	if (argc != 3)
+		errx(2, "usage: filters CALLS ARGUMENTS");
+	if (filters_make(&wishes, &filters, &e) < 0)
+		errx(1, "%s", e.text);
+	put(argv[1], &filters.calls);
+	put(argv[2], &filters.arguments);
+	filters_free(&filters);
+	return 0;
+}
