@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+
+#define TABLE_MAX (64u << 20)
 
 static bool plain;
 
@@ -206,20 +210,72 @@ static bool is_listed(char *const *list, const char *path)
 	return false;
 }
 
+/*
+ * The mount table of this process as it was read last: it is asked for several
+ * times in a row, and the kernel takes long to write it down. The descriptor
+ * tells when it has changed since; another namespace has another root mount.
+ */
+static struct {
+	struct buf text;
+	int fd; /* 0: none was read */
+	pid_t pid;
+	uint64_t root;
+} table;
+
+static uint64_t root_mount_id(void)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &st) < 0 ||
+	    !(st.stx_mask & STATX_MNT_ID))
+		return 0;
+	return st.stx_mnt_id;
+}
+
+static bool is_table_current(void)
+{
+	struct pollfd changed = {.fd = table.fd, .events = POLLPRI};
+
+	return table.fd > 0 && table.pid == getpid() && table.root &&
+	       table.root == root_mount_id() && poll(&changed, 1, 0) == 0;
+}
+
+static int read_table(struct err *err)
+{
+	auto_close int fd = -1;
+
+	if (is_table_current())
+		return 0;
+	if (table.fd > 0)
+		(void)close(table.fd);
+	table.fd = 0;
+	buf_clear(&table.text);
+	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_errno(err, "read /proc/self/mountinfo");
+	if (fd_slurp(fd, TABLE_MAX, &table.text, err) < 0)
+		return err_context(err, "/proc/self/mountinfo");
+	table.pid = getpid();
+	table.root = root_mount_id();
+	table.fd = TAKE_FD(fd);
+	return 0;
+}
+
 int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
 	uint64_t own = mount_id(dir_fd);
-	size_t room = 0;
+	const char *next;
 	int count = 0;
 
-	if (!file)
-		return fail_errno(err, "read /proc/self/mountinfo");
-	while (getline(&line, &room, file) > 0) {
+	if (read_table(err) < 0)
+		return -err->num;
+	for (next = buf_text(&table.text); *next; next += *next == '\n') {
+		size_t len = strcspn(next, "\n");
+		auto_free char *line = mem_strndup(next, len);
 		uint64_t parent;
 		int at = 0, end = 0;
 
+		next += len;
 		/* id parent major:minor root mountpoint ... */
 		if (sscanf(line, "%*u %" SCNu64 " %*s %*s %n%*s%n", &parent,
 			   &at, &end) < 1 ||
@@ -233,7 +289,6 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 		mem_list_add(ret, line + at);
 		count++;
 	}
-	(void)fclose(file);
 	return count;
 }
 

@@ -186,6 +186,36 @@ static int home_with_mount(struct lab *lab)
 	return !layers_cover_home(l) || !strstr(buf_text(&notes), "mounts");
 }
 
+/* How many there are in the folder now, -1: a failure. */
+static int count_mounts(const char *folder)
+{
+	auto_close int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char **mounts = NULL;
+	struct err err;
+	int got = fd < 0 ? -1 : mount_list_below(fd, folder, &mounts, &err);
+
+	mem_list_free(&mounts);
+	return got;
+}
+
+static int mounts_come_and_go(struct lab *lab)
+{
+	auto_free char *home = mem_printf("%s/h", lab->root);
+	auto_free char *path = mem_printf("%s/h/sub", lab->root);
+
+	if (count_mounts(home) != 0 || count_mounts(home) != 0)
+		return 2;
+	if (mount("none", path, "tmpfs", 0, NULL) < 0)
+		return 3;
+	if (count_mounts(home) != 1 || count_mounts(home) != 1)
+		return 4;
+	/* Another namespace, whose table is another one. */
+	if (unshare(CLONE_NEWNS) < 0 || count_mounts(home) != 1 ||
+	    umount2(path, MNT_DETACH) < 0)
+		return 5;
+	return count_mounts(home) != 0 ? 6 : 0;
+}
+
 /* A state on a file system that cannot hold an upper. */
 static int unfit_state(struct lab *lab)
 {
@@ -242,6 +272,7 @@ static void test_mount_inside(void **state)
 	assert_int_equal(mkdirat(lab.root_fd, "h/sub", 0755), 0);
 	assert_int_equal(in_namespaces(&lab, with_mount), 0);
 	assert_int_equal(in_namespaces(&lab, home_with_mount), 0);
+	assert_int_equal(in_namespaces(&lab, mounts_come_and_go), 0);
 	lab_close(&lab);
 }
 
