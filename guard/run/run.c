@@ -117,6 +117,28 @@ static int let_go(struct run *run, struct moment start,
 	return got;
 }
 
+static void set_start(struct run *run, struct moment time)
+{
+	run->session.started = time;
+	if (!run->options->resume || !run->session.times)
+		run->session.began = time;
+}
+
+static int say_running(struct run *run, pid_t init, struct err *err)
+{
+	live_note(&run->session, init);
+	run->session.times++;
+	return session_set_state(&run->session, RUN_RUNNING, err);
+}
+
+int run_announce(struct run *run, pid_t init, struct err *err)
+{
+	if (run->options->resume)
+		return 0;
+	set_start(run, run->begun);
+	return say_running(run, init, err);
+}
+
 /*
  * Lets the command go and waits for its end. The pre-run snapshot begins
  * after the start time was taken: what changes from then on is not in it, or
@@ -129,12 +151,9 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	sigset_t before;
 	int got;
 
-	run->session.started = start_time;
-	if (!run->session.times)
-		run->session.began = start_time;
-	live_note(&run->session, sandbox_init(run->sandbox));
-	run->session.times++;
-	if (session_set_state(&run->session, RUN_RUNNING, err) < 0)
+	set_start(run, start_time);
+	if (run->options->resume &&
+	    say_running(run, sandbox_init(run->sandbox), err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in

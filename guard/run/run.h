@@ -43,6 +43,13 @@ struct run {
 int run_command(const struct run_options *options);
 
 /*
+ * The record says that the run runs, before it does: while it is set up there
+ * is time for that. When it began is known only later, and not before what the
+ * record says until the end. A layer that goes on says it when it does.
+ */
+int run_announce(struct run *run, pid_t init, struct err *err);
+
+/*
  * keeper.c: the pre-run snapshot in a process of its own, beside the command.
  * It outlives guard if need be, holds the session's base lock till it is
  * done, and leaves the snapshot's number in the session's folder. start: see
@@ -84,8 +91,9 @@ int run_check_cows(const struct run *run, struct err *err);
 int run_add_mounts(struct run *run, struct err *err);
 /* run_told.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
-void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
-		     char *const *hide, struct buf *dropped);
+void run_tell_hidden(const struct run *run, const struct sandbox *sb,
+		     const struct sandbox_cuts *cuts, char *const *hide,
+		     struct buf *dropped);
 /* After the run: a folder that a program in it could not rename. */
 void run_tell_unrenamed(const struct sandbox *sb);
 /* Refuses what may not be let in. */

@@ -263,6 +263,21 @@ static void tell_limits(const struct run *run)
 		output_say("%s", buf_text(&text));
 }
 
+struct beginning {
+	struct run *run;
+	const struct sandbox_cuts *cuts;
+	char *const *hide;
+	struct buf *dropped;
+};
+
+static int meanwhile(void *arg, const struct sandbox *sb, struct err *err)
+{
+	const struct beginning *b = arg;
+
+	run_tell_hidden(b->run, sb, b->cuts, b->hide, b->dropped);
+	return run_announce(b->run, sandbox_init(sb), err);
+}
+
 int run_start(struct run *run, struct layers **layers, struct err *err)
 {
 	const struct run_options *o = run->options;
@@ -274,6 +289,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct sandbox_cuts cuts = {0};
 	struct err ignored;
 	struct covers covers;
+	struct beginning beginning;
 	char **hide, **envp;
 	int got;
 
@@ -317,6 +333,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	envp = make_environ(run, *layers, &dropped);
 	tell_header(run, &notes);
 	tell_cuts(&cuts);
+	beginning = (struct beginning){run, &cuts, hide, &dropped};
 	got = sandbox_start(
 		&(struct sandbox_policy){
 			.argv = o->argv,
@@ -351,12 +368,12 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			.open_layers = open_layers,
 			.mount_layers = mount_layers,
 			.layers_arg = &covers,
+			.meanwhile = meanwhile,
+			.meanwhile_arg = &beginning,
 		},
 		&run->sandbox, err);
-	if (got == 0) {
-		run_tell_hidden(run, &cuts, hide, &dropped);
+	if (got == 0)
 		tell_limits(run);
-	}
 	mem_list_free(&hide);
 	sandbox_cuts_free(&cuts);
 	sandbox_environ_free(envp);

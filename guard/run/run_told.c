@@ -123,8 +123,9 @@ static void add_variables(struct telling *t, struct kind *k,
 		add(t, k, name);
 }
 
-void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
-		     char *const *hide, struct buf *dropped)
+void run_tell_hidden(const struct run *run, const struct sandbox *sb,
+		     const struct sandbox_cuts *cuts, char *const *hide,
+		     struct buf *dropped)
 {
 	AUTO(telling) struct telling t = {0};
 	struct kind paths = {"path", "hidden", "--ro PATH lets one in"};
@@ -146,7 +147,7 @@ void run_tell_hidden(const struct run *run, const struct sandbox_cuts *cuts,
 		(void)record_load(fd, TOLD, TOLD, VERSION, &t.record, &ignored);
 	add_hidden(&t, &paths, run, cuts, hide);
 	add_variables(&t, &variables, dropped);
-	for (socket = sandbox_missed_sockets(run->sandbox); *socket; socket++)
+	for (socket = sandbox_missed_sockets(sb); *socket; socket++)
 		if (!is_seen(run, cuts, *socket))
 			add(&t, &sockets, *socket);
 	if (run->options->nested &&

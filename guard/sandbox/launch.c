@@ -194,6 +194,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
 	if (rc == 0)
 		rc = give_maps(sb, err);
+	if (rc == 0 && policy->meanwhile)
+		rc = policy->meanwhile(policy->meanwhile_arg, sb, err);
 	if (rc == 0)
 		rc = wait_for_network(sb, err);
 	if (rc == 0)

@@ -54,6 +54,8 @@ struct sandbox_cuts {
 void sandbox_cuts_find(const char *home, struct sandbox_cuts *ret);
 void sandbox_cuts_free(struct sandbox_cuts *cuts);
 
+struct sandbox;
+
 struct sandbox_policy {
 	char *const *argv; /* the command, as given; argv[0] by PATH */
 	char *const *envp; /* its whole environment (sandbox_environ()) */
@@ -96,9 +98,11 @@ struct sandbox_policy {
 	int (*open_layers)(void *arg, struct err *err);
 	int (*mount_layers)(void *arg, int root_fd, struct err *err);
 	void *layers_arg;
+	/* In guard, while the run's first process sets itself up: what is to be
+	 * done anyway. An error is one of sandbox_start(); NULL: nothing. */
+	int (*meanwhile)(void *arg, const struct sandbox *sb, struct err *err);
+	void *meanwhile_arg;
 };
-
-struct sandbox;
 
 /* Errors: -EPERM/-ENOSPC/-EACCES user namespaces are off (text: which switch),
  * others from the step that failed, named. Nothing is left behind. */
