@@ -105,5 +105,8 @@ const char *output_time(struct moment when);
  * the three next steps. Without any change it says so and names no next step.
  */
 void output_run_summary(const struct session *s, struct changes *c);
+/* What a run changed in folders beside the project, where only the project is
+ * taken. what: "patches are"; git: of their repositories. */
+void output_run_left_out(struct changes *c, const char *what, bool git);
 
 #endif

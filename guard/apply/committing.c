@@ -19,8 +19,7 @@ static char *message_of(const struct session *s,
 	return mem_printf("Apply run %s\n\n$ %s\n", s->id, buf_text(&command));
 }
 
-int committing_make(const struct applying *a,
-		    const struct committing_options *o,
+int committing_make(struct applying *a, const struct committing_options *o,
 		    const struct entry *want, struct gitcommit **ret,
 		    struct err *err)
 {
@@ -41,6 +40,8 @@ int committing_make(const struct applying *a,
 		return err_context(err, "nothing is committed");
 	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
 		output_say("not in the commit: %s", note);
+	if (!pick_named_paths(a->p))
+		output_run_left_out(&a->changes, "commits are", false);
 	return 0;
 }
 

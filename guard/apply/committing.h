@@ -16,8 +16,7 @@ struct committing_options {
 
 /* The objects, before anything is applied. want: what was accepted of it; only
  * the pick's paths. What is left out is said. */
-int committing_make(const struct applying *a,
-		    const struct committing_options *o,
+int committing_make(struct applying *a, const struct committing_options *o,
 		    const struct entry *want, struct gitcommit **ret,
 		    struct err *err);
 /* The branch. What was applied before it stays: the error says so. */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "guard/apply/importer.h"
 #include "guard/commands.h"
+#include "guard/changes.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
@@ -190,6 +191,16 @@ static int import_fresh(struct context *c, struct session *s,
 	return forward(c, s, im, o, err);
 }
 
+/* Those of folders beside the project are not looked for. */
+static void tell_others(const struct session *s)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct err ignored;
+
+	if (s->extra_count && changes_load(s, NULL, &changes, &ignored) == 0)
+		output_run_left_out(&changes, "imports are", true);
+}
+
 static int import_locked(struct context *c, struct session *s,
 			 const struct import_options *o, struct err *err)
 {
@@ -199,6 +210,7 @@ static int import_locked(struct context *c, struct session *s,
 		return err_context(err, "nothing of run %s is imported", s->id);
 	if (!o->json && !(o->quiet && o->yes))
 		print_list(&im);
+	tell_others(s);
 	if (im.fresh)
 		return import_fresh(c, s, &im, o, err);
 	if (o->json)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/text.h"
+#include "guard/output.h"
 #include "restore/result.h"
 
 int sides_load(struct context *c, struct pick *p, const char *what,
@@ -24,6 +25,8 @@ int sides_load(struct context *c, struct pick *p, const char *what,
 			  p->paths, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
+	if (!pick_named_paths(p))
+		output_run_left_out(&ret->changes, what, false);
 	seq = session_base(s, true, err);
 	if (seq < 0)
 		return seq;

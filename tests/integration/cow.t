@@ -90,6 +90,10 @@ cd "$HOME/app" || exit 99
 gives 0 'a file of it' guard show "$run:$HOME/lib/l"
 says "$out" TWO
 gives 0 'and one that it did not touch' guard show "$run:$HOME/lib/.git/HEAD"
+gives 0 'a patch' guard patch "$run"
+says "$out" '+changed'
+silent "$out" TWO
+says "$err" "patches are of the project: 3 changes in $tilde/lib/ left out"
 gives 1 'a patch is of the project' guard patch "$run" ../lib/l
 says "$err" 'not of a folder of --cow'
 gives 0 'a review names them' guard review "$run"
@@ -153,6 +157,28 @@ gives 0 'it is gone' guard diff --name-only "$run"
 silent "$out" secret
 gives 0 'nothing changed' guard run --cow ../lib -- cat ../lib/l
 says "$err" 'changed nothing'
+
+# --- what is of the project alone says so ---
+git -C "$HOME/app" init -q
+git -C "$HOME/app" add .
+git -C "$HOME/app" commit -q -m first
+cat >"$T/commit" <<'END'
+for dir in . ../lib; do
+	echo more >>$dir/more
+	git -C $dir add more
+	git -C $dir -c user.name=t -c user.email=t@t commit -q -m more
+done
+END
+gives 0 'commits in two repositories' guard run --cow ../lib \
+	--ro "$T/commit" -- sh "$T/commit"
+run=$(last_run)
+gives 0 'an import' guard import -y "$run"
+says "$err" "imports are of the project's repository: what was done in $tilde/lib/.git is left out"
+says "$err" "guard apply $tilde/lib/.git takes"
+gives 0 'a branch' guard apply -y --branch side "$run"
+says "$err" "commits are of the project: 1 change in $tilde/lib/ left out"
+gives 0 'is dropped' guard discard -y "$run"
+rm -rf "$HOME/app/.git"
 
 # --- a linked worktree beside its repository ---
 git -C "$HOME/lib" worktree add -q "$HOME/tree" >/dev/null 2>&1
