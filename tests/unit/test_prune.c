@@ -11,6 +11,7 @@
 #include "snapshot/keep/trash.h"
 #include "snapshot/keep/undelete.h"
 #include "snapshot/store/packformat.h"
+#include "snapshot/store/storeimpl.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
 #include "tests/unit/keepbox.h"
@@ -1211,6 +1212,7 @@ int main(void)
 		cmocka_unit_test(test_any_call_of_undelete_may_fail),
 	};
 
+	store_index_after(4);
 	calls_unsynced = true;
 	/* Ends of rings cannot be left out. */
 	ring_forbid(true);

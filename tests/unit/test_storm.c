@@ -4,7 +4,7 @@
  * verifies; some of them are killed in the middle. Each snapshot that was
  * reported done is held against what the folder said by plain calls.
  *
- * STORM_SECONDS (8) and STORM_SEED are taken from the environment. What the
+ * STORM_SECONDS (20) and STORM_SEED are taken from the environment. What the
  * kernel makes of a seed differs: it says where to look, not what happens.
  */
 #include <signal.h>
@@ -23,6 +23,7 @@
 #include "snapshot/keep/undelete.h"
 #include "snapshot/keep/verify.h"
 #include "snapshot/store/ringimpl.h"
+#include "snapshot/store/storeimpl.h"
 #include "tests/unit/storemodel.h"
 
 /* cmocka has a fail() too. */
@@ -460,7 +461,7 @@ static uint64_t from_env(const char *name, uint64_t otherwise)
 
 static void test_many_at_once_with_some_killed_lose_nothing(void **state)
 {
-	uint64_t seed = 0, seconds = from_env("STORM_SECONDS", 8);
+	uint64_t seed = 0, seconds = from_env("STORM_SECONDS", 20);
 	unsigned int kills;
 	size_t snapshots;
 
@@ -514,5 +515,6 @@ int main(void)
 			teardown),
 	};
 
+	store_index_after(6);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
