@@ -181,24 +181,30 @@ static int remove_below(struct removal *r, int dirfd, const char *name,
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
+	struct err odd;
 	struct stat st;
 	dev_t here = 0;
 	size_t i;
+	int got;
 
 	if (depth == DEPTH_MAX)
 		return move_up(r, dirfd, name, err);
 	fd = open_folder(dirfd, name, &here);
 	if (fd < 0)
-		return fail_errno(err, "open %s to remove it",
-				  text_quote(name));
+		return errno == ENOENT ? 0 /* somebody else was quicker */
+				       : fail_errno(err, "open %s to remove it",
+						    text_quote(name));
 	if (here != r->dev)
 		return fail(err, EXDEV, "%s is a mount: left alone",
 			    text_quote(name));
 	/* A folder that its owner may not write to. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
 		(void)fchmod(fd, 0700);
-	if (dirlist_read(fd, &list, err) < 0)
+	got = dirlist_read(fd, &list, &odd);
+	if (got < 0 && got != -ENOENT) {
+		*err = odd;
 		return err_context(err, "%s", text_quote(name));
+	}
 	for (i = 0; i < list.count; i++) {
 		const char *child = list.items[i].name;
 

@@ -35,8 +35,9 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
 /*
  * Deletes what name in dirfd is, with everything below, links not followed,
  * no other file system entered. Folders that their owner may not search are
- * opened up first (overlay's work folder is 000). -ENOENT is no error.
- * Only for what guard owns: layers, staging, trash.
+ * opened up first (overlay's work folder is 000). What is not there, or any
+ * more, is no error: several may be at it. Only for what guard owns: layers,
+ * staging, trash.
  */
 int walk_remove(int dirfd, const char *name, struct err *err);
 

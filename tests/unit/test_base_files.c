@@ -320,6 +320,46 @@ static void xattrs_are_the_same_without_listxattrat(void **state)
 	}
 }
 
+#define RACERS 3
+#define RACED 150
+
+/* Each of them finds that others have just taken something away. */
+static void several_remove_the_same_at_once(void **state)
+{
+	struct folder_box *box = *state;
+	pid_t racers[RACERS];
+	char name[32];
+	int go[2], i, status;
+	char c;
+
+	assert_int_equal(mkdirat(box->fd, "raced", 0700), 0);
+	for (i = 0; i < RACED; i++) {
+		(void)snprintf(name, sizeof(name), "raced/%d", i);
+		assert_int_equal(mkdirat(box->fd, name, 0700), 0);
+		(void)snprintf(name, sizeof(name), "raced/%d/f", i);
+		write_file(box->fd, name, "x");
+	}
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	for (i = 0; i < RACERS; i++) {
+		struct err err;
+
+		racers[i] = fork();
+		assert_true(racers[i] >= 0);
+		if (racers[i] > 0)
+			continue;
+		(void)close(go[1]);
+		(void)!read(go[0], &c, 1);
+		_exit(walk_remove(box->fd, "raced", &err) < 0);
+	}
+	(void)close(go[0]);
+	(void)close(go[1]);
+	for (i = 0; i < RACERS; i++) {
+		assert_int_equal(waitpid(racers[i], &status, 0), racers[i]);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(faccessat(box->fd, "raced", F_OK, 0), -1);
+}
+
 static void removal_follows_no_link_and_opens_what_is_closed(void **state)
 {
 	struct folder_box *box = *state;
@@ -426,6 +466,7 @@ int main(void)
 		TEST(xattrs_are_the_same_without_listxattrat),
 		TEST(removal_follows_no_link_and_opens_what_is_closed),
 		TEST(removal_reaches_any_depth),
+		TEST(several_remove_the_same_at_once),
 		TEST(entries_are_sorted_and_found),
 		TEST(a_path_is_resolved_though_its_end_is_missing),
 	};
