@@ -124,7 +124,7 @@ static int upper_xattrs(const struct pair *p, struct xattrs *ret,
  * What lies in "trusted." is never part of it: only the machine's root sees
  * it, and a layer, mounted in a user namespace, cannot take it along. What
  * the project itself has below "user.overlay." a run cannot see, so a copy
- * without it is no change; a copy with it is one that was applied before.
+ * without it is no change.
  */
 static int same_xattrs(const struct pair *p, struct difference *d,
 		       struct err *err)
@@ -136,7 +136,7 @@ static int same_xattrs(const struct pair *p, struct difference *d,
 		got = xattrs_get(p->lower, p->lower_name, &l, err);
 	if (got < 0)
 		return got;
-	layer_xattrs_clean(&u);
+	(void)xattrs_drop(&u, LAYER_XATTR_PREFIX);
 	(void)xattrs_drop(&u, "trusted.");
 	(void)xattrs_drop(&l, "trusted.");
 	d->caps = S_ISREG(p->u.mode) && xattrs_find(&u, "security.capability");

@@ -15,7 +15,6 @@
 #include "overlay/scan.h"
 
 #define OPAQUE LAYER_XATTR_PREFIX "opaque"
-#define ESCAPED LAYER_XATTR_PREFIX "overlay."
 
 bool mark_is_whiteout(const struct meta *m)
 {
@@ -47,28 +46,6 @@ int mark_set_opaque(int dir_fd, bool on, struct err *err)
 	if (got < 0 && (on || errno != ENODATA))
 		return fail_errno(err, "write the layer's mark");
 	return 0;
-}
-
-void layer_xattrs_clean(struct xattrs *x)
-{
-	struct xattrs clean = {0};
-	size_t i;
-
-	for (i = 0; i < x->count; i++) {
-		const struct xattr *item = &x->items[i];
-		auto_free char *name = NULL;
-
-		if (strncmp(item->name, ESCAPED, strlen(ESCAPED)) == 0)
-			name = mem_printf("%s%s", LAYER_XATTR_PREFIX,
-					  item->name + strlen(ESCAPED));
-		else if (strncmp(item->name, LAYER_XATTR_PREFIX,
-				 strlen(LAYER_XATTR_PREFIX)) != 0)
-			name = mem_strdup(item->name);
-		if (name)
-			xattrs_add(&clean, name, item->value, item->len);
-	}
-	xattrs_free(x);
-	*x = clean;
 }
 
 static int change_mode(int path_fd, uint32_t mode)

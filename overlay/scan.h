@@ -28,13 +28,12 @@ int scan_is_empty(int upper_fd, struct err *err);
  * files only: -EISDIR, -EINVAL for the rest; -ENOENT. */
 int scan_open(int upper_fd, const char *path, struct err *err);
 
-/* The prefix of the layer's own xattrs and what a run's escaped ones look
- * like: see layer_xattrs_clean(). */
+/*
+ * What begins so never leaves a layer: its own marks, and those that the run
+ * made itself (stored as user.overlay.overlay.X). In the project they would be
+ * obeyed by the layers of later runs, which would miss files then.
+ */
 #define LAYER_XATTR_PREFIX "user.overlay."
-
-/* Removes the layer's own marks from a set read in an upper and gives what
- * the run named so its name back (user.overlay.overlay.X). */
-void layer_xattrs_clean(struct xattrs *x);
 
 /*
  * Takes the run's changes of path (and below) back in the layer itself: what

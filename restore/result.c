@@ -110,31 +110,6 @@ static int go_to(struct result *r, const char *dir, struct err *err)
 	}
 }
 
-/* What the run itself named like the layer's own marks comes back by its own
- * name; take_entry() has dropped all that begins so. */
-static int unescape_attrs(struct result *r, const char *name, struct entry *e,
-			  struct err *err)
-{
-	AUTO(xattrs) struct xattrs x = {0};
-	AUTO(buf) struct buf b = {0};
-	bool any = false;
-	size_t i;
-
-	if (S_ISLNK(e->mode))
-		return 0;
-	if (xattrs_get(r->dir_fd, name, &x, err) < 0)
-		return -err->num;
-	layer_xattrs_clean(&x);
-	for (i = 0; i < x.count; i++)
-		any |= strncmp(x.items[i].name, LAYER_XATTR_PREFIX,
-			       strlen(LAYER_XATTR_PREFIX)) == 0;
-	if (!any)
-		return 0;
-	xattrs_encode(&x, &b);
-	return store_put(r->store, OBJECT_ATTRSET, b.data, b.len, &e->attrs,
-			 err);
-}
-
 /* An entry that says it could not be read: nobody takes it for the file. */
 static int unreadable(int dirfd, const char *name, struct entry *ret,
 		      struct err *err)
@@ -163,9 +138,7 @@ static int take_opened(struct result *r, const char *name, struct entry *ret,
 
 	if (got == -EACCES)
 		return unreadable(r->dir_fd, name, ret, err);
-	if (got < 0)
-		return got;
-	return unescape_attrs(r, name, ret, err);
+	return got;
 }
 
 /* One thing of the layer, into the store. */

@@ -99,19 +99,6 @@ static bool same_stat(const struct match *m, const struct meta *have,
 	       moment_compare(have->ctime, m->txn->from->before) < 0;
 }
 
-/* The layer's marks are none of the file's attributes. */
-static bool drop_marks(struct xattrs *x, bool *marked)
-{
-	static const char escaped[] = LAYER_XATTR_PREFIX "overlay.";
-	size_t i;
-
-	for (i = 0; i < x->count; i++)
-		if (strncmp(x->items[i].name, escaped, strlen(escaped)) == 0)
-			return false;
-	*marked = xattrs_drop(x, LAYER_XATTR_PREFIX) > 0;
-	return true;
-}
-
 static bool same_attrs(struct match *m, int dirfd, struct op *op)
 {
 	AUTO(xattrs) struct xattrs x = {0}, want = {0};
@@ -119,8 +106,7 @@ static bool same_attrs(struct match *m, int dirfd, struct op *op)
 
 	if (xattrs_get(dirfd, path_name(op->path), &x, &ignored) < 0)
 		return false;
-	if (x.count && !drop_marks(&x, &op->marked))
-		return false;
+	op->marked = xattrs_drop(&x, LAYER_XATTR_PREFIX) > 0;
 	/* They are removed from it later. */
 	if (op->marked && !(op->to.mode & S_IWUSR) && geteuid() != 0)
 		return false;

@@ -73,9 +73,8 @@ static void model_remove(struct model *m, const char *path)
 	*e = m->items[--m->count];
 }
 
-/* An entry without its content. layer: its private xattrs are cleaned. */
-static struct entry load(int dirfd, const char *name, const char *path,
-			 bool layer)
+/* An entry without its content, and without what never leaves a layer. */
+static struct entry load(int dirfd, const char *name, const char *path)
 {
 	struct entry e = {.path = mem_strdup(path)};
 	struct xattrs x = {0};
@@ -87,8 +86,7 @@ static struct entry load(int dirfd, const char *name, const char *path,
 	e.mode = m.mode;
 	if (xattrs_get(dirfd, name, &x, &err) < 0)
 		abort();
-	if (layer)
-		layer_xattrs_clean(&x);
+	(void)xattrs_drop(&x, LAYER_XATTR_PREFIX);
 	(void)xattrs_drop(&x, "trusted.");
 	xattrs_encode(&x, &e.xattrs);
 	xattrs_free(&x);
@@ -123,7 +121,7 @@ static void take_model(int dir, const char *path, struct model *ret)
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
 		auto_free char *below = path_join(path, name);
-		struct entry e = load(dir, name, below, false);
+		struct entry e = load(dir, name, below);
 
 		load_content(&e, dir, name);
 		GROW(ret->items, ret->count, ret->room);
@@ -142,7 +140,7 @@ static struct model model_of(int dirfd)
 {
 	auto_close int dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY);
 	struct model m = {0};
-	struct entry root = load(dir, "", "", false);
+	struct entry root = load(dir, "", "");
 
 	GROW(m.items, m.count, m.room);
 	m.items[m.count++] = root;
@@ -416,11 +414,11 @@ static void put_from_upper(struct lab *lab, struct model *m,
 	auto_close int dir = -1;
 
 	if (!*c->path) {
-		e = load(lab->upper_fd, "", "", true);
+		e = load(lab->upper_fd, "", "");
 	} else {
 		dir = beneath_parent(lab->upper_fd, c->path, &name, &err);
 		assert_true(dir >= 0);
-		e = load(dir, name, c->path, true);
+		e = load(dir, name, c->path);
 	}
 	if (c->kind == CHANGE_META && old) {
 		buf_add(&e.content, old->content.data, old->content.len);
