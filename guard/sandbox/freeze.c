@@ -36,6 +36,7 @@ struct processes {
 
 struct frozen {
 	struct processes done;
+	int group_fd; /* of the run's control group, or -1: by signals */
 	int pipe; /* to the process that lets them go on */
 	pid_t thawer;
 };
@@ -148,6 +149,14 @@ static const struct process *find(const struct processes *list, pid_t pid)
 
 /* --- the process that lets them go on --- */
 
+static int set_group(int group_fd, const char *text)
+{
+	auto_close int fd =
+		openat(group_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fd_write(fd, text, 1);
+}
+
 /* Each as long as it is still the one that was stopped. */
 static void go_on(const struct processes *list)
 {
@@ -163,7 +172,7 @@ static void go_on(const struct processes *list)
 
 /* Hears of each process before it is stopped; the end of the pipe means that
  * the caller is done with it, or dead. */
-static void __attribute__((noreturn)) thaw_at_end(int fd)
+static void __attribute__((noreturn)) thaw_at_end(int fd, int group_fd)
 {
 	struct processes list = {0};
 	struct process p;
@@ -172,7 +181,10 @@ static void __attribute__((noreturn)) thaw_at_end(int fd)
 		GROW(list.items, list.count, list.room);
 		list.items[list.count++] = p;
 	}
-	go_on(&list);
+	if (group_fd >= 0)
+		(void)set_group(group_fd, "0");
+	else
+		go_on(&list);
 	_exit(0);
 }
 
@@ -189,7 +201,7 @@ static int start_thawer(struct frozen *f, struct err *err)
 		(void)sigprocmask(SIG_SETMASK, &all, NULL);
 		(void)setsid();
 		(void)close(ends[1]);
-		thaw_at_end(ends[0]);
+		thaw_at_end(ends[0], f->group_fd);
 	}
 	(void)close(ends[0]);
 	f->pipe = ends[1];
@@ -208,8 +220,67 @@ void freeze_end(struct frozen **frozen)
 	while (f->thawer > 0 && waitpid(f->thawer, NULL, 0) < 0 &&
 	       errno == EINTR)
 		;
+	if (f->group_fd >= 0)
+		(void)close(f->group_fd);
 	free(f->done.items);
 	free(f);
+}
+
+/* --- by its control group --- */
+
+/* The group that guard made for a run (cgroup.c), or -1. */
+static int open_group(const char *groups, pid_t init)
+{
+	auto_free char *file = mem_printf("/proc/%d/cgroup", init);
+	auto_free char *path = NULL;
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	const char *text, *at, *name;
+	size_t len;
+
+	if (fd_slurp_at(AT_FDCWD, file, 1 << 16, &b, &ignored) < 0)
+		return -1;
+	text = buf_text(&b);
+	at = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	if (!at)
+		return -1;
+	at += 3 + (*at == '\n');
+	len = strcspn(at, "\n");
+	path = mem_printf("%s%.*s", groups, (int)len, at);
+	name = strstr(path, "/guard-");
+	if (!name || strcmp(name + 1 + strcspn(name + 1, "/"), "/run") != 0)
+		return -1;
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int wait_frozen(int group_fd)
+{
+	int left_ms = WAIT_MS;
+
+	for (;;) {
+		AUTO(buf) struct buf b = {0};
+		struct err ignored;
+
+		if (fd_slurp_at(group_fd, "cgroup.events", 4096, &b, &ignored) <
+		    0)
+			return -1;
+		if (strstr(buf_text(&b), "frozen 1"))
+			return 0;
+		if (left_ms-- <= 0)
+			return -1;
+		(void)poll(NULL, 0, 1);
+	}
+}
+
+/* 0; negative: it has to be done by signals. */
+static int freeze_group(struct frozen *f)
+{
+	if (f->group_fd < 0 || set_group(f->group_fd, "1") < 0)
+		return -1;
+	if (wait_frozen(f->group_fd) == 0)
+		return 0;
+	(void)set_group(f->group_fd, "0");
+	return -1;
 }
 
 /* --- stopping --- */
@@ -284,8 +355,8 @@ static int stop_all(struct frozen *f, const struct process *init,
 	return got;
 }
 
-int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
-		 struct err *err)
+int freeze_begin_in(const char *groups, pid_t init, uint64_t start,
+		    struct frozen **ret, struct err *err)
 {
 	struct process first = {.pid = init, .start = start};
 	struct frozen *f;
@@ -295,8 +366,9 @@ int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
 		return fail(err, ESRCH, "the run has just ended");
 	f = mem_zalloc(sizeof(*f));
 	f->pipe = -1;
+	f->group_fd = open_group(groups, init);
 	got = start_thawer(f, err);
-	if (got == 0)
+	if (got == 0 && freeze_group(f) < 0)
 		got = stop_all(f, &first, err);
 	if (got < 0) {
 		freeze_end(&f);
@@ -304,4 +376,10 @@ int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
 	}
 	*ret = f;
 	return 0;
+}
+
+int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
+		 struct err *err)
+{
+	return freeze_begin_in("/sys/fs/cgroup", init, start, ret, err);
 }

@@ -6,6 +6,9 @@
  * stopped before stay so afterwards. Processes are found by their descent from
  * the run's pid 1, which nobody in the run can leave. A process of its own
  * lets all of them go on as soon as the caller says so, or is dead.
+ *
+ * A run that has a control group of version 2 to itself (one with limits) is
+ * frozen by that instead: at one moment, and nobody in it can tell.
  */
 #ifndef GUARD_SANDBOX_FREEZE_H
 #define GUARD_SANDBOX_FREEZE_H
@@ -28,6 +31,9 @@ struct frozen;
  */
 int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
 		 struct err *err);
+/* The same where control groups are mounted elsewhere, for tests. */
+int freeze_begin_in(const char *groups, pid_t init, uint64_t start,
+		    struct frozen **ret, struct err *err);
 /* They go on. NULL inside is fine. */
 void freeze_end(struct frozen **f);
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -226,6 +229,95 @@ static void another_process_of_that_number_is_left_alone(void **state)
 	expect_going(r);
 }
 
+/* ---- with a control group of its own ---- */
+
+static char groups[] = "/tmp/groups.XXXXXX";
+static char group[sizeof(groups) + 64], inner[sizeof(group) + 8];
+
+static bool move_to(const char *dir)
+{
+	char path[sizeof(inner) + 16];
+	int fd, got;
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : (int)write(fd, "0", 1);
+	if (fd >= 0)
+		(void)close(fd);
+	return got == 1;
+}
+
+/* As guard makes it; false: not on this machine, or not for this user. */
+static bool make_group(void)
+{
+	if (!mkdtemp(groups))
+		return false;
+	(void)snprintf(group, sizeof(group), "%s/guard-test-%d", groups,
+		       (int)getpid());
+	(void)snprintf(inner, sizeof(inner), "%s/run", group);
+	return unshare(CLONE_NEWCGROUP) == 0 &&
+	       mount("none", groups, "cgroup2", 0, NULL) == 0 &&
+	       mkdir(group, 0755) == 0 && mkdir(inner, 0755) == 0 &&
+	       move_to(inner);
+}
+
+static void remove_groups(void)
+{
+	(void)move_to(groups);
+	(void)rmdir(inner);
+	(void)rmdir(group);
+	(void)umount(groups);
+	(void)rmdir(groups);
+}
+
+static bool is_frozen(void)
+{
+	char path[sizeof(inner) + 16], text[256] = "";
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.events", inner);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	(void)!fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	return strstr(text, "frozen 1");
+}
+
+static void a_run_with_a_group_is_frozen_by_that(void **state)
+{
+	struct run *r = NULL;
+	struct frozen *f = NULL;
+	struct err err;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	if (!make_group()) {
+		remove_groups();
+		print_message("# no control group can be made here\n");
+		skip();
+	}
+	assert_int_equal(set_up((void **)&r), 0);
+	assert_true(move_to(groups));
+	assert_int_equal(freeze_begin_in(groups, r->init, r->start, &f, &err),
+			 0);
+	assert_true(is_frozen());
+	assert_false(is_stopped(r->init));
+	expect_still(r);
+	freeze_end(&f);
+	expect_going(r);
+	pid = fork();
+	if (pid == 0) {
+		(void)freeze_begin_in(groups, r->init, r->start, &f, &err);
+		(void)raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	expect_going(r);
+	assert_int_equal(tear_down((void **)&r), 0);
+	remove_groups();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -235,6 +327,7 @@ int main(void)
 		TEST(what_was_stopped_before_stays_stopped),
 		TEST(all_go_on_when_who_froze_them_is_killed),
 		TEST(another_process_of_that_number_is_left_alone),
+		cmocka_unit_test(a_run_with_a_group_is_frozen_by_that),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
