@@ -1,0 +1,116 @@
+#!/bin/sh
+# File systems of the user's own (bindfs, as sshfs or fuse2fs would be): with
+# the project on one, and with one mounted inside of it.
+# needs: fuse
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+if ! command -v bindfs >/dev/null || [ ! -r /dev/fuse ]; then
+	skip 'there is no bindfs or no /dev/fuse'
+	finish
+fi
+# A plain user mounts in a namespace of his own.
+if [ "$me" != root ] && [ -z "${INNER:-}" ]; then
+	if INNER=1 unshare --map-current-user --keep-caps --mount true; then
+		rm -rf "$T"
+		INNER=1 exec unshare --map-current-user --keep-caps --mount \
+			sh "$0"
+	fi
+	skip 'no mount of a plain user here'
+	finish
+fi
+mkdir -p "$HOME/real/folder" "$HOME/fuse" "$HOME/app/inner" "$HOME/other"
+echo one >"$HOME/real/one"
+echo two >"$HOME/real/folder/two"
+echo far >"$HOME/other/far"
+echo near >"$HOME/app/near"
+# Nobody else may look into it: not even root, where it is the plain user's.
+mounted() {
+	bindfs -f "$1" "$2" &
+	servers="${servers:-} $!"
+	until grep -q " $2 .* fuse" /proc/self/mountinfo; do
+		kill -0 $! || return 1
+	done
+}
+mounted "$HOME/real" "$HOME/fuse" || exit 99
+mounted "$HOME/other" "$HOME/app/inner" || exit 99
+mounts_before=$(cat /proc/self/mountinfo)
+
+# The clock of a file system that guard does not know counts as coarse: what is
+# younger than three seconds may have been edited after the start.
+until [ $(($(date +%s) - $(stat -c %Z "$HOME/app/near"))) -gt 4 ]; do
+	sleep 0.1
+done
+
+cat >"$T/work" <<'END'
+set -e
+[ "$(cat one folder/two)" = "$(printf 'one\ntwo')" ]
+echo more >>one
+echo new >new
+rm folder/two
+mv folder moved
+END
+cd "$HOME/fuse" || exit 99
+gives 0 'a run on FUSE' guard run --ro "$T/work" -- sh "$T/work"
+is "$(cat one folder/two)" 'one
+two' 'nothing has changed'
+gives 0 'its changes' guard diff --name-status
+is "$(tr '\n' ' ' <"$out")" 'D	folder D	folder/two M	one A	moved A	new ' \
+	'are all listed'
+guard apply -q -y >"$out" 2>"$err" </dev/null
+case $? in
+0)
+	is "$(cat one; ls)" 'one
+more
+moved
+new
+one' 'are applied'
+	gives 0 'and taken back' guard undo -q -y
+	;;
+*)
+	says "$err" 'cannot swap two files in one step'
+	gives 0 'the way out is a patch' guard patch
+	says "$out" '+more'
+	;;
+esac
+is "$(cat one folder/two; ls)" 'one
+two
+folder
+one' 'it is as before'
+gives 0 'a version of it' guard snapshot -q
+rm folder/two
+guard restore -q -y folder/two >"$out" 2>"$err" </dev/null ||
+	says "$err" 'guard restore --to DIR'
+gives 0 'a file comes back elsewhere' guard restore -q -y --to "$T/back" \
+	folder/two
+is "$(find "$T/back" -type f -exec cat {} +)" two 'whole'
+gives 0 'the run is dropped' guard discard -q -y
+
+cd "$HOME/app" || exit 99
+gives 0 'a run around a FUSE mount' guard run -- sh -c '
+	cat inner/far near; echo changed >near; echo changed >inner/far
+	echo new >inner/new'
+says "$out" far
+is "$(cat near inner/far)" 'near
+far' 'changes nothing'
+gives 0 'its changes are listed' guard diff --name-status
+says "$out" 'M	near'
+says "$out" 'inner/far'
+gives 0 'one of them is applied' guard apply -y near
+is "$(cat near)" changed 'it is there'
+guard apply -q -y >"$out" 2>"$err" </dev/null
+case $? in
+0) is "$(cat inner/far inner/new)" 'changed
+new' 'and what lies in the mount' ;;
+*) says "$err" 'cannot swap two files in one step' ;;
+esac
+guard discard -q -y >/dev/null 2>&1
+cd /
+settle
+for at in "$HOME/fuse" "$HOME/app/inner"; do
+	umount "$at" || flunk "umount $at"
+done
+# shellcheck disable=SC2086 # a list
+wait ${servers:-}
+mounts_before=$(cat /proc/self/mountinfo)
+finish
