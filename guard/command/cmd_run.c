@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -64,6 +65,27 @@ int cmd_run(int argc, char **argv)
 	return status;
 }
 
+/* A variable that the run had, whose value nobody knows any more. */
+static void tell_unset(const char *option, const char *const *env)
+{
+	static const char prefix[] = "--env=";
+	const char *name;
+	size_t len;
+
+	if (strncmp(option, prefix, strlen(prefix)) != 0)
+		return;
+	name = option + strlen(prefix);
+	len = strlen(name);
+	if (getenv(name))
+		return;
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return;
+	output_say("%s had a value in the run, which guard does not keep: "
+		   "--env %s=VALUE gives it one",
+		   text_quote(name), name);
+}
+
 /* "run OPTIONS... -- COMMAND", as the run was begun. */
 static int make_argv(const struct session *s, const struct run_visit *v,
 		     char ***ret, struct err *err)
@@ -75,8 +97,10 @@ static int make_argv(const struct session *s, const struct run_visit *v,
 	if (run_recall_given(s, &options, err) < 0)
 		return -err->num;
 	mem_list_add(&list, "run");
-	for (at = options; at && *at; at++)
+	for (at = options; at && *at; at++) {
+		tell_unset(*at, v->env);
 		mem_list_add(&list, *at);
+	}
 	mem_list_free(&options);
 	for (env = v->env; *env; env++) {
 		mem_list_add(&list, "--env");

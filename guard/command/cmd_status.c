@@ -210,6 +210,8 @@ static void add_run(struct table *t, const struct session *s, bool all)
 {
 	auto_free char *changes = changes_text(s);
 	AUTO(buf) struct buf command = {0}, project = {0};
+	/* It may have gone on since it ended. */
+	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
 	char status[16] = "";
 
 	if (s->status >= 0)
@@ -217,10 +219,10 @@ static void add_run(struct table *t, const struct session *s, bool all)
 	output_cut(&command, s->command ? s->command : "");
 	if (all)
 		output_name(&project, s->project);
-	table_row(t, (const char *const[]){s->id, pick_state_text(s),
-					   output_age(s->started), status,
-					   changes, buf_text(&command),
-					   buf_text(&project)});
+	table_row(t, (const char *const[]){
+			     s->id, pick_state_text(s),
+			     output_age(going ? s->started : s->ended), status,
+			     changes, buf_text(&command), buf_text(&project)});
 }
 
 static void explain(const struct session_list *list,

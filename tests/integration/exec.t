@@ -313,6 +313,12 @@ look='wc -l </proc/net/dev; cat "$HOME/private"; echo "${TOKEN-no} ${LATER-no}"'
 gives 0 'and a later command' env LATER=yes guard exec "$run" -- sh -c "$look"
 is "$(cat "$out")" '3
 no yes' 'the same network, the same masks; of variables only the names'
+says "$err" "'TOKEN' had a value in the run, which guard does not keep"
+silent "$err" "'LATER'"
+gives 0 'given again' guard exec --env TOKEN=again "$run" -- \
+	sh -c 'echo "$TOKEN"'
+is "$(cat "$out")" again 'it has one'
+silent "$err" "'TOKEN' had"
 no 'and no value is in the record' grep -q hunter2 "$state/runs/$run/record"
 gives 0 'discard' guard discard -y "$run"
 gives 125 'one that is discarded' guard exec "$run" -- true

@@ -20,6 +20,11 @@ age() {
 echo first >file
 gives 0 'a run' guard run -- sh -c 'echo late >file; echo x >~/.late'
 run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+sed -i "s/^started=.*/started=$((now - 3 * 86400)).000000000/" \
+	"$state/runs/$run/record"
+gives 0 'one that took three days' guard status
+says "$out" "$run  ended  "
+silent "$out" '3 days ago'
 age "$run" 29
 gives 0 'after 29 days' guard status
 silent "$err" 'has waited'
