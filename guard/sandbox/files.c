@@ -81,6 +81,25 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	return 0;
 }
 
+static bool is_to_reopen(const struct stat *st, int flags, uid_t uid)
+{
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+
+	/* Deleted ones (here-documents) have nothing left to protect. */
+	if (st->st_nlink == 0)
+		return false;
+	/* Another one's may be writable by a group that the user is in. */
+	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
+		return st->st_uid == uid || (reads && !is_everyones(st));
+	return S_ISREG(st->st_mode) && reads;
+}
+
+/* A folder is a way out: its mount is writable. */
+static bool is_folder(const struct stat *st, int flags)
+{
+	return S_ISDIR(st->st_mode) || (flags & O_PATH);
+}
+
 static int restrict_one(int fd, uid_t uid, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -98,20 +117,12 @@ static int restrict_one(int fd, uid_t uid, struct err *err)
 		}
 		return 0;
 	}
-	/* A folder is a way out: its mount is writable. */
-	if (S_ISDIR(st.st_mode) || (flags & O_PATH))
+	if (is_folder(&st, flags))
 		return fail(err, EISDIR,
 			    "descriptor %d is a folder: it would lead out of "
 			    "the run; redirect it from or to a file",
 			    fd);
-	/* Deleted ones (here-documents) have nothing left to protect. */
-	if (S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_RDONLY &&
-	    st.st_nlink > 0)
-		return reopen_on_read_only(fd, &st, flags, err);
-	/* Another one's may be writable by a group that the user is in. */
-	if ((S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode)) && st.st_nlink > 0 &&
-	    (st.st_uid == uid ||
-	     ((flags & O_ACCMODE) == O_RDONLY && !is_everyones(&st))))
+	if (is_to_reopen(&st, flags, uid))
 		return reopen_on_read_only(fd, &st, flags, err);
 	return 0;
 }
@@ -124,4 +135,20 @@ int files_restrict(const struct setup *s, struct err *err)
 		if (!s->replace[fd])
 			rc = restrict_one(fd, geteuid(), err);
 	return rc;
+}
+
+bool files_are_fine(const struct setup *s)
+{
+	struct stat st;
+	int fd;
+
+	for (fd = 0; fd < 3; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+
+		if (!s->replace[fd] &&
+		    (flags < 0 || fstat(fd, &st) < 0 || is_folder(&st, flags) ||
+		     is_to_reopen(&st, flags, geteuid())))
+			return false;
+	}
+	return true;
 }

@@ -171,6 +171,8 @@ void sockets_free(struct setup *s);
 /* Descriptors 0, 1, 2 that are handed to the run as they are must not lead
  * further than what was meant. Before anything is covered. */
 int files_restrict(const struct setup *s, struct err *err);
+/* Whether that would do nothing. */
+bool files_are_fine(const struct setup *s);
 
 /* ---- userns.c: guard's side ---- */
 
