@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -148,24 +147,11 @@ static int send_request(int socket, const struct setup *s,
 			struct err *err)
 {
 	int fds[VISIT_FDS] = {texts, 0, 1, 2}, i;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(fds))];
-	} control = {0};
-	struct iovec part = {(void *)(uintptr_t)q, sizeof(*q)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
 
 	for (i = 0; i < 3; i++)
 		if (s->replace[i])
 			fds[1 + i] = texts;
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
-	if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+	if (parcel_send(socket, q, sizeof(*q), fds, VISIT_FDS) < 0)
 		return fail_errno(err, "ask to be let in");
 	return 0;
 }

@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
 #include "guard/sandbox/network.h"
+#include "guard/sandbox/parcel.h"
 #include "guard/sandbox/sandbox.h"
 
 /* ---- notes ---- */
@@ -304,7 +305,7 @@ void pid1_visit(struct setup *s) __attribute__((noreturn));
 /* What a visitor asks for, with its descriptors: the texts in a file, and
  * what shall be 0, 1, 2 (where it is replaced: anything). */
 #define VISIT_VERSION 1
-#define VISIT_FDS 4
+#define VISIT_FDS PARCEL_FDS
 
 struct visit_request {
 	uint32_t version;

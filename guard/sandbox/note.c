@@ -3,57 +3,31 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-
-union control {
-	struct cmsghdr header;
-	char room[CMSG_SPACE(sizeof(int))];
-};
+#include <unistd.h>
 
 int note_send(int socket, enum note_type type, int value, const char *text,
 	      int fd)
 {
 	struct note note = {.type = (int32_t)type, .value = value};
 	size_t len = text ? strnlen(text, sizeof(note.text) - 1) : 0;
-	struct iovec part = {&note, offsetof(struct note, text) + len + 1};
-	union control control = {0};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
 	if (len)
 		memcpy(note.text, text, len);
-	if (fd >= 0) {
-		struct cmsghdr *c = &control.header;
-
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
-		if (errno != EINTR)
-			return -1;
-	return 0;
+	return parcel_send(socket, &note, offsetof(struct note, text) + len + 1,
+			   &fd, fd >= 0);
 }
 
 int note_receive(int socket, struct note *ret, int *ret_fd)
 {
-	struct iovec part = {ret, sizeof(*ret)};
-	union control control = {0};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	struct cmsghdr *c;
-	ssize_t n;
+	int fds[PARCEL_FDS];
+	size_t i;
+	ssize_t n = parcel_receive(socket, ret, sizeof(*ret), fds);
 
 	if (ret_fd)
-		*ret_fd = -1;
-	do
-		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+		*ret_fd = fds[0];
+	for (i = ret_fd ? 1 : 0; i < PARCEL_FDS; i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
 	if (n <= 0)
 		return (int)n;
 	if ((size_t)n < offsetof(struct note, text) + 1) {
@@ -61,8 +35,5 @@ int note_receive(int socket, struct note *ret, int *ret_fd)
 		return -1;
 	}
 	ret->text[sizeof(ret->text) - 1] = '\0';
-	c = CMSG_FIRSTHDR(&message);
-	if (ret_fd && c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
 	return 1;
 }

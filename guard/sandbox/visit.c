@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -76,30 +75,14 @@ static char **merge_environment(char *const *first, struct texts *t,
 static int receive(int conn, struct visit_request *ret, int *ret_fds,
 		   struct err *err)
 {
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(VISIT_FDS * sizeof(int))];
-	} control;
-	struct iovec part = {ret, sizeof(*ret)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	struct cmsghdr *c;
-	ssize_t n;
+	ssize_t n = parcel_receive(conn, ret, sizeof(*ret), ret_fds);
 
-	do
-		n = recvmsg(conn, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (n >= (ssize_t)sizeof(ret->version) && ret->version != VISIT_VERSION)
 		return fail(err, EPROTO,
 			    "the run was started by another version of guard: "
 			    "it cannot be entered by this one");
-	if (n != sizeof(*ret) || !c || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(VISIT_FDS * sizeof(int)))
+	if (n != sizeof(*ret) || ret_fds[VISIT_FDS - 1] < 0)
 		return fail(err, EBADMSG, "odd question at the run's door");
-	memcpy(ret_fds, CMSG_DATA(c), VISIT_FDS * sizeof(int));
 	return 0;
 }
 
