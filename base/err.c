@@ -4,16 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
+static void set(struct err *err, int num, const char *file, int line,
+		const char *format, va_list list)
+{
+	err->num = num > 0 ? num : EIO;
+	err->file = file;
+	err->line = line;
+	(void)vsnprintf(err->text, sizeof(err->text), format, list);
+}
+
 int err_set_at(struct err *err, int num, const char *file, int line,
 	       const char *format, ...)
 {
 	va_list list;
 
-	err->num = num > 0 ? num : EIO;
-	err->file = file;
-	err->line = line;
 	va_start(list, format);
-	(void)vsnprintf(err->text, sizeof(err->text), format, list);
+	set(err, num, file, line, format, list);
 	va_end(list);
 	return -err->num;
 }
@@ -24,11 +30,8 @@ int err_sys_at(struct err *err, int num, const char *file, int line,
 	va_list list;
 	size_t len;
 
-	err->num = num > 0 ? num : EIO;
-	err->file = file;
-	err->line = line;
 	va_start(list, format);
-	(void)vsnprintf(err->text, sizeof(err->text), format, list);
+	set(err, num, file, line, format, list);
 	va_end(list);
 	len = strlen(err->text);
 	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s",

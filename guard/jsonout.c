@@ -150,6 +150,19 @@ json_t *jsonout_change(const struct change *c)
 	return object;
 }
 
+json_t *jsonout_counts(const struct change_counts *n)
+{
+	json_t *counts = json_object();
+
+	jsonout_number(counts, "deleted", n->deleted);
+	jsonout_number(counts, "type", n->type);
+	jsonout_number(counts, "modified", n->modified);
+	jsonout_number(counts, "meta", n->meta);
+	jsonout_number(counts, "added", n->added);
+	jsonout_number(counts, "git", n->git);
+	return counts;
+}
+
 json_t *jsonout_run(const struct session *s)
 {
 	json_t *object = json_object();

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/meta.h"
+#include "guard/changes.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
 
@@ -21,6 +22,8 @@ void jsonout_time(json_t *object, const char *key, struct moment when);
 json_t *jsonout_side(const struct change_side *m);
 /* {"path", "op", "old", "new", "git", ...} */
 json_t *jsonout_change(const struct change *c);
+/* {"deleted": 1, ...}: of each kind. */
+json_t *jsonout_counts(const struct change_counts *n);
 /* What is known of a run: id, state, project, command, times, status. */
 json_t *jsonout_run(const struct session *s);
 const char *jsonout_type(uint32_t mode);

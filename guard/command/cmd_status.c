@@ -146,20 +146,14 @@ static void print_json(const struct session_list *list,
 		const struct session *s = &list->items[i];
 		struct change_counts n;
 		struct err err;
-		json_t *run, *counts;
+		json_t *run;
 
 		if (!wanted(s, o))
 			continue;
 		run = jsonout_run(s);
 		if (count(s, &n, &err) == 0) {
-			counts = json_object();
-			jsonout_number(counts, "deleted", n.deleted);
-			jsonout_number(counts, "type", n.type);
-			jsonout_number(counts, "modified", n.modified);
-			jsonout_number(counts, "meta", n.meta);
-			jsonout_number(counts, "added", n.added);
-			jsonout_number(counts, "git", n.git);
-			(void)json_object_set_new(run, "counts", counts);
+			(void)json_object_set_new(run, "counts",
+						  jsonout_counts(&n));
 		} else {
 			jsonout_text(run, "error", err.text);
 		}

@@ -125,15 +125,8 @@ json_t *diffshow_json(const struct change_list *list)
 
 json_t *diffshow_counts(const struct change_list *list)
 {
-	json_t *counts = json_object();
 	struct change_counts n;
 
 	changes_count(list, &n);
-	jsonout_number(counts, "deleted", n.deleted);
-	jsonout_number(counts, "type", n.type);
-	jsonout_number(counts, "modified", n.modified);
-	jsonout_number(counts, "meta", n.meta);
-	jsonout_number(counts, "added", n.added);
-	jsonout_number(counts, "git", n.git);
-	return counts;
+	return jsonout_counts(&n);
 }

@@ -82,8 +82,6 @@ void planner_how(struct planner *pl, size_t from, enum step_how how)
 static int put_theirs(struct planner *pl, const struct row *row,
 		      struct err *err)
 {
-	int got;
-
 	if (!row->now.mode)
 		return step_create(pl, row, err);
 	if (!S_ISDIR(row->want->mode))
@@ -92,14 +90,7 @@ static int put_theirs(struct planner *pl, const struct row *row,
 					   ? STEP_META
 					   : STEP_REPLACE,
 				   row, err);
-	if (pl->options->refuse_special) {
-		got = step_refused(pl, row->path, &row->now, row->want, err);
-		if (got)
-			return got < 0 ? got : 0;
-	}
-	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
-	step_make(pl, row->path, row->want);
-	return 0;
+	return step_become(pl, row, err);
 }
 
 static int put_folder_meta(struct planner *pl, const struct row *row)

@@ -209,3 +209,17 @@ int step_create(struct planner *pl, const struct row *row, struct err *err)
 	step_make(pl, row->path, row->want);
 	return 0;
 }
+
+int step_become(struct planner *pl, const struct row *row, struct err *err)
+{
+	if (pl->options->refuse_special) {
+		int got =
+			step_refused(pl, row->path, &row->now, row->want, err);
+
+		if (got)
+			return got < 0 ? got : 0;
+	}
+	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
+	step_make(pl, row->path, row->want);
+	return 0;
+}

@@ -233,14 +233,7 @@ static int row_unfolder(struct planner *pl, const struct row *row,
 	if (got != PLAN_BELOW_GOES)
 		return 0;
 	planner_settle_below(pl, row->path);
-	if (pl->options->refuse_special) {
-		got = step_refused(pl, row->path, &row->now, row->want, err);
-		if (got)
-			return got < 0 ? got : 0;
-	}
-	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
-	step_make(pl, row->path, row->want);
-	return 0;
+	return step_become(pl, row, err);
 }
 
 /* Both sides have it, and at least one is no folder. */

@@ -92,6 +92,9 @@ int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 int step_create(struct planner *pl, const struct row *row, struct err *err);
 /* CREATE without a look at the folder. */
 void step_make(struct planner *pl, const char *path, const struct entry *to);
+/* A folder where something else is, or something else where a folder is: that
+ * is deleted, want is made. */
+int step_become(struct planner *pl, const struct row *row, struct err *err);
 /* Which steps give names of files that others have; when all are there, in
  * their order. */
 int plan_links(struct planner *pl, struct err *err);
