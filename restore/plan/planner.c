@@ -309,11 +309,14 @@ static int row_folder(struct planner *pl, const struct row *row,
 		      struct err *err)
 {
 	struct entry to = *row->want; /* borrows its strings */
+	bool base_unknown = row->base->flags & ENTRY_INCOMPLETE;
+	bool want_unknown = row->want->flags & ENTRY_INCOMPLETE;
 	int got;
 
-	/* What the run did in there is not known. */
-	if ((row->want->flags & ENTRY_INCOMPLETE) &&
-	    !(row->base->flags & ENTRY_INCOMPLETE)) {
+	/* What the run did in there is not known; or, when it is taken back,
+	 * what was there then, down to a file's time. */
+	if (want_unknown ? !base_unknown
+			 : base_unknown && !pl->options->partial) {
 		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}

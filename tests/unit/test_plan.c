@@ -218,6 +218,9 @@ static void takes_nothing_incomplete_for_the_file(void **state)
 	      "!incomplete:d");
 	check(*state, "f !x=1\nf y=1", "f !x=1\nf y=2", "f !x=1\nf y=1",
 	      &options, "replace:y meta:");
+	/* What is to be taken back in it is not: here a time. */
+	check(*state, "d !d", "d d\nf @1d/x=1", "d d\nf d/x=1", &options,
+	      "!incomplete:d");
 	snapshot_add_note(&notes, NOTE_INCOMPLETE, "d", "no permission");
 	options.base_notes = &notes;
 	check(*state, "d d", "d d\nf d/x=1", "d d", &options,
