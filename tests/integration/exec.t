@@ -158,21 +158,7 @@ prompt out>
 < in>
 > tty; echo \$((6 * 7))\r
 < /dev/pts/0\r\n42
-> sh -c 'echo begun; exec sleep 1000'\r
-< begun\r\n
-> \x03
-< in>
-> echo after=\$?\r
-< after=130\r\n
-> sh -c 'echo begun; exec sleep 1001'\r
-< begun\r\n
-> \x1a
-< Stopped
-< in>
-> bg\r
-< sleep 1001' &
-> kill %1; wait %1; echo gone=\$?\r
-< gone=143
+$(cat "${0%/*}/../lib/jobs.pty")
 size 33 101
 > stty size\r
 < 33 101

@@ -5,6 +5,7 @@
 . "${0%/*}/../lib/tap.sh"
 
 pty=$(dirname "$(command -v guard)")/tests/lib/pty
+jobs=${0%/*}/../lib/jobs.pty
 mkdir "$HOME/project"
 cd "$HOME/project" || exit 99
 seq 1 500 >lines
@@ -30,13 +31,15 @@ have() {
 #	back		at the prompt again, the terminal as it was
 #	status N	that of the last command
 #	bye		the shell ends
+#	jobs		tests/lib/jobs.pty
 play() {
 	{
 		echo 'prompt out>'
 		sed -e 's/^run \(.*\)/> guard run -q -- \1\\r/' \
 			-e 's/^back$/< out>\nsane\n> modes\\r\n< are kept\\r\\n/' \
 			-e 's/^status \(.*\)/> echo status=$?\\r\n< status=\1/' \
-			-e 's/^bye$/> exit\\r\nend 0/'
+			-e 's/^bye$/> exit\\r\nend 0/' \
+			-e "/^jobs\$/{" -e "r $jobs" -e 'd' -e '}'
 	} >"$T/script"
 	gives 0 "$1" "$pty" "$T/script" bash --rcfile "$HOME/outrc" -i
 }
@@ -46,23 +49,7 @@ run bash --rcfile inrc -i
 < in>
 > echo $((6 * 7))\r
 < 42
-> sh -c 'echo begun; exec sleep 1000'\r
-< begun\r\n
-> \x03
-< in>
-> echo after=$?\r
-< after=130\r\n
-> sh -c 'echo begun; exec sleep 1001'\r
-< begun\r\n
-> \x1a
-< Stopped
-< in>
-> bg\r
-< sleep 1001' &
-> jobs\r
-< Running
-> kill %1; wait %1; echo gone=$?\r
-< gone=143
+jobs
 > exit 7\r
 < out>
 status 7
