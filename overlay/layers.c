@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 
 #include "base/auto.h"
+#include "base/boot.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -100,6 +101,17 @@ static int use_copy(struct layer *l, const struct session *s, struct err *err)
 	return 0;
 }
 
+/* The folder that the run was made for. Numbers of devices are of one start of
+ * the machine, as are those of btrfs and of disks that are found in turn. */
+static bool is_same(const struct session *s, const struct meta *m, uint64_t dev,
+		    uint64_t ino)
+{
+	const char *boot = record_get(&s->more, LAYERS_BOOT);
+
+	return m->ino == ino &&
+	       (m->dev == dev || (boot && strcmp(boot, boot_id()) != 0));
+}
+
 static int plan_project(struct layers *l, const struct session *s,
 			struct buf *notes, struct err *err)
 {
@@ -107,8 +119,7 @@ static int plan_project(struct layers *l, const struct session *s,
 
 	if (layer_open_lower(project, s->project, err) < 0)
 		return -err->num;
-	if (project->lower_meta.dev != s->project_dev ||
-	    project->lower_meta.ino != s->project_ino)
+	if (!is_same(s, &project->lower_meta, s->project_dev, s->project_ino))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",
@@ -163,7 +174,7 @@ static int plan_extra(struct layers *l, const struct session *s, size_t index,
 
 	if (layer_open_lower(layer, e->path, err) < 0)
 		return -err->num;
-	if (layer->lower_meta.dev != e->dev || layer->lower_meta.ino != e->ino)
+	if (!is_same(s, &layer->lower_meta, e->dev, e->ino))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",

@@ -39,6 +39,10 @@ int layers_check_state(int runs_fd, struct err *err);
  */
 int layers_try(const char *folder, struct err *err);
 
+/* In the session's record: the start of the machine in which it was made. After
+ * another one a folder may have another device's number. */
+#define LAYERS_BOOT "boot"
+
 /* In the session's record, once a mount below the project: it is seen as it
  * is, read-only. All others are session.extras. */
 #define LAYERS_UNCOVERED "uncovered"

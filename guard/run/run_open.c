@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/boot.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -163,6 +164,7 @@ static int new_session(struct run *run, const char *command, struct err *err)
 	mem_list_free(&cows);
 	if (got < 0)
 		return got;
+	record_set(&run->session.more, LAYERS_BOOT, boot_id());
 	if (git && !path_below(run->context.state.path, git))
 		record_set(&run->session.more, LAYERS_GIT, git);
 	return 0;

@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/auto.h"
+#include "base/boot.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -305,17 +306,6 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
 }
 
-static void read_boot_id(char ret[40])
-{
-	AUTO(buf) struct buf bytes = {0};
-	struct err ignored;
-
-	if (*ret || fd_slurp_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
-				4096, &bytes, &ignored) < 0)
-		return;
-	(void)snprintf(ret, 40, "%.36s", buf_text(&bytes));
-}
-
 /*
  * A new file in tmp/, locked: what nobody holds is taken for a dead process's
  * and deleted. One that was taken for that before it was locked has no name
@@ -508,7 +498,8 @@ int catalog_add(struct store *store, struct snapshot *s, struct err *err)
 	snaps_fd = open_snaps(store, err);
 	if (snaps_fd < 0)
 		return snaps_fd;
-	read_boot_id(s->boot_id);
+	if (!*s->boot_id)
+		(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id());
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;

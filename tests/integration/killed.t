@@ -38,6 +38,14 @@ says "$out" '+kept'
 says "$out" src/f0.c
 manifest "$HOME" >"$T/after"
 ok 'project and home are as before' same "$T/before" "$T/after"
+# After a reboot the disk may have another number; without one it is another.
+record=$(echo "$state"/runs/*/record)
+sed -i 's/^project-dev=.*/project-dev=999/' "$record"
+gives 125 'with another disk in its place' guard run -q --continue -- true
+says "$err" 'is not the folder any more'
+sed -i 's/^boot=.*/boot=of-yesterday/' "$record"
+gives 0 'after a reboot it goes on' guard run -q --continue -- cat kept.txt
+is "$(cat "$out")" kept 'in its layer'
 gives 0 'a path of it can be applied' guard apply -y kept.txt
 is "$(cat kept.txt)" kept 'and is there'
 ok 'the rest is discarded' guard discard -y
