@@ -79,6 +79,42 @@ if wanted "$names" claude; then
 	model_ends
 fi
 
+# Its own sandbox for commands, which is bubblewrap and socat. For root that one
+# makes no user namespace of its own unless it is told to be weaker.
+if wanted "$names" claude && command -v bwrap >/dev/null &&
+	command -v socat >/dev/null; then
+	weaker=
+	[ "$me" != root ] || weaker='"enableWeakerNestedSandbox": true,'
+	mkdir -m 700 "$HOME/.ssh"
+	echo private >"$HOME/.ssh/key"
+	cat >"$T/calls" <<-'END'
+		readlink /proc/self/ns/net >agent-was-here
+		cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key; echo x >>~/.bashrc
+	END
+	model "$T/calls"
+	host before
+	gives 0 'the sandbox of claude works inside' guard run --timeout 100 \
+		--env ANTHROPIC_API_KEY=none --env "ANTHROPIC_BASE_URL=$url" \
+		--env CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 -- \
+		"$bin/claude" -p 'do it' --verbose --output-format stream-json \
+		--settings "{\"sandbox\": {$weaker \"enabled\": true,
+			\"failIfUnavailable\": true,
+			\"autoAllowBashIfSandboxed\": true,
+			\"allowUnsandboxedCommands\": false}}" \
+		--allowedTools Bash
+	model_ends
+	silent "$out" 'private'
+	says "$out" 'Read-only file system'
+	host after
+	ok 'not a byte of the host has changed' same "$T/before" "$T/after"
+	gives 0 'what it wrote' guard diff
+	says "$out" '+net:['
+	silent "$out" "$(readlink /proc/self/ns/net)"
+	gives 0 'discarded' guard discard -y
+elif wanted "$names" claude; then
+	skip 'no bubblewrap and socat for the sandbox of claude'
+fi
+
 if wanted "$names" codex; then
 	model "$here/calls"
 	agent codex --env KEY=none -- "$bin/codex" exec -m any \
