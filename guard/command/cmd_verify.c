@@ -38,9 +38,13 @@ static void print_fault(const struct verify_fault *f)
 			   f->text);
 		break;
 	case VERIFY_RECORD:
-		buf_printf(&b, "damaged  pack %s, byte %llu: %s",
-			   text_quote(f->name), (unsigned long long)f->offset,
-			   f->text);
+		/* Most say of themselves where it is. */
+		if (strncmp(f->text, "pack ", 5) == 0)
+			buf_printf(&b, "damaged  %s", f->text);
+		else
+			buf_printf(&b, "damaged  pack %s, byte %llu: %s",
+				   text_quote(f->name),
+				   (unsigned long long)f->offset, f->text);
 		break;
 	case VERIFY_SNAPSHOT:
 		buf_printf(&b, "damaged  %s", f->text);

@@ -174,7 +174,7 @@ for when in 1 s1 latest latest~1 '0s ago' '0 min' today "$(date +%F)" \
 done
 gives 1 'show before all of it' guard show 'yesterday 14:30:README.md'
 says "$err" "no version as old as 'yesterday 14:30'"
-echo thirty >30
+echo thirty >./30
 guard snapshot -q >"$out"
 gives 0 'a number, a colon and a file of digits' guard show "$(cat "$out"):30"
 is "$(cat "$out")" thirty 'is that file'

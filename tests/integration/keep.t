@@ -110,6 +110,29 @@ wait "$holder"
 wait "$pruner"
 is $? 0 'and goes on'
 
+# --- out of the trash ---
+# Its clock is a month ahead.
+mkdir "$HOME/old"
+for i in 1 2 3 4 5 6; do
+	echo "$i" >"$HOME/old/f"
+	guard -C "$HOME/old" snapshot -q -m "the $i. of old"
+done >"$T/numbers"
+second=$(sed -n 2p "$T/numbers")
+ok 'a month later' /opt/guard/build/tests/crash/storeact prune \
+	"$state/store" 1
+gives 1 'a snapshot that no rule kept' guard show "$second:f"
+gives 0 'is in the trash' guard undelete
+says "$out" 'the 2. of old'
+gives 0 'as JSON' guard undelete --json
+says "$out" "\"snapshot\": $second"
+gives 0 'comes back' guard undelete "$second"
+says "$err" "snapshot $second is back"
+gives 0 'with its bytes' guard show "$second:f"
+is "$(cat "$out")" 2 'as they were'
+gives 0 'and is listed' guard -C "$HOME/old" log
+says "$out" 'the 2. of old'
+gives 0 'the store is whole' guard verify --read-data
+
 # --- damage ---
 # The first pack of files' bytes (kind 0).
 data_pack() {
