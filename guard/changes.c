@@ -97,9 +97,13 @@ static int load_extras(const struct session *s, struct changes *ret,
 static int load_home(const struct session *s, const struct state *state,
 		     struct changes *ret, struct err *err)
 {
-	auto_free const char **skip = skip_below(s, s->home);
+	auto_free const char **skip = NULL;
 	size_t n = 0;
 
+	/* The project's layer has it (--home). */
+	if (path_below(s->home, s->project))
+		return 0;
+	skip = skip_below(s, s->home);
 	ret->home_upper_fd =
 		openat(s->fd, "home-upper",
 		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

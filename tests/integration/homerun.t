@@ -21,6 +21,7 @@ is "$(cat photos/1)" p 'nothing has happened'
 gives 0 'its changes' guard diff --name-status "$run"
 says "$out" 'photos/1'
 says "$out" 'letters/new'
+silent "$out" '~'
 silent "$out" 'local/share/guard'
 silent "$out" 'lib/guard'
 gives 0 'a part of it' guard apply -y "$run" letters
