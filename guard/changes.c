@@ -339,6 +339,20 @@ bool changes_is_cache(const char *home_path)
 		".local/share/pnpm/store",
 		".pub-cache",
 		"go/pkg/mod",
+		/* What programs note of their own use. */
+		".bash_history",
+		".zsh_history",
+		".python_history",
+		".node_repl_history",
+		".irb_history",
+		".gdb_history",
+		".sqlite_history",
+		".psql_history",
+		".mysql_history",
+		".rediscli_history",
+		".lesshst",
+		".viminfo",
+		".wget-hsts",
 	};
 	size_t i;
 

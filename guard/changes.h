@@ -98,7 +98,7 @@ int changes_check(const struct change_list *list, int lower_fd,
 char changes_letter(enum change_kind kind);
 const char *changes_kind_name(enum change_kind kind);
 
-/* A cache or the like in a home folder: shown as a number only. */
+/* A cache, a history or the like in a home folder: shown as a number only. */
 bool changes_is_cache(const char *home_path);
 
 /* " folder", " 12 KB", " 1.2 KB -> 3 KB", " file -> link", " 0644 -> 0755":

@@ -171,8 +171,9 @@ void listing_print(struct changes *c, FILE *to)
 			      text_count(noise, "change"),
 			      noise > 1 ? "are" : "is");
 	if (caches)
-		(void)fprintf(to,
-			      "\n%zu changes in caches of your home folder "
-			      "are not shown\n",
-			      caches);
+		(void)fprintf(
+			to,
+			"\n%zu changes in caches and histories of your home "
+			"folder are not shown\n",
+			caches);
 }

@@ -210,17 +210,19 @@ static void tell_groups(const struct run *run)
 			   text_quote(path));
 }
 
-static void close_unchanged(struct run *run)
+static void close_unchanged(struct run *run, bool caches)
 {
 	struct err err;
 
-	output_say("run %s changed nothing", run->session.id);
+	output_say("run %s changed nothing%s", run->session.id,
+		   caches ? " but caches and histories in your home folder"
+			  : "");
 	/* The process of the snapshot may still be about to write in it: the
 	 * folder itself goes later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
 			  run->context.state.trash_fd,
-			  left_something(run) ? "unchanged"
-					      : SESSION_TRASH_EMPTY,
+			  caches || left_something(run) ? "unchanged"
+							: SESSION_TRASH_EMPTY,
 			  &err) < 0)
 		output_error(&err);
 }
@@ -253,10 +255,10 @@ int run_end(struct run *run, int status, struct err *err)
 		return -err->num;
 	/* An empty layer goes: nobody will mount it again, nor miss what a
 	 * power cut takes of it. Any other is on disk from here on. */
-	any = changes_total(&changes) || changes.home.count;
+	any = changes_total(&changes) || changes_count_home(&changes.home);
 	if (!any && !git.count) {
 		tell_groups(run);
-		close_unchanged(run);
+		close_unchanged(run, changes.home.count > 0);
 		retire_runs(&run->context);
 		return 0;
 	}

@@ -88,6 +88,16 @@ is "$(cat "$HOME/.config/other/keep")" keep 'it is all there'
 gives 0 'an older state of a project in the home is found' \
 	guard restore -n --at latest file
 
+# --- what nobody wants to decide on ---
+gives 0 'a run that leaves a history' guard run -- sh -c \
+	'echo x >~/.python_history; mkdir -p ~/.cache/tool; : >~/.cache/tool/y'
+says "$err" 'changed nothing but caches and histories in your home folder'
+is "$(guard status -q | head -n 1)" "$run" 'closes itself'
+gives 0 'one that leaves more' guard run -- sh -c \
+	'echo x >~/.python_history; echo x >~/.other'
+says "$err" '1 change in your home folder'
+gives 0 'is asked about' guard discard -y
+
 # --- both at once: all or nothing ---
 echo 'echo two >file; echo two >~/.tool; echo x >~/.fresh' >"$HOME/both"
 gives 0 'a run in both' guard run -- sh "$HOME/both"
