@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -75,6 +74,16 @@ restrict_files(const struct setup *s, int socket)
 	_exit(0);
 }
 
+/* Until it has said something, or has ended. */
+static void wait_for_word(int socket, int pid_fd)
+{
+	struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
+				{.fd = pid_fd, .events = POLLIN}};
+
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+}
+
 /*
  * As pid 1 does it for the run's first command: what is to be read only can
  * not be opened for writing through /proc. That takes mounts, so a namespace:
@@ -82,9 +91,9 @@ restrict_files(const struct setup *s, int socket)
  */
 static int restrict_descriptors(const struct setup *s, struct err *err)
 {
-	unsigned long flags =
-		CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES | SIGCHLD;
-	auto_close int ours = -1, theirs = -1;
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES |
+			      CLONE_PIDFD | SIGCHLD;
+	auto_close int ours = -1, theirs = -1, pid_fd = -1;
 	struct note note;
 	int pair[2], rc;
 	long pid;
@@ -96,15 +105,15 @@ static int restrict_descriptors(const struct setup *s, struct err *err)
 		return fail_errno(err, "pair of sockets");
 	ours = pair[0];
 	theirs = pair[1];
-	pid = syscall(SYS_clone, flags, NULL, NULL, NULL, 0UL);
+	pid = syscall(SYS_clone, flags, NULL, &pid_fd, NULL, 0UL);
 	if (pid == 0)
 		restrict_files(s, theirs);
 	if (pid < 0)
 		return userns_explain(errno, "make a namespace", err);
 	rc = userns_map((pid_t)pid, s->root, false, s->uid, s->gid, err);
 	(void)note_send(ours, NOTE_MAPPED, 0, NULL, -1);
-	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	/* The kernel takes long for the end of its mounts. */
+	wait_for_word(ours, pid_fd);
 	/* What it said is there, and nothing more will come. */
 	(void)shutdown(theirs, SHUT_WR);
 	if (rc < 0)
