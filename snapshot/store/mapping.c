@@ -100,16 +100,15 @@ static struct mapping *slot(void)
 	return m;
 }
 
-struct mapping *mapping_new(int fd, size_t len, bool at_once)
+static struct mapping *map(int fd, uint64_t at, size_t len, int flags)
 {
 	struct mapping *m = NULL;
 	void *data;
 
 	(void)pthread_mutex_lock(&mutex);
-	data = install()
-		       ? mmap(NULL, len, PROT_READ,
-			      MAP_SHARED | (at_once ? MAP_POPULATE : 0), fd, 0)
-		       : MAP_FAILED;
+	data = install() ? mmap(NULL, len, PROT_READ, MAP_SHARED | flags, fd,
+				(off_t)at)
+			 : MAP_FAILED;
 	if (data != MAP_FAILED) {
 		m = slot();
 		atomic_store(&m->failed, false);
@@ -118,6 +117,16 @@ struct mapping *mapping_new(int fd, size_t len, bool at_once)
 	}
 	(void)pthread_mutex_unlock(&mutex);
 	return m;
+}
+
+struct mapping *mapping_new(int fd, size_t len, bool at_once)
+{
+	return map(fd, 0, len, at_once ? MAP_POPULATE : 0);
+}
+
+struct mapping *mapping_part(int fd, uint64_t at, size_t len)
+{
+	return map(fd, at, len, 0);
 }
 
 void mapping_free(struct mapping **mapping)

@@ -100,6 +100,29 @@ static void test_a_mapped_page_that_fails_reads_as_zeros(void **state)
 	mapping_free(&m);
 }
 
+static void test_a_part_of_a_file_is_mapped_and_fails_alike(void **state)
+{
+	struct box *box = *state;
+	auto_close int fd =
+		openat(box->root_fd, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct mapping *m;
+
+	assert_int_equal(ftruncate(fd, (off_t)(5 * page)), 0);
+	assert_int_equal(pwrite(fd, "abc", 3, (off_t)(2 * page)), 3);
+	assert_int_equal(pwrite(fd, "xyz", 3, (off_t)(3 * page)), 3);
+	assert_null(mapping_part(fd, 5, page));
+	m = mapping_part(fd, 2 * page, page + 3);
+	assert_non_null(m);
+	assert_memory_equal(mapping_data(m) + page, "xyz", 3);
+	assert_int_equal(ftruncate(fd, (off_t)(3 * page)), 0);
+	assert_memory_equal(mapping_data(m), "abc", 3);
+	assert_false(mapping_failed(m));
+	assert_int_equal(mapping_data(m)[page], 0);
+	assert_true(mapping_failed(m));
+	mapping_free(&m);
+}
+
 static void test_a_fault_elsewhere_ends_the_process(void **state)
 {
 	struct box *box = *state;
@@ -434,6 +457,7 @@ int main(void)
 #define t(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		t(test_a_mapped_page_that_fails_reads_as_zeros),
+		t(test_a_part_of_a_file_is_mapped_and_fails_alike),
 		t(test_a_fault_elsewhere_ends_the_process),
 		t(test_a_pack_cut_off_under_a_reader_is_an_error),
 		t(test_what_lay_in_a_cut_off_pack_is_stored_again),
