@@ -102,6 +102,7 @@ inside() {
 	what=$3
 	command=$4
 	before=${5:-:}
+	limit=${6:-}
 	discard="cd '$folder' && '$guard' discard -q -y >/dev/null 2>&1 || :"
 	set -- outside -p "$before" -d "$folder" sh -c "$command" ';;' \
 		guard -p "$before; $discard" -d "$folder" \
@@ -113,7 +114,7 @@ inside() {
 	line "$row" "$what, outside" outside
 	line "$row" "  on a bare overlay" overlay outside out
 	line "$row" "  in guard run, with its start and end" guard outside out \
-		"${6:-}"
+		"$limit"
 	drop_overlay
 	sh -c "$discard"
 }
