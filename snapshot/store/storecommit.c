@@ -12,8 +12,10 @@
 #include "snapshot/store/compress.h"
 #include "snapshot/store/storeimpl.h"
 
-/* A pack is full from here on. */
+/* A pack is full from here on: so large, or so many objects, of which some
+ * hundred bytes each are held in memory until it is in its place. */
 #define PACK_LEN ((uint64_t)64 << 20)
+#define PACK_OBJECTS (1u << 16)
 
 int store_fail(struct store *s, const struct err *err)
 {
@@ -157,7 +159,8 @@ static int record_write(struct store *s, enum pack_kind kind,
 	out = s->open[kind];
 	offset = packer_reserve(out->writer, head->stored_len);
 	out->users++;
-	if (packer_size(out->writer) >= PACK_LEN) {
+	if (packer_size(out->writer) >= PACK_LEN ||
+	    packer_count(out->writer) >= PACK_OBJECTS) {
 		s->open[kind] = NULL;
 		s->busy++;
 		*ret_full = out;

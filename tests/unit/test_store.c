@@ -601,6 +601,26 @@ static void packs_are_rotated_and_their_objects_stay_found(void **state)
 	store_free(&s);
 }
 
+static void a_pack_of_very_many_objects_is_full_too(void **state)
+{
+	struct box *box = *state;
+	struct store *s = open_store(box, STORE_WRITE);
+	struct oid id;
+	struct err err;
+	uint32_t i;
+
+	for (i = 0; i < 90000; i++)
+		ok(store_put(s, OBJECT_DATA, &i, sizeof(i), &id, &err));
+	assert_int_equal(count_in(box, "tmp"), 2);
+	ok(store_flush(s, &err));
+	assert_int_equal(count_in(box, "packs"), 2);
+	for (i = 0; i < 90000; i += 9000) {
+		ok(store_put(s, OBJECT_DATA, &i, sizeof(i), &id, &err));
+		check_get(s, &id, &i, sizeof(i));
+	}
+	store_free(&s);
+}
+
 /* --- sudden ends and failing calls --- */
 
 /* Opens, puts two objects of each kind of pack and flushes. */
@@ -1043,6 +1063,7 @@ int main(void)
 		T(processes_make_and_fill_one_store_at_once),
 		T(a_writer_at_work_loses_nothing_to_another_that_opens),
 		T(packs_are_rotated_and_their_objects_stay_found),
+		T(a_pack_of_very_many_objects_is_full_too),
 		T(a_process_killed_at_any_call_leaves_a_usable_store),
 		T(packs_that_nothing_refers_to_are_used_again),
 		T(a_failing_call_is_told_and_leaves_a_usable_store),
