@@ -175,6 +175,23 @@ static bool was_named(char *const *folders, size_t count)
 	return false;
 }
 
+/* Each says which others were stored with it, unless the user says something
+ * himself. To free; "": there are none. */
+static char *beside(char *const *folders, size_t count, size_t me)
+{
+	struct buf b = {0};
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (was_named(folders, i) ||
+		    strcmp(folders[i], folders[me]) == 0)
+			continue;
+		buf_add_text(&b, b.len ? ", " : "with ");
+		buf_add_text(&b, folders[i]);
+	}
+	return buf_take_text(&b);
+}
+
 /* All of them are looked at before the first is stored. */
 static int take_all(struct context *c, char **paths, size_t count,
 		    struct take *t, json_t *array, struct err *err)
@@ -188,9 +205,17 @@ static int take_all(struct context *c, char **paths, size_t count,
 		if (!folders[i])
 			got = -err->num;
 	}
-	for (i = 0; i < count && got == 0; i++)
-		if (!was_named(folders, i))
-			got = take_folder(c, folders[i], t, array, err);
+	for (i = 0; i < count && got == 0; i++) {
+		auto_free char *others = beside(folders, count, i);
+		struct take one = *t;
+
+		if (was_named(folders, i))
+			continue;
+		if (!*t->message)
+			one.message = others;
+		got = take_folder(c, folders[i], &one, array, err);
+		t->limited = one.limited;
+	}
 	for (i = 0; i < count; i++)
 		free(folders[i]);
 	free(folders);

@@ -19,6 +19,12 @@ gives 0 'as JSON' guard snapshot --json src ../documents
 is "$(python3 -c 'import json, sys
 print([s["root"] for s in json.load(open(sys.argv[1]))["snapshots"]])' "$out")" \
 	"['$HOME/project/src', '$HOME/documents']" 'both are in it'
+gives 0 'the log of one' guard -C "$HOME/documents" log -n 1
+says "$out" "with $HOME/project/src"
+gives 0 'one with a message' guard snapshot -q -m mine src ../documents
+gives 0 'its log' guard -C "$HOME/documents" log -n 1
+says "$out" mine
+silent "$out" with
 gives 0 'the same folder thrice' guard snapshot src src/ src/../src
 is "$(wc -l <"$out")" 1 'is stored once'
 gives 0 'a folder that holds the state' guard snapshot "$HOME"
