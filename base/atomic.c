@@ -23,7 +23,7 @@ int atomic_sync_dir(int dirfd, struct err *err)
 }
 
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
-		 mode_t mode, bool durable, struct err *err)
+		 mode_t mode, enum atomic_how how, struct err *err)
 {
 	auto_free char *temp = mem_printf(".%s.%d.tmp", name, (int)getpid());
 	auto_close int fd = -1;
@@ -34,13 +34,14 @@ int atomic_write(int dirfd, const char *name, const void *data, size_t len,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
-	if (fd_write(fd, data, len) < 0 || (durable && fdatasync(fd) < 0) ||
+	if (fd_write(fd, data, len) < 0 ||
+	    (how != ATOMIC_LOOSE && fdatasync(fd) < 0) ||
 	    renameat(dirfd, temp, dirfd, name) < 0) {
 		num = errno;
 		(void)unlinkat(dirfd, temp, 0);
 		return fail_num(err, num, "write %s", text_quote(name));
 	}
-	return durable ? atomic_sync_dir(dirfd, err) : 0;
+	return how == ATOMIC_DURABLE ? atomic_sync_dir(dirfd, err) : 0;
 }
 
 int atomic_begin(int dirfd, const char *name, mode_t mode,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -107,7 +106,7 @@ static void add_value(struct buf *b, const char *value)
 }
 
 int record_save(int dirfd, const char *name, const char *kind, int version,
-		const struct record *r, bool durable, struct err *err)
+		const struct record *r, enum atomic_how how, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
 	size_t i;
@@ -118,7 +117,7 @@ int record_save(int dirfd, const char *name, const char *kind, int version,
 		add_value(&b, r->items[i].value);
 		buf_add_char(&b, '\n');
 	}
-	return atomic_write(dirfd, name, b.data, b.len, 0600, durable, err);
+	return atomic_write(dirfd, name, b.data, b.len, 0600, how, err);
 }
 
 /* Undoes add_value() in place; false when a backslash stands alone. */

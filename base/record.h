@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/err.h"
 
 struct record_item {
@@ -36,7 +37,7 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 		struct record *ret, struct err *err);
 /* By atomic_write(), mode 0600. */
 int record_save(int dirfd, const char *name, const char *kind, int version,
-		const struct record *r, bool durable, struct err *err);
+		const struct record *r, enum atomic_how how, struct err *err);
 
 /* NULL when there is none; the n-th (from 0) of a repeated key. */
 const char *record_get(const struct record *r, const char *key);

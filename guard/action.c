@@ -116,7 +116,7 @@ static int get_others(const struct record *r, struct action *a, struct err *err)
 }
 
 static int save(int workspace_fd, const char *name, const struct action *a,
-		struct err *err)
+		enum atomic_how how, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	int version;
@@ -132,8 +132,7 @@ static int save(int workspace_fd, const char *name, const struct action *a,
 	put_others(&r, a);
 	/* One that an older guard can take back is left to it. */
 	version = a->only || a->other_count ? VERSION : VERSION_ONE_FOLDER;
-	return record_save(workspace_fd, name, "action", version, &r, true,
-			   err);
+	return record_save(workspace_fd, name, "action", version, &r, how, err);
 }
 
 static char *text_of(const struct record *r, const char *key)
@@ -169,9 +168,10 @@ static int load(int workspace_fd, const char *name, struct action *ret,
 	return 0;
 }
 
-int action_save_next(int workspace_fd, const struct action *a, struct err *err)
+int action_save_next(int workspace_fd, const struct action *a,
+		     enum atomic_how how, struct err *err)
 {
-	return save(workspace_fd, NEXT, a, err);
+	return save(workspace_fd, NEXT, a, how, err);
 }
 
 void action_drop_next(int workspace_fd)
@@ -265,7 +265,11 @@ static bool same(const struct action *a, const struct action *b)
 	       strcmp(a->run_id, b->run_id) == 0 && a->before == b->before;
 }
 
-/* One that was pushed before a sudden end is not pushed again. */
+/*
+ * The last one, which is `a`, under a number of its own as well: a name more of
+ * a file that is on disk already. One that was pushed before a sudden end is
+ * not pushed again.
+ */
 static int done_push(int workspace_fd, const struct action *a, struct err *err)
 {
 	AUTO(numbers) struct numbers n = {0};
@@ -285,7 +289,9 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
 		done_drop(workspace_fd, n.items[i]);
 	done_name(number, name);
-	return save(workspace_fd, name, a, err);
+	if (linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
+		return 0;
+	return save(workspace_fd, name, a, ATOMIC_DURABLE, err);
 }
 
 /* What was taken back, and every undo above it. */
@@ -330,13 +336,26 @@ static int make_way(int workspace_fd, const struct action *a, struct err *err)
 				       : 0;
 }
 
+bool action_is_last(int workspace_fd, const struct action *a)
+{
+	AUTO(action) struct action last = {0};
+	struct err ignored;
+
+	return action_load_last(workspace_fd, &last, &ignored) == 0 &&
+	       same(&last, a);
+}
+
 int action_save_last(int workspace_fd, const struct action *a, struct err *err)
 {
-	if (make_way(workspace_fd, a, err) < 0 ||
-	    save(workspace_fd, LAST, a, err) < 0)
-		return -err->num;
-	action_drop_next(workspace_fd);
-	return 0;
+	return make_way(workspace_fd, a, err) < 0
+		       ? -err->num
+		       : save(workspace_fd, LAST, a, ATOMIC_DURABLE, err);
+}
+
+void action_close(int workspace_fd, const struct action *a)
+{
+	if (action_is_last(workspace_fd, a))
+		action_drop_next(workspace_fd);
 }
 
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
@@ -391,7 +410,7 @@ static int push_discard(int workspace_fd, const struct action *a,
 	/* An undo too: it can be taken back again once the discard was. */
 	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
 		return -err->num;
-	return save(workspace_fd, LAST, a, err);
+	return save(workspace_fd, LAST, a, ATOMIC_DURABLE, err);
 }
 
 /* The newest action in effect; when it is the last one, too, all is as before
@@ -431,7 +450,7 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 			    "another guard is at work in this project");
 	if (lock < 0)
 		return lock;
-	if (action_save_next(workspace_fd, &a, err) < 0)
+	if (action_save_next(workspace_fd, &a, ATOMIC_DURABLE, err) < 0)
 		return -err->num;
 	return TAKE_FD(lock);
 }

@@ -2,8 +2,8 @@
  * What was done to a project's files, so that `undo` can take it back. Records
  * in the workspace's folder:
  *
- *	next-action	written before a transaction begins
- *	last-action	the newest; next-action becomes it at the end
+ *	next-action	written before a transaction begins, gone after its end
+ *	last-action	the newest; what next-action says becomes it
  *	done-NUMBER	what was done before, the newest has the highest
  *			number; ACTIONS_MAX with the last at most
  *
@@ -11,7 +11,8 @@
  * neither is the undo itself, as long as it is not taken back in turn.
  *
  * A next-action that is found later belongs to a transaction that was ended
- * suddenly: context_recover() settles it.
+ * suddenly: context_recover() settles it. It is removed without a sync, so that
+ * after a power cut it may be there again although it is the last one already.
  */
 #ifndef GUARD_ACTION_H
 #define GUARD_ACTION_H
@@ -20,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/atomic.h"
 
 /* Another folder that was changed along, in the same transaction. */
 struct action_root {
@@ -54,11 +55,19 @@ struct action_root *action_add_root(struct action *a, const char *path);
  * undo, and an undo of an undo. */
 bool action_in_effect(const struct action *a);
 
-int action_save_next(int workspace_fd, const struct action *a, struct err *err);
-/* Saves it as the last one; next-action goes away. What an undo took back is
- * forgotten, and so is an undo that was not itself taken back. */
+/* how: ATOMIC_BYTES where the folder is synced before anything is done, by
+ * the transaction's journal. */
+int action_save_next(int workspace_fd, const struct action *a,
+		     enum atomic_how how, struct err *err);
+/* Saves it as the last one. What an undo took back is forgotten, and so is an
+ * undo that was not itself taken back. next-action stays. */
 int action_save_last(int workspace_fd, const struct action *a, struct err *err);
 void action_drop_next(int workspace_fd);
+/* The last thing that is done for it, once its run is settled, too: next-action
+ * goes away, unless action_save_last() has failed. */
+void action_close(int workspace_fd, const struct action *a);
+/* It has been saved as the last one already. */
+bool action_is_last(int workspace_fd, const struct action *a);
 
 /* -ENOENT: there is none. */
 int action_load_next(int workspace_fd, struct action *ret, struct err *err);

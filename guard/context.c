@@ -169,6 +169,12 @@ static int settle_action(struct context *c, struct project *p, struct action *a,
 	bool done = recovered == 1;
 	size_t i;
 
+	/* All but its announcement's end had come onto the disk. */
+	if (action_is_last(p->workspace_fd, a)) {
+		settle_state(c, a, true);
+		action_drop_next(p->workspace_fd);
+		return 0;
+	}
 	if (recovered != 2 &&
 	    settle_root(c, p, a, a->only, a->before, &a->after, &done, err) < 0)
 		return -err->num;
@@ -179,7 +185,8 @@ static int settle_action(struct context *c, struct project *p, struct action *a,
 	if (done) {
 		state_log(&c->state, a->kind, "run", a->run_id, "project",
 			  p->path, "note", "finished after a sudden end", NULL);
-		return action_save_last(p->workspace_fd, a, err);
+		if (action_save_last(p->workspace_fd, a, err) < 0)
+			return -err->num;
 	}
 	action_drop_next(p->workspace_fd);
 	return 0;

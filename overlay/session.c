@@ -174,7 +174,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	s.project_ino = meta.ino;
 	s.home = mem_strdup(home ?: "");
 	s.command = mem_strdup(command ?: "");
-	if (session_store(&s, false, err) < 0)
+	if (session_store(&s, ATOMIC_LOOSE, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct session){.fd = -1, .lock_fd = -1};
@@ -369,7 +369,8 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		record_add(&r, "extra", number);
 	}
 	record_set(&r, "error", error);
-	return record_save(s->fd, "base", BASE_KIND, VERSION, &r, false, err);
+	return record_save(s->fd, "base", BASE_KIND, VERSION, &r, ATOMIC_LOOSE,
+			   err);
 }
 
 int session_base(struct session *s, bool wait, struct err *err)

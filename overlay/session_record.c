@@ -97,7 +97,7 @@ static struct moment get_moment(const struct record *r, const char *key)
 	return (struct moment){0};
 }
 
-int session_store(const struct session *s, bool sync, struct err *err)
+int session_store(const struct session *s, enum atomic_how how, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	enum run_state state =
@@ -121,7 +121,7 @@ int session_store(const struct session *s, bool sync, struct err *err)
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
 	if (record_save(s->fd, "record", KIND,
-			s->extra_count ? VERSION : VERSION_ONE_FOLDER, &r, sync,
+			s->extra_count ? VERSION : VERSION_ONE_FOLDER, &r, how,
 			err) < 0)
 		return err_context(err, "record of run %s", s->id);
 	return 0;
@@ -129,15 +129,22 @@ int session_store(const struct session *s, bool sync, struct err *err)
 
 int session_save(const struct session *s, struct err *err)
 {
-	return session_store(s, true, err);
+	return session_store(s, ATOMIC_DURABLE, err);
 }
 
-/* A run that is starting, at work or that left nothing has nothing that a
- * power cut could make anybody miss. */
-static bool is_worth_a_sync(const struct session *s)
+/*
+ * A run that is starting, at work or that left nothing has nothing that a
+ * power cut could make anybody miss. That it is applied, the action says that
+ * is noted in the project's workspace until after this.
+ */
+static enum atomic_how worth(const struct session *s)
 {
+	if (s->state == RUN_APPLIED)
+		return ATOMIC_BYTES;
 	return s->result || s->state == RUN_APPLYING ||
-	       s->state == RUN_APPLIED || s->state == RUN_DISCARDED;
+			       s->state == RUN_DISCARDED
+		       ? ATOMIC_DURABLE
+		       : ATOMIC_LOOSE;
 }
 
 int session_set_state(struct session *s, enum run_state state, struct err *err)
@@ -145,7 +152,7 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 	enum run_state before = s->state;
 
 	s->state = state;
-	if (session_store(s, is_worth_a_sync(s), err) == 0)
+	if (session_store(s, worth(s), err) == 0)
 		return 0;
 	s->state = before;
 	return -err->num;

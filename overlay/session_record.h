@@ -14,7 +14,8 @@
 #include "overlay/session.h"
 
 /* Writes it whole; sync: a power cut does not take it any more. */
-int session_store(const struct session *s, bool sync, struct err *err);
+int session_store(const struct session *s, enum atomic_how how,
+		  struct err *err);
 
 /* Everything of s that lies in the record; what it held before goes. s->fd
  * and s->id are set. -EBADMSG: the record is damaged. */

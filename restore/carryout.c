@@ -101,18 +101,19 @@ static void remember_root(struct txn *t)
 
 		bool shut = !(op->to.mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
+		struct moment ctime =
+			op->kind == OP_RIDE ? op->new_ctime : op->put_ctime;
 
-		/* What was changed in place, or renamed by itself, has a new
-		 * ctime that proves nothing: it is read if it can be. */
-		if (!ino || !S_ISREG(op->to.mode) ||
-		    (!shut && op->kind != OP_RIDE))
+		/* What was changed in place has a new ctime that proves
+		 * nothing: it is read if it can be. */
+		if (!ino || !S_ISREG(op->to.mode) || (!shut && !ctime.sec))
 			continue;
 		GROW(p->known, p->known_count, p->known_room);
 		p->known[p->known_count++] = (struct known_file){
 			.ino = ino,
 			.size = op->to.size,
 			.mtime = op->to.mtime,
-			.ctime = shut ? (struct moment){0} : op->new_ctime,
+			.ctime = shut ? (struct moment){0} : ctime,
 			.content = op->to.content,
 		};
 	}
@@ -195,8 +196,7 @@ static int carry_out(struct txn_all *all, struct err *err)
 	    journal_write(workspace, &all->journal, err) < 0 ||
 	    stage(all, err) < 0)
 		return give_up(all, err);
-	all->journal.state = JOURNAL_PREPARED;
-	if (journal_write(workspace, &all->journal, err) < 0) {
+	if (journal_prepare(workspace, &all->journal, err) < 0) {
 		/* It may be there all the same. */
 		(void)journal_set_state(workspace, &all->journal,
 					JOURNAL_STAGING, &ignored);

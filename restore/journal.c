@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
@@ -17,11 +18,13 @@
 
 #define MAGIC "GUARDJNL"
 #define MAGIC_LEN 8
-#define VERSION 3
+#define VERSION 4
+#define VERSION_TABLE 4
 #define VERSION_CHATTR 3
 #define VERSION_ONE_ROOT 1
 #define STATE_AT 9
 #define HEAD_LEN 18 /* magic, version, state, check */
+#define TABLE_HEAD 8
 #define JOURNAL_MAX (1u << 30)
 #define ROOTS_MAX 64
 #define JOINED "joined"
@@ -193,7 +196,6 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 		put_entry(b, &j->ops[i].from);
 		put_entry(b, &j->ops[i].to);
 		enc_var(b, j->ops[i].old_ino);
-		enc_var(b, j->ops[i].new_ino);
 	}
 }
 
@@ -223,7 +225,8 @@ static void decode_ops(struct dec *d, int version, struct journal_root *j)
 		op->from = get_entry(d, version);
 		op->to = get_entry(d, version);
 		op->old_ino = dec_var(d);
-		op->new_ino = dec_var(d);
+		if (version < VERSION_TABLE)
+			op->new_ino = dec_var(d);
 		if (op->kind < OP_DELETE || op->kind > OP_META ||
 		    (op->kind == OP_DELETE ? !op->from.mode : !op->to.mode))
 			d->bad = true;
@@ -272,26 +275,83 @@ struct journal_root *journal_add_root(struct journal *j, const char *path)
 	return root;
 }
 
-static bool decode(const void *data, size_t len, int version, struct journal *j)
+static void decode_body(struct dec *d, int version, struct journal *j)
 {
-	struct dec d = dec_start(data, len);
 	uint64_t count = 1, i;
 
-	j->action = dec_text(&d);
-	j->run_id = dec_text(&d);
+	j->action = dec_text(d);
+	j->run_id = dec_text(d);
 	if (version == VERSION_ONE_ROOT)
-		decode_root(&d, version, journal_add_root(j, ""));
+		decode_root(d, version, journal_add_root(j, ""));
 	else
-		count = dec_var(&d);
+		count = dec_var(d);
 	if (!count || count > ROOTS_MAX)
-		d.bad = true;
-	for (i = j->root_count; i < count && !d.bad; i++) {
-		auto_free char *path = dec_text(&d);
+		d->bad = true;
+	for (i = j->root_count; i < count && !d->bad; i++) {
+		auto_free char *path = dec_text(d);
 
 		if (*path && *path != '/')
-			d.bad = true;
-		decode_root(&d, version, journal_add_root(j, path));
+			d->bad = true;
+		decode_root(d, version, journal_add_root(j, path));
 	}
+}
+
+static size_t count_ops(const struct journal *j)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < j->root_count; i++)
+		count += j->roots[i].op_count;
+	return count;
+}
+
+/* table = check *new-inode, of each operation in turn; `inodes` apart. */
+static void encode_inodes(const struct journal *j, struct buf *b)
+{
+	size_t i, k;
+
+	for (i = 0; i < j->root_count; i++)
+		for (k = 0; k < j->roots[i].op_count; k++)
+			enc_u64(b, j->roots[i].ops[k].new_ino);
+}
+
+/* Until all is staged the table says nothing yet, and may be half written. */
+static void decode_table(struct dec *d, struct journal *j)
+{
+	size_t count = count_ops(j), i, k;
+	uint64_t check = dec_u64(d);
+	const unsigned char *inodes = dec_raw(d, count * 8);
+	struct dec table;
+
+	if (!inodes || j->state == JOURNAL_STAGING)
+		return;
+	if (check != check_of(inodes, count * 8))
+		d->bad = true;
+	table = dec_start(inodes, count * 8);
+	for (i = 0; i < j->root_count; i++)
+		for (k = 0; k < j->roots[i].op_count; k++)
+			j->roots[i].ops[k].new_ino = dec_u64(&table);
+}
+
+/* data: all behind the version's state and check. */
+static bool decode(const void *data, size_t len, int version, uint64_t check,
+		   struct journal *j)
+{
+	struct dec d = dec_start(data, len), body = d;
+
+	if (version >= VERSION_TABLE) {
+		len = dec_u64(&d);
+		data = dec_raw(&d, len);
+		if (!data)
+			return false;
+		body = dec_start(data, len);
+	}
+	decode_body(&body, version, j);
+	if (!dec_end(&body) || check != check_of(data, len))
+		return false;
+	if (version < VERSION_TABLE)
+		return true;
+	decode_table(&d, j);
 	return dec_end(&d);
 }
 
@@ -299,30 +359,67 @@ int journal_write(int workspace_fd, const struct journal *j, struct err *err)
 {
 	AUTO(buf) struct buf body = {0};
 	AUTO(buf) struct buf whole = {0};
+	size_t table = TABLE_HEAD + count_ops(j) * 8;
 
 	encode(j, &body);
 	buf_add(&whole, MAGIC, MAGIC_LEN);
 	enc_u8(&whole, VERSION);
 	enc_u8(&whole, (uint8_t)j->state);
 	enc_u64(&whole, check_of(body.data, body.len));
+	enc_u64(&whole, body.len);
 	buf_add(&whole, body.data, body.len);
+	/* Room for the table: what is overwritten needs no new place. */
+	memset(buf_reserve(&whole, table), 0, table);
+	whole.len += table;
 	if (atomic_write(workspace_fd, JOURNAL_NAME, whole.data, whole.len,
-			 0600, true, err) < 0)
+			 0600, ATOMIC_DURABLE, err) < 0)
 		return err_context(err, "journal");
 	return 0;
+}
+
+static int open_journal(int workspace_fd, struct err *err)
+{
+	int fd = openat(workspace_fd, JOURNAL_NAME,
+			O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open the journal") : fd;
+}
+
+static int write_at(int fd, const void *data, size_t len, off_t at,
+		    struct err *err)
+{
+	if (fd_pwrite(fd, data, len, at) < 0 || fdatasync(fd) < 0)
+		return fail_errno(err, "write the journal");
+	return 0;
+}
+
+int journal_prepare(int workspace_fd, struct journal *j, struct err *err)
+{
+	auto_close int fd = open_journal(workspace_fd, err);
+	AUTO(buf) struct buf inodes = {0}, table = {0};
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	encode_inodes(j, &inodes);
+	enc_u64(&table, check_of(inodes.data, inodes.len));
+	buf_add(&table, inodes.data, inodes.len);
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "look at the journal");
+	if (write_at(fd, table.data, table.len, st.st_size - (off_t)table.len,
+		     err) < 0)
+		return -err->num;
+	return journal_set_state(workspace_fd, j, JOURNAL_PREPARED, err);
 }
 
 int journal_set_state(int workspace_fd, struct journal *j,
 		      enum journal_state state, struct err *err)
 {
-	auto_close int fd = openat(workspace_fd, JOURNAL_NAME,
-				   O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = open_journal(workspace_fd, err);
 	unsigned char byte = (unsigned char)state;
 
-	if (fd < 0)
-		return fail_errno(err, "open the journal");
-	if (fd_pwrite(fd, &byte, 1, STATE_AT) < 0 || fdatasync(fd) < 0)
-		return fail_errno(err, "write the journal");
+	if (fd < 0 || write_at(fd, &byte, 1, STATE_AT, err) < 0)
+		return -err->num;
 	j->state = state;
 	return 0;
 }
@@ -350,8 +447,8 @@ int journal_load(int workspace_fd, struct journal *ret, struct err *err)
 	j.state = b.data[STATE_AT];
 	d = dec_start(b.data + STATE_AT + 1, 8);
 	if (!b.data[MAGIC_LEN] || !state_ok(j.state) ||
-	    dec_u64(&d) != check_of(b.data + HEAD_LEN, b.len - HEAD_LEN) ||
-	    !decode(b.data + HEAD_LEN, b.len - HEAD_LEN, b.data[MAGIC_LEN], &j))
+	    !decode(b.data + HEAD_LEN, b.len - HEAD_LEN, b.data[MAGIC_LEN],
+		    dec_u64(&d), &j))
 		return fail(err, EBADMSG, "the journal is damaged");
 	*ret = j;
 	j = (struct journal){0};
@@ -362,7 +459,7 @@ int journal_remove(int workspace_fd, struct err *err)
 {
 	if (unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
 		return fail_errno(err, "remove the journal");
-	return atomic_sync_dir(workspace_fd, err);
+	return 0;
 }
 
 int journal_join(int workspace_fd, const char *first, struct err *err)
@@ -371,7 +468,7 @@ int journal_join(int workspace_fd, const char *first, struct err *err)
 
 	record_set(&r, "first", first);
 	return record_save(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
-			   true, err);
+			   ATOMIC_DURABLE, err);
 }
 
 char *journal_joined(int workspace_fd)

@@ -12,8 +12,12 @@
  *	back		it could not be done. Recovery takes it back.
  *	done		all is done and synced. Recovery removes the folder.
  *
- * The file is written whole with the first two; the others change one byte.
- * Its grammar is in docs/formats.md.
+ * The file is written whole with the first, with room for what is only known
+ * when all is staged; from then on nothing but its bytes in place changes. Its
+ * grammar is in docs/formats.md.
+ *
+ * It is removed without a sync: one that is there again after a power cut says
+ * "done", and all that is left to do then was done before.
  */
 #ifndef GUARD_RESTORE_JOURNAL_H
 #define GUARD_RESTORE_JOURNAL_H
@@ -45,7 +49,8 @@ struct op {
 	uint64_t old_ino; /* what has the name before */
 	uint64_t new_ino; /* what was staged for it */
 	/* In memory only: */
-	struct moment new_ctime; /* of a file */
+	struct moment new_ctime; /* of a file, staged */
+	struct moment put_ctime; /* in its place; {0}: not known */
 	bool taken; /* comes out of a run's layer, see taking.h */
 	bool marked; /* with marks that are the layer's own */
 	char *partner; /* a path whose file is linked to, while staging; NULL */
@@ -82,14 +87,19 @@ void journal_free(struct journal *j);
 /* One more, empty but for its path; holds until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 
-/* Writes it whole, durably. */
+/* Writes it whole, durably; its state is "staging". What else was written in
+ * the workspace's folder before is durable then, too, as far as its own bytes
+ * are. */
 int journal_write(int workspace_fd, const struct journal *j, struct err *err);
+/* All is staged: new_ino of each operation, durable before the state
+ * "prepared" is, which is durable on return. */
+int journal_prepare(int workspace_fd, struct journal *j, struct err *err);
 /* Changes its state on disk, durably, then in *j. */
 int journal_set_state(int workspace_fd, struct journal *j,
 		      enum journal_state state, struct err *err);
 /* -ENOENT: none; -EPROTO: of a newer guard; -EBADMSG: damaged. */
 int journal_load(int workspace_fd, struct journal *ret, struct err *err);
-/* Removes it, durably. */
+/* Removes it; not synced. */
 int journal_remove(int workspace_fd, struct err *err);
 
 /*

@@ -249,7 +249,22 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 	return onfile_set_meta(t->store, fd, &op->to, err);
 }
 
-static int put_op(struct txn *t, const struct op *op, struct err *err)
+/*
+ * The time of change that the rename itself has set: the file that has it is
+ * what was staged, and nobody has to read it for the snapshot afterwards. One
+ * that was written to in between has another size or time of its bytes.
+ */
+static void note_ctime(struct op *op, int dir, const char *name)
+{
+	struct meta m;
+
+	if (S_ISREG(op->to.mode) && meta_get(dir, name, &m) == 0 &&
+	    m.ino == op->new_ino && m.size == op->to.size &&
+	    moment_compare(m.mtime, op->to.mtime) == 0)
+		op->put_ctime = m.ctime;
+}
+
+static int put_op(struct txn *t, struct op *op, struct err *err)
 {
 	auto_close int dir = -1;
 	char staged[JOURNAL_OP_NAME_LEN];
@@ -274,6 +289,8 @@ static int put_op(struct txn *t, const struct op *op, struct err *err)
 			      : put_create(t, op, dir, name, err);
 		if (got < 0)
 			return got;
+		if (op->kind != OP_DELETE)
+			note_ctime(op, dir, name);
 	}
 	if (op->kind == OP_CREATE)
 		return settle_created(t, op, err);
@@ -301,22 +318,6 @@ static int keep_times(struct txn *t, struct err *err)
 	return 0;
 }
 
-/* 0, 1: it cannot be opened for that, or negative. */
-static int sync_path(struct txn *t, const char *path, struct err *err)
-{
-	struct err ignored;
-	auto_close int fd = beneath_open(t->project->fd, path,
-					 O_RDONLY | O_NONBLOCK, 0, &ignored);
-
-	if (fd < 0)
-		return 1;
-	if (fsync(fd) < 0)
-		return errno == EINVAL
-			       ? 1
-			       : fail_errno(err, "sync %s", text_quote(path));
-	return 0;
-}
-
 /* What was changed in place; folders are among the touched ones. */
 static bool wants_sync(const struct op *op)
 {
@@ -327,22 +328,20 @@ static bool wants_sync(const struct op *op)
 
 static int sync_all(struct txn *t, struct err *err)
 {
-	struct journal_root *j = t->part;
-	bool each = j->op_count + j->touched_count <= SYNC_EACH_MAX;
+	AUTO(syncs) struct syncs syncs = SYNCS_NONE;
+	const struct journal_root *j = t->part;
 	size_t i;
-	int got = 0;
 
-	for (i = 0; each && got == 0 && i < j->op_count; i++)
+	if (j->op_count + j->touched_count > SYNC_EACH_MAX)
+		syncs_add_all(&syncs);
+	for (i = 0; !syncs.whole && i < j->op_count; i++)
 		if (wants_sync(&j->ops[i]))
-			got = sync_path(t, j->ops[i].path, err);
-	for (i = 0; each && got == 0 && i < j->touched_count; i++)
-		got = sync_path(t, j->touched[i].path, err);
-	if (got < 0)
-		return got;
-	if ((!each || got) && syncfs(t->staging_fd) < 0)
-		return fail_errno(err, "sync the project");
-	if (fsync(t->staging_fd) < 0)
-		return fail_errno(err, "sync the staging folder");
+			syncs_add(&syncs, t->project->fd, j->ops[i].path);
+	for (i = 0; !syncs.whole && i < j->touched_count; i++)
+		syncs_add(&syncs, t->project->fd, j->touched[i].path);
+	syncs_add(&syncs, t->staging_fd, "");
+	if (syncs_run(&syncs, t->staging_fd, err) < 0)
+		return err_context(err, "the project");
 	return 0;
 }
 

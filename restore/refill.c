@@ -56,11 +56,14 @@ static int make(struct store *store, const struct entry *e, const char *path,
 		.whole = &journal,
 		.staging_fd = scratch_fd,
 	};
+	AUTO(syncs) struct syncs syncs = SYNCS_NONE;
 	char name[JOURNAL_OP_NAME_LEN];
 	auto_close int fd = -1;
 
+	/* All of it, since marks come to it yet. */
+	syncs_add_all(&syncs);
 	if (tree_each(store, e, add_op, &r, err) < 0 ||
-	    txn_stage_into(&t, err) < 0)
+	    txn_stage_into(&t, &syncs, err) < 0)
 		return -err->num;
 	journal_op_name(r.part, &r.part->ops[0], name);
 	fd = openat(scratch_fd, name,
@@ -71,7 +74,7 @@ static int make(struct store *store, const struct entry *e, const char *path,
 	if (mark_set_opaque(fd, true, err) < 0 ||
 	    onfile_set_time(fd, e->mtime, err) < 0)
 		return -err->num;
-	return syncfs(scratch_fd) < 0 ? fail_errno(err, "sync") : 0;
+	return syncs_run(&syncs, scratch_fd, err);
 }
 
 /* The name, and the time that its folder had. */

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/atomic.h"
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
@@ -46,7 +45,6 @@ struct stage {
 	size_t run_count, run_room;
 	struct leader *leaders; /* sorted by group, then operation */
 	size_t leader_count;
-	bool sync_each;
 	uint64_t total; /* bytes of files */
 	atomic_ullong done;
 	atomic_flag telling;
@@ -126,7 +124,6 @@ static void lay_out(struct stage *s)
 	if (s->leader_count)
 		qsort(s->leaders, s->leader_count, sizeof(*s->leaders),
 		      by_group);
-	s->sync_each = s->count <= SYNC_EACH_MAX;
 }
 
 /* The path to link to, or NULL when this is the first of its group. */
@@ -184,8 +181,6 @@ static int make_file(struct stage *s, int dir, const char *name,
 		return -err->num;
 	if (onfile_set_meta(s->txn->store, fd, e, err) < 0)
 		return -err->num;
-	if (s->sync_each && fsync(fd) < 0)
-		return fail_errno(err, "sync");
 	tell(s, e->size);
 	return 0;
 }
@@ -364,11 +359,7 @@ static int close_folder(struct stage *s, size_t i, struct err *err)
 	 * it gets its mode when it is in its place. */
 	if (op->kind == OP_CREATE)
 		e.mode |= S_IWUSR;
-	if (onfile_set_meta(s->txn->store, fd, &e, err) < 0)
-		return -err->num;
-	if (s->sync_each && fsync(fd) < 0)
-		return fail_errno(err, "sync");
-	return 0;
+	return onfile_set_meta(s->txn->store, fd, &e, err);
 }
 
 static int make_staging(struct txn *t, struct err *err)
@@ -389,7 +380,22 @@ static int make_staging(struct txn *t, struct err *err)
 	return 0;
 }
 
-int txn_stage_into(struct txn *t, struct err *err)
+/* Links and fifos come with their folder. */
+static void add_syncs(const struct stage *s, struct syncs *to)
+{
+	size_t i;
+
+	if (s->count > SYNC_EACH_MAX)
+		syncs_add_all(to);
+	for (i = 0; !to->whole && i < s->txn->part->op_count; i++) {
+		uint32_t mode = s->txn->part->ops[i].to.mode;
+
+		if (s->paths[i] && (S_ISREG(mode) || S_ISDIR(mode)))
+			syncs_add(to, s->txn->staging_fd, s->paths[i]);
+	}
+}
+
+int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 {
 	AUTO(stage) struct stage s = {.txn = t};
 	struct journal_root *j = t->part;
@@ -403,22 +409,23 @@ int txn_stage_into(struct txn *t, struct err *err)
 		    close_folder(&s, i, err) < 0)
 			return err_context(err, "stage %s",
 					   text_quote(j->ops[i].path));
-	return s.sync_each;
+	add_syncs(&s, to);
+	return 0;
 }
 
 int txn_stage(struct txn *t, struct err *err)
 {
+	AUTO(syncs) struct syncs syncs = SYNCS_NONE;
 	size_t taken;
-	int synced;
 
-	if (make_staging(t, err) < 0 || taking_rename(t, &taken, err) < 0)
+	if (make_staging(t, err) < 0 || taking_rename(t, &taken, err) < 0 ||
+	    txn_stage_into(t, &syncs, err) < 0)
 		return -err->num;
-	synced = txn_stage_into(t, err);
-	if (synced < 0)
-		return synced;
-	if ((!synced || taken) && syncfs(t->staging_fd) < 0)
-		return fail_errno(err, "sync the staged files");
-	if (fsync(t->staging_fd) < 0)
-		return fail_errno(err, "sync the staging folder");
-	return atomic_sync_dir(t->project->fd, err);
+	if (taken)
+		syncs_add_all(&syncs);
+	syncs_add(&syncs, t->staging_fd, "");
+	syncs_add(&syncs, t->project->fd, "");
+	if (syncs_run(&syncs, t->staging_fd, err) < 0)
+		return err_context(err, "what was staged");
+	return 0;
 }

@@ -21,10 +21,8 @@
 #define GUARD_RESTORE_TXN_H
 
 #include "restore/journal.h"
+#include "restore/syncs.h"
 #include "restore/transaction.h"
-
-/* Up to so many things an fsync each, above one syncfs for all. */
-#define SYNC_EACH_MAX 64
 
 struct txn {
 	struct store *store;
@@ -47,9 +45,9 @@ struct moment txn_begun(struct store *store, uint64_t before);
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
 int txn_stage(struct txn *t, struct err *err);
 /* The same in a staging folder that is there; all that is needed of t are its
- * store, the operations and staging_fd. 1: each thing is synced, when they are
- * few; 0: none is. */
-int txn_stage_into(struct txn *t, struct err *err);
+ * store, the operations and staging_fd. Nothing is synced: what has to be comes
+ * into `to`. */
+int txn_stage_into(struct txn *t, struct syncs *to, struct err *err);
 int txn_put(struct txn *t, struct err *err);
 /* Takes back whatever has happened; goes on after a failure, whose error is
  * returned. */

@@ -35,8 +35,8 @@ static int claim(int fd, const char *path, struct err *err)
 	AUTO(record) struct record r = {0};
 
 	record_set(&r, "path", path);
-	return record_save(fd, "record", "workspace", RECORD_VERSION, &r, false,
-			   err);
+	return record_save(fd, "record", "workspace", RECORD_VERSION, &r,
+			   ATOMIC_LOOSE, err);
 }
 
 int workspace_open(int workspaces_fd, const char *path, bool make,

@@ -15,6 +15,9 @@
 #include "restore/result.h"
 #include "restore/taking.h"
 
+/* It is worth telling others that an apply is under way. */
+#define MANY_STEPS 1000
+
 void applying_free(struct applying *a)
 {
 	plan_free(&a->plan);
@@ -433,6 +436,20 @@ static int carry_failed(struct applying *a, int num)
 	return num;
 }
 
+/*
+ * The run says that it is being applied where that takes a moment, or where
+ * parts of its layer may be missing from now on. A live run's record is its own
+ * guard's to write.
+ */
+static int begin(struct applying *a, bool taken, struct err *err)
+{
+	struct session *s = &a->p->session;
+
+	return s->live || (!taken && a->plan.step_count < MANY_STEPS)
+		       ? 0
+		       : session_set_state(s, RUN_APPLYING, err);
+}
+
 int applying_carry(struct applying *a, bool whole, bool git,
 		   uint64_t *ret_after, struct err *err)
 {
@@ -454,8 +471,7 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	size_t count;
 	int got;
 
-	/* A live run's record is its own guard's to write. */
-	got = s->live ? 0 : session_set_state(s, RUN_APPLYING, err);
+	got = begin(a, taken != NULL, err);
 	roots = list_roots(a, taken ? &layer : NULL, &count);
 	if (got == 0)
 		got = carry_out(a->c->store, roots, count, &action, err);
@@ -464,11 +480,13 @@ int applying_carry(struct applying *a, bool whole, bool git,
 		got = carry_failed(a, got);
 	else
 		got = note_applied(a, &action, err);
+	if (got == 0 && !s->live)
+		got = context_settle_run(s, &a->c->state, whole, err);
+	if (got == 0)
+		action_close(a->project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)
 		return got;
-	if (!s->live && context_settle_run(s, &a->c->state, whole, err) < 0)
-		return -err->num;
 	before = mem_printf("%" PRIu64, a->before.seq);
 	after = mem_printf("%" PRIu64, action.after);
 	state_log(&a->c->state, "apply", "run", s->id, "project", s->project,

@@ -219,6 +219,8 @@ static int carry_restore(struct restore *r, struct err *err)
 	AUTO(buf) struct buf sum = {0};
 	int got = carry_out(r->c->store, &root, 1, &action, err);
 
+	if (got == 0)
+		action_close(r->project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)
 		return got;

@@ -333,6 +333,7 @@ static int carry_undo(struct undo *u, struct err *err)
 	}
 	before = mem_printf("%" PRIu64, action.before);
 	settle_run(u, &action);
+	action_close(u->roots[0].project.workspace_fd, &action);
 	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);

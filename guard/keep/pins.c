@@ -224,7 +224,7 @@ int pins_user_change(const struct state *state, const uint64_t *seqs,
 	for (i = 0; i < now.count; i++)
 		buf_printf(&bytes, "%llu\n", (unsigned long long)now.items[i]);
 	return atomic_write(state->fd, "pins", bytes.data, bytes.len, 0600,
-			    true, err);
+			    ATOMIC_DURABLE, err);
 }
 
 /* --- all of them --- */

@@ -419,7 +419,7 @@ static int carry(struct store *store, const struct carry_root *roots,
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
 
 	if (store_before(store, roots, count, a, to, err) < 0 ||
-	    action_save_next(workspace, a, err) < 0)
+	    action_save_next(workspace, a, ATOMIC_BYTES, err) < 0)
 		return -err->num;
 	if (carry_transaction(store, to, count, a->kind, a->run_id, err) < 0) {
 		/* Left behind only together with its journal. */

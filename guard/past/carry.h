@@ -52,6 +52,9 @@ struct carry_root {
  * them, takes the snapshots afterwards and makes it the last action. SIGINT,
  * SIGTERM and SIGHUP wait for its end. Errors are those of transaction_run();
  * after one that left a journal the text says so.
+ *
+ * Afterwards it is still announced: settle the run that it was about, if there
+ * is one, then call action_close().
  */
 int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	      struct action *a, struct err *err);

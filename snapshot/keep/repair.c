@@ -227,7 +227,7 @@ static int mend_secrets(struct store *s, struct repair *r, struct err *err)
 		if (secret_ok(s, names[i]))
 			continue;
 		got = atomic_write(s->folder.fd, names[i], bytes, sizeof(bytes),
-				   0400, true, err);
+				   0400, ATOMIC_DURABLE, err);
 		r->result.secrets += got == 0;
 	}
 	explicit_bzero(bytes, sizeof(bytes));

@@ -66,10 +66,10 @@ static int secret_write(int fd, const void *given, struct err *err)
 	check = hash_check(bytes, SECRET_LEN);
 	for (i = 0; i < 8; i++)
 		bytes[SECRET_LEN + i] = (unsigned char)(check >> 8 * i);
-	if (atomic_write(fd, "secret", bytes, sizeof(bytes), 0400, true, err) <
-		    0 ||
-	    atomic_write(fd, "secret.2", bytes, sizeof(bytes), 0400, true,
-			 err) < 0)
+	if (atomic_write(fd, "secret", bytes, sizeof(bytes), 0400,
+			 ATOMIC_DURABLE, err) < 0 ||
+	    atomic_write(fd, "secret.2", bytes, sizeof(bytes), 0400,
+			 ATOMIC_DURABLE, err) < 0)
 		return -err->num;
 	return 0;
 }

@@ -75,8 +75,8 @@ int format_write(int fd, const struct format *format, struct err *err)
 	(void)snprintf(check, sizeof(check), "%016llx",
 		       (unsigned long long)record_check(&r));
 	record_set(&r, "check", check);
-	if (record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r, true, err) <
-	    0)
+	if (record_save(fd, "FORMAT", "store", FORMAT_VERSION, &r,
+			ATOMIC_DURABLE, err) < 0)
 		return -err->num;
 	/* What overwrites every file that it may write to leaves it alone. */
 	if (fchmodat(fd, "FORMAT", 0400, 0) < 0)

@@ -101,5 +101,5 @@ int lost_save(struct store *s, const struct lost_list *list, struct err *err)
 	}
 	enc_u64(&bytes, hash_check(bytes.data, bytes.len));
 	return atomic_write(store_dir(s), FILE_NAME, bytes.data, bytes.len,
-			    0400, true, err);
+			    0400, ATOMIC_DURABLE, err);
 }

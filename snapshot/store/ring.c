@@ -327,7 +327,7 @@ bool reader_next(struct reader *r, struct reader_file *ret)
 
 static int sync_plain(int fd)
 {
-	return fdatasync(fd) < 0 ? errno : 0;
+	return fsync(fd) < 0 ? errno : 0;
 }
 
 /* One batch; the first failure or 0. -1: the ring is of no use. */
@@ -342,7 +342,7 @@ static int sync_batch(struct io_uring *ring, const int *fds, unsigned int count)
 
 		if (!sqe)
 			abort();
-		io_uring_prep_fsync(sqe, fds[i], IORING_FSYNC_DATASYNC);
+		io_uring_prep_fsync(sqe, fds[i], 0);
 	}
 	if (!ring_enter(ring, 0))
 		return -1;

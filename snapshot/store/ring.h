@@ -69,8 +69,9 @@ bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 bool reader_next(struct reader *r, struct reader_file *ret);
 
 /*
- * fdatasync of many open files, all at once where io_uring is there. 0 when
- * every one succeeded; the first failure otherwise (the others were tried).
+ * fsync of many open files and folders, all at once where io_uring is there. 0
+ * when every one succeeded; the first failure otherwise (the others were
+ * tried).
  */
 int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err);
 

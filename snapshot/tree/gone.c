@@ -152,7 +152,7 @@ static int save(struct store *s, const struct gone *g, struct err *err)
 	}
 	enc_u64(&bytes, hash_check(bytes.data, bytes.len));
 	return atomic_write(store_dir(s), FILE_NAME, bytes.data, bytes.len,
-			    0400, true, err);
+			    0400, ATOMIC_DURABLE, err);
 }
 
 /* Every run of numbers up to the highest that is not in snaps/. */

@@ -3,7 +3,7 @@
 #include "restore/journal.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { CHECK_AT = 10, BODY_AT = 18 };
+enum { VERSION_AT = 8, CHECK_AT = 10, BODY_AT = 18, WITH_TABLE = 4 };
 
 /* FNV-1a, as journal.c has it. */
 static uint64_t fnv(const uint8_t *data, size_t len)
@@ -14,6 +14,23 @@ static uint64_t fnv(const uint8_t *data, size_t len)
 	for (i = 0; i < len; i++)
 		h = (h ^ data[i]) * 0x100000001b3u;
 	return h;
+}
+
+/* From version 4 on the body says how long it is, and a table follows. */
+static void seal(uint8_t *bytes, size_t len)
+{
+	size_t at = BODY_AT, body = len - BODY_AT;
+
+	if (bytes[VERSION_AT] >= WITH_TABLE && len >= BODY_AT + 16) {
+		at += 8;
+		body = (size_t)bytes[BODY_AT] | (size_t)bytes[BODY_AT + 1] << 8;
+		if (body + 8 > len - at)
+			body = len - at - 8;
+		seal_u64(bytes + BODY_AT, body);
+		seal_u64(bytes + at + body,
+			 fnv(bytes + at + body + 8, len - at - body - 8));
+	}
+	seal_u64(bytes + CHECK_AT, fnv(bytes + at, body));
 }
 
 static void check_root(const struct journal_root *r)
@@ -40,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	seals = data[0];
 	bytes = fuzz_copy(data, &len);
 	if ((seals & 1) && len >= BODY_AT)
-		seal_u64(bytes + CHECK_AT, fnv(bytes + BODY_AT, len - BODY_AT));
+		seal(bytes, len);
 	fuzz_file(JOURNAL_NAME, bytes, len);
 	if (journal_load(fuzz_dir(), &j, &err) < 0)
 		return 0;

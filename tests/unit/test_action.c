@@ -75,7 +75,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	struct action_root *o;
 	struct err err;
 
-	assert_int_equal(action_save_next(p->fd, &a, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, ATOMIC_DURABLE, &err), 0);
 	one = head_of(p->fd, "next-action");
 	o = action_add_root(&a, "/home/a b\nc");
 	o->before = 8;
@@ -84,7 +84,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	mem_list_add(&o->only, " y z");
 	(void)action_add_root(&a, "/p");
 	mem_list_add(&a.only, "own");
-	assert_int_equal(action_save_next(p->fd, &a, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, ATOMIC_DURABLE, &err), 0);
 	two = head_of(p->fd, "next-action");
 	assert_int_equal(action_load_next(p->fd, &b, &err), 0);
 	action_free_roots(&a);
@@ -111,12 +111,16 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 	struct err err;
 
 	assert_int_equal(action_save_last(p->fd, &old, &err), 0);
-	assert_int_equal(action_save_next(p->fd, &a, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, ATOMIC_DURABLE, &err), 0);
 	expect_last(p->fd, "restore", "");
 	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
 	assert_string_equal(next.kind, "apply");
+	action_close(p->fd, &a);
+	action_free(&next);
+	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
 	assert_int_equal(action_save_last(p->fd, &a, &err), 0);
 	expect_last(p->fd, "apply", "r");
+	action_close(p->fd, &a);
 	action_free(&next);
 	assert_int_equal(action_load_next(p->fd, &next, &err), -ENOENT);
 }

@@ -328,9 +328,9 @@ static uint64_t snap_known(struct bench *b, const struct project *p,
 	return stats.read_files;
 }
 
-static void edit_unseen(const char *project)
+static void edit_unseen(const char *project, const char *name)
 {
-	char *path = path_join(project, "d3/f4");
+	char *path = path_join(project, name);
 	struct stat st;
 
 	assert_return_code(stat(path, &st), errno);
@@ -392,7 +392,7 @@ static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
 	read = snap_known(b, &p, &after);
 	assert_true(same_at(b, &after, &many, "d3/f4"));
 	assert_true(same_at(b, &after, &many, "d7/f11"));
-	edit_unseen(b->project);
+	edit_unseen(b->project, "d3/f4");
 	assert_true(is_trusted(&p) ? read < 50 : read > 500);
 	assert_int_equal(snap_known(b, &p, &last),
 			 is_trusted(&p) ? read + 1 : read);
@@ -407,6 +407,29 @@ static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
 }
 
 /* --- somebody else at work --- */
+
+/* Also of what took the place of another file. */
+static void knows_what_it_replaced_until_it_is_edited(void **state)
+{
+	struct bench *b = *state;
+	struct snapshot after = {0}, last = {0};
+	struct project p;
+	struct err err;
+	uint64_t read;
+
+	open_project(b, &p);
+	ok(run_root(b->box->store, &p, &b->plan, &err));
+	read = snap_known(b, &p, &after);
+	assert_true(same_at(b, &after, &b->new, "deep/er/edited"));
+	edit_unseen(b->project, "deep/er/edited");
+	assert_int_equal(snap_known(b, &p, &last),
+			 is_trusted(&p) ? read + 1 : read);
+	assert_false(same_at(b, &last, &b->new, "deep/er/edited"));
+	assert_true(same_at(b, &last, &b->new, "edited"));
+	project_close(&p);
+	snapshot_free(&after);
+	snapshot_free(&last);
+}
 
 static void edit(struct bench *b, const char *path, const char *text)
 {
@@ -793,6 +816,50 @@ static int load_journal(struct bench *b, struct journal *j, struct err *err)
 	return journal_load(fd, j, err);
 }
 
+/* As far as the first change of the project; which call that was. */
+static unsigned int end_when_prepared(struct bench *b)
+{
+	static unsigned int at = 1; /* the same in all tests */
+	struct err err;
+
+	for (;; at++) {
+		AUTO(journal) struct journal j = {0};
+
+		bench_reset(b);
+		assert_true(ended_at(b, at, false));
+		if (load_journal(b, &j, &err) == 0 &&
+		    j.state == JOURNAL_PREPARED)
+			return at;
+	}
+}
+
+/* The power goes while it is written what was staged: nothing of the project
+ * has changed yet, whatever stands there. */
+static void takes_back_what_was_not_prepared_whole(void **state)
+{
+	struct bench *b = *state;
+	struct buf bytes = {0};
+	char *text = NULL;
+	unsigned int at;
+	struct err err;
+	auto_close int fd = -1;
+
+	/* The table is there, and not yet that it is. */
+	at = end_when_prepared(b) - 2;
+	bench_reset(b);
+	assert_true(ended_at(b, at, false));
+	fd = workspace_open(b->workspaces_fd, b->project, false, &err);
+	ok(fd_slurp_at(fd, JOURNAL_NAME, 1 << 20, &bytes, &err));
+	bytes.data[bytes.len - 1] ^= 0x40;
+	ok(atomic_write(fd, JOURNAL_NAME, bytes.data, bytes.len, 0600,
+			ATOMIC_LOOSE, &err));
+	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
+	project_is(b, b->old_picture, "taken back");
+	nothing_left(b);
+	free(text);
+	buf_free(&bytes);
+}
+
 static void reads_no_damaged_journal(void **state)
 {
 	struct bench *b = *state;
@@ -802,11 +869,9 @@ static void reads_no_damaged_journal(void **state)
 	auto_close int fd = -1;
 	size_t i;
 
-	assert_true(ended_at(b, 40, false));
+	end_when_prepared(b);
 	fd = workspace_open(b->workspaces_fd, b->project, false, &err);
 	ok(fd_slurp_at(fd, JOURNAL_NAME, 1 << 20, &bytes, &err));
-	ok(load_journal(b, &j, &err));
-	journal_free(&j);
 	for (i = 0; i < bytes.len; i++) {
 		bytes.data[i] ^= 0x40;
 		ok(atomic_write(fd, JOURNAL_NAME, bytes.data, bytes.len, 0600,
@@ -827,23 +892,10 @@ static void sets_a_journal_aside_whose_folder_was_moved(void **state)
 {
 	struct bench *b = *state;
 	auto_free char *away = path_join(b->box->dir, "away");
-	unsigned int at = 1;
 	char *text = NULL;
 	struct err err;
 
-	/* As far as the first change of the project. */
-	for (;; at += 10) {
-		struct journal j = {0};
-
-		bench_reset(b);
-		assert_true(ended_at(b, at, false));
-		if (load_journal(b, &j, &err) == 0 &&
-		    j.state == JOURNAL_PREPARED) {
-			journal_free(&j);
-			break;
-		}
-		journal_free(&j);
-	}
+	(void)end_when_prepared(b);
 	assert_return_code(rename(b->project, away), errno);
 	make_state(b->project, put_old);
 	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
@@ -960,6 +1012,20 @@ static const char *after_last(const char *text, const char *what)
 	return last;
 }
 
+/* Behind the next write of the journal and its sync. */
+static const char *journal_synced(const char *at)
+{
+	char wrote[512], synced[512];
+
+	at = strstr(at, "pwrite ");
+	assert_non_null(at);
+	assert_int_equal(
+		sscanf(at, "pwrite %511s fdatasync %511s", wrote, synced), 2);
+	assert_string_equal(wrote, synced);
+	assert_string_equal(path_name(wrote), JOURNAL_NAME);
+	return strchr(strchr(at, '\n') + 1, '\n') + 1;
+}
+
 static void syncs_what_it_needs_before_it_begins(void **state)
 {
 	struct bench *b = *state;
@@ -991,13 +1057,15 @@ static void syncs_what_it_needs_before_it_begins(void **state)
 		files++;
 	}
 	assert_true(files > 5);
-	/* The journal and its folder, after that. */
-	at = strstr(text, "fdatasync");
+	/* The journal and its folder before anything is made; what was staged
+	 * in it after that, and only then that all of it is. */
+	at = strstr(text, "renameat journal\nfsync ");
 	assert_non_null(at);
-	for (at = first; at > text && strncmp(at, "\nrenameat ", 10) != 0;)
-		at--;
-	assert_non_null(strstr(at, "journal\nfsync"));
-	assert_true(strstr(at, "journal\nfsync") < first);
+	assert_true(at < strstr(text, "mkdirat " STAGING_PREFIX));
+	for (at = first; strncmp(at, "\nfsync ", 7) != 0; at--)
+		assert_true(at > text);
+	at = journal_synced(journal_synced(at));
+	assert_true(at <= first);
 	/* The folders in which names changed, before it says done. */
 	at = strstr(after_last(text, "renameat2 "), "/project/deep/er\n");
 	assert_non_null(at);
@@ -1022,6 +1090,7 @@ int main(void)
 		TEST(stages_a_large_tree_whole),
 		TEST(leaves_nothing_of_a_large_tree_when_a_call_fails),
 		TEST(knows_what_it_wrote_for_the_snapshot_after_it),
+		TEST(knows_what_it_replaced_until_it_is_edited),
 		TEST(takes_all_back_when_a_displaced_file_is_another),
 		TEST(deletes_no_folder_with_something_new_in_it),
 		TEST(deletes_no_folder_that_holds_something_immutable),
@@ -1035,6 +1104,7 @@ int main(void)
 		TEST(makes_a_project_from_nothing_at_all),
 		TEST(lets_one_guard_at_a_time_work_in_a_project),
 		TEST(refuses_to_begin_on_top_of_an_interrupted_one),
+		TEST(takes_back_what_was_not_prepared_whole),
 		TEST(reads_no_damaged_journal),
 		TEST(sets_a_journal_aside_whose_folder_was_moved),
 		TEST(names_both_where_two_names_are_one),
