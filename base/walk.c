@@ -39,30 +39,43 @@ static int by_name(const void *a, const void *b)
 }
 
 /* While the names' memory still moves, items hold offsets into it. */
-static void add(struct dirlist *list, const struct kernel_dirent *d)
+void dirlist_add(struct dirlist *list, const char *name, size_t len)
 {
-	size_t len = strlen(d->name) + 1;
-
-	while (list->names_len + len > list->names_room) {
+	while (list->names_len + len + 1 > list->names_room) {
 		list->names_room =
 			list->names_room ? list->names_room * 2 : 4096;
 		list->names = mem_resize(list->names, list->names_room, 1);
 	}
-	memcpy(list->names + list->names_len, d->name, len);
+	memcpy(list->names + list->names_len, name, len);
+	list->names[list->names_len + len] = '\0';
 	GROW(list->items, list->count, list->room);
 	list->items[list->count++] = (struct dirlist_item){
 		.name = (const char *)list->names_len, // NOLINT
-		.ino = d->ino,
-		.type = d->type,
 	};
-	list->names_len += len;
+	list->names_len += len + 1;
+}
+
+void dirlist_settle(struct dirlist *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		list->items[i].name = list->names + (size_t)list->items[i].name;
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), by_name);
+}
+
+static void add(struct dirlist *list, const struct kernel_dirent *d)
+{
+	dirlist_add(list, d->name, strlen(d->name));
+	list->items[list->count - 1].ino = d->ino;
+	list->items[list->count - 1].type = d->type;
 }
 
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_free char *dents = mem_alloc(DENTS_LEN);
-	size_t i;
 
 	if (lseek(dir_fd, 0, SEEK_SET) < 0)
 		return fail_errno(err, "read folder");
@@ -83,10 +96,7 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 			at += d->len;
 		}
 	}
-	for (i = 0; i < list.count; i++)
-		list.items[i].name = list.names + (size_t)list.items[i].name;
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), by_name);
+	dirlist_settle(&list);
 	*ret = list;
 	list = (struct dirlist){0};
 	return 0;

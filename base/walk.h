@@ -28,6 +28,11 @@ void dirlist_free(struct dirlist *list);
  * set to the start first. */
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err);
 
+/* A list of somebody's own: names one by one, in any order, each once; then
+ * settle, before which no item counts. */
+void dirlist_add(struct dirlist *list, const char *name, size_t len);
+void dirlist_settle(struct dirlist *list);
+
 /* Binary search; NULL when there is none. */
 const struct dirlist_item *dirlist_find(const struct dirlist *list,
 					const char *name);

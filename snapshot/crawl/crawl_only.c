@@ -1,6 +1,8 @@
 #include "snapshot/crawl/crawl_only.h"
 
+#include <linux/fs.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -11,8 +13,8 @@ enum only {
 	ONLY_ALL, /* it is wanted, with all below */
 };
 
-/* What is wanted of a path whose folder is on the way to something. */
-static enum only find(const struct crawl *w, const char *path)
+/* The first that is not before path. */
+static size_t first_from(const struct crawl *w, const char *path)
 {
 	size_t low = 0, high = w->only_count;
 
@@ -24,6 +26,14 @@ static enum only find(const struct crawl *w, const char *path)
 		else
 			high = middle;
 	}
+	return low;
+}
+
+/* What is wanted of a path whose folder is on the way to something. */
+static enum only find(const struct crawl *w, const char *path)
+{
+	size_t low = first_from(w, path);
+
 	if (low == w->only_count || !path_below(w->only[low], path))
 		return ONLY_NOT;
 	return strcmp(w->only[low], path) == 0 ? ONLY_ALL : ONLY_BELOW;
@@ -49,4 +59,38 @@ void crawl_only_keep(const struct crawl *w, struct crawl_folder *f)
 	}
 	f->list.count = kept;
 	f->incomplete = true;
+}
+
+static bool has_spellings(int fd)
+{
+	int flags = 0;
+
+	return ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ||
+	       (flags & FS_CASEFOLD_FL);
+}
+
+bool crawl_only_names(const struct crawl *w, struct crawl_folder *f)
+{
+	auto_free char *path = crawl_path(f, "");
+	size_t i = first_from(w, path), skip = *path ? strlen(path) + 1 : 0;
+	const char *last = NULL;
+	size_t last_len = 0;
+
+	if (has_spellings(f->fd))
+		return false;
+	for (; i < w->only_count && path_below(w->only[i], path); i++) {
+		const char *name = w->only[i] + skip;
+		size_t len = strlen(w->only[i]) > skip ? strcspn(name, "/") : 0;
+
+		if (!len ||
+		    (last && len == last_len && memcmp(name, last, len) == 0))
+			continue;
+		dirlist_add(&f->list, name, len);
+		last = name;
+		last_len = len;
+	}
+	dirlist_settle(&f->list);
+	f->listed = f->incomplete = true;
+	f->count = f->list.count;
+	return true;
 }

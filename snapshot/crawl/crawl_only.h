@@ -15,4 +15,9 @@ bool crawl_only_way(const struct crawl *w, const struct crawl_folder *f,
 /* Leaves of the names listed in f, which is on the way, what is wanted. */
 void crawl_only_keep(const struct crawl *w, struct crawl_folder *f);
 
+/* The names that are wanted of f, which is on the way and open, whether they
+ * are there or not: nobody has to list it. False: it has to be listed, because
+ * the file system may have one of them in another spelling. */
+bool crawl_only_names(const struct crawl *w, struct crawl_folder *f);
+
 #endif

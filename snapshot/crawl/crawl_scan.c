@@ -236,9 +236,9 @@ void crawl_scan(struct crawl_worker *k, struct crawl_folder *f)
 		 * so the names of one that is the same are the cache's: no
 		 * getdents. Only where the file system is known for it.
 		 */
-		if (f->same && f->record && w->trusted_fs)
+		if (!f->way && f->same && f->record && w->trusted_fs)
 			f->count = f->entry_count;
-		else
+		else if (!f->way || !w->trusted_fs || !crawl_only_names(w, f))
 			crawl_list_names(w, f);
 		take_attrs(w, f);
 		f->untrusted = crawl_untrusted(w, &f->meta);

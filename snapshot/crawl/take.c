@@ -365,7 +365,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	judge_file_system(&w);
 	while (w.only && w.only[w.only_count])
 		w.only_count++;
-	if (options->cache_path && !w.only)
+	if (options->cache_path)
 		cache = statcache_open(options->cache_path, &key);
 	if (options->cache_path && !w.only) {
 		auto_free char *path =
