@@ -5,72 +5,98 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "guard/past/pathglob.h"
+
+struct search {
+	struct store *store;
+	const struct newer *n;
+	bool found;
+};
+
+/* It, or a folder that it lies in, is like the pattern. */
+static bool is_asked_for(const struct newer *n, const char *path)
+{
+	auto_free char *whole = path_join(n->path, path);
+	size_t least = strlen(n->path);
+	char *slash;
+
+	if (!n->pattern || pathglob_match(n->pattern, whole))
+		return true;
+	while ((slash = strrchr(whole, '/')) && slash > whole + least) {
+		*slash = '\0';
+		if (pathglob_match(n->pattern, whole))
+			return true;
+	}
+	return false;
+}
 
 /* What one of some paths lacks, it says nothing of. */
 static int each(void *arg, const char *path, const struct entry *a,
 		const struct entry *b, struct err *err)
 {
-	bool *differs = arg;
+	struct search *s = arg;
 
-	(void)path;
 	(void)err;
-	if (b && !S_ISDIR(b->mode) && (!a || !entry_same_content(a, b)))
-		*differs = true;
+	if (b && !S_ISDIR(b->mode) && (!a || !entry_same_content(a, b)) &&
+	    is_asked_for(s->n, path))
+		s->found = true;
 	return 0;
 }
 
 /* What was there before an earlier restore or undo is had by its number. */
-static bool counts(const struct snapshot *s, const char *path)
+static bool counts(const struct newer *n, const struct snapshot *s)
 {
-	return path_below(path, s->root_path) && !snapshot_of_run(s) &&
+	return path_below(n->path, s->root_path) && !snapshot_of_run(s) &&
 	       (s->root.flags & ENTRY_INCOMPLETE) && !s->excludes &&
 	       strcmp(s->reason, "pre-restore") != 0 &&
-	       strcmp(s->reason, "pre-undo") != 0;
+	       strcmp(s->reason, "pre-undo") != 0 &&
+	       (!n->until.sec || moment_compare(s->time, n->until) <= 0);
 }
 
-/* 1: it has some of it, and *ret_differs; 0: none. */
-static int compare(struct store *store, const struct snapshot *s,
-		   const char *path, const struct entry *e, bool *ret_differs,
-		   struct err *err)
+/* 1: it has some of it, and search.found is set if that differs; 0: none. */
+static int compare(struct search *search, const struct snapshot *s,
+		   const struct entry *e, struct err *err)
 {
 	AUTO(entry) struct entry part = {0};
 	int got;
 
-	*ret_differs = false;
-	if (!counts(s, path))
+	if (!counts(search->n, s))
 		return 0;
-	got = tree_lookup(store, &s->root, path_rest(path, s->root_path), &part,
-			  err);
+	got = tree_lookup(search->store, &s->root,
+			  path_rest(search->n->path, s->root_path), &part, err);
 	if (got <= 0)
 		return got;
-	got = tree_diff(store, e, &part, each, ret_differs, err);
+	got = tree_diff(search->store, e, &part, each, search, err);
 	return got < 0 ? got : 1;
 }
 
-int newer_part(struct store *store, const struct snapshot *than,
-	       const char *path, const struct entry *e, uint64_t *ret_seq,
+int newer_part(struct store *store, const struct newer *n, uint64_t *ret_seq,
 	       struct err *err)
 {
+	struct search search = {.store = store, .n = n};
+	AUTO(entry) struct entry e = {0};
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
 
-	if (!S_ISDIR(e->mode))
-		return 0;
-	if (catalog_list(store, &seqs, &count, err) < 0)
+	if (tree_lookup(store, &n->than->root,
+			path_rest(n->path, n->than->root_path), &e, err) < 0 ||
+	    catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
-	while (count-- && seqs[count] > than->seq) {
+	if (!S_ISDIR(e.mode))
+		return 0;
+	while (count-- && seqs[count] > n->than->seq && !search.found) {
 		AUTO(snapshot) struct snapshot s = {0};
 		struct err damage;
-		bool differs;
 		int got;
 
 		/* A damaged one, or one that is pruned meanwhile. */
 		if (catalog_load(store, seqs[count], &s, &damage) < 0)
 			continue;
-		got = compare(store, &s, path, e, &differs, err);
+		got = compare(&search, &s, &e, err);
 		*ret_seq = s.seq;
-		if (got)
-			return got < 0 ? got : differs;
+		/* Of a pattern each may have another part. */
+		if (got < 0 || (got && !n->pattern))
+			return got < 0 ? got : search.found;
 	}
-	return 0;
+	return search.found;
 }

@@ -9,13 +9,23 @@
 
 #include "snapshot/tree/catalog.h"
 
+/* What was chosen, and what is asked of everything that came after it. */
+struct newer {
+	const struct snapshot *than;
+	/* Only of snapshots that are not younger; {0}: of all. */
+	struct moment until;
+	const char *path; /* absolute */
+	/* Only of what is like this, or lies in a folder that is; NULL: of all
+	 * that is at or below path. */
+	const char *pattern;
+};
+
 /*
- * 1: something at or below the absolute path was stored otherwise after
- * `than`, in a snapshot of some paths: *ret_seq is the newest one that has any
- * of it. e: what `than` has there. 0: not so; negative: error.
+ * 1: some of it was stored otherwise after `than`, in a snapshot of some
+ * paths: *ret_seq is the newest one that has any of it. 0: not so; negative:
+ * error.
  */
-int newer_part(struct store *store, const struct snapshot *than,
-	       const char *path, const struct entry *e, uint64_t *ret_seq,
+int newer_part(struct store *store, const struct newer *n, uint64_t *ret_seq,
 	       struct err *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "guard/past/pathglob.h"
 #include "guard/pick.h"
 #include "snapshot/keep/purge.h"
+#include "snapshot/tree/when.h"
 
 /* Without --at: so many versions at most are passed over. */
 #define LOOK_BACK 100
@@ -52,6 +53,70 @@ static int is_good(const struct sources *s, const struct restoring_target *t,
 	return !(e.flags & ENTRY_INCOMPLETE);
 }
 
+/* Whoever names a snapshot by its number, or counts back to it, means just
+ * that one; else all that came before the time is of interest. */
+static bool wants_newest(const struct sources *s, struct moment *ret_until)
+{
+	struct err ignored;
+	struct when when;
+
+	if (when_parse(s->at, moment_now(), &when, &ignored) < 0)
+		return false;
+	*ret_until = when.kind == WHEN_TIME ? when.time : (struct moment){0};
+	return when.kind == WHEN_TIME ||
+	       (when.kind == WHEN_LATEST && !when.number);
+}
+
+/* 1: it has all of the path, and is not younger; 0: it does not serve. */
+static int serves(const struct sources *s, const struct snapshot *snapshot,
+		  const char *path, struct moment until, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got;
+
+	if (!path_below(path, snapshot->root_path) ||
+	    snapshot_of_run(snapshot) ||
+	    moment_compare(snapshot->time, until) > 0)
+		return 0;
+	got = tree_lookup(s->store, &snapshot->root,
+			  path_rest(path, snapshot->root_path), &e, err);
+	return got <= 0 ? got : !(e.flags & ENTRY_INCOMPLETE);
+}
+
+/*
+ * Of a time: the newest from then that has all of it, since one of a few paths
+ * does not have a folder as a whole. 0: there is none, or no time is meant.
+ */
+static int find_of_time(const struct sources *s, const char *path,
+			struct snapshot *ret, struct err *err)
+{
+	auto_free uint64_t *seqs = NULL;
+	struct moment until;
+	size_t count;
+
+	if (!s->at || !wants_newest(s, &until) || !until.sec)
+		return 0;
+	if (catalog_list(s->store, &seqs, &count, err) < 0)
+		return -err->num;
+	while (count--) {
+		AUTO(snapshot) struct snapshot one = {0};
+		struct err damage;
+		int got;
+
+		if (catalog_load(s->store, seqs[count], &one, &damage) < 0)
+			continue;
+		got = serves(s, &one, path, until, err);
+		if (got < 0)
+			return got;
+		if (!got)
+			continue;
+		*ret = one;
+		one = (struct snapshot){0};
+		return 1;
+	}
+	return 0;
+}
+
 /*
  * Without --at: what was there before an earlier restore or undo is had by
  * its number or by undo only; else the second restore of a file would bring
@@ -65,6 +130,9 @@ static int find_snapshot(struct sources *s, struct restoring_target *t,
 	size_t back;
 	int got;
 
+	got = find_of_time(s, t->arg, &t->snapshot, err);
+	if (got)
+		return got < 0 ? got : 0;
 	if (s->at)
 		return catalog_find(s->store, s->at, t->arg, true, &t->snapshot,
 				    err);
@@ -184,8 +252,10 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 	for (back = 0; back < LOOK_BACK && got == 0; back++) {
 		auto_free char *when = mem_printf("latest~%zu", back);
 
-		got = catalog_find(s->store, s->at ? s->at : when, fixed, true,
-				   &in.snapshot, err);
+		got = find_of_time(s, fixed, &in.snapshot, err);
+		if (got == 0)
+			got = catalog_find(s->store, s->at ? s->at : when,
+					   fixed, true, &in.snapshot, err);
 		if (got == -ENOENT && back)
 			break;
 		if (got < 0)
@@ -222,22 +292,29 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 	return find_matches(s, path, err);
 }
 
-/* Nobody chose a time: then all that is newer is of interest. */
 static void say_newer(const struct sources *s, const struct restoring_target *t)
 {
+	auto_free char *fixed = t->pattern ? pathglob_fixed(t->pattern) : NULL;
+	struct newer n = {
+		.than = &t->snapshot,
+		.path = fixed ? fixed : t->arg,
+		.pattern = t->pattern,
+	};
 	struct err err;
 	uint64_t seq;
-	int got = s->at ? 0
-			: newer_part(s->store, &t->snapshot, t->arg, &t->entry,
-				     &seq, &err);
+	int got;
 
+	if (!wants_newest(s, &n.until))
+		return;
+	got = newer_part(s->store, &n, &seq, &err);
 	if (got < 0)
 		output_warn("%s", err.text);
 	if (got > 0)
 		output_warn("snapshot %" PRIu64
-			    ", of a few paths, has something newer in %s: "
+			    ", of a few paths, has something newer %s %s: "
 			    "guard restore --at %" PRIu64 " brings that",
-			    seq, text_quote(t->arg), seq);
+			    seq, t->pattern ? "like" : "in",
+			    text_quote(t->pattern ? t->pattern : t->arg), seq);
 }
 
 static void say(const struct restoring_target *t, size_t count)
@@ -263,8 +340,7 @@ void sources_say(const struct sources *s)
 			    strcmp(s->items[next].pattern, pattern) != 0)
 				break;
 		say(&s->items[i], next - i);
-		for (; i < next; i++)
-			say_newer(s, &s->items[i]);
+		say_newer(s, &s->items[i]);
 	}
 }
 

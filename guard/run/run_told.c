@@ -162,8 +162,8 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 	tell(&variables);
 	tell(&sockets);
 	if (t.any && fd >= 0)
-		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record, ATOMIC_LOOSE,
-				  &ignored);
+		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record,
+				  ATOMIC_LOOSE, &ignored);
 }
 
 void run_tell_unrenamed(const struct sandbox *sb)

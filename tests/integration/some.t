@@ -120,6 +120,17 @@ says "$err" 'pre-run'
 says "$err" "has something newer in '$PWD/d1'"
 gives 0 'and at another' guard restore -n d20
 silent "$err" 'something newer'
+gives 0 'a look at it as it was today' guard restore -n --at today d1
+says "$err" "has something newer in '$PWD/d1'"
+whole=$( (cd .. && guard log) | awk '$4 == "pre-run" { print $1; exit }')
+gives 0 'and in one snapshot that is named' guard restore -n --at "$whole" d1
+silent "$err" 'something newer'
+gives 0 'a look at files by a pattern' guard restore -n 'd1/sub/*'
+says "$err" "has something newer like '$PWD/d1/sub/*'"
+gives 0 'at folders by a pattern' guard restore -n 'd[0-2]'
+says "$err" "has something newer like"
+gives 0 'at such as nothing newer is like' guard restore -n 'd1/sub/[23]'
+silent "$err" 'something newer'
 rm d21/sub/21
 gives 0 'a restore of another file' guard restore -q -y d21/sub/21
 is "$(cat d21/sub/21)" '21 21' 'finds it in an older snapshot'
