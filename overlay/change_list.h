@@ -47,8 +47,9 @@ struct change_names;
 struct change_list {
 	struct change *items; /* sorted by path_compare() */
 	size_t count, room;
-	/* What differs by its time alone, sorted too: of no interest to
-	 * people, but kept when the run's result is stored. */
+	/* What differs by its time alone, or is as it was but has got another
+	 * name, sorted too: of no interest to people, but kept when the run's
+	 * result is stored. */
 	const char **touched;
 	size_t touched_count, touched_room;
 	/*

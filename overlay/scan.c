@@ -266,7 +266,7 @@ static void add_difference(struct scan *s, const struct pair *p,
 	else if (d->meta)
 		change_list_add(&s->list, buf_text(&s->path), CHANGE_META,
 				flags, &p->l, &p->u);
-	else if (d->time)
+	else if (d->time || (S_ISREG(p->u.mode) && p->u.nlink > 1))
 		change_list_touch(&s->list, buf_text(&s->path));
 }
 

@@ -255,9 +255,10 @@ static int change(struct result *r, const struct change *c, struct err *err)
 }
 
 /*
- * Its time alone differs. A file's bytes are those of the base, or the user's
- * of now, and neither is read again for it. One with several names keeps its
- * time: the layer parts them, and for a time nobody wants them parted.
+ * Its time alone differs, or the run gave it another name. A file's bytes are
+ * those of the base, or the user's of now, and neither is read again for it.
+ * One with several names before keeps its time: the layer parts them, and for a
+ * time nobody wants them parted.
  */
 static int touch(struct result *r, const char *path, struct err *err)
 {
@@ -273,9 +274,13 @@ static int touch(struct result *r, const char *path, struct err *err)
 	if (S_ISDIR(m.mode))
 		return put(r, path, false, err);
 	got = lookup_find(&r->base, path, &e, err);
-	if (got <= 0 || (e.mode & S_IFMT) != (m.mode & S_IFMT) || e.link_group)
+	if (got <= 0 || (e.mode & S_IFMT) != (m.mode & S_IFMT) ||
+	    (e.link_group && m.nlink < 2))
 		return got < 0 ? got : 0;
-	e.mtime = m.mtime;
+	if (!e.link_group)
+		e.mtime = m.mtime;
+	if (m.nlink > 1 && S_ISREG(m.mode))
+		e.link_group = m.ino | RESULT_GROUP_OF_LAYER;
 	return edit(r, path, &e, err);
 }
 

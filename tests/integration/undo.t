@@ -71,6 +71,30 @@ is "$(cat shut)" secret 'with its bytes'
 rm shut
 ok 'discarded' guard discard -y
 
+# --- a name more for a file that the run did not change ---
+mkdir old
+echo linked >old/o
+echo plain >old/p
+ok 'a run links' guard run -q -- sh -c \
+	'mkdir new; ln old/o new/l; ln old/p new/p; echo more >>new/p'
+settle
+gives 0 'its diff' guard diff --name-status
+is "$(cut -f 1 "$out" | sort | tr '\n' ' ')" 'A A A M ' 'has no more than it did'
+gives 0 'applied' guard apply -y
+ok 'it is one file still' test new/l -ef old/o
+ok 'the other too' test new/p -ef old/p
+is "$(cat old/o old/p)" 'linked
+plain
+more' 'with its bytes'
+gives 0 'taken back' guard undo -y
+is "$(stat -c %h old/o old/p | tr '\n' ' ')" '1 1 ' 'it has one name again'
+echo mine >>old/o
+gives 0 'applied over an edit of the first name' guard apply -y
+is "$(cat old/o new/l)" 'linked
+mine
+linked' 'the second is what it was in the run'
+rm -r old new
+
 # --- an index that git rewrote by itself ---
 git config user.name tester
 git config user.email t@example.org
