@@ -15,6 +15,7 @@
 #include "guard/taken.h"
 #include "overlay/freeze.h"
 #include "overlay/layers.h"
+#include "restore/transaction.h"
 
 static int open_folder(int dirfd, const char *path, struct err *err)
 {
@@ -56,6 +57,19 @@ static const char **skip_below(const struct session *s, const char *folder)
 	return skip;
 }
 
+int changes_explain(int got, const char *path, struct err *err)
+{
+	if (got != -ENOENT && got != -ENOTDIR && got != -ELOOP)
+		return got;
+	return fail(err, -got,
+		    "%s %s: the run's changes are of the folder that was "
+		    "there; put it back, then try again",
+		    text_quote(path),
+		    got == -ENOENT ? "is gone"
+				   : "is no folder any more, or is reached by "
+				     "a link");
+}
+
 static int load_extra(const struct session *s, size_t index,
 		      struct changes_extra *ret, struct err *err)
 {
@@ -67,9 +81,9 @@ static int load_extra(const struct session *s, size_t index,
 	ret->upper_fd = open_folder(s->fd, upper, err);
 	if (ret->upper_fd < 0)
 		return ret->upper_fd;
-	ret->lower_fd = open_folder(AT_FDCWD, e->path, err);
+	ret->lower_fd = project_folder(e->path, false, err);
 	if (ret->lower_fd < 0)
-		return ret->lower_fd;
+		return changes_explain(ret->lower_fd, e->path, err);
 	skip = skip_below(s, e->path);
 	return scan_layer(ret->upper_fd, ret->lower_fd, skip, &ret->list, err);
 }
@@ -133,8 +147,10 @@ int changes_load(const struct session *s, const struct state *state,
 	if (c.upper_fd < 0)
 		return err_context(err, "the layer of run %s", s->id);
 	c.lower_fd = freeze_lower(s, err);
-	if (c.lower_fd < 0)
+	if (c.lower_fd < 0) {
+		(void)changes_explain(c.lower_fd, s->project, err);
 		return err_context(err, "the project of run %s", s->id);
+	}
 	skip = skip_below(s, s->project);
 	if (scan_layer(c.upper_fd, c.lower_fd, skip, &c.project, err) < 0)
 		return err_context(err, "the layer of run %s", s->id);

@@ -41,6 +41,10 @@ struct changes {
 		.home_lower_fd = -1                                            \
 	}
 
+/* got: why the folder that a run has a layer over cannot be opened now; where
+ * it is gone, or something else is there, the text says so. */
+int changes_explain(int got, const char *path, struct err *err);
+
 /* state: for the home group too, which needs to know what to leave out; NULL:
  * the project alone. A project whose folder is gone is -ENOENT. */
 int changes_load(const struct session *s, const struct state *state,

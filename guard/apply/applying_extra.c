@@ -46,12 +46,15 @@ static int look(struct applying *a, size_t index, struct err *err)
 	struct applying_extra *x = &a->extras[index];
 	const char *path = s->extras[index].path;
 	bool first = !x->before.root_path;
+	int got;
 
 	if (x->project.path)
 		return 0;
-	if (context_recover(a->c, path, err) < 0 ||
-	    context_project(a->c, path, false, &x->project, err) < 0)
+	if (context_recover(a->c, path, err) < 0)
 		return -err->num;
+	got = context_project(a->c, path, false, &x->project, err);
+	if (got < 0)
+		return changes_explain(got, path, err);
 	snapshot_free(&x->before);
 	if (project_look(a->c->store, &x->project, "pre-apply", s->id,
 			 &x->before, err) < 0)

@@ -147,6 +147,24 @@ is "$(cat a)" changed 'keeps the first as it is, too'
 gives 0 'until it is decided' guard apply -y --theirs "$run"
 is "$(cat a) $(head -n 1 ../lib/l)" 'run run' 'then both are done'
 
+# --- a folder that is not there any more ---
+gives 0 'a run' guard run --cow ../lib -- sh -c 'echo r >>../lib/l'
+run=$(last_run)
+mv ../lib ../elsewhere
+ln -s elsewhere ../lib
+gives 2 "its diff, with a link in the folder's place" guard diff "$run"
+says "$err" "'$HOME/lib' is no folder any more, or is reached by a link"
+says "$err" 'put it back'
+gives 1 'and an apply' guard apply -y "$run"
+says "$err" "'$HOME/lib' is no folder any more, or is reached by a link"
+says "$err" 'put it back'
+rm ../lib
+gives 1 'with nothing there' guard apply -y "$run"
+says "$err" "'$HOME/lib' is gone"
+mv ../elsewhere ../lib
+gives 0 'as soon as it is back' guard apply -y "$run"
+is "$(tail -n 1 ../lib/l)" r 'it is applied'
+
 # --- purge, and no changes ---
 gives 0 'a secret in a layer' guard run --cow ../lib -- sh -c \
 	'echo token >../lib/secret'
