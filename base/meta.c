@@ -150,7 +150,8 @@ static ssize_t list_at(int dirfd, const char *name, char *list)
 	return len;
 }
 
-int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
+int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
+		   struct xattrs *ret, struct err *err)
 {
 	char path[512], list[LIST_MAX];
 	AUTO(xattrs) struct xattrs x = {0};
@@ -183,7 +184,7 @@ int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
 		static _Thread_local unsigned char value[VALUE_MAX];
 		ssize_t got;
 
-		if (of_the_machine(list + at))
+		if (of_the_machine(list + at) || (skip && skip(list + at)))
 			continue;
 		got = *name ? lgetxattr(path, list + at, value, sizeof(value))
 			    : getxattr(path, list + at, value, sizeof(value));
@@ -197,6 +198,11 @@ int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
 	*ret = x;
 	x = (struct xattrs){0};
 	return 0;
+}
+
+int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
+{
+	return xattrs_get_but(dirfd, name, NULL, ret, err);
 }
 
 int xattrs_set(int fd, const struct xattrs *x, struct err *err)

@@ -66,6 +66,9 @@ void xattrs_free(struct xattrs *x);
  */
 int xattrs_get(int dirfd, const char *name, struct xattrs *ret,
 	       struct err *err);
+/* The same without those that skip() says of by name; NULL: none. */
+int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
+		   struct xattrs *ret, struct err *err);
 
 /* Makes the open file's set equal to x (adds, changes, removes). */
 int xattrs_set(int fd, const struct xattrs *x, struct err *err);

@@ -105,19 +105,30 @@ static int same_content(const struct pair *p, struct err *err)
 	return 1;
 }
 
+/* The layer's own, of which there are some on all that it has; what the run
+ * itself named so is not. */
+static bool is_mark(const char *name)
+{
+	static const char own[] = LAYER_XATTR_PREFIX,
+			  escaped[] = LAYER_XATTR_PREFIX "overlay.";
+
+	return strncmp(name, own, strlen(own)) == 0 &&
+	       strncmp(name, escaped, strlen(escaped)) != 0;
+}
+
 /* user.* cannot be read from a file that its owner may not read. */
 static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 			struct err *err)
 {
 	AUTO(opened_up) struct opened_up opened = {.fd = -1};
 	auto_close int fd = -1;
-	int got = xattrs_get(p->upper, p->upper_name, ret, err);
+	int got = xattrs_get_but(p->upper, p->upper_name, is_mark, ret, err);
 
 	if (got != -EACCES || !(S_ISREG(p->u.mode) || S_ISDIR(p->u.mode)))
 		return got;
 	fd = mark_open(p->upper, p->upper_name, O_RDONLY,
 		       S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
-	return fd < 0 ? fd : xattrs_get(fd, "", ret, err);
+	return fd < 0 ? fd : xattrs_get_but(fd, "", is_mark, ret, err);
 }
 
 /*
