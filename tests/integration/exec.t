@@ -35,6 +35,21 @@ in_run() {
 	guard exec "$run" -- sh -c "$1" </dev/null
 }
 
+# hold_and SIGNAL SECONDS: a visitor, whose guard in $held, that sleeps; the run
+# sends the signal to guard's process for him
+hold_and() {
+	in_run 'rm -f held'
+	guard exec "$run" -- sh -c ": >held; exec sleep $2" </dev/null \
+		>"$T/lost" 2>&1 &
+	held=$!
+	until [ -e "$state/runs/$run/upper/held" ]; do
+		kill -0 "$held" || break
+	done
+	in_run 'for p in /proc/[0-9]*; do
+		[ "$(cat $p/comm)" != guard ] || [ $p = /proc/1 ] ||
+		[ $p = /proc/$PPID ] || kill -'"$1"' ${p#/proc/}; done'
+}
+
 # --- a live run ---
 begin --pids-limit 200
 gives 3 'a command in a live run ends as it ends' \
@@ -216,30 +231,12 @@ gives 0 'kill -9 of who entered hangs his command up' guard exec "$run" -- \
 		sleep .05; n=$((n + 1)); done; [ -e hung ]'
 gives 0 'and the run goes on' guard status
 says "$out" running
-in_run 'rm -f held'
-guard exec "$run" -- sh -c ': >held; exec sleep 1001' </dev/null \
-	>"$T/lost" 2>&1 &
-held=$!
-until [ -e "$state/runs/$run/upper/held" ]; do
-	kill -0 "$held" || break
-done
-in_run 'for p in /proc/[0-9]*; do
-	[ "$(cat $p/comm)" != guard ] || [ $p = /proc/1 ] ||
-	[ $p = /proc/$PPID ] || kill -KILL ${p#/proc/}; done'
+hold_and KILL 1001
 wait "$held"
 is $? 137 'a run that kills the process for a visitor'
 ok 'only loses him' grep -q "stopped guard's process for it" "$T/lost"
 gives 0 'and nothing else' guard exec "$run" -- true
-in_run 'rm -f held'
-guard exec "$run" -- sh -c ': >held; exec sleep 1002' </dev/null \
-	>"$T/lost" 2>&1 &
-held=$!
-until [ -e "$state/runs/$run/upper/held" ]; do
-	kill -0 "$held" || break
-done
-in_run 'for p in /proc/[0-9]*; do
-	[ "$(cat $p/comm)" != guard ] || [ $p = /proc/1 ] ||
-	[ $p = /proc/$PPID ] || kill -STOP ${p#/proc/}; done'
+hold_and STOP 1002
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	kill -TERM "$held" 2>/dev/null
 	sleep .1
