@@ -388,7 +388,7 @@ hostile 'a commit without an author' 'author' '
 			>.git/refs/heads/bare'
 hostile 'too many refs' 'more than' '
 	id=$(git rev-parse HEAD)
-	awk -v id=$id "BEGIN { for (i = 0; i < 10050; i++)
+	awk -v id=$id "BEGIN { for (i = 0; i < 1000000; i++)
 		print id, \"refs/heads/many\" i }" >>.git/packed-refs'
 hostile 'ids of SHA-256' 'SHA-256' 'printf "%064d\n" 1 >.git/refs/heads/long'
 
