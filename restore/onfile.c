@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "restore/shut.h"
 #include "snapshot/store/content.h"
 
 /* Older than the coarsest clock of a file system that stamps (3 s). */
@@ -136,12 +137,18 @@ static int same_below(struct store *store, int dirfd, const char *name,
 		      const struct entry *e, struct moment since,
 		      struct err *err)
 {
+	auto_free char *own = mem_strdup(name);
+	char *const paths[] = {own, NULL};
+	AUTO(shut) struct shut shut = {0};
 	AUTO(tree) struct tree tree = {0};
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd = openat(
-		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = -1;
 	size_t i;
 
+	if (shut_is(e->mode) && shut_open(dirfd, paths, &shut, err) < 0)
+		return -err->num;
+	fd = openat(dirfd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
 	if (tree_load(store, &e->content, &tree, err) < 0 ||

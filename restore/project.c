@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "restore/shut.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
+#include "snapshot/store/known.h"
 #include "snapshot/crawl/take.h"
 
 int project_folder(const char *path, bool make, struct err *err)
@@ -113,6 +116,7 @@ void project_close(struct project *p)
 	free(p->cache_path);
 	free(p->state[0]);
 	free(p->known);
+	mem_list_free(&p->shut);
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
@@ -129,6 +133,27 @@ static void see_nothing(const struct take_options *o, struct snapshot *ret)
 		.root_path = mem_strdup(o->root_path),
 		.root = {.name = mem_strdup("")},
 	};
+}
+
+/* What stands in the stat cache is of the folders while they are open. */
+static int take_opened(struct store *store, struct project *p,
+		       const struct take_options *options, struct snapshot *ret,
+		       struct err *err)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	AUTO(shut) struct shut shut = {0};
+	struct take_options look = *options;
+
+	look.look = true;
+	look.cache_path = NULL;
+	if (shut_open(p->fd, p->shut, &shut, err) < 0 ||
+	    take_snapshot(store, &look, &s, err) < 0 ||
+	    shut_correct(&shut, store, &s.root, err) < 0 ||
+	    (!options->look && catalog_add(store, &s, err) < 0))
+		return -err->num;
+	*ret = s;
+	s = (struct snapshot){0};
+	return 0;
 }
 
 static int take(struct store *store, struct project *p,
@@ -149,12 +174,36 @@ static int take(struct store *store, struct project *p,
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)
-		return take_snapshot(store, options, ret, err);
+		return p->shut ? take_opened(store, p, options, ret, err)
+			       : take_snapshot(store, options, ret, err);
 	see_nothing(options, &s);
 	if (!options->look && catalog_add(store, &s, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct snapshot){0};
+	return 0;
+}
+
+int project_know(struct project *p, const char *path, const struct entry *e,
+		 struct err *err)
+{
+	AUTO(shut) struct shut shut = {0};
+	auto_close int fd = -1;
+	struct err ignored;
+	struct meta m;
+
+	if (shut_open(p->fd, p->shut, &shut, err) < 0)
+		return -err->num;
+	fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
+	if (fd < 0 || meta_get(fd, "", &m) < 0)
+		return 0;
+	GROW(p->known, p->known_count, p->known_room);
+	p->known[p->known_count++] = (struct known_file){
+		.ino = m.ino,
+		.size = e->size,
+		.mtime = e->mtime,
+		.content = e->content,
+	};
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "restore/shut.h"
 #include "restore/txn.h"
 
 static int changed(struct err *err, const char *path)
@@ -178,7 +179,7 @@ static int survey_create(struct txn *t, const struct step *step,
 }
 
 static int survey_existing(struct txn *t, const struct step *step,
-			   struct err *err)
+			   const struct shut *shut, struct err *err)
 {
 	enum op_kind kind = step->kind == STEP_DELETE ? OP_DELETE
 			    : step->kind == STEP_META ? OP_META
@@ -188,6 +189,7 @@ static int survey_existing(struct txn *t, const struct step *step,
 
 	if (got < 0)
 		return got;
+	m.mode = got ? shut_mode(shut, step->path, m.mode) : 0;
 	if (!got || m.mode != step->from.mode || m.uid != step->from.uid ||
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
@@ -204,7 +206,8 @@ static int survey_existing(struct txn *t, const struct step *step,
 	return 0;
 }
 
-static int survey_steps(struct txn *t, const struct plan *plan, struct err *err)
+static int survey_steps(struct txn *t, const struct plan *plan,
+			const struct shut *shut, struct err *err)
 {
 	const char *top = NULL;
 	size_t i;
@@ -213,7 +216,7 @@ static int survey_steps(struct txn *t, const struct plan *plan, struct err *err)
 		const struct step *s = &plan->steps[i];
 		int got = s->kind == STEP_CREATE
 				  ? survey_create(t, s, &top, err)
-				  : survey_existing(t, s, err);
+				  : survey_existing(t, s, shut, err);
 
 		if (got < 0)
 			return got;
@@ -315,8 +318,11 @@ static int name_staging(struct journal_root *j, struct err *err)
 
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
 {
-	if (name_staging(t->part, err) < 0 || survey_steps(t, plan, err) < 0 ||
-	    survey_touched(t, err) < 0)
+	AUTO(shut) struct shut shut = {0};
+
+	if (shut_open(t->project->fd, t->project->shut, &shut, err) < 0 ||
+	    name_staging(t->part, err) < 0 ||
+	    survey_steps(t, plan, &shut, err) < 0 || survey_touched(t, err) < 0)
 		return -err->num;
 	survey_root(t->part);
 	return 0;

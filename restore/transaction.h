@@ -40,6 +40,9 @@ struct project {
 	/* Only these paths of it are looked at and kept in its snapshots
 	 * (take_options.only); NULL: all. */
 	const char *const *only;
+	/* Folders in it that are looked into although their owner may not, see
+	 * shut.h; sorted. */
+	char **shut;
 	/* take_options.moved_since of those snapshots. */
 	struct moment moved_since;
 	/* What a transaction has put there: take_options.known. */
@@ -72,6 +75,12 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
  */
 int project_look(struct store *store, struct project *p, const char *reason,
 		 const char *run_id, struct snapshot *ret, struct err *err);
+
+/* The file there is the entry as long as it has its size and time: into known,
+ * not yet sorted. What is not there, or in a folder that is shut, is passed
+ * over. */
+int project_know(struct project *p, const char *path, const struct entry *e,
+		 struct err *err);
 
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */

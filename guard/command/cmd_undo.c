@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -16,7 +17,9 @@
 #include "guard/output.h"
 #include "guard/past/carry.h"
 #include "guard/taken.h"
+#include "restore/shut.h"
 #include "restore/workspace.h"
+#include "snapshot/store/known.h"
 
 struct undo_options {
 	bool dry, yes, quiet;
@@ -203,6 +206,26 @@ static void list_roots(struct undo *u)
 			 a->others[i].before, a->others[i].after);
 }
 
+/*
+ * What the action shut against its owner. A folder is opened for the look; a
+ * file that nobody may read, and that has the size and time that it was left
+ * with, has the bytes, too: there is nothing better to go by.
+ */
+static int each_shut(void *arg, const char *path, const struct entry *left,
+		     const struct entry *wanted, struct err *err)
+{
+	struct undo_root *r = arg;
+	struct project *p = &r->project;
+
+	(void)wanted;
+	if (left && shut_is(left->mode))
+		mem_list_add(&p->shut, path);
+	if (!left || !S_ISREG(left->mode) || (left->mode & S_IRUSR) ||
+	    (left->flags & ENTRY_INCOMPLETE) || geteuid() == 0)
+		return 0;
+	return project_know(p, path, left, err);
+}
+
 static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 {
 	if (r != u->roots && context_recover(u->c, r->path, err) < 0)
@@ -210,6 +233,10 @@ static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 	if (context_project(u->c, r->path, false, &r->project, err) < 0)
 		return -err->num;
 	r->project.only = (const char *const *)r->only;
+	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root, each_shut, r,
+		      err) < 0)
+		return -err->num;
+	known_sort(r->project.known, r->project.known_count);
 	return project_look(u->c->store, &r->project, "pre-undo",
 			    u->last.run_id, &r->now, err);
 }

@@ -71,7 +71,7 @@ const char *refusal_text(enum refusal_kind kind)
 	case REFUSED_GIT:
 		return "tells git what to execute or where to look";
 	case REFUSED_SHUT:
-		return "would shut you out of a folder of yours, and undo too";
+		return "would shut you out of a folder of yours";
 	}
 	return "is refused";
 }

@@ -105,7 +105,32 @@ else
 	is "$(stat -c %a run.sh)" 755 'with its rights'
 	gives 0 'with a yes' guard apply -q -y --yes-to src --yes-to made \
 		--yes-to src/deep
-	is "$(stat -c %a src)" 0 'a folder too'
+	is "$(stat -c %a src made)" '0
+0' 'a folder too'
+	gives 0 'that is taken back' guard undo -q -y
+	is "$(stat -c %a src src/deep)" '755
+755' 'with all that is in it'
+	no 'and what was new is gone' test -e made
+	gives 0 'and done again' guard undo -q -y
+	is "$(stat -c %a src made)" '0
+0' 'and shut again'
+	gives 0 'a look at it' guard undo -n
+	is "$(stat -c %a src made)" '0
+0' 'leaves it shut'
+	chmod u+rwx src
+	chmod u+rwx src/deep
+	echo mine >>src/deep/er/new
+	chmod 0 src/deep src
+	gives 0 'with something new in there since' guard undo -q -y
+	is "$(cat src/deep/er/new)" mine 'it stays'
+	rm src/deep/er/new
+	gives 0 'once more' guard undo -q -y
+	chmod u+rwx src
+	echo mine >src/new
+	chmod 750 src
+	gives 1 'other rights since' guard undo -q -y
+	says "$err" "'src': changed on both sides"
+	rm src/new
 	chmod -R u+rwX src made
 	gives 0 'what was stored of it comes back' \
 		guard restore -q -y --at 1 src
