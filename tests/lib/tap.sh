@@ -152,6 +152,15 @@ skip() {
 	echo "ok $tests # SKIP $*"
 }
 
+# Whether a file system can hold the layer of a run: tmpfs since Linux 6.6.
+holds_layers() {
+	: >"$1/probe"
+	setfattr -n user.probe -v 1 "$1/probe" 2>/dev/null
+	held_layers=$?
+	rm "$1/probe"
+	return $held_layers
+}
+
 # A known weakness: the next check is counted, its failure is not.
 todo() {
 	todo=" # TODO $*"
