@@ -74,7 +74,7 @@ row_exec() {
 
 # over_again LOWER: a command that makes the bare overlay anew.
 over_again() {
-	echo "umount '$base/over' 2>/dev/null
+	echo "umount -l '$base/over' 2>/dev/null
 		$(wiped "$base/up"); $(wiped "$base/work")
 		mkdir -p '$base/up' '$base/work' '$base/over'
 		mount -t overlay overlay -o \
@@ -88,7 +88,7 @@ bare_overlay() {
 }
 
 drop_overlay() {
-	umount "$base/over" 2>/dev/null || :
+	umount -l "$base/over" 2>/dev/null || :
 	wipe "$base/up"
 	wipe "$base/work"
 	wipe "$base/over"
@@ -121,18 +121,18 @@ inside() {
 
 # A part of guard itself: C as people write it, and a makefile.
 row_make() {
-	have make || { skip make "no make"; return; }
-	parts="base snapshot"
+	{ have make && have cc; } || { skip make "no make or cc"; return; }
+	parts="base snapshot/store snapshot/crawl"
 	[ -z "$quick" ] || parts=base
 	mkdir "$base/build"
 	(cd "$here/../.." && cp -R base snapshot restore overlay guard "$base/build")
 	cat >"$base/build/Makefile" <<-END
+		.RECIPEPREFIX = >
 		objects = \$(patsubst %.c,out/%.o,\$(wildcard $(printf '%s/*.c ' $parts)))
 		all: \$(objects)
 		out/%.o: %.c
-			@mkdir -p \$(@D)
-			@${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -g -pthread -I. -MMD \\
-				-c -o \$@ \$<
+		>@mkdir -p \$(@D)
+		>@cc -std=gnu11 -D_GNU_SOURCE -O1 -g -pthread -I. -MMD -c -o \$@ \$<
 	END
 	inside make "$base/build" \
 		"make -j2 of $(cd "$base/build" && ls $(printf '%s/*.c ' $parts) |
