@@ -53,6 +53,33 @@ ok 'the sources are there' test -e src/f0.c
 gives 0 'no run waits' guard status
 silent "$out" interrupted
 
+# As on a machine that sleeps: guard stands still, and all of the run too; the
+# command goes on first, and has ended when guard does.
+mkfifo "$T/up" "$T/on"
+guard run -q --timeout 600s --rw "$T" -- sh -c "echo \$\$ >pid
+	echo >'$T/up'; read -r _ <'$T/on'; echo slept >slept; exit 7" &
+runner=$!
+read -r _ <"$T/up"
+kill -STOP $runner
+inner=$(sed -n 's/^init=\([0-9]*\) .*/\1/p' "$state"/runs/*/record)
+command=$(cat "/proc/$inner/task/$inner/children")
+# shellcheck disable=SC2086 # a list of numbers
+kill -STOP "$inner" $command
+# The command first: whoever sees it stopped takes it for a Ctrl-Z.
+# shellcheck disable=SC2086
+kill -CONT $command "$inner"
+echo >"$T/on"
+for pid in $command; do
+	timeout 20 tail -s 0.02 --pid="$pid" -f /dev/null
+done
+kill -CONT $runner
+wait $runner
+is $? 7 'a run that slept ends as it ends'
+gives 0 'and what it did' guard apply -q -y slept
+is "$(cat slept)" slept 'is there'
+gives 0 'is taken back' guard undo -q -y
+gives 0 'and dropped' guard discard -q -y
+
 # Killed again and again, at different points of its start and its end.
 i=0
 while [ $i -lt 20 ]; do
