@@ -150,6 +150,11 @@ bench:
 	+$(MAKE) --no-print-directory all tools
 	GUARD=$(CURDIR)/$(BUILD)/guard tests/bench/run.sh
 
+vm:
+	tests/install-deps check
+	+$(MAKE) --no-print-directory all unit tools fuzz-targets
+	tests/vm/run $(BUILD) $(VM)
+
 asan:
 	tests/install-deps check
 	+$(MAKE) --no-print-directory BUILD=build-asan HARDEN= asan-built \
@@ -219,14 +224,16 @@ help:
 	@echo 'make fuzz           fuzz the formats [FUZZ_SECONDS=60] each'
 	@echo 'make bench          speed and memory beside other tools: BENCH=quick,'
 	@echo '                    ROWS=...; see docs/performance.md'
+	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
+	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
 	@echo 'make install        [prefix=/usr/local] [DESTDIR=]'
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, hostile, lint, asan, fuzz and bench install'
+	@echo 'demo, check, crash, hostile, lint, asan, fuzz, bench and vm install'
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
-.PHONY: all unit tools demo check check-built crash hostile agents syntax lint \
+.PHONY: vm all unit tools demo check check-built crash hostile agents syntax lint \
 	bench asan asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
