@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set(struct err *err, int num, const char *file, int line,
-		const char *format, va_list list)
+__attribute__((format(printf, 5, 0))) static void
+set(struct err *err, int num, const char *file, int line, const char *format,
+    va_list list)
 {
 	err->num = num > 0 ? num : EIO;
 	err->file = file;
