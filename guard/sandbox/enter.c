@@ -219,16 +219,32 @@ static int go_to_door(struct sandbox *sb, int dirfd, struct err *err)
 	return fail_errno(err, "the run's door");
 }
 
+/* Whoever would have let it in was killed just then. */
+static bool is_shut(struct sandbox *sb, int dirfd, int failure,
+		    struct err *ret_why)
+{
+	if (failure != ECONNRESET && failure != EPIPE && failure != ECHILD)
+		return false;
+	(void)close(TAKE_FD(sb->socket));
+	return go_to_door(sb, dirfd, ret_why) == -ESRCH;
+}
+
 int sandbox_enter(int dirfd, const struct sandbox_visit *v,
 		  struct sandbox **ret, struct err *err)
 {
 	AUTO(sandbox) struct sandbox *sb = launch_new();
+	struct err shut;
 
 	sb->command = mem_strdup(v->argv[0]);
 	if (go_to_door(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
-	    restrict_descriptors(&sb->setup, err) < 0 || knock(sb, v, err) < 0)
+	    restrict_descriptors(&sb->setup, err) < 0)
 		return -err->num;
+	if (knock(sb, v, err) < 0) {
+		if (is_shut(sb, dirfd, err->num, &shut))
+			*err = shut;
+		return -err->num;
+	}
 	*ret = TAKE(sb);
 	return 0;
 }
