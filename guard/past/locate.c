@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -75,6 +76,13 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 	if (!path)
 		return -err->num;
 	got = catalog_find(c->store, when, path, false, ret, err);
+	if (got == -EINVAL && !arg && access(when, F_OK) == 0) {
+		auto_free char *full = mem_printf("latest:%s", when);
+
+		return fail(err, EINVAL,
+			    "%s is a path; of which snapshot? The last one: %s",
+			    text_quote(when), text_quote(full));
+	}
 	if (got < 0)
 		return got;
 	*ret_path = mem_strdup(path_rest(path, ret->root_path));

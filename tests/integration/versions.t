@@ -33,6 +33,10 @@ says "$err" 'no point in time'
 taken=$(guard log --json | sed -n 's/.*"time": "\(.*\)".*/\1/p')
 gives 0 'show of a time as JSON has it' guard show "$taken:.env"
 is "$(cat "$out")" SECRET=1 'gives it'
+gives 1 'show of a path alone' guard show src/f19.c
+says "$err" "of which snapshot? The last one: 'latest:src/f19.c'"
+gives 1 'ls of one' guard ls src
+says "$err" "'latest:src'"
 gives 1 'show of what is not there' guard show latest:no/such
 gives 1 'show of a snapshot that is not there' guard show 999:README.md
 says "$err" 'there is no snapshot 999: `guard log --all` lists them'
