@@ -15,22 +15,12 @@
 #include "base/auto.h"
 #include "base/boot.h"
 #include "base/fd.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "base/walk.h"
-#include "snapshot/store/hash.h"
+#include "snapshot/tree/snapfile.h"
 
-#define FILE_MAGIC "GUARDSN1"
-#define FILE_MAGIC_LEN 8
-#define FILE_VERSION_MORE 2
-#define FILE_VERSION 3
-/* What holds nothing new is written as guards before it read it. */
-#define FILE_VERSION_PLAIN 1
 /* Digits and a newline. */
 #define MARK_LEN 20
 #define SEQ_MAX UINT32_MAX
-/* Of tags or excludes; more is no list of ours. */
-#define TEXTS_MAX 10000
 /* A million notes of long paths fit; more is no snapshot of ours. */
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
@@ -58,169 +48,6 @@ void snapshot_free(struct snapshot *s)
 	free(s->root_path);
 	entry_free(&s->root);
 	*s = (struct snapshot){0};
-}
-
-/*
- * A snapshot file, snaps/<sequence, at least 10 digits>.gsn:
- *
- *	file   = "GUARDSN1" version body check
- *	version = u16                       ; 1, 2 with more, 3 the same where
- *	                                    ; the root has chattr
- *	check  = u64                        ; XXH3-64 of all before it
- *	body   = seq parent time boot_id uid reason run_id command message
- *	         root_path root_dev files folders bytes root notes
- *	         [more]                     ; from version 2 on
- *	more   = texts texts                ; tags, what was left out
- *	texts  = count *text
- *	time   = svar var                   ; seconds, nanoseconds
- *	root   = u8 [entry]                 ; 0: there was none; 1: see entry.c
- *	notes  = count *( kind path text )  ; sorted by path
- *
- * Numbers are var, texts var *byte, u16 and u64 little-endian.
- */
-static void encode_texts(char *const *texts, struct buf *to)
-{
-	size_t count = 0, i;
-
-	while (texts && texts[count])
-		count++;
-	enc_var(to, count);
-	for (i = 0; i < count; i++)
-		enc_text(to, texts[i]);
-}
-
-static void encode(const struct snapshot *s, struct buf *to)
-{
-	unsigned int version = s->root.chattr		? FILE_VERSION
-			       : s->tags || s->excludes ? FILE_VERSION_MORE
-							: FILE_VERSION_PLAIN;
-	size_t i;
-
-	buf_add(to, FILE_MAGIC, FILE_MAGIC_LEN);
-	enc_u16(to, (uint16_t)version);
-	enc_var(to, s->seq);
-	enc_var(to, s->parent);
-	enc_svar(to, s->time.sec);
-	enc_var(to, s->time.nsec);
-	enc_text(to, s->boot_id);
-	enc_var(to, s->uid);
-	enc_text(to, s->reason);
-	enc_text(to, s->run_id);
-	enc_text(to, s->command);
-	enc_text(to, s->message);
-	enc_text(to, s->root_path);
-	enc_var(to, s->root_dev);
-	enc_var(to, s->files);
-	enc_var(to, s->folders);
-	enc_var(to, s->bytes);
-	enc_u8(to, s->root.mode != 0);
-	if (s->root.mode)
-		entry_encode(to, &s->root);
-	enc_var(to, s->note_count);
-	for (i = 0; i < s->note_count; i++) {
-		enc_var(to, s->notes[i].kind);
-		enc_text(to, s->notes[i].path);
-		enc_text(to, s->notes[i].text);
-	}
-	if (version >= FILE_VERSION_MORE) {
-		encode_texts(s->tags, to);
-		encode_texts(s->excludes, to);
-	}
-	enc_u64(to, hash_check(to->data, to->len));
-}
-
-static void decode_notes(struct dec *d, struct snapshot *s)
-{
-	uint64_t count = dec_var(d);
-
-	while (count-- && !d->bad) {
-		uint64_t kind = dec_var(d);
-		struct note n = {.path = dec_text(d), .text = dec_text(d)};
-		size_t last = s->note_count;
-
-		if ((kind != NOTE_INCOMPLETE && kind != NOTE_MOVED) ||
-		    !path_ok(n.path) ||
-		    (last && path_compare(s->notes[last - 1].path, n.path) > 0))
-			d->bad = true;
-		n.kind = (enum note_kind)kind;
-		GROW(s->notes, s->note_count, s->note_room);
-		s->notes[s->note_count++] = n;
-	}
-}
-
-static char **decode_texts(struct dec *d)
-{
-	uint64_t count = dec_var(d), i;
-	char **texts;
-
-	if (count > TEXTS_MAX)
-		d->bad = true;
-	if (d->bad || !count)
-		return NULL;
-	texts = mem_zalloc((count + 1) * sizeof(*texts));
-	for (i = 0; i < count && !d->bad; i++)
-		texts[i] = dec_text(d);
-	return texts;
-}
-
-static void decode_body(struct dec *d, unsigned int version, struct snapshot *s)
-{
-	auto_free char *boot_id = NULL;
-	uint8_t has_root;
-
-	s->seq = dec_var(d);
-	s->parent = dec_var(d);
-	s->time.sec = dec_svar(d);
-	s->time.nsec = (uint32_t)dec_var(d);
-	boot_id = dec_text(d);
-	(void)snprintf(s->boot_id, sizeof(s->boot_id), "%s", boot_id);
-	s->uid = (uint32_t)dec_var(d);
-	s->reason = dec_text(d);
-	s->run_id = dec_text(d);
-	s->command = dec_text(d);
-	s->message = dec_text(d);
-	s->root_path = dec_text(d);
-	s->root_dev = dec_var(d);
-	s->files = dec_var(d);
-	s->folders = dec_var(d);
-	s->bytes = dec_var(d);
-	has_root = dec_u8(d);
-	if (has_root > 1 || s->time.nsec > 999999999)
-		d->bad = true;
-	if (has_root)
-		(void)entry_decode(d, true, &s->root);
-	decode_notes(d, s);
-	if (version >= FILE_VERSION_MORE) {
-		s->tags = decode_texts(d);
-		s->excludes = decode_texts(d);
-	}
-}
-
-static int decode(const struct buf *bytes, uint64_t seq, struct snapshot *ret,
-		  struct err *err)
-{
-	AUTO(snapshot) struct snapshot s = {0};
-	struct dec d = dec_start(bytes->data, bytes->len);
-	const unsigned char *magic = dec_raw(&d, FILE_MAGIC_LEN);
-	unsigned int version = dec_u16(&d);
-	struct dec tail;
-
-	if (!magic || memcmp(magic, FILE_MAGIC, FILE_MAGIC_LEN) != 0 || d.bad ||
-	    d.end - d.at < 8)
-		return fail(err, EBADMSG, "no file of a snapshot");
-	d.end -= 8;
-	tail = dec_start(d.end, 8);
-	if (dec_u64(&tail) != hash_check(bytes->data, bytes->len - 8))
-		return fail(err, EBADMSG, "damaged (its check does not fit)");
-	if (version > FILE_VERSION)
-		return fail(err, EPROTO,
-			    "of version %u: written by a newer guard", version);
-	decode_body(&d, version, &s);
-	if (!dec_end(&d) || s.seq != seq)
-		return fail(err, EBADMSG, "damaged");
-	*ret = s;
-	s = (struct snapshot){0};
-	return 0;
 }
 
 void catalog_file_name(char name[32], uint64_t seq)
@@ -292,7 +119,7 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 			    ": `guard log --all` lists them",
 			    seq);
 	if (got == 0)
-		got = decode(&bytes, seq, ret, err);
+		got = snapfile_decode(&bytes, seq, ret, err);
 	return got < 0 ? err_context(err, "snapshot s%" PRIu64 " (%s)", seq,
 				     name)
 		       : 0;
@@ -342,7 +169,7 @@ static int write_temp(int fd, const struct snapshot *s, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 
-	encode(s, &bytes);
+	snapfile_encode(s, &bytes);
 	if (bytes.len > FILE_LEN_MAX)
 		return fail(err, EFBIG,
 			    "too many paths could not be kept (%zu)",
