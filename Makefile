@@ -126,13 +126,19 @@ hostile:
 	+$(MAKE) --no-print-directory all tools
 	tests/hostile/run $(BUILD)
 
-# Read by the compiler, not built: every source, and every header alone.
-syntax:
-	@printf '%s\n' $(SOURCES) $(UNIT_SOURCES) $(TOOL_SOURCES) \
-		$(STORE_TOOLS:$(BUILD)/%=%.c) $(FUZZ_SOURCES) $(FUZZ_DRIVER) | \
-		xargs -P 2 -n 8 $(CC) $(BASE_CFLAGS) -fsyntax-only
-	@printf '%s\n' $(HEADERS) | xargs -P 2 -n 8 \
-		$(CC) $(BASE_CFLAGS) -Wno-unused-function -fsyntax-only -x c
+# Read by the compiler, not built: every source, and every header alone; again
+# when it, or what it includes, has changed.
+SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) $(HEADERS) \
+	$(UNIT_SOURCES) $(TOOL_SOURCES) $(STORE_TOOLS:$(BUILD)/%=%.c) \
+	$(FUZZ_SOURCES) $(FUZZ_DRIVER))
+
+syntax: $(SYNTAX)
+
+$(SYNTAX): $(BUILD)/syntax/%: %
+	@mkdir -p $(@D)
+	@$(CC) $(BASE_CFLAGS) $(if $(filter %.h,$<),-Wno-unused-function -x c) \
+		-fsyntax-only -MMD -MP -MF $@.d -MT $@ $<
+	@: >$@
 
 # Some 900 MB from the npm registry, once.
 agents:
@@ -237,4 +243,4 @@ help:
 	bench asan asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
-	$(FUZZ_TARGETS:=.d)
+	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)
