@@ -50,17 +50,24 @@ char *mem_strndup(const char *text, size_t len)
 	return copy;
 }
 
+__attribute__((format(printf, 1, 0))) static char *print(const char *format,
+							 va_list list)
+{
+	char *text;
+
+	if (vasprintf(&text, format, list) < 0)
+		abort();
+	return text;
+}
+
 char *mem_printf(const char *format, ...)
 {
 	va_list list;
 	char *text;
-	int len;
 
 	va_start(list, format);
-	len = vasprintf(&text, format, list);
+	text = print(format, list);
 	va_end(list);
-	if (len < 0)
-		abort();
 	return text;
 }
 
@@ -150,14 +157,11 @@ void buf_printf(struct buf *b, const char *format, ...)
 {
 	va_list list;
 	char *text;
-	int len;
 
 	va_start(list, format);
-	len = vasprintf(&text, format, list);
+	text = print(format, list);
 	va_end(list);
-	if (len < 0)
-		abort();
-	buf_add(b, text, (size_t)len);
+	buf_add_text(b, text);
 	free(text);
 }
 

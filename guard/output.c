@@ -22,7 +22,7 @@
 #define CUT_LEN 60
 
 static bool quiet;
-static bool colours;
+static enum output_when colours = OUTPUT_AUTO;
 static pid_t pager;
 static size_t pager_width;
 
@@ -37,6 +37,17 @@ static char *ring_next(void)
 void output_quiet(bool on)
 {
 	quiet = on;
+}
+
+bool output_quiet_read(const struct verb *verb, int id, const char *value,
+		       void *to)
+{
+	(void)verb;
+	(void)id;
+	(void)value;
+	(void)to;
+	quiet = true;
+	return true;
 }
 
 bool output_is_quiet(void)
@@ -128,14 +139,20 @@ int output_when_parse(const char *text, enum output_when *ret)
 
 void output_color(enum output_when when)
 {
+	colours = when;
+}
+
+static bool in_colours(void)
+{
 	const char *off = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 
-	if (when == OUTPUT_AUTO)
+	if (colours == OUTPUT_AUTO)
 		colours = isatty(STDOUT_FILENO) && !(off && *off) && term &&
-			  *term && strcmp(term, "dumb") != 0;
-	else
-		colours = when == OUTPUT_ALWAYS;
+					  *term && strcmp(term, "dumb") != 0
+				  ? OUTPUT_ALWAYS
+				  : OUTPUT_NEVER;
+	return colours == OUTPUT_ALWAYS;
 }
 
 const char *output_style(enum output_style style)
@@ -147,7 +164,7 @@ const char *output_style(enum output_style style)
 		[STYLE_FAINT] = "\x1b[2m",
 	};
 
-	return colours ? sequences[style] : "";
+	return in_colours() ? sequences[style] : "";
 }
 
 /* In the child: the user's own words may hold arguments, so a shell reads
@@ -177,6 +194,7 @@ void output_pager_start(void)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	(void)fflush(stdout);
+	(void)in_colours(); /* while stdout is the terminal */
 	pager_width = output_width();
 	pager = fork();
 	if (pager == 0) {

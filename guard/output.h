@@ -18,10 +18,14 @@
 
 struct session;
 struct changes;
+struct verb;
 
 /* With quiet, output_say() and output_hint() are silent. */
 void output_quiet(bool on);
 bool output_is_quiet(void);
+/* What -q does (struct option_slot). */
+bool output_quiet_read(const struct verb *verb, int id, const char *value,
+		       void *to);
 
 void output_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -37,8 +41,8 @@ enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
 int output_when_parse(const char *text, enum output_when *ret);
 
 /*
- * Decides about colours on stdout: NO_COLOR (not empty) and TERM=dumb or none
- * turn them off unless when is ALWAYS. Asked before the pager starts.
+ * Colours on stdout, OUTPUT_AUTO unless told: in a terminal, but for NO_COLOR
+ * (not empty), TERM=dumb or none. To be told before anything is printed.
  */
 void output_color(enum output_when when);
 

@@ -248,11 +248,11 @@ int cmd_agents(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct agents a = {.c = &c};
 	const char *gone = NULL;
-	bool yes = false, quiet = false, json = false;
+	bool yes = false, json = false;
 	const struct option_slot slots[] = {
 		{OPT_RESET, .text = &gone},
 		{'y', .flag = &yes},
-		{'q', .flag = &quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &json},
 		{0},
 	};
@@ -265,7 +265,6 @@ int cmd_agents(int argc, char **argv)
 		options_complain(verb, "one name is enough");
 		return STATUS_USAGE;
 	}
-	output_quiet(quiet);
 	got = context_open(&c, false, &err);
 	if (got == 0 && gone)
 		got = reset(&a, gone, yes, &err);

@@ -16,7 +16,7 @@
 #include "guard/review/reviewing.h"
 
 struct apply_options {
-	bool dry, yes, quiet, json, patch;
+	bool dry, yes, json, patch;
 	bool resume, abort; /* of one that was interrupted */
 	enum plan_resolve resolve; /* RESOLVE_NOT: nothing was said */
 	char **yes_to; /* as they were given */
@@ -247,7 +247,7 @@ static int commit_alone(struct apply *a, struct err *err)
 	if (applying_plan(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) < 0)
 		return -err->num;
 	applying_leave(&a->in);
-	if (!(a->o->quiet && a->o->yes) &&
+	if (!(output_is_quiet() && a->o->yes) &&
 	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
 		return -err->num;
 	if (a->o->dry)
@@ -279,7 +279,7 @@ static int apply_locked(struct apply *a, struct err *err)
 		return -err->num;
 	count = applying_plans(&a->in, &plans);
 	for (i = 0; i < count; i++)
-		if (!a->o->json && !(a->o->quiet && a->o->yes) &&
+		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
 		    carry_print(a->in.c->store, plans[i], err) < 0)
 			return -err->num;
 	warn_of_git(a);
@@ -402,7 +402,7 @@ int cmd_apply(int argc, char **argv)
 	const struct option_slot slots[] = {
 		{'n', .flag = &o.dry},
 		{'y', .flag = &o.yes},
-		{'q', .flag = &o.quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &o.json},
 		{'p', .flag = &o.patch},
 		{OPT_COMMIT, .flag = &o.commit.on},
@@ -428,7 +428,7 @@ int cmd_apply(int argc, char **argv)
 				       "without --yes-to");
 		return STATUS_USAGE;
 	}
-	if (o.patch && (o.dry || o.yes || o.json || o.quiet)) {
+	if (o.patch && (o.dry || o.yes || o.json || output_is_quiet())) {
 		options_complain(verb, "--patch asks and tells by itself: "
 				       "neither -n, -q, -y nor --json goes "
 				       "with it");
@@ -449,8 +449,6 @@ int cmd_apply(int argc, char **argv)
 		options_complain(verb, "--continue and --abort stand alone");
 		return STATUS_USAGE;
 	}
-	output_quiet(o.quiet);
-	output_color(OUTPUT_AUTO);
 	if (o.resume || o.abort) {
 		got = end_interrupted(&c, o.abort, &err);
 		return output_ended(got, &err);

@@ -149,10 +149,10 @@ int cmd_discard(int argc, char **argv)
 	const struct verb *verb = options_verb("discard");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	int dashed = options_after_dashes(argc, argv);
-	bool yes = false, quiet = false;
+	bool yes = false;
 	const struct option_slot slots[] = {
 		{'y', .flag = &yes},
-		{'q', .flag = &quiet},
+		{'q', .read = output_quiet_read},
 		{0},
 	};
 	struct err err;
@@ -161,8 +161,6 @@ int cmd_discard(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	output_quiet(quiet);
-	output_color(OUTPUT_AUTO);
 	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);
 	return output_ended(got, &err);
 }

@@ -175,7 +175,6 @@ int cmd_doctor(int argc, char **argv)
 		options_complain(verb, "it takes no operands");
 		return STATUS_USAGE;
 	}
-	output_color(OUTPUT_AUTO);
 	d.list = json ? json_array() : NULL;
 	sandbox_inspect(tell, &d);
 	look_at_state(&d);

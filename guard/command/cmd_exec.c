@@ -24,7 +24,6 @@ struct visiting {
 	const char *run; /* NULL: the newest that waits */
 	const char *dir;
 	char **env; /* NULL: none */
-	bool quiet;
 	char *const *argv;
 };
 
@@ -228,7 +227,7 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 	const struct option_slot slots[] = {
 		{'C', .text = &v.dir},
 		{OPT_ENV, .read = add_variable, .to = &v.env},
-		{'q', .flag = &v.quiet},
+		{'q', .read = output_quiet_read},
 		{0},
 	};
 	int dashed = options_after_dashes(argc, argv);
@@ -243,7 +242,6 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 					     : "which command? guard exec RUN "
 					       "-- COMMAND [ARGS...]");
 	} else {
-		output_quiet(v.quiet);
 		if (visit(&v, &status, &err) < 0)
 			output_error(&err);
 	}

@@ -19,7 +19,7 @@
 #define NAME_WIDTH 24
 
 struct import_options {
-	bool dry, yes, quiet, json;
+	bool dry, yes, json;
 	const char *ff; /* a branch, or NULL */
 };
 
@@ -208,7 +208,7 @@ static int import_locked(struct context *c, struct session *s,
 
 	if (importer_open(c, s, !o->dry, &im, err) < 0)
 		return err_context(err, "nothing of run %s is imported", s->id);
-	if (!o->json && !(o->quiet && o->yes))
+	if (!o->json && !(output_is_quiet() && o->yes))
 		print_list(&im);
 	tell_others(s);
 	if (im.fresh)
@@ -241,9 +241,12 @@ int cmd_import(int argc, char **argv)
 	struct import_options o = {0};
 	int dashed = options_after_dashes(argc, argv);
 	const struct option_slot slots[] = {
-		{'n', .flag = &o.dry},	 {'y', .flag = &o.yes},
-		{'q', .flag = &o.quiet}, {OPT_JSON, .flag = &o.json},
-		{OPT_FF, .text = &o.ff}, {0},
+		{'n', .flag = &o.dry},
+		{'y', .flag = &o.yes},
+		{'q', .read = output_quiet_read},
+		{OPT_JSON, .flag = &o.json},
+		{OPT_FF, .text = &o.ff},
+		{0},
 	};
 	struct err err;
 	int got;
@@ -251,8 +254,6 @@ int cmd_import(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	output_quiet(o.quiet);
-	output_color(OUTPUT_AUTO);
 	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);
 	return output_ended(got, &err);
 }

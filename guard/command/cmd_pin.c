@@ -93,9 +93,9 @@ static int pin(int argc, char **argv, bool on)
 {
 	const struct verb *verb = options_verb(on ? "pin" : "unpin");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	bool json = false, quiet = false;
+	bool json = false;
 	const struct option_slot slots[] = {
-		{'q', .flag = &quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &json},
 		{0},
 	};
@@ -104,7 +104,6 @@ static int pin(int argc, char **argv, bool on)
 
 	if (got != OPTIONS_END)
 		return got;
-	output_quiet(quiet);
 	if (!on && optind == argc) {
 		options_complain(verb, "which snapshots?");
 		return STATUS_USAGE;

@@ -21,7 +21,7 @@
 struct prune_command {
 	struct settings settings; /* of the options */
 	struct prune_options options;
-	bool dry, yes, json, quiet, caches, trash;
+	bool dry, yes, json, caches, trash;
 	struct progress progress;
 };
 
@@ -359,7 +359,7 @@ int cmd_prune(int argc, char **argv)
 	const struct option_slot slots[] = {
 		{'n', .flag = &p.dry},
 		{'y', .flag = &p.yes},
-		{'q', .flag = &p.quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_CACHES, .flag = &p.caches},
 		{OPT_TRASH, .flag = &p.trash},
 		{OPT_JSON, .flag = &p.json},
@@ -383,7 +383,6 @@ int cmd_prune(int argc, char **argv)
 	p.options.arg = &p;
 	got = options_take(verb, argc, argv, slots);
 	if (got == OPTIONS_END) {
-		output_quiet(p.quiet);
 		got = STATUS_USAGE;
 		if (p.settings.rules && !settings_keep_something(&p.settings))
 			options_complain(verb,

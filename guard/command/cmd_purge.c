@@ -27,7 +27,7 @@
 
 struct purge_command {
 	const char *confirm;
-	bool dry, json, quiet;
+	bool dry, json;
 	const char *arg; /* as it was typed */
 	char *path; /* absolute */
 	char *here;
@@ -361,7 +361,7 @@ int cmd_purge(int argc, char **argv)
 	const struct option_slot slots[] = {
 		{OPT_CONFIRM, .text = &p.confirm},
 		{'n', .flag = &p.dry},
-		{'q', .flag = &p.quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &p.json},
 		{OPT_PROGRESS, .read = progress_read},
 		{0},
@@ -375,7 +375,6 @@ int cmd_purge(int argc, char **argv)
 		options_complain(verb, "one PATH");
 		return STATUS_USAGE;
 	}
-	output_quiet(p.quiet);
 	p.arg = argv[optind];
 	got = purge(&p, &err);
 	purge_done(&p);

@@ -240,10 +240,10 @@ int cmd_repair(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("repair");
 	struct repairing r = {0};
-	bool json = false, quiet = false;
+	bool json = false;
 	const struct option_slot slots[] = {
 		{'y', .flag = &r.yes},
-		{'q', .flag = &quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &json},
 		{OPT_PROGRESS, .read = progress_read},
 		{0},
@@ -254,7 +254,6 @@ int cmd_repair(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	output_quiet(quiet);
 	if (json)
 		r.lost = json_array();
 	got = repair(&r, &err);

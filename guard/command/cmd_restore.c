@@ -30,7 +30,7 @@ enum overwrite {
 
 struct restore_options {
 	const char *at, *to;
-	bool dry, yes, quiet, json;
+	bool dry, yes, json;
 	bool exact; /* what the snapshot has not, goes */
 	enum overwrite overwrite;
 };
@@ -131,7 +131,7 @@ static int make_plan(struct restore *r, struct err *err)
 
 static bool is_silent(const struct restore *r)
 {
-	return r->o->json || (r->o->quiet && r->o->yes);
+	return r->o->json || (output_is_quiet() && r->o->yes);
 }
 
 static int print_entry(void *arg, const char *path, const struct entry *e,
@@ -469,7 +469,7 @@ int cmd_restore(int argc, char **argv)
 		{OPT_EXACT, .flag = &o.exact},
 		{'n', .flag = &o.dry},
 		{'y', .flag = &o.yes},
-		{'q', .flag = &o.quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &o.json},
 		{0},
 	};
@@ -489,8 +489,6 @@ int cmd_restore(int argc, char **argv)
 				 "which PATHS? `.` is the current folder");
 		return STATUS_USAGE;
 	}
-	output_quiet(o.quiet);
-	output_color(OUTPUT_AUTO);
 	got = restore(&r, argc - optind, argv + optind, &err);
 	restore_free(&r);
 	return output_ended(got, &err);

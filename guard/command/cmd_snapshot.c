@@ -18,7 +18,7 @@
 
 struct take {
 	const char *message;
-	bool json, quiet;
+	bool json;
 	bool limited; /* the store */
 	const char **tags, **excludes; /* NULL-terminated */
 	size_t tag_count, exclude_count;
@@ -296,7 +296,7 @@ int cmd_snapshot(int argc, char **argv)
 		{'m', .text = &t.message},
 		{OPT_TAG, .read = read_tag, .to = &t},
 		{OPT_EXCLUDE, .read = read_exclude, .to = &t},
-		{'q', .flag = &t.quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &t.json},
 		{OPT_PROGRESS, .read = progress_read},
 		{0},
@@ -306,7 +306,6 @@ int cmd_snapshot(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	output_quiet(t.quiet);
 	got = take(argv + optind, (size_t)(argc - optind), &t, &err);
 	if (got == STATUS_OK)
 		autoprune_start();

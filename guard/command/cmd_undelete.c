@@ -141,9 +141,9 @@ int cmd_undelete(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
-	bool quiet = false, json = false;
+	bool json = false;
 	const struct option_slot slots[] = {
-		{'q', .flag = &quiet},
+		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &json},
 		{0},
 	};
@@ -153,7 +153,6 @@ int cmd_undelete(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	output_quiet(quiet);
 	count = (size_t)(argc - optind);
 	seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	if (parse_numbers(verb, argv + optind, count, seqs) < 0)

@@ -22,7 +22,7 @@
 #include "snapshot/store/known.h"
 
 struct undo_options {
-	bool dry, yes, quiet;
+	bool dry, yes;
 	unsigned long count; /* of actions in effect; 0: the last thing done */
 };
 
@@ -382,7 +382,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 		   u->step ? "before that, in" : "the last thing done in",
 		   text_quote(u->path), u->last.kind,
 		   u->last.run_id[0] ? " of run " : "", u->last.run_id);
-	for (i = 0; i < u->count && !(u->o->quiet && u->o->yes); i++)
+	for (i = 0; i < u->count && !(output_is_quiet() && u->o->yes); i++)
 		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
 			return -err->num;
 	for (i = 0; i < u->count; i++)
@@ -478,7 +478,7 @@ int cmd_undo(int argc, char **argv)
 	const struct option_slot slots[] = {
 		{'n', .flag = &o.dry},
 		{'y', .flag = &o.yes},
-		{'q', .flag = &o.quiet},
+		{'q', .read = output_quiet_read},
 		{0},
 	};
 	struct err err;
@@ -490,8 +490,6 @@ int cmd_undo(int argc, char **argv)
 		return got;
 	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
 		return STATUS_USAGE;
-	output_quiet(o.quiet);
-	output_color(OUTPUT_AUTO);
 	got = undo(&u, &err);
 	undo_free(&u);
 	return output_ended(got, &err);

@@ -196,13 +196,13 @@ int cmd_verify(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("verify");
 	struct verify_options o = {0};
-	bool json = false, quiet = false;
+	bool json = false;
 	const struct option_slot slots[] = {
 		{OPT_READ_DATA, .flag = &o.read_data},
 		{OPT_SAMPLE, .read = read_sample, .to = &o.sample},
 		{OPT_PROGRESS, .read = progress_read},
 		{OPT_JSON, .flag = &json},
-		{'q', .flag = &quiet},
+		{'q', .read = output_quiet_read},
 		{0},
 	};
 	struct err err;
@@ -216,7 +216,6 @@ int cmd_verify(int argc, char **argv)
 				       "--sample has no use");
 		return STATUS_USAGE;
 	}
-	output_quiet(quiet);
 	got = verify(&o, json, &err);
 	return output_ended(got, &err);
 }
