@@ -337,8 +337,8 @@ void gitparse_subject(const void *data, size_t len, struct buf *to)
 		return;
 	while (at < end && (*at == '\n' || *at == ' '))
 		at++;
-	stop = memchr(at, '\n', (size_t)(end - at)) ?: end;
-	if (stop - at > SUBJECT_MAX)
-		stop = at + SUBJECT_MAX;
+	stop = at;
+	while (stop < end && *stop != '\n' && stop - at < SUBJECT_MAX)
+		stop++;
 	buf_add(to, at, (size_t)(stop - at));
 }
