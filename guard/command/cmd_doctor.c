@@ -150,10 +150,8 @@ static void look_around(struct doctor *d)
 				.text = "guard runs inside of a container: its "
 					"own files are what a run is kept from",
 				.mend = "guard outside of it, or docker run "
-					"with --security-opt "
-					"seccomp=unconfined --security-opt "
-					"systempaths=unconfined and a volume "
-					"for GUARD_HOME"});
+					"with " SANDBOX_CONTAINER
+					" and a volume for GUARD_HOME"});
 }
 
 int cmd_doctor(int argc, char **argv)

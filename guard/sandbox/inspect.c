@@ -82,7 +82,17 @@ static bool can_ask(void)
 
 static void inspect_renames(const struct report *r)
 {
-	if (can_ask())
+	static const char yama[] = "/proc/sys/kernel/yama/ptrace_scope";
+
+	/* pid 1 reads the names in the command's memory. */
+	if (userns_switch(yama) >= 2)
+		tell(r, INSPECT_WEAKER, "renames",
+		     "yama lets no process read another one's memory, so "
+		     "renaming a folder that is older than the run fails "
+		     "(EXDEV), as some programs cannot cope with",
+		     "sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 goes away "
+		     "with the next start of the machine only)");
+	else if (can_ask())
 		tell(r, INSPECT_OK, "renames",
 		     "folders that are older than the run can be renamed",
 		     NULL);

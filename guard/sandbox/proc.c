@@ -98,7 +98,7 @@ int proc_place(struct setup *s, struct err *err)
 			    "/proc cannot be mounted: parts of this machine's "
 			    "own /proc are covered, as containers do it. Run "
 			    "guard outside of the container, or start that "
-			    "with --security-opt systempaths=unconfined");
+			    "with " SANDBOX_CONTAINER);
 	if (proc < 0)
 		return proc;
 	if (!s->policy->nested)

@@ -104,6 +104,11 @@ struct sandbox_policy {
 	void *meanwhile_arg;
 };
 
+/* What a container's engine keeps from all that is in it and a run needs. */
+#define SANDBOX_CONTAINER                                                      \
+	"--security-opt seccomp=unconfined --security-opt "                    \
+	"apparmor=unconfined --security-opt systempaths=unconfined"
+
 /* Errors: -EPERM/-ENOSPC/-EACCES user namespaces are off (text: which switch),
  * others from the step that failed, named. Nothing is left behind. */
 int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,

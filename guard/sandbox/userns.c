@@ -76,8 +76,7 @@ int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 	return write_map(pid, "gid_map", map, err);
 }
 
-/* A switch of the kernel as a number, or -1. */
-static long read_switch(const char *path)
+long userns_switch(const char *path)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -98,9 +97,44 @@ static bool is_filtered(void)
 	       strstr(buf_text(&b), "\nSeccomp:\t2");
 }
 
+/* The name of the profile by which AppArmor refuses things to this process. */
+static bool read_profile(struct buf *name)
+{
+	static const char enforced[] = " (enforce)";
+	struct err ignored;
+	const char *end;
+
+	if (fd_slurp_at(AT_FDCWD, "/proc/self/attr/apparmor/current", 4096,
+			name, &ignored) < 0)
+		return false;
+	end = strstr(buf_text(name), enforced);
+	if (end)
+		name->len = (size_t)(end - buf_text(name));
+	return end;
+}
+
+/* The first kind of those that a run needs of which the machine allows none. */
+static const char *kind_switched_off(void)
+{
+	static const char *const kinds[] = {"user", "mnt",    "pid", "ipc",
+					    "uts",  "cgroup", "net"};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		auto_free char *path = mem_printf(
+			"/proc/sys/user/max_%s_namespaces", kinds[i]);
+
+		if (userns_switch(path) == 0)
+			return kinds[i];
+	}
+	return NULL;
+}
+
 int userns_explain(int num, const char *step, struct err *err)
 {
 	bool denied = num == EPERM || num == EACCES;
+	AUTO(buf) struct buf profile = {0};
+	const char *off = NULL;
 	const char *run = getenv("GUARD_RUN");
 
 	if (denied && run && is_filtered())
@@ -111,13 +145,15 @@ int userns_explain(int num, const char *step, struct err *err)
 			    "`guard exec %s -- COMMAND`",
 			    text_quote(run), text_quote(run));
 	if (denied &&
-	    read_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+	    userns_switch("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		return fail(err, num,
-			    "user namespaces are off for plain users: sudo "
-			    "sysctl -w kernel.unprivileged_userns_clone=1 "
-			    "(to keep it: a file in /etc/sysctl.d)");
-	if (denied && read_switch("/proc/sys/kernel/"
-				  "apparmor_restrict_unprivileged_userns") == 1)
+			    "user namespaces are off for plain users, and for "
+			    "root inside of a first one: sudo sysctl -w "
+			    "kernel.unprivileged_userns_clone=1 (to keep it: "
+			    "a file in /etc/sysctl.d)");
+	if (denied &&
+	    userns_switch("/proc/sys/kernel/"
+			  "apparmor_restrict_unprivileged_userns") == 1)
 		return fail(err, num,
 			    "AppArmor keeps user namespaces from programs "
 			    "without a profile: copy the one that came with "
@@ -126,21 +162,36 @@ int userns_explain(int num, const char *step, struct err *err)
 			    "apparmor_parser -r /etc/apparmor.d/guard. Or, "
 			    "for all programs: sudo sysctl -w kernel."
 			    "apparmor_restrict_unprivileged_userns=0");
-	if ((denied || num == ENOSPC) &&
-	    read_switch("/proc/sys/user/max_user_namespaces") == 0)
+	if (num == ENOSPC)
+		off = kind_switched_off();
+	else if (denied &&
+		 userns_switch("/proc/sys/user/max_user_namespaces") == 0)
+		off = "user";
+	if (off)
 		return fail(err, num,
-			    "user namespaces are off: sudo sysctl -w "
-			    "user.max_user_namespaces=15000");
+			    "namespaces are off (%s): sudo sysctl -w "
+			    "user.max_%s_namespaces=15000",
+			    off, off);
+	/* A run needs two user namespaces, one in the other; from inside of
+	 * the first the machine's number cannot be seen. */
 	if (num == ENOSPC)
 		return fail(err, num,
-			    "no more user namespaces: too many are in use, or "
-			    "too many inside each other");
+			    "no more namespaces: too many are in use, or too "
+			    "many inside each other: sudo sysctl -w "
+			    "user.max_user_namespaces=15000");
 	if (denied && is_filtered())
 		return fail(err, num,
 			    "%s: a seccomp filter around guard refuses it. In "
-			    "a container: --security-opt seccomp=unconfined, "
-			    "or run guard outside of it",
+			    "a container: " SANDBOX_CONTAINER
+			    ", or run guard outside of it",
 			    step);
+	if (denied && read_profile(&profile))
+		return fail(err, num,
+			    "%s: the AppArmor profile %s around guard refuses "
+			    "it. In a container: " SANDBOX_CONTAINER
+			    ", or run guard outside of it; of a service: "
+			    "AppArmorProfile=unconfined",
+			    step, text_quote(buf_text(&profile)));
 	if (num == ENOSYS || num == EINVAL)
 		return fail_num(err, num,
 				"%s: this kernel lacks namespaces that guard "

@@ -23,6 +23,18 @@ if echo 0 2>/dev/null >/proc/sys/user/max_user_namespaces; then
 	says "$out" '"usable": false'
 	gives 125 'and nothing is run bare' guard run -- true
 	echo "$saved" >/proc/sys/user/max_user_namespaces
+	# the inner one of two, from where the number cannot be seen
+	echo 1 >/proc/sys/user/max_user_namespaces
+	gives 1 'nor with one alone' guard doctor
+	says "$out" 'sysctl -w user.max_user_namespaces'
+	echo "$saved" >/proc/sys/user/max_user_namespaces
+	saved=$(cat /proc/sys/user/max_pid_namespaces)
+	echo 0 >/proc/sys/user/max_pid_namespaces
+	gives 1 'nor without another kind of namespace' guard doctor
+	says "$out" 'sysctl -w user.max_pid_namespaces'
+	gives 125 'of which a run says the same' guard run -- true
+	says "$err" 'sysctl -w user.max_pid_namespaces'
+	echo "$saved" >/proc/sys/user/max_pid_namespaces
 else
 	skip 'no way to switch user namespaces off here'
 fi
