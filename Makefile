@@ -142,7 +142,7 @@ $(SYNTAX): $(BUILD)/syntax/%: %
 
 # Some 900 MB from the npm registry, once.
 agents:
-	tests/install-deps check
+	tests/install-deps agents
 	+$(MAKE) --no-print-directory all tools
 	tests/agents/run $(BUILD) prove --timer
 
@@ -236,7 +236,7 @@ help:
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo
-	@echo 'demo, check, crash, hostile, lint, asan, fuzz, bench and vm install'
+	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm install'
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
 .PHONY: vm all unit tools demo check check-built crash hostile agents syntax lint \
