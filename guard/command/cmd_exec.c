@@ -76,7 +76,7 @@ static int enter(const struct session *s, const struct visiting *v,
 					     : RUN_STATUS_NO_EXEC;
 	else
 		got = sandbox_wait(sb, NULL, NULL, &result, err);
-	run_tell_unrenamed(sb);
+	run_tell_refused(sb);
 	sandbox_free(&sb);
 	if (got < 0)
 		return got;

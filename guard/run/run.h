@@ -94,8 +94,9 @@ int run_add_mounts(struct run *run, struct err *err);
 void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 		     const struct sandbox_cuts *cuts, char *const *hide,
 		     struct buf *dropped);
-/* After the run: a folder that a program in it could not rename. */
-void run_tell_unrenamed(const struct sandbox *sb);
+/* After the run, what programs in it were refused: to rename a folder, to open
+ * more files. */
+void run_tell_refused(const struct sandbox *sb);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

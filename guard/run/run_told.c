@@ -166,7 +166,26 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 				  ATOMIC_LOOSE, &ignored);
 }
 
-void run_tell_unrenamed(const struct sandbox *sb)
+static void tell_full(const struct sandbox *sb)
+{
+	uint64_t most, could;
+	const char *name = sandbox_full(sb, &most, &could);
+
+	if (!name)
+		return;
+	if (could > most)
+		output_warn("%s had as many files open as it may, or nearly: "
+			    "%llu (`ulimit -n` in the run sets more, up to "
+			    "%llu)",
+			    text_quote(name), (unsigned long long)most,
+			    (unsigned long long)could);
+	else
+		output_warn("%s had as many files open as it may, or nearly: "
+			    "%llu (ulimit -n)",
+			    text_quote(name), (unsigned long long)most);
+}
+
+static void tell_unrenamed(const struct sandbox *sb)
 {
 	const char *name = sandbox_unrenamed(sb);
 
@@ -176,4 +195,10 @@ void run_tell_unrenamed(const struct sandbox *sb)
 			    "cannot do that with this one; mv copies it, and "
 			    "git add -A after that is what git mv does",
 			    text_quote(name));
+}
+
+void run_tell_refused(const struct sandbox *sb)
+{
+	tell_unrenamed(sb);
+	tell_full(sb);
 }

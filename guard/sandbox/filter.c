@@ -399,9 +399,11 @@ static void ask_about(struct buf *to, int nr)
 }
 
 /* renameat2's flags but RENAME_NOREPLACE are for the kernel alone. A program
- * that fences itself in with Landlock has lesser rights than we can see. */
+ * that fences itself in with Landlock has lesser rights than we can see. Who
+ * ends with a failure may have had too many files open. */
 static void make_renames(struct buf *to)
 {
+	static const uint32_t success = 0;
 	size_t start, other = start_machine(to, ARCH);
 
 	emit_load(to, offsetof(struct seccomp_data, nr));
@@ -412,6 +414,8 @@ static void make_renames(struct buf *to)
 	ask_about(to, SYS_renameat);
 #endif
 	ask_about(to, SYS_landlock_restrict_self);
+	compare_list(to, SYS_exit_group, 0, 0xff, &success, 1,
+		     SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF);
 	start = start_block(to, SYS_renameat2);
 	emit_load_argument(to, 4);
 	emit(to, BPF_JMP | BPF_JSET | BPF_K, ~(uint32_t)RENAME_NOREPLACE, 0, 1);

@@ -8,7 +8,8 @@
  *	arguments	refuses arguments of a few calls that `calls` allows.
  *
  * A third, `renames`, is for the command alone: it refuses nothing, but asks
- * pid 1 before a rename (renames.h). It is empty with nested.
+ * pid 1 before a rename (renames.h), and before the end of a program that has
+ * failed (full.h). It is empty with nested.
  *
  * Two, so that neither can undo the other: of both answers the stricter one
  * counts. (In one libseccomp filter an unconditional ALLOW silently removes

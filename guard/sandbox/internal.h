@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
+#include "guard/sandbox/full.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/parcel.h"
 #include "guard/sandbox/sandbox.h"
@@ -41,6 +42,7 @@ enum note_type {
 	NOTE_READS, /* the command wants to read its terminal */
 	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
 	NOTE_REFUSED, /* text: a folder that could not be renamed: EXDEV */
+	NOTE_FULL, /* text: a struct full */
 	NOTE_EXITED, /* value: wait status */
 	NOTE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */
@@ -258,6 +260,7 @@ struct watch {
 	uint64_t machine, threads; /* at the last look: of all, of the run */
 	unsigned int ticks;
 	int stuck_ms;
+	struct full full; /* a program that had all its files open */
 };
 
 void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,

@@ -218,6 +218,16 @@ const char *sandbox_unrenamed(const struct sandbox *sb)
 	return sb->unrenamed;
 }
 
+const char *sandbox_full(const struct sandbox *sb, uint64_t *ret_most,
+			 uint64_t *ret_could)
+{
+	const struct full *f = &sb->watch.full;
+
+	*ret_most = f->most;
+	*ret_could = f->could;
+	return f->most ? f->name : NULL;
+}
+
 char *const *sandbox_missed_sockets(const struct sandbox *sb)
 {
 	static char *const none[] = {NULL};

@@ -25,7 +25,7 @@ struct pid1 {
 	bool left; /* a visitor's command has ended */
 	int grace_ms; /* until it is killed; 0: it is not to be */
 	struct renames renames;
-	bool told_refused;
+	bool told_refused, told_full;
 };
 
 /* ---- its ends ---- */
@@ -52,6 +52,18 @@ static void tell_refused(struct pid1 *p)
 	(void)note_send(p->s->socket, NOTE_REFUSED, 0, p->renames.refused, -1);
 }
 
+/* The same of the first program that had all its files open. */
+static void tell_full(struct pid1 *p)
+{
+	char text[FULL_TEXT_LEN];
+
+	if (p->told_full || !p->renames.full.most || p->s->socket < 0)
+		return;
+	p->told_full = true;
+	full_print(&p->renames.full, text);
+	(void)note_send(p->s->socket, NOTE_FULL, 0, text, -1);
+}
+
 /*
  * Nothing is left when guard hears of the end. The terminal is given up
  * first: a session leader that exits with it hangs it up, and what the run
@@ -63,6 +75,7 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 {
 	renames_close(&p->renames);
 	tell_refused(p);
+	tell_full(p);
 	(void)kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
@@ -265,6 +278,7 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 		if (fds[1].revents)
 			reap(p);
 		tell_refused(p);
+		tell_full(p);
 		if (fds[0].revents)
 			listen_to_guard(p);
 		if (fds[3].revents)

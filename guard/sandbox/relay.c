@@ -225,6 +225,13 @@ static void keep_refused(struct sandbox *sb, const struct note *note)
 		sb->unrenamed = mem_strdup(note->text);
 }
 
+/* What was seen first is told. */
+static void keep_full(struct sandbox *sb, const struct note *note)
+{
+	if (!sb->watch.full.most)
+		(void)full_parse(note->text, &sb->watch.full);
+}
+
 /* False when nothing more will come. */
 static bool take_note(struct sandbox *sb)
 {
@@ -239,6 +246,9 @@ static bool take_note(struct sandbox *sb)
 		break;
 	case NOTE_REFUSED:
 		keep_refused(sb, &note);
+		break;
+	case NOTE_FULL:
+		keep_full(sb, &note);
 		break;
 	case NOTE_CONTINUED:
 		if (sb->tty)
@@ -366,6 +376,8 @@ static void collect(struct sandbox *sb)
 			sb->has_status = true;
 		} else if (note.type == NOTE_REFUSED) {
 			keep_refused(sb, &note);
+		} else if (note.type == NOTE_FULL) {
+			keep_full(sb, &note);
 		}
 	if (!sb->is_empty)
 		sandbox_unmount(sb);

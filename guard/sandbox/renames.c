@@ -321,7 +321,10 @@ void renames_answer(struct renames *r)
 		return; /* ENOENT: the caller is gone */
 	if (q.is.data.nr == SYS_landlock_restrict_self)
 		r->closed = true;
-	if (r->closed || !understand(r, &q.is, &from, &to, &keep) ||
+	if (q.is.data.nr == SYS_exit_group && !r->full.most)
+		(void)full_look((pid_t)q.is.pid, true, &r->full);
+	if (r->closed || q.is.data.nr == SYS_exit_group ||
+	    !understand(r, &q.is, &from, &to, &keep) ||
 	    !start_worker(r, q.is.id, &from, &to, keep))
 		reply(r, q.is.id, 0, true);
 }

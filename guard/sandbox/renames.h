@@ -1,5 +1,6 @@
 /*
- * pid 1's answers to the command's renames (the filter `renames`).
+ * pid 1's answers to the command's renames (the filter `renames`), and to the
+ * failing ends of programs, which are only looked at.
  *
  * Nearly all of them are let go as they are. A folder on a layer is different:
  * where the lower layer has it too, the kernel would say EXDEV. Its rename is
@@ -23,6 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "guard/sandbox/full.h"
+
 #define RENAMES_WORKERS 16
 
 struct renames {
@@ -37,6 +40,7 @@ struct renames {
 	/* The first folder that could not be renamed after all (EXDEV); "":
 	 * there was none. */
 	char refused[NAME_MAX + 1];
+	struct full full; /* the first program that ended so */
 };
 
 /* listener: from filter_load_asking(), taken over; -1 is fine. */

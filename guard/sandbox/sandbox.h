@@ -144,6 +144,12 @@ struct sandbox_result {
  * outside (EXDEV); NULL: none. The name is the run's. */
 const char *sandbox_unrenamed(const struct sandbox *sb);
 
+/* A program of the run that had as many files open as it may, or nearly: its
+ * name (the run's), and how many; it may raise that to *ret_could. NULL: there
+ * was none. The name lives as long as sb. */
+const char *sandbox_full(const struct sandbox *sb, uint64_t *ret_most,
+			 uint64_t *ret_could);
+
 /* Sockets of this machine's services that are out of the run's reach, and that
  * the user could connect to: NULL-terminated, as long as sb lives. */
 char *const *sandbox_missed_sockets(const struct sandbox *sb);

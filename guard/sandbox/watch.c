@@ -19,6 +19,7 @@
 struct sums {
 	uint64_t threads, rss, pss;
 	bool exact; /* pss is wanted */
+	struct full *full; /* or NULL: not asked for */
 	pid_t *todo;
 	size_t count, room;
 };
@@ -107,6 +108,8 @@ static void add_up(struct sums *s, pid_t pid1)
 			add_exact(s, s->todo[i]);
 		else
 			add_process(s, s->todo[i]);
+		if (s->full && !s->full->most)
+			(void)full_look(s->todo[i], false, s->full);
 		add_children(s, s->todo[i]);
 	}
 	free(s->todo);
@@ -164,7 +167,7 @@ static bool has_too_many(struct watch *w, uint64_t threads)
 
 enum sandbox_limit watch_tick(struct watch *w)
 {
-	struct sums s = {0}, exact = {.exact = true};
+	struct sums s = {.full = &w->full}, exact = {.exact = true};
 
 	if (!is_time_to_count(w))
 		return SANDBOX_LIMIT_NONE;

@@ -3,6 +3,7 @@
 # guard says which one it was. As root a cgroup holds them where the machine
 # has version 1, else guard looks itself.
 # shellcheck disable=SC2317 # delegated is called through gives
+# shellcheck disable=SC2016 # texts for inner shells
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -102,6 +103,41 @@ gives 124 'a fork bomb that goes on is ended' \
 says "$err" 'as many processes as it may: --pids-limit'
 ok 'nothing of it is left' sh -c '! grep -qx resources /proc/[0-9]*/comm'
 ok 'and the machine works' sh -c 'sh -c "sh -c true"'
+
+# --- open files ---
+# Whoever has all of its files open when it fails, closes them before it ends,
+# or goes on without them.
+eater=/opt/guard/build/tests/lib/eater
+gives 1 'a program that opens files without end gets no more' \
+	guard run -- sh -c 'ulimit -n 200; exec "$1"' sh "$eater"
+says "$err" "'eater' had as many files open as it may, or nearly: 200"
+gives 1 'one that closes them before it ends' \
+	guard run -- sh -c 'ulimit -n 4096; exec "$1" closed' sh "$eater"
+says "$err" "'eater' had as many files open as it may, or nearly: 4096"
+# guard looks once a second
+mkfifo "$T/end"
+guard run --timeout 60 -- sh -c 'ulimit -n 200; exec "$1" on' sh "$eater" \
+	<"$T/end" >"$out" 2>"$err" &
+eating=$!
+exec 8>"$T/end"
+until grep -q files "$out"; do
+	kill -0 $eating || break
+	sleep 0.05
+done
+# Until it has looked: it wakes up four times a second.
+wakes() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$eating/status"; }
+wakes=$(wakes)
+until [ "$(wakes)" -gt $((wakes + 8)) ]; do
+	kill -0 $eating || break
+	sleep 0.1
+done
+exec 8>&-
+wait $eating
+is $? 0 'one that goes on'
+says "$err" "'eater' had as many files open as it may, or nearly: 200"
+gives 1 'a failure alone is none of that' guard run -- \
+	sh -c 'ulimit -n 4096; exec sh -c "exec 9</dev/null; exit 1"'
+silent "$err" 'files open'
 
 # Numbers for processes, each PID namespace's own since Linux 6.14.
 case $(uname -r) in

@@ -300,7 +300,7 @@ static void an_executable_stack_is_no_personality(void **state)
 	filters_free(&f);
 }
 
-static void renames_are_asked_about_and_nothing_else(void **state)
+static void only_renames_and_failures_are_asked_about(void **state)
 {
 	struct seccomp_data data = {.nr = SYS_renameat2, .arch = ARCH};
 	struct filters f = make(false), nested = make(true);
@@ -323,6 +323,11 @@ static void renames_are_asked_about_and_nothing_else(void **state)
 #endif
 		assert_int_equal(ask(&f.renames, nr, 0, 0, 0), wanted);
 	}
+	/* A failure is one by its low 8 bits. */
+	assert_int_equal(ask(&f.renames, SYS_exit_group, 256, 0, 0),
+			 SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f.renames, SYS_exit_group, 1, 0, 0),
+			 SECCOMP_RET_USER_NOTIF);
 	data.args[4] = RENAME_NOREPLACE;
 	assert_int_equal(run(&f.renames, &data), SECCOMP_RET_USER_NOTIF);
 	data.args[4] = RENAME_EXCHANGE;
@@ -343,7 +348,7 @@ int main(void)
 		cmocka_unit_test(only_four_families_of_sockets_are_left),
 		cmocka_unit_test(no_device_node_can_be_made),
 		cmocka_unit_test(an_executable_stack_is_no_personality),
-		cmocka_unit_test(renames_are_asked_about_and_nothing_else),
+		cmocka_unit_test(only_renames_and_failures_are_asked_about),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,129 @@
+#include "guard/sandbox/full.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
+/* Shells and debuggers put single files at high numbers: below this that
+ * makes a table as large as the limit. */
+#define TABLE_MIN 1024u
+/* Who has fewer wants it so. */
+#define FILES_MIN 32u
+
+/* A few that it opens and closes all the time do not matter. */
+static bool is_nearly(uint64_t count, uint64_t most)
+{
+	return count && count >= most - most / 64;
+}
+
+/* How many files, and the highest number of one. */
+static bool count_files(const char *path, uint64_t *ret_count,
+			uint64_t *ret_highest)
+{
+	struct dirent *e;
+	DIR *dir = opendir(path);
+
+	*ret_count = *ret_highest = 0;
+	if (!dir)
+		return false;
+	while ((e = readdir(dir))) {
+		uint64_t number = strtoull(e->d_name, NULL, 10);
+
+		if (e->d_name[0] == '.')
+			continue;
+		++*ret_count;
+		if (number > *ret_highest)
+			*ret_highest = number;
+	}
+	(void)closedir(dir);
+	return true;
+}
+
+/* proc(5)'s status: the name, and for how many files there is a place. */
+static bool read_status(pid_t pid, struct full *f, uint64_t *ret_table)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	const char *at;
+	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (fd_slurp_at(AT_FDCWD, path, 1 << 14, &b, &ignored) < 0 ||
+	    strncmp(buf_text(&b), "Name:\t", 6) != 0)
+		return false;
+	at = (const char *)b.data + 6;
+	(void)snprintf(f->name, sizeof(f->name), "%.*s", (int)strcspn(at, "\n"),
+		       at);
+	at = strstr(at, "\nFDSize:");
+	*ret_table = at ? strtoull(at + 8, NULL, 10) : 0;
+	return at != NULL;
+}
+
+/* Files that are at high numbers still were put there (valgrind does it). */
+static bool was_full(const char *path, uint64_t most)
+{
+	uint64_t count, highest;
+
+	return most >= TABLE_MIN && count_files(path, &count, &highest) &&
+	       (is_nearly(count, most) || highest < most / 2);
+}
+
+bool full_look(pid_t pid, bool ending, struct full *ret)
+{
+	struct full f = {0};
+	struct rlimit limit;
+	uint64_t table, highest, count;
+	struct stat st;
+	char path[48];
+	bool is_full;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	if (pid <= 0 || prlimit(pid, RLIMIT_NOFILE, NULL, &limit) < 0 ||
+	    stat(path, &st) < 0)
+		return false;
+	/* Linux 6.2: how many there are. */
+	count = (uint64_t)st.st_size;
+	f.most = limit.rlim_cur;
+	f.could = limit.rlim_max;
+	if (f.most < FILES_MIN ||
+	    (count && !ending && !is_nearly(count, f.most)))
+		return false;
+	if (!read_status(pid, &f, &table) || table < f.most)
+		return false;
+	if (!count)
+		(void)count_files(path, &count, &highest);
+	is_full =
+		is_nearly(count, f.most) || (ending && was_full(path, f.most));
+	if (is_full)
+		*ret = f;
+	return is_full;
+}
+
+void full_print(const struct full *f, char text[FULL_TEXT_LEN])
+{
+	(void)snprintf(text, FULL_TEXT_LEN, "%llu %llu %s",
+		       (unsigned long long)f->most,
+		       (unsigned long long)f->could, f->name);
+}
+
+bool full_parse(const char *text, struct full *ret)
+{
+	struct full f = {0};
+	char *rest;
+
+	f.most = strtoull(text, &rest, 10);
+	f.could = strtoull(rest, &rest, 10);
+	if (!f.most || *rest != ' ')
+		return false;
+	(void)snprintf(f.name, sizeof(f.name), "%s", rest + 1);
+	*ret = f;
+	return true;
+}
