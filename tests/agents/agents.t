@@ -89,7 +89,7 @@ if wanted "$names" claude && command -v bwrap >/dev/null &&
 	echo private >"$HOME/.ssh/key"
 	cat >"$T/calls" <<-'END'
 		readlink /proc/self/ns/net >agent-was-here
-		cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key; echo x >>~/.bashrc
+		cat ~/.ssh/key; umount ~/.ssh; cat ~/.ssh/key; sh -c "echo x >>~/.bashrc"
 	END
 	model "$T/calls"
 	host before
