@@ -270,17 +270,49 @@ static void add_difference(struct scan *s, const struct pair *p,
 		change_list_touch(&s->list, buf_text(&s->path));
 }
 
+/*
+ * What a plain user puts in his layer beforehand of somebody else's is his
+ * own: as a difference that says nothing, and nobody could apply it. A folder
+ * that the run made anew in the place of theirs is one.
+ */
+static bool is_only_owned(const struct pair *p)
+{
+	struct opened_up opened = {.fd = -1};
+	auto_close int fd = -1;
+	struct err ignored;
+	bool merged = true;
+
+	if (geteuid() == 0 || p->l.uid == geteuid() || p->u.uid != geteuid())
+		return false;
+	if (!S_ISDIR(p->u.mode))
+		return true;
+	fd = mark_open(p->upper, p->upper_name, O_RDONLY | O_DIRECTORY, 0500,
+		       &opened, &ignored);
+	merged = fd >= 0 && mark_is_opaque(fd, &ignored) == 0;
+	opened_up_free(&opened);
+	return merged;
+}
+
 /* The same kind of thing on both sides. */
 static int both_sided(struct scan *s, const struct frame *f, const char *name,
 		      const struct meta *u, const struct meta *l,
 		      unsigned int flags, struct err *err)
 {
 	struct pair p = {f->upper, f->lower, name, name, *u, *l};
+	bool only_owned = is_only_owned(&p);
 	struct difference d;
-	int got = compare_pair(&p, &d, err);
+	int got;
 
+	if (only_owned) {
+		p.u.uid = l->uid;
+		p.u.gid = l->gid;
+	}
+	got = compare_pair(&p, &d, err);
 	if (got < 0)
 		return compare_hard(got) ? got : 0;
+	p.u = *u;
+	if (only_owned && d.content)
+		d.meta = true;
 	add_difference(s, &p, &d, flags);
 	if (!S_ISDIR(u->mode))
 		return 0;

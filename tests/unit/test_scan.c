@@ -2,6 +2,7 @@
 
 #include "base/beneath.h"
 #include "base/codec.h"
+#include "overlay/marks.h"
 
 /* ---- what single changes look like ---- */
 
@@ -263,6 +264,42 @@ static int do_names(void *arg)
 	       lab_file(AT_FDCWD, "c\nd", "x") < 0;
 }
 
+static bool lists_skel(const struct lab *lab, int lower)
+{
+	AUTO(change_list) struct change_list list = {0};
+	struct err err;
+	size_t i;
+
+	if (scan_layer(lab->upper_fd, lower, NULL, &list, &err) < 0)
+		lab_fail(&err);
+	for (i = 0; i < list.count; i++)
+		if (strcmp(list.items[i].path, "skel") == 0)
+			return true;
+	return false;
+}
+
+/* What a plain user put there beforehand of somebody else's folder. */
+static void test_owned_by_others(void **state)
+{
+	auto_close int lower = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int folder = -1;
+	struct stat st;
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	if (geteuid() == 0 || fstatat(lower, "skel", &st, 0) < 0 ||
+	    st.st_uid == geteuid())
+		skip();
+	lab_open(&lab, "p");
+	assert_int_equal(mkdirat(lab.upper_fd, "skel", st.st_mode & 0777), 0);
+	assert_false(lists_skel(&lab, lower));
+	folder = beneath_open(lab.upper_fd, "skel", O_RDONLY, 0, &err);
+	assert_int_equal(mark_set_opaque(folder, true, &err), 0);
+	assert_true(lists_skel(&lab, lower));
+	lab_close(&lab);
+}
+
 static void test_names(void **state)
 {
 	char name[256];
@@ -357,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_private_xattrs),
+		cmocka_unit_test(test_owned_by_others),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_skip),
