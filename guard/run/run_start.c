@@ -120,7 +120,8 @@ static void tell_header(const struct run *run, struct buf *notes)
 	static const char *const networks[] = {"host", "none", "private"};
 	const struct run_options *o = run->options;
 	AUTO(buf) struct buf agent = {0}, extras = {0};
-	size_t i;
+	const char *note;
+	size_t i, len;
 
 	agent_tell(run->agent, &agent);
 	output_say("run %s in %s (network: %s%s)%s", run->session.id,
@@ -133,10 +134,10 @@ static void tell_header(const struct run *run, struct buf *notes)
 		output_say("each with a layer of its own, reviewed and applied "
 			   "along: %s",
 			   buf_text(&extras));
-	if (notes->len && notes->data[notes->len - 1] == '\n')
-		notes->len--;
-	if (notes->len)
-		output_say("%s", buf_text(notes));
+	for (note = buf_text(notes); *note; note += len + (note[len] == '\n')) {
+		len = strcspn(note, "\n");
+		output_say("%.*s", (int)len, note);
+	}
 	warn_of_hidden_arguments(run);
 }
 
