@@ -1,6 +1,8 @@
 #include "guard/usage.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -10,6 +12,13 @@
 #define DEPTH_MAX 500
 
 static void add_folder(int fd, unsigned int depth, struct usage *u);
+
+/* What overlayfs shuts for itself in a layer's work folder: empty once it is
+ * no longer mounted, and in nobody's way before. */
+static bool is_overlay_scratch(const char *name, mode_t mode)
+{
+	return (mode & 07777) == 0 && strcmp(name, "work") == 0;
+}
 
 static void add_entry(int fd, const char *name, unsigned int depth,
 		      struct usage *u)
@@ -31,7 +40,7 @@ static void add_entry(int fd, const char *name, unsigned int depth,
 			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 		      : -1;
 	if (sub < 0)
-		u->unread++;
+		u->unread += !is_overlay_scratch(name, st.st_mode);
 	else
 		add_folder(sub, depth + 1, u);
 }

@@ -169,7 +169,7 @@ static void print_text(struct du *d)
 			    d->plan_err.text);
 	if (d->runs.unread + d->trash.unread)
 		output_warn(
-			"%s could not be read and are not counted",
+			"not counted: %s that could not be read",
 			text_count(d->runs.unread + d->trash.unread, "folder"));
 }
 
