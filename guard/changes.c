@@ -12,6 +12,7 @@
 #include "base/chattr.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/output.h"
 #include "guard/taken.h"
 #include "overlay/freeze.h"
 #include "overlay/layers.h"
@@ -212,6 +213,15 @@ size_t changes_groups(struct changes *c, struct changes_group **ret)
 	return n;
 }
 
+/* A move is counted where it went. */
+static void add_moved(const struct change *c, struct change_counts *ret)
+{
+	ret->moved += c->kind != CHANGE_DELETED;
+	ret->moved_from += c->kind == CHANGE_DELETED;
+	ret->moved_over += c->kind == CHANGE_MODIFIED;
+	ret->moved_to += c->kind == CHANGE_ADDED;
+}
+
 static void add_counts(const struct change_list *list,
 		       struct change_counts *ret)
 {
@@ -233,6 +243,8 @@ static void add_counts(const struct change_list *list,
 			ret->meta++;
 		else
 			ret->added++;
+		if (changes_is_moved(list, c))
+			add_moved(c, ret);
 	}
 }
 
@@ -262,11 +274,12 @@ size_t changes_total(const struct changes *c)
 void changes_sum(const struct change_counts *counts, struct buf *to)
 {
 	const struct text_part parts[] = {
-		{counts->deleted, "deleted"},
+		{counts->deleted - counts->moved_from, "deleted"},
+		{counts->moved, "moved"},
 		{counts->type, "of another type"},
-		{counts->modified, "modified"},
+		{counts->modified - counts->moved_over, "modified"},
 		{counts->meta, "with other rights"},
-		{counts->added, "added"},
+		{counts->added - counts->moved_to, "added"},
 		{counts->git, "in .git"},
 	};
 
@@ -285,6 +298,12 @@ void changes_keep(struct change_list *list, const char *const *paths)
 			list->items[kept++] = list->items[i];
 	}
 	list->count = kept;
+	for (i = 0; i < list->move_count; i++) {
+		struct change_move *m = &list->moves[i];
+
+		m->half |= !path_below_any(m->from, paths) ||
+			   !path_below_any(m->to, paths);
+	}
 }
 
 static bool has_change(const struct change_list *list, const char *path)
@@ -434,6 +453,53 @@ static void add_rights(const struct change *c, struct buf *to)
 		buf_add_text(to, "  extended attributes");
 }
 
+static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
+{
+	if (flags & CHANGE_SETID)
+		buf_add_text(to, "  SET-ID OR CAPABILITIES: not applied");
+	if (flags & CHANGE_NODE && !S_ISFIFO(mode))
+		buf_add_text(to, "  not applied");
+	if (flags & CHANGE_UNREADABLE)
+		buf_add_text(to, "  cannot be compared");
+	if (flags & CHANGES_HERE)
+		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
+}
+
+/* Rights that a moved thing did not have before. */
+static void add_move_rights(const struct change_move *m, struct buf *to)
+{
+	const struct change c = {.old = m->old, .now = m->now};
+
+	if (!changes_same_rights(&m->old, &m->now))
+		add_rights(&c, to);
+}
+
+void changes_move_text(const struct change_move *m, const char *prefix,
+		       struct buf *to)
+{
+	bool folder = S_ISDIR(m->now.mode);
+
+	output_name(to, prefix);
+	output_name(to, m->from);
+	buf_add_text(to, folder ? "/ -> " : " -> ");
+	output_name(to, prefix);
+	output_name(to, m->to);
+	if (folder)
+		buf_printf(to, "/  (%s)", text_count(m->files, "file"));
+	else
+		buf_add_text(to, "  ");
+	if (!folder)
+		add_thing(&m->now, to);
+	if (m->percent < 100)
+		buf_printf(to, "  %u %% alike", m->percent);
+	add_move_rights(m, to);
+	if (m->over.mode) {
+		buf_add_text(to, "  OVER ANOTHER ");
+		add_thing(&m->over, to);
+	}
+	add_flags(m->flags, m->now.mode, to);
+}
+
 void changes_detail(const struct change *c, struct buf *to)
 {
 	buf_add_text(to, "  ");
@@ -456,12 +522,5 @@ void changes_detail(const struct change *c, struct buf *to)
 		if (S_ISREG(c->now.mode) && c->now.mode & 0111)
 			buf_add_text(to, "  executable");
 	}
-	if (c->flags & CHANGE_SETID)
-		buf_add_text(to, "  SET-ID OR CAPABILITIES: not applied");
-	if (c->flags & CHANGE_NODE && !S_ISFIFO(c->now.mode))
-		buf_add_text(to, "  not applied");
-	if (c->flags & CHANGE_UNREADABLE)
-		buf_add_text(to, "  cannot be compared");
-	if (c->flags & CHANGES_HERE)
-		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
+	add_flags(c->flags, c->now.mode, to);
 }

@@ -56,6 +56,30 @@ void changes_free(struct changes *c);
 void changes_fold(const struct session *s, struct changes *c);
 
 /*
+ * changes_moves.c: which deletions and additions are one thing that was moved.
+ * Reads of files what could be the same, 2 GB at most; a list is in the scan's
+ * order. Caches, noise and what lies in a .git are left as they are.
+ */
+void changes_find_moves(struct changes *c);
+/* The same of one list, with other bytes behind it. */
+struct moves_source;
+void changes_find_moves_in(struct change_list *list, bool home,
+			   const struct moves_source *source);
+/* Whether both halves of the move that it belongs to are in the list: it is
+ * told as a move then, and neither as deleted nor as added. */
+/* Mode, owner and flags alike. */
+bool changes_same_rights(const struct change_side *a,
+			 const struct change_side *b);
+bool changes_is_moved(const struct change_list *list, const struct change *c);
+/* Its move, or NULL. */
+const struct change_move *changes_move(const struct change_list *list,
+				       const struct change *c);
+/* "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, prefix before each name;
+ * appended. */
+void changes_move_text(const struct change_move *m, const char *prefix,
+		       struct buf *to);
+
+/*
  * Sets CHANGES_HERE by comparing the real files with the snapshot that was
  * taken when the run began; the list is in the scan's order.
  */
@@ -81,11 +105,15 @@ size_t changes_total(const struct changes *c);
 struct change_counts {
 	size_t total, deleted, modified, type, meta, added;
 	size_t git; /* in a .git: not in the five before it */
+	/* Moves; and how many of the deleted, the modified and the added ones
+	 * are halves of them. */
+	size_t moved, moved_from, moved_over, moved_to;
 };
 void changes_count(const struct change_list *list, struct change_counts *ret);
 /* The same of the project and the folders beside it together. */
 void changes_count_all(const struct changes *c, struct change_counts *ret);
-/* "3 deleted, 2 modified, 1 added"; "no changes"; appended. */
+/* "3 deleted, 2 moved, 1 added"; "no changes"; appended. What was moved is not
+ * counted as deleted or added as well. */
 void changes_sum(const struct change_counts *counts, struct buf *to);
 
 /* Keeps only what is one of the paths or below; NULL-terminated. */

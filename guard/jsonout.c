@@ -129,7 +129,19 @@ json_t *jsonout_side(const struct change_side *m)
 	return object;
 }
 
-json_t *jsonout_change(const struct change *c)
+static void add_move(json_t *object, const struct change *c,
+		     const struct change_move *m)
+{
+	if (!m)
+		return;
+	if (c->kind == CHANGE_DELETED)
+		jsonout_text(object, "moved_to", m->to);
+	else
+		jsonout_text(object, "moved_from", m->from);
+	jsonout_number(object, "similarity", m->percent);
+}
+
+json_t *jsonout_change(const struct change_list *list, const struct change *c)
 {
 	json_t *object = json_object();
 
@@ -147,6 +159,7 @@ json_t *jsonout_change(const struct change *c)
 				  json_boolean(c->flags & CHANGES_HERE));
 	(void)json_object_set_new(object, "unreadable",
 				  json_boolean(c->flags & CHANGE_UNREADABLE));
+	add_move(object, c, changes_move(list, c));
 	return object;
 }
 
@@ -160,6 +173,7 @@ json_t *jsonout_counts(const struct change_counts *n)
 	jsonout_number(counts, "meta", n->meta);
 	jsonout_number(counts, "added", n->added);
 	jsonout_number(counts, "git", n->git);
+	jsonout_number(counts, "moved", n->moved);
 	return counts;
 }
 

@@ -20,8 +20,9 @@ void jsonout_number(json_t *object, const char *key, uint64_t number);
 void jsonout_time(json_t *object, const char *key, struct moment when);
 /* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
 json_t *jsonout_side(const struct change_side *m);
-/* {"path", "op", "old", "new", "git", ...} */
-json_t *jsonout_change(const struct change *c);
+/* {"path", "op", "old", "new", "git", ...}; with "moved_to" or "moved_from" and
+ * "similarity" where it is one half of a move. */
+json_t *jsonout_change(const struct change_list *list, const struct change *c);
 /* {"deleted": 1, ...}: of each kind. */
 json_t *jsonout_counts(const struct change_counts *n);
 /* What is known of a run: id, state, project, command, times, status. */

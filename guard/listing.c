@@ -13,15 +13,29 @@ static enum output_style kind_style(enum change_kind kind)
 	return kind == CHANGE_ADDED ? STYLE_ADDED : STYLE_CHANGED;
 }
 
-static bool in_section(const struct change *c, enum change_kind kind, bool home)
+static bool in_section(const struct change_list *list, const struct change *c,
+		       enum change_kind kind, bool home)
 {
 	if (c->kind != kind || c->flags & CHANGES_NOISE ||
-	    (c->flags & CHANGE_GIT && !home))
+	    (c->flags & CHANGE_GIT && !home) || changes_is_moved(list, c))
 		return false;
 	return !home || !changes_is_cache(c->path);
 }
 
-static void print_change(const struct change *c, FILE *to)
+/* The other half of a move is not among what is shown. */
+static void add_other_half(const struct change_move *m, const struct change *c,
+			   struct buf *to)
+{
+	bool gone = c->kind == CHANGE_DELETED;
+
+	if (!m)
+		return;
+	buf_add_text(to, gone ? "  moved to " : "  moved from ");
+	output_name(to, gone ? m->to : m->from);
+}
+
+static void print_change(const struct change_list *list, const struct change *c,
+			 FILE *to)
 {
 	AUTO(buf) struct buf b = {0}, detail = {0};
 	uint32_t mode = c->kind == CHANGE_DELETED ? c->old.mode : c->now.mode;
@@ -31,6 +45,7 @@ static void print_change(const struct change *c, FILE *to)
 	if (S_ISDIR(mode))
 		buf_add_char(&b, '/');
 	changes_detail(c, &detail);
+	add_other_half(changes_move(list, c), c, &detail);
 	(void)fprintf(to, "  %s%c  %s%s%s\n",
 		      coloured ? output_style(kind_style(c->kind)) : "",
 		      changes_letter(c->kind), buf_text(&b),
@@ -44,9 +59,9 @@ size_t listing_kind(const struct change_list *list, enum change_kind kind,
 	size_t i, n = 0;
 
 	for (i = 0; i < list->count; i++) {
-		if (!in_section(&list->items[i], kind, home))
+		if (!in_section(list, &list->items[i], kind, home))
 			continue;
-		print_change(&list->items[i], to);
+		print_change(list, &list->items[i], to);
 		n++;
 	}
 	return n;
@@ -58,7 +73,7 @@ static size_t count_kind(const struct change_list *list, enum change_kind kind,
 	size_t i, n = 0;
 
 	for (i = 0; i < list->count; i++)
-		n += in_section(&list->items[i], kind, home);
+		n += in_section(list, &list->items[i], kind, home);
 	return n;
 }
 
@@ -76,6 +91,44 @@ static void section(const struct changes_group *g, enum change_kind kind,
 		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
 	(void)listing_kind(g->list, kind, g->home, to);
+}
+
+size_t listing_moved(const struct change_list *list, FILE *to)
+{
+	bool coloured = to == stdout;
+	size_t i, n = 0;
+
+	for (i = 0; i < list->move_count; i++) {
+		const struct change_move *m = &list->moves[i];
+		AUTO(buf) struct buf b = {0};
+
+		if (m->half)
+			continue;
+		n++;
+		if (m->with_folder || !to)
+			continue;
+		changes_move_text(m, "", &b);
+		(void)fprintf(to, "  %sR%s  %s\n",
+			      coloured ? output_style(STYLE_CHANGED) : "",
+			      coloured ? output_style(STYLE_NONE) : "",
+			      buf_text(&b));
+	}
+	return n;
+}
+
+static void section_moved(const struct changes_group *g, FILE *to)
+{
+	size_t n = listing_moved(g->list, NULL);
+	AUTO(buf) struct buf where = {0};
+
+	if (!n)
+		return;
+	output_name(&where, g->where);
+	(void)fprintf(to, "\n%sMoved%s (%zu)%s\n",
+		      to == stdout ? output_style(STYLE_BOLD) : "",
+		      buf_text(&where), n,
+		      to == stdout ? output_style(STYLE_NONE) : "");
+	(void)listing_moved(g->list, to);
 }
 
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
@@ -161,6 +214,8 @@ void listing_print(struct changes *c, FILE *to)
 				section_git(&groups[g], to);
 			section(&groups[g], sections[i].kind, sections[i].title,
 				to);
+			if (sections[i].kind == CHANGE_DELETED)
+				section_moved(&groups[g], to);
 		}
 	for (g = 0; g < group_count; g++)
 		noise += count_noise(groups[g].list);

@@ -1,6 +1,7 @@
 /*
- * Changes as lists for people, on a stream: deletions first and complete, the
- * rest by kind, .git summed up, the home's caches folded to a number.
+ * Changes as lists for people, on a stream: deletions first and complete, what
+ * was moved (changes_find_moves()), the rest by kind, .git summed up, the
+ * home's caches folded to a number.
  */
 #ifndef GUARD_LISTING_H
 #define GUARD_LISTING_H
@@ -15,6 +16,10 @@ void listing_print(struct changes *c, FILE *to);
 /* One kind of a list, .git and (home) caches left out; how many. */
 size_t listing_kind(const struct change_list *list, enum change_kind kind,
 		    bool home, FILE *to);
+
+/* What was moved; what went with its folder is told by that in one line. How
+ * many files and folders in all. to NULL: nothing is printed. */
+size_t listing_moved(const struct change_list *list, FILE *to);
 
 /* The .git part; how many lines. */
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,

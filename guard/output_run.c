@@ -22,9 +22,13 @@ static void say_group(const struct changes_group *g)
 		output_say("%s: %s", buf_text(&where) + strspn(g->where, " "),
 			   buf_text(&sum));
 	}
-	if (n.deleted) {
+	if (n.deleted > n.moved_from) {
 		output_say("deleted%s:", buf_text(&where));
 		(void)listing_kind(g->list, CHANGE_DELETED, false, stderr);
+	}
+	if (n.moved) {
+		output_say("moved%s:", buf_text(&where));
+		(void)listing_moved(g->list, stderr);
 	}
 }
 

@@ -26,6 +26,7 @@ void change_list_free(struct change_list *list)
 		free(block);
 	}
 	free(list->items);
+	free(list->moves);
 	free(list->touched);
 	*list = (struct change_list){0};
 }

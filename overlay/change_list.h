@@ -37,9 +37,29 @@ struct change_side {
 struct change {
 	enum change_kind kind;
 	unsigned int flags;
+	/* The move that it is one half of: its number in change_list.moves,
+	 * + 1; 0: of none. */
+	unsigned int move;
 	const char *path; /* the list's */
 	struct change_side old; /* mode 0 when added */
 	struct change_side now; /* mode 0 when deleted */
+};
+
+/*
+ * A deletion, and an addition (or a change) that has its bytes: one thing under
+ * another name. The scan knows of none: whoever shows a list looks for them.
+ */
+struct change_move {
+	const char *from, *to; /* the list's */
+	struct change_side old, now;
+	struct change_side over; /* what was there before; mode 0: nothing */
+	unsigned int flags; /* of both */
+	unsigned int percent; /* 100: the very bytes, and every folder */
+	/* It went with its folder and is as it was but for that: the folder
+	 * tells of it. */
+	bool with_folder;
+	bool half; /* only one of the two is in the list */
+	size_t files; /* of a folder: with how many it went */
 };
 
 struct change_names;
@@ -47,6 +67,8 @@ struct change_names;
 struct change_list {
 	struct change *items; /* sorted by path_compare() */
 	size_t count, room;
+	struct change_move *moves; /* sorted by where they went */
+	size_t move_count;
 	/* What differs by its time alone, or is as it was but has got another
 	 * name, sorted too: of no interest to people, but kept when the run's
 	 * result is stored. */

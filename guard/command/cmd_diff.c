@@ -86,7 +86,7 @@ static void print_json(const struct session *s, const struct changes *c,
 		       const struct shown *v)
 {
 	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
-	json_t *risks = json_array();
+	json_t *risks = json_array(), *moves = json_array();
 	size_t i;
 
 	jsonout_text(object, "schema", "guard.diff/1");
@@ -97,12 +97,15 @@ static void print_json(const struct session *s, const struct changes *c,
 				  diffshow_json(&c->project));
 	(void)json_object_set_new(object, "extra", extras_json(s, c));
 	(void)json_object_set_new(object, "home", diffshow_json(&c->home));
-	for (i = 0; i < v->count; i++)
-		diffrisk_json(&v->groups[i], &v->from[i],
-			      v->groups[i].home ? s->home
-			      : i		? s->extras[i - 1].path
-						: s->project,
-			      risks);
+	for (i = 0; i < v->count; i++) {
+		const char *folder = v->groups[i].home ? s->home
+				     : i	       ? s->extras[i - 1].path
+						       : s->project;
+
+		diffrisk_json(&v->groups[i], &v->from[i], folder, risks);
+		diffshow_moves(&v->groups[i], folder, moves);
+	}
+	(void)json_object_set_new(object, "moves", moves);
 	(void)json_object_set_new(object, "risks", risks);
 	(void)json_object_set_new(object, "agent", agent_show_json(s));
 	jsonout_print(object);
@@ -221,6 +224,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 	if (pick_check(&p, &changes, err) < 0)
 		return -err->num;
 	mark_here(c, &p.session, &changes);
+	changes_find_moves(&changes);
 	pick_keep(&p, &changes);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)

@@ -52,6 +52,7 @@ static int count(const struct session *s, struct change_counts *ret,
 		return 0;
 	if (changes_load(s, NULL, &changes, err) < 0)
 		return -err->num;
+	changes_find_moves(&changes);
 	changes_count_all(&changes, ret);
 	return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -53,10 +54,14 @@ void diffshow_texts(const struct changes_group *g,
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&folder), output_style(STYLE_NONE));
 
+	for (i = 0; i < list->move_count && !output_broken(); i++)
+		if (!list->moves[i].half)
+			difftext_print_move(&list->moves[i], from);
 	for (i = 0; i < list->count && !output_broken(); i++) {
 		const struct change *c = &list->items[i];
 
 		if (c->flags & CHANGES_NOISE ||
+		    (c->kind == CHANGE_ADDED && changes_is_moved(list, c)) ||
 		    (g->home ? changes_is_cache(c->path)
 			     : (c->flags & CHANGE_GIT) != 0))
 			continue;
@@ -64,9 +69,39 @@ void diffshow_texts(const struct changes_group *g,
 	}
 }
 
+static void add_lines(const struct difftext_stat *n, struct buf *to)
+{
+	buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
+		   n->added, output_style(STYLE_NONE),
+		   output_style(STYLE_DELETED), n->removed,
+		   output_style(STYLE_NONE));
+}
+
+static void stat_moves(const struct change_list *list,
+		       const struct difftext_source *from, const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < list->move_count && !output_broken(); i++) {
+		const struct change_move *m = &list->moves[i];
+		struct difftext_stat n = {0};
+		AUTO(buf) struct buf b = {0};
+
+		if (m->half || m->with_folder)
+			continue;
+		changes_move_text(m, prefix, &b);
+		if (m->percent < 100)
+			difftext_count_move(m, from, &n);
+		if (n.text)
+			add_lines(&n, &b);
+		(void)printf("R  %s\n", buf_text(&b));
+	}
+}
+
 void diffshow_stat(const struct change_list *list,
 		   const struct difftext_source *from, const char *prefix)
 {
+	bool moves = false;
 	size_t i;
 
 	for (i = 0; i < list->count && !output_broken(); i++) {
@@ -74,18 +109,19 @@ void diffshow_stat(const struct change_list *list,
 		AUTO(buf) struct buf b = {0};
 		struct difftext_stat n;
 
+		if (!moves && c->kind != CHANGE_DELETED) {
+			moves = true;
+			stat_moves(list, from, prefix);
+		}
+		if (changes_is_moved(list, c))
+			continue;
 		output_name(&b, prefix);
 		output_name(&b, c->path);
 		difftext_count(c, from, &n);
-		if (n.text) {
-			buf_printf(&b, "  %s+%zu%s %s-%zu%s",
-				   output_style(STYLE_ADDED), n.added,
-				   output_style(STYLE_NONE),
-				   output_style(STYLE_DELETED), n.removed,
-				   output_style(STYLE_NONE));
-		} else {
+		if (n.text)
+			add_lines(&n, &b);
+		else
 			changes_detail(c, &b);
-		}
 		(void)printf("%c  %s\n", changes_letter(c->kind), buf_text(&b));
 	}
 }
@@ -118,9 +154,36 @@ json_t *diffshow_json(const struct change_list *list)
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
-		(void)json_array_append_new(array,
-					    jsonout_change(&list->items[i]));
+		(void)json_array_append_new(
+			array, jsonout_change(list, &list->items[i]));
 	return array;
+}
+
+void diffshow_moves(const struct changes_group *g, const char *folder,
+		    json_t *array)
+{
+	size_t i;
+
+	for (i = 0; i < g->list->move_count; i++) {
+		const struct change_move *m = &g->list->moves[i];
+		json_t *object;
+
+		if (m->half || m->with_folder)
+			continue;
+		object = json_object();
+		jsonout_text(object, "from", m->from);
+		jsonout_text(object, "to", m->to);
+		(void)json_object_set_new(object, "home",
+					  json_boolean(g->home));
+		jsonout_text(object, "folder", folder);
+		jsonout_text(object, "type", jsonout_type(m->now.mode));
+		if (S_ISDIR(m->now.mode))
+			jsonout_number(object, "files", m->files);
+		jsonout_number(object, "similarity", m->percent);
+		(void)json_object_set_new(object, "over",
+					  jsonout_side(&m->over));
+		(void)json_array_append_new(array, object);
+	}
 }
 
 json_t *diffshow_counts(const struct change_list *list)

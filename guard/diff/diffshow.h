@@ -46,5 +46,9 @@ void diffshow_names(const struct change_list *list, enum diff_form form,
 /* How many of each kind. */
 json_t *diffshow_counts(const struct change_list *list);
 json_t *diffshow_json(const struct change_list *list);
+/* [{"from", "to", "home", "folder", "percent", ...}] appended: the lines that
+ * people are shown. folder: of the paths, absolute. */
+void diffshow_moves(const struct changes_group *g, const char *folder,
+		    json_t *array);
 
 #endif

@@ -200,6 +200,68 @@ void difftext_print(const struct change *c, const struct difftext_source *from)
 		       print_line, NULL, &added, &removed, &binary, &err);
 }
 
+static void print_rename(const struct change_move *m)
+{
+	AUTO(buf) struct buf from = {0}, to = {0};
+	const char *bold = output_style(STYLE_BOLD);
+	const char *none = output_style(STYLE_NONE);
+
+	output_name(&from, m->from);
+	output_name(&to, m->to);
+	(void)printf("\n%ssimilarity index %u%%%s\n"
+		     "%srename from %s%s\n%srename to %s%s\n"
+		     "%s--- a/%s%s\n%s+++ b/%s%s\n",
+		     bold, m->percent, none, bold, buf_text(&from), none, bold,
+		     buf_text(&to), none, bold, buf_text(&from), none, bold,
+		     buf_text(&to), none);
+}
+
+/* Both sides, which are read at different paths. */
+static int read_move(const struct change_move *m,
+		     const struct difftext_source *from, struct buf *old,
+		     struct buf *now, struct err *err)
+{
+	const struct change gone = {.path = m->from, .old = m->old};
+	const struct change came = {.path = m->to, .now = m->now};
+
+	if (read_side(&gone, from, false, old, err) < 0)
+		return -err->num;
+	return read_side(&came, from, true, now, err);
+}
+
+void difftext_print_move(const struct change_move *m,
+			 const struct difftext_source *from)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	bool binary = false;
+	struct err err;
+
+	if (m->percent == 100)
+		return;
+	print_rename(m);
+	if (read_move(m, from, &old, &now, &err) < 0)
+		(void)printf("cannot be read: %s\n", err.text);
+	else if (textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
+			  print_line, NULL, NULL, NULL, &binary, &err) == 0 &&
+		 binary)
+		(void)printf("binary\n");
+}
+
+void difftext_count_move(const struct change_move *m,
+			 const struct difftext_source *from,
+			 struct difftext_stat *ret)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+	bool binary = false;
+	struct err err;
+
+	*ret = (struct difftext_stat){0};
+	if (read_move(m, from, &old, &now, &err) == 0 &&
+	    textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
+		     &ret->added, &ret->removed, &binary, &err) == 0)
+		ret->text = !binary;
+}
+
 void difftext_count(const struct change *c, const struct difftext_source *from,
 		    struct difftext_stat *ret)
 {

@@ -38,6 +38,11 @@ struct difftext_source difftext_of_run(struct difftext_fds *fds);
  */
 void difftext_print(const struct change *c, const struct difftext_source *from);
 
+/* The same of a move, with what git says of one; nothing when the bytes are
+ * the same. */
+void difftext_print_move(const struct change_move *m,
+			 const struct difftext_source *from);
+
 struct difftext_stat {
 	size_t added, removed;
 	bool text; /* false: no text, or not read */
@@ -45,5 +50,8 @@ struct difftext_stat {
 /* The counted lines; for a deleted file its lines. */
 void difftext_count(const struct change *c, const struct difftext_source *from,
 		    struct difftext_stat *ret);
+void difftext_count_move(const struct change_move *m,
+			 const struct difftext_source *from,
+			 struct difftext_stat *ret);
 
 #endif

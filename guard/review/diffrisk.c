@@ -49,6 +49,14 @@ static void judge(const struct change *c, const struct difftext_source *from,
 		risk_judge(&f, ret);
 }
 
+/* Of a move it is the new place that matters. */
+static char letter_of(const struct change_list *list, const struct change *c)
+{
+	return c->kind != CHANGE_DELETED && changes_is_moved(list, c)
+		       ? 'R'
+		       : changes_letter(c->kind);
+}
+
 void diffrisk_print(const struct changes_group *g,
 		    const struct difftext_source *from)
 {
@@ -73,7 +81,7 @@ void diffrisk_print(const struct changes_group *g,
 		any = true;
 		output_name(&name, g->prefix);
 		output_name(&name, list->items[i].path);
-		(void)printf("  %c  %s\n", changes_letter(list->items[i].kind),
+		(void)printf("  %c  %s\n", letter_of(list, &list->items[i]),
 			     buf_text(&name));
 		for (k = 0; k < r.count; k++)
 			if (r.items[k].level >= RISK_HIGH)

@@ -271,6 +271,8 @@ int run_end(struct run *run, int status, struct err *err)
 		got = session_save(&run->session, err);
 	tell_groups(run);
 	if (any)
+		changes_find_moves(&changes);
+	if (any)
 		output_run_summary(&run->session, &changes);
 	tell_git(run, &git);
 	retire_runs(&run->context);

@@ -13,6 +13,7 @@
 #define GUARD_RESTORE_GIT_LIBGIT_H
 
 #include <git2.h>
+#include <git2/sys/hashsig.h>
 
 #include "base/err.h"
 
@@ -37,6 +38,9 @@ struct libgit {
 	__typeof__(git_config_snapshot) *config_snapshot;
 	__typeof__(git_error_last) *error_last;
 	__typeof__(git_graph_descendant_of) *graph_descendant_of;
+	__typeof__(git_hashsig_compare) *hashsig_compare;
+	__typeof__(git_hashsig_create) *hashsig_create;
+	__typeof__(git_hashsig_free) *hashsig_free;
 	__typeof__(git_ignore_path_is_ignored) *ignore_path_is_ignored;
 	__typeof__(git_index_add) *index_add;
 	__typeof__(git_index_free) *index_free;

@@ -1,0 +1,263 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "guard/changes.h"
+#include "guard/risk.h"
+#include "overlay/scan.h"
+#include "restore/git/moves.h"
+
+/* So many bytes are read at most to tell which files are the same. */
+#define READ_MAX ((uint64_t)2 << 30)
+#define PIECE ((size_t)1 << 20)
+#define TARGET_MAX 4096
+/* Of what is so, a line of its own is to tell. */
+#define TOLD (CHANGE_SETID | CHANGES_HERE)
+
+/* The two folders of a group. */
+struct layer {
+	int upper_fd, lower_fd;
+	struct hash_key hash;
+	uint64_t left; /* bytes that may be read */
+	unsigned char *piece; /* behind the hash of all before it */
+};
+
+static int open_side(const struct layer *l, const struct moves_file *f,
+		     bool came, struct err *err)
+{
+	return came ? scan_open(l->upper_fd, f->path, err)
+		    : beneath_open(l->lower_fd, f->path, O_RDONLY | O_NONBLOCK,
+				   0, err);
+}
+
+static int read_target(const struct layer *l, const struct moves_file *f,
+		       bool came, struct buf *to, struct err *err)
+{
+	const char *name;
+	auto_close int dir = beneath_parent(came ? l->upper_fd : l->lower_fd,
+					    f->path, &name, err);
+	char target[TARGET_MAX];
+	ssize_t len;
+
+	if (dir < 0)
+		return dir;
+	len = readlinkat(dir, name, target, sizeof(target));
+	if (len < 0)
+		return fail_errno(err, "read a link");
+	buf_add(to, target, (size_t)len);
+	return 0;
+}
+
+static int hash_file(struct layer *l, int fd, unsigned char ret[HASH_LEN],
+		     struct err *err)
+{
+	ssize_t got;
+
+	for (;;) {
+		got = fd_read(fd, l->piece + HASH_LEN, PIECE);
+		if (got < 0)
+			return fail_errno(err, "read a file");
+		if (got == 0)
+			return 0;
+		if ((uint64_t)got > l->left)
+			return fail(err, EFBIG, "that is too much");
+		l->left -= (uint64_t)got;
+		memcpy(l->piece, ret, HASH_LEN);
+		hash_keyed(&l->hash, l->piece, HASH_LEN + (size_t)got, ret);
+	}
+}
+
+static int key_of(void *arg, const struct moves_file *f, bool came,
+		  unsigned char ret[HASH_LEN], struct err *err)
+{
+	struct layer *l = arg;
+	AUTO(buf) struct buf target = {0};
+	auto_close int fd = -1;
+
+	memset(ret, 0, HASH_LEN);
+	if (S_ISLNK(f->mode)) {
+		if (read_target(l, f, came, &target, err) < 0)
+			return -err->num;
+		hash_keyed(&l->hash, target.data, target.len, ret);
+		return 0;
+	}
+	if (!f->size)
+		return 0;
+	if (f->size > l->left)
+		return fail(err, EFBIG, "that is too much");
+	fd = open_side(l, f, came, err);
+	return fd < 0 ? fd : hash_file(l, fd, ret, err);
+}
+
+static int bytes_of(void *arg, const struct moves_file *f, bool came,
+		    struct buf *to, struct err *err)
+{
+	auto_close int fd = open_side(arg, f, came, err);
+
+	return fd < 0 ? fd : fd_slurp(fd, MOVES_ALIKE_MAX, to, err);
+}
+
+/* --- a list --- */
+
+static bool is_looked_at(const struct change *c, bool home)
+{
+	if (c->flags & (CHANGES_NOISE | CHANGE_NODE | CHANGE_UNREADABLE))
+		return false;
+	return home ? !changes_is_cache(c->path) : !(c->flags & CHANGE_GIT);
+}
+
+static bool has_deleted(const struct change_list *list, bool home)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].kind == CHANGE_DELETED &&
+		    !S_ISDIR(list->items[i].old.mode) &&
+		    is_looked_at(&list->items[i], home))
+			return true;
+	return false;
+}
+
+static void collect(const struct change_list *list, bool home, struct moves *m)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+		bool gone = c->kind == CHANGE_DELETED;
+		struct moves_side *side = gone ? &m->gone : &m->came;
+		const struct change_side *it = gone ? &c->old : &c->now;
+		struct moves_file *f;
+
+		if (!is_looked_at(c, home) ||
+		    (!gone && c->kind != CHANGE_ADDED &&
+		     c->kind != CHANGE_MODIFIED))
+			continue;
+		moves_add(side, c->path, it->mode, it->size, i);
+		f = &side->items[side->count - 1];
+		f->over = c->kind == CHANGE_MODIFIED;
+		f->plain = risk_in_generated(c->path);
+	}
+}
+
+bool changes_same_rights(const struct change_side *a,
+			 const struct change_side *b)
+{
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+	       a->chattr == b->chattr;
+}
+
+/* How many went with each folder: those behind it, and no folder between them
+ * that tells of them itself. */
+static void count_files(struct change_list *list)
+{
+	auto_free struct change_move **above =
+		mem_alloc((list->move_count + 1) * sizeof(*above));
+	size_t depth = 0, i;
+
+	for (i = 0; i < list->move_count; i++) {
+		struct change_move *now = &list->moves[i];
+
+		while (depth && !path_below(now->to, above[depth - 1]->to))
+			depth--;
+		if (S_ISDIR(now->now.mode)) {
+			if (!now->with_folder)
+				above[depth++] = now;
+		} else if (now->with_folder && depth) {
+			above[depth - 1]->files++;
+		}
+	}
+}
+
+static void keep(struct change_list *list, const struct moves *m)
+{
+	size_t i;
+
+	list->moves = mem_zalloc((m->came.count + 1) * sizeof(*list->moves));
+	for (i = 0; i < m->came.count; i++) {
+		const struct moves_file *f = &m->came.items[i];
+		struct change *from, *to = &list->items[f->index];
+		struct change_move *move;
+
+		if (f->other == MOVES_NONE)
+			continue;
+		from = &list->items[m->gone.items[f->other].index];
+		move = &list->moves[list->move_count++];
+		*move = (struct change_move){
+			.from = from->path,
+			.to = to->path,
+			.old = from->old,
+			.now = to->now,
+			.over = to->old,
+			.flags = from->flags | to->flags,
+			.percent = f->percent,
+			.with_folder =
+				f->with_parent && f->percent == 100 &&
+				!(to->flags & CHANGE_SETID) &&
+				changes_same_rights(&from->old, &to->now),
+		};
+		from->move = to->move = (unsigned int)list->move_count;
+	}
+	list->moves = mem_resize(list->moves, list->move_count + 1,
+				 sizeof(*list->moves));
+	count_files(list);
+}
+
+void changes_find_moves_in(struct change_list *list, bool home,
+			   const struct moves_source *source)
+{
+	AUTO(moves) struct moves m = {0};
+
+	if (list->moves || !has_deleted(list, home))
+		return;
+	collect(list, home, &m);
+	moves_find(&m, source);
+	keep(list, &m);
+}
+
+static void find_in_layer(const struct changes_group *g)
+{
+	struct layer layer = {g->upper_fd, g->lower_fd, .left = READ_MAX};
+	const struct moves_source source = {key_of, bytes_of, &layer};
+	unsigned char secret[SECRET_LEN];
+
+	if (!has_deleted(g->list, g->home))
+		return;
+	/* Whoever writes the files must not know what they are taken for. */
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return;
+	hash_key_make(&layer.hash, HASH_XXH3_64X2, secret);
+	layer.piece = mem_alloc(HASH_LEN + PIECE);
+	changes_find_moves_in(g->list, g->home, &source);
+	free(layer.piece);
+}
+
+void changes_find_moves(struct changes *c)
+{
+	auto_free struct changes_group *groups = NULL;
+	size_t count = changes_groups(c, &groups), i;
+
+	for (i = 0; i < count; i++)
+		find_in_layer(&groups[i]);
+}
+
+/* --- what was found --- */
+
+const struct change_move *changes_move(const struct change_list *list,
+				       const struct change *c)
+{
+	return c->move ? &list->moves[c->move - 1] : NULL;
+}
+
+bool changes_is_moved(const struct change_list *list, const struct change *c)
+{
+	return c->move && !list->moves[c->move - 1].half;
+}

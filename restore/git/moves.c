@@ -1,0 +1,105 @@
+#include "restore/git/moves.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/git/moves_work.h"
+
+void moves_free(struct moves *m)
+{
+	free(m->gone.items);
+	free(m->came.items);
+	*m = (struct moves){0};
+}
+
+void moves_add(struct moves_side *side, const char *path, uint32_t mode,
+	       uint64_t size, size_t index)
+{
+	/* Numbers of 32 bits: nobody lists four thousand million. */
+	if (side->count >= MOVES_NONE - 1)
+		return;
+	GROW(side->items, side->count, side->room);
+	side->items[side->count++] = (struct moves_file){
+		.path = path,
+		.size = size,
+		.mode = mode,
+		.index = (uint32_t)index,
+		.other = MOVES_NONE,
+	};
+}
+
+bool moves_is_free(const struct moves_file *f)
+{
+	return f->other == MOVES_NONE;
+}
+
+void moves_pair(struct moves *m, uint32_t gone, uint32_t came, unsigned percent)
+{
+	m->gone.items[gone].other = came;
+	m->came.items[came].other = gone;
+	m->gone.items[gone].percent = (uint8_t)percent;
+	m->came.items[came].percent = (uint8_t)percent;
+}
+
+/* The nearest item above, if it is the folder itself. */
+static uint32_t *parents_of(const struct moves_side *side)
+{
+	uint32_t *parent = mem_alloc((side->count + 1) * sizeof(*parent));
+	uint32_t i, at = MOVES_NONE;
+
+	for (i = 0; i < side->count; i++) {
+		const char *path = side->items[i].path;
+
+		while (at != MOVES_NONE &&
+		       !path_below(path, side->items[at].path))
+			at = parent[at];
+		parent[i] = at;
+		if (S_ISDIR(side->items[i].mode))
+			at = i;
+	}
+	/* The one above may be more than one level up. */
+	for (i = 0; i < side->count; i++) {
+		const char *path = side->items[i].path;
+
+		if (parent[i] != MOVES_NONE &&
+		    strlen(side->items[parent[i]].path) + 1 !=
+			    (size_t)(path_name(path) - path))
+			parent[i] = MOVES_NONE;
+	}
+	return parent;
+}
+
+static void work_free(struct moves_work *w)
+{
+	free(w->gone_parent);
+	free(w->came_parent);
+	free(w->gone_group);
+	free(w->came_group);
+	free(w->best);
+	free(w->votes);
+}
+
+void moves_find(struct moves *m, const struct moves_source *source)
+{
+	struct moves_work w = {.m = m, .source = source};
+
+	if (!m->gone.count || !m->came.count)
+		return;
+	w.gone_parent = parents_of(&m->gone);
+	w.came_parent = parents_of(&m->came);
+	w.gone_group = mem_zalloc(m->gone.count * sizeof(uint32_t));
+	w.came_group = mem_zalloc(m->came.count * sizeof(uint32_t));
+	w.best = mem_alloc(m->gone.count * sizeof(uint32_t));
+	w.votes = mem_alloc(m->gone.count * sizeof(uint32_t));
+	moves_exact(&w);
+	moves_vote(&w);
+	moves_exact_rest(&w);
+	moves_vote(&w);
+	moves_alike(&w);
+	moves_vote(&w);
+	moves_folders(&w);
+	work_free(&w);
+}
