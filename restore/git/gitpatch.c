@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/git/libgit.h"
+#include "restore/git/moves_store.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
@@ -79,6 +80,7 @@ void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 
 struct maker {
 	struct store *store;
+	struct moves_trees *moves;
 	const struct libgit *git;
 	const struct gitpatch_sink *sink;
 	const char *const *paths;
@@ -142,7 +144,8 @@ static void add_side(struct buf *to, const char *mark, const char *prefix,
  * What libgit2 prints begins with a header of its own, for files named x; ours
  * has the modes and the names.
  */
-static int add_body(const struct maker *m, git_patch *patch, const char *path,
+static int add_body(const struct maker *m, git_patch *patch,
+		    const char *old_path, const char *path,
 		    unsigned int old_mode, unsigned int mode, struct buf *to,
 		    struct err *err)
 {
@@ -169,7 +172,7 @@ static int add_body(const struct maker *m, git_patch *patch, const char *path,
 	if (!body && text.size)
 		body = strstr(text.ptr, "\n@@ -");
 	if (body && body[1] == '@') {
-		add_side(to, "--- ", "a/", old_mode, path);
+		add_side(to, "--- ", "a/", old_mode, old_path);
 		add_side(to, "+++ ", "b/", mode, path);
 	}
 	if (body)
@@ -179,9 +182,9 @@ static int add_body(const struct maker *m, git_patch *patch, const char *path,
 	return 0;
 }
 
-static int add_content(const struct maker *m, const char *path,
-		       const struct entry *old, const struct entry *now,
-		       struct buf *to, struct err *err)
+static int add_content(const struct maker *m, const char *old_path,
+		       const char *path, const struct entry *old,
+		       const struct entry *now, struct buf *to, struct err *err)
 {
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	AUTO(buf) struct buf a = {0};
@@ -199,7 +202,7 @@ static int add_content(const struct maker *m, const char *path,
 				       mode ? buf_text(&b) : NULL, b.len,
 				       mode ? "x" : NULL, &options) < 0)
 		return libgit_failed("make a patch", err);
-	got = add_body(m, patch, path, old_mode, mode, to, err);
+	got = add_body(m, patch, old_path, path, old_mode, mode, to, err);
 	m->git->patch_free(patch);
 	return got;
 }
@@ -226,7 +229,33 @@ static int print_file(const struct maker *m, const char *path,
 	else if (old_mode != mode)
 		buf_printf(&to, "old mode %06o\nnew mode %06o\n", old_mode,
 			   mode);
-	if (!same && add_content(m, path, old, now, &to, err) < 0)
+	if (!same && add_content(m, path, path, old, now, &to, err) < 0)
+		return -err->num;
+	return m->sink->add(m->sink->arg, to.data, to.len, err);
+}
+
+/* One that was moved, and what changed in it. */
+static int print_move(const struct maker *m, const struct moves_file *from,
+		      const struct entry *old, const char *path,
+		      const struct entry *now, struct err *err)
+{
+	unsigned int old_mode = git_mode(old), mode = git_mode(now);
+	AUTO(buf) struct buf to = {0};
+
+	buf_add_text(&to, "diff --git ");
+	gitpatch_name(&to, "a/", from->path);
+	buf_add_char(&to, ' ');
+	gitpatch_name(&to, "b/", path);
+	if (old_mode != mode)
+		buf_printf(&to, "\nold mode %06o\nnew mode %06o", old_mode,
+			   mode);
+	buf_printf(&to, "\nsimilarity index %u%%\nrename from ", from->percent);
+	gitpatch_name(&to, "", from->path);
+	buf_add_text(&to, "\nrename to ");
+	gitpatch_name(&to, "", path);
+	buf_add_char(&to, '\n');
+	if (!entry_same_content(old, now) &&
+	    add_content(m, from->path, path, old, now, &to, err) < 0)
 		return -err->num;
 	return m->sink->add(m->sink->arg, to.data, to.len, err);
 }
@@ -308,6 +337,33 @@ static bool fits(const struct maker *m, const char *path,
 	return true;
 }
 
+/* What is left out of the patch is neither end of a move. */
+static bool may_move(void *arg, const char *path, const struct entry *e)
+{
+	const struct maker *m = arg;
+
+	return path_below_any(path, m->paths) && !path_has_part(path, ".git") &&
+	       (S_ISDIR(e->mode) || git_mode(e)) && e->size <= GITPATCH_MAX &&
+	       !(e->flags & ENTRY_INCOMPLETE);
+}
+
+/* A move is told where it went: 1, or negative; 0: it is none. */
+static int each_move(const struct maker *m, const char *path,
+		     const struct entry *now, struct err *err)
+{
+	const struct moves_trees *t = m->moves;
+	const struct moves_file *f = moves_trees_at(t, path, now->mode != 0);
+	int got;
+
+	if (!f || S_ISDIR(f->mode))
+		return 0;
+	if (!now->mode)
+		return 1;
+	f = &t->moves.gone.items[f->other];
+	got = print_move(m, f, &t->gone[f->index], path, now, err);
+	return got < 0 ? err_context(err, "%s", text_quote(path)) : 1;
+}
+
 static int each_change(void *arg, const char *path, const struct entry *a,
 		       const struct entry *b, struct err *err)
 {
@@ -328,6 +384,9 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 		return got;
 	if (!S_ISDIR(now->mode))
 		tell_losses(m, path, old, now);
+	got = each_move(m, path, now, err);
+	if (got)
+		return got < 0 ? got : 0;
 	/* Of two kinds: the one goes, the other comes. */
 	if (git_mode(old) && git_mode(now) &&
 	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
@@ -345,9 +404,17 @@ int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const char *const *paths,
 		  const struct gitpatch_sink *sink, struct err *err)
 {
-	struct maker m = {.store = store, .sink = sink, .paths = paths};
+	AUTO(moves_trees)
+	struct moves_trees t = {0};
+	struct maker m = {
+		.store = store,
+		.sink = sink,
+		.paths = paths,
+		.moves = &t,
+	};
 
-	if (libgit_load(&m.git, err) < 0)
+	if (libgit_load(&m.git, err) < 0 ||
+	    moves_trees_make(store, old, now, may_move, &m, &t, err) < 0)
 		return -err->num;
 	return tree_diff(store, old, now, each_change, &m, err);
 }

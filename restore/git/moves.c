@@ -31,6 +31,24 @@ void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	};
 }
 
+uint32_t moves_find_path(const struct moves_side *side, const char *path)
+{
+	size_t low = 0, high = side->count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = path_compare(side->items[mid].path, path);
+
+		if (order == 0)
+			return (uint32_t)mid;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return MOVES_NONE;
+}
+
 bool moves_is_free(const struct moves_file *f)
 {
 	return f->other == MOVES_NONE;

@@ -72,6 +72,8 @@ void moves_free(struct moves *m);
 /* To either side, in order; the path is borrowed. */
 void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	       uint64_t size, size_t index);
+/* Its place, or MOVES_NONE. */
+uint32_t moves_find_path(const struct moves_side *side, const char *path);
 
 /* Fills in the answers. What cannot be read has none. */
 void moves_find(struct moves *m, const struct moves_source *source);

@@ -76,24 +76,6 @@ void moves_vote(struct moves_work *w)
 	free(v.items);
 }
 
-static uint32_t find(const struct moves_side *side, const char *path)
-{
-	size_t low = 0, high = side->count;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int order = path_compare(side->items[mid].path, path);
-
-		if (order == 0)
-			return (uint32_t)mid;
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return MOVES_NONE;
-}
-
 uint32_t moves_expected(const struct moves_work *w, uint32_t gone)
 {
 	const char *path = w->m->gone.items[gone].path;
@@ -106,7 +88,7 @@ uint32_t moves_expected(const struct moves_work *w, uint32_t gone)
 			continue;
 		there = path_join(w->m->came.items[w->best[at]].path,
 				  path_rest(path, w->m->gone.items[at].path));
-		to = find(&w->m->came, there);
+		to = moves_find_path(&w->m->came, there);
 		if (to != MOVES_NONE)
 			return to;
 	}
@@ -137,7 +119,7 @@ static uint32_t inherited(const struct moves_work *w, uint32_t gone)
 		return MOVES_NONE;
 	there = path_join(w->m->came.items[w->m->gone.items[above].other].path,
 			  path_name(w->m->gone.items[gone].path));
-	return find(&w->m->came, there);
+	return moves_find_path(&w->m->came, there);
 }
 
 static bool is_free_folder(const struct moves_work *w, uint32_t came)

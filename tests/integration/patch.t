@@ -20,6 +20,16 @@ echo in >becomes-folder-not/file
 echo file >becomes-folder
 head -c 20000 /dev/urandom >binary
 head -c 3000 /dev/urandom >binary-gone
+mkdir -p moves/sub 'moves/sub/a b'
+for name in 1 2 3 4 5 6; do
+	seq "$name"00 "$name"50 >moves/sub/$name
+done
+head -c 5000 /dev/urandom >moves/binary
+: >moves/sub/__init__.py
+ln -s ../text moves/link
+seq 10 60 >'moves/sub/a b/c d'
+seq 20 70 >place
+seq 30 80 >into-place
 echo 'a b' >'with blank '
 odd=$(printf 'odd\nna"me\\\t\303\266\377')
 echo odd >"$odd"
@@ -50,6 +60,14 @@ mkdir -p a/b/c
 echo deep >a/b/c/d
 printf '#!/bin/sh\n' >new-script
 chmod 755 new-script
+mv moves moved
+sed -i '5s/.*/changed/;9d' moved/sub/3 'moved/sub/a b/c d'
+chmod 755 moved/sub/4
+rm moved/sub/5
+echo new >moved/sub/7
+mv into-place place
+mkdir text.d
+mv moved/sub/6 "text.d/$(printf 'o\ndd')"
 END
 ok 'a run of all kinds of changes' guard run -q --ro "$HOME/change" -- \
 	sh "$HOME/change"
@@ -57,6 +75,10 @@ settle
 guard patch >"$T/patch" 2>"$err" </dev/null
 is $? 0 'a patch'
 is "$(cat "$err")" '' 'holds all of it'
+says "$T/patch" 'rename from moves/sub/1'
+says "$T/patch" 'rename to moved/sub/1'
+says "$T/patch" 'rename to moved/link'
+says "$T/patch" 'rename to "text.d/o'
 ok 'git takes it' git -C "$HOME/copy" apply --index --binary "$T/patch"
 ok 'guard applies the same' guard apply -y
 

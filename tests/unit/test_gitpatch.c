@@ -88,6 +88,29 @@ static void has_a_header_for_each_kind_of_change(void **state)
 	       "");
 }
 
+static void has_one_header_for_what_was_moved(void **state)
+{
+	static const char *const half[] = {"b", NULL};
+	struct got g;
+
+	expect(make(*state, "f a=1|", "f [755]b=1|", NULL),
+	       "diff --git a/a b/b\nold mode 100644\nnew mode 100755\n"
+	       "similarity index 100%\nrename from a\nrename to b\n",
+	       "");
+	expect(make(*state, "f a=1|2|3|4|5|6|7|8|", "f b=1|2|3|4|5|6|7|9|",
+		    NULL),
+	       "diff --git a/a b/b\nsimilarity index 87%\n"
+	       "rename from a\nrename to b\n"
+	       "index 535d2b01d3397c2228490875defc92370602ca46.."
+	       "ef28dff566d65bead5c9f4b3e132bf55ba677882 100644\n"
+	       "--- a/a\n+++ b/b\n@@ -5,4 +5,4 @@\n 5\n 6\n 7\n-8\n+9\n",
+	       "");
+	/* What is not in the patch is no end of a move. */
+	g = make(*state, "f a=1|", "f b=1|", half);
+	assert_non_null(strstr(buf_text(&g.text), "new file mode 100644\n"));
+	buf_free(&g.text);
+}
+
 static void tells_what_it_cannot_hold(void **state)
 {
 	expect(make(*state, "d gone\nd d\nf x=1", "d new\nf x=1", NULL), "",
@@ -120,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(quotes_names_as_git_does),
 		TEST(has_a_header_for_each_kind_of_change),
+		TEST(has_one_header_for_what_was_moved),
 		TEST(tells_what_it_cannot_hold),
 		TEST(keeps_to_the_paths),
 	};

@@ -1,0 +1,183 @@
+#include "restore/git/moves_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "snapshot/store/content.h"
+#include "snapshot/tree/tree.h"
+
+static int key_of(void *arg, const struct moves_file *f, bool came,
+		  unsigned char ret[HASH_LEN], struct err *err)
+{
+	const struct moves_store *s = arg;
+	const struct entry *e = s->entry(s->arg, f, came);
+
+	if (e->flags & ENTRY_INCOMPLETE)
+		return fail(err, EIO, "it was not stored whole");
+	memset(ret, 0, HASH_LEN);
+	if (S_ISLNK(e->mode)) {
+		hash_keyed(&s->hash, e->link, strlen(e->link), ret);
+		return 0;
+	}
+	if (!e->size)
+		return 0;
+	memcpy(ret, e->content.hash, HASH_LEN);
+	/* Others of that hash have a number each. */
+	ret[0] ^= (unsigned char)e->content.ord;
+	ret[1] ^= (unsigned char)(e->content.ord >> 8);
+	return 0;
+}
+
+static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+{
+	(void)err;
+	buf_add(arg, data, len);
+	return 0;
+}
+
+static int bytes_of(void *arg, const struct moves_file *f, bool came,
+		    struct buf *to, struct err *err)
+{
+	const struct moves_store *s = arg;
+	const struct entry *e = s->entry(s->arg, f, came);
+
+	return content_each(s->store, &e->content, add_piece, to, err);
+}
+
+struct moves_source moves_of_store(struct moves_store *s)
+{
+	unsigned char secret[SECRET_LEN] = {0};
+
+	/* Without one, links of another's making may be taken for the same. */
+	(void)!getrandom(secret, sizeof(secret), 0);
+	hash_key_make(&s->hash, HASH_XXH3_64X2, secret);
+	return (struct moves_source){key_of, bytes_of, s};
+}
+
+/* --- of two trees --- */
+
+static const struct entry *entry_at(void *arg, const struct moves_file *f,
+				    bool came)
+{
+	const struct moves_trees *t = arg;
+
+	return came ? &t->came[f->index] : &t->gone[f->index];
+}
+
+static void add(struct moves_side *side, struct entry **entries, char ***paths,
+		size_t *room, const char *path, const struct entry *e)
+{
+	size_t at = side->count;
+
+	if (at == *room) {
+		*room = *room ? *room * 2 : 16;
+		*entries = mem_resize(*entries, *room, sizeof(**entries));
+		*paths = mem_resize(*paths, *room, sizeof(**paths));
+	}
+	(*paths)[at] = mem_strdup(path);
+	(*entries)[at] = (struct entry){0};
+	entry_copy(&(*entries)[at], e);
+	moves_add(side, (*paths)[at], e->mode, e->size, at);
+}
+
+struct gathering {
+	struct moves_trees *to;
+	bool (*wanted)(void *arg, const char *path, const struct entry *e);
+	void *arg;
+	uint64_t least, most; /* bytes that a file has that went */
+	bool folders;
+};
+
+static int add_gone(void *arg, const char *path, const struct entry *a,
+		    const struct entry *b, struct err *err)
+{
+	struct gathering *g = arg;
+	struct moves_trees *t = g->to;
+
+	(void)err;
+	if (!*path || !a || !a->mode || (b && b->mode) ||
+	    !g->wanted(g->arg, path, a))
+		return 0;
+	add(&t->moves.gone, &t->gone, &t->gone_paths, &t->gone_room, path, a);
+	g->folders |= S_ISDIR(a->mode);
+	if (S_ISDIR(a->mode))
+		return 0;
+	g->least = a->size < g->least ? a->size : g->least;
+	g->most = a->size > g->most ? a->size : g->most;
+	return 0;
+}
+
+/* Only what could be one of those. */
+static int add_came(void *arg, const char *path, const struct entry *a,
+		    const struct entry *b, struct err *err)
+{
+	struct gathering *g = arg;
+	struct moves_trees *t = g->to;
+
+	(void)err;
+	if (!*path || !b || !b->mode || (a && a->mode) ||
+	    (S_ISDIR(b->mode)
+		     ? !g->folders
+		     : b->size < g->least / 2 || b->size / 2 > g->most) ||
+	    !g->wanted(g->arg, path, b))
+		return 0;
+	add(&t->moves.came, &t->came, &t->came_paths, &t->came_room, path, b);
+	return 0;
+}
+
+int moves_trees_make(struct store *store, const struct entry *old,
+		     const struct entry *now,
+		     bool (*wanted)(void *arg, const char *path,
+				    const struct entry *e),
+		     void *arg, struct moves_trees *ret, struct err *err)
+{
+	struct gathering g = {ret, wanted, arg, .least = UINT64_MAX};
+	struct moves_source source;
+
+	*ret = (struct moves_trees){
+		.from = {.store = store, .entry = entry_at, .arg = ret}};
+	if (tree_diff(store, old, now, add_gone, &g, err) < 0)
+		return -err->num;
+	if (g.least == UINT64_MAX)
+		return 0;
+	if (tree_diff(store, old, now, add_came, &g, err) < 0)
+		return -err->num;
+	source = moves_of_store(&ret->from);
+	moves_find(&ret->moves, &source);
+	return 0;
+}
+
+void moves_trees_free(struct moves_trees *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->moves.gone.count; i++) {
+		entry_free(&t->gone[i]);
+		free(t->gone_paths[i]);
+	}
+	for (i = 0; i < t->moves.came.count; i++) {
+		entry_free(&t->came[i]);
+		free(t->came_paths[i]);
+	}
+	free(t->gone);
+	free(t->came);
+	free(t->gone_paths);
+	free(t->came_paths);
+	moves_free(&t->moves);
+}
+
+const struct moves_file *moves_trees_at(const struct moves_trees *t,
+					const char *path, bool came)
+{
+	const struct moves_side *side = came ? &t->moves.came : &t->moves.gone;
+	uint32_t at = moves_find_path(side, path);
+
+	return at == MOVES_NONE || side->items[at].other == MOVES_NONE
+		       ? NULL
+		       : &side->items[at];
+}
