@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -16,6 +17,7 @@
 #include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/taken.h"
+#include "restore/shut.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 
@@ -111,18 +113,83 @@ static int note_difference(void *arg, const char *path, const struct entry *a,
 	return fail(err, ECANCELED, "enough seen");
 }
 
-static int tree_changed(struct store *store, uint64_t before,
+static int tree_changed(struct store *store, const struct snapshot *old,
 			const struct snapshot *now, bool *ret, struct err *err)
 {
-	AUTO(snapshot) struct snapshot old = {0};
 	int got;
 
 	*ret = false;
-	if (catalog_load(store, before, &old, err) < 0)
-		return -err->num;
-	got = tree_diff(store, &old.root, &now->root, note_difference, ret,
+	got = tree_diff(store, &old->root, &now->root, note_difference, ret,
 			err);
 	return got < 0 && !*ret ? got : 0;
+}
+
+static bool is_listed(char *const *list, const char *path)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, path) == 0)
+			return true;
+	return false;
+}
+
+/* Folders and files that nobody may read now were read before the action: by
+ * that, the folders are opened and the files are known. How many more. */
+static int list_unread(struct context *c, struct project *p,
+		       const struct snapshot *old, const struct snapshot *now,
+		       char ***seen, struct err *err)
+{
+	int count = 0;
+	size_t i;
+
+	for (i = 0; i < now->note_count; i++) {
+		const char *path = now->notes[i].path;
+		AUTO(entry) struct entry is = {0};
+		AUTO(entry) struct entry was = {0};
+
+		if (is_listed(*seen, path))
+			continue;
+		mem_list_add(seen, path);
+		if (tree_lookup(c->store, &now->root, path, &is, err) < 0 ||
+		    tree_lookup(c->store, &old->root, path, &was, err) < 0)
+			return -err->num;
+		if (was.flags & ENTRY_INCOMPLETE)
+			continue;
+		count++;
+		if (shut_is(is.mode))
+			mem_list_add(&p->shut, path);
+		else if (S_ISREG(was.mode) &&
+			 project_know(p, path, &was, err) < 0)
+			return -err->num;
+	}
+	known_sort(p->known, p->known_count);
+	return count;
+}
+
+/* The folder as it is now. Behind what is opened there may be more of it. */
+static int look_after(struct context *c, struct project *p,
+		      const struct action *a, const struct snapshot *old,
+		      struct snapshot *ret, struct err *err)
+{
+	auto_free char *reason = mem_printf("post-%s", a->kind);
+	AUTO(snapshot) struct snapshot now = {0};
+	char **seen = NULL;
+	int more;
+
+	do {
+		snapshot_free(&now);
+		if (project_look(c->store, p, reason, a->run_id, &now, err) <
+		    0) {
+			mem_list_free(&seen);
+			return -err->num;
+		}
+		more = list_unread(c, p, old, &now, &seen, err);
+	} while (more > 0);
+	mem_list_free(&seen);
+	if (more < 0)
+		return more;
+	*ret = now;
+	now = (struct snapshot){0};
+	return 0;
 }
 
 /* One folder of it as it is now; *done is set when that is not as before. */
@@ -131,13 +198,15 @@ static int settle_root(struct context *c, struct project *p,
 		       uint64_t before, uint64_t *ret_after, bool *done,
 		       struct err *err)
 {
+	AUTO(snapshot) struct snapshot old = {0};
 	AUTO(snapshot) struct snapshot now = {0};
-	auto_free char *reason = mem_printf("post-%s", a->kind);
 
 	p->only = (const char *const *)only;
-	if (project_snapshot(c->store, p, reason, a->run_id, "", &now, err) < 0)
+	if (catalog_load(c->store, before, &old, err) < 0 ||
+	    look_after(c, p, a, &old, &now, err) < 0 ||
+	    catalog_add(c->store, &now, err) < 0)
 		return -err->num;
-	if (!*done && tree_changed(c->store, before, &now, done, err) < 0)
+	if (!*done && tree_changed(c->store, &old, &now, done, err) < 0)
 		return -err->num;
 	*ret_after = now.seq;
 	return 0;
@@ -296,6 +365,18 @@ int context_project(struct context *c, const char *path, bool make,
 	return got;
 }
 
+/* What another guard has open just now is its own affair. */
+static int recover_shut(int workspace_fd, struct err *err)
+{
+	struct err ignored;
+	auto_close int lock = -1;
+
+	if (!shut_noted(workspace_fd))
+		return 0;
+	lock = lock_take(workspace_fd, "lock", true, false, &ignored);
+	return lock < 0 ? 0 : shut_again(workspace_fd, err);
+}
+
 int context_recover(struct context *c, const char *project, struct err *err)
 {
 	auto_close int workspace_fd =
@@ -308,6 +389,8 @@ int context_recover(struct context *c, const char *project, struct err *err)
 		return 0;
 	if (workspace_fd < 0)
 		return workspace_fd;
+	if (recover_shut(workspace_fd, err) < 0)
+		return -err->num;
 	/* It was changed along with another project: that one has the
 	 * journal. One that names this folder itself is none of guard's. */
 	first = transaction_first(c->state.workspaces_fd, project);

@@ -90,42 +90,12 @@ static int undo(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
-/* The bytes of all that was staged came out of the store. */
-static void remember_root(struct txn *t)
-{
-	struct project *p = t->project;
-	size_t i;
-
-	for (i = 0; i < t->part->op_count; i++) {
-		const struct op *op = &t->part->ops[i];
-
-		bool shut = !(op->to.mode & S_IRUSR);
-		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
-		struct moment ctime =
-			op->kind == OP_RIDE ? op->new_ctime : op->put_ctime;
-
-		/* What was changed in place has a new ctime that proves
-		 * nothing: it is read if it can be. */
-		if (!ino || !S_ISREG(op->to.mode) || (!shut && !ctime.sec))
-			continue;
-		GROW(p->known, p->known_count, p->known_room);
-		p->known[p->known_count++] = (struct known_file){
-			.ino = ino,
-			.size = op->to.size,
-			.mtime = op->to.mtime,
-			.ctime = shut ? (struct moment){0} : ctime,
-			.content = op->to.content,
-		};
-	}
-	known_sort(p->known, p->known_count);
-}
-
 static void remember(struct txn_all *all)
 {
 	size_t i;
 
 	for (i = 0; i < all->count; i++)
-		remember_root(&all->roots[i]);
+		txn_remember(&all->roots[i]);
 }
 
 /*

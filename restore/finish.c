@@ -1,16 +1,20 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/chattr.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "restore/onfile.h"
+#include "restore/shut.h"
 #include "restore/txn.h"
+#include "snapshot/store/known.h"
 
 /* The staging folder came and went in the root: that is not to be seen. */
 static int set_root_time(struct txn *t, bool forward, struct err *err)
@@ -143,4 +147,53 @@ int txn_all_close(struct txn_all *all, struct err *err)
 			journal_leave(p->workspace_fd);
 	}
 	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(char *const *)a, *(char *const *)b);
+}
+
+static void remember_shut(struct txn *t)
+{
+	char ***to = &t->project->shut;
+	size_t count = 0, i;
+
+	mem_list_free(to);
+	for (i = 0; i < t->part->op_count; i++)
+		if (shut_is(t->part->ops[i].to.mode))
+			mem_list_add(to, t->part->ops[i].path);
+	while (*to && (*to)[count])
+		count++;
+	if (count)
+		qsort(*to, count, sizeof(**to), by_path);
+}
+
+void txn_remember(struct txn *t)
+{
+	struct project *p = t->project;
+	size_t i;
+
+	for (i = 0; i < t->part->op_count; i++) {
+		const struct op *op = &t->part->ops[i];
+		bool shut = !(op->to.mode & S_IRUSR);
+		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
+		struct moment ctime =
+			op->kind == OP_RIDE ? op->new_ctime : op->put_ctime;
+
+		/* What was changed in place has a new ctime that proves
+		 * nothing: it is read if it can be. */
+		if (!ino || !S_ISREG(op->to.mode) || (!shut && !ctime.sec))
+			continue;
+		GROW(p->known, p->known_count, p->known_room);
+		p->known[p->known_count++] = (struct known_file){
+			.ino = ino,
+			.size = op->to.size,
+			.mtime = op->to.mtime,
+			.ctime = shut ? (struct moment){0} : ctime,
+			.content = op->to.content,
+		};
+	}
+	known_sort(p->known, p->known_count);
+	remember_shut(t);
 }

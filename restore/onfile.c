@@ -99,13 +99,11 @@ static bool untouched(const struct meta *m, const struct entry *e,
 	       moment_compare(m->mtime, e->mtime) == 0;
 }
 
-static int same_below(struct store *store, int dirfd, const char *name,
-		      const struct entry *e, struct moment since,
-		      struct err *err);
+static int same_below(const struct onfile *o, int dirfd, const char *name,
+		      const struct entry *e, struct err *err);
 
-static int same_at(struct store *store, int dirfd, const char *name,
-		   const struct entry *e, struct moment since, bool top,
-		   struct err *err)
+static int same_at(const struct onfile *o, int dirfd, const char *name,
+		   const struct entry *e, bool top, struct err *err)
 {
 	auto_close int fd =
 		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -123,35 +121,35 @@ static int same_at(struct store *store, int dirfd, const char *name,
 		return 0;
 	if (S_ISLNK(m.mode))
 		return same_link(dirfd, name, e);
-	if (!top && !S_ISDIR(m.mode) && untouched(&m, e, since))
+	if (!top && !S_ISDIR(m.mode) && untouched(&m, e, o->since))
 		return 1;
-	got = same_attrs(store, fd, e, err);
+	got = same_attrs(o->store, fd, e, err);
 	if (got <= 0)
 		return got;
 	if (S_ISDIR(m.mode))
-		return same_below(store, dirfd, name, e, since, err);
-	return S_ISREG(m.mode) ? same_bytes(store, dirfd, name, e, err) : 1;
+		return same_below(o, dirfd, name, e, err);
+	return S_ISREG(m.mode) ? same_bytes(o->store, dirfd, name, e, err) : 1;
 }
 
-static int same_below(struct store *store, int dirfd, const char *name,
-		      const struct entry *e, struct moment since,
-		      struct err *err)
+static int same_below(const struct onfile *o, int dirfd, const char *name,
+		      const struct entry *e, struct err *err)
 {
 	auto_free char *own = mem_strdup(name);
 	char *const paths[] = {own, NULL};
-	AUTO(shut) struct shut shut = {0};
+	AUTO(shut) struct shut shut = SHUT_NONE;
 	AUTO(tree) struct tree tree = {0};
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
 	size_t i;
 
-	if (shut_is(e->mode) && shut_open(dirfd, paths, &shut, err) < 0)
+	if (shut_is(e->mode) &&
+	    shut_open(dirfd, paths, o->workspace_fd, &shut, err) < 0)
 		return -err->num;
 	fd = openat(dirfd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
-	if (tree_load(store, &e->content, &tree, err) < 0 ||
+	if (tree_load(o->store, &e->content, &tree, err) < 0 ||
 	    dirlist_read(fd, &list, err) < 0)
 		return -err->num;
 	if (tree.count != list.count)
@@ -163,18 +161,17 @@ static int same_below(struct store *store, int dirfd, const char *name,
 
 		if (!child)
 			return 0;
-		got = same_at(store, fd, list.items[i].name, child, since,
-			      false, err);
+		got = same_at(o, fd, list.items[i].name, child, false, err);
 		if (got <= 0)
 			return got;
 	}
 	return 1;
 }
 
-int onfile_same(struct store *store, int dirfd, const char *name,
-		const struct entry *e, struct moment since, struct err *err)
+int onfile_same(const struct onfile *o, int dirfd, const char *name,
+		const struct entry *e, struct err *err)
 {
-	return same_at(store, dirfd, name, e, since, true, err);
+	return same_at(o, dirfd, name, e, true, err);
 }
 
 int onfile_same_content(struct store *store, int dirfd, const char *name,

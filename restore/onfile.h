@@ -6,15 +6,22 @@
 
 #include "snapshot/tree/tree.h"
 
+struct onfile {
+	struct store *store;
+	/* When the entry's snapshot was begun; what lies in a folder and has
+	 * not changed for long before needs no reading ({0}: read everything).
+	 */
+	struct moment since;
+	int workspace_fd; /* of the project, see shut.h */
+};
+
 /*
  * Whether name in dirfd is what the entry says, folders with all below: 1, 0
- * or negative. Times are not looked at. since: when its snapshot was begun;
- * what lies in a folder and has not changed for long before needs no reading
- * ({0}: read everything). A folder's right to be written by its owner is not
- * looked at on top: a rename may need it.
+ * or negative. Times are not looked at. A folder's right to be written by its
+ * owner is not looked at on top: a rename may need it.
  */
-int onfile_same(struct store *store, int dirfd, const char *name,
-		const struct entry *e, struct moment since, struct err *err);
+int onfile_same(const struct onfile *o, int dirfd, const char *name,
+		const struct entry *e, struct err *err);
 
 /* Whether it is of that kind and has those bytes (or link text), whatever its
  * metadata; not for folders. */

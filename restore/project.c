@@ -92,6 +92,8 @@ int project_open(const char *path, int workspaces_fd, bool make,
 			    text_quote(path));
 	if (lock < 0)
 		return lock;
+	if (shut_again(workspace, err) < 0)
+		return -err->num;
 	/* Before TAKE_FD(): initializers have no order. */
 	cache_path = workspace_cache_path(workspace);
 	*ret = (struct project){
@@ -141,12 +143,12 @@ static int take_opened(struct store *store, struct project *p,
 		       struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	AUTO(shut) struct shut shut = {0};
+	AUTO(shut) struct shut shut = SHUT_NONE;
 	struct take_options look = *options;
 
 	look.look = true;
 	look.cache_path = NULL;
-	if (shut_open(p->fd, p->shut, &shut, err) < 0 ||
+	if (shut_open(p->fd, p->shut, p->workspace_fd, &shut, err) < 0 ||
 	    take_snapshot(store, &look, &s, err) < 0 ||
 	    shut_correct(&shut, store, &s.root, err) < 0 ||
 	    (!options->look && catalog_add(store, &s, err) < 0))
@@ -187,14 +189,17 @@ static int take(struct store *store, struct project *p,
 int project_know(struct project *p, const char *path, const struct entry *e,
 		 struct err *err)
 {
-	AUTO(shut) struct shut shut = {0};
+	AUTO(shut) struct shut shut = SHUT_NONE;
 	auto_close int fd = -1;
 	struct err ignored;
 	struct meta m;
 
-	if (shut_open(p->fd, p->shut, &shut, err) < 0)
-		return -err->num;
 	fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
+	if (fd == -EACCES) {
+		if (shut_open(p->fd, p->shut, p->workspace_fd, &shut, err) < 0)
+			return -err->num;
+		fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
+	}
 	if (fd < 0 || meta_get(fd, "", &m) < 0)
 		return 0;
 	GROW(p->known, p->known_count, p->known_room);

@@ -138,8 +138,8 @@ static int expect(int dir, const char *name, const struct op *op,
 static int verify(struct txn *t, const struct op *op, const char *name,
 		  struct err *err)
 {
-	int got = onfile_same(t->store, t->staging_fd, name, &op->from,
-			      t->since, err);
+	const struct onfile o = {t->store, t->since, t->project->workspace_fd};
+	int got = onfile_same(&o, t->staging_fd, name, &op->from, err);
 
 	return got == 0 ? changed(err) : got < 0 ? got : 0;
 }

@@ -106,7 +106,11 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 static int recover_done(struct recovery *r, char **ret_text, struct err *err)
 {
 	struct err more;
+	size_t i;
 
+	for (i = 0; i < r->all.count; i++)
+		if (r->all.roots[i].project)
+			txn_remember(&r->all.roots[i]);
 	if (txn_all_finish(&r->all, true, &more) < 0) {
 		/* It shall not stand in the way for ever. */
 		if (txn_all_close(&r->all, err) < 0)

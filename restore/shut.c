@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +11,13 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/record.h"
 #include "base/text.h"
+#include "restore/transaction.h"
+
+#define NOTE "opened"
+#define NOTE_KIND "opened"
+#define NOTE_VERSION 1
 
 bool shut_is(uint32_t mode)
 {
@@ -25,49 +33,166 @@ static int set_mode(int fd, uint32_t mode)
 	return chmod(path, mode & 07777);
 }
 
-void shut_free(struct shut *s)
+/* The lines of the note that are somebody's who is still at it stay. */
+static void strike(const struct shut *s)
 {
-	while (s->count) {
-		struct shut_folder *f = &s->items[--s->count];
+	AUTO(record) struct record r = {0};
+	AUTO(record) struct record left = {0};
+	struct err ignored;
+	size_t i;
 
-		(void)set_mode(f->fd, f->mode);
-		(void)close(f->fd);
+	if (!s->others) {
+		(void)unlinkat(s->workspace_fd, NOTE, 0);
+		return;
 	}
-	free(s->items);
-	*s = (struct shut){0};
+	if (record_load(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r,
+			&ignored) < 0)
+		return;
+	for (i = 0; i < s->others && i < r.count; i++)
+		record_add(&left, r.items[i].key, r.items[i].value);
+	(void)record_save(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &left,
+			  ATOMIC_LOOSE, &ignored);
 }
 
-static int open_one(struct shut *s, int root_fd, const char *path,
-		    struct err *err)
+void shut_free(struct shut *s)
+{
+	size_t i;
+
+	for (i = s->count; i-- > 0;) {
+		(void)set_mode(s->items[i].fd, s->items[i].mode);
+		(void)close(s->items[i].fd);
+	}
+	if (s->count)
+		strike(s);
+	free(s->items);
+	*s = (struct shut)SHUT_NONE;
+}
+
+/* Where the folder lies is asked of the kernel: root_fd may be any folder. */
+static void add_line(struct record *r, const struct shut_folder *f,
+		     const struct meta *m)
+{
+	char link[32], path[PATH_MAX];
+	auto_free char *line = NULL;
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0)
+		return;
+	path[len] = '\0';
+	line = mem_printf("%o %" PRIu64 " %s", f->mode, m->ino, path);
+	record_add(r, "folder", line);
+}
+
+/* 1: found, and noted in r. What is not there, or no folder any more, is for
+ * others to tell; -EACCES: behind one that is shut. */
+static int find_one(struct shut *s, struct record *r, int root_fd,
+		    const char *path, struct err *err)
 {
 	auto_close int fd = beneath_open(root_fd, path, O_PATH, 0, err);
 	struct meta m;
 
-	/* What is not there, or no folder any more, is for others to tell. */
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at %s", text_quote(path));
 	if (!shut_is(m.mode) || m.uid != geteuid())
 		return 0;
-	if (set_mode(fd, m.mode | S_IRWXU) < 0)
-		return fail_errno(err, "open the folder %s", text_quote(path));
 	GROW(s->items, s->count, s->room);
 	s->items[s->count++] = (struct shut_folder){path, TAKE_FD(fd), m.mode};
+	add_line(r, &s->items[s->count - 1], &m);
+	return 1;
+}
+
+static int open_found(struct shut *s, size_t from, const struct record *r,
+		      struct err *err)
+{
+	if (record_save(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, r,
+			ATOMIC_DURABLE, err) < 0)
+		return -err->num;
+	for (; from < s->count; from++) {
+		const struct shut_folder *f = &s->items[from];
+
+		if (set_mode(f->fd, f->mode | S_IRWXU) < 0)
+			return fail_errno(err, "open the folder %s",
+					  text_quote(f->path));
+	}
 	return 0;
 }
 
-int shut_open(int root_fd, char *const *paths, struct shut *ret,
-	      struct err *err)
+/* Those that can be reached are noted and opened together; what was behind
+ * them comes next. */
+int shut_open(int root_fd, char *const *paths, int workspace_fd,
+	      struct shut *ret, struct err *err)
 {
-	AUTO(shut) struct shut s = {0};
+	AUTO(shut) struct shut s = {.workspace_fd = workspace_fd};
+	AUTO(record) struct record r = {0};
+	int got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r,
+			      err);
 
-	for (; paths && *paths; paths++)
-		if (open_one(&s, root_fd, *paths, err) < 0)
+	if (got < 0 && got != -ENOENT)
+		return err_context(err, "what was opened for a moment");
+	s.others = r.count;
+	while (paths && *paths) {
+		size_t had = s.count;
+
+		for (; *paths; paths++) {
+			got = find_one(&s, &r, root_fd, *paths, err);
+			if (got < 0)
+				break;
+		}
+		if (got < 0 && (got != -EACCES || s.count == had))
+			return got;
+		if (s.count > had && open_found(&s, had, &r, err) < 0)
 			return -err->num;
+	}
 	*ret = s;
-	s = (struct shut){0};
+	s = (struct shut)SHUT_NONE;
 	return 0;
+}
+
+bool shut_noted(int workspace_fd)
+{
+	return faccessat(workspace_fd, NOTE, F_OK, 0) == 0;
+}
+
+static void shut_line(const char *line)
+{
+	auto_close int fd = -1;
+	struct err ignored;
+	uint64_t ino;
+	uint32_t mode;
+	struct meta m;
+	int at = 0;
+
+	if (sscanf(line, "%o %" SCNu64 " %n", &mode, &ino, &at) != 2 ||
+	    line[at] != '/')
+		return;
+	fd = project_folder(line + at, false, &ignored);
+	if (fd >= 0 && meta_get(fd, "", &m) == 0 && m.ino == ino &&
+	    m.uid == geteuid() && m.mode == (mode | S_IRWXU))
+		(void)set_mode(fd, mode);
+}
+
+int shut_again(int workspace_fd, struct err *err)
+{
+	AUTO(record) struct record r = {0};
+	size_t count;
+	int got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r,
+			      err);
+
+	if (got == -ENOENT)
+		return 0;
+	if (got < 0)
+		return err_context(err, "what was opened for a moment");
+	/* What is behind one that is shut cannot be reached. */
+	for (count = r.count; count; count--)
+		if (strcmp(r.items[count - 1].key, "folder") == 0)
+			shut_line(r.items[count - 1].value);
+	return unlinkat(workspace_fd, NOTE, 0) < 0
+		       ? fail_errno(err, "remove the note of it")
+		       : 0;
 }
 
 uint32_t shut_mode(const struct shut *s, const char *path, uint32_t mode)

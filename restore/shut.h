@@ -1,7 +1,15 @@
 /*
  * Folders that their owner may not look into himself. What is in them can only
  * be stored, compared and taken back while they are open to him; nobody else is
- * let in meanwhile. Whoever is ended in between leaves them open.
+ * let in meanwhile. What is about to be opened is noted in the project's
+ * workspace before, on disk, so that the next command shuts what somebody who
+ * was ended in between has left open. All of it under the project's lock.
+ *
+ * The note is a record, "opened" ("guard-opened 1"), with a line
+ *
+ *	folder = mode SP inode SP path		; octal, decimal, absolute
+ *
+ * for each folder, those above before those below.
  */
 #ifndef GUARD_RESTORE_SHUT_H
 #define GUARD_RESTORE_SHUT_H
@@ -17,18 +25,32 @@ struct shut_folder {
 struct shut {
 	struct shut_folder *items;
 	size_t count, room;
+	int workspace_fd; /* borrowed */
+	size_t others; /* lines of the note that were there before */
 };
+
+#define SHUT_NONE                                                              \
+	{                                                                      \
+		.workspace_fd = -1                                             \
+	}
 
 /* Whether its owner, who is not root, could not list it or reach into it. */
 bool shut_is(uint32_t mode);
 /*
  * Opens those among the paths that are ours and shut. paths: NULL-terminated,
  * those above before those below, or NULL; they stay where they are.
+ * workspace_fd: of the project that they lie in; it stays open.
  */
-int shut_open(int root_fd, char *const *paths, struct shut *ret,
-	      struct err *err);
+int shut_open(int root_fd, char *const *paths, int workspace_fd,
+	      struct shut *ret, struct err *err);
 /* As they were. */
 void shut_free(struct shut *s);
+
+/* Shuts again what was left open, where it is still just that: the same folder
+ * at its place, with the mode that it was opened with. */
+int shut_again(int workspace_fd, struct err *err);
+/* Whether there is a note of such. */
+bool shut_noted(int workspace_fd);
 
 /* The mode that it had, of one that is open now; else `mode`. */
 uint32_t shut_mode(const struct shut *s, const char *path, uint32_t mode);

@@ -242,13 +242,15 @@ static bool is_no_link(int number)
 static int link_partner(struct stage *s, const struct op *op, int dir,
 			const char *name, struct err *err)
 {
-	struct txn *t = s->txn;
+	const struct txn *t = s->txn;
+	struct onfile o;
 	const char *old_name;
 	auto_close int old_dir = -1;
 	int got;
 
 	if (!op->partner)
 		return 0;
+	o = (struct onfile){t->store, t->since, t->project->workspace_fd};
 	old_dir = beneath_parent(t->project->fd, op->partner, &old_name, err);
 	if (old_dir < 0)
 		return is_no_link(-old_dir) ? 0 : old_dir;
@@ -256,7 +258,7 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 		return is_no_link(errno) ? 0
 					 : fail_errno(err, "link it to %s",
 						      text_quote(op->partner));
-	got = onfile_same(t->store, dir, name, &op->to, t->since, err);
+	got = onfile_same(&o, dir, name, &op->to, err);
 	if (got == 1)
 		return 1;
 	if (got < 0 && !is_no_link(-got))

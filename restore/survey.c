@@ -318,9 +318,10 @@ static int name_staging(struct journal_root *j, struct err *err)
 
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
 {
-	AUTO(shut) struct shut shut = {0};
+	AUTO(shut) struct shut shut = SHUT_NONE;
 
-	if (shut_open(t->project->fd, t->project->shut, &shut, err) < 0 ||
+	if (shut_open(t->project->fd, t->project->shut,
+		      t->project->workspace_fd, &shut, err) < 0 ||
 	    name_staging(t->part, err) < 0 ||
 	    survey_steps(t, plan, &shut, err) < 0 || survey_touched(t, err) < 0)
 		return -err->num;

@@ -76,6 +76,13 @@ bool txn_own_mode(const struct op *op, uint32_t mode);
  * of the end). */
 int txn_finish(struct txn *t, bool forward, struct err *err);
 
+/*
+ * For the look afterwards, in the project: the bytes of all that was staged
+ * came out of the store, and what is in folders that are shut against their
+ * owner now, nobody could store otherwise.
+ */
+void txn_remember(struct txn *t);
+
 /* All roots of one transaction, and its journal. */
 struct txn_all {
 	struct store *store;

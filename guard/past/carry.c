@@ -15,7 +15,6 @@
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/progress.h"
-#include "restore/shut.h"
 
 /* Of which the time alone moves. */
 static bool only_times(const struct step *s)
@@ -312,27 +311,6 @@ bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)
 			     text_quote(where));
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return path_compare(*(char *const *)a, *(char *const *)b);
-}
-
-/* What is in folders that are shut against their owner now, nobody could store
- * otherwise. */
-static void list_shut(const struct plan *plan, char ***to)
-{
-	size_t count = 0, i;
-
-	mem_list_free(to);
-	for (i = 0; i < plan->step_count; i++)
-		if (shut_is(plan->steps[i].to.mode))
-			mem_list_add(to, plan->steps[i].path);
-	while (*to && (*to)[count])
-		count++;
-	if (count)
-		qsort(*to, count, sizeof(**to), by_name);
-}
-
 /* One of the folders as it is afterwards. */
 static int store_after(struct store *store, struct project *p,
 		       const struct action *a, uint64_t *ret, struct err *err)
@@ -357,7 +335,6 @@ static void note_done(struct store *store, const struct carry_root *roots,
 	for (i = 0; i < count; i++) {
 		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
 
-		list_shut(roots[i].plan, &roots[i].project->shut);
 		if (store_after(store, roots[i].project, a, after, &err) == 0)
 			continue;
 		output_warn("it is done, but the state after it could not be "

@@ -4,6 +4,10 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
+stopat=/opt/guard/build/tests/lib/stopat
+[ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || exit 99
+
 make_home
 cd "$HOME/project" || exit 99
 
@@ -117,6 +121,29 @@ else
 	gives 0 'a look at it' guard undo -n
 	is "$(stat -c %a src made)" '0
 0' 'leaves it shut'
+	# Ended before each change of a mode there is.
+	for verb in 'undo -n' 'undo -q -y'; do
+		at=1 hit=chmod left=
+		while [ "$hit" ]; do
+			# shellcheck disable=SC2086 # words
+			"$stopat" --count "$T/count" --at $at --only chmod \
+				-- guard $verb >"$out" 2>"$err" </dev/null
+			read -r _ hit <"$T/count"
+			guard status >"$out" 2>"$err"
+			guard apply --continue >"$out" 2>"$err"
+			case $verb.$(stat -c %a src made 2>/dev/null |
+				tr '\n' ' ') in
+			*.'0 0 ' | 'undo -q -y.755 ') ;;
+			*) left="$left $at:$(stat -c %a src made)" ;;
+			esac
+			[ -e made ] || guard undo -q -y >"$out" 2>"$err"
+			at=$((at + 1))
+		done
+		is "$left" '' "ended anywhere in $verb it is shut again"
+		ok 'there were such places' test $at -gt 5
+	done
+	is "$(stat -c %a src made)" '0
+0' 'and shut in the end'
 	chmod u+rwx src
 	chmod u+rwx src/deep
 	echo mine >>src/deep/er/new

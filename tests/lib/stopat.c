@@ -10,6 +10,7 @@
  *	--on		... and so do all such calls after it
  *	--taking	only calls that take room on the disk are counted
  *	--reads		opens for reading count as well
+ *	--only NAME	only calls with that in their name are counted
  *	--below DIR	only calls on descriptors below DIR are counted
  *	--cut DIR	the file system of DIR is shut down there, without its
  *			log: what was not synced is lost (ext4, xfs; root),
@@ -50,7 +51,7 @@
 enum { STATUS_FAILED = 99, STATUS_KILLED = 137, TRACED_MAX = 256 };
 
 struct job {
-	const char *count_file, *below, *cut, *swap[2];
+	const char *count_file, *below, *cut, *only, *swap[2];
 	unsigned long at;
 	int error;
 	bool on, reads, taking;
@@ -219,6 +220,8 @@ static bool counts(const struct job *j, pid_t pid, const struct call *c,
 		return false;
 	/* The ring's own answer would be lost, not made to fail. */
 	if (j->error && info->entry.nr == SYS_io_uring_enter)
+		return false;
+	if (j->only && !strstr(c->name, j->only))
 		return false;
 	return !j->below || is_below(j, pid, c, info);
 }
@@ -442,6 +445,8 @@ int main(int argc, char **argv)
 			j.at = strtoul(argv[i], NULL, 10);
 		else if (strcmp(option, "--error") == 0)
 			j.error = error_number(argv[i]);
+		else if (strcmp(option, "--only") == 0)
+			j.only = argv[i];
 		else if (strcmp(option, "--below") == 0)
 			j.below = argv[i];
 		else if (strcmp(option, "--cut") == 0)
