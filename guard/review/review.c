@@ -20,6 +20,7 @@ static void item_done(struct review_item *item)
 	buf_free(&item->old);
 	buf_free(&item->now);
 	free(item->answers);
+	free(item->list);
 	free(item->path);
 }
 
@@ -47,12 +48,18 @@ void review_free(struct review *r)
 const struct review_entry *review_entry(const struct review *r,
 					const struct review_item *item)
 {
-	return &r->entries[item->first];
+	return &r->entries[item->list[0]];
+}
+
+struct review_entry *review_entry_at(const struct review *r,
+				     const struct review_item *item, size_t i)
+{
+	return &r->entries[item->list[i]];
 }
 
 bool review_is_group(const struct review_item *item)
 {
-	return item->count > 1;
+	return item->count > (item->move ? 2 : 1);
 }
 
 /* --- items --- */
@@ -97,14 +104,16 @@ static enum review_section section_of(const struct review *r,
 	bool deleted = true, added = true;
 	size_t i;
 
-	for (i = item->first; i < item->first + item->count; i++) {
-		deleted &= !r->entries[i].now.mode;
-		added &= !r->entries[i].old.mode;
+	for (i = 0; i < item->count; i++) {
+		deleted &= !review_entry_at(r, item, i)->now.mode;
+		added &= !review_entry_at(r, item, i)->old.mode;
 	}
 	if (deleted)
 		return REVIEW_DELETED;
 	if (item->worst >= RISK_HIGH)
 		return REVIEW_RISKY;
+	if (item->move)
+		return REVIEW_MOVED;
 	if (risk_is_generated(path_name(item->path)))
 		return REVIEW_GENERATED;
 	if (added)
@@ -116,20 +125,21 @@ static enum review_section section_of(const struct review *r,
 						    : REVIEW_MODIFIED;
 }
 
-static void add_item(struct review *r, const char *path, size_t first,
-		     size_t count)
+void review_add_item(struct review *r, const char *path, size_t *list,
+		     size_t count, bool move)
 {
 	struct review_item item = {
 		.path = mem_strdup(path),
-		.first = first,
+		.list = list,
 		.count = count,
+		.move = move,
 		.parts = 1,
 		.answers = mem_zalloc(sizeof(*item.answers)),
 	};
 	size_t i;
 
-	for (i = first; i < first + count; i++) {
-		const struct review_entry *e = &r->entries[i];
+	for (i = 0; i < count; i++) {
+		const struct review_entry *e = &r->entries[list[i]];
 
 		item.here |= e->here;
 		if (risks_worst(&e->risks) > item.worst)
@@ -138,6 +148,27 @@ static void add_item(struct review *r, const char *path, size_t first,
 	item.section = section_of(r, &item);
 	GROW(r->items, r->count, r->room);
 	r->items[r->count++] = item;
+}
+
+static void add_item(struct review *r, const char *path, size_t first,
+		     size_t count)
+{
+	size_t *list = mem_alloc(count * sizeof(*list)), i;
+
+	for (i = 0; i < count; i++)
+		list[i] = first + i;
+	review_add_item(r, path, list, count, false);
+}
+
+/* Something of it was moved: it is no one thing any more. */
+static bool has_claimed(const struct review *r, size_t first, size_t count)
+{
+	size_t i;
+
+	for (i = first; i < first + count; i++)
+		if (r->entries[i].claimed)
+			return true;
+	return false;
 }
 
 /*
@@ -158,6 +189,34 @@ static bool belongs_together(const struct review_entry *e, size_t count)
 	       strcmp(path_name(e->path), ".git") == 0;
 }
 
+/* What was not moved of a folder that goes, or of a large new one. */
+static bool add_torn(struct review *r, const char *path, size_t first,
+		     size_t count)
+{
+	const struct review_entry *e = &r->entries[first];
+	bool was = is_folder(&e->old), is = is_folder(&e->now);
+	size_t *list, files = 0, n = 0, i;
+
+	if (was == is)
+		return false;
+	list = mem_alloc(count * sizeof(*list));
+	for (i = first; i < first + count; i++) {
+		const struct review_entry *each = &r->entries[i];
+
+		if (each->claimed)
+			continue;
+		list[n++] = i;
+		files += !is_folder(was ? &each->old : &each->now);
+	}
+	if (!files || (is && files <= GROUP_LEAST)) {
+		free(list);
+		return false;
+	}
+	review_add_item(r, path, list, n, false);
+	r->items[r->count - 1].torn = true;
+	return true;
+}
+
 void review_add_items(struct review *r, size_t first, size_t end,
 		      const char *dir)
 {
@@ -166,14 +225,24 @@ void review_add_items(struct review *r, size_t first, size_t end,
 		auto_free char *made = generated_above(e->path, dir);
 		const char *path = made ? made : e->path;
 		size_t count = extent(r, first, path);
+		bool torn = has_claimed(r, first, count);
 
-		if (made || belongs_together(e, count)) {
+		if (e->claimed) {
+			first++;
+			continue;
+		}
+		if (torn && add_torn(r, path, first, count)) {
+			first += count;
+			continue;
+		}
+		if (!torn && (made || belongs_together(e, count))) {
 			add_item(r, path, first, count);
 			first += count;
 			continue;
 		}
-		/* A folder that stays: its rights, and each thing in it. */
-		if (e->old.mode)
+		/* A folder that stays: its rights, and each thing in it. One
+		 * that goes, and is torn, goes with the last thing in it. */
+		if (e->old.mode && (e->now.mode || !is_folder(&e->old)))
 			add_item(r, path, first, 1);
 		first++;
 	}
@@ -188,11 +257,11 @@ static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
 	return 0;
 }
 
-static int read_text(struct store *store, const struct entry *e, struct buf *to,
-		     struct err *err)
+int review_read(const struct review *r, const struct entry *e, struct buf *to,
+		struct err *err)
 {
 	return S_ISREG(e->mode)
-		       ? content_each(store, &e->content, add_bytes, to, err)
+		       ? content_each(r->store, &e->content, add_bytes, to, err)
 		       : 0;
 }
 
@@ -217,8 +286,8 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 		item->opened = true;
 		return 0;
 	}
-	if (read_text(r->store, &e->old, &item->old, err) < 0 ||
-	    read_text(r->store, &e->now, &item->now, err) < 0)
+	if (review_read(r, &e->old, &item->old, err) < 0 ||
+	    review_read(r, &e->now, &item->now, err) < 0)
 		return -err->num;
 	got = hunks_make(&item->old, &item->now, &item->hunks, err);
 	if (got < 0)
@@ -259,6 +328,8 @@ bool review_can_split(const struct review *r, const struct review_item *item,
 {
 	const struct hunk *hunk;
 
+	if (item->move)
+		return true;
 	if (item->count > 1)
 		return is_group_of_parts(r, item);
 	hunk = review_hunk(item, part);
@@ -290,8 +361,11 @@ static void split_group(struct review *r, size_t at)
 	size_t had = r->count, more;
 	struct review_item *made;
 
-	review_add_items(r, group.first + itself, group.first + group.count,
-			 group.path);
+	if (group.move)
+		review_moves_part(r, &group);
+	else
+		review_add_items(r, group.list[0] + itself,
+				 group.list[group.count - 1] + 1, group.path);
 	more = r->count - had;
 	made = mem_dup(r->items + had, more * sizeof(*made));
 	memmove(r->items + at + more, r->items + at + 1,
@@ -317,9 +391,12 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 	bool alone = item->count == 1 && r->may_agree;
 	size_t i;
 
-	for (i = item->first; i < item->first + item->count; i++)
-		if (r->entries[i].special && !(alone && !r->entries[i].node))
+	for (i = 0; i < item->count; i++) {
+		const struct review_entry *e = review_entry_at(r, item, i);
+
+		if (e->special && !(alone && !e->node))
 			return true;
+	}
 	return false;
 }
 
@@ -329,7 +406,7 @@ void review_agreed(const struct review *r, char ***to)
 
 	for (i = 0; i < r->count; i++) {
 		const struct review_item *item = &r->items[i];
-		const struct review_entry *e = &r->entries[item->first];
+		const struct review_entry *e = review_entry(r, item);
 		bool yes = false;
 
 		for (k = 0; k < item->parts; k++)

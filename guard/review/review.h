@@ -18,6 +18,7 @@
 enum review_section {
 	REVIEW_DELETED,
 	REVIEW_RISKY, /* dangerous, or executed later */
+	REVIEW_MOVED,
 	REVIEW_TYPE, /* of another type */
 	REVIEW_MODIFIED,
 	REVIEW_RIGHTS,
@@ -36,11 +37,23 @@ struct review_entry {
 	bool node; /* ... or at all */
 	bool here; /* changed in the project meanwhile, too */
 	bool taken; /* by the last review_pick() */
+
+	/* The other end of a move, its number + 1; 0: of none. */
+	size_t twin;
+	unsigned int percent; /* how much alike they are */
+	bool with_folder; /* it went as it was, with its folder */
+	bool claimed; /* an item of a move has it */
 };
 
 struct review_item {
-	char *path; /* of the thing, or of the folder above all of it */
-	size_t first, count; /* entries */
+	char *path; /* of the thing, or of the folder above all of it; of a
+		       move where it went */
+	/* Its entries' numbers, of one place one behind the other. Of a move
+	 * what came and what went by turns, pair by pair. */
+	size_t *list;
+	size_t count;
+	bool move;
+	bool torn; /* a folder without what was moved out of it, or into it */
 	enum review_section section;
 	bool here; /* something of it was changed in the project meanwhile */
 	enum risk_level worst;
@@ -85,9 +98,15 @@ int review_make(struct store *store, const struct entry *base,
 /* The items of entries [first, end), all below dir ("" the root), appended. */
 void review_add_items(struct review *r, size_t first, size_t end,
 		      const char *dir);
+/* One item of so many numbers, which become its own. */
+void review_add_item(struct review *r, const char *path, size_t *list,
+		     size_t count, bool move);
 
+/* The first, or the i-th. Of a move the first is where it went. */
 const struct review_entry *review_entry(const struct review *r,
 					const struct review_item *item);
+struct review_entry *review_entry_at(const struct review *r,
+				     const struct review_item *item, size_t i);
 /* A folder with what is in it. */
 bool review_is_group(const struct review_item *item);
 /* It has something in it that a yes to all of it does not take. */
@@ -98,6 +117,9 @@ void review_agreed(const struct review *r, char ***to);
 /* Reads its texts and takes them apart; done once. An item that is not read
  * (binary, large, a link) has one part. */
 int review_open(struct review *r, struct review_item *item, struct err *err);
+/* The bytes of one side, appended; nothing for what is no file. */
+int review_read(const struct review *r, const struct entry *e, struct buf *to,
+		struct err *err);
 /* The hunk of a part, or NULL. */
 struct hunk *review_hunk(const struct review_item *item, size_t part);
 
@@ -107,6 +129,21 @@ struct hunk *review_hunk(const struct review_item *item, size_t part);
 bool review_can_split(const struct review *r, const struct review_item *item,
 		      size_t part);
 void review_split(struct review *r, size_t item, size_t part);
+
+/*
+ * review_moves.c: looks for what was moved, and makes items of it: a folder
+ * with what went with it as it was, a file. One yes takes both ends; parted,
+ * each can be taken without the other. What lies in generated folders, what
+ * becomes another kind of thing and what is refused is never one.
+ */
+void review_moves_find(struct review *r);
+void review_moves_add_items(struct review *r);
+/* The pairs of it, or the two ends of a single one, as items at the end. */
+void review_moves_part(struct review *r, const struct review_item *item);
+/* What went: the other end of the i-th entry's pair. */
+const struct review_entry *review_moved_from(const struct review *r,
+					     const struct review_item *item,
+					     size_t pair);
 
 void review_answer_part(struct review *r, struct review_item *item, size_t part,
 			enum review_answer answer);

@@ -255,6 +255,8 @@ int review_make(struct store *store, const struct entry *base,
 		return -err->num;
 	for (i = 0; i < r.entry_count; i++)
 		judge(&r, &r.entries[i]);
+	review_moves_find(&r);
+	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");
 	if (r.count)
 		qsort(r.items, r.count, sizeof(*r.items), by_section);

@@ -78,7 +78,7 @@ static int put(struct picker *p, struct review_entry *e,
 /* What becomes of a text of which a part is taken, or an edited one. */
 static int put_text(struct picker *p, struct review_item *item, struct err *err)
 {
-	struct review_entry *e = &p->r->entries[item->first];
+	struct review_entry *e = review_entry_at(p->r, item, 0);
 	bool rights = !item->rights || item->answers[0] == REVIEW_YES;
 	const struct entry *meta = rights ? &e->now : &e->old;
 	AUTO(buf) struct buf text = {0};
@@ -109,6 +109,16 @@ static bool any_taken(const struct review_item *item)
 	return false;
 }
 
+/* A folder that goes, and of which something may stay. */
+static bool is_held(const struct review *r, size_t at)
+{
+	const struct review_entry *e = &r->entries[at];
+
+	return !e->now.mode && S_ISDIR(e->old.mode) &&
+	       at + 1 < r->entry_count &&
+	       path_below(r->entries[at + 1].path, e->path);
+}
+
 static int pick_item(struct picker *p, struct review_item *item,
 		     struct err *err)
 {
@@ -119,9 +129,14 @@ static int pick_item(struct picker *p, struct review_item *item,
 		return 0;
 	if (item->hunks.count && e->now.mode)
 		return put_text(p, item, err);
-	for (i = item->first; i < item->first + item->count; i++)
-		if (put(p, &p->r->entries[i], &p->r->entries[i].now, err) < 0)
+	for (i = 0; i < item->count; i++) {
+		struct review_entry *each = review_entry_at(p->r, item, i);
+
+		if ((item->move || item->torn) && is_held(p->r, item->list[i]))
+			continue;
+		if (put(p, each, &each->now, err) < 0)
 			return -err->num;
+	}
 	return 0;
 }
 
@@ -155,7 +170,7 @@ static int by_first(const void *a, const void *b)
 	const struct review_item *p = *(struct review_item *const *)a;
 	const struct review_item *q = *(struct review_item *const *)b;
 
-	return (p->first > q->first) - (p->first < q->first);
+	return (p->list[0] > q->list[0]) - (p->list[0] < q->list[0]);
 }
 
 static int pick_all(struct picker *p, struct err *err)

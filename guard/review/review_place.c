@@ -78,8 +78,9 @@ static bool part_matches(struct review *r, struct review_item *item,
 	const struct hunk *hunk = review_hunk(item, part);
 	size_t i;
 
-	for (i = item->first; !part && i < item->first + item->count; i++)
-		if (regexec(regex, r->entries[i].path, 0, NULL, 0) == 0)
+	for (i = 0; !part && i < item->count; i++)
+		if (regexec(regex, review_entry_at(r, item, i)->path, 0, NULL,
+			    0) == 0)
 			return true;
 	for (i = 0; hunk && i < hunk->count; i++) {
 		auto_free char *line =

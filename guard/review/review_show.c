@@ -1,11 +1,7 @@
 #include "guard/review/review_show.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -14,11 +10,10 @@
 #include "guard/output.h"
 #include "guard/pick.h"
 
-#define RULE_MAX 100
-
 static const char *const titles[] = {
 	[REVIEW_DELETED] = "Deleted",
 	[REVIEW_RISKY] = "Dangerous, or executed later",
+	[REVIEW_MOVED] = "Moved",
 	[REVIEW_TYPE] = "Of another type",
 	[REVIEW_MODIFIED] = "Modified",
 	[REVIEW_RIGHTS] = "With other rights",
@@ -51,7 +46,7 @@ static struct change_side side_of(const struct entry *e)
 	};
 }
 
-static struct change change_of(const struct review_entry *e)
+struct change review_show_change(const struct review_entry *e)
 {
 	struct change c = {
 		.path = e->path,
@@ -81,8 +76,8 @@ static void add_group(const struct review *r, const struct review_item *item,
 	uint64_t bytes = 0;
 	const char *between = "  ";
 
-	for (i = item->first; i < item->first + item->count; i++) {
-		const struct review_entry *e = &r->entries[i];
+	for (i = 0; i < item->count; i++) {
+		const struct review_entry *e = review_entry_at(r, item, i);
 
 		if (S_ISDIR(e->now.mode ? e->now.mode : e->old.mode))
 			continue;
@@ -91,7 +86,9 @@ static void add_group(const struct review *r, const struct review_item *item,
 		other += e->now.mode && e->old.mode;
 		bytes += e->now.mode ? e->now.size : e->old.size;
 	}
-	if (deleted && !added && !other) {
+	if (item->torn && deleted) {
+		buf_printf(to, "  %s of it", text_count(deleted, "file"));
+	} else if (deleted && !added && !other) {
 		buf_printf(to, "  with all in it: %s",
 			   text_count(deleted, "file"));
 	} else {
@@ -107,14 +104,52 @@ static void add_group(const struct review *r, const struct review_item *item,
 	buf_printf(to, ", %s", text_size(bytes));
 }
 
+void review_show_pair(const struct review *r, const struct review_item *item,
+		      size_t pair, struct buf *to)
+{
+	const struct review_entry *now = review_entry_at(r, item, 2 * pair);
+	const struct review_entry *old = review_moved_from(r, item, pair);
+	struct change_move m = {
+		.from = old->path,
+		.to = now->path,
+		.old = side_of(&old->old),
+		.now = side_of(&now->now),
+		.percent = now->percent,
+	};
+	size_t i;
+
+	for (i = 0; 2 * i < item->count; i++)
+		m.files += !S_ISDIR(review_entry_at(r, item, 2 * i)->now.mode);
+	changes_move_text(&m, r->prefix ? r->prefix : "", to);
+}
+
+/* One end of a move that stands alone. */
+static void add_twin(const struct review *r, const struct review_item *item,
+		     struct buf *to)
+{
+	const struct review_entry *e = review_entry(r, item);
+
+	if (item->count > 1 || !e->twin)
+		return;
+	buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
+	output_name(to, r->prefix ? r->prefix : "");
+	output_name(to, r->entries[e->twin - 1].path);
+}
+
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to)
 {
 	const struct review_entry *e = review_entry(r, item);
-	struct change c = change_of(e);
+	struct change c = review_show_change(e);
 	uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 	struct err ignored;
 
+	if (item->move) {
+		buf_printf(to, "%sR%s  ", output_style(STYLE_CHANGED),
+			   output_style(STYLE_NONE));
+		review_show_pair(r, item, 0, to);
+		return;
+	}
 	buf_printf(to, "%s%c%s  ", output_style(style_of(item->section)),
 		   review_is_group(item) && e->now.mode && e->old.mode
 			   ? 'M'
@@ -137,6 +172,7 @@ void review_show_line(struct review *r, struct review_item *item,
 	} else {
 		changes_detail(&c, to);
 	}
+	add_twin(r, item, to);
 }
 
 /* "!! " and the reason, worst first; a level's sign says how bad. */
@@ -163,14 +199,14 @@ void review_show_risk(const struct risk *risk, const char *indent,
 		     risk->text);
 }
 
-static void print_risks(const struct review *r, const struct review_item *item,
-			const char *indent)
+void review_show_risks(const struct review *r, const struct review_item *item,
+		       const char *indent)
 {
 	bool group = review_is_group(item);
 	size_t i, k;
 
-	for (i = item->first; i < item->first + item->count; i++) {
-		const struct review_entry *e = &r->entries[i];
+	for (i = 0; i < item->count; i++) {
+		const struct review_entry *e = review_entry_at(r, item, i);
 
 		for (k = 0; k < e->risks.count; k++)
 			if (!group || e->risks.items[k].level >= RISK_HIGH)
@@ -189,7 +225,7 @@ static void print_item(struct review *r, struct review_item *item)
 		(void)printf("       %s! changed here since the run began%s\n",
 			     output_style(STYLE_CHANGED),
 			     output_style(STYLE_NONE));
-	print_risks(r, item, "     ");
+	review_show_risks(r, item, "     ");
 }
 
 static size_t count_section(const struct review *r, enum review_section section)
@@ -286,195 +322,6 @@ void review_show_rest(struct review *r)
 {
 	enum review_section section;
 
-	for (section = REVIEW_TYPE; section <= REVIEW_GENERATED; section++)
+	for (section = REVIEW_MOVED; section <= REVIEW_GENERATED; section++)
 		print_section(r, section, 0);
-}
-
-/* --- one item --- */
-
-static size_t width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
-		return 80;
-	return size.ws_col < RULE_MAX ? size.ws_col : RULE_MAX;
-}
-
-/* As the C library finds out, which is not asked: it would turn other output
- * with it. */
-static bool locale_is_utf8(void)
-{
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && *value)
-			return strcasestr(value, "utf-8") ||
-			       strcasestr(value, "utf8");
-	}
-	return false;
-}
-
-void review_show_title(struct review *r, size_t item)
-{
-	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
-	struct review_item *it = &r->items[item];
-	AUTO(buf) struct buf line = {0};
-	size_t columns = width(), i;
-
-	for (i = 0; i + 1 < columns; i++)
-		buf_add_text(&line, dash);
-	(void)printf("\n%s%s%s\n", output_style(STYLE_FAINT), buf_text(&line),
-		     output_style(STYLE_NONE));
-	buf_clear(&line);
-	review_show_line(r, it, &line);
-	(void)printf("%s%zu/%zu%s  %s\n", output_style(STYLE_BOLD), item + 1,
-		     r->count, output_style(STYLE_NONE), buf_text(&line));
-	if (it->here)
-		(void)printf("%s ! you changed it since the run began: it is "
-			     "merged, or a conflict%s\n",
-			     output_style(STYLE_CHANGED),
-			     output_style(STYLE_NONE));
-	print_risks(r, it, "");
-}
-
-/* Lines of a text that is cut. */
-struct lines {
-	size_t printed, most;
-};
-
-/* false: it was cut there. */
-static bool room_for(struct lines *l)
-{
-	return !output_broken() && (!l->most || l->printed++ < l->most);
-}
-
-static void say_cut(size_t more)
-{
-	(void)printf("%s... %s not shown: p prints them all%s\n",
-		     output_style(STYLE_BOLD), text_count(more, "line"),
-		     output_style(STYLE_NONE));
-}
-
-static void print_hunk_line(const struct hunk_line *l)
-{
-	enum output_style style = l->kind == '+'   ? STYLE_ADDED
-				  : l->kind == '-' ? STYLE_DELETED
-						   : STYLE_NONE;
-	bool feed = l->len && l->text[l->len - 1] == '\n';
-	AUTO(buf) struct buf b = {0};
-
-	text_escape(&b, l->text, l->len - feed, true);
-	(void)printf("%s%c%s%s\n", style ? output_style(style) : "", l->kind,
-		     buf_text(&b), style ? output_style(STYLE_NONE) : "");
-	if (!feed)
-		(void)printf("\\ No newline at end of file\n");
-}
-
-static void print_hunk(const struct hunk *h, size_t most)
-{
-	struct lines lines = {.most = most};
-	size_t i;
-
-	(void)printf("%s@@ -%zu,%zu +%zu,%zu @@%s%s\n",
-		     output_style(STYLE_HUNK), h->old_at + (h->old_count > 0),
-		     h->old_count, h->new_at + (h->new_count > 0), h->new_count,
-		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
-	for (i = 0; i < h->count; i++) {
-		if (!room_for(&lines)) {
-			say_cut(h->count - i);
-			return;
-		}
-		print_hunk_line(&h->lines[i]);
-	}
-}
-
-static void print_link(char sign, enum output_style style,
-		       const struct entry *e)
-{
-	AUTO(buf) struct buf target = {0};
-
-	if (!S_ISLNK(e->mode))
-		return;
-	output_name(&target, e->link);
-	(void)printf("%s%c%s%s\n", output_style(style), sign, buf_text(&target),
-		     output_style(STYLE_NONE));
-}
-
-static void print_group(struct review *r, struct review_item *item, size_t most)
-{
-	struct lines lines = {.most = most};
-	size_t i;
-
-	for (i = item->first; i < item->first + item->count; i++) {
-		const struct review_entry *e = &r->entries[i];
-		struct change c = change_of(e);
-		uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
-		AUTO(buf) struct buf b = {0};
-
-		if (!room_for(&lines)) {
-			say_cut(item->first + item->count - i);
-			return;
-		}
-		output_name(&b, e->path);
-		if (S_ISDIR(mode))
-			buf_add_char(&b, '/');
-		else
-			changes_detail(&c, &b);
-		(void)printf("  %c  %s\n", changes_letter(c.kind),
-			     buf_text(&b));
-	}
-}
-
-void review_show_part(struct review *r, struct review_item *item, size_t part,
-		      size_t most)
-{
-	const struct review_entry *e = review_entry(r, item);
-	struct change c = change_of(e);
-	AUTO(buf) struct buf b = {0};
-	struct hunk *hunk;
-	struct err err;
-
-	if (review_is_group(item)) {
-		print_group(r, item, most);
-		return;
-	}
-	if (review_open(r, item, &err) < 0) {
-		(void)printf("cannot be shown: %s\n", err.text);
-		return;
-	}
-	hunk = review_hunk(item, part);
-	if (hunk) {
-		print_hunk(hunk, most);
-		return;
-	}
-	if (c.kind != CHANGE_MODIFIED || item->rights) {
-		c.kind = item->rights ? CHANGE_META : c.kind;
-		changes_detail(&c, &b);
-		(void)printf(" %s\n", buf_text(&b));
-	}
-	print_link('-', STYLE_DELETED, &e->old);
-	print_link('+', STYLE_ADDED, &e->now);
-	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
-		(void)printf("  no text, or too large to be shown: %s -> %s\n",
-			     text_size(e->old.size), text_size(e->now.size));
-}
-
-const char *review_show_name(const struct review *r,
-			     const struct review_item *item, size_t part)
-{
-	const struct review_entry *e = review_entry(r, item);
-
-	if (item->section == REVIEW_DELETED)
-		return "this deletion";
-	if (review_is_group(item))
-		return "all of this folder";
-	if (part < item->rights)
-		return "these rights";
-	if (!e->old.mode)
-		return "this addition";
-	return review_hunk(item, part) ? "this hunk" : "this change";
 }

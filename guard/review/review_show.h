@@ -24,6 +24,16 @@ void review_show_risk(const struct risk *risk, const char *indent,
 /* "  M  src/a.c  +12 -3": appended. */
 void review_show_line(struct review *r, struct review_item *item,
 		      struct buf *to);
+/* "old -> new  2 KB  92 % alike": a pair of a move, appended. */
+void review_show_pair(const struct review *r, const struct review_item *item,
+		      size_t pair, struct buf *to);
+/* All that is dangerous in it, a line each. */
+void review_show_risks(const struct review *r, const struct review_item *item,
+		       const char *indent);
+struct change review_show_change(const struct review_entry *e);
+
+/* review_show_item.c: */
+
 /* "3/14  M  src/a.c  +12 -3" with a rule, and what is to be known of it. */
 void review_show_title(struct review *r, size_t item);
 /* The text of one part, at most so many lines (0: all). */

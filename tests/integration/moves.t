@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a run moved is told as moved wherever a person reads it, it never hides
 # that something is gone from where it was, and each half can be taken alone.
+# shellcheck disable=SC2317 # functions are called through ok
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
@@ -146,5 +147,92 @@ gives 0 'a run that moves and changes' guard run -- sh "$HOME/forge.sh"
 has "$err" 'R  winner -> loser  244 B  9. % alike$'
 has "$err" 'R  victim -> thief  244 B$'
 ok 'it is dropped' guard discard -y
+
+# --- a review: a move is one question, parted into its two ends ---
+# answers COMMAND ANSWER...: guard on a terminal of script(1), without colours
+answers() {
+	command=$1
+	shift
+	printf '%s\n' "$@" | TERM=dumb timeout 60 \
+		script -q -e -c "guard $command" /dev/null >"$T/raw" 2>&1
+	got=$?
+	tr -d '\r' <"$T/raw" >"$out"
+	return "$got"
+}
+
+mkdir -p trunk/in
+for name in p q r s t; do
+	seq 1 30 | sed "s/^/$name /" >trunk/in/$name
+done
+seq 1 80 >alone
+cat >"$HOME/more.sh" <<'EOF'
+mv trunk branch
+rm branch/in/q
+echo more >>branch/in/r
+echo new >branch/in/new
+mv alone lonely
+sed -i 's/^80$/eighty/' lonely
+EOF
+ok 'a run that moves a folder' guard run -q -- sh "$HOME/more.sh"
+manifest "$HOME/project" >"$T/before"
+gives 0 'review in a pipe' guard review
+has "$out" '1 deleted; 3 moved; 1 added'
+has "$out" '^  D  trunk/in/q  '
+has "$out" '^  R  trunk/ -> branch/  (3 files)$'
+has "$out" '^  R  trunk/in/r -> branch/in/r  .* alike$'
+has "$out" '^  R  alone -> lonely  '
+hasnt "$out" '^  D  trunk/in/p'
+
+# What was lost in it stays with a no, whatever becomes of the rest.
+ok 'the moves, and not the loss' answers review n 'g /' y y y y y
+has "$out" 'Apply this move'
+has "$out" '^+eighty$'
+is "$(ls trunk trunk/in)" "$(printf 'trunk:\nin\n\ntrunk/in:\nq')" \
+	'the folder keeps what was not to go'
+is "$(cd branch/in && echo *)" 'new p r s t' 'the other one has the rest'
+is "$(tail -n 1 lonely)" eighty 'a text too'
+no 'which has left its place' test -e alone
+ok 'undo' guard undo -y
+manifest "$HOME/project" >"$T/after"
+ok 'all is as it was' same "$T/before" "$T/after"
+
+ok 'all of it' answers review y y y y y y y
+no 'then the folder goes' test -e trunk
+is "$(head -n 1 branch/in/s)" 's 1' 'and is there'
+ok 'undo of that' guard undo -y
+manifest "$HOME/project" >"$T/after"
+ok 'all is as it was again' same "$T/before" "$T/after"
+
+# The folder parted: one file of it, of that the new end alone.
+ok 'one end of a part of it' answers 'review -- trunk branch' \
+	n s '/in.t$' s n y q y
+is "$(cd trunk/in && echo *)" 'p q r s t' 'nothing is gone'
+is "$(echo branch/in/*)" branch/in/t 'one is there too'
+gives 0 'the rest waits' guard review
+has "$out" 'D  trunk/  2 files of it'
+ok 'the rest is applied' guard apply -y
+no 'the folder is gone' test -e trunk
+
+# Half of a folder elsewhere, the rest lost.
+mkdir -p heap/deep keep
+for name in 1 2 3 4 5 6; do
+	seq "$name"000 "$name"020 >heap/deep/$name
+done
+: >keep/.keep
+ok 'a run that keeps one file of a folder' guard run -q -- \
+	sh -c 'mv heap/deep/2 keep/two; rm -r heap'
+manifest "$HOME/project" >"$T/before"
+gives 0 'review of it' guard review
+has "$out" '^  D  heap/  5 files of it, '
+has "$out" '^  R  heap/deep/2 -> keep/two  '
+ok 'the deletion without the move' answers review y n y
+is "$(find heap -type f)" heap/deep/2 'spares what was to be moved'
+no 'which is not in its new place' test -e keep/two
+ok 'undo of it' guard undo -y
+ok 'the move without the deletion' answers review n y y
+is "$(cd heap/deep && echo *) $(head -n 1 keep/two)" '1 3 4 5 6 2000' \
+	'spares the rest'
+ok 'and the rest' guard apply -y
+no 'is deleted then' test -e heap
 
 finish

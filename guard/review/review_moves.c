@@ -1,0 +1,194 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/review/review.h"
+#include "guard/risk.h"
+#include "restore/git/moves_store.h"
+
+static const struct entry *entry_of(void *arg, const struct moves_file *f,
+				    bool came)
+{
+	const struct review *r = arg;
+	const struct review_entry *e = &r->entries[f->index];
+
+	return came ? &e->now : &e->old;
+}
+
+/* Over another it is no one thing with it, but it is said. */
+static bool is_over(const struct review_entry *e)
+{
+	return S_ISREG(e->old.mode) && S_ISREG(e->now.mode) &&
+	       !entry_same_content(&e->old, &e->now);
+}
+
+static bool may_move(const struct review_entry *e)
+{
+	return !e->special && !e->node &&
+	       (!e->old.mode || !e->now.mode || is_over(e)) &&
+	       !path_has_part(e->path, ".git") && !risk_in_generated(e->path) &&
+	       !risk_is_generated(path_name(e->path));
+}
+
+static void collect(const struct review *r, struct moves *m)
+{
+	/* What lies in a folder that was a file, or the other way round, is
+	 * there with it or not at all. */
+	const char *other = NULL;
+	size_t i;
+
+	for (i = 0; i < r->entry_count; i++) {
+		const struct review_entry *e = &r->entries[i];
+		const struct entry *it = e->now.mode ? &e->now : &e->old;
+
+		if (other && path_below(e->path, other))
+			continue;
+		if (e->old.mode && e->now.mode &&
+		    (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
+			other = e->path;
+		if (!may_move(e))
+			continue;
+		moves_add(e->now.mode ? &m->came : &m->gone, e->path, it->mode,
+			  it->size, i);
+		if (e->now.mode)
+			m->came.items[m->came.count - 1].over = is_over(e);
+	}
+}
+
+void review_moves_find(struct review *r)
+{
+	struct moves_store from = {r->store, entry_of, r};
+	const struct moves_source source = moves_of_store(&from);
+	AUTO(moves) struct moves m = {0};
+	size_t i;
+
+	collect(r, &m);
+	moves_find(&m, &source);
+	for (i = 0; i < m.came.count; i++) {
+		const struct moves_file *f = &m.came.items[i];
+		struct review_entry *now, *old;
+
+		if (f->other == MOVES_NONE)
+			continue;
+		now = &r->entries[f->index];
+		old = &r->entries[m.gone.items[f->other].index];
+		now->twin = m.gone.items[f->other].index + 1;
+		old->twin = f->index + 1;
+		now->percent = old->percent = f->percent;
+		now->with_folder = old->with_folder =
+			f->with_parent && f->percent == 100 &&
+			entry_same_meta(&old->old, &now->now) && !now->here &&
+			!old->here;
+	}
+}
+
+/* --- items --- */
+
+/* What goes into one. */
+struct pairs {
+	const char *path; /* of the head */
+	size_t *list;
+	size_t count, room;
+};
+
+static void add_pair(struct review *r, struct pairs *p, size_t came)
+{
+	size_t gone = r->entries[came].twin - 1;
+
+	GROW(p->list, p->count, p->room);
+	p->list[p->count++] = came;
+	GROW(p->list, p->count, p->room);
+	p->list[p->count++] = gone;
+	r->entries[came].claimed = r->entries[gone].claimed = true;
+}
+
+/* Folders that are heads, one in the other. */
+struct above {
+	size_t *heads;
+	size_t count, room;
+};
+
+/* The head that it went with, or SIZE_MAX. */
+static size_t head_above(const struct pairs *heads, struct above *above,
+			 const struct review_entry *e)
+{
+	while (above->count &&
+	       !path_below(e->path, heads[above->heads[above->count - 1]].path))
+		above->count--;
+	return e->with_folder && above->count ? above->heads[above->count - 1]
+					      : SIZE_MAX;
+}
+
+void review_moves_add_items(struct review *r)
+{
+	struct pairs *heads = NULL;
+	struct above above = {0};
+	size_t count = 0, room = 0, i;
+
+	for (i = 0; i < r->entry_count; i++) {
+		const struct review_entry *e = &r->entries[i];
+		size_t at;
+
+		if (!e->twin || !e->now.mode || e->old.mode)
+			continue;
+		at = head_above(heads, &above, e);
+		if (at == SIZE_MAX) {
+			GROW(heads, count, room);
+			at = count++;
+			heads[at] = (struct pairs){.path = e->path};
+			if (S_ISDIR(e->now.mode)) {
+				GROW(above.heads, above.count, above.room);
+				above.heads[above.count++] = at;
+			}
+		}
+		add_pair(r, &heads[at], i);
+	}
+	for (i = 0; i < count; i++)
+		review_add_item(r, heads[i].path, heads[i].list, heads[i].count,
+				true);
+	free(heads);
+	free(above.heads);
+}
+
+const struct review_entry *review_moved_from(const struct review *r,
+					     const struct review_item *item,
+					     size_t pair)
+{
+	return review_entry_at(r, item, 2 * pair + 1);
+}
+
+static void add_item_of(struct review *r, const size_t *from, size_t count,
+			bool move)
+{
+	size_t *list = mem_dup(from, count * sizeof(*list));
+
+	review_add_item(r, r->entries[from[0]].path, list, count, move);
+}
+
+/* A folder that holds something comes or goes with that. */
+static bool is_full(const struct review *r, size_t at)
+{
+	const struct review_entry *e = &r->entries[at];
+
+	return S_ISDIR(e->now.mode ? e->now.mode : e->old.mode) &&
+	       at + 1 < r->entry_count &&
+	       path_below(r->entries[at + 1].path, e->path);
+}
+
+void review_moves_part(struct review *r, const struct review_item *item)
+{
+	size_t i;
+
+	if (item->count == 2) {
+		add_item_of(r, &item->list[1], 1, false);
+		add_item_of(r, &item->list[0], 1, false);
+		return;
+	}
+	for (i = 0; i < item->count; i += 2)
+		if (!is_full(r, item->list[i]) ||
+		    !is_full(r, item->list[i + 1]))
+			add_item_of(r, &item->list[i], 2, true);
+}
