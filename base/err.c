@@ -25,6 +25,16 @@ int err_set_at(struct err *err, int num, const char *file, int line,
 	return -err->num;
 }
 
+/* Limits of the caller's own, which a system's text does not name. */
+static const char *way_out(int num)
+{
+	if (num == EMFILE)
+		return " (guard needs 64 descriptors at least: ulimit -n)";
+	if (num == EFBIG)
+		return " (is it the limit of ulimit -f?)";
+	return "";
+}
+
 int err_sys_at(struct err *err, int num, const char *file, int line,
 	       const char *format, ...)
 {
@@ -35,8 +45,8 @@ int err_sys_at(struct err *err, int num, const char *file, int line,
 	set(err, num, file, line, format, list);
 	va_end(list);
 	len = strlen(err->text);
-	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s",
-		       strerror(err->num));
+	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s%s",
+		       strerror(err->num), way_out(err->num));
 	return -err->num;
 }
 

@@ -1,13 +1,15 @@
-#include <fcntl.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/sandbox/habits.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"
@@ -93,17 +95,23 @@ static int help_of(const char *name)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-/* A descriptor 0, 1 or 2 that was closed would be taken by the first file
- * that is opened, and messages would be written into it. */
-static int check_descriptors(void)
-{
-	int fd;
+/* What a deep folder, an error and its context take. */
+#define STACK_LEAST (128U << 10)
 
-	for (fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
-			return -1;
-	return 0;
+static bool has_stack(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_STACK, &l) < 0 || l.rlim_cur >= STACK_LEAST;
+}
+
+/* guard failed before it did anything. */
+static int failure_of(const char *verb)
+{
+	if (verb && (strcmp(verb, "run") == 0 || strcmp(verb, "exec") == 0 ||
+		     strcmp(verb, "shell") == 0))
+		return RUN_STATUS_GUARD;
+	return STATUS_USAGE;
 }
 
 /* An array that grows for long moves by its pages then, and leaves no holes
@@ -117,17 +125,19 @@ int main(int argc, char **argv)
 	(void)mallopt(M_MMAP_THRESHOLD, MOVED_LEN);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
 
-	if (check_descriptors() < 0)
+	if (habits_take() < 0)
 		return STATUS_REFUSED;
+	if (!has_stack()) {
+		(void)fprintf(stderr, "guard: a stack of 128 KiB at least is "
+				      "needed: ulimit -s 128\n");
+		return failure_of(argv[1]);
+	}
 	while (at < argc && argv[at][0] == '-') {
 		if (strcmp(argv[at], "-C") == 0 && argv[at + 1]) {
 			if (chdir(argv[at + 1]) < 0) {
 				(void)fprintf(stderr, "guard: -C %s: %m\n",
 					      text_quote(argv[at + 1]));
-				return at + 2 < argc && strcmp(argv[at + 2],
-							       "run") == 0
-					       ? RUN_STATUS_GUARD
-					       : STATUS_USAGE;
+				return failure_of(argv[at + 2]);
 			}
 			at += 2;
 		} else if (strcmp(argv[at], "--help") == 0 ||

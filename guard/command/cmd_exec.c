@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -242,6 +243,8 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 					     : "which command? guard exec RUN "
 					       "-- COMMAND [ARGS...]");
 	} else {
+		/* Nobody may want to read messages. */
+		(void)signal(SIGPIPE, SIG_IGN);
 		if (visit(&v, &status, &err) < 0)
 			output_error(&err);
 	}

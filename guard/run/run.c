@@ -202,6 +202,8 @@ int run_command(const struct run_options *options)
 	int status = RUN_STATUS_GUARD;
 	struct err err;
 
+	/* Nobody may want to read messages; the run is to end in order. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	run.session.fd = run.session.lock_fd = -1;
 	if (context_open(&run.context, false, &err) < 0) {
 		output_error(&err);

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,6 +160,8 @@ static int set_up(struct setup *s, struct err *err)
 	int rc = bind_to_guard(err);
 
 	(void)close(s->guard_socket);
+	/* The command gets the caller's: mount points are for whoever it is. */
+	(void)umask(022);
 	if (rc == 0)
 		rc = begin_mounts(s, err);
 	if (rc == 0)

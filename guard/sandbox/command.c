@@ -68,21 +68,6 @@ struct birth {
  * alone: pages that are not used do not exist. */
 #define BIRTH_STACK ((size_t)8 << 20)
 
-/* What is ignored stays so (nohup, background jobs of scripts), but for what
- * guard or its caller may have set for themselves. */
-static void reset_signals(void)
-{
-	static const int own[] = {SIGPIPE, SIGCHLD, SIGTSTP, SIGTTIN,
-				  SIGTTOU, SIGCONT, SIGWINCH};
-	sigset_t none;
-	size_t i;
-
-	for (i = 0; i < sizeof(own) / sizeof(*own); i++)
-		(void)signal(own[i], SIG_DFL);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* execvp(3) says EACCES when some folder of PATH may not be searched; nothing
  * of that name was seen, though. */
 static bool is_in_path(const char *name)
@@ -114,7 +99,7 @@ static int run_command(void *arg)
 	/* In the background of a pipeline it is stopped when it reads. */
 	if (s->slave_fd >= 0 && !s->pipeline)
 		(void)tcsetpgrp(s->slave_fd, getpid());
-	reset_signals();
+	habits_give_back(&s->habits);
 	environ = (char **)(uintptr_t)s->policy->envp;
 	if (s->filters->renames.len)
 		b->listener = filter_load_asking(s->filters->renames.data,

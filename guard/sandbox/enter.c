@@ -165,25 +165,13 @@ static int send_request(int socket, const struct setup *s,
 	return 0;
 }
 
-static void add_habits(struct visit_request *q)
-{
-	struct sigaction action;
-	int sig;
-
-	for (sig = 1; sig < 32; sig++)
-		if (sigaction(sig, NULL, &action) == 0 &&
-		    action.sa_handler == SIG_IGN)
-			q->ignored |= 1U << sig;
-	q->mask = umask(0);
-	(void)umask(q->mask);
-}
-
 static int knock(struct sandbox *sb, const struct sandbox_visit *v,
 		 struct err *err)
 {
 	const struct setup *s = &sb->setup;
 	struct visit_request q = {.version = VISIT_VERSION,
-				  .pipeline = s->pipeline};
+				  .pipeline = s->pipeline,
+				  .habits = s->habits};
 	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
 	auto_close int texts = write_texts(v, &q, err);
 	int i;
@@ -192,7 +180,6 @@ static int knock(struct sandbox *sb, const struct sandbox_visit *v,
 		return texts;
 	for (i = 0; i < 3; i++)
 		q.replace[i] = s->replace[i];
-	add_habits(&q);
 	if (send_request(sb->socket, s, &q, texts, err) < 0)
 		return -err->num;
 	/* Held still, or stopped: it answers when it goes on. */

@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
 #include "guard/sandbox/full.h"
+#include "guard/sandbox/habits.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/parcel.h"
 #include "guard/sandbox/sandbox.h"
@@ -98,6 +99,7 @@ struct setup {
 	bool pin; /* to as many processors as cpus_milli asks for */
 	uint64_t pids_limit;
 	struct network network; /* with SANDBOX_NET_PRIVATE */
+	struct habits habits; /* that the command gets */
 	/* Sockets that somebody listens on, as absolute paths. */
 	char **sockets;
 	size_t socket_count;
@@ -309,16 +311,14 @@ void pid1_visit(struct setup *s) __attribute__((noreturn));
 
 /* What a visitor asks for, with its descriptors: the texts in a file, and
  * what shall be 0, 1, 2 (where it is replaced: anything). */
-#define VISIT_VERSION 1
+#define VISIT_VERSION 2
 #define VISIT_FDS PARCEL_FDS
 
 struct visit_request {
 	uint32_t version;
 	uint32_t arguments, variables; /* how many texts of each */
 	uint8_t replace[3], pipeline; /* as in struct setup */
-	/* Of the visitor's process: which signals are ignored (1 << number),
-	 * and its mask for new files. */
-	uint32_t ignored, mask;
+	struct habits habits; /* of the visitor's process */
 };
 /* In this order, each ended by NUL: the folder ("": the run's own), the
  * arguments, the variables; all together at most */

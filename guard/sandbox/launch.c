@@ -169,6 +169,7 @@ struct sandbox *launch_new(void)
 		.gid = getegid(),
 		.root = geteuid() == 0,
 		.socket = -1,
+		.habits = *habits_taken(),
 		.guard_socket = -1,
 		.door_fd = -1,
 		.tmp_fd = -1,

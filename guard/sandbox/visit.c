@@ -136,20 +136,6 @@ static int take_descriptors(const int *fds, struct err *err)
 	return 0;
 }
 
-/* pid 1 has those of the guard that began the run, in the background of some
- * script perhaps. */
-static void take_habits(const struct visit_request *q)
-{
-	int sig;
-
-	for (sig = 1; sig < 32; sig++)
-		if (sig != SIGKILL && sig != SIGSTOP)
-			(void)signal(sig,
-				     q->ignored >> sig & 1 ? SIG_IGN : SIG_DFL);
-	(void)signal(SIGCHLD, SIG_DFL);
-	(void)umask(q->mask & 0777);
-}
-
 /*
  * Born by pid 1, it is behind all that the run is behind, and nobody there can
  * look into it: of the visitor nothing comes in but his texts and descriptors,
@@ -168,7 +154,9 @@ static int set_up(struct setup *s, struct sandbox_policy *p, struct err *err)
 	for (i = 0; i < 3; i++)
 		s->replace[i] = q.replace[i];
 	s->pipeline = q.pipeline;
-	take_habits(&q);
+	/* pid 1 has those of the guard that began the run, in the background
+	 * of some script perhaps. */
+	s->habits = q.habits;
 	if (setsid() < 0)
 		return fail_errno(err, "new session");
 	if (command_terminal(s, err) < 0 || lockdown_descriptors(s, err) < 0)

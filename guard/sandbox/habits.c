@@ -1,0 +1,138 @@
+#include "guard/sandbox/habits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More than a run of many mounts takes; where the hard limit lets us. */
+#define FILES_LEAST 1024U
+#define STACK_LEAST (1U << 20)
+
+static struct habits taken;
+static bool is_taken;
+
+/* Those that the C library keeps for itself are not for us. */
+static bool is_known(int sig)
+{
+	return sig < 32 || (sig >= SIGRTMIN && sig <= SIGRTMAX);
+}
+
+static uint64_t bit_of(int sig)
+{
+	return UINT64_C(1) << (sig - 1);
+}
+
+static void take_signals(struct habits *h)
+{
+	struct sigaction action;
+	sigset_t blocked;
+	int sig;
+
+	(void)sigprocmask(SIG_BLOCK, NULL, &blocked);
+	for (sig = 1; sig <= SIGRTMAX; sig++) {
+		if (!is_known(sig))
+			continue;
+		if (sigaction(sig, NULL, &action) == 0 &&
+		    action.sa_handler == SIG_IGN)
+			h->ignored |= bit_of(sig);
+		if (sigismember(&blocked, sig) > 0)
+			h->blocked |= bit_of(sig);
+	}
+	/* The kernel would take the children's ends for itself. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	/* An error of the write, which can be told, not guard's end. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+}
+
+static uint64_t raise_limit(int resource, rlim_t least)
+{
+	struct rlimit l;
+	rlim_t before;
+
+	if (getrlimit(resource, &l) < 0)
+		return UINT64_MAX;
+	before = l.rlim_cur;
+	if (before == RLIM_INFINITY || before >= least)
+		return before;
+	l.rlim_cur = l.rlim_max < least ? l.rlim_max : least;
+	(void)setrlimit(resource, &l);
+	return before;
+}
+
+/* The next file that is opened would take its place, and messages would be
+ * written into it. */
+static int fill_descriptors(struct habits *h)
+{
+	int fd;
+
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+			return -1;
+		h->closed[fd] = 1;
+	}
+	return 0;
+}
+
+int habits_take(void)
+{
+	struct habits *h = &taken;
+
+	if (is_taken)
+		return 0;
+	is_taken = true;
+	if (fill_descriptors(h) < 0)
+		return -1;
+	take_signals(h);
+	h->files = raise_limit(RLIMIT_NOFILE, FILES_LEAST);
+	h->stack = raise_limit(RLIMIT_STACK, STACK_LEAST);
+	h->mask = umask(0);
+	/* What guard makes for itself it can get at again. */
+	(void)umask(h->mask & 0077);
+	return 0;
+}
+
+const struct habits *habits_taken(void)
+{
+	(void)habits_take();
+	return &taken;
+}
+
+static void lower_limit(int resource, uint64_t soft)
+{
+	struct rlimit l;
+
+	if (getrlimit(resource, &l) < 0 || l.rlim_cur <= soft)
+		return;
+	l.rlim_cur = soft;
+	(void)setrlimit(resource, &l);
+}
+
+void habits_give_back(const struct habits *h)
+{
+	sigset_t blocked;
+	int sig, fd;
+
+	(void)umask(h->mask & 0777);
+	lower_limit(RLIMIT_NOFILE, h->files);
+	lower_limit(RLIMIT_STACK, h->stack);
+	for (fd = 0; fd < 3; fd++)
+		if (h->closed[fd])
+			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	(void)sigemptyset(&blocked);
+	for (sig = 1; sig <= SIGRTMAX; sig++) {
+		if (!is_known(sig))
+			continue;
+		if (sig != SIGKILL && sig != SIGSTOP)
+			(void)signal(sig, h->ignored & bit_of(sig) ? SIG_IGN
+								   : SIG_DFL);
+		if (h->blocked & bit_of(sig))
+			(void)sigaddset(&blocked, sig);
+	}
+	(void)sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
