@@ -234,6 +234,16 @@ bool budget_tick(struct budget *b, int *ret_next_ms)
 	return false;
 }
 
+void budget_in_child(struct budget *b)
+{
+	if (!b->counter)
+		return;
+	/* Not a child of this one. */
+	(void)close(b->result_fd);
+	b->result_fd = -1;
+	b->counter = 0;
+}
+
 char *budget_explain(const struct budget *b)
 {
 	if (b->used.bytes > b->bytes)

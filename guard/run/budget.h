@@ -49,6 +49,9 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 /* True: too much. *ret_next_ms: when to ask again. */
 bool budget_tick(struct budget *b, int *ret_next_ms);
 
+/* In a child of the one who began: from now on it asks, for itself. */
+void budget_in_child(struct budget *b);
+
 /* "its layer takes 70 MB, more than the 60 MB ...", behind budget_tick(). */
 char *budget_explain(const struct budget *b);
 

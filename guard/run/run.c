@@ -59,6 +59,11 @@ static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
 
+	if (run->self != getpid()) {
+		run->self = getpid();
+		run->during.interval_ms = 0;
+		budget_in_child(&run->budget);
+	}
 	during_tick(&run->during);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
@@ -197,8 +202,10 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 
 int run_command(const struct run_options *options)
 {
-	struct run run = {
-		.options = options, .project_fd = -1, .begun = moment_now()};
+	struct run run = {.options = options,
+			  .project_fd = -1,
+			  .begun = moment_now(),
+			  .self = getpid()};
 	int status = RUN_STATUS_GUARD;
 	struct err err;
 

@@ -31,6 +31,7 @@ struct run {
 	char *cwd;
 	pid_t keeper; /* the process that takes the pre-run snapshot, or 0 */
 	struct sandbox *sandbox; /* NULL: nothing was started */
+	pid_t self; /* guard itself: while it is stopped a child looks */
 	struct budget budget;
 	bool over_budget;
 	struct during during;

@@ -1,8 +1,8 @@
 /*
  * What the files of this folder share. Three places run this code:
  *
- *	guard	launch.c, relay.c, userns.c, sockets.c, tty.c: the caller's
- *		process
+ *	guard	launch.c, relay.c, doze.c, userns.c, sockets.c, tty.c: the
+ *		caller's process
  *	pid 1	child.c, mounts.c, devices.c, masks.c, proc.c, files.c,
  *		lockdown.c, landlock.c, pid1.c: born by one clone(2) with all
  *		namespaces, builds its root, locks itself in, then waits for
@@ -40,6 +40,7 @@ enum note_type {
 	NOTE_STARTED, /* the command runs */
 	NOTE_NOT_STARTED, /* value: errno of the exec */
 	NOTE_STOPPED, /* value: the signal: Ctrl-Z */
+	NOTE_WOKE, /* somebody else than guard let it go on */
 	NOTE_READS, /* the command wants to read its terminal */
 	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
 	NOTE_REFUSED, /* text: a folder that could not be renamed: EXDEV */
@@ -96,10 +97,10 @@ struct setup {
 	 * something else): it is touched when the command wants to read. */
 	bool pipeline;
 
+	struct habits habits; /* that the command gets */
 	bool pin; /* to as many processors as cpus_milli asks for */
 	uint64_t pids_limit;
 	struct network network; /* with SANDBOX_NET_PRIVATE */
-	struct habits habits; /* that the command gets */
 	/* Sockets that somebody listens on, as absolute paths. */
 	char **sockets;
 	size_t socket_count;

@@ -31,7 +31,9 @@ struct sandbox {
 	bool network_lost;
 	char *unrenamed; /* a folder of the run's, or NULL */
 	struct watch watch;
-	int64_t next_watch;
+	int64_t next_watch, next_tick; /* 0: there is none */
+	enum sandbox_wish (*tick)(void *arg, int *ret_next_ms);
+	void *tick_arg;
 	unsigned int asked_to_end; /* of a visitor's guard: signals */
 	enum sandbox_limit limit; /* why it is ending */
 	/* what was asked for; 0: nothing */
@@ -53,5 +55,17 @@ int launch_wait_ready(struct sandbox *sb, struct err *err);
 void relay_kill(const struct sandbox *sb);
 /* The terminal and the signals are the caller's again. */
 void relay_give_back(struct sandbox *sb);
+/* Milliseconds until something is to be looked at, for poll(2). */
+int relay_next_wait(const struct sandbox *sb);
+enum relay_limits { RELAY_IN_LIMITS, RELAY_TIME_IS_UP, RELAY_BEYOND };
+/* Looks at what is due. sb->limit is the one that was met, if any. */
+enum relay_limits relay_look_at_limits(struct sandbox *sb);
+
+/* ---- doze.c ---- */
+
+/* Stops guard, as sig stopped the command. True: somebody let guard go on, so
+ * the command is to go on as well. False: it has done so itself, or has ended,
+ * or a limit was met. */
+bool doze(struct sandbox *sb, int sig);
 
 #endif

@@ -129,6 +129,13 @@ static void command_stopped(struct pid1 *p, int sig)
 	(void)note_send(s->socket, NOTE_STOPPED, sig, NULL, -1);
 }
 
+static void command_woke(struct pid1 *p)
+{
+	if (p->stopped)
+		(void)note_send(p->s->socket, NOTE_WOKE, 0, NULL, -1);
+	p->stopped = false;
+}
+
 static void reap(struct pid1 *p)
 {
 	struct signalfd_siginfo info;
@@ -136,13 +143,18 @@ static void reap(struct pid1 *p)
 	pid_t pid;
 
 	(void)!read(p->signal_fd, &info, sizeof(info));
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != p->command && !WIFSTOPPED(status))
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) >
+	       0) {
+		bool ended = WIFEXITED(status) || WIFSIGNALED(status);
+
+		if (pid != p->command && ended)
 			(void)renames_reap(&p->renames, pid, status);
 		if (pid != p->command || p->left)
 			continue;
 		if (WIFSTOPPED(status))
 			command_stopped(p, WSTOPSIG(status));
+		else if (WIFCONTINUED(status))
+			command_woke(p);
 		else if (p->visit)
 			leave(p, status);
 		else
@@ -166,11 +178,19 @@ static void release(struct pid1 *p)
 	_exit(127);
 }
 
+/* What a terminal, a shell or timeout(1) sends, it sends to a whole group. */
+static bool is_for_group(int sig)
+{
+	return sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP ||
+	       sig == SIGHUP || sig == SIGTERM || sig == SIGCONT ||
+	       sig == SIGKILL || sig == SIGWINCH;
+}
+
 static void forward(struct pid1 *p, int sig)
 {
 	if (p->command <= 0)
 		return;
-	if (kill(-p->command, sig) < 0)
+	if (!is_for_group(sig) || kill(-p->command, sig) < 0)
 		(void)kill(p->command, sig);
 }
 

@@ -67,14 +67,19 @@ static void give_back_flags(const struct sandbox *sb)
 /* From before the command runs: one that comes early must not end guard. */
 static int take_signals(struct sandbox *sb, struct err *err)
 {
-	static const int taken[] = {SIGINT,  SIGTERM,  SIGHUP, SIGQUIT,
-				    SIGTSTP, SIGWINCH, SIGCONT};
+	static const int taken[] = {SIGINT,  SIGTERM,	SIGHUP,	 SIGQUIT,
+				    SIGTSTP, SIGWINCH,	SIGCONT, SIGUSR1,
+				    SIGUSR2, SIGALRM,	SIGIO,	 SIGPWR,
+				    SIGPROF, SIGVTALRM, SIGURG};
 	sigset_t set;
 	size_t i;
+	int sig;
 
 	(void)sigemptyset(&set);
 	for (i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		(void)sigaddset(&set, taken[i]);
+	for (sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
+		(void)sigaddset(&set, sig);
 	sb->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (sb->signal_fd < 0)
 		return fail_errno(err, "wait for signals");
@@ -155,36 +160,26 @@ static void end_run(struct sandbox *sb)
 
 /* ---- signals and stops ---- */
 
-static void stop_self(const struct sandbox *sb)
+static void command_stopped(struct sandbox *sb, int sig)
 {
-	struct sigaction old, plain = {.sa_handler = SIG_DFL};
-	sigset_t stop, before;
+	bool goes_on;
 
-	(void)sigaction(SIGTSTP, &plain, &old);
-	(void)sigemptyset(&stop);
-	(void)sigaddset(&stop, SIGTSTP);
-	/* The terminal would have stopped all of the foreground group. Where
-	 * nobody could wake us up (an orphaned group) this does nothing, as
-	 * Ctrl-Z does there. */
-	if (sb->tty)
-		(void)kill(0, SIGTSTP);
-	else
-		(void)kill(getpid(), SIGTSTP);
-	(void)sigprocmask(SIG_UNBLOCK, &stop, &before);
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
-	(void)sigaction(SIGTSTP, &old, NULL);
-}
-
-static void command_stopped(struct sandbox *sb)
-{
 	if (sb->tty)
 		tty_leave(sb->tty, false);
-	stop_self(sb);
+	goes_on = doze(sb, sig);
 	if (sb->tty) {
-		tty_hold(sb->tty, true);
+		tty_hold(sb->tty, goes_on);
 		tty_enter(sb->tty);
 	}
-	(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+	if (goes_on)
+		(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+}
+
+/* One that asks the command to end. */
+static bool asks_to_end(uint32_t sig)
+{
+	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP ||
+	       sig == SIGQUIT;
 }
 
 /*
@@ -210,7 +205,7 @@ static bool take_signal(struct sandbox *sb)
 	default:
 		(void)note_send(sb->socket, NOTE_SIGNAL, (int)info.ssi_signo,
 				NULL, -1);
-		if (sb->pid_fd >= 0 || info.ssi_signo == SIGTSTP)
+		if (sb->pid_fd >= 0 || !asks_to_end(info.ssi_signo))
 			break;
 		/* Nothing more is to be waited for then. */
 		sb->is_empty = ++sb->asked_to_end >= ASKED_ENOUGH;
@@ -259,7 +254,7 @@ static bool take_note(struct sandbox *sb)
 		break;
 	case NOTE_STOPPED:
 		if (!sb->ending)
-			command_stopped(sb);
+			command_stopped(sb, note.value);
 		break;
 	case NOTE_READS:
 		if (sb->tty)
@@ -279,13 +274,11 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a && (!b || a < b) ? a : b;
 }
 
-/* next_tick 0: there is none. */
-static int next_wait(const struct sandbox *sb, int64_t next_tick)
+int relay_next_wait(const struct sandbox *sb)
 {
-	int64_t now = now_ms(), then = earlier(sb->deadline, next_tick);
+	int64_t now = now_ms(), then = earlier(sb->deadline, sb->next_tick);
 
 	then = earlier(then, sb->next_watch);
-
 	if (sb->tty && tty_waits(sb->tty))
 		then = earlier(then, now + TICK_MS);
 	if (!then)
@@ -301,27 +294,52 @@ static void stop_run(struct sandbox *sb)
 	relay_kill(sb);
 }
 
-static void look_at_limits(struct sandbox *sb)
+static bool is_due(int64_t time)
 {
-	enum sandbox_limit limit;
+	return time && now_ms() >= time;
+}
 
-	if (sb->ending || !sb->next_watch || now_ms() < sb->next_watch)
-		return;
-	sb->next_watch = now_ms() + watch_interval(&sb->watch);
-	limit = watch_tick(&sb->watch);
-	if (limit == SANDBOX_LIMIT_NONE)
-		return;
-	sb->limit = limit;
-	stop_run(sb);
+enum relay_limits relay_look_at_limits(struct sandbox *sb)
+{
+	int ms = TICK_MS;
+
+	if (is_due(sb->next_watch)) {
+		enum sandbox_limit limit = watch_tick(&sb->watch);
+
+		sb->next_watch = now_ms() + watch_interval(&sb->watch);
+		if (!sb->ending && limit != SANDBOX_LIMIT_NONE) {
+			sb->limit = limit;
+			return RELAY_BEYOND;
+		}
+	}
+	if (is_due(sb->next_tick)) {
+		enum sandbox_wish wish = sb->tick(sb->tick_arg, &ms);
+
+		sb->next_tick = now_ms() + ms;
+		if (wish == SANDBOX_KILL)
+			return RELAY_BEYOND;
+	}
+	if (!is_due(sb->deadline))
+		return RELAY_IN_LIMITS;
+	if (!sb->ending)
+		sb->limit = SANDBOX_LIMIT_TIME;
+	return RELAY_TIME_IS_UP;
+}
+
+static void keep_limits(struct sandbox *sb)
+{
+	enum relay_limits found = relay_look_at_limits(sb);
+
+	if (found == RELAY_BEYOND)
+		stop_run(sb);
+	else if (found == RELAY_TIME_IS_UP)
+		end_run(sb);
 }
 
 /* Until the last process but pid 1 is gone, which cannot do anything more, or
  * pid 1 with all of them. */
-static int relay(struct sandbox *sb,
-		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
-		 void *arg, struct err *err)
+static int relay(struct sandbox *sb, struct err *err)
 {
-	int64_t next_tick = tick ? now_ms() : 0;
 	struct pollfd fds[7];
 	size_t count;
 
@@ -332,7 +350,7 @@ static int relay(struct sandbox *sb,
 		fds[3] = (struct pollfd){.fd = sb->pasta.pid_fd,
 					 .events = POLLIN};
 		count = sb->tty ? tty_poll(sb->tty, fds + 4) : 0;
-		if (poll(fds, 4 + count, next_wait(sb, next_tick)) < 0 &&
+		if (poll(fds, 4 + count, relay_next_wait(sb)) < 0 &&
 		    errno != EINTR)
 			return fail_errno(err, "wait for the run");
 		if (count)
@@ -350,19 +368,7 @@ static int relay(struct sandbox *sb,
 		}
 		if (fds[0].revents || sb->is_empty)
 			return 0;
-		if (sb->deadline && now_ms() >= sb->deadline) {
-			if (!sb->ending)
-				sb->limit = SANDBOX_LIMIT_TIME;
-			end_run(sb);
-		}
-		look_at_limits(sb);
-		if (tick && now_ms() >= next_tick) {
-			int ms = TICK_MS;
-
-			if (tick(arg, &ms) == SANDBOX_KILL)
-				stop_run(sb);
-			next_tick = now_ms() + ms;
-		}
+		keep_limits(sb);
 	}
 }
 
@@ -415,8 +421,12 @@ int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err)
 {
-	int rc = relay(sb, tick, arg, err);
+	int rc;
 
+	sb->tick = tick;
+	sb->tick_arg = arg;
+	sb->next_tick = tick ? now_ms() : 0;
+	rc = relay(sb, err);
 	if (rc < 0)
 		relay_kill(sb);
 	collect(sb);

@@ -166,8 +166,9 @@ enum sandbox_wish {
 /*
  * Relays until the command has ended and every process of it is gone. tick,
  * when not NULL, is called now and then, *ret_next_ms (250) after the last
- * time. SIGINT, SIGTERM, SIGHUP, SIGQUIT of guard itself reach the
- * run; SIGWINCH too; the terminal is as it was when this returns.
+ * time; from a child of the caller's while that is stopped, as its command is:
+ * there it shall only look. Signals of guard itself that somebody may have sent
+ * reach the run; the terminal is as it was when this returns.
  */
 int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
