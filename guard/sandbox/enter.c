@@ -55,7 +55,7 @@ void sandbox_door_remove(int dirfd)
 /* The mounts that files are opened on again are this process's own; they live
  * for as long as the files. */
 static void __attribute__((noreturn))
-restrict_files(const struct setup *s, int socket)
+restrict_files(struct setup *s, int socket)
 {
 	struct note note;
 	struct err err;
@@ -89,18 +89,22 @@ static void wait_for_word(int socket, int pid_fd)
  * not be opened for writing through /proc. That takes mounts, so a namespace:
  * in a process that shares nothing with this one but the descriptors.
  */
-static int restrict_descriptors(const struct setup *s, struct err *err)
+static int restrict_descriptors(struct sandbox *sb, struct err *err)
 {
+	struct setup *s = &sb->setup;
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES |
 			      CLONE_PIDFD | SIGCHLD;
 	auto_close int ours = -1, theirs = -1, pid_fd = -1;
 	struct note note;
-	int pair[2], rc;
+	int pair[2], rc, fd;
 	long pid;
 
 	/* Pipes, terminals, a user's /dev/null: nearly always. */
 	if (files_are_fine(s))
 		return 0;
+	for (fd = 0; fd < 3; fd++)
+		if (!s->replace[fd])
+			sb->given[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_errno(err, "pair of sockets");
 	ours = pair[0];
@@ -225,7 +229,7 @@ int sandbox_enter(int dirfd, const struct sandbox_visit *v,
 	sb->command = mem_strdup(v->argv[0]);
 	if (go_to_door(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
-	    restrict_descriptors(&sb->setup, err) < 0)
+	    restrict_descriptors(sb, err) < 0)
 		return -err->num;
 	if (knock(sb, v, err) < 0) {
 		if (is_shut(sb, dirfd, err->num, &shut))

@@ -100,6 +100,7 @@ static bool is_folder(const struct stat *st, int flags)
 	return S_ISDIR(st->st_mode) || (flags & O_PATH);
 }
 
+/* 1: it was opened again. */
 static int restrict_one(int fd, uid_t uid, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -122,19 +123,22 @@ static int restrict_one(int fd, uid_t uid, struct err *err)
 			    "descriptor %d is a folder: it would lead out of "
 			    "the run; redirect it from or to a file",
 			    fd);
-	if (is_to_reopen(&st, flags, uid))
-		return reopen_on_read_only(fd, &st, flags, err);
-	return 0;
+	if (!is_to_reopen(&st, flags, uid))
+		return 0;
+	return reopen_on_read_only(fd, &st, flags, err) < 0 ? -err->num : 1;
 }
 
-int files_restrict(const struct setup *s, struct err *err)
+int files_restrict(struct setup *s, struct err *err)
 {
 	int fd, rc = 0;
 
-	for (fd = 0; rc == 0 && fd < 3; fd++)
-		if (!s->replace[fd])
-			rc = restrict_one(fd, geteuid(), err);
-	return rc;
+	for (fd = 0; rc >= 0 && fd < 3; fd++) {
+		if (s->replace[fd])
+			continue;
+		rc = restrict_one(fd, geteuid(), err);
+		s->again[fd] = rc > 0;
+	}
+	return rc < 0 ? rc : 0;
 }
 
 bool files_are_fine(const struct setup *s)

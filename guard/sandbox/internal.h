@@ -45,6 +45,7 @@ enum note_type {
 	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
 	NOTE_REFUSED, /* text: a folder that could not be renamed: EXDEV */
 	NOTE_FULL, /* text: a struct full */
+	NOTE_AT, /* value: a descriptor; text: how far it was read */
 	NOTE_EXITED, /* value: wait status */
 	NOTE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */
@@ -93,6 +94,7 @@ struct setup {
 	bool root;
 	char *tmp_path, *var_tmp_path; /* where the two folders lie */
 	bool replace[3]; /* of fd 0, 1, 2: by the run's own terminal */
+	bool again[3]; /* opened again, so where it is read is its own */
 	/* Others may use the terminal as well (one of stdin and stdout is
 	 * something else): it is touched when the command wants to read. */
 	bool pipeline;
@@ -176,7 +178,7 @@ void sockets_free(struct setup *s);
 
 /* Descriptors 0, 1, 2 that are handed to the run as they are must not lead
  * further than what was meant. Before anything is covered. */
-int files_restrict(const struct setup *s, struct err *err);
+int files_restrict(struct setup *s, struct err *err);
 /* Whether that would do nothing. */
 bool files_are_fine(const struct setup *s);
 

@@ -162,14 +162,15 @@ struct sandbox *launch_new(void)
 	struct sandbox *sb = mem_zalloc(sizeof(*sb));
 
 	sb->pid_fd = sb->socket = sb->signal_fd = -1;
+	sb->given[0] = sb->given[1] = sb->given[2] = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup = CGROUP_NONE;
 	sb->setup = (struct setup){
 		.uid = geteuid(),
 		.gid = getegid(),
 		.root = geteuid() == 0,
-		.socket = -1,
 		.habits = *habits_taken(),
+		.socket = -1,
 		.guard_socket = -1,
 		.door_fd = -1,
 		.tmp_fd = -1,
@@ -276,6 +277,24 @@ pid_t sandbox_init(const struct sandbox *sb)
 	return sb->pid;
 }
 
+/* The caller goes on where the command left off. */
+static void give_descriptors_back(const struct sandbox *sb)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++) {
+		off_t at;
+
+		if (sb->given[fd] < 0)
+			continue;
+		at = lseek(fd, 0, SEEK_CUR);
+		(void)dup2(sb->given[fd], fd);
+		(void)close(sb->given[fd]);
+		if (at >= 0)
+			(void)lseek(fd, at, SEEK_SET);
+	}
+}
+
 void sandbox_free(struct sandbox **sb)
 {
 	struct sandbox *b = *sb;
@@ -291,6 +310,7 @@ void sandbox_free(struct sandbox **sb)
 	pasta_end(&b->pasta);
 	network_free(&b->setup.network);
 	cgroup_remove(&b->cgroup);
+	give_descriptors_back(b);
 	tty_free(&b->tty);
 	if (b->socket >= 0)
 		(void)close(b->socket);

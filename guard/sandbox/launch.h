@@ -21,6 +21,7 @@ struct sandbox {
 	/* from the release to the end: */
 	int signal_fd; /* -1: signals are as the caller had them */
 	sigset_t signals_before;
+	int given[3]; /* a visitor's own, where 0, 1, 2 were opened again */
 	int flags_before[3]; /* of descriptors 0, 1, 2 as open files */
 	bool has_status, ending;
 	bool is_empty; /* its pid 1 alone is left, in its exit */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -64,6 +65,23 @@ static void tell_full(struct pid1 *p)
 	(void)note_send(p->s->socket, NOTE_FULL, 0, text, -1);
 }
 
+/* The caller goes on where the run left off, as in a loop over the lines of a
+ * file whose commands read some of them. */
+static void tell_places(const struct setup *s)
+{
+	char text[24];
+	int fd;
+
+	for (fd = 0; fd < 3; fd++) {
+		off_t at = s->again[fd] ? lseek(fd, 0, SEEK_CUR) : -1;
+
+		if (at < 0)
+			continue;
+		(void)snprintf(text, sizeof(text), "%lld", (long long)at);
+		(void)note_send(s->socket, NOTE_AT, fd, text, -1);
+	}
+}
+
 /*
  * Nothing is left when guard hears of the end. The terminal is given up
  * first: a session leader that exits with it hangs it up, and what the run
@@ -79,6 +97,7 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 	(void)kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
+	tell_places(p->s);
 	give_up_terminal(p->s);
 	(void)note_send(p->s->socket, NOTE_EXITED, status, NULL, -1);
 	/* Who came in from outside is not ours to wait for: then it is our

@@ -227,6 +227,36 @@ static void keep_full(struct sandbox *sb, const struct note *note)
 		(void)full_parse(note->text, &sb->watch.full);
 }
 
+static void take_place(const struct note *note)
+{
+	off_t at = (off_t)strtoll(note->text, NULL, 10);
+
+	if (note->value >= 0 && note->value < 3)
+		(void)lseek(note->value, at, SEEK_SET);
+}
+
+/* What there is to know of the run. */
+static void take_result(struct sandbox *sb, const struct note *note)
+{
+	switch (note->type) {
+	case NOTE_EXITED:
+		sb->status = note->value;
+		sb->has_status = true;
+		break;
+	case NOTE_REFUSED:
+		keep_refused(sb, note);
+		break;
+	case NOTE_FULL:
+		keep_full(sb, note);
+		break;
+	case NOTE_AT:
+		take_place(note);
+		break;
+	default:
+		break;
+	}
+}
+
 /* False when nothing more will come. */
 static bool take_note(struct sandbox *sb)
 {
@@ -235,16 +265,6 @@ static bool take_note(struct sandbox *sb)
 	if (note_receive(sb->socket, &note, NULL) <= 0)
 		return false;
 	switch (note.type) {
-	case NOTE_EXITED:
-		sb->status = note.value;
-		sb->has_status = true;
-		break;
-	case NOTE_REFUSED:
-		keep_refused(sb, &note);
-		break;
-	case NOTE_FULL:
-		keep_full(sb, &note);
-		break;
 	case NOTE_CONTINUED:
 		if (sb->tty)
 			tty_hold(sb->tty, false);
@@ -262,6 +282,7 @@ static bool take_note(struct sandbox *sb)
 		(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
 		break;
 	default:
+		take_result(sb, &note);
 		break;
 	}
 	return true;
@@ -377,14 +398,7 @@ static void collect(struct sandbox *sb)
 	struct note note;
 
 	while (!sb->is_empty && note_receive(sb->socket, &note, NULL) > 0)
-		if (note.type == NOTE_EXITED) {
-			sb->status = note.value;
-			sb->has_status = true;
-		} else if (note.type == NOTE_REFUSED) {
-			keep_refused(sb, &note);
-		} else if (note.type == NOTE_FULL) {
-			keep_full(sb, &note);
-		}
+		take_result(sb, &note);
 	if (!sb->is_empty)
 		sandbox_unmount(sb);
 	if (sb->tty)
