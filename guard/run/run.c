@@ -70,18 +70,21 @@ static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
 }
 
-static void tell_stop(const struct run *run, enum sandbox_limit limit)
+static void tell_stop(const struct run *run,
+		      const struct sandbox_result *result)
 {
 	const struct run_options *o = run->options;
 	auto_free char *why =
 		run->over_budget ? budget_explain(&run->budget) : NULL;
 
-	if (limit == SANDBOX_LIMIT_PIDS)
+	if (result->limit == SANDBOX_LIMIT_PIDS)
 		why = mem_printf("it had as many processes as it may%s%s",
 				 o->pids_limit ? "" : ", 1024",
 				 o->pids_limit ? ": --pids-limit"
 					       : " without --pids-limit");
-	else if (limit == SANDBOX_LIMIT_MEMORY)
+	else if (result->limit == SANDBOX_LIMIT_SHARE)
+		why = mem_strdup(result->why);
+	else if (result->limit == SANDBOX_LIMIT_MEMORY)
 		why = mem_printf("it took more memory than the %llu MiB of "
 				 "--memory",
 				 (unsigned long long)(o->memory >> 20));
@@ -170,7 +173,7 @@ static int release(struct run *run, int *ret_status, struct err *err)
 		return got;
 	*ret_status = run_status_of(&result);
 	if (result.end == SANDBOX_STOPPED)
-		tell_stop(run, result.limit);
+		tell_stop(run, &result);
 	tell_kills(run, result.killed);
 	run_tell_refused(run->sandbox);
 	if (result.network_lost)

@@ -53,10 +53,12 @@ static int add_dev_links(int dev, struct err *err)
 static int add_dev_mounts(struct setup *s, struct err *err)
 {
 	static const char *const shm[] = {"mode", "1777", NULL};
+	/* All runs together get three quarters of the machine's terminals. */
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0620",
-					  NULL};
-	static const char *const root_pts[] = {
-		"ptmxmode", "0666", "mode", "0620", "gid", "5", NULL};
+					  "max",      "1024", NULL};
+	static const char *const root_pts[] = {"ptmxmode", "0666", "mode",
+					       "0620",	   "gid",  "5",
+					       "max",	   "1024", NULL};
 	const unsigned int attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	auto_close int mnt =
 		mount_new("devpts", s->root ? root_pts : pts, attrs, err);

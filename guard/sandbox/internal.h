@@ -30,6 +30,7 @@
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/parcel.h"
 #include "guard/sandbox/sandbox.h"
+#include "guard/sandbox/shares.h"
 
 /* ---- notes ---- */
 
@@ -256,7 +257,8 @@ void cgroup_remove(struct cgroup *c);
 /*
  * Looks now and then how many threads a run has and how much memory: the limit
  * where the kernel has none for it, and else the end of a run that stays at it
- * and makes no way any more (a fork bomb).
+ * and makes no way any more (a fork bomb). Also whether it takes from others
+ * what there is only so much of (shares.h).
  */
 struct watch {
 	pid_t pid1;
@@ -266,10 +268,13 @@ struct watch {
 	unsigned int ticks;
 	int stuck_ms;
 	struct full full; /* a program that had all its files open */
+	struct shares shares;
+	enum share share; /* with SANDBOX_LIMIT_SHARE: of what it took most */
 };
 
 void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
-		 uint64_t memory);
+		 uint64_t memory, bool ports);
+void watch_end(struct watch *w);
 int watch_interval(const struct watch *w);
 enum sandbox_limit watch_tick(struct watch *w);
 

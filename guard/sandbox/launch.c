@@ -1,6 +1,7 @@
 #include "guard/sandbox/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,17 @@ static int make_child(struct sandbox *sb, struct err *err)
 	return 0;
 }
 
+/* The run goes first when memory runs out. What root says here no run can take
+ * back; what a plain user says, it can. */
+static void offer_first(pid_t pid)
+{
+	auto_free char *path = mem_printf("/proc/%d/oom_score_adj", (int)pid);
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "500", 3);
+}
+
 static int give_maps(struct sandbox *sb, struct err *err)
 {
 	const struct setup *s = &sb->setup;
@@ -165,6 +177,7 @@ struct sandbox *launch_new(void)
 	sb->given[0] = sb->given[1] = sb->given[2] = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup = CGROUP_NONE;
+	sb->watch.shares = SHARES_CLOSED;
 	sb->setup = (struct setup){
 		.uid = geteuid(),
 		.gid = getegid(),
@@ -193,6 +206,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	if (rc == 0)
 		rc = make_child(sb, err);
 	if (rc == 0)
+		offer_first(sb->pid);
+	if (rc == 0)
 		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
 	if (rc == 0)
 		rc = give_maps(sb, err);
@@ -210,7 +225,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	sb->held_by_kernel = is_held_by_kernel(sb);
 	watch_begin(&sb->watch, sb->pid, sb->setup.pids_limit,
 		    sb->held_by_kernel,
-		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory);
+		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory,
+		    policy->net == SANDBOX_NET_HOST);
 	*ret = TAKE(sb);
 	return 0;
 }
@@ -307,6 +323,7 @@ void sandbox_free(struct sandbox **sb)
 		sandbox_unmount(b);
 	}
 	relay_give_back(b);
+	watch_end(&b->watch);
 	pasta_end(&b->pasta);
 	network_free(&b->setup.network);
 	cgroup_remove(&b->cgroup);

@@ -56,18 +56,12 @@ static void open_network(const struct setup *s)
 /* Before any mount. */
 int lockdown_early(const struct setup *s, struct err *err)
 {
-	auto_close int fd = -1;
-
 	/* Keyrings are in no namespace: the session's is inherited. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
 	    errno != ENOSYS)
 		return userns_explain(errno, "new session keyring", err);
 	if (sethostname("guard", 5) < 0)
 		return fail_errno(err, "set the run's host name");
-	/* The run goes first when memory runs out; no matter if not. */
-	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)!write(fd, "500", 3);
 	if (s->policy->net == SANDBOX_NET_HOST)
 		return 0;
 	open_network(s);
@@ -167,10 +161,20 @@ static int limit_shared(struct err *err)
 	return rc;
 }
 
+/* Before all others on the processors: for who plays music, not for a run. */
+static int limit_priority(struct err *err)
+{
+	int rc = limit(RLIMIT_RTPRIO, 0, 0, err);
+
+	return rc == 0 ? limit(RLIMIT_NICE, 0, 0, err) : rc;
+}
+
 int lockdown_limits(const struct setup *s, struct err *err)
 {
 	int rc = limit_core(err);
 
+	if (rc == 0)
+		rc = limit_priority(err);
 	if (rc < 0)
 		return rc;
 	rc = limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);

@@ -54,6 +54,26 @@ static void halve(int proc, const char *of, const char *limit)
 	(void)fd_write(to, text, strlen(text));
 }
 
+/*
+ * Sandboxes inside: each namespace counts for the user outside as well, and
+ * takes memory of the kernel's, that of a network most.
+ */
+static void limit_namespaces(int proc)
+{
+	static const char *const names[] = {"user", "mnt", "pid",    "ipc",
+					    "uts",  "net", "cgroup", "time"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		auto_free char *path =
+			mem_printf("sys/user/max_%s_namespaces", names[i]);
+		auto_close int fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			(void)fd_write(fd, "1024", 4);
+	}
+}
+
 /* Linux 6.14: before it the number is the machine's, and root could set it. */
 static bool has_numbers_of_its_own(void)
 {
@@ -101,7 +121,9 @@ int proc_place(struct setup *s, struct err *err)
 			    "with " SANDBOX_CONTAINER);
 	if (proc < 0)
 		return proc;
-	if (!s->policy->nested)
+	if (s->policy->nested)
+		limit_namespaces(proc);
+	else
 		rc = forbid_namespaces(proc, err);
 	if (rc < 0)
 		return rc;

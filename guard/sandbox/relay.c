@@ -414,6 +414,7 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 	if (sb->ending) {
 		result.end = SANDBOX_STOPPED;
 		result.limit = sb->limit;
+		result.why = shares_explain(sb->watch.share);
 		return result;
 	}
 	result.killed = cgroup_killed(&sb->cgroup);

@@ -112,9 +112,11 @@ static void add_up(struct sums *s, pid_t pid1)
 			(void)full_look(s->todo[i], false, s->full);
 		add_children(s, s->todo[i]);
 	}
+}
+
+static void sums_free(struct sums *s)
+{
 	free(s->todo);
-	s->todo = NULL;
-	s->room = 0;
 }
 
 static uint64_t machine_threads(void)
@@ -125,7 +127,7 @@ static uint64_t machine_threads(void)
 }
 
 void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
-		 uint64_t memory)
+		 uint64_t memory, bool ports)
 {
 	*w = (struct watch){
 		.pid1 = pid1,
@@ -133,7 +135,14 @@ void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
 		.enforced = enforced,
 		.memory = memory,
 		.machine = machine_threads(),
+		.shares = SHARES_CLOSED,
 	};
+	w->shares.ports = ports;
+}
+
+void watch_end(struct watch *w)
+{
+	shares_close(&w->shares);
 }
 
 int watch_interval(const struct watch *w)
@@ -165,10 +174,25 @@ static bool has_too_many(struct watch *w, uint64_t threads)
 	return w->stuck_ms >= STUCK_MS;
 }
 
+/* Of what others need as well: when it runs out, is it the run? */
+static bool takes_too_much(struct watch *w)
+{
+	AUTO(sums) struct sums s = {0};
+
+	w->share = shares_look(&w->shares);
+	if (w->share == SHARE_NONE)
+		return false;
+	add_up(&s, w->pid1);
+	return shares_held(&w->shares, w->share, s.todo, s.count);
+}
+
 enum sandbox_limit watch_tick(struct watch *w)
 {
-	struct sums s = {.full = &w->full}, exact = {.exact = true};
+	AUTO(sums) struct sums s = {.full = &w->full};
+	AUTO(sums) struct sums exact = {.exact = true};
 
+	if (takes_too_much(w))
+		return SANDBOX_LIMIT_SHARE;
 	if (!is_time_to_count(w))
 		return SANDBOX_LIMIT_NONE;
 	add_up(&s, w->pid1);

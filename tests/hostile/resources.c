@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -154,6 +155,135 @@ static int watchers(void)
 	return tell(WORKED, "%ld of the user's instances", most);
 }
 
+/* Terminals, of which the machine has some 3,000 for all its containers. */
+static int terminals(void)
+{
+	int i;
+
+	for (i = 0; i < 1500; i++)
+		if (posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC) < 0)
+			return tell(HELD, "after %d: %s", i, strerror(errno));
+	return tell(WORKED, "%d terminals", i);
+}
+
+/* In namespaces of its own, kept by their descriptors. */
+static int namespaces(void)
+{
+	char path[64], byte;
+	int i, fd, up[2];
+
+	for (i = 0; i < 1500; i++) {
+		pid_t pid;
+
+		if (pipe2(up, O_CLOEXEC) < 0)
+			return CANNOT;
+		pid = fork();
+		if (pid == 0) {
+			int num = unshare(CLONE_NEWUSER) < 0 ? errno : 0;
+
+			(void)!write(up[1], "", num == 0);
+			if (num == 0)
+				(void)pause();
+			_exit(num);
+		}
+		(void)close(up[1]);
+		if (read(up[0], &byte, 1) != 1)
+			return tell(HELD, "after %d", i);
+		(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		(void)close(up[0]);
+		if (fd < 0)
+			return tell(CANNOT, "%s: %s", path, strerror(errno));
+	}
+	return tell(WORKED, "%d namespaces", i);
+}
+
+/* What this machine can have open, at most as many as memory is for that. */
+static unsigned long most_files(void)
+{
+	unsigned long most = 0, kb = 0;
+	FILE *f = fopen("/proc/sys/fs/file-max", "re");
+
+	if (f && fscanf(f, "%lu", &most) != 1)
+		most = 0;
+	f = fopen("/proc/meminfo", "re");
+	if (f && fscanf(f, "MemTotal: %lu", &kb) != 1)
+		kb = 0;
+	return kb / 10 < most ? kb / 10 : most;
+}
+
+/* A share of them, by processes that stay. 0: it is theirs. */
+static int open_share(unsigned long count)
+{
+	struct rlimit l;
+	unsigned long i;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)getrlimit(RLIMIT_NOFILE, &l);
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+	for (i = 0; i < count; i++)
+		if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+			return 1;
+	return 0;
+}
+
+static int all_files(void)
+{
+	unsigned long each = 19000, wanted = most_files() / 10 * 6, i;
+	unsigned long count = wanted / each + 1;
+	int ready[2], status = 0;
+	char byte;
+
+	if (!wanted || wanted > 3000000 || count > 1000 ||
+	    pipe2(ready, O_CLOEXEC) < 0)
+		return tell(CANNOT, "%lu files", wanted);
+	for (i = 0; i < count; i++)
+		if (fork() == 0) {
+			status = open_share(each);
+			(void)!write(ready[1], status ? "n" : "y", 1);
+			(void)pause();
+		}
+	for (i = 0; i < count; i++)
+		if (read(ready[0], &byte, 1) != 1 || byte != 'y')
+			return tell(HELD, "not all of %lu", wanted);
+	/* Long enough for anybody to look. */
+	(void)sleep(3);
+	return tell(WORKED, "%lu files", wanted);
+}
+
+static int all_requests(void)
+{
+	unsigned long most = 0, i;
+	FILE *f = fopen("/proc/sys/fs/aio-max-nr", "re");
+
+	if (f && fscanf(f, "%lu", &most) != 1)
+		most = 0;
+	for (i = 0; i < most / 10 * 6; i += 500) {
+		unsigned long context = 0;
+
+		if (syscall(SYS_io_setup, 500, &context) < 0)
+			return tell(HELD, "after %lu: %s", i, strerror(errno));
+	}
+	(void)sleep(3);
+	return tell(WORKED, "%lu requests", i);
+}
+
+static int before_all_others(void)
+{
+	struct sched_param p = {.sched_priority = 1};
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_RTPRIO, &l) < 0 ||
+	    (!getenv("GUARD") && l.rlim_max == 0))
+		return tell(CANNOT, "this user may not");
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_RTPRIO, &l);
+	return verdict(sched_setscheduler(0, SCHED_FIFO, &p), "SCHED_FIFO");
+}
+
 static int spread(void)
 {
 	cpu_set_t set;
@@ -291,6 +421,16 @@ static const struct attack table[] = {
 	 "limit of processes, numbers for them", PROOF_CLAIM, .play = burst},
 	{"G06", "take the user's queued signals away", "limit of the run",
 	 PROOF_CLAIM, .play = queue_signals},
+	{"G07", "more than half of the machine's open files", "guard",
+	 PROOF_CLAIM, .play = all_files},
+	{"G08", "more than half of the machine's requests of aio", "guard",
+	 PROOF_CLAIM, .play = all_requests},
+	{"G09", "half of the machine's terminals", "limit of its own devpts",
+	 PROOF_CLAIM, .play = terminals},
+	{"G10", "nested: very many namespaces", "limit of the user namespace",
+	 PROOF_CLAIM, .options = "--nested", .play = namespaces},
+	{"G11", "run before all others, in real time", "limit of the run",
+	 PROOF_CLAIM, .play = before_all_others},
 	{"P75", "take more memory than allowed", "limit of memory", PROOF_CLAIM,
 	 .options = "--memory 200m", .play = memory_hog},
 	{"P75m", "the same by several processes", "limit of memory",

@@ -139,6 +139,11 @@ gives 1 'a failure alone is none of that' guard run -- \
 	sh -c 'ulimit -n 4096; exec sh -c "exec 9</dev/null; exit 1"'
 silent "$err" 'files open'
 
+# --- what others need too ---
+gives 124 'whoever takes most of what the machine has is ended' \
+	guard run -- "$programs/resources" G08
+says "$err" 'fs.aio-max-nr'
+
 # Numbers for processes, each PID namespace's own since Linux 6.14.
 case $(uname -r) in
 [1-5].* | 6.[0-9].* | 6.1[0-3].*) own= ;;

@@ -1015,9 +1015,12 @@ int main(int argc, char **argv)
 	if (snprintf(job.root, sizeof(job.root), "%s/root.XXXXXX", folder) >=
 	    (int)sizeof(job.root))
 		die("path too long");
-	/* A hard limit of 0 hides what guard does about core dumps. */
-	if (job.privileged)
+	/* Hard limits of 0 hide what guard does about core dumps and about
+	 * priorities. */
+	if (job.privileged) {
 		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 4096});
+		(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 1});
+	}
 	remember_outside(&job);
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);

@@ -1,0 +1,363 @@
+#include "guard/sandbox/shares.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
+/* The kernel's own measure of how many open files a machine can have, where
+ * nobody set another: a tenth of its memory, at 1 KiB each (fs/file_table.c).
+ */
+#define FILE_BYTES (10u << 10)
+
+void shares_close(struct shares *s)
+{
+	int *const all[] = {&s->files_fd,   &s->requests_fd, &s->epoll_fd,
+			    &s->watched_fd, &s->pair[0],     &s->pair[1]};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (*all[i] >= 0)
+			(void)close(*all[i]);
+		*all[i] = -1;
+	}
+	s->open = false;
+}
+
+static int open_figure(const struct shares *s, const char *name)
+{
+	auto_free char *path = mem_printf("%s/sys/fs/%s", s->proc, name);
+
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Not at the start of a run, where every call counts. */
+static void open_all(struct shares *s)
+{
+	s->files_fd = open_figure(s, "file-nr");
+	s->requests_fd = open_figure(s, "aio-nr");
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->watched_fd = eventfd(0, EFD_CLOEXEC);
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+		       s->pair) < 0)
+		s->pair[0] = s->pair[1] = -1;
+	s->open = true;
+}
+
+/* ---- how much there is ---- */
+
+static uint64_t read_most(const struct shares *s, const char *name)
+{
+	auto_close int fd = open_figure(s, name);
+	char text[32] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* Open files: now, and how many there can sensibly be. */
+static bool read_files(const struct shares *s, uint64_t *ret_now,
+		       uint64_t *ret_most)
+{
+	struct sysinfo info;
+	uint64_t memory;
+	char text[96] = "";
+
+	if (s->files_fd < 0 ||
+	    pread(s->files_fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%" SCNu64 " %*u %" SCNu64, ret_now, ret_most) != 2)
+		return false;
+	if (sysinfo(&info) == 0) {
+		memory = (uint64_t)info.totalram * info.mem_unit / FILE_BYTES;
+		if (*ret_most > memory)
+			*ret_most = memory;
+	}
+	return true;
+}
+
+static bool read_requests(const struct shares *s, uint64_t *ret_now)
+{
+	char text[32] = "";
+
+	if (s->requests_fd < 0 ||
+	    pread(s->requests_fd, text, sizeof(text) - 1, 0) <= 0)
+		return false;
+	*ret_now = strtoull(text, NULL, 10);
+	return true;
+}
+
+static uint64_t count_ports(const struct shares *s)
+{
+	auto_free char *path =
+		mem_printf("%s/sys/net/ipv4/ip_local_port_range", s->proc);
+	FILE *f = fopen(path, "re");
+	uint64_t from = 32768, to = 60999;
+
+	if (f && fscanf(f, "%" SCNu64 " %" SCNu64, &from, &to) != 2)
+		to = from;
+	if (f)
+		(void)fclose(f);
+	return to > from ? to - from : UINT64_MAX;
+}
+
+/* ---- whether one more can be had ---- */
+
+static bool gets_a_watch(const struct shares *s)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->watched_fd, &e) < 0)
+		return errno != ENOSPC;
+	(void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->watched_fd, NULL);
+	return true;
+}
+
+static bool sends_a_descriptor(const struct shares *s)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	char byte = 0;
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+
+	memcpy(CMSG_DATA(&control.head), &s->watched_fd, sizeof(int));
+	if (sendmsg(s->pair[0], &message, 0) < 0)
+		return errno != ETOOMANYREFS;
+	/* Without room for it the descriptor is thrown away. */
+	(void)recv(s->pair[1], &byte, 1, 0);
+	return true;
+}
+
+static bool gets_a_port(int type)
+{
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	auto_close int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	return fd < 0 || bind(fd, (struct sockaddr *)&any, sizeof(any)) == 0 ||
+	       errno != EADDRINUSE;
+}
+
+enum share shares_look(struct shares *s)
+{
+	uint64_t now, most;
+
+	if (!s->open)
+		open_all(s);
+	if (read_files(s, &now, &most) && now > most / 2)
+		return SHARE_FILES;
+	/* It is small as it is: most machines never need one. */
+	if (read_requests(s, &now) && now &&
+	    now > read_most(s, "aio-max-nr") / 2)
+		return SHARE_REQUESTS;
+	if (s->epoll_fd >= 0 && !gets_a_watch(s))
+		return SHARE_WATCHES;
+	if (s->pair[0] >= 0 && !sends_a_descriptor(s))
+		return SHARE_IN_FLIGHT;
+	if (s->ports && (!gets_a_port(SOCK_DGRAM) || !gets_a_port(SOCK_STREAM)))
+		return SHARE_PORTS;
+	return SHARE_NONE;
+}
+
+/* ---- whose doing it is ---- */
+
+/* What the processes hold. */
+struct held {
+	uint64_t files, requests, watches, in_flight, sockets;
+	bool hidden; /* some of it */
+};
+
+/* proc(5)'s fdinfo: a line "tfd:" a watch, "scm_fds: N" of a socket. */
+static void add_info(const char *path, struct held *h)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		h->watches += strncmp(line, "tfd:", 4) == 0;
+		if (strncmp(line, "scm_fds:", 8) == 0)
+			h->in_flight += strtoull(line + 8, NULL, 10);
+	}
+	if (f)
+		(void)fclose(f);
+}
+
+/* One by one: slow, for what the sum does not tell. */
+static void add_each(pid_t pid, enum share share, struct held *h)
+{
+	const char *wanted =
+		share == SHARE_WATCHES ? "anon_inode:[eventpoll]" : "socket:[";
+	char path[64], link[64];
+	struct dirent *e;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	if (!dir) {
+		h->hidden = h->hidden || errno != ENOENT;
+		return;
+	}
+	while ((e = readdir(dir))) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, link,
+					 sizeof(link) - 1);
+
+		if (len <= 0)
+			continue;
+		link[len] = '\0';
+		if (strncmp(link, wanted, strlen(wanted)) != 0)
+			continue;
+		h->sockets++;
+		if (share == SHARE_PORTS)
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.20s",
+			       (int)pid, e->d_name);
+		add_info(path, h);
+	}
+	(void)closedir(dir);
+}
+
+/* Linux 6.2 tells how many there are; before, they have to be counted. A table
+ * that only a thread has is another one, and is told by its count alone. */
+static void add_files(pid_t pid, struct held *h)
+{
+	char path[64];
+	struct dirent *e;
+	struct stat st;
+	uint64_t before = 0, count;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "%.20s/fd", e->d_name);
+		if (fstatat(dirfd(dir), path, &st, 0) < 0)
+			continue;
+		count = (uint64_t)st.st_size;
+		if (!count) {
+			auto_close int fd =
+				openat(dirfd(dir), path,
+				       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			DIR *all = fd < 0 ? NULL : fdopendir(TAKE_FD(fd));
+
+			while (all && readdir(all))
+				count++;
+			if (all)
+				(void)closedir(all);
+		}
+		if (count != before)
+			h->files += count;
+		before = count;
+	}
+	if (dir)
+		(void)closedir(dir);
+	else
+		h->hidden = h->hidden || errno == ENFILE;
+}
+
+/* The kernel maps a ring of each context: 32 bytes a request, for at least
+ * twice as many as were asked for. */
+static void add_requests(pid_t pid, struct held *h)
+{
+	uint64_t from, to;
+	char path[64], line[512];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		h->hidden = h->hidden || errno != ENOENT;
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "/[aio]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
+			h->requests += (to - from) / 64;
+	if (f)
+		(void)fclose(f);
+}
+
+/* A part of it that nobody holds by chance. */
+static bool is_most(const struct shares *s, enum share share,
+		    const struct held *h)
+{
+	struct rlimit files = {0};
+	uint64_t now, most = 0;
+
+	switch (share) {
+	case SHARE_FILES:
+		return read_files(s, &now, &most) && h->files > most / 2;
+	case SHARE_REQUESTS:
+		return h->requests > read_most(s, "aio-max-nr") / 2;
+	case SHARE_WATCHES:
+		most = read_most(s, "epoll/max_user_watches");
+		return h->watches > most / 2;
+	case SHARE_IN_FLIGHT:
+		(void)getrlimit(RLIMIT_NOFILE, &files);
+		return h->in_flight > files.rlim_cur / 2;
+	case SHARE_PORTS:
+		return h->sockets > count_ports(s) / 4;
+	default:
+		return false;
+	}
+}
+
+bool shares_held(const struct shares *s, enum share share, const pid_t *pids,
+		 size_t count)
+{
+	struct held h = {0};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (share == SHARE_FILES)
+			add_files(pids[i], &h);
+		else if (share == SHARE_REQUESTS)
+			add_requests(pids[i], &h);
+		else
+			add_each(pids[i], share, &h);
+	return h.hidden || is_most(s, share, &h);
+}
+
+const char *shares_explain(enum share share)
+{
+	static const char *const words[SHARE_KINDS] = {
+		[SHARE_FILES] =
+			"it had more files open than half of what this "
+			"machine can have (fs.file-max, or a tenth of its "
+			"memory)",
+		[SHARE_REQUESTS] =
+			"it took more than half of the requests that this "
+			"machine can have under way (fs.aio-max-nr)",
+		[SHARE_WATCHES] =
+			"it took all that one user can watch at a time "
+			"(fs.epoll.max_user_watches)",
+		[SHARE_IN_FLIGHT] =
+			"it has more descriptors on their way between "
+			"processes than your programs can send (ulimit -n)",
+		[SHARE_PORTS] =
+			"it took this machine's ports "
+			"(net.ipv4.ip_local_port_range; --net none or private "
+			"gives it its own)",
+	};
+
+	return words[share] ? words[share] : "";
+}

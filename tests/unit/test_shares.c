@@ -1,0 +1,367 @@
+/*
+ * What a run can take from others: figures that are made up, and processes
+ * that really hold what is counted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "guard/sandbox/full.h"
+#include "guard/sandbox/shares.h"
+
+static char top[] = "/tmp/shares.XXXXXX";
+
+static void put(const char *name, const char *text)
+{
+	char path[256];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", top, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
+	(void)close(fd);
+}
+
+static int make_top(void **state)
+{
+	static const char *const folders[] = {"",	  "/sys",
+					      "/sys/fs",  "/sys/fs/epoll",
+					      "/sys/net", "/sys/net/ipv4"};
+	char path[256];
+	size_t i;
+
+	(void)state;
+	if (!mkdtemp(top))
+		return -1;
+	for (i = 1; i < sizeof(folders) / sizeof(*folders); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", top, folders[i]);
+		if (mkdir(path, 0755) < 0)
+			return -1;
+	}
+	put("sys/fs/file-nr", "1000\t0\t100000\n");
+	put("sys/fs/aio-nr", "0\n");
+	put("sys/fs/aio-max-nr", "1000\n");
+	put("sys/fs/epoll/max_user_watches", "1000\n");
+	put("sys/net/ipv4/ip_local_port_range", "1000\t2000\n");
+	return 0;
+}
+
+/* ---- processes that hold something ---- */
+
+static int hold_files(int count)
+{
+	while (count-- > 0)
+		if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+			return 1;
+	return 0;
+}
+
+static int hold_requests(int count)
+{
+	unsigned long context = 0;
+
+	return syscall(SYS_io_setup, count, &context) < 0;
+}
+
+static int hold_watches(int count)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int poll = epoll_create1(EPOLL_CLOEXEC);
+
+	while (count-- > 0)
+		if (epoll_ctl(poll, EPOLL_CTL_ADD, eventfd(0, EFD_CLOEXEC),
+			      &e) < 0)
+			return 1;
+	return 0;
+}
+
+static int hold_on_their_way(int count)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	struct iovec part = {(char[]){"x"}, 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return 1;
+	memcpy(CMSG_DATA(&control.head), &pair[0], sizeof(int));
+	while (count-- > 0)
+		if (sendmsg(pair[0], &message, 0) < 0)
+			return 1;
+	return 0;
+}
+
+static int hold_sockets(int count)
+{
+	while (count-- > 0)
+		if (socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) < 0)
+			return 1;
+	return 0;
+}
+
+/* One that holds count of them, and stays. */
+static pid_t holder(int (*hold)(int count), int count)
+{
+	int ready[2];
+	char byte = 'n';
+	pid_t pid;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		byte = hold(count) == 0 ? 'y' : 'n';
+		(void)!write(ready[1], &byte, 1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+	(void)close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+static struct shares made_up(void)
+{
+	struct shares s = SHARES_CLOSED;
+
+	s.proc = top;
+	return s;
+}
+
+/* Who holds more than half is found, who holds a few is not. */
+static void compare(const struct shares *s, enum share share,
+		    int (*hold)(int count))
+{
+	pid_t pids[2] = {holder(hold, 600), holder(hold, 10)};
+
+	assert_true(shares_held(s, share, pids, 2));
+	assert_true(shares_held(s, share, pids, 1));
+	assert_false(shares_held(s, share, pids + 1, 1));
+	assert_false(shares_held(s, share, NULL, 0));
+	end(pids[0]);
+	end(pids[1]);
+}
+
+/* ---- */
+
+static void nothing_is_used_up_where_nobody_takes_it(void **state)
+{
+	struct shares s = SHARES_CLOSED;
+
+	(void)state;
+	s.ports = true;
+	assert_int_equal(shares_look(&s), SHARE_NONE);
+	assert_int_equal(shares_look(&s), SHARE_NONE);
+	assert_true(s.epoll_fd >= 0 && s.pair[0] >= 0);
+	shares_close(&s);
+	assert_int_equal(s.epoll_fd, -1);
+}
+
+static void open_files_are_counted_when_half_are_gone(void **state)
+{
+	struct shares s = made_up();
+
+	(void)state;
+	assert_int_equal(shares_look(&s), SHARE_NONE);
+	put("sys/fs/file-nr", "501\t0\t1000\n");
+	assert_int_equal(shares_look(&s), SHARE_FILES);
+	compare(&s, SHARE_FILES, hold_files);
+	/* Where nobody set a number that means something, memory counts. */
+	put("sys/fs/file-nr", "2000\t0\t9223372036854775807\n");
+	assert_int_equal(shares_look(&s), SHARE_NONE);
+	put("sys/fs/file-nr", "900000000000\t0\t9223372036854775807\n");
+	assert_int_equal(shares_look(&s), SHARE_FILES);
+	put("sys/fs/file-nr", "1000\t0\t100000\n");
+	shares_close(&s);
+}
+
+static void requests_are_counted_when_half_are_gone(void **state)
+{
+	struct shares s = made_up();
+
+	(void)state;
+	put("sys/fs/aio-nr", "501\n");
+	assert_int_equal(shares_look(&s), SHARE_REQUESTS);
+	put("sys/fs/aio-nr", "0\n");
+	compare(&s, SHARE_REQUESTS, hold_requests);
+	shares_close(&s);
+}
+
+static void watches_of_epoll_are_counted(void **state)
+{
+	struct shares s = made_up();
+
+	(void)state;
+	compare(&s, SHARE_WATCHES, hold_watches);
+}
+
+static void descriptors_on_their_way_are_counted(void **state)
+{
+	struct rlimit before, few;
+	struct shares s = made_up();
+	pid_t pids[] = {holder(hold_on_their_way, 60),
+			holder(hold_on_their_way, 3)};
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 100;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_true(shares_held(&s, SHARE_IN_FLIGHT, pids, 2));
+	assert_false(shares_held(&s, SHARE_IN_FLIGHT, pids + 1, 1));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	end(pids[0]);
+	end(pids[1]);
+}
+
+static void sockets_are_counted_against_the_ports(void **state)
+{
+	struct shares s = made_up();
+
+	(void)state;
+	compare(&s, SHARE_PORTS, hold_sockets);
+}
+
+static void what_a_process_hides_is_its_own(void **state)
+{
+	struct shares s = made_up();
+	pid_t pid = holder(hold_files, 1);
+
+	(void)state;
+	if (geteuid() != 0) {
+		pid_t own = 1;
+
+		assert_true(shares_held(&s, SHARE_WATCHES, &own, 1));
+	}
+	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
+	end(pid);
+}
+
+static void each_of_them_has_words(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = SHARE_NONE + 1; i < SHARE_KINDS; i++)
+		assert_true(strncmp(shares_explain((enum share)i), "it ", 3) ==
+			    0);
+}
+
+/* ---- a program that had all its files open ---- */
+
+static int hold_all(int count)
+{
+	struct rlimit l = {(rlim_t)count, (rlim_t)count};
+
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+		return 1;
+	(void)hold_files(count + 1);
+	return 0;
+}
+
+static int hold_and_close(int count)
+{
+	(void)hold_all(count);
+	return close_range(10, ~0U, 0);
+}
+
+/* As valgrind does: a few of its own at the end of the table. */
+static int hold_high(int count)
+{
+	struct rlimit l = {(rlim_t)count, (rlim_t)count};
+
+	return setrlimit(RLIMIT_NOFILE, &l) < 0 ||
+	       fcntl(0, F_DUPFD_CLOEXEC, count - 2) < 0;
+}
+
+static void a_full_program_is_known_while_it_is_full(void **state)
+{
+	struct full f = {0}, read = {0};
+	char text[FULL_TEXT_LEN];
+	pid_t pid = holder(hold_all, 100);
+
+	(void)state;
+	assert_true(full_look(pid, false, &f));
+	assert_int_equal(f.most, 100);
+	assert_string_equal(f.name, "test_shares");
+	full_print(&f, text);
+	assert_true(full_parse(text, &read));
+	assert_memory_equal(&f, &read, sizeof(f));
+	assert_false(full_parse("x", &read));
+	end(pid);
+	assert_false(full_look(pid, true, &f));
+}
+
+static void and_after_it_has_closed_them_when_it_ends(void **state)
+{
+	struct full f;
+	pid_t pid = holder(hold_and_close, 4096);
+
+	(void)state;
+	assert_false(full_look(pid, false, &f));
+	assert_true(full_look(pid, true, &f));
+	end(pid);
+}
+
+static void a_file_at_a_high_number_is_not_many(void **state)
+{
+	struct full f;
+	pid_t pid = holder(hold_high, 4096);
+
+	(void)state;
+	assert_false(full_look(pid, true, &f));
+	end(pid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_used_up_where_nobody_takes_it),
+		cmocka_unit_test(open_files_are_counted_when_half_are_gone),
+		cmocka_unit_test(requests_are_counted_when_half_are_gone),
+		cmocka_unit_test(watches_of_epoll_are_counted),
+		cmocka_unit_test(descriptors_on_their_way_are_counted),
+		cmocka_unit_test(sockets_are_counted_against_the_ports),
+		cmocka_unit_test(what_a_process_hides_is_its_own),
+		cmocka_unit_test(each_of_them_has_words),
+		cmocka_unit_test(a_full_program_is_known_while_it_is_full),
+		cmocka_unit_test(and_after_it_has_closed_them_when_it_ends),
+		cmocka_unit_test(a_file_at_a_high_number_is_not_many),
+	};
+
+	return cmocka_run_group_tests(tests, make_top, NULL);
+}
