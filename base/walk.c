@@ -16,6 +16,7 @@
 #include "base/text.h"
 
 #define DENTS_LEN 65536
+#define REMAINS ".removing-"
 
 struct kernel_dirent {
 	uint64_t ino;
@@ -160,7 +161,15 @@ struct removal {
 
 static void moved_name(char name[64], unsigned int number)
 {
-	(void)snprintf(name, 64, ".removing-%d-%u", (int)getpid(), number);
+	(void)snprintf(name, 64, REMAINS "%d-%u", (int)getpid(), number);
+}
+
+bool walk_is_remains(const char *name)
+{
+	size_t len = strlen(REMAINS);
+
+	return strncmp(name, REMAINS, len) == 0 &&
+	       !name[len + strspn(name + len, "0123456789-")];
 }
 
 /* Moving a folder elsewhere needs the right to write in it. */
@@ -272,4 +281,19 @@ int walk_remove(int dirfd, const char *name, struct err *err)
 			       ? 0
 			       : fail_errno(err, "open %s", text_quote(parent));
 	return remove_in(fd, path_name(name), err);
+}
+
+int walk_remove_aside(int dirfd, const char *name, struct err *err)
+{
+	unsigned int number = 0;
+	char aside[64];
+
+	do
+		(void)snprintf(aside, sizeof(aside), REMAINS "%d-%u-0",
+			       (int)getpid(), number++);
+	while (renameat2(dirfd, name, dirfd, aside, RENAME_NOREPLACE) < 0 &&
+	       errno == EEXIST);
+	if (faccessat(dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		name = aside;
+	return walk_remove(dirfd, name, err);
 }

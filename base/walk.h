@@ -4,6 +4,7 @@
 #ifndef GUARD_BASE_WALK_H
 #define GUARD_BASE_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,5 +46,14 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
  * staging, trash.
  */
 int walk_remove(int dirfd, const char *name, struct err *err);
+
+/*
+ * The same for a name in dirfd itself that somebody might take back whole: it
+ * loses that name first, so that nothing is left under it when we are ended in
+ * the middle.
+ */
+int walk_remove_aside(int dirfd, const char *name, struct err *err);
+/* A name that an interrupted removal has left behind. */
+bool walk_is_remains(const char *name);
 
 #endif

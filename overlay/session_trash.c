@@ -13,8 +13,8 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define NUMBERS "0123456789"
-#define REST ".removing-"
 #define EMPTY_SECONDS 60
+#define REMAINS_SECONDS 3600
 #define TIME_LEN_MIN 9
 #define TIME_LEN_MAX 11
 
@@ -54,16 +54,19 @@ static int64_t time_of(const char *name)
 	return *rest ? -1 : strtoll(name, NULL, 10);
 }
 
-/* walk_remove()'s own leftover of an interrupted removal. */
-static int64_t time_of_rest(int dir, const char *name)
+/* Somebody may still be at it. */
+static int64_t time_of_remains(int dir, const char *name)
 {
 	struct meta m;
 
-	if (strncmp(name, REST, strlen(REST)) != 0 ||
-	    name[strlen(REST) + strspn(name + strlen(REST), NUMBERS "-")] ||
-	    meta_get(dir, name, &m) < 0)
+	if (!walk_is_remains(name) || meta_get(dir, name, &m) < 0)
 		return -1;
 	return m.ctime.sec;
+}
+
+static int64_t shorter(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* How long this one is kept. */
@@ -72,10 +75,12 @@ static int64_t age_of(const char *name, int64_t max_age)
 	const char *word = name + strspn(name, NUMBERS);
 	size_t len = strlen(SESSION_TRASH_EMPTY);
 
+	if (walk_is_remains(name))
+		return shorter(max_age, REMAINS_SECONDS);
 	if (*word != '-' || strncmp(word + 1, SESSION_TRASH_EMPTY, len) != 0 ||
 	    word[len + 1] != '-')
 		return max_age;
-	return max_age < EMPTY_SECONDS ? max_age : EMPTY_SECONDS;
+	return shorter(max_age, EMPTY_SECONDS);
 }
 
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
@@ -97,11 +102,11 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 		struct err odd;
 
 		if (when < 0)
-			when = time_of_rest(dir, name);
+			when = time_of_remains(dir, name);
 		if (when < 0 || now - when <= age_of(name, max_age))
 			continue;
 		/* One that resists does not keep the others. */
-		if (walk_remove(dir, name, &odd) < 0 && !worst) {
+		if (walk_remove_aside(dir, name, &odd) < 0 && !worst) {
 			*err = odd;
 			worst = err_context(err, "empty the trash");
 		}

@@ -187,13 +187,28 @@ static int list_folders(int trash_fd, struct dirlist *ret, struct err *err)
 	return 0;
 }
 
+static int remove_remains(int trash_fd, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(trash_fd, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (walk_is_remains(list.items[i].name) &&
+		    walk_remove(trash_fd, list.items[i].name, err) < 0)
+			return err_context(err, "empty the trash");
+	return 0;
+}
+
 int trash_purge(int trash_fd, int64_t max_age, struct moment now,
 		struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
-	if (list_folders(trash_fd, &list, err) < 0)
+	if (remove_remains(trash_fd, err) < 0 ||
+	    list_folders(trash_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
@@ -203,7 +218,7 @@ int trash_purge(int trash_fd, int64_t max_age, struct moment now,
 			when = when * 10 + (*name - '0');
 		if (now.sec - when <= max_age)
 			continue;
-		if (walk_remove(trash_fd, list.items[i].name, err) < 0)
+		if (walk_remove_aside(trash_fd, list.items[i].name, err) < 0)
 			return err_context(err, "empty the trash");
 	}
 	return 0;

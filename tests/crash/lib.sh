@@ -92,6 +92,8 @@ crash_verb() {
 	undo) echo 'guard undo -q -y' ;;
 	restore) echo "guard restore -q --at ${first:-1} --exact -y ." ;;
 	discard) echo 'guard discard -q -y' ;;
+	bring) echo 'guard undo -q -y' ;;
+	empty) echo 'guard prune --trash -q -y' ;;
 	esac
 }
 
@@ -117,7 +119,8 @@ crash_put_aside() {
 	mkdir "$T/$1"
 	# overlayfs's own, which nobody may read
 	# shellcheck disable=SC2154 # of tap.sh
-	chmod 700 "$state"/runs/*/*work/*/work 2>/dev/null
+	chmod 700 "$state"/runs/*/*work/*/work \
+		"$state"/trash/*/*work/*/work 2>/dev/null
 	chmod -R u+rwx "$state"/workspaces/*/caches/work 2>/dev/null
 	cp -a "$HOME/project" "$T/$1/project"
 	cp -a "$state" "$T/$1/state"
@@ -132,8 +135,9 @@ crash_put_back() {
 	cp -a "$T/$1/state/." "$state/"
 	cp -a "$T/$1/project/." "$HOME/project/"
 	# The copy of a layer is younger than the end of its run.
-	sed -i "s/^ended=.*/ended=$(date +%s.%N)/" \
-		"$state"/runs/*/record
+	find "$state/runs" "$state/trash" -mindepth 2 -maxdepth 2 \
+		-name record -exec \
+		sed -i "s/^ended=.*/ended=$(date +%s.%N)/" {} +
 	cd "$HOME/project" || exit 99
 }
 

@@ -2,7 +2,9 @@
 # The power goes while guard changes a project: the file system is shut down at
 # one of guard's calls, without its log, so that whatever was not synced is
 # lost. Mounted again, the next command must find the project exactly as before
-# or exactly as after, and go on. TAP; for root, on images of its own.
+# or exactly as after, and go on. While it discards a run, brings it back or
+# empties the trash, the project stays and the run is there whole, or not at
+# all. TAP; for root, on images of its own.
 #
 #	BUILD=build power.sh [full | FILESYSTEM VERB NUMBER]
 #
@@ -48,6 +50,7 @@ leave() {
 	umount "$T/m" 2>/dev/null
 	umount "$T/guard" 2>/dev/null
 	rm -f "$T"/*.img "$T"/*.before "$T"/*.after "$T"/*.count "$T"/is \
+		"$T"/diff "$T"/diff.wanted \
 		"$T"/out "$T"/err "$T"/count "$T"/text
 	rmdir "$T/m" "$T/guard" "$T"
 }
@@ -134,6 +137,11 @@ make_images() {
 	crash_edit "$T/text"
 	keep pending
 	look "$T/apply.before"
+	run=$(guard list -q)
+	what_it_did >"$T/diff.wanted" || exit 99
+	guard discard -q -y || exit 99
+	keep discarded
+	guard undo -q -y || exit 99
 	guard apply -q -y || exit 99
 	look "$T/apply.after"
 	keep applied
@@ -150,9 +158,16 @@ make_images() {
 	down
 }
 
+# All that the run did; fails where it does not wait for a decision.
+what_it_did() {
+	guard diff --color=never "$run" 2>"$T/err" | sed 1d >"$T/text"
+	test -s "$T/text" && cat "$T/text"
+}
+
 state_of() {
 	case $1 in
-	apply) echo pending ;;
+	apply | discard) echo pending ;;
+	bring | empty) echo discarded ;;
 	undo) echo applied ;;
 	restore) echo mess ;;
 	esac
@@ -194,6 +209,34 @@ judge() {
 	esac
 }
 
+# The project is never touched. What waits is whole, and so is what comes back
+# out of the trash; only where that is emptied, it may be gone for good.
+judge_run() {
+	guard status >"$T/out" 2>"$T/err" || flunk 'no status afterwards'
+	look "$T/is"
+	cmp -s "$T/is" "$T/apply.before" || flunk 'the project has changed'
+	if what_it_did >"$T/diff" 2>"$T/err"; then
+		[ "$1.$2" != discard.0 ] || flunk 'it said done, and it is not'
+		befores=$((befores + 1))
+	elif guard undo -q -y >"$T/out" 2>"$T/err" </dev/null; then
+		what_it_did >"$T/diff" 2>"$T/err" ||
+			flunk 'brought back, and not there'
+		afters=$((afters + 1))
+	elif [ "$1" = empty ]; then
+		[ -z "$(find "$T/m/home/state/trash" \
+			-name upper 2>/dev/null)" ] || flunk 'half gone'
+		afters=$((afters + 1))
+		return
+	else
+		flunk 'neither there nor brought back'
+		return
+	fi
+	cmp -s "$T/diff" "$T/diff.wanted" || flunk 'it is not what it was'
+	# shellcheck disable=SC2046,SC2091 # words of a command
+	$(crash_verb discard) >"$T/out" 2>"$T/err" </dev/null ||
+		flunk 'not discarded afterwards'
+}
+
 # one VERB NUMBER
 one() {
 	point="$fs, $1, the power gone at call $2"
@@ -210,7 +253,10 @@ one() {
 	points=$((points + 1))
 	down
 	up
-	judge "$verb_now" $ended
+	case $verb_now in
+	discard | bring | empty) judge_run "$verb_now" $ended ;;
+	*) judge "$verb_now" $ended ;;
+	esac
 	[ $((points % 8)) -ne 0 ] ||
 		guard verify -q >"$T/out" 2>"$T/err" </dev/null ||
 		flunk 'the store is damaged'
@@ -238,7 +284,7 @@ each() {
 	for fs in $systems; do
 		point=$fs
 		make_images
-		for verb in apply undo restore; do
+		for verb in apply undo restore discard bring empty; do
 			count_of $verb
 			read -r count <"$T/$verb.count"
 			echo "# $fs: $verb: $count calls"
@@ -256,7 +302,7 @@ all_of_them() {
 }
 
 some_of_them() {
-	end=$(($(date +%s) + seconds / 6 + 1))
+	end=$(($(date +%s) + seconds / 12 + 1))
 	while [ "$(date +%s)" -lt $end ]; do
 		next "$count"
 		one "$verb" "$number"
