@@ -74,6 +74,9 @@ bool changes_is_moved(const struct change_list *list, const struct change *c);
 /* Its move, or NULL. */
 const struct change_move *changes_move(const struct change_list *list,
 				       const struct change *c);
+/* Fills in how many files went with each folder. They are sorted by where they
+ * went. */
+void changes_moves_count(struct change_move *moves, size_t count);
 /* "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, prefix before each name;
  * appended. */
 void changes_move_text(const struct change_move *m, const char *prefix,

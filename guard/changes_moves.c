@@ -155,16 +155,14 @@ bool changes_same_rights(const struct change_side *a,
 	       a->chattr == b->chattr;
 }
 
-/* How many went with each folder: those behind it, and no folder between them
- * that tells of them itself. */
-static void count_files(struct change_list *list)
+void changes_moves_count(struct change_move *moves, size_t count)
 {
 	auto_free struct change_move **above =
-		mem_alloc((list->move_count + 1) * sizeof(*above));
+		mem_alloc((count + 1) * sizeof(*above));
 	size_t depth = 0, i;
 
-	for (i = 0; i < list->move_count; i++) {
-		struct change_move *now = &list->moves[i];
+	for (i = 0; i < count; i++) {
+		struct change_move *now = &moves[i];
 
 		while (depth && !path_below(now->to, above[depth - 1]->to))
 			depth--;
@@ -208,7 +206,7 @@ static void keep(struct change_list *list, const struct moves *m)
 	}
 	list->moves = mem_resize(list->moves, list->move_count + 1,
 				 sizeof(*list->moves));
-	count_files(list);
+	changes_moves_count(list->moves, list->move_count);
 }
 
 void changes_find_moves_in(struct change_list *list, bool home,

@@ -163,6 +163,20 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 	return object;
 }
 
+json_t *jsonout_move(const struct change_move *m)
+{
+	json_t *object = json_object();
+
+	jsonout_text(object, "from", m->from);
+	jsonout_text(object, "to", m->to);
+	jsonout_text(object, "type", jsonout_type(m->now.mode));
+	if (S_ISDIR(m->now.mode))
+		jsonout_number(object, "files", m->files);
+	jsonout_number(object, "similarity", m->percent);
+	(void)json_object_set_new(object, "over", jsonout_side(&m->over));
+	return object;
+}
+
 json_t *jsonout_counts(const struct change_counts *n)
 {
 	json_t *counts = json_object();

@@ -23,6 +23,8 @@ json_t *jsonout_side(const struct change_side *m);
 /* {"path", "op", "old", "new", "git", ...}; with "moved_to" or "moved_from" and
  * "similarity" where it is one half of a move. */
 json_t *jsonout_change(const struct change_list *list, const struct change *c);
+/* {"from", "to", "type", "similarity", ...}; "files" of a folder. */
+json_t *jsonout_move(const struct change_move *m);
 /* {"deleted": 1, ...}: of each kind. */
 json_t *jsonout_counts(const struct change_counts *n);
 /* What is known of a run: id, state, project, command, times, status. */

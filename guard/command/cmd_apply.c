@@ -40,7 +40,7 @@ static json_t *extras_json(const struct apply *a)
 
 		jsonout_text(object, "path", s->extras[i].path);
 		jsonout_number(object, "before", a->in.extras[i].before.seq);
-		carry_json(&a->in.extras[i].plan, object);
+		carry_json(a->in.c->store, &a->in.extras[i].plan, object);
 		(void)json_array_append_new(array, object);
 	}
 	return array;
@@ -56,7 +56,7 @@ static void print_json(const struct apply *a, bool applied, uint64_t after)
 	(void)json_object_set_new(object, "applied", json_boolean(applied));
 	jsonout_number(object, "before", a->in.before.seq);
 	jsonout_number(object, "after", after);
-	carry_json(&a->in.plan, object);
+	carry_json(a->in.c->store, &a->in.plan, object);
 	if (a->in.extras)
 		(void)json_object_set_new(object, "extra", extras_json(a));
 	if (a->in.p->home_paths) {
@@ -64,7 +64,7 @@ static void print_json(const struct apply *a, bool applied, uint64_t after)
 
 		jsonout_text(home, "path", a->in.p->session.home);
 		jsonout_number(home, "before", a->in.home.before.seq);
-		carry_json(&a->in.home.plan, home);
+		carry_json(a->in.c->store, &a->in.home.plan, home);
 		(void)json_object_set_new(object, "home", home);
 	}
 	jsonout_print(object);

@@ -409,6 +409,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json)
 		restoring_json(&(struct restoring_told){
+			.store = r->c->store,
 			.found = &r->found,
 			.plan = r->o->to ? NULL : &r->plan,
 			.to = r->o->to,

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -170,18 +169,10 @@ void diffshow_moves(const struct changes_group *g, const char *folder,
 
 		if (m->half || m->with_folder)
 			continue;
-		object = json_object();
-		jsonout_text(object, "from", m->from);
-		jsonout_text(object, "to", m->to);
+		object = jsonout_move(m);
 		(void)json_object_set_new(object, "home",
 					  json_boolean(g->home));
 		jsonout_text(object, "folder", folder);
-		jsonout_text(object, "type", jsonout_type(m->now.mode));
-		if (S_ISDIR(m->now.mode))
-			jsonout_number(object, "files", m->files);
-		jsonout_number(object, "similarity", m->percent);
-		(void)json_object_set_new(object, "over",
-					  jsonout_side(&m->over));
 		(void)json_array_append_new(array, object);
 	}
 }

@@ -14,6 +14,7 @@
 #include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
+#include "guard/past/carry_moves.h"
 #include "guard/progress.h"
 
 /* Of which the time alone moves. */
@@ -37,9 +38,12 @@ static int count_entry(void *arg, const char *path, const struct entry *e,
 int carry_count(struct store *store, const struct plan *plan,
 		struct carry_counts *ret, struct err *err)
 {
+	AUTO(carry_moves) struct carry_moves moves = {0};
 	struct carry_counts n = {0};
 	size_t i;
 
+	if (carry_moves_make(store, plan, &moves, err) < 0)
+		return -err->num;
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
 
@@ -59,6 +63,9 @@ int carry_count(struct store *store, const struct plan *plan,
 				   err) < 0)
 			return -err->num;
 	}
+	n.moved = moves.count;
+	n.deleted -= moves.count;
+	n.created -= moves.count;
 	*ret = n;
 	return 0;
 }
@@ -72,12 +79,14 @@ void carry_add(struct carry_counts *to, const struct carry_counts *more)
 	to->times += more->times;
 	to->merged += more->merged;
 	to->marked += more->marked;
+	to->moved += more->moved;
 }
 
 void carry_sum(const struct carry_counts *counts, struct buf *to)
 {
 	const struct text_part parts[] = {
 		{counts->deleted, "deleted"},
+		{counts->moved, "moved"},
 		{counts->replaced, "replaced"},
 		{counts->created, "created"},
 		{counts->meta, "with other rights"},
@@ -131,6 +140,7 @@ static void print_line(const struct plan *plan, enum step_kind kind,
 
 struct deleted {
 	const struct plan *plan;
+	const struct carry_moves *moves;
 	const char *path; /* of the step */
 };
 
@@ -149,6 +159,8 @@ static int print_deleted(void *arg, const char *path, const struct entry *e,
 			    sizeof(*d->plan->over), by_path);
 
 	(void)err;
+	if (carry_moves_has(d->moves, whole, false))
+		return 0;
 	print_line(d->plan, STEP_DELETE, over ? STEP_OVER : STEP_PLAIN, whole,
 		   e, e);
 	return 0;
@@ -158,20 +170,27 @@ int carry_print(struct store *store, const struct plan *plan, struct err *err)
 {
 	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
 					       STEP_CREATE};
+	AUTO(carry_moves) struct carry_moves moves = {0};
 	size_t k, i;
 
+	if (carry_moves_make(store, plan, &moves, err) < 0)
+		return -err->num;
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
-		struct deleted d = {.plan = plan, .path = s->path};
+		struct deleted d = {plan, &moves, s->path};
 
 		if (s->kind == STEP_DELETE &&
 		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
 			return -err->num;
 	}
+	carry_moves_print(&moves, plan->prefix);
 	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (i = 0; i < plan->step_count; i++) {
 			const struct step *s = &plan->steps[i];
 
+			if (s->kind == STEP_CREATE &&
+			    carry_moves_has(&moves, s->path, true))
+				continue;
 			if (s->kind == order[k] && !only_times(s))
 				print_line(plan, s->kind, s->how, s->path,
 					   &s->to, &s->from);
@@ -276,7 +295,18 @@ static json_t *json_conflicts(const struct conflict *list, size_t count)
 	return array;
 }
 
-void carry_json(const struct plan *plan, json_t *object)
+/* Told as far as it can be: the steps are all there. */
+static void add_moves(struct store *store, const struct plan *plan,
+		      json_t *object)
+{
+	AUTO(carry_moves) struct carry_moves moves = {0};
+	struct err ignored;
+
+	(void)carry_moves_make(store, plan, &moves, &ignored);
+	(void)json_object_set_new(object, "moves", carry_moves_json(&moves));
+}
+
+void carry_json(struct store *store, const struct plan *plan, json_t *object)
 {
 	json_t *steps = json_array();
 	json_t *refused = json_array();
@@ -300,6 +330,7 @@ void carry_json(const struct plan *plan, json_t *object)
 				  json_conflicts(plan->over, plan->over_count));
 	jsonout_number(object, "already", plan->already);
 	jsonout_number(object, "git_left", plan->git_left);
+	add_moves(store, plan, object);
 }
 
 bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)

@@ -14,13 +14,14 @@
 struct carry_counts {
 	size_t deleted, replaced, created, meta, times;
 	size_t merged, marked; /* replaced or meta, but counted only here */
+	size_t moved; /* neither deleted nor created */
 };
 /* Deleted is everything below a deleted folder too. */
 int carry_count(struct store *store, const struct plan *plan,
 		struct carry_counts *ret, struct err *err);
 
 /* Every step on stdout, deletions first, with all that is below a deleted
- * folder: none is left out. */
+ * folder: none is left out, but that a move is one line. */
 int carry_print(struct store *store, const struct plan *plan, struct err *err);
 /* Conflicts and refusals on stderr, each with its reason, and the way out;
  * false when there are none. way_out: for conflicts, may be NULL. */
@@ -29,12 +30,13 @@ bool carry_print_blocks(const struct plan *plan, const char *way_out);
  * and those where his own edits give way. */
 void carry_print_choices(const struct plan *plan);
 /* {"steps": [...], "conflicts": [...], "refused": [...], "kept": [...],
- * "over": [...]} put into object. */
-void carry_json(const struct plan *plan, json_t *object);
+ * "over": [...], "moves": [...]} put into object. */
+void carry_json(struct store *store, const struct plan *plan, json_t *object);
 
 /* output_agreed() with the counts of what is done there. */
 bool carry_ask(const struct carry_counts *counts, const char *where, bool yes);
-/* "1 deleted, 2 replaced, 3 created, 4 with other rights", appended. */
+/* "1 deleted, 4 moved, 2 replaced, 3 created, 4 with other rights", appended.
+ */
 void carry_sum(const struct carry_counts *counts, struct buf *to);
 
 /* One folder of an action. */

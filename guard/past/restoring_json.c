@@ -33,6 +33,6 @@ void restoring_json(const struct restoring_told *t)
 	jsonout_number(object, "before", t->before);
 	jsonout_number(object, "after", t->after);
 	if (t->plan)
-		carry_json(t->plan, object);
+		carry_json(t->store, t->plan, object);
 	jsonout_print(object);
 }

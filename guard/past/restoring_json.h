@@ -15,6 +15,7 @@
 #include "restore/plan/plan.h"
 
 struct restoring_told {
+	struct store *store;
 	const struct sources *found;
 	const struct plan *plan; /* NULL: into another folder */
 	const char *to; /* or NULL */

@@ -85,6 +85,41 @@ static void add(struct moves_side *side, struct entry **entries, char ***paths,
 	moves_add(side, (*paths)[at], e->mode, e->size, at);
 }
 
+void moves_trees_add(struct moves_trees *t, const char *path,
+		     const struct entry *e, bool came)
+{
+	if (came)
+		add(&t->moves.came, &t->came, &t->came_paths, &t->came_room,
+		    path, e);
+	else
+		add(&t->moves.gone, &t->gone, &t->gone_paths, &t->gone_room,
+		    path, e);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(((const struct moves_file *)a)->path,
+			    ((const struct moves_file *)b)->path);
+}
+
+static void sort(struct moves_side *side)
+{
+	if (side->count)
+		qsort(side->items, side->count, sizeof(*side->items), by_path);
+}
+
+void moves_trees_find(struct moves_trees *t, struct store *store)
+{
+	struct moves_source source;
+
+	t->from = (struct moves_store){
+		.store = store, .entry = entry_at, .arg = t};
+	source = moves_of_store(&t->from);
+	sort(&t->moves.gone);
+	sort(&t->moves.came);
+	moves_find(&t->moves, &source);
+}
+
 struct gathering {
 	struct moves_trees *to;
 	bool (*wanted)(void *arg, const char *path, const struct entry *e);
@@ -103,7 +138,7 @@ static int add_gone(void *arg, const char *path, const struct entry *a,
 	if (!*path || !a || !a->mode || (b && b->mode) ||
 	    !g->wanted(g->arg, path, a))
 		return 0;
-	add(&t->moves.gone, &t->gone, &t->gone_paths, &t->gone_room, path, a);
+	moves_trees_add(t, path, a, false);
 	g->folders |= S_ISDIR(a->mode);
 	if (S_ISDIR(a->mode))
 		return 0;
@@ -117,7 +152,6 @@ static int add_came(void *arg, const char *path, const struct entry *a,
 		    const struct entry *b, struct err *err)
 {
 	struct gathering *g = arg;
-	struct moves_trees *t = g->to;
 
 	(void)err;
 	if (!*path || !b || !b->mode || (a && a->mode) ||
@@ -126,7 +160,7 @@ static int add_came(void *arg, const char *path, const struct entry *a,
 		     : b->size < g->least / 2 || b->size / 2 > g->most) ||
 	    !g->wanted(g->arg, path, b))
 		return 0;
-	add(&t->moves.came, &t->came, &t->came_paths, &t->came_room, path, b);
+	moves_trees_add(g->to, path, b, true);
 	return 0;
 }
 
@@ -137,18 +171,15 @@ int moves_trees_make(struct store *store, const struct entry *old,
 		     void *arg, struct moves_trees *ret, struct err *err)
 {
 	struct gathering g = {ret, wanted, arg, .least = UINT64_MAX};
-	struct moves_source source;
 
-	*ret = (struct moves_trees){
-		.from = {.store = store, .entry = entry_at, .arg = ret}};
+	*ret = (struct moves_trees){0};
 	if (tree_diff(store, old, now, add_gone, &g, err) < 0)
 		return -err->num;
 	if (g.least == UINT64_MAX)
 		return 0;
 	if (tree_diff(store, old, now, add_came, &g, err) < 0)
 		return -err->num;
-	source = moves_of_store(&ret->from);
-	moves_find(&ret->moves, &source);
+	moves_trees_find(ret, store);
 	return 0;
 }
 

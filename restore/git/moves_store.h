@@ -29,6 +29,12 @@ struct moves_trees {
 	size_t gone_room, came_room;
 };
 
+/* Things from elsewhere, in any order; then find. *t, {0} before, must stay
+ * where it is. */
+void moves_trees_add(struct moves_trees *t, const char *path,
+		     const struct entry *e, bool came);
+void moves_trees_find(struct moves_trees *t, struct store *store);
+
 /* wanted(): whether it may be one end of a move. Where nothing went, what came
  * is not looked at. *ret must stay where it is. */
 int moves_trees_make(struct store *store, const struct entry *old,

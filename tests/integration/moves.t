@@ -121,6 +121,15 @@ gives 0 'diff after an edit' guard diff
 has "$out" 'old/sub/d .*CHANGED HERE'
 cp -p "$T/d" old/sub/d
 
+gives 0 'a dry run of apply' guard apply --dry-run
+has "$out" '^  R  old/ -> new/  (6 files)$'
+has "$out" '^  R  old/sub/b -> new/sub/b  .* alike$'
+has "$out" '^  D  old/sub/c  '
+hasnt "$out" '^  [AD]  ...*/sub/a'
+gives 0 'its JSON' guard apply --dry-run --json
+has "$out" '"from": "old"'
+has "$out" '"files": 6'
+ok 'has every path among the steps' grep -q '"path": "new/sub/a"' "$out"
 gives 0 'the new half alone is applied' guard apply -y -- renamed
 ok 'and the old one stays' test -e single -a -e renamed
 gives 0 'then the old half' guard apply -y -- single
@@ -197,9 +206,11 @@ manifest "$HOME/project" >"$T/after"
 ok 'all is as it was' same "$T/before" "$T/after"
 
 ok 'all of it' answers review y y y y y y y
+has "$out" '1 deleted, 7 moved, 1 created'
 no 'then the folder goes' test -e trunk
 is "$(head -n 1 branch/in/s)" 's 1' 'and is there'
-ok 'undo of that' guard undo -y
+gives 0 'undo of that' guard undo -y
+has "$out" '^  R  branch/ -> trunk/  (3 files)$'
 manifest "$HOME/project" >"$T/after"
 ok 'all is as it was again' same "$T/before" "$T/after"
 

@@ -1,0 +1,153 @@
+#include "guard/past/carry_moves.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "guard/changes.h"
+#include "guard/jsonout.h"
+#include "guard/output.h"
+#include "snapshot/tree/tree.h"
+
+struct deleted {
+	struct moves_trees *to;
+	const struct plan *plan;
+	const char *path; /* of the step */
+};
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(a, ((const struct conflict *)b)->path);
+}
+
+static int add_deleted(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
+{
+	const struct deleted *d = arg;
+	auto_free char *whole = path_join(d->path, path);
+
+	(void)err;
+	if (path_has_part(whole, ".git") ||
+	    (d->plan->over_count &&
+	     bsearch(whole, d->plan->over, d->plan->over_count,
+		     sizeof(*d->plan->over), by_path)))
+		return 0;
+	moves_trees_add(d->to, whole, e, false);
+	return 0;
+}
+
+static int collect(struct store *store, const struct plan *plan,
+		   struct moves_trees *to, struct err *err)
+{
+	struct deleted d = {.to = to, .plan = plan};
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < plan->step_count; i++)
+		any |= plan->steps[i].kind == STEP_CREATE;
+	for (i = 0; any && i < plan->step_count; i++) {
+		d.path = plan->steps[i].path;
+		if (plan->steps[i].kind == STEP_DELETE &&
+		    tree_each(store, &plan->steps[i].from, add_deleted, &d,
+			      err) < 0)
+			return -err->num;
+	}
+	for (i = 0; to->moves.gone.count && i < plan->step_count; i++) {
+		const struct step *s = &plan->steps[i];
+
+		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
+		    !path_has_part(s->path, ".git"))
+			moves_trees_add(to, s->path, &s->to, true);
+	}
+	return 0;
+}
+
+static struct change_side side_of(const struct entry *e)
+{
+	return (struct change_side){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.size = e->size,
+	};
+}
+
+static void keep(struct carry_moves *m)
+{
+	const struct moves_trees *t = &m->trees;
+	size_t i;
+
+	m->items = mem_zalloc((t->moves.came.count + 1) * sizeof(*m->items));
+	for (i = 0; i < t->moves.came.count; i++) {
+		const struct moves_file *f = &t->moves.came.items[i], *g;
+		const struct entry *now = &t->came[f->index], *old;
+
+		if (f->other == MOVES_NONE)
+			continue;
+		g = &t->moves.gone.items[f->other];
+		old = &t->gone[g->index];
+		m->items[m->count++] = (struct change_move){
+			.from = g->path,
+			.to = f->path,
+			.old = side_of(old),
+			.now = side_of(now),
+			.percent = f->percent,
+			.with_folder = f->with_parent && f->percent == 100 &&
+				       entry_same_meta(old, now),
+		};
+	}
+	changes_moves_count(m->items, m->count);
+}
+
+int carry_moves_make(struct store *store, const struct plan *plan,
+		     struct carry_moves *ret, struct err *err)
+{
+	*ret = (struct carry_moves){0};
+	if (collect(store, plan, &ret->trees, err) < 0)
+		return -err->num;
+	moves_trees_find(&ret->trees, store);
+	keep(ret);
+	return 0;
+}
+
+void carry_moves_free(struct carry_moves *m)
+{
+	moves_trees_free(&m->trees);
+	free(m->items);
+}
+
+bool carry_moves_has(const struct carry_moves *m, const char *path, bool came)
+{
+	return moves_trees_at(&m->trees, path, came) != NULL;
+}
+
+void carry_moves_print(const struct carry_moves *m, const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < m->count; i++) {
+		AUTO(buf) struct buf b = {0};
+
+		if (m->items[i].with_folder)
+			continue;
+		changes_move_text(&m->items[i], prefix ? prefix : "", &b);
+		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
+			     output_style(STYLE_NONE), buf_text(&b));
+	}
+}
+
+json_t *carry_moves_json(const struct carry_moves *m)
+{
+	json_t *array = json_array();
+	size_t i;
+
+	for (i = 0; i < m->count; i++)
+		if (!m->items[i].with_folder)
+			(void)json_array_append_new(array,
+						    jsonout_move(&m->items[i]));
+	return array;
+}
