@@ -325,11 +325,23 @@ static void restrict_personality(struct buf *to, const struct numbers *n)
 		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
+/* linux/fscrypt.h, which old headers do not have whole. */
+#define ADD_ENCRYPTION_KEY 0xc0506617u
+#define REMOVE_ENCRYPTION_KEY 0xc0406618u
+#define REMOVE_ENCRYPTION_KEY_ALL_USERS 0xc0406619u
+
 /* Keys typed into a terminal, its selection, line disciplines (n_gsm), the
- * console's output. */
+ * console's output. The keys of encrypted folders are the file system's and the
+ * user's, inside and outside: whoever takes one away shuts the folder. */
 static void restrict_ioctl(struct buf *to, const struct numbers *n)
 {
-	static const uint32_t bad[] = {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS};
+	static const uint32_t bad[] = {TIOCSTI,
+				       TIOCLINUX,
+				       TIOCSETD,
+				       TIOCCONS,
+				       ADD_ENCRYPTION_KEY,
+				       REMOVE_ENCRYPTION_KEY,
+				       REMOVE_ENCRYPTION_KEY_ALL_USERS};
 
 	compare_list(to, n->ioctl, 1, UINT32_MAX, bad, COUNT(bad),
 		     REFUSE(EPERM), SECCOMP_RET_ALLOW);
