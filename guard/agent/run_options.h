@@ -29,6 +29,8 @@ struct run_options {
 	bool has_user;
 	uid_t user;
 	gid_t group;
+	const gid_t *groups;
+	size_t group_count;
 	bool frozen; /* a copy of the project is the lower */
 	bool home; /* the home folder is the project */
 	uint64_t layer_bytes, layer_files; /* 0: the defaults */

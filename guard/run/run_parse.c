@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -14,6 +15,8 @@
 #include "base/text.h"
 #include "guard/run/publish.h"
 
+/* The kernel's own limit. */
+#define PIDS_MOST (1ul << 22)
 #define STRICT_MEMORY (512ULL << 20)
 #define VERSIONS_MS 60000
 #define VERSIONS_MIN_MS 100
@@ -93,34 +96,55 @@ static int check_ports(struct parsed *p, struct err *err)
 		    "ports are the machine's");
 }
 
-/* As docker reads it: bytes, or with b, k, m, g, powers of 1024; 0: neither. */
-static uint64_t parse_bytes(const char *text)
+/* Digits and a point: not all that strtod(3) takes. */
+static bool is_number(const char *text, const char *end)
 {
-	static const char units[] = "bkmgt";
-	const char *unit;
+	return end > text &&
+	       strspn(text, "0123456789.") == (size_t)(end - text);
+}
+
+/* As docker reads it: bytes, or with b, k, m, g, t, p, powers of 1024, also as
+ * kb or kib, and with a blank before. False: neither. */
+static bool parse_bytes(const char *text, uint64_t *ret)
+{
+	static const char units[] = "bkmgtp";
+	const char *unit = units;
 	char *end;
 	double value = strtod(text, &end);
 
-	if (text[0] < '0' || text[0] > '9')
-		return 0;
+	if (!is_number(text, end))
+		return false;
+	end += *end == ' ' && end[1];
 	if (*end) {
 		unit = strchr(units, *end | 0x20);
-		if (!unit || end[1])
-			return 0;
-		value = ldexp(value, 10 * (int)(unit - units));
+		if (!unit || (end[1] && (unit == units ||
+					 (strcasecmp(end + 1, "b") != 0 &&
+					  strcasecmp(end + 1, "ib") != 0))))
+			return false;
 	}
-	return value >= 1 && value < 1e18 ? (uint64_t)value : 0;
+	value = ldexp(value, 10 * (int)(unit - units));
+	*ret = value < 1e18 ? (uint64_t)value : 0;
+	return value < 1e18;
 }
 
 static int set_memory(const char *name, const char *value, uint64_t least,
 		      uint64_t *ret, struct err *err)
 {
-	*ret = parse_bytes(value);
-	if (*ret >= least)
+	if (parse_bytes(value, ret) && *ret >= least)
 		return 0;
 	return fail(err, EINVAL,
 		    "--%s is a size like 512m or 2g, at least %lluk, not %s",
 		    name, (unsigned long long)(least >> 10), text_quote(value));
+}
+
+/* 0, as docker has it, is no limit. */
+static int set_memory_limit(struct parsed *p, const char *value,
+			    struct err *err)
+{
+	p->memory_given = true;
+	if (parse_bytes(value, &p->options.memory) && !p->options.memory)
+		return 0;
+	return set_memory("memory", value, 6 << 20, &p->options.memory, err);
 }
 
 static int set_cpus(struct parsed *p, const char *value, struct err *err)
@@ -128,13 +152,28 @@ static int set_cpus(struct parsed *p, const char *value, struct err *err)
 	char *end;
 	double number = strtod(value, &end);
 
-	if (value[0] < '0' || value[0] > '9' || *end || number < 0.01 ||
+	if (!is_number(value, end) || *end || (number < 0.01 && number > 0) ||
 	    number > 1e6)
 		return fail(err, EINVAL,
 			    "--cpus is a number of processors like 2 or 1.5, "
 			    "not %s",
 			    text_quote(value));
+	p->cpus_given = true;
 	p->options.cpus_milli = (unsigned int)(number * 1000);
+	return 0;
+}
+
+/* -1 or 0: none but the kernel's. */
+static int set_pids(struct parsed *p, const char *value, struct err *err)
+{
+	unsigned long number = 0;
+
+	if (strcmp(value, "-1") != 0 &&
+	    options_number(value, PIDS_MOST, &number) < 0)
+		return fail(err, EINVAL,
+			    "--pids-limit is a number, or -1 for none, not %s",
+			    text_quote(value));
+	p->options.pids_limit = number ? number : PIDS_MOST;
 	return 0;
 }
 
@@ -148,8 +187,26 @@ static bool parse_id(const char *text, unsigned int *ret)
 	return true;
 }
 
+/* All groups of a user that has a name, as a login has them. */
+static void take_groups(struct parsed *p, const struct passwd *pw)
+{
+	int count = 64;
+
+	p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
+	if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) < 0) {
+		free(p->groups);
+		p->groups = mem_alloc((size_t)count * sizeof(*p->groups));
+		if (getgrouplist(pw->pw_name, pw->pw_gid, p->groups, &count) <
+		    0)
+			count = 0;
+	}
+	p->options.groups = p->groups;
+	p->options.group_count = (size_t)count;
+}
+
 /* UID[:GID] or names, as docker takes them; the group is the user's own, or
- * for a bare number the same number. */
+ * for a bare number the same number; his other groups come along where none is
+ * named. */
 static int set_user(struct parsed *p, const char *value, struct err *err)
 {
 	struct run_options *o = &p->options;
@@ -163,6 +220,11 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 			    "--user is for root: a run has the user's own id");
 	if (group)
 		*group++ = '\0';
+	if (group && !*group)
+		group = NULL;
+	free(p->groups);
+	p->groups = NULL;
+	o->group_count = 0;
 	pw = getpwnam(name);
 	if (pw) {
 		o->user = pw->pw_uid;
@@ -174,6 +236,8 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 		return fail(err, EINVAL, "--user: there is no user %s",
 			    text_quote(name));
 	}
+	if (!group && pw)
+		take_groups(p, pw);
 	if (group && !parse_id(group, &o->group)) {
 		gr = getgrnam(group);
 		if (!gr)
@@ -234,11 +298,11 @@ static int be_strict(struct parsed *p, struct err *err)
 			    "asks for");
 	if (!p->net_given)
 		o->net = SANDBOX_NET_NONE;
-	if (!o->memory)
+	if (!p->memory_given)
 		o->memory = STRICT_MEMORY;
 	if (!o->tmp_size)
 		o->tmp_size = STRICT_MEMORY;
-	if (!o->cpus_milli)
+	if (!p->cpus_given)
 		o->cpus_milli = 1000;
 	if (!o->pids_limit)
 		o->pids_limit = 100;
@@ -308,12 +372,7 @@ static int set_option(struct parsed *p, int option, const char *value,
 			"or 0 for none, not %s",
 			text_quote(value));
 	case OPT_PIDS_LIMIT:
-		if (options_number(value, 1ul << 22, &number) < 0 || !number)
-			return fail(err, EINVAL,
-				    "--pids-limit is a number above 0, not %s",
-				    text_quote(value));
-		p->options.pids_limit = number;
-		return 0;
+		return set_pids(p, value, err);
 	case OPT_HOME:
 		p->options.home = true;
 		return 0;
@@ -347,8 +406,7 @@ static int set_option(struct parsed *p, int option, const char *value,
 		p->options.strict = true;
 		return 0;
 	case OPT_MEMORY:
-		return set_memory("memory", value, 6 << 20, &p->options.memory,
-				  err);
+		return set_memory_limit(p, value, err);
 	case OPT_TMP_SIZE:
 		return set_memory("tmp-size", value, 4 << 10,
 				  &p->options.tmp_size, err);
@@ -417,6 +475,7 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 void parsed_free(struct parsed *p)
 {
 	free(p->env.items);
+	free(p->groups);
 	free(p->runtime);
 	free(p->ports);
 	free(p->read_only.items);

@@ -18,7 +18,8 @@ struct parsed {
 	struct run_options options;
 	struct strings env, read_only, read_write, hide, cow;
 	char *runtime; /* one of env */
-	bool net_given;
+	bool net_given, memory_given, cpus_given;
+	gid_t *groups; /* of --user, besides its own */
 	struct sandbox_port *ports;
 	size_t port_count, port_room;
 	struct strings why; /* paths to be explained, nothing is run */

@@ -366,6 +366,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 			.has_user = o->has_user,
 			.user = o->user,
 			.group = o->group,
+			.groups = o->groups,
+			.group_count = o->group_count,
 			.open_layers = open_layers,
 			.mount_layers = mount_layers,
 			.layers_arg = &covers,

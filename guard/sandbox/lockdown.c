@@ -188,12 +188,12 @@ int lockdown_limits(const struct setup *s, struct err *err)
 	return limit(RLIMIT_NPROC, s->pids_limit, s->pids_limit, err);
 }
 
-/* For root: one user and one group, none besides. */
+/* For root: one user and one group, and others as far as they are named. */
 static int become(const struct sandbox_policy *p, struct err *err)
 {
 	if (!p->has_user)
 		return 0;
-	if (setgroups(0, NULL) < 0 ||
+	if (setgroups(p->group_count, p->groups) < 0 ||
 	    setresgid(p->group, p->group, p->group) < 0 ||
 	    setresuid(p->user, p->user, p->user) < 0)
 		return fail_errno(err, "become user %u", p->user);

@@ -94,6 +94,8 @@ struct sandbox_policy {
 	bool has_user;
 	uid_t user;
 	gid_t group;
+	const gid_t *groups; /* besides */
+	size_t group_count;
 	/* In the child, before anything is mounted / onto the new root. */
 	int (*open_layers)(void *arg, struct err *err);
 	int (*mount_layers)(void *arg, int root_fd, struct err *err);

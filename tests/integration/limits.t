@@ -2,6 +2,7 @@
 # guard run --memory, --cpus, --pids-limit, --tmp-size, --user: each bites, and
 # guard says which one it was. As root a cgroup holds them where the machine
 # has version 1, else guard looks itself.
+# needs: team
 # shellcheck disable=SC2317 # delegated is called through gives
 # shellcheck disable=SC2016 # texts for inner shells
 # shellcheck source=tests/lib/tap.sh
@@ -31,11 +32,29 @@ else
 fi
 gives 0 'below the limit all is well' guard run --memory 300m -- true
 silent "$err" 'out of memory'
-for size in 1m 5.9m x -3 '' 12q 1gg; do
+for size in 1m 5.9m x -3 '' 12q 1gg 512mx 512mi 512kbb 1bb inf 0x20000000; do
 	gives 125 "--memory '$size' is refused" \
 		guard run --memory "$size" -- true
+	says "$err" "--memory is a size like 512m or 2g, at least 6144k, not '$size'"
 done
-says "$err" '--memory is a size'
+# Docker's, all of them
+for size in 1048576 1048576b 1024k 1024K 1m 1M 1mb 1MB 1MiB '1 m' 1.0m \
+	.0009765625g .0009765625GiB; do
+	gives 0 "'$size' is a size" guard run --tmp-size "$size" -- \
+		sh -c 'echo $(($(stat -f -c "%b * %S" /tmp)))'
+	is "$(cat "$out")" 1048576 'of a MiB'
+done
+gives 0 '0 is no limit' guard run --memory 0 --cpus 0 -- true
+silent "$err" 'memory:'
+silent "$err" 'processors:'
+for number in 0 -1; do
+	gives 0 "nor is $number one of processes" guard run \
+		--pids-limit "$number" -- sh -c \
+		'most=$(ulimit -u 2>/dev/null || ulimit -p)
+		test "$most" = unlimited || test "$most" -gt 1024'
+done
+gives 125 'a number of processes is one' guard run --pids-limit -2 -- true
+says "$err" "--pids-limit is a number, or -1 for none, not '-2'"
 
 # Groups that somebody handed to a plain user, as systemd does: those of v2
 # with a process in them can have no others with limits below, so that one is
@@ -173,7 +192,10 @@ else
 	gives 1 'it cannot have others' \
 		guard run --cpus 1 -- "$programs/resources" G02
 fi
-gives 125 'no processor at all is refused' guard run --cpus 0 -- true
+for number in x -1 0.001 1e1 0x2 nan 1,5 ''; do
+	gives 125 "--cpus '$number' is refused" guard run --cpus "$number" -- true
+	says "$err" "not '$number'"
+done
 
 # --- /tmp ---
 gives 1 '/tmp is as large as it may be' guard run --tmp-size 1m -- \
@@ -196,6 +218,22 @@ if [ "$me" = root ]; then
 	gives 1 'it may read what that one may' \
 		guard run --user tester -- cat closed
 	gives 125 'there is no such user' guard run --user nosuch -- true
+	says "$err" "there is no user 'nosuch'"
+	gives 125 'nor such a group' guard run --user tester:nosuch -- true
+	says "$err" "there is no group 'nosuch'"
+	# As docker: a user alone has all his groups, with one named no others.
+	spell() {
+		gives 0 "--user $1" guard run --user "$1" -- \
+			sh -c 'echo $(id -u) $(id -g) $(id -G)'
+		is "$(cat "$out")" "$2" "is $2"
+	}
+	for user in tester 1000 tester: 1000:; do
+		spell "$user" '1000 1000 1000 1001'
+	done
+	spell tester:team '1000 1001 1001'
+	spell 1000:1001 '1000 1001 1001'
+	spell 4242:team '4242 1001 1001'
+	spell 4242 '4242 4242 4242'
 else
 	gives 125 'only root can be somebody else' guard run --user 0 -- true
 	says "$err" 'for root'

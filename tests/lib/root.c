@@ -325,7 +325,7 @@ static void make_etc(const struct job *job)
 		       uid, gid);
 	make_file("opt/passwd", text);
 	(void)snprintf(text, sizeof(text),
-		       "root:x:0:\ntty:x:5:\ntester:x:%u:\nteam:x:%u:\n"
+		       "root:x:0:\ntty:x:5:\ntester:x:%u:\nteam:x:%u:tester\n"
 		       "nogroup:x:65534:\n",
 		       gid, TEAM_ID);
 	make_file("opt/group", text);
