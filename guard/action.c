@@ -478,3 +478,17 @@ int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
 		action_drop_next(workspace_fd);
 	return got;
 }
+
+int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
+			  struct err *err)
+{
+	AUTO(action) struct action top = {0};
+	auto_close int lock = lock_take(workspace_fd, "lock", true, true, err);
+
+	if (lock < 0 || action_load_effective(workspace_fd, 0, &top, err) < 0)
+		return -err->num;
+	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0 ||
+	    faccessat(runs_fd, run_id, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return pop_discard(workspace_fd, err);
+}

@@ -89,5 +89,8 @@ int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
 int action_announce_discard(int workspace_fd, const char *run_id,
 			    struct err *err);
 int action_settle_discard(int workspace_fd, int runs_fd, struct err *err);
+/* Where the last action is the discard of a run that is nowhere any more. */
+int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
+			  struct err *err);
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
 #include "guard/commands.h"
 #include "guard/context.h"
+#include "guard/keep/trashes.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/carry.h"
@@ -115,37 +115,31 @@ static int find_last(struct undo *u, struct err *err)
 	}
 }
 
-/* The name in the trash of a discarded run: "<time>-discard-<id>". */
-static char *find_in_trash(const struct undo *u, struct err *err)
+/* It must not stand for ever in the way of what was done before. */
+static int forget_discard(struct undo *u, struct err *err)
 {
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_free char *tail = mem_printf("-discard-%s", u->last.run_id);
-	size_t i;
+	auto_close int fd =
+		workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 
-	if (dirlist_read(u->c->state.trash_fd, &list, err) < 0)
-		return NULL;
-	for (i = list.count; i-- > 0;) {
-		const char *name = list.items[i].name;
-		size_t len = strlen(name);
-
-		if (len > strlen(tail) &&
-		    strcmp(name + len - strlen(tail), tail) == 0)
-			return mem_strdup(name);
-	}
-	(void)fail(err, ENOENT,
-		   "run %s is no longer in guard's trash, which keeps 7 days",
-		   u->last.run_id);
-	return NULL;
+	if (fd < 0 ||
+	    (!u->o->dry && action_forget_discard(fd, u->last.run_id,
+						 u->c->state.runs_fd, err) < 0))
+		return -err->num;
+	return fail(err, ENOENT,
+		    "run %s is no longer in guard's trash, which keeps 7 days: "
+		    "that it was discarded cannot be taken back; the next "
+		    "guard undo is about what was done before",
+		    u->last.run_id);
 }
 
 static int undo_discard(struct undo *u, struct err *err)
 {
-	auto_free char *name = find_in_trash(u, err);
+	auto_free char *name = trashes_find(&u->c->state, u->last.run_id, err);
 	auto_close int fd = -1;
 	auto_close int lock = -1;
 
 	if (!name)
-		return -err->num;
+		return err->num == ENOENT ? forget_discard(u, err) : -err->num;
 	output_say("%s to discard run %s",
 		   u->step ? "before that it was"
 			   : "the last thing done here was",

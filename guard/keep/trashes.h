@@ -16,6 +16,11 @@ struct trashes {
 /* What they take; of a store that is open, if there is one. */
 void trashes_measure(struct context *c, struct trashes *ret);
 
+/* The name in the trash of a discarded run, "<time>-discard-<id>", to free;
+ * NULL with -ENOENT: it is there no more. */
+char *trashes_find(const struct state *state, const char *run_id,
+		   struct err *err);
+
 /* Nothing brings back what was in them. */
 int trashes_empty(struct context *c, struct err *err);
 

@@ -233,6 +233,8 @@ start_of empty
 "$stopat" --at 10 --only unlinkat -- guard prune --trash -q -y >"$out" 2>"$err"
 gives 1 'what is half gone' guard undo -q -y
 says "$err" 'no longer in'
+gives 1 'and does not stand in the way' guard undo -q -y
+says "$err" 'nothing'
 ok 'the rest goes with the next' guard prune --trash -q -y
 is "$(ls -A "$state/trash")" '' 'and is gone'
 

@@ -75,6 +75,13 @@ gives 0 'then there is room again' guard prune -q -y --trash
 ok 'nearly all of it' test "$(free)" -gt 100000
 gives 0 'a run' guard run -q -- touch made
 gives 0 'all is well' guard apply -q -y
+gives 0 'one that is dropped' guard run -q -- touch other
+gives 0 'by a discard' guard discard -q -y
+gives 0 'for good' guard prune -q -y --trash
+gives 1 'cannot come back' guard undo -q -y
+says "$err" 'cannot be taken back'
+gives 0 'but what was done before can be taken back' guard undo -q -y
+no 'it is' test -e made
 gives 2 'the trash and the caches' guard prune --trash --caches
 gives 0 'in JSON' guard prune --trash -y --json
 says "$out" '"done": true'
