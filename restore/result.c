@@ -296,9 +296,19 @@ static int settle(struct result *r, const char *path, struct err *err)
 	return tree_editor_settle(r->editor, path, err);
 }
 
+static bool wanted(const char *path, const char *const *only)
+{
+	if (path_below_any(path, only))
+		return true;
+	for (; *only; only++)
+		if (path_below(*only, path))
+			return true;
+	return false;
+}
+
 int result_make(struct store *store, const struct entry *base, int upper_fd,
-		const struct change_list *changes, struct entry *ret_root,
-		struct err *err)
+		const struct change_list *changes, const char *const *only,
+		struct entry *ret_root, struct err *err)
 {
 	AUTO(result)
 	struct result r = {
@@ -320,12 +330,14 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		bool first = c && (!path || path_compare(c->path, path) <= 0);
 
 		path = first ? c->path : path;
+		i += first;
+		k += !first;
+		if (!wanted(path, only))
+			continue;
 		if (settle(&r, path, err) < 0 ||
 		    (first ? change(&r, c, err) : touch(&r, path, err)) < 0)
 			return err_context(err, "keep the run's %s",
 					   text_quote(path));
-		i += first;
-		k += !first;
 	}
 	return tree_editor_save(r.editor, ret_root, err);
 }

@@ -16,10 +16,12 @@
 /*
  * base: root entry of the pre-run snapshot. upper_fd: the layer, not mounted,
  * or its processes frozen. Times are those of the layer, but for a
- * file of several names of which nothing else changed.
+ * file of several names of which nothing else changed. only: what does not lie
+ * at or below one of these paths, or on the way there, stays as in base and
+ * takes no room; NULL: all.
  */
 int result_make(struct store *store, const struct entry *base, int upper_fd,
-		const struct change_list *changes, struct entry *ret_root,
-		struct err *err);
+		const struct change_list *changes, const char *const *only,
+		struct entry *ret_root, struct err *err);
 
 #endif

@@ -18,6 +18,8 @@
 /* It is worth telling others that an apply is under way. */
 #define MANY_STEPS 1000
 
+static const char *const none[] = {NULL};
+
 void applying_free(struct applying *a)
 {
 	plan_free(&a->plan);
@@ -215,14 +217,17 @@ static int stored_result(struct applying *a, const struct change_list *list,
 }
 
 int applying_want(struct applying *a, const struct entry *base, int upper_fd,
-		  const struct change_list *list, uint64_t seq,
+		  const struct change_list *list, uint64_t seq, char **paths,
 		  struct entry *ret, struct err *err)
 {
+	const char *const *only = NULL;
 	int got = stored_result(a, list, seq, ret, err);
 
-	if (got)
-		return got;
-	return result_make(a->c->store, base, upper_fd, list, ret, err);
+	if (pick_named_paths(a->p) && !applying_names_git(paths))
+		only = paths ? (const char *const *)paths : none;
+	return got ? got
+		   : result_make(a->c->store, base, upper_fd, list, only, ret,
+				 err);
 }
 
 /* The layer as it is at one moment, in the store: from here on nobody reads it
@@ -236,7 +241,8 @@ static int load_layer(struct applying *a, struct err *err)
 	    pick_check(a->p, &a->changes, err) < 0)
 		return -err->num;
 	got = applying_want(a, &a->base.root, a->changes.upper_fd,
-			    &a->changes.project, s->result, &a->want, err);
+			    &a->changes.project, s->result, a->p->paths,
+			    &a->want, err);
 	a->as_stored = got > 0;
 	if (got < 0 || applying_extra_want(a, err) < 0)
 		return -err->num;
@@ -302,7 +308,6 @@ int applying_lock(struct context *c, struct pick *p, struct err *err)
 int applying_plan(struct applying *a, const struct entry *want,
 		  enum plan_resolve resolve, bool git_picked, struct err *err)
 {
-	static const char *const none[] = {NULL};
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	/* Others were named, and nothing of the project. */
 	bool others_alone =

@@ -112,10 +112,11 @@ void applying_extra_leave(struct applying *a);
 void applying_extra_free(struct applying *a);
 
 /* The tree that the run left in a folder: from the store where nobody has been
- * at its layer since (1), else it is read (0). seq: of its stored result, or
- * 0. */
+ * at its layer since (1), else it is read (0), and where paths were named no
+ * more of it than is about them. seq: of its stored result, or 0; paths: those
+ * in that folder, NULL: none. */
 int applying_want(struct applying *a, const struct entry *base, int upper_fd,
-		  const struct change_list *list, uint64_t seq,
+		  const struct change_list *list, uint64_t seq, char **paths,
 		  struct entry *ret, struct err *err);
 /* Says what of it is not as the run left it; prefix of the paths. */
 int applying_compare(struct applying *a, const struct entry *base,

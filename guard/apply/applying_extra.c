@@ -86,7 +86,9 @@ int applying_extra_want(struct applying *a, struct err *err)
 		const struct changes_group *g = &groups[i + 1];
 
 		if (applying_want(a, &x->base.root, g->upper_fd, g->list,
-				  s->extras[i].result, &x->want, err) < 0 ||
+				  s->extras[i].result,
+				  pick_extra_paths(a->p, i), &x->want,
+				  err) < 0 ||
 		    applying_compare(a, &x->base.root, &x->want,
 				     s->extras[i].result, g->prefix, err) < 0)
 			return err_context(err, "%s",

@@ -117,7 +117,7 @@ int applying_home_load(struct applying *a, struct err *err)
 		return -err->num;
 	list = (struct change_list){.items = named.items, .count = named.count};
 	return result_make(a->c->store, &h->before.root, c->home_upper_fd,
-			   &list, &h->want, err);
+			   &list, NULL, &h->want, err);
 }
 
 int applying_home_plan(struct applying *a, enum plan_resolve resolve,

@@ -43,7 +43,7 @@ static int make_result(struct context *c, struct session *s, struct sides *ret,
 
 	if (changes_load(s, NULL, &changes, err) < 0 ||
 	    result_make(c->store, &ret->base.root, changes.upper_fd,
-			&changes.project, &ret->made, err) < 0)
+			&changes.project, NULL, &ret->made, err) < 0)
 		return -err->num;
 	ret->now = &ret->made;
 	return 0;
@@ -91,7 +91,7 @@ static int make_linked(struct context *c, int upper,
 	struct tree_editor *editor;
 	int got;
 
-	if (result_make(c->store, &empty, upper, changes, &git, err) < 0)
+	if (result_make(c->store, &empty, upper, changes, NULL, &git, err) < 0)
 		return -err->num;
 	editor = tree_editor_new(c->store, &empty);
 	got = tree_editor_put(editor, ".git", &git, err);

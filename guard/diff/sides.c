@@ -39,7 +39,7 @@ int sides_load(struct context *c, struct pick *p, const char *what,
 	    catalog_load(c->store, s->base, &ret->base, err) < 0)
 		return -err->num;
 	return result_make(c->store, &ret->base.root, ret->changes.upper_fd,
-			   &ret->changes.project, &ret->result, err);
+			   &ret->changes.project, NULL, &ret->result, err);
 }
 
 void sides_free(struct sides *s)

@@ -94,7 +94,7 @@ static int keep_folder_result(struct run *run, struct store *store,
 	int got = catalog_load(store, base_seq, &base, err);
 
 	if (got == 0)
-		got = result_make(store, &base.root, upper, changes,
+		got = result_make(store, &base.root, upper, changes, NULL,
 				  &result.root, err);
 	if (got == 0) {
 		result.reason = mem_strdup("post-run");

@@ -65,6 +65,12 @@ gives 1 'what has no room twice is not applied' guard apply -y
 says "$err" 'No space left on device'
 is "$(cat mine; ls)" 'mine
 mine' 'and nothing is half done'
+gives 0 'what is named and has room is' guard apply -q -y mine new
+is "$(cat mine new)" 'theirs
+new' 'and nothing else'
+gives 0 'and taken back' guard undo -q -y
+is "$(cat mine; ls)" 'mine
+mine' 'as before'
 gives 0 'without it' guard discard -q -y big
 gives 0 'the rest is' guard apply -q -y
 is "$(cat mine new)" 'theirs

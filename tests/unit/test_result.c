@@ -129,16 +129,22 @@ static void snap(struct layer *l, const char *path, struct snapshot *ret)
 	ok(take_snapshot(l->box->store, &options, ret, &err));
 }
 
-static void result(struct layer *l, const struct entry *base,
-		   struct entry *ret_root)
+static void result_of(struct layer *l, const struct entry *base,
+		      const char *const *only, struct entry *ret_root)
 {
 	struct change_list changes = {0};
 	struct err err;
 
 	ok(scan_layer(l->upper_fd, l->lower_fd, NULL, &changes, &err));
-	ok(result_make(l->box->store, base, l->upper_fd, &changes, ret_root,
-		       &err));
+	ok(result_make(l->box->store, base, l->upper_fd, &changes, only,
+		       ret_root, &err));
 	change_list_free(&changes);
+}
+
+static void result(struct layer *l, const struct entry *base,
+		   struct entry *ret_root)
+{
+	result_of(l, base, NULL, ret_root);
 }
 
 static int each_difference(void *arg, const char *path, const struct entry *a,
@@ -334,6 +340,46 @@ static void is_what_the_run_saw(void **state)
 	snapshot_free(&merged);
 }
 
+static int has(struct layer *l, const struct entry *root, const char *path,
+	       struct entry *ret)
+{
+	struct err err;
+
+	return tree_lookup(l->box->store, root, path, ret, &err);
+}
+
+static void keeps_to_what_was_named(void **state)
+{
+	static const char *const only[] = {"deep/er/x", "edited", NULL};
+	struct layer *l = *state;
+	struct snapshot base = {0};
+	struct entry all = {0}, root = {0}, want = {0}, got = {0};
+	size_t i;
+
+	put_lower(l->lower_fd);
+	put_upper(l);
+	settle(l->upper_fd, false);
+	snap(l, l->lower, &base);
+	result(l, &base.root, &all);
+	result_of(l, &base.root, only, &root);
+	for (i = 0; only[i]; i++) {
+		assert_int_equal(has(l, &all, only[i], &want), 1);
+		assert_int_equal(has(l, &root, only[i], &got), 1);
+		assert_true(entry_equal(&want, &got));
+		entry_free(&want);
+		entry_free(&got);
+	}
+	assert_int_equal(has(l, &all, "gone", &got), 0);
+	assert_int_equal(has(l, &root, "gone", &got), 1);
+	entry_free(&got);
+	assert_int_equal(has(l, &all, "made", &got), 1);
+	entry_free(&got);
+	assert_int_equal(has(l, &root, "made", &got), 0);
+	entry_free(&all);
+	entry_free(&root);
+	snapshot_free(&base);
+}
+
 static uint32_t mode_of(int fd, const char *path)
 {
 	struct meta m;
@@ -447,6 +493,8 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, layer_setup, layer_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(is_what_the_run_saw),
+		TEST(keeps_to_what_was_named),
+		TEST(keeps_to_what_was_named),
 		TEST(reads_what_the_run_shut_and_shuts_it_again),
 		TEST(keeps_names_of_one_file_together),
 		TEST(makes_folders_that_the_base_does_not_have),
