@@ -137,13 +137,17 @@ static char *path_of(int fd, const char *name)
 	return path_join(path, name);
 }
 
-/* A mount wants a work folder that none has used before. */
-static int prepare_caches(int dir, struct err *err)
+/*
+ * A mount wants a work folder that none has used before. What is in the last
+ * one takes the file system a millisecond to remove, which nobody is to wait
+ * for: it goes with the run's folder.
+ */
+static int prepare_caches(int dir, int aside_fd, struct err *err)
 {
-	int got = walk_remove(dir, "work", err);
-
-	if (got < 0)
-		return got;
+	if (renameat2(dir, "work", aside_fd, KEPT_ASIDE, RENAME_NOREPLACE) <
+		    0 &&
+	    errno != ENOENT && walk_remove(dir, "work", err) < 0)
+		return -err->num;
 	if (mkdirat(dir, "work", 0700) < 0 ||
 	    (mkdirat(dir, "upper", 0700) < 0 && errno != EEXIST))
 		return fail_errno(err, "make their folders");
@@ -163,7 +167,8 @@ static int check_mounts(const char *home, struct err *err)
 	return got;
 }
 
-int kept_open_caches(struct kept *k, const char *home, int dir, struct err *err)
+int kept_open_caches(struct kept *k, const char *home, int dir, int aside_fd,
+		     struct err *err)
 {
 	int got = check_mounts(home, err);
 
@@ -172,7 +177,7 @@ int kept_open_caches(struct kept *k, const char *home, int dir, struct err *err)
 	k->lock = lock_take(dir, "lock", true, false, err);
 	if (k->lock < 0)
 		return k->lock == -EWOULDBLOCK ? -EBUSY : k->lock;
-	if (prepare_caches(dir, err) < 0)
+	if (prepare_caches(dir, aside_fd, err) < 0)
 		return -err->num;
 	k->home = mem_strdup(home);
 	got = open_first(&k->lower, mem_strdup(home), err);

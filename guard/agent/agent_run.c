@@ -40,7 +40,8 @@ static int open_folder(const struct agent *a, const struct state *state,
 }
 
 static int open_caches(struct agent *a, const struct state *state,
-		       const char *project, struct buf *notes, struct err *err)
+		       const struct session *s, struct buf *notes,
+		       struct err *err)
 {
 	auto_close int folder = -1;
 	size_t i;
@@ -51,9 +52,10 @@ static int open_caches(struct agent *a, const struct state *state,
 			break;
 	if (i == a->place_count)
 		return 0;
-	folder = open_folder(a, state, project, err);
+	folder = open_folder(a, state, s->project, err);
 	got = folder < 0 ? folder
-			 : kept_open_caches(a->kept, state->home, folder, err);
+			 : kept_open_caches(a->kept, state->home, folder, s->fd,
+					    err);
 	if (got == -EBUSY)
 		buf_printf(notes,
 			   "another run %shas the kept caches just now: what "
@@ -118,7 +120,7 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 {
 	a->kept = kept_new();
 	if (open_homes(a, state, notes, err) < 0 ||
-	    open_caches(a, state, s->project, notes, err) < 0)
+	    open_caches(a, state, s, notes, err) < 0)
 		return -err->num;
 	note_session(a, s);
 	if (!a->shared)
