@@ -10,7 +10,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -41,37 +40,60 @@ static int bind_to_guard(struct err *err)
 /*
  * The maps of a namespace are written from it or from the one directly above,
  * so guard cannot, and all ids at once only from above: for root a helper
- * stays behind.
+ * stays behind. It has this process's memory, as after vfork(2): of the two
+ * only one is at work, the other waits for its word. Its end is nobody's to
+ * wait for: pid 1 reaps whatever ends.
  */
-static int map_from_above(struct setup *s, int gate, struct err *err)
+struct helper {
+	const struct setup *s;
+	int there, back; /* its ends of two pipes */
+	struct err err;
+};
+
+/* Stays: the helper may still be on it, about to end. */
+static char helper_stack[65536] __attribute__((aligned(16)));
+
+static int map_from_above(void *arg)
 {
+	struct helper *h = arg;
+	const struct setup *s = h->s;
 	char go;
 
-	if (read(gate, &go, 1) != 1)
-		_exit(1);
-	_exit(userns_map(1, s->root, true, s->uid, s->gid, err) < 0);
+	if (read(h->there, &go, 1) == 1) {
+		h->err.num = 0;
+		(void)userns_map(1, s->root, true, s->uid, s->gid, &h->err);
+		(void)!write(h->back, "", 1);
+	}
+	_exit(0);
 }
 
 static int enter_by_helper(struct setup *s, struct err *err)
 {
-	int gate[2], status;
-	pid_t helper;
+	/* Behind a way out of here it is still read by the helper. */
+	static struct helper h;
+	int there[2], back[2];
+	char done;
 
-	if (pipe2(gate, O_CLOEXEC) < 0)
+	if (pipe2(there, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
 		return fail_errno(err, "second user namespace");
-	helper = fork();
-	if (helper == 0)
-		(void)map_from_above(s, gate[0], err);
-	if (helper < 0 || unshare(CLONE_NEWUSER) < 0)
+	h = (struct helper){.s = s, .there = there[0], .back = back[1]};
+	h.err.num = ECHILD;
+	if (clone(map_from_above, helper_stack + sizeof(helper_stack),
+		  CLONE_VM | SIGCHLD, &h) < 0 ||
+	    unshare(CLONE_NEWUSER) < 0)
 		return userns_explain(errno, "second user namespace", err);
-	if (write(gate[1], "", 1) != 1 || waitpid(helper, &status, 0) < 0)
-		return fail_errno(err, "second user namespace");
-	(void)close(gate[0]);
-	(void)close(gate[1]);
-	if (status != 0)
-		return fail(err, EPERM,
-			    "the maps of the second user namespace cannot be "
-			    "written");
+	/* The helper has its own; without these its end is seen. */
+	(void)close(there[0]);
+	(void)close(back[1]);
+	if (write(there[1], "", 1) != 1 || read(back[0], &done, 1) != 1)
+		return fail(err, EPIPE,
+			    "second user namespace: its helper "
+			    "process died");
+	(void)close(there[1]);
+	(void)close(back[0]);
+	if (h.err.num)
+		return fail(err, h.err.num, "second user namespace: %s",
+			    h.err.text);
 	return 0;
 }
 
