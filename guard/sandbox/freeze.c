@@ -181,10 +181,10 @@ static void __attribute__((noreturn)) thaw_at_end(int fd, int group_fd)
 		GROW(list.items, list.count, list.room);
 		list.items[list.count++] = p;
 	}
+	/* Both: what a group did not hold in time was stopped. */
 	if (group_fd >= 0)
 		(void)set_group(group_fd, "0");
-	else
-		go_on(&list);
+	go_on(&list);
 	_exit(0);
 }
 
