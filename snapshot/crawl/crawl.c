@@ -86,7 +86,7 @@ bool crawl_moved(const struct crawl *w, const struct meta *m)
 
 	if (!since.sec && !since.nsec)
 		return false;
-	if (!w->trusted_fs)
+	if (!w->own_clock)
 		return m->ctime.sec + 2 >= since.sec;
 	/* A file system that keeps whole seconds. */
 	if (!m->ctime.nsec)

@@ -124,6 +124,9 @@ static void judge_file_system(struct crawl *w)
 
 	w->trusted_fs = type == EXT4_SUPER_MAGIC || type == XFS_MAGIC ||
 			type == BTRFS_SUPER_MAGIC || type == TMPFS_MAGIC;
+	/* A container's own folders: whoever writes there does so in one of
+	 * the above. */
+	w->own_clock = w->trusted_fs || type == OVERLAYFS_SUPER_MAGIC;
 	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
 						       : SLACK_COARSE_NSEC;
 	w->settle_sec = settle_seconds(type == TMPFS_MAGIC);

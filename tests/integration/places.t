@@ -204,6 +204,14 @@ if there overlay; then
 	is "$(cat one new)" "$(printf 'one\nmore\nnew')" 'overlay: it is there'
 	gives 0 'overlay: taken back' guard undo -q -y
 	gives 0 'overlay: dropped' guard discard -q -y
+	echo fresh >one
+	gives 0 'overlay: a run just after the user has written' \
+		guard run -q -- sh -c 'echo more >>one'
+	gives 0 'overlay: is no conflict' guard apply -q -y
+	is "$(cat one)" "$(printf 'fresh\nmore')" 'overlay: it is applied'
+	gives 0 'overlay: and taken back' guard undo -q -y
+	gives 0 'overlay: and dropped' guard discard -q -y
+	echo one >one
 fi
 
 # --- a frozen copy shares its bytes where the file system can ---
