@@ -40,6 +40,19 @@ static void preplace_free(struct preplace *p)
 	free(p->groups);
 }
 
+/*
+ * A folder that hands its group on keeps the user's first one in the layer: in
+ * a group that the run's namespace does not know, overlayfs opens no new file
+ * for writing whose mode is 0444, as those of git are. The scan and the result
+ * of the run give back the real one.
+ */
+static gid_t owner_group(const struct meta *m)
+{
+	return geteuid() != 0 && S_ISDIR(m->mode) && (m->mode & S_ISGID)
+		       ? (gid_t)-1
+		       : m->gid;
+}
+
 /* Times last: everything else moves them. */
 int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 {
@@ -55,8 +68,10 @@ int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 	(void)xattrs_drop(&x, "trusted.");
 	(void)xattrs_drop(&x, "security.");
 	(void)xattrs_drop(&x, LAYER_XATTR_PREFIX);
-	/* A folder of somebody else: it shows the user as its owner then. */
-	if (fchown(to, m->uid, m->gid) < 0 && errno != EPERM)
+	/* What is somebody else's shows the user as its owner then. */
+	if (fchown(to, m->uid, owner_group(m)) < 0 &&
+	    (errno != EPERM ||
+	     (fchown(to, (uid_t)-1, owner_group(m)) < 0 && errno != EPERM)))
 		return fail_errno(err, "set owner");
 	/* Attributes need the right to write; those that the state's file
 	 * system does not take are no reason to give up. */
@@ -86,12 +101,14 @@ int preplace_root(int upper_fd, int lower_fd, struct err *err)
 	return 0;
 }
 
-/* A group that is the user's, but not the one that the run has. */
+/* A group that is the user's, but not the one that the run has; of others'
+ * files what that group may write. */
 static bool is_other_group(const struct preplace *p, const struct meta *m)
 {
 	int i;
 
-	if (m->gid == getegid() || m->uid != geteuid())
+	if (m->gid == getegid() ||
+	    (m->uid != geteuid() && !(m->mode & S_IWGRP)))
 		return false;
 	for (i = 0; i < p->group_count; i++)
 		if (p->groups[i] == m->gid)

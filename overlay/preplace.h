@@ -1,11 +1,17 @@
 /*
  * What must lie in an upper before its mount.
  *
- * A plain user's namespace knows one group. Whatever in the project has
- * another one of his groups could be read and deleted in a run, but not
- * written, moved or, a folder, filled: copying it up fails with EOVERFLOW.
- * Outside of the namespace such an entry can be made with its group, so it
- * is put in the layer beforehand. Unchanged, the scan sees through it.
+ * A plain user's namespace knows one user and one group. Whatever in the
+ * project has another one of his groups could be read and deleted in a run,
+ * but not written, moved or, a folder, filled: copying it up fails with
+ * EOVERFLOW. Outside of the namespace such an entry can be made with its
+ * group, so it is put in the layer beforehand, his own where it is somebody
+ * else's and the group may write it. Unchanged, the scan sees through it.
+ *
+ * A folder whose set-group bit hands its group on has the user's first one in
+ * the layer, and so has what is made in it: overlayfs could not open a new
+ * file of mode 0444 for writing otherwise. It is the group of the real folder
+ * again in what is listed, kept and applied.
  */
 #ifndef GUARD_OVERLAY_PREPLACE_H
 #define GUARD_OVERLAY_PREPLACE_H

@@ -30,6 +30,7 @@ struct frame {
 	bool has_upper, has_lower; /* on which sides the folder is */
 	int upper, lower; /* -1: not there, or closed for the time being */
 	bool opaque; /* the lower one's names are not seen through it */
+	bool hands_on; /* its group, by the set-group bit */
 	unsigned int flags; /* that everything in it has */
 	size_t len; /* of its path */
 	struct dirlist upper_names, lower_names;
@@ -205,6 +206,7 @@ static int push(struct scan *s, int upper, int lower, const char *name,
 		.upper = -1,
 		.lower = -1,
 		.opaque = opaque,
+		.hands_on = now && (now->mode & S_ISGID),
 		.flags = flags,
 		.len = s->path.len,
 		.opened = {.fd = -1},
@@ -293,6 +295,16 @@ static bool is_only_owned(const struct pair *p)
 	return merged;
 }
 
+/* A group of a plain user's that his layer cannot have: preplace.h. */
+static bool is_handed_on(const struct frame *f, const struct pair *p)
+{
+	bool folder = S_ISDIR(p->l.mode) && (p->l.mode & S_ISGID);
+
+	return geteuid() != 0 && (f->hands_on || folder) &&
+	       p->u.gid == getegid() && p->l.gid != getegid() &&
+	       group_member(p->l.gid);
+}
+
 /* The same kind of thing on both sides. */
 static int both_sided(struct scan *s, const struct frame *f, const char *name,
 		      const struct meta *u, const struct meta *l,
@@ -303,6 +315,8 @@ static int both_sided(struct scan *s, const struct frame *f, const char *name,
 	struct difference d;
 	int got;
 
+	if (is_handed_on(f, &p))
+		p.u.gid = l->gid;
 	if (only_owned) {
 		p.u.uid = l->uid;
 		p.u.gid = l->gid;
@@ -310,9 +324,10 @@ static int both_sided(struct scan *s, const struct frame *f, const char *name,
 	got = compare_pair(&p, &d, err);
 	if (got < 0)
 		return compare_hard(got) ? got : 0;
-	p.u = *u;
-	if (only_owned && d.content)
-		d.meta = true;
+	if (only_owned) {
+		p.u = *u;
+		d.meta = d.meta || d.content;
+	}
 	add_difference(s, &p, &d, flags);
 	if (!S_ISDIR(u->mode))
 		return 0;

@@ -187,10 +187,44 @@ static int keep_chattr(struct result *r, const char *path, struct entry *e,
 	return got < 0 ? got : 0;
 }
 
+static bool hands_on(int dir_fd)
+{
+	struct stat st;
+
+	return fstat(dir_fd, &st) == 0 && (st.st_mode & S_ISGID);
+}
+
+/*
+ * A plain user's layer has his first group in place of another of his that a
+ * folder hands on (overlay/preplace.h).
+ */
+static int hand_on(struct result *r, const char *path, struct entry *e,
+		   struct err *err)
+{
+	AUTO(entry) struct entry old = {0}, above = {0};
+	auto_free char *dir = path_parent(path);
+	bool inherits = *path && hands_on(r->dir_fd);
+	int had, got = 0;
+
+	if (geteuid() == 0 || e->gid != getegid() ||
+	    (!inherits && !S_ISDIR(e->mode)))
+		return 0;
+	had = tree_editor_get(r->editor, path, &old, err);
+	if (had == 0 && inherits)
+		got = tree_editor_get(r->editor, dir, &above, err);
+	if (had < 0 || got < 0)
+		return -err->num;
+	if (had && (inherits || (old.mode & S_ISGID)) && group_member(old.gid))
+		e->gid = old.gid;
+	else if (got && (above.mode & S_ISGID) && group_member(above.gid))
+		e->gid = above.gid;
+	return 0;
+}
+
 static int edit(struct result *r, const char *path, struct entry *e,
 		struct err *err)
 {
-	if (keep_chattr(r, path, e, err) < 0)
+	if (keep_chattr(r, path, e, err) < 0 || hand_on(r, path, e, err) < 0)
 		return -err->num;
 	return S_ISDIR(e->mode)
 		       ? tree_editor_put_folder(r->editor, path, e, err)
@@ -258,7 +292,8 @@ static int change(struct result *r, const struct change *c, struct err *err)
  * Its time alone differs, or the run gave it another name. A file's bytes are
  * those of the base, or the user's of now, and neither is read again for it.
  * One with several names before keeps its time: the layer parts them, and for a
- * time nobody wants them parted.
+ * time nobody wants them parted. A folder in the layer may have the user for
+ * its owner where the real one has somebody else: it keeps that of the base.
  */
 static int touch(struct result *r, const char *path, struct err *err)
 {
@@ -271,9 +306,9 @@ static int touch(struct result *r, const char *path, struct err *err)
 		return -err->num;
 	if (meta_get(r->dir_fd, path_name(path), &m) < 0)
 		return fail_errno(err, "look at it");
-	if (S_ISDIR(m.mode))
-		return put(r, path, false, err);
 	got = lookup_find(&r->base, path, &e, err);
+	if (S_ISDIR(m.mode) && (got == 0 || (got > 0 && !S_ISDIR(e.mode))))
+		return put(r, path, false, err);
 	if (got <= 0 || (e.mode & S_IFMT) != (m.mode & S_IFMT) ||
 	    (e.link_group && m.nlink < 2))
 		return got < 0 ? got : 0;

@@ -59,7 +59,8 @@ void crawl_fail(struct crawl *w, const struct err *err)
 
 void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last)
 {
-	if (!w->groups || m->uid != w->uid || m->gid == *last)
+	if (!w->groups || m->gid == *last ||
+	    (m->uid != w->uid && !(m->mode & S_IWGRP)))
 		return;
 	*last = m->gid;
 	(void)pthread_mutex_lock(&w->lock);

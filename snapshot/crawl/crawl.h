@@ -51,7 +51,7 @@ struct crawl {
 	bool plain;
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
-	struct groups *groups; /* of what is uid's, or NULL */
+	struct groups *groups; /* groups.h: uid's; or NULL */
 	uint32_t uid;
 
 	/* Made. */

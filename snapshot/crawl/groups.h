@@ -1,6 +1,6 @@
 /*
- * The groups that a user's own files and folders in a tree have, as a snapshot
- * saw them. Most trees have one; who has to know where another one is can
+ * The groups that a user's own files and folders in a tree have, and those of
+ * others that their group may write, as a snapshot saw them. Most trees have one; who has to know where another one is can
  * leave out looking at every file then.
  */
 #ifndef GUARD_SNAPSHOT_CRAWL_GROUPS_H

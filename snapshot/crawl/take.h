@@ -71,7 +71,7 @@ struct take_options {
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
 	struct take_stats *stats; /* filled when not NULL */
-	/* Gets the groups of what belongs to this user, when not NULL. */
+	/* Gets the groups of what this user may write, when not NULL. */
 	struct groups *groups;
 };
 

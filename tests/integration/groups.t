@@ -24,7 +24,10 @@ echo own >own/file
 chgrp -R "$(id -g)" own
 chmod g-s own
 chmod 640 shared/file
-mv ../notes .
+mv ../notes ../theirs .
+git init -q .
+git add own
+git commit -q -m first
 groups_of() {
 	stat -c '%G %a %n' "$@" 2>&1
 }
@@ -40,6 +43,13 @@ mkdir shared/deep/er
 echo new >shared/deep/er/file
 echo new >own/new
 mv shared/deep renamed
+echo more >>theirs/plan
+echo new >theirs/new
+chmod 444 theirs/new
+(umask 222; : >only-read)
+git add own
+git -c user.name=run -c user.email=run@example.org commit -q -m second
+git fsck
 END
 gives 0 'a run in a project of the team' guard run --ro "$T/work" -- \
 	sh "$T/work"
@@ -49,21 +59,31 @@ run=$(guard status -q)
 gives 0 'its changes' guard diff --name-status "$run"
 says "$out" 'M	shared/file'
 silent "$out" notes
+is "$(grep -c theirs "$out")" 2 'of what others own, what it wrote'
+says "$out" 'M	theirs/plan'
+says "$out" 'A	theirs/new'
 # A folder keeps its set-group bit where who renames it is in the group; in a
 # run, root is in none and has no power over that.
 bits=2755
 [ "$me" != root ] || bits=755
 gives 0 'are applied' guard apply -y "$run"
 is "$(groups_of shared/file shared/to shared/new renamed renamed/er/file \
-	own/new notes)" "team 640 shared/file
+	own/new notes theirs theirs/plan theirs/new only-read)" \
+	"team 640 shared/file
 team 644 shared/to
 team 644 shared/new
 team $bits renamed
 team 644 renamed/er/file
 $(id -gn) 644 own/new
-team 640 notes" 'with the group that each has without guard'
+team 640 notes
+team 2770 theirs
+team 660 theirs/plan
+team 444 theirs/new
+team 444 only-read" 'with the group that each has without guard'
 is "$(cat shared/file)" 'shared
 more' 'and its bytes'
+gives 0 'its commit is imported' guard import -y "$run"
+says "$err" '1 new commit'
 gives 0 'undo' guard undo -y
 is "$(groups_of shared/file shared/gone shared/deep/file)" \
 	'team 640 shared/file

@@ -25,7 +25,8 @@
  * /dev/net/tun. Its processes are named in GUARD_TEST_NETWORK="PID PID"; it is
  * empty where such a network cannot be made. With --fuse there is /dev/fuse.
  * With --team the plain user is in a second group, where the caller is root:
- * "team", 1001, and /srv/team is that group's, with root's file "notes" in it.
+ * "team", 1001, and /srv/team is that group's, with root's file "notes" in it,
+ * which it may read, and root's folder "theirs", which it may write.
  *
  * Nothing else of the machine has a name in there. Root maps every id, so
  * that "--as user" can become uid 1000; a plain user stays who it is.
@@ -360,11 +361,17 @@ static void make_homes(const struct job *job)
 		  "mode=1777,size=" SMALL_BYTES ",nr_inodes=" SMALL_INODES);
 	if (job->team) {
 		make_dir("srv/team", 02770);
+		make_dir("srv/team/theirs", 02770);
 		make_file("srv/team/notes", "of the team\n");
+		make_file("srv/team/theirs/plan", "of all\n");
 		if (job->privileged &&
 		    (chown("srv/team", 0, TEAM_ID) < 0 ||
 		     chown("srv/team/notes", 0, TEAM_ID) < 0 ||
+		     chown("srv/team/theirs", 0, TEAM_ID) < 0 ||
+		     chown("srv/team/theirs/plan", 0, TEAM_ID) < 0 ||
 		     chmod("srv/team", 02770) < 0 ||
+		     chmod("srv/team/theirs", 02770) < 0 ||
+		     chmod("srv/team/theirs/plan", 0660) < 0 ||
 		     chmod("srv/team/notes", 0640) < 0))
 			die("give the team its folder");
 	}
