@@ -5,6 +5,7 @@
 . "${0%/*}/../lib/tap.sh"
 
 differences=${0%/*}/tools.differences
+who=$([ "$me" = root ] && echo root || echo user)
 GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 export GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 cat >"$HOME/.gitconfig" <<'END'
@@ -92,7 +93,7 @@ step() {
 	guard run -q $pass --ro "$T/runner" --ro "$T/step" -- \
 		sh "$T/runner" "$T/step" /tmp/log >"$T/inside" 2>"$T/err" \
 		</dev/null
-	reason=$(awk -F '\t' -v name="$name" -v me="$me" \
+	reason=$(awk -F '\t' -v name="$name" -v me="$who" \
 		'$1 == name && ($2 == "both" || $2 == me) { print $3 }' \
 		"$differences")
 	if cmp -s "$T/native" "$T/inside"; then
@@ -440,6 +441,26 @@ flock lock sh -c 'flock -n lock true && exit 1; exit 0'
 END
 step 'attributes' setfattr <<'END'
 setfattr -n user.a -v b src/f1.c && getfattr -n user.a src/f1.c
+END
+step 'an access list of the user and his group' setfacl <<'END'
+setfacl -m "u:$(id -u):r,g:$(id -g):r,m::rwx" src/f1.c &&
+	setfacl -d -m g::rwx docs && : >docs/new && cp -a src copy &&
+	getfacl -c -n src/f1.c copy/f1.c docs docs/new >lists
+END
+step 'an access list of somebody else' setfacl <<'END'
+setfacl -m u:1234:rw src/f1.c
+END
+step 'a map from before the first write' python3 <<'END'
+python3 -c 'import mmap
+with open("Makefile", "rb") as f:
+    seen = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    with open("Makefile", "r+b") as g:
+        g.write(b"new")
+    open("seen", "wb").write(seen[0:3])'
+END
+step 'new files that nobody may write' sh <<'END'
+(umask 222; echo x >first) && install -m 444 first second &&
+	tar -cf - second | (mkdir out && cd out && tar -xf -)
 END
 step 'a tree that its owner may not write to' chmod <<'END'
 chmod -R a-w src && rm -rf src; mv src source; chmod -R u+w src source; rm -rf src source
