@@ -17,7 +17,7 @@
 
 /* So many bytes are read at most to tell which files are the same. */
 #define READ_MAX ((uint64_t)2 << 30)
-#define PIECE ((size_t)1 << 20)
+#define PIECE (1 << 20)
 #define TARGET_MAX 4096
 /* Of what is so, a line of its own is to tell. */
 #define TOLD (CHANGE_SETID | CHANGES_HERE)
@@ -61,18 +61,17 @@ static int hash_file(struct layer *l, int fd, unsigned char ret[HASH_LEN],
 {
 	ssize_t got;
 
-	for (;;) {
+	do {
 		got = fd_read(fd, l->piece + HASH_LEN, PIECE);
 		if (got < 0)
 			return fail_errno(err, "read a file");
-		if (got == 0)
-			return 0;
 		if ((uint64_t)got > l->left)
 			return fail(err, EFBIG, "that is too much");
 		l->left -= (uint64_t)got;
 		memcpy(l->piece, ret, HASH_LEN);
 		hash_keyed(&l->hash, l->piece, HASH_LEN + (size_t)got, ret);
-	}
+	} while (got == PIECE);
+	return 0;
 }
 
 static int key_of(void *arg, const struct moves_file *f, bool came,

@@ -63,11 +63,12 @@ static void shown_free(struct shown *v)
 }
 
 /* [{"path", "counts", "entries"}] of the folders beside the project. */
-static json_t *extras_json(const struct session *s, const struct changes *c)
+static void put_extras(const struct session *s, const struct changes *c,
+		       struct jsonstream *to)
 {
-	json_t *array = json_array();
 	size_t i;
 
+	jsonstream_open(to, "extra", '[');
 	for (i = 0; i < c->extra_count; i++) {
 		const struct change_list *list = &c->extras[i].list;
 		json_t *object = json_object();
@@ -75,40 +76,49 @@ static json_t *extras_json(const struct session *s, const struct changes *c)
 		jsonout_text(object, "path", s->extras[i].path);
 		(void)json_object_set_new(object, "counts",
 					  diffshow_counts(list));
-		(void)json_object_set_new(object, "entries",
-					  diffshow_json(list));
-		(void)json_array_append_new(array, object);
+		jsonstream_open(to, NULL, '{');
+		jsonstream_put_all(to, object);
+		diffshow_json(list, "entries", to);
+		jsonstream_close(to, '}');
 	}
-	return array;
+	jsonstream_close(to, ']');
+}
+
+static const char *folder_of(const struct session *s, const struct shown *v,
+			     size_t i)
+{
+	if (v->groups[i].home)
+		return s->home;
+	return i ? s->extras[i - 1].path : s->project;
 }
 
 static void print_json(const struct session *s, const struct changes *c,
 		       const struct shown *v)
 {
 	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
-	json_t *risks = json_array(), *moves = json_array();
+	struct jsonstream to = {0};
 	size_t i;
 
 	jsonout_text(object, "schema", "guard.diff/1");
 	(void)json_object_update_new(object, jsonout_run(s));
 	jsonout_number(counts, "home", c->home.count);
 	(void)json_object_set_new(object, "counts", counts);
-	(void)json_object_set_new(object, "entries",
-				  diffshow_json(&c->project));
-	(void)json_object_set_new(object, "extra", extras_json(s, c));
-	(void)json_object_set_new(object, "home", diffshow_json(&c->home));
-	for (i = 0; i < v->count; i++) {
-		const char *folder = v->groups[i].home ? s->home
-				     : i	       ? s->extras[i - 1].path
-						       : s->project;
-
-		diffrisk_json(&v->groups[i], &v->from[i], folder, risks);
-		diffshow_moves(&v->groups[i], folder, moves);
-	}
-	(void)json_object_set_new(object, "moves", moves);
-	(void)json_object_set_new(object, "risks", risks);
-	(void)json_object_set_new(object, "agent", agent_show_json(s));
-	jsonout_print(object);
+	jsonstream_open(&to, NULL, '{');
+	jsonstream_put_all(&to, object);
+	diffshow_json(&c->project, "entries", &to);
+	put_extras(s, c, &to);
+	diffshow_json(&c->home, "home", &to);
+	jsonstream_open(&to, "risks", '[');
+	for (i = 0; i < v->count; i++)
+		diffrisk_json(&v->groups[i], &v->from[i], folder_of(s, v, i),
+			      &to);
+	jsonstream_close(&to, ']');
+	jsonstream_open(&to, "moves", '[');
+	for (i = 0; i < v->count; i++)
+		diffshow_moves(&v->groups[i], folder_of(s, v, i), &to);
+	jsonstream_close(&to, ']');
+	jsonstream_put(&to, "agent", agent_show_json(s));
+	jsonstream_close(&to, '}');
 }
 
 static void print_text(const struct session *s, struct changes *c,

@@ -59,7 +59,24 @@ static int count(const struct session *s, struct change_counts *ret,
 
 /* --- runs that are in each other's way --- */
 
-/* Layers of runs that wait, by the list's numbers; empty where none is. */
+static bool may_overlap(const struct session_list *list, size_t i,
+			const struct status_options *o)
+{
+	const struct session *s = &list->items[i];
+	size_t k;
+
+	if (!wanted(s, o) || !run_state_pending(s->state))
+		return false;
+	for (k = 0; k < list->count; k++)
+		if (k != i && wanted(&list->items[k], o) &&
+		    run_state_pending(list->items[k].state) &&
+		    strcmp(list->items[k].project, s->project) == 0)
+			return true;
+	return false;
+}
+
+/* Layers of runs that may be in another's way, by the list's numbers; empty
+ * where none is. */
 static struct changes *load_layers(const struct session_list *list,
 				   const struct status_options *o)
 {
@@ -69,11 +86,10 @@ static struct changes *load_layers(const struct session_list *list,
 	size_t i;
 
 	for (i = 0; i < list->count; i++) {
-		const struct session *s = &list->items[i];
-
 		layers[i] = (struct changes)CHANGES_NONE;
-		if (wanted(s, o) && run_state_pending(s->state))
-			(void)changes_load(s, NULL, &layers[i], &ignored);
+		if (may_overlap(list, i, o))
+			(void)changes_load(&list->items[i], NULL, &layers[i],
+					   &ignored);
 	}
 	return layers;
 }

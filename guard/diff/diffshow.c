@@ -147,19 +147,19 @@ void diffshow_names(const struct change_list *list, enum diff_form form,
 	}
 }
 
-json_t *diffshow_json(const struct change_list *list)
+void diffshow_json(const struct change_list *list, const char *key,
+		   struct jsonstream *to)
 {
-	json_t *array = json_array();
 	size_t i;
 
-	for (i = 0; i < list->count; i++)
-		(void)json_array_append_new(
-			array, jsonout_change(list, &list->items[i]));
-	return array;
+	jsonstream_open(to, key, '[');
+	for (i = 0; i < list->count && !output_broken(); i++)
+		jsonstream_put(to, NULL, jsonout_change(list, &list->items[i]));
+	jsonstream_close(to, ']');
 }
 
 void diffshow_moves(const struct changes_group *g, const char *folder,
-		    json_t *array)
+		    struct jsonstream *to)
 {
 	size_t i;
 
@@ -173,7 +173,7 @@ void diffshow_moves(const struct changes_group *g, const char *folder,
 		(void)json_object_set_new(object, "home",
 					  json_boolean(g->home));
 		jsonout_text(object, "folder", folder);
-		(void)json_array_append_new(array, object);
+		jsonstream_put(to, NULL, object);
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "guard/changes.h"
 #include "guard/diff/difftext.h"
+#include "guard/jsonstream.h"
 #include "guard/output.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -45,10 +46,12 @@ void diffshow_names(const struct change_list *list, enum diff_form form,
 		    const char *prefix);
 /* How many of each kind. */
 json_t *diffshow_counts(const struct change_list *list);
-json_t *diffshow_json(const struct change_list *list);
-/* [{"from", "to", "home", "folder", "percent", ...}] appended: the lines that
- * people are shown. folder: of the paths, absolute. */
+/* All of them, as an array. */
+void diffshow_json(const struct change_list *list, const char *key,
+		   struct jsonstream *to);
+/* {"from", "to", "home", "folder", "similarity", ...} into an array: the lines
+ * that people are shown. folder: of the paths, absolute. */
 void diffshow_moves(const struct changes_group *g, const char *folder,
-		    json_t *array);
+		    struct jsonstream *to);
 
 #endif

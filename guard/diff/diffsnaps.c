@@ -12,11 +12,11 @@
 #include "base/text.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
+#include "guard/diff/snapbytes.h"
 #include "guard/jsonout.h"
 #include "guard/listing.h"
 #include "guard/pick.h"
 #include "restore/transaction.h"
-#include "snapshot/store/content.h"
 #include "snapshot/tree/when.h"
 
 /* --- which points --- */
@@ -256,48 +256,6 @@ struct sides {
 	struct side *a, *b;
 };
 
-static int entry_of(const struct sides *s, const struct change *c, bool now,
-		    struct entry *ret, struct err *err)
-{
-	int got = tree_lookup(s->store, now ? &s->b->top : &s->a->top, c->path,
-			      ret, err);
-
-	return got ? got : fail(err, ENOENT, "%s", text_quote(c->path));
-}
-
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
-{
-	(void)err;
-	buf_add(arg, data, len);
-	return 0;
-}
-
-static int bytes_of(void *arg, const struct change *c, bool now, struct buf *to,
-		    struct err *err)
-{
-	const struct sides *s = arg;
-	AUTO(entry) struct entry e = {0};
-
-	if (entry_of(s, c, now, &e, err) < 0)
-		return -err->num;
-	if (e.size > DIFFTEXT_MAX)
-		return fail(err, EFBIG, "%s is too large", text_quote(c->path));
-	if (e.content.type == OBJECT_NONE)
-		return 0;
-	return content_each(s->store, &e.content, add_piece, to, err);
-}
-
-static int target_of(void *arg, const struct change *c, bool now,
-		     struct buf *to, struct err *err)
-{
-	AUTO(entry) struct entry e = {0};
-
-	if (entry_of(arg, c, now, &e, err) < 0)
-		return -err->num;
-	buf_add_text(to, e.link ? e.link : "");
-	return 0;
-}
-
 /* --- telling --- */
 
 static void add_point(struct buf *to, const struct snapshot *s)
@@ -349,25 +307,31 @@ static json_t *json_point(const struct snapshot *s)
 	return object;
 }
 
-static void print_json(const struct sides *s, const struct change_list *list)
+static void print_json(const struct sides *s, struct change_list *list)
 {
 	json_t *object = json_object();
+	struct jsonstream to = {0};
 
 	jsonout_text(object, "schema", "guard.diff-snapshots/1");
 	jsonout_text(object, "base", s->a->base);
 	(void)json_object_set_new(object, "from", json_point(&s->a->snapshot));
 	(void)json_object_set_new(object, "to", json_point(&s->b->snapshot));
 	(void)json_object_set_new(object, "counts", diffshow_counts(list));
-	(void)json_object_set_new(object, "entries", diffshow_json(list));
-	jsonout_print(object);
+	jsonstream_open(&to, NULL, '{');
+	jsonstream_put_all(&to, object);
+	diffshow_json(list, "entries", &to);
+	jsonstream_open(&to, "moves", '[');
+	diffshow_moves(&(struct changes_group){.list = list}, s->a->base, &to);
+	jsonstream_close(&to, ']');
+	jsonstream_close(&to, '}');
 }
 
 static void print(const struct sides *s, struct changes *changes,
 		  const struct diff_options *o)
 {
 	struct change_list *list = &changes->project;
-	struct sides sides = *s;
-	const struct difftext_source from = {bytes_of, target_of, &sides};
+	struct snapbytes bytes = {s->store, &s->a->top, &s->b->top};
+	const struct difftext_source from = snapbytes_source(&bytes);
 
 	diffshow_sort(list);
 	switch (o->form) {
@@ -466,8 +430,11 @@ int diffsnaps(struct context *c, char **argv, int points, int count,
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct sides s = {.a = &a, .b = &b};
 
-	if (compare(c, argv, points, &s, &changes.project, err) < 0 ||
-	    keep_paths(&s, argv + points, count - points, &changes.project,
+	if (compare(c, argv, points, &s, &changes.project, err) < 0)
+		return -err->num;
+	snapbytes_find_moves(&(struct snapbytes){c->store, &a.top, &b.top},
+			     &changes.project);
+	if (keep_paths(&s, argv + points, count - points, &changes.project,
 		       err) < 0)
 		return -err->num;
 	output_color(o->color);

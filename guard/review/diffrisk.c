@@ -91,7 +91,7 @@ void diffrisk_print(const struct changes_group *g,
 
 void diffrisk_json(const struct changes_group *g,
 		   const struct difftext_source *from, const char *folder,
-		   json_t *array)
+		   struct jsonstream *to)
 {
 	const struct change_list *list = g->list;
 	size_t i, k;
@@ -113,7 +113,7 @@ void diffrisk_json(const struct changes_group *g,
 			jsonout_text(object, "level",
 				     risk_level_name(r.items[k].level));
 			jsonout_text(object, "text", text);
-			(void)json_array_append_new(array, object);
+			jsonstream_put(to, NULL, object);
 		}
 	}
 }

@@ -4,18 +4,17 @@
 #ifndef GUARD_REVIEW_DIFFRISK_H
 #define GUARD_REVIEW_DIFFRISK_H
 
-#include <jansson.h>
-
 #include "guard/changes.h"
 #include "guard/diff/difftext.h"
+#include "guard/jsonstream.h"
 
 /* A section on stdout, nothing when there is none. */
 void diffrisk_print(const struct changes_group *g,
 		    const struct difftext_source *from);
-/* [{"path", "home", "folder", "level", "text"}] appended. folder: of the
+/* {"path", "home", "folder", "level", "text"} into an array. folder: of the
  * paths, absolute. */
 void diffrisk_json(const struct changes_group *g,
 		   const struct difftext_source *from, const char *folder,
-		   json_t *array);
+		   struct jsonstream *to);
 
 #endif

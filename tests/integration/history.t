@@ -183,7 +183,7 @@ is "$(cat "$out")" thirty 'is that file'
 last=$(guard log --no-pager -n 1 | sed 's/ .*//')
 gives 0 'diff of two snapshots' guard diff 1 2
 says "$out" 'from snapshot 1'
-says "$out" '  D  h/old-name'
+says "$out" '  R  h/old-name -> h/new-name'
 says "$out" '+two'
 gives 0 'the other way round' guard diff s2 s1 --name-status
 is "$(cat "$out")" "$(printf 'D\th/new-name\nM\th/a\nA\th/old-name')" \

@@ -246,4 +246,20 @@ is "$(cd heap/deep && echo *) $(head -n 1 keep/two)" '1 3 4 5 6 2000' \
 ok 'and the rest' guard apply -y
 no 'is deleted then' test -e heap
 
+# --- between a snapshot and the files ---
+ok 'a snapshot' guard snapshot -q
+mv branch bough
+echo and >>bough/in/s
+rm bough/in/p
+gives 0 'diff with it' guard diff latest
+has "$out" '^  R  branch/ -> bough/  (3 files)$'
+has "$out" '^  R  branch/in/s -> bough/in/s  .* alike$'
+has "$out" '^rename to bough/in/s$'
+has "$out" '^+and$'
+has "$out" '^  D  branch/in/p  '
+gives 0 'as JSON' guard diff latest --json
+perl "$T/moves.pl" <"$out" >"$T/moves"
+has "$T/moves" '^branch>bough 100 3$'
+has "$T/moves" '^delete branch/in/r to bough/in/r$'
+
 finish
