@@ -70,6 +70,11 @@ static void note_project(const struct layer *l, struct buf *notes)
 			   "%s is on a read-only file system: what the run "
 			   "does can be looked at, not applied\n",
 			   text_quote(l->path));
+	else if (geteuid() != 0 && faccessat(l->lower_fd, ".", W_OK, 0) < 0)
+		buf_printf(notes,
+			   "you may not write in %s: what the run does in it "
+			   "can be looked at, not applied\n",
+			   text_quote(l->path));
 	if (geteuid() == 0 && l->lower_meta.uid != 0)
 		buf_printf(notes,
 			   "%s belongs to uid %u: in a run, root has no power "

@@ -24,6 +24,16 @@ int able_explain(int num, const char *path, struct err *err)
 			    "%s is on a read-only file system: nothing can be "
 			    "put there; " OTHER_WAYS,
 			    text_quote(path));
+	if (num == EACCES || num == EPERM)
+		return fail(err, num,
+			    "you may not write in %s, so nothing can be put "
+			    "there; " OTHER_WAYS,
+			    text_quote(path));
+	if (num == ENOSYS || num == EOPNOTSUPP)
+		return fail(err, num,
+			    "the file system of %s makes no folders: nothing "
+			    "can be put there; " OTHER_WAYS,
+			    text_quote(path));
 	return fail_num(err, num, "make the staging folder in %s",
 			text_quote(path));
 }

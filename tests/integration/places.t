@@ -281,6 +281,21 @@ if [ "$uid" -eq 0 ]; then
 	umount "$HOME/theirs"
 fi
 
+# --- a folder that the user may not write in ---
+if [ "$uid" -ne 0 ]; then
+	mkdir -p "$HOME/shut/open"
+	cd "$HOME/shut" || exit 99
+	echo one >open/file
+	chmod 555 .
+	gives 0 'a shut project' guard run -- sh -c 'echo two >open/file'
+	says "$err" "you may not write in '$HOME/shut'"
+	gives 1 'is not applied' guard apply -q -y
+	says "$err" 'guard patch'
+	is "$(cat open/file)" one 'nothing was done'
+	gives 0 'and dropped' guard discard -q -y
+	cd /
+fi
+
 # --- repositories that do not lie in the project ---
 cat >"$T/commit" <<'END'
 set -e
