@@ -14,6 +14,8 @@
 #include <dlfcn.h>
 #include <regex.h>
 
+#pragma GCC diagnostic ignored "-Wvla" /* it is declared so */
+
 /*
  * The matcher asks with REG_STARTEND about text without an end of its own;
  * the sanitizer's regexec() takes its strlen() all the same.

@@ -325,7 +325,8 @@ static void fill(struct made *list, char names[][16], char side, size_t count,
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		(void)snprintf(names[i], sizeof(names[i]), "%c%06zu", side, i);
+		(void)snprintf(names[i], sizeof(names[i]), "%c%06u", side,
+			       (unsigned int)i);
 		list[i] = (struct made){.path = names[i], .text = text};
 	}
 }
