@@ -104,6 +104,61 @@ for kind in ext4 xfs btrfs; do
 	) >"$out" 2>"$err" </dev/null
 	is $? 0 "$kind: the state alone"
 done
+# --- big folders, moved and new, out of a layer on another disk ---
+cat >"$T/big" <<'END'
+set -e
+mv old moved
+mkdir new
+for i in $(seq 80); do echo $i >new/n$i; done
+mv moved/deep new/
+mkdir in
+mv moved in/
+ln new/n1 new/other-name
+touch -d 2002-02-03 new/n2 new
+END
+# All that is in this folder.
+cat >"$T/list" <<'END'
+find . -mindepth 1 \( -type d -printf '%P %y %m %T@\n' \) -o \
+	-printf '%P %y %m %T@ %s %n %l\n' | LC_ALL=C sort
+find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+END
+for kind in xfs btrfs; do
+	there $kind || continue
+	GUARD_HOME=/images/$kind/state
+	export GUARD_HOME
+	mkdir -p "$HOME/big/old/deep"
+	cd "$HOME/big" || exit 99
+	for i in $(seq 80); do
+		echo "$i" >"old/f$i"
+	done
+	ln old/f1 old/deep/hard
+	ln -s f1 old/link
+	mkfifo old/fifo
+	echo in >old/deep/file
+	head -c 3000000 /dev/urandom >old/bytes
+	truncate -s 5M old/hole
+	setfattr -n user.colour -v red old/f2
+	chmod 750 old
+	touch -d 2001-02-03 old/f3 old
+	sh "$T/list" >"$T/big.before"
+	gives 0 "$kind: big folders are moved and made" guard run -q \
+		--rw "$T" -- sh -ec ". '$T/big'
+		sh '$T/list' >'$T/big.inside'"
+	gives 0 "$kind: applied" guard apply -q -y
+	sh "$T/list" >"$T/big.after"
+	ok "$kind: they are what the run saw" same "$T/big.inside" "$T/big.after"
+	is "$(getfattr -d in/moved/f2 | grep colour)" 'user.colour="red"' \
+		"$kind: with attributes"
+	ok "$kind: and holes" test "$(stat -c %b in/moved/hole)" -lt 100
+	gives 0 "$kind: taken back" guard undo -q -y
+	sh "$T/list" >"$T/big.after"
+	ok "$kind: as before" same "$T/big.before" "$T/big.after"
+	gives 0 "$kind: dropped" guard discard -q -y
+	cd "$HOME" || exit 99
+	rm -r big
+	unset GUARD_HOME
+done
+
 make_project /small/project
 place 'tmpfs' /small/project
 if holds_layers /small; then

@@ -494,7 +494,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(is_what_the_run_saw),
 		TEST(keeps_to_what_was_named),
-		TEST(keeps_to_what_was_named),
 		TEST(reads_what_the_run_shut_and_shuts_it_again),
 		TEST(keeps_names_of_one_file_together),
 		TEST(makes_folders_that_the_base_does_not_have),
