@@ -220,11 +220,29 @@ static int each_shut(void *arg, const char *path, const struct entry *left,
 	return project_know(p, path, left, err);
 }
 
+/* Another guard may have done something while the project was waited for. */
+static int check_last(const struct undo *u, int workspace_fd, struct err *err)
+{
+	AUTO(action) struct action now = {0};
+
+	if ((u->o->count ? action_load_effective(workspace_fd, 0, &now, err)
+			 : action_load_last(workspace_fd, &now, err)) == 0 &&
+	    strcmp(now.kind, u->last.kind) == 0 && now.before == u->last.before)
+		return 0;
+	return fail(err, EBUSY,
+		    "something else was done in %s in this moment: nothing is "
+		    "taken back",
+		    text_quote(u->path));
+}
+
 static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 {
 	if (r != u->roots && context_recover(u->c, r->path, err) < 0)
 		return -err->num;
 	if (context_project(u->c, r->path, false, &r->project, err) < 0)
+		return -err->num;
+	if (r == u->roots && !u->o->dry &&
+	    check_last(u, r->project.workspace_fd, err) < 0)
 		return -err->num;
 	r->project.only = (const char *const *)r->only;
 	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root, each_shut, r,

@@ -181,4 +181,32 @@ no 'the file' test -e file-five
 ok 'and the run' test -n "$(guard status -q)"
 gives 0 'they are not in the list any more' guard log --actions
 is "$(grep -c '  undo [0-9]' "$out")" "$had" 'but what was before them is'
+
+# --- another guard does something while this one waits for it ---
+gives 0 'a run' guard run -q -- sh -c 'echo beside >beside.txt'
+gives 0 'applied' guard apply -q -y
+last=$(grep -l 'kind=apply' "$state"/workspaces/*/last-action)
+mkfifo "$T/locked" "$T/go" "$T/undo.err"
+flock "${last%/*}/lock" sh -c "echo >'$T/locked'; read -r _ <'$T/go'" &
+holder=$!
+read -r _ <"$T/locked"
+guard undo -y >"$out" 2>"$T/undo.err" </dev/null &
+undo=$!
+{
+	read -r line
+	cp "$last" "$T/last"
+	sed -i 's/^before=.*/before=1/' "$last"
+	echo >"$T/go"
+	cat
+} <"$T/undo.err" >"$err"
+wait $holder
+wait $undo
+is $? 1 'an undo that waited'
+is "${line%%:*}" guard 'and said so'
+says "$err" 'something else was done'
+ok 'nothing is taken back' test -e beside.txt
+cp "$T/last" "$last"
+gives 0 'later it is' guard undo -q -y
+no 'and gone' test -e beside.txt
+gives 0 'dropped' guard discard -q -y
 finish
