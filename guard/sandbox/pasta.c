@@ -177,6 +177,8 @@ static void __attribute__((noreturn)) look_after(char **arguments)
 	pid_t pid;
 
 	(void)setsid();
+	/* pasta takes it for a failure when this was ignored. */
+	(void)signal(SIGPIPE, SIG_DFL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || !program ||
 	    readlink("/proc/self", number, sizeof(number) - 1) <= 0 ||
 	    pipe2(gate, O_CLOEXEC) < 0)
@@ -193,8 +195,7 @@ static void __attribute__((noreturn)) look_after(char **arguments)
 	/* It goes into the background when all is ready. */
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		_exit(1);
-	/* SIGPIPE: guard is gone already. */
-	(void)signal(SIGPIPE, SIG_DFL);
+	/* By SIGPIPE, when guard is gone already. */
 	if (write(READY_FD, "", 1) != 1)
 		_exit(1);
 	(void)close(READY_FD);
