@@ -159,6 +159,8 @@ static int set_up_mounts(struct setup *s, struct err *err)
 		rc = s->policy->open_layers(s->policy->layers_arg, err);
 	if (rc == 0)
 		rc = mounts_build(s, err);
+	if (rc == 0)
+		rc = files_replace_nodes(s, err);
 	return rc;
 }
 

@@ -13,6 +13,21 @@
 #include "base/fd.h"
 #include "base/text.h"
 
+/* Of a device that every run has and that knows no one; else NULL. */
+static const char *name_of(const struct stat *st)
+{
+	static const char *const memory[] = {
+		[3] = "/dev/null",   [5] = "/dev/zero",	   [7] = "/dev/full",
+		[8] = "/dev/random", [9] = "/dev/urandom",
+	};
+	unsigned int minor = minor(st->st_rdev);
+
+	return S_ISCHR(st->st_mode) && major(st->st_rdev) == 1 &&
+			       minor < sizeof(memory) / sizeof(*memory)
+		       ? memory[minor]
+		       : NULL;
+}
+
 /*
  * A file opened for reading can be opened for writing through /proc/self/fd:
  * that goes by the mount it was opened on, the machine's own. `guard run --
@@ -24,17 +39,8 @@
  */
 static bool is_everyones(const struct stat *st)
 {
-	/* null, zero, full, random, urandom; tty */
-	static const unsigned int memory[] = {3, 5, 7, 8, 9};
-	unsigned int minor = minor(st->st_rdev);
-	size_t i;
-
-	if (!S_ISCHR(st->st_mode))
-		return false;
-	for (i = 0; i < sizeof(memory) / sizeof(*memory); i++)
-		if (major(st->st_rdev) == 1 && minor == memory[i])
-			return true;
-	return major(st->st_rdev) == 5 && minor == 0;
+	return S_ISCHR(st->st_mode) &&
+	       (name_of(st) || st->st_rdev == makedev(5, 0));
 }
 
 static int reopen_on_read_only(int fd, const struct stat *st, int flags,
@@ -94,6 +100,20 @@ static bool is_to_reopen(const struct stat *st, int flags, uid_t uid)
 	return S_ISREG(st->st_mode) && reads;
 }
 
+/*
+ * </dev/null of root's, mostly: the run's own node is as good, on a mount that
+ * is there anyway. The kernel lets the end of a mount of its own wait for all
+ * processors.
+ */
+static bool is_to_replace(const struct setup *s, const struct stat *st)
+{
+	const char *name = s->root_fd < 0 ? NULL : name_of(st);
+	struct stat machines;
+
+	return name && lstat(name, &machines) == 0 &&
+	       S_ISCHR(machines.st_mode) && machines.st_rdev == st->st_rdev;
+}
+
 /* A folder is a way out: its mount is writable. */
 static bool is_folder(const struct stat *st, int flags)
 {
@@ -101,7 +121,7 @@ static bool is_folder(const struct stat *st, int flags)
 }
 
 /* 1: it was opened again. */
-static int restrict_one(int fd, uid_t uid, struct err *err)
+static int restrict_one(struct setup *s, int fd, uid_t uid, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
@@ -125,6 +145,9 @@ static int restrict_one(int fd, uid_t uid, struct err *err)
 			    fd);
 	if (!is_to_reopen(&st, flags, uid))
 		return 0;
+	s->replace_node[fd] = is_to_replace(s, &st);
+	if (s->replace_node[fd])
+		return 0;
 	return reopen_on_read_only(fd, &st, flags, err) < 0 ? -err->num : 1;
 }
 
@@ -135,10 +158,32 @@ int files_restrict(struct setup *s, struct err *err)
 	for (fd = 0; rc >= 0 && fd < 3; fd++) {
 		if (s->replace[fd])
 			continue;
-		rc = restrict_one(fd, geteuid(), err);
+		rc = restrict_one(s, fd, geteuid(), err);
 		s->again[fd] = rc > 0;
 	}
 	return rc < 0 ? rc : 0;
+}
+
+int files_replace_nodes(const struct setup *s, struct err *err)
+{
+	int fd;
+
+	for (fd = 0; fd < 3; fd++) {
+		auto_close int node = -1;
+		int flags = fcntl(fd, F_GETFL);
+		struct stat st;
+
+		if (!s->replace_node[fd])
+			continue;
+		if (fstat(fd, &st) < 0 || !name_of(&st))
+			return fail(err, ESTALE, "descriptor %d is another one",
+				    fd);
+		flags &= O_ACCMODE | O_APPEND | O_NONBLOCK;
+		node = open(name_of(&st), flags | O_NOCTTY | O_CLOEXEC);
+		if (node < 0 || dup2(node, fd) < 0)
+			return fail_errno(err, "open %s again", name_of(&st));
+	}
+	return 0;
 }
 
 bool files_are_fine(const struct setup *s)

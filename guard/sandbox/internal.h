@@ -95,6 +95,7 @@ struct setup {
 	bool root;
 	char *tmp_path, *var_tmp_path; /* where the two folders lie */
 	bool replace[3]; /* of fd 0, 1, 2: by the run's own terminal */
+	bool replace_node[3]; /* by the run's own device node */
 	bool again[3]; /* opened again, so where it is read is its own */
 	/* Others may use the terminal as well (one of stdin and stdout is
 	 * something else): it is touched when the command wants to read. */
@@ -180,6 +181,8 @@ void sockets_free(struct setup *s);
 /* Descriptors 0, 1, 2 that are handed to the run as they are must not lead
  * further than what was meant. Before anything is covered. */
 int files_restrict(struct setup *s, struct err *err);
+/* Those that s->replace_node tells of, in the new root. */
+int files_replace_nodes(const struct setup *s, struct err *err);
 /* Whether that would do nothing. */
 bool files_are_fine(const struct setup *s);
 

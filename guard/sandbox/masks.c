@@ -243,21 +243,22 @@ static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 		      struct err *err)
 {
 	size_t number = (size_t)(p - s->places);
-	int rc;
+	auto_close int target = mount_point(s->root_fd, p->path);
 
+	/* Hidden with a folder above it, or deleted in the run's layer. */
+	if (target < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (target < 0)
+		return fail_errno(err, "hide %s", text_quote(p->path));
 	p->mount_fd = p->text && !p->dir
 			      ? make_text(scratch_fd, number, p->text, err)
 			      : masks_make(scratch_fd, number, p->dir, err);
 	if (p->mount_fd < 0)
 		return err_context(err, "hide %s", text_quote(p->path));
-	rc = mount_place(s->root_fd, p->path, p->mount_fd, err);
-	/* Hidden with a folder above it, or deleted in the run's layer. */
-	if (rc == -ENOENT || rc == -ENOTDIR) {
-		(void)close(p->mount_fd);
-		p->mount_fd = -1;
-		return 0;
-	}
-	return rc;
+	if (move_mount(p->mount_fd, "", target, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "hide %s", text_quote(p->path));
+	return 0;
 }
 
 static int close_masks(struct setup *s, struct err *err)
