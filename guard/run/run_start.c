@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -98,6 +99,18 @@ static void warn_of_hidden(const struct run *run, const char *text)
 				   text_quote(text));
 }
 
+/* Most likely it was meant to be another name. */
+static void warn_of_nothing_hidden(const struct run *run)
+{
+	const char *const *hide;
+	struct stat st;
+
+	for (hide = run->options->hide; *hide; hide++)
+		if (lstat(*hide, &st) < 0 && errno == ENOENT)
+			output_say("--hide %s: there is nothing of that name",
+				   text_quote(*hide));
+}
+
 /* The command's arguments, and variables that the user passes on himself. */
 static void warn_of_hidden_arguments(const struct run *run)
 {
@@ -138,6 +151,7 @@ static void tell_header(const struct run *run, struct buf *notes)
 		len = strcspn(note, "\n");
 		output_say("%.*s", (int)len, note);
 	}
+	warn_of_nothing_hidden(run);
 	warn_of_hidden_arguments(run);
 }
 
@@ -195,10 +209,19 @@ static int check_grants(const struct run *run, const char *const *paths,
 
 int run_check_grants(const struct run *run, struct err *err)
 {
+	const char *const *path = run->options->read_write;
 	int got = check_grants(run, run->options->read_only, err);
+	struct stat st;
 
 	if (got == 0)
-		got = check_grants(run, run->options->read_write, err);
+		got = check_grants(run, path, err);
+	for (; got == 0 && *path; path++)
+		if (stat(*path, &st) == 0 && !S_ISDIR(st.st_mode))
+			return fail(err, ENOTDIR,
+				    "--rw %s is no folder: a file that is let "
+				    "in alone could not be replaced by a new "
+				    "one; name the folder that it is in",
+				    text_quote(*path));
 	return got;
 }
 

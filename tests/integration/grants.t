@@ -24,6 +24,8 @@ gives 0 '--ro lets that in too' guard run --ro "$HOME/.ssh" -- cat ~/.ssh/id
 is "$(cat "$out")" key 'its bytes as well'
 gives 0 '--hide hides a file' guard run --hide "$HOME/plain" -- \
 	sh -c '! grep -q plain ~/plain'
+gives 0 '--hide of nothing' guard run --hide "$HOME/palin" -- true
+says "$err" "--hide '$HOME/palin': there is nothing of that name"
 gives 125 '--ro of nothing' guard run --ro /no/such/path -- true
 says "$err" '/no/such/path'
 
@@ -35,6 +37,9 @@ gives 0 'it was kept before' guard restore -y --at latest~1 "$HOME/real/f"
 is "$(cat "$HOME/real/f")" one 'and can be had back'
 gives 0 'and kept after' guard log "$HOME/real/made"
 says "$out" post-rw
+
+gives 125 '--rw of a file' guard run --rw "$HOME/real/f" -- true
+says "$err" 'name the folder that it is in'
 
 # --- never guard's own ---
 gives 125 'the state cannot be let in' guard run --ro "$state" -- true
