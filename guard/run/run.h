@@ -98,6 +98,8 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 /* After the run, what programs in it were refused: to rename a folder, to open
  * more files. */
 void run_tell_refused(const struct sandbox *sb);
+/* Files below the home folder that are seen without the secrets in them. */
+void run_find_cuts(const struct run *run, struct sandbox_cuts *cuts);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

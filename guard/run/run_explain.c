@@ -22,6 +22,7 @@ struct explaining {
 	const char **layers; /* in the order of their mounts, NULL-terminated */
 	char **cows;
 	char **hide;
+	struct sandbox_cuts cuts;
 	json_t *list; /* NULL: text */
 };
 
@@ -110,6 +111,8 @@ static const char *rule_of(const struct explaining *e, const struct view *v)
 	case SIGHT_READ_WRITE:
 		return "--rw";
 	case SIGHT_READ_ONLY:
+		if (v->cut)
+			return "secrets";
 		return v->granted ? "--ro" : "machine";
 	case SIGHT_PRIVATE:
 		return "private";
@@ -179,6 +182,10 @@ static char *describe(const struct explaining *e, const struct view *v)
 				  "stored before and after",
 				  place);
 	case SIGHT_READ_ONLY:
+		if (v->cut)
+			return mem_printf("a read-only copy without the "
+					  "secrets in it; --ro lets it in as "
+					  "it is");
 		return v->granted ? mem_printf("read-only, let in by --ro %s",
 					       place)
 				  : mem_printf("read-only, as all of the "
@@ -227,6 +234,7 @@ static int explain_one(struct explaining *e, const char *path, struct err *err)
 	const struct sandbox_policy policy = {
 		.home = e->run.context.state.home,
 		.hide = (const char *const *)e->hide,
+		.cuts = &e->cuts,
 		.never = e->run.context.state.path,
 		.read_only = o->read_only,
 		.read_write = o->read_write,
@@ -269,6 +277,7 @@ static int explain(struct explaining *e, char *const *paths, struct err *err)
 		return -err->num;
 	choose_layers(e);
 	e->hide = run_hidden_paths(run);
+	run_find_cuts(run, &e->cuts);
 	for (; got == 0 && *paths; paths++)
 		got = explain_one(e, *paths, err);
 	return got;
@@ -291,6 +300,7 @@ int run_explain(const struct run_options *options, char *const *paths,
 		jsonout_print(TAKE(e.list));
 	json_decref(e.list);
 	mem_list_free(&e.hide);
+	sandbox_cuts_free(&e.cuts);
 	mem_list_free(&e.cows);
 	free(e.layers);
 	agent_free(&e.run.agent);

@@ -226,12 +226,13 @@ int run_check_grants(const struct run *run, struct err *err)
 }
 
 /* What the user himself wants hidden shows nothing at all. */
-static void hide_cuts(const struct run *run, struct sandbox_cuts *cuts)
+void run_find_cuts(const struct run *run, struct sandbox_cuts *cuts)
 {
 	const char *const *hide;
 	struct err ignored;
 	size_t i;
 
+	sandbox_cuts_find(run->context.state.home, cuts);
 	for (hide = run->options->hide; *hide; hide++) {
 		auto_free char *path = path_resolve(*hide, &ignored);
 
@@ -352,8 +353,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	door = sandbox_door(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->kept};
 	hide = run_hidden_paths(run);
-	sandbox_cuts_find(run->context.state.home, &cuts);
-	hide_cuts(run, &cuts);
+	run_find_cuts(run, &cuts);
 	envp = make_environ(run, *layers, &dropped);
 	tell_header(run, &notes);
 	tell_cuts(&cuts);

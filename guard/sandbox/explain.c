@@ -76,19 +76,28 @@ static struct view view_by(const struct scene *c, const char *path,
 			continue;
 		see(&v, SIGHT_HIDDEN, p->path);
 		v.socket = p->socket;
+		v.cut = p->text && p->text->len;
+		if (v.cut)
+			v.sight = SIGHT_READ_ONLY;
 	}
 	return v;
 }
 
 /* Nodes and folders that guard puts into what is private. */
-static bool is_made(const char *path)
+static bool is_made(const struct scene *c, const char *path)
 {
 	static const char *const made[] = {
-		"/dev/null",	"/dev/zero", "/dev/full",  "/dev/random",
-		"/dev/urandom", "/dev/tty",  "/dev/pts",   "/dev/shm",
-		"/dev/fd",	"/dev/ptmx", "/dev/stdin", "/dev/stdout",
-		"/dev/stderr",	"/run/user", "/run/lock"};
+		"/dev/null",	"/dev/zero",	 "/dev/full",  "/dev/random",
+		"/dev/urandom", "/dev/tty",	 "/dev/pts",   "/dev/shm",
+		"/dev/fd",	"/dev/ptmx",	 "/dev/stdin", "/dev/stdout",
+		"/dev/stderr",	"/dev/pts/ptmx", "/run/user",  "/run/lock"};
+	const struct sandbox_policy *p = c->s.policy;
+	auto_free char *own =
+		mem_printf("/run/user/%u", p->has_user ? p->user : geteuid());
 	size_t i;
+
+	if (strcmp(path, own) == 0)
+		return true;
 
 	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
 		if (strcmp(path, private[i]) == 0)
@@ -99,14 +108,15 @@ static bool is_made(const char *path)
 	return path_below(path, "/proc");
 }
 
-static bool exists(const struct view *v, const char *path)
+static bool exists(const struct scene *c, const struct view *v,
+		   const char *path)
 {
 	struct stat st;
 
 	if (v->sight == SIGHT_HIDDEN)
 		return strcmp(path, v->place) == 0;
 	if (v->sight == SIGHT_PRIVATE)
-		return strcmp(path, v->place) == 0 || is_made(path);
+		return strcmp(path, v->place) == 0 || is_made(c, path);
 	return lstat(path, &st) == 0;
 }
 
@@ -146,12 +156,20 @@ void view_free(struct view *v)
 	*v = (struct view){0};
 }
 
+/* A run's own links of that name, if there are any, lead elsewhere. */
+static bool is_of_its_own(const char *path)
+{
+	return path_below(path, "/dev") && !strstr(path, "/.") &&
+	       !strstr(path, "//") && strncmp(path, "/dev/fd/", 8) != 0;
+}
+
 int sandbox_explain(const struct sandbox_policy *policy,
 		    const char *const *layers, const char *path,
 		    struct view *ret, struct err *err)
 {
 	struct scene c = {.s = {.policy = policy}, .layers = layers};
-	auto_free char *real = path_resolve(path, err);
+	auto_free char *real = is_of_its_own(path) ? mem_strdup(path)
+						   : path_resolve(path, err);
 	int rc;
 
 	if (!real)
@@ -162,7 +180,7 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	rc = masks_open(&c.s, err);
 	if (rc == 0) {
 		*ret = view_by(&c, real, c.s.place_count);
-		ret->exists = exists(ret, real) || leads_to_grant(&c, real);
+		ret->exists = exists(&c, ret, real) || leads_to_grant(&c, real);
 		ret->owned_place = mem_strdup(ret->place);
 		ret->place = ret->owned_place;
 		ret->real = TAKE(real);

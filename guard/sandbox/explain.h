@@ -23,6 +23,7 @@ struct view {
 	bool exists; /* something is there at the run's beginning */
 	bool granted; /* by an option */
 	bool socket; /* hidden because somebody listens on it */
+	bool cut; /* read-only, a copy without the secrets in it */
 	const char *place; /* where the mount is that decides; "/": the root */
 	char *real; /* the path without links */
 	char *owned_place;

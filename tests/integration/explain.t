@@ -22,7 +22,7 @@ echo k >"$HOME/elsewhere/credentials"
 cat >/srv/look <<-'END'
 	#!/bin/sh
 	for path; do
-		if [ ! -e "$path" ] && [ ! -L "$path" ]; then
+		if [ ! -e "$path" ]; then
 			seen=absent
 		elif [ -d "$path" ]; then
 			seen=folder
@@ -105,7 +105,53 @@ agrees --ro /tmp/there -- /tmp /tmp/there /tmp/there/in/f /var/tmp
 agrees --strict -- "$HOME/project/README.md" "$HOME/plain" "$HOME/.ssh/id" \
 	/srv/open/f /tmp /usr/bin/env
 
+# --- whatever there is: 100 paths by chance ---
+seed=${EXPLAIN_SEED:-$(date +%N)}
+note "seed $seed: EXPLAIN_SEED=$seed"
+for file in .docker/config.json .kube/config .cargo/credentials.toml \
+	.cargo/bin/tool .config/rclone/rclone.conf .mozilla/f/logins.json \
+	.bash_history wallet.kdbx sub/wallet.kdbx .config/app/settings \
+	.local/bin/tool .local/share/keyrings/login .cache/git/credential/s \
+	.cache/tool/x a/b/c/d/e/f 'two words/and a blank' .profile.d/x; do
+	mkdir -p "$HOME/$(dirname "$file")"
+	echo x >"$HOME/$file"
+done
+printf '//r/:_authToken=t\nregistry=r\n' >"$HOME/.npmrc"
+printf '[user]\nname = x\n' >"$HOME/.gitconfig"
+ln -s .docker "$HOME/to-docker"
+ln -s "$HOME/.kube/config" "$HOME/project/to-kube"
+ln -s /etc "$HOME/project/to-etc"
+mkdir -p "$HOME/project/deep/er" /var/tmp/there
+echo x >"$HOME/project/deep/er/file"
+echo x >/var/tmp/there/file
+{
+	find "$HOME" /srv /tmp /var/tmp /run /dev -path "$T" -prune -o -path "/dev/std*" -prune -o \
+		-path "$state/store" -prune -o -name .git -prune -o \
+		-xtype l -o -print 2>/dev/null |
+		awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' |
+		sort | head -n 60
+	find / -maxdepth 6 \( -path /proc -o -path /sys -o -path /opt/guard \
+		-o -path /dev -o -path /var/tmp -o -name .git \) -prune -o \
+		-xtype l -o -print 2>/dev/null |
+		awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' |
+		sort | head -n 40
+} | cut -f2- >"$T/chosen"
+set --
+while IFS= read -r path; do
+	set -- "$@" "$path"
+done <"$T/chosen"
+agrees -- "$@"
+agrees --ro "$HOME/.docker" --hide "$HOME/a/b" --rw "$HOME/granted" -- "$@"
+agrees --strict -- "$@"
+
 # --- in words ---
+gives 0 'settings without their secrets are no layer and not hidden' \
+	guard explain ~/.npmrc
+says "$out" 'a read-only copy without the secrets in it; --ro lets it in'
+gives 0 'those without any are as ever' guard explain ~/.gitconfig
+says "$out" 'the layer over the home folder'
+gives 0 'and hidden is hidden' guard explain --hide ~/.npmrc ~/.npmrc
+says "$out" '(--hide)'
 gives 0 'which rule, in words' guard explain ~/.ssh/id
 says "$out" 'nothing is there; hidden with'
 says "$out" 'credentials'
