@@ -78,9 +78,9 @@ const struct change_move *changes_move(const struct change_list *list,
  * went. */
 void changes_moves_count(struct change_move *moves, size_t count);
 /* "src/a.c -> lib/a.c  2 KB  92 % alike": escaped, prefix before each name;
- * appended. */
+ * appended. In two lines where it is longer than width, unless that is 0. */
 void changes_move_text(const struct change_move *m, const char *prefix,
-		       struct buf *to);
+		       size_t width, struct buf *to);
 
 /*
  * Sets CHANGES_HERE by comparing the real files with the snapshot that was

@@ -3,8 +3,12 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
+
+/* A folder that went with more files than these may be one line. */
+#define FOLD_LEAST 20
 
 static enum output_style kind_style(enum change_kind kind)
 {
@@ -93,10 +97,57 @@ static void section(const struct changes_group *g, enum change_kind kind,
 	(void)listing_kind(g->list, kind, g->home, to);
 }
 
-size_t listing_moved(const struct change_list *list, FILE *to)
+/* How many entries are it and in it, if all of them went as many files. */
+static size_t deleted_whole(const struct change_list *list, size_t at,
+			    size_t *ret_files, uint64_t *ret_bytes)
+{
+	const struct change *folder = &list->items[at];
+	size_t i;
+
+	*ret_files = *ret_bytes = 0;
+	if (!S_ISDIR(folder->old.mode))
+		return 0;
+	for (i = at; i < list->count; i++) {
+		const struct change *c = &list->items[i];
+
+		if (!path_below(c->path, folder->path))
+			break;
+		if (!in_section(list, c, CHANGE_DELETED, false))
+			return 0;
+		*ret_files += !S_ISDIR(c->old.mode);
+		*ret_bytes += S_ISREG(c->old.mode) ? c->old.size : 0;
+	}
+	return *ret_files > FOLD_LEAST ? i - at : 0;
+}
+
+void listing_deleted(const struct change_list *list, FILE *to)
+{
+	size_t i, whole, files;
+	uint64_t bytes;
+
+	for (i = 0; i < list->count; i += whole ? whole : 1) {
+		const struct change *c = &list->items[i];
+		AUTO(buf) struct buf name = {0};
+
+		whole = 0;
+		if (!in_section(list, c, CHANGE_DELETED, false))
+			continue;
+		whole = deleted_whole(list, i, &files, &bytes);
+		if (!whole) {
+			print_change(list, c, to);
+			continue;
+		}
+		output_name(&name, c->path);
+		(void)fprintf(to, "  D  %s/  with all in it: %s, %s\n",
+			      buf_text(&name), text_count(files, "file"),
+			      text_size(bytes));
+	}
+}
+
+size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 {
 	bool coloured = to == stdout;
-	size_t i, n = 0;
+	size_t i, n = 0, lines = 0;
 
 	for (i = 0; i < list->move_count; i++) {
 		const struct change_move *m = &list->moves[i];
@@ -105,20 +156,22 @@ size_t listing_moved(const struct change_list *list, FILE *to)
 		if (m->half)
 			continue;
 		n++;
-		if (m->with_folder || !to)
+		if (m->with_folder || !to || (lines++ >= most && most))
 			continue;
-		changes_move_text(m, "", &b);
+		changes_move_text(m, "", coloured ? output_width() : 0, &b);
 		(void)fprintf(to, "  %sR%s  %s\n",
 			      coloured ? output_style(STYLE_CHANGED) : "",
 			      coloured ? output_style(STYLE_NONE) : "",
 			      buf_text(&b));
 	}
+	if (most && lines > most)
+		(void)fprintf(to, "  ... and %zu more\n", lines - most);
 	return n;
 }
 
 static void section_moved(const struct changes_group *g, FILE *to)
 {
-	size_t n = listing_moved(g->list, NULL);
+	size_t n = listing_moved(g->list, 0, NULL);
 	AUTO(buf) struct buf where = {0};
 
 	if (!n)
@@ -128,7 +181,7 @@ static void section_moved(const struct changes_group *g, FILE *to)
 		      to == stdout ? output_style(STYLE_BOLD) : "",
 		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
-	(void)listing_moved(g->list, to);
+	(void)listing_moved(g->list, 0, to);
 }
 
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,

@@ -17,9 +17,13 @@ void listing_print(struct changes *c, FILE *to);
 size_t listing_kind(const struct change_list *list, enum change_kind kind,
 		    bool home, FILE *to);
 
-/* What was moved; what went with its folder is told by that in one line. How
- * many files and folders in all. to NULL: nothing is printed. */
-size_t listing_moved(const struct change_list *list, FILE *to);
+/* The deletions, but that a folder that went with many files is one line. */
+void listing_deleted(const struct change_list *list, FILE *to);
+
+/* What was moved; what went with its folder is told by that in one line. most:
+ * so many lines, then how many more there are; 0: all. How many files and
+ * folders in all. to NULL: nothing is printed. */
+size_t listing_moved(const struct change_list *list, size_t most, FILE *to);
 
 /* The .git part; how many lines. */
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,

@@ -104,10 +104,10 @@ const char *output_age(struct moment when);
 const char *output_time(struct moment when);
 
 /*
- * After a run, on stderr: counts by kind, every deletion and every move by
- * name, changes of .git, of the folders beside the project and of the home in
- * a line each, and the three next steps. Without any change it says so and
- * names no next step.
+ * After a run, on stderr: counts by kind, every deletion by name (a folder
+ * with many files in one line), the first moves, changes of .git, of the
+ * folders beside the project and of the home in a line each, and the three next
+ * steps. Without any change it says so and names no next step.
  */
 void output_run_summary(const struct session *s, struct changes *c);
 /* What a run changed in folders beside the project, where only the project is

@@ -7,6 +7,9 @@
 #include "guard/listing.h"
 #include "guard/output.h"
 
+/* Moves lose nothing: the rest of them is for guard diff. */
+#define MOVES_MOST 20
+
 /* The deletions of one folder by name, and what of it is elsewhere. */
 static void say_group(const struct changes_group *g)
 {
@@ -24,11 +27,11 @@ static void say_group(const struct changes_group *g)
 	}
 	if (n.deleted > n.moved_from) {
 		output_say("deleted%s:", buf_text(&where));
-		(void)listing_kind(g->list, CHANGE_DELETED, false, stderr);
+		listing_deleted(g->list, stderr);
 	}
 	if (n.moved) {
 		output_say("moved%s:", buf_text(&where));
-		(void)listing_moved(g->list, stderr);
+		(void)listing_moved(g->list, MOVES_MOST, stderr);
 	}
 }
 

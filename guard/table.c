@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* Characters, not bytes; those of double width are not known here. */
-static size_t width(const char *text)
+size_t table_width(const char *text)
 {
 	size_t n = 0;
 
@@ -37,7 +37,7 @@ static void add_cut(struct buf *to, const char *text, size_t room)
 {
 	size_t n = 0;
 
-	if (width(text) <= room || room < 4) {
+	if (table_width(text) <= room || room < 4) {
 		buf_add_text(to, text);
 		return;
 	}
@@ -52,7 +52,7 @@ static void add_cut(struct buf *to, const char *text, size_t room)
 static void add_cell(const struct table *t, const char *cell, size_t column,
 		     size_t wide, size_t used, struct buf *row)
 {
-	size_t pad = wide - width(cell);
+	size_t pad = wide - table_width(cell);
 
 	if (is_right(t, column)) {
 		buf_printf(row, "%*s%s", (int)pad, "", cell);
@@ -70,7 +70,7 @@ static void print_row(const struct table *t, char **cells, const size_t *widths,
 		      const char *indent, FILE *to)
 {
 	AUTO(buf) struct buf row = {0};
-	size_t used = width(indent), i;
+	size_t used = table_width(indent), i;
 
 	buf_add_text(&row, indent);
 	for (i = 0; i < t->columns; i++) {
@@ -91,7 +91,7 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
-		size_t len = width(t->cells[i]);
+		size_t len = table_width(t->cells[i]);
 
 		if (len > widths[i % t->columns])
 			widths[i % t->columns] = len;

@@ -16,6 +16,8 @@ struct table {
 	size_t count, room;
 };
 
+/* Characters of a text: those of double width count as one. */
+size_t table_width(const char *text);
 /* A row: as many texts as there are columns, copied; already escaped. */
 void table_row(struct table *t, const char *const *cells);
 /* indent: printed in front of every row. The last column is not padded, a row

@@ -258,7 +258,11 @@ static void explain(const struct session_list *list,
 static size_t print_table(const struct session_list *list,
 			  const struct status_options *o)
 {
-	AUTO(table) struct table t = {.columns = 7};
+	AUTO(table)
+	struct table t = {
+		.columns = o->all ? 7 : 6,
+		.width = output_width(),
+	};
 	size_t i, rows = 0;
 
 	for (i = list->count; i-- > 0;) {

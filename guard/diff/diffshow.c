@@ -88,7 +88,7 @@ static void stat_moves(const struct change_list *list,
 
 		if (m->half || m->with_folder)
 			continue;
-		changes_move_text(m, prefix, &b);
+		changes_move_text(m, prefix, output_width(), &b);
 		if (m->percent < 100)
 			difftext_count_move(m, from, &n);
 		if (n.text)

@@ -134,7 +134,8 @@ void carry_moves_print(const struct carry_moves *m, const char *prefix)
 
 		if (m->items[i].with_folder)
 			continue;
-		changes_move_text(&m->items[i], prefix ? prefix : "", &b);
+		changes_move_text(&m->items[i], prefix ? prefix : "",
+				  output_width(), &b);
 		(void)printf("  %sR%s  %s\n", output_style(STYLE_CHANGED),
 			     output_style(STYLE_NONE), buf_text(&b));
 	}

@@ -120,7 +120,7 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 
 	for (i = 0; 2 * i < item->count; i++)
 		m.files += !S_ISDIR(review_entry_at(r, item, 2 * i)->now.mode);
-	changes_move_text(&m, r->prefix ? r->prefix : "", to);
+	changes_move_text(&m, r->prefix ? r->prefix : "", output_width(), to);
 }
 
 /* One end of a move that stands alone. */

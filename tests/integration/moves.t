@@ -262,4 +262,26 @@ perl "$T/moves.pl" <"$out" >"$T/moves"
 has "$T/moves" '^branch>bough 100 3$'
 has "$T/moves" '^delete branch/in/r to bough/in/r$'
 
+# --- the summary of much is short, and nothing lost is missing in it ---
+mkdir heap many
+for name in $(seq 30); do
+	echo "heap $name" >heap/$name
+	echo "many $name" >many/$name
+done
+cat >"$HOME/much.sh" <<'EOF'
+rm -r heap
+for name in $(seq 30); do
+	mv many/$name many/new-$name
+done
+EOF
+gives 0 'a run that deletes and moves much' guard run -- sh "$HOME/much.sh"
+has "$err" '31 deleted, 30 moved$'
+has "$err" '^  D  heap/  with all in it: 30 files, 231 B$'
+hasnt "$err" 'heap/17'
+is "$(grep -c '^  R  ' "$err")" 20 'twenty of the moves'
+has "$err" '^  ... and 10 more$'
+gives 0 'diff has them all' guard diff
+has "$out" '^  D  heap/17  '
+is "$(grep -c '^  R  ' "$out")" 30 'all moves'
+
 finish

@@ -1,0 +1,165 @@
+/* What stands behind a name in a list. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/chattr.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "guard/output.h"
+#include "guard/table.h"
+
+static const char *type_name(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "folder";
+	case S_IFLNK:
+		return "link";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFCHR:
+	case S_IFBLK:
+		return "device node";
+	default:
+		return "file";
+	}
+}
+
+static void add_thing(const struct change_side *m, struct buf *to)
+{
+	if (S_ISREG(m->mode))
+		buf_add_text(to, text_size(m->size));
+	else
+		buf_add_text(to, type_name(m->mode));
+}
+
+/* Two sizes that read alike are told apart. */
+static void add_sizes(const struct change *c, struct buf *to)
+{
+	auto_free char *old = mem_strdup(text_size(c->old.size));
+	const char *now = text_size(c->now.size);
+
+	add_thing(&c->old, to);
+	if (!S_ISREG(c->now.mode) || c->old.size == c->now.size)
+		return;
+	if (strcmp(old, now) != 0)
+		buf_printf(to, " -> %s", now);
+	else if (c->now.size > c->old.size)
+		buf_printf(to, ", %s more",
+			   text_size(c->now.size - c->old.size));
+	else
+		buf_printf(to, ", %s less",
+			   text_size(c->old.size - c->now.size));
+}
+
+static void add_rights(const struct change *c, struct buf *to)
+{
+	char old[CHATTR_TEXT], now[CHATTR_TEXT];
+
+	if ((c->old.mode ^ c->now.mode) & 07777)
+		buf_printf(to, "  mode %04o -> %04o", c->old.mode & 07777,
+			   c->now.mode & 07777);
+	if (c->old.uid != c->now.uid || c->old.gid != c->now.gid)
+		buf_printf(to, "  owner %u:%u -> %u:%u", c->old.uid, c->old.gid,
+			   c->now.uid, c->now.gid);
+	if (c->old.chattr != c->now.chattr)
+		buf_printf(to, "  chattr %s -> %s",
+			   chattr_text(c->old.chattr, old),
+			   chattr_text(c->now.chattr, now));
+	if (!((c->old.mode ^ c->now.mode) & 07777) &&
+	    c->old.uid == c->now.uid && c->old.gid == c->now.gid &&
+	    c->old.chattr == c->now.chattr)
+		buf_add_text(to, "  extended attributes");
+}
+
+static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
+{
+	if (flags & CHANGE_SETID)
+		buf_add_text(to, "  SET-ID OR CAPABILITIES: not applied");
+	if (flags & CHANGE_NODE && !S_ISFIFO(mode))
+		buf_add_text(to, "  not applied");
+	if (flags & CHANGE_UNREADABLE)
+		buf_add_text(to, "  cannot be compared");
+	if (flags & CHANGES_HERE)
+		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
+}
+
+/* "  R  " in front, " -> " between the names. */
+#define MOVE_SIGNS 9
+
+/* Rights that a moved thing did not have before. */
+static void add_move_rights(const struct change_move *m, struct buf *to)
+{
+	const struct change c = {.old = m->old, .now = m->now};
+
+	if (!changes_same_rights(&m->old, &m->now))
+		add_rights(&c, to);
+}
+
+/* What stands behind the names. */
+static void add_move_detail(const struct change_move *m, struct buf *to)
+{
+	if (S_ISDIR(m->now.mode)) {
+		buf_printf(to, "/  (%s)", text_count(m->files, "file"));
+	} else {
+		buf_add_text(to, "  ");
+		add_thing(&m->now, to);
+	}
+	if (m->percent < 100)
+		buf_printf(to, "  %u %% alike", m->percent);
+	add_move_rights(m, to);
+	if (m->over.mode) {
+		buf_add_text(to, "  OVER ANOTHER ");
+		add_thing(&m->over, to);
+	}
+	add_flags(m->flags, m->now.mode, to);
+}
+
+void changes_move_text(const struct change_move *m, const char *prefix,
+		       size_t width, struct buf *to)
+{
+	AUTO(buf) struct buf from = {0}, there = {0};
+
+	output_name(&from, prefix);
+	output_name(&from, m->from);
+	if (S_ISDIR(m->now.mode))
+		buf_add_char(&from, '/');
+	output_name(&there, prefix);
+	output_name(&there, m->to);
+	add_move_detail(m, &there);
+	buf_add(to, from.data, from.len);
+	buf_add_text(to, width && table_width(buf_text(&from)) +
+							 table_width(buf_text(
+								 &there)) +
+							 MOVE_SIGNS >
+						 width
+				 ? "\n     -> "
+				 : " -> ");
+	buf_add(to, there.data, there.len);
+}
+
+void changes_detail(const struct change *c, struct buf *to)
+{
+	buf_add_text(to, "  ");
+	if (c->kind == CHANGE_DELETED) {
+		add_thing(&c->old, to);
+	} else if (c->kind == CHANGE_TYPE) {
+		buf_printf(to, "%s -> %s", type_name(c->old.mode),
+			   type_name(c->now.mode));
+	} else if (c->kind == CHANGE_MODIFIED) {
+		add_sizes(c, to);
+		if (c->flags & CHANGE_META_TOO)
+			add_rights(c, to);
+	} else if (c->kind == CHANGE_META) {
+		buf_add_text(to, type_name(c->now.mode));
+		add_rights(c, to);
+	} else {
+		add_thing(&c->now, to);
+		if (S_ISREG(c->now.mode) && c->now.mode & 0111)
+			buf_add_text(to, "  executable");
+	}
+	add_flags(c->flags, c->now.mode, to);
+}
