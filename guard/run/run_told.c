@@ -187,9 +187,24 @@ static void tell_full(const struct sandbox *sb)
 
 static void tell_unrenamed(const struct sandbox *sb)
 {
-	const char *name = sandbox_unrenamed(sb);
+	enum sandbox_unrenamed how;
+	const char *name = sandbox_unrenamed(sb, &how);
 
-	if (name)
+	if (!name)
+		return;
+	if (how == SANDBOX_UNSEEN)
+		output_warn("%s, which lets nobody look into it, renamed "
+			    "something in the run and failed: if that was a "
+			    "folder that is older than the run, it could not "
+			    "(EXDEV); mv before it does it",
+			    text_quote(name));
+	else if (how == SANDBOX_UNEXCHANGED)
+		output_warn("the folder %s could not be exchanged with another "
+			    "in the run (EXDEV): one of both is older than the "
+			    "run, and its layer cannot do that in one step; "
+			    "three renames can, with a name in between",
+			    text_quote(name));
+	else
 		output_warn("the folder %s could not be renamed in the run "
 			    "(EXDEV): it is older than the run, and its layer "
 			    "cannot do that with this one; mv copies it, and "

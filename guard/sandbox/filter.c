@@ -410,7 +410,7 @@ static void ask_about(struct buf *to, int nr)
 	emit_return(to, SECCOMP_RET_USER_NOTIF);
 }
 
-/* renameat2's flags but RENAME_NOREPLACE are for the kernel alone. A program
+/* Other flags of renameat2 than these two are for the kernel alone. A program
  * that fences itself in with Landlock has lesser rights than we can see. Who
  * ends with a failure may have had too many files open. */
 static void make_renames(struct buf *to)
@@ -430,7 +430,8 @@ static void make_renames(struct buf *to)
 		     SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF);
 	start = start_block(to, SYS_renameat2);
 	emit_load_argument(to, 4);
-	emit(to, BPF_JMP | BPF_JSET | BPF_K, ~(uint32_t)RENAME_NOREPLACE, 0, 1);
+	emit(to, BPF_JMP | BPF_JSET | BPF_K,
+	     ~(uint32_t)(RENAME_NOREPLACE | RENAME_EXCHANGE), 0, 1);
 	emit_return(to, SECCOMP_RET_ALLOW);
 	end_block(to, start, SECCOMP_RET_USER_NOTIF);
 	emit_return(to, SECCOMP_RET_ALLOW);

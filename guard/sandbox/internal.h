@@ -44,7 +44,7 @@ enum note_type {
 	NOTE_WOKE, /* somebody else than guard let it go on */
 	NOTE_READS, /* the command wants to read its terminal */
 	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
-	NOTE_REFUSED, /* text: a folder that could not be renamed: EXDEV */
+	NOTE_REFUSED, /* value, text: as of sandbox_unrenamed() */
 	NOTE_FULL, /* text: a struct full */
 	NOTE_AT, /* value: a descriptor; text: how far it was read */
 	NOTE_EXITED, /* value: wait status */

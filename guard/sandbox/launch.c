@@ -231,8 +231,10 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	return 0;
 }
 
-const char *sandbox_unrenamed(const struct sandbox *sb)
+const char *sandbox_unrenamed(const struct sandbox *sb,
+			      enum sandbox_unrenamed *ret_how)
 {
+	*ret_how = sb->unrenamed_how;
 	return sb->unrenamed;
 }
 

@@ -30,7 +30,8 @@ struct sandbox {
 	struct cgroup cgroup;
 	struct pasta pasta;
 	bool network_lost;
-	char *unrenamed; /* a folder of the run's, or NULL */
+	char *unrenamed; /* see sandbox_unrenamed() */
+	enum sandbox_unrenamed unrenamed_how;
 	struct watch watch;
 	int64_t next_watch, next_tick; /* 0: there is none */
 	enum sandbox_wish (*tick)(void *arg, int *ret_next_ms);

@@ -50,7 +50,8 @@ static void tell_refused(struct pid1 *p)
 	if (p->told_refused || !*p->renames.refused || p->s->socket < 0)
 		return;
 	p->told_refused = true;
-	(void)note_send(p->s->socket, NOTE_REFUSED, 0, p->renames.refused, -1);
+	(void)note_send(p->s->socket, NOTE_REFUSED, (int)p->renames.refused_how,
+			p->renames.refused, -1);
 }
 
 /* The same of the first program that had all its files open. */

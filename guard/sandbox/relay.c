@@ -216,8 +216,10 @@ static bool take_signal(struct sandbox *sb)
 
 static void keep_refused(struct sandbox *sb, const struct note *note)
 {
-	if (!sb->unrenamed)
-		sb->unrenamed = mem_strdup(note->text);
+	if (sb->unrenamed)
+		return;
+	sb->unrenamed = mem_strdup(note->text);
+	sb->unrenamed_how = (enum sandbox_unrenamed)note->value;
 }
 
 /* What was seen first is told. */

@@ -173,15 +173,44 @@ static bool on_one_layer(const struct name *from, const struct name *to)
 	       fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Fills both names' folders and whether RENAME_NOREPLACE was asked for. */
-static bool understand(const struct renames *r, const struct seccomp_notif *q,
-		       struct name *from, struct name *to, bool *ret_keep)
+/* Not dumpable: memory and descriptors are nobody's to see. */
+static bool read_path(struct renames *r, pid_t pid, uint64_t address,
+		      struct name *n)
+{
+	errno = 0;
+	if (read_text(pid, address, n->path, sizeof(n->path)))
+		return true;
+	if (errno == EPERM)
+		r->unseen = pid;
+	return false;
+}
+
+/* An exchange is the same one way and the other: the first is a folder. */
+static bool has_folder(pid_t pid, struct name *from, struct name *to,
+		       unsigned int flags)
+{
+	struct name other;
+
+	if (is_folder(pid, from))
+		return true;
+	if (!(flags & RENAME_EXCHANGE) || !is_folder(pid, to))
+		return false;
+	other = *from;
+	*from = *to;
+	*to = other;
+	return true;
+}
+
+/* Fills both names' folders and the flags. */
+static bool understand(struct renames *r, const struct seccomp_notif *q,
+		       struct name *from, struct name *to,
+		       unsigned int *ret_flags)
 {
 	pid_t pid = (pid_t)q->pid;
 	uint64_t addresses[2];
 	uint64_t id = q->id;
 
-	*ret_keep = false;
+	*ret_flags = 0;
 #ifdef SYS_rename
 	if (q->data.nr == SYS_rename) {
 		from->dirfd = to->dirfd = AT_FDCWD;
@@ -194,13 +223,16 @@ static bool understand(const struct renames *r, const struct seccomp_notif *q,
 		to->dirfd = (int)q->data.args[2];
 		addresses[0] = q->data.args[1];
 		addresses[1] = q->data.args[3];
-		*ret_keep = q->data.nr == SYS_renameat2 &&
-			    (q->data.args[4] & RENAME_NOREPLACE);
+		if (q->data.nr == SYS_renameat2)
+			*ret_flags = (unsigned int)q->data.args[4];
 	}
-	return pid > 0 &&
-	       read_text(pid, addresses[0], from->path, sizeof(from->path)) &&
-	       is_folder(pid, from) &&
-	       read_text(pid, addresses[1], to->path, sizeof(to->path)) &&
+	if (pid <= 0 || !read_path(r, pid, addresses[0], from))
+		return false;
+	/* Nearly all questions are about files and end here. */
+	if (!(*ret_flags & RENAME_EXCHANGE) && !is_folder(pid, from))
+		return false;
+	return read_path(r, pid, addresses[1], to) &&
+	       has_folder(pid, from, to, *ret_flags) &&
 	       open_parent(pid, from) && open_parent(pid, to) &&
 	       on_one_layer(from, to) &&
 	       /* All of this was about the caller, not about a later process
@@ -233,9 +265,18 @@ static bool is_wanted(void *arg)
 	       ioctl(w->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
+/* Nothing is mended: in one step or not at all. */
+static int exchange(const struct name *from, const struct name *to)
+{
+	return renameat2(from->parent_fd, from->last, to->parent_fd, to->last,
+			 RENAME_EXCHANGE) < 0
+		       ? -errno
+		       : 0;
+}
+
 static void __attribute__((noreturn))
 work(const struct renames *r, uint64_t id, const struct name *from,
-     const struct name *to, bool keep, const char *temporary)
+     const struct name *to, unsigned int flags, const char *temporary)
 {
 	struct waiting w = {r->listener, id};
 	struct mend m = {
@@ -244,7 +285,7 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 		.to_fd = to->parent_fd,
 		.to = to->last,
 		.temporary = temporary,
-		.no_replace = keep,
+		.no_replace = flags & RENAME_NOREPLACE,
 		.keep_on = is_wanted,
 		.arg = &w,
 	};
@@ -258,34 +299,59 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
-	rc = mend_rename(&m);
+	rc = flags & RENAME_EXCHANGE ? exchange(from, to) : mend_rename(&m);
 	reply(r, id, rc == -EINTR ? EXDEV : -rc, false);
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
 }
 
-static void note_refused(struct renames *r, const char *name)
+static void note_refused(struct renames *r, const char *name,
+			 enum sandbox_unrenamed how)
 {
-	if (!*r->refused)
-		(void)snprintf(r->refused, sizeof(r->refused), "%s", name);
+	if (*r->refused)
+		return;
+	(void)snprintf(r->refused, sizeof(r->refused), "%s", name);
+	r->refused_how = how;
+}
+
+/* It may have been a file, or have gone well. Who then fails perhaps failed
+ * for this. */
+static void note_unseen(struct renames *r)
+{
+	char path[48], name[17] = "";
+	auto_close int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)r->unseen);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	note_refused(r, name, SANDBOX_UNSEEN);
+}
+
+static enum sandbox_unrenamed failure_of(unsigned int flags)
+{
+	return flags & RENAME_EXCHANGE ? SANDBOX_UNEXCHANGED
+				       : SANDBOX_UNRENAMED;
 }
 
 static bool start_worker(struct renames *r, uint64_t id, struct name *from,
-			 struct name *to, bool keep)
+			 struct name *to, unsigned int flags)
 {
 	struct renames_worker *w = r->workers;
 
 	while (w < r->workers + RENAMES_WORKERS && w->pid)
 		w++;
 	if (w == r->workers + RENAMES_WORKERS) {
-		note_refused(r, from->last);
+		note_refused(r, from->last, failure_of(flags));
 		return false;
 	}
 	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
 	(void)snprintf(w->temporary, sizeof(w->temporary),
 		       ".guard-rename-%016llx", (unsigned long long)id);
+	w->how = failure_of(flags);
 	w->pid = fork();
 	if (w->pid == 0)
-		work(r, id, from, to, keep, w->temporary);
+		work(r, id, from, to, flags, w->temporary);
 	if (w->pid < 0) {
 		w->pid = 0;
 		return false;
@@ -314,7 +380,7 @@ void renames_answer(struct renames *r)
 	AUTO(name) struct name from = {.parent_fd = -1};
 	AUTO(name) struct name to = {.parent_fd = -1};
 	union question q;
-	bool keep;
+	unsigned int flags;
 
 	memset(&q, 0, sizeof(q));
 	if (ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0)
@@ -323,9 +389,11 @@ void renames_answer(struct renames *r)
 		r->closed = true;
 	if (q.is.data.nr == SYS_exit_group && !r->full.most)
 		(void)full_look((pid_t)q.is.pid, true, &r->full);
+	if (q.is.data.nr == SYS_exit_group && (pid_t)q.is.pid == r->unseen)
+		note_unseen(r);
 	if (r->closed || q.is.data.nr == SYS_exit_group ||
-	    !understand(r, &q.is, &from, &to, &keep) ||
-	    !start_worker(r, q.is.id, &from, &to, keep))
+	    !understand(r, &q.is, &from, &to, &flags) ||
+	    !start_worker(r, q.is.id, &from, &to, flags))
 		reply(r, q.is.id, 0, true);
 }
 
@@ -344,7 +412,7 @@ bool renames_reap(struct renames *r, pid_t pid, int status)
 		if (w->pid != pid)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
-			note_refused(r, w->name);
+			note_refused(r, w->name, w->how);
 		/* Nothing is there, unless somebody killed it. */
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)

@@ -7,7 +7,8 @@
  * done by a worker, a process with the rights of the run that does it for the
  * caller (mend.h), and the caller gets the worker's result. It waits so that
  * only a signal that ends it breaks this off: then the worker undoes what it
- * did. Whatever cannot be read, found or made plain stays the kernel's.
+ * did. Whatever cannot be read, found or made plain stays the kernel's; so does
+ * an exchange, but it is the worker that asks, to see what becomes of it.
  *
  * Two things have to be right for this to give nobody anything: the worker
  * may not do more than the caller could (there are no ids, capabilities,
@@ -25,6 +26,7 @@
 #include <sys/types.h>
 
 #include "guard/sandbox/full.h"
+#include "guard/sandbox/sandbox.h"
 
 #define RENAMES_WORKERS 16
 
@@ -36,10 +38,14 @@ struct renames {
 		int to_fd;
 		char temporary[48];
 		char name[NAME_MAX + 1]; /* what is to be renamed */
+		enum sandbox_unrenamed how; /* it fails, if it does */
 	} workers[RENAMES_WORKERS];
 	/* The first folder that could not be renamed after all (EXDEV); "":
 	 * there was none. */
 	char refused[NAME_MAX + 1];
+	enum sandbox_unrenamed refused_how; /* SANDBOX_UNSEEN: of whom */
+	/* Renamed something and let nobody see what; 0: there was none. */
+	pid_t unseen;
 	struct full full; /* the first program that ended so */
 };
 

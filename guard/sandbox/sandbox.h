@@ -144,9 +144,17 @@ struct sandbox_result {
 	bool network_lost; /* the private network ended before the run */
 };
 
-/* A folder that a program of the run could not rename, which it could have
- * outside (EXDEV); NULL: none. The name is the run's. */
-const char *sandbox_unrenamed(const struct sandbox *sb);
+/* A folder that a program of the run could not rename, or exchange with another
+ * file, which it could have outside (EXDEV); NULL: none. The name is the run's.
+ * UNSEEN: the name of a program that let nobody see what it renamed, and then
+ * ended with a failure. */
+enum sandbox_unrenamed {
+	SANDBOX_UNRENAMED,
+	SANDBOX_UNEXCHANGED,
+	SANDBOX_UNSEEN,
+};
+const char *sandbox_unrenamed(const struct sandbox *sb,
+			      enum sandbox_unrenamed *ret_how);
 
 /* A program of the run that had as many files open as it may, or nearly: its
  * name (the run's), and how many; it may raise that to *ret_could. NULL: there

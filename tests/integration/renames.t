@@ -116,6 +116,22 @@ is "$(grep -c 'could not be renamed' "$err")" 1 'is told once'
 says "$err" "the folder 'deep' could not be renamed in the run"
 says "$err" 'mv copies it'
 guard discard -q -y
+gives 0 'an exchange that cannot be' guard run -- "$renamer" exchange tree other
+says "$err" "the folder 'tree' could not be exchanged"
+gives 0 'of a file and a folder' guard run -- "$renamer" exchange README.md tree
+says "$err" "the folder 'tree' could not be exchanged"
+gives 0 'one that can be' guard run -- sh -c "mkdir a b && echo in >b/file &&
+	[ \$($renamer exchange a b) = 0 ] && [ -e a/file ] &&
+	[ \$($renamer exchange a README.md) = 0 ] && [ -f a ]"
+silent "$err" 'could not be'
+guard discard -q -y
+gives 1 'one that lets nobody see it' guard run -- "$renamer" closed tree moved
+says "$err" "'renamer', which lets nobody look into it"
+echo >plain
+gives 0 'and succeeds' guard run -- "$renamer" closed plain moved
+silent "$err" 'look into it'
+guard discard -q -y
+rm plain
 gives 0 'one that can be' guard run -- mv tree moved
 silent "$err" 'could not be renamed'
 guard discard -q -y

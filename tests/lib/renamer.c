@@ -11,7 +11,7 @@
  *					it was done before it could be stopped
  *	renamer int FROM TO		the same with SIGINT, which ends us;
  *					that process goes on after us
- *	renamer closed FROM TO		not dumpable
+ *	renamer closed FROM TO		not dumpable; ends with a failure if so
  *	renamer landlock FROM TO	fenced in by Landlock, that allows all
  *	renamer threads A B C D		A to B and C to D at once
  *	renamer many COUNT		a file to and fro; nanoseconds each
@@ -232,8 +232,12 @@ int main(int argc, char **argv)
 	if (strcmp(how, "int") == 0)
 		return stand(SIGINT, names);
 	if (strcmp(how, "closed") == 0) {
+		int rc;
+
 		(void)prctl(PR_SET_DUMPABLE, 0);
-		return show(rename(names[0], names[1]));
+		rc = rename(names[0], names[1]);
+		(void)show(rc);
+		return rc < 0;
 	}
 	if (strcmp(how, "landlock") == 0)
 		return landlock(names);

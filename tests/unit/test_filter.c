@@ -337,6 +337,8 @@ static void only_renames_and_failures_are_asked_about(void **state)
 	data.args[4] = RENAME_NOREPLACE;
 	assert_int_equal(run(&f.renames, &data), SECCOMP_RET_USER_NOTIF);
 	data.args[4] = RENAME_EXCHANGE;
+	assert_int_equal(run(&f.renames, &data), SECCOMP_RET_USER_NOTIF);
+	data.args[4] = RENAME_WHITEOUT;
 	assert_int_equal(run(&f.renames, &data), SECCOMP_RET_ALLOW);
 	filters_free(&f);
 	filters_free(&nested);
