@@ -21,7 +21,8 @@ static const struct risky table[] = {
 	/* without being asked for */
 	{RISK_CRITICAL, "at every git command that reads it",
 	 ".git/config|.git/config.worktree|.git/modules/*/config|"
-	 ".git/commondir|.git/worktrees/*/gitdir|.git/worktrees/*/commondir"},
+	 ".git/commondir|.git/worktrees/*/gitdir|.git/worktrees/*/commondir|"
+	 ".gitconfig|.config/git/"},
 	{RISK_CRITICAL, "by git at commit, checkout, merge, push or fetch",
 	 ".git/hooks/|.git/modules/*/hooks/"},
 	{RISK_HIGH, "when git checks out or compares files (filters, drivers)",
@@ -31,7 +32,8 @@ static const struct risky table[] = {
 	 ".git/objects/info/alternates"},
 	{RISK_CRITICAL, "by hg, svn, jj or bzr at any command",
 	 ".hg/hgrc|.hg/requires|.svn/|.jj/repo/config.toml|"
-	 ".bzr/branch/branch.conf"},
+	 ".bzr/branch/branch.conf|.hgrc|.config/hg/|.config/jj/"
+	 "|.jjconfig.toml"},
 	{RISK_HIGH, "by its hook manager at commit or push",
 	 "lefthook.yml|.lefthook.yml|.husky/|.pre-commit-config.yaml|"
 	 ".pre-commit-hooks.yaml|.overcommit.yml|.githooks/|"
@@ -41,10 +43,20 @@ static const struct risky table[] = {
 	 ".bashrc|.bash_profile|.bash_login|.profile|.bash_logout|"
 	 ".bash_aliases|.bash_completion|.zshrc|.zshenv|.zprofile|.zlogin|"
 	 ".zlogout|.cshrc|.tcshrc|.login|.kshrc|.mkshrc|.xonshrc|.inputrc|"
-	 ".config/fish/|.config/nushell/"},
+	 ".config/fish/|.config/nushell/|.config/zsh/|.bashrc.d/|.zshrc.d/|"
+	 ".oh-my-zsh/|.config/starship.toml"},
+	{RISK_CRITICAL, "when a terminal or a multiplexer starts",
+	 ".tmux.conf|.tmux/|.config/tmux/|.screenrc|.config/zellij/|"
+	 ".config/kitty/|.config/alacritty/|.alacritty.*|.config/wezterm/|"
+	 ".wezterm.lua|.config/foot/|.config/ghostty/|.Xresources"},
+	{RISK_CRITICAL, "when its name is typed",
+	 ".local/bin/|.cargo/bin/|go/bin/|.bun/bin/|.deno/bin/|"
+	 ".npm-global/bin/|.nvm/nvm.sh|.pyenv/shims/|.rbenv/shims/|"
+	 ".asdf/shims/|.sdkman/bin/|.docker/cli-plugins/"},
 	{RISK_CRITICAL, "when somebody enters the folder",
 	 ".envrc|.envrc.local|.autoenv|.autoenv.leave|.smartcd/|.mise.toml|"
-	 "mise.toml|.mise/|.rtx.toml|.asdfrc|.tool-versions"},
+	 "mise.toml|.mise/|.rtx.toml|.asdfrc|.tool-versions|.direnvrc|"
+	 ".config/direnv/|.config/mise/"},
 	{RISK_HIGH, "with the tools that read it (PATH, LD_PRELOAD, ...)",
 	 ".env|.env.*"},
 	{RISK_HIGH, "by version managers: another toolchain",
@@ -57,11 +69,18 @@ static const struct risky table[] = {
 	{RISK_CRITICAL, "at login, remotely or by a timer",
 	 ".ssh/|.config/systemd/|.config/autostart/|.config/environment.d/|"
 	 ".xinitrc|.xsession|.xprofile|.xsessionrc|.pam_environment|"
-	 ".forward|.procmailrc|.gnupg/*.conf"},
+	 ".forward|.procmailrc|.gnupg/*.conf|.crontab|.local/share/systemd/|"
+	 ".local/share/dbus-1/|.local/share/applications/|"
+	 ".config/plasma-workspace/|.config/openbox/|.config/i3/|.i3/|"
+	 ".config/sway/|.config/hypr/|.config/awesome/|.config/bspwm/|"
+	 ".config/sxhkd/|.xbindkeysrc|.config/polybar/|.config/waybar/"},
 	{RISK_CRITICAL, "when the folder is opened in an editor",
 	 ".vscode/|*.code-workspace|.idea/|*.iml|.run/*.xml|.fleet/|.nova/|"
 	 "*.sublime-project|.externalToolBuilders/|nbproject/|.zed/|"
 	 ".theia/|.vs/|.exrc|.vimrc|_vimrc|.nvimrc|.nvim.lua|.lvimrc|.vim/|"
+	 ".config/nvim/|.config/emacs/|.doom.d/|.config/doom/|.config/Code/|"
+	 ".config/VSCodium/|.config/Cursor/|.config/zed/|.config/helix/|"
+	 ".config/sublime-text*/|.config/JetBrains/|.ideavimrc|.nanorc|"
 	 "Session.vim|.dir-locals.el|.dir-locals-2.el|.emacs|.emacs.d/|"
 	 ".projectile|.clangd|.helix/|.luarc.json|rust-project.json|"
 	 ".settings/"},
@@ -82,7 +101,14 @@ static const struct risky table[] = {
 	{RISK_CRITICAL, "when a program of that language starts",
 	 "sitecustomize.py|usercustomize.py|*.pth|.Rprofile|.Renviron|"
 	 ".RData|.ghci|.iex.exs|.irbrc|.pryrc|.pythonrc|.gdbinit|.lldbinit|"
-	 ".psqlrc|.sqliterc|*-gdb.py"},
+	 ".psqlrc|.sqliterc|*-gdb.py|.ipython/|.jupyter/|.pdbrc|.perldb"},
+	{RISK_HIGH, "by the programs whose settings they are",
+	 ".mailcap|.lessfilter|.lesskey|.curlrc|.wgetrc|.config/mpv/|"
+	 ".config/ranger/|.config/lf/|.config/yazi/|.config/vifm/|"
+	 ".config/mc/|.muttrc|.config/mutt/|.config/newsboat/"},
+	{RISK_HIGH, "at every build with that tool",
+	 ".gradle/init.gradle|.gradle/init.gradle.kts|.gradle/init.d/|"
+	 ".m2/settings.xml|.m2/extensions.xml|.sbt/|.lein/"},
 	/* in a routine command */
 	{RISK_HIGH, "at make",
 	 "Makefile|makefile|GNUmakefile|*.mk|Makefile.*|BSDmakefile"},

@@ -79,6 +79,53 @@ static void names_that_run_are_known_at_any_depth(void **state)
 	assert_int_equal(level_of(".gitignore"), RISK_NOTE);
 }
 
+static void what_a_home_folder_executes_is_known(void **state)
+{
+	static const char *const names[] = {
+		".gitconfig",
+		".config/git/config",
+		".config/git/hooks/pre-commit",
+		".hgrc",
+		".bashrc",
+		".config/zsh/.zshrc",
+		".direnvrc",
+		".tmux.conf",
+		".config/tmux/tmux.conf",
+		".screenrc",
+		".config/kitty/kitty.conf",
+		".local/bin/ls",
+		".cargo/bin/cargo",
+		".docker/cli-plugins/docker-x",
+		".config/systemd/user/x.service",
+		".local/share/systemd/user/x.service",
+		".local/share/dbus-1/services/x.service",
+		".local/share/applications/x.desktop",
+		".config/autostart/x.desktop",
+		".config/i3/config",
+		".crontab",
+		".ssh/authorized_keys",
+		".config/nvim/init.lua",
+		".config/Code/User/tasks.json",
+		".nanorc",
+		".ipython/profile_default/startup/x.py",
+		".pdbrc",
+		".mailcap",
+		".lessfilter",
+		".curlrc",
+		".config/mpv/scripts/x.lua",
+		".gradle/init.d/x.gradle",
+		".m2/settings.xml",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (level_of(names[i]) < RISK_HIGH)
+			fail_msg("%s", names[i]);
+	assert_int_equal(level_of(".config/app/settings"), RISK_NONE);
+	assert_int_equal(level_of(".gradle/caches/x"), RISK_NONE);
+}
+
 static void names_that_only_look_alike_are_not(void **state)
 {
 	(void)state;
@@ -197,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_that_run_are_known_at_any_depth),
+		cmocka_unit_test(what_a_home_folder_executes_is_known),
 		cmocka_unit_test(names_that_only_look_alike_are_not),
 		cmocka_unit_test(a_new_script_of_a_package_is_named),
 		cmocka_unit_test(a_package_that_is_no_json_is_no_end),
