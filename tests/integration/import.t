@@ -390,6 +390,22 @@ hostile 'too many refs' 'more than' '
 	id=$(git rev-parse HEAD)
 	awk -v id=$id "BEGIN { for (i = 0; i < 1000000; i++)
 		print id, \"refs/heads/many\" i }" >>.git/packed-refs'
+hostile 'too many loose refs' 'more than' '
+	mkdir .git/refs/heads/many
+	awk -v id=$(git rev-parse HEAD) "BEGIN { for (i = 0; i < 10100; i++) {
+		f = \".git/refs/heads/many/\" i; print id >f; close(f) } }"'
+# log NAME COUNT FORMAT: a reflog of so many entries of nobody
+log='log() {
+	mkdir -p ".git/logs/${1%/*}"
+	awk -v n="$2" "BEGIN { for (i = 0; i < n; i++)
+		printf \"%040x %040x a <a@b> 1700000000 +0000\\tx\\n\", i, i + 1
+		}" >".git/logs/$1"
+}'
+hostile 'too many entries of the stash' 'more than' "$log
+	git rev-parse HEAD >.git/refs/stash
+	log refs/stash 10100"
+hostile 'a reflog with too many entries' 'more than' "$log
+	log refs/heads/main 111000"
 hostile 'ids of SHA-256' 'SHA-256' 'printf "%064d\n" 1 >.git/refs/heads/long'
 
 ignored 'a link as a ref' 'refs/heads/link' '
