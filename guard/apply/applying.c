@@ -172,13 +172,15 @@ bool applying_whole(const struct pick *p)
 int applying_look(struct applying *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
+	int got;
 
 	if (a->project.path)
 		return applying_extra_look(a, err) < 0
 			       ? -err->num
 			       : applying_home_look(a, err);
-	if (context_project(a->c, s->project, false, &a->project, err) < 0)
-		return -err->num;
+	got = context_project(a->c, s->project, false, &a->project, err);
+	if (got < 0)
+		return changes_explain(got, s->project, err);
 	a->project.only = (const char *const *)a->only;
 	snapshot_free(&a->before);
 	if (project_look(a->c->store, &a->project, "pre-apply", s->id,

@@ -110,4 +110,27 @@ is "$(cat "$out")" served 'it is reached from inside'
 no 'and from nowhere else' "$watcher" fetch \
 	"$(cat "$state/runs/$(guard status -q | tail -n 1)/upper/port2")"
 
+# --- a project that is somewhere else now ---
+mkdir "$HOME/moving"
+cd "$HOME/moving" || exit 99
+echo old >file
+gives 0 'a run' guard run -q -- sh -c 'echo new >file'
+run=$(guard status -q)
+cd "$HOME" || exit 99
+mv moving elsewhere
+for verb in 'apply -y' diff patch; do
+	# shellcheck disable=SC2086 # words
+	no "$verb where it was" guard $verb "$run"
+	# shellcheck disable=SC2086 # words
+	guard $verb "$run" >"$out" 2>"$err" </dev/null
+	says "$err" "'$HOME/moving' is gone"
+done
+ln -s elsewhere moving
+gives 1 'a link in its place' guard apply -y "$run"
+says "$err" 'reached by a link'
+rm moving
+mv elsewhere moving
+cd moving || exit 99
+gives 0 'put back' guard apply -q -y
+is "$(cat file)" new 'it is applied'
 finish
