@@ -218,6 +218,7 @@ void changes_find_moves_in(struct change_list *list, bool home,
 	collect(list, home, &m);
 	moves_find(&m, source);
 	keep(list, &m);
+	list->more_moves = m.limited;
 }
 
 static void find_in_layer(const struct changes_group *g)

@@ -169,12 +169,19 @@ size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 	return n;
 }
 
+void listing_more_moves(const struct change_list *list, FILE *to)
+{
+	if (list->more_moves)
+		(void)fprintf(to, "  too many or too large to find all that "
+				  "may have been moved\n");
+}
+
 static void section_moved(const struct changes_group *g, FILE *to)
 {
 	size_t n = listing_moved(g->list, 0, NULL);
 	AUTO(buf) struct buf where = {0};
 
-	if (!n)
+	if (!n && !g->list->more_moves)
 		return;
 	output_name(&where, g->where);
 	(void)fprintf(to, "\n%sMoved%s (%zu)%s\n",
@@ -182,6 +189,7 @@ static void section_moved(const struct changes_group *g, FILE *to)
 		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
 	(void)listing_moved(g->list, 0, to);
+	listing_more_moves(g->list, to);
 }
 
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,

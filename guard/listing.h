@@ -25,6 +25,9 @@ void listing_deleted(const struct change_list *list, FILE *to);
  * folders in all. to NULL: nothing is printed. */
 size_t listing_moved(const struct change_list *list, size_t most, FILE *to);
 
+/* Says so where more may have been moved than was found. */
+void listing_more_moves(const struct change_list *list, FILE *to);
+
 /* The .git part; how many lines. */
 size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
 		   FILE *to);

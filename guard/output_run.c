@@ -29,9 +29,10 @@ static void say_group(const struct changes_group *g)
 		output_say("deleted%s:", buf_text(&where));
 		listing_deleted(g->list, stderr);
 	}
-	if (n.moved) {
+	if (n.moved || g->list->more_moves) {
 		output_say("moved%s:", buf_text(&where));
 		(void)listing_moved(g->list, MOVES_MOST, stderr);
+		listing_more_moves(g->list, stderr);
 	}
 }
 

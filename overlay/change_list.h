@@ -69,6 +69,8 @@ struct change_list {
 	size_t count, room;
 	struct change_move *moves; /* sorted by where they went */
 	size_t move_count;
+	/* There may be more: not all that could be one was compared. */
+	bool more_moves;
 	/* What differs by its time alone, or is as it was but has got another
 	 * name, sorted too: of no interest to people, but kept when the run's
 	 * result is stored. */

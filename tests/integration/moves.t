@@ -265,8 +265,8 @@ has "$T/moves" '^delete branch/in/r to bough/in/r$'
 # --- the summary of much is short, and nothing lost is missing in it ---
 mkdir heap many
 for name in $(seq 30); do
-	echo "heap $name" >heap/$name
-	echo "many $name" >many/$name
+	echo "heap $name" >"heap/$name"
+	echo "many $name" >"many/$name"
 done
 cat >"$HOME/much.sh" <<'EOF'
 rm -r heap
@@ -283,5 +283,17 @@ has "$err" '^  ... and 10 more$'
 gives 0 'diff has them all' guard diff
 has "$out" '^  D  heap/17  '
 is "$(grep -c '^  R  ' "$out")" 30 'all moves'
+
+# --- what is too large to be read is not called a move, and that is said ---
+truncate -s 3G huge
+gives 0 'a run that moves what is huge' guard run -- mv huge elsewhere
+has "$err" '^  D  huge  '
+has "$err" '^  too many or too large to find all'
+hasnt "$err" '^  R  huge'
+gives 0 'diff of it' guard diff
+has "$out" '^  A  elsewhere  3.2 GB$'
+has "$out" '^  too many or too large to find all'
+gives 0 'a review knows it by what is stored' guard review
+has "$out" '^  R  huge -> elsewhere  3.2 GB$'
 
 finish
