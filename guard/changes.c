@@ -25,12 +25,22 @@ static int open_folder(int dirfd, const char *path, struct err *err)
 
 #define IN " in "
 
+char *changes_prefix(const char *path, const char *home)
+{
+	const char *rest;
+
+	if (!home || !*home || !path_below(path, home))
+		return mem_printf("%s/", path);
+	rest = path_rest(path, home);
+	return mem_printf("~/%s%s", rest, *rest ? "/" : "");
+}
+
 /* One beside the project, for people. To free. */
 static char *where_of(const char *path, const char *home)
 {
-	if (home && *home && path_below(path, home))
-		return mem_printf(IN "~/%s/", path_rest(path, home));
-	return mem_printf(IN "%s/", path);
+	auto_free char *prefix = changes_prefix(path, home);
+
+	return mem_printf(IN "%s", prefix);
 }
 
 /* What has another layer, or none, in that folder; borrowed. */

@@ -99,6 +99,10 @@ struct changes_group {
 	bool home; /* caches in it are of no interest, a .git is like all */
 };
 
+/* What stands before the names of a folder beside the project: "~/other/". To
+ * free. */
+char *changes_prefix(const char *path, const char *home);
+
 /* The project, the folders beside it, the home. *ret: to free; how many. */
 size_t changes_groups(struct changes *c, struct changes_group **ret);
 

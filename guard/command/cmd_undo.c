@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/keep/trashes.h"
@@ -172,7 +173,6 @@ static int undo_discard(struct undo *u, struct err *err)
 static void add_root(struct undo *u, const char *path, char *const *only,
 		     uint64_t before, uint64_t after)
 {
-	const char *home = u->c->state.home;
 	struct undo_root *r = &u->roots[u->count++];
 
 	*r = (struct undo_root){
@@ -183,9 +183,7 @@ static void add_root(struct undo *u, const char *path, char *const *only,
 		.project = {.fd = -1, .workspace_fd = -1, .lock_fd = -1},
 	};
 	if (r != u->roots)
-		r->prefix = home && strcmp(path, home) == 0
-				    ? mem_strdup("~/")
-				    : mem_printf("%s/", path);
+		r->prefix = changes_prefix(path, u->c->state.home);
 }
 
 static void list_roots(struct undo *u)

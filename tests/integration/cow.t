@@ -111,6 +111,8 @@ is "$(cat a ../lib/l ../lib/new "$T/far/f" | tr '\n' ' ')" \
 no 'also what is deleted' test -e ../lib/src/gone
 says "$err" '.git is left alone'
 gives 0 'undo' guard undo -y
+# shellcheck disable=SC2088 # as it is shown
+says "$out" '~/lib/src/gone'
 is "$(cat a ../lib/src/gone "$T/far/f" | tr '\n' ' ')" 'app gone far ' \
 	'takes all of it back'
 no 'what is new too' test -e ../lib/new
