@@ -198,7 +198,7 @@ rm -r big
 # --- the review ---
 gives 0 'a run that renames' guard run -- mv tree moved
 gives 0 'its review' guard diff --stat
-says "$out" 'moved/a/file'
+says "$out" 'tree/ -> moved/'
 gives 0 'applied' guard apply -y
 ok 'the new one is there' test -e moved/a/file
 no 'the old one is not' test -e tree
