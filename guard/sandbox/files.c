@@ -186,6 +186,41 @@ int files_replace_nodes(const struct setup *s, struct err *err)
 	return 0;
 }
 
+/* Without opening it: that may do something to a device. */
+static bool is_where_it_was(int fd, const struct stat *st, char path[4096])
+{
+	char link[32];
+	struct stat now;
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, 4095);
+	if (len <= 0)
+		return false;
+	path[len] = '\0';
+	return lstat(path, &now) == 0 && now.st_dev == st->st_dev &&
+	       now.st_ino == st->st_ino;
+}
+
+bool files_cannot_reopen(void *arg, int fd)
+{
+	const struct setup *s = arg;
+	int flags = fcntl(fd, F_GETFL);
+	auto_close int again = -1;
+	char path[4096];
+	struct stat st;
+
+	if (s->replace[fd] || flags < 0 || fstat(fd, &st) < 0 ||
+	    is_folder(&st, flags) || name_of(&st) ||
+	    !is_to_reopen(&st, flags, geteuid()))
+		return false;
+	if (!is_where_it_was(fd, &st, path))
+		return true;
+	again = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY |
+				   O_NOFOLLOW | O_CLOEXEC);
+	return again < 0;
+}
+
 bool files_are_fine(const struct setup *s)
 {
 	struct stat st;

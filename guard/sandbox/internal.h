@@ -1,8 +1,8 @@
 /*
  * What the files of this folder share. Three places run this code:
  *
- *	guard	launch.c, relay.c, doze.c, userns.c, sockets.c, tty.c: the
- *		caller's process
+ *	guard	launch.c, relay.c, doze.c, ferry.c, userns.c, sockets.c,
+ *		tty.c: the caller's process
  *	pid 1	child.c, mounts.c, devices.c, masks.c, proc.c, files.c,
  *		lockdown.c, landlock.c, pid1.c: born by one clone(2) with all
  *		namespaces, builds its root, locks itself in, then waits for
@@ -183,7 +183,10 @@ void sockets_free(struct setup *s);
 int files_restrict(struct setup *s, struct err *err);
 /* Those that s->replace_node tells of, in the new root. */
 int files_replace_nodes(const struct setup *s, struct err *err);
-/* Whether that would do nothing. */
+/* In guard, of one of them: that would fail, as of a device that opens only
+ * once (arg: the setup). For ferries_begin(). */
+bool files_cannot_reopen(void *arg, int fd);
+/* Whether files_restrict() would do nothing. */
 bool files_are_fine(const struct setup *s);
 
 /* ---- userns.c: guard's side ---- */

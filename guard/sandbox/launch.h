@@ -8,6 +8,7 @@
 
 #include <signal.h>
 
+#include "guard/sandbox/ferry.h"
 #include "guard/sandbox/internal.h"
 
 struct sandbox {
@@ -22,6 +23,7 @@ struct sandbox {
 	int signal_fd; /* -1: signals are as the caller had them */
 	sigset_t signals_before;
 	int given[3]; /* a visitor's own, where 0, 1, 2 were opened again */
+	struct ferries ferries;
 	int flags_before[3]; /* of descriptors 0, 1, 2 as open files */
 	bool has_status, ending;
 	bool is_empty; /* its pid 1 alone is left, in its exit */

@@ -448,6 +448,7 @@ int sandbox_wait(struct sandbox *sb,
 		relay_kill(sb);
 	collect(sb);
 	relay_give_back(sb);
+	ferries_end(&sb->ferries);
 	if (rc < 0)
 		return rc;
 	*ret = make_result(sb);

@@ -134,6 +134,14 @@ alike 'no stdout' '$G sh -c "echo lost || exit 4" >&-'
 alike 'no stderr' '$G sh -c "echo lost >&2; echo \$?" 2>&-'
 printf '%s\n' one two three >"$T/lines"
 chmod 644 "$T/lines"
+ln "$T/lines" "$T/other name"
+exec 4<"$T/other name"
+rm "$T/other name"
+gives 0 'a file that cannot be opened again' \
+	sh -c 'guard run -q -- sh -c "readlink /proc/self/fd/0; cat" <&4'
+says "$out" pipe:
+is "$(tail -n 1 "$out")" three 'goes through a pipe'
+exec 4<&-
 alike 'a file that is read on by the next' \
 	"{ read -r a; \$G sh -c 'read -r b; echo \$b'; read -r c; echo \$c
 		} <'$T/lines'"

@@ -1,0 +1,166 @@
+#include "guard/sandbox/ferry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/fd.h"
+
+#define FROM 0
+#define TO 1
+#define FIRST_FREE 2
+
+/* For what was written to arrive. */
+#define PATIENCE_MS 3000
+
+/* The caller may have made it so; nobody else is to notice. */
+static void wait_for(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+
+	(void)poll(&p, 1, -1);
+}
+
+static bool write_all(const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(TO, data, len);
+
+		if (n < 0 && errno == EAGAIN)
+			wait_for(TO, POLLOUT);
+		else if (n < 0 && errno != EINTR)
+			return false;
+		if (n > 0) {
+			data += n;
+			len -= (size_t)n;
+		}
+	}
+	return true;
+}
+
+/* from, to: both get new numbers, and nothing else stays open. */
+static void __attribute__((noreturn)) carry(int from, int to, bool to_real)
+{
+	static char data[65536];
+	sigset_t all;
+	ssize_t n;
+
+	/* What a terminal sends is for the run; it ends when that does. */
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)prctl(PR_SET_NAME, "guard-ferry");
+	if (!to_real)
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	from = fcntl(from, F_DUPFD, FIRST_FREE + 1);
+	to = fcntl(to, F_DUPFD, FIRST_FREE + 1);
+	if (from < 0 || to < 0 || dup2(from, FROM) < 0 || dup2(to, TO) < 0 ||
+	    syscall(SYS_close_range, (unsigned int)FIRST_FREE, ~0U, 0U) < 0)
+		_exit(1);
+	while ((n = read(FROM, data, sizeof(data))) != 0) {
+		if (n < 0 && errno == EAGAIN)
+			wait_for(FROM, POLLIN);
+		else if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0 && !write_all(data, (size_t)n))
+			break;
+	}
+	_exit(0);
+}
+
+static int begin(struct ferry *f, int fd, struct err *err)
+{
+	bool out = fd != 0;
+	auto_close int real = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	auto_close int ours = -1, theirs = -1;
+	int ends[2];
+	pid_t pid;
+
+	if (real < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "make a pipe");
+	ours = ends[out ? 0 : 1];
+	theirs = ends[out ? 1 : 0];
+	pid = fork();
+	if (pid == 0)
+		carry(out ? ours : real, out ? real : ours, out);
+	if (pid < 0)
+		return fail_errno(err, "start the process between");
+	if (dup2(theirs, fd) < 0)
+		return fail_errno(err, "replace descriptor %d", fd);
+	*f = (struct ferry){pid, TAKE_FD(real), out};
+	return 0;
+}
+
+static bool is_same(int a, int b)
+{
+	struct stat one, other;
+
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+int ferries_begin(struct ferries *f, bool (*is_wanted)(void *arg, int fd),
+		  void *arg, struct err *err)
+{
+	bool wanted[3];
+	int fd;
+
+	for (fd = 0; fd < 3; fd++)
+		wanted[fd] = is_wanted(arg, fd);
+	for (fd = 0; fd < 3; fd++) {
+		if (!wanted[fd])
+			continue;
+		/* In the order in which it is written. */
+		if (fd == 2 && f->of[1].pid && is_same(2, f->of[1].real)) {
+			f->of[2].real = fcntl(2, F_DUPFD_CLOEXEC, 3);
+			f->of[2].to_real = true;
+			if (f->of[2].real < 0 || dup2(1, 2) < 0)
+				return fail_errno(err, "replace descriptor 2");
+		} else if (begin(&f->of[fd], fd, err) < 0) {
+			return -err->num;
+		}
+	}
+	return 0;
+}
+
+/* Somebody may have the pipe's other end still: then it goes on alone. */
+static void wait_for_end(pid_t pid)
+{
+	auto_close int watch = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = {.fd = watch, .events = POLLIN};
+
+	if (watch < 0 || poll(&p, 1, PATIENCE_MS) == 0)
+		return;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void ferries_end(struct ferries *f)
+{
+	int fd;
+
+	/* The last that write into the pipes. */
+	for (fd = 0; fd < 3; fd++) {
+		if (!f->of[fd].real)
+			continue;
+		(void)dup2(f->of[fd].real, fd);
+		(void)close(f->of[fd].real);
+		f->of[fd].real = 0;
+	}
+	for (fd = 0; fd < 3; fd++) {
+		struct ferry *one = &f->of[fd];
+
+		if (!one->pid)
+			continue;
+		if (!one->to_real)
+			(void)kill(one->pid, SIGKILL);
+		wait_for_end(one->pid);
+		one->pid = 0;
+	}
+}

@@ -1,0 +1,159 @@
+/*
+ * Descriptors that go through a process in between. Each case is a process of
+ * its own, whose 0, 1, 2 are replaced.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "guard/sandbox/ferry.h"
+
+#undef fail
+#include <cmocka.h>
+
+static bool all_in(void *arg, int fd)
+{
+	return fd >= *(int *)arg;
+}
+
+/* A file of these bytes, open at its start. */
+static int file_of(const char *text)
+{
+	char name[] = "/tmp/ferry-XXXXXX";
+	int fd = mkstemp(name);
+
+	assert_true(fd > 2);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static void holds(int fd, const char *wanted)
+{
+	char got[64] = "";
+
+	assert_int_equal(pread(fd, got, sizeof(got) - 1, 0), strlen(wanted));
+	assert_string_equal(got, wanted);
+}
+
+/* in, out as 0 and 1, 2; `act` in a process of its own, with all from `first`
+ * on replaced. */
+static void play(int in, int out, int first, bool (*act)(void))
+{
+	struct ferries f = {0};
+	struct err err;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ||
+		    ferries_begin(&f, all_in, &first, &err) < 0 || !act())
+			_exit(1);
+		ferries_end(&f);
+		ferries_end(&f);
+		/* They are what they were. */
+		_exit(write(1, "end\n", 4) == 4 ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static bool copy(void)
+{
+	char data[32];
+	ssize_t n = read(0, data, sizeof(data));
+
+	return lseek(0, 0, SEEK_CUR) < 0 && n > 0 &&
+	       write(1, data, (size_t)n) == n && read(0, data, 1) == 0;
+}
+
+static bool take_turns(void)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (write(1, "o\n", 2) != 2 || write(2, "e\n", 2) != 2)
+			return false;
+	return true;
+}
+
+/* A process of the caller's has the other end for good. */
+static bool leave_one(void)
+{
+	int ends[2];
+
+	if (write(1, "told\n", 5) != 5 || pipe(ends) < 0)
+		return false;
+	if (fork() == 0) {
+		char c;
+
+		(void)close(ends[1]);
+		/* Until the case's process is gone. */
+		(void)!read(ends[0], &c, 1);
+		_exit(0);
+	}
+	return true;
+}
+
+static void bytes_come_and_go(void **state)
+{
+	auto_close int in = file_of("words\n"), out = file_of("");
+
+	(void)state;
+	play(in, out, 0, copy);
+	holds(out, "words\nend\n");
+}
+
+static void output_and_errors_keep_their_order(void **state)
+{
+	auto_close int in = file_of(""), out = file_of("");
+
+	(void)state;
+	play(in, out, 1, take_turns);
+	holds(out, "o\ne\no\ne\no\ne\nend\n");
+}
+
+static void who_keeps_the_other_end_holds_nobody_up_for_long(void **state)
+{
+	auto_close int in = file_of(""), out = file_of("");
+
+	(void)state;
+	play(in, out, 1, leave_one);
+	holds(out, "told\nend\n");
+}
+
+static void what_is_not_wanted_stays(void **state)
+{
+	auto_close int in = file_of("words\n"), out = file_of("");
+	struct ferries f = {0};
+	struct err err;
+	int first = 3;
+
+	(void)state;
+	(void)in;
+	assert_int_equal(ferries_begin(&f, all_in, &first, &err), 0);
+	ferries_end(&f);
+	holds(out, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_come_and_go),
+		cmocka_unit_test(output_and_errors_keep_their_order),
+		cmocka_unit_test(
+			who_keeps_the_other_end_holds_nobody_up_for_long),
+		cmocka_unit_test(what_is_not_wanted_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
