@@ -168,7 +168,8 @@ asan:
 		-fsanitize=address,undefined -fno-sanitize-recover=all'
 
 asan-built: unit tools fuzz-targets
-	ASAN_OPTIONS=detect_leaks=1 tests/lib/run-check --unit $(BUILD) $(PROVE)
+	ASAN_OPTIONS=detect_leaks=1 TEST_TIMEOUT=900 \
+		tests/lib/run-check --unit $(BUILD) $(PROVE)
 
 # Each target for FUZZ_SECONDS with libFuzzer; what it finds worth keeping
 # gathers in build-fuzz/found.
