@@ -260,21 +260,40 @@ static void tell_cuts(const struct sandbox_cuts *cuts)
 			   buf_text(&names));
 }
 
+/* By which way the user came to where the run begins, links in it: by that name
+ * tools know the folder, cmake(1) for one. To free; NULL: by none. */
+static char *make_pwd(const struct run *run)
+{
+	const char *way = run->options->dir ? run->options->dir : getenv("PWD");
+	auto_free char *real = NULL;
+	struct err ignored;
+
+	if (!way || way[0] != '/')
+		return NULL;
+	real = path_resolve(way, &ignored);
+	if (!real || strcmp(real, run->cwd) != 0)
+		return NULL;
+	return mem_printf("PWD=%s", way);
+}
+
 static char **make_environ(const struct run *run, const struct layers *layers,
 			   struct buf *dropped)
 {
 	const char *const *given = run->options->env;
-	size_t parts = layers_in_parts(layers), count = 0, i;
+	size_t own = 0, count = 0, i;
+	auto_free char *pwd = make_pwd(run);
 	auto_free const char **extra = NULL;
 
 	while (given[count])
 		count++;
-	extra = mem_zalloc((count + 2) * sizeof(*extra));
+	extra = mem_zalloc((count + 3) * sizeof(*extra));
 	/* git does not look for its .git in another file system's folder. */
-	if (parts)
-		*extra = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
+	if (layers_in_parts(layers))
+		extra[own++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
+	if (pwd)
+		extra[own++] = pwd;
 	for (i = 0; i < count; i++)
-		extra[parts + i] = given[i];
+		extra[own + i] = given[i];
 	return sandbox_environ(extra, run->context.state.home, run->session.id,
 			       dropped);
 }

@@ -78,6 +78,21 @@ for folder in /tmp/place /var/tmp/place /dev/shm/place; do
 	rm -rf $folder
 done
 
+# --- behind a link: known by the name that the user came by ---
+make_project "$HOME/data/linked-to"
+ln -s data/linked-to "$HOME/by-link"
+cd "$HOME/by-link" || exit 99
+gives 0 'behind a link' guard run -q -- sh -c 'pwd; pwd -P; cd folder; pwd'
+is "$(tr '\n' ' ' <"$out")" \
+	"$HOME/by-link $HOME/data/linked-to $HOME/by-link/folder " \
+	'by its name'
+cd / || exit 99
+gives 0 'that is named with -C' guard run -q -C "$HOME/by-link" -- sh -c pwd
+is "$(cat "$out")" "$HOME/by-link" 'by that name'
+gives 0 'a PWD that is another folder' env "PWD=$HOME/by-link" \
+	guard -C "$HOME/data/linked-to/folder" run -q -- sh -c 'echo "$PWD"'
+is "$(cat "$out")" "$HOME/data/linked-to/folder" 'is not passed on'
+
 # --- file systems, and the state on the same one, then on another ---
 for kind in ext4 xfs btrfs; do
 	there $kind || continue
