@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -41,18 +42,31 @@ static int open_slowly(int dir, const char *path, struct err *err)
 	return fd < 0 ? fd : open_slowly(fd, path + len + 1, err);
 }
 
-int scan_open(int upper_fd, const char *path, struct err *err)
+/* Where no folder on the way lacks a right, the kernel goes it at once. */
+static int open_below(int upper_fd, const char *path, struct err *err)
 {
 	AUTO(opened_up) struct opened_up opened = {.fd = -1};
-	auto_close int root = -1, fd = -1;
+	auto_close int at = beneath_open(upper_fd, path, O_PATH, 0, err);
+	auto_close int root = -1;
+
+	if (at >= 0)
+		return mark_open(at, "", O_RDONLY, 0400, &opened, err);
+	if (at != -EACCES)
+		return at;
+	root = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
+			 err);
+	return root < 0 ? root : open_slowly(root, path, err);
+}
+
+int scan_open(int upper_fd, const char *path, struct err *err)
+{
+	auto_close int fd = -1;
 	struct stat st;
 
 	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
 		return fail(err, EINVAL, "%s is no file of a layer",
 			    text_quote(path));
-	root = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
-			 err);
-	fd = root < 0 ? root : open_slowly(root, path, err);
+	fd = open_below(upper_fd, path, err);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))

@@ -1,5 +1,7 @@
 #include "overlay_lab.h"
 
+#include <sys/resource.h>
+
 #include "base/beneath.h"
 #include "base/codec.h"
 #include "overlay/marks.h"
@@ -364,6 +366,43 @@ static void test_skip(void **state)
 	lab_close(&lab);
 }
 
+static int do_file_below(void *arg)
+{
+	int i;
+
+	(void)arg;
+	for (i = 0; i < 300; i++)
+		if (mkdir("d", 0755) < 0 || chdir("d") < 0)
+			return 1;
+	return lab_file(AT_FDCWD, "f", "far") < 0;
+}
+
+/* Far fewer descriptors than there are folders above it. */
+static void test_open_deep(void **state)
+{
+	struct rlimit was, few;
+	char path[700] = "", text[4] = "";
+	struct lab lab;
+	struct err err;
+	int i;
+
+	(void)state;
+	lab_open(&lab, "p");
+	assert_int_equal(lab_run(&lab, do_file_below, NULL), 0);
+	for (i = 0; i < 300; i++)
+		(void)strcat(path, "d/");
+	(void)strcat(path, "f");
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &was), errno);
+	few = (struct rlimit){.rlim_cur = 64, .rlim_max = was.rlim_max};
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &few), errno);
+	auto_close int fd = scan_open(lab.upper_fd, path, &err);
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &was), errno);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_read(fd, text, 3), 3);
+	assert_string_equal(text, "far");
+	lab_close(&lab);
+}
+
 static void test_open_refuses(void **state)
 {
 	struct lab lab;
@@ -399,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_skip),
 		cmocka_unit_test(test_open_refuses),
+		cmocka_unit_test(test_open_deep),
 	};
 
 	return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
