@@ -104,14 +104,35 @@ static int path_of(int dirfd, const char *name, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the layer's folder") : fd;
 }
 
+/* A folder that nothing stands in the way of, as nearly all are; -1: look what
+ * it is first. */
+static int open_at_once(int dirfd, const char *name, int flags, uint32_t want)
+{
+	auto_close int fd = -1;
+	struct err ignored;
+	struct meta m;
+
+	if (!*name || !(flags & O_DIRECTORY))
+		return -1;
+	fd = beneath_open(dirfd, name, flags | O_NONBLOCK, 0, &ignored);
+	if (fd < 0 || geteuid() == 0)
+		return TAKE_FD(fd);
+	if (meta_get(fd, "", &m) < 0 || (m.mode & want) != want)
+		return -1;
+	return TAKE_FD(fd);
+}
+
 int mark_open(int dirfd, const char *name, int flags, uint32_t want,
 	      struct opened_up *ret, struct err *err)
 {
-	auto_close int path_fd = path_of(dirfd, name, err);
+	int fd = open_at_once(dirfd, name, flags, want);
+	auto_close int path_fd = -1;
 	struct meta m;
-	int fd;
 
 	*ret = (struct opened_up){.fd = -1};
+	if (fd >= 0)
+		return fd;
+	path_fd = path_of(dirfd, name, err);
 	if (path_fd < 0)
 		return path_fd;
 	if (meta_get(path_fd, "", &m) < 0)

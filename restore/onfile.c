@@ -63,6 +63,13 @@ static int same_unread(int dirfd, const char *name, const struct entry *e)
 	       m.size == e->size && moment_compare(m.mtime, e->mtime) == 0;
 }
 
+static int open_bytes(int dirfd, const char *name)
+{
+	return openat(dirfd, name,
+		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+			      O_CLOEXEC);
+}
+
 static int same_bytes(struct store *store, int dirfd, const char *name,
 		      const struct entry *e, struct err *err)
 {
@@ -70,8 +77,7 @@ static int same_bytes(struct store *store, int dirfd, const char *name,
 
 	if (e->content.type == OBJECT_NONE)
 		return e->size == 0;
-	fd = openat(dirfd, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open_bytes(dirfd, name);
 	if (fd < 0 && errno == EACCES)
 		return same_unread(dirfd, name, e);
 	if (fd < 0)
@@ -97,6 +103,32 @@ static bool untouched(const struct meta *m, const struct entry *e,
 	since.sec -= LONG_BEFORE;
 	return since.sec > 0 && moment_compare(m->ctime, since) < 0 &&
 	       moment_compare(m->mtime, e->mtime) == 0;
+}
+
+/* A plain file that has bytes and may be read, or -1: nothing else is opened
+ * just to be looked at. */
+static int open_plain(int dirfd, const char *name, const struct entry *e)
+{
+	struct meta m;
+
+	if (!S_ISREG(e->mode) || !e->size || meta_get(dirfd, name, &m) < 0 ||
+	    !S_ISREG(m.mode))
+		return -1;
+	return open_bytes(dirfd, name);
+}
+
+static int same_plain(struct store *store, int fd, const struct entry *e,
+		      struct err *err)
+{
+	struct meta m;
+	int got;
+
+	if (meta_get(fd, "", &m) < 0)
+		return fail_errno(err, "look at it");
+	if (!same_head(&m, e, 0))
+		return 0;
+	got = same_attrs(store, fd, e, err);
+	return got <= 0 ? got : content_equal(store, &e->content, fd, err);
 }
 
 static int same_below(const struct onfile *o, int dirfd, const char *name,
@@ -171,6 +203,11 @@ static int same_below(const struct onfile *o, int dirfd, const char *name,
 int onfile_same(const struct onfile *o, int dirfd, const char *name,
 		const struct entry *e, struct err *err)
 {
+	auto_close int fd = open_plain(dirfd, name, e);
+
+	/* One descriptor says all of it. */
+	if (fd >= 0)
+		return same_plain(o->store, fd, e, err);
 	return same_at(o, dirfd, name, e, true, err);
 }
 
@@ -254,20 +291,27 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 	return xattrs_set(fd, &want, err) < 0 ? -err->num : 1;
 }
 
-static int set_time(int fd, const struct meta *m, struct moment mtime,
-		    struct err *err)
+static int give_time(int fd, struct moment mtime)
 {
 	struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
 		{.tv_sec = mtime.sec, .tv_nsec = mtime.nsec},
 	};
 
-	if (moment_compare(m->mtime, mtime) == 0)
-		return 0;
-	if (utimensat(fd, "", times, AT_EMPTY_PATH) == 0)
-		return 0;
-	/* Somebody else's file: its time is his. */
-	if (errno == EPERM && geteuid() != 0 && m->uid != geteuid())
+	return utimensat(fd, "", times, AT_EMPTY_PATH);
+}
+
+/* Somebody else's file: its time is his. */
+static bool is_his(int num, const struct meta *m)
+{
+	return num == EPERM && geteuid() != 0 && m->uid != geteuid();
+}
+
+static int set_time(int fd, const struct meta *m, struct moment mtime,
+		    struct err *err)
+{
+	if (moment_compare(m->mtime, mtime) == 0 || give_time(fd, mtime) == 0 ||
+	    is_his(errno, m))
 		return 0;
 	return fail_errno(err, "set the time");
 }
@@ -276,9 +320,15 @@ int onfile_set_time(int fd, struct moment mtime, struct err *err)
 {
 	struct meta m;
 
-	if (meta_get(fd, "", &m) < 0)
-		return fail_errno(err, "read the time");
-	return set_time(fd, &m, mtime, err);
+	/* Names have just come or gone in it: it has another one. */
+	if (give_time(fd, mtime) == 0)
+		return 0;
+	(void)fail_errno(err, "set the time");
+	if (err->num != EPERM || meta_get(fd, "", &m) < 0)
+		return -err->num;
+	return is_his(EPERM, &m) || moment_compare(m.mtime, mtime) == 0
+		       ? 0
+		       : -err->num;
 }
 
 void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr)

@@ -394,7 +394,7 @@ int content_equal(struct store *s, const struct oid *id, int fd,
 	}
 	if ((uint64_t)st.st_size != size)
 		return 0;
-	piece = mem_alloc(PIECE);
+	piece = mem_alloc(size < PIECE ? (size_t)size + 1 : PIECE);
 	compare.piece = piece;
 	got = content_walk(s, id, &list, &sink, err);
 	return got < 0 ? got : !got;
