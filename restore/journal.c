@@ -23,7 +23,9 @@
 #define VERSION_CHATTR 3
 #define VERSION_ONE_ROOT 1
 #define STATE_AT 9
+#define CHECK_AT 10
 #define HEAD_LEN 18 /* magic, version, state, check */
+#define BODY_AT 26 /* its length is before it */
 #define TABLE_HEAD 8
 #define JOURNAL_MAX (1u << 30)
 #define ROOTS_MAX 64
@@ -34,7 +36,7 @@ static void root_free(struct journal_root *j)
 {
 	size_t i;
 
-	for (i = 0; i < j->op_count; i++) {
+	for (i = 0; !j->borrowed && i < j->op_count; i++) {
 		free(j->ops[i].path);
 		entry_free(&j->ops[i].from);
 		entry_free(&j->ops[i].to);
@@ -355,19 +357,29 @@ static bool decode(const void *data, size_t len, int version, uint64_t check,
 	return dec_end(&d);
 }
 
+/* A number whose place was left free. */
+static void fill_in(struct buf *b, size_t at, uint64_t number)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	enc_u64(&bytes, number);
+	memcpy(b->data + at, bytes.data, bytes.len);
+}
+
 int journal_write(int workspace_fd, const struct journal *j, struct err *err)
 {
-	AUTO(buf) struct buf body = {0};
 	AUTO(buf) struct buf whole = {0};
-	size_t table = TABLE_HEAD + count_ops(j) * 8;
+	size_t table = TABLE_HEAD + count_ops(j) * 8, len;
 
-	encode(j, &body);
 	buf_add(&whole, MAGIC, MAGIC_LEN);
 	enc_u8(&whole, VERSION);
 	enc_u8(&whole, (uint8_t)j->state);
-	enc_u64(&whole, check_of(body.data, body.len));
-	enc_u64(&whole, body.len);
-	buf_add(&whole, body.data, body.len);
+	enc_u64(&whole, 0);
+	enc_u64(&whole, 0);
+	encode(j, &whole);
+	len = whole.len - BODY_AT;
+	fill_in(&whole, CHECK_AT, check_of(whole.data + BODY_AT, len));
+	fill_in(&whole, HEAD_LEN, len);
 	/* Room for the table: what is overwritten needs no new place. */
 	memset(buf_reserve(&whole, table), 0, table);
 	whole.len += table;

@@ -53,6 +53,7 @@ struct op {
 	struct moment put_ctime; /* in its place; {0}: not known */
 	bool taken; /* comes out of a run's layer, see taking.h */
 	bool marked; /* with marks that are the layer's own */
+	uint32_t nlink; /* of a file that comes out of a layer */
 	char *partner; /* a path whose file is linked to, while staging; NULL */
 };
 
@@ -70,6 +71,7 @@ struct journal_root {
 	char *staging; /* name of the folder in this root */
 	struct op *ops;
 	size_t op_count, op_room;
+	bool borrowed; /* the texts of ops are somebody else's: the plan's */
 	struct touched *touched; /* sorted by path; the root is first */
 	size_t touched_count, touched_room;
 	struct moment root_time; /* the root's when all is done ... */

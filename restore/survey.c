@@ -111,16 +111,29 @@ int txn_taken(const struct txn *t, const char *path, struct err *err)
 		    text_quote(twin));
 }
 
-static bool is_deleted(const struct journal_root *j, const char *path)
+static int op_by_path(const void *path, const void *op)
 {
-	size_t i;
-
-	for (i = 0; i < j->op_count && j->ops[i].kind == OP_DELETE; i++)
-		if (strcmp(j->ops[i].path, path) == 0)
-			return true;
-	return false;
+	return path_compare(path, ((const struct op *)op)->path);
 }
 
+/* Deletions come first, in the order of their paths. */
+static bool is_deleted(const struct journal_root *j, const char *path)
+{
+	size_t low = 0, high = j->op_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (j->ops[middle].kind == OP_DELETE)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low &&
+	       bsearch(path, j->ops, low, sizeof(*j->ops), op_by_path) != NULL;
+}
+
+/* Its texts stay the plan's. */
 static struct op *add_op(struct journal_root *j, enum op_kind kind,
 			 const struct step *step)
 {
@@ -128,11 +141,13 @@ static struct op *add_op(struct journal_root *j, enum op_kind kind,
 
 	GROW(j->ops, j->op_count, j->op_room);
 	op = &j->ops[j->op_count++];
-	*op = (struct op){.kind = kind, .path = mem_strdup(step->path)};
-	entry_copy(&op->from, &step->from);
-	entry_copy(&op->to, &step->to);
-	if (step->partner)
-		op->partner = mem_strdup(step->partner);
+	*op = (struct op){
+		.kind = kind,
+		.path = step->path,
+		.from = step->from,
+		.to = step->to,
+		.partner = step->partner,
+	};
 	return op;
 }
 
@@ -320,6 +335,7 @@ int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
 {
 	AUTO(shut) struct shut shut = SHUT_NONE;
 
+	t->part->borrowed = true;
 	if (shut_open(t->project->fd, t->project->shut,
 		      t->project->workspace_fd, &shut, err) < 0 ||
 	    name_staging(t->part, err) < 0 ||
