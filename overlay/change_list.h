@@ -24,6 +24,8 @@ enum change_flags {
 	CHANGE_SETID = 8, /* set-id bits or file capabilities */
 	CHANGE_NODE = 16, /* device node, fifo or socket */
 	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
+	CHANGE_UNMARKED = 64, /* a file that was seen to have no attributes of
+				 the layer's own */
 };
 
 /* What of an entry's metadata is shown or compared: a run may change

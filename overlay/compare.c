@@ -12,6 +12,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "overlay/change_list.h"
 #include "overlay/marks.h"
 #include "overlay/scan.h"
 
@@ -186,15 +187,22 @@ int compare_pair(const struct pair *p, struct difference *ret, struct err *err)
 	return 0;
 }
 
-bool compare_has_caps(int dirfd, const char *name)
+unsigned int compare_new_file(int dirfd, const char *name)
 {
 	AUTO(xattrs) struct xattrs x = {0};
 	char path[NAME_MAX + 48];
 	struct err ignored;
+	bool caps;
 
 	/* Most files have none at all: that is asked for fastest. */
-	if (xattrs_get(dirfd, name, &x, &ignored) == 0)
-		return xattrs_find(&x, "security.capability") != NULL;
+	if (xattrs_get(dirfd, name, &x, &ignored) == 0) {
+		caps = xattrs_find(&x, "security.capability") != NULL;
+		return (caps ? CHANGE_SETID : 0) |
+		       (xattrs_drop(&x, LAYER_XATTR_PREFIX) ? 0
+							    : CHANGE_UNMARKED);
+	}
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
-	return lgetxattr(path, "security.capability", NULL, 0) > 0;
+	return lgetxattr(path, "security.capability", NULL, 0) > 0
+		       ? CHANGE_SETID
+		       : 0;
 }

@@ -29,8 +29,9 @@ struct difference {
  * only for want of descriptors; -ENOENT: one is gone meanwhile. */
 int compare_pair(const struct pair *p, struct difference *ret, struct err *err);
 
-/* Whether a file carries capabilities. */
-bool compare_has_caps(int dirfd, const char *name);
+/* What the attributes of a file that the lower does not have say of it:
+ * CHANGE_SETID when it carries capabilities, CHANGE_UNMARKED. */
+unsigned int compare_new_file(int dirfd, const char *name);
 
 /* Errors that are no answer but a want: descriptors, memory. */
 bool compare_hard(int got);

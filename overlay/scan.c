@@ -242,12 +242,10 @@ static int one_sided(struct scan *s, const struct frame *f, const char *name,
 				       : CHANGE_DELETED;
 	int upper = u && S_ISDIR(u->mode) ? f->upper : -1;
 	int lower = l && S_ISDIR(l->mode) ? f->lower : -1;
-	unsigned int caps =
-		u && S_ISREG(u->mode) && compare_has_caps(f->upper, name)
-			? CHANGE_SETID
-			: 0;
+	unsigned int own =
+		u && S_ISREG(u->mode) ? compare_new_file(f->upper, name) : 0;
 
-	change_list_add(&s->list, buf_text(&s->path), kind, flags | caps, l, u);
+	change_list_add(&s->list, buf_text(&s->path), kind, flags | own, l, u);
 	if (upper < 0 && lower < 0)
 		return 0;
 	return push(s, upper, lower, name, false, flags | CHANGE_WITH_PARENT, l,

@@ -192,6 +192,7 @@ void txn_remember(struct txn *t)
 			.mtime = op->to.mtime,
 			.ctime = shut ? (struct moment){0} : ctime,
 			.content = op->to.content,
+			.bare = op->taken && op->to.attrs.type == OBJECT_NONE,
 		};
 	}
 	known_sort(p->known, p->known_count);

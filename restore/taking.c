@@ -17,13 +17,14 @@
 #include "overlay/scan.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
+#include "snapshot/store/crew.h"
 
 /* Less is made from the store, and the run's layer stays whole. */
 #define WORTH_IT SYNC_EACH_MAX
 /* So many paths at most are noted with a run. */
 #define FOLDERS_MAX 64
-/* Open folders at a time. */
-#define DEPTH_MAX 128
+/* A second thread is not worth it for less. */
+#define CREW_MIN 256
 
 static bool is_plain(const struct step *s)
 {
@@ -58,18 +59,23 @@ struct name {
 	uint32_t nlink;
 };
 
-/* The folder of one operation, gone through in the order of its operations. */
+/* The operations of one new folder, in the order of their paths. */
 struct match {
 	struct txn *txn;
 	uint64_t dev;
-	size_t at, end; /* of the operations */
-	struct name *names; /* of files that have several */
-	size_t name_count, name_room;
+	size_t top, end;
+	size_t *next; /* of each operation from top on: the first behind all
+			 that is in it */
+	size_t *folders; /* operations, each looked at by itself */
+	size_t folder_count;
+	const struct change *changes; /* of top and what is in it, or NULL */
+	size_t change_count;
 };
 
 static void match_free(struct match *m)
 {
-	free(m->names);
+	free(m->next);
+	free(m->folders);
 }
 
 static bool is_child(const char *path, const char *parent, const char *name)
@@ -99,7 +105,23 @@ static bool same_stat(const struct match *m, const struct meta *have,
 	       moment_compare(have->ctime, m->txn->from->before) < 0;
 }
 
-static bool same_attrs(struct match *m, int dirfd, struct op *op)
+/*
+ * What has kept its time of change has the attributes that were stored then.
+ * Only the layer's own, which were not, make another look worth it; the scan
+ * has seen which files have none of them.
+ */
+static bool needs_no_look(const struct match *m, size_t i)
+{
+	const struct op *op = &m->txn->part->ops[i];
+	size_t at = i - m->top;
+
+	return S_ISREG(op->to.mode) && at < m->change_count &&
+	       (m->changes[at].flags & CHANGE_UNMARKED) &&
+	       m->changes[at].kind == CHANGE_ADDED &&
+	       strcmp(m->changes[at].path, op->path) == 0;
+}
+
+static bool same_attrs(const struct match *m, int dirfd, struct op *op)
 {
 	AUTO(xattrs) struct xattrs x = {0}, want = {0};
 	struct err ignored;
@@ -117,50 +139,110 @@ static bool same_attrs(struct match *m, int dirfd, struct op *op)
 	       xattrs_equal(&want, &x);
 }
 
-static bool match_op(struct match *m, int dirfd, unsigned int depth);
-
-static bool match_below(struct match *m, int dirfd, const struct op *op,
-			unsigned int depth)
+/* Whether the operation's thing is what dirfd has by its name. */
+static bool match_op(const struct match *m, int dirfd, size_t i)
 {
-	AUTO(dirlist) struct dirlist list = {0};
-	struct err ignored;
-	auto_close int fd =
-		openat(dirfd, path_name(op->path),
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	size_t i;
-
-	if (fd < 0 || depth > DEPTH_MAX ||
-	    dirlist_read(fd, &list, &ignored) < 0)
-		return false;
-	for (i = 0; i < list.count; i++)
-		if (m->at == m->end ||
-		    !is_child(m->txn->part->ops[m->at].path, op->path,
-			      list.items[i].name) ||
-		    !match_op(m, fd, depth + 1))
-			return false;
-	return true;
-}
-
-/* Whether the next operation's thing is what dirfd has by its name, with all
- * that is in it. */
-static bool match_op(struct match *m, int dirfd, unsigned int depth)
-{
-	struct op *op = &m->txn->part->ops[m->at++];
+	struct op *op = &m->txn->part->ops[i];
 	struct meta meta;
 
 	if (op->partner || meta_get(dirfd, path_name(op->path), &meta) < 0 ||
-	    !same_stat(m, &meta, &op->to) || !same_attrs(m, dirfd, op))
+	    !same_stat(m, &meta, &op->to) ||
+	    (!needs_no_look(m, i) && !same_attrs(m, dirfd, op)))
 		return false;
 	op->new_ino = meta.ino;
 	op->new_ctime = meta.ctime;
-	if (S_ISDIR(meta.mode))
-		return match_below(m, dirfd, op, depth);
-	if (meta.nlink > 1) {
-		GROW(m->names, m->name_count, m->name_room);
-		m->names[m->name_count++] =
-			(struct name){.ino = meta.ino, .nlink = meta.nlink};
-	}
+	op->nlink = S_ISDIR(meta.mode) ? 1 : meta.nlink;
 	return true;
+}
+
+/* Whether a folder of the layer has just what the plan wants in it: none more,
+ * none less. */
+static bool match_folder(const struct match *m, size_t folder)
+{
+	const struct op *ops = m->txn->part->ops, *op = &ops[folder];
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t at = folder + 1, end = m->next[folder - m->top], i;
+	struct err ignored;
+	auto_close int fd = beneath_open(m->txn->from->upper_fd, op->path,
+					 O_RDONLY | O_DIRECTORY, 0, &ignored);
+
+	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
+		return false;
+	for (i = 0; i < list.count; i++) {
+		if (at == end ||
+		    !is_child(ops[at].path, op->path, list.items[i].name) ||
+		    !match_op(m, fd, at))
+			return false;
+		at = m->next[at - m->top];
+	}
+	return at == end;
+}
+
+static int match_part(void *arg, size_t i, struct err *err)
+{
+	const struct match *m = arg;
+
+	return match_folder(m, m->folders[i])
+		       ? 0
+		       : fail(err, EBUSY, "the layer has something else");
+}
+
+static size_t depth_of(const char *path)
+{
+	size_t depth = 0;
+
+	while ((path = strchr(path, '/'))) {
+		path++;
+		depth++;
+	}
+	return depth;
+}
+
+/* Where each operation ends, and the folders among them; false: there is
+ * something in what is no folder. */
+static bool lay_out(struct match *m)
+{
+	const struct op *ops = m->txn->part->ops;
+	size_t count = m->end - m->top, open_count = 0, i;
+	auto_free size_t *open = mem_alloc(count * sizeof(*open));
+	auto_free size_t *depths = mem_alloc(count * sizeof(*depths));
+
+	m->next = mem_alloc(count * sizeof(*m->next));
+	m->folders = mem_alloc(count * sizeof(*m->folders));
+	for (i = 0; i < count; i++) {
+		depths[i] = depth_of(ops[m->top + i].path);
+		while (open_count && depths[open[open_count - 1]] >= depths[i])
+			m->next[open[--open_count]] = m->top + i;
+		if (open_count &&
+		    !S_ISDIR(ops[m->top + open[open_count - 1]].to.mode))
+			return false;
+		open[open_count++] = i;
+		if (S_ISDIR(ops[m->top + i].to.mode))
+			m->folders[m->folder_count++] = m->top + i;
+	}
+	while (open_count)
+		m->next[open[--open_count]] = m->end;
+	return m->next[0] == m->end;
+}
+
+static int by_change(const void *path, const void *change)
+{
+	return path_compare(path, ((const struct change *)change)->path);
+}
+
+/* What the scan of the layer has said of it. */
+static void find_changes(struct match *m)
+{
+	const struct change_list *list = m->txn->from->changes;
+	const struct change *found =
+		list && list->count
+			? bsearch(m->txn->part->ops[m->top].path, list->items,
+				  list->count, sizeof(*found), by_change)
+			: NULL;
+
+	m->changes = found;
+	m->change_count =
+		found ? list->count - (size_t)(found - list->items) : 0;
 }
 
 static int by_ino(const void *a, const void *b)
@@ -172,17 +254,26 @@ static int by_ino(const void *a, const void *b)
 
 /* No name of a file lies elsewhere in the layer: it would go on holding what
  * is the project's then. */
-static bool all_names_here(struct match *m)
+static bool all_names_here(const struct match *m)
 {
-	size_t i, n;
+	const struct op *ops = m->txn->part->ops;
+	size_t count = 0, room = 0, i, n;
+	auto_free struct name *names = NULL;
 
-	if (m->name_count)
-		qsort(m->names, m->name_count, sizeof(*m->names), by_ino);
-	for (i = 0; i < m->name_count; i += n) {
-		for (n = 1; i + n < m->name_count; n++)
-			if (m->names[i + n].ino != m->names[i].ino)
+	for (i = m->top; i < m->end; i++) {
+		if (ops[i].nlink < 2)
+			continue;
+		GROW(names, count, room);
+		names[count++] = (struct name){.ino = ops[i].new_ino,
+					       .nlink = ops[i].nlink};
+	}
+	if (count)
+		qsort(names, count, sizeof(*names), by_ino);
+	for (i = 0; i < count; i += n) {
+		for (n = 1; i + n < count; n++)
+			if (names[i + n].ino != names[i].ino)
 				break;
-		if (n != m->names[i].nlink)
+		if (n != names[i].nlink)
 			return false;
 	}
 	return true;
@@ -217,9 +308,10 @@ static bool is_chosen(const struct txn *t, const char *path)
 	return *at != NULL;
 }
 
-static bool match_folder(struct txn *t, size_t top, size_t end)
+static bool match_all(struct txn *t, size_t top, size_t end)
 {
-	AUTO(match) struct match m = {.txn = t, .at = top, .end = end};
+	AUTO(match) struct match m = {.txn = t, .top = top, .end = end};
+	struct op *op = &t->part->ops[top];
 	const char *name;
 	struct err ignored;
 	struct meta meta;
@@ -228,11 +320,14 @@ static bool match_folder(struct txn *t, size_t top, size_t end)
 	if (meta_get(t->project->fd, "", &meta) < 0)
 		return false;
 	m.dev = meta.dev;
-	dir = beneath_parent(t->from->upper_fd, t->part->ops[top].path, &name,
-			     &ignored);
+	dir = beneath_parent(t->from->upper_fd, op->path, &name, &ignored);
+	find_changes(&m);
 	/* A folder that its owner may not write to cannot be moved by him. */
-	return dir >= 0 && t->part->ops[top].to.mode & S_IWUSR &&
-	       match_op(&m, dir, 0) && m.at == end && all_names_here(&m);
+	return dir >= 0 && op->to.mode & S_IWUSR && S_ISDIR(op->to.mode) &&
+	       lay_out(&m) && match_op(&m, dir, top) &&
+	       crew_run(m.folder_count, end - top < CREW_MIN, match_part, &m,
+			&ignored) == 0 &&
+	       all_names_here(&m);
 }
 
 void taking_match(struct txn *t)
@@ -247,7 +342,7 @@ void taking_match(struct txn *t)
 		end = end_of(j, i);
 		if (!is_chosen(t, j->ops[i].path))
 			continue;
-		if (!match_folder(t, i, end)) {
+		if (!match_all(t, i, end)) {
 			forget(j, i, end);
 			continue;
 		}

@@ -17,6 +17,7 @@
 #ifndef GUARD_RESTORE_TRANSACTION_H
 #define GUARD_RESTORE_TRANSACTION_H
 
+#include "overlay/change_list.h"
 #include "restore/plan/plan.h"
 #include "snapshot/store/known.h"
 
@@ -102,6 +103,8 @@ struct transaction_layer {
 	struct moment before; /* when the run ended: what has a ctime from then
 				 on is not what was stored */
 	char *const *paths; /* taking_choose()'s, noted with the run */
+	const struct change_list *changes; /* what a scan of it since `before`
+					      says, or NULL */
 };
 
 /* One folder, and what shall become of it. */

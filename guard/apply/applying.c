@@ -472,6 +472,7 @@ int applying_carry(struct applying *a, bool whole, bool git,
 		.upper_fd = a->changes.upper_fd,
 		.before = s->ended,
 		.paths = taken,
+		.changes = &a->changes.project,
 	};
 	auto_free struct carry_root *roots = NULL;
 	auto_free char *before = NULL, *after = NULL;

@@ -182,12 +182,16 @@ void crawl_read_known(struct crawl *w, struct crawl_folder *f, size_t i,
 			    .size = known->size,
 			    .content = known->content,
 			    .ask_chattr = f->meta.chattr != 0};
+	/* Whoever gives it attributes moves its ctime. */
+	bool bare = known->bare && known->ctime.sec && !meta->chattr &&
+		    !f->meta.chattr;
 	struct crawl_item *it;
 	struct err err;
 
 	crawl_items(w, f, i);
 	it = &f->items[i];
-	if (reading_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
+	if (!bare &&
+	    reading_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
 		crawl_read_failed(w, f, it->name, &err);
 		return;
 	}

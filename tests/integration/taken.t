@@ -112,6 +112,14 @@ before=$(number "$upper/many/7")
 gives 0 'an apply of many files' guard apply -q -y
 is "$(number many/7)" "$before" 'takes them'
 
+begin 'p=many; for i in $(seq 150); do p=$p/d; done
+	mkdir -p $p && echo far >$p/f && ln $p/f many/near'
+far=many$(printf '/d%.0s' $(seq 150))/f
+before=$(number "$upper/$far")
+gives 0 'an apply of a deep folder' guard apply -q -y
+is "$(number "$far")" "$before" 'takes it'
+is "$(number many/near)" "$before" 'with both names of a file'
+
 begin 'ln many/7 outside'
 before=$(number "$upper/many/7")
 gives 0 'an apply of a file with a name elsewhere' guard apply -q -y

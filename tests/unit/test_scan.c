@@ -158,7 +158,8 @@ static int do_flags(void *arg)
 	       lab_file(AT_FDCWD, ".git/hooks/x", "#!") < 0 ||
 	       lab_file(AT_FDCWD, "suid", "x") < 0 ||
 	       chmod("suid", 04755) < 0 || chmod("both", 0700) < 0 ||
-	       lab_file(AT_FDCWD, "both", "longer") < 0;
+	       lab_file(AT_FDCWD, "both", "longer") < 0 ||
+	       mkdir("new", 0755) < 0 || rename("moved", "new/moved") < 0;
 }
 
 static void test_flags(void **state)
@@ -168,13 +169,18 @@ static void test_flags(void **state)
 	(void)state;
 	lab_open(&lab, "p");
 	assert_int_equal(lab_file(lab.project_fd, "both", "x"), 0);
+	assert_int_equal(lab_file(lab.project_fd, "moved", "x"), 0);
 	assert_int_equal(lab_run(&lab, do_flags, NULL), 0);
 	AUTO(change_list) struct change_list list = lab_scan(&lab);
 	assert_int_equal(lab_find(&list, "fifo")->flags, CHANGE_NODE);
 	assert_int_equal(lab_find(&list, ".git")->flags, CHANGE_GIT);
 	assert_int_equal(lab_find(&list, ".git/hooks/x")->flags,
-			 CHANGE_GIT | CHANGE_WITH_PARENT);
-	assert_int_equal(lab_find(&list, "suid")->flags, CHANGE_SETID);
+			 CHANGE_GIT | CHANGE_WITH_PARENT | CHANGE_UNMARKED);
+	assert_int_equal(lab_find(&list, "suid")->flags,
+			 CHANGE_SETID | CHANGE_UNMARKED);
+	/* Copied up, it carries where it is from. */
+	assert_int_equal(lab_find(&list, "new/moved")->flags,
+			 CHANGE_WITH_PARENT);
 	assert_int_equal(lab_find(&list, "both")->kind, CHANGE_MODIFIED);
 	assert_int_equal(lab_find(&list, "both")->flags, CHANGE_META_TOO);
 	lab_close(&lab);
