@@ -19,10 +19,12 @@
 
 /*
  * A run may nest folders deeper than there are descriptors, or than anybody
- * could list. Only the innermost OPEN_MAX folders stay open, the others are
- * opened again from the root when their turn comes; paths end at LEN_MAX.
+ * could list. Only the innermost OPEN_MAX folders stay open, and of those above
+ * each KEPT_OPEN-th; the others are opened again from the nearest one when
+ * their turn comes. Paths end at LEN_MAX.
  */
-#define OPEN_MAX 64
+#define OPEN_MAX 32
+#define KEPT_OPEN 64
 #define OPENED_UP_MAX 200
 #define LEN_MAX 16384
 
@@ -153,6 +155,8 @@ static void suspend(struct scan *s)
 
 	if (s->count <= OPEN_MAX)
 		return;
+	if ((s->count - OPEN_MAX - 1) % KEPT_OPEN == 0)
+		return;
 	f = &s->frames[s->count - OPEN_MAX - 1];
 	if (f->upper >= 0)
 		(void)close(f->upper);
@@ -161,17 +165,31 @@ static void suspend(struct scan *s)
 	f->upper = f->lower = -1;
 }
 
+/* The innermost folder, from the nearest one above that is open. */
+static int open_again(struct scan *s, bool upper, int flags, struct err *err)
+{
+	size_t i = s->count - 1, len;
+	int above = -1;
+
+	while (above < 0 && i-- > 0)
+		above = upper ? s->frames[i].upper : s->frames[i].lower;
+	if (above < 0)
+		return beneath_open(upper ? s->upper_fd : s->lower_fd,
+				    buf_text(&s->path), flags, 0, err);
+	len = s->frames[i].len;
+	return beneath_open(above, buf_text(&s->path) + len + (len > 0), flags,
+			    0, err);
+}
+
 static int resume(struct scan *s, struct frame *f, struct err *err)
 {
 	set_path(s, f->len, "");
 	if (f->has_upper && f->upper < 0)
-		f->upper = beneath_open(s->upper_fd, buf_text(&s->path),
-					O_RDONLY | O_DIRECTORY, 0, err);
+		f->upper = open_again(s, true, O_RDONLY | O_DIRECTORY, err);
 	if (f->has_upper && f->upper < 0)
 		return f->upper;
 	if (f->has_lower && f->lower < 0)
-		f->lower = beneath_open(s->lower_fd, buf_text(&s->path),
-					O_PATH | O_DIRECTORY, 0, err);
+		f->lower = open_again(s, false, O_PATH | O_DIRECTORY, err);
 	if (f->has_lower && f->lower < 0)
 		return f->lower;
 	return 0;

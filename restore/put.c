@@ -21,6 +21,7 @@ void txn_free(struct txn *t)
 	if (t->staging_fd >= 0)
 		(void)close(t->staging_fd);
 	t->staging_fd = -1;
+	way_free(&t->way);
 	buf_free(&t->kept);
 }
 
@@ -230,8 +231,7 @@ static int check_unreadable(struct txn *t, const struct op *op,
 
 static int put_meta(struct txn *t, const struct op *op, struct err *err)
 {
-	auto_close int fd =
-		beneath_open(t->project->fd, op->path, O_PATH, 0, err);
+	auto_close int fd = way_open(&t->way, op->path, O_PATH, err);
 	struct meta m;
 
 	if (fd < 0)
@@ -281,7 +281,7 @@ static int put_op(struct txn *t, struct op *op, struct err *err)
 	if (got < 0)
 		return got;
 	if (!got) {
-		dir = beneath_parent(t->project->fd, op->path, &name, err);
+		dir = way_parent(&t->way, op->path, &name, err);
 		if (dir < 0)
 			return dir;
 		got = op->kind == OP_DELETE ? put_delete(t, op, dir, name, err)
@@ -308,8 +308,7 @@ static int keep_times(struct txn *t, struct err *err)
 
 		if (!j->touched[i].keep)
 			continue;
-		fd = beneath_open(t->project->fd, j->touched[i].path, O_PATH, 0,
-				  err);
+		fd = way_open(&t->way, j->touched[i].path, O_PATH, err);
 		if (fd < 0)
 			return fd;
 		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)
@@ -351,6 +350,7 @@ int txn_put(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
+	t->way.root_fd = t->project->fd;
 	if (txn_open_folders(t, err) < 0)
 		return -err->num;
 	for (i = 0; i < j->op_count; i++)

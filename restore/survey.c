@@ -23,13 +23,14 @@ static int changed(struct err *err, const char *path)
 }
 
 /* What has the path now: 1, 0 (nothing), negative. */
-static int look(const struct txn *t, const char *path, struct meta *ret,
+static int look(struct txn *t, const char *path, struct meta *ret,
 		struct err *err)
 {
 	auto_close int dir = -1;
 	const char *name = "";
 
-	dir = *path ? beneath_parent(t->project->fd, path, &name, err)
+	t->way.root_fd = t->project->fd;
+	dir = *path ? way_parent(&t->way, path, &name, err)
 		    : beneath_open(t->project->fd, "", O_PATH | O_DIRECTORY, 0,
 				   err);
 	if (dir < 0)

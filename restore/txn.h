@@ -20,6 +20,7 @@
 #ifndef GUARD_RESTORE_TXN_H
 #define GUARD_RESTORE_TXN_H
 
+#include "base/way.h"
 #include "restore/journal.h"
 #include "restore/syncs.h"
 #include "restore/transaction.h"
@@ -35,6 +36,7 @@ struct txn {
 	struct moment since; /* when the snapshot before it was begun, {0}: not
 				known */
 	struct buf kept; /* for people: what was put beside */
+	struct way way; /* to what is at work in the project */
 };
 
 void txn_free(struct txn *t);
