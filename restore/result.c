@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/way.h"
 #include "overlay/marks.h"
 #include "restore/plan/lookup.h"
 #include "snapshot/crawl/take.h"
 
 /* A folder on the way to what is being read. */
-struct way {
+struct level {
 	char *path;
 	struct opened_up opened; /* what it took to get in */
 };
@@ -25,17 +25,18 @@ struct result {
 	struct store *store;
 	struct tree_editor *editor;
 	int upper_fd;
-	struct way *ways; /* from the root down */
-	size_t way_count, way_room;
+	struct level *levels; /* from the root down */
+	size_t level_count, level_room;
 	int dir_fd; /* of the last one */
+	struct way near; /* to those that are gone back to */
 	char *gone; /* removed with all that the base had below */
 	char *settled; /* the folder at work in the editor */
 	struct lookup base;
 };
 
-static void way_pop(struct result *r)
+static void level_pop(struct result *r)
 {
-	struct way *w = &r->ways[--r->way_count];
+	struct level *w = &r->levels[--r->level_count];
 
 	opened_up_free(&w->opened);
 	free(w->path);
@@ -43,21 +44,23 @@ static void way_pop(struct result *r)
 
 static void result_free(struct result *r)
 {
-	while (r->way_count)
-		way_pop(r);
-	free(r->ways);
+	while (r->level_count)
+		level_pop(r);
+	free(r->levels);
 	free(r->gone);
 	free(r->settled);
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
+	way_free(&r->near);
 	lookup_free(&r->base);
 	tree_editor_free(&r->editor);
 }
 
-static int way_push(struct result *r, const char *path, struct err *err)
+static int level_push(struct result *r, const char *path, struct err *err)
 {
 	struct opened_up opened = {.fd = -1};
-	int fd = mark_open(r->upper_fd, path, O_RDONLY | O_DIRECTORY, 0500,
+	int fd = mark_open(r->level_count ? r->dir_fd : r->upper_fd,
+			   path_name(path), O_RDONLY | O_DIRECTORY, 0500,
 			   &opened, err);
 
 	if (fd < 0)
@@ -65,8 +68,8 @@ static int way_push(struct result *r, const char *path, struct err *err)
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
 	r->dir_fd = fd;
-	GROW(r->ways, r->way_count, r->way_room);
-	r->ways[r->way_count++] = (struct way){
+	GROW(r->levels, r->level_count, r->level_room);
+	r->levels[r->level_count++] = (struct level){
 		.path = mem_strdup(path),
 		.opened = opened,
 	};
@@ -79,25 +82,25 @@ static int way_push(struct result *r, const char *path, struct err *err)
  */
 static int go_to(struct result *r, const char *dir, struct err *err)
 {
-	size_t had = r->way_count;
+	size_t had = r->level_count;
 
-	while (r->way_count && !path_below(dir, r->ways[r->way_count - 1].path))
-		way_pop(r);
-	if (r->way_count != had && r->way_count) {
+	while (r->level_count &&
+	       !path_below(dir, r->levels[r->level_count - 1].path))
+		level_pop(r);
+	if (r->level_count != had && r->level_count) {
 		auto_free char *path =
-			mem_strdup(r->ways[r->way_count - 1].path);
-		int fd = beneath_open(r->upper_fd, path, O_RDONLY | O_DIRECTORY,
-				      0, err);
+			mem_strdup(r->levels[r->level_count - 1].path);
+		int fd = way_open(&r->near, path, O_RDONLY | O_DIRECTORY, err);
 
 		if (fd < 0)
 			return fd;
 		(void)close(r->dir_fd);
 		r->dir_fd = fd;
 	}
-	if (!r->way_count && way_push(r, "", err) < 0)
+	if (!r->level_count && level_push(r, "", err) < 0)
 		return -err->num;
 	for (;;) {
-		const char *here = r->ways[r->way_count - 1].path;
+		const char *here = r->levels[r->level_count - 1].path;
 		const char *rest = path_rest(dir, here);
 		auto_free char *name = mem_strndup(rest, strcspn(rest, "/"));
 		auto_free char *next = NULL;
@@ -105,7 +108,7 @@ static int go_to(struct result *r, const char *dir, struct err *err)
 		if (!*rest)
 			return 0;
 		next = path_join(here, name);
-		if (way_push(r, next, err) < 0)
+		if (level_push(r, next, err) < 0)
 			return -err->num;
 	}
 }
@@ -351,6 +354,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		.editor = tree_editor_new(store, base),
 		.upper_fd = upper_fd,
 		.dir_fd = -1,
+		.near = {.root_fd = upper_fd},
 		.base = {.store = store, .root = base},
 	};
 	size_t i = 0, k = 0;
