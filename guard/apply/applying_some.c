@@ -11,12 +11,7 @@
 #include "base/path.h"
 #include "guard/apply/applied.h"
 #include "guard/apply/applying.h"
-
-/* Less is read in no time, and a snapshot of all of it is worth more. */
-#define LARGE 2000
-/* So many times more things there are than such as were changed. */
-#define MUCH_MORE 8
-#define SOME_MAX 1000
+#include "guard/past/some.h"
 
 struct some {
 	char **paths;
@@ -24,11 +19,6 @@ struct some {
 	uint64_t count, max;
 	bool all; /* something needs all of it to be known */
 };
-
-static uint64_t things(const struct snapshot *s)
-{
-	return s->files + s->folders;
-}
 
 static bool has_twins(const struct entry *e)
 {
@@ -70,17 +60,14 @@ bool applying_some_wanted(const struct applying *a)
 
 	return a->may_be_some && !p->session.live && !p->home_paths &&
 	       !p->session.extra_count && !applying_names_git(p->paths) &&
-	       things(&a->base) >= LARGE && !applied_any(&p->session);
+	       some_max(&a->base) && !applied_any(&p->session);
 }
 
 int applying_some_choose(struct applying *a, struct err *err)
 {
-	struct some s = {.max = things(&a->base) / MUCH_MORE};
-	int got;
-
-	if (s.max > SOME_MAX)
-		s.max = SOME_MAX;
-	got = tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
+	struct some s = {.max = some_max(&a->base)};
+	int got =
+		tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
 
 	if (got < 0 || s.all)
 		mem_list_free(&s.paths);

@@ -16,6 +16,7 @@
 #include "guard/past/carry.h"
 #include "guard/past/restoring.h"
 #include "guard/past/restoring_json.h"
+#include "guard/past/some.h"
 #include "guard/past/sources.h"
 #include "guard/pick.h"
 #include "guard/progress.h"
@@ -236,23 +237,19 @@ static int carry_restore(struct restore *r, struct err *err)
 	return STATUS_OK;
 }
 
-static int by_path(const void *a, const void *b)
+/* Neither a home folder of which an apply has stored some paths is read whole
+ * for them, nor a large project for a few. */
+static int look_at_some(struct restore *r, struct err *err)
 {
-	return path_compare(*(char *const *)a, *(char *const *)b);
-}
+	const struct restoring_target *first = &r->found.items[0];
 
-/* A home folder of which an apply has stored some paths is not read whole
- * for them. */
-static void look_at_some(struct restore *r)
-{
-	size_t i;
-
-	if (!(r->found.items[0].snapshot.root.flags & ENTRY_INCOMPLETE))
-		return;
-	for (i = 0; i < r->found.count; i++)
-		mem_list_add(&r->only, r->found.items[i].path);
-	qsort(r->only, r->found.count, sizeof(*r->only), by_path);
+	if (first->snapshot.root.flags & ENTRY_INCOMPLETE)
+		r->only = some_paths(first, r->found.count);
+	else if (!r->gone && some_targets(r->c->store, first, r->found.count,
+					  &r->only, err) < 0)
+		return -err->num;
 	r->project.only = (const char *const *)r->only;
+	return 0;
 }
 
 /* What is there now, stored: also what the stat cache takes for unchanged is
@@ -292,8 +289,7 @@ static int restore_here(struct restore *r, struct err *err)
 	}
 	if (context_project(r->c, root_of(r), r->gone, &r->project, err) < 0)
 		return -err->num;
-	look_at_some(r);
-	if (store_now(r, err) < 0)
+	if (look_at_some(r, err) < 0 || store_now(r, err) < 0)
 		return -err->num;
 	entry_copy(&r->now, &r->before.root);
 	if (make_plan(r, err) < 0)

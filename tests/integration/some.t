@@ -134,7 +134,30 @@ silent "$err" 'something newer'
 rm d21/sub/21
 gives 0 'a restore of another file' guard restore -q -y d21/sub/21
 is "$(cat d21/sub/21)" '21 21' 'finds it in an older snapshot'
+ok 'and looks at no more than that before' test "$(files_of pre-restore)" -lt 5
+ok 'and after' test "$(files_of post-restore)" -lt 5
 gives 0 'an undo of that' guard undo -q -y
+no 'takes it back' test -e d21/sub/21
+touch -r . "$T/root-time"
+rm -r d23
+echo mine >d24/sub/24
+gives 0 'a restore of two folders, one to be just as it was' \
+	guard restore -q -y --exact d23 d24
+is "$(cat d23/sub/23 d24/sub/24)" '23 23
+24 24' 'brings them back'
+ok 'and looks at them alone' test "$(files_of post-restore)" -lt 12
+echo again >d23/sub/23
+gives 1 'an undo over an edit' guard undo -q -y
+says "$err" 'd23/sub/23'
+echo '23 23' >d23/sub/23
+gives 0 'an undo without it' guard undo -q -y
+no 'takes it back' test -e d23
+is "$(cat d24/sub/24)" mine 'with what was there'
+mkdir -p d23/sub
+for i in 1 2 23; do echo "23 $i" >"d23/sub/$i"; done
+echo '24 24' >d24/sub/24
+find d23 d24 -exec touch -h -d '2001-02-03 04:05:06' {} +
+touch -r "$T/root-time" .
 echo '21 21' >d21/sub/21
 touch -d '2001-02-03 04:05:06' d21/sub/21 d21/sub
 
@@ -224,4 +247,10 @@ gives 0 'an apply of another name of a file' guard apply -q -y
 is "$(stat -c %i d12/third)" "$(stat -c %i d10/sub/10)" 'it is one file'
 files=$(files_of post-apply)
 ok 'all was looked at for that' test "$files" -gt 2000
+rm d12/third
+gives 0 'a restore of such a name' guard restore -q -y d12/third
+is "$(stat -c %i d12/third)" "$(stat -c %i d10/sub/10)" 'links it again'
+ok 'all was looked at for that' test "$(files_of post-restore)" -gt 2000
+gives 0 'a restore of all' guard restore -q -y --exact .
+ok 'looks at all of it' test "$(files_of pre-restore)" -gt 2000
 finish

@@ -1,0 +1,78 @@
+#include "guard/past/some.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+/* Less is read in no time, and a snapshot of all of it is worth more. */
+#define LARGE 2000
+/* So many times more things there are than such as are looked at. */
+#define MUCH_MORE 8
+#define SOME_MAX 1000
+
+uint64_t some_max(const struct snapshot *s)
+{
+	uint64_t things = s->files + s->folders;
+
+	if (things < LARGE || (s->root.flags & ENTRY_INCOMPLETE))
+		return 0;
+	return things / MUCH_MORE < SOME_MAX ? things / MUCH_MORE : SOME_MAX;
+}
+
+struct counting {
+	uint64_t count, max;
+};
+
+/* -E2BIG: it is known that all has to be looked at. */
+static int count_one(void *arg, const char *path, const struct entry *e,
+		     struct err *err)
+{
+	struct counting *c = arg;
+
+	(void)path;
+	/* Other names of a file may be anywhere. */
+	if (++c->count > c->max || (e->link_group && S_ISREG(e->mode)))
+		return fail(err, E2BIG, "more than some paths");
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(*(char *const *)a, *(char *const *)b);
+}
+
+char **some_paths(const struct restoring_target *targets, size_t count)
+{
+	char **paths = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		mem_list_add(&paths, targets[i].path);
+	if (count)
+		qsort(paths, count, sizeof(*paths), by_path);
+	return paths;
+}
+
+int some_targets(struct store *store, const struct restoring_target *targets,
+		 size_t count, char ***ret, struct err *err)
+{
+	struct counting c = {0};
+	size_t i;
+
+	*ret = NULL;
+	for (i = 0; i < count; i++) {
+		const struct restoring_target *t = &targets[i];
+		int got;
+
+		c.max = some_max(&t->snapshot);
+		if (!c.max || !*t->path || path_has_part(t->path, ".git"))
+			return 0;
+		got = tree_each(store, &t->entry, count_one, &c, err);
+		if (got < 0)
+			return got == -E2BIG ? 0 : got;
+	}
+	*ret = some_paths(targets, count);
+	return 0;
+}
