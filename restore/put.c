@@ -350,6 +350,8 @@ int txn_put(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
+	/* What the survey went through may lie elsewhere by now. */
+	way_free(&t->way);
 	t->way.root_fd = t->project->fd;
 	if (txn_open_folders(t, err) < 0)
 		return -err->num;
