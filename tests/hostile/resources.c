@@ -169,31 +169,33 @@ static int terminals(void)
 /* In namespaces of its own, kept by their descriptors. */
 static int namespaces(void)
 {
-	char path[64], byte;
-	int i, fd, up[2];
+	char path[64];
+	int i, fd, num, up[2];
 
 	for (i = 0; i < 1500; i++) {
 		pid_t pid;
 
 		if (pipe2(up, O_CLOEXEC) < 0)
-			return CANNOT;
+			return tell(CANNOT, "pipe: %s", strerror(errno));
 		pid = fork();
+		if (pid < 0)
+			return tell(CANNOT, "fork: %s", strerror(errno));
 		if (pid == 0) {
-			int num = unshare(CLONE_NEWUSER) < 0 ? errno : 0;
-
-			(void)!write(up[1], "", num == 0);
-			if (num == 0)
-				(void)pause();
-			_exit(num);
+			num = unshare(CLONE_NEWUSER) < 0 ? errno : 0;
+			(void)!write(up[1], &num, sizeof(num));
+			(void)pause();
+			_exit(0);
 		}
 		(void)close(up[1]);
-		if (read(up[0], &byte, 1) != 1)
-			return tell(HELD, "after %d", i);
+		if (read(up[0], &num, sizeof(num)) != (ssize_t)sizeof(num))
+			num = ECHILD;
 		(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
 		(void)close(up[0]);
+		if (num)
+			return tell(HELD, "after %d: %s", i, strerror(num));
 		if (fd < 0)
 			return tell(CANNOT, "%s: %s", path, strerror(errno));
 	}
