@@ -1,7 +1,8 @@
 /*
  * The groups that a user's own files and folders in a tree have, and those of
- * others that their group may write, as a snapshot saw them. Most trees have one; who has to know where another one is can
- * leave out looking at every file then.
+ * others that their group may write, as a snapshot saw them. Most trees have
+ * one; who has to know where another one is can leave out looking at every file
+ * then.
  */
 #ifndef GUARD_SNAPSHOT_CRAWL_GROUPS_H
 #define GUARD_SNAPSHOT_CRAWL_GROUPS_H
