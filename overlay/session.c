@@ -12,11 +12,15 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/boot.h"
 #include "base/lock.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "overlay/session_id.h"
 #include "overlay/session_record.h"
+
+/* The id of the machine's start, and boot_clock() then. */
+#define CLOCK "clock"
 
 #define BASE_KIND "base"
 #define VERSION 1
@@ -402,4 +406,29 @@ int session_base(struct session *s, bool wait, struct err *err)
 		s->extras[i].base = number ? strtoull(number, NULL, 10) : 0;
 	}
 	return s->base > INT_MAX ? INT_MAX : (int)s->base;
+}
+
+void session_note_clock(struct session *s)
+{
+	auto_free char *text =
+		mem_printf("%s %" PRId64, boot_id(), boot_clock());
+
+	record_set(&s->more, CLOCK, text);
+}
+
+struct moment session_began(const struct session *s)
+{
+	const char *text = record_get(&s->more, CLOCK);
+	size_t len = strlen(boot_id());
+	struct moment began = s->began;
+	int64_t back;
+
+	if (text && len && strncmp(text, boot_id(), len) == 0) {
+		back = strtoll(text + len, NULL, 10) - boot_clock();
+		/* Both numbers may be a second too high or too low. */
+		began.sec -= back > 1 ? back + 1 : 0;
+	} else if (moment_compare(moment_now(), began) < 0) {
+		began = (struct moment){.sec = 1};
+	}
+	return began;
 }

@@ -133,4 +133,13 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
  * that resists does not keep the others; the first error is returned. */
 int session_empty_trash(int trash_fd, int64_t max_age, struct err *err);
 
+/*
+ * When it was started first, by the clock as it goes now: earlier, where that
+ * was set back since. Set while the machine was off, only a clock that is
+ * before the start gives that away: then it is the first second of all.
+ */
+struct moment session_began(const struct session *s);
+/* What that needs, noted at the first start. */
+void session_note_clock(struct session *s);
+
 #endif

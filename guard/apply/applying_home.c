@@ -89,7 +89,7 @@ int applying_home_look(struct applying *a, struct err *err)
 			 err) < 0)
 		return -err->num;
 	h->project.only = (const char *const *)h->only;
-	h->project.moved_since = s->began;
+	h->project.moved_since = session_began(s);
 	snapshot_free(&h->before);
 	h->before = (struct snapshot){0};
 	if (project_look(a->c->store, &h->project, "pre-apply", s->id,

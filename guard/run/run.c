@@ -128,8 +128,10 @@ static int let_go(struct run *run, struct moment start,
 static void set_start(struct run *run, struct moment time)
 {
 	run->session.started = time;
-	if (!run->options->resume || !run->session.times)
-		run->session.began = time;
+	if (run->options->resume && run->session.times)
+		return;
+	run->session.began = time;
+	session_note_clock(&run->session);
 }
 
 static int say_running(struct run *run, pid_t init, struct err *err)

@@ -154,4 +154,24 @@ gives 0 'what guard put there is no edit of the user' \
 is "$(cat "$HOME/.tool")" 'run
 more' 'and is replaced'
 
+# --- the clock was set back since the run began ---
+gives 0 'a run' guard run -- sh -c 'echo clock >~/.tool'
+run=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
+record=$state/runs/$run/record
+cp "$record" "$T/record"
+ok 'it has noted the clock' grep -q '^clock=[-0-9a-f]* [0-9]*$' "$record"
+sed -i "s/^\(clock=.* \)[0-9]*$/\1$(($(date +%s) + 3600))/" "$record"
+gives 1 'what may have been changed since is not replaced' \
+	guard apply -y "$run" "$HOME/.tool"
+says "$err" "'~/.tool': changed since the run began"
+cp "$T/record" "$record"
+sed -i -e 's/^clock=[^ ]*/clock=another-start/' \
+	-e "s/^began=.*/began=$(($(date +%s) + 3600)).0/" "$record"
+gives 1 'nor where the clock is before the start' \
+	guard apply -y "$run" "$HOME/.tool"
+says "$err" "'~/.tool': changed since the run began"
+cp "$T/record" "$record"
+gives 0 'with a clock that goes on it is' guard apply -y "$run" "$HOME/.tool"
+is "$(cat "$HOME/.tool")" clock 'as the run left it'
+
 finish
