@@ -83,10 +83,24 @@ static void count_result(struct snapshot *s, const struct snapshot *base,
 	}
 }
 
+/* A layer that went on and is as it was before has its result already. */
+static bool is_kept(struct store *store, uint64_t before,
+		    const struct entry *root)
+{
+	struct snapshot s = {0};
+	struct err ignored;
+	bool same = before && catalog_load(store, before, &s, &ignored) == 0 &&
+		    entry_equal(&s.root, root);
+
+	snapshot_free(&s);
+	return same;
+}
+
 /* A folder as the run leaves it, as a snapshot: from now on every file that
  * the run made can be had back too, whatever becomes of its layer. */
 static int keep_folder_result(struct run *run, struct store *store,
-			      const char *path, uint64_t base_seq, int upper,
+			      const char *path, uint64_t base_seq,
+			      uint64_t before, int upper,
 			      const struct change_list *changes,
 			      uint64_t *ret_seq, struct err *err)
 {
@@ -96,7 +110,9 @@ static int keep_folder_result(struct run *run, struct store *store,
 	if (got == 0)
 		got = result_make(store, &base.root, upper, changes, NULL,
 				  &result.root, err);
-	if (got == 0) {
+	if (got == 0 && is_kept(store, before, &result.root)) {
+		*ret_seq = before;
+	} else if (got == 0) {
 		result.reason = mem_strdup("post-run");
 		result.run_id = mem_strdup(run->session.id);
 		result.command = mem_strdup(run->session.command);
@@ -108,9 +124,9 @@ static int keep_folder_result(struct run *run, struct store *store,
 		result.uid = geteuid();
 		count_result(&result, &base, changes);
 		got = catalog_add(store, &result, err);
+		if (got == 0)
+			*ret_seq = result.seq;
 	}
-	if (got == 0)
-		*ret_seq = result.seq;
 	snapshot_free(&base);
 	snapshot_free(&result);
 	return got;
@@ -120,6 +136,7 @@ static int keep_result(struct run *run, const struct changes *c,
 		       struct err *err)
 {
 	struct session *s = &run->session;
+	const uint64_t *before = run->results_before;
 	struct store *store = NULL;
 	size_t i;
 	int got;
@@ -130,16 +147,17 @@ static int keep_result(struct run *run, const struct changes *c,
 			 err);
 	if (got == 0 && c->project.count)
 		got = keep_folder_result(run, store, s->project, s->base,
+					 before ? before[s->extra_count] : 0,
 					 c->upper_fd, &c->project, &s->result,
 					 err);
 	for (i = 0; got == 0 && i < c->extra_count; i++) {
 		struct extra *e = &s->extras[i];
 
 		if (c->extras[i].list.count)
-			got = keep_folder_result(run, store, e->path, e->base,
-						 c->extras[i].upper_fd,
-						 &c->extras[i].list, &e->result,
-						 err);
+			got = keep_folder_result(
+				run, store, e->path, e->base,
+				before ? before[i] : 0, c->extras[i].upper_fd,
+				&c->extras[i].list, &e->result, err);
 	}
 	store_free(&store);
 	return got;

@@ -371,4 +371,16 @@ if [ "$me" != root ]; then
 	says "$err" 'no room for another process'
 fi
 end
+
+# --- who changes nothing ---
+cd "$HOME/project" || exit 99
+guard run -q -- sh -c 'echo kept >kept-result'
+before=$(guard log -n 1000 | grep -c post-run)
+gives 0 'one who changes nothing' guard exec -q -- true
+is "$(guard log -n 1000 | grep -c post-run)" "$before" 'adds no result'
+gives 0 'what is there' guard diff
+says "$out" +kept
+gives 0 'one who does' guard exec -q -- sh -c 'echo more >kept-result'
+is "$(guard log -n 1000 | grep -c post-run)" "$((before + 1))" 'adds one'
+guard discard -q -y
 finish
