@@ -113,6 +113,7 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 		if (check_named(&groups[i], named_in(p, i, groups[i].home),
 				err) < 0)
 			return -err->num;
+	changes_find_moves(&changes);
 	pick_keep(p, &changes);
 	listing_print(&changes, stdout);
 	if (!output_agreed(yes, "guard: discard these changes of run %s?",

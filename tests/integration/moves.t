@@ -280,6 +280,8 @@ has "$err" '^  D  heap/  with all in it: 30 files, 231 B$'
 hasnt "$err" 'heap/17'
 is "$(grep -c '^  R  ' "$err")" 20 'twenty of the moves'
 has "$err" '^  ... and 10 more$'
+gives 1 'discard of a part asks first' guard discard -- many
+has "$out" '^  R  many/17 -> many/new-17  '
 gives 0 'diff has them all' guard diff
 has "$out" '^  D  heap/17  '
 is "$(grep -c '^  R  ' "$out")" 30 'all moves'
