@@ -134,17 +134,17 @@ int session_save(const struct session *s, struct err *err)
 
 /*
  * A run that is starting, at work or that left nothing has nothing that a
- * power cut could make anybody miss. That it is applied, the action says that
- * is noted in the project's workspace until after this.
+ * power cut could make anybody miss; of one that goes on, the record it had
+ * before will do. That it is applied, the action says that is noted in the
+ * project's workspace until after this.
  */
 static enum atomic_how worth(const struct session *s)
 {
 	if (s->state == RUN_APPLIED)
 		return ATOMIC_BYTES;
-	return s->result || s->state == RUN_APPLYING ||
-			       s->state == RUN_DISCARDED
-		       ? ATOMIC_DURABLE
-		       : ATOMIC_LOOSE;
+	if (s->result || s->state == RUN_APPLYING || s->state == RUN_DISCARDED)
+		return ATOMIC_DURABLE;
+	return s->times > 1 ? ATOMIC_BYTES : ATOMIC_LOOSE;
 }
 
 int session_set_state(struct session *s, enum run_state state, struct err *err)

@@ -1,3 +1,4 @@
+/* link: -Wl,--wrap=fdatasync */
 #include "overlay_lab.h"
 
 #include <limits.h>
@@ -6,6 +7,16 @@
 #include <sys/syscall.h>
 
 #include "overlay/session_id.h"
+
+static int syncs;
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+
+int __wrap_fdatasync(int fd)
+{
+	syncs++;
+	return __real_fdatasync(fd);
+}
 
 static void test_ids_sort_by_time(void **state)
 {
@@ -103,6 +114,26 @@ static void test_unknown_keys_are_kept(void **state)
 	assert_string_equal(record_get(&r, "of-the-future"), "yes");
 	assert_string_equal(record_get(&r, "state"), "applied");
 	session_free(&s);
+	lab_close(&lab);
+}
+
+/* The first time there is nothing yet that a power cut could take. */
+static void test_a_run_that_goes_on_never_loses_its_record(void **state)
+{
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	syncs = 0;
+	lab.s.times = 1;
+	assert_int_equal(session_set_state(&lab.s, RUN_RUNNING, &err), 0);
+	assert_int_equal(syncs, 0);
+	lab.s.times = 2;
+	assert_int_equal(session_set_state(&lab.s, RUN_RUNNING, &err), 0);
+	assert_int_equal(syncs, 1);
+	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
+	assert_int_equal(syncs, 2);
 	lab_close(&lab);
 }
 
@@ -483,6 +514,8 @@ int main(void)
 		cmocka_unit_test(test_ids_sort_by_time),
 		cmocka_unit_test(test_create_and_open),
 		cmocka_unit_test(test_unknown_keys_are_kept),
+		cmocka_unit_test(
+			test_a_run_that_goes_on_never_loses_its_record),
 		cmocka_unit_test(
 			test_a_second_folder_makes_a_record_that_older_guards_refuse),
 		cmocka_unit_test(test_lock),
