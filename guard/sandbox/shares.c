@@ -24,6 +24,7 @@
  * nobody set another: a tenth of its memory, at 1 KiB each (fs/file_table.c).
  */
 #define FILE_BYTES (10u << 10)
+#define STAT_MAX 4096
 
 void shares_close(struct shares *s)
 {
@@ -46,7 +47,6 @@ static int open_figure(const struct shares *s, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Not at the start of a run, where every call counts. */
 static void open_all(struct shares *s)
 {
 	s->files_fd = open_figure(s, "file-nr");
@@ -158,28 +158,78 @@ static bool gets_a_port(int type)
 	       errno != EADDRINUSE;
 }
 
-enum share shares_look(struct shares *s)
+static bool is_short(const struct shares *s, enum share share)
 {
 	uint64_t now, most;
 
-	if (!s->open)
+	switch (share) {
+	case SHARE_FILES:
+		return read_files(s, &now, &most) && now > most / 2;
+	case SHARE_REQUESTS:
+		/* It is small as it is: most machines never need one. */
+		return read_requests(s, &now) && now &&
+		       now > read_most(s, "aio-max-nr") / 2;
+	case SHARE_WATCHES:
+		return s->epoll_fd >= 0 && !gets_a_watch(s);
+	case SHARE_IN_FLIGHT:
+		return s->pair[0] >= 0 && !sends_a_descriptor(s);
+	case SHARE_PORTS:
+		return s->ports &&
+		       (!gets_a_port(SOCK_DGRAM) || !gets_a_port(SOCK_STREAM));
+	default:
+		return false;
+	}
+}
+
+enum share shares_look(struct shares *s, enum share after)
+{
+	bool first = !s->open;
+	unsigned int share;
+
+	if (first)
 		open_all(s);
-	if (read_files(s, &now, &most) && now > most / 2)
-		return SHARE_FILES;
-	/* It is small as it is: most machines never need one. */
-	if (read_requests(s, &now) && now &&
-	    now > read_most(s, "aio-max-nr") / 2)
-		return SHARE_REQUESTS;
-	if (s->epoll_fd >= 0 && !gets_a_watch(s))
-		return SHARE_WATCHES;
-	if (s->pair[0] >= 0 && !sends_a_descriptor(s))
-		return SHARE_IN_FLIGHT;
-	if (s->ports && (!gets_a_port(SOCK_DGRAM) || !gets_a_port(SOCK_STREAM)))
-		return SHARE_PORTS;
+	for (share = after + 1; share < SHARE_KINDS; share++) {
+		unsigned int bit = 1u << share;
+
+		if (!is_short(s, share))
+			s->others &= ~bit;
+		else if (first)
+			s->others |= bit;
+		else if (!(s->others & bit))
+			return share;
+	}
 	return SHARE_NONE;
 }
 
 /* ---- whose doing it is ---- */
+
+/* Fields 3 and 20 of proc_pid_stat(5): all of its threads have ended. */
+static bool has_ended(pid_t pid)
+{
+	auto_free char *path = mem_printf("/proc/%d/stat", (int)pid);
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	const char *at;
+	int threads;
+	char state;
+
+	if (fd_slurp_at(AT_FDCWD, path, STAT_MAX, &b, &ignored) < 0)
+		return true;
+	at = strrchr(buf_text(&b), ')');
+	return at &&
+	       sscanf(at + 1,
+		      " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		      "%*d %*d %*d %d",
+		      &state, &threads) == 2 &&
+	       (state == 'Z' || state == 'X') && threads <= 1;
+}
+
+/* Whether what failed just now did so because the process wants it. */
+static bool is_hidden(pid_t pid)
+{
+	return errno == ENFILE ||
+	       ((errno == EACCES || errno == EPERM) && !has_ended(pid));
+}
 
 /* What the processes hold. */
 struct held {
@@ -214,7 +264,7 @@ static void add_each(pid_t pid, enum share share, struct held *h)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
-		h->hidden = h->hidden || errno != ENOENT;
+		h->hidden = h->hidden || is_hidden(pid);
 		return;
 	}
 	while ((e = readdir(dir))) {
@@ -273,7 +323,7 @@ static void add_files(pid_t pid, struct held *h)
 	if (dir)
 		(void)closedir(dir);
 	else
-		h->hidden = h->hidden || errno == ENFILE;
+		h->hidden = h->hidden || is_hidden(pid);
 }
 
 /* The kernel maps a ring of each context: 32 bytes a request, for at least
@@ -287,7 +337,7 @@ static void add_requests(pid_t pid, struct held *h)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		h->hidden = h->hidden || errno != ENOENT;
+		h->hidden = h->hidden || is_hidden(pid);
 	while (f && fgets(line, sizeof(line), f))
 		if (strstr(line, "/[aio]") &&
 		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)

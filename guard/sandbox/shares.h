@@ -29,6 +29,7 @@ struct shares {
 	const char *proc; /* "/proc"; tests have their own figures */
 	bool ports; /* the run has the machine's network */
 	bool open; /* the descriptors below are: from the first look on */
+	unsigned int others; /* a bit each: it was short before the run */
 	int files_fd, requests_fd; /* or -1 */
 	int epoll_fd, watched_fd, pair[2]; /* or -1 */
 };
@@ -43,8 +44,12 @@ struct shares {
 
 void shares_close(struct shares *s);
 
-/* The cheap look: what is running out; NONE: nothing is. */
-enum share shares_look(struct shares *s);
+/*
+ * The cheap look: what is running out, the first after that one (SHARE_NONE:
+ * of all); SHARE_NONE: nothing is. What was short at the first look already is
+ * others' doing, until it is not short any more.
+ */
+enum share shares_look(struct shares *s, enum share after);
 
 /* Whether these processes hold so much of it that it is their doing. What they
  * hide is. */

@@ -138,6 +138,8 @@ void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
 		.shares = SHARES_CLOSED,
 	};
 	w->shares.ports = ports;
+	/* What is short now, others took. */
+	(void)shares_look(&w->shares, SHARE_NONE);
 }
 
 void watch_end(struct watch *w)
@@ -179,11 +181,15 @@ static bool takes_too_much(struct watch *w)
 {
 	AUTO(sums) struct sums s = {0};
 
-	w->share = shares_look(&w->shares);
-	if (w->share == SHARE_NONE)
-		return false;
-	add_up(&s, w->pid1);
-	return shares_held(&w->shares, w->share, s.todo, s.count);
+	for (w->share = shares_look(&w->shares, SHARE_NONE);
+	     w->share != SHARE_NONE;
+	     w->share = shares_look(&w->shares, w->share)) {
+		if (!s.count)
+			add_up(&s, w->pid1);
+		if (shares_held(&w->shares, w->share, s.todo, s.count))
+			return true;
+	}
+	return false;
 }
 
 enum sandbox_limit watch_tick(struct watch *w)

@@ -184,8 +184,8 @@ static void nothing_is_used_up_where_nobody_takes_it(void **state)
 
 	(void)state;
 	s.ports = true;
-	assert_int_equal(shares_look(&s), SHARE_NONE);
-	assert_int_equal(shares_look(&s), SHARE_NONE);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
 	assert_true(s.epoll_fd >= 0 && s.pair[0] >= 0);
 	shares_close(&s);
 	assert_int_equal(s.epoll_fd, -1);
@@ -196,15 +196,15 @@ static void open_files_are_counted_when_half_are_gone(void **state)
 	struct shares s = made_up();
 
 	(void)state;
-	assert_int_equal(shares_look(&s), SHARE_NONE);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
 	put("sys/fs/file-nr", "501\t0\t1000\n");
-	assert_int_equal(shares_look(&s), SHARE_FILES);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_FILES);
 	compare(&s, SHARE_FILES, hold_files);
 	/* Where nobody set a number that means something, memory counts. */
 	put("sys/fs/file-nr", "2000\t0\t9223372036854775807\n");
-	assert_int_equal(shares_look(&s), SHARE_NONE);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
 	put("sys/fs/file-nr", "900000000000\t0\t9223372036854775807\n");
-	assert_int_equal(shares_look(&s), SHARE_FILES);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_FILES);
 	put("sys/fs/file-nr", "1000\t0\t100000\n");
 	shares_close(&s);
 }
@@ -214,10 +214,43 @@ static void requests_are_counted_when_half_are_gone(void **state)
 	struct shares s = made_up();
 
 	(void)state;
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
 	put("sys/fs/aio-nr", "501\n");
-	assert_int_equal(shares_look(&s), SHARE_REQUESTS);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_REQUESTS);
 	put("sys/fs/aio-nr", "0\n");
 	compare(&s, SHARE_REQUESTS, hold_requests);
+	shares_close(&s);
+}
+
+static void each_that_is_short_is_looked_at(void **state)
+{
+	struct shares s = made_up();
+
+	(void)state;
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	put("sys/fs/file-nr", "501\t0\t1000\n");
+	put("sys/fs/aio-nr", "501\n");
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_FILES);
+	assert_int_equal(shares_look(&s, SHARE_FILES), SHARE_REQUESTS);
+	assert_int_equal(shares_look(&s, SHARE_REQUESTS), SHARE_NONE);
+	put("sys/fs/file-nr", "1000\t0\t100000\n");
+	put("sys/fs/aio-nr", "0\n");
+	shares_close(&s);
+}
+
+static void what_was_short_before_is_the_doing_of_others(void **state)
+{
+	struct shares s = made_up();
+
+	(void)state;
+	put("sys/fs/aio-nr", "501\n");
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	put("sys/fs/aio-nr", "0\n");
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	put("sys/fs/aio-nr", "501\n");
+	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_REQUESTS);
+	put("sys/fs/aio-nr", "0\n");
 	shares_close(&s);
 }
 
@@ -269,6 +302,24 @@ static void what_a_process_hides_is_its_own(void **state)
 	}
 	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
 	end(pid);
+}
+
+static void who_has_ended_hides_nothing(void **state)
+{
+	struct shares s = made_up();
+	siginfo_t info;
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_false(shares_held(&s, SHARE_REQUESTS, &pid, 1));
+	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(shares_held(&s, SHARE_REQUESTS, &pid, 1));
+	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
 }
 
 static void each_of_them_has_words(void **state)
@@ -353,10 +404,13 @@ int main(void)
 		cmocka_unit_test(nothing_is_used_up_where_nobody_takes_it),
 		cmocka_unit_test(open_files_are_counted_when_half_are_gone),
 		cmocka_unit_test(requests_are_counted_when_half_are_gone),
+		cmocka_unit_test(each_that_is_short_is_looked_at),
+		cmocka_unit_test(what_was_short_before_is_the_doing_of_others),
 		cmocka_unit_test(watches_of_epoll_are_counted),
 		cmocka_unit_test(descriptors_on_their_way_are_counted),
 		cmocka_unit_test(sockets_are_counted_against_the_ports),
 		cmocka_unit_test(what_a_process_hides_is_its_own),
+		cmocka_unit_test(who_has_ended_hides_nothing),
 		cmocka_unit_test(each_of_them_has_words),
 		cmocka_unit_test(a_full_program_is_known_while_it_is_full),
 		cmocka_unit_test(and_after_it_has_closed_them_when_it_ends),
