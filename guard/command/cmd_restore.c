@@ -195,6 +195,8 @@ static int agree(struct restore *r, const char *where, int *ret,
 	if (!r->plan.step_count) {
 		output_say("nothing is to be done: all of it is there%s",
 			   r->plan.left ? "" : " as it was stored");
+		if (!r->plan.left)
+			sources_say_earlier(&r->found);
 		output_hint("guard log PATH lists other versions, guard "
 			    "restore --at N PATH takes one");
 		return 0;

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
+#include "guard/past/history.h"
 #include "guard/past/newer.h"
 #include "guard/past/pathglob.h"
 #include "guard/pick.h"
@@ -342,6 +343,37 @@ void sources_say(const struct sources *s)
 		say(&s->items[i], next - i);
 		say_newer(s, &s->items[i]);
 	}
+}
+
+void sources_say_earlier(const struct sources *s)
+{
+	AUTO(history) struct history h = {0};
+	const struct history_row *now = NULL, *earlier = NULL;
+	struct err err;
+	size_t i;
+
+	if (s->count != 1 || s->at || s->items[0].pattern)
+		return;
+	h.path = s->items[0].arg;
+	if (history_load(&h, s->store, &err) < 0)
+		return;
+	for (i = h.count; i-- > 0 && !earlier;) {
+		const struct history_row *row = &h.rows[i];
+
+		if (row->of_run || !row->entry.mode)
+			continue;
+		if (!now)
+			now = row;
+		else if (!entry_same_content(&row->entry, &now->entry) ||
+			 !entry_same_meta(&row->entry, &now->entry))
+			earlier = row;
+	}
+	if (earlier)
+		output_hint("guard restore --at %" PRIu64
+			    " PATH brings the version before this one (%s, %s)",
+			    earlier->snapshot.seq,
+			    output_time(earlier->snapshot.time),
+			    earlier->snapshot.reason);
 }
 
 int sources_check_free(const struct sources *s, const char *dir,

@@ -229,4 +229,16 @@ gives 1 'not into what is guard'"'"'s own' guard restore -y --to "$state" many/f
 says "$err" "guard's own"
 gives 1 'nor below it' guard restore -y --to "$state/store/x" many/f10
 no 'nothing was put there' test -e "$state/f10"
+# --- what is there is the newest version: the one before it is named ---
+echo one >version
+gives 0 'a version' guard snapshot -q
+before=$(cat "$out")
+echo two >version
+gives 0 'and another' guard snapshot -q
+gives 0 'restore of what is as it was stored' guard restore -y version
+says "$err" "guard restore --at $before PATH brings the version before"
+gives 0 'that brings it' guard restore -y --at "$before" version
+is "$(cat version)" one 'back'
+gives 0 'a path with one version' guard restore -y src/f1.c
+silent "$err" 'the version before'
 finish
