@@ -324,9 +324,10 @@ int onfile_set_time(int fd, struct moment mtime, struct err *err)
 	if (give_time(fd, mtime) == 0)
 		return 0;
 	(void)fail_errno(err, "set the time");
-	if (err->num != EPERM || meta_get(fd, "", &m) < 0)
+	/* On what can only be read, nothing has come or gone. */
+	if (meta_get(fd, "", &m) < 0)
 		return -err->num;
-	return is_his(EPERM, &m) || moment_compare(m.mtime, mtime) == 0
+	return is_his(err->num, &m) || moment_compare(m.mtime, mtime) == 0
 		       ? 0
 		       : -err->num;
 }
