@@ -263,6 +263,42 @@ int pick_check(const struct pick *p, const struct changes *c, struct err *err)
 	return 0;
 }
 
+bool pick_names_git(char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (path_has_part(*paths, ".git"))
+			return true;
+	return false;
+}
+
+/* No path at all, or the root. */
+static bool names_all(char *const *paths)
+{
+	if (!paths)
+		return true;
+	for (; *paths; paths++)
+		if (!**paths)
+			return true;
+	return false;
+}
+
+bool pick_whole(const struct pick *p)
+{
+	size_t i;
+
+	if (!pick_named_paths(p))
+		return true;
+	if (!p->paths || !names_all(p->paths))
+		return false;
+	for (i = 0; i < p->session.extra_count; i++) {
+		char **paths = pick_extra_paths(p, i);
+
+		if (!paths || !names_all(paths))
+			return false;
+	}
+	return true;
+}
+
 static void keep(struct change_list *list, char *const *paths)
 {
 	const char *const none[] = {NULL};

@@ -51,6 +51,10 @@ char *pick_path(const char *arg, struct err *err);
 bool pick_named_paths(const struct pick *p);
 /* Those of one folder beside the project; NULL: none were named in it. */
 char **pick_extra_paths(const struct pick *p, size_t index);
+/* All of the project is meant, and nothing but the project. */
+bool pick_whole(const struct pick *p);
+/* One of the paths names a .git or something in one. */
+bool pick_names_git(char *const *paths);
 /* changes_check() of every folder; changes_keep() of what was named. */
 int pick_check(const struct pick *p, const struct changes *c, struct err *err);
 void pick_keep(const struct pick *p, struct changes *c);

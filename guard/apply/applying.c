@@ -134,41 +134,6 @@ int applying_compare(struct applying *a, const struct entry *base,
 			 err);
 }
 
-bool applying_names_git(char *const *paths)
-{
-	for (; paths && *paths; paths++)
-		if (path_has_part(*paths, ".git"))
-			return true;
-	return false;
-}
-
-bool applying_names_all(char *const *paths)
-{
-	if (!paths)
-		return true;
-	for (; *paths; paths++)
-		if (!**paths)
-			return true;
-	return false;
-}
-
-bool applying_whole(const struct pick *p)
-{
-	size_t i;
-
-	if (!pick_named_paths(p))
-		return true;
-	if (!p->paths || !applying_names_all(p->paths))
-		return false;
-	for (i = 0; i < p->session.extra_count; i++) {
-		char **paths = pick_extra_paths(p, i);
-
-		if (!paths || !applying_names_all(paths))
-			return false;
-	}
-	return true;
-}
-
 int applying_look(struct applying *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
@@ -225,7 +190,7 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 	const char *const *only = NULL;
 	int got = stored_result(a, list, seq, ret, err);
 
-	if (pick_named_paths(a->p) && !applying_names_git(paths))
+	if (pick_named_paths(a->p) && !pick_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
 	return got ? got
 		   : result_make(a->c->store, base, upper_fd, list, only, ret,

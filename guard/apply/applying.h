@@ -145,11 +145,4 @@ int applying_say_marked(struct applying *a);
 void applying_say_git_left(const struct applying *a);
 size_t applying_say_home_left(const struct applying *a);
 
-/* All of the project is meant, and nothing but the project. */
-bool applying_whole(const struct pick *p);
-/* One of the paths names a .git or something in one. */
-bool applying_names_git(char *const *paths);
-/* No path at all, or the root. */
-bool applying_names_all(char *const *paths);
-
 #endif

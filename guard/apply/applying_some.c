@@ -59,7 +59,7 @@ bool applying_some_wanted(const struct applying *a)
 	const struct pick *p = a->p;
 
 	return a->may_be_some && !p->session.live && !p->home_paths &&
-	       !p->session.extra_count && !applying_names_git(p->paths) &&
+	       !p->session.extra_count && !pick_names_git(p->paths) &&
 	       some_max(&a->base) && !applied_any(&p->session);
 }
 

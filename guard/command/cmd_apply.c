@@ -100,7 +100,7 @@ static void warn_of_git(const struct apply *a)
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t i;
 
-	if (!applying_names_git(a->in.p->paths))
+	if (!pick_names_git(a->in.p->paths))
 		return;
 	changes_git_make(&a->in.changes.project, a->in.changes.upper_fd,
 			 a->in.changes.lower_fd, &git);
@@ -112,11 +112,11 @@ static void warn_of_git(const struct apply *a)
 
 static bool names_git(const struct pick *p)
 {
-	bool named = applying_names_git(p->paths);
+	bool named = pick_names_git(p->paths);
 	size_t i;
 
 	for (i = 0; i < p->session.extra_count; i++)
-		named |= applying_names_git(pick_extra_paths(p, i));
+		named |= pick_names_git(pick_extra_paths(p, i));
 	return named;
 }
 
@@ -128,7 +128,7 @@ static int carry_apply(struct apply *a, struct err *err)
 	if (a->o->commit.on && committing_make(&a->in, &a->o->commit,
 					       &a->in.want, &commit, err) < 0)
 		return -err->num;
-	if (applying_carry(&a->in, applying_whole(a->in.p), names_git(a->in.p),
+	if (applying_carry(&a->in, pick_whole(a->in.p), names_git(a->in.p),
 			   &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
@@ -148,7 +148,7 @@ static int nothing_left(struct apply *a, struct err *err)
 	size_t count, already = 0, i;
 
 	if (!a->in.plan.already && !a->in.plan.git_left &&
-	    applying_whole(a->in.p) && applying_home_left(&a->in)) {
+	    pick_whole(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		(void)applying_say_home_left(&a->in);
@@ -163,7 +163,7 @@ static int nothing_left(struct apply *a, struct err *err)
 		   text_count(already, "difference"));
 	applying_say_git_left(&a->in);
 	if (!a->o->dry && context_settle_run(&a->in.p->session, &a->in.c->state,
-					     applying_whole(a->in.p), err) < 0)
+					     pick_whole(a->in.p), err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
