@@ -33,7 +33,7 @@ halfway() {
 		>/dev/null 2>&1 </dev/null
 	guard undo -y -q
 	calls=$(grep -o '[0-9]*' "$T/calls" | head -n 1)
-	at=$((calls * 2 / 3))
+	at=$((calls / 2))
 	while [ "$at" -lt "$calls" ]; do
 		"$stopat" --at "$at" -- guard apply -y -q "$run" \
 			>/dev/null 2>&1 </dev/null
