@@ -140,6 +140,9 @@ const char *changes_kind_name(enum change_kind kind);
 /* A cache, a history or the like in a home folder: shown as a number only. */
 bool changes_is_cache(const char *home_path);
 
+/* What a stored entry is, as one side of a change. */
+struct change_side changes_side(const struct entry *e);
+
 /* " folder", " 12 KB", " 1.2 KB -> 3 KB", " file -> link", " 0644 -> 0755":
  * what stands behind a name in a list; appended. */
 void changes_detail(const struct change *change, struct buf *to);

@@ -9,6 +9,17 @@
 #include "guard/output.h"
 #include "guard/table.h"
 
+struct change_side changes_side(const struct entry *e)
+{
+	return (struct change_side){
+		.mode = e->mode,
+		.uid = e->uid,
+		.gid = e->gid,
+		.chattr = e->chattr,
+		.size = e->size,
+	};
+}
+
 static const char *type_name(uint32_t mode)
 {
 	switch (mode & S_IFMT) {

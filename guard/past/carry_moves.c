@@ -65,17 +65,6 @@ static int collect(struct store *store, const struct plan *plan,
 	return 0;
 }
 
-static struct change_side side_of(const struct entry *e)
-{
-	return (struct change_side){
-		.mode = e->mode,
-		.uid = e->uid,
-		.gid = e->gid,
-		.chattr = e->chattr,
-		.size = e->size,
-	};
-}
-
 static void keep(struct carry_moves *m)
 {
 	const struct moves_trees *t = &m->trees;
@@ -93,8 +82,8 @@ static void keep(struct carry_moves *m)
 		m->items[m->count++] = (struct change_move){
 			.from = g->path,
 			.to = f->path,
-			.old = side_of(old),
-			.now = side_of(now),
+			.old = changes_side(old),
+			.now = changes_side(now),
 			.percent = f->percent,
 			.with_folder = f->with_parent && f->percent == 100 &&
 				       entry_same_meta(old, now),

@@ -35,23 +35,12 @@ static enum output_style style_of(enum review_section section)
 	}
 }
 
-static struct change_side side_of(const struct entry *e)
-{
-	return (struct change_side){
-		.mode = e->mode,
-		.uid = e->uid,
-		.gid = e->gid,
-		.chattr = e->chattr,
-		.size = e->size,
-	};
-}
-
 struct change review_show_change(const struct review_entry *e)
 {
 	struct change c = {
 		.path = e->path,
-		.old = side_of(&e->old),
-		.now = side_of(&e->now),
+		.old = changes_side(&e->old),
+		.now = changes_side(&e->now),
 		.kind = CHANGE_MODIFIED,
 	};
 
@@ -112,8 +101,8 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 	struct change_move m = {
 		.from = old->path,
 		.to = now->path,
-		.old = side_of(&old->old),
-		.now = side_of(&now->now),
+		.old = changes_side(&old->old),
+		.now = changes_side(&now->now),
 		.percent = now->percent,
 	};
 	size_t i;

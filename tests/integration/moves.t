@@ -158,17 +158,6 @@ has "$err" 'R  victim -> thief  244 B$'
 ok 'it is dropped' guard discard -y
 
 # --- a review: a move is one question, parted into its two ends ---
-# answers COMMAND ANSWER...: guard on a terminal of script(1), without colours
-answers() {
-	command=$1
-	shift
-	printf '%s\n' "$@" | TERM=dumb timeout 60 \
-		script -q -e -c "guard $command" /dev/null >"$T/raw" 2>&1
-	got=$?
-	tr -d '\r' <"$T/raw" >"$out"
-	return "$got"
-}
-
 mkdir -p trunk/in
 for name in p q r s t; do
 	seq 1 30 | sed "s/^/$name /" >trunk/in/$name

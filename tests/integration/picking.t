@@ -15,17 +15,6 @@ git add -A
 git commit -q -m three
 ok 'what was committed is stored' guard snapshot -q
 
-# answers COMMAND ANSWER...: guard on a terminal of script(1), without colours
-answers() {
-	command=$1
-	shift
-	printf '%s\n' "$@" | TERM=dumb timeout 60 \
-		script -q -e -c "guard $command" /dev/null >"$T/raw" 2>&1
-	got=$?
-	tr -d '\r' <"$T/raw" >"$out"
-	return "$got"
-}
-
 cat >"$HOME/work.sh" <<'END'
 sed -i '3s/.*/three/;20s/.*/twenty/;22s/.*/twentytwo/;38s/.*/near the end/' text
 rm -r old

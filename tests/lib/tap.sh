@@ -118,6 +118,17 @@ gives() {
 	fi
 }
 
+# answers COMMAND ANSWER...: guard on a terminal of script(1), without colours
+answers() {
+	command=$1
+	shift
+	printf '%s\n' "$@" | TERM=dumb timeout 60 \
+		script -q -e -c "guard $command" /dev/null >"$T/raw" 2>&1
+	got=$?
+	tr -d '\r' <"$T/raw" >"$out"
+	return "$got"
+}
+
 says() {
 	if grep -qF -- "$2" "$1"; then
 		pass "${1##*/} says: $2"
