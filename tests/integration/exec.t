@@ -182,9 +182,9 @@ size 33 101
 > echo status=\$?\r
 < status=7
 sane
-> guard exec -q $run -- cat\r
+> guard exec -q $run -- sed -u s/^/said:/\r
 > hello\r
-< hello\r\nhello
+< said:hello
 > \x1a
 < Stopped
 < out>
@@ -192,7 +192,7 @@ sane
 > fg\r
 < guard exec
 > again\r
-< again\r\nagain
+< said:again
 > \x04
 < out>
 > guard exec -q $run -- sh -c 'setsid sh -c "cat >/tmp/stolen" </dev/tty & sleep .2'\r

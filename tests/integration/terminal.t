@@ -60,9 +60,9 @@ bye
 END
 
 play 'Ctrl-Z of the command itself stops guard, fg brings it back' <<'END'
-run cat
+run sed -u s/^/said:/
 > hello\r
-< hello\r\nhello
+< said:hello
 > \x1a
 < Stopped
 back
@@ -72,7 +72,7 @@ back
 > fg\r
 < guard run
 > again\r
-< again\r\nagain
+< said:again
 > \x1a
 < Stopped
 > bg\r
@@ -81,7 +81,7 @@ back
 < free\r\n
 > fg\r
 > last\r
-< last\r\nlast
+< said:last
 > \x04
 back
 status 0
@@ -124,7 +124,7 @@ bye
 END
 
 play 'in the background: output comes, the terminal stays the shell'"'"'s' <<'END'
-run sh -c 'sleep .2; echo one; echo two; exec cat' &
+run sh -c 'sleep .2; echo one; echo two; exec sed -u s/^/said:/' &
 < one\r\ntwo\r\n
 > echo still here\r
 < still here\r\n
@@ -132,7 +132,7 @@ run sh -c 'sleep .2; echo one; echo two; exec cat' &
 > fg\r
 < guard run
 > read now\r
-< read now\r\nread now
+< said:read now
 > \x04
 back
 bye
