@@ -91,7 +91,13 @@ static int help_of(const char *name)
 	if (verb)
 		options_help_verb(verb);
 	else
-		options_help();
+		options_help(stdout);
+	return output_finish() ? STATUS_OK : STATUS_REFUSED;
+}
+
+static int version(void)
+{
+	(void)printf("guard %s\n", GUARD_VERSION);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -133,7 +139,11 @@ int main(int argc, char **argv)
 		return failure_of(argv[1]);
 	}
 	while (at < argc && argv[at][0] == '-') {
-		if (strcmp(argv[at], "-C") == 0 && argv[at + 1]) {
+		if (strcmp(argv[at], "-C") == 0 && !argv[at + 1]) {
+			(void)fprintf(stderr, "guard: -C needs a folder\n");
+			return STATUS_USAGE;
+		}
+		if (strcmp(argv[at], "-C") == 0) {
 			if (chdir(argv[at + 1]) < 0) {
 				(void)fprintf(stderr, "guard: -C %s: %m\n",
 					      text_quote(argv[at + 1]));
@@ -144,8 +154,7 @@ int main(int argc, char **argv)
 			   strcmp(argv[at], "-h") == 0) {
 			return help_of(argv[at + 1]);
 		} else if (strcmp(argv[at], "--version") == 0) {
-			(void)printf("guard %s\n", GUARD_VERSION);
-			return output_finish() ? STATUS_OK : STATUS_REFUSED;
+			return version();
 		} else if (strcmp(argv[at], "--options") == 0) {
 			options_dump();
 			return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -159,10 +168,11 @@ int main(int argc, char **argv)
 		}
 	}
 	if (at == argc) {
-		(void)fprintf(stderr, "guard: which verb?\n"
-				      "guard: see `guard --help`\n");
+		options_help(stderr);
 		return STATUS_USAGE;
 	}
+	if (strcmp(argv[at], "version") == 0)
+		return version();
 	if (strcmp(argv[at], "help") == 0)
 		return help_of(argv[at + 1]);
 	return dispatch(argc - at, argv + at);

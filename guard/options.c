@@ -26,64 +26,6 @@ const struct verb *options_verb(const char *name)
 	return NULL;
 }
 
-/* Edits (insert, delete, change) from a to b; b is short. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[32], len = strlen(b), i;
-
-	if (len >= 32)
-		return len;
-	for (i = 0; i <= len; i++)
-		row[i] = i;
-	for (; *a; a++) {
-		size_t corner = row[0]++;
-
-		for (i = 1; i <= len; i++) {
-			size_t best = corner + (*a != b[i - 1]);
-
-			corner = row[i];
-			if (row[i] + 1 < best)
-				best = row[i] + 1;
-			if (row[i - 1] + 1 < best)
-				best = row[i - 1] + 1;
-			row[i] = best;
-		}
-	}
-	return row[len];
-}
-
-/* What people bring along from other tools. */
-static const char *const habits[][2] = {
-	{"accept", "apply"},	 {"merge", "apply"},	 {"reject", "discard"},
-	{"drop", "discard"},	 {"destroy", "discard"}, {"abort", "discard"},
-	{"start", "run"},	 {"attach", "shell"},	 {"enter", "shell"},
-	{"ps", "status"},	 {"history", "log"},	 {"snapshots", "log"},
-	{"save", "snapshot"},	 {"backup", "snapshot"}, {"cat", "show"},
-	{"checkout", "restore"}, {"revert", "undo"},	 {"rollback", "undo"},
-	{"changes", "diff"},
-};
-
-const struct verb *options_nearest(const char *name)
-{
-	const struct verb *v, *best = NULL;
-	size_t least = strlen(name) <= 3 ? 1 : 2, i;
-
-	for (i = 0; i < sizeof(habits) / sizeof(habits[0]); i++)
-		if (strcmp(name, habits[i][0]) == 0)
-			return options_verb(habits[i][1]);
-	for (v = options_verbs; v->name; v++) {
-		size_t d = distance(name, v->name);
-
-		if (v->other && distance(name, v->other) < d)
-			d = distance(name, v->other);
-		if (d <= least && (!best || d < least)) {
-			best = v;
-			least = d;
-		}
-	}
-	return best;
-}
-
 void options_complain(const struct verb *verb, const char *format, ...)
 {
 	auto_free char *text = NULL;
@@ -107,7 +49,7 @@ int options_after_dashes(int argc, char **argv)
 	return 0;
 }
 
-static bool value_may_miss(const struct option_spec *o)
+bool options_value_may_miss(const struct option_spec *o)
 {
 	return o->value && o->value[0] == '[';
 }
@@ -132,7 +74,7 @@ static void build(const struct verb *verb, char *letters, struct option *longs)
 			longs[n++] = (struct option){
 				.name = o->name,
 				.has_arg = !o->value ? no_argument
-					   : value_may_miss(o)
+					   : options_value_may_miss(o)
 						   ? optional_argument
 						   : required_argument,
 				.val = o->id,
@@ -153,20 +95,38 @@ static const struct option_spec *spec_of(const struct verb *verb, int id)
 	return NULL;
 }
 
+/* Unknown, or the beginning of several. */
+static void complain_long(const struct verb *verb, const char *given)
+{
+	AUTO(buf) struct buf b = {0};
+	size_t len = strcspn(given, "=") - 2;
+	const struct option_spec *o;
+
+	for (o = verb->options; o->id; o++)
+		if (o->name && len && strncmp(o->name, given + 2, len) == 0)
+			buf_printf(&b, "%s--%s", b.len ? ", " : "", o->name);
+	if (b.len) {
+		options_complain(verb, "option %s could be %s",
+				 text_quote(given), buf_text(&b));
+		return;
+	}
+	o = options_near(verb, given + 2, len);
+	options_complain(verb, "there is no option %s%s%s%s", text_quote(given),
+			 o ? ": did you mean --" : "", o ? o->name : "",
+			 o ? "?" : "");
+}
+
 /* What getopt leaves behind: optopt is 0 for an unknown long option, the
  * letter for an unknown short one, else the option's id. */
 static void complain_bad(const struct verb *verb, char **argv, int c)
 {
 	const struct option_spec *o = spec_of(verb, optopt);
-	char letter[2] = {(char)optopt, '\0'};
+	char letter[3] = {'-', (char)optopt, '\0'};
 
 	if (!optopt)
-		options_complain(verb,
-				 "there is no option %s, or it is cut too "
-				 "short to be clear",
-				 text_quote(argv[optind - 1]));
+		complain_long(verb, argv[optind - 1]);
 	else if (!o)
-		options_complain(verb, "there is no option -%s",
+		options_complain(verb, "there is no option %s",
 				 text_quote(letter));
 	else if (o->name)
 		options_complain(verb, "option --%s %s", o->name,
@@ -231,65 +191,6 @@ int options_take(const struct verb *verb, int argc, char **argv,
 		return STATUS_USAGE;
 	}
 	return OPTIONS_END;
-}
-
-static void print_option(const struct option_spec *o)
-{
-	AUTO(buf) struct buf b = {0};
-
-	if (o->id < OPTIONS_HELP)
-		buf_printf(&b, "-%c%s", o->id, o->name ? ", " : "");
-	else
-		buf_add_text(&b, "    ");
-	if (o->name)
-		buf_printf(&b, "--%s", o->name);
-	if (value_may_miss(o))
-		buf_printf(&b, "[=%.*s]", (int)strlen(o->value) - 2,
-			   o->value + 1);
-	else if (o->value)
-		buf_printf(&b, " %s", o->value);
-	(void)printf("  %-26s %s\n", buf_text(&b), o->help);
-}
-
-void options_help_verb(const struct verb *verb)
-{
-	const struct option_spec *o;
-
-	(void)printf("guard %s [options]%s%s\n\n%c%s.\n%s", verb->name,
-		     verb->operands[0] ? " " : "", verb->operands,
-		     verb->summary[0] - 'a' + 'A', verb->summary + 1,
-		     verb->text);
-	if (verb->other)
-		(void)printf("Also called: guard %s.\n", verb->other);
-	(void)printf("\n");
-	for (o = verb->options; o->id; o++)
-		print_option(o);
-	(void)printf("  %-26s %s\n", "-h, --help", "this text");
-}
-
-void options_help(void)
-{
-	const struct verb *v;
-
-	(void)printf(
-		"guard [-C DIR] VERB [options] ...\n\n"
-		"Runs untrusted commands over a layer, shows what they did and "
-		"takes over\nwhat you accept; keeps versions of your files.\n"
-		"\n");
-	for (v = options_verbs; v->name; v++) {
-		auto_free char *left =
-			mem_printf("%s %s", v->name, v->operands);
-
-		(void)printf("  %-30s %s\n", left, v->summary);
-	}
-	(void)printf(
-		"\n"
-		"  -C DIR                         "
-		"as if started in DIR\n"
-		"  --help, --version\n\n"
-		"`guard VERB --help` has the options. Exit status: 0 done, "
-		"1 conflicts or\nrefused (nothing done), 2 usage, 4 "
-		"pending work in the way.\n");
 }
 
 void options_dump(void)

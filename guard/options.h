@@ -23,6 +23,7 @@
 #include <getopt.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Options without a letter; the others are known by their letter. */
 enum option_id {
@@ -124,6 +125,13 @@ const struct verb *options_verb(const char *name);
 /* The one that was probably meant, NULL when nothing is near. */
 const struct verb *options_nearest(const char *name);
 
+/* The same of a long option of the verb: len bytes that none is called. */
+const struct option_spec *options_near(const struct verb *verb,
+				       const char *given, size_t len);
+
+/* Whether an option may stand alone ("[X]"). */
+bool options_value_may_miss(const struct option_spec *o);
+
 /* Where an option of a verb goes; several of these may be set. */
 struct option_slot {
 	int id; /* 0 ends the list */
@@ -162,8 +170,8 @@ int options_after_dashes(int argc, char **argv);
 void options_complain(const struct verb *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Help on stdout. */
-void options_help(void);
+/* The verbs on `to`; the help of one on stdout. */
+void options_help(FILE *to);
 void options_help_verb(const struct verb *verb);
 /* One line an option: verb, TAB, --name or -x. */
 void options_dump(void);

@@ -144,6 +144,8 @@ gives 2 'an unknown verb' guard frobnicate
 says "$err" 'frobnicate'
 gives 2 'an unknown option' guard diff --frobnicate
 gives 2 'no verb' guard
+says "$err" 'discard    drop a run'
+silent "$out" .
 gives 0 'help' guard --help
 says "$out" 'guard'
 gives 0 'version' guard --version

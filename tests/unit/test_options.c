@@ -71,6 +71,8 @@ static void the_verb_that_was_meant_is_named(void **state)
 	assert_string_equal(options_nearest("statsu")->name, "status");
 	assert_string_equal(options_nearest("accept")->name, "apply");
 	assert_string_equal(options_nearest("rollback")->name, "undo");
+	assert_string_equal(options_nearest("delete")->name, "discard");
+	assert_string_equal(options_nearest("undelet")->name, "undelete");
 	assert_null(options_nearest("xyzzy"));
 	assert_null(options_nearest("q"));
 	assert_null(options_nearest(""));
@@ -126,12 +128,25 @@ static void a_bad_option_is_named_with_what_is_wrong(void **state)
 
 	(void)state;
 	complain("diff", long_one, "'--bogus'");
-	complain("diff", short_one, "'X'");
-	complain("diff", cluster, "'X'");
+	complain("diff", short_one, "'-X'");
+	complain("diff", cluster, "'-X'");
 	complain("restore", no_value, "--at needs a value");
 	complain("log", letter, "--number needs a value");
 	complain("apply", unwanted, "--yes takes no value");
 	complain("diff", hostile, "\\x1b[31mred");
+}
+
+static void the_option_that_was_meant_is_named(void **state)
+{
+	char near[] = "--timout=5", habit[] = "--network=none";
+	char cut[] = "--keep=3", nothing[] = "--=1", far[] = "--frobnicate";
+
+	(void)state;
+	complain("run", near, "did you mean --timeout?");
+	complain("run", habit, "did you mean --net?");
+	complain("prune", cut, "could be --keep-last, --keep-within");
+	complain("diff", nothing, "there is no option '--=1'\n");
+	complain("diff", far, "there is no option '--frobnicate'\n");
 }
 
 static void operands_behind_dashes_are_counted(void **state)
@@ -309,6 +324,7 @@ int main(void)
 		cmocka_unit_test(options_and_operands_may_mix),
 		cmocka_unit_test(the_command_of_a_run_keeps_its_own_options),
 		cmocka_unit_test(a_bad_option_is_named_with_what_is_wrong),
+		cmocka_unit_test(the_option_that_was_meant_is_named),
 		cmocka_unit_test(operands_behind_dashes_are_counted),
 		cmocka_unit_test(a_number_is_a_whole_one_within_its_limit),
 		cmocka_unit_test(the_help_of_a_verb_names_each_of_its_options),
