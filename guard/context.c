@@ -28,7 +28,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 	reserve_keep(c->state.fd);
 	if (!with_project)
 		return 0;
-	c->project = state_project(&c->state, NULL, false, err);
+	c->project = state_project(&c->state, NULL, PROJECT_FIND, err);
 	return c->project ? 0 : -err->num;
 }
 

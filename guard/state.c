@@ -211,10 +211,13 @@ static char *find_work_tree(const struct state *st, const char *dir)
 	}
 }
 
-static int refuse(const struct state *st, const char *path, struct err *err)
+static int refuse(const struct state *st, const char *path,
+		  enum project_use use, struct err *err)
 {
-	static const char way_out[] =
-		"go to the project's own folder, or name it with -C";
+	const char *way_out =
+		use == PROJECT_STORE
+			? "go to the project's own folder, or name the folder"
+			: "go to the project's own folder, or name it with -C";
 
 	if (strcmp(path, "/") == 0)
 		return fail(err, EPERM, "'/' cannot be a project: %s", way_out);
@@ -225,9 +228,11 @@ static int refuse(const struct state *st, const char *path, struct err *err)
 			    text_quote(path), way_out);
 	if (st->home && strcmp(path, st->home) == 0)
 		return fail(err, EPERM,
-			    "%s is your home folder: a run would take all of "
-			    "it for the project (--home if that is meant); %s",
-			    text_quote(path), way_out);
+			    "%s is your home folder: %s if all of it is meant; "
+			    "else %s",
+			    text_quote(path),
+			    use == PROJECT_STORE ? "name it" : "--home",
+			    way_out);
 	if (st->home && path_below(st->home, path))
 		return fail(err, EPERM,
 			    "%s holds your home folder, it cannot be a "
@@ -279,20 +284,36 @@ char *state_folder(const struct state *st, const char *path, struct err *err)
 	return TAKE(folder);
 }
 
-char *state_project(const struct state *st, const char *dir, bool for_run,
-		    struct err *err)
+char *state_project(const struct state *st, const char *dir,
+		    enum project_use use, struct err *err)
 {
 	auto_free char *start = path_resolve(dir ? dir : ".", err);
 	auto_free char *project = NULL;
 
 	if (!start)
 		return NULL;
-	if (for_run && check_folder(start, dir ? dir : start, err) < 0)
+	if (use != PROJECT_FIND &&
+	    check_folder(start, dir ? dir : start, err) < 0)
 		return NULL;
 	project = find_work_tree(st, start);
-	if (for_run && refuse(st, project, err) < 0)
+	if (use != PROJECT_FIND && refuse(st, project, use, err) < 0)
 		return NULL;
 	return TAKE(project);
+}
+
+int state_check_project(const char *dir, enum project_use use, struct err *err)
+{
+	auto_free char *home = find_home();
+	struct err ignored;
+	auto_free char *path = find_path(home, &ignored);
+	const struct state st = {.home = home, .path = path};
+	auto_free char *project = NULL;
+
+	/* state_open() will say why. */
+	if (!path)
+		return 0;
+	project = state_project(&st, dir, use, err);
+	return project ? 0 : -err->num;
 }
 
 static void set_text(json_t *object, const char *key, const char *text)

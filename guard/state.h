@@ -28,10 +28,16 @@ void state_close(struct state *st);
  * The project around `dir` (NULL: the current folder): the git work tree it
  * lies in, else the folder itself; absolute, without links, to free. Refused
  * with the way out: "/", the state or what holds it, $HOME and what holds it.
- * for_run false: only the resolving, nothing is refused.
  */
-char *state_project(const struct state *st, const char *dir, bool for_run,
-		    struct err *err);
+enum project_use {
+	PROJECT_FIND, /* only the resolving, nothing is refused */
+	PROJECT_RUN,
+	PROJECT_STORE,
+};
+char *state_project(const struct state *st, const char *dir,
+		    enum project_use use, struct err *err);
+/* The same refusals before a state is made; it may not be there yet. */
+int state_check_project(const char *dir, enum project_use use, struct err *err);
 
 /*
  * A folder that the user names to be stored, absolute, without links, to free:

@@ -59,7 +59,8 @@ int cmd_run(int argc, char **argv)
 			&p.options, (char *const *)(void *)p.why.items, p.json);
 	else
 		status = run_command(&p.options);
-	if (!got && !p.why.count)
+	/* A state that was refused is not made for that, either. */
+	if (!got && !p.why.count && status != RUN_STATUS_GUARD)
 		autoprune_start();
 	parsed_free(&p);
 	return status;

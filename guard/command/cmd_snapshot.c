@@ -230,13 +230,15 @@ static int take(char **paths, size_t count, struct take *t, struct err *err)
 	int got;
 
 	c.patient = true;
+	if (!count && state_check_project(NULL, PROJECT_STORE, err) < 0)
+		return -err->num;
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
 	array = json_array();
 	if (count) {
 		got = take_all(&c, paths, count, t, array, err);
 	} else {
-		project = state_project(&c.state, NULL, true, err);
+		project = state_project(&c.state, NULL, PROJECT_STORE, err);
 		got = project ? take_folder(&c, project, t, array, err)
 			      : -err->num;
 	}

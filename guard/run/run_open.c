@@ -36,7 +36,7 @@ char *run_find_project(const struct run *run, struct err *err)
 	if (run->options->visit_project)
 		return mem_strdup(run->options->visit_project);
 	if (!run->options->home)
-		return state_project(st, run->options->dir, true, err);
+		return state_project(st, run->options->dir, PROJECT_RUN, err);
 	here = path_resolve(run->options->dir ? run->options->dir : ".", err);
 	if (!here)
 		return NULL;

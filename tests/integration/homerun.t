@@ -11,7 +11,15 @@ echo l >letters/old/1
 echo key >.ssh/id
 
 gives 125 'a run in the home is refused' guard run -- true
-says "$err" '--home if that is meant'
+says "$err" '--home if all of it is meant'
+gives 1 'so is its snapshot as a project' guard snapshot
+says "$err" 'name it if all of it is meant'
+gives 125 'a state in the project' \
+	env GUARD_HOME="$HOME/project/state" guard run -C project -- true
+says "$err" 'outside of the project'
+gives 1 'and for a snapshot' \
+	env GUARD_HOME="$HOME/project/state" guard -C project snapshot
+no 'is not made there' test -e project/state
 gives 0 'but with --home' guard run --home -- sh -c \
 	'rm -rf photos; echo new >letters/new; cat .ssh/id; : >made'
 silent "$out" key

@@ -128,10 +128,10 @@ static void project_is_the_work_tree_around_a_folder(void **given)
 	struct err err;
 
 	make(p->away, "sub");
-	found = state_project(&p->state, sub, true, &err);
+	found = state_project(&p->state, sub, PROJECT_RUN, &err);
 	assert_string_equal(found, sub);
 	make(p->away, ".git");
-	again = state_project(&p->state, sub, true, &err);
+	again = state_project(&p->state, sub, PROJECT_RUN, &err);
 	assert_string_equal(again, p->away);
 }
 
@@ -144,7 +144,7 @@ static void home_in_git_does_not_swallow_its_projects(void **given)
 
 	make(p->home, ".git");
 	make(p->home, "work");
-	found = state_project(&p->state, work, true, &err);
+	found = state_project(&p->state, work, PROJECT_RUN, &err);
 	assert_string_equal(found, work);
 }
 
@@ -152,7 +152,7 @@ static void refuses(struct place *p, const char *dir, const char *why)
 {
 	struct err err;
 
-	assert_null(state_project(&p->state, dir, true, &err));
+	assert_null(state_project(&p->state, dir, PROJECT_RUN, &err));
 	assert_int_equal(err.num, EPERM);
 	assert_non_null(strstr(err.text, why));
 }
@@ -176,7 +176,7 @@ static void state_inside_the_project_is_refused(void **given)
 
 	assert_int_equal(setenv("GUARD_HOME", inner, 1), 0);
 	assert_int_equal(state_open(&second, &err), 0);
-	assert_null(state_project(&second, p->away, true, &err));
+	assert_null(state_project(&second, p->away, PROJECT_RUN, &err));
 	assert_non_null(strstr(err.text, "GUARD_HOME"));
 	state_close(&second);
 	assert_int_equal(setenv("GUARD_HOME", p->state.path, 1), 0);
@@ -187,7 +187,8 @@ static void missing_folder_is_named(void **given)
 	struct place *p = *given;
 	struct err err;
 
-	assert_null(state_project(&p->state, "/no/such/folder", true, &err));
+	assert_null(
+		state_project(&p->state, "/no/such/folder", PROJECT_RUN, &err));
 	assert_int_equal(err.num, ENOENT);
 	assert_non_null(strstr(err.text, "'/no/such/folder'"));
 }
