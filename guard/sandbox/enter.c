@@ -229,7 +229,7 @@ int sandbox_enter(int dirfd, const struct sandbox_visit *v,
 	sb->command = mem_strdup(v->argv[0]);
 	if (go_to_door(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
-	    ferries_begin(&sb->ferries, files_cannot_reopen, &sb->setup, err) <
+	    ferries_begin(&sb->ferries, files_go_between, &sb->setup, err) <
 		    0 ||
 	    restrict_descriptors(sb, err) < 0)
 		return -err->num;

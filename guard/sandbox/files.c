@@ -4,14 +4,29 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/copybytes.h"
 #include "base/fd.h"
 #include "base/text.h"
+
+/* Of a file without a name, what a run gets is a copy up to this size. */
+#define COPY_MAX (16 << 20)
+
+/* How one of 0, 1, 2 gets into the run. */
+enum way {
+	WAY_PLAIN, /* as it is */
+	WAY_AGAIN, /* opened again on a read-only mount */
+	WAY_COPY, /* what it has in it, up to COPY_MAX */
+	WAY_BETWEEN, /* through a pipe and a process of guard's: ferry.h */
+	WAY_OUT, /* not at all */
+};
 
 /* Of a device that every run has and that knows no one; else NULL. */
 static const char *name_of(const struct stat *st)
@@ -26,6 +41,17 @@ static const char *name_of(const struct stat *st)
 			       minor < sizeof(memory) / sizeof(*memory)
 		       ? memory[minor]
 		       : NULL;
+}
+
+/* The name of what it is, as the kernel tells it; "": it does not. */
+static void name_behind(int fd, char path[4096])
+{
+	char link[32];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, 4095);
+	path[len < 0 ? 0 : len] = '\0';
 }
 
 /*
@@ -48,18 +74,12 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 {
 	bool node = !S_ISREG(st->st_mode);
 	struct mount_attr closed = {.attr_set = MOUNT_ATTR_NODEV};
-	char link[32], path[4096];
+	char path[4096];
 	auto_close int again = -1, mnt = -1, file = -1;
 	struct stat now;
-	ssize_t len;
 	off_t at = lseek(fd, 0, SEEK_CUR);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	if (len <= 0)
-		return fail_errno(err, "find the file behind descriptor %d",
-				  fd);
-	path[len] = '\0';
+	name_behind(fd, path);
 	again = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (again < 0 || fstat(again, &now) < 0 || now.st_dev != st->st_dev ||
 	    now.st_ino != st->st_ino)
@@ -91,13 +111,80 @@ static bool is_to_reopen(const struct stat *st, int flags, uid_t uid)
 {
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
 
-	/* Deleted ones (here-documents) have nothing left to protect. */
-	if (st->st_nlink == 0)
-		return false;
 	/* Another one's may be writable by a group that the user is in. */
 	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
 		return st->st_uid == uid || (reads && !is_everyones(st));
 	return S_ISREG(st->st_mode) && reads;
+}
+
+/*
+ * A folder is a way out: its mount is writable. So is what is no file at all,
+ * though the kernel has descriptors for it: somebody else's namespaces,
+ * processes, events, memory.
+ */
+static bool leads_out(int fd, const struct stat *st, int flags)
+{
+	char path[4096];
+
+	if (S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode))
+		return flags & O_PATH;
+	if ((flags & O_PATH) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode) ||
+	    !(st->st_mode & S_IFMT))
+		return true;
+	name_behind(fd, path);
+	return *path && *path != '/';
+}
+
+/*
+ * A socket belongs to the network that it was made in, and can be connected
+ * anew, to anywhere there; all but that of a pair, or of a connection between
+ * two programs of this machine. Of other families are those that the filter
+ * refuses. A visitor (no policy) does not know the run's network.
+ */
+static bool leads_further(const struct setup *s, int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a), size = sizeof(int);
+	int domain, type;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+		return true;
+	if (s->policy && s->policy->net == SANDBOX_NET_HOST)
+		return domain != AF_UNIX && domain != AF_INET &&
+		       domain != AF_INET6;
+	return domain != AF_UNIX || type == SOCK_DGRAM ||
+	       getpeername(fd, (struct sockaddr *)&a, &len) < 0;
+}
+
+static enum way way_of(const struct setup *s, int fd, const struct stat *st,
+		       int flags)
+{
+	if (leads_out(fd, st, flags))
+		return WAY_OUT;
+	if (S_ISSOCK(st->st_mode))
+		return leads_further(s, fd) ? WAY_BETWEEN : WAY_PLAIN;
+	if (!is_to_reopen(st, flags, geteuid()))
+		return WAY_PLAIN;
+	if (!S_ISREG(st->st_mode) || st->st_nlink)
+		return WAY_AGAIN;
+	/* A here-document, or what somebody else still works with. */
+	return st->st_size <= COPY_MAX ? WAY_COPY : WAY_BETWEEN;
+}
+
+/* The offset is where it was, and the caller's will be where the run's is. */
+static int copy_nameless(int fd, const struct stat *st, struct err *err)
+{
+	auto_close int copy = memfd_create("input", MFD_CLOEXEC);
+	off_t at = lseek(fd, 0, SEEK_CUR);
+
+	if (copy < 0)
+		return fail_errno(err, "make a copy of descriptor %d", fd);
+	if (copybytes(fd, copy, st->st_size, NULL, NULL, err) < 0)
+		return err_context(err, "copy descriptor %d", fd);
+	if (lseek(copy, at, SEEK_SET) < 0 || dup2(copy, fd) < 0)
+		return fail_errno(err, "replace descriptor %d", fd);
+	return 0;
 }
 
 /*
@@ -114,14 +201,24 @@ static bool is_to_replace(const struct setup *s, const struct stat *st)
 	       S_ISCHR(machines.st_mode) && machines.st_rdev == st->st_rdev;
 }
 
-/* A folder is a way out: its mount is writable. */
-static bool is_folder(const struct stat *st, int flags)
+static int refuse(int fd, const struct stat *st, int flags, struct err *err)
 {
-	return S_ISDIR(st->st_mode) || (flags & O_PATH);
+	char path[4096];
+
+	if (S_ISDIR(st->st_mode) || (flags & O_PATH))
+		return fail(err, EISDIR,
+			    "descriptor %d is a folder: it would lead out of "
+			    "the run; redirect it from or to a file",
+			    fd);
+	name_behind(fd, path);
+	return fail(err, EINVAL,
+		    "descriptor %d is no file, pipe or socket, but %s: it "
+		    "would lead out of the run; redirect it from or to a file",
+		    fd, text_quote(path));
 }
 
-/* 1: it was opened again. */
-static int restrict_one(struct setup *s, int fd, uid_t uid, struct err *err)
+/* 1: where it is read is the run's own. */
+static int restrict_one(struct setup *s, int fd, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
@@ -138,13 +235,17 @@ static int restrict_one(struct setup *s, int fd, uid_t uid, struct err *err)
 		}
 		return 0;
 	}
-	if (is_folder(&st, flags))
-		return fail(err, EISDIR,
-			    "descriptor %d is a folder: it would lead out of "
-			    "the run; redirect it from or to a file",
-			    fd);
-	if (!is_to_reopen(&st, flags, uid))
+	switch (way_of(s, fd, &st, flags)) {
+	case WAY_OUT:
+		return refuse(fd, &st, flags, err);
+	case WAY_COPY:
+		return copy_nameless(fd, &st, err) < 0 ? -err->num : 1;
+	case WAY_AGAIN:
+		break;
+	case WAY_PLAIN:
+	case WAY_BETWEEN:
 		return 0;
+	}
 	s->replace_node[fd] = is_to_replace(s, &st);
 	if (s->replace_node[fd])
 		return 0;
@@ -158,7 +259,7 @@ int files_restrict(struct setup *s, struct err *err)
 	for (fd = 0; rc >= 0 && fd < 3; fd++) {
 		if (s->replace[fd])
 			continue;
-		rc = restrict_one(s, fd, geteuid(), err);
+		rc = restrict_one(s, fd, err);
 		s->again[fd] = rc > 0;
 	}
 	return rc < 0 ? rc : 0;
@@ -189,31 +290,27 @@ int files_replace_nodes(const struct setup *s, struct err *err)
 /* Without opening it: that may do something to a device. */
 static bool is_where_it_was(int fd, const struct stat *st, char path[4096])
 {
-	char link[32];
 	struct stat now;
-	ssize_t len;
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, 4095);
-	if (len <= 0)
-		return false;
-	path[len] = '\0';
+	name_behind(fd, path);
 	return lstat(path, &now) == 0 && now.st_dev == st->st_dev &&
 	       now.st_ino == st->st_ino;
 }
 
-bool files_cannot_reopen(void *arg, int fd)
+bool files_go_between(void *arg, int fd)
 {
 	const struct setup *s = arg;
 	int flags = fcntl(fd, F_GETFL);
 	auto_close int again = -1;
 	char path[4096];
 	struct stat st;
+	enum way way;
 
-	if (s->replace[fd] || flags < 0 || fstat(fd, &st) < 0 ||
-	    is_folder(&st, flags) || name_of(&st) ||
-	    !is_to_reopen(&st, flags, geteuid()))
+	if (s->replace[fd] || flags < 0 || fstat(fd, &st) < 0)
 		return false;
+	way = way_of(s, fd, &st, flags);
+	if (way != WAY_AGAIN || name_of(&st))
+		return way == WAY_BETWEEN;
 	if (!is_where_it_was(fd, &st, path))
 		return true;
 	again = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY |
@@ -228,10 +325,14 @@ bool files_are_fine(const struct setup *s)
 
 	for (fd = 0; fd < 3; fd++) {
 		int flags = fcntl(fd, F_GETFL);
+		enum way way;
 
-		if (!s->replace[fd] &&
-		    (flags < 0 || fstat(fd, &st) < 0 || is_folder(&st, flags) ||
-		     is_to_reopen(&st, flags, geteuid())))
+		if (s->replace[fd])
+			continue;
+		if (flags < 0 || fstat(fd, &st) < 0)
+			return false;
+		way = way_of(s, fd, &st, flags);
+		if (way != WAY_PLAIN && way != WAY_BETWEEN)
 			return false;
 	}
 	return true;

@@ -183,9 +183,10 @@ void sockets_free(struct setup *s);
 int files_restrict(struct setup *s, struct err *err);
 /* Those that s->replace_node tells of, in the new root. */
 int files_replace_nodes(const struct setup *s, struct err *err);
-/* In guard, of one of them: that would fail, as of a device that opens only
- * once (arg: the setup). For ferries_begin(). */
-bool files_cannot_reopen(void *arg, int fd);
+/* In guard, of one of them: it is to go through a process between, as a device
+ * that opens only once, or a socket of a network that is not the run's (arg:
+ * the setup; one without a policy is a visitor's). For ferries_begin(). */
+bool files_go_between(void *arg, int fd);
 /* Whether files_restrict() would do nothing. */
 bool files_are_fine(const struct setup *s);
 

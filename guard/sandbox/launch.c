@@ -67,7 +67,7 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	if (rc == 0)
 		rc = tty_find(s, &sb->tty, err);
 	if (rc == 0)
-		rc = ferries_begin(&sb->ferries, files_cannot_reopen, s, err);
+		rc = ferries_begin(&sb->ferries, files_go_between, s, err);
 	if (rc < 0)
 		return rc;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
