@@ -337,8 +337,9 @@ int changes_check(const struct change_list *list, int lower_fd,
 		fd = beneath_open(lower_fd, *paths, O_PATH, 0, &ignored);
 		if (fd < 0)
 			return fail(err, ENOENT,
-				    "%s is no run's id, no file and no change "
-				    "of the run",
+				    "%s is no run's id (`guard status --all` "
+				    "shows them), no file and no change of "
+				    "the run",
 				    text_quote(*paths));
 	}
 	return 0;

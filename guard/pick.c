@@ -132,7 +132,7 @@ static int none(const struct context *c, const struct session_list *list,
 				    run_state_name(s->state));
 	}
 	return fail(err, ENOENT,
-		    "no run in %s waits for a decision: `guard list --all` "
+		    "no run in %s waits for a decision: `guard status --all` "
 		    "shows the runs of every project",
 		    text_quote(c->project));
 }

@@ -293,8 +293,10 @@ char *state_project(const struct state *st, const char *dir,
 	if (!start)
 		return NULL;
 	if (use != PROJECT_FIND &&
-	    check_folder(start, dir ? dir : start, err) < 0)
+	    check_folder(start, dir ? dir : start, err) < 0) {
+		(void)err_context(err, dir ? "-C" : "the current folder");
 		return NULL;
+	}
 	project = find_work_tree(st, start);
 	if (use != PROJECT_FIND && refuse(st, project, use, err) < 0)
 		return NULL;

@@ -209,7 +209,9 @@ static int find_id(int runs_fd, const char *text, char *ret, struct err *err)
 		memcpy(ret, name, SESSION_ID_LEN + 1);
 	}
 	if (count == 0)
-		return fail(err, ENOENT, "there is no run %s",
+		return fail(err, ENOENT,
+			    "there is no run %s: `guard status --all` shows "
+			    "those there are",
 			    text_quote(text));
 	if (count > 1)
 		return fail(err, EEXIST, "run %s could be %s%s",

@@ -108,6 +108,8 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 
 	if (changes_load(s, &c->state, &changes, err) < 0)
 		return -err->num;
+	if (pick_check(p, &changes, err) < 0)
+		return -err->num;
 	count = changes_groups(&changes, &groups);
 	for (i = 0; i < count; i++)
 		if (check_named(&groups[i], named_in(p, i, groups[i].home),

@@ -95,17 +95,9 @@ static int find_run(struct context *c, const char *name, struct session *ret,
 		    struct err *err)
 {
 	AUTO(pick) struct pick newest = PICK_NONE;
-	int got;
 
-	if (name && strcmp(name, "latest") != 0) {
-		got = session_open(c->state.runs_fd, name, false, ret, err);
-		if (got == -ENOENT)
-			return fail(err, ENOENT,
-				    "there is no run %s: `guard list --all` "
-				    "shows those there are",
-				    text_quote(name));
-		return got;
-	}
+	if (name && strcmp(name, "latest") != 0)
+		return session_open(c->state.runs_fd, name, false, ret, err);
 	if (pick_run(c, 0, NULL, 0, false, &newest, err) < 0)
 		return -err->num;
 	*ret = newest.session;

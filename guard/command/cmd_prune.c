@@ -154,7 +154,8 @@ static void tell_result(const struct prune_result *r)
 		   text_count(r->packs, "pack"), text_size(r->bytes),
 		   r->written ? "; packed anew: " : "",
 		   r->written ? text_size(r->written) : "");
-	output_hint("guard undelete lists them and brings them back");
+	if (r->snapshots)
+		output_hint("guard undelete lists them and brings them back");
 }
 
 static int carry_out(struct context *c, struct prune_command *p,

@@ -275,6 +275,27 @@ static size_t print_table(const struct session_list *list,
 	return rows;
 }
 
+/* Whoever looks in the wrong folder is told where there is something. */
+static void say_none(const struct context *c, const struct session_list *list,
+		     const struct status_options *o)
+{
+	size_t elsewhere = 0, i;
+
+	if (o->all) {
+		output_say("there is no run");
+		return;
+	}
+	for (i = 0; i < list->count; i++)
+		elsewhere += run_state_pending(list->items[i].state);
+	if (elsewhere)
+		output_say("no run in %s waits for a decision; of other "
+			   "projects %zu: `guard status --all`",
+			   text_quote(c->project), elsewhere);
+	else
+		output_say("no run in %s waits for a decision",
+			   text_quote(c->project));
+}
+
 static int print(const struct context *c, const struct session_list *list,
 		 const struct status_options *o)
 {
@@ -296,9 +317,7 @@ static int print(const struct context *c, const struct session_list *list,
 		return STATUS_OK;
 	}
 	if (print_table(list, o) == 0)
-		output_say("no run%s%s waits for a decision",
-			   o->all ? "" : " in ",
-			   o->all ? "" : text_quote(c->project));
+		say_none(c, list, o);
 	explain(list, o);
 	each_overlap(list, o, say_overlap, NULL);
 	return STATUS_OK;

@@ -104,6 +104,8 @@ static char *find_one(const struct run *run, const char *git, const char *arg,
 	    check_hidden(run, path, err) < 0)
 		return NULL;
 	folder = state_folder(&run->context.state, path, err);
+	if (!folder)
+		(void)err_context(err, "--cow");
 	return folder && check_readable(folder, err) == 0 ? TAKE(folder) : NULL;
 }
 

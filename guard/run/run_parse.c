@@ -252,7 +252,8 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 /* A name and perhaps a value; the name alone takes what is outside. */
 static int add_env(struct parsed *p, const char *value, struct err *err)
 {
-	if (!*value || *value == '=')
+	/* What begins as an option does was never meant for a name. */
+	if (!*value || *value == '=' || *value == '-')
 		return fail(err, EINVAL, "--env is NAME or NAME=VALUE, not %s",
 			    text_quote(value));
 	strings_add(&p->env, value);

@@ -40,6 +40,11 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 		auto_free char *real = NULL;
 		struct stat st;
 
+		if (fd < 0 && errno == ENOENT)
+			return fail(err, ENOENT,
+				    "%s %s: there is nothing of that name",
+				    kind == PLACE_READ_ONLY ? "--ro" : "--rw",
+				    text_quote(*paths));
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return fail_errno(err, "let %s in", text_quote(*paths));
 		real = path_resolve(*paths, err);

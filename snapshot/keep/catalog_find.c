@@ -100,22 +100,26 @@ static int nothing_found(const struct search *f, struct err *err)
 			    text_quote(f->path));
 	if (!f->having && f->purge)
 		return fail(err, ENODATA,
-			    "%s of s%" PRIu64 " was %s, and is in no other "
+			    "%s of snapshot %" PRIu64
+			    " was %s, and is in no other "
 			    "snapshot",
 			    text_quote(f->path), f->purged, f->purge);
 	if (!f->having)
-		return fail(err, ENOENT, "%s is in none of its %s",
+		return fail(err, ENOENT,
+			    "%s is in none of its %s: `guard find NAME` "
+			    "looks for a name in all of them",
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
 	local_time(f->oldest_time, at);
 	if (f->when.kind == WHEN_LATEST)
 		return fail(err, ENOENT,
-			    "%s has only %s, the oldest is s%" PRIu64 " of %s",
+			    "%s has only %s, the oldest is snapshot %" PRIu64
+			    " of %s",
 			    text_quote(f->path),
 			    text_count(f->having, "version"), f->oldest, at);
 	return fail(err, ENOENT,
-		    "%s has no version as old as %s: the oldest is s%" PRIu64
-		    " of %s",
+		    "%s has no version as old as %s: the oldest is snapshot "
+		    "%" PRIu64 " of %s",
 		    text_quote(f->path), text_quote(f->text), f->oldest, at);
 }
 
@@ -130,7 +134,7 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 		return got;
 	if (!path_below(f->path, s.root_path))
 		return fail(err, ENOENT,
-			    "s%" PRIu64 " is a snapshot of %s, "
+			    "snapshot %" PRIu64 " is one of %s, "
 			    "%s is not in it",
 			    s.seq, text_quote(s.root_path),
 			    text_quote(f->path));
@@ -139,10 +143,11 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 		return got;
 	gone = purge_note(&s, path_rest(f->path, s.root_path));
 	if (!got && gone)
-		return fail(err, ENODATA, "%s of s%" PRIu64 " was %s",
+		return fail(err, ENODATA, "%s of snapshot %" PRIu64 " was %s",
 			    text_quote(f->path), s.seq, gone);
 	if (!got)
-		return fail(err, ENOENT, "%s was not there in s%" PRIu64,
+		return fail(err, ENOENT,
+			    "%s was not there in snapshot %" PRIu64,
 			    text_quote(f->path), s.seq);
 	*ret = s;
 	s = (struct snapshot){0};

@@ -120,7 +120,7 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 			    seq);
 	if (got == 0)
 		got = snapfile_decode(&bytes, seq, ret, err);
-	return got < 0 ? err_context(err, "snapshot s%" PRIu64 " (%s)", seq,
+	return got < 0 ? err_context(err, "snapshot %" PRIu64 " (%s)", seq,
 				     name)
 		       : 0;
 }

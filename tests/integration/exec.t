@@ -320,7 +320,7 @@ says "$err" "guard run --continue=$run"
 
 # --- what cannot be ---
 gives 125 'an unknown run' guard exec zz -- true
-says "$err" "there is no run 'zz': \`guard list --all\`"
+says "$err" "there is no run 'zz': \`guard status --all\`"
 gives 125 'no command' guard exec "$run"
 says "$err" 'which command? guard exec RUN -- COMMAND'
 gives 125 'none behind the dashes' guard exec "$run" --
