@@ -1,12 +1,16 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 #define RING_BUFFERS 8
 #define RING_LEN 2048
 #define QUOTE_MAX 400
+#define MB_LONGEST 4 /* bytes of a character */
 
 static char *ring_next(void)
 {
@@ -133,6 +137,59 @@ bool text_is_utf8(const void *data, size_t len)
 		i += n;
 	}
 	return true;
+}
+
+static locale_t wide_locale;
+
+static void open_wide_locale(void)
+{
+	wide_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+/* The columns of the character at text, and its bytes. */
+static size_t one_width(const char *text, size_t *ret_len)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint32_t c;
+	locale_t before;
+	int width;
+
+	*ret_len = decode((const unsigned char *)text,
+			  strnlen(text, MB_LONGEST), &c);
+	if (*ret_len <= 1) {
+		*ret_len = 1;
+		return 1;
+	}
+	(void)pthread_once(&once, open_wide_locale);
+	if (!wide_locale)
+		return 1;
+	before = uselocale(wide_locale);
+	width = wcwidth((wchar_t)c);
+	(void)uselocale(before);
+	return width < 0 ? 1 : (size_t)width;
+}
+
+size_t text_width(const char *text)
+{
+	size_t columns = 0, len;
+
+	for (; *text; text += len)
+		columns += one_width(text, &len);
+	return columns;
+}
+
+size_t text_fit(const char *text, size_t columns)
+{
+	size_t at = 0, len;
+
+	for (; text[at]; at += len) {
+		size_t width = one_width(text + at, &len);
+
+		if (width > columns)
+			break;
+		columns -= width;
+	}
+	return at;
 }
 
 const char *text_size(uint64_t bytes)

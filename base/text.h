@@ -29,6 +29,18 @@ const char *text_quote(const char *name);
 /* Whether the bytes are valid UTF-8 (no surrogates, no overlong forms). */
 bool text_is_utf8(const void *data, size_t len);
 
+/*
+ * Columns that an escaped text takes on a terminal, as wcwidth(3) has it in a
+ * UTF-8 locale: 2 for CJK and emoji, 0 for what is put over the character
+ * before; whatever locale the caller is in. Where the machine has no such
+ * locale, or bytes are no UTF-8, each counts as one.
+ */
+size_t text_width(const char *text);
+
+/* Bytes of the longest start of a text that takes at most so many columns; no
+ * character is parted from what is put over it. */
+size_t text_fit(const char *text, size_t columns);
+
 /* "1.4 GB", "12 KB", "310 B": powers of 1000; the buffers as above. */
 const char *text_size(uint64_t bytes);
 

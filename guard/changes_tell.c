@@ -133,6 +133,7 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to)
 {
 	AUTO(buf) struct buf from = {0}, there = {0};
+	bool is_long;
 
 	output_name(&from, prefix);
 	output_name(&from, m->from);
@@ -142,13 +143,11 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 	output_name(&there, m->to);
 	add_move_detail(m, &there);
 	buf_add(to, from.data, from.len);
-	buf_add_text(to, width && table_width(buf_text(&from)) +
-							 table_width(buf_text(
-								 &there)) +
-							 MOVE_SIGNS >
-						 width
-				 ? "\n     -> "
-				 : " -> ");
+	is_long = width && text_width(buf_text(&from)) +
+					   text_width(buf_text(&there)) +
+					   MOVE_SIGNS >
+				   width;
+	buf_add_text(to, is_long ? "\n     -> " : " -> ");
 	buf_add(to, there.data, there.len);
 }
 

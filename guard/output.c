@@ -19,7 +19,7 @@
 
 #define RING 8
 #define RING_LEN 40
-#define CUT_LEN 60
+#define CUT_COLUMNS 60
 
 static bool quiet;
 static enum output_when colours = OUTPUT_AUTO;
@@ -348,16 +348,14 @@ void output_path(struct buf *to, const char *path, const char *here)
 
 void output_cut(struct buf *to, const char *text)
 {
-	size_t len = strlen(text), cut = CUT_LEN;
+	AUTO(buf) struct buf all = {0};
+	size_t len;
 
-	if (len <= CUT_LEN) {
-		output_name(to, text);
-		return;
-	}
-	while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
-		cut--;
-	text_escape(to, text, cut, false);
-	buf_add_text(to, "...");
+	output_name(&all, text);
+	len = text_fit(buf_text(&all), CUT_COLUMNS);
+	buf_add(to, buf_text(&all), len);
+	if (len < all.len)
+		buf_add_text(to, "...");
 }
 
 const char *output_age(struct moment when)

@@ -66,7 +66,7 @@ const char *output_style(enum output_style style);
  */
 void output_pager_start(void);
 void output_pager_end(void);
-/* Characters in a line of the terminal that stdout is, or was before the pager
+/* Columns of the terminal that stdout is, or was before the pager
  * started; 0: it is none. */
 size_t output_width(void);
 /* The reader of stdout has gone: stop producing. */
@@ -95,7 +95,7 @@ void output_list(struct buf *to, char *const *texts);
 /* An absolute path as one types it in the folder `here`: what lies below it
  * without it in front. */
 void output_path(struct buf *to, const char *path, const char *here);
-/* A name, "..." behind the first 60 bytes: commands in lists. */
+/* A name, "..." behind the first 60 columns: commands in lists. */
 void output_cut(struct buf *to, const char *text);
 
 /* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */

@@ -6,16 +6,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-
-/* Characters, not bytes; those of double width are not known here. */
-size_t table_width(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
+#include "base/text.h"
 
 void table_row(struct table *t, const char *const *cells)
 {
@@ -32,27 +23,21 @@ static bool is_right(const struct table *t, size_t column)
 	return t->right && strlen(t->right) > column && t->right[column] == 'r';
 }
 
-/* Cut to `room` characters, "..." for what is left out. */
+/* Cut to `room` columns, "..." for what is left out. */
 static void add_cut(struct buf *to, const char *text, size_t room)
 {
-	size_t n = 0;
-
-	if (table_width(text) <= room || room < 4) {
+	if (text_width(text) <= room || room < 4) {
 		buf_add_text(to, text);
 		return;
 	}
-	for (; *text && n <= room - 3; text++) {
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-		if (n <= room - 3)
-			buf_add_char(to, *text);
-	}
+	buf_add(to, text, text_fit(text, room - 3));
 	buf_add_text(to, "...");
 }
 
 static void add_cell(const struct table *t, const char *cell, size_t column,
 		     size_t wide, size_t used, struct buf *row)
 {
-	size_t pad = wide - table_width(cell);
+	size_t pad = wide - text_width(cell);
 
 	if (is_right(t, column)) {
 		buf_printf(row, "%*s%s", (int)pad, "", cell);
@@ -70,7 +55,7 @@ static void print_row(const struct table *t, char **cells, const size_t *widths,
 		      const char *indent, FILE *to)
 {
 	AUTO(buf) struct buf row = {0};
-	size_t used = table_width(indent), i;
+	size_t used = text_width(indent), i;
 
 	buf_add_text(&row, indent);
 	for (i = 0; i < t->columns; i++) {
@@ -91,7 +76,7 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
-		size_t len = table_width(t->cells[i]);
+		size_t len = text_width(t->cells[i]);
 
 		if (len > widths[i % t->columns])
 			widths[i % t->columns] = len;

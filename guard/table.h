@@ -9,15 +9,13 @@
 
 struct table {
 	size_t columns; /* set before the first row */
-	size_t width; /* not 0: rows are cut to so many characters */
+	size_t width; /* not 0: rows are cut to so many columns */
 	const char *right; /* a letter a column, 'r': numbers end where the
 			      widest does; NULL: none */
 	char **cells;
 	size_t count, room;
 };
 
-/* Characters of a text: those of double width count as one. */
-size_t table_width(const char *text);
 /* A row: as many texts as there are columns, copied; already escaped. */
 void table_row(struct table *t, const char *const *cells);
 /* indent: printed in front of every row. The last column is not padded, a row

@@ -284,6 +284,29 @@ static void a_long_name_is_cut_in_the_middle(void **state)
 	assert_non_null(strstr(quoted, "..."));
 }
 
+static void a_width_is_what_a_terminal_gives(void **state)
+{
+	(void)state;
+	assert_int_equal(text_width(""), 0);
+	assert_int_equal(text_width("abc"), 3);
+	assert_int_equal(text_width("\xe6\xbc\xa2\xe5\xad\x97"), 4);
+	assert_int_equal(text_width("\xf0\x9f\x98\x80!"), 3);
+	/* An accent put over its letter; bytes that are no character. */
+	assert_int_equal(text_width("e\xcc\x81x"), 2);
+	assert_int_equal(text_width("\xe6\xbc"), 2);
+}
+
+static void a_cut_parts_no_character(void **state)
+{
+	(void)state;
+	assert_int_equal(text_fit("abc", 2), 2);
+	assert_int_equal(text_fit("abc", 9), 3);
+	/* The second of them takes two columns, one is left. */
+	assert_int_equal(text_fit("\xe6\xbc\xa2\xe5\xad\x97", 3), 3);
+	assert_int_equal(text_fit("e\xcc\x81x", 1), 3);
+	assert_int_equal(text_fit("\xe6\xbc\xa2", 1), 0);
+}
+
 static void sizes_and_counts_for_people(void **state)
 {
 	(void)state;
@@ -313,6 +336,8 @@ int main(void)
 		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
 		cmocka_unit_test(no_two_bytes_make_a_control_character),
 		cmocka_unit_test(a_long_name_is_cut_in_the_middle),
+		cmocka_unit_test(a_width_is_what_a_terminal_gives),
+		cmocka_unit_test(a_cut_parts_no_character),
 		cmocka_unit_test(sizes_and_counts_for_people),
 	};
 

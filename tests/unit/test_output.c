@@ -212,9 +212,9 @@ static void a_name_reaches_nobody_as_a_control_sequence(void **state)
 	assert_string_equal(buf_text(&b), "a\\x1b[2J\\n<U+202E>\\xff");
 }
 
-static void columns_line_up_by_characters(void **state)
+static void columns_line_up_as_a_terminal_shows_them(void **state)
 {
-	struct table t = {.columns = 2};
+	struct table t = {.columns = 2, .width = 13};
 	auto_free char *text = NULL;
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
@@ -223,9 +223,13 @@ static void columns_line_up_by_characters(void **state)
 	assert_non_null(to);
 	table_row(&t, (const char *const[]){"\xc3\xa4", "1"});
 	table_row(&t, (const char *const[]){"long", "2"});
+	table_row(&t, (const char *const[]){"\xe6\xbc\xa2", "3"});
+	table_row(&t, (const char *const[]){"e\xcc\x81", "4567890"});
 	table_print(&t, ">", to);
 	assert_int_equal(fclose(to), 0);
-	assert_string_equal(text, ">\xc3\xa4     1\n>long  2\n");
+	assert_string_equal(text, ">\xc3\xa4     1\n>long  2\n"
+				  ">\xe6\xbc\xa2    3\n"
+				  ">e\xcc\x81     456...\n");
 	table_free(&t);
 }
 
@@ -380,7 +384,7 @@ int main(void)
 		cmocka_unit_test(output_that_cannot_be_written_is_no_success),
 		cmocka_unit_test(ages_are_told_in_one_unit),
 		cmocka_unit_test(a_name_reaches_nobody_as_a_control_sequence),
-		cmocka_unit_test(columns_line_up_by_characters),
+		cmocka_unit_test(columns_line_up_as_a_terminal_shows_them),
 		cmocka_unit_test(the_summary_of_a_run_names_every_deletion),
 		cmocka_unit_test(
 			a_run_that_changed_nothing_asks_for_no_decision),
