@@ -36,6 +36,18 @@ static void say_group(const struct changes_group *g)
 	}
 }
 
+/* A branch, a tag, the stash: apply leaves them alone. */
+static bool moves_refs(const struct change_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (strncmp(list->items[i].path, ".git/refs/", 10) == 0 ||
+		    strcmp(list->items[i].path, ".git/packed-refs") == 0)
+			return true;
+	return false;
+}
+
 void output_run_summary(const struct session *s, struct changes *c)
 {
 	auto_free struct changes_group *groups = NULL;
@@ -60,10 +72,12 @@ void output_run_summary(const struct session *s, struct changes *c)
 			   text_count(homes, "change"));
 	output_say("nothing of it has reached your files; next:");
 	output_hint("guard diff %-12s see it", s->id);
-	if (n.total) {
+	if (n.total)
 		output_hint("guard review %-10s go through it", s->id);
+	if (n.total > n.git)
 		output_hint("guard apply %-11s take it over", s->id);
-	}
+	if (moves_refs(&c->project))
+		output_hint("guard import %-10s take its commits over", s->id);
 	output_hint("guard discard %-9s drop it", s->id);
 }
 

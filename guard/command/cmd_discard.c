@@ -97,6 +97,22 @@ static int revert(struct context *c, struct session *s,
 	return 0;
 }
 
+/* Nobody has anything to decide any more when no change is left. */
+static int end_empty(struct context *c, struct session *s, struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+
+	if (changes_load(s, &c->state, &changes, err) < 0)
+		return -err->num;
+	if (changes_total(&changes) || changes_count_home(&changes.home))
+		return STATUS_OK;
+	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "unchanged",
+			  err) < 0)
+		return -err->num;
+	output_say("nothing is left of run %s", s->id);
+	return STATUS_OK;
+}
+
 static int discard_paths(struct context *c, struct pick *p, bool yes,
 			 struct err *err)
 {
@@ -125,9 +141,13 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 		if (revert(c, s, &groups[i], named_in(p, i, groups[i].home),
 			   &number, err) < 0)
 			return -err->num;
-	output_say("discarded from run %s; guard keeps it for 7 days in %s",
-		   s->id, text_quote(c->state.path));
-	return STATUS_OK;
+	output_say("discarded from run %s; guard undo brings whole runs back "
+		   "only",
+		   s->id);
+	output_hint("guard log PATH    finds what the run made of a path in "
+		    "the project (post-run),");
+	output_hint("guard restore --at N PATH    brings it back");
+	return end_empty(c, s, err);
 }
 
 static int discard(struct context *c, int count, char **argv, int dashed,

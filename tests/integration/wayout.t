@@ -41,6 +41,24 @@ cd "$HOME/documents" || exit 99
 gives 0 'nothing waits anywhere' guard status
 silent "$err" 'other projects'
 
+# --- what comes next ---
+cd "$HOME/project" || exit 99
+git config --global user.name tester
+git config --global user.email t@example.org
+gives 0 'a run that makes one file' guard run -- sh -c 'echo 1 >part'
+says "$err" 'guard apply'
+silent "$err" 'guard import'
+gives 0 'its only change goes' guard discard -y part
+says "$err" 'nothing is left of run'
+is "$(guard status -q)" '' 'nothing waits any more'
+n=$(guard log part | sed -n 's/^\([0-9]*\) .* post-run .*/\1/p')
+gives 0 'what is told brings it back' guard restore -y --at "$n" part
+is "$(cat part)" 1 'as the run made it'
+gives 0 'a run that only commits' guard run -- git commit -q -m x --allow-empty
+says "$err" 'guard import'
+silent "$err" 'guard apply'
+gives 0 'brings a commit' guard import -y
+
 # --- versions ---
 cd "$HOME/project" || exit 99
 gives 1 'a path that never was' guard restore -y nosuch
