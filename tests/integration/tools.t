@@ -107,6 +107,7 @@ step() {
 	else
 		flunk "$name"
 		diff "$T/native" "$T/inside" | head -n 20 | sed 's/^/# /'
+		head -n 5 "$T/err" | sed 's/^/# err: /'
 		run=$(guard status -q | head -n 1)
 		guard show "$run:/tmp/log" 2>/dev/null | tail -n 8 |
 			sed 's/^/# inside: /'
@@ -224,25 +225,34 @@ END
 step 'cmake and ninja' 'cmake ninja gcc' <<'END'
 CC=gcc cmake -G Ninja -S . -B build && ninja -C build && build/prog
 END
+# Each with one layout of its memory: compilers of a few years ago do not cope
+# with every one that today's kernels draw.
 step 'gcc with the address sanitizer' gcc <<'END'
-gcc -fsanitize=address,undefined -o a src/*.c && ./a
+gcc -fsanitize=address,undefined -o a src/*.c && setarch -R ./a
 END
 step 'what the address sanitizer finds' gcc <<'END'
 printf '#include <stdlib.h>\nint main(void){char *a=malloc(3);return a[3];}\n' >b.c
-gcc -fsanitize=address -o b b.c && ./b
+gcc -fsanitize=address -o b b.c && setarch -R ./b
 END
+# One thread after the other: when both look at the same moment, it can miss
+# the race. What is relaxed orders them, and tells the sanitizer of no order.
 step 'gcc with the thread sanitizer' gcc <<'END'
-printf '#include <pthread.h>\nint x;void *f(void *a){x++;return a;}\nint main(void){pthread_t t;pthread_create(&t,0,f,0);x++;pthread_join(t,0);return 0;}\n' >t.c
-gcc -fsanitize=thread -o t t.c && ./t 2>/dev/null
+printf '#include <pthread.h>\nint x,d;void *f(void *a){x++;__atomic_store_n(&d,1,__ATOMIC_RELAXED);return a;}\nint main(void){pthread_t t;pthread_create(&t,0,f,0);while(!__atomic_load_n(&d,__ATOMIC_RELAXED));x++;pthread_join(t,0);return 0;}\n' >t.c
+gcc -fsanitize=thread -o t t.c && setarch -R ./t 2>/dev/null
 END
-# Many: a stale pointer that happens to lie about hides one of them.
+# It takes for a pointer whatever looks like one on the stack and in registers,
+# also what earlier calls left there, which differs by processor and by where
+# the stack lies: neither is asked, and many are leaked. Its tracer fails with
+# the status of a leak.
 step 'what the leak sanitizer finds' gcc <<'END'
 printf '#include <stdlib.h>\nint main(void){volatile char *a;int i;for(i=0;i<100;i++)a=malloc(3);a=0;return a!=0;}\n' >l.c
-gcc -fsanitize=address -o l l.c && ./l
+gcc -fsanitize=address -o l l.c &&
+	LSAN_OPTIONS=use_stacks=0:use_registers=0 setarch -R ./l 2>&1 |
+	grep 'byte.* leaked'
 END
 step 'clang with the memory sanitizer' clang <<'END'
 printf '#include <stdlib.h>\nint main(void){int *a=malloc(4);return *a?3:4;}\n' >m.c
-clang -fsanitize=memory -o m m.c && ./m
+clang -fsanitize=memory -o m m.c && setarch -R ./m
 END
 step 'ccache' 'gcc ccache' <<'END'
 export CCACHE_DIR="$PWD/cache" && ccache gcc -c src/f1.c && ccache gcc -c src/f1.c
