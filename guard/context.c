@@ -17,6 +17,7 @@
 #include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/taken.h"
+#include "overlay/opened_up.h"
 #include "restore/shut.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -26,6 +27,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 	if (state_open(&c->state, err) < 0)
 		return -err->num;
 	reserve_keep(c->state.fd);
+	opened_up_begin(c->state.fd);
 	if (!with_project)
 		return 0;
 	c->project = state_project(&c->state, NULL, PROJECT_FIND, err);

@@ -3,7 +3,7 @@
  * $XDG_DATA_HOME/guard (~/.local/share/guard; for root /var/lib/guard). Mode
  * 0700, one a user. A run never sees it.
  *
- *	store/ workspaces/ runs/ trash/ oplog reserve
+ *	store/ workspaces/ runs/ trash/ opened/ oplog reserve
  */
 #ifndef GUARD_STATE_H
 #define GUARD_STATE_H

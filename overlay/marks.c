@@ -48,51 +48,6 @@ int mark_set_opaque(int dir_fd, bool on, struct err *err)
 	return 0;
 }
 
-static int change_mode(int path_fd, uint32_t mode)
-{
-	char link[32];
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	return chmod(link, mode & 07777);
-}
-
-void opened_up_free(struct opened_up *o)
-{
-	int saved = errno;
-
-	if (o->fd > 0) {
-		(void)change_mode(o->fd, o->mode);
-		(void)close(o->fd);
-	}
-	*o = (struct opened_up){.fd = -1};
-	errno = saved;
-}
-
-/* Only for what guard's user owns: chmod says no to the rest. */
-static int open_up(int path_fd, int flags, uint32_t want, struct opened_up *ret,
-		   struct err *err)
-{
-	struct meta m;
-	int fd;
-
-	if (meta_get(path_fd, "", &m) < 0)
-		return fail_errno(err, "stat");
-	if ((m.mode & want) == want || change_mode(path_fd, m.mode | want) < 0)
-		return fail(err, EACCES, "%s", strerror(EACCES));
-	ret->mode = m.mode;
-	ret->fd = fcntl(path_fd, F_DUPFD_CLOEXEC, 3);
-	fd = fd_reopen(path_fd, flags);
-	if (fd < 0 || ret->fd < 0) {
-		(void)fail_errno(err, "open it up");
-		(void)change_mode(path_fd, m.mode);
-		if (fd >= 0)
-			(void)close(fd);
-		opened_up_free(ret);
-		return -err->num;
-	}
-	return fd;
-}
-
 /* "" is dirfd itself: opening "." in it would need the right to search. */
 static int path_of(int dirfd, const char *name, struct err *err)
 {
@@ -128,6 +83,7 @@ int mark_open(int dirfd, const char *name, int flags, uint32_t want,
 	int fd = open_at_once(dirfd, name, flags, want);
 	auto_close int path_fd = -1;
 	struct meta m;
+	bool lacks;
 
 	*ret = (struct opened_up){.fd = -1};
 	if (fd >= 0)
@@ -142,15 +98,13 @@ int mark_open(int dirfd, const char *name, int flags, uint32_t want,
 			    text_quote(name));
 	/* A folder that may be listed but not searched opens well and then
 	 * gives nothing: look at its mode as well. */
-	fd = S_ISDIR(m.mode) && geteuid() != 0 && (m.mode & want) != want
-		     ? -1
-		     : fd_reopen(path_fd, flags | O_NONBLOCK | O_NOCTTY);
+	lacks = S_ISDIR(m.mode) && geteuid() != 0 && (m.mode & want) != want;
+	flags |= O_NONBLOCK | O_NOCTTY;
+	fd = lacks ? -1 : fd_reopen(path_fd, flags);
 	if (fd >= 0)
 		return fd;
-	if (S_ISDIR(m.mode) || errno == EACCES)
-		fd = open_up(path_fd, flags | O_NONBLOCK | O_NOCTTY, want, ret,
-			     err);
-	else
-		fd = fail_errno(err, "open");
-	return fd < 0 ? err_context(err, "%s", text_quote(name)) : fd;
+	fd = lacks || errno == EACCES
+		     ? opened_up_open(path_fd, flags, want, ret, err)
+		     : fail_errno(err, "open");
+	return fd < 0 && *name ? err_context(err, "%s", text_quote(name)) : fd;
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/meta.h"
+#include "overlay/opened_up.h"
 
 /* A whiteout: character device 0/0. */
 bool mark_is_whiteout(const struct meta *m);
@@ -21,14 +22,6 @@ int mark_whiteout(int dirfd, const char *name, struct err *err);
 /* Whether an open folder hides the lower one: 1, 0 or negative. */
 int mark_is_opaque(int dir_fd, struct err *err);
 int mark_set_opaque(int dir_fd, bool on, struct err *err);
-
-/* An entry whose mode was widened; {.fd = -1} is none. */
-struct opened_up {
-	int fd; /* O_PATH */
-	uint32_t mode; /* what goes back */
-};
-
-void opened_up_free(struct opened_up *o); /* gives the mode back */
 
 /*
  * Opens name in dirfd ("" is dirfd itself), which is a folder (O_DIRECTORY in

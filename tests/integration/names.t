@@ -99,6 +99,27 @@ if [ "$me" = root ]; then
 	gives 0 'root looks into them all the same' guard apply -q -y
 	gives 0 'and takes them back' guard undo -q -y
 else
+	layer=$state/runs/$(guard status -q)/upper
+	guard diff 2>"$err" | sed 1d >"$T/shut"
+	# Ended before each change of a mode there is.
+	for verb in diff 'apply -n'; do
+		at=1 hit=chmod odd=
+		while [ "$hit" ]; do
+			# shellcheck disable=SC2086 # words
+			"$stopat" --count "$T/count" --at $at --only chmod \
+				-- guard $verb >"$out" 2>"$err" </dev/null
+			read -r _ hit <"$T/count"
+			guard diff 2>"$err" | sed 1d >"$out"
+			cmp -s "$T/shut" "$out" || odd="$odd $at"
+			at=$((at + 1))
+		done
+		is "$odd" '' "a look ended anywhere in $verb changes no layer"
+		ok 'there were such places' test $at -gt 8
+	done
+	is "$(cd "$layer" && stat -c %a src made run.sh)" '0
+0
+0' 'nor its modes'
+	is "$(ls "$state/opened")" '' 'and no note of it is left'
 	gives 1 'needs a yes of its own' guard apply -q -y
 	says "$err" "refused: 'src': would shut you out"
 	says "$err" "refused: 'made': would shut you out"

@@ -1,0 +1,204 @@
+#include "overlay/opened_up.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/meta.h"
+#include "base/path.h"
+#include "base/walk.h"
+
+#define NOTES "opened"
+
+enum { NAME_LEN = 2 * sizeof(uint64_t) + 1 };
+
+/* Of this process: where notes go, and the lock while it has made any. */
+static int state = -1, notes = -1;
+
+struct note {
+	char *path; /* below the state */
+	const char *name;
+	uint32_t mode;
+};
+
+static void link_of(int fd, char ret[32])
+{
+	(void)snprintf(ret, 32, "/proc/self/fd/%d", fd);
+}
+
+static int change_mode(int path_fd, uint32_t mode)
+{
+	char link[32];
+
+	link_of(path_fd, link);
+	return chmod(link, mode & 07777);
+}
+
+static bool path_of(int fd, char ret[PATH_MAX])
+{
+	char link[32];
+	ssize_t len;
+
+	link_of(fd, link);
+	len = readlink(link, ret, PATH_MAX);
+	if (len <= 0 || len >= PATH_MAX)
+		return false;
+	ret[len] = '\0';
+	return true;
+}
+
+static void name_of(uint64_t ino, char ret[NAME_LEN])
+{
+	(void)snprintf(ret, NAME_LEN, "%" PRIx64, ino);
+}
+
+/* Locked for as long as the process lives: it may open up more. */
+static bool open_notes(void)
+{
+	int fd;
+
+	if (state < 0 || notes >= 0)
+		return state >= 0;
+	(void)mkdirat(state, NOTES, 0700);
+	fd = openat(state, NOTES,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	(void)flock(fd, LOCK_SH);
+	notes = fd;
+	return true;
+}
+
+/* What is not in the state has nobody who would read the note; where none can
+ * be made, it is looked at all the same. */
+static void make_note(int path_fd, const struct meta *m)
+{
+	char path[PATH_MAX], above[PATH_MAX], name[NAME_LEN];
+	auto_free char *text = NULL;
+
+	if (!open_notes() || !path_of(path_fd, path) ||
+	    !path_of(state, above) || !path_below(path, above))
+		return;
+	text = mem_printf("%o %s", m->mode, path_rest(path, above));
+	name_of(m->ino, name);
+	(void)!symlinkat(text, notes, name);
+}
+
+void opened_up_free(struct opened_up *o)
+{
+	char name[NAME_LEN];
+	int saved = errno;
+
+	if (o->fd > 0) {
+		name_of(o->ino, name);
+		if (change_mode(o->fd, o->mode) == 0 && notes >= 0)
+			(void)unlinkat(notes, name, 0);
+		(void)close(o->fd);
+	}
+	*o = (struct opened_up){.fd = -1};
+	errno = saved;
+}
+
+int opened_up_open(int path_fd, int flags, uint32_t want, struct opened_up *ret,
+		   struct err *err)
+{
+	struct meta m;
+	int fd;
+
+	if (meta_get(path_fd, "", &m) < 0)
+		return fail_errno(err, "stat");
+	/* Only what is guard's user's own: chmod says no to the rest. */
+	if ((m.mode & want) == want || m.uid != geteuid())
+		return fail(err, EACCES, "%s", strerror(EACCES));
+	ret->fd = fcntl(path_fd, F_DUPFD_CLOEXEC, 3);
+	if (ret->fd < 0)
+		return fail_errno(err, "open it up");
+	ret->mode = m.mode;
+	ret->ino = m.ino;
+	make_note(path_fd, &m);
+	fd = change_mode(path_fd, m.mode | want) < 0
+		     ? -1
+		     : fd_reopen(path_fd, flags);
+	if (fd < 0) {
+		(void)fail_errno(err, "open it up");
+		opened_up_free(ret);
+		return -err->num;
+	}
+	return fd;
+}
+
+/* Those below come first: what is above them lets nobody in afterwards. */
+static int by_depth(const void *a, const void *b)
+{
+	return path_compare(((const struct note *)b)->path,
+			    ((const struct note *)a)->path);
+}
+
+static bool read_note(int dir, const char *name, struct note *ret)
+{
+	char text[PATH_MAX + 16];
+	ssize_t len = readlinkat(dir, name, text, sizeof(text) - 1);
+	int at = 0;
+
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	if (sscanf(text, "%o %n", &ret->mode, &at) != 1 || !text[at])
+		return false;
+	ret->path = mem_strdup(text + at);
+	ret->name = name;
+	return true;
+}
+
+/* Only what is just so because it was opened up. */
+static void give_back(const struct note *n)
+{
+	struct err ignored;
+	auto_close int fd = beneath_open(state, n->path, O_PATH, 0, &ignored);
+	char name[NAME_LEN];
+	struct meta m;
+
+	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.uid != geteuid())
+		return;
+	name_of(m.ino, name);
+	if (strcmp(name, n->name) == 0 &&
+	    (m.mode & ~S_IRWXU) == (n->mode & ~S_IRWXU))
+		(void)change_mode(fd, n->mode);
+}
+
+void opened_up_begin(int state_fd)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	auto_free struct note *all = NULL;
+	auto_close int dir = -1;
+	struct err ignored;
+	size_t count = 0, i;
+
+	state = state_fd;
+	dir = openat(state, NOTES,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || dirlist_read(dir, &list, &ignored) < 0 || !list.count ||
+	    flock(dir, LOCK_EX | LOCK_NB) < 0)
+		return;
+	all = mem_zalloc(list.count * sizeof(*all));
+	for (i = 0; i < list.count; i++)
+		count += read_note(dir, list.items[i].name, &all[count]);
+	qsort(all, count, sizeof(*all), by_depth);
+	for (i = 0; i < count; i++) {
+		give_back(&all[i]);
+		free(all[i].path);
+	}
+	for (i = 0; i < list.count; i++)
+		(void)unlinkat(dir, list.items[i].name, 0);
+}
