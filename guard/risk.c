@@ -159,6 +159,10 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 	else if (strcmp(name, ".git") == 0)
 		note(r, RISK_CRITICAL,
 		     "is a repository with its own configuration and hooks");
+	else if (strcmp(name, "HEAD") == 0 && !path_has_part(f->path, ".git"))
+		note(r, RISK_CRITICAL,
+		     "makes a repository of its folder, with a configuration "
+		     "that git obeys there");
 }
 
 /* --- what stands in them --- */
@@ -228,36 +232,64 @@ static bool has_line(const char *text, const char *line, size_t len)
 	return false;
 }
 
+/* Behind the section's name, which may have brackets between its quotes: keys
+ * may stand on the same line. */
+static const char *skip_section(const char *at)
+{
+	bool quoted = false;
+
+	for (; *at && *at != '\n' && (quoted || *at != ']'); at++) {
+		if (*at == '\\' && at[1] && at[1] != '\n')
+			at++;
+		else if (*at == '"')
+			quoted = !quoted;
+	}
+	return at + (*at == ']');
+}
+
+static void judge_setting(const char *section, const char *old,
+			  const char *line, size_t len, struct risks *r)
+{
+	size_t name = strcspn(line, " \t=\r\n");
+	auto_free char *key = mem_printf("%s.%.*s", section, (int)name, line);
+	auto_free char *value = NULL;
+
+	if (!runs_command(key) || has_line(old, line, len))
+		return;
+	line += name;
+	len -= name;
+	while (len && strchr(" \t=", *line)) {
+		line++;
+		len--;
+	}
+	if (len && line[len - 1] == '\r')
+		len--;
+	value = mem_strndup(line, len);
+	add_value(r, RISK_CRITICAL, key, value);
+}
+
 static void judge_config(const char *old, const char *now, struct risks *r)
 {
 	auto_free char *section = mem_strdup("");
 
+	if (strncmp(now, "\xef\xbb\xbf", 3) == 0)
+		now += 3;
 	while (*now) {
-		size_t len, name;
+		size_t len;
 
-		now += strspn(now, " \t");
-		len = strcspn(now, "\n");
+		now += strspn(now, " \t\r");
 		if (*now == '[') {
-			size_t end = strcspn(now, "]\n");
+			const char *end = skip_section(now);
 
 			free(section);
-			section = mem_strndup(now + 1, end ? end - 1 : 0);
-		} else if (len && *now != '#' && *now != ';' &&
-			   !has_line(old, now, len)) {
-			auto_free char *key = NULL, *value = NULL;
-
-			name = strcspn(now, " \t=\n");
-			key = mem_printf("%s.%.*s", section, (int)name, now);
-			now += name;
-			len -= name;
-			while (len && strchr(" \t=", *now)) {
-				now++;
-				len--;
-			}
-			value = mem_strndup(now, len);
-			if (runs_command(key))
-				add_value(r, RISK_CRITICAL, key, value);
+			section = mem_strndup(now + 1, (size_t)(end - now) - 1);
+			section[strcspn(section, "]\n")] = '\0';
+			now = end;
+			continue;
 		}
+		len = strcspn(now, "\n");
+		if (len && *now != '#' && *now != ';')
+			judge_setting(section, old, now, len, r);
 		now += len + (now[len] == '\n');
 	}
 }

@@ -4,11 +4,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "guard/risk.h"
+#include "tests/unit/executes.h"
 
 struct sides {
 	const char *old, *now;
@@ -126,6 +128,38 @@ static void what_a_home_folder_executes_is_known(void **state)
 	assert_int_equal(level_of(".gradle/caches/x"), RISK_NONE);
 }
 
+/* How many of them are a note, no more. */
+static size_t count_notes(const char *names)
+{
+	char name[128];
+	size_t notes = 0;
+
+	for (; *names; names += strcspn(names, "|") + 1) {
+		enum risk_level level;
+
+		assert_true(strcspn(names, "|") < sizeof(name));
+		(void)snprintf(name, sizeof(name), "%.*s",
+			       (int)strcspn(names, "|"), names);
+		level = level_of(name);
+		if (level < RISK_NOTE)
+			fail_msg("%s", name);
+		notes += level == RISK_NOTE;
+	}
+	return notes;
+}
+
+static void whatever_is_known_to_execute_is_named(void **state)
+{
+	(void)state;
+	/* Lock files, tests, folders like bin. */
+	assert_true(count_notes(executes_a) <= 12);
+	assert_true(count_notes(executes_b) <= 46);
+	(void)count_notes(executes_c);
+	assert_true(level_of("a/b.sh") == RISK_NOTE);
+	assert_true(level_of("a/lib.so") == RISK_HIGH);
+	assert_true(level_of("a/lib.so.d") == RISK_NONE);
+}
+
 static void names_that_only_look_alike_are_not(void **state)
 {
 	(void)state;
@@ -180,6 +214,40 @@ static void settings_of_git_that_run_commands_are_named(void **state)
 	assert_false(tells(&r, "pager"));
 	assert_false(tells(&r, "bare"));
 	assert_int_equal(risks_worst(&r), RISK_CRITICAL);
+}
+
+/* As git reads them: all of this is one line, or begins with a mark. */
+static void settings_in_odd_places_are_named(void **state)
+{
+	static const char *const texts[] = {
+		"[core] fsmonitor = evil\n",
+		"\xef\xbb\xbf[core]fsmonitor = evil\n",
+		"[a \"]\"] x = y\n[core \t]\tfsmonitor = evil\n",
+		"[a \"]\\\"]\"] fsmonitor = evil\n",
+		"[a] b = c\r\n[core] fsmonitor = evil\r\n",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(".git/config", FILE_MODE, FILE_MODE, "", texts[i], &r);
+		if (!tells(&r, "fsmonitor: evil"))
+			fail_msg("%s", texts[i]);
+	}
+}
+
+static void a_repository_in_other_files_is_told(void **state)
+{
+	AUTO(risks) struct risks r = {0}, own = {0};
+
+	(void)state;
+	judge("docs/x/HEAD", 0, FILE_MODE, NULL, "ref: refs/heads/x\n", &r);
+	assert_true(tells(&r, "repository"));
+	assert_int_equal(risks_worst(&r), RISK_CRITICAL);
+	judge(".git/HEAD", 0, FILE_MODE, NULL, "ref: refs/heads/x\n", &own);
+	assert_int_equal(own.count, 0);
 }
 
 static void links_that_lead_out_are_told(void **state)
@@ -245,10 +313,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_that_run_are_known_at_any_depth),
 		cmocka_unit_test(what_a_home_folder_executes_is_known),
+		cmocka_unit_test(whatever_is_known_to_execute_is_named),
 		cmocka_unit_test(names_that_only_look_alike_are_not),
 		cmocka_unit_test(a_new_script_of_a_package_is_named),
 		cmocka_unit_test(a_package_that_is_no_json_is_no_end),
 		cmocka_unit_test(settings_of_git_that_run_commands_are_named),
+		cmocka_unit_test(settings_in_odd_places_are_named),
+		cmocka_unit_test(a_repository_in_other_files_is_told),
 		cmocka_unit_test(links_that_lead_out_are_told),
 		cmocka_unit_test(what_a_file_became_is_told),
 		cmocka_unit_test(the_worst_comes_first),
