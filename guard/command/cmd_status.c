@@ -19,6 +19,7 @@
 #include "guard/table.h"
 
 struct status_options {
+	const struct state *state;
 	const char *project;
 	bool all, json, porcelain, quiet;
 	char *unfinished; /* or NULL */
@@ -40,20 +41,26 @@ static bool wanted(const struct session *s, const struct status_options *o)
 	return path_below(o->project, s->project);
 }
 
+struct counted {
+	struct change_counts n; /* the project, and the folders beside it */
+	size_t home;
+};
+
 /* A layer is looked at only as long as it is somebody's to decide on. 0, or
  * negative with the text in err. */
-static int count(const struct session *s, struct change_counts *ret,
-		 struct err *err)
+static int count(const struct session *s, const struct status_options *o,
+		 struct counted *ret, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 
-	*ret = (struct change_counts){0};
+	*ret = (struct counted){0};
 	if (!run_state_pending(s->state))
 		return 0;
-	if (changes_load(s, NULL, &changes, err) < 0)
+	if (changes_load(s, o->state, &changes, err) < 0)
 		return -err->num;
 	changes_find_moves(&changes);
-	changes_count_all(&changes, ret);
+	changes_count_all(&changes, &ret->n);
+	ret->home = changes_count_home(&changes.home);
 	return 0;
 }
 
@@ -161,16 +168,17 @@ static void print_json(const struct session_list *list,
 
 	for (i = list->count; i-- > 0;) {
 		const struct session *s = &list->items[i];
-		struct change_counts n;
+		struct counted counted;
 		struct err err;
 		json_t *run;
 
 		if (!wanted(s, o))
 			continue;
 		run = jsonout_run(s);
-		if (count(s, &n, &err) == 0) {
+		if (count(s, o, &counted, &err) == 0) {
 			(void)json_object_set_new(run, "counts",
-						  jsonout_counts(&n));
+						  jsonout_counts(&counted.n));
+			jsonout_number(run, "home", counted.home);
 		} else {
 			jsonout_text(run, "error", err.text);
 		}
@@ -186,40 +194,48 @@ static void print_json(const struct session_list *list,
 
 /* id, state, exit status, deleted, modified, added, in .git, project,
  * command: TABs and line feeds in names are escaped. */
-static void print_porcelain(const struct session *s)
+static void print_porcelain(const struct session *s,
+			    const struct status_options *o)
 {
 	AUTO(buf) struct buf b = {0};
-	struct change_counts n;
+	struct counted counted;
+	const struct change_counts *n = &counted.n;
 	struct err err;
 
-	if (count(s, &n, &err) < 0)
+	if (count(s, o, &counted, &err) < 0)
 		output_warn("%s", err.text);
 	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id,
-		   pick_state_text(s), s->status, n.deleted,
-		   n.modified + n.type + n.meta, n.added, n.git);
+		   pick_state_text(s), s->status, n->deleted,
+		   n->modified + n->type + n->meta, n->added, n->git);
 	output_name(&b, s->project);
 	buf_add_char(&b, '\t');
 	output_name(&b, s->command ? s->command : "");
 	(void)printf("%s\n", buf_text(&b));
 }
 
-static char *changes_text(const struct session *s)
+static char *changes_text(const struct session *s,
+			  const struct status_options *o)
 {
 	struct buf b = {0};
-	struct change_counts n;
+	struct counted counted;
 	struct err err;
 
 	if (!run_state_pending(s->state))
 		return mem_strdup("");
-	if (count(s, &n, &err) < 0)
+	if (count(s, o, &counted, &err) < 0)
 		return mem_strdup("cannot be read");
-	changes_sum(&n, &b);
+	if (counted.n.total || !counted.home)
+		changes_sum(&counted.n, &b);
+	if (counted.home)
+		buf_printf(&b, "%s%zu in home", b.len ? ", " : "",
+			   counted.home);
 	return buf_take_text(&b);
 }
 
-static void add_run(struct table *t, const struct session *s, bool all)
+static void add_run(struct table *t, const struct session *s,
+		    const struct status_options *o)
 {
-	auto_free char *changes = changes_text(s);
+	auto_free char *changes = changes_text(s, o);
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* It may have gone on since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
@@ -228,7 +244,7 @@ static void add_run(struct table *t, const struct session *s, bool all)
 	if (s->status >= 0)
 		(void)snprintf(status, sizeof(status), "exit %d", s->status);
 	output_cut(&command, s->command ? s->command : "");
-	if (all)
+	if (o->all)
 		output_name(&project, s->project);
 	table_row(t, (const char *const[]){
 			     s->id, pick_state_text(s),
@@ -268,7 +284,7 @@ static size_t print_table(const struct session_list *list,
 	for (i = list->count; i-- > 0;) {
 		if (!wanted(&list->items[i], o))
 			continue;
-		add_run(&t, &list->items[i], o->all);
+		add_run(&t, &list->items[i], o);
 		rows++;
 	}
 	table_print(&t, "", stdout);
@@ -310,7 +326,7 @@ static int print(const struct context *c, const struct session_list *list,
 			if (!wanted(&list->items[i], o))
 				continue;
 			if (o->porcelain)
-				print_porcelain(&list->items[i]);
+				print_porcelain(&list->items[i], o);
 			else
 				(void)printf("%s\n", list->items[i].id);
 		}
@@ -352,6 +368,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	if (context_open(c, true, err) < 0 || look_back(c, o, err) < 0)
 		return -err->num;
 	o->project = c->project;
+	o->state = &c->state;
 	retire_runs(c);
 	if (retire_trash(&c->state, err) < 0)
 		output_error(err);

@@ -39,7 +39,8 @@ says "$err" 'in your home folder left alone'
 says "$err" "guard apply $run ~/PATH"
 is "$(cat "$HOME/.tool")" mine 'and nothing of the home'
 gives 0 'the run waits on' guard status
-says "$out" "$run"
+says "$out" ' in home  sh '
+silent "$out" 'no changes'
 
 # --- by path ---
 gives 1 'a path of the home that did not change' \
