@@ -1,6 +1,7 @@
 #include "guard/run/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "guard/live.h"
 #include "guard/output.h"
 #include "overlay/layers.h"
+#include "snapshot/crawl/settle.h"
 #include "snapshot/crawl/take.h"
 
 static void run_free(struct run *run)
@@ -205,6 +207,33 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 	return got;
 }
 
+/* While nothing of the run is there yet that an impatient user would leave. A
+ * layer that goes on has its base. */
+static void settle(const struct run *run)
+{
+	const char *const *path = run->options->cow;
+
+	if (run->options->resume)
+		return;
+	settle_wait(run->project_fd);
+	for (; path && *path; path++) {
+		auto_close int fd =
+			open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd >= 0)
+			settle_wait(fd);
+	}
+}
+
+/* Up to the session's own lock; everything that may be refused. */
+static int open_all(struct run *run, struct err *err)
+{
+	if (run_open_project(run, err) < 0 || run_load_agent(run, err) < 0)
+		return -err->num;
+	settle(run);
+	return run_open_session(run, err);
+}
+
 int run_command(const struct run_options *options)
 {
 	struct run run = {.options = options,
@@ -223,9 +252,7 @@ int run_command(const struct run_options *options)
 		output_error(&err);
 		return RUN_STATUS_GUARD;
 	}
-	if (run_open_project(&run, &err) < 0 ||
-	    run_load_agent(&run, &err) < 0 ||
-	    run_open_session(&run, &err) < 0) {
+	if (open_all(&run, &err) < 0) {
 		output_error(&err);
 	} else if (run_in_session(&run, &status, &err) < 0) {
 		output_error(&err);

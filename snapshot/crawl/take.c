@@ -18,9 +18,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "snapshot/crawl/crawl_run.h"
+#include "snapshot/crawl/settle.h"
 
 /* Not in every linux/magic.h. */
-#define XFS_MAGIC 0x58465342
 
 #define SLACK_FINE_NSEC 20000000L
 #define SLACK_COARSE_NSEC 3000000000L
@@ -122,11 +122,8 @@ static void judge_file_system(struct crawl *w)
 	bool known = fstatfs(w->root_fd, &fs) == 0;
 	unsigned int type = known ? (unsigned int)fs.f_type : 0;
 
-	w->trusted_fs = type == EXT4_SUPER_MAGIC || type == XFS_MAGIC ||
-			type == BTRFS_SUPER_MAGIC || type == TMPFS_MAGIC;
-	/* A container's own folders: whoever writes there does so in one of
-	 * the above. */
-	w->own_clock = w->trusted_fs || type == OVERLAYFS_SUPER_MAGIC;
+	w->own_clock = settle_is_own_clock(type);
+	w->trusted_fs = w->own_clock && type != OVERLAYFS_SUPER_MAGIC;
 	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
 						       : SLACK_COARSE_NSEC;
 	w->settle_sec = settle_seconds(type == TMPFS_MAGIC);
