@@ -1,9 +1,14 @@
 # guard: build, test and install with plain make; `make help` lists the rest.
 PACKAGES = libgit2 liburing libxxhash libseccomp libzstd jansson
-prefix = /usr/local
+PREFIX = /usr/local
+prefix = $(PREFIX)
+# A shell may leave a ~ behind "prefix=" as it is.
+override prefix := $(patsubst ~/%,$(HOME)/%,$(prefix))
 bindir = $(prefix)/bin
 mandir = $(prefix)/share/man
 datadir = $(prefix)/share
+# Not share/guard: below ~/.local that is a user's state.
+docdir = $(datadir)/doc/guard
 DESTDIR =
 VERSION = 0.1.0
 
@@ -198,12 +203,13 @@ install: all
 		$(DESTDIR)$(datadir)/zsh/site-functions _guard; \
 	put docs/completion.fish \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d guard.fish; \
-	install -d $(DESTDIR)$(datadir)/guard; \
+	install -d $(DESTDIR)$(docdir); \
 	sed 's|@bindir@|$(bindir)|' docs/apparmor.in \
-		>$(DESTDIR)$(datadir)/guard/apparmor; \
-	chmod 644 $(DESTDIR)$(datadir)/guard/apparmor; \
-	test ! -e $(DESTDIR)/etc/apparmor.d/abi/4.0 || { \
-		put $(DESTDIR)$(datadir)/guard/apparmor \
+		>$(DESTDIR)$(docdir)/apparmor; \
+	chmod 644 $(DESTDIR)$(docdir)/apparmor; \
+	test ! -w $(DESTDIR)/etc/apparmor.d -o \
+		! -e $(DESTDIR)/etc/apparmor.d/abi/4.0 || { \
+		put $(DESTDIR)$(docdir)/apparmor \
 			$(DESTDIR)/etc/apparmor.d guard; \
 		test -n "$(DESTDIR)" || apparmor_parser -r \
 			/etc/apparmor.d/guard || :; }
@@ -213,8 +219,10 @@ uninstall:
 		$(DESTDIR)$(datadir)/bash-completion/completions/guard \
 		$(DESTDIR)$(datadir)/zsh/site-functions/_guard \
 		$(DESTDIR)$(datadir)/fish/vendor_completions.d/guard.fish \
-		$(DESTDIR)$(datadir)/guard/apparmor \
-		$(DESTDIR)/etc/apparmor.d/guard
+		$(DESTDIR)$(docdir)/apparmor
+	test ! -w $(DESTDIR)/etc/apparmor.d || \
+		rm -f $(DESTDIR)/etc/apparmor.d/guard
+	-test ! -d $(DESTDIR)$(docdir) || rmdir $(DESTDIR)$(docdir)
 
 clean:
 	rm -rf build build-asan build-fuzz
@@ -233,7 +241,8 @@ help:
 	@echo '                    ROWS=...; see docs/performance.md'
 	@echo 'make vm             chosen tests on a kernel of Debian, emulated, with'
 	@echo '                    systemd: VM="--kernel linux-image-amd64 run limits"'
-	@echo 'make install        [prefix=/usr/local] [DESTDIR=]'
+	@echo 'make install        [PREFIX=/usr/local] [DESTDIR=]'
+	@echo 'make uninstall      the same again, the other way round'
 	@echo 'make unit           build the unit tests only'
 	@echo 'make clean'
 	@echo

@@ -154,14 +154,15 @@ int userns_explain(int num, const char *step, struct err *err)
 	if (denied &&
 	    userns_switch("/proc/sys/kernel/"
 			  "apparmor_restrict_unprivileged_userns") == 1)
-		return fail(err, num,
-			    "AppArmor keeps user namespaces from programs "
-			    "without a profile: copy the one that came with "
-			    "guard (share/guard/apparmor below its prefix) to "
-			    "/etc/apparmor.d/guard and load it: sudo "
-			    "apparmor_parser -r /etc/apparmor.d/guard. Or, "
-			    "for all programs: sudo sysctl -w kernel."
-			    "apparmor_restrict_unprivileged_userns=0");
+		return fail(
+			err, num,
+			"AppArmor keeps user namespaces from programs "
+			"without a profile: copy the one that came with "
+			"guard (share/doc/guard/apparmor below its prefix) to "
+			"/etc/apparmor.d/guard and load it: sudo "
+			"apparmor_parser -r /etc/apparmor.d/guard. Or, "
+			"for all programs: sudo sysctl -w kernel."
+			"apparmor_restrict_unprivileged_userns=0");
 	if (num == ENOSPC)
 		off = kind_switched_off();
 	else if (denied &&
