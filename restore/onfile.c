@@ -239,6 +239,13 @@ static int change_mode(int fd, uint32_t mode)
 	return chmod(path, mode & 07777);
 }
 
+uint32_t onfile_owner(const struct entry *e)
+{
+	uid_t self = geteuid();
+
+	return self ? self : e->uid;
+}
+
 /* 1 when something was done that may have changed the mode as well. */
 static int set_owner(int fd, const struct meta *m, const struct entry *e,
 		     struct err *err)

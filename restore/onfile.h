@@ -43,6 +43,8 @@ int onfile_load_attrs(struct store *store, const struct entry *e,
  */
 int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 		    struct err *err);
+/* Who owns what is made so by this process: only root gives things away. */
+uint32_t onfile_owner(const struct entry *e);
 /* Sets the flags of chattr(1) in mask, as far as the file system and our rights
  * allow; a failure is no error. fd may be O_PATH. */
 void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr);

@@ -285,6 +285,8 @@ static int apply_locked(struct apply *a, struct err *err)
 	warn_of_git(a);
 	for (i = 0; i < count; i++)
 		carry_print_choices(plans[i]);
+	for (i = 0; i < count && !a->o->json; i++)
+		carry_print_owners(plans[i]);
 	out = way_out(a);
 	for (i = 0; i < count; i++)
 		blocked |= carry_print_blocks(plans[i], out);

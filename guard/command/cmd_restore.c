@@ -192,6 +192,7 @@ static int agree(struct restore *r, const char *where, int *ret,
 		return 0;
 	*ret = STATUS_OK;
 	say_left(r);
+	carry_print_owners(&r->plan);
 	if (!r->plan.step_count) {
 		output_say("nothing is to be done: all of it is there%s",
 			   r->plan.left ? "" : " as it was stored");

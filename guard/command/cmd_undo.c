@@ -396,6 +396,8 @@ static int undo_transaction(struct undo *u, struct err *err)
 		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
 			return -err->num;
 	for (i = 0; i < u->count; i++)
+		carry_print_owners(&u->roots[i].plan);
+	for (i = 0; i < u->count; i++)
 		blocked |= carry_print_blocks(
 			&u->roots[i].plan,
 			"nothing is taken back: these files have changed "

@@ -16,6 +16,8 @@ struct carry_counts {
 	size_t merged, marked; /* replaced or meta, but counted only here */
 	size_t moved; /* neither deleted nor created */
 };
+/* A step of which the time alone moves. */
+bool carry_only_times(const struct step *step);
 /* Deleted is everything below a deleted folder too. */
 int carry_count(struct store *store, const struct plan *plan,
 		struct carry_counts *ret, struct err *err);
@@ -23,6 +25,8 @@ int carry_count(struct store *store, const struct plan *plan,
 /* Every step on stdout, deletions first, with all that is below a deleted
  * folder: none is left out, but that a move is one line. */
 int carry_print(struct store *store, const struct plan *plan, struct err *err);
+/* On stderr, whose files cannot stay theirs. */
+void carry_print_owners(const struct plan *plan);
 /* Conflicts and refusals on stderr, each with its reason, and the way out;
  * false when there are none. way_out: for conflicts, may be NULL. */
 bool carry_print_blocks(const struct plan *plan, const char *way_out);

@@ -67,6 +67,12 @@ says "$out" 'A	theirs/new'
 bits=2755
 [ "$me" != root ] || bits=755
 gives 0 'are applied' guard apply -y "$run"
+if [ "$me" = root ]; then
+	silent "$err" 'of other owners'
+else
+	says "$out" "  M  theirs/plan  12 B  owner 0 -> $(id -u)"
+	says "$err" '1 file of other owners: new ones, which are yours, take'
+fi
 is "$(groups_of shared/file shared/to shared/new renamed renamed/er/file \
 	own/new notes theirs theirs/plan theirs/new only-read)" \
 	"team 640 shared/file
@@ -85,6 +91,10 @@ more' 'and its bytes'
 gives 0 'its commit is imported' guard import -y "$run"
 says "$err" '1 new commit'
 gives 0 'undo' guard undo -y
+if [ "$me" != root ]; then
+	silent "$out" ' -> 0'
+	says "$err" '1 file of other owners: yours even so, since only root'
+fi
 is "$(groups_of shared/file shared/gone shared/deep/file)" \
 	'team 640 shared/file
 team 644 shared/gone

@@ -1,0 +1,213 @@
+/* Shows a plan to people. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/jsonout.h"
+#include "guard/output.h"
+#include "guard/past/carry.h"
+#include "guard/past/carry_moves.h"
+#include "restore/onfile.h"
+
+/* What is replaced is another file afterwards, and so another's. */
+static bool changes_owner(const struct step *s)
+{
+	return s->kind == STEP_REPLACE && s->from.uid != onfile_owner(&s->to);
+}
+
+static void add_rights(const struct step *s, struct buf *to)
+{
+	bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
+
+	if (same_kind && s->from.mode != s->to.mode)
+		buf_printf(to, "  mode %04o -> %04o", s->from.mode & 07777,
+			   s->to.mode & 07777);
+	if (changes_owner(s))
+		buf_printf(to, "  owner %u -> %u", s->from.uid,
+			   onfile_owner(&s->to));
+}
+
+/* e: what it is, or was. */
+static void print_line(const struct plan *plan, const struct step *s,
+		       const char *path, const struct entry *e)
+{
+	static const char *const hows[] = {
+		[STEP_PLAIN] = "",
+		[STEP_MERGED] = "  merged",
+		[STEP_MARKED] = "  conflict markers",
+		[STEP_OVER] = "  replaces your edit",
+	};
+	static const struct {
+		char letter;
+		enum output_style style;
+	} kinds[] = {
+		[STEP_DELETE] = {'D', STYLE_DELETED},
+		[STEP_REPLACE] = {'M', STYLE_CHANGED},
+		[STEP_CREATE] = {'A', STYLE_ADDED},
+		[STEP_META] = {'P', STYLE_CHANGED},
+	};
+	AUTO(buf) struct buf b = {0};
+
+	buf_add_text(&b, plan->prefix ? plan->prefix : "");
+	output_name(&b, path[0] ? path : ".");
+	if (S_ISDIR(e->mode))
+		buf_add_char(&b, '/');
+	else if (S_ISLNK(e->mode))
+		buf_add_text(&b, "  link");
+	else if (S_ISREG(e->mode))
+		buf_printf(&b, "  %s", text_size(e->size));
+	else
+		buf_printf(&b, "  %s", jsonout_type(e->mode));
+	if (s->kind == STEP_REPLACE || s->kind == STEP_META)
+		add_rights(s, &b);
+	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
+		     kinds[s->kind].letter, output_style(STYLE_NONE),
+		     buf_text(&b),
+		     s->kind == STEP_DELETE && s->how == STEP_OVER
+			     ? "  with your edit"
+			     : hows[s->how]);
+}
+
+struct deleted {
+	const struct plan *plan;
+	const struct carry_moves *moves;
+	const char *path; /* of the step */
+};
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(a, ((const struct conflict *)b)->path);
+}
+
+static int print_deleted(void *arg, const char *path, const struct entry *e,
+			 struct err *err)
+{
+	const struct deleted *d = arg;
+	auto_free char *whole = path_join(d->path, path);
+	bool over = d->plan->over_count &&
+		    bsearch(whole, d->plan->over, d->plan->over_count,
+			    sizeof(*d->plan->over), by_path);
+
+	(void)err;
+	if (carry_moves_has(d->moves, whole, false))
+		return 0;
+	print_line(d->plan,
+		   &(struct step){.kind = STEP_DELETE,
+				  .how = over ? STEP_OVER : STEP_PLAIN},
+		   whole, e);
+	return 0;
+}
+
+int carry_print(struct store *store, const struct plan *plan, struct err *err)
+{
+	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
+					       STEP_CREATE};
+	AUTO(carry_moves) struct carry_moves moves = {0};
+	size_t k, i;
+
+	if (carry_moves_make(store, plan, &moves, err) < 0)
+		return -err->num;
+	for (i = 0; i < plan->step_count; i++) {
+		const struct step *s = &plan->steps[i];
+		struct deleted d = {plan, &moves, s->path};
+
+		if (s->kind == STEP_DELETE &&
+		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
+			return -err->num;
+	}
+	carry_moves_print(&moves, plan->prefix);
+	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
+		for (i = 0; i < plan->step_count; i++) {
+			const struct step *s = &plan->steps[i];
+
+			if (s->kind == STEP_CREATE &&
+			    carry_moves_has(&moves, s->path, true))
+				continue;
+			if (s->kind == order[k] && !carry_only_times(s))
+				print_line(plan, s, s->path, &s->to);
+		}
+	return 0;
+}
+
+void carry_print_owners(const struct plan *plan)
+{
+	size_t taken = 0, kept = 0, i;
+
+	for (i = 0; i < plan->step_count; i++) {
+		const struct step *s = &plan->steps[i];
+
+		taken += changes_owner(s);
+		/* What was another's before it was ours. */
+		kept += (s->kind == STEP_REPLACE || s->kind == STEP_CREATE) &&
+			!changes_owner(s) && s->to.uid != onfile_owner(&s->to);
+	}
+	if (taken && geteuid() != 0)
+		output_say("%s of other owners: new ones, which are yours, "
+			   "take the place",
+			   text_count(taken, "file"));
+	if (kept)
+		output_say("%s of other owners: yours even so, since only root "
+			   "gives files away",
+			   text_count(kept, "file"));
+}
+
+/* Its path and the reason, for people. */
+static char *told(const struct plan *plan, const struct conflict *c)
+{
+	auto_free char *path =
+		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
+
+	/* Of such folders nothing was stored when the run began. */
+	if (plan->prefix && strcmp(plan->prefix, "~/") == 0 &&
+	    c->kind == CONFLICT_MOVED)
+		return mem_printf("%s: changed since the run began",
+				  text_quote(path));
+	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
+}
+
+void carry_print_choices(const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->kept_count; i++) {
+		auto_free char *text = told(plan, &plan->kept[i]);
+
+		output_say("yours stays: %s", text);
+	}
+	for (i = 0; i < plan->over_count; i++) {
+		auto_free char *text = told(plan, &plan->over[i]);
+
+		output_warn("your edit gives way: %s", text);
+	}
+}
+
+bool carry_print_blocks(const struct plan *plan, const char *way_out)
+{
+	size_t i;
+
+	for (i = 0; i < plan->conflict_count; i++) {
+		auto_free char *text = told(plan, &plan->conflicts[i]);
+
+		output_warn("conflict: %s", text);
+	}
+	for (i = 0; i < plan->refusal_count; i++) {
+		auto_free char *path =
+			mem_printf("%s%s", plan->prefix ? plan->prefix : "",
+				   plan->refusals[i].path);
+
+		output_warn("refused: %s: %s", text_quote(path),
+			    refusal_text(plan->refusals[i].kind));
+	}
+	if (plan->conflict_count && way_out)
+		output_say("%s", way_out);
+	if (plan->refusal_count)
+		output_say("name the paths that you want without those that "
+			   "are refused, or agree to one by guard apply "
+			   "--yes-to PATH (not to nodes and sockets)");
+	return plan->conflict_count || plan->refusal_count;
+}
