@@ -111,20 +111,18 @@ run bash --rcfile inrc -i
 < in>
 > stty size\r
 < 24 80
-> trap 'echo changed' WINCH\r
-< in>
+> trap 'echo changed' WINCH; echo s''et\r
+< set\r\n
 size 33 101
-> \r
-< changed
-> stty size\r
-< 33 101
+> until [ "$(stty size)" = '33 101' ]; do :; done\r
+< changed\r\n
 > exit\r
 < out>
 bye
 END
 
 play 'in the background: output comes, the terminal stays the shell'"'"'s' <<'END'
-run sh -c 'sleep .2; echo one; echo two; exec sed -u s/^/said:/' &
+run sh -c 'sleep .2; printf "one\\ntwo\\n"; exec sed -u s/^/said:/' &
 < one\r\ntwo\r\n
 > echo still here\r
 < still here\r\n
@@ -265,6 +263,7 @@ bye
 END
 fi
 
+# A sleep that has not begun when Ctrl-C comes is not cut short: many of them.
 if have python3 'python prompt' && /usr/bin/python3 -c '' 2>/dev/null; then
 	play 'a python prompt' <<'END'
 run /usr/bin/python3 -q
@@ -274,7 +273,7 @@ run /usr/bin/python3 -q
 > input()\r
 > some text\r
 < 'some text'
-> import time; print('z' + 'z'); time.sleep(1000)\r
+> import time; print('z' + 'z'); [time.sleep(.05) for i in range(9999)]\r
 < zz\r
 > \x03
 < KeyboardInterrupt
