@@ -4,7 +4,8 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
-# tell WORDS: what the run's shell does next, one line a command.
+# tell WORDS: what the run's shell does next, one line a command. A version may
+# be kept at any moment in between: what is waited for comes last, in one step.
 begin() {
 	rm -f "$T/go" "$T/done"
 	mkfifo "$T/go" "$T/done"
@@ -33,7 +34,7 @@ end() {
 kept() {
 	tries=0
 	count=0
-	while [ "$count" -lt "$2" ] && [ $tries -lt 200 ]; do
+	while [ "$count" -lt "$2" ] && [ $tries -lt 600 ]; do
 		sleep 0.05 # between two looks at what another process does
 		guard log --json "$1" >"$T/log" 2>/dev/null
 		count=$(grep -c '"reason": *"during-run"' "$T/log")
@@ -57,12 +58,14 @@ echo same >keep/same
 echo keep >keep/other
 
 begin --versions 0.2s
-tell 'echo one >text; echo made >new; rm gone; mkdir -p a/b; echo x >a/b/c'
+# shellcheck disable=SC2016 # the run's own
+tell 'put() { echo "$2" >.put; mv .put "$1"; }'
+tell 'echo made >new; rm gone; mkdir -p a/b; echo x >a/b/c; put text one'
 is "$(kept text 1)" 1 'what a run changes is kept while it goes'
 first=$(numbers text)
-tell 'sed -i d text; rm -r folder a; mkdir folder; echo now >folder/new'
+tell 'rm -r folder a; mkdir folder; echo now >folder/new; sed -i d text'
 is "$(kept text 2)" 2 'and again'
-tell 'chmod 600 keep/same; mv new renamed; echo two >text'
+tell 'chmod 600 keep/same; mv new renamed; put text two'
 is "$(kept text 3)" 3 'and again'
 second=$(numbers text | sed -n 2p)
 third=$(numbers text | sed -n 3p)
@@ -85,7 +88,7 @@ gives 0 'restored from it while the run goes' \
 is "$(cat text)" one 'the real file has it'
 seq 1 20 >text
 ok 'a snapshot beside the run' guard snapshot -q
-tell 'echo x >extra'
+tell ': >extra'
 is "$(kept extra 1)" 1 'then another version'
 is "$(guard show latest:text | wc -l)" 20 'latest is never one of them'
 end
@@ -99,10 +102,10 @@ ok 'the store is whole' guard verify -q --read-data
 # --- nothing for nothing ---
 count=$(guard log --json | grep -c during-run)
 begin --versions 0.2s
-tell ': >keep/other'
+tell 'chmod 600 keep/other'
 is "$(kept keep/other 1)" 1 'a change'
-tell 'cat keep/other; touch -a text'
-tell 'echo next >keep/other'
+tell 'cat keep/other >/dev/null; touch -a text'
+tell 'chmod 640 keep/other'
 is "$(kept keep/other 2)" 2 'the next one'
 end
 is "$(guard log --json | grep -c during-run)" $((count + 2)) \
@@ -125,7 +128,7 @@ tell 'echo early >text; echo e >early'
 is "$(kept early 1)" 1 'kept'
 end
 begin --versions 0.2s --continue
-tell 'echo late >late'
+tell ': >late'
 is "$(kept late 1)" 1 'a run that goes on is kept too'
 is "$(guard show "$(numbers late):early")" e 'with what it had before'
 end
@@ -134,7 +137,7 @@ guard discard -q -y
 # --- what a run cannot do about it ---
 begin --versions 0.2s
 tell 'mkdir shut; echo s >shut/s; chmod 000 shut; mkfifo fifo'
-tell 'ln -s /etc/passwd link; head -c 17000000 /dev/zero >large; echo y >zz'
+tell 'ln -s /etc/passwd link; head -c 17000000 /dev/zero >large; : >zz'
 is "$(kept zz 1)" 1 'a layer of odd things is kept'
 at=$(numbers zz)
 is "$(guard ls -l "$at" | grep fifo | cut -c1)" p 'a fifo is not opened'
