@@ -155,22 +155,23 @@ ok 'one is there while a run is' pastas
 at=$(pastas | head -n 1)
 at=${at%/comm}
 kill -9 "$run"
-ok 'ends too when guard is killed' timeout 20 tail -s 0.02 \
+ok 'ends too when guard is killed' timeout 60 tail -s 0.02 \
 	--pid="${at##*/}" -f /dev/null
 gives 0 'what it left is put away' guard status
 guard discard -q -y 2>/dev/null
 
-guard run --rw "$T" --net private -- sh -c "echo >'$T/up'
-	while '$peer' get 203.0.113.7 80 bind; do :; done
-	sleep 1 # its network goes before pasta is quite dead
-	exit 7" >/dev/null \
-	2>"$T/lost" &
+mkfifo "$T/on"
+guard run --rw "$T" --net private -- sh -c "echo >'$T/up'; read -r _ <'$T/on'
+	'$peer' get 203.0.113.7 80 bind || exit 7" >/dev/null 2>"$T/lost" &
 run=$!
 read -r _ <"$T/up"
 for at in $(pastas); do
 	pid=${at%/comm}
 	kill -9 "${pid##*/}"
+	# until guard has taken its end
+	timeout 60 tail -s 0.02 --pid="${pid##*/}" -f /dev/null
 done
+echo >"$T/on"
 wait "$run"
 is $? 7 'without pasta the run goes on, without a network'
 says "$T/lost" 'lost its private network'
