@@ -42,7 +42,7 @@ for signal in USR1 USR2 ALRM RTMIN; do
 		(trap 'exit 9' TERM; echo; while :; do read -r _; done) &
 		wait" >"$T/heard" </dev/zero &
 	runner=$!
-	timeout 20 tail -s 0.02 -n +1 -f --pid=$runner "$T/heard" | head -n 1 >/dev/null
+	timeout 60 tail -s 0.02 -n +1 -f --pid=$runner "$T/heard" | head -n 1 >/dev/null
 	kill -s $signal $runner
 	wait $runner
 	is $? 4 "$signal reaches the command"
@@ -53,7 +53,7 @@ done
 
 # until_state PID LETTER
 until_state() {
-	timeout 20 sh -c "until grep -q '^State:.$2' /proc/$1/status
+	timeout 60 sh -c "until grep -q '^State:.$2' /proc/$1/status
 		do sleep 0.02; done"
 }
 

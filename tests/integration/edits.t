@@ -35,7 +35,7 @@ begin() {
 inside() {
 	said='>/tmp/said 2>&1 || echo - >/tmp/said; cat /tmp/said >~/gate/back'
 	echo "{ $1; } $said" >"$HOME/gate/go"
-	timeout 20 cat "$HOME/gate/back"
+	timeout 60 cat "$HOME/gate/back"
 }
 out() {
 	echo 'exit 0' >"$HOME/gate/go"

@@ -267,7 +267,7 @@ kill -KILL $runner
 wait $runner 2>/dev/null
 for dir in /proc/[0-9]*; do
 	case $(tr '\0' ' ' 2>/dev/null <"$dir/cmdline") in
-	'sleep 300 ') timeout 20 tail -s 0.02 --pid="${dir#/proc/}" \
+	'sleep 300 ') timeout 60 tail -s 0.02 --pid="${dir#/proc/}" \
 		-f /dev/null ;;
 	esac
 done

@@ -20,11 +20,11 @@ gives 0 'the diff of a live run' guard diff --name-status
 says "$out" kept.txt
 kill -KILL $runner
 wait $runner 2>/dev/null
-timeout 20 tail -s 0.02 --pid=$runner -f /dev/null
+timeout 60 tail -s 0.02 --pid=$runner -f /dev/null
 # Whatever was in the run ends with it: wait for that, not for a time.
 for dir in /proc/[0-9]*; do
 	case $({ tr '\0' ' ' <"$dir/cmdline"; } 2>/dev/null) in
-	'sleep 300 ') timeout 20 tail -s 0.02 --pid="${dir#/proc/}" \
+	'sleep 300 ') timeout 60 tail -s 0.02 --pid="${dir#/proc/}" \
 		-f /dev/null ;;
 	esac
 done
@@ -70,7 +70,7 @@ kill -STOP "$inner" $command
 kill -CONT $command "$inner"
 echo >"$T/on"
 for pid in $command; do
-	timeout 20 tail -s 0.02 --pid="$pid" -f /dev/null
+	timeout 60 tail -s 0.02 --pid="$pid" -f /dev/null
 done
 kill -CONT $runner
 wait $runner
@@ -98,7 +98,7 @@ done
 settle
 for dir in /proc/[0-9]*; do
 	case $({ tr '\0' ' ' <"$dir/cmdline"; } 2>/dev/null) in
-	'sh -c echo x >x; '*) timeout 20 tail -s 0.02 \
+	'sh -c echo x >x; '*) timeout 60 tail -s 0.02 \
 		--pid="${dir#/proc/}" -f /dev/null ;;
 	esac
 done

@@ -76,7 +76,7 @@ gives 1 'nor one to a folder' guard ls "$run:/tmp/root"
 silent "$out" etc
 gives 1 'nor on the way' guard show "$run:/tmp/root/etc/passwd"
 silent "$out" root:
-gives 1 'a fifo is not waited for' timeout 20 guard show "$run:/tmp/pipe"
+gives 1 'a fifo is not waited for' timeout 60 guard show "$run:/tmp/pipe"
 gives 1 'what the run did not leave' guard show "$run:/tmp/outside"
 gives 1 'nor upwards' guard show "$run:/tmp/../record"
 gives 1 'nor beside' guard ls "$run:/etc"

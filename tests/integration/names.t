@@ -217,6 +217,6 @@ is "$(git config core.fsmonitor)" /no/such 'applied'
 gives 0 'taken back' guard undo -q -y
 is "$(git rev-parse HEAD)" "$head" 'all of it'
 ok 'discarded' guard discard -q -y
-timeout 20 guard snapshot >"$out" 2>"$err"
+timeout 60 guard snapshot >"$out" 2>"$err"
 is $? 0 'a fifo does not stop a snapshot'
 finish

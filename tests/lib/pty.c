@@ -24,7 +24,7 @@
  * fails when a mode that the output switched on (alternate screen, mouse,
  * paste, cursor off, letters, keys) is still on.
  *
- * Waits at most 20 s for anything. Ends with 0, or 1 after saying on stderr
+ * Waits at most a minute for anything. Ends with 0, or 1 after saying on stderr
  * which line did not hold and what was printed last.
  */
 #include <ctype.h>
@@ -44,7 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 #define OUT_MAX (4 << 20)
 
 static char out[OUT_MAX];

@@ -346,7 +346,7 @@ static void take_now(bool plain, struct take_stats *stats, struct snapshot *ret)
 	};
 	struct err err;
 
-	(void)alarm(30); /* a fifo without a writer would hold it up */
+	(void)alarm(120); /* a fifo without a writer would hold it up */
 	ok(take_snapshot(box->store, &o, ret, &err));
 	(void)alarm(0);
 }

@@ -36,7 +36,7 @@
 #undef fail
 #include <cmocka.h>
 
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 /* ---- attacks: a line with what happened, for both sides ---- */
 
