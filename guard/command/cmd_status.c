@@ -239,6 +239,7 @@ static void add_run(struct table *t, const struct session *s,
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* It may have gone on since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
+	struct moment when = going ? s->started : s->ended;
 	char status[16] = "";
 
 	if (s->status >= 0)
@@ -246,10 +247,10 @@ static void add_run(struct table *t, const struct session *s,
 	output_cut(&command, s->command ? s->command : "");
 	if (o->all)
 		output_name(&project, s->project);
-	table_row(t, (const char *const[]){
-			     s->id, pick_state_text(s),
-			     output_age(going ? s->started : s->ended), status,
-			     changes, buf_text(&command), buf_text(&project)});
+	table_row(t, (const char *const[]){s->id, pick_state_text(s),
+					   when.sec ? output_age(when) : "",
+					   status, changes, buf_text(&command),
+					   buf_text(&project)});
 }
 
 static void explain(const struct session_list *list,

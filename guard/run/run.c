@@ -254,6 +254,8 @@ int run_command(const struct run_options *options)
 	}
 	if (open_all(&run, &err) < 0) {
 		output_error(&err);
+		if (!options->resume && run.session.fd >= 0)
+			forget(&run);
 	} else if (run_in_session(&run, &status, &err) < 0) {
 		output_error(&err);
 		if (run.keeper == 0)

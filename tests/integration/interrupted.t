@@ -69,4 +69,18 @@ is "$(guard status -q)" '' 'the run is applied'
 ok 'and can be taken back' guard undo -y -q
 manifest . >"$T/after"
 ok 'as before' same "$T/before" "$T/after"
+
+# --- one that could not begin ---
+printf 'mount -t tmpfs none /proc && exec guard run -- true\n' >"$T/blind"
+blind() {
+	if [ "$me" = root ]; then
+		unshare --mount sh "$T/blind"
+	else
+		unshare --map-current-user --keep-caps --mount sh "$T/blind"
+	fi
+}
+waiting=$(guard status -aq)
+gives 125 'where no mounts can be looked up' blind
+says "$err" '/proc/self/mountinfo'
+is "$(guard status -aq)" "$waiting" 'no run begins, none is left'
 finish
