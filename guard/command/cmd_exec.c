@@ -60,6 +60,7 @@ static int enter(const struct session *s, const struct visiting *v,
 					.argv = v->argv,
 					.env = env,
 					.cwd = cwd,
+					.strict = run_was_given(s, "--strict"),
 					.waits = tell_waiting,
 				},
 				&sb, err);

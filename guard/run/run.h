@@ -117,6 +117,8 @@ void run_note_given(struct session *s, char *const *given);
 /* NULL-terminated, to free with mem_list_free(); -ENODATA: an older guard
  * noted none. */
 int run_recall_given(const struct session *s, char ***ret, struct err *err);
+/* Whether one of those is that, as it is written: "--strict". */
+bool run_was_given(const struct session *s, const char *wanted);
 
 /* What `run` ends with. */
 int run_status_of(const struct sandbox_result *result);

@@ -70,6 +70,17 @@ void run_note_given(struct session *s, char *const *given)
 		record_add(&s->more, OPTION, *given);
 }
 
+bool run_was_given(const struct session *s, const char *wanted)
+{
+	const char *option;
+	size_t i;
+
+	for (i = 0; (option = record_get_nth(&s->more, OPTION, i)); i++)
+		if (strcmp(option, wanted) == 0)
+			return true;
+	return false;
+}
+
 int run_recall_given(const struct session *s, char ***ret, struct err *err)
 {
 	char **list = NULL;

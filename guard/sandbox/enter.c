@@ -227,6 +227,7 @@ int sandbox_enter(int dirfd, const struct sandbox_visit *v,
 	struct err shut;
 
 	sb->command = mem_strdup(v->argv[0]);
+	sb->setup.strict = v->strict;
 	if (go_to_door(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
 	    ferries_begin(&sb->ferries, files_go_between, &sb->setup, err) <

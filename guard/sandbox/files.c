@@ -164,6 +164,10 @@ static enum way way_of(const struct setup *s, int fd, const struct stat *st,
 		return WAY_OUT;
 	if (S_ISSOCK(st->st_mode))
 		return leads_further(s, fd) ? WAY_BETWEEN : WAY_PLAIN;
+	/* It can be opened again for the other way: lines for whoever reads on
+	 * from the same input, what others wrote to the same output. */
+	if (S_ISFIFO(st->st_mode))
+		return s->strict ? WAY_BETWEEN : WAY_PLAIN;
 	if (!is_to_reopen(st, flags, geteuid()))
 		return WAY_PLAIN;
 	if (!S_ISREG(st->st_mode) || st->st_nlink)

@@ -102,6 +102,7 @@ struct setup {
 	bool pipeline;
 
 	struct habits habits; /* that the command gets */
+	bool strict; /* the run, or that of a visitor */
 	bool pin; /* to as many processors as cpus_milli asks for */
 	uint64_t pids_limit;
 	struct network network; /* with SANDBOX_NET_PRIVATE */

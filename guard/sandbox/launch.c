@@ -39,6 +39,7 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	s->door_fd = policy->door_fd;
 	s->tmp_path = path_of(policy->tmp_fd);
 	s->var_tmp_path = path_of(policy->var_tmp_fd);
+	s->strict = policy->strict;
 	s->pids_limit = policy->pids_limit ? policy->pids_limit : PIDS_DEFAULT;
 	cgroup_make(&sb->cgroup, "/sys/fs/cgroup", policy);
 	s->pin = policy->cpus_milli && !sb->cgroup.holds[CGROUP_CPU];

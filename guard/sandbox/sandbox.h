@@ -214,6 +214,7 @@ struct sandbox_visit {
 	char *const *argv; /* argv[0] by the run's PATH */
 	char *const *env; /* K=V, in place of or besides the run's own */
 	const char *cwd; /* as the run sees it, or NULL: where it began */
+	bool strict; /* as the run's policy */
 	void (*waits)(void); /* called when no answer comes for a while */
 };
 

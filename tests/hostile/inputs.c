@@ -69,6 +69,25 @@ static int count_up(void)
 	return verdict(write(0, &one, sizeof(one)), "counted");
 }
 
+/* Lines for whoever reads on: `while read x; do guard run ...; done`. */
+static int write_input(void)
+{
+	int fd = open("/proc/self/fd/0", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return verdict(-1, "open again");
+	return verdict(write(fd, "EVIL\n", 5), "written");
+}
+
+/* What others wrote there, who have the same output. */
+static int read_output(void)
+{
+	int fd = open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char text[32];
+
+	return fd >= 0 && read(fd, text, sizeof(text)) > 0 ? WORKED : HELD;
+}
+
 /* --- what it is played on --- */
 
 static int tcp_pair(void)
@@ -97,6 +116,32 @@ static int memory_to_read(int *ret_ours)
 	return open(link, O_RDONLY | O_CLOEXEC);
 }
 
+static int full_pipe(bool output, int *ret_ours)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0 ||
+	    write(ends[1], TEXT, TEXT_LEN) != TEXT_LEN)
+		exit(CANNOT);
+	*ret_ours = ends[0];
+	if (output)
+		return ends[1];
+	/* Who reads all of it is to find the end. */
+	(void)close(ends[1]);
+	return ends[0];
+}
+
+/* A part of the input may have been read, and all of the output is there. */
+static bool is_pipe_whole(int fd, bool output)
+{
+	char text[32] = "";
+
+	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	(void)!read(fd, text, sizeof(text) - 1);
+	return output ? strncmp(text, TEXT, TEXT_LEN) == 0
+		      : !strstr(text, "EVIL");
+}
+
 static bool is_whole(int fd)
 {
 	char text[32] = "";
@@ -116,6 +161,8 @@ static int with(const char *kind, char **argv)
 {
 	int ours = -1, theirs, status;
 	bool events = strcmp(kind, "events") == 0;
+	bool output = strcmp(kind, "output") == 0;
+	bool pipe = output || strcmp(kind, "pipe") == 0;
 	pid_t pid;
 
 	if (strcmp(kind, "tcp") == 0) {
@@ -124,12 +171,14 @@ static int with(const char *kind, char **argv)
 		theirs = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	} else if (strcmp(kind, "memory") == 0) {
 		theirs = memory_to_read(&ours);
+	} else if (pipe) {
+		theirs = full_pipe(output, &ours);
 	} else {
 		theirs = ours = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	}
 	pid = fork();
 	if (pid == 0) {
-		(void)dup2(theirs, 0);
+		(void)dup2(theirs, output ? 1 : 0);
 		(void)execvp(argv[0], argv);
 		_exit(99);
 	}
@@ -137,7 +186,9 @@ static int with(const char *kind, char **argv)
 		return CANNOT;
 	if (ours < 0)
 		return WEXITSTATUS(status);
-	if (events ? is_zero(ours) : is_whole(ours))
+	if (pipe     ? is_pipe_whole(ours, output)
+	    : events ? is_zero(ours)
+		     : is_whole(ours))
 		return tell(HELD, "whole");
 	return tell(WORKED, "changed");
 }
@@ -154,6 +205,12 @@ static const struct attack table[] = {
 	 .play = write_memory},
 	{"I04", "count up events of somebody's", "refused", PROOF_CLAIM,
 	 .options = "AS=events", .play = count_up},
+	{"I05", "strict: write into the pipe that is its input",
+	 "another pipe instead of it", PROOF_CLAIM,
+	 .options = "AS=pipe --strict", .play = write_input},
+	{"I06", "strict: read what others wrote to its output",
+	 "another pipe instead of it", PROOF_CLAIM,
+	 .options = "AS=output --strict", .play = read_output},
 	{0},
 };
 

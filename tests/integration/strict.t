@@ -34,6 +34,29 @@ gives 125 'but sandboxes inside cannot be had' \
 	guard run --strict --nested -- true
 says "$err" '--nested'
 
+# Its pipes cannot be used the other way: to tell lies to who reads on.
+echo input | {
+	guard run -q --strict -- sh -c 'read -r x; echo lies >/proc/self/fd/0'
+	cat
+} >"$T/left" 2>&1
+is "$(grep -c lies "$T/left")" 0 'nothing is written into its input'
+mkfifo "$T/go"
+guard run -q --strict -- cat <"$T/go" >/dev/null 2>&1 &
+pid=$!
+exec 8>"$T/go"
+until guard exec -- true >/dev/null 2>&1; do
+	kill -0 "$pid" || break
+	sleep 0.1
+done
+echo input | {
+	guard exec -- sh -c 'read -r x; echo lies >/proc/self/fd/0; echo $x'
+	cat
+} >"$T/left" 2>&1 8>&-
+exec 8>&-
+wait "$pid"
+is "$(grep -c lies "$T/left")" 0 'nor by who comes later'
+is "$(grep -c input "$T/left")" 1 'who gets what is written there'
+
 # --- allow ---
 gives 125 'what is allowed has a name' guard run --allow nothing -- true
 says "$err" '--allow is perf'
