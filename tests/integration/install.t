@@ -1,6 +1,7 @@
 #!/bin/sh
 # make install below a user's own ~/.local, beside guard's state there; what it
 # has brought works, and uninstall takes all of it away.
+# shellcheck disable=SC2317 # make_it is called through gives
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
