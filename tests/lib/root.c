@@ -700,6 +700,17 @@ static pid_t start_peer(const char *role)
 	return pid;
 }
 
+static void end_network(struct job *job)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (job->peers[i] > 0 && kill(job->peers[i], SIGKILL) == 0)
+			(void)waitpid(job->peers[i], NULL, 0);
+		job->peers[i] = 0;
+	}
+}
+
 static void make_network(struct job *job)
 {
 	static char path[] = "/opt/guard/tests/lib/network";
@@ -719,15 +730,9 @@ static void make_network(struct job *job)
 	}
 	(void)waitpid(pid, &status, 0);
 	job->network = status == 0 && job->peers[0] > 0 && job->peers[1] > 0;
-}
-
-static void end_network(const struct job *job)
-{
-	int i;
-
-	for (i = 0; i < 2; i++)
-		if (job->peers[i] > 0 && kill(job->peers[i], SIGKILL) == 0)
-			(void)waitpid(job->peers[i], NULL, 0);
+	/* Nobody would know what they are. */
+	if (!job->network)
+		end_network(job);
 }
 
 /* Whatever the caller ignored or blocked (a shell's "&" ignores SIGINT) is as
