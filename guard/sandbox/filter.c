@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -347,20 +348,57 @@ static void restrict_ioctl(struct buf *to, const struct numbers *n)
 		     REFUSE(EPERM), SECCOMP_RET_ALLOW);
 }
 
+/* linux/in.h, which old headers do not have whole. */
+#define MULTIPATH_TCP 262u
+
+/*
+ * TCP, UDP, and ping's ICMP. The kernel loads a module for any other protocol
+ * that somebody asks for (SCTP, DCCP, L2TP...): code that most machines never
+ * run otherwise, and that had holes for it. The kind decides too, where no
+ * protocol is said. Raw ones take a capability that no run has.
+ */
+static void restrict_internet(struct buf *to)
+{
+	static const uint32_t types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW};
+	static const uint32_t protocols[] = {
+		0,	     IPPROTO_ICMP,   IPPROTO_TCP,
+		IPPROTO_UDP, IPPROTO_ICMPV6, MULTIPATH_TCP,
+	};
+	size_t i, left;
+
+	emit_load_argument(to, 1);
+	emit(to, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+	for (i = 0; i < COUNT(types); i++) {
+		left = COUNT(types) - i;
+		emit(to, BPF_JMP | BPF_JEQ | BPF_K, types[i], (uint8_t)left, 0);
+	}
+	emit_return(to, REFUSE(ESOCKTNOSUPPORT));
+	emit_load_argument(to, 2);
+	for (i = 0; i < COUNT(protocols); i++) {
+		emit_skip_unless(to, protocols[i]);
+		emit_return(to, SECCOMP_RET_ALLOW);
+	}
+	emit_return(to, REFUSE(EPROTONOSUPPORT));
+}
+
 /* Of netlink routes (0) stay, getaddrinfo() asks for them; audit, netfilter
  * and the rest go. AF_VSOCK reaches the host of a machine, AF_ALG and
  * AF_PACKET reach far into the kernel. */
 static void restrict_socket(struct buf *to, const struct numbers *n)
 {
-	static const uint32_t good[] = {AF_UNIX, AF_INET, AF_INET6};
 	static const uint32_t local[] = {AF_UNIX};
-	size_t start = start_block(to, n->socket), i;
+	size_t start = start_block(to, n->socket), jump;
+	struct sock_filter *op;
 
 	emit_load_argument(to, 0);
-	for (i = 0; i < COUNT(good); i++) {
-		emit_skip_unless(to, good[i]);
-		emit_return(to, SECCOMP_RET_ALLOW);
-	}
+	emit_skip_unless(to, AF_UNIX);
+	emit_return(to, SECCOMP_RET_ALLOW);
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
+	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 0);
+	jump = to->len - sizeof(*op);
+	restrict_internet(to);
+	op = (struct sock_filter *)(void *)(to->data + jump);
+	op->jf = (uint8_t)((to->len - jump) / sizeof(*op) - 1);
 	emit(to, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
 	emit_return(to, REFUSE(EAFNOSUPPORT));
 	emit_load_argument(to, 2);

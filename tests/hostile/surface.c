@@ -113,6 +113,30 @@ static int raw_sockets(void)
 		"raw socket");
 }
 
+/* The kernel has some of them, or loads them; raw ones are D10. */
+static int each_protocol(void)
+{
+	static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET,
+				    6 /* SOCK_DCCP */};
+	int protocol, fd, i;
+
+	for (protocol = 0; protocol < 262; protocol++)
+		for (i = 0; i < 8; i++) {
+			int type = types[i % 4];
+
+			/* TCP, UDP, ping */
+			if (protocol == 1 || protocol == 6 || protocol == 17 ||
+			    protocol == 58 || (protocol == 0 && i % 4 < 2))
+				continue;
+			fd = socket(i < 4 ? AF_INET : AF_INET6,
+				    type | SOCK_CLOEXEC, protocol);
+			if (fd >= 0)
+				return tell(WORKED, "kind %d, protocol %d",
+					    type, protocol);
+		}
+	return tell(HELD, "none");
+}
+
 /* To the state that it has. */
 static int interface_flags(void)
 {
@@ -293,6 +317,8 @@ static const struct attack table[] = {
 	 .play = each_mount_call},
 	{"D09", "each other family of sockets", "filter", PROOF_CLAIM,
 	 .play = each_family},
+	{"D13", "each other protocol of the internet", "filter", PROOF_CLAIM,
+	 .play = each_protocol},
 	{"D10", "raw sockets", "no capabilities", PROOF_CLAIM, "root",
 	 .play = raw_sockets},
 	{"D11", "flags of a network interface", "no capabilities", PROOF_CLAIM,

@@ -276,6 +276,35 @@ static void only_four_families_of_sockets_are_left(void **state)
 	filters_free(&f);
 }
 
+static void only_tcp_udp_and_ping_are_left_of_the_internet(void **state)
+{
+	static const uint64_t high = 1ULL << 40;
+	struct filters f = make(true);
+	uint64_t kind, protocol;
+
+	(void)state;
+	for (kind = 0; kind < 12; kind++)
+		assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET6,
+				     kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+				 kind >= SOCK_STREAM && kind <= SOCK_RAW
+					 ? SECCOMP_RET_ALLOW
+					 : refused(ESOCKTNOSUPPORT));
+	for (protocol = 0; protocol < 300; protocol++) {
+		bool good = protocol == 0 || protocol == 1 || protocol == 6 ||
+			    protocol == 17 || protocol == 58 || protocol == 262;
+		uint32_t answer =
+			good ? SECCOMP_RET_ALLOW : refused(EPROTONOSUPPORT);
+
+		assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET,
+				     SOCK_DGRAM, protocol),
+				 answer);
+		assert_int_equal(ask(&f.arguments, SYS_socket, AF_INET6 | high,
+				     SOCK_STREAM | high, protocol | high),
+				 answer);
+	}
+	filters_free(&f);
+}
+
 static void no_device_node_can_be_made(void **state)
 {
 	struct filters f = make(true);
@@ -354,6 +383,8 @@ int main(void)
 		cmocka_unit_test(no_bit_above_32_walks_around_an_argument),
 		cmocka_unit_test(each_namespace_flag_alone_is_refused),
 		cmocka_unit_test(only_four_families_of_sockets_are_left),
+		cmocka_unit_test(
+			only_tcp_udp_and_ping_are_left_of_the_internet),
 		cmocka_unit_test(no_device_node_can_be_made),
 		cmocka_unit_test(an_executable_stack_is_no_personality),
 		cmocka_unit_test(only_renames_and_failures_are_asked_about),
