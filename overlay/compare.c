@@ -77,7 +77,9 @@ static int same_files(const struct pair *p, struct err *err)
 	lower = open_lower(p, err);
 	if (lower < 0)
 		return lower;
-	if (fstat(lower, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fstat(lower, &st) < 0)
+		return fail_errno(err, "look at %s", text_quote(p->lower_name));
+	if (!S_ISREG(st.st_mode))
 		return fail(err, ENOENT, "%s was replaced meanwhile",
 			    text_quote(p->lower_name));
 	return same_bytes(upper, lower, p->u.size, err);

@@ -141,9 +141,13 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 		 * it. */
 		if (f->lower == -EXDEV && f->has_upper && !f->upper_names.count)
 			return -ENOENT;
-		if (f->lower < 0)
+		/* The user's went meanwhile: all that the run has is new. */
+		if (compare_gone(f->lower) && f->has_upper)
+			f->has_lower = false;
+		else if (f->lower < 0)
 			return f->lower;
-		if (list && dirlist_read(f->lower, &f->lower_names, err) < 0)
+		else if (list &&
+			 dirlist_read(f->lower, &f->lower_names, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -190,6 +194,8 @@ static int resume(struct scan *s, struct frame *f, struct err *err)
 		return f->upper;
 	if (f->has_lower && f->lower < 0)
 		f->lower = open_again(s, false, O_PATH | O_DIRECTORY, err);
+	if (f->has_upper && compare_gone(f->lower))
+		f->has_lower = false;
 	if (f->has_lower && f->lower < 0)
 		return f->lower;
 	return 0;
@@ -338,8 +344,15 @@ static int both_sided(struct scan *s, const struct frame *f, const char *name,
 		p.u.gid = l->gid;
 	}
 	got = compare_pair(&p, &d, err);
+	if (compare_hard(got))
+		return got;
+	/* One side went meanwhile. Where it was the user's, what the run did
+	 * is there all the same. */
+	if (got < 0 && meta_get(f->upper, name, &p.u) < 0)
+		return 0;
 	if (got < 0)
-		return compare_hard(got) ? got : 0;
+		d = (struct difference){.content = !S_ISDIR(u->mode),
+					.meta = true};
 	if (only_owned) {
 		p.u = *u;
 		d.meta = d.meta || d.content;

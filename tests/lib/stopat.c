@@ -6,10 +6,11 @@
  *
  *	--count FILE	writes the number of such calls, and which one was hit
  *	--at N		the N-th is hit (from 1; 0: none, only counted)
- *	--error NAME	it fails (ENOSPC, EIO, EROFS, EDQUOT, EINTR)
+ *	--error NAME	it fails (ENOSPC, EIO, EROFS, EDQUOT, EINTR, ESTALE...)
  *	--on		... and so do all such calls after it
  *	--taking	only calls that take room on the disk are counted
  *	--reads		opens for reading count as well
+ *	--every		any call that can fail counts, whatever it does
  *	--only NAME	only calls with that in their name are counted
  *	--below DIR	only calls on descriptors below DIR are counted
  *	--cut DIR	the file system of DIR is shut down there, without its
@@ -54,7 +55,7 @@ struct job {
 	const char *count_file, *below, *cut, *only, *swap[2];
 	unsigned long at;
 	int error;
-	bool on, reads, taking;
+	bool on, reads, taking, every;
 	unsigned long count;
 	char hit[2 * PATH_MAX]; /* the call, its descriptor, its first name */
 	pid_t traced[TRACED_MAX]; /* every thread */
@@ -109,16 +110,77 @@ static const struct call calls[] = {
 #endif
 };
 
-static const struct call *find_call(uint64_t nr)
+/* What only looks, and what makes processes and waits for them. */
+static const struct call others[] = {
+	CALL(read, 0),
+	CALL(pread64, 0),
+	CALL(lseek, 0),
+	CALL(getdents64, 0),
+	CALL(fstat, 0),
+	CALL(newfstatat, 0),
+	CALL(statx, 0),
+	CALL(statfs, -1),
+	CALL(fstatfs, 0),
+	CALL(readlinkat, 0),
+	CALL(faccessat, 0),
+	CALL(faccessat2, 0),
+	CALL(getxattr, -1),
+	CALL(lgetxattr, -1),
+	CALL(fgetxattr, 0),
+	CALL(listxattr, -1),
+	CALL(llistxattr, -1),
+	CALL(flistxattr, 0),
+	CALL(ioctl, 0),
+	CALL(fcntl, 0),
+	CALL(flock, 0),
+	CALL(fadvise64, 0),
+	CALL(pipe2, -1),
+	CALL(dup3, 0),
+	CALL(socket, -1),
+	CALL(socketpair, -1),
+	CALL(clone, -1),
+	CALL(clone3, -1),
+	CALL(wait4, -1),
+	CALL(kill, -1),
+	CALL(setsid, -1),
+	CALL(fchdir, 0),
+	CALL(chdir, -1),
+	CALL(getcwd, -1),
+	CALL(name_to_handle_at, 0),
+	CALL(io_uring_setup, -1),
+	CALL(io_uring_register, -1),
+#ifdef SYS_rename
+	CALL(access, -1),
+	CALL(stat, -1),
+	CALL(lstat, -1),
+	CALL(readlink, -1),
+	CALL(poll, -1),
+	CALL(fork, -1),
+	CALL(vfork, -1),
+#endif
+	CALL(ppoll, -1),
+};
+
+static const struct call *find_in(const struct call *list, size_t count,
+				  uint64_t nr)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if ((uint64_t)calls[i].nr == nr)
-			return &calls[i];
+	for (i = 0; i < count; i++)
+		if ((uint64_t)list[i].nr == nr)
+			return &list[i];
 	return NULL;
 }
 
+static const struct call *find_call(uint64_t nr, bool every)
+{
+	const struct call *c =
+		find_in(calls, sizeof(calls) / sizeof(calls[0]), nr);
+
+	return c || !every ? c
+			   : find_in(others, sizeof(others) / sizeof(others[0]),
+				     nr);
+}
 /* What a full disk refuses. */
 static bool takes_room(uint64_t nr)
 {
@@ -216,7 +278,8 @@ static bool counts(const struct job *j, pid_t pid, const struct call *c,
 		   const struct __ptrace_syscall_info *info)
 {
 	if (!c || (j->taking && !takes_room(info->entry.nr)) ||
-	    (!j->reads && opens_only(pid, info)) || to_screen(info))
+	    (!j->reads && !j->every && opens_only(pid, info)) ||
+	    to_screen(info))
 		return false;
 	/* The ring's own answer would be lost, not made to fail. */
 	if (j->error && info->entry.nr == SYS_io_uring_enter)
@@ -311,7 +374,7 @@ static bool at_call(struct job *j, pid_t pid)
 	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return true;
-	c = find_call(info.entry.nr);
+	c = find_call(info.entry.nr, j->every);
 	if (!counts(j, pid, c, &info))
 		return true;
 	j->count++;
@@ -395,11 +458,10 @@ static int error_number(const char *name)
 	static const struct {
 		const char *name;
 		int number;
-	} names[] = {{"ENOSPC", ENOSPC},
-		     {"EIO", EIO},
-		     {"EROFS", EROFS},
-		     {"EDQUOT", EDQUOT},
-		     {"EINTR", EINTR}};
+	} names[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},	     {"EROFS", EROFS},
+		     {"EDQUOT", EDQUOT}, {"EINTR", EINTR},   {"EAGAIN", EAGAIN},
+		     {"EBUSY", EBUSY},	 {"EACCES", EACCES}, {"ENOENT", ENOENT},
+		     {"ENOMEM", ENOMEM}, {"ESTALE", ESTALE}};
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -417,6 +479,8 @@ static bool set_flag(struct job *j, const char *option)
 		j->reads = true;
 	else if (strcmp(option, "--taking") == 0)
 		j->taking = true;
+	else if (strcmp(option, "--every") == 0)
+		j->every = true;
 	else
 		return false;
 	return true;

@@ -1,0 +1,59 @@
+#!/bin/sh
+# What the system refuses while guard looks at a run: it is said of the right
+# thing and for the right reason, and nothing that the run did is lost by it.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+stopat=/opt/guard/build/tests/lib/stopat
+[ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || exit 99
+
+mkdir -p "$HOME/project/src/deep"
+[ "$me" = root ] || mkdir -p -m 700 "$HOME/.local/share" "$state"
+cd "$HOME/project" || exit 99
+echo old >src/edited
+echo old >src/deep/edited
+echo old >top
+ok 'a run' guard run -q -- sh -c 'echo new >src/edited
+	echo new >src/deep/edited; echo new >src/deep/made; echo new >top'
+settle
+run=$(guard status -q)
+LC_ALL=C
+export LC_ALL
+guard diff --name-only | sort >"$T/names"
+is "$(wc -l <"$T/names")" 4 'did four things'
+
+# each DIR ERROR CALL COMMAND...: every such call of guard below DIR fails, one
+# at a time; $lied: those where it says that all is well, and it is not. $mute:
+# where it fails and does not say why.
+each() {
+	dir=$1 error=$2 call=$3
+	shift 3
+	at=1 hit=x lied='' mute=''
+	while [ "$hit" ]; do
+		"$stopat" --count "$T/count" --at $at --every --only "$call" \
+			--below "$dir" --error "$error" -- "$@" \
+			>"$out" 2>"$err" </dev/null
+		ended=$?
+		read -r _ hit <"$T/count"
+		case $ended in
+		0) sort "$out" | comm -23 "$T/names" - >"$T/lost"
+			[ ! -s "$T/lost" ] ||
+				lied="$lied $at ($hit: $(tr '\n' ' ' <"$T/lost"))" ;;
+		*) grep -qE "$why" "$err" ||
+			mute="$mute $at ($hit: $(head -n 1 "$err"))" ;;
+		esac
+		at=$((at + 1))
+	done
+}
+
+why='No such file'
+for call in openat2 statx; do
+	each "$HOME/project" ENOENT $call guard diff --name-only
+	is "$lied" '' "what goes from the project meanwhile ($call) hides nothing"
+	ok 'there were such calls' test $at -gt 3
+done
+why='Input/output error'
+each "$HOME/project" EIO fstat guard diff --name-only
+is "$lied" '' 'nor does what cannot be looked at'
+finish
