@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,19 +74,31 @@ static void add(struct dirlist *list, const struct kernel_dirent *d)
 	list->items[list->count - 1].type = d->type;
 }
 
+static int fail_read(int dir_fd, struct err *err)
+{
+	int num = errno;
+	char link[32], path[PATH_MAX];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir_fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len < 0 ? 0 : len] = '\0';
+	return fail_num(err, num, "read folder %s", text_quote(path));
+}
+
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_free char *dents = mem_alloc(DENTS_LEN);
 
 	if (lseek(dir_fd, 0, SEEK_SET) < 0)
-		return fail_errno(err, "read folder");
+		return fail_read(dir_fd, err);
 	for (;;) {
 		long len = syscall(SYS_getdents64, dir_fd, dents, DENTS_LEN);
 		long at;
 
 		if (len < 0)
-			return fail_errno(err, "read folder");
+			return fail_read(dir_fd, err);
 		if (len == 0)
 			break;
 		for (at = 0; at < len;) {

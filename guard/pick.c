@@ -121,6 +121,10 @@ static int none(const struct context *c, const struct session_list *list,
 {
 	size_t i = list->count;
 
+	if (list->unread.num) {
+		*err = list->unread;
+		return -err->num;
+	}
 	while (i-- > 0) {
 		const struct session *s = &list->items[i];
 

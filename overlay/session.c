@@ -333,10 +333,14 @@ int session_list(int runs_fd, const char *project, struct session_list *ret,
 		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 		struct err odd;
 
-		if (!session_id_ok(names.items[i].name) ||
-		    open_named(runs_fd, names.items[i].name, false, &s, &odd) <
-			    0)
+		if (!session_id_ok(names.items[i].name))
 			continue;
+		if (open_named(runs_fd, names.items[i].name, false, &s, &odd) <
+		    0) {
+			if (odd.num != ENOENT && !list.unread.num)
+				list.unread = odd;
+			continue;
+		}
 		if (project && strcmp(s.project, project) != 0)
 			continue;
 		GROW(list.items, list.count, list.room);

@@ -95,10 +95,12 @@ int session_save(const struct session *s, struct err *err);
 int session_set_state(struct session *s, enum run_state state, struct err *err);
 
 /* All sessions of a project (NULL: of all), oldest first, none locked. One
- * whose record cannot be read is skipped. Free with session_list_free(). */
+ * whose record cannot be read is skipped; `unread` says why of the first that
+ * is there. Free with session_list_free(). */
 struct session_list {
 	struct session *items;
 	size_t count, room;
+	struct err unread; /* .num 0: all were read */
 };
 int session_list(int runs_fd, const char *project, struct session_list *ret,
 		 struct err *err);

@@ -312,8 +312,11 @@ static int keep_times(struct txn *t, struct err *err)
 		if (fd < 0)
 			return fd;
 		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)
-			return err_context(err, "%s",
-					   text_quote(j->touched[i].path));
+			return err_context(
+				err, "%s",
+				text_quote(*j->touched[i].path
+						   ? j->touched[i].path
+						   : "."));
 	}
 	return 0;
 }
@@ -358,7 +361,9 @@ int txn_put(struct txn *t, struct err *err)
 	for (i = 0; i < j->op_count; i++)
 		if (put_op(t, &j->ops[i], err) < 0)
 			return err_context(err, "%s",
-					   text_quote(j->ops[i].path));
+					   text_quote(*j->ops[i].path
+							      ? j->ops[i].path
+							      : "."));
 	if (keep_times(t, err) < 0)
 		return -err->num;
 	return sync_all(t, err);

@@ -376,7 +376,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		if (settle(&r, path, err) < 0 ||
 		    (first ? change(&r, c, err) : touch(&r, path, err)) < 0)
 			return err_context(err, "keep the run's %s",
-					   text_quote(path));
+					   text_quote(*path ? path : "."));
 	}
 	return tree_editor_save(r.editor, ret_root, err);
 }

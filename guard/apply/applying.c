@@ -264,9 +264,13 @@ int applying_lock(struct context *c, struct pick *p, struct err *err)
 	struct err odd;
 	int got = pick_lock(c, p, err);
 
-	if (got != -EBUSY || session_open(c->state.runs_fd, p->session.id,
-					  false, &live, &odd) < 0)
+	if (got != -EBUSY)
 		return got;
+	if (session_open(c->state.runs_fd, p->session.id, false, &live, &odd) <
+	    0) {
+		*err = odd;
+		return -err->num;
+	}
 	session_free(&p->session);
 	p->session = live;
 	return pick_is_going(&live) ? 0 : got;

@@ -375,6 +375,8 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		output_error(err);
 	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
 		return -err->num;
+	if (list.unread.num)
+		output_warn("%s", list.unread.text);
 	return print(c, &list, o);
 }
 

@@ -9,7 +9,8 @@ stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || exit 99
 
 mkdir -p "$HOME/project/src/deep"
-[ "$me" = root ] || mkdir -p -m 700 "$HOME/.local/share" "$state"
+mkdir -p "$HOME/.local/share"
+[ "$me" = root ] || mkdir -m 700 "$state"
 cd "$HOME/project" || exit 99
 echo old >src/edited
 echo old >src/deep/edited
@@ -56,4 +57,11 @@ done
 why='Input/output error'
 each "$HOME/project" EIO fstat guard diff --name-only
 is "$lied" '' 'nor does what cannot be looked at'
+each "$state/runs" EIO open guard diff --name-only
+is "$lied$mute" '' 'a layer that fails to open says why'
+each "$state/runs" EIO getdents guard diff --name-only
+is "$mute" '' 'one that cannot be listed, too'
+"$stopat" --at 1 --every --only getdents --below "$state/runs/$run/upper" \
+	--error EIO -- guard diff >"$out" 2>"$err"
+says "$err" "read folder '$state/runs/$run/upper'"
 finish
