@@ -93,13 +93,29 @@ static bool same_bytes(const struct buf *a, const struct buf *b)
 	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
 }
 
+static bool has_returns(const struct buf *b)
+{
+	return b->len && memmem(b->data, b->len, "\r\n", 2) != NULL;
+}
+
+static void drop_returns(struct buf *b)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < b->len; i++)
+		if (b->data[i] != '\r' || i + 1 == b->len ||
+		    b->data[i + 1] != '\n')
+			b->data[kept++] = b->data[i];
+	b->len = kept;
+}
+
 static int conflict(const struct gitchanges *c, const char *path,
 		    struct err *err)
 {
 	return fail(err, EEXIST,
-		    "%s has another %s than the run began with, and the "
-		    "change does not fit: commit what you have there first, "
-		    "or leave the path out",
+		    "%s has another %s than the run began with, or git keeps "
+		    "it through a filter, and the change does not fit: commit "
+		    "what you have there first, or leave the path out",
 		    c->branch, text_quote(path));
 }
 
@@ -169,6 +185,14 @@ static int change(struct gitchanges *c, const char *path, const struct entry *a,
 		return push(c, path, mode, &now, had, &had_id, err);
 	if (mode && same_bytes(&now, &there))
 		return push(c, path, mode, &now, had, &had_id, err);
+	/* Lines end with CR LF in the folder and with LF in the branch, as with
+	 * core.autocrlf or an attribute: the branch keeps them so. */
+	if (has_returns(&old) && !has_returns(&there)) {
+		drop_returns(&old);
+		drop_returns(&now);
+		if (same_bytes(&old, &there))
+			return push(c, path, mode, &now, had, &had_id, err);
+	}
 	if (!was || !mode || mode == GIT_FILEMODE_LINK ||
 	    had == GIT_FILEMODE_LINK)
 		return conflict(c, path, err);

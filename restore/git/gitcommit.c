@@ -252,11 +252,19 @@ static void update_index(struct gitcommit *c)
 {
 	git_index *index = NULL;
 	size_t i;
+	int got;
 
 	if (c->git->repository_index(&index, c->repo) == 0) {
 		for (i = 0; i < c->changes.count; i++)
 			update_entry(c, index, &c->changes.items[i]);
-		if (c->git->index_write(index) < 0)
+		got = c->git->index_write(index);
+		if (got == GIT_ELOCKED)
+			gitchanges_leave_out(&c->changes, "index",
+					     "another git is at work (or was "
+					     "ended: then remove index.lock): "
+					     "git reset puts it right "
+					     "afterwards");
+		else if (got < 0)
 			gitchanges_leave_out(&c->changes, "index",
 					     "could not be written: git reset "
 					     "puts it right");
@@ -290,6 +298,12 @@ int gitcommit_point(struct gitcommit *c, struct err *err)
 			    "%s has moved meanwhile: the commit %s is there, "
 			    "and no branch at it",
 			    text_quote(c->ref), c->hex);
+	if (got == GIT_ELOCKED)
+		return fail(err, EBUSY,
+			    "another git is at work on %s (or was ended: then "
+			    "remove its lock): git commit does the rest "
+			    "afterwards",
+			    text_quote(c->ref));
 	if (got < 0)
 		return libgit_failed("set the branch", err);
 	if (c->head)

@@ -133,6 +133,34 @@ ok 'a run in a SHA-256 repository' guard run -q -- sh -c 'echo a >a'
 gives 1 'which libgit2 cannot do' guard apply -y --commit
 says "$err" 'nothing is committed'
 no 'and so nothing is applied' test -e a
+
+# --- other line ends, and somebody else's locks ---
+git init -q -b main "$HOME/ends"
+cd "$HOME/ends" || exit 99
+git config user.name Ends
+git config user.email ends@example.org
+git config core.autocrlf true
+printf 'one\r\ntwo\r\n' >text
+git add text 2>"$err"
+git commit -q -m begin
+ok 'a run writes CR LF' guard run -q -- \
+	sh -c 'printf "three\\r\\n" >>text'
+gives 0 'where the branch has LF' guard apply -y --commit -m ends
+is "$(git cat-file -p HEAD:text | od -An -c | tr -d ' ')" \
+	'one\ntwo\nthree\n' 'it keeps them'
+is "$(git status --porcelain)" '' 'and git sees no change'
+ok 'a run deletes it' guard run -q -- rm text
+: >.git/refs/heads/main.lock
+gives 1 'while the branch is locked' guard apply -y --commit
+says "$err" 'it is applied, but not committed: another git is at work'
+rm .git/refs/heads/main.lock
+gives 0 'it is taken back' guard undo -q -y
+: >.git/index.lock
+gives 0 'while the index is' guard apply -y --commit
+says "$err" 'remove index.lock'
+rm .git/index.lock
+git reset -q
+is "$(git status --porcelain)" '' 'a reset puts it right'
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
 ok 'a run without git' guard run -q -- sh -c 'echo a >a'
