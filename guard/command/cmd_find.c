@@ -166,7 +166,8 @@ static int find(struct find *f, const char *arg, struct err *err)
 		print_text(f, &v);
 	if (!v.count && !f->json)
 		output_say("nothing called %s is stored of %s%s",
-			   text_quote(arg), f->all ? "any" : text_quote(from),
+			   text_quote(arg),
+			   f->all ? "any project" : text_quote(from),
 			   pathglob_is(arg) ? ""
 					    : ": '*PART*' finds a part of a "
 					      "name");

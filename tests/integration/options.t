@@ -1,0 +1,163 @@
+#!/bin/sh
+# Every option that a verb has (guard --options) is taken and does no harm to
+# what the verb does, and each example of the man page works as it stands
+# there. What an option means is tested where the verb is; here none can be
+# forgotten: a new one needs a value below.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+make_home
+git config --global user.name tester
+git config --global user.email t@example.org
+cd "$HOME/project" || exit 99
+
+# --- the man page's examples, in their order ---
+printf 'all:\n\techo made >made-by-make\n' >Makefile
+echo 'frobnicate(1);' >src/main.c
+echo data >some.sqlite
+until [ "$(guard snapshot 2>"$T/run")" -ge 12 ]; do :; done
+sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/s/^\$ guard //p' \
+	/opt/guard/docs/guard.1 >"$T/examples"
+echo 'old(1);' >src/main.c
+while read -r example <&3; do
+	[ "$example" != 'apply src' ] || guard run -q -- \
+		sh -c 'echo new >src/new; echo rest >rest' >"$T/run" 2>&1
+	ok "guard $example" answers "$example" y
+done 3<"$T/examples"
+is "$(wc -l <"$T/examples")" 10 'there are examples'
+ok 'what make made was applied' test -e made-by-make
+ok 'one folder was taken over' test -e src/new
+no 'and the rest dropped' test -e rest
+is "$(cat src/main.c)" 'frobnicate(1);' 'an older version came back'
+
+# --- every option ---
+# value OPTION: what it is given; nothing where it takes none
+value() {
+	case $1 in
+	log\ -n | *--number | *--keep-last | *ly) echo 3 ;;
+	*--ro | *--rw | *--cow) echo "$HOME/documents" ;;
+	*\ -C) echo src ;;
+	*--hide) echo .env ;;
+	*--env) echo A=b ;;
+	*--net) echo none ;;
+	*--publish) echo 8080 ;;
+	*--agent | *--reset) echo claude ;;
+	*--allow) echo perf ;;
+	*--why) echo src ;;
+	*--timeout) echo 90 ;;
+	*--versions) echo 5m ;;
+	*--pids-limit) echo 100 ;;
+	*--memory) echo 2g ;;
+	*--cpus) echo 1 ;;
+	*--tmp-size) echo 64m ;;
+	*--user) id -u ;;
+	*--layer-size | *--max-size) echo 20G ;;
+	*--layer-files) echo 1000 ;;
+	*\ -m | *--message | *--tag | *--keep-tag) echo text ;;
+	*--exclude) echo '*.o' ;;
+	*--at) echo latest ;;
+	*--to) echo "$T/restored" ;;
+	*--overwrite) echo always ;;
+	*--progress) echo json ;;
+	*--sample) echo 50% ;;
+	*--keep-within) echo 14d ;;
+	*--confirm) echo src/f9.c ;;
+	*--ff) echo topic ;;
+	*--branch) echo "b$count" ;;
+	*--yes-to) echo run.sh ;;
+	export\ -o | *--output) echo "$T/tar$count" ;;
+	esac
+}
+
+# rest VERB OPTION: what else is needed, so that it does something
+rest() {
+	case $1\ $2 in
+	run\ --continue) echo '-q -- true' ;;
+	run\ --home) echo '-q -C .. -- true' ;;
+	run\ *) echo '-q -- true' ;;
+	exec\ *) echo "-q $run -- true" ;;
+	shell\ *) echo "-q $run" ;;
+	apply\ --continue | apply\ --abort | apply\ -n | apply\ --dry-run) ;;
+	apply\ -p | apply\ --patch) ;;
+	apply\ -m | apply\ --message) echo '-n -y --branch other' ;;
+	apply\ *) echo '-n -y' ;;
+	discard\ * | undo\ *) echo '-y' ;;
+	import\ --ff) echo "-n $run" ;;
+	import\ *) echo "-n -y $run" ;;
+	export\ --tar) echo "$run" ;;
+	export\ *) echo "--tar $run" ;;
+	snapshot\ *) echo '-q' ;;
+	find\ *) echo f1.c ;;
+	grep\ *) echo f1 ;;
+	ls\ * | show\ *) echo 1 ;;
+	restore\ *) echo '-n -y src' ;;
+	explain\ *) echo src ;;
+	pin\ * | unpin\ *) echo 1 ;;
+	prune\ *) echo '-n -q' ;;
+	purge\ --confirm) echo src/f9.c ;;
+	purge\ *) echo '-n src/f9.c' ;;
+	agents\ --json) ;;
+	agents\ --reset | repair\ *) echo '-y -q' ;;
+	agents\ *) echo '-y --reset claude' ;;
+	esac
+}
+
+# wants VERB OPTION: the status, where it is not 0
+wants() {
+	case $1\ $2 in
+	run\ --publish | run\ --share-login) echo 125 ;;
+	run\ --user) [ "$me" = root ] && echo 0 || echo 125 ;;
+	apply\ --abort | apply\ -p | apply\ --patch | diff\ --exit-code) echo 1 ;;
+	*) echo 0 ;;
+	esac
+}
+
+# A run that has something of everything, and a home of an agent, when the last
+# ones are gone.
+need_run() {
+	[ "$verb" != agents ] || guard run -q --agent claude -- true \
+		>"$T/run" 2>&1 </dev/null
+	run=$(guard status -q | head -n 1)
+	[ -z "$run" ] || return 0
+	guard run -q -- sh -c 'git checkout -q -b topic
+		echo "f1 f9" >made; git add made; git commit -q -m made' \
+		>"$T/run" 2>&1 </dev/null
+	run=$(guard status -q | head -n 1)
+}
+
+guard snapshot -q >"$T/first"
+guard --options >"$T/all"
+count=0
+tab=$(printf '\t')
+while IFS="$tab" read -r verb option <&3; do
+	count=$((count + 1))
+	case $option in
+	-h | --help)
+		guard "$verb" "$option" >"$out" 2>"$err" </dev/null ||
+			echo "$verb $option fails" >>"$T/bad"
+		grep -qe "$option" "$out" ||
+			echo "$verb $option tells nothing" >>"$T/bad"
+		continue
+		;;
+	esac
+	need_run
+	value=$(value "$verb $option")
+	wanted=$(wants "$verb" "$option")
+	# shellcheck disable=SC2046 # words
+	guard "$verb" "$option" ${value:+"$value"} $(rest "$verb" "$option") \
+		>"$out" 2>"$err" </dev/null
+	got=$?
+	[ "$got" -eq "$wanted" ] || {
+		echo "$verb $option $value: $got, not $wanted"
+		head -n 3 "$err"
+	} >>"$T/bad"
+	! grep -qF "$verb --help" "$err" || {
+		echo "$verb $option $value: not understood"
+		head -n 2 "$err"
+	} >>"$T/bad"
+done 3<"$T/all"
+ok 'there are options' test "$count" -gt 200
+ok 'each does what it is for' test ! -e "$T/bad"
+[ ! -e "$T/bad" ] || sed 's/^/# /' "$T/bad"
+
+finish
