@@ -30,11 +30,12 @@ static void walk(const struct statcache *c, const struct cache_entry *e,
 	if (!folder || depth > DEPTH_MAX)
 		return;
 	entries = statcache_entries(c, folder, &count);
-	for (i = 0; i < count && *left; i++, --*left) {
+	for (i = 0; i < count && *left; i++) {
 		struct oid content = statcache_content(&entries[i]);
 		struct oid attrs = statcache_attrs(c, &entries[i]);
 		struct meta meta;
 
+		--*left;
 		statcache_meta(c, &entries[i], &meta);
 		must(statcache_same(c, &entries[i], &meta));
 		must(oid_equal(&content, &content) || content.type);
