@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
@@ -104,6 +105,19 @@ static bool of_project(json_t *line, const char *project, json_t *runs)
 	return json_object_get(runs, text_of(line, "run")) != NULL;
 }
 
+/* As the other times of a log: of this place. */
+static void add_time(struct buf *to, const char *utc)
+{
+	struct tm tm = {0};
+	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+
+	if (end && !*end)
+		buf_add_text(to,
+			     output_time((struct moment){.sec = timegm(&tm)}));
+	else
+		output_name(to, utc);
+}
+
 static void print_action(json_t *line)
 {
 	AUTO(buf) struct buf time = {0}, action = {0}, rest = {0};
@@ -112,7 +126,7 @@ static void print_action(json_t *line)
 		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
 		     : mem_strdup("");
 
-	output_name(&time, text_of(line, "time"));
+	add_time(&time, text_of(line, "time"));
 	output_name(&action, text_of(line, "action"));
 	add_rest(&rest, line);
 	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),

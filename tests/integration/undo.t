@@ -173,6 +173,10 @@ gives 0 'the list says what undo takes back, and at which number' \
 is "$(sed -n '1{s/.*  \(undo [0-9]\)  *\([a-z]*\).*/\1 \2/;p}' "$out")" \
 	'undo 1 discard' 'the last thing first'
 is "$(grep -c 'undo 2  *apply' "$out")" 1 'then the apply'
+utc=$(TZ=UTC0 guard log --actions | sed -n '1s/  .*//p')
+there=$(TZ=XYZ-5:30 guard log --actions | sed -n '1s/  .*//p')
+is "$there" "$(TZ=XYZ-5:30 date -d "$utc UTC" '+%Y-%m-%d %H:%M:%S')" \
+	'at the time of this place'
 is "$(grep -c '  undo [0-9]' "$out")" $((had + 2)) 'what was before them, too'
 gives 0 'as JSON' guard log --actions --json
 says "$out" '"undo": 2'
