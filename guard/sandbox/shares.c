@@ -224,11 +224,37 @@ static bool has_ended(pid_t pid)
 	       (state == 'Z' || state == 'X') && threads <= 1;
 }
 
-/* Whether what failed just now did so because the process wants it. */
-static bool is_hidden(pid_t pid)
+/* How many filters for calls it has, -1: it is not told (before Linux 5.10). */
+static int count_filters(pid_t pid)
 {
-	return errno == ENFILE ||
-	       ((errno == EACCES || errno == EPERM) && !has_ended(pid));
+	auto_free char *path = mem_printf("/proc/%d/status", (int)pid);
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+	const char *at;
+	int count = -1;
+
+	if (pid <= 0 || fd_slurp_at(AT_FDCWD, path, STAT_MAX, &b, &ignored) < 0)
+		return -1;
+	at = strstr(buf_text(&b), "\nSeccomp_filters:");
+	if (at && sscanf(at, " Seccomp_filters: %d", &count) != 1)
+		return -1;
+	return count;
+}
+
+/* Nobody gets rid of a filter, and the run's commands have one more than its
+ * pid 1 and what that forks. */
+static bool is_own(const struct shares *s, pid_t pid)
+{
+	int most = count_filters(s->init), count = count_filters(pid);
+
+	return most >= 0 && count >= 0 && count <= most;
+}
+
+/* Whether what failed just now did so because the process wants it. */
+static bool is_hidden(const struct shares *s, pid_t pid)
+{
+	return errno == ENFILE || ((errno == EACCES || errno == EPERM) &&
+				   !has_ended(pid) && !is_own(s, pid));
 }
 
 /* What the processes hold. */
@@ -253,7 +279,8 @@ static void add_info(const char *path, struct held *h)
 }
 
 /* One by one: slow, for what the sum does not tell. */
-static void add_each(pid_t pid, enum share share, struct held *h)
+static void add_each(const struct shares *s, pid_t pid, enum share share,
+		     struct held *h)
 {
 	const char *wanted =
 		share == SHARE_WATCHES ? "anon_inode:[eventpoll]" : "socket:[";
@@ -264,7 +291,7 @@ static void add_each(pid_t pid, enum share share, struct held *h)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
-		h->hidden = h->hidden || is_hidden(pid);
+		h->hidden = h->hidden || is_hidden(s, pid);
 		return;
 	}
 	while ((e = readdir(dir))) {
@@ -288,7 +315,7 @@ static void add_each(pid_t pid, enum share share, struct held *h)
 
 /* Linux 6.2 tells how many there are; before, they have to be counted. A table
  * that only a thread has is another one, and is told by its count alone. */
-static void add_files(pid_t pid, struct held *h)
+static void add_files(const struct shares *s, pid_t pid, struct held *h)
 {
 	char path[64];
 	struct dirent *e;
@@ -323,12 +350,12 @@ static void add_files(pid_t pid, struct held *h)
 	if (dir)
 		(void)closedir(dir);
 	else
-		h->hidden = h->hidden || is_hidden(pid);
+		h->hidden = h->hidden || is_hidden(s, pid);
 }
 
 /* The kernel maps a ring of each context: 32 bytes a request, for at least
  * twice as many as were asked for. */
-static void add_requests(pid_t pid, struct held *h)
+static void add_requests(const struct shares *s, pid_t pid, struct held *h)
 {
 	uint64_t from, to;
 	char path[64], line[512];
@@ -337,7 +364,7 @@ static void add_requests(pid_t pid, struct held *h)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		h->hidden = h->hidden || is_hidden(pid);
+		h->hidden = h->hidden || is_hidden(s, pid);
 	while (f && fgets(line, sizeof(line), f))
 		if (strstr(line, "/[aio]") &&
 		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
@@ -379,11 +406,11 @@ bool shares_held(const struct shares *s, enum share share, const pid_t *pids,
 
 	for (i = 0; i < count; i++)
 		if (share == SHARE_FILES)
-			add_files(pids[i], &h);
+			add_files(s, pids[i], &h);
 		else if (share == SHARE_REQUESTS)
-			add_requests(pids[i], &h);
+			add_requests(s, pids[i], &h);
 		else
-			add_each(pids[i], share, &h);
+			add_each(s, pids[i], share, &h);
 	return h.hidden || is_most(s, share, &h);
 }
 

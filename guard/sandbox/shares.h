@@ -28,6 +28,7 @@ enum share {
 struct shares {
 	const char *proc; /* "/proc"; tests have their own figures */
 	bool ports; /* the run has the machine's network */
+	pid_t init; /* the run's pid 1, or 0: not known */
 	bool open; /* the descriptors below are: from the first look on */
 	unsigned int others; /* a bit each: it was short before the run */
 	int files_fd, requests_fd; /* or -1 */
@@ -52,7 +53,8 @@ void shares_close(struct shares *s);
 enum share shares_look(struct shares *s, enum share after);
 
 /* Whether these processes hold so much of it that it is their doing. What they
- * hide is. */
+ * hide is; guard's own among them, which moves folders for the run, hides and
+ * holds nothing. */
 bool shares_held(const struct shares *s, enum share share, const pid_t *pids,
 		 size_t count);
 

@@ -300,6 +300,12 @@ static void what_a_process_hides_is_its_own(void **state)
 		pid_t other = 1;
 
 		assert_true(shares_held(&s, SHARE_WATCHES, &other, 1));
+		assert_true(shares_held(&s, SHARE_REQUESTS, &other, 1));
+		/* As the run's pid 1 does, and what that has forked. */
+		s.init = other;
+		assert_false(shares_held(&s, SHARE_WATCHES, &other, 1));
+		assert_false(shares_held(&s, SHARE_REQUESTS, &other, 1));
+		s.init = 0;
 	}
 	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
 	end(pid);
