@@ -185,6 +185,35 @@ static int set_modes(const struct tty *t, int when, const struct termios *modes)
 	return rc;
 }
 
+/*
+ * Lines that were typed before, and ends: in a raw terminal the kernel hands
+ * out an end that waits to be read as a NUL.
+ */
+static void take_typed(struct tty *t)
+{
+	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
+	struct termios inside;
+	struct pipe *in = &t->in;
+	size_t at;
+
+	if (!(t->saved.c_lflag & ICANON) ||
+	    tcgetattr(t->master_fd, &inside) < 0)
+		return;
+	if (!in->len)
+		in->start = 1;
+	while ((at = in->start + in->len) < sizeof(in->data) &&
+	       poll(&p, 1, 0) > 0 && p.revents == POLLIN) {
+		ssize_t n =
+			read(t->in_fd, in->data + at, sizeof(in->data) - at);
+
+		if (n < 0)
+			return;
+		if (n == 0)
+			in->data[at] = (char)inside.c_cc[VEOF];
+		in->len += n ? (size_t)n : 1;
+	}
+}
+
 void tty_enter(struct tty *t)
 {
 	struct termios modes;
@@ -194,6 +223,7 @@ void tty_enter(struct tty *t)
 	    !in_foreground(t) || tcgetattr(t->in_fd, &t->saved) < 0)
 		return;
 	flush_output(t);
+	take_typed(t);
 	modes = t->saved;
 	cfmakeraw(&modes);
 	if (set_modes(t, TCSADRAIN, &modes) == 0)

@@ -59,6 +59,18 @@ sane
 bye
 END
 
+play 'what was typed before the run is read by it, an end too' <<'END'
+> sh -c 'echo waits; tail -f /dev/null; guard run -q -- cat; echo over=$?'\r
+< waits\r\n
+> hello\r\x04
+< hello
+kill tail
+< hello
+< over=0
+back
+bye
+END
+
 play 'Ctrl-Z of the command itself stops guard, fg brings it back' <<'END'
 run sed -u s/^/said:/
 > hello\r
