@@ -66,8 +66,7 @@ void applying_say_git_left(const struct applying *a)
 {
 	struct session *s = &a->p->session;
 	auto_free char *left = NULL;
-
-	bool linked = record_get(&s->more, LAYERS_GIT) != NULL;
+	bool one, linked = record_get(&s->more, LAYERS_GIT) != NULL;
 	size_t i;
 
 	for (i = 0; a->extras && i < s->extra_count; i++)
@@ -78,11 +77,12 @@ void applying_say_git_left(const struct applying *a)
 	if (!a->plan.git_left && !linked)
 		return;
 	left = importer_left(a->c, s);
+	one = strncmp(left, "1 ", 2) == 0;
 	if (*left)
 		output_say("%s of the run %s not in your repository; guard "
-			   "import %s brings them in",
-			   left, strncmp(left, "1 ", 2) == 0 ? "is" : "are",
-			   s->id);
+			   "import %s brings %s in",
+			   left, one ? "is" : "are", s->id,
+			   one ? "it" : "them");
 	if (a->plan.git_left)
 		output_say("what changed in .git is left alone; guard apply %s "
 			   ".git takes it over",
