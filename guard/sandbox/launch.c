@@ -230,6 +230,10 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		    sb->held_by_kernel,
 		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory,
 		    policy->net == SANDBOX_NET_HOST);
+	/* Else its commands are no more confined than that, and nothing is
+	 * moved for them. */
+	if (sb->filters.renames.len)
+		sb->watch.shares.init = sb->pid;
 	*ret = TAKE(sb);
 	return 0;
 }

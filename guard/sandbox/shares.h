@@ -28,7 +28,8 @@ enum share {
 struct shares {
 	const char *proc; /* "/proc"; tests have their own figures */
 	bool ports; /* the run has the machine's network */
-	pid_t init; /* the run's pid 1, or 0: not known */
+	pid_t init; /* the run's pid 1, where all of its commands have one
+		     * filter for calls more than that; or 0 */
 	bool open; /* the descriptors below are: from the first look on */
 	unsigned int others; /* a bit each: it was short before the run */
 	int files_fd, requests_fd; /* or -1 */

@@ -138,7 +138,6 @@ void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
 		.shares = SHARES_CLOSED,
 	};
 	w->shares.ports = ports;
-	w->shares.init = pid1;
 	/* What is short now, others took. */
 	(void)shares_look(&w->shares, SHARE_NONE);
 }
