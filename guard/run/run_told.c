@@ -1,3 +1,5 @@
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +18,8 @@
 #define TOLD "told"
 #define VERSION 1
 #define NAMED_MAX 8
+/* Of a hidden folder: keys lie in front, and there may be a browser's cache. */
+#define LOOKED_AT_MAX 64
 
 /* Names of one kind: what is to be told of them is what was not told yet. */
 struct kind {
@@ -93,9 +97,42 @@ static bool is_seen(const struct run *run, const struct sandbox_cuts *cuts,
 	return false;
 }
 
+static bool has_more_names(int dirfd, const char *name)
+{
+	struct stat s;
+
+	return fstatat(dirfd, name, &s, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(s.st_mode) && s.st_nlink > 1;
+}
+
+/* Hidden is a name. Files that have more of them can be read by the others,
+ * and where those are nobody knows without looking at all that there is. */
+static void add_linked(struct telling *t, struct kind *k, const char *path,
+		       const char *shown)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+	size_t left = LOOKED_AT_MAX;
+	char *name;
+
+	if (has_more_names(AT_FDCWD, path))
+		add(t, k, shown);
+	while (dir && left-- && (e = readdir(dir))) {
+		if (e->d_type == DT_DIR || e->d_type == DT_LNK ||
+		    !has_more_names(dirfd(dir), e->d_name))
+			continue;
+		name = mem_printf("%s/%s", shown, e->d_name);
+		add(t, k, name);
+		free(name);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
 /* Those that are there, below the home folder. */
-static void add_hidden(struct telling *t, struct kind *k, const struct run *run,
-		       const struct sandbox_cuts *cuts, char *const *hide)
+static void add_hidden(struct telling *t, struct kind *k, struct kind *linked,
+		       const struct run *run, const struct sandbox_cuts *cuts,
+		       char *const *hide)
 {
 	const struct state *st = &run->context.state;
 	struct stat s;
@@ -109,6 +146,7 @@ static void add_hidden(struct telling *t, struct kind *k, const struct run *run,
 			continue;
 		name = mem_printf("~/%s", path_rest(*hide, st->home));
 		add(t, k, name);
+		add_linked(t, linked, *hide, name);
 	}
 }
 
@@ -129,6 +167,9 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 {
 	AUTO(telling) struct telling t = {0};
 	struct kind paths = {"path", "hidden", "--ro PATH lets one in"};
+	struct kind linked = {"link", "hidden, but has another name somewhere",
+			      "find ~ -samefile NAME tells which, --hide hides "
+			      "it"};
 	struct kind sockets = {"socket", "out of reach",
 			       "--ro PATH lets one in, and whatever answers "
 			       "there acts outside"};
@@ -145,7 +186,7 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 			    true, &ignored);
 	if (fd >= 0)
 		(void)record_load(fd, TOLD, TOLD, VERSION, &t.record, &ignored);
-	add_hidden(&t, &paths, run, cuts, hide);
+	add_hidden(&t, &paths, &linked, run, cuts, hide);
 	add_variables(&t, &variables, dropped);
 	for (socket = sandbox_missed_sockets(sb); *socket; socket++)
 		if (!is_seen(run, cuts, *socket))
@@ -159,6 +200,7 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 			   "project");
 	}
 	tell(&paths);
+	tell(&linked);
 	tell(&variables);
 	tell(&sockets);
 	if (t.any && fd >= 0)

@@ -84,6 +84,25 @@ gives 0 'one more' guard run -- true
 says "$err" '.kube'
 silent "$err" "$ssh"
 
+# --- a name is hidden, not what has another one ---
+echo key >"$HOME/.ssh/id"
+echo password >"$HOME/.netrc"
+gives 0 'with one name each' guard run -- true
+silent "$err" 'another name'
+ln "$HOME/.ssh/id" "$HOME/copy-of-id"
+ln "$HOME/.netrc" "$HOME/project/copy-of-netrc"
+gives 0 'a file with two' guard run -- cat copy-of-netrc
+says "$err" 'hidden, but has another name somewhere: '
+says "$err" "$ssh/id"
+says "$err" "$tilde/.netrc"
+gives 0 'it is told once' guard run -- true
+silent "$err" 'another name'
+gives 0 'and can be hidden by that one, too' guard run \
+	--hide "$HOME/copy-of-id" -- cat "$HOME/copy-of-id"
+is "$(cat "$out")" '' 'it is empty then'
+rm "$HOME/copy-of-id" "$HOME/project/copy-of-netrc" "$HOME/.netrc" \
+	"$HOME/.ssh/id"
+
 # --- and so are variables and sockets ---
 bus=/run/user/$(id -u)/bus
 perl -MIO::Socket::UNIX -e '
