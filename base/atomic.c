@@ -22,16 +22,27 @@ int atomic_sync_dir(int dirfd, struct err *err)
 	return 0;
 }
 
+static char *temp_name(const char *name)
+{
+	return mem_printf(".%s.%d.tmp", name, (int)getpid());
+}
+
+/* A new file, whatever was left there by that name. */
+static int open_temp(int dirfd, const char *temp, mode_t mode)
+{
+	(void)unlinkat(dirfd, temp, 0);
+	return openat(dirfd, temp,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      mode);
+}
+
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
 		 mode_t mode, enum atomic_how how, struct err *err)
 {
-	auto_free char *temp = mem_printf(".%s.%d.tmp", name, (int)getpid());
-	auto_close int fd = -1;
+	auto_free char *temp = temp_name(name);
+	auto_close int fd = open_temp(dirfd, temp, mode);
 	int num;
 
-	(void)unlinkat(dirfd, temp, 0);
-	fd = openat(dirfd, temp,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
 	if (fd_write(fd, data, len) < 0 ||
@@ -53,12 +64,8 @@ int atomic_begin(int dirfd, const char *name, mode_t mode,
 	/* Old file systems make none without a name. */
 	if (fd < 0 &&
 	    (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-		temp = mem_printf(".%s.%d.tmp", name, (int)getpid());
-		(void)unlinkat(dirfd, temp, 0);
-		fd = openat(dirfd, temp,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-				    O_CLOEXEC,
-			    mode);
+		temp = temp_name(name);
+		fd = open_temp(dirfd, temp, mode);
 	}
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
@@ -93,4 +100,162 @@ void atomic_file_free(struct atomic_file *f)
 	if (f->fd >= 0)
 		(void)close(f->fd);
 	*f = (struct atomic_file)ATOMIC_FILE_NONE;
+}
+
+/* --- several at once --- */
+
+struct atomic_item {
+	int fd, from_fd, dirfd; /* the folders are borrowed */
+	char *temp, *name; /* temp: NULL once it has its name */
+	bool fresh; /* the name must be free */
+};
+
+void atomic_set_free(struct atomic_set *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		struct atomic_item *item = &s->items[i];
+
+		if (item->temp)
+			(void)unlinkat(item->from_fd, item->temp, 0);
+		(void)close(item->fd);
+		free(item->temp);
+		free(item->name);
+	}
+	free(s->items);
+	*s = (struct atomic_set){0};
+}
+
+static void set_add(struct atomic_set *s, const struct atomic_item *item)
+{
+	GROW(s->items, s->count, s->room);
+	s->items[s->count++] = *item;
+}
+
+int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
+		     const void *data, size_t len, mode_t mode, struct err *err)
+{
+	auto_free char *temp = temp_name(name);
+	auto_close int fd = open_temp(dirfd, temp, mode);
+
+	if (fd < 0)
+		return fail_errno(err, "create %s", text_quote(name));
+	if (fd_write(fd, data, len) < 0) {
+		int num = errno;
+
+		(void)unlinkat(dirfd, temp, 0);
+		return fail_num(err, num, "write %s", text_quote(name));
+	}
+	set_add(s, &(struct atomic_item){TAKE_FD(fd), dirfd, dirfd, TAKE(temp),
+					 mem_strdup(name), false});
+	return 0;
+}
+
+void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
+		      const char *temp, int dirfd, const char *name)
+{
+	set_add(s, &(struct atomic_item){fd, from_fd, dirfd, mem_strdup(temp),
+					 mem_strdup(name), true});
+}
+
+/* Under a name that must be free; file systems without NOREPLACE: a link
+ * refuses, too. */
+static int name_fresh(const struct atomic_item *item)
+{
+	if (renameat2(item->from_fd, item->temp, item->dirfd, item->name,
+		      RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL ||
+	    linkat(item->from_fd, item->temp, item->dirfd, item->name, 0) < 0)
+		return -1;
+	(void)unlinkat(item->from_fd, item->temp, 0);
+	return 0;
+}
+
+static int set_name(struct atomic_item *item, struct err *err)
+{
+	int got = item->fresh ? name_fresh(item)
+			      : renameat(item->from_fd, item->temp, item->dirfd,
+					 item->name);
+
+	if (got < 0)
+		return fail_errno(err, "write %s", text_quote(item->name));
+	free(TAKE(item->temp));
+	return 0;
+}
+
+static int sync_each(const int *fds, size_t count, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (fdatasync(fds[i]) < 0)
+			return fail_errno(err, "sync");
+	return 0;
+}
+
+static bool has_folder(const struct atomic_set *s, size_t end, int dirfd)
+{
+	size_t i;
+
+	for (i = 0; i < end; i++)
+		if (s->items[i].dirfd == dirfd)
+			return true;
+	return false;
+}
+
+static int sync_folders_each(const int *fds, size_t count, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (atomic_sync_dir(fds[i], err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* The folders may be O_PATH, so each is opened for it. */
+static int sync_folders(const struct atomic_set *s, atomic_sync sync,
+			struct err *err)
+{
+	auto_free int *fds = mem_resize(NULL, s->count + 1, sizeof(*fds));
+	size_t count = 0, i;
+	int got = 0;
+
+	for (i = 0; i < s->count && got == 0; i++) {
+		if (has_folder(s, i, s->items[i].dirfd))
+			continue;
+		fds[count] = openat(s->items[i].dirfd, ".",
+				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fds[count] < 0)
+			got = fail_errno(err, "sync folder");
+		else
+			count++;
+	}
+	/* EINVAL: one of them has nothing to sync; which, is not said. */
+	if (got == 0 && sync && count > 1)
+		got = sync(fds, count, err);
+	else if (got == 0)
+		got = -EINVAL;
+	if (got == -EINVAL)
+		got = sync_folders_each(fds, count, err);
+	while (count)
+		(void)close(fds[--count]);
+	return got;
+}
+
+int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err)
+{
+	auto_free int *fds = mem_resize(NULL, s->count + 1, sizeof(*fds));
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		fds[i] = s->items[i].fd;
+	if ((sync && s->count > 1 ? sync : sync_each)(fds, s->count, err) < 0)
+		return -err->num;
+	for (i = 0; i < s->count; i++)
+		if (set_name(&s->items[i], err) < 0)
+			return -err->num;
+	return sync_folders(s, sync, err);
 }

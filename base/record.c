@@ -105,19 +105,35 @@ static void add_value(struct buf *b, const char *value)
 	}
 }
 
+static void encode(const struct record *r, const char *kind, int version,
+		   struct buf *b)
+{
+	size_t i;
+
+	buf_printf(b, "guard-%s %d\n", kind, version);
+	for (i = 0; i < r->count; i++) {
+		buf_printf(b, "%s=", r->items[i].key);
+		add_value(b, r->items[i].value);
+		buf_add_char(b, '\n');
+	}
+}
+
 int record_save(int dirfd, const char *name, const char *kind, int version,
 		const struct record *r, enum atomic_how how, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
-	size_t i;
 
-	buf_printf(&b, "guard-%s %d\n", kind, version);
-	for (i = 0; i < r->count; i++) {
-		buf_printf(&b, "%s=", r->items[i].key);
-		add_value(&b, r->items[i].value);
-		buf_add_char(&b, '\n');
-	}
+	encode(r, kind, version, &b);
 	return atomic_write(dirfd, name, b.data, b.len, 0600, how, err);
+}
+
+int record_put(int dirfd, const char *name, const char *kind, int version,
+	       const struct record *r, struct atomic_set *to, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	encode(r, kind, version, &b);
+	return atomic_set_write(to, dirfd, name, b.data, b.len, 0600, err);
 }
 
 /* Undoes add_value() in place; false when a backslash stands alone. */

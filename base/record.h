@@ -38,6 +38,9 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 /* By atomic_write(), mode 0600. */
 int record_save(int dirfd, const char *name, const char *kind, int version,
 		const struct record *r, enum atomic_how how, struct err *err);
+/* Into a set of files, by atomic_set_write(). */
+int record_put(int dirfd, const char *name, const char *kind, int version,
+	       const struct record *r, struct atomic_set *to, struct err *err);
 
 /* NULL when there is none; the n-th (from 0) of a repeated key. */
 const char *record_get(const struct record *r, const char *key);

@@ -115,8 +115,9 @@ static int get_others(const struct record *r, struct action *a, struct err *err)
 	return 0;
 }
 
+/* to: the set that it is put into; NULL: durable on return. */
 static int save(int workspace_fd, const char *name, const struct action *a,
-		enum atomic_how how, struct err *err)
+		struct atomic_set *to, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	int version;
@@ -132,7 +133,10 @@ static int save(int workspace_fd, const char *name, const struct action *a,
 	put_others(&r, a);
 	/* One that an older guard can take back is left to it. */
 	version = a->only || a->other_count ? VERSION : VERSION_ONE_FOLDER;
-	return record_save(workspace_fd, name, "action", version, &r, how, err);
+	return to ? record_put(workspace_fd, name, "action", version, &r, to,
+			       err)
+		  : record_save(workspace_fd, name, "action", version, &r,
+				ATOMIC_DURABLE, err);
 }
 
 static char *text_of(const struct record *r, const char *key)
@@ -169,9 +173,9 @@ static int load(int workspace_fd, const char *name, struct action *ret,
 }
 
 int action_save_next(int workspace_fd, const struct action *a,
-		     enum atomic_how how, struct err *err)
+		     struct atomic_set *to, struct err *err)
 {
-	return save(workspace_fd, NEXT, a, how, err);
+	return save(workspace_fd, NEXT, a, to, err);
 }
 
 void action_drop_next(int workspace_fd)
@@ -291,7 +295,7 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 	done_name(number, name);
 	if (linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
 		return 0;
-	return save(workspace_fd, name, a, ATOMIC_DURABLE, err);
+	return save(workspace_fd, name, a, NULL, err);
 }
 
 /* What was taken back, and every undo above it. */
@@ -345,11 +349,12 @@ bool action_is_last(int workspace_fd, const struct action *a)
 	       same(&last, a);
 }
 
-int action_save_last(int workspace_fd, const struct action *a, struct err *err)
+int action_save_last(int workspace_fd, const struct action *a,
+		     struct atomic_set *to, struct err *err)
 {
 	return make_way(workspace_fd, a, err) < 0
 		       ? -err->num
-		       : save(workspace_fd, LAST, a, ATOMIC_DURABLE, err);
+		       : save(workspace_fd, LAST, a, to, err);
 }
 
 void action_close(int workspace_fd, const struct action *a)
@@ -410,7 +415,7 @@ static int push_discard(int workspace_fd, const struct action *a,
 	/* An undo too: it can be taken back again once the discard was. */
 	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
 		return -err->num;
-	return save(workspace_fd, LAST, a, ATOMIC_DURABLE, err);
+	return save(workspace_fd, LAST, a, NULL, err);
 }
 
 /* The newest action in effect; when it is the last one, too, all is as before
@@ -450,7 +455,7 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 			    "another guard is at work in this project");
 	if (lock < 0)
 		return lock;
-	if (action_save_next(workspace_fd, &a, ATOMIC_DURABLE, err) < 0)
+	if (action_save_next(workspace_fd, &a, NULL, err) < 0)
 		return -err->num;
 	return TAKE_FD(lock);
 }

@@ -55,13 +55,13 @@ struct action_root *action_add_root(struct action *a, const char *path);
  * undo, and an undo of an undo. */
 bool action_in_effect(const struct action *a);
 
-/* how: ATOMIC_BYTES where the folder is synced before anything is done, by
- * the transaction's journal. */
+/* to: the files with which it becomes durable; NULL: it is on return. */
 int action_save_next(int workspace_fd, const struct action *a,
-		     enum atomic_how how, struct err *err);
+		     struct atomic_set *to, struct err *err);
 /* Saves it as the last one. What an undo took back is forgotten, and so is an
  * undo that was not itself taken back. next-action stays. */
-int action_save_last(int workspace_fd, const struct action *a, struct err *err);
+int action_save_last(int workspace_fd, const struct action *a,
+		     struct atomic_set *to, struct err *err);
 void action_drop_next(int workspace_fd);
 /* The last thing that is done for it, once its run is settled, too: next-action
  * goes away, unless action_save_last() has failed. */

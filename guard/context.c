@@ -230,6 +230,48 @@ static int settle_other(struct context *c, const struct action *a,
 	return got;
 }
 
+/* A record and the snapshot that it names come onto the disk together: after a
+ * power cut one may be there alone, and the number be another's. */
+static bool has_snapshot(struct context *c, const char *path,
+			 const struct action *a, uint64_t seq)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
+
+	return catalog_load(c->store, seq, &s, &ignored) == 0 &&
+	       strcmp(s.root_path, path) == 0 &&
+	       strcmp(s.run_id, a->run_id) == 0;
+}
+
+/* All those before it, or all those after it. */
+static bool has_snapshots(struct context *c, const char *path,
+			  const struct action *a, bool after)
+{
+	size_t i;
+
+	if (!has_snapshot(c, path, a, after ? a->after : a->before))
+		return false;
+	for (i = 0; i < a->other_count; i++) {
+		const struct action_root *o = &a->others[i];
+
+		if (!has_snapshot(c, o->path, a, after ? o->after : o->before))
+			return false;
+	}
+	return true;
+}
+
+/* All but its announcement's end had come onto the disk. */
+static bool is_noted(struct context *c, struct project *p,
+		     const struct action *a)
+{
+	AUTO(action) struct action last = {0};
+	struct err ignored;
+
+	return action_is_last(p->workspace_fd, a) &&
+	       action_load_last(p->workspace_fd, &last, &ignored) == 0 &&
+	       has_snapshots(c, p->path, &last, true);
+}
+
 /*
  * An action that was announced and has no journal: it was ended before it
  * began or after it was done. Only the files tell.
@@ -240,12 +282,14 @@ static int settle_action(struct context *c, struct project *p, struct action *a,
 	bool done = recovered == 1;
 	size_t i;
 
-	/* All but its announcement's end had come onto the disk. */
-	if (action_is_last(p->workspace_fd, a)) {
+	if (is_noted(c, p, a)) {
 		settle_state(c, a, true);
 		action_drop_next(p->workspace_fd);
 		return 0;
 	}
+	/* It did not get as far as the states that it would have left. */
+	if (!recovered && !has_snapshots(c, p->path, a, false))
+		recovered = 2;
 	if (recovered != 2 &&
 	    settle_root(c, p, a, a->only, a->before, &a->after, &done, err) < 0)
 		return -err->num;
@@ -256,7 +300,7 @@ static int settle_action(struct context *c, struct project *p, struct action *a,
 	if (done) {
 		state_log(&c->state, a->kind, "run", a->run_id, "project",
 			  p->path, "note", "finished after a sudden end", NULL);
-		if (action_save_last(p->workspace_fd, a, err) < 0)
+		if (action_save_last(p->workspace_fd, a, NULL, err) < 0)
 			return -err->num;
 	}
 	action_drop_next(p->workspace_fd);

@@ -13,6 +13,7 @@
 #include "restore/txn.h"
 #include "restore/workspace.h"
 #include "snapshot/store/known.h"
+#include "snapshot/store/ring.h"
 
 static bool has_journal(int workspace_fd)
 {
@@ -41,16 +42,6 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 		return TAKE(first);
 	journal_leave(fd);
 	return NULL;
-}
-
-struct moment txn_begun(struct store *store, uint64_t before)
-{
-	AUTO(snapshot) struct snapshot s = {0};
-	struct err ignored;
-
-	if (!before || catalog_load(store, before, &s, &ignored) < 0)
-		return (struct moment){0};
-	return s.time;
 }
 
 /* Nothing in any root has changed yet: only the staging folders go. */
@@ -136,13 +127,73 @@ static int join(struct txn_all *all, struct err *err)
 	return 0;
 }
 
+static int note(void *journal, struct atomic_set *set, struct err *err)
+{
+	struct txn_all *all = journal;
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (all->roots[i].before)
+			all->roots[i].part->before = all->roots[i].before->seq;
+	return journal_put(all->first->workspace_fd, &all->journal, set, err);
+}
+
+static int sync_many(const int *fds, size_t count, struct err *err)
+{
+	return ring_sync_files(fds, count, false, err);
+}
+
+static int write_journal(struct txn_all *all, struct err *err)
+{
+	const struct transaction *what = all->roots[0].what;
+	AUTO(atomic_set) struct atomic_set set = {0};
+
+	all->journal.state = JOURNAL_STAGING;
+	if (what->begin)
+		return what->begin(what->begin_arg, note, all, err);
+	if (note(all, &set, err) < 0 ||
+	    atomic_set_publish(&set, sync_many, err) < 0)
+		return err_context(err, "journal");
+	return 0;
+}
+
+static bool same_device(int a_fd, int b_fd)
+{
+	struct stat a, b;
+
+	return fstat(a_fd, &a) == 0 && fstat(b_fd, &b) == 0 &&
+	       a.st_dev == b.st_dev;
+}
+
+/* The journal's table says what has been staged; it is synced together with the
+ * last of that. */
+static int note_staged(struct txn_all *all, struct syncs *to, struct err *err)
+{
+	const struct txn *t = &all->roots[all->count - 1];
+	int workspace = all->first->workspace_fd;
+
+	if (journal_write_table(workspace, &all->journal, err) < 0)
+		return -err->num;
+	if (!same_device(workspace, t->staging_fd))
+		return journal_sync(workspace, err);
+	syncs_add(to, workspace, JOURNAL_NAME);
+	return 0;
+}
+
 static int stage(struct txn_all *all, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < all->count; i++)
-		if (txn_stage(&all->roots[i], err) < 0)
+	for (i = 0; i < all->count; i++) {
+		AUTO(syncs) struct syncs syncs = SYNCS_NONE;
+		struct txn *t = &all->roots[i];
+
+		if (txn_stage(t, &syncs, err) < 0 ||
+		    (i + 1 == all->count && note_staged(all, &syncs, err) < 0))
 			return -err->num;
+		if (syncs_run(&syncs, t->staging_fd, err) < 0)
+			return err_context(err, "what was staged");
+	}
 	return 0;
 }
 
@@ -161,12 +212,11 @@ static int carry_out(struct txn_all *all, struct err *err)
 	int workspace = all->first->workspace_fd;
 	struct err ignored;
 
-	all->journal.state = JOURNAL_STAGING;
-	if (join(all, err) < 0 ||
-	    journal_write(workspace, &all->journal, err) < 0 ||
+	if (join(all, err) < 0 || write_journal(all, err) < 0 ||
 	    stage(all, err) < 0)
 		return give_up(all, err);
-	if (journal_prepare(workspace, &all->journal, err) < 0) {
+	if (journal_set_state(workspace, &all->journal, JOURNAL_PREPARED, err) <
+	    0) {
 		/* It may be there all the same. */
 		(void)journal_set_state(workspace, &all->journal,
 					JOURNAL_STAGING, &ignored);
@@ -185,8 +235,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 
 	for (i = 0; i < count; i++)
 		if (roots[i].plan->step_count)
-			journal_add_root(&all->journal, roots[i].project->path)
-				->before = roots[i].before;
+			(void)journal_add_root(&all->journal,
+					       roots[i].project->path);
 	txn_all_lay_out(all);
 	for (i = 0; i < count; i++) {
 		struct txn *t = &all->roots[n];
@@ -194,7 +244,9 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 		if (!roots[i].plan->step_count)
 			continue;
 		t->project = roots[i].project;
-		t->since = txn_begun(all->store, roots[i].before);
+		t->before = roots[i].before;
+		if (t->before)
+			t->since = t->before->time;
 		t->from = roots[i].layer;
 		if (txn_survey(t, roots[i].plan, err) < 0)
 			return -err->num;
@@ -238,5 +290,7 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 		return -err->num;
 	for (i = 0; i < all.count; i++)
 		all.roots[i].what = what;
-	return all.count ? carry_out(&all, err) : 0;
+	if (all.count)
+		return carry_out(&all, err);
+	return what->begin ? what->begin(what->begin_arg, NULL, NULL, err) : 0;
 }

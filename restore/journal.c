@@ -14,7 +14,6 @@
 #include "base/codec.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/record.h"
 
 #define MAGIC "GUARDJNL"
 #define MAGIC_LEN 8
@@ -29,8 +28,6 @@
 #define TABLE_HEAD 8
 #define JOURNAL_MAX (1u << 30)
 #define ROOTS_MAX 64
-#define JOINED "joined"
-#define JOINED_VERSION 1
 
 static void root_free(struct journal_root *j)
 {
@@ -366,7 +363,8 @@ static void fill_in(struct buf *b, size_t at, uint64_t number)
 	memcpy(b->data + at, bytes.data, bytes.len);
 }
 
-int journal_write(int workspace_fd, const struct journal *j, struct err *err)
+int journal_put(int workspace_fd, const struct journal *j,
+		struct atomic_set *to, struct err *err)
 {
 	AUTO(buf) struct buf whole = {0};
 	size_t table = TABLE_HEAD + count_ops(j) * 8, len;
@@ -383,10 +381,8 @@ int journal_write(int workspace_fd, const struct journal *j, struct err *err)
 	/* Room for the table: what is overwritten needs no new place. */
 	memset(buf_reserve(&whole, table), 0, table);
 	whole.len += table;
-	if (atomic_write(workspace_fd, JOURNAL_NAME, whole.data, whole.len,
-			 0600, ATOMIC_DURABLE, err) < 0)
-		return err_context(err, "journal");
-	return 0;
+	return atomic_set_write(to, workspace_fd, JOURNAL_NAME, whole.data,
+				whole.len, 0600, err);
 }
 
 static int open_journal(int workspace_fd, struct err *err)
@@ -397,15 +393,8 @@ static int open_journal(int workspace_fd, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the journal") : fd;
 }
 
-static int write_at(int fd, const void *data, size_t len, off_t at,
-		    struct err *err)
-{
-	if (fd_pwrite(fd, data, len, at) < 0 || fdatasync(fd) < 0)
-		return fail_errno(err, "write the journal");
-	return 0;
-}
-
-int journal_prepare(int workspace_fd, struct journal *j, struct err *err)
+int journal_write_table(int workspace_fd, const struct journal *j,
+			struct err *err)
 {
 	auto_close int fd = open_journal(workspace_fd, err);
 	AUTO(buf) struct buf inodes = {0}, table = {0};
@@ -418,10 +407,19 @@ int journal_prepare(int workspace_fd, struct journal *j, struct err *err)
 	buf_add(&table, inodes.data, inodes.len);
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "look at the journal");
-	if (write_at(fd, table.data, table.len, st.st_size - (off_t)table.len,
-		     err) < 0)
-		return -err->num;
-	return journal_set_state(workspace_fd, j, JOURNAL_PREPARED, err);
+	if (fd_pwrite(fd, table.data, table.len,
+		      st.st_size - (off_t)table.len) < 0)
+		return fail_errno(err, "write the journal");
+	return 0;
+}
+
+int journal_sync(int workspace_fd, struct err *err)
+{
+	auto_close int fd = open_journal(workspace_fd, err);
+
+	if (fd < 0)
+		return fd;
+	return fdatasync(fd) < 0 ? fail_errno(err, "write the journal") : 0;
 }
 
 int journal_set_state(int workspace_fd, struct journal *j,
@@ -430,8 +428,10 @@ int journal_set_state(int workspace_fd, struct journal *j,
 	auto_close int fd = open_journal(workspace_fd, err);
 	unsigned char byte = (unsigned char)state;
 
-	if (fd < 0 || write_at(fd, &byte, 1, STATE_AT, err) < 0)
-		return -err->num;
+	if (fd < 0)
+		return fd;
+	if (fd_pwrite(fd, &byte, 1, STATE_AT) < 0 || fdatasync(fd) < 0)
+		return fail_errno(err, "write the journal");
 	j->state = state;
 	return 0;
 }
@@ -472,29 +472,4 @@ int journal_remove(int workspace_fd, struct err *err)
 	if (unlinkat(workspace_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
 		return fail_errno(err, "remove the journal");
 	return 0;
-}
-
-int journal_join(int workspace_fd, const char *first, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-
-	record_set(&r, "first", first);
-	return record_save(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
-			   ATOMIC_DURABLE, err);
-}
-
-char *journal_joined(int workspace_fd)
-{
-	AUTO(record) struct record r = {0};
-	struct err ignored;
-
-	if (record_load(workspace_fd, JOINED, JOINED, JOINED_VERSION, &r,
-			&ignored) < 0)
-		return NULL;
-	return mem_strdup(record_get(&r, "first"));
-}
-
-void journal_leave(int workspace_fd)
-{
-	(void)unlinkat(workspace_fd, JOINED, 0);
 }

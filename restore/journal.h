@@ -22,6 +22,7 @@
 #ifndef GUARD_RESTORE_JOURNAL_H
 #define GUARD_RESTORE_JOURNAL_H
 
+#include "base/atomic.h"
 #include "restore/transaction.h"
 
 #define JOURNAL_NAME "journal"
@@ -89,13 +90,14 @@ void journal_free(struct journal *j);
 /* One more, empty but for its path; holds until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 
-/* Writes it whole, durably; its state is "staging". What else was written in
- * the workspace's folder before is durable then, too, as far as its own bytes
- * are. */
-int journal_write(int workspace_fd, const struct journal *j, struct err *err);
-/* All is staged: new_ino of each operation, durable before the state
- * "prepared" is, which is durable on return. */
-int journal_prepare(int workspace_fd, struct journal *j, struct err *err);
+/* All of it, into a set of files; its state is "staging". */
+int journal_put(int workspace_fd, const struct journal *j,
+		struct atomic_set *to, struct err *err);
+/* All is staged: new_ino of each operation, which means nothing before the
+ * state is "prepared", and has to be durable before that. Not synced. */
+int journal_write_table(int workspace_fd, const struct journal *j,
+			struct err *err);
+int journal_sync(int workspace_fd, struct err *err);
 /* Changes its state on disk, durably, then in *j. */
 int journal_set_state(int workspace_fd, struct journal *j,
 		      enum journal_state state, struct err *err);

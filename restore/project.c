@@ -151,7 +151,8 @@ static int take_opened(struct store *store, struct project *p,
 	if (shut_open(p->fd, p->shut, p->workspace_fd, &shut, err) < 0 ||
 	    take_snapshot(store, &look, &s, err) < 0 ||
 	    shut_correct(&shut, store, &s.root, err) < 0 ||
-	    (!options->look && catalog_add(store, &s, err) < 0))
+	    (!options->look && catalog_add_with(store, &s, options->with,
+						options->with_arg, err) < 0))
 		return -err->num;
 	*ret = s;
 	s = (struct snapshot){0};
@@ -179,7 +180,8 @@ static int take(struct store *store, struct project *p,
 		return p->shut ? take_opened(store, p, options, ret, err)
 			       : take_snapshot(store, options, ret, err);
 	see_nothing(options, &s);
-	if (!options->look && catalog_add(store, &s, err) < 0)
+	if (!options->look && catalog_add_with(store, &s, options->with,
+					       options->with_arg, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct snapshot){0};
@@ -220,6 +222,21 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 		.reason = reason,
 		.run_id = run_id,
 		.message = message,
+	};
+
+	return take(store, p, &options, ret, err);
+}
+
+int project_snapshot_with(struct store *store, struct project *p,
+			  const char *reason, const char *run_id,
+			  catalog_with with, void *arg, struct snapshot *ret,
+			  struct err *err)
+{
+	struct take_options options = {
+		.reason = reason,
+		.run_id = run_id,
+		.with = with,
+		.with_arg = arg,
 	};
 
 	return take(store, p, &options, ret, err);

@@ -138,6 +138,17 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	return recover_done(r, ret_text, err);
 }
 
+/* When the snapshot of that number was begun, {0}: there is none. */
+static struct moment begun(struct store *store, uint64_t before)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
+
+	if (!before || catalog_load(store, before, &s, &ignored) < 0)
+		return (struct moment){0};
+	return s.time;
+}
+
 /* The root's folder; one that is gone is lost, and only that. */
 static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 		     struct err *err)
@@ -146,7 +157,7 @@ static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 	const char *path = t->part->path;
 	int got;
 
-	t->since = txn_begun(r->all.store, t->part->before);
+	t->since = begun(r->all.store, t->part->before);
 	if (!*path || strcmp(path, r->all.first->path) == 0) {
 		t->project = r->all.first;
 	} else {

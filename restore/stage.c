@@ -415,19 +415,16 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 	return 0;
 }
 
-int txn_stage(struct txn *t, struct err *err)
+int txn_stage(struct txn *t, struct syncs *to, struct err *err)
 {
-	AUTO(syncs) struct syncs syncs = SYNCS_NONE;
 	size_t taken;
 
 	if (make_staging(t, err) < 0 || taking_rename(t, &taken, err) < 0 ||
-	    txn_stage_into(t, &syncs, err) < 0)
+	    txn_stage_into(t, to, err) < 0)
 		return -err->num;
 	if (taken)
-		syncs_add_all(&syncs);
-	syncs_add(&syncs, t->staging_fd, "");
-	syncs_add(&syncs, t->project->fd, "");
-	if (syncs_run(&syncs, t->staging_fd, err) < 0)
-		return err_context(err, "what was staged");
+		syncs_add_all(to);
+	syncs_add(to, t->staging_fd, "");
+	syncs_add(to, t->project->fd, "");
 	return 0;
 }

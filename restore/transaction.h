@@ -17,9 +17,11 @@
 #ifndef GUARD_RESTORE_TRANSACTION_H
 #define GUARD_RESTORE_TRANSACTION_H
 
+#include "base/atomic.h"
 #include "overlay/change_list.h"
 #include "restore/plan/plan.h"
 #include "snapshot/store/known.h"
+#include "snapshot/tree/catalog.h"
 
 /* How the folder in the project's root begins in which new files wait for
  * their turn; whoever looks at the project without its lock leaves it out. */
@@ -69,6 +71,11 @@ int project_folder(const char *path, bool make, struct err *err);
 int project_snapshot(struct store *store, struct project *p, const char *reason,
 		     const char *run_id, const char *message,
 		     struct snapshot *ret, struct err *err);
+/* The same, together with other files: see catalog_add_with(). */
+int project_snapshot_with(struct store *store, struct project *p,
+			  const char *reason, const char *run_id,
+			  catalog_with with, void *arg, struct snapshot *ret,
+			  struct err *err);
 
 /*
  * The same, but nothing is left behind: *ret becomes a snapshot by
@@ -83,9 +90,23 @@ int project_look(struct store *store, struct project *p, const char *reason,
 int project_know(struct project *p, const char *path, const struct entry *e,
 		 struct err *err);
 
+/* Adds the journal to the set, for a begin() below. */
+typedef int (*transaction_note)(void *journal, struct atomic_set *set,
+				struct err *err);
+
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */
 	const char *run_id; /* "" */
+	/*
+	 * What has to be durable together with the journal, once it is known
+	 * that something will be done, and before it: called in its place, to
+	 * put files into a set, let `note` add the journal to it, and publish
+	 * it. The roots' snapshots need their numbers by then. Where nothing is
+	 * to be done, note is NULL. begin NULL: the journal alone.
+	 */
+	int (*begin)(void *arg, transaction_note note, void *journal,
+		     struct err *err);
+	void *begin_arg;
 	/* Bytes of new files that are staged; from any thread, never from two
 	 * at once. NULL: nobody wants to know. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
@@ -111,7 +132,7 @@ struct transaction_layer {
 struct transaction_root {
 	struct project *project;
 	const struct plan *plan; /* may be empty */
-	uint64_t before; /* the snapshot taken before it */
+	const struct snapshot *before; /* taken before it, or NULL */
 	const struct transaction_layer *layer; /* or NULL */
 };
 

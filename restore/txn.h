@@ -33,6 +33,7 @@ struct txn {
 	const struct transaction *what; /* NULL: it is recovered */
 	const struct transaction_layer *from; /* or NULL */
 	int staging_fd; /* -1 while there is none */
+	const struct snapshot *before; /* NULL: none, or it is recovered */
 	struct moment since; /* when the snapshot before it was begun, {0}: not
 				known */
 	struct buf kept; /* for people: what was put beside */
@@ -41,14 +42,11 @@ struct txn {
 
 void txn_free(struct txn *t);
 
-/* When the snapshot of that number was begun, {0}: there is none. */
-struct moment txn_begun(struct store *store, uint64_t before);
-
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
-int txn_stage(struct txn *t, struct err *err);
+/* What has to be synced comes into `to`. */
+int txn_stage(struct txn *t, struct syncs *to, struct err *err);
 /* The same in a staging folder that is there; all that is needed of t are its
- * store, the operations and staging_fd. Nothing is synced: what has to be comes
- * into `to`. */
+ * store, the operations and staging_fd. */
 int txn_stage_into(struct txn *t, struct syncs *to, struct err *err);
 int txn_put(struct txn *t, struct err *err);
 /* Takes back whatever has happened; goes on after a failure, whose error is

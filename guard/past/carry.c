@@ -1,21 +1,16 @@
 #include "guard/past/carry.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/context.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/past/carry_moves.h"
-#include "guard/progress.h"
 #include "restore/onfile.h"
 
 bool carry_only_times(const struct step *s)
@@ -183,137 +178,4 @@ bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)
 	carry_sum(counts, &sum);
 	return output_agreed(yes, "guard: %s in %s: do it?", buf_text(&sum),
 			     text_quote(where));
-}
-
-/* One of the folders as it is afterwards. */
-static int store_after(struct store *store, struct project *p,
-		       const struct action *a, uint64_t *ret, struct err *err)
-{
-	AUTO(snapshot) struct snapshot after = {0};
-	auto_free char *reason = mem_printf("post-%s", a->kind);
-
-	if (project_snapshot(store, p, reason, a->run_id, "", &after, err) < 0)
-		return -err->num;
-	*ret = after.seq;
-	return 0;
-}
-
-/* The files are as they shall be: what fails now is no reason to call the
- * action failed, but undo needs to know of it. */
-static void note_done(struct store *store, const struct carry_root *roots,
-		      size_t count, struct action *a)
-{
-	struct err err;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
-
-		if (store_after(store, roots[i].project, a, after, &err) == 0)
-			continue;
-		output_warn("it is done, but the state after it could not be "
-			    "stored: %s",
-			    err.text);
-		return;
-	}
-	if (action_save_last(roots[0].project->workspace_fd, a, &err) < 0)
-		output_warn("it is done, but undo will not know of it: %s",
-			    err.text);
-}
-
-static void list_only(const char *const *only, char ***to)
-{
-	mem_list_free(to);
-	for (; only && *only; only++)
-		mem_list_add(to, *only);
-}
-
-/*
- * A recovery compares with what the plan wants, and merged texts have been put
- * into the store without a snapshot: adding one flushes all that is there.
- */
-static int store_before(struct store *store, const struct carry_root *roots,
-			size_t count, struct action *a,
-			struct transaction_root *to, struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		const struct carry_root *r = &roots[i];
-		struct action_root *other;
-
-		if (catalog_add(store, r->before, err) < 0)
-			return -err->num;
-		to[i] = (struct transaction_root){
-			.project = r->project,
-			.plan = r->plan,
-			.before = r->before->seq,
-			.layer = r->layer,
-		};
-		if (!i) {
-			a->before = r->before->seq;
-			list_only(r->project->only, &a->only);
-			continue;
-		}
-		other = action_add_root(a, r->project->path);
-		other->before = r->before->seq;
-		list_only(r->project->only, &other->only);
-	}
-	return 0;
-}
-
-static void tell_progress(void *arg, uint64_t done, uint64_t total)
-{
-	progress_bytes(arg, done, total);
-}
-
-int carry_transaction(struct store *store, const struct transaction_root *roots,
-		      size_t count, const char *kind, const char *run_id,
-		      struct err *err)
-{
-	struct progress progress;
-	const struct transaction what = {
-		.action = kind,
-		.run_id = run_id,
-		.progress = tell_progress,
-		.progress_arg = &progress,
-	};
-	int got;
-
-	progress_start(&progress, kind);
-	got = transaction_run(store, roots, count, &what, err);
-	progress_end(&progress);
-	return got;
-}
-
-static int carry(struct store *store, const struct carry_root *roots,
-		 size_t count, struct action *a, struct err *err)
-{
-	int workspace = roots[0].project->workspace_fd;
-	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
-
-	if (store_before(store, roots, count, a, to, err) < 0 ||
-	    action_save_next(workspace, a, ATOMIC_BYTES, err) < 0)
-		return -err->num;
-	if (carry_transaction(store, to, count, a->kind, a->run_id, err) < 0) {
-		/* Left behind only together with its journal. */
-		if (faccessat(workspace, "journal", F_OK, 0) < 0)
-			action_drop_next(workspace);
-		return -err->num;
-	}
-	note_done(store, roots, count, a);
-	return 0;
-}
-
-int carry_out(struct store *store, const struct carry_root *roots, size_t count,
-	      struct action *a, struct err *err)
-{
-	sigset_t signals;
-	int got;
-
-	(void)signal(SIGPIPE, SIG_IGN);
-	context_hold_signals(&signals);
-	got = carry(store, roots, count, a, err);
-	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
-	return got;
 }

@@ -318,7 +318,7 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	fill(w, o, s);
 	if (o->look)
 		return 0;
-	if (catalog_add(w->store, s, err) < 0)
+	if (catalog_add_with(w->store, s, o->with, o->with_arg, err) < 0)
 		return -err->num;
 	/* One that was not written costs time and nothing else. */
 	if (o->cache_path && !w->only && (changed || !w->cache) && root.folder)

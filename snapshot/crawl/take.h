@@ -53,6 +53,10 @@ struct take_options {
 	/* Look only: contents are kept, but no snapshot is made of them, until
 	 * the caller adds *ret to the catalog. The stat cache stays. */
 	bool look;
+	/* What becomes durable together with the snapshot: see
+	 * catalog_add_with(). NULL: nothing. */
+	catalog_with with;
+	void *with_arg;
 	/*
 	 * What else is left out because the user says so, NULL-terminated or
 	 * NULL: a glob without '/' is one of names anywhere, one with it of

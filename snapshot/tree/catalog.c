@@ -16,6 +16,7 @@
 #include "base/boot.h"
 #include "base/fd.h"
 #include "base/walk.h"
+#include "snapshot/store/ring.h"
 #include "snapshot/tree/snapfile.h"
 
 /* Digits and a newline. */
@@ -164,7 +165,6 @@ static int open_temp(int tmp_fd, const char *temp, struct err *err)
 	}
 }
 
-/* The bytes are durable when this returns. */
 static int write_temp(int fd, const struct snapshot *s, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
@@ -174,23 +174,9 @@ static int write_temp(int fd, const struct snapshot *s, struct err *err)
 		return fail(err, EFBIG,
 			    "too many paths could not be kept (%zu)",
 			    s->note_count);
-	if (fd_write(fd, bytes.data, bytes.len) < 0 || fdatasync(fd) < 0)
+	if (fd_write(fd, bytes.data, bytes.len) < 0)
 		return fail_errno(err, "write a snapshot's file");
 	return 0;
-}
-
-/* Renames into place; -EEXIST when the number was taken meanwhile. */
-static int publish(int tmp_fd, const char *temp, int snaps_fd, const char *name,
-		   struct err *err)
-{
-	if (renameat2(tmp_fd, temp, snaps_fd, name, RENAME_NOREPLACE) == 0)
-		return 0;
-	/* File systems without NOREPLACE: a link refuses too. */
-	if (errno == EINVAL && linkat(tmp_fd, temp, snaps_fd, name, 0) == 0) {
-		(void)unlinkat(tmp_fd, temp, 0);
-		return 0;
-	}
-	return fail_errno(err, "put a snapshot's file into snaps/");
 }
 
 /* Kept in the commit lock's file, written when the snapshot is durable and not
@@ -237,39 +223,62 @@ static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 	return 0;
 }
 
+static int open_tmp(struct store *store, struct err *err)
+{
+	int fd = openat(store_dir(store), "tmp",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? fail_errno(err, "open the store's tmp/") : fd;
+}
+
+static void temp_name(char temp[64], const struct snapshot *s)
+{
+	(void)snprintf(temp, 64, "snap-%d-%p.tmp", (int)getpid(),
+		       (const void *)s);
+}
+
+static int sync_many(const int *fds, size_t count, struct err *err)
+{
+	return ring_sync_files(fds, count, false, err);
+}
+
+/* Under the commit lock; -EEXIST when the number was taken meanwhile. */
+static int add_once(struct store *store, int snaps_fd, struct snapshot *s,
+		    catalog_with with, void *arg, struct err *err)
+{
+	auto_close int tmp_fd = open_tmp(store, err);
+	AUTO(atomic_set) struct atomic_set set = {0};
+	char temp[64], name[32];
+	int fd;
+
+	if (tmp_fd < 0 || next_seq(store, &s->seq, err) < 0)
+		return -err->num;
+	catalog_file_name(name, s->seq);
+	temp_name(temp, s);
+	fd = open_temp(tmp_fd, temp, err);
+	if (fd < 0)
+		return fd;
+	atomic_set_adopt(&set, fd, tmp_fd, temp, snaps_fd, name);
+	if (write_temp(fd, s, err) < 0 ||
+	    (with && with(arg, s, &set, err) < 0) ||
+	    atomic_set_publish(&set, sync_many, err) < 0)
+		return err_context(err, "keep a snapshot");
+	return 0;
+}
+
 /* Under the commit lock. */
 static int add_locked(struct store *store, int snaps_fd, int lock,
-		      struct snapshot *s, struct err *err)
+		      struct snapshot *s, catalog_with with, void *arg,
+		      struct err *err)
 {
-	char temp[64], name[32];
-	auto_close int tmp_fd =
-		openat(store_dir(store), "tmp",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int got;
 
-	if (tmp_fd < 0)
-		return fail_errno(err, "open the store's tmp/");
-	(void)snprintf(temp, sizeof(temp), "snap-%d-%p.tmp", (int)getpid(),
-		       (void *)s);
-	do {
-		auto_close int fd = -1;
-
-		if (next_seq(store, &s->seq, err) < 0)
-			return -err->num;
-		catalog_file_name(name, s->seq);
-		fd = open_temp(tmp_fd, temp, err);
-		if (fd < 0)
-			return fd;
-		got = write_temp(fd, s, err);
-		if (got == 0)
-			got = publish(tmp_fd, temp, snaps_fd, name, err);
-	} while (got == -EEXIST);
-	if (got < 0)
-		(void)unlinkat(tmp_fd, temp, 0);
-	if (got < 0 || atomic_sync_dir(snaps_fd, err) < 0)
-		return got < 0 ? got : -err->num;
-	set_mark(lock, s->seq);
-	return 0;
+	do
+		got = add_once(store, snaps_fd, s, with, arg, err);
+	while (got == -EEXIST);
+	if (got == 0)
+		set_mark(lock, s->seq);
+	return got;
 }
 
 /* Under the commit lock. */
@@ -277,20 +286,17 @@ static int replace_locked(struct store *store, int snaps_fd,
 			  const struct snapshot *s, struct err *err)
 {
 	char temp[64], name[32];
-	auto_close int tmp_fd =
-		openat(store_dir(store), "tmp",
-		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int tmp_fd = open_tmp(store, err);
 	auto_close int fd = -1;
 
 	if (tmp_fd < 0)
-		return fail_errno(err, "open the store's tmp/");
-	(void)snprintf(temp, sizeof(temp), "snap-%d-%p.tmp", (int)getpid(),
-		       (const void *)s);
+		return tmp_fd;
+	temp_name(temp, s);
 	catalog_file_name(name, s->seq);
 	fd = open_temp(tmp_fd, temp, err);
 	if (fd < 0 || write_temp(fd, s, err) < 0)
 		return -err->num;
-	if (renameat(tmp_fd, temp, snaps_fd, name) < 0)
+	if (fdatasync(fd) < 0 || renameat(tmp_fd, temp, snaps_fd, name) < 0)
 		return fail_errno(err, "put a snapshot's file into snaps/");
 	return atomic_sync_dir(snaps_fd, err);
 }
@@ -314,7 +320,8 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 	return got;
 }
 
-int catalog_add(struct store *store, struct snapshot *s, struct err *err)
+int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
+		     void *arg, struct err *err)
 {
 	auto_close int snaps_fd = -1;
 	uint64_t seq = s->seq;
@@ -330,9 +337,14 @@ int catalog_add(struct store *store, struct snapshot *s, struct err *err)
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;
-	got = add_locked(store, snaps_fd, lock, s, err);
+	got = add_locked(store, snaps_fd, lock, s, with, arg, err);
 	store_commit_end(store, lock);
 	if (got < 0)
 		s->seq = seq;
 	return got;
+}
+
+int catalog_add(struct store *store, struct snapshot *s, struct err *err)
+{
+	return catalog_add_with(store, s, NULL, NULL, err);
 }

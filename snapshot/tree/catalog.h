@@ -8,6 +8,7 @@
 #ifndef GUARD_SNAPSHOT_TREE_CATALOG_H
 #define GUARD_SNAPSHOT_TREE_CATALOG_H
 
+#include "base/atomic.h"
 #include "snapshot/tree/tree.h"
 
 /* "manual", "pre-run", "during-run", "post-run", "pre-apply", "post-apply",
@@ -87,6 +88,19 @@ char **snapshot_texts(const char *const *texts);
 /* store_flush(), then the file; gives it its sequence number. Durable when
  * this returns 0. */
 int catalog_add(struct store *store, struct snapshot *s, struct err *err);
+
+/*
+ * The same, together with other files that may name it: `with` is called once
+ * the snapshot has its number, and puts them into the set, in which the
+ * snapshot's own file is the first. It is called again, with another number,
+ * when somebody else has taken the first one. After a power cut one of these
+ * files may be there without the snapshot, and its number may be another's
+ * some day: whoever finds such a file asks.
+ */
+typedef int (*catalog_with)(void *arg, const struct snapshot *s,
+			    struct atomic_set *set, struct err *err);
+int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
+		     void *arg, struct err *err);
 
 /* Puts it in the place of the snapshot that has its number: the old one is
  * whole until the new one is. store_flush() first; durable. */

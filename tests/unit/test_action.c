@@ -47,7 +47,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	struct err err;
 
 	assert_int_equal(action_load_last(p->fd, &b, &err), -ENOENT);
-	assert_int_equal(action_save_last(p->fd, &a, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &a, NULL, &err), 0);
 	assert_int_equal(action_load_last(p->fd, &b, &err), 0);
 	assert_string_equal(b.kind, a.kind);
 	assert_string_equal(b.run_id, a.run_id);
@@ -75,7 +75,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	struct action_root *o;
 	struct err err;
 
-	assert_int_equal(action_save_next(p->fd, &a, ATOMIC_DURABLE, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
 	one = head_of(p->fd, "next-action");
 	o = action_add_root(&a, "/home/a b\nc");
 	o->before = 8;
@@ -84,7 +84,7 @@ static void several_folders_come_back_with_their_paths(void **state)
 	mem_list_add(&o->only, " y z");
 	(void)action_add_root(&a, "/p");
 	mem_list_add(&a.only, "own");
-	assert_int_equal(action_save_next(p->fd, &a, ATOMIC_DURABLE, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
 	two = head_of(p->fd, "next-action");
 	assert_int_equal(action_load_next(p->fd, &b, &err), 0);
 	action_free_roots(&a);
@@ -110,15 +110,15 @@ static void an_announced_action_goes_once_it_is_the_last(void **state)
 	AUTO(action) struct action next = {0};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &old, &err), 0);
-	assert_int_equal(action_save_next(p->fd, &a, ATOMIC_DURABLE, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &old, NULL, &err), 0);
+	assert_int_equal(action_save_next(p->fd, &a, NULL, &err), 0);
 	expect_last(p->fd, "restore", "");
 	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
 	assert_string_equal(next.kind, "apply");
 	action_close(p->fd, &a);
 	action_free(&next);
 	assert_int_equal(action_load_next(p->fd, &next, &err), 0);
-	assert_int_equal(action_save_last(p->fd, &a, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &a, NULL, &err), 0);
 	expect_last(p->fd, "apply", "r");
 	action_close(p->fd, &a);
 	action_free(&next);
@@ -153,7 +153,7 @@ static void a_discard_that_was_announced_only_is_none(void **state)
 	struct action apply = {.kind = "apply", .run_id = "one"};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &apply, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &apply, NULL, &err), 0);
 	move(p, "two", false);
 	(void)close(action_announce_discard(p->fd, "two", &err));
 	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
@@ -176,7 +176,7 @@ static void a_discard_taken_back_leaves_the_action_before_it(void **state)
 	struct action apply = {.kind = "apply", .run_id = "one"};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &apply, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &apply, NULL, &err), 0);
 	discard(p, "two", true);
 	discard(p, "three", true);
 	expect_last(p->fd, "discard", "three");
@@ -203,9 +203,9 @@ static void an_action_after_a_discard_hides_what_was_before(void **state)
 	struct action next = {.kind = "apply", .run_id = "three"};
 	struct err err;
 
-	assert_int_equal(action_save_last(p->fd, &one, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &one, NULL, &err), 0);
 	discard(p, "two", true);
-	assert_int_equal(action_save_last(p->fd, &next, &err), 0);
+	assert_int_equal(action_save_last(p->fd, &next, NULL, &err), 0);
 	expect_last(p->fd, "apply", "three");
 	discard(p, "two", true);
 	discard(p, "two", false);
@@ -231,7 +231,7 @@ static void act(int fd, uint64_t before)
 	struct action a = {.kind = "apply", .run_id = "r", .before = before};
 	struct err err;
 
-	assert_int_equal(action_save_last(fd, &a, &err), 0);
+	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
 }
 
 static void take_back(int fd, uint64_t before, uint64_t takes, char *undoes)
@@ -243,7 +243,7 @@ static void take_back(int fd, uint64_t before, uint64_t takes, char *undoes)
 			   .takes = takes};
 	struct err err;
 
-	assert_int_equal(action_save_last(fd, &a, &err), 0);
+	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
 }
 
 static void what_was_taken_back_is_no_longer_in_effect(void **state)

@@ -141,6 +141,73 @@ static void a_file_is_replaced_as_a_whole(void **state)
 		-ENOENT);
 }
 
+static int syncs;
+
+static int count_syncs(const int *fds, size_t count, struct err *err)
+{
+	size_t i;
+
+	syncs++;
+	for (i = 0; i < count; i++)
+		if (fsync(fds[i]) < 0)
+			return fail_errno(err, "sync");
+	return 0;
+}
+
+static void put_in_set(struct atomic_set *set, int dirfd, const char *name,
+		       const char *text)
+{
+	struct err err;
+
+	assert_int_equal(atomic_set_write(set, dirfd, name, text, strlen(text),
+					  0600, &err),
+			 0);
+}
+
+static void files_of_a_set_come_at_once(void **state)
+{
+	struct folder_box *box = *state;
+	AUTO(atomic_set) struct atomic_set set = {0};
+	AUTO(dirlist) struct dirlist list = {0};
+	AUTO(buf) struct buf b = {0};
+	struct err err;
+	auto_close int in = -1;
+
+	assert_return_code(mkdirat(box->fd, "set", 0700), errno);
+	in = openat(box->fd, "set", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	write_file(box->fd, "old", "old and long");
+	put_in_set(&set, box->fd, "old", "new");
+	put_in_set(&set, in, "a", "1");
+	put_in_set(&set, in, "b", "2");
+	assert_int_equal(faccessat(in, "a", F_OK, 0), -1);
+	syncs = 0;
+	assert_int_equal(atomic_set_publish(&set, count_syncs, &err), 0);
+	assert_int_equal(syncs, 2);
+	assert_int_equal(fd_slurp_at(box->fd, "old", 100, &b, &err), 0);
+	assert_string_equal(buf_text(&b), "new");
+	assert_int_equal(dirlist_read(in, &list, &err), 0);
+	assert_int_equal(list.count, 2);
+}
+
+static void a_set_leaves_nothing_that_was_not_published(void **state)
+{
+	struct folder_box *box = *state;
+	AUTO(dirlist) struct dirlist list = {0};
+	struct atomic_set set = {0};
+	struct err err;
+	int fd;
+
+	write_file(box->fd, "taken", "mine");
+	fd = openat(box->fd, "temp", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	atomic_set_adopt(&set, fd, box->fd, "temp", box->fd, "taken");
+	put_in_set(&set, box->fd, "behind", "x");
+	assert_int_equal(atomic_set_publish(&set, NULL, &err), -EEXIST);
+	atomic_set_free(&set);
+	assert_int_equal(dirlist_read(box->fd, &list, &err), 0);
+	assert_int_equal(list.count, 1);
+}
+
 static void more_than_the_bound_is_refused(void **state)
 {
 	struct folder_box *box = *state;
@@ -458,6 +525,8 @@ int main(void)
 		TEST(another_mount_is_not_beneath),
 		TEST(paths_longer_than_the_kernel_takes_are_opened),
 		TEST(a_file_is_replaced_as_a_whole),
+		TEST(files_of_a_set_come_at_once),
+		TEST(a_set_leaves_nothing_that_was_not_published),
 		TEST(more_than_the_bound_is_refused),
 		TEST(a_record_keeps_every_value),
 		TEST(a_record_that_is_odd_is_refused),

@@ -245,6 +245,50 @@ static void test_a_snapshot_that_is_not_there(void **state)
 	assert_int_equal(catalog_load(box->store, 3, &s, &err), -ENOENT);
 }
 
+struct beside {
+	struct box *box;
+	uint64_t seqs[2];
+	int calls;
+};
+
+/* A file that names the snapshot; the first time the number is taken. */
+static int note_beside(void *arg, const struct snapshot *s,
+		       struct atomic_set *set, struct err *err)
+{
+	struct beside *b = arg;
+	int dir = store_dir(b->box->store);
+	auto_close int snaps = openat(dir, "snaps", O_PATH | O_CLOEXEC);
+	auto_close int fd = -1;
+	char name[32], text[24];
+
+	assert_true(b->calls < 2);
+	b->seqs[b->calls] = s->seq;
+	catalog_file_name(name, s->seq);
+	if (!b->calls++)
+		fd = openat(snaps, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0400);
+	(void)snprintf(text, sizeof(text), "%d", (int)s->seq);
+	return atomic_set_write(set, dir, "beside", text, strlen(text), 0600,
+				err);
+}
+
+static void test_a_file_beside_names_the_number_that_was_free(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = make(box, "/p"), out = {0};
+	AUTO(buf) struct buf text = {0};
+	struct beside b = {.box = box};
+	struct err err;
+
+	ok(catalog_add_with(box->store, &s, note_beside, &b, &err));
+	assert_int_equal(b.calls, 2);
+	assert_int_equal(b.seqs[0], 1);
+	assert_int_equal(b.seqs[1], 2);
+	assert_int_equal(s.seq, 2);
+	ok(catalog_load(box->store, 2, &out, &err));
+	ok(fd_slurp_at(store_dir(box->store), "beside", 100, &text, &err));
+	assert_string_equal(buf_text(&text), "2");
+}
+
 /* Opens the store anew each time: that clears tmp/ under the other writers. */
 static int add_many(struct box *box, int count)
 {
@@ -510,6 +554,7 @@ int main(void)
 		T(test_strange_names_are_no_snapshots),
 		T(test_a_snapshot_that_is_not_there),
 		T(test_processes_never_share_a_number),
+		T(test_a_file_beside_names_the_number_that_was_free),
 		T(test_latest_and_numbers),
 		T(test_times),
 		T(test_times_ago),

@@ -1,0 +1,215 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "guard/context.h"
+#include "guard/output.h"
+#include "guard/past/carry.h"
+#include "guard/progress.h"
+
+/* The action, and the snapshot of the last folder of it, which it names. */
+struct noting {
+	struct action *action;
+	uint64_t *seq; /* of that snapshot, in the action */
+	int workspace_fd;
+	/* Of the transaction. */
+	transaction_note note;
+	void *journal;
+};
+
+static int note_last(void *arg, const struct snapshot *s,
+		     struct atomic_set *set, struct err *err)
+{
+	struct noting *n = arg;
+
+	*n->seq = s->seq;
+	return action_save_last(n->workspace_fd, n->action, set, err);
+}
+
+/* One of the folders as it is afterwards; with: what it is stored with. */
+static int store_after(struct store *store, struct project *p,
+		       const struct action *a, struct noting *with,
+		       uint64_t *ret, struct err *err)
+{
+	AUTO(snapshot) struct snapshot after = {0};
+	auto_free char *reason = mem_printf("post-%s", a->kind);
+
+	if (project_snapshot_with(store, p, reason, a->run_id,
+				  with ? note_last : NULL, with, &after,
+				  err) < 0)
+		return -err->num;
+	*ret = after.seq;
+	return 0;
+}
+
+/* The files are as they shall be: what fails now is no reason to call the
+ * action failed, but undo needs to know of it. */
+static void note_done(struct store *store, const struct carry_root *roots,
+		      size_t count, struct action *a)
+{
+	struct noting last = {a,
+			      .workspace_fd = roots[0].project->workspace_fd};
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
+
+		last.seq = after;
+		if (store_after(store, roots[i].project, a,
+				i + 1 == count ? &last : NULL, after,
+				&err) == 0)
+			continue;
+		output_warn("it is done, but the state after it could not be "
+			    "stored, so that undo will not know of it: %s",
+			    err.text);
+		return;
+	}
+}
+
+static void list_only(const char *const *only, char ***to)
+{
+	mem_list_free(to);
+	for (; only && *only; only++)
+		mem_list_add(to, *only);
+}
+
+static void list_roots(const struct carry_root *roots, size_t count,
+		       struct action *a, struct transaction_root *to)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct carry_root *r = &roots[i];
+		struct action_root *other;
+
+		to[i] = (struct transaction_root){
+			.project = r->project,
+			.plan = r->plan,
+			.before = r->before,
+			.layer = r->layer,
+		};
+		if (!i) {
+			list_only(r->project->only, &a->only);
+			continue;
+		}
+		other = action_add_root(a, r->project->path);
+		list_only(r->project->only, &other->only);
+	}
+}
+
+static int note_next(void *arg, const struct snapshot *s,
+		     struct atomic_set *set, struct err *err)
+{
+	struct noting *n = arg;
+
+	*n->seq = s->seq;
+	if (action_save_next(n->workspace_fd, n->action, set, err) < 0)
+		return -err->num;
+	return n->note ? n->note(n->journal, set, err) : 0;
+}
+
+struct beginning {
+	struct store *store;
+	const struct carry_root *roots;
+	size_t count;
+	struct action *action;
+};
+
+/*
+ * A recovery compares with what the plan wants, and merged texts have been put
+ * into the store without a snapshot: adding one flushes all that is there. The
+ * last of them, what is about to be done and the journal become durable
+ * together.
+ */
+static int begin(void *arg, transaction_note note, void *journal,
+		 struct err *err)
+{
+	const struct beginning *b = arg;
+	struct action *a = b->action;
+	struct noting next = {
+		.action = a,
+		.workspace_fd = b->roots[0].project->workspace_fd,
+		.note = note,
+		.journal = journal,
+	};
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		bool last = i + 1 == b->count;
+
+		next.seq = i ? &a->others[i - 1].before : &a->before;
+		if (catalog_add_with(b->store, b->roots[i].before,
+				     last ? note_next : NULL, &next, err) < 0)
+			return -err->num;
+		*next.seq = b->roots[i].before->seq;
+	}
+	return 0;
+}
+
+static void tell_progress(void *arg, uint64_t done, uint64_t total)
+{
+	progress_bytes(arg, done, total);
+}
+
+static int run(struct store *store, const struct transaction_root *roots,
+	       size_t count, const char *kind, const char *run_id,
+	       struct beginning *first, struct err *err)
+{
+	struct progress progress;
+	const struct transaction what = {
+		.action = kind,
+		.run_id = run_id,
+		.progress = tell_progress,
+		.progress_arg = &progress,
+		.begin = first ? begin : NULL,
+		.begin_arg = first,
+	};
+	int got;
+
+	progress_start(&progress, kind);
+	got = transaction_run(store, roots, count, &what, err);
+	progress_end(&progress);
+	return got;
+}
+
+int carry_transaction(struct store *store, const struct transaction_root *roots,
+		      size_t count, const char *kind, const char *run_id,
+		      struct err *err)
+{
+	return run(store, roots, count, kind, run_id, NULL, err);
+}
+
+static int carry(struct store *store, const struct carry_root *roots,
+		 size_t count, struct action *a, struct err *err)
+{
+	int workspace = roots[0].project->workspace_fd;
+	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
+	struct beginning first = {store, roots, count, a};
+
+	list_roots(roots, count, a, to);
+	if (run(store, to, count, a->kind, a->run_id, &first, err) < 0) {
+		/* Left behind only together with its journal. */
+		if (faccessat(workspace, "journal", F_OK, 0) < 0)
+			action_drop_next(workspace);
+		return -err->num;
+	}
+	note_done(store, roots, count, a);
+	return 0;
+}
+
+int carry_out(struct store *store, const struct carry_root *roots, size_t count,
+	      struct action *a, struct err *err)
+{
+	sigset_t signals;
+	int got;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	context_hold_signals(&signals);
+	got = carry(store, roots, count, a, err);
+	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
+	return got;
+}
