@@ -160,8 +160,8 @@ gives 1 'a failure alone is none of that' guard run -- \
 silent "$err" 'files open'
 
 # --- what others need too ---
-# The machine has it once: these tests, who take it, go one after the other.
-exec 7<"$0"
+# The machine has it once: the tests who take it go one after the other.
+exec 7<"${0%/*}/../hostile/play"
 flock 7
 gives 124 'whoever takes most of what the machine has is ended' \
 	guard run -- "$programs/resources" G08
