@@ -53,7 +53,7 @@ static const struct {
 
 static int unknown(const char *name)
 {
-	const struct verb *near = options_nearest(name);
+	const struct verb *near = options_near_verb(name);
 
 	(void)fprintf(stderr, "guard: there is no verb %s\n", text_quote(name));
 	if (near)

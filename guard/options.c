@@ -110,7 +110,7 @@ static void complain_long(const struct verb *verb, const char *given)
 				 text_quote(given), buf_text(&b));
 		return;
 	}
-	o = options_near(verb, given + 2, len);
+	o = options_near_option(verb, given + 2, len);
 	options_complain(verb, "there is no option %s%s%s%s", text_quote(given),
 			 o ? ": did you mean --" : "", o ? o->name : "",
 			 o ? "?" : "");

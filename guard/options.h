@@ -123,11 +123,11 @@ extern const struct verb options_verbs[];
 /* By either name, NULL when there is none. */
 const struct verb *options_verb(const char *name);
 /* The one that was probably meant, NULL when nothing is near. */
-const struct verb *options_nearest(const char *name);
+const struct verb *options_near_verb(const char *name);
 
 /* The same of a long option of the verb: len bytes that none is called. */
-const struct option_spec *options_near(const struct verb *verb,
-				       const char *given, size_t len);
+const struct option_spec *options_near_option(const struct verb *verb,
+					      const char *given, size_t len);
 
 /* Whether an option may stand alone ("[X]"). */
 bool options_value_may_miss(const struct option_spec *o);

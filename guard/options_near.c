@@ -47,7 +47,7 @@ static const char *const verb_habits[][2] = {
 	{"clean", "prune"},	 {"gc", "prune"},	 {"size", "du"},
 };
 
-const struct verb *options_nearest(const char *name)
+const struct verb *options_near_verb(const char *name)
 {
 	const struct verb *v, *best = NULL;
 	size_t least = strlen(name) <= 3 ? 1 : 2, i;
@@ -86,8 +86,8 @@ static const struct option_spec *by_name(const struct verb *verb,
 	return NULL;
 }
 
-const struct option_spec *options_near(const struct verb *verb,
-				       const char *given, size_t len)
+const struct option_spec *options_near_option(const struct verb *verb,
+					      const char *given, size_t len)
 {
 	auto_free char *name = mem_strndup(given, len);
 	const struct option_spec *o, *best = NULL;

@@ -66,16 +66,16 @@ static void a_verb_is_found_by_both_of_its_names(void **state)
 static void the_verb_that_was_meant_is_named(void **state)
 {
 	(void)state;
-	assert_string_equal(options_nearest("aply")->name, "apply");
-	assert_string_equal(options_nearest("dif")->name, "diff");
-	assert_string_equal(options_nearest("statsu")->name, "status");
-	assert_string_equal(options_nearest("accept")->name, "apply");
-	assert_string_equal(options_nearest("rollback")->name, "undo");
-	assert_string_equal(options_nearest("delete")->name, "discard");
-	assert_string_equal(options_nearest("undelet")->name, "undelete");
-	assert_null(options_nearest("xyzzy"));
-	assert_null(options_nearest("q"));
-	assert_null(options_nearest(""));
+	assert_string_equal(options_near_verb("aply")->name, "apply");
+	assert_string_equal(options_near_verb("dif")->name, "diff");
+	assert_string_equal(options_near_verb("statsu")->name, "status");
+	assert_string_equal(options_near_verb("accept")->name, "apply");
+	assert_string_equal(options_near_verb("rollback")->name, "undo");
+	assert_string_equal(options_near_verb("delete")->name, "discard");
+	assert_string_equal(options_near_verb("undelet")->name, "undelete");
+	assert_null(options_near_verb("xyzzy"));
+	assert_null(options_near_verb("q"));
+	assert_null(options_near_verb(""));
 }
 
 static void options_and_operands_may_mix(void **state)
