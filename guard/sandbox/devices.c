@@ -52,7 +52,9 @@ static int add_dev_links(int dev, struct err *err)
 
 static int add_dev_mounts(struct setup *s, struct err *err)
 {
-	static const char *const shm[] = {"mode", "1777", NULL};
+	char size[24];
+	const char *const shm[] = {"mode", "1777", "size", mount_size(s, size),
+				   NULL};
 	/* All runs together get three quarters of the machine's terminals. */
 	static const char *const pts[] = {"ptmxmode", "0666", "mode", "0620",
 					  "max",      "1024", NULL};

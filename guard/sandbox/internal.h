@@ -137,6 +137,9 @@ int mounts_build(struct setup *s, struct err *err);
 /* A new file system, mounted nowhere yet; options: "key=value" pairs. */
 int mount_new(const char *type, const char *const *options, unsigned int attrs,
 	      struct err *err);
+/* What such a tmpfs may hold that takes its size from --memory: bytes, or
+ * half of the machine's memory where there is no limit. */
+const char *mount_size(const struct setup *s, char text[24]);
 /* A copy of what lies behind fd, as a mount of its own, with its attributes and
  * attrs. */
 int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err);

@@ -202,6 +202,14 @@ int mounts_begin(struct setup *s, struct err *err)
 	return 0;
 }
 
+const char *mount_size(const struct setup *s, char text[24])
+{
+	unsigned long long size = s->policy->memory;
+
+	(void)snprintf(text, 24, size ? "%llu" : "50%%", size);
+	return text;
+}
+
 /* One for both, so that they have the size together. */
 static int place_sized_tmp(struct setup *s, struct err *err)
 {
@@ -347,7 +355,9 @@ static int place_resolv(struct setup *s, int scratch, struct err *err)
 
 static int place_home(struct setup *s, struct err *err)
 {
-	static const char *const options[] = {"mode", "0700", NULL};
+	char size[24];
+	const char *const options[] = {"mode", "0700", "size",
+				       mount_size(s, size), NULL};
 	const char *home = s->policy->home;
 	auto_close int mnt = -1;
 	int rc;

@@ -117,7 +117,7 @@ static int memory_by_many(void)
 			 : tell(HELD, "%d of 8", good);
 }
 
-static int fill_file(const char *path)
+static int fill_file(const char *path, int mib)
 {
 	static char block[MIB];
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -127,16 +127,22 @@ static int fill_file(const char *path)
 		return verdict(-1, path);
 	(void)unlink(path);
 	memset(block, 1, sizeof(block));
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < mib; i++)
 		if (write(fd, block, MIB) != (ssize_t)MIB)
 			return tell(HELD, "after %d MiB: %s", i,
 				    strerror(errno));
-	return tell(WORKED, "100 MiB");
+	return tell(WORKED, "%d MiB", mib);
 }
 
 static int tmp_file(void)
 {
-	return fill_file("/tmp/hostile");
+	return fill_file("/tmp/hostile", 100);
+}
+
+/* Belongs to no process, so nobody is seen to have it. */
+static int shared_memory(void)
+{
+	return fill_file("/dev/shm/hostile", 14);
 }
 
 /* As many instances as the user may have, all in all. */
@@ -437,6 +443,9 @@ static const struct attack table[] = {
 	 .options = "--memory 200m", .play = memory_hog},
 	{"P75m", "the same by several processes", "limit of memory",
 	 PROOF_CLAIM, .options = "--memory 200m", .play = memory_by_many},
+	{"P75s", "take more memory than allowed as files in /dev/shm",
+	 "size of /dev/shm, limit of memory", PROOF_CLAIM,
+	 .options = "--memory 10m", .play = shared_memory},
 	{"P76t", "fill /tmp", "size of /tmp", PROOF_CLAIM,
 	 .options = "--tmp-size 64m", .play = tmp_file},
 	{"P78w", "take the user's inotify instances away",
