@@ -21,6 +21,18 @@ gives 0 'and can be written' guard run --strict -- \
 no 'which nobody sees' test -f "$HOME/.config"
 gives 0 'there is a loopback and no more' guard run --strict -- \
 	sh -c 'ls /sys/class/net >/dev/null; test "$(wc -l </proc/net/dev)" = 3'
+gives 0 'no capability is left, and none can be had' guard run --strict -- \
+	sh -c '! grep -E "^Cap...:.*[1-9a-f]" /proc/self/status &&
+		grep -q "^NoNewPrivs:.1" /proc/self/status'
+gives 0 'nothing of the machine can be written' guard run --strict -- sh -c \
+	'for folder in / /usr /etc /var /srv; do
+		! (echo >$folder/guard-x) 2>/dev/null || exit 1
+	done; echo x >/var/tmp/x && echo x >/dev/shm/x'
+gives 0 'the sizes are docker'\''s' guard run --strict -- sh -c \
+	'test "$(df -m /tmp | awk "NR == 2 { print \$2 }")" = 512'
+says "$err" 'memory: '
+says "$err" 'processors: '
+says "$err" 'processes: '
 gives 0 'a hundred processes' guard run --strict -- \
 	sh -c 'test "$(ulimit -u 2>/dev/null || ulimit -p)" -le 100'
 gives 0 'tools work' guard run --strict -- sh -c \
