@@ -34,13 +34,13 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, project_path, false, &ignored);
-	auto_free char *first = fd < 0 ? NULL : journal_joined(fd);
+	auto_free char *first = fd < 0 ? NULL : journal_join_first(fd);
 
 	if (!first)
 		return NULL;
 	if (transaction_pending(workspaces_fd, first))
 		return TAKE(first);
-	journal_leave(fd);
+	journal_join_drop(fd);
 	return NULL;
 }
 
@@ -258,7 +258,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 
 static int check(const struct transaction_root *root, struct err *err)
 {
-	auto_free char *joined = journal_joined(root->project->workspace_fd);
+	auto_free char *joined =
+		journal_join_first(root->project->workspace_fd);
 
 	if (root->plan->conflict_count)
 		return fail(err, EINVAL, "a plan with conflicts");

@@ -144,7 +144,7 @@ int txn_all_close(struct txn_all *all, struct err *err)
 		const struct project *p = all->roots[i].project;
 
 		if (p && p != all->first)
-			journal_leave(p->workspace_fd);
+			journal_join_drop(p->workspace_fd);
 	}
 	return 0;
 }

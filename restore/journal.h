@@ -113,8 +113,8 @@ int journal_remove(int workspace_fd, struct err *err);
  */
 int journal_join(int workspace_fd, const char *first, struct err *err);
 /* The path of the first (to free); NULL when there is no such record. */
-char *journal_joined(int workspace_fd);
-void journal_leave(int workspace_fd);
+char *journal_join_first(int workspace_fd);
+void journal_join_drop(int workspace_fd);
 
 /* The name of an operation's thing in the staging folder: NUMBER_LEN bytes. */
 #define JOURNAL_OP_NAME_LEN 32

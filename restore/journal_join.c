@@ -18,7 +18,7 @@ int journal_join(int workspace_fd, const char *first, struct err *err)
 			   ATOMIC_DURABLE, err);
 }
 
-char *journal_joined(int workspace_fd)
+char *journal_join_first(int workspace_fd)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
@@ -29,7 +29,7 @@ char *journal_joined(int workspace_fd)
 	return mem_strdup(record_get(&r, "first"));
 }
 
-void journal_leave(int workspace_fd)
+void journal_join_drop(int workspace_fd)
 {
 	(void)unlinkat(workspace_fd, JOINED, 0);
 }

@@ -71,7 +71,7 @@ static int orphaned(struct recovery *r, char **ret_text, struct err *err)
 		if (t->project && txn_finish(t, false, err) < 0)
 			return -err->num;
 		if (t->project && t->project != r->all.first)
-			journal_leave(t->project->workspace_fd);
+			journal_join_drop(t->project->workspace_fd);
 	}
 	if (renameat(workspace, JOURNAL_NAME, workspace,
 		     JOURNAL_NAME ".orphan") < 0)

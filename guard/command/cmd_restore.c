@@ -356,7 +356,7 @@ static int put_to(struct restore *r, const char *dir, struct err *err)
 		return -err->num;
 	if (carry_print_blocks(&r->plan, NULL))
 		return 1;
-	if (carry_transaction(r->c->store, &root, 1, "restore", "", err) < 0)
+	if (carry_out_alone(r->c->store, &root, 1, "restore", "", err) < 0)
 		return -err->num;
 	return 0;
 }

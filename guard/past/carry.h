@@ -65,9 +65,9 @@ struct carry_root {
 int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	      struct action *a, struct err *err);
 /* transaction_run() alone, showing how far it has come. */
-int carry_transaction(struct store *store, const struct transaction_root *roots,
-		      size_t count, const char *kind, const char *run_id,
-		      struct err *err);
+int carry_out_alone(struct store *store, const struct transaction_root *roots,
+		    size_t count, const char *kind, const char *run_id,
+		    struct err *err);
 /* The numbers of one sum added to those of another. */
 void carry_add(struct carry_counts *to, const struct carry_counts *more);
 

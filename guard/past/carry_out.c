@@ -176,9 +176,9 @@ static int run(struct store *store, const struct transaction_root *roots,
 	return got;
 }
 
-int carry_transaction(struct store *store, const struct transaction_root *roots,
-		      size_t count, const char *kind, const char *run_id,
-		      struct err *err)
+int carry_out_alone(struct store *store, const struct transaction_root *roots,
+		    size_t count, const char *kind, const char *run_id,
+		    struct err *err)
 {
 	return run(store, roots, count, kind, run_id, NULL, err);
 }
