@@ -93,8 +93,12 @@ no 'gone' test -e setid
 ok 'discarded' guard discard -y
 
 # --- folders that shut their owner out ---
-ok 'a run shuts folders and a file' guard run -q -- \
-	sh -c 'mkdir made; chmod 000 made run.sh src/deep src'
+# On tmpfs no bytes are believed that were read before: a file that cannot be
+# read would have no way back.
+shut=0
+[ "$(stat -f -c %T .)" != tmpfs ] || shut=400
+ok 'a run shuts folders and a file' guard run -q -- sh -c '
+	mkdir made; chmod "$1" run.sh; chmod 000 made src/deep src' sh $shut
 if [ "$me" = root ]; then
 	gives 0 'root looks into them all the same' guard apply -q -y
 	gives 0 'and takes them back' guard undo -q -y
@@ -114,18 +118,19 @@ else
 			at=$((at + 1))
 		done
 		is "$odd" '' "a look ended anywhere in $verb changes no layer"
-		ok 'there were such places' test $at -gt 8
+		# three folders, each opened and shut
+		ok 'there were such places' test $at -gt 6
 	done
-	is "$(cd "$layer" && stat -c %a src made run.sh)" '0
+	is "$(cd "$layer" && stat -c %a src made run.sh)" "0
 0
-0' 'nor its modes'
+$shut" 'nor its modes'
 	is "$(ls "$state/opened")" '' 'and no note of it is left'
 	gives 1 'needs a yes of its own' guard apply -q -y
 	says "$err" "refused: 'src': would shut you out"
 	says "$err" "refused: 'made': would shut you out"
 	silent "$err" run.sh
 	gives 0 'a file does not' guard apply -q -y run.sh
-	is "$(stat -c %a run.sh)" 0 'it is applied'
+	is "$(stat -c %a run.sh)" $shut 'it is applied'
 	gives 0 'and taken back' guard undo -q -y
 	is "$(stat -c %a run.sh)" 755 'with its rights'
 	gives 0 'with a yes' guard apply -q -y --yes-to src --yes-to made \
