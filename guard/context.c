@@ -460,14 +460,42 @@ int context_recover(struct context *c, const char *project, struct err *err)
 	return got ? got : ended;
 }
 
+static void what_ends(sigset_t *ret)
+{
+	(void)sigemptyset(ret);
+	(void)sigaddset(ret, SIGINT);
+	(void)sigaddset(ret, SIGTERM);
+	(void)sigaddset(ret, SIGHUP);
+	(void)sigaddset(ret, SIGQUIT);
+}
+
 void context_hold_signals(sigset_t *ret_before)
 {
 	sigset_t set;
 
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
-	(void)sigaddset(&set, SIGQUIT);
+	what_ends(&set);
 	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+bool context_signal_waits(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && (sigismember(&set, SIGINT) == 1 ||
+					 sigismember(&set, SIGTERM) == 1 ||
+					 sigismember(&set, SIGHUP) == 1 ||
+					 sigismember(&set, SIGQUIT) == 1);
+}
+
+bool context_let_signals(const sigset_t *before)
+{
+	const struct timespec at_once = {0};
+	bool waited = false;
+	sigset_t set;
+
+	what_ends(&set);
+	while (sigtimedwait(&set, NULL, &at_once) > 0)
+		waited = true;
+	(void)sigprocmask(SIG_SETMASK, before, NULL);
+	return waited;
 }

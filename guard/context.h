@@ -70,5 +70,9 @@ int context_settle_run(struct session *s, const struct state *state, bool whole,
 
 /* Holds back what people end a program with until *ret_before is set again. */
 void context_hold_signals(sigset_t *ret_before);
+/* Whether one of them waits. */
+bool context_signal_waits(void);
+/* The same mask again; true: one of them waited, and is gone now. */
+bool context_let_signals(const sigset_t *before);
 
 #endif

@@ -296,6 +296,15 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	return 0;
 }
 
+static int check_wanted(const struct stage *s, struct err *err)
+{
+	const struct transaction *what = s->txn->what;
+
+	return what && what->is_unwanted && what->is_unwanted()
+		       ? fail(err, EINTR, "interrupted: nothing was done")
+		       : 0;
+}
+
 /* Stages those of a kind among the operations of a run. */
 static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 		     struct err *err)
@@ -309,6 +318,8 @@ static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 
 		if (kind_of(s, i) != kind)
 			continue;
+		if (check_wanted(s, err) < 0)
+			return -err->num;
 		if (dir < 0)
 			got = dir = beneath_parent(s->txn->staging_fd,
 						   s->paths[i], &name, err);

@@ -111,6 +111,9 @@ struct transaction {
 	 * at once. NULL: nobody wants to know. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
+	/* Asked before each file that is staged, from any thread: true ends
+	 * it, -EINTR, and nothing was done. NULL: nobody does. */
+	bool (*is_unwanted)(void);
 };
 
 /*

@@ -165,6 +165,7 @@ static int run(struct store *store, const struct transaction_root *roots,
 		.run_id = run_id,
 		.progress = tell_progress,
 		.progress_arg = &progress,
+		.is_unwanted = context_signal_waits,
 		.begin = first ? begin : NULL,
 		.begin_arg = first,
 	};
@@ -205,11 +206,14 @@ int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	      struct action *a, struct err *err)
 {
 	sigset_t signals;
+	bool interrupted;
 	int got;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	context_hold_signals(&signals);
 	got = carry(store, roots, count, a, err);
-	(void)sigprocmask(SIG_SETMASK, &signals, NULL);
+	interrupted = context_let_signals(&signals);
+	if (got == 0 && interrupted)
+		output_warn("interrupted too late: it is done");
 	return got;
 }

@@ -112,4 +112,22 @@ waiting=$(guard status -aq)
 gives 125 'where no mounts can be looked up' blind
 says "$err" '/proc/self/mountinfo'
 is "$(guard status -aq)" "$waiting" 'no run begins, none is left'
+
+# --- Ctrl-C, before the first rename and after it ---
+gives 1 'interrupted while the new files are made' "$stopat" --at 1 \
+	--only mkdirat --below "$HOME/project" --interrupt -- guard apply -y -q
+says "$err" 'interrupted: nothing was done'
+manifest . >"$T/after"
+ok 'it is so' same "$T/before" "$T/after"
+is "$(guard status -q)" "$run" 'and the run waits'
+gives 0 'interrupted afterwards' "$stopat" --at 1 --only renameat2 \
+	--below "$HOME/project" --interrupt -- guard apply -y
+says "$err" 'interrupted too late: it is done'
+says "$err" 'guard undo takes it back'
+is "$(changed)" 60 'all of it is there'
+gives 0 'and among the actions' guard log --actions
+says "$out" "run=$run"
+gives 0 'it is taken back' guard undo -y -q
+manifest . >"$T/after"
+ok 'as before' same "$T/before" "$T/after"
 finish

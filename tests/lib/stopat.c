@@ -18,9 +18,11 @@
  *			and it is killed
  *
  *	--swap A B	somebody exchanges these two names there
+ *	--interrupt	the user types Ctrl-C there
  *
- * With none of --error and --swap the command and all its threads and children
- * are killed before the call. Calls of all of them are counted together.
+ * With none of --error, --swap and --interrupt the command and all its threads
+ *and children are killed before the call. Calls of all of them are counted
+ *together.
  *
  * Status: the command's own; 137 when it was killed, 99 when this program
  * failed.
@@ -55,7 +57,7 @@ struct job {
 	const char *count_file, *below, *cut, *only, *swap[2];
 	unsigned long at;
 	int error;
-	bool on, reads, taking, every;
+	bool on, reads, taking, every, interrupt;
 	unsigned long count;
 	char hit[2 * PATH_MAX]; /* the call, its descriptor, its first name */
 	pid_t traced[TRACED_MAX]; /* every thread */
@@ -393,6 +395,10 @@ static bool at_call(struct job *j, pid_t pid)
 				RENAME_EXCHANGE);
 		return true;
 	}
+	if (j->interrupt) {
+		(void)kill(j->first, SIGINT);
+		return true;
+	}
 	/* Who went on could see a call succeed that has nothing to do any
 	 * more, as fsync of a folder of xfs, and say that all is done. */
 	if (j->cut)
@@ -481,6 +487,8 @@ static bool set_flag(struct job *j, const char *option)
 		j->taking = true;
 	else if (strcmp(option, "--every") == 0)
 		j->every = true;
+	else if (strcmp(option, "--interrupt") == 0)
+		j->interrupt = true;
 	else
 		return false;
 	return true;
