@@ -64,12 +64,23 @@ settle
 gives 0 'applied' guard apply -y
 is "$(stat -c %a shut new-shut)" '0
 0' 'they are shut'
-gives 0 'taken back' guard undo -y
-manifest "$HOME/project" >"$T/after"
-ok 'as before' same "$T/before" "$T/after"
-is "$(cat shut)" secret 'with its bytes'
-rm shut
-ok 'discarded' guard discard -y
+# Where no bytes are believed that were read before, he has to open them first.
+case $me.$(stat -f -c %T .) in
+root.*) believed=1 ;;
+*.tmpfs | *.overlayfs) believed= ;;
+*) believed=1 ;;
+esac
+if [ -n "$believed" ]; then
+	gives 0 'taken back' guard undo -y
+	manifest "$HOME/project" >"$T/after"
+	ok 'as before' same "$T/before" "$T/after"
+	is "$(cat shut)" secret 'with its bytes'
+	ok 'discarded' guard discard -y
+else
+	gives 1 'not taken back here' guard undo -y
+	says "$err" 'could not be read whole'
+fi
+rm -f shut new-shut
 
 # --- a name more for a file that the run did not change ---
 mkdir old
