@@ -185,11 +185,6 @@ static bool oid_tainted(const struct inventory *inv, const struct oid *id)
 	return !flags || *flags & COPY_TAINTED;
 }
 
-bool reach_tainted(const struct inventory *inv, const struct entry *e)
-{
-	return oid_tainted(inv, &e->content) || oid_tainted(inv, &e->attrs);
-}
-
 struct telling {
 	struct inventory *inv;
 	struct frames frames;

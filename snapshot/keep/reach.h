@@ -26,8 +26,4 @@ int reach_lost(struct inventory *inv, const struct entry *root,
 			   const char *why, struct err *err),
 	       void *arg, struct err *err);
 
-/* After reach_mark(): whether the entry itself (for a folder also anything
- * below) is lost in part or whole. */
-bool reach_tainted(const struct inventory *inv, const struct entry *e);
-
 #endif

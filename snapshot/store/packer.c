@@ -172,11 +172,6 @@ uint64_t packer_pending(const struct packer *w)
 	return index + (left < PENDING_MAX ? left : PENDING_MAX);
 }
 
-const struct pack_entry *packer_entries(const struct packer *w)
-{
-	return w->entries;
-}
-
 uint64_t packer_reserve(struct packer *w, uint64_t stored_len)
 {
 	uint64_t offset = w->end;

@@ -42,7 +42,5 @@ int packer_finish(struct packer *w, struct err *err);
 int packer_sync(struct packer *w, struct err *err);
 /* Renames a finished pack into to_dirfd, never over another. Not synced. */
 int packer_publish(struct packer *w, int to_dirfd, struct err *err);
-/* The entries of a pack that is finished, in order of the index. */
-const struct pack_entry *packer_entries(const struct packer *w);
 
 #endif
