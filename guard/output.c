@@ -142,14 +142,20 @@ void output_color(enum output_when when)
 	colours = when;
 }
 
+bool output_obeys(void)
+{
+	const char *term = getenv("TERM");
+
+	return term && *term && strcmp(term, "dumb") != 0;
+}
+
 static bool in_colours(void)
 {
 	const char *off = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
 
 	if (colours == OUTPUT_AUTO)
-		colours = isatty(STDOUT_FILENO) && !(off && *off) && term &&
-					  *term && strcmp(term, "dumb") != 0
+		colours = isatty(STDOUT_FILENO) && !(off && *off) &&
+					  output_obeys()
 				  ? OUTPUT_ALWAYS
 				  : OUTPUT_NEVER;
 	return colours == OUTPUT_ALWAYS;

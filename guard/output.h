@@ -55,6 +55,8 @@ enum output_style {
 	STYLE_HUNK,
 	STYLE_FAINT,
 };
+/* Whether the user's terminal knows sequences: not TERM=dumb, nor none. */
+bool output_obeys(void);
 /* The sequence that begins a style (STYLE_NONE ends it), "" without colours. */
 const char *output_style(enum output_style style);
 

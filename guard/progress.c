@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,11 +77,23 @@ static void add_left(struct buf *to, double left)
 		buf_printf(to, ", %.0f s left", left);
 }
 
+/* What reaches the next line cannot be taken back. */
+static size_t line_columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 2)
+		return 79;
+	return size.ws_col - 1U;
+}
+
 static void write_line(struct progress *p, double rate)
 {
 	AUTO(buf) struct buf b = {0};
 	bool bytes = !p->noun;
+	size_t columns = line_columns();
 
+	buf_printf(&b, "guard: %s: ", p->verb);
 	buf_add_text(&b,
 		     bytes ? text_size(p->done) : text_count(p->done, p->noun));
 	if (p->total >= p->done && p->total) {
@@ -99,7 +112,8 @@ static void write_line(struct progress *p, double rate)
 	if (p->total > p->done && rate > 0)
 		add_left(&b, (double)(p->total - p->done) / rate);
 	p->shown = true;
-	(void)fprintf(stderr, "\r\033[Kguard: %s: %s", p->verb, buf_text(&b));
+	(void)fprintf(stderr, "\r\033[K%.*s",
+		      (int)text_fit(buf_text(&b), columns), buf_text(&b));
 	(void)fflush(stderr);
 }
 
@@ -116,7 +130,8 @@ static void update(struct progress *p)
 
 	if (now - p->last < EVERY || (!json && now - p->start < AFTER))
 		return;
-	if (!json && (output_is_quiet() || !isatty(STDERR_FILENO)))
+	if (!json &&
+	    (output_is_quiet() || !isatty(STDERR_FILENO) || !output_obeys()))
 		return;
 	p->last = now;
 	if (json)

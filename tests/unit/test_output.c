@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "base/mem.h"
 #include "guard/changes.h"
 #include "guard/output.h"
+#include "guard/progress.h"
 #include "guard/table.h"
 
 static void child_assert(bool ok)
@@ -233,6 +235,35 @@ static void columns_line_up_as_a_terminal_shows_them(void **state)
 	table_free(&t);
 }
 
+static void progress_body(void)
+{
+	struct winsize narrow = {.ws_row = 24, .ws_col = 30};
+	struct progress p;
+
+	child_assert(ioctl(STDERR_FILENO, TIOCSWINSZ, &narrow) == 0);
+	(void)setenv("TERM", "xterm", 1);
+	progress_start(&p, "verify");
+	p.start -= 10;
+	progress_bytes(&p, 500000000, 900000000);
+	progress_end(&p);
+	(void)setenv("TERM", "dumb", 1);
+	progress_start(&p, "dumb");
+	p.start -= 10;
+	progress_bytes(&p, 500000000, 900000000);
+	progress_end(&p);
+}
+
+static void progress_stays_in_its_line(void **state)
+{
+	int status;
+	auto_free char *text = in_child(true, progress_body, &status);
+
+	(void)state;
+	assert_int_equal(status, 0);
+	assert_string_equal(text, "\r\033[Kguard: verify: 500 MB of 900 "
+				  "\r\033[K");
+}
+
 static void add_change(struct change_list *list, enum change_kind kind,
 		       unsigned int flags, const char *path)
 {
@@ -384,6 +415,7 @@ int main(void)
 		cmocka_unit_test(output_that_cannot_be_written_is_no_success),
 		cmocka_unit_test(ages_are_told_in_one_unit),
 		cmocka_unit_test(a_name_reaches_nobody_as_a_control_sequence),
+		cmocka_unit_test(progress_stays_in_its_line),
 		cmocka_unit_test(columns_line_up_as_a_terminal_shows_them),
 		cmocka_unit_test(the_summary_of_a_run_names_every_deletion),
 		cmocka_unit_test(
