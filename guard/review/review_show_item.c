@@ -46,10 +46,11 @@ void review_show_title(struct review *r, size_t item)
 	AUTO(buf) struct buf line = {0};
 	size_t columns = width(), i;
 
-	for (i = 0; i + 1 < columns; i++)
+	/* Where it is no use to the eye it would be read aloud. */
+	for (i = 0; output_obeys() && i + 1 < columns; i++)
 		buf_add_text(&line, dash);
-	(void)printf("\n%s%s%s\n", output_style(STYLE_FAINT), buf_text(&line),
-		     output_style(STYLE_NONE));
+	(void)printf("\n%s%s%s%s", output_style(STYLE_FAINT), buf_text(&line),
+		     output_style(STYLE_NONE), line.len ? "\n" : "");
 	buf_clear(&line);
 	review_show_line(r, it, &line);
 	(void)printf("%s%zu/%zu%s  %s\n", output_style(STYLE_BOLD), item + 1,

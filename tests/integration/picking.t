@@ -65,6 +65,7 @@ silent "$out" Deleted
 
 # --- nothing said is nothing done ---
 no 'enough at once applies nothing' answers review q
+silent "$out" --------
 says "$out" 'nothing is applied'
 no 'neither does the end of input' answers review
 no 'nor a no at the end' answers 'review -- text' a n
