@@ -207,6 +207,24 @@ step 'git worktree, moved' git <<'END'
 git worktree add -q tree side && git worktree move tree wood &&
 	git worktree lock wood && git worktree list
 END
+step 'git, a clone without the blobs' git <<'END'
+git clone -q --bare --no-hardlinks . ../up.git &&
+	git -C ../up.git config uploadpack.allowFilter true &&
+	git -C ../up.git config uploadpack.allowAnySHA1InWant true &&
+	git clone -q --no-checkout --filter=blob:none "file://$HOME/w/up.git" part &&
+	git -C part rev-list --objects --all --missing=print | grep -c '^?'
+status=$?
+rm -rf part
+exit $status
+END
+step 'git lfs' 'git git-lfs' <<'END'
+git lfs install --local && git lfs track '*.bin' && head -c 3000 /dev/zero >a.bin &&
+	git add -A && git commit -q -m large && git lfs ls-files && git lfs fsck &&
+	git config --remove-section filter.lfs # in any order
+END
+step 'git maintenance' git <<'END'
+git maintenance run --task=gc --task=commit-graph && git fsck && rm -r .git/objects
+END
 step 'git filter-branch' git <<'END'
 FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --index-filter \
 	'git rm -q --cached --ignore-unmatch src/f1.c' HEAD
@@ -275,6 +293,19 @@ END
 step 'cargo' cargo <<'END'
 cargo init -q --name p --vcs none box && cd box &&
 	cargo build -q --offline && target/debug/p && rm -rf target
+END
+step 'cargo: a crate by its path, and tests' cargo <<'END'
+cargo init -q --name p --vcs none box && cargo init -q --lib --name d --vcs none box/d &&
+	echo 'd = { path = "d" }' >>box/Cargo.toml && cd box &&
+	cargo test -q --offline --workspace && cargo run -q --offline; status=$?
+rm -rf target
+exit $status
+END
+step 'meson' 'meson ninja gcc' <<'END'
+printf "project('p', 'c')\ntest('p', executable('p', 'src/f1.c', 'src/main.c'))\n" >meson.build &&
+	CC=gcc meson setup out && meson test -C out; status=$?
+rm -rf out
+exit $status
 END
 step 'go' go <<'END'
 mkdir g && cd g && go mod init p && printf 'package main\nfunc main(){}\n' >m.go && go build -o p . && ./p
