@@ -15,7 +15,7 @@
  *	sane		they are so again
  *	stopped NAME	wait until a process of that name is stopped
  *	gone NAME	wait until there is none of that name
- *	kill NAME	SIGKILL for it
+ *	kill NAME	SIGKILL for it, as soon as there is one
  *	hangup		the terminal goes away
  *	end STATUS	wait for the command's end
  *	# ...		nothing
@@ -307,9 +307,12 @@ static void set_size(const char *text)
 
 static void kill_process(const char *name)
 {
+	long until = now_ms() + WAIT_MS;
 	char state;
-	pid_t pid = find(name, &state);
+	pid_t pid;
 
+	while (!(pid = find(name, &state)) && now_ms() <= until)
+		(void)look(20);
 	if (!pid || kill(pid, SIGKILL) < 0)
 		die("kill %s: %s", name, pid ? strerror(errno) : "none");
 }
