@@ -79,9 +79,9 @@ static int intact(struct txn *t, const struct ride *ride, const char *path,
 		return 1;
 	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino)
 		return 0;
-	if (S_ISDIR(op->to.mode))
+	if (S_ISDIR(op->to->mode))
 		return intact_below(t, ride, path, dirfd, name, err);
-	return onfile_same_content(t->store, dirfd, name, &op->to, &ignored) ==
+	return onfile_same_content(t->store, dirfd, name, op->to, &ignored) ==
 	       1;
 }
 
@@ -120,7 +120,7 @@ static int back_create(struct txn *t, const struct op *op, int dir,
 	/* Whoever removed it meanwhile has done our work. */
 	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
 		return 0;
-	if (S_ISDIR(op->to.mode) && txn_loosen(dir, name, err) < 0)
+	if (S_ISDIR(op->to->mode) && txn_loosen(dir, name, err) < 0)
 		return -err->num;
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "take back");
@@ -161,10 +161,10 @@ static int back_meta(struct txn *t, const struct op *op, struct err *err)
 	auto_close int fd = -1;
 	struct meta m;
 
-	if (!op->from.mode)
+	if (!op->from->mode)
 		return 0;
 	if (op->kind == OP_DELETE &&
-	    (!S_ISDIR(op->from.mode) || (op->from.mode & S_IWUSR)))
+	    (!S_ISDIR(op->from->mode) || (op->from->mode & S_IWUSR)))
 		return 0;
 	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, &ignored);
 	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.ino != op->old_ino)
@@ -172,7 +172,7 @@ static int back_meta(struct txn *t, const struct op *op, struct err *err)
 	/* Whoever has given it another mode meanwhile keeps it. */
 	if (op->kind == OP_META && !txn_own_mode(op, m.mode))
 		return 0;
-	return onfile_set_meta(t->store, fd, &op->from, err);
+	return onfile_set_meta(t->store, fd, op->from, err);
 }
 
 static int back_op(struct txn *t, const struct op *op, struct err *err)
@@ -235,7 +235,7 @@ static bool back_ops(struct txn *t, bool folder_meta, bool failed,
 		const struct op *op = &j->ops[i];
 		struct err *to = failed ? &later : err;
 
-		if ((op->kind == OP_META && S_ISDIR(op->to.mode)) !=
+		if ((op->kind == OP_META && S_ISDIR(op->to->mode)) !=
 			    folder_meta ||
 		    back_op(t, op, to) == 0)
 			continue;

@@ -38,7 +38,7 @@ static void seal(struct txn *t)
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
-		uint32_t fixed = op->to.chattr & CHATTR_FIXED;
+		uint32_t fixed = op->to->chattr & CHATTR_FIXED;
 		struct err ignored;
 		auto_close int fd = -1;
 
@@ -161,7 +161,7 @@ static void remember_shut(struct txn *t)
 
 	mem_list_free(to);
 	for (i = 0; i < t->part->op_count; i++)
-		if (shut_is(t->part->ops[i].to.mode))
+		if (shut_is(t->part->ops[i].to->mode))
 			mem_list_add(to, t->part->ops[i].path);
 	while (*to && (*to)[count])
 		count++;
@@ -176,23 +176,23 @@ void txn_remember(struct txn *t)
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
-		bool shut = !(op->to.mode & S_IRUSR);
+		bool shut = !(op->to->mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
 		struct moment ctime =
 			op->kind == OP_RIDE ? op->new_ctime : op->put_ctime;
 
 		/* What was changed in place has a new ctime that proves
 		 * nothing: it is read if it can be. */
-		if (!ino || !S_ISREG(op->to.mode) || (!shut && !ctime.sec))
+		if (!ino || !S_ISREG(op->to->mode) || (!shut && !ctime.sec))
 			continue;
 		GROW(p->known, p->known_count, p->known_room);
 		p->known[p->known_count++] = (struct known_file){
 			.ino = ino,
-			.size = op->to.size,
-			.mtime = op->to.mtime,
+			.size = op->to->size,
+			.mtime = op->to->mtime,
 			.ctime = shut ? (struct moment){0} : ctime,
-			.content = op->to.content,
-			.bare = op->taken && op->to.attrs.type == OBJECT_NONE,
+			.content = op->to->content,
+			.bare = op->taken && op->to->attrs.type == OBJECT_NONE,
 		};
 	}
 	known_sort(p->known, p->known_count);

@@ -29,14 +29,28 @@
 #define JOURNAL_MAX (1u << 30)
 #define ROOTS_MAX 64
 
+struct op_sides *journal_op_own(struct op *op)
+{
+	op->own = mem_zalloc(sizeof(*op->own));
+	op->from = &op->own->from;
+	op->to = &op->own->to;
+	return op->own;
+}
+
+static void own_free(struct op_sides *own)
+{
+	entry_free(&own->from);
+	entry_free(&own->to);
+	free(own);
+}
+
 static void root_free(struct journal_root *j)
 {
 	size_t i;
 
 	for (i = 0; !j->borrowed && i < j->op_count; i++) {
 		free(j->ops[i].path);
-		entry_free(&j->ops[i].from);
-		entry_free(&j->ops[i].to);
+		own_free(j->ops[i].own);
 		free(j->ops[i].partner);
 	}
 	for (i = 0; i < j->touched_count; i++)
@@ -192,8 +206,8 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 	for (i = 0; i < j->op_count; i++) {
 		enc_u8(b, (uint8_t)j->ops[i].kind);
 		enc_text(b, j->ops[i].path);
-		put_entry(b, &j->ops[i].from);
-		put_entry(b, &j->ops[i].to);
+		put_entry(b, j->ops[i].from);
+		put_entry(b, j->ops[i].to);
 		enc_var(b, j->ops[i].old_ino);
 	}
 }
@@ -215,19 +229,21 @@ static void decode_ops(struct dec *d, int version, struct journal_root *j)
 	uint64_t count = dec_var(d), i;
 
 	for (i = 0; i < count && !d->bad; i++) {
+		struct op_sides *own;
 		struct op *op;
 
 		GROW(j->ops, j->op_count, j->op_room);
 		op = &j->ops[j->op_count++];
 		*op = (struct op){.kind = dec_u8(d)};
 		op->path = get_path(d);
-		op->from = get_entry(d, version);
-		op->to = get_entry(d, version);
+		own = journal_op_own(op);
+		own->from = get_entry(d, version);
+		own->to = get_entry(d, version);
 		op->old_ino = dec_var(d);
 		if (version < VERSION_TABLE)
 			op->new_ino = dec_var(d);
 		if (op->kind < OP_DELETE || op->kind > OP_META ||
-		    (op->kind == OP_DELETE ? !op->from.mode : !op->to.mode))
+		    (op->kind == OP_DELETE ? !op->from->mode : !op->to->mode))
 			d->bad = true;
 	}
 }

@@ -43,10 +43,15 @@ enum op_kind {
 	OP_META, /* in place: mode, owner, attributes, times */
 };
 
+struct op_sides {
+	struct entry from, to;
+};
+
 struct op {
 	enum op_kind kind;
 	char *path;
-	struct entry from, to; /* mode 0: nothing */
+	const struct entry *from, *to; /* mode 0: nothing */
+	struct op_sides *own; /* these two; NULL: they are the plan's */
 	uint64_t old_ino; /* what has the name before */
 	uint64_t new_ino; /* what was staged for it */
 	/* In memory only: */
@@ -72,7 +77,7 @@ struct journal_root {
 	char *staging; /* name of the folder in this root */
 	struct op *ops;
 	size_t op_count, op_room;
-	bool borrowed; /* the texts of ops are somebody else's: the plan's */
+	bool borrowed; /* what ops point to is somebody else's: the plan's */
 	struct touched *touched; /* sorted by path; the root is first */
 	size_t touched_count, touched_room;
 	struct moment root_time; /* the root's when all is done ... */
@@ -87,6 +92,9 @@ struct journal {
 };
 
 void journal_free(struct journal *j);
+/* Room for both sides of its own, empty, for one that is no plan's; goes with
+ * the journal. */
+struct op_sides *journal_op_own(struct op *op);
 /* One more, empty but for its path; holds until the next call. */
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 

@@ -71,11 +71,12 @@ int txn_loosen(int dirfd, const char *name, struct err *err)
 
 bool txn_own_mode(const struct op *op, uint32_t mode)
 {
-	uint32_t from = op->from.mode ? op->from.mode : mode;
+	uint32_t from = op->from->mode ? op->from->mode : mode;
 
 	return mode == from || mode == (from | S_IWUSR) ||
-	       mode == (from | WORK) || mode == op->to.mode ||
-	       mode == (op->to.mode | S_IWUSR) || mode == (op->to.mode | WORK);
+	       mode == (from | WORK) || mode == op->to->mode ||
+	       mode == (op->to->mode | S_IWUSR) ||
+	       mode == (op->to->mode | WORK);
 }
 
 static int open_folder(struct txn *t, const struct op *op, struct err *err)
@@ -107,10 +108,10 @@ int txn_open_folders(struct txn *t, struct err *err)
 	/* Those above first. */
 	for (i = j->op_count; i-- > 0;) {
 		const struct op *op = &j->ops[i];
-		uint32_t either = op->from.mode | op->to.mode;
+		uint32_t either = op->from->mode | op->to->mode;
 
 		if (geteuid() == 0 || op->kind != OP_META ||
-		    !S_ISDIR(op->to.mode) || (either & WORK) != WORK)
+		    !S_ISDIR(op->to->mode) || (either & WORK) != WORK)
 			continue;
 		if (open_folder(t, op, err) < 0)
 			return -err->num;
@@ -140,7 +141,7 @@ static int verify(struct txn *t, const struct op *op, const char *name,
 		  struct err *err)
 {
 	const struct onfile o = {t->store, t->since, t->project->workspace_fd};
-	int got = onfile_same(&o, t->staging_fd, name, &op->from, err);
+	int got = onfile_same(&o, t->staging_fd, name, op->from, err);
 
 	return got == 0 ? changed(err) : got < 0 ? got : 0;
 }
@@ -153,10 +154,10 @@ static int put_delete(struct txn *t, const struct op *op, int dir,
 	journal_op_name(t->part, op, staged);
 	if (expect(dir, name, op, err) < 0)
 		return -err->num;
-	if (S_ISDIR(op->from.mode) && txn_loosen(dir, name, err) < 0)
+	if (S_ISDIR(op->from->mode) && txn_loosen(dir, name, err) < 0)
 		return -err->num;
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
-		return errno == EXDEV && S_ISDIR(op->from.mode)
+		return errno == EXDEV && S_ISDIR(op->from->mode)
 			       ? fail(err, EXDEV,
 				      "move away: a folder of a lower layer of "
 				      "the overlay that this project is on "
@@ -197,7 +198,7 @@ static int settle_created(struct txn *t, const struct op *op, struct err *err)
 	auto_close int fd = -1;
 	struct meta m;
 
-	if (!S_ISDIR(op->to.mode) || (op->to.mode & S_IWUSR))
+	if (!S_ISDIR(op->to->mode) || (op->to->mode & S_IWUSR))
 		return 0;
 	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
 	if (fd < 0)
@@ -206,7 +207,7 @@ static int settle_created(struct txn *t, const struct op *op, struct err *err)
 		return fail_errno(err, "look at it");
 	if (m.ino != op->new_ino)
 		return 0;
-	return onfile_set_meta(t->store, fd, &op->to, err);
+	return onfile_set_meta(t->store, fd, op->to, err);
 }
 
 /* Whoever looks at it afterwards cannot read it: now it still can be. */
@@ -216,16 +217,17 @@ static int check_unreadable(struct txn *t, const struct op *op,
 	auto_close int fd = -1;
 	int got;
 
-	if (!S_ISREG(op->to.mode) || (op->to.mode & S_IRUSR) || !op->from.size)
+	if (!S_ISREG(op->to->mode) || (op->to->mode & S_IRUSR) ||
+	    !op->from->size)
 		return 0;
 	fd = fd_reopen(path_fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return moment_compare(m->mtime, op->from.mtime) == 0 ||
-				       moment_compare(m->mtime, op->to.mtime) ==
-					       0
+		return moment_compare(m->mtime, op->from->mtime) == 0 ||
+				       moment_compare(m->mtime,
+						      op->to->mtime) == 0
 			       ? 0
 			       : changed(err);
-	got = content_equal(t->store, &op->from.content, fd, err);
+	got = content_equal(t->store, &op->from->content, fd, err);
 	return got == 0 ? changed(err) : got < 0 ? got : 0;
 }
 
@@ -239,14 +241,14 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
 	if (m.ino != op->old_ino || !txn_own_mode(op, m.mode) ||
-	    (S_ISREG(m.mode) && m.size != op->from.size))
+	    (S_ISREG(m.mode) && m.size != op->from->size))
 		return changed(err);
 	if (check_unreadable(t, op, &m, fd, err) < 0)
 		return -err->num;
-	if (op->from.chattr & ~op->to.chattr)
-		onfile_set_chattr(fd, op->from.chattr & ~CHATTR_FIXED,
-				  op->to.chattr);
-	return onfile_set_meta(t->store, fd, &op->to, err);
+	if (op->from->chattr & ~op->to->chattr)
+		onfile_set_chattr(fd, op->from->chattr & ~CHATTR_FIXED,
+				  op->to->chattr);
+	return onfile_set_meta(t->store, fd, op->to, err);
 }
 
 /*
@@ -258,9 +260,9 @@ static void note_ctime(struct op *op, int dir, const char *name)
 {
 	struct meta m;
 
-	if (S_ISREG(op->to.mode) && meta_get(dir, name, &m) == 0 &&
-	    m.ino == op->new_ino && m.size == op->to.size &&
-	    moment_compare(m.mtime, op->to.mtime) == 0)
+	if (S_ISREG(op->to->mode) && meta_get(dir, name, &m) == 0 &&
+	    m.ino == op->new_ino && m.size == op->to->size &&
+	    moment_compare(m.mtime, op->to->mtime) == 0)
 		op->put_ctime = m.ctime;
 }
 
@@ -325,8 +327,8 @@ static int keep_times(struct txn *t, struct err *err)
 static bool wants_sync(const struct op *op)
 {
 	if (op->kind == OP_CREATE)
-		return S_ISDIR(op->to.mode) && !(op->to.mode & S_IWUSR);
-	return op->kind == OP_META && !S_ISDIR(op->to.mode);
+		return S_ISDIR(op->to->mode) && !(op->to->mode & S_IWUSR);
+	return op->kind == OP_META && !S_ISDIR(op->to->mode);
 }
 
 static int sync_all(struct txn *t, struct err *err)

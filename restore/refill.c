@@ -37,7 +37,7 @@ static int add_op(void *arg, const char *path, const struct entry *e,
 		.kind = *path ? OP_RIDE : OP_CREATE,
 		.path = path_join(r->path, path),
 	};
-	entry_copy(&op->to, e);
+	entry_copy(&journal_op_own(op)->to, e);
 	return 0;
 }
 

@@ -116,10 +116,10 @@ static void lay_out(struct stage *s)
 		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));
 		add_to_runs(s, i);
-		s->total += op->to.size;
-		if (op->to.link_group && !S_ISDIR(op->to.mode))
+		s->total += op->to->size;
+		if (op->to->link_group && !S_ISDIR(op->to->mode))
 			s->leaders[s->leader_count++] = (struct leader){
-				.group = op->to.link_group, .op = i};
+				.group = op->to->link_group, .op = i};
 	}
 	if (s->leader_count)
 		qsort(s->leaders, s->leader_count, sizeof(*s->leaders),
@@ -129,10 +129,10 @@ static void lay_out(struct stage *s)
 /* The path to link to, or NULL when this is the first of its group. */
 static const char *leader_of(const struct stage *s, size_t i)
 {
-	uint64_t group = s->txn->part->ops[i].to.link_group;
+	uint64_t group = s->txn->part->ops[i].to->link_group;
 	size_t low = 0, high = s->leader_count;
 
-	if (!group || S_ISDIR(s->txn->part->ops[i].to.mode))
+	if (!group || S_ISDIR(s->txn->part->ops[i].to->mode))
 		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -149,7 +149,7 @@ static enum staged kind_of(const struct stage *s, size_t i)
 {
 	if (!s->paths[i])
 		return STAGED_NOTHING;
-	if (S_ISDIR(s->txn->part->ops[i].to.mode))
+	if (S_ISDIR(s->txn->part->ops[i].to->mode))
 		return STAGED_FOLDER;
 	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
 }
@@ -258,7 +258,7 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 		return is_no_link(errno) ? 0
 					 : fail_errno(err, "link it to %s",
 						      text_quote(op->partner));
-	got = onfile_same(&o, dir, name, &op->to, err);
+	got = onfile_same(&o, dir, name, op->to, err);
 	if (got == 1)
 		return 1;
 	if (got < 0 && !is_no_link(-got))
@@ -276,12 +276,12 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 
 	if (leader)
 		got = link_to(s, leader, dir, name, err);
-	else if (S_ISREG(op->to.mode))
+	else if (S_ISREG(op->to->mode))
 		got = link_partner(s, op, dir, name, err);
 	else
-		got = make_other(s, dir, name, &op->to, err);
-	if (got == 0 && !leader && S_ISREG(op->to.mode))
-		got = make_file(s, dir, name, &op->to, err);
+		got = make_other(s, dir, name, op->to, err);
+	if (got == 0 && !leader && S_ISREG(op->to->mode))
+		got = make_file(s, dir, name, op->to, err);
 	/* Only guard writes here: two names of the plan are one. */
 	if (got == -EEXIST)
 		return err_context(err, "this file system takes its name for "
@@ -362,7 +362,7 @@ static int stage_all(struct stage *s, struct err *err)
 static int close_folder(struct stage *s, size_t i, struct err *err)
 {
 	const struct op *op = &s->txn->part->ops[i];
-	struct entry e = op->to; /* borrows */
+	struct entry e = *op->to; /* borrows */
 	auto_close int fd = beneath_open(s->txn->staging_fd, s->paths[i],
 					 O_RDONLY | O_DIRECTORY, 0, err);
 
@@ -401,7 +401,7 @@ static void add_syncs(const struct stage *s, struct syncs *to)
 	if (s->count > SYNC_EACH_MAX)
 		syncs_add_all(to);
 	for (i = 0; !to->whole && i < s->txn->part->op_count; i++) {
-		uint32_t mode = s->txn->part->ops[i].to.mode;
+		uint32_t mode = s->txn->part->ops[i].to->mode;
 
 		if (s->paths[i] && (S_ISREG(mode) || S_ISDIR(mode)))
 			syncs_add(to, s->txn->staging_fd, s->paths[i]);
@@ -418,7 +418,7 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 	if (stage_all(&s, err) < 0)
 		return -err->num;
 	for (i = j->op_count; i-- > 0;)
-		if (s.paths[i] && S_ISDIR(j->ops[i].to.mode) &&
+		if (s.paths[i] && S_ISDIR(j->ops[i].to->mode) &&
 		    close_folder(&s, i, err) < 0)
 			return err_context(err, "stage %s",
 					   text_quote(j->ops[i].path));

@@ -134,7 +134,7 @@ static bool is_deleted(const struct journal_root *j, const char *path)
 	       bsearch(path, j->ops, low, sizeof(*j->ops), op_by_path) != NULL;
 }
 
-/* Its texts stay the plan's. */
+/* What it points to stays the plan's. */
 static struct op *add_op(struct journal_root *j, enum op_kind kind,
 			 const struct step *step)
 {
@@ -145,8 +145,8 @@ static struct op *add_op(struct journal_root *j, enum op_kind kind,
 	*op = (struct op){
 		.kind = kind,
 		.path = step->path,
-		.from = step->from,
-		.to = step->to,
+		.from = &step->from,
+		.to = &step->to,
 		.partner = step->partner,
 	};
 	return op;
@@ -290,7 +290,7 @@ static int survey_touched(struct txn *t, struct err *err)
 		    op->kind == OP_REPLACE)
 			add_touched(j, path_parent(op->path),
 				    op->kind == OP_REPLACE);
-		else if (op->kind == OP_META && S_ISDIR(op->to.mode))
+		else if (op->kind == OP_META && S_ISDIR(op->to->mode))
 			add_touched(j, mem_strdup(op->path), false);
 	}
 	unite_touched(j);
@@ -317,7 +317,7 @@ static void survey_root(struct journal_root *j)
 		if (j->ops[i].kind != OP_META || *j->ops[i].path)
 			continue;
 		j->root_time_set = true;
-		j->root_time = j->ops[i].to.mtime;
+		j->root_time = j->ops[i].to->mtime;
 	}
 }
 

@@ -115,7 +115,7 @@ static bool needs_no_look(const struct match *m, size_t i)
 	const struct op *op = &m->txn->part->ops[i];
 	size_t at = i - m->top;
 
-	return S_ISREG(op->to.mode) && at < m->change_count &&
+	return S_ISREG(op->to->mode) && at < m->change_count &&
 	       (m->changes[at].flags & CHANGE_UNMARKED) &&
 	       m->changes[at].kind == CHANGE_ADDED &&
 	       strcmp(m->changes[at].path, op->path) == 0;
@@ -130,12 +130,11 @@ static bool same_attrs(const struct match *m, int dirfd, struct op *op)
 		return false;
 	op->marked = xattrs_drop(&x, LAYER_XATTR_PREFIX) > 0;
 	/* They are removed from it later. */
-	if (op->marked && !(op->to.mode & S_IWUSR) && geteuid() != 0)
+	if (op->marked && !(op->to->mode & S_IWUSR) && geteuid() != 0)
 		return false;
-	if (!x.count && op->to.attrs.type == OBJECT_NONE)
+	if (!x.count && op->to->attrs.type == OBJECT_NONE)
 		return true;
-	return onfile_load_attrs(m->txn->store, &op->to, &want, &ignored) ==
-		       0 &&
+	return onfile_load_attrs(m->txn->store, op->to, &want, &ignored) == 0 &&
 	       xattrs_equal(&want, &x);
 }
 
@@ -146,7 +145,7 @@ static bool match_op(const struct match *m, int dirfd, size_t i)
 	struct meta meta;
 
 	if (op->partner || meta_get(dirfd, path_name(op->path), &meta) < 0 ||
-	    !same_stat(m, &meta, &op->to) ||
+	    !same_stat(m, &meta, op->to) ||
 	    (!needs_no_look(m, i) && !same_attrs(m, dirfd, op)))
 		return false;
 	op->new_ino = meta.ino;
@@ -214,10 +213,10 @@ static bool lay_out(struct match *m)
 		while (open_count && depths[open[open_count - 1]] >= depths[i])
 			m->next[open[--open_count]] = m->top + i;
 		if (open_count &&
-		    !S_ISDIR(ops[m->top + open[open_count - 1]].to.mode))
+		    !S_ISDIR(ops[m->top + open[open_count - 1]].to->mode))
 			return false;
 		open[open_count++] = i;
-		if (S_ISDIR(ops[m->top + i].to.mode))
+		if (S_ISDIR(ops[m->top + i].to->mode))
 			m->folders[m->folder_count++] = m->top + i;
 	}
 	while (open_count)
@@ -323,7 +322,7 @@ static bool match_all(struct txn *t, size_t top, size_t end)
 	dir = beneath_parent(t->from->upper_fd, op->path, &name, &ignored);
 	find_changes(&m);
 	/* A folder that its owner may not write to cannot be moved by him. */
-	return dir >= 0 && op->to.mode & S_IWUSR && S_ISDIR(op->to.mode) &&
+	return dir >= 0 && op->to->mode & S_IWUSR && S_ISDIR(op->to->mode) &&
 	       lay_out(&m) && match_op(&m, dir, top) &&
 	       crew_run(m.folder_count, end - top < CREW_MIN, match_part, &m,
 			&ignored) == 0 &&
