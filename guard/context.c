@@ -469,6 +469,30 @@ static void what_ends(sigset_t *ret)
 	(void)sigaddset(ret, SIGQUIT);
 }
 
+static bool meets(const char *a, const char *b)
+{
+	return path_below(a, b) || path_below(b, a);
+}
+
+void context_await_starts(const struct context *c, const char *folder)
+{
+	AUTO(session_list) struct session_list list = {0};
+	struct err ignored;
+	size_t i, k;
+
+	if (session_list(c->state.runs_fd, NULL, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++) {
+		struct session *s = &list.items[i];
+		bool concerned = meets(s->project, folder);
+
+		for (k = 0; k < s->extra_count; k++)
+			concerned |= meets(s->extras[k].path, folder);
+		if (s->live && concerned)
+			(void)session_base(s, true, &ignored);
+	}
+}
+
 void context_hold_signals(sigset_t *ret_before)
 {
 	sigset_t set;

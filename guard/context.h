@@ -62,6 +62,14 @@ int context_project(struct context *c, const char *path, bool make,
 int context_recover(struct context *c, const char *project, struct err *err);
 
 /*
+ * Returns when every run that goes on there, or above or below, has stored what
+ * it began with: what is changed before that counts as changed by somebody who
+ * works on, and is a conflict for that run. One that cannot be read is passed
+ * over.
+ */
+void context_await_starts(const struct context *c, const char *folder);
+
+/*
  * The state a run has after an apply: applied when whole, or when nothing is
  * left in its layers outside of a .git and of the home's caches; else ended.
  */

@@ -451,7 +451,7 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	got = begin(a, taken != NULL, err);
 	roots = list_roots(a, taken ? &layer : NULL, &count);
 	if (got == 0)
-		got = carry_out(a->c->store, roots, count, &action, err);
+		got = carry_out(a->c, roots, count, &action, err);
 	mem_list_free(&taken);
 	if (got < 0)
 		got = carry_failed(a, got);

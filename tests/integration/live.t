@@ -6,7 +6,7 @@
 make_home
 cd "$HOME/project" || exit 99
 mkdir -p "$HOME/gate" dir
-mkfifo "$HOME/gate/go"
+mkfifo "$HOME/gate/go" "$T/hold"
 echo first >file
 echo first >other
 echo first >dir/below
@@ -106,7 +106,21 @@ one_guard=$guard
 gives 0 'a second run beside the first' guard run -- sh -c \
 	'test ! -e one; echo two >two'
 two=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
-gives 0 'is applied' guard apply -y "$two"
+# As if the first one's snapshot took its time: it began without "two".
+flock "$state/runs/$one/base.lock" sh -c 'echo held; read -r go' \
+	<"$T/hold" >"$T/held" &
+exec 4>"$T/hold"
+until [ -s "$T/held" ]; do :; done
+guard apply -y "$two" >"$out" 2>"$err" 4>&- &
+applying=$!
+inode=$(stat -c %i "$state/runs/$one/base.lock")
+until grep -q -- "-> FLOCK.*:$inode " /proc/locks; do
+	kill -0 $applying || break
+done
+no 'an apply waits for what another run began with' test -e two
+exec 4>&-
+wait $applying
+is $? 0 'is applied then'
 gives 0 'and the first one too' guard apply -y "$one" one
 is "$(cat one two)" 'one
 two' 'both are there'
