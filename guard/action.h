@@ -11,7 +11,7 @@
  * neither is the undo itself, as long as it is not taken back in turn.
  *
  * A next-action that is found later belongs to a transaction that was ended
- * suddenly: context_recover() settles it. It is removed without a sync, so that
+ * suddenly: recover_project() settles it. It is removed without a sync, so that
  * after a power cut it may be there again although it is the last one already.
  */
 #ifndef GUARD_ACTION_H
@@ -83,7 +83,7 @@ int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
  * A discard stands in front of the others without changing a file: only a
  * run's folder moves, out of runs/ or (undo) back. Announce it, move, settle:
  * the record then says what has happened to the folder, also when settling is
- * left to context_recover() after a sudden end. The first returns the
+ * left to recover_project() after a sudden end. The first returns the
  * workspace's lock, -EBUSY while another guard is at work.
  */
 int action_announce_discard(int workspace_fd, const char *run_id,

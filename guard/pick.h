@@ -38,7 +38,7 @@ struct pick {
 int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
 	     struct pick *ret, struct err *err);
 /* Takes the run's lock afterwards (-EBUSY: live) and reads its state anew:
- * context_recover() may have changed it in between. */
+ * recover_project() may have changed it in between. */
 int pick_lock(struct context *c, struct pick *p, struct err *err);
 /* "running", "applying", "in use" (another guard holds it), or the state. */
 const char *pick_state_text(const struct session *s);

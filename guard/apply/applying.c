@@ -10,6 +10,7 @@
 #include "guard/apply/applied.h"
 #include "guard/live.h"
 #include "guard/output.h"
+#include "guard/recover.h"
 #include "guard/taken.h"
 #include "overlay/inuse.h"
 #include "restore/result.h"
@@ -458,7 +459,7 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	else
 		got = note_applied(a, &action, err);
 	if (got == 0 && !s->live)
-		got = context_settle_run(s, &a->c->state, whole, err);
+		got = recover_settle_run(s, &a->c->state, whole, err);
 	if (got == 0)
 		action_close(a->project.workspace_fd, &action);
 	action_free_roots(&action);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "guard/apply/applied.h"
 #include "guard/apply/applying.h"
+#include "guard/recover.h"
 #include "restore/result.h"
 
 #define PROJECT_NONE                                                           \
@@ -50,7 +51,7 @@ static int look(struct applying *a, size_t index, struct err *err)
 
 	if (x->project.path)
 		return 0;
-	if (context_recover(a->c, path, err) < 0)
+	if (recover_project(a->c, path, err) < 0)
 		return -err->num;
 	got = context_project(a->c, path, false, &x->project, err);
 	if (got < 0)

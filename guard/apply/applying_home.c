@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "guard/apply/applied.h"
 #include "guard/apply/applying.h"
+#include "guard/recover.h"
 #include "restore/result.h"
 
 /* The change list's items that were named; the strings stay the list's. */
@@ -84,7 +85,7 @@ int applying_home_look(struct applying *a, struct err *err)
 
 	if (!h->only || h->project.path)
 		return 0;
-	if (context_recover(a->c, s->home, err) < 0 ||
+	if (recover_project(a->c, s->home, err) < 0 ||
 	    project_open(s->home, a->c->state.workspaces_fd, false, &h->project,
 			 err) < 0)
 		return -err->num;

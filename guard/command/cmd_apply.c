@@ -13,6 +13,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/recover.h"
 #include "guard/review/reviewing.h"
 
 struct apply_options {
@@ -162,7 +163,7 @@ static int nothing_left(struct apply *a, struct err *err)
 	output_say("nothing is left to do: %s",
 		   text_count(already, "difference"));
 	applying_say_git_left(&a->in);
-	if (!a->o->dry && context_settle_run(&a->in.p->session, &a->in.c->state,
+	if (!a->o->dry && recover_settle_run(&a->in.p->session, &a->in.c->state,
 					     pick_whole(a->in.p), err) < 0)
 		return -err->num;
 	return STATUS_OK;
@@ -339,7 +340,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
-	    context_recover(c, p.session.project, err) < 0 ||
+	    recover_project(c, p.session.project, err) < 0 ||
 	    applying_lock(c, &p, err) < 0)
 		return -err->num;
 	got = o->patch ? pick_parts(&a, err) : apply_locked(&a, err);
@@ -355,7 +356,7 @@ static int end_interrupted(struct context *c, bool abort, struct err *err)
 	if (context_open(c, true, err) < 0)
 		return -err->num;
 	c->take_back = abort;
-	got = context_recover(c, c->project, err);
+	got = recover_project(c, c->project, err);
 	if (got < 0)
 		return got;
 	if (!got)

@@ -19,6 +19,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "guard/review/diffrisk.h"
 
 static void print_header(const struct session *s, const struct changes *c)
@@ -223,7 +224,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return diffsnaps(c, argv, points, count, o, err);
 	if (pick_run(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
-	got = context_recover(c, p.session.project, err);
+	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
 		output_say("another guard is at work in %s just now",
 			   text_quote(p.session.project));

@@ -17,6 +17,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "guard/reserve.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
@@ -160,7 +161,7 @@ static int discard(struct context *c, int count, char **argv, int dashed,
 	    pick_run(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	reserve_use(c->state.fd);
-	got = context_recover(c, p.session.project, err);
+	got = recover_project(c, p.session.project, err);
 	if ((got < 0 && got != -ENOENT) || pick_lock(c, &p, err) < 0)
 		return -err->num;
 	return pick_named_paths(&p) ? discard_paths(c, &p, yes, err)

@@ -18,6 +18,7 @@
 #include "guard/output.h"
 #include "guard/past/locate.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "restore/export.h"
 #include "snapshot/tree/tree.h"
 
@@ -82,7 +83,7 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 	const struct session *s = &pick.session;
 
 	if (pick_run(x->c, count, argv, dashed, false, &pick, err) < 0 ||
-	    context_recover(x->c, s->project, err) < 0 ||
+	    recover_project(x->c, s->project, err) < 0 ||
 	    pick_lock(x->c, &pick, err) < 0)
 		return -err->num;
 	if (!run_state_pending(s->state))

@@ -13,6 +13,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "restore/git/gitforward.h"
 
 #define ID_SHOWN 10
@@ -228,7 +229,7 @@ static int import(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
 	    check_run(&p, err) < 0 ||
-	    context_recover(c, p.session.project, err) < 0 ||
+	    recover_project(c, p.session.project, err) < 0 ||
 	    pick_lock(c, &p, err) < 0)
 		return -err->num;
 	return import_locked(c, &p.session, o, err);

@@ -9,6 +9,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "restore/git/gitpatch.h"
 
 struct patch {
@@ -56,7 +57,7 @@ static int patch(struct context *c, int count, char **argv, int dashed,
 
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &pick, err) < 0 ||
-	    context_recover(c, pick.session.project, err) < 0 ||
+	    recover_project(c, pick.session.project, err) < 0 ||
 	    pick_lock(c, &pick, err) < 0 ||
 	    sides_load(c, &pick, "patches are", &sides, err) < 0 ||
 	    gitpatch_make(c->store, &sides.base.root, &sides.result,

@@ -20,6 +20,7 @@
 #include "guard/past/versions.h"
 #include "guard/pick.h"
 #include "guard/progress.h"
+#include "guard/recover.h"
 #include "snapshot/keep/purge.h"
 
 /* So many other names of the same bytes are told. */
@@ -338,7 +339,7 @@ static int purge(struct purge_command *p, struct err *err)
 	    path_below(p->path, c.state.path))
 		return fail(err, EPERM, "guard's own state is in %s",
 			    text_quote(p->arg));
-	if (context_recover(&c, c.project, err) < 0 ||
+	if (recover_project(&c, c.project, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0 || look(&c, p, err) < 0)
 		return -err->num;
 	if (!p->versions.count && !p->layers)

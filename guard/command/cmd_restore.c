@@ -20,6 +20,7 @@
 #include "guard/past/sources.h"
 #include "guard/pick.h"
 #include "guard/progress.h"
+#include "guard/recover.h"
 #include "restore/putone.h"
 #include "snapshot/crawl/take.h"
 
@@ -401,7 +402,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
 	/* Nothing can be pending in a folder that is gone. */
-	got = context_recover(r->c, root_of(r), err);
+	got = recover_project(r->c, root_of(r), err);
 	if (got < 0 && got != -ENOENT)
 		return got;
 	sources_say(&r->found);

@@ -2,6 +2,7 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/recover.h"
 #include "guard/review/reviewing.h"
 
 static int review(struct context *c, int count, char **argv, int dashed,
@@ -14,7 +15,7 @@ static int review(struct context *c, int count, char **argv, int dashed,
 	a.p = &p;
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
-	    context_recover(c, p.session.project, err) < 0 ||
+	    recover_project(c, p.session.project, err) < 0 ||
 	    pick_lock(c, &p, err) < 0)
 		return -err->num;
 	return reviewing_run(&a, o, err);

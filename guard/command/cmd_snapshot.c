@@ -13,6 +13,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/progress.h"
+#include "guard/recover.h"
 #include "restore/transaction.h"
 #include "snapshot/crawl/take.h"
 
@@ -121,7 +122,7 @@ static int take_one(struct context *c, const char *folder, struct take *t,
 	auto_free char *other_cache = NULL;
 	int got;
 
-	if (context_recover(c, folder, err) < 0 || open_store(c, t, err) < 0 ||
+	if (recover_project(c, folder, err) < 0 || open_store(c, t, err) < 0 ||
 	    context_project(c, folder, false, &p, err) < 0)
 		return -err->num;
 	look_back(c, folder, t);

@@ -16,6 +16,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "guard/table.h"
 
 struct status_options {
@@ -347,7 +348,7 @@ static int look_back(struct context *c, struct status_options *o,
 {
 	int got;
 
-	o->unfinished = context_unfinished(c, c->project);
+	o->unfinished = recover_unfinished(c, c->project);
 	if (o->unfinished) {
 		output_warn("%s was interrupted in the middle: guard apply "
 			    "--continue finishes it, guard apply --abort takes "
@@ -355,7 +356,7 @@ static int look_back(struct context *c, struct status_options *o,
 			    o->unfinished);
 		return 0;
 	}
-	got = context_recover(c, c->project, err);
+	got = recover_project(c, c->project, err);
 	if (got == -EBUSY)
 		output_say("another guard is at work in %s just now",
 			   text_quote(c->project));

@@ -17,6 +17,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/carry.h"
+#include "guard/recover.h"
 #include "guard/taken.h"
 #include "restore/shut.h"
 #include "restore/workspace.h"
@@ -89,7 +90,7 @@ static int last_of(struct undo *u, const char *path, struct err *err)
 {
 	auto_close int fd = -1;
 
-	if (context_recover(u->c, path, err) < 0)
+	if (recover_project(u->c, path, err) < 0)
 		return -err->num;
 	fd = workspace_open(u->c->state.workspaces_fd, path, false, err);
 	return fd < 0 ? fd : action_load_last(fd, &u->last, err);
@@ -235,7 +236,7 @@ static int check_last(const struct undo *u, int workspace_fd, struct err *err)
 
 static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 {
-	if (r != u->roots && context_recover(u->c, r->path, err) < 0)
+	if (r != u->roots && recover_project(u->c, r->path, err) < 0)
 		return -err->num;
 	if (context_project(u->c, r->path, false, &r->project, err) < 0)
 		return -err->num;
@@ -317,7 +318,7 @@ static void settle_run(struct undo *u, const struct action *done)
 	}
 	if (!applied && taken_refill(&s, u->c->store, &err) < 0)
 		output_warn("%s", err.text);
-	if ((applied ? context_settle_run(&s, &u->c->state, done->whole, &err)
+	if ((applied ? recover_settle_run(&s, &u->c->state, done->whole, &err)
 		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
 		output_warn("%s", err.text);
 	else if (!applied)

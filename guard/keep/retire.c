@@ -8,6 +8,7 @@
 #include "guard/action.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/recover.h"
 #include "restore/workspace.h"
 
 #define DAY ((int64_t)24 * 3600)
@@ -82,7 +83,7 @@ static int warn(struct session *s, int64_t now, struct err *err)
 /* Not while somebody is at work in its project. */
 static int expire(struct context *c, struct session *s, struct err *err)
 {
-	if (context_recover(c, s->project, err) < 0 ||
+	if (recover_project(c, s->project, err) < 0 ||
 	    retire_discard(c, s, err) < 0)
 		return -err->num;
 	output_warn("run %s in %s, which nobody decided on, is in guard's "

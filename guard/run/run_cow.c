@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/recover.h"
 #include "guard/run/run.h"
 
 /* Why the folder cannot have a layer beside the project's; 0: it can. */
@@ -134,7 +135,7 @@ static int add_one(struct run *run, const char *path, struct err *err)
 	if (fd < 0)
 		return fail_errno(err, "--cow: %s", text_quote(path));
 	/* As for the project itself. */
-	if (context_recover(&run->context, path, err) < 0)
+	if (recover_project(&run->context, path, err) < 0)
 		return -err->num;
 	return session_add_extra(&run->session, path, fd, err);
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/recover.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "overlay/mount.h"
@@ -37,7 +38,7 @@ static int add_mount(struct run *run, const char *path, struct err *err)
 			    "more than %d mounts in %s: unmount some, or run "
 			    "guard in a folder with fewer",
 			    MOUNTS_MAX, text_quote(run->project));
-	if (context_recover(&run->context, path, err) < 0 ||
+	if (recover_project(&run->context, path, err) < 0 ||
 	    session_add_extra(s, path, fd, err) < 0)
 		return -err->num;
 	return add_folder(run, path, err);

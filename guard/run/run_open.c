@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/pick.h"
+#include "guard/recover.h"
 #include "guard/run/run.h"
 #include "guard/taken.h"
 #include "overlay/gitdir.h"
@@ -73,7 +74,7 @@ int run_open_project(struct run *run, struct err *err)
 		return fail_errno(err, "the project %s cannot be entered",
 				  text_quote(run->project));
 	/* What an earlier apply or restore left half done is ended first. */
-	return context_recover(&run->context, run->project, err) < 0 ? -err->num
+	return recover_project(&run->context, run->project, err) < 0 ? -err->num
 								     : 0;
 }
 

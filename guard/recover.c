@@ -1,0 +1,387 @@
+#include "guard/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "guard/action.h"
+#include "guard/changes.h"
+#include "guard/output.h"
+#include "guard/taken.h"
+#include "restore/shut.h"
+#include "restore/transaction.h"
+#include "restore/workspace.h"
+
+int recover_settle_run(struct session *s, const struct state *state, bool whole,
+		       struct err *err)
+{
+	AUTO(changes) struct changes changes = CHANGES_NONE;
+	struct change_counts counts;
+
+	if (!whole) {
+		if (changes_load(s, state, &changes, err) < 0)
+			return -err->num;
+		changes_count_all(&changes, &counts);
+		whole = counts.total == counts.git &&
+			!changes_count_home(&changes.home);
+	}
+	return session_set_state(s, whole ? RUN_APPLIED : RUN_ENDED, err);
+}
+
+/* What the interrupted action's run is now: applied, or to be decided on. */
+static void settle_state(struct context *c, const struct action *a, bool done)
+{
+	struct session s = {.fd = -1, .lock_fd = -1};
+	struct err err;
+
+	if (!a->run_id[0] ||
+	    session_open(c->state.runs_fd, a->run_id, true, &s, &err) < 0)
+		return;
+	if (strcmp(a->kind, "apply") == 0) {
+		if ((!done && taken_refill(&s, c->store, &err) < 0) ||
+		    recover_settle_run(&s, &c->state, done && a->whole, &err) <
+			    0)
+			output_warn("%s", err.text);
+	} else if (strcmp(a->kind, "undo") == 0 && done) {
+		enum run_state state = strcmp(a->undoes, "apply") == 0
+					       ? RUN_ENDED
+					       : RUN_APPLIED;
+
+		if (state == RUN_ENDED && taken_refill(&s, c->store, &err) < 0)
+			output_warn("%s", err.text);
+		if (session_set_state(&s, state, &err) < 0)
+			output_warn("%s", err.text);
+	}
+	session_free(&s);
+}
+
+/* Times alone are no trace of a transaction: staging moves the root's. */
+static int note_difference(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
+{
+	bool *different = arg;
+
+	if (path_has_part(path, ".git"))
+		return 0;
+	if (a && b && entry_same_content(a, b) && entry_same_meta(a, b))
+		return 0;
+	*different = true;
+	return fail(err, ECANCELED, "enough seen");
+}
+
+static int tree_changed(struct store *store, const struct snapshot *old,
+			const struct snapshot *now, bool *ret, struct err *err)
+{
+	int got;
+
+	*ret = false;
+	got = tree_diff(store, &old->root, &now->root, note_difference, ret,
+			err);
+	return got < 0 && !*ret ? got : 0;
+}
+
+static bool is_listed(char *const *list, const char *path)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, path) == 0)
+			return true;
+	return false;
+}
+
+/* Folders and files that nobody may read now were read before the action: by
+ * that, the folders are opened and the files are known. How many more. */
+static int list_unread(struct context *c, struct project *p,
+		       const struct snapshot *old, const struct snapshot *now,
+		       char ***seen, struct err *err)
+{
+	int count = 0;
+	size_t i;
+
+	for (i = 0; i < now->note_count; i++) {
+		const char *path = now->notes[i].path;
+		AUTO(entry) struct entry is = {0};
+		AUTO(entry) struct entry was = {0};
+
+		if (is_listed(*seen, path))
+			continue;
+		mem_list_add(seen, path);
+		if (tree_lookup(c->store, &now->root, path, &is, err) < 0 ||
+		    tree_lookup(c->store, &old->root, path, &was, err) < 0)
+			return -err->num;
+		if (was.flags & ENTRY_INCOMPLETE)
+			continue;
+		count++;
+		if (shut_is(is.mode))
+			mem_list_add(&p->shut, path);
+		else if (S_ISREG(was.mode) &&
+			 project_know(p, path, &was, err) < 0)
+			return -err->num;
+	}
+	known_sort(p->known, p->known_count);
+	return count;
+}
+
+/* The folder as it is now. Behind what is opened there may be more of it. */
+static int look_after(struct context *c, struct project *p,
+		      const struct action *a, const struct snapshot *old,
+		      struct snapshot *ret, struct err *err)
+{
+	auto_free char *reason = mem_printf("post-%s", a->kind);
+	AUTO(snapshot) struct snapshot now = {0};
+	char **seen = NULL;
+	int more;
+
+	do {
+		snapshot_free(&now);
+		if (project_look(c->store, p, reason, a->run_id, &now, err) <
+		    0) {
+			mem_list_free(&seen);
+			return -err->num;
+		}
+		more = list_unread(c, p, old, &now, &seen, err);
+	} while (more > 0);
+	mem_list_free(&seen);
+	if (more < 0)
+		return more;
+	*ret = now;
+	now = (struct snapshot){0};
+	return 0;
+}
+
+/* One folder of it as it is now; *done is set when that is not as before. */
+static int settle_root(struct context *c, struct project *p,
+		       const struct action *a, char *const *only,
+		       uint64_t before, uint64_t *ret_after, bool *done,
+		       struct err *err)
+{
+	AUTO(snapshot) struct snapshot old = {0};
+	AUTO(snapshot) struct snapshot now = {0};
+
+	p->only = (const char *const *)only;
+	if (catalog_load(c->store, before, &old, err) < 0 ||
+	    look_after(c, p, a, &old, &now, err) < 0 ||
+	    catalog_add(c->store, &now, err) < 0)
+		return -err->num;
+	if (!*done && tree_changed(c->store, &old, &now, done, err) < 0)
+		return -err->num;
+	*ret_after = now.seq;
+	return 0;
+}
+
+/* A folder that is gone has no state afterwards: undo will say so. */
+static int settle_other(struct context *c, const struct action *a,
+			struct action_root *o, bool *done, struct err *err)
+{
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	int got = project_open(o->path, c->state.workspaces_fd, false, &p, err);
+
+	if (got == -ENOENT || got == -ENOTDIR)
+		return 0;
+	if (got < 0)
+		return got;
+	got = settle_root(c, &p, a, o->only, o->before, &o->after, done, err);
+	project_close(&p);
+	return got;
+}
+
+/* A record and the snapshot that it names come onto the disk together: after a
+ * power cut one may be there alone, and the number be another's. */
+static bool has_snapshot(struct context *c, const char *path,
+			 const struct action *a, uint64_t seq)
+{
+	AUTO(snapshot) struct snapshot s = {0};
+	struct err ignored;
+
+	return catalog_load(c->store, seq, &s, &ignored) == 0 &&
+	       strcmp(s.root_path, path) == 0 &&
+	       strcmp(s.run_id, a->run_id) == 0;
+}
+
+/* All those before it, or all those after it. */
+static bool has_snapshots(struct context *c, const char *path,
+			  const struct action *a, bool after)
+{
+	size_t i;
+
+	if (!has_snapshot(c, path, a, after ? a->after : a->before))
+		return false;
+	for (i = 0; i < a->other_count; i++) {
+		const struct action_root *o = &a->others[i];
+
+		if (!has_snapshot(c, o->path, a, after ? o->after : o->before))
+			return false;
+	}
+	return true;
+}
+
+/* All but its announcement's end had come onto the disk. */
+static bool is_noted(struct context *c, struct project *p,
+		     const struct action *a)
+{
+	AUTO(action) struct action last = {0};
+	struct err ignored;
+
+	return action_is_last(p->workspace_fd, a) &&
+	       action_load_last(p->workspace_fd, &last, &ignored) == 0 &&
+	       has_snapshots(c, p->path, &last, true);
+}
+
+/*
+ * An action that was announced and has no journal: it was ended before it
+ * began or after it was done. Only the files tell.
+ */
+static int settle_action(struct context *c, struct project *p, struct action *a,
+			 int recovered, struct err *err)
+{
+	bool done = recovered == 1;
+	size_t i;
+
+	if (is_noted(c, p, a)) {
+		settle_state(c, a, true);
+		action_drop_next(p->workspace_fd);
+		return 0;
+	}
+	/* It did not get as far as the states that it would have left. */
+	if (!recovered && !has_snapshots(c, p->path, a, false))
+		recovered = 2;
+	if (recovered != 2 &&
+	    settle_root(c, p, a, a->only, a->before, &a->after, &done, err) < 0)
+		return -err->num;
+	for (i = 0; recovered != 2 && i < a->other_count; i++)
+		if (settle_other(c, a, &a->others[i], &done, err) < 0)
+			return -err->num;
+	settle_state(c, a, done);
+	if (done) {
+		state_log(&c->state, a->kind, "run", a->run_id, "project",
+			  p->path, "note", "finished after a sudden end", NULL);
+		if (action_save_last(p->workspace_fd, a, NULL, err) < 0)
+			return -err->num;
+	}
+	action_drop_next(p->workspace_fd);
+	return 0;
+}
+
+static int recover_locked(struct context *c, struct project *p, struct err *err)
+{
+	AUTO(action) struct action a = {0};
+	auto_free char *text = NULL;
+	int (*end)(struct store *, struct project *, int, char **,
+		   struct err *) =
+		c->take_back ? transaction_abort : transaction_recover;
+	int recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
+	int got;
+
+	if (recovered < 0)
+		return err_context(err, "end what was interrupted in %s",
+				   text_quote(p->path));
+	if (recovered)
+		output_warn("%s", text ? text : "an interrupted change");
+	got = action_load_next(p->workspace_fd, &a, err);
+	if (got == -ENOENT)
+		return recovered;
+	if (got < 0 || settle_action(c, p, &a, recovered, err) < 0)
+		return -err->num;
+	return recovered;
+}
+
+static bool is_locked(int workspace_fd)
+{
+	struct err ignored;
+	auto_close int lock =
+		lock_take(workspace_fd, "lock", true, false, &ignored);
+
+	return lock < 0;
+}
+
+char *recover_unfinished(const struct context *c, const char *project)
+{
+	int workspaces_fd = c->state.workspaces_fd;
+	auto_free char *first = transaction_first(workspaces_fd, project);
+	const char *path = first ? first : project;
+	AUTO(action) struct action a = {0};
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(workspaces_fd, path, false, &ignored);
+
+	if (fd < 0 || !transaction_pending(workspaces_fd, path) ||
+	    is_locked(fd))
+		return NULL;
+	if (action_load_next(fd, &a, &ignored) < 0)
+		return mem_strdup("change");
+	return a.run_id[0] ? mem_printf("%s of run %s", a.kind, a.run_id)
+			   : mem_strdup(a.kind);
+}
+
+/* 1: what was announced was a discard, and the record is right now. */
+static int recover_discard(struct context *c, int workspace_fd, struct err *err)
+{
+	AUTO(action) struct action a = {0};
+	auto_close int lock = -1;
+	int got = action_load_next(workspace_fd, &a, err);
+
+	if (got == -ENOENT || (got == 0 && strcmp(a.kind, "discard") != 0))
+		return 0;
+	if (got < 0)
+		return got;
+	lock = lock_take(workspace_fd, "lock", true, true, err);
+	if (lock < 0)
+		return lock;
+	got = action_settle_discard(workspace_fd, c->state.runs_fd, err);
+	/* Whoever had the lock has settled it. */
+	return got < 0 && got != -ENOENT ? got : 1;
+}
+
+/* What another guard has open just now is its own affair. */
+static int recover_shut(int workspace_fd, struct err *err)
+{
+	struct err ignored;
+	auto_close int lock = -1;
+
+	if (!shut_noted(workspace_fd))
+		return 0;
+	lock = lock_take(workspace_fd, "lock", true, false, &ignored);
+	return lock < 0 ? 0 : shut_again(workspace_fd, err);
+}
+
+int recover_project(struct context *c, const char *project, struct err *err)
+{
+	auto_close int workspace_fd =
+		workspace_open(c->state.workspaces_fd, project, false, err);
+	auto_free char *first = NULL;
+	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
+	int ended = 0, got;
+
+	if (workspace_fd == -ENOENT)
+		return 0;
+	if (workspace_fd < 0)
+		return workspace_fd;
+	if (recover_shut(workspace_fd, err) < 0)
+		return -err->num;
+	/* It was changed along with another project: that one has the
+	 * journal. One that names this folder itself is none of guard's. */
+	first = transaction_first(c->state.workspaces_fd, project);
+	if (first && strcmp(first, project) != 0)
+		ended = recover_project(c, first, err);
+	if (ended < 0)
+		return ended;
+	if (faccessat(workspace_fd, "next-action", F_OK, 0) < 0 &&
+	    !transaction_pending(c->state.workspaces_fd, project))
+		return ended;
+	got = recover_discard(c, workspace_fd, err);
+	if (got)
+		return got < 0 ? got : ended;
+	if (context_store(c, STORE_WRITE, err) < 0)
+		return -err->num;
+	got = context_project(c, project, false, &p, err);
+	if (got < 0)
+		return got;
+	got = recover_locked(c, &p, err);
+	project_close(&p);
+	return got ? got : ended;
+}
