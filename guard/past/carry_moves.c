@@ -19,11 +19,6 @@ struct deleted {
 	const char *path; /* of the step */
 };
 
-static int by_path(const void *a, const void *b)
-{
-	return path_compare(a, ((const struct conflict *)b)->path);
-}
-
 static int add_deleted(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
@@ -31,10 +26,7 @@ static int add_deleted(void *arg, const char *path, const struct entry *e,
 	auto_free char *whole = path_join(d->path, path);
 
 	(void)err;
-	if (path_has_part(whole, ".git") ||
-	    (d->plan->over_count &&
-	     bsearch(whole, d->plan->over, d->plan->over_count,
-		     sizeof(*d->plan->over), by_path)))
+	if (path_has_part(whole, ".git") || plan_is_over(d->plan, whole))
 		return 0;
 	moves_trees_add(d->to, whole, e, false);
 	return 0;

@@ -79,19 +79,12 @@ struct deleted {
 	const char *path; /* of the step */
 };
 
-static int by_path(const void *a, const void *b)
-{
-	return path_compare(a, ((const struct conflict *)b)->path);
-}
-
 static int print_deleted(void *arg, const char *path, const struct entry *e,
 			 struct err *err)
 {
 	const struct deleted *d = arg;
 	auto_free char *whole = path_join(d->path, path);
-	bool over = d->plan->over_count &&
-		    bsearch(whole, d->plan->over, d->plan->over_count,
-			    sizeof(*d->plan->over), by_path);
+	bool over = plan_is_over(d->plan, whole);
 
 	(void)err;
 	if (carry_moves_has(d->moves, whole, false))

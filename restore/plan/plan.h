@@ -159,6 +159,9 @@ struct plan_options {
 
 void plan_free(struct plan *p);
 
+/* Whether the user has agreed to lose an edit of his at that path. */
+bool plan_is_over(const struct plan *p, const char *path);
+
 int plan_make(struct store *store, const struct entry *base,
 	      const struct entry *want, const struct entry *now,
 	      const struct plan_options *options, struct plan *ret,

@@ -119,19 +119,26 @@ static void sort_conflicts(struct conflict *list, size_t count)
 		qsort(list, count, sizeof(*list), by_conflict);
 }
 
+static int by_path(const void *path, const void *conflict)
+{
+	return path_compare(path, ((const struct conflict *)conflict)->path);
+}
+
+bool plan_is_over(const struct plan *p, const char *path)
+{
+	return p->over_count &&
+	       bsearch(path, p->over, p->over_count, sizeof(*p->over), by_path);
+}
+
 /* Steps that go over what the user did are to be seen among the others. */
 static void mark_over(struct plan *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->step_count && p->over_count; i++) {
-		struct conflict key = {.path = p->steps[i].path};
-
+	for (i = 0; i < p->step_count && p->over_count; i++)
 		if (p->steps[i].how == STEP_PLAIN &&
-		    bsearch(&key, p->over, p->over_count, sizeof(key),
-			    by_conflict))
+		    plan_is_over(p, p->steps[i].path))
 			p->steps[i].how = STEP_OVER;
-	}
 }
 
 int plan_make(struct store *store, const struct entry *base,

@@ -20,8 +20,6 @@
 #include "snapshot/crawl/crawl_run.h"
 #include "snapshot/crawl/settle.h"
 
-/* Not in every linux/magic.h. */
-
 #define SLACK_FINE_NSEC 20000000L
 #define SLACK_COARSE_NSEC 3000000000L
 /* The kernel's own: pages are written 30 s after they became dirty by a
