@@ -449,10 +449,11 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	size_t count;
 	int got;
 
-	got = begin(a, taken != NULL, err);
 	roots = list_roots(a, taken ? &layer : NULL, &count);
+	carry_out_await(a->c, roots, count);
+	got = begin(a, taken != NULL, err);
 	if (got == 0)
-		got = carry_out(a->c, roots, count, &action, err);
+		got = carry_out(a->c->store, roots, count, &action, err);
 	mem_list_free(&taken);
 	if (got < 0)
 		got = carry_failed(a, got);

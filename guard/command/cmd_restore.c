@@ -222,8 +222,10 @@ static int carry_restore(struct restore *r, struct err *err)
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
-	int got = carry_out(r->c, &root, 1, &action, err);
+	int got;
 
+	carry_out_await(r->c, &root, 1);
+	got = carry_out(r->c->store, &root, 1, &action, err);
 	if (got == 0)
 		action_close(r->project.workspace_fd, &action);
 	action_free_roots(&action);

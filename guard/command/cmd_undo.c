@@ -349,7 +349,8 @@ static int carry_roots(struct undo *u, struct action *action, struct err *err)
 			&u->roots[i].plan,
 			&u->roots[i].now,
 		};
-	return carry_out(u->c, roots, u->count, action, err);
+	carry_out_await(u->c, roots, u->count);
+	return carry_out(u->c->store, roots, u->count, action, err);
 }
 
 static int carry_undo(struct undo *u, struct err *err)

@@ -53,8 +53,14 @@ struct carry_root {
 };
 
 /*
- * Waits for runs that have just begun there: context_await_starts(). Then
- * makes snapshots of each before (their numbers go into the action), announces
+ * Before anything is noted that somebody who gives up waiting would leave: see
+ * context_await_starts().
+ */
+void carry_out_await(const struct context *c, const struct carry_root *roots,
+		     size_t count);
+
+/*
+ * Makes snapshots of each before (their numbers go into the action), announces
  * the action (a->kind, run_id, undoes, takes, git, whole; the rest is filled
  * in) in the workspace of the first root, runs the transaction over all of
  * them, takes the snapshots afterwards and makes it the last action. SIGINT,
@@ -64,7 +70,7 @@ struct carry_root {
  * Afterwards it is still announced: settle the run that it was about, if there
  * is one, then call action_close().
  */
-int carry_out(struct context *c, const struct carry_root *roots, size_t count,
+int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	      struct action *a, struct err *err);
 /* transaction_run() alone, showing how far it has come. */
 int carry_out_alone(struct store *store, const struct transaction_root *roots,

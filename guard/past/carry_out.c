@@ -202,20 +202,25 @@ static int carry(struct store *store, const struct carry_root *roots,
 	return 0;
 }
 
-int carry_out(struct context *c, const struct carry_root *roots, size_t count,
+void carry_out_await(const struct context *c, const struct carry_root *roots,
+		     size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		context_await_starts(c, roots[i].project->path);
+}
+
+int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	      struct action *a, struct err *err)
 {
 	sigset_t signals;
 	bool interrupted;
-	size_t i;
 	int got;
-
-	for (i = 0; i < count; i++)
-		context_await_starts(c, roots[i].project->path);
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	context_hold_signals(&signals);
-	got = carry(c->store, roots, count, a, err);
+	got = carry(store, roots, count, a, err);
 	interrupted = context_let_signals(&signals);
 	if (got == 0 && interrupted)
 		output_warn("interrupted too late: it is done");

@@ -104,19 +104,28 @@ begin 'echo one >one'
 one=$run
 one_guard=$guard
 gives 0 'a second run beside the first' guard run -- sh -c \
-	'test ! -e one; echo two >two'
+	'test ! -e one; echo two >two; mkdir many; cd many; seq 100 | xargs touch'
 two=$(sed -n 's/^guard: run \([^ ]*\) in .*/\1/p' "$err")
 # As if the first one's snapshot took its time: it began without "two".
 flock "$state/runs/$one/base.lock" sh -c 'echo held; read -r go' \
 	<"$T/hold" >"$T/held" &
 exec 4>"$T/hold"
 until [ -s "$T/held" ]; do :; done
-guard apply -y "$two" >"$out" 2>"$err" 4>&- &
-applying=$!
 inode=$(stat -c %i "$state/runs/$one/base.lock")
-until grep -q -- "-> FLOCK.*:$inode " /proc/locks; do
-	kill -0 $applying || break
-done
+# apply_waiting: $applying waits for that lock, or has ended
+apply_waiting() {
+	guard apply -y "$two" >"$out" 2>"$err" 4>&- &
+	applying=$!
+	until grep -q -- "-> FLOCK.* $applying .*:$inode " /proc/locks; do
+		kill -0 $applying || break
+	done
+}
+apply_waiting
+kill $applying
+wait $applying
+gives 0 'who does not want to wait' guard status --porcelain
+says "$out" "$(printf '%s\tended' "$two")"
+apply_waiting
 no 'an apply waits for what another run began with' test -e two
 exec 4>&-
 wait $applying
