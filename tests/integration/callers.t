@@ -38,6 +38,7 @@ alike 'blocked ones stay blocked' \
 alike 'others are as they were' 'exec $G grep -E "Sig(Ign|Blk)" /proc/self/status'
 
 for signal in USR1 USR2 ALRM RTMIN; do
+	: >"$T/heard" # the one in the background may be late with it
 	guard run -q -- bash -c "trap 'echo heard; exit 4' $signal
 		(trap 'exit 9' TERM; echo; while :; do read -r _; done) &
 		wait" >"$T/heard" </dev/zero &
