@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "guard/risk_bytes.h"
 
 #define SHOWN 100 /* bytes of a value */
 #define SHRUNK_LEAST 1024
@@ -41,8 +42,7 @@ const char *risk_level_name(enum risk_level level)
 	return names[level];
 }
 
-/* In order: the worst first, among equals the first said. */
-static void add(struct risks *r, enum risk_level level, bool runs, char *text)
+void risk_add(struct risks *r, enum risk_level level, bool runs, char *text)
 {
 	size_t at = r->count;
 
@@ -56,7 +56,7 @@ static void add(struct risks *r, enum risk_level level, bool runs, char *text)
 
 static void note(struct risks *r, enum risk_level level, const char *text)
 {
-	add(r, level, false, mem_strdup(text));
+	risk_add(r, level, false, mem_strdup(text));
 }
 
 /* "label: value", the value escaped and cut. */
@@ -74,19 +74,25 @@ static void add_value(struct risks *r, enum risk_level level, const char *label,
 	text_escape(&b, value, len, false);
 	if (value[len])
 		buf_add_text(&b, "...");
-	add(r, level, false, buf_take_text(&b));
+	risk_add(r, level, false, buf_take_text(&b));
 }
 
 /* --- kind, mode and name --- */
 
-static void judge_mode(const struct risk_file *f, struct risks *r)
+static void judge_kind(const struct risk_file *f, struct risks *r)
 {
-	uint32_t old = f->old_mode, now = f->now_mode;
+	uint32_t now = f->now_mode;
 
 	if (f->special)
 		note(r, RISK_CRITICAL, "has set-id bits or capabilities");
 	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
 		note(r, RISK_HIGH, "is no file, folder or link");
+}
+
+static void judge_mode(const struct risk_file *f, struct risks *r)
+{
+	uint32_t old = f->old_mode, now = f->now_mode;
+
 	if (!S_ISREG(now))
 		return;
 	if ((now & 0111) && !(old & 0111))
@@ -124,6 +130,16 @@ static bool leads_out(const char *path, const char *target)
 	return false;
 }
 
+/* A new environment of Python's: its programs are links to the machine's. */
+static bool is_python(const struct risk_file *f)
+{
+	auto_free char *dir = path_parent(f->path);
+
+	return !f->old_mode && risk_in_generated(f->path) &&
+	       strcmp(path_name(dir), "bin") == 0 &&
+	       strncmp(path_name(f->path), "python", 6) == 0;
+}
+
 static void judge_link(const struct risk_file *f, struct risks *r)
 {
 	AUTO(buf) struct buf target = {0};
@@ -133,7 +149,7 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 	if (S_ISDIR(f->old_mode))
 		note(r, RISK_CRITICAL, "was a folder and is a link now");
 	if (f->read(f->arg, true, &target) &&
-	    leads_out(f->path, buf_text(&target)))
+	    leads_out(f->path, buf_text(&target)) && !is_python(f))
 		add_value(r, RISK_HIGH, "leads out of the project",
 			  buf_text(&target));
 }
@@ -154,6 +170,10 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 		     "its name is taken for an option where * is used");
 	else if (len && name[len - 1] == ' ')
 		note(r, RISK_HIGH, "its name ends in a blank");
+	else if (risk_looks_alike(name, len))
+		note(r, RISK_HIGH,
+		     "its name mixes Latin letters with others that look "
+		     "alike");
 	else if (strcasecmp(name, ".git") == 0 && strcmp(name, ".git") != 0)
 		note(r, RISK_CRITICAL, "is .git where case does not count");
 	else if (strcmp(name, ".git") == 0)
@@ -170,6 +190,32 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 static json_t *member(json_t *object, const char *key)
 {
 	return json_is_object(object) ? json_object_get(object, key) : NULL;
+}
+
+/* From a version's range to an address, a repository or a folder. */
+static void judge_sources(json_t *before, json_t *after, struct risks *r)
+{
+	static const char *const keys[] = {
+		"dependencies",	    "devDependencies", "optionalDependencies",
+		"peerDependencies", "resolutions",     "overrides",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		json_t *had = member(before, keys[i]), *from;
+		const char *name;
+
+		json_object_foreach(member(after, keys[i]), name, from)
+		{
+			const char *text = json_string_value(from);
+			auto_free char *label = mem_printf("package %s", name);
+
+			if (text && strpbrk(text, ":/") &&
+			    strncmp(text, "workspace:", 10) != 0 &&
+			    !json_equal(from, member(had, name)))
+				add_value(r, RISK_HIGH, label, text);
+		}
+	}
 }
 
 static void judge_package(const char *old, const char *now, struct risks *r)
@@ -189,6 +235,7 @@ static void judge_package(const char *old, const char *now, struct risks *r)
 			add_value(r, RISK_HIGH, label,
 				  json_string_value(script));
 	}
+	judge_sources(before, after, r);
 	if (!after)
 		note(r, RISK_HIGH, "is no JSON: its scripts cannot be told");
 	json_decref(before);
@@ -348,6 +395,9 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	AUTO(buf) struct buf old = {0}, now = {0};
 	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
 
+	if (S_ISREG(f->now_mode) && f->now_size > RISK_READ_MAX &&
+	    has_kind(f->path, "package.json"))
+		note(r, RISK_HIGH, "is too large: its scripts cannot be told");
 	if (!S_ISREG(f->now_mode) || f->now_size > RISK_READ_MAX ||
 	    !f->read(f->arg, true, &now))
 		return;
@@ -365,6 +415,11 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	if (count_hidden(&now) > count_hidden(&old))
 		note(r, RISK_HIGH,
 		     "has signs in it that are not seen or turn text round");
+	else if (risk_looks_alike(now.data, now.len) >
+		 risk_looks_alike(old.data, old.len))
+		note(r, RISK_HIGH,
+		     "has words in it of Latin letters and others that look "
+		     "alike");
 	if (looks_like_key(&now) && !looks_like_key(&old))
 		note(r, RISK_NOTE, "has something in it that looks like a key");
 	if (now.len > 4 && memcmp(now.data, "\177ELF", 4) == 0)
@@ -378,6 +433,41 @@ static bool is_sample(const char *path)
 	return len > 7 && strcmp(path + len - 7, ".sample") == 0;
 }
 
+/* ---- what tools fill ---- */
+
+/* Its bytes are others than before, or cannot be compared. */
+static bool is_other(const struct risk_file *f)
+{
+	AUTO(buf) struct buf old = {0}, now = {0};
+
+	if (f->old_size != f->now_size || f->now_size > RISK_READ_MAX ||
+	    !f->read(f->arg, false, &old) || !f->read(f->arg, true, &now))
+		return true;
+	return old.len != now.len || memcmp(old.data, now.data, now.len) != 0;
+}
+
+/*
+ * Names mean little there, and there are thousands of new ones. But nobody
+ * reads what is in such a folder, git does not show it, and tools run it: what
+ * was there before and is another now is told, and so is what no tool makes.
+ */
+static void judge_generated(const struct risk_file *f, struct risks *r)
+{
+	enum risk_level level;
+	const char *when;
+	bool was = f->old_mode && !S_ISDIR(f->old_mode);
+
+	if (S_ISDIR(f->now_mode))
+		return;
+	when = risk_by_name(f->path, &level);
+	if (when && level > RISK_NOTE &&
+	    (was ? is_other(f) : risk_always_runs(f->path)))
+		risk_add(r, level, true, mem_strdup(when));
+	else if (was && risk_is_installed(f->path) && is_other(f))
+		note(r, RISK_HIGH,
+		     "was installed before the run and is another now");
+}
+
 void risk_judge(const struct risk_file *f, struct risks *ret)
 {
 	enum risk_level level;
@@ -389,13 +479,19 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 			     "is a repository with all its history");
 		return;
 	}
-	judge_mode(f, ret);
+	judge_kind(f, ret);
 	judge_link(f, ret);
 	judge_name(f, ret);
+	risk_judge_bytecode(f, ret);
+	if (risk_in_generated(f->path)) {
+		judge_generated(f, ret);
+		return;
+	}
+	judge_mode(f, ret);
 	if (S_ISDIR(f->now_mode))
 		return;
 	when = is_sample(f->path) ? NULL : risk_by_name(f->path, &level);
 	if (when)
-		add(ret, level, level > RISK_NOTE, mem_strdup(when));
+		risk_add(ret, level, level > RISK_NOTE, mem_strdup(when));
 	judge_bytes(f, ret);
 }

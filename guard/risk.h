@@ -59,5 +59,11 @@ const char *risk_by_name(const char *path, enum risk_level *ret_level);
 bool risk_is_generated(const char *name);
 /* The path lies in one: names mean nothing there, and there are thousands. */
 bool risk_in_generated(const char *path);
+/* Packages that were installed: node_modules, .venv; not what lies there as a
+ * tool's own notes or cache. */
+bool risk_is_installed(const char *path);
+/* What runs from there without anybody asking for it: start-up files of
+ * Python. */
+bool risk_always_runs(const char *path);
 
 #endif

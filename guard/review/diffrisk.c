@@ -7,6 +7,7 @@
 #include "guard/changes.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
+#include "guard/review/repeats.h"
 #include "guard/review/review_show.h"
 #include "guard/risk.h"
 
@@ -45,8 +46,7 @@ static void judge(const struct change *c, const struct difftext_source *from,
 
 	if (home && changes_is_cache(c->path))
 		return;
-	if (f.special || !risk_in_generated(c->path))
-		risk_judge(&f, ret);
+	risk_judge(&f, ret);
 }
 
 /* Of a move it is the new place that matters. */
@@ -57,10 +57,20 @@ static char letter_of(const struct change_list *list, const struct change *c)
 		       : changes_letter(c->kind);
 }
 
+static void print_head(bool *printed, const char *where)
+{
+	if (!*printed)
+		(void)printf("\n%sDangerous, or executed later%s%s\n",
+			     output_style(STYLE_BOLD), where,
+			     output_style(STYLE_NONE));
+	*printed = true;
+}
+
 void diffrisk_print(const struct changes_group *g,
 		    const struct difftext_source *from)
 {
 	const struct change_list *list = g->list;
+	AUTO(repeats) struct repeats said = {0};
 	AUTO(buf) struct buf where = {0};
 	bool any = false;
 	size_t i, k;
@@ -68,24 +78,27 @@ void diffrisk_print(const struct changes_group *g,
 	output_name(&where, g->where);
 
 	for (i = 0; i < list->count && !output_broken(); i++) {
+		const struct change *c = &list->items[i];
 		AUTO(risks) struct risks r = {0};
 		AUTO(buf) struct buf name = {0};
 
-		judge(&list->items[i], from, g->home, &r);
-		if (risks_worst(&r) < RISK_HIGH)
-			continue;
-		if (!any)
-			(void)printf("\n%sDangerous, or executed later%s%s\n",
-				     output_style(STYLE_BOLD), buf_text(&where),
-				     output_style(STYLE_NONE));
-		any = true;
-		output_name(&name, g->prefix);
-		output_name(&name, list->items[i].path);
-		(void)printf("  %c  %s\n", letter_of(list, &list->items[i]),
-			     buf_text(&name));
-		for (k = 0; k < r.count; k++)
-			if (r.items[k].level >= RISK_HIGH)
-				review_show_risk(&r.items[k], "     ", NULL);
+		judge(c, from, g->home, &r);
+		for (k = 0; k < r.count; k++) {
+			if (!repeats_show(&said, c->path, &r.items[k]))
+				continue;
+			print_head(&any, buf_text(&where));
+			if (!name.len) {
+				output_name(&name, g->prefix);
+				output_name(&name, c->path);
+				(void)printf("  %c  %s\n", letter_of(list, c),
+					     buf_text(&name));
+			}
+			review_show_risk(&r.items[k], "     ", NULL);
+		}
+	}
+	if (repeats_any(&said)) {
+		print_head(&any, buf_text(&where));
+		repeats_print(&said, "  ");
 	}
 }
 

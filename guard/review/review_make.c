@@ -218,8 +218,7 @@ static void judge(struct review *r, struct review_entry *e)
 		.arg = &s,
 	};
 
-	if (e->special || !risk_in_generated(e->path))
-		risk_judge(&f, &e->risks);
+	risk_judge(&f, &e->risks);
 }
 
 static int by_section(const void *a, const void *b)

@@ -9,6 +9,7 @@
 #include "guard/diff/diffshow.h"
 #include "guard/output.h"
 #include "guard/pick.h"
+#include "guard/review/repeats.h"
 
 static const char *const titles[] = {
 	[REVIEW_DELETED] = "Deleted",
@@ -192,16 +193,21 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent)
 {
 	bool group = review_is_group(item);
+	AUTO(repeats) struct repeats said = {0};
 	size_t i, k;
 
 	for (i = 0; i < item->count; i++) {
 		const struct review_entry *e = review_entry_at(r, item, i);
 
-		for (k = 0; k < e->risks.count; k++)
-			if (!group || e->risks.items[k].level >= RISK_HIGH)
-				review_show_risk(&e->risks.items[k], indent,
+		for (k = 0; k < e->risks.count; k++) {
+			const struct risk *risk = &e->risks.items[k];
+
+			if (!group || repeats_show(&said, e->path, risk))
+				review_show_risk(risk, indent,
 						 group ? e->path : NULL);
+		}
 	}
+	repeats_print(&said, indent);
 }
 
 static void print_item(struct review *r, struct review_item *item)

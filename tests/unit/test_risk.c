@@ -56,11 +56,14 @@ static bool tells(const struct risks *r, const char *text)
 
 #define FILE_MODE (S_IFREG | 0644)
 
+/* Of one more file; in what tools fill of one that is another now. */
 static enum risk_level level_of(const char *path)
 {
 	AUTO(risks) struct risks r = {0};
+	bool was = risk_in_generated(path);
 
-	judge(path, 0, FILE_MODE, NULL, "x\n", &r);
+	judge(path, was ? FILE_MODE : 0, FILE_MODE, was ? "y\n" : NULL, "x\n",
+	      &r);
 	return risks_worst(&r);
 }
 
@@ -294,6 +297,159 @@ static void what_a_file_became_is_told(void **state)
 	assert_true(tells(&r, "where case does not count"));
 }
 
+/* What tools fill is read by nobody. */
+static void what_is_hidden_among_packages_is_told(void **state)
+{
+	static const struct {
+		const char *path, *old, *now, *told;
+	} cases[] = {
+		{"node_modules/a/i.js", "x", "y", "is another now"},
+		{"node_modules/a/i.js", "x", "x", NULL},
+		{"node_modules/a/i.js", NULL, "x", NULL},
+		{"node_modules/.pnpm/a/node_modules/a/i.js", "x", "y",
+		 "is another now"},
+		{"node_modules/.cache/a", "x", "y", NULL},
+		{"node_modules/.package-lock.json", "x", "y", NULL},
+		{"node_modules/.bin/a", "x", "y", "before programs"},
+		{"sub/.venv/bin/activate", "x", "y", "before programs"},
+		{".venv/lib/a/__pycache__/a.h", "x", "y", NULL},
+		{".venv/lib/a/x.pth", NULL, "x", "when a program of that"},
+		{".venv/lib/a/sitecustomize.py", NULL, "x",
+		 "when a program of that"},
+		{".venv/lib/a/a.py", NULL, "x", NULL},
+		{"src/a.py", "x", "y", NULL},
+		{"venv-x/a.py", "x", "y", NULL},
+		{"node_modules/a\u202eb", NULL, "x", "not seen"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(cases[i].path, cases[i].old ? FILE_MODE : 0, FILE_MODE,
+		      cases[i].old, cases[i].now, &r);
+		if ((risks_worst(&r) >= RISK_HIGH) != !!cases[i].told ||
+		    (cases[i].told && !tells(&r, cases[i].told)))
+			fail_msg("%s", cases[i].path);
+	}
+}
+
+static void links_and_nodes_among_packages_are_told(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+
+	(void)state;
+	judge(".venv/bin/python3", 0, S_IFLNK | 0777, NULL, "/usr/bin/python3",
+	      &r);
+	judge("node_modules/a", 0, S_IFLNK | 0777, NULL, "../packages/a", &r);
+	assert_int_equal(r.count, 0);
+	judge("node_modules/a", 0, S_IFLNK | 0777, NULL, "../../a", &r);
+	assert_int_equal(r.count, 1);
+	judge(".venv/bin/python3", S_IFLNK | 0777, S_IFLNK | 0777, NULL,
+	      "/tmp/x", &r);
+	assert_true(r.count >= 2);
+	judge("node_modules/a", 0, S_IFIFO | 0644, NULL, NULL, &r);
+	assert_true(tells(&r, "is no file"));
+	judge("node_modules/b", S_IFDIR | 0755, S_IFLNK | 0777, NULL, "c", &r);
+	assert_true(tells(&r, "was a folder"));
+}
+
+#define SOURCE "1234\x10\x10\x10\x10" /* its time and size */
+
+static void compiled_code_that_no_python_leaves_is_told(void **state)
+{
+	static const struct {
+		const char *path, *old, *now, *told;
+	} cases[] = {
+		{"a.pyc", NULL, "x", "without a source"},
+		{"sub/a.pyc", "x", "y", "without a source"},
+		/* Flags are bytes 4 to 7: no NUL here, bit 1 is "compare". */
+		{"__pycache__/a.pyc", NULL, "mag_\x01\x10\x10\x10" SOURCE "c",
+		 "does not compare"},
+		{"__pycache__/a.pyc", NULL, "mag_\x03\x10\x10\x10" SOURCE "c",
+		 NULL},
+		{"__pycache__/a.pyc", "mag_\x10\x10\x10\x10" SOURCE "c",
+		 "mag_\x10\x10\x10\x10" SOURCE "d", "other code than"},
+		{"__pycache__/a.pyc", "mag_\x10\x10\x10\x10" SOURCE "c",
+		 "new_\x10\x10\x10\x10" SOURCE "d", NULL},
+		{"__pycache__/a.pyc", "mag_\x10\x10\x10\x10" SOURCE "c",
+		 "mag_\x10\x10\x10\x10"
+		 "5678\x10\x10\x10\x10"
+		 "d",
+		 NULL},
+		{".venv/lib/a.pyc", NULL, "x", NULL},
+		{".venv/lib/__pycache__/a.pyc",
+		 "mag_\x10\x10\x10\x10" SOURCE "c",
+		 "mag_\x10\x10\x10\x10" SOURCE "d", "other code than"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(cases[i].path, cases[i].old ? FILE_MODE : 0, FILE_MODE,
+		      cases[i].old, cases[i].now, &r);
+		if ((risks_worst(&r) >= RISK_HIGH) != !!cases[i].told ||
+		    (cases[i].told && !tells(&r, cases[i].told)))
+			fail_msg("%zu: %s", i, cases[i].path);
+	}
+}
+
+static void letters_that_look_alike_are_told(void **state)
+{
+	static const struct {
+		const char *name;
+		bool told;
+	} cases[] = {
+		{"p\u0430ckage.json", true},
+		{"\u0440\u0430\u0437", false},
+		{"README-\u0440\u0430\u0437.md", false},
+		{"\u039fpen.c", true},
+		{"\uff4dain.c", true},
+		{"m\uff41in.c", true},
+		{"na\u00efve.c", false},
+		{"\u0394t.c", false},
+		{"\u65e5\u672ca.c", false},
+		{"\uff71a.c", false},
+	};
+	AUTO(risks) struct risks own = {0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(risks) struct risks r = {0};
+
+		judge(cases[i].name, 0, FILE_MODE, NULL, "x", &r);
+		if (tells(&r, "its name mixes") != cases[i].told)
+			fail_msg("%s", cases[i].name);
+	}
+	judge("a", FILE_MODE, FILE_MODE, "us\u0435r", "if us\u0435r", &own);
+	assert_int_equal(own.count, 0);
+	judge("a", FILE_MODE, FILE_MODE, "user", "if us\u0435r", &own);
+	assert_true(tells(&own, "has words in it"));
+}
+
+static void where_a_package_comes_from_is_told(void **state)
+{
+	AUTO(risks) struct risks r = {0};
+
+	(void)state;
+	judge("package.json", FILE_MODE, FILE_MODE,
+	      "{\"dependencies\":{\"a\":\"^1\",\"b\":\"git+ssh://h/b\"}}",
+	      "{\"dependencies\":{\"a\":\"http://h/a.tgz\","
+	      "\"b\":\"git+ssh://h/b\",\"c\":\"~2 || 3\","
+	      "\"w\":\"workspace:*\"},"
+	      "\"overrides\":{\"d\":\"someone/d\"}}",
+	      &r);
+	assert_true(tells(&r, "package a: http://h/a.tgz"));
+	assert_true(tells(&r, "package d: someone/d"));
+	assert_false(tells(&r, "package b"));
+	assert_false(tells(&r, "package c"));
+	assert_false(tells(&r, "package w"));
+}
+
 static void the_worst_comes_first(void **state)
 {
 	AUTO(risks) struct risks r = {0};
@@ -322,6 +478,11 @@ int main(void)
 		cmocka_unit_test(a_repository_in_other_files_is_told),
 		cmocka_unit_test(links_that_lead_out_are_told),
 		cmocka_unit_test(what_a_file_became_is_told),
+		cmocka_unit_test(what_is_hidden_among_packages_is_told),
+		cmocka_unit_test(links_and_nodes_among_packages_are_told),
+		cmocka_unit_test(compiled_code_that_no_python_leaves_is_told),
+		cmocka_unit_test(letters_that_look_alike_are_told),
+		cmocka_unit_test(where_a_package_comes_from_is_told),
 		cmocka_unit_test(the_worst_comes_first),
 	};
 
