@@ -41,12 +41,66 @@ int command_terminal(struct setup *s, struct err *err)
 	return 0;
 }
 
+/* The topmost folder on the way to a path that may not be entered: its length;
+ * 0: there is none. */
+static size_t closed_len(const char *path)
+{
+	size_t len = 0;
+
+	for (;;) {
+		auto_free char *above = NULL;
+
+		len += strspn(path + len, "/");
+		if (!path[len + strcspn(path + len, "/")])
+			return 0;
+		len += strcspn(path + len, "/");
+		above = mem_strndup(path, len);
+		if (faccessat(AT_FDCWD, above, X_OK, AT_EACCESS) < 0)
+			return len;
+	}
+}
+
+int command_explain_closed(const struct setup *s, const char *path, int num,
+			   struct err *err)
+{
+	auto_free char *below = mem_printf("%s/.", path);
+	size_t len = *path == '/' ? closed_len(path) : 0;
+	auto_free char *by = s->policy->has_user
+				     ? mem_printf("user %u of --user",
+						  (unsigned int)s->policy->user)
+				     : mem_strdup("you");
+	auto_free char *closed = NULL;
+	struct stat st;
+
+	if (!len && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		len = *path == '/' ? closed_len(below) : 0;
+	if (!len && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(path, X_OK) < 0)
+		return fail(err, num, "%s may not execute it (chmod)", by);
+	if (!len && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return fail(err, num, "it is a folder");
+	if (!len)
+		return fail(err, num,
+			    "the program that it names, or its disk (noexec), "
+			    "may not be executed");
+	closed = mem_strndup(path, len);
+	return fail(err, num,
+		    "%s may not enter %s: open it (chmod, chgrp), or take "
+		    "another folder",
+		    by, text_quote(closed));
+}
+
 /* With the rights that the command will have. */
 int command_enter_cwd(const struct setup *s, struct err *err)
 {
 	const char *cwd = s->policy->cwd;
 	auto_free char *now = NULL;
 
+	if (chdir(cwd) < 0 && errno == EACCES) {
+		(void)command_explain_closed(s, cwd, EACCES, err);
+		return err_context(err, "enter %s inside the run",
+				   text_quote(cwd));
+	}
 	if (chdir(cwd) < 0)
 		return fail_errno(err, "enter %s inside the run",
 				  text_quote(cwd));

@@ -317,6 +317,9 @@ long landlock_abi(void);
 int command_terminal(struct setup *s, struct err *err);
 /* With the rights that the command will have. */
 int command_enter_cwd(const struct setup *s, struct err *err);
+/* -num: who may not do what, where that is what keeps the path closed. */
+int command_explain_closed(const struct setup *s, const char *path, int num,
+			   struct err *err);
 /* 0 once the command is executed, else the errno of that. Its process and the
  * listener for its renames are there in both cases, or 0 and -1. */
 int command_start(const struct setup *s, pid_t *ret, int *ret_listener);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -188,13 +189,17 @@ static void release(struct pid1 *p)
 {
 	int listener = -1;
 	int num = command_start(p->s, &p->command, &listener);
+	struct err err = {0};
 
 	renames_open(&p->renames, listener);
 	if (num == 0) {
 		(void)note_send(p->s->socket, NOTE_STARTED, 0, NULL, -1);
 		return;
 	}
-	(void)note_send(p->s->socket, NOTE_NOT_STARTED, num, NULL, -1);
+	if (num == EACCES && strchr(p->s->policy->argv[0], '/'))
+		(void)command_explain_closed(p->s, p->s->policy->argv[0], num,
+					     &err);
+	(void)note_send(p->s->socket, NOTE_NOT_STARTED, num, err.text, -1);
 	_exit(127);
 }
 

@@ -26,8 +26,10 @@ static int64_t now_ms(void)
 }
 /* ---- the gate ---- */
 
-static int explain_exec(const struct sandbox *sb, int num, struct err *err)
+static int explain_exec(const struct sandbox *sb, const struct note *note,
+			struct err *err)
 {
+	int num = note->value;
 	const char *name = text_quote(sb->command);
 
 	if (num == ENOENT && !strchr(sb->command, '/'))
@@ -41,6 +43,8 @@ static int explain_exec(const struct sandbox *sb, int num, struct err *err)
 		return fail(err, num,
 			    "run %s: the run has no room for another process",
 			    name);
+	if (*note->text)
+		return fail(err, num, "run %s: %s", name, note->text);
 	return fail_num(err, num, "run %s", name);
 }
 
@@ -111,7 +115,7 @@ static int release(struct sandbox *sb, struct err *err)
 	if (note.type == NOTE_STARTED)
 		return 0;
 	if (note.type == NOTE_NOT_STARTED)
-		return explain_exec(sb, note.value, err);
+		return explain_exec(sb, &note, err);
 	return fail(err, EBADMSG, "odd answer from the run");
 }
 

@@ -222,6 +222,19 @@ if [ "$me" = root ]; then
 	is "$(tr '\n' ' ' <"$out")" '1000 7 7 1000 ' 'with nobody else'\''s groups'
 	gives 1 'it may read what that one may' \
 		guard run --user tester -- cat closed
+	mkdir -p -m 755 /srv/closed/tools
+	printf '#!/bin/sh\n' >/srv/closed/tools/one
+	chmod 700 /srv/closed/tools/one
+	gives 126 'what it may not execute' \
+		guard run --user tester -- /srv/closed/tools/one
+	says "$err" 'user 1000 of --user may not execute it'
+	chmod 700 /srv/closed
+	gives 126 'a command in a folder that it may not enter' \
+		guard run --user tester -- /srv/closed/tools/one
+	says "$err" "user 1000 of --user may not enter '/srv/closed'"
+	gives 125 'a project that it may not enter' \
+		guard -C /srv/closed/tools run --user tester -- true
+	says "$err" "user 1000 of --user may not enter '/srv/closed'"
 	gives 125 'there is no such user' guard run --user nosuch -- true
 	says "$err" "there is no user 'nosuch'"
 	gives 125 'nor such a group' guard run --user tester:nosuch -- true

@@ -18,8 +18,9 @@ gives 137 'SIGKILL is 128+9' guard run -- sh -c 'kill -KILL $$'
 gives 127 'a command that is not there' guard run -- no-such-command-here
 says "$err" 'no-such-command-here'
 gives 126 'a file that is not executable' guard run -- ./README.md
-says "$err" 'README.md'
+says "$err" "run './README.md': you may not execute it"
 gives 126 'a folder is not executable' guard run -- ./src
+says "$err" "run './src': it is a folder"
 gives 124 'a command that takes too long' guard run --timeout 0.3s -- sleep 60
 says "$err" 'timeout'
 gives 125 'an option that does not exist' guard run --no-such-option -- true
