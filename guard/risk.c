@@ -5,8 +5,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include <jansson.h>
-
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -60,8 +58,8 @@ static void note(struct risks *r, enum risk_level level, const char *text)
 }
 
 /* "label: value", the value escaped and cut. */
-static void add_value(struct risks *r, enum risk_level level, const char *label,
-		      const char *value)
+void risk_add_value(struct risks *r, enum risk_level level, const char *label,
+		    const char *value)
 {
 	struct buf b = {0};
 	size_t len = strcspn(value, "\n");
@@ -150,8 +148,8 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 		note(r, RISK_CRITICAL, "was a folder and is a link now");
 	if (f->read(f->arg, true, &target) &&
 	    leads_out(f->path, buf_text(&target)) && !is_python(f))
-		add_value(r, RISK_HIGH, "leads out of the project",
-			  buf_text(&target));
+		risk_add_value(r, RISK_HIGH, "leads out of the project",
+			       buf_text(&target));
 }
 
 static void judge_name(const struct risk_file *f, struct risks *r)
@@ -186,61 +184,6 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 }
 
 /* --- what stands in them --- */
-
-static json_t *member(json_t *object, const char *key)
-{
-	return json_is_object(object) ? json_object_get(object, key) : NULL;
-}
-
-/* From a version's range to an address, a repository or a folder. */
-static void judge_sources(json_t *before, json_t *after, struct risks *r)
-{
-	static const char *const keys[] = {
-		"dependencies",	    "devDependencies", "optionalDependencies",
-		"peerDependencies", "resolutions",     "overrides",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		json_t *had = member(before, keys[i]), *from;
-		const char *name;
-
-		json_object_foreach(member(after, keys[i]), name, from)
-		{
-			const char *text = json_string_value(from);
-			auto_free char *label = mem_printf("package %s", name);
-
-			if (text && strpbrk(text, ":/") &&
-			    strncmp(text, "workspace:", 10) != 0 &&
-			    !json_equal(from, member(had, name)))
-				add_value(r, RISK_HIGH, label, text);
-		}
-	}
-}
-
-static void judge_package(const char *old, const char *now, struct risks *r)
-{
-	json_t *before = json_loads(old, 0, NULL);
-	json_t *after = json_loads(now, 0, NULL);
-	json_t *had = member(before, "scripts");
-	const char *name;
-	json_t *script;
-
-	json_object_foreach(member(after, "scripts"), name, script)
-	{
-		auto_free char *label = mem_printf("script %s", name);
-
-		if (json_is_string(script) &&
-		    !json_equal(script, member(had, name)))
-			add_value(r, RISK_HIGH, label,
-				  json_string_value(script));
-	}
-	judge_sources(before, after, r);
-	if (!after)
-		note(r, RISK_HIGH, "is no JSON: its scripts cannot be told");
-	json_decref(before);
-	json_decref(after);
-}
 
 /* Keys of git's configuration whose values are commands or lead to some. */
 static bool runs_command(const char *key)
@@ -312,7 +255,7 @@ static void judge_setting(const char *section, const char *old,
 	if (len && line[len - 1] == '\r')
 		len--;
 	value = mem_strndup(line, len);
-	add_value(r, RISK_CRITICAL, key, value);
+	risk_add_value(r, RISK_CRITICAL, key, value);
 }
 
 static void judge_config(const char *old, const char *now, struct risks *r)
@@ -390,6 +333,15 @@ static bool has_kind(const char *path, const char *name)
 	return strcmp(path_name(path), name) == 0;
 }
 
+/* Other bytes, and nothing else that rsync, make or a backup would see. */
+static bool is_unseen(const struct risk_file *f, const struct buf *old,
+		      const struct buf *now)
+{
+	return S_ISREG(f->old_mode) && f->old_size == f->now_size &&
+	       f->same_time && old->len == now->len && now->len &&
+	       memcmp(old->data, now->data, now->len) != 0;
+}
+
 static void judge_bytes(const struct risk_file *f, struct risks *r)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
@@ -407,7 +359,7 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	(void)buf_text(&old);
 	(void)buf_text(&now);
 	if (has_kind(f->path, "package.json"))
-		judge_package(buf_text(&old), buf_text(&now), r);
+		risk_judge_package(buf_text(&old), buf_text(&now), r);
 	if ((has_kind(f->path, "config") && path_has_part(f->path, ".git")) ||
 	    has_kind(f->path, "config.worktree") ||
 	    has_kind(f->path, ".gitmodules"))
@@ -422,6 +374,13 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 		     "alike");
 	if (looks_like_key(&now) && !looks_like_key(&old))
 		note(r, RISK_NOTE, "has something in it that looks like a key");
+	if (risk_hides_text(f->path, &old, &now))
+		note(r, RISK_HIGH,
+		     "has a NUL in it, so that its text is not shown");
+	if (is_unseen(f, &old, &now))
+		note(r, RISK_HIGH,
+		     "is another one of the same size with its old time: many "
+		     "tools take it for unchanged");
 	if (now.len > 4 && memcmp(now.data, "\177ELF", 4) == 0)
 		note(r, RISK_NOTE, "is a program");
 }

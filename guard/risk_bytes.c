@@ -58,11 +58,12 @@ size_t risk_looks_alike(const void *data, size_t len)
 	}
 }
 
-/* ---- bytecode ---- */
+/* ---- texts that are taken for none ---- */
 
-/* A magic number, flags, then time and size of the source, or its hash. */
-#define HEADER 16
-#define FLAGS_AT 4
+static bool has_nul(const struct buf *b)
+{
+	return b->len && memchr(b->data, '\0', b->len);
+}
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -70,6 +71,41 @@ static bool has_suffix(const char *path, const char *suffix)
 
 	return len > n && strcmp(path + len - n, suffix) == 0;
 }
+
+static bool is_called_text(const char *path)
+{
+	static const char *const suffixes[] = {
+		".sh",	".bash", ".js",	  ".mjs", ".cjs",    ".ts",   ".jsx",
+		".tsx", ".py",	 ".rb",	  ".pl",  ".pm",     ".php",  ".lua",
+		".c",	".h",	 ".cc",	  ".cpp", ".hpp",    ".rs",   ".go",
+		".mk",	".json", ".yaml", ".yml", ".toml",   ".html", ".css",
+		".md",	".sql",	 ".java", ".kt",  ".gradle",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (has_suffix(path, suffixes[i]))
+			return true;
+	return false;
+}
+
+bool risk_hides_text(const char *path, const struct buf *old,
+		     const struct buf *now)
+{
+	if (!has_nul(now) || has_nul(old))
+		return false;
+	return is_called_text(path) ||
+	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
+	       (old->len && now->len > old->len / 2 &&
+		memcmp(old->data, now->data,
+		       old->len < 64 ? old->len / 2 : 32) == 0);
+}
+
+/* ---- bytecode ---- */
+
+/* A magic number, flags, then time and size of the source, or its hash. */
+#define HEADER 16
+#define FLAGS_AT 4
 
 static bool in_cache(const char *path)
 {

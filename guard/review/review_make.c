@@ -213,6 +213,7 @@ static void judge(struct review *r, struct review_entry *e)
 		.now_mode = e->now.mode,
 		.old_size = e->old.size,
 		.now_size = e->now.size,
+		.same_time = moment_compare(e->old.mtime, e->now.mtime) == 0,
 		.special = e->special,
 		.read = read_side,
 		.arg = &s,

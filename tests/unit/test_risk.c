@@ -397,6 +397,73 @@ static void compiled_code_that_no_python_leaves_is_told(void **state)
 	}
 }
 
+static bool read_bytes(void *arg, bool now, struct buf *to)
+{
+	static const char text[] = "function a() { return 1; }\n";
+	static const char hidden[] = "function a() { return 1; }\n//\0\nb()";
+
+	if (now)
+		buf_add(to, hidden, sizeof(hidden) - 1);
+	else
+		buf_add(to, text, sizeof(text) - 1);
+	(void)arg;
+	return true;
+}
+
+/* What says "binary" is not read by who reviews it. */
+static void a_text_that_is_made_binary_is_told(void **state)
+{
+	static const struct {
+		const char *path;
+		bool was, told;
+	} cases[] = {
+		{"a.js", false, true},
+		{"a.js", true, true},
+		{"a.png", false, false},
+		{"tool", true, true},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		AUTO(risks) struct risks r = {0};
+		struct risk_file f = {
+			.path = cases[i].path,
+			.old_mode = cases[i].was ? FILE_MODE : 0,
+			.now_mode = FILE_MODE,
+			.old_size = cases[i].was ? 27 : 0,
+			.now_size = 34,
+			.read = read_bytes,
+		};
+
+		risk_judge(&f, &r);
+		assert_int_equal(tells(&r, "has a NUL"), cases[i].told);
+	}
+}
+
+static void another_one_that_looks_the_same_is_told(void **state)
+{
+	AUTO(risks) struct risks same = {0}, other = {0};
+	struct sides s = {"return 0;", "return 1;"};
+	struct risk_file f = {
+		.path = "a.c",
+		.old_mode = FILE_MODE,
+		.now_mode = FILE_MODE,
+		.old_size = 9,
+		.now_size = 9,
+		.same_time = true,
+		.read = read_side,
+		.arg = &s,
+	};
+
+	(void)state;
+	risk_judge(&f, &same);
+	assert_true(tells(&same, "with its old time"));
+	f.same_time = false;
+	risk_judge(&f, &other);
+	assert_int_equal(other.count, 0);
+}
+
 static void letters_that_look_alike_are_told(void **state)
 {
 	static const struct {
@@ -481,6 +548,8 @@ int main(void)
 		cmocka_unit_test(what_is_hidden_among_packages_is_told),
 		cmocka_unit_test(links_and_nodes_among_packages_are_told),
 		cmocka_unit_test(compiled_code_that_no_python_leaves_is_told),
+		cmocka_unit_test(a_text_that_is_made_binary_is_told),
+		cmocka_unit_test(another_one_that_looks_the_same_is_told),
 		cmocka_unit_test(letters_that_look_alike_are_told),
 		cmocka_unit_test(where_a_package_comes_from_is_told),
 		cmocka_unit_test(the_worst_comes_first),
