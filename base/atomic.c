@@ -75,13 +75,11 @@ int atomic_begin(int dirfd, const char *name, mode_t mode,
 
 static int give_name(const struct atomic_file *f, const char *name)
 {
-	char link[sizeof("/proc/self/fd/") + 12];
-
 	if (f->temp)
 		return renameat2(f->dirfd, f->temp, f->dirfd, name,
 				 RENAME_NOREPLACE);
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
-	return linkat(AT_FDCWD, link, f->dirfd, name, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, fd_name(f->fd).text, f->dirfd, name,
+		      AT_SYMLINK_FOLLOW);
 }
 
 int atomic_publish(struct atomic_file *f, const char *name, struct err *err)

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -111,10 +113,34 @@ int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 	return 0;
 }
 
+struct fd_name fd_name(int fd)
+{
+	struct fd_name name;
+
+	(void)snprintf(name.text, sizeof(name.text), "/proc/self/fd/%d", fd);
+	return name;
+}
+
+int fd_chmod(int fd, mode_t mode)
+{
+	return chmod(fd_name(fd).text, mode & 07777);
+}
+
+char *fd_path(int fd)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlink(fd_name(fd).text, path, sizeof(path));
+
+	if (len < 0)
+		return NULL;
+	if ((size_t)len == sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return mem_strndup(path, (size_t)len);
+}
+
 int fd_reopen(int fd, int flags)
 {
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	return open(fd_name(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
 }

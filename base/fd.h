@@ -33,6 +33,25 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err);
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 		struct err *err);
 
+/*
+ * "/proc/self/fd/N": what the descriptor is open on, O_PATH or not, for calls
+ * that take a path alone. Holds while it is open, and in this process.
+ */
+struct fd_name {
+	char text[32];
+};
+
+struct fd_name fd_name(int fd);
+
+/* Of O_PATH descriptors, too, which fchmod(2) refuses; 0, or -1 with errno. */
+int fd_chmod(int fd, mode_t mode);
+
+/*
+ * The absolute path of what is open there, as this process sees it now; of a
+ * pipe or another nameless thing what the kernel calls it. NULL with errno.
+ */
+char *fd_path(int fd);
+
 /* A plain file's descriptor again with other flags (from an O_PATH one). */
 int fd_reopen(int fd, int flags);
 

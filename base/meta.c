@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/chattr.h"
 #include "base/codec.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 /* Linux 6.13, and older headers lack it. */
@@ -208,16 +209,15 @@ int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
 int xattrs_set(int fd, const struct xattrs *x, struct err *err)
 {
 	AUTO(xattrs) struct xattrs old = {0};
-	char path[64];
+	struct fd_name name = fd_name(fd);
 	size_t i;
 
 	if (xattrs_get(fd, "", &old, err) < 0)
 		return -err->num;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	for (i = 0; i < old.count; i++) {
 		if (xattrs_find(x, old.items[i].name))
 			continue;
-		if (removexattr(path, old.items[i].name) < 0 &&
+		if (removexattr(name.text, old.items[i].name) < 0 &&
 		    errno != ENODATA)
 			return fail_errno(err, "remove extended attribute %s",
 					  text_quote(old.items[i].name));
@@ -230,7 +230,7 @@ int xattrs_set(int fd, const struct xattrs *x, struct err *err)
 				  new->len &&memcmp(is->value, new->value,
 						    new->len) == 0)
 			continue;
-		if (setxattr(path, new->name, new->value, new->len, 0) < 0)
+		if (setxattr(name.text, new->name, new->value, new->len, 0) < 0)
 			return fail_errno(err, "set extended attribute %s",
 					  text_quote(new->name));
 	}

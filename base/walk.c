@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -77,13 +78,10 @@ static void add(struct dirlist *list, const struct kernel_dirent *d)
 static int fail_read(int dir_fd, struct err *err)
 {
 	int num = errno;
-	char link[32], path[PATH_MAX];
-	ssize_t len;
+	auto_free char *path = fd_path(dir_fd);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", dir_fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	path[len < 0 ? 0 : len] = '\0';
-	return fail_num(err, num, "read folder %s", text_quote(path));
+	return fail_num(err, num, "read folder %s",
+			text_quote(path ? path : ""));
 }
 
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
@@ -141,12 +139,9 @@ static int open_folder(int dirfd, const char *name, dev_t *ret_dev)
 
 		/* Through the descriptor: the name may be swapped for a link
 		 * meanwhile. */
-		char link[64];
-
 		if (path < 0)
 			return -1;
-		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-		if (chmod(link, 0700) < 0)
+		if (fd_chmod(path, 0700) < 0)
 			return -1;
 		fd = openat(dirfd, name,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/meta.h"
 #include "base/walk.h"
 
@@ -32,10 +32,7 @@ static int open_at(int dirfd, const char *name)
 
 static int set_fd(int fs, const char *key, int fd)
 {
-	char name[32];
-
-	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	return fsconfig(fs, FSCONFIG_SET_STRING, key, name, 0);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, fd_name(fd).text, 0);
 }
 
 /* An overlay that is made, and mounted nowhere; it lives as long as the
@@ -150,17 +147,13 @@ static bool child_says_so(const char *run_path, const struct meta *upper)
 
 bool inuse_let_go(int run_fd, int upper_fd)
 {
-	char link[32], path[PATH_MAX];
+	auto_free char *path = fd_path(run_fd);
 	struct err ignored;
 	struct meta m;
-	ssize_t len;
 	bool free;
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", run_fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	if (len <= 0 || meta_get(upper_fd, "", &m) < 0)
+	if (!path || meta_get(upper_fd, "", &m) < 0)
 		return false;
-	path[len] = '\0';
 	if (walk_remove(run_fd, SCRATCH, &ignored) < 0)
 		return false;
 	free = make_scratch(run_fd) && child_says_so(path, &m);

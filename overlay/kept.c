@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/meta.h"
@@ -128,13 +128,9 @@ int kept_add_folder(struct kept *k, const char *place, const char *source,
 
 static char *path_of(int fd, const char *name)
 {
-	char link[32], path[PATH_MAX];
-	ssize_t len;
+	auto_free char *path = fd_path(fd);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	path[len < 0 ? 0 : len] = '\0';
-	return path_join(path, name);
+	return path_join(path ? path : "", name);
 }
 
 /*

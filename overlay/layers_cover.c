@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -41,16 +42,13 @@ void layers_drop(struct layers *l)
 /* The absolute path of an open folder, as this process sees it. */
 char *layer_path_of(int fd, struct err *err)
 {
-	char link[32], text[PATH_MAX];
-	ssize_t len;
+	auto_free char *path = fd_path(fd);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, text, sizeof(text));
-	if (len < 0 || (size_t)len >= sizeof(text) || *text != '/') {
+	if (!path || *path != '/') {
 		(void)fail(err, ENOENT, "where guard's state lies");
 		return NULL;
 	}
-	return mem_strndup(text, (size_t)len);
+	return TAKE(path);
 }
 
 int layer_open_absolute(const char *path, struct err *err)

@@ -2,12 +2,12 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "overlay/layers.h"
 #include "overlay/mount.h"
@@ -46,15 +46,14 @@ int layers_check_state(int runs_fd, struct err *err)
 {
 	struct statfs fs;
 	const char *name;
-	char path[64];
 
 	if (fstatfs(runs_fd, &fs) < 0)
 		return fail_errno(err, "file system of guard's state");
 	name = unfit((long)fs.f_type);
 	/* tmpfs has user xattrs since Linux 6.6 only, others by mount
 	 * option: asking for one tells. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", runs_fd);
-	if (!name && getxattr(path, "user.guard", NULL, 0) < 0 &&
+	if (!name &&
+	    getxattr(fd_name(runs_fd).text, "user.guard", NULL, 0) < 0 &&
 	    errno == ENOTSUP)
 		name = "a file system without user xattrs";
 	if (name)

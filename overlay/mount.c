@@ -29,19 +29,6 @@ void mount_plain(bool on)
 	plain = on;
 }
 
-/* "/proc/self/fd/N": names any path in 255 bytes without a comma. */
-struct fd_name {
-	char text[32];
-};
-
-static struct fd_name fd_name(int fd)
-{
-	struct fd_name name;
-
-	(void)snprintf(name.text, sizeof(name.text), "/proc/self/fd/%d", fd);
-	return name;
-}
-
 /* What the user can do about it; the words of overlayfs alone do not say. */
 static const char *advice(int num)
 {

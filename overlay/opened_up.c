@@ -32,26 +32,10 @@ struct note {
 	uint32_t mode;
 };
 
-static void link_of(int fd, char ret[32])
-{
-	(void)snprintf(ret, 32, "/proc/self/fd/%d", fd);
-}
-
-static int change_mode(int path_fd, uint32_t mode)
-{
-	char link[32];
-
-	link_of(path_fd, link);
-	return chmod(link, mode & 07777);
-}
-
 static bool path_of(int fd, char ret[PATH_MAX])
 {
-	char link[32];
-	ssize_t len;
+	ssize_t len = readlink(fd_name(fd).text, ret, PATH_MAX);
 
-	link_of(fd, link);
-	len = readlink(link, ret, PATH_MAX);
 	if (len <= 0 || len >= PATH_MAX)
 		return false;
 	ret[len] = '\0';
@@ -102,7 +86,7 @@ void opened_up_free(struct opened_up *o)
 
 	if (o->fd > 0) {
 		name_of(o->ino, name);
-		if (change_mode(o->fd, o->mode) == 0 && notes >= 0)
+		if (fd_chmod(o->fd, o->mode) == 0 && notes >= 0)
 			(void)unlinkat(notes, name, 0);
 		(void)close(o->fd);
 	}
@@ -127,9 +111,8 @@ int opened_up_open(int path_fd, int flags, uint32_t want, struct opened_up *ret,
 	ret->mode = m.mode;
 	ret->ino = m.ino;
 	make_note(path_fd, &m);
-	fd = change_mode(path_fd, m.mode | want) < 0
-		     ? -1
-		     : fd_reopen(path_fd, flags);
+	fd = fd_chmod(path_fd, m.mode | want) < 0 ? -1
+						  : fd_reopen(path_fd, flags);
 	if (fd < 0) {
 		(void)fail_errno(err, "open it up");
 		opened_up_free(ret);
@@ -174,7 +157,7 @@ static void give_back(const struct note *n)
 	name_of(m.ino, name);
 	if (strcmp(name, n->name) == 0 &&
 	    (m.mode & ~S_IRWXU) == (n->mode & ~S_IRWXU))
-		(void)change_mode(fd, n->mode);
+		(void)fd_chmod(fd, n->mode);
 }
 
 void opened_up_begin(int state_fd)

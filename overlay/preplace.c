@@ -151,7 +151,6 @@ int preplace_file(int dir, int lower, const char *name, const struct meta *m,
 		beneath_open(lower, name, O_RDONLY | O_NONBLOCK, 0, err);
 	auto_close int to = -1;
 	struct meta after;
-	char link[32];
 
 	if (from < 0)
 		return from;
@@ -163,8 +162,8 @@ int preplace_file(int dir, int lower, const char *name, const struct meta *m,
 		return -err->num;
 	if (meta_get(from, "", &after) < 0 || !meta_same(m, &after))
 		return fail(err, EAGAIN, "it changed meanwhile");
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", to);
-	if (linkat(AT_FDCWD, link, dir, name, AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(AT_FDCWD, fd_name(to).text, dir, name, AT_SYMLINK_FOLLOW) <
+	    0)
 		return fail_errno(err, "copy");
 	return 0;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -228,15 +227,9 @@ int onfile_same_content(struct store *store, int dirfd, const char *name,
 
 static int change_mode(int fd, uint32_t mode)
 {
-	char path[64];
-
 	if (fchmod(fd, mode & 07777) == 0)
 		return 0;
-	if (errno != EBADF)
-		return -1;
-	/* fchmod(2) refuses O_PATH; the magic link is the same inode. */
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return chmod(path, mode & 07777);
+	return errno == EBADF ? fd_chmod(fd, mode) : -1;
 }
 
 uint32_t onfile_owner(const struct entry *e)

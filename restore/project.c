@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -50,14 +50,10 @@ int project_folder(const char *path, bool make, struct err *err)
  * it cannot be told: it is then nowhere below the project's path either. */
 static void leave_state_out(struct project *p, int workspaces_fd)
 {
-	char link[32], text[PATH_MAX];
-	ssize_t len;
+	auto_free char *text = fd_path(workspaces_fd);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", workspaces_fd);
-	len = readlink(link, text, sizeof(text) - 1);
-	if (len <= 0)
+	if (!text)
 		return;
-	text[len] = '\0';
 	p->state[0] = path_parent(text + 1);
 	if (*text == '/' && *p->state[0]) {
 		char *whole = mem_printf("/%s", p->state[0]);

@@ -53,15 +53,13 @@ int txn_loosen(int dirfd, const char *name, struct err *err)
 {
 	auto_close int fd =
 		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char path[64];
 	struct meta m;
 
 	if (fd < 0 || meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "open %s", text_quote(name));
 	if (!S_ISDIR(m.mode) || (m.mode & S_IWUSR))
 		return 0;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (chmod(path, (m.mode | S_IWUSR) & 07777) < 0)
+	if (fd_chmod(fd, m.mode | S_IWUSR) < 0)
 		return fail_errno(err, "change the mode of %s",
 				  text_quote(name));
 	return 0;
@@ -83,7 +81,6 @@ static int open_folder(struct txn *t, const struct op *op, struct err *err)
 {
 	auto_close int fd =
 		beneath_open(t->project->fd, op->path, O_PATH, 0, err);
-	char path[64];
 	struct meta m;
 
 	if (fd < 0)
@@ -93,8 +90,7 @@ static int open_folder(struct txn *t, const struct op *op, struct err *err)
 	if (m.ino != op->old_ino || (m.mode & WORK) == WORK ||
 	    !txn_own_mode(op, m.mode))
 		return 0;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (chmod(path, (m.mode | WORK) & 07777) < 0)
+	if (fd_chmod(fd, m.mode | WORK) < 0)
 		return fail_errno(err, "open the folder %s",
 				  text_quote(op->path));
 	return 0;

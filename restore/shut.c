@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/record.h"
 #include "base/text.h"
 #include "restore/transaction.h"
@@ -23,14 +23,6 @@ bool shut_is(uint32_t mode)
 {
 	return geteuid() != 0 && S_ISDIR(mode) &&
 	       (mode & (S_IRUSR | S_IXUSR)) != (S_IRUSR | S_IXUSR);
-}
-
-static int set_mode(int fd, uint32_t mode)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return chmod(path, mode & 07777);
 }
 
 /* The lines of the note that are somebody's who is still at it stay. */
@@ -59,7 +51,7 @@ void shut_free(struct shut *s)
 	size_t i;
 
 	for (i = s->count; i-- > 0;) {
-		(void)set_mode(s->items[i].fd, s->items[i].mode);
+		(void)fd_chmod(s->items[i].fd, s->items[i].mode);
 		(void)close(s->items[i].fd);
 	}
 	if (s->count)
@@ -72,15 +64,11 @@ void shut_free(struct shut *s)
 static void add_line(struct record *r, const struct shut_folder *f,
 		     const struct meta *m)
 {
-	char link[32], path[PATH_MAX];
+	auto_free char *path = fd_path(f->fd);
 	auto_free char *line = NULL;
-	ssize_t len;
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	if (len <= 0)
+	if (!path)
 		return;
-	path[len] = '\0';
 	line = mem_printf("%o %" PRIu64 " %s", f->mode, m->ino, path);
 	record_add(r, "folder", line);
 }
@@ -114,7 +102,7 @@ static int open_found(struct shut *s, size_t from, const struct record *r,
 	for (; from < s->count; from++) {
 		const struct shut_folder *f = &s->items[from];
 
-		if (set_mode(f->fd, f->mode | S_IRWXU) < 0)
+		if (fd_chmod(f->fd, f->mode | S_IRWXU) < 0)
 			return fail_errno(err, "open the folder %s",
 					  text_quote(f->path));
 	}
@@ -172,7 +160,7 @@ static void shut_line(const char *line)
 	fd = project_folder(line + at, false, &ignored);
 	if (fd >= 0 && meta_get(fd, "", &m) == 0 && m.ino == ino &&
 	    m.uid == geteuid() && m.mode == (mode | S_IRWXU))
-		(void)set_mode(fd, mode);
+		(void)fd_chmod(fd, mode);
 }
 
 int shut_again(int workspace_fd, struct err *err)

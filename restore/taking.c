@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -373,16 +374,14 @@ static int rename_one(struct txn *t, const struct op *op, struct err *err)
 static int remove_marks(int fd, struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
-	char link[32];
 	size_t i;
 
 	if (xattrs_get(fd, "", &x, err) < 0)
 		return -err->num;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	for (i = 0; i < x.count; i++)
 		if (strncmp(x.items[i].name, LAYER_XATTR_PREFIX,
 			    strlen(LAYER_XATTR_PREFIX)) == 0 &&
-		    removexattr(link, x.items[i].name) < 0)
+		    removexattr(fd_name(fd).text, x.items[i].name) < 0)
 			return fail_errno(err, "remove a mark of the layer");
 	return 0;
 }

@@ -46,11 +46,8 @@ static const char *name_of(const struct stat *st)
 /* The name of what it is, as the kernel tells it; "": it does not. */
 static void name_behind(int fd, char path[4096])
 {
-	char link[32];
-	ssize_t len;
+	ssize_t len = readlink(fd_name(fd).text, path, 4095);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, 4095);
 	path[len < 0 ? 0 : len] = '\0';
 }
 

@@ -11,21 +11,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 
 /* More threads than this make no way on any machine. */
 #define PIDS_DEFAULT 1024
-
-static char *path_of(int fd)
-{
-	char link[32], path[4096];
-	ssize_t len;
-
-	if (fd < 0)
-		return NULL;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, path, sizeof(path) - 1);
-	return len > 0 ? mem_strndup(path, (size_t)len) : NULL;
-}
 
 static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 		   struct err *err)
@@ -37,8 +26,8 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	s->policy = policy;
 	s->filters = &sb->filters;
 	s->door_fd = policy->door_fd;
-	s->tmp_path = path_of(policy->tmp_fd);
-	s->var_tmp_path = path_of(policy->var_tmp_fd);
+	s->tmp_path = fd_path(policy->tmp_fd);
+	s->var_tmp_path = fd_path(policy->var_tmp_fd);
 	s->strict = policy->strict;
 	s->pids_limit = policy->pids_limit ? policy->pids_limit : PIDS_DEFAULT;
 	cgroup_make(&sb->cgroup, "/sys/fs/cgroup", policy);

@@ -515,6 +515,29 @@ static void a_path_is_resolved_though_its_end_is_missing(void **state)
 	assert_int_equal(err.num, ELOOP);
 }
 
+static void what_is_open_is_reached_by_its_descriptor(void **state)
+{
+	const struct folder_box *box = *state;
+	auto_close int fd = -1;
+	auto_free char *path = NULL;
+	char tail[] = "/in a: folder";
+	struct stat st;
+
+	assert_int_equal(mkdirat(box->fd, tail + 1, 0700), 0);
+	fd = openat(box->fd, tail + 1, O_PATH | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_chmod(fd, S_IFDIR | 0500), 0);
+	assert_int_equal(fstatat(box->fd, tail + 1, &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0500);
+	assert_int_equal(stat(fd_name(fd).text, &st), 0);
+	path = fd_path(fd);
+	assert_non_null(path);
+	assert_string_equal(path + strlen(path) - strlen(tail), tail);
+	assert_null(fd_path(-1));
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(fd_chmod(-1, 0700), -1);
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, folder_box_setup, tear_down)
 
@@ -537,6 +560,7 @@ int main(void)
 		TEST(removal_reaches_any_depth),
 		TEST(several_remove_the_same_at_once),
 		TEST(entries_are_sorted_and_found),
+		TEST(what_is_open_is_reached_by_its_descriptor),
 		TEST(a_path_is_resolved_though_its_end_is_missing),
 	};
 

@@ -18,6 +18,7 @@
 #include <sys/xattr.h>
 
 #include "base/atomic.h"
+#include "base/fd.h"
 #include "restore/journal.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -50,14 +51,11 @@ static void calls_start(unsigned int at, int error)
 	calls.error = error;
 }
 
-static const char *fd_path(int fd)
+static const char *behind(int fd)
 {
 	static char text[4096];
-	char link[64];
-	ssize_t n;
+	ssize_t n = readlink(fd_name(fd).text, text, sizeof(text) - 1);
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, text, sizeof(text) - 1);
 	text[n < 0 ? 0 : n] = '\0';
 	return text;
 }
@@ -101,7 +99,7 @@ static const char *spelled(int fd, const char *name)
 #define WRAP_SYNC(name)                                                        \
 	int name(int fd)                                                       \
 	{                                                                      \
-		if (call_fails(#name, fd_path(fd)))                            \
+		if (call_fails(#name, behind(fd)))                             \
 			return -1;                                             \
 		return calls.on && !calls.sync ? 0 : REAL(name)(fd);           \
 	}
@@ -110,10 +108,10 @@ WRAP_SYNC(fsync)
 WRAP_SYNC(fdatasync)
 WRAP_SYNC(syncfs)
 WRAP(ssize_t, write, (int fd, const void *data, size_t len), (fd, data, len),
-     fd_path(fd))
+     behind(fd))
 WRAP(ssize_t, pwrite, (int fd, const void *data, size_t len, off_t at),
-     (fd, data, len, at), fd_path(fd))
-WRAP(int, ftruncate, (int fd, off_t len), (fd, len), fd_path(fd))
+     (fd, data, len, at), behind(fd))
+WRAP(int, ftruncate, (int fd, off_t len), (fd, len), behind(fd))
 WRAP(int, mkdirat, (int fd, const char *name, mode_t mode), (fd, name, mode),
      name)
 WRAP(int, mknodat, (int fd, const char *name, mode_t mode, dev_t dev),
@@ -128,7 +126,7 @@ WRAP(int, unlinkat, (int fd, const char *name, int flags), (fd, name, flags),
 WRAP(int, renameat, (int fd, const char *name, int fd2, const char *name2),
      (fd, name, fd2, name2), name2)
 WRAP(int, chmod, (const char *path, mode_t mode), (path, mode), path)
-WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), fd_path(fd))
+WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), behind(fd))
 WRAP(int, fchownat, (int fd, const char *name, uid_t uid, gid_t gid, int flags),
      (fd, name, uid, gid, flags), name)
 WRAP(int, utimensat,
