@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 /* Digits and a newline. */
 #define MARK_LEN 20
 #define SEQ_MAX UINT32_MAX
+#define TEMP_LEN 32
 /* A million notes of long paths fit; more is no snapshot of ours. */
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
@@ -137,15 +139,20 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 /*
  * A new file in tmp/, locked: what nobody holds is taken for a dead process's
  * and deleted. One that was taken for that before it was locked has no name
- * any more, and is made anew.
+ * any more, and is made anew. No name is given twice: who clears tmp/ may have
+ * opened a file that was put into its place since, and deletes by the name.
  */
-static int open_temp(int tmp_fd, const char *temp, struct err *err)
+static int open_temp(int tmp_fd, char temp[TEMP_LEN], struct err *err)
 {
+	uint64_t random;
 	struct stat st;
 	int fd, got;
 
 	for (;;) {
-		(void)unlinkat(tmp_fd, temp, 0);
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return fail_errno(err, "random bytes");
+		(void)snprintf(temp, TEMP_LEN, "snap-%016" PRIx64 ".tmp",
+			       random);
 		fd = openat(tmp_fd, temp,
 			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 				    O_CLOEXEC,
@@ -231,12 +238,6 @@ static int open_tmp(struct store *store, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the store's tmp/") : fd;
 }
 
-static void temp_name(char temp[64], const struct snapshot *s)
-{
-	(void)snprintf(temp, 64, "snap-%d-%p.tmp", (int)getpid(),
-		       (const void *)s);
-}
-
 static int sync_many(const int *fds, size_t count, struct err *err)
 {
 	return ring_sync_files(fds, count, false, err);
@@ -248,13 +249,12 @@ static int add_once(struct store *store, int snaps_fd, struct snapshot *s,
 {
 	auto_close int tmp_fd = open_tmp(store, err);
 	AUTO(atomic_set) struct atomic_set set = {0};
-	char temp[64], name[32];
+	char temp[TEMP_LEN], name[32];
 	int fd;
 
 	if (tmp_fd < 0 || next_seq(store, &s->seq, err) < 0)
 		return -err->num;
 	catalog_file_name(name, s->seq);
-	temp_name(temp, s);
 	fd = open_temp(tmp_fd, temp, err);
 	if (fd < 0)
 		return fd;
@@ -285,13 +285,12 @@ static int add_locked(struct store *store, int snaps_fd, int lock,
 static int replace_locked(struct store *store, int snaps_fd,
 			  const struct snapshot *s, struct err *err)
 {
-	char temp[64], name[32];
+	char temp[TEMP_LEN], name[32];
 	auto_close int tmp_fd = open_tmp(store, err);
 	auto_close int fd = -1;
 
 	if (tmp_fd < 0)
 		return tmp_fd;
-	temp_name(temp, s);
 	catalog_file_name(name, s->seq);
 	fd = open_temp(tmp_fd, temp, err);
 	if (fd < 0 || write_temp(fd, s, err) < 0)

@@ -289,6 +289,48 @@ static void test_a_file_beside_names_the_number_that_was_free(void **state)
 	assert_string_equal(buf_text(&text), "2");
 }
 
+struct late {
+	struct box *box;
+	char name[64]; /* in tmp/, of the snapshot before */
+};
+
+/* Somebody opened the file before it was in its place, and finds now that
+ * nobody holds it: he deletes it by the name that it had. */
+static int clear_late(void *arg, const struct snapshot *s,
+		      struct atomic_set *set, struct err *err)
+{
+	struct late *l = arg;
+	auto_close int tmp = openat(store_dir(l->box->store), "tmp",
+				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	(void)s;
+	(void)set;
+	if (*l->name)
+		(void)unlinkat(tmp, l->name, 0);
+	if (dirlist_read(tmp, &list, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++)
+		if (strncmp(list.items[i].name, "snap-", 5) == 0)
+			(void)snprintf(l->name, sizeof(l->name), "%s",
+				       list.items[i].name);
+	return 0;
+}
+
+static void test_a_name_in_tmp_is_not_given_twice(void **state)
+{
+	struct box *box = *state;
+	AUTO(snapshot) struct snapshot s = make(box, "/p");
+	struct late l = {.box = box};
+	struct err err;
+
+	ok(catalog_add_with(box->store, &s, clear_late, &l, &err));
+	assert_true(*l.name);
+	ok(catalog_add_with(box->store, &s, clear_late, &l, &err));
+	assert_int_equal(s.seq, 2);
+}
+
 /* Opens the store anew each time: that clears tmp/ under the other writers. */
 static int add_many(struct box *box, int count)
 {
@@ -555,6 +597,7 @@ int main(void)
 		T(test_a_snapshot_that_is_not_there),
 		T(test_processes_never_share_a_number),
 		T(test_a_file_beside_names_the_number_that_was_free),
+		T(test_a_name_in_tmp_is_not_given_twice),
 		T(test_latest_and_numbers),
 		T(test_times),
 		T(test_times_ago),
