@@ -793,6 +793,30 @@ static void run_command(const struct job *job)
 	die("exec %s", job->argv[0]);
 }
 
+/* Whether a process has ended, or is just about to, with all its threads:
+ * PF_EXITING among its flags. */
+static bool has_ended(long pid)
+{
+	char path[64], text[1024], state, *end;
+	unsigned int flags;
+	int threads;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	(void)fclose(f);
+	end = strrchr(text, ')');
+	return !end ||
+	       (sscanf(end + 1,
+		       " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u "
+		       "%*d %*d %*d %*d %d",
+		       &state, &flags, &threads) == 3 &&
+		threads <= 1 && (state == 'Z' || flags & 4));
+}
+
 static bool report_left(void)
 {
 	DIR *dir = opendir("/proc");
@@ -814,8 +838,8 @@ static bool report_left(void)
 		len = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 		if (fd >= 0)
 			close(fd);
-		if (len < 0)
-			continue; /* it ended meanwhile */
+		if (len < 0 || has_ended(pid))
+			continue; /* meanwhile */
 		for (i = 0; i < len - 1; i++)
 			if (!line[i])
 				line[i] = ' ';

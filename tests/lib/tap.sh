@@ -177,7 +177,8 @@ todo() {
 	todo=" # TODO $*"
 }
 
-# Every process but this script, its pid 1 and what it started to look.
+# Every process but this script, its pid 1 and what it started to look. One
+# that has ended and that nobody has asked about yet is none.
 others() {
 	for dir in /proc/[0-9]*; do
 		pid=${dir#/proc/}
@@ -187,27 +188,35 @@ others() {
 		case " ${GUARD_TEST_NETWORK:-} " in
 		*" $pid "*) continue ;;
 		esac
-		parent=$(sed -n 's/^PPid:[[:space:]]*//p' "$dir/status" \
-			2>/dev/null)
+		parent=$(parent_of "$pid")
 		# the subshells and tools of this very line
 		case $parent in
 		'' | $$) continue ;;
 		esac
-		grandparent=$(sed -n 's/^PPid:[[:space:]]*//p' \
-			"/proc/$parent/status" 2>/dev/null)
-		[ "$grandparent" != $$ ] || continue
+		[ "$(parent_of "$parent")" != $$ ] || continue
 		echo "$pid $(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)" \
 			"($(cat "$dir/comm" 2>/dev/null))"
 	done
 }
 
-# The snapshot beside a short run may outlive it; nothing else may.
+# Nothing for one that has ended with all its threads, or is just about to: bit
+# 2 of the flags.
+parent_of() {
+	line=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+	# shellcheck disable=SC2086 # words, behind the name
+	set -- ${line##*) }
+	[ "${18}" -le 1 ] && { [ "$1" = Z ] || [ $(($7 & 4)) -ne 0 ]; } ||
+		echo "$2"
+}
+
+# The snapshot beside a short run may outlive it, and start others; nothing
+# else may.
 settle() {
-	for dir in /proc/[0-9]*; do
-		case $(cat "$dir/comm" 2>/dev/null) in
-		guard*) timeout 60 tail -s 0.02 --pid="${dir#/proc/}" \
-			-f /dev/null ;;
-		esac
+	while dir=$(grep -ls '^guard' /proc/[0-9]*/comm | head -n 1) &&
+		[ -n "$dir" ]; do
+		dir=${dir%/comm}
+		timeout 60 tail -s 0.02 --pid="${dir#/proc/}" -f /dev/null ||
+			break
 	done
 }
 
