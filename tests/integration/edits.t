@@ -19,6 +19,7 @@ versions() { find "$state/store/snaps" -type f 2>/dev/null | wc -l; }
 # conflict of another kind: it is waited for.
 begin() {
 	before=$(versions)
+	: >"$T/live.err" # the one in the background may be late with it
 	guard run --rw "$HOME/gate" -- sh -c '
 		cat '"$*"' >/dev/null; : >ready
 		while :; do read -r line <~/gate/go && eval "$line"; done' \

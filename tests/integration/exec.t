@@ -254,10 +254,10 @@ done
 kill -CONT "$init"
 wait "$late"
 is "$? $(cat "$T/late")" '0 through' 'a run that is held still is waited for'
-guard exec "$run" -- sleep 1000 </dev/null 2>"$T/lost" &
+in_run 'rm -f held'
+guard exec "$run" -- sh -c ': >held; exec sleep 1000' </dev/null 2>"$T/lost" &
 lost=$!
-until in_run 'cat /proc/[0-9]*/cmdline | tr "\0" " "' 2>/dev/null |
-	grep -q 'sleep 1000'; do
+until [ -e "$state/runs/$run/upper/held" ]; do
 	kill -0 "$lost" || break
 done
 end

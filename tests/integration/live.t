@@ -17,6 +17,7 @@ echo first >"$HOME/.tool"
 # begin COMMANDS: a run in the background that does them and then waits at the
 # gate for more of them, until it is let out
 begin() {
+	: >"$T/live.err" # what the run before has said
 	guard run --rw "$HOME/gate" -- sh -c "$1"'
 		: >ready
 		while :; do read -r line <~/gate/go && eval "$line"; done' \

@@ -176,9 +176,9 @@ ok 'it waits a minute for whoever is still at work in it' test -d "$empty"
 mv "$empty" "$state/trash/1000000000-empty-${empty##*-empty-}"
 gives 0 'another one' guard run -q -- true
 # The kernel may still be at its work folder: the minute is there for that.
-tries=100
+until=$(($(date +%s) + 60))
 while [ "$(find "$state/trash" -name '1000000000-*' 2>/dev/null)" ] &&
-	[ $((tries -= 1)) -gt 0 ]; do
+	[ "$(date +%s)" -lt $until ]; do
 	guard status >/dev/null 2>&1
 done
 is "$(find "$state/trash" -name '1000000000-*')" '' 'then it is gone'
