@@ -76,7 +76,7 @@ struct rebase {
 	struct store *store;
 	const struct record *record;
 	const char *merged; /* the key */
-	const struct entry *now;
+	const struct entry *now, *base;
 	struct tree_editor *editor;
 };
 
@@ -99,15 +99,34 @@ static bool still(const struct entry *now, const struct entry *after)
 	return entry_same_content(now, after) && entry_same_meta(now, after);
 }
 
+/* A folder of which no more was applied than what is in it: its mode may be the
+ * user's, which the run knows nothing of. */
+static int only_listed(const struct rebase *r, const char *path,
+		       const struct entry *before, const struct entry *after,
+		       struct err *err)
+{
+	AUTO(entry) struct entry base = {0};
+
+	if (!before || !after || !S_ISDIR(before->mode) ||
+	    !S_ISDIR(after->mode) || !entry_same_meta(before, after))
+		return 0;
+	if (tree_lookup(r->store, r->base, path, &base, err) < 0)
+		return -err->num;
+	return S_ISDIR(base.mode);
+}
+
 static int rebase_path(void *arg, const char *path, const struct entry *before,
 		       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
 	AUTO(entry) struct entry now = {0};
+	int got;
 
-	(void)before;
 	if (!*path || was_merged(r->record, r->merged, path))
 		return 0;
+	got = only_listed(r, path, before, after, err);
+	if (got)
+		return got < 0 ? got : 0;
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
 	if (!still(&now, after))
@@ -153,6 +172,7 @@ int applied_rebase(struct store *store, const struct session *s, size_t folder,
 		.record = &record,
 		.merged = merged,
 		.now = now,
+		.base = base,
 	};
 	struct entry root = {0};
 	const char *value;

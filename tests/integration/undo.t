@@ -224,4 +224,14 @@ cp "$T/last" "$last"
 gives 0 'later it is' guard undo -q -y
 no 'and gone' test -e beside.txt
 gives 0 'dropped' guard discard -q -y
+
+# --- applied, taken back, applied again: a folder's rights are the user's ---
+mkdir -m 755 rights
+gives 0 'a run adds to a folder' guard run -q -- sh -c 'echo in >rights/in'
+chmod 700 rights
+gives 0 'whose rights the user changes' guard apply -q -y
+gives 0 'it is taken back' guard undo -q -y
+gives 0 'and applied again' guard apply -q -y
+is "$(stat -c %a rights)" 700 'the rights are still his'
+ok 'the file is there' test -f rights/in
 finish
