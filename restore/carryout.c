@@ -26,7 +26,8 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 	auto_close int fd =
 		workspace_open(workspaces_fd, project_path, false, &ignored);
 
-	return fd >= 0 && has_journal(fd);
+	return fd >= 0 &&
+	       (has_journal(fd) || journal_aside_is_back(fd, project_path));
 }
 
 char *transaction_first(int workspaces_fd, const char *project_path)
@@ -35,12 +36,15 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 	auto_close int fd =
 		workspace_open(workspaces_fd, project_path, false, &ignored);
 	auto_free char *first = fd < 0 ? NULL : journal_join_first(fd);
+	auto_close int at = -1;
 
 	if (!first)
 		return NULL;
 	if (transaction_pending(workspaces_fd, first))
 		return TAKE(first);
-	journal_join_drop(fd);
+	at = workspace_open(workspaces_fd, first, false, &ignored);
+	if (at < 0 || !journal_any_aside(at))
+		journal_join_drop(fd);
 	return NULL;
 }
 

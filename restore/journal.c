@@ -458,13 +458,14 @@ static bool state_ok(enum journal_state state)
 	       state == JOURNAL_BACK || state == JOURNAL_DONE;
 }
 
-int journal_load(int workspace_fd, struct journal *ret, struct err *err)
+int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
+		      struct err *err)
 {
 	AUTO(journal) struct journal j = {0};
 	AUTO(buf) struct buf b = {0};
 	struct dec d;
 
-	if (fd_slurp_at(workspace_fd, JOURNAL_NAME, JOURNAL_MAX, &b, err) < 0)
+	if (fd_slurp_at(workspace_fd, name, JOURNAL_MAX, &b, err) < 0)
 		return -err->num;
 	if (b.len < HEAD_LEN || memcmp(b.data, MAGIC, MAGIC_LEN) != 0)
 		return fail(err, EBADMSG, "the journal is damaged");
@@ -481,6 +482,11 @@ int journal_load(int workspace_fd, struct journal *ret, struct err *err)
 	*ret = j;
 	j = (struct journal){0};
 	return 0;
+}
+
+int journal_load(int workspace_fd, struct journal *ret, struct err *err)
+{
+	return journal_load_from(workspace_fd, JOURNAL_NAME, ret, err);
 }
 
 int journal_remove(int workspace_fd, struct err *err)

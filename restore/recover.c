@@ -14,7 +14,8 @@ struct recovery {
 	struct txn_all all;
 	struct project *others; /* of the roots, by number; path NULL: none */
 	bool back; /* rather than on */
-	bool lost; /* one of the roots is not to be had any more */
+	bool lost; /* one of the roots is not to be had now */
+	bool again; /* it was set aside for that before */
 	struct buf more; /* lines for people */
 };
 
@@ -52,11 +53,15 @@ static char *told(const struct recovery *r, const char *how)
 static void lose(struct recovery *r, struct txn *t, const char *path)
 {
 	r->lost = true;
-	buf_printf(&r->more,
-		   "%s: %s is gone, the folder was moved or replaced; it was "
-		   "left as it is\n",
-		   text_quote(path), text_quote(t->part->staging));
 	t->project = NULL;
+	/* It was said, or that one has been taken back. */
+	if (r->again)
+		return;
+	buf_printf(&r->more,
+		   "%s: %s is gone, the folder was moved or replaced, or its "
+		   "disk unmounted; it was left as it is, and is taken back "
+		   "when it is there again\n",
+		   text_quote(path), text_quote(t->part->staging));
 }
 
 /* What cannot be finished is set aside with the journal. */
@@ -73,10 +78,11 @@ static int orphaned(struct recovery *r, char **ret_text, struct err *err)
 		if (t->project && t->project != r->all.first)
 			journal_join_drop(t->project->workspace_fd);
 	}
-	if (renameat(workspace, JOURNAL_NAME, workspace,
-		     JOURNAL_NAME ".orphan") < 0)
-		return fail_errno(err, "set the journal aside");
-	*ret_text = told(r, "not finished");
+	if (journal_set_aside(workspace, err) < 0)
+		return -err->num;
+	*ret_text = told(r, r->again ? "taken back: it was on a disk that was "
+				       "not there"
+				     : "not finished");
 	return 2;
 }
 
@@ -206,9 +212,13 @@ static int end(struct store *store, struct project *p, int workspaces_fd,
 		.all = {.store = store, .first = p},
 		.back = back,
 	};
-	int got = journal_load(p->workspace_fd, &r.all.journal, err);
+	int got = journal_take_up(p->workspace_fd, p->path, err);
 
 	*ret_text = NULL;
+	if (got < 0)
+		return got;
+	r.again = got > 0;
+	got = journal_load(p->workspace_fd, &r.all.journal, err);
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)

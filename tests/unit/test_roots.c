@@ -353,7 +353,16 @@ static void take_the_first_back_when_the_second_is_gone(void **state)
 	assert_non_null(strstr(text, "moved or replaced"));
 	free(text);
 	are(s, false, "the second was replaced");
-	nothing_said(s);
+	drop(s->path);
+	assert_return_code(rename(away, s->path), errno);
+	text = transaction_first(s->b->workspaces_fd, s->path);
+	assert_string_equal(text, s->b->project);
+	free(text);
+	assert_int_equal(recover(s->b, s->b->box->store, &text, &err), 2);
+	assert_null(strstr(text, "moved or replaced"));
+	free(text);
+	are(s, false, "the second is back");
+	assert_null(transaction_first(s->b->workspaces_fd, s->path));
 }
 
 /* --- journals of other versions: tests/data/journal --- */

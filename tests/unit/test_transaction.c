@@ -905,6 +905,37 @@ static void sets_a_journal_aside_whose_folder_was_moved(void **state)
 	nothing_left(b);
 }
 
+static void takes_back_what_was_on_a_disk_that_was_not_there(void **state)
+{
+	struct bench *b = *state;
+	auto_free char *away = path_join(b->box->dir, "away");
+	AUTO(journal) struct journal j = {0};
+	char *text = NULL;
+	unsigned int at;
+	struct err err;
+
+	at = end_when_prepared(b) + 4;
+	bench_reset(b);
+	assert_true(ended_at(b, at, false));
+	ok(load_journal(b, &j, &err));
+	assert_int_equal(j.state, JOURNAL_PREPARED);
+	assert_return_code(rename(b->project, away), errno);
+	assert_return_code(mkdir(b->project, 0755), errno);
+	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
+	free(text);
+	assert_false(transaction_pending(b->workspaces_fd, b->project));
+	assert_int_equal(recover(b, b->box->store, &text, &err), 0);
+	assert_return_code(rmdir(b->project), errno);
+	assert_return_code(rename(away, b->project), errno);
+	assert_true(transaction_pending(b->workspaces_fd, b->project));
+	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
+	assert_non_null(strstr(text, "taken back"));
+	free(text);
+	project_is(b, b->old_picture, "the folder that is back");
+	nothing_left(b);
+	assert_int_equal(recover(b, b->box->store, &text, &err), 0);
+}
+
 /* --- a file system that does not tell "x" from "X" --- */
 
 struct cased {
@@ -1116,6 +1147,7 @@ int main(void)
 		TEST(takes_back_what_was_not_prepared_whole),
 		TEST(reads_no_damaged_journal),
 		TEST(sets_a_journal_aside_whose_folder_was_moved),
+		TEST(takes_back_what_was_on_a_disk_that_was_not_there),
 		TEST(names_both_where_two_names_are_one),
 		TEST(names_both_in_a_new_folder_too),
 		TEST(syncs_what_it_needs_before_it_begins),

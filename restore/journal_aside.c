@@ -1,0 +1,56 @@
+/* Journals that wait for their folder; see journal.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/path.h"
+#include "restore/journal.h"
+
+int journal_set_aside(int workspace_fd, struct err *err)
+{
+	if (renameat(workspace_fd, JOURNAL_NAME, workspace_fd, JOURNAL_ASIDE) <
+	    0)
+		return fail_errno(err, "set the journal aside");
+	return 0;
+}
+
+bool journal_any_aside(int workspace_fd)
+{
+	return faccessat(workspace_fd, JOURNAL_ASIDE, F_OK, 0) == 0;
+}
+
+bool journal_aside_is_back(int workspace_fd, const char *project_path)
+{
+	AUTO(journal) struct journal j = {0};
+	struct err ignored;
+	size_t i;
+
+	if (!journal_any_aside(workspace_fd) ||
+	    journal_load_from(workspace_fd, JOURNAL_ASIDE, &j, &ignored) < 0)
+		return false;
+	for (i = 0; i < j.root_count; i++) {
+		const struct journal_root *r = &j.roots[i];
+		auto_free char *staging = path_join(
+			*r->path ? r->path : project_path, r->staging);
+		struct stat st;
+
+		if (lstat(staging, &st) == 0 && S_ISDIR(st.st_mode))
+			return true;
+	}
+	return false;
+}
+
+int journal_take_up(int workspace_fd, const char *project_path, struct err *err)
+{
+	if (!journal_aside_is_back(workspace_fd, project_path))
+		return 0;
+	if (renameat2(workspace_fd, JOURNAL_ASIDE, workspace_fd, JOURNAL_NAME,
+		      RENAME_NOREPLACE) == 0)
+		return 1;
+	if (errno == EEXIST)
+		return 0;
+	return fail_errno(err, "take up a journal that was set aside");
+}
