@@ -234,11 +234,14 @@ const char *sandbox_unrenamed(const struct sandbox *sb,
 	return sb->unrenamed;
 }
 
-const char *sandbox_full(const struct sandbox *sb, uint64_t *ret_most,
-			 uint64_t *ret_could)
+const char *sandbox_full(const struct sandbox *sb, enum sandbox_full *ret_what,
+			 uint64_t *ret_most, uint64_t *ret_could)
 {
 	const struct full *f = &sb->watch.full;
 
+	*ret_what = f->what == FULL_FILES	? SANDBOX_FILES
+		    : f->what == FULL_INSTANCES ? SANDBOX_INSTANCES
+						: SANDBOX_WATCHES;
 	*ret_most = f->most;
 	*ret_could = f->could;
 	return f->most ? f->name : NULL;

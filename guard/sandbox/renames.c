@@ -388,7 +388,8 @@ void renames_answer(struct renames *r)
 	if (q.is.data.nr == SYS_landlock_restrict_self)
 		r->closed = true;
 	if (q.is.data.nr == SYS_exit_group && !r->full.most)
-		(void)full_look((pid_t)q.is.pid, true, &r->full);
+		(void)(full_look((pid_t)q.is.pid, true, &r->full) ||
+		       full_look_watching((pid_t)q.is.pid, &r->full));
 	if (q.is.data.nr == SYS_exit_group && (pid_t)q.is.pid == r->unseen)
 		note_unseen(r);
 	if (r->closed || q.is.data.nr == SYS_exit_group ||

@@ -156,11 +156,17 @@ enum sandbox_unrenamed {
 const char *sandbox_unrenamed(const struct sandbox *sb,
 			      enum sandbox_unrenamed *ret_how);
 
-/* A program of the run that had as many files open as it may, or nearly: its
- * name (the run's), and how many; it may raise that to *ret_could. NULL: there
- * was none. The name lives as long as sb. */
-const char *sandbox_full(const struct sandbox *sb, uint64_t *ret_most,
-			 uint64_t *ret_could);
+/* A program of the run that had as many files open as it may, or nearly, or
+ * failed while the run had all that it may of inotify: its name (the run's; as
+ * long as sb lives), and how many; it may raise that to *ret_could. NULL: there
+ * was none. */
+enum sandbox_full {
+	SANDBOX_FILES,
+	SANDBOX_INSTANCES,
+	SANDBOX_WATCHES,
+};
+const char *sandbox_full(const struct sandbox *sb, enum sandbox_full *ret_what,
+			 uint64_t *ret_most, uint64_t *ret_could);
 
 /* Sockets of this machine's services that are out of the run's reach, and that
  * the user could connect to: NULL-terminated, as long as sb lives. */

@@ -159,6 +159,24 @@ gives 1 'a failure alone is none of that' guard run -- \
 	sh -c 'ulimit -n 4096; exec sh -c "exec 9</dev/null; exit 1"'
 silent "$err" 'files open'
 
+# --- inotify ---
+silent "$err" 'inotify'
+gives 1 'a program that takes all instances of inotify' \
+	guard run -- sh -c '"$1" instances; exit 1' sh "$eater"
+half=$(($(cat /proc/sys/fs/inotify/max_user_instances) / 2))
+says "$err" "'eater' failed while the run had all the instances of inotify"
+says "$err" "half of yours: $half (\`sysctl -w fs.inotify.max_user_instances"
+# Half of the user's takes long; those above him have a limit as well.
+saved=$(cat /proc/sys/user/max_inotify_watches)
+if echo 100 2>/dev/null >/proc/sys/user/max_inotify_watches; then
+	gives 1 'one that takes all watches' guard run -- "$eater" watches
+	says "$err" "'eater' failed while the run had all the watches of"
+	says "$err" 'fs.inotify.max_user_watches'
+	echo "$saved" >/proc/sys/user/max_inotify_watches
+else
+	skip 'this user cannot change the number of watches'
+fi
+
 # --- what others need too ---
 # The machine has it once: the tests who take it go one after the other.
 exec 7<"${0%/*}/../hostile/play"

@@ -1,15 +1,39 @@
 /*
  * Opens files until it gets no more, then says so and ends with 1.
  *
- *	eater [closed | on]
+ *	eater [closed | on | instances | watches]
  *
  * closed: closes them all before the end. on: goes on, and ends with 0 when
- * its input ends.
+ * its input ends. instances, watches: takes those of inotify instead, watches
+ * of new folders below /tmp.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+static int eat_instances(void)
+{
+	int count = 0;
+
+	while (inotify_init1(IN_CLOEXEC) >= 0)
+		count++;
+	return count;
+}
+
+static int eat_watches(void)
+{
+	int fd = inotify_init1(IN_CLOEXEC), count = 0;
+	char path[32];
+
+	do
+		(void)snprintf(path, sizeof(path), "/tmp/watch-%d", count++);
+	while (mkdir(path, 0700) == 0 &&
+	       inotify_add_watch(fd, path, IN_DELETE_SELF) >= 0);
+	return count - 1;
+}
 
 int main(int argc, char **argv)
 {
@@ -17,6 +41,9 @@ int main(int argc, char **argv)
 	char byte;
 	int count = 0;
 
+	if (strcmp(how, "instances") == 0 || strcmp(how, "watches") == 0)
+		return printf("%d\n", *how == 'i' ? eat_instances()
+						  : eat_watches()) > 0;
 	while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
 		count++;
 	(void)printf("%d files\n", count);
