@@ -84,6 +84,7 @@ struct change_list {
 	 * than some moment is as it was then. Not known: far in the future.
 	 */
 	struct moment newest;
+	struct moment newest_below; /* without that of the folder itself */
 	struct change_names *names; /* the bytes of all paths */
 	/* Flags of chattr(1) are recorded: false of a layer, which keeps none
 	 * of them, so that what it has is no change of the run. */

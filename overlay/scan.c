@@ -209,10 +209,16 @@ static void pop(struct scan *s)
 	frame_free(f);
 }
 
+static void note_later(struct moment *newest, struct moment ctime)
+{
+	if (moment_compare(*newest, ctime) < 0)
+		*newest = ctime;
+}
+
 static void note_time(struct scan *s, struct moment ctime)
 {
-	if (moment_compare(s->list.newest, ctime) < 0)
-		s->list.newest = ctime;
+	note_later(&s->list.newest, ctime);
+	note_later(&s->list.newest_below, ctime);
 }
 
 /*
@@ -467,7 +473,7 @@ static int start(struct scan *s, struct err *err)
 		return fail_errno(err, "look at the layer");
 	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
 		return fail(err, ENOTDIR, "a layer that is no folder");
-	note_time(s, p.u.ctime);
+	note_later(&s->list.newest, p.u.ctime);
 	/* A plain user's layer cannot have another owner than himself. */
 	if (geteuid() != 0) {
 		p.u.uid = p.l.uid;

@@ -93,6 +93,9 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 
 int session_save(const struct session *s, struct err *err);
 int session_set_state(struct session *s, enum run_state state, struct err *err);
+/* A run went on and left all as it was: so is its record, the one of before it
+ * went on. */
+int session_forget_going(const struct session *s, struct err *err);
 
 /* All sessions of a project (NULL: of all), oldest first, none locked. One
  * whose record cannot be read is skipped; `unread` says why of the first that

@@ -1,9 +1,11 @@
 #include "overlay/session_record.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -12,6 +14,9 @@
 #define KIND "run"
 #define VERSION 2
 #define VERSION_ONE_FOLDER 1
+
+/* Beside the record: of a run that goes on, while it does. */
+#define GOING "going"
 
 static const char *const state_names[] = {
 	[RUN_NEW] = "new",
@@ -97,7 +102,8 @@ static struct moment get_moment(const struct record *r, const char *key)
 	return (struct moment){0};
 }
 
-int session_store(const struct session *s, enum atomic_how how, struct err *err)
+static int store_as(const struct session *s, const char *name,
+		    enum atomic_how how, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	enum run_state state =
@@ -120,10 +126,32 @@ int session_store(const struct session *s, enum atomic_how how, struct err *err)
 	put_extras(&r, s);
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
-	if (record_save(s->fd, "record", KIND,
+	if (record_save(s->fd, name, KIND,
 			s->extra_count ? VERSION : VERSION_ONE_FOLDER, &r, how,
 			err) < 0)
 		return err_context(err, "record of run %s", s->id);
+	return 0;
+}
+
+int session_store(const struct session *s, enum atomic_how how, struct err *err)
+{
+	int got = store_as(s, "record", how, err);
+
+	/* Left behind it would be older than the record, and of no interest. */
+	if (got == 0)
+		(void)unlinkat(s->fd, GOING, 0);
+	return got;
+}
+
+int session_store_going(const struct session *s, struct err *err)
+{
+	return store_as(s, GOING, ATOMIC_LOOSE, err);
+}
+
+int session_forget_going(const struct session *s, struct err *err)
+{
+	if (unlinkat(s->fd, GOING, 0) < 0 && errno != ENOENT)
+		return fail_errno(err, "record of run %s", s->id);
 	return 0;
 }
 
@@ -150,9 +178,14 @@ static enum atomic_how worth(const struct session *s)
 int session_set_state(struct session *s, enum run_state state, struct err *err)
 {
 	enum run_state before = s->state;
+	int got;
 
 	s->state = state;
-	if (session_store(s, worth(s), err) == 0)
+	/* Its record of before stays: there is nothing to sync. */
+	got = state == RUN_RUNNING && s->times > 1
+		      ? session_store_going(s, err)
+		      : session_store(s, worth(s), err);
+	if (got == 0)
 		return 0;
 	s->state = before;
 	return -err->num;
@@ -187,14 +220,49 @@ static int get_state(const struct record *r, enum run_state *ret)
 	return -1;
 }
 
+static int load_newer(const struct session *s, struct record *ret,
+		      bool *ret_torn, struct err *err)
+{
+	AUTO(record) struct record going = {0};
+	/* This one first: whoever replaces the record by a newer one removes it
+	 * afterwards. */
+	int found = record_load(s->fd, GOING, KIND, VERSION, &going, err);
+
+	if (found == -EPROTO ||
+	    record_load(s->fd, "record", KIND, VERSION, ret, err) < 0)
+		return err_context(err, "run %s", s->id);
+	*ret_torn = found == -EBADMSG;
+	if (found == 0 &&
+	    record_get_int(&going, "times") > record_get_int(ret, "times")) {
+		struct record before = *ret;
+
+		*ret = going;
+		going = before;
+	}
+	return 0;
+}
+
+/* A power cut has taken what the record of its going on said: that it went on
+ * is all that is known. */
+static void forget_end(struct session *s)
+{
+	size_t i;
+
+	s->state = RUN_RUNNING;
+	s->result = 0;
+	for (i = 0; i < s->extra_count; i++)
+		s->extras[i].result = 0;
+}
+
 int session_load(struct session *s, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	const char *id, *project, *status;
+	bool torn = false;
 	size_t i;
 
-	if (record_load(s->fd, "record", KIND, VERSION, &r, err) < 0)
-		return err_context(err, "run %s", s->id);
+	if (load_newer(s, &r, &torn, err) < 0)
+		return -err->num;
 	id = record_get(&r, "id");
 	project = record_get(&r, "project");
 	status = record_get(&r, "status");
@@ -227,5 +295,7 @@ int session_load(struct session *s, struct err *err)
 	for (i = 0; i < r.count; i++)
 		if (!own_key(r.items[i].key))
 			record_add(&s->more, r.items[i].key, r.items[i].value);
+	if (torn && s->state == RUN_ENDED)
+		forget_end(s);
 	return 0;
 }

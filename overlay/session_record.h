@@ -5,6 +5,10 @@
  *	extra=DEV INO RESULT PATH	one a folder, in the order of their
  *layers
  *
+ * A run that goes on has, while it does, a second one beside it, "going", which
+ * counts where its `times` is the higher one. It is never synced: what a power
+ * cut leaves of it says at least that the run went on.
+ *
  * A record with extra folders has version 2: an earlier guard, which would
  * apply the project alone, refuses it.
  */
@@ -16,6 +20,8 @@
 /* Writes it whole; sync: a power cut does not take it any more. */
 int session_store(const struct session *s, enum atomic_how how,
 		  struct err *err);
+/* The one beside it; s->times is higher than in the record. */
+int session_store_going(const struct session *s, struct err *err);
 
 /* Everything of s that lies in the record; what it held before goes. s->fd
  * and s->id are set. -EBADMSG: the record is damaged. */

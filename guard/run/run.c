@@ -11,6 +11,7 @@
 #include "guard/agent/agent.h"
 #include "guard/live.h"
 #include "guard/output.h"
+#include "guard/run/look.h"
 #include "overlay/layers.h"
 #include "snapshot/crawl/settle.h"
 #include "snapshot/crawl/take.h"
@@ -23,6 +24,7 @@ static void run_free(struct run *run)
 	context_free(&run->context);
 	if (run->project_fd >= 0)
 		(void)close(run->project_fd);
+	look_free(run->look);
 	free(run->results_before);
 	free(run->project);
 	free(run->cwd);

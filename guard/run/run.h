@@ -19,6 +19,7 @@
 
 struct agent;
 struct layers;
+struct look;
 struct verb;
 
 struct run {
@@ -38,6 +39,7 @@ struct run {
 	struct moment begun;
 	/* A layer that goes on: of its other folders, then of the project. */
 	uint64_t *results_before;
+	struct look *look; /* NULL: of no use */
 };
 
 /* Does it all and returns the exit status. */

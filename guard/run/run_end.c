@@ -18,6 +18,7 @@
 #include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/run/onegroup.h"
+#include "guard/run/look.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "restore/result.h"
@@ -245,48 +246,82 @@ static void close_unchanged(struct run *run, bool caches)
 		output_error(&err);
 }
 
+/* What a command in an ended run did is known only further on. */
+static int note_end(struct run *run, int status, struct err *err)
+{
+	char code[16];
+
+	(void)snprintf(code, sizeof(code), "%d", status);
+	state_log(&run->context.state, "end", "run", run->session.id, "status",
+		  code, NULL);
+	return run->options->visit_project
+		       ? 0
+		       : session_set_state(&run->session, RUN_ENDED, err);
+}
+
+static int load_all(struct run *run, struct changes *changes,
+		    struct change_list *git, struct err *err)
+{
+	int got = run_keep_granted(run, "post-rw", err);
+
+	if (got == 0)
+		got = layers_settle(&run->session, err);
+	if (got == 0)
+		got = changes_load(&run->session, &run->context.state, changes,
+				   err);
+	return got == 0 ? scan_git(run, git, err) : got;
+}
+
+/* On disk when it returns, and in the store. */
+static int keep_all(struct run *run, const struct changes *changes,
+		    struct err *err)
+{
+	int got;
+
+	sandbox_unmount(run->sandbox);
+	reserve_use(run->context.state.fd);
+	got = wait_for_base(run, err);
+	if (got == 0)
+		got = keep_result(run, changes, err);
+	return got == 0 ? session_save(&run->session, err) : got;
+}
+
 int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(change_list) struct change_list git = {0};
-	char code[16];
-	bool any;
-	bool obeyed;
+	bool visit = run->options->visit_project;
+	struct err ignored;
+	bool any, obeyed;
 	int got;
 
 	run->session.ended = moment_now();
-	if (!run->options->visit_project)
+	if (!visit)
 		run->session.status = status;
 	obeyed = agent_end(run->agent, &run->context.state, &run->session);
-	if (session_set_state(&run->session, RUN_ENDED, err) < 0)
+	if (note_end(run, status, err) < 0)
 		return -err->num;
-	(void)snprintf(code, sizeof(code), "%d", status);
-	state_log(&run->context.state, "end", "run", run->session.id, "status",
-		  code, NULL);
 	if (obeyed)
 		agent_show_end(&run->session);
-	if (run_keep_granted(run, "post-rw", err) < 0 ||
-	    layers_settle(&run->session, err) < 0 ||
-	    changes_load(&run->session, &run->context.state, &changes, err) <
-		    0 ||
-	    scan_git(run, &git, err) < 0)
+	got = load_all(run, &changes, &git, err);
+	any = changes_total(&changes) || changes_count_home(&changes.home);
+	if (got == 0 && visit && !obeyed && (any || git.count) &&
+	    look_left_alone(run->look, &run->session, &changes, &git))
+		return session_forget_going(&run->session, err);
+	if (visit && session_set_state(&run->session, RUN_ENDED,
+				       got < 0 ? &ignored : err) < 0)
 		return -err->num;
+	if (got < 0)
+		return got;
 	/* An empty layer goes: nobody will mount it again, nor miss what a
 	 * power cut takes of it. Any other is on disk from here on. */
-	any = changes_total(&changes) || changes_count_home(&changes.home);
 	if (!any && !git.count) {
 		tell_groups(run);
 		close_unchanged(run, changes.home.count > 0);
 		retire_runs(&run->context);
 		return 0;
 	}
-	sandbox_unmount(run->sandbox);
-	reserve_use(run->context.state.fd);
-	got = wait_for_base(run, err);
-	if (got == 0)
-		got = keep_result(run, &changes, err);
-	if (got == 0)
-		got = session_save(&run->session, err);
+	got = keep_all(run, &changes, err);
 	tell_groups(run);
 	if (any)
 		changes_find_moves(&changes);

@@ -12,6 +12,7 @@
 #include "guard/agent/agent.h"
 #include "guard/pick.h"
 #include "guard/recover.h"
+#include "guard/run/look.h"
 #include "guard/run/run.h"
 #include "guard/taken.h"
 #include "overlay/gitdir.h"
@@ -142,6 +143,8 @@ static int resume_session(struct run *run, struct err *err)
 			    run_state_name(run->session.state));
 	if (taken_check(&run->session, err) < 0)
 		return -err->num;
+	if (run->options->visit_project)
+		run->look = look_begin(&run->session);
 	set_results_aside(run);
 	return run_check_cows(run, err);
 }

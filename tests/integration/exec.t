@@ -280,6 +280,22 @@ says "$out" '"exit": 0'
 gives 127 'what cannot be run' guard exec "$run" -- nosuch
 gives 0 'takes nothing away' guard show "$run:later"
 is "$(cat "$out")" later 'what was stored stays'
+# --- one that only looks ---
+guard exec -q "$run" -- true
+record=$state/runs/$run/record
+cp "$record" "$T/record"
+gives 0 'what only looks' guard exec "$run" -- cat later file
+ok 'leaves the record of the run as it was' cmp -s "$record" "$T/record"
+no 'and nothing beside it' test -e "$state/runs/$run/going"
+is "$(guard status -q)" "$run" 'the run waits as before'
+gives 0 'who writes without another size or time' guard exec -q "$run" -- sh -c '
+	touch -r later kept; echo LATER >later; touch -r kept later; rm kept'
+gives 0 'has written' guard show "$run:later"
+is "$(cat "$out")" LATER 'and it is stored'
+gives 0 'who removes something from the home'"'"'s layer' \
+	guard exec -q "$run" -- sh -c 'echo x >~/mine'
+gives 0 'too' guard exec -q "$run" -- rm "$HOME/mine"
+no 'the record says so' cmp -s "$record" "$T/record"
 gives 0 'a shell without a terminal' sh -c 'echo "echo \$((6 * 7))" |
 	guard shell -q "$0"' "$run"
 says "$out" 42

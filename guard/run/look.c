@@ -1,0 +1,87 @@
+#include "guard/run/look.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/walk.h"
+#include "guard/changes.h"
+#include "overlay/session.h"
+
+struct look {
+	struct moment ended; /* before */
+	/* What lay in the home's layer: where caches get a place while
+	 * something runs, so that the time of that folder says nothing. */
+	struct dirlist home;
+};
+
+static int list_home(const struct session *s, struct dirlist *ret)
+{
+	struct err ignored;
+	auto_close int fd =
+		openat(s->fd, "home-upper",
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? 0 : dirlist_read(fd, ret, &ignored);
+}
+
+struct look *look_begin(const struct session *s)
+{
+	struct look *l;
+
+	if (s->state != RUN_ENDED || !s->ended.sec)
+		return NULL;
+	l = mem_zalloc(sizeof(*l));
+	l->ended = s->ended;
+	if (list_home(s, &l->home) < 0) {
+		look_free(l);
+		return NULL;
+	}
+	return l;
+}
+
+void look_free(struct look *l)
+{
+	if (l)
+		dirlist_free(&l->home);
+	free(l);
+}
+
+static bool same_names(const struct dirlist *a, const struct dirlist *b)
+{
+	size_t i;
+
+	if (a->count != b->count)
+		return false;
+	for (i = 0; i < a->count; i++)
+		if (strcmp(a->items[i].name, b->items[i].name) != 0)
+			return false;
+	return true;
+}
+
+static bool home_is_same(const struct look *l, const struct session *s,
+			 const struct change_list *home)
+{
+	AUTO(dirlist) struct dirlist now = {0};
+
+	return moment_compare(home->newest_below, l->ended) < 0 &&
+	       list_home(s, &now) == 0 && same_names(&l->home, &now);
+}
+
+bool look_left_alone(const struct look *l, const struct session *s,
+		     const struct changes *c, const struct change_list *git)
+{
+	size_t i;
+
+	if (!l || moment_compare(l->ended, s->started) >= 0 ||
+	    moment_compare(s->started, s->ended) > 0 ||
+	    moment_compare(c->project.newest, l->ended) >= 0 ||
+	    moment_compare(git->newest, l->ended) >= 0)
+		return false;
+	for (i = 0; i < c->extra_count; i++)
+		if (moment_compare(c->extras[i].list.newest, l->ended) >= 0)
+			return false;
+	return home_is_same(l, s, &c->home);
+}
