@@ -131,7 +131,7 @@ static int load_home(const struct session *s, const struct state *state,
 		openat(s->fd, "home-upper",
 		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (ret->home_upper_fd < 0)
-		return 0;
+		return errno == ENOENT ? 0 : fail_errno(err, "open it");
 	ret->home_lower_fd = open_folder(AT_FDCWD, s->home, err);
 	if (ret->home_lower_fd < 0)
 		return -err->num;

@@ -97,6 +97,11 @@ static int open_lower(int dirfd, const char *name, bool list, struct err *err)
 	if (*name)
 		return beneath_open(dirfd, name, flags, 0, err);
 	fd = fd_reopen(dirfd, flags);
+	/* It is there: dirfd is it. */
+	if (fd < 0 && errno == ENOENT)
+		return fail(err, EIO,
+			    "open the folder: /proc does not have "
+			    "this process's descriptors");
 	return fd < 0 ? fail_errno(err, "open the folder") : fd;
 }
 
@@ -407,6 +412,11 @@ static int visit(struct scan *s, const char *name, bool listed_upper,
 		return 0; /* a live run took it away */
 	if (listed_upper)
 		note_time(s, u.ctime);
+	/* What is deleted in a folder that may be listed but not searched, goes
+	 * with the folder; else it would be missing in the list. */
+	if (has_l < 0 && !has_u && (white || has_l != -EACCES))
+		return fail_num(err, -has_l, "look at what was %s",
+				text_quote(buf_text(&s->path)));
 	if (has_l < 0) {
 		/* The real folder may be listed but not searched. */
 		if (has_u)

@@ -167,29 +167,47 @@ static void print(const struct session *s, struct changes *c,
 		print_lines(s, c, &v, o->form);
 }
 
-/* What cannot be compared, because there is no base yet or never will be, is
- * not marked: a diff is shown in any case. */
-static void mark_list(struct context *c, uint64_t seq, struct change_list *list)
+static int mark_list(struct context *c, uint64_t seq, struct change_list *list,
+		     struct err *err)
 {
 	AUTO(snapshot) struct snapshot base = {0};
-	struct err ignored;
 
-	if (list->count && catalog_load(c->store, seq, &base, &ignored) == 0)
-		(void)changes_here_mark(c->store, &base, list, &ignored);
+	if (!list->count)
+		return 0;
+	if (catalog_load(c->store, seq, &base, err) < 0)
+		return -err->num;
+	return changes_here_mark(c->store, &base, list, err);
 }
 
+/* While there is no base yet, nothing is marked. */
+static int mark_all(struct context *c, struct session *s,
+		    struct changes *changes, struct err *err)
+{
+	int got = session_base(s, false, err);
+	size_t i;
+
+	if (got <= 0)
+		return got;
+	if (context_store(c, STORE_READ, err) < 0 ||
+	    mark_list(c, s->base, &changes->project, err) < 0)
+		return -err->num;
+	for (i = 0; i < changes->extra_count; i++)
+		if (mark_list(c, s->extras[i].base, &changes->extras[i].list,
+			      err) < 0)
+			return -err->num;
+	return 0;
+}
+
+/* A diff is shown in any case. */
 static void mark_here(struct context *c, struct session *s,
 		      struct changes *changes)
 {
-	struct err ignored;
-	size_t i;
+	struct err err;
 
-	if (!changes_total(changes) || session_base(s, false, &ignored) <= 0 ||
-	    context_store(c, STORE_READ, &ignored) < 0)
-		return;
-	mark_list(c, s->base, &changes->project);
-	for (i = 0; i < changes->extra_count; i++)
-		mark_list(c, s->extras[i].base, &changes->extras[i].list);
+	if (changes_total(changes) && mark_all(c, s, changes, &err) < 0)
+		output_warn("what has changed here since the run began cannot "
+			    "be marked: %s",
+			    err.text);
 }
 
 /* A live run's layer as it is at one moment; where the run cannot be held

@@ -15,14 +15,18 @@ cd "$HOME/project" || exit 99
 echo old >src/edited
 echo old >src/deep/edited
 echo old >top
+mkdir gone
+echo old >gone/below
+echo old >away
 ok 'a run' guard run -q -- sh -c 'echo new >src/edited
-	echo new >src/deep/edited; echo new >src/deep/made; echo new >top'
+	echo new >src/deep/edited; echo new >src/deep/made; echo new >top
+	rm -r gone away; echo new >"$HOME/of-home"'
 settle
 run=$(guard status -q)
 LC_ALL=C
 export LC_ALL
 guard diff --name-only | sort >"$T/names"
-is "$(wc -l <"$T/names")" 4 'did four things'
+is "$(wc -l <"$T/names")" 8 'did eight things'
 
 # each DIR ERROR CALL COMMAND...: every such call of guard below DIR fails, one
 # at a time; $lied: those where it says that all is well, and it is not. $mute:
@@ -48,6 +52,10 @@ each() {
 	done
 }
 
+cp "$T/names" "$T/all"
+
+# What both have deleted is no change of the run's.
+grep -vE 'away|gone' "$T/all" >"$T/names"
 why='No such file'
 for call in openat2 statx; do
 	each "$HOME/project" ENOENT $call guard diff --name-only
@@ -57,6 +65,10 @@ done
 why='Input/output error'
 each "$HOME/project" EIO fstat guard diff --name-only
 is "$lied" '' 'nor does what cannot be looked at'
+grep -E 'away|gone' "$T/all" >"$T/names"
+each "$HOME/project" EIO statx guard diff --name-only
+is "$lied$mute" '' 'also when the run deleted it'
+cp "$T/all" "$T/names"
 each "$state/runs" EIO open guard diff --name-only
 is "$lied$mute" '' 'a layer that fails to open says why'
 each "$state/runs" EIO getdents guard diff --name-only
@@ -64,4 +76,11 @@ is "$mute" '' 'one that cannot be listed, too'
 "$stopat" --at 1 --every --only getdents --below "$state/runs/$run/upper" \
 	--error EIO -- guard diff >"$out" 2>"$err"
 says "$err" "read folder '$state/runs/$run/upper'"
+echo edited >top
+guard diff >"$out" 2>"$err"
+says "$out" 'CHANGED HERE SINCE'
+"$stopat" --at 1 --every --only getdents --below "$state/store/packs" \
+	--error EIO -- guard diff >"$out" 2>"$err"
+is $? 0 'without the snapshot of the beginning there is a diff'
+says "$err" 'since the run began cannot be marked'
 finish
