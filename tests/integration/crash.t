@@ -3,11 +3,11 @@
 # command finds the project exactly as before or exactly as after, finishes
 # the job, and takes it back again.
 #
-#	crash.t [full [VERB]]
+#	crash.t [full [VERB [K/N]]]
 #	crash.t VERB NUMBER [ERROR]	one point
 #
 # `make check` takes points at random for a while (the seed is said; CRASH_SEED
-# sets it); `make crash` takes all of them.
+# sets it); `make crash` takes all of them. K/N: every N-th from the K-th on.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 # shellcheck source=tests/crash/lib.sh
@@ -15,6 +15,7 @@
 
 mode=${1:-sample}
 only=${2:-}
+part=${3:-1/1}
 seconds=24
 stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
@@ -246,30 +247,31 @@ apply | undo | restore | discard | bring | empty)
 	show_output
 	;;
 full)
+	from=${part%/*} step=${part#*/}
 	for verb in ${only:-apply undo restore discard bring empty}; do
 		read -r count <"$T/count.$verb"
-		at=1
+		at=$from
 		while [ $at -le "$count" ]; do
 			one "$verb" $at
-			at=$((at + 1))
+			at=$((at + step))
 		done
 		# As far as there are so many: the last one is not reached.
 		for error in GONE FULL READONLY; do
-			at=1
+			at=$((3 * from - 2))
 			hit=x
 			while [ "$hit" ]; do
 				one "$verb" $at "$error"
-				at=$((at + 3))
+				at=$((at + 3 * step))
 			done
 		done
 		read -r count <"$T/count.$verb.reads"
-		at=1
+		at=$from
 		while [ $at -le "$count" ]; do
 			# shellcheck disable=SC2086 # the n-th of the words
 			set -- $errors
 			shift $((at % 5))
 			one "$verb" $at "$1"
-			at=$((at + 1))
+			at=$((at + step))
 		done
 	done
 	;;
@@ -295,6 +297,6 @@ sample)
 esac
 note "$points points: $befores as before, $afters as after"
 is $broken 0 "at none of $points points was anything lost or half"
-[ "$mode" != full ] || ok 'both sides were seen' \
+[ "$mode.$part" != full.1/1 ] || ok 'both sides were seen' \
 	test $befores -gt 5 -a $afters -gt 5
 finish
