@@ -80,13 +80,23 @@ int context_project(struct context *c, const char *path, bool make,
 	return got;
 }
 
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
 static void what_ends(sigset_t *ret)
 {
+	size_t i;
+
 	(void)sigemptyset(ret);
-	(void)sigaddset(ret, SIGINT);
-	(void)sigaddset(ret, SIGTERM);
-	(void)sigaddset(ret, SIGHUP);
-	(void)sigaddset(ret, SIGQUIT);
+	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		(void)sigaddset(ret, ending[i]);
+}
+
+/* As nohup(1) does it, or a shell for what is in the background. */
+static bool is_ignored(int signal)
+{
+	struct sigaction now;
+
+	return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 static bool meets(const char *a, const char *b)
@@ -124,11 +134,14 @@ void context_hold_signals(sigset_t *ret_before)
 bool context_signal_waits(void)
 {
 	sigset_t set;
+	size_t i;
 
-	return sigpending(&set) == 0 && (sigismember(&set, SIGINT) == 1 ||
-					 sigismember(&set, SIGTERM) == 1 ||
-					 sigismember(&set, SIGHUP) == 1 ||
-					 sigismember(&set, SIGQUIT) == 1);
+	if (sigpending(&set) < 0)
+		return false;
+	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		if (sigismember(&set, ending[i]) == 1 && !is_ignored(ending[i]))
+			return true;
+	return false;
 }
 
 bool context_let_signals(const sigset_t *before)
@@ -136,10 +149,11 @@ bool context_let_signals(const sigset_t *before)
 	const struct timespec at_once = {0};
 	bool waited = false;
 	sigset_t set;
+	int got;
 
 	what_ends(&set);
-	while (sigtimedwait(&set, NULL, &at_once) > 0)
-		waited = true;
+	while ((got = sigtimedwait(&set, NULL, &at_once)) > 0)
+		waited |= !is_ignored(got);
 	(void)sigprocmask(SIG_SETMASK, before, NULL);
 	return waited;
 }

@@ -103,6 +103,27 @@ static int put_beside(struct txn *t, const char *staged, const struct op *op,
 	return 0;
 }
 
+/*
+ * Looked at right before it is moved: it is as the rename into its place left
+ * it (known in this process only). A write in between gives it another size or
+ * time, which is looked at once more afterwards: a long file is not read.
+ */
+static bool is_as_put(const struct op *op, const struct meta *m)
+{
+	return S_ISREG(op->to->mode) && op->put_ctime.sec &&
+	       m->ino == op->new_ino &&
+	       moment_compare(m->ctime, op->put_ctime) == 0;
+}
+
+static bool is_still_so(struct txn *t, const char *staged, const struct op *op)
+{
+	struct meta m;
+
+	return meta_get(t->staging_fd, staged, &m) == 0 &&
+	       m.ino == op->new_ino && m.size == op->to->size &&
+	       moment_compare(m.mtime, op->to->mtime) == 0;
+}
+
 static int keep_if_changed(struct txn *t, const char *staged,
 			   const struct op *op, struct err *err)
 {
@@ -115,28 +136,36 @@ static int keep_if_changed(struct txn *t, const char *staged,
 static int back_create(struct txn *t, const struct op *op, int dir,
 		       const char *name, const char *staged, struct err *err)
 {
-	struct meta m;
+	struct meta m = {0};
+	bool as_put;
 
 	/* Whoever removed it meanwhile has done our work. */
 	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
 		return 0;
 	if (S_ISDIR(op->to->mode) && txn_loosen(dir, name, err) < 0)
 		return -err->num;
+	as_put = is_as_put(op, &m);
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "take back");
+	if (as_put && is_still_so(t, staged, op))
+		return 0;
 	return keep_if_changed(t, staged, op, err);
 }
 
 static int back_replace(struct txn *t, const struct op *op, int dir,
 			const char *name, const char *staged, struct err *err)
 {
-	struct meta m;
+	struct meta m = {0};
+	bool as_put;
 
 	/* An earlier attempt has come as far as this. */
 	if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
 		return keep_if_changed(t, staged, op, err);
+	as_put = is_as_put(op, &m);
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) == 0)
-		return keep_if_changed(t, staged, op, err);
+		return as_put && is_still_so(t, staged, op)
+			       ? 0
+			       : keep_if_changed(t, staged, op, err);
 	if (errno != ENOENT ||
 	    renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "put back");

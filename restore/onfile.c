@@ -69,7 +69,7 @@ static int open_bytes(int dirfd, const char *name)
 			      O_CLOEXEC);
 }
 
-static int same_bytes(struct store *store, int dirfd, const char *name,
+static int same_bytes(const struct onfile *o, int dirfd, const char *name,
 		      const struct entry *e, struct err *err)
 {
 	auto_close int fd = -1;
@@ -81,7 +81,7 @@ static int same_bytes(struct store *store, int dirfd, const char *name,
 		return same_unread(dirfd, name, e);
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
-	return content_equal(store, &e->content, fd, err);
+	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
 }
 
 static bool same_head(const struct meta *m, const struct entry *e,
@@ -116,7 +116,7 @@ static int open_plain(int dirfd, const char *name, const struct entry *e)
 	return open_bytes(dirfd, name);
 }
 
-static int same_plain(struct store *store, int fd, const struct entry *e,
+static int same_plain(const struct onfile *o, int fd, const struct entry *e,
 		      struct err *err)
 {
 	struct meta m;
@@ -126,8 +126,10 @@ static int same_plain(struct store *store, int fd, const struct entry *e,
 		return fail_errno(err, "look at it");
 	if (!same_head(&m, e, 0))
 		return 0;
-	got = same_attrs(store, fd, e, err);
-	return got <= 0 ? got : content_equal(store, &e->content, fd, err);
+	got = same_attrs(o->store, fd, e, err);
+	return got <= 0 ? got
+			: content_equal_watched(o->store, &e->content, fd,
+						o->watch, err);
 }
 
 static int same_below(const struct onfile *o, int dirfd, const char *name,
@@ -159,7 +161,7 @@ static int same_at(const struct onfile *o, int dirfd, const char *name,
 		return got;
 	if (S_ISDIR(m.mode))
 		return same_below(o, dirfd, name, e, err);
-	return S_ISREG(m.mode) ? same_bytes(o->store, dirfd, name, e, err) : 1;
+	return S_ISREG(m.mode) ? same_bytes(o, dirfd, name, e, err) : 1;
 }
 
 static int same_below(const struct onfile *o, int dirfd, const char *name,
@@ -206,13 +208,14 @@ int onfile_same(const struct onfile *o, int dirfd, const char *name,
 
 	/* One descriptor says all of it. */
 	if (fd >= 0)
-		return same_plain(o->store, fd, e, err);
+		return same_plain(o, fd, e, err);
 	return same_at(o, dirfd, name, e, true, err);
 }
 
 int onfile_same_content(struct store *store, int dirfd, const char *name,
 			const struct entry *e, struct err *err)
 {
+	const struct onfile o = {.store = store};
 	struct meta m;
 
 	if (meta_get(dirfd, name, &m) < 0)
@@ -222,7 +225,7 @@ int onfile_same_content(struct store *store, int dirfd, const char *name,
 		return 0;
 	if (S_ISLNK(m.mode))
 		return same_link(dirfd, name, e);
-	return S_ISREG(m.mode) ? same_bytes(store, dirfd, name, e, err) : 1;
+	return S_ISREG(m.mode) ? same_bytes(&o, dirfd, name, e, err) : 1;
 }
 
 static int change_mode(int fd, uint32_t mode)

@@ -4,6 +4,7 @@
 #ifndef GUARD_RESTORE_ONFILE_H
 #define GUARD_RESTORE_ONFILE_H
 
+#include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
 struct onfile {
@@ -13,6 +14,8 @@ struct onfile {
 	 */
 	struct moment since;
 	int workspace_fd; /* of the project, see shut.h */
+	/* Asked while long files are compared, or NULL. */
+	const struct content_watch *watch;
 };
 
 /*

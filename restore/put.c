@@ -25,6 +25,16 @@ void txn_free(struct txn *t)
 	buf_free(&t->kept);
 }
 
+bool txn_unwanted(const struct txn *t)
+{
+	return t->what && t->what->is_unwanted && t->what->is_unwanted();
+}
+
+int txn_check_wanted(const struct txn *t, const char *text, struct err *err)
+{
+	return txn_unwanted(t) ? fail(err, EINTR, "%s", text) : 0;
+}
+
 int txn_open_staging(struct txn *t, struct err *err)
 {
 	t->staging_fd = beneath_open(t->project->fd, t->part->staging,
@@ -133,11 +143,25 @@ static int expect(int dir, const char *name, const struct op *op,
 	return m.ino == op->old_ino ? 0 : changed(err);
 }
 
+static const char taken_back[] = "interrupted: all of it was taken back";
+
+static bool go_on(void *arg, uint64_t done)
+{
+	(void)done;
+	return !txn_unwanted(arg);
+}
+
 static int verify(struct txn *t, const struct op *op, const char *name,
 		  struct err *err)
 {
-	const struct onfile o = {t->store, t->since, t->project->workspace_fd};
+	const struct content_watch watch = {go_on, t};
+	const struct onfile o = {t->store, t->since, t->project->workspace_fd,
+				 &watch};
 	int got = onfile_same(&o, t->staging_fd, name, op->from, err);
+
+	/* Of its bytes nothing can be said then, but this. */
+	if (got == -EINTR && txn_unwanted(t))
+		return txn_check_wanted(t, taken_back, err);
 
 	return got == 0 ? changed(err) : got < 0 ? got : 0;
 }
@@ -271,6 +295,8 @@ static int put_op(struct txn *t, struct op *op, struct err *err)
 
 	if (op->kind == OP_RIDE)
 		return 0;
+	if (txn_check_wanted(t, taken_back, err) < 0)
+		return -err->num;
 	if (op->kind == OP_META)
 		return put_meta(t, op, err);
 	journal_op_name(t->part, op, staged);

@@ -14,9 +14,9 @@
 #include "base/text.h"
 #include "restore/able.h"
 #include "restore/onfile.h"
+#include "restore/pour.h"
 #include "restore/taking.h"
 #include "restore/txn.h"
-#include "snapshot/store/content.h"
 #include "snapshot/store/crew.h"
 
 /* A second thread is not worth it for less. */
@@ -154,6 +154,8 @@ static enum staged kind_of(const struct stage *s, size_t i)
 	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
 }
 
+static const char nothing_done[] = "interrupted: nothing was done";
+
 /* Whoever comes while another thread tells has nothing to add. */
 static void tell(struct stage *s, uint64_t bytes)
 {
@@ -166,6 +168,33 @@ static void tell(struct stage *s, uint64_t bytes)
 	atomic_flag_clear(&s->telling);
 }
 
+/* A file on its way. */
+struct filling {
+	struct stage *stage;
+	uint64_t told;
+};
+
+static bool fill_on(void *arg, uint64_t done)
+{
+	struct filling *f = arg;
+
+	tell(f->stage, done - f->told);
+	f->told = done;
+	return !txn_unwanted(f->stage->txn);
+}
+
+static int fill(struct filling *f, const struct oid *id, int fd,
+		struct err *err)
+{
+	const struct content_watch watch = {fill_on, f};
+	const struct txn *t = f->stage->txn;
+	int got = pour(t->store, id, fd, &watch, err);
+
+	if (got == -EINTR)
+		(void)txn_check_wanted(t, nothing_done, err);
+	return got;
+}
+
 /* The staging folder is nobody else's: the rights may be there at once. */
 static int make_file(struct stage *s, int dir, const char *name,
 		     const struct entry *e, struct err *err)
@@ -173,15 +202,16 @@ static int make_file(struct stage *s, int dir, const char *name,
 	auto_close int fd = openat(
 		dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		e->mode & 0777);
+	struct filling filling = {.stage = s};
 
 	if (fd < 0)
 		return fail_errno(err, "create");
 	if (e->content.type != OBJECT_NONE &&
-	    content_write(s->txn->store, &e->content, fd, err) < 0)
+	    fill(&filling, &e->content, fd, err) < 0)
 		return -err->num;
 	if (onfile_set_meta(s->txn->store, fd, e, err) < 0)
 		return -err->num;
-	tell(s, e->size);
+	tell(s, e->size - filling.told);
 	return 0;
 }
 
@@ -296,15 +326,6 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	return 0;
 }
 
-static int check_wanted(const struct stage *s, struct err *err)
-{
-	const struct transaction *what = s->txn->what;
-
-	return what && what->is_unwanted && what->is_unwanted()
-		       ? fail(err, EINTR, "interrupted: nothing was done")
-		       : 0;
-}
-
 /* Stages those of a kind among the operations of a run. */
 static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 		     struct err *err)
@@ -318,7 +339,7 @@ static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 
 		if (kind_of(s, i) != kind)
 			continue;
-		if (check_wanted(s, err) < 0)
+		if (txn_check_wanted(s->txn, nothing_done, err) < 0)
 			return -err->num;
 		if (dir < 0)
 			got = dir = beneath_parent(s->txn->staging_fd,

@@ -42,6 +42,11 @@ struct txn {
 
 void txn_free(struct txn *t);
 
+/* Nobody wants it any more, see struct transaction. */
+bool txn_unwanted(const struct txn *t);
+/* -EINTR, with the text, when it is so. */
+int txn_check_wanted(const struct txn *t, const char *text, struct err *err);
+
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
 /* What has to be synced comes into `to`. */
 int txn_stage(struct txn *t, struct syncs *to, struct err *err);

@@ -121,6 +121,7 @@ int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
 
 /* What a reader of contents does with them; negative answers end it. */
 struct sink {
+	const struct content_watch *watch;
 	int (*data)(void *arg, uint64_t at, const unsigned char *data,
 		    size_t len, struct err *err);
 	int (*hole)(void *arg, uint64_t at, uint64_t len, struct err *err);
@@ -153,6 +154,9 @@ static int content_walk(struct store *s, const struct oid *id,
 		else
 			got = sink->data(sink->arg, at, b.data, b.len, err);
 		at += run->len;
+		if (got == 0 && sink->watch &&
+		    !sink->watch->go_on(sink->watch->arg, at))
+			got = fail(err, EINTR, "interrupted");
 	}
 	return got;
 }
@@ -195,9 +199,15 @@ static int write_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
 int content_write(struct store *s, const struct oid *id, int fd,
 		  struct err *err)
 {
+	return content_write_watched(s, id, fd, NULL, err);
+}
+
+int content_write_watched(struct store *s, const struct oid *id, int fd,
+			  const struct content_watch *watch, struct err *err)
+{
 	AUTO(chunklist) struct chunklist list = {0};
 	struct writing w = {.fd = fd};
-	struct sink sink = {write_data, write_hole, &w};
+	struct sink sink = {watch, write_data, write_hole, &w};
 	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 
 	if (check_type(id, err) < 0)
@@ -313,7 +323,7 @@ int content_each(struct store *s, const struct oid *id,
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	struct each call = {each, arg};
-	struct sink sink = {each_data, each_hole, &call};
+	struct sink sink = {NULL, each_data, each_hole, &call};
 	int got;
 
 	if (check_type(id, err) < 0 || (id->type == OBJECT_CHUNKLIST &&
@@ -375,10 +385,16 @@ static int compare_hole(void *arg, uint64_t at, uint64_t len, struct err *err)
 int content_equal(struct store *s, const struct oid *id, int fd,
 		  struct err *err)
 {
+	return content_equal_watched(s, id, fd, NULL, err);
+}
+
+int content_equal_watched(struct store *s, const struct oid *id, int fd,
+			  const struct content_watch *watch, struct err *err)
+{
 	AUTO(chunklist) struct chunklist list = {0};
 	auto_free unsigned char *piece = NULL;
 	struct compare compare = {.fd = fd};
-	struct sink sink = {compare_data, compare_hole, &compare};
+	struct sink sink = {watch, compare_data, compare_hole, &compare};
 	struct stat st;
 	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 	int got;

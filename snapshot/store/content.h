@@ -47,6 +47,17 @@ int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
 int content_write(struct store *s, const struct oid *id, int fd,
 		  struct err *err);
 
+/* Asked after each piece (at most CHUNK_MAX) with what has been done of the
+ * file; false ends it: -EINTR. */
+struct content_watch {
+	bool (*go_on)(void *arg, uint64_t done);
+	void *arg;
+};
+
+/* The same; watch may be NULL. */
+int content_write_watched(struct store *s, const struct oid *id, int fd,
+			  const struct content_watch *watch, struct err *err);
+
 /* Gives the bytes in order to each() in pieces; stops when it is negative and
  * returns that. Holes come as zeros. */
 int content_each(struct store *s, const struct oid *id,
@@ -69,5 +80,9 @@ int content_map(struct store *s, const struct oid *id,
  */
 int content_equal(struct store *s, const struct oid *id, int fd,
 		  struct err *err);
+
+/* The same; watch may be NULL. */
+int content_equal_watched(struct store *s, const struct oid *id, int fd,
+			  const struct content_watch *watch, struct err *err);
 
 #endif

@@ -120,14 +120,66 @@ says "$err" 'interrupted: nothing was done'
 manifest . >"$T/after"
 ok 'it is so' same "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'and the run waits'
-gives 0 'interrupted afterwards' "$stopat" --at 1 --only renameat2 \
+gives 1 'interrupted between two of its renames' "$stopat" --at 5 \
+	--only renameat2 --below "$HOME/project" --interrupt -- guard apply -y
+says "$err" 'interrupted: all of it was taken back'
+manifest . >"$T/after"
+ok 'it is so' same "$T/before" "$T/after"
+is "$(guard status -q)" "$run" 'and the run waits'
+silent "$err" 'guard undo'
+gives 0 'interrupted after the last one' "$stopat" --at 1 --only unlinkat \
 	--below "$HOME/project" --interrupt -- guard apply -y
 says "$err" 'interrupted too late: it is done'
 says "$err" 'guard undo takes it back'
+is "$(changed)" 60 'all of it is there'
+ok 'undone' guard undo -y -q
+gives 0 'where Ctrl-C is ignored, as in the background' "$stopat" --at 1 \
+	--only mkdirat --below "$HOME/project" --interrupt -- \
+	sh -c 'trap "" INT; exec guard apply -y'
+silent "$err" interrupted
 is "$(changed)" 60 'all of it is there'
 gives 0 'and among the actions' guard log --actions
 says "$out" "run=$run"
 gives 0 'it is taken back' guard undo -y -q
 manifest . >"$T/after"
 ok 'as before' same "$T/before" "$T/after"
+
+# --- and in the middle of a long file ---
+ok 'the run goes' guard discard -y -q "$run"
+head -c 12000000 /dev/urandom >long
+first=$(guard snapshot -q)
+manifest . >"$T/before"
+ok 'a run' guard run -q -- sh -c 'tail -c +2 long >other; mv other long'
+run=$(guard status -q)
+calls() {
+	read -r n _ <"$T/calls"
+	echo "$n"
+}
+gives 1 'interrupted while it is made' "$stopat" --count "$T/calls" --at 3 \
+	--only pwrite64 --below "$HOME/project" --interrupt -- guard apply -y -q
+says "$err" 'interrupted: nothing was done'
+is "$(calls)" 3 'the rest of it is not written'
+manifest . >"$T/after"
+ok 'all is as before' same "$T/before" "$T/after"
+gives 1 'interrupted while the old one is looked at' "$stopat" \
+	--count "$T/calls" --at 3 --every --only pread64 --since renameat2 \
+	--below "$HOME/project" --interrupt -- guard apply -y -q
+says "$err" 'interrupted: all of it was taken back'
+is "$(calls)" 3 'the rest of it is not read'
+manifest . >"$T/after"
+ok 'again as before' same "$T/before" "$T/after"
+is "$(guard status -q)" "$run" 'and the run waits'
+ok 'it can be applied' guard apply -y -q
+gives 1 'an undo is interrupted in the same way' "$stopat" \
+	--count "$T/calls" --at 3 --only pwrite64 --below "$HOME/project" \
+	--interrupt -- guard undo -y -q
+says "$err" 'interrupted: nothing was done'
+is "$(calls)" 3 'as early'
+gives 1 'and a restore' "$stopat" --count "$T/calls" --at 3 --only pwrite64 \
+	--below "$HOME/project" --interrupt -- \
+	guard restore -y -q --overwrite always --at "$first" long
+says "$err" 'interrupted: nothing was done'
+ok 'undone' guard undo -y -q
+manifest . >"$T/after"
+ok 'it is as before' same "$T/before" "$T/after"
 finish

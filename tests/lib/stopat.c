@@ -12,6 +12,7 @@
  *	--reads		opens for reading count as well
  *	--every		any call that can fail counts, whatever it does
  *	--only NAME	only calls with that in their name are counted
+ *	--since NAME	... after the first one with that in its name below DIR
  *	--below DIR	only calls on descriptors below DIR are counted
  *	--cut DIR	the file system of DIR is shut down there, without its
  *			log: what was not synced is lost (ext4, xfs; root),
@@ -54,7 +55,7 @@
 enum { STATUS_FAILED = 99, STATUS_KILLED = 137, TRACED_MAX = 256 };
 
 struct job {
-	const char *count_file, *below, *cut, *only, *swap[2];
+	const char *count_file, *below, *cut, *only, *since, *swap[2];
 	unsigned long at;
 	int error;
 	bool on, reads, taking, every, interrupt;
@@ -118,6 +119,7 @@ static const struct call others[] = {
 	CALL(pread64, 0),
 	CALL(lseek, 0),
 	CALL(getdents64, 0),
+	CALL(mmap, 4),
 	CALL(fstat, 0),
 	CALL(newfstatat, 0),
 	CALL(statx, 0),
@@ -276,7 +278,7 @@ static bool to_screen(const struct __ptrace_syscall_info *info)
 	       (info->entry.args[0] == 1 || info->entry.args[0] == 2);
 }
 
-static bool counts(const struct job *j, pid_t pid, const struct call *c,
+static bool counts(struct job *j, pid_t pid, const struct call *c,
 		   const struct __ptrace_syscall_info *info)
 {
 	if (!c || (j->taking && !takes_room(info->entry.nr)) ||
@@ -286,9 +288,14 @@ static bool counts(const struct job *j, pid_t pid, const struct call *c,
 	/* The ring's own answer would be lost, not made to fail. */
 	if (j->error && info->entry.nr == SYS_io_uring_enter)
 		return false;
-	if (j->only && !strstr(c->name, j->only))
+	if (j->below && !is_below(j, pid, c, info))
 		return false;
-	return !j->below || is_below(j, pid, c, info);
+	if (j->since) {
+		if (strstr(c->name, j->since))
+			j->since = NULL;
+		return false;
+	}
+	return !j->only || strstr(c->name, j->only);
 }
 
 /* --- what is done there --- */
@@ -467,7 +474,8 @@ static int error_number(const char *name)
 	} names[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},	     {"EROFS", EROFS},
 		     {"EDQUOT", EDQUOT}, {"EINTR", EINTR},   {"EAGAIN", EAGAIN},
 		     {"EBUSY", EBUSY},	 {"EACCES", EACCES}, {"ENOENT", ENOENT},
-		     {"ENOMEM", ENOMEM}, {"ESTALE", ESTALE}};
+		     {"ENOMEM", ENOMEM}, {"ESTALE", ESTALE}, {"EMFILE", EMFILE},
+		     {"EPERM", EPERM}};
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -519,6 +527,8 @@ int main(int argc, char **argv)
 			j.error = error_number(argv[i]);
 		else if (strcmp(option, "--only") == 0)
 			j.only = argv[i];
+		else if (strcmp(option, "--since") == 0)
+			j.since = argv[i];
 		else if (strcmp(option, "--below") == 0)
 			j.below = argv[i];
 		else if (strcmp(option, "--cut") == 0)
