@@ -202,6 +202,9 @@ int userns_map(pid_t pid, bool root, bool inner, uid_t uid, gid_t gid,
 	       struct err *err);
 /* Puts the reason and the mend into words. num: of the clone or a mount. */
 int userns_explain(int num, const char *step, struct err *err);
+/* -num and the text of a step that failed inside, with more where it says
+ * nothing but the kernel's word: asked from outside of the fence. */
+int userns_explain_step(int num, const char *text, struct err *err);
 /* A switch of the kernel (a file in /proc/sys) as a number; -1: none. */
 long userns_switch(const char *path);
 

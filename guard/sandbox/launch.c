@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -102,6 +103,24 @@ static void offer_first(pid_t pid)
 		(void)!write(fd, "500", 3);
 }
 
+/* A first process that gave up has said why, before guard stumbled over its
+ * absence. */
+static int prefer_its_word(struct sandbox *sb, struct err *err)
+{
+	struct pollfd ready = {.fd = sb->socket, .events = POLLIN};
+	struct note note;
+
+	if (poll(&ready, 1, 0) == 1 &&
+	    note_receive(sb->socket, &note, NULL) > 0 &&
+	    note.type == NOTE_ERROR)
+		return userns_explain_step(note.value, note.text, err);
+	if (access("/proc/self/status", F_OK) < 0)
+		return fail(err, ENOENT,
+			    "there is no /proc here: sudo mount -t proc proc "
+			    "/proc");
+	return -err->num;
+}
+
 static int give_maps(struct sandbox *sb, struct err *err)
 {
 	const struct setup *s = &sb->setup;
@@ -131,7 +150,7 @@ int launch_wait_ready(struct sandbox *sb, struct err *err)
 			    "the run's first process died while it was set "
 			    "up");
 	if (note.type == NOTE_ERROR)
-		return fail(err, note.value, "%s", note.text);
+		return userns_explain_step(note.value, note.text, err);
 	if (note.type != NOTE_READY || (sb->tty && fd < 0))
 		return fail(err, EBADMSG, "odd answer from the run");
 	if (sb->tty)
@@ -203,6 +222,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
 	if (rc == 0)
 		rc = give_maps(sb, err);
+	if (rc < 0 && sb->socket >= 0)
+		rc = prefer_its_word(sb, err);
 	if (rc == 0 && policy->meanwhile)
 		rc = policy->meanwhile(policy->meanwhile_arg, sb, err);
 	if (rc == 0)

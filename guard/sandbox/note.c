@@ -23,6 +23,10 @@ int note_receive(int socket, struct note *ret, int *ret_fd)
 	size_t i;
 	ssize_t n = parcel_receive(socket, ret, sizeof(*ret), fds);
 
+	/* The other side ended with something unread: told once, before what
+	 * it said last. */
+	if (n < 0 && errno == ECONNRESET)
+		n = parcel_receive(socket, ret, sizeof(*ret), fds);
 	if (ret_fd)
 		*ret_fd = fds[0];
 	for (i = ret_fd ? 1 : 0; i < PARCEL_FDS; i++)

@@ -130,10 +130,50 @@ static const char *kind_switched_off(void)
 	return NULL;
 }
 
+/* What is around guard and refuses things; 0: nothing of the kind. */
+static int explain_around(int num, const char *step, struct err *err)
+{
+	AUTO(buf) struct buf profile = {0};
+
+	if (num != EPERM && num != EACCES && num != ENOSYS)
+		return 0;
+	if (num != EACCES && is_filtered())
+		return fail(err, num,
+			    "%s: a seccomp filter around guard refuses it. In "
+			    "a container: " SANDBOX_CONTAINER
+			    ", or run guard outside of it",
+			    step);
+	if (num != ENOSYS && read_profile(&profile))
+		return fail(err, num,
+			    "%s: the AppArmor profile %s around guard refuses "
+			    "it. In a container: " SANDBOX_CONTAINER
+			    ", or run guard outside of it; of a service: "
+			    "AppArmorProfile=unconfined",
+			    step, text_quote(buf_text(&profile)));
+	return 0;
+}
+
+int userns_explain_step(int num, const char *text, struct err *err)
+{
+	const char *reason = strerror(num);
+	size_t len = strlen(text), n = strlen(reason);
+
+	/* Whoever knows more has said more. */
+	if (len < n || strcmp(text + len - n, reason) != 0)
+		return fail(err, num, "%s", text);
+	if (explain_around(num, text, err) < 0)
+		return -num;
+	if (num == ENOSYS)
+		return fail(err, num,
+			    "%s: this kernel is too old for guard, "
+			    "which needs Linux 5.12 or newer",
+			    text);
+	return fail(err, num, "%s", text);
+}
+
 int userns_explain(int num, const char *step, struct err *err)
 {
 	bool denied = num == EPERM || num == EACCES;
-	AUTO(buf) struct buf profile = {0};
 	const char *off = NULL;
 	const char *run = getenv("GUARD_RUN");
 
@@ -180,19 +220,8 @@ int userns_explain(int num, const char *step, struct err *err)
 			    "no more namespaces: too many are in use, or too "
 			    "many inside each other: sudo sysctl -w "
 			    "user.max_user_namespaces=15000");
-	if (denied && is_filtered())
-		return fail(err, num,
-			    "%s: a seccomp filter around guard refuses it. In "
-			    "a container: " SANDBOX_CONTAINER
-			    ", or run guard outside of it",
-			    step);
-	if (denied && read_profile(&profile))
-		return fail(err, num,
-			    "%s: the AppArmor profile %s around guard refuses "
-			    "it. In a container: " SANDBOX_CONTAINER
-			    ", or run guard outside of it; of a service: "
-			    "AppArmorProfile=unconfined",
-			    step, text_quote(buf_text(&profile)));
+	if (explain_around(num, step, err) < 0)
+		return -num;
 	if (num == ENOSYS || num == EINVAL)
 		return fail_num(err, num,
 				"%s: this kernel lacks namespaces that guard "

@@ -6,6 +6,8 @@
 make_home
 cd "$HOME/project" || exit 99
 
+landlock() { guard doctor | grep -q '^ok *landlock'; }
+
 gives 0 'on this machine runs work' guard doctor
 says "$out" 'guard run works here'
 says "$out" 'fence'
@@ -38,6 +40,20 @@ if echo 0 2>/dev/null >/proc/sys/user/max_user_namespaces; then
 else
 	skip 'no way to switch user namespaces off here'
 fi
+# Behind the filter of a container, which may answer either way.
+for call in mount umount2 pivot_root open_tree move_mount mount_setattr fsopen \
+	fsconfig fsmount openat2 seccomp landlock_restrict_self close_range; do
+	[ "$call" != landlock_restrict_self ] || landlock || continue
+	gives 1 "doctor, where $call is not permitted" \
+		/opt/guard/build/tests/lib/refuse $call 1 guard doctor
+	says "$out" 'a seccomp filter around guard refuses it'
+	gives 125 "a run, where $call is said to be absent" \
+		/opt/guard/build/tests/lib/refuse $call 38 guard run -- true
+	says "$err" 'a seccomp filter around guard refuses it'
+done
+gives 1 'where there is no /proc' unshare -Urm sh -c \
+	'mount -t tmpfs none /proc && exec guard doctor'
+says "$out" 'sudo mount -t proc proc /proc'
 if [ "$me" = root ]; then
 	mkdir /srv/nostate
 	mount -t ramfs none /srv/nostate
