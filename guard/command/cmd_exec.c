@@ -54,7 +54,7 @@ static int enter(const struct session *s, const struct visiting *v,
 	char **env =
 		sandbox_environ_visit((const char *const *)v->env, terminal);
 	struct sandbox *sb = NULL;
-	struct sandbox_result result;
+	struct sandbox_result result = {.end = SANDBOX_LOST};
 	int got = sandbox_enter(s->fd,
 				&(struct sandbox_visit){
 					.argv = v->argv,
@@ -73,7 +73,10 @@ static int enter(const struct session *s, const struct visiting *v,
 			   "it",
 			   s->id);
 	got = sandbox_release(sb, err);
-	if (got < 0)
+	/* The run ended between the command's start and the word of it. */
+	if (got == -ECHILD)
+		got = 0;
+	else if (got < 0)
 		*ret_status = got == -ENOENT ? RUN_STATUS_NOT_FOUND
 					     : RUN_STATUS_NO_EXEC;
 	else
