@@ -1,5 +1,6 @@
 #include "guard/reserve.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 #define FILES_COUNT 64u
 /* It is made when that many times its size are free. */
 #define PLENTY 4
+#define QUOTA_PROBE ((off_t)256 << 10)
 
 struct room {
 	uint64_t free, wanted, held;
@@ -110,13 +112,24 @@ void reserve_keep(int state_fd)
 		(void)unlinkat(state_fd, NAME, 0);
 }
 
+/* Of a quota the file system's own numbers know nothing. */
+static bool quota_is_full(int state_fd)
+{
+	auto_close int fd =
+		openat(state_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno == EDQUOT;
+	return fallocate(fd, 0, 0, QUOTA_PROBE) < 0 && errno == EDQUOT;
+}
+
 void reserve_use(int state_fd)
 {
 	struct room r;
 
 	if (!look(state_fd, &r))
 		return;
-	if (r.held && r.free < r.held)
+	if (r.held && (r.free < r.held || quota_is_full(state_fd)))
 		(void)unlinkat(state_fd, NAME, 0);
 	if (r.counts_files && r.free_files < FILES_COUNT)
 		drop_files(state_fd);

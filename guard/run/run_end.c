@@ -246,6 +246,17 @@ static void close_unchanged(struct run *run, bool caches)
 		output_error(&err);
 }
 
+/* A quota can be full long before the disk, which is what is watched. */
+static int set_ended(struct run *run, struct err *err)
+{
+	int got = session_set_state(&run->session, RUN_ENDED, err);
+
+	if (got != -EDQUOT && got != -ENOSPC)
+		return got;
+	reserve_use(run->context.state.fd);
+	return session_set_state(&run->session, RUN_ENDED, err);
+}
+
 /* What a command in an ended run did is known only further on. */
 static int note_end(struct run *run, int status, struct err *err)
 {
@@ -254,9 +265,7 @@ static int note_end(struct run *run, int status, struct err *err)
 	(void)snprintf(code, sizeof(code), "%d", status);
 	state_log(&run->context.state, "end", "run", run->session.id, "status",
 		  code, NULL);
-	return run->options->visit_project
-		       ? 0
-		       : session_set_state(&run->session, RUN_ENDED, err);
+	return run->options->visit_project ? 0 : set_ended(run, err);
 }
 
 static int load_all(struct run *run, struct changes *changes,

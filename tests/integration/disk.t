@@ -3,6 +3,8 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
+stopat=/opt/guard/build/tests/lib/stopat
+[ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
 state=/small/state
 export GUARD_HOME=$state
 if ! holds_layers /small; then
@@ -79,6 +81,11 @@ chmod -R u+rwX "$state"
 rm -rf "$state"
 gives 0 'a run' guard run -q -- sh -c 'echo new >small; echo more >>mine'
 ok 'there is a reserve' test -s "$state/reserve"
+gives 0 'a version where a quota is full and the disk is not' \
+	"$stopat" --only fallocate --at 1 --error EDQUOT -- guard snapshot -q
+no 'for which the reserve was given up' test -e "$state/reserve"
+gives 0 'later' guard status
+ok 'it is back' test -s "$state/reserve"
 dd if=/dev/zero of=/small/filler bs=64k 2>/dev/null
 no 'the disk is full' dd if=/dev/zero of=/small/more bs=64k count=1
 rm -f /small/more
