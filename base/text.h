@@ -41,6 +41,15 @@ size_t text_width(const char *text);
  * character is parted from what is put over it. */
 size_t text_fit(const char *text, size_t columns);
 
+/*
+ * Appends the text in lines of so many columns at most, broken at blanks; a
+ * word that is longer is left whole. The first line begins in column `at`, each
+ * further one with `indent` blanks. width 0, or no wider than the indent: one
+ * line. Returns the column behind it.
+ */
+size_t text_wrap(struct buf *to, const char *text, size_t at, size_t indent,
+		 size_t width);
+
 /* "1.4 GB", "12 KB", "310 B": powers of 1000; the buffers as above. */
 const char *text_size(uint64_t bytes);
 

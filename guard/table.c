@@ -8,6 +8,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+/* With fewer columns left for the last one than it needs and these, a row goes
+ * over several lines, the later ones that much deeper. */
+#define LAST_MIN 16u
+#define FOLD_INDENT 4u
+
 void table_row(struct table *t, const char *const *cells)
 {
 	size_t i;
@@ -70,9 +75,57 @@ static void print_row(const struct table *t, char **cells, const size_t *widths,
 	(void)fprintf(to, "%s\n", buf_text(&row));
 }
 
+/* Whether hardly anything of the last column would be seen. */
+static bool is_too_wide(const struct table *t, const size_t *widths,
+			const char *indent)
+{
+	size_t used = text_width(indent), last = 0, i;
+
+	for (i = 0; i < t->columns; i++) {
+		if (!widths[i])
+			continue;
+		used += last ? last + 2 : 0;
+		last = widths[i];
+	}
+	return t->width &&
+	       used + (last < LAST_MIN ? last : LAST_MIN) > t->width;
+}
+
+/* In as many lines as it takes, no cell parted that has room in one. */
+static void print_folded(const struct table *t, char **cells,
+			 const char *indent, FILE *to)
+{
+	AUTO(buf) struct buf row = {0};
+	size_t deep = text_width(indent) + FOLD_INDENT;
+	size_t at = text_width(indent), i;
+	bool fresh = true;
+
+	buf_add_text(&row, indent);
+	for (i = 0; i < t->columns; i++) {
+		size_t wide = text_width(cells[i]);
+
+		if (!wide)
+			continue;
+		if (!fresh && at + 2 + wide > t->width) {
+			buf_printf(&row, "\n%*s", (int)deep, "");
+			at = deep;
+		} else if (!fresh) {
+			buf_add_text(&row, "  ");
+			at += 2;
+		}
+		/* Nothing begins behind what takes several lines. */
+		wide += at;
+		at = text_wrap(&row, cells[i], at, deep, t->width);
+		at = wide > t->width ? t->width : at;
+		fresh = false;
+	}
+	(void)fprintf(to, "%s\n", buf_text(&row));
+}
+
 void table_print(const struct table *t, const char *indent, FILE *to)
 {
 	size_t *widths = mem_zalloc((t->columns + 1) * sizeof(*widths));
+	bool fold;
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
@@ -81,8 +134,12 @@ void table_print(const struct table *t, const char *indent, FILE *to)
 		if (len > widths[i % t->columns])
 			widths[i % t->columns] = len;
 	}
+	fold = is_too_wide(t, widths, indent);
 	for (i = 0; i < t->count; i += t->columns)
-		print_row(t, t->cells + i, widths, indent, to);
+		if (fold)
+			print_folded(t, t->cells + i, indent, to);
+		else
+			print_row(t, t->cells + i, widths, indent, to);
 	free(widths);
 }
 

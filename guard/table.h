@@ -9,7 +9,9 @@
 
 struct table {
 	size_t columns; /* set before the first row */
-	size_t width; /* not 0: rows are cut to so many columns */
+	size_t width; /* not 0: rows are cut to so many columns, and go over
+			 several lines where that would leave nothing of the
+			 last one */
 	const char *right; /* a letter a column, 'r': numbers end where the
 			      widest does; NULL: none */
 	char **cells;

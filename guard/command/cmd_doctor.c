@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "guard/commands.h"
@@ -16,6 +17,11 @@
 #include "guard/sandbox/sandbox.h"
 #include "guard/state.h"
 #include "overlay/layers.h"
+
+/* Where texts begin, and their further lines where a terminal is narrower. */
+#define INDENT 21u
+#define INDENT_NARROW 4u
+#define NARROW 60u
 
 struct doctor {
 	json_t *list; /* NULL: text */
@@ -40,6 +46,9 @@ static enum output_style style_of(enum inspect_state state)
 static void tell(void *arg, const struct inspection *i)
 {
 	struct doctor *d = arg;
+	size_t width = output_width();
+	size_t indent = width && width < NARROW ? INDENT_NARROW : INDENT;
+	AUTO(buf) struct buf text = {0};
 	json_t *check;
 
 	if (i->state == INSPECT_MISSING)
@@ -53,11 +62,15 @@ static void tell(void *arg, const struct inspection *i)
 		(void)json_array_append_new(d->list, check);
 		return;
 	}
+	(void)text_wrap(&text, i->text, INDENT, indent, width);
 	(void)printf("%s%-8s%s %-11s %s\n", output_style(style_of(i->state)),
 		     word_of(i->state), output_style(STYLE_NONE), i->name,
-		     i->text);
-	if (i->mend)
-		(void)printf("%22s%s\n", "-> ", i->mend);
+		     buf_text(&text));
+	if (!i->mend)
+		return;
+	buf_clear(&text);
+	(void)text_wrap(&text, i->mend, indent + 1, indent + 1, width);
+	(void)printf("%*s%s\n", (int)indent + 1, "-> ", buf_text(&text));
 }
 
 static void tell_error(struct doctor *d, const char *name,

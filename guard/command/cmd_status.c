@@ -223,8 +223,10 @@ static char *changes_text(const struct session *s,
 
 	if (!run_state_pending(s->state))
 		return mem_strdup("");
-	if (count(s, o, &counted, &err) < 0)
+	if (count(s, o, &counted, &err) < 0) {
+		output_warn("%s", err.text);
 		return mem_strdup("cannot be read");
+	}
 	if (counted.n.total || !counted.home)
 		changes_sum(&counted.n, &b);
 	if (counted.home)

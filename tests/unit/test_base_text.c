@@ -307,6 +307,37 @@ static void a_cut_parts_no_character(void **state)
 	assert_int_equal(text_fit("\xe6\xbc\xa2", 1), 0);
 }
 
+static const char *wrapped(const char *text, size_t at, size_t indent,
+			   size_t width, size_t column)
+{
+	static struct buf b;
+
+	buf_clear(&b);
+	assert_int_equal(text_wrap(&b, text, at, indent, width), column);
+	return buf_text(&b);
+}
+
+static void test_wrap(void **state)
+{
+	(void)state;
+	assert_string_equal(wrapped("all in one", 0, 2, 10, 10), "all in one");
+	assert_string_equal(wrapped("all in one", 0, 2, 0, 10), "all in one");
+	assert_string_equal(wrapped("all in one", 0, 2, 9, 5), "all in\n  one");
+	assert_string_equal(wrapped("all in one", 8, 2, 11, 8),
+			    "all\n  in one");
+	/* Nothing of it has room behind what is there. */
+	assert_string_equal(wrapped("all in one", 9, 2, 10, 5),
+			    "\n  all in\n  one");
+	/* A path can be copied. */
+	assert_string_equal(wrapped("abcdefgh i", 0, 2, 6, 3), "abcdefgh\n  i");
+	assert_string_equal(wrapped("\xe6\xbc\xa2 \xe5\xad\x97", 0, 0, 4, 2),
+			    "\xe6\xbc\xa2\n\xe5\xad\x97");
+	/* No room at all: nothing is lost, and it ends. */
+	assert_string_equal(wrapped("\xe6\xbc\xa2 \xe5", 0, 0, 1, 1),
+			    "\xe6\xbc\xa2\n\xe5");
+	(void)wrapped("one", 0, 9, 5, 3);
+}
+
 static void sizes_and_counts_for_people(void **state)
 {
 	(void)state;
@@ -323,6 +354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_error_has_number_text_and_context),
+		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(a_failure_is_never_a_success),
 		cmocka_unit_test(a_long_error_is_cut_and_ends),
 		cmocka_unit_test(a_buffer_grows_and_is_handed_on),
