@@ -1,14 +1,16 @@
 #!/bin/sh
 # The power goes while guard changes a project: the file system is shut down at
 # one of guard's calls, without its log, so that whatever was not synced is
-# lost. Mounted again, the next command must find the project exactly as before
+# lost (btrfs cannot be: there the disk is copied as it is then). Mounted again, the next command must find the project exactly as before
 # or exactly as after, and go on. While it discards a run, brings it back or
 # empties the trash, the project stays and the run is there whole, or not at
 # all. TAP; for root, on images of its own.
 #
-#	BUILD=build power.sh [full | FILESYSTEM VERB NUMBER]
+#	BUILD=build power.sh [full [FILESYSTEM [VERB [K/N]]]]
+#	BUILD=build power.sh FILESYSTEM VERB NUMBER
 #
 # Without full: points at random for a while; CRASH_SEED sets the row of them.
+# K/N: every N-th from the K-th on.
 set -u
 here=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/crash/lib.sh
@@ -49,7 +51,7 @@ leave() {
 	cd /
 	umount "$T/m" 2>/dev/null
 	umount "$T/guard" 2>/dev/null
-	rm -f "$T"/*.img "$T"/*.before "$T"/*.after "$T"/*.count "$T"/is \
+	rm -f "$T"/*.img "$T"/*.cut "$T"/*.before "$T"/*.after "$T"/*.count "$T"/is \
 		"$T"/diff "$T"/diff.wanted \
 		"$T"/out "$T"/err "$T"/count "$T"/text
 	rmdir "$T/m" "$T/guard" "$T"
@@ -72,7 +74,7 @@ pass() {
 	echo "ok $tests - $*"
 }
 
-# As the owner of the image's files: a plain user on ext4, root on xfs.
+# As the owner of the image's files: a plain user on ext4, root elsewhere.
 as() {
 	if [ "$fs" = ext4 ]; then
 		setpriv --reuid=$plain --regid=$plain --clear-groups "$@"
@@ -86,8 +88,22 @@ guard() {
 }
 
 up() {
-	mount -o loop "$T/work.img" "$T/m" || exit 99
+	mount -o "loop$options" "$T/work.img" "$T/m" || exit 99
 	cd "$T/m/home/project" || exit 99
+}
+
+# What btrfs has not given to its disk by then is lost: nothing is written on
+# the way down, as what is mounted is not what is kept. Only what it writes by
+# itself meanwhile comes too early; it was told to wait.
+cut() {
+	if [ "$fs" = btrfs ]; then
+		cp --sparse=always "$T/work.img" "$T/work.cut" || exit 99
+		down
+		mv "$T/work.cut" "$T/work.img" || exit 99
+	else
+		down
+	fi
+	up
 }
 
 down() {
@@ -126,7 +142,10 @@ make_images() {
 	ext4) mkfs.ext4 -q -F -O has_journal -E \
 		lazy_itable_init=0,lazy_journal_init=0 "$T/work.img" ;;
 	xfs) mkfs.xfs -q -f "$T/work.img" ;;
+	btrfs) mkfs.btrfs -q -f "$T/work.img" >/dev/null 2>&1 ;;
 	esac || exit 99
+	options=
+	[ "$fs" != btrfs ] || options=,commit=300
 	mount -o loop "$T/work.img" "$T/m" || exit 99
 	mkdir -p "$T/m/home/project"
 	[ "$fs" != ext4 ] || chown -R $plain:$plain "$T/m/home"
@@ -246,13 +265,15 @@ one() {
 	verb_now=$1
 	at=$2
 	shift 2
-	"$stopat" --count "$T/count" --at "$at" --cut "$T/m" -- \
+	how="--cut $T/m"
+	[ "$fs" != btrfs ] || how=
+	# shellcheck disable=SC2086 # words
+	"$stopat" --count "$T/count" --at "$at" $how -- \
 		"$here/as.sh" "$fs" $plain "$build/guard" "$@" \
 		>"$T/out" 2>"$T/err" </dev/null
 	ended=$?
 	points=$((points + 1))
-	down
-	up
+	cut
 	case $verb_now in
 	discard | bring | empty) judge_run "$verb_now" $ended ;;
 	*) judge "$verb_now" $ended ;;
@@ -284,8 +305,8 @@ each() {
 	for fs in $systems; do
 		point=$fs
 		make_images
-		for verb in apply undo restore discard bring empty; do
-			count_of $verb
+		for verb in $verbs; do
+			count_of "$verb"
 			read -r count <"$T/$verb.count"
 			echo "# $fs: $verb: $count calls"
 			"$@" || return
@@ -294,15 +315,15 @@ each() {
 }
 
 all_of_them() {
-	number=1
-	while [ $number -le "$count" ]; do
+	number=${part%/*}
+	while [ "$number" -le "$count" ]; do
 		one "$verb" "$number"
-		number=$((number + 1))
+		number=$((number + ${part#*/}))
 	done
 }
 
 some_of_them() {
-	end=$(($(date +%s) + seconds / 12 + 1))
+	end=$(($(date +%s) + seconds / 18 + 1))
 	while [ "$(date +%s)" -lt $end ]; do
 		next "$count"
 		one "$verb" "$number"
@@ -310,18 +331,25 @@ some_of_them() {
 }
 
 systems=
-for fs in ext4 xfs; do
+for fs in ext4 xfs btrfs; do
+	[ $fs != btrfs ] || grep -qw btrfs /proc/filesystems || continue
 	! command -v mkfs.$fs >/dev/null || systems="$systems $fs"
 done
-[ "$systems" ] || skip_all 'no mkfs.ext4, no mkfs.xfs'
+[ "$systems" ] || skip_all 'no mkfs.ext4, no mkfs.xfs, no mkfs.btrfs'
 truncate -s 320M "$T/work.img"
 mkfs.ext4 -q -F "$T/work.img" 2>/dev/null
 mount -o loop "$T/work.img" "$T/m" 2>/dev/null ||
 	skip_all 'no image can be mounted here'
 umount "$T/m"
 crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
+verbs='apply undo restore discard bring empty'
 case $mode in
-full) each all_of_them ;;
+full)
+	systems=${2:-$systems}
+	verbs=${3:-$verbs}
+	part=${4:-1/1}
+	each all_of_them
+	;;
 sample) each some_of_them ;;
 *)
 	systems=$mode fs=$mode point=$mode
