@@ -16,4 +16,12 @@
 int lock_take(int dirfd, const char *name, bool exclusive, bool wait,
 	      struct err *err);
 
+/*
+ * Whether anybody has this file (open for reading here, of this user's) open
+ * for writing at the moment: a lease for reading is asked for, and given back
+ * (fcntl(2)). false also where that cannot be told. SIGIO must be ignored:
+ * whoever opens it just then makes the kernel send one.
+ */
+bool lock_has_writer(int fd);
+
 #endif

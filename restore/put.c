@@ -10,6 +10,7 @@
 #include "base/beneath.h"
 #include "base/chattr.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/onfile.h"
@@ -151,14 +152,36 @@ static bool go_on(void *arg, uint64_t done)
 	return !txn_unwanted(arg);
 }
 
+/* Who has it open writes into what nobody will see any more. By its name
+ * nobody opens it from now on. */
+static int check_writers(struct txn *t, const struct op *op, const char *name,
+			 struct err *err)
+{
+	auto_close int fd = -1;
+
+	if (!t->what || !S_ISREG(op->from->mode))
+		return 0;
+	fd = openat(t->staging_fd, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || !lock_has_writer(fd))
+		return 0;
+	return fail(err, EBUSY,
+		    "another program has it open for writing; end that "
+		    "program, or leave this path out: nothing has been "
+		    "changed");
+}
+
 static int verify(struct txn *t, const struct op *op, const char *name,
 		  struct err *err)
 {
 	const struct content_watch watch = {go_on, t};
 	const struct onfile o = {t->store, t->since, t->project->workspace_fd,
 				 &watch};
-	int got = onfile_same(&o, t->staging_fd, name, op->from, err);
+	int got = check_writers(t, op, name, err);
 
+	if (got < 0)
+		return got;
+	got = onfile_same(&o, t->staging_fd, name, op->from, err);
 	/* Of its bytes nothing can be said then, but this. */
 	if (got == -EINTR && txn_unwanted(t))
 		return txn_check_wanted(t, taken_back, err);

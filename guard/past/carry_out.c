@@ -171,6 +171,7 @@ static int run(struct store *store, const struct transaction_root *roots,
 	};
 	int got;
 
+	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
 	progress_start(&progress, kind);
 	got = transaction_run(store, roots, count, &what, err);
 	progress_end(&progress);

@@ -134,4 +134,32 @@ mv elsewhere moving
 cd moving || exit 99
 gives 0 'put back' guard apply -q -y
 is "$(cat file)" new 'it is applied'
+
+# --- held open for writing by somebody, who would write to nowhere ---
+mkdir "$HOME/held"
+cd "$HOME/held" || exit 99
+echo old >replaced
+echo old >removed
+ok 'a run' guard run -q -- sh -c 'echo new >replaced; rm removed'
+run=$(guard status -q)
+cd "$HOME/held" || exit 99
+for file in replaced removed; do
+	exec 5>>$file
+	gives 1 "an apply while $file is open" guard apply -q -y
+	says "$err" "'$file': another program has it open for writing"
+	exec 5>&-
+	is "$(cat replaced removed)" "$(printf 'old\nold')" 'all is as before'
+	is "$(guard status -q)" "$run" 'and the run waits'
+done
+exec 5<replaced
+gives 0 'one who reads does not matter' guard apply -q -y
+exec 5<&-
+exec 5>>replaced
+gives 1 'an undo while it is open' guard undo -q -y
+says "$err" 'open for writing'
+exec 5>&-
+is "$(cat replaced)" new 'changes nothing'
+ok 'afterwards' guard undo -q -y
+is "$(cat replaced removed)" "$(printf 'old\nold')" 'it is taken back'
+ok 'and dropped' guard discard -q -y
 finish
