@@ -155,7 +155,7 @@ next() {
 # crash_down DIR: the kernel lets go of what a killed process had in its ring
 # somewhat later.
 crash_down() {
-	tries=100
+	tries=1200
 	until umount "$1" 2>/dev/null; do
 		[ $((tries -= 1)) -gt 0 ] || return 1
 		sleep 0.05
