@@ -15,14 +15,17 @@ mkdir /small/project
 cd /small/project || exit 99
 echo mine >mine
 
-# Nothing in here ends by itself, nor by a polite signal.
+# Nothing in here ends by itself, nor by a polite signal. In memory all of the
+# disk is full in a tenth of a second; guard may have to wait that long for its
+# turn, and what is tested afterwards needs room.
 cat >"$T/fill" <<'END'
 trap '' TERM INT HUP
+zeros() { while head -c 100000 /dev/zero; do :; done; }
 echo new >first
 case $1 in
-bytes) cat /dev/zero >big ;;
-tmp) cat /dev/zero >/tmp/big ;;
-dark) mkdir dark; chmod 300 dark; cat /dev/zero >dark/big ;;
+bytes) zeros >big ;;
+tmp) zeros >/tmp/big ;;
+dark) mkdir dark; chmod 300 dark; zeros >dark/big ;;
 files) mkdir many; exec perl -e 'for (;;) { open(F, ">many/" . $i++) }' ;;
 esac
 sleep 600

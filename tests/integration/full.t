@@ -24,10 +24,12 @@ free() {
 note "$(free) KB free"
 
 # --- as far as a run may go by itself ---
+# Not so fast that there is no room for the same twice more where guard has to
+# wait for its turn.
 cat >"$T/fill" <<'END'
 echo theirs >mine
 echo new >new
-exec cat /dev/urandom >big
+while :; do head -c 300000 /dev/urandom || exit; done >big
 END
 gives 124 'a run that fills the disk is ended' \
 	guard run --ro "$T/fill" -- sh "$T/fill"
