@@ -97,6 +97,9 @@ int run_add_mounts(struct run *run, struct err *err);
 void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 		     const struct sandbox_cuts *cuts, char *const *hide,
 		     struct buf *dropped);
+/* run_vain.c: says so where the command is one that a run refuses what it is
+ * for. */
+void run_tell_vain(const struct run_options *options);
 /* After the run, what programs in it were refused: to rename a folder, to open
  * more files. */
 void run_tell_refused(const struct sandbox *sb);

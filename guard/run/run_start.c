@@ -153,6 +153,7 @@ static void tell_header(const struct run *run, struct buf *notes)
 	}
 	warn_of_nothing_hidden(run);
 	warn_of_hidden_arguments(run);
+	run_tell_vain(o);
 }
 
 static bool holds_cow(const struct run *run, const char *path)

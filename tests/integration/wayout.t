@@ -59,6 +59,25 @@ says "$err" 'guard import'
 silent "$err" 'guard apply'
 gives 0 'brings a commit' guard import -y
 
+# --- programs that a run refuses what they are for ---
+mkdir "$HOME/vain"
+for name in sudo systemctl bwrap perf sud; do
+	printf '#!/bin/sh\n' >"$HOME/vain/$name"
+	chmod 755 "$HOME/vain/$name"
+done
+gives 0 'who wants other rights' guard run -- "$HOME/vain/sudo"
+says "$err" "'sudo': nobody gets other rights in a run"
+gives 0 'who asks for services' guard run -- "$HOME/vain/systemctl"
+says "$err" "'systemctl': what it would start or ask"
+gives 0 'who makes namespaces' guard run -- "$HOME/vain/bwrap"
+says "$err" '--nested lets it'
+gives 0 'who counts events' guard run -- "$HOME/vain/perf"
+says "$err" '--allow perf lets it'
+gives 0 'who was let' guard run --allow perf -- "$HOME/vain/perf"
+silent "$err" 'perf lets'
+gives 0 'any other' guard run -- "$HOME/vain/sud"
+silent "$err" 'other rights'
+
 # --- versions ---
 cd "$HOME/project" || exit 99
 gives 1 'a path that never was' guard restore -y nosuch
