@@ -753,9 +753,10 @@ static void run_command(const struct job *job)
 	static char path[] = "PATH=/opt/guard/build:/usr/local/sbin:/usr/local/"
 			     "bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	const char *home = job->as_user ? "/home/tester" : "/root";
-	const char *keep[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TERM", "CI",
-			      "TEST_VERBOSE"};
-	char *env[24], text[9][512];
+	const char *keep[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TERM",
+			      "CI",	      "TEST_VERBOSE",  "MODEL_SEED",
+			      "MODEL_SECONDS"};
+	char *env[24], text[11][512];
 	size_t i, count = 0, used = 0;
 
 	env[count++] = path;
@@ -777,7 +778,7 @@ static void run_command(const struct job *job)
 	for (i = 0; i < sizeof(keep) / sizeof(keep[0]); i++) {
 		const char *value = getenv(keep[i]);
 
-		if (!value || used == 9)
+		if (!value || used == sizeof(text) / sizeof(text[0]))
 			continue;
 		(void)snprintf(text[used], 512, "%s=%s", keep[i], value);
 		env[count++] = text[used++];

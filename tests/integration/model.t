@@ -1,0 +1,16 @@
+#!/bin/sh
+# Random changes of a run and of the user, applied, merged, picked and taken
+# back, against a model: tests/lib/model. MODEL_SEED and MODEL_SECONDS play more
+# of it.
+# shellcheck source=tests/lib/tap.sh
+. "${0%/*}/../lib/tap.sh"
+
+seed=${MODEL_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+note "seed $seed: MODEL_SEED=$seed"
+mkdir "$HOME/model"
+gives 0 'what comes out is what the model says' perl \
+	"${0%/*}/../lib/model" --seconds "${MODEL_SECONDS:-5}" --seed "$seed" \
+	"$HOME/model"
+note "$(cat "$out")"
+chmod -R u+rwX "$HOME/model"
+finish
