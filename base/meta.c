@@ -316,3 +316,20 @@ size_t xattrs_drop(struct xattrs *x, const char *prefix)
 	x->count = kept;
 	return dropped;
 }
+
+bool xattrs_other_list(const struct xattrs *now, const struct xattrs *old)
+{
+	static const char *const names[] = {"system.posix_acl_access",
+					    "system.posix_acl_default"};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		const struct xattr *a = xattrs_find(now, names[i]);
+		const struct xattr *b = xattrs_find(old, names[i]);
+
+		if (a && (!b || a->len != b->len ||
+			  memcmp(a->value, b->value, a->len) != 0))
+			return true;
+	}
+	return false;
+}

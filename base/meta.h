@@ -79,6 +79,9 @@ int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 		  struct err *err);
 
 bool xattrs_equal(const struct xattrs *a, const struct xattrs *b);
+/* Whether now has an access list (of its own, or for what will be in it) that
+ * old does not have, or has another one. */
+bool xattrs_other_list(const struct xattrs *now, const struct xattrs *old);
 const struct xattr *xattrs_find(const struct xattrs *x, const char *name);
 /* Removes every one whose name begins so; returns how many. */
 size_t xattrs_drop(struct xattrs *x, const char *prefix);

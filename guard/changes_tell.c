@@ -80,9 +80,12 @@ static void add_rights(const struct change *c, struct buf *to)
 		buf_printf(to, "  chattr %s -> %s",
 			   chattr_text(c->old.chattr, old),
 			   chattr_text(c->now.chattr, now));
-	if (!((c->old.mode ^ c->now.mode) & 07777) &&
-	    c->old.uid == c->now.uid && c->old.gid == c->now.gid &&
-	    c->old.chattr == c->now.chattr)
+	if (c->flags & CHANGE_ACL)
+		buf_add_text(to, "  access list");
+	else if (c->flags & CHANGE_ATTRS ||
+		 (!((c->old.mode ^ c->now.mode) & 07777) &&
+		  c->old.uid == c->now.uid && c->old.gid == c->now.gid &&
+		  c->old.chattr == c->now.chattr))
 		buf_add_text(to, "  extended attributes");
 }
 

@@ -83,6 +83,8 @@ static void judge_kind(const struct risk_file *f, struct risks *r)
 
 	if (f->special)
 		note(r, RISK_CRITICAL, "has set-id bits or capabilities");
+	if (f->acl && f->old_mode)
+		note(r, RISK_HIGH, "lets others in by an access list");
 	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
 		note(r, RISK_HIGH, "is no file, folder or link");
 }

@@ -38,6 +38,7 @@ struct risk_file {
 	const char *path;
 	uint32_t old_mode, now_mode;
 	uint64_t old_size, now_size;
+	bool acl; /* an access list that it did not have */
 	bool same_time; /* of the last change of its bytes */
 	bool special; /* set-id bits or capabilities that are new */
 	/* The bytes, or a link's target; false: they cannot be had. */

@@ -26,6 +26,8 @@ enum change_flags {
 	CHANGE_UNREADABLE = 32, /* could not be compared: counts as changed */
 	CHANGE_UNMARKED = 64, /* a file that was seen to have no attributes of
 				 the layer's own */
+	CHANGE_ATTRS = 128, /* other extended attributes */
+	CHANGE_ACL = 0x400, /* an access list that it did not have */
 };
 
 /* What of an entry's metadata is shown or compared: a run may change

@@ -154,6 +154,7 @@ static int same_xattrs(const struct pair *p, struct difference *d,
 	(void)xattrs_drop(&u, "trusted.");
 	(void)xattrs_drop(&l, "trusted.");
 	d->caps = S_ISREG(p->u.mode) && xattrs_find(&u, "security.capability");
+	d->acl = xattrs_other_list(&u, &l);
 	if (xattrs_equal(&u, &l))
 		return 1;
 	return xattrs_drop(&l, LAYER_XATTR_PREFIX) > 0 && xattrs_equal(&u, &l);
@@ -182,6 +183,7 @@ int compare_pair(const struct pair *p, struct difference *ret, struct err *err)
 	if (xattrs < 0)
 		return xattrs;
 	d.content = content;
+	d.attrs = xattrs;
 	d.meta = xattrs || p->u.mode != p->l.mode || p->u.uid != p->l.uid ||
 		 p->u.gid != p->l.gid;
 	d.time = moment_compare(p->u.mtime, p->l.mtime) != 0;

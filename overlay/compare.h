@@ -22,6 +22,8 @@ struct difference {
 	bool meta; /* mode, owner, xattrs */
 	bool time; /* mtime */
 	bool unreadable; /* something could not be told: counts as changed */
+	bool attrs; /* xattrs alone */
+	bool acl; /* the layer's has an access list that the real one has not */
 	bool caps; /* the layer's carries file capabilities */
 };
 

@@ -294,6 +294,10 @@ static void add_difference(struct scan *s, const struct pair *p,
 		flags |= CHANGE_UNREADABLE;
 	if (d->caps)
 		flags |= CHANGE_SETID;
+	if (d->attrs)
+		flags |= CHANGE_ATTRS;
+	if (d->acl)
+		flags |= CHANGE_ACL;
 	if (d->content)
 		change_list_add(&s->list, buf_text(&s->path), CHANGE_MODIFIED,
 				flags | (d->meta ? CHANGE_META_TOO : 0), &p->l,

@@ -204,6 +204,29 @@ static bool read_side(void *arg, bool now, struct buf *to)
 						add_bytes, to, &ignored) == 0;
 }
 
+static void read_attrs(struct store *store, const struct entry *e,
+		       struct xattrs *ret)
+{
+	AUTO(buf) struct buf b = {0};
+	struct err ignored;
+
+	if (e->attrs.type != OBJECT_NONE &&
+	    store_get(store, &e->attrs, &b, &ignored) >= 0)
+		(void)xattrs_decode(b.data, b.len, ret, &ignored);
+}
+
+static bool lets_others_in(struct store *store, const struct review_entry *e)
+{
+	AUTO(xattrs) struct xattrs old = {0}, now = {0};
+
+	if (!e->old.mode || !e->now.mode ||
+	    oid_equal(&e->old.attrs, &e->now.attrs))
+		return false;
+	read_attrs(store, &e->old, &old);
+	read_attrs(store, &e->now, &now);
+	return xattrs_other_list(&now, &old);
+}
+
 static void judge(struct review *r, struct review_entry *e)
 {
 	struct sides s = {r->store, e};
@@ -213,6 +236,7 @@ static void judge(struct review *r, struct review_entry *e)
 		.now_mode = e->now.mode,
 		.old_size = e->old.size,
 		.now_size = e->now.size,
+		.acl = lets_others_in(r->store, e),
 		.same_time = moment_compare(e->old.mtime, e->now.mtime) == 0,
 		.special = e->special,
 		.read = read_side,

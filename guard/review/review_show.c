@@ -55,6 +55,9 @@ struct change review_show_change(const struct review_entry *e)
 		c.kind = CHANGE_META;
 	else if (!entry_same_meta(&e->old, &e->now))
 		c.flags = CHANGE_META_TOO;
+	if (e->old.mode && e->now.mode &&
+	    !oid_equal(&e->old.attrs, &e->now.attrs))
+		c.flags |= CHANGE_ATTRS;
 	return c;
 }
 
