@@ -171,4 +171,23 @@ no 'deleted' test -e c
 is "$(cat b)" user 'the edit is there'
 ok 'the rest is discarded' guard discard -q -y
 
+
+# --- what a run only opened or touched, and the user edits ---
+mkdir "$HOME/opened"
+cd "$HOME/opened" || exit 99
+mkdir -m 755 in
+echo as-it-was >touched
+echo as-it-was >copied
+guard run -q -- sh -c 'touch touched; cp -p copied c; mv c copied
+	echo new >in/new'
+echo mine >>touched
+echo mine >copied
+chmod 700 in
+gives 0 'diff' guard diff --name-status
+is "$(cat "$out")" 'A	in/new' 'is no change of the run'
+gives 0 'apply' guard apply -q -y
+is "$(cat touched copied; stat -c %a in)" 'as-it-was
+mine
+mine
+700' 'and the edits stay'
 finish
