@@ -43,7 +43,7 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 	if (transaction_pending(workspaces_fd, first))
 		return TAKE(first);
 	at = workspace_open(workspaces_fd, first, false, &ignored);
-	if (at < 0 || !journal_any_aside(at))
+	if (at < 0 || !journal_aside_any(at))
 		journal_join_drop(fd);
 	return NULL;
 }

@@ -119,14 +119,14 @@ int journal_remove(int workspace_fd, struct err *err);
  * One whose folder is not at its path now is set aside: it may be on a disk
  * that is not mounted. It is on disk before it is renamed, so is not synced.
  */
-int journal_set_aside(int workspace_fd, struct err *err);
+int journal_aside_put(int workspace_fd, struct err *err);
 /* Whether one was, and the staging folder of one of its roots is in its place;
  * project_path is that of the first. */
 bool journal_aside_is_back(int workspace_fd, const char *project_path);
 /* It is the journal again; 0: it is not back, or there is a journal. */
-int journal_take_up(int workspace_fd, const char *project_path,
-		    struct err *err);
-bool journal_any_aside(int workspace_fd);
+int journal_aside_take_up(int workspace_fd, const char *project_path,
+			  struct err *err);
+bool journal_aside_any(int workspace_fd);
 int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 		      struct err *err);
 

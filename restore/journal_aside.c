@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "restore/journal.h"
 
-int journal_set_aside(int workspace_fd, struct err *err)
+int journal_aside_put(int workspace_fd, struct err *err)
 {
 	if (renameat(workspace_fd, JOURNAL_NAME, workspace_fd, JOURNAL_ASIDE) <
 	    0)
@@ -17,7 +17,7 @@ int journal_set_aside(int workspace_fd, struct err *err)
 	return 0;
 }
 
-bool journal_any_aside(int workspace_fd)
+bool journal_aside_any(int workspace_fd)
 {
 	return faccessat(workspace_fd, JOURNAL_ASIDE, F_OK, 0) == 0;
 }
@@ -28,7 +28,7 @@ bool journal_aside_is_back(int workspace_fd, const char *project_path)
 	struct err ignored;
 	size_t i;
 
-	if (!journal_any_aside(workspace_fd) ||
+	if (!journal_aside_any(workspace_fd) ||
 	    journal_load_from(workspace_fd, JOURNAL_ASIDE, &j, &ignored) < 0)
 		return false;
 	for (i = 0; i < j.root_count; i++) {
@@ -43,7 +43,8 @@ bool journal_aside_is_back(int workspace_fd, const char *project_path)
 	return false;
 }
 
-int journal_take_up(int workspace_fd, const char *project_path, struct err *err)
+int journal_aside_take_up(int workspace_fd, const char *project_path,
+			  struct err *err)
 {
 	if (!journal_aside_is_back(workspace_fd, project_path))
 		return 0;
