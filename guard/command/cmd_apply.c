@@ -365,7 +365,9 @@ static int end_interrupted(struct context *c, bool abort, struct err *err)
 			abort ? ": guard undo takes the last action back" : "");
 	if (got == 1 && abort)
 		output_say("it was done already: guard undo takes it back");
-	return abort && got != 2 ? STATUS_REFUSED : STATUS_OK;
+	if (got == 2)
+		return abort ? STATUS_OK : STATUS_REFUSED;
+	return abort ? STATUS_REFUSED : STATUS_OK;
 }
 
 /* One of --ours, --theirs and --merge. */

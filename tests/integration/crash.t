@@ -107,7 +107,8 @@ side() {
 settled() {
 	guard status >"$out" 2>"$err" || bad 'no status afterwards'
 	if [ $(((befores + afters) % 2)) -eq 0 ]; then
-		guard apply --continue >"$out" 2>"$err" || bad 'it cannot go on'
+		guard apply --continue >"$out" 2>"$err" ||
+			grep -q 'was taken back' "$err" || bad 'it cannot go on'
 		back=1
 	else
 		guard apply --abort >"$out" 2>"$err"
@@ -251,8 +252,8 @@ full)
 	for verb in ${only:-apply undo restore discard bring empty}; do
 		read -r count <"$T/count.$verb"
 		at=$from
-		while [ $at -le "$count" ]; do
-			one "$verb" $at
+		while [ "$at" -le "$count" ]; do
+			one "$verb" "$at"
 			at=$((at + step))
 		done
 		# As far as there are so many: the last one is not reached.
@@ -260,17 +261,17 @@ full)
 			at=$((3 * from - 2))
 			hit=x
 			while [ "$hit" ]; do
-				one "$verb" $at "$error"
+				one "$verb" "$at" "$error"
 				at=$((at + 3 * step))
 			done
 		done
 		read -r count <"$T/count.$verb.reads"
 		at=$from
-		while [ $at -le "$count" ]; do
+		while [ "$at" -le "$count" ]; do
 			# shellcheck disable=SC2086 # the n-th of the words
 			set -- $errors
 			shift $((at % 5))
-			one "$verb" $at "$1"
+			one "$verb" "$at" "$1"
 			at=$((at + step))
 		done
 	done

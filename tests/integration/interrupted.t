@@ -127,6 +127,12 @@ manifest . >"$T/after"
 ok 'it is so' same "$T/before" "$T/after"
 is "$(guard status -q)" "$run" 'and the run waits'
 silent "$err" 'guard undo'
+ok 'once more in the middle' halfway
+"$stopat" --at 1 --every --only statx --below "$HOME/project" --error EACCES \
+	-- guard apply --continue >"$out" 2>"$err"
+is $? 1 'one that could not be finished has a status of its own'
+says "$err" 'was taken back'
+is "$(changed)" 0 'and is taken back'
 gives 0 'interrupted after the last one' "$stopat" --at 1 --only unlinkat \
 	--below "$HOME/project" --interrupt -- guard apply -y
 says "$err" 'interrupted too late: it is done'
