@@ -242,7 +242,8 @@ if [ "$me" = root ]; then
 	is "$(tr '\n' ' ' <"$out")" '1000 7 7 1000 ' 'with nobody else'\''s groups'
 	gives 1 'it may read what that one may' \
 		guard run --user tester -- cat closed
-	mkdir -p -m 755 /srv/closed/tools
+	mkdir /srv/closed /srv/closed/tools
+	chmod 755 /srv/closed /srv/closed/tools
 	printf '#!/bin/sh\n' >/srv/closed/tools/one
 	chmod 700 /srv/closed/tools/one
 	gives 126 'what it may not execute' \
