@@ -1058,6 +1058,8 @@ int main(int argc, char **argv)
 		(void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 4096});
 		(void)setrlimit(RLIMIT_RTPRIO, &(struct rlimit){0, 1});
 	}
+	/* What is made out here for the test is for its users, too. */
+	(void)umask(022);
 	remember_outside(&job);
 	if (!mkdtemp(job.root))
 		die("mkdtemp %s", job.root);
