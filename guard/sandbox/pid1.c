@@ -93,12 +93,17 @@ static void tell_places(const struct setup *s)
  */
 static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 {
+	int ignored;
+	pid_t pid;
+
 	renames_close(&p->renames);
 	tell_refused(p);
 	tell_full(p);
 	(void)kill(-1, SIGKILL);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		;
+	/* A rename that was not undone in time leaves its copy to us. */
+	while ((pid = waitpid(-1, &ignored, 0)) > 0 || errno == EINTR)
+		if (pid > 0)
+			(void)renames_reap(&p->renames, pid, ignored);
 	tell_places(p->s);
 	give_up_terminal(p->s);
 	(void)note_send(p->s->socket, NOTE_EXITED, status, NULL, -1);

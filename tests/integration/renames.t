@@ -204,6 +204,26 @@ done
 is "$got" 0 'the run ends in the middle'
 says "$err" 'changed nothing'
 same_outside 'broken off'
+# One that cannot undo it in time. It has begun when its copy is there; it may
+# have ended when it is looked for.
+tries=0
+until [ $((tries += 1)) -gt 20 ]; do
+	guard run -- sh -c '
+		/opt/guard/build/tests/lib/renamer plain wide moved &
+		until ls -d .guard-rename-* >/dev/null 2>&1 || [ -e moved ]
+		do :; done
+		for p in /proc/[0-9]*; do
+			[ "$(cat "$p/comm" 2>/dev/null)" != guard-rename ] ||
+				kill -STOP "${p#/proc/}"
+		done
+		[ ! -e moved ]' >"$out" 2>"$err" </dev/null
+	got=$?
+	[ $got -ne 0 ] || break
+	guard discard -q -y
+done
+is "$got" 0 'the run ends while the one who renames is stopped'
+says "$err" 'changed nothing'
+same_outside 'stopped'
 rmdir wide/* wide
 
 # --- the review ---
