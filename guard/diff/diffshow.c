@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/path.h"
@@ -20,6 +21,26 @@ static int by_kind(const void *a, const void *b)
 	return path_compare(x->path, y->path);
 }
 
+/* Lines of a terminal that a command gets: one that holds a whole script would
+ * hide what it did. */
+#define COMMAND_LINES 3u
+#define CUT_MARK "..."
+
+static void add_command(const char *command, struct buf *to)
+{
+	AUTO(buf) struct buf all = {0};
+	size_t columns = output_width() * COMMAND_LINES, len;
+
+	buf_add_text(&all, "$ ");
+	output_name(&all, command);
+	len = all.len;
+	if (columns > strlen(CUT_MARK) && text_width(buf_text(&all)) > columns)
+		len = text_fit(buf_text(&all), columns - strlen(CUT_MARK));
+	buf_add(to, buf_text(&all), len);
+	if (len < all.len)
+		buf_add_text(to, CUT_MARK);
+}
+
 void diffshow_head(const struct session *s, struct buf *to)
 {
 	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
@@ -27,8 +48,8 @@ void diffshow_head(const struct session *s, struct buf *to)
 		   output_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);
-	buf_add_text(to, "\n$ ");
-	output_name(to, s->command ? s->command : "");
+	buf_add_char(to, '\n');
+	add_command(s->command ? s->command : "", to);
 	buf_add_text(to, "\nin ");
 	output_name(to, s->project);
 	buf_add_text(to, ": ");

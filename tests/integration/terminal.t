@@ -344,4 +344,23 @@ bye
 END
 fi
 
+# --- a narrow one ---
+for run in $(guard status -q); do
+	guard discard -q -y "$run"
+done
+guard run -q -- sh -c ": $(printf '%0300d' 0); echo >changed"
+play 'tables and heads on a narrow terminal' <<'END'
+size 24 50
+> guard status\r
+< exit 0  1 added\r\n
+< \x20   sh -c
+< out>
+> guard diff --no-pager --stat\r
+< $ sh -c : 0000
+< 00000...\r\n
+< changed
+< out>
+bye
+END
+guard discard -q -y
 finish
