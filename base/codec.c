@@ -85,7 +85,9 @@ static uint64_t dec_le(struct dec *d, size_t len)
 
 uint8_t dec_u8(struct dec *d)
 {
-	return (uint8_t)dec_le(d, 1);
+	const unsigned char *p = dec_raw(d, 1);
+
+	return p ? *p : 0;
 }
 
 uint16_t dec_u16(struct dec *d)
@@ -108,6 +110,8 @@ uint64_t dec_var(struct dec *d)
 	uint64_t v = 0;
 	unsigned int shift;
 
+	if (!d->bad && d->at < d->end && *d->at < 0x80)
+		return *d->at++;
 	for (shift = 0; shift < 64; shift += 7) {
 		uint8_t c = dec_u8(d);
 

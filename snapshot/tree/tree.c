@@ -90,6 +90,149 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	return 0;
 }
 
+/* One of two trees that are gone through together. */
+struct side {
+	struct dec d;
+	uint64_t version, left; /* entries that are yet to come */
+	struct entry_place last; /* the one that was passed */
+	bool waits; /* it was passed and is not dealt with */
+	bool chattr;
+	struct tree kept;
+};
+
+static bool side_start(struct side *s, const struct buf *bytes)
+{
+	s->d = dec_start(bytes->data, bytes->len);
+	s->version = dec_var(&s->d);
+	s->left = dec_var(&s->d);
+	return !s->d.bad && s->left <= bytes->len / ENTRY_LEN_MIN &&
+	       (s->version == VERSION_PLAIN || s->version == VERSION_CHATTR);
+}
+
+static int compare_names(const struct entry_place *a,
+			 const struct entry_place *b)
+{
+	size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
+	int order = len ? memcmp(a->name, b->name, len) : 0;
+
+	return order ? order
+		     : (a->name_len > b->name_len) -
+			       (a->name_len < b->name_len);
+}
+
+static void note_passed(struct side *s, const struct entry_place *e)
+{
+	if (s->last.at && compare_names(&s->last, e) >= 0)
+		s->d.bad = true;
+	s->chattr |= e->chattr;
+	s->last = *e;
+	s->left--;
+}
+
+static size_t same_start(const struct dec *a, const struct dec *b)
+{
+	size_t a_len = (size_t)(a->end - a->at),
+	       b_len = (size_t)(b->end - b->at);
+	size_t len = a_len < b_len ? a_len : b_len, at = 0, step;
+
+	for (step = 256; step; step = step == 256 ? 1 : 0)
+		while (len - at >= step &&
+		       memcmp(a->at + at, b->at + at, step) == 0)
+			at += step;
+	return at;
+}
+
+/* Both are at the beginning of an entry. */
+static void pass_same(struct side *a, struct side *b)
+{
+	size_t same = same_start(&a->d, &b->d);
+	struct dec d = a->d;
+	struct entry_place e;
+
+	while (a->left && b->left && entry_pass(&d, &e) && e.len <= same) {
+		same -= e.len;
+		a->d.at += e.len;
+		b->d.at += e.len;
+		note_passed(a, &e);
+		note_passed(b, &e);
+	}
+}
+
+static bool side_next(struct side *s)
+{
+	struct entry_place e;
+
+	if (!s->waits && s->left && entry_pass(&s->d, &e)) {
+		note_passed(s, &e);
+		s->waits = true;
+	}
+	return s->waits && !s->d.bad;
+}
+
+static void keep(struct side *s)
+{
+	struct dec d = dec_start(s->last.at, s->last.len);
+	struct entry e;
+
+	s->waits = false;
+	if (entry_decode(&d, false, &e))
+		tree_add(&s->kept, &e);
+	else
+		s->d.bad = true;
+}
+
+static bool side_end(const struct side *s)
+{
+	return !s->left && dec_end(&s->d) &&
+	       s->chattr == (s->version == VERSION_CHATTR);
+}
+
+static bool decode_apart(struct side *a, struct side *b)
+{
+	for (;;) {
+		bool in_a, in_b;
+		int order;
+
+		if (!a->waits && !b->waits)
+			pass_same(a, b);
+		in_a = side_next(a);
+		in_b = side_next(b);
+		if ((!in_a && !in_b) || a->d.bad || b->d.bad)
+			return side_end(a) && side_end(b);
+		order = !in_a	? 1
+			: !in_b ? -1
+				: compare_names(&a->last, &b->last);
+		if (order <= 0)
+			keep(a);
+		if (order >= 0)
+			keep(b);
+	}
+}
+
+int tree_decode_apart(const struct buf *a, const struct buf *b,
+		      struct tree *ret_a, struct tree *ret_b, struct err *err)
+{
+	struct side x = {0}, y = {0};
+
+	if (!side_start(&x, a) || !side_start(&y, b)) {
+		if (tree_decode(a->data, a->len, ret_a, err) < 0)
+			return -err->num;
+		if (tree_decode(b->data, b->len, ret_b, err) < 0) {
+			tree_free(ret_a);
+			return -err->num;
+		}
+		return 0;
+	}
+	if (!decode_apart(&x, &y)) {
+		tree_free(&x.kept);
+		tree_free(&y.kept);
+		return fail(err, EBADMSG, "a damaged tree");
+	}
+	*ret_a = x.kept;
+	*ret_b = y.kept;
+	return 0;
+}
+
 void tree_free(struct tree *t)
 {
 	size_t i;

@@ -41,6 +41,17 @@ static bool is_folder(const struct entry *e)
 	return e && S_ISDIR(e->mode);
 }
 
+static int open_level(struct differ *d, const struct entry *a,
+		      const struct entry *b, struct level *l, struct err *err)
+{
+	if (is_folder(a) && is_folder(b))
+		return tree_cursor_open_apart(d->store, &a->content,
+					      &b->content, &l->a, &l->b, err);
+	if (is_folder(a))
+		return tree_cursor_open(d->store, &a->content, &l->a, err);
+	return tree_cursor_open(d->store, &b->content, &l->b, err);
+}
+
 /* The folder that d->path names becomes the level on top. */
 static int enter(struct differ *d, const struct entry *a, const struct entry *b,
 		 struct err *err)
@@ -52,10 +63,7 @@ static int enter(struct differ *d, const struct entry *a, const struct entry *b,
 	GROW(d->levels, d->count, d->room);
 	top = &d->levels[d->count++];
 	*top = (struct level){.path_len = d->path.len};
-	if ((is_folder(a) &&
-	     tree_cursor_open(d->store, &a->content, &top->a, err) < 0) ||
-	    (is_folder(b) &&
-	     tree_cursor_open(d->store, &b->content, &top->b, err) < 0))
+	if (open_level(d, a, b, top, err) < 0)
 		return err_context(err, "%s", text_quote(buf_text(&d->path)));
 	return 0;
 }

@@ -7,6 +7,16 @@
 #include "base/path.h"
 #include "snapshot/tree/tree.h"
 
+static int get_object(struct store *s, const struct oid *id, struct buf *ret,
+		      struct err *err)
+{
+	if (id->type != OBJECT_TREE)
+		return fail(err, EBADMSG, "a folder that refers to no tree");
+	if (store_get(s, id, ret, err) < 0)
+		return err_context(err, "read a folder of a snapshot");
+	return 0;
+}
+
 /* One object; it may be split. */
 static int load_object(struct store *s, const struct oid *id, struct tree *ret,
 		       struct err *err)
@@ -17,10 +27,8 @@ static int load_object(struct store *s, const struct oid *id, struct tree *ret,
 		*ret = (struct tree){0};
 		return 0;
 	}
-	if (id->type != OBJECT_TREE)
-		return fail(err, EBADMSG, "a folder that refers to no tree");
-	if (store_get(s, id, &bytes, err) < 0)
-		return err_context(err, "read a folder of a snapshot");
+	if (get_object(s, id, &bytes, err) < 0)
+		return -err->num;
 	return tree_decode(bytes.data, bytes.len, ret, err);
 }
 
@@ -49,6 +57,17 @@ void tree_cursor_free(struct tree_cursor *c)
 	*c = (struct tree_cursor){0};
 }
 
+static struct tree_cursor begin(struct store *s, const struct tree *t)
+{
+	struct tree_cursor c = {.store = s};
+
+	if (t->split)
+		c.parts = *t;
+	else
+		c.now = *t;
+	return c;
+}
+
 int tree_cursor_open(struct store *s, const struct oid *id,
 		     struct tree_cursor *ret, struct err *err)
 {
@@ -56,11 +75,32 @@ int tree_cursor_open(struct store *s, const struct oid *id,
 
 	if (load_object(s, id, &t, err) < 0)
 		return -err->num;
-	*ret = (struct tree_cursor){.store = s};
-	if (t.split)
-		ret->parts = t;
-	else
-		ret->now = t;
+	*ret = begin(s, &t);
+	return 0;
+}
+
+int tree_cursor_open_apart(struct store *s, const struct oid *a,
+			   const struct oid *b, struct tree_cursor *ret_a,
+			   struct tree_cursor *ret_b, struct err *err)
+{
+	AUTO(buf) struct buf a_bytes = {0}, b_bytes = {0};
+	struct tree t, u;
+
+	if (a->type == OBJECT_NONE || b->type == OBJECT_NONE) {
+		if (tree_cursor_open(s, a, ret_a, err) < 0)
+			return -err->num;
+		if (tree_cursor_open(s, b, ret_b, err) < 0) {
+			tree_cursor_free(ret_a);
+			return -err->num;
+		}
+		return 0;
+	}
+	if (get_object(s, a, &a_bytes, err) < 0 ||
+	    get_object(s, b, &b_bytes, err) < 0 ||
+	    tree_decode_apart(&a_bytes, &b_bytes, &t, &u, err) < 0)
+		return -err->num;
+	*ret_a = begin(s, &t);
+	*ret_b = begin(s, &u);
 	return 0;
 }
 

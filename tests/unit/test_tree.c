@@ -188,6 +188,107 @@ static void test_unsorted_and_doubled_names_are_refused(void **state)
 	}
 }
 
+/* What comes of both when the same is left out of both, as a text. */
+static void tell_apart(const struct tree *a, const struct tree *b,
+		       struct buf *to)
+{
+	size_t i = 0, j = 0;
+
+	while (i < a->count || j < b->count) {
+		int order = i == a->count   ? 1
+			    : j == b->count ? -1
+					    : strcmp(a->entries[i].name,
+						     b->entries[j].name);
+		const struct entry *x = order <= 0 ? &a->entries[i++] : NULL;
+		const struct entry *y = order >= 0 ? &b->entries[j++] : NULL;
+
+		if (x && y && entry_equal(x, y))
+			continue;
+		buf_printf(to, "%s%s%s %u ", x ? "-" : "", y ? "+" : "",
+			   x ? x->name : y->name, (x ? x : y)->uid);
+	}
+}
+
+static unsigned int draw(uint64_t *seed, unsigned int below)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned int)(*seed >> 33) % below;
+}
+
+static void add_drawn(struct tree *t, size_t i, uint32_t uid, uint32_t chattr)
+{
+	char name[16];
+	struct entry e;
+
+	(void)snprintf(name, sizeof(name), "%.*s%zu", (int)(i % 4), "yyy",
+		       100 + i);
+	e = make(name, i % 3 ? S_IFREG | 0644 : S_IFLNK | 0777);
+	e.uid = uid;
+	if (i % 3 == 0)
+		e.link = mem_strdup(name);
+	else
+		e.chattr = chattr;
+	tree_add(t, &e);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name,
+		      ((const struct entry *)b)->name);
+}
+
+static void test_what_two_folders_share_is_left_out_and_no_more(void **state)
+{
+	uint64_t seed = 1;
+	size_t round, i;
+
+	(void)state;
+	for (round = 0; round < 500; round++) {
+		AUTO(tree) struct tree a = {0}, b = {0}, x = {0}, y = {0};
+		AUTO(buf) struct buf of_a = {0}, of_b = {0};
+		AUTO(buf) struct buf should = {0}, is = {0};
+		unsigned int same = draw(&seed, 20), way;
+		struct err err;
+
+		for (i = 0; i < 60; i++) {
+			way = draw(&seed, 3 + same);
+			if (way != 0)
+				add_drawn(&a, i, 1, way == 1 ? 16 : 0);
+			if (way != 1)
+				add_drawn(&b, i, way == 2 ? 300 : 1, 0);
+		}
+		qsort(a.entries, a.count, sizeof(*a.entries), by_name);
+		qsort(b.entries, b.count, sizeof(*b.entries), by_name);
+		tell_apart(&a, &b, &should);
+		tree_encode(a.entries, a.count, &of_a);
+		tree_encode(b.entries, b.count, &of_b);
+		ok(tree_decode_apart(&of_a, &of_b, &x, &y, &err));
+		tell_apart(&x, &y, &is);
+		assert_string_equal(buf_text(&is), buf_text(&should));
+		tree_free(&x);
+		tree_free(&y);
+		ok(tree_decode_apart(&of_a, &of_a, &x, &y, &err));
+		assert_int_equal(x.count + y.count, 0);
+	}
+}
+
+static void
+test_unsorted_names_are_refused_also_when_both_have_them(void **state)
+{
+	AUTO(buf) struct buf bytes = {0};
+	struct entry e[2] = {make("b", S_IFREG | 0644),
+			     make("a", S_IFREG | 0644)};
+	struct tree x, y;
+	struct err err;
+
+	(void)state;
+	tree_encode(e, 2, &bytes);
+	assert_int_equal(tree_decode_apart(&bytes, &bytes, &x, &y, &err),
+			 -EBADMSG);
+	entry_free(&e[0]);
+	entry_free(&e[1]);
+}
+
 static void test_newer_version_is_told_apart(void **state)
 {
 	static const unsigned char bytes[] = {4, 0};
@@ -241,6 +342,49 @@ static void test_damaged_bytes_never_crash(void **state)
 	}
 	/* A changed hash or time is for the store's own check to notice. */
 	assert_true(accepted < bytes.len * 8);
+}
+
+static void test_a_damaged_tree_beside_another_never_crashes(void **state)
+{
+	struct box *box = *state;
+	AUTO(tree) struct tree t = {0};
+	AUTO(buf) struct buf good = {0}, bad = {0};
+	size_t i, bit, refused = 0;
+	struct oid id;
+	struct err err;
+
+	fill(box, &t);
+	ok(tree_save(box->store, &t, &id, &err));
+	tree_encode(t.entries, t.count, &good);
+	buf_add(&bad, good.data, good.len);
+	for (i = 0; i < bad.len; i++)
+		for (bit = 0; bit < 8; bit++) {
+			AUTO(tree) struct tree x = {0}, y = {0};
+			bool whole;
+
+			bad.data[i] ^= (unsigned char)(1 << bit);
+			whole = decodes(bad.data, bad.len);
+			/* What differs is checked as ever. */
+			assert_int_equal(tree_decode_apart(&good, &bad, &x, &y,
+							   &err) == 0,
+					 whole);
+			refused += !whole;
+			tree_free(&x);
+			tree_free(&y);
+			assert_int_equal(tree_decode_apart(&bad, &good, &x, &y,
+							   &err) == 0,
+					 whole);
+			bad.data[i] ^= (unsigned char)(1 << bit);
+		}
+	assert_true(refused > 0);
+	for (i = 0; i < good.len; i++) {
+		struct buf cut = {.data = mem_dup(good.data, i), .len = i};
+		struct tree x, y;
+
+		assert_true(tree_decode_apart(&cut, &good, &x, &y, &err) < 0);
+		assert_true(tree_decode_apart(&good, &cut, &x, &y, &err) < 0);
+		free(cut.data);
+	}
 }
 
 static void test_random_bytes_never_crash(void **state)
@@ -510,6 +654,9 @@ int main(void)
 		T(test_bad_entries_are_refused),
 		T(test_hostile_names_are_refused_when_read),
 		T(test_unsorted_and_doubled_names_are_refused),
+		T(test_what_two_folders_share_is_left_out_and_no_more),
+		T(test_a_damaged_tree_beside_another_never_crashes),
+		T(test_unsorted_names_are_refused_also_when_both_have_them),
 		T(test_newer_version_is_told_apart),
 		T(test_damaged_bytes_never_crash),
 		T(test_random_bytes_never_crash),
