@@ -33,6 +33,7 @@ void applying_free(struct applying *a)
 	changes_free(&a->changes);
 	mem_list_free(&a->agreed);
 	mem_list_free(&a->only);
+	differences_free(&a->differences);
 }
 
 static int check_state(const struct pick *p, struct err *err)
@@ -298,6 +299,9 @@ int applying_plan(struct applying *a, const struct entry *want,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
 		.our_label = "project",
 		.their_label = label,
+		.differences = want == &a->want && a->differences.whole
+				       ? &a->differences
+				       : NULL,
 	};
 
 	plan_free(&a->plan);

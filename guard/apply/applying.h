@@ -59,6 +59,7 @@ struct applying {
 	bool may_be_some; /* nobody asks for more of the project than the plan
 			   */
 	char **only; /* all of it that is looked at; NULL: everything */
+	struct differences differences; /* of base and want, when whole */
 };
 
 #define APPLYING_NONE                                                          \

@@ -18,6 +18,7 @@ struct some {
 	const char *last; /* that comes with all below; in paths */
 	uint64_t count, max;
 	bool all; /* something needs all of it to be known */
+	struct differences *differences;
 };
 
 static bool has_twins(const struct entry *e)
@@ -35,6 +36,11 @@ static int each(void *arg, const char *path, const struct entry *base,
 	auto_free char *alone = NULL;
 
 	(void)err;
+	/* Below a path that counts once there may be any number. */
+	if (s->differences->count < 4 * s->max)
+		differences_add(s->differences, path, base, want);
+	else
+		s->differences->whole = false;
 	if (has_twins(base) || has_twins(want))
 		s->all = true;
 	if (s->all || !*path || path_has_part(path, ".git") ||
@@ -65,12 +71,18 @@ bool applying_some_wanted(const struct applying *a)
 
 int applying_some_choose(struct applying *a, struct err *err)
 {
-	struct some s = {.max = some_max(&a->base)};
-	int got =
-		tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
+	struct some s = {
+		.max = some_max(&a->base),
+		.differences = &a->differences,
+	};
+	int got;
 
+	s.differences->whole = true;
+	got = tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
 	if (got < 0 || s.all)
 		mem_list_free(&s.paths);
+	if (got < 0 || !s.differences->whole)
+		differences_free(s.differences);
 	a->only = s.paths;
 	return got < 0 ? got : 0;
 }

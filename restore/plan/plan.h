@@ -20,6 +20,7 @@
 #define GUARD_RESTORE_PLAN_PLAN_H
 
 #include "snapshot/tree/catalog.h"
+#include "snapshot/tree/differences.h"
 
 enum step_kind {
 	STEP_DELETE, /* from -> nothing; a folder with all below it */
@@ -155,6 +156,8 @@ struct plan_options {
 	enum plan_resolve resolve;
 	/* What conflict markers call the two sides; for RESOLVE_MARKERS. */
 	const char *our_label, *their_label;
+	/* Of base and want, when they are known already, else NULL. */
+	const struct differences *differences;
 };
 
 void plan_free(struct plan *p);

@@ -472,9 +472,13 @@ static void keep_times(struct planner *pl)
 
 int planner_run(struct planner *pl, struct err *err)
 {
-	if (tree_diff(pl->store, pl->base, pl->want, each_difference, pl, err) <
-	    0)
-		return -err->num;
+	const struct differences *known = pl->options->differences;
+	int got = known ? differences_each(known, each_difference, pl, err)
+			: tree_diff(pl->store, pl->base, pl->want,
+				    each_difference, pl, err);
+
+	if (got < 0)
+		return got;
 	keep_times(pl);
 	return 0;
 }

@@ -47,6 +47,40 @@ static void tell(struct plan *p, struct buf *to)
 		buf_printf(to, " git:%zu", p->git_left);
 }
 
+static int note_difference(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
+{
+	(void)err;
+	differences_add(arg, path, a, b);
+	return 0;
+}
+
+/* The plan of differences that are known is the plan that finds them. */
+static void check_known(struct box *box, const struct entry *a,
+			const struct entry *b, const struct entry *c,
+			const struct plan_options *options,
+			const struct buf *expected)
+{
+	AUTO(differences) struct differences known = {0};
+	struct plan_options with = *options;
+	AUTO(plan) struct plan p = {0};
+	AUTO(buf) struct buf text = {0};
+	struct err err;
+
+	ok(tree_diff(box->store, a, b, note_difference, &known, &err));
+	with.differences = &known;
+	ok(plan_make(box->store, a, b, c, &with, &p, &err));
+	tell(&p, &text);
+	assert_int_equal(text.len, expected->len);
+	assert_true(!text.len ||
+		    memcmp(text.data, expected->data, text.len) == 0);
+	/* They are what it goes by. */
+	with.differences = &(struct differences){0};
+	plan_free(&p);
+	ok(plan_make(box->store, a, b, c, &with, &p, &err));
+	assert_int_equal(p.step_count, 0);
+}
+
 static char *plan_text(struct box *box, const char *base, const char *want,
 		       const char *now, const struct plan_options *options)
 {
@@ -58,6 +92,7 @@ static char *plan_text(struct box *box, const char *base, const char *want,
 
 	ok(plan_make(box->store, &a, &b, &c, options, &p, &err));
 	tell(&p, &text);
+	check_known(box, &a, &b, &c, options, &text);
 	plan_free(&p);
 	entry_free(&a);
 	entry_free(&b);
