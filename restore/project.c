@@ -155,6 +155,23 @@ static int take_opened(struct store *store, struct project *p,
 	return 0;
 }
 
+/*
+ * The stat cache is of all of a project and is read whole. Where a change has
+ * just put everything that is looked at, it knows nothing that is not known.
+ * "x/" is a folder without what is in it.
+ */
+static bool needs_cache(const struct project *p)
+{
+	size_t wanted = 0, i;
+
+	if (!p->only)
+		return true;
+	for (i = 0; p->only[i]; i++)
+		wanted += *p->only[i] &&
+			  p->only[i][strlen(p->only[i]) - 1] != '/';
+	return p->known_count < wanted;
+}
+
 static int take(struct store *store, struct project *p,
 		struct take_options *options, struct snapshot *ret,
 		struct err *err)
@@ -164,7 +181,7 @@ static int take(struct store *store, struct project *p,
 
 	options->root_path = p->path;
 	options->root_fd = p->fd;
-	options->cache_path = p->cache_path;
+	options->cache_path = needs_cache(p) ? p->cache_path : NULL;
 	options->skip = p->skip;
 	options->only = p->only;
 	options->moved_since = p->moved_since;
