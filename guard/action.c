@@ -83,35 +83,51 @@ static void put_others(struct record *r, const struct action *a)
 	}
 }
 
-static int get_others(const struct record *r, struct action *a, struct err *err)
+static bool get_other(struct action *a, const char *value)
 {
-	const char *value;
+	struct action_root *root;
+	uint64_t before, after;
+	int at = 0;
+
+	if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &after, &at) !=
+		    2 ||
+	    !at || value[at] != '/')
+		return false;
+	root = action_add_root(a, value + at);
+	root->before = before;
+	root->after = after;
+	return true;
+}
+
+static bool get_only(struct action *a, const char *value)
+{
+	char *path;
+	unsigned long number = strtoul(value, &path, 10);
+
+	if (*path++ != ' ' || number > a->other_count)
+		return false;
+	mem_list_add(number ? &a->others[number - 1].only : &a->only, path);
+	return true;
+}
+
+/* Calls get() with each value of a key; they may be a thousand. */
+static bool get_all(const struct record *r, const char *key, struct action *a,
+		    bool (*get)(struct action *a, const char *value))
+{
 	size_t i;
 
-	for (i = 0; (value = record_get_nth(r, "other", i)); i++) {
-		struct action_root *root;
-		uint64_t before, after;
-		int at = 0;
+	for (i = 0; i < r->count; i++)
+		if (strcmp(r->items[i].key, key) == 0 &&
+		    !get(a, r->items[i].value))
+			return false;
+	return true;
+}
 
-		if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &after,
-			   &at) != 2 ||
-		    !at || value[at] != '/')
-			return fail(err, EBADMSG,
-				    "the record of an action is damaged");
-		root = action_add_root(a, value + at);
-		root->before = before;
-		root->after = after;
-	}
-	for (i = 0; (value = record_get_nth(r, "only", i)); i++) {
-		char *path;
-		unsigned long number = strtoul(value, &path, 10);
-
-		if (*path++ != ' ' || number > a->other_count)
-			return fail(err, EBADMSG,
-				    "the record of an action is damaged");
-		mem_list_add(number ? &a->others[number - 1].only : &a->only,
-			     path);
-	}
+static int get_others(const struct record *r, struct action *a, struct err *err)
+{
+	if (!get_all(r, "other", a, get_other) ||
+	    !get_all(r, "only", a, get_only))
+		return fail(err, EBADMSG, "the record of an action is damaged");
 	return 0;
 }
 
