@@ -216,7 +216,7 @@ static void a_name_reaches_nobody_as_a_control_sequence(void **state)
 
 static void columns_line_up_as_a_terminal_shows_them(void **state)
 {
-	struct table t = {.columns = 2, .width = 13};
+	struct table t = {.columns = 2, .width = 23};
 	auto_free char *text = NULL;
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
@@ -226,12 +226,12 @@ static void columns_line_up_as_a_terminal_shows_them(void **state)
 	table_row(&t, (const char *const[]){"\xc3\xa4", "1"});
 	table_row(&t, (const char *const[]){"long", "2"});
 	table_row(&t, (const char *const[]){"\xe6\xbc\xa2", "3"});
-	table_row(&t, (const char *const[]){"e\xcc\x81", "4567890"});
+	table_row(&t, (const char *const[]){"e\xcc\x81", "45678901234567890"});
 	table_print(&t, ">", to);
 	assert_int_equal(fclose(to), 0);
 	assert_string_equal(text, ">\xc3\xa4     1\n>long  2\n"
 				  ">\xe6\xbc\xa2    3\n"
-				  ">e\xcc\x81     456...\n");
+				  ">e\xcc\x81     4567890123456...\n");
 	table_free(&t);
 }
 
