@@ -489,9 +489,16 @@ setfacl -m "u:$(id -u):r,g:$(id -g):r,m::rwx" src/f1.c &&
 	setfacl -d -m g::rwx docs && : >docs/new && cp -a src copy &&
 	getfacl -c -n src/f1.c copy/f1.c docs docs/new >lists
 END
-step 'an access list of somebody else' setfacl <<'END'
+# A plain user's own throw-away root knows nobody else: there it fails natively.
+: >"$HOME/list"
+if setfacl -m u:1234:rw "$HOME/list" 2>/dev/null; then
+	step 'an access list of somebody else' setfacl <<'END'
 setfacl -m u:1234:rw src/f1.c
 END
+else
+	skip 'an access list of somebody else: there is nobody else'
+fi
+rm "$HOME/list"
 step 'a map from before the first write' python3 <<'END'
 python3 -c 'import mmap
 with open("Makefile", "rb") as f:
