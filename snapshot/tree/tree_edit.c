@@ -8,18 +8,35 @@
 #include "base/text.h"
 #include "snapshot/tree/tree.h"
 
-/* An entry, and once it was opened (it is a folder then) what is in it. */
+/*
+ * An entry, and once it was opened (it is a folder then) what is in it. Where
+ * one is changed, all above it are.
+ */
 struct node {
 	struct entry entry;
 	bool opened, changed;
-	struct node *nodes; /* sorted by name's bytes */
-	size_t count, room;
+	/* Sorted by name's bytes. All free room is in one gap: edits come in
+	 * an order, and those in a folder of a million names must not move
+	 * all of them each time. */
+	struct node *nodes;
+	size_t count, room, gap;
+};
+
+/* A folder on the way to the last path: its own ends there. */
+struct place {
+	struct node *node;
+	size_t end;
 };
 
 struct tree_editor {
 	struct store *store;
 	struct node root;
 	char *last; /* of tree_editor_settle() */
+	/* The way to the path that was looked for last: the next one is often
+	 * near it. Nothing in it outlives a change of what holds it. */
+	char *path;
+	struct place *way;
+	size_t way_count, way_room;
 };
 
 /* A stack in the heap stands for recursion: depth is not ours to choose. */
@@ -44,6 +61,39 @@ static void push(struct steps *s, struct node *node)
 	s->items[s->count++] = (struct step){.node = node};
 }
 
+/* By its place among the sorted. */
+static struct node *child(const struct node *node, size_t i)
+{
+	return &node->nodes[i < node->gap ? i : i + node->room - node->count];
+}
+
+static void move_gap(struct node *node, size_t to)
+{
+	size_t gap = node->gap, behind = gap + node->room - node->count;
+	struct node *nodes = node->nodes;
+
+	if (to < gap)
+		memmove(&nodes[behind - (gap - to)], &nodes[to],
+			(gap - to) * sizeof(*nodes));
+	else if (to > gap)
+		memmove(&nodes[gap], &nodes[behind],
+			(to - gap) * sizeof(*nodes));
+	node->gap = to;
+}
+
+static struct node *insert(struct node *node, size_t at)
+{
+	if (node->count == node->room) {
+		move_gap(node, node->count);
+		GROW(node->nodes, node->count, node->room);
+	}
+	move_gap(node, at);
+	node->gap++;
+	node->count++;
+	node->nodes[at] = (struct node){0};
+	return &node->nodes[at];
+}
+
 /* Frees what is in the node and its entry, not the node itself. */
 static void node_done(struct node *node)
 {
@@ -54,7 +104,7 @@ static void node_done(struct node *node)
 		struct step *top = &steps.items[steps.count - 1];
 
 		if (top->next < top->node->count) {
-			push(&steps, &top->node->nodes[top->next++]);
+			push(&steps, child(top->node, top->next++));
 			continue;
 		}
 		entry_free(&top->node->entry);
@@ -81,6 +131,8 @@ void tree_editor_free(struct tree_editor **ed)
 		return;
 	node_done(&(*ed)->root);
 	free((*ed)->last);
+	free((*ed)->path);
+	free((*ed)->way);
 	free(*ed);
 	*ed = NULL;
 }
@@ -92,7 +144,7 @@ static bool find(const struct node *node, const char *name, size_t *ret)
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		int order = strcmp(node->nodes[mid].entry.name, name);
+		int order = strcmp(child(node, mid)->entry.name, name);
 
 		if (order == 0) {
 			*ret = mid;
@@ -117,7 +169,7 @@ static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 	if (tree_load(ed->store, &node->entry.content, &t, err) < 0)
 		return -err->num;
 	node->nodes = mem_resize(NULL, t.count, sizeof(*node->nodes));
-	node->count = node->room = t.count;
+	node->count = node->room = node->gap = t.count;
 	for (i = 0; i < t.count; i++) {
 		node->nodes[i] = (struct node){.entry = t.entries[i]};
 		t.entries[i] = (struct entry){0};
@@ -126,40 +178,88 @@ static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 	return 0;
 }
 
+/* How much of both is the same, in bytes. */
+static size_t common(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	while (a[len] && a[len] == b[len])
+		len++;
+	return len;
+}
+
+/* Leaves of the way what leads to path as well, at least the root. */
+static struct place go_back(struct tree_editor *ed, const char *path)
+{
+	size_t same = ed->path ? common(ed->path, path) : 0;
+
+	if (!ed->way_count) {
+		GROW(ed->way, ed->way_count, ed->way_room);
+		ed->way[ed->way_count++] = (struct place){.node = &ed->root};
+	}
+	while (ed->way_count > 1) {
+		size_t end = ed->way[ed->way_count - 1].end;
+
+		if (end <= same && path[end] == '/')
+			break;
+		ed->way_count--;
+	}
+	free(ed->path);
+	ed->path = mem_strdup(path);
+	return ed->way[ed->way_count - 1];
+}
+
+static void forget_way(struct tree_editor *ed)
+{
+	ed->way_count = 0;
+}
+
+/* The folders on the way count as changed. */
+static void mark_way(struct tree_editor *ed)
+{
+	size_t i = ed->way_count;
+
+	while (i && !ed->way[i - 1].node->changed)
+		ed->way[--i].node->changed = true;
+}
+
 /*
- * The opened folder that holds path's last part. With mark, all folders on
- * the way count as changed. -ENOTDIR when there is none.
+ * The folder that holds path's last part, the last of the way then. Without
+ * load only one that was opened is found. -ENOTDIR when there is none.
  */
-static int find_parent(struct tree_editor *ed, const char *path, bool mark,
+static int find_parent(struct tree_editor *ed, const char *path, bool load,
 		       struct node **ret, struct err *err)
 {
-	struct node *node = &ed->root;
-	const char *whole = path;
+	struct place here;
 
 	if (!path_ok(path) || !*path)
 		return fail(err, EINVAL, "%s is not a path in a tree",
 			    text_quote(path));
+	here = go_back(ed, path);
 	for (;;) {
-		size_t len = strcspn(path, "/"), at;
-		auto_free char *name = mem_strndup(path, len);
+		const char *rest = path + here.end + (here.end > 0);
+		size_t len = strcspn(rest, "/"), at;
+		auto_free char *name = NULL;
 
-		if (!S_ISDIR(node->entry.mode))
+		if (!S_ISDIR(here.node->entry.mode) ||
+		    (!load && !here.node->opened))
 			return fail(err, ENOTDIR,
 				    "%s: a part above it is no folder",
-				    text_quote(whole));
-		if (open_node(ed, node, err) < 0)
-			return err_context(err, "%s", text_quote(whole));
-		if (mark)
-			node->changed = true;
-		if (!path[len]) {
-			*ret = node;
+				    text_quote(path));
+		if (open_node(ed, here.node, err) < 0)
+			return err_context(err, "%s", text_quote(path));
+		if (!rest[len]) {
+			*ret = here.node;
 			return 0;
 		}
-		if (!find(node, name, &at))
+		name = mem_strndup(rest, len);
+		if (!find(here.node, name, &at))
 			return fail(err, ENOTDIR, "%s: %s is not there",
-				    text_quote(whole), text_quote(name));
-		node = &node->nodes[at];
-		path += len + 1;
+				    text_quote(path), text_quote(name));
+		here.node = child(here.node, at);
+		here.end = (size_t)(rest - path) + len;
+		GROW(ed->way, ed->way_count, ed->way_room);
+		ed->way[ed->way_count++] = here;
 	}
 }
 
@@ -173,15 +273,13 @@ static int make_node(struct tree_editor *ed, const char *path,
 
 	if (find_parent(ed, path, true, &parent, err) < 0)
 		return -err->num;
-	if (!find(parent, name, &at)) {
-		GROW(parent->nodes, parent->count, parent->room);
-		memmove(&parent->nodes[at + 1], &parent->nodes[at],
-			(parent->count - at) * sizeof(*parent->nodes));
-		parent->count++;
-		parent->nodes[at] = (struct node){0};
-		parent->nodes[at].entry.name = mem_strdup(name);
+	mark_way(ed);
+	if (find(parent, name, &at)) {
+		*ret = child(parent, at);
+		return 0;
 	}
-	*ret = &parent->nodes[at];
+	*ret = insert(parent, at);
+	(*ret)->entry.name = mem_strdup(name);
 	return 0;
 }
 
@@ -206,6 +304,8 @@ int tree_editor_put(struct tree_editor *ed, const char *path,
 		return tree_editor_remove(ed, path, err);
 	if (*path && make_node(ed, path, &node, err) < 0)
 		return -err->num;
+	if (!*path)
+		forget_way(ed);
 	node_done(node);
 	set_entry(node, e, path_name(path));
 	return 0;
@@ -223,6 +323,8 @@ int tree_editor_put_folder(struct tree_editor *ed, const char *path,
 	if (*path && make_node(ed, path, &node, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(node->entry.mode)) {
+		if (!*path)
+			forget_way(ed);
 		node_done(node);
 		/* Saved even when nothing is put into it: a tree of its own. */
 		node->opened = node->changed = true;
@@ -241,22 +343,24 @@ int tree_editor_remove(struct tree_editor *ed, const char *path,
 	int got;
 
 	if (!*path) {
+		forget_way(ed);
 		node_done(&ed->root);
 		ed->root.entry.name = mem_strdup("");
 		return 0;
 	}
-	got = find_parent(ed, path, false, &parent, err);
+	got = find_parent(ed, path, true, &parent, err);
 	if (got == -ENOTDIR)
 		return 0;
 	if (got < 0)
 		return got;
 	if (!find(parent, path_name(path), &at))
 		return 0;
-	node_done(&parent->nodes[at]);
+	node_done(child(parent, at));
+	/* The gap takes it in. */
+	move_gap(parent, at);
 	parent->count--;
-	memmove(&parent->nodes[at], &parent->nodes[at + 1],
-		(parent->count - at) * sizeof(*parent->nodes));
-	return find_parent(ed, path, true, &parent, err);
+	mark_way(ed);
+	return 0;
 }
 
 int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
@@ -267,12 +371,12 @@ int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 	int got;
 
 	if (*path) {
-		got = find_parent(ed, path, false, &parent, err);
+		got = find_parent(ed, path, true, &parent, err);
 		if (got < 0)
 			return got == -ENOTDIR ? 0 : got;
 		if (!find(parent, path_name(path), &at))
 			return 0;
-		node = &parent->nodes[at];
+		node = child(parent, at);
 	}
 	if (!node->entry.mode)
 		return 0;
@@ -290,7 +394,7 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 	t.entries = mem_resize(NULL, node->count, sizeof(*t.entries));
 	t.count = t.room = node->count;
 	for (i = 0; i < node->count; i++)
-		t.entries[i] = node->nodes[i].entry;
+		t.entries[i] = child(node, i)->entry;
 	got = tree_save(ed->store, &t, &node->entry.content, err);
 	free(t.entries); /* their strings are the nodes' */
 	if (got == 0)
@@ -310,7 +414,7 @@ static int save_below(struct tree_editor *ed, struct node *whole,
 		struct node *node = top->node;
 
 		if (node->changed && top->next < node->count) {
-			push(&steps, &node->nodes[top->next++]);
+			push(&steps, child(node, top->next++));
 			continue;
 		}
 		if (node->changed && save_node(ed, node, err) < 0)
@@ -328,38 +432,40 @@ static int settle_node(struct tree_editor *ed, struct node *node,
 	if (save_below(ed, node, err) < 0)
 		return -err->num;
 	for (i = 0; i < node->count; i++)
-		node_done(&node->nodes[i]);
+		node_done(child(node, i));
 	free(node->nodes);
 	node->nodes = NULL;
-	node->count = node->room = 0;
+	node->count = node->room = node->gap = 0;
 	node->opened = false;
 	return 0;
 }
 
 /* The folders of the last call that are not on the way to this path. */
-static int settle_last(struct tree_editor *ed, const char *last,
-		       const char *path, struct err *err)
+static int settle_last(struct tree_editor *ed, const char *path,
+		       struct err *err)
 {
-	struct node *node = &ed->root;
+	size_t start = common(ed->last, path), at;
+	auto_free char *top = NULL;
+	struct node *parent;
+	int got;
 
-	for (;;) {
-		size_t len = strcspn(last, "/"), at;
-		auto_free char *name = mem_strndup(last, len);
-
-		if (!len || !find(node, name, &at))
-			return 0;
-		node = &node->nodes[at];
-		if (strncmp(path, last, len) != 0 || path[len] != '/')
-			return settle_node(ed, node, err);
-		last += len + (last[len] == '/');
-		path += len + 1;
-	}
+	if (!*ed->last || (!ed->last[start] && path[start] == '/'))
+		return 0;
+	while (start && ed->last[start - 1] != '/')
+		start--;
+	top = mem_strndup(ed->last, start + strcspn(ed->last + start, "/"));
+	got = find_parent(ed, top, false, &parent, err);
+	if (got < 0)
+		return got == -ENOTDIR ? 0 : got;
+	return find(parent, path_name(top), &at)
+		       ? settle_node(ed, child(parent, at), err)
+		       : 0;
 }
 
 int tree_editor_settle(struct tree_editor *ed, const char *path,
 		       struct err *err)
 {
-	if (ed->last && settle_last(ed, ed->last, path, err) < 0)
+	if (ed->last && settle_last(ed, path, err) < 0)
 		return -err->num;
 	free(ed->last);
 	ed->last = mem_strdup(path);
