@@ -28,8 +28,7 @@ struct link {
 };
 
 struct copy {
-	bool (*keep_on)(void *arg);
-	void *arg;
+	const struct copying *how;
 	int root_fd; /* of the copy */
 	struct link *links;
 	size_t link_count, link_room;
@@ -41,7 +40,8 @@ static int copy_folder(struct copy *c, int from, int to, const char *path,
 
 static int ask(const struct copy *c, struct err *err)
 {
-	return c->keep_on(c->arg) ? 0 : fail(err, EINTR, "interrupted");
+	return c->how->keep_on(c->how->arg) ? 0
+					    : fail(err, EINTR, "interrupted");
 }
 
 /* ---- what is said of an entry ---- */
@@ -90,7 +90,8 @@ static int copy_file(struct copy *c, int from, const char *name, int to,
 		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
 		return fail_errno(err, "make %s", text_quote(name));
-	if (copybytes(in, out, st.st_size, c->keep_on, c->arg, err) < 0)
+	if (copybytes(in, out, st.st_size, c->how->keep_on, c->how->arg, err) <
+	    0)
 		return -err->num;
 	return copy_meta(in, &st, out, err);
 }
@@ -129,13 +130,35 @@ static void add_link(struct copy *c, const struct stat *st, const char *path)
 
 /* ---- everything but folders ---- */
 
+/* Its link would cost a sync, and nobody can tell a copy from it. */
+static bool is_settled(const struct copy *c, const struct stat *st)
+{
+	return st->st_nlink == 1 && st->st_ctim.tv_sec < c->how->settled;
+}
+
+/* 1: what cannot be copied may be linked. */
+static int bring_copy(struct copy *c, int from, const char *name, int to,
+		      struct err *err)
+{
+	int rc = copy_file(c, from, name, to, err);
+
+	if (rc == 0 || rc == -EINTR)
+		return rc;
+	(void)unlinkat(to, name, 0);
+	return 1;
+}
+
 static int bring(struct copy *c, int from, const char *name,
 		 const struct stat *st, int to, struct err *err)
 {
 	bool file = S_ISREG(st->st_mode);
+	int rc;
 
 	if (file && st->st_nlink == 1 && st->st_size > LINK_MAX_BYTES)
 		return copy_file(c, from, name, to, err);
+	rc = file && is_settled(c, st) ? bring_copy(c, from, name, to, err) : 1;
+	if (rc <= 0)
+		return rc;
 	if (linkat(from, name, to, name, 0) == 0)
 		return 0;
 	if (!file)
@@ -215,12 +238,12 @@ static int copy_folder(struct copy *c, int from, int to, const char *path,
 }
 
 int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
-	     bool (*keep_on)(void *arg), void *arg, struct err *err)
+	     const struct copying *how, struct err *err)
 {
 	auto_close int from =
 		beneath_open(from_fd, name, O_RDONLY | O_DIRECTORY, 0, err);
 	auto_close int to = -1;
-	struct copy c = {.keep_on = keep_on, .arg = arg};
+	struct copy c = {.how = how};
 	size_t i;
 	int rc;
 

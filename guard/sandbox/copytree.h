@@ -1,10 +1,11 @@
 /*
  * A second folder like the first, on the same mount: its files are linked
  * into it, so that they stay the same ones, with all that is said of them;
- * its folders are made with modes, owners, times, extended attributes. Large
- * files, which a layer would copy in one long step when they are linked, are
- * copied, and so are those that cannot be linked. What cannot be made alike
- * is an error, never left out.
+ * its folders are made with modes, owners, times, extended attributes. Copied
+ * are large files, which a layer would copy in one long step when they are
+ * linked; those that cannot be linked; and those that nobody can have open for
+ * writing, because a layer syncs each one that it copies. What cannot be made
+ * alike is an error, never left out.
  *
  * Errors: any; -EINTR: keep_on said no.
  */
@@ -12,16 +13,24 @@
 #define GUARD_SANDBOX_COPYTREE_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/err.h"
 
+struct copying {
+	/* Asked before every entry and every 8 MiB of a copy. */
+	bool (*keep_on)(void *arg);
+	void *arg;
+	/* Seconds of the clock: nobody has a file open for writing whose time
+	 * of change is before that. 0: that is not known of any. */
+	time_t settled;
+};
+
 /*
  * Makes to_name in to_fd, which must not exist, from the folder name in
- * from_fd. keep_on is asked before every entry and every
- * 8 MiB of a copy. What was made
- * until an error stays: the caller removes it.
+ * from_fd. What was made until an error stays: the caller removes it.
  */
 int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
-	     bool (*keep_on)(void *arg), void *arg, struct err *err);
+	     const struct copying *how, struct err *err);
 
 #endif

@@ -29,6 +29,7 @@
 #include "guard/sandbox/habits.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/parcel.h"
+#include "guard/sandbox/renames.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/shares.h"
 
@@ -112,6 +113,7 @@ struct setup {
 	char **missed; /* those that somebody will miss; NULL: none */
 
 	/* pid 1's own: */
+	struct renames_begin begin;
 	int tmp_fd, var_tmp_fd; /* opened again, in its mount namespace */
 	int resolv_fd; /* the file behind /etc/resolv.conf when it would be
 			  hidden, else -1 */

@@ -10,7 +10,6 @@
 #include "base/beneath.h"
 #include "base/text.h"
 #include "base/walk.h"
-#include "guard/sandbox/copytree.h"
 
 static int rename_it(const struct mend *m, const char *from, int from_fd)
 {
@@ -49,12 +48,36 @@ static int undo(const struct mend *m, int num)
 	return num;
 }
 
+/* Somebody has written to what was copied: that is the file, then. One that
+ * was linked has two names. */
+static bool was_written(int in, const char *name, const struct timespec *began)
+{
+	struct stat st;
+
+	return fstatat(in, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	       (st.st_ctim.tv_sec > began->tv_sec ||
+		(st.st_ctim.tv_sec == began->tv_sec &&
+		 st.st_ctim.tv_nsec >= began->tv_nsec));
+}
+
+static int hand_over(int in, int out, const char *name,
+		     const struct timespec *began)
+{
+	if (was_written(in, name, began))
+		return renameat(in, name, out, name);
+	if (linkat(in, name, out, name, 0) < 0 && errno != EEXIST)
+		return -1;
+	return unlinkat(in, name, 0);
+}
+
 /*
  * Empties and removes the first tree. What came into it since it was read
  * goes into the second; what cannot go stays: nothing is lost.
  */
 static int remove_first(int from_fd, const char *from, int to_fd,
-			const char *to, struct err *err)
+			const char *to, const struct timespec *began,
+			struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int in =
@@ -77,11 +100,9 @@ static int remove_first(int from_fd, const char *from, int to_fd,
 
 		if (list.items[i].type == DT_DIR) {
 			(void)mkdirat(out, name, 0700);
-			if (remove_first(in, name, out, name, err) < 0)
+			if (remove_first(in, name, out, name, began, err) < 0)
 				return -err->num;
-		} else if ((linkat(in, name, out, name, 0) < 0 &&
-			    errno != EEXIST) ||
-			   unlinkat(in, name, 0) < 0) {
+		} else if (hand_over(in, out, name, began) < 0) {
 			return fail_errno(err, "%s", text_quote(name));
 		}
 	}
@@ -92,6 +113,7 @@ static int remove_first(int from_fd, const char *from, int to_fd,
 
 int mend_rename(const struct mend *m)
 {
+	struct timespec began; /* by the clock of the files' times */
 	struct err err;
 	int rc = rename_it(m, m->from, m->from_fd);
 
@@ -100,15 +122,16 @@ int mend_rename(const struct mend *m)
 	rc = look_at_target(m);
 	if (rc < 0)
 		return rc;
-	if (copytree(m->from_fd, m->from, m->to_fd, m->temporary, m->keep_on,
-		     m->arg, &err) < 0)
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &began);
+	if (copytree(m->from_fd, m->from, m->to_fd, m->temporary, &m->how,
+		     &err) < 0)
 		return undo(m, err.num == EINTR ? -EINTR : -EXDEV);
-	if (!m->keep_on(m->arg))
+	if (!m->how.keep_on(m->how.arg))
 		return undo(m, -EINTR);
 	rc = rename_it(m, m->temporary, m->to_fd);
 	if (rc < 0)
 		return undo(m, rc);
 	/* Done, as everybody sees it. */
-	(void)remove_first(m->from_fd, m->from, m->to_fd, m->to, &err);
+	(void)remove_first(m->from_fd, m->from, m->to_fd, m->to, &began, &err);
 	return 0;
 }

@@ -12,13 +12,14 @@
 
 #include <stdbool.h>
 
+#include "guard/sandbox/copytree.h"
+
 struct mend {
 	int from_fd, to_fd; /* the folders that hold the two names, O_PATH */
 	const char *from, *to;
 	const char *temporary; /* a name that is free in to_fd */
 	bool no_replace;
-	bool (*keep_on)(void *arg); /* false: undo, -EINTR */
-	void *arg;
+	struct copying how; /* keep_on says false: undo, -EINTR */
 };
 
 /*

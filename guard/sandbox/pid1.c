@@ -196,7 +196,7 @@ static void release(struct pid1 *p)
 	int num = command_start(p->s, &p->command, &listener);
 	struct err err = {0};
 
-	renames_open(&p->renames, listener);
+	renames_open(&p->renames, p->s->begin, listener);
 	if (num == 0) {
 		(void)note_send(p->s->socket, NOTE_STARTED, 0, NULL, -1);
 		return;
@@ -341,6 +341,7 @@ void pid1_main(struct setup *s)
 {
 	struct pid1 p = {.s = s, .renames = {.listener = -1}};
 
+	s->begin = renames_begin();
 	supervise(&p);
 }
 

@@ -274,6 +274,28 @@ static int exchange(const struct name *from, const struct name *to)
 		       : 0;
 }
 
+struct renames_begin renames_begin(void)
+{
+	struct timespec real, boot;
+
+	(void)clock_gettime(CLOCK_REALTIME, &real);
+	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (struct renames_begin){real.tv_sec, boot.tv_sec};
+}
+
+/*
+ * What changed last before that was not written in this run. The steps of a
+ * file system's clock are finer than a second; one who set the clock meanwhile
+ * leaves nothing to go by.
+ */
+static time_t settled_before(const struct renames *r)
+{
+	struct renames_begin now = renames_begin();
+	time_t moved = (now.real - now.boot) - (r->begin.real - r->begin.boot);
+
+	return moved < -1 || moved > 1 ? 0 : r->begin.real - 1;
+}
+
 static void __attribute__((noreturn))
 work(const struct renames *r, uint64_t id, const struct name *from,
      const struct name *to, unsigned int flags, const char *temporary)
@@ -286,8 +308,7 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 		.to = to->last,
 		.temporary = temporary,
 		.no_replace = flags & RENAME_NOREPLACE,
-		.keep_on = is_wanted,
-		.arg = &w,
+		.how = {is_wanted, &w, settled_before(r)},
 	};
 	struct sigaction action = {.sa_handler = stop};
 	sigset_t term;
@@ -362,11 +383,11 @@ static bool start_worker(struct renames *r, uint64_t id, struct name *from,
 
 /* ---- pid 1's side ---- */
 
-void renames_open(struct renames *r, int listener)
+void renames_open(struct renames *r, struct renames_begin begin, int listener)
 {
 	struct seccomp_notif_sizes sizes;
 
-	*r = (struct renames){.listener = listener};
+	*r = (struct renames){.begin = begin, .listener = listener};
 	if (listener < 0)
 		return;
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);

@@ -24,13 +24,20 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "guard/sandbox/full.h"
 #include "guard/sandbox/sandbox.h"
 
 #define RENAMES_WORKERS 16
 
+/* When nothing of the run was there yet, in seconds of both clocks. */
+struct renames_begin {
+	time_t real, boot;
+};
+
 struct renames {
+	struct renames_begin begin;
 	int listener; /* -1: nobody asks */
 	bool closed; /* all is left to the kernel */
 	struct renames_worker {
@@ -49,8 +56,13 @@ struct renames {
 	struct full full; /* the first program that ended so */
 };
 
-/* listener: from filter_load_asking(), taken over; -1 is fine. */
-void renames_open(struct renames *r, int listener);
+/* The moment it is. */
+struct renames_begin renames_begin(void);
+
+/* begin: of the run, a visitor's too: what the run's own command writes to is
+ * not moved away under it. listener: from filter_load_asking(), taken over; -1
+ * is fine. */
+void renames_open(struct renames *r, struct renames_begin begin, int listener);
 
 /* Takes one question; never blocks on an empty listener that poll(2) has
  * reported. */

@@ -9,7 +9,10 @@ EEXIST=17 EXDEV=18 EINVAL=22 EBUSY=16 ENOTEMPTY=39 ENOTDIR=20
 
 make_home
 cd "$HOME/project" || exit 99
-mkdir -p tree/a/b/empty tree/closed other/in full/in one two
+mkdir -p tree/a/b/empty tree/closed other/in full/in one two old
+echo untouched >old/untouched
+echo open >old/open
+made=$(date +%s)
 echo text >tree/a/file
 echo script >tree/a/script
 chmod 751 tree/a/script
@@ -234,4 +237,14 @@ gives 0 'applied' guard apply -y
 ok 'the new one is there' test -e moved/a/file
 no 'the old one is not' test -e tree
 is "$(stat -c %h moved/a/file)" 2 'hard links are'
+
+# --- what the layer copied itself has a mark, and cost a sync ---
+until [ "$(date +%s)" -gt $((made + 3)) ]; do :; done
+gives 0 'one with a file that is open' guard run -- "$renamer" open old new open
+cd "$(ls -d "$state"/runs/*/upper/new)" || exit 99
+is "$(cat untouched)" untouched 'its other file is whole'
+is "$(tail -n 1 open)" late 'what is written to it afterwards is in it'
+is "$(getfattr --absolute-names -d -m user.overlay.origin open untouched |
+	sed -n 's/^# file: //p')" open 'only that file was copied by the layer'
+cd "$HOME/project" || exit 99
 finish
