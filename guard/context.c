@@ -110,7 +110,7 @@ void context_await_starts(const struct context *c, const char *folder)
 	struct err ignored;
 	size_t i, k;
 
-	if (session_list(c->state.runs_fd, NULL, &list, &ignored) < 0)
+	if (session_list(c->state.runs_fd, true, &list, &ignored) < 0)
 		return;
 	for (i = 0; i < list.count; i++) {
 		struct session *s = &list.items[i];

@@ -148,7 +148,7 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 	auto_free char *here = path_resolve(".", err);
 	const struct session *s;
 
-	if (!here || session_list(c->state.runs_fd, NULL, &list, err) < 0)
+	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
 		return -err->num;
 	s = newest(&list, here);
 	if (!s)

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/boot.h"
 #include "base/lock.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "overlay/session_id.h"
@@ -316,7 +317,16 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 	return open_named(runs_fd, whole, lock, ret, err);
 }
 
-int session_list(int runs_fd, const char *project, struct session_list *ret,
+/* Asked before anything of it is read: of most runs somebody was at once. */
+static bool nobody_at(int runs_fd, const char *id)
+{
+	auto_free char *lock = path_join(id, LOCK);
+	struct err ignored;
+
+	return is_held(runs_fd, lock, &ignored) == 0;
+}
+
+int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
@@ -333,7 +343,8 @@ int session_list(int runs_fd, const char *project, struct session_list *ret,
 		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 		struct err odd;
 
-		if (!session_id_ok(names.items[i].name))
+		if (!session_id_ok(names.items[i].name) ||
+		    (live && nobody_at(runs_fd, names.items[i].name)))
 			continue;
 		if (open_named(runs_fd, names.items[i].name, false, &s, &odd) <
 		    0) {
@@ -341,8 +352,6 @@ int session_list(int runs_fd, const char *project, struct session_list *ret,
 				list.unread = odd;
 			continue;
 		}
-		if (project && strcmp(s.project, project) != 0)
-			continue;
 		GROW(list.items, list.count, list.room);
 		list.items[list.count++] = s;
 		s = (struct session){.fd = -1, .lock_fd = -1};

@@ -97,15 +97,15 @@ int session_set_state(struct session *s, enum run_state state, struct err *err);
  * went on. */
 int session_forget_going(const struct session *s, struct err *err);
 
-/* All sessions of a project (NULL: of all), oldest first, none locked. One
- * whose record cannot be read is skipped; `unread` says why of the first that
- * is there. Free with session_list_free(). */
+/* All sessions, oldest first, none locked; live: only those that somebody is
+ * at. One whose record cannot be read is skipped; `unread` says why of the
+ * first that is there. Free with session_list_free(). */
 struct session_list {
 	struct session *items;
 	size_t count, room;
 	struct err unread; /* .num 0: all were read */
 };
-int session_list(int runs_fd, const char *project, struct session_list *ret,
+int session_list(int runs_fd, bool live, struct session_list *ret,
 		 struct err *err);
 void session_list_free(struct session_list *list);
 

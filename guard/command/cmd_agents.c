@@ -177,7 +177,7 @@ static int check_unused(struct agents *a, const char *name, struct err *err)
 {
 	struct session_list list = {0};
 	size_t i;
-	int got = session_list(a->c->state.runs_fd, NULL, &list, err);
+	int got = session_list(a->c->state.runs_fd, false, &list, err);
 
 	for (i = 0; got >= 0 && i < list.count; i++) {
 		const struct session *s = &list.items[i];

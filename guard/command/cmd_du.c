@@ -93,7 +93,7 @@ static int measure(struct du *d, struct err *err)
 	d->reserve = usage_of(d->c->state.fd, "reserve");
 	d->agents = usage_of(d->c->state.fd, "agents");
 	caches_measure(&d->c->state, &d->caches);
-	if (session_list(d->c->state.runs_fd, NULL, &d->sessions, err) < 0)
+	if (session_list(d->c->state.runs_fd, false, &d->sessions, err) < 0)
 		return -err->num;
 	if (got == -ENOENT)
 		return 0;

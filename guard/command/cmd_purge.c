@@ -127,7 +127,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 	size_t i;
 
 	p->layers = 0;
-	if (session_list(c->state.runs_fd, NULL, &runs, err) < 0)
+	if (session_list(c->state.runs_fd, false, &runs, err) < 0)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
 		AUTO(session)

@@ -376,7 +376,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	retire_runs(c);
 	if (retire_trash(&c->state, err) < 0)
 		output_error(err);
-	if (session_list(c->state.runs_fd, NULL, &list, err) < 0)
+	if (session_list(c->state.runs_fd, false, &list, err) < 0)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);

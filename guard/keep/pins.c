@@ -238,7 +238,7 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 
 	if (pins_user_load(state, &pins, err) < 0 ||
 	    add_workspaces(state->workspaces_fd, &pins, &named, err) < 0 ||
-	    session_list(state->runs_fd, NULL, &runs, err) < 0)
+	    session_list(state->runs_fd, false, &runs, err) < 0)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
 		/* One that an undo would have to be refilled from stays. */

@@ -128,7 +128,7 @@ void retire_runs(struct context *c)
 	struct err err;
 	size_t i;
 
-	if (session_list(c->state.runs_fd, NULL, &list, &err) < 0)
+	if (session_list(c->state.runs_fd, false, &list, &err) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
 		if (is_due(&list.items[i], now) &&
