@@ -130,6 +130,7 @@ int main(int argc, char **argv)
 
 	(void)mallopt(M_MMAP_THRESHOLD, MOVED_LEN);
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
+	(void)mallopt(M_TOP_PAD, 256 << 10);
 
 	if (habits_take() < 0)
 		return STATUS_REFUSED;
