@@ -12,6 +12,7 @@
 #include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
+#include "snapshot/store/crew.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/ring.h"
 
@@ -85,12 +86,47 @@ static int undo(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
-static void remember(struct txn_all *all)
+/* The parts of what is done at once with the end. */
+enum { EMPTY, END, END_PARTS };
+
+static int end_part(void *arg, size_t part, struct err *err)
 {
+	struct txn_all *all = arg;
+	const struct transaction *what = all->roots[0].what;
 	size_t i;
 
+	(void)err;
+	if (part == END) {
+		what->end(what->note_arg);
+		return 0;
+	}
 	for (i = 0; i < all->count; i++)
-		txn_remember(&all->roots[i]);
+		txn_empty(&all->roots[i]);
+	return 0;
+}
+
+/*
+ * The projects are looked at while what was displaced is removed: what the
+ * staging folder changes in a root is not to be seen.
+ */
+static void tell_end(struct txn_all *all)
+{
+	size_t count = 0, i;
+	struct err ignored;
+
+	for (i = 0; i < all->count; i++) {
+		struct txn *t = &all->roots[i];
+
+		txn_remember(t);
+		(void)txn_set_root_time(t, true, &ignored);
+		t->project->staging = true;
+		count += t->part->op_count;
+	}
+	if (all->roots[0].what->end)
+		(void)crew_run(END_PARTS, count < TXN_CREW_MIN, end_part, all,
+			       &ignored);
+	for (i = 0; i < all->count; i++)
+		all->roots[i].project->staging = false;
 }
 
 /*
@@ -110,7 +146,7 @@ static int conclude(struct txn_all *all, struct err *err)
 		return err_context(err, "it is done, but cannot be noted: the "
 					"next command of guard finishes it");
 	}
-	remember(all);
+	tell_end(all);
 	/* What is left over is removed by the next command. */
 	(void)txn_all_finish(all, true, &ignored);
 	return 0;
@@ -154,7 +190,7 @@ static int write_journal(struct txn_all *all, struct err *err)
 
 	all->journal.state = JOURNAL_STAGING;
 	if (what->begin)
-		return what->begin(what->begin_arg, note, all, err);
+		return what->begin(what->note_arg, note, all, err);
 	if (note(all, &set, err) < 0 ||
 	    atomic_set_publish(&set, sync_many, err) < 0)
 		return err_context(err, "journal");
@@ -297,5 +333,9 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 		all.roots[i].what = what;
 	if (all.count)
 		return carry_out(&all, err);
-	return what->begin ? what->begin(what->begin_arg, NULL, NULL, err) : 0;
+	if (what->begin && what->begin(what->note_arg, NULL, NULL, err) < 0)
+		return -err->num;
+	if (what->end)
+		what->end(what->note_arg);
+	return 0;
 }

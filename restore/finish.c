@@ -16,8 +16,7 @@
 #include "restore/txn.h"
 #include "snapshot/store/known.h"
 
-/* The staging folder came and went in the root: that is not to be seen. */
-static int set_root_time(struct txn *t, bool forward, struct err *err)
+int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 {
 	struct journal_root *j = t->part;
 
@@ -51,6 +50,19 @@ static void seal(struct txn *t)
 	}
 }
 
+void txn_empty(struct txn *t)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	struct err ignored;
+	size_t i;
+
+	if (t->staging_fd < 0 ||
+	    dirlist_read(t->staging_fd, &list, &ignored) < 0)
+		return;
+	for (i = 0; i < list.count; i++)
+		(void)walk_remove(t->staging_fd, list.items[i].name, &ignored);
+}
+
 int txn_finish(struct txn *t, bool forward, struct err *err)
 {
 	if (t->staging_fd >= 0)
@@ -62,7 +74,7 @@ int txn_finish(struct txn *t, bool forward, struct err *err)
 				   text_quote(t->project->path));
 	if (forward)
 		seal(t);
-	if (set_root_time(t, forward, err) < 0 ||
+	if (txn_set_root_time(t, forward, err) < 0 ||
 	    atomic_sync_dir(t->project->fd, err) < 0)
 		return err_context(err, "%s", text_quote(t->project->path));
 	return 0;

@@ -183,6 +183,7 @@ static int take(struct store *store, struct project *p,
 	options->root_fd = p->fd;
 	options->cache_path = needs_cache(p) ? p->cache_path : NULL;
 	options->skip = p->skip;
+	options->skip_prefix = p->staging ? TRANSACTION_STAGING_PREFIX : NULL;
 	options->only = p->only;
 	options->moved_since = p->moved_since;
 	options->known = p->known;

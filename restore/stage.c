@@ -19,10 +19,8 @@
 #include "restore/txn.h"
 #include "snapshot/store/crew.h"
 
-/* A second thread is not worth it for less. */
-#define CREW_MIN 256
-/* A part of a huge folder. */
-#define RUN_MAX 256
+/* A part of a large folder, for one thread at a time. */
+#define RUN_MAX 32
 
 /* The first operation of every hard-link group: the others are links to it. */
 struct leader {
@@ -370,8 +368,8 @@ static int stage_all(struct stage *s, struct err *err)
 	for (i = 0; i < s->run_count; i++)
 		if (stage_run(s, &s->runs[i], STAGED_FOLDER, err) < 0)
 			return -err->num;
-	if (crew_run(s->run_count, s->count < CREW_MIN, stage_files, s, err) <
-	    0)
+	if (crew_run(s->run_count, s->count < TXN_CREW_MIN, stage_files, s,
+		     err) < 0)
 		return -err->num;
 	for (i = 0; i < s->run_count; i++)
 		if (stage_run(s, &s->runs[i], STAGED_LINK, err) < 0)

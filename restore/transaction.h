@@ -43,6 +43,8 @@ struct project {
 	/* Only these paths of it are looked at and kept in its snapshots
 	 * (take_options.only); NULL: all. */
 	const char *const *only;
+	/* A transaction's own folder lies in it just now: it is left out. */
+	bool staging;
 	/* Folders in it that are looked into although their owner may not, see
 	 * shut.h; sorted. */
 	char **shut;
@@ -106,7 +108,13 @@ struct transaction {
 	 */
 	int (*begin)(void *arg, transaction_note note, void *journal,
 		     struct err *err);
-	void *begin_arg;
+	/*
+	 * Called when it is done, for good: the place to look at the projects
+	 * as they are now. What was displaced is removed meanwhile. NULL:
+	 * nobody wants to know.
+	 */
+	void (*end)(void *arg);
+	void *note_arg; /* of both */
 	/* Bytes of new files that are staged; from any thread, never from two
 	 * at once. NULL: nobody wants to know. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

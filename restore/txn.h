@@ -25,6 +25,9 @@
 #include "restore/syncs.h"
 #include "restore/transaction.h"
 
+/* A second thread is not worth it for fewer operations. */
+#define TXN_CREW_MIN 32
+
 struct txn {
 	struct store *store;
 	struct project *project;
@@ -77,8 +80,12 @@ int txn_open_folders(struct txn *t, struct err *err);
 /* The mode is one that an OP_META passes through: nobody else has set it. */
 bool txn_own_mode(const struct op *op, uint32_t mode);
 
-/* Removes the staging folder and gives the root its time (forward: the one
- * of the end). */
+/* The root gets its time back (forward: the one of the end), which the
+ * staging folder's coming and going has changed. */
+int txn_set_root_time(struct txn *t, bool forward, struct err *err);
+/* Removes what is in the staging folder; what cannot be is left. */
+void txn_empty(struct txn *t);
+/* Removes the staging folder and sets the root's time. */
 int txn_finish(struct txn *t, bool forward, struct err *err);
 
 /*

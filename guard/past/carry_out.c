@@ -45,31 +45,6 @@ static int store_after(struct store *store, struct project *p,
 	return 0;
 }
 
-/* The files are as they shall be: what fails now is no reason to call the
- * action failed, but undo needs to know of it. */
-static void note_done(struct store *store, const struct carry_root *roots,
-		      size_t count, struct action *a)
-{
-	struct noting last = {a,
-			      .workspace_fd = roots[0].project->workspace_fd};
-	struct err err;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
-
-		last.seq = after;
-		if (store_after(store, roots[i].project, a,
-				i + 1 == count ? &last : NULL, after,
-				&err) == 0)
-			continue;
-		output_warn("it is done, but the state after it could not be "
-			    "stored, so that undo will not know of it: %s",
-			    err.text);
-		return;
-	}
-}
-
 static void list_only(const char *const *only, char ***to)
 {
 	mem_list_free(to);
@@ -112,11 +87,12 @@ static int note_next(void *arg, const struct snapshot *s,
 	return n->note ? n->note(n->journal, set, err) : 0;
 }
 
-struct beginning {
+struct carrying {
 	struct store *store;
 	const struct carry_root *roots;
 	size_t count;
-	struct action *action;
+	struct action *action; /* NULL: nothing is noted */
+	struct progress progress;
 };
 
 /*
@@ -128,7 +104,7 @@ struct beginning {
 static int begin(void *arg, transaction_note note, void *journal,
 		 struct err *err)
 {
-	const struct beginning *b = arg;
+	const struct carrying *b = arg;
 	struct action *a = b->action;
 	struct noting next = {
 		.action = a,
@@ -150,31 +126,59 @@ static int begin(void *arg, transaction_note note, void *journal,
 	return 0;
 }
 
+/* The files are as they shall be: what fails now is no reason to call the
+ * action failed, but undo needs to know of it. */
+static void note_done(void *arg)
+{
+	struct carrying *c = arg;
+	struct action *a = c->action;
+	struct noting last = {
+		.action = a,
+		.workspace_fd = c->roots[0].project->workspace_fd,
+	};
+	struct err err;
+	size_t i;
+
+	progress_end(&c->progress);
+	for (i = 0; i < c->count; i++) {
+		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
+
+		last.seq = after;
+		if (store_after(c->store, c->roots[i].project, a,
+				i + 1 == c->count ? &last : NULL, after,
+				&err) == 0)
+			continue;
+		output_warn("it is done, but the state after it could not be "
+			    "stored, so that undo will not know of it: %s",
+			    err.text);
+		return;
+	}
+}
+
 static void tell_progress(void *arg, uint64_t done, uint64_t total)
 {
 	progress_bytes(arg, done, total);
 }
 
-static int run(struct store *store, const struct transaction_root *roots,
-	       size_t count, const char *kind, const char *run_id,
-	       struct beginning *first, struct err *err)
+static int run(struct carrying *c, const struct transaction_root *roots,
+	       const char *kind, const char *run_id, struct err *err)
 {
-	struct progress progress;
 	const struct transaction what = {
 		.action = kind,
 		.run_id = run_id,
 		.progress = tell_progress,
-		.progress_arg = &progress,
+		.progress_arg = &c->progress,
 		.is_unwanted = context_signal_waits,
-		.begin = first ? begin : NULL,
-		.begin_arg = first,
+		.begin = c->action ? begin : NULL,
+		.end = c->action ? note_done : NULL,
+		.note_arg = c,
 	};
 	int got;
 
 	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
-	progress_start(&progress, kind);
-	got = transaction_run(store, roots, count, &what, err);
-	progress_end(&progress);
+	progress_start(&c->progress, kind);
+	got = transaction_run(c->store, roots, c->count, &what, err);
+	progress_end(&c->progress);
 	return got;
 }
 
@@ -182,7 +186,9 @@ int carry_out_alone(struct store *store, const struct transaction_root *roots,
 		    size_t count, const char *kind, const char *run_id,
 		    struct err *err)
 {
-	return run(store, roots, count, kind, run_id, NULL, err);
+	struct carrying c = {.store = store, .count = count};
+
+	return run(&c, roots, kind, run_id, err);
 }
 
 static int carry(struct store *store, const struct carry_root *roots,
@@ -190,16 +196,15 @@ static int carry(struct store *store, const struct carry_root *roots,
 {
 	int workspace = roots[0].project->workspace_fd;
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
-	struct beginning first = {store, roots, count, a};
+	struct carrying c = {store, roots, count, a, {0}};
 
 	list_roots(roots, count, a, to);
-	if (run(store, to, count, a->kind, a->run_id, &first, err) < 0) {
+	if (run(&c, to, a->kind, a->run_id, err) < 0) {
 		/* Left behind only together with its journal. */
 		if (faccessat(workspace, "journal", F_OK, 0) < 0)
 			action_drop_next(workspace);
 		return -err->num;
 	}
-	note_done(store, roots, count, a);
 	return 0;
 }
 

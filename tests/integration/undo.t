@@ -55,6 +55,23 @@ for id in $(guard status -q); do
 	ok 'discarded' guard discard -y "$id"
 done
 
+# --- what a change has beside while it ends is in no state that is stored ---
+for i in $(seq 40); do echo old >"old-$i"; done
+touch -d '2001-02-03 04:05:06' .
+ok 'a run that replaces many' guard run -q -- sh -c '
+	for i in $(seq 40); do echo new >"old-$i"; done'
+settle
+ok 'applied' guard apply -q -y
+is "$(stat -c %y . | cut -d. -f1)" '2001-02-03 04:05:06' \
+	'the folder keeps its time'
+gives 0 'the state afterwards' guard restore -n --at latest --exact .
+says "$err" 'nothing is to be done'
+gives 0 'is nothing but the folder' guard log --json
+files=$(sed -n 's/.*"files": \([0-9]*\).*/\1/p' "$out" | head -n 2 | uniq)
+is "$(echo "$files" | wc -l)" 1 'with as many files as before'
+ok 'taken back' guard undo -q -y
+ok 'discarded' guard discard -q -y
+
 # --- files that even their owner may not read ---
 echo secret >shut
 manifest "$HOME/project" >"$T/before"
