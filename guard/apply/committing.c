@@ -37,7 +37,9 @@ int committing_make(struct applying *a, const struct committing_options *o,
 
 	if (gitcommit_make(a->c->store, &a->base.root, want, &job, ret, err) <
 	    0)
-		return err_context(err, "nothing is committed");
+		return err_context(err, o->branch ? "nothing is committed"
+						  : "nothing is applied, and "
+						    "nothing committed");
 	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
 		output_say("not in the commit: %s", note);
 	if (!pick_named_paths(a->p))

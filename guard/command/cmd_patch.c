@@ -37,7 +37,7 @@ static void say_lost(void *arg, const char *path, enum gitpatch_loss loss)
 	struct patch *p = arg;
 
 	if (loss == GITPATCH_KIND || loss == GITPATCH_LARGE ||
-	    loss == GITPATCH_INCOMPLETE)
+	    loss == GITPATCH_FILTER || loss == GITPATCH_INCOMPLETE)
 		p->left_out = true;
 	output_warn("not in the patch: %s: %s", text_quote(path),
 		    gitpatch_loss_text(loss));
@@ -54,14 +54,21 @@ static int patch(struct context *c, int count, char **argv, int dashed,
 		.lost = say_lost,
 		.arg = &p,
 	};
+	struct gitpatch_job job;
 
 	if (context_open(c, true, err) < 0 ||
 	    pick_run(c, count, argv, dashed, false, &pick, err) < 0 ||
 	    recover_project(c, pick.session.project, err) < 0 ||
 	    pick_lock(c, &pick, err) < 0 ||
-	    sides_load(c, &pick, "patches are", &sides, err) < 0 ||
-	    gitpatch_make(c->store, &sides.base.root, &sides.result,
-			  (const char *const *)pick.paths, &sink, err) < 0)
+	    sides_load(c, &pick, "patches are", &sides, err) < 0)
+		return -err->num;
+	job = (struct gitpatch_job){
+		.paths = (const char *const *)pick.paths,
+		.repository = pick.session.project,
+		.home = c->state.home,
+	};
+	if (gitpatch_make(c->store, &sides.base.root, &sides.result, &job,
+			  &sink, err) < 0)
 		return -err->num;
 	if (!output_finish())
 		return STATUS_REFUSED;

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "restore/git/gitclean.h"
 #include "restore/git/textmerge.h"
 #include "snapshot/store/content.h"
 
@@ -113,9 +114,9 @@ static int conflict(const struct gitchanges *c, const char *path,
 		    struct err *err)
 {
 	return fail(err, EEXIST,
-		    "%s has another %s than the run began with, or git keeps "
-		    "it through a filter, and the change does not fit: commit "
-		    "what you have there first, or leave the path out",
+		    "%s has another %s than the run began with, and the change "
+		    "does not fit: commit what you have there first, or leave "
+		    "the path out",
 		    c->branch, text_quote(path));
 }
 
@@ -163,6 +164,28 @@ static int merge(struct gitchanges *c, const char *path, const struct buf *old,
 		   : conflict(c, path, err);
 }
 
+static int read_sides(struct gitchanges *c, const struct entry *a,
+		      const struct entry *b, struct buf *old, struct buf *now,
+		      struct err *err)
+{
+	return read_entry(c, a, old, err) < 0 || read_entry(c, b, now, err) < 0
+		       ? -err->num
+		       : 0;
+}
+
+/* As git would keep them. */
+static int clean_sides(struct gitchanges *c, const char *path, uint32_t was,
+		       uint32_t mode, struct buf *old, struct buf *now,
+		       struct err *err)
+{
+	if (was != GIT_FILEMODE_LINK &&
+	    gitclean_bytes(c->git, c->repo, path, old, err) < 0)
+		return -err->num;
+	return mode == GIT_FILEMODE_LINK
+		       ? 0
+		       : gitclean_bytes(c->git, c->repo, path, now, err);
+}
+
 static int change(struct gitchanges *c, const char *path, const struct entry *a,
 		  const struct entry *b, struct err *err)
 {
@@ -176,17 +199,28 @@ static int change(struct gitchanges *c, const char *path, const struct entry *a,
 		return conflict(c, path, err);
 	if (!had && !mode)
 		return 0;
-	if (read_entry(c, a, &old, err) < 0 ||
-	    read_entry(c, b, &now, err) < 0 ||
+	if (read_sides(c, a, b, &old, &now, err) < 0 ||
 	    (had && read_there(c, &had_id, &there, err) < 0))
 		return -err->num;
-	/* Nothing there, or just what the run began with. */
-	if (!had || (was && same_bytes(&old, &there)))
+	/* Just what the run began with. */
+	if (had && was && same_bytes(&old, &there))
 		return push(c, path, mode, &now, had, &had_id, err);
-	if (mode && same_bytes(&now, &there))
+	if (gitclean_by_program(c->git, c->repo, path)) {
+		gitchanges_leave_out(c, path,
+				     "git keeps it through a filter, which "
+				     "guard does not run: git add takes it");
+		return 0;
+	}
+	if (had && mode && same_bytes(&now, &there))
 		return push(c, path, mode, &now, had, &had_id, err);
-	/* Lines end with CR LF in the folder and with LF in the branch, as with
-	 * core.autocrlf or an attribute: the branch keeps them so. */
+	if (clean_sides(c, path, was, mode, &old, &now, err) < 0)
+		return -err->num;
+	/* Nothing there, or the same to git. */
+	if (!had || (was && same_bytes(&old, &there)) ||
+	    (mode && same_bytes(&now, &there)))
+		return push(c, path, mode, &now, had, &had_id, err);
+	/* Lines end with CR LF in the folder and with LF in the branch by some
+	 * setting that is another now: the branch keeps them so. */
 	if (has_returns(&old) && !has_returns(&there)) {
 		drop_returns(&old);
 		drop_returns(&now);

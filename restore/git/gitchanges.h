@@ -4,9 +4,9 @@
  * file where that is another than the one the change began with.
  *
  * The fields above the line are the caller's and must live as long; then
- * gitchanges_add() is what tree_diff() calls. What git ignores, what lies in a
- * .git or a submodule, and kinds of files that git does not keep are left out
- * and noted.
+ * gitchanges_add() is what tree_diff() calls. What git ignores, what it keeps
+ * through a filter, what lies in a .git or a submodule, and kinds of files that
+ * git does not keep are left out and noted.
  */
 #ifndef GUARD_RESTORE_GIT_GITCHANGES_H
 #define GUARD_RESTORE_GIT_GITCHANGES_H

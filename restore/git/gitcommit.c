@@ -34,6 +34,7 @@ void gitcommit_free(struct gitcommit **pc)
 	c->git->tree_free(c->tree);
 	c->git->commit_free(c->tip);
 	c->git->repository_free(c->repo);
+	libgit_home(c->git, NULL);
 	free(c->ref);
 	free(c);
 	*pc = NULL;
@@ -53,8 +54,12 @@ static int open_repository(struct gitcommit *c, const char *path,
 			    "commit to",
 			    text_quote(path));
 	if (got < 0)
-		return libgit_failed("the repository cannot be opened", err);
-	return 0;
+		(void)libgit_failed("the repository cannot be opened", err);
+	if (got < 0 && strstr(err->text, "extensions.objectformat"))
+		return fail(err, ENOTSUP,
+			    "it uses SHA-256: guard commits to SHA-1 "
+			    "repositories only");
+	return got < 0 ? -err->num : 0;
 }
 
 /* HEAD's branch, also when it is yet to begin. */
@@ -84,11 +89,45 @@ static int name_branch(struct gitcommit *c, const char *branch, struct err *err)
 	int valid = 0;
 
 	c->ref = mem_printf(HEADS "%s", branch);
-	if (c->git->reference_name_is_valid(&valid, c->ref) < 0 || !valid ||
-	    *branch == '-')
+	/* To git, @ is HEAD. */
+	if (c->git->branch_name_is_valid(&valid, branch) < 0 || !valid ||
+	    strcmp(branch, "@") == 0)
 		return fail(err, EINVAL, "%s is no name for a branch",
 			    text_quote(branch));
 	return 0;
+}
+
+static int in_the_way(const char *ref, const char *other, struct err *err)
+{
+	return fail(err, EEXIST,
+		    "there is a branch %s, beside which git keeps no %s: name "
+		    "another one",
+		    text_quote(other + strlen(HEADS)),
+		    text_quote(ref + strlen(HEADS)));
+}
+
+/* To git a branch's name is a file's: none is a folder above another. */
+static int fits_others(struct gitcommit *c, struct err *err)
+{
+	auto_free char *below = mem_printf("%s/*", c->ref);
+	auto_free char *above = mem_strdup(c->ref);
+	git_reference_iterator *i = NULL;
+	const char *name;
+	char *slash;
+	int got = 0;
+
+	while ((slash = strrchr(above, '/')) > above + strlen(HEADS) - 1) {
+		git_oid id;
+
+		*slash = '\0';
+		if (c->git->reference_name_to_id(&id, c->repo, above) == 0)
+			return in_the_way(c->ref, above, err);
+	}
+	if (c->git->reference_iterator_glob_new(&i, c->repo, below) == 0 &&
+	    c->git->reference_next_name(&name, i) == 0)
+		got = in_the_way(c->ref, name, err);
+	c->git->reference_iterator_free(i);
+	return got;
 }
 
 static int find_tip(struct gitcommit *c, struct err *err)
@@ -107,6 +146,8 @@ static int find_tip(struct gitcommit *c, struct err *err)
 	c->git->reference_free(ref);
 	if (got != 0 && got != GIT_ENOTFOUND)
 		return libgit_failed(c->ref, err);
+	if (got != 0 && !c->head && fits_others(c, err) < 0)
+		return -err->num;
 	/* A new branch begins where HEAD is. */
 	got = c->git->reference_name_to_id(&id, c->repo,
 					   got == 0 ? c->ref : "HEAD");
@@ -160,7 +201,7 @@ static int write_commit(struct gitcommit *c, const struct gitcommit_job *job,
 	if (write_tree(c, true, c->tree ? c->git->tree_id(c->tree) : NULL,
 		       &between, err) < 0 ||
 	    write_tree(c, false, &between, &id, err) < 0 ||
-	    gitsign_now(c->repo, job->home, &who, err) < 0)
+	    gitsign_now(c->repo, &who, err) < 0)
 		return -err->num;
 	got = c->git->tree_lookup(&tree, c->repo, &id);
 	if (got == 0)
@@ -173,6 +214,16 @@ static int write_commit(struct gitcommit *c, const struct gitcommit_job *job,
 	c->git->signature_free(who);
 	c->git->oid_tostr(c->hex, sizeof(c->hex), &c->id);
 	return got;
+}
+
+static int nothing_left(const struct gitcommit *c, struct err *err)
+{
+	const struct gitchanges *x = &c->changes;
+
+	if (!x->note_count)
+		return fail(err, EALREADY, "%s has it all already", x->branch);
+	return fail(err, EALREADY, "%s%s", x->notes[0],
+		    x->note_count > 1 ? ", and so on with the others" : "");
 }
 
 static int make(struct gitcommit *c, struct store *store,
@@ -195,10 +246,7 @@ static int make(struct gitcommit *c, struct store *store,
 	if (tree_diff(store, old, now, gitchanges_add, &c->changes, err) < 0)
 		return -err->num;
 	if (!c->changes.count)
-		return fail(err, EALREADY,
-			    "nothing of it is to be committed: %s has it all, "
-			    "or git does not keep it",
-			    c->changes.branch);
+		return nothing_left(c, err);
 	return write_commit(c, job, err);
 }
 
@@ -214,6 +262,7 @@ int gitcommit_make(struct store *store, const struct entry *old,
 	(void)git->libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
 	c = mem_zalloc(sizeof(*c));
 	c->git = git;
+	libgit_home(git, job->home);
 	if (make(c, store, old, now, job, err) < 0) {
 		gitcommit_free(&c);
 		return -err->num;

@@ -10,10 +10,10 @@
  * another than the one the changes began with, both are merged. So the
  * worktree's own edits are in no commit that is made here.
  *
- * By libgit2: no hook, no filter and no program is run, nothing is signed, and
- * of the configuration only the user's name is asked for. What git ignores,
- * what lies in a .git or a submodule, and kinds of files that git does not
- * keep are left out and named.
+ * By libgit2: no hook, no filter and no program is run, and nothing is signed;
+ * the user's name, ignore rules and line ends are those of his own settings.
+ * What git ignores, what it keeps through a filter, what lies in a .git or a
+ * submodule, and kinds of files that git does not keep are left out and named.
  */
 #ifndef GUARD_RESTORE_GIT_GITCOMMIT_H
 #define GUARD_RESTORE_GIT_GITCOMMIT_H
@@ -27,7 +27,7 @@ struct gitcommit_job {
 	const char *branch; /* without refs/heads/; NULL: HEAD's */
 	const char *message;
 	const char *const *paths; /* only these and what is below; or NULL */
-	const char *home; /* whose ~/.gitconfig says the name; NULL: none */
+	const char *home; /* whose settings count; NULL: the repository's */
 };
 
 struct gitcommit;

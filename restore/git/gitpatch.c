@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "restore/git/gitclean.h"
 #include "restore/git/libgit.h"
 #include "restore/git/moves_store.h"
 #include "snapshot/store/content.h"
@@ -32,6 +33,12 @@ const char *gitpatch_loss_text(enum gitpatch_loss loss)
 		return "a .git is never part of a patch";
 	case GITPATCH_LARGE:
 		return "it is too large";
+	case GITPATCH_FILTER:
+		return "git keeps it through a filter, which guard does not "
+		       "run";
+	case GITPATCH_SAME:
+		return "only its line ends are others, and git keeps them as "
+		       "they were";
 	case GITPATCH_INCOMPLETE:
 		return "it could not be read whole when it was stored";
 	}
@@ -82,9 +89,15 @@ struct maker {
 	struct store *store;
 	struct moves_trees *moves;
 	const struct libgit *git;
+	git_repository *repo; /* or NULL */
 	const struct gitpatch_sink *sink;
 	const char *const *paths;
 };
+
+static bool by_program(const struct maker *m, const char *path)
+{
+	return m->repo && gitclean_by_program(m->git, m->repo, path);
+}
 
 static void lose(const struct maker *m, const char *path,
 		 enum gitpatch_loss loss)
@@ -109,14 +122,16 @@ static int add_piece(void *arg, const void *data, size_t len, struct err *err)
 	return 0;
 }
 
-static int read_side(const struct maker *m, const struct entry *e,
-		     struct buf *ret, struct err *err)
+static int read_side(const struct maker *m, const char *path,
+		     const struct entry *e, struct buf *ret, struct err *err)
 {
 	if (S_ISLNK(e->mode))
 		buf_add_text(ret, e->link);
-	else if (S_ISREG(e->mode))
-		return content_each(m->store, &e->content, add_piece, ret, err);
-	return 0;
+	if (!S_ISREG(e->mode))
+		return 0;
+	if (content_each(m->store, &e->content, add_piece, ret, err) < 0)
+		return -err->num;
+	return m->repo ? gitclean_bytes(m->git, m->repo, path, ret, err) : 0;
 }
 
 static void add_oid(struct buf *to, const git_oid *id)
@@ -182,6 +197,13 @@ static int add_body(const struct maker *m, git_patch *patch,
 	return 0;
 }
 
+static bool same_bytes(const struct buf *a, const struct buf *b)
+{
+	return a->len == b->len &&
+	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
+}
+
+/* 1; 0: to git both are the same. */
 static int add_content(const struct maker *m, const char *old_path,
 		       const char *path, const struct entry *old,
 		       const struct entry *now, struct buf *to, struct err *err)
@@ -193,8 +215,11 @@ static int add_content(const struct maker *m, const char *old_path,
 	git_patch *patch = NULL;
 	int got;
 
-	if (read_side(m, old, &a, err) < 0 || read_side(m, now, &b, err) < 0)
+	if (read_side(m, old_path, old, &a, err) < 0 ||
+	    read_side(m, path, now, &b, err) < 0)
 		return -err->num;
+	if (old_mode && mode && same_bytes(&a, &b))
+		return 0;
 	options.flags = GIT_DIFF_SHOW_BINARY;
 	options.id_abbrev = GIT_OID_HEXSZ;
 	if (m->git->patch_from_buffers(&patch, old_mode ? buf_text(&a) : NULL,
@@ -204,7 +229,7 @@ static int add_content(const struct maker *m, const char *old_path,
 		return libgit_failed("make a patch", err);
 	got = add_body(m, patch, old_path, path, old_mode, mode, to, err);
 	m->git->patch_free(patch);
-	return got;
+	return got < 0 ? got : 1;
 }
 
 static int print_file(const struct maker *m, const char *path,
@@ -214,6 +239,7 @@ static int print_file(const struct maker *m, const char *path,
 	unsigned int old_mode = git_mode(old), mode = git_mode(now);
 	bool same = old_mode && mode && entry_same_content(old, now);
 	AUTO(buf) struct buf to = {0};
+	int got = 0;
 
 	if (same && old_mode == mode)
 		return 0;
@@ -229,8 +255,14 @@ static int print_file(const struct maker *m, const char *path,
 	else if (old_mode != mode)
 		buf_printf(&to, "old mode %06o\nnew mode %06o\n", old_mode,
 			   mode);
-	if (!same && add_content(m, path, path, old, now, &to, err) < 0)
-		return -err->num;
+	if (!same)
+		got = add_content(m, path, path, old, now, &to, err);
+	if (got < 0)
+		return got;
+	if (!same && !got)
+		lose(m, path, GITPATCH_SAME);
+	if (!got && old_mode == mode)
+		return 0;
 	return m->sink->add(m->sink->arg, to.data, to.len, err);
 }
 
@@ -330,6 +362,8 @@ static bool fits(const struct maker *m, const char *path,
 			lose(m, path, GITPATCH_KIND);
 		else if (e->size > GITPATCH_MAX)
 			lose(m, path, GITPATCH_LARGE);
+		else if (S_ISREG(e->mode) && by_program(m, path))
+			lose(m, path, GITPATCH_FILTER);
 		else
 			continue;
 		return false;
@@ -344,7 +378,7 @@ static bool may_move(void *arg, const char *path, const struct entry *e)
 
 	return path_below_any(path, m->paths) && !path_has_part(path, ".git") &&
 	       (S_ISDIR(e->mode) || git_mode(e)) && e->size <= GITPATCH_MAX &&
-	       !(e->flags & ENTRY_INCOMPLETE);
+	       !(e->flags & ENTRY_INCOMPLETE) && !by_program(m, path);
 }
 
 /* A move is told where it went: 1, or negative; 0: it is none. */
@@ -400,21 +434,34 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
+static int print_all(struct maker *m, const struct entry *old,
+		     const struct entry *now, struct err *err)
+{
+	AUTO(moves_trees) struct moves_trees t = {0};
+
+	if (moves_trees_make(m->store, old, now, may_move, m, &t, err) < 0)
+		return -err->num;
+	m->moves = &t;
+	return tree_diff(m->store, old, now, each_change, m, err);
+}
+
 int gitpatch_make(struct store *store, const struct entry *old,
-		  const struct entry *now, const char *const *paths,
+		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err)
 {
-	AUTO(moves_trees)
-	struct moves_trees t = {0};
-	struct maker m = {
-		.store = store,
-		.sink = sink,
-		.paths = paths,
-		.moves = &t,
-	};
+	struct maker m = {.store = store, .sink = sink, .paths = job->paths};
+	int got;
 
-	if (libgit_load(&m.git, err) < 0 ||
-	    moves_trees_make(store, old, now, may_move, &m, &t, err) < 0)
+	if (libgit_load(&m.git, err) < 0)
 		return -err->num;
-	return tree_diff(store, old, now, each_change, &m, err);
+	libgit_home(m.git, job->home);
+	/* One that cannot be opened is none. */
+	if (job->repository)
+		(void)m.git->repository_open_ext(&m.repo, job->repository,
+						 GIT_REPOSITORY_OPEN_NO_SEARCH,
+						 NULL);
+	got = print_all(&m, old, now, err);
+	m.git->repository_free(m.repo);
+	libgit_home(m.git, NULL);
+	return got;
 }

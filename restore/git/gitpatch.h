@@ -3,7 +3,8 @@
  * `git apply --index --binary` makes of it is the second tree, but for what
  * git itself does not keep, which is told.
  *
- * Made in memory, by libgit2; no repository is opened.
+ * Made in memory, by libgit2; of the work tree's own repository only settings
+ * and attributes are read: a patch has the line ends that git keeps.
  */
 #ifndef GUARD_RESTORE_GIT_GITPATCH_H
 #define GUARD_RESTORE_GIT_GITPATCH_H
@@ -22,6 +23,8 @@ enum gitpatch_loss {
 	GITPATCH_GIT, /* in a .git */
 	GITPATCH_LARGE,
 	GITPATCH_INCOMPLETE, /* not read whole when it was stored */
+	GITPATCH_FILTER, /* git keeps what a program makes of it */
+	GITPATCH_SAME, /* to git: only its line ends are others */
 };
 
 const char *gitpatch_loss_text(enum gitpatch_loss loss); /* for people */
@@ -34,9 +37,14 @@ struct gitpatch_sink {
 	void *arg;
 };
 
-/* Only what is one of paths or below (NULL: all). */
+struct gitpatch_job {
+	const char *const *paths; /* only these and what is below; NULL: all */
+	const char *repository; /* the work tree's root, or NULL */
+	const char *home; /* whose settings count; NULL: the repository's */
+};
+
 int gitpatch_make(struct store *store, const struct entry *old,
-		  const struct entry *now, const char *const *paths,
+		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err);
 
 /* The name as git quotes it, with that in front: a/x or "a/\303\266". */

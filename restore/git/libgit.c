@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -26,12 +27,15 @@ static const struct {
 	}
 	CALL(libgit2_init),
 	CALL(libgit2_opts),
+	CALL(attr_get),
+	CALL(attr_value),
 	CALL(blob_create_from_buffer),
 	CALL(blob_free),
 	CALL(blob_lookup),
 	CALL(blob_rawcontent),
 	CALL(blob_rawsize),
 	CALL(branch_is_checked_out),
+	CALL(branch_name_is_valid),
 	CALL(buf_dispose),
 	CALL(commit_create),
 	CALL(commit_free),
@@ -40,9 +44,10 @@ static const struct {
 	CALL(commit_tree),
 	CALL(config_free),
 	CALL(config_get_string_buf),
-	CALL(config_open_ondisk),
-	CALL(config_snapshot),
 	CALL(error_last),
+	CALL(filter_list_apply_to_buffer),
+	CALL(filter_list_free),
+	CALL(filter_list_load),
 	CALL(graph_descendant_of),
 	CALL(hashsig_compare),
 	CALL(hashsig_create),
@@ -85,7 +90,6 @@ static const struct {
 	CALL(reference_iterator_glob_new),
 	CALL(reference_iterator_new),
 	CALL(reference_lookup),
-	CALL(reference_name_is_valid),
 	CALL(reference_name_to_id),
 	CALL(reference_next),
 	CALL(reference_next_name),
@@ -170,6 +174,23 @@ int libgit_load(const struct libgit **ret, struct err *err)
 	}
 	*ret = &calls;
 	return 0;
+}
+
+void libgit_home(const struct libgit *git, const char *home)
+{
+	const char *config = getenv("XDG_CONFIG_HOME");
+	auto_free char *xdg = NULL;
+
+	if (home && config && *config == '/')
+		xdg = mem_printf("%s/git", config);
+	else if (home)
+		xdg = mem_printf("%s/.config/git", home);
+	(void)git->libgit2_opts(GIT_OPT_SET_SEARCH_PATH,
+				GIT_CONFIG_LEVEL_SYSTEM, home ? "/etc" : "");
+	(void)git->libgit2_opts(GIT_OPT_SET_SEARCH_PATH, GIT_CONFIG_LEVEL_XDG,
+				xdg ? xdg : "");
+	(void)git->libgit2_opts(GIT_OPT_SET_SEARCH_PATH,
+				GIT_CONFIG_LEVEL_GLOBAL, home ? home : "");
 }
 
 int libgit_failed(const char *what, struct err *err)

@@ -7,7 +7,7 @@
  * its soname, which names its ABI.
  *
  * Started with every search path emptied: no file of the machine, the user or
- * a tree takes part in what it does.
+ * a tree takes part in what it does, until libgit_home() says so.
  */
 #ifndef GUARD_RESTORE_GIT_LIBGIT_H
 #define GUARD_RESTORE_GIT_LIBGIT_H
@@ -20,12 +20,15 @@
 struct libgit {
 	__typeof__(git_libgit2_init) *libgit2_init;
 	__typeof__(git_libgit2_opts) *libgit2_opts;
+	__typeof__(git_attr_get) *attr_get;
+	__typeof__(git_attr_value) *attr_value;
 	__typeof__(git_blob_create_from_buffer) *blob_create_from_buffer;
 	__typeof__(git_blob_free) *blob_free;
 	__typeof__(git_blob_lookup) *blob_lookup;
 	__typeof__(git_blob_rawcontent) *blob_rawcontent;
 	__typeof__(git_blob_rawsize) *blob_rawsize;
 	__typeof__(git_branch_is_checked_out) *branch_is_checked_out;
+	__typeof__(git_branch_name_is_valid) *branch_name_is_valid;
 	__typeof__(git_buf_dispose) *buf_dispose;
 	__typeof__(git_commit_create) *commit_create;
 	__typeof__(git_commit_free) *commit_free;
@@ -34,9 +37,11 @@ struct libgit {
 	__typeof__(git_commit_tree) *commit_tree;
 	__typeof__(git_config_free) *config_free;
 	__typeof__(git_config_get_string_buf) *config_get_string_buf;
-	__typeof__(git_config_open_ondisk) *config_open_ondisk;
-	__typeof__(git_config_snapshot) *config_snapshot;
 	__typeof__(git_error_last) *error_last;
+	__typeof__(git_filter_list_apply_to_buffer)
+		*filter_list_apply_to_buffer;
+	__typeof__(git_filter_list_free) *filter_list_free;
+	__typeof__(git_filter_list_load) *filter_list_load;
 	__typeof__(git_graph_descendant_of) *graph_descendant_of;
 	__typeof__(git_hashsig_compare) *hashsig_compare;
 	__typeof__(git_hashsig_create) *hashsig_create;
@@ -80,7 +85,6 @@ struct libgit {
 		*reference_iterator_glob_new;
 	__typeof__(git_reference_iterator_new) *reference_iterator_new;
 	__typeof__(git_reference_lookup) *reference_lookup;
-	__typeof__(git_reference_name_is_valid) *reference_name_is_valid;
 	__typeof__(git_reference_name_to_id) *reference_name_to_id;
 	__typeof__(git_reference_next) *reference_next;
 	__typeof__(git_reference_next_name) *reference_next_name;
@@ -111,6 +115,13 @@ struct libgit {
 
 /* 0 and its calls, valid for good; -ENOENT or -EIO: it cannot be loaded. */
 int libgit_load(const struct libgit **ret, struct err *err);
+
+/*
+ * What is opened from now on is the user's own: his settings, attributes and
+ * ignore rules below home and the machine's in /etc count, as they do for git.
+ * NULL: nobody's again. For the whole process.
+ */
+void libgit_home(const struct libgit *git, const char *home);
 
 /* -EIO: what failed, and the library's own reason, escaped: it may hold names
  * of the run. */

@@ -42,6 +42,16 @@ gives 2 'a message without a commit' guard apply -m x
 gives 2 'a commit and --theirs' guard apply --commit --theirs
 gives 1 'no branch can be called so' guard apply -y --branch 'a..b'
 gives 1 'nor so' guard apply -y --branch -x
+gives 1 'HEAD is none either' guard apply -y --branch HEAD
+says "$err" 'no name for a branch'
+gives 1 'nor @' guard apply -y --branch @
+gives 1 'nor one below another' guard apply -y --branch main/x
+says "$err" "a branch 'main', beside which git keeps no 'main/x'"
+mkdir .git/refs/heads/up
+cp .git/refs/heads/main .git/refs/heads/up/down
+gives 1 'nor one above' guard apply -y --branch up
+says "$err" "a branch 'up/down'"
+rm -r .git/refs/heads/up
 gives 1 'nor is the checked out one taken' guard apply -y --branch main
 says "$err" 'is checked out'
 gives 1 'without a yes nothing is done' guard apply --branch guarded
@@ -75,7 +85,7 @@ is "$(git diff --name-only HEAD two)" dir/sub/file 'that path alone'
 gives 0 'another path on top of that' guard apply -y -q --branch two -- link
 is "$(git rev-list --count HEAD..two)" 2 'a second commit'
 gives 1 'nothing new is no commit' guard apply -y --branch two -- link
-says "$err" 'nothing of it is to be committed'
+says "$err" 'two has it all already'
 
 # --- what cannot be put together ---
 chmod -x .git/hooks/*
@@ -131,7 +141,7 @@ git init -q -b first --object-format=sha256 "$HOME/sha256"
 cd "$HOME/sha256" || exit 99
 ok 'a run in a SHA-256 repository' guard run -q -- sh -c 'echo a >a'
 gives 1 'which libgit2 cannot do' guard apply -y --commit
-says "$err" 'nothing is committed'
+says "$err" 'nothing is applied, and nothing committed: it uses SHA-256'
 no 'and so nothing is applied' test -e a
 
 # --- other line ends, and somebody else's locks ---
@@ -161,6 +171,60 @@ says "$err" 'remove index.lock'
 rm .git/index.lock
 git reset -q
 is "$(git status --porcelain)" '' 'a reset puts it right'
+
+# --- what git would make of it: line ends, filters, the user's own settings ---
+git init -q -b main "$HOME/settings"
+cd "$HOME/settings" || exit 99
+cp "$HOME/.gitconfig" "$T/gitconfig" 2>/dev/null || : >"$T/gitconfig"
+cat >"$HOME/.gitconfig" <<'END'
+[user]
+	name = At Home
+	email = home@example.org
+[core]
+	excludesFile = ~/ignored
+[includeIf "gitdir:~/settings/"]
+	path = ~/.at-work
+END
+printf '[user]\n\tname = At Work\n\temail = work@example.org\n' \
+	>"$HOME/.at-work"
+echo '*.swp' >"$HOME/ignored"
+printf '*.bat text eol=crlf\n*.key filter=crypt\n*.id ident\n' \
+	>.gitattributes
+git config filter.crypt.clean 'tr a-z n-za-m'
+git config filter.crypt.smudge 'tr a-z n-za-m'
+printf 'one\r\n' >old.bat
+echo hello >old.key
+echo 'text $Id$' >old.id
+git add -A
+git commit -q -m begin
+rm old.id
+git checkout -q old.id
+ok 'a run with line ends and secrets' guard run -q -- sh -c '
+	printf "two\\r\\n" | tee -a old.bat >new.bat
+	echo secret | tee -a old.key >new.key
+	echo more >>old.id; echo x >a.swp'
+gives 0 'a commit of it' guard apply -y --commit
+says "$err" "'a.swp': ignored by git"
+says "$err" "'new.key': git keeps it through a filter"
+says "$err" "'old.key': git keeps it through a filter"
+is "$(git log -1 --format='%an %ae')" 'At Work work@example.org' \
+	'by whom the user is there'
+is "$(git cat-file -p HEAD:new.bat | od -An -c | tr -d ' ')" 'two\n' \
+	'a new file has the line ends that git keeps'
+is "$(git cat-file -p HEAD:old.id)" "$(printf 'text $Id$\nmore')" 'and $Id$'
+is "$(git diff --name-only HEAD~ HEAD | tr '\n' ' ')" 'new.bat old.bat old.id ' \
+	'nothing that a filter hides is in it'
+touch ./*.bat ./*.id
+is "$(git status --porcelain | tr '\n' ';')" ' M old.key;?? new.key;' \
+	'to git the rest is as it is kept'
+git add -A
+git commit -q -m keys
+ok 'a run of secrets alone' guard run -q -- sh -c 'echo more >>new.key'
+gives 1 'is no commit' guard apply -y --commit
+says "$err" "nothing is applied, and nothing committed: 'new.key': git keeps"
+is "$(cat new.key)" secret 'nor is it applied'
+ok 'dropped' guard discard -y -q
+cp "$T/gitconfig" "$HOME/.gitconfig"
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
 ok 'a run without git' guard run -q -- sh -c 'echo a >a'

@@ -119,4 +119,34 @@ is "$(grep -c '^diff' "$T/patch")" 1 'one file'
 is "$(cat "$err")" '' 'of which nothing is lost'
 gives 1 'a path that is nothing' guard patch -- no/such
 ok 'discarded' guard discard -y
+
+# --- as git keeps it ---
+mkdir "$HOME/attributes"
+cd "$HOME/attributes" || exit 99
+git init -q -b main
+printf '*.bat text eol=crlf\n*.lf text\n*.key filter=crypt\n' >.gitattributes
+printf 'one\r\ntwo\r\n' >a.bat
+printf 'one\n' | tee b.key >b.lf
+printf 'move\r\n' >c.bat
+git add -A 2>/dev/null
+git commit -q -m one
+cp -a . "$HOME/attributes-copy"
+git -C "$HOME/attributes-copy" update-index -q --refresh
+ok 'a run where git keeps other bytes' guard run -q -- sh -c '
+	printf "three\\r\\n" | tee -a a.bat >new.bat
+	printf "one\\r\\n" >b.lf; echo x | tee -a b.key >new.key
+	mkdir d; mv c.bat d'
+settle
+guard patch >"$T/patch" 2>"$err" </dev/null
+is $? 1 'what a filter hides is left out of a patch'
+says "$err" "'b.key': git keeps it through a filter"
+says "$err" "'new.key': git keeps it through a filter"
+says "$err" "'b.lf': only its line ends are others"
+silent "$T/patch" 'key'
+ok 'git takes the rest' git -C "$HOME/attributes-copy" \
+	apply --index --binary "$T/patch"
+ok 'guard applies the same' guard apply -y -q
+ok 'with the line ends of files' cmp a.bat "$HOME/attributes-copy/a.bat"
+is "$(git -C "$HOME/attributes-copy" status --porcelain | tr '\n' ';')" \
+	'M  a.bat;R  c.bat -> d/c.bat;A  new.bat;' 'all is as git keeps it'
 finish

@@ -33,9 +33,10 @@ static struct got make(struct box *box, const char *old, const char *now,
 	AUTO(entry) struct entry b = tree_of(box, now);
 	struct got g = {0};
 	struct gitpatch_sink sink = {.add = add, .lost = lost, .arg = &g};
+	struct gitpatch_job job = {.paths = paths};
 	struct err err;
 
-	ok(gitpatch_make(box->store, &a, &b, paths, &sink, &err));
+	ok(gitpatch_make(box->store, &a, &b, &job, &sink, &err));
 	return g;
 }
 
