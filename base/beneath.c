@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -104,7 +105,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 	if (!(flags & O_PATH))
 		flags |= O_NOCTTY;
 	if (!*path) {
-		fd = openat(root_fd, ".", flags & ~O_NOFOLLOW, mode);
+		fd = TWICE(openat(root_fd, ".", flags & ~O_NOFOLLOW, mode));
 		return fd < 0 ? fail_errno(err, "open the root folder") : fd;
 	}
 	if (!path_ok(path))
@@ -118,9 +119,9 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		while (path[len] != '/')
 			len--;
 		head = mem_strndup(path, len);
-		next = open_piece(dir >= 0 ? dir : root_fd, head,
-				  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-				  0);
+		next = TWICE(open_piece(
+			dir >= 0 ? dir : root_fd, head,
+			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 		if (next < 0)
 			return fail_errno(err, "open %s", text_quote(whole));
 		if (dir >= 0)
@@ -128,7 +129,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		dir = next;
 		path += len + 1;
 	}
-	fd = open_piece(dir >= 0 ? dir : root_fd, path, flags, mode);
+	fd = TWICE(open_piece(dir >= 0 ? dir : root_fd, path, flags, mode));
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(whole));
 	return fd;

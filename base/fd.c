@@ -99,12 +99,18 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err)
 	}
 }
 
+bool fd_exists(int dirfd, const char *name)
+{
+	return TWICE(faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW)) == 0 ||
+	       errno != ENOENT;
+}
+
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 		struct err *err)
 {
-	auto_close int fd = openat(dirfd, name,
-				   O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
-					   O_NONBLOCK | O_NOCTTY);
+	auto_close int fd = TWICE(openat(dirfd, name,
+					 O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+						 O_NONBLOCK | O_NOCTTY));
 
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
@@ -142,5 +148,5 @@ char *fd_path(int fd)
 
 int fd_reopen(int fd, int flags)
 {
-	return open(fd_name(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	return TWICE(open(fd_name(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
 }

@@ -5,6 +5,8 @@
 #ifndef GUARD_BASE_FD_H
 #define GUARD_BASE_FD_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,6 +30,22 @@ int fd_pwrite(int fd, const void *data, size_t len, uint64_t offset);
  * (what was read till then stays in `to`).
  */
 int fd_slurp(int fd, size_t max, struct buf *to, struct err *err);
+
+/*
+ * What is not there is taken for deleted, for done or for nobody's, and there
+ * is no way back from that: one call alone that says so is not believed (a file
+ * system in user space, a name that is just being replaced). call: evaluated
+ * once more when it fails with ENOENT.
+ */
+#define TWICE(call)                                                            \
+	({                                                                     \
+		int twice_ = (call);                                           \
+		twice_ < 0 && errno == ENOENT ? (call) : twice_;               \
+	})
+
+/* Whether name is in dirfd, a link itself. What cannot be told counts as
+ * there: whoever goes on to open it is told why. */
+bool fd_exists(int dirfd, const char *name);
 
 /* Opens name in dirfd, reads it whole as above; -ENOENT when it is absent. */
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,

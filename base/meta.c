@@ -68,10 +68,10 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 {
 	struct statx st;
 
-	if (statx(dirfd, name,
-		  AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
-			  (*name ? 0 : AT_EMPTY_PATH),
-		  STATX_BASIC_STATS, &st) < 0)
+	if (TWICE(statx(dirfd, name,
+			AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+				(*name ? 0 : AT_EMPTY_PATH),
+			STATX_BASIC_STATS, &st)) < 0)
 		return -1;
 	meta_from_statx(&st, ret);
 	return 0;

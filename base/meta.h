@@ -35,7 +35,8 @@ struct statx;
 /* What a statx(2) with STATX_BASIC_STATS says. */
 void meta_from_statx(const struct statx *st, struct meta *ret);
 
-/* lstat of name in dirfd; "" is dirfd itself. 0, or -1 with errno. */
+/* lstat of name in dirfd; "" is dirfd itself. 0, or -1 with errno: ENOENT only
+ * when it is not there at the second look either. */
 int meta_get(int dirfd, const char *name, struct meta *ret);
 
 /* Same entry, unchanged as far as the file system can tell: device, inode,

@@ -127,8 +127,8 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
 static int open_folder(int dirfd, const char *name, dev_t *ret_dev)
 {
 	struct stat st;
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = TWICE(openat(dirfd, name,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 
 	if (fd < 0 && errno == EACCES &&
 	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -244,7 +244,7 @@ static int remove_below(struct removal *r, int dirfd, const char *name,
 		if (remove_below(r, fd, child, depth + 1, err) < 0)
 			return err_context(err, "%s", text_quote(name));
 	}
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	if (TWICE(unlinkat(dirfd, name, AT_REMOVEDIR)) < 0 && errno != ENOENT)
 		return fail_errno(err, "remove folder %s", text_quote(name));
 	return 0;
 }
@@ -255,12 +255,12 @@ static int remove_in(int dirfd, const char *name, struct err *err)
 	struct stat st;
 	char moved[64];
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (TWICE(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return errno == ENOENT
 			       ? 0
 			       : fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(st.st_mode)) {
-		if (unlinkat(dirfd, name, 0) < 0 && errno != ENOENT)
+		if (TWICE(unlinkat(dirfd, name, 0)) < 0 && errno != ENOENT)
 			return fail_errno(err, "remove %s", text_quote(name));
 		return 0;
 	}
@@ -283,7 +283,7 @@ int walk_remove(int dirfd, const char *name, struct err *err)
 	/* What is moved up on the way must stay in the same folder. */
 	if (!*parent)
 		return remove_in(dirfd, name, err);
-	fd = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = TWICE(openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0)
 		return errno == ENOENT
 			       ? 0
@@ -301,7 +301,7 @@ int walk_remove_aside(int dirfd, const char *name, struct err *err)
 			       (int)getpid(), number++);
 	while (renameat2(dirfd, name, dirfd, aside, RENAME_NOREPLACE) < 0 &&
 	       errno == EEXIST);
-	if (faccessat(dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (TWICE(faccessat(dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW)) == 0)
 		name = aside;
 	return walk_remove(dirfd, name, err);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/record.h"
@@ -487,7 +488,7 @@ int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
 	got = action_load_effective(workspace_fd, 0, &top, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	gone = faccessat(runs_fd, a.run_id, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	gone = !fd_exists(runs_fd, a.run_id);
 	noted = got == 0 && strcmp(top.kind, DISCARD) == 0 &&
 		strcmp(top.run_id, a.run_id) == 0;
 	got = 0;
@@ -509,7 +510,7 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 	if (lock < 0 || action_load_effective(workspace_fd, 0, &top, err) < 0)
 		return -err->num;
 	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0 ||
-	    faccessat(runs_fd, run_id, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	    fd_exists(runs_fd, run_id))
 		return 0;
 	return pop_discard(workspace_fd, err);
 }

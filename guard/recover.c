@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -370,7 +371,7 @@ int recover_project(struct context *c, const char *project, struct err *err)
 		ended = recover_project(c, first, err);
 	if (ended < 0)
 		return ended;
-	if (faccessat(workspace_fd, "next-action", F_OK, 0) < 0 &&
+	if (!fd_exists(workspace_fd, "next-action") &&
 	    !transaction_pending(c->state.workspaces_fd, project))
 		return ended;
 	got = recover_discard(c, workspace_fd, err);

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -153,18 +154,17 @@ int freeze_make(const struct session *s, int project_fd, struct buf *notes,
 
 int freeze_lower(const struct session *s, struct err *err)
 {
-	int fd = openat(s->fd, LOWER,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = TWICE(openat(s->fd, LOWER, flags));
 
 	if (fd < 0 && errno == ENOENT)
-		fd = open(s->project,
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = TWICE(open(s->project, flags));
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(s->project)) : fd;
 }
 
 char *freeze_path(const struct session *s, const char *session_path)
 {
-	if (faccessat(s->fd, LOWER, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!fd_exists(s->fd, LOWER))
 		return NULL;
 	return path_join(session_path, LOWER);
 }

@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/boot.h"
+#include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -76,7 +77,7 @@ static int is_held(int dirfd, const char *name, struct err *err)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	auto_close int fd =
-		openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		TWICE(openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -225,8 +226,8 @@ static int open_folder(int runs_fd, struct session *s, struct err *err)
 {
 	struct stat st;
 
-	s->fd = openat(runs_fd, s->id,
-		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	s->fd = TWICE(openat(runs_fd, s->id,
+			     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (s->fd < 0 && errno == ENOENT)
 		return fail(err, ENOENT, "there is no run %s", s->id);
 	if (s->fd < 0 || fstat(s->fd, &st) < 0)
@@ -244,7 +245,7 @@ static int still_there(int runs_fd, const struct session *s, struct err *err)
 
 	if (fstat(s->fd, &ours) < 0)
 		return fail_errno(err, "run %s", s->id);
-	if (fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (TWICE(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) == 0 &&
 	    now.st_dev == ours.st_dev && now.st_ino == ours.st_ino)
 		return 0;
 	return fail(err, ENOENT, "there is no run %s any more", s->id);

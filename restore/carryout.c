@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "restore/taking.h"
 #include "restore/txn.h"
@@ -18,7 +19,7 @@
 
 static bool has_journal(int workspace_fd)
 {
-	return faccessat(workspace_fd, JOURNAL_NAME, F_OK, 0) == 0;
+	return fd_exists(workspace_fd, JOURNAL_NAME);
 }
 
 bool transaction_pending(int workspaces_fd, const char *project_path)

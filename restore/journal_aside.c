@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "restore/journal.h"
 
@@ -19,7 +20,7 @@ int journal_aside_put(int workspace_fd, struct err *err)
 
 bool journal_aside_any(int workspace_fd)
 {
-	return faccessat(workspace_fd, JOURNAL_ASIDE, F_OK, 0) == 0;
+	return fd_exists(workspace_fd, JOURNAL_ASIDE);
 }
 
 bool journal_aside_is_back(int workspace_fd, const char *project_path)

@@ -20,7 +20,7 @@
 
 int project_folder(const char *path, bool make, struct err *err)
 {
-	auto_close int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int fd = TWICE(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	const char *at = path + 1;
 
 	if (fd < 0)
@@ -28,7 +28,7 @@ int project_folder(const char *path, bool make, struct err *err)
 	while (*at) {
 		auto_free char *name = mem_strndup(at, strcspn(at, "/"));
 		int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-		int next = openat(fd, name, flags);
+		int next = TWICE(openat(fd, name, flags));
 
 		if (next < 0 && errno == ENOENT && make) {
 			if (mkdirat(fd, name, 0777) < 0 && errno != EEXIST)

@@ -142,7 +142,7 @@ int shut_open(int root_fd, char *const *paths, int workspace_fd,
 
 bool shut_noted(int workspace_fd)
 {
-	return faccessat(workspace_fd, NOTE, F_OK, 0) == 0;
+	return fd_exists(workspace_fd, NOTE);
 }
 
 static void shut_line(const char *line)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/record.h"
 #include "base/text.h"
@@ -57,8 +58,9 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 		    errno != EEXIST)
 			return fail_errno(err, "make the workspace of %s",
 					  text_quote(path));
-		fd = openat(workspaces_fd, name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = TWICE(openat(workspaces_fd, name,
+				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					  O_CLOEXEC));
 		if (fd < 0)
 			return fail_errno(err, "open the workspace of %s",
 					  text_quote(path));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/apply/applied.h"
@@ -408,8 +409,7 @@ static int carry_failed(struct applying *a, int num)
 	struct err more;
 
 	/* What is left half done, the next command ends. */
-	if (s->live ||
-	    faccessat(a->project.workspace_fd, "next-action", F_OK, 0) == 0)
+	if (s->live || fd_exists(a->project.workspace_fd, "next-action"))
 		return num;
 	if (taken_refill(s, a->c->store, &more) < 0)
 		output_warn("%s", more.text);

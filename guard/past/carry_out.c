@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "guard/context.h"
 #include "guard/output.h"
@@ -201,7 +202,7 @@ static int carry(struct store *store, const struct carry_root *roots,
 	list_roots(roots, count, a, to);
 	if (run(&c, to, a->kind, a->run_id, err) < 0) {
 		/* Left behind only together with its journal. */
-		if (faccessat(workspace, "journal", F_OK, 0) < 0)
+		if (!fd_exists(workspace, "journal"))
 			action_drop_next(workspace);
 		return -err->num;
 	}

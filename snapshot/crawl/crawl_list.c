@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/fd.h"
 #include "snapshot/crawl/crawl_only.h"
 
 #define LISTING_TRIES 3
@@ -21,11 +22,11 @@ static int open_below(struct crawl *w, struct crawl_folder *f)
 	int fd;
 
 	if (!f->parent)
-		return openat(w->root_fd, ".", flags);
+		return TWICE(openat(w->root_fd, ".", flags));
 	if (f->parent->fd >= 0) {
-		fd = openat(f->parent->fd, f->name, flags | O_NOATIME);
+		fd = TWICE(openat(f->parent->fd, f->name, flags | O_NOATIME));
 		return fd < 0 && errno == EPERM
-			       ? openat(f->parent->fd, f->name, flags)
+			       ? TWICE(openat(f->parent->fd, f->name, flags))
 			       : fd;
 	}
 	path = crawl_path(f, "");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "snapshot/crawl/crawl_end.h"
 #include "snapshot/crawl/reading.h"
@@ -26,8 +27,8 @@ int crawl_read_look(int dirfd, const char *name, struct meta *ret,
 {
 	struct statx st;
 
-	if (statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		  STATX_BASIC_STATS, &st) < 0)
+	if (TWICE(statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+			STATX_BASIC_STATS, &st)) < 0)
 		return -1;
 	meta_from_statx(&st, ret);
 	*ret_mount = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;

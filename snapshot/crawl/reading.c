@@ -53,8 +53,9 @@ static int open_file(int dirfd, const char *name)
 
 	if (!*name)
 		return fd_reopen(dirfd, flags);
-	fd = openat(dirfd, name, flags | O_NOATIME);
-	return fd < 0 && errno == EPERM ? openat(dirfd, name, flags) : fd;
+	fd = TWICE(openat(dirfd, name, flags | O_NOATIME));
+	return fd < 0 && errno == EPERM ? TWICE(openat(dirfd, name, flags))
+					: fd;
 }
 
 /* What may not be opened says what stat tells. */
@@ -87,12 +88,16 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 	AUTO(xattrs) struct xattrs x = {0};
 	AUTO(buf) struct buf bytes = {0};
 	struct err fault;
+	int got;
 
 	r->attrs = (struct oid){0};
 	take_chattr(dirfd, name, private_xattrs != NULL, r);
-	if (xattrs_get(dirfd, name, &x, &fault) < 0) {
+	got = xattrs_get(dirfd, name, &x, &fault);
+	if (got == -ENOENT)
+		got = xattrs_get(dirfd, name, &x, &fault);
+	if (got < 0) {
 		/* What is gone or was swapped is noticed by the look after. */
-		if (fault.num != ENOENT && fault.num != ENOTDIR)
+		if (got != -ENOENT && got != -ENOTDIR)
 			reading_fault(r, "extended attributes", fault.num);
 		return 0;
 	}
