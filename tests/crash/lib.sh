@@ -94,6 +94,8 @@ crash_verb() {
 	discard) echo 'guard discard -q -y' ;;
 	bring) echo 'guard undo -q -y' ;;
 	empty) echo 'guard prune --trash -q -y' ;;
+	finish) echo 'guard apply -q --continue' ;;
+	back) echo 'guard apply -q --abort' ;;
 	esac
 }
 

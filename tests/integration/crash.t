@@ -3,8 +3,11 @@
 # command finds the project exactly as before or exactly as after, finishes
 # the job, and takes it back again.
 #
-#	crash.t [full [VERB [K/N]]]
+#	crash.t [full [VERB [K/N [ERRORS]]]]
 #	crash.t VERB NUMBER [ERROR]	one point
+#
+# ERRORS: only these, and each of them at every call, "ENOENT EACCES" for one;
+# CRASH_CALLS=--every: also at those that only look.
 #
 # `make check` takes points at random for a while (the seed is said; CRASH_SEED
 # sets it); `make crash` takes all of them. K/N: every N-th from the K-th on.
@@ -16,6 +19,9 @@
 mode=${1:-sample}
 only=${2:-}
 part=${3:-1/1}
+every=${4:-}
+reads=${CRASH_CALLS:---reads}
+verbs='apply undo restore discard bring empty finish back'
 seconds=24
 stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
@@ -65,6 +71,17 @@ start_of() {
 	undo) crash_put_back applied ;;
 	restore) crash_put_back mess ;;
 	bring | empty) crash_put_back discarded ;;
+	finish | back) crash_put_back pending
+		"$stopat" --at "$half" --only rename --below "$HOME/project" -- \
+			guard apply -q -y >"$out" 2>"$err" </dev/null ;;
+	esac
+}
+
+# Where the project is of those two.
+side_of() {
+	case $1 in
+	finish | back) side apply ;;
+	*) side "$1" ;;
 	esac
 }
 
@@ -90,7 +107,7 @@ bad() {
 	note "$hit"
 	show_output
 	broken=$((broken + 1))
-	[ $broken -lt 5 ] || finish
+	[ "$every" ] || [ $broken -lt 5 ] || finish
 }
 
 # 0: as before, 1: as after, 2: neither.
@@ -105,7 +122,8 @@ side() {
 
 # What is unfinished goes on, or every other time back.
 settled() {
-	guard status >"$out" 2>"$err" || bad 'no status afterwards'
+	[ "$every" ] || guard status >"$out" 2>"$err" ||
+		bad 'no status afterwards'
 	if [ $(((befores + afters) % 2)) -eq 0 ]; then
 		guard apply --continue >"$out" 2>"$err" ||
 			grep -q 'was taken back' "$err" || bad 'it cannot go on'
@@ -120,13 +138,23 @@ settled() {
 # The command has ended with $2; what is there now, and does all go on?
 judge() {
 	settled
-	side "$1"
+	side_of "$1"
 	is_now=$?
 	[ $back -eq 1 ] || [ $is_now -eq 0 ] || bad 'taken back, and is not'
-	case $2.$is_now in
+	case $1.$2.$is_now in
 	*.2) bad 'neither before nor after' ; return ;;
-	0.0) bad 'it says done, and is not' ;;
+	back.0.0) ;;
+	*.0.0 | back.0.1) bad 'it says done, and is not' ;;
 	esac
+	case $1 in
+	finish | back) set -- apply "$2" ;;
+	esac
+	# Of many points with nothing done, it is done again after some.
+	[ $is_now -ne 0 ] || befores=$((befores + 1))
+	[ -z "$every" ] || [ $is_now -ne 0 ] || [ $((befores % 8)) -eq 0 ] || {
+		untouched=$1
+		return
+	}
 	if [ $is_now -eq 0 ]; then
 		# shellcheck disable=SC2046,SC2091 # words of a command
 		$(crash_verb "$1") >"$out" 2>"$err" </dev/null ||
@@ -176,13 +204,14 @@ judge_run() {
 one() {
 	error=${3:-}
 	point="$1, ${error:-killed} at call $2"
-	start_of "$1"
+	[ "$untouched" = "$1" ] || start_of "$1"
+	untouched=
 	how=
 	case $error in
 	GONE) how='--error EIO --on' ;;
 	FULL) how='--error ENOSPC --on --taking' ;;
 	READONLY) how="--error EROFS --on --below $HOME/project" ;;
-	?*) how="--error $error --reads" ;;
+	?*) how="--error $error $reads" ;;
 	esac
 	# shellcheck disable=SC2046,SC2086 # words
 	"$stopat" --count "$T/count" --at "$2" $how -- \
@@ -190,6 +219,12 @@ one() {
 	ended=$?
 	read -r _ hit <"$T/count"
 	points=$((points + 1))
+	[ -z "$every" ] || note "$point: status $ended, $hit: $(cat "$err")"
+	case $ended in
+	0 | 137) ;;
+	99) bad 'not run' ;;
+	*) [ -s "$err" ] || bad 'it does not say why' ;;
+	esac
 	case $1 in
 	discard | bring | empty) judge_run "$1" $ended ;;
 	*) judge "$1" $ended ;;
@@ -201,7 +236,7 @@ one() {
 count_of() {
 	start_of "$1"
 	# shellcheck disable=SC2046 # words
-	"$stopat" --count "$T/count" --at 0 --error EIO --reads -- \
+	"$stopat" --count "$T/count" --at 0 --error EIO "$reads" -- \
 		$(crash_verb "$1") >"$out" 2>"$err" </dev/null ||
 		bad 'not done under the tracer'
 	read -r count _ <"$T/count"
@@ -216,12 +251,18 @@ count_of() {
 	[ "$count" -gt "$2" ]
 }
 
+untouched=''  # what is as start_of() leaves it
 points=0 befores=0 afters=0 broken=0 hit='' error=''
 crash_put_back pending
 guard diff --name-status >"$T/diff.wanted" 2>/dev/null
 ok 'a discard' guard discard -q -y
 crash_put_aside discarded
-for verb in apply undo restore discard bring empty; do
+start_of apply
+"$stopat" --count "$T/count" --at 0 --only rename --below "$HOME/project" -- \
+	guard apply -q -y >"$out" 2>"$err" </dev/null
+read -r half _ <"$T/count"
+half=$((half / 2))
+for verb in $verbs; do
 	point=$verb
 	case $verb in
 	discard | bring) least=3 ;;
@@ -242,14 +283,23 @@ is "$(ls -A "$state/trash")" '' 'and is gone'
 
 errors='ENOSPC EIO EROFS EDQUOT EINTR'
 case $mode in
-apply | undo | restore | discard | bring | empty)
+apply | undo | restore | discard | bring | empty | finish | back)
 	one "$mode" "$only" "${3:-}"
 	note "$point: status $ended, $hit"
 	show_output
 	;;
 full)
 	from=${part%/*} step=${part#*/}
-	for verb in ${only:-apply undo restore discard bring empty}; do
+	for verb in ${only:-$verbs}; do
+		for error in $every; do
+			read -r count <"$T/count.$verb.reads"
+			at=$from
+			while [ "$at" -le "$count" ]; do
+				one "$verb" "$at" "$error"
+				at=$((at + step))
+			done
+		done
+		[ -z "$every" ] || continue
 		read -r count <"$T/count.$verb"
 		at=$from
 		while [ "$at" -le "$count" ]; do
@@ -279,7 +329,7 @@ full)
 sample)
 	end=$(($(date +%s) + seconds))
 	while [ "$(date +%s)" -lt $end ]; do
-		for verb in apply undo restore apply discard bring empty; do
+		for verb in apply undo restore apply $verbs; do
 			next 16
 			# shellcheck disable=SC2086 # the n-th of the words
 			set -- $errors FULL GONE READONLY

@@ -4,7 +4,8 @@
  *
  *	stopat [OPTIONS] -- CMD ARGS
  *
- *	--count FILE	writes the number of such calls, and which one was hit
+ *	--count FILE	writes the number of such calls, and which one was hit;
+ *			after one that failed none is counted
  *	--at N		the N-th is hit (from 1; 0: none, only counted)
  *	--error NAME	it fails (ENOSPC, EIO, EROFS, EDQUOT, EINTR, ESTALE...)
  *	--on		... and so do all such calls after it
@@ -66,6 +67,7 @@ struct job {
 	size_t traced_count;
 	pid_t first;
 	int status;
+	bool over; /* nothing more is to be done: all may run on untraced */
 };
 
 static void die(const char *what) __attribute__((noreturn));
@@ -380,6 +382,7 @@ static bool at_call(struct job *j, pid_t pid)
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT && j->failing[slot]) {
 		change_regs(pid, false, -j->error);
 		j->failing[slot] = false;
+		j->over = !j->on;
 	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return true;
@@ -437,7 +440,8 @@ static void follow(struct job *j)
 			   WSTOPSIG(status) != SIGTRAP) {
 			signal = WSTOPSIG(status);
 		}
-		(void)ptrace(PTRACE_SYSCALL, pid, 0, signal);
+		(void)ptrace(j->over ? PTRACE_CONT : PTRACE_SYSCALL, pid, 0,
+			     signal);
 	}
 }
 
