@@ -155,11 +155,24 @@ static int look_after(struct context *c, struct project *p,
 	return 0;
 }
 
-/* One folder of it as it is now; *done is set when that is not as before. */
+/* What the journal said was done in a folder; NULL: there was none any more. */
+static const struct doings *done_in(const struct project *first,
+				    const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < first->recovered_count; i++)
+		if (strcmp(first->recovered[i].path, path) == 0)
+			return &first->recovered[i].did;
+	return NULL;
+}
+
+/* One folder of it as it is now, without what others did in it as far as that
+ * is known; *done is set when that is not as before. */
 static int settle_root(struct context *c, struct project *p,
-		       const struct action *a, char *const *only,
-		       uint64_t before, uint64_t *ret_after, bool *done,
-		       struct err *err)
+		       const struct doings *did, const struct action *a,
+		       char *const *only, uint64_t before, uint64_t *ret_after,
+		       bool *done, struct err *err)
 {
 	AUTO(snapshot) struct snapshot old = {0};
 	AUTO(snapshot) struct snapshot now = {0};
@@ -167,6 +180,8 @@ static int settle_root(struct context *c, struct project *p,
 	p->only = (const char *const *)only;
 	if (catalog_load(c->store, before, &old, err) < 0 ||
 	    look_after(c, p, a, &old, &now, err) < 0 ||
+	    (did &&
+	     doings_alone(did, c->store, &old.root, &now.root, err) < 0) ||
 	    catalog_add(c->store, &now, err) < 0)
 		return -err->num;
 	if (!*done && tree_changed(c->store, &old, &now, done, err) < 0)
@@ -176,8 +191,9 @@ static int settle_root(struct context *c, struct project *p,
 }
 
 /* A folder that is gone has no state afterwards: undo will say so. */
-static int settle_other(struct context *c, const struct action *a,
-			struct action_root *o, bool *done, struct err *err)
+static int settle_other(struct context *c, const struct project *first,
+			const struct action *a, struct action_root *o,
+			bool *done, struct err *err)
 {
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	int got = project_open(o->path, c->state.workspaces_fd, false, &p, err);
@@ -186,7 +202,8 @@ static int settle_other(struct context *c, const struct action *a,
 		return 0;
 	if (got < 0)
 		return got;
-	got = settle_root(c, &p, a, o->only, o->before, &o->after, done, err);
+	got = settle_root(c, &p, done_in(first, o->path), a, o->only, o->before,
+			  &o->after, done, err);
 	project_close(&p);
 	return got;
 }
@@ -251,11 +268,11 @@ static int settle_action(struct context *c, struct project *p, struct action *a,
 	/* It did not get as far as the states that it would have left. */
 	if (!recovered && !has_snapshots(c, p->path, a, false))
 		recovered = 2;
-	if (recovered != 2 &&
-	    settle_root(c, p, a, a->only, a->before, &a->after, &done, err) < 0)
+	if (recovered != 2 && settle_root(c, p, done_in(p, p->path), a, a->only,
+					  a->before, &a->after, &done, err) < 0)
 		return -err->num;
 	for (i = 0; recovered != 2 && i < a->other_count; i++)
-		if (settle_other(c, a, &a->others[i], &done, err) < 0)
+		if (settle_other(c, p, a, &a->others[i], &done, err) < 0)
 			return -err->num;
 	settle_state(c, a, done);
 	if (done) {

@@ -105,6 +105,8 @@ int project_open(const char *path, int workspaces_fd, bool make,
 
 void project_close(struct project *p)
 {
+	size_t i;
+
 	if (!p->path)
 		return;
 	(void)close(p->fd);
@@ -115,6 +117,11 @@ void project_close(struct project *p)
 	free(p->state[0]);
 	free(p->known);
 	mem_list_free(&p->shut);
+	for (i = 0; i < p->recovered_count; i++) {
+		free(p->recovered[i].path);
+		doings_free(&p->recovered[i].did);
+	}
+	free(p->recovered);
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 }
 
@@ -143,10 +150,13 @@ static int take_opened(struct store *store, struct project *p,
 	struct take_options look = *options;
 
 	look.look = true;
+	look.amend = NULL;
 	look.cache_path = NULL;
 	if (shut_open(p->fd, p->shut, p->workspace_fd, &shut, err) < 0 ||
 	    take_snapshot(store, &look, &s, err) < 0 ||
 	    shut_correct(&shut, store, &s.root, err) < 0 ||
+	    (options->amend &&
+	     options->amend(options->amend_arg, store, &s, err) < 0) ||
 	    (!options->look && catalog_add_with(store, &s, options->with,
 						options->with_arg, err) < 0))
 		return -err->num;
@@ -241,16 +251,26 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 	return take(store, p, &options, ret, err);
 }
 
-int project_snapshot_with(struct store *store, struct project *p,
-			  const char *reason, const char *run_id,
-			  catalog_with with, void *arg, struct snapshot *ret,
-			  struct err *err)
+static int leave_others_out(void *arg, struct store *store, struct snapshot *s,
+			    struct err *err)
 {
+	const struct project_after *o = arg;
+
+	return doings_alone(o->did, store, &o->before->root, &s->root, err);
+}
+
+int project_snapshot_after(struct store *store, struct project *p,
+			   const struct project_after *o, struct snapshot *ret,
+			   struct err *err)
+{
+	struct project_after after = *o;
 	struct take_options options = {
-		.reason = reason,
-		.run_id = run_id,
-		.with = with,
-		.with_arg = arg,
+		.reason = o->reason,
+		.run_id = o->run_id,
+		.amend = o->before ? leave_others_out : NULL,
+		.amend_arg = &after,
+		.with = o->with,
+		.with_arg = o->with_arg,
 	};
 
 	return take(store, p, &options, ret, err);

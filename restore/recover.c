@@ -109,6 +109,28 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 	return 2;
 }
 
+/* The journal does not outlive this. */
+static void note_doings(struct recovery *r)
+{
+	struct project *first = r->all.first;
+	size_t i, k;
+
+	first->recovered =
+		mem_zalloc((r->all.count + 1) * sizeof(*first->recovered));
+	for (i = 0; i < r->all.count; i++) {
+		const struct journal_root *part = r->all.roots[i].part;
+		struct recovered *to = &first->recovered[i];
+
+		to->path = mem_strdup(*part->path ? part->path : first->path);
+		to->did.own = true;
+		for (k = 0; k < part->op_count; k++)
+			doings_add(&to->did, part->ops[k].path,
+				   part->ops[k].to);
+		doings_settle(&to->did);
+	}
+	first->recovered_count = r->all.count;
+}
+
 static int recover_done(struct recovery *r, char **ret_text, struct err *err)
 {
 	struct err more;
@@ -117,11 +139,16 @@ static int recover_done(struct recovery *r, char **ret_text, struct err *err)
 	for (i = 0; i < r->all.count; i++)
 		if (r->all.roots[i].project)
 			txn_remember(&r->all.roots[i]);
-	if (txn_all_finish(&r->all, true, &more) < 0) {
-		/* It shall not stand in the way for ever. */
+	note_doings(r);
+	/* Once more, where it was one call that failed; it shall not stand in
+	 * the way for ever. */
+	if (txn_all_finish(&r->all, true, &more) < 0 &&
+	    txn_all_finish(&r->all, true, &more) < 0) {
 		if (txn_all_close(&r->all, err) < 0)
 			return -err->num;
-		buf_printf(&r->more, "%s\n", more.text);
+		buf_printf(&r->more,
+			   "%s; nothing needs it any more: remove it by hand\n",
+			   more.text);
 	}
 	*ret_text = told(r, "finished");
 	return 1;

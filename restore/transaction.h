@@ -19,6 +19,7 @@
 
 #include "base/atomic.h"
 #include "overlay/change_list.h"
+#include "restore/doings.h"
 #include "restore/plan/plan.h"
 #include "snapshot/store/known.h"
 #include "snapshot/tree/catalog.h"
@@ -53,6 +54,15 @@ struct project {
 	/* What a transaction has put there: take_options.known. */
 	struct known_file *known;
 	size_t known_count, known_room;
+	/* What one that was ended by transaction_recover() did in each of its
+	 * roots; of the first one alone. */
+	struct recovered *recovered;
+	size_t recovered_count;
+};
+
+struct recovered {
+	char *path; /* of the root */
+	struct doings did;
 };
 
 /* Opens and locks. make: create the folder (and its parents) when it is gone,
@@ -73,11 +83,17 @@ int project_folder(const char *path, bool make, struct err *err);
 int project_snapshot(struct store *store, struct project *p, const char *reason,
 		     const char *run_id, const char *message,
 		     struct snapshot *ret, struct err *err);
-/* The same, together with other files: see catalog_add_with(). */
-int project_snapshot_with(struct store *store, struct project *p,
-			  const char *reason, const char *run_id,
-			  catalog_with with, void *arg, struct snapshot *ret,
-			  struct err *err);
+/* What an action has made of it. */
+struct project_after {
+	const char *reason, *run_id;
+	const struct snapshot *before; /* NULL: all that is there is its own */
+	const struct doings *did; /* settled; of nothing else it is said */
+	catalog_with with; /* see catalog_add_with() */
+	void *with_arg;
+};
+int project_snapshot_after(struct store *store, struct project *p,
+			   const struct project_after *o, struct snapshot *ret,
+			   struct err *err);
 
 /*
  * The same, but nothing is left behind: *ret becomes a snapshot by
@@ -110,8 +126,9 @@ struct transaction {
 		     struct err *err);
 	/*
 	 * Called when it is done, for good: the place to look at the projects
-	 * as they are now. What was displaced is removed meanwhile. NULL:
-	 * nobody wants to know.
+	 * as they are now. What was displaced is removed meanwhile. The
+	 * journal goes after that: up to there it says what was done, should
+	 * we be ended. NULL: nobody wants to know.
 	 */
 	void (*end)(void *arg);
 	void *note_arg; /* of both */

@@ -30,17 +30,34 @@ static int note_last(void *arg, const struct snapshot *s,
 	return action_save_last(n->workspace_fd, n->action, set, err);
 }
 
+static void list_doings(const struct plan *plan, struct doings *to)
+{
+	size_t i;
+
+	for (i = 0; i < plan->step_count; i++)
+		doings_add(to, plan->steps[i].path, &plan->steps[i].to);
+	doings_settle(to);
+}
+
 /* One of the folders as it is afterwards; with: what it is stored with. */
-static int store_after(struct store *store, struct project *p,
+static int store_after(struct store *store, const struct carry_root *r,
 		       const struct action *a, struct noting *with,
 		       uint64_t *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot after = {0};
+	AUTO(doings) struct doings did = {0};
 	auto_free char *reason = mem_printf("post-%s", a->kind);
+	const struct project_after o = {
+		.reason = reason,
+		.run_id = a->run_id,
+		.before = r->before,
+		.did = &did,
+		.with = with ? note_last : NULL,
+		.with_arg = with,
+	};
 
-	if (project_snapshot_with(store, p, reason, a->run_id,
-				  with ? note_last : NULL, with, &after,
-				  err) < 0)
+	list_doings(r->plan, &did);
+	if (project_snapshot_after(store, r->project, &o, &after, err) < 0)
 		return -err->num;
 	*ret = after.seq;
 	return 0;
@@ -145,7 +162,7 @@ static void note_done(void *arg)
 		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
 
 		last.seq = after;
-		if (store_after(c->store, c->roots[i].project, a,
+		if (store_after(c->store, &c->roots[i], a,
 				i + 1 == c->count ? &last : NULL, after,
 				&err) == 0)
 			continue;

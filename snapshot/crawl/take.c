@@ -306,6 +306,7 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	struct cache_item root;
 	struct err ignored;
 	bool changed;
+	int amended = 0;
 
 	if (crawl_run(w, err) < 0)
 		return err_context(err, "snapshot of %s",
@@ -314,12 +315,15 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	if (w->cache && statcache_failed(w->cache))
 		return fail(err, ESTALE, "the stat cache cannot be read");
 	fill(w, o, s);
-	if (o->look)
-		return 0;
+	if (o->amend)
+		amended = o->amend(o->amend_arg, w->store, s, err);
+	if (amended < 0 || o->look)
+		return amended < 0 ? amended : 0;
 	if (catalog_add_with(w->store, s, o->with, o->with_arg, err) < 0)
 		return -err->num;
 	/* One that was not written costs time and nothing else. */
-	if (o->cache_path && !w->only && (changed || !w->cache) && root.folder)
+	if (o->cache_path && !w->only && (changed || !w->cache) &&
+	    root.folder && !amended)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
 					 &root, &ignored);
 	if (w->marks)

@@ -53,6 +53,12 @@ struct take_options {
 	/* Look only: contents are kept, but no snapshot is made of them, until
 	 * the caller adds *ret to the catalog. The stat cache stays. */
 	bool look;
+	/* Asked when all is looked at: 1, and *s is of another tree than what
+	 * is there (the stat cache stays as it is then), 0 or negative. NULL:
+	 * nobody. */
+	int (*amend)(void *arg, struct store *store, struct snapshot *s,
+		     struct err *err);
+	void *amend_arg;
 	/* What becomes durable together with the snapshot: see
 	 * catalog_add_with(). NULL: nothing. */
 	catalog_with with;

@@ -1,0 +1,40 @@
+/*
+ * What an action did in a folder, path by path. Somebody may have worked there
+ * while it went on, or between its sudden end and its recovery: what the folder
+ * is afterwards is more than what the action made of it, and undo must take
+ * back no more than that.
+ */
+#ifndef GUARD_RESTORE_DOINGS_H
+#define GUARD_RESTORE_DOINGS_H
+
+#include "snapshot/tree/tree.h"
+
+struct doing {
+	const char *path;
+	const struct entry *to; /* what it was made; mode 0: nothing */
+	bool emptied; /* what was there before, and all below it, went */
+};
+
+struct doings {
+	struct doing *items;
+	size_t count, room;
+	bool own; /* paths and entries are its own */
+};
+
+void doings_free(struct doings *d);
+/* path and to stay where they are, or are copied where d.own is set. In any
+ * order; the same path may come twice, as deleted and as made. */
+void doings_add(struct doings *d, const char *path, const struct entry *to);
+/* Before they are asked for. */
+void doings_settle(struct doings *d);
+
+/*
+ * 1: *after had more than that, and is now the tree before with just what was
+ * done, each of it as it was found afterwards, unless somebody wrote to it
+ * again: then as it was made. 0: it had no more. Times alone are nobody's.
+ */
+int doings_alone(const struct doings *d, struct store *store,
+		 const struct entry *before, struct entry *after,
+		 struct err *err);
+
+#endif
