@@ -143,8 +143,8 @@ struct plan_options {
 	bool refuse_shut;
 	/* ... but for these very paths, nodes apart; NULL-terminated or NULL.
 	 * With both options what git obeys in a .git that is taken as a whole
-	 * (config, hooks, info, the same of modules, alternates) is refused as
-	 * well, unless it is here or among paths. */
+	 * (config, hooks, info, the same of modules, alternates, commondir,
+	 * any link) is refused as well, unless it is here or among paths. */
 	const char *const *agreed;
 	/* Notes of the base's snapshot (NOTE_MOVED, NOTE_INCOMPLETE) count as
 	 * conflicts; NULL when there are none. */

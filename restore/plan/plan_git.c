@@ -53,16 +53,21 @@ static bool is_one_of(const char *part, size_t len, const char *const *names)
 	return false;
 }
 
-bool plan_git_obeys(const char *path)
+bool plan_git_obeys(const char *path, uint32_t mode)
 {
 	static const char *const own[] = {"refs", "logs", NULL};
 	static const char *const folders[] = {"hooks", "info", NULL};
-	static const char *const files[] = {"config", "config.worktree",
-					    "alternates", NULL};
+	static const char *const files[] = {
+		"config",     "config.worktree", "commondir",
+		"alternates", "http-alternates", NULL};
 	auto_free char *root = git_root_of(path);
 	const char *at = root ? path_rest(path, root) : "";
 	bool objects = false, obeys = false;
 
+	/* Whatever git looks for there, it finds elsewhere; and none of its
+	 * own is a link. */
+	if (root && *at && S_ISLNK(mode))
+		return true;
 	while (*at) {
 		size_t len = strcspn(at, "/");
 		bool last = !at[len];

@@ -135,7 +135,8 @@ int plan_git_same_index(struct planner *pl, const char *path,
 bool plan_git_kept(const struct planner *pl, const char *path);
 /* A path of the options names the .git at path, or something in it. */
 bool plan_git_named(const struct planner *pl, const char *path);
-/* A file by which git is told what to execute, or where to find what. */
-bool plan_git_obeys(const char *path);
+/* A file or a link by which git is told what to execute, or where to find
+ * what. */
+bool plan_git_obeys(const char *path, uint32_t mode);
 
 #endif

@@ -203,11 +203,18 @@ ok 'a run commits, and tells git what to do' guard run -q -- sh -c '
 	echo "*.x filter=evil" >.git/info/attributes
 	mkdir -p .git/modules/m/hooks
 	echo evil >.git/modules/m/hooks/post-checkout
-	echo /etc >.git/objects/info/alternates'
+	echo /etc >.git/objects/info/alternates
+	echo http://localhost/ >.git/objects/info/http-alternates
+	echo ../evil >.git/commondir
+	mkdir -p .git/worktrees/w .git/modules/n evil
+	echo ../../../evil >.git/worktrees/w/commondir
+	ln -s ../../../evil .git/modules/n/hooks
+	ln -s ../../evil .git/refs/evil'
 head=$(git rev-parse HEAD)
 gives 1 'a .git that is named as a whole' guard apply -y . .git
 for name in config hooks/pre-commit info/attributes objects/info/alternates \
-	modules/m/hooks/post-checkout; do
+	objects/info/http-alternates commondir worktrees/w/commondir \
+	modules/m/hooks/post-checkout modules/n/hooks refs/evil; do
 	says "$err" "refused: '.git/$name'"
 done
 is "$(git rev-parse HEAD)" "$head" 'nothing is applied'
@@ -217,8 +224,10 @@ says "$err" "refused: '.git/hooks/pre-commit'"
 gives 0 'yes to each, by option or by name' guard apply -q -y \
 	--yes-to .git/config --yes-to .git/info/attributes . .git \
 	.git/hooks/pre-commit .git/objects/info/alternates \
-	.git/modules/m/hooks/post-checkout
-is "$(git config core.fsmonitor)" /no/such 'applied'
+	.git/objects/info/http-alternates .git/commondir \
+	.git/worktrees/w/commondir .git/modules/m/hooks/post-checkout \
+	.git/modules/n/hooks .git/refs/evil
+is "$(git config -f .git/config core.fsmonitor)" /no/such 'applied'
 gives 0 'taken back' guard undo -q -y
 is "$(git rev-parse HEAD)" "$head" 'all of it'
 ok 'discarded' guard discard -q -y
