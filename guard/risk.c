@@ -148,6 +148,9 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 		return;
 	if (S_ISDIR(f->old_mode))
 		note(r, RISK_CRITICAL, "was a folder and is a link now");
+	else if (path_has_part(f->path, ".git"))
+		note(r, RISK_CRITICAL,
+		     "is a link: what git looks for there it finds elsewhere");
 	if (f->read(f->arg, true, &target) &&
 	    leads_out(f->path, buf_text(&target)) && !is_python(f))
 		risk_add_value(r, RISK_HIGH, "leads out of the project",

@@ -32,7 +32,7 @@ static const struct risky table[] = {
 	 ".git/info/attributes|.gitattributes"},
 	{RISK_HIGH, "with the commands of submodules", ".gitmodules"},
 	{RISK_HIGH, "with objects of another repository",
-	 ".git/objects/info/alternates"},
+	 ".git/objects/info/alternates|.git/objects/info/http-alternates"},
 	{RISK_CRITICAL, "by hg, svn, jj or bzr at any command",
 	 ".hg/hgrc|.hg/requires|.svn/|.jj/repo/config.toml|"
 	 ".bzr/branch/branch.conf|.hgrc|.config/hg/|.config/jj/|"

@@ -179,7 +179,8 @@ static int try_once(struct context *c, struct session *s,
 		    struct err *err)
 {
 	if (walk_remove(s->fd, COPY, err) < 0 ||
-	    gitcopy_make(c->store, base, sides->now, s->fd, COPY, err) < 0 ||
+	    gitcopy_make(c->store, base, sides->now, s->fd, COPY, &job->bytes,
+			 err) < 0 ||
 	    importer_child_start(job, &im->child, err) < 0)
 		return -err->num;
 	return importer_child_list(&im->child, &im->list, err);
@@ -204,7 +205,7 @@ static int open_changed(struct context *c, struct session *s, const char *git,
 {
 	auto_free char *from =
 		mem_printf("%s/runs/%s/%s", c->state.path, s->id, COPY);
-	struct importer_job job = {from, git, s->id, &im->tips, write};
+	struct importer_job job = {from, git, s->id, &im->tips, write, 0};
 	size_t i;
 
 	if (check_target(s, git, err) < 0 ||
@@ -215,7 +216,9 @@ static int open_changed(struct context *c, struct session *s, const char *git,
 	if (write && make_folder(im, git, err) < 0)
 		return -err->num;
 	if (look(c, s, sides, &job, im, err) < 0)
-		return -err->num;
+		return err->num == ENODATA && im->tips.incomplete
+			       ? err_context(err, "%s", im->tips.incomplete)
+			       : -err->num;
 	for (i = 0; i < im->list.count; i++)
 		im->fresh += !im->list.refs[i].known;
 	return 0;

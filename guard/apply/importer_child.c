@@ -21,7 +21,9 @@
 #define MESSAGE_MAX (256u << 20)
 #define MEMORY_MAX (4ull << 30)
 #define FILE_MAX (64ull << 30)
-#define CPU_SECONDS 3600
+#define SECONDS_MIN 300
+#define SECONDS_MAX 3600
+#define BYTES_A_SECOND 100000
 #define FILES_MAX 1024
 
 /* All that writes or executes, in Landlock's first version. */
@@ -69,12 +71,26 @@ static void wall_in(const struct importer_job *job)
 	(void)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }
 
+unsigned int importer_child_seconds(uint64_t bytes)
+{
+	uint64_t more = bytes / BYTES_A_SECOND;
+
+	return more > SECONDS_MAX - SECONDS_MIN
+		       ? SECONDS_MAX
+		       : SECONDS_MIN + (unsigned int)more;
+}
+
 static void limit(int what, uint64_t max)
 {
 	struct rlimit r = {max, max}, now;
 
-	if (getrlimit(what, &now) == 0 && now.rlim_max < max)
-		r.rlim_max = r.rlim_cur = now.rlim_max;
+	/* At the hard one it would end without SIGXCPU, which says why. */
+	if (what == RLIMIT_CPU)
+		r.rlim_max++;
+	if (getrlimit(what, &now) == 0 && now.rlim_max < r.rlim_max)
+		r.rlim_max = now.rlim_max;
+	if (r.rlim_cur > r.rlim_max)
+		r.rlim_cur = r.rlim_max;
 	(void)setrlimit(what, &r);
 }
 
@@ -97,7 +113,7 @@ static int shut_in(const struct importer_job *job, int report, int go)
 	(void)prctl(PR_SET_NAME, "guard-import");
 	(void)signal(SIGPIPE, SIG_DFL);
 	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_CPU, CPU_SECONDS);
+	limit(RLIMIT_CPU, importer_child_seconds(job->bytes));
 	limit(RLIMIT_FSIZE, FILE_MAX);
 	limit(RLIMIT_NOFILE, FILES_MAX);
 #ifndef __SANITIZE_ADDRESS__
@@ -193,7 +209,9 @@ int importer_child_start(const struct importer_job *job,
 	(void)close(report[1]);
 	(void)close(go[0]);
 	if (pid > 0) {
-		*ret = (struct importer_child){pid, report[0], go[1]};
+		*ret = (struct importer_child){
+			pid, importer_child_seconds(job->bytes), report[0],
+			go[1]};
 		return 0;
 	}
 	(void)fail_errno(err, "start the process that imports");
@@ -211,9 +229,10 @@ static int explain_end(struct importer_child *child, struct err *err)
 	child->pid = 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return fail(err, ETIMEDOUT,
-			    "reading the run's repository took longer than %d "
-			    "minutes",
-			    CPU_SECONDS / 60);
+			    "reading the run's repository took more than %u "
+			    "minutes of a processor, too much for what it "
+			    "holds",
+			    child->seconds / 60);
 	if (WIFSIGNALED(status))
 		return fail(err, EBADMSG,
 			    "reading the run's repository ended with signal "

@@ -13,10 +13,20 @@ struct importer_job {
 	const char *run_id;
 	const struct gittips *tips;
 	bool write;
+	uint64_t bytes; /* of the copy */
 };
+
+/*
+ * Seconds of a processor that may be spent on so many bytes of objects. A pack
+ * of 100 KB can be made so that each of its thousands of objects has to be got
+ * out of one that is a thousand times larger: who waits longer for it than for
+ * an honest one waits for nothing.
+ */
+unsigned int importer_child_seconds(uint64_t bytes);
 
 struct importer_child {
 	pid_t pid;
+	unsigned int seconds; /* that it may take */
 	int report_fd, go_fd;
 };
 

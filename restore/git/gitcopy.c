@@ -134,7 +134,7 @@ static int find_objects(struct store *store, const struct entry *root,
 
 int gitcopy_make(struct store *store, const struct entry *base,
 		 const struct entry *result, int dirfd, const char *name,
-		 struct err *err)
+		 uint64_t *ret_bytes, struct err *err)
 {
 	AUTO(entry) struct entry old = {0}, now = {0};
 	struct copy c = {.store = store};
@@ -159,6 +159,9 @@ int gitcopy_make(struct store *store, const struct entry *base,
 	c.space = (uint64_t)fs.f_bavail * fs.f_frsize;
 	c.space -= c.space > RESERVE ? RESERVE : c.space;
 	c.fd = objects;
-	return tree_diff(store, old.mode ? &old : NULL, now.mode ? &now : NULL,
-			 copy_file, &c, err);
+	if (tree_diff(store, old.mode ? &old : NULL, now.mode ? &now : NULL,
+		      copy_file, &c, err) < 0)
+		return -err->num;
+	*ret_bytes = c.bytes;
+	return 0;
 }

@@ -11,11 +11,11 @@
 /*
  * Makes the folder name in dirfd. base: the project's root before the run;
  * object files that were there already are left out (NULL: none is). Only
- * what has an object file's or a pack's name is taken, and only plain files.
- * -E2BIG, -ENOSPC: too much for it.
+ * what has an object file's or a pack's name is taken, and only plain files:
+ * *ret_bytes of them. -E2BIG, -ENOSPC: too much for it.
  */
 int gitcopy_make(struct store *store, const struct entry *base,
 		 const struct entry *result, int dirfd, const char *name,
-		 struct err *err);
+		 uint64_t *ret_bytes, struct err *err);
 
 #endif

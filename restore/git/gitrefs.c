@@ -61,6 +61,11 @@ static int add_ref(struct gitrefs *r, const char *name, const struct gitid *id,
 {
 	if (too_many(r, err) < 0)
 		return -err->num;
+	if (r->ref_max && r->count >= r->ref_max)
+		return fail(err, E2BIG,
+			    "the run's repository has more than %zu refs: that "
+			    "is not imported",
+			    r->ref_max);
 	GROW(r->items, r->count, r->room);
 	r->items[r->count++] = (struct gitref){mem_strdup(name), *id, order};
 	return 0;
@@ -154,7 +159,8 @@ static int read_packed_line(struct gitrefs *r, const char *line,
 		return 0;
 	if (len == 64)
 		return not_sha1(err);
-	if (len == GITID_HEX && line[len] == ' ' && gitparse_id(line, &id))
+	if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
+	    gitparse_id(line, &id))
 		return add_ref(r, line + len + 1, &id, r->count, err);
 	gitrefs_note(r->notes, line, "is no line of packed-refs: left out");
 	return 0;
@@ -327,9 +333,36 @@ static void settle(struct gitrefs *r)
 		qsort(r->logged, r->logged_count, sizeof(*r->logged), by_id);
 }
 
+/* Git would look for refs and objects elsewhere, so that what stands here is
+ * not what the run has made. */
+static int check_form(const struct gitrefs *r, const struct entry *git,
+		      struct err *err)
+{
+	static const char *const names[] = {"commondir", "reftable"};
+	static const char *const texts[] = {
+		"says that refs and objects lie elsewhere",
+		"holds its refs; guard reads those that are files",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		AUTO(entry) struct entry e = {0};
+		int got = tree_lookup(r->store, git, names[i], &e, err);
+
+		if (got)
+			return got < 0 ? got
+				       : fail(err, ENOTSUP,
+					      "the run's .git/%s %s: that is "
+					      "not imported",
+					      names[i], texts[i]);
+	}
+	return 0;
+}
+
 int gitrefs_read(struct gitrefs *r, const struct entry *git, struct err *err)
 {
-	if (read_one(r, git, "packed-refs", err) < 0 ||
+	if (check_form(r, git, err) < 0 ||
+	    read_one(r, git, "packed-refs", err) < 0 ||
 	    each_in(r, git, "refs", each_ref, err) < 0 ||
 	    read_one(r, git, "HEAD", err) < 0 ||
 	    each_in(r, git, "logs", each_log, err) < 0 ||

@@ -26,6 +26,7 @@ struct gitrefs {
 	const char *prefix; /* of the paths that are read just now */
 	struct gitref *items; /* sorted by name */
 	size_t count, room;
+	size_t ref_max; /* 0: none of its own */
 	struct gitid *logged; /* sorted; one may be there several times */
 	size_t logged_count, logged_room;
 	size_t seen;
@@ -39,7 +40,8 @@ void gitrefs_note(struct gitnotes *n, const char *name, const char *text);
 
 /*
  * git: the entry of a .git folder; r->store and r->notes are set. -ENOTSUP:
- * its ids are not SHA-1; -E2BIG, -EFBIG: too much.
+ * its ids are not SHA-1, or its refs are not in its own files; -E2BIG, -EFBIG:
+ * too much.
  */
 int gitrefs_read(struct gitrefs *r, const struct entry *git, struct err *err);
 

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "restore/git/gitname.h"
 
 void gittips_free(struct gittips *t)
@@ -135,30 +136,47 @@ static int subtract(const struct gitrefs *base, const struct gitrefs *now,
 }
 
 /* What else of the run's repository is not looked at. */
+static const struct {
+	const char *name, *text;
+	const char *incomplete; /* what is missing for it */
+} others[] = {
+	{"modules", "(repositories of submodules) is left out", NULL},
+	{"objects/info/alternates",
+	 "is not followed: no object is taken from elsewhere",
+	 "objects of elsewhere are not taken"},
+	{"objects/info/http-alternates",
+	 "is not followed: no object is taken from elsewhere",
+	 "objects of elsewhere are not taken"},
+	{"info/grafts", "is not obeyed: commits keep their own parents", NULL},
+	{"shallow", "is not obeyed: commits keep their own parents",
+	 "the run's repository is a shallow clone, whose history has an end; "
+	 "`git fetch --unshallow` in it would complete it"},
+	{"refs/replace", "is not obeyed: its refs are taken as any others",
+	 NULL},
+};
+
 static int note_others(struct gitrefs *now, const struct entry *base,
-		       const struct entry *git, struct err *err)
+		       const struct entry *git, struct gittips *t,
+		       struct err *err)
 {
-	static const char *const names[] = {"modules",
-					    "objects/info/alternates"};
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		AUTO(entry) struct entry old = {0}, e = {0};
-		int got = tree_lookup(now->store, git, names[i], &e, err);
+		int got = tree_lookup(now->store, git, others[i].name, &e, err);
 
 		if (got > 0 && base->mode)
-			got = tree_lookup(now->store, base, names[i], &old,
-					  err) < 0
+			got = tree_lookup(now->store, base, others[i].name,
+					  &old, err) < 0
 				      ? -err->num
 				      : 1;
 		if (got < 0)
 			return got;
+		if (got && !t->incomplete)
+			t->incomplete = others[i].incomplete;
 		if (got && !(old.mode && entry_equal(&old, &e)))
-			gitrefs_note(
-				now->notes, names[i],
-				i ? "is not followed: no object is taken from "
-				    "elsewhere"
-				  : "(repositories of submodules) is left out");
+			gitrefs_note(now->notes, others[i].name,
+				     others[i].text);
 	}
 	return 0;
 }
@@ -174,6 +192,11 @@ static int find_git(struct store *store, const struct entry *root,
 		return fail(err, ENOENT, "the run left no .git folder");
 	if (S_ISDIR(ret->mode))
 		return 0;
+	if (S_ISLNK(ret->mode))
+		return fail(err, ENOTDIR,
+			    "the .git that the run left is a link to %s: it is "
+			    "not followed",
+			    text_quote(ret->link));
 	return fail(err, ENOTDIR,
 		    "the .git here is a file (a linked worktree or a "
 		    "submodule): commits of such runs cannot be imported yet");
@@ -194,9 +217,13 @@ int gittips_read(struct store *store, const struct entry *base,
 		return -err->num;
 	if (old_git.mode && !S_ISDIR(old_git.mode))
 		entry_free(&old_git);
-	if ((old_git.mode && gitrefs_read(&old, &old_git, err) < 0) ||
-	    gitrefs_read(&now, &git, err) < 0 ||
-	    note_others(&now, &old_git, &git, err) < 0 ||
+	if (old_git.mode && gitrefs_read(&old, &old_git, err) < 0)
+		return -err->num;
+	/* Each may be there twice, packed and loose. Of millions of files not
+	 * all are to be read to find that they are too many. */
+	now.ref_max = 2 * (old.count + GITTIPS_MAX + 1);
+	if (gitrefs_read(&now, &git, err) < 0 ||
+	    note_others(&now, &old_git, &git, &t, err) < 0 ||
 	    subtract(&old, &now, &t, err) < 0)
 		return -err->num;
 	*ret = t;

@@ -27,6 +27,8 @@ struct gittips {
 	struct gittip *items; /* by name; those without one last */
 	size_t count, room;
 	struct gitnotes notes; /* what was left out and why */
+	/* Why objects may be missing, as text; NULL: no reason is known. */
+	const char *incomplete;
 };
 
 void gittips_free(struct gittips *t);

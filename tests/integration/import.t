@@ -428,6 +428,79 @@ ignored 'a repository of a submodule' 'modules' '
 	mkdir -p .git/modules/x
 	echo x >.git/modules/x/HEAD'
 
+# A repository of another form: git finds other refs in it than guard would.
+hostile 'refs and objects of elsewhere' '.git/commondir' '
+	cp -a .git evil
+	echo ../evil >.git/commondir
+	git commit -q --allow-empty -m elsewhere'
+hostile 'a table of refs' '.git/reftable' '
+	commit table
+	mkdir .git/reftable
+	echo x >.git/reftable/tables.list'
+hostile 'a link as .git' 'is a link' 'commit l0; mv .git g; ln -s g .git'
+hostile 'a .git that names itself' 'is a file' '
+	mv .git g; echo "gitdir: .git" >.git'
+hostile 'a link as the folder of objects' 'in neither repository' '
+	commit l9; mv .git/objects g; ln -s ../g .git/objects'
+# clone FILTER...: some commits of elsewhere, and not all that they need
+clone='clone() {
+	git init -q /tmp/far
+	(cd /tmp/far && commit f1 && commit f2 && commit f3 &&
+		git config uploadpack.allowFilter true)
+	git -c protocol.version=2 fetch -q "$@" file:///tmp/far HEAD:far
+}'
+hostile 'a shallow clone' 'shallow clone' "$clone
+	clone --depth=1"
+hostile 'a partial clone' 'in neither repository' "
+	git init -q /tmp/far
+	(cd /tmp/far && commit f1 && git config uploadpack.allowFilter true)
+	git remote add far file:///tmp/far
+	git config remote.far.promisor true
+	git config remote.far.partialclonefilter tree:0
+	git config core.repositoryformatversion 1
+	git config extensions.partialClone far
+	git fetch -q --filter=tree:0 far HEAD:far"
+# One ref more than there may be, and a file that must not be read any more.
+hostile 'loose refs without end' 'refs: that is not imported' '
+	mkdir .git/refs/heads/many
+	awk -v id=$(git rev-parse HEAD) "BEGIN { for (i = 0; i < 21000; i++) {
+		f = \".git/refs/heads/many/\" i; print id >f; close(f) } }"
+	mkdir .git/refs/zzz
+	printf "%064d\n" 1 >.git/refs/zzz/long'
+# accents: one letter, or a letter and an accent
+nfc=$(printf 'caf\303\251') nfd=$(printf 'cafe\314\201')
+ignored 'a repository of odd things' 'info/grafts' "
+	commit o1
+	id=\$(git rev-parse HEAD)
+	git replace \$id HEAD~1
+	echo \$id >.git/info/grafts
+	echo http://localhost/ >.git/objects/info/http-alternates
+	for name in Twin twin $nfc $nfd; do git branch \$name; done
+	printf '%s stash@evil\n%s worktrees/evil/HEAD\n' \$id \$id \
+		>>.git/packed-refs
+	printf '%s refs/heads/%0300d\n' \$id 7 >>.git/packed-refs
+	git update-index --index-version 4
+	git update-index --split-index
+	git config core.fsmonitor 'touch $mark;'
+	git config include.path '$HOME/evil'
+	git config extensions.nothing true
+	mkdir -p .git/worktrees/w
+	echo /etc/.git >.git/worktrees/w/gitdir
+	echo \$id >.git/worktrees/w/HEAD
+	rm .git/HEAD
+	ln -s /etc/passwd .git/HEAD"
+for text in http-alternates refs/replace stash@evil worktrees/evil/HEAD \
+	refs/heads/00000000 "'HEAD' is no file"; do
+	says "$T/ignored" "$text"
+done
+names=$(git for-each-ref --format='%(refname)' "refs/guard/$run")
+for name in "heads/Twin" "heads/twin" "heads/$nfc" "heads/$nfd" \
+	worktrees/w/HEAD; do
+	ok "$name is there" test -n "$(echo "$names" |
+		grep -x "refs/guard/$run/$name")"
+done
+is "$(echo "$names" | grep -c stash)" 0 'nothing is taken for the stash'
+
 # --- what cannot be imported says so ---
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99

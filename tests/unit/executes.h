@@ -226,7 +226,8 @@ static const char executes_b[] =
 
 static const char executes_c[] =
 	".git/info/grafts|.git/shallow|.git/refs/replace/x|.git/info/exclude|"
-	".git/objects/info/alternates|.gitignore|.mailmap|.gitmessage|"
+	".git/objects/info/alternates|"
+	".git/objects/info/http-alternates|.gitignore|.mailmap|.gitmessage|"
 	"package-lock.json|npm-shrinkwrap.json|yarn.lock|pnpm-lock.yaml|"
 	"bun.lock|bun.lockb|deno.lock|.github/workflows/x|"
 	".github/actions/x/y|action.yml|.github/CODEOWNERS|"

@@ -276,6 +276,17 @@ static void links_that_lead_out_are_told(void **state)
 	}
 }
 
+static void links_in_a_repository_are_told(void **state)
+{
+	AUTO(risks) struct risks r = {0}, other = {0};
+
+	(void)state;
+	judge(".git/modules", 0, S_IFLNK | 0777, NULL, "../evil", &r);
+	assert_true(tells(&r, "finds elsewhere"));
+	judge("git/modules", 0, S_IFLNK | 0777, NULL, "../evil", &other);
+	assert_false(tells(&other, "finds elsewhere"));
+}
+
 static void what_a_file_became_is_told(void **state)
 {
 	AUTO(risks) struct risks r = {0};
@@ -544,6 +555,7 @@ int main(void)
 		cmocka_unit_test(settings_in_odd_places_are_named),
 		cmocka_unit_test(a_repository_in_other_files_is_told),
 		cmocka_unit_test(links_that_lead_out_are_told),
+		cmocka_unit_test(links_in_a_repository_are_told),
 		cmocka_unit_test(what_a_file_became_is_told),
 		cmocka_unit_test(what_is_hidden_among_packages_is_told),
 		cmocka_unit_test(links_and_nodes_among_packages_are_told),
