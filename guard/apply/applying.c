@@ -167,7 +167,8 @@ void applying_leave(struct applying *a)
 
 /*
  * 1: what the run left is in the store, and nobody has been at its layer
- * since; then it is not read again. 0: it has to be.
+ * since; then it is not read again. 0: it has to be. What was applied while the
+ * run went on was none of its changes any more when that was stored.
  */
 static int stored_result(struct applying *a, const struct change_list *list,
 			 uint64_t seq, struct entry *ret, struct err *err)
@@ -176,7 +177,7 @@ static int stored_result(struct applying *a, const struct change_list *list,
 	AUTO(snapshot) struct snapshot result = {0};
 	int got;
 
-	if (!seq || s->state != RUN_ENDED || record_get(&s->more, "applied") ||
+	if (!seq || s->state != RUN_ENDED || applied_any(s) ||
 	    moment_compare(list->newest, s->ended) >= 0)
 		return 0;
 	got = catalog_load(a->c->store, seq, &result, err);

@@ -100,6 +100,22 @@ gives 0 'and does it again' guard undo -y
 out
 is "$(cat file)" all 'it ends'
 
+# --- all of it, and it goes on ---
+mkdir -p gone/below
+echo a >gone/below/a
+echo first >other
+begin 'echo all >>other; rm -r gone; echo one >one'
+gives 0 'all of a live run' guard apply -y "$run"
+more 'echo later >later'
+out
+gives 0 'what it did later' guard apply -y "$run"
+is "$(sed -n 's/^  [A-Z]  //p' "$out" | grep -v step)" 'later  6 B' \
+	'is all that is left of it'
+is "$(cat other)" 'first
+all' 'nothing is taken back'
+no 'nor does a folder come again' test -e gone
+rm one later
+
 # --- two at once, each in a layer of its own ---
 begin 'echo one >one'
 one=$run
