@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/apply/applied.h"
+#include "guard/applied.h"
 #include "guard/live.h"
 #include "guard/output.h"
 #include "guard/recover.h"

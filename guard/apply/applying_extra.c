@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/apply/applied.h"
+#include "guard/applied.h"
 #include "guard/apply/applying.h"
 #include "guard/recover.h"
 #include "restore/result.h"

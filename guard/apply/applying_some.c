@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/apply/applied.h"
+#include "guard/applied.h"
 #include "guard/apply/applying.h"
 #include "guard/past/some.h"
 

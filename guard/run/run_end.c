@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "guard/agent/agent_show.h"
+#include "guard/applied.h"
 #include "guard/changes.h"
 #include "guard/keep/retire.h"
 #include "guard/output.h"
@@ -97,33 +98,44 @@ static bool is_kept(struct store *store, uint64_t before,
 	return same;
 }
 
+/* One of the run's folders: the project, or the n-th beside it. */
+struct result_job {
+	size_t folder;
+	const char *path;
+	uint64_t base;
+	uint64_t before; /* the result it had, or 0 */
+	int upper_fd, lower_fd;
+	const struct change_list *changes;
+};
+
 /* A folder as the run leaves it, as a snapshot: from now on every file that
  * the run made can be had back too, whatever becomes of its layer. */
 static int keep_folder_result(struct run *run, struct store *store,
-			      const char *path, uint64_t base_seq,
-			      uint64_t before, int upper,
-			      const struct change_list *changes,
-			      uint64_t *ret_seq, struct err *err)
+			      const struct result_job *job, uint64_t *ret_seq,
+			      struct err *err)
 {
 	struct snapshot base = {0}, result = {0};
-	int got = catalog_load(store, base_seq, &base, err);
+	int got = catalog_load(store, job->base, &base, err);
 
 	if (got == 0)
-		got = result_make(store, &base.root, upper, changes, NULL,
-				  &result.root, err);
-	if (got == 0 && is_kept(store, before, &result.root)) {
-		*ret_seq = before;
+		got = applied_settle(store, &run->session, job->folder,
+				     &base.root, job->lower_fd, err);
+	if (got == 0)
+		got = result_make(store, &base.root, job->upper_fd,
+				  job->changes, NULL, &result.root, err);
+	if (got == 0 && is_kept(store, job->before, &result.root)) {
+		*ret_seq = job->before;
 	} else if (got == 0) {
 		result.reason = mem_strdup("post-run");
 		result.run_id = mem_strdup(run->session.id);
 		result.command = mem_strdup(run->session.command);
 		result.message = mem_strdup("");
-		result.root_path = mem_strdup(path);
+		result.root_path = mem_strdup(job->path);
 		result.root_dev = base.root_dev;
 		result.parent = base.seq;
 		result.time = run->session.ended;
 		result.uid = geteuid();
-		count_result(&result, &base, changes);
+		count_result(&result, &base, job->changes);
 		got = catalog_add(store, &result, err);
 		if (got == 0)
 			*ret_seq = result.seq;
@@ -133,11 +145,43 @@ static int keep_folder_result(struct run *run, struct store *store,
 	return got;
 }
 
-static int keep_result(struct run *run, const struct changes *c,
-		       struct err *err)
+static int keep_project_result(struct run *run, struct store *store,
+			       const struct changes *c, struct err *err)
 {
 	struct session *s = &run->session;
 	const uint64_t *before = run->results_before;
+	const struct result_job job = {
+		.path = s->project,
+		.base = s->base,
+		.before = before ? before[s->extra_count] : 0,
+		.upper_fd = c->upper_fd,
+		.lower_fd = c->lower_fd,
+		.changes = &c->project,
+	};
+
+	return keep_folder_result(run, store, &job, &s->result, err);
+}
+
+static int keep_extra_result(struct run *run, struct store *store,
+			     const struct changes *c, size_t i, struct err *err)
+{
+	struct extra *e = &run->session.extras[i];
+	const struct result_job job = {
+		.folder = i + 1,
+		.path = e->path,
+		.base = e->base,
+		.before = run->results_before ? run->results_before[i] : 0,
+		.upper_fd = c->extras[i].upper_fd,
+		.lower_fd = c->extras[i].lower_fd,
+		.changes = &c->extras[i].list,
+	};
+
+	return keep_folder_result(run, store, &job, &e->result, err);
+}
+
+static int keep_result(struct run *run, const struct changes *c,
+		       struct err *err)
+{
 	struct store *store = NULL;
 	size_t i;
 	int got;
@@ -147,19 +191,10 @@ static int keep_result(struct run *run, const struct changes *c,
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
 	if (got == 0 && c->project.count)
-		got = keep_folder_result(run, store, s->project, s->base,
-					 before ? before[s->extra_count] : 0,
-					 c->upper_fd, &c->project, &s->result,
-					 err);
-	for (i = 0; got == 0 && i < c->extra_count; i++) {
-		struct extra *e = &s->extras[i];
-
+		got = keep_project_result(run, store, c, err);
+	for (i = 0; got == 0 && i < c->extra_count; i++)
 		if (c->extras[i].list.count)
-			got = keep_folder_result(
-				run, store, e->path, e->base,
-				before ? before[i] : 0, c->extras[i].upper_fd,
-				&c->extras[i].list, &e->result, err);
-	}
+			got = keep_extra_result(run, store, c, i, err);
 	store_free(&store);
 	return got;
 }

@@ -108,6 +108,11 @@ begin 'echo all >>other; rm -r gone; echo one >one'
 gives 0 'all of a live run' guard apply -y "$run"
 more 'echo later >later'
 out
+gives 0 'the versions' guard log
+result=$(sed -n 's/^\([0-9]*\)  .* post-run .*/\1/p' "$out" | head -n 1)
+is "$(guard show "$result:other")" 'first
+all' 'what it left is stored with what was applied of it'
+no 'of a folder too' guard show "$result:gone"
 gives 0 'what it did later' guard apply -y "$run"
 is "$(sed -n 's/^  [A-Z]  //p' "$out" | grep -v step)" 'later  6 B' \
 	'is all that is left of it'

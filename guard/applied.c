@@ -1,6 +1,7 @@
-#include "guard/apply/applied.h"
+#include "guard/applied.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "snapshot/tree/catalog.h"
 
 #define NAME "applied"
@@ -77,6 +79,7 @@ struct rebase {
 	const struct record *record;
 	const char *merged; /* the key */
 	const struct entry *now, *base;
+	int now_fd; /* in place of now, where that is NULL */
 	struct tree_editor *editor;
 };
 
@@ -97,6 +100,41 @@ static bool still(const struct entry *now, const struct entry *after)
 	if (!now->mode || !after)
 		return !now->mode && !after;
 	return entry_same_content(now, after) && entry_same_meta(now, after);
+}
+
+/* By what tells it without being read; 0: it is not, or cannot be seen. */
+static bool still_there(int lower_fd, const char *path,
+			const struct entry *after)
+{
+	const char *name = path;
+	struct err ignored;
+	struct moment mtime;
+	struct stat st;
+	auto_close int parent = beneath_parent(lower_fd, path, &name, &ignored);
+
+	if (parent < 0)
+		return !after && (parent == -ENOENT || parent == -ENOTDIR);
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return !after && errno == ENOENT;
+	if (!after || after->mode != (uint32_t)st.st_mode)
+		return false;
+	mtime = (struct moment){st.st_mtim.tv_sec,
+				(uint32_t)st.st_mtim.tv_nsec};
+	return S_ISDIR(st.st_mode) ||
+	       (moment_compare(after->mtime, mtime) == 0 &&
+		(!S_ISREG(st.st_mode) || after->size == (uint64_t)st.st_size));
+}
+
+/* now: what is there now, where it is asked in a tree. */
+static int is_still(const struct rebase *r, const char *path,
+		    const struct entry *after, struct entry *now,
+		    struct err *err)
+{
+	if (!r->now)
+		return still_there(r->now_fd, path, after);
+	if (tree_lookup(r->store, r->now, path, now, err) < 0)
+		return -err->num;
+	return still(now, after);
 }
 
 /* A folder of which no more was applied than what is in it: its mode may be the
@@ -127,10 +165,9 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	got = only_listed(r, path, before, after, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
-		return -err->num;
-	if (!still(&now, after))
-		return 0;
+	got = is_still(r, path, after, &now, err);
+	if (got <= 0)
+		return got;
 	if (!after)
 		return tree_editor_remove(r->editor, path, err);
 	/* Not the mark of a folder of which some paths were looked at. */
@@ -161,19 +198,12 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 			 err);
 }
 
-int applied_rebase(struct store *store, const struct session *s, size_t folder,
-		   struct entry *base, const struct entry *now, struct err *err)
+static int rebase(struct rebase *r, const struct session *s, size_t folder,
+		  struct entry *base, struct err *err)
 {
 	auto_free char *applied = key_of("applied", folder);
 	auto_free char *merged = key_of("merged", folder);
 	AUTO(record) struct record record = {0};
-	struct rebase r = {
-		.store = store,
-		.record = &record,
-		.merged = merged,
-		.now = now,
-		.base = base,
-	};
 	struct entry root = {0};
 	const char *value;
 	size_t n;
@@ -183,21 +213,40 @@ int applied_rebase(struct store *store, const struct session *s, size_t folder,
 		return -err->num;
 	if (!record_get(&record, applied))
 		return 0;
-	r.editor = tree_editor_new(store, base);
+	r->record = &record;
+	r->merged = merged;
+	r->base = base;
+	r->editor = tree_editor_new(r->store, base);
 	for (n = 0; got >= 0; n++) {
 		value = record_get_nth(&record, applied, n);
 		if (!value)
 			break;
-		got = rebase_one(&r, value, err);
+		got = rebase_one(r, value, err);
 	}
 	if (got >= 0)
-		got = tree_editor_save(r.editor, &root, err);
-	tree_editor_free(&r.editor);
+		got = tree_editor_save(r->editor, &root, err);
+	tree_editor_free(&r->editor);
 	if (got < 0)
 		return err_context(err, "what was applied of run %s", s->id);
 	entry_free(base);
 	*base = root;
 	return 0;
+}
+
+int applied_rebase(struct store *store, const struct session *s, size_t folder,
+		   struct entry *base, const struct entry *now, struct err *err)
+{
+	struct rebase r = {.store = store, .now = now, .now_fd = -1};
+
+	return rebase(&r, s, folder, base, err);
+}
+
+int applied_settle(struct store *store, const struct session *s, size_t folder,
+		   struct entry *base, int lower_fd, struct err *err)
+{
+	struct rebase r = {.store = store, .now_fd = lower_fd};
+
+	return rebase(&r, s, folder, base, err);
 }
 
 int applied_add_home(const struct session *s, uint64_t before, uint64_t after,

@@ -8,8 +8,8 @@
  * its guard's: applied = the snapshots before and after each apply. Written
  * under the project's lock. Earlier guards kept it in the session's record.
  */
-#ifndef GUARD_APPLY_APPLIED_H
-#define GUARD_APPLY_APPLIED_H
+#ifndef GUARD_APPLIED_H
+#define GUARD_APPLIED_H
 
 #include "overlay/session.h"
 #include "restore/plan/plan.h"
@@ -33,6 +33,14 @@ bool applied_any(const struct session *s);
 int applied_rebase(struct store *store, const struct session *s, size_t folder,
 		   struct entry *base, const struct entry *now,
 		   struct err *err);
+
+/*
+ * The same when the run has ended and its result is about to be stored: what
+ * was applied by then is in the real folder, and for that reason none of its
+ * changes any more. lower_fd: that folder.
+ */
+int applied_settle(struct store *store, const struct session *s, size_t folder,
+		   struct entry *base, int lower_fd, struct err *err);
 
 /*
  * The same for the home folder, of which nothing was stored when the run
