@@ -12,6 +12,7 @@
 #include "base/walk.h"
 #include "overlay/marks.h"
 #include "overlay/preplace.h"
+#include "overlay/revert_kept.h"
 #include "overlay/scan.h"
 
 /*
@@ -25,9 +26,15 @@ struct revert {
 	int upper, lower; /* the folders reached so far; lower -1: none */
 	struct opened_up opened;
 	bool opaque; /* upper hides lower */
+	unsigned int depth; /* of the folders reached */
 	int trash_fd;
 	const char *trash_name;
 };
+
+char *revert_kept(const char *name, unsigned int depth)
+{
+	return mem_printf("%s-at-%u", name, depth);
+}
 
 static void revert_free(struct revert *r)
 {
@@ -142,16 +149,16 @@ static int build_chain(int dir, const char *name, int lower_dir,
 static int undelete(struct revert *r, const char *path, struct err *err)
 {
 	auto_free char *name = mem_strndup(path, strcspn(path, "/"));
+	auto_free char *kept = revert_kept(r->trash_name, r->depth + 1);
 	auto_close int probe = beneath_open(r->lower, path, O_PATH, 0, err);
 
 	if (probe == -ENOENT || probe == -ENOTDIR)
 		return 0; /* the real folder has nothing of that name */
 	if (probe < 0)
 		return probe;
-	if (build_chain(r->trash_fd, r->trash_name, r->lower, path, err) < 0)
+	if (build_chain(r->trash_fd, kept, r->lower, path, err) < 0)
 		return -err->num;
-	if (renameat2(r->trash_fd, r->trash_name, r->upper, name,
-		      RENAME_EXCHANGE) < 0)
+	if (renameat2(r->trash_fd, kept, r->upper, name, RENAME_EXCHANGE) < 0)
 		return fail_errno(err, "take back %s", text_quote(path));
 	return 0;
 }
@@ -180,7 +187,9 @@ static int move_away(struct revert *r, const char *name, struct err *err)
 	return 0;
 }
 
-/* The last part of the path, in the folder reached. */
+/* The last part of the path, in the folder reached. What is hidden there along
+ * with all else is hidden by a name of its own first: that goes to the trash.
+ */
 static int uncover(struct revert *r, const char *name, struct err *err)
 {
 	struct meta l;
@@ -189,8 +198,7 @@ static int uncover(struct revert *r, const char *name, struct err *err)
 
 	if (has_l < 0)
 		return has_l;
-	if (r->opaque && has_l &&
-	    hide_by_name(r->upper, r->lower, name, err) < 0)
+	if (r->opaque && has_l && hide_by_name(r->upper, r->lower, "", err) < 0)
 		return -err->num;
 	return move_away(r, name, err);
 }
@@ -224,6 +232,7 @@ static int enter(const struct revert *above, const char *name, const char *rest,
 	struct revert r = {.upper = -1,
 			   .lower = -1,
 			   .opened = {.fd = -1},
+			   .depth = above->depth + 1,
 			   .trash_fd = above->trash_fd,
 			   .trash_name = above->trash_name};
 	int got;
@@ -284,14 +293,34 @@ static int follow(struct revert *r, const char *path, struct err *err)
 	return undelete(r, path, err);
 }
 
+/* What the run made of the root, apart from what it holds. */
+static int keep_root(struct revert *r, struct err *err)
+{
+	auto_free char *name = mem_printf("%s" REVERT_ROOT, r->trash_name);
+	auto_close int fd = -1;
+	struct meta m;
+
+	if (mkdirat(r->trash_fd, name, 0700) < 0)
+		return fail_errno(err, "make folder %s", text_quote(name));
+	fd = beneath_open(r->trash_fd, name, O_RDONLY | O_DIRECTORY, 0, err);
+	if (fd < 0)
+		return fd;
+	if (meta_get(r->upper, "", &m) < 0)
+		return fail_errno(err, "look at the layer");
+	if (r->opened.fd >= 0)
+		m.mode = r->opened.mode;
+	return preplace_meta(r->upper, fd, &m, err);
+}
+
 /* All of the layer: what it holds goes into one folder of the trash. */
 static int take_all(struct revert *r, struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int to = -1;
+	struct meta m;
 	size_t i;
 
-	if (dirlist_read(r->upper, &names, err) < 0)
+	if (dirlist_read(r->upper, &names, err) < 0 || keep_root(r, err) < 0)
 		return -err->num;
 	if (mkdirat(r->trash_fd, r->trash_name, 0700) < 0)
 		return fail_errno(err, "make folder %s",
@@ -308,11 +337,13 @@ static int take_all(struct revert *r, struct err *err)
 		if (move_away(&one, names.items[i].name, err) < 0)
 			return -err->num;
 	}
+	if (preplace_root(r->upper, r->lower, err) < 0)
+		return -err->num;
 	/* The mode that the run gave the root does not come back. */
-	if (r->opened.fd >= 0)
-		(void)close(r->opened.fd);
-	r->opened.fd = -1;
-	return preplace_root(r->upper, r->lower, err);
+	if (meta_get(r->lower, "", &m) < 0)
+		return fail_errno(err, "look at the real folder");
+	r->opened.mode = m.mode;
+	return 0;
 }
 
 int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,

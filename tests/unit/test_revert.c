@@ -11,6 +11,38 @@ static int take_back(struct lab *lab, const char *path)
 			    name, &err);
 }
 
+/* What the n-th taking back took. */
+static int put(struct lab *lab, const char *path, int n, bool look)
+{
+	auto_free char *name = mem_printf("back-%d", n);
+	const char *along[] = {path, NULL};
+	struct err err;
+
+	return layer_put_back(lab->upper_fd, path, along, lab->trash_fd, name,
+			      look, &err);
+}
+
+/* There and back: the layer says the same as before, nothing is left over. */
+static void there_and_back(struct lab *lab, const char *path, const char *all,
+			   const char *without)
+{
+	AUTO(dirlist) struct dirlist left = {0};
+	struct err err;
+	int n = number;
+
+	lab_expect(lab, all);
+	assert_int_equal(put(lab, path, n, true), 0);
+	assert_int_equal(take_back(lab, path), 0);
+	lab_expect(lab, without);
+	assert_int_equal(put(lab, path, n, true), 1);
+	lab_expect(lab, without);
+	assert_int_equal(put(lab, path, n, false), 1);
+	lab_expect(lab, all);
+	assert_int_equal(put(lab, path, n, false), 0);
+	assert_int_equal(dirlist_read(lab->trash_fd, &left, &err), 0);
+	assert_int_equal(left.count, 0);
+}
+
 static void make_tree(struct lab *lab)
 {
 	int fd = lab->project_fd;
@@ -209,6 +241,228 @@ static void test_everything(void **state)
 	lab_close(&lab);
 }
 
+static int do_check_edit(void *arg)
+{
+	struct stat st;
+
+	(void)arg;
+	return stat("new", &st) < 0 || stat("file", &st) < 0 ||
+	       st.st_size != 5 || access("d/top", F_OK) == 0;
+}
+
+static void what_was_taken_comes_back(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_edit, NULL), 0);
+	there_and_back(&lab, "file", "D d/top, M file, A new",
+		       "D d/top, A new");
+	there_and_back(&lab, "new", "D d/top, M file, A new",
+		       "D d/top, M file");
+	there_and_back(&lab, "d/top", "D d/top, M file, A new",
+		       "M file, A new");
+	assert_int_equal(lab_run(&lab, do_check_edit, NULL), 0);
+	lab_close(&lab);
+}
+
+static int do_read_deleted(void *arg)
+{
+	(void)arg;
+	return access("d", F_OK) == 0;
+}
+
+#define DELETED "D d, D+ d/e, D+ d/e/f, D+ d/e/f/deep, D+ d/e/near, D+ d/top"
+
+static void a_deleted_folder_comes_back_deleted(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_delete, NULL), 0);
+	there_and_back(&lab, "d/e/f/deep", DELETED, "D d/e/near, D d/top");
+	there_and_back(&lab, "d/top", DELETED,
+		       "D d/e, D+ d/e/f, D+ d/e/f/deep, D+ d/e/near");
+	there_and_back(&lab, "d", DELETED, "");
+	assert_int_equal(lab_run(&lab, do_read_deleted, NULL), 0);
+	lab_close(&lab);
+}
+
+/* One after the other, the last one first; the second lies in what the first
+ * has built. */
+static void several_come_back_in_turn(void **state)
+{
+	const char *along[] = {"d/top", "d/e/f/deep", NULL};
+	struct lab lab;
+	struct err err;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_delete, NULL), 0);
+	assert_int_equal(take_back(&lab, "d/top"), 0);
+	assert_int_equal(take_back(&lab, "d/e/f/deep"), 0);
+	lab_expect(&lab, "D d/e/near");
+	assert_int_equal(layer_put_back(lab.upper_fd, "d/top", along,
+					lab.trash_fd, "back-0", true, &err),
+			 1);
+	assert_int_equal(put(&lab, "d/top", 0, true), -EEXIST);
+	assert_int_equal(put(&lab, "d/e/f/deep", 1, false), 1);
+	assert_int_equal(put(&lab, "d/top", 0, false), 1);
+	lab_expect(&lab, DELETED);
+	lab_close(&lab);
+}
+
+static int do_read_all_replaced(void *arg)
+{
+	(void)arg;
+	return access("d/e/near", F_OK) == 0 || access("d/e/f", F_OK) == 0 ||
+	       access("d/e/mine", F_OK) < 0 || access("d/top", F_OK) == 0;
+}
+
+static void of_a_replaced_folder_each_comes_back(void **state)
+{
+	static const char all[] = "D d/e/f, D+ d/e/f/deep, A d/e/mine, "
+				  "D d/e/near, D d/top";
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_replace, NULL), 0);
+	there_and_back(&lab, "d/top", all,
+		       "D d/e/f, D+ d/e/f/deep, A d/e/mine, D d/e/near");
+	there_and_back(&lab, "d/e/f/deep", all,
+		       "A d/e/mine, D d/e/near, D d/top");
+	there_and_back(&lab, "d/e/mine", all,
+		       "D d/e/f, D+ d/e/f/deep, D d/e/near, D d/top");
+	there_and_back(&lab, "d/e", all, "D d/top");
+	there_and_back(&lab, "d", all, "");
+	assert_int_equal(lab_run(&lab, do_read_all_replaced, NULL), 0);
+	lab_close(&lab);
+}
+
+static int do_write_again(void *arg)
+{
+	(void)arg;
+	return lab_file(AT_FDCWD, "new", "again") < 0 ||
+	       lab_file(AT_FDCWD, "d/e/later", "later") < 0;
+}
+
+static void what_the_run_did_since_is_in_the_way(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_edit, NULL), 0);
+	assert_int_equal(take_back(&lab, "new"), 0);
+	assert_int_equal(lab_run(&lab, do_write_again, NULL), 0);
+	assert_int_equal(put(&lab, "new", 0, true), -EEXIST);
+	assert_int_equal(put(&lab, "new", 0, false), -EEXIST);
+	lab_close(&lab);
+}
+
+static void nor_what_it_did_in_a_folder_that_was_deleted(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_delete, NULL), 0);
+	assert_int_equal(take_back(&lab, "d/e/near"), 0);
+	assert_int_equal(lab_run(&lab, do_write_again, NULL), 0);
+	lab_expect(&lab, "D d/e/f, D+ d/e/f/deep, A d/e/later, D d/top, A new");
+	assert_int_equal(put(&lab, "d/e/near", 0, true), -EEXIST);
+	assert_int_equal(put(&lab, "d/e/near", 0, false), -EEXIST);
+	lab_expect(&lab, "D d/e/f, D+ d/e/f/deep, A d/e/later, D d/top, A new");
+	lab_close(&lab);
+}
+
+static int do_make_n(void *arg)
+{
+	(void)arg;
+	return mkdir("n", 0755) < 0 || lab_file(AT_FDCWD, "n/a", "a") < 0 ||
+	       lab_file(AT_FDCWD, "n/b", "b") < 0;
+}
+
+static int do_remove_n(void *arg)
+{
+	(void)arg;
+	return unlink("n/b") < 0 || rmdir("n") < 0;
+}
+
+static void nor_can_it_be_where_the_folder_is_gone(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_make_n, NULL), 0);
+	assert_int_equal(take_back(&lab, "n/a"), 0);
+	assert_int_equal(lab_run(&lab, do_remove_n, NULL), 0);
+	assert_int_equal(put(&lab, "n/a", 0, true), -EEXIST);
+	assert_int_equal(put(&lab, "n/a", 0, false), -EEXIST);
+	lab_close(&lab);
+}
+
+static void shut_things_come_back_shut(void **state)
+{
+	static const char all[] = "m , A closed, A+ closed/in, m d, m d/e, "
+				  "M d/e/near";
+	struct lab lab;
+	struct meta m;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_lock, NULL), 0);
+	there_and_back(&lab, "closed", all, "m , m d, m d/e, M d/e/near");
+	there_and_back(&lab, "d/e/near", all,
+		       "m , A closed, A+ closed/in, m d, m d/e");
+	there_and_back(&lab, "d", all, "m , A closed, A+ closed/in");
+	there_and_back(&lab, "", all, "");
+	assert_int_equal(meta_get(lab.upper_fd, "", &m), 0);
+	assert_int_equal(m.mode & 07777, 0500);
+	lab_close(&lab);
+}
+
+/* As if it had been ended in between: the rest comes back. */
+static void all_of_it_comes_back_in_two_goes(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab, "p");
+	make_tree(&lab);
+	number = 0;
+	assert_int_equal(lab_run(&lab, do_all, NULL), 0);
+	lab_expect(&lab, "m , D d/e/f, D+ d/e/f/deep, A d/e/mine, D d/e/near, "
+			 "D d/top, M file, A new");
+	assert_int_equal(take_back(&lab, ""), 0);
+	assert_int_equal(renameat(lab.trash_fd, "back-0/d", lab.upper_fd, "d"),
+			 0);
+	assert_int_equal(put(&lab, "", 0, false), 1);
+	lab_expect(&lab, "m , D d/e/f, D+ d/e/f/deep, A d/e/mine, D d/e/near, "
+			 "D d/top, M file, A new");
+	lab_close(&lab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +472,15 @@ int main(void)
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_everything),
+		cmocka_unit_test(what_was_taken_comes_back),
+		cmocka_unit_test(a_deleted_folder_comes_back_deleted),
+		cmocka_unit_test(several_come_back_in_turn),
+		cmocka_unit_test(of_a_replaced_folder_each_comes_back),
+		cmocka_unit_test(what_the_run_did_since_is_in_the_way),
+		cmocka_unit_test(nor_what_it_did_in_a_folder_that_was_deleted),
+		cmocka_unit_test(nor_can_it_be_where_the_folder_is_gone),
+		cmocka_unit_test(shut_things_come_back_shut),
+		cmocka_unit_test(all_of_it_comes_back_in_two_goes),
 	};
 
 	return cmocka_run_group_tests_name("revert", tests, NULL, NULL);

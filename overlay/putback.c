@@ -1,0 +1,274 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/beneath.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "overlay/marks.h"
+#include "overlay/preplace.h"
+#include "overlay/revert_kept.h"
+#include "overlay/scan.h"
+
+struct putback {
+	const char *path; /* what was taken back */
+	const char *const *along;
+	int trash_fd;
+	const char *name; /* what lies in the trash */
+	bool exchange; /* for a folder that revert built in its place */
+	bool look; /* and do nothing */
+};
+
+static int in_the_way(const char *path, struct err *err)
+{
+	return fail(err, EEXIST, "the run has something else at %s since",
+		    text_quote(path));
+}
+
+/* Whether anything has that name, a mark too: 1, 0, negative. */
+static int is_there(int dir, const char *name, struct meta *ret,
+		    struct err *err)
+{
+	if (meta_get(dir, name, ret) == 0)
+		return 1;
+	return errno == ENOENT
+		       ? 0
+		       : fail_errno(err, "look at %s", text_quote(name));
+}
+
+static bool leads_to_any(const char *const *paths, const char *at)
+{
+	for (; paths && *paths; paths++)
+		if (path_below(*paths, at))
+			return true;
+	return false;
+}
+
+/*
+ * The folder that was built so that one path in it can be seen holds nothing
+ * but marks and the way to that path, and to others that were taken back
+ * along. All else is what the run has done in it since.
+ */
+static int check_built(const struct putback *p, int dir, const char *name,
+		       const char *at, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(dirlist) struct dirlist names = {0};
+	auto_close int fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0700,
+				      &opened, err);
+	size_t i;
+
+	if (fd < 0 || dirlist_read(fd, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
+		const char *below = names.items[i].name;
+		auto_free char *child = path_join(at, below);
+		struct meta m;
+		int got = is_there(fd, below, &m, err);
+
+		if (got > 0 && path_below(p->path, child))
+			got = S_ISDIR(m.mode) && strcmp(p->path, child) != 0
+				      ? check_built(p, fd, below, child, err)
+				      : in_the_way(child, err);
+		else if (got > 0 && !mark_is_whiteout(&m) &&
+			 !leads_to_any(p->along, child))
+			got = in_the_way(child, err);
+		if (got < 0)
+			return got;
+	}
+	return 0;
+}
+
+static int exchange(const struct putback *p, int dir, const char *name,
+		    const char *at, struct err *err)
+{
+	struct meta m;
+	struct err ignored;
+	int got = is_there(dir, name, &m, err);
+
+	if (got < 0)
+		return got;
+	if (!got || !S_ISDIR(m.mode))
+		return in_the_way(at, err);
+	if (check_built(p, dir, name, at, err) < 0)
+		return -err->num;
+	if (p->look)
+		return 1;
+	if (renameat2(p->trash_fd, p->name, dir, name, RENAME_EXCHANGE) < 0)
+		return fail_errno(err, "put back %s", text_quote(at));
+	(void)walk_remove_aside(p->trash_fd, p->name, &ignored);
+	return 1;
+}
+
+/* A folder is written to when it moves, so its own mode counts as well. */
+static int move_in(const struct putback *p, int trash, const char *from,
+		   int dir, const char *name, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_close int fd = -1;
+	struct meta m;
+	int got = is_there(dir, name, &m, err);
+
+	if (got)
+		return got < 0 ? got : in_the_way(p->path, err);
+	if (p->look)
+		return 1;
+	if (meta_get(trash, from, &m) < 0)
+		return fail_errno(err, "%s", text_quote(from));
+	if (S_ISDIR(m.mode)) {
+		fd = mark_open(trash, from, O_RDONLY | O_DIRECTORY, 0700,
+			       &opened, err);
+		if (fd < 0)
+			return fd;
+	}
+	if (renameat2(trash, from, dir, name, RENAME_NOREPLACE) == 0)
+		return 1;
+	return errno == EEXIST
+		       ? in_the_way(p->path, err)
+		       : fail_errno(err, "put back %s", text_quote(name));
+}
+
+/* rest: of the path in the layer where it belongs, below dir. */
+static int go_to(const struct putback *p, int dir, const char *rest,
+		 const char *place, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	size_t len = strcspn(rest, "/");
+	auto_free char *name = mem_strndup(rest, len);
+	auto_close int fd = -1;
+	struct meta m;
+	int got;
+
+	if (!rest[len])
+		return p->exchange ? exchange(p, dir, name, place, err)
+				   : move_in(p, p->trash_fd, p->name, dir, name,
+					     err);
+	got = is_there(dir, name, &m, err);
+	if (got < 0)
+		return got;
+	if (!got || !S_ISDIR(m.mode))
+		return fail(err, EEXIST,
+			    "the run has no folder any more that %s could be "
+			    "in",
+			    text_quote(place));
+	fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0700, &opened, err);
+	return fd < 0 ? fd : go_to(p, fd, rest + len + 1, place, err);
+}
+
+/* Mode, owner and the like of the layer's root, as the run had made them;
+ * nothing where that is done. opened: goes back to the layer's root. */
+static int put_root(const struct putback *p, int upper,
+		    struct opened_up *opened, struct err *err)
+{
+	AUTO(opened_up) struct opened_up own = {.fd = -1};
+	auto_free char *name = mem_printf("%s" REVERT_ROOT, p->name);
+	auto_close int fd = -1;
+	struct meta m;
+	int got = is_there(p->trash_fd, name, &m, err);
+
+	if (got <= 0)
+		return got;
+	fd = mark_open(p->trash_fd, name, O_RDONLY | O_DIRECTORY, 0500, &own,
+		       err);
+	if (fd < 0 || preplace_meta(fd, upper, &m, err) < 0)
+		return -err->num;
+	opened->mode = m.mode;
+	return unlinkat(p->trash_fd, name, AT_REMOVEDIR) < 0
+		       ? fail_errno(err, "empty the trash")
+		       : 0;
+}
+
+static int put_all(const struct putback *p, int upper, struct opened_up *opened,
+		   struct err *err)
+{
+	AUTO(dirlist) struct dirlist names = {0};
+	auto_close int from = beneath_open(p->trash_fd, p->name,
+					   O_RDONLY | O_DIRECTORY, 0, err);
+	size_t i;
+
+	if (from < 0 || dirlist_read(from, &names, err) < 0)
+		return -err->num;
+	for (i = 0; i < names.count; i++) {
+		const char *name = names.items[i].name;
+		struct putback one = *p;
+
+		one.path = name;
+		if (move_in(&one, from, name, upper, name, err) < 0)
+			return -err->num;
+	}
+	if (p->look)
+		return 1;
+	if (put_root(p, upper, opened, err) < 0)
+		return -err->num;
+	return unlinkat(p->trash_fd, p->name, AT_REMOVEDIR) < 0
+		       ? fail_errno(err, "empty the trash")
+		       : 1;
+}
+
+/* How much of the path was deleted as a whole, and is in the trash as such;
+ * to free, with the name there. NULL: that is not so. */
+static char *kept_above(int trash_fd, const char *path, const char *name,
+			char **ret_name)
+{
+	const char *end = path;
+	unsigned int depth = 0;
+
+	while ((end = strchr(end, '/'))) {
+		auto_free char *kept = revert_kept(name, ++depth);
+		struct meta m;
+
+		if (meta_get(trash_fd, kept, &m) == 0 && mark_is_whiteout(&m)) {
+			*ret_name = TAKE(kept);
+			return mem_strndup(path, (size_t)(end - path));
+		}
+		end++;
+	}
+	return NULL;
+}
+
+static int put_back(struct putback *p, int upper_fd, struct err *err)
+{
+	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	auto_free char *place = NULL, *kept = NULL;
+	auto_close int upper = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
+					 0700, &opened, err);
+	struct meta m;
+	int got;
+
+	if (upper < 0)
+		return upper;
+	got = is_there(p->trash_fd, p->name, &m, err);
+	if (got < 0)
+		return got;
+	if (got)
+		return *p->path ? go_to(p, upper, p->path, p->path, err)
+				: put_all(p, upper, &opened, err);
+	place = kept_above(p->trash_fd, p->path, p->name, &kept);
+	if (!place)
+		return 0;
+	p->name = kept;
+	p->exchange = true;
+	return go_to(p, upper, place, place, err);
+}
+
+int layer_put_back(int upper_fd, const char *path, const char *const *along,
+		   int trash_fd, const char *name, bool look, struct err *err)
+{
+	struct putback p = {
+		.path = path,
+		.along = along,
+		.trash_fd = trash_fd,
+		.name = name,
+		.look = look,
+	};
+
+	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
+		return fail(err, EINVAL, "%s is no path of a layer",
+			    text_quote(path));
+	return put_back(&p, upper_fd, err);
+}
