@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "base/record.h"
+#include "guard/action_record.h"
 #include "base/walk.h"
 #include "guard/options.h"
 
@@ -21,178 +21,11 @@
 #define LAST "last-action"
 #define DONE "done-"
 #define DISCARD "discard"
-#define VERSION 2
-#define VERSION_ONE_FOLDER 1
-
-void action_free_roots(struct action *a)
-{
-	size_t i;
-
-	for (i = 0; i < a->other_count; i++) {
-		free(a->others[i].path);
-		mem_list_free(&a->others[i].only);
-	}
-	free(a->others);
-	mem_list_free(&a->only);
-	a->others = NULL;
-	a->other_count = a->other_room = 0;
-}
-
-void action_free(struct action *a)
-{
-	action_free_roots(a);
-	free(a->kind);
-	free(a->run_id);
-	free(a->undoes);
-	*a = (struct action){0};
-}
-
-struct action_root *action_add_root(struct action *a, const char *path)
-{
-	struct action_root *root;
-
-	GROW(a->others, a->other_count, a->other_room);
-	root = &a->others[a->other_count++];
-	*root = (struct action_root){.path = mem_strdup(path)};
-	return root;
-}
-
-/* only = number of the root " " path; 0 is the action's own. */
-static void put_only(struct record *r, size_t number, char *const *only)
-{
-	for (; only && *only; only++) {
-		auto_free char *value = mem_printf("%zu %s", number, *only);
-
-		record_add(r, "only", value);
-	}
-}
-
-/* other = before " " after " " path */
-static void put_others(struct record *r, const struct action *a)
-{
-	size_t i;
-
-	put_only(r, 0, a->only);
-	for (i = 0; i < a->other_count; i++) {
-		const struct action_root *o = &a->others[i];
-		auto_free char *value =
-			mem_printf("%" PRIu64 " %" PRIu64 " %s", o->before,
-				   o->after, o->path);
-
-		record_add(r, "other", value);
-		put_only(r, i + 1, o->only);
-	}
-}
-
-static bool get_other(struct action *a, const char *value)
-{
-	struct action_root *root;
-	uint64_t before, after;
-	int at = 0;
-
-	if (sscanf(value, "%" SCNu64 " %" SCNu64 " %n", &before, &after, &at) !=
-		    2 ||
-	    !at || value[at] != '/')
-		return false;
-	root = action_add_root(a, value + at);
-	root->before = before;
-	root->after = after;
-	return true;
-}
-
-static bool get_only(struct action *a, const char *value)
-{
-	char *path;
-	unsigned long number = strtoul(value, &path, 10);
-
-	if (*path++ != ' ' || number > a->other_count)
-		return false;
-	mem_list_add(number ? &a->others[number - 1].only : &a->only, path);
-	return true;
-}
-
-/* Calls get() with each value of a key; they may be a thousand. */
-static bool get_all(const struct record *r, const char *key, struct action *a,
-		    bool (*get)(struct action *a, const char *value))
-{
-	size_t i;
-
-	for (i = 0; i < r->count; i++)
-		if (strcmp(r->items[i].key, key) == 0 &&
-		    !get(a, r->items[i].value))
-			return false;
-	return true;
-}
-
-static int get_others(const struct record *r, struct action *a, struct err *err)
-{
-	if (!get_all(r, "other", a, get_other) ||
-	    !get_all(r, "only", a, get_only))
-		return fail(err, EBADMSG, "the record of an action is damaged");
-	return 0;
-}
-
-/* to: the set that it is put into; NULL: durable on return. */
-static int save(int workspace_fd, const char *name, const struct action *a,
-		struct atomic_set *to, struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	int version;
-
-	record_set(&r, "kind", a->kind);
-	record_set(&r, "run", a->run_id);
-	record_set(&r, "undoes", a->undoes ? a->undoes : "");
-	record_set_int(&r, "before", (int64_t)a->before);
-	record_set_int(&r, "after", (int64_t)a->after);
-	record_set_int(&r, "takes", (int64_t)a->takes);
-	record_set_int(&r, "git", a->git);
-	record_set_int(&r, "whole", a->whole);
-	put_others(&r, a);
-	/* One that an older guard can take back is left to it. */
-	version = a->only || a->other_count ? VERSION : VERSION_ONE_FOLDER;
-	return to ? record_put(workspace_fd, name, "action", version, &r, to,
-			       err)
-		  : record_save(workspace_fd, name, "action", version, &r,
-				ATOMIC_DURABLE, err);
-}
-
-static char *text_of(const struct record *r, const char *key)
-{
-	const char *value = record_get(r, key);
-
-	return mem_strdup(value ? value : "");
-}
-
-static int load(int workspace_fd, const char *name, struct action *ret,
-		struct err *err)
-{
-	AUTO(record) struct record r = {0};
-	int got = record_load(workspace_fd, name, "action", VERSION, &r, err);
-
-	if (got < 0)
-		return got;
-	*ret = (struct action){
-		.kind = text_of(&r, "kind"),
-		.run_id = text_of(&r, "run"),
-		.undoes = text_of(&r, "undoes"),
-		.before = (uint64_t)record_get_int(&r, "before"),
-		.after = (uint64_t)record_get_int(&r, "after"),
-		.takes = (uint64_t)record_get_int(&r, "takes"),
-		.git = record_get_int(&r, "git") != 0,
-		.whole = record_get_int(&r, "whole") != 0,
-	};
-	got = get_others(&r, ret, err);
-	if (got < 0) {
-		action_free(ret);
-		return err_context(err, "%s", name);
-	}
-	return 0;
-}
 
 int action_save_next(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err)
 {
-	return save(workspace_fd, NEXT, a, to, err);
+	return action_record_save(workspace_fd, NEXT, a, to, err);
 }
 
 void action_drop_next(int workspace_fd)
@@ -202,12 +35,12 @@ void action_drop_next(int workspace_fd)
 
 int action_load_next(int workspace_fd, struct action *ret, struct err *err)
 {
-	return load(workspace_fd, NEXT, ret, err);
+	return action_record_load(workspace_fd, NEXT, ret, err);
 }
 
 int action_load_last(int workspace_fd, struct action *ret, struct err *err)
 {
-	return load(workspace_fd, LAST, ret, err);
+	return action_record_load(workspace_fd, LAST, ret, err);
 }
 
 bool action_in_effect(const struct action *a)
@@ -269,7 +102,7 @@ static int done_load(int workspace_fd, unsigned long number, struct action *ret,
 	char name[32];
 
 	done_name(number, name);
-	return load(workspace_fd, name, ret, err);
+	return action_record_load(workspace_fd, name, ret, err);
 }
 
 static void done_drop(int workspace_fd, unsigned long number)
@@ -280,10 +113,18 @@ static void done_drop(int workspace_fd, unsigned long number)
 	(void)unlinkat(workspace_fd, name, 0);
 }
 
+bool action_same_parts(const struct action *a, const struct action *b)
+{
+	/* A name in the trash is given once. */
+	return a->part_count && b->part_count &&
+	       strcmp(a->parts[0].kept, b->parts[0].kept) == 0;
+}
+
 static bool same(const struct action *a, const struct action *b)
 {
 	return strcmp(a->kind, b->kind) == 0 &&
-	       strcmp(a->run_id, b->run_id) == 0 && a->before == b->before;
+	       strcmp(a->run_id, b->run_id) == 0 && a->before == b->before &&
+	       (!a->part_count || action_same_parts(a, b));
 }
 
 /*
@@ -312,7 +153,7 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 	done_name(number, name);
 	if (linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
 		return 0;
-	return save(workspace_fd, name, a, NULL, err);
+	return action_record_save(workspace_fd, name, a, NULL, err);
 }
 
 /* What was taken back, and every undo above it. */
@@ -371,7 +212,7 @@ int action_save_last(int workspace_fd, const struct action *a,
 {
 	return make_way(workspace_fd, a, err) < 0
 		       ? -err->num
-		       : save(workspace_fd, LAST, a, to, err);
+		       : action_record_save(workspace_fd, LAST, a, to, err);
 }
 
 void action_close(int workspace_fd, const struct action *a)
@@ -408,6 +249,12 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 	}
 }
 
+bool action_is_discard(const struct action *a)
+{
+	return strcmp(a->kind, DISCARD) == 0 ||
+	       strcmp(a->kind, ACTION_PARTS) == 0;
+}
+
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
 {
 	size_t back = 0;
@@ -415,14 +262,13 @@ int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
 	for (;;) {
 		int got = action_load_effective(workspace_fd, back++, ret, err);
 
-		if (got < 0 || strcmp(ret->kind, "discard") != 0)
+		if (got < 0 || !action_is_discard(ret))
 			return got;
 		action_free(ret);
 	}
 }
 
-static int push_discard(int workspace_fd, const struct action *a,
-			struct err *err)
+static int push(int workspace_fd, const struct action *a, struct err *err)
 {
 	AUTO(action) struct action last = {0};
 	int got = action_load_last(workspace_fd, &last, err);
@@ -432,12 +278,12 @@ static int push_discard(int workspace_fd, const struct action *a,
 	/* An undo too: it can be taken back again once the discard was. */
 	if (got == 0 && done_push(workspace_fd, &last, err) < 0)
 		return -err->num;
-	return save(workspace_fd, LAST, a, NULL, err);
+	return action_record_save(workspace_fd, LAST, a, NULL, err);
 }
 
 /* The newest action in effect; when it is the last one, too, all is as before
  * it. */
-static int pop_discard(int workspace_fd, struct err *err)
+static int pop(int workspace_fd, struct err *err)
 {
 	AUTO(numbers) struct numbers n = {0};
 	AUTO(action) struct action last = {0};
@@ -445,8 +291,7 @@ static int pop_discard(int workspace_fd, struct err *err)
 
 	if (action_load_last(workspace_fd, &last, err) < 0)
 		return -err->num;
-	/* No snapshot was taken before a discard. */
-	if (strcmp(last.kind, DISCARD) != 0)
+	if (!action_is_discard(&last))
 		return done_forget(workspace_fd, 0, err);
 	if (done_list(workspace_fd, &n, err) < 0)
 		return -err->num;
@@ -460,16 +305,23 @@ static int pop_discard(int workspace_fd, struct err *err)
 		       : 0;
 }
 
+int action_lock(int workspace_fd, struct err *err)
+{
+	int lock = lock_take(workspace_fd, "lock", true, false, err);
+
+	return lock == -EWOULDBLOCK
+		       ? fail(err, EBUSY,
+			      "another guard is at work in this project")
+		       : lock;
+}
+
 int action_announce_discard(int workspace_fd, const char *run_id,
 			    struct err *err)
 {
-	auto_close int lock = lock_take(workspace_fd, "lock", true, false, err);
+	auto_close int lock = action_lock(workspace_fd, err);
 	auto_free char *run = mem_strdup(run_id);
 	struct action a = {.kind = DISCARD, .run_id = run};
 
-	if (lock == -EWOULDBLOCK)
-		return fail(err, EBUSY,
-			    "another guard is at work in this project");
 	if (lock < 0)
 		return lock;
 	if (action_save_next(workspace_fd, &a, NULL, err) < 0)
@@ -493,9 +345,9 @@ int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
 		strcmp(top.run_id, a.run_id) == 0;
 	got = 0;
 	if (gone && !noted)
-		got = push_discard(workspace_fd, &a, err);
+		got = push(workspace_fd, &a, err);
 	else if (!gone && noted)
-		got = pop_discard(workspace_fd, err);
+		got = pop(workspace_fd, err);
 	if (got == 0)
 		action_drop_next(workspace_fd);
 	return got;
@@ -512,5 +364,20 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0 ||
 	    fd_exists(runs_fd, run_id))
 		return 0;
-	return pop_discard(workspace_fd, err);
+	return pop(workspace_fd, err);
+}
+
+int action_push_parts(int workspace_fd, const struct action *a, struct err *err)
+{
+	return action_is_last(workspace_fd, a) ? 0 : push(workspace_fd, a, err);
+}
+
+int action_pop_parts(int workspace_fd, const struct action *a, struct err *err)
+{
+	AUTO(action) struct action top = {0};
+	int got = action_load_effective(workspace_fd, 0, &top, err);
+
+	if (got < 0)
+		return got == -ENOENT ? 0 : got;
+	return action_same_parts(&top, a) ? pop(workspace_fd, err) : 0;
 }

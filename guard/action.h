@@ -30,8 +30,16 @@ struct action_root {
 	char **only; /* as the action's own */
 };
 
+/* One path that was discarded out of the layer of a run that stays. */
+struct action_part {
+	char *kept; /* its name in the trash, see layer_revert() */
+	char *layer; /* "upper", "upper-2", "home-upper" */
+	char *path; /* in that layer */
+};
+
 struct action {
-	char *kind; /* "apply", "restore", "undo", "discard" */
+	/* "apply", "restore", "undo", "discard", ACTION_PARTS */
+	char *kind;
 	char *run_id; /* "" */
 	char *undoes; /* of an undo: the kind that it took back; "" */
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
@@ -41,19 +49,28 @@ struct action {
 	char **only; /* its snapshots are of these paths; NULL: of all */
 	struct action_root *others;
 	size_t other_count, other_room;
+	struct action_part *parts; /* of ACTION_PARTS, and of its undo */
+	size_t part_count, part_room;
 };
 
 #define ACTIONS_MAX 50
+/* Paths of a run were discarded. */
+#define ACTION_PARTS "discard-paths"
 
 void action_free(struct action *a);
 /* Of one whose texts are borrowed: what carry_out() has filled in. */
 void action_free_roots(struct action *a);
 /* One more folder, empty but for its path; holds until the next call. */
 struct action_root *action_add_root(struct action *a, const char *path);
+void action_add_part(struct action *a, const char *kept, const char *layer,
+		     const char *path);
 
 /* The files are as it left them, as far as undo is concerned: anything but an
  * undo, and an undo of an undo. */
 bool action_in_effect(const struct action *a);
+/* Of a run or of paths of one: no snapshot was taken before it, and no file
+ * changed. */
+bool action_is_discard(const struct action *a);
 
 /* to: the files with which it becomes durable; NULL: it is on return. */
 int action_save_next(int workspace_fd, const struct action *a,
@@ -79,6 +96,10 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
  * for, whatever stands in front of it. */
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err);
 
+/* Nobody else does anything to the project's files until it is closed; -EBUSY
+ * while another guard is at work. */
+int action_lock(int workspace_fd, struct err *err);
+
 /*
  * A discard stands in front of the others without changing a file: only a
  * run's folder moves, out of runs/ or (undo) back. Announce it, move, settle:
@@ -92,5 +113,13 @@ int action_settle_discard(int workspace_fd, int runs_fd, struct err *err);
 /* Where the last action is the discard of a run that is nowhere any more. */
 int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 			  struct err *err);
+
+/* The same of paths out of a run's layer (guard/parts.h does the rest): it
+ * comes in front of the others, or is forgotten where it is there. */
+int action_push_parts(int workspace_fd, const struct action *a,
+		      struct err *err);
+int action_pop_parts(int workspace_fd, const struct action *a, struct err *err);
+/* Both are about the same things in the trash. */
+bool action_same_parts(const struct action *a, const struct action *b);
 
 #endif

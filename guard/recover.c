@@ -14,6 +14,7 @@
 #include "guard/action.h"
 #include "guard/changes.h"
 #include "guard/output.h"
+#include "guard/parts.h"
 #include "guard/taken.h"
 #include "restore/shut.h"
 #include "restore/transaction.h"
@@ -336,6 +337,17 @@ char *recover_unfinished(const struct context *c, const char *project)
 			   : mem_strdup(a.kind);
 }
 
+/* What was in the way is none of this command's business. */
+static int settle_parts(struct context *c, int workspace_fd, struct err *err)
+{
+	int got = parts_settle(&c->state, workspace_fd, NULL, err);
+
+	if (got != -EEXIST)
+		return got;
+	output_warn("%s", err->text);
+	return 0;
+}
+
 /* 1: what was announced was a discard, and the record is right now. */
 static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 {
@@ -343,14 +355,17 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	auto_close int lock = -1;
 	int got = action_load_next(workspace_fd, &a, err);
 
-	if (got == -ENOENT || (got == 0 && strcmp(a.kind, "discard") != 0))
+	if (got == -ENOENT ||
+	    (got == 0 && strcmp(a.kind, "discard") != 0 && !a.part_count))
 		return 0;
 	if (got < 0)
 		return got;
 	lock = lock_take(workspace_fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = action_settle_discard(workspace_fd, c->state.runs_fd, err);
+	got = a.part_count ? settle_parts(c, workspace_fd, err)
+			   : action_settle_discard(workspace_fd,
+						   c->state.runs_fd, err);
 	/* Whoever had the lock has settled it. */
 	return got < 0 && got != -ENOENT ? got : 1;
 }

@@ -370,8 +370,8 @@ const struct verb options_verbs[] = {
 	 "changes of your home folder: `guard apply ~/.config/app`.\n",
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "drop a run's changes",
-	 RUN_TEXT "They go to guard's trash first; `guard undo` brings a\n"
-		  "whole run back.\n",
+	 RUN_TEXT "They go to guard's trash first; `guard undo` brings them\n"
+		  "back.\n",
 	 discard_options, false},
 	{"import", NULL, "[RUN]", "bring a run's commits into your repository",
 	 "As objects and refs below refs/guard/RUN/: branches, tags, stash,\n"

@@ -16,9 +16,11 @@
 #include "guard/listing.h"
 #include "guard/options.h"
 #include "guard/output.h"
+#include "guard/parts.h"
 #include "guard/pick.h"
 #include "guard/recover.h"
 #include "guard/reserve.h"
+#include "restore/workspace.h"
 
 #define TRASH_SECONDS (7 * 24 * 3600)
 
@@ -75,27 +77,113 @@ static int check_named(const struct changes_group *g, char *const *paths,
 	return 0;
 }
 
-static int revert(struct context *c, struct session *s,
-		  const struct changes_group *g, char *const *paths,
-		  unsigned int *number, struct err *err)
+/* "upper", "upper-2", "home-upper": the folder of a group's layer. To free. */
+static char *layer_of(const struct changes_group *groups, size_t index)
 {
-	for (; paths && *paths; paths++) {
-		auto_free char *name =
-			mem_printf("%lld-discard-part-%s-%u",
-				   (long long)time(NULL), s->id, ++*number);
-		auto_free char *key = mem_printf("%s%s", g->prefix, *paths);
+	if (groups[index].home)
+		return mem_strdup("home-upper");
+	return index ? session_extra_folder(index - 1, "upper")
+		     : mem_strdup("upper");
+}
 
-		if (layer_revert(g->upper_fd, g->lower_fd, *paths,
-				 c->state.trash_fd, name, err) < 0)
+/* One that lies in another one goes with it. */
+static bool goes_along(char *const *paths, const char *path)
+{
+	for (; *paths; paths++)
+		if (path_below(path, *paths) && strcmp(path, *paths) != 0)
+			return true;
+	return false;
+}
+
+static bool has_part(const struct action *a, const char *layer,
+		     const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < a->part_count; i++)
+		if (strcmp(a->parts[i].layer, layer) == 0 &&
+		    strcmp(a->parts[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void list_parts(const struct pick *p, const struct changes_group *groups,
+		       size_t count, struct action *ret)
+{
+	size_t i, k;
+
+	for (i = 0; i < count; i++) {
+		auto_free char *layer = layer_of(groups, i);
+		char **paths = named_in(p, i, groups[i].home);
+
+		for (k = 0; paths && paths[k]; k++) {
+			auto_free char *name = parts_name(
+				&p->session, (unsigned int)ret->part_count + 1);
+
+			if (!goes_along(paths, paths[k]) &&
+			    !has_part(ret, layer, paths[k]))
+				action_add_part(ret, name, layer, paths[k]);
+		}
+	}
+}
+
+static int revert(struct context *c, const struct changes_group *groups,
+		  const struct action *a, struct err *err)
+{
+	size_t group = 0, i;
+
+	for (i = 0; i < a->part_count; i++) {
+		const struct action_part *part = &a->parts[i];
+		auto_free char *layer = layer_of(groups, group);
+
+		/* They are in the order of the groups. */
+		while (strcmp(layer, part->layer) != 0) {
+			free(layer);
+			layer = layer_of(groups, ++group);
+		}
+		if (layer_revert(groups[group].upper_fd, groups[group].lower_fd,
+				 part->path, c->state.trash_fd, part->kept,
+				 err) < 0)
 			return err_context(err, "discard %s",
-					   text_quote(*paths));
-		record_add(&s->more, "discarded", key);
-		if (session_save(s, err) < 0)
-			return -err->num;
-		state_log(&c->state, "discard", "run", s->id, "project",
-			  s->project, "path", key, "kept", name, NULL);
+					   text_quote(part->path));
 	}
 	return 0;
+}
+
+/* All of them or none: what was taken out is put back by an error, too. */
+static int carry_out(struct context *c, struct session *s,
+		     const struct changes_group *groups, const struct action *a,
+		     struct err *err)
+{
+	auto_close int fd =
+		workspace_open(c->state.workspaces_fd, s->project, true, err);
+	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
+	struct err second;
+
+	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
+		return -err->num;
+	if (revert(c, groups, a, err) == 0 && parts_sync(&c->state, err) == 0 &&
+	    action_push_parts(fd, a, err) == 0) {
+		action_drop_next(fd);
+		return 0;
+	}
+	if (parts_settle(&c->state, fd, s, &second) < 0)
+		output_error(&second);
+	return -err->num;
+}
+
+static void log_parts(struct context *c, const struct session *s,
+		      const struct action *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->part_count; i++) {
+		auto_free char *path = parts_text(s, &a->parts[i]);
+
+		state_log(&c->state, "discard", "run", s->id, "project",
+			  s->project, "path", path, "kept", a->parts[i].kept,
+			  NULL);
+	}
 }
 
 /* Nobody has anything to decide any more when no change is left. */
@@ -107,11 +195,39 @@ static int end_empty(struct context *c, struct session *s, struct err *err)
 		return -err->num;
 	if (changes_total(&changes) || changes_count_home(&changes.home))
 		return STATUS_OK;
-	if (session_trash(s, c->state.runs_fd, c->state.trash_fd, "unchanged",
-			  err) < 0)
+	if (retire_discard(c, s, err) < 0)
 		return -err->num;
-	output_say("nothing is left of run %s", s->id);
+	output_say("nothing is left of run %s: it is discarded as well", s->id);
 	return STATUS_OK;
+}
+
+static int drop_parts(struct context *c, struct pick *p,
+		      const struct changes_group *groups, size_t count,
+		      struct err *err)
+{
+	AUTO(action)
+	struct action a = {
+		.kind = mem_strdup(ACTION_PARTS),
+		.run_id = mem_strdup(p->session.id),
+	};
+
+	list_parts(p, groups, count, &a);
+	if (carry_out(c, &p->session, groups, &a, err) < 0)
+		return -err->num;
+	log_parts(c, &p->session, &a);
+	output_say("discarded from run %s; guard keeps it for 7 days",
+		   p->session.id);
+	output_hint("guard undo brings it back");
+	return end_empty(c, &p->session, err);
+}
+
+static size_t count_all(const struct changes_group *groups, size_t count)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < count; i++)
+		n += groups[i].list->count;
+	return n;
 }
 
 static int discard_paths(struct context *c, struct pick *p, bool yes,
@@ -119,11 +235,9 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	auto_free struct changes_group *groups = NULL;
-	struct session *s = &p->session;
-	unsigned int number = 0;
-	size_t count, i;
+	size_t count, all, i;
 
-	if (changes_load(s, &c->state, &changes, err) < 0)
+	if (changes_load(&p->session, &c->state, &changes, err) < 0)
 		return -err->num;
 	if (pick_check(p, &changes, err) < 0)
 		return -err->num;
@@ -133,22 +247,16 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 				err) < 0)
 			return -err->num;
 	changes_find_moves(&changes);
+	all = count_all(groups, count);
 	pick_keep(p, &changes);
 	listing_print(&changes, stdout);
+	/* All of it: then the run goes, and comes back, as a whole. */
+	if (count_all(groups, count) == all)
+		return discard_all(c, p, yes, err);
 	if (!output_agreed(yes, "guard: discard these changes of run %s?",
-			   s->id))
+			   p->session.id))
 		return STATUS_REFUSED;
-	for (i = 0; i < count; i++)
-		if (revert(c, s, &groups[i], named_in(p, i, groups[i].home),
-			   &number, err) < 0)
-			return -err->num;
-	output_say("discarded from run %s; guard undo brings whole runs back "
-		   "only",
-		   s->id);
-	output_hint("guard log PATH    finds what the run made of a path in "
-		    "the project (post-run),");
-	output_hint("guard restore --at N PATH    brings it back");
-	return end_empty(c, s, err);
+	return drop_parts(c, p, groups, count, err);
 }
 
 static int discard(struct context *c, int count, char **argv, int dashed,

@@ -177,23 +177,37 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 	return wanted;
 }
 
+static bool has_kept(const struct action *a, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < a->part_count; i++)
+		if (strcmp(a->parts[i].kept, name) == 0)
+			return true;
+	return false;
+}
+
 /* The line of an action, by the snapshot that was taken before it; a discard
  * and what was finished after a sudden end have none, but a run. */
 static bool is_line_of(json_t *line, const struct action *a,
 		       const char *project)
 {
 	auto_free char *before = mem_printf("%" PRIu64, a->before);
+	const char *kind = a->part_count ? "discard" : a->kind;
 
-	if (strcmp(text_of(line, "action"), a->kind) != 0 ||
+	if (strcmp(text_of(line, "action"), kind) != 0 ||
 	    strcmp(text_of(line, "project"), project) != 0 ||
 	    json_object_get(line, "undo"))
 		return false;
+	if (a->part_count || json_object_get(line, "kept"))
+		return has_kept(a, text_of(line, "kept"));
 	return json_object_get(line, "before")
 		       ? strcmp(text_of(line, "before"), before) == 0
 		       : strcmp(text_of(line, "run"), a->run_id) == 0;
 }
 
-/* Each action that can be taken back gets "undo": so many have to be. */
+/* Each action that can be taken back gets "undo": so many have to be. One of
+ * several paths has a line for each. */
 static void number_actions(const struct context *c, json_t *lines)
 {
 	struct err ignored;
@@ -214,7 +228,8 @@ static void number_actions(const struct context *c, json_t *lines)
 			(void)json_object_set_new(
 				line, "undo",
 				json_integer((json_int_t)back + 1));
-			break;
+			if (!a.part_count)
+				break;
 		}
 	}
 }

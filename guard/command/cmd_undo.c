@@ -13,10 +13,10 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
-#include "guard/keep/trashes.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/carry.h"
+#include "guard/past/undiscard.h"
 #include "guard/recover.h"
 #include "guard/taken.h"
 #include "restore/shut.h"
@@ -115,60 +115,6 @@ static int find_last(struct undo *u, struct err *err)
 		free(u->path);
 		u->path = *up ? up : (free(up), mem_strdup("/"));
 	}
-}
-
-/* It must not stand for ever in the way of what was done before. */
-static int forget_discard(struct undo *u, struct err *err)
-{
-	auto_close int fd =
-		workspace_open(u->c->state.workspaces_fd, u->path, false, err);
-
-	if (fd < 0 ||
-	    (!u->o->dry && action_forget_discard(fd, u->last.run_id,
-						 u->c->state.runs_fd, err) < 0))
-		return -err->num;
-	return fail(err, ENOENT,
-		    "run %s is no longer in guard's trash, which keeps 7 days: "
-		    "that it was discarded cannot be taken back; the next "
-		    "guard undo is about what was done before",
-		    u->last.run_id);
-}
-
-static int undo_discard(struct undo *u, struct err *err)
-{
-	auto_free char *name = trashes_find(&u->c->state, u->last.run_id, err);
-	auto_close int fd = -1;
-	auto_close int lock = -1;
-
-	if (!name)
-		return err->num == ENOENT ? forget_discard(u, err) : -err->num;
-	output_say("%s to discard run %s",
-		   u->step ? "before that it was"
-			   : "the last thing done here was",
-		   u->last.run_id);
-	if (u->o->dry)
-		return STATUS_OK;
-	if (!output_agreed(u->o->yes, "guard: bring run %s back?",
-			   u->last.run_id))
-		return STATUS_REFUSED;
-	fd = workspace_open(u->c->state.workspaces_fd, u->path, false, err);
-	if (fd < 0)
-		return fd;
-	lock = action_announce_discard(fd, u->last.run_id, err);
-	if (lock < 0)
-		return lock;
-	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd,
-		      u->last.run_id, RENAME_NOREPLACE) < 0) {
-		(void)fail_errno(err, "bring run %s back", u->last.run_id);
-		action_drop_next(fd);
-		return -err->num;
-	}
-	if (action_settle_discard(fd, u->c->state.runs_fd, err) < 0)
-		return -err->num;
-	state_log(&u->c->state, "undo", "undoes", "discard", "run",
-		  u->last.run_id, "project", u->path, NULL);
-	output_say("run %s waits for a decision again", u->last.run_id);
-	return STATUS_OK;
 }
 
 static void add_root(struct undo *u, const char *path, char *const *only,
@@ -415,8 +361,17 @@ static int undo_transaction(struct undo *u, struct err *err)
 
 static int undo_one(struct undo *u, struct err *err)
 {
-	return strcmp(u->last.kind, "discard") == 0 ? undo_discard(u, err)
-						    : undo_transaction(u, err);
+	const struct undiscard d = {
+		.c = u->c,
+		.path = u->path,
+		.last = &u->last,
+		.dry = u->o->dry,
+		.yes = u->o->yes,
+		.step = u->step,
+	};
+
+	return action_is_discard(&u->last) ? undiscard(&d, err)
+					   : undo_transaction(u, err);
 }
 
 static int effective(struct undo *u, size_t back, struct err *err)

@@ -153,7 +153,8 @@ static int add_bases(int dirfd, const struct session_list *runs,
 		auto_close int fd = s.fd;
 		int got;
 
-		if (fd < 0 || (runs && is_settled(runs, named, name)))
+		if (fd < 0 || strstr(name, "-discard-part-") ||
+		    (runs && is_settled(runs, named, name)))
 			continue;
 		/* -ENODATA: it was never taken. */
 		got = session_base(&s, false, err);

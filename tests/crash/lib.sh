@@ -92,6 +92,8 @@ crash_verb() {
 	undo) echo 'guard undo -q -y' ;;
 	restore) echo "guard restore -q --at ${first:-1} --exact -y ." ;;
 	discard) echo 'guard discard -q -y' ;;
+	drop) echo 'guard discard -q -y gone/below/file src/edited made' ;;
+	regain) echo 'guard undo -q -y' ;;
 	bring) echo 'guard undo -q -y' ;;
 	empty) echo 'guard prune --trash -q -y' ;;
 	finish) echo 'guard apply -q --continue' ;;

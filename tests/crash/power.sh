@@ -4,8 +4,8 @@
 # lost (btrfs cannot be: there the disk is copied as it is then). Mounted again,
 # the next command must find the project exactly as before or exactly as after,
 # and go on. While it discards a run, brings it back or empties the trash, the
-# project stays and the run is there whole, or not at all. TAP; for root, on
-# images of its own.
+# project stays and the run is there whole, or not at all; while it discards
+# paths of one, all of them or none. TAP; for root, on images of its own.
 #
 #	BUILD=build power.sh [full [FILESYSTEM [VERB [K/N]]]]
 #	BUILD=build power.sh FILESYSTEM VERB NUMBER
@@ -53,7 +53,7 @@ leave() {
 	umount "$T/m" 2>/dev/null
 	umount "$T/guard" 2>/dev/null
 	rm -f "$T"/*.img "$T"/*.cut "$T"/*.before "$T"/*.after "$T"/*.count "$T"/is \
-		"$T"/diff "$T"/diff.wanted \
+		"$T"/diff "$T"/diff.wanted "$T"/diff.dropped \
 		"$T"/out "$T"/err "$T"/count "$T"/text
 	rmdir "$T/m" "$T/guard" "$T"
 }
@@ -159,6 +159,11 @@ make_images() {
 	look "$T/apply.before"
 	run=$(guard list -q)
 	what_it_did >"$T/diff.wanted" || exit 99
+	# shellcheck disable=SC2046,SC2091 # words of a command
+	$(crash_verb drop) >"$T/out" || exit 99
+	keep dropped
+	what_it_did >"$T/diff.dropped" || exit 99
+	guard undo -q -y || exit 99
 	guard discard -q -y || exit 99
 	keep discarded
 	guard undo -q -y || exit 99
@@ -186,7 +191,8 @@ what_it_did() {
 
 state_of() {
 	case $1 in
-	apply | discard) echo pending ;;
+	apply | discard | drop) echo pending ;;
+	regain) echo dropped ;;
 	bring | empty) echo discarded ;;
 	undo) echo applied ;;
 	restore) echo mess ;;
@@ -258,6 +264,30 @@ judge_run() {
 		flunk 'not discarded afterwards'
 }
 
+# Some paths of the run: all of them are there, or none.
+judge_parts() {
+	guard status >"$T/out" 2>"$T/err" || flunk 'no status afterwards'
+	look "$T/is"
+	cmp -s "$T/is" "$T/apply.before" || flunk 'the project has changed'
+	what_it_did >"$T/diff" 2>"$T/err" || flunk 'the run is gone'
+	if ! cmp -s "$T/diff" "$T/diff.wanted"; then
+		[ "$1.$2" != regain.0 ] || flunk 'it said done, and it is not'
+		cmp -s "$T/diff" "$T/diff.dropped" || flunk 'half of it is there'
+		guard undo -q -y >"$T/out" 2>"$T/err" </dev/null ||
+			flunk 'not put back'
+		what_it_did >"$T/diff" 2>"$T/err"
+		cmp -s "$T/diff" "$T/diff.wanted" ||
+			flunk 'put back, and not what it was'
+		set -- "$1" "$2" dropped
+	elif [ "$1.$2" = drop.0 ]; then
+		flunk 'it said done, and it is not'
+	fi
+	case $1.${3:-} in
+	drop.dropped | regain.) afters=$((afters + 1)) ;;
+	*) befores=$((befores + 1)) ;;
+	esac
+}
+
 # one VERB NUMBER
 one() {
 	point="$fs, $1, the power gone at call $2"
@@ -278,6 +308,7 @@ one() {
 	cut
 	case $verb_now in
 	discard | bring | empty) judge_run "$verb_now" $ended ;;
+	drop | regain) judge_parts "$verb_now" $ended ;;
 	*) judge "$verb_now" $ended ;;
 	esac
 	[ $((points % 8)) -ne 0 ] ||
@@ -325,7 +356,7 @@ all_of_them() {
 }
 
 some_of_them() {
-	end=$(($(date +%s) + seconds / 18 + 1))
+	end=$(($(date +%s) + seconds / 24 + 1))
 	while [ "$(date +%s)" -lt $end ]; do
 		next "$count"
 		one "$verb" "$number"
@@ -344,7 +375,7 @@ mount -o loop "$T/work.img" "$T/m" 2>/dev/null ||
 	skip_all 'no image can be mounted here'
 umount "$T/m"
 crash_seed "${CRASH_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
-verbs='apply undo restore discard bring empty'
+verbs='apply undo restore discard bring empty drop regain'
 case $mode in
 full)
 	systems=${2:-$systems}

@@ -21,7 +21,7 @@ only=${2:-}
 part=${3:-1/1}
 every=${4:-}
 reads=${CRASH_CALLS:---reads}
-verbs='apply undo restore discard bring empty finish back'
+verbs='apply undo restore discard bring empty finish back drop regain'
 seconds=24
 stopat=/opt/guard/build/tests/lib/stopat
 [ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
@@ -67,7 +67,8 @@ no 'it does something' cmp -s "$T/restore.before" "$T/restore.after"
 
 start_of() {
 	case $1 in
-	apply | discard) crash_put_back pending ;;
+	apply | discard | drop) crash_put_back pending ;;
+	regain) crash_put_back dropped ;;
 	undo) crash_put_back applied ;;
 	restore) crash_put_back mess ;;
 	bring | empty) crash_put_back discarded ;;
@@ -199,6 +200,26 @@ judge_run() {
 	cmp -s "$T/diff" "$T/diff.wanted" || bad 'its layer has changed'
 }
 
+# Some paths of the run, all of them or none; what was dropped comes back.
+judge_parts() {
+	guard status >"$out" 2>"$err" || bad 'no status afterwards'
+	look "$T/is"
+	cmp -s "$T/is" "$T/apply.before" || bad 'the project has changed'
+	guard diff --name-status >"$T/diff" 2>"$err" || bad 'no diff'
+	if cmp -s "$T/diff" "$T/diff.wanted"; then
+		[ "$1.$2" != drop.0 ] || bad 'it says discarded, and is not'
+		[ "$1" = drop ] && befores=$((befores + 1)) ||
+			afters=$((afters + 1))
+		return
+	fi
+	cmp -s "$T/diff" "$T/diff.dropped" || bad 'half of it is there'
+	[ "$1.$2" != regain.0 ] || bad 'it says put back, and is not'
+	[ "$1" = drop ] && afters=$((afters + 1)) || befores=$((befores + 1))
+	guard undo -q -y >"$out" 2>"$err" </dev/null || bad 'not put back'
+	guard diff --name-status >"$T/diff" 2>"$err"
+	cmp -s "$T/diff" "$T/diff.wanted" || bad 'its layer has changed'
+}
+
 # one VERB NUMBER [ERROR]: one point. Three more things can go wrong from that
 # call on: the disk is GONE or FULL, the project is READONLY.
 one() {
@@ -227,6 +248,7 @@ one() {
 	esac
 	case $1 in
 	discard | bring | empty) judge_run "$1" $ended ;;
+	drop | regain) judge_parts "$1" $ended ;;
 	*) judge "$1" $ended ;;
 	esac
 	[ $((points % 16)) -ne 0 ] || guard verify -q >"$out" 2>"$err" ||
@@ -255,6 +277,12 @@ untouched=''  # what is as start_of() leaves it
 points=0 befores=0 afters=0 broken=0 hit='' error=''
 crash_put_back pending
 guard diff --name-status >"$T/diff.wanted" 2>/dev/null
+# shellcheck disable=SC2046 # words
+ok 'a discard of some paths' $(crash_verb drop)
+guard diff --name-status >"$T/diff.dropped" 2>/dev/null
+no 'takes them out of the run' cmp -s "$T/diff.wanted" "$T/diff.dropped"
+crash_put_aside dropped
+crash_put_back pending
 ok 'a discard' guard discard -q -y
 crash_put_aside discarded
 start_of apply
@@ -265,7 +293,7 @@ half=$((half / 2))
 for verb in $verbs; do
 	point=$verb
 	case $verb in
-	discard | bring) least=3 ;;
+	discard | bring | drop | regain) least=3 ;;
 	*) least=60 ;;
 	esac
 	count_of $verb $least
@@ -283,7 +311,7 @@ is "$(ls -A "$state/trash")" '' 'and is gone'
 
 errors='ENOSPC EIO EROFS EDQUOT EINTR'
 case $mode in
-apply | undo | restore | discard | bring | empty | finish | back)
+apply | undo | restore | discard | bring | empty | finish | back | drop | regain)
 	one "$mode" "$only" "${3:-}"
 	note "$point: status $ended, $hit"
 	show_output

@@ -320,6 +320,91 @@ static void a_discard_below_an_undo_can_be_taken_back(void **state)
 	expect_effective(p->fd, 0, 1);
 }
 
+static void paths(int fd, const char *kept, const char *path)
+{
+	AUTO(action)
+	struct action a = {
+		.kind = mem_strdup(ACTION_PARTS),
+		.run_id = mem_strdup("r"),
+	};
+	struct err err;
+
+	action_add_part(&a, kept, "upper-2", path);
+	assert_int_equal(action_push_parts(fd, &a, &err), 0);
+	assert_int_equal(action_push_parts(fd, &a, &err), 0);
+}
+
+static void expect_paths(int fd, const char *kept, const char *path)
+{
+	AUTO(action) struct action a = {0};
+	struct err err;
+
+	assert_int_equal(action_load_effective(fd, 0, &a, &err), 0);
+	assert_int_equal(a.part_count, 1);
+	assert_string_equal(a.parts[0].kept, kept);
+	assert_string_equal(a.parts[0].layer, "upper-2");
+	assert_string_equal(a.parts[0].path, path);
+}
+
+static void forget_paths(int fd)
+{
+	AUTO(action) struct action a = {0};
+	struct err err;
+
+	assert_int_equal(action_load_effective(fd, 0, &a, &err), 0);
+	assert_int_equal(action_pop_parts(fd, &a, &err), 0);
+	/* It is not the newest any more: nothing else goes. */
+	assert_int_equal(action_pop_parts(fd, &a, &err), 0);
+}
+
+static void discards_of_paths_are_taken_back_one_by_one(void **state)
+{
+	struct folder_box *p = *state;
+	auto_free char *head = NULL;
+
+	act(p->fd, 1);
+	paths(p->fd, "one", "a b/c\nd");
+	paths(p->fd, "two", "");
+	paths(p->fd, "three", "x");
+	head = head_of(p->fd, "last-action");
+	assert_string_equal(head, "guard-action 3");
+	expect_paths(p->fd, "three", "x");
+	forget_paths(p->fd);
+	expect_paths(p->fd, "two", "");
+	act(p->fd, 2);
+	take_back(p->fd, 3, 2, "apply");
+	expect_paths(p->fd, "two", "");
+	forget_paths(p->fd);
+	expect_paths(p->fd, "one", "a b/c\nd");
+	forget_paths(p->fd);
+	expect_effective(p->fd, 0, 1);
+}
+
+static void a_part_that_leads_elsewhere_is_damaged(void **state)
+{
+	static const char *const parts[] = {
+		"kept upper", "kept  a",	 "../kept upper a",
+		"kept .. a",  "kept upper ../a",
+	};
+	struct folder_box *p = *state;
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		AUTO(action) struct action a = {0};
+		auto_free char *text = mem_printf(
+			"guard-action 3\nkind=discard-paths\nrun=r\npart=%s\n",
+			parts[i]);
+		auto_close int fd =
+			openat(p->fd, "last-action",
+			       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		assert_int_equal(write(fd, text, strlen(text)),
+				 (ssize_t)strlen(text));
+		assert_int_equal(action_load_last(p->fd, &a, &err), -EBADMSG);
+	}
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, folder_box_setup,                \
 					folder_box_teardown)
@@ -338,6 +423,8 @@ int main(void)
 		TEST(one_saved_again_after_a_sudden_end_counts_once),
 		TEST(the_oldest_are_forgotten),
 		TEST(a_discard_below_an_undo_can_be_taken_back),
+		TEST(discards_of_paths_are_taken_back_one_by_one),
+		TEST(a_part_that_leads_elsewhere_is_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

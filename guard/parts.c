@@ -1,0 +1,146 @@
+#include "guard/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "guard/changes.h"
+#include "overlay/scan.h"
+
+char *parts_name(const struct session *s, unsigned int number)
+{
+	struct moment now = moment_now();
+
+	return mem_printf("%lld-discard-part-%s-%u-%u", (long long)now.sec,
+			  s->id, now.nsec, number);
+}
+
+static char *prefix_of(const struct session *s, const char *layer)
+{
+	size_t i;
+
+	for (i = 0; i < s->extra_count; i++) {
+		auto_free char *folder = session_extra_folder(i, "upper");
+
+		if (strcmp(folder, layer) == 0)
+			return changes_prefix(s->extras[i].path, s->home);
+	}
+	return mem_strdup(strcmp(layer, "home-upper") == 0 ? "~/" : "");
+}
+
+char *parts_text(const struct session *s, const struct action_part *part)
+{
+	auto_free char *prefix = prefix_of(s, part->layer);
+	/* All of a folder. */
+	const char *path = *part->path || *prefix ? part->path : ".";
+
+	return mem_printf("%s%s", prefix, path);
+}
+
+/* What was taken out of the same layer along with it. To free. */
+static const char **along(const struct action *a, const char *layer)
+{
+	const char **paths = mem_zalloc((a->part_count + 1) * sizeof(*paths));
+	size_t i, n = 0;
+
+	for (i = 0; i < a->part_count; i++)
+		if (strcmp(a->parts[i].layer, layer) == 0)
+			paths[n++] = a->parts[i].path;
+	return paths;
+}
+
+static int put_back(const struct state *st, const struct session *s,
+		    const struct action *a, const struct action_part *part,
+		    bool look, struct err *err)
+{
+	auto_free const char **paths = along(a, part->layer);
+	auto_close int fd =
+		openat(s->fd, part->layer,
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "the layer of run %s", s->id);
+	return layer_put_back(fd, part->path, paths, st->trash_fd, part->kept,
+			      look, err);
+}
+
+/* The last one that was taken out first. -> of how many there was something. */
+static int put_all_back(const struct state *st, const struct session *s,
+			const struct action *a, bool look, struct err *err)
+{
+	int count = 0;
+	size_t i;
+
+	for (i = a->part_count; i-- > 0;) {
+		int got = put_back(st, s, a, &a->parts[i], look, err);
+
+		if (got < 0)
+			return err_context(err, "put %s back into run %s",
+					   text_quote(a->parts[i].path), s->id);
+		count += got;
+	}
+	return count;
+}
+
+int parts_check(const struct state *st, const struct session *s,
+		const struct action *a, struct err *err)
+{
+	return put_all_back(st, s, a, true, err);
+}
+
+int parts_sync(const struct state *st, struct err *err)
+{
+	return syncfs(st->trash_fd) < 0 ? fail_errno(err, "sync the layers")
+					: 0;
+}
+
+/* What cannot be put back has been discarded, and is there to be undone. */
+static int settle(const struct state *st, int workspace_fd,
+		  const struct session *s, const struct action *a,
+		  struct err *err)
+{
+	int got = put_all_back(st, s, a, false, err);
+	struct err ignored;
+
+	if (got >= 0 && parts_sync(st, err) < 0)
+		return -err->num;
+	if (got >= 0)
+		return action_pop_parts(workspace_fd, a, err);
+	if (got == -EEXIST && strcmp(a->kind, ACTION_PARTS) == 0 &&
+	    action_push_parts(workspace_fd, a, &ignored) < 0)
+		*err = ignored;
+	return -err->num;
+}
+
+int parts_settle(const struct state *st, int workspace_fd,
+		 const struct session *s, struct err *err)
+{
+	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
+	AUTO(action) struct action a = {0};
+	int got = action_load_next(workspace_fd, &a, err);
+	bool gone = false;
+
+	if (got < 0)
+		return got;
+	/* It was done: only the announcement was left over. */
+	if (action_is_last(workspace_fd, &a)) {
+		action_drop_next(workspace_fd);
+		return 0;
+	}
+	if (!s) {
+		got = session_open(st->runs_fd, a.run_id, true, &own, err);
+		/* All of it is gone with the run. */
+		gone = got == -ENOENT;
+		if (got < 0 && !gone)
+			return got;
+	}
+	got = gone ? 0 : settle(st, workspace_fd, s ? s : &own, &a, err);
+	if (got == 0 || got == -EEXIST)
+		action_drop_next(workspace_fd);
+	return got;
+}

@@ -1,0 +1,213 @@
+#include "guard/past/undiscard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "guard/commands.h"
+#include "guard/keep/trashes.h"
+#include "guard/output.h"
+#include "guard/parts.h"
+#include "restore/workspace.h"
+
+static int open_workspace(const struct undiscard *u, struct err *err)
+{
+	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
+}
+
+static const char *first_words(const struct undiscard *u)
+{
+	return u->step ? "before that it was" : "the last thing done here was";
+}
+
+/* --- a run --- */
+
+static int forget_run(const struct undiscard *u, struct err *err)
+{
+	auto_close int fd = open_workspace(u, err);
+
+	if (fd < 0 ||
+	    (!u->dry && action_forget_discard(fd, u->last->run_id,
+					      u->c->state.runs_fd, err) < 0))
+		return -err->num;
+	return fail(err, ENOENT,
+		    "run %s is no longer in guard's trash, which keeps 7 days: "
+		    "that it was discarded cannot be taken back; the next "
+		    "guard undo is about what was done before",
+		    u->last->run_id);
+}
+
+static int bring_run(const struct undiscard *u, struct err *err)
+{
+	auto_free char *name = trashes_find(&u->c->state, u->last->run_id, err);
+	const char *run = u->last->run_id;
+	auto_close int fd = -1, lock = -1;
+
+	if (!name)
+		return err->num == ENOENT ? forget_run(u, err) : -err->num;
+	output_say("%s to discard run %s", first_words(u), run);
+	if (u->dry)
+		return STATUS_OK;
+	if (!output_agreed(u->yes, "guard: bring run %s back?", run))
+		return STATUS_REFUSED;
+	fd = open_workspace(u, err);
+	if (fd < 0)
+		return fd;
+	lock = action_announce_discard(fd, run, err);
+	if (lock < 0)
+		return lock;
+	if (renameat2(u->c->state.trash_fd, name, u->c->state.runs_fd, run,
+		      RENAME_NOREPLACE) < 0) {
+		(void)fail_errno(err, "bring run %s back", run);
+		action_drop_next(fd);
+		return -err->num;
+	}
+	if (action_settle_discard(fd, u->c->state.runs_fd, err) < 0)
+		return -err->num;
+	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
+		  "project", u->path, NULL);
+	output_say("run %s waits for a decision again", run);
+	return STATUS_OK;
+}
+
+/* --- paths of one --- */
+
+static int forget_paths(const struct undiscard *u, struct err *err)
+{
+	auto_close int fd = open_workspace(u, err);
+	auto_close int lock = -1;
+
+	if (fd < 0)
+		return fd;
+	lock = action_lock(fd, err);
+	return lock < 0 ? lock : action_pop_parts(fd, u->last, err);
+}
+
+#define NEXT_IS_BEFORE "the next guard undo is about what was done before"
+
+static int gone(const struct undiscard *u, const char *why, struct err *err)
+{
+	if (!u->dry && forget_paths(u, err) < 0)
+		return -err->num;
+	return fail(err, ENOENT,
+		    "%s: that paths of run %s were discarded cannot be taken "
+		    "back; " NEXT_IS_BEFORE,
+		    why, u->last->run_id);
+}
+
+/* It would be so the next time, too: the user may leave it behind. */
+static int blocked(const struct undiscard *u, struct err *err)
+{
+	output_warn("%s", err->text);
+	output_hint("guard log PATH    finds what the run had made of it in "
+		    "the project (post-run)");
+	if (u->dry ||
+	    !output_agreed(u->yes,
+			   "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
+		return STATUS_REFUSED;
+	if (forget_paths(u, err) < 0)
+		return -err->num;
+	output_say("it stays discarded; " NEXT_IS_BEFORE);
+	return STATUS_REFUSED;
+}
+
+static void list_paths(const struct undiscard *u, const struct session *s)
+{
+	size_t i;
+
+	output_say("%s to discard %s of run %s", first_words(u),
+		   text_count(u->last->part_count, "path"), s->id);
+	for (i = 0; i < u->last->part_count && !(output_is_quiet() && u->yes);
+	     i++) {
+		auto_free char *path = parts_text(s, &u->last->parts[i]);
+		AUTO(buf) struct buf shown = {0};
+
+		output_name(&shown, path);
+		(void)printf("  %s\n", buf_text(&shown));
+	}
+}
+
+/* Whoever was here in between has the last action changed. */
+static int check_last(const struct undiscard *u, int workspace_fd,
+		      struct err *err)
+{
+	AUTO(action) struct action now = {0};
+
+	if (action_load_effective(workspace_fd, 0, &now, err) == 0 &&
+	    action_same_parts(&now, u->last))
+		return 0;
+	return fail(err, EBUSY,
+		    "something else was done in %s in this moment: nothing is "
+		    "taken back",
+		    text_quote(u->path));
+}
+
+static int put_back(const struct undiscard *u, const struct session *s,
+		    struct err *err)
+{
+	const struct action *last = u->last;
+	auto_close int fd = open_workspace(u, err);
+	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
+	struct action next = *last;
+	char undo[] = "undo", kind[] = ACTION_PARTS;
+
+	next.kind = undo;
+	next.undoes = kind;
+	if (fd < 0 || lock < 0 || check_last(u, fd, err) < 0 ||
+	    action_save_next(fd, &next, NULL, err) < 0 ||
+	    parts_settle(&u->c->state, fd, s, err) < 0)
+		return -err->num;
+	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
+		  "project", u->path, NULL);
+	output_say("%s again in run %s, which waits for a decision",
+		   last->part_count == 1 ? "it is" : "they are", s->id);
+	return STATUS_OK;
+}
+
+static int bring_paths(const struct undiscard *u, struct err *err)
+{
+	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
+	const char *run = u->last->run_id;
+	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
+
+	if (got == -ENOENT)
+		return gone(u, "the run is no longer there", err);
+	if (got == -EBUSY)
+		return fail(err, EBUSY,
+			    "run %s is in use: what was discarded of it comes "
+			    "back when that has ended",
+			    run);
+	if (got < 0)
+		return got;
+	if (!run_state_pending(s.state))
+		got = fail(err, EEXIST, "run %s is %s", run,
+			   run_state_name(s.state));
+	else if (u->dry && u->step)
+		/* What was done after it is still there. */
+		got = (int)u->last->part_count;
+	else
+		got = parts_check(&u->c->state, &s, u->last, err);
+	if (got == -EEXIST)
+		return blocked(u, err);
+	if (got < 0)
+		return got;
+	if (!got)
+		return gone(u,
+			    "it is no longer in guard's trash, which keeps "
+			    "7 days",
+			    err);
+	list_paths(u, &s);
+	if (u->dry)
+		return STATUS_OK;
+	if (!output_agreed(u->yes, "guard: put %s back into run %s?",
+			   got == 1 ? "it" : "them", run))
+		return STATUS_REFUSED;
+	return put_back(u, &s, err);
+}
+
+int undiscard(const struct undiscard *u, struct err *err)
+{
+	return u->last->part_count ? bring_paths(u, err) : bring_run(u, err);
+}

@@ -1,0 +1,23 @@
+/*
+ * The undo of a discard: a run comes back out of the trash, or paths come back
+ * into a run's layer. What cannot come back any more is forgotten, so that it
+ * does not stand for ever in the way of what was done before it.
+ */
+#ifndef GUARD_PAST_UNDISCARD_H
+#define GUARD_PAST_UNDISCARD_H
+
+#include "guard/action.h"
+#include "guard/context.h"
+
+struct undiscard {
+	struct context *c;
+	const char *path; /* the project */
+	const struct action *last; /* what is taken back: action_is_discard() */
+	bool dry, yes;
+	unsigned long step; /* how many were taken back before it */
+};
+
+/* -> status. */
+int undiscard(const struct undiscard *u, struct err *err);
+
+#endif
