@@ -289,7 +289,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 		if (t->before)
 			t->since = t->before->time;
 		t->from = roots[i].layer;
-		if (txn_survey(t, roots[i].plan, err) < 0)
+		if (txn_survey(t, roots[i].plan, err) < 0 ||
+		    txn_allowed(t, err) < 0)
 			return -err->num;
 		taking_match(t);
 		n++;
@@ -309,6 +310,24 @@ static int check(const struct transaction_root *root, struct err *err)
 			    "an interrupted action on %s must be finished "
 			    "first",
 			    text_quote(root->project->path));
+	return 0;
+}
+
+int transaction_check(struct store *store, const struct transaction_root *roots,
+		      size_t count, struct err *err)
+{
+	AUTO(txn_all)
+	struct txn_all all = {.store = store, .first = roots[0].project};
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (check(&roots[i], err) < 0)
+			return -err->num;
+	if (add_roots(&all, roots, count, err) < 0)
+		return -err->num;
+	for (i = 0; i < all.count; i++)
+		if (txn_check_writers(&all.roots[i], err) < 0)
+			return -err->num;
 	return 0;
 }
 

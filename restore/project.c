@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "restore/able.h"
 #include "restore/shut.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -44,6 +45,29 @@ int project_folder(const char *path, bool make, struct err *err)
 		at += strspn(at, "/");
 	}
 	return TAKE_FD(fd);
+}
+
+int project_may_make(const char *path, struct err *err)
+{
+	auto_free char *at = mem_strdup(path);
+	struct stat st;
+
+	for (;;) {
+		char *up;
+
+		if (TWICE(lstat(at, &st)) == 0)
+			break;
+		if (errno != ENOENT || strcmp(at, "/") == 0)
+			return fail_errno(err, "%s", text_quote(at));
+		up = path_parent(at);
+		free(at);
+		at = *up ? up : (free(up), mem_strdup("/"));
+	}
+	if (!S_ISDIR(st.st_mode))
+		return fail(err, ENOTDIR, "%s is no folder", text_quote(at));
+	return faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) < 0
+		       ? able_explain(errno, at, err)
+		       : 0;
 }
 
 /* guard's state holds the workspaces. What it is called does not matter when

@@ -153,6 +153,16 @@ static bool go_on(void *arg, uint64_t done)
 	return !txn_unwanted(arg);
 }
 
+int txn_check_writer(int fd, struct err *err)
+{
+	if (fd < 0 || !lock_has_writer(fd))
+		return 0;
+	return fail(err, EBUSY,
+		    "another program has it open for writing; end that "
+		    "program, or leave this path out: nothing has been "
+		    "changed");
+}
+
 /* Who has it open writes into what nobody will see any more. By its name
  * nobody opens it from now on. */
 static int check_writers(struct txn *t, const struct op *op, const char *name,
@@ -164,12 +174,7 @@ static int check_writers(struct txn *t, const struct op *op, const char *name,
 		return 0;
 	fd = openat(t->staging_fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || !lock_has_writer(fd))
-		return 0;
-	return fail(err, EBUSY,
-		    "another program has it open for writing; end that "
-		    "program, or leave this path out: nothing has been "
-		    "changed");
+	return txn_check_writer(fd, err);
 }
 
 static int verify(struct txn *t, const struct op *op, struct err *err)

@@ -76,6 +76,10 @@ void project_close(struct project *p);
  * and canonical. make: what is missing of it. */
 int project_folder(const char *path, bool make, struct err *err);
 
+/* Whether files can be put into a folder that is there or is to be made with
+ * its parents, as far as that can be told: 0, or why not. */
+int project_may_make(const char *path, struct err *err);
+
 /*
  * The project as it is, stored: a snapshot with that reason. Its root is the
  * plan's `now`.
@@ -177,6 +181,11 @@ struct transaction_root {
 int transaction_run(struct store *store, const struct transaction_root *roots,
 		    size_t count, const struct transaction *what,
 		    struct err *err);
+
+/* Whether transaction_run() would begin: as far as that can be told without
+ * writing anything (the room on the disk cannot). Its errors. */
+int transaction_check(struct store *store, const struct transaction_root *roots,
+		      size_t count, struct err *err);
 
 /*
  * Ends or takes back what was interrupted; p is the first root of it, the

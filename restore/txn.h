@@ -4,6 +4,7 @@
  * journal, so that all of them are put or none.
  *
  *	survey.c	the plan's steps as operations, and what is on disk now
+ *	allowed.c	whether the system will let them happen
  *	taking.c	new folders that a run's layer has
  *	stage.c		the new files, in the staging folder
  *	put.c		each operation forward, and all of them
@@ -51,6 +52,13 @@ bool txn_unwanted(const struct txn *t);
 int txn_check_wanted(const struct txn *t, const char *text, struct err *err);
 
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
+/* allowed.c: the system's rights over what was surveyed. */
+int txn_allowed(struct txn *t, struct err *err);
+/* Nobody has a file open for writing that is to go or to be replaced: now, and
+ * so for a dry run alone. */
+int txn_check_writers(struct txn *t, struct err *err);
+/* The same of one, open for reading or -1. */
+int txn_check_writer(int fd, struct err *err);
 /* What has to be synced comes into `to`. */
 int txn_stage(struct txn *t, struct syncs *to, struct err *err);
 /* The same in a staging folder that is there; all that is needed of t are its

@@ -418,6 +418,14 @@ static int carry_failed(struct applying *a, int num)
 	return num;
 }
 
+int applying_check(struct applying *a, struct err *err)
+{
+	size_t count;
+	auto_free struct carry_root *roots = list_roots(a, NULL, &count);
+
+	return carry_check(a->c->store, roots, count, err);
+}
+
 /*
  * The run says that it is being applied where that takes a moment, or where
  * parts of its layer may be missing from now on. A live run's record is its own

@@ -90,6 +90,9 @@ int applying_look(struct applying *a, struct err *err);
 int applying_plan(struct applying *a, const struct entry *want,
 		  enum plan_resolve resolve, bool git_picked, struct err *err);
 
+/* For a dry run: the errors of applying_carry() that can be told before. */
+int applying_check(struct applying *a, struct err *err);
+
 /* whole: the plan is of all that the run changed. *ret_after: the snapshot of
  * what it left. */
 int applying_carry(struct applying *a, bool whole, bool git,
@@ -142,7 +145,7 @@ size_t applying_home_left(const struct applying *a);
  * the status to end with, since conflict markers must not be missed. */
 const char *applying_where(const struct applying *a);
 void applying_say_done(const struct applying *a);
-int applying_say_marked(struct applying *a);
+int applying_say_marked(struct applying *a, bool done);
 void applying_say_git_left(const struct applying *a);
 size_t applying_say_home_left(const struct applying *a);
 

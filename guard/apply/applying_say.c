@@ -22,17 +22,19 @@ const char *applying_where(const struct applying *a)
 					  : p->session.project;
 }
 
-static void say_marked(const struct plan *plan, const struct step *step)
+static void say_marked(const struct plan *plan, const struct step *step,
+		       bool done)
 {
 	auto_free char *path = mem_printf(
 		"%s%s", plan->prefix ? plan->prefix : "", step->path);
 
 	if (step->how == STEP_MARKED)
-		output_warn("conflict markers are in %s", text_quote(path));
+		output_warn("conflict markers %s in %s",
+			    done ? "are" : "would be", text_quote(path));
 }
 
 /* As git does: it is done, but there is work left. */
-int applying_say_marked(struct applying *a)
+int applying_say_marked(struct applying *a, bool done)
 {
 	auto_free struct plan **plans = NULL;
 	size_t count, i, k;
@@ -42,10 +44,11 @@ int applying_say_marked(struct applying *a)
 	count = applying_plans(a, &plans);
 	for (k = 0; k < count; k++)
 		for (i = 0; i < plans[k]->step_count; i++)
-			say_marked(plans[k], &plans[k]->steps[i]);
-	output_warn("%s to be put right by hand: applied, with conflict "
-		    "markers",
-		    text_count(a->counts.marked, "file"));
+			say_marked(plans[k], &plans[k]->steps[i], done);
+	if (done)
+		output_warn("%s to be put right by hand: applied, with "
+			    "conflict markers",
+			    text_count(a->counts.marked, "file"));
 	return STATUS_REFUSED;
 }
 

@@ -20,7 +20,7 @@ static char *message_of(const struct session *s,
 }
 
 int committing_make(struct applying *a, const struct committing_options *o,
-		    const struct entry *want, struct gitcommit **ret,
+		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err)
 {
 	const struct session *s = &a->p->session;
@@ -31,6 +31,7 @@ int committing_make(struct applying *a, const struct committing_options *o,
 		.message = message,
 		.home = a->c->state.home,
 		.paths = (const char *const *)a->p->paths,
+		.dry = dry,
 	};
 	const char *note;
 	size_t n;

@@ -15,9 +15,9 @@ struct committing_options {
 };
 
 /* The objects, before anything is applied. want: what was accepted of it; only
- * the pick's paths. What is left out is said. */
+ * the pick's paths. What is left out is said. dry: in memory alone. */
 int committing_make(struct applying *a, const struct committing_options *o,
-		    const struct entry *want, struct gitcommit **ret,
+		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err);
 /* The branch. What was applied before it stays: the error says so. */
 int committing_point(const struct applying *a, struct gitcommit *c,

@@ -126,7 +126,7 @@ static int carry_apply(struct apply *a, struct err *err)
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
 
-	if (a->o->commit.on && committing_make(&a->in, &a->o->commit,
+	if (a->o->commit.on && committing_make(&a->in, &a->o->commit, false,
 					       &a->in.want, &commit, err) < 0)
 		return -err->num;
 	if (applying_carry(&a->in, pick_whole(a->in.p), names_git(a->in.p),
@@ -139,7 +139,23 @@ static int carry_apply(struct apply *a, struct err *err)
 		return -err->num;
 	applying_say_git_left(&a->in);
 	(void)applying_say_home_left(&a->in);
-	return applying_say_marked(&a->in);
+	return applying_say_marked(&a->in, true);
+}
+
+/* What the real one would end with, as far as that can be told without writing
+ * anything. */
+static int end_dry(struct apply *a, struct err *err)
+{
+	AUTO(gitcommit) struct gitcommit *commit = NULL;
+
+	if (applying_check(&a->in, err) < 0 ||
+	    (a->o->commit.on && committing_make(&a->in, &a->o->commit, true,
+						&a->in.want, &commit, err) < 0))
+		return -err->num;
+	if (a->o->json)
+		print_json(a, false, 0);
+	applying_say_git_left(&a->in);
+	return applying_say_marked(&a->in, false);
 }
 
 /* A run that changed the home alone waits on. */
@@ -251,11 +267,11 @@ static int commit_alone(struct apply *a, struct err *err)
 	if (!(output_is_quiet() && a->o->yes) &&
 	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
 		return -err->num;
+	if (committing_make(&a->in, &a->o->commit, a->o->dry, &a->in.want,
+			    &commit, err) < 0)
+		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;
-	if (committing_make(&a->in, &a->o->commit, &a->in.want, &commit, err) <
-	    0)
-		return -err->num;
 	if (!output_agreed(a->o->yes && !a->in.changed_since,
 			   "guard: commit %s to %s?",
 			   text_count(gitcommit_paths(commit), "file"),
@@ -298,12 +314,8 @@ static int apply_locked(struct apply *a, struct err *err)
 	}
 	if (!applying_has_steps(&a->in))
 		return nothing_left(a, err);
-	if (a->o->dry) {
-		if (a->o->json)
-			print_json(a, false, 0);
-		applying_say_git_left(&a->in);
-		return STATUS_OK;
-	}
+	if (a->o->dry)
+		return end_dry(a, err);
 	if (!agreed(a)) {
 		if (a->o->json)
 			print_json(a, false, 0);

@@ -166,7 +166,7 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 			return -err->num;
 	}
 	if (r->o->dry)
-		return 0;
+		return project_may_make(where, err);
 	return output_agreed(r->o->yes, "guard: make all of it anew in %s?",
 			     text_quote(where));
 }
@@ -178,6 +178,13 @@ static void say_left(const struct restore *r)
 			   text_count(r->plan.left, "path"));
 	if (r->plan.git_left)
 		output_say("a .git that the snapshot has not is left as it is");
+}
+
+static int check_root(struct restore *r, struct err *err)
+{
+	const struct carry_root root = {&r->project, &r->plan, &r->before};
+
+	return carry_check(r->c->store, &root, 1, err);
 }
 
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
@@ -204,7 +211,7 @@ static int agree(struct restore *r, const char *where, int *ret,
 		return 0;
 	}
 	if (r->o->dry)
-		return 0;
+		return check_root(r, err);
 	*ret = STATUS_REFUSED;
 	return carry_ask(&r->counts, where, r->o->yes);
 }

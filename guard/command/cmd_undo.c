@@ -283,10 +283,9 @@ static char *undone_by(const struct action *last)
 	return strcmp(last->undoes, "undo") == 0 ? apply : undo;
 }
 
-static int carry_roots(struct undo *u, struct action *action, struct err *err)
+static struct carry_root *carry_roots_of(struct undo *u)
 {
-	auto_free struct carry_root *roots =
-		mem_zalloc(u->count * sizeof(*roots));
+	struct carry_root *roots = mem_zalloc(u->count * sizeof(*roots));
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
@@ -295,6 +294,24 @@ static int carry_roots(struct undo *u, struct action *action, struct err *err)
 			&u->roots[i].plan,
 			&u->roots[i].now,
 		};
+	return roots;
+}
+
+/* The ones before are not taken back really: then there is nothing to ask. */
+static int end_dry(struct undo *u, struct err *err)
+{
+	auto_free struct carry_root *roots = carry_roots_of(u);
+
+	if (!only_thought(u) &&
+	    carry_check(u->c->store, roots, u->count, err) < 0)
+		return -err->num;
+	return STATUS_OK;
+}
+
+static int carry_roots(struct undo *u, struct action *action, struct err *err)
+{
+	auto_free struct carry_root *roots = carry_roots_of(u);
+
 	carry_out_await(u->c, roots, u->count);
 	return carry_out(u->c->store, roots, u->count, action, err);
 }
@@ -353,7 +370,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 	if (blocked)
 		return STATUS_REFUSED;
 	if (u->o->dry)
-		return STATUS_OK;
+		return end_dry(u, err);
 	if (!carry_ask(&u->counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
 	return carry_undo(u, err);

@@ -52,6 +52,11 @@ struct carry_root {
 	const struct transaction_layer *layer; /* or NULL */
 };
 
+/* For a dry run: what would keep carry_out() from beginning, without writing
+ * anything. */
+int carry_check(struct store *store, const struct carry_root *roots,
+		size_t count, struct err *err);
+
 /*
  * Before anything is noted that somebody who gives up waiting would leave: see
  * context_await_starts().

@@ -226,6 +226,22 @@ static int carry(struct store *store, const struct carry_root *roots,
 	return 0;
 }
 
+int carry_check(struct store *store, const struct carry_root *roots,
+		size_t count, struct err *err)
+{
+	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		to[i] = (struct transaction_root){
+			.project = roots[i].project,
+			.plan = roots[i].plan,
+			.before = roots[i].before,
+		};
+	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	return transaction_check(store, to, count, err);
+}
+
 void carry_out_await(const struct context *c, const struct carry_root *roots,
 		     size_t count)
 {

@@ -378,7 +378,7 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 	if (pick_all(v, &whole, &git, err) < 0)
 		return -err->num;
 	if (v->o->commit.on &&
-	    committing_make(a, &v->o->commit, want, &commit, err) < 0)
+	    committing_make(a, &v->o->commit, false, want, &commit, err) < 0)
 		return -err->num;
 	if (v->o->commit.branch) {
 		*ret_status = STATUS_OK;
@@ -405,7 +405,7 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 		return -err->num;
 	applying_say_git_left(a);
 	(void)applying_say_home_left(a);
-	*ret_status = applying_say_marked(a);
+	*ret_status = applying_say_marked(a, true);
 	return 1;
 }
 

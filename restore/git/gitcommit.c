@@ -11,6 +11,8 @@
 #include "restore/git/gitsign.h"
 
 #define HEADS "refs/heads/"
+/* libgit2's own object stores have 1 and 2. */
+#define FIRST_OF_ALL 1000
 
 struct gitcommit {
 	const struct libgit *git;
@@ -60,6 +62,21 @@ static int open_repository(struct gitcommit *c, const char *path,
 			    "it uses SHA-256: guard commits to SHA-1 "
 			    "repositories only");
 	return got < 0 ? -err->num : 0;
+}
+
+/* What is made from here on goes with the repository's handle. */
+static int keep_in_memory(struct gitcommit *c, struct err *err)
+{
+	git_odb_backend *memory = NULL;
+	git_odb *odb = NULL;
+	int got = c->git->repository_odb(&odb, c->repo);
+
+	if (got == 0)
+		got = c->git->mempack_new(&memory);
+	if (got == 0)
+		got = c->git->odb_add_backend(odb, memory, FIRST_OF_ALL);
+	c->git->odb_free(odb);
+	return got < 0 ? libgit_failed("keep objects in memory", err) : 0;
 }
 
 /* HEAD's branch, also when it is yet to begin. */
@@ -231,6 +248,7 @@ static int make(struct gitcommit *c, struct store *store,
 		const struct gitcommit_job *job, struct err *err)
 {
 	if (open_repository(c, job->repository, err) < 0 ||
+	    (job->dry && keep_in_memory(c, err) < 0) ||
 	    (job->branch ? name_branch(c, job->branch, err)
 			 : find_head(c, err)) < 0 ||
 	    find_tip(c, err) < 0)

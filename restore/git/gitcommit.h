@@ -27,6 +27,8 @@ struct gitcommit_job {
 	const char *branch; /* without refs/heads/; NULL: HEAD's */
 	const char *message;
 	const char *const *paths; /* only these and what is below; or NULL */
+	bool dry; /* nothing is written into the repository: what is made
+		     cannot be pointed to */
 	const char *home; /* whose settings count; NULL: the repository's */
 };
 

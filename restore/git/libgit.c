@@ -60,6 +60,8 @@ static const struct {
 	CALL(index_write),
 	CALL(merge_file),
 	CALL(merge_file_result_free),
+	CALL(mempack_new),
+	CALL(odb_add_backend),
 	CALL(odb_exists_ext),
 	CALL(odb_free),
 	CALL(odb_object_data),

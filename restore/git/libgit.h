@@ -14,6 +14,8 @@
 
 #include <git2.h>
 #include <git2/sys/hashsig.h>
+#include <git2/sys/mempack.h>
+#include <git2/sys/odb_backend.h>
 
 #include "base/err.h"
 
@@ -54,6 +56,8 @@ struct libgit {
 	__typeof__(git_index_write) *index_write;
 	__typeof__(git_merge_file) *merge_file;
 	__typeof__(git_merge_file_result_free) *merge_file_result_free;
+	__typeof__(git_mempack_new) *mempack_new;
+	__typeof__(git_odb_add_backend) *odb_add_backend;
 	__typeof__(git_odb_exists_ext) *odb_exists_ext;
 	__typeof__(git_odb_free) *odb_free;
 	__typeof__(git_odb_object_data) *odb_object_data;

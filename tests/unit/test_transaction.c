@@ -706,7 +706,7 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	tree_editor_free(&ed);
 	plan_for(b, &now.root, &want, &now.root, &plan);
 	assert_int_equal(run(b, b->box->store, &plan, &err), -EACCES);
-	assert_non_null(strstr(err.text, "quiet/"));
+	assert_non_null(strstr(err.text, "'quiet'"));
 	project_is(b, before, "refused");
 	nothing_left(b);
 	plan_free(&plan);
