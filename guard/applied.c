@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "guard/action.h"
 #include "snapshot/tree/catalog.h"
 
 #define NAME "applied"
@@ -80,6 +81,8 @@ struct rebase {
 	const char *merged; /* the key */
 	const struct entry *now, *base;
 	int now_fd; /* in place of now, where that is NULL */
+	int workspace_fd; /* or -1 */
+	bool in_effect; /* the apply that is looked at */
 	struct tree_editor *editor;
 };
 
@@ -166,6 +169,8 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	if (got)
 		return got < 0 ? got : 0;
 	got = is_still(r, path, after, &now, err);
+	if (got == 0 && r->in_effect)
+		got = !still(&now, before);
 	if (got <= 0)
 		return got;
 	if (!after)
@@ -181,6 +186,24 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	return tree_editor_put(r->editor, path, after, err);
 }
 
+/* It is not taken back. What is not known of it says that it is. */
+static bool in_effect(int workspace_fd, uint64_t before)
+{
+	struct err ignored;
+	bool found = false;
+	size_t back;
+
+	for (back = 0; workspace_fd >= 0 && !found; back++) {
+		struct action a = {0};
+
+		if (action_load_effective(workspace_fd, back, &a, &ignored) < 0)
+			break;
+		found = strcmp(a.kind, "apply") == 0 && a.before == before;
+		action_free(&a);
+	}
+	return found;
+}
+
 static int rebase_one(struct rebase *r, const char *value, struct err *err)
 {
 	AUTO(snapshot) struct snapshot before = {0}, after = {0};
@@ -194,6 +217,7 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 		got = catalog_load(r->store, second, &after, err);
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
+	r->in_effect = in_effect(r->workspace_fd, first);
 	return tree_diff(r->store, &before.root, &after.root, rebase_path, r,
 			 err);
 }
@@ -234,9 +258,15 @@ static int rebase(struct rebase *r, const struct session *s, size_t folder,
 }
 
 int applied_rebase(struct store *store, const struct session *s, size_t folder,
-		   struct entry *base, const struct entry *now, struct err *err)
+		   int workspace_fd, struct entry *base,
+		   const struct entry *now, struct err *err)
 {
-	struct rebase r = {.store = store, .now = now, .now_fd = -1};
+	struct rebase r = {
+		.store = store,
+		.now = now,
+		.now_fd = -1,
+		.workspace_fd = workspace_fd,
+	};
 
 	return rebase(&r, s, folder, base, err);
 }
@@ -244,7 +274,11 @@ int applied_rebase(struct store *store, const struct session *s, size_t folder,
 int applied_settle(struct store *store, const struct session *s, size_t folder,
 		   struct entry *base, int lower_fd, struct err *err)
 {
-	struct rebase r = {.store = store, .now_fd = lower_fd};
+	struct rebase r = {
+		.store = store,
+		.now_fd = lower_fd,
+		.workspace_fd = -1,
+	};
 
 	return rebase(&r, s, folder, base, err);
 }

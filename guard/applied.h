@@ -27,12 +27,15 @@ int applied_add(const struct session *s, size_t folder, uint64_t before,
 bool applied_any(const struct session *s);
 
 /*
- * Gives base what was applied, path by path, where `now` is still like that.
- * An apply whose snapshots are gone from the store is passed over.
+ * Gives base what was applied, path by path, where `now` is still like that; or
+ * where the user has edited it since, as long as that apply was not taken back,
+ * which the workspace knows (-1: that is not asked). What is again as it was
+ * before that apply is as if it never was applied. An apply whose snapshots are
+ * gone from the store is passed over.
  */
 int applied_rebase(struct store *store, const struct session *s, size_t folder,
-		   struct entry *base, const struct entry *now,
-		   struct err *err);
+		   int workspace_fd, struct entry *base,
+		   const struct entry *now, struct err *err);
 
 /*
  * The same when the run has ended and its result is about to be stored: what

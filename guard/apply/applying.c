@@ -229,8 +229,8 @@ static int look_and_load(struct applying *a, struct err *err)
 	int got;
 
 	if (applying_look(a, err) < 0 ||
-	    applied_rebase(a->c->store, s, 0, &a->base.root, &a->before.root,
-			   err) < 0 ||
+	    applied_rebase(a->c->store, s, 0, a->project.workspace_fd,
+			   &a->base.root, &a->before.root, err) < 0 ||
 	    live_hold(s, &frozen, err) < 0)
 		return -err->num;
 	got = load_layer(a, err);

@@ -176,4 +176,40 @@ says "$out" "'two' carries set-id bits"
 no 'a no leaves all as it is' test -e beside
 ok 'yes to all' answers apply y y y
 is "$(stat -c %a one) $(stat -c %a two)" '4755 2755' 'applied'
+
+# --- a part of it, edited, and the rest ---
+mkdir parts
+cd parts || exit 99
+for name in a b c d; do seq 5 >$name; done
+part() {
+	guard run -q -- sh -c 'echo run >>a; echo run >>b; rm c; echo run >>d
+		echo run >new' && guard apply -y -q a b c new
+}
+ok 'a part of a run' part
+echo mine >>a
+echo mine >>new
+rm b
+echo mine >c
+gives 0 'what was edited since is no conflict of the rest' guard apply -y
+is "$(sed -n 's/^  //p' "$out")" 'M  parts/d  14 B' 'of which alone is left'
+is "$(tail -qn 1 a c d new)" 'mine
+mine
+run
+mine' 'every edit is there'
+no 'a deletion too' test -e b
+for name in a b c d; do seq 5 >$name; done
+rm new
+ok 'another one' part
+guard undo -y -q
+sed -i '1s/.*/mine/' a
+gives 0 'what was taken back and edited is not left out' guard apply -y
+says "$out" 'a  17 B  merged'
+is "$(cat new)" run 'nor what was not edited'
+for name in a b c d; do seq 5 >$name; done
+rm new
+ok 'another one' part
+seq 5 >a
+rm new
+gives 0 'what is as it was before comes again' guard apply -y
+is "$(tail -qn 1 a b d new | sort -u)" run 'with the rest'
 finish
