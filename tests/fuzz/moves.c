@@ -1,0 +1,232 @@
+/*
+ * What a run moved, as a hostile layer may have it: moves_find(). The input is
+ * lines, each a thing on one side:
+ *
+ *	-f PATH TEXT	a file that went; +f came, +o came over another
+ *	-d PATH		a folder; l: a link to TEXT; x: unreadable; b: too big
+ *
+ * TEXT is there as often as its first byte says, so that it can be long.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "restore/git/moves.h"
+#include "tests/fuzz/fuzz.h"
+
+#define THINGS_MAX 400
+
+struct thing {
+	char *path;
+	struct buf text;
+	char kind;
+};
+
+struct world {
+	struct thing *sides[2]; /* gone, came */
+	size_t counts[2], rooms[2];
+};
+
+static void world_free(struct world *w)
+{
+	size_t side, i;
+
+	for (side = 0; side < 2; side++) {
+		for (i = 0; i < w->counts[side]; i++) {
+			free(w->sides[side][i].path);
+			buf_free(&w->sides[side][i].text);
+		}
+		free(w->sides[side]);
+	}
+}
+
+static void add_line(struct world *w, const char *line, size_t len)
+{
+	bool came = len && line[0] == '+';
+	size_t path_len = 0, i;
+	struct thing t = {0};
+
+	if (len < 4 || w->counts[came] == THINGS_MAX)
+		return;
+	while (3 + path_len < len && line[3 + path_len] != ' ')
+		path_len++;
+	t.path = mem_strndup(line + 3, path_len);
+	t.kind = line[1];
+	if (!path_ok(t.path) || !*t.path) {
+		free(t.path);
+		return;
+	}
+	line += 3 + path_len;
+	len -= 3 + path_len;
+	for (i = 0; len > 2 && i <= (unsigned char)line[1]; i++)
+		buf_add(&t.text, line + 2, len - 2);
+	GROW(w->sides[came], w->counts[came], w->rooms[came]);
+	w->sides[came][w->counts[came]++] = t;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return path_compare(((const struct thing *)a)->path,
+			    ((const struct thing *)b)->path);
+}
+
+static uint32_t mode_of(char kind)
+{
+	return kind == 'd'   ? S_IFDIR | 0755
+	       : kind == 'l' ? S_IFLNK | 0777
+			     : S_IFREG | 0644;
+}
+
+/* In order, and each path once, as a scan has it. */
+static void fill(struct world *w, bool came, struct moves_side *side)
+{
+	struct thing *list = w->sides[came];
+	size_t i;
+
+	if (w->counts[came])
+		qsort(list, w->counts[came], sizeof(*list), by_path);
+	for (i = 0; i < w->counts[came]; i++) {
+		struct moves_file *f;
+
+		if (i && strcmp(list[i - 1].path, list[i].path) == 0)
+			continue;
+		moves_add(side, list[i].path, mode_of(list[i].kind),
+			  list[i].text.len, i);
+		f = &side->items[side->count - 1];
+		f->over = came && list[i].kind == 'o';
+		f->plain = list[i].kind == 'p';
+	}
+}
+
+static const struct thing *thing_of(const struct world *w,
+				    const struct moves_file *f, bool came)
+{
+	return &w->sides[came][f->index];
+}
+
+static bool can_be_read(const struct thing *t)
+{
+	return t->kind != 'x' && t->kind != 'b';
+}
+
+static int key_of(void *arg, const struct moves_file *f, bool came,
+		  unsigned char ret[HASH_LEN], struct err *err)
+{
+	const struct thing *t = thing_of(arg, f, came);
+	uint64_t sum = hash_check(t->text.data, t->text.len);
+
+	must(!S_ISDIR(f->mode));
+	if (t->kind == 'x')
+		return fail(err, EACCES, "unreadable");
+	if (t->kind == 'b')
+		return fail(err, EFBIG, "too much");
+	memset(ret, 0, HASH_LEN);
+	memcpy(ret, &sum, sizeof(sum));
+	return 0;
+}
+
+static int bytes_of(void *arg, const struct moves_file *f, bool came,
+		    struct buf *to, struct err *err)
+{
+	const struct thing *t = thing_of(arg, f, came);
+
+	must(S_ISREG(f->mode) && f->size <= MOVES_ALIKE_MAX && !f->plain);
+	if (!can_be_read(t))
+		return fail(err, EACCES, "unreadable");
+	buf_add(to, t->text.data, t->text.len);
+	return 0;
+}
+
+static bool same_bytes(const struct thing *a, const struct thing *b)
+{
+	return a->text.len == b->text.len &&
+	       (!a->text.len ||
+		memcmp(a->text.data, b->text.data, a->text.len) == 0);
+}
+
+/* The folder that it went with is one that was moved to where it is. */
+static void check_parents(const struct moves *m, const struct moves_file *from,
+			  const struct moves_file *to)
+{
+	auto_free char *old = path_parent(from->path);
+	auto_free char *now = path_parent(to->path);
+	uint32_t gone = moves_find_path(&m->gone, old);
+	uint32_t came = moves_find_path(&m->came, now);
+
+	must(strcmp(path_name(from->path), path_name(to->path)) == 0);
+	must(gone != MOVES_NONE && came != MOVES_NONE);
+	must(m->gone.items[gone].other == came);
+}
+
+static void check_pair(const struct world *w, const struct moves *m, size_t at)
+{
+	const struct moves_file *from = &m->gone.items[at], *to;
+	const struct thing *old, *now;
+
+	must(from->other < m->came.count);
+	to = &m->came.items[from->other];
+	must(to->other == at && to->percent == from->percent);
+	must(to->with_parent == from->with_parent);
+	must((from->mode & S_IFMT) == (to->mode & S_IFMT));
+	must(from->percent >= MOVES_ALIKE && from->percent <= 100);
+	if (from->with_parent)
+		check_parents(m, from, to);
+	if (S_ISDIR(from->mode)) {
+		must(from->percent == 100);
+		return;
+	}
+	old = thing_of(w, from, false);
+	now = thing_of(w, to, true);
+	must(can_be_read(old) && can_be_read(now));
+	must(from->percent < 100 || same_bytes(old, now));
+	must(from->percent == 100 ||
+	     (!from->plain && !to->plain && !to->over && S_ISREG(from->mode)));
+}
+
+static void check(const struct world *w, const struct moves *m)
+{
+	size_t pairs = 0, i;
+
+	for (i = 0; i < m->gone.count; i++)
+		if (m->gone.items[i].other != MOVES_NONE) {
+			check_pair(w, m, i);
+			pairs++;
+		}
+	for (i = 0; i < m->came.count; i++)
+		if (m->came.items[i].other != MOVES_NONE)
+			pairs--;
+	must(pairs == 0);
+}
+
+static void read_lines(struct world *w, const uint8_t *data, size_t len)
+{
+	const char *at = (const char *)data, *end = at + len;
+
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+		add_line(w, at, (size_t)((stop ? stop : end) - at));
+		at = stop ? stop + 1 : end;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	AUTO(world) struct world w = {0};
+	AUTO(moves) struct moves m = {0}, again = {0};
+	const struct moves_source source = {key_of, bytes_of, &w};
+	size_t i;
+
+	read_lines(&w, data, len);
+	fill(&w, false, &m.gone);
+	fill(&w, true, &m.came);
+	moves_find(&m, &source);
+	check(&w, &m);
+	/* Whoever asks again gets the same answer. */
+	fill(&w, false, &again.gone);
+	fill(&w, true, &again.came);
+	moves_find(&again, &source);
+	for (i = 0; i < m.gone.count; i++)
+		must(m.gone.items[i].other == again.gone.items[i].other);
+	return 0;
+}

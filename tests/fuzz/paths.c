@@ -1,0 +1,64 @@
+/*
+ * Picking paths: pathglob_match(), and what path_below_any() keeps. The input:
+ * a pattern and paths, a line each.
+ */
+#include "base/path.h"
+#include "guard/past/pathglob.h"
+#include "tests/fuzz/fuzz.h"
+
+#define PATHS_MAX 64
+
+static void check_pattern(const char *pattern, char *const *paths)
+{
+	auto_free char *fixed = pathglob_fixed(pattern);
+	size_t len = strlen(fixed);
+
+	must(len <= strlen(pattern) && strncmp(pattern, fixed, len) == 0);
+	must(!pathglob_is(fixed));
+	for (; paths && *paths; paths++) {
+		bool is = pathglob_match(pattern, *paths);
+
+		must(!is || pathglob_is(pattern) || !path_ok(pattern) ||
+		     !path_ok(*paths) || strcmp(pattern, *paths) == 0);
+		/* What is looked for below the fixed part is all there is. */
+		must(!is || !path_ok(*paths) || !path_ok(fixed) || !*fixed ||
+		     path_below(*paths, fixed));
+		/* A pattern of names alone means just that. */
+		must(!path_ok(*paths) || pathglob_is(*paths) ||
+		     pathglob_match(*paths, *paths));
+	}
+}
+
+static void check_below(char *const *paths)
+{
+	const char *const *all = (const char *const *)paths;
+	size_t i, k;
+
+	for (i = 0; paths && paths[i]; i++) {
+		bool below = false;
+
+		for (k = 0; paths[k]; k++) {
+			below |= path_below(paths[i], paths[k]);
+			must((path_compare(paths[i], paths[k]) == 0) ==
+			     (strcmp(paths[i], paths[k]) == 0));
+			must((path_compare(paths[i], paths[k]) < 0) ==
+			     (path_compare(paths[k], paths[i]) > 0));
+		}
+		must(path_below_any(paths[i], all) == below);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	auto_free char *text = mem_strndup((const char *)data, len);
+	char **paths = NULL, *line, *more = text;
+	const char *pattern = strsep(&more, "\n");
+	size_t count = 0;
+
+	while ((line = strsep(&more, "\n")) && count++ < PATHS_MAX)
+		mem_list_add(&paths, line);
+	check_pattern(pattern, paths);
+	check_below(paths);
+	mem_list_free(&paths);
+	return 0;
+}
