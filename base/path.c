@@ -71,16 +71,6 @@ bool path_below(const char *path, const char *dir)
 	       (path[len] == '\0' || path[len] == '/');
 }
 
-bool path_below_any(const char *path, const char *const *dirs)
-{
-	if (!dirs)
-		return true;
-	for (; *dirs; dirs++)
-		if (path_below(path, *dirs))
-			return true;
-	return false;
-}
-
 const char *path_rest(const char *path, const char *dir)
 {
 	path += strlen(dir);

@@ -30,8 +30,6 @@ char *path_parent(const char *path);
  * both relative). Everything is below "" and "/".
  */
 bool path_below(const char *path, const char *dir);
-/* The same of a NULL-terminated list; NULL stands for everything. */
-bool path_below_any(const char *path, const char *const *dirs);
 /* What is left of path below dir ("" when equal); needs path_below(). */
 const char *path_rest(const char *path, const char *dir);
 

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "base/text.h"
 #include "guard/taken.h"
 #include "overlay/freeze.h"
@@ -296,32 +297,35 @@ void changes_sum(const struct change_counts *counts, struct buf *to)
 
 void changes_keep(struct change_list *list, const char *const *paths)
 {
-	size_t kept = 0, i, n;
+	AUTO(pathset) struct pathset meant = pathset_of(paths);
+	size_t kept = 0, i;
 
-	for (i = 0; i < list->count; i++) {
-		for (n = 0; paths[n]; n++)
-			if (path_below(list->items[i].path, paths[n]))
-				break;
-		if (paths[n])
+	for (i = 0; i < list->count; i++)
+		if (pathset_holds(&meant, list->items[i].path))
 			list->items[kept++] = list->items[i];
-	}
 	list->count = kept;
 	for (i = 0; i < list->move_count; i++) {
 		struct change_move *m = &list->moves[i];
 
-		m->half |= !path_below_any(m->from, paths) ||
-			   !path_below_any(m->to, paths);
+		m->half |= !pathset_holds(&meant, m->from) ||
+			   !pathset_holds(&meant, m->to);
 	}
 }
 
+/* What lies below a path comes directly behind it. */
 static bool has_change(const struct change_list *list, const char *path)
 {
-	size_t i;
+	size_t low = 0, high = list->count;
 
-	for (i = 0; i < list->count; i++)
-		if (path_below(list->items[i].path, path))
-			return true;
-	return false;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (path_compare(list->items[mid].path, path) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < list->count && path_below(list->items[low].path, path);
 }
 
 int changes_check(const struct change_list *list, int lower_fd,

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "base/text.h"
 #include "base/way.h"
 #include "overlay/marks.h"
@@ -334,14 +335,10 @@ static int settle(struct result *r, const char *path, struct err *err)
 	return tree_editor_settle(r->editor, path, err);
 }
 
-static bool wanted(const char *path, const char *const *only)
+/* A folder on the way to one is. */
+static bool wanted(const struct pathset *only, const char *path)
 {
-	if (path_below_any(path, only))
-		return true;
-	for (; *only; only++)
-		if (path_below(*only, path))
-			return true;
-	return false;
+	return pathset_holds(only, path) || pathset_reaches(only, path);
 }
 
 int result_make(struct store *store, const struct entry *base, int upper_fd,
@@ -357,6 +354,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		.near = {.root_fd = upper_fd},
 		.base = {.store = store, .root = base},
 	};
+	AUTO(pathset) struct pathset meant = pathset_of(only);
 	size_t i = 0, k = 0;
 
 	/* In one order: each folder is saved when its turn is over, so that
@@ -371,7 +369,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		path = first ? c->path : path;
 		i += first;
 		k += !first;
-		if (!wanted(path, only))
+		if (!wanted(&meant, path))
 			continue;
 		if (settle(&r, path, err) < 0 ||
 		    (first ? change(&r, c, err) : touch(&r, path, err)) < 0)

@@ -5,12 +5,14 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
 
 struct make {
 	struct review *r;
 	const struct review_options *options;
+	struct pathset meant; /* of its paths */
 	/* What the user did meanwhile: paths, and how they are now. */
 	struct review_entry *here;
 	size_t here_count, here_room;
@@ -23,6 +25,7 @@ static void make_free(struct make *m)
 	for (i = 0; i < m->here_count; i++)
 		review_entry_done(&m->here[i]);
 	free(m->here);
+	pathset_free(&m->meant);
 }
 
 static bool same(const struct entry *a, const struct entry *b)
@@ -94,8 +97,7 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 	size_t at;
 
 	(void)err;
-	if (!*path || same(old, now) ||
-	    !path_below_any(path, m->options->paths))
+	if (!*path || same(old, now) || !pathset_holds(&m->meant, path))
 		return 0;
 	at = find_here(m, path);
 	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
@@ -268,7 +270,12 @@ int review_make(struct store *store, const struct entry *base,
 		.want = want,
 		.part = options->paths != NULL,
 	};
-	AUTO(make) struct make m = {.r = &r, .options = options};
+	AUTO(make)
+	struct make m = {
+		.r = &r,
+		.options = options,
+		.meant = pathset_of(options->paths),
+	};
 	size_t i;
 
 	if (options->here &&

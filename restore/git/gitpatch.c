@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "base/text.h"
 #include "restore/git/gitclean.h"
 #include "restore/git/libgit.h"
@@ -91,7 +92,7 @@ struct maker {
 	const struct libgit *git;
 	git_repository *repo; /* or NULL */
 	const struct gitpatch_sink *sink;
-	const char *const *paths;
+	struct pathset meant;
 };
 
 static bool by_program(const struct maker *m, const char *path)
@@ -376,7 +377,7 @@ static bool may_move(void *arg, const char *path, const struct entry *e)
 {
 	const struct maker *m = arg;
 
-	return path_below_any(path, m->paths) && !path_has_part(path, ".git") &&
+	return pathset_holds(&m->meant, path) && !path_has_part(path, ".git") &&
 	       (S_ISDIR(e->mode) || git_mode(e)) && e->size <= GITPATCH_MAX &&
 	       !(e->flags & ENTRY_INCOMPLETE) && !by_program(m, path);
 }
@@ -405,7 +406,7 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 	const struct entry *old = a ? a : &nothing, *now = b ? b : &nothing;
 	int got = 0;
 
-	if (!path_below_any(path, m->paths))
+	if (!pathset_holds(&m->meant, path))
 		return 0;
 	if (path_has_part(path, ".git")) {
 		if (strcmp(path_name(path), ".git") == 0)
@@ -449,11 +450,12 @@ int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err)
 {
-	struct maker m = {.store = store, .sink = sink, .paths = job->paths};
+	struct maker m = {.store = store, .sink = sink};
 	int got;
 
 	if (libgit_load(&m.git, err) < 0)
 		return -err->num;
+	m.meant = pathset_of(job->paths);
 	libgit_home(m.git, job->home);
 	/* One that cannot be opened is none. */
 	if (job->repository)
@@ -463,5 +465,6 @@ int gitpatch_make(struct store *store, const struct entry *old,
 	got = print_all(&m, old, now, err);
 	m.git->repository_free(m.repo);
 	libgit_home(m.git, NULL);
+	pathset_free(&m.meant);
 	return got;
 }

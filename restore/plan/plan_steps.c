@@ -72,8 +72,8 @@ static int judge(struct planner *pl, const char *path, const struct entry *from,
 	if (is_among(o->agreed, path))
 		return 0;
 	*ret_kind = REFUSED_GIT;
-	if (o->git_apart && !S_ISDIR(to->mode) && !is_among(o->paths, path) &&
-	    plan_git_obeys(path, to->mode))
+	if (o->git_apart && !S_ISDIR(to->mode) &&
+	    plan_git_obeys(path, to->mode) && !is_among(o->paths, path))
 		return 1;
 	*ret_kind = REFUSED_SHUT;
 	if (o->refuse_shut && is_shut(to) && !is_shut(from))

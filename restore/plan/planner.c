@@ -17,6 +17,7 @@ void planner_free(struct planner *pl)
 	lookup_free(&pl->find_base);
 	lookup_free(&pl->find_want);
 	lookup_free(&pl->find_now);
+	pathset_free(&pl->meant);
 	free(pl->skip);
 	free(pl->ready);
 	for (i = 0; i < pl->made_count; i++)
@@ -430,7 +431,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		pl->plan->git_left++;
 	if (got == PLAN_GIT_LEFT || got == PLAN_GIT_REFUSED)
 		return 0;
-	if (got == PLAN_GIT_NONE && !path_below_any(path, pl->options->paths))
+	if (got == PLAN_GIT_NONE && !pathset_holds(&pl->meant, path))
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;

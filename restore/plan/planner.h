@@ -12,6 +12,7 @@
 #ifndef GUARD_RESTORE_PLAN_PLANNER_H
 #define GUARD_RESTORE_PLAN_PLANNER_H
 
+#include "base/pathset.h"
 #include "restore/plan/lookup.h"
 #include "restore/plan/plan.h"
 
@@ -37,6 +38,7 @@ struct planner {
 	struct store *store;
 	const struct entry *base, *want, *now;
 	const struct plan_options *options;
+	struct pathset meant; /* of the options' paths */
 	struct plan *plan;
 	struct lookup find_base, find_want, find_now;
 	char *skip; /* settled with all below, or NULL */

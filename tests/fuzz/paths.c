@@ -1,8 +1,9 @@
 /*
- * Picking paths: pathglob_match(), and what path_below_any() keeps. The input:
- * a pattern and paths, a line each.
+ * Picking paths: pathglob_match(), and what a pathset holds. The input: a
+ * pattern and paths, a line each.
  */
 #include "base/path.h"
+#include "base/pathset.h"
 #include "guard/past/pathglob.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -29,22 +30,29 @@ static void check_pattern(const char *pattern, char *const *paths)
 	}
 }
 
+/* Half of them are named, all are asked about. */
 static void check_below(char *const *paths)
 {
-	const char *const *all = (const char *const *)paths;
-	size_t i, k;
+	const char *named[PATHS_MAX + 1] = {NULL};
+	AUTO(pathset) struct pathset set = {0};
+	size_t i, k, count = 0;
 
+	for (i = 0; paths && paths[i]; i++)
+		if (i % 2 == 0 && path_ok(paths[i]))
+			named[count++] = paths[i];
+	set = pathset_of(named);
 	for (i = 0; paths && paths[i]; i++) {
-		bool below = false;
+		bool below = false, above = false;
 
-		for (k = 0; paths[k]; k++) {
-			below |= path_below(paths[i], paths[k]);
-			must((path_compare(paths[i], paths[k]) == 0) ==
-			     (strcmp(paths[i], paths[k]) == 0));
-			must((path_compare(paths[i], paths[k]) < 0) ==
-			     (path_compare(paths[k], paths[i]) > 0));
+		for (k = 0; k < count; k++) {
+			below |= path_below(paths[i], named[k]);
+			above |= path_below(named[k], paths[i]);
+			must((path_compare(paths[i], named[k]) < 0) ==
+			     (path_compare(named[k], paths[i]) > 0));
 		}
-		must(path_below_any(paths[i], all) == below);
+		must(!path_ok(paths[i]) ||
+		     (pathset_holds(&set, paths[i]) == below &&
+		      (below || pathset_reaches(&set, paths[i]) == above)));
 	}
 }
 
