@@ -158,12 +158,30 @@ static int end_dry(struct apply *a, struct err *err)
 	return applying_say_marked(&a->in, false);
 }
 
+/* Why nothing is to be done, and how to have it done all the same. */
+static void say_nothing_left(struct apply *a)
+{
+	const struct session *s = &a->in.p->session;
+	auto_free struct plan **plans = NULL;
+	size_t count = applying_plans(&a->in, &plans), i;
+	bool already = false, kept = false;
+
+	for (i = 0; i < count; i++) {
+		already |= plans[i]->already > 0;
+		kept |= plans[i]->kept_count > 0;
+	}
+	output_say("nothing is left to do%s",
+		   already && !kept ? ": all of it is in the project already"
+				    : "");
+	if (kept && pick_whole(a->in.p))
+		output_hint("guard apply --theirs %s PATH takes one of these "
+			    "all the same",
+			    s->id);
+}
+
 /* A run that changed the home alone waits on. */
 static int nothing_left(struct apply *a, struct err *err)
 {
-	auto_free struct plan **plans = NULL;
-	size_t count, already = 0, i;
-
 	if (!a->in.plan.already && !a->in.plan.git_left &&
 	    pick_whole(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
@@ -173,11 +191,7 @@ static int nothing_left(struct apply *a, struct err *err)
 	}
 	if (a->o->json)
 		print_json(a, false, 0);
-	count = applying_plans(&a->in, &plans);
-	for (i = 0; i < count; i++)
-		already += plans[i]->already;
-	output_say("nothing is left to do: %s",
-		   text_count(already, "difference"));
+	say_nothing_left(a);
 	applying_say_git_left(&a->in);
 	if (!a->o->dry && recover_settle_run(&a->in.p->session, &a->in.c->state,
 					     pick_whole(a->in.p), err) < 0)

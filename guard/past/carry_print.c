@@ -199,8 +199,9 @@ bool carry_print_blocks(const struct plan *plan, const char *way_out)
 	if (plan->conflict_count && way_out)
 		output_say("%s", way_out);
 	if (plan->refusal_count)
-		output_say("name the paths that you want without those that "
+		output_say("%sname the paths that you want without those that "
 			   "are refused, or agree to one by guard apply "
-			   "--yes-to PATH (not to nodes and sockets)");
+			   "--yes-to PATH (not to nodes and sockets)",
+			   plan->conflict_count ? "" : "nothing is applied: ");
 	return plan->conflict_count || plan->refusal_count;
 }

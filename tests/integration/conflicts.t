@@ -190,4 +190,19 @@ is "$(cat touched copied; stat -c %a in)" 'as-it-was
 mine
 mine
 700' 'and the edits stay'
+
+# --- nothing but what stays ---
+echo base >alone
+ok 'a run' guard run -q -- sh -c 'echo run >alone'
+run=$(guard status -q | head -n 1)
+echo mine >alone
+gives 0 'where all of it is a conflict, ours' guard apply -y --ours "$run"
+says "$err" "guard apply --theirs $run PATH takes one"
+is "$(cat alone)" mine 'changes nothing'
+gives 0 'and theirs by its path' guard apply -y --theirs "$run" alone
+is "$(cat alone)" run 'is to be had still'
+ok 'a run' guard run -q -- sh -c 'echo more >>alone'
+echo more >>alone
+gives 0 'where the user did the same' guard apply -y
+says "$err" 'nothing is left to do: all of it is in the project already'
 finish

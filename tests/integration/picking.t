@@ -173,6 +173,7 @@ guard undo -y -q
 no 'apply asks about each, and a no is one' answers apply n y
 says "$out" "'one' carries set-id bits"
 says "$out" "'two' carries set-id bits"
+says "$out" 'nothing is applied: name the paths'
 no 'a no leaves all as it is' test -e beside
 ok 'yes to all' answers apply y y y
 is "$(stat -c %a one) $(stat -c %a two)" '4755 2755' 'applied'
