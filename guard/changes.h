@@ -89,6 +89,15 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 int changes_here_mark(struct store *store, const struct snapshot *base,
 		      struct change_list *list, struct err *err);
 
+/*
+ * What a run has only opened or touched lies in its layer as it was: what the
+ * user has changed of it since, and CHANGES_HERE says so, is no change of the
+ * run's and goes. result: the number of what it left.
+ */
+int changes_drop_untouched(struct store *store, const struct snapshot *base,
+			   uint64_t result, struct change_list *list,
+			   struct err *err);
+
 /* One folder of them, for what is shown; borrowed from the changes. */
 struct changes_group {
 	struct change_list *list;

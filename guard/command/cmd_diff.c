@@ -167,48 +167,6 @@ static void print(const struct session *s, struct changes *c,
 		print_lines(s, c, &v, o->form);
 }
 
-/* 1: the run left it as it was when it began, as far as anybody keeps it. */
-static int is_as_begun(struct context *c, const struct snapshot *base,
-		       const struct snapshot *result, const char *path,
-		       struct err *err)
-{
-	AUTO(entry) struct entry was = {0};
-	AUTO(entry) struct entry left = {0};
-
-	if (tree_lookup(c->store, &base->root, path, &was, err) < 0 ||
-	    tree_lookup(c->store, &result->root, path, &left, err) < 0)
-		return -err->num;
-	return was.mode && left.mode &&
-	       !((was.flags | left.flags) & ENTRY_INCOMPLETE) &&
-	       entry_same_meta(&was, &left) &&
-	       (S_ISDIR(was.mode) || entry_same_content(&was, &left));
-}
-
-/* What a run has only opened or touched lies in its layer as it was: what the
- * user has changed of it since is no change of the run's. */
-static int drop_untouched(struct context *c, const struct snapshot *base,
-			  uint64_t seq, struct change_list *list,
-			  struct err *err)
-{
-	AUTO(snapshot) struct snapshot result = {0};
-	size_t i, kept = 0;
-	int got = catalog_load(c->store, seq, &result, err);
-
-	for (i = 0; i < list->count; i++) {
-		const struct change *at = &list->items[i];
-		bool may = got >= 0 && at->flags & CHANGES_HERE &&
-			   (at->kind == CHANGE_MODIFIED ||
-			    at->kind == CHANGE_META);
-
-		if (may)
-			got = is_as_begun(c, base, &result, at->path, err);
-		if (!may || got <= 0)
-			list->items[kept++] = *at;
-	}
-	list->count = kept;
-	return got < 0 ? got : 0;
-}
-
 /* result: 0 where there is none, or it is not what the layer holds now. */
 static int mark_list(struct context *c, uint64_t seq, uint64_t result,
 		     struct change_list *list, struct err *err)
@@ -220,7 +178,9 @@ static int mark_list(struct context *c, uint64_t seq, uint64_t result,
 	if (catalog_load(c->store, seq, &base, err) < 0 ||
 	    changes_here_mark(c->store, &base, list, err) < 0)
 		return -err->num;
-	return result ? drop_untouched(c, &base, result, list, err) : 0;
+	return result ? changes_drop_untouched(c->store, &base, result, list,
+					       err)
+		      : 0;
 }
 
 /* While there is no base yet, nothing is marked. */
