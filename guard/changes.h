@@ -49,6 +49,15 @@ int changes_explain(int got, const char *path, struct err *err);
  * the project alone. A project whose folder is gone is -ENOENT. */
 int changes_load(const struct session *s, const struct state *state,
 		 struct changes *ret, struct err *err);
+/*
+ * The same for whoever says what the run changed: what it has only opened or
+ * touched lies in its layer as it was when the run began, and what the user has
+ * changed of it since is no change of the run's. Where that cannot be told, it
+ * is left in. May open the store.
+ */
+struct context;
+int changes_load_own(struct context *c, const struct session *s,
+		     struct changes *ret, struct err *err);
 void changes_free(struct changes *c);
 
 /* changes_fold.c: sets CHANGES_NOISE, and takes out the folders of a live run
@@ -88,15 +97,6 @@ void changes_move_text(const struct change_move *m, const char *prefix,
  */
 int changes_here_mark(struct store *store, const struct snapshot *base,
 		      struct change_list *list, struct err *err);
-
-/*
- * What a run has only opened or touched lies in its layer as it was: what the
- * user has changed of it since, and CHANGES_HERE says so, is no change of the
- * run's and goes. result: the number of what it left.
- */
-int changes_drop_untouched(struct store *store, const struct snapshot *base,
-			   uint64_t result, struct change_list *list,
-			   struct err *err);
 
 /* One folder of them, for what is shown; borrowed from the changes. */
 struct changes_group {

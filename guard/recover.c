@@ -20,14 +20,14 @@
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 
-int recover_settle_run(struct session *s, const struct state *state, bool whole,
+int recover_settle_run(struct context *c, struct session *s, bool whole,
 		       struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct change_counts counts;
 
 	if (!whole) {
-		if (changes_load(s, state, &changes, err) < 0)
+		if (changes_load_own(c, s, &changes, err) < 0)
 			return -err->num;
 		changes_count_all(&changes, &counts);
 		whole = counts.total == counts.git &&
@@ -47,8 +47,7 @@ static void settle_state(struct context *c, const struct action *a, bool done)
 		return;
 	if (strcmp(a->kind, "apply") == 0) {
 		if ((!done && taken_refill(&s, c->store, &err) < 0) ||
-		    recover_settle_run(&s, &c->state, done && a->whole, &err) <
-			    0)
+		    recover_settle_run(c, &s, done && a->whole, &err) < 0)
 			output_warn("%s", err.text);
 	} else if (strcmp(a->kind, "undo") == 0 && done) {
 		enum run_state state = strcmp(a->undoes, "apply") == 0

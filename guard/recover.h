@@ -25,7 +25,7 @@ int recover_project(struct context *c, const char *project, struct err *err);
  * The state a run has after an apply: applied when whole, or when nothing is
  * left in its layers outside of a .git and of the home's caches; else ended.
  */
-int recover_settle_run(struct session *s, const struct state *state, bool whole,
+int recover_settle_run(struct context *c, struct session *s, bool whole,
 		       struct err *err);
 
 #endif

@@ -473,7 +473,7 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	else
 		got = note_applied(a, &action, err);
 	if (got == 0 && !s->live)
-		got = recover_settle_run(s, &a->c->state, whole, err);
+		got = recover_settle_run(a->c, s, whole, err);
 	if (got == 0)
 		action_close(a->project.workspace_fd, &action);
 	action_free_roots(&action);

@@ -193,7 +193,7 @@ static int nothing_left(struct apply *a, struct err *err)
 		print_json(a, false, 0);
 	say_nothing_left(a);
 	applying_say_git_left(&a->in);
-	if (!a->o->dry && recover_settle_run(&a->in.p->session, &a->in.c->state,
+	if (!a->o->dry && recover_settle_run(a->in.c, &a->in.p->session,
 					     pick_whole(a->in.p), err) < 0)
 		return -err->num;
 	return STATUS_OK;

@@ -167,40 +167,33 @@ static void print(const struct session *s, struct changes *c,
 		print_lines(s, c, &v, o->form);
 }
 
-/* result: 0 where there is none, or it is not what the layer holds now. */
-static int mark_list(struct context *c, uint64_t seq, uint64_t result,
-		     struct change_list *list, struct err *err)
+static int mark_list(struct context *c, uint64_t seq, struct change_list *list,
+		     struct err *err)
 {
 	AUTO(snapshot) struct snapshot base = {0};
 
 	if (!list->count)
 		return 0;
-	if (catalog_load(c->store, seq, &base, err) < 0 ||
-	    changes_here_mark(c->store, &base, list, err) < 0)
-		return -err->num;
-	return result ? changes_drop_untouched(c->store, &base, result, list,
-					       err)
-		      : 0;
+	return catalog_load(c->store, seq, &base, err) < 0
+		       ? -err->num
+		       : changes_here_mark(c->store, &base, list, err);
 }
 
 /* While there is no base yet, nothing is marked. */
 static int mark_all(struct context *c, struct session *s,
 		    struct changes *changes, struct err *err)
 {
-	bool ended = s->state == RUN_ENDED && !s->live;
 	int got = session_base(s, false, err);
 	size_t i;
 
 	if (got <= 0)
 		return got;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    mark_list(c, s->base, ended ? s->result : 0, &changes->project,
-		      err) < 0)
+	    mark_list(c, s->base, &changes->project, err) < 0)
 		return -err->num;
 	for (i = 0; i < changes->extra_count; i++)
-		if (mark_list(c, s->extras[i].base,
-			      ended ? s->extras[i].result : 0,
-			      &changes->extras[i].list, err) < 0)
+		if (mark_list(c, s->extras[i].base, &changes->extras[i].list,
+			      err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -228,7 +221,7 @@ static int load_held(struct context *c, const struct session *s,
 
 	if (live_hold(s, &frozen, &odd) < 0)
 		output_warn("%s: it goes on while its layer is read", odd.text);
-	got = changes_load(s, &c->state, ret, err);
+	got = changes_load_own(c, s, ret, err);
 	freeze_end(&frozen);
 	return got;
 }

@@ -191,7 +191,7 @@ static int end_empty(struct context *c, struct session *s, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 
-	if (changes_load(s, &c->state, &changes, err) < 0)
+	if (changes_load_own(c, s, &changes, err) < 0)
 		return -err->num;
 	if (changes_total(&changes) || changes_count_home(&changes.home))
 		return STATUS_OK;
@@ -237,7 +237,7 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 	auto_free struct changes_group *groups = NULL;
 	size_t count, all, i;
 
-	if (changes_load(&p->session, &c->state, &changes, err) < 0)
+	if (changes_load_own(c, &p->session, &changes, err) < 0)
 		return -err->num;
 	if (pick_check(p, &changes, err) < 0)
 		return -err->num;

@@ -20,7 +20,7 @@
 #include "guard/table.h"
 
 struct status_options {
-	const struct state *state;
+	struct context *context;
 	const char *project;
 	bool all, json, porcelain, quiet;
 	char *unfinished; /* or NULL */
@@ -57,7 +57,7 @@ static int count(const struct session *s, const struct status_options *o,
 	*ret = (struct counted){0};
 	if (!run_state_pending(s->state))
 		return 0;
-	if (changes_load(s, o->state, &changes, err) < 0)
+	if (changes_load_own(o->context, s, &changes, err) < 0)
 		return -err->num;
 	changes_find_moves(&changes);
 	changes_count_all(&changes, &ret->n);
@@ -96,8 +96,8 @@ static struct changes *load_layers(const struct session_list *list,
 	for (i = 0; i < list->count; i++) {
 		layers[i] = (struct changes)CHANGES_NONE;
 		if (may_overlap(list, i, o))
-			(void)changes_load(&list->items[i], NULL, &layers[i],
-					   &ignored);
+			(void)changes_load_own(o->context, &list->items[i],
+					       &layers[i], &ignored);
 	}
 	return layers;
 }
@@ -372,7 +372,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 	if (context_open(c, true, err) < 0 || look_back(c, o, err) < 0)
 		return -err->num;
 	o->project = c->project;
-	o->state = &c->state;
+	o->context = c;
 	retire_runs(c);
 	if (retire_trash(&c->state, err) < 0)
 		output_error(err);

@@ -264,7 +264,7 @@ static void settle_run(struct undo *u, const struct action *done)
 	}
 	if (!applied && taken_refill(&s, u->c->store, &err) < 0)
 		output_warn("%s", err.text);
-	if ((applied ? recover_settle_run(&s, &u->c->state, done->whole, &err)
+	if ((applied ? recover_settle_run(u->c, &s, done->whole, &err)
 		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
 		output_warn("%s", err.text);
 	else if (!applied)

@@ -185,7 +185,14 @@ echo mine >copied
 chmod 700 in
 gives 0 'diff' guard diff --name-status
 is "$(cat "$out")" 'A	in/new' 'is no change of the run'
-gives 0 'apply' guard apply -q -y
+gives 0 'status' guard status --porcelain
+is "$(cut -f 4-7 "$out")" '0	0	1	0' 'counts no more'
+gives 0 'review, dry' guard apply -n
+is "$(grep -c . "$out")" 1 'nor does an apply'
+gives 0 'apply' guard apply -q -y in/new
+is "$(guard status -q)" '' 'then nothing of the run waits'
+gives 0 'taken back' guard undo -q -y
+gives 0 'apply of all' guard apply -q -y
 is "$(cat touched copied; stat -c %a in)" 'as-it-was
 mine
 mine
