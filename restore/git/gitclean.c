@@ -2,6 +2,18 @@
 
 #include <stddef.h>
 
+/* Attributes may be in the index, so that without one there are none. */
+bool gitclean_begin(const struct libgit *git, git_repository *repo)
+{
+	git_index *index = NULL;
+	bool read = git->repository_index(&index, repo) == 0;
+
+	if (!read && git->index_new(&index) == 0)
+		(void)git->repository_set_index(repo, index);
+	git->index_free(index);
+	return read;
+}
+
 bool gitclean_by_program(const struct libgit *git, git_repository *repo,
 			 const char *path)
 {

@@ -16,6 +16,9 @@
 #include "base/mem.h"
 #include "restore/git/libgit.h"
 
+/* To be called first. False: libgit2 cannot read the index (one that is split
+ * or sparse), and an empty one stands in for it, which must not be written. */
+bool gitclean_begin(const struct libgit *git, git_repository *repo);
 /* A filter or an encoding is set for the path, below the work tree's root. */
 bool gitclean_by_program(const struct libgit *git, git_repository *repo,
 			 const char *path);

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/git/gitchanges.h"
+#include "restore/git/gitclean.h"
 #include "restore/git/gitsign.h"
 
 #define HEADS "refs/heads/"
@@ -21,6 +22,7 @@ struct gitcommit {
 	git_tree *tree; /* of it, or NULL */
 	char *ref;
 	bool head; /* HEAD's branch */
+	bool index; /* can be read */
 	struct gitchanges changes;
 	git_oid id;
 	char hex[GIT_OID_HEXSZ + 1];
@@ -253,6 +255,7 @@ static int make(struct gitcommit *c, struct store *store,
 			 : find_head(c, err)) < 0 ||
 	    find_tip(c, err) < 0)
 		return -err->num;
+	c->index = gitclean_begin(c->git, c->repo);
 	c->changes = (struct gitchanges){
 		.git = c->git,
 		.store = store,
@@ -306,6 +309,12 @@ static void update_entry(struct gitcommit *c, git_index *index,
 				memcmp(&e->id, &u->had_id, sizeof(e->id)) == 0
 		  : !u->had;
 
+	/* What git is not to look at in the work tree, stays so. */
+	if (e) {
+		made.flags = e->flags & GIT_INDEX_ENTRY_VALID;
+		made.flags_extended =
+			e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE;
+	}
 	if (!same)
 		gitchanges_leave_out(&c->changes, u->path,
 				     "staged otherwise, and left so");
@@ -321,7 +330,7 @@ static void update_index(struct gitcommit *c)
 	size_t i;
 	int got;
 
-	if (c->git->repository_index(&index, c->repo) == 0) {
+	if (c->index && c->git->repository_index(&index, c->repo) == 0) {
 		for (i = 0; i < c->changes.count; i++)
 			update_entry(c, index, &c->changes.items[i]);
 		got = c->git->index_write(index);

@@ -462,6 +462,8 @@ int gitpatch_make(struct store *store, const struct entry *old,
 		(void)m.git->repository_open_ext(&m.repo, job->repository,
 						 GIT_REPOSITORY_OPEN_NO_SEARCH,
 						 NULL);
+	if (m.repo)
+		(void)gitclean_begin(m.git, m.repo);
 	got = print_all(&m, old, now, err);
 	m.git->repository_free(m.repo);
 	libgit_home(m.git, NULL);

@@ -14,6 +14,7 @@
 
 #include <git2.h>
 #include <git2/sys/hashsig.h>
+#include <git2/sys/repository.h>
 #include <git2/sys/mempack.h>
 #include <git2/sys/odb_backend.h>
 
@@ -52,6 +53,7 @@ struct libgit {
 	__typeof__(git_index_add) *index_add;
 	__typeof__(git_index_free) *index_free;
 	__typeof__(git_index_get_bypath) *index_get_bypath;
+	__typeof__(git_index_new) *index_new;
 	__typeof__(git_index_remove_bypath) *index_remove_bypath;
 	__typeof__(git_index_write) *index_write;
 	__typeof__(git_merge_file) *merge_file;
@@ -99,6 +101,7 @@ struct libgit {
 	__typeof__(git_repository_index) *repository_index;
 	__typeof__(git_repository_odb) *repository_odb;
 	__typeof__(git_repository_open_ext) *repository_open_ext;
+	__typeof__(git_repository_set_index) *repository_set_index;
 	__typeof__(git_repository_state) *repository_state;
 	__typeof__(git_revwalk_free) *revwalk_free;
 	__typeof__(git_revwalk_hide) *revwalk_hide;

@@ -224,6 +224,27 @@ gives 1 'is no commit' guard apply -y --commit
 says "$err" "nothing is applied, and nothing committed: 'new.key': git keeps"
 is "$(cat new.key)" secret 'nor is it applied'
 ok 'dropped' guard discard -y -q
+echo base >local
+git add local
+git commit -q -m local
+git update-index --skip-worktree local
+git update-index --assume-unchanged old.id
+ok 'a run with what git is not to look at' guard run -q -- sh -c '
+	echo run >>local; echo run >>old.id'
+gives 0 'is committed' guard apply -y --commit
+is "$(git cat-file -p HEAD:local)" 'base
+run' 'as any other'
+is "$(git ls-files -v local old.id | cut -c 1 | tr '\n' ' ')" 'S h ' \
+	'and git is still not to look at it'
+git update-index --split-index
+ok 'a run beside an index that libgit2 cannot read' \
+	guard run -q -- sh -c 'echo run >>new.key; echo run >split'
+gives 1 'a patch leaves out what a filter hides there too' guard patch
+says "$err" "'new.key': git keeps it through a filter"
+gives 0 'a commit too' guard apply -y --commit
+says "$err" "'new.key': git keeps it through a filter"
+says "$err" "'index': could not be read"
+git update-index --no-split-index
 cp "$T/gitconfig" "$HOME/.gitconfig"
 mkdir "$HOME/plain"
 cd "$HOME/plain" || exit 99
