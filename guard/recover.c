@@ -121,7 +121,8 @@ static int list_unread(struct context *c, struct project *p,
 		if (shut_is(is.mode))
 			mem_list_add(&p->shut, path);
 		else if (S_ISREG(was.mode) &&
-			 project_know(p, path, &was, err) < 0)
+			 project_know(p, path, &was, (struct moment){0}, err) <
+				 0)
 			return -err->num;
 	}
 	known_sort(p->known, p->known_count);

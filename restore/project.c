@@ -237,7 +237,7 @@ static int take(struct store *store, struct project *p,
 }
 
 int project_know(struct project *p, const char *path, const struct entry *e,
-		 struct err *err)
+		 struct moment when, struct err *err)
 {
 	AUTO(shut) struct shut shut = SHUT_NONE;
 	auto_close int fd = -1;
@@ -251,6 +251,8 @@ int project_know(struct project *p, const char *path, const struct entry *e,
 		fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
 	}
 	if (fd < 0 || meta_get(fd, "", &m) < 0)
+		return 0;
+	if (moment_compare(m.ctime, when) > 0 && !take_tells_stores(p->fd))
 		return 0;
 	GROW(p->known, p->known_count, p->known_room);
 	p->known[p->known_count++] = (struct known_file){

@@ -108,9 +108,10 @@ int project_look(struct store *store, struct project *p, const char *reason,
 
 /* The file there is the entry as long as it has its size and time: into known,
  * not yet sorted. What is not there, or in a folder that is shut, is passed
- * over. */
+ * over; so is what was touched after `when` ({0}: all), where a file system
+ * does not tell of every store. */
 int project_know(struct project *p, const char *path, const struct entry *e,
-		 struct err *err);
+		 struct moment when, struct err *err);
 
 /* Adds the journal to the set, for a begin() below. */
 typedef int (*transaction_note)(void *journal, struct atomic_set *set,

@@ -162,7 +162,7 @@ static int each_shut(void *arg, const char *path, const struct entry *left,
 	if (!left || !S_ISREG(left->mode) || (left->mode & S_IRUSR) ||
 	    (left->flags & ENTRY_INCOMPLETE) || geteuid() == 0)
 		return 0;
-	return project_know(p, path, left, err);
+	return project_know(p, path, left, r->left.time, err);
 }
 
 /* Another guard may have done something while the project was waited for. */

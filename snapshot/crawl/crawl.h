@@ -45,6 +45,7 @@ struct crawl {
 	struct moment moved_since;
 	struct moment start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */
+	bool tells_stores; /* take_tells_stores() */
 	bool own_clock; /* its times are this machine's, to the tick */
 	int64_t slack_nsec; /* what is younger than start - slack is racy */
 	int64_t settle_sec; /* contents younger than this may change unseen */

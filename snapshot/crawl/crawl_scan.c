@@ -125,7 +125,8 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	if (!e || (e->flags & CACHE_UNTRUSTED) ||
 	    !statcache_same(w->cache, e, &meta)) {
 		known = known_find(w->known, w->known_count, &meta);
-		if (known)
+		/* What can be read is, where its times do not tell. */
+		if (known && (w->tells_stores || !known->ctime.sec))
 			crawl_read_known(w, f, i, &meta, known);
 		else
 			crawl_read_item(s->worker, f, i, &meta, e);

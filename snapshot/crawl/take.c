@@ -125,9 +125,15 @@ static void judge_file_system(struct crawl *w)
 	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
 						       : SLACK_COARSE_NSEC;
 	w->settle_sec = settle_seconds(type == TMPFS_MAGIC);
-	/* There a store through a mapping is never seen. */
-	if (!w->trusted_fs || type == TMPFS_MAGIC)
-		w->known_count = 0;
+	w->tells_stores = w->trusted_fs && type != TMPFS_MAGIC;
+}
+
+bool take_tells_stores(int root_fd)
+{
+	struct crawl w = {.root_fd = root_fd};
+
+	judge_file_system(&w);
+	return w.tells_stores;
 }
 
 /* --- the stat cache --- */

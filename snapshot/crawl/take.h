@@ -85,6 +85,10 @@ struct take_options {
 	struct groups *groups;
 };
 
+/* Whether a store through a mapping moves a file's times in this file system:
+ * in tmpfs it never does, and others are not known for it. */
+bool take_tells_stores(int root_fd);
+
 /*
  * Commits the snapshot and returns it. A root that cannot be opened is an
  * error; anything below it is a note. The stat cache is written after the

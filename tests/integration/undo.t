@@ -73,31 +73,50 @@ ok 'taken back' guard undo -q -y
 ok 'discarded' guard discard -q -y
 
 # --- files that even their owner may not read ---
-echo secret >shut
-manifest "$HOME/project" >"$T/before"
-ok 'a run shuts files' guard run -q -- sh -c \
-	'chmod 000 shut; echo new >new-shut; chmod 000 new-shut'
-settle
-gives 0 'applied' guard apply -y
-is "$(stat -c %a shut new-shut)" '0
+# In memory, too, where a store through a mapping is never seen.
+shut() {
+	where=$1
+	echo secret >shut
+	manifest . >"$T/before"
+	ok "a run shuts files $where" guard run -q -- sh -c \
+		'chmod 000 shut; echo new >new-shut; chmod 000 new-shut'
+	settle
+	gives 0 'applied' guard apply -y
+	is "$(stat -c %a shut new-shut)" '0
 0' 'they are shut'
-# Where no bytes are believed that were read before, he has to open them first.
-case $me.$(stat -f -c %T .) in
-root.*) believed=1 ;;
-*.tmpfs | *.overlayfs) believed= ;;
-*) believed=1 ;;
-esac
-if [ -n "$believed" ]; then
 	gives 0 'taken back' guard undo -y
-	manifest "$HOME/project" >"$T/after"
+	manifest . >"$T/after"
 	ok 'as before' same "$T/before" "$T/after"
 	is "$(cat shut)" secret 'with its bytes'
 	ok 'discarded' guard discard -y
+	rm -f shut new-shut
+}
+# A file of a lower layer gets another number there.
+if [ "$me" != root ] && [ "$(stat -f -c %T .)" = overlayfs ]; then
+	skip 'files may not be known again here'
 else
-	gives 1 'not taken back here' guard undo -y
-	says "$err" 'could not be read whole'
+	shut 'on disk'
 fi
-rm -f shut new-shut
+mkdir /small/project
+cd /small/project || exit 99
+shut 'in memory'
+if [ "$me" != root ]; then
+	echo one >shut
+	ok 'a run shuts a file' guard run -q -- chmod 000 shut
+	settle
+	gives 0 'applied' guard apply -q -y
+	chmod 600 shut
+	echo two >shut
+	chmod 000 shut
+	gives 1 'where it was opened since, its bytes may be others' \
+		guard undo -q -y
+	says "$err" 'could not be read whole'
+	chmod 600 shut
+	is "$(cat shut)" two 'they are left alone'
+	rm shut
+	gives 0 'what was applied is stored' guard restore -q -y shut
+fi
+cd "$HOME/project" || exit 99
 
 # --- a name more for a file that the run did not change ---
 mkdir old
