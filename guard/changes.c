@@ -313,7 +313,7 @@ void changes_keep(struct change_list *list, const char *const *paths)
 }
 
 /* What lies below a path comes directly behind it. */
-static bool has_change(const struct change_list *list, const char *path)
+bool changes_has(const struct change_list *list, const char *path)
 {
 	size_t low = 0, high = list->count;
 
@@ -336,7 +336,7 @@ int changes_check(const struct change_list *list, int lower_fd,
 	for (; paths && *paths; paths++) {
 		auto_close int fd = -1;
 
-		if (has_change(list, *paths))
+		if (changes_has(list, *paths))
 			continue;
 		fd = beneath_open(lower_fd, *paths, O_PATH, 0, &ignored);
 		if (fd < 0)

@@ -132,6 +132,9 @@ void changes_count_all(const struct changes *c, struct change_counts *ret);
  * counted as deleted or added as well. */
 void changes_sum(const struct change_counts *counts, struct buf *to);
 
+/* The path is a change, or holds one; the list is in order. */
+bool changes_has(const struct change_list *list, const char *path);
+
 /* Keeps only what is one of the paths or below; NULL-terminated. */
 void changes_keep(struct change_list *list, const char *const *paths);
 

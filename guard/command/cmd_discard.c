@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/path.h"
+#include "base/pathset.h"
 #include "base/text.h"
 #include "guard/apply/importer.h"
 #include "guard/changes.h"
@@ -63,17 +63,11 @@ static char **named_in(const struct pick *p, size_t group, bool home)
 static int check_named(const struct changes_group *g, char *const *paths,
 		       struct err *err)
 {
-	size_t i;
-
-	for (; paths && *paths; paths++) {
-		for (i = 0; i < g->list->count; i++)
-			if (path_below(g->list->items[i].path, *paths))
-				break;
-		if (i == g->list->count)
+	for (; paths && *paths; paths++)
+		if (!changes_has(g->list, *paths))
 			return fail(err, ENOENT,
 				    "the run changed nothing at %s%s",
 				    g->prefix, text_quote(*paths));
-	}
 	return 0;
 }
 
@@ -86,27 +80,6 @@ static char *layer_of(const struct changes_group *groups, size_t index)
 		     : mem_strdup("upper");
 }
 
-/* One that lies in another one goes with it. */
-static bool goes_along(char *const *paths, const char *path)
-{
-	for (; *paths; paths++)
-		if (path_below(path, *paths) && strcmp(path, *paths) != 0)
-			return true;
-	return false;
-}
-
-static bool has_part(const struct action *a, const char *layer,
-		     const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < a->part_count; i++)
-		if (strcmp(a->parts[i].layer, layer) == 0 &&
-		    strcmp(a->parts[i].path, path) == 0)
-			return true;
-	return false;
-}
-
 static void list_parts(const struct pick *p, const struct changes_group *groups,
 		       size_t count, struct action *ret)
 {
@@ -114,15 +87,16 @@ static void list_parts(const struct pick *p, const struct changes_group *groups,
 
 	for (i = 0; i < count; i++) {
 		auto_free char *layer = layer_of(groups, i);
-		char **paths = named_in(p, i, groups[i].home);
+		/* One that lies in another one goes with it. */
+		char **named = named_in(p, i, groups[i].home);
+		AUTO(pathset)
+		struct pathset paths = pathset_of((const char *const *)named);
 
-		for (k = 0; paths && paths[k]; k++) {
+		for (k = 0; k < paths.count; k++) {
 			auto_free char *name = parts_name(
 				&p->session, (unsigned int)ret->part_count + 1);
 
-			if (!goes_along(paths, paths[k]) &&
-			    !has_part(ret, layer, paths[k]))
-				action_add_part(ret, name, layer, paths[k]);
+			action_add_part(ret, name, layer, paths.items[k]);
 		}
 	}
 }
