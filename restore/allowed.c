@@ -31,22 +31,6 @@ static int lacks(int dirfd, const char *name, int rights)
 	return errno == EACCES || errno == EPERM || errno == EROFS ? errno : 0;
 }
 
-/* One that its owner opens for himself meanwhile: see txn_open_folders(). */
-static bool is_opened(const struct journal_root *j, const char *path)
-{
-	size_t i;
-
-	for (i = 0; i < j->op_count; i++) {
-		const struct op *op = &j->ops[i];
-
-		if (op->kind == OP_META && strcmp(op->path, path) == 0 &&
-		    S_ISDIR(op->to->mode))
-			return ((op->from->mode | op->to->mode) &
-				(S_IWUSR | S_IXUSR)) == (S_IWUSR | S_IXUSR);
-	}
-	return false;
-}
-
 /* Where the sticky bit is set, only the owner of a thing or of the folder moves
  * it away. */
 static int check_sticky(const struct op *op, const struct meta *dir,
@@ -66,7 +50,7 @@ static int check_folder(struct txn *t, const char *path, int fd,
 {
 	int num = lacks(fd, ".", W_OK | X_OK);
 
-	if (!num || (*path && m->uid == geteuid() && is_opened(t->part, path)))
+	if (!num || (num != EROFS && m->uid == geteuid() && txn_opens(t, path)))
 		return 0;
 	return *path ? refused(num, path,
 			       num == EROFS ? "is on a read-only file system"

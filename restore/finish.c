@@ -63,15 +63,27 @@ void txn_empty(struct txn *t)
 		(void)walk_remove(t->staging_fd, list.items[i].name, &ignored);
 }
 
+/* What was put may be that nobody writes in the project's folder. */
+static int remove_staging(struct txn *t, struct err *err)
+{
+	AUTO(shut) struct shut shut = SHUT_NONE;
+
+	if (shut_open_to_write(t->project->fd, t->project->workspace_fd, &shut,
+			       err) < 0 ||
+	    walk_remove(t->project->fd, t->part->staging, err) < 0)
+		return err_context(err, "remove %s in %s",
+				   text_quote(t->part->staging),
+				   text_quote(t->project->path));
+	return 0;
+}
+
 int txn_finish(struct txn *t, bool forward, struct err *err)
 {
 	if (t->staging_fd >= 0)
 		(void)close(t->staging_fd);
 	t->staging_fd = -1;
-	if (walk_remove(t->project->fd, t->part->staging, err) < 0)
-		return err_context(err, "remove %s in %s",
-				   text_quote(t->part->staging),
-				   text_quote(t->project->path));
+	if (remove_staging(t, err) < 0)
+		return -err->num;
 	if (forward)
 		seal(t);
 	if (txn_set_root_time(t, forward, err) < 0 ||

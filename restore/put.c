@@ -108,6 +108,27 @@ static int open_folder(struct txn *t, const struct op *op, struct err *err)
 	return 0;
 }
 
+static bool is_opened(const struct op *op)
+{
+	uint32_t either = op->from->mode | op->to->mode;
+
+	return geteuid() != 0 && op->kind == OP_META && S_ISDIR(op->to->mode) &&
+	       (either & WORK) == WORK;
+}
+
+bool txn_opens(const struct txn *t, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < t->part->op_count; i++) {
+		const struct op *op = &t->part->ops[i];
+
+		if (strcmp(op->path, path) == 0 && is_opened(op))
+			return true;
+	}
+	return false;
+}
+
 int txn_open_folders(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
@@ -116,12 +137,8 @@ int txn_open_folders(struct txn *t, struct err *err)
 	/* Those above first. */
 	for (i = j->op_count; i-- > 0;) {
 		const struct op *op = &j->ops[i];
-		uint32_t either = op->from->mode | op->to->mode;
 
-		if (geteuid() == 0 || op->kind != OP_META ||
-		    !S_ISDIR(op->to->mode) || (either & WORK) != WORK)
-			continue;
-		if (open_folder(t, op, err) < 0)
+		if (is_opened(op) && open_folder(t, op, err) < 0)
 			return -err->num;
 	}
 	return 0;

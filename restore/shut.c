@@ -140,6 +140,36 @@ int shut_open(int root_fd, char *const *paths, int workspace_fd,
 	return 0;
 }
 
+int shut_open_to_write(int folder_fd, int workspace_fd, struct shut *ret,
+		       struct err *err)
+{
+	AUTO(shut) struct shut s = {.workspace_fd = workspace_fd};
+	AUTO(record) struct record r = {0};
+	struct meta m;
+	int got;
+
+	if (meta_get(folder_fd, "", &m) < 0)
+		return fail_errno(err, "look at the folder");
+	if (geteuid() == 0 || m.uid != geteuid() ||
+	    (m.mode & S_IRWXU) == S_IRWXU)
+		return 0;
+	got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r, err);
+	if (got < 0 && got != -ENOENT)
+		return err_context(err, "what was opened for a moment");
+	s.others = r.count;
+	got = fcntl(folder_fd, F_DUPFD_CLOEXEC, 3);
+	if (got < 0)
+		return fail_errno(err, "open the folder");
+	GROW(s.items, s.count, s.room);
+	s.items[s.count++] = (struct shut_folder){"", got, m.mode};
+	add_line(&r, &s.items[0], &m);
+	if (open_found(&s, 0, &r, err) < 0)
+		return -err->num;
+	*ret = s;
+	s = (struct shut)SHUT_NONE;
+	return 0;
+}
+
 bool shut_noted(int workspace_fd)
 {
 	return fd_exists(workspace_fd, NOTE);

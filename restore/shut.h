@@ -43,6 +43,12 @@ bool shut_is(uint32_t mode);
  */
 int shut_open(int root_fd, char *const *paths, int workspace_fd,
 	      struct shut *ret, struct err *err);
+/*
+ * The same of one folder (O_PATH) that its owner may not write in: what lies in
+ * it can be removed then. Nothing is opened where he may, or it is not his.
+ */
+int shut_open_to_write(int folder_fd, int workspace_fd, struct shut *ret,
+		       struct err *err);
 /* As they were. */
 void shut_free(struct shut *s);
 

@@ -16,6 +16,7 @@
 #include "restore/onfile.h"
 #include "restore/pour.h"
 #include "restore/taking.h"
+#include "restore/shut.h"
 #include "restore/txn.h"
 #include "snapshot/store/crew.h"
 
@@ -394,12 +395,28 @@ static int close_folder(struct stage *s, size_t i, struct err *err)
 	return onfile_set_meta(s->txn->store, fd, &e, err);
 }
 
+static int make_folder(struct txn *t, struct err *err)
+{
+	AUTO(shut) struct shut shut = SHUT_NONE;
+	int dir = t->project->fd;
+
+	if (mkdirat(dir, t->part->staging, 0700) == 0)
+		return 0;
+	if (errno != EACCES || !txn_opens(t, ""))
+		return able_explain(errno, t->project->path, err);
+	if (shut_open_to_write(dir, t->project->workspace_fd, &shut, err) < 0)
+		return -err->num;
+	return mkdirat(dir, t->part->staging, 0700) < 0
+		       ? able_explain(errno, t->project->path, err)
+		       : 0;
+}
+
 static int make_staging(struct txn *t, struct err *err)
 {
 	int flags = 0;
 
-	if (mkdirat(t->project->fd, t->part->staging, 0700) < 0)
-		return able_explain(errno, t->project->path, err);
+	if (make_folder(t, err) < 0)
+		return -err->num;
 	if (txn_open_staging(t, err) < 0 ||
 	    able_check(t->staging_fd, t->project->path, err) < 0)
 		return -err->num;

@@ -85,6 +85,8 @@ int txn_loosen(int dirfd, const char *name, struct err *err);
  * opened for their owner while the work in them goes on; OP_META shuts them.
  */
 int txn_open_folders(struct txn *t, struct err *err);
+/* Whether the folder is one of them, when it is the user's own. */
+bool txn_opens(const struct txn *t, const char *path);
 /* The mode is one that an OP_META passes through: nobody else has set it. */
 bool txn_own_mode(const struct op *op, uint32_t mode);
 

@@ -118,6 +118,49 @@ if [ "$me" != root ]; then
 fi
 cd "$HOME/project" || exit 99
 
+# --- a project in whose folder its owner may not write afterwards ---
+stopat=/opt/guard/build/tests/lib/stopat
+[ -x "$stopat" ] || stopat=$(dirname "$(command -v guard)")/tests/lib/stopat
+[ -x "$stopat" ] || exit 99
+mkdir "$HOME/closed"
+cd "$HOME/closed" || exit 99
+echo old >file
+manifest . >"$T/before"
+gives 0 'a run closes the project' guard run -q -- \
+	sh -c 'echo new >file; echo new >new; chmod 500 .'
+settle
+gives 0 'applied' guard apply -q -y
+is "$(stat -c %a .; ls -A)" '500
+file
+new' 'nothing is left in it'
+manifest . >"$T/closed"
+gives 0 'taken back' guard undo -q -y
+manifest . >"$T/after"
+ok 'as before' same "$T/before" "$T/after"
+at=1 wrong=''
+while :; do
+	"$stopat" --count "$T/count" --at $at --only chmod \
+		--below "$HOME/closed" -- guard apply -q -y \
+		>"$out" 2>"$err" </dev/null
+	[ $? -eq 137 ] || break
+	guard snapshot -q >"$out" 2>"$err"
+	manifest . >"$T/after"
+	if same "$T/closed" "$T/after" >"$out"; then
+		guard undo -q -y >"$out" 2>"$err" || wrong="$wrong $at"
+	elif ! same "$T/before" "$T/after" >"$out"; then
+		wrong="$wrong $at"
+		break
+	fi
+	at=$((at + 1))
+done
+is "$wrong" '' 'killed at any change of a mode: all of it or nothing'
+ok 'there were some' test $at -gt 1
+manifest . >"$T/after"
+ok 'then it is done' same "$T/closed" "$T/after"
+gives 0 'taken back' guard undo -q -y
+gives 0 'dropped' guard discard -q -y
+cd "$HOME/project" || exit 99
+
 # --- a name more for a file that the run did not change ---
 mkdir old
 echo linked >old/o
