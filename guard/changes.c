@@ -15,6 +15,7 @@
 #include "guard/taken.h"
 #include "overlay/freeze.h"
 #include "overlay/layers.h"
+#include "overlay/marks.h"
 #include "restore/transaction.h"
 
 static int open_folder(int dirfd, const char *path, struct err *err)
@@ -328,7 +329,29 @@ bool changes_has(const struct change_list *list, const char *path)
 	return low < list->count && path_below(list->items[low].path, path);
 }
 
-int changes_check(const struct change_list *list, int lower_fd,
+/* The layer has it, or says that a folder around it is deleted. */
+static bool in_layer(int upper_fd, const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	while (upper_fd >= 0 && *at) {
+		struct err ignored;
+		auto_close int fd =
+			beneath_open(upper_fd, at, O_PATH, 0, &ignored);
+		struct meta m;
+		char *up;
+
+		if (fd >= 0)
+			return meta_get(fd, "", &m) == 0 &&
+			       (mark_is_whiteout(&m) || strcmp(at, path) == 0);
+		up = path_parent(at);
+		free(at);
+		at = up;
+	}
+	return false;
+}
+
+int changes_check(const struct change_list *list, int upper_fd, int lower_fd,
 		  char *const *paths, struct err *err)
 {
 	struct err ignored;
@@ -339,7 +362,7 @@ int changes_check(const struct change_list *list, int lower_fd,
 		if (changes_has(list, *paths))
 			continue;
 		fd = beneath_open(lower_fd, *paths, O_PATH, 0, &ignored);
-		if (fd < 0)
+		if (fd < 0 && !in_layer(upper_fd, *paths))
 			return fail(err, ENOENT,
 				    "%s is no run's id (`guard status --all` "
 				    "shows them), no file and no change of "

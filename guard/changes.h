@@ -139,10 +139,12 @@ bool changes_has(const struct change_list *list, const char *path);
 void changes_keep(struct change_list *list, const char *const *paths);
 
 /*
- * Each path must be something: a change (or hold one), or there in the real
- * folder. -ENOENT names the first that is neither: most likely a typing error.
+ * Each path must be something: a change (or hold one), there in the real
+ * folder, or in the layer (upper_fd, -1: none): what the run has deleted, and
+ * the user as well, is no change any more. -ENOENT names the first that is
+ * none of it: most likely a typing error.
  */
-int changes_check(const struct change_list *list, int lower_fd,
+int changes_check(const struct change_list *list, int upper_fd, int lower_fd,
 		  char *const *paths, struct err *err);
 
 /* D T M P A */

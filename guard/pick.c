@@ -257,12 +257,15 @@ int pick_check(const struct pick *p, const struct changes *c, struct err *err)
 {
 	size_t i;
 
-	if (changes_check(&c->project, c->lower_fd, p->paths, err) < 0 ||
-	    changes_check(&c->home, c->home_lower_fd, p->home_paths, err) < 0)
+	if (changes_check(&c->project, c->upper_fd, c->lower_fd, p->paths,
+			  err) < 0 ||
+	    changes_check(&c->home, c->home_upper_fd, c->home_lower_fd,
+			  p->home_paths, err) < 0)
 		return -err->num;
 	for (i = 0; i < c->extra_count; i++)
-		if (changes_check(&c->extras[i].list, c->extras[i].lower_fd,
-				  pick_extra_paths(p, i), err) < 0)
+		if (changes_check(&c->extras[i].list, c->extras[i].upper_fd,
+				  c->extras[i].lower_fd, pick_extra_paths(p, i),
+				  err) < 0)
 			return -err->num;
 	return 0;
 }

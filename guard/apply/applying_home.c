@@ -109,8 +109,8 @@ int applying_home_load(struct applying *a, struct err *err)
 
 	if (!a->p->home_paths)
 		return 0;
-	if (changes_check(&c->home, c->home_lower_fd, a->p->home_paths, err) <
-	    0)
+	if (changes_check(&c->home, c->home_upper_fd, c->home_lower_fd,
+			  a->p->home_paths, err) < 0)
 		return -err->num;
 	find_named(&c->home, a->p->home_paths, &named);
 	h->only = paths_to_see(&named);

@@ -228,8 +228,8 @@ static int take_agreed(struct apply *a, struct err *err)
 				    text_quote(project), text_quote(*given));
 		mem_list_add(&a->in.agreed, path_rest(path, project));
 	}
-	return changes_check(&a->in.changes.project, a->in.changes.lower_fd,
-			     a->in.agreed, err);
+	return changes_check(&a->in.changes.project, a->in.changes.upper_fd,
+			     a->in.changes.lower_fd, a->in.agreed, err);
 }
 
 /* What is refused without a yes of its own, one by one on a terminal. 1: the

@@ -66,8 +66,8 @@ static int check_named(const struct changes_group *g, char *const *paths,
 	for (; paths && *paths; paths++)
 		if (!changes_has(g->list, *paths))
 			return fail(err, ENOENT,
-				    "the run changed nothing at %s%s",
-				    g->prefix, text_quote(*paths));
+				    "the run has no change at %s%s", g->prefix,
+				    text_quote(*paths));
 	return 0;
 }
 

@@ -21,8 +21,8 @@ int sides_load(struct context *c, struct pick *p, const char *what,
 			    "%s of the project, not of a folder of --cow",
 			    what);
 	if (changes_load(s, NULL, &ret->changes, err) < 0 ||
-	    changes_check(&ret->changes.project, ret->changes.lower_fd,
-			  p->paths, err) < 0 ||
+	    changes_check(&ret->changes.project, ret->changes.upper_fd,
+			  ret->changes.lower_fd, p->paths, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	if (!pick_named_paths(p))

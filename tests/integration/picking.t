@@ -213,4 +213,22 @@ seq 5 >a
 rm new
 gives 0 'what is as it was before comes again' guard apply -y
 is "$(tail -qn 1 a b d new | sort -u)" run 'with the rest'
+
+# --- what both have deleted is known, and nothing is to be done of it ---
+mkdir -p "$HOME/both/folder"
+cd "$HOME/both" || exit 99
+echo old | tee file folder/in >other
+gives 0 'a run deletes' guard run -q -- sh -c 'rm -r file folder; echo >other'
+settle
+rm -r file folder
+gives 0 'so does the user: an apply of it' guard apply -y file folder/in
+says "$err" 'all of it is in the project already'
+gives 0 'a diff of it' guard diff file
+says "$out" 'no changes'
+gives 1 'but what is nowhere' guard apply -y fil
+says "$err" 'no change of the run'
+gives 1 'there is nothing to discard' guard discard -y file
+says "$err" "the run has no change at 'file'"
+gives 0 'with something else' guard apply -q -y file other
+is "$(cat other)" '' 'that is applied'
 finish
