@@ -14,6 +14,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 {
 	if (state_open(&c->state, err) < 0)
 		return -err->num;
+	output_room_state(c->state.path);
 	reserve_keep(c->state.fd);
 	opened_up_begin(c->state.fd);
 	if (!with_project)
@@ -71,6 +72,7 @@ int context_project(struct context *c, const char *path, bool make,
 {
 	int got = open_patiently(c, path, make, ret, err);
 
+	output_room_project(path);
 	/* Whoever was at work there has stored more since, and left a stat
 	 * cache that names it. */
 	if (got == 0 && c->store && store_refresh(c->store, err) < 0) {

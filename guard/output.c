@@ -109,11 +109,13 @@ void output_error(const struct err *err)
 	    strncmp(err->file, "snapshot/", strlen("snapshot/")) == 0)
 		output_hint("guard verify names what is damaged, guard repair "
 			    "mends what can be mended");
+	/* Also where nothing else is said: there is no other way on. */
 	if ((err->num == ENOSPC || err->num == EDQUOT) &&
-	    !strstr(err->text, "guard prune"))
-		output_hint("guard du shows what guard takes of its disk, "
-			    "guard prune --trash frees what was dropped; "
-			    "GUARD_HOME=/some/path puts the state elsewhere");
+	    !strstr(err->text, "guard prune")) {
+		auto_free char *hint = output_room_hint();
+
+		(void)fprintf(stderr, "guard:   %s\n", hint);
+	}
 }
 
 int output_ended(int got, const struct err *err)

@@ -32,6 +32,11 @@ void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
+/* output_room.c: where the state and the project are, for the errors of a full
+ * disk; and what is said then, to free. */
+void output_room_state(const char *path);
+void output_room_project(const char *path);
+char *output_room_hint(void);
 /* What a verb ends with: got, or STATUS_REFUSED and the error when negative. */
 int output_ended(int got, const struct err *err);
 

@@ -92,6 +92,10 @@ ok 'it is back' test -s "$state/reserve"
 dd if=/dev/zero of=/small/filler bs=64k 2>/dev/null
 no 'the disk is full' dd if=/dev/zero of=/small/more bs=64k count=1
 rm -f /small/more
+"$stopat" --only openat --below "$state/runs" --at 1 --on --taking \
+	--error ENOSPC -- guard run -q --continue -- true >"$out" 2>"$err"
+is $? 125 'no run goes on there'
+says "$err" 'guard prune --trash'
 gives 0 'an apply on the full disk' guard apply -q -y
 is "$(cat small)" new 'it is applied'
 no 'the reserve was given up' test -e "$state/reserve"
@@ -118,4 +122,16 @@ no 'the files were given up' test -e "$state/reserve-files"
 rm -rf /small/filler
 gives 0 'when there are files again' guard status
 ok 'they are kept again' test -e "$state/reserve-files/63"
+
+# --- the project's disk is not guard's ---
+state=$HOME/state
+GUARD_HOME=$state
+gives 0 'a run' guard run -q -- sh -c 'head -c 300000 /dev/urandom >big'
+dd if=/dev/zero of=/small/filler bs=64k 2>/dev/null
+gives 1 'has no room' guard apply -q -y
+says "$err" "the disk of '/small/project' has room for"
+silent "$err" 'guard prune'
+no 'and nothing is there' test -e big
+rm /small/filler
+gives 0 'now it has' guard apply -q -y
 finish
