@@ -296,7 +296,7 @@ for verb in $verbs; do
 	discard | bring | drop | regain) least=3 ;;
 	*) least=60 ;;
 	esac
-	count_of $verb $least
+	count_of "$verb" "$least"
 	ok "the calls of $verb are seen" test "$count" -gt $least
 done
 
