@@ -318,23 +318,23 @@ static bool is_locked(int workspace_fd)
 	return lock < 0;
 }
 
-char *recover_unfinished(const struct context *c, const char *project)
+char *recover_unfinished(const struct context *c, const char *project,
+			 bool *ret_back)
 {
 	int workspaces_fd = c->state.workspaces_fd;
 	auto_free char *first = transaction_first(workspaces_fd, project);
 	const char *path = first ? first : project;
-	AUTO(action) struct action a = {0};
+	auto_free char *title = NULL;
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, path, false, &ignored);
 
+	*ret_back = false;
 	if (fd < 0 || !transaction_pending(workspaces_fd, path) ||
 	    is_locked(fd))
 		return NULL;
-	if (action_load_next(fd, &a, &ignored) < 0)
-		return mem_strdup("change");
-	return a.run_id[0] ? mem_printf("%s of run %s", a.kind, a.run_id)
-			   : mem_strdup(a.kind);
+	title = transaction_title(workspaces_fd, path, ret_back);
+	return title ? TAKE(title) : mem_strdup("change");
 }
 
 /* What was in the way is none of this command's business. */

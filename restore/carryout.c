@@ -32,6 +32,22 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 	       (has_journal(fd) || journal_aside_is_back(fd, project_path));
 }
 
+char *transaction_title(int workspaces_fd, const char *project_path,
+			bool *ret_back)
+{
+	AUTO(journal) struct journal j = {0};
+	struct err ignored;
+	auto_close int fd =
+		workspace_open(workspaces_fd, project_path, false, &ignored);
+
+	if (fd < 0 || (journal_load(fd, &j, &ignored) < 0 &&
+		       journal_load_from(fd, JOURNAL_ASIDE, &j, &ignored) < 0))
+		return NULL;
+	*ret_back = j.state == JOURNAL_BACK;
+	return *j.run_id ? mem_printf("%s of run %s", j.action, j.run_id)
+			 : mem_strdup(j.action);
+}
+
 char *transaction_first(int workspaces_fd, const char *project_path)
 {
 	struct err ignored;

@@ -203,6 +203,10 @@ int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 
 /* Whether a journal is there (no lock needed). */
 bool transaction_pending(int workspaces_fd, const char *project_path);
+/* What that journal is of, "apply of run 3mk9zq-4t", to free; NULL: it cannot
+ * be read. *ret_back: it is being taken back, and will not be finished. */
+char *transaction_title(int workspaces_fd, const char *project_path,
+			bool *ret_back);
 /*
  * The first root of a transaction that this folder was another root of, to
  * free: what is left of it must be ended there. NULL: there is none. A record

@@ -348,9 +348,17 @@ static int print(const struct context *c, const struct session_list *list,
 static int look_back(struct context *c, struct status_options *o,
 		     struct err *err)
 {
+	bool back;
 	int got;
 
-	o->unfinished = recover_unfinished(c, c->project);
+	o->unfinished = recover_unfinished(c, c->project, &back);
+	if (o->unfinished && back) {
+		output_warn("%s was interrupted while it was taken back: guard "
+			    "apply --abort does the rest (any other verb does "
+			    "it first)",
+			    o->unfinished);
+		return 0;
+	}
 	if (o->unfinished) {
 		output_warn("%s was interrupted in the middle: guard apply "
 			    "--continue finishes it, guard apply --abort takes "

@@ -70,6 +70,23 @@ ok 'and can be taken back' guard undo -y -q
 manifest . >"$T/after"
 ok 'as before' same "$T/before" "$T/after"
 
+# --- its disk was not there for a while ---
+ok 'once more in the middle' halfway
+cd "$HOME" || exit 99
+mv project away
+mkdir project
+gives 0 'a command in what stands in its place' \
+	guard snapshot -q "$HOME/project"
+says "$err" 'is taken back when it is there again'
+rmdir project
+mv away project
+cd project || exit 99
+gives 0 'there again: status' guard status
+says "$err" "apply of run $run was interrupted while it was taken back"
+gives 0 'it is taken back' guard apply --abort
+manifest . >"$T/after"
+ok 'all is as before' same "$T/before" "$T/after"
+
 # --- a power cut between records and the snapshots that they name ---
 
 # Only a file system that keeps no order between folders leaves these.
