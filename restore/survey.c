@@ -311,12 +311,14 @@ static void survey_root(struct journal_root *j)
 {
 	size_t i;
 
-	j->root_time_set = j->touched[0].keep;
-	j->root_time = j->touched[0].mtime;
+	/* Never what the staging folder leaves there: its version of the end
+	 * would have another one, and an undo took that for the user's doing.
+	 */
+	j->root_time_set = true;
+	j->root_time = j->touched[0].keep ? j->touched[0].mtime : moment_now();
 	for (i = 0; i < j->op_count; i++) {
 		if (j->ops[i].kind != OP_META || *j->ops[i].path)
 			continue;
-		j->root_time_set = true;
 		j->root_time = j->ops[i].to->mtime;
 	}
 }

@@ -313,4 +313,19 @@ gives 0 'it is taken back' guard undo -q -y
 gives 0 'and applied again' guard apply -q -y
 is "$(stat -c %a rights)" 700 'the rights are still his'
 ok 'the file is there' test -f rights/in
+
+# --- the time of the folder itself ---
+mkdir "$HOME/times"
+cd "$HOME/times" || exit 99
+echo a >a
+echo b >b
+ok 'stored' guard snapshot -q
+rm a
+touch -d '2001-02-03 04:05:06' .
+ok 'a restore into it' guard restore -q -y a
+restored=$(stat -c %y .)
+ok 'taken back' guard undo -q -y
+is "$(stat -c %Y .)" "$(date -d '2001-02-03 04:05:06' +%s)" 'has its time again'
+ok 'and done again' guard undo -q -y
+is "$(stat -c %y .)" "$restored" 'the one that the restore left'
 finish
