@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,31 +104,69 @@ static int undo(struct txn_all *all, struct err *err)
 	return -err->num;
 }
 
-/* The parts of what is done at once with the end. */
-enum { EMPTY, END, END_PARTS };
+/* What is done at once with the end. */
+struct ending {
+	struct txn_all *all;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool seen; /* the projects have been looked at */
+	int cleared; /* 0, or what txn_all_clear() said */
+};
+
+static void note_seen(void *arg)
+{
+	struct ending *e = arg;
+
+	(void)pthread_mutex_lock(&e->mutex);
+	e->seen = true;
+	(void)pthread_cond_signal(&e->changed);
+	(void)pthread_mutex_unlock(&e->mutex);
+}
+
+static void await_seen(struct ending *e)
+{
+	(void)pthread_mutex_lock(&e->mutex);
+	while (!e->seen)
+		(void)pthread_cond_wait(&e->changed, &e->mutex);
+	(void)pthread_mutex_unlock(&e->mutex);
+}
+
+static void clear(struct ending *e)
+{
+	struct err ignored;
+	size_t i;
+
+	for (i = 0; i < e->all->count; i++)
+		txn_empty(&e->all->roots[i]);
+	await_seen(e);
+	e->cleared = txn_all_clear(e->all, true, &ignored);
+}
+
+/* In this order by one thread as well: the other part waits for this one. */
+enum { TELL, CLEAR, PARTS };
 
 static int end_part(void *arg, size_t part, struct err *err)
 {
-	struct txn_all *all = arg;
-	const struct transaction *what = all->roots[0].what;
-	size_t i;
+	struct ending *e = arg;
+	const struct transaction *what = e->all->roots[0].what;
 
 	(void)err;
-	if (part == END) {
-		what->end(what->note_arg);
-		return 0;
-	}
-	for (i = 0; i < all->count; i++)
-		txn_empty(&all->roots[i]);
+	if (part == TELL && what->end)
+		what->end(what->note_arg, note_seen, e);
+	if (part == TELL)
+		note_seen(e);
+	else
+		clear(e);
 	return 0;
 }
 
 /*
- * The projects are looked at while what was displaced is removed: what the
- * staging folder changes in a root is not to be seen.
+ * The projects are looked at while what was displaced is removed. What the
+ * staging folder changes in a root is not to be seen: it goes after that.
  */
-static void tell_end(struct txn_all *all)
+static void end(struct txn_all *all)
 {
+	struct ending e = {.all = all};
 	size_t count = 0, i;
 	struct err ignored;
 
@@ -139,11 +178,16 @@ static void tell_end(struct txn_all *all)
 		t->project->staging = true;
 		count += t->part->op_count;
 	}
-	if (all->roots[0].what->end)
-		(void)crew_run(END_PARTS, count < TXN_CREW_MIN, end_part, all,
-			       &ignored);
+	(void)pthread_mutex_init(&e.mutex, NULL);
+	(void)pthread_cond_init(&e.changed, NULL);
+	(void)crew_run(PARTS, count < TXN_CREW_MIN, end_part, &e, &ignored);
+	(void)pthread_cond_destroy(&e.changed);
+	(void)pthread_mutex_destroy(&e.mutex);
 	for (i = 0; i < all->count; i++)
 		all->roots[i].project->staging = false;
+	/* What is left over is removed by the next command. */
+	if (e.cleared == 0)
+		(void)txn_all_close(all, &ignored);
 }
 
 /*
@@ -163,9 +207,7 @@ static int conclude(struct txn_all *all, struct err *err)
 		return err_context(err, "it is done, but cannot be noted: the "
 					"next command of guard finishes it");
 	}
-	tell_end(all);
-	/* What is left over is removed by the next command. */
-	(void)txn_all_finish(all, true, &ignored);
+	end(all);
 	return 0;
 }
 
@@ -372,6 +414,6 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 	if (what->begin && what->begin(what->note_arg, NULL, NULL, err) < 0)
 		return -err->num;
 	if (what->end)
-		what->end(what->note_arg);
+		what->end(what->note_arg, NULL, NULL);
 	return 0;
 }

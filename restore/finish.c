@@ -133,7 +133,7 @@ int txn_all_back(struct txn_all *all, struct err *err)
 	return worst;
 }
 
-int txn_all_finish(struct txn_all *all, bool forward, struct err *err)
+int txn_all_clear(struct txn_all *all, bool forward, struct err *err)
 {
 	struct err later;
 	int worst = 0;
@@ -147,7 +147,14 @@ int txn_all_finish(struct txn_all *all, bool forward, struct err *err)
 
 		worst = worst ? worst : got;
 	}
-	return worst ? worst : txn_all_close(all, err);
+	return worst;
+}
+
+int txn_all_finish(struct txn_all *all, bool forward, struct err *err)
+{
+	int got = txn_all_clear(all, forward, err);
+
+	return got < 0 ? got : txn_all_close(all, err);
 }
 
 void txn_all_kept(const struct txn_all *all, struct buf *to)

@@ -130,12 +130,13 @@ struct transaction {
 	int (*begin)(void *arg, transaction_note note, void *journal,
 		     struct err *err);
 	/*
-	 * Called when it is done, for good: the place to look at the projects
-	 * as they are now. What was displaced is removed meanwhile. The
-	 * journal goes after that: up to there it says what was done, should
-	 * we be ended. NULL: nobody wants to know.
+	 * Called when it is done, for good, from any thread: the place to look
+	 * at the projects as they are now. What was displaced is removed
+	 * meanwhile, and the staging folders once `seen` (may be NULL) has been
+	 * called. The journal goes after it: up to there it says what was done,
+	 * should we be ended. NULL: nobody wants to know.
 	 */
-	void (*end)(void *arg);
+	void (*end)(void *arg, void (*seen)(void *seen_arg), void *seen_arg);
 	void *note_arg; /* of both */
 	/* Bytes of new files that are staged; from any thread, never from two
 	 * at once. NULL: nobody wants to know. */

@@ -120,7 +120,9 @@ void txn_all_lay_out(struct txn_all *all);
 /* Whatever happened in each root is taken back, the last first. Goes on after
  * a failure, whose error is returned. */
 int txn_all_back(struct txn_all *all, struct err *err);
-/* txn_finish() each, then the journal goes. */
+/* txn_finish() each. */
+int txn_all_clear(struct txn_all *all, bool forward, struct err *err);
+/* The same, then the journal goes. */
 int txn_all_finish(struct txn_all *all, bool forward, struct err *err);
 /* What was put beside in any of them, appended. */
 void txn_all_kept(const struct txn_all *all, struct buf *to);

@@ -16,9 +16,11 @@ struct noting {
 	struct action *action;
 	uint64_t *seq; /* of that snapshot, in the action */
 	int workspace_fd;
-	/* Of the transaction. */
+	/* Of the transaction, at its begin; at its end. */
 	transaction_note note;
 	void *journal;
+	void (*seen)(void *arg);
+	void *seen_arg;
 };
 
 static int note_last(void *arg, const struct snapshot *s,
@@ -26,6 +28,8 @@ static int note_last(void *arg, const struct snapshot *s,
 {
 	struct noting *n = arg;
 
+	if (n->seen)
+		n->seen(n->seen_arg);
 	*n->seq = s->seq;
 	return action_save_last(n->workspace_fd, n->action, set, err);
 }
@@ -146,13 +150,15 @@ static int begin(void *arg, transaction_note note, void *journal,
 
 /* The files are as they shall be: what fails now is no reason to call the
  * action failed, but undo needs to know of it. */
-static void note_done(void *arg)
+static void note_done(void *arg, void (*seen)(void *), void *seen_arg)
 {
 	struct carrying *c = arg;
 	struct action *a = c->action;
 	struct noting last = {
 		.action = a,
 		.workspace_fd = c->roots[0].project->workspace_fd,
+		.seen = seen,
+		.seen_arg = seen_arg,
 	};
 	struct err err;
 	size_t i;
