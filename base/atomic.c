@@ -243,7 +243,7 @@ static int sync_folders(const struct atomic_set *s, atomic_sync sync,
 	return got;
 }
 
-int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err)
+int atomic_set_sync(struct atomic_set *s, atomic_sync sync, struct err *err)
 {
 	auto_free int *fds = mem_resize(NULL, s->count + 1, sizeof(*fds));
 	size_t i;
@@ -251,6 +251,16 @@ int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err)
 	for (i = 0; i < s->count; i++)
 		fds[i] = s->items[i].fd;
 	if ((sync && s->count > 1 ? sync : sync_each)(fds, s->count, err) < 0)
+		return -err->num;
+	s->synced = true;
+	return 0;
+}
+
+int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err)
+{
+	size_t i;
+
+	if (!s->synced && atomic_set_sync(s, sync, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->count; i++)
 		if (set_name(&s->items[i], err) < 0)

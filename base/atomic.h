@@ -63,6 +63,7 @@ int atomic_sync_dir(int dirfd, struct err *err);
 struct atomic_set {
 	struct atomic_item *items;
 	size_t count, room;
+	bool synced;
 };
 
 void atomic_set_free(struct atomic_set *s);
@@ -84,6 +85,9 @@ void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
  * set has got its name.
  */
 typedef int (*atomic_sync)(const int *fds, size_t count, struct err *err);
+/* The bytes alone, where something else has to be done before the names are
+ * given; nothing may be added from then on. */
+int atomic_set_sync(struct atomic_set *s, atomic_sync sync, struct err *err);
 int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err);
 
 #endif

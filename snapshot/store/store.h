@@ -96,6 +96,16 @@ uint64_t store_where(struct store *s, const struct oid *id);
  */
 int store_flush(struct store *s, struct err *err);
 
+/*
+ * The same in parts, for the catalog. begin: all that was put is on its way to
+ * the disk, and nobody has waited for it. locked, by who holds the commit lock:
+ * it is there. end, always, once the lock was given back. Whoever puts
+ * something in between waits, so it must not be the caller.
+ */
+int store_flush_begin(struct store *s, struct err *err);
+int store_flush_locked(struct store *s, struct err *err);
+void store_flush_end(struct store *s);
+
 /* Looks for packs that other processes have added since. */
 int store_refresh(struct store *s, struct err *err);
 

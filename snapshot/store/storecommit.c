@@ -27,8 +27,7 @@ int store_fail(struct store *s, const struct err *err)
 	return -err->num;
 }
 
-/* Under the mutex. */
-static void busy_done(struct store *s, unsigned int count)
+void store_busy_done(struct store *s, unsigned int count)
 {
 	s->busy -= count;
 	(void)pthread_cond_broadcast(&s->changed);
@@ -175,7 +174,7 @@ static int record_write(struct store *s, enum pack_kind kind,
 	(void)store_fail(s, err);
 	(void)pthread_mutex_lock(&s->mutex);
 	store_place_unpin(s, ret);
-	busy_done(s, *ret_full ? 1 : 0);
+	store_busy_done(s, *ret_full ? 1 : 0);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return -err->num;
 }
@@ -260,203 +259,9 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 	(void)pthread_mutex_lock(&s->mutex);
 	if (got == 0)
 		got = block_settle(s, block, &place, err);
-	busy_done(s, 1);
+	store_busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (got == 0 && full)
 		got = store_end_pack(s, full, err);
-	return got;
-}
-
-/* --- packs into the store --- */
-
-static int out_finish(struct store *s, struct out_pack *out, struct err *err)
-{
-	struct err failed;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	while (out->users)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	failed = s->failed;
-	(void)pthread_mutex_unlock(&s->mutex);
-	if (failed.num) {
-		*err = failed;
-		return -err->num;
-	}
-	return packer_finish(out->writer, err);
-}
-
-/* Others see it from now on, and we read it as they do. */
-static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
-{
-	struct packer *writer;
-	struct pack *pack;
-
-	if (pack_open(s->folder.packs_fd, out->name, s->folder.format.uuid,
-		      &pack, err) < 0)
-		return -err->num;
-	(void)pthread_mutex_lock(&s->mutex);
-	out->pack = pack;
-	while (out->users)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	writer = out->writer;
-	out->writer = NULL;
-	(void)pthread_mutex_unlock(&s->mutex);
-	packer_free(&writer);
-	return 0;
-}
-
-static int publish(struct store *s, struct out_pack **outs, size_t count,
-		   struct err *err)
-{
-	int lock = folder_commit_begin(&s->folder, err);
-	int got;
-	size_t i;
-
-	if (lock < 0)
-		return lock;
-	got = store_refresh_packs(s, err);
-	for (i = 0; i < count && got == 0; i++)
-		got = packer_publish(outs[i]->writer, s->folder.packs_fd, err);
-	if (got == 0)
-		got = atomic_sync_dir(s->folder.packs_fd, err);
-	folder_commit_end(&s->folder, lock);
-	return got;
-}
-
-/* Packs whose syncs were begun. */
-static int commit(struct store *s, struct out_pack **outs, size_t count,
-		  struct err *err)
-{
-	int got = 0;
-	size_t i;
-
-	for (i = 0; i < count && got == 0; i++)
-		got = packer_sync(outs[i]->writer, err);
-	if (got == 0)
-		got = publish(s, outs, count, err);
-	for (i = 0; i < count && got == 0; i++)
-		got = out_reopen(s, outs[i], err);
-	return got < 0 ? store_fail(s, err) : 0;
-}
-
-int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
-{
-	struct out_pack *before;
-	int got = out_finish(s, out, err);
-
-	(void)pthread_mutex_lock(&s->mutex);
-	before = got == 0 ? s->syncing : NULL;
-	if (got == 0)
-		s->syncing = out;
-	(void)pthread_mutex_unlock(&s->mutex);
-	if (got < 0)
-		(void)store_fail(s, err);
-	else if (before)
-		got = commit(s, &before, 1, err);
-	(void)pthread_mutex_lock(&s->mutex);
-	busy_done(s, 1);
-	(void)pthread_mutex_unlock(&s->mutex);
-	return got;
-}
-
-/* --- the flush --- */
-
-/* Under the mutex. */
-static size_t take_open(struct store *s, struct out_pack **outs)
-{
-	size_t count = 0;
-	int kind;
-
-	for (kind = 0; kind < PACK_KINDS; kind++) {
-		if (!s->open[kind])
-			continue;
-		outs[count++] = s->open[kind];
-		s->open[kind] = NULL;
-	}
-	return count;
-}
-
-/* The packs that are left, all synced at once. */
-static int commit_last(struct store *s, struct err *err)
-{
-	struct out_pack *outs[PACK_KINDS + 1];
-	size_t count, i;
-	int got = 0;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	count = take_open(s, outs);
-	(void)pthread_mutex_unlock(&s->mutex);
-	for (i = 0; i < count && got == 0; i++)
-		got = out_finish(s, outs[i], err);
-	if (got < 0)
-		return store_fail(s, err);
-	(void)pthread_mutex_lock(&s->mutex);
-	if (s->syncing)
-		outs[count++] = TAKE(s->syncing);
-	(void)pthread_mutex_unlock(&s->mutex);
-	return count ? commit(s, outs, count, err) : 0;
-}
-
-static void flush_all(struct store *s, struct err *err)
-{
-	struct block *blocks[PACK_KINDS];
-	bool failed;
-	int kind;
-
-	(void)pthread_mutex_lock(&s->mutex);
-	for (kind = 0; kind < PACK_KINDS; kind++) {
-		blocks[kind] = s->filling[kind];
-		s->filling[kind] = NULL;
-		s->busy += blocks[kind] != NULL;
-	}
-	(void)pthread_mutex_unlock(&s->mutex);
-	for (kind = 0; kind < PACK_KINDS; kind++) {
-		if (blocks[kind])
-			(void)store_write_block(s, blocks[kind], err);
-	}
-	(void)pthread_mutex_lock(&s->mutex);
-	while (s->busy)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	failed = s->failed.num != 0;
-	(void)pthread_mutex_unlock(&s->mutex);
-	if (!failed)
-		(void)commit_last(s, err);
-}
-
-/* Under the mutex: packs that the index over many does not cover. */
-static size_t count_loose(const struct store *s)
-{
-	const struct out_pack *out;
-	size_t count = s->set->count;
-
-	for (out = s->outs; out; out = out->next)
-		count += out->pack != NULL;
-	return count;
-}
-
-int store_flush(struct store *s, struct err *err)
-{
-	size_t loose;
-	int got = 0;
-
-	if (s->mode != STORE_WRITE)
-		return fail(err, EINVAL, "the store is open for reading");
-	(void)pthread_mutex_lock(&s->mutex);
-	while (s->flushing)
-		(void)pthread_cond_wait(&s->changed, &s->mutex);
-	s->flushing = true;
-	(void)pthread_mutex_unlock(&s->mutex);
-	flush_all(s, err);
-	(void)pthread_mutex_lock(&s->mutex);
-	s->flushing = false;
-	if (s->failed.num) {
-		*err = s->failed;
-		got = -err->num;
-	}
-	loose = count_loose(s);
-	(void)pthread_cond_broadcast(&s->changed);
-	(void)pthread_mutex_unlock(&s->mutex);
-	if (got == 0)
-		store_index_grown(&s->folder, loose);
 	return got;
 }

@@ -77,6 +77,8 @@ struct store {
 	struct out_pack *outs; /* all */
 	struct out_pack *open[PACK_KINDS];
 	struct out_pack *syncing; /* full, finished, not in packs/ yet */
+	struct out_pack *ended[2 * PACK_KINDS]; /* at a flush, likewise */
+	size_t ended_count;
 	unsigned int busy; /* full blocks and packs being written out */
 	bool flushing;
 	struct err failed; /* num 0: nothing has failed */
@@ -159,6 +161,8 @@ void store_place_unpin(struct store *s, const struct place *place);
 /* Remembers the first failure; nothing of this process's open packs may be
  * used from then on. Returns -err->num. Not under the mutex. */
 int store_fail(struct store *s, const struct err *err);
+/* Under the mutex: so many that `busy` counts are done. */
+void store_busy_done(struct store *s, unsigned int count);
 
 /* Compresses (what is worth it) and writes a full block; counts as busy. */
 int store_write_block(struct store *s, struct block *block, struct err *err);

@@ -261,9 +261,15 @@ static int add_once(struct store *store, int snaps_fd, struct snapshot *s,
 	atomic_set_adopt(&set, fd, tmp_fd, temp, snaps_fd, name);
 	if (write_temp(fd, s, err) < 0 ||
 	    (with && with(arg, s, &set, err) < 0) ||
-	    atomic_set_publish(&set, sync_many, err) < 0)
+	    atomic_set_sync(&set, sync_many, err) < 0)
 		return err_context(err, "keep a snapshot");
-	return 0;
+	/* The packs, whose bytes the disk was given at once with these: they
+	 * have their names before what refers to them. */
+	if (store_flush_locked(store, err) < 0)
+		return -err->num;
+	return atomic_set_publish(&set, sync_many, err) < 0
+		       ? err_context(err, "keep a snapshot")
+		       : 0;
 }
 
 /* Under the commit lock. */
@@ -319,16 +325,12 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 	return got;
 }
 
-int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
-		     void *arg, struct err *err)
+static int add_flushed(struct store *store, struct snapshot *s,
+		       catalog_with with, void *arg, struct err *err)
 {
-	auto_close int snaps_fd = -1;
-	uint64_t seq = s->seq;
+	auto_close int snaps_fd = open_snaps(store, err);
 	int lock, got;
 
-	if (store_flush(store, err) < 0)
-		return -err->num;
-	snaps_fd = open_snaps(store, err);
 	if (snaps_fd < 0)
 		return snaps_fd;
 	if (!*s->boot_id)
@@ -338,6 +340,19 @@ int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 		return lock;
 	got = add_locked(store, snaps_fd, lock, s, with, arg, err);
 	store_commit_end(store, lock);
+	return got;
+}
+
+int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
+		     void *arg, struct err *err)
+{
+	uint64_t seq = s->seq;
+	int got = store_flush_begin(store, err);
+
+	if (got < 0)
+		return got;
+	got = add_flushed(store, s, with, arg, err);
+	store_flush_end(store);
 	if (got < 0)
 		s->seq = seq;
 	return got;

@@ -95,7 +95,8 @@ int catalog_add(struct store *store, struct snapshot *s, struct err *err);
  * snapshot's own file is the first. It is called again, with another number,
  * when somebody else has taken the first one. After a power cut one of these
  * files may be there without the snapshot, and its number may be another's
- * some day: whoever finds such a file asks.
+ * some day: whoever finds such a file asks. Nothing is put into the store by
+ * `with`: that waits for the end of this.
  */
 typedef int (*catalog_with)(void *arg, const struct snapshot *s,
 			    struct atomic_set *set, struct err *err);
