@@ -14,7 +14,7 @@
 #include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/ring.h"
 

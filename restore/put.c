@@ -16,7 +16,7 @@
 #include "restore/onfile.h"
 #include "restore/txn.h"
 #include "snapshot/store/content.h"
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 
 void txn_free(struct txn *t)
 {

@@ -18,7 +18,7 @@
 #include "restore/taking.h"
 #include "restore/shut.h"
 #include "restore/txn.h"
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 
 /* A part of a large folder, for one thread at a time. */
 #define RUN_MAX 32

@@ -18,7 +18,7 @@
 #include "overlay/scan.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 
 /* Less is made from the store, and the run's layer stays whole. */
 #define WORTH_IT SYNC_EACH_MAX

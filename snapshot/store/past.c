@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 #include "snapshot/store/hole.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/stream.h"

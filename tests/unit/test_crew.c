@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 
 /* cmocka has a fail() too. */
 #undef fail

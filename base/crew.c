@@ -1,4 +1,4 @@
-#include "snapshot/store/crew.h"
+#include "base/crew.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

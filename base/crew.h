@@ -5,8 +5,8 @@
  *
  * What a part uses must bear two threads: the store does.
  */
-#ifndef GUARD_SNAPSHOT_STORE_CREW_H
-#define GUARD_SNAPSHOT_STORE_CREW_H
+#ifndef GUARD_BASE_CREW_H
+#define GUARD_BASE_CREW_H
 
 #include <stdbool.h>
 #include <stddef.h>
