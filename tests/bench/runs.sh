@@ -221,10 +221,15 @@ row_apply_few() {
 	have_state
 	settle
 	(cd "$tree" && find . -type f -size -40) | sort >"$base/all"
-	awk -v n="$(($(wc -l <"$base/all") / 100))" 'NR % n == 0' \
-		"$base/all" >"$base/some"
+	# Others in each round: what a round before has changed a moment ago
+	# would be read again, which is not what these files are like.
+	echo 0 >"$base/round"
+	others="r=\$((\$(cat $base/round) + 1)); echo \$r >$base/round
+		awk -v n=$(($(wc -l <"$base/all") / 100)) -v r=\$r \
+			'NR % n == r % n' $base/all >$base/some"
+	sh -c "$others"
 	edit="while read -r f; do echo x >>\"\$f\"; done <$base/some"
-	again="cd '$tree'; '$guard' discard -q -y >/dev/null 2>&1
+	again="cd '$tree'; '$guard' discard -q -y >/dev/null 2>&1; $others
 		'$guard' run -q -- sh -c '$edit'; sync -f $base"
 	empty_copy="$(wiped "$base/copy"); mkdir $base/copy; sync -f $base"
 	set -- cp -p "$empty_copy" -d "$tree" \
@@ -243,5 +248,5 @@ row_apply_few() {
 	line apply-few "git apply of them, synced" git cp cp
 	line apply-few "guard apply of 100 among all" guard cp cp 2
 	wipe "$base/copy"
-	rm -f "$base/patch"
+	rm -f "$base/patch" "$base/round"
 }
