@@ -85,7 +85,7 @@ says "$err" "read folder '$state/runs/$run/upper'"
 echo edited >top
 guard diff >"$out" 2>"$err"
 says "$out" 'CHANGED HERE SINCE'
-"$stopat" --at 1 --every --only getdents --below "$state/store/packs" \
+"$stopat" --at 1 --on --every --only getdents --below "$state/store/packs" \
 	--error EIO -- guard diff >"$out" 2>"$err"
 is $? 0 'without the snapshot of the beginning there is a diff'
 says "$err" 'since the run began cannot be marked'
