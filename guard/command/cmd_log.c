@@ -68,10 +68,12 @@ static int log_snapshots(struct context *c, const char *arg,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-/* key=value for everything that is not in a column of its own. */
+/* key=value for everything that is not in a column of its own; "kept" is a name
+ * in guard's trash. */
 static void add_rest(struct buf *to, json_t *line)
 {
-	static const char *const shown[] = {"time", "action", "uid", "pid"};
+	static const char *const shown[] = {"time", "action", "uid", "pid",
+					    "kept"};
 	const char *key;
 	json_t *value;
 

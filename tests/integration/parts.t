@@ -82,6 +82,7 @@ gives 0 'a third one is dropped' guard discard -q -y "$HOME/.config/gone"
 gives 0 'the list of what was done' guard log --actions
 is "$(grep -c 'undo 1  *discard .*path=~/.config/gone' "$out")" 1 'has it'
 is "$(grep -c 'undo 2  *discard .*path=' "$out")" 2 'and the two before it'
+no 'names in the trash are not for people' grep -q 'kept=' "$out"
 gives 0 'as JSON' guard log --actions --json
 says "$out" '"path": "gone/deep/y"'
 gives 0 'undo -n of two' guard undo -n 2
