@@ -144,10 +144,16 @@ static int go_to(const struct putback *p, int dir, const char *rest,
 	struct meta m;
 	int got;
 
-	if (!rest[len])
-		return p->exchange ? exchange(p, dir, name, place, err)
-				   : move_in(p, p->trash_fd, p->name, dir, name,
-					     err);
+	if (!rest[len]) {
+		if (meta_get(dir, "", &m) < 0)
+			return fail_errno(err, "look at the layer");
+		got = p->exchange ? exchange(p, dir, name, place, err)
+				  : move_in(p, p->trash_fd, p->name, dir, name,
+					    err);
+		if (got > 0 && !p->look)
+			revert_keep_time(dir, &m);
+		return got;
+	}
 	got = is_there(dir, name, &m, err);
 	if (got < 0)
 		return got;

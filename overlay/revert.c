@@ -36,6 +36,16 @@ char *revert_kept(const char *name, unsigned int depth)
 	return mem_printf("%s-at-%u", name, depth);
 }
 
+void revert_keep_time(int dir_fd, const struct meta *m)
+{
+	const struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
+	};
+
+	(void)futimens(dir_fd, times);
+}
+
 static void revert_free(struct revert *r)
 {
 	if (r->upper >= 0)
@@ -260,7 +270,7 @@ static int enter(const struct revert *above, const char *name, const char *rest,
 	return follow(&r, rest, err);
 }
 
-static int follow(struct revert *r, const char *path, struct err *err)
+static int go_on(struct revert *r, const char *path, struct err *err)
 {
 	size_t len = strcspn(path, "/");
 	auto_free char *name = mem_strndup(path, len);
@@ -291,6 +301,18 @@ static int follow(struct revert *r, const char *path, struct err *err)
 			return 0;
 	}
 	return undelete(r, path, err);
+}
+
+static int follow(struct revert *r, const char *path, struct err *err)
+{
+	struct meta m;
+	int got;
+
+	if (meta_get(r->upper, "", &m) < 0)
+		return fail_errno(err, "look at the layer");
+	got = go_on(r, path, err);
+	revert_keep_time(r->upper, &m);
+	return got;
 }
 
 /* What the run made of the root, apart from what it holds. */

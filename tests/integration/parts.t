@@ -52,7 +52,10 @@ trip() {
 	ok 'brings it back' waiting "$T/all"
 	is "$(ls "$state/trash")" '' 'and leaves nothing in the trash'
 }
-trip 'an edit' edited
+left=$(stat -c %y "$state/runs/$run/upper/kept")
+trip 'an edit' edited kept/edited
+is "$(stat -c %y "$state/runs/$run/upper/kept")" "$left" \
+	'and its folder has the time that the run left'
 trip 'a new folder that is read-only, and a link' made link
 trip 'a deletion' deleted
 trip 'one file of a folder that was deleted as a whole' gone/deep/y
