@@ -49,7 +49,7 @@ gives 0 'a run that makes one file' guard run -- sh -c 'echo 1 >part'
 says "$err" 'guard apply'
 silent "$err" 'guard import'
 gives 0 'its only change goes' guard discard -y part
-says "$err" 'nothing is left of run'
+says "$err" 'guard undo brings it back'
 is "$(guard status -q)" '' 'nothing waits any more'
 n=$(guard log part | sed -n 's/^\([0-9]*\) .* post-run .*/\1/p')
 gives 0 'what is told brings it back' guard restore -y --at "$n" part
