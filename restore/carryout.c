@@ -177,6 +177,7 @@ static void end(struct txn_all *all)
 		(void)txn_set_root_time(t, true, &ignored);
 		t->project->staging = true;
 		count += t->part->op_count;
+		txn_forget(t);
 	}
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);

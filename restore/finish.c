@@ -27,6 +27,11 @@ int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 			       err);
 }
 
+static uint32_t fixed_by(const struct op *op)
+{
+	return op->kind == OP_DELETE ? 0 : op->to->chattr & CHATTR_FIXED;
+}
+
 /*
  * Immutable and append-only come last, when nothing has to be taken back any
  * more. Whoever may not set them has what he may have.
@@ -37,17 +42,31 @@ static void seal(struct txn *t)
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
-		uint32_t fixed = op->to->chattr & CHATTR_FIXED;
+		uint32_t fixed = fixed_by(op);
 		struct err ignored;
 		auto_close int fd = -1;
 
-		if (op->kind == OP_DELETE || !fixed)
+		if (!fixed)
 			continue;
 		fd = beneath_open(t->project->fd, op->path, O_PATH, 0,
 				  &ignored);
 		if (fd >= 0)
 			onfile_set_chattr(fd, fixed, fixed);
 	}
+}
+
+void txn_forget(struct txn *t)
+{
+	struct journal_root *j = t->part;
+	size_t kept = 0, i;
+
+	if (!j->borrowed)
+		return;
+	for (i = 0; i < j->op_count; i++)
+		if (fixed_by(&j->ops[i]))
+			j->ops[kept++] = j->ops[i];
+	j->op_count = kept;
+	j->ops = mem_resize(j->ops, kept + 1, sizeof(*j->ops));
 }
 
 void txn_empty(struct txn *t)

@@ -105,6 +105,10 @@ int txn_finish(struct txn *t, bool forward, struct err *err);
  */
 void txn_remember(struct txn *t);
 
+/* For the rest of it only the operations count that set immutable and the like;
+ * a transaction of many holds much memory in the others. */
+void txn_forget(struct txn *t);
+
 /* All roots of one transaction, and its journal. */
 struct txn_all {
 	struct store *store;
