@@ -13,9 +13,9 @@
 #ifndef GUARD_OVERLAY_REVERT_KEPT_H
 #define GUARD_OVERLAY_REVERT_KEPT_H
 
-#define REVERT_ROOT "-root"
-
 #include "base/meta.h"
+
+#define REVERT_ROOT "-root"
 
 /* "NAME-at-N"; to free. */
 char *revert_kept(const char *name, unsigned int depth);

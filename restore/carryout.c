@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/crew.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
-#include "base/crew.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/ring.h"
 
@@ -168,6 +168,7 @@ static void end(struct txn_all *all)
 {
 	struct ending e = {.all = all};
 	size_t count = 0, i;
+	bool shut = false;
 	struct err ignored;
 
 	for (i = 0; i < all->count; i++) {
@@ -177,11 +178,14 @@ static void end(struct txn_all *all)
 		(void)txn_set_root_time(t, true, &ignored);
 		t->project->staging = true;
 		count += t->part->op_count;
+		shut |= t->project->shut != NULL;
 		txn_forget(t);
 	}
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
-	(void)crew_run(PARTS, count < TXN_CREW_MIN, end_part, &e, &ignored);
+	/* Who opens folders for the moment notes that in one place. */
+	(void)crew_run(PARTS, shut || count < TXN_CREW_MIN, end_part, &e,
+		       &ignored);
 	(void)pthread_cond_destroy(&e.changed);
 	(void)pthread_mutex_destroy(&e.mutex);
 	for (i = 0; i < all->count; i++)
@@ -372,6 +376,17 @@ static int check(const struct transaction_root *root, struct err *err)
 	return 0;
 }
 
+static int survey(struct txn_all *all, const struct transaction_root *roots,
+		  size_t count, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (check(&roots[i], err) < 0)
+			return -err->num;
+	return add_roots(all, roots, count, err);
+}
+
 int transaction_check(struct store *store, const struct transaction_root *roots,
 		      size_t count, struct err *err)
 {
@@ -379,10 +394,7 @@ int transaction_check(struct store *store, const struct transaction_root *roots,
 	struct txn_all all = {.store = store, .first = roots[0].project};
 	size_t i;
 
-	for (i = 0; i < count; i++)
-		if (check(&roots[i], err) < 0)
-			return -err->num;
-	if (add_roots(&all, roots, count, err) < 0)
+	if (survey(&all, roots, count, err) < 0)
 		return -err->num;
 	for (i = 0; i < all.count; i++)
 		if (txn_check_writers(&all.roots[i], err) < 0)
@@ -403,10 +415,7 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 	};
 	size_t i;
 
-	for (i = 0; i < count; i++)
-		if (check(&roots[i], err) < 0)
-			return -err->num;
-	if (add_roots(&all, roots, count, err) < 0)
+	if (survey(&all, roots, count, err) < 0)
 		return -err->num;
 	for (i = 0; i < all.count; i++)
 		all.roots[i].what = what;

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/chattr.h"
+#include "base/crew.h"
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
@@ -16,7 +17,6 @@
 #include "restore/onfile.h"
 #include "restore/txn.h"
 #include "snapshot/store/content.h"
-#include "base/crew.h"
 
 void txn_free(struct txn *t)
 {

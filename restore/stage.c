@@ -10,15 +10,15 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/crew.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/able.h"
 #include "restore/onfile.h"
 #include "restore/pour.h"
-#include "restore/taking.h"
 #include "restore/shut.h"
+#include "restore/taking.h"
 #include "restore/txn.h"
-#include "base/crew.h"
 
 /* A part of a large folder, for one thread at a time. */
 #define RUN_MAX 32

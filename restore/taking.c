@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/crew.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -18,7 +19,6 @@
 #include "overlay/scan.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
-#include "base/crew.h"
 
 /* Less is made from the store, and the run's layer stays whole. */
 #define WORTH_IT SYNC_EACH_MAX
