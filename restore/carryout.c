@@ -15,6 +15,7 @@
 #include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
+#include "snapshot/crawl/take.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/ring.h"
 
@@ -350,7 +351,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 		t->project = roots[i].project;
 		t->before = roots[i].before;
 		if (t->before)
-			t->since = t->before->time;
+			t->calm = take_calm_before(t->project->fd,
+						   t->before->time);
 		t->from = roots[i].layer;
 		if (txn_survey(t, roots[i].plan, err) < 0 ||
 		    txn_allowed(t, err) < 0)

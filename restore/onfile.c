@@ -14,9 +14,6 @@
 #include "restore/shut.h"
 #include "snapshot/store/content.h"
 
-/* Older than the coarsest clock of a file system that stamps (3 s). */
-#define LONG_BEFORE 3
-
 int onfile_load_attrs(struct store *store, const struct entry *e,
 		      struct xattrs *ret, struct err *err)
 {
@@ -95,12 +92,12 @@ static bool same_head(const struct meta *m, const struct entry *e,
 	return !(S_ISCHR(m->mode) || S_ISBLK(m->mode)) || m->rdev == e->rdev;
 }
 
-/* Nothing has touched it since well before the snapshot read it. */
-static bool untouched(const struct meta *m, const struct entry *e,
-		      struct moment since)
+bool onfile_calm(const struct meta *m, const struct entry *e,
+		 struct moment calm)
 {
-	since.sec -= LONG_BEFORE;
-	return since.sec > 0 && moment_compare(m->ctime, since) < 0 &&
+	return S_ISREG(m->mode) && m->size == e->size &&
+	       moment_compare(m->ctime, calm) < 0 &&
+	       moment_compare(m->mtime, calm) < 0 &&
 	       moment_compare(m->mtime, e->mtime) == 0;
 }
 
@@ -127,9 +124,9 @@ static int same_plain(const struct onfile *o, int fd, const struct entry *e,
 	if (!same_head(&m, e, 0))
 		return 0;
 	got = same_attrs(o->store, fd, e, err);
-	return got <= 0 ? got
-			: content_equal_watched(o->store, &e->content, fd,
-						o->watch, err);
+	if (got <= 0 || (o->was_calm && moment_compare(m.mtime, e->mtime) == 0))
+		return got;
+	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
 }
 
 static int same_below(const struct onfile *o, int dirfd, const char *name,
@@ -154,7 +151,7 @@ static int same_at(const struct onfile *o, int dirfd, const char *name,
 		return 0;
 	if (S_ISLNK(m.mode))
 		return same_link(dirfd, name, e);
-	if (!top && !S_ISDIR(m.mode) && untouched(&m, e, o->since))
+	if (!top && onfile_calm(&m, e, o->calm))
 		return 1;
 	got = same_attrs(o->store, fd, e, err);
 	if (got <= 0)

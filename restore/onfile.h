@@ -9,10 +9,12 @@
 
 struct onfile {
 	struct store *store;
-	/* When the entry's snapshot was begun; what lies in a folder and has
-	 * not changed for long before needs no reading ({0}: read everything).
-	 */
-	struct moment since;
+	/* take_calm_before() the entry's snapshot: what lies in a folder and is
+	 * older needs no reading ({0}: read everything). */
+	struct moment calm;
+	/* What is asked for was older just before guard itself renamed it: when
+	 * it has its mtime still, its bytes need no reading. */
+	bool was_calm;
 	int workspace_fd; /* of the project, see shut.h */
 	/* Asked while long files are compared, or NULL. */
 	const struct content_watch *watch;
@@ -25,6 +27,11 @@ struct onfile {
  */
 int onfile_same(const struct onfile *o, int dirfd, const char *name,
 		const struct entry *e, struct err *err);
+
+/* Nobody can have written to the file since the entry's snapshot, whose
+ * take_calm_before() is given ({0}: nobody knows). */
+bool onfile_calm(const struct meta *m, const struct entry *e,
+		 struct moment calm);
 
 /* Whether it is of that kind and has those bytes (or link text), whatever its
  * metadata; not for folders. */

@@ -151,7 +151,7 @@ static int changed(struct err *err)
 
 /* What has the name must be what was looked at: by its inode here, by its
  * bytes when it is out of everybody's reach. */
-static int expect(int dir, const char *name, const struct op *op,
+static int expect(const struct txn *t, int dir, const char *name, struct op *op,
 		  struct err *err)
 {
 	struct meta m;
@@ -159,6 +159,8 @@ static int expect(int dir, const char *name, const struct op *op,
 	if (meta_get(dir, name, &m) < 0)
 		return errno == ENOENT ? changed(err)
 				       : fail_errno(err, "look at it");
+	/* Its ctime is the rename's afterwards. */
+	op->calm = onfile_calm(&m, op->from, t->calm);
 	return m.ino == op->old_ino ? 0 : changed(err);
 }
 
@@ -197,8 +199,13 @@ static int check_writers(struct txn *t, const struct op *op, const char *name,
 static int verify(struct txn *t, const struct op *op, struct err *err)
 {
 	const struct content_watch watch = {go_on, t};
-	const struct onfile o = {t->store, t->since, t->project->workspace_fd,
-				 &watch};
+	const struct onfile o = {
+		.store = t->store,
+		.calm = t->calm,
+		.was_calm = op->calm,
+		.workspace_fd = t->project->workspace_fd,
+		.watch = &watch,
+	};
 	char name[JOURNAL_OP_NAME_LEN];
 	int got;
 
@@ -213,13 +220,13 @@ static int verify(struct txn *t, const struct op *op, struct err *err)
 	return got == 0 ? changed(err) : got < 0 ? got : 0;
 }
 
-static int put_delete(struct txn *t, const struct op *op, int dir,
-		      const char *name, struct err *err)
+static int put_delete(struct txn *t, struct op *op, int dir, const char *name,
+		      struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
 	journal_op_name(t->part, op, staged);
-	if (expect(dir, name, op, err) < 0)
+	if (expect(t, dir, name, op, err) < 0)
 		return -err->num;
 	if (S_ISDIR(op->from->mode) && txn_loosen(dir, name, err) < 0)
 		return -err->num;
@@ -234,13 +241,13 @@ static int put_delete(struct txn *t, const struct op *op, int dir,
 	return 0;
 }
 
-static int put_replace(struct txn *t, const struct op *op, int dir,
-		       const char *name, struct err *err)
+static int put_replace(struct txn *t, struct op *op, int dir, const char *name,
+		       struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
 	journal_op_name(t->part, op, staged);
-	if (expect(dir, name, op, err) < 0)
+	if (expect(t, dir, name, op, err) < 0)
 		return -err->num;
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) < 0)
 		return fail_errno(err, "replace");

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "restore/txn.h"
+#include "snapshot/crawl/take.h"
 
 /* One that is being ended after the fact. */
 struct recovery {
@@ -171,15 +172,16 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	return recover_done(r, ret_text, err);
 }
 
-/* When the snapshot of that number was begun, {0}: there is none. */
-static struct moment begun(struct store *store, uint64_t before)
+/* See struct txn; before: the number of the snapshot, or 0. */
+static struct moment calm_before(struct store *store, const struct project *p,
+				 uint64_t before)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err ignored;
 
 	if (!before || catalog_load(store, before, &s, &ignored) < 0)
 		return (struct moment){0};
-	return s.time;
+	return take_calm_before(p->fd, s.time);
 }
 
 /* The root's folder; one that is gone is lost, and only that. */
@@ -190,7 +192,6 @@ static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 	const char *path = t->part->path;
 	int got;
 
-	t->since = begun(r->all.store, t->part->before);
 	if (!*path || strcmp(path, r->all.first->path) == 0) {
 		t->project = r->all.first;
 	} else {
@@ -204,6 +205,7 @@ static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 			return got;
 		t->project = &r->others[i];
 	}
+	t->calm = calm_before(r->all.store, t->project, t->part->before);
 	if (r->all.journal.state == JOURNAL_DONE ||
 	    r->all.journal.state == JOURNAL_STAGING)
 		return 0;

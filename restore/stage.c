@@ -279,7 +279,10 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 
 	if (!op->partner)
 		return 0;
-	o = (struct onfile){t->store, t->since, t->project->workspace_fd};
+	o = (struct onfile){
+		.store = t->store,
+		.workspace_fd = t->project->workspace_fd,
+	};
 	old_dir = beneath_parent(t->project->fd, op->partner, &old_name, err);
 	if (old_dir < 0)
 		return is_no_link(-old_dir) ? 0 : old_dir;

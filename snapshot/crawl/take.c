@@ -136,6 +136,17 @@ bool take_tells_stores(int root_fd)
 	return w.tells_stores;
 }
 
+struct moment take_calm_before(int root_fd, struct moment start)
+{
+	struct crawl w = {.root_fd = root_fd};
+
+	judge_file_system(&w);
+	if (w.settle_sec < 0)
+		return start;
+	start.sec -= w.settle_sec;
+	return start.sec > 0 ? start : (struct moment){0};
+}
+
 /* --- the stat cache --- */
 
 static int make_key(struct store *store, const struct take_options *o,

@@ -90,6 +90,15 @@ struct take_options {
 bool take_tells_stores(int root_fd);
 
 /*
+ * By the stat cache's rule: what has a ctime and an mtime before the moment
+ * returned, and has kept its mtime from `start` on, has its bytes of `start`
+ * still; a store through a mapping would have moved it. {0}: nothing is known
+ * so of this file system. Whatever sets a time back by hand is not seen by
+ * the mtime alone.
+ */
+struct moment take_calm_before(int root_fd, struct moment start);
+
+/*
  * Commits the snapshot and returns it. A root that cannot be opened is an
  * error; anything below it is a note. The stat cache is written after the
  * commit point; failing there is not an error.

@@ -41,6 +41,7 @@ static struct {
 	bool folds; /* names of one letter are found in either case */
 	struct buf *trace;
 	void (*before_rename)(void); /* once */
+	const char *rename_of; /* before the one of that name; NULL: any */
 } calls;
 
 static void calls_start(unsigned int at, int error)
@@ -143,7 +144,8 @@ int renameat2(int fd, const char *name, int fd2, const char *name2,
 {
 	void (*hook)(void) = calls.before_rename;
 
-	if (hook) {
+	if (hook && (!calls.rename_of || strcmp(calls.rename_of, name) == 0 ||
+		     strcmp(calls.rename_of, name2) == 0)) {
 		calls.before_rename = NULL;
 		hook();
 	}
@@ -551,8 +553,8 @@ static int run_root(struct store *store, struct project *p,
 }
 
 /* The plan, carried out with `calls` as they are set. */
-static int run(struct bench *b, struct store *store, const struct plan *plan,
-	       struct err *err)
+static __attribute__((unused)) int run(struct bench *b, struct store *store,
+				       const struct plan *plan, struct err *err)
 {
 	struct project p;
 	bool on = calls.on;
@@ -567,8 +569,8 @@ static int run(struct bench *b, struct store *store, const struct plan *plan,
 	return got;
 }
 
-static int recover(struct bench *b, struct store *store, char **ret_text,
-		   struct err *err)
+static __attribute__((unused)) int recover(struct bench *b, struct store *store,
+					   char **ret_text, struct err *err)
 {
 	struct project p;
 	bool on = calls.on;

@@ -1,0 +1,280 @@
+/*
+ * What a transaction compares of the files that it takes away: where their
+ * times tell that nobody was at them, their bytes are not read, and whatever
+ * somebody does up to the rename is seen all the same.
+ */
+#include "tests/unit/transactionbox.h"
+
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/statfs.h>
+
+static struct bench *bench_now;
+
+static int calm_setup(void **state)
+{
+	int got = bench_setup(state);
+
+	take_assume_settled(true);
+	bench_now = *state;
+	return got;
+}
+
+static int calm_teardown(void **state)
+{
+	take_assume_settled(false);
+	return bench_teardown(state);
+}
+
+/* As if the project had been looked at so many seconds from now. */
+static int run_after(struct bench *b, const struct plan *plan, int64_t sec,
+		     struct err *err)
+{
+	struct snapshot before = {.time = moment_now()};
+	struct transaction_root root = {.plan = plan, .before = &before};
+	struct project p;
+	bool on = calls.on;
+	int got;
+
+	before.time.sec += sec;
+	calls.on = false;
+	open_project(b, &p);
+	root.project = &p;
+	calls.on = on;
+	got = transaction_run(b->box->store, &root, 1, &applied, err);
+	calls.on = false;
+	project_close(&p);
+	return got;
+}
+
+static int before_rename_of(const char *name, void (*hook)(void), int64_t sec,
+			    struct err *err)
+{
+	calls_start(0, 0);
+	calls.before_rename = hook;
+	calls.rename_of = name;
+	return run_after(bench_now, &bench_now->plan, sec, err);
+}
+
+static void refused_for(const char *path, int got, const struct err *err)
+{
+	assert_int_equal(got, -EBUSY);
+	if (!strstr(err->text, path))
+		fail_msg("%s is not named: %s", path, err->text);
+	assert_null(calls.before_rename);
+	nothing_left(bench_now);
+}
+
+static int open_in_project(const char *path, int flags)
+{
+	auto_free char *whole = path_join(bench_now->project, path);
+	int fd = open(whole, flags | O_CLOEXEC);
+
+	assert_return_code(fd, errno);
+	return fd;
+}
+
+static void check_first(const char *path, char first)
+{
+	auto_close int fd = open_in_project(path, O_RDONLY);
+	char is = 0;
+
+	assert_int_equal(pread(fd, &is, 1, 0), 1);
+	assert_int_equal(is, first);
+}
+
+/* The bytes that the plan saw are others than those that are there, which
+ * nothing tells but reading them. */
+static void bytes_are_read_only_where_times_do_not_tell(void **state)
+{
+	struct bench *b = *state;
+	AUTO(entry) struct entry found = {0}, other = {0};
+	struct tree_editor *ed;
+	struct plan plan = {0};
+	struct err err;
+
+	ok(tree_lookup(b->box->store, &b->old.root, "edited", &found, &err));
+	ok(content_put_bytes(b->box->store, "OLD\n", 4, &found.content, &err));
+	ed = tree_editor_new(b->box->store, &b->old.root);
+	ok(tree_editor_put(ed, "edited", &found, &err));
+	ok(tree_editor_save(ed, &other, &err));
+	tree_editor_free(&ed);
+	plan_for(b, &other, &b->new.root, &other, &plan);
+	/* Its ctime is younger than that. */
+	assert_int_equal(run_after(b, &plan, -60, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "edited"));
+	project_is(b, b->old_picture, "taken back");
+	/* Where a store through a mapping may move no time they are read
+	 * however old it is. */
+	take_assume_settled(false);
+	assert_int_equal(run_after(b, &plan, 10, &err), -EBUSY);
+	take_assume_settled(true);
+	ok(run_after(b, &plan, 10, &err));
+	project_is(b, b->new_picture, "after it");
+	nothing_left(b);
+	plan_free(&plan);
+}
+
+static void write_there(void)
+{
+	auto_close int fd = open_in_project("big", O_WRONLY);
+
+	assert_return_code(pwrite(fd, "O", 1, 0), errno);
+}
+
+/* It was looked at a moment before. */
+static void a_write_to_what_is_replaced_is_seen(void **state)
+{
+	struct err err;
+	int got = before_rename_of("big", write_there, 10, &err);
+
+	(void)state;
+	refused_for("big", got, &err);
+	check_first("big", 'O');
+}
+
+static void write_to_deleted(void)
+{
+	auto_close int fd = open_in_project("gone", O_WRONLY);
+
+	assert_return_code(pwrite(fd, "O", 1, 0), errno);
+}
+
+static void a_write_to_what_is_deleted_is_seen(void **state)
+{
+	struct err err;
+	int got = before_rename_of("gone", write_to_deleted, 10, &err);
+
+	(void)state;
+	refused_for("gone", got, &err);
+	check_first("gone", 'O');
+}
+
+static void set_attribute(void)
+{
+	auto_close int fd = open_in_project("big", O_RDONLY);
+
+	assert_return_code(fsetxattr(fd, "user.mine", "x", 1, 0), errno);
+}
+
+/* They move no time of the bytes. */
+static void an_attribute_is_seen(void **state)
+{
+	struct err err;
+	int got = before_rename_of("big", set_attribute, 10, &err);
+
+	(void)state;
+	refused_for("big", got, &err);
+}
+
+static void set_mode(void)
+{
+	auto_close int fd = open_in_project("big", O_RDONLY);
+
+	assert_return_code(fchmod(fd, 0600), errno);
+}
+
+static void a_mode_is_seen(void **state)
+{
+	struct err err;
+	int got = before_rename_of("big", set_mode, 10, &err);
+
+	(void)state;
+	refused_for("big", got, &err);
+}
+
+/* By its ctime, which only the rename moves otherwise. */
+static void a_time_set_back_is_seen(void **state)
+{
+	struct bench *b = *state;
+	auto_close int fd = open_in_project("edited", O_WRONLY);
+	struct timespec some = {.tv_nsec = 1};
+	struct stat st, now;
+	struct err err;
+
+	assert_return_code(fstat(fd, &st), errno);
+	do {
+		const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+						  st.st_mtim};
+
+		(void)nanosleep(&some, NULL);
+		assert_return_code(pwrite(fd, "O", 1, 0), errno);
+		assert_return_code(futimens(fd, times), errno);
+		assert_return_code(fstat(fd, &now), errno);
+	} while (now.st_ctim.tv_sec == st.st_ctim.tv_sec &&
+		 now.st_ctim.tv_nsec == st.st_ctim.tv_nsec);
+	(void)close(fd);
+	fd = -1;
+	assert_int_equal(run_after(b, &b->plan, -60, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "edited"));
+	check_first("edited", 'O');
+	nothing_left(b);
+}
+
+static char *mapped;
+
+static char *map_page(const char *path)
+{
+	auto_close int fd = open_in_project(path, O_RDWR);
+	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	assert_true(map != MAP_FAILED);
+	/* The page is dirty, and the file looks as before. */
+	map[0] = 'o';
+	set_times(AT_FDCWD, bench_now->project, 1600000000);
+	return map;
+}
+
+/* No fault, no time. Who has it mapped has it open for writing. */
+static void store_and_unmap(void)
+{
+	mapped[0] = 'O';
+	assert_return_code(munmap(mapped, 4096), errno);
+}
+
+static void store_through_mapping(const char *path, const char *renamed)
+{
+	struct err err;
+	int got;
+
+	take_assume_settled(false);
+	mapped = map_page(path);
+	snapshot_free(&bench_now->old);
+	plan_free(&bench_now->plan);
+	snap(bench_now, bench_now->project, &bench_now->old);
+	plan_for(bench_now, &bench_now->old.root, &bench_now->new.root,
+		 &bench_now->old.root, &bench_now->plan);
+	got = before_rename_of(renamed, store_and_unmap, 10, &err);
+	refused_for(renamed, got, &err);
+	check_first(path, 'O');
+}
+
+static void a_store_through_a_mapping_is_seen(void **state)
+{
+	(void)state;
+	store_through_mapping("gone", "gone");
+}
+
+static void a_store_below_a_deleted_folder_is_seen(void **state)
+{
+	(void)state;
+	store_through_mapping("gone-dir/below/x", "gone-dir");
+}
+
+int main(void)
+{
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, calm_setup, calm_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(bytes_are_read_only_where_times_do_not_tell),
+		TEST(a_write_to_what_is_replaced_is_seen),
+		TEST(a_write_to_what_is_deleted_is_seen),
+		TEST(an_attribute_is_seen),
+		TEST(a_mode_is_seen),
+		TEST(a_time_set_back_is_seen),
+		TEST(a_store_through_a_mapping_is_seen),
+		TEST(a_store_below_a_deleted_folder_is_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
