@@ -2,9 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -13,13 +11,13 @@
 
 #define RULE_MAX 100
 
-static size_t width(void)
+static size_t rule_width(void)
 {
-	struct winsize size;
+	size_t width = output_width();
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
+	if (width < 20)
 		return 80;
-	return size.ws_col < RULE_MAX ? size.ws_col : RULE_MAX;
+	return width < RULE_MAX ? width : RULE_MAX;
 }
 
 /* As the C library finds out, which is not asked: it would turn other output
@@ -44,7 +42,7 @@ void review_show_title(struct review *r, size_t item)
 	const char *dash = locale_is_utf8() ? "\xe2\x94\x80" : "-";
 	struct review_item *it = &r->items[item];
 	AUTO(buf) struct buf line = {0};
-	size_t columns = width(), i;
+	size_t columns = rule_width(), i;
 
 	/* Where it is no use to the eye it would be read aloud. */
 	for (i = 0; output_obeys() && i + 1 < columns; i++)
@@ -218,8 +216,9 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 		print_hunk(hunk, most);
 		return;
 	}
-	if (c.kind != CHANGE_MODIFIED || item->rights) {
-		c.kind = item->rights ? CHANGE_META : c.kind;
+	/* Of what is no text the title says all. */
+	if (c.kind == CHANGE_MODIFIED && item->rights) {
+		c.kind = CHANGE_META;
 		changes_detail(&c, &b);
 		(void)printf(" %s\n", buf_text(&b));
 	}

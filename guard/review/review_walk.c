@@ -268,11 +268,16 @@ static void help(const char *keys)
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (strchr(keys, texts[i].key))
-			(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
-				     texts[i].key, output_style(STYLE_NONE),
-				     texts[i].text);
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		AUTO(buf) struct buf text = {0};
+
+		if (!strchr(keys, texts[i].key))
+			continue;
+		(void)text_wrap(&text, texts[i].text, 4, 4, output_width());
+		(void)printf("%s%c%s - %s\n", output_style(STYLE_HUNK),
+			     texts[i].key, output_style(STYLE_NONE),
+			     buf_text(&text));
+	}
 	(void)printf("Nothing is written before the end of the review.\n");
 }
 

@@ -4,6 +4,7 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
+helpers=$(dirname "$(command -v guard)")/tests/lib
 make_home
 cd "$HOME/project" || exit 99
 seq 1 40 >text
@@ -155,7 +156,21 @@ ok 'the run is dropped' guard discard -y -q "$run"
 # --- what is refused, and what may be large ---
 ok 'a run that makes set-id' guard run -q -- sh -c 'cp run.sh setid
 	chmod 4755 setid; seq 3000 >long; rm src/f9.c
-	mkdir many; for i in $(seq 50); do echo $i >many/$i; done'
+	mkdir many; for i in $(seq 50); do echo $i >many/$i; done
+	head -c 3000 /dev/zero >zeros'
+no 'what is no text is asked about' answers 'review -- zeros' q
+is "$(grep -c '3\.0 KB' "$out")" 1 'and its title says all of it'
+cat >"$T/script" <<END
+size 15 40
+> ?\r
+< A - apply all that is left, once
+<     everything deleted
+< ? - this help
+> q\r
+end 1
+END
+ok 'help fits in a narrow terminal' \
+	env NO_COLOR=1 "$helpers/pty" "$T/script" guard review --no-pager
 ok 'all is said yes to' answers review y y y A y
 says "$out" 'has set-id bits or capabilities'
 says "$out" 'lines not shown'
