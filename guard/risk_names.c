@@ -309,8 +309,7 @@ static const struct risky table[] = {
 	 "string.py|token.py|copy.py|code.py|email/|http/|xml/"},
 	{RISK_NOTE, "says how editors and compilers read the files here",
 	 ".editorconfig|compile_commands.json|.mailmap|.gitmessage"},
-	{RISK_NOTE, "is loaded as it is by programs that know it",
-	 "*.npy|*.bin"},
+	{RISK_NOTE, "holds what programs load without a check", "*.npy|*.bin"},
 	{RISK_NOTE, "hides files from git",
 	 ".gitignore|.git/info/exclude|.npmignore|.dockerignore|"
 	 ".eslintignore"},
