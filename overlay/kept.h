@@ -33,10 +33,11 @@ void kept_free(struct kept **k);
 int kept_add_folder(struct kept *k, const char *place, const char *source,
 		    struct err *err);
 
-/* home: the folder that the caches are below of; dir: theirs, open; aside_fd:
- * the run's folder, which gets what the mount before has left behind. -EBUSY:
- * another run has them; -EXDEV: there are mounts below home. */
+/* In the run's folder: what the mount before has left behind. */
 #define KEPT_ASIDE "kept-work"
+/* home: the folder that the caches are below of; dir: theirs, open; aside_fd:
+ * the run's folder, for KEPT_ASIDE. -EBUSY: another run has them; -EXDEV: there
+ * are mounts below home. */
 int kept_open_caches(struct kept *k, const char *home, int dir, int aside_fd,
 		     struct err *err);
 /* After that. A place that is not below the home is left as it is. */

@@ -2,8 +2,9 @@
  * Which folders of the real machine a run sees through a layer, and their
  * mounts.
  *
- * Two steps in the run's child, because a descriptor from another mount
- * namespace cannot be mounted and an overlay covers what lies below it:
+ * Two of the three steps are taken in the run's child, because a descriptor
+ * from another mount namespace cannot be mounted and an overlay covers what
+ * lies below it:
  *
  *	layers_plan()	parent: what is covered; prepares upper and work
  *	layers_open()	child, in its own mount namespace, nothing mounted yet

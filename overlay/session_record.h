@@ -2,8 +2,8 @@
  * A session's record on disk: runs/<id>/record, key=value. Keys that are not
  * the session's own are kept as they are.
  *
- *	extra=DEV INO RESULT PATH	one a folder, in the order of their
- *layers
+ *	extra=DEV INO RESULT PATH	one a folder, as their layers are
+ *					counted
  *
  * A run that goes on has, while it does, a second one beside it, "going", which
  * counts where its `times` is the higher one. It is never synced: what a power
@@ -17,7 +17,7 @@
 
 #include "overlay/session.h"
 
-/* Writes it whole; sync: a power cut does not take it any more. */
+/* Writes it whole; how: what it survives, see atomic.h. */
 int session_store(const struct session *s, enum atomic_how how,
 		  struct err *err);
 /* The one beside it; s->times is higher than in the record. */

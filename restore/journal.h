@@ -107,12 +107,16 @@ int journal_put(int workspace_fd, const struct journal *j,
  * state is "prepared", and has to be durable before that. Not synced. */
 int journal_write_table(int workspace_fd, const struct journal *j,
 			struct err *err);
+/* Makes that durable. */
 int journal_sync(int workspace_fd, struct err *err);
 /* Changes its state on disk, durably, then in *j. */
 int journal_set_state(int workspace_fd, struct journal *j,
 		      enum journal_state state, struct err *err);
 /* -ENOENT: none; -EPROTO: of a newer guard; -EBADMSG: damaged. */
 int journal_load(int workspace_fd, struct journal *ret, struct err *err);
+/* The same of another file, JOURNAL_ASIDE. */
+int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
+		      struct err *err);
 /* Removes it; not synced. */
 int journal_remove(int workspace_fd, struct err *err);
 
@@ -127,9 +131,8 @@ bool journal_aside_is_back(int workspace_fd, const char *project_path);
 /* It is the journal again; 0: it is not back, or there is a journal. */
 int journal_aside_take_up(int workspace_fd, const char *project_path,
 			  struct err *err);
+/* Whether one was, wherever its folder is. */
 bool journal_aside_any(int workspace_fd);
-int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
-		      struct err *err);
 
 /*
  * The record in the workspace of another root than the first: which project's
@@ -141,8 +144,9 @@ int journal_join(int workspace_fd, const char *first, struct err *err);
 char *journal_join_first(int workspace_fd);
 void journal_join_drop(int workspace_fd);
 
-/* The name of an operation's thing in the staging folder: NUMBER_LEN bytes. */
 #define JOURNAL_OP_NAME_LEN 32
+/* The name of an operation's thing in the staging folder, JOURNAL_OP_NAME_LEN
+ * bytes at most. */
 void journal_op_name(const struct journal_root *j, const struct op *op,
 		     char *ret);
 

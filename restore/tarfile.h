@@ -8,8 +8,8 @@
  *	tarfile_open *( tarfile_entry *tarfile_data ) tarfile_close
  *
  * libarchive is loaded when it is first needed, as libgit2 is and for the same
- * reason (restore/git/libgit.h). Built without its header, tarfile_open() says
- *so.
+ * reason (restore/git/libgit.h). Where guard was built without its header,
+ * tarfile_open() fails.
  */
 #ifndef GUARD_RESTORE_TARFILE_H
 #define GUARD_RESTORE_TARFILE_H

@@ -54,8 +54,8 @@ struct project {
 	/* What a transaction has put there: take_options.known. */
 	struct known_file *known;
 	size_t known_count, known_room;
-	/* What one that was ended by transaction_recover() did in each of its
-	 * roots; of the first one alone. */
+	/* What the transaction that transaction_recover() has ended did, root
+	 * by root; filled in the project that it was called with. */
 	struct recovered *recovered;
 	size_t recovered_count;
 };

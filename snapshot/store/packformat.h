@@ -22,8 +22,8 @@
  *
  * fanout[b] counts the hashes whose first byte is <= b. Hashes are sorted by
  * bytes, equal ones by type and ord. `again`: when the object was stored one of
- * its hash and a lower ord could not be read, and may have had these bytes. The
- *objects of a block follow each other without gaps in the order of its lines.
+ * its hash and a lower ord could not be read, and may have had these bytes. In
+ * a block the objects follow each other without gaps, as its lines do.
  */
 #ifndef GUARD_SNAPSHOT_STORE_PACKFORMAT_H
 #define GUARD_SNAPSHOT_STORE_PACKFORMAT_H
