@@ -55,11 +55,6 @@ bool layers_in_parts(const struct layers *l)
 	return false;
 }
 
-bool layers_cover_home(const struct layers *l)
-{
-	return l->home;
-}
-
 /* What will be in the way, and is better known before. */
 static void note_project(const struct layer *l, struct buf *notes)
 {
@@ -164,7 +159,6 @@ static int plan_home(struct layers *l, const struct session *s,
 	}
 	if (layers_cover(l, s, "home-upper", "home-work", notes, err) < 0)
 		return -err->num;
-	l->home = true;
 	return 1;
 }
 

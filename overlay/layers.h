@@ -68,8 +68,6 @@ bool layers_is_special(int fd);
 int layers_plan(const struct session *s, const char *home, struct layers **ret,
 		struct buf *notes, struct err *err);
 
-/* Whether the home folder has a layer of its own. */
-bool layers_cover_home(const struct layers *l);
 /* Whether a folder is put together of parts: files of one folder are on
  * several file systems then, as the run sees it. */
 bool layers_in_parts(const struct layers *l);

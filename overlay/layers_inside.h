@@ -23,7 +23,6 @@ struct layer {
 struct layers {
 	struct layer *items; /* in the order of their mounts */
 	size_t count, room;
-	bool home;
 };
 
 void layer_free(struct layer *l);

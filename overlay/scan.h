@@ -19,11 +19,6 @@
 int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 	       struct change_list *ret, struct err *err);
 
-/* 1: the upper holds no entry at all, 0: it holds some, or negative. Fast. A
- * change of the root's own mode or xattrs is not seen, nor that all entries
- * are copies without a change: scan_layer() tells. */
-int scan_is_empty(int upper_fd, struct err *err);
-
 /* Opens the run's bytes of a path for reading: O_NOFOLLOW, beneath. Plain
  * files only: -EISDIR, -EINVAL for the rest; -ENOENT. */
 int scan_open(int upper_fd, const char *path, struct err *err);

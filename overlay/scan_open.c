@@ -7,23 +7,10 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
 #include "overlay/marks.h"
 #include "overlay/scan.h"
 
 #define LEN_MAX 16384
-
-int scan_is_empty(int upper_fd, struct err *err)
-{
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
-	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int fd = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
-				      0500, &opened, err);
-
-	if (fd < 0 || dirlist_read(fd, &list, err) < 0)
-		return err_context(err, "look into the run's layer");
-	return list.count == 0;
-}
 
 /*
  * Opens path below dir, whatever right its folders lack; each is open for

@@ -138,8 +138,7 @@ static int read_bytes(struct store *store, int dirfd, const char *name,
 	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
 		return 0;
 	r->has_chattr = chattr_read(fd, &r->meta.chattr);
-	if (content_put_known(store, fd, known, &r->content, &r->size, err) ==
-	    0)
+	if (content_put(store, fd, known, &r->content, &r->size, err) == 0)
 		return 0;
 	num = probe(fd);
 	if (!num)

@@ -42,15 +42,8 @@ static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
 	return n < 0 ? -1 : (ssize_t)len;
 }
 
-int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
-		struct err *err)
-{
-	return content_put_known(s, fd, NULL, ret, ret_size, err);
-}
-
-int content_put_known(struct store *s, int fd,
-		      const struct longfile_known *known, struct oid *ret,
-		      uint64_t *ret_size, struct err *err)
+int content_put(struct store *s, int fd, const struct longfile_known *known,
+		struct oid *ret, uint64_t *ret_size, struct err *err)
 {
 	auto_free unsigned char *data = NULL;
 	struct stat st;
@@ -101,22 +94,6 @@ static int check_type(const struct oid *id, struct err *err)
 	    id->type == OBJECT_CHUNKLIST)
 		return 0;
 	return fail(err, EBADMSG, "the object is no file");
-}
-
-int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
-		 struct err *err)
-{
-	AUTO(chunklist) struct chunklist list = {0};
-
-	if (check_type(id, err) < 0)
-		return -err->num;
-	if (id->type == OBJECT_CHUNKLIST &&
-	    chunklist_load(s, id, &list, err) < 0)
-		return -err->num;
-	*ret_size = id->type == OBJECT_CHUNKLIST ? list.size
-		    : id->type == OBJECT_DATA	 ? id->len
-						 : 0;
-	return 0;
 }
 
 /* What a reader of contents does with them; negative answers end it. */

@@ -20,24 +20,16 @@
 /*
  * Keeps all bytes of an open regular file from its start. *ret_size is how
  * many there were (the file may have grown or shrunk since its fstat: the
- * caller compares). Holes are found by SEEK_DATA and kept.
+ * caller compares). Holes are found by SEEK_DATA and kept. What it has in
+ * common with the version before (known, may be NULL) is known again without
+ * being cut and compared.
  */
-int content_put(struct store *s, int fd, struct oid *ret, uint64_t *ret_size,
-		struct err *err);
-
-/* The same; what it has in common with the version before is known again
- * without being cut and compared. known may be NULL. */
-int content_put_known(struct store *s, int fd,
-		      const struct longfile_known *known, struct oid *ret,
-		      uint64_t *ret_size, struct err *err);
+int content_put(struct store *s, int fd, const struct longfile_known *known,
+		struct oid *ret, uint64_t *ret_size, struct err *err);
 
 /* Keeps bytes that are in memory already (any length). */
 int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		      struct oid *ret, struct err *err);
-
-/* Plain length of the file (a chunklist is read for it). */
-int content_size(struct store *s, const struct oid *id, uint64_t *ret_size,
-		 struct err *err);
 
 /*
  * Writes the file into fd from offset 0 (an empty file opened for writing),

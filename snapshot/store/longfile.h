@@ -14,7 +14,7 @@ struct longfile_known {
 	const struct oid *before; /* its version before */
 };
 
-/* See content_put_known(); size is what stat says. */
+/* See content_put(); size is what stat says. */
 int longfile_put(struct store *s, int fd, uint64_t size,
 		 const struct longfile_known *known, struct oid *ret,
 		 uint64_t *ret_size, struct err *err);

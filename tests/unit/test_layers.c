@@ -4,9 +4,20 @@
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
 
+#include "overlay/layers_inside.h"
 #include "overlay/mount.h"
 
 #define OTHER_GROUP 4321
+
+static bool covers(const struct layers *l, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (strcmp(l->items[i].path, path) == 0)
+			return true;
+	return false;
+}
 
 static int do_write(void *arg)
 {
@@ -122,7 +133,7 @@ static void test_project_in_home(void **state)
 	auto_free char *home = mem_printf("%s/home", lab.root);
 	if (layers_plan(&lab.s, home, &l, &notes, &err) < 0)
 		lab_fail(&err);
-	assert_true(layers_cover_home(l));
+	assert_true(covers(l, home));
 	assert_int_equal(notes.len, 0);
 	assert_int_equal(lab_run_layers(l, lab.project, do_home, &lab), 0);
 	lab_expect(&lab, "M deep, A of-project");
@@ -150,7 +161,7 @@ static void test_home_that_cannot_be_covered(void **state)
 
 		if (layers_plan(&lab.s, homes[i], &l, &notes, &err) < 0)
 			lab_fail(&err);
-		assert_false(layers_cover_home(l));
+		assert_false(homes[i] && covers(l, homes[i]));
 		assert_non_null(strstr(buf_text(&notes), "home folder"));
 	}
 	lab_close(&lab);
@@ -183,7 +194,7 @@ static int home_with_mount(struct lab *lab)
 		return 2;
 	if (layers_plan(&lab->s, home, &l, &notes, &err) < 0)
 		return 3;
-	return !layers_cover_home(l) || !strstr(buf_text(&notes), "mounts");
+	return !covers(l, home) || !strstr(buf_text(&notes), "mounts");
 }
 
 /* How many there are in the folder now, -1: a failure. */

@@ -52,8 +52,8 @@ static struct oid put_file(struct lab *lab, bool known)
 	struct oid id;
 	uint64_t size;
 
-	ok(content_put_known(lab->store, lab->fd, known ? &k : NULL, &id, &size,
-			     &err));
+	ok(content_put(lab->store, lab->fd, known ? &k : NULL, &id, &size,
+		       &err));
 	assert_int_equal(fstat(lab->fd, &st), 0);
 	assert_int_equal(size, st.st_size);
 	return id;

@@ -235,7 +235,7 @@ static void test_a_second_copy_saves_the_path(void **state)
 		auto_close int fd =
 			openat(box->root_fd, "noise", O_RDONLY | O_CLOEXEC);
 
-		ok(content_put(other, fd, &b, &(uint64_t){0}, &err));
+		ok(content_put(other, fd, NULL, &b, &(uint64_t){0}, &err));
 	}
 	ok(store_flush(other, &err));
 	list_store(box, "packs", &packs);
