@@ -43,7 +43,9 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err)
 	return action_record_load(workspace_fd, LAST, ret, err);
 }
 
-bool action_in_effect(const struct action *a)
+/* The files are as it left them, as far as undo is concerned: anything but an
+ * undo, and an undo of an undo. */
+static bool is_in_effect(const struct action *a)
 {
 	return strcmp(a->kind, "undo") != 0 || strcmp(a->undoes, "undo") == 0;
 }
@@ -169,7 +171,7 @@ static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 
 		if (done_load(workspace_fd, n.items[i], &a, err) < 0)
 			return -err->num;
-		if (a.before != before || !action_in_effect(&a))
+		if (a.before != before || !is_in_effect(&a))
 			continue;
 		for (k = i; k < n.count; k++)
 			done_drop(workspace_fd, n.items[k]);
@@ -190,12 +192,11 @@ static int make_way(int workspace_fd, const struct action *a, struct err *err)
 		return got;
 	if (same(&last, a))
 		return 0;
-	if (!action_in_effect(a))
+	if (!is_in_effect(a))
 		return last.before == a->takes || !a->takes
 			       ? 0
 			       : done_forget(workspace_fd, a->takes, err);
-	return action_in_effect(&last) ? done_push(workspace_fd, &last, err)
-				       : 0;
+	return is_in_effect(&last) ? done_push(workspace_fd, &last, err) : 0;
 }
 
 bool action_is_last(int workspace_fd, const struct action *a)
@@ -234,7 +235,7 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 	if (done_list(workspace_fd, &n, err) < 0)
 		return -err->num;
 	for (i = n.count;; i--) {
-		if (action_in_effect(&a) && back-- == 0) {
+		if (is_in_effect(&a) && back-- == 0) {
 			*ret = a;
 			a = (struct action){0};
 			return 0;

@@ -65,9 +65,6 @@ struct action_root *action_add_root(struct action *a, const char *path);
 void action_add_part(struct action *a, const char *kept, const char *layer,
 		     const char *path);
 
-/* The files are as it left them, as far as undo is concerned: anything but an
- * undo, and an undo of an undo. */
-bool action_in_effect(const struct action *a);
 /* Of a run or of paths of one: no snapshot was taken before it, and no file
  * changed. */
 bool action_is_discard(const struct action *a);

@@ -111,7 +111,8 @@ const char *jsonout_type(uint32_t mode)
 	}
 }
 
-json_t *jsonout_side(const struct change_side *m)
+/* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
+static json_t *side(const struct change_side *m)
 {
 	json_t *object;
 	char mode[16];
@@ -147,8 +148,8 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 
 	jsonout_text(object, "path", c->path);
 	jsonout_text(object, "op", changes_kind_name(c->kind));
-	(void)json_object_set_new(object, "old", jsonout_side(&c->old));
-	(void)json_object_set_new(object, "new", jsonout_side(&c->now));
+	(void)json_object_set_new(object, "old", side(&c->old));
+	(void)json_object_set_new(object, "new", side(&c->now));
 	(void)json_object_set_new(object, "git",
 				  json_boolean(c->flags & CHANGE_GIT));
 	(void)json_object_set_new(object, "with_parent",
@@ -173,7 +174,7 @@ json_t *jsonout_move(const struct change_move *m)
 	if (S_ISDIR(m->now.mode))
 		jsonout_number(object, "files", m->files);
 	jsonout_number(object, "similarity", m->percent);
-	(void)json_object_set_new(object, "over", jsonout_side(&m->over));
+	(void)json_object_set_new(object, "over", side(&m->over));
 	return object;
 }
 

@@ -18,8 +18,6 @@ void jsonout_text(json_t *object, const char *key, const char *text);
 void jsonout_number(json_t *object, const char *key, uint64_t number);
 /* RFC 3339 in UTC; null for {0}. */
 void jsonout_time(json_t *object, const char *key, struct moment when);
-/* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
-json_t *jsonout_side(const struct change_side *m);
 /* {"path", "op", "old", "new", "git", ...}; with "moved_to" or "moved_from" and
  * "similarity" where it is one half of a move. */
 json_t *jsonout_change(const struct change_list *list, const struct change *c);

@@ -57,18 +57,15 @@ static void print_change(const struct change_list *list, const struct change *c,
 		      buf_text(&detail));
 }
 
-size_t listing_kind(const struct change_list *list, enum change_kind kind,
-		    bool home, FILE *to)
+/* Caches of a home are left out, as is a .git. */
+static void print_kind(const struct change_list *list, enum change_kind kind,
+		       bool home, FILE *to)
 {
-	size_t i, n = 0;
+	size_t i;
 
-	for (i = 0; i < list->count; i++) {
-		if (!in_section(list, &list->items[i], kind, home))
-			continue;
-		print_change(list, &list->items[i], to);
-		n++;
-	}
-	return n;
+	for (i = 0; i < list->count; i++)
+		if (in_section(list, &list->items[i], kind, home))
+			print_change(list, &list->items[i], to);
 }
 
 static size_t count_kind(const struct change_list *list, enum change_kind kind,
@@ -94,7 +91,7 @@ static void section(const struct changes_group *g, enum change_kind kind,
 		      to == stdout ? output_style(STYLE_BOLD) : "", title,
 		      buf_text(&where), n,
 		      to == stdout ? output_style(STYLE_NONE) : "");
-	(void)listing_kind(g->list, kind, g->home, to);
+	print_kind(g->list, kind, g->home, to);
 }
 
 /* How many entries are it and in it, if all of them went as many files. */
@@ -192,8 +189,8 @@ static void section_moved(const struct changes_group *g, FILE *to)
 	listing_more_moves(g->list, to);
 }
 
-size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
-		   FILE *to)
+static void print_git(const struct change_list *list, int upper_fd,
+		      int lower_fd, FILE *to)
 {
 	AUTO(changes_git) struct changes_git g = {0};
 	bool coloured = to == stdout;
@@ -212,7 +209,6 @@ size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
 			line->text, line->runs ? "  (git may execute it)" : "",
 			coloured && style ? output_style(STYLE_NONE) : "");
 	}
-	return g.count;
 }
 
 static size_t count_caches(const struct change_list *home)
@@ -249,7 +245,7 @@ static void section_git(const struct changes_group *g, FILE *to)
 				      : ", left alone by apply unless a path "
 					"names it",
 		      n.git, to == stdout ? output_style(STYLE_NONE) : "");
-	(void)listing_git(g->list, g->upper_fd, g->lower_fd, to);
+	print_git(g->list, g->upper_fd, g->lower_fd, to);
 }
 
 void listing_print(struct changes *c, FILE *to)

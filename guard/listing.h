@@ -13,10 +13,6 @@
 /* Every section that has something in it. */
 void listing_print(struct changes *c, FILE *to);
 
-/* One kind of a list, .git and (home) caches left out; how many. */
-size_t listing_kind(const struct change_list *list, enum change_kind kind,
-		    bool home, FILE *to);
-
 /* The deletions, but that a folder that went with many files is one line. */
 void listing_deleted(const struct change_list *list, FILE *to);
 
@@ -27,9 +23,5 @@ size_t listing_moved(const struct change_list *list, size_t most, FILE *to);
 
 /* Says so where more may have been moved than was found. */
 void listing_more_moves(const struct change_list *list, FILE *to);
-
-/* The .git part; how many lines. */
-size_t listing_git(const struct change_list *list, int upper_fd, int lower_fd,
-		   FILE *to);
 
 #endif

@@ -19,7 +19,7 @@ static void add_line(struct buf *to, const char *change)
 	output_name(to, change[0] && change[1] ? change + 2 : "");
 }
 
-size_t agent_show_count(const struct session *s)
+static size_t count_changes(const struct session *s)
 {
 	size_t n = 0, i;
 
@@ -31,7 +31,7 @@ size_t agent_show_count(const struct session *s)
 /* All "M PATH" of a run, which may be many; to free, not what is in it. */
 static const char **changes_of(const struct session *s, size_t *ret_count)
 {
-	size_t room = agent_show_count(s), i;
+	size_t room = count_changes(s), i;
 	const char **list = mem_alloc((room + 1) * sizeof(*list));
 
 	*ret_count = 0;

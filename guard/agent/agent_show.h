@@ -10,7 +10,6 @@
 
 #include "guard/agent/agent.h"
 
-size_t agent_show_count(const struct session *s);
 /* At the run's end, on stderr. */
 void agent_show_end(const struct session *s);
 /* Of a diff or review, on stdout. */

@@ -1,6 +1,6 @@
 #include "snapshot/crawl/groups.h"
 
-bool groups_has(const struct groups *g, uint32_t gid)
+static bool has(const struct groups *g, uint32_t gid)
 {
 	size_t i;
 
@@ -12,7 +12,7 @@ bool groups_has(const struct groups *g, uint32_t gid)
 
 void groups_add(struct groups *g, uint32_t gid)
 {
-	if (groups_has(g, gid))
+	if (has(g, gid))
 		return;
 	if (g->count == GROUPS_MAX)
 		g->more = true;

@@ -19,7 +19,6 @@ struct groups {
 	bool more; /* than there is room for */
 };
 
-bool groups_has(const struct groups *g, uint32_t gid);
 void groups_add(struct groups *g, uint32_t gid);
 
 #endif
