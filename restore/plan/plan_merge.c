@@ -177,7 +177,8 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 	return got == 1 ? push(pl, row, &to, how, err) : got;
 }
 
-int plan_merge_folder(struct planner *pl, const struct row *row)
+int plan_merge_folder(struct planner *pl, const struct row *row,
+		      struct err *err)
 {
 	struct entry to = row->now;
 	size_t before = pl->plan->step_count;
@@ -185,7 +186,8 @@ int plan_merge_folder(struct planner *pl, const struct row *row)
 	if (pl->options->resolve == RESOLVE_NOT || !S_ISDIR(row->base->mode) ||
 	    !merge_meta(row, &to))
 		return 0;
-	step_push(pl, STEP_META, row->path, &row->now, &to);
+	if (step_folder(pl, row, &to, err) < 0)
+		return -err->num;
 	planner_how(pl, before, STEP_MERGED);
 	return 1;
 }

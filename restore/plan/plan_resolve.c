@@ -93,13 +93,13 @@ static int put_theirs(struct planner *pl, const struct row *row,
 	return step_become(pl, row, err);
 }
 
-static int put_folder_meta(struct planner *pl, const struct row *row)
+static int put_folder_meta(struct planner *pl, const struct row *row,
+			   struct err *err)
 {
 	struct entry to = *row->want; /* borrows its strings */
 
 	to.mtime = row->now.mtime;
-	step_push(pl, STEP_META, row->path, &row->now, &to);
-	return 0;
+	return step_folder(pl, row, &to, err);
 }
 
 /* Whether want's version may take the place of what is there. */
@@ -133,7 +133,7 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 	int got = 0;
 
 	if (kind == CONFLICT_BOTH_CHANGED && folders)
-		got = plan_merge_folder(pl, row);
+		got = plan_merge_folder(pl, row, err);
 	else if (kind == CONFLICT_BOTH_CHANGED || kind == CONFLICT_BOTH_ADDED)
 		got = plan_merge_file(pl, row, err);
 	if (got)
@@ -142,7 +142,8 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		stay(pl, kind, row);
 		return 0;
 	}
-	got = folders ? put_folder_meta(pl, row) : put_theirs(pl, row, err);
+	got = folders ? put_folder_meta(pl, row, err)
+		      : put_theirs(pl, row, err);
 	if (got < 0)
 		return got;
 	if (pl->plan->conflict_count == conflicts)

@@ -125,6 +125,18 @@ int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 	return got < 0 ? got : 0;
 }
 
+int step_folder(struct planner *pl, const struct row *row,
+		const struct entry *to, struct err *err)
+{
+	int got = 0;
+
+	if (pl->options->refuse_special)
+		got = step_refused(pl, row->path, &row->now, to, err);
+	if (got == 0)
+		step_push(pl, STEP_META, row->path, &row->now, to);
+	return got < 0 ? got : 0;
+}
+
 static bool is_made(const struct planner *pl, const char *path)
 {
 	size_t low = 0, high = pl->made_count;

@@ -349,12 +349,7 @@ static int row_folder(struct planner *pl, const struct row *row,
 				    row, err);
 	if (!same_time(&row->now, row->base) || pl->options->additive)
 		to.mtime = row->now.mtime;
-	got = pl->options->refuse_special
-		      ? step_refused(pl, row->path, &row->now, &to, err)
-		      : 0;
-	if (got == 0)
-		step_push(pl, STEP_META, row->path, &row->now, &to);
-	return got < 0 ? got : 0;
+	return step_folder(pl, row, &to, err);
 }
 
 /* It is there: then only what is missing in a folder is asked for. */

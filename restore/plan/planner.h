@@ -82,7 +82,8 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err);
 /* 1: settled by steps (or there already); 0: cannot be merged; negative. */
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);
-int plan_merge_folder(struct planner *pl, const struct row *row);
+int plan_merge_folder(struct planner *pl, const struct row *row,
+		      struct err *err);
 
 extern const struct entry planner_nothing;
 void step_push(struct planner *pl, enum step_kind kind, const char *path,
@@ -90,6 +91,9 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 /* REPLACE or META of what is there now, unless that is refused. */
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 		struct err *err);
+/* META of a folder that is there, unless that is refused. */
+int step_folder(struct planner *pl, const struct row *row,
+		const struct entry *to, struct err *err);
 /* CREATE, with the folders it needs; CONFLICT_PARENT when they cannot be. */
 int step_create(struct planner *pl, const struct row *row, struct err *err);
 /* CREATE without a look at the folder. */

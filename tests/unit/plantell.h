@@ -13,7 +13,7 @@ static const char *const conflict_names[] = {
 	"both-changed", "both-added",  "deleted-now",
 	"changed-now",	"added-below", "parent",
 	"moved",	"incomplete",  "git"};
-
+static const char *const refusal_names[] = {"setid", "node", "git", "shut"};
 static const char *const how_names[] = {"", "merged-", "marked-", "over-"};
 
 /*
@@ -37,9 +37,7 @@ static void tell(struct plan *p, struct buf *to)
 		buf_printf(to, " !%s:%s", conflict_names[p->conflicts[i].kind],
 			   p->conflicts[i].path);
 	for (i = 0; i < p->refusal_count; i++)
-		buf_printf(to, " %s:%s",
-			   p->refusals[i].kind == REFUSED_SETID ? "setid"
-								: "node",
+		buf_printf(to, " %s:%s", refusal_names[p->refusals[i].kind],
 			   p->refusals[i].path);
 	if (p->already)
 		buf_printf(to, " already:%zu", p->already);

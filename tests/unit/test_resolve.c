@@ -113,6 +113,22 @@ static void hands_out_no_rights_by_merging(void **state)
 	check(*state, "f x=1|", "f ^x=1|", "f x=user|", &options, "setid:x");
 }
 
+static void shuts_nobody_out_by_merging(void **state)
+{
+	struct plan_options options = {.resolve = RESOLVE_MERGE,
+				       .refuse_special = true,
+				       .refuse_shut = true};
+
+	check(*state, "d x", "d [300]x", "d x", &options, "shut:x");
+	check(*state, "d x", "d [300]x", "d +x", &options, "shut:x");
+	options.resolve = RESOLVE_THEIRS;
+	check(*state, "d x", "d [300]x", "d [711]x", &options,
+	      "over:both-changed:x shut:x");
+	options.agreed = (const char *const[]){"x", NULL};
+	check(*state, "d x", "d [300]x", "d [711]x", &options,
+	      "over-meta:x over:both-changed:x");
+}
+
 static void writes_markers_with_the_names_of_the_sides(void **state)
 {
 	struct box *box = *state;
@@ -503,6 +519,7 @@ int main(void)
 		TEST(takes_what_the_user_has_already_for_done),
 		TEST(gives_each_of_mode_and_attributes_to_who_changed_it),
 		TEST(hands_out_no_rights_by_merging),
+		TEST(shuts_nobody_out_by_merging),
 		TEST(writes_markers_with_the_names_of_the_sides),
 		TEST(merges_neither_binaries_nor_large_files_nor_links),
 		TEST(merges_nothing_without_a_base),
