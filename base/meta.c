@@ -226,9 +226,7 @@ int xattrs_set(int fd, const struct xattrs *x, struct err *err)
 		const struct xattr *new = &x->items[i];
 		const struct xattr *is = xattrs_find(&old, new->name);
 
-		if (is && is->len ==
-				  new->len &&memcmp(is->value, new->value,
-						    new->len) == 0)
+		if (is && xattrs_same_value(is, new))
 			continue;
 		if (setxattr(name.text, new->name, new->value, new->len, 0) < 0)
 			return fail_errno(err, "set extended attribute %s",
@@ -274,6 +272,13 @@ int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 	return 0;
 }
 
+bool xattrs_same_value(const struct xattr *a, const struct xattr *b)
+{
+	if (!a || !b)
+		return !a && !b;
+	return a->len == b->len && memcmp(a->value, b->value, a->len) == 0;
+}
+
 bool xattrs_equal(const struct xattrs *a, const struct xattrs *b)
 {
 	size_t i;
@@ -283,8 +288,7 @@ bool xattrs_equal(const struct xattrs *a, const struct xattrs *b)
 	for (i = 0; i < a->count; i++) {
 		const struct xattr *p = &a->items[i], *q = &b->items[i];
 
-		if (strcmp(p->name, q->name) != 0 || p->len != q->len ||
-		    memcmp(p->value, q->value, p->len) != 0)
+		if (strcmp(p->name, q->name) != 0 || !xattrs_same_value(p, q))
 			return false;
 	}
 	return true;
@@ -327,8 +331,7 @@ bool xattrs_other_list(const struct xattrs *now, const struct xattrs *old)
 		const struct xattr *a = xattrs_find(now, names[i]);
 		const struct xattr *b = xattrs_find(old, names[i]);
 
-		if (a && (!b || a->len != b->len ||
-			  memcmp(a->value, b->value, a->len) != 0))
+		if (a && !xattrs_same_value(a, b))
 			return true;
 	}
 	return false;

@@ -79,6 +79,8 @@ void xattrs_encode(const struct xattrs *x, struct buf *to);
 int xattrs_decode(const void *data, size_t len, struct xattrs *ret,
 		  struct err *err);
 
+/* Of the same name or not: what they hold; none is like none. */
+bool xattrs_same_value(const struct xattr *a, const struct xattr *b);
 bool xattrs_equal(const struct xattrs *a, const struct xattrs *b);
 /* Whether now has an access list (of its own, or for what will be in it) that
  * old does not have, or has another one. */

@@ -8,9 +8,9 @@
  * sides did can be put together; anything else is a conflict, and a plan with
  * conflicts is not carried out.
  *
- * Pure but for one thing: merged texts are put into the store, where the
- * transaction finds them like all others. Flush the store before that: a
- * recovery compares with them.
+ * Pure but for one thing: merged texts and sets of attributes are put into the
+ * store, where the transaction finds them like all others. Flush the store
+ * before that: a recovery compares with them.
  *
  *	apply:	 base = pre-run snapshot, want = the run's result
  *	restore: base = now, want = an older snapshot, additive

@@ -1,8 +1,8 @@
 /*
  * Both sides changed one thing: what each of them did, put together.
  *
- * Of mode, owner, attributes and bytes each on its own, the side that changed
- * it has it; where both did, and not the same, only text can be merged.
+ * Of mode, owner, each attribute and bytes each on its own, the side that
+ * changed it has it; where both did, and not the same, only text can be merged.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,37 +12,6 @@
 #include "restore/git/textmerge.h"
 #include "restore/plan/planner.h"
 #include "snapshot/store/content.h"
-
-static bool same_attrs(const struct entry *a, const struct entry *b)
-{
-	return oid_equal(&a->attrs, &b->attrs);
-}
-
-/* The side that changed a number; false: both did. */
-static bool choose(uint32_t base, uint32_t want, uint32_t now, uint32_t *ret)
-{
-	if (want != now && want != base && now != base)
-		return false;
-	*ret = want == base ? now : want;
-	return true;
-}
-
-/* Into *to, which holds what is there now. */
-static bool merge_meta(const struct row *row, struct entry *to)
-{
-	const struct entry *base = row->base, *want = row->want,
-			   *now = &row->now;
-
-	if (!choose(base->mode, want->mode, now->mode, &to->mode) ||
-	    !choose(base->uid, want->uid, now->uid, &to->uid) ||
-	    !choose(base->gid, want->gid, now->gid, &to->gid) ||
-	    !choose(base->chattr, want->chattr, now->chattr, &to->chattr))
-		return false;
-	if (same_attrs(want, base) || same_attrs(want, now))
-		return true;
-	to->attrs = want->attrs;
-	return same_attrs(now, base);
-}
 
 static int add_piece(void *arg, const void *data, size_t len, struct err *err)
 {
@@ -171,9 +140,11 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 	enum step_how how = STEP_MERGED;
 	int got;
 
-	if (!may_merge(pl, row) || (row->base->mode && !merge_meta(row, &to)))
+	if (!may_merge(pl, row))
 		return 0;
-	got = merge_content(pl, row, &to, &how, err);
+	got = row->base->mode ? plan_meta_merge(pl, row, &to, err) : 1;
+	if (got == 1)
+		got = merge_content(pl, row, &to, &how, err);
 	return got == 1 ? push(pl, row, &to, how, err) : got;
 }
 
@@ -182,10 +153,17 @@ int plan_merge_folder(struct planner *pl, const struct row *row,
 {
 	struct entry to = row->now;
 	size_t before = pl->plan->step_count;
+	int got;
 
-	if (pl->options->resolve == RESOLVE_NOT || !S_ISDIR(row->base->mode) ||
-	    !merge_meta(row, &to))
+	if (pl->options->resolve == RESOLVE_NOT || !S_ISDIR(row->base->mode))
 		return 0;
+	got = plan_meta_merge(pl, row, &to, err);
+	if (got != 1)
+		return got;
+	if (planner_same(&row->now, &to)) {
+		pl->plan->already++;
+		return 1;
+	}
 	if (step_folder(pl, row, &to, err) < 0)
 		return -err->num;
 	planner_how(pl, before, STEP_MERGED);

@@ -10,19 +10,28 @@
 #include "base/path.h"
 #include "restore/plan/planner.h"
 
-/* 1: the attributes give rights to whoever runs the file. */
-static int has_capability(struct planner *pl, const struct entry *e,
-			  struct err *err)
+/*
+ * 1: the attributes give rights to whoever runs the file. kept: it is what is
+ * there already, and these very rights are nothing new.
+ */
+static int gives_capability(struct planner *pl, const struct entry *from,
+			    const struct entry *to, bool kept, struct err *err)
 {
-	AUTO(xattrs) struct xattrs x = {0};
-	AUTO(buf) struct buf b = {0};
+	static const char name[] = "security.capability";
+	AUTO(xattrs) struct xattrs shall = {0};
+	AUTO(xattrs) struct xattrs is = {0};
+	const struct xattr *given;
 
-	if (e->attrs.type == OBJECT_NONE)
+	if (kept && oid_equal(&to->attrs, &from->attrs))
 		return 0;
-	if (store_get(pl->store, &e->attrs, &b, err) < 0 ||
-	    xattrs_decode(b.data, b.len, &x, err) < 0)
+	if (plan_meta_attrs(pl, to, &shall, err) < 0)
 		return -err->num;
-	return xattrs_find(&x, "security.capability") != NULL;
+	given = xattrs_find(&shall, name);
+	if (!given || !kept)
+		return given != NULL;
+	if (plan_meta_attrs(pl, from, &is, err) < 0)
+		return -err->num;
+	return !xattrs_same_value(given, xattrs_find(&is, name));
 }
 
 /*
@@ -40,10 +49,7 @@ static int gives_rights(struct planner *pl, const struct entry *from,
 	if ((to->mode & 06000) &&
 	    !(kept && (to->mode & 06000) == (from->mode & 06000)))
 		return 1;
-	if (kept && (to->attrs.type == OBJECT_NONE ||
-		     oid_equal(&to->attrs, &from->attrs)))
-		return 0;
-	return has_capability(pl, to, err);
+	return gives_capability(pl, from, to, kept, err);
 }
 
 static bool is_among(const char *const *list, const char *path)

@@ -4,10 +4,10 @@
  * planner.c goes through the differences of base and want one by one (a row
  * each) and decides by what the project holds now; plan_below.c answers for
  * folders that are to go, plan_git.c for every .git, plan_resolve.c for what
- * the user has decided about conflicts, plan_merge.c puts both sides together,
- * plan_steps.c adds the steps, plan_links.c finds the other names of their
- * files, planmake.c holds the result and puts the steps
- * into order.
+ * the user has decided about conflicts, plan_merge.c and plan_meta.c put both
+ * sides together, plan_steps.c adds the steps, plan_links.c finds the other
+ * names of their files, planmake.c holds the result and puts the steps into
+ * order.
  */
 #ifndef GUARD_RESTORE_PLAN_PLANNER_H
 #define GUARD_RESTORE_PLAN_PLANNER_H
@@ -84,6 +84,13 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);
 int plan_merge_folder(struct planner *pl, const struct row *row,
 		      struct err *err);
+/* Mode, owner and attributes of both, into *to, which holds what is there now:
+ * 1; 0: they do not go together; negative. */
+int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
+		    struct err *err);
+/* The entry's attributes; may be none. */
+int plan_meta_attrs(struct planner *pl, const struct entry *e,
+		    struct xattrs *ret, struct err *err);
 
 extern const struct entry planner_nothing;
 void step_push(struct planner *pl, enum step_kind kind, const char *path,

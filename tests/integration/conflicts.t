@@ -198,6 +198,69 @@ mine
 mine
 700' 'and the edits stay'
 
+# --- attributes, each by its name ---
+# attrs FILE: all that a user may set, in one line
+attrs() {
+	getfattr -d -m '^user\.' --absolute-names "$1" | sed '/^#/d; /^$/d' |
+		sort | tr '\n' ' '
+}
+mkdir tagged
+echo text >tagged/file
+for name in keep both drop; do
+	setfattr -n user.$name -v base tagged tagged/file || exit 99
+done
+settle
+tag='for f in tagged tagged/file; do
+	setfattr -n user.both -v run $f; setfattr -n user.new -v run $f
+	setfattr -x user.drop $f; done'
+ok 'a run' guard run -q -- sh -c "$tag"
+for f in tagged tagged/file; do
+	setfattr -n user.keep -v mine $f
+	setfattr -n user.own -v mine $f
+done
+manifest "$HOME/project" >"$T/before"
+gives 0 'other attributes on both sides' guard apply -y
+for f in tagged tagged/file; do
+	is "$(attrs $f)" 'user.both="run" user.keep="mine" user.new="run" user.own="mine" ' \
+		"each is of the side that changed it: $f"
+done
+gives 0 'taken back' guard undo -y
+manifest "$HOME/project" >"$T/after"
+ok 'as it was before' same "$T/before" "$T/after"
+gives 0 'and again' guard undo -y
+is "$(attrs tagged/file)" 'user.both="run" user.keep="mine" user.new="run" user.own="mine" ' \
+	'as merged'
+
+ok 'a run' guard run -q -- sh -c 'setfattr -n user.both -v again tagged/file
+	setfattr -n user.new -v again tagged/file'
+setfattr -n user.both -v mine tagged/file
+refused 'one attribute that both changed'
+is "$(attrs tagged/file)" 'user.both="mine" user.keep="mine" user.new="run" user.own="mine" ' \
+	'none of the others came'
+
+# A list of rights and the mode are one thing.
+touch tagged/listed
+if setfacl -m u:12:r tagged/listed 2>/dev/null; then
+	setfacl -b tagged/listed
+	settle
+	ok 'a run' guard run -q -- setfacl -m u:12:r tagged/listed
+	chmod 600 tagged/listed
+	refused 'a list of the run, a mode of the user'
+	chmod 644 tagged/listed
+	settle
+	ok 'a run' guard run -q -- chmod 600 tagged/listed
+	setfacl -m u:12:r tagged/listed
+	refused 'a mode of the run, a list of the user'
+	ok 'a run' guard run -q -- setfacl -m u:13:r tagged/listed
+	setfattr -n user.own -v mine tagged/listed
+	gives 0 'a list and an attribute' guard apply -y
+	is "$(getfacl -cE tagged/listed | tr '\n' ' ')$(attrs tagged/listed)" \
+		'user::rw- user:12:r-- user:13:r-- group::r-- mask::r-- other::r--  user.own="mine" ' \
+		'go together'
+else
+	skip 'no lists of rights here'
+fi
+
 # --- nothing but what stays ---
 echo base >alone
 ok 'a run' guard run -q -- sh -c 'echo run >alone'

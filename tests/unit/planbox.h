@@ -10,7 +10,8 @@
  * A bar in a file's text is a line feed. In front of a path may stand, in this
  * order: a number after '#' that names of one inode share, an octal mode in
  * brackets, a time after '@', '!' for an incomplete entry, '+' for an
- * attribute user.x, '^' for a file capability: "f #1[4755]@7!+^bin=x".
+ * attribute user.x, '^' for a file capability, other attributes in braces:
+ * "f #1[4755]@7!+^{user.y=1,user.z=2}bin=x".
  */
 #ifndef GUARD_TESTS_UNIT_PLANBOX_H
 #define GUARD_TESTS_UNIT_PLANBOX_H
@@ -22,18 +23,34 @@
 
 #define BEFORE 1700000000
 
-static void attrs_of(struct box *box, const char *name, struct entry *e)
+static void put_attrs(struct box *box, const struct xattrs *x, struct entry *e)
 {
-	struct xattrs x = {0};
 	struct buf b = {0};
 	struct err err;
 
-	xattrs_add(&x, name, "value", 5);
-	xattrs_encode(&x, &b);
+	if (!x->count)
+		return;
+	xattrs_encode(x, &b);
 	ok(store_put(box->store, OBJECT_ATTRSET, b.data, b.len, &e->attrs,
 		     &err));
-	xattrs_free(&x);
 	buf_free(&b);
+}
+
+/* "{name=value,name=value}"; what is behind it. */
+static const char *add_attrs(const char *at, struct xattrs *to)
+{
+	while (*at != '}') {
+		const char *name = at + 1;
+		size_t name_len = strcspn(name, "=");
+		const char *value = name + name_len + 1;
+		size_t len = strcspn(value, ",}");
+		char *text = mem_strndup(name, name_len);
+
+		xattrs_add(to, text, value, len);
+		free(text);
+		at = value + len;
+	}
+	return at + 1;
 }
 
 static uint32_t type_of(char c)
@@ -54,7 +71,8 @@ static uint32_t type_of(char c)
 	}
 }
 
-/* "x #group[mode]@time!+^path=text"; the path in *ret_path, to free. */
+/* "x #group[mode]@time!+^{attributes}path=text"; the path in *ret_path, to
+ * free. */
 static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 {
 	struct entry e = {
@@ -65,6 +83,7 @@ static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 		.mtime.sec = BEFORE,
 	};
 	const char *at = line + 2, *text;
+	struct xattrs x = {0};
 	struct err err;
 	char *end;
 
@@ -85,13 +104,17 @@ static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 		at++;
 	}
 	if (*at == '+') {
-		attrs_of(box, "user.x", &e);
+		xattrs_add(&x, "user.x", "value", 5);
 		at++;
 	}
 	if (*at == '^') {
-		attrs_of(box, "security.capability", &e);
+		xattrs_add(&x, "security.capability", "value", 5);
 		at++;
 	}
+	if (*at == '{')
+		at = add_attrs(at, &x);
+	put_attrs(box, &x, &e);
+	xattrs_free(&x);
 	if (S_ISCHR(e.mode))
 		e.rdev = 0x103;
 	text = strchr(at, '=');

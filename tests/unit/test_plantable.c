@@ -159,6 +159,36 @@ static const struct state twins_user[] = {
 	{"added X", "f x=base|\nf X=user|"},
 };
 
+#define ACL "system.posix_acl_access="
+#define ATTRS "f {user.a=1,user.b=1}x=base|"
+static const struct state attrs_run[] = {
+	{"changed a", "f {user.a=run,user.b=1}x=base|"},
+	{"removed a", "f {user.b=1}x=base|"},
+	{"added c", "f {user.a=1,user.b=1,user.c=run}x=base|"},
+	{"changed a, removed b, added c", "f {user.a=run,user.c=run}x=base|"},
+	{"removed all", "f x=base|"},
+	{"changed a, edited", "f @1{user.a=run,user.b=1}x=base|run|"},
+	{"other mode", "f [600]{user.a=1,user.b=1}x=base|"},
+	{"an access list", "f {" ACL "run,user.a=1,user.b=1}x=base|"},
+	{"an access list, other mode",
+	 "f [664]{" ACL "run,user.a=1,user.b=1}x=base|"},
+	{"a capability", "f ^{user.a=1,user.b=1}x=base|"},
+};
+static const struct state attrs_user[] = {
+	{"changed a", "f {user.a=user,user.b=1}x=base|"},
+	{"the same of a", "f {user.a=run,user.b=1}x=base|"},
+	{"changed b", "f {user.a=1,user.b=user}x=base|"},
+	{"removed a", "f {user.b=1}x=base|"},
+	{"removed b", "f {user.a=1}x=base|"},
+	{"added c", "f {user.a=1,user.b=1,user.c=user}x=base|"},
+	{"added d", "f {user.a=1,user.b=1,user.d=user}x=base|"},
+	{"removed all", "f x=base|"},
+	{"other mode", "f [640]{user.a=1,user.b=1}x=base|"},
+	{"another access list", "f {" ACL "user,user.a=1,user.b=1}x=base|"},
+	{"the same access list", "f {" ACL "run,user.a=1,user.b=1}x=base|"},
+	{"a capability of his", "f ^{user.a=1,user.b=1}x=base|"},
+};
+
 static const struct subject subjects[] = {
 	{"file", "f x=base|", SIDE(file_run), SIDE(file_user)},
 	{"link", "l x=base", SIDE(link_run), SIDE(link_user)},
@@ -166,6 +196,7 @@ static const struct subject subjects[] = {
 	{"folder", FOLDER, SIDE(folder_run), SIDE(folder_user)},
 	{"names", PAIR, SIDE(names_run), SIDE(names_user)},
 	{"twins", "f x=base|", SIDE(twins_run), SIDE(twins_user)},
+	{"attributes", ATTRS, SIDE(attrs_run), SIDE(attrs_user)},
 };
 
 static const char *const modes[] = {

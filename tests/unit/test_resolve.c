@@ -74,6 +74,10 @@ static void takes_what_the_user_has_already_for_done(void **state)
 	/* The bytes are his, the mode is the run's. */
 	check(*state, "f x=1|2|3|4|5|", "f [755]x=one|2|3|4|5|",
 	      "f x=one|2|3|4|five|", &options, "merged-meta:x");
+	check(*state, "f x", "f {user.a=1}x", "f {user.a=1,user.b=1}x",
+	      &options, "already:1");
+	check(*state, "d x", "d {user.a=1}x", "d {user.a=1,user.b=1}x",
+	      &options, "already:1");
 }
 
 static void gives_each_of_mode_and_attributes_to_who_changed_it(void **state)
@@ -100,6 +104,94 @@ static void gives_each_of_mode_and_attributes_to_who_changed_it(void **state)
 	      "merged-replace:x meta:");
 }
 
+/* "mode {name=value,...}" of the plan's only step, to free; NULL: there is
+ * none, or a conflict. */
+static char *merged_meta(struct box *box, const char *base, const char *want,
+			 const char *now)
+{
+	struct plan_options options = {.resolve = RESOLVE_MERGE};
+	AUTO(entry) struct entry a = tree_of(box, base);
+	AUTO(entry) struct entry b = tree_of(box, want);
+	AUTO(entry) struct entry c = tree_of(box, now);
+	AUTO(plan) struct plan p = {0};
+	AUTO(xattrs) struct xattrs x = {0};
+	AUTO(buf) struct buf bytes = {0};
+	struct buf text = {0};
+	struct err err;
+	size_t i;
+
+	ok(plan_make(box->store, &a, &b, &c, &options, &p, &err));
+	if (p.step_count != 1 || p.conflict_count ||
+	    p.steps[0].how != STEP_MERGED)
+		return NULL;
+	if (p.steps[0].to.attrs.type != OBJECT_NONE) {
+		ok(store_get(box->store, &p.steps[0].to.attrs, &bytes, &err));
+		ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
+		assert_true(x.count > 0);
+	}
+	buf_printf(&text, "%o", p.steps[0].to.mode & 07777);
+	for (i = 0; i < x.count; i++)
+		buf_printf(&text, " %s=%.*s", x.items[i].name,
+			   (int)x.items[i].len, (char *)x.items[i].value);
+	(void)buf_text(&text);
+	return buf_take_text(&text);
+}
+
+static void gives_each_attribute_to_who_changed_it(void **state)
+{
+	expect_text(merged_meta(*state, "f {user.a=1,user.b=1,user.c=1}x",
+				"f {user.a=2,user.b=1,user.e=2,user.s=9}x",
+				"f {user.a=1,user.c=1,user.d=3,user.s=9}x"),
+		    "644 user.a=2 user.d=3 user.e=2 user.s=9");
+	expect_text(merged_meta(*state, "d {user.a=1}x", "d {user.a=2}x",
+				"d [700]{user.a=1,user.b=1}x"),
+		    "700 user.a=2 user.b=1");
+	/* What both together took away leaves no set at all. */
+	expect_text(merged_meta(*state, "f {user.a=1,user.b=1}x",
+				"f {user.a=1}x", "f {user.b=1}x"),
+		    "644");
+	assert_null(
+		merged_meta(*state, "f {user.a=1}x", "f {user.a=2}x", "f x"));
+	assert_null(
+		merged_meta(*state, "f x", "f {user.a=2}x", "f {user.a=3}x"));
+	/* One that begins like another is another. */
+	expect_text(
+		merged_meta(*state, "f x", "f {user.a=2}x", "f {user.aa=3}x"),
+		"644 user.a=2 user.aa=3");
+}
+
+static void takes_an_access_list_and_the_mode_from_one_side(void **state)
+{
+	struct box *box = *state;
+
+	expect_text(merged_meta(box, "f x",
+				"f [664]{system.posix_acl_access=u}x",
+				"f {user.a=1}x"),
+		    "664 system.posix_acl_access=u user.a=1");
+	expect_text(merged_meta(box, "f [664]{system.posix_acl_access=u}x",
+				"f [664]{system.posix_acl_access=u,user.a=1}x",
+				"f [640]{system.posix_acl_access=v}x"),
+		    "640 system.posix_acl_access=v user.a=1");
+	/* Its mask is the mode's: not this side's list in that one's mode. */
+	assert_null(merged_meta(box, "f x", "f {system.posix_acl_access=u}x",
+				"f [600]x"));
+	assert_null(merged_meta(box, "f x", "f [600]x",
+				"f {system.posix_acl_access=u}x"));
+	assert_null(merged_meta(box, "f [664]{system.posix_acl_access=u}x",
+				"f x", "f [644]{system.posix_acl_access=w}x"));
+	/* The same list with another set-id bit goes with the other's mode. */
+	expect_text(merged_meta(box, "f {system.posix_acl_access=u}x",
+				"f [2644]{system.posix_acl_access=u}x",
+				"f {system.posix_acl_access=u,user.a=1}x"),
+		    "2644 system.posix_acl_access=u user.a=1");
+	/* That for new names says nothing of the folder itself. */
+	expect_text(merged_meta(box, "d x", "d {system.posix_acl_default=u}x",
+				"d [700]x"),
+		    "700 system.posix_acl_default=u");
+	assert_null(merged_meta(box, "d x", "d {system.posix_acl_default=u}x",
+				"d {system.posix_acl_default=v}x"));
+}
+
 static void hands_out_no_rights_by_merging(void **state)
 {
 	struct plan_options options = {.resolve = RESOLVE_MERGE,
@@ -111,6 +203,14 @@ static void hands_out_no_rights_by_merging(void **state)
 	check(*state, "f x=1|", "f [4644]x=1|", "f x=user|", &options,
 	      "setid:x");
 	check(*state, "f x=1|", "f ^x=1|", "f x=user|", &options, "setid:x");
+	check(*state, "f x=1|", "f ^x=1|", "f +x=1|", &options, "setid:x");
+	check(*state, "f x=1|", "f +x=run|", "f ^x=1|", &options, "setid:x");
+	check(*state, "f {security.capability=a}x=1|",
+	      "f {security.capability=b}x=1|",
+	      "f {security.capability=a,user.u=1}x=1|", &options, "setid:x");
+	/* What the file can already, with these very bytes, is not given. */
+	check(*state, "f x=1|", "f {user.r=1}x=1|", "f ^x=1|", &options,
+	      "merged-meta:x");
 }
 
 static void shuts_nobody_out_by_merging(void **state)
@@ -518,6 +618,8 @@ int main(void)
 		TEST(puts_the_changes_of_both_into_one_text),
 		TEST(takes_what_the_user_has_already_for_done),
 		TEST(gives_each_of_mode_and_attributes_to_who_changed_it),
+		TEST(gives_each_attribute_to_who_changed_it),
+		TEST(takes_an_access_list_and_the_mode_from_one_side),
 		TEST(hands_out_no_rights_by_merging),
 		TEST(shuts_nobody_out_by_merging),
 		TEST(writes_markers_with_the_names_of_the_sides),

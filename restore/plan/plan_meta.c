@@ -1,0 +1,166 @@
+/*
+ * Both sides changed what is said of one thing: owner, mode and attributes,
+ * each on its own as the side that changed it has it. Of the attributes each
+ * name stands for itself.
+ *
+ * But for the access list: the mode's bits of the group are its mask, and those
+ * of the owner and of the others stand in both (acl(5)). One side's list with
+ * the other side's mode would be rights that nobody gave. Where the three lists
+ * are not the same, the two together have to come from one side.
+ */
+#include <string.h>
+
+#include "base/auto.h"
+#include "restore/plan/planner.h"
+
+#define ACCESS "system.posix_acl_access"
+
+struct attr_sides {
+	struct xattrs base, want, now;
+	struct xattrs merged;
+};
+
+static void attr_sides_free(struct attr_sides *s)
+{
+	xattrs_free(&s->base);
+	xattrs_free(&s->want);
+	xattrs_free(&s->now);
+	xattrs_free(&s->merged);
+}
+
+enum side { SIDE_NOW, SIDE_WANT, SIDE_NEITHER };
+
+/* Who has it: same says that both sides have the same. */
+static enum side choose(bool want_changed, bool now_changed, bool same)
+{
+	if (!want_changed || same)
+		return SIDE_NOW;
+	return now_changed ? SIDE_NEITHER : SIDE_WANT;
+}
+
+/* false: both changed the number, and not to the same. */
+static bool merge_number(uint32_t base, uint32_t want, uint32_t now,
+			 uint32_t *ret)
+{
+	enum side side = choose(want != base, now != base, want == now);
+
+	*ret = side == SIDE_WANT ? want : now;
+	return side != SIDE_NEITHER;
+}
+
+static bool merge_attr(struct attr_sides *s, const char *name)
+{
+	const struct xattr *base = xattrs_find(&s->base, name);
+	const struct xattr *want = xattrs_find(&s->want, name);
+	const struct xattr *now = xattrs_find(&s->now, name);
+	enum side side = choose(!xattrs_same_value(want, base),
+				!xattrs_same_value(now, base),
+				xattrs_same_value(want, now));
+	const struct xattr *has = side == SIDE_WANT ? want : now;
+
+	if (has && side != SIDE_NEITHER)
+		xattrs_add(&s->merged, name, has->value, has->len);
+	return side != SIDE_NEITHER;
+}
+
+/* The mode, and the access list with it. */
+static bool merge_rights(struct attr_sides *s, const struct row *row,
+			 struct entry *to)
+{
+	const struct xattr *base = xattrs_find(&s->base, ACCESS);
+	const struct xattr *want = xattrs_find(&s->want, ACCESS);
+	const struct xattr *now = xattrs_find(&s->now, ACCESS);
+	bool want_other = !xattrs_same_value(want, base);
+	bool now_other = !xattrs_same_value(now, base);
+	enum side side;
+
+	if (!want_other && !now_other) {
+		(void)merge_attr(s, ACCESS);
+		return merge_number(row->base->mode, row->want->mode,
+				    row->now.mode, &to->mode);
+	}
+	side = choose(want_other || row->want->mode != row->base->mode,
+		      now_other || row->now.mode != row->base->mode,
+		      xattrs_same_value(want, now) &&
+			      row->want->mode == row->now.mode);
+	if (side == SIDE_WANT) {
+		to->mode = row->want->mode;
+		now = want;
+	}
+	if (now)
+		xattrs_add(&s->merged, ACCESS, now->value, now->len);
+	return side != SIDE_NEITHER;
+}
+
+/* What neither side has any more is in no list to go through. */
+static bool merge_names(struct attr_sides *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->now.count; i++)
+		if (strcmp(s->now.items[i].name, ACCESS) != 0 &&
+		    !merge_attr(s, s->now.items[i].name))
+			return false;
+	for (i = 0; i < s->want.count; i++)
+		if (strcmp(s->want.items[i].name, ACCESS) != 0 &&
+		    !xattrs_find(&s->now, s->want.items[i].name) &&
+		    !merge_attr(s, s->want.items[i].name))
+			return false;
+	return true;
+}
+
+static int put_attrs(struct planner *pl, const struct xattrs *x,
+		     struct oid *ret, struct err *err)
+{
+	AUTO(buf) struct buf bytes = {0};
+
+	*ret = (struct oid){0};
+	if (!x->count)
+		return 0;
+	xattrs_encode(x, &bytes);
+	return store_put(pl->store, OBJECT_ATTRSET, bytes.data, bytes.len, ret,
+			 err);
+}
+
+int plan_meta_attrs(struct planner *pl, const struct entry *e,
+		    struct xattrs *ret, struct err *err)
+{
+	AUTO(buf) struct buf b = {0};
+
+	if (e->attrs.type == OBJECT_NONE)
+		return 0;
+	if (store_get(pl->store, &e->attrs, &b, err) < 0)
+		return -err->num;
+	return xattrs_decode(b.data, b.len, ret, err);
+}
+
+static int merge_attrs(struct planner *pl, const struct row *row,
+		       struct entry *to, struct err *err)
+{
+	AUTO(attr_sides) struct attr_sides s = {0};
+
+	if (plan_meta_attrs(pl, row->base, &s.base, err) < 0 ||
+	    plan_meta_attrs(pl, row->want, &s.want, err) < 0 ||
+	    plan_meta_attrs(pl, &row->now, &s.now, err) < 0)
+		return -err->num;
+	if (!merge_rights(&s, row, to) || !merge_names(&s))
+		return 0;
+	return put_attrs(pl, &s.merged, &to->attrs, err) < 0 ? -err->num : 1;
+}
+
+int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
+		    struct err *err)
+{
+	const struct entry *base = row->base, *want = row->want,
+			   *now = &row->now;
+
+	if (!merge_number(base->uid, want->uid, now->uid, &to->uid) ||
+	    !merge_number(base->gid, want->gid, now->gid, &to->gid) ||
+	    !merge_number(base->chattr, want->chattr, now->chattr, &to->chattr))
+		return 0;
+	if (oid_equal(&want->attrs, &base->attrs) &&
+	    oid_equal(&now->attrs, &base->attrs))
+		return merge_number(base->mode, want->mode, now->mode,
+				    &to->mode);
+	return merge_attrs(pl, row, to, err);
+}
