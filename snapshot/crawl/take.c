@@ -141,8 +141,10 @@ struct moment take_calm_before(int root_fd, struct moment start)
 	struct crawl w = {.root_fd = root_fd};
 
 	judge_file_system(&w);
-	if (w.settle_sec < 0)
+	if (assume_settled)
 		return start;
+	if (!w.tells_stores)
+		return (struct moment){0};
 	start.sec -= w.settle_sec;
 	return start.sec > 0 ? start : (struct moment){0};
 }

@@ -10,6 +10,16 @@
 #include <sys/statfs.h>
 
 static struct bench *bench_now;
+static long fs_type; /* what every file system says it is; 0: its own */
+
+int fstatfs(int fd, struct statfs *ret)
+{
+	int got = REAL(fstatfs)(fd, ret);
+
+	if (got == 0 && fs_type)
+		ret->f_type = fs_type;
+	return got;
+}
 
 static int calm_setup(void **state)
 {
@@ -23,6 +33,7 @@ static int calm_setup(void **state)
 static int calm_teardown(void **state)
 {
 	take_assume_settled(false);
+	fs_type = 0;
 	return bench_teardown(state);
 }
 
@@ -85,12 +96,10 @@ static void check_first(const char *path, char first)
 
 /* The bytes that the plan saw are others than those that are there, which
  * nothing tells but reading them. */
-static void bytes_are_read_only_where_times_do_not_tell(void **state)
+static void plan_other_bytes(struct bench *b, struct plan *ret)
 {
-	struct bench *b = *state;
 	AUTO(entry) struct entry found = {0}, other = {0};
 	struct tree_editor *ed;
-	struct plan plan = {0};
 	struct err err;
 
 	ok(tree_lookup(b->box->store, &b->old.root, "edited", &found, &err));
@@ -99,7 +108,16 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	ok(tree_editor_put(ed, "edited", &found, &err));
 	ok(tree_editor_save(ed, &other, &err));
 	tree_editor_free(&ed);
-	plan_for(b, &other, &b->new.root, &other, &plan);
+	plan_for(b, &other, &b->new.root, &other, ret);
+}
+
+static void bytes_are_read_only_where_times_do_not_tell(void **state)
+{
+	struct bench *b = *state;
+	struct plan plan = {0};
+	struct err err;
+
+	plan_other_bytes(b, &plan);
 	/* Its ctime is younger than that. */
 	assert_int_equal(run_after(b, &plan, -60, &err), -EBUSY);
 	assert_non_null(strstr(err.text, "edited"));
@@ -110,6 +128,31 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	assert_int_equal(run_after(b, &plan, 10, &err), -EBUSY);
 	take_assume_settled(true);
 	ok(run_after(b, &plan, 10, &err));
+	project_is(b, b->new_picture, "after it");
+	nothing_left(b);
+	plan_free(&plan);
+}
+
+/* An overlay does not say what its upper is, which may be a tmpfs; others have
+ * times that somebody else gives. */
+static void bytes_are_read_where_the_file_system_is_not_known(void **state)
+{
+	static const long types[] = {TMPFS_MAGIC, RAMFS_MAGIC,
+				     OVERLAYFS_SUPER_MAGIC, FUSE_SUPER_MAGIC};
+	struct bench *b = *state;
+	struct plan plan = {0};
+	struct err err;
+	size_t i;
+
+	plan_other_bytes(b, &plan);
+	take_assume_settled(false);
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		fs_type = types[i];
+		assert_int_equal(run_after(b, &plan, 1000, &err), -EBUSY);
+		project_is(b, b->old_picture, "taken back");
+	}
+	fs_type = EXT4_SUPER_MAGIC;
+	ok(run_after(b, &plan, 1000, &err));
 	project_is(b, b->new_picture, "after it");
 	nothing_left(b);
 	plan_free(&plan);
@@ -267,6 +310,7 @@ int main(void)
 	cmocka_unit_test_setup_teardown(name, calm_setup, calm_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_are_read_only_where_times_do_not_tell),
+		TEST(bytes_are_read_where_the_file_system_is_not_known),
 		TEST(a_write_to_what_is_replaced_is_seen),
 		TEST(a_write_to_what_is_deleted_is_seen),
 		TEST(an_attribute_is_seen),
