@@ -11,7 +11,6 @@
 #ifndef GUARD_BASE_RECORD_H
 #define GUARD_BASE_RECORD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

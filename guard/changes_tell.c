@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "guard/changes.h"
 #include "guard/output.h"
-#include "guard/table.h"
 
 struct change_side changes_side(const struct entry *e)
 {

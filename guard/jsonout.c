@@ -1,7 +1,6 @@
 #include "guard/jsonout.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

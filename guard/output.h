@@ -9,7 +9,6 @@
 #define GUARD_OUTPUT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"

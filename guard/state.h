@@ -8,8 +8,6 @@
 #ifndef GUARD_STATE_H
 #define GUARD_STATE_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
 struct state {

@@ -1,10 +1,7 @@
 #include "overlay/layers_inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/boot.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "overlay/freeze.h"

@@ -16,7 +16,6 @@
 #ifndef GUARD_OVERLAY_PREPLACE_H
 #define GUARD_OVERLAY_PREPLACE_H
 
-#include <stdbool.h>
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"

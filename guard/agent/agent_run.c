@@ -1,15 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/agent/caches.h"
 #include "guard/changes.h"

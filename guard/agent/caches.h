@@ -5,7 +5,6 @@
 #ifndef GUARD_AGENT_CACHES_H
 #define GUARD_AGENT_CACHES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "guard/state.h"

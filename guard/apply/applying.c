@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/applied.h"
 #include "guard/live.h"

@@ -12,7 +12,6 @@
 #include "guard/applied.h"
 #include "guard/apply/applying.h"
 #include "guard/recover.h"
-#include "restore/result.h"
 
 #define PROJECT_NONE                                                           \
 	{                                                                      \

@@ -5,7 +5,6 @@
  * it has a ctime from the run on was changed by the user meanwhile, and is
  * marked as moved, so that the plan finds a conflict there.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

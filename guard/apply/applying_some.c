@@ -3,7 +3,6 @@
  * twice: what the plan will not ask for, nobody has to look at. The snapshots
  * before and after such an apply are of those paths only.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

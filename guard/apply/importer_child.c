@@ -5,7 +5,6 @@
 #include <linux/close_range.h>
 #include <linux/landlock.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

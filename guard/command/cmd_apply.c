@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,7 +7,6 @@
 #include "base/text.h"
 #include "guard/apply/applying.h"
 #include "guard/apply/committing.h"
-#include "guard/apply/importer.h"
 #include "guard/commands.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"

@@ -2,10 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent_show.h"
 #include "guard/changes.h"

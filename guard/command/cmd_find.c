@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include "guard/output.h"
 #include "guard/past/pathglob.h"
 #include "guard/past/versions.h"
-#include "guard/pick.h"
 #include "guard/progress.h"
 #include "guard/table.h"
 

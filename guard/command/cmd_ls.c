@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/auto.h"
 #include "base/text.h"

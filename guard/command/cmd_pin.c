@@ -1,11 +1,8 @@
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +17,6 @@
 #include "guard/past/restoring_json.h"
 #include "guard/past/some.h"
 #include "guard/past/sources.h"
-#include "guard/pick.h"
 #include "guard/progress.h"
 #include "guard/recover.h"
 #include "restore/putone.h"

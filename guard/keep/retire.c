@@ -1,7 +1,6 @@
 #include "guard/keep/retire.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"

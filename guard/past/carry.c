@@ -1,17 +1,12 @@
 #include "guard/past/carry.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/past/carry_moves.h"
-#include "restore/onfile.h"
 
 bool carry_only_times(const struct step *s)
 {

@@ -1,7 +1,4 @@
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"

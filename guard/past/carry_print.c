@@ -1,6 +1,5 @@
 /* Shows a plan to people. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 #include "guard/past/locate.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 #include "guard/past/restoring.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

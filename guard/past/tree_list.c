@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/chattr.h"
-#include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/table.h"

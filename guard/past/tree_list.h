@@ -4,8 +4,6 @@
 #ifndef GUARD_PAST_TREE_LIST_H
 #define GUARD_PAST_TREE_LIST_H
 
-#include <stdbool.h>
-
 #include "snapshot/tree/tree.h"
 
 enum tree_list_form {

@@ -1,7 +1,6 @@
 #include "guard/review/review_place.h"
 
 #include <regex.h>
-#include <stdlib.h>
 
 #include "base/auto.h"
 #include "base/text.h"

@@ -8,7 +8,6 @@
 #include "guard/agent/agent_show.h"
 #include "guard/diff/diffshow.h"
 #include "guard/output.h"
-#include "guard/pick.h"
 #include "guard/review/repeats.h"
 
 static const char *const titles[] = {

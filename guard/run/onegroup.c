@@ -1,7 +1,6 @@
 #include "guard/run/onegroup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

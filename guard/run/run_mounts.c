@@ -1,12 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "guard/recover.h"
 #include "guard/run/run.h"

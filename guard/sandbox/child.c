@@ -4,16 +4,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 
 /* guard writes the maps of a user namespace that we are in: it may, and it
  * is there anyway. */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/fd.h"
 
 #define FROM 0
 #define TO 1

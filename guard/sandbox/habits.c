@@ -1,12 +1,10 @@
 #include "guard/sandbox/habits.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* More than a run of many mounts takes; where the hard limit lets us. */
 #define FILES_LEAST 1024U

@@ -1,6 +1,5 @@
 #include "guard/sandbox/inspect.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

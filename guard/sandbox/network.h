@@ -26,7 +26,6 @@
 
 #include <netinet/in.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "base/mem.h"

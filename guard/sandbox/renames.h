@@ -21,8 +21,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 

@@ -1,7 +1,6 @@
 #include "guard/sandbox/internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #define GUARD_SANDBOX_SHARES_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 enum share {

@@ -1,6 +1,5 @@
 #include "restore/git/gitindex.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 

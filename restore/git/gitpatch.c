@@ -1,6 +1,5 @@
 #include "restore/git/gitpatch.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 

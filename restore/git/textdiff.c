@@ -1,6 +1,5 @@
 #include "restore/git/textdiff.h"
 
-#include <errno.h>
 
 #include "restore/git/libgit.h"
 

@@ -1,6 +1,5 @@
 #include "restore/git/textmerge.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "restore/git/libgit.h"

@@ -1,6 +1,5 @@
 #include "snapshot/crawl/crawl.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
 #include "snapshot/crawl/crawl_end.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/meta.h"

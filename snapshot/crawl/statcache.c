@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/mapping.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "snapshot/keep/prune.h"
 
 struct purging {

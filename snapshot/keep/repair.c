@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "snapshot/crawl/take.h"
 #include "snapshot/keep/reach.h"
 #include "snapshot/keep/repack.h"

@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "snapshot/keep/reach.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/storeimpl.h"

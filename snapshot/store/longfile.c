@@ -1,7 +1,6 @@
 #include "snapshot/store/longfile.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/text.h"
 #include "snapshot/store/storeimpl.h"
 
 /* --- the bytes of a place --- */

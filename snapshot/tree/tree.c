@@ -3,11 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/path.h"
-#include "base/text.h"
 
 /* The lowest that says all that there is to say. */
 #define VERSION_PLAIN 1
