@@ -62,7 +62,7 @@ _guard() {
 		'repair:mend a damaged store'
 		'explain:say how a run would see a path'
 		'agents:list the profiles of agents, or show one'
-		'doctor:say what of the fence this machine has'
+		'doctor:say which parts of the fence work on this machine'
 	)
 	help=('(- *)'{-h,--help}'[show the options]')
 	yes=('(-y --yes)'{-y,--yes}'[do not ask]')
@@ -94,15 +94,15 @@ _guard() {
 				'-C[the project around]:folder:_directories' \
 				'*--ro[let a path be read]:path:_files' \
 				'*--rw[let a path be written]:path:_files' \
-				'*--cow[a layer over one folder more]:path:_files -/' \
+				'*--cow[a layer over this folder, too]:path:_files -/' \
 				'*--hide[hide a path]:path:_files' \
 				'*--env[pass a variable]:variable:_parameters' \
 				'--net[network]:mode:(host private none)' \
 				'*--publish[let ports in]:ports:' \
 				'--nested[let sandboxes work inside]' \
 				'--agent[its profile]:name:(none claude codex gemini opencode aider)' \
-				'--share-login[your own folders of the agent]' \
-				'--shared-cache[caches of all projects]' \
+				'--share-login[let the agent have your login and settings]' \
+				'--shared-cache[share caches with runs of other projects]' \
 				'--timeout[end it after]:time:' \
 				'--versions[keep versions that often]:time:' \
 				'--pids-limit[processes]:number:' \
@@ -212,8 +212,8 @@ _guard() {
 			_arguments $help $progress $dry $yes $quiet $json \
 				'--at[which version]:when:_guard_snapshots' \
 				'--to[into a folder]:folder:_directories' \
-				'--overwrite[which]:when:(always if-changed never)' \
-				'--exact[delete what the snapshot has not]' \
+				'--overwrite[replace what is there]:how:(always if-changed never)' \
+				'--exact[delete what the snapshot does not have]' \
 				'*:path:_files'
 			;;
 		verify)

@@ -41,17 +41,18 @@
 static const struct option_spec run_options[] = {
 	{OPT_RO, "ro", "PATH", "let a hidden path be read"},
 	{OPT_RW, "rw", "PATH", "let a real path be written (stored first)"},
-	{OPT_COW, "cow", "PATH", "a layer over one folder more, applied along"},
+	{OPT_COW, "cow", "PATH", "a layer over this folder, too"},
 	{'C', NULL, "DIR", "the project around DIR, and start there"},
-	{OPT_HIDE, "hide", "PATH", "hide one path more"},
+	{OPT_HIDE, "hide", "PATH", "hide this path, too"},
 	{OPT_ENV, "env", "NAME[=VALUE]", "pass a variable of the environment"},
 	{OPT_NET, "net", "MODE", "host (default), private or none"},
 	{OPT_PUBLISH, "publish", "PORTS", "let 8080:80 in, with --net private"},
 	{OPT_NESTED, "nested", NULL, "let sandboxes work inside"},
 	{OPT_AGENT, "agent", "NAME", "its profile, not that of CMD; or none"},
-	{OPT_SHARE_LOGIN, "share-login", NULL, "your own folders of the agent"},
+	{OPT_SHARE_LOGIN, "share-login", NULL,
+	 "let the agent have your login and settings"},
 	{OPT_SHARED_CACHE, "shared-cache", NULL,
-	 "caches of all projects, not of this one"},
+	 "share caches with runs of other projects"},
 	{OPT_ALLOW, "allow", "WHAT", "perf, io_uring, userfaultfd or 32bit"},
 	{OPT_WHY, "why", "PATH", "run nothing, say how PATH would be seen"},
 	{OPT_STRICT, "strict", NULL, "no network, an empty home, small limits"},
@@ -63,11 +64,12 @@ static const struct option_spec run_options[] = {
 	{OPT_CPUS, "cpus", "N", "at most N processors, 1.5 too"},
 	{OPT_TMP_SIZE, "tmp-size", "SIZE", "a /tmp in memory of 64m, 1g"},
 	{OPT_USER, "user", "UID[:GID]", "be somebody else (root only)"},
-	{OPT_FROZEN, "frozen", NULL, "in a copy that your edits do not reach"},
+	{OPT_FROZEN, "frozen", NULL,
+	 "run in a copy that your edits do not reach"},
 	{OPT_HOME, "home", NULL, "your whole home folder is the project"},
 	{OPT_LAYER_SIZE, "layer-size", "SIZE",
-	 "end it when it wrote 500M, 20G"},
-	{OPT_LAYER_FILES, "layer-files", "N", "end it when it made N files"},
+	 "end it above 500M, 20G of changes"},
+	{OPT_LAYER_FILES, "layer-files", "N", "end it above N new files"},
 	{OPT_CONTINUE, "continue", "[RUN]", "work on in a pending run's layer"},
 	OPTION_QUIET,
 	OPTION_END,
@@ -118,7 +120,7 @@ static const struct option_spec apply_options[] = {
 	{OPT_THEIRS, "theirs", NULL, "conflicts: the run's version wins"},
 	{OPT_MERGE, "merge", NULL, "conflicts: markers in texts, exit 1"},
 	{OPT_YES_TO, "yes-to", "PATH",
-	 "agree to its set-id bits, or to what git obeys"},
+	 "take it though it is set-id, or git obeys it"},
 	OPTION_DRY,
 	OPTION_YES,
 	OPTION_QUIET,
@@ -218,8 +220,9 @@ static const struct option_spec show_options[] = {
 static const struct option_spec restore_options[] = {
 	{OPT_AT, "at", "WHEN", "12, latest~2, '2h ago', '2026-11-21 14:30'"},
 	{OPT_TO, "to", "DIR", "put it into DIR instead"},
-	{OPT_OVERWRITE, "overwrite", "WHEN", "always, if-changed or never"},
-	{OPT_EXACT, "exact", NULL, "delete what the snapshot has not"},
+	{OPT_OVERWRITE, "overwrite", "HOW",
+	 "replace what is there: if-changed, always, never"},
+	{OPT_EXACT, "exact", NULL, "delete what the snapshot does not have"},
 	OPTION_DRY,
 	OPTION_YES,
 	OPTION_QUIET,
@@ -370,8 +373,8 @@ const struct verb options_verbs[] = {
 	 "changes of your home folder: `guard apply ~/.config/app`.\n",
 	 apply_options, false},
 	{"discard", NULL, "[RUN] [--] [PATHS...]", "drop a run's changes",
-	 RUN_TEXT "They go to guard's trash first; `guard undo` brings them\n"
-		  "back.\n",
+	 RUN_TEXT
+	 "They go to guard's trash first; `guard undo` brings them back.\n",
 	 discard_options, false},
 	{"import", NULL, "[RUN]", "bring a run's commits into your repository",
 	 "As objects and refs below refs/guard/RUN/: branches, tags, stash,\n"
@@ -421,8 +424,9 @@ const struct verb options_verbs[] = {
 	 "Ends with 1 when nothing matches.\n",
 	 grep_options, false},
 	{"ls", NULL, "SNAP [PATH]", "list a folder of a snapshot",
-	 "RUN: lists what a run left in its own /tmp and /var/tmp, RUN:PATH\n"
-	 "a folder there or in its project or home.\n",
+	 "With a run's id for SNAP: what it left in its own /tmp and "
+	 "/var/tmp;\n"
+	 "RUN:PATH is a folder there or in its project or home.\n",
 	 ls_options, false},
 	{"show", NULL, "SNAP[:PATH]", "print a file of a snapshot",
 	 "Without PATH: what is known of the snapshot. RUN:PATH prints a file\n"
@@ -473,12 +477,12 @@ const struct verb options_verbs[] = {
 	{"agents", NULL, "[NAME]", "list the profiles of agents, or show one",
 	 "A profile says what runs of a program need; `guard run` takes that\n"
 	 "of the command's name (of what npx, uvx and the like start), or\n"
-	 "--agent NAME. Your own lie in\n"
-	 "~/.config/guard/agents/NAME and are added to guard's. An agent's\n"
-	 "home is guard's own: log in once inside, your real one stays as it\n"
-	 "is.\n",
+	 "--agent NAME. Your own lie in ~/.config/guard/agents/NAME and are\n"
+	 "added to guard's. An agent's home is guard's own: log in once\n"
+	 "inside, your real one stays as it is.\n",
 	 agents_options, false},
-	{"doctor", NULL, "", "say what of the fence this machine has",
+	{"doctor", NULL, "",
+	 "say which parts of the fence work on this machine",
 	 "Each layer: ok, weaker (runs work, with less) or missing (nothing\n"
 	 "is run), and how to mend it. Ends with 1 when one is missing.\n",
 	 doctor_options, false},
