@@ -77,6 +77,17 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 	return 0;
 }
 
+int meta_set_time(int dirfd, const char *name, struct moment mtime)
+{
+	const struct timespec times[2] = {
+		{.tv_nsec = UTIME_OMIT},
+		{.tv_sec = mtime.sec, .tv_nsec = mtime.nsec},
+	};
+
+	return utimensat(dirfd, name, times,
+			 AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH));
+}
+
 bool meta_same(const struct meta *a, const struct meta *b)
 {
 	return a->dev == b->dev && a->ino == b->ino &&

@@ -39,6 +39,10 @@ void meta_from_statx(const struct statx *st, struct meta *ret);
  * when it is not there at the second look either. */
 int meta_get(int dirfd, const char *name, struct meta *ret);
 
+/* The time of its last change becomes mtime, that of its last access stays;
+ * otherwise as meta_get(). 0, or -1 with errno. */
+int meta_set_time(int dirfd, const char *name, struct moment mtime);
+
 /* Same entry, unchanged as far as the file system can tell: device, inode,
  * type, size, mtime, ctime. */
 bool meta_same(const struct meta *a, const struct meta *b);

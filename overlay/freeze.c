@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/beneath.h"
@@ -42,20 +41,10 @@ static void leave(struct freeze *f, const char *name, const char *why)
 static void copy_link(struct freeze *f, int from, int to, const char *name,
 		      const struct meta *m)
 {
-	struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
-	};
-	char *text = mem_alloc(m->size + 2);
-	ssize_t len = readlinkat(from, name, text, m->size + 1);
+	struct err err;
 
-	if (len >= 0)
-		text[len] = '\0';
-	if (len < 0 || symlinkat(text, to, name) < 0)
-		leave(f, name, strerror(errno));
-	else
-		(void)utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);
-	free(text);
+	if (preplace_link(to, from, name, m, &err) < 0)
+		leave(f, name, strerror(err.num));
 }
 
 /* One that is written all the time is torn, as every copy of it is. */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,25 +51,6 @@ static bool holds_point(const struct patchwork *p, const char *path)
 	return false;
 }
 
-static int place_link(int upper, int lower, const char *name,
-		      const struct meta *m, struct err *err)
-{
-	struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
-	};
-	char text[PATH_MAX];
-	ssize_t len = readlinkat(lower, name, text, sizeof(text) - 1);
-
-	if (len < 0)
-		return fail_errno(err, "read link %s", text_quote(name));
-	text[len] = '\0';
-	if (symlinkat(text, upper, name) < 0)
-		return fail_errno(err, "copy link %s", text_quote(name));
-	(void)utimensat(upper, name, times, AT_SYMLINK_NOFOLLOW);
-	return 0;
-}
-
 static bool fits(struct patchwork *p, const struct meta *m)
 {
 	if (m->size > p->file_max || m->size > p->total_max - p->total)
@@ -88,7 +68,7 @@ static int place_other(struct patchwork *p, int upper, int lower,
 	int got = -EPERM;
 
 	if (S_ISLNK(m->mode))
-		got = place_link(upper, lower, name, m, &odd);
+		got = preplace_link(upper, lower, name, m, &odd);
 	else if (S_ISREG(m->mode) && fits(p, m))
 		got = preplace_file(upper, lower, name, m, &odd);
 	else if (S_ISFIFO(m->mode))

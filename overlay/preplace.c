@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,10 +54,6 @@ static gid_t owner_group(const struct meta *m)
 /* Times last: everything else moves them. */
 int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 {
-	struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
-	};
 	AUTO(xattrs) struct xattrs x = {0};
 	struct err odd;
 
@@ -83,7 +78,7 @@ int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 	}
 	if (fchmod(to, m->mode & 07777) < 0)
 		return fail_errno(err, "set mode");
-	if (futimens(to, times) < 0)
+	if (meta_set_time(to, "", m->mtime) < 0)
 		return fail_errno(err, "set times");
 	return 0;
 }
@@ -167,20 +162,31 @@ int preplace_file(int dir, int lower, const char *name, const struct meta *m,
 	return 0;
 }
 
+int preplace_link(int dir, int lower, const char *name, const struct meta *m,
+		  struct err *err)
+{
+	auto_free char *text = mem_alloc(m->size + 2);
+	ssize_t len = readlinkat(lower, name, text, m->size + 1);
+
+	if (len < 0)
+		return fail_errno(err, "read link %s", text_quote(name));
+	text[len] = '\0';
+	if (symlinkat(text, dir, name) < 0)
+		return fail_errno(err, "copy link %s", text_quote(name));
+	(void)meta_set_time(dir, name, m->mtime);
+	return 0;
+}
+
 /* The link just made moved the folder's. */
-static void keep_times(struct preplace *p, int dir, const char *path)
+static void keep_time(struct preplace *p, int dir, const char *path)
 {
 	struct err odd;
 	auto_close int lower =
 		beneath_open(p->lower_fd, path, O_PATH | O_DIRECTORY, 0, &odd);
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	struct meta m;
 
-	if (lower < 0 || meta_get(lower, "", &m) < 0)
-		return;
-	times[1].tv_sec = m.mtime.sec;
-	times[1].tv_nsec = m.mtime.nsec;
-	(void)utimensat(dir, ".", times, 0);
+	if (lower >= 0 && meta_get(lower, "", &m) == 0)
+		(void)meta_set_time(dir, "", m.mtime);
 }
 
 static bool take_file(struct preplace *p, int lower, const char *dir_path,
@@ -194,7 +200,7 @@ static bool take_file(struct preplace *p, int lower, const char *dir_path,
 	dir = make_folder(p, dir_path, &odd);
 	if (dir < 0 || preplace_file(dir, lower, name, m, &odd) < 0)
 		return false;
-	keep_times(p, dir, dir_path);
+	keep_time(p, dir, dir_path);
 	p->files++;
 	p->bytes += m->size;
 	return true;

@@ -16,7 +16,6 @@
 #ifndef GUARD_OVERLAY_PREPLACE_H
 #define GUARD_OVERLAY_PREPLACE_H
 
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/meta.h"
@@ -38,6 +37,9 @@ int preplace_meta(int from, int to, const struct meta *m, struct err *err);
 
 /* name of lower in dir, whole or not at all. -EAGAIN: it changed meanwhile. */
 int preplace_file(int dir, int lower, const char *name, const struct meta *m,
+		  struct err *err);
+/* The same of a link; its owner is the user. */
+int preplace_link(int dir, int lower, const char *name, const struct meta *m,
 		  struct err *err);
 
 #endif

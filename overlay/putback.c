@@ -151,7 +151,7 @@ static int go_to(const struct putback *p, int dir, const char *rest,
 				  : move_in(p, p->trash_fd, p->name, dir, name,
 					    err);
 		if (got > 0 && !p->look)
-			revert_keep_time(dir, &m);
+			(void)meta_set_time(dir, "", m.mtime);
 		return got;
 	}
 	got = is_there(dir, name, &m, err);

@@ -36,16 +36,6 @@ char *revert_kept(const char *name, unsigned int depth)
 	return mem_printf("%s-at-%u", name, depth);
 }
 
-void revert_keep_time(int dir_fd, const struct meta *m)
-{
-	const struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = m->mtime.sec, .tv_nsec = m->mtime.nsec},
-	};
-
-	(void)futimens(dir_fd, times);
-}
-
 static void revert_free(struct revert *r)
 {
 	if (r->upper >= 0)
@@ -311,7 +301,9 @@ static int follow(struct revert *r, const char *path, struct err *err)
 	if (meta_get(r->upper, "", &m) < 0)
 		return fail_errno(err, "look at the layer");
 	got = go_on(r, path, err);
-	revert_keep_time(r->upper, &m);
+	/* Names have come and gone in it: it keeps the time that the run gave
+	 * it. */
+	(void)meta_set_time(r->upper, "", m.mtime);
 	return got;
 }
 

@@ -13,15 +13,9 @@
 #ifndef GUARD_OVERLAY_REVERT_KEPT_H
 #define GUARD_OVERLAY_REVERT_KEPT_H
 
-#include "base/meta.h"
-
 #define REVERT_ROOT "-root"
 
 /* "NAME-at-N"; to free. */
 char *revert_kept(const char *name, unsigned int depth);
-
-/* A folder of the layer in which names come and go keeps the time that the run
- * gave it: m is of before. As far as it can be given back. */
-void revert_keep_time(int dir_fd, const struct meta *m);
 
 #endif
