@@ -422,6 +422,24 @@ static bool read_yes_to(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
+static const char *do_not_go_together(const struct apply_options *o,
+				      bool operands)
+{
+	if (o->patch && o->yes_to)
+		return "--patch asks about each of them: without --yes-to";
+	if (o->patch && (o->dry || o->yes || o->json || output_is_quiet()))
+		return "--patch asks and tells by itself: neither -n, -q, -y "
+		       "nor --json goes with it";
+	if (o->commit.on && o->resolve)
+		return "a commit is made of what both sides agree on: without "
+		       "--ours, --theirs and --merge";
+	if (o->commit.message && !o->commit.on)
+		return "-m is for --commit and --branch";
+	if ((o->resume || o->abort) && (operands || o->resume == o->abort))
+		return "--continue and --abort stand alone";
+	return NULL;
+}
+
 int cmd_apply(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("apply");
@@ -452,30 +470,11 @@ int cmd_apply(int argc, char **argv)
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (o.patch && o.yes_to) {
-		options_complain(verb, "--patch asks about each of them: "
-				       "without --yes-to");
-		return STATUS_USAGE;
-	}
-	if (o.patch && (o.dry || o.yes || o.json || output_is_quiet())) {
-		options_complain(verb, "--patch asks and tells by itself: "
-				       "neither -n, -q, -y nor --json goes "
-				       "with it");
-		return STATUS_USAGE;
-	}
 	o.commit.on |= o.commit.branch != NULL;
-	if (o.commit.on && o.resolve) {
-		options_complain(verb, "a commit is made of what both sides "
-				       "agree on: without --ours, --theirs and "
-				       "--merge");
-		return STATUS_USAGE;
-	}
-	if (o.commit.message && !o.commit.on) {
-		options_complain(verb, "-m is for --commit and --branch");
-		return STATUS_USAGE;
-	}
-	if ((o.resume || o.abort) && (optind < argc || o.resume == o.abort)) {
-		options_complain(verb, "--continue and --abort stand alone");
+	if (do_not_go_together(&o, optind < argc)) {
+		options_complain(verb, "%s",
+				 do_not_go_together(&o, optind < argc));
+		mem_list_free(&o.yes_to);
 		return STATUS_USAGE;
 	}
 	if (o.resume || o.abort) {
