@@ -323,6 +323,59 @@ static int meanwhile(void *arg, const struct sandbox *sb, struct err *err)
 	return run_announce(b->run, sandbox_init(sb), err);
 }
 
+static int freeze(const struct run *run, struct buf *notes, struct err *err)
+{
+	const struct run_options *o = run->options;
+
+	if (o->home)
+		return fail(err, EINVAL,
+			    "--frozen would copy all of your home folder, "
+			    "guard's own state too: leave out one of --frozen "
+			    "and --home");
+	if (o->resume)
+		return fail(err, EINVAL,
+			    "--frozen is for a new run: one that goes on keeps "
+			    "what it began with");
+	return freeze_make(&run->session, run->project_fd, notes, err);
+}
+
+/* What the options say of it; what is open and made for it is not in yet. */
+static struct sandbox_policy policy_of(const struct run *run)
+{
+	const struct run_options *o = run->options;
+
+	return (struct sandbox_policy){
+		.argv = o->argv,
+		.cwd = run->cwd,
+		.home = run->context.state.home,
+		.never = run->context.state.path,
+		.read_only = o->read_only,
+		.read_write = o->read_write,
+		.net = o->net,
+		.ports = o->ports,
+		.port_count = o->port_count,
+		.nested = o->nested,
+		.strict = o->strict,
+		.allow_perf = o->allow_perf,
+		.allow_io_uring = o->allow_io_uring,
+		.allow_userfaultfd = o->allow_userfaultfd,
+		.allow_32bit = o->allow_32bit,
+		.timeout_ms = o->timeout_ms,
+		.pids_limit = o->pids_limit,
+		.memory = o->memory,
+		.cpus_milli = o->cpus_milli,
+		.tmp_size = o->tmp_size,
+		.has_user = o->has_user,
+		.user = o->user,
+		.group = o->group,
+		.groups = o->groups,
+		.group_count = o->group_count,
+		.open_layers = open_layers,
+		.mount_layers = mount_layers,
+		.meanwhile = meanwhile,
+	};
+}
+
 int run_start(struct run *run, struct layers **layers, struct err *err)
 {
 	const struct run_options *o = run->options;
@@ -335,6 +388,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct err ignored;
 	struct covers covers;
 	struct beginning beginning;
+	struct sandbox_policy policy = policy_of(run);
 	char **hide, **envp;
 	int got;
 
@@ -342,17 +396,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
 		return -err->num;
-	if (o->frozen && o->home)
-		return fail(err, EINVAL,
-			    "--frozen would copy all of your home folder, "
-			    "guard's own state too: leave out one of --frozen "
-			    "and --home");
-	if (o->frozen && o->resume)
-		return fail(err, EINVAL,
-			    "--frozen is for a new run: one that goes on keeps "
-			    "what it began with");
-	if (o->frozen &&
-	    freeze_make(&run->session, run->project_fd, &notes, err) < 0)
+	if (o->frozen && freeze(run, &notes, err) < 0)
 		return -err->num;
 	if (!o->resume)
 		onegroup_recall(&run->session,
@@ -378,46 +422,15 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	tell_header(run, &notes);
 	tell_cuts(&cuts);
 	beginning = (struct beginning){run, &cuts, hide, &dropped};
-	got = sandbox_start(
-		&(struct sandbox_policy){
-			.argv = o->argv,
-			.envp = envp,
-			.cwd = run->cwd,
-			.home = run->context.state.home,
-			.tmp_fd = tmp,
-			.var_tmp_fd = var_tmp,
-			.door_fd = door,
-			.hide = (const char *const *)hide,
-			.cuts = &cuts,
-			.never = run->context.state.path,
-			.read_only = o->read_only,
-			.read_write = o->read_write,
-			.net = o->net,
-			.ports = o->ports,
-			.port_count = o->port_count,
-			.nested = o->nested,
-			.strict = o->strict,
-			.allow_perf = o->allow_perf,
-			.allow_io_uring = o->allow_io_uring,
-			.allow_userfaultfd = o->allow_userfaultfd,
-			.allow_32bit = o->allow_32bit,
-			.timeout_ms = o->timeout_ms,
-			.pids_limit = o->pids_limit,
-			.memory = o->memory,
-			.cpus_milli = o->cpus_milli,
-			.tmp_size = o->tmp_size,
-			.has_user = o->has_user,
-			.user = o->user,
-			.group = o->group,
-			.groups = o->groups,
-			.group_count = o->group_count,
-			.open_layers = open_layers,
-			.mount_layers = mount_layers,
-			.layers_arg = &covers,
-			.meanwhile = meanwhile,
-			.meanwhile_arg = &beginning,
-		},
-		&run->sandbox, err);
+	policy.envp = envp;
+	policy.tmp_fd = tmp;
+	policy.var_tmp_fd = var_tmp;
+	policy.door_fd = door;
+	policy.hide = (const char *const *)hide;
+	policy.cuts = &cuts;
+	policy.layers_arg = &covers;
+	policy.meanwhile_arg = &beginning;
+	got = sandbox_start(&policy, &run->sandbox, err);
 	if (got == 0)
 		tell_limits(run);
 	mem_list_free(&hide);
