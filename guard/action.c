@@ -248,6 +248,15 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 	}
 }
 
+uint64_t action_first(const struct action *a, size_t n)
+{
+	const struct action_root *other = n ? &a->others[n - 1] : NULL;
+
+	if (strcmp(a->kind, "undo") == 0)
+		return other ? other->first : a->first;
+	return other ? other->before : a->before;
+}
+
 bool action_is_discard(const struct action *a)
 {
 	return strcmp(a->kind, DISCARD) == 0 ||

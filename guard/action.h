@@ -26,7 +26,7 @@
 /* Another folder that was changed along, in the same transaction. */
 struct action_root {
 	char *path; /* absolute, without links */
-	uint64_t before, after; /* as the action's own */
+	uint64_t before, after, first; /* as the action's own */
 	char **only; /* as the action's own */
 };
 
@@ -44,6 +44,9 @@ struct action {
 	char *undoes; /* of an undo: the kind that it took back; "" */
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
 	uint64_t takes; /* of an undo: `before` of what it took back */
+	/* Of an undo: `before` of what was done first of all, which is taken
+	 * back, or by an undo of that in effect again; 0: not known. */
+	uint64_t first;
 	bool git; /* a .git was named, and taken along */
 	bool whole; /* an apply of all that the run changed */
 	char **only; /* its snapshots are of these paths; NULL: of all */
@@ -89,6 +92,9 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err);
 /* The newest that is in effect, or the one `back` before it. */
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			  struct err *err);
+/* `before` of what is in effect by it, in its n-th folder (0: the action's
+ * own); 0: not known. */
+uint64_t action_first(const struct action *a, size_t n);
 /* The newest in effect that changed files: the next that undo needs snapshots
  * for, whatever stands in front of it. */
 int action_load_prior(int workspace_fd, struct action *ret, struct err *err);

@@ -93,6 +93,24 @@ static void put_others(struct record *r, const struct action *a)
 	}
 }
 
+/* first = number of the root " " before */
+static void put_first(struct record *r, size_t number, uint64_t first)
+{
+	auto_free char *value = mem_printf("%zu %" PRIu64, number, first);
+
+	if (first)
+		record_add(r, "first", value);
+}
+
+static void put_firsts(struct record *r, const struct action *a)
+{
+	size_t i;
+
+	put_first(r, 0, a->first);
+	for (i = 0; i < a->other_count; i++)
+		put_first(r, i + 1, a->others[i].first);
+}
+
 /* part = kept " " layer " " path */
 static void put_parts(struct record *r, const struct action *a)
 {
@@ -151,6 +169,18 @@ static bool get_only(struct action *a, const char *value)
 	return true;
 }
 
+static bool get_first(struct action *a, const char *value)
+{
+	uint64_t first;
+	size_t number;
+
+	if (sscanf(value, "%zu %" SCNu64, &number, &first) != 2 ||
+	    number > a->other_count)
+		return false;
+	*(number ? &a->others[number - 1].first : &a->first) = first;
+	return true;
+}
+
 /* Calls get() with each value of a key; they may be a thousand. */
 static bool get_all(const struct record *r, const char *key, struct action *a,
 		    bool (*get)(struct action *a, const char *value))
@@ -168,6 +198,7 @@ static int get_others(const struct record *r, struct action *a, struct err *err)
 {
 	if (!get_all(r, "other", a, get_other) ||
 	    !get_all(r, "only", a, get_only) ||
+	    !get_all(r, "first", a, get_first) ||
 	    !get_all(r, "part", a, get_part))
 		return fail(err, EBADMSG, "the record of an action is damaged");
 	return 0;
@@ -189,6 +220,7 @@ int action_record_save(int workspace_fd, const char *name,
 	record_set_int(&r, "git", a->git);
 	record_set_int(&r, "whole", a->whole);
 	put_others(&r, a);
+	put_firsts(&r, a);
 	put_parts(&r, a);
 	/* One that an older guard can take back is left to it. */
 	version = a->part_count		      ? VERSION

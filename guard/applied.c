@@ -186,6 +186,18 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	return tree_editor_put(r->editor, path, after, err);
 }
 
+/* By that action the apply with this snapshot before it, of one of its folders,
+ * is done. */
+static bool is_by(const struct action *a, uint64_t before)
+{
+	size_t n;
+
+	for (n = 0; n <= a->other_count; n++)
+		if (action_first(a, n) == before)
+			return true;
+	return false;
+}
+
 /* It is not taken back. What is not known of it says that it is. */
 static bool in_effect(int workspace_fd, uint64_t before)
 {
@@ -198,7 +210,7 @@ static bool in_effect(int workspace_fd, uint64_t before)
 
 		if (action_load_effective(workspace_fd, back, &a, &ignored) < 0)
 			break;
-		found = strcmp(a.kind, "apply") == 0 && a.before == before;
+		found = is_by(&a, before);
 		action_free(&a);
 	}
 	return found;

@@ -59,8 +59,10 @@ static int look(struct applying *a, size_t index, struct err *err)
 	if (project_look(a->c->store, &x->project, "pre-apply", s->id,
 			 &x->before, err) < 0)
 		return -err->num;
-	return first ? applied_rebase(a->c->store, s, index + 1, -1,
-				      &x->base.root, &x->before.root, err)
+	/* What was done is noted in the project's workspace. */
+	return first ? applied_rebase(a->c->store, s, index + 1,
+				      a->project.workspace_fd, &x->base.root,
+				      &x->before.root, err)
 		     : 0;
 }
 

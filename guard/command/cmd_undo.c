@@ -292,6 +292,7 @@ static struct carry_root *carry_roots_of(struct undo *u)
 			&u->roots[i].project,
 			&u->roots[i].plan,
 			&u->roots[i].now,
+			.first = action_first(&u->last, i),
 		};
 	return roots;
 }

@@ -50,6 +50,7 @@ struct carry_root {
 	const struct plan *plan;
 	struct snapshot *before; /* project_look()'s */
 	const struct transaction_layer *layer; /* or NULL */
+	uint64_t first; /* of an undo: see struct action */
 };
 
 /* For a dry run: what would keep carry_out() from beginning, without writing

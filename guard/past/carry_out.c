@@ -88,10 +88,12 @@ static void list_roots(const struct carry_root *roots, size_t count,
 		};
 		if (!i) {
 			list_only(r->project->only, &a->only);
+			a->first = r->first;
 			continue;
 		}
 		other = action_add_root(a, r->project->path);
 		list_only(r->project->only, &other->only);
+		other->first = r->first;
 	}
 }
 

@@ -200,6 +200,38 @@ says "$err" "commits are of the project: 1 change in $tilde/lib/ left out"
 gives 0 'is dropped' guard discard -y "$run"
 rm -rf "$HOME/app/.git"
 
+# --- a part of it, edited, and the rest ---
+seq 5 | tee part ../lib/part ../lib/rest >../lib/back
+part() {
+	gives 0 'a run' guard run --cow ../lib -- sh -c 'for f in part \
+		../lib/part ../lib/rest ../lib/back; do echo run >>$f; done'
+	run=$(last_run)
+	gives 0 'a part of it' guard apply -y -q "$run" part ../lib/part
+}
+part
+echo mine >>part
+echo mine >>../lib/part
+gives 0 'what was edited since is no conflict of the rest' guard apply -y "$run"
+is "$(tail -qn 1 part ../lib/part ../lib/rest)" 'mine
+mine
+run' 'in no folder'
+seq 5 | tee part ../lib/part ../lib/rest >../lib/back
+part
+gives 0 'taken back' guard undo -y -q
+gives 0 'and done again' guard undo -y -q
+echo mine >>../lib/part
+gives 0 'the rest' guard apply -y "$run"
+is "$(tail -qn 1 part ../lib/part ../lib/rest)" 'run
+mine
+run' 'likewise'
+seq 5 | tee part ../lib/part ../lib/rest >../lib/back
+part
+gives 0 'taken back' guard undo -y -q
+sed -i '1s/.*/mine/' ../lib/part
+gives 0 'what was taken back comes again' guard apply -y "$run"
+is "$(sed -n '1p;6p' ../lib/part)" 'mine
+run' 'with what was edited there'
+
 # --- a linked worktree beside its repository ---
 git -C "$HOME/lib" worktree add -q "$HOME/tree" >/dev/null 2>&1
 cd "$HOME/tree" || exit 99

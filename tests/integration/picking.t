@@ -229,6 +229,27 @@ rm new
 gives 0 'what is as it was before comes again' guard apply -y
 is "$(tail -qn 1 a b d new | sort -u)" run 'with the rest'
 
+for name in a b c d; do seq 5 >$name; done
+rm new
+ok 'another one' part
+gives 0 'what was taken back' guard undo -y -q
+gives 0 'and is done again' guard undo -y -q
+echo mine >>a
+rm b
+gives 0 'is applied as ever' guard apply -y
+is "$(sed -n 's/^  //p' "$out")" 'M  parts/d  14 B' 'the rest of it alone is left'
+is "$(tail -qn 1 a d new)" 'mine
+run
+run' 'and what was edited since stays so'
+no 'a deletion too' test -e b
+for name in a b c d; do seq 5 >$name; done
+rm new
+ok 'another one' part
+for n in 1 2 3; do guard undo -y -q; done
+sed -i '1s/.*/mine/' a
+gives 0 'taken back in the end, it comes again' guard apply -y
+says "$out" 'a  17 B  merged'
+
 # --- what both have deleted is known, and nothing is to be done of it ---
 mkdir -p "$HOME/both/folder"
 cd "$HOME/both" || exit 99

@@ -80,6 +80,8 @@ static void several_folders_come_back_with_their_paths(void **state)
 	o = action_add_root(&a, "/home/a b\nc");
 	o->before = 8;
 	o->after = 10;
+	o->first = 3;
+	a.first = 2;
 	mem_list_add(&o->only, ".x");
 	mem_list_add(&o->only, " y z");
 	(void)action_add_root(&a, "/p");
@@ -92,6 +94,16 @@ static void several_folders_come_back_with_their_paths(void **state)
 	assert_string_equal(b.others[0].path, "/home/a b\nc");
 	assert_int_equal(b.others[0].before, 8);
 	assert_int_equal(b.others[0].after, 10);
+	assert_int_equal(b.others[0].first, 3);
+	assert_int_equal(b.others[1].first, 0);
+	assert_int_equal(b.first, 2);
+	/* What is done is an action's own, and of an undo what it was of. */
+	assert_int_equal(action_first(&b, 0), 7);
+	assert_int_equal(action_first(&b, 1), 8);
+	assert_string_equal(b.kind, "apply");
+	(void)strcpy(b.kind, "undo");
+	assert_int_equal(action_first(&b, 0), 2);
+	assert_int_equal(action_first(&b, 1), 3);
 	assert_string_equal(b.others[0].only[0], ".x");
 	assert_string_equal(b.others[0].only[1], " y z");
 	assert_null(b.others[0].only[2]);
