@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/pathset.h"
 #include "base/text.h"
 #include "guard/changes.h"
 #include "overlay/scan.h"
@@ -41,30 +42,30 @@ char *parts_text(const struct session *s, const struct action_part *part)
 	return mem_printf("%s%s", prefix, path);
 }
 
-/* What was taken out of the same layer along with it. To free. */
-static const char **along(const struct action *a, const char *layer)
+/* What was taken out of the same layer. */
+static struct pathset taken_out(const struct action *a, const char *layer)
 {
-	const char **paths = mem_zalloc((a->part_count + 1) * sizeof(*paths));
+	auto_free const char **paths =
+		mem_zalloc((a->part_count + 1) * sizeof(*paths));
 	size_t i, n = 0;
 
 	for (i = 0; i < a->part_count; i++)
 		if (strcmp(a->parts[i].layer, layer) == 0)
 			paths[n++] = a->parts[i].path;
-	return paths;
+	return pathset_of(paths);
 }
 
 static int put_back(const struct state *st, const struct session *s,
-		    const struct action *a, const struct action_part *part,
+		    const struct action_part *part, const struct pathset *along,
 		    bool look, struct err *err)
 {
-	auto_free const char **paths = along(a, part->layer);
 	auto_close int fd =
 		openat(s->fd, part->layer,
 		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
 		return fail_errno(err, "the layer of run %s", s->id);
-	return layer_put_back(fd, part->path, paths, st->trash_fd, part->kept,
+	return layer_put_back(fd, part->path, along, st->trash_fd, part->kept,
 			      look, err);
 }
 
@@ -72,15 +73,25 @@ static int put_back(const struct state *st, const struct session *s,
 static int put_all_back(const struct state *st, const struct session *s,
 			const struct action *a, bool look, struct err *err)
 {
+	AUTO(pathset) struct pathset along = {0};
+	const char *layer = "";
 	int count = 0;
 	size_t i;
 
+	/* There may be thousands, those of one layer one behind the other. */
 	for (i = a->part_count; i-- > 0;) {
-		int got = put_back(st, s, a, &a->parts[i], look, err);
+		const struct action_part *part = &a->parts[i];
+		int got;
 
+		if (strcmp(part->layer, layer) != 0) {
+			pathset_free(&along);
+			along = taken_out(a, part->layer);
+			layer = part->layer;
+		}
+		got = put_back(st, s, part, &along, look, err);
 		if (got < 0)
 			return err_context(err, "put %s back into run %s",
-					   text_quote(a->parts[i].path), s->id);
+					   text_quote(part->path), s->id);
 		count += got;
 	}
 	return count;

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
+#include "base/pathset.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "overlay/marks.h"
@@ -17,7 +18,7 @@
 
 struct putback {
 	const char *path; /* what was taken back */
-	const char *const *along;
+	const struct pathset *along;
 	int trash_fd;
 	const char *name; /* what lies in the trash */
 	bool exchange; /* for a folder that revert built in its place */
@@ -39,14 +40,6 @@ static int is_there(int dir, const char *name, struct meta *ret,
 	return errno == ENOENT
 		       ? 0
 		       : fail_errno(err, "look at %s", text_quote(name));
-}
-
-static bool leads_to_any(const char *const *paths, const char *at)
-{
-	for (; paths && *paths; paths++)
-		if (path_below(*paths, at))
-			return true;
-	return false;
 }
 
 /*
@@ -76,7 +69,7 @@ static int check_built(const struct putback *p, int dir, const char *name,
 				      ? check_built(p, fd, below, child, err)
 				      : in_the_way(child, err);
 		else if (got > 0 && !mark_is_whiteout(&m) &&
-			 !leads_to_any(p->along, child))
+			 !pathset_reaches(p->along, child))
 			got = in_the_way(child, err);
 		if (got < 0)
 			return got;
@@ -262,7 +255,7 @@ static int put_back(struct putback *p, int upper_fd, struct err *err)
 	return go_to(p, upper, place, place, err);
 }
 
-int layer_put_back(int upper_fd, const char *path, const char *const *along,
+int layer_put_back(int upper_fd, const char *path, const struct pathset *along,
 		   int trash_fd, const char *name, bool look, struct err *err)
 {
 	struct putback p = {

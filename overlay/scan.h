@@ -9,6 +9,7 @@
 #ifndef GUARD_OVERLAY_SCAN_H
 #define GUARD_OVERLAY_SCAN_H
 
+#include "base/pathset.h"
 #include "overlay/change_list.h"
 
 /*
@@ -46,13 +47,12 @@ int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
  * The way back: what lies in the trash under that name is in the layer again.
  * Each as a whole, so that whoever is ended in between does it once more. look:
  * only whether it can be done. along: paths that were taken out after it, and
- * are put back before it (NULL-terminated, or NULL); whole paths of the layer,
- * its own may be among them.
+ * are put back before it; whole paths of the layer, its own may be among them.
  *
  * 1: it is there; 0: nothing of it is in the trash. -EEXIST: what the run did
  * since is in the way, the text says where; nothing is done then.
  */
-int layer_put_back(int upper_fd, const char *path, const char *const *along,
+int layer_put_back(int upper_fd, const char *path, const struct pathset *along,
 		   int trash_fd, const char *name, bool look, struct err *err);
 
 #endif

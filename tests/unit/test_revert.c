@@ -15,10 +15,11 @@ static int take_back(struct lab *lab, const char *path)
 static int put(struct lab *lab, const char *path, int n, bool look)
 {
 	auto_free char *name = mem_printf("back-%d", n);
-	const char *along[] = {path, NULL};
+	const char *paths[] = {path, NULL};
+	AUTO(pathset) struct pathset along = pathset_of(paths);
 	struct err err;
 
-	return layer_put_back(lab->upper_fd, path, along, lab->trash_fd, name,
+	return layer_put_back(lab->upper_fd, path, &along, lab->trash_fd, name,
 			      look, &err);
 }
 
@@ -307,7 +308,8 @@ static void a_deleted_folder_comes_back_deleted(void **state)
  * has built. */
 static void several_come_back_in_turn(void **state)
 {
-	const char *along[] = {"d/top", "d/e/f/deep", NULL};
+	const char *paths[] = {"d/top", "d/e/f/deep", NULL};
+	AUTO(pathset) struct pathset along = pathset_of(paths);
 	struct lab lab;
 	struct err err;
 
@@ -319,7 +321,7 @@ static void several_come_back_in_turn(void **state)
 	assert_int_equal(take_back(&lab, "d/top"), 0);
 	assert_int_equal(take_back(&lab, "d/e/f/deep"), 0);
 	lab_expect(&lab, "D d/e/near");
-	assert_int_equal(layer_put_back(lab.upper_fd, "d/top", along,
+	assert_int_equal(layer_put_back(lab.upper_fd, "d/top", &along,
 					lab.trash_fd, "back-0", true, &err),
 			 1);
 	assert_int_equal(put(&lab, "d/top", 0, true), -EEXIST);
