@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
+#include "base/lowerbound.h"
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
@@ -311,20 +312,18 @@ void changes_keep(struct change_list *list, const char *const *paths)
 	}
 }
 
+static int by_path(const void *path, const void *change)
+{
+	return path_compare(path, ((const struct change *)change)->path);
+}
+
 /* What lies below a path comes directly behind it. */
 bool changes_has(const struct change_list *list, const char *path)
 {
-	size_t low = 0, high = list->count;
+	size_t at = lowerbound(path, list->items, list->count,
+			       sizeof(*list->items), by_path);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (path_compare(list->items[mid].path, path) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < list->count && path_below(list->items[low].path, path);
+	return at < list->count && path_below(list->items[at].path, path);
 }
 
 /* The layer has it, or says that a folder around it is deleted. */

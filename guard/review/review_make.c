@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/lowerbound.h"
 #include "base/path.h"
 #include "base/pathset.h"
 #include "guard/review/review.h"
@@ -57,20 +58,16 @@ static int add_here(void *arg, const char *path, const struct entry *base,
 	return 0;
 }
 
+static int by_path(const void *path, const void *entry)
+{
+	return path_compare(path, ((const struct review_entry *)entry)->path);
+}
+
 /* The first that is the path or comes behind it. */
 static size_t find_here(const struct make *m, const char *path)
 {
-	size_t low = 0, high = m->here_count;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (path_compare(m->here[mid].path, path) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return lowerbound(path, m->here, m->here_count, sizeof(*m->here),
+			  by_path);
 }
 
 /* What git obeys is asked about item by item in any case. */

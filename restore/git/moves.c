@@ -31,22 +31,19 @@ void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	};
 }
 
+static int by_path(const void *path, const void *file)
+{
+	return path_compare(path, ((const struct moves_file *)file)->path);
+}
+
 uint32_t moves_find_path(const struct moves_side *side, const char *path)
 {
-	size_t low = 0, high = side->count;
+	const struct moves_file *f =
+		side->count ? bsearch(path, side->items, side->count,
+				      sizeof(*f), by_path)
+			    : NULL;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int order = path_compare(side->items[mid].path, path);
-
-		if (order == 0)
-			return (uint32_t)mid;
-		if (order < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return MOVES_NONE;
+	return f ? (uint32_t)(f - side->items) : MOVES_NONE;
 }
 
 bool moves_is_free(const struct moves_file *f)

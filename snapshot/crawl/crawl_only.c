@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include "base/auto.h"
+#include "base/lowerbound.h"
 #include "base/path.h"
 
 enum only {
@@ -13,20 +14,16 @@ enum only {
 	ONLY_ALL, /* it is wanted, with all below */
 };
 
+static int by_path(const void *path, const void *wanted)
+{
+	return path_compare(path, *(const char *const *)wanted);
+}
+
 /* The first that is not before path. */
 static size_t first_from(const struct crawl *w, const char *path)
 {
-	size_t low = 0, high = w->only_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (path_compare(w->only[middle], path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lowerbound(path, w->only, w->only_count, sizeof(*w->only),
+			  by_path);
 }
 
 /* What is wanted of a path whose folder is on the way to something. */

@@ -2,29 +2,26 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/lowerbound.h"
 #include "base/path.h"
 #include "snapshot/tree/catalog.h"
 
-/* The first note whose path is not before this one. */
-static size_t lower_bound(const struct snapshot *s, const char *path)
+static int by_path(const void *path, const void *note)
 {
-	size_t low = 0, high = s->note_count;
+	return path_compare(path, ((const struct note *)note)->path);
+}
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (path_compare(s->notes[mid].path, path) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+/* The first note whose path is not before this one. */
+static size_t first_from(const struct snapshot *s, const char *path)
+{
+	return lowerbound(path, s->notes, s->note_count, sizeof(*s->notes),
+			  by_path);
 }
 
 static bool has_exact(const struct snapshot *s, enum note_kind kind,
 		      const char *path)
 {
-	size_t at = lower_bound(s, path);
+	size_t at = first_from(s, path);
 
 	for (; at < s->note_count && strcmp(s->notes[at].path, path) == 0; at++)
 		if (s->notes[at].kind == kind)
@@ -39,7 +36,7 @@ void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 
 	if (has_exact(s, kind, path))
 		return;
-	at = lower_bound(s, path);
+	at = first_from(s, path);
 	GROW(s->notes, s->note_count, s->note_room);
 	memmove(&s->notes[at + 1], &s->notes[at],
 		(s->note_count - at) * sizeof(*s->notes));
