@@ -18,7 +18,7 @@ int atomic_sync_dir(int dirfd, struct err *err)
 
 	/* EINVAL: a file system that has nothing to sync (fsync(2)). */
 	if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL))
-		return fail_errno(err, "sync folder");
+		return fd_fail(dirfd, "sync folder", err);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static int sync_folders(const struct atomic_set *s, atomic_sync sync,
 		fds[count] = openat(s->items[i].dirfd, ".",
 				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fds[count] < 0)
-			got = fail_errno(err, "sync folder");
+			got = fd_fail(s->items[i].dirfd, "sync folder", err);
 		else
 			count++;
 	}

@@ -106,7 +106,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		flags |= O_NOCTTY;
 	if (!*path) {
 		fd = TWICE(openat(root_fd, ".", flags & ~O_NOFOLLOW, mode));
-		return fd < 0 ? fail_errno(err, "open the root folder") : fd;
+		return fd < 0 ? fd_fail(root_fd, "open", err) : fd;
 	}
 	if (!path_ok(path))
 		return fail(err, EINVAL, "%s is not a path below a root",

@@ -146,6 +146,14 @@ char *fd_path(int fd)
 	return mem_strndup(path, (size_t)len);
 }
 
+int fd_fail(int fd, const char *what, struct err *err)
+{
+	int num = errno;
+	auto_free char *path = fd_path(fd);
+
+	return fail_num(err, num, "%s %s", what, path ? text_quote(path) : "?");
+}
+
 int fd_reopen(int fd, int flags)
 {
 	return TWICE(open(fd_name(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC));

@@ -70,6 +70,9 @@ int fd_chmod(int fd, mode_t mode);
  */
 char *fd_path(int fd);
 
+/* An error of what is open there, by errno: "what 'its path': why". */
+int fd_fail(int fd, const char *what, struct err *err);
+
 /* A plain file's descriptor again with other flags (from an O_PATH one). */
 int fd_reopen(int fd, int flags);
 

@@ -75,28 +75,19 @@ static void add(struct dirlist *list, const struct kernel_dirent *d)
 	list->items[list->count - 1].type = d->type;
 }
 
-static int fail_read(int dir_fd, struct err *err)
-{
-	int num = errno;
-	auto_free char *path = fd_path(dir_fd);
-
-	return fail_num(err, num, "read folder %s",
-			text_quote(path ? path : ""));
-}
-
 int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_free char *dents = mem_alloc(DENTS_LEN);
 
 	if (lseek(dir_fd, 0, SEEK_SET) < 0)
-		return fail_read(dir_fd, err);
+		return fd_fail(dir_fd, "read folder", err);
 	for (;;) {
 		long len = syscall(SYS_getdents64, dir_fd, dents, DENTS_LEN);
 		long at;
 
 		if (len < 0)
-			return fail_read(dir_fd, err);
+			return fd_fail(dir_fd, "read folder", err);
 		if (len == 0)
 			break;
 		for (at = 0; at < len;) {

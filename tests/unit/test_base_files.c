@@ -538,6 +538,25 @@ static void what_is_open_is_reached_by_its_descriptor(void **state)
 	assert_int_equal(fd_chmod(-1, 0700), -1);
 }
 
+/* A file where a folder is wanted. */
+static void a_folder_that_fails_is_named(void **state)
+{
+	const struct folder_box *box = *state;
+	auto_free char *path = path_join(box->path, "file");
+	auto_free char *opened = mem_printf("open '%s': ", path);
+	auto_free char *synced = mem_printf("sync folder '%s': ", path);
+	auto_close int fd = openat(box->fd, "file", O_RDWR | O_CREAT, 0600);
+	struct err err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(beneath_open(fd, "", O_RDONLY, 0, &err), -ENOTDIR);
+	assert_memory_equal(err.text, opened, strlen(opened));
+	assert_int_equal(atomic_sync_dir(fd, &err), -ENOTDIR);
+	assert_memory_equal(err.text, synced, strlen(synced));
+	assert_int_equal(atomic_sync_dir(-1, &err), -EBADF);
+	assert_memory_equal(err.text, "sync folder ?: ", 15);
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, folder_box_setup, tear_down)
 
@@ -561,6 +580,7 @@ int main(void)
 		TEST(several_remove_the_same_at_once),
 		TEST(entries_are_sorted_and_found),
 		TEST(what_is_open_is_reached_by_its_descriptor),
+		TEST(a_folder_that_fails_is_named),
 		TEST(a_path_is_resolved_though_its_end_is_missing),
 	};
 
