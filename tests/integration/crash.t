@@ -7,7 +7,8 @@
 #	crash.t VERB NUMBER [ERROR]	one point
 #
 # ERRORS: only these, and each of them at every call, "ENOENT EACCES" for one;
-# CRASH_CALLS=--every: also at those that only look.
+# CRASH_CALLS=--every: also at those that only look; or others that stopat knows:
+# "--every --only open".
 #
 # `make check` takes points at random for a while (the seed is said; CRASH_SEED
 # sets it); `make crash` takes all of them. K/N: every N-th from the K-th on.
@@ -170,7 +171,7 @@ judge() {
 		side "$1"
 		case $?.$undone in
 		0.0) ;;
-		# What could not be stored afterwards cannot be taken back.
+		# What could not be read afterwards cannot be taken back.
 		1.1) [ "$error" ] || bad 'not taken back' ;;
 		*) bad "undo says $undone, and it is not so" ;;
 		esac
@@ -257,8 +258,8 @@ one() {
 
 count_of() {
 	start_of "$1"
-	# shellcheck disable=SC2046 # words
-	"$stopat" --count "$T/count" --at 0 --error EIO "$reads" -- \
+	# shellcheck disable=SC2046,SC2086 # words
+	"$stopat" --count "$T/count" --at 0 --error EIO $reads -- \
 		$(crash_verb "$1") >"$out" 2>"$err" </dev/null ||
 		bad 'not done under the tracer'
 	read -r count _ <"$T/count"
