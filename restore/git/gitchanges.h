@@ -11,7 +11,6 @@
 #ifndef GUARD_RESTORE_GIT_GITCHANGES_H
 #define GUARD_RESTORE_GIT_GITCHANGES_H
 
-
 #include "restore/git/libgit.h"
 #include "snapshot/tree/tree.h"
 
