@@ -15,6 +15,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/carry.h"
+#include "guard/past/thoughts.h"
 #include "guard/past/undiscard.h"
 #include "guard/recover.h"
 #include "guard/taken.h"
@@ -47,6 +48,7 @@ struct undo {
 	struct undo_root *roots; /* the project is the first */
 	size_t count;
 	struct carry_counts counts; /* of all */
+	struct thoughts thoughts; /* of a dry run of several */
 };
 
 static void root_free(struct undo_root *r)
@@ -76,6 +78,7 @@ static void undo_clear(struct undo *u)
 static void undo_free(struct undo *u)
 {
 	undo_clear(u);
+	thoughts_free(&u->thoughts);
 	free(u->path);
 }
 
@@ -202,9 +205,8 @@ static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
 	struct plan_options options = {
 		.git_apart = !u->last.git,
 		.partial = r->only != NULL,
-		.now_notes = only_thought(u) ? NULL : &r->now,
+		.now_notes = &r->now,
 	};
-	const struct entry *now;
 	struct carry_counts counts;
 
 	if (!r->after)
@@ -216,10 +218,11 @@ static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
 	if (catalog_load(u->c->store, r->after, &r->left, err) < 0 ||
 	    catalog_load(u->c->store, r->before, &r->wanted, err) < 0)
 		return err_context(err, "take the %s back", u->last.kind);
-	if (!only_thought(u) && look_at_now(u, r, err) < 0)
-		return -err->num;
-	now = only_thought(u) ? &r->left.root : &r->now.root;
-	if (plan_make(u->c->store, &r->left.root, &r->wanted.root, now,
+	if (look_at_now(u, r, err) < 0 ||
+	    (only_thought(u) &&
+	     thoughts_have(&u->thoughts, u->c->store, r->path, r->only,
+			   &r->now.root, err) < 0) ||
+	    plan_make(u->c->store, &r->left.root, &r->wanted.root, &r->now.root,
 		      &options, &r->plan, err) < 0)
 		return -err->num;
 	r->plan.prefix = r->prefix;
@@ -301,7 +304,10 @@ static struct carry_root *carry_roots_of(struct undo *u)
 static int end_dry(struct undo *u, struct err *err)
 {
 	auto_free struct carry_root *roots = carry_roots_of(u);
+	size_t i;
 
+	for (i = 0; i < u->count; i++)
+		thoughts_add(&u->thoughts, u->roots[i].path, &u->roots[i].plan);
 	if (!only_thought(u) &&
 	    carry_check(u->c->store, roots, u->count, err) < 0)
 		return -err->num;
@@ -422,8 +428,9 @@ static int undo_many(struct undo *u, struct err *err)
 			return -err->num;
 		status = undo_one(u, err);
 		if (status != STATUS_OK && u->step)
-			output_say("%s before it taken back",
-				   text_count(u->step, "action"));
+			output_say("%s before it %staken back",
+				   text_count(u->step, "action"),
+				   u->o->dry ? "would be " : "");
 		if (status != STATUS_OK)
 			return status;
 	}

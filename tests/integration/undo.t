@@ -19,6 +19,7 @@ manifest "$HOME/project" >"$T/one"
 step two
 step three
 manifest "$HOME/project" >"$T/three"
+cp -p file-one "$HOME/saved-one"
 gives 1 'more than there were' guard undo -y 4
 says "$err" 'only 3 actions'
 manifest "$HOME/project" >"$T/after"
@@ -31,6 +32,17 @@ for name in one two three; do
 done
 manifest "$HOME/project" >"$T/after"
 ok 'changes nothing' same "$T/three" "$T/after"
+echo mine >>file-one
+manifest "$HOME/project" >"$T/edited"
+gives 1 'a dry run of three, with an edit in the oldest' guard undo -n 3
+says "$out" 'D  file-three'
+says "$out" 'D  file-two'
+says "$err" "'file-one': deleted there, but changed in the project meanwhile"
+says "$err" '2 actions before it would be taken back'
+gives 0 'of the two before it' guard undo -n 2
+manifest "$HOME/project" >"$T/after"
+ok 'changes nothing either' same "$T/edited" "$T/after"
+cp -p "$HOME/saved-one" file-one
 gives 0 'two' guard undo -y 2
 manifest "$HOME/project" >"$T/after"
 ok 'it is as after the first' same "$T/one" "$T/after"

@@ -1,0 +1,87 @@
+#include "guard/past/thoughts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "snapshot/tree/tree.h"
+
+void thoughts_free(struct thoughts *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++) {
+		free(t->items[i].folder);
+		free(t->items[i].path);
+		entry_free(&t->items[i].to);
+	}
+	free(t->items);
+	*t = (struct thoughts){0};
+}
+
+void thoughts_add(struct thoughts *t, const char *folder,
+		  const struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->step_count; i++) {
+		struct thought *one;
+
+		GROW(t->items, t->count, t->room);
+		one = &t->items[t->count++];
+		*one = (struct thought){
+			.folder = mem_strdup(folder),
+			.path = mem_strdup(plan->steps[i].path),
+		};
+		entry_copy(&one->to, &plan->steps[i].to);
+	}
+}
+
+static bool was_looked_at(const char *path, char *const *only)
+{
+	if (!only)
+		return true;
+	for (; *only; only++)
+		if (path_below(path, *only) || path_below(*only, path))
+			return true;
+	return false;
+}
+
+static int put(struct tree_editor *ed, const struct thought *t, struct err *err)
+{
+	int got;
+
+	if (!t->to.mode)
+		got = tree_editor_remove(ed, t->path, err);
+	else if (S_ISDIR(t->to.mode))
+		got = tree_editor_put_folder(ed, t->path, &t->to, err);
+	else
+		got = tree_editor_put(ed, t->path, &t->to, err);
+	return got == -ENOTDIR ? 0 : got;
+}
+
+int thoughts_have(const struct thoughts *t, struct store *store,
+		  const char *folder, char *const *only, struct entry *now,
+		  struct err *err)
+{
+	struct tree_editor *ed = tree_editor_new(store, now);
+	struct entry root = {0};
+	int got = 0;
+	size_t i;
+
+	for (i = 0; i < t->count && got >= 0; i++)
+		if (strcmp(t->items[i].folder, folder) == 0 &&
+		    was_looked_at(t->items[i].path, only))
+			got = put(ed, &t->items[i], err);
+	if (got >= 0)
+		got = tree_editor_save(ed, &root, err);
+	tree_editor_free(&ed);
+	if (got < 0)
+		return got;
+	entry_free(now);
+	*now = root;
+	return 0;
+}
