@@ -245,7 +245,7 @@ no 'a deletion too' test -e b
 for name in a b c d; do seq 5 >$name; done
 rm new
 ok 'another one' part
-for n in 1 2 3; do guard undo -y -q; done
+for _ in 1 2 3; do guard undo -y -q; done
 sed -i '1s/.*/mine/' a
 gives 0 'taken back in the end, it comes again' guard apply -y
 says "$out" 'a  17 B  merged'
