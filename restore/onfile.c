@@ -124,7 +124,8 @@ static int same_plain(const struct onfile *o, int fd, const struct entry *e,
 	if (!same_head(&m, e, 0))
 		return 0;
 	got = same_attrs(o->store, fd, e, err);
-	if (got <= 0 || (o->was_calm && moment_compare(m.mtime, e->mtime) == 0))
+	if (got <= 0 || (o->calm_ino && m.ino == o->calm_ino &&
+			 moment_compare(m.mtime, e->mtime) == 0))
 		return got;
 	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
 }

@@ -12,9 +12,10 @@ struct onfile {
 	/* take_calm_before() the entry's snapshot: what lies in a folder and is
 	 * older needs no reading ({0}: read everything). */
 	struct moment calm;
-	/* What is asked for was older just before guard itself renamed it: when
-	 * it has its mtime still, its bytes need no reading. */
-	bool was_calm;
+	/* The file of this number was older just before guard itself renamed
+	 * it: when it is what is asked for, and has its mtime still, its bytes
+	 * need no reading. 0: none was. */
+	uint64_t calm_ino;
 	int workspace_fd; /* of the project, see shut.h */
 	/* Asked while long files are compared, or NULL. */
 	const struct content_watch *watch;

@@ -202,7 +202,7 @@ static int verify(struct txn *t, const struct op *op, struct err *err)
 	const struct onfile o = {
 		.store = t->store,
 		.calm = t->calm,
-		.was_calm = op->calm,
+		.calm_ino = op->calm ? op->old_ino : 0,
 		.workspace_fd = t->project->workspace_fd,
 		.watch = &watch,
 	};

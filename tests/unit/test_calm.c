@@ -193,6 +193,35 @@ static void a_write_to_what_is_deleted_is_seen(void **state)
 	check_first("gone", 'O');
 }
 
+/* Of the same size, rights and times, as `touch -r` and a rename leave it. */
+static void rename_over(void)
+{
+	auto_close int dir = open_in_project("", O_RDONLY | O_DIRECTORY);
+	auto_close int old = open_in_project("big", O_RDONLY);
+	auto_close int fd = openat(dir, "mine", O_WRONLY | O_CREAT | O_CLOEXEC);
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+	struct stat st;
+
+	assert_return_code(fd, errno);
+	assert_return_code(fstat(old, &st), errno);
+	assert_return_code(ftruncate(fd, st.st_size), errno);
+	assert_return_code(pwrite(fd, "O", 1, 0), errno);
+	assert_return_code(fchmod(fd, st.st_mode), errno);
+	times[1] = st.st_mtim;
+	assert_return_code(futimens(fd, times), errno);
+	assert_return_code(renameat(dir, "mine", dir, "big"), errno);
+}
+
+static void another_file_of_its_times_is_seen(void **state)
+{
+	struct err err;
+	int got = before_rename_of("big", rename_over, 10, &err);
+
+	(void)state;
+	refused_for("big", got, &err);
+	check_first("big", 'O');
+}
+
 static void set_attribute(void)
 {
 	auto_close int fd = open_in_project("big", O_RDONLY);
@@ -313,6 +342,7 @@ int main(void)
 		TEST(bytes_are_read_where_the_file_system_is_not_known),
 		TEST(a_write_to_what_is_replaced_is_seen),
 		TEST(a_write_to_what_is_deleted_is_seen),
+		TEST(another_file_of_its_times_is_seen),
 		TEST(an_attribute_is_seen),
 		TEST(a_mode_is_seen),
 		TEST(a_time_set_back_is_seen),
