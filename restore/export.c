@@ -9,10 +9,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/firstnames.h"
-#include "restore/onfile.h"
 #include "restore/tarfile.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
+#include "snapshot/tree/attrset.h"
 #include "snapshot/tree/tree.h"
 
 const char *export_loss_text(enum export_loss loss)
@@ -122,7 +122,7 @@ static int write_entry(struct exporter *x, const char *path,
 
 	if (e->link_group && !S_ISDIR(e->mode))
 		item.same_as = firstnames_other(&x->names, e->link_group, path);
-	if (onfile_load_attrs(x->store, e, &attrs, err) < 0)
+	if (attrset_load(x->store, &e->attrs, &attrs, err) < 0)
 		return -err->num;
 	if (S_ISREG(e->mode) && !item.same_as)
 		return write_file(x, &item, err);

@@ -13,19 +13,7 @@
 #include "base/walk.h"
 #include "restore/shut.h"
 #include "snapshot/store/content.h"
-
-int onfile_load_attrs(struct store *store, const struct entry *e,
-		      struct xattrs *ret, struct err *err)
-{
-	AUTO(buf) struct buf b = {0};
-
-	*ret = (struct xattrs){0};
-	if (e->attrs.type == OBJECT_NONE)
-		return 0;
-	if (store_get(store, &e->attrs, &b, err) < 0)
-		return -err->num;
-	return xattrs_decode(b.data, b.len, ret, err);
-}
+#include "snapshot/tree/attrset.h"
 
 static int same_attrs(struct store *store, int fd, const struct entry *e,
 		      struct err *err)
@@ -33,7 +21,7 @@ static int same_attrs(struct store *store, int fd, const struct entry *e,
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
 
-	if (onfile_load_attrs(store, e, &want, err) < 0 ||
+	if (attrset_load(store, &e->attrs, &want, err) < 0 ||
 	    xattrs_get(fd, "", &have, err) < 0)
 		return -err->num;
 	return xattrs_equal(&want, &have);
@@ -270,7 +258,7 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
 
-	if (onfile_load_attrs(store, e, &want, err) < 0 ||
+	if (attrset_load(store, &e->attrs, &want, err) < 0 ||
 	    xattrs_get(fd, "", &have, err) < 0)
 		return -err->num;
 	if (xattrs_equal(&want, &have))

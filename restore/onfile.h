@@ -39,10 +39,6 @@ bool onfile_calm(const struct meta *m, const struct entry *e,
 int onfile_same_content(struct store *store, int dirfd, const char *name,
 			const struct entry *e, struct err *err);
 
-/* The entry's extended attributes out of the store; may be none. */
-int onfile_load_attrs(struct store *store, const struct entry *e,
-		      struct xattrs *ret, struct err *err);
-
 /*
  * Gives the open thing (may be O_PATH) owner, attributes, mode and time.
  * Writes only what differs. What only root may do is left when we are not:

@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "base/walk.h"
 #include "overlay/scan.h"
-#include "restore/onfile.h"
 #include "restore/txn.h"
+#include "snapshot/tree/attrset.h"
 
 /* Less is made from the store, and the run's layer stays whole. */
 #define WORTH_IT SYNC_EACH_MAX
@@ -135,7 +135,8 @@ static bool same_attrs(const struct match *m, int dirfd, struct op *op)
 		return false;
 	if (!x.count && op->to->attrs.type == OBJECT_NONE)
 		return true;
-	return onfile_load_attrs(m->txn->store, op->to, &want, &ignored) == 0 &&
+	return attrset_load(m->txn->store, &op->to->attrs, &want, &ignored) ==
+		       0 &&
 	       xattrs_equal(&want, &x);
 }
 

@@ -9,6 +9,7 @@
 #include "base/pathset.h"
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
+#include "snapshot/tree/attrset.h"
 
 struct make {
 	struct review *r;
@@ -203,26 +204,16 @@ static bool read_side(void *arg, bool now, struct buf *to)
 						add_bytes, to, &ignored) == 0;
 }
 
-static void read_attrs(struct store *store, const struct entry *e,
-		       struct xattrs *ret)
-{
-	AUTO(buf) struct buf b = {0};
-	struct err ignored;
-
-	if (e->attrs.type != OBJECT_NONE &&
-	    store_get(store, &e->attrs, &b, &ignored) >= 0)
-		(void)xattrs_decode(b.data, b.len, ret, &ignored);
-}
-
 static bool lets_others_in(struct store *store, const struct review_entry *e)
 {
 	AUTO(xattrs) struct xattrs old = {0}, now = {0};
+	struct err ignored;
 
 	if (!e->old.mode || !e->now.mode ||
 	    oid_equal(&e->old.attrs, &e->now.attrs))
 		return false;
-	read_attrs(store, &e->old, &old);
-	read_attrs(store, &e->now, &now);
+	(void)attrset_load(store, &e->old.attrs, &old, &ignored);
+	(void)attrset_load(store, &e->now.attrs, &now, &ignored);
 	return xattrs_other_list(&now, &old);
 }
 

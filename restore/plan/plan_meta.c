@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "restore/plan/planner.h"
+#include "snapshot/tree/attrset.h"
 
 #define ACCESS "system.posix_acl_access"
 
@@ -109,43 +110,20 @@ static bool merge_names(struct attr_sides *s)
 	return true;
 }
 
-static int put_attrs(struct planner *pl, const struct xattrs *x,
-		     struct oid *ret, struct err *err)
-{
-	AUTO(buf) struct buf bytes = {0};
-
-	*ret = (struct oid){0};
-	if (!x->count)
-		return 0;
-	xattrs_encode(x, &bytes);
-	return store_put(pl->store, OBJECT_ATTRSET, bytes.data, bytes.len, ret,
-			 err);
-}
-
-int plan_meta_attrs(struct planner *pl, const struct entry *e,
-		    struct xattrs *ret, struct err *err)
-{
-	AUTO(buf) struct buf b = {0};
-
-	if (e->attrs.type == OBJECT_NONE)
-		return 0;
-	if (store_get(pl->store, &e->attrs, &b, err) < 0)
-		return -err->num;
-	return xattrs_decode(b.data, b.len, ret, err);
-}
-
 static int merge_attrs(struct planner *pl, const struct row *row,
 		       struct entry *to, struct err *err)
 {
 	AUTO(attr_sides) struct attr_sides s = {0};
 
-	if (plan_meta_attrs(pl, row->base, &s.base, err) < 0 ||
-	    plan_meta_attrs(pl, row->want, &s.want, err) < 0 ||
-	    plan_meta_attrs(pl, &row->now, &s.now, err) < 0)
+	if (attrset_load(pl->store, &row->base->attrs, &s.base, err) < 0 ||
+	    attrset_load(pl->store, &row->want->attrs, &s.want, err) < 0 ||
+	    attrset_load(pl->store, &row->now.attrs, &s.now, err) < 0)
 		return -err->num;
 	if (!merge_rights(&s, row, to) || !merge_names(&s))
 		return 0;
-	return put_attrs(pl, &s.merged, &to->attrs, err) < 0 ? -err->num : 1;
+	return attrset_save(pl->store, &s.merged, &to->attrs, err) < 0
+		       ? -err->num
+		       : 1;
 }
 
 int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,

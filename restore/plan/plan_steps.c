@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "restore/plan/planner.h"
+#include "snapshot/tree/attrset.h"
 
 /*
  * 1: the attributes give rights to whoever runs the file. kept: it is what is
@@ -24,12 +25,12 @@ static int gives_capability(struct planner *pl, const struct entry *from,
 
 	if (kept && oid_equal(&to->attrs, &from->attrs))
 		return 0;
-	if (plan_meta_attrs(pl, to, &shall, err) < 0)
+	if (attrset_load(pl->store, &to->attrs, &shall, err) < 0)
 		return -err->num;
 	given = xattrs_find(&shall, name);
 	if (!given || !kept)
 		return given != NULL;
-	if (plan_meta_attrs(pl, from, &is, err) < 0)
+	if (attrset_load(pl->store, &from->attrs, &is, err) < 0)
 		return -err->num;
 	return !xattrs_same_value(given, xattrs_find(&is, name));
 }

@@ -88,9 +88,6 @@ int plan_merge_folder(struct planner *pl, const struct row *row,
  * 1; 0: they do not go together; negative. */
 int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
 		    struct err *err);
-/* The entry's attributes; may be none. */
-int plan_meta_attrs(struct planner *pl, const struct entry *e,
-		    struct xattrs *ret, struct err *err);
 
 extern const struct entry planner_nothing;
 void step_push(struct planner *pl, enum step_kind kind, const char *path,

@@ -13,6 +13,7 @@
 #include "base/chattr.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "snapshot/tree/attrset.h"
 
 #define PROBE_LEN (64u << 10)
 
@@ -86,7 +87,6 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 		  struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
-	AUTO(buf) struct buf bytes = {0};
 	struct err fault;
 	int got;
 
@@ -103,11 +103,7 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 	}
 	if (private_xattrs)
 		(void)xattrs_drop(&x, private_xattrs);
-	if (!x.count)
-		return 0;
-	xattrs_encode(&x, &bytes);
-	return store_put(store, OBJECT_ATTRSET, bytes.data, bytes.len,
-			 &r->attrs, err);
+	return attrset_save(store, &x, &r->attrs, err);
 }
 
 /* Whether the file itself refuses to be read: 0, or the errno. */

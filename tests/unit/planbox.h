@@ -20,21 +20,9 @@
 
 #include "restore/plan/plan.h"
 #include "snapshot/store/content.h"
+#include "snapshot/tree/attrset.h"
 
 #define BEFORE 1700000000
-
-static void put_attrs(struct box *box, const struct xattrs *x, struct entry *e)
-{
-	struct buf b = {0};
-	struct err err;
-
-	if (!x->count)
-		return;
-	xattrs_encode(x, &b);
-	ok(store_put(box->store, OBJECT_ATTRSET, b.data, b.len, &e->attrs,
-		     &err));
-	buf_free(&b);
-}
 
 /* "{name=value,name=value}"; what is behind it. */
 static const char *add_attrs(const char *at, struct xattrs *to)
@@ -113,7 +101,7 @@ static struct entry entry_of(struct box *box, const char *line, char **ret_path)
 	}
 	if (*at == '{')
 		at = add_attrs(at, &x);
-	put_attrs(box, &x, &e);
+	ok(attrset_save(box->store, &x, &e.attrs, &err));
 	xattrs_free(&x);
 	if (S_ISCHR(e.mode))
 		e.rdev = 0x103;
