@@ -280,16 +280,6 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 	return xattrs_set(fd, &want, err) < 0 ? -err->num : 1;
 }
 
-static int give_time(int fd, struct moment mtime)
-{
-	struct timespec times[2] = {
-		{.tv_nsec = UTIME_OMIT},
-		{.tv_sec = mtime.sec, .tv_nsec = mtime.nsec},
-	};
-
-	return utimensat(fd, "", times, AT_EMPTY_PATH);
-}
-
 /* Somebody else's file: its time is his. */
 static bool is_his(int num, const struct meta *m)
 {
@@ -299,8 +289,8 @@ static bool is_his(int num, const struct meta *m)
 static int set_time(int fd, const struct meta *m, struct moment mtime,
 		    struct err *err)
 {
-	if (moment_compare(m->mtime, mtime) == 0 || give_time(fd, mtime) == 0 ||
-	    is_his(errno, m))
+	if (moment_compare(m->mtime, mtime) == 0 ||
+	    meta_set_time(fd, "", mtime) == 0 || is_his(errno, m))
 		return 0;
 	return fail_errno(err, "set the time");
 }
@@ -310,7 +300,7 @@ int onfile_set_time(int fd, struct moment mtime, struct err *err)
 	struct meta m;
 
 	/* Names have just come or gone in it: it has another one. */
-	if (give_time(fd, mtime) == 0)
+	if (meta_set_time(fd, "", mtime) == 0)
 		return 0;
 	(void)fail_errno(err, "set the time");
 	/* On what can only be read, nothing has come or gone. */

@@ -42,11 +42,9 @@ int onfile_same_content(struct store *store, int dirfd, const char *name,
 /*
  * Gives the open thing (may be O_PATH) owner, attributes, mode and time.
  * Writes only what differs. What only root may do is left when we are not:
- * another owner, attributes of the system.
- */
-/*
- * Immutable and append-only are left to onfile_seal(): with them a thing can
- * be neither renamed nor taken back.
+ * another owner, attributes of the system. Immutable and append-only come last
+ * of all, when the transaction is finished: with them a thing can be neither
+ * renamed nor taken back.
  */
 int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 		    struct err *err);
@@ -56,6 +54,8 @@ uint32_t onfile_owner(const struct entry *e);
  * allow; a failure is no error. fd may be O_PATH. */
 void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr);
 
+/* Its mtime, of a folder in which names have come or gone. What is another
+ * owner's, or can only be read, keeps its own. */
 int onfile_set_time(int fd, struct moment mtime, struct err *err);
 
 #endif
