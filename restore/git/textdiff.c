@@ -1,6 +1,5 @@
 #include "restore/git/textdiff.h"
 
-
 #include "restore/git/libgit.h"
 
 static char line_kind(const git_diff_line *line)
