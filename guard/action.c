@@ -120,7 +120,7 @@ bool action_same_parts(const struct action *a, const struct action *b)
 	       strcmp(a->parts[0].kept, b->parts[0].kept) == 0;
 }
 
-static bool same(const struct action *a, const struct action *b)
+bool action_same(const struct action *a, const struct action *b)
 {
 	return strcmp(a->kind, b->kind) == 0 &&
 	       strcmp(a->run_id, b->run_id) == 0 && a->before == b->before &&
@@ -145,7 +145,7 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 	if (n.count) {
 		number = n.items[n.count - 1] + 1;
 		if (done_load(workspace_fd, number - 1, &top, err) == 0 &&
-		    same(&top, a))
+		    action_same(&top, a))
 			return 0;
 	}
 	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
@@ -188,7 +188,7 @@ static int make_way(int workspace_fd, const struct action *a, struct err *err)
 		return 0;
 	if (got < 0)
 		return got;
-	if (same(&last, a))
+	if (action_same(&last, a))
 		return 0;
 	if (!is_in_effect(a))
 		return last.before == a->takes || !a->takes
@@ -203,7 +203,7 @@ bool action_is_last(int workspace_fd, const struct action *a)
 	struct err ignored;
 
 	return action_load_last(workspace_fd, &last, &ignored) == 0 &&
-	       same(&last, a);
+	       action_same(&last, a);
 }
 
 int action_save_last(int workspace_fd, const struct action *a,

@@ -85,6 +85,8 @@ void action_drop_next(int workspace_fd);
 void action_close(int workspace_fd, const struct action *a);
 /* It has been saved as the last one already. */
 bool action_is_last(int workspace_fd, const struct action *a);
+/* One of the two is a record of the other. */
+bool action_same(const struct action *a, const struct action *b);
 
 /* -ENOENT: there is none. */
 int action_load_next(int workspace_fd, struct action *ret, struct err *err);

@@ -61,31 +61,6 @@ static void settle_state(struct context *c, const struct action *a, bool done)
 	session_free(&s);
 }
 
-/* Times alone are no trace of a transaction: staging moves the root's. */
-static int note_difference(void *arg, const char *path, const struct entry *a,
-			   const struct entry *b, struct err *err)
-{
-	bool *different = arg;
-
-	if (path_has_part(path, ".git"))
-		return 0;
-	if (a && b && entry_same_content(a, b) && entry_same_meta(a, b))
-		return 0;
-	*different = true;
-	return fail(err, ECANCELED, "enough seen");
-}
-
-static int tree_changed(struct store *store, const struct snapshot *old,
-			const struct snapshot *now, bool *ret, struct err *err)
-{
-	int got;
-
-	*ret = false;
-	got = tree_diff(store, &old->root, &now->root, note_difference, ret,
-			err);
-	return got < 0 && !*ret ? got : 0;
-}
-
 static bool is_listed(char *const *list, const char *path)
 {
 	for (; list && *list; list++)
@@ -167,12 +142,11 @@ static const struct doings *done_in(const struct project *first,
 	return NULL;
 }
 
-/* One folder of it as it is now, without what others did in it as far as that
- * is known; *done is set when that is not as before. */
+/* One folder of it as it is now, without what others did in it. */
 static int settle_root(struct context *c, struct project *p,
 		       const struct doings *did, const struct action *a,
 		       char *const *only, uint64_t before, uint64_t *ret_after,
-		       bool *done, struct err *err)
+		       struct err *err)
 {
 	AUTO(snapshot) struct snapshot old = {0};
 	AUTO(snapshot) struct snapshot now = {0};
@@ -184,8 +158,6 @@ static int settle_root(struct context *c, struct project *p,
 	     doings_alone(did, c->store, &old.root, &now.root, err) < 0) ||
 	    catalog_add(c->store, &now, err) < 0)
 		return -err->num;
-	if (!*done && tree_changed(c->store, &old, &now, done, err) < 0)
-		return -err->num;
 	*ret_after = now.seq;
 	return 0;
 }
@@ -193,7 +165,7 @@ static int settle_root(struct context *c, struct project *p,
 /* A folder that is gone has no state afterwards: undo will say so. */
 static int settle_other(struct context *c, const struct project *first,
 			const struct action *a, struct action_root *o,
-			bool *done, struct err *err)
+			struct err *err)
 {
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	int got = project_open(o->path, c->state.workspaces_fd, false, &p, err);
@@ -203,86 +175,91 @@ static int settle_other(struct context *c, const struct project *first,
 	if (got < 0)
 		return got;
 	got = settle_root(c, &p, done_in(first, o->path), a, o->only, o->before,
-			  &o->after, done, err);
+			  &o->after, err);
 	project_close(&p);
 	return got;
 }
 
 /* A record and the snapshot that it names come onto the disk together: after a
  * power cut one may be there alone, and the number be another's. */
-static bool has_snapshot(struct context *c, const char *path,
-			 const struct action *a, uint64_t seq)
+static int has_snapshot(struct context *c, const char *path,
+			const struct action *a, uint64_t seq, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	struct err ignored;
+	int got = catalog_load(c->store, seq, &s, err);
 
-	return catalog_load(c->store, seq, &s, &ignored) == 0 &&
-	       strcmp(s.root_path, path) == 0 &&
-	       strcmp(s.run_id, a->run_id) == 0;
+	if (got == -ENOENT || got == -EBADMSG)
+		return 0;
+	return got < 0 ? got
+		       : strcmp(s.root_path, path) == 0 &&
+				 strcmp(s.run_id, a->run_id) == 0;
 }
 
-/* All those before it, or all those after it. */
-static bool has_snapshots(struct context *c, const char *path,
-			  const struct action *a, bool after)
+/* All those after it. */
+static int has_snapshots(struct context *c, const char *path,
+			 const struct action *a, struct err *err)
+{
+	int got = has_snapshot(c, path, a, a->after, err);
+	size_t i;
+
+	for (i = 0; got > 0 && i < a->other_count; i++)
+		got = has_snapshot(c, a->others[i].path, a, a->others[i].after,
+				   err);
+	return got;
+}
+
+/* 1: the last action is this one, and what it names is there; *ret_last: of it
+ * that alone is looked at. */
+static int is_noted(struct context *c, struct project *p,
+		    const struct action *a, bool *ret_last, struct err *err)
+{
+	AUTO(action) struct action last = {0};
+	int got = action_load_last(p->workspace_fd, &last, err);
+
+	*ret_last = got == 0 && action_same(&last, a);
+	if (got < 0 && got != -ENOENT)
+		return got;
+	return *ret_last ? has_snapshots(c, p->path, &last, err) : 0;
+}
+
+static int settle_roots(struct context *c, struct project *p, struct action *a,
+			struct err *err)
 {
 	size_t i;
 
-	if (!has_snapshot(c, path, a, after ? a->after : a->before))
-		return false;
-	for (i = 0; i < a->other_count; i++) {
-		const struct action_root *o = &a->others[i];
-
-		if (!has_snapshot(c, o->path, a, after ? o->after : o->before))
-			return false;
-	}
-	return true;
-}
-
-/* All but its announcement's end had come onto the disk. */
-static bool is_noted(struct context *c, struct project *p,
-		     const struct action *a)
-{
-	AUTO(action) struct action last = {0};
-	struct err ignored;
-
-	return action_is_last(p->workspace_fd, a) &&
-	       action_load_last(p->workspace_fd, &last, &ignored) == 0 &&
-	       has_snapshots(c, p->path, &last, true);
+	if (settle_root(c, p, done_in(p, p->path), a, a->only, a->before,
+			&a->after, err) < 0)
+		return -err->num;
+	for (i = 0; i < a->other_count; i++)
+		if (settle_other(c, p, a, &a->others[i], err) < 0)
+			return -err->num;
+	return 0;
 }
 
 /*
- * An action that was announced and has no journal: it was ended before it
- * began or after it was done. Only the files tell.
+ * What was announced: done is what the journal says is done, or what has been
+ * noted already, as the journal goes after that. Anything else never began, or
+ * was taken back: that files are not as before it, is the user's doing.
  */
 static int settle_action(struct context *c, struct project *p, struct action *a,
 			 int recovered, struct err *err)
 {
-	bool done = recovered == 1;
-	size_t i;
+	bool last, done;
+	int noted = is_noted(c, p, a, &last, err);
 
-	if (is_noted(c, p, a)) {
-		settle_state(c, a, true);
-		action_drop_next(p->workspace_fd);
+	if (noted < 0)
+		return noted;
+	done = last || recovered == 1;
+	if (noted || !done) {
+		settle_state(c, a, done);
 		return 0;
 	}
-	/* It did not get as far as the states that it would have left. */
-	if (!recovered && !has_snapshots(c, p->path, a, false))
-		recovered = 2;
-	if (recovered != 2 && settle_root(c, p, done_in(p, p->path), a, a->only,
-					  a->before, &a->after, &done, err) < 0)
+	if (settle_roots(c, p, a, err) < 0)
 		return -err->num;
-	for (i = 0; recovered != 2 && i < a->other_count; i++)
-		if (settle_other(c, p, a, &a->others[i], &done, err) < 0)
-			return -err->num;
-	settle_state(c, a, done);
-	if (done) {
-		state_log(&c->state, a->kind, "run", a->run_id, "project",
-			  p->path, "note", "finished after a sudden end", NULL);
-		if (action_save_last(p->workspace_fd, a, NULL, err) < 0)
-			return -err->num;
-	}
-	action_drop_next(p->workspace_fd);
-	return 0;
+	settle_state(c, a, true);
+	state_log(&c->state, a->kind, "run", a->run_id, "project", p->path,
+		  "note", "finished after a sudden end", NULL);
+	return action_save_last(p->workspace_fd, a, NULL, err);
 }
 
 static int recover_locked(struct context *c, struct project *p, struct err *err)
@@ -293,6 +270,7 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 		   struct err *) =
 		c->take_back ? transaction_abort : transaction_recover;
 	int recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
+	bool announced;
 	int got;
 
 	if (recovered < 0)
@@ -301,10 +279,16 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	if (recovered)
 		output_warn("%s", text ? text : "an interrupted change");
 	got = action_load_next(p->workspace_fd, &a, err);
-	if (got == -ENOENT)
-		return recovered;
-	if (got < 0 || settle_action(c, p, &a, recovered, err) < 0)
+	if (got < 0 && got != -ENOENT)
+		return got;
+	announced = got == 0;
+	if (announced && settle_action(c, p, &a, recovered, err) < 0)
 		return -err->num;
+	if (recovered == 1 &&
+	    transaction_close(p, c->state.workspaces_fd, err) < 0)
+		return -err->num;
+	if (announced)
+		action_drop_next(p->workspace_fd);
 	return recovered;
 }
 

@@ -111,6 +111,7 @@ struct ending {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool seen; /* the projects have been looked at */
+	bool noted; /* what they are now */
 	int cleared; /* 0, or what txn_all_clear() said */
 };
 
@@ -153,7 +154,7 @@ static int end_part(void *arg, size_t part, struct err *err)
 
 	(void)err;
 	if (part == TELL && what->end)
-		what->end(what->note_arg, note_seen, e);
+		e->noted = what->end(what->note_arg, note_seen, e);
 	if (part == TELL)
 		note_seen(e);
 	else
@@ -167,7 +168,7 @@ static int end_part(void *arg, size_t part, struct err *err)
  */
 static void end(struct txn_all *all)
 {
-	struct ending e = {.all = all};
+	struct ending e = {.all = all, .noted = true};
 	size_t count = 0, i;
 	bool shut = false;
 	struct err ignored;
@@ -191,8 +192,10 @@ static void end(struct txn_all *all)
 	(void)pthread_mutex_destroy(&e.mutex);
 	for (i = 0; i < all->count; i++)
 		all->roots[i].project->staging = false;
-	/* What is left over is removed by the next command. */
-	if (e.cleared == 0)
+	/* What is left over is removed by the next command; what is not noted
+	 * can be told from what the user does from now on by the journal
+	 * alone. */
+	if (e.cleared == 0 && e.noted)
 		(void)txn_all_close(all, &ignored);
 }
 
@@ -426,6 +429,6 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 	if (what->begin && what->begin(what->note_arg, NULL, NULL, err) < 0)
 		return -err->num;
 	if (what->end)
-		what->end(what->note_arg, NULL, NULL);
+		(void)what->end(what->note_arg, NULL, NULL);
 	return 0;
 }

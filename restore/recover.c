@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "restore/txn.h"
+#include "restore/workspace.h"
 #include "snapshot/crawl/take.h"
 
 /* One that is being ended after the fact. */
@@ -109,7 +111,7 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 	return 2;
 }
 
-/* The journal does not outlive this. */
+/* For whoever has to note it before the journal goes. */
 static void note_doings(struct recovery *r)
 {
 	struct project *first = r->all.first;
@@ -131,7 +133,7 @@ static void note_doings(struct recovery *r)
 	first->recovered_count = r->all.count;
 }
 
-static int recover_done(struct recovery *r, char **ret_text, struct err *err)
+static int recover_done(struct recovery *r, char **ret_text)
 {
 	struct err more;
 	size_t i;
@@ -142,14 +144,11 @@ static int recover_done(struct recovery *r, char **ret_text, struct err *err)
 	note_doings(r);
 	/* Once more, where it was one call that failed; it shall not stand in
 	 * the way for ever. */
-	if (txn_all_finish(&r->all, true, &more) < 0 &&
-	    txn_all_finish(&r->all, true, &more) < 0) {
-		if (txn_all_close(&r->all, err) < 0)
-			return -err->num;
+	if (txn_all_clear(&r->all, true, &more) < 0 &&
+	    txn_all_clear(&r->all, true, &more) < 0)
 		buf_printf(&r->more,
 			   "%s; nothing needs it any more: remove it by hand\n",
 			   more.text);
-	}
 	*ret_text = told(r, "finished");
 	return 1;
 }
@@ -168,7 +167,7 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	if (journal_set_state(r->all.first->workspace_fd, &r->all.journal,
 			      JOURNAL_DONE, err) < 0)
 		return -err->num;
-	return recover_done(r, ret_text, err);
+	return recover_done(r, ret_text);
 }
 
 /* See struct txn; before: the number of the snapshot, or 0. */
@@ -226,7 +225,7 @@ static int recover(struct recovery *r, int workspaces_fd, char **ret_text,
 		if (open_root(r, i, workspaces_fd, err) < 0)
 			return -err->num;
 	if (r->all.journal.state == JOURNAL_DONE)
-		return recover_done(r, ret_text, err);
+		return recover_done(r, ret_text);
 	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost && !r->back)
 		return recover_forward(r, ret_text, err);
 	return recover_back(r, ret_text, err);
@@ -265,4 +264,24 @@ int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 		      char **ret_text, struct err *err)
 {
 	return end(store, p, workspaces_fd, true, ret_text, err);
+}
+
+int transaction_close(struct project *p, int workspaces_fd, struct err *err)
+{
+	size_t i;
+
+	if (journal_remove(p->workspace_fd, err) < 0)
+		return -err->num;
+	for (i = 0; i < p->recovered_count; i++) {
+		const char *path = p->recovered[i].path;
+		struct err ignored;
+		auto_close int fd = -1;
+
+		if (strcmp(path, p->path) == 0)
+			continue;
+		fd = workspace_open(workspaces_fd, path, false, &ignored);
+		if (fd >= 0)
+			journal_join_drop(fd);
+	}
+	return 0;
 }

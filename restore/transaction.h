@@ -134,9 +134,10 @@ struct transaction {
 	 * at the projects as they are now. What was displaced is removed
 	 * meanwhile, and the staging folders once `seen` (may be NULL) has been
 	 * called. The journal goes after it: up to there it says what was done,
-	 * should we be ended. NULL: nobody wants to know.
+	 * should we be ended. false: that could not be noted, and the journal
+	 * stays for the next command. NULL: nobody wants to know.
 	 */
-	void (*end)(void *arg, void (*seen)(void *seen_arg), void *seen_arg);
+	bool (*end)(void *arg, void (*seen)(void *seen_arg), void *seen_arg);
 	void *note_arg; /* of both */
 	/* Bytes of new files that are staged; from any thread, never from two
 	 * at once. NULL: nobody wants to know. */
@@ -175,7 +176,8 @@ struct transaction_root {
  * the first one, even when nothing is to be done there. No root is opened
  * twice; one may lie in another as long as no plan names what is in it.
  *
- * On return 0 all is done and synced, and the journal is closed. On
+ * On return 0 all is done and synced, and the journal is closed unless end()
+ * wants it. On
  * an error everything is as before (-err says why; -EBUSY: a file changed
  * between the plan and its turn, it is named), or, when even that failed, the
  * journal is left and the text says that the next command finishes it.
@@ -192,7 +194,9 @@ int transaction_check(struct store *store, const struct transaction_root *roots,
 /*
  * Ends or takes back what was interrupted; p is the first root of it, the
  * others are opened through workspaces_fd. 0: there was nothing; 1: finished,
- * 2: taken back; *ret_text (to free) says what, for people.
+ * 2: taken back; *ret_text (to free) says what, for people. After 1 the journal
+ * is still there, and says the same again: transaction_close() removes it, once
+ * what p->recovered has is noted elsewhere.
  */
 int transaction_recover(struct store *store, struct project *p,
 			int workspaces_fd, char **ret_text, struct err *err);
@@ -201,6 +205,8 @@ int transaction_recover(struct store *store, struct project *p,
  * 1: it was done already. */
 int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 		      char **ret_text, struct err *err);
+
+int transaction_close(struct project *p, int workspaces_fd, struct err *err);
 
 /* Whether a journal is there (no lock needed). */
 bool transaction_pending(int workspaces_fd, const char *project_path);

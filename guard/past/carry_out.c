@@ -149,7 +149,7 @@ static int begin(void *arg, transaction_note note, void *journal,
 
 /* The files are as they shall be: what fails now is no reason to call the
  * action failed, but undo needs to know of it. */
-static void note_done(void *arg, void (*seen)(void *), void *seen_arg)
+static bool note_done(void *arg, void (*seen)(void *), void *seen_arg)
 {
 	struct carrying *c = arg;
 	struct action *a = c->action;
@@ -171,11 +171,13 @@ static void note_done(void *arg, void (*seen)(void *), void *seen_arg)
 				i + 1 == c->count ? &last : NULL, after,
 				&err) == 0)
 			continue;
-		output_warn("it is done, but the state after it could not be "
-			    "stored, so that undo will not know of it: %s",
+		output_warn("it is done, but the state after it, which undo "
+			    "needs, could not be stored; the next command of "
+			    "guard here tries again: %s",
 			    err.text);
-		return;
+		return false;
 	}
+	return true;
 }
 
 static void tell_progress(void *arg, uint64_t done, uint64_t total)
@@ -220,15 +222,14 @@ static int carry(struct store *store, const struct carry_root *roots,
 	int workspace = roots[0].project->workspace_fd;
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
 	struct carrying c = {store, roots, count, a, {0}};
+	int got;
 
 	list_roots(roots, count, a, to);
-	if (run(&c, to, a->kind, a->run_id, err) < 0) {
-		/* Left behind only together with its journal. */
-		if (!fd_exists(workspace, "journal"))
-			action_drop_next(workspace);
-		return -err->num;
-	}
-	return 0;
+	got = run(&c, to, a->kind, a->run_id, err);
+	/* Left behind only together with its journal. */
+	if ((got < 0 || !a->after) && !fd_exists(workspace, "journal"))
+		action_drop_next(workspace);
+	return got;
 }
 
 int carry_check(struct store *store, const struct carry_root *roots,

@@ -116,6 +116,57 @@ ok 'which undo knows of' guard undo -y -q
 manifest . >"$T/after"
 ok 'all is as it was before' same "$T/before" "$T/after"
 
+# --- done, and the state after it could not be stored ---
+
+# The second snapshot of it.
+"$stopat" --at 2 --only rename --below "$state/store/snaps" --error ENOSPC -- \
+	guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
+is $? 0 'an apply'
+says "$err" 'the next command of guard here tries again'
+is "$(changed)" 60 'it is done'
+cp -p notes.txt "$T/notes"
+echo mine >many/7
+echo mine >notes.txt
+"$stopat" --at 1 --on --only rename --error ENOSPC -- guard snapshot -q \
+	>"$out" 2>"$err"
+is $? 1 'nor can it by the next command'
+echo mine >many/8
+gives 1 'an undo does not take the edits since for what guard did' \
+	guard undo -y -q
+says "$err" "'many/7'"
+says "$err" "'many/8'"
+silent "$err" notes.txt
+is "$(cat many/7 many/8 notes.txt | uniq -c | tr -s ' ')" ' 3 mine' \
+	'they are still there'
+is "$(changed)" 58 'and the rest of it'
+for i in 7 8; do echo of the run >many/$i; done
+gives 0 'without them' guard undo -y -q
+is "$(cat notes.txt)" mine 'what is none of it stays'
+is "$(changed)" 0 'it is taken back'
+
+# --- announced, and ended before its journal was there ---
+unbegun() {
+	for at in $(seq 9); do
+		"$stopat" --at $at --only rename --below "${next%/*}" -- \
+			guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
+		[ ! -e "$next" ] || [ -e "${next%/*}/journal" ] || return 0
+		guard apply --abort >/dev/null 2>&1
+		[ "$(changed)" -eq 0 ] || guard undo -y -q
+	done
+	return 1
+}
+ok 'an apply that was ended before it began' unbegun
+is "$(changed)" 0 'nothing of it is done'
+echo 'of the user' >notes.txt
+ok 'the next command' guard snapshot -q
+no 'takes it for none' test -e "$next"
+is "$(guard status -q)" "$run" 'the run waits'
+gives 0 'an undo is of what was done before' guard undo -y -q
+is "$(changed)" 60 'the undo of it'
+is "$(cat notes.txt)" 'of the user' 'what the user did is not among that'
+ok 'undone again' guard undo -y -q
+cp -p "$T/notes" notes.txt
+
 # --- one that could not begin ---
 printf 'mount -t tmpfs none /proc && exec guard run -- true\n' >"$T/blind"
 blind() {

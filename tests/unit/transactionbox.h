@@ -580,6 +580,8 @@ static __attribute__((unused)) int recover(struct bench *b, struct store *store,
 	open_project(b, &p);
 	calls.on = on;
 	got = transaction_recover(store, &p, b->workspaces_fd, ret_text, err);
+	if (got == 1 && transaction_close(&p, b->workspaces_fd, err) < 0)
+		got = -err->num;
 	calls.on = false;
 	project_close(&p);
 	return got;
