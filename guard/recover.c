@@ -308,6 +308,7 @@ char *recover_unfinished(const struct context *c, const char *project,
 	auto_free char *first = transaction_first(workspaces_fd, project);
 	const char *path = first ? first : project;
 	auto_free char *title = NULL;
+	enum transaction_stage stage = TRANSACTION_HALF;
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, path, false, &ignored);
@@ -316,7 +317,10 @@ char *recover_unfinished(const struct context *c, const char *project,
 	if (fd < 0 || !transaction_pending(workspaces_fd, path) ||
 	    is_locked(fd))
 		return NULL;
-	title = transaction_title(workspaces_fd, path, ret_back);
+	title = transaction_title(workspaces_fd, path, &stage);
+	if (stage == TRANSACTION_DONE)
+		return NULL;
+	*ret_back = stage == TRANSACTION_BACK;
 	return title ? TAKE(title) : mem_strdup("change");
 }
 

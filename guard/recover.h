@@ -9,8 +9,9 @@
 
 /*
  * What was interrupted in the middle there, for people ("apply of run x"), to
- * free; NULL: nothing, or a guard is at work on it just now. *ret_back: it is
- * being taken back, and will not be finished.
+ * free; NULL: nothing, or all of it is done but for noting that, or a guard is
+ * at work on it just now. *ret_back: it is being taken back, and will not be
+ * finished.
  */
 char *recover_unfinished(const struct context *c, const char *project,
 			 bool *ret_back);

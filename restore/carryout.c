@@ -35,7 +35,7 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 }
 
 char *transaction_title(int workspaces_fd, const char *project_path,
-			bool *ret_back)
+			enum transaction_stage *ret)
 {
 	AUTO(journal) struct journal j = {0};
 	struct err ignored;
@@ -45,7 +45,9 @@ char *transaction_title(int workspaces_fd, const char *project_path,
 	if (fd < 0 || (journal_load(fd, &j, &ignored) < 0 &&
 		       journal_load_from(fd, JOURNAL_ASIDE, &j, &ignored) < 0))
 		return NULL;
-	*ret_back = j.state == JOURNAL_BACK;
+	*ret = j.state == JOURNAL_BACK	 ? TRANSACTION_BACK
+	       : j.state == JOURNAL_DONE ? TRANSACTION_DONE
+					 : TRANSACTION_HALF;
 	return *j.run_id ? mem_printf("%s of run %s", j.action, j.run_id)
 			 : mem_strdup(j.action);
 }

@@ -206,14 +206,21 @@ int transaction_recover(struct store *store, struct project *p,
 int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 		      char **ret_text, struct err *err);
 
+/* Of what has just been finished the journal goes. */
 int transaction_close(struct project *p, int workspaces_fd, struct err *err);
 
 /* Whether a journal is there (no lock needed). */
 bool transaction_pending(int workspaces_fd, const char *project_path);
+
+enum transaction_stage {
+	TRANSACTION_HALF, /* it can be finished, or taken back */
+	TRANSACTION_BACK, /* it is being taken back, and will not be finished */
+	TRANSACTION_DONE, /* but that is not noted yet */
+};
 /* What that journal is of, "apply of run 3mk9zq-4t", to free; NULL: it cannot
- * be read. *ret_back: it is being taken back, and will not be finished. */
+ * be read. */
 char *transaction_title(int workspaces_fd, const char *project_path,
-			bool *ret_back);
+			enum transaction_stage *ret);
 /*
  * The first root of a transaction that this folder was another root of, to
  * free: what is left of it must be ended there. NULL: there is none. A record

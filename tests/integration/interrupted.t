@@ -143,11 +143,21 @@ for i in 7 8; do echo of the run >many/$i; done
 gives 0 'without them' guard undo -y -q
 is "$(cat notes.txt)" mine 'what is none of it stays'
 is "$(changed)" 0 'it is taken back'
+"$stopat" --at 2 --only rename --below "$state/store/snaps" --error ENOSPC -- \
+	guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
+is $? 0 'another one'
+gives 0 'status notes it' guard status
+silent "$err" 'in the middle'
+gives 0 'so that nothing is left to continue' guard apply --continue
+says "$err" 'is unfinished'
+is "$(changed)" 60 'it is done'
+gives 0 'undo knows of it' guard undo -y -q
+is "$(changed)" 0 'and takes it back'
 
 # --- announced, and ended before its journal was there ---
 unbegun() {
 	for at in $(seq 9); do
-		"$stopat" --at $at --only rename --below "${next%/*}" -- \
+		"$stopat" --at "$at" --only rename --below "${next%/*}" -- \
 			guard apply -y -q "$run" >"$out" 2>"$err" </dev/null
 		[ ! -e "$next" ] || [ -e "${next%/*}/journal" ] || return 0
 		guard apply --abort >/dev/null 2>&1
