@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "guard/action.h"
+#include "restore/onfile.h"
 #include "snapshot/tree/catalog.h"
 
 #define NAME "applied"
@@ -83,7 +84,8 @@ struct rebase {
 	int now_fd; /* in place of now, where that is NULL */
 	int workspace_fd; /* or -1 */
 	bool in_effect; /* the apply that is looked at */
-	struct tree_editor *editor;
+	applied_each each;
+	void *arg;
 };
 
 static bool was_merged(const struct record *r, const char *key,
@@ -105,15 +107,16 @@ static bool still(const struct entry *now, const struct entry *after)
 	return entry_same_content(now, after) && entry_same_meta(now, after);
 }
 
-/* By what tells it without being read; 0: it is not, or cannot be seen. */
-static bool still_there(int lower_fd, const char *path,
+/* Read only where its time is another one; false: also what cannot be seen. */
+static bool still_there(const struct rebase *r, const char *path,
 			const struct entry *after)
 {
 	const char *name = path;
 	struct err ignored;
 	struct moment mtime;
 	struct stat st;
-	auto_close int parent = beneath_parent(lower_fd, path, &name, &ignored);
+	auto_close int parent =
+		beneath_parent(r->now_fd, path, &name, &ignored);
 
 	if (parent < 0)
 		return !after && (parent == -ENOENT || parent == -ENOTDIR);
@@ -123,21 +126,24 @@ static bool still_there(int lower_fd, const char *path,
 		return false;
 	mtime = (struct moment){st.st_mtim.tv_sec,
 				(uint32_t)st.st_mtim.tv_nsec};
+	if (S_ISREG(st.st_mode) && after->size != (uint64_t)st.st_size)
+		return false;
 	return S_ISDIR(st.st_mode) ||
-	       (moment_compare(after->mtime, mtime) == 0 &&
-		(!S_ISREG(st.st_mode) || after->size == (uint64_t)st.st_size));
+	       moment_compare(after->mtime, mtime) == 0 ||
+	       onfile_same_content(r->store, parent, name, after, &ignored) ==
+		       1;
 }
 
-/* now: what is there now, where it is asked in a tree. */
 static int is_still(const struct rebase *r, const char *path,
-		    const struct entry *after, struct entry *now,
-		    struct err *err)
+		    const struct entry *after, struct err *err)
 {
+	AUTO(entry) struct entry now = {0};
+
 	if (!r->now)
-		return still_there(r->now_fd, path, after);
-	if (tree_lookup(r->store, r->now, path, now, err) < 0)
+		return still_there(r, path, after);
+	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
-	return still(now, after);
+	return still(&now, after);
 }
 
 /* A folder of which no more was applied than what is in it: its mode may be the
@@ -160,7 +166,6 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 		       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
-	AUTO(entry) struct entry now = {0};
 	int got;
 
 	if (!*path || was_merged(r->record, r->merged, path))
@@ -168,22 +173,13 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	got = only_listed(r, path, before, after, err);
 	if (got)
 		return got < 0 ? got : 0;
-	got = is_still(r, path, after, &now, err);
-	if (got == 0 && r->in_effect)
-		got = !still(&now, before);
-	if (got <= 0)
-		return got;
-	if (!after)
-		return tree_editor_remove(r->editor, path, err);
-	/* Not the mark of a folder of which some paths were looked at. */
-	if (S_ISDIR(after->mode)) {
-		AUTO(entry) struct entry folder = {0};
-
-		entry_copy(&folder, after);
-		folder.flags = now.flags;
-		return tree_editor_put_folder(r->editor, path, &folder, err);
+	got = is_still(r, path, after, err);
+	if (got == 0 && r->in_effect) {
+		got = is_still(r, path, before, err);
+		if (got >= 0)
+			got = !got;
 	}
-	return tree_editor_put(r->editor, path, after, err);
+	return got <= 0 ? got : r->each(r->arg, path, after, err);
 }
 
 /* By that action the apply with this snapshot before it, of one of its folders,
@@ -234,34 +230,72 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 			 err);
 }
 
-static int rebase(struct rebase *r, const struct session *s, size_t folder,
-		  struct entry *base, struct err *err)
+static int each_rebased(struct rebase *r, const struct session *s,
+			size_t folder, struct err *err)
 {
 	auto_free char *applied = key_of("applied", folder);
 	auto_free char *merged = key_of("merged", folder);
 	AUTO(record) struct record record = {0};
-	struct entry root = {0};
 	const char *value;
 	size_t n;
-	int got = 0;
+	int got = load(s, &record, err);
 
-	if (load(s, &record, err) < 0)
-		return -err->num;
-	if (!record_get(&record, applied))
-		return 0;
 	r->record = &record;
 	r->merged = merged;
-	r->base = base;
-	r->editor = tree_editor_new(r->store, base);
 	for (n = 0; got >= 0; n++) {
 		value = record_get_nth(&record, applied, n);
 		if (!value)
 			break;
 		got = rebase_one(r, value, err);
 	}
-	if (got >= 0)
-		got = tree_editor_save(r->editor, &root, err);
-	tree_editor_free(&r->editor);
+	return got < 0 ? err_context(err, "what was applied of run %s", s->id)
+		       : 0;
+}
+
+struct editing {
+	struct store *store;
+	const struct entry *base, *now; /* now: or NULL */
+	struct tree_editor *editor; /* NULL: nothing is another one yet */
+};
+
+static int edit(void *arg, const char *path, const struct entry *began,
+		struct err *err)
+{
+	struct editing *e = arg;
+	AUTO(entry) struct entry now = {0};
+	AUTO(entry) struct entry folder = {0};
+
+	if (!e->editor)
+		e->editor = tree_editor_new(e->store, e->base);
+	if (!began)
+		return tree_editor_remove(e->editor, path, err);
+	if (!S_ISDIR(began->mode))
+		return tree_editor_put(e->editor, path, began, err);
+	/* Not the mark of a folder of which some paths were looked at. */
+	if (e->now && tree_lookup(e->store, e->now, path, &now, err) < 0)
+		return -err->num;
+	entry_copy(&folder, began);
+	folder.flags = now.flags;
+	return tree_editor_put_folder(e->editor, path, &folder, err);
+}
+
+static int rebase(struct rebase *r, const struct session *s, size_t folder,
+		  struct entry *base, struct err *err)
+{
+	struct editing e = {.store = r->store, .base = base, .now = r->now};
+	struct entry root = {0};
+	int got;
+
+	r->base = base;
+	r->each = edit;
+	r->arg = &e;
+	got = each_rebased(r, s, folder, err);
+	if (got < 0 || !e.editor) {
+		tree_editor_free(&e.editor);
+		return got;
+	}
+	got = tree_editor_save(e.editor, &root, err);
+	tree_editor_free(&e.editor);
 	if (got < 0)
 		return err_context(err, "what was applied of run %s", s->id);
 	entry_free(base);
@@ -293,6 +327,22 @@ int applied_settle(struct store *store, const struct session *s, size_t folder,
 	};
 
 	return rebase(&r, s, folder, base, err);
+}
+
+int applied_began(struct store *store, const struct session *s, size_t folder,
+		  const struct applied_look *look, applied_each each, void *arg,
+		  struct err *err)
+{
+	struct rebase r = {
+		.store = store,
+		.base = look->base,
+		.now_fd = look->lower_fd,
+		.workspace_fd = look->workspace_fd,
+		.each = each,
+		.arg = arg,
+	};
+
+	return each_rebased(&r, s, folder, err);
 }
 
 int applied_add_home(const struct session *s, uint64_t before, uint64_t after,

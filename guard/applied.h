@@ -45,11 +45,28 @@ int applied_rebase(struct store *store, const struct session *s, size_t folder,
 int applied_settle(struct store *store, const struct session *s, size_t folder,
 		   struct entry *base, int lower_fd, struct err *err);
 
+/* began: what the run counts as having begun with at that path; NULL: nothing.
+ * 0 or negative, which ends it. */
+typedef int (*applied_each)(void *arg, const char *path,
+			    const struct entry *began, struct err *err);
+
+struct applied_look {
+	const struct entry *base; /* before anything was applied */
+	int lower_fd; /* the folder as it is now */
+	int workspace_fd; /* or -1 */
+};
+
+/* What applied_rebase() would give the base, path by path, one of several
+ * applies after the other. */
+int applied_began(struct store *store, const struct session *s, size_t folder,
+		  const struct applied_look *look, applied_each each, void *arg,
+		  struct err *err);
+
 /*
- * The same for the home folder, of which nothing was stored when the run
- * began: now's notes say what moved since (NOTE_MOVED); those go where it is
- * guard's own doing, the home still being as an apply of this run left it or,
- * taken back, found it.
+ * applied_rebase() for the home folder, of which nothing was stored when the
+ * run began: now's notes say what moved since (NOTE_MOVED); those go where it
+ * is guard's own doing, the home still being as an apply of this run left it
+ * or, taken back, found it.
  */
 int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
 		     struct err *err);

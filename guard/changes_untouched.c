@@ -5,7 +5,10 @@
 
 #include "base/auto.h"
 #include "base/path.h"
+#include "guard/applied.h"
 #include "guard/context.h"
+#include "restore/workspace.h"
+#include "snapshot/tree/tree.h"
 
 /* Which of a list the run has left otherwise than they were. */
 struct mark {
@@ -70,45 +73,99 @@ static bool any_may(const struct change_list *list)
 	return false;
 }
 
-static int drop(struct store *store, const struct snapshot *base,
-		const struct snapshot *result, struct change_list *list,
+/* One of the folders that the run has a layer over. */
+struct side {
+	size_t folder; /* 0: the project */
+	const char *path;
+	struct change_list *list;
+	int lower_fd;
+	struct snapshot base, result;
+};
+
+static void side_free(struct side *s)
+{
+	snapshot_free(&s->base);
+	snapshot_free(&s->result);
+}
+
+/* What is in effect of it as it was applied, the run has left like that. What
+ * the user has made of it since is not the run's to be listed. */
+struct applied_mark {
+	struct store *store;
+	const struct side *side;
+	bool *dropped;
+};
+
+static int mark_applied(void *arg, const char *path, const struct entry *began,
+			struct err *err)
+{
+	struct applied_mark *m = arg;
+	const struct change_list *list = m->side->list;
+	const struct change *c =
+		bsearch(path, list->items, list->count, sizeof(*c), by_path);
+	AUTO(entry) struct entry left = {0};
+	int got;
+
+	if (!c)
+		return 0;
+	got = tree_lookup(m->store, &m->side->result.root, path, &left, err);
+	if (got < 0)
+		return got;
+	m->dropped[c - list->items] =
+		began ? same(began, &left) : !got || !left.mode;
+	return 0;
+}
+
+static int drop(struct context *c, const struct session *s, struct side *side,
 		struct err *err)
 {
+	struct change_list *list = side->list;
 	auto_free bool *changed = mem_zalloc(list->count * sizeof(*changed));
+	auto_free bool *dropped = mem_zalloc(list->count * sizeof(*dropped));
 	struct mark m = {list, changed};
-	int got = tree_diff(store, &base->root, &result->root, mark_path, &m,
-			    err);
+	struct applied_mark applied = {c->store, side, dropped};
+	auto_close int workspace_fd =
+		workspace_open(c->state.workspaces_fd, side->path, false, err);
+	const struct applied_look look = {&side->base.root, side->lower_fd,
+					  workspace_fd};
 	size_t kept = 0, i;
+	int got = tree_diff(c->store, &side->base.root, &side->result.root,
+			    mark_path, &m, err);
 
-	for (i = 0; i < list->count; i++) {
+	for (i = 0; got >= 0 && i < list->count; i++) {
 		const struct change *at = &list->items[i];
-		bool may = got >= 0 && !changed[i] && may_be_untouched(at);
 
-		if (may)
-			got = is_as_begun(store, base, result, at->path, err);
-		if (!may || got <= 0)
-			list->items[kept++] = *at;
+		if (changed[i] || !may_be_untouched(at))
+			continue;
+		got = is_as_begun(c->store, &side->base, &side->result,
+				  at->path, err);
+		dropped[i] = got > 0;
 	}
-	list->count = kept;
+	if (got >= 0)
+		got = applied_began(c->store, s, side->folder, &look,
+				    mark_applied, &applied, err);
+	for (i = 0; got >= 0 && i < list->count; i++)
+		if (!dropped[i])
+			list->items[kept++] = list->items[i];
+	if (got >= 0)
+		list->count = kept;
 	return got < 0 ? got : 0;
 }
 
 /* What was stored when the run had ended is what the layer holds. */
 static int drop_untouched(struct context *c, const struct session *s,
 			  uint64_t base_seq, uint64_t result_seq,
-			  struct change_list *list, struct err *err)
+			  struct side *side, struct err *err)
 {
-	AUTO(snapshot) struct snapshot base = {0};
-	AUTO(snapshot) struct snapshot result = {0};
-
 	if (!base_seq || !result_seq ||
-	    moment_compare(list->newest, s->ended) >= 0 || !any_may(list))
+	    moment_compare(side->list->newest, s->ended) >= 0 ||
+	    (!any_may(side->list) && !applied_any(s)))
 		return 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    catalog_load(c->store, base_seq, &base, err) < 0 ||
-	    catalog_load(c->store, result_seq, &result, err) < 0)
+	    catalog_load(c->store, base_seq, &side->base, err) < 0 ||
+	    catalog_load(c->store, result_seq, &side->result, err) < 0)
 		return -err->num;
-	return drop(c->store, &base, &result, list, err);
+	return drop(c, s, side, err);
 }
 
 int changes_load_own(struct context *c, const struct session *s,
@@ -123,11 +180,20 @@ int changes_load_own(struct context *c, const struct session *s,
 	if (s->state != RUN_ENDED || s->live ||
 	    session_base(&own, false, &ignored) <= 0)
 		return 0;
-	(void)drop_untouched(c, s, own.base, s->result, &ret->project,
-			     &ignored);
-	for (i = 0; i < ret->extra_count; i++)
-		(void)drop_untouched(c, s, own.extras[i].base,
-				     own.extras[i].result, &ret->extras[i].list,
+	for (i = 0; i <= ret->extra_count; i++) {
+		const struct extra *x = i ? &own.extras[i - 1] : NULL;
+		struct changes_extra *at = i ? &ret->extras[i - 1] : NULL;
+		AUTO(side)
+		struct side side = {
+			.folder = i,
+			.path = x ? x->path : s->project,
+			.list = at ? &at->list : &ret->project,
+			.lower_fd = at ? at->lower_fd : ret->lower_fd,
+		};
+
+		(void)drop_untouched(c, s, x ? x->base : own.base,
+				     x ? x->result : s->result, &side,
 				     &ignored);
+	}
 	return 0;
 }

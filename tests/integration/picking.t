@@ -206,6 +206,12 @@ echo mine >>a
 echo mine >>new
 rm b
 echo mine >c
+listed() {
+	guard diff --name-status | tr '\t\n' '  '
+}
+is "$(listed)" 'M parts/d ' 'what was edited since is no change of the run'
+guard status >"$out"
+says "$out" ' 1 modified '
 gives 0 'what was edited since is no conflict of the rest' guard apply -y
 is "$(sed -n 's/^  //p' "$out")" 'M  parts/d  14 B' 'of which alone is left'
 is "$(tail -qn 1 a c d new)" 'mine
@@ -218,6 +224,8 @@ rm new
 ok 'another one' part
 guard undo -y -q
 sed -i '1s/.*/mine/' a
+is "$(listed)" 'D parts/c M parts/a M parts/b M parts/d A parts/new ' \
+	'what was taken back and edited is a change of the run'
 gives 0 'what was taken back and edited is not left out' guard apply -y
 says "$out" 'a  17 B  merged'
 is "$(cat new)" run 'nor what was not edited'
@@ -226,6 +234,8 @@ rm new
 ok 'another one' part
 seq 5 >a
 rm new
+is "$(listed)" 'M parts/a M parts/d A parts/new ' \
+	'what is as it was before the apply is one, too'
 gives 0 'what is as it was before comes again' guard apply -y
 is "$(tail -qn 1 a b d new | sort -u)" run 'with the rest'
 
@@ -236,6 +246,7 @@ gives 0 'what was taken back' guard undo -y -q
 gives 0 'and is done again' guard undo -y -q
 echo mine >>a
 rm b
+is "$(listed)" 'M parts/d ' 'nor is what was applied once more'
 gives 0 'is applied as ever' guard apply -y
 is "$(sed -n 's/^  //p' "$out")" 'M  parts/d  14 B' 'the rest of it alone is left'
 is "$(tail -qn 1 a d new)" 'mine
