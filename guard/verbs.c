@@ -398,7 +398,8 @@ const struct verb options_verbs[] = {
 	 "take the last apply, restore, discard or undo back",
 	 "With N: the last N applies, restores and discards that are in\n"
 	 "effect, one by one, the newest first. `guard log --actions` lists\n"
-	 "what was done. Files that have changed since are conflicts.\n",
+	 "what was done. What was refused did nothing and does not count.\n"
+	 "Files that have changed since are conflicts.\n",
 	 undo_options, false},
 	{"snapshot", NULL, "[PATHS...]",
 	 "store the project, or folders, as they are now",

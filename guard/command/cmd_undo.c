@@ -322,8 +322,19 @@ static int carry_roots(struct undo *u, struct action *action, struct err *err)
 	return carry_out(u->c->store, roots, u->count, action, err);
 }
 
+/* "apply of run 3mk9zq-4t", "undo of the restore". */
+static char *title(const struct action *a)
+{
+	bool undo = a->undoes[0] && strcmp(a->kind, "undo") == 0;
+
+	return mem_printf("%s%s%s%s%s", a->kind, undo ? " of the " : "",
+			  undo ? a->undoes : "", a->run_id[0] ? " of run " : "",
+			  a->run_id);
+}
+
 static int carry_undo(struct undo *u, struct err *err)
 {
+	auto_free char *taken_back = title(&u->last);
 	struct action action = {
 		.kind = "undo",
 		.run_id = u->last.run_id,
@@ -345,11 +356,22 @@ static int carry_undo(struct undo *u, struct err *err)
 	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
-	output_say("the last %s in %s is taken back%s", u->last.kind,
-		   text_quote(u->path),
+	output_say("%s in %s is taken back%s", taken_back, text_quote(u->path),
 		   u->step + 1 < u->o->count ? ""
 					     : "; guard undo does it again");
 	return STATUS_OK;
+}
+
+/* A command that was refused has done nothing: with its age nobody takes this
+ * for that. */
+static void say_which(const struct undo *u)
+{
+	auto_free char *which = title(&u->last);
+
+	output_say("%s %s: %s, %s",
+		   u->step ? "before that, in" : "the last thing done in",
+		   text_quote(u->path), which,
+		   output_age(u->roots[0].left.time));
 }
 
 static int undo_transaction(struct undo *u, struct err *err)
@@ -359,10 +381,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 
 	if (make_plan(u, err) < 0)
 		return -err->num;
-	output_say("%s %s: %s%s%s",
-		   u->step ? "before that, in" : "the last thing done in",
-		   text_quote(u->path), u->last.kind,
-		   u->last.run_id[0] ? " of run " : "", u->last.run_id);
+	say_which(u);
 	for (i = 0; i < u->count && !(output_is_quiet() && u->o->yes); i++)
 		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
 			return -err->num;

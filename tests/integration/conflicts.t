@@ -78,6 +78,25 @@ is "$(cat src/f9.c mine2)" "user
 user" 'the edits are kept, still'
 no 'the run is taken back' test -e new
 
+# --- what was refused is no action: undo says what it is about, and when ---
+ok 'what was taken back is applied' guard apply -y -q
+one=$(guard log --actions --json | sed -n 's/.*"run": "\([^"]*\)".*/\1/p' |
+	head -n 1)
+ok 'a run' guard run -q -- sh -c 'echo other >src/f1.c'
+settle
+echo user >src/f1.c
+gives 1 'that does not fit' guard apply -y
+echo run >src/f1.c
+gives 0 'undo' guard undo -y
+says "$err" "the last thing done in '$HOME/project': apply of run $one, "
+ok 'with its age' grep -q "of run $one, [0-9]* \(s\|min\) ago\$" "$err"
+says "$err" "apply of run $one in '$HOME/project' is taken back"
+gives 0 'undo of that' guard undo -y
+says "$err" "undo of the apply of run $one, "
+says "$err" "undo of the apply of run $one in '$HOME/project' is taken back"
+gives 0 'undo' guard undo -y -q
+ok 'dropped' guard discard -y -q
+
 # --- both made the same ---
 ok 'a run' guard run -q -- sh -c 'echo same >equal; echo other >different'
 settle
