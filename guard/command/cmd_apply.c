@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ struct apply_options {
 struct apply {
 	struct applying in;
 	const struct apply_options *o;
+	/* Refused without a yes of its own: listed as if that was said already,
+	 * and then asked about. */
+	struct refusal *asked;
+	size_t asked_count;
 };
 
 static json_t *extras_json(const struct apply *a)
@@ -230,39 +235,75 @@ static int take_agreed(struct apply *a, struct err *err)
 			     a->in.changes.lower_fd, a->in.agreed, err);
 }
 
-/* What is refused without a yes of its own, one by one on a terminal. 1: the
- * plan has to be made again. */
-static int ask_about_refused(struct apply *a)
+static void asked_free(struct apply *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->asked_count; i++)
+		free(a->asked[i].path);
+	free(a->asked);
+}
+
+/* What would be refused all the same is not asked about. */
+static bool may_ask(const struct apply *a)
 {
 	const struct plan *plan = &a->in.plan;
 	size_t i;
-	int any = 0;
 
 	if (a->o->yes || a->o->dry || a->o->json || !isatty(STDIN_FILENO) ||
 	    !isatty(STDERR_FILENO) || plan->conflict_count)
-		return 0;
-	for (i = 0; i < plan->refusal_count; i++) {
-		const struct refusal *r = &plan->refusals[i];
-
-		if (r->kind == REFUSED_NODE)
-			continue;
-		if (output_ask("guard: %s %s: apply it all the same?",
-			       text_quote(r->path), refusal_text(r->kind)) <= 0)
-			continue;
-		mem_list_add(&a->in.agreed, r->path);
-		any = 1;
-	}
-	return any;
+		return false;
+	for (i = 0; i < plan->refusal_count; i++)
+		if (plan->refusals[i].kind == REFUSED_NODE)
+			return false;
+	return plan->refusal_count > 0;
 }
 
+static int plan_all(struct apply *a, struct err *err)
+{
+	return applying_plan(&a->in, &a->in.want, a->o->resolve, false, err);
+}
+
+/* What is listed is all that would be done with a yes to each of them. */
 static int make_plan(struct apply *a, struct err *err)
 {
-	if (take_agreed(a, err) < 0 ||
-	    applying_plan(&a->in, &a->in.want, a->o->resolve, false, err) < 0)
+	struct plan *plan = &a->in.plan;
+	size_t i;
+
+	if (take_agreed(a, err) < 0 || plan_all(a, err) < 0)
 		return -err->num;
-	return ask_about_refused(a) ? applying_plan(&a->in, &a->in.want,
-						    a->o->resolve, false, err)
-				    : 0;
+	if (!may_ask(a))
+		return 0;
+	a->asked = plan->refusals;
+	a->asked_count = plan->refusal_count;
+	plan->refusals = NULL;
+	plan->refusal_count = plan->refusal_room = 0;
+	for (i = 0; i < a->asked_count; i++)
+		mem_list_add(&a->in.agreed, a->asked[i].path);
+	return plan_all(a, err);
+}
+
+/* One by one; with a no the plan is another one. */
+static int ask_about_refused(struct apply *a, struct err *err)
+{
+	bool all = true;
+	size_t i;
+
+	if (!a->asked_count || a->in.plan.conflict_count)
+		return 0;
+	mem_list_free(&a->in.agreed);
+	if (take_agreed(a, err) < 0)
+		return -err->num;
+	for (i = 0; i < a->asked_count; i++) {
+		const struct refusal *r = &a->asked[i];
+
+		if (output_ask("guard: %s %s: apply it all the same?",
+			       text_quote(r->path), refusal_text(r->kind)) > 0)
+			mem_list_add(&a->in.agreed, r->path);
+		else
+			all = false;
+	}
+	return all ? 0 : plan_all(a, err);
 }
 
 /* Into a branch: neither the project nor the run's state changes. */
@@ -316,6 +357,8 @@ static int apply_locked(struct apply *a, struct err *err)
 		carry_print_choices(plans[i]);
 	for (i = 0; i < count && !a->o->json; i++)
 		carry_print_owners(plans[i]);
+	if (ask_about_refused(a, err) < 0)
+		return -err->num;
 	out = way_out(a);
 	for (i = 0; i < count; i++)
 		blocked |= carry_print_blocks(plans[i], out);
@@ -368,6 +411,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	    applying_lock(c, &p, err) < 0)
 		return -err->num;
 	got = o->patch ? pick_parts(&a, err) : apply_locked(&a, err);
+	asked_free(&a);
 	applying_free(&a.in);
 	return got;
 }

@@ -190,8 +190,23 @@ says "$out" "'one' carries set-id bits"
 says "$out" "'two' carries set-id bits"
 says "$out" 'nothing is applied: name the paths'
 no 'a no leaves all as it is' test -e beside
+list() {
+	grep -o -e '^  [A-Z]  [a-z]*' -e "guard: '[a-z]*' carries" \
+		-e "refused: '[a-z]*'" -e 'guard: [0-9] created' "$out" |
+		sed -e 's/^  [A-Z]  //' -e 's/guard: //' | tr '\n' ' '
+}
+is "$(list)" \
+	"beside one two 'one' carries 'two' carries refused: 'one' " 'the list comes first, with all of it'
 ok 'yes to all' answers apply y y y
+is "$(list)" \
+	"beside one two 'one' carries 'two' carries 3 created " 'and with each yes before the last'
 is "$(stat -c %a one) $(stat -c %a two)" '4755 2755' 'applied'
+ok 'a run that makes more of it' guard run -q -- sh -c 'cp run.sh three
+	chmod 4755 three; perl -MIO::Socket::UNIX -e \
+		"IO::Socket::UNIX->new(Local => q(node), Listen => 1) or die"'
+no 'with what is refused in any case nothing is asked' answers apply y y
+is "$(list)" "refused: 'node' refused: 'three' " 'all of that is named'
+ok 'the run is dropped' guard discard -y -q
 
 # --- a part of it, edited, and the rest ---
 mkdir parts
