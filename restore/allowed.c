@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "restore/able.h"
 #include "restore/txn.h"
+#include "restore/writers.h"
 
 static int refused(int num, const char *path, const char *what, struct err *err)
 {
@@ -157,14 +158,16 @@ int txn_check_writers(struct txn *t, struct err *err)
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
+		bool folder = S_ISDIR(op->from->mode);
 		auto_close int fd = -1;
 
 		if ((op->kind != OP_REPLACE && op->kind != OP_DELETE) ||
-		    !S_ISREG(op->from->mode))
+		    (!folder && !S_ISREG(op->from->mode)))
 			continue;
 		fd = way_open(&t->way, op->path,
 			      O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
-		if (txn_check_writer(fd, err) < 0)
+		if ((folder && fd >= 0 ? writers_check_below(fd, err)
+				       : writers_check(fd, err)) < 0)
 			return err_context(err, "%s", text_quote(op->path));
 	}
 	return 0;

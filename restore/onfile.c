@@ -9,9 +9,11 @@
 #include "base/auto.h"
 #include "base/chattr.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "restore/shut.h"
+#include "restore/writers.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
 
@@ -119,14 +121,15 @@ static int same_plain(const struct onfile *o, int fd, const struct entry *e,
 }
 
 static int same_below(const struct onfile *o, int dirfd, const char *name,
-		      const struct entry *e, struct err *err);
+		      const char *path, const struct entry *e, struct err *err);
 
+/* above: where it lies below the top, NULL: it is the top. */
 static int same_at(const struct onfile *o, int dirfd, const char *name,
-		   const struct entry *e, bool top, struct err *err)
+		   const char *above, const struct entry *e, struct err *err)
 {
 	auto_close int fd =
 		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	uint32_t loose = top && S_ISDIR(e->mode) ? S_IWUSR : 0;
+	uint32_t loose = !above && S_ISDIR(e->mode) ? S_IWUSR : 0;
 	struct meta m;
 	int got;
 
@@ -140,18 +143,22 @@ static int same_at(const struct onfile *o, int dirfd, const char *name,
 		return 0;
 	if (S_ISLNK(m.mode))
 		return same_link(dirfd, name, e);
-	if (!top && onfile_calm(&m, e, o->calm))
+	if (above && onfile_calm(&m, e, o->calm))
 		return 1;
 	got = same_attrs(o->store, fd, e, err);
 	if (got <= 0)
 		return got;
-	if (S_ISDIR(m.mode))
-		return same_below(o, dirfd, name, e, err);
+	if (S_ISDIR(m.mode)) {
+		auto_free char *path =
+			above ? path_join(above, name) : mem_strdup("");
+
+		return same_below(o, dirfd, name, path, e, err);
+	}
 	return S_ISREG(m.mode) ? same_bytes(o, dirfd, name, e, err) : 1;
 }
 
 static int same_below(const struct onfile *o, int dirfd, const char *name,
-		      const struct entry *e, struct err *err)
+		      const char *path, const struct entry *e, struct err *err)
 {
 	auto_free char *own = mem_strdup(name);
 	char *const paths[] = {own, NULL};
@@ -173,6 +180,9 @@ static int same_below(const struct onfile *o, int dirfd, const char *name,
 		return -err->num;
 	if (tree.count != list.count)
 		return 0;
+	/* Before any is compared: what is written later nobody sees. */
+	if (o->no_writers && writers_check_in(fd, &list, path, err) < 0)
+		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct entry *child =
 			tree_find(&tree, list.items[i].name);
@@ -180,7 +190,7 @@ static int same_below(const struct onfile *o, int dirfd, const char *name,
 
 		if (!child)
 			return 0;
-		got = same_at(o, fd, list.items[i].name, child, false, err);
+		got = same_at(o, fd, list.items[i].name, path, child, err);
 		if (got <= 0)
 			return got;
 	}
@@ -195,7 +205,7 @@ int onfile_same(const struct onfile *o, int dirfd, const char *name,
 	/* One descriptor says all of it. */
 	if (fd >= 0)
 		return same_plain(o, fd, e, err);
-	return same_at(o, dirfd, name, e, true, err);
+	return same_at(o, dirfd, name, NULL, e, err);
 }
 
 int onfile_same_content(struct store *store, int dirfd, const char *name,

@@ -16,6 +16,7 @@ struct onfile {
 	 * it: when it is what is asked for, and has its mtime still, its bytes
 	 * need no reading. 0: none was. */
 	uint64_t calm_ino;
+	bool no_writers; /* of what lies in a folder, see writers.h */
 	int workspace_fd; /* of the project, see shut.h */
 	/* Asked while long files are compared, or NULL. */
 	const struct content_watch *watch;

@@ -11,11 +11,11 @@
 #include "base/chattr.h"
 #include "base/crew.h"
 #include "base/fd.h"
-#include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
+#include "restore/writers.h"
 #include "snapshot/store/content.h"
 
 void txn_free(struct txn *t)
@@ -172,18 +172,7 @@ static bool go_on(void *arg, uint64_t done)
 	return !txn_unwanted(arg);
 }
 
-int txn_check_writer(int fd, struct err *err)
-{
-	if (fd < 0 || !lock_has_writer(fd))
-		return 0;
-	return fail(err, EBUSY,
-		    "another program has it open for writing; end that "
-		    "program, or leave this path out: nothing has been "
-		    "changed");
-}
-
-/* Who has it open writes into what nobody will see any more. By its name
- * nobody opens it from now on. */
+/* By its name nobody opens it from now on. */
 static int check_writers(struct txn *t, const struct op *op, const char *name,
 			 struct err *err)
 {
@@ -193,7 +182,7 @@ static int check_writers(struct txn *t, const struct op *op, const char *name,
 		return 0;
 	fd = openat(t->staging_fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return txn_check_writer(fd, err);
+	return writers_check(fd, err);
 }
 
 static int verify(struct txn *t, const struct op *op, struct err *err)
@@ -203,6 +192,7 @@ static int verify(struct txn *t, const struct op *op, struct err *err)
 		.store = t->store,
 		.calm = t->calm,
 		.calm_ino = op->calm ? op->old_ino : 0,
+		.no_writers = t->what != NULL,
 		.workspace_fd = t->project->workspace_fd,
 		.watch = &watch,
 	};

@@ -54,11 +54,9 @@ int txn_check_wanted(const struct txn *t, const char *text, struct err *err);
 int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
 /* allowed.c: the system's rights over what was surveyed. */
 int txn_allowed(struct txn *t, struct err *err);
-/* Nobody has a file open for writing that is to go or to be replaced: now, and
- * so for a dry run alone. */
+/* Nobody has a file open for writing that is to go or to be replaced, or that
+ * lies in a folder that is to go: now, and so for a dry run alone. */
 int txn_check_writers(struct txn *t, struct err *err);
-/* The same of one, open for reading or -1. */
-int txn_check_writer(int fd, struct err *err);
 /* What has to be synced comes into `to`. */
 int txn_stage(struct txn *t, struct syncs *to, struct err *err);
 /* The same in a staging folder that is there; all that is needed of t are its

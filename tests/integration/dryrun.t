@@ -85,6 +85,18 @@ exec 9>>a
 both 'an apply over a file that somebody writes to' 1 'open for writing' \
 	guard apply
 exec 9>&-
+gives 0 'dropped' guard discard -q -y
+mkdir -p folder/in
+echo old >folder/in/file
+guard run -q -- rm -r folder || exit 99
+settle
+exec 9>>folder/in/file
+both 'an apply that deletes the folder of such a file' 1 "'in/file' in it" \
+	guard apply
+exec 9>&-
+rm -r folder
+gives 0 'dropped' guard discard -q -y
+guard run -q -- sh -c 'echo new >a' || exit 99
 
 # --- conflicts ---
 echo user >a

@@ -162,4 +162,31 @@ is "$(cat replaced)" new 'changes nothing'
 ok 'afterwards' guard undo -q -y
 is "$(cat replaced removed)" "$(printf 'old\nold')" 'it is taken back'
 ok 'and dropped' guard discard -q -y
+# In a folder that goes as a whole, and made by the run: an undo takes it away.
+mkdir -p folder/in/deep
+echo old >folder/in/deep/file
+echo old >folder/beside
+ok 'a run' guard run -q -- sh -c \
+	'rm -r folder; mkdir -p new/in; echo new >new/in/file'
+exec 5>>folder/in/deep/file
+gives 1 'an apply while a file below is open' guard apply -q -y
+says "$err" "'folder': another program has 'in/deep/file' in it open"
+echo user >&5
+exec 5>&-
+is "$(cat folder/in/deep/file folder/beside)" "$(printf 'old\nuser\nold')" \
+	'what was written is there'
+gives 1 'an apply over what was written' guard apply -q -y
+echo old >folder/in/deep/file
+exec 5<folder/in/deep/file
+gives 0 'one who reads it does not matter' guard apply -q -y
+exec 5<&-
+no 'it is gone' test -e folder
+exec 5>>new/in/file
+gives 1 'an undo while one is open' guard undo -q -y
+says "$err" "'new': another program has 'in/file' in it open"
+exec 5>&-
+gives 0 'afterwards' guard undo -q -y
+is "$(find . -path ./new -o -name file)" ./folder/in/deep/file \
+	'it is taken back'
+ok 'and dropped' guard discard -q -y
 finish

@@ -333,6 +333,20 @@ static void a_store_below_a_deleted_folder_is_seen(void **state)
 	store_through_mapping("gone-dir/below/x", "gone-dir");
 }
 
+static void a_mapping_below_a_deleted_folder_is_a_change(void **state)
+{
+	struct bench *b = *state;
+	struct err err;
+
+	mapped = map_page("gone-dir/below/x");
+	assert_int_equal(run_after(b, &b->plan, 10, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "gone-dir"));
+	assert_non_null(strstr(err.text, "has 'below/x' in it"));
+	store_and_unmap();
+	check_first("gone-dir/below/x", 'O');
+	nothing_left(b);
+}
+
 int main(void)
 {
 #define TEST(name)                                                             \
@@ -348,6 +362,7 @@ int main(void)
 		TEST(a_time_set_back_is_seen),
 		TEST(a_store_through_a_mapping_is_seen),
 		TEST(a_store_below_a_deleted_folder_is_seen),
+		TEST(a_mapping_below_a_deleted_folder_is_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

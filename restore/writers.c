@@ -1,0 +1,74 @@
+#include "restore/writers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/auto.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "base/text.h"
+
+#define WAY_OUT                                                                \
+	"open for writing; end that program, or leave this path out: nothing " \
+	"has been changed"
+
+int writers_check(int fd, struct err *err)
+{
+	if (fd < 0 || !lock_has_writer(fd))
+		return 0;
+	return fail(err, EBUSY, "another program has it " WAY_OUT);
+}
+
+static bool has_writer(int dir_fd, const struct dirlist_item *item)
+{
+	auto_close int fd = -1;
+
+	/* Where the kernel is silent it may be a file. */
+	if (item->type != DT_REG && item->type != DT_UNKNOWN)
+		return false;
+	fd = openat(dir_fd, item->name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd >= 0 && lock_has_writer(fd);
+}
+
+int writers_check_in(int dir_fd, const struct dirlist *list, const char *path,
+		     struct err *err)
+{
+	auto_free char *own = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (has_writer(dir_fd, &list->items[i]))
+			break;
+	if (i == list->count)
+		return 0;
+	own = path_join(path, list->items[i].name);
+	return fail(err, EBUSY, "another program has %s in it " WAY_OUT,
+		    text_quote(own));
+}
+
+static int check_below(int dir_fd, const char *path, struct err *err)
+{
+	AUTO(dirlist) struct dirlist list = {0};
+	size_t i;
+
+	if (dirlist_read(dir_fd, &list, err) < 0 ||
+	    writers_check_in(dir_fd, &list, path, err) < 0)
+		return -err->num;
+	for (i = 0; i < list.count; i++) {
+		auto_free char *own = path_join(path, list.items[i].name);
+		auto_close int fd =
+			openat(dir_fd, list.items[i].name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0 && check_below(fd, own, err) < 0)
+			return -err->num;
+	}
+	return 0;
+}
+
+int writers_check_below(int dir_fd, struct err *err)
+{
+	return check_below(dir_fd, "", err);
+}
