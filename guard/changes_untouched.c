@@ -1,14 +1,35 @@
 #include "guard/changes.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/beneath.h"
 #include "base/path.h"
 #include "guard/applied.h"
 #include "guard/context.h"
+#include "restore/onfile.h"
 #include "restore/workspace.h"
+#include "snapshot/tree/attrset.h"
 #include "snapshot/tree/tree.h"
+
+/* One of the folders that the run has a layer over. */
+struct side {
+	size_t folder; /* 0: the project */
+	const char *path;
+	struct change_list *list;
+	int upper_fd, lower_fd;
+	struct snapshot base;
+	bool stored; /* the result is what the layer holds; else it is read */
+	struct snapshot result;
+};
+
+static void side_free(struct side *s)
+{
+	snapshot_free(&s->base);
+	snapshot_free(&s->result);
+}
 
 /* Which of a list the run has left otherwise than they were. */
 struct mark {
@@ -44,18 +65,69 @@ static int mark_path(void *arg, const char *path, const struct entry *was,
 	return 0;
 }
 
-/* 1: both have it, the same. */
-static int is_as_begun(struct store *store, const struct snapshot *base,
-		       const struct snapshot *result, const char *path,
-		       struct err *err)
+static bool same_head(const struct change_side *left, const struct entry *was)
+{
+	return left->mode && left->mode == was->mode && left->uid == was->uid &&
+	       left->gid == was->gid &&
+	       (!S_ISREG(was->mode) || left->size == was->size);
+}
+
+/* What cannot be seen is not. */
+static bool is_in_layer(struct store *store, int upper_fd,
+			const struct change *c, const struct entry *was)
+{
+	const char *name = c->path;
+	AUTO(xattrs) struct xattrs want = {0};
+	AUTO(xattrs) struct xattrs have = {0};
+	auto_close int parent = -1, fd = -1;
+	struct err ignored;
+
+	if ((was->flags & ENTRY_INCOMPLETE) || !same_head(&c->now, was))
+		return false;
+	parent = beneath_parent(upper_fd, c->path, &name, &ignored);
+	if (parent >= 0)
+		fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || attrset_load(store, &was->attrs, &want, &ignored) < 0 ||
+	    xattrs_get(fd, "", &have, &ignored) < 0)
+		return false;
+	(void)xattrs_drop(&have, LAYER_XATTR_PREFIX);
+	return xattrs_equal(&want, &have) &&
+	       (S_ISDIR(was->mode) ||
+		onfile_same_content(store, parent, name, was, &ignored) == 1);
+}
+
+/* Whether the run has left there what it began with (NULL: nothing). */
+static int is_left(struct store *store, const struct side *side,
+		   const struct change *c, const struct entry *was,
+		   struct err *err)
+{
+	AUTO(entry) struct entry left = {0};
+	int got;
+
+	if (!side->stored)
+		return was ? is_in_layer(store, side->upper_fd, c, was)
+			   : !c->now.mode;
+	got = tree_lookup(store, &side->result.root, c->path, &left, err);
+	if (got < 0)
+		return got;
+	return was ? same(was, &left) : !got || !left.mode;
+}
+
+/* Both have it, the same. */
+static int is_as_begun(struct store *store, const struct side *side,
+		       const struct change *c, struct err *err)
 {
 	AUTO(entry) struct entry was = {0};
-	AUTO(entry) struct entry left = {0};
+	int got = tree_lookup(store, &side->base.root, c->path, &was, err);
 
-	if (tree_lookup(store, &base->root, path, &was, err) < 0 ||
-	    tree_lookup(store, &result->root, path, &left, err) < 0)
-		return -err->num;
-	return same(&was, &left);
+	if (got <= 0 || !was.mode)
+		return got < 0 ? got : 0;
+	/* The real one is as it was, and not what the run has. */
+	if (!side->stored && c->kind == CHANGE_MODIFIED &&
+	    same_head(&c->old, &was) &&
+	    moment_compare(c->old.mtime, was.mtime) == 0)
+		return 0;
+	return is_left(store, side, c, &was, err);
 }
 
 static bool may_be_untouched(const struct change *c)
@@ -73,21 +145,6 @@ static bool any_may(const struct change_list *list)
 	return false;
 }
 
-/* One of the folders that the run has a layer over. */
-struct side {
-	size_t folder; /* 0: the project */
-	const char *path;
-	struct change_list *list;
-	int lower_fd;
-	struct snapshot base, result;
-};
-
-static void side_free(struct side *s)
-{
-	snapshot_free(&s->base);
-	snapshot_free(&s->result);
-}
-
 /* What is in effect of it as it was applied, the run has left like that. What
  * the user has made of it since is not the run's to be listed. */
 struct applied_mark {
@@ -103,17 +160,14 @@ static int mark_applied(void *arg, const char *path, const struct entry *began,
 	const struct change_list *list = m->side->list;
 	const struct change *c =
 		bsearch(path, list->items, list->count, sizeof(*c), by_path);
-	AUTO(entry) struct entry left = {0};
 	int got;
 
 	if (!c)
 		return 0;
-	got = tree_lookup(m->store, &m->side->result.root, path, &left, err);
-	if (got < 0)
-		return got;
-	m->dropped[c - list->items] =
-		began ? same(began, &left) : !got || !left.mode;
-	return 0;
+	got = is_left(m->store, m->side, c, began, err);
+	if (got >= 0)
+		m->dropped[c - list->items] = got;
+	return got < 0 ? got : 0;
 }
 
 static int drop(struct context *c, const struct session *s, struct side *side,
@@ -129,16 +183,17 @@ static int drop(struct context *c, const struct session *s, struct side *side,
 	const struct applied_look look = {&side->base.root, side->lower_fd,
 					  workspace_fd};
 	size_t kept = 0, i;
-	int got = tree_diff(c->store, &side->base.root, &side->result.root,
-			    mark_path, &m, err);
+	int got = 0;
 
+	if (side->stored)
+		got = tree_diff(c->store, &side->base.root, &side->result.root,
+				mark_path, &m, err);
 	for (i = 0; got >= 0 && i < list->count; i++) {
 		const struct change *at = &list->items[i];
 
 		if (changed[i] || !may_be_untouched(at))
 			continue;
-		got = is_as_begun(c->store, &side->base, &side->result,
-				  at->path, err);
+		got = is_as_begun(c->store, side, at, err);
 		dropped[i] = got > 0;
 	}
 	if (got >= 0)
@@ -152,18 +207,19 @@ static int drop(struct context *c, const struct session *s, struct side *side,
 	return got < 0 ? got : 0;
 }
 
-/* What was stored when the run had ended is what the layer holds. */
 static int drop_untouched(struct context *c, const struct session *s,
 			  uint64_t base_seq, uint64_t result_seq,
 			  struct side *side, struct err *err)
 {
-	if (!base_seq || !result_seq ||
-	    moment_compare(side->list->newest, s->ended) >= 0 ||
-	    (!any_may(side->list) && !applied_any(s)))
+	if (!base_seq || (!any_may(side->list) && !applied_any(s)))
 		return 0;
+	/* What was stored when the run had ended is what the layer holds. */
+	side->stored = s->state == RUN_ENDED && !s->live && result_seq &&
+		       moment_compare(side->list->newest, s->ended) < 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
 	    catalog_load(c->store, base_seq, &side->base, err) < 0 ||
-	    catalog_load(c->store, result_seq, &side->result, err) < 0)
+	    (side->stored &&
+	     catalog_load(c->store, result_seq, &side->result, err) < 0))
 		return -err->num;
 	return drop(c, s, side, err);
 }
@@ -177,7 +233,8 @@ int changes_load_own(struct context *c, const struct session *s,
 
 	if (changes_load(s, &c->state, ret, err) < 0)
 		return -err->num;
-	if (s->state != RUN_ENDED || s->live ||
+	if ((s->state != RUN_ENDED && s->state != RUN_INTERRUPTED &&
+	     !s->live) ||
 	    session_base(&own, false, &ignored) <= 0)
 		return 0;
 	for (i = 0; i <= ret->extra_count; i++) {
@@ -188,6 +245,7 @@ int changes_load_own(struct context *c, const struct session *s,
 			.folder = i,
 			.path = x ? x->path : s->project,
 			.list = at ? &at->list : &ret->project,
+			.upper_fd = at ? at->upper_fd : ret->upper_fd,
 			.lower_fd = at ? at->lower_fd : ret->lower_fd,
 		};
 

@@ -329,6 +329,19 @@ static int keep_all(struct run *run, const struct changes *changes,
 	return got == 0 ? session_save(&run->session, err) : got;
 }
 
+/* What was applied while it went on, and edited since, is none of it. */
+static void summarize(struct run *run, struct changes *changes)
+{
+	AUTO(changes) struct changes own = CHANGES_NONE;
+	struct err ignored;
+
+	if (applied_any(&run->session) &&
+	    changes_load_own(&run->context, &run->session, &own, &ignored) == 0)
+		changes = &own;
+	changes_find_moves(changes);
+	output_run_summary(&run->session, changes);
+}
+
 int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
@@ -367,9 +380,7 @@ int run_end(struct run *run, int status, struct err *err)
 	got = keep_all(run, &changes, err);
 	tell_groups(run);
 	if (any)
-		changes_find_moves(&changes);
-	if (any)
-		output_run_summary(&run->session, &changes);
+		summarize(run, &changes);
 	tell_git(run, &git);
 	retire_runs(&run->context);
 	return got;

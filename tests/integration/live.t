@@ -121,6 +121,37 @@ all' 'nothing is taken back'
 no 'nor does a folder come again' test -e gone
 rm one later
 
+# --- a part of it, edited by the user, while it goes on ---
+listed() {
+	guard diff --name-status "$run" | grep -v -e ready -e step |
+		tr '\t\n' '  '
+}
+mkdir parts
+for name in bytes gone rights rest opened; do seq 5 >parts/$name; done
+begin 'cd parts; for f in bytes rest new; do echo run >>$f; done; rm gone
+	chmod 700 rights; : >>opened; touch -d 2001-02-03 opened; cd ..'
+is "$(listed)" "D parts/gone M parts/bytes M parts/rest P parts/rights \
+A parts/new " 'what a run has done by now'
+gives 0 'a part of it is applied' guard apply -y -q "$run" parts/bytes \
+	parts/gone parts/rights parts/new
+sed -i 1s/.*/mine/ parts/opened
+sed -i 1s/.*/mine/ parts/bytes
+echo mine >parts/gone
+echo mine >>parts/new
+chmod 750 parts/rights
+is "$(listed)" 'M parts/rest ' 'what was edited since is no change of the run'
+gives 0 'status counts none of it' guard status
+says "$out" '  1 modified  '
+gives 0 'an apply would not touch it' guard apply -n "$run" parts
+is "$(cat "$out")" '  M  parts/rest  14 B' 'as it says'
+more 'echo more >>parts/new; echo back >parts/gone; '"\
+setfattr -n user.x -v y parts/bytes"
+is "$(listed)" 'M parts/bytes M parts/gone M parts/new M parts/rest ' \
+	'what the run goes on with is'
+out
+says "$T/live.err" "run $run: 4 modified"
+silent "$T/live.err" 'other rights'
+
 # --- two at once, each in a layer of its own ---
 begin 'echo one >one'
 one=$run
