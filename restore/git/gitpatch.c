@@ -64,7 +64,9 @@ static bool is_odd(unsigned char c)
 void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 {
 	const unsigned char *at;
-	bool quoted = false;
+	/* In the line of both names git looks for their middle at each blank,
+	 * and gives up at one with a slash behind it. */
+	bool quoted = strstr(path, " /") != NULL;
 
 	for (at = (const unsigned char *)path; *at; at++)
 		quoted = quoted || is_odd(*at);

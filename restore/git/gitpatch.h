@@ -47,7 +47,8 @@ int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err);
 
-/* The name as git quotes it, with that in front: a/x or "a/\303\266". */
+/* The name as git quotes it, with that in front: a/x or "a/\303\266"; quoted
+ * also where git could not read it else. */
 void gitpatch_name(struct buf *to, const char *prefix, const char *path);
 
 #endif

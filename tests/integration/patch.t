@@ -31,6 +31,9 @@ seq 10 60 >'moves/sub/a b/c d'
 seq 20 70 >place
 seq 30 80 >into-place
 echo 'a b' >'with blank '
+mkdir -p 'ends with /blank '
+echo 'to run' >'ends with /script'
+: >'ends with /goes'
 odd=$(printf 'odd\nna"me\\\t\303\266\377')
 echo odd >"$odd"
 git add -A
@@ -52,6 +55,10 @@ rm becomes-folder; mkdir becomes-folder; echo in >becomes-folder/file
 printf 'new\0bytes' | dd of=binary bs=1 seek=5000 conv=notrunc 2>/dev/null
 rm binary-gone
 echo changed >'with blank '
+chmod 755 'ends with /script'
+rm 'ends with /goes'
+: >'ends with /empty'
+: >'ends with /blank /empty'
 for f in odd*; do echo changed >"$f"; done
 : >new-empty
 printf '\0\1\2' >new-binary
