@@ -62,17 +62,24 @@ static uint32_t git_mode(const struct entry *e)
 }
 
 /* What the branch has there: its mode (0: nothing; not a blob's: left out). */
-static uint32_t find_there(struct gitchanges *c, const char *path, git_oid *ret)
+static uint32_t find_in(const struct gitchanges *c, const git_tree *tree,
+			const char *path, git_oid *ret)
 {
 	git_tree_entry *e = NULL;
 	uint32_t mode;
 
-	if (!c->tree || c->git->tree_entry_bypath(&e, c->tree, path) < 0)
+	if (!tree || c->git->tree_entry_bypath(&e, tree, path) < 0)
 		return 0;
 	mode = (uint32_t)c->git->tree_entry_filemode(e);
 	*ret = *c->git->tree_entry_id(e);
 	c->git->tree_entry_free(e);
 	return mode;
+}
+
+static uint32_t find_there(const struct gitchanges *c, const char *path,
+			   git_oid *ret)
+{
+	return find_in(c, c->tree, path, ret);
 }
 
 static int read_there(struct gitchanges *c, const git_oid *id, struct buf *to,
@@ -194,6 +201,11 @@ static int change(struct gitchanges *c, const char *path, const struct entry *a,
 	git_oid had_id = {{0}};
 
 	had = find_there(c, path, &had_id);
+	/* Whether all of it goes is seen when all changes are known. */
+	if (had == GIT_FILEMODE_TREE && a && S_ISDIR(a->mode)) {
+		had = 0;
+		had_id = (git_oid){{0}};
+	}
 	if (had && had != GIT_FILEMODE_BLOB && had != GIT_FILEMODE_LINK &&
 	    had != GIT_FILEMODE_BLOB_EXECUTABLE)
 		return conflict(c, path, err);
@@ -267,6 +279,7 @@ int gitchanges_add(void *arg, const char *path, const struct entry *a,
 	struct gitchanges *c = arg;
 	bool folder = (!a || !a->mode || S_ISDIR(a->mode)) &&
 		      (!b || !b->mode || S_ISDIR(b->mode));
+	size_t count = c->count;
 	int ignored = 0;
 	git_oid id;
 
@@ -292,5 +305,22 @@ int gitchanges_add(void *arg, const char *path, const struct entry *a,
 		gitchanges_leave_out(c, path, "ignored by git");
 		return 0;
 	}
-	return change(c, path, a, b, err);
+	if (change(c, path, a, b, err) < 0)
+		return -err->num;
+	if (c->count > count)
+		c->items[count].was_folder = a && S_ISDIR(a->mode);
+	return 0;
+}
+
+int gitchanges_check_folders(const struct gitchanges *c,
+			     const git_tree *without, struct err *err)
+{
+	size_t i;
+	git_oid id;
+
+	for (i = 0; i < c->count; i++)
+		if (c->items[i].was_folder &&
+		    find_in(c, without, c->items[i].path, &id))
+			return conflict(c, c->items[i].path, err);
+	return 0;
 }

@@ -180,7 +180,8 @@ static int find_tip(struct gitcommit *c, struct err *err)
 
 /* --- the commit --- */
 
-/* Deletions, then the rest: what was a file may be a folder now. */
+/* Deletions, then the rest: what was a file may be a folder now, or the other
+ * way round. */
 static int write_tree(struct gitcommit *c, bool deletions, const git_oid *base,
 		      git_oid *ret, struct err *err)
 {
@@ -202,7 +203,10 @@ static int write_tree(struct gitcommit *c, bool deletions, const git_oid *base,
 			};
 	if (base && c->git->tree_lookup(&tree, c->repo, base) < 0)
 		return libgit_failed("read a tree", err);
-	if (c->git->tree_create_updated(ret, c->repo, tree, n, list) < 0)
+	if (!deletions)
+		got = gitchanges_check_folders(&c->changes, tree, err);
+	if (got == 0 &&
+	    c->git->tree_create_updated(ret, c->repo, tree, n, list) < 0)
 		got = libgit_failed("write a tree", err);
 	c->git->tree_free(tree);
 	return got;
@@ -294,6 +298,23 @@ int gitcommit_make(struct store *store, const struct entry *old,
 
 /* --- the ref and the index --- */
 
+/* What the index has where the path is a folder, or has a folder for it: to
+ * add it would drop that. */
+static bool index_collides(const struct gitcommit *c, git_index *index,
+			   const char *path)
+{
+	auto_free char *below = mem_printf("%s/", path);
+	auto_free char *above = mem_strdup(path);
+	char *slash;
+
+	while ((slash = strrchr(above, '/'))) {
+		*slash = '\0';
+		if (c->git->index_get_bypath(index, above, 0))
+			return true;
+	}
+	return c->git->index_find_prefix(NULL, index, below) == 0;
+}
+
 /* What the user has staged himself stays as it is. */
 static void update_entry(struct gitcommit *c, git_index *index,
 			 const struct gitchange *u)
@@ -307,7 +328,7 @@ static void update_entry(struct gitcommit *c, git_index *index,
 	bool same =
 		e ? u->had && e->mode == u->had &&
 				memcmp(&e->id, &u->had_id, sizeof(e->id)) == 0
-		  : !u->had;
+		  : !u->had && !index_collides(c, index, u->path);
 
 	/* What git is not to look at in the work tree, stays so. */
 	if (e) {
@@ -324,15 +345,24 @@ static void update_entry(struct gitcommit *c, git_index *index,
 		(void)c->git->index_remove_bypath(index, u->path);
 }
 
+static void update_entries(struct gitcommit *c, git_index *index,
+			   bool deletions)
+{
+	size_t i;
+
+	for (i = 0; i < c->changes.count; i++)
+		if (!c->changes.items[i].mode == deletions)
+			update_entry(c, index, &c->changes.items[i]);
+}
+
 static void update_index(struct gitcommit *c)
 {
 	git_index *index = NULL;
-	size_t i;
 	int got;
 
 	if (c->index && c->git->repository_index(&index, c->repo) == 0) {
-		for (i = 0; i < c->changes.count; i++)
-			update_entry(c, index, &c->changes.items[i]);
+		update_entries(c, index, true);
+		update_entries(c, index, false);
 		got = c->git->index_write(index);
 		if (got == GIT_ELOCKED)
 			gitchanges_leave_out(&c->changes, "index",

@@ -54,6 +54,7 @@ static const struct {
 	CALL(hashsig_free),
 	CALL(ignore_path_is_ignored),
 	CALL(index_add),
+	CALL(index_find_prefix),
 	CALL(index_free),
 	CALL(index_get_bypath),
 	CALL(index_new),

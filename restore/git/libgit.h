@@ -51,6 +51,7 @@ struct libgit {
 	__typeof__(git_hashsig_free) *hashsig_free;
 	__typeof__(git_ignore_path_is_ignored) *ignore_path_is_ignored;
 	__typeof__(git_index_add) *index_add;
+	__typeof__(git_index_find_prefix) *index_find_prefix;
 	__typeof__(git_index_free) *index_free;
 	__typeof__(git_index_get_bypath) *index_get_bypath;
 	__typeof__(git_index_new) *index_new;

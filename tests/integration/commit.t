@@ -137,6 +137,45 @@ ok 'a run in an empty repository' guard run -q -- sh -c 'echo a >a'
 gives 0 'the first commit of all' guard apply -y --commit -m begin
 is "$(git log --format=%s first)" begin 'is there'
 is "$(git status --porcelain)" '' 'and nothing else to be told'
+# --- what was a folder is a file now, or the other way round ---
+git init -q -b main "$HOME/kinds"
+cd "$HOME/kinds" || exit 99
+git config user.name Kinds
+git config user.email kinds@example.org
+mkdir -p folder/in link-to-be
+echo old | tee folder/in/a folder/b link-to-be/a file staged >/dev/null
+ln -s file link
+git add -A
+git commit -q -m begin
+ok 'a run makes other kinds of them' guard run -q -- sh -c '
+	rm -r folder link-to-be file link
+	echo new >folder; ln -s folder link-to-be; mkdir file link
+	echo new | tee file/in link/in >/dev/null'
+gives 0 'they are committed to a branch' guard apply -q -y --branch kinds
+is "$(git ls-tree -r --name-only kinds | tr '\n' ' ')" \
+	'file/in folder link-to-be link/in staged ' 'as they are'
+ok 'a whole repository' git fsck --strict
+echo mine >folder/in/mine
+git add folder/in/mine
+git commit -q -m mine
+gives 1 'a branch that has more in such a folder' \
+	guard apply -y --branch more
+says "$err" "more has another 'folder' than the run began with"
+no 'is no branch' git rev-parse -q --verify more
+git reset -q --hard HEAD~1
+gives 0 'they are applied and committed' guard apply -y --commit -m kinds
+is "$(git status --porcelain)" '' 'and the index has them'
+silent "$err" 'staged otherwise'
+git reset -q --hard HEAD~1
+ok 'one more' guard run -q -- sh -c 'rm -r folder; echo new >folder'
+echo mine >folder/in/mine
+git add folder/in/mine
+rm folder/in/mine
+gives 0 'beside what is staged in such a folder' guard apply -y --commit
+says "$err" "'folder': staged otherwise, and left so"
+is "$(git ls-files folder)" folder/in/mine 'it stays staged'
+is "$(git ls-tree --name-only HEAD folder)" folder 'the commit has the file'
+
 git init -q -b first --object-format=sha256 "$HOME/sha256"
 cd "$HOME/sha256" || exit 99
 ok 'a run in a SHA-256 repository' guard run -q -- sh -c 'echo a >a'
