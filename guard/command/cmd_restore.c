@@ -193,8 +193,12 @@ static int agree(struct restore *r, const char *where, int *ret,
 	*ret = STATUS_REFUSED;
 	if (!is_silent(r) && carry_print(r->c->store, &r->plan, err) < 0)
 		return -err->num;
-	if (carry_print_blocks(&r->plan, "nothing is restored: move what "
-					 "stands in the way, or use --to"))
+	if (carry_print_blocks(&r->plan,
+			       r->o->exact ? "nothing is restored: move what "
+					     "stands in the way, or use --to"
+					   : "nothing is restored: move what "
+					     "stands in the way, use --to, or "
+					     "--exact, which takes it away"))
 		return 0;
 	*ret = STATUS_OK;
 	say_left(r);

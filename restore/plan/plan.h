@@ -57,6 +57,7 @@ enum conflict_kind {
 	CONFLICT_DELETED_NOW, /* the user deleted what is to be changed */
 	CONFLICT_CHANGED_NOW, /* the user changed what is to be deleted */
 	CONFLICT_ADDED_BELOW, /* something new in a folder to be deleted */
+	CONFLICT_FOLDER, /* additive: a folder where something else shall be */
 	CONFLICT_PARENT, /* its folder is gone or is no folder */
 	CONFLICT_MOVED, /* changed after the run's start, before it was
 			   stored: there is no merge base */

@@ -47,6 +47,8 @@ const char *conflict_text(enum conflict_kind kind)
 		return "deleted there, but changed in the project meanwhile";
 	case CONFLICT_ADDED_BELOW:
 		return "new in the project, in a folder that was deleted there";
+	case CONFLICT_FOLDER:
+		return "a folder is there now, and nothing is deleted";
 	case CONFLICT_PARENT:
 		return "its folder is gone from the project, or is no folder";
 	case CONFLICT_MOVED:

@@ -221,7 +221,7 @@ static int row_unfolder(struct planner *pl, const struct row *row,
 	int got;
 
 	if (pl->options->additive) {
-		planner_conflict_whole(pl, CONFLICT_CHANGED_NOW, row->path);
+		planner_conflict_whole(pl, CONFLICT_FOLDER, row->path);
 		return 0;
 	}
 	if (!row->now.mode)

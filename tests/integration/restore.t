@@ -141,6 +141,8 @@ manifest "$HOME/project" >"$T/after"
 ok 'nor anything else' same "$T/mess" "$T/after"
 gives 1 'without exact a folder is in the way of a file' \
 	guard restore -y --at "$at" README.md
+says "$err" "'README.md': a folder is there now, and nothing is deleted"
+says "$err" 'or --exact, which takes it away'
 gives 0 'exact, below one folder' guard restore -y --at "$at" --exact src
 no 'what was added is gone' test -e src/new
 no 'folders too' test -e src/more

@@ -55,7 +55,7 @@ static void deletes_and_unfolds_nothing_when_additive(void **state)
 	const char *now = "f new=1\nd d\nf d/new=1\nf x=2\nd y\nf y/z=1\nf w=1";
 
 	check(*state, now, "d @1d\nf x=1\nf y=5\nd w\nf old=1", now, &options,
-	      "delete:w replace:x create:old create:w !changed-now:y");
+	      "delete:w replace:x create:old create:w !folder:y");
 }
 
 static void gives_only_what_is_missing(void **state)
