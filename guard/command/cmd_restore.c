@@ -283,13 +283,27 @@ static int store_now(struct restore *r, struct err *err)
 	return got;
 }
 
+static bool is_gone(const struct restore *r)
+{
+	struct stat st;
+
+	return lstat(root_of(r), &st) < 0 && errno == ENOENT;
+}
+
+/* What was interrupted there before it went can be ended in it now. */
+static int make_folder(struct restore *r, struct err *err)
+{
+	auto_close int fd = project_folder(root_of(r), true, err);
+
+	return fd < 0 ? fd : recover_project(r->c, root_of(r), err);
+}
+
 /* In place: what is there now is stored first. */
 static int restore_here(struct restore *r, struct err *err)
 {
-	struct stat st;
 	int got, status;
 
-	r->gone = lstat(root_of(r), &st) < 0 && errno == ENOENT;
+	r->gone = is_gone(r);
 
 	if (check_one_root(r, err) < 0)
 		return -err->num;
@@ -301,8 +315,10 @@ static int restore_here(struct restore *r, struct err *err)
 			return got < 0	   ? got
 			       : r->o->dry ? STATUS_OK
 					   : STATUS_REFUSED;
+		if (make_folder(r, err) < 0)
+			return -err->num;
 	}
-	if (context_project(r->c, root_of(r), r->gone, &r->project, err) < 0)
+	if (context_project(r->c, root_of(r), false, &r->project, err) < 0)
 		return -err->num;
 	if (look_at_some(r, err) < 0 || store_now(r, err) < 0)
 		return -err->num;
@@ -412,10 +428,9 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	for (i = 0; i < count; i++)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
-	/* Nothing can be pending in a folder that is gone. */
-	got = recover_project(r->c, root_of(r), err);
-	if (got < 0 && got != -ENOENT)
-		return got;
+	/* In a folder that is gone nothing can be ended before it is there. */
+	if (!is_gone(r) && recover_project(r->c, root_of(r), err) < 0)
+		return -err->num;
 	sources_say(&r->found);
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json)

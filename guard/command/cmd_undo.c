@@ -90,11 +90,9 @@ static bool only_thought(const struct undo *u)
 
 static int last_of(struct undo *u, const char *path, struct err *err)
 {
-	auto_close int fd = -1;
+	auto_close int fd =
+		workspace_open(u->c->state.workspaces_fd, path, false, err);
 
-	if (recover_project(u->c, path, err) < 0)
-		return -err->num;
-	fd = workspace_open(u->c->state.workspaces_fd, path, false, err);
 	return fd < 0 ? fd : action_load_last(fd, &u->last, err);
 }
 
@@ -103,9 +101,12 @@ static int find_last(struct undo *u, struct err *err)
 {
 	u->path = mem_strdup(u->c->project);
 	for (;;) {
-		int got = last_of(u, u->path, err);
+		int got;
 		char *up;
 
+		if (recover_project(u->c, u->path, err) < 0)
+			return -err->num;
+		got = last_of(u, u->path, err);
 		if (got != -ENOENT)
 			return got;
 		if (strcmp(u->path, "/") == 0)
