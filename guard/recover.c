@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -269,15 +270,16 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	int (*end)(struct store *, struct project *, int, char **,
 		   struct err *) =
 		c->take_back ? transaction_abort : transaction_recover;
-	int recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
 	bool announced;
-	int got;
+	int recovered, got;
 
+	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
+	recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
+	if (text || recovered > 0)
+		output_warn("%s", text ? text : "an interrupted change");
 	if (recovered < 0)
 		return err_context(err, "end what was interrupted in %s",
 				   text_quote(p->path));
-	if (recovered)
-		output_warn("%s", text ? text : "an interrupted change");
 	got = action_load_next(p->workspace_fd, &a, err);
 	if (got < 0 && got != -ENOENT)
 		return got;

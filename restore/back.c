@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,13 @@
 #include "base/walk.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
+#include "restore/writers.h"
+#include "snapshot/tree/catalog.h"
+
+/* So many things may be kept beside one path. */
+#define KEPT_MAX 1000
+
+static const char changed[] = "was changed meanwhile: kept as";
 
 /* An operation, and those behind it that came along in its folder, sorted by
  * path as all new things are. */
@@ -62,6 +70,25 @@ static int intact_below(struct txn *t, const struct ride *ride,
 	return 1;
 }
 
+/* Somebody has it open, and writes to it later. */
+static bool has_writer(int dirfd, const char *name)
+{
+	auto_close int fd = openat(dirfd, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_NOCTTY | O_CLOEXEC);
+	struct err ignored;
+
+	return writers_check(fd, &ignored) < 0;
+}
+
+/* Of a folder guard itself may have changed what its owner may do. */
+static bool same_rights(const struct entry *to, const struct meta *m)
+{
+	uint32_t loose = S_ISDIR(to->mode) ? S_IRWXU : 0;
+
+	return S_ISLNK(to->mode) || ((m->mode ^ to->mode) & 0777 & ~loose) == 0;
+}
+
 /*
  * Whether what we had put and have in our hands again is still what we put:
  * somebody may have worked on it meanwhile. When in doubt: no.
@@ -77,30 +104,163 @@ static int intact(struct txn *t, const struct ride *ride, const char *path,
 	/* A second attempt: what was changed has been put beside already. */
 	if (meta_get(dirfd, name, &m) < 0 && errno == ENOENT)
 		return 1;
-	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino)
+	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino ||
+	    !same_rights(op->to, &m))
 		return 0;
 	if (S_ISDIR(op->to->mode))
 		return intact_below(t, ride, path, dirfd, name, err);
+	if (S_ISREG(op->to->mode) && has_writer(dirfd, name))
+		return 0;
 	return onfile_same_content(t->store, dirfd, name, op->to, &ignored) ==
 	       1;
 }
 
+static const char *kept_id(const struct txn *t)
+{
+	return t->part->staging + strlen(STAGING_PREFIX);
+}
+
+/* A name beside another that says whose it is; a long one loses its end. */
+static char *kept_name(const struct txn *t, const char *name, unsigned number)
+{
+	auto_free char *more =
+		number ? mem_printf("-%u", number + 1) : mem_strdup("");
+	auto_free char *end =
+		mem_printf(".guard-kept-%.8s%s", kept_id(t), more);
+	size_t len = strlen(name);
+
+	if (len + strlen(end) > NAME_MAX) {
+		len = NAME_MAX - strlen(end);
+		while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+			len--;
+	}
+	return mem_printf("%.*s%s", (int)len, name, end);
+}
+
+/* For people, and only once. */
+static void tell(struct txn *t, char *line)
+{
+	if (!strstr(buf_text(&t->kept), line))
+		buf_add_text(&t->kept, line);
+	free(line);
+}
+
+static int open_folder(int dir, const char *name)
+{
+	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* A folder that somebody has removed, as it was before; without a name of its
+ * own in there (what is kept beside) nobody else may look into it. */
+static int make_folder(struct txn *t, int dir, const char *name,
+		       const char *path, struct err *err)
+{
+	AUTO(snapshot) struct snapshot before = {0};
+	AUTO(entry) struct entry e = {0};
+	auto_close int fd = -1;
+	struct err ignored;
+
+	if (mkdirat(dir, name, 0700) < 0)
+		return errno == EEXIST ? 0
+				       : fail_errno(err, "make the folder %s",
+						    text_quote(path));
+	if (!t->part->before ||
+	    catalog_load(t->store, t->part->before, &before, &ignored) < 0 ||
+	    tree_lookup(t->store, &before.root, path, &e, &ignored) <= 0 ||
+	    !S_ISDIR(e.mode))
+		return 0;
+	e.mode |= S_IWUSR | S_IXUSR;
+	fd = open_folder(dir, name);
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(path))
+		      : onfile_set_meta(t->store, fd, &e, err);
+}
+
+/* One folder on the way, which may be gone, or something else by now: *path is
+ * then another one. */
+static int step_into(struct txn *t, int dir, const char *name, char **path,
+		     struct err *err)
+{
+	auto_free char *up = *path;
+	auto_free char *kept = NULL;
+	int fd;
+
+	*path = path_join(up, name);
+	fd = open_folder(dir, name);
+	if (fd < 0 && errno == ENOENT) {
+		if (make_folder(t, dir, name, *path, err) < 0)
+			return -err->num;
+		tell(t, mem_printf("%s was gone: it is made again for what was "
+				   "in it\n",
+				   text_quote(*path)));
+		fd = open_folder(dir, name);
+	} else if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
+		auto_free char *was = *path;
+
+		kept = kept_name(t, name, 0);
+		*path = path_join(up, kept);
+		if (make_folder(t, dir, kept, *path, err) < 0)
+			return -err->num;
+		tell(t, mem_printf("%s is no folder any more: what was in it "
+				   "is kept in %s\n",
+				   text_quote(was), text_quote(*path)));
+		fd = open_folder(dir, kept);
+	}
+	return fd < 0 ? fail_errno(err, "open %s", text_quote(*path)) : fd;
+}
+
+/* The folder for a path, wherever it has to be by now: *ret_path. */
+static int parent_again(struct txn *t, const char *path, char **ret_path,
+			struct err *err)
+{
+	const char *name;
+	int dir = beneath_parent(t->project->fd, path, &name, err);
+	auto_free char *where = NULL;
+
+	if (dir >= 0)
+		*ret_path = mem_strdup(path);
+	if (!txn_is_gone(dir))
+		return dir;
+	where = mem_strdup("");
+	dir = beneath_open(t->project->fd, "", O_PATH | O_DIRECTORY, 0, err);
+	while (dir >= 0 && strchr(path, '/')) {
+		size_t len = strcspn(path, "/");
+		auto_free char *part = mem_strndup(path, len);
+		int next = step_into(t, dir, part, &where, err);
+
+		(void)close(dir);
+		dir = next;
+		path += len + 1;
+	}
+	if (dir >= 0)
+		*ret_path = path_join(where, path);
+	return dir;
+}
+
 /* Into the project, beside the path, under a name that says whose it is. */
 static int put_beside(struct txn *t, const char *staged, const struct op *op,
-		      struct err *err)
+		      const char *what, struct err *err)
 {
-	const char *id = t->part->staging + strlen(STAGING_PREFIX);
-	auto_free char *path = mem_printf("%s.guard-kept-%.8s", op->path, id);
-	const char *name;
-	auto_close int dir = beneath_parent(t->project->fd, path, &name, err);
+	auto_free char *path = NULL;
+	auto_free char *up = NULL;
+	auto_close int dir = parent_again(t, op->path, &path, err);
+	unsigned number;
 
 	if (dir < 0)
 		return dir;
-	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
-		return fail_errno(err, "keep as %s", text_quote(path));
-	buf_printf(&t->kept, "%s was changed meanwhile: kept as %s\n",
-		   text_quote(op->path), text_quote(path));
-	return 0;
+	up = path_parent(path);
+	for (number = 0;; number++) {
+		auto_free char *name = kept_name(t, path_name(path), number);
+		auto_free char *kept = path_join(up, name);
+
+		if (renameat2(t->staging_fd, staged, dir, name,
+			      RENAME_NOREPLACE) == 0) {
+			tell(t, mem_printf("%s %s %s\n", text_quote(op->path),
+					   what, text_quote(kept)));
+			return 0;
+		}
+		if (errno != EEXIST || number == KEPT_MAX)
+			return fail_errno(err, "keep as %s", text_quote(kept));
+	}
 }
 
 /*
@@ -121,7 +281,8 @@ static bool is_still_so(struct txn *t, const char *staged, const struct op *op)
 
 	return meta_get(t->staging_fd, staged, &m) == 0 &&
 	       m.ino == op->new_ino && m.size == op->to->size &&
-	       moment_compare(m.mtime, op->to->mtime) == 0;
+	       moment_compare(m.mtime, op->to->mtime) == 0 &&
+	       !has_writer(t->staging_fd, staged);
 }
 
 static int keep_if_changed(struct txn *t, const char *staged,
@@ -133,7 +294,8 @@ static int keep_if_changed(struct txn *t, const char *staged,
 	/* One call that failed is no reason to doubt. */
 	if (!got)
 		got = intact(t, &ride, op->path, t->staging_fd, staged, err);
-	return got ? (got < 0 ? got : 0) : put_beside(t, staged, op, err);
+	return got ? (got < 0 ? got : 0)
+		   : put_beside(t, staged, op, changed, err);
 }
 
 static int back_create(struct txn *t, const struct op *op, int dir,
@@ -142,6 +304,9 @@ static int back_create(struct txn *t, const struct op *op, int dir,
 	struct meta m = {0};
 	bool as_put;
 
+	/* What an earlier attempt has taken out, and had to keep beside. */
+	if (keep_if_changed(t, staged, op, err) < 0)
+		return -err->num;
 	/* Whoever removed it meanwhile has done our work. */
 	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
 		return 0;
@@ -182,7 +347,10 @@ static int back_delete(struct txn *t, const struct op *op, int dir,
 		return 0;
 	if (errno != EEXIST)
 		return fail_errno(err, "put back");
-	return put_beside(t, staged, op, err);
+	return put_beside(t, staged, op,
+			  "has been made anew meanwhile: what was there before "
+			  "is kept as",
+			  err);
 }
 
 /* Metadata as before: of what was changed in place, and of a folder that had
@@ -207,29 +375,50 @@ static int back_meta(struct txn *t, const struct op *op, struct err *err)
 	return onfile_set_meta(t->store, fd, op->from, err);
 }
 
+/* The folder that it was put into may be somewhere else by now, or gone: what
+ * is new is there with it, or gone with it. */
+static int back_new(struct txn *t, const struct op *op, const char *staged,
+		    struct err *err)
+{
+	const char *name;
+	auto_close int dir =
+		beneath_parent(t->project->fd, op->path, &name, err);
+
+	if (txn_is_gone(dir))
+		return keep_if_changed(t, staged, op, err);
+	return dir < 0 ? dir : back_create(t, op, dir, name, staged, err);
+}
+
+static int back_old(struct txn *t, const struct op *op, const char *staged,
+		    struct err *err)
+{
+	auto_free char *path = NULL;
+	auto_close int dir = -1;
+	struct meta m;
+
+	/* An earlier attempt has brought it back. */
+	if (meta_get(t->staging_fd, staged, &m) < 0 && errno == ENOENT)
+		return 0;
+	dir = parent_again(t, op->path, &path, err);
+	if (dir < 0)
+		return dir;
+	return op->kind == OP_DELETE
+		       ? back_delete(t, op, dir, path_name(path), staged, err)
+		       : back_replace(t, op, dir, path_name(path), staged, err);
+}
+
 static int back_op(struct txn *t, const struct op *op, struct err *err)
 {
-	auto_close int dir = -1;
 	char staged[JOURNAL_OP_NAME_LEN];
-	const char *name;
 	int happened = txn_happened(t, op, err);
-	int got;
 
 	if (happened < 0)
 		return happened;
 	journal_op_name(t->part, op, staged);
-	if (happened) {
-		dir = beneath_parent(t->project->fd, op->path, &name, err);
-		if (dir < 0)
-			return dir;
-		got = op->kind == OP_DELETE
-			      ? back_delete(t, op, dir, name, staged, err)
-		      : op->kind == OP_REPLACE
-			      ? back_replace(t, op, dir, name, staged, err)
-			      : back_create(t, op, dir, name, staged, err);
-		if (got < 0)
-			return got;
-	}
+	if (happened &&
+	    (op->kind == OP_CREATE ? back_new(t, op, staged, err)
+				   : back_old(t, op, staged, err)) < 0)
+		return -err->num;
 	if (op->kind == OP_META || op->kind == OP_DELETE)
 		return back_meta(t, op, err);
 	if (!happened && t->whole->state == JOURNAL_BACK &&
@@ -244,9 +433,12 @@ static int back_times(struct txn *t, struct err *err)
 	size_t i;
 
 	for (i = 0; i < j->touched_count; i++) {
-		auto_close int fd = beneath_open(
-			t->project->fd, j->touched[i].path, O_PATH, 0, err);
+		auto_close int fd =
+			beneath_open(t->project->fd, j->touched[i].path,
+				     O_PATH | O_DIRECTORY, 0, err);
 
+		if (txn_is_gone(fd))
+			continue;
 		if (fd < 0)
 			return fd;
 		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)

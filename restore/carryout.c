@@ -96,11 +96,12 @@ static int undo(struct txn_all *all, struct err *err)
 	if (txn_all_back(all, &more) < 0 ||
 	    journal_set_state(workspace, &all->journal, JOURNAL_STAGING,
 			      &more) < 0)
-		return err_context(err,
-				   "it could not be taken back (%s): the next "
-				   "command of guard finishes it",
-				   more.text);
-	(void)give_up(all, err);
+		(void)err_context(err,
+				  "it could not be taken back (%s): the next "
+				  "command of guard finishes it",
+				  more.text);
+	else
+		(void)give_up(all, err);
 	txn_all_kept(all, &kept);
 	if (kept.len)
 		return err_context(err, "%s", buf_text(&kept));

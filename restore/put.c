@@ -61,6 +61,11 @@ int txn_happened(const struct txn *t, const struct op *op, struct err *err)
 	return op->kind == OP_DELETE || m.ino != op->new_ino;
 }
 
+bool txn_is_gone(int fd)
+{
+	return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP;
+}
+
 int txn_loosen(int dirfd, const char *name, struct err *err)
 {
 	auto_close int fd =
@@ -96,7 +101,7 @@ static int open_folder(struct txn *t, const struct op *op, struct err *err)
 	struct meta m;
 
 	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
+		return txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at %s", text_quote(op->path));
 	if (m.ino != op->old_ino || (m.mode & WORK) == WORK ||
@@ -178,7 +183,7 @@ static int check_writers(struct txn *t, const struct op *op, const char *name,
 {
 	auto_close int fd = -1;
 
-	if (!t->what || !S_ISREG(op->from->mode))
+	if (!S_ISREG(op->from->mode))
 		return 0;
 	fd = openat(t->staging_fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -192,7 +197,7 @@ static int verify(struct txn *t, const struct op *op, struct err *err)
 		.store = t->store,
 		.calm = t->calm,
 		.calm_ino = op->calm ? op->old_ino : 0,
-		.no_writers = t->what != NULL,
+		.no_writers = true,
 		.workspace_fd = t->project->workspace_fd,
 		.watch = &watch,
 	};
@@ -266,7 +271,7 @@ static int settle_created(struct txn *t, const struct op *op, struct err *err)
 		return 0;
 	fd = beneath_open(t->project->fd, op->path, O_PATH, 0, err);
 	if (fd < 0)
-		return fd;
+		return txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
 	if (m.ino != op->new_ino)
@@ -298,15 +303,17 @@ static int check_unreadable(struct txn *t, const struct op *op,
 static int put_meta(struct txn *t, const struct op *op, struct err *err)
 {
 	auto_close int fd = way_open(&t->way, op->path, O_PATH, err);
+	bool time_alone = entry_same_meta(op->from, op->to);
 	struct meta m;
 
+	/* The time of what somebody has changed is his. */
 	if (fd < 0)
-		return fd;
+		return time_alone && txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
 	if (m.ino != op->old_ino || !txn_own_mode(op, m.mode) ||
 	    (S_ISREG(m.mode) && m.size != op->from->size))
-		return changed(err);
+		return time_alone ? 0 : changed(err);
 	if (check_unreadable(t, op, &m, fd, err) < 0)
 		return -err->num;
 	if (op->from->chattr & ~op->to->chattr)
@@ -382,7 +389,10 @@ static int keep_times(struct txn *t, struct err *err)
 
 		if (!j->touched[i].keep)
 			continue;
-		fd = way_open(&t->way, j->touched[i].path, O_PATH, err);
+		fd = way_open(&t->way, j->touched[i].path, O_PATH | O_DIRECTORY,
+			      err);
+		if (txn_is_gone(fd))
+			continue;
 		if (fd < 0)
 			return fd;
 		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)

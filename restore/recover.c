@@ -88,6 +88,18 @@ static int orphaned(struct recovery *r, char **ret_text, struct err *err)
 	return 2;
 }
 
+/* What was put beside is not found again by the next attempt. */
+static int stuck(struct recovery *r, char **ret_text, struct err *err)
+{
+	AUTO(buf) struct buf kept = {0};
+
+	txn_all_kept(&r->all, &kept);
+	if (kept.len)
+		*ret_text = told(r, "not yet taken back");
+	return err_context(err, "take back an interrupted %s",
+			   r->all.journal.action);
+}
+
 static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 {
 	int workspace = r->all.first->workspace_fd;
@@ -97,14 +109,12 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 	    journal_set_state(workspace, j, JOURNAL_BACK, err) < 0)
 		return -err->num;
 	if (j->state == JOURNAL_BACK && txn_all_back(&r->all, err) < 0)
-		return err_context(err, "take back an interrupted %s",
-				   j->action);
+		return stuck(r, ret_text, err);
 	if (r->lost && j->state == JOURNAL_BACK)
 		return orphaned(r, ret_text, err);
 	if (j->state == JOURNAL_BACK &&
 	    journal_set_state(workspace, j, JOURNAL_STAGING, err) < 0)
-		return err_context(err, "take back an interrupted %s",
-				   j->action);
+		return stuck(r, ret_text, err);
 	if (txn_all_finish(&r->all, false, err) < 0)
 		return -err->num;
 	*ret_text = told(r, "taken back: everything is as before");

@@ -194,7 +194,8 @@ int transaction_check(struct store *store, const struct transaction_root *roots,
 /*
  * Ends or takes back what was interrupted; p is the first root of it, the
  * others are opened through workspaces_fd. 0: there was nothing; 1: finished,
- * 2: taken back; *ret_text (to free) says what, for people. After 1 the journal
+ * 2: taken back; *ret_text (to free) says what, for people, and also after an
+ * error where there is something to say beside it. After 1 the journal
  * is still there, and says the same again: transaction_close() removes it, once
  * what p->recovered has is noted elsewhere.
  */

@@ -71,6 +71,9 @@ int txn_back(struct txn *t, struct err *err);
 int txn_open_staging(struct txn *t, struct err *err);
 /* 1: has happened, 0: not yet. OP_META and OP_RIDE have no trace: 0. */
 int txn_happened(const struct txn *t, const struct op *op, struct err *err);
+/* What an open of a folder below the root says when somebody has removed it, or
+ * has put something else in its place. */
+bool txn_is_gone(int fd);
 /* A name that was to be new is there: -EBUSY, or -EEXIST when it is the file
  * system that takes two names for one. */
 int txn_taken(const struct txn *t, const char *path, struct err *err);
