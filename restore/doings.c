@@ -123,14 +123,24 @@ static int set(struct alone *a, const char *path, const struct entry *e,
 	return got == -ENOTDIR ? 0 : got;
 }
 
+/* Nobody has given it other rights. Its owner and attributes need not be what
+ * was wanted: only root may set all of them. */
+static bool same_rights(const struct entry *to, const struct entry *is)
+{
+	return S_ISLNK(to->mode) || ((to->mode ^ is->mode) & 0777) == 0;
+}
+
 /* Whoever writes to a file that was put moves its time. */
 static bool as_made(const struct entry *to, const struct entry *is)
 {
 	if (!to->mode || !is)
 		return !to->mode && !is;
-	return (is->flags & ENTRY_INCOMPLETE) || entry_same_content(to, is) ||
-	       (S_ISREG(to->mode) && S_ISREG(is->mode) &&
-		moment_compare(to->mtime, is->mtime) == 0);
+	if (is->flags & ENTRY_INCOMPLETE)
+		return true;
+	return same_rights(to, is) &&
+	       (entry_same_content(to, is) ||
+		(S_ISREG(to->mode) && S_ISREG(is->mode) &&
+		 moment_compare(to->mtime, is->mtime) == 0));
 }
 
 static bool same(const struct entry *a, const struct entry *b)

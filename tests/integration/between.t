@@ -135,6 +135,12 @@ chmod 600 fresh
 gives 0 'taken back, with other rights on what is new' guard apply --abort
 taken_back
 is "$(stat -c %a "fresh.guard-kept-$id")" 600 'it is kept'
+stops 8
+chmod 600 src/edited
+gives 0 'finished, with other rights on what was put' guard apply --continue
+gives 1 'an undo stops at it' guard undo -y -q
+says "$err" "'src/edited'"
+is "$(stat -c %a src/edited)" 600 'they are still so'
 
 # --- what is in the way of the way back, and edits before the second try ---
 stops 8
