@@ -90,7 +90,7 @@ crash_verb() {
 	case $1 in
 	apply) echo 'guard apply -q -y' ;;
 	undo) echo 'guard undo -q -y' ;;
-	restore) echo "guard restore -q --at ${first:-1} --exact -y ." ;;
+	restore) echo "guard restore -q --at ${first:-} --exact -y ." ;;
 	discard) echo 'guard discard -q -y' ;;
 	drop) echo 'guard discard -q -y gone/below/file src/edited made' ;;
 	regain) echo 'guard undo -q -y' ;;
@@ -103,7 +103,7 @@ crash_verb() {
 
 # The first snapshot is the one before the run.
 crash_first() {
-	guard log --json | sed -n 's/.*"seq": *\([0-9]*\).*/\1/p' | sort -n |
+	guard log --json | sed -n 's/.*"snapshot": *\([0-9]*\).*/\1/p' | sort -n |
 		head -n 1
 }
 

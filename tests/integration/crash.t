@@ -9,19 +9,25 @@
 # ERRORS: only these, and each of them at every call, "ENOENT EACCES" for one;
 # CRASH_CALLS=--every: also at those that only look; or others that stopat knows:
 # "--every --only open".
+# CRASH_EDITS=yes: the user works on before the next command; or what a point
+# has named, "3/2/10", see tests/crash/edits.sh.
 #
-# `make check` takes points at random for a while (the seed is said; CRASH_SEED
-# sets it); `make crash` takes all of them. K/N: every N-th from the K-th on.
+# `make check` takes points at random for a while, then as many with edits (the
+# seed is said; CRASH_SEED sets it); `make crash` takes all of them. K/N: every
+# N-th from the K-th on.
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 # shellcheck source=tests/crash/lib.sh
 . "${0%/*}/../crash/lib.sh"
+# shellcheck source=tests/crash/edits.sh
+. "${0%/*}/../crash/edits.sh"
 
 mode=${1:-sample}
 only=${2:-}
 part=${3:-1/1}
 every=${4:-}
 reads=${CRASH_CALLS:---reads}
+edits=${CRASH_EDITS:-}
 verbs='apply undo restore discard bring empty finish back drop regain'
 seconds=24
 stopat=/opt/guard/build/tests/lib/stopat
@@ -183,7 +189,7 @@ judge() {
 judge_run() {
 	guard status >"$out" 2>"$err" || bad 'no status afterwards'
 	look "$T/is"
-	cmp -s "$T/is" "$T/apply.before" || bad 'the project has changed'
+	cmp -s "$T/is" "$T/unmoved" || bad 'the project has changed'
 	if guard diff --name-status >"$T/diff" 2>/dev/null; then
 		[ "$1.$2" != discard.0 ] || bad 'it says discarded, and is not'
 		befores=$((befores + 1))
@@ -205,7 +211,7 @@ judge_run() {
 judge_parts() {
 	guard status >"$out" 2>"$err" || bad 'no status afterwards'
 	look "$T/is"
-	cmp -s "$T/is" "$T/apply.before" || bad 'the project has changed'
+	cmp -s "$T/is" "$T/unmoved" || bad 'the project has changed'
 	guard diff --name-status >"$T/diff" 2>"$err" || bad 'no diff'
 	if cmp -s "$T/diff" "$T/diff.wanted"; then
 		[ "$1.$2" != drop.0 ] || bad 'it says discarded, and is not'
@@ -229,6 +235,10 @@ one() {
 	[ "$untouched" = "$1" ] || start_of "$1"
 	untouched=
 	how=
+	[ -z "$edits" ] || {
+		edits_choose "$edits" "$1"
+		edits_before "$1"
+	}
 	case $error in
 	GONE) how='--error EIO --on' ;;
 	FULL) how='--error ENOSPC --on --taking' ;;
@@ -247,10 +257,17 @@ one() {
 	99) bad 'not run' ;;
 	*) [ -s "$err" ] || bad 'it does not say why' ;;
 	esac
-	case $1 in
-	discard | bring | empty) judge_run "$1" $ended ;;
-	drop | regain) judge_parts "$1" $ended ;;
-	*) judge "$1" $ended ;;
+	cp "$T/apply.before" "$T/unmoved"
+	[ -z "$edits" ] || {
+		edits_make "$edit"
+		look "$T/unmoved"
+	}
+	case $1.$edits in
+	discard.* | bring.* | empty.*) judge_run "$1" $ended ;;
+	drop.* | regain.*) judge_parts "$1" $ended ;;
+	*.) judge "$1" $ended ;;
+	finish.* | back.*) judge_edits apply ;;
+	*) judge_edits "$1" ;;
 	esac
 	[ $((points % 16)) -ne 0 ] || guard verify -q >"$out" 2>"$err" ||
 		bad 'the store is damaged'
@@ -311,6 +328,28 @@ ok 'the rest goes with the next' guard prune --trash -q -y
 is "$(ls -A "$state/trash")" '' 'and is gone'
 
 errors='ENOSPC EIO EROFS EDQUOT EINTR'
+
+# sample VERBS: points at random, for a while
+sample() {
+	end=$(($(date +%s) + seconds))
+	while [ "$(date +%s)" -lt $end ]; do
+		for verb in $1; do
+			next 16
+			# shellcheck disable=SC2086 # the n-th of the words
+			set -- $errors FULL GONE READONLY
+			kind=.reads
+			[ $number -le 5 ] || kind=
+			[ $number -le 8 ] || set --
+			[ $number -gt 8 ] || shift $((number - 1))
+			read -r count <"$T/count.$verb$kind"
+			[ "${1:-}" != READONLY ] || count=$((count / 2))
+			[ "${1:-}" != FULL ] || count=$((count / 2))
+			next "$count"
+			one "$verb" "$number" "${1:-}"
+		done
+	done
+}
+
 case $mode in
 apply | undo | restore | discard | bring | empty | finish | back | drop | regain)
 	one "$mode" "$only" "${3:-}"
@@ -356,23 +395,9 @@ full)
 	done
 	;;
 sample)
-	end=$(($(date +%s) + seconds))
-	while [ "$(date +%s)" -lt $end ]; do
-		for verb in apply undo restore apply $verbs; do
-			next 16
-			# shellcheck disable=SC2086 # the n-th of the words
-			set -- $errors FULL GONE READONLY
-			kind=.reads
-			[ $number -le 5 ] || kind=
-			[ $number -le 8 ] || set --
-			[ $number -gt 8 ] || shift $((number - 1))
-			read -r count <"$T/count.$verb$kind"
-			[ "${1:-}" != READONLY ] || count=$((count / 2))
-			[ "${1:-}" != FULL ] || count=$((count / 2))
-			next "$count"
-			one "$verb" "$number" "${1:-}"
-		done
-	done
+	sample "apply undo restore apply $verbs"
+	edits=yes
+	sample 'apply undo restore finish back'
 	;;
 esac
 note "$points points: $befores as before, $afters as after"
