@@ -331,9 +331,10 @@ errors='ENOSPC EIO EROFS EDQUOT EINTR'
 
 # sample VERBS: points at random, for a while
 sample() {
+	some=$1
 	end=$(($(date +%s) + seconds))
 	while [ "$(date +%s)" -lt $end ]; do
-		for verb in $1; do
+		for verb in $some; do
 			next 16
 			# shellcheck disable=SC2086 # the n-th of the words
 			set -- $errors FULL GONE READONLY
