@@ -155,8 +155,7 @@ static int settle_root(struct context *c, struct project *p,
 	p->only = (const char *const *)only;
 	if (catalog_load(c->store, before, &old, err) < 0 ||
 	    look_after(c, p, a, &old, &now, err) < 0 ||
-	    (did &&
-	     doings_alone(did, c->store, &old.root, &now.root, err) < 0) ||
+	    (did && doings_alone(did, c->store, &old.root, &now, err) < 0) ||
 	    catalog_add(c->store, &now, err) < 0)
 		return -err->num;
 	*ret_after = now.seq;

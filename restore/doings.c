@@ -11,7 +11,7 @@
 struct alone {
 	const struct doings *did;
 	struct store *store;
-	const struct entry *after;
+	const struct snapshot *after;
 	struct tree_editor *editor; /* of after; NULL: it is as it shall be */
 };
 
@@ -102,7 +102,7 @@ static bool went_with_folder(const struct doings *d, const char *path)
 static struct tree_editor *editor(struct alone *a)
 {
 	if (!a->editor)
-		a->editor = tree_editor_new(a->store, a->after);
+		a->editor = tree_editor_new(a->store, &a->after->root);
 	return a->editor;
 }
 
@@ -148,12 +148,56 @@ static bool same(const struct entry *a, const struct entry *b)
 	return a && b && entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
-static int judge(void *arg, const char *path, const struct entry *was,
-		 const struct entry *is, struct err *err)
+/* Of the path, or of something in that folder; NULL: of any. */
+static bool is_noted(const struct snapshot *s, const char *path)
 {
-	struct alone *a = arg;
-	const struct doing *did = find(a->did, path);
+	size_t i;
 
+	for (i = 0; i < s->note_count; i++) {
+		const struct note *n = &s->notes[i];
+		auto_free char *up = path_parent(n->path);
+
+		if (n->kind == NOTE_INCOMPLETE &&
+		    (!path || strcmp(up, path) == 0 ||
+		     strcmp(n->path, path) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* What could be read before, and afterwards fails to: what it is goes by what
+ * it was, and by what was done. On the way to some paths nothing has failed. */
+static bool fails(const struct alone *a, const char *path,
+		  const struct entry *from, const struct entry *is)
+{
+	return from && is && (is->flags & ENTRY_INCOMPLETE) &&
+	       !(from->flags & ENTRY_INCOMPLETE) &&
+	       ((from->mode ^ is->mode) & S_IFMT) == 0 &&
+	       is_noted(a->after, path);
+}
+
+/* Owner, rights and time are told without reading it. */
+static int complete(struct alone *a, const char *path, const struct entry *from,
+		    const struct entry *is, struct err *err)
+{
+	struct entry e = *from; /* borrows */
+
+	e.mode = is->mode;
+	e.uid = is->uid;
+	e.gid = is->gid;
+	if (S_ISDIR(is->mode))
+		e.mtime = is->mtime;
+	return set(a, path, &e, is, err);
+}
+
+static int decide(struct alone *a, const char *path, const struct entry *was,
+		  const struct entry *is, struct err *err)
+{
+	const struct doing *did = find(a->did, path);
+	const struct entry *from = did ? did->to : was;
+
+	if (fails(a, path, from, is))
+		return complete(a, path, from, is, err);
 	if (same(was, is) || (!*path && (!was || !is)))
 		return 0;
 	if (did)
@@ -166,23 +210,69 @@ static int judge(void *arg, const char *path, const struct entry *was,
 	return was || is ? set(a, path, was, is, err) : 0;
 }
 
+/* What was not seen before is in none of the two. */
+static int keep_unseen(struct alone *a, const char *path, struct err *err)
+{
+	AUTO(entry) struct entry e = {0};
+	int got = tree_editor_get(editor(a), path, &e, err);
+
+	if (got <= 0 || !S_ISDIR(e.mode))
+		return got < 0 ? got : 0;
+	e.flags |= ENTRY_INCOMPLETE;
+	return tree_editor_put_folder(editor(a), path, &e, err);
+}
+
+static int judge(void *arg, const char *path, const struct entry *was,
+		 const struct entry *is, struct err *err)
+{
+	struct alone *a = arg;
+	int got = decide(a, path, was, is, err);
+
+	if (got == 0 && was && is && S_ISDIR(was->mode) && S_ISDIR(is->mode) &&
+	    (was->flags & ~is->flags & ENTRY_INCOMPLETE))
+		got = keep_unseen(a, path, err);
+	return got;
+}
+
+/* What is in a folder that could not be read, and was not there before. */
+static int add_made(struct alone *a, struct err *err)
+{
+	size_t i;
+	int got = 0;
+
+	for (i = 0; i < a->did->count && got >= 0; i++) {
+		const struct doing *did = &a->did->items[i];
+		AUTO(entry) struct entry is = {0};
+
+		if (!did->to->mode)
+			continue;
+		got = tree_editor_get(editor(a), did->path, &is, err);
+		if (got == 0)
+			got = set(a, did->path, did->to, NULL, err);
+	}
+	return got;
+}
+
 int doings_alone(const struct doings *d, struct store *store,
-		 const struct entry *before, struct entry *after,
+		 const struct entry *before, struct snapshot *after,
 		 struct err *err)
 {
 	AUTO(entry) struct entry root = {0};
 	struct alone a = {.did = d, .store = store, .after = after};
-	int got = tree_diff(store, before, after, judge, &a, err);
-	bool more = a.editor != NULL;
+	int got = tree_diff(store, before, &after->root, judge, &a, err);
+	bool more;
 
+	if (got >= 0 && is_noted(after, NULL))
+		got = add_made(&a, err);
+	more = a.editor != NULL;
 	if (got >= 0 && more)
 		got = tree_editor_save(a.editor, &root, err);
 	tree_editor_free(&a.editor);
 	if (got < 0)
 		return got;
 	if (more) {
-		entry_free(after);
-		*after = root;
+		entry_free(&after->root);
+		after->root = root;
 		root = (struct entry){0};
 	}
 	return more;

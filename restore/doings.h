@@ -7,7 +7,7 @@
 #ifndef GUARD_RESTORE_DOINGS_H
 #define GUARD_RESTORE_DOINGS_H
 
-#include "snapshot/tree/tree.h"
+#include "snapshot/tree/catalog.h"
 
 struct doing {
 	const char *path;
@@ -31,10 +31,11 @@ void doings_settle(struct doings *d);
 /*
  * 1: *after had more than that, and is now the tree before with just what was
  * done, each of it as it was found afterwards, unless somebody wrote to it
- * again: then as it was made. 0: it had no more. Times alone are nobody's.
+ * again or it could not be read: then as it was made. 0: it had no more. Times
+ * alone are nobody's.
  */
 int doings_alone(const struct doings *d, struct store *store,
-		 const struct entry *before, struct entry *after,
+		 const struct entry *before, struct snapshot *after,
 		 struct err *err);
 
 #endif

@@ -281,7 +281,7 @@ static int leave_others_out(void *arg, struct store *store, struct snapshot *s,
 {
 	const struct project_after *o = arg;
 
-	return doings_alone(o->did, store, &o->before->root, &s->root, err);
+	return doings_alone(o->did, store, &o->before->root, s, err);
 }
 
 int project_snapshot_after(struct store *store, struct project *p,

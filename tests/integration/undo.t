@@ -326,6 +326,39 @@ gives 0 'and applied again' guard apply -q -y
 is "$(stat -c %a rights)" 700 'the rights are still his'
 ok 'the file is there' test -f rights/in
 
+# --- what could not be read for once, before or after an apply ---
+mkdir -p "$HOME/once/dir/sub" "$HOME/once/other" "$HOME/once/gone" \
+	"$HOME/once/empty"
+cd "$HOME/once" || exit 99
+for name in dir/a dir/sub/b other/c gone/x; do echo old >$name; done
+manifest . >"$T/before"
+gives 0 'a run' guard run -q -- sh -c 'echo run >dir/a; echo run >dir/new
+	echo run >other/c; rm -r gone; mkdir -p made/deep; echo >made/deep/n'
+settle
+for call in getdents openat2 statx; do
+	at=1 wrong='' done=0
+	while :; do
+		"$stopat" --count "$T/count" --at $at --only $call --every \
+			--below "$HOME/once" --error EIO -- \
+			guard apply -q -y >"$out" 2>"$err" </dev/null
+		got=$?
+		read -r count _ <"$T/count"
+		if [ $got -eq 0 ]; then
+			done=$((done + 1))
+			guard undo -q -y >"$out" 2>"$err" </dev/null ||
+				wrong="$wrong $at"
+		fi
+		manifest . >"$T/after"
+		same "$T/before" "$T/after" >"$out" || wrong="$wrong $at"
+		[ -z "$wrong" ] || break
+		[ $at -le "$count" ] || break
+		at=$((at + 1 + count / 30))
+	done
+	is "$wrong" '' "an apply is taken back though $call has failed in it"
+	ok 'there were some' test $done -gt 5
+done
+gives 0 'dropped' guard discard -q -y
+
 # --- the time of the folder itself ---
 mkdir "$HOME/times"
 cd "$HOME/times" || exit 99
