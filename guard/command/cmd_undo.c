@@ -375,9 +375,71 @@ static void say_which(const struct undo *u)
 		   output_age(u->roots[0].left.time));
 }
 
+/* False: there was nothing to be said. */
+static bool say_notes(const struct undo_root *r, const struct snapshot *s,
+		      const char *path, const char *when)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < s->note_count; i++) {
+		const struct note *n = &s->notes[i];
+		auto_free char *name = NULL;
+
+		if (n->kind != NOTE_INCOMPLETE ||
+		    !(path_below(n->path, path) || path_below(path, n->path)))
+			continue;
+		name = mem_printf("%s%s", r->prefix ? r->prefix : "", n->path);
+		output_warn("%s could not be read %s: %s",
+			    text_quote(*name ? name : "."), when, n->text);
+		any = true;
+	}
+	return any;
+}
+
+/* Which of the states it was, and why. False: nothing of that kind. */
+static bool say_unread(const struct undo_root *r)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < r->plan.conflict_count; i++) {
+		const struct conflict *c = &r->plan.conflicts[i];
+
+		if (c->kind != CONFLICT_INCOMPLETE)
+			continue;
+		any = true;
+		if (say_notes(r, &r->now, c->path, "now"))
+			continue;
+		(void)say_notes(r, &r->wanted, c->path, "before that");
+		(void)say_notes(r, &r->left, c->path, "after that");
+	}
+	return any;
+}
+
+static bool is_blocked(const struct undo *u)
+{
+	bool blocked = false, unread = false;
+	auto_free char *out = NULL;
+	size_t i;
+
+	for (i = 0; i < u->count; i++)
+		unread |= say_unread(&u->roots[i]);
+	out = unread ? mem_printf("nothing is taken back: whether these files "
+				  "have changed since is not known; try again "
+				  "when they can be read, or take what you "
+				  "need by guard restore --at %" PRIu64 " PATH",
+				  u->roots[0].before)
+		     : mem_strdup("nothing is taken back: these files have "
+				  "changed since; guard restore brings single "
+				  "ones back");
+	for (i = 0; i < u->count; i++)
+		blocked |= carry_print_blocks(&u->roots[i].plan, out);
+	return blocked;
+}
+
 static int undo_transaction(struct undo *u, struct err *err)
 {
-	bool blocked = false;
 	size_t i;
 
 	if (make_plan(u, err) < 0)
@@ -388,12 +450,7 @@ static int undo_transaction(struct undo *u, struct err *err)
 			return -err->num;
 	for (i = 0; i < u->count; i++)
 		carry_print_owners(&u->roots[i].plan);
-	for (i = 0; i < u->count; i++)
-		blocked |= carry_print_blocks(
-			&u->roots[i].plan,
-			"nothing is taken back: these files have changed "
-			"since; guard restore brings single ones back");
-	if (blocked)
+	if (is_blocked(u))
 		return STATUS_REFUSED;
 	if (u->o->dry)
 		return end_dry(u, err);

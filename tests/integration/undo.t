@@ -357,6 +357,15 @@ for call in getdents openat2 statx; do
 	is "$wrong" '' "an apply is taken back though $call has failed in it"
 	ok 'there were some' test $done -gt 5
 done
+gives 0 'applied' guard apply -q -y
+"$stopat" --at 1 --on --every --only getdents --below "$HOME/once/dir" \
+	--error EIO -- guard undo -y >"$out" 2>"$err" </dev/null
+is $? 1 'what cannot be read now stops an undo'
+says "$err" "'dir' could not be read now: Input/output error"
+silent "$err" 'these files have changed since;'
+before=$(sed -n 's/.*guard restore --at \([0-9]*\) PATH$/\1/p' "$err")
+is "$(guard show "$before:dir/a")" old 'it names where the old bytes are'
+gives 0 'once it can be read it is taken back' guard undo -q -y
 gives 0 'dropped' guard discard -q -y
 
 # --- the time of the folder itself ---
