@@ -479,7 +479,7 @@ static int error_number(const char *name)
 		     {"EDQUOT", EDQUOT}, {"EINTR", EINTR},   {"EAGAIN", EAGAIN},
 		     {"EBUSY", EBUSY},	 {"EACCES", EACCES}, {"ENOENT", ENOENT},
 		     {"ENOMEM", ENOMEM}, {"ESTALE", ESTALE}, {"EMFILE", EMFILE},
-		     {"EPERM", EPERM}};
+		     {"EPERM", EPERM},	 {"ENFILE", ENFILE}};
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
