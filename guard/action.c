@@ -1,10 +1,12 @@
 #include "guard/action.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -337,24 +339,35 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 	return TAKE_FD(lock);
 }
 
+/* 1: the run is in runs/; what cannot be told is an error: by this, what is
+ * known of a discard is written or forgotten. */
+static int is_run(int runs_fd, const char *run_id, struct err *err)
+{
+	struct stat st;
+
+	if (TWICE(fstatat(runs_fd, run_id, &st, AT_SYMLINK_NOFOLLOW)) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : fail_errno(err, "run %s", run_id);
+}
+
 int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
 {
 	AUTO(action) struct action a = {0}, top = {0};
 	int got = action_load_next(workspace_fd, &a, err);
-	bool gone, noted;
+	int there = got < 0 ? got : is_run(runs_fd, a.run_id, err);
+	bool noted;
 
-	if (got < 0)
-		return got;
+	if (there < 0)
+		return there;
 	got = action_load_effective(workspace_fd, 0, &top, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	gone = !fd_exists(runs_fd, a.run_id);
 	noted = got == 0 && strcmp(top.kind, DISCARD) == 0 &&
 		strcmp(top.run_id, a.run_id) == 0;
 	got = 0;
-	if (gone && !noted)
+	if (!there && !noted)
 		got = push(workspace_fd, &a, err);
-	else if (!gone && noted)
+	else if (there && noted)
 		got = pop(workspace_fd, err);
 	if (got == 0)
 		action_drop_next(workspace_fd);
@@ -366,13 +379,14 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 {
 	AUTO(action) struct action top = {0};
 	auto_close int lock = lock_take(workspace_fd, "lock", true, true, err);
+	int there;
 
 	if (lock < 0 || action_load_effective(workspace_fd, 0, &top, err) < 0)
 		return -err->num;
-	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0 ||
-	    fd_exists(runs_fd, run_id))
+	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0)
 		return 0;
-	return pop(workspace_fd, err);
+	there = is_run(runs_fd, run_id, err);
+	return there ? (there < 0 ? there : 0) : pop(workspace_fd, err);
 }
 
 int action_push_parts(int workspace_fd, const struct action *a, struct err *err)

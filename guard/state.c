@@ -17,29 +17,40 @@
 #include "base/text.h"
 
 /* $HOME, else what the user database says; NULL when that is no folder of
- * this user's own: it could neither be covered nor kept apart. */
-static char *find_home(void)
+ * this user's own: it could neither be covered nor kept apart. why->num: 0, or
+ * it cannot be told. */
+static char *find_home(struct err *why)
 {
 	const char *home = getenv("HOME");
 	const struct passwd *user;
-	struct err ignored;
 	struct stat st;
 	char *real;
+
+	*why = (struct err){0};
 
 	if (!home || home[0] != '/') {
 		user = getpwuid(geteuid());
 		home = user ? user->pw_dir : NULL;
 	}
-	if (!home || home[0] != '/' || stat(home, &st) < 0 ||
-	    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+	if (!home || home[0] != '/')
 		return NULL;
-	real = path_resolve(home, &ignored);
+	if (stat(home, &st) < 0) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			(void)fail_errno(why, "home folder %s",
+					 text_quote(home));
+		return NULL;
+	}
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return NULL;
+	real = path_resolve(home, why);
 	if (real && strcmp(real, "/") == 0)
 		free(TAKE(real));
 	return real;
 }
 
-static char *find_path(const char *home, struct err *err)
+/* no_home: why there is none, when that cannot be told. */
+static char *find_path(const char *home, const struct err *no_home,
+		       struct err *err)
 {
 	const char *named = getenv("GUARD_HOME");
 	const char *data = getenv("XDG_DATA_HOME");
@@ -60,6 +71,9 @@ static char *find_path(const char *home, struct err *err)
 		path = path_join(data, "guard");
 	} else if (home) {
 		path = path_join(home, ".local/share/guard");
+	} else if (no_home->num) {
+		*err = *no_home;
+		return NULL;
 	} else {
 		(void)fail(err, ENOENT,
 			   "there is no home folder to keep guard's state in: "
@@ -149,7 +163,10 @@ void state_close(struct state *st)
 
 static int open_all(struct state *st, struct err *err)
 {
-	st->path = find_path(st->home, err);
+	struct err why;
+
+	st->home = find_home(&why);
+	st->path = find_path(st->home, &why, err);
 	if (!st->path)
 		return -err->num;
 	st->store_path = path_join(st->path, "store");
@@ -171,7 +188,6 @@ int state_open(struct state *ret, struct err *err)
 	struct state st = {
 		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
 
-	st.home = find_home();
 	if (open_all(&st, err) < 0) {
 		state_close(&st);
 		if (getenv("GUARD_RUN"))
@@ -305,9 +321,9 @@ char *state_project(const struct state *st, const char *dir,
 
 int state_check_project(const char *dir, enum project_use use, struct err *err)
 {
-	auto_free char *home = find_home();
-	struct err ignored;
-	auto_free char *path = find_path(home, &ignored);
+	struct err why, ignored;
+	auto_free char *home = find_home(&why);
+	auto_free char *path = find_path(home, &why, &ignored);
 	const struct state st = {.home = home, .path = path};
 	auto_free char *project = NULL;
 

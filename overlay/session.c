@@ -245,9 +245,12 @@ static int still_there(int runs_fd, const struct session *s, struct err *err)
 
 	if (fstat(s->fd, &ours) < 0)
 		return fail_errno(err, "run %s", s->id);
-	if (TWICE(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	    now.st_dev == ours.st_dev && now.st_ino == ours.st_ino)
-		return 0;
+	if (TWICE(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) == 0) {
+		if (now.st_dev == ours.st_dev && now.st_ino == ours.st_ino)
+			return 0;
+	} else if (errno != ENOENT) {
+		return fail_errno(err, "run %s", s->id);
+	}
 	return fail(err, ENOENT, "there is no run %s any more", s->id);
 }
 

@@ -65,7 +65,10 @@ static int bring_run(const struct undiscard *u, struct err *err)
 		return -err->num;
 	}
 	if (action_settle_discard(fd, u->c->state.runs_fd, err) < 0)
-		return -err->num;
+		return err_context(err,
+				   "run %s is back, but undo does not know of "
+				   "it yet",
+				   run);
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
 	output_say("run %s waits for a decision again", run);

@@ -89,4 +89,42 @@ says "$out" 'CHANGED HERE SINCE'
 	--error EIO -- guard diff >"$out" 2>"$err"
 is $? 0 'without the snapshot of the beginning there is a diff'
 says "$err" 'since the run began cannot be marked'
+guard diff --name-only | sort >"$T/all"
+
+# forgotten WHAT PREPARE COMMAND: guard COMMAND, after guard PREPARE where it
+# has something to do; whether a run is there cannot be told, once. $lost: where
+# neither it nor an undo has all of the run there again.
+forgotten() {
+	at=1 hit=x lost=''
+	while [ "$hit" ]; do
+		# shellcheck disable=SC2086 # words
+		[ -z "$2" ] || guard $2 >"$out" 2>"$err"
+		# shellcheck disable=SC2086 # words
+		"$stopat" --count "$T/count" --at $at --every --only at \
+			--below "$state/runs" --error EIO -- guard $3 \
+			>"$out" 2>"$err" </dev/null
+		read -r _ hit <"$T/count"
+		guard diff --name-only 2>/dev/null | sort | cmp -s "$T/all" - ||
+			guard undo -y -q >"$out" 2>&1
+		guard diff --name-only 2>/dev/null | sort | cmp -s "$T/all" - ||
+			lost="$lost $at ($hit: $(head -n 1 "$err"))"
+		[ -z "$lost" ] || break
+		at=$((at + 1))
+	done
+	is "$lost" '' "$1"
+	ok 'there were such calls' test $at -gt 3
+}
+forgotten 'a discard is known to undo' '' 'discard -y -q'
+forgotten 'one of paths too' '' 'discard -y -q src/edited gone'
+forgotten 'what did not come back, is' 'discard -y -q src/edited gone' \
+	'undo -y -q'
+forgotten 'nor is a run' 'discard -y -q' 'undo -y -q'
+
+# --- a home folder that cannot be looked at ---
+[ "$me" = root ] || {
+	gives 1 'a home folder that cannot be looked at' "$stopat" --at 1 \
+		--every --only fstatat --below "$PWD" --error EIO -- \
+		guard status
+	says "$err" "home folder '$HOME'"
+}
 finish
