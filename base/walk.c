@@ -137,7 +137,7 @@ static int open_folder(int dirfd, const char *name, dev_t *ret_dev)
 		fd = openat(dirfd, name,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
-	if (fd >= 0 && fstat(fd, &st) < 0) {
+	if (fd >= 0 && TWICE(fstat(fd, &st)) < 0) {
 		(void)close(fd);
 		return -1;
 	}

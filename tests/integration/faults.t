@@ -120,6 +120,22 @@ forgotten 'what did not come back, is' 'discard -y -q src/edited gone' \
 	'undo -y -q'
 forgotten 'nor is a run' 'discard -y -q' 'undo -y -q'
 
+# --- one look that finds nothing, while the staging folder is removed ---
+left=''
+for at in $(seq 30); do
+	"$stopat" --count "$T/count" --at "$at" --every --only newfstat \
+		--below "$PWD" --error ENOENT -- guard apply -y -q src \
+		>"$out" 2>"$err" </dev/null
+	read -r _ hit <"$T/count"
+	guard status >"$out" 2>&1
+	[ -z "$(find . -maxdepth 1 -name '.guard-staging-*')" ] || {
+		left="$left $at ($hit)"
+		break
+	}
+	! grep -q new src/edited || guard undo -y -q
+done
+is "$left" '' 'a staging folder is not taken for removed'
+
 # --- a home folder that cannot be looked at ---
 [ "$me" = root ] || {
 	gives 1 'a home folder that cannot be looked at' "$stopat" --at 1 \
