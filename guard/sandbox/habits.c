@@ -1,5 +1,6 @@
 #include "guard/sandbox/habits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -68,7 +69,7 @@ static int fill_descriptors(struct habits *h)
 	int fd;
 
 	for (fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
 		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
 			return -1;
