@@ -468,6 +468,7 @@ static int undo_one(struct undo *u, struct err *err)
 		.dry = u->o->dry,
 		.yes = u->o->yes,
 		.step = u->step,
+		.more = u->step + 1 < u->o->count,
 	};
 
 	return action_is_discard(&u->last) ? undiscard(&d, err)

@@ -22,6 +22,18 @@ static const char *first_words(const struct undiscard *u)
 	return u->step ? "before that it was" : "the last thing done here was";
 }
 
+#define NEXT_IS_BEFORE "the next guard undo is about what was done before"
+
+/* Unlike that of files, an undo of a discard is no action: a second one does
+ * not do it again. */
+static void say_how_again(const struct undiscard *u, const char *paths)
+{
+	if (!u->more)
+		output_hint(
+			"guard discard %s%s    does it again; " NEXT_IS_BEFORE,
+			u->last->run_id, paths);
+}
+
 /* --- a run --- */
 
 static int forget_run(const struct undiscard *u, struct err *err)
@@ -72,6 +84,7 @@ static int bring_run(const struct undiscard *u, struct err *err)
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
 	output_say("run %s waits for a decision again", run);
+	say_how_again(u, "");
 	return STATUS_OK;
 }
 
@@ -87,8 +100,6 @@ static int forget_paths(const struct undiscard *u, struct err *err)
 	lock = action_lock(fd, err);
 	return lock < 0 ? lock : action_pop_parts(fd, u->last, err);
 }
-
-#define NEXT_IS_BEFORE "the next guard undo is about what was done before"
 
 static int gone(const struct undiscard *u, const char *why, struct err *err)
 {
@@ -166,6 +177,7 @@ static int put_back(const struct undiscard *u, const struct session *s,
 		  "project", u->path, NULL);
 	output_say("%s again in run %s, which waits for a decision",
 		   last->part_count == 1 ? "it is" : "they are", s->id);
+	say_how_again(u, " PATHS");
 	return STATUS_OK;
 }
 

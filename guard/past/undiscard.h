@@ -15,6 +15,7 @@ struct undiscard {
 	const struct action *last; /* what is taken back: action_is_discard() */
 	bool dry, yes;
 	unsigned long step; /* how many were taken back before it */
+	bool more; /* are to be, after it */
 };
 
 /* -> status. */

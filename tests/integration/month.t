@@ -49,6 +49,7 @@ says "$err" "run $run in '$HOME/project', which nobody decided on"
 no 'it is gone' test -e "$state/runs/$run"
 gives 0 'undo' guard undo -y
 says "$err" "run $run waits for a decision again"
+says "$err" "guard discard $run    does it again; the next guard undo is about"
 gives 0 'brings it back' guard apply -y "$run"
 is "$(cat file)" late 'whole'
 age "$run" 8

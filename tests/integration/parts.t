@@ -49,6 +49,7 @@ trip() {
 	gives 0 "$name" guard discard -q -y -- "$@"
 	no 'is not in the run any more' waiting "$T/all"
 	gives 0 'undo' guard undo -y
+	says "$err" "guard discard $run PATHS    does it again;"
 	ok 'brings it back' waiting "$T/all"
 	is "$(ls "$state/trash")" '' 'and leaves nothing in the trash'
 }
