@@ -16,6 +16,15 @@
 EDITS=15
 NEXTS=7
 
+file_of() {
+	case $1 in
+	1 | 6) echo edited ;;
+	2 | 8 | 11) echo deep ;;
+	3 | 9) echo text ;;
+	*) echo "$1" ;;
+	esac
+}
+
 edits_choose() {
 	next $EDITS
 	edit=$number
@@ -27,6 +36,10 @@ edits_choose() {
 	next_command=$number
 	next $EDITS
 	earlier=$number
+	# He does not throw away what he wrote himself.
+	while [ "$(file_of $earlier)" = "$(file_of "$edit")" ]; do
+		earlier=$((earlier % EDITS + 1))
+	done
 	[ "$1" = yes ] || {
 		edit=${1%%/*} next_command=${1#*/} earlier=${1##*/}
 		next_command=${next_command%/*}
@@ -77,7 +90,7 @@ edits_make() {
 		[ -e other-src ] || mv src other-src 2>/dev/null ;;
 	6) worked_on src/edited src/other-name
 		rm -f src/edited
-		mkdir -p src/edited 2>/dev/null && wrote src/edited/in ;;
+		mkdir src/edited 2>/dev/null && wrote src/edited/in ;;
 	7) worked_on both elsewhere
 		[ -e elsewhere ] || {
 			mv both elsewhere && ln -s elsewhere both
@@ -93,8 +106,8 @@ edits_make() {
 			wrote gone/below/file
 			wrote gone/added
 		} ;;
-	11) worked_on big
-		[ -f big ] && exec 7>>big ;;
+	11) worked_on src/deep/edited
+		[ -f src/deep/edited ] && exec 7>>src/deep/edited ;;
 	12) worked_on to-link to-folder
 		wrote to-link.new
 		mv -f to-link.new to-link 2>/dev/null
@@ -140,11 +153,13 @@ still_there() {
 		bad "$2: the rights that he gave are lost"
 }
 
-# Not what he worked on, nor what became of it.
+# Not what he worked on, nor what became of it. A time alone is not set a second
+# time, once it was taken back.
 untouched_by_him() {
 	grep -v -F -e .guard-kept- -f "$T/worked-on" "$1" |
 		grep -v -e '^# file' -e '^user\.' -e '^$' |
-		sed -e 's/^\(d [0-9]* [0-9:]*\) [0-9.]* /\1 - /' |
+		sed -e 's/^\(d [0-9]* [0-9:]*\) [0-9.]* /\1 - /' \
+			-e 's/ [0-9.]* both\/x / - both\/x /' |
 		LC_ALL=C sort
 }
 
