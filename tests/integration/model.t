@@ -7,10 +7,13 @@
 
 seed=${MODEL_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 note "seed $seed: MODEL_SEED=$seed"
-mkdir "$HOME/model"
-gives 0 'what comes out is what the model says' perl \
-	"${0%/*}/../lib/model" --seconds "${MODEL_SECONDS:-5}" --seed "$seed" \
-	"$HOME/model"
-note "$(cat "$out")"
-chmod -R u+rwX "$HOME/model"
+for way in '' --git; do
+	mkdir "$HOME/model$way"
+	# shellcheck disable=SC2086 # a word, or none
+	gives 0 "what comes out is what the model says $way" perl \
+		"${0%/*}/../lib/model" --seconds "${MODEL_SECONDS:-5}" \
+		--seed "$seed" $way "$HOME/model$way"
+	note "$(cat "$out")"
+	chmod -R u+rwX "$HOME/model$way"
+done
 finish
