@@ -143,7 +143,22 @@ static void note_doings(struct recovery *r)
 	first->recovered_count = r->all.count;
 }
 
-static int recover_done(struct recovery *r, char **ret_text)
+/*
+ * What a transaction cannot clear away is left to the next command, and so is
+ * this; that one tries again once. It shall not stand in the way for ever: but
+ * where nothing can be written, nobody can remove it by hand either.
+ */
+static void say_left(struct recovery *r, bool now, const struct err *why)
+{
+	r->all.first->left = now || why->num == EROFS;
+	buf_printf(&r->more, "%s; nothing needs it any more: %s\n", why->text,
+		   r->all.first->left
+			   ? "the next command of guard here tries again"
+			   : "remove it by hand");
+}
+
+/* now: it has become so by this recovery. */
+static int recover_done(struct recovery *r, bool now, char **ret_text)
 {
 	struct err more;
 	size_t i;
@@ -152,13 +167,10 @@ static int recover_done(struct recovery *r, char **ret_text)
 		if (r->all.roots[i].project)
 			txn_remember(&r->all.roots[i]);
 	note_doings(r);
-	/* Once more, where it was one call that failed; it shall not stand in
-	 * the way for ever. */
+	/* Once more, where it was one call that failed. */
 	if (txn_all_clear(&r->all, true, &more) < 0 &&
 	    txn_all_clear(&r->all, true, &more) < 0)
-		buf_printf(&r->more,
-			   "%s; nothing needs it any more: remove it by hand\n",
-			   more.text);
+		say_left(r, now, &more);
 	*ret_text = told(r, "finished");
 	return 1;
 }
@@ -177,7 +189,7 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	if (journal_set_state(r->all.first->workspace_fd, &r->all.journal,
 			      JOURNAL_DONE, err) < 0)
 		return -err->num;
-	return recover_done(r, ret_text);
+	return recover_done(r, true, ret_text);
 }
 
 /* See struct txn; before: the number of the snapshot, or 0. */
@@ -235,7 +247,7 @@ static int recover(struct recovery *r, int workspaces_fd, char **ret_text,
 		if (open_root(r, i, workspaces_fd, err) < 0)
 			return -err->num;
 	if (r->all.journal.state == JOURNAL_DONE)
-		return recover_done(r, ret_text);
+		return recover_done(r, false, ret_text);
 	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost && !r->back)
 		return recover_forward(r, ret_text, err);
 	return recover_back(r, ret_text, err);
@@ -280,6 +292,8 @@ int transaction_close(struct project *p, int workspaces_fd, struct err *err)
 {
 	size_t i;
 
+	if (p->left)
+		return 0;
 	if (journal_remove(p->workspace_fd, err) < 0)
 		return -err->num;
 	for (i = 0; i < p->recovered_count; i++) {

@@ -58,6 +58,9 @@ struct project {
 	 * by root; filled in the project that it was called with. */
 	struct recovered *recovered;
 	size_t recovered_count;
+	/* Of that one a staging folder could not be removed: its journal stays
+	 * for the next command. */
+	bool left;
 };
 
 struct recovered {
@@ -207,7 +210,7 @@ int transaction_recover(struct store *store, struct project *p,
 int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 		      char **ret_text, struct err *err);
 
-/* Of what has just been finished the journal goes. */
+/* Of what has just been finished the journal goes, unless p->left. */
 int transaction_close(struct project *p, int workspaces_fd, struct err *err);
 
 /* Whether a journal is there (no lock needed). */

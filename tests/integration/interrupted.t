@@ -154,6 +154,43 @@ is "$(changed)" 60 'it is done'
 gives 0 'undo knows of it' guard undo -y -q
 is "$(changed)" 0 'and takes it back'
 
+# --- finished, and its staging folder cannot be removed ---
+
+staging() {
+	find . -maxdepth 1 -name '.guard-staging-*' | wc -l
+}
+# goes_on ERROR: nothing can be removed here meanwhile
+goes_on() {
+	"$stopat" --at 1 --on --only unlinkat --below "$PWD" --error "$1" -- \
+		guard apply --continue >"$out" 2>"$err" </dev/null
+}
+touch -r . "$T/time"
+for error in EIO EROFS; do
+	ok 'an apply ends in the middle' halfway
+	ok "it is finished, with $error" goes_on $error
+	is "$(changed) $(staging)" '60 1' 'all but its staging folder'
+	says "$err" 'the next command of guard here tries again'
+	gives 0 'the next command' guard snapshot -q
+	says "$err" 'was finished'
+	is "$(staging)" 0 'removes it'
+	gives 0 'once' guard snapshot -q
+	is "$(cat "$err")" '' 'and has no more to say'
+	ok 'it can be taken back' guard undo -y -q
+	is "$(changed)" 0 'all of it'
+done
+ok 'an apply ends in the middle' halfway
+ok 'a disk that cannot be written' goes_on EROFS
+ok 'any longer' goes_on EROFS
+says "$err" 'the next command of guard here tries again'
+ok 'and one that can, but for this' goes_on EIO
+says "$err" 'remove it by hand'
+gives 0 'that stands in nobody'"'"'s way' guard snapshot -q
+is "$(cat "$err")" '' 'nor is it said again'
+is "$(staging)" 1 'it is there'
+ok 'it can be taken back' guard undo -y -q
+rm -r .guard-staging-*
+touch -r "$T/time" .
+
 # --- announced, and ended before its journal was there ---
 unbegun() {
 	for at in $(seq 9); do
