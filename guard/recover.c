@@ -36,30 +36,67 @@ int recover_settle_run(struct context *c, struct session *s, bool whole,
 	return session_set_state(s, whole ? RUN_APPLIED : RUN_ENDED, err);
 }
 
-/* What the interrupted action's run is now: applied, or to be decided on. */
-static void settle_state(struct context *c, const struct action *a, bool done)
+/* Where there is no room for all of its layer, the next apply makes it. */
+static int refill(struct context *c, struct session *s)
+{
+	struct err err;
+	int got = taken_refill(s, c->store, &err);
+
+	if (got < 0)
+		output_warn("%s", err.text);
+	return got;
+}
+
+int recover_settle_undo(struct context *c, struct session *s,
+			const struct action *a, struct err *err)
+{
+	if (strcmp(a->undoes, "apply") != 0)
+		return recover_settle_run(c, s, a->whole, err);
+	(void)refill(c, s);
+	return session_set_state(s, RUN_ENDED, err);
+}
+
+/* An apply that was not done, or no longer is. */
+static int settle_undone(struct context *c, struct session *s, struct err *err)
+{
+	return refill(c, s) < 0 ? session_set_state(s, RUN_ENDED, err)
+				: recover_settle_run(c, s, false, err);
+}
+
+/* What it did after the action is none of that. */
+static bool went_on(struct context *c, const struct action *a,
+		    const struct session *s)
+{
+	AUTO(snapshot) struct snapshot before = {0};
+	struct err ignored;
+
+	return catalog_load(c->store, a->before, &before, &ignored) == 0 &&
+	       moment_compare(s->ended, before.time) > 0;
+}
+
+/* What the interrupted action's run is now: applied, or to be decided on.
+ * false: that could not be noted. A live one decides for itself. */
+static bool settle_state(struct context *c, const struct action *a, bool done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
+	struct action now = *a; /* borrowed */
 	struct err err;
+	int got = 0;
 
-	if (!a->run_id[0] ||
-	    session_open(c->state.runs_fd, a->run_id, true, &s, &err) < 0)
-		return;
-	if (strcmp(a->kind, "apply") == 0) {
-		if ((!done && taken_refill(&s, c->store, &err) < 0) ||
-		    recover_settle_run(c, &s, done && a->whole, &err) < 0)
-			output_warn("%s", err.text);
-	} else if (strcmp(a->kind, "undo") == 0 && done) {
-		enum run_state state = strcmp(a->undoes, "apply") == 0
-					       ? RUN_ENDED
-					       : RUN_APPLIED;
-
-		if (state == RUN_ENDED && taken_refill(&s, c->store, &err) < 0)
-			output_warn("%s", err.text);
-		if (session_set_state(&s, state, &err) < 0)
-			output_warn("%s", err.text);
-	}
+	if (a->run_id[0])
+		got = session_open(c->state.runs_fd, a->run_id, true, &s, &err);
+	if (got == -ENOENT || got == -EBUSY || !a->run_id[0])
+		return true;
+	now.whole = a->whole && got == 0 && !went_on(c, a, &s);
+	if (got == 0 && strcmp(a->kind, "apply") == 0)
+		got = done ? recover_settle_run(c, &s, now.whole, &err)
+			   : settle_undone(c, &s, &err);
+	else if (got == 0 && done && strcmp(a->kind, "undo") == 0)
+		got = recover_settle_undo(c, &s, &now, &err);
+	if (got < 0)
+		output_warn("%s", err.text);
 	session_free(&s);
+	return got == 0;
 }
 
 static bool is_listed(char *const *list, const char *path)
@@ -239,27 +276,27 @@ static int settle_roots(struct context *c, struct project *p, struct action *a,
 /*
  * What was announced: done is what the journal says is done, or what has been
  * noted already, as the journal goes after that. Anything else never began, or
- * was taken back: that files are not as before it, is the user's doing.
+ * was taken back: that files are not as before it, is the user's doing. 0: all
+ * but the run's record says so.
  */
 static int settle_action(struct context *c, struct project *p, struct action *a,
 			 int recovered, struct err *err)
 {
-	bool last, done;
+	bool last, done, settled;
 	int noted = is_noted(c, p, a, &last, err);
 
 	if (noted < 0)
 		return noted;
 	done = last || recovered == 1;
-	if (noted || !done) {
-		settle_state(c, a, done);
-		return 0;
-	}
+	if (noted || !done)
+		return settle_state(c, a, done);
 	if (settle_roots(c, p, a, err) < 0)
 		return -err->num;
-	settle_state(c, a, true);
+	settled = settle_state(c, a, true);
 	state_log(&c->state, a->kind, "run", a->run_id, "project", p->path,
 		  "note", "finished after a sudden end", NULL);
-	return action_save_last(p->workspace_fd, a, NULL, err);
+	return action_save_last(p->workspace_fd, a, NULL, err) < 0 ? -err->num
+								   : settled;
 }
 
 static int recover_locked(struct context *c, struct project *p, struct err *err)
@@ -269,8 +306,7 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	int (*end)(struct store *, struct project *, int, char **,
 		   struct err *) =
 		c->take_back ? transaction_abort : transaction_recover;
-	bool announced;
-	int recovered, got;
+	int recovered, got, settled = 0;
 
 	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
 	recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
@@ -282,13 +318,14 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	got = action_load_next(p->workspace_fd, &a, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
-	announced = got == 0;
-	if (announced && settle_action(c, p, &a, recovered, err) < 0)
-		return -err->num;
+	if (got == 0)
+		settled = settle_action(c, p, &a, recovered, err);
+	if (settled < 0)
+		return settled;
 	if (recovered == 1 &&
 	    transaction_close(p, c->state.workspaces_fd, err) < 0)
 		return -err->num;
-	if (announced)
+	if (settled)
 		action_drop_next(p->workspace_fd);
 	return recovered;
 }

@@ -5,6 +5,7 @@
 #ifndef GUARD_RECOVER_H
 #define GUARD_RECOVER_H
 
+#include "guard/action.h"
 #include "guard/context.h"
 
 /*
@@ -30,5 +31,8 @@ int recover_project(struct context *c, const char *project, struct err *err);
  */
 int recover_settle_run(struct context *c, struct session *s, bool whole,
 		       struct err *err);
+/* The same after an undo, or after one of an undo. */
+int recover_settle_undo(struct context *c, struct session *s,
+			const struct action *a, struct err *err);
 
 #endif

@@ -439,6 +439,25 @@ static int begin(struct applying *a, bool taken, struct err *err)
 		       : session_set_state(s, RUN_APPLYING, err);
 }
 
+/* The files are as they shall be, and undo knows of it: what fails now is no
+ * reason to call the apply failed. false: the next command has to settle it. */
+static bool settled(struct applying *a, const struct action *action)
+{
+	struct session *s = &a->p->session;
+	struct err err;
+
+	if (note_applied(a, action, &err) < 0)
+		output_warn("it is done, but what run %s had applied by now "
+			    "could not be noted: %s",
+			    s->id, err.text);
+	if (s->live || recover_settle_run(a->c, s, action->whole, &err) == 0)
+		return true;
+	output_warn("it is done, but the state of run %s could not be noted; "
+		    "the next command of guard here tries again: %s",
+		    s->id, err.text);
+	return false;
+}
+
 int applying_carry(struct applying *a, bool whole, bool git,
 		   uint64_t *ret_after, struct err *err)
 {
@@ -469,11 +488,7 @@ int applying_carry(struct applying *a, bool whole, bool git,
 	mem_list_free(&taken);
 	if (got < 0)
 		got = carry_failed(a, got);
-	else
-		got = note_applied(a, &action, err);
-	if (got == 0 && !s->live)
-		got = recover_settle_run(a->c, s, whole, err);
-	if (got == 0)
+	else if (settled(a, &action))
 		action_close(a->project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)

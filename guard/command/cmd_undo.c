@@ -18,7 +18,6 @@
 #include "guard/past/thoughts.h"
 #include "guard/past/undiscard.h"
 #include "guard/recover.h"
-#include "guard/taken.h"
 #include "restore/shut.h"
 #include "restore/workspace.h"
 #include "snapshot/store/known.h"
@@ -247,8 +246,8 @@ static int make_plan(struct undo *u, struct err *err)
 }
 
 /* The run whose apply was taken back waits again; taken back once more, it
- * is applied again. */
-static void settle_run(struct undo *u, const struct action *done)
+ * is applied again. false: that could not be noted. */
+static bool settle_run(struct undo *u, const struct action *done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
 	bool applied = strcmp(done->undoes, "apply") != 0;
@@ -256,23 +255,27 @@ static void settle_run(struct undo *u, const struct action *done)
 	int got;
 
 	if (!done->run_id[0])
-		return;
+		return true;
 	got = session_open(u->c->state.runs_fd, done->run_id, true, &s, &err);
 	/* It is still going, and waits for a decision anyhow. */
 	if (got == -EBUSY)
-		return;
-	if (got < 0) {
+		return true;
+	if (got == -ENOENT) {
 		output_say("run %s itself is not there any more", done->run_id);
-		return;
+		return true;
 	}
-	if (!applied && taken_refill(&s, u->c->store, &err) < 0)
-		output_warn("%s", err.text);
-	if ((applied ? recover_settle_run(u->c, &s, done->whole, &err)
-		     : session_set_state(&s, RUN_ENDED, &err)) < 0)
-		output_warn("%s", err.text);
+	if (got == 0)
+		got = recover_settle_undo(u->c, &s, done, &err);
+	if (got < 0)
+		output_warn("it is done, but that run %s %s could not be "
+			    "noted; the next command of guard here tries "
+			    "again: %s",
+			    done->run_id,
+			    applied ? "is applied" : "waits again", err.text);
 	else if (!applied)
 		output_say("run %s waits for a decision again", s.id);
 	session_free(&s);
+	return got == 0;
 }
 
 /* An undo of an undo does the first thing again: in the end the run is as
@@ -352,8 +355,8 @@ static int carry_undo(struct undo *u, struct err *err)
 		return got;
 	}
 	before = mem_printf("%" PRIu64, action.before);
-	settle_run(u, &action);
-	action_close(u->roots[0].project.workspace_fd, &action);
+	if (settle_run(u, &action))
+		action_close(u->roots[0].project.workspace_fd, &action);
 	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);

@@ -143,12 +143,24 @@ settled() {
 	fi
 }
 
+# A run that is applied waits no longer, one of which that was taken back does.
+waits_as_it_is() {
+	case $1.$is_now in
+	restore.* | *.2) return ;;
+	undo.0 | apply.1 | finish.1 | back.1) wanted= ;;
+	*) wanted=$run ;;
+	esac
+	waiting=$(guard status -q 2>"$err")
+	[ "$waiting" = "$wanted" ] || bad "what waits: '$waiting'"
+}
+
 # The command has ended with $2; what is there now, and does all go on?
 judge() {
 	settled
 	side_of "$1"
 	is_now=$?
 	[ $back -eq 1 ] || [ $is_now -eq 0 ] || bad 'taken back, and is not'
+	waits_as_it_is "$1"
 	case $1.$2.$is_now in
 	*.2) bad 'neither before nor after' ; return ;;
 	back.0.0) ;;
@@ -295,6 +307,7 @@ untouched=''  # what is as start_of() leaves it
 points=0 befores=0 afters=0 broken=0 hit='' error=''
 crash_put_back pending
 guard diff --name-status >"$T/diff.wanted" 2>/dev/null
+run=$(guard status -q)
 # shellcheck disable=SC2046 # words
 ok 'a discard of some paths' $(crash_verb drop)
 guard diff --name-status >"$T/diff.dropped" 2>/dev/null

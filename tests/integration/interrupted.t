@@ -191,6 +191,36 @@ ok 'it can be taken back' guard undo -y -q
 rm -r .guard-staging-*
 touch -r "$T/time" .
 
+# --- done, and the run's record cannot be written ---
+
+# unnoted N COMMAND...: from the N-th record of the run on
+unnoted() {
+	n=$1
+	shift
+	"$stopat" --at "$n" --on --only rename --below "$state/runs/$run" \
+		--error ENOSPC -- "$@" >"$out" 2>"$err" </dev/null
+}
+ok 'a part of it' guard apply -y -q "$run" many/1 many/2
+ok 'not any more' guard undo -y -q
+"$stopat" --at 1 --only rename --below "$state/runs/$run" -- \
+	guard undo -y -q >"$out" 2>"$err" </dev/null
+is $? 137 'again, and ended before the record of the run'
+is "$(changed)" 2 'the part is there'
+is "$(guard status -q)" "$run" 'the rest of it waits'
+ok 'and not any more' guard undo -y -q
+ok 'an apply' unnoted 1 guard apply -y -q "$run"
+says "$err" "it is done, but what run $run had applied by now"
+says "$err" "it is done, but the state of run $run could not be noted"
+is "$(changed)" 60 'it is done'
+ok 'nor can it by the next command' unnoted 1 guard snapshot -q
+says "$err" "record of run $run"
+is "$(guard status -q)" '' 'by the next one it is'
+ok 'an undo' unnoted 1 guard undo -y -q
+says "$err" "it is done, but that run $run waits again could not be noted"
+is "$(changed)" 0 'it is done'
+is "$(guard status -q)" "$run" 'and noted by the next command'
+touch -r "$T/time" .
+
 # --- announced, and ended before its journal was there ---
 unbegun() {
 	for at in $(seq 9); do
