@@ -107,9 +107,14 @@ static bool still(const struct entry *now, const struct entry *after)
 	return entry_same_content(now, after) && entry_same_meta(now, after);
 }
 
+static bool same_time(const struct entry *a, const struct entry *b)
+{
+	return moment_compare(a->mtime, b->mtime) == 0;
+}
+
 /* Read only where its time is another one; false: also what cannot be seen. */
 static bool still_there(const struct rebase *r, const char *path,
-			const struct entry *after)
+			const struct entry *after, bool timed)
 {
 	const char *name = path;
 	struct err ignored;
@@ -130,20 +135,21 @@ static bool still_there(const struct rebase *r, const char *path,
 		return false;
 	return S_ISDIR(st.st_mode) ||
 	       moment_compare(after->mtime, mtime) == 0 ||
-	       onfile_same_content(r->store, parent, name, after, &ignored) ==
-		       1;
+	       (!timed && onfile_same_content(r->store, parent, name, after,
+					      &ignored) == 1);
 }
 
+/* timed: its time counts as well. */
 static int is_still(const struct rebase *r, const char *path,
-		    const struct entry *after, struct err *err)
+		    const struct entry *after, bool timed, struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
 
 	if (!r->now)
-		return still_there(r, path, after);
+		return still_there(r, path, after, timed);
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
-	return still(&now, after);
+	return still(&now, after) && (!timed || same_time(&now, after));
 }
 
 /* A folder of which no more was applied than what is in it: its mode may be the
@@ -166,6 +172,9 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 		       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
+	/* Only by it what was applied and what was there can be told apart. */
+	bool timed = before && after && !S_ISDIR(after->mode) &&
+		     still(before, after);
 	int got;
 
 	if (!*path || was_merged(r->record, r->merged, path))
@@ -173,9 +182,9 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 	got = only_listed(r, path, before, after, err);
 	if (got)
 		return got < 0 ? got : 0;
-	got = is_still(r, path, after, err);
+	got = is_still(r, path, after, timed, err);
 	if (got == 0 && r->in_effect) {
-		got = is_still(r, path, before, err);
+		got = is_still(r, path, before, timed, err);
 		if (got >= 0)
 			got = !got;
 	}

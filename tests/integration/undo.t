@@ -246,6 +246,13 @@ is "$(date -u -r names +%F)" 2001-02-03 'names of one file are not parted for it
 ok 'of one file still' test names -ef README.md
 gives 0 'taken back' guard undo -y
 no 'the time too' test "$(date -u -r run.sh +%F)" = 2005-06-07
+gives 0 'applied again' guard apply -q -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'it is set again'
+gives 0 'taken back again' guard undo -q -y
+no 'and gone' test "$(date -u -r run.sh +%F)" = 2005-06-07
+gives 0 'and once more' guard undo -q -y
+is "$(date -u -r run.sh +%F)" 2005-06-07 'what undo takes back has it too'
+gives 0 'taken back for good' guard undo -q -y
 ok 'discarded' guard discard -q -y
 rm names
 
