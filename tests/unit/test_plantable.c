@@ -244,9 +244,9 @@ static void say_list(struct buf *to, const char *prefix,
 		     const struct conflict *list, size_t count)
 {
 	static const char *const words[] = {
-		"both changed", "both added",  "deleted now",
-		"changed now",	"added below", "parent",
-		"moved",	"incomplete",  "git"};
+		"both changed", "both added", "deleted now", "changed now",
+		"added below",	"folder",     "parent",	     "moved",
+		"incomplete",	"git"};
 	size_t i;
 
 	for (i = 0; i < count; i++) {
