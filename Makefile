@@ -131,19 +131,20 @@ hostile:
 	+$(MAKE) --no-print-directory all tools
 	tests/hostile/run $(BUILD)
 
-# Read by the compiler, not built: every source, and every header alone; again
-# when it, or what it includes, has changed.
-SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) $(HEADERS) \
+# Read by the compiler, not built: every source, and every header alone that is
+# not the first of its own source; again when it, or what it includes, has
+# changed.
+SYNTAX := $(patsubst %,$(BUILD)/syntax/%,$(SOURCES) \
+	$(filter-out $(SOURCES:.c=.h),$(HEADERS)) \
 	$(UNIT_SOURCES) $(TOOL_SOURCES) $(STORE_TOOLS:$(BUILD)/%=%.c) \
 	$(FUZZ_SOURCES) $(FUZZ_DRIVER))
 
 syntax: $(SYNTAX)
 
 $(SYNTAX): $(BUILD)/syntax/%: %
-	@mkdir -p $(@D)
-	@$(CC) $(BASE_CFLAGS) $(if $(filter %.h,$<),-Wno-unused-function -x c) \
-		-fsyntax-only -MMD -MP -MF $@.d -MT $@ $<
-	@: >$@
+	@mkdir -p $(@D) && $(CC) $(BASE_CFLAGS) \
+		$(if $(filter %.h,$<),-Wno-unused-function -x c) \
+		-fsyntax-only -MMD -MP -MF $@.d -MT $@ $< && : >$@
 
 # Some 900 MB from the npm registry, once.
 agents:

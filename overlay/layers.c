@@ -1,4 +1,4 @@
-#include "overlay/layers_inside.h"
+#include "overlay/layers.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "overlay/freeze.h"
+#include "overlay/layers_inside.h"
 #include "overlay/mount.h"
 
 void layer_free(struct layer *l)

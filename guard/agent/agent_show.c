@@ -1,9 +1,10 @@
+#include "guard/agent/agent_show.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/agent/agent_show.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
 

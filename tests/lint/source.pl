@@ -62,6 +62,11 @@ for my $file (@files) {
 	close $fh;
 	my $dir = folder($file);
 	my $line = 0;
+	# Then it is known to be whole, and nobody reads it by itself.
+	my $own = $file =~ s/\.c$/.h/r;
+	complain "$file: its first #include is not \"$own\""
+		if $own ne $file && -e $own &&
+			($raw =~ /^#\s*include\s+(\S+)/m)[0] ne "\"$own\"";
 	for (split /\n/, $raw) {
 		$line++;
 		next unless /^\s*#\s*include\s*([<"])([^>"]+)[>"]/;
