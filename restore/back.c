@@ -73,12 +73,9 @@ static int intact_below(struct txn *t, const struct ride *ride,
 /* Somebody has it open, and writes to it later. */
 static bool has_writer(int dirfd, const char *name)
 {
-	auto_close int fd = openat(dirfd, name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-					   O_NOCTTY | O_CLOEXEC);
 	struct err ignored;
 
-	return writers_check(fd, &ignored) < 0;
+	return writers_check_at(dirfd, name, &ignored) < 0;
 }
 
 /* Of a folder guard itself may have changed what its owner may do. */

@@ -181,13 +181,9 @@ static bool go_on(void *arg, uint64_t done)
 static int check_writers(struct txn *t, const struct op *op, const char *name,
 			 struct err *err)
 {
-	auto_close int fd = -1;
-
-	if (!S_ISREG(op->from->mode))
-		return 0;
-	fd = openat(t->staging_fd, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return writers_check(fd, err);
+	return S_ISREG(op->from->mode)
+		       ? writers_check_at(t->staging_fd, name, err)
+		       : 0;
 }
 
 static int verify(struct txn *t, const struct op *op, struct err *err)

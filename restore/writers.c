@@ -20,16 +20,22 @@ int writers_check(int fd, struct err *err)
 	return fail(err, EBUSY, "another program has it " WAY_OUT);
 }
 
+int writers_check_at(int dirfd, const char *name, struct err *err)
+{
+	auto_close int fd = openat(dirfd, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_NOCTTY | O_CLOEXEC);
+
+	return writers_check(fd, err);
+}
+
 static bool has_writer(int dir_fd, const struct dirlist_item *item)
 {
-	auto_close int fd = -1;
+	struct err ignored;
 
 	/* Where the kernel is silent it may be a file. */
-	if (item->type != DT_REG && item->type != DT_UNKNOWN)
-		return false;
-	fd = openat(dir_fd, item->name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd >= 0 && lock_has_writer(fd);
+	return (item->type == DT_REG || item->type == DT_UNKNOWN) &&
+	       writers_check_at(dir_fd, item->name, &ignored) < 0;
 }
 
 int writers_check_in(int dir_fd, const struct dirlist *list, const char *path,
