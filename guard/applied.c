@@ -107,11 +107,6 @@ static bool still(const struct entry *now, const struct entry *after)
 	return entry_same_content(now, after) && entry_same_meta(now, after);
 }
 
-static bool same_time(const struct entry *a, const struct entry *b)
-{
-	return moment_compare(a->mtime, b->mtime) == 0;
-}
-
 /* Read only where its time is another one; false: also what cannot be seen. */
 static bool still_there(const struct rebase *r, const char *path,
 			const struct entry *after, bool timed)
@@ -149,7 +144,7 @@ static int is_still(const struct rebase *r, const char *path,
 		return still_there(r, path, after, timed);
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
-	return still(&now, after) && (!timed || same_time(&now, after));
+	return still(&now, after) && (!timed || entry_same_time(&now, after));
 }
 
 /* A folder of which no more was applied than what is in it: its mode may be the

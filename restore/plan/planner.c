@@ -46,11 +46,6 @@ static bool same_type(const struct entry *a, const struct entry *b)
 	return (a->mode & S_IFMT) == (b->mode & S_IFMT);
 }
 
-static bool same_time(const struct entry *a, const struct entry *b)
-{
-	return moment_compare(a->mtime, b->mtime) == 0;
-}
-
 void planner_settle_below(struct planner *pl, const char *path)
 {
 	free(pl->skip);
@@ -248,10 +243,10 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 		/* Touched, no more: what the user did there goes before. */
 		if (!incomplete(pl, row))
 			return planner_same(now, row->base) &&
-					       !same_time(now, row->want)
+					       !entry_same_time(now, row->want)
 				       ? step_change(pl, STEP_META, row, err)
 				       : 0;
-		if (!same_time(row->base, row->want))
+		if (!entry_same_time(row->base, row->want))
 			planner_conflict_whole(pl, CONFLICT_INCOMPLETE,
 					       row->path);
 		return 0;
@@ -298,9 +293,9 @@ static void folder_time(struct planner *pl, const struct row *row)
 {
 	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
 	    !entry_same_meta(&row->now, row->base) ||
-	    !same_time(&row->now, row->base))
+	    !entry_same_time(&row->now, row->base))
 		return;
-	if (same_time(row->base, row->want))
+	if (entry_same_time(row->base, row->want))
 		remember_time(pl, row);
 	else
 		step_push(pl, STEP_META, row->path, &row->now, row->want);
@@ -347,7 +342,7 @@ static int row_folder(struct planner *pl, const struct row *row,
 				    row->now.mode ? CONFLICT_BOTH_CHANGED
 						  : CONFLICT_DELETED_NOW,
 				    row, err);
-	if (!same_time(&row->now, row->base) || pl->options->additive)
+	if (!entry_same_time(&row->now, row->base) || pl->options->additive)
 		to.mtime = row->now.mtime;
 	return step_folder(pl, row, &to, err);
 }

@@ -45,6 +45,11 @@ bool entry_same_meta(const struct entry *a, const struct entry *b)
 	       a->chattr == b->chattr && oid_equal(&a->attrs, &b->attrs);
 }
 
+bool entry_same_time(const struct entry *a, const struct entry *b)
+{
+	return moment_compare(a->mtime, b->mtime) == 0;
+}
+
 bool entry_equal(const struct entry *a, const struct entry *b)
 {
 	return entry_same_meta(a, b) && entry_same_content(a, b) &&

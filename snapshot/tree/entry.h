@@ -44,6 +44,7 @@ bool entry_equal(const struct entry *a, const struct entry *b);
 bool entry_same_content(const struct entry *a, const struct entry *b);
 /* Same mode, owner, attributes; mtime is not looked at. */
 bool entry_same_meta(const struct entry *a, const struct entry *b);
+bool entry_same_time(const struct entry *a, const struct entry *b);
 
 /* Whether the entry may be stored: its type, its references, its name (""
  * where is_root, else one that a folder may hold). */
