@@ -1,0 +1,43 @@
+/*
+ * What guard knows about types of file systems, by the number in statfs(2). The
+ * one list of them: support for another type is a line in fstype.c.
+ */
+#ifndef GUARD_BASE_FSTYPE_H
+#define GUARD_BASE_FSTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	/*
+	 * Timestamps come from this kernel's clock, to the tick. Not so on a
+	 * network, with FUSE, or where times are stored coarser (vfat: 2 s).
+	 */
+	FSTYPE_KERNEL_TIMES = 1,
+	/* renameat2(2) knows RENAME_EXCHANGE and RENAME_NOREPLACE. */
+	FSTYPE_EXCHANGE = 2,
+	/* An overlayfs mount cannot have its upper directory here. */
+	FSTYPE_NO_UPPER = 4,
+	/* Shows the state of the kernel, not files of a user. */
+	FSTYPE_PSEUDO = 8,
+	/* A union of other file systems; a container's root often is one. */
+	FSTYPE_OVERLAY = 16,
+	/* Keeps files in memory only: no writeback, no sync. */
+	FSTYPE_MEMORY = 32,
+};
+
+struct fstype {
+	uint32_t magic;
+	const char *name; /* for messages; NULL where none needs it */
+	unsigned int traits; /* FSTYPE_... */
+};
+
+/*
+ * The type of the file system that a number of statfs(2) names, or that fd is
+ * on. An unknown number, and an fd that statfs refuses, give a type with magic
+ * 0, the name NULL and no traits. The result is static.
+ */
+const struct fstype *fstype_of_magic(uint32_t magic);
+const struct fstype *fstype_of_fd(int fd);
+
+#endif

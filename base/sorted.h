@@ -1,0 +1,58 @@
+/*
+ * Arrays that are sorted by a text in each item: a path, in the order of
+ * path_compare(), or a name, in the order of strcmp(3). They serve as the
+ * sorted map of guard: filled, sorted once, then searched by halves.
+ *
+ *	SORT_BY_PATH(list.items, list.count, path);
+ *	struct x *found = FIND_BY_PATH("src/a.c", list.items, list.count, path);
+ *
+ * The last argument is the member that holds the text (char *). Items of the
+ * same text keep no order.
+ */
+#ifndef GUARD_BASE_SORTED_H
+#define GUARD_BASE_SORTED_H
+
+#include <stddef.h>
+
+/* Comparison functions for qsort(3) and bsearch(3) over arrays of char *. */
+int sorted_compare_paths(const void *a, const void *b);
+int sorted_compare_texts(const void *a, const void *b);
+
+/* Sorts count items of size bytes by the char * at offset. */
+void sorted_sort_by_path(void *items, size_t count, size_t size, size_t offset);
+void sorted_sort_by_text(void *items, size_t count, size_t size, size_t offset);
+
+/*
+ * The index of the first item whose text does not come before the given one;
+ * count when all do.
+ */
+size_t sorted_path_index(const char *path, const void *items, size_t count,
+			 size_t size, size_t offset);
+size_t sorted_text_index(const char *text, const void *items, size_t count,
+			 size_t size, size_t offset);
+
+/* The first item with this text, or NULL. */
+void *sorted_find_path(const char *path, const void *items, size_t count,
+		       size_t size, size_t offset);
+void *sorted_find_text(const char *text, const void *items, size_t count,
+		       size_t size, size_t offset);
+
+#define SORTED_ITEMS(items, count, member)                                     \
+	(items), (count), sizeof(*(items)),                                    \
+		offsetof(__typeof__(*(items)), member)
+#define SORT_BY_PATH(items, count, member)                                     \
+	sorted_sort_by_path(SORTED_ITEMS(items, count, member))
+#define SORT_BY_TEXT(items, count, member)                                     \
+	sorted_sort_by_text(SORTED_ITEMS(items, count, member))
+#define INDEX_BY_PATH(path, items, count, member)                              \
+	sorted_path_index((path), SORTED_ITEMS(items, count, member))
+#define INDEX_BY_TEXT(text, items, count, member)                              \
+	sorted_text_index((text), SORTED_ITEMS(items, count, member))
+#define FIND_BY_PATH(path, items, count, member)                               \
+	((__typeof__(&(items)[0]))sorted_find_path(                            \
+		(path), SORTED_ITEMS(items, count, member)))
+#define FIND_BY_TEXT(text, items, count, member)                               \
+	((__typeof__(&(items)[0]))sorted_find_text(                            \
+		(text), SORTED_ITEMS(items, count, member)))
+
+#endif
