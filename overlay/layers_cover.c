@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -144,22 +144,10 @@ int layer_open_lower(struct layer *l, const char *path, struct err *err)
 
 bool layers_is_special(int fd)
 {
-	static const long types[] = {
-		PROC_SUPER_MAGIC,   SYSFS_MAGIC,	 DEVPTS_SUPER_MAGIC,
-		CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,
-		DEBUGFS_MAGIC,	    TRACEFS_MAGIC,	 BPF_FS_MAGIC,
-		0x62656570, /* configfs */
-		0x19800202, /* mqueue */
-	};
 	struct statfs fs;
-	size_t i;
 
-	if (fstatfs(fd, &fs) < 0)
-		return true;
-	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if ((uint32_t)fs.f_type == (uint32_t)types[i])
-			return true;
-	return false;
+	return fstatfs(fd, &fs) < 0 ||
+	       fstype_of_magic((uint32_t)fs.f_type)->traits & FSTYPE_PSEUDO;
 }
 
 /* Has a layer of its own that is mounted later. */

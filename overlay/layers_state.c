@@ -1,55 +1,21 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/xattr.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/fstype.h"
 #include "base/text.h"
 #include "overlay/layers.h"
 #include "overlay/mount.h"
 
-/* Names of file systems that cannot hold an upper, by statfs(2)'s number. */
-static const char *unfit(long type)
-{
-	static const struct {
-		long type;
-		const char *name;
-	} systems[] = {
-		{OVERLAYFS_SUPER_MAGIC, "overlayfs (a container's own folder)"},
-		{NFS_SUPER_MAGIC, "NFS"},
-		{FUSE_SUPER_MAGIC, "FUSE"},
-		{0xff534d42, "CIFS"},
-		{0xfe534d42, "SMB"},
-		{V9FS_MAGIC, "9p"},
-		{MSDOS_SUPER_MAGIC, "FAT"},
-		{0x2011bab0, "exFAT"},
-		{0x7366746e, "NTFS"},
-		{0x00c36400, "Ceph"},
-		{ECRYPTFS_SUPER_MAGIC, "eCryptfs"},
-		{AFS_SUPER_MAGIC, "AFS"},
-		{SQUASHFS_MAGIC, "squashfs"},
-		{RAMFS_MAGIC, "ramfs"},
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(systems) / sizeof(*systems); i++)
-		if ((uint32_t)systems[i].type == (uint32_t)type)
-			return systems[i].name;
-	return NULL;
-}
-
 int layers_check_state(int runs_fd, struct err *err)
 {
-	struct statfs fs;
-	const char *name;
+	const struct fstype *type = fstype_of_fd(runs_fd);
+	const char *name = type->traits & FSTYPE_NO_UPPER ? type->name : NULL;
 
-	if (fstatfs(runs_fd, &fs) < 0)
-		return fail_errno(err, "file system of guard's state");
-	name = unfit((long)fs.f_type);
 	/* tmpfs has user xattrs since Linux 6.6 only, others by mount
 	 * option: asking for one tells. */
 	if (!name &&

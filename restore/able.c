@@ -2,17 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fstype.h"
 #include "base/text.h"
 
-#define XFS_MAGIC 0x58465342
 #define OTHER_WAYS                                                             \
 	"`guard patch` prints what a run did, `guard restore --to DIR` puts "  \
 	"any version elsewhere"
@@ -38,22 +36,6 @@ int able_explain(int num, const char *path, struct err *err)
 			text_quote(path));
 }
 
-static bool is_known(int fd)
-{
-	static const long known[] = {EXT4_SUPER_MAGIC, XFS_MAGIC,
-				     BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
-				     OVERLAYFS_SUPER_MAGIC};
-	struct statfs fs;
-	size_t i;
-
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if ((long)fs.f_type == known[i])
-			return true;
-	return false;
-}
-
 static bool make(int dirfd, const char *name)
 {
 	auto_close int fd = openat(
@@ -66,7 +48,7 @@ int able_check(int staging_fd, const char *path, struct err *err)
 {
 	bool able;
 
-	if (is_known(staging_fd))
+	if (fstype_of_fd(staging_fd)->traits & FSTYPE_EXCHANGE)
 		return 0;
 	/* Only with both there does the file system itself get asked. */
 	able = make(staging_fd, "a") && make(staging_fd, "b") &&

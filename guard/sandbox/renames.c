@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -12,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -20,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/fstype.h"
 #include "base/path.h"
 #include "base/walk.h"
 #include "guard/sandbox/mend.h"
@@ -159,7 +158,6 @@ static bool open_parent(pid_t pid, struct name *n)
 static bool on_one_layer(const struct name *from, const struct name *to)
 {
 	struct statx a, b, c;
-	struct statfs fs;
 
 	return statx(from->parent_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &a) ==
 		       0 &&
@@ -169,8 +167,7 @@ static bool on_one_layer(const struct name *from, const struct name *to)
 	       statx(to->parent_fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &c) == 0 &&
 	       S_ISDIR(b.stx_mode) && a.stx_mnt_id == b.stx_mnt_id &&
 	       a.stx_mnt_id == c.stx_mnt_id &&
-	       fstatfs(from->parent_fd, &fs) == 0 &&
-	       fs.f_type == OVERLAYFS_SUPER_MAGIC;
+	       fstype_of_fd(from->parent_fd)->traits & FSTYPE_OVERLAY;
 }
 
 /* Not dumpable: memory and descriptors are nobody's to see. */

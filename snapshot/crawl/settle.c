@@ -1,13 +1,12 @@
 #include "snapshot/crawl/settle.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <time.h>
 
 #include "base/auto.h"
+#include "base/fstype.h"
 #include "base/meta.h"
 #include "base/walk.h"
 
@@ -22,15 +21,6 @@ struct look {
 	int64_t newest;
 	bool cut;
 };
-
-bool settle_is_own_clock(unsigned int fs_type)
-{
-	return fs_type == EXT4_SUPER_MAGIC || fs_type == XFS_SUPER_MAGIC ||
-	       fs_type == BTRFS_SUPER_MAGIC || fs_type == TMPFS_MAGIC ||
-	       /* A container's own folders: whoever writes there does so in
-		* one of the above. */
-	       fs_type == OVERLAYFS_SUPER_MAGIC;
-}
 
 static bool is_over(const struct look *l)
 {
@@ -93,11 +83,10 @@ void settle_wait(int root_fd)
 {
 	struct look look = {0};
 	struct moment began = moment_now();
-	struct statfs fs;
 	struct stat root;
 
-	if (fstatfs(root_fd, &fs) < 0 || fstat(root_fd, &root) < 0 ||
-	    settle_is_own_clock((unsigned int)fs.f_type))
+	if (fstat(root_fd, &root) < 0 ||
+	    fstype_of_fd(root_fd)->traits & FSTYPE_KERNEL_TIMES)
 		return;
 	look.dev = root.st_dev;
 	look.newest = root.st_ctim.tv_sec;

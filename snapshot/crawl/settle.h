@@ -8,11 +8,6 @@
 #ifndef GUARD_SNAPSHOT_CRAWL_SETTLE_H
 #define GUARD_SNAPSHOT_CRAWL_SETTLE_H
 
-#include <stdbool.h>
-
-/* f_type of statfs(2). */
-bool settle_is_own_clock(unsigned int fs_type);
-
 /*
  * Returns when what was changed below a folder before the call looks older
  * than what will be changed from now on: at once, but on such a file system

@@ -3,18 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "snapshot/crawl/crawl_run.h"
@@ -116,16 +115,15 @@ static bool fine_kernel(void)
 
 static void judge_file_system(struct crawl *w)
 {
-	struct statfs fs;
-	bool known = fstatfs(w->root_fd, &fs) == 0;
-	unsigned int type = known ? (unsigned int)fs.f_type : 0;
+	unsigned int traits = fstype_of_fd(w->root_fd)->traits;
+	bool memory = traits & FSTYPE_MEMORY;
 
-	w->own_clock = settle_is_own_clock(type);
-	w->trusted_fs = w->own_clock && type != OVERLAYFS_SUPER_MAGIC;
+	w->own_clock = traits & FSTYPE_KERNEL_TIMES;
+	w->trusted_fs = w->own_clock && !(traits & FSTYPE_OVERLAY);
 	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
 						       : SLACK_COARSE_NSEC;
-	w->settle_sec = settle_seconds(type == TMPFS_MAGIC);
-	w->tells_stores = w->trusted_fs && type != TMPFS_MAGIC;
+	w->settle_sec = settle_seconds(memory);
+	w->tells_stores = w->trusted_fs && !memory;
 }
 
 bool take_tells_stores(int root_fd)
