@@ -14,8 +14,8 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "guard/action_record.h"
+#include "base/parse.h"
 #include "base/walk.h"
-#include "guard/options.h"
 
 #define NEXT "next-action"
 #define LAST "last-action"
@@ -87,8 +87,8 @@ static int done_list(int workspace_fd, struct numbers *ret, struct err *err)
 		unsigned long number;
 
 		if (strncmp(name, DONE, strlen(DONE)) != 0 ||
-		    options_number(name + strlen(DONE), ULONG_MAX - 1,
-				   &number) < 0)
+		    parse_number(name + strlen(DONE), ULONG_MAX - 1, &number) <
+			    0)
 			continue;
 		GROW(ret->items, ret->count, ret->room);
 		ret->items[ret->count++] = number;

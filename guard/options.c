@@ -1,6 +1,5 @@
 #include "guard/options.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,21 +208,6 @@ void options_dump(void)
 	}
 }
 
-int options_number(const char *text, unsigned long max, unsigned long *ret)
-{
-	unsigned long value;
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return -1;
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || *end || value > max)
-		return -1;
-	*ret = value;
-	return 0;
-}
-
 bool options_color(const struct verb *verb, int id, const char *value, void *to)
 {
 	(void)id;
@@ -231,34 +215,4 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 		return true;
 	options_complain(verb, "--color: auto, always or never");
 	return false;
-}
-
-bool options_tag(const char *text)
-{
-	return *text && !text[strcspn(text, ", \t\n")] &&
-	       text_is_utf8(text, strlen(text));
-}
-
-uint64_t options_size(const char *text)
-{
-	static const char units[] = "KMGT";
-	uint64_t factor = 1;
-	const char *unit;
-	char *end;
-	double value;
-
-	if (text[0] < '0' || text[0] > '9')
-		return 0;
-	value = strtod(text, &end);
-	if (*end && (unit = strchr(units, *end & ~0x20))) {
-		do {
-			factor *= 1000;
-		} while (unit-- != units);
-		end++;
-	}
-	if (*end == 'B')
-		end++;
-	if (*end || value < 0 || value * (double)factor > 1e18)
-		return 0;
-	return (uint64_t)(value * (double)factor);
 }

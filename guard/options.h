@@ -176,13 +176,4 @@ void options_help_verb(const struct verb *verb);
 /* One line an option: verb, TAB, --name or -x. */
 void options_dump(void);
 
-/* A count given by the user: 0 and *ret, or -1. */
-int options_number(const char *text, unsigned long max, unsigned long *ret);
-
-/* "500M", "20GB": bytes, powers of 1000 as they are shown; 0: not one. */
-uint64_t options_size(const char *text);
-
-/* Whether a snapshot may have such a tag: one word, no comma, UTF-8. */
-bool options_tag(const char *text);
-
 #endif

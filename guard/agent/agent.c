@@ -9,9 +9,9 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/options.h"
 
 enum { ENV, READ_ONLY, READ_WRITE, HIDE, LISTS };
 
@@ -407,7 +407,7 @@ static int merge(struct agent *a, const struct run_options *o,
 	to->hide = list_of(a, HIDE);
 	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
 	if (size && !o->tmp_size)
-		to->tmp_size = options_size(size->value);
+		to->tmp_size = parse_size(size->value);
 	a->nested = !o->nested && !o->strict &&
 		    profile_next(&a->profile, PROFILE_NESTED, NULL);
 	to->nested = o->nested || a->nested;

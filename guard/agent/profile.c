@@ -6,9 +6,9 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/options.h"
 
 #define LINES_MAX 2000
 #define VALUE_MAX 3000
@@ -193,7 +193,7 @@ static int set_value(struct profile_item *item, const char *value,
 	if (!*value)
 		return fail(err, EINVAL, "%s of what? its value is missing",
 			    word->name);
-	if (word->kind == KIND_SIZE && !options_size(value))
+	if (word->kind == KIND_SIZE && !parse_size(value))
 		return fail(err, EINVAL, "%s is a size like 500M or 2G, not %s",
 			    word->name, text_quote(value));
 	if (word->kind == KIND_SIZE) {

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "guard/action.h"
 #include "guard/commands.h"
@@ -261,7 +262,7 @@ static int log_actions(struct context *c, const struct log_options *o,
 static bool read_count(const struct verb *verb, int id, const char *value,
 		       void *to)
 {
-	if (options_number(value, ~0ul, to) == 0)
+	if (parse_number(value, ~0ul, to) == 0)
 		return true;
 	options_complain(verb, "-%c: %s is no number", id, text_quote(value));
 	return false;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
@@ -262,7 +263,7 @@ static bool read_tag(const struct verb *verb, int id, const char *value,
 	struct take *t = to;
 
 	(void)id;
-	if (!options_tag(value)) {
+	if (!parse_is_word(value)) {
 		options_complain(verb,
 				 "--tag: %s is no tag: one word, no comma",
 				 text_quote(value));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
@@ -122,8 +123,8 @@ static int parse_numbers(const struct verb *verb, char **argv, size_t count,
 	for (i = 0; i < count; i++) {
 		unsigned long number;
 
-		if (options_number(argv[i] + (argv[i][0] == 's'), 1ul << 53,
-				   &number) < 0 ||
+		if (parse_number(argv[i] + (argv[i][0] == 's'), 1ul << 53,
+				 &number) < 0 ||
 		    !number) {
 			options_complain(verb, "%s is no snapshot's number",
 					 text_quote(argv[i]));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/changes.h"
@@ -530,8 +531,7 @@ static bool parse_count(const struct verb *verb, int count, char **argv,
 {
 	if (!count)
 		return true;
-	if (count == 1 && options_number(argv[0], ACTIONS_MAX, ret) == 0 &&
-	    *ret)
+	if (count == 1 && parse_number(argv[0], ACTIONS_MAX, ret) == 0 && *ret)
 		return true;
 	options_complain(verb,
 			 "there is no use for %s: it takes a number up to %d; "

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
@@ -154,7 +155,7 @@ static bool read_sample(const struct verb *verb, int id, const char *text,
 	(void)id;
 	if (len && copy[len - 1] == '%')
 		copy[len - 1] = '\0';
-	if (options_number(copy, 100, &value) < 0 || !value) {
+	if (parse_number(copy, 100, &value) < 0 || !value) {
 		options_complain(verb, "%s is no share: 1%% to 100%%",
 				 text_quote(text));
 		return false;

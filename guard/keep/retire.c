@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "guard/action.h"
-#include "guard/options.h"
 #include "guard/output.h"
 #include "guard/recover.h"
 #include "restore/workspace.h"
@@ -48,7 +48,7 @@ static int64_t pending_days(void)
 	const char *text = getenv("GUARD_PENDING_DAYS");
 	unsigned long days;
 
-	if (!text || options_number(text, PENDING_DAYS_MAX, &days) < 0)
+	if (!text || parse_number(text, PENDING_DAYS_MAX, &days) < 0)
 		return PENDING_DAYS;
 	return (int64_t)days;
 }

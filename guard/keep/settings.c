@@ -6,8 +6,8 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
+#include "base/parse.h"
 #include "base/text.h"
-#include "guard/options.h"
 #include "snapshot/store/store.h"
 #include "snapshot/tree/when.h"
 
@@ -61,7 +61,7 @@ static int set_span(const char *value, int64_t *ret, struct err *err)
 
 static int set_size(const char *value, uint64_t *ret, struct err *err)
 {
-	uint64_t size = options_size(value);
+	uint64_t size = parse_size(value);
 
 	if (!size && strcmp(value, "0") != 0)
 		return fail(err, EINVAL, "%s is no size: 500M, 20G",
@@ -124,7 +124,7 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	if (strcmp(key, "auto-prune") == 0)
 		return set_bool(value, &s->auto_prune, err);
 	if (strcmp(key, "keep-tag") == 0) {
-		if (!options_tag(value))
+		if (!parse_is_word(value))
 			return fail(err, EINVAL,
 				    "%s is no tag: one word, no comma",
 				    text_quote(value));
@@ -138,7 +138,7 @@ int settings_set(struct settings *s, const char *key, const char *value,
 	}
 	if (!counter)
 		return 0;
-	if (options_number(value, COUNT_MAX, &number) < 0)
+	if (parse_number(value, COUNT_MAX, &number) < 0)
 		return fail(err, EINVAL, "%s is no number", text_quote(value));
 	begin_rules(s);
 	*counter = (uint32_t)number;

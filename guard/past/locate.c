@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/options.h"
 #include "guard/pick.h"
 
 /* "12" or "s12"; 0 when it is no number. */
@@ -17,7 +17,7 @@ static uint64_t plain_number(const char *when)
 
 	if (when && *when == 's')
 		when++;
-	if (!when || options_number(when, ~0ul, &number) < 0)
+	if (!when || parse_number(when, ~0ul, &number) < 0)
 		return 0;
 	return number;
 }

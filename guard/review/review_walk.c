@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 #include "base/text.h"
-#include "guard/options.h"
 #include "guard/output.h"
 #include "guard/review/review_edit.h"
 #include "guard/review/review_place.h"
@@ -107,7 +107,7 @@ static void go_by_number(struct walk *w, const char *rest)
 	}
 	if (!*rest)
 		return;
-	if (options_number(rest, w->at.r->count, &number) < 0 || !number)
+	if (parse_number(rest, w->at.r->count, &number) < 0 || !number)
 		output_say("there is no number %s", text_quote(rest));
 	else
 		review_place_go(&w->at, number - 1, 0);

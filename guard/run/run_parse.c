@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "guard/run/publish.h"
 
@@ -169,7 +170,7 @@ static int set_pids(struct parsed *p, const char *value, struct err *err)
 	unsigned long number = 0;
 
 	if (strcmp(value, "-1") != 0 &&
-	    options_number(value, PIDS_MOST, &number) < 0)
+	    parse_number(value, PIDS_MOST, &number) < 0)
 		return fail(err, EINVAL,
 			    "--pids-limit is a number, or -1 for none, not %s",
 			    text_quote(value));
@@ -181,7 +182,7 @@ static bool parse_id(const char *text, unsigned int *ret)
 {
 	unsigned long number;
 
-	if (options_number(text, UINT32_MAX - 1, &number) < 0)
+	if (parse_number(text, UINT32_MAX - 1, &number) < 0)
 		return false;
 	*ret = (unsigned int)number;
 	return true;
@@ -381,14 +382,14 @@ static int set_option(struct parsed *p, int option, const char *value,
 		p->options.frozen = true;
 		return 0;
 	case OPT_LAYER_SIZE:
-		p->options.layer_bytes = options_size(value);
+		p->options.layer_bytes = parse_size(value);
 		if (p->options.layer_bytes)
 			return 0;
 		return fail(err, EINVAL,
 			    "--layer-size is a size like 500M or 20G, not %s",
 			    text_quote(value));
 	case OPT_LAYER_FILES:
-		if (options_number(value, LONG_MAX, &number) < 0 || !number)
+		if (parse_number(value, LONG_MAX, &number) < 0 || !number)
 			return fail(err, EINVAL,
 				    "--layer-files is a number above 0, not "
 				    "%s",

@@ -14,6 +14,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/past/locate.h"
@@ -164,18 +165,17 @@ static void a_number_is_a_whole_one_within_its_limit(void **state)
 	unsigned long n = 7;
 
 	(void)state;
-	assert_int_equal(options_number("12", 100, &n), 0);
+	assert_int_equal(parse_number("12", 100, &n), 0);
 	assert_int_equal(n, 12);
-	assert_int_equal(options_number("100", 100, &n), 0);
+	assert_int_equal(parse_number("100", 100, &n), 0);
 	n = 7;
-	assert_int_equal(options_number("101", 100, &n), -1);
-	assert_int_equal(options_number("-1", 100, &n), -1);
-	assert_int_equal(options_number("+1", 100, &n), -1);
-	assert_int_equal(options_number(" 1", 100, &n), -1);
-	assert_int_equal(options_number("1x", 100, &n), -1);
-	assert_int_equal(options_number("", 100, &n), -1);
-	assert_int_equal(options_number("99999999999999999999999", ~0ul, &n),
-			 -1);
+	assert_int_equal(parse_number("101", 100, &n), -1);
+	assert_int_equal(parse_number("-1", 100, &n), -1);
+	assert_int_equal(parse_number("+1", 100, &n), -1);
+	assert_int_equal(parse_number(" 1", 100, &n), -1);
+	assert_int_equal(parse_number("1x", 100, &n), -1);
+	assert_int_equal(parse_number("", 100, &n), -1);
+	assert_int_equal(parse_number("99999999999999999999999", ~0ul, &n), -1);
 	assert_int_equal(n, 7);
 }
 
