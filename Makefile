@@ -31,8 +31,9 @@ ALL_CFLAGS = $(BASE_CFLAGS) -MMD -MP -ffile-prefix-map=$(CURDIR)=. \
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread $(LDFLAGS)
 
 LAYERS = base snapshot overlay restore guard
-SOURCES := $(sort $(wildcard $(LAYERS:=/*.c) $(LAYERS:=/*/*.c)))
-HEADERS := $(wildcard $(LAYERS:=/*.h) $(LAYERS:=/*/*.h))
+DEPTHS = $(LAYERS) $(LAYERS:=/*) $(LAYERS:=/*/*)
+SOURCES := $(sort $(wildcard $(DEPTHS:=/*.c)))
+HEADERS := $(wildcard $(DEPTHS:=/*.h))
 MAIN = guard/main.c
 LIB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES)))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))

@@ -56,6 +56,12 @@ sub strip {
 
 my (%owner_of, %header_edges, %module_edges);
 my @files = sort map { glob "$_/*.[ch]" } keys %layer;
+# A directory that no rule names would be read by no check below.
+my %tops = map { m|^([^/]+)| => 1 } keys %layer;
+my %unruled = map { folder($_) => 1 } map { glob "$_/*.[ch]" }
+	map { ($_, "$_/*", "$_/*/*", "$_/*/*/*") } keys %tops;
+complain "$_: no layer rule for this directory"
+	for grep { !$layer{$_} } sort keys %unruled;
 for my $file (@files) {
 	open my $fh, '<', $file or die "$file: $!\n";
 	my $raw = do { local $/; <$fh> };
