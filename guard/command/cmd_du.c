@@ -15,7 +15,7 @@
 #include "guard/progress.h"
 #include "guard/table.h"
 #include "guard/usage.h"
-#include "snapshot/keep/prune.h"
+#include "snapshot/maintain/prune.h"
 
 static struct usage usage_of(int dirfd, const char *name)
 {

@@ -8,7 +8,7 @@
 #include "guard/past/locate.h"
 #include "guard/past/runview.h"
 #include "guard/past/tree_list.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 
 static int ls_snapshot(struct context *c, const char *when, const char *arg,
 		       enum tree_list_form form, struct err *err)

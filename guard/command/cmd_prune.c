@@ -15,7 +15,7 @@
 #include "guard/output.h"
 #include "guard/progress.h"
 #include "guard/table.h"
-#include "snapshot/keep/prune.h"
+#include "snapshot/maintain/prune.h"
 
 struct prune_command {
 	struct settings settings; /* of the options */

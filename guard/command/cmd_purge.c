@@ -20,7 +20,7 @@
 #include "guard/pick.h"
 #include "guard/progress.h"
 #include "guard/recover.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 
 /* So many other names of the same bytes are told. */
 #define OTHERS_MAX 10

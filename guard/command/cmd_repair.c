@@ -14,8 +14,8 @@
 #include "guard/output.h"
 #include "guard/progress.h"
 #include "restore/workspace.h"
-#include "snapshot/keep/repair.h"
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/repair.h"
+#include "snapshot/maintain/verify.h"
 
 struct repairing {
 	struct progress progress;

@@ -15,7 +15,7 @@
 #include "guard/past/locate.h"
 #include "guard/past/runview.h"
 #include "guard/past/tree_list.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 #include "snapshot/store/content.h"
 
 #define PIECE (64u << 10)

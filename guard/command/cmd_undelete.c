@@ -10,8 +10,8 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/table.h"
-#include "snapshot/keep/trash.h"
-#include "snapshot/keep/undelete.h"
+#include "snapshot/maintain/trash.h"
+#include "snapshot/maintain/undelete.h"
 
 static void print_text(const struct trash_list *trash)
 {

@@ -10,7 +10,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/progress.h"
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/verify.h"
 
 struct verifying {
 	struct progress progress;

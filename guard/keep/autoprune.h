@@ -8,7 +8,7 @@
 #define GUARD_KEEP_AUTOPRUNE_H
 
 #include "guard/state.h"
-#include "snapshot/keep/prune.h"
+#include "snapshot/maintain/prune.h"
 
 /*
  * At the end of a command that may have stored something, with no store open:

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "guard/state.h"
-#include "snapshot/keep/retain.h"
+#include "snapshot/maintain/retain.h"
 
 struct settings {
 	struct retain_policy policy;

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/walk.h"
 #include "overlay/session.h"
-#include "snapshot/keep/trash.h"
+#include "snapshot/maintain/trash.h"
 
 void trashes_measure(struct context *c, struct trashes *ret)
 {

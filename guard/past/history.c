@@ -14,7 +14,7 @@
 #include "guard/jsonout.h"
 #include "guard/output.h"
 #include "guard/table.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 
 static void row_done(struct history_row *row)
 {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "guard/output.h"
 #include "guard/past/partners.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 
 struct want {
 	struct store *store;

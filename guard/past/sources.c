@@ -13,7 +13,7 @@
 #include "guard/past/newer.h"
 #include "guard/past/pathglob.h"
 #include "guard/pick.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 #include "snapshot/tree/when.h"
 
 /* Without --at: so many versions at most are passed over. */

@@ -17,11 +17,11 @@
 #include <stdlib.h>
 
 #include "snapshot/crawl/take.h"
-#include "snapshot/keep/prune.h"
-#include "snapshot/keep/repair.h"
-#include "snapshot/keep/trash.h"
-#include "snapshot/keep/undelete.h"
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/prune.h"
+#include "snapshot/maintain/repair.h"
+#include "snapshot/maintain/trash.h"
+#include "snapshot/maintain/undelete.h"
+#include "snapshot/maintain/verify.h"
 #include "tests/unit/storemodel.h"
 
 enum { MONTH = 40 * 24 * 3600 };

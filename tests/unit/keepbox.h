@@ -9,7 +9,7 @@
 #include <sys/xattr.h>
 
 #include "snapshot/crawl/take.h"
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/verify.h"
 #include "snapshot/store/content.h"
 #include "tests/unit/snapbox.h"
 

@@ -11,7 +11,7 @@
 #include "tests/unit/snapbox.h"
 
 #include "snapshot/crawl/statcache.h"
-#include "snapshot/keep/repair.h"
+#include "snapshot/maintain/repair.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"

@@ -1,9 +1,9 @@
 /* Snapshots whose files are gone: by prune, or by somebody's hand. */
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/keep/prune.h"
-#include "snapshot/keep/repair.h"
-#include "snapshot/keep/undelete.h"
+#include "snapshot/maintain/prune.h"
+#include "snapshot/maintain/repair.h"
+#include "snapshot/maintain/undelete.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/tree/gone.h"
 #include "tests/unit/keepbox.h"

@@ -5,7 +5,7 @@
 #include "tests/unit/storetest.h"
 
 #include "snapshot/store/storeimpl.h"
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/verify.h"
 #include "tests/unit/collision.h"
 
 enum { PACKS = 9, EACH = 7 };

@@ -14,9 +14,9 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/keep/prune.h"
-#include "snapshot/keep/repair.h"
-#include "snapshot/keep/undelete.h"
+#include "snapshot/maintain/prune.h"
+#include "snapshot/maintain/repair.h"
+#include "snapshot/maintain/undelete.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/store/packformat.h"
 #include "snapshot/store/ringimpl.h"

@@ -6,10 +6,10 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/keep/prune.h"
-#include "snapshot/keep/purge.h"
-#include "snapshot/keep/trash.h"
-#include "snapshot/keep/undelete.h"
+#include "snapshot/maintain/prune.h"
+#include "snapshot/maintain/purge.h"
+#include "snapshot/maintain/trash.h"
+#include "snapshot/maintain/undelete.h"
 #include "snapshot/store/packformat.h"
 #include "snapshot/store/storeimpl.h"
 #include "tests/unit/calls.h"

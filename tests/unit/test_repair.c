@@ -5,8 +5,8 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/keep/prune.h"
-#include "snapshot/keep/repair.h"
+#include "snapshot/maintain/prune.h"
+#include "snapshot/maintain/repair.h"
 #include "snapshot/store/longfile.h"
 #include "snapshot/store/mark.h"
 #include "snapshot/store/packformat.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "snapshot/keep/retain.h"
+#include "snapshot/maintain/retain.h"
 
 #define HOUR 3600
 #define DAY (24 * HOUR)

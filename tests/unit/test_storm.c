@@ -18,10 +18,10 @@
 #include <time.h>
 
 #include "snapshot/crawl/take.h"
-#include "snapshot/keep/prune.h"
-#include "snapshot/keep/trash.h"
-#include "snapshot/keep/undelete.h"
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/prune.h"
+#include "snapshot/maintain/trash.h"
+#include "snapshot/maintain/undelete.h"
+#include "snapshot/maintain/verify.h"
 #include "snapshot/store/ringimpl.h"
 #include "snapshot/store/storeimpl.h"
 #include "tests/unit/storemodel.h"

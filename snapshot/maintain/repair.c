@@ -1,4 +1,4 @@
-#include "snapshot/keep/repair.h"
+#include "snapshot/maintain/repair.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "snapshot/crawl/take.h"
-#include "snapshot/keep/reach.h"
-#include "snapshot/keep/repack.h"
-#include "snapshot/keep/trash.h"
+#include "snapshot/maintain/reach.h"
+#include "snapshot/maintain/repack.h"
+#include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/lost.h"
 #include "snapshot/store/storeimpl.h"

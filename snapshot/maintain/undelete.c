@@ -1,4 +1,4 @@
-#include "snapshot/keep/undelete.h"
+#include "snapshot/maintain/undelete.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/keep/reach.h"
-#include "snapshot/keep/trash.h"
+#include "snapshot/maintain/reach.h"
+#include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/tree/gone.h"

@@ -5,7 +5,7 @@
 #ifndef GUARD_SNAPSHOT_KEEP_PRUNE_DECIDE_H
 #define GUARD_SNAPSHOT_KEEP_PRUNE_DECIDE_H
 
-#include "snapshot/keep/prune.h"
+#include "snapshot/maintain/prune.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/lost.h"
 

@@ -1,4 +1,4 @@
-#include "snapshot/keep/prune_decide.h"
+#include "snapshot/maintain/prune_decide.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/keep/reach.h"
+#include "snapshot/maintain/reach.h"
 
 /* Of a pack's length: there even when nothing is in it. */
 #define PACK_FIXED (HEADER_LEN + FANOUT_LEN + FOOTER_LEN)

@@ -1,4 +1,4 @@
-#include "snapshot/keep/verify.h"
+#include "snapshot/maintain/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "snapshot/keep/reach.h"
+#include "snapshot/maintain/reach.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/tree/gone.h"

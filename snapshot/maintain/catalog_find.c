@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 #include "snapshot/tree/catalog.h"
 #include "snapshot/tree/when.h"
 

@@ -1,4 +1,4 @@
-#include "snapshot/keep/reach.h"
+#include "snapshot/maintain/reach.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "snapshot/keep/retain.h"
+#include "snapshot/maintain/retain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 #ifndef GUARD_SNAPSHOT_KEEP_PRUNE_H
 #define GUARD_SNAPSHOT_KEEP_PRUNE_H
 
-#include "snapshot/keep/retain.h"
+#include "snapshot/maintain/retain.h"
 #include "snapshot/tree/catalog.h"
 
 struct prune_options {

@@ -1,4 +1,4 @@
-#include "snapshot/keep/repack.h"
+#include "snapshot/maintain/repack.h"
 
 #include <errno.h>
 #include <stdlib.h>

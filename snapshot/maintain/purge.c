@@ -1,4 +1,4 @@
-#include "snapshot/keep/purge.h"
+#include "snapshot/maintain/purge.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "snapshot/keep/prune.h"
+#include "snapshot/maintain/prune.h"
 
 struct purging {
 	struct store *store;

@@ -1,4 +1,4 @@
-#include "snapshot/keep/trash.h"
+#include "snapshot/maintain/trash.h"
 
 #include <errno.h>
 #include <fcntl.h>

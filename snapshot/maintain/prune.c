@@ -1,4 +1,4 @@
-#include "snapshot/keep/prune.h"
+#include "snapshot/maintain/prune.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,9 +6,9 @@
 
 #include "base/auto.h"
 #include "base/walk.h"
-#include "snapshot/keep/prune_decide.h"
-#include "snapshot/keep/repack.h"
-#include "snapshot/keep/trash.h"
+#include "snapshot/maintain/prune_decide.h"
+#include "snapshot/maintain/repack.h"
+#include "snapshot/maintain/trash.h"
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/tree/gone.h"
 
