@@ -110,7 +110,8 @@ static int go_to(struct txn *t, struct place *p, const char *path,
 		return 0;
 	place_free(p);
 	p->path = mem_strdup(path);
-	p->fd = way_open(&t->way, path, O_PATH | O_DIRECTORY, err);
+	p->fd = path_cursor_open(&t->path_cursor, path, O_PATH | O_DIRECTORY,
+				 err);
 	if (p->fd < 0)
 		return p->fd == -ENOENT || p->fd == -ENOTDIR || p->fd == -EACCES
 			       ? 0
@@ -164,8 +165,8 @@ int txn_check_writers(struct txn *t, struct err *err)
 		if ((op->kind != OP_REPLACE && op->kind != OP_DELETE) ||
 		    (!folder && !S_ISREG(op->from->mode)))
 			continue;
-		fd = way_open(&t->way, op->path,
-			      O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
+		fd = path_cursor_open(&t->path_cursor, op->path,
+				      O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
 		if ((folder && fd >= 0 ? writers_check_below(fd, err)
 				       : writers_check(fd, err)) < 0)
 			return err_context(err, "%s", text_quote(op->path));

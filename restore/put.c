@@ -23,7 +23,7 @@ void txn_free(struct txn *t)
 	if (t->staging_fd >= 0)
 		(void)close(t->staging_fd);
 	t->staging_fd = -1;
-	way_free(&t->way);
+	path_cursor_free(&t->path_cursor);
 	buf_free(&t->kept);
 }
 
@@ -298,7 +298,8 @@ static int check_unreadable(struct txn *t, const struct op *op,
 
 static int put_meta(struct txn *t, const struct op *op, struct err *err)
 {
-	auto_close int fd = way_open(&t->way, op->path, O_PATH, err);
+	auto_close int fd =
+		path_cursor_open(&t->path_cursor, op->path, O_PATH, err);
 	bool time_alone = entry_same_meta(op->from, op->to);
 	struct meta m;
 
@@ -358,7 +359,7 @@ static int put_op(struct txn *t, struct op *op, struct err *err)
 	if (got < 0)
 		return got;
 	if (!got) {
-		dir = way_parent(&t->way, op->path, &name, err);
+		dir = path_cursor_parent(&t->path_cursor, op->path, &name, err);
 		if (dir < 0)
 			return dir;
 		got = op->kind == OP_DELETE ? put_delete(t, op, dir, name, err)
@@ -385,8 +386,8 @@ static int keep_times(struct txn *t, struct err *err)
 
 		if (!j->touched[i].keep)
 			continue;
-		fd = way_open(&t->way, j->touched[i].path, O_PATH | O_DIRECTORY,
-			      err);
+		fd = path_cursor_open(&t->path_cursor, j->touched[i].path,
+				      O_PATH | O_DIRECTORY, err);
 		if (txn_is_gone(fd))
 			continue;
 		if (fd < 0)
@@ -459,8 +460,8 @@ int txn_put(struct txn *t, struct err *err)
 	size_t i;
 
 	/* What the survey went through may lie elsewhere by now. */
-	way_free(&t->way);
-	t->way.root_fd = t->project->fd;
+	path_cursor_free(&t->path_cursor);
+	t->path_cursor.root_fd = t->project->fd;
 	if (txn_open_folders(t, err) < 0)
 		return -err->num;
 	for (i = 0; i < j->op_count; i++)

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
-#include "base/way.h"
+#include "base/path_cursor.h"
 #include "overlay/marks.h"
 #include "restore/plan/lookup.h"
 #include "snapshot/crawl/take.h"
@@ -29,7 +29,7 @@ struct result {
 	struct level *levels; /* from the root down */
 	size_t level_count, level_room;
 	int dir_fd; /* of the last one */
-	struct way near; /* to those that are gone back to */
+	struct path_cursor near; /* to those that are gone back to */
 	char *gone; /* removed with all that the base had below */
 	char *settled; /* the folder at work in the editor */
 	struct lookup base;
@@ -52,7 +52,7 @@ static void result_free(struct result *r)
 	free(r->settled);
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
-	way_free(&r->near);
+	path_cursor_free(&r->near);
 	lookup_free(&r->base);
 	tree_editor_free(&r->editor);
 }
@@ -91,7 +91,8 @@ static int go_to(struct result *r, const char *dir, struct err *err)
 	if (r->level_count != had && r->level_count) {
 		auto_free char *path =
 			mem_strdup(r->levels[r->level_count - 1].path);
-		int fd = way_open(&r->near, path, O_RDONLY | O_DIRECTORY, err);
+		int fd = path_cursor_open(&r->near, path,
+					  O_RDONLY | O_DIRECTORY, err);
 
 		if (fd < 0)
 			return fd;

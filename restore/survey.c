@@ -29,8 +29,8 @@ static int look(struct txn *t, const char *path, struct meta *ret,
 	auto_close int dir = -1;
 	const char *name = "";
 
-	t->way.root_fd = t->project->fd;
-	dir = *path ? way_parent(&t->way, path, &name, err)
+	t->path_cursor.root_fd = t->project->fd;
+	dir = *path ? path_cursor_parent(&t->path_cursor, path, &name, err)
 		    : beneath_open(t->project->fd, "", O_PATH | O_DIRECTORY, 0,
 				   err);
 	if (dir < 0)

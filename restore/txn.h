@@ -21,7 +21,7 @@
 #ifndef GUARD_RESTORE_TXN_H
 #define GUARD_RESTORE_TXN_H
 
-#include "base/way.h"
+#include "base/path_cursor.h"
 #include "restore/journal.h"
 #include "restore/syncs.h"
 #include "restore/transaction.h"
@@ -41,7 +41,7 @@ struct txn {
 	struct moment calm; /* take_calm_before() the snapshot before it, {0}:
 			       not known */
 	struct buf kept; /* for people: what was put beside */
-	struct way way; /* to what is at work in the project */
+	struct path_cursor path_cursor; /* to what is at work in the project */
 };
 
 void txn_free(struct txn *t);

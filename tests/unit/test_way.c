@@ -5,7 +5,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/way.h"
+#include "base/path_cursor.h"
 #include "tests/unit/folderbox.h"
 
 #define LEVELS 400
@@ -59,7 +59,7 @@ static void test_down_and_up(void **state)
 {
 	char path[LEVELS * 16];
 	int root = ((struct folder_box *)*state)->fd;
-	AUTO(way) struct way w = {.root_fd = root};
+	AUTO(path_cursor) struct path_cursor w = {.root_fd = root};
 	struct err err;
 	int i;
 
@@ -74,15 +74,15 @@ static void test_down_and_up(void **state)
 
 		deep_path(path, level + 1);
 		assert_int_equal(
-			inode_of(way_open(&w, path, O_PATH, &err)),
+			inode_of(path_cursor_open(&w, path, O_PATH, &err)),
 			inode_of(beneath_open(root, path, O_PATH, 0, &err)));
 		(void)strcat(path, "/f");
-		dir = way_parent(&w, path, &name, &err);
+		dir = path_cursor_parent(&w, path, &name, &err);
 		assert_true(dir >= 0);
 		assert_string_equal(name, "f");
 		assert_return_code(fstatat(dir, name, &st, 0), errno);
 		assert_int_equal(close(dir), 0);
-		assert_true(w.count <= strlen(path) / (WAY_PIECE / 2));
+		assert_true(w.count <= strlen(path) / (PATH_CURSOR_PIECE / 2));
 	}
 }
 
@@ -91,19 +91,19 @@ static void test_marks(void **state)
 {
 	char path[LEVELS * 16];
 	int root = ((struct folder_box *)*state)->fd;
-	AUTO(way) struct way w = {.root_fd = root};
+	AUTO(path_cursor) struct path_cursor w = {.root_fd = root};
 	struct err err;
 
 	make_deep(root);
 	deep_path(path, 90);
-	assert_true(strlen(path) < 2 * WAY_PIECE);
-	(void)inode_of(way_open(&w, path, O_PATH, &err));
+	assert_true(strlen(path) < 2 * PATH_CURSOR_PIECE);
+	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
 	assert_int_equal(w.count, 0);
 	deep_path(path, LEVELS);
-	(void)inode_of(way_open(&w, path, O_PATH, &err));
+	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
 	assert_true(w.count > 2);
 	deep_path(path, 2);
-	(void)inode_of(way_open(&w, path, O_PATH, &err));
+	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
 	assert_int_equal(w.count, 0);
 }
 
@@ -112,7 +112,7 @@ static void test_refused(void **state)
 {
 	char path[LEVELS * 16 + 64], *end;
 	int root = ((struct folder_box *)*state)->fd;
-	AUTO(way) struct way w = {.root_fd = root};
+	AUTO(path_cursor) struct path_cursor w = {.root_fd = root};
 	const char *name;
 	struct err err;
 	int dir;
@@ -121,25 +121,25 @@ static void test_refused(void **state)
 	deep_path(path, LEVELS / 2);
 	end = path + strlen(path);
 	(void)strcpy(end, "/link");
-	dir = way_parent(&w, path, &name, &err);
+	dir = path_cursor_parent(&w, path, &name, &err);
 	assert_true(dir >= 0);
 	assert_return_code(symlinkat("..", dir, "link"), errno);
 	assert_int_equal(close(dir), 0);
 	(void)strcpy(end, "/link/f");
-	assert_int_equal(way_open(&w, path, O_RDONLY, &err), -ELOOP);
+	assert_int_equal(path_cursor_open(&w, path, O_RDONLY, &err), -ELOOP);
 	(void)strcpy(end, "/../f");
-	assert_int_equal(way_open(&w, path, O_RDONLY, &err), -EINVAL);
+	assert_int_equal(path_cursor_open(&w, path, O_RDONLY, &err), -EINVAL);
 	(void)strcpy(end, "/none");
-	assert_int_equal(way_open(&w, path, O_RDONLY, &err), -ENOENT);
+	assert_int_equal(path_cursor_open(&w, path, O_RDONLY, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "folder-0/folder-1/"));
 	deep_path(path, LEVELS);
 	(void)strcat(path, "/none/other");
-	assert_int_equal(way_parent(&w, path, &name, &err), -ENOENT);
+	assert_int_equal(path_cursor_parent(&w, path, &name, &err), -ENOENT);
 	/* What failed stands in nobody's way. */
 	deep_path(path, LEVELS);
-	(void)inode_of(way_open(&w, path, O_PATH, &err));
-	assert_int_equal(way_parent(&w, "", &name, &err), -EINVAL);
-	assert_int_equal(inode_of(way_open(&w, "", O_PATH, &err)),
+	(void)inode_of(path_cursor_open(&w, path, O_PATH, &err));
+	assert_int_equal(path_cursor_parent(&w, "", &name, &err), -EINVAL);
+	assert_int_equal(inode_of(path_cursor_open(&w, "", O_PATH, &err)),
 			 inode_of(dup(root)));
 }
 

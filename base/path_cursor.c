@@ -1,4 +1,4 @@
-#include "base/way.h"
+#include "base/path_cursor.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,47 +10,48 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-static void drop_mark(struct way *w)
+static void close_last_dir(struct path_cursor *w)
 {
-	(void)close(w->marks[--w->count].fd);
+	(void)close(w->dirs[--w->count].fd);
 }
 
-void way_free(struct way *w)
+void path_cursor_free(struct path_cursor *w)
 {
 	while (w->count)
-		drop_mark(w);
-	free(w->marks);
+		close_last_dir(w);
+	free(w->dirs);
 	free(w->path);
-	*w = (struct way){.root_fd = -1};
+	*w = (struct path_cursor){.root_fd = -1};
 }
 
 /* Marks that are not on the way to path. */
-static void turn_back(struct way *w, const char *path)
+static void close_other_dirs(struct path_cursor *w, const char *path)
 {
 	size_t same = 0;
 
 	while (w->path && w->path[same] && w->path[same] == path[same])
 		same++;
-	while (w->count && (w->marks[w->count - 1].len > same ||
-			    path[w->marks[w->count - 1].len] != '/'))
-		drop_mark(w);
+	while (w->count && (w->dirs[w->count - 1].len > same ||
+			    path[w->dirs[w->count - 1].len] != '/'))
+		close_last_dir(w);
 }
 
 /* Where the way goes on: the last mark, and what is left of path. */
-static int last_mark(const struct way *w, const char **path)
+static int find_last_dir(const struct path_cursor *w, const char **path)
 {
 	if (!w->count)
 		return w->root_fd;
-	*path += w->marks[w->count - 1].len + 1;
-	return w->marks[w->count - 1].fd;
+	*path += w->dirs[w->count - 1].len + 1;
+	return w->dirs[w->count - 1].fd;
 }
 
 /* One more mark on the way to path. */
-static int go_on(struct way *w, const char *path, struct err *err)
+static int open_next_dir(struct path_cursor *w, const char *path,
+			 struct err *err)
 {
 	const char *rest = path;
-	int from = last_mark(w, &rest);
-	size_t len = WAY_PIECE;
+	int from = find_last_dir(w, &rest);
+	size_t len = PATH_CURSOR_PIECE;
 	auto_free char *piece = NULL;
 	int fd;
 
@@ -60,31 +61,32 @@ static int go_on(struct way *w, const char *path, struct err *err)
 	fd = beneath_open(from, piece, O_PATH | O_DIRECTORY, 0, err);
 	if (fd < 0)
 		return fd;
-	GROW(w->marks, w->count, w->room);
-	w->marks[w->count++] = (struct way_mark){
+	GROW(w->dirs, w->count, w->room);
+	w->dirs[w->count++] = (struct path_cursor_dir){
 		.fd = fd,
 		.len = (size_t)(rest - path) + len,
 	};
 	return 0;
 }
 
-int way_open(struct way *w, const char *path, int flags, struct err *err)
+int path_cursor_open(struct path_cursor *w, const char *path, int flags,
+		     struct err *err)
 {
 	const char *rest = path;
 	struct err odd;
 	int fd = w->root_fd;
 
-	if (!w->count && strlen(path) <= 2 * WAY_PIECE)
+	if (!w->count && strlen(path) <= 2 * PATH_CURSOR_PIECE)
 		return beneath_open(w->root_fd, path, flags, 0, err);
-	turn_back(w, path);
+	close_other_dirs(w, path);
 	free(w->path);
 	w->path = mem_strdup(path);
 	while (fd >= 0) {
 		rest = path;
-		fd = last_mark(w, &rest);
-		if (strlen(rest) <= 2 * WAY_PIECE)
+		fd = find_last_dir(w, &rest);
+		if (strlen(rest) <= 2 * PATH_CURSOR_PIECE)
 			break;
-		fd = path_ok(path) ? go_on(w, path, &odd) : -1;
+		fd = path_ok(path) ? open_next_dir(w, path, &odd) : -1;
 	}
 	if (fd >= 0)
 		fd = beneath_open(fd, rest, flags, 0, &odd);
@@ -92,15 +94,15 @@ int way_open(struct way *w, const char *path, int flags, struct err *err)
 	return fd >= 0 ? fd : beneath_open(w->root_fd, path, flags, 0, err);
 }
 
-int way_parent(struct way *w, const char *path, const char **ret_name,
-	       struct err *err)
+int path_cursor_parent(struct path_cursor *w, const char *path,
+		       const char **ret_name, struct err *err)
 {
 	auto_free char *parent = path_parent(path);
 	int fd;
 
 	if (!*path)
 		return beneath_parent(w->root_fd, path, ret_name, err);
-	fd = way_open(w, parent, O_PATH | O_DIRECTORY, err);
+	fd = path_cursor_open(w, parent, O_PATH | O_DIRECTORY, err);
 	if (fd >= 0)
 		*ret_name = path_name(path);
 	return fd;

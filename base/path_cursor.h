@@ -1,9 +1,9 @@
 /*
  * Names below a root that are asked for one near the other, as in a walk, where
  * paths may be thousands of folders long: descriptors of some folders on the
- * way are kept, one for about every WAY_PIECE bytes of the path, so that each
- * name costs so much at most and not all of its path. Up to that length it is
- * beneath_open() and nothing else.
+ * way are kept, one for about every PATH_CURSOR_PIECE bytes of the path, so
+ * that each name costs so much at most and not all of its path. Up to that
+ * length it is beneath_open() and nothing else.
  *
  * A folder that somebody moves elsewhere while it is on the way is still the
  * one that is used; nothing but what was in the root can be reached by that.
@@ -15,26 +15,27 @@
 
 #include "base/err.h"
 
-#define WAY_PIECE 512
+#define PATH_CURSOR_PIECE 512
 
-struct way_mark {
+struct path_cursor_dir {
 	int fd; /* O_PATH */
 	size_t len; /* of its path */
 };
 
-struct way {
+struct path_cursor {
 	int root_fd; /* borrowed */
 	char *path; /* that was asked for last */
-	struct way_mark *marks;
+	struct path_cursor_dir *dirs;
 	size_t count, room;
 };
 
-void way_free(struct way *w);
+void path_cursor_free(struct path_cursor *w);
 
 /* As beneath_open() of root_fd, of what is there. */
-int way_open(struct way *w, const char *path, int flags, struct err *err);
+int path_cursor_open(struct path_cursor *w, const char *path, int flags,
+		     struct err *err);
 /* As beneath_parent(). */
-int way_parent(struct way *w, const char *path, const char **ret_name,
-	       struct err *err);
+int path_cursor_parent(struct path_cursor *w, const char *path,
+		       const char **ret_name, struct err *err);
 
 #endif
