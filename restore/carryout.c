@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "restore/taking.h"
@@ -189,8 +189,8 @@ static void end(struct txn_all *all)
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
 	/* Who opens folders for the moment notes that in one place. */
-	(void)crew_run(PARTS, shut || count < TXN_CREW_MIN, end_part, &e,
-		       &ignored);
+	(void)parallel_for(PARTS, shut || count < TXN_CREW_MIN, end_part, &e,
+			   &ignored);
 	(void)pthread_cond_destroy(&e.changed);
 	(void)pthread_mutex_destroy(&e.mutex);
 	for (i = 0; i < all->count; i++)

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/chattr.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -469,6 +469,6 @@ int txn_put(struct txn *t, struct err *err)
 			return fail_op(&j->ops[i], err);
 	if (keep_times(t, err) < 0)
 		return -err->num;
-	return crew_run(1 + (j->op_count + PART_LEN - 1) / PART_LEN,
-			j->op_count < TXN_CREW_MIN, close_part, t, err);
+	return parallel_for(1 + (j->op_count + PART_LEN - 1) / PART_LEN,
+			    j->op_count < TXN_CREW_MIN, close_part, t, err);
 }

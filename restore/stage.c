@@ -10,7 +10,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/able.h"
@@ -372,8 +372,8 @@ static int stage_all(struct stage *s, struct err *err)
 	for (i = 0; i < s->run_count; i++)
 		if (stage_run(s, &s->runs[i], STAGED_FOLDER, err) < 0)
 			return -err->num;
-	if (crew_run(s->run_count, s->count < TXN_CREW_MIN, stage_files, s,
-		     err) < 0)
+	if (parallel_for(s->run_count, s->count < TXN_CREW_MIN, stage_files, s,
+			 err) < 0)
 		return -err->num;
 	for (i = 0; i < s->run_count; i++)
 		if (stage_run(s, &s->runs[i], STAGED_LINK, err) < 0)

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/beneath.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -326,8 +326,8 @@ static bool match_all(struct txn *t, size_t top, size_t end)
 	/* A folder that its owner may not write to cannot be moved by him. */
 	return dir >= 0 && op->to->mode & S_IWUSR && S_ISDIR(op->to->mode) &&
 	       lay_out(&m) && match_op(&m, dir, top) &&
-	       crew_run(m.folder_count, end - top < CREW_MIN, match_part, &m,
-			&ignored) == 0 &&
+	       parallel_for(m.folder_count, end - top < CREW_MIN, match_part,
+			    &m, &ignored) == 0 &&
 	       all_names_here(&m);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/crew.h"
+#include "base/parallel_for.h"
 #include "snapshot/store/hole.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/stream.h"
@@ -296,7 +296,7 @@ int past_check(struct past *p, int fd, uint64_t size, bool cached,
 	make_groups(&c);
 	atomic_init(&c.next, 0);
 	atomic_init(&c.misses, 0);
-	got = crew_run(alone ? 1 : 2, alone, check_groups, &c, err);
+	got = parallel_for(alone ? 1 : 2, alone, check_groups, &c, err);
 	free(c.groups);
 	if (got < 0)
 		return got;

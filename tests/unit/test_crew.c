@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/crew.h"
+#include "base/parallel_for.h"
 
 /* cmocka has a fail() too. */
 #undef fail
@@ -42,7 +42,7 @@ static void does_every_part_once(void **state)
 	size_t i;
 
 	(void)state;
-	assert_int_equal(crew_run(PARTS, false, do_part, &w, &err), 0);
+	assert_int_equal(parallel_for(PARTS, false, do_part, &w, &err), 0);
 	for (i = 0; i < PARTS; i++)
 		assert_int_equal(w.done[i], 1);
 }
@@ -54,7 +54,7 @@ static void does_them_in_order_alone(void **state)
 	size_t i;
 
 	(void)state;
-	assert_int_equal(crew_run(PARTS, true, do_part, &w, &err), 0);
+	assert_int_equal(parallel_for(PARTS, true, do_part, &w, &err), 0);
 	for (i = 0; i < PARTS; i++)
 		assert_int_equal(w.at[i], i);
 }
@@ -65,7 +65,7 @@ static void does_nothing_of_nothing(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(crew_run(0, false, do_part, &w, &err), 0);
+	assert_int_equal(parallel_for(0, false, do_part, &w, &err), 0);
 	assert_int_equal(w.order, 0);
 }
 
@@ -78,7 +78,7 @@ static void ends_with_the_failure(void **state)
 		struct work w = {.bad = 7};
 		struct err err;
 
-		assert_int_equal(crew_run(PARTS, alone, do_part, &w, &err),
+		assert_int_equal(parallel_for(PARTS, alone, do_part, &w, &err),
 				 -EIO);
 		assert_string_equal(err.text, "part 7");
 		if (alone)

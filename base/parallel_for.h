@@ -17,8 +17,8 @@
  * Calls part(arg, i) for every i below count; alone: by the caller's thread
  * only, in order. 0, or what the first part that failed said (negative).
  */
-int crew_run(size_t count, bool alone,
-	     int (*part)(void *arg, size_t i, struct err *err), void *arg,
-	     struct err *err);
+int parallel_for(size_t count, bool single_thread,
+		 int (*part)(void *arg, size_t i, struct err *err), void *arg,
+		 struct err *err);
 
 #endif

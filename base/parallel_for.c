@@ -1,9 +1,9 @@
-#include "base/crew.h"
+#include "base/parallel_for.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct crew {
+struct parallel_loop {
 	size_t count;
 	int (*part)(void *arg, size_t i, struct err *err);
 	void *arg;
@@ -12,9 +12,9 @@ struct crew {
 	struct err failed; /* num 0: nothing has failed */
 };
 
-static void *work(void *arg)
+static void *run_parallel_parts(void *arg)
 {
-	struct crew *c = arg;
+	struct parallel_loop *c = arg;
 	struct err err;
 	size_t i;
 
@@ -30,19 +30,19 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int crew_run(size_t count, bool alone,
-	     int (*part)(void *arg, size_t i, struct err *err), void *arg,
-	     struct err *err)
+int parallel_for(size_t count, bool single_thread,
+		 int (*part)(void *arg, size_t i, struct err *err), void *arg,
+		 struct err *err)
 {
-	struct crew c = {.count = count, .part = part, .arg = arg};
+	struct parallel_loop c = {.count = count, .part = part, .arg = arg};
 	pthread_t thread;
 	bool two;
 
 	atomic_init(&c.next, 0);
 	(void)pthread_mutex_init(&c.mutex, NULL);
-	two = !alone && count > 1 &&
-	      pthread_create(&thread, NULL, work, &c) == 0;
-	(void)work(&c);
+	two = !single_thread && count > 1 &&
+	      pthread_create(&thread, NULL, run_parallel_parts, &c) == 0;
+	(void)run_parallel_parts(&c);
 	if (two)
 		(void)pthread_join(thread, NULL);
 	(void)pthread_mutex_destroy(&c.mutex);
