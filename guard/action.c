@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "guard/action_record.h"
 #include "base/parse.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #define NEXT "next-action"
 #define LAST "last-action"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 /* Deeper ones are left out and said to be. */
 #define DEPTH_MAX 500

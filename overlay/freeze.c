@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/preplace.h"
 
 #define LOWER "lower"

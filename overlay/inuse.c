@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/meta.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #define SCRATCH "in-use"
 
@@ -154,9 +154,9 @@ bool inuse_let_go(int run_fd, int upper_fd)
 
 	if (!path || meta_get(upper_fd, "", &m) < 0)
 		return false;
-	if (walk_remove(run_fd, SCRATCH, &ignored) < 0)
+	if (dirtree_remove(run_fd, SCRATCH, &ignored) < 0)
 		return false;
 	free = make_scratch(run_fd) && child_says_so(path, &m);
-	(void)walk_remove(run_fd, SCRATCH, &ignored);
+	(void)dirtree_remove(run_fd, SCRATCH, &ignored);
 	return free;
 }

@@ -18,7 +18,7 @@
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/mount.h"
 
 /* A folder that is opened by guard, and again by the child. */
@@ -142,7 +142,7 @@ static int prepare_caches(int dir, int aside_fd, struct err *err)
 {
 	if (renameat2(dir, "work", aside_fd, KEPT_ASIDE, RENAME_NOREPLACE) <
 		    0 &&
-	    errno != ENOENT && walk_remove(dir, "work", err) < 0)
+	    errno != ENOENT && dirtree_remove(dir, "work", err) < 0)
 		return -err->num;
 	if (mkdirat(dir, "work", 0700) < 0 ||
 	    (mkdirat(dir, "upper", 0700) < 0 && errno != EEXIST))

@@ -12,7 +12,7 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/layers_inside.h"
 #include "overlay/mount.h"
 #include "overlay/patchwork.h"
@@ -92,7 +92,7 @@ static char *fresh_work(int session_fd, const char *name, bool *ret_first,
 		return NULL;
 	}
 	for (i = 0; i < list.count; i++)
-		if (walk_remove(dir, list.items[i].name, err) < 0)
+		if (dirtree_remove(dir, list.items[i].name, err) < 0)
 			return NULL;
 	*ret_first = list.count == 0;
 	return mem_printf("%s/%s", name, number);

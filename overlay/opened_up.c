@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/meta.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #define NOTES "opened"
 

@@ -15,7 +15,7 @@
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/scan.h"
 
 /* Looked at, and copied: a start must not take long. */

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/marks.h"
 #include "overlay/preplace.h"
 #include "overlay/revert_kept.h"
@@ -94,7 +94,7 @@ static int exchange(const struct putback *p, int dir, const char *name,
 		return 1;
 	if (renameat2(p->trash_fd, p->name, dir, name, RENAME_EXCHANGE) < 0)
 		return fail_errno(err, "put back %s", text_quote(at));
-	(void)walk_remove_aside(p->trash_fd, p->name, &ignored);
+	(void)dirtree_remove_aside(p->trash_fd, p->name, &ignored);
 	return 1;
 }
 

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/change_list.h"
 #include "overlay/compare.h"
 #include "overlay/marks.h"

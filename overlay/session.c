@@ -17,7 +17,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/session_id.h"
 #include "overlay/session_record.h"
 

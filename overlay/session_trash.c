@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/session.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
@@ -58,7 +58,7 @@ static int64_t time_of_remains(int dir, const char *name)
 {
 	struct meta m;
 
-	if (!walk_is_remains(name) || meta_get(dir, name, &m) < 0)
+	if (!dirtree_is_remains(name) || meta_get(dir, name, &m) < 0)
 		return -1;
 	return m.ctime.sec;
 }
@@ -74,7 +74,7 @@ static int64_t age_of(const char *name, int64_t max_age)
 	const char *word = name + strspn(name, NUMBERS);
 	size_t len = strlen(SESSION_TRASH_EMPTY);
 
-	if (walk_is_remains(name))
+	if (dirtree_is_remains(name))
 		return shorter(max_age, REMAINS_SECONDS);
 	if (*word != '-' || strncmp(word + 1, SESSION_TRASH_EMPTY, len) != 0 ||
 	    word[len + 1] != '-')
@@ -105,7 +105,7 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 		if (when < 0 || now - when <= age_of(name, max_age))
 			continue;
 		/* One that resists does not keep the others. */
-		if (walk_remove_aside(dir, name, &odd) < 0 && !worst) {
+		if (dirtree_remove_aside(dir, name, &odd) < 0 && !worst) {
 			*err = odd;
 			worst = err_context(err, "empty the trash");
 		}

@@ -11,7 +11,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
 #include "restore/writers.h"

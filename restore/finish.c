@@ -10,7 +10,7 @@
 #include "base/chattr.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "restore/onfile.h"
 #include "restore/shut.h"
 #include "restore/txn.h"
@@ -79,7 +79,8 @@ void txn_empty(struct txn *t)
 	    dirlist_read(t->staging_fd, &list, &ignored) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
-		(void)walk_remove(t->staging_fd, list.items[i].name, &ignored);
+		(void)dirtree_remove(t->staging_fd, list.items[i].name,
+				     &ignored);
 }
 
 /* What was put may be that nobody writes in the project's folder. */
@@ -89,7 +90,7 @@ static int remove_staging(struct txn *t, struct err *err)
 
 	if (shut_open_to_write(t->project->fd, t->project->workspace_fd, &shut,
 			       err) < 0 ||
-	    walk_remove(t->project->fd, t->part->staging, err) < 0)
+	    dirtree_remove(t->project->fd, t->part->staging, err) < 0)
 		return err_context(err, "remove %s in %s",
 				   text_quote(t->part->staging),
 				   text_quote(t->project->path));

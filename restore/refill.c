@@ -11,7 +11,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/marks.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
@@ -102,7 +102,7 @@ static int refill(struct store *store, const struct entry *result,
 {
 	auto_close int scratch = -1;
 
-	if (walk_remove(run_fd, SCRATCH, err) < 0)
+	if (dirtree_remove(run_fd, SCRATCH, err) < 0)
 		return -err->num;
 	if (mkdirat(run_fd, SCRATCH, 0700) < 0)
 		return fail_errno(err, "make a folder beside the layer");
@@ -136,7 +136,7 @@ int refill_folder(struct store *store, const struct entry *result,
 	got = tree_lookup(store, result, path, &e, err);
 	if (got > 0)
 		got = refill(store, result, &e, path, run_fd, upper_fd, err);
-	(void)walk_remove(run_fd, SCRATCH, &ignored);
+	(void)dirtree_remove(run_fd, SCRATCH, &ignored);
 	return got < 0 ? err_context(err, "make %s again in the run's layer",
 				     text_quote(path))
 		       : 0;

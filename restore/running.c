@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/marks.h"
 #include "overlay/scan.h"
 #include "restore/plan/lookup.h"

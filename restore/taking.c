@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/scan.h"
 #include "restore/txn.h"
 #include "snapshot/tree/attrset.h"

@@ -8,7 +8,7 @@
 #define GUARD_RESTORE_WRITERS_H
 
 #include "base/err.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 /* -EBUSY, with the way out, when somebody has the file (open for reading; -1
  * is one that nobody may read) open for writing. */

@@ -18,7 +18,7 @@
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/record.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/agent/agent.h"
 
 /* Texts are compared up to here, of all together too; anything else by what

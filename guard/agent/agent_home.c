@@ -15,7 +15,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/agent/agent.h"
 #include "guard/sandbox/redact.h"
 
@@ -323,7 +323,7 @@ static int make_new(const struct agent *a, const struct state *state, int dir,
 	auto_free char *place = path_join("home", home->value);
 	auto_close int fd = -1;
 
-	if (walk_remove(dir, "new", err) < 0)
+	if (dirtree_remove(dir, "new", err) < 0)
 		return -err->num;
 	if (mkdirat(dir, "new", 0700) < 0)
 		return fail_errno(err, "make a folder");

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/lock.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 struct visit {
 	struct caches *to;
@@ -35,9 +35,9 @@ static int clear(int dir, struct caches *to, struct err *err)
 	if (lock < 0)
 		return lock;
 	usage_add(dir, "upper", &usage);
-	got = walk_remove(dir, "upper", err);
+	got = dirtree_remove(dir, "upper", err);
 	if (got == 0)
-		got = walk_remove(dir, "work", err);
+		got = dirtree_remove(dir, "work", err);
 	if (got < 0)
 		return got;
 	to->usage.bytes += usage.bytes;

@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/changes.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
@@ -178,7 +178,7 @@ static int try_once(struct context *c, struct session *s,
 		    struct importer_job *job, struct importer *im,
 		    struct err *err)
 {
-	if (walk_remove(s->fd, COPY, err) < 0 ||
+	if (dirtree_remove(s->fd, COPY, err) < 0 ||
 	    gitcopy_make(c->store, base, sides->now, s->fd, COPY, &job->bytes,
 			 err) < 0 ||
 	    importer_child_start(job, &im->child, err) < 0)
@@ -261,7 +261,7 @@ void importer_free(struct importer *im)
 
 	importer_child_end(&im->child);
 	if (im->run_fd >= 0)
-		(void)walk_remove(im->run_fd, COPY, &ignored);
+		(void)dirtree_remove(im->run_fd, COPY, &ignored);
 	/* Unless refs are in it now. */
 	if (im->made)
 		(void)rmdir(im->made);

@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/agent/agent.h"
 #include "guard/commands.h"
 #include "guard/context.h"

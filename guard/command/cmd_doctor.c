@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/commands.h"
 #include "guard/jsonout.h"
 #include "guard/options.h"
@@ -119,7 +119,7 @@ static void look_at_layers(struct doctor *d, const struct state *st)
 		return;
 	if (mkdtemp(folder)) {
 		got = sandbox_probe(try_layer, folder, &err);
-		(void)walk_remove(AT_FDCWD, folder, &ignored);
+		(void)dirtree_remove(AT_FDCWD, folder, &ignored);
 	} else {
 		got = fail_errno(&err, "make a folder in %s",
 				 text_quote(st->path));

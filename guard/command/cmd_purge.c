@@ -10,7 +10,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
@@ -71,12 +71,13 @@ static int clear_layer(int session_fd, const char *folder, const char *rest,
 			return dir;
 		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return 0;
-		return dry || walk_remove(dir, name, err) == 0 ? 1 : -err->num;
+		return dry || dirtree_remove(dir, name, err) == 0 ? 1
+								  : -err->num;
 	}
 	if (dirlist_read(upper, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count && !dry; i++)
-		if (walk_remove(upper, list.items[i].name, err) < 0)
+		if (dirtree_remove(upper, list.items[i].name, err) < 0)
 			return -err->num;
 	return list.count > 0;
 }

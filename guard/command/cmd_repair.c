@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"

@@ -11,7 +11,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/action.h"
 #include "guard/taken.h"
 #include "overlay/session.h"

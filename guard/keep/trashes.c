@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/session.h"
 #include "snapshot/maintain/trash.h"
 

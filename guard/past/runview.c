@@ -11,7 +11,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/marks.h"
 #include "overlay/scan.h"
 #include "overlay/session_id.h"

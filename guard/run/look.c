@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/changes.h"
 #include "overlay/session.h"
 

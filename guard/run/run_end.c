@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/agent/agent_show.h"
 #include "guard/applied.h"
 #include "guard/changes.h"

@@ -12,7 +12,7 @@
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #define DEPTH_MAX 150
 #define BUCKETS 4096

@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #define WAIT_MS 10000
 #define STAT_MAX 4096

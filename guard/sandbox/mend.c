@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 static int rename_it(const struct mend *m, const char *from, int from_fd)
 {
@@ -44,7 +44,7 @@ static int undo(const struct mend *m, int num)
 {
 	struct err ignored;
 
-	(void)walk_remove(m->to_fd, m->temporary, &ignored);
+	(void)dirtree_remove(m->to_fd, m->temporary, &ignored);
 	return num;
 }
 

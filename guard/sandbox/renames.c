@@ -20,7 +20,7 @@
 #include "base/auto.h"
 #include "base/fstype.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/sandbox/mend.h"
 
 /* Linux 6.6: the one who is asked runs at once where the asker ran. */
@@ -435,7 +435,7 @@ bool renames_reap(struct renames *r, pid_t pid, int status)
 		/* Nothing is there, unless somebody killed it. */
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
-			(void)walk_remove(w->to_fd, w->temporary, &ignored);
+			(void)dirtree_remove(w->to_fd, w->temporary, &ignored);
 		(void)close(w->to_fd);
 		*w = (struct renames_worker){0};
 		return true;

@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/crawl/groups.h"
 #include "snapshot/crawl/statcache.h"
 #include "snapshot/store/known.h"

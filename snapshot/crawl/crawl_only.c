@@ -86,7 +86,7 @@ bool crawl_only_names(const struct crawl *w, struct crawl_folder *f)
 		last = name;
 		last_len = len;
 	}
-	dirlist_settle(&f->list);
+	dirlist_sort(&f->list);
 	f->listed = f->incomplete = true;
 	f->count = f->list.count;
 	return true;

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/fstype.h"
 #include "base/meta.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #define LOOK_MS 500
 /* What crawl_moved() takes for changed since: vfat's two seconds. */

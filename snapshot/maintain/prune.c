@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/maintain/prune_decide.h"
 #include "snapshot/maintain/repack.h"
 #include "snapshot/maintain/trash.h"

@@ -14,7 +14,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/storeimpl.h"
 
 #define FOLDERS_MAX 10000
@@ -195,8 +195,8 @@ static int remove_remains(int trash_fd, struct err *err)
 	if (dirlist_read(trash_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++)
-		if (walk_is_remains(list.items[i].name) &&
-		    walk_remove(trash_fd, list.items[i].name, err) < 0)
+		if (dirtree_is_remains(list.items[i].name) &&
+		    dirtree_remove(trash_fd, list.items[i].name, err) < 0)
 			return err_context(err, "empty the trash");
 	return 0;
 }
@@ -218,7 +218,7 @@ int trash_purge(int trash_fd, int64_t max_age, struct moment now,
 			when = when * 10 + (*name - '0');
 		if (now.sec - when <= max_age)
 			continue;
-		if (walk_remove_aside(trash_fd, list.items[i].name, err) < 0)
+		if (dirtree_remove_aside(trash_fd, list.items[i].name, err) < 0)
 			return err_context(err, "empty the trash");
 	}
 	return 0;

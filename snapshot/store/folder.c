@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/format.h"
 
 #define SECRET_FILE_LEN (SECRET_LEN + 8)

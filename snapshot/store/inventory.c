@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/storeimpl.h"
 
 static bool is_pack_name(const char *name)

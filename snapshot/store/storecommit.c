@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/compress.h"
 #include "snapshot/store/storeimpl.h"
 

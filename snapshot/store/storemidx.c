@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/storeimpl.h"
 
 /*

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/storeimpl.h"
 
 /*

@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "base/boot.h"
 #include "base/fd.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/ring.h"
 #include "snapshot/tree/snapfile.h"
 

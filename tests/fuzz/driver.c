@@ -20,7 +20,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 void __sanitizer_set_death_callback(void (*callback)(void))

@@ -21,7 +21,7 @@
 #include "base/auto.h"
 #include "base/codec.h"
 #include "base/fd.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -42,7 +42,7 @@ static __attribute__((unused)) void fuzz_dir_remove(void)
 {
 	struct err ignored;
 
-	(void)walk_remove(AT_FDCWD, fuzz_dir_name, &ignored);
+	(void)dirtree_remove(AT_FDCWD, fuzz_dir_name, &ignored);
 }
 
 /* A folder of the process's own, for decoders that read files; removed when

@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 /* cmocka has a fail() too. */
 #undef fail
@@ -48,7 +48,7 @@ static inline void folder_box_remove(struct folder_box *box)
 	struct err err;
 
 	(void)close(box->fd);
-	ok(walk_remove(AT_FDCWD, box->path, &err));
+	ok(dirtree_remove(AT_FDCWD, box->path, &err));
 }
 
 static inline int folder_box_setup(void **state)

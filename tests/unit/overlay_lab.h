@@ -29,7 +29,7 @@
 #include "base/mem.h"
 #include "base/meta.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "overlay/layers.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -103,7 +103,7 @@ static inline void lab_close(struct lab *lab)
 	free(lab->project);
 	/* Deep trees are moved beside it to be removed. */
 	dir = open("/var/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (walk_remove(dir, path_name(lab->root + 1), &err) < 0)
+	if (dirtree_remove(dir, path_name(lab->root + 1), &err) < 0)
 		lab_fail(&err);
 }
 

@@ -20,7 +20,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/store.h"
 #include "tests/unit/folderbox.h"
 
@@ -57,7 +57,7 @@ static int teardown(void **state)
 
 	store_free(&box->store);
 	(void)close(box->root_fd);
-	ok(walk_remove(AT_FDCWD, box->dir, &err));
+	ok(dirtree_remove(AT_FDCWD, box->dir, &err));
 	free(box);
 	return 0;
 }

@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/catalog.h"
 

@@ -27,7 +27,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/ring.h"
 #include "snapshot/store/ringimpl.h"
 #include "snapshot/store/store.h"
@@ -56,7 +56,7 @@ static int teardown(void **state)
 	struct box *box = *state;
 	struct err err;
 
-	ok(walk_remove(AT_FDCWD, box->dir, &err));
+	ok(dirtree_remove(AT_FDCWD, box->dir, &err));
 	free(box);
 	return 0;
 }

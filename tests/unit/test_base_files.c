@@ -26,7 +26,7 @@
 #include "base/meta.h"
 #include "base/path.h"
 #include "base/record.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "tests/unit/folderbox.h"
 
 static int tear_down(void **state)
@@ -416,7 +416,7 @@ static void several_remove_the_same_at_once(void **state)
 			continue;
 		(void)close(go[1]);
 		(void)!read(go[0], &c, 1);
-		_exit(walk_remove(box->fd, "raced", &err) < 0);
+		_exit(dirtree_remove(box->fd, "raced", &err) < 0);
 	}
 	(void)close(go[0]);
 	(void)close(go[1]);
@@ -439,13 +439,13 @@ static void removal_follows_no_link_and_opens_what_is_closed(void **state)
 	write_file(box->fd, "gone/closed/f", "x");
 	assert_int_equal(symlinkat("../../kept", box->fd, "gone/closed/l"), 0);
 	assert_int_equal(fchmodat(box->fd, "gone/closed", 0, 0), 0);
-	assert_int_equal(walk_remove(box->fd, "gone", &err), 0);
+	assert_int_equal(dirtree_remove(box->fd, "gone", &err), 0);
 	assert_int_equal(faccessat(box->fd, "gone", F_OK, 0), -1);
 	assert_int_equal(faccessat(box->fd, "kept/f", F_OK, 0), 0);
 	assert_int_equal(symlinkat("kept", box->fd, "l"), 0);
-	assert_int_equal(walk_remove(box->fd, "l", &err), 0);
+	assert_int_equal(dirtree_remove(box->fd, "l", &err), 0);
 	assert_int_equal(faccessat(box->fd, "kept/f", F_OK, 0), 0);
-	assert_int_equal(walk_remove(box->fd, "none", &err), 0);
+	assert_int_equal(dirtree_remove(box->fd, "none", &err), 0);
 }
 
 /* Deeper than the process may have descriptors; from a folder that cannot be
@@ -470,7 +470,7 @@ static void removal_reaches_any_depth(void **state)
 	write_file(at, "f", "x");
 	(void)close(at);
 	assert_int_equal(chdir("/proc"), 0);
-	assert_int_equal(walk_remove(AT_FDCWD, path, &err), 0);
+	assert_int_equal(dirtree_remove(AT_FDCWD, path, &err), 0);
 	assert_int_equal(faccessat(box->fd, "deep", F_OK, 0), -1);
 	assert_int_equal(chdir("/"), 0);
 }

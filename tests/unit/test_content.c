@@ -15,7 +15,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "snapshot/store/chunk.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
@@ -256,7 +256,7 @@ static void a_long_file_that_cannot_be_written_is_told(void **state)
 		int got;
 
 		store_free(&box->store);
-		ok(walk_remove(AT_FDCWD, box->store_dir, &err));
+		ok(dirtree_remove(AT_FDCWD, box->store_dir, &err));
 		ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
 		writes_left = at;
 		got = content_put_bytes(box->store, data, len, &id, &err);

@@ -122,7 +122,7 @@ static void test_a_no_in_a_copy_ends_it(void **state)
 
 		rc = copytree(top, "from", top, "to", &how, &err);
 		if (rc < 0)
-			assert_int_equal(walk_remove(top, "to", &err), 0);
+			assert_int_equal(dirtree_remove(top, "to", &err), 0);
 	}
 	assert_int_equal(rc, 0);
 	assert_true(i > 6);

@@ -615,7 +615,7 @@ static void fail_or_kill(struct box *box, int error)
 		check_read_and_written(box, &k);
 		assert_int_equal(verify(box), 0);
 		assert_true(hit || midx_there(box));
-		ok(walk_remove(AT_FDCWD, box->store, &err));
+		ok(dirtree_remove(AT_FDCWD, box->store, &err));
 		if (!hit)
 			break;
 	}

@@ -258,11 +258,11 @@ static void put_merged(struct layer *l)
 	struct err err;
 
 	put_lower(fd);
-	ok(walk_remove(fd, "gone", &err));
-	ok(walk_remove(fd, "gone-dir", &err));
-	ok(walk_remove(fd, "to-file", &err));
-	ok(walk_remove(fd, "to-dir", &err));
-	ok(walk_remove(fd, "replaced/old", &err));
+	ok(dirtree_remove(fd, "gone", &err));
+	ok(dirtree_remove(fd, "gone-dir", &err));
+	ok(dirtree_remove(fd, "to-file", &err));
+	ok(dirtree_remove(fd, "to-dir", &err));
+	ok(dirtree_remove(fd, "replaced/old", &err));
 	put_changes(fd, false);
 }
 

@@ -30,7 +30,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/sandbox/sandbox.h"
 
 #undef fail
@@ -740,7 +740,7 @@ static void remove_tree(char *dir)
 {
 	struct err err;
 
-	assert_int_equal(walk_remove(AT_FDCWD, dir, &err), 0);
+	assert_int_equal(dirtree_remove(AT_FDCWD, dir, &err), 0);
 	free(dir);
 }
 

@@ -306,7 +306,7 @@ static void remove_tree(const char *path)
 {
 	struct err err;
 
-	(void)walk_remove(AT_FDCWD, path, &err);
+	(void)dirtree_remove(AT_FDCWD, path, &err);
 }
 
 static void any_op(bool lower)

@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/walk.h"
+#include "base/dirtree.h"
 #include "guard/state.h"
 
 struct place {
@@ -62,7 +62,7 @@ static int tear_down(void **given)
 
 	state_close(&p->state);
 	assert_int_equal(chdir("/"), 0);
-	assert_int_equal(walk_remove(dir, path_name(p->root), &err), 0);
+	assert_int_equal(dirtree_remove(dir, path_name(p->root), &err), 0);
 	(void)close(dir);
 	free(p->home);
 	free(p->away);

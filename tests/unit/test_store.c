@@ -693,11 +693,11 @@ static void kill_at_every_call(struct box *box)
 			assert_int_equal(count_in(box, "."), 9);
 			assert_int_equal(mode_of(box, "packs"), 0500);
 			assert_int_equal(mode_of(box, "snaps"), 0500);
-			ok(walk_remove(AT_FDCWD, box->store, &err));
+			ok(dirtree_remove(AT_FDCWD, box->store, &err));
 		}
 		assert_int_equal(WEXITSTATUS(status), 0);
 		assert_true(at > 15);
-		ok(walk_remove(AT_FDCWD, box->store, &err));
+		ok(dirtree_remove(AT_FDCWD, box->store, &err));
 	}
 }
 
@@ -754,10 +754,10 @@ static void fail_every_call(struct box *box)
 			ok(small_session(box, ids, &err));
 			check_session(box, ids);
 			assert_int_equal(mode_of(box, "packs"), 0500);
-			ok(walk_remove(AT_FDCWD, box->store, &err));
+			ok(dirtree_remove(AT_FDCWD, box->store, &err));
 		}
 		assert_true(at > 15);
-		ok(walk_remove(AT_FDCWD, box->store, &err));
+		ok(dirtree_remove(AT_FDCWD, box->store, &err));
 	}
 }
 
@@ -884,7 +884,7 @@ static void a_failed_sync_of_a_full_pack_is_told_in_the_end(void **state)
 	assert_non_null(sync);
 	for (at = buf_text(&trace); at < sync; at++)
 		lines += *at == '\n';
-	ok(walk_remove(AT_FDCWD, box->store, &err));
+	ok(dirtree_remove(AT_FDCWD, box->store, &err));
 	made = open_store(box, STORE_WRITE);
 	store_free(&made);
 	calls_reset();
@@ -907,7 +907,7 @@ static void a_flush_is_durable_in_this_order(void **state)
 	else
 		print_message("# no io_uring on this machine\n");
 	if (have_ring())
-		ok(walk_remove(AT_FDCWD, box->store, &err));
+		ok(dirtree_remove(AT_FDCWD, box->store, &err));
 	ring_forbid(true);
 	trace_flush(box, true);
 }

@@ -504,7 +504,7 @@ static int teardown(void **state)
 	struct err err;
 
 	(void)state;
-	return walk_remove(AT_FDCWD, dir, &err);
+	return dirtree_remove(AT_FDCWD, dir, &err);
 }
 
 int main(void)

@@ -456,7 +456,7 @@ static void drop(const char *dir)
 {
 	struct err err;
 
-	ok(walk_remove(AT_FDCWD, dir, &err));
+	ok(dirtree_remove(AT_FDCWD, dir, &err));
 }
 
 /* The project in its old state, nothing known of it. */

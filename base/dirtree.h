@@ -32,7 +32,7 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err);
 /* A list of somebody's own: names one by one, in any order, each once; then
  * settle, before which no item counts. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len);
-void dirlist_settle(struct dirlist *list);
+void dirlist_sort(struct dirlist *list);
 
 /* Binary search; NULL when there is none. */
 const struct dirlist_item *dirlist_find(const struct dirlist *list,
@@ -45,15 +45,15 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
  * more, is no error: several may be at it. Only for what guard owns: layers,
  * staging, trash.
  */
-int walk_remove(int dirfd, const char *name, struct err *err);
+int dirtree_remove(int dirfd, const char *name, struct err *err);
 
 /*
  * The same for a name in dirfd itself that somebody might take back whole: it
  * loses that name first, so that nothing is left under it when we are ended in
  * the middle.
  */
-int walk_remove_aside(int dirfd, const char *name, struct err *err);
+int dirtree_remove_aside(int dirfd, const char *name, struct err *err);
 /* A name that an interrupted removal has left behind. */
-bool walk_is_remains(const char *name);
+bool dirtree_is_remains(const char *name);
 
 #endif

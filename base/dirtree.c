@@ -1,4 +1,4 @@
-#include "base/walk.h"
+#include "base/dirtree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ void dirlist_free(struct dirlist *list)
 	*list = (struct dirlist){0};
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_dirlist_names(const void *a, const void *b)
 {
 	return strcmp(((const struct dirlist_item *)a)->name,
 		      ((const struct dirlist_item *)b)->name);
@@ -58,17 +58,18 @@ void dirlist_add(struct dirlist *list, const char *name, size_t len)
 	list->names_len += len + 1;
 }
 
-void dirlist_settle(struct dirlist *list)
+void dirlist_sort(struct dirlist *list)
 {
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
 		list->items[i].name = list->names + (size_t)list->items[i].name;
 	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), by_name);
+		qsort(list->items, list->count, sizeof(*list->items),
+		      compare_dirlist_names);
 }
 
-static void add(struct dirlist *list, const struct kernel_dirent *d)
+static void add_dirent(struct dirlist *list, const struct kernel_dirent *d)
 {
 	dirlist_add(list, d->name, strlen(d->name));
 	list->items[list->count - 1].ino = d->ino;
@@ -95,11 +96,11 @@ int dirlist_read(int dir_fd, struct dirlist *ret, struct err *err)
 
 			if (strcmp(d->name, ".") != 0 &&
 			    strcmp(d->name, "..") != 0)
-				add(&list, d);
+				add_dirent(&list, d);
 			at += d->len;
 		}
 	}
-	dirlist_settle(&list);
+	dirlist_sort(&list);
 	*ret = list;
 	list = (struct dirlist){0};
 	return 0;
@@ -112,10 +113,11 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
 
 	if (!list->count)
 		return NULL;
-	return bsearch(&key, list->items, list->count, sizeof(key), by_name);
+	return bsearch(&key, list->items, list->count, sizeof(key),
+		       compare_dirlist_names);
 }
 
-static int open_folder(int dirfd, const char *name, dev_t *ret_dev)
+static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 {
 	struct stat st;
 	int fd = TWICE(openat(dirfd, name,
@@ -158,12 +160,12 @@ struct removal {
 	unsigned int moved, done;
 };
 
-static void moved_name(char name[64], unsigned int number)
+static void make_remains_name(char name[64], unsigned int number)
 {
 	(void)snprintf(name, 64, REMAINS "%d-%u", (int)getpid(), number);
 }
 
-bool walk_is_remains(const char *name)
+bool dirtree_is_remains(const char *name)
 {
 	size_t len = strlen(REMAINS);
 
@@ -172,14 +174,14 @@ bool walk_is_remains(const char *name)
 }
 
 /* Moving a folder elsewhere needs the right to write in it. */
-static int move_up(struct removal *r, int dirfd, const char *name,
-		   struct err *err)
+static int move_to_start_dir(struct removal *r, int dirfd, const char *name,
+			     struct err *err)
 {
 	auto_close int fd = -1;
 	char to[64];
 	dev_t here = 0;
 
-	fd = open_folder(dirfd, name, &here);
+	fd = open_dir_to_remove(dirfd, name, &here);
 	if (fd < 0)
 		return fail_errno(err, "open %s to remove it",
 				  text_quote(name));
@@ -187,15 +189,15 @@ static int move_up(struct removal *r, int dirfd, const char *name,
 		return fail(err, EXDEV, "%s is a mount: left alone",
 			    text_quote(name));
 	(void)fchmod(fd, 0700);
-	moved_name(to, r->moved);
+	make_remains_name(to, r->moved);
 	if (renameat(dirfd, name, r->start_fd, to) < 0)
 		return fail_errno(err, "move %s up", text_quote(name));
 	r->moved++;
 	return 0;
 }
 
-static int remove_below(struct removal *r, int dirfd, const char *name,
-			unsigned int depth, struct err *err)
+static int remove_subtree(struct removal *r, int dirfd, const char *name,
+			  unsigned int depth, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
@@ -206,8 +208,8 @@ static int remove_below(struct removal *r, int dirfd, const char *name,
 	int got;
 
 	if (depth == DEPTH_MAX)
-		return move_up(r, dirfd, name, err);
-	fd = open_folder(dirfd, name, &here);
+		return move_to_start_dir(r, dirfd, name, err);
+	fd = open_dir_to_remove(dirfd, name, &here);
 	if (fd < 0)
 		return errno == ENOENT ? 0 /* somebody else was quicker */
 				       : fail_errno(err, "open %s to remove it",
@@ -232,7 +234,7 @@ static int remove_below(struct removal *r, int dirfd, const char *name,
 			continue;
 		if (list.items[i].type != DT_DIR && errno != EISDIR)
 			return fail_errno(err, "remove %s", text_quote(child));
-		if (remove_below(r, fd, child, depth + 1, err) < 0)
+		if (remove_subtree(r, fd, child, depth + 1, err) < 0)
 			return err_context(err, "%s", text_quote(name));
 	}
 	if (TWICE(unlinkat(dirfd, name, AT_REMOVEDIR)) < 0 && errno != ENOENT)
@@ -240,7 +242,7 @@ static int remove_below(struct removal *r, int dirfd, const char *name,
 	return 0;
 }
 
-static int remove_in(int dirfd, const char *name, struct err *err)
+static int remove_tree_at(int dirfd, const char *name, struct err *err)
 {
 	struct removal r = {.start_fd = dirfd};
 	struct stat st;
@@ -256,33 +258,33 @@ static int remove_in(int dirfd, const char *name, struct err *err)
 		return 0;
 	}
 	r.dev = st.st_dev;
-	if (remove_below(&r, dirfd, name, 0, err) < 0)
+	if (remove_subtree(&r, dirfd, name, 0, err) < 0)
 		return -err->num;
 	while (r.done < r.moved) {
-		moved_name(moved, r.done++);
-		if (remove_below(&r, dirfd, moved, 0, err) < 0)
+		make_remains_name(moved, r.done++);
+		if (remove_subtree(&r, dirfd, moved, 0, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-int walk_remove(int dirfd, const char *name, struct err *err)
+int dirtree_remove(int dirfd, const char *name, struct err *err)
 {
 	auto_free char *parent = path_parent(name);
 	auto_close int fd = -1;
 
 	/* What is moved up on the way must stay in the same folder. */
 	if (!*parent)
-		return remove_in(dirfd, name, err);
+		return remove_tree_at(dirfd, name, err);
 	fd = TWICE(openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0)
 		return errno == ENOENT
 			       ? 0
 			       : fail_errno(err, "open %s", text_quote(parent));
-	return remove_in(fd, path_name(name), err);
+	return remove_tree_at(fd, path_name(name), err);
 }
 
-int walk_remove_aside(int dirfd, const char *name, struct err *err)
+int dirtree_remove_aside(int dirfd, const char *name, struct err *err)
 {
 	unsigned int number = 0;
 	char aside[64];
@@ -294,5 +296,5 @@ int walk_remove_aside(int dirfd, const char *name, struct err *err)
 	       errno == EEXIST);
 	if (TWICE(faccessat(dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW)) == 0)
 		name = aside;
-	return walk_remove(dirfd, name, err);
+	return dirtree_remove(dirfd, name, err);
 }
