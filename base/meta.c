@@ -29,7 +29,7 @@
 #define LIST_MAX 65536
 #define VALUE_MAX 65536
 
-int moment_compare(struct moment a, struct moment b)
+int timestamp_compare(struct timestamp a, struct timestamp b)
 {
 	if (a.sec != b.sec)
 		return a.sec < b.sec ? -1 : 1;
@@ -38,13 +38,13 @@ int moment_compare(struct moment a, struct moment b)
 	return 0;
 }
 
-struct moment moment_now(void)
+struct timestamp timestamp_now(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (struct moment){.sec = now.tv_sec,
-			       .nsec = (uint32_t)now.tv_nsec};
+	return (struct timestamp){.sec = now.tv_sec,
+				  .nsec = (uint32_t)now.tv_nsec};
 }
 
 void meta_from_statx(const struct statx *st, struct meta *ret)
@@ -77,7 +77,7 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 	return 0;
 }
 
-int meta_set_time(int dirfd, const char *name, struct moment mtime)
+int meta_set_time(int dirfd, const char *name, struct timestamp mtime)
 {
 	const struct timespec times[2] = {
 		{.tv_nsec = UTIME_OMIT},
@@ -92,8 +92,8 @@ bool meta_same(const struct meta *a, const struct meta *b)
 {
 	return a->dev == b->dev && a->ino == b->ino &&
 	       (a->mode & S_IFMT) == (b->mode & S_IFMT) && a->size == b->size &&
-	       moment_compare(a->mtime, b->mtime) == 0 &&
-	       moment_compare(a->ctime, b->ctime) == 0;
+	       timestamp_compare(a->mtime, b->mtime) == 0 &&
+	       timestamp_compare(a->ctime, b->ctime) == 0;
 }
 
 void xattrs_free(struct xattrs *x)

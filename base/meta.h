@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 /* Seconds may be before 1970. */
-struct moment {
+struct timestamp {
 	int64_t sec;
 	uint32_t nsec;
 };
@@ -24,12 +24,12 @@ struct meta {
 	uint32_t chattr; /* only those that stat tells: CHATTR_SEEN */
 	uint64_t size;
 	uint64_t dev, ino, rdev;
-	struct moment mtime, ctime;
+	struct timestamp mtime, ctime;
 };
 
 /* <0, 0, >0 */
-int moment_compare(struct moment a, struct moment b);
-struct moment moment_now(void);
+int timestamp_compare(struct timestamp a, struct timestamp b);
+struct timestamp timestamp_now(void);
 
 struct statx;
 /* What a statx(2) with STATX_BASIC_STATS says. */
@@ -41,7 +41,7 @@ int meta_get(int dirfd, const char *name, struct meta *ret);
 
 /* The time of its last change becomes mtime, that of its last access stays;
  * otherwise as meta_get(). 0, or -1 with errno. */
-int meta_set_time(int dirfd, const char *name, struct moment mtime);
+int meta_set_time(int dirfd, const char *name, struct timestamp mtime);
 
 /* Same entry, unchanged as far as the file system can tell: device, inode,
  * type, size, mtime, ctime. */

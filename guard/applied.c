@@ -113,7 +113,7 @@ static bool still_there(const struct rebase *r, const char *path,
 {
 	const char *name = path;
 	struct err ignored;
-	struct moment mtime;
+	struct timestamp mtime;
 	struct stat st;
 	auto_close int parent =
 		beneath_parent(r->now_fd, path, &name, &ignored);
@@ -124,12 +124,12 @@ static bool still_there(const struct rebase *r, const char *path,
 		return !after && errno == ENOENT;
 	if (!after || after->mode != (uint32_t)st.st_mode)
 		return false;
-	mtime = (struct moment){st.st_mtim.tv_sec,
-				(uint32_t)st.st_mtim.tv_nsec};
+	mtime = (struct timestamp){st.st_mtim.tv_sec,
+				   (uint32_t)st.st_mtim.tv_nsec};
 	if (S_ISREG(st.st_mode) && after->size != (uint64_t)st.st_size)
 		return false;
 	return S_ISDIR(st.st_mode) ||
-	       moment_compare(after->mtime, mtime) == 0 ||
+	       timestamp_compare(after->mtime, mtime) == 0 ||
 	       (!timed && onfile_same_content(r->store, parent, name, after,
 					      &ignored) == 1);
 }

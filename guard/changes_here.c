@@ -19,7 +19,7 @@ static bool same_as_base(const struct change_side *here,
 	if (S_ISDIR(here->mode))
 		return true;
 	return (!S_ISREG(here->mode) || here->size == base->size) &&
-	       moment_compare(here->mtime, base->mtime) == 0;
+	       timestamp_compare(here->mtime, base->mtime) == 0;
 }
 
 /* Both sides are in one order: what the base skipped, it does not have. */

@@ -125,7 +125,7 @@ static int is_as_begun(struct store *store, const struct side *side,
 	/* The real one is as it was, and not what the run has. */
 	if (!side->stored && c->kind == CHANGE_MODIFIED &&
 	    same_head(&c->old, &was) &&
-	    moment_compare(c->old.mtime, was.mtime) == 0)
+	    timestamp_compare(c->old.mtime, was.mtime) == 0)
 		return 0;
 	return is_left(store, side, c, &was, err);
 }
@@ -215,7 +215,7 @@ static int drop_untouched(struct context *c, const struct session *s,
 		return 0;
 	/* What was stored when the run had ended is what the layer holds. */
 	side->stored = s->state == RUN_ENDED && !s->live && result_seq &&
-		       moment_compare(side->list->newest, s->ended) < 0;
+		       timestamp_compare(side->list->newest, s->ended) < 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
 	    catalog_load(c->store, base_seq, &side->base, err) < 0 ||
 	    (side->stored &&

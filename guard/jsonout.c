@@ -75,7 +75,7 @@ void jsonout_number(json_t *object, const char *key, uint64_t number)
 				  json_integer((json_int_t)number));
 }
 
-void jsonout_time(json_t *object, const char *key, struct moment when)
+void jsonout_time(json_t *object, const char *key, struct timestamp when)
 {
 	time_t sec = (time_t)when.sec;
 	char text[40] = "";

@@ -17,7 +17,7 @@
 void jsonout_text(json_t *object, const char *key, const char *text);
 void jsonout_number(json_t *object, const char *key, uint64_t number);
 /* RFC 3339 in UTC; null for {0}. */
-void jsonout_time(json_t *object, const char *key, struct moment when);
+void jsonout_time(json_t *object, const char *key, struct timestamp when);
 /* {"path", "op", "old", "new", "git", ...}; with "moved_to" or "moved_from" and
  * "similarity" where it is one half of a move. */
 json_t *jsonout_change(const struct change_list *list, const struct change *c);

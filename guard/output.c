@@ -366,7 +366,7 @@ void output_cut(struct buf *to, const char *text)
 		buf_add_text(to, "...");
 }
 
-const char *output_age(struct moment when)
+const char *output_age(struct timestamp when)
 {
 	static const struct {
 		int64_t below, unit;
@@ -377,7 +377,7 @@ const char *output_age(struct moment when)
 		{48 * 3600, 3600, "h"},
 		{INT64_MAX, 86400, "d"},
 	};
-	int64_t age = moment_now().sec - when.sec;
+	int64_t age = timestamp_now().sec - when.sec;
 	bool future = age < 0;
 	char *out = ring_next();
 	size_t i = 0;
@@ -392,7 +392,7 @@ const char *output_age(struct moment when)
 	return out;
 }
 
-const char *output_time(struct moment when)
+const char *output_time(struct timestamp when)
 {
 	char *out = ring_next();
 	time_t sec = (time_t)when.sec;

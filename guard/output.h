@@ -105,9 +105,9 @@ void output_path(struct buf *to, const char *path, const char *here);
 void output_cut(struct buf *to, const char *text);
 
 /* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */
-const char *output_age(struct moment when);
+const char *output_age(struct timestamp when);
 /* "2026-11-21 14:30:05", local time; the same kind of buffer. */
-const char *output_time(struct moment when);
+const char *output_time(struct timestamp when);
 
 /*
  * After a run, on stderr: counts by kind, every deletion by name (a folder

@@ -14,7 +14,7 @@
 
 char *parts_name(const struct session *s, unsigned int number)
 {
-	struct moment now = moment_now();
+	struct timestamp now = timestamp_now();
 
 	return mem_printf("%lld-discard-part-%s-%u-%u", (long long)now.sec,
 			  s->id, now.nsec, number);

@@ -71,7 +71,7 @@ static bool went_on(struct context *c, const struct action *a,
 	struct err ignored;
 
 	return catalog_load(c->store, a->before, &before, &ignored) == 0 &&
-	       moment_compare(s->ended, before.time) > 0;
+	       timestamp_compare(s->ended, before.time) > 0;
 }
 
 /* What the interrupted action's run is now: applied, or to be decided on.
@@ -133,8 +133,8 @@ static int list_unread(struct context *c, struct project *p,
 		if (shut_is(is.mode))
 			mem_list_add(&p->shut, path);
 		else if (S_ISREG(was.mode) &&
-			 project_know(p, path, &was, (struct moment){0}, err) <
-				 0)
+			 project_know(p, path, &was, (struct timestamp){0},
+				      err) < 0)
 			return -err->num;
 	}
 	known_sort(p->known, p->known_count);

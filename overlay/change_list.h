@@ -35,7 +35,7 @@ enum change_flags {
 struct change_side {
 	uint32_t mode, uid, gid, chattr;
 	uint64_t size;
-	struct moment mtime;
+	struct timestamp mtime;
 };
 
 struct change {
@@ -85,8 +85,8 @@ struct change_list {
 	 * change: it cannot be set back, so that a layer whose newest is older
 	 * than some moment is as it was then. Not known: far in the future.
 	 */
-	struct moment newest;
-	struct moment newest_below; /* without that of the folder itself */
+	struct timestamp newest;
+	struct timestamp newest_below; /* without that of the folder itself */
 	struct change_names *names; /* the bytes of all paths */
 	/* Flags of chattr(1) are recorded: false of a layer, which keeps none
 	 * of them, so that what it has is no change of the run. */

@@ -186,7 +186,7 @@ int compare_pair(const struct pair *p, struct difference *ret, struct err *err)
 	d.attrs = xattrs;
 	d.meta = xattrs || p->u.mode != p->l.mode || p->u.uid != p->l.uid ||
 		 p->u.gid != p->l.gid;
-	d.time = moment_compare(p->u.mtime, p->l.mtime) != 0;
+	d.time = timestamp_compare(p->u.mtime, p->l.mtime) != 0;
 	*ret = d;
 	return 0;
 }

@@ -214,13 +214,13 @@ static void pop(struct scan *s)
 	frame_free(f);
 }
 
-static void note_later(struct moment *newest, struct moment ctime)
+static void note_later(struct timestamp *newest, struct timestamp ctime)
 {
-	if (moment_compare(*newest, ctime) < 0)
+	if (timestamp_compare(*newest, ctime) < 0)
 		*newest = ctime;
 }
 
-static void note_time(struct scan *s, struct moment ctime)
+static void note_time(struct scan *s, struct timestamp ctime)
 {
 	note_later(&s->list.newest, ctime);
 	note_later(&s->list.newest_below, ctime);
@@ -253,7 +253,7 @@ static int push(struct scan *s, int upper, int lower, const char *name,
 	if (got < 0) {
 		s->opened -= f.opened.fd > 0;
 		frame_free(&f);
-		note_time(s, (struct moment){.sec = INT64_MAX});
+		note_time(s, (struct timestamp){.sec = INT64_MAX});
 		if (compare_hard(got))
 			return got;
 		if (!compare_gone(got))

@@ -145,7 +145,7 @@ static int make_id(int runs_fd, char *id, struct err *err)
 	int tries;
 
 	for (tries = 0; tries < ID_TRIES; tries++) {
-		session_id_make(moment_now(), id);
+		session_id_make(timestamp_now(), id);
 		if (mkdirat(runs_fd, id, 0700) == 0)
 			return 0;
 		if (errno != EEXIST)
@@ -435,19 +435,19 @@ void session_note_clock(struct session *s)
 	record_set(&s->more, CLOCK, text);
 }
 
-struct moment session_began(const struct session *s)
+struct timestamp session_began(const struct session *s)
 {
 	const char *text = record_get(&s->more, CLOCK);
 	size_t len = strlen(boot_id());
-	struct moment began = s->began;
+	struct timestamp began = s->began;
 	int64_t back;
 
 	if (text && len && strncmp(text, boot_id(), len) == 0) {
 		back = strtoll(text + len, NULL, 10) - boot_clock();
 		/* Both numbers may be a second too high or too low. */
 		began.sec -= back > 1 ? back + 1 : 0;
-	} else if (moment_compare(moment_now(), began) < 0) {
-		began = (struct moment){.sec = 1};
+	} else if (timestamp_compare(timestamp_now(), began) < 0) {
+		began = (struct timestamp){.sec = 1};
 	}
 	return began;
 }

@@ -56,8 +56,9 @@ struct session {
 	uint64_t project_dev, project_ino;
 	char *home; /* covered home, "" when none is */
 	char *command; /* argv joined for people */
-	struct moment started, ended; /* 0 while it has not */
-	struct moment began; /* when it was started first; 0 while it was not */
+	struct timestamp started, ended; /* 0 while it has not */
+	struct timestamp
+		began; /* when it was started first; 0 while it was not */
 	int status; /* exit status as guard run gives it, -1 unknown */
 	uint64_t base; /* sequence number of the pre-run snapshot, 0 none */
 	uint64_t result; /* of the post-run snapshot, 0 none */
@@ -143,7 +144,7 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err);
  * was set back since. Set while the machine was off, only a clock that is
  * before the start gives that away: then it is the first second of all.
  */
-struct moment session_began(const struct session *s);
+struct timestamp session_began(const struct session *s);
 /* What that needs, noted at the first start. */
 void session_note_clock(struct session *s);
 

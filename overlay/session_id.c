@@ -16,7 +16,7 @@ static void put(char *to, int len, uint64_t value)
 	}
 }
 
-void session_id_make(struct moment now, char ret[static SESSION_ID_LEN + 1])
+void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1])
 {
 	int64_t since = now.sec > EPOCH_2020 ? now.sec - EPOCH_2020 : 0;
 
@@ -37,9 +37,9 @@ static uint64_t get(const char *from, int len)
 	return value;
 }
 
-struct moment session_id_time(const char *id)
+struct timestamp session_id_time(const char *id)
 {
-	return (struct moment){
+	return (struct timestamp){
 		.sec = EPOCH_2020 + (int64_t)get(id, SECOND_LEN),
 		.nsec = (uint32_t)(get(id + SECOND_LEN + 1, PART_LEN) *
 				   1000000000 / PARTS),

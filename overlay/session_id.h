@@ -13,9 +13,9 @@
 
 #define SESSION_ID_LEN 9
 
-void session_id_make(struct moment now, char ret[static SESSION_ID_LEN + 1]);
+void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1]);
 /* When it was made, rounded down; of an id in the form below. */
-struct moment session_id_time(const char *id);
+struct timestamp session_id_time(const char *id);
 /* Such a one, or enough of its beginning that it has the "-": nothing else in
  * the form of a date, a number or a word is taken for it. */
 bool session_id_begins(const char *text);

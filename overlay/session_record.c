@@ -83,7 +83,7 @@ static int get_extras(const struct record *r, struct session *s)
 	return 0;
 }
 
-static void set_moment(struct record *r, const char *key, struct moment m)
+static void set_moment(struct record *r, const char *key, struct timestamp m)
 {
 	char text[48];
 
@@ -91,15 +91,15 @@ static void set_moment(struct record *r, const char *key, struct moment m)
 	record_set(r, key, m.sec || m.nsec ? text : NULL);
 }
 
-static struct moment get_moment(const struct record *r, const char *key)
+static struct timestamp get_moment(const struct record *r, const char *key)
 {
 	const char *text = record_get(r, key);
-	struct moment m = {0};
+	struct timestamp m = {0};
 
 	if (text && sscanf(text, "%" SCNd64 ".%9u", &m.sec, &m.nsec) == 2 &&
 	    m.nsec < 1000000000)
 		return m;
-	return (struct moment){0};
+	return (struct timestamp){0};
 }
 
 static int store_as(const struct session *s, const char *name,

@@ -27,7 +27,8 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
 	if (!*reason || reason[strspn(reason, LETTERS)])
 		return fail(err, EINVAL, "%s is not a word for the trash",
 			    text_quote(reason));
-	name = mem_printf("%" PRId64 "-%s-%s", moment_now().sec, reason, s->id);
+	name = mem_printf("%" PRId64 "-%s-%s", timestamp_now().sec, reason,
+			  s->id);
 	if (renameat2(runs_fd, s->id, trash_fd, name, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "move run %s to the trash", s->id);
 	return 0;
@@ -87,7 +88,7 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int dir =
 		openat(trash_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int64_t now = moment_now().sec;
+	int64_t now = timestamp_now().sec;
 	int worst = 0;
 	size_t i;
 

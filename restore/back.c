@@ -269,7 +269,7 @@ static bool is_as_put(const struct op *op, const struct meta *m)
 {
 	return S_ISREG(op->to->mode) && op->put_ctime.sec &&
 	       m->ino == op->new_ino &&
-	       moment_compare(m->ctime, op->put_ctime) == 0;
+	       timestamp_compare(m->ctime, op->put_ctime) == 0;
 }
 
 static bool is_still_so(struct txn *t, const char *staged, const struct op *op)
@@ -278,7 +278,7 @@ static bool is_still_so(struct txn *t, const char *staged, const struct op *op)
 
 	return meta_get(t->staging_fd, staged, &m) == 0 &&
 	       m.ino == op->new_ino && m.size == op->to->size &&
-	       moment_compare(m.mtime, op->to->mtime) == 0 &&
+	       timestamp_compare(m.mtime, op->to->mtime) == 0 &&
 	       !has_writer(t->staging_fd, staged);
 }
 

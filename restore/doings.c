@@ -140,7 +140,7 @@ static bool as_made(const struct entry *to, const struct entry *is)
 	return same_rights(to, is) &&
 	       (entry_same_content(to, is) ||
 		(S_ISREG(to->mode) && S_ISREG(is->mode) &&
-		 moment_compare(to->mtime, is->mtime) == 0));
+		 timestamp_compare(to->mtime, is->mtime) == 0));
 }
 
 static bool same(const struct entry *a, const struct entry *b)

@@ -229,7 +229,7 @@ void txn_remember(struct txn *t)
 		const struct op *op = &t->part->ops[i];
 		bool shut = !(op->to->mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
-		struct moment ctime =
+		struct timestamp ctime =
 			op->kind == OP_RIDE ? op->new_ctime : op->put_ctime;
 
 		/* What was changed in place has a new ctime that proves
@@ -241,7 +241,7 @@ void txn_remember(struct txn *t)
 			.ino = ino,
 			.size = op->to->size,
 			.mtime = op->to->mtime,
-			.ctime = shut ? (struct moment){0} : ctime,
+			.ctime = shut ? (struct timestamp){0} : ctime,
 			.content = op->to->content,
 			.bare = op->taken && op->to->attrs.type == OBJECT_NONE,
 		};

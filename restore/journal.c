@@ -91,15 +91,15 @@ static uint64_t check_of(const unsigned char *data, size_t len)
 	return h;
 }
 
-static void put_moment(struct buf *b, struct moment m)
+static void put_moment(struct buf *b, struct timestamp m)
 {
 	enc_svar(b, m.sec);
 	enc_var(b, m.nsec);
 }
 
-static struct moment get_moment(struct dec *d)
+static struct timestamp get_moment(struct dec *d)
 {
-	struct moment m = {.sec = dec_svar(d)};
+	struct timestamp m = {.sec = dec_svar(d)};
 	uint64_t nsec = dec_var(d);
 
 	if (nsec >= 1000000000)

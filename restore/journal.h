@@ -56,8 +56,8 @@ struct op {
 	uint64_t old_ino; /* what has the name before */
 	uint64_t new_ino; /* what was staged for it */
 	/* In memory only: */
-	struct moment new_ctime; /* of a file, staged */
-	struct moment put_ctime; /* in its place; {0}: not known */
+	struct timestamp new_ctime; /* of a file, staged */
+	struct timestamp put_ctime; /* in its place; {0}: not known */
 	bool calm; /* nobody was at what came out, as far as times tell */
 	bool taken; /* comes out of a run's layer, see taking.h */
 	bool marked; /* with marks that are the layer's own */
@@ -68,7 +68,7 @@ struct op {
 /* A folder whose list changes, and its time before. */
 struct touched {
 	char *path;
-	struct moment mtime;
+	struct timestamp mtime;
 	bool keep; /* gets that time back also when all is done */
 };
 
@@ -82,7 +82,7 @@ struct journal_root {
 	bool borrowed; /* what ops point to is somebody else's: the plan's */
 	struct touched *touched; /* sorted by path; the root is first */
 	size_t touched_count, touched_room;
-	struct moment root_time; /* the root's when all is done ... */
+	struct timestamp root_time; /* the root's when all is done ... */
 	bool root_time_set; /* ... if it is to be set */
 };
 

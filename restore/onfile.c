@@ -46,7 +46,7 @@ static int same_unread(int dirfd, const char *name, const struct entry *e)
 	struct meta m;
 
 	return meta_get(dirfd, name, &m) == 0 && m.uid == geteuid() &&
-	       m.size == e->size && moment_compare(m.mtime, e->mtime) == 0;
+	       m.size == e->size && timestamp_compare(m.mtime, e->mtime) == 0;
 }
 
 static int open_bytes(int dirfd, const char *name)
@@ -83,12 +83,12 @@ static bool same_head(const struct meta *m, const struct entry *e,
 }
 
 bool onfile_calm(const struct meta *m, const struct entry *e,
-		 struct moment calm)
+		 struct timestamp calm)
 {
 	return S_ISREG(m->mode) && m->size == e->size &&
-	       moment_compare(m->ctime, calm) < 0 &&
-	       moment_compare(m->mtime, calm) < 0 &&
-	       moment_compare(m->mtime, e->mtime) == 0;
+	       timestamp_compare(m->ctime, calm) < 0 &&
+	       timestamp_compare(m->mtime, calm) < 0 &&
+	       timestamp_compare(m->mtime, e->mtime) == 0;
 }
 
 /* A plain file that has bytes and may be read, or -1: nothing else is opened
@@ -115,7 +115,7 @@ static int same_plain(const struct onfile *o, int fd, const struct entry *e,
 		return 0;
 	got = same_attrs(o->store, fd, e, err);
 	if (got <= 0 || (o->calm_ino && m.ino == o->calm_ino &&
-			 moment_compare(m.mtime, e->mtime) == 0))
+			 timestamp_compare(m.mtime, e->mtime) == 0))
 		return got;
 	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
 }
@@ -296,16 +296,16 @@ static bool is_his(int num, const struct meta *m)
 	return num == EPERM && geteuid() != 0 && m->uid != geteuid();
 }
 
-static int set_time(int fd, const struct meta *m, struct moment mtime,
+static int set_time(int fd, const struct meta *m, struct timestamp mtime,
 		    struct err *err)
 {
-	if (moment_compare(m->mtime, mtime) == 0 ||
+	if (timestamp_compare(m->mtime, mtime) == 0 ||
 	    meta_set_time(fd, "", mtime) == 0 || is_his(errno, m))
 		return 0;
 	return fail_errno(err, "set the time");
 }
 
-int onfile_set_time(int fd, struct moment mtime, struct err *err)
+int onfile_set_time(int fd, struct timestamp mtime, struct err *err)
 {
 	struct meta m;
 
@@ -316,7 +316,7 @@ int onfile_set_time(int fd, struct moment mtime, struct err *err)
 	/* On what can only be read, nothing has come or gone. */
 	if (meta_get(fd, "", &m) < 0)
 		return -err->num;
-	return is_his(err->num, &m) || moment_compare(m.mtime, mtime) == 0
+	return is_his(err->num, &m) || timestamp_compare(m.mtime, mtime) == 0
 		       ? 0
 		       : -err->num;
 }

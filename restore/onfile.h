@@ -11,7 +11,7 @@ struct onfile {
 	struct store *store;
 	/* take_calm_before() the entry's snapshot: what lies in a folder and is
 	 * older needs no reading ({0}: read everything). */
-	struct moment calm;
+	struct timestamp calm;
 	/* The file of this number was older just before guard itself renamed
 	 * it: when it is what is asked for, and has its mtime still, its bytes
 	 * need no reading. 0: none was. */
@@ -33,7 +33,7 @@ int onfile_same(const struct onfile *o, int dirfd, const char *name,
 /* Nobody can have written to the file since the entry's snapshot, whose
  * take_calm_before() is given ({0}: nobody knows). */
 bool onfile_calm(const struct meta *m, const struct entry *e,
-		 struct moment calm);
+		 struct timestamp calm);
 
 /* Whether it is of that kind and has those bytes (or link text), whatever its
  * metadata; not for folders. */
@@ -57,6 +57,6 @@ void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr);
 
 /* Its mtime, of a folder in which names have come or gone. What is another
  * owner's, or can only be read, keeps its own. */
-int onfile_set_time(int fd, struct moment mtime, struct err *err);
+int onfile_set_time(int fd, struct timestamp mtime, struct err *err);
 
 #endif

@@ -152,7 +152,7 @@ void project_close(struct project *p)
 static void see_nothing(const struct take_options *o, struct snapshot *ret)
 {
 	*ret = (struct snapshot){
-		.time = moment_now(),
+		.time = timestamp_now(),
 		.uid = geteuid(),
 		.reason = mem_strdup(o->reason),
 		.run_id = mem_strdup(o->run_id ? o->run_id : ""),
@@ -236,7 +236,7 @@ static int take(struct store *store, struct project *p,
 }
 
 int project_know(struct project *p, const char *path, const struct entry *e,
-		 struct moment when, struct err *err)
+		 struct timestamp when, struct err *err)
 {
 	AUTO(shut) struct shut shut = SHUT_NONE;
 	auto_close int fd = -1;
@@ -251,7 +251,7 @@ int project_know(struct project *p, const char *path, const struct entry *e,
 	}
 	if (fd < 0 || meta_get(fd, "", &m) < 0)
 		return 0;
-	if (moment_compare(m.ctime, when) > 0 && !take_tells_stores(p->fd))
+	if (timestamp_compare(m.ctime, when) > 0 && !take_tells_stores(p->fd))
 		return 0;
 	GROW(p->known, p->known_count, p->known_room);
 	p->known[p->known_count++] = (struct known_file){

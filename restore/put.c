@@ -287,9 +287,9 @@ static int check_unreadable(struct txn *t, const struct op *op,
 		return 0;
 	fd = fd_reopen(path_fd, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return moment_compare(m->mtime, op->from->mtime) == 0 ||
-				       moment_compare(m->mtime,
-						      op->to->mtime) == 0
+		return timestamp_compare(m->mtime, op->from->mtime) == 0 ||
+				       timestamp_compare(m->mtime,
+							 op->to->mtime) == 0
 			       ? 0
 			       : changed(err);
 	got = content_equal(t->store, &op->from->content, fd, err);
@@ -330,7 +330,7 @@ static void note_ctime(struct op *op, int dir, const char *name)
 
 	if (S_ISREG(op->to->mode) && meta_get(dir, name, &m) == 0 &&
 	    m.ino == op->new_ino && m.size == op->to->size &&
-	    moment_compare(m.mtime, op->to->mtime) == 0)
+	    timestamp_compare(m.mtime, op->to->mtime) == 0)
 		op->put_ctime = m.ctime;
 }
 

@@ -193,14 +193,14 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 }
 
 /* See struct txn; before: the number of the snapshot, or 0. */
-static struct moment calm_before(struct store *store, const struct project *p,
-				 uint64_t before)
+static struct timestamp calm_before(struct store *store,
+				    const struct project *p, uint64_t before)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err ignored;
 
 	if (!before || catalog_load(store, before, &s, &ignored) < 0)
-		return (struct moment){0};
+		return (struct timestamp){0};
 	return take_calm_before(p->fd, s.time);
 }
 

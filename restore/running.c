@@ -66,8 +66,8 @@ static bool is_as_last(const struct walk *w, const struct meta *m,
 	return last && !(last->flags & ENTRY_INCOMPLETE) &&
 	       last->mode == m->mode && last->uid == m->uid &&
 	       last->gid == m->gid && last->size == m->size &&
-	       moment_compare(last->mtime, m->mtime) == 0 &&
-	       moment_compare(m->ctime, w->r->since) < 0;
+	       timestamp_compare(last->mtime, m->mtime) == 0 &&
+	       timestamp_compare(m->ctime, w->r->since) < 0;
 }
 
 static int file(struct walk *w, const struct place *at, const char *name,
@@ -117,7 +117,7 @@ static int enter(struct walk *w, const struct place *at, const char *name,
 	int got = 1;
 
 	below.changed = !last || !S_ISDIR(last->mode) ||
-			moment_compare(m->ctime, w->r->since) >= 0;
+			timestamp_compare(m->ctime, w->r->since) >= 0;
 	fd = beneath_open(at->fd, name, O_RDONLY | O_DIRECTORY | O_NOATIME, 0,
 			  &ignored);
 	if (fd < 0)

@@ -18,7 +18,7 @@ struct running {
 	struct store *store;
 	const struct entry *base; /* root of the pre-run snapshot */
 	const struct entry *last; /* of the last time; base at first */
-	struct moment since; /* of the last time; 0: never */
+	struct timestamp since; /* of the last time; 0: never */
 	int upper_fd;
 	uint64_t file_max; /* larger files are entered as incomplete */
 	uint64_t room; /* bytes to read at most; the rest waits */

@@ -315,7 +315,8 @@ static void survey_root(struct journal_root *j)
 	 * would have another one, and an undo took that for the user's doing.
 	 */
 	j->root_time_set = true;
-	j->root_time = j->touched[0].keep ? j->touched[0].mtime : moment_now();
+	j->root_time =
+		j->touched[0].keep ? j->touched[0].mtime : timestamp_now();
 	for (i = 0; i < j->op_count; i++) {
 		if (j->ops[i].kind != OP_META || *j->ops[i].path)
 			continue;

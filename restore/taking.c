@@ -102,8 +102,8 @@ static bool same_stat(const struct match *m, const struct meta *have,
 	if ((S_ISCHR(have->mode) || S_ISBLK(have->mode)) &&
 	    have->rdev != want->rdev)
 		return false;
-	return moment_compare(have->mtime, want->mtime) == 0 &&
-	       moment_compare(have->ctime, m->txn->from->before) < 0;
+	return timestamp_compare(have->mtime, want->mtime) == 0 &&
+	       timestamp_compare(have->ctime, m->txn->from->before) < 0;
 }
 
 /*
@@ -296,7 +296,7 @@ static void forget(struct journal_root *j, size_t top, size_t end)
 
 		op->taken = op->marked = false;
 		op->new_ino = 0;
-		op->new_ctime = (struct moment){0};
+		op->new_ctime = (struct timestamp){0};
 	}
 }
 

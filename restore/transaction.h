@@ -50,7 +50,7 @@ struct project {
 	 * shut.h; sorted. */
 	char **shut;
 	/* take_options.moved_since of those snapshots. */
-	struct moment moved_since;
+	struct timestamp moved_since;
 	/* What a transaction has put there: take_options.known. */
 	struct known_file *known;
 	size_t known_count, known_room;
@@ -114,7 +114,7 @@ int project_look(struct store *store, struct project *p, const char *reason,
  * over; so is what was touched after `when` ({0}: all), where a file system
  * does not tell of every store. */
 int project_know(struct project *p, const char *path, const struct entry *e,
-		 struct moment when, struct err *err);
+		 struct timestamp when, struct err *err);
 
 /* Adds the journal to the set, for a begin() below. */
 typedef int (*transaction_note)(void *journal, struct atomic_set *set,
@@ -159,8 +159,8 @@ struct transaction {
  */
 struct transaction_layer {
 	int upper_fd;
-	struct moment before; /* when the run ended: what has a ctime from then
-				 on is not what was stored */
+	struct timestamp before; /* when the run ended: what has a ctime from
+				 then on is not what was stored */
 	char *const *paths; /* taking_choose()'s, noted with the run */
 	const struct change_list *changes; /* what a scan of it since `before`
 					      says, or NULL */

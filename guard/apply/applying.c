@@ -177,7 +177,7 @@ static int stored_result(struct applying *a, const struct change_list *list,
 	int got;
 
 	if (!seq || s->state != RUN_ENDED || applied_any(s) ||
-	    moment_compare(list->newest, s->ended) >= 0)
+	    timestamp_compare(list->newest, s->ended) >= 0)
 		return 0;
 	got = catalog_load(a->c->store, seq, &result, err);
 	if (got < 0)

@@ -95,7 +95,7 @@ int applying_home_look(struct applying *a, struct err *err)
 	if (project_look(a->c->store, &h->project, "pre-apply", s->id,
 			 &h->before, err) < 0)
 		return -err->num;
-	h->project.moved_since = (struct moment){0};
+	h->project.moved_since = (struct timestamp){0};
 	return applied_forgive(a->c->store, s, &h->before, err);
 }
 

@@ -79,7 +79,7 @@ static int measure(struct du *d, struct err *err)
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings settings = {0};
 	struct prune_options o = {
-		.now = moment_now(), .progress = tell_progress, .arg = d};
+		.now = timestamp_now(), .progress = tell_progress, .arg = d};
 	int fd, got = context_store(d->c, STORE_READ, err);
 
 	if (settings_load(&d->c->state, &settings, err) < 0)

@@ -80,7 +80,7 @@ static void print_text(const struct find *f, const struct versions *v)
 	table_print(&t, "", stdout);
 }
 
-static json_t *json_end(uint64_t seq, struct moment time)
+static json_t *json_end(uint64_t seq, struct timestamp time)
 {
 	json_t *object = json_object();
 

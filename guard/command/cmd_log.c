@@ -114,8 +114,8 @@ static void add_time(struct buf *to, const char *utc)
 	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
 
 	if (end && !*end)
-		buf_add_text(to,
-			     output_time((struct moment){.sec = timegm(&tm)}));
+		buf_add_text(to, output_time((struct timestamp){
+					 .sec = timegm(&tm)}));
 	else
 		output_name(to, utc);
 }

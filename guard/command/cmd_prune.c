@@ -355,7 +355,7 @@ static void tell_progress(void *arg, const char *noun, uint64_t done,
 int cmd_prune(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("prune");
-	struct prune_command p = {.options = {.now = moment_now()}};
+	struct prune_command p = {.options = {.now = timestamp_now()}};
 	const struct option_slot slots[] = {
 		{'n', .flag = &p.dry},
 		{'y', .flag = &p.yes},

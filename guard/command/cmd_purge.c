@@ -296,7 +296,7 @@ static int carry_out(struct context *c, struct purge_command *p,
 		     struct err *err)
 {
 	struct purge_options o = {
-		.now = moment_now(),
+		.now = timestamp_now(),
 		.busy = tell_busy,
 		.progress = tell_progress,
 		.arg = p,

@@ -196,7 +196,7 @@ static int repair(struct repairing *r, struct err *err)
 	struct repair_result result = {0};
 	const char *skip[2] = {NULL, NULL};
 	struct repair_options o = {
-		.now = moment_now(),
+		.now = timestamp_now(),
 		.skip = skip,
 		.warn = tell_warning,
 		.lost = tell_lost,

@@ -241,7 +241,7 @@ static void add_run(struct table *t, const struct session *s,
 	AUTO(buf) struct buf command = {0}, project = {0};
 	/* It may have gone on since it ended. */
 	bool going = !s->ended.sec || s->started.sec > s->ended.sec;
-	struct moment when = going ? s->started : s->ended;
+	struct timestamp when = going ? s->started : s->ended;
 	char status[16] = "";
 
 	if (s->status >= 0)

@@ -38,7 +38,7 @@ static int is_point(const struct context *c, const char *operand,
 	struct when when;
 	struct stat st;
 	struct err why, ignored;
-	int parsed = when_parse(operand, moment_now(), &when, &why);
+	int parsed = when_parse(operand, timestamp_now(), &when, &why);
 	bool is_file = lstat(operand, &st) == 0;
 	int got;
 
@@ -97,7 +97,7 @@ static int load_point(struct context *c, const char *text, struct side *ret,
 	struct when when;
 	int got;
 
-	if (when_parse(text, moment_now(), &when, err) < 0)
+	if (when_parse(text, timestamp_now(), &when, err) < 0)
 		return -err->num;
 	got = when.kind == WHEN_SEQ
 		      ? catalog_load(c->store, when.number, &ret->snapshot, err)

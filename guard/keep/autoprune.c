@@ -57,7 +57,7 @@ static void tell_log(const struct state *state, const struct prune_result *r)
 		  "bytes", bytes, NULL);
 }
 
-int autoprune(const struct state *state, struct moment now,
+int autoprune(const struct state *state, struct timestamp now,
 	      struct prune_result *ret, struct err *err)
 {
 	AUTO(settings) struct settings settings = {0};
@@ -88,7 +88,7 @@ int autoprune(const struct state *state, struct moment now,
 	return 0;
 }
 
-static bool is_time(const struct state *state, struct moment now)
+static bool is_time(const struct state *state, struct timestamp now)
 {
 	AUTO(settings) struct settings settings = {0};
 	struct err ignored;
@@ -111,7 +111,7 @@ static bool is_time(const struct state *state, struct moment now)
 }
 
 /* In a process of its own. */
-static void work(struct state *state, struct moment now)
+static void work(struct state *state, struct timestamp now)
 {
 	int *fds[] = {&state->fd, &state->runs_fd, &state->workspaces_fd,
 		      &state->trash_fd};
@@ -130,7 +130,7 @@ static void work(struct state *state, struct moment now)
 
 void autoprune_start(void)
 {
-	struct moment now = moment_now();
+	struct timestamp now = timestamp_now();
 	struct state state;
 	struct err ignored;
 	pid_t pid;

@@ -18,7 +18,7 @@
 void autoprune_start(void);
 
 /* That process's work, at a certain time. 0 also when nothing was to go. */
-int autoprune(const struct state *state, struct moment now,
+int autoprune(const struct state *state, struct timestamp now,
 	      struct prune_result *ret, struct err *err);
 
 #endif

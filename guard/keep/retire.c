@@ -123,7 +123,7 @@ static int retire(struct context *c, const char *id, int64_t now,
 void retire_runs(struct context *c)
 {
 	AUTO(session_list) struct session_list list = {0};
-	int64_t now = moment_now().sec;
+	int64_t now = timestamp_now().sec;
 	struct err err;
 	size_t i;
 

@@ -46,7 +46,7 @@ void settings_limit(const struct settings *s, struct store *store)
 
 static int set_span(const char *value, int64_t *ret, struct err *err)
 {
-	struct moment now = moment_now();
+	struct timestamp now = timestamp_now();
 	struct when when;
 	struct err ignored;
 

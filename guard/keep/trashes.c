@@ -47,5 +47,5 @@ int trashes_empty(struct context *c, struct err *err)
 		return 0;
 	versions = trash_open(c->store, err);
 	return versions < 0 ? versions
-			    : trash_purge(versions, -1, moment_now(), err);
+			    : trash_purge(versions, -1, timestamp_now(), err);
 }

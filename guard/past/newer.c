@@ -50,7 +50,7 @@ static bool counts(const struct newer *n, const struct snapshot *s)
 	       (s->root.flags & ENTRY_INCOMPLETE) && !s->excludes &&
 	       strcmp(s->reason, "pre-restore") != 0 &&
 	       strcmp(s->reason, "pre-undo") != 0 &&
-	       (!n->until.sec || moment_compare(s->time, n->until) <= 0);
+	       (!n->until.sec || timestamp_compare(s->time, n->until) <= 0);
 }
 
 /* 1: it has some of it, and search.found is set if that differs; 0: none. */

@@ -13,7 +13,7 @@
 struct newer {
 	const struct snapshot *than;
 	/* Only of snapshots that are not younger; {0}: of all. */
-	struct moment until;
+	struct timestamp until;
 	const char *path; /* absolute */
 	/* Only of what is like this, or lies in a folder that is; NULL: of all
 	 * that is at or below path. */

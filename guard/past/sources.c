@@ -56,28 +56,28 @@ static int is_good(const struct sources *s, const struct restoring_target *t,
 
 /* Whoever names a snapshot by its number, or counts back to it, means just
  * that one; else all that came before the time is of interest. */
-static bool wants_newest(const struct sources *s, struct moment *ret_until)
+static bool wants_newest(const struct sources *s, struct timestamp *ret_until)
 {
 	struct err ignored;
 	struct when when;
 
-	if (when_parse(s->at, moment_now(), &when, &ignored) < 0)
+	if (when_parse(s->at, timestamp_now(), &when, &ignored) < 0)
 		return false;
-	*ret_until = when.kind == WHEN_TIME ? when.time : (struct moment){0};
+	*ret_until = when.kind == WHEN_TIME ? when.time : (struct timestamp){0};
 	return when.kind == WHEN_TIME ||
 	       (when.kind == WHEN_LATEST && !when.number);
 }
 
 /* 1: it has all of the path, and is not younger; 0: it does not serve. */
 static int serves(const struct sources *s, const struct snapshot *snapshot,
-		  const char *path, struct moment until, struct err *err)
+		  const char *path, struct timestamp until, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got;
 
 	if (!path_below(path, snapshot->root_path) ||
 	    snapshot_of_run(snapshot) ||
-	    moment_compare(snapshot->time, until) > 0)
+	    timestamp_compare(snapshot->time, until) > 0)
 		return 0;
 	got = tree_lookup(s->store, &snapshot->root,
 			  path_rest(path, snapshot->root_path), &e, err);
@@ -92,7 +92,7 @@ static int find_of_time(const struct sources *s, const char *path,
 			struct snapshot *ret, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
-	struct moment until;
+	struct timestamp until;
 	size_t count;
 
 	if (!s->at || !wants_newest(s, &until) || !until.sec)

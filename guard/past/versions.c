@@ -22,7 +22,7 @@ struct chain {
 	char *top_path; /* absolute */
 	size_t length;
 	uint64_t seq;
-	struct moment time;
+	struct timestamp time;
 };
 
 struct loading {
@@ -33,7 +33,7 @@ struct loading {
 	size_t count, room;
 	struct chain *chain; /* the one that goes on */
 	uint64_t seq;
-	struct moment time;
+	struct timestamp time;
 };
 
 static void loading_free(struct loading *l)
@@ -275,7 +275,7 @@ static int load_at(struct loading *l, const char *at, struct err *err)
 	struct when when;
 	int got;
 
-	if (when_parse(at, moment_now(), &when, err) < 0)
+	if (when_parse(at, timestamp_now(), &when, err) < 0)
 		return -err->num;
 	got = when.kind == WHEN_SEQ
 		      ? catalog_load(l->store, when.number, &s, err)

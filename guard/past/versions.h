@@ -25,7 +25,7 @@ struct version {
 	char *path; /* absolute */
 	struct entry entry; /* without its name */
 	uint64_t first, last; /* snapshots that hold it */
-	struct moment first_time, last_time;
+	struct timestamp first_time, last_time;
 	size_t snapshots; /* how many do */
 	bool newest; /* the newest snapshot of that root does */
 	/* Its own. */

@@ -227,7 +227,7 @@ static void judge(struct review *r, struct review_entry *e)
 		.old_size = e->old.size,
 		.now_size = e->now.size,
 		.acl = lets_others_in(r->store, e),
-		.same_time = moment_compare(e->old.mtime, e->now.mtime) == 0,
+		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.special = e->special,
 		.read = read_side,
 		.arg = &s,

@@ -90,7 +90,7 @@ static int put_text(struct picker *p, struct review_item *item, struct err *err)
 		return put(p, e, &e->now, err);
 	entry_copy(&made, meta);
 	made.link_group = 0;
-	made.mtime = moment_now();
+	made.mtime = timestamp_now();
 	made.size = text.len;
 	made.content = (struct oid){0};
 	if (text.len && content_put_bytes(p->r->store, text.data, text.len,

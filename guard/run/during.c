@@ -97,7 +97,7 @@ static bool has_room(int fd)
 }
 
 static int add(struct store *store, const struct session *s,
-	       const struct snapshot *last, struct moment time,
+	       const struct snapshot *last, struct timestamp time,
 	       const struct entry *root, struct during_result *to,
 	       struct err *err)
 {
@@ -138,7 +138,7 @@ static int load_last(struct store *store, uint64_t base,
 	if (at->seq && catalog_load(store, at->seq, ret, &ignored) == 0)
 		return 0;
 	at->seq = 0;
-	at->since = (struct moment){0};
+	at->since = (struct timestamp){0};
 	return catalog_load(store, base, ret, err);
 }
 
@@ -148,7 +148,7 @@ static int keep(struct session *s, struct during_result *at, struct err *err)
 	AUTO(store) struct store *store = NULL;
 	AUTO(entry) struct entry root = {0};
 	auto_close int upper = -1;
-	struct moment start = take_start_time((struct moment){0});
+	struct timestamp start = take_start_time((struct timestamp){0});
 	struct state state;
 	struct running running = {
 		.base = &base.root,

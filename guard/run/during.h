@@ -22,7 +22,7 @@
 /* What one time came to. */
 struct during_result {
 	uint64_t seq; /* the last version's snapshot, 0: none yet */
-	struct moment since; /* what is older is in it */
+	struct timestamp since; /* what is older is in it */
 	char failed[sizeof(((struct err *)0)->text)]; /* why not, "" */
 };
 

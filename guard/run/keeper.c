@@ -19,7 +19,8 @@
 /* One of the run's folders. */
 static int take_folder(const struct run *run, const struct state *state,
 		       struct store *store, const char *path,
-		       struct moment start, uint64_t *ret_seq, struct err *err)
+		       struct timestamp start, uint64_t *ret_seq,
+		       struct err *err)
 {
 	const char *skip[] = {run->context.state.path, NULL};
 	struct snapshot snapshot = {0};
@@ -60,8 +61,8 @@ static int take_folder(const struct run *run, const struct state *state,
 	return got;
 }
 
-static int take(const struct run *run, struct moment start, struct session *s,
-		struct err *err)
+static int take(const struct run *run, struct timestamp start,
+		struct session *s, struct err *err)
 {
 	struct store *store = NULL;
 	struct settings settings;
@@ -101,7 +102,7 @@ static void empty_trash(void)
 	state_close(&state);
 }
 
-static void keep(struct run *run, struct moment start, int base_lock)
+static void keep(struct run *run, struct timestamp start, int base_lock)
 {
 	struct session session = run->session;
 	struct err err;
@@ -120,7 +121,7 @@ static void keep(struct run *run, struct moment start, int base_lock)
 	_exit(0);
 }
 
-int keeper_start(struct run *run, struct moment start, struct err *err)
+int keeper_start(struct run *run, struct timestamp start, struct err *err)
 {
 	/* Locked before the fork: whoever asks for the base from now on waits
 	 * for the process that holds the lock. */

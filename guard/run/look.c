@@ -11,7 +11,7 @@
 #include "overlay/session.h"
 
 struct look {
-	struct moment ended; /* before */
+	struct timestamp ended; /* before */
 	/* What lay in the home's layer: where caches get a place while
 	 * something runs, so that the time of that folder says nothing. */
 	struct dirlist home;
@@ -66,7 +66,7 @@ static bool home_is_same(const struct look *l, const struct session *s,
 {
 	AUTO(dirlist) struct dirlist now = {0};
 
-	return moment_compare(home->newest_below, l->ended) < 0 &&
+	return timestamp_compare(home->newest_below, l->ended) < 0 &&
 	       list_home(s, &now) == 0 && same_names(&l->home, &now);
 }
 
@@ -75,13 +75,13 @@ bool look_left_alone(const struct look *l, const struct session *s,
 {
 	size_t i;
 
-	if (!l || moment_compare(l->ended, s->started) >= 0 ||
-	    moment_compare(s->started, s->ended) > 0 ||
-	    moment_compare(c->project.newest, l->ended) >= 0 ||
-	    moment_compare(git->newest, l->ended) >= 0)
+	if (!l || timestamp_compare(l->ended, s->started) >= 0 ||
+	    timestamp_compare(s->started, s->ended) > 0 ||
+	    timestamp_compare(c->project.newest, l->ended) >= 0 ||
+	    timestamp_compare(git->newest, l->ended) >= 0)
 		return false;
 	for (i = 0; i < c->extra_count; i++)
-		if (moment_compare(c->extras[i].list.newest, l->ended) >= 0)
+		if (timestamp_compare(c->extras[i].list.newest, l->ended) >= 0)
 			return false;
 	return home_is_same(l, s, &c->home);
 }

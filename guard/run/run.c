@@ -108,7 +108,7 @@ static void tell_kills(const struct run *run, uint64_t killed)
 			    (unsigned long long)killed);
 }
 
-static int let_go(struct run *run, struct moment start,
+static int let_go(struct run *run, struct timestamp start,
 		  struct sandbox_result *ret, int *ret_status, struct err *err)
 {
 	int got = sandbox_release(run->sandbox, err);
@@ -129,7 +129,7 @@ static int let_go(struct run *run, struct moment start,
 	return got;
 }
 
-static void set_start(struct run *run, struct moment time)
+static void set_start(struct run *run, struct timestamp time)
 {
 	run->session.started = time;
 	if (run->options->resume && run->session.times)
@@ -161,7 +161,7 @@ int run_announce(struct run *run, pid_t init, struct err *err)
 static int release(struct run *run, int *ret_status, struct err *err)
 {
 	struct sandbox_result result;
-	struct moment start_time = take_start_time(run->begun);
+	struct timestamp start_time = take_start_time(run->begun);
 	sigset_t before;
 	int got;
 
@@ -240,7 +240,7 @@ int run_command(const struct run_options *options)
 {
 	struct run run = {.options = options,
 			  .project_fd = -1,
-			  .begun = moment_now(),
+			  .begun = timestamp_now(),
 			  .self = getpid()};
 	int status = RUN_STATUS_GUARD;
 	struct err err;

@@ -36,7 +36,7 @@ struct run {
 	struct budget budget;
 	bool over_budget;
 	struct during during;
-	struct moment begun;
+	struct timestamp begun;
 	/* A layer that goes on: of its other folders, then of the project. */
 	uint64_t *results_before;
 	struct look *look; /* NULL: of no use */
@@ -58,7 +58,7 @@ int run_announce(struct run *run, pid_t init, struct err *err);
  * done, and leaves the snapshot's number in the session's folder. start: see
  * take_start_time().
  */
-int keeper_start(struct run *run, struct moment start, struct err *err);
+int keeper_start(struct run *run, struct timestamp start, struct err *err);
 /* Somebody waits for it now: no more idle priority. */
 void keeper_hurry(const struct run *run);
 

@@ -351,7 +351,7 @@ int run_end(struct run *run, int status, struct err *err)
 	bool any, obeyed;
 	int got;
 
-	run->session.ended = moment_now();
+	run->session.ended = timestamp_now();
 	if (!visit)
 		run->session.status = status;
 	obeyed = agent_end(run->agent, &run->context.state, &run->session);

@@ -386,13 +386,13 @@ uint64_t cgroup_killed(const struct cgroup *c)
  */
 static void remove_dir(int parent, const char *name)
 {
-	struct timespec moment = {.tv_nsec = 1000000};
+	struct timespec timestamp = {.tv_nsec = 1000000};
 	int tries;
 
 	for (tries = 0; tries < REMOVE_TRIES; tries++) {
 		if (remove_group(parent, name) == 0 || errno != EBUSY)
 			return;
-		(void)nanosleep(&moment, NULL);
+		(void)nanosleep(&timestamp, NULL);
 	}
 }
 

@@ -71,7 +71,7 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 			      err) < 0)
 		return -err->num;
 	/* Nobody has built anything from these bytes yet. */
-	to->mtime = moment_now();
+	to->mtime = timestamp_now();
 	return 1;
 }
 

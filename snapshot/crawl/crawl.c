@@ -82,7 +82,7 @@ void crawl_push(struct crawl *w, struct crawl_folder *chain)
 
 bool crawl_moved(const struct crawl *w, const struct meta *m)
 {
-	struct moment since = w->moved_since;
+	struct timestamp since = w->moved_since;
 
 	if (!since.sec && !since.nsec)
 		return false;
@@ -91,10 +91,10 @@ bool crawl_moved(const struct crawl *w, const struct meta *m)
 	/* A file system that keeps whole seconds. */
 	if (!m->ctime.nsec)
 		return m->ctime.sec >= since.sec;
-	return moment_compare(m->ctime, since) >= 0;
+	return timestamp_compare(m->ctime, since) >= 0;
 }
 
-static struct moment earlier(struct moment m, int64_t nsec)
+static struct timestamp earlier(struct timestamp m, int64_t nsec)
 {
 	m.sec -= nsec / 1000000000;
 	nsec %= 1000000000;
@@ -108,10 +108,10 @@ static struct moment earlier(struct moment m, int64_t nsec)
 
 bool crawl_racy(const struct crawl *w, const struct meta *m)
 {
-	struct moment racy = earlier(w->start, w->slack_nsec);
+	struct timestamp racy = earlier(w->start, w->slack_nsec);
 
-	return moment_compare(m->ctime, racy) >= 0 ||
-	       (!w->trusted_fs && moment_compare(m->mtime, racy) >= 0);
+	return timestamp_compare(m->ctime, racy) >= 0 ||
+	       (!w->trusted_fs && timestamp_compare(m->mtime, racy) >= 0);
 }
 
 bool crawl_untrusted(const struct crawl *w, const struct meta *m)

@@ -42,8 +42,8 @@ struct crawl {
 	const char *const *excludes; /* globs, or NULL */
 	const struct known_file *known; /* sorted */
 	size_t known_count;
-	struct moment moved_since;
-	struct moment start; /* by the file systems' clock */
+	struct timestamp moved_since;
+	struct timestamp start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */
 	bool tells_stores; /* take_tells_stores() */
 	bool own_clock; /* its times are this machine's, to the tick */

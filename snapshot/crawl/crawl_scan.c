@@ -46,7 +46,7 @@ static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
 static void note_mount(struct scan *s, size_t i, struct meta meta)
 {
 	meta.mode = (meta.mode & S_IFMT) | 0755;
-	meta.mtime = (struct moment){0};
+	meta.mtime = (struct timestamp){0};
 	note_unlooked(s, i, &meta, "another file system");
 }
 

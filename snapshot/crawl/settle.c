@@ -70,7 +70,7 @@ static void look_below(struct look *l, int fd, unsigned int level)
 
 static void wait_until(int64_t sec)
 {
-	struct moment now = moment_now();
+	struct timestamp now = timestamp_now();
 	struct timespec left = {.tv_sec = sec - now.sec - 1,
 				.tv_nsec = 1000000000L - now.nsec};
 
@@ -82,7 +82,7 @@ static void wait_until(int64_t sec)
 void settle_wait(int root_fd)
 {
 	struct look look = {0};
-	struct moment began = moment_now();
+	struct timestamp began = timestamp_now();
 	struct stat root;
 
 	if (fstat(root_fd, &root) < 0 ||

@@ -38,26 +38,26 @@ void take_assume_settled(bool on)
 	assume_settled = on;
 }
 
-static struct moment coarse_now(void)
+static struct timestamp coarse_now(void)
 {
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (struct moment){.sec = now.tv_sec,
-			       .nsec = (uint32_t)now.tv_nsec};
+	return (struct timestamp){.sec = now.tv_sec,
+				  .nsec = (uint32_t)now.tv_nsec};
 }
 
-struct moment take_start_time(struct moment since)
+struct timestamp take_start_time(struct timestamp since)
 {
 	struct timespec some = {.tv_nsec = START_WAIT_NSEC};
-	struct moment now;
+	struct timestamp now;
 	int waits = 0;
 
 	if (!since.sec && !since.nsec)
-		since = moment_now();
+		since = timestamp_now();
 	/* A bounded wait: the clock may have been set back meanwhile. */
 	while (now = coarse_now(),
-	       moment_compare(now, since) <= 0 && waits++ < START_WAITS)
+	       timestamp_compare(now, since) <= 0 && waits++ < START_WAITS)
 		(void)nanosleep(&some, NULL);
 	return now;
 }
@@ -134,7 +134,7 @@ bool take_tells_stores(int root_fd)
 	return w.tells_stores;
 }
 
-struct moment take_calm_before(int root_fd, struct moment start)
+struct timestamp take_calm_before(int root_fd, struct timestamp start)
 {
 	struct crawl w = {.root_fd = root_fd};
 
@@ -142,9 +142,9 @@ struct moment take_calm_before(int root_fd, struct moment start)
 	if (assume_settled)
 		return start;
 	if (!w.tells_stores)
-		return (struct moment){0};
+		return (struct timestamp){0};
 	start.sec -= w.settle_sec;
-	return start.sec > 0 ? start : (struct moment){0};
+	return start.sec > 0 ? start : (struct timestamp){0};
 }
 
 /* --- the stat cache --- */
@@ -351,7 +351,7 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 int take_snapshot(struct store *store, const struct take_options *options,
 		  struct snapshot *ret, struct err *err)
 {
-	AUTO(snapshot) struct snapshot s = {.time = moment_now()};
+	AUTO(snapshot) struct snapshot s = {.time = timestamp_now()};
 	AUTO(snapshot) struct snapshot parent = {0};
 	AUTO(marks) struct marks *marks = NULL;
 	struct statcache *cache = NULL;

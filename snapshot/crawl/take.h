@@ -36,7 +36,7 @@ struct take_options {
 	 * Not 0: entries whose ctime is not older than this (after the clock's
 	 * granularity) get NOTE_MOVED, folders for their missing names.
 	 */
-	struct moment moved_since;
+	struct timestamp moved_since;
 	/* Absolute paths below the root that are left out (guard's state). */
 	const char *const *skip; /* NULL-terminated, or NULL */
 	/*
@@ -96,7 +96,7 @@ bool take_tells_stores(int root_fd);
  * so of this file system. Whatever sets a time back by hand is not seen by
  * the mtime alone.
  */
-struct moment take_calm_before(int root_fd, struct moment start);
+struct timestamp take_calm_before(int root_fd, struct timestamp start);
 
 /*
  * Commits the snapshot and returns it. A root that cannot be opened is an
@@ -119,7 +119,7 @@ int take_entry(struct store *store, int dirfd, const char *name,
  * was changed before the call has an older ctime, or `since` had not passed
  * the clock's tick yet and the call waits for it (at most some ms). `since`:
  * when this process began, 0: now. */
-struct moment take_start_time(struct moment since);
+struct timestamp take_start_time(struct timestamp since);
 
 /* --- for tests only --- */
 

@@ -22,7 +22,7 @@ struct search {
 			      not */
 	uint64_t having; /* of these, with the path */
 	uint64_t oldest; /* of these, its number and time */
-	struct moment oldest_time;
+	struct timestamp oldest_time;
 	uint64_t purged; /* the newest from which it was purged, or all of a
 			    folder above it; 0: none */
 	char *purge; /* its note */
@@ -76,10 +76,10 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 	f->oldest_time = s->time;
 	return f->when.kind == WHEN_LATEST
 		       ? f->having == f->when.number + 1
-		       : moment_compare(s->time, f->when.time) <= 0;
+		       : timestamp_compare(s->time, f->when.time) <= 0;
 }
 
-static void local_time(struct moment m, char text[32])
+static void local_time(struct timestamp m, char text[32])
 {
 	time_t clock = (time_t)m.sec;
 	struct tm tm;
@@ -165,7 +165,7 @@ int catalog_find(struct store *store, const char *when, const char *path,
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
 
-	if (when_parse(when, moment_now(), &f.when, err) < 0)
+	if (when_parse(when, timestamp_now(), &f.when, err) < 0)
 		return -err->num;
 	if (f.when.kind == WHEN_SEQ)
 		return find_seq(&f, ret, err);

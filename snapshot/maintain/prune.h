@@ -34,7 +34,7 @@ struct prune_options {
 	/* Nothing that no snapshot needs is to be left, in no pack and not in
 	 * the trash, which is emptied. */
 	bool thorough;
-	struct moment now;
+	struct timestamp now;
 	/* Who has the store open; NULL: do not wait for them, -EBUSY. */
 	void (*busy)(void *arg, const char *who);
 	/* Now and then: so many of all, noun NULL: bytes; may be NULL. */

@@ -19,7 +19,7 @@
 #define NOTE_PURGED "purged on "
 
 struct purge_options {
-	struct moment now;
+	struct timestamp now;
 	/* As in prune.h. */
 	void (*busy)(void *arg, const char *who);
 	void (*progress)(void *arg, const char *noun, uint64_t done,

@@ -33,7 +33,7 @@ struct repair_result {
 };
 
 struct repair_options {
-	struct moment now;
+	struct timestamp now;
 	/* Paths that are left out of what is stored (guard's state), or NULL.
 	 */
 	const char *const *skip;

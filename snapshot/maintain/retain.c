@@ -27,7 +27,7 @@ static int by_root(const void *pa, const void *pb)
 }
 
 /* A number that is the same for all times of one hour, day, week, month. */
-static int64_t bucket_of(struct moment when, enum retain_why kind)
+static int64_t bucket_of(struct timestamp when, enum retain_why kind)
 {
 	time_t sec = (time_t)when.sec;
 	struct tm tm = {0};
@@ -87,7 +87,8 @@ static void keep_newest(struct retain_item **items, size_t count,
 }
 
 static void decide_root(struct retain_item **items, size_t count,
-			const struct retain_policy *policy, struct moment now)
+			const struct retain_policy *policy,
+			struct timestamp now)
 {
 	size_t i;
 
@@ -115,7 +116,7 @@ static void decide_root(struct retain_item **items, size_t count,
 }
 
 void retain_decide(struct retain_item *items, size_t count,
-		   const struct retain_policy *policy, struct moment now)
+		   const struct retain_policy *policy, struct timestamp now)
 {
 	struct retain_item **sorted =
 		mem_resize(NULL, count + 1, sizeof(struct retain_item *));

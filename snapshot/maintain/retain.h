@@ -46,7 +46,7 @@ enum retain_why {
 
 struct retain_item {
 	uint64_t seq;
-	struct moment time;
+	struct timestamp time;
 	const char *root;
 	bool result; /* of a run */
 	bool pinned;
@@ -59,6 +59,6 @@ extern const struct retain_policy retain_default;
 
 /* Fills `why` of all; they may come in any order and keep it. */
 void retain_decide(struct retain_item *items, size_t count,
-		   const struct retain_policy *policy, struct moment now);
+		   const struct retain_policy *policy, struct timestamp now);
 
 #endif

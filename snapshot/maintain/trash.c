@@ -95,7 +95,7 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 
 /* --- moving --- */
 
-int trash_make(int trash_fd, const char *word, struct moment now,
+int trash_make(int trash_fd, const char *word, struct timestamp now,
 	       struct err *err)
 {
 	int n, fd;
@@ -201,7 +201,7 @@ static int remove_remains(int trash_fd, struct err *err)
 	return 0;
 }
 
-int trash_purge(int trash_fd, int64_t max_age, struct moment now,
+int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 		struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};

@@ -30,7 +30,7 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		    void *arg, struct err *err);
 
 /* A new folder in the trash; its descriptor. */
-int trash_make(int trash_fd, const char *word, struct moment now,
+int trash_make(int trash_fd, const char *word, struct timestamp now,
 	       struct err *err);
 /* Renames names from one folder of the store into another; both are durable
  * when it returns. Under the commit lock. */
@@ -38,13 +38,13 @@ int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
 	       struct err *err);
 
 /* Deletes what lies there for longer than max_age seconds. */
-int trash_purge(int trash_fd, int64_t max_age, struct moment now,
+int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 		struct err *err);
 
 /* A snapshot in the trash. */
 struct trash_item {
 	struct snapshot snapshot; /* notes left out */
-	struct moment since;
+	struct timestamp since;
 	char *folder; /* in trash/ */
 };
 

@@ -19,8 +19,9 @@ void known_sort(struct known_file *list, size_t count)
 
 static bool is_same(const struct known_file *k, const struct meta *m)
 {
-	return k->size == m->size && moment_compare(k->mtime, m->mtime) == 0 &&
-	       (!k->ctime.sec || moment_compare(k->ctime, m->ctime) == 0);
+	return k->size == m->size &&
+	       timestamp_compare(k->mtime, m->mtime) == 0 &&
+	       (!k->ctime.sec || timestamp_compare(k->ctime, m->ctime) == 0);
 }
 
 const struct known_file *known_find(const struct known_file *list, size_t count,

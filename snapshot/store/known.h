@@ -12,7 +12,7 @@
 
 struct known_file {
 	uint64_t ino, size;
-	struct moment mtime, ctime;
+	struct timestamp mtime, ctime;
 	struct oid content;
 	bool bare; /* as it was at ctime, it has no attributes */
 };

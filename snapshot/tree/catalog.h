@@ -31,7 +31,7 @@ struct note {
 struct snapshot {
 	uint64_t seq;
 	uint64_t parent; /* 0 none: the last one of the same root */
-	struct moment time; /* when it was begun */
+	struct timestamp time; /* when it was begun */
 	char boot_id[40];
 	uint32_t uid; /* who took it */
 	char *reason;

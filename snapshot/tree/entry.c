@@ -47,14 +47,14 @@ bool entry_same_meta(const struct entry *a, const struct entry *b)
 
 bool entry_same_time(const struct entry *a, const struct entry *b)
 {
-	return moment_compare(a->mtime, b->mtime) == 0;
+	return timestamp_compare(a->mtime, b->mtime) == 0;
 }
 
 bool entry_equal(const struct entry *a, const struct entry *b)
 {
 	return entry_same_meta(a, b) && entry_same_content(a, b) &&
 	       oid_equal(&a->content, &b->content) && a->flags == b->flags &&
-	       moment_compare(a->mtime, b->mtime) == 0;
+	       timestamp_compare(a->mtime, b->mtime) == 0;
 }
 
 static bool oid_absent(const struct oid *id)

@@ -23,7 +23,7 @@ struct entry {
 	char *name; /* "" for a root */
 	uint32_t mode; /* type and permission bits, as st_mode */
 	uint32_t uid, gid;
-	struct moment mtime;
+	struct timestamp mtime;
 	uint64_t size; /* of a regular file, else 0 */
 	uint64_t rdev; /* of a device node */
 	struct oid content; /* file: data or chunklist; folder: its tree */

@@ -81,7 +81,7 @@ static int64_t unit_seconds(const char *name, size_t len)
 	return 0;
 }
 
-static bool parse_ago(const char *text, struct moment now, struct when *ret)
+static bool parse_ago(const char *text, struct timestamp now, struct when *ret)
 {
 	uint64_t count;
 	int64_t seconds;
@@ -151,7 +151,7 @@ static bool parse_day(const char **at, struct tm *tm)
 	return false;
 }
 
-static bool parse_time(const char *text, struct moment now, struct when *ret)
+static bool parse_time(const char *text, struct timestamp now, struct when *ret)
 {
 	time_t clock = (time_t)now.sec;
 	struct tm tm;
@@ -188,7 +188,7 @@ static bool parse_time(const char *text, struct moment now, struct when *ret)
 	return true;
 }
 
-int when_parse(const char *text, struct moment now, struct when *ret,
+int when_parse(const char *text, struct timestamp now, struct when *ret,
 	       struct err *err)
 {
 	struct when when = {.kind = WHEN_LATEST};

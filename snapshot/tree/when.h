@@ -33,11 +33,11 @@ enum when_kind {
 struct when {
 	enum when_kind kind;
 	uint64_t number;
-	struct moment time;
+	struct timestamp time;
 };
 
 /* now: the clock to count back from. -EINVAL: not understood. */
-int when_parse(const char *text, struct moment now, struct when *ret,
+int when_parse(const char *text, struct timestamp now, struct when *ret,
 	       struct err *err);
 
 #endif

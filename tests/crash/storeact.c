@@ -55,7 +55,7 @@ static int do_prune(char **args, struct err *err)
 	AUTO(store) struct store *s = NULL;
 	struct prune_options o = {
 		.policy = {.last = (uint32_t)strtoul(args[1], NULL, 10)},
-		.now = {.sec = moment_now().sec + MONTH},
+		.now = {.sec = timestamp_now().sec + MONTH},
 	};
 	struct prune_result result;
 
@@ -82,7 +82,7 @@ static int do_undelete(char **args, struct err *err)
 
 static int do_repair(char **args, struct err *err)
 {
-	struct repair_options o = {.now = moment_now()};
+	struct repair_options o = {.now = timestamp_now()};
 	struct repair_result result;
 
 	return repair_store(args[0], &o, &result, err);

@@ -54,7 +54,7 @@ static uint64_t take_at(struct box *box, struct store *store, int64_t sec)
 		return s.seq;
 	later = s;
 	s = (struct snapshot){0};
-	later.time = (struct moment){.sec = sec};
+	later.time = (struct timestamp){.sec = sec};
 	ok(catalog_add(store, &later, &err));
 	return later.seq;
 }

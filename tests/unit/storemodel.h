@@ -35,7 +35,7 @@ static uint64_t model_number(const struct buf *b)
 }
 
 static void model_line(struct buf *to, const char *path, uint32_t mode,
-		       struct moment mtime, const char *link,
+		       struct timestamp mtime, const char *link,
 		       const struct buf *bytes)
 {
 	buf_printf(to, "%s %o %lld.%09u %s %zu %016llx\n", path, mode,
@@ -53,14 +53,14 @@ static __attribute__((unused)) int model_folder(int dirfd, const char *path,
 	AUTO(buf) struct buf bytes = {0};
 	char link[4096];
 	struct stat st;
-	struct moment mtime;
+	struct timestamp mtime;
 	struct err err;
 	size_t i;
 
 	if (fstatat(dirfd, *path ? path : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	mtime = (struct moment){st.st_mtim.tv_sec,
-				(uint32_t)st.st_mtim.tv_nsec};
+	mtime = (struct timestamp){st.st_mtim.tv_sec,
+				   (uint32_t)st.st_mtim.tv_nsec};
 	*link = '\0';
 	if (S_ISLNK(st.st_mode)) {
 		ssize_t n = readlinkat(dirfd, path, link, sizeof(link) - 1);

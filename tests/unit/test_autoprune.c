@@ -45,7 +45,7 @@ static void configure(const struct state *s, const char *text)
 static uint64_t add(struct box *box, const char *reason, int64_t age)
 {
 	struct snapshot s = {
-		.time = {.sec = moment_now().sec - age},
+		.time = {.sec = timestamp_now().sec - age},
 		.reason = mem_strdup(reason),
 		.run_id = mem_strdup(""),
 		.command = mem_strdup(""),
@@ -89,12 +89,12 @@ static void what_no_rule_keeps_goes(void **state)
 	store_free(&box->store);
 	configure(&s, "keep-last = 1\n");
 	ok(pins_user_change(&s, &pinned, 1, true, &err));
-	ok(autoprune(&s, moment_now(), &result, &err));
+	ok(autoprune(&s, timestamp_now(), &result, &err));
 	assert_int_equal(result.snapshots, 1);
 	assert_false(is_there(box, old));
 	assert_true(is_there(box, mine));
 	assert_true(is_there(box, pinned));
-	ok(autoprune(&s, moment_now(), &result, &err));
+	ok(autoprune(&s, timestamp_now(), &result, &err));
 	assert_int_equal(result.snapshots, 0);
 	state_done(&s);
 }
@@ -113,7 +113,7 @@ static void the_default_rules_hold_without_a_config(void **state)
 	for (i = 32; i > 0; i--)
 		(void)add(box, "pre-run", i * 31 * DAY);
 	store_free(&box->store);
-	ok(autoprune(&s, moment_now(), &result, &err));
+	ok(autoprune(&s, timestamp_now(), &result, &err));
 	assert_false(is_there(box, ancient));
 	assert_int_equal(result.snapshots, 3);
 	state_done(&s);
@@ -132,7 +132,8 @@ static void a_broken_config_takes_nothing(void **state)
 		(void)add(box, "pre-run", 2 * DAY);
 	store_free(&box->store);
 	configure(&s, "keep-lots = 1\n");
-	assert_int_equal(autoprune(&s, moment_now(), &result, &err), -EINVAL);
+	assert_int_equal(autoprune(&s, timestamp_now(), &result, &err),
+			 -EINVAL);
 	assert_true(is_there(box, old));
 	state_done(&s);
 }

@@ -41,7 +41,7 @@ static int calm_teardown(void **state)
 static int run_after(struct bench *b, const struct plan *plan, int64_t sec,
 		     struct err *err)
 {
-	struct snapshot before = {.time = moment_now()};
+	struct snapshot before = {.time = timestamp_now()};
 	struct transaction_root root = {.plan = plan, .before = &before};
 	struct project p;
 	bool on = calls.on;

@@ -454,7 +454,7 @@ static void test_times(void **state)
 static void test_times_ago(void **state)
 {
 	struct box *box = *state;
-	int64_t now = moment_now().sec;
+	int64_t now = timestamp_now().sec;
 
 	(void)add_at(box, "/p", now - 15 * 86400);
 	(void)add_at(box, "/p", now - 3 * 86400);
@@ -506,7 +506,7 @@ static void test_what_is_not_understood(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (when_parse(texts[i], moment_now(), &w, &err) != -EINVAL)
+		if (when_parse(texts[i], timestamp_now(), &w, &err) != -EINVAL)
 			fail_msg("'%s' was understood", texts[i]);
 }
 
@@ -516,14 +516,14 @@ static void test_z_means_utc(void **state)
 	struct when w;
 
 	(void)state;
-	ok(when_parse("2026-11-21T14:30:07Z", moment_now(), &w, &err));
+	ok(when_parse("2026-11-21T14:30:07Z", timestamp_now(), &w, &err));
 	assert_int_equal(w.kind, WHEN_TIME);
 	assert_int_equal(w.time.sec, 1795271407);
 }
 
 static void test_time_alone_is_today(void **state)
 {
-	struct moment now = {.sec = local("2026-11-21 18:00:00")};
+	struct timestamp now = {.sec = local("2026-11-21 18:00:00")};
 	struct when w;
 	struct err err;
 
@@ -535,7 +535,7 @@ static void test_time_alone_is_today(void **state)
 
 static void test_yesterday_is_the_day_before(void **state)
 {
-	struct moment now = {.sec = local("2026-03-01 18:00:00")};
+	struct timestamp now = {.sec = local("2026-03-01 18:00:00")};
 	struct when w;
 	struct err err;
 

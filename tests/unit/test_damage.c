@@ -327,7 +327,7 @@ static int right_or_told(struct box *box, const struct buf *want,
 
 static int mend(struct box *box, struct repair_result *ret, struct err *err)
 {
-	struct repair_options o = {.now = moment_now()};
+	struct repair_options o = {.now = timestamp_now()};
 
 	*ret = (struct repair_result){0};
 	return repair_store(box->store_dir, &o, ret, err);

@@ -21,7 +21,7 @@ static void open_store(struct box *box)
 static uint64_t take_old(struct box *box, uint64_t seed)
 {
 	put_file(box, "a", seed, 100);
-	return take_at(box, box->store, moment_now().sec - 90 * DAYS);
+	return take_at(box, box->store, timestamp_now().sec - 90 * DAYS);
 }
 
 static void remove_snapshot(struct box *box, uint64_t seq)
@@ -45,7 +45,8 @@ static void check_faults(struct box *box, const char *wanted)
 /* By the hardest rule; how many went. */
 static uint64_t prune_all(struct box *box)
 {
-	struct prune_options o = {.policy = {.last = 1}, .now = moment_now()};
+	struct prune_options o = {.policy = {.last = 1},
+				  .now = timestamp_now()};
 	struct prune_result result;
 	struct err err;
 
@@ -69,7 +70,7 @@ static void test_a_file_that_somebody_deleted_is_missed(void **state)
 	struct box *box = *state;
 	AUTO(buf) struct buf lost = {0};
 	struct repair_options o = {
-		.now = moment_now(), .lost = count_lost, .arg = &lost};
+		.now = timestamp_now(), .lost = count_lost, .arg = &lost};
 	struct repair_result result;
 	struct err err;
 	uint64_t last = 0;
@@ -190,7 +191,7 @@ static void test_a_damaged_note_is_named_and_mended(void **state)
 {
 	struct box *box = *state;
 	auto_free char *path = path_join(box->store_dir, "gone");
-	struct repair_options o = {.now = moment_now()};
+	struct repair_options o = {.now = timestamp_now()};
 	struct repair_result result;
 	struct err err;
 	int i;

@@ -55,21 +55,21 @@ static int tear_down(void **state)
 }
 
 /* The time at which all was as it is, and the file systems' clock beyond it. */
-static struct moment rest(void)
+static struct timestamp rest(void)
 {
 	struct timespec now;
-	struct moment then = moment_now();
+	struct timestamp then = timestamp_now();
 
 	do {
 		(void)sched_yield();
 		(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	} while (moment_compare(
-			 (struct moment){now.tv_sec, (uint32_t)now.tv_nsec},
+	} while (timestamp_compare(
+			 (struct timestamp){now.tv_sec, (uint32_t)now.tv_nsec},
 			 then) <= 0);
 	return then;
 }
 
-static bool untouched_since(struct moment then)
+static bool untouched_since(struct timestamp then)
 {
 	AUTO(change_list) struct change_list list = {0};
 	struct err err;
@@ -78,7 +78,7 @@ static bool untouched_since(struct moment then)
 
 	assert_return_code(scan_layer(root, lower, NULL, &list, &err),
 			   -err.num);
-	return moment_compare(list.newest, then) < 0;
+	return timestamp_compare(list.newest, then) < 0;
 }
 
 static void touch_mode(void)
@@ -122,7 +122,7 @@ static void sees_whatever_was_done_since(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(touches) / sizeof(touches[0]); i++) {
-		struct moment then = rest();
+		struct timestamp then = rest();
 
 		assert_true(untouched_since(then));
 		touches[i]();
@@ -132,7 +132,7 @@ static void sees_whatever_was_done_since(void **state)
 
 static void knows_also_what_its_owner_may_not_read(void **state)
 {
-	struct moment then;
+	struct timestamp then;
 
 	(void)state;
 	assert_return_code(fchmodat(root, "d/e", 0, 0), errno);

@@ -190,7 +190,7 @@ static void output_that_cannot_be_written_is_no_success(void **state)
 
 static void ages_are_told_in_one_unit(void **state)
 {
-	struct moment now = moment_now();
+	struct timestamp now = timestamp_now();
 
 	(void)state;
 	now.sec -= 5;

@@ -42,7 +42,7 @@ static struct prune_options month_later(void)
 {
 	return (struct prune_options){
 		.policy = {.last = 1},
-		.now = {.sec = moment_now().sec + 40 * 24 * 3600},
+		.now = {.sec = timestamp_now().sec + 40 * 24 * 3600},
 	};
 }
 
@@ -83,7 +83,7 @@ static int do_undelete(struct box *box, struct err *err)
 
 static int do_repair(struct box *box, struct err *err)
 {
-	struct repair_options o = {.now = moment_now()};
+	struct repair_options o = {.now = timestamp_now()};
 	struct repair_result result;
 
 	return repair_store(box->store_dir, &o, &result, err);

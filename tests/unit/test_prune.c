@@ -159,7 +159,7 @@ static int undelete(struct box *box, uint64_t seq, struct err *err)
 
 static int64_t later(int64_t seconds)
 {
-	return moment_now().sec + seconds;
+	return timestamp_now().sec + seconds;
 }
 
 /* The test's own open store would be in the way. */
@@ -201,7 +201,7 @@ static void test_random_prunes_and_undeletes_agree_with_copies(void **state)
 	AUTO(model) struct model m = {0};
 	const char *named = getenv("SEED");
 	uint64_t seed = named ? strtoull(named, NULL, 0)
-			      : (uint64_t)moment_now().nsec + 1;
+			      : (uint64_t)timestamp_now().nsec + 1;
 	uint64_t first = seed;
 	int64_t now = later(DAY);
 	struct err err;
@@ -246,7 +246,7 @@ static void test_random_prunes_and_undeletes_agree_with_copies(void **state)
 			else
 				assert_true(err.num == ENOENT);
 			assert_true(there || is_in_snaps(box, seq) ||
-				    now > moment_now().sec + 7 * DAY);
+				    now > timestamp_now().sec + 7 * DAY);
 		}
 		check_whole(box);
 	}

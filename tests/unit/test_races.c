@@ -43,7 +43,7 @@ static struct timespec victim_time(void)
 	return st.st_mtim;
 }
 
-static void moment(void)
+static void timestamp(void)
 {
 	if (moments.within || !moments.at ||
 	    __atomic_add_fetch(&moments.count, 1, __ATOMIC_SEQ_CST) !=
@@ -67,19 +67,19 @@ ssize_t __wrap_readlinkat(int dirfd, const char *name, char *to, size_t len);
 int __wrap_statx(int dirfd, const char *name, int flags, unsigned int mask,
 		 struct statx *ret)
 {
-	moment();
+	timestamp();
 	return __real_statx(dirfd, name, flags, mask, ret);
 }
 
 int __wrap_openat(int dirfd, const char *name, int flags, mode_t mode)
 {
-	moment();
+	timestamp();
 	return __real_openat(dirfd, name, flags, mode);
 }
 
 ssize_t __wrap_readlinkat(int dirfd, const char *name, char *to, size_t len)
 {
-	moment();
+	timestamp();
 	return __real_readlinkat(dirfd, name, to, len);
 }
 
@@ -87,7 +87,7 @@ static int before_ring(enum ring_call call, int fd)
 {
 	(void)fd;
 	if (call == RING_READ)
-		moment();
+		timestamp();
 	return 0;
 }
 

@@ -33,7 +33,7 @@ static int note_lost(void *arg, uint64_t seq, const char *path, const char *why,
 static int repair_now(struct box *box, struct seen *seen, struct err *err)
 {
 	struct repair_options o = {
-		.now = moment_now(),
+		.now = timestamp_now(),
 		.lost = note_lost,
 		.arg = seen,
 	};
@@ -253,7 +253,7 @@ static void test_what_stays_lost_is_named_and_never_made_up(void **state)
 	struct seen seen = {0}, again = {0};
 	struct prune_options o = {
 		.policy = {.last = 9},
-		.now = {.sec = moment_now().sec + 40 * 24 * 3600},
+		.now = {.sec = timestamp_now().sec + 40 * 24 * 3600},
 	};
 	struct prune_result result;
 	struct store *s = NULL;

@@ -155,7 +155,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 	(void)err;
 	/* Where only what is below differs, that is told of by itself. */
 	if (a && b && entry_same_meta(a, b) && entry_same_content(a, b) &&
-	    a->flags == b->flags && moment_compare(a->mtime, b->mtime) == 0)
+	    a->flags == b->flags && timestamp_compare(a->mtime, b->mtime) == 0)
 		return 0;
 	buf_printf(text, "%s (%o %lld, %o %lld)\n", *path ? path : ".",
 		   a ? a->mode : 0, a ? (long long)a->mtime.sec : 0,

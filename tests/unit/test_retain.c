@@ -40,7 +40,7 @@ static void check(const struct when *when, struct retain_policy policy,
 			.pinned = when[count].pinned,
 			.tagged = when[count].tagged,
 		};
-	retain_decide(items, count, &policy, (struct moment){.sec = NOW});
+	retain_decide(items, count, &policy, (struct timestamp){.sec = NOW});
 	for (i = 0; i < count; i++)
 		if (items[i].why)
 			(void)snprintf(text + strlen(text),
@@ -256,7 +256,7 @@ static void test_the_default_thins_out_slowly(void **state)
 			.root = "/p",
 		};
 	retain_decide(items, 3000, &retain_default,
-		      (struct moment){.sec = NOW});
+		      (struct timestamp){.sec = NOW});
 	for (i = 0; i < 3000; i++) {
 		kept += items[i].why != 0;
 		last_days += items[i].time.sec >= NOW - 14 * DAY &&

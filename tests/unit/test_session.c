@@ -24,12 +24,12 @@ static void test_ids_sort_by_time(void **state)
 	char a[SESSION_ID_LEN + 1], b[SESSION_ID_LEN + 1];
 
 	(void)state;
-	session_id_make((struct moment){1790000000, 0}, a);
-	session_id_make((struct moment){1790000000, 1000000}, b);
+	session_id_make((struct timestamp){1790000000, 0}, a);
+	session_id_make((struct timestamp){1790000000, 1000000}, b);
 	assert_true(strcmp(a, b) < 0);
-	session_id_make((struct moment){1790000001, 0}, a);
+	session_id_make((struct timestamp){1790000001, 0}, a);
 	assert_true(strcmp(b, a) < 0);
-	session_id_make((struct moment){0, 999999999}, a);
+	session_id_make((struct timestamp){0, 999999999}, a);
 	assert_string_equal(a, "000000-zz");
 	assert_true(session_id_ok(a) && session_id_ok(b));
 	assert_false(session_id_ok("000000-z"));
@@ -62,8 +62,8 @@ static void test_create_and_open(void **state)
 		assert_int_equal(st.st_mode & 07777, i < 4 ? 0700 : 01777);
 	}
 	lab.s.state = RUN_ENDED;
-	lab.s.started = (struct moment){1790000000, 5};
-	lab.s.ended = (struct moment){1790000001, 999999999};
+	lab.s.started = (struct timestamp){1790000000, 5};
+	lab.s.ended = (struct timestamp){1790000001, 999999999};
 	lab.s.status = 137;
 	lab.s.result = 1ULL << 60;
 	lab.s.times = 3;

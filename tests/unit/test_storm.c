@@ -492,7 +492,7 @@ static int setup(void **state)
 
 		assert_return_code(mkdir(root, 0755), errno);
 	}
-	month_later = moment_now().sec + MONTH;
+	month_later = timestamp_now().sec + MONTH;
 	if (store_open(&s, the_store, STORE_WRITE, &err) < 0)
 		fail_msg("%s", err.text);
 	store_free(&s);

@@ -63,7 +63,7 @@ static void pass_racy_time(void)
 static struct take_stats stats;
 static struct box *hook_box; /* for the functions that change what is read */
 
-static void take_since(struct box *box, struct moment since, bool plain,
+static void take_since(struct box *box, struct timestamp since, bool plain,
 		       struct snapshot *ret)
 {
 	struct take_options o = {
@@ -82,7 +82,7 @@ static void take_since(struct box *box, struct moment since, bool plain,
 
 static void take(struct box *box, struct snapshot *ret)
 {
-	take_since(box, (struct moment){0}, false, ret);
+	take_since(box, (struct timestamp){0}, false, ret);
 }
 
 static struct entry find(struct box *box, const struct snapshot *s,
@@ -234,7 +234,7 @@ static void test_a_nasty_tree_comes_back(void **state)
 	ok(catalog_load(box->store, s.seq, &loaded, &err));
 	check_nasty(box, &loaded);
 	assert_return_code(unlink(box->cache), errno);
-	take_since(box, (struct moment){0}, true, &plain);
+	take_since(box, (struct timestamp){0}, true, &plain);
 	check_nasty(box, &plain);
 	assert_true(oid_equal(&s.root.content, &plain.root.content));
 	assert_int_equal(plain.parent, s.seq);
@@ -514,7 +514,7 @@ static bool noted(const struct snapshot *s, enum note_kind kind,
 static void check_moved(struct box *box, bool cached)
 {
 	AUTO(snapshot) struct snapshot first = {0}, s = {0};
-	struct moment since;
+	struct timestamp since;
 
 	make_dir(box, "d");
 	make_dir(box, "still");
@@ -528,7 +528,7 @@ static void check_moved(struct box *box, bool cached)
 	pass_racy_time();
 	if (cached)
 		take(box, &first);
-	since = take_start_time((struct moment){0});
+	since = take_start_time((struct timestamp){0});
 	write_text(box, "d/edit", "2");
 	write_text(box, "d/new", "2");
 	assert_return_code(unlinkat(box->root_fd, "d/gone", 0), errno);
@@ -570,16 +570,16 @@ static void test_start_time_parts_before_from_after(void **state)
 	int i;
 
 	for (i = 0; i < 30; i++) {
-		struct moment since;
+		struct timestamp since;
 		struct meta m;
 
 		write_text(box, "before", "b");
-		since = take_start_time((struct moment){0});
+		since = take_start_time((struct timestamp){0});
 		write_text(box, "after", "a");
 		assert_return_code(meta_get(box->root_fd, "before", &m), errno);
-		assert_true(moment_compare(m.ctime, since) < 0);
+		assert_true(timestamp_compare(m.ctime, since) < 0);
 		assert_return_code(meta_get(box->root_fd, "after", &m), errno);
-		assert_true(moment_compare(m.ctime, since) >= 0);
+		assert_true(timestamp_compare(m.ctime, since) >= 0);
 	}
 }
 
@@ -663,7 +663,7 @@ static int check_difference(void *arg, const char *path, const struct entry *a,
 
 	/* Only what is below it differs: that is told by itself. */
 	if (a && b && S_ISDIR(a->mode) && entry_same_meta(a, b) &&
-	    moment_compare(a->mtime, b->mtime) == 0)
+	    timestamp_compare(a->mtime, b->mtime) == 0)
 		return 0;
 	/* Not the topmost missing part. */
 	if (!b && *path &&
@@ -683,7 +683,7 @@ static void edit_beside(struct box *box, uint64_t seed, bool cached)
 	AUTO(snapshot) struct snapshot before = {0}, now = {0};
 	struct beside c = {.box = box, .before = &before, .now = &now};
 	char name[32], top[16];
-	struct moment since;
+	struct timestamp since;
 	struct err err;
 	int i;
 
@@ -707,7 +707,7 @@ static void edit_beside(struct box *box, uint64_t seed, bool cached)
 	}
 	pass_racy_time();
 	take(box, &before);
-	since = take_start_time((struct moment){0});
+	since = take_start_time((struct timestamp){0});
 	/* With a cache only what is touched first is read at all. */
 	if (cached)
 		write_text(box, "d0/e0/f0", "the first edit");
@@ -756,7 +756,7 @@ static void check_busy(struct box *box, int edits, bool plain)
 	hook_box = box;
 	hook_edits = edits;
 	reading_hook(edit_while_read);
-	take_since(box, (struct moment){0}, plain, &s);
+	take_since(box, (struct timestamp){0}, plain, &s);
 	reading_hook(NULL);
 	e = find(box, &s, "busy");
 	if (edits > 2 * READING_TRIES) {
@@ -1022,7 +1022,7 @@ static void test_the_way_to_some_paths_does_not_count_as_moved(void **state)
 	make_dir(box, "a");
 	make_dir(box, "a/folder");
 	write_text(box, "a/file", "x");
-	o.moved_since = take_start_time((struct moment){0});
+	o.moved_since = take_start_time((struct timestamp){0});
 	write_text(box, "a/other", "x");
 	write_text(box, "a/folder/x", "x");
 	ok(take_snapshot(box->store, &o, &s, &err));
@@ -1144,7 +1144,7 @@ static int check_few_descriptors(struct box *box)
 {
 	struct rlimit limit = {.rlim_cur = 60, .rlim_max = 60};
 	struct take_options o = {.root_path = box->root, .root_fd = -1};
-	struct moment since = take_start_time((struct moment){0});
+	struct timestamp since = take_start_time((struct timestamp){0});
 	struct snapshot s = {0};
 	struct store *store;
 	struct err err;

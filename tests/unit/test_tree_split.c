@@ -220,7 +220,7 @@ static void test_a_part_that_is_lost_is_named_by_its_folder(void **state)
 	tree_add(&t, &folder);
 	ok(tree_save(box->store, &t, &id, &err));
 	s.root = folder_of(&id);
-	s.time = moment_now();
+	s.time = timestamp_now();
 	ok(catalog_add(box->store, &s, &err));
 	assert_int_equal(tree_lookup(box->store, &s.root,
 				     "huge/file-00000003.txt", &e, &err),
