@@ -127,7 +127,7 @@ void atomic_set_free(struct atomic_set *s)
 
 static void set_add(struct atomic_set *s, const struct atomic_item *item)
 {
-	GROW(s->items, s->count, s->room);
+	GROW(s->items, s->count, s->capacity);
 	s->items[s->count++] = *item;
 }
 

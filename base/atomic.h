@@ -62,7 +62,7 @@ int atomic_sync_dir(int dirfd, struct err *err);
  */
 struct atomic_set {
 	struct atomic_item *items;
-	size_t count, room;
+	size_t count, capacity;
 	bool synced;
 };
 

@@ -44,14 +44,14 @@ static int compare_dirlist_names(const void *a, const void *b)
 /* While the names' memory still moves, items hold offsets into it. */
 void dirlist_add(struct dirlist *list, const char *name, size_t len)
 {
-	while (list->names_len + len + 1 > list->names_room) {
-		list->names_room =
-			list->names_room ? list->names_room * 2 : 4096;
-		list->names = mem_resize(list->names, list->names_room, 1);
+	while (list->names_len + len + 1 > list->names_capacity) {
+		list->names_capacity =
+			list->names_capacity ? list->names_capacity * 2 : 4096;
+		list->names = mem_resize(list->names, list->names_capacity, 1);
 	}
 	memcpy(list->names + list->names_len, name, len);
 	list->names[list->names_len + len] = '\0';
-	GROW(list->items, list->count, list->room);
+	GROW(list->items, list->count, list->capacity);
 	list->items[list->count++] = (struct dirlist_item){
 		.name = (const char *)list->names_len, // NOLINT
 	};

@@ -18,9 +18,9 @@ struct dirlist_item {
 
 struct dirlist {
 	struct dirlist_item *items;
-	size_t count, room;
+	size_t count, capacity;
 	char *names;
-	size_t names_len, names_room;
+	size_t names_len, names_capacity;
 };
 
 void dirlist_free(struct dirlist *list);

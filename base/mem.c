@@ -104,7 +104,7 @@ void names_free(struct names *t)
 
 void names_add(struct names *t, const char *text)
 {
-	GROW(t->items, t->count, t->room);
+	GROW(t->items, t->count, t->capacity);
 	t->items[t->count++] = mem_strdup(text);
 }
 
@@ -121,15 +121,15 @@ void buf_clear(struct buf *b)
 
 void *buf_reserve(struct buf *b, size_t len)
 {
-	size_t room = b->room ? b->room : 256;
+	size_t capacity = b->capacity ? b->capacity : 256;
 
 	if (len > SIZE_MAX / 4 || b->len > SIZE_MAX / 4)
 		abort();
-	while (room < b->len + len + 1)
-		room *= 2;
-	if (room != b->room) {
-		b->data = mem_resize(b->data, room, 1);
-		b->room = room;
+	while (capacity < b->len + len + 1)
+		capacity *= 2;
+	if (capacity != b->capacity) {
+		b->data = mem_resize(b->data, capacity, 1);
+		b->capacity = capacity;
 	}
 	return b->data + b->len;
 }

@@ -19,12 +19,12 @@ char *mem_strndup(const char *text, size_t len);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Room for one more item in a growing array (struct fields by name). */
-#define GROW(items, count, room)                                               \
+#define GROW(items, count, capacity)                                           \
 	do {                                                                   \
-		if ((count) == (room)) {                                       \
-			(room) = (room) ? (room)*2 : 16;                       \
-			(items) =                                              \
-				mem_resize((items), (room), sizeof(*(items))); \
+		if ((count) == (capacity)) {                                   \
+			(capacity) = (capacity) ? (capacity)*2 : 16;           \
+			(items) = mem_resize((items), (capacity),              \
+					     sizeof(*(items)));                \
 		}                                                              \
 	} while (0)
 
@@ -35,7 +35,7 @@ void mem_list_free(char ***list);
 /* Counted texts of its own; {0} is empty. */
 struct names {
 	char **items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void names_free(struct names *t);
@@ -44,7 +44,7 @@ void names_add(struct names *t, const char *text);
 /* A growing byte buffer; {0} is empty. buf_text() is NUL-terminated. */
 struct buf {
 	unsigned char *data;
-	size_t len, room;
+	size_t len, capacity;
 };
 
 void buf_free(struct buf *b); /* and empties it */

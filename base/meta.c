@@ -117,7 +117,7 @@ static int by_name(const void *a, const void *b)
 void xattrs_add(struct xattrs *x, const char *name, const void *value,
 		size_t len)
 {
-	GROW(x->items, x->count, x->room);
+	GROW(x->items, x->count, x->capacity);
 	x->items[x->count++] = (struct xattr){
 		.name = mem_strdup(name),
 		.value = mem_dup(value, len),

@@ -56,7 +56,7 @@ struct xattr {
 
 struct xattrs {
 	struct xattr *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void xattrs_free(struct xattrs *x);

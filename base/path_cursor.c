@@ -61,7 +61,7 @@ static int open_next_dir(struct path_cursor *w, const char *path,
 	fd = beneath_open(from, piece, O_PATH | O_DIRECTORY, 0, err);
 	if (fd < 0)
 		return fd;
-	GROW(w->dirs, w->count, w->room);
+	GROW(w->dirs, w->count, w->capacity);
 	w->dirs[w->count++] = (struct path_cursor_dir){
 		.fd = fd,
 		.len = (size_t)(rest - path) + len,

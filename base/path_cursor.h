@@ -26,7 +26,7 @@ struct path_cursor {
 	int root_fd; /* borrowed */
 	char *path; /* that was asked for last */
 	struct path_cursor_dir *dirs;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void path_cursor_free(struct path_cursor *w);

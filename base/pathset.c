@@ -13,10 +13,10 @@ static int by_path(const void *a, const void *b)
 struct pathset pathset_of(const char *const *paths)
 {
 	struct pathset s = {.all = !paths};
-	size_t room = 0, kept = 0, i;
+	size_t capacity = 0, kept = 0, i;
 
 	for (; paths && *paths; paths++) {
-		GROW(s.items, s.count, room);
+		GROW(s.items, s.count, capacity);
 		s.items[s.count++] = *paths;
 	}
 	if (s.count)

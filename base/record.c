@@ -27,7 +27,7 @@ void record_free(struct record *r)
 
 void record_add(struct record *r, const char *key, const char *value)
 {
-	GROW(r->items, r->count, r->room);
+	GROW(r->items, r->count, r->capacity);
 	r->items[r->count++] = (struct record_item){
 		.key = mem_strdup(key),
 		.value = mem_strdup(value),

@@ -23,7 +23,7 @@ struct record_item {
 
 struct record {
 	struct record_item *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void record_free(struct record *r);

@@ -193,9 +193,9 @@ size_t text_fit(const char *text, size_t columns)
 }
 
 /* Bytes of what stands in a line with so much room; 0: rather in the next. */
-static size_t wrap_at(const char *text, size_t room, bool must)
+static size_t wrap_at(const char *text, size_t capacity, bool must)
 {
-	size_t fits = text_fit(text, room), len;
+	size_t fits = text_fit(text, capacity), len;
 
 	if (!text[fits] || text[fits] == ' ')
 		return fits;
@@ -212,8 +212,8 @@ size_t text_wrap(struct buf *to, const char *text, size_t at, size_t indent,
 	bool fresh = at <= indent;
 
 	while (width > indent && at + text_width(text) > width) {
-		size_t room = width > at ? width - at : 0;
-		size_t len = wrap_at(text, room, fresh);
+		size_t capacity = width > at ? width - at : 0;
+		size_t len = wrap_at(text, capacity, fresh);
 
 		buf_add(to, text, len);
 		text += len;

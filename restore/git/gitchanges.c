@@ -30,7 +30,7 @@ void gitchanges_done(struct gitchanges *c)
 void gitchanges_leave_out(struct gitchanges *c, const char *path,
 			  const char *why)
 {
-	GROW(c->notes, c->note_count, c->note_room);
+	GROW(c->notes, c->note_count, c->note_capacity);
 	c->notes[c->note_count++] = mem_printf("%s: %s", text_quote(path), why);
 }
 

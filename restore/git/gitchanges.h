@@ -34,7 +34,7 @@ struct gitchanges {
 	struct gitchange *items;
 	size_t count, room;
 	char **notes; /* what was left out, escaped */
-	size_t note_count, note_room;
+	size_t note_count, note_capacity;
 };
 
 /* arg: struct gitchanges. -EEXIST: the branch's file and the change do not go

@@ -42,7 +42,7 @@ void crawl_note(struct crawl *w, enum note_kind kind,
 	};
 
 	(void)pthread_mutex_lock(&w->lock);
-	GROW(w->notes, w->note_count, w->note_room);
+	GROW(w->notes, w->note_count, w->note_capacity);
 	w->notes[w->note_count++] = n;
 	(void)pthread_mutex_unlock(&w->lock);
 }
@@ -73,7 +73,7 @@ void crawl_push(struct crawl *w, struct crawl_folder *chain)
 		return;
 	(void)pthread_mutex_lock(&w->lock);
 	for (; chain; chain = chain->next) {
-		GROW(w->stack, w->stack_count, w->stack_room);
+		GROW(w->stack, w->stack_count, w->stack_capacity);
 		w->stack[w->stack_count++] = chain;
 	}
 	(void)pthread_cond_broadcast(&w->wake);

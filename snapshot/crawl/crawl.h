@@ -58,7 +58,7 @@ struct crawl {
 	/* Made. */
 	struct cache_builder *builder;
 	struct note *notes; /* not sorted */
-	size_t note_count, note_room;
+	size_t note_count, note_capacity;
 	atomic_ullong files, folders, bytes;
 	atomic_ullong read_files, read_bytes, listed, encoded;
 	struct crawl_folder *root;
@@ -67,7 +67,7 @@ struct crawl {
 	pthread_mutex_t lock; /* stack, notes, groups, builder, err, done */
 	pthread_cond_t wake;
 	struct crawl_folder **stack;
-	size_t stack_count, stack_room;
+	size_t stack_count, stack_capacity;
 	bool done;
 	atomic_bool failed;
 	struct err err;

@@ -254,7 +254,7 @@ struct pending {
 struct cache_builder {
 	struct buf folders, entries, attrs, names;
 	struct pending *pending;
-	size_t count, room;
+	size_t count, capacity;
 	size_t first; /* entry of the folder under way */
 };
 
@@ -363,7 +363,7 @@ static size_t entry_count(const struct cache_builder *b)
 static void push(struct cache_builder *b, const struct cache_entry *old,
 		 size_t entry)
 {
-	GROW(b->pending, b->count, b->room);
+	GROW(b->pending, b->count, b->capacity);
 	b->pending[b->count++] = (struct pending){old, entry};
 }
 

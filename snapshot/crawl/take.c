@@ -241,7 +241,7 @@ static void take_notes(struct crawl *w, struct snapshot *s)
 			free(n->text);
 			continue;
 		}
-		GROW(s->notes, s->note_count, s->note_room);
+		GROW(s->notes, s->note_count, s->note_capacity);
 		s->notes[s->note_count++] = *n;
 	}
 	w->note_count = 0;

@@ -68,10 +68,10 @@ static void drop_notes(struct snapshot *s)
 {
 	struct snapshot only = {.notes = s->notes,
 				.note_count = s->note_count,
-				.note_room = s->note_room};
+				.note_capacity = s->note_capacity};
 
 	s->notes = NULL;
-	s->note_count = s->note_room = 0;
+	s->note_count = s->note_capacity = 0;
 	snapshot_free(&only);
 }
 

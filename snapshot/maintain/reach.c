@@ -17,7 +17,7 @@ struct frame {
 
 struct frames {
 	struct frame *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void frames_free(struct frames *f)
@@ -125,7 +125,7 @@ static bool enter(struct inventory *inv, const struct oid *id,
 		*f.flags |= COPY_TAINTED;
 		return true;
 	}
-	GROW(frames->items, frames->count, frames->room);
+	GROW(frames->items, frames->count, frames->capacity);
 	frames->items[frames->count++] = f;
 	return false;
 }
@@ -216,7 +216,7 @@ static int tell(struct telling *t, const struct entry *e, struct err *err)
 		return t->each(t->arg, buf_text(&t->path), e,
 			       "the folder with all that was in it is lost",
 			       err);
-	GROW(t->frames.items, t->frames.count, t->frames.room);
+	GROW(t->frames.items, t->frames.count, t->frames.capacity);
 	t->frames.items[t->frames.count++] = f;
 	return 0;
 }

@@ -26,7 +26,7 @@ struct repacking {
 	void *arg;
 	struct filling kinds[PACK_KINDS];
 	struct packer **done; /* finished, not published */
-	size_t done_count, done_room;
+	size_t done_count, done_capacity;
 	uint64_t bytes;
 };
 
@@ -54,7 +54,7 @@ static int finish_pack(struct repacking *r, struct filling *f, struct err *err)
 	    packer_sync(f->packer, err) < 0)
 		return -err->num;
 	r->bytes += packer_size(f->packer);
-	GROW(r->done, r->done_count, r->done_room);
+	GROW(r->done, r->done_count, r->done_capacity);
 	r->done[r->done_count++] = TAKE(f->packer);
 	return 0;
 }

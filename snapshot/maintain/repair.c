@@ -25,7 +25,7 @@ struct repair {
 	struct inventory inv;
 	bool *hurt; /* of each pack: to be replaced */
 	uint64_t *missing; /* snapshots whose files somebody deleted */
-	size_t missing_count, missing_room;
+	size_t missing_count, missing_capacity;
 };
 
 static void warn(struct repair *r, const char *text)
@@ -404,7 +404,7 @@ static int tell_missing(void *arg, uint64_t first, uint64_t last,
 	const struct repair_options *o = r->options;
 
 	for (; first <= last; first++) {
-		GROW(r->missing, r->missing_count, r->missing_room);
+		GROW(r->missing, r->missing_count, r->missing_capacity);
 		r->missing[r->missing_count++] = first;
 		r->result.lost++;
 		if (o->lost &&

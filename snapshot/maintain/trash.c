@@ -290,7 +290,7 @@ static int list_folder(int trash_fd, const char *folder, struct trash_list *to,
 		    catalog_load_from(fd, seq, &item.snapshot, &odd) < 0)
 			continue;
 		item.folder = mem_strdup(folder);
-		GROW(to->items, to->count, to->room);
+		GROW(to->items, to->count, to->capacity);
 		to->items[to->count++] = item;
 	}
 	return 0;

@@ -50,7 +50,7 @@ struct trash_item {
 
 struct trash_list {
 	struct trash_item *items; /* by number */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* Needs no lock. One that cannot be read is left out. */

@@ -19,7 +19,7 @@ void chunklist_free(struct chunklist *list)
 
 void chunklist_add(struct chunklist *list, const struct chunk_run *run)
 {
-	GROW(list->runs, list->count, list->room);
+	GROW(list->runs, list->count, list->capacity);
 	list->runs[list->count++] = *run;
 	list->size += run->len;
 }

@@ -29,7 +29,7 @@ struct chunk_run {
 struct chunklist {
 	uint64_t size;
 	struct chunk_run *runs;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void chunklist_free(struct chunklist *list);

@@ -16,7 +16,7 @@ struct contexts {
 	ZSTD_CCtx *pack;
 	ZSTD_DCtx *unpack;
 	void *out;
-	size_t out_room;
+	size_t out_capacity;
 };
 
 static pthread_key_t key;
@@ -56,16 +56,18 @@ static struct contexts *contexts_get(void)
 
 static size_t compress_some(struct contexts *c, const void *data, size_t len)
 {
-	size_t room = ZSTD_compressBound(len);
+	size_t capacity = ZSTD_compressBound(len);
 	size_t got;
 
 	/* Grows as needed, and does not stay huge after one huge object. */
-	if (c->out_room < room || (c->out_room > OUT_KEEP && room < OUT_KEEP)) {
+	if (c->out_capacity < capacity ||
+	    (c->out_capacity > OUT_KEEP && capacity < OUT_KEEP)) {
 		free(c->out);
-		c->out = mem_alloc(room);
-		c->out_room = room;
+		c->out = mem_alloc(capacity);
+		c->out_capacity = capacity;
 	}
-	got = ZSTD_compressCCtx(c->pack, c->out, c->out_room, data, len, LEVEL);
+	got = ZSTD_compressCCtx(c->pack, c->out, c->out_capacity, data, len,
+				LEVEL);
 	return ZSTD_isError(got) || got >= len ? 0 : got;
 }
 

@@ -21,7 +21,7 @@ static const unsigned char zero_bytes[64 << 10];
 
 /* Reads up to room bytes from the start of the file. */
 static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
-			  size_t room)
+			  size_t capacity)
 {
 	AUTO(stream) struct stream *in = NULL;
 	const unsigned char *piece;
@@ -29,10 +29,10 @@ static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
 	ssize_t n;
 
 	/* One read is not worth a ring. */
-	if (room <= STREAM_PIECE)
-		return fd_pread(fd, data, room, 0);
+	if (capacity <= STREAM_PIECE)
+		return fd_pread(fd, data, capacity, 0);
 	in = stream_new(fd, size, false);
-	stream_range(in, 0, room);
+	stream_range(in, 0, capacity);
 	while ((n = stream_next(in, &piece)) > 0) {
 		memcpy(data + len, piece, (size_t)n);
 		len += (size_t)n;
@@ -45,7 +45,7 @@ int content_put(struct store *s, int fd, const struct longfile_known *known,
 {
 	auto_free unsigned char *data = NULL;
 	struct stat st;
-	size_t room;
+	size_t capacity;
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
@@ -53,12 +53,12 @@ int content_put(struct store *s, int fd, const struct longfile_known *known,
 	if (st.st_size > CONTENT_WHOLE_MAX)
 		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
 				    ret_size, err);
-	room = (size_t)st.st_size + 1;
-	data = mem_alloc(room);
-	n = read_whole(fd, (uint64_t)st.st_size, data, room);
+	capacity = (size_t)st.st_size + 1;
+	data = mem_alloc(capacity);
+	n = read_whole(fd, (uint64_t)st.st_size, data, capacity);
 	if (n < 0)
 		return fail_errno(err, "read");
-	if ((size_t)n == room) /* it grows */
+	if ((size_t)n == capacity) /* it grows */
 		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
 				    ret_size, err);
 	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)

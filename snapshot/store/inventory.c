@@ -57,7 +57,7 @@ static void measure(struct inventory_pack *p)
 		if (e.in_block)
 			p->plain += e.len;
 		else
-			other += record_room(e.stored_len);
+			other += record_file_len(e.stored_len);
 	}
 	p->blocks = p->size > other ? p->size - other : 0;
 }
@@ -172,7 +172,7 @@ uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy)
 	if (!pack_get(p->pack, copy->entry, &e))
 		return 0;
 	if (!e.in_block)
-		return record_room(e.stored_len) + INDEX_ENTRY;
+		return record_file_len(e.stored_len) + INDEX_ENTRY;
 	return (uint64_t)((double)e.len * (double)p->blocks /
 			  (double)(p->plain + 1)) +
 	       INDEX_ENTRY;

@@ -29,7 +29,7 @@ void lost_list_free(struct lost_list *list)
 
 void lost_add(struct lost_list *list, uint64_t seq, const char *path)
 {
-	GROW(list->items, list->count, list->room);
+	GROW(list->items, list->count, list->capacity);
 	list->items[list->count++] = (struct lost_item){
 		.seq = seq,
 		.path = mem_strdup(path),

@@ -21,7 +21,7 @@ struct lost_item {
 
 struct lost_list {
 	struct lost_item *items; /* as they were added */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void lost_list_free(struct lost_list *list);

@@ -33,7 +33,7 @@ struct marks {
 	bool loaded, changed;
 	unsigned char key[MARK_KEY_LEN];
 	struct list *lists;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct marks *marks_new(const char *path)
@@ -53,7 +53,7 @@ static void forget(struct marks *m)
 		free(m->lists[i].marks);
 	free(m->lists);
 	m->lists = NULL;
-	m->count = m->room = 0;
+	m->count = m->capacity = 0;
 }
 
 void marks_free(struct marks **marks)
@@ -72,7 +72,7 @@ void marks_free(struct marks **marks)
 static void add(struct marks *m, const struct oid *id, unsigned char *marks,
 		size_t count)
 {
-	GROW(m->lists, m->count, m->room);
+	GROW(m->lists, m->count, m->capacity);
 	m->lists[m->count++] =
 		(struct list){.id = *id, .marks = marks, .count = count};
 }

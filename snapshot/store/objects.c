@@ -47,7 +47,7 @@ struct object *objects_add(struct objects *o, const unsigned char *hash,
 		abort();
 	if (o->count >= o->head_count)
 		grow(o);
-	GROW(o->items, o->count, o->room);
+	GROW(o->items, o->count, o->capacity);
 	item = &o->items[o->count];
 	*item = (struct object){.type = type};
 	memcpy(item->hash, hash, HASH_LEN);

@@ -35,7 +35,7 @@ struct object {
 
 struct objects {
 	struct object *items;
-	size_t count, room;
+	size_t count, capacity;
 	uint32_t *heads; /* index + 1 */
 	size_t head_count; /* a power of two */
 };

@@ -83,7 +83,7 @@ static bool head_at(const struct pack *p, uint64_t offset,
 	    p->records_end - offset < HEAD_LEN ||
 	    !record_head_get(p->map + offset, ret))
 		return false;
-	return record_room(ret->stored_len) <= p->records_end - offset;
+	return record_file_len(ret->stored_len) <= p->records_end - offset;
 }
 
 /* What was read of the map counts as this process's memory, and whoever
@@ -201,7 +201,7 @@ int pack_scan(const struct pack *p,
 			}
 			bad++;
 		}
-		at += record_room(head.stored_len);
+		at += record_file_len(head.stored_len);
 	}
 	*ret_bad = bad;
 	return 0;
@@ -266,7 +266,7 @@ bool pack_failed(const struct pack *p)
 
 struct entries {
 	struct pack_entry *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static int collect(void *arg, const struct pack_entry *entry, struct err *err)
@@ -274,7 +274,7 @@ static int collect(void *arg, const struct pack_entry *entry, struct err *err)
 	struct entries *list = arg;
 
 	(void)err;
-	GROW(list->items, list->count, list->room);
+	GROW(list->items, list->count, list->capacity);
 	list->items[list->count++] = *entry;
 	return 0;
 }

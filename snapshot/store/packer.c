@@ -30,7 +30,7 @@ struct packer {
 	uint64_t end; /* where the next record goes */
 	uint64_t plain_bytes;
 	struct pack_entry *entries;
-	size_t count, room;
+	size_t count, capacity;
 	bool published;
 };
 
@@ -176,7 +176,7 @@ uint64_t packer_reserve(struct packer *w, uint64_t stored_len)
 {
 	uint64_t offset = w->end;
 
-	w->end += record_room(stored_len);
+	w->end += record_file_len(stored_len);
 	return offset;
 }
 
@@ -201,7 +201,7 @@ int packer_put(struct packer *w, uint64_t offset,
 
 void packer_add(struct packer *w, const struct pack_entry *entry)
 {
-	GROW(w->entries, w->count, w->room);
+	GROW(w->entries, w->count, w->capacity);
 	w->entries[w->count++] = *entry;
 	w->plain_bytes += entry->len;
 }

@@ -123,7 +123,7 @@ static inline uint64_t get_le(const unsigned char *from, int len)
 }
 
 /* Bytes that a record takes in the file. */
-static inline uint64_t record_room(uint64_t stored_len)
+static inline uint64_t record_file_len(uint64_t stored_len)
 {
 	return HEAD_LEN + ((stored_len + 7) & ~(uint64_t)7);
 }

@@ -73,7 +73,7 @@ struct check {
 	uint64_t size;
 	bool cached;
 	struct group *groups;
-	size_t count, room;
+	size_t count, capacity;
 	atomic_size_t next;
 	atomic_uint misses; /* groups in a row */
 };
@@ -89,7 +89,7 @@ static void make_groups(struct check *c)
 		bool hole = list->runs[i].hole;
 
 		if (!g || hole || len >= GROUP_LEN || list->runs[i - 1].hole) {
-			GROW(c->groups, c->count, c->room);
+			GROW(c->groups, c->count, c->capacity);
 			g = &c->groups[c->count++];
 			*g = (struct group){.first = i};
 			len = 0;

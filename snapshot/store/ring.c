@@ -25,9 +25,9 @@ enum step { STEP_OPEN, STEP_READ, STEP_CLOSE, STEPS };
 struct slot {
 	uint64_t cookie;
 	unsigned char *data;
-	size_t room, size, len;
+	size_t capacity, size, len;
 	char *name;
-	size_t name_room;
+	size_t name_capacity;
 	int dirfd, error;
 	int answers[STEPS];
 	unsigned int missing; /* answers that have not come */
@@ -140,7 +140,7 @@ static void ring_give_up(struct reader *r)
 		if (!slot->busy || !slot->missing)
 			continue;
 		slot->missing = 0;
-		slot->data = mem_alloc(slot->room);
+		slot->data = mem_alloc(slot->capacity);
 		read_plain(slot);
 		slot_finish(r, slot);
 	}
@@ -257,15 +257,15 @@ static void slot_fill(struct slot *slot, int dirfd, const char *name,
 
 	if (size > READER_LEN_MAX)
 		size = READER_LEN_MAX;
-	if (slot->room < size + 1) {
+	if (slot->capacity < size + 1) {
 		free(slot->data);
-		slot->room = (size + 4096) & ~(size_t)4095;
-		slot->data = mem_alloc(slot->room);
+		slot->capacity = (size + 4096) & ~(size_t)4095;
+		slot->data = mem_alloc(slot->capacity);
 	}
-	if (slot->name_room < name_len) {
+	if (slot->name_capacity < name_len) {
 		free(slot->name);
-		slot->name_room = name_len + 64;
-		slot->name = mem_alloc(slot->name_room);
+		slot->name_capacity = name_len + 64;
+		slot->name = mem_alloc(slot->name_capacity);
 	}
 	memcpy(slot->name, name, name_len);
 	slot->cookie = cookie;

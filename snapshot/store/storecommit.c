@@ -59,7 +59,7 @@ static int out_open(struct store *s, enum pack_kind kind, struct err *err)
 
 #define MIN_FREE_MAX ((uint64_t)256 << 20)
 /* Others fill the disk, too: looked at again after so much. */
-#define ROOM_STEP ((uint64_t)8 << 20)
+#define SPACE_CHECK_STEP ((uint64_t)8 << 20)
 
 static uint64_t packs_bytes(int packs_fd)
 {
@@ -94,12 +94,12 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 	s->min_free = min_free;
 	s->max_size = max_size;
 	s->packed = max_size ? packs_bytes(s->folder.packs_fd) : 0;
-	s->room = 0;
+	s->capacity = 0;
 	(void)pthread_mutex_unlock(&s->mutex);
 }
 
 /* Under the mutex: the bytes that are about to be written. */
-static int take_room(struct store *s, uint64_t len, struct err *err)
+static int reserve_space(struct store *s, uint64_t len, struct err *err)
 {
 	uint64_t size = s->packed + s->stats.stored_bytes, free = UINT64_MAX;
 	uint64_t pending = 0;
@@ -113,7 +113,7 @@ static int take_room(struct store *s, uint64_t len, struct err *err)
 			    "the store takes %s and may take %s (max-size): "
 			    "`guard prune` makes room",
 			    text_size(size), text_size(s->max_size));
-	if (s->room < len) {
+	if (s->capacity < len) {
 		for (out = s->outs; out; out = out->next)
 			if (out->writer)
 				pending += packer_pending(out->writer);
@@ -127,11 +127,11 @@ static int take_room(struct store *s, uint64_t len, struct err *err)
 				    "what guard takes, `guard prune` makes "
 				    "room",
 				    text_size(free), text_size(s->min_free));
-		s->room = free - s->min_free;
-		if (s->room > ROOM_STEP + len)
-			s->room = ROOM_STEP + len;
+		s->capacity = free - s->min_free;
+		if (s->capacity > SPACE_CHECK_STEP + len)
+			s->capacity = SPACE_CHECK_STEP + len;
 	}
-	s->room -= len;
+	s->capacity -= len;
 	return 0;
 }
 
@@ -150,7 +150,7 @@ static int record_write(struct store *s, enum pack_kind kind,
 
 	*ret_full = NULL;
 	(void)pthread_mutex_lock(&s->mutex);
-	if (take_room(s, head->stored_len, err) < 0 ||
+	if (reserve_space(s, head->stored_len, err) < 0 ||
 	    out_open(s, kind, err) < 0) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return store_fail(s, err);

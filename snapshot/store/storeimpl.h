@@ -68,7 +68,7 @@ struct store {
 	bool checked; /* the indexes of all packs in it were read */
 	char *damaged; /* text about packs that cannot be read, or NULL */
 	char **damaged_names;
-	size_t damaged_count, damaged_room;
+	size_t damaged_count, damaged_capacity;
 	struct objects objects;
 	struct block *blocks; /* all */
 	struct block *filling[PACK_KINDS];
@@ -85,7 +85,7 @@ struct store {
 	bool limited;
 	uint64_t min_free, max_size; /* see store_limit() */
 	uint64_t packed; /* bytes of packs when the limit was set */
-	uint64_t room; /* bytes that may be written before looking again */
+	uint64_t capacity; /* bytes that may be written before looking again */
 	struct store_stats stats;
 };
 

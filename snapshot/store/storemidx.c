@@ -123,7 +123,7 @@ struct update {
 	char **names; /* of all that it will cover, sorted */
 	size_t count;
 	struct midx_entry *entries; /* of those that old has not */
-	size_t entry_count, entry_room;
+	size_t entry_count, entry_capacity;
 };
 
 static void update_free(struct update *u)
@@ -174,9 +174,9 @@ static void add_entries(struct update *u, const struct pack *pack)
 {
 	uint32_t i, count = pack_count(pack);
 
-	if (u->entry_room - u->entry_count < count) {
-		u->entry_room = 2 * u->entry_room + count;
-		u->entries = mem_resize(u->entries, u->entry_room,
+	if (u->entry_capacity - u->entry_count < count) {
+		u->entry_capacity = 2 * u->entry_capacity + count;
+		u->entries = mem_resize(u->entries, u->entry_capacity,
 					sizeof(*u->entries));
 	}
 	for (i = 0; i < count; i++)

@@ -86,7 +86,7 @@ static void note_pack(struct store *s, const char *name,
 		      const struct pack *pack, const struct err *err)
 {
 	if (!pack) {
-		GROW(s->damaged_names, s->damaged_count, s->damaged_room);
+		GROW(s->damaged_names, s->damaged_count, s->damaged_capacity);
 		s->damaged_names[s->damaged_count++] = mem_strdup(name);
 		note_damaged(s, err->text);
 	} else if (pack_damaged(pack)) {

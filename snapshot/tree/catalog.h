@@ -47,7 +47,7 @@ struct snapshot {
 	char **excludes; /* what was left out because the user said so: each
 			    such path has a note, its folder is incomplete */
 	struct note *notes; /* sorted by path_compare() */
-	size_t note_count, note_room;
+	size_t note_count, note_capacity;
 };
 
 void snapshot_free(struct snapshot *s);

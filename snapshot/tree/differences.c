@@ -20,7 +20,7 @@ void differences_add(struct differences *d, const char *path,
 {
 	struct difference *to;
 
-	GROW(d->items, d->count, d->room);
+	GROW(d->items, d->count, d->capacity);
 	to = &d->items[d->count++];
 	*to = (struct difference){.path = mem_strdup(path)};
 	if (a)

@@ -14,7 +14,7 @@ struct difference {
 
 struct differences {
 	struct difference *items;
-	size_t count, room;
+	size_t count, capacity;
 	bool whole; /* none is missing; the collector's to set */
 };
 

@@ -31,7 +31,7 @@ static void append(struct gone *g, uint64_t first, uint64_t count)
 		last->count += count;
 		return;
 	}
-	GROW(g->items, g->count, g->room);
+	GROW(g->items, g->count, g->capacity);
 	g->items[g->count++] = (struct gone_range){first, count};
 }
 

@@ -19,7 +19,7 @@ struct gone_range {
 struct gone {
 	bool known;
 	struct gone_range *items; /* ascending, with numbers between them */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void gone_free(struct gone *g);

@@ -37,7 +37,7 @@ void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 	if (has_exact(s, kind, path))
 		return;
 	at = first_from(s, path);
-	GROW(s->notes, s->note_count, s->note_room);
+	GROW(s->notes, s->note_count, s->note_capacity);
 	memmove(&s->notes[at + 1], &s->notes[at],
 		(s->note_count - at) * sizeof(*s->notes));
 	s->note_count++;

@@ -83,7 +83,7 @@ static void decode_notes(struct dec *d, struct snapshot *s)
 		    (last && path_compare(s->notes[last - 1].path, n.path) > 0))
 			d->bad = true;
 		n.kind = (enum note_kind)kind;
-		GROW(s->notes, s->note_count, s->note_room);
+		GROW(s->notes, s->note_count, s->note_capacity);
 		s->notes[s->note_count++] = n;
 	}
 }

@@ -66,7 +66,7 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 	if (d.bad || !version || count > len / ENTRY_LEN_MIN)
 		return fail(err, EBADMSG, "a damaged tree");
 	t.split = version == VERSION_SPLIT;
-	t.room = count;
+	t.capacity = count;
 	t.entries = mem_resize(NULL, count, sizeof(*t.entries));
 	for (i = 0; i < count; i++) {
 		struct entry *e = &t.entries[i];
@@ -242,7 +242,7 @@ void tree_free(struct tree *t)
 
 void tree_add(struct tree *t, struct entry *e)
 {
-	GROW(t->entries, t->count, t->room);
+	GROW(t->entries, t->count, t->capacity);
 	t->entries[t->count++] = *e;
 	*e = (struct entry){0};
 }

@@ -20,7 +20,7 @@
 
 struct tree {
 	struct entry *entries; /* sorted by name's bytes */
-	size_t count, room;
+	size_t count, capacity;
 	bool split; /* by tree_decode() alone: they are parts, see entry.h */
 };
 

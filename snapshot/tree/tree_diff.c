@@ -20,7 +20,7 @@ struct differ {
 		    const struct entry *b, struct err *err);
 	void *arg;
 	struct level *levels;
-	size_t count, room;
+	size_t count, capacity;
 	struct buf path;
 };
 
@@ -59,7 +59,7 @@ static int enter(struct differ *d, const struct entry *a, const struct entry *b,
 
 	if (is_folder(a) && is_folder(b) && oid_equal(&a->content, &b->content))
 		return 0;
-	GROW(d->levels, d->count, d->room);
+	GROW(d->levels, d->count, d->capacity);
 	top = &d->levels[d->count++];
 	*top = (struct level){.path_len = d->path.len};
 	if (open_level(d, a, b, top, err) < 0)

@@ -19,7 +19,7 @@ struct node {
 	 * an order, and those in a folder of a million names must not move
 	 * all of them each time. */
 	struct node *nodes;
-	size_t count, room, gap;
+	size_t count, capacity, gap;
 };
 
 /* A folder on the way to the last path: its own ends there. */
@@ -36,7 +36,7 @@ struct tree_editor {
 	 * near it. Nothing in it outlives a change of what holds it. */
 	char *path;
 	struct place *way;
-	size_t way_count, way_room;
+	size_t way_count, way_capacity;
 };
 
 /* A stack in the heap stands for recursion: depth is not ours to choose. */
@@ -47,7 +47,7 @@ struct step {
 
 struct steps {
 	struct step *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void steps_free(struct steps *s)
@@ -57,19 +57,20 @@ static void steps_free(struct steps *s)
 
 static void push(struct steps *s, struct node *node)
 {
-	GROW(s->items, s->count, s->room);
+	GROW(s->items, s->count, s->capacity);
 	s->items[s->count++] = (struct step){.node = node};
 }
 
 /* By its place among the sorted. */
 static struct node *child(const struct node *node, size_t i)
 {
-	return &node->nodes[i < node->gap ? i : i + node->room - node->count];
+	return &node->nodes[i < node->gap ? i
+					  : i + node->capacity - node->count];
 }
 
 static void move_gap(struct node *node, size_t to)
 {
-	size_t gap = node->gap, behind = gap + node->room - node->count;
+	size_t gap = node->gap, behind = gap + node->capacity - node->count;
 	struct node *nodes = node->nodes;
 
 	if (to < gap)
@@ -83,9 +84,9 @@ static void move_gap(struct node *node, size_t to)
 
 static struct node *insert(struct node *node, size_t at)
 {
-	if (node->count == node->room) {
+	if (node->count == node->capacity) {
 		move_gap(node, node->count);
-		GROW(node->nodes, node->count, node->room);
+		GROW(node->nodes, node->count, node->capacity);
 	}
 	move_gap(node, at);
 	node->gap++;
@@ -169,7 +170,7 @@ static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 	if (tree_load(ed->store, &node->entry.content, &t, err) < 0)
 		return -err->num;
 	node->nodes = mem_resize(NULL, t.count, sizeof(*node->nodes));
-	node->count = node->room = node->gap = t.count;
+	node->count = node->capacity = node->gap = t.count;
 	for (i = 0; i < t.count; i++) {
 		node->nodes[i] = (struct node){.entry = t.entries[i]};
 		t.entries[i] = (struct entry){0};
@@ -194,7 +195,7 @@ static struct place go_back(struct tree_editor *ed, const char *path)
 	size_t same = ed->path ? common(ed->path, path) : 0;
 
 	if (!ed->way_count) {
-		GROW(ed->way, ed->way_count, ed->way_room);
+		GROW(ed->way, ed->way_count, ed->way_capacity);
 		ed->way[ed->way_count++] = (struct place){.node = &ed->root};
 	}
 	while (ed->way_count > 1) {
@@ -258,7 +259,7 @@ static int find_parent(struct tree_editor *ed, const char *path, bool load,
 				    text_quote(path), text_quote(name));
 		here.node = child(here.node, at);
 		here.end = (size_t)(rest - path) + len;
-		GROW(ed->way, ed->way_count, ed->way_room);
+		GROW(ed->way, ed->way_count, ed->way_capacity);
 		ed->way[ed->way_count++] = here;
 	}
 }
@@ -392,7 +393,7 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 	int got;
 
 	t.entries = mem_resize(NULL, node->count, sizeof(*t.entries));
-	t.count = t.room = node->count;
+	t.count = t.capacity = node->count;
 	for (i = 0; i < node->count; i++)
 		t.entries[i] = child(node, i)->entry;
 	got = tree_save(ed->store, &t, &node->entry.content, err);
@@ -435,7 +436,7 @@ static int settle_node(struct tree_editor *ed, struct node *node,
 		node_done(child(node, i));
 	free(node->nodes);
 	node->nodes = NULL;
-	node->count = node->room = node->gap = 0;
+	node->count = node->capacity = node->gap = 0;
 	node->opened = false;
 	return 0;
 }

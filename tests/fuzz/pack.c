@@ -28,7 +28,7 @@ static void seal_records(uint8_t *data, size_t len)
 		put_le(data + at + 52, hash_check(data + at, 52), 4);
 		if (stored > left || ((stored + 7) & ~(uint64_t)7) > left)
 			return;
-		at += record_room(stored);
+		at += record_file_len(stored);
 	}
 }
 
