@@ -22,13 +22,13 @@ int atomic_sync_dir(int dirfd, struct err *err)
 	return 0;
 }
 
-static char *temp_name(const char *name)
+static char *make_temp_name(const char *name)
 {
 	return mem_printf(".%s.%d.tmp", name, (int)getpid());
 }
 
 /* A new file, whatever was left there by that name. */
-static int open_temp(int dirfd, const char *temp, mode_t mode)
+static int create_temp_file(int dirfd, const char *temp, mode_t mode)
 {
 	(void)unlinkat(dirfd, temp, 0);
 	return openat(dirfd, temp,
@@ -39,8 +39,8 @@ static int open_temp(int dirfd, const char *temp, mode_t mode)
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
 		 mode_t mode, enum atomic_how how, struct err *err)
 {
-	auto_free char *temp = temp_name(name);
-	auto_close int fd = open_temp(dirfd, temp, mode);
+	auto_free char *temp = make_temp_name(name);
+	auto_close int fd = create_temp_file(dirfd, temp, mode);
 	int num;
 
 	if (fd < 0)
@@ -64,8 +64,8 @@ int atomic_begin(int dirfd, const char *name, mode_t mode,
 	/* Old file systems make none without a name. */
 	if (fd < 0 &&
 	    (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-		temp = temp_name(name);
-		fd = open_temp(dirfd, temp, mode);
+		temp = make_temp_name(name);
+		fd = create_temp_file(dirfd, temp, mode);
 	}
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
@@ -73,7 +73,7 @@ int atomic_begin(int dirfd, const char *name, mode_t mode,
 	return 0;
 }
 
-static int give_name(const struct atomic_file *f, const char *name)
+static int name_atomic_file(const struct atomic_file *f, const char *name)
 {
 	if (f->temp)
 		return renameat2(f->dirfd, f->temp, f->dirfd, name,
@@ -84,7 +84,7 @@ static int give_name(const struct atomic_file *f, const char *name)
 
 int atomic_publish(struct atomic_file *f, const char *name, struct err *err)
 {
-	if (fsync(f->fd) < 0 || give_name(f, name) < 0)
+	if (fsync(f->fd) < 0 || name_atomic_file(f, name) < 0)
 		return fail_errno(err, "write %s", text_quote(name));
 	free(TAKE(f->temp));
 	return atomic_sync_dir(f->dirfd, err);
@@ -105,7 +105,7 @@ void atomic_file_free(struct atomic_file *f)
 struct atomic_item {
 	int fd, from_fd, dirfd; /* the folders are borrowed */
 	char *temp, *name; /* temp: NULL once it has its name */
-	bool fresh; /* the name must be free */
+	bool must_be_new; /* the name must be free */
 };
 
 void atomic_set_free(struct atomic_set *s)
@@ -125,7 +125,7 @@ void atomic_set_free(struct atomic_set *s)
 	*s = (struct atomic_set){0};
 }
 
-static void set_add(struct atomic_set *s, const struct atomic_item *item)
+static void add_set_item(struct atomic_set *s, const struct atomic_item *item)
 {
 	GROW(s->items, s->count, s->capacity);
 	s->items[s->count++] = *item;
@@ -134,8 +134,8 @@ static void set_add(struct atomic_set *s, const struct atomic_item *item)
 int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
 		     const void *data, size_t len, mode_t mode, struct err *err)
 {
-	auto_free char *temp = temp_name(name);
-	auto_close int fd = open_temp(dirfd, temp, mode);
+	auto_free char *temp = make_temp_name(name);
+	auto_close int fd = create_temp_file(dirfd, temp, mode);
 
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
@@ -145,21 +145,23 @@ int atomic_set_write(struct atomic_set *s, int dirfd, const char *name,
 		(void)unlinkat(dirfd, temp, 0);
 		return fail_num(err, num, "write %s", text_quote(name));
 	}
-	set_add(s, &(struct atomic_item){TAKE_FD(fd), dirfd, dirfd, TAKE(temp),
-					 mem_strdup(name), false});
+	add_set_item(s, &(struct atomic_item){TAKE_FD(fd), dirfd, dirfd,
+					      TAKE(temp), mem_strdup(name),
+					      false});
 	return 0;
 }
 
 void atomic_set_adopt(struct atomic_set *s, int fd, int from_fd,
 		      const char *temp, int dirfd, const char *name)
 {
-	set_add(s, &(struct atomic_item){fd, from_fd, dirfd, mem_strdup(temp),
-					 mem_strdup(name), true});
+	add_set_item(s,
+		     &(struct atomic_item){fd, from_fd, dirfd, mem_strdup(temp),
+					   mem_strdup(name), true});
 }
 
 /* Under a name that must be free; file systems without NOREPLACE: a link
  * refuses, too. */
-static int name_fresh(const struct atomic_item *item)
+static int name_new_item(const struct atomic_item *item)
 {
 	if (renameat2(item->from_fd, item->temp, item->dirfd, item->name,
 		      RENAME_NOREPLACE) == 0)
@@ -171,11 +173,11 @@ static int name_fresh(const struct atomic_item *item)
 	return 0;
 }
 
-static int set_name(struct atomic_item *item, struct err *err)
+static int name_set_item(struct atomic_item *item, struct err *err)
 {
-	int got = item->fresh ? name_fresh(item)
-			      : renameat(item->from_fd, item->temp, item->dirfd,
-					 item->name);
+	int got = item->must_be_new ? name_new_item(item)
+				    : renameat(item->from_fd, item->temp,
+					       item->dirfd, item->name);
 
 	if (got < 0)
 		return fail_errno(err, "write %s", text_quote(item->name));
@@ -183,7 +185,7 @@ static int set_name(struct atomic_item *item, struct err *err)
 	return 0;
 }
 
-static int sync_each(const int *fds, size_t count, struct err *err)
+static int sync_files_in_turn(const int *fds, size_t count, struct err *err)
 {
 	size_t i;
 
@@ -193,7 +195,7 @@ static int sync_each(const int *fds, size_t count, struct err *err)
 	return 0;
 }
 
-static bool has_folder(const struct atomic_set *s, size_t end, int dirfd)
+static bool has_dir_before(const struct atomic_set *s, size_t end, int dirfd)
 {
 	size_t i;
 
@@ -203,7 +205,7 @@ static bool has_folder(const struct atomic_set *s, size_t end, int dirfd)
 	return false;
 }
 
-static int sync_folders_each(const int *fds, size_t count, struct err *err)
+static int sync_dirs_in_turn(const int *fds, size_t count, struct err *err)
 {
 	size_t i;
 
@@ -214,15 +216,15 @@ static int sync_folders_each(const int *fds, size_t count, struct err *err)
 }
 
 /* The folders may be O_PATH, so each is opened for it. */
-static int sync_folders(const struct atomic_set *s, atomic_sync sync,
-			struct err *err)
+static int sync_set_dirs(const struct atomic_set *s, atomic_sync sync,
+			 struct err *err)
 {
 	auto_free int *fds = mem_resize(NULL, s->count + 1, sizeof(*fds));
 	size_t count = 0, i;
 	int got = 0;
 
 	for (i = 0; i < s->count && got == 0; i++) {
-		if (has_folder(s, i, s->items[i].dirfd))
+		if (has_dir_before(s, i, s->items[i].dirfd))
 			continue;
 		fds[count] = openat(s->items[i].dirfd, ".",
 				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -237,7 +239,7 @@ static int sync_folders(const struct atomic_set *s, atomic_sync sync,
 	else if (got == 0)
 		got = -EINVAL;
 	if (got == -EINVAL)
-		got = sync_folders_each(fds, count, err);
+		got = sync_dirs_in_turn(fds, count, err);
 	while (count)
 		(void)close(fds[--count]);
 	return got;
@@ -250,7 +252,8 @@ int atomic_set_sync(struct atomic_set *s, atomic_sync sync, struct err *err)
 
 	for (i = 0; i < s->count; i++)
 		fds[i] = s->items[i].fd;
-	if ((sync && s->count > 1 ? sync : sync_each)(fds, s->count, err) < 0)
+	if ((sync && s->count > 1 ? sync : sync_files_in_turn)(fds, s->count,
+							       err) < 0)
 		return -err->num;
 	s->synced = true;
 	return 0;
@@ -263,7 +266,7 @@ int atomic_set_publish(struct atomic_set *s, atomic_sync sync, struct err *err)
 	if (!s->synced && atomic_set_sync(s, sync, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->count; i++)
-		if (set_name(&s->items[i], err) < 0)
+		if (name_set_item(&s->items[i], err) < 0)
 			return -err->num;
-	return sync_folders(s, sync, err);
+	return sync_set_dirs(s, sync, err);
 }

@@ -26,7 +26,7 @@ void beneath_plain(bool on)
 	plain = on;
 }
 
-static int open_kernel(int fd, const char *path, int flags, mode_t mode)
+static int open_by_openat2(int fd, const char *path, int flags, mode_t mode)
 {
 	struct open_how how = {
 		.flags = (unsigned int)flags,
@@ -46,7 +46,8 @@ static int open_kernel(int fd, const char *path, int flags, mode_t mode)
 }
 
 /* One part at a time; the last one with the wanted flags. */
-static int open_parts(int root_fd, const char *path, int flags, mode_t mode)
+static int open_part_by_part(int root_fd, const char *path, int flags,
+			     mode_t mode)
 {
 	auto_close int dir = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	struct stat root, now;
@@ -80,18 +81,18 @@ static int open_parts(int root_fd, const char *path, int flags, mode_t mode)
 	return openat(dir, name, flags, mode);
 }
 
-static int open_piece(int fd, const char *path, int flags, mode_t mode)
+static int open_path_piece(int fd, const char *path, int flags, mode_t mode)
 {
 	int got;
 
 	if (!plain) {
-		got = open_kernel(fd, path, flags, mode);
+		got = open_by_openat2(fd, path, flags, mode);
 		if (got >= 0 || (errno != ENOSYS && errno != EPERM))
 			return got;
 		/* EPERM may come from a filter or from the file itself: the
 		 * plain way tells which. */
 	}
-	return open_parts(fd, path, flags, mode);
+	return open_part_by_part(fd, path, flags, mode);
 }
 
 int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
@@ -119,7 +120,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		while (path[len] != '/')
 			len--;
 		head = mem_strndup(path, len);
-		next = TWICE(open_piece(
+		next = TWICE(open_path_piece(
 			dir >= 0 ? dir : root_fd, head,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 		if (next < 0)
@@ -129,7 +130,8 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		dir = next;
 		path += len + 1;
 	}
-	fd = TWICE(open_piece(dir >= 0 ? dir : root_fd, path, flags, mode));
+	fd = TWICE(
+		open_path_piece(dir >= 0 ? dir : root_fd, path, flags, mode));
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(whole));
 	return fd;

@@ -9,12 +9,12 @@
 
 #define STEP ((size_t)8 << 20)
 
-struct job {
-	bool (*keep_on)(void *arg);
+struct copy_job {
+	bool (*should_continue)(void *arg);
 	void *arg;
 };
 
-static ssize_t copy_by_hand(int from, int to, off_t at, size_t len)
+static ssize_t copy_by_read_write(int from, int to, off_t at, size_t len)
 {
 	static char data[1 << 16];
 	ssize_t got =
@@ -25,7 +25,7 @@ static ssize_t copy_by_hand(int from, int to, off_t at, size_t len)
 	return got;
 }
 
-static int copy_range(const struct job *c, int from, int to, off_t at,
+static int copy_range(const struct copy_job *c, int from, int to, off_t at,
 		      off_t end, struct err *err)
 {
 	bool by_hand = false;
@@ -37,9 +37,9 @@ static int copy_range(const struct job *c, int from, int to, off_t at,
 
 		if (left > STEP)
 			left = STEP;
-		if (c->keep_on && !c->keep_on(c->arg))
+		if (c->should_continue && !c->should_continue(c->arg))
 			return fail(err, EINTR, "interrupted");
-		got = by_hand ? copy_by_hand(from, to, at, left)
+		got = by_hand ? copy_by_read_write(from, to, at, left)
 			      : copy_file_range(from, &in, to, &out, left, 0);
 		if (got < 0 && !by_hand && errno != ENOSPC && errno != EIO &&
 		    errno != EDQUOT) {
@@ -55,10 +55,10 @@ static int copy_range(const struct job *c, int from, int to, off_t at,
 	return 0;
 }
 
-int copybytes(int from, int to, off_t size, bool (*keep_on)(void *arg),
+int copybytes(int from, int to, off_t size, bool (*should_continue)(void *arg),
 	      void *arg, struct err *err)
 {
-	const struct job job = {keep_on, arg};
+	const struct copy_job copy_job = {should_continue, arg};
 	off_t at = 0;
 
 	if (size > 0 && ioctl(to, FICLONE, from) == 0)
@@ -75,7 +75,7 @@ int copybytes(int from, int to, off_t size, bool (*keep_on)(void *arg),
 		hole = lseek(from, data, SEEK_HOLE);
 		if (hole < 0 || hole > size)
 			hole = size;
-		if (copy_range(&job, from, to, data, hole, err) < 0)
+		if (copy_range(&copy_job, from, to, data, hole, err) < 0)
 			return -err->num;
 		at = hole;
 	}

@@ -12,10 +12,10 @@
 
 /*
  * size: how long it is. One that becomes shorter meanwhile is filled up with
- * zeros. keep_on (NULL: always) is asked before every 8 MiB; -EINTR: it said
- * no.
+ * zeros. should_continue (NULL: always) is asked before every 8 MiB; -EINTR: it
+ * said no.
  */
-int copybytes(int from, int to, off_t size, bool (*keep_on)(void *arg),
+int copybytes(int from, int to, off_t size, bool (*should_continue)(void *arg),
 	      void *arg, struct err *err);
 
 #endif

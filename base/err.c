@@ -5,8 +5,8 @@
 #include <string.h>
 
 __attribute__((format(printf, 5, 0))) static void
-set(struct err *err, int num, const char *file, int line, const char *format,
-    va_list list)
+set_err_text(struct err *err, int num, const char *file, int line,
+	     const char *format, va_list list)
 {
 	err->num = num > 0 ? num : EIO;
 	err->file = file;
@@ -20,13 +20,13 @@ int err_set_at(struct err *err, int num, const char *file, int line,
 	va_list list;
 
 	va_start(list, format);
-	set(err, num, file, line, format, list);
+	set_err_text(err, num, file, line, format, list);
 	va_end(list);
 	return -err->num;
 }
 
 /* Limits of the caller's own, which a system's text does not name. */
-static const char *way_out(int num)
+static const char *errno_remedy(int num)
 {
 	if (num == EMFILE)
 		return " (guard needs 64 descriptors at least: ulimit -n)";
@@ -42,11 +42,11 @@ int err_sys_at(struct err *err, int num, const char *file, int line,
 	size_t len;
 
 	va_start(list, format);
-	set(err, num, file, line, format, list);
+	set_err_text(err, num, file, line, format, list);
 	va_end(list);
 	len = strlen(err->text);
 	(void)snprintf(err->text + len, sizeof(err->text) - len, ": %s%s",
-		       strerror(err->num), way_out(err->num));
+		       strerror(err->num), errno_remedy(err->num));
 	return -err->num;
 }
 

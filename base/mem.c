@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *check(void *pointer)
+static void *check_allocated(void *pointer)
 {
 	if (!pointer)
 		abort();
@@ -14,17 +14,17 @@ static void *check(void *pointer)
 
 void *mem_alloc(size_t len)
 {
-	return check(malloc(len ? len : 1));
+	return check_allocated(malloc(len ? len : 1));
 }
 
 void *mem_zalloc(size_t len)
 {
-	return check(calloc(1, len ? len : 1));
+	return check_allocated(calloc(1, len ? len : 1));
 }
 
 void *mem_resize(void *old, size_t count, size_t size)
 {
-	return check(reallocarray(old, count ? count : 1, size));
+	return check_allocated(reallocarray(old, count ? count : 1, size));
 }
 
 void *mem_dup(const void *data, size_t len)
@@ -50,8 +50,8 @@ char *mem_strndup(const char *text, size_t len)
 	return copy;
 }
 
-__attribute__((format(printf, 1, 0))) static char *print(const char *format,
-							 va_list list)
+__attribute__((format(printf, 1, 0))) static char *
+format_list(const char *format, va_list list)
 {
 	char *text;
 
@@ -66,7 +66,7 @@ char *mem_printf(const char *format, ...)
 	char *text;
 
 	va_start(list, format);
-	text = print(format, list);
+	text = format_list(format, list);
 	va_end(list);
 	return text;
 }
@@ -159,7 +159,7 @@ void buf_printf(struct buf *b, const char *format, ...)
 	char *text;
 
 	va_start(list, format);
-	text = print(format, list);
+	text = format_list(format, list);
 	va_end(list);
 	buf_add_text(b, text);
 	free(text);

@@ -108,7 +108,7 @@ void xattrs_free(struct xattrs *x)
 	*x = (struct xattrs){0};
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_xattr_names(const void *a, const void *b)
 {
 	return strcmp(((const struct xattr *)a)->name,
 		      ((const struct xattr *)b)->name);
@@ -123,12 +123,13 @@ void xattrs_add(struct xattrs *x, const char *name, const void *value,
 		.value = mem_dup(value, len),
 		.len = len,
 	};
-	if (x->count > 1 &&
-	    by_name(&x->items[x->count - 2], &x->items[x->count - 1]) > 0)
-		qsort(x->items, x->count, sizeof(*x->items), by_name);
+	if (x->count > 1 && compare_xattr_names(&x->items[x->count - 2],
+						&x->items[x->count - 1]) > 0)
+		qsort(x->items, x->count, sizeof(*x->items),
+		      compare_xattr_names);
 }
 
-static bool of_the_machine(const char *name)
+static bool is_machine_xattr(const char *name)
 {
 	return strcmp(name, "security.selinux") == 0 ||
 	       strcmp(name, "security.ima") == 0 ||
@@ -137,7 +138,7 @@ static bool of_the_machine(const char *name)
 	       strcmp(name, "security.SMACK64") == 0;
 }
 
-static bool no_such_thing(int num)
+static bool is_xattr_unsupported(int num)
 {
 	return num == ENOTSUP || num == ENODATA || num == ENOSYS;
 }
@@ -147,7 +148,7 @@ static bool no_such_thing(int num)
  * way through /proc (a third of the time). -1: ask there, whatever the reason;
  * never again when the kernel does not know the call.
  */
-static ssize_t list_at(int dirfd, const char *name, char *list)
+static ssize_t list_xattrs_at(int dirfd, const char *name, char *list)
 {
 	static atomic_bool missing;
 	ssize_t len;
@@ -167,7 +168,7 @@ int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
 {
 	char path[512], list[LIST_MAX];
 	AUTO(xattrs) struct xattrs x = {0};
-	ssize_t len = list_at(dirfd, name, list), at;
+	ssize_t len = list_xattrs_at(dirfd, name, list), at;
 	int n;
 
 	if (!len) {
@@ -185,7 +186,7 @@ int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
 	if (len < 0)
 		len = *name ? llistxattr(path, list, sizeof(list))
 			    : listxattr(path, list, sizeof(list));
-	if (len < 0 && no_such_thing(errno)) {
+	if (len < 0 && is_xattr_unsupported(errno)) {
 		*ret = (struct xattrs){0};
 		return 0;
 	}
@@ -196,11 +197,11 @@ int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
 		static _Thread_local unsigned char value[VALUE_MAX];
 		ssize_t got;
 
-		if (of_the_machine(list + at) || (skip && skip(list + at)))
+		if (is_machine_xattr(list + at) || (skip && skip(list + at)))
 			continue;
 		got = *name ? lgetxattr(path, list + at, value, sizeof(value))
 			    : getxattr(path, list + at, value, sizeof(value));
-		if (got < 0 && no_such_thing(errno))
+		if (got < 0 && is_xattr_unsupported(errno))
 			continue;
 		if (got < 0)
 			return fail_errno(err, "read extended attribute %s",

@@ -113,7 +113,7 @@ int path_compare(const char *a, const char *b)
 }
 
 /* Takes "." and ".." out of the text behind an already resolved base. */
-static char *add_lexically(char *base, const char *rest)
+static char *append_normalized(char *base, const char *rest)
 {
 	while (*rest) {
 		size_t len = strcspn(rest, "/");
@@ -137,7 +137,7 @@ static char *add_lexically(char *base, const char *rest)
 	return base;
 }
 
-static char *absolute(const char *path, struct err *err)
+static char *make_absolute(const char *path, struct err *err)
 {
 	auto_free char *here = NULL;
 
@@ -155,7 +155,7 @@ static char *absolute(const char *path, struct err *err)
 
 char *path_resolve(const char *path, struct err *err)
 {
-	auto_free char *whole = absolute(path, err);
+	auto_free char *whole = make_absolute(path, err);
 	char *cut, *real;
 
 	if (!whole)
@@ -178,14 +178,14 @@ char *path_resolve(const char *path, struct err *err)
 		real = realpath(whole, NULL);
 		*cut = '/';
 		if (real)
-			return add_lexically(real, cut + 1);
+			return append_normalized(real, cut + 1);
 	}
-	return add_lexically(mem_strdup("/"), whole);
+	return append_normalized(mem_strdup("/"), whole);
 }
 
 char *path_resolve_parent(const char *path, struct err *err)
 {
-	auto_free char *whole = absolute(path, err);
+	auto_free char *whole = make_absolute(path, err);
 	auto_free char *parent = NULL;
 	const char *name;
 	char *slash;

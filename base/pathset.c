@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-static int by_path(const void *a, const void *b)
+static int compare_pathset_items(const void *a, const void *b)
 {
 	return path_compare(*(const char *const *)a, *(const char *const *)b);
 }
@@ -20,7 +20,8 @@ struct pathset pathset_of(const char *const *paths)
 		s.items[s.count++] = *paths;
 	}
 	if (s.count)
-		qsort(s.items, s.count, sizeof(*s.items), by_path);
+		qsort(s.items, s.count, sizeof(*s.items),
+		      compare_pathset_items);
 	/* What is below one comes directly behind it. */
 	for (i = 0; i < s.count; i++)
 		if (!kept || !path_below(s.items[i], s.items[kept - 1]))
@@ -36,7 +37,8 @@ void pathset_free(struct pathset *s)
 }
 
 /* How many of them come before path, or are it. */
-static size_t rank(const struct pathset *s, const char *path, bool equal)
+static size_t count_paths_before(const struct pathset *s, const char *path,
+				 bool equal)
 {
 	size_t low = 0, high = s->count;
 
@@ -54,14 +56,14 @@ static size_t rank(const struct pathset *s, const char *path, bool equal)
 
 bool pathset_holds(const struct pathset *s, const char *path)
 {
-	size_t at = s->all ? 0 : rank(s, path, true);
+	size_t at = s->all ? 0 : count_paths_before(s, path, true);
 
 	return s->all || (at && path_below(path, s->items[at - 1]));
 }
 
 bool pathset_reaches(const struct pathset *s, const char *path)
 {
-	size_t at = s->all ? 0 : rank(s, path, false);
+	size_t at = s->all ? 0 : count_paths_before(s, path, false);
 
 	return s->all || (at < s->count && path_below(s->items[at], path));
 }

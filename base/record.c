@@ -91,7 +91,7 @@ void record_set_int(struct record *r, const char *key, int64_t value)
 	record_set(r, key, text);
 }
 
-static void add_value(struct buf *b, const char *value)
+static void add_escaped_value(struct buf *b, const char *value)
 {
 	for (; *value; value++) {
 		if (*value == '\n')
@@ -105,15 +105,15 @@ static void add_value(struct buf *b, const char *value)
 	}
 }
 
-static void encode(const struct record *r, const char *kind, int version,
-		   struct buf *b)
+static void encode_record(const struct record *r, const char *kind, int version,
+			  struct buf *b)
 {
 	size_t i;
 
 	buf_printf(b, "guard-%s %d\n", kind, version);
 	for (i = 0; i < r->count; i++) {
 		buf_printf(b, "%s=", r->items[i].key);
-		add_value(b, r->items[i].value);
+		add_escaped_value(b, r->items[i].value);
 		buf_add_char(b, '\n');
 	}
 }
@@ -123,7 +123,7 @@ int record_save(int dirfd, const char *name, const char *kind, int version,
 {
 	AUTO(buf) struct buf b = {0};
 
-	encode(r, kind, version, &b);
+	encode_record(r, kind, version, &b);
 	return atomic_write(dirfd, name, b.data, b.len, 0600, how, err);
 }
 
@@ -132,12 +132,12 @@ int record_put(int dirfd, const char *name, const char *kind, int version,
 {
 	AUTO(buf) struct buf b = {0};
 
-	encode(r, kind, version, &b);
+	encode_record(r, kind, version, &b);
 	return atomic_set_write(to, dirfd, name, b.data, b.len, 0600, err);
 }
 
-/* Undoes add_value() in place; false when a backslash stands alone. */
-static bool unescape(char *value)
+/* Undoes add_escaped_value() in place; false when a backslash stands alone. */
+static bool unescape_record_value(char *value)
 {
 	char *to = value;
 
@@ -160,7 +160,7 @@ static bool unescape(char *value)
 	return true;
 }
 
-static int parse(char *text, struct record *r)
+static int parse_record(char *text, struct record *r)
 {
 	while (*text) {
 		char *end = strchr(text, '\n');
@@ -173,7 +173,7 @@ static int parse(char *text, struct record *r)
 		if (!equals || equals == text)
 			return -1;
 		*equals = '\0';
-		if (!unescape(equals + 1))
+		if (!unescape_record_value(equals + 1))
 			return -1;
 		record_add(r, text, equals + 1);
 		text = end + 1;
@@ -204,7 +204,7 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 			    "%s was written by a newer guard (version %ld, "
 			    "this one reads up to %d): update guard",
 			    text_quote(name), found, version);
-	if (parse(rest + 1, &r) < 0)
+	if (parse_record(rest + 1, &r) < 0)
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
 	*ret = r;
 	r = (struct record){0};

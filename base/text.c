@@ -7,24 +7,25 @@
 #include <string.h>
 #include <wchar.h>
 
-#define RING_BUFFERS 8
-#define RING_LEN 2048
+#define TEXT_BUFFERS 8
+#define TEXT_BUFFER_LEN 2048
 #define QUOTE_MAX 400
 #define MB_LONGEST 4 /* bytes of a character */
 
-static char *ring_next(void)
+static char *next_text_buffer(void)
 {
-	static _Thread_local char ring[RING_BUFFERS][RING_LEN];
+	static _Thread_local char ring[TEXT_BUFFERS][TEXT_BUFFER_LEN];
 	static _Thread_local unsigned int at;
 
-	return ring[at++ % RING_BUFFERS];
+	return ring[at++ % TEXT_BUFFERS];
 }
 
 /*
  * Decodes one character (RFC 3629); returns its length, 0 when the bytes are
  * not valid there.
  */
-static size_t decode(const unsigned char *p, size_t len, uint32_t *ret_c)
+static size_t decode_utf8_char(const unsigned char *p, size_t len,
+			       uint32_t *ret_c)
 {
 	uint32_t c, least;
 	size_t need, i;
@@ -62,7 +63,7 @@ static size_t decode(const unsigned char *p, size_t len, uint32_t *ret_c)
 }
 
 /* Characters that cannot be seen or that move others about. */
-static bool is_hidden(uint32_t c)
+static bool is_invisible_char(uint32_t c)
 {
 	return (c >= 0x80 && c <= 0x9f) || c == 0xad || c == 0x61c ||
 	       c == 0x115f || c == 0x1160 || (c >= 0x180b && c <= 0x180f) ||
@@ -79,7 +80,7 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 
 	while (i < len) {
 		uint32_t c;
-		size_t n = decode(p + i, len - i, &c);
+		size_t n = decode_utf8_char(p + i, len - i, &c);
 
 		if (n == 0) {
 			buf_printf(to, "\\x%02x", p[i]);
@@ -96,7 +97,7 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 			buf_add_text(to, "\\r");
 		else if (c < 0x20 || c == 0x7f)
 			buf_printf(to, "\\x%02x", (unsigned int)c);
-		else if (is_hidden(c))
+		else if (is_invisible_char(c))
 			buf_printf(to, "<U+%04X>", (unsigned int)c);
 		else
 			buf_add(to, p + i, n);
@@ -106,7 +107,7 @@ void text_escape(struct buf *to, const void *data, size_t len, bool keep_lines)
 
 const char *text_quote(const char *name)
 {
-	char *out = ring_next();
+	char *out = next_text_buffer();
 	struct buf b = {0};
 	size_t len = strlen(name);
 
@@ -118,7 +119,8 @@ const char *text_quote(const char *name)
 		text_escape(&b, name + len - QUOTE_MAX / 2, QUOTE_MAX / 2,
 			    false);
 	}
-	(void)snprintf(out, RING_LEN, "'%.*s'", RING_LEN - 3, buf_text(&b));
+	(void)snprintf(out, TEXT_BUFFER_LEN, "'%.*s'", TEXT_BUFFER_LEN - 3,
+		       buf_text(&b));
 	buf_free(&b);
 	return out;
 }
@@ -130,7 +132,7 @@ bool text_is_utf8(const void *data, size_t len)
 
 	while (i < len) {
 		uint32_t c;
-		size_t n = decode(p + i, len - i, &c);
+		size_t n = decode_utf8_char(p + i, len - i, &c);
 
 		if (n == 0)
 			return false;
@@ -139,31 +141,31 @@ bool text_is_utf8(const void *data, size_t len)
 	return true;
 }
 
-static locale_t wide_locale;
+static locale_t utf8_locale;
 
-static void open_wide_locale(void)
+static void open_utf8_locale(void)
 {
-	wide_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
 /* The columns of the character at text, and its bytes. */
-static size_t one_width(const char *text, size_t *ret_len)
+static size_t char_width(const char *text, size_t *ret_len)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint32_t c;
 	locale_t before;
 	int width;
 
-	*ret_len = decode((const unsigned char *)text,
-			  strnlen(text, MB_LONGEST), &c);
+	*ret_len = decode_utf8_char((const unsigned char *)text,
+				    strnlen(text, MB_LONGEST), &c);
 	if (*ret_len <= 1) {
 		*ret_len = 1;
 		return 1;
 	}
-	(void)pthread_once(&once, open_wide_locale);
-	if (!wide_locale)
+	(void)pthread_once(&once, open_utf8_locale);
+	if (!utf8_locale)
 		return 1;
-	before = uselocale(wide_locale);
+	before = uselocale(utf8_locale);
 	width = wcwidth((wchar_t)c);
 	(void)uselocale(before);
 	return width < 0 ? 1 : (size_t)width;
@@ -174,7 +176,7 @@ size_t text_width(const char *text)
 	size_t columns = 0, len;
 
 	for (; *text; text += len)
-		columns += one_width(text, &len);
+		columns += char_width(text, &len);
 	return columns;
 }
 
@@ -183,7 +185,7 @@ size_t text_fit(const char *text, size_t columns)
 	size_t at = 0, len;
 
 	for (; text[at]; at += len) {
-		size_t width = one_width(text + at, &len);
+		size_t width = char_width(text + at, &len);
 
 		if (width > columns)
 			break;
@@ -193,7 +195,7 @@ size_t text_fit(const char *text, size_t columns)
 }
 
 /* Bytes of what stands in a line with so much room; 0: rather in the next. */
-static size_t wrap_at(const char *text, size_t capacity, bool must)
+static size_t find_line_end(const char *text, size_t capacity, bool must)
 {
 	size_t fits = text_fit(text, capacity), len;
 
@@ -213,7 +215,7 @@ size_t text_wrap(struct buf *to, const char *text, size_t at, size_t indent,
 
 	while (width > indent && at + text_width(text) > width) {
 		size_t capacity = width > at ? width - at : 0;
-		size_t len = wrap_at(text, capacity, fresh);
+		size_t len = find_line_end(text, capacity, fresh);
 
 		buf_add(to, text, len);
 		text += len;
@@ -232,7 +234,7 @@ const char *text_size(uint64_t bytes)
 {
 	static const char *const units[] = {"B",  "KB", "MB", "GB",
 					    "TB", "PB", "EB"};
-	char *out = ring_next();
+	char *out = next_text_buffer();
 	double value = (double)bytes;
 	unsigned int unit = 0;
 
@@ -241,17 +243,19 @@ const char *text_size(uint64_t bytes)
 		unit++;
 	}
 	if (unit && value < 9.95)
-		(void)snprintf(out, RING_LEN, "%.1f %s", value, units[unit]);
+		(void)snprintf(out, TEXT_BUFFER_LEN, "%.1f %s", value,
+			       units[unit]);
 	else
-		(void)snprintf(out, RING_LEN, "%.0f %s", value, units[unit]);
+		(void)snprintf(out, TEXT_BUFFER_LEN, "%.0f %s", value,
+			       units[unit]);
 	return out;
 }
 
 const char *text_count(uint64_t count, const char *noun)
 {
-	char *out = ring_next();
+	char *out = next_text_buffer();
 
-	(void)snprintf(out, RING_LEN, "%" PRIu64 " %s%s", count, noun,
+	(void)snprintf(out, TEXT_BUFFER_LEN, "%" PRIu64 " %s%s", count, noun,
 		       count == 1 ? "" : "s");
 	return out;
 }
