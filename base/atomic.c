@@ -37,7 +37,7 @@ static int create_temp_file(int dirfd, const char *temp, mode_t mode)
 }
 
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
-		 mode_t mode, enum atomic_how how, struct err *err)
+		 mode_t mode, enum atomic_durability how, struct err *err)
 {
 	auto_free char *temp = make_temp_name(name);
 	auto_close int fd = create_temp_file(dirfd, temp, mode);
@@ -46,7 +46,7 @@ int atomic_write(int dirfd, const char *name, const void *data, size_t len,
 	if (fd < 0)
 		return fail_errno(err, "create %s", text_quote(name));
 	if (fd_write(fd, data, len) < 0 ||
-	    (how != ATOMIC_LOOSE && fdatasync(fd) < 0) ||
+	    (how != ATOMIC_NO_SYNC && fdatasync(fd) < 0) ||
 	    renameat(dirfd, temp, dirfd, name) < 0) {
 		num = errno;
 		(void)unlinkat(dirfd, temp, 0);
@@ -78,7 +78,7 @@ static int name_atomic_file(const struct atomic_file *f, const char *name)
 	if (f->temp)
 		return renameat2(f->dirfd, f->temp, f->dirfd, name,
 				 RENAME_NOREPLACE);
-	return linkat(AT_FDCWD, fd_name(f->fd).text, f->dirfd, name,
+	return linkat(AT_FDCWD, fd_proc_path(f->fd).text, f->dirfd, name,
 		      AT_SYMLINK_FOLLOW);
 }
 

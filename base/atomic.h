@@ -11,17 +11,17 @@
 #include "base/err.h"
 
 /* What is survived, besides a sudden end of processes. */
-enum atomic_how {
-	ATOMIC_LOOSE, /* no power cut: not even one of both may be there */
+enum atomic_durability {
+	ATOMIC_NO_SYNC, /* no power cut: not even one of both may be there */
 	ATOMIC_DURABLE, /* a power cut: bytes and folder are synced */
-	ATOMIC_BYTES, /* only the bytes are: after a power cut it is the old or
-			 the new one, and the new one for sure once somebody has
-			 synced the folder */
+	ATOMIC_DATA_SYNC, /* only the bytes are: after a power cut it is the old
+			 or the new one, and the new one for sure once somebody
+			 has synced the folder */
 };
 
 /* Writes name in dirfd through a temporary file and a rename. */
 int atomic_write(int dirfd, const char *name, const void *data, size_t len,
-		 mode_t mode, enum atomic_how how, struct err *err);
+		 mode_t mode, enum atomic_durability how, struct err *err);
 
 /*
  * A file that is there whole or not at all, written piece by piece: begin,

@@ -21,7 +21,7 @@
 
 static atomic_bool plain;
 
-void beneath_plain(bool on)
+void beneath_forbid_openat2(bool on)
 {
 	plain = on;
 }
@@ -106,7 +106,8 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 	if (!(flags & O_PATH))
 		flags |= O_NOCTTY;
 	if (!*path) {
-		fd = TWICE(openat(root_fd, ".", flags & ~O_NOFOLLOW, mode));
+		fd = RETRY_ENOENT(
+			openat(root_fd, ".", flags & ~O_NOFOLLOW, mode));
 		return fd < 0 ? fd_fail(root_fd, "open", err) : fd;
 	}
 	if (!path_ok(path))
@@ -120,7 +121,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		while (path[len] != '/')
 			len--;
 		head = mem_strndup(path, len);
-		next = TWICE(open_path_piece(
+		next = RETRY_ENOENT(open_path_piece(
 			dir >= 0 ? dir : root_fd, head,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 		if (next < 0)
@@ -130,7 +131,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		dir = next;
 		path += len + 1;
 	}
-	fd = TWICE(
+	fd = RETRY_ENOENT(
 		open_path_piece(dir >= 0 ? dir : root_fd, path, flags, mode));
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(whole));

@@ -5,8 +5,9 @@
  *
  * Source: openat2(2), RESOLVE_BENEATH|NO_SYMLINKS|NO_MAGICLINKS|NO_XDEV.
  * Where the kernel or a filter refuses openat2, the parts are opened one by
- * one with O_NOFOLLOW and the mount is compared by fstat; beneath_plain(true)
- * makes tests take that way. Paths longer than PATH_MAX work.
+ * one with O_NOFOLLOW and the mount is compared by fstat;
+ * beneath_forbid_openat2(true) makes tests take that way. Paths longer than
+ * PATH_MAX work.
  *
  * Errors worth telling apart: -ENOENT, -ENOTDIR, -ELOOP (a link stands where
  * a folder was expected), -EXDEV (a mount lies in between).
@@ -30,6 +31,6 @@ int beneath_parent(int root_fd, const char *path, const char **ret_name,
 		   struct err *err);
 
 /* For tests: true = as if the kernel had no openat2. */
-void beneath_plain(bool on);
+void beneath_forbid_openat2(bool on);
 
 #endif

@@ -8,7 +8,7 @@ bool chattr_read(int fd, uint32_t *ret)
 
 	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0)
 		return false;
-	*ret = flags & CHATTR_KEPT;
+	*ret = flags & CHATTR_STORED;
 	return true;
 }
 
@@ -24,7 +24,7 @@ int chattr_write(int fd, uint32_t mask, uint32_t flags)
 	return ioctl(fd, FS_IOC_SETFLAGS, &all);
 }
 
-const char *chattr_text(uint32_t flags, char to[CHATTR_TEXT])
+const char *chattr_text(uint32_t flags, char to[CHATTR_TEXT_LEN])
 {
 	static const struct {
 		uint32_t flag;

@@ -120,8 +120,8 @@ const struct dirlist_item *dirlist_find(const struct dirlist *list,
 static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 {
 	struct stat st;
-	int fd = TWICE(openat(dirfd, name,
-			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	int fd = RETRY_ENOENT(openat(
+		dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 
 	if (fd < 0 && errno == EACCES &&
 	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -139,7 +139,7 @@ static int open_dir_to_remove(int dirfd, const char *name, dev_t *ret_dev)
 		fd = openat(dirfd, name,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
-	if (fd >= 0 && TWICE(fstat(fd, &st)) < 0) {
+	if (fd >= 0 && RETRY_ENOENT(fstat(fd, &st)) < 0) {
 		(void)close(fd);
 		return -1;
 	}
@@ -237,7 +237,8 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 		if (remove_subtree(r, fd, child, depth + 1, err) < 0)
 			return err_context(err, "%s", text_quote(name));
 	}
-	if (TWICE(unlinkat(dirfd, name, AT_REMOVEDIR)) < 0 && errno != ENOENT)
+	if (RETRY_ENOENT(unlinkat(dirfd, name, AT_REMOVEDIR)) < 0 &&
+	    errno != ENOENT)
 		return fail_errno(err, "remove folder %s", text_quote(name));
 	return 0;
 }
@@ -248,12 +249,13 @@ static int remove_tree_at(int dirfd, const char *name, struct err *err)
 	struct stat st;
 	char moved[64];
 
-	if (TWICE(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+	if (RETRY_ENOENT(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return errno == ENOENT
 			       ? 0
 			       : fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(st.st_mode)) {
-		if (TWICE(unlinkat(dirfd, name, 0)) < 0 && errno != ENOENT)
+		if (RETRY_ENOENT(unlinkat(dirfd, name, 0)) < 0 &&
+		    errno != ENOENT)
 			return fail_errno(err, "remove %s", text_quote(name));
 		return 0;
 	}
@@ -276,7 +278,8 @@ int dirtree_remove(int dirfd, const char *name, struct err *err)
 	/* What is moved up on the way must stay in the same folder. */
 	if (!*parent)
 		return remove_tree_at(dirfd, name, err);
-	fd = TWICE(openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	fd = RETRY_ENOENT(
+		openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0)
 		return errno == ENOENT
 			       ? 0
@@ -294,7 +297,8 @@ int dirtree_remove_aside(int dirfd, const char *name, struct err *err)
 			       (int)getpid(), number++);
 	while (renameat2(dirfd, name, dirfd, aside, RENAME_NOREPLACE) < 0 &&
 	       errno == EEXIST);
-	if (TWICE(faccessat(dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW)) == 0)
+	if (RETRY_ENOENT(faccessat(dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW)) ==
+	    0)
 		name = aside;
 	return dirtree_remove(dirfd, name, err);
 }

@@ -101,16 +101,17 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err)
 
 bool fd_exists(int dirfd, const char *name)
 {
-	return TWICE(faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW)) == 0 ||
+	return RETRY_ENOENT(faccessat(dirfd, name, F_OK,
+				      AT_SYMLINK_NOFOLLOW)) == 0 ||
 	       errno != ENOENT;
 }
 
 int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 		struct err *err)
 {
-	auto_close int fd = TWICE(openat(dirfd, name,
-					 O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
-						 O_NONBLOCK | O_NOCTTY));
+	auto_close int fd = RETRY_ENOENT(openat(
+		dirfd, name,
+		O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
 
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
@@ -119,9 +120,9 @@ int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
 	return 0;
 }
 
-struct fd_name fd_name(int fd)
+struct fd_proc_path fd_proc_path(int fd)
 {
-	struct fd_name name;
+	struct fd_proc_path name;
 
 	(void)snprintf(name.text, sizeof(name.text), "/proc/self/fd/%d", fd);
 	return name;
@@ -129,13 +130,13 @@ struct fd_name fd_name(int fd)
 
 int fd_chmod(int fd, mode_t mode)
 {
-	return chmod(fd_name(fd).text, mode & 07777);
+	return chmod(fd_proc_path(fd).text, mode & 07777);
 }
 
 char *fd_path(int fd)
 {
 	char path[PATH_MAX];
-	ssize_t len = readlink(fd_name(fd).text, path, sizeof(path));
+	ssize_t len = readlink(fd_proc_path(fd).text, path, sizeof(path));
 
 	if (len < 0)
 		return NULL;
@@ -156,5 +157,6 @@ int fd_fail(int fd, const char *what, struct err *err)
 
 int fd_reopen(int fd, int flags)
 {
-	return TWICE(open(fd_name(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
+	return RETRY_ENOENT(
+		open(fd_proc_path(fd).text, (flags & ~O_NOFOLLOW) | O_CLOEXEC));
 }

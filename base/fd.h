@@ -37,7 +37,7 @@ int fd_slurp(int fd, size_t max, struct buf *to, struct err *err);
  * system in user space, a name that is just being replaced). call: evaluated
  * once more when it fails with ENOENT.
  */
-#define TWICE(call)                                                            \
+#define RETRY_ENOENT(call)                                                     \
 	({                                                                     \
 		int twice_ = (call);                                           \
 		twice_ < 0 && errno == ENOENT ? (call) : twice_;               \
@@ -55,11 +55,11 @@ int fd_slurp_at(int dirfd, const char *name, size_t max, struct buf *to,
  * "/proc/self/fd/N": what the descriptor is open on, O_PATH or not, for calls
  * that take a path alone. Holds while it is open, and in this process.
  */
-struct fd_name {
+struct fd_proc_path {
 	char text[32];
 };
 
-struct fd_name fd_name(int fd);
+struct fd_proc_path fd_proc_path(int fd);
 
 /* Of O_PATH descriptors, too, which fchmod(2) refuses; 0, or -1 with errno. */
 int fd_chmod(int fd, mode_t mode);

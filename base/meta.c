@@ -54,7 +54,7 @@ void meta_from_statx(const struct statx *st, struct meta *ret)
 		.uid = st->stx_uid,
 		.gid = st->stx_gid,
 		.nlink = st->stx_nlink,
-		.chattr = (uint32_t)st->stx_attributes & CHATTR_SEEN,
+		.chattr = (uint32_t)st->stx_attributes & CHATTR_IN_STATX,
 		.size = st->stx_size,
 		.dev = makedev(st->stx_dev_major, st->stx_dev_minor),
 		.ino = st->stx_ino,
@@ -68,10 +68,10 @@ int meta_get(int dirfd, const char *name, struct meta *ret)
 {
 	struct statx st;
 
-	if (TWICE(statx(dirfd, name,
-			AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
-				(*name ? 0 : AT_EMPTY_PATH),
-			STATX_BASIC_STATS, &st)) < 0)
+	if (RETRY_ENOENT(statx(dirfd, name,
+			       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+				       (*name ? 0 : AT_EMPTY_PATH),
+			       STATX_BASIC_STATS, &st)) < 0)
 		return -1;
 	meta_from_statx(&st, ret);
 	return 0;
@@ -163,8 +163,9 @@ static ssize_t list_xattrs_at(int dirfd, const char *name, char *list)
 	return len;
 }
 
-int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
-		   struct xattrs *ret, struct err *err)
+int xattrs_get_filtered(int dirfd, const char *name,
+			bool (*skip)(const char *name), struct xattrs *ret,
+			struct err *err)
 {
 	char path[512], list[LIST_MAX];
 	AUTO(xattrs) struct xattrs x = {0};
@@ -215,13 +216,13 @@ int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
 
 int xattrs_get(int dirfd, const char *name, struct xattrs *ret, struct err *err)
 {
-	return xattrs_get_but(dirfd, name, NULL, ret, err);
+	return xattrs_get_filtered(dirfd, name, NULL, ret, err);
 }
 
 int xattrs_set(int fd, const struct xattrs *x, struct err *err)
 {
 	AUTO(xattrs) struct xattrs old = {0};
-	struct fd_name name = fd_name(fd);
+	struct fd_proc_path name = fd_proc_path(fd);
 	size_t i;
 
 	if (xattrs_get(fd, "", &old, err) < 0)
@@ -316,7 +317,7 @@ const struct xattr *xattrs_find(const struct xattrs *x, const char *name)
 	return NULL;
 }
 
-size_t xattrs_drop(struct xattrs *x, const char *prefix)
+size_t xattrs_remove_prefix(struct xattrs *x, const char *prefix)
 {
 	size_t kept = 0, i, len = strlen(prefix), dropped;
 
@@ -333,7 +334,7 @@ size_t xattrs_drop(struct xattrs *x, const char *prefix)
 	return dropped;
 }
 
-bool xattrs_other_list(const struct xattrs *now, const struct xattrs *old)
+bool xattrs_acl_differs(const struct xattrs *now, const struct xattrs *old)
 {
 	static const char *const names[] = {"system.posix_acl_access",
 					    "system.posix_acl_default"};

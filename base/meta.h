@@ -21,7 +21,7 @@ struct meta {
 	uint32_t mode; /* type and permissions, as st_mode */
 	uint32_t uid, gid;
 	uint32_t nlink;
-	uint32_t chattr; /* only those that stat tells: CHATTR_SEEN */
+	uint32_t chattr; /* only those that stat tells: CHATTR_IN_STATX */
 	uint64_t size;
 	uint64_t dev, ino, rdev;
 	struct timestamp mtime, ctime;
@@ -72,8 +72,9 @@ void xattrs_free(struct xattrs *x);
 int xattrs_get(int dirfd, const char *name, struct xattrs *ret,
 	       struct err *err);
 /* The same without those that skip() says of by name; NULL: none. */
-int xattrs_get_but(int dirfd, const char *name, bool (*skip)(const char *name),
-		   struct xattrs *ret, struct err *err);
+int xattrs_get_filtered(int dirfd, const char *name,
+			bool (*skip)(const char *name), struct xattrs *ret,
+			struct err *err);
 
 /* Makes the open file's set equal to x (adds, changes, removes). */
 int xattrs_set(int fd, const struct xattrs *x, struct err *err);
@@ -88,10 +89,10 @@ bool xattrs_same_value(const struct xattr *a, const struct xattr *b);
 bool xattrs_equal(const struct xattrs *a, const struct xattrs *b);
 /* Whether now has an access list (of its own, or for what will be in it) that
  * old does not have, or has another one. */
-bool xattrs_other_list(const struct xattrs *now, const struct xattrs *old);
+bool xattrs_acl_differs(const struct xattrs *now, const struct xattrs *old);
 const struct xattr *xattrs_find(const struct xattrs *x, const char *name);
 /* Removes every one whose name begins so; returns how many. */
-size_t xattrs_drop(struct xattrs *x, const char *prefix);
+size_t xattrs_remove_prefix(struct xattrs *x, const char *prefix);
 void xattrs_add(struct xattrs *x, const char *name, const void *value,
 		size_t len);
 

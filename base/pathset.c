@@ -10,7 +10,7 @@ static int compare_pathset_items(const void *a, const void *b)
 	return path_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-struct pathset pathset_of(const char *const *paths)
+struct pathset pathset_make(const char *const *paths)
 {
 	struct pathset s = {.all = !paths};
 	size_t capacity = 0, kept = 0, i;
@@ -54,14 +54,14 @@ static size_t count_paths_before(const struct pathset *s, const char *path,
 	return low;
 }
 
-bool pathset_holds(const struct pathset *s, const char *path)
+bool pathset_contains(const struct pathset *s, const char *path)
 {
 	size_t at = s->all ? 0 : count_paths_before(s, path, true);
 
 	return s->all || (at && path_below(path, s->items[at - 1]));
 }
 
-bool pathset_reaches(const struct pathset *s, const char *path)
+bool pathset_has_below(const struct pathset *s, const char *path)
 {
 	size_t at = s->all ? 0 : count_paths_before(s, path, false);
 

@@ -18,12 +18,12 @@ struct pathset {
 
 /* Of a NULL-terminated list, whose texts must live as long; NULL stands for
  * everything. */
-struct pathset pathset_of(const char *const *paths);
+struct pathset pathset_make(const char *const *paths);
 void pathset_free(struct pathset *s);
 
 /* Whether it is one of them or lies below one. */
-bool pathset_holds(const struct pathset *s, const char *path);
+bool pathset_contains(const struct pathset *s, const char *path);
 /* Of one that it does not hold: whether one of them lies below it. */
-bool pathset_reaches(const struct pathset *s, const char *path);
+bool pathset_has_below(const struct pathset *s, const char *path);
 
 #endif

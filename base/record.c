@@ -119,7 +119,8 @@ static void encode_record(const struct record *r, const char *kind, int version,
 }
 
 int record_save(int dirfd, const char *name, const char *kind, int version,
-		const struct record *r, enum atomic_how how, struct err *err)
+		const struct record *r, enum atomic_durability how,
+		struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
 

@@ -36,7 +36,8 @@ int record_load(int dirfd, const char *name, const char *kind, int version,
 		struct record *ret, struct err *err);
 /* By atomic_write(), mode 0600. */
 int record_save(int dirfd, const char *name, const char *kind, int version,
-		const struct record *r, enum atomic_how how, struct err *err);
+		const struct record *r, enum atomic_durability how,
+		struct err *err);
 /* Into a set of files, by atomic_set_write(). */
 int record_put(int dirfd, const char *name, const char *kind, int version,
 	       const struct record *r, struct atomic_set *to, struct err *err);

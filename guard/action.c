@@ -345,7 +345,8 @@ static int is_run(int runs_fd, const char *run_id, struct err *err)
 {
 	struct stat st;
 
-	if (TWICE(fstatat(runs_fd, run_id, &st, AT_SYMLINK_NOFOLLOW)) == 0)
+	if (RETRY_ENOENT(fstatat(runs_fd, run_id, &st, AT_SYMLINK_NOFOLLOW)) ==
+	    0)
 		return 1;
 	return errno == ENOENT ? 0 : fail_errno(err, "run %s", run_id);
 }

@@ -37,7 +37,7 @@ static int load(const struct session *s, struct record *ret, struct err *err)
 static int save(const struct session *s, const struct record *r,
 		struct err *err)
 {
-	return record_save(s->fd, NAME, NAME, VERSION, r, ATOMIC_LOOSE, err);
+	return record_save(s->fd, NAME, NAME, VERSION, r, ATOMIC_NO_SYNC, err);
 }
 
 /* "applied", or "applied-2" of the second folder beside the project. */

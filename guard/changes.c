@@ -297,18 +297,18 @@ void changes_sum(const struct change_counts *counts, struct buf *to)
 
 void changes_keep(struct change_list *list, const char *const *paths)
 {
-	AUTO(pathset) struct pathset meant = pathset_of(paths);
+	AUTO(pathset) struct pathset meant = pathset_make(paths);
 	size_t kept = 0, i;
 
 	for (i = 0; i < list->count; i++)
-		if (pathset_holds(&meant, list->items[i].path))
+		if (pathset_contains(&meant, list->items[i].path))
 			list->items[kept++] = list->items[i];
 	list->count = kept;
 	for (i = 0; i < list->move_count; i++) {
 		struct change_move *m = &list->moves[i];
 
-		m->half |= !pathset_holds(&meant, m->from) ||
-			   !pathset_holds(&meant, m->to);
+		m->half |= !pathset_contains(&meant, m->from) ||
+			   !pathset_contains(&meant, m->to);
 	}
 }
 

@@ -67,7 +67,7 @@ static void add_sizes(const struct change *c, struct buf *to)
 
 static void add_rights(const struct change *c, struct buf *to)
 {
-	char old[CHATTR_TEXT], now[CHATTR_TEXT];
+	char old[CHATTR_TEXT_LEN], now[CHATTR_TEXT_LEN];
 
 	if ((c->old.mode ^ c->now.mode) & 07777)
 		buf_printf(to, "  mode %04o -> %04o", c->old.mode & 07777,

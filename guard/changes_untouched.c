@@ -90,7 +90,7 @@ static bool is_in_layer(struct store *store, int upper_fd,
 	if (fd < 0 || attrset_load(store, &was->attrs, &want, &ignored) < 0 ||
 	    xattrs_get(fd, "", &have, &ignored) < 0)
 		return false;
-	(void)xattrs_drop(&have, LAYER_XATTR_PREFIX);
+	(void)xattrs_remove_prefix(&have, LAYER_XATTR_PREFIX);
 	return xattrs_equal(&want, &have) &&
 	       (S_ISDIR(was->mode) ||
 		onfile_same_content(store, parent, name, was, &ignored) == 1);

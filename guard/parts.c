@@ -52,7 +52,7 @@ static struct pathset taken_out(const struct action *a, const char *layer)
 	for (i = 0; i < a->part_count; i++)
 		if (strcmp(a->parts[i].layer, layer) == 0)
 			paths[n++] = a->parts[i].path;
-	return pathset_of(paths);
+	return pathset_make(paths);
 }
 
 static int put_back(const struct state *st, const struct session *s,

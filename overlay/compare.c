@@ -125,13 +125,14 @@ static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 {
 	AUTO(opened_up) struct opened_up opened = {.fd = -1};
 	auto_close int fd = -1;
-	int got = xattrs_get_but(p->upper, p->upper_name, is_mark, ret, err);
+	int got =
+		xattrs_get_filtered(p->upper, p->upper_name, is_mark, ret, err);
 
 	if (got != -EACCES || !(S_ISREG(p->u.mode) || S_ISDIR(p->u.mode)))
 		return got;
 	fd = mark_open(p->upper, p->upper_name, O_RDONLY,
 		       S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
-	return fd < 0 ? fd : xattrs_get_but(fd, "", is_mark, ret, err);
+	return fd < 0 ? fd : xattrs_get_filtered(fd, "", is_mark, ret, err);
 }
 
 /*
@@ -150,14 +151,15 @@ static int same_xattrs(const struct pair *p, struct difference *d,
 		got = xattrs_get(p->lower, p->lower_name, &l, err);
 	if (got < 0)
 		return got;
-	(void)xattrs_drop(&u, LAYER_XATTR_PREFIX);
-	(void)xattrs_drop(&u, "trusted.");
-	(void)xattrs_drop(&l, "trusted.");
+	(void)xattrs_remove_prefix(&u, LAYER_XATTR_PREFIX);
+	(void)xattrs_remove_prefix(&u, "trusted.");
+	(void)xattrs_remove_prefix(&l, "trusted.");
 	d->caps = S_ISREG(p->u.mode) && xattrs_find(&u, "security.capability");
-	d->acl = xattrs_other_list(&u, &l);
+	d->acl = xattrs_acl_differs(&u, &l);
 	if (xattrs_equal(&u, &l))
 		return 1;
-	return xattrs_drop(&l, LAYER_XATTR_PREFIX) > 0 && xattrs_equal(&u, &l);
+	return xattrs_remove_prefix(&l, LAYER_XATTR_PREFIX) > 0 &&
+	       xattrs_equal(&u, &l);
 }
 
 /* An answer, or what its absence means. Negative: give up on the pair. */
@@ -202,8 +204,9 @@ unsigned int compare_new_file(int dirfd, const char *name)
 	if (xattrs_get(dirfd, name, &x, &ignored) == 0) {
 		caps = xattrs_find(&x, "security.capability") != NULL;
 		return (caps ? CHANGE_SETID : 0) |
-		       (xattrs_drop(&x, LAYER_XATTR_PREFIX) ? 0
-							    : CHANGE_UNMARKED);
+		       (xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX)
+				? 0
+				: CHANGE_UNMARKED);
 	}
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
 	return lgetxattr(path, "security.capability", NULL, 0) > 0

@@ -144,10 +144,10 @@ int freeze_make(const struct session *s, int project_fd, struct buf *notes,
 int freeze_lower(const struct session *s, struct err *err)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = TWICE(openat(s->fd, LOWER, flags));
+	int fd = RETRY_ENOENT(openat(s->fd, LOWER, flags));
 
 	if (fd < 0 && errno == ENOENT)
-		fd = TWICE(open(s->project, flags));
+		fd = RETRY_ENOENT(open(s->project, flags));
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(s->project)) : fd;
 }
 

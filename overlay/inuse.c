@@ -32,7 +32,7 @@ static int open_at(int dirfd, const char *name)
 
 static int set_fd(int fs, const char *key, int fd)
 {
-	return fsconfig(fs, FSCONFIG_SET_STRING, key, fd_name(fd).text, 0);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, fd_proc_path(fd).text, 0);
 }
 
 /* An overlay that is made, and mounted nowhere; it lives as long as the

@@ -19,7 +19,7 @@ int layers_check_state(int runs_fd, struct err *err)
 	/* tmpfs has user xattrs since Linux 6.6 only, others by mount
 	 * option: asking for one tells. */
 	if (!name &&
-	    getxattr(fd_name(runs_fd).text, "user.guard", NULL, 0) < 0 &&
+	    getxattr(fd_proc_path(runs_fd).text, "user.guard", NULL, 0) < 0 &&
 	    errno == ENOTSUP)
 		name = "a file system without user xattrs";
 	if (name)

@@ -82,8 +82,9 @@ struct parts {
 
 static int set_layers(int fs, const struct parts *p)
 {
-	struct fd_name lower = fd_name(p->lower_fd),
-		       upper = fd_name(p->upper_fd), work = fd_name(p->work_fd);
+	struct fd_proc_path lower = fd_proc_path(p->lower_fd),
+			    upper = fd_proc_path(p->upper_fd),
+			    work = fd_proc_path(p->work_fd);
 
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", "guard", 0) < 0)
 		return -1;
@@ -124,10 +125,10 @@ static int mount_old(const struct parts *p, int target_fd, const char *path,
 {
 	auto_free char *options = mem_printf(
 		"lowerdir=%s,upperdir=%s,workdir=%s,userxattr%s",
-		fd_name(p->lower_fd).text, fd_name(p->upper_fd).text,
-		fd_name(p->work_fd).text, p->loose ? ",volatile" : "");
+		fd_proc_path(p->lower_fd).text, fd_proc_path(p->upper_fd).text,
+		fd_proc_path(p->work_fd).text, p->loose ? ",volatile" : "");
 
-	if (mount("guard", fd_name(target_fd).text, "overlay",
+	if (mount("guard", fd_proc_path(target_fd).text, "overlay",
 		  MS_NOSUID | MS_NODEV, options) < 0)
 		return refuse(-1, path, err);
 	return 0;

@@ -34,7 +34,7 @@ struct note {
 
 static bool path_of(int fd, char ret[PATH_MAX])
 {
-	ssize_t len = readlink(fd_name(fd).text, ret, PATH_MAX);
+	ssize_t len = readlink(fd_proc_path(fd).text, ret, PATH_MAX);
 
 	if (len <= 0 || len >= PATH_MAX)
 		return false;

@@ -180,7 +180,7 @@ int patchwork_place(struct patchwork *p, struct err *err)
 	if (place_folder(p, upper, p->lower_fd, "", !p->first, 0, err) < 0)
 		return -err->num;
 	return atomic_write(p->session_fd, name, p->placed.data, p->placed.len,
-			    0600, ATOMIC_LOOSE, err);
+			    0600, ATOMIC_NO_SYNC, err);
 }
 
 static int settle_one(int upper_fd, const char *path, struct err *err)

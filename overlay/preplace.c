@@ -59,9 +59,9 @@ int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 
 	if (xattrs_get(from, "", &x, err) < 0)
 		return -err->num;
-	(void)xattrs_drop(&x, "trusted.");
-	(void)xattrs_drop(&x, "security.");
-	(void)xattrs_drop(&x, LAYER_XATTR_PREFIX);
+	(void)xattrs_remove_prefix(&x, "trusted.");
+	(void)xattrs_remove_prefix(&x, "security.");
+	(void)xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX);
 	/* What is somebody else's shows the user as its owner then. */
 	if (fchown(to, m->uid, owner_group(m)) < 0 &&
 	    (errno != EPERM ||
@@ -156,8 +156,8 @@ int preplace_file(int dir, int lower, const char *name, const struct meta *m,
 		return -err->num;
 	if (meta_get(from, "", &after) < 0 || !meta_same(m, &after))
 		return fail(err, EAGAIN, "it changed meanwhile");
-	if (linkat(AT_FDCWD, fd_name(to).text, dir, name, AT_SYMLINK_FOLLOW) <
-	    0)
+	if (linkat(AT_FDCWD, fd_proc_path(to).text, dir, name,
+		   AT_SYMLINK_FOLLOW) < 0)
 		return fail_errno(err, "copy");
 	return 0;
 }

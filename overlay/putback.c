@@ -69,7 +69,7 @@ static int check_built(const struct putback *p, int dir, const char *name,
 				      ? check_built(p, fd, below, child, err)
 				      : in_the_way(child, err);
 		else if (got > 0 && !mark_is_whiteout(&m) &&
-			 !pathset_reaches(p->along, child))
+			 !pathset_has_below(p->along, child))
 			got = in_the_way(child, err);
 		if (got < 0)
 			return got;

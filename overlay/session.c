@@ -76,8 +76,8 @@ static int hold(int dirfd, const char *name, bool wait, struct err *err)
 static int is_held(int dirfd, const char *name, struct err *err)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	auto_close int fd =
-		TWICE(openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+	auto_close int fd = RETRY_ENOENT(
+		openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
@@ -180,7 +180,7 @@ int session_create(int runs_fd, const char *project, int project_fd,
 	s.project_ino = meta.ino;
 	s.home = mem_strdup(home ?: "");
 	s.command = mem_strdup(command ?: "");
-	if (session_store(&s, ATOMIC_LOOSE, err) < 0)
+	if (session_store(&s, ATOMIC_NO_SYNC, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct session){.fd = -1, .lock_fd = -1};
@@ -226,8 +226,8 @@ static int open_folder(int runs_fd, struct session *s, struct err *err)
 {
 	struct stat st;
 
-	s->fd = TWICE(openat(runs_fd, s->id,
-			     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	s->fd = RETRY_ENOENT(openat(
+		runs_fd, s->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (s->fd < 0 && errno == ENOENT)
 		return fail(err, ENOENT, "there is no run %s", s->id);
 	if (s->fd < 0 || fstat(s->fd, &st) < 0)
@@ -245,7 +245,8 @@ static int still_there(int runs_fd, const struct session *s, struct err *err)
 
 	if (fstat(s->fd, &ours) < 0)
 		return fail_errno(err, "run %s", s->id);
-	if (TWICE(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) == 0) {
+	if (RETRY_ENOENT(fstatat(runs_fd, s->id, &now, AT_SYMLINK_NOFOLLOW)) ==
+	    0) {
 		if (now.st_dev == ours.st_dev && now.st_ino == ours.st_ino)
 			return 0;
 	} else if (errno != ENOENT) {
@@ -392,8 +393,8 @@ int session_write_base(const struct session *s, uint64_t seq, const char *error,
 		record_add(&r, "extra", number);
 	}
 	record_set(&r, "error", error);
-	return record_save(s->fd, "base", BASE_KIND, VERSION, &r, ATOMIC_LOOSE,
-			   err);
+	return record_save(s->fd, "base", BASE_KIND, VERSION, &r,
+			   ATOMIC_NO_SYNC, err);
 }
 
 int session_base(struct session *s, bool wait, struct err *err)

@@ -103,7 +103,7 @@ static struct timestamp get_moment(const struct record *r, const char *key)
 }
 
 static int store_as(const struct session *s, const char *name,
-		    enum atomic_how how, struct err *err)
+		    enum atomic_durability how, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	enum run_state state =
@@ -133,7 +133,8 @@ static int store_as(const struct session *s, const char *name,
 	return 0;
 }
 
-int session_store(const struct session *s, enum atomic_how how, struct err *err)
+int session_store(const struct session *s, enum atomic_durability how,
+		  struct err *err)
 {
 	int got = store_as(s, "record", how, err);
 
@@ -145,7 +146,7 @@ int session_store(const struct session *s, enum atomic_how how, struct err *err)
 
 int session_store_going(const struct session *s, struct err *err)
 {
-	return store_as(s, GOING, ATOMIC_LOOSE, err);
+	return store_as(s, GOING, ATOMIC_NO_SYNC, err);
 }
 
 int session_forget_going(const struct session *s, struct err *err)
@@ -166,13 +167,13 @@ int session_save(const struct session *s, struct err *err)
  * before will do. That it is applied, the action says that is noted in the
  * project's workspace until after this.
  */
-static enum atomic_how worth(const struct session *s)
+static enum atomic_durability worth(const struct session *s)
 {
 	if (s->state == RUN_APPLIED)
-		return ATOMIC_BYTES;
+		return ATOMIC_DATA_SYNC;
 	if (s->result || s->state == RUN_APPLYING || s->state == RUN_DISCARDED)
 		return ATOMIC_DURABLE;
-	return s->times > 1 ? ATOMIC_BYTES : ATOMIC_LOOSE;
+	return s->times > 1 ? ATOMIC_DATA_SYNC : ATOMIC_NO_SYNC;
 }
 
 int session_set_state(struct session *s, enum run_state state, struct err *err)

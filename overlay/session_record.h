@@ -18,7 +18,7 @@
 #include "overlay/session.h"
 
 /* Writes it whole; how: what it survives, see atomic.h. */
-int session_store(const struct session *s, enum atomic_how how,
+int session_store(const struct session *s, enum atomic_durability how,
 		  struct err *err);
 /* The one beside it; s->times is higher than in the record. */
 int session_store_going(const struct session *s, struct err *err);

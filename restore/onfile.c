@@ -257,8 +257,8 @@ static void drop_of_system(struct xattrs *x)
 {
 	if (geteuid() == 0)
 		return;
-	(void)xattrs_drop(x, "trusted.");
-	(void)xattrs_drop(x, "security.");
+	(void)xattrs_remove_prefix(x, "trusted.");
+	(void)xattrs_remove_prefix(x, "security.");
 }
 
 /* 1 as above. */
@@ -351,7 +351,7 @@ int onfile_set_meta(struct store *store, int fd, const struct entry *e,
 	if ((owner || attrs) && meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "read metadata");
 	if (e->chattr & ~(uint32_t)CHATTR_FIXED)
-		onfile_set_chattr(fd, CHATTR_KEPT & ~CHATTR_FIXED, e->chattr);
+		onfile_set_chattr(fd, CHATTR_STORED & ~CHATTR_FIXED, e->chattr);
 	if (!S_ISLNK(e->mode) && m.mode != e->mode &&
 	    change_mode(fd, e->mode) < 0)
 		return fail_errno(err, "set the mode");

@@ -20,7 +20,8 @@
 
 int project_folder(const char *path, bool make, struct err *err)
 {
-	auto_close int fd = TWICE(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	auto_close int fd =
+		RETRY_ENOENT(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	const char *at = path + 1;
 
 	if (fd < 0)
@@ -28,7 +29,7 @@ int project_folder(const char *path, bool make, struct err *err)
 	while (*at) {
 		auto_free char *name = mem_strndup(at, strcspn(at, "/"));
 		int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-		int next = TWICE(openat(fd, name, flags));
+		int next = RETRY_ENOENT(openat(fd, name, flags));
 
 		if (next < 0 && errno == ENOENT && make) {
 			if (mkdirat(fd, name, 0777) < 0 && errno != EEXIST)
@@ -54,7 +55,7 @@ int project_may_make(const char *path, struct err *err)
 	for (;;) {
 		char *up;
 
-		if (TWICE(lstat(at, &st)) == 0)
+		if (RETRY_ENOENT(lstat(at, &st)) == 0)
 			break;
 		if (errno != ENOENT || strcmp(at, "/") == 0)
 			return fail_errno(err, "%s", text_quote(at));

@@ -339,7 +339,7 @@ static int settle(struct result *r, const char *path, struct err *err)
 /* A folder on the way to one is. */
 static bool wanted(const struct pathset *only, const char *path)
 {
-	return pathset_holds(only, path) || pathset_reaches(only, path);
+	return pathset_contains(only, path) || pathset_has_below(only, path);
 }
 
 int result_make(struct store *store, const struct entry *base, int upper_fd,
@@ -355,7 +355,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		.near = {.root_fd = upper_fd},
 		.base = {.store = store, .root = base},
 	};
-	AUTO(pathset) struct pathset meant = pathset_of(only);
+	AUTO(pathset) struct pathset meant = pathset_make(only);
 	size_t i = 0, k = 0;
 
 	/* In one order: each folder is saved when its turn is over, so that

@@ -43,7 +43,7 @@ static void strike(const struct shut *s)
 	for (i = 0; i < s->others && i < r.count; i++)
 		record_add(&left, r.items[i].key, r.items[i].value);
 	(void)record_save(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &left,
-			  ATOMIC_LOOSE, &ignored);
+			  ATOMIC_NO_SYNC, &ignored);
 }
 
 void shut_free(struct shut *s)

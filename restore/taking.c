@@ -129,7 +129,7 @@ static bool same_attrs(const struct match *m, int dirfd, struct op *op)
 
 	if (xattrs_get(dirfd, path_name(op->path), &x, &ignored) < 0)
 		return false;
-	op->marked = xattrs_drop(&x, LAYER_XATTR_PREFIX) > 0;
+	op->marked = xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX) > 0;
 	/* They are removed from it later. */
 	if (op->marked && !(op->to->mode & S_IWUSR) && geteuid() != 0)
 		return false;
@@ -382,7 +382,7 @@ static int remove_marks(int fd, struct err *err)
 	for (i = 0; i < x.count; i++)
 		if (strncmp(x.items[i].name, LAYER_XATTR_PREFIX,
 			    strlen(LAYER_XATTR_PREFIX)) == 0 &&
-		    removexattr(fd_name(fd).text, x.items[i].name) < 0)
+		    removexattr(fd_proc_path(fd).text, x.items[i].name) < 0)
 			return fail_errno(err, "remove a mark of the layer");
 	return 0;
 }

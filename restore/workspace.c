@@ -37,7 +37,7 @@ static int claim(int fd, const char *path, struct err *err)
 
 	record_set(&r, "path", path);
 	return record_save(fd, "record", "workspace", RECORD_VERSION, &r,
-			   ATOMIC_LOOSE, err);
+			   ATOMIC_NO_SYNC, err);
 }
 
 int workspace_open(int workspaces_fd, const char *path, bool make,
@@ -58,9 +58,9 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 		    errno != EEXIST)
 			return fail_errno(err, "make the workspace of %s",
 					  text_quote(path));
-		fd = TWICE(openat(workspaces_fd, name,
-				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					  O_CLOEXEC));
+		fd = RETRY_ENOENT(openat(workspaces_fd, name,
+					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+						 O_CLOEXEC));
 		if (fd < 0)
 			return fail_errno(err, "open the workspace of %s",
 					  text_quote(path));

@@ -89,7 +89,7 @@ static void list_parts(const struct pick *p, const struct changes_group *groups,
 		/* One that lies in another one goes with it. */
 		char **named = named_in(p, i, groups[i].home);
 		AUTO(pathset)
-		struct pathset paths = pathset_of((const char *const *)named);
+		struct pathset paths = pathset_make((const char *const *)named);
 
 		for (k = 0; k < paths.count; k++) {
 			auto_free char *name = parts_name(

@@ -46,7 +46,7 @@ static void add_long(struct table *t, const struct entry *e)
 				       ? mem_printf("%" PRIu64, e->size)
 				       : mem_strdup("-");
 	AUTO(buf) struct buf name = {0};
-	char chattr[CHATTR_TEXT];
+	char chattr[CHATTR_TEXT_LEN];
 
 	add_name(&name, e);
 	if (e->link) {
@@ -66,7 +66,7 @@ static void add_long(struct table *t, const struct entry *e)
 static json_t *json_entry(const struct entry *e)
 {
 	json_t *object = json_object();
-	char mode[16], chattr[CHATTR_TEXT];
+	char mode[16], chattr[CHATTR_TEXT_LEN];
 
 	(void)snprintf(mode, sizeof(mode), "%04o", e->mode & 07777);
 	jsonout_text(object, "name", e->name);

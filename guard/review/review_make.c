@@ -95,7 +95,7 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 	size_t at;
 
 	(void)err;
-	if (!*path || same(old, now) || !pathset_holds(&m->meant, path))
+	if (!*path || same(old, now) || !pathset_contains(&m->meant, path))
 		return 0;
 	at = find_here(m, path);
 	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
@@ -214,7 +214,7 @@ static bool lets_others_in(struct store *store, const struct review_entry *e)
 		return false;
 	(void)attrset_load(store, &e->old.attrs, &old, &ignored);
 	(void)attrset_load(store, &e->now.attrs, &now, &ignored);
-	return xattrs_other_list(&now, &old);
+	return xattrs_acl_differs(&now, &old);
 }
 
 static void judge(struct review *r, struct review_entry *e)
@@ -262,7 +262,7 @@ int review_make(struct store *store, const struct entry *base,
 	struct make m = {
 		.r = &r,
 		.options = options,
-		.meant = pathset_of(options->paths),
+		.meant = pathset_make(options->paths),
 	};
 	size_t i;
 

@@ -53,7 +53,7 @@ void onegroup_note(int workspace_fd, int folder_fd, const struct groups *g)
 	}
 	if (g->more)
 		record_set_int(&r, MORE, 1);
-	(void)record_save(workspace_fd, NAME, NAME, VERSION, &r, ATOMIC_LOOSE,
+	(void)record_save(workspace_fd, NAME, NAME, VERSION, &r, ATOMIC_NO_SYNC,
 			  &ignored);
 }
 

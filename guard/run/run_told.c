@@ -205,7 +205,7 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 	tell(&sockets);
 	if (t.any && fd >= 0)
 		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record,
-				  ATOMIC_LOOSE, &ignored);
+				  ATOMIC_NO_SYNC, &ignored);
 }
 
 static void tell_full(const struct sandbox *sb)

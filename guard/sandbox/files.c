@@ -46,7 +46,7 @@ static const char *name_of(const struct stat *st)
 /* The name of what it is, as the kernel tells it; "": it does not. */
 static void name_behind(int fd, char path[4096])
 {
-	ssize_t len = readlink(fd_name(fd).text, path, 4095);
+	ssize_t len = readlink(fd_proc_path(fd).text, path, 4095);
 
 	path[len < 0 ? 0 : len] = '\0';
 }

@@ -378,7 +378,8 @@ static bool may_move(void *arg, const char *path, const struct entry *e)
 {
 	const struct maker *m = arg;
 
-	return pathset_holds(&m->meant, path) && !path_has_part(path, ".git") &&
+	return pathset_contains(&m->meant, path) &&
+	       !path_has_part(path, ".git") &&
 	       (S_ISDIR(e->mode) || git_mode(e)) && e->size <= GITPATCH_MAX &&
 	       !(e->flags & ENTRY_INCOMPLETE) && !by_program(m, path);
 }
@@ -407,7 +408,7 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 	const struct entry *old = a ? a : &nothing, *now = b ? b : &nothing;
 	int got = 0;
 
-	if (!pathset_holds(&m->meant, path))
+	if (!pathset_contains(&m->meant, path))
 		return 0;
 	if (path_has_part(path, ".git")) {
 		if (strcmp(path_name(path), ".git") == 0)
@@ -456,7 +457,7 @@ int gitpatch_make(struct store *store, const struct entry *old,
 
 	if (libgit_load(&m.git, err) < 0)
 		return -err->num;
-	m.meant = pathset_of(job->paths);
+	m.meant = pathset_make(job->paths);
 	libgit_home(m.git, job->home);
 	/* One that cannot be opened is none. */
 	if (job->repository)

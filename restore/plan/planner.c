@@ -421,7 +421,7 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		pl->plan->git_left++;
 	if (got == PLAN_GIT_LEFT || got == PLAN_GIT_REFUSED)
 		return 0;
-	if (got == PLAN_GIT_NONE && !pathset_holds(&pl->meant, path))
+	if (got == PLAN_GIT_NONE && !pathset_contains(&pl->meant, path))
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;

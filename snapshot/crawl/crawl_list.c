@@ -21,11 +21,13 @@ static int open_below(struct crawl *w, struct crawl_folder *f)
 	int fd;
 
 	if (!f->parent)
-		return TWICE(openat(w->root_fd, ".", flags));
+		return RETRY_ENOENT(openat(w->root_fd, ".", flags));
 	if (f->parent->fd >= 0) {
-		fd = TWICE(openat(f->parent->fd, f->name, flags | O_NOATIME));
+		fd = RETRY_ENOENT(
+			openat(f->parent->fd, f->name, flags | O_NOATIME));
 		return fd < 0 && errno == EPERM
-			       ? TWICE(openat(f->parent->fd, f->name, flags))
+			       ? RETRY_ENOENT(
+					 openat(f->parent->fd, f->name, flags))
 			       : fd;
 	}
 	path = crawl_path(f, "");

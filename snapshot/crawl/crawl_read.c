@@ -27,8 +27,9 @@ int crawl_read_look(int dirfd, const char *name, struct meta *ret,
 {
 	struct statx st;
 
-	if (TWICE(statx(dirfd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-			STATX_BASIC_STATS, &st)) < 0)
+	if (RETRY_ENOENT(statx(dirfd, name,
+			       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+			       STATX_BASIC_STATS, &st)) < 0)
 		return -1;
 	meta_from_statx(&st, ret);
 	*ret_mount = (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;

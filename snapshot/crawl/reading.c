@@ -54,9 +54,10 @@ static int open_file(int dirfd, const char *name)
 
 	if (!*name)
 		return fd_reopen(dirfd, flags);
-	fd = TWICE(openat(dirfd, name, flags | O_NOATIME));
-	return fd < 0 && errno == EPERM ? TWICE(openat(dirfd, name, flags))
-					: fd;
+	fd = RETRY_ENOENT(openat(dirfd, name, flags | O_NOATIME));
+	return fd < 0 && errno == EPERM
+		       ? RETRY_ENOENT(openat(dirfd, name, flags))
+		       : fd;
 }
 
 /* What may not be opened says what stat tells. */
@@ -102,7 +103,7 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 		return 0;
 	}
 	if (private_xattrs)
-		(void)xattrs_drop(&x, private_xattrs);
+		(void)xattrs_remove_prefix(&x, private_xattrs);
 	return attrset_save(store, &x, &r->attrs, err);
 }
 
@@ -227,7 +228,7 @@ void reading_entry(struct reading *r, const char *name, struct entry *ret)
 		.content = r->content,
 		.attrs = r->attrs,
 		.link = r->link,
-		.chattr = m->chattr & CHATTR_KEPT,
+		.chattr = m->chattr & CHATTR_STORED,
 		.link_group = m->nlink > 1 && !S_ISDIR(m->mode) ? m->ino : 0,
 		.flags = r->incomplete ? ENTRY_INCOMPLETE : 0,
 	};

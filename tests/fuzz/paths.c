@@ -40,7 +40,7 @@ static void check_below(char *const *paths)
 	for (i = 0; paths && paths[i]; i++)
 		if (i % 2 == 0 && path_ok(paths[i]))
 			named[count++] = paths[i];
-	set = pathset_of(named);
+	set = pathset_make(named);
 	for (i = 0; paths && paths[i]; i++) {
 		bool below = false, above = false;
 
@@ -51,8 +51,8 @@ static void check_below(char *const *paths)
 			     (path_compare(named[k], paths[i]) > 0));
 		}
 		must(!path_ok(paths[i]) ||
-		     (pathset_holds(&set, paths[i]) == below &&
-		      (below || pathset_reaches(&set, paths[i]) == above)));
+		     (pathset_contains(&set, paths[i]) == below &&
+		      (below || pathset_has_below(&set, paths[i]) == above)));
 	}
 }
 

@@ -147,14 +147,14 @@ static void only_trees_with_flags_need_a_newer_guard(void **state)
 
 static void they_are_written_as_lsattr_does(void **state)
 {
-	char text[CHATTR_TEXT];
+	char text[CHATTR_TEXT_LEN];
 
 	(void)state;
 	assert_string_equal(chattr_text(0, text), "-");
 	assert_string_equal(chattr_text(FS_IMMUTABLE_FL | FS_NOATIME_FL, text),
 			    "iA");
 	assert_int_equal(strlen(chattr_text(UINT32_MAX, text)), 16);
-	assert_string_equal(chattr_text(CHATTR_KEPT, text),
+	assert_string_equal(chattr_text(CHATTR_STORED, text),
 			    chattr_text(UINT32_MAX, text));
 }
 

@@ -36,34 +36,35 @@ int __wrap_path_compare(const char *a, const char *b)
 static void test_it_is_one_of_them_or_below_one(void **state)
 {
 	const char *const names[] = {"b/c", "a", "a/x", "b-d", "b/c/d", NULL};
-	AUTO(pathset) struct pathset s = pathset_of(names);
+	AUTO(pathset) struct pathset s = pathset_make(names);
 
 	(void)state;
 	assert_int_equal(s.count, 3);
-	assert_true(pathset_holds(&s, "a"));
-	assert_true(pathset_holds(&s, "a/y/z"));
-	assert_true(pathset_holds(&s, "b/c/d/e"));
-	assert_false(pathset_holds(&s, "a-b"));
-	assert_false(pathset_holds(&s, "b"));
-	assert_false(pathset_holds(&s, ""));
-	assert_true(pathset_reaches(&s, "b"));
-	assert_true(pathset_reaches(&s, ""));
-	assert_false(pathset_reaches(&s, "b-"));
-	assert_false(pathset_reaches(&s, "c"));
+	assert_true(pathset_contains(&s, "a"));
+	assert_true(pathset_contains(&s, "a/y/z"));
+	assert_true(pathset_contains(&s, "b/c/d/e"));
+	assert_false(pathset_contains(&s, "a-b"));
+	assert_false(pathset_contains(&s, "b"));
+	assert_false(pathset_contains(&s, ""));
+	assert_true(pathset_has_below(&s, "b"));
+	assert_true(pathset_has_below(&s, ""));
+	assert_false(pathset_has_below(&s, "b-"));
+	assert_false(pathset_has_below(&s, "c"));
 }
 
 static void test_no_list_is_everything_and_an_empty_one_nothing(void **state)
 {
 	const char *const none[] = {NULL}, *const root[] = {"x", "", NULL};
-	AUTO(pathset) struct pathset all = pathset_of(NULL);
-	AUTO(pathset) struct pathset nothing = pathset_of(none);
-	AUTO(pathset) struct pathset top = pathset_of(root);
+	AUTO(pathset) struct pathset all = pathset_make(NULL);
+	AUTO(pathset) struct pathset nothing = pathset_make(none);
+	AUTO(pathset) struct pathset top = pathset_make(root);
 
 	(void)state;
-	assert_true(pathset_holds(&all, "a") && pathset_reaches(&all, "a"));
-	assert_false(pathset_holds(&nothing, "a"));
-	assert_false(pathset_reaches(&nothing, ""));
-	assert_true(pathset_holds(&top, "a") && pathset_holds(&top, ""));
+	assert_true(pathset_contains(&all, "a") &&
+		    pathset_has_below(&all, "a"));
+	assert_false(pathset_contains(&nothing, "a"));
+	assert_false(pathset_has_below(&nothing, ""));
+	assert_true(pathset_contains(&top, "a") && pathset_contains(&top, ""));
 }
 
 /* Questions for as many changes as paths that are named. */

@@ -16,7 +16,7 @@ static int put(struct lab *lab, const char *path, int n, bool look)
 {
 	auto_free char *name = mem_printf("back-%d", n);
 	const char *paths[] = {path, NULL};
-	AUTO(pathset) struct pathset along = pathset_of(paths);
+	AUTO(pathset) struct pathset along = pathset_make(paths);
 	struct err err;
 
 	return layer_put_back(lab->upper_fd, path, &along, lab->trash_fd, name,
@@ -309,7 +309,7 @@ static void a_deleted_folder_comes_back_deleted(void **state)
 static void several_come_back_in_turn(void **state)
 {
 	const char *paths[] = {"d/top", "d/e/f/deep", NULL};
-	AUTO(pathset) struct pathset along = pathset_of(paths);
+	AUTO(pathset) struct pathset along = pathset_make(paths);
 	struct lab lab;
 	struct err err;
 

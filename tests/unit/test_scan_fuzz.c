@@ -86,8 +86,8 @@ static struct entry load(int dirfd, const char *name, const char *path)
 	e.mode = m.mode;
 	if (xattrs_get(dirfd, name, &x, &err) < 0)
 		abort();
-	(void)xattrs_drop(&x, LAYER_XATTR_PREFIX);
-	(void)xattrs_drop(&x, "trusted.");
+	(void)xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX);
+	(void)xattrs_remove_prefix(&x, "trusted.");
 	xattrs_encode(&x, &e.xattrs);
 	xattrs_free(&x);
 	return e;

@@ -852,7 +852,7 @@ static void takes_back_what_was_not_prepared_whole(void **state)
 	ok(fd_slurp_at(fd, JOURNAL_NAME, 1 << 20, &bytes, &err));
 	bytes.data[bytes.len - 1] ^= 0x40;
 	ok(atomic_write(fd, JOURNAL_NAME, bytes.data, bytes.len, 0600,
-			ATOMIC_LOOSE, &err));
+			ATOMIC_NO_SYNC, &err));
 	assert_int_equal(recover(b, b->box->store, &text, &err), 2);
 	project_is(b, b->old_picture, "taken back");
 	nothing_left(b);

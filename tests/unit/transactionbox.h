@@ -55,7 +55,7 @@ static void calls_start(unsigned int at, int error)
 static const char *behind(int fd)
 {
 	static char text[4096];
-	ssize_t n = readlink(fd_name(fd).text, text, sizeof(text) - 1);
+	ssize_t n = readlink(fd_proc_path(fd).text, text, sizeof(text) - 1);
 
 	text[n < 0 ? 0 : n] = '\0';
 	return text;
