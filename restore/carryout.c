@@ -15,7 +15,7 @@
 #include "restore/taking.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/ring.h"
 

@@ -16,7 +16,7 @@
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 #include "snapshot/store/known.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 int project_folder(const char *path, bool make, struct err *err)
 {

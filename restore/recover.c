@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 /* One that is being ended after the fact. */
 struct recovery {

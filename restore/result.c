@@ -14,7 +14,7 @@
 #include "base/path_cursor.h"
 #include "overlay/marks.h"
 #include "restore/plan/lookup.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 /* A folder on the way to what is being read. */
 struct level {

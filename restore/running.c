@@ -13,7 +13,7 @@
 #include "overlay/scan.h"
 #include "restore/plan/lookup.h"
 #include "restore/result.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 /* Deeper folders stay as they were: each takes a descriptor. */
 #define DEPTH_MAX 200

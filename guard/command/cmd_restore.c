@@ -20,7 +20,7 @@
 #include "guard/progress.h"
 #include "guard/recover.h"
 #include "restore/putone.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 enum overwrite {
 	OVERWRITE_IF_CHANGED, /* what is not as it was stored */

@@ -15,7 +15,7 @@
 #include "guard/progress.h"
 #include "guard/recover.h"
 #include "restore/transaction.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 struct take {
 	const char *message;

@@ -20,7 +20,7 @@
 #include "guard/output.h"
 #include "guard/state.h"
 #include "restore/running.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/tree/catalog.h"
 
 /* Its processor time is this part of the time at most. */

@@ -14,7 +14,7 @@
 #include "guard/run/run.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 /* One of the run's folders. */
 static int take_folder(const struct run *run, const struct state *state,

@@ -11,7 +11,7 @@
 #define GUARD_RUN_ONEGROUP_H
 
 #include "overlay/session.h"
-#include "snapshot/crawl/groups.h"
+#include "snapshot/walk/groups.h"
 
 /* After a snapshot of all of the folder. Failing is no error: the next run
  * looks for itself. */

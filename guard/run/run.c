@@ -13,8 +13,8 @@
 #include "guard/output.h"
 #include "guard/run/look.h"
 #include "overlay/layers.h"
-#include "snapshot/crawl/settle.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/settle.h"
+#include "snapshot/walk/take.h"
 
 static void run_free(struct run *run)
 {

@@ -23,7 +23,7 @@
 #include "overlay/layers.h"
 #include "restore/result.h"
 #include "restore/workspace.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 /* Parts of a path below /tmp that is a mount point in a run. */
 #define MOUNT_POINT_DEPTH 32

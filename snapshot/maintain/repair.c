@@ -9,7 +9,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/fd.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/maintain/reach.h"
 #include "snapshot/maintain/repack.h"
 #include "snapshot/maintain/trash.h"

@@ -122,7 +122,7 @@ inside() {
 # A part of guard itself: C as people write it, and a makefile.
 row_make() {
 	{ have make && have cc; } || { skip make "no make or cc"; return; }
-	parts="base snapshot/store snapshot/crawl"
+	parts="base snapshot/store snapshot/walk"
 	[ -z "$quick" ] || parts=base
 	mkdir "$base/build"
 	(cd "$here/../.." && cp -R base snapshot restore overlay guard "$base/build")

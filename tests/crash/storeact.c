@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/trash.h"

@@ -1,7 +1,7 @@
 /* The stat cache: statcache_open(), and a walk over what it offers. */
 #include <sys/stat.h>
 
-#include "snapshot/crawl/statcache.h"
+#include "snapshot/walk/statcache.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { ENTRIES_MAX = 500, DEPTH_MAX = 64 };

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/maintain/verify.h"
 #include "snapshot/store/content.h"
 #include "tests/unit/snapbox.h"

@@ -10,7 +10,7 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/crawl/statcache.h"
+#include "snapshot/walk/statcache.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/packformat.h"

@@ -1,5 +1,5 @@
 /* Long files that are known from their version before, by marks. */
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/store/chunk.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"

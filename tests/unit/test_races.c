@@ -15,7 +15,7 @@
 
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "tests/unit/calls.h"
 
 #define VICTIM "d/victim"

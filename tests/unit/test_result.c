@@ -8,7 +8,7 @@
 
 #include "overlay/marks.h"
 #include "restore/result.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 struct layer {
 	struct box *box;

@@ -1,7 +1,7 @@
 /* The stat cache: what fits is used, all else is as if it was not there. */
 #include "tests/unit/snapbox.h"
 
-#include "snapshot/crawl/statcache.h"
+#include "snapshot/walk/statcache.h"
 
 static const struct cache_key key = {1, 2, 3, 4};
 

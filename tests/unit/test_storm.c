@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"

@@ -18,8 +18,8 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "snapshot/crawl/reading.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/reading.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
 
 static void write_text(struct box *box, const char *name, const char *text)

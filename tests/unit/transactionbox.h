@@ -22,7 +22,7 @@
 #include "restore/journal.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
 #include "snapshot/store/ringimpl.h"
 

@@ -1,4 +1,4 @@
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/take.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "snapshot/crawl/crawl_run.h"
-#include "snapshot/crawl/settle.h"
+#include "snapshot/walk/walk_run.h"
+#include "snapshot/walk/settle.h"
 
 #define SLACK_FINE_NSEC 20000000L
 #define SLACK_COARSE_NSEC 3000000000L
@@ -113,7 +113,7 @@ static bool fine_kernel(void)
 	       (major > 6 || (major == 6 && minor >= 13));
 }
 
-static void judge_file_system(struct crawl *w)
+static void judge_file_system(struct walk *w)
 {
 	unsigned int traits = fstype_of_fd(w->root_fd)->traits;
 	bool memory = traits & FSTYPE_MEMORY;
@@ -128,7 +128,7 @@ static void judge_file_system(struct crawl *w)
 
 bool take_tells_stores(int root_fd)
 {
-	struct crawl w = {.root_fd = root_fd};
+	struct walk w = {.root_fd = root_fd};
 
 	judge_file_system(&w);
 	return w.tells_stores;
@@ -136,7 +136,7 @@ bool take_tells_stores(int root_fd)
 
 struct timestamp take_calm_before(int root_fd, struct timestamp start)
 {
-	struct crawl w = {.root_fd = root_fd};
+	struct walk w = {.root_fd = root_fd};
 
 	judge_file_system(&w);
 	if (assume_settled)
@@ -226,7 +226,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Hands the walk's notes on, sorted, each once. */
-static void take_notes(struct crawl *w, struct snapshot *s)
+static void take_notes(struct walk *w, struct snapshot *s)
 {
 	size_t i;
 
@@ -247,7 +247,7 @@ static void take_notes(struct crawl *w, struct snapshot *s)
 	w->note_count = 0;
 }
 
-static int set_skips(struct crawl *w, const struct take_options *o,
+static int set_skips(struct walk *w, const struct take_options *o,
 		     struct err *err)
 {
 	size_t i;
@@ -288,7 +288,7 @@ static int open_root(const struct take_options *o, struct meta *ret_meta,
 	return TAKE_FD(fd);
 }
 
-static void fill(struct crawl *w, const struct take_options *o,
+static void fill(struct walk *w, const struct take_options *o,
 		 struct snapshot *s)
 {
 	s->uid = geteuid();
@@ -316,7 +316,7 @@ static void fill(struct crawl *w, const struct take_options *o,
 		o->progress(o->progress_arg, s->files, s->bytes);
 }
 
-static int walk_and_commit(struct crawl *w, const struct take_options *o,
+static int walk_and_commit(struct walk *w, const struct take_options *o,
 			   const struct cache_key *key, struct snapshot *s,
 			   struct err *err)
 {
@@ -325,10 +325,10 @@ static int walk_and_commit(struct crawl *w, const struct take_options *o,
 	bool changed;
 	int amended = 0;
 
-	if (crawl_run(w, err) < 0)
+	if (walk_run(w, err) < 0)
 		return err_context(err, "snapshot of %s",
 				   text_quote(o->root_path));
-	crawl_run_root(w, &s->root, &root, &changed);
+	walk_run_root(w, &s->root, &root, &changed);
 	if (w->cache && statcache_failed(w->cache))
 		return fail(err, ESTALE, "the stat cache cannot be read");
 	fill(w, o, s);
@@ -358,7 +358,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	struct cache_key key;
 	struct meta root;
 	auto_close int fd = open_root(options, &root, err);
-	struct crawl w = {
+	struct walk w = {
 		.store = store,
 		.root_fd = fd,
 		.moved_since = options->moved_since,
@@ -398,7 +398,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	got = set_skips(&w, options, err);
 	if (got == 0)
 		got = walk_and_commit(&w, options, &key, &s, err);
-	crawl_run_done(&w);
+	walk_run_done(&w);
 	if (got == -ESTALE && cache && statcache_failed(cache)) {
 		struct take_options plain = *options;
 

@@ -1,4 +1,4 @@
-#include "snapshot/crawl/groups.h"
+#include "snapshot/walk/groups.h"
 
 static bool has(const struct groups *g, uint32_t gid)
 {

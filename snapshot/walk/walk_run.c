@@ -1,4 +1,4 @@
-#include "snapshot/crawl/crawl_run.h"
+#include "snapshot/walk/walk_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,18 +6,18 @@
 #include <time.h>
 
 #include "base/auto.h"
-#include "snapshot/crawl/crawl_end.h"
-#include "snapshot/crawl/crawl_read.h"
-#include "snapshot/crawl/crawl_scan.h"
-#include "snapshot/crawl/reading.h"
+#include "snapshot/walk/walk_end.h"
+#include "snapshot/walk/walk_read.h"
+#include "snapshot/walk/walk_scan.h"
+#include "snapshot/walk/reading.h"
 
 #define READER_DEPTH 32 /* 16-32 is best warm, measured */
 #define FD_LIMIT_MAX 4096
 #define PROGRESS_NSEC 50000000
 
-static struct crawl_folder *pop(struct crawl *w, bool wait)
+static struct walk_dir *pop(struct walk *w, bool wait)
 {
-	struct crawl_folder *f = NULL;
+	struct walk_dir *f = NULL;
 
 	(void)pthread_mutex_lock(&w->lock);
 	while (wait && !w->stack_count && !w->done && !atomic_load(&w->failed))
@@ -28,9 +28,9 @@ static struct crawl_folder *pop(struct crawl *w, bool wait)
 	return f;
 }
 
-static void tell_progress(struct crawl_worker *k, struct timespec *last)
+static void tell_progress(struct walk_worker *k, struct timespec *last)
 {
-	struct crawl *w = k->crawl;
+	struct walk *w = k->walk;
 	struct timespec now;
 
 	if (!k->is_caller || !w->progress)
@@ -47,10 +47,10 @@ static void tell_progress(struct crawl_worker *k, struct timespec *last)
 
 static void *work(void *arg)
 {
-	struct crawl_worker *k = arg;
-	struct crawl *w = k->crawl;
+	struct walk_worker *k = arg;
+	struct walk *w = k->walk;
 	struct timespec last = {0};
-	struct crawl_folder *f;
+	struct walk_dir *f;
 
 	k->reader = reader_new(READER_DEPTH, w->plain);
 	for (;;) {
@@ -58,16 +58,16 @@ static void *work(void *arg)
 		if (!f) {
 			/* Own reads first: they may finish folders that
 			 * others wait for. */
-			if (crawl_read_collect(k))
+			if (walk_read_collect(k))
 				continue;
 			f = pop(w, true);
 		}
 		if (!f)
 			break;
-		crawl_scan(k, f);
+		walk_scan(k, f);
 		tell_progress(k, &last);
 	}
-	while (crawl_read_collect(k))
+	while (walk_read_collect(k))
 		;
 	reader_free(&k->reader);
 	return NULL;
@@ -84,11 +84,11 @@ static int fd_limit(void)
 	return limit.rlim_cur > 64 ? (int)limit.rlim_cur / 2 : 16;
 }
 
-int crawl_run(struct crawl *w, struct err *err)
+int walk_run(struct walk *w, struct err *err)
 {
-	struct crawl_worker other = {.crawl = w};
-	struct crawl_worker own = {.crawl = w, .is_caller = true};
-	struct crawl_folder *root = mem_zalloc(sizeof(*root));
+	struct walk_worker other = {.walk = w};
+	struct walk_worker own = {.walk = w, .is_caller = true};
+	struct walk_dir *root = mem_zalloc(sizeof(*root));
 	pthread_t thread;
 	bool two;
 
@@ -99,14 +99,14 @@ int crawl_run(struct crawl *w, struct err *err)
 	w->root = root;
 	root->fd = -1;
 	root->name = "";
-	root->way = w->only && !(w->only_count && !*w->only[0]);
+	root->ancestor_only = w->only && !(w->only_count && !*w->only[0]);
 	root->old = w->cache ? statcache_root(w->cache) : NULL;
 	root->skips = w->skip_count >= SKIP_MAX
 			      ? UINT64_MAX
 			      : ((uint64_t)1 << w->skip_count) - 1;
 	atomic_init(&root->pending, 1);
 	atomic_init(&root->fd_users, 1);
-	crawl_push(w, root);
+	walk_push_dirs(w, root);
 	two = pthread_create(&thread, NULL, work, &other) == 0;
 	(void)work(&own);
 	if (two)
@@ -120,10 +120,10 @@ int crawl_run(struct crawl *w, struct err *err)
 	return 0;
 }
 
-void crawl_run_root(const struct crawl *w, struct entry *ret_entry,
-		    struct cache_item *ret_item, bool *ret_changed)
+void walk_run_root(const struct walk *w, struct entry *ret_entry,
+		   struct cache_item *ret_item, bool *ret_changed)
 {
-	const struct crawl_folder *root = w->root;
+	const struct walk_dir *root = w->root;
 	struct reading r = {
 		.meta = root->meta,
 		.content = root->tree,
@@ -132,7 +132,7 @@ void crawl_run_root(const struct crawl *w, struct entry *ret_entry,
 	};
 
 	reading_entry(&r, "", ret_entry);
-	*ret_changed = !crawl_end_unchanged(root);
+	*ret_changed = !walk_end_is_unchanged(root);
 	*ret_item = (struct cache_item){
 		.name = "",
 		.meta = &root->meta,
@@ -143,13 +143,13 @@ void crawl_run_root(const struct crawl *w, struct entry *ret_entry,
 	};
 }
 
-void crawl_run_done(struct crawl *w)
+void walk_run_done(struct walk *w)
 {
 	size_t i;
 
 	if (w->root) {
-		crawl_free_below(w->root);
-		crawl_free(w->root);
+		walk_dir_free_below(w->root);
+		walk_dir_free(w->root);
 		(void)pthread_mutex_destroy(&w->lock);
 		(void)pthread_cond_destroy(&w->wake);
 	}

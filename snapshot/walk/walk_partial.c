@@ -1,4 +1,4 @@
-#include "snapshot/crawl/crawl_only.h"
+#include "snapshot/walk/walk_partial.h"
 
 #include <linux/fs.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "base/path.h"
 
 enum only {
-	ONLY_NOT, /* of no interest */
-	ONLY_BELOW, /* something in it is wanted */
-	ONLY_ALL, /* it is wanted, with all below */
+	WANTED_NONE, /* of no interest */
+	WANTED_BELOW, /* something in it is wanted */
+	WANTED_ALL, /* it is wanted, with all below */
 };
 
 static int by_path(const void *path, const void *wanted)
@@ -20,38 +20,38 @@ static int by_path(const void *path, const void *wanted)
 }
 
 /* The first that is not before path. */
-static size_t first_from(const struct crawl *w, const char *path)
+static size_t first_from(const struct walk *w, const char *path)
 {
 	return lowerbound(path, w->only, w->only_count, sizeof(*w->only),
 			  by_path);
 }
 
 /* What is wanted of a path whose folder is on the way to something. */
-static enum only find(const struct crawl *w, const char *path)
+static enum only find(const struct walk *w, const char *path)
 {
 	size_t low = first_from(w, path);
 
 	if (low == w->only_count || !path_below(w->only[low], path))
-		return ONLY_NOT;
-	return strcmp(w->only[low], path) == 0 ? ONLY_ALL : ONLY_BELOW;
+		return WANTED_NONE;
+	return strcmp(w->only[low], path) == 0 ? WANTED_ALL : WANTED_BELOW;
 }
 
-bool crawl_only_way(const struct crawl *w, const struct crawl_folder *f,
-		    const char *name)
+bool walk_partial_is_ancestor(const struct walk *w, const struct walk_dir *f,
+			      const char *name)
 {
-	auto_free char *path = f->way ? crawl_path(f, name) : NULL;
+	auto_free char *path = f->ancestor_only ? walk_path(f, name) : NULL;
 
-	return path && find(w, path) == ONLY_BELOW;
+	return path && find(w, path) == WANTED_BELOW;
 }
 
-void crawl_only_keep(const struct crawl *w, struct crawl_folder *f)
+void walk_partial_filter(const struct walk *w, struct walk_dir *f)
 {
 	size_t kept = 0, i;
 
 	for (i = 0; i < f->list.count; i++) {
-		auto_free char *path = crawl_path(f, f->list.items[i].name);
+		auto_free char *path = walk_path(f, f->list.items[i].name);
 
-		if (find(w, path) != ONLY_NOT)
+		if (find(w, path) != WANTED_NONE)
 			f->list.items[kept++] = f->list.items[i];
 	}
 	f->list.count = kept;
@@ -66,9 +66,9 @@ static bool has_spellings(int fd)
 	       (flags & FS_CASEFOLD_FL);
 }
 
-bool crawl_only_names(const struct crawl *w, struct crawl_folder *f)
+bool walk_partial_names(const struct walk *w, struct walk_dir *f)
 {
-	auto_free char *path = crawl_path(f, "");
+	auto_free char *path = walk_path(f, "");
 	size_t i = first_from(w, path), skip = *path ? strlen(path) + 1 : 0;
 	const char *last = NULL;
 	size_t last_len = 0;

@@ -4,10 +4,10 @@
 #ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_SCAN_H
 #define GUARD_SNAPSHOT_CRAWL_CRAWL_SCAN_H
 
-#include "snapshot/crawl/crawl.h"
+#include "snapshot/walk/walk.h"
 
 /* Reads the folder's names and what they are, pushes the folders among them
  * and lets reads go on. Ends its own part of `pending`. */
-void crawl_scan(struct crawl_worker *k, struct crawl_folder *f);
+void walk_scan(struct walk_worker *k, struct walk_dir *f);
 
 #endif

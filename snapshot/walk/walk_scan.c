@@ -1,15 +1,15 @@
-#include "snapshot/crawl/crawl_scan.h"
+#include "snapshot/walk/walk_scan.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "snapshot/crawl/crawl_end.h"
-#include "snapshot/crawl/crawl_list.h"
-#include "snapshot/crawl/crawl_only.h"
-#include "snapshot/crawl/crawl_read.h"
-#include "snapshot/crawl/reading.h"
+#include "snapshot/walk/walk_end.h"
+#include "snapshot/walk/walk_list.h"
+#include "snapshot/walk/walk_partial.h"
+#include "snapshot/walk/walk_read.h"
+#include "snapshot/walk/reading.h"
 
 /* Counters of one scan, added up once at its end. */
 struct tally {
@@ -18,27 +18,27 @@ struct tally {
 
 /* What one pass over the names hands around. */
 struct scan {
-	struct crawl_worker *worker;
-	struct crawl *crawl;
-	struct crawl_folder *folder;
+	struct walk_worker *worker;
+	struct walk *walk;
+	struct walk_dir *folder;
 	struct tally tally;
 	uint32_t group; /* the last one that was seen */
 };
 
-static struct crawl_item *item_at(struct scan *s, size_t i)
+static struct walk_item *item_at(struct scan *s, size_t i)
 {
-	crawl_items(s->crawl, s->folder, i);
+	walk_make_items(s->walk, s->folder, i);
 	return &s->folder->items[i];
 }
 
 static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
 			  const char *why)
 {
-	struct crawl_item *it = item_at(s, i);
+	struct walk_item *it = item_at(s, i);
 
 	it->meta = *meta;
 	it->incomplete = it->untrusted = true;
-	crawl_note(s->crawl, NOTE_INCOMPLETE, s->folder, it->name, why);
+	walk_add_note(s->walk, NOTE_INCOMPLETE, s->folder, it->name, why);
 }
 
 /* What is mounted there has metadata of its own, which nobody can give back
@@ -53,8 +53,8 @@ static void note_mount(struct scan *s, size_t i, struct meta meta)
 static void add_child(struct scan *s, size_t i, const char *name,
 		      const struct meta *meta, const struct cache_entry *old)
 {
-	struct crawl_folder *f = s->folder, *child = mem_zalloc(sizeof(*child));
-	struct crawl *w = s->crawl;
+	struct walk_dir *f = s->folder, *child = mem_zalloc(sizeof(*child));
+	struct walk *w = s->walk;
 	size_t len, k;
 
 	child->parent = f;
@@ -81,33 +81,34 @@ static void add_child(struct scan *s, size_t i, const char *name,
 	f->children = child;
 	if (f->items)
 		f->items[i].meta = *meta;
-	child->way = crawl_only_way(w, f, name);
+	child->ancestor_only = walk_partial_is_ancestor(w, f, name);
 }
 
 /* e: the cache's entry of this name, NULL when it has none. */
 static void scan_name(struct scan *s, size_t i, const char *name,
 		      const struct cache_entry *e)
 {
-	struct crawl_folder *f = s->folder;
-	struct crawl *w = s->crawl;
+	struct walk_dir *f = s->folder;
+	struct walk *w = s->walk;
 	const struct known_file *known;
 	struct meta meta;
 	bool mount, folder;
 
-	if (crawl_read_look(f->fd, name, &meta, &mount) < 0) {
-		struct crawl_item *it = item_at(s, i);
+	if (walk_read_stat(f->fd, name, &meta, &mount) < 0) {
+		struct walk_item *it = item_at(s, i);
 
 		it->gone = true;
 		if (errno == ENOENT)
 			return;
 		f->incomplete = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
+		walk_add_note(w, NOTE_INCOMPLETE, f, name, strerror(errno));
 		return;
 	}
-	crawl_group(w, &meta, &s->group);
+	walk_add_gid(w, &meta, &s->group);
 	folder = S_ISDIR(meta.mode);
-	if (crawl_moved(w, &meta) && !(folder && crawl_only_way(w, f, name)))
-		crawl_note(w, NOTE_MOVED, f, name, "");
+	if (walk_is_moved(w, &meta) &&
+	    !(folder && walk_partial_is_ancestor(w, f, name)))
+		walk_add_note(w, NOTE_MOVED, f, name, "");
 	s->tally.folders += folder;
 	s->tally.files += !folder;
 	s->tally.bytes += S_ISREG(meta.mode) ? meta.size : 0;
@@ -127,13 +128,13 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 		known = known_find(w->known, w->known_count, &meta);
 		/* What can be read is, where its times do not tell. */
 		if (known && (w->tells_stores || !known->ctime.sec))
-			crawl_read_known(w, f, i, &meta, known);
+			walk_read_hint(w, f, i, &meta, known);
 		else
-			crawl_read_item(s->worker, f, i, &meta, e);
+			walk_read_item(s->worker, f, i, &meta, e);
 		return;
 	}
 	if (f->items) {
-		struct crawl_item *it = &f->items[i];
+		struct walk_item *it = &f->items[i];
 
 		it->meta = meta;
 		it->meta.chattr = statcache_chattr(w->cache, e);
@@ -147,12 +148,12 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 
 static void scan_names(struct scan *s)
 {
-	struct crawl_folder *f = s->folder;
-	struct crawl *w = s->crawl;
+	struct walk_dir *f = s->folder;
+	struct walk *w = s->walk;
 	size_t at = 0, i;
 
 	for (i = 0; i < f->count && !atomic_load(&w->failed); i++) {
-		const char *name = crawl_name(w, f, i);
+		const char *name = walk_item_name(w, f, i);
 		const struct cache_entry *e = NULL;
 		int order = -1;
 
@@ -165,15 +166,15 @@ static void scan_names(struct scan *s)
 			e = &f->entries[at++];
 		/* Until now the names are the cache's, one by one. */
 		if (!f->items && (!e || at != i + 1))
-			crawl_items(w, f, i);
+			walk_make_items(w, f, i);
 		scan_name(s, i, name, e);
 	}
 	if (f->count != f->entry_count || !f->record)
-		crawl_items(w, f, f->items ? 0 : f->count);
+		walk_make_items(w, f, f->items ? 0 : f->count);
 }
 
 /* Its own attributes, as far as they are not known. */
-static void take_attrs(struct crawl *w, struct crawl_folder *f)
+static void take_attrs(struct walk *w, struct walk_dir *f)
 {
 	struct reading r = {.meta = f->meta};
 	struct err err;
@@ -184,18 +185,18 @@ static void take_attrs(struct crawl *w, struct crawl_folder *f)
 		return;
 	}
 	if (reading_attrs(w->store, f->fd, "", NULL, &r, &err) < 0) {
-		crawl_read_failed(w, f, "", &err);
+		walk_read_failed(w, f, "", &err);
 		return;
 	}
 	f->attrs = r.attrs;
 	f->meta.chattr = r.meta.chattr;
 	if (r.incomplete) {
 		f->incomplete = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, "", r.why);
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", r.why);
 	}
 }
 
-static void find_in_cache(struct crawl *w, struct crawl_folder *f)
+static void find_in_cache(struct walk *w, struct walk_dir *f)
 {
 	if (!f->old)
 		return;
@@ -211,38 +212,39 @@ static void find_in_cache(struct crawl *w, struct crawl_folder *f)
  * With descriptors running short a folder closes its own before those in it
  * were opened; they are opened by path then.
  */
-static void close_early(struct crawl_worker *k, struct crawl_folder *f)
+static void close_early(struct walk_worker *k, struct walk_dir *f)
 {
-	struct crawl *w = k->crawl;
+	struct walk *w = k->walk;
 
 	if (!f->children || atomic_load(&w->open_fds) < w->fd_limit)
 		return;
-	while (crawl_read_collect(k))
+	while (walk_read_collect(k))
 		;
 	f->closed_early = true;
 	atomic_store(&f->fd_users, 1);
-	crawl_release(w, f);
+	walk_release_fd(w, f);
 }
 
-void crawl_scan(struct crawl_worker *k, struct crawl_folder *f)
+void walk_scan(struct walk_worker *k, struct walk_dir *f)
 {
-	struct crawl *w = k->crawl;
+	struct walk *w = k->walk;
 	struct scan s = {
-		.worker = k, .crawl = w, .folder = f, .group = UINT32_MAX};
+		.worker = k, .walk = w, .folder = f, .group = UINT32_MAX};
 
-	if (crawl_list_open(w, f) == 0) {
+	if (walk_list_open(w, f) == 0) {
 		find_in_cache(w, f);
 		/*
 		 * A folder's ctime moves with every name that comes or goes,
 		 * so the names of one that is the same are the cache's: no
 		 * getdents. Only where the file system is known for it.
 		 */
-		if (!f->way && f->same && f->record && w->trusted_fs)
+		if (!f->ancestor_only && f->same && f->record && w->trusted_fs)
 			f->count = f->entry_count;
-		else if (!f->way || !w->trusted_fs || !crawl_only_names(w, f))
-			crawl_list_names(w, f);
+		else if (!f->ancestor_only || !w->trusted_fs ||
+			 !walk_partial_names(w, f))
+			walk_list_names(w, f);
 		take_attrs(w, f);
-		f->untrusted = crawl_untrusted(w, &f->meta);
+		f->untrusted = walk_is_untrusted(w, &f->meta);
 		scan_names(&s);
 		atomic_fetch_add(&w->files, s.tally.files);
 		atomic_fetch_add(&w->folders, s.tally.folders);
@@ -250,7 +252,7 @@ void crawl_scan(struct crawl_worker *k, struct crawl_folder *f)
 		close_early(k, f);
 	}
 	if (f->fd >= 0 && !f->closed_early)
-		crawl_release(w, f);
-	crawl_push(w, f->children);
-	crawl_end(w, f);
+		walk_release_fd(w, f);
+	walk_push_dirs(w, f->children);
+	walk_end_part(w, f);
 }

@@ -1,4 +1,4 @@
-#include "snapshot/crawl/crawl_list.h"
+#include "snapshot/walk/walk_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +8,11 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "snapshot/crawl/crawl_only.h"
+#include "snapshot/walk/walk_partial.h"
 
 #define LISTING_TRIES 3
 
-static int open_below(struct crawl *w, struct crawl_folder *f)
+static int open_below(struct walk *w, struct walk_dir *f)
 {
 	int flags =
 		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -30,14 +30,14 @@ static int open_below(struct crawl *w, struct crawl_folder *f)
 					 openat(f->parent->fd, f->name, flags))
 			       : fd;
 	}
-	path = crawl_path(f, "");
+	path = walk_path(f, "");
 	fd = beneath_open(w->root_fd, path, flags, 0, &err);
 	if (fd < 0)
 		errno = err.num;
 	return fd < 0 ? -1 : fd;
 }
 
-int crawl_list_open(struct crawl *w, struct crawl_folder *f)
+int walk_list_open(struct walk *w, struct walk_dir *f)
 {
 	struct meta seen = f->meta;
 	int num;
@@ -47,7 +47,7 @@ int crawl_list_open(struct crawl *w, struct crawl_folder *f)
 	if (f->fd >= 0)
 		atomic_fetch_add(&w->open_fds, 1);
 	if (f->parent)
-		crawl_release(w, f->parent);
+		walk_release_fd(w, f->parent);
 	if (f->fd < 0 && (num == ENOENT || num == ENOTDIR || num == ELOOP)) {
 		f->gone = true;
 		return -1;
@@ -56,19 +56,19 @@ int crawl_list_open(struct crawl *w, struct crawl_folder *f)
 		num = meta_get(f->fd, "", &f->meta) < 0 ? errno : 0;
 	if (num) {
 		f->incomplete = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", strerror(num));
 		return -1;
 	}
 	if (f->meta.dev != w->dev) {
 		f->meta = seen;
 		f->incomplete = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, "", "another file system");
+		walk_add_note(w, NOTE_INCOMPLETE, f, "", "another file system");
 		return -1;
 	}
 	return 0;
 }
 
-static void drop_skipped(const struct crawl *w, struct crawl_folder *f)
+static void drop_skipped(const struct walk *w, struct walk_dir *f)
 {
 	size_t offset = f->path_len + (f->path_len > 0), kept = 0, i, k;
 
@@ -89,8 +89,8 @@ static void drop_skipped(const struct crawl *w, struct crawl_folder *f)
 }
 
 /* The glob that leaves it out, or NULL. */
-static const char *excluding(const struct crawl *w,
-			     const struct crawl_folder *f, const char *name)
+static const char *excluding(const struct walk *w, const struct walk_dir *f,
+			     const char *name)
 {
 	auto_free char *path = NULL;
 	size_t i;
@@ -100,7 +100,7 @@ static const char *excluding(const struct crawl *w,
 		bool whole = strchr(glob, '/') != NULL;
 
 		if (whole && !path)
-			path = crawl_path(f, name);
+			path = walk_path(f, name);
 		glob += *glob == '/';
 		if (fnmatch(glob, whole ? path : name,
 			    whole ? FNM_PATHNAME : 0) == 0)
@@ -109,7 +109,7 @@ static const char *excluding(const struct crawl *w,
 	return NULL;
 }
 
-static void drop_excluded(struct crawl *w, struct crawl_folder *f)
+static void drop_excluded(struct walk *w, struct walk_dir *f)
 {
 	size_t kept = 0, i;
 
@@ -122,7 +122,7 @@ static void drop_excluded(struct crawl *w, struct crawl_folder *f)
 				mem_printf(NOTE_EXCLUSION "%s", glob);
 
 			f->incomplete = true;
-			crawl_note(w, NOTE_INCOMPLETE, f, name, why);
+			walk_add_note(w, NOTE_INCOMPLETE, f, name, why);
 		} else {
 			f->list.items[kept++] = f->list.items[i];
 		}
@@ -130,7 +130,7 @@ static void drop_excluded(struct crawl *w, struct crawl_folder *f)
 	f->list.count = kept;
 }
 
-void crawl_list_names(struct crawl *w, struct crawl_folder *f)
+void walk_list_names(struct walk *w, struct walk_dir *f)
 {
 	struct meta before = f->meta;
 	struct err err;
@@ -142,8 +142,8 @@ void crawl_list_names(struct crawl *w, struct crawl_folder *f)
 		dirlist_free(&f->list);
 		if (dirlist_read(f->fd, &f->list, &err) < 0) {
 			f->incomplete = true;
-			crawl_note(w, NOTE_INCOMPLETE, f, "",
-				   strerror(err.num));
+			walk_add_note(w, NOTE_INCOMPLETE, f, "",
+				      strerror(err.num));
 			break;
 		}
 		if (meta_get(f->fd, "", &f->meta) == 0 &&
@@ -154,13 +154,13 @@ void crawl_list_names(struct crawl *w, struct crawl_folder *f)
 	}
 	if (tries == LISTING_TRIES) {
 		f->incomplete = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, "",
-			   "changed while it was read");
+		walk_add_note(w, NOTE_INCOMPLETE, f, "",
+			      "changed while it was read");
 	}
 	if (f->skips || (f == w->root && w->skip_prefix))
 		drop_skipped(w, f);
-	if (f->way)
-		crawl_only_keep(w, f);
+	if (f->ancestor_only)
+		walk_partial_filter(w, f);
 	if (w->excludes)
 		drop_excluded(w, f);
 	f->count = f->list.count;

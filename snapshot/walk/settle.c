@@ -1,4 +1,4 @@
-#include "snapshot/crawl/settle.h"
+#include "snapshot/walk/settle.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/dirtree.h"
 
 #define LOOK_MS 500
-/* What crawl_moved() takes for changed since: vfat's two seconds. */
+/* What walk_is_moved() takes for changed since: vfat's two seconds. */
 #define COARSE_SEC 2
 #define LEVELS_MAX 100 /* each holds a descriptor */
 

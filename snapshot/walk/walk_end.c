@@ -1,31 +1,31 @@
-#include "snapshot/crawl/crawl_end.h"
+#include "snapshot/walk/walk_end.h"
 
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/crawl/reading.h"
+#include "snapshot/walk/reading.h"
 
-bool crawl_end_unchanged(const struct crawl_folder *child)
+bool walk_end_is_unchanged(const struct walk_dir *child)
 {
 	return child->same && !child->items && !child->gone &&
 	       !child->incomplete;
 }
 
-static void collect_children(struct crawl *w, struct crawl_folder *f)
+static void collect_children(struct walk *w, struct walk_dir *f)
 {
-	struct crawl_folder *child;
+	struct walk_dir *child;
 
 	for (child = f->children; child; child = child->next)
-		if (!crawl_end_unchanged(child))
-			crawl_items(w, f, f->count);
+		if (!walk_end_is_unchanged(child))
+			walk_make_items(w, f, f->count);
 	/* The root's own record says what the cache is made of. */
 	if (!f->parent && !f->same && f->count)
-		crawl_items(w, f, f->count);
+		walk_make_items(w, f, f->count);
 	if (!f->items)
 		return;
 	for (child = f->children; child; child = child->next) {
-		struct crawl_item *it = &f->items[child->index];
+		struct walk_item *it = &f->items[child->index];
 
 		it->child = child;
 		it->gone = child->gone;
@@ -37,7 +37,7 @@ static void collect_children(struct crawl *w, struct crawl_folder *f)
 	}
 }
 
-static void item_entry(const struct crawl_item *it, struct entry *ret)
+static void item_entry(const struct walk_item *it, struct entry *ret)
 {
 	struct reading r = {
 		.meta = it->meta,
@@ -52,13 +52,13 @@ static void item_entry(const struct crawl_item *it, struct entry *ret)
 }
 
 /* Leaves out what no tree can hold; how many are left. */
-static size_t sort_out(struct crawl *w, struct crawl_folder *f)
+static size_t sort_out(struct walk *w, struct walk_dir *f)
 {
 	size_t count = 0, i;
 
 	for (i = 0; i < f->count; i++) {
 		AUTO(entry) struct entry e = {0};
-		struct crawl_item *it = &f->items[i];
+		struct walk_item *it = &f->items[i];
 
 		if (it->gone)
 			continue;
@@ -69,14 +69,13 @@ static size_t sort_out(struct crawl *w, struct crawl_folder *f)
 		}
 		it->gone = true;
 		f->incomplete = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, it->name,
-			   "of a kind that is not known");
+		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,
+			      "of a kind that is not known");
 	}
 	return count;
 }
 
-static int encode_folder(struct crawl *w, struct crawl_folder *f,
-			 struct err *err)
+static int encode_folder(struct walk *w, struct walk_dir *f, struct err *err)
 {
 	AUTO(tree_writer)
 	struct tree_writer *t = tree_writer_new(w->store, sort_out(w, f));
@@ -95,14 +94,14 @@ static int encode_folder(struct crawl *w, struct crawl_folder *f,
 	return tree_writer_end(t, &f->tree, err);
 }
 
-static void add_to_cache(struct crawl *w, struct crawl_folder *f)
+static void add_to_cache(struct walk *w, struct walk_dir *f)
 {
 	size_t i;
 
 	(void)pthread_mutex_lock(&w->lock);
 	for (i = 0; i < f->count; i++) {
-		const struct crawl_item *it = &f->items[i];
-		const struct crawl_folder *child = it->child;
+		const struct walk_item *it = &f->items[i];
+		const struct walk_dir *child = it->child;
 		struct cache_item item;
 
 		if (it->gone)
@@ -125,28 +124,28 @@ static void add_to_cache(struct crawl *w, struct crawl_folder *f)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-static void finish(struct crawl *w, struct crawl_folder *f)
+static void finish(struct walk *w, struct walk_dir *f)
 {
 	struct err err;
 
 	collect_children(w, f);
 	if (f->items && !atomic_load(&w->failed)) {
 		if (encode_folder(w, f, &err) < 0) {
-			auto_free char *path = crawl_path(f, "");
+			auto_free char *path = walk_path(f, "");
 
 			(void)err_context(&err, "keep folder %s",
 					  text_quote(path));
-			crawl_fail(w, &err);
+			walk_fail(w, &err);
 		} else {
 			add_to_cache(w, f);
 		}
 	} else if (f->record) {
 		f->tree = f->record->tree;
 	}
-	crawl_free_below(f);
+	walk_dir_free_below(f);
 }
 
-void crawl_end(struct crawl *w, struct crawl_folder *f)
+void walk_end_part(struct walk *w, struct walk_dir *f)
 {
 	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
 		finish(w, f);

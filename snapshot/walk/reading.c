@@ -1,4 +1,4 @@
-#include "snapshot/crawl/reading.h"
+#include "snapshot/walk/reading.h"
 
 #include <errno.h>
 #include <fcntl.h>

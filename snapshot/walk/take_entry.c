@@ -2,8 +2,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/crawl/reading.h"
-#include "snapshot/crawl/take.h"
+#include "snapshot/walk/reading.h"
+#include "snapshot/walk/take.h"
 
 int take_entry(struct store *store, int dirfd, const char *name,
 	       const char *private_xattrs, struct entry *ret, struct err *err)

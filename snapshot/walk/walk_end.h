@@ -4,13 +4,13 @@
 #ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_END_H
 #define GUARD_SNAPSHOT_CRAWL_CRAWL_END_H
 
-#include "snapshot/crawl/crawl.h"
+#include "snapshot/walk/walk.h"
 
 /* One of the parts that f waits for ended; with the last one f itself does,
  * and is a part of its parent that ended. f may be gone afterwards. */
-void crawl_end(struct crawl *w, struct crawl_folder *f);
+void walk_end_part(struct walk *w, struct walk_dir *f);
 
 /* An ended folder is in all as in the cache: its parent need not change. */
-bool crawl_end_unchanged(const struct crawl_folder *f);
+bool walk_end_is_unchanged(const struct walk_dir *f);
 
 #endif

@@ -1,4 +1,4 @@
-#include "snapshot/crawl/crawl_read.h"
+#include "snapshot/walk/walk_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,13 +8,13 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "snapshot/crawl/crawl_end.h"
-#include "snapshot/crawl/reading.h"
+#include "snapshot/walk/walk_end.h"
+#include "snapshot/walk/reading.h"
 #include "snapshot/store/content.h"
 
 /* A read under way. */
 struct job {
-	struct crawl_folder *folder;
+	struct walk_dir *folder;
 	size_t index;
 };
 
@@ -22,8 +22,8 @@ struct job {
  * meta_get() that also says whether something is mounted on the name: a bind
  * mount of the same file system has the same device.
  */
-int crawl_read_look(int dirfd, const char *name, struct meta *ret,
-		    bool *ret_mount)
+int walk_read_stat(int dirfd, const char *name, struct meta *ret,
+		   bool *ret_mount)
 {
 	struct statx st;
 
@@ -36,17 +36,17 @@ int crawl_read_look(int dirfd, const char *name, struct meta *ret,
 	return 0;
 }
 
-void crawl_read_failed(struct crawl *w, struct crawl_folder *f,
-		       const char *name, struct err *err)
+void walk_read_failed(struct walk *w, struct walk_dir *f, const char *name,
+		      struct err *err)
 {
-	auto_free char *path = crawl_path(f, name);
+	auto_free char *path = walk_path(f, name);
 
 	(void)err_context(err, "keep %s", text_quote(path));
-	crawl_fail(w, err);
+	walk_fail(w, err);
 }
 
-static void keep_reading(struct crawl *w, struct crawl_folder *f,
-			 struct crawl_item *it, struct reading *r)
+static void keep_reading(struct walk *w, struct walk_dir *f,
+			 struct walk_item *it, struct reading *r)
 {
 	it->meta = r->meta;
 	it->content = r->content;
@@ -54,19 +54,19 @@ static void keep_reading(struct crawl *w, struct crawl_folder *f,
 	it->link = TAKE(r->link);
 	it->size = r->content.type == OBJECT_NONE ? r->meta.size : r->size;
 	it->incomplete = r->incomplete;
-	it->untrusted = r->incomplete || crawl_untrusted(w, &r->meta);
+	it->untrusted = r->incomplete || walk_is_untrusted(w, &r->meta);
 	if (r->incomplete)
-		crawl_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
-	if (crawl_moved(w, &r->meta))
-		crawl_note(w, NOTE_MOVED, f, it->name, "");
+		walk_add_note(w, NOTE_INCOMPLETE, f, it->name, r->why);
+	if (walk_is_moved(w, &r->meta))
+		walk_add_note(w, NOTE_MOVED, f, it->name, "");
 	/* stat itself failed: nothing that a tree could hold. */
 	it->gone = !r->meta.mode;
 	f->incomplete |= it->gone;
 }
 
 /* Reads one thing by plain calls, with all the patience there is. */
-static void read_slowly(struct crawl *w, struct crawl_folder *f,
-			struct crawl_item *it, const struct oid *before)
+static void read_slowly(struct walk *w, struct walk_dir *f,
+			struct walk_item *it, const struct oid *before)
 {
 	struct longfile_known known = {.marks = w->marks, .before = before};
 	AUTO(reading) struct reading r = {0};
@@ -78,10 +78,10 @@ static void read_slowly(struct crawl *w, struct crawl_folder *f,
 		it->gone = true;
 	} else if (got == -EXDEV) {
 		it->incomplete = it->untrusted = true;
-		crawl_note(w, NOTE_INCOMPLETE, f, it->name,
-			   "another file system");
+		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,
+			      "another file system");
 	} else if (got < 0) {
-		crawl_read_failed(w, f, it->name, &err);
+		walk_read_failed(w, f, it->name, &err);
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
 		/* It became a folder while it was looked at. */
 		reading_fault(&r, "changed while it was read", 0);
@@ -96,9 +96,8 @@ static void read_slowly(struct crawl *w, struct crawl_folder *f,
 }
 
 /* 1: kept; 0: it was not at rest; negative: the store failed. */
-static int keep_bytes(struct crawl *w, struct crawl_folder *f,
-		      struct crawl_item *it, const struct reader_file *file,
-		      struct err *err)
+static int keep_bytes(struct walk *w, struct walk_dir *f, struct walk_item *it,
+		      const struct reader_file *file, struct err *err)
 {
 	struct reading r = {.meta = it->meta,
 			    .size = file->len,
@@ -111,7 +110,7 @@ static int keep_bytes(struct crawl *w, struct crawl_folder *f,
 	if (reading_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
 		return -err->num;
 	reading_call_hook(f->fd, it->name);
-	if (crawl_read_look(f->fd, it->name, &after, &mount) < 0 || mount ||
+	if (walk_read_stat(f->fd, it->name, &after, &mount) < 0 || mount ||
 	    !meta_same(&it->meta, &after))
 		return 0;
 	if (content_put_bytes(w->store, file->data, file->len, &r.content,
@@ -123,12 +122,12 @@ static int keep_bytes(struct crawl *w, struct crawl_folder *f,
 	return 1;
 }
 
-bool crawl_read_collect(struct crawl_worker *k)
+bool walk_read_collect(struct walk_worker *k)
 {
-	struct crawl *w = k->crawl;
+	struct walk *w = k->walk;
 	struct reader_file file;
-	struct crawl_folder *f;
-	struct crawl_item *it;
+	struct walk_dir *f;
+	struct walk_item *it;
 	struct job *job;
 	struct err err;
 	int got;
@@ -142,29 +141,29 @@ bool crawl_read_collect(struct crawl_worker *k)
 	if (!atomic_load(&w->failed)) {
 		got = keep_bytes(w, f, it, &file, &err);
 		if (got < 0)
-			crawl_read_failed(w, f, it->name, &err);
+			walk_read_failed(w, f, it->name, &err);
 		else if (got == 0)
 			read_slowly(w, f, it, NULL);
 	}
-	crawl_release(w, f);
-	crawl_end(w, f);
+	walk_release_fd(w, f);
+	walk_end_part(w, f);
 	return true;
 }
 
-void crawl_read_item(struct crawl_worker *k, struct crawl_folder *f, size_t i,
-		     const struct meta *meta, const struct cache_entry *old)
+void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
+		    const struct meta *meta, const struct cache_entry *old)
 {
-	struct crawl_item *it;
+	struct walk_item *it;
 	struct job *job;
 	struct oid before;
 
-	crawl_items(k->crawl, f, i);
+	walk_make_items(k->walk, f, i);
 	it = &f->items[i];
 	it->meta = *meta;
 	if (!S_ISREG(meta->mode) || !meta->size ||
 	    meta->size > READER_LEN_MAX) {
 		before = old ? statcache_content(old) : (struct oid){0};
-		read_slowly(k->crawl, f, it, &before);
+		read_slowly(k->walk, f, it, &before);
 		return;
 	}
 	job = mem_alloc(sizeof(*job));
@@ -173,11 +172,11 @@ void crawl_read_item(struct crawl_worker *k, struct crawl_folder *f, size_t i,
 	atomic_fetch_add(&f->fd_users, 1);
 	while (!reader_add(k->reader, f->fd, it->name, meta->size,
 			   (uint64_t)(uintptr_t)job))
-		(void)crawl_read_collect(k);
+		(void)walk_read_collect(k);
 }
 
-void crawl_read_known(struct crawl *w, struct crawl_folder *f, size_t i,
-		      const struct meta *meta, const struct known_file *known)
+void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
+		    const struct meta *meta, const struct known_file *known)
 {
 	AUTO(reading)
 	struct reading r = {.meta = *meta,
@@ -187,18 +186,18 @@ void crawl_read_known(struct crawl *w, struct crawl_folder *f, size_t i,
 	/* Whoever gives it attributes moves its ctime. */
 	bool bare = known->bare && known->ctime.sec && !meta->chattr &&
 		    !f->meta.chattr;
-	struct crawl_item *it;
+	struct walk_item *it;
 	struct err err;
 
-	crawl_items(w, f, i);
+	walk_make_items(w, f, i);
 	it = &f->items[i];
 	if (!bare &&
 	    reading_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
-		crawl_read_failed(w, f, it->name, &err);
+		walk_read_failed(w, f, it->name, &err);
 		return;
 	}
 	keep_reading(w, f, it, &r);
 	/* Reading one again that nobody may read would lose what is known. */
-	it->untrusted =
-		r.incomplete || (crawl_racy(w, meta) && (meta->mode & S_IRUSR));
+	it->untrusted = r.incomplete ||
+			(walk_is_racy(w, meta) && (meta->mode & S_IRUSR));
 }

@@ -1,4 +1,4 @@
-#include "snapshot/crawl/crawl.h"
+#include "snapshot/walk/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 
 #include "base/auto.h"
 
-char *crawl_path(const struct crawl_folder *f, const char *name)
+char *walk_path(const struct walk_dir *f, const char *name)
 {
 	size_t len = strlen(name), at;
-	const struct crawl_folder *up;
+	const struct walk_dir *up;
 	char *path;
 
 	for (up = f; up->parent; up = up->parent)
@@ -31,13 +31,12 @@ char *crawl_path(const struct crawl_folder *f, const char *name)
 	return path;
 }
 
-void crawl_note(struct crawl *w, enum note_kind kind,
-		const struct crawl_folder *f, const char *name,
-		const char *text)
+void walk_add_note(struct walk *w, enum note_kind kind,
+		   const struct walk_dir *f, const char *name, const char *text)
 {
 	struct note n = {
 		.kind = kind,
-		.path = crawl_path(f, name),
+		.path = walk_path(f, name),
 		.text = mem_strdup(text),
 	};
 
@@ -47,7 +46,7 @@ void crawl_note(struct crawl *w, enum note_kind kind,
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-void crawl_fail(struct crawl *w, const struct err *err)
+void walk_fail(struct walk *w, const struct err *err)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	if (!atomic_exchange(&w->failed, true))
@@ -56,7 +55,7 @@ void crawl_fail(struct crawl *w, const struct err *err)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last)
+void walk_add_gid(struct walk *w, const struct meta *m, uint32_t *last)
 {
 	if (!w->groups || m->gid == *last ||
 	    (m->uid != w->uid && !(m->mode & S_IWGRP)))
@@ -67,7 +66,7 @@ void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-void crawl_push(struct crawl *w, struct crawl_folder *chain)
+void walk_push_dirs(struct walk *w, struct walk_dir *chain)
 {
 	if (!chain)
 		return;
@@ -80,7 +79,7 @@ void crawl_push(struct crawl *w, struct crawl_folder *chain)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-bool crawl_moved(const struct crawl *w, const struct meta *m)
+bool walk_is_moved(const struct walk *w, const struct meta *m)
 {
 	struct timestamp since = w->moved_since;
 
@@ -106,7 +105,7 @@ static struct timestamp earlier(struct timestamp m, int64_t nsec)
 	return m;
 }
 
-bool crawl_racy(const struct crawl *w, const struct meta *m)
+bool walk_is_racy(const struct walk *w, const struct meta *m)
 {
 	struct timestamp racy = earlier(w->start, w->slack_nsec);
 
@@ -114,9 +113,9 @@ bool crawl_racy(const struct crawl *w, const struct meta *m)
 	       (!w->trusted_fs && timestamp_compare(m->mtime, racy) >= 0);
 }
 
-bool crawl_untrusted(const struct crawl *w, const struct meta *m)
+bool walk_is_untrusted(const struct walk *w, const struct meta *m)
 {
-	if (crawl_racy(w, m))
+	if (walk_is_racy(w, m))
 		return true;
 	if (!S_ISREG(m->mode) || !m->size)
 		return false;
@@ -128,7 +127,7 @@ bool crawl_untrusted(const struct crawl *w, const struct meta *m)
  * folder's ctime, so this is where it is looked at: everything in it was
  * looked at before, or opened.
  */
-void crawl_release(struct crawl *w, struct crawl_folder *f)
+void walk_release_fd(struct walk *w, struct walk_dir *f)
 {
 	struct meta now;
 
@@ -136,26 +135,27 @@ void crawl_release(struct crawl *w, struct crawl_folder *f)
 		return;
 	if (atomic_fetch_sub(&f->fd_users, 1) != 1)
 		return;
-	if ((w->moved_since.sec || w->moved_since.nsec) && !f->way &&
-	    meta_get(f->fd, "", &now) == 0 && crawl_moved(w, &now)) {
-		crawl_note(w, NOTE_MOVED, f, "", "");
+	if ((w->moved_since.sec || w->moved_since.nsec) && !f->ancestor_only &&
+	    meta_get(f->fd, "", &now) == 0 && walk_is_moved(w, &now)) {
+		walk_add_note(w, NOTE_MOVED, f, "", "");
 		/* A folder that closed early did not see the last swap. */
-		if (f->parent && f->parent->closed_early && !f->parent->way)
-			crawl_note(w, NOTE_MOVED, f->parent, "", "");
+		if (f->parent && f->parent->closed_early &&
+		    !f->parent->ancestor_only)
+			walk_add_note(w, NOTE_MOVED, f->parent, "", "");
 	}
 	(void)close(f->fd);
 	f->fd = -1;
 	atomic_fetch_sub(&w->open_fds, 1);
 }
 
-const char *crawl_name(const struct crawl *w, const struct crawl_folder *f,
-		       size_t i)
+const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
+			   size_t i)
 {
 	return f->listed ? f->list.items[i].name
 			 : statcache_name(w->cache, &f->entries[i]);
 }
 
-void crawl_items(const struct crawl *w, struct crawl_folder *f, size_t known)
+void walk_make_items(const struct walk *w, struct walk_dir *f, size_t known)
 {
 	size_t i;
 
@@ -163,10 +163,10 @@ void crawl_items(const struct crawl *w, struct crawl_folder *f, size_t known)
 		return;
 	f->items = mem_zalloc(f->count * sizeof(*f->items));
 	for (i = 0; i < f->count; i++)
-		f->items[i].name = crawl_name(w, f, i);
+		f->items[i].name = walk_item_name(w, f, i);
 	for (i = 0; i < known; i++) {
 		const struct cache_entry *e = &f->entries[i];
-		struct crawl_item *it = &f->items[i];
+		struct walk_item *it = &f->items[i];
 
 		statcache_meta(w->cache, e, &it->meta);
 		it->content = statcache_content(e);
@@ -177,7 +177,7 @@ void crawl_items(const struct crawl *w, struct crawl_folder *f, size_t known)
 	}
 }
 
-void crawl_free(struct crawl_folder *f)
+void walk_dir_free(struct walk_dir *f)
 {
 	size_t i;
 
@@ -192,9 +192,9 @@ void crawl_free(struct crawl_folder *f)
 
 /* Frees all folders below f (not f), without recursion: what hangs below the
  * first child is hung into the list instead. */
-void crawl_free_below(struct crawl_folder *f)
+void walk_dir_free_below(struct walk_dir *f)
 {
-	struct crawl_folder *todo = f->children, *last, *next;
+	struct walk_dir *todo = f->children, *last, *next;
 
 	f->children = NULL;
 	while (todo) {
@@ -206,7 +206,7 @@ void crawl_free_below(struct crawl_folder *f)
 			todo->children = NULL;
 		}
 		next = todo->next;
-		crawl_free(todo);
+		walk_dir_free(todo);
 		todo = next;
 	}
 }

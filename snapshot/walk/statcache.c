@@ -1,4 +1,4 @@
-#include "snapshot/crawl/statcache.h"
+#include "snapshot/walk/statcache.h"
 
 #include <errno.h>
 #include <fcntl.h>

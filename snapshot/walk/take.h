@@ -15,7 +15,7 @@
 #ifndef GUARD_SNAPSHOT_CRAWL_TAKE_H
 #define GUARD_SNAPSHOT_CRAWL_TAKE_H
 
-#include "snapshot/crawl/groups.h"
+#include "snapshot/walk/groups.h"
 #include "snapshot/store/known.h"
 #include "snapshot/tree/catalog.h"
 

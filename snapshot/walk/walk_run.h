@@ -4,17 +4,17 @@
 #ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_RUN_H
 #define GUARD_SNAPSHOT_CRAWL_CRAWL_RUN_H
 
-#include "snapshot/crawl/crawl.h"
+#include "snapshot/walk/walk.h"
 
 /* The walk itself. What it returns is the store's failure, or the root's. */
-int crawl_run(struct crawl *w, struct err *err);
+int walk_run(struct walk *w, struct err *err);
 
 /* The root's entry as found, and whether the stat cache must be written anew.
  * item is what cache_builder_save() wants; its strings live until
- * crawl_run_done(). */
-void crawl_run_root(const struct crawl *w, struct entry *ret_entry,
-		    struct cache_item *ret_item, bool *ret_changed);
+ * walk_run_done(). */
+void walk_run_root(const struct walk *w, struct entry *ret_entry,
+		   struct cache_item *ret_item, bool *ret_changed);
 
-void crawl_run_done(struct crawl *w);
+void walk_run_done(struct walk *w);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * The walk of a snapshot, what its parts share. Two threads go through a
- * folder, depth first, from one stack of folders (crawl_run); each opens and
- * lists a folder (crawl_list), looks at what it names (crawl_scan) and reads
+ * folder, depth first, from one stack of folders (walk_run); each opens and
+ * lists a folder (crawl_list), looks at what it names (walk_scan) and reads
  * contents through a reader of its own (crawl_read). A folder is ended by
  * whoever ends its last part, and encoded only when something in it is not as
- * in the stat cache (crawl_end).
+ * in the stat cache (walk_end_part).
  *
- * take.c fills the first part of struct crawl and calls crawl_run() and then
- * crawl_run_done(), whatever the former said.
+ * take.c fills the first part of struct crawl and calls walk_run() and then
+ * walk_run_done(), whatever the former said.
  */
 #ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_H
 #define GUARD_SNAPSHOT_CRAWL_CRAWL_H
@@ -16,8 +16,8 @@
 #include <stdatomic.h>
 
 #include "base/dirtree.h"
-#include "snapshot/crawl/groups.h"
-#include "snapshot/crawl/statcache.h"
+#include "snapshot/walk/groups.h"
+#include "snapshot/walk/statcache.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/marks.h"
 #include "snapshot/store/ring.h"
@@ -25,9 +25,9 @@
 
 #define SKIP_MAX 64
 
-struct crawl_folder;
+struct walk_dir;
 
-struct crawl {
+struct walk {
 	/* Given. */
 	struct store *store;
 	int root_fd;
@@ -61,12 +61,12 @@ struct crawl {
 	size_t note_count, note_capacity;
 	atomic_ullong files, folders, bytes;
 	atomic_ullong read_files, read_bytes, listed, encoded;
-	struct crawl_folder *root;
+	struct walk_dir *root;
 
 	/* The threads' own. */
 	pthread_mutex_t lock; /* stack, notes, groups, builder, err, done */
 	pthread_cond_t wake;
-	struct crawl_folder **stack;
+	struct walk_dir **stack;
 	size_t stack_count, stack_capacity;
 	bool done;
 	atomic_bool failed;
@@ -76,13 +76,13 @@ struct crawl {
 };
 
 /* What a name turned out to be. */
-struct crawl_item {
+struct walk_item {
 	const char *name; /* the list's or the cache's */
 	struct meta meta;
 	struct oid content, attrs;
 	char *link;
 	uint64_t size;
-	struct crawl_folder *child;
+	struct walk_dir *child;
 	bool gone; /* not in the tree: vanished, or nothing is known of it */
 	bool incomplete;
 	bool untrusted; /* to be read again next time */
@@ -96,8 +96,8 @@ struct crawl_item {
  * in it, reads under way. fd_users: what still needs fd: its own scan, the
  * folders in it that are not open yet, reads under way.
  */
-struct crawl_folder {
-	struct crawl_folder *parent, *children, *next;
+struct walk_dir {
+	struct walk_dir *parent, *children, *next;
 	const char *name;
 	size_t index; /* in the parent */
 	int fd; /* -1: closed; reached by path then */
@@ -113,51 +113,52 @@ struct crawl_folder {
 	struct dirlist list;
 	bool listed; /* names come from list, not from the cache */
 	size_t count; /* names */
-	struct crawl_item *items; /* NULL: all as in the cache */
+	struct walk_item *items; /* NULL: all as in the cache */
 	struct oid tree, attrs;
 	uint32_t number; /* in the builder, when items is set */
-	bool way; /* only some of what is in it is wanted (crawl.only) */
+	bool ancestor_only; /* only some of what is in it is wanted (crawl.only)
+			     */
 	uint64_t skips; /* bits of walk.skips that lie below it */
 	size_t path_len; /* of its path; counted only while skips */
 };
 
 /* One thread's things. */
-struct crawl_worker {
-	struct crawl *crawl;
+struct walk_worker {
+	struct walk *walk;
 	struct reader *reader;
 	bool is_caller;
 };
 
 /* The path of name in f, of f itself when name is "". To free. */
-char *crawl_path(const struct crawl_folder *f, const char *name);
-void crawl_note(struct crawl *w, enum note_kind kind,
-		const struct crawl_folder *f, const char *name,
-		const char *text);
+char *walk_path(const struct walk_dir *f, const char *name);
+void walk_add_note(struct walk *w, enum note_kind kind,
+		   const struct walk_dir *f, const char *name,
+		   const char *text);
 /* Ends the walk: the first failure is the one that counts. */
-void crawl_fail(struct crawl *w, const struct err *err);
+void walk_fail(struct walk *w, const struct err *err);
 /* For w->groups. last: the one that this thread saw before, UINT32_MAX at
  * first: nearly always the same again. */
-void crawl_group(struct crawl *w, const struct meta *m, uint32_t *last);
+void walk_add_gid(struct walk *w, const struct meta *m, uint32_t *last);
 /* Puts a chain (by next) of folders on the stack. */
-void crawl_push(struct crawl *w, struct crawl_folder *chain);
+void walk_push_dirs(struct walk *w, struct walk_dir *chain);
 /* One user of f's descriptor less. */
-void crawl_release(struct crawl *w, struct crawl_folder *f);
+void walk_release_fd(struct walk *w, struct walk_dir *f);
 
 /* Changed since the run began (moved_since). */
-bool crawl_moved(const struct crawl *w, const struct meta *m);
+bool walk_is_moved(const struct walk *w, const struct meta *m);
 /* So young that a later change may have left the same times. */
-bool crawl_racy(const struct crawl *w, const struct meta *m);
+bool walk_is_racy(const struct walk *w, const struct meta *m);
 /* Too young to be believed next time. */
-bool crawl_untrusted(const struct crawl *w, const struct meta *m);
+bool walk_is_untrusted(const struct walk *w, const struct meta *m);
 
-const char *crawl_name(const struct crawl *w, const struct crawl_folder *f,
-		       size_t i);
+const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
+			   size_t i);
 /* From here on the folder differs from the cache: items for all its names,
  * the first `known` of them as in the cache. */
-void crawl_items(const struct crawl *w, struct crawl_folder *f, size_t known);
+void walk_make_items(const struct walk *w, struct walk_dir *f, size_t known);
 
-void crawl_free(struct crawl_folder *f);
+void walk_dir_free(struct walk_dir *f);
 /* All folders below f, not f. */
-void crawl_free_below(struct crawl_folder *f);
+void walk_dir_free_below(struct walk_dir *f);
 
 #endif
