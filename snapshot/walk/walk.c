@@ -93,7 +93,7 @@ bool walk_is_moved(const struct walk *w, const struct meta *m)
 	return timestamp_compare(m->ctime, since) >= 0;
 }
 
-static struct timestamp earlier(struct timestamp m, int64_t nsec)
+static struct timestamp is_before_nsec(struct timestamp m, int64_t nsec)
 {
 	m.sec -= nsec / 1000000000;
 	nsec %= 1000000000;
@@ -107,7 +107,7 @@ static struct timestamp earlier(struct timestamp m, int64_t nsec)
 
 bool walk_is_racy(const struct walk *w, const struct meta *m)
 {
-	struct timestamp racy = earlier(w->start, w->slack_nsec);
+	struct timestamp racy = is_before_nsec(w->start, w->slack_nsec);
 
 	return timestamp_compare(m->ctime, racy) >= 0 ||
 	       (!w->trusted_fs && timestamp_compare(m->mtime, racy) >= 0);

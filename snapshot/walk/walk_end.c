@@ -12,7 +12,7 @@ bool walk_end_is_unchanged(const struct walk_dir *child)
 	       !child->incomplete;
 }
 
-static void collect_children(struct walk *w, struct walk_dir *f)
+static void collect_child_dirs(struct walk *w, struct walk_dir *f)
 {
 	struct walk_dir *child;
 
@@ -37,7 +37,7 @@ static void collect_children(struct walk *w, struct walk_dir *f)
 	}
 }
 
-static void item_entry(const struct walk_item *it, struct entry *ret)
+static void make_item_entry(const struct walk_item *it, struct entry *ret)
 {
 	struct reading r = {
 		.meta = it->meta,
@@ -52,7 +52,7 @@ static void item_entry(const struct walk_item *it, struct entry *ret)
 }
 
 /* Leaves out what no tree can hold; how many are left. */
-static size_t sort_out(struct walk *w, struct walk_dir *f)
+static size_t drop_invalid_items(struct walk *w, struct walk_dir *f)
 {
 	size_t count = 0, i;
 
@@ -62,7 +62,7 @@ static size_t sort_out(struct walk *w, struct walk_dir *f)
 
 		if (it->gone)
 			continue;
-		item_entry(it, &e);
+		make_item_entry(it, &e);
 		if (entry_ok(&e, false)) {
 			count++;
 			continue;
@@ -75,10 +75,11 @@ static size_t sort_out(struct walk *w, struct walk_dir *f)
 	return count;
 }
 
-static int encode_folder(struct walk *w, struct walk_dir *f, struct err *err)
+static int encode_dir_tree(struct walk *w, struct walk_dir *f, struct err *err)
 {
 	AUTO(tree_writer)
-	struct tree_writer *t = tree_writer_new(w->store, sort_out(w, f));
+	struct tree_writer *t =
+		tree_writer_new(w->store, drop_invalid_items(w, f));
 	size_t i;
 
 	atomic_fetch_add(&w->encoded, 1);
@@ -87,14 +88,14 @@ static int encode_folder(struct walk *w, struct walk_dir *f, struct err *err)
 
 		if (f->items[i].gone)
 			continue;
-		item_entry(&f->items[i], &e);
+		make_item_entry(&f->items[i], &e);
 		if (tree_writer_add(t, &e, err) < 0)
 			return -err->num;
 	}
 	return tree_writer_end(t, &f->tree, err);
 }
 
-static void add_to_cache(struct walk *w, struct walk_dir *f)
+static void add_dir_to_cache(struct walk *w, struct walk_dir *f)
 {
 	size_t i;
 
@@ -124,20 +125,20 @@ static void add_to_cache(struct walk *w, struct walk_dir *f)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-static void finish(struct walk *w, struct walk_dir *f)
+static void finish_dir(struct walk *w, struct walk_dir *f)
 {
 	struct err err;
 
-	collect_children(w, f);
+	collect_child_dirs(w, f);
 	if (f->items && !atomic_load(&w->failed)) {
-		if (encode_folder(w, f, &err) < 0) {
+		if (encode_dir_tree(w, f, &err) < 0) {
 			auto_free char *path = walk_path(f, "");
 
 			(void)err_context(&err, "keep folder %s",
 					  text_quote(path));
 			walk_fail(w, &err);
 		} else {
-			add_to_cache(w, f);
+			add_dir_to_cache(w, f);
 		}
 	} else if (f->record) {
 		f->tree = f->record->tree;
@@ -148,7 +149,7 @@ static void finish(struct walk *w, struct walk_dir *f)
 void walk_end_part(struct walk *w, struct walk_dir *f)
 {
 	while (f && atomic_fetch_sub(&f->pending, 1) == 1) {
-		finish(w, f);
+		finish_dir(w, f);
 		if (!f->parent) {
 			(void)pthread_mutex_lock(&w->lock);
 			w->done = true;

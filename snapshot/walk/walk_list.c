@@ -12,7 +12,7 @@
 
 #define LISTING_TRIES 3
 
-static int open_below(struct walk *w, struct walk_dir *f)
+static int open_walked_dir(struct walk *w, struct walk_dir *f)
 {
 	int flags =
 		O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -42,7 +42,7 @@ int walk_list_open(struct walk *w, struct walk_dir *f)
 	struct meta seen = f->meta;
 	int num;
 
-	f->fd = open_below(w, f);
+	f->fd = open_walked_dir(w, f);
 	num = errno;
 	if (f->fd >= 0)
 		atomic_fetch_add(&w->open_fds, 1);
@@ -68,7 +68,7 @@ int walk_list_open(struct walk *w, struct walk_dir *f)
 	return 0;
 }
 
-static void drop_skipped(const struct walk *w, struct walk_dir *f)
+static void drop_skipped_names(const struct walk *w, struct walk_dir *f)
 {
 	size_t offset = f->path_len + (f->path_len > 0), kept = 0, i, k;
 
@@ -89,8 +89,9 @@ static void drop_skipped(const struct walk *w, struct walk_dir *f)
 }
 
 /* The glob that leaves it out, or NULL. */
-static const char *excluding(const struct walk *w, const struct walk_dir *f,
-			     const char *name)
+static const char *find_matching_exclude(const struct walk *w,
+					 const struct walk_dir *f,
+					 const char *name)
 {
 	auto_free char *path = NULL;
 	size_t i;
@@ -109,13 +110,13 @@ static const char *excluding(const struct walk *w, const struct walk_dir *f,
 	return NULL;
 }
 
-static void drop_excluded(struct walk *w, struct walk_dir *f)
+static void drop_excluded_names(struct walk *w, struct walk_dir *f)
 {
 	size_t kept = 0, i;
 
 	for (i = 0; i < f->list.count; i++) {
 		const char *name = f->list.items[i].name;
-		const char *glob = excluding(w, f, name);
+		const char *glob = find_matching_exclude(w, f, name);
 
 		if (glob) {
 			auto_free char *why =
@@ -158,10 +159,10 @@ void walk_list_names(struct walk *w, struct walk_dir *f)
 			      "changed while it was read");
 	}
 	if (f->skips || (f == w->root && w->skip_prefix))
-		drop_skipped(w, f);
+		drop_skipped_names(w, f);
 	if (f->ancestor_only)
 		walk_partial_filter(w, f);
 	if (w->excludes)
-		drop_excluded(w, f);
+		drop_excluded_names(w, f);
 	f->count = f->list.count;
 }

@@ -14,22 +14,22 @@ enum only {
 	WANTED_ALL, /* it is wanted, with all below */
 };
 
-static int by_path(const void *path, const void *wanted)
+static int compare_wanted_path(const void *path, const void *wanted)
 {
 	return path_compare(path, *(const char *const *)wanted);
 }
 
 /* The first that is not before path. */
-static size_t first_from(const struct walk *w, const char *path)
+static size_t first_wanted_from(const struct walk *w, const char *path)
 {
 	return lowerbound(path, w->only, w->only_count, sizeof(*w->only),
-			  by_path);
+			  compare_wanted_path);
 }
 
 /* What is wanted of a path whose folder is on the way to something. */
-static enum only find(const struct walk *w, const char *path)
+static enum only match_wanted_path(const struct walk *w, const char *path)
 {
-	size_t low = first_from(w, path);
+	size_t low = first_wanted_from(w, path);
 
 	if (low == w->only_count || !path_below(w->only[low], path))
 		return WANTED_NONE;
@@ -41,7 +41,7 @@ bool walk_partial_is_ancestor(const struct walk *w, const struct walk_dir *f,
 {
 	auto_free char *path = f->ancestor_only ? walk_path(f, name) : NULL;
 
-	return path && find(w, path) == WANTED_BELOW;
+	return path && match_wanted_path(w, path) == WANTED_BELOW;
 }
 
 void walk_partial_filter(const struct walk *w, struct walk_dir *f)
@@ -51,14 +51,14 @@ void walk_partial_filter(const struct walk *w, struct walk_dir *f)
 	for (i = 0; i < f->list.count; i++) {
 		auto_free char *path = walk_path(f, f->list.items[i].name);
 
-		if (find(w, path) != WANTED_NONE)
+		if (match_wanted_path(w, path) != WANTED_NONE)
 			f->list.items[kept++] = f->list.items[i];
 	}
 	f->list.count = kept;
 	f->incomplete = true;
 }
 
-static bool has_spellings(int fd)
+static bool folds_names(int fd)
 {
 	int flags = 0;
 
@@ -69,11 +69,12 @@ static bool has_spellings(int fd)
 bool walk_partial_names(const struct walk *w, struct walk_dir *f)
 {
 	auto_free char *path = walk_path(f, "");
-	size_t i = first_from(w, path), skip = *path ? strlen(path) + 1 : 0;
+	size_t i = first_wanted_from(w, path),
+	       skip = *path ? strlen(path) + 1 : 0;
 	const char *last = NULL;
 	size_t last_len = 0;
 
-	if (has_spellings(f->fd))
+	if (folds_names(f->fd))
 		return false;
 	for (; i < w->only_count && path_below(w->only[i], path); i++) {
 		const char *name = w->only[i] + skip;

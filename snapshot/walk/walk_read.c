@@ -13,7 +13,7 @@
 #include "snapshot/store/content.h"
 
 /* A read under way. */
-struct job {
+struct read_job {
 	struct walk_dir *folder;
 	size_t index;
 };
@@ -45,8 +45,8 @@ void walk_read_failed(struct walk *w, struct walk_dir *f, const char *name,
 	walk_fail(w, err);
 }
 
-static void keep_reading(struct walk *w, struct walk_dir *f,
-			 struct walk_item *it, struct reading *r)
+static void take_stable_read(struct walk *w, struct walk_dir *f,
+			     struct walk_item *it, struct reading *r)
 {
 	it->meta = r->meta;
 	it->content = r->content;
@@ -65,8 +65,8 @@ static void keep_reading(struct walk *w, struct walk_dir *f,
 }
 
 /* Reads one thing by plain calls, with all the patience there is. */
-static void read_slowly(struct walk *w, struct walk_dir *f,
-			struct walk_item *it, const struct oid *before)
+static void read_item_alone(struct walk *w, struct walk_dir *f,
+			    struct walk_item *it, const struct oid *before)
 {
 	struct longfile_known known = {.marks = w->marks, .before = before};
 	AUTO(reading) struct reading r = {0};
@@ -85,19 +85,20 @@ static void read_slowly(struct walk *w, struct walk_dir *f,
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
 		/* It became a folder while it was looked at. */
 		reading_fault(&r, "changed while it was read", 0);
-		keep_reading(w, f, it, &r);
+		take_stable_read(w, f, it, &r);
 	} else {
 		if (S_ISREG(r.meta.mode)) {
 			atomic_fetch_add(&w->read_files, 1);
 			atomic_fetch_add(&w->read_bytes, r.size);
 		}
-		keep_reading(w, f, it, &r);
+		take_stable_read(w, f, it, &r);
 	}
 }
 
 /* 1: kept; 0: it was not at rest; negative: the store failed. */
-static int keep_bytes(struct walk *w, struct walk_dir *f, struct walk_item *it,
-		      const struct reader_file *file, struct err *err)
+static int store_small_file(struct walk *w, struct walk_dir *f,
+			    struct walk_item *it,
+			    const struct reader_file *file, struct err *err)
 {
 	struct reading r = {.meta = it->meta,
 			    .size = file->len,
@@ -118,7 +119,7 @@ static int keep_bytes(struct walk *w, struct walk_dir *f, struct walk_item *it,
 		return -err->num;
 	atomic_fetch_add(&w->read_files, 1);
 	atomic_fetch_add(&w->read_bytes, file->len);
-	keep_reading(w, f, it, &r);
+	take_stable_read(w, f, it, &r);
 	return 1;
 }
 
@@ -128,22 +129,22 @@ bool walk_read_collect(struct walk_worker *k)
 	struct reader_file file;
 	struct walk_dir *f;
 	struct walk_item *it;
-	struct job *job;
+	struct read_job *read_job;
 	struct err err;
 	int got;
 
 	if (!reader_next(k->reader, &file))
 		return false;
-	job = (struct job *)(uintptr_t)file.cookie;
-	f = job->folder;
-	it = &f->items[job->index];
-	free(job);
+	read_job = (struct read_job *)(uintptr_t)file.cookie;
+	f = read_job->folder;
+	it = &f->items[read_job->index];
+	free(read_job);
 	if (!atomic_load(&w->failed)) {
-		got = keep_bytes(w, f, it, &file, &err);
+		got = store_small_file(w, f, it, &file, &err);
 		if (got < 0)
 			walk_read_failed(w, f, it->name, &err);
 		else if (got == 0)
-			read_slowly(w, f, it, NULL);
+			read_item_alone(w, f, it, NULL);
 	}
 	walk_release_fd(w, f);
 	walk_end_part(w, f);
@@ -154,7 +155,7 @@ void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 		    const struct meta *meta, const struct cache_entry *old)
 {
 	struct walk_item *it;
-	struct job *job;
+	struct read_job *read_job;
 	struct oid before;
 
 	walk_make_items(k->walk, f, i);
@@ -163,15 +164,15 @@ void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 	if (!S_ISREG(meta->mode) || !meta->size ||
 	    meta->size > READER_LEN_MAX) {
 		before = old ? statcache_content(old) : (struct oid){0};
-		read_slowly(k->walk, f, it, &before);
+		read_item_alone(k->walk, f, it, &before);
 		return;
 	}
-	job = mem_alloc(sizeof(*job));
-	*job = (struct job){.folder = f, .index = i};
+	read_job = mem_alloc(sizeof(*read_job));
+	*read_job = (struct read_job){.folder = f, .index = i};
 	atomic_fetch_add(&f->pending, 1);
 	atomic_fetch_add(&f->fd_users, 1);
 	while (!reader_add(k->reader, f->fd, it->name, meta->size,
-			   (uint64_t)(uintptr_t)job))
+			   (uint64_t)(uintptr_t)read_job))
 		(void)walk_read_collect(k);
 }
 
@@ -196,7 +197,7 @@ void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
 		walk_read_failed(w, f, it->name, &err);
 		return;
 	}
-	keep_reading(w, f, it, &r);
+	take_stable_read(w, f, it, &r);
 	/* Reading one again that nobody may read would lose what is known. */
 	it->untrusted = r.incomplete ||
 			(walk_is_racy(w, meta) && (meta->mode & S_IRUSR));

@@ -15,7 +15,7 @@
 #define FD_LIMIT_MAX 4096
 #define PROGRESS_NSEC 50000000
 
-static struct walk_dir *pop(struct walk *w, bool wait)
+static struct walk_dir *pop_walk_dir(struct walk *w, bool wait)
 {
 	struct walk_dir *f = NULL;
 
@@ -28,7 +28,7 @@ static struct walk_dir *pop(struct walk *w, bool wait)
 	return f;
 }
 
-static void tell_progress(struct walk_worker *k, struct timespec *last)
+static void report_walk_progress(struct walk_worker *k, struct timespec *last)
 {
 	struct walk *w = k->walk;
 	struct timespec now;
@@ -45,7 +45,7 @@ static void tell_progress(struct walk_worker *k, struct timespec *last)
 		    atomic_load(&w->bytes));
 }
 
-static void *work(void *arg)
+static void *run_walk_worker(void *arg)
 {
 	struct walk_worker *k = arg;
 	struct walk *w = k->walk;
@@ -54,18 +54,18 @@ static void *work(void *arg)
 
 	k->reader = reader_new(READER_DEPTH, w->plain);
 	for (;;) {
-		f = pop(w, false);
+		f = pop_walk_dir(w, false);
 		if (!f) {
 			/* Own reads first: they may finish folders that
 			 * others wait for. */
 			if (walk_read_collect(k))
 				continue;
-			f = pop(w, true);
+			f = pop_walk_dir(w, true);
 		}
 		if (!f)
 			break;
 		walk_scan(k, f);
-		tell_progress(k, &last);
+		report_walk_progress(k, &last);
 	}
 	while (walk_read_collect(k))
 		;
@@ -73,7 +73,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int fd_limit(void)
+static int choose_fd_limit(void)
 {
 	struct rlimit limit;
 
@@ -94,7 +94,7 @@ int walk_run(struct walk *w, struct err *err)
 
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->wake, NULL);
-	w->fd_limit = fd_limit();
+	w->fd_limit = choose_fd_limit();
 	w->builder = cache_builder_new();
 	w->root = root;
 	root->fd = -1;
@@ -107,8 +107,8 @@ int walk_run(struct walk *w, struct err *err)
 	atomic_init(&root->pending, 1);
 	atomic_init(&root->fd_users, 1);
 	walk_push_dirs(w, root);
-	two = pthread_create(&thread, NULL, work, &other) == 0;
-	(void)work(&own);
+	two = pthread_create(&thread, NULL, run_walk_worker, &other) == 0;
+	(void)run_walk_worker(&own);
 	if (two)
 		(void)pthread_join(thread, NULL);
 	if (atomic_load(&w->failed)) {

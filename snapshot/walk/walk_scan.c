@@ -12,29 +12,29 @@
 #include "snapshot/walk/reading.h"
 
 /* Counters of one scan, added up once at its end. */
-struct tally {
+struct counts {
 	uint64_t files, folders, bytes;
 };
 
 /* What one pass over the names hands around. */
-struct scan {
+struct dir_scan {
 	struct walk_worker *worker;
 	struct walk *walk;
 	struct walk_dir *folder;
-	struct tally tally;
+	struct counts counts;
 	uint32_t group; /* the last one that was seen */
 };
 
-static struct walk_item *item_at(struct scan *s, size_t i)
+static struct walk_item *make_item_at(struct dir_scan *s, size_t i)
 {
 	walk_make_items(s->walk, s->folder, i);
 	return &s->folder->items[i];
 }
 
-static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
-			  const char *why)
+static void note_stat_failure(struct dir_scan *s, size_t i,
+			      const struct meta *meta, const char *why)
 {
-	struct walk_item *it = item_at(s, i);
+	struct walk_item *it = make_item_at(s, i);
 
 	it->meta = *meta;
 	it->incomplete = it->untrusted = true;
@@ -43,15 +43,16 @@ static void note_unlooked(struct scan *s, size_t i, const struct meta *meta,
 
 /* What is mounted there has metadata of its own, which nobody can give back
  * to the folder below it: all such folders look the same. */
-static void note_mount(struct scan *s, size_t i, struct meta meta)
+static void note_mount_point(struct dir_scan *s, size_t i, struct meta meta)
 {
 	meta.mode = (meta.mode & S_IFMT) | 0755;
 	meta.mtime = (struct timestamp){0};
-	note_unlooked(s, i, &meta, "another file system");
+	note_stat_failure(s, i, &meta, "another file system");
 }
 
-static void add_child(struct scan *s, size_t i, const char *name,
-		      const struct meta *meta, const struct cache_entry *old)
+static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
+			  const struct meta *meta,
+			  const struct cache_entry *old)
 {
 	struct walk_dir *f = s->folder, *child = mem_zalloc(sizeof(*child));
 	struct walk *w = s->walk;
@@ -85,8 +86,8 @@ static void add_child(struct scan *s, size_t i, const char *name,
 }
 
 /* e: the cache's entry of this name, NULL when it has none. */
-static void scan_name(struct scan *s, size_t i, const char *name,
-		      const struct cache_entry *e)
+static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
+			  const struct cache_entry *e)
 {
 	struct walk_dir *f = s->folder;
 	struct walk *w = s->walk;
@@ -95,7 +96,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	bool mount, folder;
 
 	if (walk_read_stat(f->fd, name, &meta, &mount) < 0) {
-		struct walk_item *it = item_at(s, i);
+		struct walk_item *it = make_item_at(s, i);
 
 		it->gone = true;
 		if (errno == ENOENT)
@@ -109,18 +110,19 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	if (walk_is_moved(w, &meta) &&
 	    !(folder && walk_partial_is_ancestor(w, f, name)))
 		walk_add_note(w, NOTE_MOVED, f, name, "");
-	s->tally.folders += folder;
-	s->tally.files += !folder;
-	s->tally.bytes += S_ISREG(meta.mode) ? meta.size : 0;
+	s->counts.folders += folder;
+	s->counts.files += !folder;
+	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
 	/* An overlay gives its files the number of the layer they are in. */
 	if (mount || (folder && meta.dev != w->dev)) {
-		note_mount(s, i, meta);
+		note_mount_point(s, i, meta);
 		return;
 	}
 	if (folder) {
 		if (!e || !S_ISDIR(e->mode))
-			(void)item_at(s, i);
-		add_child(s, i, name, &meta, e && S_ISDIR(e->mode) ? e : NULL);
+			(void)make_item_at(s, i);
+		add_child_dir(s, i, name, &meta,
+			      e && S_ISDIR(e->mode) ? e : NULL);
 		return;
 	}
 	if (!e || (e->flags & CACHE_UNTRUSTED) ||
@@ -146,7 +148,7 @@ static void scan_name(struct scan *s, size_t i, const char *name,
 	}
 }
 
-static void scan_names(struct scan *s)
+static void scan_dir_names(struct dir_scan *s)
 {
 	struct walk_dir *f = s->folder;
 	struct walk *w = s->walk;
@@ -167,14 +169,14 @@ static void scan_names(struct scan *s)
 		/* Until now the names are the cache's, one by one. */
 		if (!f->items && (!e || at != i + 1))
 			walk_make_items(w, f, i);
-		scan_name(s, i, name, e);
+		scan_dir_name(s, i, name, e);
 	}
 	if (f->count != f->entry_count || !f->record)
 		walk_make_items(w, f, f->items ? 0 : f->count);
 }
 
 /* Its own attributes, as far as they are not known. */
-static void take_attrs(struct walk *w, struct walk_dir *f)
+static void read_dir_attrs(struct walk *w, struct walk_dir *f)
 {
 	struct reading r = {.meta = f->meta};
 	struct err err;
@@ -196,7 +198,7 @@ static void take_attrs(struct walk *w, struct walk_dir *f)
 	}
 }
 
-static void find_in_cache(struct walk *w, struct walk_dir *f)
+static void find_dir_in_cache(struct walk *w, struct walk_dir *f)
 {
 	if (!f->old)
 		return;
@@ -212,7 +214,7 @@ static void find_in_cache(struct walk *w, struct walk_dir *f)
  * With descriptors running short a folder closes its own before those in it
  * were opened; they are opened by path then.
  */
-static void close_early(struct walk_worker *k, struct walk_dir *f)
+static void close_dir_early(struct walk_worker *k, struct walk_dir *f)
 {
 	struct walk *w = k->walk;
 
@@ -228,11 +230,11 @@ static void close_early(struct walk_worker *k, struct walk_dir *f)
 void walk_scan(struct walk_worker *k, struct walk_dir *f)
 {
 	struct walk *w = k->walk;
-	struct scan s = {
+	struct dir_scan s = {
 		.worker = k, .walk = w, .folder = f, .group = UINT32_MAX};
 
 	if (walk_list_open(w, f) == 0) {
-		find_in_cache(w, f);
+		find_dir_in_cache(w, f);
 		/*
 		 * A folder's ctime moves with every name that comes or goes,
 		 * so the names of one that is the same are the cache's: no
@@ -243,13 +245,13 @@ void walk_scan(struct walk_worker *k, struct walk_dir *f)
 		else if (!f->ancestor_only || !w->trusted_fs ||
 			 !walk_partial_names(w, f))
 			walk_list_names(w, f);
-		take_attrs(w, f);
+		read_dir_attrs(w, f);
 		f->untrusted = walk_is_untrusted(w, &f->meta);
-		scan_names(&s);
-		atomic_fetch_add(&w->files, s.tally.files);
-		atomic_fetch_add(&w->folders, s.tally.folders);
-		atomic_fetch_add(&w->bytes, s.tally.bytes);
-		close_early(k, f);
+		scan_dir_names(&s);
+		atomic_fetch_add(&w->files, s.counts.files);
+		atomic_fetch_add(&w->folders, s.counts.folders);
+		atomic_fetch_add(&w->bytes, s.counts.bytes);
+		close_dir_early(k, f);
 	}
 	if (f->fd >= 0 && !f->closed_early)
 		walk_release_fd(w, f);
