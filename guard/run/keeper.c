@@ -24,7 +24,7 @@ static int take_folder(const struct run *run, const struct state *state,
 {
 	const char *skip[] = {run->context.state.path, NULL};
 	struct snapshot snapshot = {0};
-	struct groups groups = {0};
+	struct gid_summary gid_summary = {0};
 	auto_free char *cache = NULL;
 	auto_close int workspace =
 		workspace_open(state->workspaces_fd, path, true, err);
@@ -50,12 +50,12 @@ static int take_folder(const struct run *run, const struct state *state,
 				    .moved_since = start,
 				    .skip = skip,
 				    .skip_prefix = TRANSACTION_STAGING_PREFIX,
-				    .groups = &groups,
+				    .gid_summary = &gid_summary,
 			    },
 			    &snapshot, err);
 	if (got == 0) {
 		*ret_seq = snapshot.seq;
-		onegroup_note(workspace, folder, &groups);
+		onegroup_note(workspace, folder, &gid_summary);
 	}
 	snapshot_free(&snapshot);
 	return got;

@@ -20,22 +20,22 @@
 /* Root's runs have every group. */
 static bool has_others(gid_t **ret, int *ret_count)
 {
-	gid_t *groups;
+	gid_t *gid_summary;
 	int count = getgroups(0, NULL), i;
 	bool any = false;
 
 	if (count <= 0 || geteuid() == 0)
 		return false;
-	groups = mem_alloc((size_t)count * sizeof(*groups));
-	count = getgroups(count, groups);
+	gid_summary = mem_alloc((size_t)count * sizeof(*gid_summary));
+	count = getgroups(count, gid_summary);
 	for (i = 0; i < count; i++)
-		any |= groups[i] != getegid();
-	*ret = groups;
+		any |= gid_summary[i] != getegid();
+	*ret = gid_summary;
 	*ret_count = count;
 	return any;
 }
 
-void onegroup_note(int workspace_fd, int folder_fd, const struct groups *g)
+void onegroup_note(int workspace_fd, int folder_fd, const struct gid_summary *g)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
@@ -57,13 +57,13 @@ void onegroup_note(int workspace_fd, int folder_fd, const struct groups *g)
 			  &ignored);
 }
 
-static bool is_other(const char *text, const gid_t *groups, int count)
+static bool is_other(const char *text, const gid_t *gid_summary, int count)
 {
 	gid_t gid = (gid_t)strtoul(text, NULL, 10);
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (groups[i] == gid && gid != getegid())
+		if (gid_summary[i] == gid && gid != getegid())
 			return true;
 	return false;
 }
@@ -71,7 +71,7 @@ static bool is_other(const char *text, const gid_t *groups, int count)
 /* 1: none of the other groups was seen in it, 0: some was, -ENOENT: nothing is
  * known of the folder. */
 static int look(int workspaces_fd, const char *path, uint64_t dev, uint64_t ino,
-		const gid_t *groups, int count)
+		const gid_t *gid_summary, int count)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
@@ -85,38 +85,38 @@ static int look(int workspaces_fd, const char *path, uint64_t dev, uint64_t ino,
 	    record_get_int(&r, INO) != (int64_t)ino)
 		return -ENOENT;
 	for (i = 0; (gid = record_get_nth(&r, GID, i)); i++)
-		if (is_other(gid, groups, count))
+		if (is_other(gid, gid_summary, count))
 			return 0;
 	return !record_get_int(&r, MORE);
 }
 
 void onegroup_recall(struct session *s, int workspaces_fd)
 {
-	auto_free gid_t *groups = NULL;
+	auto_free gid_t *gid_summary = NULL;
 	int count = 0;
 	size_t i;
 
-	if (!has_others(&groups, &count))
+	if (!has_others(&gid_summary, &count))
 		return;
 	if (look(workspaces_fd, s->project, s->project_dev, s->project_ino,
-		 groups, count) > 0)
+		 gid_summary, count) > 0)
 		record_add(&s->more, LAYERS_ONE_GROUP, s->project);
 	for (i = 0; i < s->extra_count; i++)
 		if (look(workspaces_fd, s->extras[i].path, s->extras[i].dev,
-			 s->extras[i].ino, groups, count) > 0)
+			 s->extras[i].ino, gid_summary, count) > 0)
 			record_add(&s->more, LAYERS_ONE_GROUP,
 				   s->extras[i].path);
 }
 
 const char *onegroup_wrong(const struct session *s, int workspaces_fd)
 {
-	auto_free gid_t *groups = NULL;
+	auto_free gid_t *gid_summary = NULL;
 	const char *path;
 	int count = 0;
 	size_t i, k;
 
 	if (!record_get(&s->more, LAYERS_ONE_GROUP) ||
-	    !has_others(&groups, &count))
+	    !has_others(&gid_summary, &count))
 		return NULL;
 	for (i = 0; (path = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
 	     i++) {
@@ -128,7 +128,8 @@ const char *onegroup_wrong(const struct session *s, int workspaces_fd)
 			dev = s->extras[k].dev;
 			ino = s->extras[k].ino;
 		}
-		if (look(workspaces_fd, path, dev, ino, groups, count) == 0)
+		if (look(workspaces_fd, path, dev, ino, gid_summary, count) ==
+		    0)
 			return path;
 	}
 	return NULL;

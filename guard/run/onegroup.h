@@ -11,11 +11,12 @@
 #define GUARD_RUN_ONEGROUP_H
 
 #include "overlay/session.h"
-#include "snapshot/walk/groups.h"
+#include "snapshot/walk/gid_summary.h"
 
 /* After a snapshot of all of the folder. Failing is no error: the next run
  * looks for itself. */
-void onegroup_note(int workspace_fd, int folder_fd, const struct groups *g);
+void onegroup_note(int workspace_fd, int folder_fd,
+		   const struct gid_summary *g);
 
 /* Tells the session, which is new, of its folders (LAYERS_ONE_GROUP). */
 void onegroup_recall(struct session *s, int workspaces_fd);

@@ -13,7 +13,7 @@
 #include "guard/output.h"
 #include "guard/run/look.h"
 #include "overlay/layers.h"
-#include "snapshot/walk/settle.h"
+#include "snapshot/walk/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"
 
 static void run_free(struct run *run)
@@ -217,13 +217,13 @@ static void settle(const struct run *run)
 
 	if (run->options->resume)
 		return;
-	settle_wait(run->project_fd);
+	wait_timestamp_tick(run->project_fd);
 	for (; path && *path; path++) {
 		auto_close int fd =
 			open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (fd >= 0)
-			settle_wait(fd);
+			wait_timestamp_tick(fd);
 	}
 }
 

@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "snapshot/walk/walk_run.h"
-#include "snapshot/walk/settle.h"
+#include "snapshot/walk/wait_timestamp_tick.h"
 
 #define SLACK_FINE_NSEC 20000000L
 #define SLACK_COARSE_NSEC 3000000000L
@@ -371,7 +371,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.plain = options->plain,
 		.progress = options->progress,
 		.progress_arg = options->progress_arg,
-		.groups = options->groups,
+		.gid_summary = options->gid_summary,
 		.uid = geteuid(),
 	};
 	int got;

@@ -15,7 +15,7 @@
 #ifndef GUARD_SNAPSHOT_CRAWL_TAKE_H
 #define GUARD_SNAPSHOT_CRAWL_TAKE_H
 
-#include "snapshot/walk/groups.h"
+#include "snapshot/walk/gid_summary.h"
 #include "snapshot/store/known.h"
 #include "snapshot/tree/catalog.h"
 
@@ -82,7 +82,7 @@ struct take_options {
 	void *progress_arg;
 	struct take_stats *stats; /* filled when not NULL */
 	/* Gets the groups of what this user may write, when not NULL. */
-	struct groups *groups;
+	struct gid_summary *gid_summary;
 };
 
 /* Whether a store through a mapping moves a file's times in this file system:

@@ -2,16 +2,16 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 #include "snapshot/walk/take.h"
 
 int take_entry(struct store *store, int dirfd, const char *name,
 	       const char *private_xattrs, struct entry *ret, struct err *err)
 {
-	AUTO(reading) struct reading r = {0};
+	AUTO(stable_read) struct stable_read r = {0};
 
-	if (reading_take(store, dirfd, name, private_xattrs, NULL, NULL, &r,
-			 err) < 0)
+	if (stable_read_entry(store, dirfd, name, private_xattrs, NULL, NULL,
+			      &r, err) < 0)
 		return -err->num;
 	if (r.moving)
 		return fail(err, EBUSY, "%s changed while it was read",
@@ -19,6 +19,6 @@ int take_entry(struct store *store, int dirfd, const char *name,
 	if (!r.meta.mode || r.incomplete)
 		return fail(err, EACCES, "%s cannot be read (%s)",
 			    text_quote(name), r.why);
-	reading_entry(&r, name, ret);
+	stable_read_make_entry(&r, name, ret);
 	return 0;
 }

@@ -57,12 +57,12 @@ void walk_fail(struct walk *w, const struct err *err)
 
 void walk_add_gid(struct walk *w, const struct meta *m, uint32_t *last)
 {
-	if (!w->groups || m->gid == *last ||
+	if (!w->gid_summary || m->gid == *last ||
 	    (m->uid != w->uid && !(m->mode & S_IWGRP)))
 		return;
 	*last = m->gid;
 	(void)pthread_mutex_lock(&w->lock);
-	groups_add(w->groups, m->gid);
+	gid_summary_add(w->gid_summary, m->gid);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 

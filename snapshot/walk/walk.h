@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/dirtree.h"
-#include "snapshot/walk/groups.h"
+#include "snapshot/walk/gid_summary.h"
 #include "snapshot/walk/statcache.h"
 #include "snapshot/store/known.h"
 #include "snapshot/store/marks.h"
@@ -52,7 +52,7 @@ struct walk {
 	bool plain;
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
-	struct groups *groups; /* groups.h: uid's; or NULL */
+	struct gid_summary *gid_summary; /* groups.h: uid's; or NULL */
 	uint32_t uid;
 
 	/* Made. */

@@ -4,7 +4,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 
 bool walk_end_is_unchanged(const struct walk_dir *child)
 {
@@ -39,7 +39,7 @@ static void collect_child_dirs(struct walk *w, struct walk_dir *f)
 
 static void make_item_entry(const struct walk_item *it, struct entry *ret)
 {
-	struct reading r = {
+	struct stable_read r = {
 		.meta = it->meta,
 		.content = it->content,
 		.attrs = it->attrs,
@@ -48,7 +48,7 @@ static void make_item_entry(const struct walk_item *it, struct entry *ret)
 		.incomplete = it->incomplete,
 	};
 
-	reading_entry(&r, it->name, ret);
+	stable_read_make_entry(&r, it->name, ret);
 }
 
 /* Leaves out what no tree can hold; how many are left. */

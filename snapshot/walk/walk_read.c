@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "snapshot/walk/walk_end.h"
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 #include "snapshot/store/content.h"
 
 /* A read under way. */
@@ -46,7 +46,7 @@ void walk_read_failed(struct walk *w, struct walk_dir *f, const char *name,
 }
 
 static void take_stable_read(struct walk *w, struct walk_dir *f,
-			     struct walk_item *it, struct reading *r)
+			     struct walk_item *it, struct stable_read *r)
 {
 	it->meta = r->meta;
 	it->content = r->content;
@@ -69,10 +69,10 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 			    struct walk_item *it, const struct oid *before)
 {
 	struct longfile_known known = {.marks = w->marks, .before = before};
-	AUTO(reading) struct reading r = {0};
+	AUTO(stable_read) struct stable_read r = {0};
 	struct err err;
-	int got = reading_take(w->store, f->fd, it->name, NULL, &w->dev, &known,
-			       &r, &err);
+	int got = stable_read_entry(w->store, f->fd, it->name, NULL, &w->dev,
+				    &known, &r, &err);
 
 	if (got == -ENOENT || got == -ENOTDIR) {
 		it->gone = true;
@@ -84,7 +84,7 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 		walk_read_failed(w, f, it->name, &err);
 	} else if (S_ISDIR(r.meta.mode) || !r.meta.mode) {
 		/* It became a folder while it was looked at. */
-		reading_fault(&r, "changed while it was read", 0);
+		stable_read_add_fault(&r, "changed while it was read", 0);
 		take_stable_read(w, f, it, &r);
 	} else {
 		if (S_ISREG(r.meta.mode)) {
@@ -100,17 +100,17 @@ static int store_small_file(struct walk *w, struct walk_dir *f,
 			    struct walk_item *it,
 			    const struct reader_file *file, struct err *err)
 {
-	struct reading r = {.meta = it->meta,
-			    .size = file->len,
-			    .ask_chattr = f->meta.chattr != 0};
+	struct stable_read r = {.meta = it->meta,
+				.size = file->len,
+				.ask_chattr = f->meta.chattr != 0};
 	struct meta after;
 	bool mount;
 
 	if (file->error || file->grew || file->len != it->meta.size)
 		return 0;
-	if (reading_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
+	if (stable_read_attrs(w->store, f->fd, it->name, NULL, &r, err) < 0)
 		return -err->num;
-	reading_call_hook(f->fd, it->name);
+	stable_read_call_hook(f->fd, it->name);
 	if (walk_read_stat(f->fd, it->name, &after, &mount) < 0 || mount ||
 	    !meta_same(&it->meta, &after))
 		return 0;
@@ -179,11 +179,11 @@ void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
 		    const struct meta *meta, const struct known_file *known)
 {
-	AUTO(reading)
-	struct reading r = {.meta = *meta,
-			    .size = known->size,
-			    .content = known->content,
-			    .ask_chattr = f->meta.chattr != 0};
+	AUTO(stable_read)
+	struct stable_read r = {.meta = *meta,
+				.size = known->size,
+				.content = known->content,
+				.ask_chattr = f->meta.chattr != 0};
 	/* Whoever gives it attributes moves its ctime. */
 	bool bare = known->bare && known->ctime.sec && !meta->chattr &&
 		    !f->meta.chattr;
@@ -193,7 +193,7 @@ void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
 	walk_make_items(w, f, i);
 	it = &f->items[i];
 	if (!bare &&
-	    reading_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
+	    stable_read_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
 		walk_read_failed(w, f, it->name, &err);
 		return;
 	}

@@ -9,7 +9,7 @@
 #include "snapshot/walk/walk_end.h"
 #include "snapshot/walk/walk_read.h"
 #include "snapshot/walk/walk_scan.h"
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 
 #define READER_DEPTH 32 /* 16-32 is best warm, measured */
 #define FD_LIMIT_MAX 4096
@@ -124,14 +124,14 @@ void walk_run_root(const struct walk *w, struct entry *ret_entry,
 		   struct cache_item *ret_item, bool *ret_changed)
 {
 	const struct walk_dir *root = w->root;
-	struct reading r = {
+	struct stable_read r = {
 		.meta = root->meta,
 		.content = root->tree,
 		.attrs = root->attrs,
 		.incomplete = root->incomplete,
 	};
 
-	reading_entry(&r, "", ret_entry);
+	stable_read_make_entry(&r, "", ret_entry);
 	*ret_changed = !walk_end_is_unchanged(root);
 	*ret_item = (struct cache_item){
 		.name = "",

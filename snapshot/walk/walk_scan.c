@@ -9,7 +9,7 @@
 #include "snapshot/walk/walk_list.h"
 #include "snapshot/walk/walk_partial.h"
 #include "snapshot/walk/walk_read.h"
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 
 /* Counters of one scan, added up once at its end. */
 struct counts {
@@ -178,7 +178,7 @@ static void scan_dir_names(struct dir_scan *s)
 /* Its own attributes, as far as they are not known. */
 static void read_dir_attrs(struct walk *w, struct walk_dir *f)
 {
-	struct reading r = {.meta = f->meta};
+	struct stable_read r = {.meta = f->meta};
 	struct err err;
 
 	if (f->same) {
@@ -186,7 +186,7 @@ static void read_dir_attrs(struct walk *w, struct walk_dir *f)
 		f->meta.chattr = statcache_chattr(w->cache, f->old);
 		return;
 	}
-	if (reading_attrs(w->store, f->fd, "", NULL, &r, &err) < 0) {
+	if (stable_read_attrs(w->store, f->fd, "", NULL, &r, &err) < 0) {
 		walk_read_failed(w, f, "", &err);
 		return;
 	}

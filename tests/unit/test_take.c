@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/store/content.h"
 
@@ -41,7 +41,7 @@ static int setup_settled(void **state)
 static int teardown_settled(void **state)
 {
 	take_assume_settled(false);
-	reading_hook(NULL);
+	stable_read_set_hook(NULL);
 	return teardown(state);
 }
 
@@ -716,9 +716,9 @@ static void edit_beside(struct box *box, uint64_t seed, bool cached)
 	hook_box = box;
 	random_state = seed * 0x9e3779b97f4a7c15u;
 	random_edits = 12;
-	reading_hook(edit_somewhere);
+	stable_read_set_hook(edit_somewhere);
 	take_since(box, since, false, &now);
-	reading_hook(NULL);
+	stable_read_set_hook(NULL);
 	ok(tree_diff(box->store, &before.root, &now.root, check_difference, &c,
 		     &err));
 }
@@ -755,11 +755,11 @@ static void check_busy(struct box *box, int edits, bool plain)
 	write_text(box, "calm", "calm");
 	hook_box = box;
 	hook_edits = edits;
-	reading_hook(edit_while_read);
+	stable_read_set_hook(edit_while_read);
 	take_since(box, (struct timestamp){0}, plain, &s);
-	reading_hook(NULL);
+	stable_read_set_hook(NULL);
 	e = find(box, &s, "busy");
-	if (edits > 2 * READING_TRIES) {
+	if (edits > 2 * STABLE_READ_TRIES) {
 		assert_int_equal(e.flags, ENTRY_INCOMPLETE);
 		assert_true(noted(&s, NOTE_INCOMPLETE, "busy"));
 	} else {
@@ -790,7 +790,7 @@ static void test_take_entry_refuses_what_never_rests(void **state)
 	write_text(box, "busy", "first..");
 	hook_box = box;
 	hook_edits = 1000;
-	reading_hook(edit_while_read);
+	stable_read_set_hook(edit_while_read);
 	assert_int_equal(
 		take_entry(box->store, box->root_fd, "busy", NULL, &e, &err),
 		-EBUSY);

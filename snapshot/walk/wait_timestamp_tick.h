@@ -14,6 +14,6 @@
  * it is looked for what is that young, and the clock is waited for, 3 s at
  * most. Where half a second is not enough to look, nothing is waited for.
  */
-void settle_wait(int root_fd);
+void wait_timestamp_tick(int root_fd);
 
 #endif

@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GROUPS_MAX 16
+#define GID_SUMMARY_MAX 16
 
-struct groups {
-	uint32_t gids[GROUPS_MAX];
+struct gid_summary {
+	uint32_t gids[GID_SUMMARY_MAX];
 	size_t count;
 	bool more; /* than there is room for */
 };
 
-void groups_add(struct groups *g, uint32_t gid);
+void gid_summary_add(struct gid_summary *g, uint32_t gid);
 
 #endif

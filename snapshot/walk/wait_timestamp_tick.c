@@ -1,4 +1,4 @@
-#include "snapshot/walk/settle.h"
+#include "snapshot/walk/wait_timestamp_tick.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -10,19 +10,19 @@
 #include "base/meta.h"
 #include "base/dirtree.h"
 
-#define LOOK_MS 500
+#define SEARCH_MS 500
 /* What walk_is_moved() takes for changed since: vfat's two seconds. */
 #define COARSE_SEC 2
 #define LEVELS_MAX 100 /* each holds a descriptor */
 
-struct look {
+struct newest_search {
 	struct timespec end; /* of the monotonic clock */
 	dev_t dev;
 	int64_t newest;
-	bool cut;
+	bool timed_out;
 };
 
-static bool is_over(const struct look *l)
+static bool is_past_deadline(const struct newest_search *l)
 {
 	struct timespec now;
 
@@ -31,25 +31,26 @@ static bool is_over(const struct look *l)
 	       (now.tv_sec == l->end.tv_sec && now.tv_nsec >= l->end.tv_nsec);
 }
 
-static void look_below(struct look *l, int fd, unsigned int level)
+static void search_newest_below(struct newest_search *l, int fd,
+				unsigned int level)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
 	size_t i;
 
-	if (level == LEVELS_MAX || is_over(l)) {
-		l->cut = true;
+	if (level == LEVELS_MAX || is_past_deadline(l)) {
+		l->timed_out = true;
 		return;
 	}
 	/* What cannot be read is no version's either. */
 	if (dirlist_read(fd, &list, &ignored) < 0)
 		return;
-	for (i = 0; i < list.count && !l->cut; i++) {
+	for (i = 0; i < list.count && !l->timed_out; i++) {
 		const char *name = list.items[i].name;
 		struct stat st;
 
-		if (i % 64 == 63 && is_over(l))
-			l->cut = true;
+		if (i % 64 == 63 && is_past_deadline(l))
+			l->timed_out = true;
 		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    st.st_dev != l->dev)
 			continue;
@@ -63,12 +64,12 @@ static void look_below(struct look *l, int fd, unsigned int level)
 					       O_CLOEXEC);
 
 			if (below >= 0)
-				look_below(l, below, level + 1);
+				search_newest_below(l, below, level + 1);
 		}
 	}
 }
 
-static void wait_until(int64_t sec)
+static void wait_until_second(int64_t sec)
 {
 	struct timestamp now = timestamp_now();
 	struct timespec left = {.tv_sec = sec - now.sec - 1,
@@ -79,25 +80,25 @@ static void wait_until(int64_t sec)
 	(void)nanosleep(&left, NULL);
 }
 
-void settle_wait(int root_fd)
+void wait_timestamp_tick(int root_fd)
 {
-	struct look look = {0};
+	struct newest_search newest_search = {0};
 	struct timestamp began = timestamp_now();
 	struct stat root;
 
 	if (fstat(root_fd, &root) < 0 ||
 	    fstype_of_fd(root_fd)->traits & FSTYPE_KERNEL_TIMES)
 		return;
-	look.dev = root.st_dev;
-	look.newest = root.st_ctim.tv_sec;
-	(void)clock_gettime(CLOCK_MONOTONIC, &look.end);
-	look.end.tv_nsec += LOOK_MS * 1000000L;
-	look.end.tv_sec += look.end.tv_nsec / 1000000000L;
-	look.end.tv_nsec %= 1000000000L;
-	look_below(&look, root_fd, 0);
+	newest_search.dev = root.st_dev;
+	newest_search.newest = root.st_ctim.tv_sec;
+	(void)clock_gettime(CLOCK_MONOTONIC, &newest_search.end);
+	newest_search.end.tv_nsec += SEARCH_MS * 1000000L;
+	newest_search.end.tv_sec += newest_search.end.tv_nsec / 1000000000L;
+	newest_search.end.tv_nsec %= 1000000000L;
+	search_newest_below(&newest_search, root_fd, 0);
 	/* Whatever a clock elsewhere says: not longer than from now. */
-	if (look.newest > began.sec)
-		look.newest = began.sec;
-	if (!look.cut)
-		wait_until(look.newest + COARSE_SEC + 1);
+	if (newest_search.newest > began.sec)
+		newest_search.newest = began.sec;
+	if (!newest_search.timed_out)
+		wait_until_second(newest_search.newest + COARSE_SEC + 1);
 }

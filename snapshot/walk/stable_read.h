@@ -12,9 +12,9 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
-#define READING_TRIES 3
+#define STABLE_READ_TRIES 3
 
-struct reading {
+struct stable_read {
 	struct meta meta;
 	struct oid content, attrs;
 	char *link;
@@ -27,7 +27,7 @@ struct reading {
 	char why[160]; /* for the note */
 };
 
-void reading_free(struct reading *r);
+void stable_read_free(struct stable_read *r);
 
 /*
  * Reads name in dirfd ("" = dirfd): metadata, attributes, a file's bytes, a
@@ -35,10 +35,10 @@ void reading_free(struct reading *r);
  * folder of another file system than *dev (NULL: no matter). known: of a file
  * (longfile.h), or NULL.
  */
-int reading_take(struct store *store, int dirfd, const char *name,
-		 const char *private_xattrs, const uint64_t *dev,
-		 const struct longfile_known *known, struct reading *ret,
-		 struct err *err);
+int stable_read_entry(struct store *store, int dirfd, const char *name,
+		      const char *private_xattrs, const uint64_t *dev,
+		      const struct longfile_known *known,
+		      struct stable_read *ret, struct err *err);
 
 /*
  * Reads the attributes alone, into r->attrs and r->meta.chattr. Of a small file
@@ -46,19 +46,20 @@ int reading_take(struct store *store, int dirfd, const char *name,
  * stat tells, unless there are any, or ask_chattr is set: most come from the
  * folder. Of a run's layer (private_xattrs) none.
  */
-int reading_attrs(struct store *store, int dirfd, const char *name,
-		  const char *private_xattrs, struct reading *r,
-		  struct err *err);
+int stable_read_attrs(struct store *store, int dirfd, const char *name,
+		      const char *private_xattrs, struct stable_read *r,
+		      struct err *err);
 
 /* Marks it as incomplete, unless it is already; num: an errno, or 0. */
-void reading_fault(struct reading *r, const char *what, int num);
+void stable_read_add_fault(struct stable_read *r, const char *what, int num);
 
 /* Moves everything into an entry called name; r is empty then. */
-void reading_entry(struct reading *r, const char *name, struct entry *ret);
+void stable_read_make_entry(struct stable_read *r, const char *name,
+			    struct entry *ret);
 
 /* For tests: called after the bytes of name were read and before it is looked
  * at again. */
-void reading_hook(void (*hook)(int dirfd, const char *name));
-void reading_call_hook(int dirfd, const char *name);
+void stable_read_set_hook(void (*hook)(int dirfd, const char *name));
+void stable_read_call_hook(int dirfd, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-#include "snapshot/walk/reading.h"
+#include "snapshot/walk/stable_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,24 +19,24 @@
 
 static void (*hook_function)(int dirfd, const char *name);
 
-void reading_hook(void (*hook)(int dirfd, const char *name))
+void stable_read_set_hook(void (*hook)(int dirfd, const char *name))
 {
 	hook_function = hook;
 }
 
-void reading_call_hook(int dirfd, const char *name)
+void stable_read_call_hook(int dirfd, const char *name)
 {
 	if (hook_function)
 		hook_function(dirfd, name);
 }
 
-void reading_free(struct reading *r)
+void stable_read_free(struct stable_read *r)
 {
 	free(r->link);
-	*r = (struct reading){0};
+	*r = (struct stable_read){0};
 }
 
-void reading_fault(struct reading *r, const char *what, int num)
+void stable_read_add_fault(struct stable_read *r, const char *what, int num)
 {
 	if (r->incomplete)
 		return;
@@ -47,7 +47,7 @@ void reading_fault(struct reading *r, const char *what, int num)
 
 /* Opens for reading without touching the access time where that is ours to
  * ask for. */
-static int open_file(int dirfd, const char *name)
+static int open_keeping_atime(int dirfd, const char *name)
 {
 	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	int fd;
@@ -61,8 +61,8 @@ static int open_file(int dirfd, const char *name)
 }
 
 /* What may not be opened says what stat tells. */
-static void take_chattr(int dirfd, const char *name, bool of_layer,
-			struct reading *r)
+static void read_chattr_flags(int dirfd, const char *name, bool of_layer,
+			      struct stable_read *r)
 {
 	struct meta *m = &r->meta, opened;
 
@@ -73,7 +73,7 @@ static void take_chattr(int dirfd, const char *name, bool of_layer,
 	} else if (S_ISDIR(m->mode) && !*name) {
 		(void)chattr_read(dirfd, &m->chattr);
 	} else if (S_ISDIR(m->mode) || m->chattr || r->ask_chattr) {
-		auto_close int fd = open_file(dirfd, name);
+		auto_close int fd = open_keeping_atime(dirfd, name);
 
 		/* Swapped meanwhile: the look after tells. */
 		if (fd >= 0 && meta_get(fd, "", &opened) == 0 &&
@@ -83,23 +83,24 @@ static void take_chattr(int dirfd, const char *name, bool of_layer,
 	r->has_chattr = true;
 }
 
-int reading_attrs(struct store *store, int dirfd, const char *name,
-		  const char *private_xattrs, struct reading *r,
-		  struct err *err)
+int stable_read_attrs(struct store *store, int dirfd, const char *name,
+		      const char *private_xattrs, struct stable_read *r,
+		      struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
 	struct err fault;
 	int got;
 
 	r->attrs = (struct oid){0};
-	take_chattr(dirfd, name, private_xattrs != NULL, r);
+	read_chattr_flags(dirfd, name, private_xattrs != NULL, r);
 	got = xattrs_get(dirfd, name, &x, &fault);
 	if (got == -ENOENT)
 		got = xattrs_get(dirfd, name, &x, &fault);
 	if (got < 0) {
 		/* What is gone or was swapped is noticed by the look after. */
 		if (got != -ENOENT && got != -ENOTDIR)
-			reading_fault(r, "extended attributes", fault.num);
+			stable_read_add_fault(r, "extended attributes",
+					      fault.num);
 		return 0;
 	}
 	if (private_xattrs)
@@ -108,7 +109,7 @@ int reading_attrs(struct store *store, int dirfd, const char *name,
 }
 
 /* Whether the file itself refuses to be read: 0, or the errno. */
-static int probe(int fd)
+static int find_read_errno(int fd)
 {
 	auto_free char *bytes = mem_alloc(PROBE_LEN);
 	ssize_t n;
@@ -119,16 +120,16 @@ static int probe(int fd)
 	return n < 0 ? errno : 0;
 }
 
-static int read_bytes(struct store *store, int dirfd, const char *name,
-		      const struct longfile_known *known, struct reading *r,
-		      struct err *err)
+static int read_file_content(struct store *store, int dirfd, const char *name,
+			     const struct longfile_known *known,
+			     struct stable_read *r, struct err *err)
 {
-	auto_close int fd = open_file(dirfd, name);
+	auto_close int fd = open_keeping_atime(dirfd, name);
 	struct meta opened;
 	int num;
 
 	if (fd < 0) {
-		reading_fault(r, "open", errno);
+		stable_read_add_fault(r, "open", errno);
 		return 0;
 	}
 	/* Swapped between the look and the open: the look after tells. */
@@ -137,15 +138,15 @@ static int read_bytes(struct store *store, int dirfd, const char *name,
 	r->has_chattr = chattr_read(fd, &r->meta.chattr);
 	if (content_put(store, fd, known, &r->content, &r->size, err) == 0)
 		return 0;
-	num = probe(fd);
+	num = find_read_errno(fd);
 	if (!num)
 		return -err->num;
 	r->size = 0;
-	reading_fault(r, "read", num);
+	stable_read_add_fault(r, "read", num);
 	return 0;
 }
 
-static void read_link(int dirfd, const char *name, struct reading *r)
+static void read_link_text(int dirfd, const char *name, struct stable_read *r)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -153,65 +154,66 @@ static void read_link(int dirfd, const char *name, struct reading *r)
 	if (len > 0)
 		r->link = mem_strndup(text, (size_t)len);
 	else
-		reading_fault(r, "read link", len < 0 ? errno : 0);
+		stable_read_add_fault(r, "read link", len < 0 ? errno : 0);
 }
 
 /* One try; 1: it was at rest, 0: it was not. */
-static int try_once(struct store *store, int dirfd, const char *name,
-		    const char *private_xattrs, const uint64_t *dev,
-		    const struct longfile_known *known, struct reading *r,
-		    struct err *err)
+static int try_stable_read(struct store *store, int dirfd, const char *name,
+			   const char *private_xattrs, const uint64_t *dev,
+			   const struct longfile_known *known,
+			   struct stable_read *r, struct err *err)
 {
 	struct meta after;
 
 	if (meta_get(dirfd, name, &r->meta) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			return fail_errno(err, "%s", text_quote(name));
-		reading_fault(r, "stat", errno);
+		stable_read_add_fault(r, "stat", errno);
 		return 1;
 	}
 	if (dev && S_ISDIR(r->meta.mode) && r->meta.dev != *dev)
 		return fail(err, EXDEV, "%s: another file system",
 			    text_quote(name));
 	if (S_ISREG(r->meta.mode) && r->meta.size &&
-	    read_bytes(store, dirfd, name, known, r, err) < 0)
+	    read_file_content(store, dirfd, name, known, r, err) < 0)
 		return -err->num;
 	if (S_ISLNK(r->meta.mode))
-		read_link(dirfd, name, r);
-	if (reading_attrs(store, dirfd, name, private_xattrs, r, err) < 0)
+		read_link_text(dirfd, name, r);
+	if (stable_read_attrs(store, dirfd, name, private_xattrs, r, err) < 0)
 		return -err->num;
-	reading_call_hook(dirfd, name);
+	stable_read_call_hook(dirfd, name);
 	if (meta_get(dirfd, name, &after) < 0)
 		return 0;
 	return meta_same(&r->meta, &after) &&
 	       (!S_ISREG(after.mode) || r->incomplete || r->size == after.size);
 }
 
-int reading_take(struct store *store, int dirfd, const char *name,
-		 const char *private_xattrs, const uint64_t *dev,
-		 const struct longfile_known *known, struct reading *ret,
-		 struct err *err)
+int stable_read_entry(struct store *store, int dirfd, const char *name,
+		      const char *private_xattrs, const uint64_t *dev,
+		      const struct longfile_known *known,
+		      struct stable_read *ret, struct err *err)
 {
-	AUTO(reading) struct reading r = {0};
+	AUTO(stable_read) struct stable_read r = {0};
 	int tries, got = 0;
 
-	for (tries = 0; tries < READING_TRIES && got == 0; tries++) {
-		reading_free(&r);
-		got = try_once(store, dirfd, name, private_xattrs, dev, known,
-			       &r, err);
+	for (tries = 0; tries < STABLE_READ_TRIES && got == 0; tries++) {
+		stable_read_free(&r);
+		got = try_stable_read(store, dirfd, name, private_xattrs, dev,
+				      known, &r, err);
 	}
 	if (got < 0)
 		return err_context(err, "%s", text_quote(name));
 	if (!got) {
 		r.moving = true;
-		reading_fault(&r, "changed while it was read", 0);
+		stable_read_add_fault(&r, "changed while it was read", 0);
 	}
 	*ret = r;
-	r = (struct reading){0};
+	r = (struct stable_read){0};
 	return 0;
 }
 
-void reading_entry(struct reading *r, const char *name, struct entry *ret)
+void stable_read_make_entry(struct stable_read *r, const char *name,
+			    struct entry *ret)
 {
 	const struct meta *m = &r->meta;
 	bool device = S_ISCHR(m->mode) || S_ISBLK(m->mode);
@@ -232,5 +234,5 @@ void reading_entry(struct reading *r, const char *name, struct entry *ret)
 		.link_group = m->nlink > 1 && !S_ISDIR(m->mode) ? m->ino : 0,
 		.flags = r->incomplete ? ENTRY_INCOMPLETE : 0,
 	};
-	*r = (struct reading){0};
+	*r = (struct stable_read){0};
 }
