@@ -357,8 +357,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 		t->project = roots[i].project;
 		t->before = roots[i].before;
 		if (t->before)
-			t->calm = take_calm_before(t->project->fd,
-						   t->before->time);
+			t->calm = take_unmodified_before(t->project->fd,
+							 t->before->time);
 		t->from = roots[i].layer;
 		if (txn_survey(t, roots[i].plan, err) < 0 ||
 		    txn_allowed(t, err) < 0)

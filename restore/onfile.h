@@ -9,8 +9,8 @@
 
 struct onfile {
 	struct store *store;
-	/* take_calm_before() the entry's snapshot: what lies in a folder and is
-	 * older needs no reading ({0}: read everything). */
+	/* take_unmodified_before() the entry's snapshot: what lies in a folder
+	 * and is older needs no reading ({0}: read everything). */
 	struct timestamp calm;
 	/* The file of this number was older just before guard itself renamed
 	 * it: when it is what is asked for, and has its mtime still, its bytes
@@ -31,7 +31,7 @@ int onfile_same(const struct onfile *o, int dirfd, const char *name,
 		const struct entry *e, struct err *err);
 
 /* Nobody can have written to the file since the entry's snapshot, whose
- * take_calm_before() is given ({0}: nobody knows). */
+ * take_unmodified_before() is given ({0}: nobody knows). */
 bool onfile_calm(const struct meta *m, const struct entry *e,
 		 struct timestamp calm);
 

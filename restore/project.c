@@ -252,7 +252,8 @@ int project_know(struct project *p, const char *path, const struct entry *e,
 	}
 	if (fd < 0 || meta_get(fd, "", &m) < 0)
 		return 0;
-	if (timestamp_compare(m.ctime, when) > 0 && !take_tells_stores(p->fd))
+	if (timestamp_compare(m.ctime, when) > 0 &&
+	    !take_mmap_updates_times(p->fd))
 		return 0;
 	GROW(p->known, p->known_count, p->known_room);
 	p->known[p->known_count++] = (struct known_file){

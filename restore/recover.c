@@ -201,7 +201,7 @@ static struct timestamp calm_before(struct store *store,
 
 	if (!before || catalog_load(store, before, &s, &ignored) < 0)
 		return (struct timestamp){0};
-	return take_calm_before(p->fd, s.time);
+	return take_unmodified_before(p->fd, s.time);
 }
 
 /* The root's folder; one that is gone is lost, and only that. */

@@ -25,23 +25,23 @@ _Static_assert(sizeof(struct cache_attrs) == 32, "no padding in the file");
  * The file: header, folder records, entries, attribute references, names;
  * numbers as the machine has them.
  */
-struct header {
+struct cache_header {
 	char magic[8];
 	uint32_t layout, header_len;
 	struct cache_key key;
 	uint64_t seq;
-	uint64_t folders, entries, attrs, names; /* counts; bytes of names */
+	uint64_t dirs, entries, attrs, names; /* counts; bytes of names */
 	struct cache_entry root;
 	uint64_t check; /* of what follows the header */
-	uint64_t head_check; /* of the header before this field */
+	uint64_t header_hash; /* of the header before this field */
 };
 
 struct statcache {
 	struct mapping *mapping;
 	const void *map; /* its bytes */
 	size_t map_len;
-	const struct header *head;
-	const struct cache_folder *folders;
+	const struct cache_header *head;
+	const struct cache_dir *dirs;
 	const struct cache_entry *entries;
 	const struct cache_attrs *attrs;
 	const char *names;
@@ -56,18 +56,18 @@ void statcache_free(struct statcache **cache)
 	*cache = NULL;
 }
 
-static uint64_t head_check(const struct header *h)
+static uint64_t header_hash(const struct cache_header *h)
 {
-	return hash_check(h, offsetof(struct header, head_check));
+	return hash_check(h, offsetof(struct cache_header, header_hash));
 }
 
-static bool counts_fit(const struct header *h, size_t file_len)
+static bool header_counts_fit(const struct cache_header *h, size_t file_len)
 {
 	size_t left = file_len - sizeof(*h);
 
-	if (h->folders > left / sizeof(struct cache_folder))
+	if (h->dirs > left / sizeof(struct cache_dir))
 		return false;
-	left -= h->folders * sizeof(struct cache_folder);
+	left -= h->dirs * sizeof(struct cache_dir);
 	if (h->entries > left / sizeof(struct cache_entry))
 		return false;
 	left -= h->entries * sizeof(struct cache_entry);
@@ -77,22 +77,22 @@ static bool counts_fit(const struct header *h, size_t file_len)
 	return h->names == left;
 }
 
-static bool fits(struct statcache *c, const struct cache_key *key)
+static bool matches_cache_key(struct statcache *c, const struct cache_key *key)
 {
-	const struct header *h = c->map;
+	const struct cache_header *h = c->map;
 	const char *at = (const char *)c->map + sizeof(*h);
 
 	if (c->map_len < sizeof(*h) ||
 	    memcmp(h->magic, CACHE_MAGIC, sizeof(h->magic)) != 0 ||
 	    h->layout != CACHE_LAYOUT || h->header_len != sizeof(*h) ||
-	    h->head_check != head_check(h) ||
+	    h->header_hash != header_hash(h) ||
 	    memcmp(&h->key, key, sizeof(*key)) != 0 ||
-	    !counts_fit(h, c->map_len) ||
+	    !header_counts_fit(h, c->map_len) ||
 	    h->check != hash_check(at, c->map_len - sizeof(*h)))
 		return false;
 	c->head = h;
-	c->folders = (const void *)at;
-	c->entries = (const void *)(c->folders + h->folders);
+	c->dirs = (const void *)at;
+	c->entries = (const void *)(c->dirs + h->dirs);
 	c->attrs = (const void *)(c->entries + h->entries);
 	c->names = (const void *)(c->attrs + h->attrs);
 	/* Every name ends, whatever offset is asked for. */
@@ -107,7 +107,7 @@ struct statcache *statcache_open(const char *path, const struct cache_key *key)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size < (off_t)sizeof(struct header))
+	    st.st_size < (off_t)sizeof(struct cache_header))
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->map_len = (size_t)st.st_size;
@@ -117,7 +117,7 @@ struct statcache *statcache_open(const char *path, const struct cache_key *key)
 		return NULL;
 	}
 	c->map = mapping_data(c->mapping);
-	if (!fits(c, key))
+	if (!matches_cache_key(c, key))
 		statcache_free(&c);
 	return c;
 }
@@ -137,24 +137,24 @@ const struct cache_entry *statcache_root(const struct statcache *c)
 	return &c->head->root;
 }
 
-const struct cache_folder *statcache_folder(const struct statcache *c,
-					    const struct cache_entry *e)
+const struct cache_dir *statcache_dir(const struct statcache *c,
+				      const struct cache_entry *e)
 {
-	if (!e->folder || e->folder > c->head->folders)
+	if (!e->dir || e->dir > c->head->dirs)
 		return NULL;
-	return &c->folders[e->folder - 1];
+	return &c->dirs[e->dir - 1];
 }
 
 const struct cache_entry *statcache_entries(const struct statcache *c,
-					    const struct cache_folder *folder,
+					    const struct cache_dir *dir,
 					    size_t *ret_count)
 {
 	*ret_count = 0;
-	if (folder->first > c->head->entries ||
-	    folder->count > c->head->entries - folder->first)
+	if (dir->first > c->head->entries ||
+	    dir->count > c->head->entries - dir->first)
 		return NULL;
-	*ret_count = folder->count;
-	return c->entries + folder->first;
+	*ret_count = dir->count;
+	return c->entries + dir->first;
 }
 
 const char *statcache_name(const struct statcache *c,
@@ -185,8 +185,8 @@ struct oid statcache_content(const struct cache_entry *e)
 	return id;
 }
 
-static const struct cache_attrs *attrs_of(const struct statcache *c,
-					  const struct cache_entry *e)
+static const struct cache_attrs *find_cache_attrs(const struct statcache *c,
+						  const struct cache_entry *e)
 {
 	if (!e->attrs || e->attrs > c->head->attrs)
 		return NULL;
@@ -196,7 +196,7 @@ static const struct cache_attrs *attrs_of(const struct statcache *c,
 struct oid statcache_attrs(const struct statcache *c,
 			   const struct cache_entry *e)
 {
-	const struct cache_attrs *a = attrs_of(c, e);
+	const struct cache_attrs *a = find_cache_attrs(c, e);
 	struct oid id;
 
 	if (!a || a->type == OBJECT_NONE)
@@ -209,7 +209,7 @@ struct oid statcache_attrs(const struct statcache *c,
 uint32_t statcache_chattr(const struct statcache *c,
 			  const struct cache_entry *e)
 {
-	const struct cache_attrs *a = attrs_of(c, e);
+	const struct cache_attrs *a = find_cache_attrs(c, e);
 
 	return a ? a->chattr : 0;
 }
@@ -246,14 +246,14 @@ bool statcache_same(const struct statcache *c, const struct cache_entry *e,
 
 /* A subtree of the old cache that waits to be taken over: the entry in the
  * new one whose folder number it will be. */
-struct pending {
+struct pending_copy {
 	const struct cache_entry *old;
 	size_t entry;
 };
 
 struct cache_builder {
-	struct buf folders, entries, attrs, names;
-	struct pending *pending;
+	struct buf dirs, entries, attrs, names;
+	struct pending_copy *pending_copy;
 	size_t count, capacity;
 	size_t first; /* entry of the folder under way */
 };
@@ -269,17 +269,17 @@ void cache_builder_free(struct cache_builder **b)
 {
 	if (!*b)
 		return;
-	buf_free(&(*b)->folders);
+	buf_free(&(*b)->dirs);
 	buf_free(&(*b)->entries);
 	buf_free(&(*b)->attrs);
 	buf_free(&(*b)->names);
-	free((*b)->pending);
+	free((*b)->pending_copy);
 	free(*b);
 	*b = NULL;
 }
 
-static uint32_t add_name(struct cache_builder *b, const char *name,
-			 const char *link)
+static uint32_t add_cache_name(struct cache_builder *b, const char *name,
+			       const char *link)
 {
 	uint32_t at = (uint32_t)b->names.len;
 
@@ -289,8 +289,8 @@ static uint32_t add_name(struct cache_builder *b, const char *name,
 	return at;
 }
 
-static uint32_t add_attrs(struct cache_builder *b, struct oid id,
-			  uint32_t chattr)
+static uint32_t add_cache_attrs(struct cache_builder *b, struct oid id,
+				uint32_t chattr)
 {
 	struct cache_attrs a = {.chattr = chattr};
 
@@ -306,11 +306,11 @@ static uint32_t add_attrs(struct cache_builder *b, struct oid id,
 	return (uint32_t)(b->attrs.len / sizeof(a));
 }
 
-static struct cache_entry make_entry(struct cache_builder *b,
-				     const struct cache_item *it)
+static struct cache_entry make_cache_entry(struct cache_builder *b,
+					   const struct cache_item *it)
 {
 	const struct meta *m = it->meta;
-	bool folder = S_ISDIR(m->mode); /* its tree is in its record */
+	bool dir = S_ISDIR(m->mode); /* its tree is in its record */
 	struct cache_entry e = {
 		.ino = m->ino,
 		.size = m->size,
@@ -322,13 +322,13 @@ static struct cache_entry make_entry(struct cache_builder *b,
 		.uid = m->uid,
 		.gid = m->gid,
 		.nlink = m->nlink,
-		.name = add_name(b, it->name, it->link),
-		.folder = it->folder,
-		.attrs = add_attrs(b, it->attrs, m->chattr),
-		.content_type = folder ? OBJECT_NONE : it->content.type,
+		.name = add_cache_name(b, it->name, it->link),
+		.dir = it->dir,
+		.attrs = add_cache_attrs(b, it->attrs, m->chattr),
+		.content_type = dir ? OBJECT_NONE : it->content.type,
 		.flags = (uint8_t)it->flags,
 		.content_ord = it->content.ord,
-		.content_len = folder || it->content.type == OBJECT_NONE
+		.content_len = dir || it->content.type == OBJECT_NONE
 				       ? m->rdev
 				       : it->content.len,
 	};
@@ -339,10 +339,10 @@ static struct cache_entry make_entry(struct cache_builder *b,
 	return e;
 }
 
-static uint32_t add_folder(struct cache_builder *b, const struct oid *tree,
-			   size_t first, size_t count)
+static uint32_t add_cache_dir(struct cache_builder *b, const struct oid *tree,
+			      size_t first, size_t count)
 {
-	struct cache_folder f;
+	struct cache_dir f;
 
 	memset(&f, 0, sizeof(f));
 	f.first = first;
@@ -351,28 +351,28 @@ static uint32_t add_folder(struct cache_builder *b, const struct oid *tree,
 	f.tree.len = tree->len;
 	f.tree.ord = tree->ord;
 	f.tree.type = tree->type;
-	buf_add(&b->folders, &f, sizeof(f));
-	return (uint32_t)(b->folders.len / sizeof(f) - 1);
+	buf_add(&b->dirs, &f, sizeof(f));
+	return (uint32_t)(b->dirs.len / sizeof(f) - 1);
 }
 
-static size_t entry_count(const struct cache_builder *b)
+static size_t builder_entry_count(const struct cache_builder *b)
 {
 	return b->entries.len / sizeof(struct cache_entry);
 }
 
-static void push(struct cache_builder *b, const struct cache_entry *old,
-		 size_t entry)
+static void push_pending_copy(struct cache_builder *b,
+			      const struct cache_entry *old, size_t entry)
 {
-	GROW(b->pending, b->count, b->capacity);
-	b->pending[b->count++] = (struct pending){old, entry};
+	GROW(b->pending_copy, b->count, b->capacity);
+	b->pending_copy[b->count++] = (struct pending_copy){old, entry};
 }
 
 /* Takes one folder of the old cache over; folders below it become pending. */
-static void take_over(struct cache_builder *b, const struct statcache *old,
-		      struct pending p)
+static void copy_cached_dir(struct cache_builder *b,
+			    const struct statcache *old, struct pending_copy p)
 {
-	const struct cache_folder *f = statcache_folder(old, p.old);
-	size_t first = entry_count(b), count = 0, i;
+	const struct cache_dir *f = statcache_dir(old, p.old);
+	size_t first = builder_entry_count(b), count = 0, i;
 	const struct cache_entry *from;
 	uint32_t number;
 
@@ -382,53 +382,53 @@ static void take_over(struct cache_builder *b, const struct statcache *old,
 	for (i = 0; i < count; i++) {
 		struct cache_entry e = from[i];
 
-		e.name = add_name(
+		e.name = add_cache_name(
 			b, statcache_name(old, &from[i]),
 			S_ISLNK(e.mode) ? statcache_link(old, &from[i]) : NULL);
-		e.attrs = add_attrs(b, statcache_attrs(old, &from[i]),
-				    statcache_chattr(old, &from[i]));
-		e.folder = 0;
+		e.attrs = add_cache_attrs(b, statcache_attrs(old, &from[i]),
+					  statcache_chattr(old, &from[i]));
+		e.dir = 0;
 		buf_add(&b->entries, &e, sizeof(e));
-		if (from[i].folder)
-			push(b, &from[i], first + i);
+		if (from[i].dir)
+			push_pending_copy(b, &from[i], first + i);
 	}
-	number = add_folder(b, &f->tree, first, count);
-	((struct cache_entry *)(void *)b->entries.data)[p.entry].folder =
+	number = add_cache_dir(b, &f->tree, first, count);
+	((struct cache_entry *)(void *)b->entries.data)[p.entry].dir =
 		number + 1;
 }
 
 void cache_builder_add(struct cache_builder *b, const struct cache_item *item)
 {
-	struct cache_entry e = make_entry(b, item);
+	struct cache_entry e = make_cache_entry(b, item);
 
 	if (item->old)
-		push(b, item->old, entry_count(b));
+		push_pending_copy(b, item->old, builder_entry_count(b));
 	buf_add(&b->entries, &e, sizeof(e));
 }
 
-uint32_t cache_builder_folder(struct cache_builder *b, const struct oid *tree,
-			      const struct statcache *old)
+uint32_t cache_builder_end_dir(struct cache_builder *b, const struct oid *tree,
+			       const struct statcache *old)
 {
-	uint32_t number =
-		add_folder(b, tree, b->first, entry_count(b) - b->first);
+	uint32_t number = add_cache_dir(b, tree, b->first,
+					builder_entry_count(b) - b->first);
 
 	while (b->count)
-		take_over(b, old, b->pending[--b->count]);
-	b->first = entry_count(b);
+		copy_cached_dir(b, old, b->pending_copy[--b->count]);
+	b->first = builder_entry_count(b);
 	return number;
 }
 
-static int write_all(int fd, struct cache_builder *b, struct header *h,
-		     struct err *err)
+static int write_cache_file(int fd, struct cache_builder *b,
+			    struct cache_header *h, struct err *err)
 {
-	const struct buf *const parts[] = {&b->folders, &b->entries, &b->attrs,
+	const struct buf *const parts[] = {&b->dirs, &b->entries, &b->attrs,
 					   &b->names};
 	const size_t count = sizeof(parts) / sizeof(*parts);
 	int got;
 	size_t i;
 
 	h->check = hash_check_parts(parts, count);
-	h->head_check = head_check(h);
+	h->header_hash = header_hash(h);
 	got = fd_write(fd, h, sizeof(*h));
 	for (i = 0; i < count && got >= 0; i++)
 		got = fd_write(fd, parts[i]->data, parts[i]->len);
@@ -441,7 +441,7 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 {
 	auto_free char *temp = mem_printf("%s.%d.tmp", path, (int)getpid());
 	auto_close int fd = -1;
-	struct header h;
+	struct cache_header h;
 	int got;
 
 	memset(&h, 0, sizeof(h));
@@ -450,10 +450,10 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 	h.header_len = sizeof(h);
 	h.key = *key;
 	h.seq = seq;
-	h.root = make_entry(b, root);
+	h.root = make_cache_entry(b, root);
 	buf_add(&b->names, "\0", 2);
-	h.folders = b->folders.len / sizeof(struct cache_folder);
-	h.entries = entry_count(b);
+	h.dirs = b->dirs.len / sizeof(struct cache_dir);
+	h.entries = builder_entry_count(b);
 	h.attrs = b->attrs.len / sizeof(struct cache_attrs);
 	h.names = b->names.len;
 	if (h.names > UINT32_MAX || h.entries > UINT32_MAX)
@@ -463,7 +463,7 @@ int cache_builder_save(struct cache_builder *b, const char *path,
 		  0600);
 	if (fd < 0)
 		return fail_errno(err, "create the stat cache");
-	got = write_all(fd, b, &h, err);
+	got = write_cache_file(fd, b, &h, err);
 	if (got == 0 && rename(temp, path) < 0)
 		got = fail_errno(err, "put the stat cache in place");
 	if (got < 0)

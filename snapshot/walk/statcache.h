@@ -31,7 +31,7 @@ struct cache_entry {
 	uint32_t mtime_nsec, ctime_nsec;
 	uint32_t mode, uid, gid, nlink;
 	uint32_t name; /* offset in names; a link's text follows its NUL */
-	uint32_t folder; /* number of its record + 1, 0: none */
+	uint32_t dir; /* number of its record + 1, 0: none */
 	uint32_t attrs; /* number of its cache_attrs + 1, 0: none */
 	uint8_t content_type, flags;
 	uint16_t content_ord;
@@ -48,7 +48,7 @@ struct cache_attrs {
 	uint32_t chattr;
 };
 
-struct cache_folder {
+struct cache_dir {
 	uint64_t first; /* entry */
 	uint32_t count;
 	uint32_t spare;
@@ -76,11 +76,11 @@ uint64_t statcache_seq(const struct statcache *c);
 const struct cache_entry *statcache_root(const struct statcache *c);
 
 /* An entry's folder record, NULL when it has none. */
-const struct cache_folder *statcache_folder(const struct statcache *c,
-					    const struct cache_entry *e);
+const struct cache_dir *statcache_dir(const struct statcache *c,
+				      const struct cache_entry *e);
 /* The record's entries, sorted by name; a damaged record has none. */
 const struct cache_entry *statcache_entries(const struct statcache *c,
-					    const struct cache_folder *folder,
+					    const struct cache_dir *dir,
 					    size_t *ret_count);
 const char *statcache_name(const struct statcache *c,
 			   const struct cache_entry *e);
@@ -108,17 +108,17 @@ struct cache_item {
 	const struct meta *meta;
 	struct oid content, attrs;
 	unsigned int flags;
-	/* Folders: the number cache_builder_folder() gave + 1, or old: the
+	/* Folders: the number cache_builder_end_dir() gave + 1, or old: the
 	 * entry in an older cache whose whole subtree is taken over. */
-	uint32_t folder;
+	uint32_t dir;
 	const struct cache_entry *old;
 };
 
 /* Adds an entry to the folder that is ended next, in order of their names. */
 void cache_builder_add(struct cache_builder *b, const struct cache_item *item);
 /* Ends a folder of all that was added since the last; returns its number. */
-uint32_t cache_builder_folder(struct cache_builder *b, const struct oid *tree,
-			      const struct statcache *old);
+uint32_t cache_builder_end_dir(struct cache_builder *b, const struct oid *tree,
+			       const struct statcache *old);
 
 /* Writes and renames; root is the root's own entry. Nothing is synced. */
 int cache_builder_save(struct cache_builder *b, const char *path,

@@ -25,20 +25,20 @@
  * thread that wakes up every 5 s. */
 #define EXPIRE_DEFAULT 3000
 #define WAKEUP_DEFAULT 500
-#define SETTLE_SLACK 2
-#define SETTLE_NEVER (INT64_MAX / 4)
+#define WRITEBACK_SLACK 2
+#define WRITEBACK_NEVER (INT64_MAX / 4)
 
 #define START_WAITS 200
 #define START_WAIT_NSEC 500000
 
-static bool assume_settled;
+static bool assume_stable;
 
-void take_assume_settled(bool on)
+void take_assume_stable(bool on)
 {
-	assume_settled = on;
+	assume_stable = on;
 }
 
-static struct timestamp coarse_now(void)
+static struct timestamp now_by_coarse_clock(void)
 {
 	struct timespec now;
 
@@ -56,7 +56,7 @@ struct timestamp take_start_time(struct timestamp since)
 	if (!since.sec && !since.nsec)
 		since = timestamp_now();
 	/* A bounded wait: the clock may have been set back meanwhile. */
-	while (now = coarse_now(),
+	while (now = now_by_coarse_clock(),
 	       timestamp_compare(now, since) <= 0 && waits++ < START_WAITS)
 		(void)nanosleep(&some, NULL);
 	return now;
@@ -64,7 +64,7 @@ struct timestamp take_start_time(struct timestamp since)
 
 /* --- how far what stat says can be trusted --- */
 
-static int64_t read_number(const char *path, int64_t otherwise)
+static int64_t read_number_file(const char *path, int64_t otherwise)
 {
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
@@ -85,25 +85,25 @@ static int64_t read_number(const char *path, int64_t otherwise)
  * times the read, and writes the user's data when he did not ask for it.
  * tmpfs has no writeback: contents there are never trusted.
  */
-static int64_t settle_seconds(bool is_tmpfs)
+static int64_t writeback_seconds(bool is_tmpfs)
 {
 	int64_t expire, wakeup;
 
-	if (assume_settled)
-		return -SETTLE_NEVER;
+	if (assume_stable)
+		return -WRITEBACK_NEVER;
 	if (is_tmpfs)
-		return SETTLE_NEVER;
-	expire = read_number("/proc/sys/vm/dirty_expire_centisecs",
-			     EXPIRE_DEFAULT);
-	wakeup = read_number("/proc/sys/vm/dirty_writeback_centisecs",
-			     WAKEUP_DEFAULT);
+		return WRITEBACK_NEVER;
+	expire = read_number_file("/proc/sys/vm/dirty_expire_centisecs",
+				  EXPIRE_DEFAULT);
+	wakeup = read_number_file("/proc/sys/vm/dirty_writeback_centisecs",
+				  WAKEUP_DEFAULT);
 	if (wakeup <= 0 || expire < 0)
-		return SETTLE_NEVER; /* nothing is written by itself */
-	return (expire + wakeup + 99) / 100 + SETTLE_SLACK;
+		return WRITEBACK_NEVER; /* nothing is written by itself */
+	return (expire + wakeup + 99) / 100 + WRITEBACK_SLACK;
 }
 
 /* Timestamps finer than the clock's tick (multigrain) came with 6.13. */
-static bool fine_kernel(void)
+static bool has_multigrain_times(void)
 {
 	unsigned int major, minor;
 	struct utsname u;
@@ -113,45 +113,46 @@ static bool fine_kernel(void)
 	       (major > 6 || (major == 6 && minor >= 13));
 }
 
-static void judge_file_system(struct walk *w)
+static void set_clock_rules(struct walk *w)
 {
 	unsigned int traits = fstype_of_fd(w->root_fd)->traits;
 	bool memory = traits & FSTYPE_MEMORY;
 
-	w->own_clock = traits & FSTYPE_KERNEL_TIMES;
-	w->trusted_fs = w->own_clock && !(traits & FSTYPE_OVERLAY);
-	w->slack_nsec = w->trusted_fs && fine_kernel() ? SLACK_FINE_NSEC
-						       : SLACK_COARSE_NSEC;
-	w->settle_sec = settle_seconds(memory);
-	w->tells_stores = w->trusted_fs && !memory;
+	w->local_clock = traits & FSTYPE_KERNEL_TIMES;
+	w->trusted_fs = w->local_clock && !(traits & FSTYPE_OVERLAY);
+	w->slack_nsec = w->trusted_fs && has_multigrain_times()
+				? SLACK_FINE_NSEC
+				: SLACK_COARSE_NSEC;
+	w->writeback_sec = writeback_seconds(memory);
+	w->mmap_updates_times = w->trusted_fs && !memory;
 }
 
-bool take_tells_stores(int root_fd)
+bool take_mmap_updates_times(int root_fd)
 {
 	struct walk w = {.root_fd = root_fd};
 
-	judge_file_system(&w);
-	return w.tells_stores;
+	set_clock_rules(&w);
+	return w.mmap_updates_times;
 }
 
-struct timestamp take_calm_before(int root_fd, struct timestamp start)
+struct timestamp take_unmodified_before(int root_fd, struct timestamp start)
 {
 	struct walk w = {.root_fd = root_fd};
 
-	judge_file_system(&w);
-	if (assume_settled)
+	set_clock_rules(&w);
+	if (assume_stable)
 		return start;
-	if (!w.tells_stores)
+	if (!w.mmap_updates_times)
 		return (struct timestamp){0};
-	start.sec -= w.settle_sec;
+	start.sec -= w.writeback_sec;
 	return start.sec > 0 ? start : (struct timestamp){0};
 }
 
 /* --- the stat cache --- */
 
-static int make_key(struct store *store, const struct take_options *o,
-		    const struct meta *root, struct cache_key *ret,
-		    struct err *err)
+static int make_cache_key(struct store *store, const struct take_options *o,
+			  const struct meta *root, struct cache_key *ret,
+			  struct err *err)
 {
 	AUTO(buf) struct buf format = {0}, path = {0};
 	size_t i;
@@ -175,11 +176,11 @@ static int make_key(struct store *store, const struct take_options *o,
  * Whether all that the cache names is still in the store: the snapshot that it
  * was made with is there, or one with the same root.
  */
-static bool still_kept(struct store *store, const struct statcache *c,
-		       const struct snapshot *parent)
+static bool is_cached_root_stored(struct store *store,
+				  const struct statcache *c,
+				  const struct snapshot *parent)
 {
-	const struct cache_folder *root =
-		statcache_folder(c, statcache_root(c));
+	const struct cache_dir *root = statcache_dir(c, statcache_root(c));
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err ignored;
 
@@ -193,8 +194,8 @@ static bool still_kept(struct store *store, const struct statcache *c,
 
 /* The newest snapshot of the same root; seq 0 when there is none. Damaged ones
  * are passed over: they are verify's to tell. */
-static int find_parent(struct store *store, const char *root_path,
-		       struct snapshot *ret, struct err *err)
+static int find_parent_snapshot(struct store *store, const char *root_path,
+				struct snapshot *ret, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	struct err ignored;
@@ -217,7 +218,7 @@ static int find_parent(struct store *store, const char *root_path,
 
 /* --- one snapshot --- */
 
-static int by_path(const void *a, const void *b)
+static int compare_note_paths(const void *a, const void *b)
 {
 	const struct note *p = a, *q = b;
 	int order = path_compare(p->path, q->path);
@@ -226,17 +227,18 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Hands the walk's notes on, sorted, each once. */
-static void take_notes(struct walk *w, struct snapshot *s)
+static void move_walk_notes(struct walk *w, struct snapshot *s)
 {
 	size_t i;
 
 	if (w->note_count)
-		qsort(w->notes, w->note_count, sizeof(*w->notes), by_path);
+		qsort(w->notes, w->note_count, sizeof(*w->notes),
+		      compare_note_paths);
 	for (i = 0; i < w->note_count; i++) {
 		struct note *n = &w->notes[i];
 
 		if (s->note_count &&
-		    by_path(&s->notes[s->note_count - 1], n) == 0) {
+		    compare_note_paths(&s->notes[s->note_count - 1], n) == 0) {
 			free(n->path);
 			free(n->text);
 			continue;
@@ -247,8 +249,8 @@ static void take_notes(struct walk *w, struct snapshot *s)
 	w->note_count = 0;
 }
 
-static int set_skips(struct walk *w, const struct take_options *o,
-		     struct err *err)
+static int set_skipped_paths(struct walk *w, const struct take_options *o,
+			     struct err *err)
 {
 	size_t i;
 
@@ -273,8 +275,8 @@ static char *text_or_empty(const char *text)
 	return mem_strdup(text ? text : "");
 }
 
-static int open_root(const struct take_options *o, struct meta *ret_meta,
-		     struct err *err)
+static int open_snapshot_root(const struct take_options *o,
+			      struct meta *ret_meta, struct err *err)
 {
 	auto_close int fd =
 		o->root_fd >= 0
@@ -288,8 +290,8 @@ static int open_root(const struct take_options *o, struct meta *ret_meta,
 	return TAKE_FD(fd);
 }
 
-static void fill(struct walk *w, const struct take_options *o,
-		 struct snapshot *s)
+static void fill_snapshot(struct walk *w, const struct take_options *o,
+			  struct snapshot *s)
 {
 	s->uid = geteuid();
 	s->reason = text_or_empty(o->reason);
@@ -311,7 +313,7 @@ static void fill(struct walk *w, const struct take_options *o,
 			.encoded = atomic_load(&w->encoded),
 			.cache_used = w->cache != NULL,
 		};
-	take_notes(w, s);
+	move_walk_notes(w, s);
 	if (o->progress)
 		o->progress(o->progress_arg, s->files, s->bytes);
 }
@@ -331,7 +333,7 @@ static int walk_and_commit(struct walk *w, const struct take_options *o,
 	walk_run_root(w, &s->root, &root, &changed);
 	if (w->cache && statcache_failed(w->cache))
 		return fail(err, ESTALE, "the stat cache cannot be read");
-	fill(w, o, s);
+	fill_snapshot(w, o, s);
 	if (o->amend)
 		amended = o->amend(o->amend_arg, w->store, s, err);
 	if (amended < 0 || o->look)
@@ -339,8 +341,8 @@ static int walk_and_commit(struct walk *w, const struct take_options *o,
 	if (catalog_add_with(w->store, s, o->with, o->with_arg, err) < 0)
 		return -err->num;
 	/* One that was not written costs time and nothing else. */
-	if (o->cache_path && !w->only && (changed || !w->cache) &&
-	    root.folder && !amended)
+	if (o->cache_path && !w->only && (changed || !w->cache) && root.dir &&
+	    !amended)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
 					 &root, &ignored);
 	if (w->marks)
@@ -357,7 +359,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	struct statcache *cache = NULL;
 	struct cache_key key;
 	struct meta root;
-	auto_close int fd = open_root(options, &root, err);
+	auto_close int fd = open_snapshot_root(options, &root, err);
 	struct walk w = {
 		.store = store,
 		.root_fd = fd,
@@ -365,7 +367,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		.skip_prefix = options->skip_prefix,
 		.only = options->only,
 		.excludes = options->excludes,
-		.start = coarse_now(),
+		.start = now_by_coarse_clock(),
 		.known = options->known,
 		.known_count = options->known_count,
 		.plain = options->plain,
@@ -376,12 +378,12 @@ int take_snapshot(struct store *store, const struct take_options *options,
 	};
 	int got;
 
-	if (fd < 0 || make_key(store, options, &root, &key, err) < 0 ||
-	    find_parent(store, options->root_path, &parent, err) < 0)
+	if (fd < 0 || make_cache_key(store, options, &root, &key, err) < 0 ||
+	    find_parent_snapshot(store, options->root_path, &parent, err) < 0)
 		return -err->num;
 	s.parent = parent.seq;
 	w.dev = root.dev;
-	judge_file_system(&w);
+	set_clock_rules(&w);
 	while (w.only && w.only[w.only_count])
 		w.only_count++;
 	if (options->cache_path)
@@ -392,10 +394,10 @@ int take_snapshot(struct store *store, const struct take_options *options,
 
 		marks = w.marks = marks_new(path);
 	}
-	if (cache && !still_kept(store, cache, &parent))
+	if (cache && !is_cached_root_stored(store, cache, &parent))
 		statcache_free(&cache);
 	w.cache = cache;
-	got = set_skips(&w, options, err);
+	got = set_skipped_paths(&w, options, err);
 	if (got == 0)
 		got = walk_and_commit(&w, options, &key, &s, err);
 	walk_run_done(&w);

@@ -87,7 +87,7 @@ struct take_options {
 
 /* Whether a store through a mapping moves a file's times in this file system:
  * in tmpfs it never does, and others are not known for it. */
-bool take_tells_stores(int root_fd);
+bool take_mmap_updates_times(int root_fd);
 
 /*
  * By the stat cache's rule: what has a ctime and an mtime before the moment
@@ -96,7 +96,7 @@ bool take_tells_stores(int root_fd);
  * so of this file system. Whatever sets a time back by hand is not seen by
  * the mtime alone.
  */
-struct timestamp take_calm_before(int root_fd, struct timestamp start);
+struct timestamp take_unmodified_before(int root_fd, struct timestamp start);
 
 /*
  * Commits the snapshot and returns it. A root that cannot be opened is an
@@ -124,6 +124,6 @@ struct timestamp take_start_time(struct timestamp since);
 /* --- for tests only --- */
 
 /* As if every file had been at rest for long: see the rule in take.c. */
-void take_assume_settled(bool on);
+void take_assume_stable(bool on);
 
 #endif

@@ -85,7 +85,7 @@ bool walk_is_moved(const struct walk *w, const struct meta *m)
 
 	if (!since.sec && !since.nsec)
 		return false;
-	if (!w->own_clock)
+	if (!w->local_clock)
 		return m->ctime.sec + 2 >= since.sec;
 	/* A file system that keeps whole seconds. */
 	if (!m->ctime.nsec)
@@ -119,7 +119,7 @@ bool walk_is_untrusted(const struct walk *w, const struct meta *m)
 		return true;
 	if (!S_ISREG(m->mode) || !m->size)
 		return false;
-	return m->ctime.sec + w->settle_sec >= w->start.sec;
+	return m->ctime.sec + w->writeback_sec >= w->start.sec;
 }
 
 /*

@@ -45,10 +45,11 @@ struct walk {
 	struct timestamp moved_since;
 	struct timestamp start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */
-	bool tells_stores; /* take_tells_stores() */
-	bool own_clock; /* its times are this machine's, to the tick */
+	bool mmap_updates_times; /* take_mmap_updates_times() */
+	bool local_clock; /* its times are this machine's, to the tick */
 	int64_t slack_nsec; /* what is younger than start - slack is racy */
-	int64_t settle_sec; /* contents younger than this may change unseen */
+	int64_t writeback_sec; /* contents younger than this may change unseen
+				*/
 	bool plain;
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
@@ -105,7 +106,7 @@ struct walk_dir {
 	atomic_int pending, fd_users;
 	struct meta meta;
 	const struct cache_entry *old; /* the same name in the cache, NULL */
-	const struct cache_folder *record; /* its folder record, NULL */
+	const struct cache_dir *record; /* its folder record, NULL */
 	const struct cache_entry *entries;
 	size_t entry_count;
 	bool same; /* as in the cache, by what stat says of itself */

@@ -114,14 +114,14 @@ static void add_dir_to_cache(struct walk *w, struct walk_dir *f)
 			.content = it->content,
 			.attrs = it->attrs,
 			.flags = it->untrusted ? CACHE_UNTRUSTED : 0,
-			.folder = child && child->items ? child->number + 1 : 0,
+			.dir = child && child->items ? child->number + 1 : 0,
 			.old = child && !child->items && !child->incomplete
 				       ? child->old
 				       : NULL,
 		};
 		cache_builder_add(w->builder, &item);
 	}
-	f->number = cache_builder_folder(w->builder, &f->tree, w->cache);
+	f->number = cache_builder_end_dir(w->builder, &f->tree, w->cache);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 

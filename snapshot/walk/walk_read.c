@@ -14,7 +14,7 @@
 
 /* A read under way. */
 struct read_job {
-	struct walk_dir *folder;
+	struct walk_dir *dir;
 	size_t index;
 };
 
@@ -136,7 +136,7 @@ bool walk_read_collect(struct walk_worker *k)
 	if (!reader_next(k->reader, &file))
 		return false;
 	read_job = (struct read_job *)(uintptr_t)file.cookie;
-	f = read_job->folder;
+	f = read_job->dir;
 	it = &f->items[read_job->index];
 	free(read_job);
 	if (!atomic_load(&w->failed)) {
@@ -168,7 +168,7 @@ void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 		return;
 	}
 	read_job = mem_alloc(sizeof(*read_job));
-	*read_job = (struct read_job){.folder = f, .index = i};
+	*read_job = (struct read_job){.dir = f, .index = i};
 	atomic_fetch_add(&f->pending, 1);
 	atomic_fetch_add(&f->fd_users, 1);
 	while (!reader_add(k->reader, f->fd, it->name, meta->size,

@@ -139,7 +139,7 @@ void walk_run_root(const struct walk *w, struct entry *ret_entry,
 		.attrs = root->attrs,
 		.flags = root->untrusted || root->incomplete ? CACHE_UNTRUSTED
 							     : 0,
-		.folder = root->items ? root->number + 1 : 0,
+		.dir = root->items ? root->number + 1 : 0,
 	};
 }
 

@@ -20,15 +20,15 @@ struct counts {
 struct dir_scan {
 	struct walk_worker *worker;
 	struct walk *walk;
-	struct walk_dir *folder;
+	struct walk_dir *dir;
 	struct counts counts;
 	uint32_t group; /* the last one that was seen */
 };
 
 static struct walk_item *make_item_at(struct dir_scan *s, size_t i)
 {
-	walk_make_items(s->walk, s->folder, i);
-	return &s->folder->items[i];
+	walk_make_items(s->walk, s->dir, i);
+	return &s->dir->items[i];
 }
 
 static void note_stat_failure(struct dir_scan *s, size_t i,
@@ -38,7 +38,7 @@ static void note_stat_failure(struct dir_scan *s, size_t i,
 
 	it->meta = *meta;
 	it->incomplete = it->untrusted = true;
-	walk_add_note(s->walk, NOTE_INCOMPLETE, s->folder, it->name, why);
+	walk_add_note(s->walk, NOTE_INCOMPLETE, s->dir, it->name, why);
 }
 
 /* What is mounted there has metadata of its own, which nobody can give back
@@ -54,7 +54,7 @@ static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 			  const struct meta *meta,
 			  const struct cache_entry *old)
 {
-	struct walk_dir *f = s->folder, *child = mem_zalloc(sizeof(*child));
+	struct walk_dir *f = s->dir, *child = mem_zalloc(sizeof(*child));
 	struct walk *w = s->walk;
 	size_t len, k;
 
@@ -89,11 +89,11 @@ static void add_child_dir(struct dir_scan *s, size_t i, const char *name,
 static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 			  const struct cache_entry *e)
 {
-	struct walk_dir *f = s->folder;
+	struct walk_dir *f = s->dir;
 	struct walk *w = s->walk;
 	const struct known_file *known;
 	struct meta meta;
-	bool mount, folder;
+	bool mount, dir;
 
 	if (walk_read_stat(f->fd, name, &meta, &mount) < 0) {
 		struct walk_item *it = make_item_at(s, i);
@@ -106,19 +106,19 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 		return;
 	}
 	walk_add_gid(w, &meta, &s->group);
-	folder = S_ISDIR(meta.mode);
+	dir = S_ISDIR(meta.mode);
 	if (walk_is_moved(w, &meta) &&
-	    !(folder && walk_partial_is_ancestor(w, f, name)))
+	    !(dir && walk_partial_is_ancestor(w, f, name)))
 		walk_add_note(w, NOTE_MOVED, f, name, "");
-	s->counts.folders += folder;
-	s->counts.files += !folder;
+	s->counts.folders += dir;
+	s->counts.files += !dir;
 	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
 	/* An overlay gives its files the number of the layer they are in. */
-	if (mount || (folder && meta.dev != w->dev)) {
+	if (mount || (dir && meta.dev != w->dev)) {
 		note_mount_point(s, i, meta);
 		return;
 	}
-	if (folder) {
+	if (dir) {
 		if (!e || !S_ISDIR(e->mode))
 			(void)make_item_at(s, i);
 		add_child_dir(s, i, name, &meta,
@@ -129,7 +129,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	    !statcache_same(w->cache, e, &meta)) {
 		known = known_find(w->known, w->known_count, &meta);
 		/* What can be read is, where its times do not tell. */
-		if (known && (w->tells_stores || !known->ctime.sec))
+		if (known && (w->mmap_updates_times || !known->ctime.sec))
 			walk_read_hint(w, f, i, &meta, known);
 		else
 			walk_read_item(s->worker, f, i, &meta, e);
@@ -150,7 +150,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 
 static void scan_dir_names(struct dir_scan *s)
 {
-	struct walk_dir *f = s->folder;
+	struct walk_dir *f = s->dir;
 	struct walk *w = s->walk;
 	size_t at = 0, i;
 
@@ -204,7 +204,7 @@ static void find_dir_in_cache(struct walk *w, struct walk_dir *f)
 		return;
 	f->same = !(f->old->flags & CACHE_UNTRUSTED) &&
 		  statcache_same(w->cache, f->old, &f->meta);
-	f->record = statcache_folder(w->cache, f->old);
+	f->record = statcache_dir(w->cache, f->old);
 	if (f->record)
 		f->entries =
 			statcache_entries(w->cache, f->record, &f->entry_count);
@@ -231,7 +231,7 @@ void walk_scan(struct walk_worker *k, struct walk_dir *f)
 {
 	struct walk *w = k->walk;
 	struct dir_scan s = {
-		.worker = k, .walk = w, .folder = f, .group = UINT32_MAX};
+		.worker = k, .walk = w, .dir = f, .group = UINT32_MAX};
 
 	if (walk_list_open(w, f) == 0) {
 		find_dir_in_cache(w, f);

@@ -23,7 +23,7 @@ static void seal(uint8_t *data, size_t len, const struct cache_key *key)
 static void walk(const struct statcache *c, const struct cache_entry *e,
 		 unsigned int depth, size_t *left)
 {
-	const struct cache_folder *folder = statcache_folder(c, e);
+	const struct cache_dir *folder = statcache_dir(c, e);
 	const struct cache_entry *entries;
 	size_t count, i;
 

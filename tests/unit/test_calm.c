@@ -25,14 +25,14 @@ static int calm_setup(void **state)
 {
 	int got = bench_setup(state);
 
-	take_assume_settled(true);
+	take_assume_stable(true);
 	bench_now = *state;
 	return got;
 }
 
 static int calm_teardown(void **state)
 {
-	take_assume_settled(false);
+	take_assume_stable(false);
 	fs_type = 0;
 	return bench_teardown(state);
 }
@@ -124,9 +124,9 @@ static void bytes_are_read_only_where_times_do_not_tell(void **state)
 	project_is(b, b->old_picture, "taken back");
 	/* Where a store through a mapping may move no time they are read
 	 * however old it is. */
-	take_assume_settled(false);
+	take_assume_stable(false);
 	assert_int_equal(run_after(b, &plan, 10, &err), -EBUSY);
-	take_assume_settled(true);
+	take_assume_stable(true);
 	ok(run_after(b, &plan, 10, &err));
 	project_is(b, b->new_picture, "after it");
 	nothing_left(b);
@@ -145,7 +145,7 @@ static void bytes_are_read_where_the_file_system_is_not_known(void **state)
 	size_t i;
 
 	plan_other_bytes(b, &plan);
-	take_assume_settled(false);
+	take_assume_stable(false);
 	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		fs_type = types[i];
 		assert_int_equal(run_after(b, &plan, 1000, &err), -EBUSY);
@@ -309,7 +309,7 @@ static void store_through_mapping(const char *path, const char *renamed)
 	struct err err;
 	int got;
 
-	take_assume_settled(false);
+	take_assume_stable(false);
 	mapped = map_page(path);
 	snapshot_free(&bench_now->old);
 	plan_free(&bench_now->plan);

@@ -73,7 +73,7 @@ static void flags_are_recorded_and_stay_while_nothing_changes(void **state)
 	struct box *box = *state;
 	AUTO(snapshot) struct snapshot s = {0}, first = {0};
 
-	take_assume_settled(true);
+	take_assume_stable(true);
 	fill(box);
 	take_cached(box, &first);
 	check(box, &first);
@@ -89,7 +89,7 @@ static void flags_are_recorded_and_stay_while_nothing_changes(void **state)
 	set(box, "d/new", FS_NOATIME_FL);
 	take_cached(box, &s);
 	assert_int_equal(chattr_of(box, &s, "d/new"), FS_NOATIME_FL);
-	take_assume_settled(false);
+	take_assume_stable(false);
 }
 
 static void a_flag_that_goes_is_a_change(void **state)

@@ -421,7 +421,7 @@ static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 	box = *state;
 	moments.happen = nothing;
 	start();
-	take_assume_settled(true);
+	take_assume_stable(true);
 	clock_back = 3600;
 	take_now(true, &stats, &a);
 	take_now(true, &stats, &b);
@@ -432,7 +432,7 @@ static void test_nothing_is_trusted_while_the_clock_is_behind(void **state)
 	take_now(true, &stats, &d);
 	assert_int_equal(stats.read_files, 0);
 	clock_back = 0;
-	take_assume_settled(false);
+	take_assume_stable(false);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static uint32_t add_folder(struct cache_builder *b, const struct oid *tree,
 
 	for (i = 0; i < count; i++)
 		cache_builder_add(b, &items[i]);
-	return cache_builder_folder(b, tree, old);
+	return cache_builder_end_dir(b, tree, old);
 }
 
 /* root/{d/{x}, f, l -> to}; d's tree is filled with 'd', root's with 'r'. */
@@ -59,8 +59,8 @@ static void save(struct box *box, uint64_t seq)
 				      .content = make_oid(OBJECT_DATA, 'x'),
 				      .flags = CACHE_UNTRUSTED};
 	number = add_folder(b, &tree_d, in_d, 1, NULL);
-	in_r[0] = (struct cache_item){
-		.name = "d", .meta = &d, .folder = number + 1};
+	in_r[0] =
+		(struct cache_item){.name = "d", .meta = &d, .dir = number + 1};
 	in_r[1] =
 		(struct cache_item){.name = "f",
 				    .meta = &f,
@@ -68,15 +68,14 @@ static void save(struct box *box, uint64_t seq)
 				    .attrs = make_oid(OBJECT_ATTRSET, 'a')};
 	in_r[2] = (struct cache_item){.name = "l", .link = "to", .meta = &l};
 	number = add_folder(b, &tree_r, in_r, 3, NULL);
-	root = (struct cache_item){
-		.name = "", .meta = &r, .folder = number + 1};
+	root = (struct cache_item){.name = "", .meta = &r, .dir = number + 1};
 	ok(cache_builder_save(b, box->cache, &key, seq, &root, &err));
 	cache_builder_free(&b);
 }
 
 static void check_subtree(struct statcache *c, const struct cache_entry *root)
 {
-	const struct cache_folder *r = statcache_folder(c, root), *d;
+	const struct cache_dir *r = statcache_dir(c, root), *d;
 	const struct cache_entry *e, *x;
 	struct meta f = make_meta(S_IFREG | 0600, 3);
 	struct oid id = make_oid(OBJECT_CHUNKLIST, 'f'), got;
@@ -96,9 +95,9 @@ static void check_subtree(struct statcache *c, const struct cache_entry *root)
 	id = make_oid(OBJECT_ATTRSET, 'a');
 	got = statcache_attrs(c, &e[1]);
 	assert_true(oid_equal(&got, &id));
-	assert_null(statcache_folder(c, &e[1]));
+	assert_null(statcache_dir(c, &e[1]));
 	assert_string_equal(statcache_link(c, &e[2]), "to");
-	d = statcache_folder(c, &e[0]);
+	d = statcache_dir(c, &e[0]);
 	assert_non_null(d);
 	x = statcache_entries(c, d, &count);
 	assert_int_equal(count, 1);
@@ -130,8 +129,7 @@ static void test_any_difference_counts(void **state)
 
 	save(box, 9);
 	c = statcache_open(box->cache, &key);
-	e = statcache_entries(c, statcache_folder(c, statcache_root(c)),
-			      &count);
+	e = statcache_entries(c, statcache_dir(c, statcache_root(c)), &count);
 #define DIFFERS(change)                                                        \
 	do {                                                                   \
 		m = make_meta(S_IFREG | 0600, 3);                              \
@@ -219,17 +217,16 @@ static void test_a_subtree_is_taken_over(void **state)
 		.name = "sub", .meta = &top, .old = statcache_root(old)};
 	items[1] = (struct cache_item){
 		.name = "sub2", .meta = &top, .old = statcache_root(old)};
-	root = (struct cache_item){
-		.name = "",
-		.meta = &top,
-		.folder = add_folder(b, &tree, items, 2, old) + 1};
+	root = (struct cache_item){.name = "",
+				   .meta = &top,
+				   .dir = add_folder(b, &tree, items, 2, old) +
+					  1};
 	ok(cache_builder_save(b, box->cache, &key, 10, &root, &err));
 	cache_builder_free(&b);
 	statcache_free(&old);
 	c = statcache_open(box->cache, &key);
 	assert_non_null(c);
-	e = statcache_entries(c, statcache_folder(c, statcache_root(c)),
-			      &count);
+	e = statcache_entries(c, statcache_dir(c, statcache_root(c)), &count);
 	assert_int_equal(count, 2);
 	check_subtree(c, &e[0]);
 	check_subtree(c, &e[1]);

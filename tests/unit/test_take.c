@@ -34,13 +34,13 @@ static void make_dir(struct box *box, const char *name)
 
 static int setup_settled(void **state)
 {
-	take_assume_settled(true);
+	take_assume_stable(true);
 	return setup(state);
 }
 
 static int teardown_settled(void **state)
 {
-	take_assume_settled(false);
+	take_assume_stable(false);
 	stable_read_set_hook(NULL);
 	return teardown(state);
 }
@@ -340,7 +340,7 @@ static void test_what_is_known_is_not_read(void **state)
 	ok(content_put_bytes(box->store, "new", 3, &known.content, &err));
 	assert_return_code(fchmodat(box->root_fd, "known", 0, 0), errno);
 	pass_racy_time();
-	take_assume_settled(false);
+	take_assume_stable(false);
 	ok(take_snapshot(box->store, &o, &s, &err));
 	assert_int_equal(stats.read_files, 1);
 	/* It says what it was told, not what is there. */
@@ -364,7 +364,7 @@ static void test_young_files_are_read_again(void **state)
 	AUTO(snapshot) struct snapshot s = {0}, again = {0};
 
 	/* A store through a mapping moves no time while its page is dirty. */
-	take_assume_settled(false);
+	take_assume_stable(false);
 	write_text(box, "f", "mapped");
 	pass_racy_time();
 	take(box, &s);
@@ -379,7 +379,7 @@ static void test_a_store_through_a_mapping_is_seen(void **state)
 	auto_close int fd = -1;
 	char *map;
 
-	take_assume_settled(false);
+	take_assume_stable(false);
 	write_text(box, "f", "mapped");
 	fd = openat(box->root_fd, "f", O_RDWR | O_CLOEXEC);
 	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
