@@ -137,7 +137,7 @@ static int list_unread(struct context *c, struct project *p,
 				      err) < 0)
 			return -err->num;
 	}
-	known_sort(p->known, p->known_count);
+	ingest_hint_sort(p->hints, p->hint_count);
 	return count;
 }
 

@@ -16,7 +16,7 @@
 #include "restore/txn.h"
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 #include "snapshot/store/ring.h"
 
 static bool has_journal(int workspace_fd)

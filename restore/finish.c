@@ -14,7 +14,7 @@
 #include "restore/onfile.h"
 #include "restore/shut.h"
 #include "restore/txn.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 
 int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 {
@@ -236,16 +236,17 @@ void txn_remember(struct txn *t)
 		 * nothing: it is read if it can be. */
 		if (!ino || !S_ISREG(op->to->mode) || (!shut && !ctime.sec))
 			continue;
-		GROW(p->known, p->known_count, p->known_room);
-		p->known[p->known_count++] = (struct known_file){
+		GROW(p->hints, p->hint_count, p->hint_capacity);
+		p->hints[p->hint_count++] = (struct ingest_hint){
 			.ino = ino,
 			.size = op->to->size,
 			.mtime = op->to->mtime,
 			.ctime = shut ? (struct timestamp){0} : ctime,
 			.content = op->to->content,
-			.bare = op->taken && op->to->attrs.type == OBJECT_NONE,
+			.no_attrs =
+				op->taken && op->to->attrs.type == OBJECT_NONE,
 		};
 	}
-	known_sort(p->known, p->known_count);
+	ingest_hint_sort(p->hints, p->hint_count);
 	remember_shut(t);
 }

@@ -15,7 +15,7 @@
 #include "restore/shut.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 #include "snapshot/walk/take.h"
 
 int project_folder(const char *path, bool make, struct err *err)
@@ -139,7 +139,7 @@ void project_close(struct project *p)
 	free(p->path);
 	free(p->cache_path);
 	free(p->state[0]);
-	free(p->known);
+	free(p->hints);
 	mem_list_free(&p->shut);
 	for (i = 0; i < p->recovered_count; i++) {
 		free(p->recovered[i].path);
@@ -203,7 +203,7 @@ static bool needs_cache(const struct project *p)
 	for (i = 0; p->only[i]; i++)
 		wanted += *p->only[i] &&
 			  p->only[i][strlen(p->only[i]) - 1] != '/';
-	return p->known_count < wanted;
+	return p->hint_count < wanted;
 }
 
 static int take(struct store *store, struct project *p,
@@ -220,8 +220,8 @@ static int take(struct store *store, struct project *p,
 	options->skip_prefix = p->staging ? TRANSACTION_STAGING_PREFIX : NULL;
 	options->only = p->only;
 	options->moved_since = p->moved_since;
-	options->known = p->known;
-	options->known_count = p->known_count;
+	options->hints = p->hints;
+	options->hint_count = p->hint_count;
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)
@@ -255,8 +255,8 @@ int project_know(struct project *p, const char *path, const struct entry *e,
 	if (timestamp_compare(m.ctime, when) > 0 &&
 	    !take_mmap_updates_times(p->fd))
 		return 0;
-	GROW(p->known, p->known_count, p->known_room);
-	p->known[p->known_count++] = (struct known_file){
+	GROW(p->hints, p->hint_count, p->hint_capacity);
+	p->hints[p->hint_count++] = (struct ingest_hint){
 		.ino = m.ino,
 		.size = e->size,
 		.mtime = e->mtime,

@@ -21,7 +21,7 @@
 #include "overlay/change_list.h"
 #include "restore/doings.h"
 #include "restore/plan/plan.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 #include "snapshot/tree/catalog.h"
 
 /* How the folder in the project's root begins in which new files wait for
@@ -52,8 +52,8 @@ struct project {
 	/* take_options.moved_since of those snapshots. */
 	struct timestamp moved_since;
 	/* What a transaction has put there: take_options.known. */
-	struct known_file *known;
-	size_t known_count, known_room;
+	struct ingest_hint *hints;
+	size_t hint_count, hint_capacity;
 	/* What the transaction that transaction_recover() has ended did, root
 	 * by root; filled in the project that it was called with. */
 	struct recovered *recovered;

@@ -21,7 +21,7 @@
 #include "guard/recover.h"
 #include "restore/shut.h"
 #include "restore/workspace.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 
 struct undo_options {
 	bool dry, yes;
@@ -196,7 +196,7 @@ static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root, each_shut, r,
 		      err) < 0)
 		return -err->num;
-	known_sort(r->project.known, r->project.known_count);
+	ingest_hint_sort(r->project.hints, r->project.hint_count);
 	return project_look(u->c->store, &r->project, "pre-undo",
 			    u->last.run_id, &r->now, err);
 }

@@ -40,7 +40,7 @@ static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
 	return n < 0 ? -1 : (ssize_t)len;
 }
 
-int content_put(struct store *s, int fd, const struct longfile_known *known,
+int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 		struct oid *ret, uint64_t *ret_size, struct err *err)
 {
 	auto_free unsigned char *data = NULL;
@@ -51,7 +51,7 @@ int content_put(struct store *s, int fd, const struct longfile_known *known,
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
 	if (st.st_size > CONTENT_WHOLE_MAX)
-		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
+		return longfile_put(s, fd, (uint64_t)st.st_size, hints, ret,
 				    ret_size, err);
 	capacity = (size_t)st.st_size + 1;
 	data = mem_alloc(capacity);
@@ -59,7 +59,7 @@ int content_put(struct store *s, int fd, const struct longfile_known *known,
 	if (n < 0)
 		return fail_errno(err, "read");
 	if ((size_t)n == capacity) /* it grows */
-		return longfile_put(s, fd, (uint64_t)st.st_size, known, ret,
+		return longfile_put(s, fd, (uint64_t)st.st_size, hints, ret,
 				    ret_size, err);
 	if (content_put_bytes(s, data, (uint64_t)n, ret, err) < 0)
 		return -err->num;

@@ -24,7 +24,7 @@
  * common with the version before (known, may be NULL) is known again without
  * being cut and compared.
  */
-int content_put(struct store *s, int fd, const struct longfile_known *known,
+int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 		struct oid *ret, uint64_t *ret_size, struct err *err);
 
 /* Keeps bytes that are in memory already (any length). */

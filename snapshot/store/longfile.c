@@ -117,12 +117,12 @@ static int cut_changed(struct cut *c, const struct past *p, struct err *err)
 }
 
 int longfile_put(struct store *s, int fd, uint64_t size,
-		 const struct longfile_known *known, struct oid *ret,
+		 const struct longfile_hints *hints, struct oid *ret,
 		 uint64_t *ret_size, struct err *err)
 {
 	AUTO(past)
-	struct past *past = known && known->marks && size >= marked_len
-				    ? past_new(s, known->marks, known->before)
+	struct past *past = hints && hints->marks && size >= marked_len
+				    ? past_new(s, hints->marks, hints->before)
 				    : NULL;
 	AUTO(cutter) struct cutter *cutter = cutter_new(s, past);
 	struct cut c = {.cutter = cutter,
@@ -146,6 +146,6 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 	*ret_size = c.pos;
 	marks = past ? cutter_marks(cutter, &count) : NULL;
 	if (marks)
-		marks_put(known->marks, ret, known->before, marks, count);
+		marks_put(hints->marks, ret, hints->before, marks, count);
 	return 0;
 }

@@ -9,14 +9,14 @@
 #include "snapshot/store/store.h"
 
 /* What is known of a file before it is read; both may be NULL. */
-struct longfile_known {
+struct longfile_hints {
 	struct marks *marks; /* where those of long files are kept */
 	const struct oid *before; /* its version before */
 };
 
 /* See content_put(); size is what stat says. */
 int longfile_put(struct store *s, int fd, uint64_t size,
-		 const struct longfile_known *known, struct oid *ret,
+		 const struct longfile_hints *hints, struct oid *ret,
 		 uint64_t *ret_size, struct err *err);
 
 /* --- for tests only --- */

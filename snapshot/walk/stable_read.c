@@ -121,7 +121,7 @@ static int find_read_errno(int fd)
 }
 
 static int read_file_content(struct store *store, int dirfd, const char *name,
-			     const struct longfile_known *known,
+			     const struct longfile_hints *hints,
 			     struct stable_read *r, struct err *err)
 {
 	auto_close int fd = open_keeping_atime(dirfd, name);
@@ -136,7 +136,7 @@ static int read_file_content(struct store *store, int dirfd, const char *name,
 	if (meta_get(fd, "", &opened) < 0 || !S_ISREG(opened.mode))
 		return 0;
 	r->has_chattr = chattr_read(fd, &r->meta.chattr);
-	if (content_put(store, fd, known, &r->content, &r->size, err) == 0)
+	if (content_put(store, fd, hints, &r->content, &r->size, err) == 0)
 		return 0;
 	num = find_read_errno(fd);
 	if (!num)
@@ -160,7 +160,7 @@ static void read_link_text(int dirfd, const char *name, struct stable_read *r)
 /* One try; 1: it was at rest, 0: it was not. */
 static int try_stable_read(struct store *store, int dirfd, const char *name,
 			   const char *private_xattrs, const uint64_t *dev,
-			   const struct longfile_known *known,
+			   const struct longfile_hints *hints,
 			   struct stable_read *r, struct err *err)
 {
 	struct meta after;
@@ -175,7 +175,7 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 		return fail(err, EXDEV, "%s: another file system",
 			    text_quote(name));
 	if (S_ISREG(r->meta.mode) && r->meta.size &&
-	    read_file_content(store, dirfd, name, known, r, err) < 0)
+	    read_file_content(store, dirfd, name, hints, r, err) < 0)
 		return -err->num;
 	if (S_ISLNK(r->meta.mode))
 		read_link_text(dirfd, name, r);
@@ -190,7 +190,7 @@ static int try_stable_read(struct store *store, int dirfd, const char *name,
 
 int stable_read_entry(struct store *store, int dirfd, const char *name,
 		      const char *private_xattrs, const uint64_t *dev,
-		      const struct longfile_known *known,
+		      const struct longfile_hints *hints,
 		      struct stable_read *ret, struct err *err)
 {
 	AUTO(stable_read) struct stable_read r = {0};
@@ -199,7 +199,7 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 	for (tries = 0; tries < STABLE_READ_TRIES && got == 0; tries++) {
 		stable_read_free(&r);
 		got = try_stable_read(store, dirfd, name, private_xattrs, dev,
-				      known, &r, err);
+				      hints, &r, err);
 	}
 	if (got < 0)
 		return err_context(err, "%s", text_quote(name));

@@ -37,7 +37,7 @@ void stable_read_free(struct stable_read *r);
  */
 int stable_read_entry(struct store *store, int dirfd, const char *name,
 		      const char *private_xattrs, const uint64_t *dev,
-		      const struct longfile_known *known,
+		      const struct longfile_hints *hints,
 		      struct stable_read *ret, struct err *err);
 
 /*

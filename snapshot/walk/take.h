@@ -16,7 +16,7 @@
 #define GUARD_SNAPSHOT_CRAWL_TAKE_H
 
 #include "snapshot/walk/gid_summary.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 #include "snapshot/tree/catalog.h"
 
 /* What one snapshot had to do; for tests, benchmarks and --json. */
@@ -73,8 +73,8 @@ struct take_options {
 	const char *const *excludes;
 	const char *const *tags; /* as excludes */
 	/* Sorted. They may even be unreadable. */
-	const struct known_file *known;
-	size_t known_count;
+	const struct ingest_hint *hints;
+	size_t hint_count;
 	/* Contents by plain calls instead of io_uring. */
 	bool plain;
 	/* Called now and then from the caller's thread; may be NULL. */

@@ -155,7 +155,8 @@ const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 			 : statcache_name(w->cache, &f->entries[i]);
 }
 
-void walk_make_items(const struct walk *w, struct walk_dir *f, size_t known)
+void walk_make_items(const struct walk *w, struct walk_dir *f,
+		     size_t item_count)
 {
 	size_t i;
 
@@ -164,7 +165,7 @@ void walk_make_items(const struct walk *w, struct walk_dir *f, size_t known)
 	f->items = mem_zalloc(f->count * sizeof(*f->items));
 	for (i = 0; i < f->count; i++)
 		f->items[i].name = walk_item_name(w, f, i);
-	for (i = 0; i < known; i++) {
+	for (i = 0; i < item_count; i++) {
 		const struct cache_entry *e = &f->entries[i];
 		struct walk_item *it = &f->items[i];
 

@@ -18,7 +18,7 @@
 #include "base/dirtree.h"
 #include "snapshot/walk/gid_summary.h"
 #include "snapshot/walk/statcache.h"
-#include "snapshot/store/known.h"
+#include "snapshot/store/ingest_hint.h"
 #include "snapshot/store/marks.h"
 #include "snapshot/store/ring.h"
 #include "snapshot/tree/catalog.h"
@@ -40,8 +40,8 @@ struct walk {
 	const char *const *only; /* sorted paths in the root, or NULL: all */
 	size_t only_count;
 	const char *const *excludes; /* globs, or NULL */
-	const struct known_file *known; /* sorted */
-	size_t known_count;
+	const struct ingest_hint *hints; /* sorted */
+	size_t hint_count;
 	struct timestamp moved_since;
 	struct timestamp start; /* by the file systems' clock */
 	bool trusted_fs; /* its clock and its folders' times are known */
@@ -156,7 +156,7 @@ const char *walk_item_name(const struct walk *w, const struct walk_dir *f,
 			   size_t i);
 /* From here on the folder differs from the cache: items for all its names,
  * the first `known` of them as in the cache. */
-void walk_make_items(const struct walk *w, struct walk_dir *f, size_t known);
+void walk_make_items(const struct walk *w, struct walk_dir *f, size_t hints);
 
 void walk_dir_free(struct walk_dir *f);
 /* All folders below f, not f. */

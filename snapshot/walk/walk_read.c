@@ -68,11 +68,11 @@ static void take_stable_read(struct walk *w, struct walk_dir *f,
 static void read_item_alone(struct walk *w, struct walk_dir *f,
 			    struct walk_item *it, const struct oid *before)
 {
-	struct longfile_known known = {.marks = w->marks, .before = before};
+	struct longfile_hints hints = {.marks = w->marks, .before = before};
 	AUTO(stable_read) struct stable_read r = {0};
 	struct err err;
 	int got = stable_read_entry(w->store, f->fd, it->name, NULL, &w->dev,
-				    &known, &r, &err);
+				    &hints, &r, &err);
 
 	if (got == -ENOENT || got == -ENOTDIR) {
 		it->gone = true;
@@ -177,22 +177,22 @@ void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
 }
 
 void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
-		    const struct meta *meta, const struct known_file *known)
+		    const struct meta *meta, const struct ingest_hint *hints)
 {
 	AUTO(stable_read)
 	struct stable_read r = {.meta = *meta,
-				.size = known->size,
-				.content = known->content,
+				.size = hints->size,
+				.content = hints->content,
 				.ask_chattr = f->meta.chattr != 0};
 	/* Whoever gives it attributes moves its ctime. */
-	bool bare = known->bare && known->ctime.sec && !meta->chattr &&
-		    !f->meta.chattr;
+	bool no_attrs = hints->no_attrs && hints->ctime.sec && !meta->chattr &&
+			!f->meta.chattr;
 	struct walk_item *it;
 	struct err err;
 
 	walk_make_items(w, f, i);
 	it = &f->items[i];
-	if (!bare &&
+	if (!no_attrs &&
 	    stable_read_attrs(w->store, f->fd, it->name, NULL, &r, &err) < 0) {
 		walk_read_failed(w, f, it->name, &err);
 		return;

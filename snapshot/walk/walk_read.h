@@ -30,7 +30,7 @@ void walk_read_item(struct walk_worker *k, struct walk_dir *f, size_t i,
  * mapping gives a clean page a new time.
  */
 void walk_read_hint(struct walk *w, struct walk_dir *f, size_t i,
-		    const struct meta *meta, const struct known_file *known);
+		    const struct meta *meta, const struct ingest_hint *hints);
 
 /* Takes one finished read in; false when none is under way. */
 bool walk_read_collect(struct walk_worker *k);

@@ -91,7 +91,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 {
 	struct walk_dir *f = s->dir;
 	struct walk *w = s->walk;
-	const struct known_file *known;
+	const struct ingest_hint *hints;
 	struct meta meta;
 	bool mount, dir;
 
@@ -127,10 +127,10 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	}
 	if (!e || (e->flags & CACHE_UNTRUSTED) ||
 	    !statcache_same(w->cache, e, &meta)) {
-		known = known_find(w->known, w->known_count, &meta);
+		hints = ingest_hint_find(w->hints, w->hint_count, &meta);
 		/* What can be read is, where its times do not tell. */
-		if (known && (w->mmap_updates_times || !known->ctime.sec))
-			walk_read_hint(w, f, i, &meta, known);
+		if (hints && (w->mmap_updates_times || !hints->ctime.sec))
+			walk_read_hint(w, f, i, &meta, hints);
 		else
 			walk_read_item(s->worker, f, i, &meta, e);
 		return;

@@ -46,7 +46,7 @@ static void lab_done(struct lab *lab)
 
 static struct oid put_file(struct lab *lab, bool known)
 {
-	struct longfile_known k = {lab->marks, &lab->before};
+	struct longfile_hints k = {lab->marks, &lab->before};
 	struct err err;
 	struct stat st;
 	struct oid id;

@@ -314,14 +314,14 @@ static void test_what_is_known_is_not_read(void **state)
 {
 	struct box *box = *state;
 	AUTO(snapshot) struct snapshot s = {0}, again = {0};
-	struct known_file known = {.size = 3};
+	struct ingest_hint hints = {.size = 3};
 	struct take_options o = {
 		.root_path = box->root,
 		.root_fd = -1,
 		.cache_path = box->cache,
 		.reason = "manual",
-		.known = &known,
-		.known_count = 1,
+		.hints = &hints,
+		.hint_count = 1,
 		.stats = &stats,
 	};
 	struct statfs fs;
@@ -335,9 +335,9 @@ static void test_what_is_known_is_not_read(void **state)
 	write_text(box, "known", "old");
 	write_text(box, "other", "old");
 	assert_int_equal(meta_get(box->root_fd, "known", &m), 0);
-	known.ino = m.ino;
-	known.mtime = m.mtime;
-	ok(content_put_bytes(box->store, "new", 3, &known.content, &err));
+	hints.ino = m.ino;
+	hints.mtime = m.mtime;
+	ok(content_put_bytes(box->store, "new", 3, &hints.content, &err));
 	assert_return_code(fchmodat(box->root_fd, "known", 0, 0), errno);
 	pass_racy_time();
 	take_assume_stable(false);
@@ -969,7 +969,7 @@ static void test_some_paths_are_kept_and_nothing_is_said_of_others(void **state)
 				 .stats = &stats};
 	const struct {
 		const char *path;
-		bool in, known;
+		bool in, hints;
 	} rows[] = {
 		{"a/b/file", true, true},      {"a/b/other", false, false},
 		{"a/folder/x", true, true},    {"a/folder/y", false, true},
@@ -1001,10 +1001,10 @@ static void test_some_paths_are_kept_and_nothing_is_said_of_others(void **state)
 
 		assert_int_equal(is_in(box, &s, rows[i].path), rows[i].in);
 		assert_int_equal(snapshot_knows(box->store, &s, path, &err),
-				 rows[i].known);
+				 rows[i].hints);
 		assert_int_equal(catalog_find(box->store, NULL, path, false,
 					      &found, &err) == 0,
-				 rows[i].known);
+				 rows[i].hints);
 		snapshot_free(&found);
 		found = (struct snapshot){0};
 	}

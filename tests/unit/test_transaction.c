@@ -318,8 +318,8 @@ static uint64_t snap_known(struct bench *b, const struct project *p,
 		.root_path = b->project,
 		.root_fd = p->fd,
 		.reason = "post",
-		.known = p->known,
-		.known_count = p->known_count,
+		.hints = p->hints,
+		.hint_count = p->hint_count,
 		.stats = &stats,
 	};
 	struct err err;
@@ -388,7 +388,7 @@ static void knows_what_it_wrote_for_the_snapshot_after_it(void **state)
 	plan_for(b, &nothing.root, &many.root, &nothing.root, &plan);
 	open_project(b, &p);
 	ok(run_root(b->box->store, &p, &plan, &err));
-	assert_true(p.known_count > 500);
+	assert_true(p.hint_count > 500);
 	read = snap_known(b, &p, &after);
 	assert_true(same_at(b, &after, &many, "d3/f4"));
 	assert_true(same_at(b, &after, &many, "d7/f11"));

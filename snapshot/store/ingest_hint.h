@@ -10,17 +10,17 @@
 #include "base/meta.h"
 #include "snapshot/store/store.h"
 
-struct known_file {
+struct ingest_hint {
 	uint64_t ino, size;
 	struct timestamp mtime, ctime;
 	struct oid content;
-	bool bare; /* as it was at ctime, it has no attributes */
+	bool no_attrs; /* as it was at ctime, it has no attributes */
 };
 
 /* A list is sorted before it is looked through. */
-void known_sort(struct known_file *list, size_t count);
+void ingest_hint_sort(struct ingest_hint *list, size_t count);
 /* NULL: it is none of them. */
-const struct known_file *known_find(const struct known_file *list, size_t count,
-				    const struct meta *m);
+const struct ingest_hint *ingest_hint_find(const struct ingest_hint *list,
+					   size_t count, const struct meta *m);
 
 #endif
