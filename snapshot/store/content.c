@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "snapshot/store/chunklist.h"
-#include "snapshot/store/cutter.h"
+#include "snapshot/store/chunker.h"
 #include "snapshot/store/hole.h"
 #include "snapshot/store/longfile.h"
 #include "snapshot/store/stream.h"
@@ -75,11 +75,11 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		return 0;
 	}
 	if (len > CONTENT_WHOLE_MAX) {
-		AUTO(cutter) struct cutter *c = cutter_new(s, NULL);
+		AUTO(chunker) struct chunker *c = chunker_new(s, NULL);
 
-		if (cutter_add(c, data, len, err) < 0)
+		if (chunker_add(c, data, len, err) < 0)
 			return -err->num;
-		return cutter_end(c, ret, err);
+		return chunker_end(c, ret, err);
 	}
 	return store_put(s, OBJECT_DATA, data, len, ret, err);
 }

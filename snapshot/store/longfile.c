@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "snapshot/store/chunklist.h"
-#include "snapshot/store/cutter.h"
+#include "snapshot/store/chunker.h"
 #include "snapshot/store/hole.h"
 #include "snapshot/store/stream.h"
 
@@ -24,7 +24,7 @@ void longfile_mark_from(uint64_t len)
 
 /* A file being cut. */
 struct cut {
-	struct cutter *cutter;
+	struct chunker *chunker;
 	int fd;
 	uint64_t size, pos;
 	bool cached, direct;
@@ -41,7 +41,7 @@ static int add_stretch(struct cut *c, struct stream *in, uint64_t end,
 
 	stream_range(in, c->pos, end);
 	while ((n = stream_next(in, &data)) > 0) {
-		got = cutter_add(c->cutter, data, (size_t)n, err);
+		got = chunker_add(c->chunker, data, (size_t)n, err);
 		if (got)
 			return got < 0 ? got : 2;
 		c->pos += (uint64_t)n;
@@ -59,7 +59,7 @@ static int add_lead(struct cut *c, struct err *err)
 
 	if (n < 0)
 		return fail_errno(err, "read");
-	got = cutter_lead(c->cutter, data, (size_t)n, err);
+	got = chunker_add_data(c->chunker, data, (size_t)n, err);
 	c->pos += (uint64_t)n;
 	return got > 0 ? 2 : got < 0 ? got : (size_t)n < want;
 }
@@ -79,7 +79,7 @@ static int cut_from(struct cut *c, bool ahead, struct err *err)
 	while (got == 0) {
 		bool more = hole_next_data(c->fd, c->pos, &start, &end);
 
-		cutter_skip(c->cutter, start - c->pos);
+		chunker_add_zeros(c->chunker, start - c->pos);
 		c->pos = start;
 		if (!more)
 			return 1;
@@ -105,13 +105,13 @@ static int cut_changed(struct cut *c, const struct past *p, struct err *err)
 	int got = 2;
 
 	while (got == 2) {
-		i = cutter_keep(c->cutter, i);
+		i = chunker_reuse(c->chunker, i);
 		c->pos = p->starts[i];
 		if (i == p->list.count && c->pos == c->size)
 			return 1;
 		got = cut_from(c, gap(p, i, c->size) >= RING_LEN, err);
 		if (got == 2)
-			i = cutter_met(c->cutter);
+			i = chunker_reusable_run(c->chunker);
 	}
 	return got;
 }
@@ -124,8 +124,8 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 	struct past *past = hints && hints->marks && size >= marked_len
 				    ? past_new(s, hints->marks, hints->before)
 				    : NULL;
-	AUTO(cutter) struct cutter *cutter = cutter_new(s, past);
-	struct cut c = {.cutter = cutter,
+	AUTO(chunker) struct chunker *chunker = chunker_new(s, past);
+	struct cut c = {.chunker = chunker,
 			.fd = fd,
 			.size = size,
 			.cached = stream_is_cached(fd, size)};
@@ -141,10 +141,10 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 					       : cut_from(&c, true, err);
 	if (c.direct)
 		(void)stream_direct(fd, false);
-	if (got < 0 || cutter_end(cutter, ret, err) < 0)
+	if (got < 0 || chunker_end(chunker, ret, err) < 0)
 		return -err->num;
 	*ret_size = c.pos;
-	marks = past ? cutter_marks(cutter, &count) : NULL;
+	marks = past ? chunker_macs(chunker, &count) : NULL;
 	if (marks)
 		marks_put(hints->marks, ret, hints->before, marks, count);
 	return 0;

@@ -9,22 +9,25 @@
 
 #include "snapshot/store/past.h"
 
-struct putter;
+struct chunk_writer;
 
 /* past: may be NULL; must live longer. Without one there are no marks. */
-struct putter *putter_new(struct store *s, const struct past *past);
-void putter_free(struct putter **putter);
+struct chunk_writer *chunk_writer_new(struct store *s, const struct past *past);
+void chunk_writer_free(struct chunk_writer **chunk_writer);
 /* The next chunk, at most CHUNK_MAX; data is the caller's. A failure may be
  * told by a later call. */
-int putter_put(struct putter *p, const void *data, size_t len, struct err *err);
+int chunk_writer_add(struct chunk_writer *p, const void *data, size_t len,
+		     struct err *err);
 /* The next run as the past has it. */
-void putter_keep(struct putter *p, const struct chunk_run *run,
-		 const unsigned char mark[MARK_LEN]);
+void chunk_writer_add_reused(struct chunk_writer *p,
+			     const struct chunk_run *run,
+			     const unsigned char mark[MARK_LEN]);
 /* The next bytes are a hole. */
-void putter_hole(struct putter *p, uint64_t len);
+void chunk_writer_add_hole(struct chunk_writer *p, uint64_t len);
 /* Waits for all chunks. The list is the putter's. */
-int putter_end(struct putter *p, const struct chunklist **ret, struct err *err);
-/* After that, see cutter_marks(). */
-unsigned char *putter_marks(struct putter *p, size_t *ret_count);
+int chunk_writer_end(struct chunk_writer *p, const struct chunklist **ret,
+		     struct err *err);
+/* After that, see chunker_macs(). */
+unsigned char *chunk_writer_macs(struct chunk_writer *p, size_t *ret_count);
 
 #endif

@@ -1,4 +1,4 @@
-#include "snapshot/store/cutter.h"
+#include "snapshot/store/chunker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/hole.h"
-#include "snapshot/store/putter.h"
+#include "snapshot/store/chunk_writer.h"
 #include "snapshot/store/storeimpl.h"
 
 static const unsigned char zero_bytes[HOLE_MIN];
@@ -16,9 +16,9 @@ static const unsigned char zero_bytes[HOLE_MIN];
  * Takes the bytes of a long file in order and puts chunks. What waits in the
  * window has no hole in it.
  */
-struct cutter {
+struct chunker {
 	struct store *store;
-	struct putter *putter;
+	struct chunk_writer *chunk_writer;
 	unsigned char *window; /* 2 * CHUNK_MAX */
 	size_t start, have;
 	uint64_t at; /* of the window's start, in the file */
@@ -27,36 +27,36 @@ struct cutter {
 	size_t met; /* the kept chunk that is next */
 };
 
-struct cutter *cutter_new(struct store *s, const struct past *past)
+struct chunker *chunker_new(struct store *s, const struct past *past)
 {
-	struct cutter *c = mem_zalloc(sizeof(*c));
+	struct chunker *c = mem_zalloc(sizeof(*c));
 
 	c->store = s;
 	c->past = past;
-	c->putter = putter_new(s, past);
+	c->chunk_writer = chunk_writer_new(s, past);
 	c->window = mem_alloc(2 * CHUNK_MAX);
 	return c;
 }
 
-void cutter_free(struct cutter **cutter)
+void chunker_free(struct chunker **chunker)
 {
-	struct cutter *c = *cutter;
+	struct chunker *c = *chunker;
 
 	if (!c)
 		return;
-	putter_free(&c->putter);
+	chunk_writer_free(&c->chunk_writer);
 	free(c->window);
 	free(c);
-	*cutter = NULL;
+	*chunker = NULL;
 }
 
 /* Puts one chunk from the window. 1: a kept one is next. */
-static int cut_one(struct cutter *c, struct err *err)
+static int cut_first_chunk(struct chunker *c, struct err *err)
 {
 	const unsigned char *data = c->window + c->start;
 	size_t len = chunk_cut(store_gear(c->store), data, c->have);
 
-	if (putter_put(c->putter, data, len, err) < 0)
+	if (chunk_writer_add(c->chunk_writer, data, len, err) < 0)
 		return -err->num;
 	c->start += len;
 	c->have -= len;
@@ -67,17 +67,17 @@ static int cut_one(struct cutter *c, struct err *err)
 	return c->met < c->past->list.count;
 }
 
-static int cut_all(struct cutter *c, struct err *err)
+static int cut_window(struct chunker *c, struct err *err)
 {
 	int got = 0;
 
 	while (c->have && got == 0)
-		got = cut_one(c, err);
+		got = cut_first_chunk(c, err);
 	return got;
 }
 
-static int window_add(struct cutter *c, const unsigned char *data, size_t len,
-		      struct err *err)
+static int add_to_window(struct chunker *c, const unsigned char *data,
+			 size_t len, struct err *err)
 {
 	while (len) {
 		size_t n = 2 * CHUNK_MAX - c->start - c->have;
@@ -89,7 +89,7 @@ static int window_add(struct cutter *c, const unsigned char *data, size_t len,
 		data += n;
 		len -= n;
 		while (c->have >= CHUNK_MAX) {
-			int got = cut_one(c, err);
+			int got = cut_first_chunk(c, err);
 
 			if (got)
 				return got;
@@ -103,24 +103,24 @@ static int window_add(struct cutter *c, const unsigned char *data, size_t len,
 }
 
 /* The zeros that came become a hole, or bytes when they are too few. */
-static int zeros_end(struct cutter *c, struct err *err)
+static int end_zero_run(struct chunker *c, struct err *err)
 {
 	uint64_t zeros = c->zeros;
 	int got;
 
 	c->zeros = 0;
 	if (zeros < HOLE_MIN)
-		return window_add(c, zero_bytes, (size_t)zeros, err);
-	got = cut_all(c, err);
+		return add_to_window(c, zero_bytes, (size_t)zeros, err);
+	got = cut_window(c, err);
 	if (got)
 		return got;
-	putter_hole(c->putter, zeros);
+	chunk_writer_add_hole(c->chunk_writer, zeros);
 	c->at += zeros;
 	return 0;
 }
 
-int cutter_add(struct cutter *c, const unsigned char *data, size_t len,
-	       struct err *err)
+int chunker_add(struct chunker *c, const unsigned char *data, size_t len,
+		struct err *err)
 {
 	size_t n;
 	int got = 0;
@@ -133,24 +133,24 @@ int cutter_add(struct cutter *c, const unsigned char *data, size_t len,
 		if (!len)
 			break;
 		if (c->zeros)
-			got = zeros_end(c, err);
+			got = end_zero_run(c, err);
 		if (got)
 			break;
 		n = hole_none(data, len);
-		got = window_add(c, data, n, err);
+		got = add_to_window(c, data, n, err);
 		data += n;
 		len -= n;
 	}
 	return got;
 }
 
-int cutter_lead(struct cutter *c, const unsigned char *data, size_t len,
-		struct err *err)
+int chunker_add_data(struct chunker *c, const unsigned char *data, size_t len,
+		     struct err *err)
 {
-	return window_add(c, data, len, err);
+	return add_to_window(c, data, len, err);
 }
 
-size_t cutter_keep(struct cutter *c, size_t i)
+size_t chunker_reuse(struct chunker *c, size_t i)
 {
 	const struct past *p = c->past;
 
@@ -158,26 +158,26 @@ size_t cutter_keep(struct cutter *c, size_t i)
 	c->start = c->have = 0;
 	c->zeros = 0;
 	for (; i < p->list.count && p->kept[i]; i++)
-		putter_keep(c->putter, &p->list.runs[i],
-			    p->known + i * MARK_LEN);
+		chunk_writer_add_reused(c->chunk_writer, &p->list.runs[i],
+					p->known + i * MARK_LEN);
 	c->at = p->starts[i];
 	return i;
 }
 
-size_t cutter_met(const struct cutter *c)
+size_t chunker_reusable_run(const struct chunker *c)
 {
 	return c->met;
 }
 
-int cutter_end(struct cutter *c, struct oid *ret, struct err *err)
+int chunker_end(struct chunker *c, struct oid *ret, struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
 	const struct chunklist *list;
 
 	/* Nothing is met any more: the file ends here. */
 	c->past = NULL;
-	if (zeros_end(c, err) < 0 || cut_all(c, err) < 0 ||
-	    putter_end(c->putter, &list, err) < 0)
+	if (end_zero_run(c, err) < 0 || cut_window(c, err) < 0 ||
+	    chunk_writer_end(c->chunk_writer, &list, err) < 0)
 		return -err->num;
 	chunklist_encode(list, &b);
 	if (b.len > OBJECT_LEN_MAX)
@@ -185,12 +185,12 @@ int cutter_end(struct cutter *c, struct oid *ret, struct err *err)
 	return store_put(c->store, OBJECT_CHUNKLIST, b.data, b.len, ret, err);
 }
 
-unsigned char *cutter_marks(struct cutter *c, size_t *ret_count)
+unsigned char *chunker_macs(struct chunker *c, size_t *ret_count)
 {
-	return putter_marks(c->putter, ret_count);
+	return chunk_writer_macs(c->chunk_writer, ret_count);
 }
 
-void cutter_skip(struct cutter *c, uint64_t len)
+void chunker_add_zeros(struct chunker *c, uint64_t len)
 {
 	c->zeros += len;
 }
