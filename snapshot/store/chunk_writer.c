@@ -12,7 +12,7 @@
 #define SINGLE_THREAD_LEN ((uint64_t)8 << 20)
 #define JOBS 4
 
-static const unsigned char no_mark[MARK_LEN];
+static const unsigned char no_mark[CHUNK_MAC_LEN];
 
 /* A chunk that waits for the other thread, or that it works on. */
 struct chunk_job {
@@ -24,14 +24,15 @@ struct chunk_job {
 struct chunk_writer {
 	struct store *store;
 	const struct past *past; /* or NULL */
-	struct marker *mac_contexts[2]; /* the caller's, the other thread's */
+	struct chunk_mac
+		*mac_contexts[2]; /* the caller's, the other thread's */
 	uint64_t bytes;
 	bool has_thread; /* there is another thread */
 	pthread_t thread;
 	pthread_mutex_t mutex; /* all below */
 	pthread_cond_t changed;
 	struct chunklist list;
-	struct buf marks; /* MARK_LEN a run */
+	struct buf chunk_mac_cache; /* CHUNK_MAC_LEN a run */
 	bool mac_missing; /* a chunk has none */
 	struct chunk_job chunk_jobs[JOBS]; /* a queue */
 	unsigned int head, count;
@@ -46,7 +47,8 @@ struct chunk_writer *chunk_writer_new(struct store *s, const struct past *past)
 	p->store = s;
 	p->past = past;
 	if (past)
-		p->mac_contexts[0] = marker_new(marks_key(past->marks));
+		p->mac_contexts[0] = chunk_mac_new(
+			chunk_mac_cache_key(past->chunk_mac_cache));
 	p->mac_missing = !p->mac_contexts[0];
 	(void)pthread_mutex_init(&p->mutex, NULL);
 	(void)pthread_cond_init(&p->changed, NULL);
@@ -56,31 +58,31 @@ struct chunk_writer *chunk_writer_new(struct store *s, const struct past *past)
 /* Under the mutex. */
 static size_t append_chunk_run(struct chunk_writer *p,
 			       const struct chunk_run *run,
-			       const unsigned char mark[MARK_LEN])
+			       const unsigned char mark[CHUNK_MAC_LEN])
 {
 	chunklist_add(&p->list, run);
 	if (!p->mac_missing)
-		buf_add(&p->marks, mark, MARK_LEN);
+		buf_add(&p->chunk_mac_cache, mark, CHUNK_MAC_LEN);
 	return p->list.count - 1;
 }
 
-static bool compute_chunk_mac(struct marker *m, const void *data, size_t len,
-			      unsigned char ret[MARK_LEN])
+static bool compute_chunk_mac(struct chunk_mac *m, const void *data, size_t len,
+			      unsigned char ret[CHUNK_MAC_LEN])
 {
 	if (!m)
 		return false;
-	marker_begin(m);
-	marker_add(m, data, len);
-	return marker_end(m, ret);
+	chunk_mac_begin(m);
+	chunk_mac_add(m, data, len);
+	return chunk_mac_end(m, ret);
 }
 
 /* Without the mutex. */
-static int store_chunk(struct chunk_writer *p, struct marker *marker,
+static int store_chunk(struct chunk_writer *p, struct chunk_mac *chunk_mac,
 		       const void *data, size_t len, size_t index,
 		       struct err *err)
 {
-	unsigned char mark[MARK_LEN];
-	bool marked = compute_chunk_mac(marker, data, len, mark);
+	unsigned char mark[CHUNK_MAC_LEN];
+	bool marked = compute_chunk_mac(chunk_mac, data, len, mark);
 	const struct chunk_run *run =
 		marked ? past_find(p->past, mark, len) : NULL;
 	struct oid id;
@@ -97,7 +99,8 @@ static int store_chunk(struct chunk_writer *p, struct marker *marker,
 		p->failed = *err;
 	p->mac_missing |= !marked;
 	if (!p->mac_missing)
-		memcpy(p->marks.data + index * MARK_LEN, mark, MARK_LEN);
+		memcpy(p->chunk_mac_cache.data + index * CHUNK_MAC_LEN, mark,
+		       CHUNK_MAC_LEN);
 	(void)pthread_mutex_unlock(&p->mutex);
 	return got;
 }
@@ -135,7 +138,8 @@ static void start_chunk_thread(struct chunk_writer *p)
 	for (i = 0; i < JOBS; i++)
 		p->chunk_jobs[i].data = mem_alloc(CHUNK_MAX);
 	if (p->mac_contexts[0])
-		p->mac_contexts[1] = marker_new(marks_key(p->past->marks));
+		p->mac_contexts[1] = chunk_mac_new(
+			chunk_mac_cache_key(p->past->chunk_mac_cache));
 	p->has_thread =
 		pthread_create(&p->thread, NULL, run_chunk_thread, p) == 0;
 }
@@ -193,7 +197,7 @@ void chunk_writer_add_hole(struct chunk_writer *p, uint64_t len)
 
 void chunk_writer_add_reused(struct chunk_writer *p,
 			     const struct chunk_run *run,
-			     const unsigned char mark[MARK_LEN])
+			     const unsigned char mark[CHUNK_MAC_LEN])
 {
 	(void)pthread_mutex_lock(&p->mutex);
 	(void)append_chunk_run(p, run, mark);
@@ -218,13 +222,13 @@ int chunk_writer_end(struct chunk_writer *p, const struct chunklist **ret,
 
 unsigned char *chunk_writer_macs(struct chunk_writer *p, size_t *ret_count)
 {
-	unsigned char *marks = TAKE(p->marks.data);
+	unsigned char *chunk_mac_cache = TAKE(p->chunk_mac_cache.data);
 
 	*ret_count = p->list.count;
-	p->marks = (struct buf){0};
+	p->chunk_mac_cache = (struct buf){0};
 	if (!p->mac_missing)
-		return marks;
-	free(marks);
+		return chunk_mac_cache;
+	free(chunk_mac_cache);
 	return NULL;
 }
 
@@ -243,10 +247,10 @@ void chunk_writer_free(struct chunk_writer **chunk_writer)
 		(void)pthread_join(p->thread, NULL);
 	for (i = 0; i < JOBS; i++)
 		free(p->chunk_jobs[i].data);
-	marker_free(&p->mac_contexts[0]);
-	marker_free(&p->mac_contexts[1]);
+	chunk_mac_free(&p->mac_contexts[0]);
+	chunk_mac_free(&p->mac_contexts[1]);
 	chunklist_free(&p->list);
-	buf_free(&p->marks);
+	buf_free(&p->chunk_mac_cache);
 	(void)pthread_mutex_destroy(&p->mutex);
 	(void)pthread_cond_destroy(&p->changed);
 	free(p);

@@ -21,7 +21,7 @@ int chunk_writer_add(struct chunk_writer *p, const void *data, size_t len,
 /* The next run as the past has it. */
 void chunk_writer_add_reused(struct chunk_writer *p,
 			     const struct chunk_run *run,
-			     const unsigned char mark[MARK_LEN]);
+			     const unsigned char mark[CHUNK_MAC_LEN]);
 /* The next bytes are a hole. */
 void chunk_writer_add_hole(struct chunk_writer *p, uint64_t len);
 /* Waits for all chunks. The list is the putter's. */

@@ -159,7 +159,7 @@ size_t chunker_reuse(struct chunker *c, size_t i)
 	c->zeros = 0;
 	for (; i < p->list.count && p->kept[i]; i++)
 		chunk_writer_add_reused(c->chunk_writer, &p->list.runs[i],
-					p->known + i * MARK_LEN);
+					p->known + i * CHUNK_MAC_LEN);
 	c->at = p->starts[i];
 	return i;
 }

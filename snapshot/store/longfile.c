@@ -17,7 +17,7 @@
 /* Shorter ones are not worth loading a library. */
 static uint64_t marked_len = (uint64_t)32 << 20;
 
-void longfile_mark_from(uint64_t len)
+void longfile_set_mac_len(uint64_t len)
 {
 	marked_len = len;
 }
@@ -121,15 +121,16 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 		 uint64_t *ret_size, struct err *err)
 {
 	AUTO(past)
-	struct past *past = hints && hints->marks && size >= marked_len
-				    ? past_new(s, hints->marks, hints->before)
-				    : NULL;
+	struct past *past =
+		hints && hints->chunk_mac_cache && size >= marked_len
+			? past_new(s, hints->chunk_mac_cache, hints->before)
+			: NULL;
 	AUTO(chunker) struct chunker *chunker = chunker_new(s, past);
 	struct cut c = {.chunker = chunker,
 			.fd = fd,
 			.size = size,
 			.cached = stream_is_cached(fd, size)};
-	unsigned char *marks;
+	unsigned char *chunk_mac_cache;
 	size_t count;
 	int got;
 
@@ -144,8 +145,9 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 	if (got < 0 || chunker_end(chunker, ret, err) < 0)
 		return -err->num;
 	*ret_size = c.pos;
-	marks = past ? chunker_macs(chunker, &count) : NULL;
-	if (marks)
-		marks_put(hints->marks, ret, hints->before, marks, count);
+	chunk_mac_cache = past ? chunker_macs(chunker, &count) : NULL;
+	if (chunk_mac_cache)
+		chunk_mac_cache_put(hints->chunk_mac_cache, ret, hints->before,
+				    chunk_mac_cache, count);
 	return 0;
 }

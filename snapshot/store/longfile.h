@@ -5,12 +5,13 @@
 #ifndef GUARD_SNAPSHOT_STORE_LONGFILE_H
 #define GUARD_SNAPSHOT_STORE_LONGFILE_H
 
-#include "snapshot/store/marks.h"
+#include "snapshot/store/chunk_mac_cache.h"
 #include "snapshot/store/store.h"
 
 /* What is known of a file before it is read; both may be NULL. */
 struct longfile_hints {
-	struct marks *marks; /* where those of long files are kept */
+	struct chunk_mac_cache
+		*chunk_mac_cache; /* where those of long files are kept */
 	const struct oid *before; /* its version before */
 };
 
@@ -22,6 +23,6 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 /* --- for tests only --- */
 
 /* From now on files of this length and more have marks. */
-void longfile_mark_from(uint64_t len);
+void longfile_set_mac_len(uint64_t len);
 
 #endif

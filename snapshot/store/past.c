@@ -19,7 +19,7 @@
 /* What holes may do to a cut reaches no further (see past.h). */
 #define BEHIND 2
 
-struct past *past_new(struct store *s, struct marks *marks,
+struct past *past_new(struct store *s, struct chunk_mac_cache *chunk_mac_cache,
 		      const struct oid *before)
 {
 	struct past *p = mem_zalloc(sizeof(*p));
@@ -27,11 +27,11 @@ struct past *past_new(struct store *s, struct marks *marks,
 	struct err ignored;
 	size_t i;
 
-	p->marks = marks;
+	p->chunk_mac_cache = chunk_mac_cache;
 	if (!before || before->type != OBJECT_CHUNKLIST ||
 	    chunklist_load(s, before, &p->list, &ignored) < 0)
 		return p;
-	p->known = marks_find(marks, before, p->list.count);
+	p->known = chunk_mac_cache_find(chunk_mac_cache, before, p->list.count);
 	if (!p->known) {
 		chunklist_free(&p->list);
 		return p;
@@ -103,7 +103,7 @@ static void make_groups(struct check *c)
 struct checker {
 	struct check *check;
 	struct stream *in;
-	struct marker *marker;
+	struct chunk_mac *chunk_mac;
 };
 
 static bool still_hole(struct checker *k, uint64_t start, uint64_t end)
@@ -132,16 +132,17 @@ struct run_at {
 static void run_begin(struct checker *k, struct run_at *r, size_t i)
 {
 	*r = (struct run_at){i, k->check->past->list.runs[i].len};
-	marker_begin(k->marker);
+	chunk_mac_begin(k->chunk_mac);
 }
 
 static void run_end(struct checker *k, const struct run_at *r)
 {
 	struct past *p = k->check->past;
-	unsigned char mark[MARK_LEN];
+	unsigned char mark[CHUNK_MAC_LEN];
 
-	p->kept[r->i] = marker_end(k->marker, mark) &&
-			memcmp(mark, p->known + r->i * MARK_LEN, MARK_LEN) == 0;
+	p->kept[r->i] = chunk_mac_end(k->chunk_mac, mark) &&
+			memcmp(mark, p->known + r->i * CHUNK_MAC_LEN,
+			       CHUNK_MAC_LEN) == 0;
 }
 
 /* Marks the chunks of a group; what lies behind the file's end is not kept. */
@@ -166,7 +167,7 @@ static int check_chunks(struct checker *k, const struct group *g,
 		for (data += skip; have && r.i < g->first + g->count;) {
 			size_t len = r.left < have ? (size_t)r.left : have;
 
-			marker_add(k->marker, data, len);
+			chunk_mac_add(k->chunk_mac, data, len);
 			data += len;
 			have -= len;
 			r.left -= len;
@@ -205,8 +206,9 @@ static bool check_mapped(struct checker *k, const struct group *g)
 	for (i = g->first; i < g->first + g->count && p->starts[i + 1] <= end;
 	     i++) {
 		run_begin(k, &r, i);
-		marker_add(k->marker, mapping_data(m) + (p->starts[i] - base),
-			   (size_t)r.left);
+		chunk_mac_add(k->chunk_mac,
+			      mapping_data(m) + (p->starts[i] - base),
+			      (size_t)r.left);
 		run_end(k, &r);
 	}
 	if (mapping_failed(m))
@@ -231,15 +233,16 @@ static void count_misses(struct check *c, const struct group *g)
 static int check_groups(void *arg, size_t unused, struct err *err)
 {
 	struct check *c = arg;
-	AUTO(marker)
-	struct marker *marker = marker_new(marks_key(c->past->marks));
+	AUTO(chunk_mac)
+	struct chunk_mac *chunk_mac =
+		chunk_mac_new(chunk_mac_cache_key(c->past->chunk_mac_cache));
 	AUTO(stream)
 	struct stream *in = stream_new(c->fd, c->size, c->cached);
-	struct checker k = {.check = c, .in = in, .marker = marker};
+	struct checker k = {.check = c, .in = in, .chunk_mac = chunk_mac};
 	size_t i;
 
 	(void)unused;
-	while (marker && atomic_load(&c->misses) < MISSES_MAX &&
+	while (chunk_mac && atomic_load(&c->misses) < MISSES_MAX &&
 	       (i = atomic_fetch_add(&c->next, 1)) < c->count) {
 		const struct group *g = &c->groups[i];
 		struct past *p = c->past;
@@ -270,8 +273,9 @@ static int by_mark(const void *a, const void *b, void *arg)
 {
 	const struct past *p = arg;
 
-	return memcmp(p->known + *(const size_t *)a * MARK_LEN,
-		      p->known + *(const size_t *)b * MARK_LEN, MARK_LEN);
+	return memcmp(p->known + *(const size_t *)a * CHUNK_MAC_LEN,
+		      p->known + *(const size_t *)b * CHUNK_MAC_LEN,
+		      CHUNK_MAC_LEN);
 }
 
 static void sort_marks(struct past *p)
@@ -324,7 +328,7 @@ size_t past_at(const struct past *p, uint64_t pos)
 }
 
 const struct chunk_run *past_find(const struct past *p,
-				  const unsigned char mark[MARK_LEN],
+				  const unsigned char mark[CHUNK_MAC_LEN],
 				  uint64_t len)
 {
 	size_t low = 0, high = p->list.count;
@@ -333,14 +337,15 @@ const struct chunk_run *past_find(const struct past *p,
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (memcmp(p->known + p->order[middle] * MARK_LEN, mark,
-			   MARK_LEN) < 0)
+		if (memcmp(p->known + p->order[middle] * CHUNK_MAC_LEN, mark,
+			   CHUNK_MAC_LEN) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == p->list.count ||
-	    memcmp(p->known + p->order[low] * MARK_LEN, mark, MARK_LEN) != 0)
+	    memcmp(p->known + p->order[low] * CHUNK_MAC_LEN, mark,
+		   CHUNK_MAC_LEN) != 0)
 		return NULL;
 	run = &p->list.runs[p->order[low]];
 	return !run->hole && run->len == len ? run : NULL;

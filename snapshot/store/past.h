@@ -15,19 +15,19 @@
 #define GUARD_SNAPSHOT_STORE_PAST_H
 
 #include "snapshot/store/chunklist.h"
-#include "snapshot/store/marks.h"
+#include "snapshot/store/chunk_mac_cache.h"
 
 struct past {
-	struct marks *marks;
+	struct chunk_mac_cache *chunk_mac_cache;
 	struct chunklist list; /* of the version before, may be empty */
-	const unsigned char *known; /* MARK_LEN a run, of marks */
+	const unsigned char *known; /* CHUNK_MAC_LEN a run, of marks */
 	uint64_t *starts; /* of the runs */
 	bool *kept;
 	size_t *order; /* of the runs, by their marks */
 };
 
 /* before: the version before; a list without marks is as good as none. */
-struct past *past_new(struct store *s, struct marks *marks,
+struct past *past_new(struct store *s, struct chunk_mac_cache *chunk_mac_cache,
 		      const struct oid *before);
 void past_free(struct past **p);
 
@@ -40,7 +40,7 @@ size_t past_at(const struct past *p, uint64_t pos);
 
 /* The chunk of this mark and length, or NULL. Thread-safe. */
 const struct chunk_run *past_find(const struct past *p,
-				  const unsigned char mark[MARK_LEN],
+				  const unsigned char mark[CHUNK_MAC_LEN],
 				  uint64_t len);
 
 #endif

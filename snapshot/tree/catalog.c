@@ -21,7 +21,7 @@
 #include "snapshot/tree/snapfile.h"
 
 /* Digits and a newline. */
-#define MARK_LEN 20
+#define SEQ_MARK_LEN 20
 #define SEQ_MAX UINT32_MAX
 #define TEMP_LEN 32
 /* A million notes of long paths fit; more is no snapshot of ours. */
@@ -190,10 +190,10 @@ static int write_temp(int fd, const struct snapshot *s, struct err *err)
  * synced: it only has to outlive the deletion of the newest snapshot's file. */
 static void set_mark(int lock, uint64_t seq)
 {
-	char text[MARK_LEN + 1];
+	char text[SEQ_MARK_LEN + 1];
 
 	(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", seq);
-	(void)fd_pwrite(lock, text, MARK_LEN, 0);
+	(void)fd_pwrite(lock, text, SEQ_MARK_LEN, 0);
 }
 
 uint64_t catalog_mark(struct store *store)
@@ -203,11 +203,11 @@ uint64_t catalog_mark(struct store *store)
 	uint64_t seq = 0;
 	size_t i;
 
-	if (fd_slurp_at(store_dir(store), "commit.lock", MARK_LEN, &text,
+	if (fd_slurp_at(store_dir(store), "commit.lock", SEQ_MARK_LEN, &text,
 			&ignored) < 0 ||
-	    text.len != MARK_LEN || text.data[MARK_LEN - 1] != '\n')
+	    text.len != SEQ_MARK_LEN || text.data[SEQ_MARK_LEN - 1] != '\n')
 		return 0;
-	for (i = 0; i < MARK_LEN - 1; i++) {
+	for (i = 0; i < SEQ_MARK_LEN - 1; i++) {
 		if (text.data[i] < '0' || text.data[i] > '9')
 			return 0;
 		seq = seq * 10 + (uint64_t)(text.data[i] - '0');

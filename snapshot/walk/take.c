@@ -345,8 +345,8 @@ static int walk_and_commit(struct walk *w, const struct take_options *o,
 	    !amended)
 		(void)cache_builder_save(w->builder, o->cache_path, key, s->seq,
 					 &root, &ignored);
-	if (w->marks)
-		(void)marks_save(w->marks, &ignored);
+	if (w->chunk_mac_cache)
+		(void)chunk_mac_cache_save(w->chunk_mac_cache, &ignored);
 	return 0;
 }
 
@@ -355,7 +355,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 {
 	AUTO(snapshot) struct snapshot s = {.time = timestamp_now()};
 	AUTO(snapshot) struct snapshot parent = {0};
-	AUTO(marks) struct marks *marks = NULL;
+	AUTO(chunk_mac_cache) struct chunk_mac_cache *chunk_mac_cache = NULL;
 	struct statcache *cache = NULL;
 	struct cache_key key;
 	struct meta root;
@@ -392,7 +392,7 @@ int take_snapshot(struct store *store, const struct take_options *options,
 		auto_free char *path =
 			mem_printf("%s-marks", options->cache_path);
 
-		marks = w.marks = marks_new(path);
+		chunk_mac_cache = w.chunk_mac_cache = chunk_mac_cache_new(path);
 	}
 	if (cache && !is_cached_root_stored(store, cache, &parent))
 		statcache_free(&cache);

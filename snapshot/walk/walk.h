@@ -19,7 +19,7 @@
 #include "snapshot/walk/gid_summary.h"
 #include "snapshot/walk/statcache.h"
 #include "snapshot/store/ingest_hint.h"
-#include "snapshot/store/marks.h"
+#include "snapshot/store/chunk_mac_cache.h"
 #include "snapshot/store/ring.h"
 #include "snapshot/tree/catalog.h"
 
@@ -33,7 +33,7 @@ struct walk {
 	int root_fd;
 	uint64_t dev;
 	const struct statcache *cache; /* or NULL */
-	struct marks *marks; /* of long files, or NULL */
+	struct chunk_mac_cache *chunk_mac_cache; /* of long files, or NULL */
 	char *skips[SKIP_MAX]; /* paths in the root that are left out */
 	size_t skip_count;
 	const char *skip_prefix; /* of names in the root, or NULL */

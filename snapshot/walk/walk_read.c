@@ -68,7 +68,8 @@ static void take_stable_read(struct walk *w, struct walk_dir *f,
 static void read_item_alone(struct walk *w, struct walk_dir *f,
 			    struct walk_item *it, const struct oid *before)
 {
-	struct longfile_hints hints = {.marks = w->marks, .before = before};
+	struct longfile_hints hints = {.chunk_mac_cache = w->chunk_mac_cache,
+				       .before = before};
 	AUTO(stable_read) struct stable_read r = {0};
 	struct err err;
 	int got = stable_read_entry(w->store, f->fd, it->name, NULL, &w->dev,

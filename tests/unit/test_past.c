@@ -12,7 +12,7 @@
 struct lab {
 	struct box *box;
 	struct store *store;
-	struct marks *marks;
+	struct chunk_mac_cache *chunk_mac_cache;
 	char *path; /* of the marks */
 	int fd; /* the file */
 	struct oid before;
@@ -24,13 +24,13 @@ static struct lab lab_new(struct box *box, const void *secret)
 	auto_free char *name = mem_printf("%s/file", box->dir);
 	struct err err;
 
-	marker_forbid(false);
-	longfile_mark_from((uint64_t)8 << 20);
+	chunk_mac_forbid(false);
+	longfile_set_mac_len((uint64_t)8 << 20);
 	if (secret)
 		ok(store_create_with_secret(box->store, secret, &err));
 	ok(store_open(&lab.store, box->store, STORE_WRITE, &err));
 	lab.path = mem_printf("%s/marks", box->dir);
-	lab.marks = marks_new(lab.path);
+	lab.chunk_mac_cache = chunk_mac_cache_new(lab.path);
 	lab.fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	assert_true(lab.fd >= 0);
 	return lab;
@@ -39,14 +39,14 @@ static struct lab lab_new(struct box *box, const void *secret)
 static void lab_done(struct lab *lab)
 {
 	store_free(&lab->store);
-	marks_free(&lab->marks);
+	chunk_mac_cache_free(&lab->chunk_mac_cache);
 	free(lab->path);
 	(void)close(lab->fd);
 }
 
 static struct oid put_file(struct lab *lab, bool known)
 {
-	struct longfile_hints k = {lab->marks, &lab->before};
+	struct longfile_hints k = {lab->chunk_mac_cache, &lab->before};
 	struct err err;
 	struct stat st;
 	struct oid id;
@@ -82,46 +82,46 @@ static void fill(const struct lab *lab, uint64_t seed, size_t len)
 
 static void need_marks(void)
 {
-	struct marker *m = marker_new(public_secret);
+	struct chunk_mac *m = chunk_mac_new(public_secret);
 
 	if (!m) {
 		print_message("# there is no libcrypto\n");
 		skip();
 	}
-	marker_free(&m);
+	chunk_mac_free(&m);
 }
 
 static void a_mark_is_the_tag_that_the_standard_says(void **state)
 {
 	/* Test case 1 of GCM's specification has no data; this is GMAC of 16
 	 * zeros under a key of zeros: what openssl says of it. */
-	static const unsigned char key[MARK_KEY_LEN], zeros[16];
-	static const unsigned char want[MARK_LEN] = {
+	static const unsigned char key[CHUNK_MAC_KEY_LEN], zeros[16];
+	static const unsigned char want[CHUNK_MAC_LEN] = {
 		0x58, 0xe2, 0xfc, 0xce, 0xfa, 0x7e, 0x30, 0x61,
 		0x36, 0x7f, 0x1d, 0x57, 0xa4, 0xe7, 0x45, 0x5a};
-	unsigned char mark[MARK_LEN], again[MARK_LEN];
-	struct marker *m;
+	unsigned char mark[CHUNK_MAC_LEN], again[CHUNK_MAC_LEN];
+	struct chunk_mac *m;
 
 	(void)state;
 	need_marks();
-	m = marker_new(key);
-	marker_begin(m);
-	assert_true(marker_end(m, mark));
-	assert_memory_equal(mark, want, MARK_LEN);
+	m = chunk_mac_new(key);
+	chunk_mac_begin(m);
+	assert_true(chunk_mac_end(m, mark));
+	assert_memory_equal(mark, want, CHUNK_MAC_LEN);
 	/* In pieces as well as at once. */
-	marker_begin(m);
-	marker_add(m, "abcdefgh", 3);
-	marker_add(m, "defgh", 5);
-	assert_true(marker_end(m, mark));
-	marker_begin(m);
-	marker_add(m, "abcdefgh", 8);
-	assert_true(marker_end(m, again));
-	assert_memory_equal(mark, again, MARK_LEN);
-	marker_begin(m);
-	marker_add(m, zeros, 16);
-	assert_true(marker_end(m, again));
-	assert_memory_not_equal(mark, again, MARK_LEN);
-	marker_free(&m);
+	chunk_mac_begin(m);
+	chunk_mac_add(m, "abcdefgh", 3);
+	chunk_mac_add(m, "defgh", 5);
+	assert_true(chunk_mac_end(m, mark));
+	chunk_mac_begin(m);
+	chunk_mac_add(m, "abcdefgh", 8);
+	assert_true(chunk_mac_end(m, again));
+	assert_memory_equal(mark, again, CHUNK_MAC_LEN);
+	chunk_mac_begin(m);
+	chunk_mac_add(m, zeros, 16);
+	assert_true(chunk_mac_end(m, again));
+	assert_memory_not_equal(mark, again, CHUNK_MAC_LEN);
+	chunk_mac_free(&m);
 }
 
 static void what_did_not_change_is_neither_cut_nor_compared(void **state)
@@ -306,20 +306,20 @@ static void marks_last_until_the_next_snapshot(void **state)
 	fill(&lab, 5, LEN);
 	(void)put_again(&lab);
 	first = lab.before;
-	ok(marks_save(lab.marks, &err));
-	marks_free(&lab.marks);
-	lab.marks = marks_new(lab.path);
+	ok(chunk_mac_cache_save(lab.chunk_mac_cache, &err));
+	chunk_mac_cache_free(&lab.chunk_mac_cache);
+	lab.chunk_mac_cache = chunk_mac_cache_new(lab.path);
 	assert_true(put_again(&lab) < 10000);
 	/* Nothing new: not written again. */
 	assert_int_equal(unlink(lab.path), 0);
-	ok(marks_save(lab.marks, &err));
+	ok(chunk_mac_cache_save(lab.chunk_mac_cache, &err));
 	assert_int_equal(stat(lab.path, &st), -1);
 	/* Those of a version that is not the newest any more go. */
 	assert_int_equal(fd_pwrite(lab.fd, "x", 1, 5000000), 0);
 	(void)put_again(&lab);
-	ok(marks_save(lab.marks, &err));
-	marks_free(&lab.marks);
-	lab.marks = marks_new(lab.path);
+	ok(chunk_mac_cache_save(lab.chunk_mac_cache, &err));
+	chunk_mac_cache_free(&lab.chunk_mac_cache);
+	lab.chunk_mac_cache = chunk_mac_cache_new(lab.path);
 	assert_true(put_again(&lab) < 10000);
 	lab.before = first;
 	assert_true(put_again(&lab) > LEN);
@@ -336,7 +336,7 @@ static void damaged_marks_are_none(void **state)
 	need_marks();
 	fill(&lab, 6, LEN);
 	(void)put_again(&lab);
-	ok(marks_save(lab.marks, &err));
+	ok(chunk_mac_cache_save(lab.chunk_mac_cache, &err));
 	ok(fd_slurp_at(AT_FDCWD, lab.path, 1 << 20, &good, &err));
 	for (i = 0; i <= 20; i++) {
 		size_t at = good.len * i / 20;
@@ -353,9 +353,10 @@ static void damaged_marks_are_none(void **state)
 				0);
 		}
 		(void)close(fd);
-		marks_free(&lab.marks);
-		lab.marks = marks_new(lab.path);
-		assert_null(marks_find(lab.marks, &lab.before, 1));
+		chunk_mac_cache_free(&lab.chunk_mac_cache);
+		lab.chunk_mac_cache = chunk_mac_cache_new(lab.path);
+		assert_null(chunk_mac_cache_find(lab.chunk_mac_cache,
+						 &lab.before, 1));
 		if (i % 7 == 0)
 			assert_true(put_again(&lab) > LEN);
 	}
@@ -369,12 +370,12 @@ static void without_a_library_bytes_are_compared(void **state)
 
 	need_marks();
 	fill(&lab, 7, LEN);
-	marker_forbid(true);
+	chunk_mac_forbid(true);
 	assert_true(put_again(&lab) > LEN);
 	first = lab.before;
 	assert_true(put_again(&lab) > LEN);
 	assert_true(oid_equal(&first, &lab.before));
-	marker_forbid(false);
+	chunk_mac_forbid(false);
 	(void)put_again(&lab);
 	assert_true(oid_equal(&first, &lab.before));
 	assert_true(put_again(&lab) < 10000);
@@ -448,7 +449,7 @@ static void a_snapshot_knows_the_file_of_the_one_before(void **state)
 	auto_free char *root = mem_printf("%s/tree", box->dir);
 	auto_free char *cache = mem_printf("%s/cache", box->dir);
 	auto_free char *file = mem_printf("%s/long", root);
-	auto_free char *marks = mem_printf("%s-marks", cache);
+	auto_free char *chunk_mac_cache = mem_printf("%s-marks", cache);
 	auto_free unsigned char *data = bytes_make(2, LEN);
 	auto_close int fd = -1;
 	struct oid id, old;
@@ -467,7 +468,7 @@ static void a_snapshot_knows_the_file_of_the_one_before(void **state)
 		assert_false(oid_equal(&id, &old));
 	}
 	/* Without its cache nothing of it is known, nor with a torn one. */
-	assert_int_equal(truncate(marks, 100), 0);
+	assert_int_equal(truncate(chunk_mac_cache, 100), 0);
 	assert_int_equal(fd_pwrite(fd, "x", 1, 3000000), 0);
 	assert_true(take(&lab, root, cache, &id) > LEN);
 	assert_int_equal(unlink(cache), 0);

@@ -408,13 +408,13 @@ static const char *next_line(const char *at)
 /* What the document says, to free, or NULL. */
 static char *look_up(const char *text, const struct cell *c)
 {
-	auto_free char *marker = marker_of(c);
-	const char *head = strstr(text, marker), *row;
+	auto_free char *chunk_mac = marker_of(c);
+	const char *head = strstr(text, chunk_mac), *row;
 	size_t n;
 
 	if (!head)
 		return NULL;
-	head += strlen(marker);
+	head += strlen(chunk_mac);
 	for (n = 1;; n++) {
 		auto_free char *name = column(head, n);
 
@@ -474,13 +474,13 @@ static int write_document(const char *text)
 		for (m = 0; m < COUNT(modes); m++) {
 			struct cell c = {.of = &subjects[s],
 					 .resolve = (enum plan_resolve)m};
-			auto_free char *marker = marker_of(&c);
+			auto_free char *chunk_mac = marker_of(&c);
 			auto_free char *whole = mem_strdup(buf_text(&b));
-			const char *at = strstr(whole, marker), *end;
+			const char *at = strstr(whole, chunk_mac), *end;
 
 			if (!at)
 				continue;
-			at += strlen(marker);
+			at += strlen(chunk_mac);
 			for (end = at; *end == '|'; end = next_line(end))
 				;
 			b.len = 0;

@@ -8,7 +8,7 @@
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/store/longfile.h"
-#include "snapshot/store/mark.h"
+#include "snapshot/store/chunk_mac.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
@@ -193,10 +193,10 @@ static void take_cached(struct box *box)
 
 static bool marks_are_made(void)
 {
-	struct marker *m = marker_new(public_secret);
+	struct chunk_mac *m = chunk_mac_new(public_secret);
 	bool made = m != NULL;
 
-	marker_free(&m);
+	chunk_mac_free(&m);
 	return made;
 }
 
@@ -220,7 +220,7 @@ static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 	struct verify_result result;
 	struct err err;
 
-	longfile_mark_from(1 << 20);
+	longfile_set_mac_len(1 << 20);
 	put_file(box, "big", 7, 4u << 20);
 	take_cached(box);
 	change_big(box, "x");
@@ -243,7 +243,7 @@ static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 	assert_string_equal(buf_text(&seen.lost), "");
 	check_whole(box);
 	buf_free(&seen.lost);
-	longfile_mark_from((uint64_t)32 << 20);
+	longfile_set_mac_len((uint64_t)32 << 20);
 }
 
 static void test_what_stays_lost_is_named_and_never_made_up(void **state)

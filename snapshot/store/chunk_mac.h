@@ -19,24 +19,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MARK_LEN 16
-#define MARK_KEY_LEN 16
+#define CHUNK_MAC_LEN 16
+#define CHUNK_MAC_KEY_LEN 16
 
-struct marker;
+struct chunk_mac;
 
 /* For one thread. NULL: there is no library. */
-struct marker *marker_new(const unsigned char key[MARK_KEY_LEN]);
-void marker_free(struct marker **m);
+struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN]);
+void chunk_mac_free(struct chunk_mac **m);
 
 /* begin, any number of add, end: the mark of all that was added. False: no
  * mark came out, and ret is undefined. */
-void marker_begin(struct marker *m);
-void marker_add(struct marker *m, const void *data, size_t len);
-bool marker_end(struct marker *m, unsigned char ret[MARK_LEN]);
+void chunk_mac_begin(struct chunk_mac *m);
+void chunk_mac_add(struct chunk_mac *m, const void *data, size_t len);
+bool chunk_mac_end(struct chunk_mac *m, unsigned char ret[CHUNK_MAC_LEN]);
 
 /* --- for tests only --- */
 
 /* From now on as if there were no library. */
-void marker_forbid(bool on);
+void chunk_mac_forbid(bool on);
 
 #endif

@@ -15,30 +15,31 @@
 #ifndef GUARD_SNAPSHOT_STORE_MARKS_H
 #define GUARD_SNAPSHOT_STORE_MARKS_H
 
-#include "snapshot/store/mark.h"
+#include "snapshot/store/chunk_mac.h"
 #include "snapshot/store/store.h"
 
-struct marks;
+struct chunk_mac_cache;
 
-struct marks *marks_new(const char *path);
-void marks_free(struct marks **m);
+struct chunk_mac_cache *chunk_mac_cache_new(const char *path);
+void chunk_mac_cache_free(struct chunk_mac_cache **m);
 
 /* The key of all marks in it; valid as long as it lives. */
-const unsigned char *marks_key(struct marks *m);
+const unsigned char *chunk_mac_cache_key(struct chunk_mac_cache *m);
 
 /*
- * The marks of the list, MARK_LEN bytes each; NULL when it has none for this
- * many runs. Valid until marks_free().
+ * The marks of the list, CHUNK_MAC_LEN bytes each; NULL when it has none for
+ * this many runs. Valid until chunk_mac_cache_free().
  */
-const unsigned char *marks_find(struct marks *m, const struct oid *list,
-				size_t count);
+const unsigned char *chunk_mac_cache_find(struct chunk_mac_cache *m,
+					  const struct oid *list, size_t count);
 
 /* Takes over count marks. What it had of the list `before` (may be NULL), of
  * an older version of the file, is not saved any more. */
-void marks_put(struct marks *m, const struct oid *list,
-	       const struct oid *before, unsigned char *marks, size_t count);
+void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *list,
+			 const struct oid *before,
+			 unsigned char *chunk_mac_cache, size_t count);
 
 /* Writes and renames, when there is something new. */
-int marks_save(struct marks *m, struct err *err);
+int chunk_mac_cache_save(struct chunk_mac_cache *m, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "snapshot/store/mark.h"
+#include "snapshot/store/chunk_mac.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include <openssl/evp.h>
 
 /* The calls that are used, as the library has them in 1.1 and 3. */
-struct calls {
+struct crypto_calls {
 	__typeof__(&EVP_CIPHER_CTX_new) CIPHER_CTX_new;
 	__typeof__(&EVP_CIPHER_CTX_free) CIPHER_CTX_free;
 	__typeof__(&EVP_CIPHER_CTX_ctrl) CIPHER_CTX_ctrl;
@@ -22,18 +22,18 @@ struct calls {
 	__typeof__(&EVP_EncryptFinal_ex) EncryptFinal_ex;
 };
 
-struct marker {
+struct chunk_mac {
 	EVP_CIPHER_CTX *ctx;
 	bool failed;
 };
 
 static const unsigned char nonce[12];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct calls calls;
+static struct crypto_calls crypto_calls;
 static bool loaded;
 static bool forbidden;
 
-static void load(void)
+static void load_libcrypto(void)
 {
 	static const char *const names[] = {"libcrypto.so.3",
 					    "libcrypto.so.1.1"};
@@ -41,7 +41,7 @@ static void load(void)
 		const char *name;
 		size_t at;
 	} symbols[] = {
-#define CALL(name) {"EVP_" #name, offsetof(struct calls, name)}
+#define CALL(name) {"EVP_" #name, offsetof(struct crypto_calls, name)}
 		CALL(CIPHER_CTX_new),  CALL(CIPHER_CTX_free),
 		CALL(CIPHER_CTX_ctrl), CALL(aes_128_gcm),
 		CALL(EncryptInit_ex),  CALL(EncryptUpdate),
@@ -58,101 +58,103 @@ static void load(void)
 		void *call = dlsym(library, symbols[i].name);
 
 		loaded = call != NULL;
-		*(void **)((char *)&calls + symbols[i].at) = call;
+		*(void **)((char *)&crypto_calls + symbols[i].at) = call;
 	}
 }
 
-struct marker *marker_new(const unsigned char key[MARK_KEY_LEN])
+struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])
 {
-	struct marker *m;
+	struct chunk_mac *m;
 
-	(void)pthread_once(&once, load);
+	(void)pthread_once(&once, load_libcrypto);
 	if (!loaded || forbidden)
 		return NULL;
 	m = mem_zalloc(sizeof(*m));
-	m->ctx = calls.CIPHER_CTX_new();
-	if (!m->ctx || calls.EncryptInit_ex(m->ctx, calls.aes_128_gcm(), NULL,
-					    key, nonce) != 1)
-		marker_free(&m);
+	m->ctx = crypto_calls.CIPHER_CTX_new();
+	if (!m->ctx ||
+	    crypto_calls.EncryptInit_ex(m->ctx, crypto_calls.aes_128_gcm(),
+					NULL, key, nonce) != 1)
+		chunk_mac_free(&m);
 	return m;
 }
 
-void marker_free(struct marker **marker)
+void chunk_mac_free(struct chunk_mac **chunk_mac)
 {
-	if (!*marker)
+	if (!*chunk_mac)
 		return;
-	if ((*marker)->ctx)
-		calls.CIPHER_CTX_free((*marker)->ctx);
-	free(*marker);
-	*marker = NULL;
+	if ((*chunk_mac)->ctx)
+		crypto_calls.CIPHER_CTX_free((*chunk_mac)->ctx);
+	free(*chunk_mac);
+	*chunk_mac = NULL;
 }
 
-void marker_begin(struct marker *m)
+void chunk_mac_begin(struct chunk_mac *m)
 {
-	m->failed = calls.EncryptInit_ex(m->ctx, NULL, NULL, NULL, nonce) != 1;
+	m->failed = crypto_calls.EncryptInit_ex(m->ctx, NULL, NULL, NULL,
+						nonce) != 1;
 }
 
-void marker_add(struct marker *m, const void *data, size_t len)
+void chunk_mac_add(struct chunk_mac *m, const void *data, size_t len)
 {
 	const unsigned char *at = data;
 	int n, unused;
 
 	for (; len && !m->failed; at += n, len -= (size_t)n) {
 		n = len > INT_MAX / 2 ? INT_MAX / 2 : (int)len;
-		m->failed =
-			calls.EncryptUpdate(m->ctx, NULL, &unused, at, n) != 1;
+		m->failed = crypto_calls.EncryptUpdate(m->ctx, NULL, &unused,
+						       at, n) != 1;
 	}
 }
 
-bool marker_end(struct marker *m, unsigned char ret[MARK_LEN])
+bool chunk_mac_end(struct chunk_mac *m, unsigned char ret[CHUNK_MAC_LEN])
 {
-	unsigned char none[MARK_LEN];
+	unsigned char none[CHUNK_MAC_LEN];
 	int unused;
 
 	return !m->failed &&
-	       calls.EncryptFinal_ex(m->ctx, none, &unused) == 1 &&
-	       calls.CIPHER_CTX_ctrl(m->ctx, EVP_CTRL_AEAD_GET_TAG, MARK_LEN,
-				     ret) == 1;
+	       crypto_calls.EncryptFinal_ex(m->ctx, none, &unused) == 1 &&
+	       crypto_calls.CIPHER_CTX_ctrl(m->ctx, EVP_CTRL_AEAD_GET_TAG,
+					    CHUNK_MAC_LEN, ret) == 1;
 }
 
-void marker_forbid(bool on)
+void chunk_mac_forbid(bool on)
 {
 	forbidden = on;
 }
 
 #else
 
-struct marker *marker_new(const unsigned char key[MARK_KEY_LEN])
+struct chunk_mac *chunk_mac_new(const unsigned char key[CHUNK_MAC_KEY_LEN])
 {
 	(void)key;
 	return NULL;
 }
 
-void marker_free(struct marker **marker)
+void chunk_mac_free(struct chunk_mac **chunk_mac)
 {
-	(void)marker;
+	(void)chunk_mac;
 }
 
-void marker_begin(struct marker *m)
+void chunk_mac_begin(struct chunk_mac *m)
 {
 	(void)m;
 }
 
-void marker_add(struct marker *m, const void *data, size_t len)
+void chunk_mac_add(struct chunk_mac *m, const void *data, size_t len)
 {
 	(void)m;
 	(void)data;
 	(void)len;
 }
 
-bool marker_end(struct marker *m, unsigned char ret[MARK_LEN])
+bool chunk_mac_end(struct chunk_mac *m, unsigned char ret[CHUNK_MAC_LEN])
 {
 	(void)m;
 	(void)ret;
 	return false;
 }
 
-void marker_forbid(bool on)
+void chunk_mac_forbid(bool on)
 {
 	(void)on;
 }

@@ -1,4 +1,4 @@
-#include "snapshot/store/marks.h"
+#include "snapshot/store/chunk_mac_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,92 +14,94 @@
 #include "base/fd.h"
 #include "snapshot/store/hash.h"
 
-#define MARKS_MAGIC "GUARDMK1"
-#define MAGIC_LEN (sizeof(MARKS_MAGIC) - 1)
+#define MAC_CACHE_MAGIC "GUARDMK1"
+#define MAGIC_LEN (sizeof(MAC_CACHE_MAGIC) - 1)
 #define CHECK_LEN 8
 /* Enough for the chunks of a terabyte. */
 #define FILE_MAX ((size_t)64 << 20)
 
-struct list {
+struct mac_list {
 	struct oid id;
-	unsigned char *marks;
+	unsigned char *chunk_mac_cache;
 	size_t count;
 	bool gone; /* of no use for the next snapshot */
 };
 
-struct marks {
+struct chunk_mac_cache {
 	char *path;
 	pthread_mutex_t mutex; /* all below */
 	bool loaded, changed;
-	unsigned char key[MARK_KEY_LEN];
-	struct list *lists;
+	unsigned char key[CHUNK_MAC_KEY_LEN];
+	struct mac_list *lists;
 	size_t count, capacity;
 };
 
-struct marks *marks_new(const char *path)
+struct chunk_mac_cache *chunk_mac_cache_new(const char *path)
 {
-	struct marks *m = mem_zalloc(sizeof(*m));
+	struct chunk_mac_cache *m = mem_zalloc(sizeof(*m));
 
 	m->path = mem_strdup(path);
 	(void)pthread_mutex_init(&m->mutex, NULL);
 	return m;
 }
 
-static void forget(struct marks *m)
+static void clear_mac_lists(struct chunk_mac_cache *m)
 {
 	size_t i;
 
 	for (i = 0; i < m->count; i++)
-		free(m->lists[i].marks);
+		free(m->lists[i].chunk_mac_cache);
 	free(m->lists);
 	m->lists = NULL;
 	m->count = m->capacity = 0;
 }
 
-void marks_free(struct marks **marks)
+void chunk_mac_cache_free(struct chunk_mac_cache **chunk_mac_cache)
 {
-	struct marks *m = *marks;
+	struct chunk_mac_cache *m = *chunk_mac_cache;
 
 	if (!m)
 		return;
-	forget(m);
+	clear_mac_lists(m);
 	(void)pthread_mutex_destroy(&m->mutex);
 	free(m->path);
 	free(m);
-	*marks = NULL;
+	*chunk_mac_cache = NULL;
 }
 
-static void add(struct marks *m, const struct oid *id, unsigned char *marks,
-		size_t count)
+static void add_mac_list(struct chunk_mac_cache *m, const struct oid *id,
+			 unsigned char *chunk_mac_cache, size_t count)
 {
 	GROW(m->lists, m->count, m->capacity);
-	m->lists[m->count++] =
-		(struct list){.id = *id, .marks = marks, .count = count};
+	m->lists[m->count++] = (struct mac_list){
+		.id = *id, .chunk_mac_cache = chunk_mac_cache, .count = count};
 }
 
-static bool decode_list(struct marks *m, struct dec *d)
+static bool decode_mac_list(struct chunk_mac_cache *m, struct dec *d)
 {
 	struct oid id = {.type = OBJECT_CHUNKLIST};
-	const unsigned char *hash = dec_raw(d, HASH_LEN), *marks;
+	const unsigned char *hash = dec_raw(d, HASH_LEN), *chunk_mac_cache;
 	uint64_t ord, count;
 
 	id.len = dec_var(d);
 	ord = dec_var(d);
 	count = dec_var(d);
-	if (!hash || ord > UINT16_MAX || count > FILE_MAX / MARK_LEN)
+	if (!hash || ord > UINT16_MAX || count > FILE_MAX / CHUNK_MAC_LEN)
 		return false;
-	marks = dec_raw(d, count * MARK_LEN);
-	if (!marks)
+	chunk_mac_cache = dec_raw(d, count * CHUNK_MAC_LEN);
+	if (!chunk_mac_cache)
 		return false;
 	memcpy(id.hash, hash, HASH_LEN);
 	id.ord = (uint16_t)ord;
-	add(m, &id,
-	    memcpy(mem_alloc(count * MARK_LEN + 1), marks, count * MARK_LEN),
-	    count);
+	add_mac_list(m, &id,
+		     memcpy(mem_alloc(count * CHUNK_MAC_LEN + 1),
+			    chunk_mac_cache, count * CHUNK_MAC_LEN),
+		     count);
 	return true;
 }
 
-static bool decode(struct marks *m, const unsigned char *data, size_t len)
+static bool decode_mac_cache(struct chunk_mac_cache *m,
+			     const unsigned char *data, size_t len)
 {
 	struct dec d = dec_start(data, len), check;
 	const unsigned char *magic, *key;
@@ -109,19 +111,19 @@ static bool decode(struct marks *m, const unsigned char *data, size_t len)
 	d.end -= CHECK_LEN;
 	check = dec_start(d.end, CHECK_LEN);
 	magic = dec_raw(&d, MAGIC_LEN);
-	key = dec_raw(&d, MARK_KEY_LEN);
-	if (!key || memcmp(magic, MARKS_MAGIC, MAGIC_LEN) != 0 ||
+	key = dec_raw(&d, CHUNK_MAC_KEY_LEN);
+	if (!key || memcmp(magic, MAC_CACHE_MAGIC, MAGIC_LEN) != 0 ||
 	    dec_u64(&check) != hash_check(data, len - CHECK_LEN))
 		return false;
-	memcpy(m->key, key, MARK_KEY_LEN);
+	memcpy(m->key, key, CHUNK_MAC_KEY_LEN);
 	while (d.at < d.end)
-		if (!decode_list(m, &d))
+		if (!decode_mac_list(m, &d))
 			return false;
 	return dec_end(&d);
 }
 
 /* Under the mutex. */
-static void load(struct marks *m)
+static void load_mac_cache(struct chunk_mac_cache *m)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -130,23 +132,24 @@ static void load(struct marks *m)
 		return;
 	m->loaded = true;
 	if (fd_slurp_at(AT_FDCWD, m->path, FILE_MAX, &b, &ignored) == 0 &&
-	    decode(m, b.data, b.len))
+	    decode_mac_cache(m, b.data, b.len))
 		return;
-	forget(m);
-	if (getrandom(m->key, MARK_KEY_LEN, 0) != MARK_KEY_LEN)
+	clear_mac_lists(m);
+	if (getrandom(m->key, CHUNK_MAC_KEY_LEN, 0) != CHUNK_MAC_KEY_LEN)
 		abort(); /* cannot happen for so few bytes */
 }
 
-const unsigned char *marks_key(struct marks *m)
+const unsigned char *chunk_mac_cache_key(struct chunk_mac_cache *m)
 {
 	(void)pthread_mutex_lock(&m->mutex);
-	load(m);
+	load_mac_cache(m);
 	(void)pthread_mutex_unlock(&m->mutex);
 	return m->key;
 }
 
 /* Under the mutex. */
-static struct list *find(struct marks *m, const struct oid *id)
+static struct mac_list *find_mac_list(struct chunk_mac_cache *m,
+				      const struct oid *id)
 {
 	size_t i;
 
@@ -156,53 +159,56 @@ static struct list *find(struct marks *m, const struct oid *id)
 	return NULL;
 }
 
-const unsigned char *marks_find(struct marks *m, const struct oid *list,
-				size_t count)
+const unsigned char *chunk_mac_cache_find(struct chunk_mac_cache *m,
+					  const struct oid *mac_list,
+					  size_t count)
 {
-	const struct list *l;
+	const struct mac_list *l;
 	const unsigned char *ret;
 
 	(void)pthread_mutex_lock(&m->mutex);
-	load(m);
-	l = find(m, list);
-	ret = l && l->count == count ? l->marks : NULL;
+	load_mac_cache(m);
+	l = find_mac_list(m, mac_list);
+	ret = l && l->count == count ? l->chunk_mac_cache : NULL;
 	(void)pthread_mutex_unlock(&m->mutex);
 	return ret;
 }
 
-void marks_put(struct marks *m, const struct oid *list,
-	       const struct oid *before, unsigned char *marks, size_t count)
+void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *mac_list,
+			 const struct oid *before,
+			 unsigned char *chunk_mac_cache, size_t count)
 {
-	struct list *l;
+	struct mac_list *l;
 
 	(void)pthread_mutex_lock(&m->mutex);
-	load(m);
-	l = before && !oid_equal(before, list) ? find(m, before) : NULL;
+	load_mac_cache(m);
+	l = before && !oid_equal(before, mac_list) ? find_mac_list(m, before)
+						   : NULL;
 	if (l)
 		l->gone = m->changed = true;
-	l = find(m, list);
+	l = find_mac_list(m, mac_list);
 	if (l) {
 		m->changed |= l->gone;
 		l->gone = false;
-		free(marks);
+		free(chunk_mac_cache);
 	} else {
-		add(m, list, marks, count);
+		add_mac_list(m, mac_list, chunk_mac_cache, count);
 		m->changed = true;
 	}
 	(void)pthread_mutex_unlock(&m->mutex);
 }
 
 /* The newest lists, as many as may be. */
-static void encode(const struct marks *m, struct buf *to)
+static void encode_mac_cache(const struct chunk_mac_cache *m, struct buf *to)
 {
 	size_t len = 0, first = m->count, i;
 
 	while (first > 0 && len < FILE_MAX / 2)
-		len += m->lists[--first].count * MARK_LEN;
-	buf_add(to, MARKS_MAGIC, MAGIC_LEN);
-	buf_add(to, m->key, MARK_KEY_LEN);
+		len += m->lists[--first].count * CHUNK_MAC_LEN;
+	buf_add(to, MAC_CACHE_MAGIC, MAGIC_LEN);
+	buf_add(to, m->key, CHUNK_MAC_KEY_LEN);
 	for (i = first; i < m->count; i++) {
-		const struct list *l = &m->lists[i];
+		const struct mac_list *l = &m->lists[i];
 
 		if (l->gone)
 			continue;
@@ -210,12 +216,12 @@ static void encode(const struct marks *m, struct buf *to)
 		enc_var(to, l->id.len);
 		enc_var(to, l->id.ord);
 		enc_var(to, l->count);
-		buf_add(to, l->marks, l->count * MARK_LEN);
+		buf_add(to, l->chunk_mac_cache, l->count * CHUNK_MAC_LEN);
 	}
 	enc_u64(to, hash_check(to->data, to->len));
 }
 
-int marks_save(struct marks *m, struct err *err)
+int chunk_mac_cache_save(struct chunk_mac_cache *m, struct err *err)
 {
 	auto_free char *temp = mem_printf("%s.%d.tmp", m->path, (int)getpid());
 	AUTO(buf) struct buf b = {0};
@@ -224,7 +230,7 @@ int marks_save(struct marks *m, struct err *err)
 
 	if (!m->changed)
 		return 0;
-	encode(m, &b);
+	encode_mac_cache(m, &b);
 	(void)unlink(temp);
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  0600);
