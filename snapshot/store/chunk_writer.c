@@ -23,7 +23,7 @@ struct chunk_job {
 
 struct chunk_writer {
 	struct store *store;
-	const struct past *past; /* or NULL */
+	const struct chunk_reuse *chunk_reuse; /* or NULL */
 	struct chunk_mac
 		*mac_contexts[2]; /* the caller's, the other thread's */
 	uint64_t bytes;
@@ -40,15 +40,16 @@ struct chunk_writer {
 	struct err failed; /* num 0: nothing has failed */
 };
 
-struct chunk_writer *chunk_writer_new(struct store *s, const struct past *past)
+struct chunk_writer *chunk_writer_new(struct store *s,
+				      const struct chunk_reuse *chunk_reuse)
 {
 	struct chunk_writer *p = mem_zalloc(sizeof(*p));
 
 	p->store = s;
-	p->past = past;
-	if (past)
+	p->chunk_reuse = chunk_reuse;
+	if (chunk_reuse)
 		p->mac_contexts[0] = chunk_mac_new(
-			chunk_mac_cache_key(past->chunk_mac_cache));
+			chunk_mac_cache_key(chunk_reuse->chunk_mac_cache));
 	p->mac_missing = !p->mac_contexts[0];
 	(void)pthread_mutex_init(&p->mutex, NULL);
 	(void)pthread_cond_init(&p->changed, NULL);
@@ -84,7 +85,7 @@ static int store_chunk(struct chunk_writer *p, struct chunk_mac *chunk_mac,
 	unsigned char mark[CHUNK_MAC_LEN];
 	bool marked = compute_chunk_mac(chunk_mac, data, len, mark);
 	const struct chunk_run *run =
-		marked ? past_find(p->past, mark, len) : NULL;
+		marked ? chunk_reuse_find(p->chunk_reuse, mark, len) : NULL;
 	struct oid id;
 	int got = 0;
 
@@ -139,7 +140,7 @@ static void start_chunk_thread(struct chunk_writer *p)
 		p->chunk_jobs[i].data = mem_alloc(CHUNK_MAX);
 	if (p->mac_contexts[0])
 		p->mac_contexts[1] = chunk_mac_new(
-			chunk_mac_cache_key(p->past->chunk_mac_cache));
+			chunk_mac_cache_key(p->chunk_reuse->chunk_mac_cache));
 	p->has_thread =
 		pthread_create(&p->thread, NULL, run_chunk_thread, p) == 0;
 }

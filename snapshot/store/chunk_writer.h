@@ -7,12 +7,13 @@
 #ifndef GUARD_SNAPSHOT_STORE_PUTTER_H
 #define GUARD_SNAPSHOT_STORE_PUTTER_H
 
-#include "snapshot/store/past.h"
+#include "snapshot/store/chunk_reuse.h"
 
 struct chunk_writer;
 
 /* past: may be NULL; must live longer. Without one there are no marks. */
-struct chunk_writer *chunk_writer_new(struct store *s, const struct past *past);
+struct chunk_writer *chunk_writer_new(struct store *s,
+				      const struct chunk_reuse *chunk_reuse);
 void chunk_writer_free(struct chunk_writer **chunk_writer);
 /* The next chunk, at most CHUNK_MAX; data is the caller's. A failure may be
  * told by a later call. */

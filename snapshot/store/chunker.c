@@ -23,17 +23,18 @@ struct chunker {
 	size_t start, have;
 	uint64_t at; /* of the window's start, in the file */
 	uint64_t zeros; /* came last and are not in the window yet */
-	const struct past *past; /* or NULL */
+	const struct chunk_reuse *chunk_reuse; /* or NULL */
 	size_t met; /* the kept chunk that is next */
 };
 
-struct chunker *chunker_new(struct store *s, const struct past *past)
+struct chunker *chunker_new(struct store *s,
+			    const struct chunk_reuse *chunk_reuse)
 {
 	struct chunker *c = mem_zalloc(sizeof(*c));
 
 	c->store = s;
-	c->past = past;
-	c->chunk_writer = chunk_writer_new(s, past);
+	c->chunk_reuse = chunk_reuse;
+	c->chunk_writer = chunk_writer_new(s, chunk_reuse);
 	c->window = mem_alloc(2 * CHUNK_MAX);
 	return c;
 }
@@ -61,10 +62,10 @@ static int cut_first_chunk(struct chunker *c, struct err *err)
 	c->start += len;
 	c->have -= len;
 	c->at += len;
-	if (!c->past)
+	if (!c->chunk_reuse)
 		return 0;
-	c->met = past_at(c->past, c->at);
-	return c->met < c->past->list.count;
+	c->met = chunk_reuse_at(c->chunk_reuse, c->at);
+	return c->met < c->chunk_reuse->list.count;
 }
 
 static int cut_window(struct chunker *c, struct err *err)
@@ -152,14 +153,14 @@ int chunker_add_data(struct chunker *c, const unsigned char *data, size_t len,
 
 size_t chunker_reuse(struct chunker *c, size_t i)
 {
-	const struct past *p = c->past;
+	const struct chunk_reuse *p = c->chunk_reuse;
 
 	/* What was read ahead is known. */
 	c->start = c->have = 0;
 	c->zeros = 0;
-	for (; i < p->list.count && p->kept[i]; i++)
+	for (; i < p->list.count && p->reusable[i]; i++)
 		chunk_writer_add_reused(c->chunk_writer, &p->list.runs[i],
-					p->known + i * CHUNK_MAC_LEN);
+					p->macs + i * CHUNK_MAC_LEN);
 	c->at = p->starts[i];
 	return i;
 }
@@ -175,7 +176,7 @@ int chunker_end(struct chunker *c, struct oid *ret, struct err *err)
 	const struct chunklist *list;
 
 	/* Nothing is met any more: the file ends here. */
-	c->past = NULL;
+	c->chunk_reuse = NULL;
 	if (end_zero_run(c, err) < 0 || cut_window(c, err) < 0 ||
 	    chunk_writer_end(c->chunk_writer, &list, err) < 0)
 		return -err->num;

@@ -6,13 +6,14 @@
 #ifndef GUARD_SNAPSHOT_STORE_CUTTER_H
 #define GUARD_SNAPSHOT_STORE_CUTTER_H
 
-#include "snapshot/store/past.h"
+#include "snapshot/store/chunk_reuse.h"
 #include "snapshot/store/store.h"
 
 struct chunker;
 
 /* past: may be NULL; must live longer. */
-struct chunker *chunker_new(struct store *s, const struct past *past);
+struct chunker *chunker_new(struct store *s,
+			    const struct chunk_reuse *chunk_reuse);
 void chunker_free(struct chunker **c);
 /*
  * The next bytes. All lengths but the last are multiples of HOLE_ALIGN. 1: a

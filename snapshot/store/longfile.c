@@ -23,7 +23,7 @@ void longfile_set_mac_len(uint64_t len)
 }
 
 /* A file being cut. */
-struct cut {
+struct longfile_job {
 	struct chunker *chunker;
 	int fd;
 	uint64_t size, pos;
@@ -32,8 +32,8 @@ struct cut {
 
 /* Reads [pos, end) into the cutter; 0: all of it, 1: the file ended, 2: it met
  * a kept chunk. */
-static int add_stretch(struct cut *c, struct stream *in, uint64_t end,
-		       struct err *err)
+static int add_data_range(struct longfile_job *c, struct stream *in,
+			  uint64_t end, struct err *err)
 {
 	const unsigned char *data;
 	ssize_t n;
@@ -50,7 +50,7 @@ static int add_stretch(struct cut *c, struct stream *in, uint64_t end,
 }
 
 /* The bytes up to the next border, from where the old version had a cut. */
-static int add_lead(struct cut *c, struct err *err)
+static int add_data_until_cut(struct longfile_job *c, struct err *err)
 {
 	unsigned char data[HOLE_ALIGN];
 	size_t want = (size_t)(-c->pos & (HOLE_ALIGN - 1));
@@ -64,8 +64,9 @@ static int add_lead(struct cut *c, struct err *err)
 	return got > 0 ? 2 : got < 0 ? got : (size_t)n < want;
 }
 
-/* Cuts from pos on; answers as add_stretch(). ahead: it may be long. */
-static int cut_from(struct cut *c, bool ahead, struct err *err)
+/* Cuts from pos on; answers as add_data_range(). ahead: it may be long. */
+static int chunk_from_position(struct longfile_job *c, bool ahead,
+			       struct err *err)
 {
 	bool plain = c->cached || !ahead;
 	AUTO(stream) struct stream *in = stream_new(c->fd, c->size, plain);
@@ -73,7 +74,7 @@ static int cut_from(struct cut *c, bool ahead, struct err *err)
 	int got;
 
 	(void)stream_direct(c->fd, false);
-	got = add_lead(c, err);
+	got = add_data_until_cut(c, err);
 	if (c->direct && !plain)
 		(void)stream_direct(c->fd, true);
 	while (got == 0) {
@@ -83,23 +84,25 @@ static int cut_from(struct cut *c, bool ahead, struct err *err)
 		c->pos = start;
 		if (!more)
 			return 1;
-		got = add_stretch(c, in, end, err);
+		got = add_data_range(c, in, end, err);
 	}
 	return got;
 }
 
 /* How far it is from pos to what the past knows again. */
-static uint64_t gap(const struct past *p, size_t i, uint64_t size)
+static uint64_t changed_len(const struct chunk_reuse *p, size_t i,
+			    uint64_t size)
 {
 	size_t k = i;
 
-	while (k < p->list.count && !p->kept[k])
+	while (k < p->list.count && !p->reusable[k])
 		k++;
 	return (k < p->list.count ? p->starts[k] : size) - p->starts[i];
 }
 
 /* Runs that are kept and stretches that are cut, in turns. */
-static int cut_changed(struct cut *c, const struct past *p, struct err *err)
+static int chunk_changed_ranges(struct longfile_job *c,
+				const struct chunk_reuse *p, struct err *err)
 {
 	size_t i = 0;
 	int got = 2;
@@ -109,7 +112,8 @@ static int cut_changed(struct cut *c, const struct past *p, struct err *err)
 		c->pos = p->starts[i];
 		if (i == p->list.count && c->pos == c->size)
 			return 1;
-		got = cut_from(c, gap(p, i, c->size) >= RING_LEN, err);
+		got = chunk_from_position(
+			c, changed_len(p, i, c->size) >= RING_LEN, err);
 		if (got == 2)
 			i = chunker_reusable_run(c->chunker);
 	}
@@ -120,32 +124,36 @@ int longfile_put(struct store *s, int fd, uint64_t size,
 		 const struct longfile_hints *hints, struct oid *ret,
 		 uint64_t *ret_size, struct err *err)
 {
-	AUTO(past)
-	struct past *past =
+	AUTO(chunk_reuse)
+	struct chunk_reuse *chunk_reuse =
 		hints && hints->chunk_mac_cache && size >= marked_len
-			? past_new(s, hints->chunk_mac_cache, hints->before)
+			? chunk_reuse_new(s, hints->chunk_mac_cache,
+					  hints->before)
 			: NULL;
-	AUTO(chunker) struct chunker *chunker = chunker_new(s, past);
-	struct cut c = {.chunker = chunker,
-			.fd = fd,
-			.size = size,
-			.cached = stream_is_cached(fd, size)};
+	AUTO(chunker) struct chunker *chunker = chunker_new(s, chunk_reuse);
+	struct longfile_job c = {.chunker = chunker,
+				 .fd = fd,
+				 .size = size,
+				 .cached = stream_is_cached(fd, size)};
 	unsigned char *chunk_mac_cache;
 	size_t count;
 	int got;
 
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	c.direct = !c.cached && size >= DIRECT_LEN && stream_direct(fd, true);
-	got = past ? past_check(past, fd, size, c.cached, err) : 0;
+	got = chunk_reuse
+		      ? chunk_reuse_check(chunk_reuse, fd, size, c.cached, err)
+		      : 0;
 	if (got == 0)
-		got = past && past->list.count ? cut_changed(&c, past, err)
-					       : cut_from(&c, true, err);
+		got = chunk_reuse && chunk_reuse->list.count
+			      ? chunk_changed_ranges(&c, chunk_reuse, err)
+			      : chunk_from_position(&c, true, err);
 	if (c.direct)
 		(void)stream_direct(fd, false);
 	if (got < 0 || chunker_end(chunker, ret, err) < 0)
 		return -err->num;
 	*ret_size = c.pos;
-	chunk_mac_cache = past ? chunker_macs(chunker, &count) : NULL;
+	chunk_mac_cache = chunk_reuse ? chunker_macs(chunker, &count) : NULL;
 	if (chunk_mac_cache)
 		chunk_mac_cache_put(hints->chunk_mac_cache, ret, hints->before,
 				    chunk_mac_cache, count);

@@ -1,4 +1,4 @@
-#include "snapshot/store/past.h"
+#include "snapshot/store/chunk_reuse.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -17,12 +17,13 @@
  * or all of it moved. */
 #define MISSES_MAX 8
 /* What holes may do to a cut reaches no further (see past.h). */
-#define BEHIND 2
+#define RUNS_BEHIND 2
 
-struct past *past_new(struct store *s, struct chunk_mac_cache *chunk_mac_cache,
-		      const struct oid *before)
+struct chunk_reuse *chunk_reuse_new(struct store *s,
+				    struct chunk_mac_cache *chunk_mac_cache,
+				    const struct oid *before)
 {
-	struct past *p = mem_zalloc(sizeof(*p));
+	struct chunk_reuse *p = mem_zalloc(sizeof(*p));
 	uint64_t at = 0;
 	struct err ignored;
 	size_t i;
@@ -31,13 +32,13 @@ struct past *past_new(struct store *s, struct chunk_mac_cache *chunk_mac_cache,
 	if (!before || before->type != OBJECT_CHUNKLIST ||
 	    chunklist_load(s, before, &p->list, &ignored) < 0)
 		return p;
-	p->known = chunk_mac_cache_find(chunk_mac_cache, before, p->list.count);
-	if (!p->known) {
+	p->macs = chunk_mac_cache_find(chunk_mac_cache, before, p->list.count);
+	if (!p->macs) {
 		chunklist_free(&p->list);
 		return p;
 	}
 	p->starts = mem_resize(NULL, p->list.count + 1, sizeof(*p->starts));
-	p->kept = mem_zalloc(p->list.count + 1);
+	p->reusable = mem_zalloc(p->list.count + 1);
 	for (i = 0; i < p->list.count; i++) {
 		p->starts[i] = at;
 		at += p->list.runs[i].len;
@@ -46,42 +47,42 @@ struct past *past_new(struct store *s, struct chunk_mac_cache *chunk_mac_cache,
 	return p;
 }
 
-void past_free(struct past **past)
+void chunk_reuse_free(struct chunk_reuse **chunk_reuse)
 {
-	struct past *p = *past;
+	struct chunk_reuse *p = *chunk_reuse;
 
 	if (!p)
 		return;
 	chunklist_free(&p->list);
 	free(p->starts);
-	free(p->kept);
+	free(p->reusable);
 	free(p->order);
 	free(p);
-	*past = NULL;
+	*chunk_reuse = NULL;
 }
 
 /* --- what is kept --- */
 
 /* Runs that are read in one go: chunks, or one hole. */
-struct group {
+struct run_group {
 	size_t first, count;
 };
 
-struct check {
-	struct past *past;
+struct reuse_check {
+	struct chunk_reuse *chunk_reuse;
 	int fd;
 	uint64_t size;
 	bool cached;
-	struct group *groups;
+	struct run_group *groups;
 	size_t count, capacity;
 	atomic_size_t next;
 	atomic_uint misses; /* groups in a row */
 };
 
-static void make_groups(struct check *c)
+static void make_run_groups(struct reuse_check *c)
 {
-	const struct chunklist *list = &c->past->list;
-	struct group *g = NULL;
+	const struct chunklist *list = &c->chunk_reuse->list;
+	struct run_group *g = NULL;
 	uint64_t len = 0;
 	size_t i;
 
@@ -91,7 +92,7 @@ static void make_groups(struct check *c)
 		if (!g || hole || len >= GROUP_LEN || list->runs[i - 1].hole) {
 			GROW(c->groups, c->count, c->capacity);
 			g = &c->groups[c->count++];
-			*g = (struct group){.first = i};
+			*g = (struct run_group){.first = i};
 			len = 0;
 		}
 		g->count++;
@@ -100,22 +101,23 @@ static void make_groups(struct check *c)
 }
 
 /* What one thread has of its own. */
-struct checker {
-	struct check *check;
+struct reuse_checker {
+	struct reuse_check *reuse_check;
 	struct stream *in;
 	struct chunk_mac *chunk_mac;
 };
 
-static bool still_hole(struct checker *k, uint64_t start, uint64_t end)
+static bool is_still_hole(struct reuse_checker *k, uint64_t start, uint64_t end)
 {
 	const unsigned char *data;
 	uint64_t from, to;
 	bool zero = true;
 	ssize_t n;
 
-	if (end > k->check->size)
+	if (end > k->reuse_check->size)
 		return false;
-	if (!hole_next_data(k->check->fd, start, &from, &to) || from >= end)
+	if (!hole_next_data(k->reuse_check->fd, start, &from, &to) ||
+	    from >= end)
 		return true;
 	stream_range(k->in, start, end);
 	while ((n = stream_next(k->in, &data)) > 0)
@@ -124,40 +126,42 @@ static bool still_hole(struct checker *k, uint64_t start, uint64_t end)
 }
 
 /* The run that is being read. */
-struct run_at {
+struct run_position {
 	size_t i;
 	uint64_t left;
 };
 
-static void run_begin(struct checker *k, struct run_at *r, size_t i)
+static void begin_run_mac(struct reuse_checker *k, struct run_position *r,
+			  size_t i)
 {
-	*r = (struct run_at){i, k->check->past->list.runs[i].len};
+	*r = (struct run_position){
+		i, k->reuse_check->chunk_reuse->list.runs[i].len};
 	chunk_mac_begin(k->chunk_mac);
 }
 
-static void run_end(struct checker *k, const struct run_at *r)
+static void end_run_mac(struct reuse_checker *k, const struct run_position *r)
 {
-	struct past *p = k->check->past;
+	struct chunk_reuse *p = k->reuse_check->chunk_reuse;
 	unsigned char mark[CHUNK_MAC_LEN];
 
-	p->kept[r->i] = chunk_mac_end(k->chunk_mac, mark) &&
-			memcmp(mark, p->known + r->i * CHUNK_MAC_LEN,
-			       CHUNK_MAC_LEN) == 0;
+	p->reusable[r->i] = chunk_mac_end(k->chunk_mac, mark) &&
+			    memcmp(mark, p->macs + r->i * CHUNK_MAC_LEN,
+				   CHUNK_MAC_LEN) == 0;
 }
 
 /* Marks the chunks of a group; what lies behind the file's end is not kept. */
-static int check_chunks(struct checker *k, const struct group *g,
-			struct err *err)
+static int check_group_chunks(struct reuse_checker *k,
+			      const struct run_group *g, struct err *err)
 {
-	const struct past *p = k->check->past;
+	const struct chunk_reuse *p = k->reuse_check->chunk_reuse;
 	uint64_t start = p->starts[g->first];
 	uint64_t end = p->starts[g->first + g->count];
 	uint64_t at = start & ~(STREAM_ALIGN - 1);
 	const unsigned char *data;
-	struct run_at r;
+	struct run_position r;
 	ssize_t n;
 
-	run_begin(k, &r, g->first);
+	begin_run_mac(k, &r, g->first);
 	stream_range(k->in, at, (end + STREAM_ALIGN - 1) & ~(STREAM_ALIGN - 1));
 	while ((n = stream_next(k->in, &data)) > 0) {
 		size_t skip = at < start ? (size_t)(start - at) : 0;
@@ -173,9 +177,9 @@ static int check_chunks(struct checker *k, const struct group *g,
 			r.left -= len;
 			if (r.left)
 				continue;
-			run_end(k, &r);
+			end_run_mac(k, &r);
 			if (++r.i < g->first + g->count)
-				run_begin(k, &r, r.i);
+				begin_run_mac(k, &r, r.i);
 		}
 	}
 	return n < 0 ? fail_errno(err, "read") : 0;
@@ -186,14 +190,15 @@ static int check_chunks(struct checker *k, const struct group *g,
  * less than with a copy of it. False: it cannot be had that way. A part that
  * was cut off meanwhile or cannot be read is not kept.
  */
-static bool check_mapped(struct checker *k, const struct group *g)
+static bool check_group_mapped(struct reuse_checker *k,
+			       const struct run_group *g)
 {
-	const struct check *c = k->check;
-	struct past *p = c->past;
+	const struct reuse_check *c = k->reuse_check;
+	struct chunk_reuse *p = c->chunk_reuse;
 	uint64_t end = p->starts[g->first + g->count];
 	uint64_t base = p->starts[g->first] & ~(STREAM_ALIGN - 1);
 	struct mapping *m;
-	struct run_at r;
+	struct run_position r;
 	size_t i;
 
 	if (end > c->size)
@@ -205,24 +210,24 @@ static bool check_mapped(struct checker *k, const struct group *g)
 		return false;
 	for (i = g->first; i < g->first + g->count && p->starts[i + 1] <= end;
 	     i++) {
-		run_begin(k, &r, i);
+		begin_run_mac(k, &r, i);
 		chunk_mac_add(k->chunk_mac,
 			      mapping_data(m) + (p->starts[i] - base),
 			      (size_t)r.left);
-		run_end(k, &r);
+		end_run_mac(k, &r);
 	}
 	if (mapping_failed(m))
-		memset(p->kept + g->first, false, g->count);
+		memset(p->reusable + g->first, false, g->count);
 	mapping_free(&m);
 	return true;
 }
 
-static void count_misses(struct check *c, const struct group *g)
+static void count_group_misses(struct reuse_check *c, const struct run_group *g)
 {
 	size_t i;
 
 	for (i = g->first; i < g->first + g->count; i++)
-		if (c->past->kept[i]) {
+		if (c->chunk_reuse->reusable[i]) {
 			atomic_store(&c->misses, 0);
 			return;
 		}
@@ -230,86 +235,91 @@ static void count_misses(struct check *c, const struct group *g)
 }
 
 /* One thread. */
-static int check_groups(void *arg, size_t unused, struct err *err)
+static int check_run_groups(void *arg, size_t unused, struct err *err)
 {
-	struct check *c = arg;
+	struct reuse_check *c = arg;
 	AUTO(chunk_mac)
-	struct chunk_mac *chunk_mac =
-		chunk_mac_new(chunk_mac_cache_key(c->past->chunk_mac_cache));
+	struct chunk_mac *chunk_mac = chunk_mac_new(
+		chunk_mac_cache_key(c->chunk_reuse->chunk_mac_cache));
 	AUTO(stream)
 	struct stream *in = stream_new(c->fd, c->size, c->cached);
-	struct checker k = {.check = c, .in = in, .chunk_mac = chunk_mac};
+	struct reuse_checker k = {
+		.reuse_check = c, .in = in, .chunk_mac = chunk_mac};
 	size_t i;
 
 	(void)unused;
 	while (chunk_mac && atomic_load(&c->misses) < MISSES_MAX &&
 	       (i = atomic_fetch_add(&c->next, 1)) < c->count) {
-		const struct group *g = &c->groups[i];
-		struct past *p = c->past;
+		const struct run_group *g = &c->groups[i];
+		struct chunk_reuse *p = c->chunk_reuse;
 
 		if (p->list.runs[g->first].hole)
-			p->kept[g->first] = still_hole(&k, p->starts[g->first],
-						       p->starts[g->first + 1]);
-		else if (!(c->cached && check_mapped(&k, g)) &&
-			 check_chunks(&k, g, err) < 0)
+			p->reusable[g->first] =
+				is_still_hole(&k, p->starts[g->first],
+					      p->starts[g->first + 1]);
+		else if (!(c->cached && check_group_mapped(&k, g)) &&
+			 check_group_chunks(&k, g, err) < 0)
 			return -err->num;
-		count_misses(c, g);
+		count_group_misses(c, g);
 	}
 	return 0;
 }
 
 /* See past.h. */
-static void keep_back(struct past *p, uint64_t size)
+static void drop_runs_before_changes(struct chunk_reuse *p, uint64_t size)
 {
 	bool end = p->list.size == size;
 	size_t i, k;
 
 	for (i = 0; i < p->list.count; i++)
-		for (k = i + 1; k <= i + BEHIND && p->kept[i]; k++)
-			p->kept[i] = k < p->list.count ? p->kept[k] : end;
+		for (k = i + 1; k <= i + RUNS_BEHIND && p->reusable[i]; k++)
+			p->reusable[i] =
+				k < p->list.count ? p->reusable[k] : end;
 }
 
-static int by_mark(const void *a, const void *b, void *arg)
+static int compare_run_macs(const void *a, const void *b, void *arg)
 {
-	const struct past *p = arg;
+	const struct chunk_reuse *p = arg;
 
-	return memcmp(p->known + *(const size_t *)a * CHUNK_MAC_LEN,
-		      p->known + *(const size_t *)b * CHUNK_MAC_LEN,
+	return memcmp(p->macs + *(const size_t *)a * CHUNK_MAC_LEN,
+		      p->macs + *(const size_t *)b * CHUNK_MAC_LEN,
 		      CHUNK_MAC_LEN);
 }
 
-static void sort_marks(struct past *p)
+static void sort_run_macs(struct chunk_reuse *p)
 {
 	size_t i;
 
 	p->order = mem_resize(NULL, p->list.count, sizeof(*p->order));
 	for (i = 0; i < p->list.count; i++)
 		p->order[i] = i;
-	qsort_r(p->order, p->list.count, sizeof(*p->order), by_mark, p);
+	qsort_r(p->order, p->list.count, sizeof(*p->order), compare_run_macs,
+		p);
 }
 
-int past_check(struct past *p, int fd, uint64_t size, bool cached,
-	       struct err *err)
+int chunk_reuse_check(struct chunk_reuse *p, int fd, uint64_t size, bool cached,
+		      struct err *err)
 {
-	struct check c = {.past = p, .fd = fd, .size = size, .cached = cached};
+	struct reuse_check c = {
+		.chunk_reuse = p, .fd = fd, .size = size, .cached = cached};
 	bool alone = size < 2 * GROUP_LEN;
 	int got;
 
 	if (!p->list.count)
 		return 0;
-	make_groups(&c);
+	make_run_groups(&c);
 	atomic_init(&c.next, 0);
 	atomic_init(&c.misses, 0);
-	got = parallel_for(alone ? 1 : 2, alone, check_groups, &c, err);
+	got = parallel_for(alone ? 1 : 2, alone, check_run_groups, &c, err);
 	free(c.groups);
 	if (got < 0)
 		return got;
-	keep_back(p, size);
-	sort_marks(p);
+	drop_runs_before_changes(p, size);
+	sort_run_macs(p);
 	return 0;
 }
 
-size_t past_at(const struct past *p, uint64_t pos)
+size_t chunk_reuse_at(const struct chunk_reuse *p, uint64_t pos)
 {
 	size_t low = 0, high = p->list.count;
 
@@ -321,15 +331,15 @@ size_t past_at(const struct past *p, uint64_t pos)
 		else
 			high = middle;
 	}
-	if (low < p->list.count && p->starts[low] == pos && p->kept[low] &&
+	if (low < p->list.count && p->starts[low] == pos && p->reusable[low] &&
 	    !p->list.runs[low].hole)
 		return low;
 	return p->list.count;
 }
 
-const struct chunk_run *past_find(const struct past *p,
-				  const unsigned char mark[CHUNK_MAC_LEN],
-				  uint64_t len)
+const struct chunk_run *
+chunk_reuse_find(const struct chunk_reuse *p,
+		 const unsigned char mark[CHUNK_MAC_LEN], uint64_t len)
 {
 	size_t low = 0, high = p->list.count;
 	const struct chunk_run *run;
@@ -337,14 +347,14 @@ const struct chunk_run *past_find(const struct past *p,
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (memcmp(p->known + p->order[middle] * CHUNK_MAC_LEN, mark,
+		if (memcmp(p->macs + p->order[middle] * CHUNK_MAC_LEN, mark,
 			   CHUNK_MAC_LEN) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == p->list.count ||
-	    memcmp(p->known + p->order[low] * CHUNK_MAC_LEN, mark,
+	    memcmp(p->macs + p->order[low] * CHUNK_MAC_LEN, mark,
 		   CHUNK_MAC_LEN) != 0)
 		return NULL;
 	run = &p->list.runs[p->order[low]];
