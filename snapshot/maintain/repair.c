@@ -16,7 +16,7 @@
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/lost.h"
 #include "snapshot/store/storeimpl.h"
-#include "snapshot/store/twins.h"
+#include "snapshot/store/replicas.h"
 #include "snapshot/tree/gone.h"
 
 struct repair {
@@ -460,7 +460,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 		return -err->num;
 	/* Opened anew: what was damaged is no name any more. */
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
-	    twins_fill(s, &r.result.again, err) < 0)
+	    replicas_fill(s, &r.result.again, err) < 0)
 		return -err->num;
 	store_free(&s);
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 || refill(s, &r, err) < 0)

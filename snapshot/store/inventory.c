@@ -248,9 +248,9 @@ const struct copy *inventory_next(const struct inventory *inv,
 	return search(inv, id, (at + 1) & (inv->slot_count - 1), ret);
 }
 
-const struct copy *inventory_twin(const struct inventory *inv,
-				  const struct oid *id, const struct copy *copy,
-				  struct oid *ret)
+const struct copy *inventory_replica(const struct inventory *inv,
+				     const struct oid *id,
+				     const struct copy *copy, struct oid *ret)
 {
 	size_t mask = inv->slot_count - 1;
 	size_t at = copy ? (size_t)(copy - inv->slots) + 1

@@ -72,9 +72,9 @@ const struct copy *inventory_next(const struct inventory *inv,
 /* The copy behind `copy` (NULL: the first) of the same hash, length and type
  * under a higher ordinal, stored again because a lower one could not be read,
  * and its name. */
-const struct copy *inventory_twin(const struct inventory *inv,
-				  const struct oid *id, const struct copy *copy,
-				  struct oid *ret);
+const struct copy *inventory_replica(const struct inventory *inv,
+				     const struct oid *id,
+				     const struct copy *copy, struct oid *ret);
 unsigned char *inventory_flags(const struct inventory *inv,
 			       const struct copy *copy);
 const struct inventory_pack *inventory_pack(const struct inventory *inv,

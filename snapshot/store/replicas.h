@@ -23,6 +23,6 @@
  * names are found first. *ret_count: names that have bytes again; they are
  * durable when this returns 0.
  */
-int twins_fill(struct store *s, uint64_t *ret_count, struct err *err);
+int replicas_fill(struct store *s, uint64_t *ret_count, struct err *err);
 
 #endif

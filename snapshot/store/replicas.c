@@ -1,4 +1,4 @@
-#include "snapshot/store/twins.h"
+#include "snapshot/store/replicas.h"
 
 #include <string.h>
 
@@ -7,22 +7,22 @@
 #include "snapshot/store/storeimpl.h"
 
 /* They are put in blocks, which have a longest length. */
-#define TWIN_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
+#define REPLICA_LEN_MAX ((uint64_t)BLOCK_LEN_MAX / 2)
 
 /* The bytes that all have that were stored under a higher ordinal because a
  * lower one could not be read; false: there are none, or they differ. */
-static bool twin_bytes(struct inventory *inv, const struct oid *id,
-		       struct buf *ret)
+static bool read_replica(struct inventory *inv, const struct oid *id,
+			 struct buf *ret)
 {
 	const struct copy *copy = NULL;
 	AUTO(buf) struct buf other = {0};
 	struct err ignored;
-	struct oid twin;
+	struct oid replica;
 	bool any = false;
 
-	while ((copy = inventory_twin(inv, id, copy, &twin))) {
+	while ((copy = inventory_replica(inv, id, copy, &replica))) {
 		buf_clear(&other);
-		if (inventory_read_copy(inv, &twin, copy, any ? &other : ret,
+		if (inventory_read_copy(inv, &replica, copy, any ? &other : ret,
 					&ignored) < 0)
 			continue;
 		if (any && memcmp(other.data, ret->data, ret->len) != 0)
@@ -32,8 +32,8 @@ static bool twin_bytes(struct inventory *inv, const struct oid *id,
 	return any;
 }
 
-static int fill_lower(struct store *s, struct inventory *inv, struct oid id,
-		      uint64_t *count, struct err *err)
+static int fill_lower_ordinal(struct store *s, struct inventory *inv,
+			      struct oid id, uint64_t *count, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 
@@ -41,7 +41,7 @@ static int fill_lower(struct store *s, struct inventory *inv, struct oid id,
 		if (inventory_has(inv, &id) || store_has(s, &id))
 			continue;
 		buf_clear(&bytes);
-		if (!twin_bytes(inv, &id, &bytes))
+		if (!read_replica(inv, &id, &bytes))
 			continue;
 		if (store_put_as(s, &id, bytes.data, err) < 0)
 			return -err->num;
@@ -50,7 +50,7 @@ static int fill_lower(struct store *s, struct inventory *inv, struct oid id,
 	return 0;
 }
 
-int twins_fill(struct store *s, uint64_t *ret_count, struct err *err)
+int replicas_fill(struct store *s, uint64_t *ret_count, struct err *err)
 {
 	AUTO(inventory) struct inventory inv = {0};
 	uint64_t count = 0;
@@ -66,10 +66,10 @@ int twins_fill(struct store *s, uint64_t *ret_count, struct err *err)
 
 		for (k = 0; pack && k < pack_count(pack); k++) {
 			if (!pack_get(pack, k, &e) || !e.ord ||
-			    e.len > TWIN_LEN_MAX)
+			    e.len > REPLICA_LEN_MAX)
 				continue;
 			inventory_oid(&e, &id);
-			if (fill_lower(s, &inv, id, &count, err) < 0)
+			if (fill_lower_ordinal(s, &inv, id, &count, err) < 0)
 				return -err->num;
 		}
 	}
