@@ -19,7 +19,7 @@ void prune_decide_free(struct prune_decision *d)
 {
 	prune_plan_free(&d->plan);
 	inventory_free(&d->inv);
-	lost_list_free(&d->lost);
+	known_missing_list_free(&d->lost);
 	free(d->fates);
 	free(d->needed);
 	*d = (struct prune_decision){0};
@@ -111,7 +111,7 @@ static int load_snapshots(struct store *s, const struct prune_options *o,
 
 struct missing {
 	const struct snapshot *snapshot;
-	const struct lost_list *lost;
+	const struct known_missing_list *lost;
 };
 
 static int tell_first(void *arg, const char *path, const struct entry *e,
@@ -121,7 +121,7 @@ static int tell_first(void *arg, const char *path, const struct entry *e,
 	const struct snapshot *s = m->snapshot;
 
 	(void)e;
-	if (lost_has(m->lost, s->seq, path))
+	if (known_missing_has(m->lost, s->seq, path))
 		return 0;
 	return fail(err, EBADMSG,
 		    "the store is damaged, so nothing is removed: snapshot "
@@ -329,7 +329,7 @@ int prune_decide(struct store *s, const struct prune_options *o,
 
 	prune_decide_free(d);
 	d->options = o;
-	lost_load(s, &d->lost);
+	known_missing_load(s, &d->lost);
 	/* Snapshots first: what they need was there before them. */
 	if (load_snapshots(s, o, limit, &d->plan, err) < 0 ||
 	    inventory_load(s, &d->inv, err) < 0)

@@ -7,7 +7,7 @@
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/store/inventory.h"
-#include "snapshot/store/lost.h"
+#include "snapshot/store/known_missing.h"
 
 enum prune_fate { PRUNE_STAY, PRUNE_DROP, PRUNE_REPACK };
 
@@ -16,7 +16,7 @@ struct prune_decision {
 	const struct prune_options *options; /* borrowed */
 	struct prune_plan plan;
 	struct inventory inv;
-	struct lost_list lost; /* what is known to be */
+	struct known_missing_list lost; /* what is known to be */
 	enum prune_fate *fates; /* of each pack of inv */
 	uint64_t *needed; /* bytes of each that are */
 };

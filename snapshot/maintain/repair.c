@@ -14,7 +14,7 @@
 #include "snapshot/maintain/repack.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
-#include "snapshot/store/lost.h"
+#include "snapshot/store/known_missing.h"
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/store/replicas.h"
 #include "snapshot/tree/gone.h"
@@ -372,7 +372,7 @@ static int refill(struct store *s, struct repair *r, struct err *err)
 
 struct telling {
 	struct repair *r;
-	struct lost_list lost;
+	struct known_missing_list lost;
 	uint64_t seq;
 };
 
@@ -384,7 +384,7 @@ static int tell_path(void *arg, const char *path, const struct entry *e,
 
 	(void)e;
 	t->r->result.lost++;
-	lost_add(&t->lost, t->seq, path);
+	known_missing_add(&t->lost, t->seq, path);
 	return o->lost ? o->lost(o->arg, t->seq, path, why, err) : 0;
 }
 
@@ -436,13 +436,13 @@ static int note_lost(struct store *s, struct repair *r, struct err *err)
 
 	if (got == 0) {
 		lock = store_commit_begin(s, err);
-		got = lock < 0 ? lock : lost_save(s, &t.lost, err);
+		got = lock < 0 ? lock : known_missing_save(s, &t.lost, err);
 		if (got == 0)
 			got = note_missing(s, r, err);
 		if (lock >= 0)
 			store_commit_end(s, lock);
 	}
-	lost_list_free(&t.lost);
+	known_missing_list_free(&t.lost);
 	return got;
 }
 

@@ -1,4 +1,4 @@
-#include "snapshot/store/lost.h"
+#include "snapshot/store/known_missing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,29 +14,31 @@
 #define FILE_NAME "lost"
 #define MAGIC "GUARDLS1"
 #define MAGIC_LEN 8
-/* LOST_MAX paths of 4096 bytes. */
+/* KNOWN_MISSING_MAX paths of 4096 bytes. */
 #define FILE_LEN_MAX (48u << 20)
 
-void lost_list_free(struct lost_list *list)
+void known_missing_list_free(struct known_missing_list *list)
 {
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
 		free(list->items[i].path);
 	free(list->items);
-	*list = (struct lost_list){0};
+	*list = (struct known_missing_list){0};
 }
 
-void lost_add(struct lost_list *list, uint64_t seq, const char *path)
+void known_missing_add(struct known_missing_list *list, uint64_t seq,
+		       const char *path)
 {
 	GROW(list->items, list->count, list->capacity);
-	list->items[list->count++] = (struct lost_item){
+	list->items[list->count++] = (struct known_missing_item){
 		.seq = seq,
 		.path = mem_strdup(path),
 	};
 }
 
-bool lost_has(const struct lost_list *list, uint64_t seq, const char *path)
+bool known_missing_has(const struct known_missing_list *list, uint64_t seq,
+		       const char *path)
 {
 	size_t i;
 
@@ -51,15 +53,15 @@ bool lost_has(const struct lost_list *list, uint64_t seq, const char *path)
 /*
  *	file = "GUARDLS1" count:var *( seq:var path:text ) check:8
  */
-void lost_load(struct store *s, struct lost_list *ret)
+void known_missing_load(struct store *s, struct known_missing_list *ret)
 {
-	AUTO(lost_list) struct lost_list list = {0};
+	AUTO(known_missing_list) struct known_missing_list list = {0};
 	AUTO(buf) struct buf bytes = {0};
 	struct err ignored;
 	struct dec d, tail;
 	uint64_t count;
 
-	*ret = (struct lost_list){0};
+	*ret = (struct known_missing_list){0};
 	if (fd_slurp_at(store_dir(s), FILE_NAME, FILE_LEN_MAX, &bytes,
 			&ignored) < 0 ||
 	    bytes.len < MAGIC_LEN + 8 ||
@@ -74,20 +76,21 @@ void lost_load(struct store *s, struct lost_list *ret)
 		uint64_t seq = dec_var(&d);
 		auto_free char *path = dec_text(&d);
 
-		lost_add(&list, seq, path);
+		known_missing_add(&list, seq, path);
 	}
 	if (!dec_end(&d))
 		return;
 	*ret = list;
-	list = (struct lost_list){0};
+	list = (struct known_missing_list){0};
 }
 
-int lost_save(struct store *s, const struct lost_list *list, struct err *err)
+int known_missing_save(struct store *s, const struct known_missing_list *list,
+		       struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 	size_t i;
 
-	if (!list->count || list->count > LOST_MAX) {
+	if (!list->count || list->count > KNOWN_MISSING_MAX) {
 		if (unlinkat(store_dir(s), FILE_NAME, 0) < 0 && errno != ENOENT)
 			return fail_errno(err, "remove the note of what is "
 					       "lost");
