@@ -98,7 +98,7 @@ static int measure(struct du *d, struct err *err)
 	if (got < 0)
 		return got;
 	d->stored = true;
-	fd = store_dir(d->c->store);
+	fd = store_root_fd(d->c->store);
 	d->packs = usage_of(fd, "packs");
 	d->snaps = usage_of(fd, "snaps");
 	d->store_trash = usage_of(fd, "trash");

@@ -13,7 +13,7 @@ void trashes_measure(struct context *c, struct trashes *ret)
 	*ret = (struct trashes){0};
 	usage_add(c->state.fd, "trash", &ret->runs);
 	if (c->store)
-		usage_add(store_dir(c->store), "trash", &ret->versions);
+		usage_add(store_root_fd(c->store), "trash", &ret->versions);
 }
 
 char *trashes_find(const struct state *state, const char *run_id,

@@ -84,7 +84,7 @@ static int is_current(struct store *s, const struct prune_decision *d,
 	size_t count, i, k = 0;
 
 	if (catalog_list(s, &seqs, &count, err) < 0 ||
-	    dirlist_read(s->folder.packs_fd, &list, err) < 0)
+	    dirlist_read(s->store_dir.packs_fd, &list, err) < 0)
 		return -err->num;
 	if (count != d->plan.count)
 		return 0;
@@ -142,14 +142,14 @@ static int move_out(struct store *s, const struct prune_decision *d,
 	}
 	if (!snaps.count && !packs.count)
 		return 0;
-	snaps_fd = openat(s->folder.fd, "snaps",
+	snaps_fd = openat(s->store_dir.fd, "snaps",
 			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (snaps_fd < 0)
 		return fail_errno(err, "open the store's snaps/");
 	to_fd = trash_make(trash_fd, "prune", o->now, err);
 	if (to_fd < 0 || note_gone(s, d, err) < 0 ||
 	    trash_move(snaps_fd, to_fd, snaps.items, snaps.count, err) < 0 ||
-	    trash_move(s->folder.packs_fd, to_fd, packs.items, packs.count,
+	    trash_move(s->store_dir.packs_fd, to_fd, packs.items, packs.count,
 		       err) < 0)
 		return -err->num;
 	ret->snapshots = snaps.count;
@@ -185,7 +185,7 @@ static int prune(struct store *s, const struct prune_options *o,
 	if (got < 0)
 		return got;
 	if (ret->packs || d->plan.repack_packs || o->thorough)
-		store_index_tidy(&s->folder);
+		store_index_tidy(&s->store_dir);
 	return trash_purge(trash_fd, o->thorough ? -1 : TRASH_SECONDS, o->now,
 			   err);
 }

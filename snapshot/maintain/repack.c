@@ -67,8 +67,8 @@ static int write_record(struct repacking *r, enum pack_kind kind,
 	struct filling *f = &r->kinds[kind];
 
 	if (!f->packer &&
-	    packer_new(r->store->folder.tmp_fd, &r->store->folder.format, kind,
-		       &f->packer, err) < 0)
+	    packer_new(r->store->store_dir.tmp_fd, &r->store->store_dir.format,
+		       kind, &f->packer, err) < 0)
 		return -err->num;
 	*ret_offset = packer_reserve(f->packer, head->stored_len);
 	return packer_put(f->packer, *ret_offset, head, payload, err);
@@ -273,20 +273,20 @@ static int do_pack(struct repacking *r, size_t number, struct err *err)
 
 static int publish(struct repacking *r, struct err *err)
 {
-	struct folder *folder = &r->store->folder;
+	struct store_dir *store_dir = &r->store->store_dir;
 	int lock, got = 0;
 	size_t i;
 
 	if (!r->done_count)
 		return 0;
-	lock = folder_commit_begin(folder, err);
+	lock = store_dir_commit_begin(store_dir, err);
 	if (lock < 0)
 		return lock;
 	for (i = 0; i < r->done_count && got == 0; i++)
-		got = packer_publish(r->done[i], folder->packs_fd, err);
+		got = packer_publish(r->done[i], store_dir->packs_fd, err);
 	if (got == 0)
-		got = atomic_sync_dir(folder->packs_fd, err);
-	folder_commit_end(folder, lock);
+		got = atomic_sync_dir(store_dir->packs_fd, err);
+	store_dir_commit_end(store_dir, lock);
 	return got;
 }
 

@@ -148,8 +148,8 @@ static int move_packs(struct store *s, struct repair *r, int to_fd,
 	for (i = 0; i < r->inv.count; i++) {
 		if (!r->hurt[i])
 			continue;
-		if (trash_move(s->folder.packs_fd, to_fd, &r->inv.packs[i].name,
-			       1, err) < 0)
+		if (trash_move(s->store_dir.packs_fd, to_fd,
+			       &r->inv.packs[i].name, 1, err) < 0)
 			return -err->num;
 		r->result.packs++;
 	}
@@ -183,7 +183,7 @@ static int move_out(struct store *s, struct repair *r, int trash_fd,
 		    char *const *names, size_t count, struct err *err)
 {
 	auto_close int snaps_fd =
-		openat(s->folder.fd, "snaps",
+		openat(s->store_dir.fd, "snaps",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	auto_close int to_fd = -1;
 
@@ -204,10 +204,10 @@ static bool secret_ok(const struct store *s, const char *name)
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
 
-	return fd_slurp_at(s->folder.fd, name, SECRET_LEN + 8, &b, &ignored) >=
-		       0 &&
+	return fd_slurp_at(s->store_dir.fd, name, SECRET_LEN + 8, &b,
+			   &ignored) >= 0 &&
 	       b.len == SECRET_LEN + 8 &&
-	       memcmp(b.data, s->folder.key.secret, SECRET_LEN) == 0 &&
+	       memcmp(b.data, s->store_dir.key.secret, SECRET_LEN) == 0 &&
 	       get_le(b.data + SECRET_LEN, 8) == hash_check(b.data, SECRET_LEN);
 }
 
@@ -219,13 +219,13 @@ static int mend_secrets(struct store *s, struct repair *r, struct err *err)
 	int got = 0;
 	size_t i;
 
-	memcpy(bytes, s->folder.key.secret, SECRET_LEN);
+	memcpy(bytes, s->store_dir.key.secret, SECRET_LEN);
 	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
 	for (i = 0; i < 2 && got == 0; i++) {
 		if (secret_ok(s, names[i]))
 			continue;
-		got = atomic_write(s->folder.fd, names[i], bytes, sizeof(bytes),
-				   0400, ATOMIC_DURABLE, err);
+		got = atomic_write(s->store_dir.fd, names[i], bytes,
+				   sizeof(bytes), 0400, ATOMIC_DURABLE, err);
 		r->result.secrets += got == 0;
 	}
 	explicit_bzero(bytes, sizeof(bytes));
@@ -451,7 +451,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 {
 	struct repair r = {.options = options};
 	AUTO(store) struct store *s = NULL;
-	int got = folder_mend(dir, err);
+	int got = store_dir_repair_format(dir, err);
 
 	if (got < 0)
 		return got;
@@ -465,7 +465,7 @@ int repair_store(const char *dir, const struct repair_options *options,
 	store_free(&s);
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 || refill(s, &r, err) < 0)
 		return -err->num;
-	store_index_tidy(&s->folder);
+	store_index_tidy(&s->store_dir);
 	got = note_lost(s, &r, err);
 	free(r.missing);
 	if (got == 0)

@@ -22,7 +22,7 @@
 int trash_open(struct store *s, struct err *err)
 {
 	auto_close int fd =
-		openat(s->folder.fd, "trash",
+		openat(s->store_dir.fd, "trash",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
@@ -74,7 +74,7 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		    void *arg, struct err *err)
 {
 	AUTO(buf) struct buf who = {0};
-	int fd = s->folder.lock_fd, got;
+	int fd = s->store_dir.lock_fd, got;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
@@ -260,36 +260,36 @@ void trash_list_free(struct trash_list *list)
 
 	for (i = 0; i < list->count; i++) {
 		snapshot_free(&list->items[i].snapshot);
-		free(list->items[i].folder);
+		free(list->items[i].store_dir);
 	}
 	free(list->items);
 	*list = (struct trash_list){0};
 }
 
-static int list_folder(int trash_fd, const char *folder, struct trash_list *to,
-		       struct err *err)
+static int list_folder(int trash_fd, const char *store_dir,
+		       struct trash_list *to, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd =
-		openat(trash_fd, folder,
+		openat(trash_fd, store_dir,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0
 				       : fail_errno(err, "open %s in the trash",
-						    text_quote(folder));
+						    text_quote(store_dir));
 	if (dirlist_read(fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		uint64_t seq = catalog_file_seq(list.items[i].name);
-		struct trash_item item = {.since.sec = time_of(folder)};
+		struct trash_item item = {.since.sec = time_of(store_dir)};
 		struct err odd;
 
 		if (!seq ||
 		    catalog_load_from(fd, seq, &item.snapshot, &odd) < 0)
 			continue;
-		item.folder = mem_strdup(folder);
+		item.store_dir = mem_strdup(store_dir);
 		GROW(to->items, to->count, to->capacity);
 		to->items[to->count++] = item;
 	}
@@ -310,7 +310,7 @@ int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err)
 	AUTO(trash_list) struct trash_list list = {0};
 	AUTO(dirlist) struct dirlist folders = {0};
 	auto_close int trash_fd =
-		openat(s->folder.fd, "trash",
+		openat(s->store_dir.fd, "trash",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 

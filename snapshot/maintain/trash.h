@@ -45,7 +45,7 @@ int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 struct trash_item {
 	struct snapshot snapshot; /* notes left out */
 	struct timestamp since;
-	char *folder; /* in trash/ */
+	char *store_dir; /* in trash/ */
 };
 
 struct trash_list {

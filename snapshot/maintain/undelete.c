@@ -221,7 +221,7 @@ static int check_clashes(struct undelete *u, struct err *err)
 static int move_back(struct undelete *u, struct err *err)
 {
 	auto_close int snaps_fd =
-		openat(u->store->folder.fd, "snaps",
+		openat(u->store->store_dir.fd, "snaps",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t i;
 
@@ -231,7 +231,7 @@ static int move_back(struct undelete *u, struct err *err)
 		const struct inventory_pack *p = &u->inv.packs[i];
 
 		if (u->bring[i] &&
-		    trash_move(u->dirs[p->dir], u->store->folder.packs_fd,
+		    trash_move(u->dirs[p->dir], u->store->store_dir.packs_fd,
 			       &p->name, 1, err) < 0)
 			return -err->num;
 	}

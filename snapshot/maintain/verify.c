@@ -42,8 +42,8 @@ static void progress(struct verify *v)
  */
 static int lock_shared(struct store *s)
 {
-	auto_close int fd =
-		openat(s->folder.fd, "lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = openat(s->store_dir.fd, "lock",
+				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int got;
 
 	if (fd < 0)
@@ -56,7 +56,7 @@ static int lock_shared(struct store *s)
 
 static int check_secret(struct verify *v, const char *name, struct err *err)
 {
-	const struct folder *f = &v->store->folder;
+	const struct store_dir *f = &v->store->store_dir;
 	AUTO(buf) struct buf b = {0};
 	struct err odd;
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = name};
@@ -112,7 +112,7 @@ static bool index_knows(const struct midx *m, const struct pack *pack,
 
 static int check_index(struct verify *v, struct err *err)
 {
-	const struct folder *f = &v->store->folder;
+	const struct store_dir *f = &v->store->store_dir;
 	AUTO(midx) struct midx *m = NULL;
 	struct err odd;
 	struct verify_fault fault = {

@@ -133,7 +133,7 @@ static int add_dir(struct store *s, struct inventory *inv, int dir_fd,
 	for (i = 0; i < list.count; i++) {
 		if (is_pack_name(list.items[i].name) &&
 		    add_pack(inv, dir_fd, dir, list.items[i].name,
-			     s->folder.format.uuid, err) < 0)
+			     s->store_dir.format.uuid, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -145,13 +145,13 @@ int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
 	AUTO(inventory) struct inventory inv = {0};
 	size_t i;
 
-	inv.key = s->folder.key;
+	inv.key = s->store_dir.key;
 	inv.cache = blockcache_new();
 	for (i = 0; i < count; i++) {
 		if (add_dir(s, &inv, dir_fds[i], i, err) < 0)
 			return -err->num;
 	}
-	if (add_dir(s, &inv, s->folder.packs_fd, count, err) < 0)
+	if (add_dir(s, &inv, s->store_dir.packs_fd, count, err) < 0)
 		return -err->num;
 	make_slots(&inv);
 	*ret = inv;

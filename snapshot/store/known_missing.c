@@ -62,7 +62,7 @@ void known_missing_load(struct store *s, struct known_missing_list *ret)
 	uint64_t count;
 
 	*ret = (struct known_missing_list){0};
-	if (fd_slurp_at(store_dir(s), FILE_NAME, FILE_LEN_MAX, &bytes,
+	if (fd_slurp_at(store_root_fd(s), FILE_NAME, FILE_LEN_MAX, &bytes,
 			&ignored) < 0 ||
 	    bytes.len < MAGIC_LEN + 8 ||
 	    memcmp(bytes.data, MAGIC, MAGIC_LEN) != 0)
@@ -91,7 +91,8 @@ int known_missing_save(struct store *s, const struct known_missing_list *list,
 	size_t i;
 
 	if (!list->count || list->count > KNOWN_MISSING_MAX) {
-		if (unlinkat(store_dir(s), FILE_NAME, 0) < 0 && errno != ENOENT)
+		if (unlinkat(store_root_fd(s), FILE_NAME, 0) < 0 &&
+		    errno != ENOENT)
 			return fail_errno(err, "remove the note of what is "
 					       "lost");
 		return 0;
@@ -103,6 +104,6 @@ int known_missing_save(struct store *s, const struct known_missing_list *list,
 		enc_text(&bytes, list->items[i].path);
 	}
 	enc_u64(&bytes, hash_check(bytes.data, bytes.len));
-	return atomic_write(store_dir(s), FILE_NAME, bytes.data, bytes.len,
+	return atomic_write(store_root_fd(s), FILE_NAME, bytes.data, bytes.len,
 			    0400, ATOMIC_DURABLE, err);
 }

@@ -123,7 +123,7 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size);
 uint64_t store_text_number(const char *text);
 
 /* Folder of the store, open, borrowed; for the catalog. */
-int store_dir(const struct store *s);
+int store_root_fd(const struct store *s);
 
 /*
  * The commit lock: whoever renames into packs/ or snaps/ holds it. While it is

@@ -43,8 +43,8 @@ static int out_open(struct store *s, enum pack_kind kind, struct err *err)
 	if (s->open[kind])
 		return 0;
 	out = mem_zalloc(sizeof(*out));
-	if (packer_new(s->folder.tmp_fd, &s->folder.format, kind, &out->writer,
-		       err) < 0) {
+	if (packer_new(s->store_dir.tmp_fd, &s->store_dir.format, kind,
+		       &out->writer, err) < 0) {
 		free(out);
 		return -err->num;
 	}
@@ -84,7 +84,7 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 
 	if (min_free == UINT64_MAX) {
 		min_free = 0;
-		if (fstatvfs(s->folder.fd, &fs) == 0)
+		if (fstatvfs(s->store_dir.fd, &fs) == 0)
 			min_free = (uint64_t)fs.f_blocks * fs.f_frsize / 100;
 		if (min_free > MIN_FREE_MAX)
 			min_free = MIN_FREE_MAX;
@@ -93,7 +93,7 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 	s->limited = true;
 	s->min_free = min_free;
 	s->max_size = max_size;
-	s->packed = max_size ? packs_bytes(s->folder.packs_fd) : 0;
+	s->packed = max_size ? packs_bytes(s->store_dir.packs_fd) : 0;
 	s->capacity = 0;
 	(void)pthread_mutex_unlock(&s->mutex);
 }
@@ -117,7 +117,7 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
 		for (out = s->outs; out; out = out->next)
 			if (out->writer)
 				pending += packer_pending(out->writer);
-		if (fstatvfs(s->folder.fd, &fs) == 0)
+		if (fstatvfs(s->store_dir.fd, &fs) == 0)
 			free = (uint64_t)fs.f_bavail * fs.f_frsize;
 		free -= pending < free ? pending : free;
 		if (free < s->min_free + len)

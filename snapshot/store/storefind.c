@@ -115,7 +115,7 @@ static int fetch(struct store *s, const struct place *place,
 
 	if (store_place_read(s, place, &view, err) < 0)
 		return -err->num;
-	hash_keyed(&s->folder.key, view.data, view.len, hash);
+	hash_keyed(&s->store_dir.key, view.data, view.len, hash);
 	if (memcmp(hash, id->hash, HASH_LEN) != 0) {
 		store_place_done(s, &view);
 		return fail(err, EBADMSG, "an object is damaged");

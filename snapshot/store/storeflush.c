@@ -28,8 +28,8 @@ static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
 	struct packer *writer;
 	struct pack *pack;
 
-	if (pack_open(s->folder.packs_fd, out->name, s->folder.format.uuid,
-		      &pack, err) < 0)
+	if (pack_open(s->store_dir.packs_fd, out->name,
+		      s->store_dir.format.uuid, &pack, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
 	out->pack = pack;
@@ -51,22 +51,22 @@ static int publish_locked(struct store *s, struct out_pack **outs, size_t count,
 	if (store_refresh_packs(s, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++)
-		if (packer_publish(outs[i]->writer, s->folder.packs_fd, err) <
-		    0)
+		if (packer_publish(outs[i]->writer, s->store_dir.packs_fd,
+				   err) < 0)
 			return -err->num;
-	return atomic_sync_dir(s->folder.packs_fd, err);
+	return atomic_sync_dir(s->store_dir.packs_fd, err);
 }
 
 static int publish(struct store *s, struct out_pack **outs, size_t count,
 		   struct err *err)
 {
-	int lock = folder_commit_begin(&s->folder, err);
+	int lock = store_dir_commit_begin(&s->store_dir, err);
 	int got;
 
 	if (lock < 0)
 		return lock;
 	got = publish_locked(s, outs, count, err);
-	folder_commit_end(&s->folder, lock);
+	store_dir_commit_end(&s->store_dir, lock);
 	return got;
 }
 
@@ -261,7 +261,7 @@ void store_flush_end(struct store *s)
 	(void)pthread_mutex_lock(&s->mutex);
 	loose = count_loose(s);
 	(void)pthread_mutex_unlock(&s->mutex);
-	store_index_grown(&s->folder, loose);
+	store_index_grown(&s->store_dir, loose);
 }
 
 int store_flush(struct store *s, struct err *err)

@@ -16,7 +16,7 @@
 
 #include "snapshot/store/blockcache.h"
 #include "snapshot/store/chunk.h"
-#include "snapshot/store/folder.h"
+#include "snapshot/store/store_dir.h"
 #include "snapshot/store/midx.h"
 #include "snapshot/store/objects.h"
 #include "snapshot/store/pack.h"
@@ -56,7 +56,7 @@ struct out_pack {
 };
 
 struct store {
-	struct folder folder;
+	struct store_dir store_dir;
 	enum store_mode mode;
 	struct blockcache *cache;
 	struct gear gear;
@@ -189,7 +189,7 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 		    struct err *err);
 
 /* NULL: there is none that can be used. whole: read and check all of it. */
-struct cover *store_cover_load(const struct folder *f, bool whole);
+struct cover *store_cover_load(const struct store_dir *f, bool whole);
 void store_cover_free(struct cover **cover);
 
 /*
@@ -198,8 +198,8 @@ void store_cover_free(struct cover **cover);
  * gone, and where there are few packs, take it away. What goes wrong only
  * costs time later. By a process that has `lock`, shared at least.
  */
-void store_index_grown(const struct folder *f, size_t loose);
-void store_index_tidy(const struct folder *f);
+void store_index_grown(const struct store_dir *f, size_t loose);
+void store_index_tidy(const struct store_dir *f);
 
 /* For tests: from so many packs on there is one. */
 void store_index_after(unsigned int packs);

@@ -29,7 +29,7 @@ void store_index_after(unsigned int packs)
 
 /* --- using it --- */
 
-struct cover *store_cover_load(const struct folder *f, bool whole)
+struct cover *store_cover_load(const struct store_dir *f, bool whole)
 {
 	AUTO(midx) struct midx *m = NULL;
 	struct cover *c;
@@ -114,7 +114,7 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 /* --- keeping it up --- */
 
 struct update {
-	const struct folder *folder;
+	const struct store_dir *store_dir;
 	struct midx *old; /* NULL: none that can be used */
 	uint32_t *number; /* of each pack of old in names, UINT32_MAX: gone */
 	struct dirlist list; /* packs/ */
@@ -137,7 +137,7 @@ static void update_free(struct update *u)
 
 static int look(struct update *u, struct err *err)
 {
-	const struct folder *f = u->folder;
+	const struct store_dir *f = u->store_dir;
 	size_t i, covered = 0;
 	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &u->old, err);
 
@@ -194,8 +194,8 @@ static void add_pack(struct update *u, const char *name)
 	if (u->old && old < midx_count(u->old)) {
 		u->number[old] = (uint32_t)u->count;
 	} else {
-		if (pack_open(u->folder->packs_fd, name, u->folder->format.uuid,
-			      &pack, &ignored) < 0 ||
+		if (pack_open(u->store_dir->packs_fd, name,
+			      u->store_dir->format.uuid, &pack, &ignored) < 0 ||
 		    pack_damaged(pack) || strlen(name) != MIDX_NAME_LEN)
 			return;
 		add_entries(u, pack);
@@ -216,21 +216,23 @@ static void gather(struct update *u)
 }
 
 /* Under the commit lock; bytes NULL: takes it away. */
-static int put_locked(const struct folder *f, const char *temp, struct err *err)
+static int put_locked(const struct store_dir *f, const char *temp,
+		      struct err *err)
 {
-	int got = 0, lock = folder_commit_begin(f, err);
+	int got = 0, lock = store_dir_commit_begin(f, err);
 
 	if (lock < 0)
 		return lock;
 	if (temp ? renameat(f->tmp_fd, temp, f->fd, MIDX_FILE)
 		 : unlinkat(f->fd, MIDX_FILE, 0))
 		got = fail_errno(err, "replace the index over the packs");
-	folder_commit_end(f, lock);
+	store_dir_commit_end(f, lock);
 	return got;
 }
 
 /* Not synced: what is torn is found out, and made anew. */
-static int put(const struct folder *f, const struct buf *bytes, struct err *err)
+static int put(const struct store_dir *f, const struct buf *bytes,
+	       struct err *err)
 {
 	auto_free char *temp = mem_printf("midx.%d.tmp", (int)getpid());
 	auto_close int fd = -1;
@@ -250,7 +252,7 @@ static int put(const struct folder *f, const struct buf *bytes, struct err *err)
 
 static int update(struct update *u, bool tidy, struct err *err)
 {
-	const struct folder *f = u->folder;
+	const struct store_dir *f = u->store_dir;
 	AUTO(buf) struct buf bytes = {0};
 
 	if (look(u, err) < 0 || !is_due(u, tidy))
@@ -263,22 +265,22 @@ static int update(struct update *u, bool tidy, struct err *err)
 	return put(f, &bytes, err);
 }
 
-static void update_quietly(const struct folder *f, bool tidy)
+static void update_quietly(const struct store_dir *f, bool tidy)
 {
-	struct update u = {.folder = f};
+	struct update u = {.store_dir = f};
 	struct err ignored;
 
 	(void)update(&u, tidy, &ignored);
 	update_free(&u);
 }
 
-void store_index_grown(const struct folder *f, size_t loose)
+void store_index_grown(const struct store_dir *f, size_t loose)
 {
 	if (loose >= loose_max)
 		update_quietly(f, false);
 }
 
-void store_index_tidy(const struct folder *f)
+void store_index_tidy(const struct store_dir *f)
 {
 	update_quietly(f, true);
 }

@@ -27,16 +27,16 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	(void)pthread_mutex_init(&s->mutex, NULL);
 	(void)pthread_cond_init(&s->changed, NULL);
 	s->mode = mode;
-	s->folder = (struct folder){-1, -1, -1, -1, .format = {{0}}};
+	s->store_dir = (struct store_dir){-1, -1, -1, -1, .format = {{0}}};
 	s->cache = blockcache_new();
 	s->set = mem_zalloc(sizeof(*s->set));
-	if (folder_open(&s->folder, dir, mode == STORE_WRITE, err) < 0)
+	if (store_dir_open(&s->store_dir, dir, mode == STORE_WRITE, err) < 0)
 		return -err->num;
-	s->cover = store_cover_load(&s->folder, mode == STORE_WRITE);
+	s->cover = store_cover_load(&s->store_dir, mode == STORE_WRITE);
 	s->set->cover = s->cover;
 	if (store_refresh_packs(s, err) < 0)
 		return -err->num;
-	gear_make(&s->gear, s->folder.key.secret);
+	gear_make(&s->gear, s->store_dir.key.secret);
 	*ret = TAKE(s);
 	return 0;
 }
@@ -94,7 +94,7 @@ void store_free(struct store **store)
 	free_own(s);
 	free_packs(s);
 	blockcache_free(&s->cache);
-	folder_close(&s->folder);
+	store_dir_close(&s->store_dir);
 	(void)pthread_cond_destroy(&s->changed);
 	(void)pthread_mutex_destroy(&s->mutex);
 	free(s);
@@ -104,7 +104,7 @@ void store_free(struct store **store)
 int store_create_with_secret(const char *dir, const void *secret_192,
 			     struct err *err)
 {
-	int made = folder_create(dir, HASH_XXH3_128, secret_192, err);
+	int made = store_dir_create(dir, HASH_XXH3_128, secret_192, err);
 
 	if (made == 0)
 		return fail(err, EEXIST, "there is a store in %s",
@@ -112,9 +112,9 @@ int store_create_with_secret(const char *dir, const void *secret_192,
 	return made < 0 ? made : 0;
 }
 
-int store_dir(const struct store *s)
+int store_root_fd(const struct store *s)
 {
-	return s->folder.fd;
+	return s->store_dir.fd;
 }
 
 const struct gear *store_gear(const struct store *s)
@@ -124,12 +124,12 @@ const struct gear *store_gear(const struct store *s)
 
 int store_commit_begin(struct store *s, struct err *err)
 {
-	return folder_commit_begin(&s->folder, err);
+	return store_dir_commit_begin(&s->store_dir, err);
 }
 
 void store_commit_end(struct store *s, int lock_fd)
 {
-	folder_commit_end(&s->folder, lock_fd);
+	store_dir_commit_end(&s->store_dir, lock_fd);
 }
 
 void store_get_stats(struct store *s, struct store_stats *ret)

@@ -350,7 +350,7 @@ int store_put(struct store *s, enum object_type type, const void *data,
 	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
 		return fail(err, EINVAL, "not an object to be stored");
-	hash_keyed(&s->folder.key, data, len, want.hash);
+	hash_keyed(&s->store_dir.key, data, len, want.hash);
 	if (begin(s, len, err) < 0)
 		return -err->num;
 	if (len < SINGLE_LEN)

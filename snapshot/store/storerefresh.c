@@ -106,7 +106,8 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 		return fail(err, EBADMSG, "pack %s is damaged",
 			    text_quote(name));
 	got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
-		s->folder.packs_fd, name, s->folder.format.uuid, ret, err);
+		s->store_dir.packs_fd, name, s->store_dir.format.uuid, ret,
+		err);
 	if (got == 0)
 		note_pack(s, name, *ret, NULL);
 	else if (got == -EBADMSG || got == -EPROTO)
@@ -215,8 +216,8 @@ bool store_check_packs(struct store *s)
 		struct pack **to = &fresh->packs[fresh->count];
 
 		if (pack_failed(set->packs[i]) &&
-		    pack_open(s->folder.packs_fd, name, s->folder.format.uuid,
-			      to, &err) == 0)
+		    pack_open(s->store_dir.packs_fd, name,
+			      s->store_dir.format.uuid, to, &err) == 0)
 			note_pack(s, name, fresh->packs[fresh->count++], NULL);
 	}
 	if (fresh->count)
@@ -294,7 +295,7 @@ int store_refresh_packs(struct store *s, struct err *err)
 	int got;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	got = dirlist_read(s->folder.packs_fd, &list, err);
+	got = dirlist_read(s->store_dir.packs_fd, &list, err);
 	fresh = mem_zalloc(sizeof(*fresh) + list.count * sizeof(*fresh->packs));
 	if (got == 0)
 		got = open_new(s, &list, fresh, err);

@@ -73,7 +73,7 @@ uint64_t catalog_file_seq(const char *name)
 
 static int open_snaps(struct store *store, struct err *err)
 {
-	int fd = openat(store_dir(store), "snaps",
+	int fd = openat(store_root_fd(store), "snaps",
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? fail_errno(err, "open the store's snaps/") : fd;
@@ -203,8 +203,8 @@ uint64_t catalog_mark(struct store *store)
 	uint64_t seq = 0;
 	size_t i;
 
-	if (fd_slurp_at(store_dir(store), "commit.lock", SEQ_MARK_LEN, &text,
-			&ignored) < 0 ||
+	if (fd_slurp_at(store_root_fd(store), "commit.lock", SEQ_MARK_LEN,
+			&text, &ignored) < 0 ||
 	    text.len != SEQ_MARK_LEN || text.data[SEQ_MARK_LEN - 1] != '\n')
 		return 0;
 	for (i = 0; i < SEQ_MARK_LEN - 1; i++) {
@@ -232,7 +232,7 @@ static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 
 static int open_tmp(struct store *store, struct err *err)
 {
-	int fd = openat(store_dir(store), "tmp",
+	int fd = openat(store_root_fd(store), "tmp",
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? fail_errno(err, "open the store's tmp/") : fd;

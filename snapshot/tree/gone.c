@@ -121,11 +121,11 @@ int gone_load(struct store *s, struct gone *ret, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 	AUTO(gone) struct gone g = {.known = true};
-	int got =
-		fd_slurp_at(store_dir(s), FILE_NAME, FILE_LEN_MAX, &bytes, err);
+	int got = fd_slurp_at(store_root_fd(s), FILE_NAME, FILE_LEN_MAX, &bytes,
+			      err);
 
 	if (got == -ENOENT) {
-		*ret = (struct gone){.known = s->folder.format.counts_gone};
+		*ret = (struct gone){.known = s->store_dir.format.counts_gone};
 		return 0;
 	}
 	if (got < 0)
@@ -151,7 +151,7 @@ static int save(struct store *s, const struct gone *g, struct err *err)
 		at = g->items[i].first + g->items[i].count;
 	}
 	enc_u64(&bytes, hash_check(bytes.data, bytes.len));
-	return atomic_write(store_dir(s), FILE_NAME, bytes.data, bytes.len,
+	return atomic_write(store_root_fd(s), FILE_NAME, bytes.data, bytes.len,
 			    0400, ATOMIC_DURABLE, err);
 }
 

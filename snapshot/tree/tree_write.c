@@ -51,7 +51,7 @@ static bool begins_part(const struct tree_writer *w, const char *name)
 {
 	uint64_t number = hash_check(name, strlen(name));
 
-	return !(hash_derive(w->store->folder.key.secret, number) &
+	return !(hash_derive(w->store->store_dir.key.secret, number) &
 		 (PART_COUNT - 1));
 }
 

@@ -161,7 +161,8 @@ static int make_cache_key(struct store *store, const struct take_options *o,
 	buf_add_text(&path, o->root_path);
 	for (i = 0; o->excludes && o->excludes[i]; i++)
 		buf_printf(&path, "\n%s", o->excludes[i]);
-	if (fd_slurp_at(store_dir(store), "FORMAT", 65536, &format, err) < 0)
+	if (fd_slurp_at(store_root_fd(store), "FORMAT", 65536, &format, err) <
+	    0)
 		return -err->num;
 	*ret = (struct cache_key){
 		.store = store_text_number(buf_text(&format)),

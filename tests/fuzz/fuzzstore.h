@@ -21,7 +21,7 @@ static struct store *fuzz_store(void)
 	must(fuzz_dir() >= 0);
 	dir = mem_printf("%s/store", fuzz_dir_name);
 	must(store_open(&store, dir, STORE_WRITE, &err) == 0);
-	must(fchmod(store_dir(store), 0700) == 0);
+	must(fchmod(store_root_fd(store), 0700) == 0);
 	return store;
 }
 

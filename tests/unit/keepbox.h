@@ -68,7 +68,7 @@ static __attribute__((unused)) uint64_t take(struct box *box)
  * dirlist_free(). */
 static void list_store(struct box *box, const char *folder, struct dirlist *ret)
 {
-	auto_free char *path = path_join(box->store_dir, folder);
+	auto_free char *path = path_join(box->store_root_fd, folder);
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct err err;
 
@@ -78,7 +78,7 @@ static void list_store(struct box *box, const char *folder, struct dirlist *ret)
 
 static char *store_path(struct box *box, const char *folder, const char *name)
 {
-	auto_free char *dir = path_join(box->store_dir, folder);
+	auto_free char *dir = path_join(box->store_root_fd, folder);
 
 	return path_join(dir, name);
 }
@@ -129,7 +129,7 @@ static __attribute__((unused)) void flip(const char *path, uint64_t offset)
 static __attribute__((unused)) void
 remove_from(struct box *box, const char *folder, const char *name)
 {
-	auto_free char *dir = path_join(box->store_dir, folder);
+	auto_free char *dir = path_join(box->store_root_fd, folder);
 	auto_free char *path = path_join(dir, name);
 
 	assert_return_code(chmod(dir, 0700), errno);
@@ -163,7 +163,7 @@ static int verify_now(struct box *box, bool read_data, struct buf *to)
 	struct err err;
 	int got;
 
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	got = verify_store(s, &options, &result, &err);
 	if (got < 0)
 		fail_msg("verify: %s", err.text);
@@ -218,7 +218,7 @@ snapshot_bytes(struct box *box, uint64_t seq, struct buf *to, struct err *err)
 	AUTO(snapshot) struct snapshot snap = {0};
 	void *args[2] = {to, NULL};
 
-	if (store_open(&s, box->store_dir, STORE_READ, err) < 0)
+	if (store_open(&s, box->store_root_fd, STORE_READ, err) < 0)
 		return -err->num;
 	args[1] = s;
 	if (catalog_load(s, seq, &snap, err) < 0)

@@ -26,7 +26,7 @@
 
 struct box {
 	char dir[64];
-	char store_dir[80], root[80], cache[80];
+	char store_root_fd[80], root[80], cache[80];
 	struct store *store;
 	int root_fd;
 };
@@ -39,13 +39,13 @@ static int setup(void **state)
 	(void)snprintf(box->dir, sizeof(box->dir),
 		       "/var/tmp/guard-test-XXXXXX");
 	assert_non_null(mkdtemp(box->dir));
-	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/store",
-		       box->dir);
+	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd),
+		       "%s/store", box->dir);
 	(void)snprintf(box->root, sizeof(box->root), "%s/root", box->dir);
 	(void)snprintf(box->cache, sizeof(box->cache), "%s/cache", box->dir);
 	assert_return_code(mkdir(box->root, 0755), errno);
 	box->root_fd = open(box->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	*state = box;
 	return 0;
 }

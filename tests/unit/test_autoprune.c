@@ -10,7 +10,7 @@
 static struct state state_of(struct box *box)
 {
 	static const char *const names[] = {"runs", "workspaces", "trash"};
-	struct state s = {.path = box->dir, .store_path = box->store_dir};
+	struct state s = {.path = box->dir, .store_path = box->store_root_fd};
 	int *const fds[] = {&s.runs_fd, &s.workspaces_fd, &s.trash_fd};
 	size_t i;
 
@@ -68,7 +68,7 @@ static bool is_there(struct box *box, uint64_t seq)
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err err;
 
-	ok(store_open(&store, box->store_dir, STORE_READ, &err));
+	ok(store_open(&store, box->store_root_fd, STORE_READ, &err));
 	return catalog_load(store, seq, &s, &err) == 0;
 }
 

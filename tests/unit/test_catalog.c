@@ -78,7 +78,7 @@ static void test_round_trip(void **state)
 static unsigned int version_of(struct box *box, uint64_t seq)
 {
 	auto_free char *path =
-		mem_printf("%s/snaps/%010llu.gsn", box->store_dir,
+		mem_printf("%s/snaps/%010llu.gsn", box->store_root_fd,
 			   (unsigned long long)seq);
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	unsigned char head[10] = {0};
@@ -154,11 +154,11 @@ static void test_folders_are_closed_at_rest(void **state)
 	char path[128];
 
 	(void)add_at(box, "/p", 1000);
-	(void)snprintf(path, sizeof(path), "%s/snaps", box->store_dir);
+	(void)snprintf(path, sizeof(path), "%s/snaps", box->store_root_fd);
 	assert_return_code(stat(path, &st), errno);
 	assert_int_equal(st.st_mode & 0777, 0500);
 	(void)snprintf(path, sizeof(path), "%s/snaps/0000000001.gsn",
-		       box->store_dir);
+		       box->store_root_fd);
 	assert_return_code(stat(path, &st), errno);
 	assert_int_equal(st.st_mode & 0777, 0400);
 }
@@ -168,7 +168,7 @@ static int open_snaps(struct box *box)
 	char path[128];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/snaps", box->store_dir);
+	(void)snprintf(path, sizeof(path), "%s/snaps", box->store_root_fd);
 	assert_return_code(chmod(path, 0700), errno);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_return_code(fd, errno);
@@ -256,7 +256,7 @@ static int note_beside(void *arg, const struct snapshot *s,
 		       struct atomic_set *set, struct err *err)
 {
 	struct beside *b = arg;
-	int dir = store_dir(b->box->store);
+	int dir = store_root_fd(b->box->store);
 	auto_close int snaps = openat(dir, "snaps", O_PATH | O_CLOEXEC);
 	auto_close int fd = -1;
 	char name[32], text[24];
@@ -285,7 +285,7 @@ static void test_a_file_beside_names_the_number_that_was_free(void **state)
 	assert_int_equal(b.seqs[1], 2);
 	assert_int_equal(s.seq, 2);
 	ok(catalog_load(box->store, 2, &out, &err));
-	ok(fd_slurp_at(store_dir(box->store), "beside", 100, &text, &err));
+	ok(fd_slurp_at(store_root_fd(box->store), "beside", 100, &text, &err));
 	assert_string_equal(buf_text(&text), "2");
 }
 
@@ -300,7 +300,7 @@ static int clear_late(void *arg, const struct snapshot *s,
 		      struct atomic_set *set, struct err *err)
 {
 	struct late *l = arg;
-	auto_close int tmp = openat(store_dir(l->box->store), "tmp",
+	auto_close int tmp = openat(store_root_fd(l->box->store), "tmp",
 				    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -343,7 +343,8 @@ static int add_many(struct box *box, int count)
 		struct store *store;
 		struct err err;
 
-		if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0)
+		if (store_open(&store, box->store_root_fd, STORE_WRITE, &err) <
+		    0)
 			return 1;
 		if (catalog_add(store, &s, &err) < 0) {
 			(void)fprintf(stderr, "%s\n", err.text);

@@ -256,8 +256,9 @@ static void a_long_file_that_cannot_be_written_is_told(void **state)
 		int got;
 
 		store_free(&box->store);
-		ok(dirtree_remove(AT_FDCWD, box->store_dir, &err));
-		ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+		ok(dirtree_remove(AT_FDCWD, box->store_root_fd, &err));
+		ok(store_open(&box->store, box->store_root_fd, STORE_WRITE,
+			      &err));
 		writes_left = at;
 		got = content_put_bytes(box->store, data, len, &id, &err);
 		if (got == 0)

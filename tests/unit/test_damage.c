@@ -173,7 +173,7 @@ static void test_a_pack_cut_off_under_a_reader_is_an_error(void **state)
 			fill(b);
 			(void)take(b);
 			store_free(&b->store);
-			ok(store_open(&s, b->store_dir, STORE_READ, &err));
+			ok(store_open(&s, b->store_root_fd, STORE_READ, &err));
 			cut_pack(b, kind, cuts[i]);
 			got = bytes_of(s, 1, &is, &err);
 			if (got == 0) {
@@ -202,7 +202,7 @@ static void test_what_lay_in_a_cut_off_pack_is_stored_again(void **state)
 	(void)take(box);
 	ok(snapshot_bytes(box, 1, &want, &err));
 	store_free(&box->store);
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	cut_pack(box, PACK_DATA, 0);
 	assert_int_equal(take(box), 2);
 	ok(snapshot_bytes(box, 2, &is, &err));
@@ -234,7 +234,7 @@ static void test_a_pack_cut_off_under_verify_is_named(void **state)
 	options.arg = path = store_path(box, "packs", name);
 	assert_return_code(chmod(path, 0600), errno);
 	store_free(&box->store);
-	ok(store_open(&box->store, box->store_dir, STORE_READ, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_READ, &err));
 	assert_int_equal(verify_store(box->store, &options, &result, &err), 1);
 	assert_true(result.faults > 0);
 }
@@ -330,7 +330,7 @@ static int mend(struct box *box, struct repair_result *ret, struct err *err)
 	struct repair_options o = {.now = timestamp_now()};
 
 	*ret = (struct repair_result){0};
-	return repair_store(box->store_dir, &o, ret, err);
+	return repair_store(box->store_root_fd, &o, ret, err);
 }
 
 /* A file of the store with each byte flipped, and cut off at each: what is
@@ -341,7 +341,7 @@ static void hurt_everywhere(struct box *box, const char *folder,
 			    const struct buf *want)
 {
 	auto_free char *path = *folder ? store_path(box, folder, name)
-				       : path_join(box->store_dir, name);
+				       : path_join(box->store_root_fd, name);
 	AUTO(buf) struct buf bytes = {0};
 	struct err err;
 	size_t at;
@@ -383,7 +383,7 @@ static void test_no_byte_of_the_small_files_can_mislead(void **state)
 static void test_a_damaged_or_missing_format_is_written_anew(void **state)
 {
 	struct box *box = *state;
-	auto_free char *path = path_join(box->store_dir, "FORMAT");
+	auto_free char *path = path_join(box->store_root_fd, "FORMAT");
 	AUTO(buf) struct buf want = {0}, before = {0}, after = {0};
 	struct repair_result result;
 	struct err err;
@@ -402,11 +402,12 @@ static void test_a_damaged_or_missing_format_is_written_anew(void **state)
 			assert_return_code(truncate(path, 5), errno);
 		} else {
 			remove_from(box, "", "FORMAT");
-			assert_int_equal(store_open(&box->store, box->store_dir,
+			assert_int_equal(store_open(&box->store,
+						    box->store_root_fd,
 						    STORE_WRITE, &err),
 					 -EBADMSG);
 		}
-		assert_int_equal(store_open(&box->store, box->store_dir,
+		assert_int_equal(store_open(&box->store, box->store_root_fd,
 					    STORE_READ, &err),
 				 -EBADMSG);
 		assert_non_null(strstr(err.text, "FORMAT"));
@@ -427,7 +428,7 @@ static void test_a_damaged_or_missing_format_is_written_anew(void **state)
 static void test_no_format_is_made_up_for_a_newer_guard_or_no_pack(void **state)
 {
 	struct box *box = *state;
-	auto_free char *path = path_join(box->store_dir, "FORMAT");
+	auto_free char *path = path_join(box->store_root_fd, "FORMAT");
 	AUTO(buf) struct buf text = {0};
 	struct repair_result result;
 	struct err err;

@@ -15,7 +15,7 @@ static void open_store(struct box *box)
 	struct err err;
 
 	store_free(&box->store);
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 }
 
 static uint64_t take_old(struct box *box, uint64_t seed)
@@ -89,7 +89,7 @@ static void test_a_file_that_somebody_deleted_is_missed(void **state)
 	check_faults(box, "snapshot 2 \nsnapshot 8 \n");
 	assert_int_equal(take(box), last + 1);
 	store_free(&box->store);
-	ok(repair_store(box->store_dir, &o, &result, &err));
+	ok(repair_store(box->store_root_fd, &o, &result, &err));
 	assert_int_equal(result.lost, 3);
 	assert_non_null(strstr(buf_text(&lost), "2: its file is gone\n"));
 	open_store(box);
@@ -123,10 +123,10 @@ static void test_an_older_store_is_believed_at_first(void **state)
 	int fd, i;
 
 	store_free(&box->store);
-	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/old",
+	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd), "%s/old",
 		       box->dir);
-	ok(store_create_with_secret(box->store_dir, secret, &err));
-	fd = open(box->store_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ok(store_create_with_secret(box->store_root_fd, secret, &err));
+	fd = open(box->store_root_fd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	{
 		AUTO(buf) struct buf text = {0};
 
@@ -190,7 +190,7 @@ static void test_numbers_come_and_go(void **state)
 static void test_a_damaged_note_is_named_and_mended(void **state)
 {
 	struct box *box = *state;
-	auto_free char *path = path_join(box->store_dir, "gone");
+	auto_free char *path = path_join(box->store_root_fd, "gone");
 	struct repair_options o = {.now = timestamp_now()};
 	struct repair_result result;
 	struct err err;
@@ -202,7 +202,7 @@ static void test_a_damaged_note_is_named_and_mended(void **state)
 	flip(path, 9);
 	check_faults(box, "secret 0 gone\n");
 	store_free(&box->store);
-	ok(repair_store(box->store_dir, &o, &result, &err));
+	ok(repair_store(box->store_root_fd, &o, &result, &err));
 	open_store(box);
 	check_faults(box, "");
 }

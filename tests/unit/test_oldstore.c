@@ -48,15 +48,16 @@ static void make_old_store(struct box *box)
 	static const char *const folders[] = {"tmp", "trash"};
 	size_t i;
 
-	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/old",
+	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd), "%s/old",
 		       box->dir);
-	assert_return_code(mkdir(box->store_dir, 0700), errno);
+	assert_return_code(mkdir(box->store_root_fd, 0700), errno);
 	for (i = 0; i < 3; i++)
 		copy_file(box, "", files[i]);
 	copy_folder(box, "packs");
 	copy_folder(box, "snaps");
 	for (i = 0; i < 2; i++) {
-		auto_free char *path = path_join(box->store_dir, folders[i]);
+		auto_free char *path =
+			path_join(box->store_root_fd, folders[i]);
 
 		assert_return_code(mkdir(path, 0700), errno);
 	}
@@ -69,7 +70,7 @@ static void check_old_snapshot(struct box *box)
 	AUTO(buf) struct buf want = {0}, is = {0};
 	struct err err;
 
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	ok(fd_slurp_at(AT_FDCWD, FIXTURE "/model", 1u << 20, &want, &err));
 	ok(model_snapshot(s, 1, &is, &err));
 	assert_int_equal(is.len, want.len);
@@ -97,7 +98,7 @@ static void test_work_on_an_old_store_goes_on(void **state)
 
 	make_old_store(box);
 	store_free(&box->store);
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	/* "hello\n" is there already, under the same name. */
 	put_file(box, "new", 7, 5000);
 	{

@@ -53,7 +53,7 @@ static int do_take(struct box *box, struct err *err)
 	struct take_options o = {
 		.root_path = box->root, .root_fd = -1, .reason = "manual"};
 
-	return store_open(&s, box->store_dir, STORE_WRITE, err) < 0
+	return store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0
 		       ? -err->num
 		       : take_snapshot(s, &o, &snap, err);
 }
@@ -64,7 +64,7 @@ static int do_prune(struct box *box, struct err *err)
 	struct prune_options o = month_later();
 	struct prune_result result;
 
-	return store_open(&s, box->store_dir, STORE_WRITE, err) < 0
+	return store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0
 		       ? -err->num
 		       : prune_run(s, &o, NULL, &result, err);
 }
@@ -75,7 +75,7 @@ static int do_undelete(struct box *box, struct err *err)
 	uint64_t seq = 1;
 	int got;
 
-	if (store_open(&s, box->store_dir, STORE_WRITE, err) < 0)
+	if (store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0)
 		return -err->num;
 	got = undelete_snapshots(s, &seq, 1, err);
 	return got == -ENOENT ? 0 : got;
@@ -86,7 +86,7 @@ static int do_repair(struct box *box, struct err *err)
 	struct repair_options o = {.now = timestamp_now()};
 	struct repair_result result;
 
-	return repair_store(box->store_dir, &o, &result, err);
+	return repair_store(box->store_root_fd, &o, &result, err);
 }
 
 static void fill(struct box *box)
@@ -147,7 +147,7 @@ static void test_a_place_without_locks_is_named_with_a_way_out(void **state)
 	assert_non_null(strstr(err.text, "no locks"));
 	assert_non_null(strstr(err.text, "GUARD_HOME"));
 	/* Who reads needs none. */
-	ok(store_open(&box->store, box->store_dir, STORE_READ, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_READ, &err));
 	assert_int_equal(verify_now(box, true, NULL), 0);
 	locking.error = 0;
 }
@@ -221,8 +221,8 @@ static void on_a_small_disk(struct box *box)
 
 	must(mkdir(disk, 0755) == 0);
 	must(mount("none", disk, "tmpfs", 0, "size=20m") == 0);
-	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/disk/store",
-		       box->dir);
+	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd),
+		       "%s/disk/store", box->dir);
 	put_file(box, "a", 1, 900);
 	must(do_take(box, &err) == 0);
 	must(snapshot_bytes(box, 1, &want, &err) == 0);
@@ -233,7 +233,8 @@ static void on_a_small_disk(struct box *box)
 		must(strstr(err.text, "No space left"));
 	}
 	/* It gives back what it took. */
-	must(store_open(&box->store, box->store_dir, STORE_WRITE, &err) == 0);
+	must(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err) ==
+	     0);
 	store_free(&box->store);
 	must(free_bytes(disk) + 65536 >= left);
 	must(verify_now(box, true, NULL) == 0);
@@ -257,8 +258,9 @@ static void on_a_read_only_disk(struct box *box)
 	AUTO(buf) struct buf is = {0};
 	struct err err = {0};
 
-	must(mount(box->store_dir, box->store_dir, NULL, MS_BIND, NULL) == 0);
-	must(mount_setattr(AT_FDCWD, box->store_dir, 0, &read_only,
+	must(mount(box->store_root_fd, box->store_root_fd, NULL, MS_BIND,
+		   NULL) == 0);
+	must(mount_setattr(AT_FDCWD, box->store_root_fd, 0, &read_only,
 			   sizeof(read_only)) == 0);
 	must(snapshot_bytes(box, 1, &is, &err) == 0);
 	must(verify_now(box, true, NULL) == 0);
@@ -288,11 +290,11 @@ static void test_a_store_of_somebody_else_is_refused(void **state)
 	fill(box);
 	if (geteuid() != 0) {
 		/* What another user's looks like from here. */
-		assert_return_code(chmod(box->store_dir, 0), errno);
+		assert_return_code(chmod(box->store_root_fd, 0), errno);
 		assert_int_equal(do_take(box, &err), -EACCES);
 		assert_non_null(strstr(err.text, "Permission denied"));
 		assert_int_equal(do_repair(box, &err), -EACCES);
-		assert_return_code(chmod(box->store_dir, 0500), errno);
+		assert_return_code(chmod(box->store_root_fd, 0500), errno);
 		check_whole(box);
 		return;
 	}

@@ -102,7 +102,7 @@ static void check_model(struct box *box, const struct model *m)
 	size_t i;
 
 	check_whole(box);
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	ok(trash_snapshots(s, &trash, &err));
 	for (seq = 1; seq <= m->count; seq++) {
 		AUTO(buf) struct buf is = {0};
@@ -142,7 +142,7 @@ static int prune_with(struct box *box, struct prune_options *o,
 	AUTO(prune_plan) struct prune_plan plan = {0};
 	int got;
 
-	if (store_open(&s, box->store_dir, STORE_WRITE, err) < 0)
+	if (store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0)
 		return -err->num;
 	got = prune_plan(s, o, &plan, err);
 	return got < 0 ? got : prune_run(s, o, &plan, ret, err);
@@ -152,7 +152,7 @@ static int undelete(struct box *box, uint64_t seq, struct err *err)
 {
 	AUTO(store) struct store *s = NULL;
 
-	if (store_open(&s, box->store_dir, STORE_WRITE, err) < 0)
+	if (store_open(&s, box->store_root_fd, STORE_WRITE, err) < 0)
 		return -err->num;
 	return undelete_snapshots(s, &seq, 1, err);
 }
@@ -172,7 +172,7 @@ static void take_hold(struct box *box)
 {
 	struct err err;
 
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 }
 
 static uint64_t store_bytes(struct box *box, const char *folder)
@@ -378,7 +378,7 @@ static void test_a_plan_changes_nothing_and_says_what_happens(void **state)
 	fill(box, &m);
 	list_store(box, "packs", &before);
 	bytes = store_bytes(box, "packs");
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	ok(prune_plan(s, &o, &plan, &err));
 	store_free(&s);
 	list_store(box, "packs", &after);
@@ -408,7 +408,7 @@ static void test_the_trash_is_emptied_after_seven_days(void **state)
 
 	fill(box, &m);
 	ok(prune_with(box, &o, &result, &err));
-	stranger = path_join(box->store_dir, "trash/notes");
+	stranger = path_join(box->store_root_fd, "trash/notes");
 	assert_return_code(mkdir(stranger, 0700), errno);
 	o.now.sec += 7 * DAY;
 	ok(prune_with(box, &o, &result, &err));
@@ -663,7 +663,7 @@ static int do_purge(struct box *box, struct err *err)
 	struct purge_options o = {.now = {.sec = later(DAY)}};
 	struct purge_result result;
 	struct store *s = NULL;
-	int got = store_open(&s, box->store_dir, STORE_WRITE, err);
+	int got = store_open(&s, box->store_root_fd, STORE_WRITE, err);
 
 	if (got == 0)
 		got = purge_path(s, path, &o, &result, err);
@@ -681,7 +681,7 @@ static size_t count_with_b(struct box *box, const struct model *m)
 	struct err err;
 
 	check_whole(box);
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	for (seq = 1; seq <= m->count; seq++) {
 		AUTO(snapshot) struct snapshot snap = {0};
 		AUTO(entry) struct entry a = {0}, b = {0};
@@ -900,7 +900,7 @@ static pid_t start_writer(struct box *box, uint64_t seq)
 		struct store *s = NULL;
 		struct err err;
 
-		if (store_open(&s, box->store_dir, STORE_WRITE, &err) < 0)
+		if (store_open(&s, box->store_root_fd, STORE_WRITE, &err) < 0)
 			_exit(1);
 		(void)!write(ready[1], "x", 1);
 		(void)flock(fd, LOCK_EX);
@@ -996,7 +996,7 @@ static void snapshot_all_the_time(struct box *box, int rounds)
 		edit(box, &seed);
 		/* What an earlier one had: dead objects come to life again. */
 		put_file(box, "e", (uint64_t)i % 3, 66000);
-		if (store_open(&s, box->store_dir, STORE_WRITE, &err) < 0)
+		if (store_open(&s, box->store_root_fd, STORE_WRITE, &err) < 0)
 			_exit(1);
 		(void)take_at(box, s, later(-40 * DAY));
 		store_free(&s);
@@ -1044,7 +1044,7 @@ static void test_two_at_once_take_turns(void **state)
 	int fd;
 
 	fill(box, &m);
-	ok(store_open(&s, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_WRITE, &err));
 	fd = trash_open(s, &err);
 	assert_return_code(fd, errno);
 	assert_int_equal(do_prune(box, &err), -EBUSY);
@@ -1066,7 +1066,7 @@ static void test_a_reader_finds_what_moved_meanwhile(void **state)
 	struct err err;
 
 	fill(box, &m);
-	ok(store_open(&s, box->store_dir, STORE_READ, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_READ, &err));
 	args[1] = s;
 	ok(do_prune(box, &err));
 	ok(catalog_load(s, m.count, &snap, &err));
@@ -1113,9 +1113,9 @@ static void start_forged(struct box *box, struct model *m, const void *first,
 	int i;
 
 	let_go(box);
-	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/public",
-		       box->dir);
-	ok(store_create_with_secret(box->store_dir, public_secret, &err));
+	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd),
+		       "%s/public", box->dir);
+	ok(store_create_with_secret(box->store_root_fd, public_secret, &err));
 	take_hold(box);
 	put_bytes(box, "a", first, 4096);
 	put_bytes(box, "b", second, 4096);

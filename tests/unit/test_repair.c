@@ -38,7 +38,7 @@ static int repair_now(struct box *box, struct seen *seen, struct err *err)
 		.arg = seen,
 	};
 
-	return repair_store(box->store_dir, &o, &seen->result, err);
+	return repair_store(box->store_root_fd, &o, &seen->result, err);
 }
 
 static int do_repair(struct box *box, struct err *err)
@@ -229,7 +229,7 @@ static void test_damage_that_marks_pass_over_is_found_and_mended(void **state)
 	pack = pack_of_kind(box, PACK_DATA);
 	path = store_path(box, "packs", pack);
 	flip(path, 5000);
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	change_big(box, "y");
 	take_cached(box);
 	ok(verify_store(box->store, &o, &result, &err));
@@ -264,7 +264,7 @@ static void test_what_stays_lost_is_named_and_never_made_up(void **state)
 	assert_int_equal(unlinkat(box->root_fd, "d/e", 0), 0);
 	data = pack_of_kind(box, PACK_DATA);
 	remove_from(box, "packs", data);
-	ok(store_open(&s, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_WRITE, &err));
 	assert_int_equal(prune_run(s, &o, NULL, &result, &err), -EBADMSG);
 	store_free(&s);
 	ok(repair_now(box, &seen, &err));
@@ -276,7 +276,7 @@ static void test_what_stays_lost_is_named_and_never_made_up(void **state)
 	ok(repair_now(box, &again, &err));
 	assert_string_equal(buf_text(&again.lost), buf_text(&seen.lost));
 	/* It is known now: prune goes on, and loses nothing else. */
-	ok(store_open(&s, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&s, box->store_root_fd, STORE_WRITE, &err));
 	ok(prune_run(s, &o, NULL, &result, &err));
 	store_free(&s);
 	check_faults(box, "path 1 a\npath 1 b\npath 1 d/e\n"
@@ -304,7 +304,7 @@ static void stored_again(struct box *box, enum pack_kind kind, uint64_t where,
 	pack = pack_of_kind(box, kind);
 	path = store_path(box, "packs", pack);
 	flip(path, where);
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	(void)take(box);
 	store_free(&box->store);
 	if (gone)
@@ -336,10 +336,10 @@ static void fill_colliding(struct box *box)
 	struct err err;
 
 	store_free(&box->store);
-	(void)snprintf(box->store_dir, sizeof(box->store_dir), "%s/public",
-		       box->dir);
-	ok(store_create_with_secret(box->store_dir, public_secret, &err));
-	ok(store_open(&box->store, box->store_dir, STORE_WRITE, &err));
+	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd),
+		       "%s/public", box->dir);
+	ok(store_create_with_secret(box->store_root_fd, public_secret, &err));
+	ok(store_open(&box->store, box->store_root_fd, STORE_WRITE, &err));
 	put_bytes(box, "a", original, 4096);
 	put_file(box, "big", 1, 9000); /* the longest pack is the first's */
 	(void)take(box);
@@ -423,8 +423,8 @@ static void test_damaged_snapshots_and_secrets(void **state)
 
 	fill(box);
 	snap = store_path(box, "snaps", "0000000001.gsn");
-	one = path_join(box->store_dir, "secret");
-	two = path_join(box->store_dir, "secret.2");
+	one = path_join(box->store_root_fd, "secret");
+	two = path_join(box->store_root_fd, "secret.2");
 	flip(snap, 60);
 	flip(one, 10);
 	ok(repair_now(box, &seen, &err));
@@ -502,7 +502,7 @@ static void hurt(struct box *box)
 	flip(meta_path, (uint64_t)st.st_size - 20);
 	flip(data_path, 20000);
 	snap = store_path(box, "snaps", "0000000001.gsn");
-	secret = path_join(box->store_dir, "secret");
+	secret = path_join(box->store_root_fd, "secret");
 	flip(snap, 60);
 	flip(secret, 60);
 }

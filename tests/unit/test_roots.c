@@ -191,8 +191,8 @@ static bool ended_at(struct second *s, unsigned int at)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (store_open(&store, s->b->box->store_dir, STORE_READ, &err) <
-		    0)
+		if (store_open(&store, s->b->box->store_root_fd, STORE_READ,
+			       &err) < 0)
 			_exit(2);
 		calls_start(at, 0);
 		if (run_both(s, store, &s->first_plan, &err) < 0)

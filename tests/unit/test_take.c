@@ -1041,7 +1041,7 @@ static void test_a_cache_without_its_snapshot_is_not_used(void **state)
 	write_text(box, "f", "1");
 	pass_racy_time();
 	take(box, &s);
-	(void)snprintf(snaps, sizeof(snaps), "%s/snaps", box->store_dir);
+	(void)snprintf(snaps, sizeof(snaps), "%s/snaps", box->store_root_fd);
 	(void)snprintf(path, sizeof(path), "%s/%010d.gsn", snaps, (int)s.seq);
 	assert_return_code(chmod(snaps, 0700), errno);
 	assert_return_code(unlink(path), errno);
@@ -1101,7 +1101,7 @@ static int check_mounts(struct box *box)
 
 	if (got)
 		return got;
-	if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0 ||
+	if (store_open(&store, box->store_root_fd, STORE_WRITE, &err) < 0 ||
 	    take_snapshot(store, &o, &s, &err) < 0)
 		return 4;
 	if (!noted(&s, NOTE_INCOMPLETE, "other") ||
@@ -1153,7 +1153,7 @@ static int check_few_descriptors(struct box *box)
 		return 1;
 	write_text(box, "a/a/a/leaf", "new");
 	o.moved_since = since;
-	if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0 ||
+	if (store_open(&store, box->store_root_fd, STORE_WRITE, &err) < 0 ||
 	    take_snapshot(store, &o, &s, &err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
 		return 2;
@@ -1267,7 +1267,7 @@ static void take_in_child(struct box *box, int ready, int count)
 	char byte;
 
 	(void)!read(ready, &byte, 1); /* until the parent closes its end */
-	if (store_open(&store, box->store_dir, STORE_WRITE, &err) < 0)
+	if (store_open(&store, box->store_root_fd, STORE_WRITE, &err) < 0)
 		_exit(1);
 	while (count--) {
 		struct snapshot s = {0};

@@ -92,7 +92,8 @@ static bool ended_at(struct bench *b, unsigned int at, bool recovering)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (store_open(&store, b->box->store_dir, STORE_READ, &err) < 0)
+		if (store_open(&store, b->box->store_root_fd, STORE_READ,
+			       &err) < 0)
 			_exit(2);
 		calls_start(at, 0);
 		if (recovering ? recover(b, store, &text, &err) < 0

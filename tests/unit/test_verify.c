@@ -228,7 +228,7 @@ static void test_a_second_copy_saves_the_path(void **state)
 	/* Two writers at the same time store the same bytes twice. */
 	memset(bytes, 'x', sizeof(bytes));
 	put_file(box, "noise", 2, 70000);
-	ok(store_open(&other, box->store_dir, STORE_WRITE, &err));
+	ok(store_open(&other, box->store_root_fd, STORE_WRITE, &err));
 	ok(store_put(other, OBJECT_DATA, bytes, sizeof(bytes), &a, &err));
 	(void)take(box);
 	{
@@ -256,7 +256,7 @@ static void test_a_damaged_snapshot_and_secret_are_named(void **state)
 
 	fill(box);
 	snap = store_path(box, "snaps", "0000000001.gsn");
-	secret = path_join(box->store_dir, "secret");
+	secret = path_join(box->store_root_fd, "secret");
 	flip(snap, 40);
 	flip(secret, 7);
 	assert_int_equal(verify_now(box, false, &faults), 1);

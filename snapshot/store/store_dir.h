@@ -28,7 +28,7 @@
 #include "snapshot/store/hash.h"
 #include "snapshot/store/packformat.h"
 
-struct folder {
+struct store_dir {
 	int fd, packs_fd, tmp_fd; /* tmp_fd: -1 when only reading */
 	int lock_fd; /* shared lock of a writer, else -1 */
 	struct format format;
@@ -38,21 +38,21 @@ struct folder {
 /* As store_open() says; write: make it when missing, and lock it. A writer
  * clears tmp/ of what dead processes have left and closes packs/ and snaps/
  * again when one died while they were open. */
-int folder_open(struct folder *ret, const char *dir, bool write,
-		struct err *err);
-void folder_close(struct folder *f);
+int store_dir_open(struct store_dir *ret, const char *dir, bool write,
+		   struct err *err);
+void store_dir_close(struct store_dir *f);
 
 /* Makes the store when there is none (1), 0 when there is one already.
  * secret: SECRET_LEN bytes, NULL: random ones. */
-int folder_create(const char *dir, enum hash_kind hash, const void *secret,
-		  struct err *err);
+int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
+		     struct err *err);
 
 /* Makes a damaged or missing FORMAT anew from what the packs say: 1; 0: it is
  * whole; -EBADMSG: they do not say it; -EPROTO: of a newer guard. */
-int folder_mend(const char *dir, struct err *err);
+int store_dir_repair_format(const char *dir, struct err *err);
 
 /* See store_commit_begin(). */
-int folder_commit_begin(const struct folder *f, struct err *err);
-void folder_commit_end(const struct folder *f, int lock_fd);
+int store_dir_commit_begin(const struct store_dir *f, struct err *err);
+void store_dir_commit_end(const struct store_dir *f, int lock_fd);
 
 #endif

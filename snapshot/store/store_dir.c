@@ -1,4 +1,4 @@
-#include "snapshot/store/folder.h"
+#include "snapshot/store/store_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #define SECRET_FILE_LEN (SECRET_LEN + 8)
 
-static int open_dir(int dirfd, const char *name, struct err *err)
+static int open_store_subdir(int dirfd, const char *name, struct err *err)
 {
 	int fd = openat(dirfd, name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -27,7 +27,7 @@ static int open_dir(int dirfd, const char *name, struct err *err)
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(name)) : fd;
 }
 
-static bool exists(int dirfd, const char *name)
+static bool store_has_name(int dirfd, const char *name)
 {
 	struct stat st;
 
@@ -53,7 +53,7 @@ static int random_bytes(void *to, size_t len, struct err *err)
 	return 0;
 }
 
-static int secret_write(int fd, const void *given, struct err *err)
+static int write_secret(int fd, const void *given, struct err *err)
 {
 	unsigned char bytes[SECRET_FILE_LEN];
 	uint64_t check;
@@ -75,7 +75,7 @@ static int secret_write(int fd, const void *given, struct err *err)
 }
 
 /* Whether something is in there already that a store needs its secret for. */
-static int holds_objects(int fd, struct err *err)
+static int has_packs_or_snaps(int fd, struct err *err)
 {
 	static const char *const names[] = {"packs", "snaps", "trash"};
 	size_t i;
@@ -102,7 +102,7 @@ static int holds_objects(int fd, struct err *err)
 }
 
 /* The folder is closed at rest: nothing can be made in it then. */
-static int lock_make(int fd, struct err *err)
+static int create_lock_file(int fd, struct err *err)
 {
 	auto_close int lock = lock_take(fd, "commit.lock", true, true, err);
 
@@ -110,7 +110,7 @@ static int lock_make(int fd, struct err *err)
 }
 
 /* Halves of files that a killed maker left; some hold a secret. */
-static int clear_halves(int fd, struct err *err)
+static int remove_unfinished_store(int fd, struct err *err)
 {
 	struct dirlist list = {0};
 	size_t i;
@@ -136,8 +136,8 @@ static int format_missing(struct err *err)
 		    "`guard repair` makes it anew");
 }
 
-static int fill(int fd, enum hash_kind hash, const void *secret,
-		struct err *err)
+static int write_store_files(int fd, enum hash_kind hash, const void *secret,
+			     struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -149,7 +149,7 @@ static int fill(int fd, enum hash_kind hash, const void *secret,
 	struct format format = {.hash = hash,
 				.counts_gone = hash != HASH_XXH3_128};
 	size_t i;
-	int held = holds_objects(fd, err);
+	int held = has_packs_or_snaps(fd, err);
 
 	if (held < 0)
 		return held;
@@ -161,8 +161,9 @@ static int fill(int fd, enum hash_kind hash, const void *secret,
 			return fail_errno(err, "make folder %s",
 					  text_quote(dirs[i].name));
 	}
-	if (clear_halves(fd, err) < 0 || secret_write(fd, secret, err) < 0 ||
-	    lock_make(fd, err) < 0 ||
+	if (remove_unfinished_store(fd, err) < 0 ||
+	    write_secret(fd, secret, err) < 0 ||
+	    create_lock_file(fd, err) < 0 ||
 	    random_bytes(format.uuid, sizeof(format.uuid), err) < 0 ||
 	    format_write(fd, &format, err) < 0)
 		return -err->num;
@@ -172,7 +173,7 @@ static int fill(int fd, enum hash_kind hash, const void *secret,
 }
 
 /* So that a folder that was just made survives a power cut. */
-static int sync_parent(int fd, struct err *err)
+static int sync_parent_dir(int fd, struct err *err)
 {
 	auto_close int parent =
 		openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -182,31 +183,32 @@ static int sync_parent(int fd, struct err *err)
 	return 0;
 }
 
-int folder_create(const char *dir, enum hash_kind hash, const void *secret,
-		  struct err *err)
+int store_dir_create(const char *dir, enum hash_kind hash, const void *secret,
+		     struct err *err)
 {
 	auto_close int fd = -1, lock = -1;
 
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make store %s", text_quote(dir));
-	fd = open_dir(AT_FDCWD, dir, err);
+	fd = open_store_subdir(AT_FDCWD, dir, err);
 	if (fd < 0)
 		return fd;
-	if (exists(fd, "FORMAT"))
+	if (store_has_name(fd, "FORMAT"))
 		return 0;
 	lock = lock_take(fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	if (exists(fd, "FORMAT"))
+	if (store_has_name(fd, "FORMAT"))
 		return 0;
-	if (fill(fd, hash, secret, err) < 0 || sync_parent(fd, err) < 0)
+	if (write_store_files(fd, hash, secret, err) < 0 ||
+	    sync_parent_dir(fd, err) < 0)
 		return err_context(err, "make store %s", text_quote(dir));
 	return 1;
 }
 
 /* --- opening it --- */
 
-static bool secret_load(struct folder *f, const char *name)
+static bool load_secret(struct store_dir *f, const char *name)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -222,24 +224,24 @@ static bool secret_load(struct folder *f, const char *name)
 	return true;
 }
 
-static int folder_load(struct folder *f, struct err *err)
+static int store_dir_load(struct store_dir *f, struct err *err)
 {
 	int got = format_read(f->fd, &f->format, err);
 	struct err ignored;
 
-	if (got == -ENOENT && holds_objects(f->fd, &ignored) == 1)
+	if (got == -ENOENT && has_packs_or_snaps(f->fd, &ignored) == 1)
 		return format_missing(err);
 	if (got < 0)
 		return got;
-	if (!secret_load(f, "secret") && !secret_load(f, "secret.2"))
+	if (!load_secret(f, "secret") && !load_secret(f, "secret.2"))
 		return fail(err, EBADMSG,
 			    "secret and secret.2 are damaged or missing");
-	f->packs_fd = open_dir(f->fd, "packs", err);
+	f->packs_fd = open_store_subdir(f->fd, "packs", err);
 	return f->packs_fd < 0 ? f->packs_fd : 0;
 }
 
 /* Deletes what nobody holds a lock on: its writer is dead. */
-static int clear_tmp(const struct folder *f, struct err *err)
+static int clear_tmp_dir(const struct store_dir *f, struct err *err)
 {
 	struct dirlist list = {0};
 	size_t i;
@@ -261,7 +263,7 @@ static int clear_tmp(const struct folder *f, struct err *err)
 /* --- mending it --- */
 
 /* The store that a pack says it is of; false: it is damaged, or no pack. */
-static bool pack_format(int packs_fd, const char *name, struct format *ret)
+static bool read_pack_format(int packs_fd, const char *name, struct format *ret)
 {
 	unsigned char header[HEADER_LEN];
 	auto_close int fd = openat(packs_fd, name,
@@ -277,10 +279,10 @@ static bool pack_format(int packs_fd, const char *name, struct format *ret)
 }
 
 /* All packs must agree. */
-static int find_format(int fd, struct format *ret, struct err *err)
+static int find_format_in_packs(int fd, struct format *ret, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int packs_fd = open_dir(fd, "packs", err);
+	auto_close int packs_fd = open_store_subdir(fd, "packs", err);
 	struct format one = {0};
 	bool found = false;
 	size_t i;
@@ -288,7 +290,7 @@ static int find_format(int fd, struct format *ret, struct err *err)
 	if (packs_fd < 0 || dirlist_read(packs_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
-		if (!pack_format(packs_fd, list.items[i].name, &one))
+		if (!read_pack_format(packs_fd, list.items[i].name, &one))
 			continue;
 		if (found && (memcmp(ret->uuid, one.uuid, PACK_UUID_LEN) != 0 ||
 			      ret->hash != one.hash))
@@ -304,9 +306,9 @@ static int find_format(int fd, struct format *ret, struct err *err)
 			    "this is");
 }
 
-int folder_mend(const char *dir, struct err *err)
+int store_dir_repair_format(const char *dir, struct err *err)
 {
-	auto_close int fd = open_dir(AT_FDCWD, dir, err), lock = -1;
+	auto_close int fd = open_store_subdir(AT_FDCWD, dir, err), lock = -1;
 	struct format format = {0};
 	int got;
 
@@ -318,7 +320,7 @@ int folder_mend(const char *dir, struct err *err)
 	got = format_read(fd, &format, err);
 	if (got != -EBADMSG && got != -ENOENT)
 		return got;
-	if (find_format(fd, &format, err) < 0)
+	if (find_format_in_packs(fd, &format, err) < 0)
 		return -err->num;
 	if (fchmod(fd, 0700) < 0)
 		return fail_errno(err, "open the store");
@@ -327,7 +329,8 @@ int folder_mend(const char *dir, struct err *err)
 	return got < 0 ? got : 1;
 }
 
-static int set_modes(const struct folder *f, mode_t mode, struct err *err)
+static int set_store_modes(const struct store_dir *f, mode_t mode,
+			   struct err *err)
 {
 	if (fchmod(f->fd, mode) < 0 || fchmodat(f->fd, "packs", mode, 0) < 0 ||
 	    fchmodat(f->fd, "snaps", mode, 0) < 0)
@@ -337,67 +340,68 @@ static int set_modes(const struct folder *f, mode_t mode, struct err *err)
 
 /* Somebody died with the folders open: close them, unless the one who holds
  * the lock now does so himself. */
-static void heal_modes(const struct folder *f)
+static void restore_store_modes(const struct store_dir *f)
 {
 	struct err ignored;
 	auto_close int lock =
 		lock_take(f->fd, "commit.lock", true, false, &ignored);
 
 	if (lock >= 0)
-		(void)set_modes(f, 0500, &ignored);
+		(void)set_store_modes(f, 0500, &ignored);
 }
 
-int folder_commit_begin(const struct folder *f, struct err *err)
+int store_dir_commit_begin(const struct store_dir *f, struct err *err)
 {
 	auto_close int lock = lock_take(f->fd, "commit.lock", true, true, err);
 
 	if (lock < 0)
 		return lock;
-	if (set_modes(f, 0700, err) < 0)
+	if (set_store_modes(f, 0700, err) < 0)
 		return -err->num;
 	return TAKE_FD(lock);
 }
 
-void folder_commit_end(const struct folder *f, int lock_fd)
+void store_dir_commit_end(const struct store_dir *f, int lock_fd)
 {
 	struct err ignored;
 
-	(void)set_modes(f, 0500, &ignored);
+	(void)set_store_modes(f, 0500, &ignored);
 	(void)close(lock_fd);
 }
 
-static int open_to_write(struct folder *f, struct err *err)
+static int open_store_to_write(struct store_dir *f, struct err *err)
 {
 	f->lock_fd = lock_take(f->fd, "lock", false, true, err);
 	if (f->lock_fd < 0)
 		return f->lock_fd;
-	f->tmp_fd = open_dir(f->fd, "tmp", err);
+	f->tmp_fd = open_store_subdir(f->fd, "tmp", err);
 	if (f->tmp_fd < 0)
 		return f->tmp_fd;
-	heal_modes(f);
-	return clear_tmp(f, err);
+	restore_store_modes(f);
+	return clear_tmp_dir(f, err);
 }
 
-int folder_open(struct folder *ret, const char *dir, bool write,
-		struct err *err)
+int store_dir_open(struct store_dir *ret, const char *dir, bool write,
+		   struct err *err)
 {
-	struct folder f = {
+	struct store_dir f = {
 		.fd = -1, .packs_fd = -1, .tmp_fd = -1, .lock_fd = -1};
 
-	if (write && folder_create(dir, HASH_XXH3_64X2, NULL, err) < 0)
+	if (write && store_dir_create(dir, HASH_XXH3_64X2, NULL, err) < 0)
 		return -err->num;
-	f.fd = open_dir(AT_FDCWD, dir, err);
+	f.fd = open_store_subdir(AT_FDCWD, dir, err);
 	if (f.fd < 0)
 		return f.fd;
-	if (folder_load(&f, err) < 0 || (write && open_to_write(&f, err) < 0)) {
-		folder_close(&f);
+	if (store_dir_load(&f, err) < 0 ||
+	    (write && open_store_to_write(&f, err) < 0)) {
+		store_dir_close(&f);
 		return err_context(err, "store %s", text_quote(dir));
 	}
 	*ret = f;
 	return 0;
 }
 
-void folder_close(struct folder *f)
+void store_dir_close(struct store_dir *f)
 {
 	int *fds[] = {&f->tmp_fd, &f->packs_fd, &f->fd, &f->lock_fd};
 	size_t i;
