@@ -270,7 +270,7 @@ static int undelete(struct undelete *u, struct err *err)
 		if (find_wanted(u, &u->wanted[i], err) < 0)
 			return -err->num;
 	}
-	if (inventory_load_more(u->store, u->dirs, u->dir_count, &u->inv, err) <
+	if (inventory_load_dirs(u->store, u->dirs, u->dir_count, &u->inv, err) <
 	    0)
 		return -err->num;
 	for (i = 0; i < u->count; i++) {

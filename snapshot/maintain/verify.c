@@ -126,7 +126,7 @@ static int check_index(struct verify *v, struct err *err)
 	if (got < 0)
 		return tell(v, &fault, err);
 	fault.text = "it is damaged; every pack is asked";
-	if (!midx_whole(m))
+	if (!midx_is_intact(m))
 		return tell(v, &fault, err);
 	for (i = 0; i < v->inv.count; i++) {
 		const struct inventory_pack *p = &v->inv.packs[i];

@@ -21,7 +21,7 @@ struct blockcache *blockcache_new(void)
 }
 
 /* The cache itself counts as a user of what is in it. */
-static void drop(struct cached_block *block)
+static void unref_block(struct cached_block *block)
 {
 	if (block && --block->users == 0) {
 		free(block->data);
@@ -36,14 +36,15 @@ void blockcache_free(struct blockcache **cache)
 	if (!*cache)
 		return;
 	for (i = 0; i < SLOTS; i++)
-		drop((*cache)->slots[i]);
+		unref_block((*cache)->slots[i]);
 	(void)pthread_mutex_destroy(&(*cache)->mutex);
 	free(*cache);
 	*cache = NULL;
 }
 
 /* Moves slot i to the front and returns what is in it. */
-static struct cached_block *to_front(struct blockcache *cache, unsigned int i)
+static struct cached_block *move_slot_to_front(struct blockcache *cache,
+					       unsigned int i)
 {
 	struct cached_block *block = cache->slots[i];
 
@@ -63,7 +64,7 @@ struct cached_block *blockcache_get(struct blockcache *cache, const void *owner,
 	for (i = 0; i < SLOTS && cache->slots[i]; i++) {
 		if (cache->slots[i]->owner == owner &&
 		    cache->slots[i]->offset == offset) {
-			found = to_front(cache, i);
+			found = move_slot_to_front(cache, i);
 			found->users++;
 			break;
 		}
@@ -84,9 +85,9 @@ struct cached_block *blockcache_put(struct blockcache *cache, const void *owner,
 				       .len = len,
 				       .users = 2};
 	(void)pthread_mutex_lock(&cache->mutex);
-	drop(cache->slots[SLOTS - 1]);
+	unref_block(cache->slots[SLOTS - 1]);
 	cache->slots[SLOTS - 1] = block;
-	(void)to_front(cache, SLOTS - 1);
+	(void)move_slot_to_front(cache, SLOTS - 1);
 	(void)pthread_mutex_unlock(&cache->mutex);
 	return block;
 }
@@ -94,6 +95,6 @@ struct cached_block *blockcache_put(struct blockcache *cache, const void *owner,
 void blockcache_release(struct blockcache *cache, struct cached_block *block)
 {
 	(void)pthread_mutex_lock(&cache->mutex);
-	drop(block);
+	unref_block(block);
 	(void)pthread_mutex_unlock(&cache->mutex);
 }

@@ -121,7 +121,7 @@ static bool is_still_hole(struct reuse_checker *k, uint64_t start, uint64_t end)
 		return true;
 	stream_range(k->in, start, end);
 	while ((n = stream_next(k->in, &data)) > 0)
-		zero = zero && hole_zeros(data, (size_t)n) == (size_t)n;
+		zero = zero && hole_zeros_len(data, (size_t)n) == (size_t)n;
 	return zero && n == 0;
 }
 
@@ -205,7 +205,7 @@ static bool check_group_mapped(struct reuse_checker *k,
 		end = c->size;
 	if (end <= base)
 		return true;
-	m = mapping_part(c->fd, base, (size_t)(end - base));
+	m = mapping_new_at(c->fd, base, (size_t)(end - base));
 	if (!m)
 		return false;
 	for (i = g->first; i < g->first + g->count && p->starts[i + 1] <= end;

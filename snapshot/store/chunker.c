@@ -127,7 +127,7 @@ int chunker_add(struct chunker *c, const unsigned char *data, size_t len,
 	int got = 0;
 
 	while (len && got == 0) {
-		n = hole_zeros(data, len);
+		n = hole_zeros_len(data, len);
 		c->zeros += n;
 		data += n;
 		len -= n;
@@ -137,7 +137,7 @@ int chunker_add(struct chunker *c, const unsigned char *data, size_t len,
 			got = end_zero_run(c, err);
 		if (got)
 			break;
-		n = hole_none(data, len);
+		n = hole_data_len(data, len);
 		got = add_to_window(c, data, n, err);
 		data += n;
 		len -= n;

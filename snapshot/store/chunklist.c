@@ -42,7 +42,7 @@ void chunklist_encode(const struct chunklist *list, struct buf *to)
 	}
 }
 
-static bool run_decode(struct dec *d, struct chunk_run *ret)
+static bool decode_chunk_run(struct dec *d, struct chunk_run *ret)
 {
 	struct chunk_run run = {.id = {.type = OBJECT_DATA}};
 	uint64_t len = dec_var(d), ord;
@@ -77,7 +77,8 @@ int chunklist_decode(const void *data, size_t len, struct chunklist *ret,
 	uint64_t i;
 
 	for (i = 0; good && i < count; i++) {
-		good = run_decode(&d, &run) && run.len <= size - list.size;
+		good = decode_chunk_run(&d, &run) &&
+		       run.len <= size - list.size;
 		if (good)
 			chunklist_add(&list, &run);
 	}

@@ -12,7 +12,7 @@
 #define PROBE_LEN ((size_t)16 << 10)
 
 /* A thread's contexts; freed when it ends. */
-struct contexts {
+struct zstd_contexts {
 	ZSTD_CCtx *pack;
 	ZSTD_DCtx *unpack;
 	void *out;
@@ -22,9 +22,9 @@ struct contexts {
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void contexts_free(void *pointer)
+static void zstd_contexts_free(void *pointer)
 {
-	struct contexts *c = pointer;
+	struct zstd_contexts *c = pointer;
 
 	(void)ZSTD_freeCCtx(c->pack);
 	(void)ZSTD_freeDCtx(c->unpack);
@@ -32,17 +32,17 @@ static void contexts_free(void *pointer)
 	free(c);
 }
 
-static void key_make(void)
+static void make_contexts_key(void)
 {
-	if (pthread_key_create(&key, contexts_free))
+	if (pthread_key_create(&key, zstd_contexts_free))
 		abort();
 }
 
-static struct contexts *contexts_get(void)
+static struct zstd_contexts *zstd_contexts_get(void)
 {
-	struct contexts *c;
+	struct zstd_contexts *c;
 
-	(void)pthread_once(&once, key_make);
+	(void)pthread_once(&once, make_contexts_key);
 	c = pthread_getspecific(key);
 	if (!c) {
 		c = mem_zalloc(sizeof(*c));
@@ -54,7 +54,8 @@ static struct contexts *contexts_get(void)
 	return c;
 }
 
-static size_t compress_some(struct contexts *c, const void *data, size_t len)
+static size_t compress_with_context(struct zstd_contexts *c, const void *data,
+				    size_t len)
 {
 	size_t capacity = ZSTD_compressBound(len);
 	size_t got;
@@ -74,15 +75,15 @@ static size_t compress_some(struct contexts *c, const void *data, size_t len)
 const void *compress_bytes(const void *data, size_t len, bool probe,
 			   size_t *ret_len)
 {
-	struct contexts *c = contexts_get();
+	struct zstd_contexts *c = zstd_contexts_get();
 	size_t got;
 
 	if (probe && len > 2 * PROBE_LEN) {
-		got = compress_some(c, data, PROBE_LEN);
+		got = compress_with_context(c, data, PROBE_LEN);
 		if (!got || got > PROBE_LEN / 100 * 97)
 			return NULL;
 	}
-	got = compress_some(c, data, len);
+	got = compress_with_context(c, data, len);
 	if (!got)
 		return NULL;
 	*ret_len = got;
@@ -91,8 +92,8 @@ const void *compress_bytes(const void *data, size_t len, bool probe,
 
 bool decompress_bytes(void *to, size_t plain_len, const void *data, size_t len)
 {
-	size_t got = ZSTD_decompressDCtx(contexts_get()->unpack, to, plain_len,
-					 data, len);
+	size_t got = ZSTD_decompressDCtx(zstd_contexts_get()->unpack, to,
+					 plain_len, data, len);
 
 	return !ZSTD_isError(got) && got == plain_len;
 }

@@ -20,8 +20,8 @@ static const unsigned char zero_bytes[64 << 10];
 /* --- into the store --- */
 
 /* Reads up to room bytes from the start of the file. */
-static ssize_t read_whole(int fd, uint64_t size, unsigned char *data,
-			  size_t capacity)
+static ssize_t read_small_file(int fd, uint64_t size, unsigned char *data,
+			       size_t capacity)
 {
 	AUTO(stream) struct stream *in = NULL;
 	const unsigned char *piece;
@@ -50,12 +50,12 @@ int content_put(struct store *s, int fd, const struct longfile_hints *hints,
 
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");
-	if (st.st_size > CONTENT_WHOLE_MAX)
+	if (st.st_size > CONTENT_SINGLE_MAX)
 		return longfile_put(s, fd, (uint64_t)st.st_size, hints, ret,
 				    ret_size, err);
 	capacity = (size_t)st.st_size + 1;
 	data = mem_alloc(capacity);
-	n = read_whole(fd, (uint64_t)st.st_size, data, capacity);
+	n = read_small_file(fd, (uint64_t)st.st_size, data, capacity);
 	if (n < 0)
 		return fail_errno(err, "read");
 	if ((size_t)n == capacity) /* it grows */
@@ -74,7 +74,7 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 		*ret = (struct oid){0};
 		return 0;
 	}
-	if (len > CONTENT_WHOLE_MAX) {
+	if (len > CONTENT_SINGLE_MAX) {
 		AUTO(chunker) struct chunker *c = chunker_new(s, NULL);
 
 		if (chunker_add(c, data, len, err) < 0)
@@ -86,7 +86,7 @@ int content_put_bytes(struct store *s, const void *data, uint64_t len,
 
 /* --- out of the store --- */
 
-static int check_type(const struct oid *id, struct err *err)
+static int check_content_type(const struct oid *id, struct err *err)
 {
 	if (id->type == OBJECT_NONE || id->type == OBJECT_DATA ||
 	    id->type == OBJECT_CHUNKLIST)
@@ -149,9 +149,10 @@ static int write_data(void *arg, uint64_t at, const unsigned char *data,
 	size_t zeros, n;
 
 	for (; len; data += n, at += n, len -= n) {
-		zeros = hole_zeros(data, len);
-		n = zeros < len ? zeros + hole_none(data + zeros, len - zeros)
-				: zeros;
+		zeros = hole_zeros_len(data, len);
+		n = zeros < len
+			    ? zeros + hole_data_len(data + zeros, len - zeros)
+			    : zeros;
 		if (zeros < HOLE_MIN)
 			zeros = 0;
 		if (fd_pwrite(w->fd, data + zeros, n - zeros, at + zeros) < 0)
@@ -185,7 +186,7 @@ int content_write_watched(struct store *s, const struct oid *id, int fd,
 	struct sink sink = {watch, write_data, write_hole, &w};
 	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 
-	if (check_type(id, err) < 0)
+	if (check_content_type(id, err) < 0)
 		return -err->num;
 	if (id->type == OBJECT_CHUNKLIST) {
 		if (chunklist_load(s, id, &list, err) < 0)
@@ -215,9 +216,10 @@ static int map_data(void *arg, uint64_t at, const unsigned char *data,
 
 	/* A stretch goes on over zeros that are too few for a hole. */
 	for (; len && got == 0; data += n, at += n, len -= n) {
-		zeros = hole_zeros(data, len);
-		n = zeros < len ? zeros + hole_none(data + zeros, len - zeros)
-				: zeros;
+		zeros = hole_zeros_len(data, len);
+		n = zeros < len
+			    ? zeros + hole_data_len(data + zeros, len - zeros)
+			    : zeros;
 		if (zeros < HOLE_MIN)
 			continue;
 		if (at > start)
@@ -240,7 +242,7 @@ int content_map(struct store *s, const struct oid *id,
 	size_t i, n;
 	int got = 0;
 
-	if (check_type(id, err) < 0)
+	if (check_content_type(id, err) < 0)
 		return -err->num;
 	if (id->type == OBJECT_NONE)
 		return 0;
@@ -301,8 +303,9 @@ int content_each(struct store *s, const struct oid *id,
 	struct sink sink = {NULL, each_data, each_hole, &call};
 	int got;
 
-	if (check_type(id, err) < 0 || (id->type == OBJECT_CHUNKLIST &&
-					chunklist_load(s, id, &list, err) < 0))
+	if (check_content_type(id, err) < 0 ||
+	    (id->type == OBJECT_CHUNKLIST &&
+	     chunklist_load(s, id, &list, err) < 0))
 		return -err->num;
 	got = content_walk(s, id, &list, &sink, err);
 	return got < 0 ? got : 0;
@@ -374,7 +377,7 @@ int content_equal_watched(struct store *s, const struct oid *id, int fd,
 	uint64_t size = id->type == OBJECT_DATA ? id->len : 0;
 	int got;
 
-	if (check_type(id, err) < 0)
+	if (check_content_type(id, err) < 0)
 		return -err->num;
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "stat");

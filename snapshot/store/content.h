@@ -1,7 +1,7 @@
 /*
  * The bytes of a regular file, into the store and out of it.
  *
- * Up to CONTENT_WHOLE_MAX a file is one data object; above, it is cut by its
+ * Up to CONTENT_SINGLE_MAX a file is one data object; above, it is cut by its
  * content into chunks, and a chunklist object names them and the holes. An
  * empty file has no object (type OBJECT_NONE). Callers never care: they hold
  * a struct oid and use this module.
@@ -15,7 +15,7 @@
 #include "snapshot/store/longfile.h"
 #include "snapshot/store/store.h"
 
-#define CONTENT_WHOLE_MAX (1u << 20)
+#define CONTENT_SINGLE_MAX (1u << 20)
 
 /*
  * Keeps all bytes of an open regular file from its start. *ret_size is how

@@ -41,7 +41,7 @@ static bool all_zero(const unsigned char *p, size_t len)
 	return !p[0] && memcmp(p, p + 1, len - 1) == 0;
 }
 
-size_t hole_zeros(const unsigned char *data, size_t len)
+size_t hole_zeros_len(const unsigned char *data, size_t len)
 {
 	size_t at = 0;
 
@@ -50,7 +50,7 @@ size_t hole_zeros(const unsigned char *data, size_t len)
 	return at;
 }
 
-size_t hole_none(const unsigned char *data, size_t len)
+size_t hole_data_len(const unsigned char *data, size_t len)
 {
 	size_t at = 0;
 

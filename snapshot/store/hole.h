@@ -18,8 +18,8 @@ bool hole_next_data(int fd, uint64_t pos, uint64_t *ret_start,
 
 /* How many bytes at the start of data are zeros, in whole blocks of
  * HOLE_ALIGN: data begins on a border of one, the last may be short. */
-size_t hole_zeros(const unsigned char *data, size_t len);
+size_t hole_zeros_len(const unsigned char *data, size_t len);
 /* How many bytes are before the first such block. */
-size_t hole_none(const unsigned char *data, size_t len);
+size_t hole_data_len(const unsigned char *data, size_t len);
 
 #endif

@@ -44,7 +44,7 @@ void inventory_oid(const struct pack_entry *e, struct oid *ret)
 /* --- loading --- */
 
 /* What is neither head, index, foot nor a single object is in blocks. */
-static void measure(struct inventory_pack *p)
+static void measure_blocks(struct inventory_pack *p)
 {
 	uint64_t other = HEADER_LEN + FANOUT_LEN + FOOTER_LEN;
 	struct pack_entry e;
@@ -62,9 +62,9 @@ static void measure(struct inventory_pack *p)
 	p->blocks = p->size > other ? p->size - other : 0;
 }
 
-static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
-		    const char *name, const unsigned char *uuid,
-		    struct err *err)
+static int add_inventory_pack(struct inventory *inv, int dir_fd, size_t dir,
+			      const char *name, const unsigned char *uuid,
+			      struct err *err)
 {
 	struct inventory_pack *p = &inv->packs[inv->count];
 	struct stat st;
@@ -86,7 +86,7 @@ static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
 	}
 	p->size = pack_size(p->pack);
 	p->flags = mem_zalloc(pack_count(p->pack) + 1);
-	measure(p);
+	measure_blocks(p);
 	inv->objects += pack_count(p->pack);
 	if (pack_damaged(p->pack))
 		p->fault = mem_printf("pack %s: its header, index or footer is "
@@ -96,7 +96,7 @@ static int add_pack(struct inventory *inv, int dir_fd, size_t dir,
 }
 
 /* The newest first, so that it is found first. */
-static void make_slots(struct inventory *inv)
+static void make_inventory_slots(struct inventory *inv)
 {
 	size_t i, at, mask;
 	uint32_t k;
@@ -118,8 +118,8 @@ static void make_slots(struct inventory *inv)
 	}
 }
 
-static int add_dir(struct store *s, struct inventory *inv, int dir_fd,
-		   size_t dir, struct err *err)
+static int add_inventory_dir(struct store *s, struct inventory *inv, int dir_fd,
+			     size_t dir, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -132,14 +132,14 @@ static int add_dir(struct store *s, struct inventory *inv, int dir_fd,
 	       (list.count + 1) * sizeof(*inv->packs));
 	for (i = 0; i < list.count; i++) {
 		if (is_pack_name(list.items[i].name) &&
-		    add_pack(inv, dir_fd, dir, list.items[i].name,
-			     s->store_dir.format.uuid, err) < 0)
+		    add_inventory_pack(inv, dir_fd, dir, list.items[i].name,
+				       s->store_dir.format.uuid, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
+int inventory_load_dirs(struct store *s, const int *dir_fds, size_t count,
 			struct inventory *ret, struct err *err)
 {
 	AUTO(inventory) struct inventory inv = {0};
@@ -148,12 +148,12 @@ int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
 	inv.key = s->store_dir.key;
 	inv.cache = blockcache_new();
 	for (i = 0; i < count; i++) {
-		if (add_dir(s, &inv, dir_fds[i], i, err) < 0)
+		if (add_inventory_dir(s, &inv, dir_fds[i], i, err) < 0)
 			return -err->num;
 	}
-	if (add_dir(s, &inv, s->store_dir.packs_fd, count, err) < 0)
+	if (add_inventory_dir(s, &inv, s->store_dir.packs_fd, count, err) < 0)
 		return -err->num;
-	make_slots(&inv);
+	make_inventory_slots(&inv);
 	*ret = inv;
 	inv = (struct inventory){0};
 	return 0;
@@ -161,7 +161,7 @@ int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
 
 int inventory_load(struct store *s, struct inventory *ret, struct err *err)
 {
-	return inventory_load_more(s, NULL, 0, ret, err);
+	return inventory_load_dirs(s, NULL, 0, ret, err);
 }
 
 uint64_t inventory_cost(const struct inventory *inv, const struct copy *copy)
@@ -207,9 +207,9 @@ const struct inventory_pack *inventory_pack(const struct inventory *inv,
 }
 
 /* The first copy of the name at slot `at` or behind it. */
-static const struct copy *search(const struct inventory *inv,
-				 const struct oid *id, size_t at,
-				 struct pack_entry *ret)
+static const struct copy *search_slots(const struct inventory *inv,
+				       const struct oid *id, size_t at,
+				       struct pack_entry *ret)
 {
 	size_t mask = inv->slot_count - 1;
 
@@ -234,9 +234,9 @@ static const struct copy *search(const struct inventory *inv,
 const struct copy *inventory_find(const struct inventory *inv,
 				  const struct oid *id, struct pack_entry *ret)
 {
-	return search(inv, id,
-		      store_hash_start(id->hash, 63) & (inv->slot_count - 1),
-		      ret);
+	return search_slots(
+		inv, id, store_hash_start(id->hash, 63) & (inv->slot_count - 1),
+		ret);
 }
 
 const struct copy *inventory_next(const struct inventory *inv,
@@ -245,7 +245,7 @@ const struct copy *inventory_next(const struct inventory *inv,
 {
 	size_t at = (size_t)(copy - inv->slots);
 
-	return search(inv, id, (at + 1) & (inv->slot_count - 1), ret);
+	return search_slots(inv, id, (at + 1) & (inv->slot_count - 1), ret);
 }
 
 const struct copy *inventory_replica(const struct inventory *inv,

@@ -56,7 +56,7 @@ struct inventory {
 int inventory_load(struct store *s, struct inventory *ret, struct err *err);
 /* The same of other folders, the store's own last (number `count`): copies in
  * it are found first. */
-int inventory_load_more(struct store *s, const int *dir_fds, size_t count,
+int inventory_load_dirs(struct store *s, const int *dir_fds, size_t count,
 			struct inventory *ret, struct err *err);
 void inventory_free(struct inventory *inv); /* of {0} too */
 

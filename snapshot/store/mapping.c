@@ -27,7 +27,7 @@ static struct sigaction before;
 static size_t page_size;
 
 /* The page reads as zeros from now on. */
-static bool patch(struct mapping *m, unsigned char *page)
+static bool zero_failed_page(struct mapping *m, unsigned char *page)
 {
 	int saved = errno;
 	bool done;
@@ -55,7 +55,8 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 		    (at - start) / page_size >
 			    (atomic_load(&m->len) - 1) / page_size)
 			continue;
-		if (patch(m, data + (at - start) / page_size * page_size))
+		if (zero_failed_page(m, data + (at - start) / page_size *
+							page_size))
 			return;
 	}
 	/* None of ours: again, with whatever was there before. */
@@ -64,7 +65,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
 
 /* Under the mutex, for the first of those that are in use: somebody may have
  * installed his own since. */
-static bool install(void)
+static bool install_sigbus_handler(void)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_sigbus,
@@ -85,7 +86,7 @@ static bool install(void)
 }
 
 /* Under the mutex. */
-static struct mapping *slot(void)
+static struct mapping *claim_mapping_slot(void)
 {
 	struct mapping *m = spare;
 
@@ -100,17 +101,19 @@ static struct mapping *slot(void)
 	return m;
 }
 
-static struct mapping *map(int fd, uint64_t at, size_t len, int flags)
+static struct mapping *map_file_range(int fd, uint64_t at, size_t len,
+				      int flags)
 {
 	struct mapping *m = NULL;
 	void *data;
 
 	(void)pthread_mutex_lock(&mutex);
-	data = install() ? mmap(NULL, len, PROT_READ, MAP_SHARED | flags, fd,
-				(off_t)at)
-			 : MAP_FAILED;
+	data = install_sigbus_handler()
+		       ? mmap(NULL, len, PROT_READ, MAP_SHARED | flags, fd,
+			      (off_t)at)
+		       : MAP_FAILED;
 	if (data != MAP_FAILED) {
-		m = slot();
+		m = claim_mapping_slot();
 		atomic_store(&m->failed, false);
 		atomic_store(&m->len, len);
 		atomic_store(&m->data, data);
@@ -121,12 +124,12 @@ static struct mapping *map(int fd, uint64_t at, size_t len, int flags)
 
 struct mapping *mapping_new(int fd, size_t len, bool at_once)
 {
-	return map(fd, 0, len, at_once ? MAP_POPULATE : 0);
+	return map_file_range(fd, 0, len, at_once ? MAP_POPULATE : 0);
 }
 
-struct mapping *mapping_part(int fd, uint64_t at, size_t len)
+struct mapping *mapping_new_at(int fd, uint64_t at, size_t len)
 {
-	return map(fd, at, len, 0);
+	return map_file_range(fd, at, len, 0);
 }
 
 void mapping_free(struct mapping **mapping)

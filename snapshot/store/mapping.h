@@ -20,7 +20,7 @@ struct mapping;
 /* The first len bytes of the file; at_once: read it now. NULL with errno. */
 struct mapping *mapping_new(int fd, size_t len, bool at_once);
 /* The same from a byte on where a page begins. */
-struct mapping *mapping_part(int fd, uint64_t at, size_t len);
+struct mapping *mapping_new_at(int fd, uint64_t at, size_t len);
 void mapping_free(struct mapping **m);
 const unsigned char *mapping_data(const struct mapping *m);
 bool mapping_failed(const struct mapping *m);

@@ -43,14 +43,14 @@ void midx_free(struct midx **midx)
 
 /* --- reading --- */
 
-static bool name_ok(const char *name)
+static bool is_midx_name(const char *name)
 {
 	return strspn(name, "0123456789abcdef") == MIDX_NAME_LEN - 4 &&
 	       strcmp(name + MIDX_NAME_LEN - 4, ".gpk") == 0;
 }
 
 /* Whoever opens a pack by its name must know that it is one. */
-static bool load_names(struct midx *m)
+static bool load_midx_names(struct midx *m)
 {
 	size_t i;
 
@@ -59,15 +59,15 @@ static bool load_names(struct midx *m)
 		memcpy(m->names[i], m->map + HEAD + i * MIDX_NAME_LEN,
 		       MIDX_NAME_LEN);
 		m->names[i][MIDX_NAME_LEN] = '\0';
-		if (!name_ok(m->names[i]) ||
+		if (!is_midx_name(m->names[i]) ||
 		    (i && strcmp(m->names[i - 1], m->names[i]) >= 0))
 			return false;
 	}
 	return true;
 }
 
-static int load(struct midx *m, const char *name, const unsigned char *uuid,
-		struct err *err)
+static int load_midx_file(struct midx *m, const char *name,
+			  const unsigned char *uuid, struct err *err)
 {
 	const unsigned char *h = m->map;
 	uint64_t packs = get_le(h + 12, 4), entries = get_le(h + 16, 8);
@@ -86,7 +86,7 @@ static int load(struct midx *m, const char *name, const unsigned char *uuid,
 	if (entries > UINT32_MAX ||
 	    m->len != HEAD + packs * MIDX_NAME_LEN +
 			      entries * (START_LEN + NUMBER_LEN) ||
-	    !load_names(m))
+	    !load_midx_names(m))
 		return fail(err, EBADMSG, "%s is damaged", text_quote(name));
 	m->starts = h + HEAD + packs * MIDX_NAME_LEN;
 	m->numbers = m->starts + entries * START_LEN;
@@ -111,13 +111,13 @@ int midx_open(int dirfd, const char *name, const unsigned char *uuid,
 	if (!m->mapping)
 		return fail_errno(err, "map %s", text_quote(name));
 	m->map = mapping_data(m->mapping);
-	if (load(m, name, uuid, err) < 0)
+	if (load_midx_file(m, name, uuid, err) < 0)
 		return -err->num;
 	*ret = TAKE(m);
 	return 0;
 }
 
-bool midx_whole(const struct midx *m)
+bool midx_is_intact(const struct midx *m)
 {
 	return get_le(m->map + 40, 8) ==
 		       hash_check(m->map + HEAD, m->len - HEAD) &&
@@ -164,7 +164,7 @@ uint64_t midx_start(const unsigned char *hash)
 	return v;
 }
 
-static uint64_t start_at(const struct midx *m, size_t entry)
+static uint64_t midx_start_at(const struct midx *m, size_t entry)
 {
 	return midx_start(m->starts + entry * START_LEN);
 }
@@ -174,17 +174,17 @@ static uint64_t start_at(const struct midx *m, size_t entry)
  * where its share of all is: for a million entries within one or two pages,
  * where halving would touch twenty.
  */
-static size_t lower_bound(const struct midx *m, uint64_t want)
+static size_t find_midx_start(const struct midx *m, uint64_t want)
 {
 	size_t guess = (size_t)((want >> 32) * m->entries >> 32);
 	size_t low = guess, high = guess, step = STEP;
 
-	while (low && start_at(m, low - 1) >= want) {
+	while (low && midx_start_at(m, low - 1) >= want) {
 		high = low - 1;
 		low = low > step ? low - step : 0;
 		step *= 2;
 	}
-	while (high < m->entries && start_at(m, high) < want) {
+	while (high < m->entries && midx_start_at(m, high) < want) {
 		low = high + 1;
 		high = m->entries - high > step ? high + step : m->entries;
 		step *= 2;
@@ -192,7 +192,7 @@ static size_t lower_bound(const struct midx *m, uint64_t want)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (start_at(m, mid) < want)
+		if (midx_start_at(m, mid) < want)
 			low = mid + 1;
 		else
 			high = mid;
@@ -204,10 +204,10 @@ bool midx_find(const struct midx *m, const unsigned char *hash, size_t *first,
 	       size_t *end)
 {
 	uint64_t want = midx_start(hash);
-	size_t at = lower_bound(m, want);
+	size_t at = find_midx_start(m, want);
 
 	*first = at;
-	while (at < m->entries && start_at(m, at) == want)
+	while (at < m->entries && midx_start_at(m, at) == want)
 		at++;
 	*end = at;
 	return at > *first;
@@ -222,7 +222,7 @@ size_t midx_pack(const struct midx *m, size_t entry)
 
 /* --- making --- */
 
-static int by_start(const void *pa, const void *pb)
+static int compare_midx_starts(const void *pa, const void *pb)
 {
 	const struct midx_entry *a = pa, *b = pb;
 
@@ -232,17 +232,17 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /* Where the next entry of both goes. */
-struct making {
+struct midx_builder {
 	unsigned char *start, *number;
 	struct midx_entry last;
 	size_t count;
 };
 
-static void add(struct making *to, const struct midx_entry *e)
+static void add_midx_start(struct midx_builder *to, const struct midx_entry *e)
 {
 	int i;
 
-	if (to->count && by_start(&to->last, e) == 0)
+	if (to->count && compare_midx_starts(&to->last, e) == 0)
 		return;
 	for (i = 0; i < START_LEN; i++)
 		*to->start++ = (unsigned char)(e->start >> 8 * (7 - i));
@@ -253,34 +253,37 @@ static void add(struct making *to, const struct midx_entry *e)
 }
 
 /* The next of old whose pack is still there; false: there is none. */
-static bool next_old(const struct midx *old, const uint32_t *number, size_t *at,
-		     struct midx_entry *ret)
+static bool next_old_entry(const struct midx *old, const uint32_t *number,
+			   size_t *at, struct midx_entry *ret)
 {
 	for (; old && *at < old->entries; ++*at) {
 		size_t pack = midx_pack(old, *at);
 
 		if (pack == old->packs || number[pack] == UINT32_MAX)
 			continue;
-		*ret = (struct midx_entry){start_at(old, *at), number[pack]};
+		*ret = (struct midx_entry){midx_start_at(old, *at),
+					   number[pack]};
 		return true;
 	}
 	return false;
 }
 
-static void merge(struct making *to, const struct midx_entry *entries,
-		  size_t count, const struct midx *old, const uint32_t *number)
+static void merge_old_midx(struct midx_builder *to,
+			   const struct midx_entry *entries, size_t count,
+			   const struct midx *old, const uint32_t *number)
 {
 	struct midx_entry e;
 	size_t i = 0, at = 0;
 
-	while (next_old(old, number, &at, &e)) {
-		for (; i < count && by_start(&entries[i], &e) < 0; i++)
-			add(to, &entries[i]);
-		add(to, &e);
+	while (next_old_entry(old, number, &at, &e)) {
+		for (; i < count && compare_midx_starts(&entries[i], &e) < 0;
+		     i++)
+			add_midx_start(to, &entries[i]);
+		add_midx_start(to, &e);
 		at++;
 	}
 	for (; i < count; i++)
-		add(to, &entries[i]);
+		add_midx_start(to, &entries[i]);
 }
 
 void midx_make(const unsigned char *uuid, char *const *names, size_t count,
@@ -290,25 +293,27 @@ void midx_make(const unsigned char *uuid, char *const *names, size_t count,
 	size_t most = entry_count + (old ? old->entries : 0), i;
 	size_t head = HEAD + count * MIDX_NAME_LEN;
 	AUTO(buf) struct buf numbers = {0};
-	struct making making = {0};
+	struct midx_builder midx_builder = {0};
 	unsigned char *h;
 
 	if (entry_count)
-		qsort(entries, entry_count, sizeof(*entries), by_start);
+		qsort(entries, entry_count, sizeof(*entries),
+		      compare_midx_starts);
 	buf_clear(to);
 	h = buf_reserve(to, head + most * (START_LEN + NUMBER_LEN) + 1);
 	memset(h, 0, HEAD);
 	for (i = 0; i < count; i++)
 		memcpy(h + HEAD + i * MIDX_NAME_LEN, names[i], MIDX_NAME_LEN);
-	making.start = h + head;
-	making.number = buf_reserve(&numbers, most * NUMBER_LEN + 1);
-	merge(&making, entries, entry_count, old, number);
-	memcpy(making.start, numbers.data, making.count * NUMBER_LEN);
-	to->len = head + making.count * (START_LEN + NUMBER_LEN);
+	midx_builder.start = h + head;
+	midx_builder.number = buf_reserve(&numbers, most * NUMBER_LEN + 1);
+	merge_old_midx(&midx_builder, entries, entry_count, old, number);
+	memcpy(midx_builder.start, numbers.data,
+	       midx_builder.count * NUMBER_LEN);
+	to->len = head + midx_builder.count * (START_LEN + NUMBER_LEN);
 	memcpy(h, MAGIC, 8);
 	put_le(h + 8, VERSION, 2);
 	put_le(h + 12, count, 4);
-	put_le(h + 16, making.count, 8);
+	put_le(h + 16, midx_builder.count, 8);
 	memcpy(h + 24, uuid, PACK_UUID_LEN);
 	put_le(h + 40, hash_check(h + HEAD, to->len - HEAD), 8);
 	put_le(h + CHECK_AT, hash_check(h, CHECK_AT), 8);

@@ -33,7 +33,7 @@ struct midx;
 
 /*
  * Opens name in dirfd; it must be of the store `uuid`. Its body is not read
- * (but for the names): ask midx_whole(). -ENOENT, -EBADMSG: not one of this
+ * (but for the names): ask midx_is_intact(). -ENOENT, -EBADMSG: not one of this
  * store; -EPROTO: of a newer guard.
  */
 int midx_open(int dirfd, const char *name, const unsigned char *uuid,
@@ -41,7 +41,7 @@ int midx_open(int dirfd, const char *name, const unsigned char *uuid,
 void midx_free(struct midx **m);
 
 /* Reads all of it. */
-bool midx_whole(const struct midx *m);
+bool midx_is_intact(const struct midx *m);
 
 size_t midx_count(const struct midx *m); /* of packs */
 /* Terminated; it lives as long as m. */

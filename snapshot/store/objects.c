@@ -11,7 +11,8 @@ void objects_free(struct objects *o)
 }
 
 /* The hash is keyed: its first bytes are as good as random to anybody. */
-static size_t head_of(const struct objects *o, const unsigned char *hash)
+static size_t object_chain_head(const struct objects *o,
+				const unsigned char *hash)
 {
 	uint64_t v;
 
@@ -19,15 +20,15 @@ static size_t head_of(const struct objects *o, const unsigned char *hash)
 	return (size_t)v & (o->head_count - 1);
 }
 
-static void link_up(struct objects *o, size_t i)
+static void link_object(struct objects *o, size_t i)
 {
-	size_t head = head_of(o, o->items[i].hash);
+	size_t head = object_chain_head(o, o->items[i].hash);
 
 	o->items[i].next = o->heads[head];
 	o->heads[head] = (uint32_t)(i + 1);
 }
 
-static void grow(struct objects *o)
+static void grow_object_heads(struct objects *o)
 {
 	size_t i;
 
@@ -35,7 +36,7 @@ static void grow(struct objects *o)
 	free(o->heads);
 	o->heads = mem_zalloc(o->head_count * sizeof(*o->heads));
 	for (i = 0; i < o->count; i++)
-		link_up(o, i);
+		link_object(o, i);
 }
 
 struct object *objects_add(struct objects *o, const unsigned char *hash,
@@ -46,12 +47,12 @@ struct object *objects_add(struct objects *o, const unsigned char *hash,
 	if (o->count >= UINT32_MAX - 1)
 		abort();
 	if (o->count >= o->head_count)
-		grow(o);
+		grow_object_heads(o);
 	GROW(o->items, o->count, o->capacity);
 	item = &o->items[o->count];
 	*item = (struct object){.type = type};
 	memcpy(item->hash, hash, HASH_LEN);
-	link_up(o, o->count++);
+	link_object(o, o->count++);
 	return item;
 }
 
@@ -59,7 +60,7 @@ struct object *objects_find(const struct objects *o, const unsigned char *hash,
 			    uint8_t type, size_t from, size_t *ret_index)
 {
 	struct object *found = NULL;
-	uint32_t at = o->head_count ? o->heads[head_of(o, hash)] : 0;
+	uint32_t at = o->head_count ? o->heads[object_chain_head(o, hash)] : 0;
 
 	/* Newest first: the last match is the oldest. */
 	for (; at > from; at = o->items[at - 1].next) {

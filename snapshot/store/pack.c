@@ -13,7 +13,7 @@
 #include "snapshot/store/mapping.h"
 
 /* Less is not worth a system call. */
-#define LEAVE_LEN ((uint64_t)32 << 10)
+#define DROP_PAGES_LEN ((uint64_t)32 << 10)
 
 struct pack {
 	char *name;
@@ -76,8 +76,8 @@ uint64_t pack_size(const struct pack *p)
 }
 
 /* The head at offset, its whole record within the pack's records. */
-static bool head_at(const struct pack *p, uint64_t offset,
-		    struct record_head *ret)
+static bool read_record_head(const struct pack *p, uint64_t offset,
+			     struct record_head *ret)
 {
 	if (offset < HEADER_LEN || offset % 8 || offset > p->records_end ||
 	    p->records_end - offset < HEAD_LEN ||
@@ -88,13 +88,14 @@ static bool head_at(const struct pack *p, uint64_t offset,
 
 /* What was read of the map counts as this process's memory, and whoever
  * compares a huge file with its last version reads gigabytes of it. */
-static void leave(const struct pack *p, uint64_t offset, uint64_t len)
+static void drop_mapped_pages(const struct pack *p, uint64_t offset,
+			      uint64_t len)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t start = (offset + page - 1) & ~(page - 1);
 	uint64_t end = (offset + len) & ~(page - 1);
 
-	if (end > start && end - start >= LEAVE_LEN)
+	if (end > start && end - start >= DROP_PAGES_LEN)
 		(void)madvise((void *)(uintptr_t)(p->map + start),
 			      (size_t)(end - start), MADV_DONTNEED);
 }
@@ -104,7 +105,7 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 {
 	int got;
 
-	if (head_at(p, offset, head))
+	if (read_record_head(p, offset, head))
 		got = record_unpack(p->name, offset, head,
 				    p->map + offset + HEAD_LEN, ret, err);
 	else
@@ -112,7 +113,7 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 			   text_quote(p->name), (unsigned long long)offset);
 	if (got < 0)
 		return pack_failed(p) ? pack_fail(p, err) : got;
-	leave(p, offset + HEAD_LEN, head->stored_len);
+	drop_mapped_pages(p, offset + HEAD_LEN, head->stored_len);
 	*ret_len = head->plain_len;
 	return 0;
 }
@@ -120,12 +121,13 @@ int pack_read(const struct pack *p, uint64_t offset, struct record_head *head,
 const unsigned char *pack_record(const struct pack *p, uint64_t offset,
 				 struct record_head *head)
 {
-	return head_at(p, offset, head) ? p->map + offset + HEAD_LEN : NULL;
+	return read_record_head(p, offset, head) ? p->map + offset + HEAD_LEN
+						 : NULL;
 }
 
 /* --- walking the records --- */
 
-struct scan {
+struct record_scan {
 	int (*each)(void *arg, const struct pack_entry *entry, struct err *err);
 	void *arg;
 	uint64_t offset, stored_len;
@@ -135,21 +137,22 @@ struct scan {
 static int scan_entry(void *arg, const struct pack_entry *entry,
 		      struct err *err)
 {
-	struct scan *scan = arg;
+	struct record_scan *record_scan = arg;
 	struct pack_entry e = *entry;
 	int got;
 
-	e.offset = scan->offset;
-	e.stored_len = (uint32_t)scan->stored_len;
-	got = scan->each(scan->arg, &e, err);
+	e.offset = record_scan->offset;
+	e.stored_len = (uint32_t)record_scan->stored_len;
+	got = record_scan->each(record_scan->arg, &e, err);
 	if (got < 0)
-		scan->ended = true;
+		record_scan->ended = true;
 	return got;
 }
 
 /* 0, -EBADMSG for a damaged record, or what each() answered. */
-static int scan_record(const struct pack *p, struct scan *scan, uint64_t offset,
-		       const struct record_head *head, struct err *err)
+static int scan_record(const struct pack *p, struct record_scan *record_scan,
+		       uint64_t offset, const struct record_head *head,
+		       struct err *err)
 {
 	auto_free unsigned char *plain = NULL;
 	size_t len;
@@ -160,18 +163,19 @@ static int scan_record(const struct pack *p, struct scan *scan, uint64_t offset,
 		.type = head->type,
 	};
 
-	scan->offset = offset;
-	scan->stored_len = head->stored_len;
+	record_scan->offset = offset;
+	record_scan->stored_len = head->stored_len;
 	if (head->type != RECORD_BLOCK) {
 		memcpy(e.hash, head->hash, HASH_LEN);
 		if (hash_check(p->map + offset + HEAD_LEN, head->stored_len) !=
 		    head->check)
 			return fail(err, EBADMSG, "damaged record");
-		return scan_entry(scan, &e, err);
+		return scan_entry(record_scan, &e, err);
 	}
 	if (pack_read(p, offset, &again, &plain, &len, err) < 0)
 		return -err->num;
-	return block_each(plain, len, head->count, scan_entry, scan, err);
+	return block_each(plain, len, head->count, scan_entry, record_scan,
+			  err);
 }
 
 int pack_scan(const struct pack *p,
@@ -179,14 +183,14 @@ int pack_scan(const struct pack *p,
 			  struct err *err),
 	      void *arg, uint64_t *ret_bad, struct err *err)
 {
-	struct scan scan = {.each = each, .arg = arg};
+	struct record_scan record_scan = {.each = each, .arg = arg};
 	struct record_head head;
 	struct err bad_err;
 	uint64_t at = HEADER_LEN, bad = 0;
 	bool lost = false;
 
 	while (at + HEAD_LEN <= p->records_end) {
-		if (!head_at(p, at, &head)) {
+		if (!read_record_head(p, at, &head)) {
 			/* Look for the next head: records are 8-aligned. */
 			bad += !lost;
 			lost = true;
@@ -194,8 +198,8 @@ int pack_scan(const struct pack *p,
 			continue;
 		}
 		lost = false;
-		if (scan_record(p, &scan, at, &head, &bad_err) < 0) {
-			if (scan.ended) {
+		if (scan_record(p, &record_scan, at, &head, &bad_err) < 0) {
+			if (record_scan.ended) {
 				*err = bad_err;
 				return -err->num;
 			}
@@ -264,14 +268,15 @@ bool pack_failed(const struct pack *p)
 				  FANOUT_LEN + (size_t)p->count * INDEX_ENTRY);
 }
 
-struct entries {
+struct entry_list {
 	struct pack_entry *items;
 	size_t count, capacity;
 };
 
-static int collect(void *arg, const struct pack_entry *entry, struct err *err)
+static int collect_pack_entry(void *arg, const struct pack_entry *entry,
+			      struct err *err)
 {
-	struct entries *list = arg;
+	struct entry_list *list = arg;
 
 	(void)err;
 	GROW(list->items, list->count, list->capacity);
@@ -281,13 +286,13 @@ static int collect(void *arg, const struct pack_entry *entry, struct err *err)
 
 static int index_rebuild(struct pack *p, struct err *err)
 {
-	struct entries list = {0};
+	struct entry_list list = {0};
 	AUTO(buf) struct buf index = {0};
 	uint64_t bad;
 
 	p->damaged = true;
 	p->records_end = p->size;
-	if (pack_scan(p, collect, &list, &bad, err) < 0) {
+	if (pack_scan(p, collect_pack_entry, &list, &bad, err) < 0) {
 		free(list.items);
 		return -err->num;
 	}
@@ -347,8 +352,9 @@ static int pack_map(int dirfd, struct pack *p, struct err *err)
 	return 0;
 }
 
-static int open_pack(int dirfd, const char *name, const unsigned char *uuid,
-		     bool unread, struct pack **ret, struct err *err)
+static int open_pack_file(int dirfd, const char *name,
+			  const unsigned char *uuid, bool unread,
+			  struct pack **ret, struct err *err)
 {
 	AUTO(pack) struct pack *p = mem_zalloc(sizeof(*p));
 
@@ -366,13 +372,13 @@ static int open_pack(int dirfd, const char *name, const unsigned char *uuid,
 int pack_open(int dirfd, const char *name, const unsigned char *uuid,
 	      struct pack **ret, struct err *err)
 {
-	return open_pack(dirfd, name, uuid, false, ret, err);
+	return open_pack_file(dirfd, name, uuid, false, ret, err);
 }
 
 int pack_open_unread(int dirfd, const char *name, const unsigned char *uuid,
 		     struct pack **ret, struct err *err)
 {
-	return open_pack(dirfd, name, uuid, true, ret, err);
+	return open_pack_file(dirfd, name, uuid, true, ret, err);
 }
 
 uint32_t pack_find(const struct pack *p, const unsigned char *hash)

@@ -39,7 +39,7 @@ struct packer {
  * it can lock: between open and flock that may be this one, so look whether
  * it still has its name.
  */
-static int temp_open(struct packer *w, struct err *err)
+static int open_temp_pack(struct packer *w, struct err *err)
 {
 	struct timespec now;
 	unsigned char random[8];
@@ -84,8 +84,8 @@ static int temp_open(struct packer *w, struct err *err)
 	}
 }
 
-static int write_part(struct packer *w, const void *data, size_t len,
-		      uint64_t offset, struct err *err)
+static int write_pack_bytes(struct packer *w, const void *data, size_t len,
+			    uint64_t offset, struct err *err)
 {
 	struct iovec part = {(void *)(uintptr_t)data, len};
 
@@ -105,7 +105,7 @@ int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 	w->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (w->dirfd < 0)
 		return fail_errno(err, "folder of packs");
-	if (temp_open(w, err) < 0)
+	if (open_temp_pack(w, err) < 0)
 		return -err->num;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	put_le(h + 8, PACK_VERSION, 2);
@@ -117,7 +117,7 @@ int packer_new(int dirfd, const struct format *format, enum pack_kind kind,
 	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, 8);
 	put_le(h + 56, hash_check(h, 56), 8);
 	w->writer = writer_new(w->fd, false);
-	if (write_part(w, h, sizeof(h), 0, err) < 0)
+	if (write_pack_bytes(w, h, sizeof(h), 0, err) < 0)
 		return -err->num;
 	w->end = HEADER_LEN;
 	*ret = TAKE(w);
@@ -239,7 +239,7 @@ int packer_finish(struct packer *w, struct err *err)
 	put_le(f + 32, w->plain_bytes, 8);
 	put_le(f + 56, hash_check(f, 56), 8);
 	buf_add(&index, f, sizeof(f));
-	if (write_part(w, index.data, index.len, w->end, err) < 0)
+	if (write_pack_bytes(w, index.data, index.len, w->end, err) < 0)
 		return -err->num;
 	writer_sync_begin(w->writer);
 	return 0;

@@ -36,7 +36,7 @@ struct cover *store_cover_load(const struct store_dir *f, bool whole)
 	struct err ignored;
 
 	if (midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &ignored) < 0 ||
-	    (whole && !midx_whole(m)))
+	    (whole && !midx_is_intact(m)))
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->packs = mem_zalloc((midx_count(m) + 1) * sizeof(struct pack *));
@@ -141,7 +141,7 @@ static int look(struct update *u, struct err *err)
 	size_t i, covered = 0;
 	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &u->old, err);
 
-	if (got == 0 && !midx_whole(u->old))
+	if (got == 0 && !midx_is_intact(u->old))
 		midx_free(&u->old);
 	u->broken = !u->old && got != -ENOENT;
 	if (dirlist_read(f->packs_fd, &u->list, err) < 0)

@@ -112,7 +112,7 @@ static void files_of_all_lengths_come_back(void **state)
 		assert_int_equal(fd_write(fd, data, sizes[i]), 0);
 		id = round_trip(box, fd, data, sizes[i]);
 		assert_int_equal(id.type, !sizes[i] ? OBJECT_NONE
-					  : sizes[i] <= CONTENT_WHOLE_MAX
+					  : sizes[i] <= CONTENT_SINGLE_MAX
 						  ? OBJECT_DATA
 						  : OBJECT_CHUNKLIST);
 	}

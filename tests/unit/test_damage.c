@@ -111,8 +111,8 @@ static void test_a_part_of_a_file_is_mapped_and_fails_alike(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)(5 * page)), 0);
 	assert_int_equal(pwrite(fd, "abc", 3, (off_t)(2 * page)), 3);
 	assert_int_equal(pwrite(fd, "xyz", 3, (off_t)(3 * page)), 3);
-	assert_null(mapping_part(fd, 5, page));
-	m = mapping_part(fd, 2 * page, page + 3);
+	assert_null(mapping_new_at(fd, 5, page));
+	m = mapping_new_at(fd, 2 * page, page + 3);
 	assert_non_null(m);
 	assert_memory_equal(mapping_data(m) + page, "xyz", 3);
 	assert_int_equal(ftruncate(fd, (off_t)(3 * page)), 0);

@@ -70,7 +70,7 @@ static struct midx *write_and_open(struct box *box, const struct buf *bytes)
 
 	assert_return_code(fd_write(fd, bytes->data, bytes->len), errno);
 	ok(midx_open(dir, "x", uuid, &m, &err));
-	assert_true(midx_whole(m));
+	assert_true(midx_is_intact(m));
 	return m;
 }
 

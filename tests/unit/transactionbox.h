@@ -290,7 +290,7 @@ static void put_big(int fd, const char *path, unsigned int seed)
 {
 	auto_close int file = openat(
 		fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	size_t len = CONTENT_WHOLE_MAX + 5, i;
+	size_t len = CONTENT_SINGLE_MAX + 5, i;
 	unsigned char *data = mem_alloc(len);
 
 	for (i = 0; i < len; i++)
