@@ -68,7 +68,7 @@ struct reader *reader_new(unsigned int depth, bool plain)
 	return r;
 }
 
-static void slot_give_back(struct reader *r)
+static void slot_release(struct reader *r)
 {
 	if (r->given < 0)
 		return;
@@ -85,7 +85,7 @@ static void slot_finish(struct reader *r, struct slot *slot)
 	r->done_count++;
 }
 
-static void read_plain(struct slot *slot)
+static void read_slot_plain(struct slot *slot)
 {
 	auto_close int fd = openat(slot->dirfd, slot->name,
 				   OPEN_FLAGS | O_CLOEXEC | O_NOATIME);
@@ -111,14 +111,14 @@ static void read_plain(struct slot *slot)
  * plain calls, which say what is really wrong: an open without O_NOATIME, a
  * short read, a cancelled chain.
  */
-static void slot_settle(struct reader *r, struct slot *slot)
+static void slot_end(struct reader *r, struct slot *slot)
 {
 	int n = slot->answers[STEP_READ];
 
 	if (slot->answers[STEP_OPEN] >= 0 && n >= 0 && (size_t)n >= slot->size)
 		slot->len = (size_t)n;
 	else
-		read_plain(slot);
+		read_slot_plain(slot);
 	slot_finish(r, slot);
 }
 
@@ -141,7 +141,7 @@ static void ring_give_up(struct reader *r)
 			continue;
 		slot->missing = 0;
 		slot->data = mem_alloc(slot->capacity);
-		read_plain(slot);
+		read_slot_plain(slot);
 		slot_finish(r, slot);
 	}
 }
@@ -158,7 +158,7 @@ static void ring_collect(struct reader *r)
 
 		slot->answers[data % STEPS] = cqe->res;
 		if (--slot->missing == 0)
-			slot_settle(r, slot);
+			slot_end(r, slot);
 		count++;
 	}
 	io_uring_cq_advance(&r->ring, count);
@@ -206,7 +206,7 @@ static void ring_queue(struct reader *r, struct slot *slot)
 }
 
 /* By the thread that reads: a ring may belong to one thread only. */
-static void ring_try(struct reader *r)
+static void ring_try_start(struct reader *r)
 {
 	r->started = true;
 	if (r->plain)
@@ -281,15 +281,15 @@ bool reader_add(struct reader *r, int dirfd, const char *name, size_t size,
 {
 	struct slot *slot;
 
-	slot_give_back(r);
+	slot_release(r);
 	if (!r->idle_count)
 		return false;
 	if (!r->started)
-		ring_try(r);
+		ring_try_start(r);
 	slot = &r->slots[r->idle[--r->idle_count]];
 	slot_fill(slot, dirfd, name, size, cookie);
 	if (r->plain) {
-		read_plain(slot);
+		read_slot_plain(slot);
 		slot_finish(r, slot);
 		return true;
 	}
@@ -304,7 +304,7 @@ bool reader_next(struct reader *r, struct reader_file *ret)
 {
 	struct slot *slot;
 
-	slot_give_back(r);
+	slot_release(r);
 	if (r->idle_count == r->depth)
 		return false;
 	while (!r->done_count)
@@ -325,7 +325,7 @@ bool reader_next(struct reader *r, struct reader_file *ret)
 
 /* --- syncs --- */
 
-static int sync_plain(int fd)
+static int sync_file_plain(int fd)
 {
 	return fsync(fd) < 0 ? errno : 0;
 }
@@ -380,7 +380,7 @@ int ring_sync_files(const int *fds, size_t count, bool plain, struct err *err)
 			use = false;
 		if (!use) {
 			n = 1;
-			got = sync_plain(fds[i]);
+			got = sync_file_plain(fds[i]);
 		}
 		if (got > 0 && !num)
 			num = got;

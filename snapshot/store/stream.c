@@ -12,12 +12,12 @@
 
 #define DEPTH 16
 
-struct piece {
+struct stream_piece {
 	unsigned char *data;
 	uint64_t offset;
 	size_t want;
 	int forced; /* an errno that a test wants, else 0 */
-	int answer;
+	int result;
 	bool done;
 };
 
@@ -28,7 +28,7 @@ struct stream {
 	bool over; /* nothing is to be asked for any more */
 	bool plain, started;
 	struct io_uring ring;
-	struct piece pieces[DEPTH]; /* a queue */
+	struct stream_piece stream_pieces[DEPTH]; /* a queue */
 	unsigned int head, count; /* under way or done */
 	unsigned int pending; /* under way */
 	bool given; /* the caller has the head's bytes */
@@ -46,7 +46,7 @@ struct stream *stream_new(int fd, uint64_t size, bool plain)
 	return s;
 }
 
-static unsigned char *piece_new(void)
+static unsigned char *stream_piece_new(void)
 {
 	void *data;
 
@@ -72,7 +72,7 @@ bool stream_uses_ring(const struct stream *s)
 
 /* Pieces whose answer will not come are read by plain calls; the kernel may
  * still write into their buffers, so they are left to it. */
-static void give_up(struct stream *s)
+static void stream_give_up_ring(struct stream *s)
 {
 	unsigned int i;
 
@@ -80,31 +80,33 @@ static void give_up(struct stream *s)
 	s->started = false;
 	s->plain = true;
 	for (i = 0; i < s->count; i++) {
-		struct piece *p = &s->pieces[(s->head + i) % DEPTH];
+		struct stream_piece *p =
+			&s->stream_pieces[(s->head + i) % DEPTH];
 
 		if (p->done)
 			continue;
-		p->data = piece_new();
-		p->answer = 0;
+		p->data = stream_piece_new();
+		p->result = 0;
 		p->done = true;
 	}
 	s->pending = 0;
 }
 
-static void run(struct stream *s, unsigned int wait)
+static void stream_run_ring(struct stream *s, unsigned int wait)
 {
 	struct io_uring_cqe *cqe;
 	unsigned int head, count = 0;
 
 	if (!ring_enter(&s->ring, wait)) {
-		give_up(s);
+		stream_give_up_ring(s);
 		return;
 	}
 	io_uring_for_each_cqe(&s->ring, head, cqe)
 	{
-		struct piece *p = &s->pieces[io_uring_cqe_get_data64(cqe)];
+		struct stream_piece *p =
+			&s->stream_pieces[io_uring_cqe_get_data64(cqe)];
 
-		p->answer = p->forced ? -p->forced : cqe->res;
+		p->result = p->forced ? -p->forced : cqe->res;
 		p->done = true;
 		ring_call_end(RING_READ, s->fd);
 		count++;
@@ -113,9 +115,9 @@ static void run(struct stream *s, unsigned int wait)
 	s->pending -= count;
 }
 
-static void submit(struct stream *s, unsigned int i)
+static void stream_prepare_read(struct stream *s, unsigned int i)
 {
-	struct piece *p = &s->pieces[i];
+	struct stream_piece *p = &s->stream_pieces[i];
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&s->ring);
 	int hooked = ring_call_begin(RING_READ, s->fd);
 
@@ -134,24 +136,24 @@ static void submit(struct stream *s, unsigned int i)
 }
 
 /* Asks for what comes next. */
-static void ask(struct stream *s)
+static void stream_queue_reads(struct stream *s)
 {
 	unsigned int depth = s->plain ? 1 : DEPTH;
 
 	while (!s->over && s->count < depth &&
 	       (s->next < s->size || !s->count)) {
 		unsigned int i = (s->head + s->count) % DEPTH;
-		struct piece *p = &s->pieces[i];
+		struct stream_piece *p = &s->stream_pieces[i];
 		uint64_t left = s->end - s->next;
 
 		if (!p->data)
-			p->data = piece_new();
+			p->data = stream_piece_new();
 		p->offset = s->next;
 		p->want = left < STREAM_PIECE ? (size_t)left : STREAM_PIECE;
 		p->done = s->plain;
-		p->answer = 0;
+		p->result = 0;
 		if (!s->plain)
-			submit(s, i);
+			stream_prepare_read(s, i);
 		s->count++;
 		s->next += p->want;
 		s->over = s->next == s->end;
@@ -165,27 +167,28 @@ void stream_range(struct stream *s, uint64_t start, uint64_t end)
 	s->over = start >= end;
 }
 
-static void drop_head(struct stream *s)
+static void stream_drop_head(struct stream *s)
 {
 	s->head = (s->head + 1) % DEPTH;
 	s->count--;
 }
 
 /* What was asked for behind the end of the file. */
-static void drop_rest(struct stream *s)
+static void stream_drop_rest(struct stream *s)
 {
 	s->over = true;
 	while (s->pending)
-		run(s, 1);
+		stream_run_ring(s, 1);
 	while (s->count)
-		drop_head(s);
+		stream_drop_head(s);
 }
 
 /* All of a piece: whatever did not go as it should is done again by plain
  * calls, which say what is really wrong. */
-static ssize_t piece_len(const struct stream *s, const struct piece *p)
+static ssize_t stream_piece_len(const struct stream *s,
+				const struct stream_piece *p)
 {
-	size_t done = p->answer > 0 ? (size_t)p->answer : 0;
+	size_t done = p->result > 0 ? (size_t)p->result : 0;
 	ssize_t n;
 
 	if (done == p->want)
@@ -200,26 +203,26 @@ static ssize_t piece_len(const struct stream *s, const struct piece *p)
 
 ssize_t stream_next(struct stream *s, const unsigned char **ret)
 {
-	struct piece *p;
+	struct stream_piece *p;
 	ssize_t n;
 
 	if (s->given)
-		drop_head(s);
+		stream_drop_head(s);
 	s->given = false;
-	ask(s);
+	stream_queue_reads(s);
 	if (!s->count)
 		return 0;
-	p = &s->pieces[s->head];
+	p = &s->stream_pieces[s->head];
 	/* Also when it is there: the new requests are to be begun. */
 	if (!s->plain)
-		run(s, p->done ? 0 : 1);
+		stream_run_ring(s, p->done ? 0 : 1);
 	while (!p->done)
-		run(s, 1);
-	n = piece_len(s, p);
+		stream_run_ring(s, 1);
+	n = stream_piece_len(s, p);
 	if (n <= 0) {
 		int num = errno;
 
-		drop_rest(s);
+		stream_drop_rest(s);
 		errno = num;
 		return n;
 	}
@@ -230,7 +233,7 @@ ssize_t stream_next(struct stream *s, const unsigned char **ret)
 		s->end = s->next = p->offset + (uint64_t)n;
 		/* What is behind it is no part of the file. */
 		while (s->pending)
-			run(s, 1);
+			stream_run_ring(s, 1);
 		s->count = 1;
 	}
 	return n;
@@ -244,11 +247,11 @@ void stream_free(struct stream **stream)
 	if (!s)
 		return;
 	while (s->pending)
-		run(s, 1);
+		stream_run_ring(s, 1);
 	if (s->started)
 		io_uring_queue_exit(&s->ring);
 	for (i = 0; i < DEPTH; i++)
-		free(s->pieces[i].data);
+		free(s->stream_pieces[i].data);
 	free(s);
 	*stream = NULL;
 }

@@ -44,7 +44,7 @@ struct writer *writer_new(int fd, bool plain)
 
 /* --- the ring; under the mutex --- */
 
-static bool have_ring(struct writer *w)
+static bool writer_start_ring(struct writer *w)
 {
 	if (!w->plain && !w->started)
 		w->started = ring_start(&w->ring, ENTRIES, true);
@@ -53,7 +53,7 @@ static bool have_ring(struct writer *w)
 }
 
 /* A sync's answer is lost, so it has failed. */
-static void give_up(struct writer *w)
+static void writer_give_up_ring(struct writer *w)
 {
 	io_uring_queue_exit(&w->ring);
 	w->started = false;
@@ -65,13 +65,13 @@ static void give_up(struct writer *w)
 	}
 }
 
-static void run(struct writer *w, unsigned int wait)
+static void writer_run_ring(struct writer *w, unsigned int wait)
 {
 	struct io_uring_cqe *cqe;
 	unsigned int head, count = 0;
 
 	if (!ring_enter(&w->ring, wait)) {
-		give_up(w);
+		writer_give_up_ring(w);
 		return;
 	}
 	io_uring_for_each_cqe(&w->ring, head, cqe)
@@ -98,23 +98,23 @@ static struct io_uring_sqe *sqe_get(struct writer *w)
 }
 
 /* A thread of the kernel does it, so nobody waits for the disk here. */
-static void begin_early(struct writer *w)
+static void writer_begin_early_sync(struct writer *w)
 {
 	struct io_uring_sqe *sqe;
 
-	if (w->early || !have_ring(w))
+	if (w->early || !writer_start_ring(w))
 		return;
 	sqe = sqe_get(w);
 	io_uring_prep_sync_file_range(sqe, w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	io_uring_sqe_set_data64(sqe, ANSWER_EARLY);
 	w->early = true;
 	w->dirty = 0;
-	run(w, 0);
+	writer_run_ring(w, 0);
 }
 
 /* --- writing --- */
 
-static size_t parts_len(const struct iovec *parts, int count)
+static size_t writer_parts_len(const struct iovec *parts, int count)
 {
 	size_t len = 0;
 	int i;
@@ -125,8 +125,8 @@ static size_t parts_len(const struct iovec *parts, int count)
 }
 
 /* 0, or an errno. */
-static int write_parts(int fd, const struct iovec *parts, int count,
-		       uint64_t offset)
+static int writer_write_parts(int fd, const struct iovec *parts, int count,
+			      uint64_t offset)
 {
 	ssize_t n;
 	int i;
@@ -152,7 +152,7 @@ static int write_parts(int fd, const struct iovec *parts, int count,
 	return n < 0 ? errno : 0;
 }
 
-static int told(int num, struct err *err)
+static int writer_result(int num, struct err *err)
 {
 	return num ? fail_num(err, num, "write") : 0;
 }
@@ -160,17 +160,17 @@ static int told(int num, struct err *err)
 int writer_write(struct writer *w, const struct iovec *parts, int count,
 		 uint64_t offset, struct err *err)
 {
-	int num = write_parts(w->fd, parts, count, offset);
+	int num = writer_write_parts(w->fd, parts, count, offset);
 
 	(void)pthread_mutex_lock(&w->mutex);
 	if (!w->num)
 		w->num = num;
-	w->dirty += parts_len(parts, count);
+	w->dirty += writer_parts_len(parts, count);
 	if (w->dirty >= EARLY_LEN)
-		begin_early(w);
+		writer_begin_early_sync(w);
 	num = w->num;
 	(void)pthread_mutex_unlock(&w->mutex);
-	return told(num, err);
+	return writer_result(num, err);
 }
 
 /* --- making it durable --- */
@@ -180,7 +180,7 @@ void writer_sync_begin(struct writer *w)
 	struct io_uring_sqe *sqe;
 
 	(void)pthread_mutex_lock(&w->mutex);
-	if (w->sync == SYNC_NONE && have_ring(w)) {
+	if (w->sync == SYNC_NONE && writer_start_ring(w)) {
 		sqe = sqe_get(w);
 		w->sync_forced = ring_call_begin(RING_SYNC, w->fd);
 		if (w->sync_forced)
@@ -189,7 +189,7 @@ void writer_sync_begin(struct writer *w)
 			io_uring_prep_fsync(sqe, w->fd, IORING_FSYNC_DATASYNC);
 		io_uring_sqe_set_data64(sqe, ANSWER_SYNC);
 		w->sync = SYNC_UNDER_WAY;
-		run(w, 0);
+		writer_run_ring(w, 0);
 	}
 	(void)pthread_mutex_unlock(&w->mutex);
 }
@@ -200,7 +200,7 @@ int writer_sync_end(struct writer *w, struct err *err)
 
 	(void)pthread_mutex_lock(&w->mutex);
 	while (w->sync == SYNC_UNDER_WAY)
-		run(w, 1);
+		writer_run_ring(w, 1);
 	if (w->sync == SYNC_DONE)
 		ring_call_end(RING_SYNC, w->fd);
 	if (w->num)
@@ -221,7 +221,7 @@ void writer_free(struct writer **writer)
 	if (!w)
 		return;
 	while (w->sync == SYNC_UNDER_WAY || w->early)
-		run(w, 1);
+		writer_run_ring(w, 1);
 	if (w->started)
 		io_uring_queue_exit(&w->ring);
 	(void)pthread_mutex_destroy(&w->mutex);
