@@ -43,7 +43,7 @@ static int claim(int fd, const char *path, struct err *err)
 int workspace_open(int workspaces_fd, const char *path, bool make,
 		   struct err *err)
 {
-	uint64_t number = store_text_number(path);
+	uint64_t number = store_hash_text(path);
 	unsigned int n;
 
 	for (n = 0; n < SAME_NUMBER_MAX; n++) {

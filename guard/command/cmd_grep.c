@@ -145,7 +145,7 @@ static void search_all(struct grep *g, const struct versions *v,
 
 	for (i = 0; i < t->count; i++) {
 		order[i] = &t->items[i];
-		order[i]->where = store_where(g->store, &t->items[i].id);
+		order[i]->where = store_position(g->store, &t->items[i].id);
 	}
 	qsort(order, t->count, sizeof(struct text *), by_place);
 	for (i = 0; i < t->count; i++) {
@@ -257,7 +257,7 @@ static int show_match(void *arg, const struct match *m, struct err *err)
 		(void)json_array_append_new(s->matches, object);
 		return 0;
 	}
-	if (lines_add(s->lines, store_text_number(text)))
+	if (lines_add(s->lines, store_hash_text(text)))
 		print_match(s, m);
 	return output_broken() ? fail(err, EPIPE, "nobody reads it") : 0;
 }

@@ -66,7 +66,7 @@ void versions_free(struct versions *v)
 
 static size_t *slot_of(struct versions *v, const char *path)
 {
-	return &v->slots[store_text_number(path) & (v->slot_count - 1)];
+	return &v->slots[store_hash_text(path) & (v->slot_count - 1)];
 }
 
 static void make_room(struct versions *v)

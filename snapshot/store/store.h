@@ -87,7 +87,7 @@ bool store_has(struct store *s, const struct oid *id);
  * numbers goes through each pack once, from its start. UINT64_MAX: in no pack
  * (yet).
  */
-uint64_t store_where(struct store *s, const struct oid *id);
+uint64_t store_position(struct store *s, const struct oid *id);
 
 /*
  * Records, index, fdatasync of each open pack, rename into packs/, fsync of
@@ -120,7 +120,7 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size);
 
 /* A 64-bit number for a text, the same in every store: for names of folders
  * of workspaces, never for identity of contents. */
-uint64_t store_text_number(const char *text);
+uint64_t store_hash_text(const char *text);
 
 /* Folder of the store, open, borrowed; for the catalog. */
 int store_root_fd(const struct store *s);

@@ -36,7 +36,7 @@ void store_busy_done(struct store *s, unsigned int count)
 /* --- records into packs --- */
 
 /* Under the mutex. */
-static int out_open(struct store *s, enum pack_kind kind, struct err *err)
+static int open_out_pack(struct store *s, enum pack_kind kind, struct err *err)
 {
 	struct out_pack *out;
 
@@ -61,7 +61,7 @@ static int out_open(struct store *s, enum pack_kind kind, struct err *err)
 /* Others fill the disk, too: looked at again after so much. */
 #define SPACE_CHECK_STEP ((uint64_t)8 << 20)
 
-static uint64_t packs_bytes(int packs_fd)
+static uint64_t sum_pack_sizes(int packs_fd)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -93,7 +93,7 @@ void store_limit(struct store *s, uint64_t min_free, uint64_t max_size)
 	s->limited = true;
 	s->min_free = min_free;
 	s->max_size = max_size;
-	s->packed = max_size ? packs_bytes(s->store_dir.packs_fd) : 0;
+	s->packed = max_size ? sum_pack_sizes(s->store_dir.packs_fd) : 0;
 	s->capacity = 0;
 	(void)pthread_mutex_unlock(&s->mutex);
 }
@@ -140,10 +140,10 @@ static int reserve_space(struct store *s, uint64_t len, struct err *err)
  * place->out stays pinned. *ret_full: a pack that is full now and that the
  * caller has to commit (counted as busy).
  */
-static int record_write(struct store *s, enum pack_kind kind,
-			const struct record_head *head, const void *payload,
-			struct place *ret, struct out_pack **ret_full,
-			struct err *err)
+static int write_pack_record(struct store *s, enum pack_kind kind,
+			     const struct record_head *head,
+			     const void *payload, struct place *ret,
+			     struct out_pack **ret_full, struct err *err)
 {
 	struct out_pack *out;
 	uint64_t offset;
@@ -151,7 +151,7 @@ static int record_write(struct store *s, enum pack_kind kind,
 	*ret_full = NULL;
 	(void)pthread_mutex_lock(&s->mutex);
 	if (reserve_space(s, head->stored_len, err) < 0 ||
-	    out_open(s, kind, err) < 0) {
+	    open_out_pack(s, kind, err) < 0) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return store_fail(s, err);
 	}
@@ -183,19 +183,20 @@ int store_write_single(struct store *s, const struct record_head *head,
 		       const void *payload, struct place *ret,
 		       struct out_pack **ret_full, struct err *err)
 {
-	return record_write(s,
-			    head->type == OBJECT_DATA ? PACK_DATA : PACK_META,
-			    head, payload, ret, ret_full, err);
+	return write_pack_record(
+		s, head->type == OBJECT_DATA ? PACK_DATA : PACK_META, head,
+		payload, ret, ret_full, err);
 }
 
-struct add_entries {
+struct block_entries {
 	struct packer *writer;
 	const struct place *place;
 };
 
-static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
+static int add_block_entry(void *arg, const struct pack_entry *entry,
+			   struct err *err)
 {
-	struct add_entries *add = arg;
+	struct block_entries *add = arg;
 	struct pack_entry e = *entry;
 
 	(void)err;
@@ -206,7 +207,7 @@ static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
 }
 
 /* Under the mutex: memory that was paged in once is the faster one. */
-static void spare_keep(struct store *s, struct buf *b)
+static void keep_spare_buf(struct store *s, struct buf *b)
 {
 	if (s->spare_count == BLOCK_SPARES)
 		return;
@@ -216,19 +217,19 @@ static void spare_keep(struct store *s, struct buf *b)
 }
 
 /* Under the mutex: the block has left memory for its place. */
-static int block_settle(struct store *s, struct block *block,
-			const struct place *place, struct err *err)
+static int set_block_place(struct store *s, struct block *block,
+			   const struct place *place, struct err *err)
 {
-	struct add_entries add = {place->out->writer, place};
+	struct block_entries add = {place->out->writer, place};
 	int got = block_each(block->data.data, block->data.len, block->count,
-			     add_entry, &add, err);
+			     add_block_entry, &add, err);
 
 	store_place_unpin(s, place);
 	if (got < 0)
 		return got;
 	block->out = place->out;
 	block->offset = place->entry.offset;
-	spare_keep(s, &block->data);
+	keep_spare_buf(s, &block->data);
 	buf_free(&block->data);
 	buf_free(&block->table);
 	return 0;
@@ -255,10 +256,11 @@ int store_write_block(struct store *s, struct block *block, struct err *err)
 	if (!payload)
 		payload = block->data.data;
 	head.check = hash_check(payload, head.stored_len);
-	got = record_write(s, block->kind, &head, payload, &place, &full, err);
+	got = write_pack_record(s, block->kind, &head, payload, &place, &full,
+				err);
 	(void)pthread_mutex_lock(&s->mutex);
 	if (got == 0)
-		got = block_settle(s, block, &place, err);
+		got = set_block_place(s, block, &place, err);
 	store_busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (got == 0 && full)

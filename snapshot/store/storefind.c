@@ -107,8 +107,8 @@ void store_place_unpin(struct store *s, const struct place *place)
 /* --- finding --- */
 
 /* Appends the object when the place holds it undamaged. */
-static int fetch(struct store *s, const struct place *place,
-		 const struct oid *id, struct buf *to, struct err *err)
+static int fetch_object(struct store *s, const struct place *place,
+			const struct oid *id, struct buf *to, struct err *err)
 {
 	unsigned char hash[HASH_LEN];
 	struct view view;
@@ -126,8 +126,8 @@ static int fetch(struct store *s, const struct place *place,
 }
 
 /* 1: got it; 0: not an own one; negative: one, but it cannot be read. */
-static int get_own(struct store *s, const struct oid *id, struct buf *to,
-		   struct err *err)
+static int get_own_object(struct store *s, const struct oid *id, struct buf *to,
+			  struct err *err)
 {
 	struct place place;
 	struct object *o;
@@ -148,14 +148,14 @@ static int get_own(struct store *s, const struct oid *id, struct buf *to,
 	}
 	store_place_pin(s, o, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
-	got = to ? fetch(s, &place, id, to, err) : 0;
+	got = to ? fetch_object(s, &place, id, to, err) : 0;
 	(void)pthread_mutex_lock(&s->mutex);
 	store_place_unpin(s, &place);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return got < 0 ? got : 1;
 }
 
-static struct pack_set *current_set(struct store *s)
+static struct pack_set *get_pack_set(struct store *s)
 {
 	struct pack_set *set;
 
@@ -165,11 +165,11 @@ static struct pack_set *current_set(struct store *s)
 	return set;
 }
 
-/* As get_own(), from the packs of others; tries every copy. */
-static int get_packed(struct store *s, const struct oid *id, struct buf *to,
-		      struct err *err)
+/* As get_own_object(), from the packs of others; tries every copy. */
+static int get_packed_object(struct store *s, const struct oid *id,
+			     struct buf *to, struct err *err)
 {
-	struct pack_walk walk = pack_walk_start(current_set(s), id->hash);
+	struct pack_walk walk = pack_walk_start(get_pack_set(s), id->hash);
 	struct place place = {0};
 	int got = 0;
 
@@ -185,7 +185,7 @@ static int get_packed(struct store *s, const struct oid *id, struct buf *to,
 			    place.entry.ord != id->ord ||
 			    place.entry.len != id->len)
 				continue;
-			got = !to ? 1 : fetch(s, &place, id, to, err);
+			got = !to ? 1 : fetch_object(s, &place, id, to, err);
 			if (to && got == 0)
 				got = 1;
 		}
@@ -194,10 +194,10 @@ static int get_packed(struct store *s, const struct oid *id, struct buf *to,
 }
 
 /* The same, and looks once more where only reading opened the packs. */
-static int find_packed(struct store *s, const struct oid *id, struct buf *to,
-		       struct err *err)
+static int find_packed_object(struct store *s, const struct oid *id,
+			      struct buf *to, struct err *err)
 {
-	int got = get_packed(s, id, to, err);
+	int got = get_packed_object(s, id, to, err);
 	struct err ignored;
 
 	if (s->mode != STORE_READ)
@@ -205,22 +205,22 @@ static int find_packed(struct store *s, const struct oid *id, struct buf *to,
 	/* There is no lock: prune may have moved it into a pack that was not
 	 * there yet when we looked. */
 	if (got == 0 && store_refresh_packs(s, &ignored) == 0)
-		got = get_packed(s, id, to, err);
+		got = get_packed_object(s, id, to, err);
 	if (got != 1 && store_check_packs(s))
-		got = get_packed(s, id, to, err);
+		got = get_packed_object(s, id, to, err);
 	return got;
 }
 
-static bool oid_sane(const struct oid *id)
+static bool is_oid_valid(const struct oid *id)
 {
 	return id->type >= OBJECT_DATA && id->type <= OBJECT_ATTRSET &&
 	       id->len <= OBJECT_LEN_MAX;
 }
 
 /* Under the mutex; NULL: all of those that are open can be read. */
-static const struct pack *failed_pack(const struct pack_set *set)
+static const struct pack *find_failed_pack(const struct pack_set *set)
 {
-	const struct cover *c = set->cover;
+	const struct indexed_packs *c = set->indexed_packs;
 	size_t i;
 
 	for (i = 0; i < set->count; i++)
@@ -232,13 +232,13 @@ static const struct pack *failed_pack(const struct pack_set *set)
 	return NULL;
 }
 
-static int not_found(struct store *s, struct err *err)
+static int fail_object_missing(struct store *s, struct err *err)
 {
 	const struct pack *failed;
 	int got;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	failed = failed_pack(s->set);
+	failed = find_failed_pack(s->set);
 	if (failed)
 		got = pack_fail(failed, err);
 	else if (s->damaged)
@@ -259,36 +259,37 @@ int store_get(struct store *s, const struct oid *id, struct buf *to,
 	struct err own;
 	int got;
 
-	if (!oid_sane(id))
+	if (!is_oid_valid(id))
 		return fail(err, EBADMSG, "not the name of an object");
-	got = get_own(s, id, to, &own);
+	got = get_own_object(s, id, to, &own);
 	if (got == 1)
 		return 0;
 	if (got < 0)
 		*err = own;
 	if (got == 0)
-		got = find_packed(s, id, to, err);
-	else if (get_packed(s, id, to, &own) == 1)
+		got = find_packed_object(s, id, to, err);
+	else if (get_packed_object(s, id, to, &own) == 1)
 		got = 1;
 	if (got == 1)
 		return 0;
-	return got < 0 ? got : not_found(s, err);
+	return got < 0 ? got : fail_object_missing(s, err);
 }
 
 bool store_has(struct store *s, const struct oid *id)
 {
 	struct err ignored;
 
-	return oid_sane(id) && (get_own(s, id, NULL, &ignored) == 1 ||
-				find_packed(s, id, NULL, &ignored) == 1);
+	return is_oid_valid(id) &&
+	       (get_own_object(s, id, NULL, &ignored) == 1 ||
+		find_packed_object(s, id, NULL, &ignored) == 1);
 }
 
 /* Packs hold far less than this. */
 #define WHERE_PACK_SHIFT 40
 
-uint64_t store_where(struct store *s, const struct oid *id)
+uint64_t store_position(struct store *s, const struct oid *id)
 {
-	struct pack_walk walk = pack_walk_start(current_set(s), id->hash);
+	struct pack_walk walk = pack_walk_start(get_pack_set(s), id->hash);
 	const struct pack *pack;
 	struct pack_entry e;
 

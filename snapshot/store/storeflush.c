@@ -6,7 +6,8 @@
 #include "base/auto.h"
 #include "snapshot/store/storeimpl.h"
 
-static int out_finish(struct store *s, struct out_pack *out, struct err *err)
+static int finish_out_pack(struct store *s, struct out_pack *out,
+			   struct err *err)
 {
 	struct err failed;
 
@@ -23,7 +24,8 @@ static int out_finish(struct store *s, struct out_pack *out, struct err *err)
 }
 
 /* Others see it from now on, and we read it as they do. */
-static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
+static int reopen_out_pack(struct store *s, struct out_pack *out,
+			   struct err *err)
 {
 	struct packer *writer;
 	struct pack *pack;
@@ -43,8 +45,8 @@ static int out_reopen(struct store *s, struct out_pack *out, struct err *err)
 }
 
 /* Under the commit lock. */
-static int publish_locked(struct store *s, struct out_pack **outs, size_t count,
-			  struct err *err)
+static int publish_packs_locked(struct store *s, struct out_pack **outs,
+				size_t count, struct err *err)
 {
 	size_t i;
 
@@ -57,22 +59,22 @@ static int publish_locked(struct store *s, struct out_pack **outs, size_t count,
 	return atomic_sync_dir(s->store_dir.packs_fd, err);
 }
 
-static int publish(struct store *s, struct out_pack **outs, size_t count,
-		   struct err *err)
+static int publish_packs(struct store *s, struct out_pack **outs, size_t count,
+			 struct err *err)
 {
 	int lock = store_dir_commit_begin(&s->store_dir, err);
 	int got;
 
 	if (lock < 0)
 		return lock;
-	got = publish_locked(s, outs, count, err);
+	got = publish_packs_locked(s, outs, count, err);
 	store_dir_commit_end(&s->store_dir, lock);
 	return got;
 }
 
 /* Packs whose syncs were begun. */
-static int commit(struct store *s, struct out_pack **outs, size_t count,
-		  bool locked, struct err *err)
+static int commit_packs(struct store *s, struct out_pack **outs, size_t count,
+			bool locked, struct err *err)
 {
 	int got = 0;
 	size_t i;
@@ -80,17 +82,17 @@ static int commit(struct store *s, struct out_pack **outs, size_t count,
 	for (i = 0; i < count && got == 0; i++)
 		got = packer_sync(outs[i]->writer, err);
 	if (got == 0)
-		got = locked ? publish_locked(s, outs, count, err)
-			     : publish(s, outs, count, err);
+		got = locked ? publish_packs_locked(s, outs, count, err)
+			     : publish_packs(s, outs, count, err);
 	for (i = 0; i < count && got == 0; i++)
-		got = out_reopen(s, outs[i], err);
+		got = reopen_out_pack(s, outs[i], err);
 	return got < 0 ? store_fail(s, err) : 0;
 }
 
 int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 {
 	struct out_pack *before;
-	int got = out_finish(s, out, err);
+	int got = finish_out_pack(s, out, err);
 
 	(void)pthread_mutex_lock(&s->mutex);
 	before = got == 0 ? s->syncing : NULL;
@@ -100,7 +102,7 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 	if (got < 0)
 		(void)store_fail(s, err);
 	else if (before)
-		got = commit(s, &before, 1, false, err);
+		got = commit_packs(s, &before, 1, false, err);
 	(void)pthread_mutex_lock(&s->mutex);
 	store_busy_done(s, 1);
 	(void)pthread_mutex_unlock(&s->mutex);
@@ -108,7 +110,7 @@ int store_end_pack(struct store *s, struct out_pack *out, struct err *err)
 }
 
 /* Under the mutex. */
-static size_t take_open(struct store *s, struct out_pack **outs)
+static size_t take_open_packs(struct store *s, struct out_pack **outs)
 {
 	size_t count = 0;
 	int kind;
@@ -123,17 +125,17 @@ static size_t take_open(struct store *s, struct out_pack **outs)
 }
 
 /* The packs that are left: all of them are on their way to the disk. */
-static int end_last(struct store *s, struct err *err)
+static int end_last_packs(struct store *s, struct err *err)
 {
 	struct out_pack *outs[PACK_KINDS];
 	size_t count, i;
 	int got = 0;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	count = take_open(s, outs);
+	count = take_open_packs(s, outs);
 	(void)pthread_mutex_unlock(&s->mutex);
 	for (i = 0; i < count && got == 0; i++)
-		got = out_finish(s, outs[i], err);
+		got = finish_out_pack(s, outs[i], err);
 	if (got < 0)
 		return store_fail(s, err);
 	(void)pthread_mutex_lock(&s->mutex);
@@ -143,7 +145,7 @@ static int end_last(struct store *s, struct err *err)
 	return 0;
 }
 
-static int commit_last(struct store *s, bool locked, struct err *err)
+static int commit_last_packs(struct store *s, bool locked, struct err *err)
 {
 	struct out_pack *outs[2 * PACK_KINDS + 1];
 	size_t count;
@@ -155,11 +157,11 @@ static int commit_last(struct store *s, bool locked, struct err *err)
 	if (s->syncing)
 		outs[count++] = TAKE(s->syncing);
 	(void)pthread_mutex_unlock(&s->mutex);
-	return count ? commit(s, outs, count, locked, err) : 0;
+	return count ? commit_packs(s, outs, count, locked, err) : 0;
 }
 
 /* All that was put is in packs, and these are ended. */
-static int write_all(struct store *s, struct err *err)
+static int write_open_blocks(struct store *s, struct err *err)
 {
 	struct block *blocks[PACK_KINDS];
 	int kind, got = 0;
@@ -183,11 +185,11 @@ static int write_all(struct store *s, struct err *err)
 		got = -err->num;
 	}
 	(void)pthread_mutex_unlock(&s->mutex);
-	return got < 0 ? got : end_last(s, err);
+	return got < 0 ? got : end_last_packs(s, err);
 }
 
 /* Under the mutex: packs that the index over many does not cover. */
-static size_t count_loose(const struct store *s)
+static size_t count_loose_packs(const struct store *s)
 {
 	const struct out_pack *out;
 	size_t count = s->set->count;
@@ -198,7 +200,7 @@ static size_t count_loose(const struct store *s)
 }
 
 /* One flush at a time; nobody puts anything meanwhile. */
-static int take_turn(struct store *s, struct err *err)
+static int take_flush_turn(struct store *s, struct err *err)
 {
 	if (s->mode != STORE_WRITE)
 		return fail(err, EINVAL, "the store is open for reading");
@@ -211,7 +213,7 @@ static int take_turn(struct store *s, struct err *err)
 }
 
 /* What has failed once, fails from then on. */
-static int check_failed(struct store *s, struct err *err)
+static int check_store_failed(struct store *s, struct err *err)
 {
 	int got = 0;
 
@@ -224,7 +226,7 @@ static int check_failed(struct store *s, struct err *err)
 	return got;
 }
 
-static void end_turn(struct store *s)
+static void end_flush_turn(struct store *s)
 {
 	(void)pthread_mutex_lock(&s->mutex);
 	s->flushing = false;
@@ -235,31 +237,31 @@ static void end_turn(struct store *s)
 int store_flush_begin(struct store *s, struct err *err)
 {
 	struct err failed;
-	int got = take_turn(s, err);
+	int got = take_flush_turn(s, err);
 
 	if (got < 0)
 		return got;
 	/* Those of one that was begun and went no further. */
-	if (!s->ended_count || commit_last(s, false, &failed) == 0)
-		(void)write_all(s, &failed);
-	got = check_failed(s, err);
+	if (!s->ended_count || commit_last_packs(s, false, &failed) == 0)
+		(void)write_open_blocks(s, &failed);
+	got = check_store_failed(s, err);
 	if (got < 0)
-		end_turn(s);
+		end_flush_turn(s);
 	return got;
 }
 
 int store_flush_locked(struct store *s, struct err *err)
 {
-	return commit_last(s, true, err);
+	return commit_last_packs(s, true, err);
 }
 
 void store_flush_end(struct store *s)
 {
 	size_t loose;
 
-	end_turn(s);
+	end_flush_turn(s);
 	(void)pthread_mutex_lock(&s->mutex);
-	loose = count_loose(s);
+	loose = count_loose_packs(s);
 	(void)pthread_mutex_unlock(&s->mutex);
 	store_index_grown(&s->store_dir, loose);
 }
@@ -270,7 +272,7 @@ int store_flush(struct store *s, struct err *err)
 
 	if (got < 0)
 		return got;
-	got = commit_last(s, false, err);
+	got = commit_last_packs(s, false, err);
 	store_flush_end(s);
 	return got;
 }

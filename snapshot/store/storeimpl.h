@@ -26,7 +26,7 @@
 #define BLOCK_SPARES 4
 
 /* Packs that the index over many of them names. */
-struct cover {
+struct indexed_packs {
 	struct midx *midx;
 	/* Of each; NULL: not needed so far, or it cannot be opened. Under the
 	 * mutex. */
@@ -35,7 +35,8 @@ struct cover {
 
 /* Packs of others, sorted by name; never changed, only replaced. */
 struct pack_set {
-	struct cover *cover; /* the store's; NULL: all are in `packs` */
+	struct indexed_packs
+		*indexed_packs; /* the store's; NULL: all are in `packs` */
 	size_t count; /* of `packs`, that it does not cover */
 	/* A bit for the start of each hash that one of these has: most new
 	 * bytes are told at once, however many packs there are. NULL where
@@ -64,7 +65,7 @@ struct store {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed; /* users, busy, flushing went down */
 	struct pack_set *set;
-	struct cover *cover; /* freed with the store */
+	struct indexed_packs *indexed_packs; /* freed with the store */
 	bool checked; /* the indexes of all packs in it were read */
 	char *damaged; /* text about packs that cannot be read, or NULL */
 	char **damaged_names;
@@ -120,8 +121,8 @@ static inline bool pack_set_filtered(const struct pack_set *set,
 static inline bool pack_set_may_have(const struct pack_set *set,
 				     const unsigned char *hash)
 {
-	if (set->cover || !set->filter)
-		return set->cover || set->count;
+	if (set->indexed_packs || !set->filter)
+		return set->indexed_packs || set->count;
 	return pack_set_filtered(set, hash);
 }
 
@@ -189,8 +190,9 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 		    struct err *err);
 
 /* NULL: there is none that can be used. whole: read and check all of it. */
-struct cover *store_cover_load(const struct store_dir *f, bool whole);
-void store_cover_free(struct cover **cover);
+struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
+					       bool whole);
+void store_indexed_packs_free(struct indexed_packs **indexed_packs);
 
 /*
  * Make the index over all packs anew: grown: after a flush, when so many packs

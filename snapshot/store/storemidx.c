@@ -29,10 +29,11 @@ void store_index_after(unsigned int packs)
 
 /* --- using it --- */
 
-struct cover *store_cover_load(const struct store_dir *f, bool whole)
+struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
+					       bool whole)
 {
 	AUTO(midx) struct midx *m = NULL;
-	struct cover *c;
+	struct indexed_packs *c;
 	struct err ignored;
 
 	if (midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &ignored) < 0 ||
@@ -44,9 +45,9 @@ struct cover *store_cover_load(const struct store_dir *f, bool whole)
 	return c;
 }
 
-void store_cover_free(struct cover **cover)
+void store_indexed_packs_free(struct indexed_packs **indexed_packs)
 {
-	struct cover *c = *cover;
+	struct indexed_packs *c = *indexed_packs;
 	size_t i;
 
 	if (!c)
@@ -56,12 +57,13 @@ void store_cover_free(struct cover **cover)
 	free(c->packs);
 	midx_free(&c->midx);
 	free(c);
-	*cover = NULL;
+	*indexed_packs = NULL;
 }
 
 /* One that is not there any more was moved by prune: what was in it is in
  * others, or nobody refers to it. */
-static struct pack *cover_pack(struct store *s, struct cover *c, size_t i)
+static struct pack *open_indexed_pack(struct store *s, struct indexed_packs *c,
+				      size_t i)
 {
 	struct pack *pack;
 	struct err err;
@@ -82,8 +84,9 @@ struct pack_walk pack_walk_start(const struct pack_set *set,
 
 	if (set->filter && !pack_set_filtered(set, hash))
 		w.loose = 0;
-	if (set->cover)
-		(void)midx_find(set->cover->midx, hash, &w.first, &w.end);
+	if (set->indexed_packs)
+		(void)midx_find(set->indexed_packs->midx, hash, &w.first,
+				&w.end);
 	return w;
 }
 
@@ -93,17 +96,17 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 
 	if (w->loose) {
 		w->number = --w->loose;
-		if (set->cover)
-			w->number += midx_count(set->cover->midx);
+		if (set->indexed_packs)
+			w->number += midx_count(set->indexed_packs->midx);
 		return set->packs[w->loose];
 	}
 	while (w->end > w->first) {
-		size_t i = midx_pack(set->cover->midx, --w->end);
+		size_t i = midx_pack(set->indexed_packs->midx, --w->end);
 		struct pack *pack;
 
-		if (i == midx_count(set->cover->midx))
+		if (i == midx_count(set->indexed_packs->midx))
 			continue;
-		pack = cover_pack(s, set->cover, i);
+		pack = open_indexed_pack(s, set->indexed_packs, i);
 		w->number = i;
 		if (pack)
 			return pack;
@@ -113,20 +116,20 @@ struct pack *pack_walk_next(struct store *s, struct pack_walk *w)
 
 /* --- keeping it up --- */
 
-struct update {
+struct index_update {
 	const struct store_dir *store_dir;
 	struct midx *old; /* NULL: none that can be used */
 	uint32_t *number; /* of each pack of old in names, UINT32_MAX: gone */
 	struct dirlist list; /* packs/ */
 	size_t loose, dead;
-	bool broken; /* there is one that cannot be used */
+	bool is_broken; /* there is one that cannot be used */
 	char **names; /* of all that it will cover, sorted */
 	size_t count;
 	struct midx_entry *entries; /* of those that old has not */
 	size_t entry_count, entry_capacity;
 };
 
-static void update_free(struct update *u)
+static void index_update_free(struct index_update *u)
 {
 	midx_free(&u->old);
 	dirlist_free(&u->list);
@@ -135,7 +138,7 @@ static void update_free(struct update *u)
 	free(u->entries);
 }
 
-static int look(struct update *u, struct err *err)
+static int compare_index_with_packs(struct index_update *u, struct err *err)
 {
 	const struct store_dir *f = u->store_dir;
 	size_t i, covered = 0;
@@ -143,7 +146,7 @@ static int look(struct update *u, struct err *err)
 
 	if (got == 0 && !midx_is_intact(u->old))
 		midx_free(&u->old);
-	u->broken = !u->old && got != -ENOENT;
+	u->is_broken = !u->old && got != -ENOENT;
 	if (dirlist_read(f->packs_fd, &u->list, err) < 0)
 		return -err->num;
 	for (i = 0; i < u->list.count; i++) {
@@ -160,17 +163,17 @@ static int look(struct update *u, struct err *err)
 	return 0;
 }
 
-static bool is_due(const struct update *u, bool tidy)
+static bool is_update_due(const struct index_update *u, bool tidy)
 {
 	size_t covered = u->old ? midx_count(u->old) - u->dead : 0;
 	size_t most = covered / LOOSE_SHARE;
 
 	if (tidy)
-		return u->loose || u->dead || u->broken;
+		return u->loose || u->dead || u->is_broken;
 	return u->loose >= (most > loose_max ? most : loose_max);
 }
 
-static void add_entries(struct update *u, const struct pack *pack)
+static void add_update_entries(struct index_update *u, const struct pack *pack)
 {
 	uint32_t i, count = pack_count(pack);
 
@@ -185,7 +188,7 @@ static void add_entries(struct update *u, const struct pack *pack)
 }
 
 /* A damaged one is not covered: whoever needs it finds out. */
-static void add_pack(struct update *u, const char *name)
+static void add_update_pack(struct index_update *u, const char *name)
 {
 	AUTO(pack) struct pack *pack = NULL;
 	struct err ignored;
@@ -198,12 +201,12 @@ static void add_pack(struct update *u, const char *name)
 			      u->store_dir->format.uuid, &pack, &ignored) < 0 ||
 		    pack_damaged(pack) || strlen(name) != MIDX_NAME_LEN)
 			return;
-		add_entries(u, pack);
+		add_update_entries(u, pack);
 	}
 	u->names[u->count++] = (char *)(uintptr_t)name;
 }
 
-static void gather(struct update *u)
+static void gather_update_entries(struct index_update *u)
 {
 	size_t i, old = u->old ? midx_count(u->old) : 0;
 
@@ -212,12 +215,12 @@ static void gather(struct update *u)
 	u->names = mem_resize(NULL, u->list.count + 1, sizeof(*u->names));
 	for (i = 0; i < u->list.count; i++)
 		if (store_is_pack_name(u->list.items[i].name))
-			add_pack(u, u->list.items[i].name);
+			add_update_pack(u, u->list.items[i].name);
 }
 
 /* Under the commit lock; bytes NULL: takes it away. */
-static int put_locked(const struct store_dir *f, const char *temp,
-		      struct err *err)
+static int put_index_locked(const struct store_dir *f, const char *temp,
+			    struct err *err)
 {
 	int got = 0, lock = store_dir_commit_begin(f, err);
 
@@ -231,8 +234,8 @@ static int put_locked(const struct store_dir *f, const char *temp,
 }
 
 /* Not synced: what is torn is found out, and made anew. */
-static int put(const struct store_dir *f, const struct buf *bytes,
-	       struct err *err)
+static int put_index(const struct store_dir *f, const struct buf *bytes,
+		     struct err *err)
 {
 	auto_free char *temp = mem_printf("midx.%d.tmp", (int)getpid());
 	auto_close int fd = -1;
@@ -244,43 +247,44 @@ static int put(const struct store_dir *f, const struct buf *bytes,
 	if (fd < 0 || fd_write(fd, bytes->data, bytes->len) < 0)
 		got = fail_errno(err, "write the index over the packs");
 	else
-		got = put_locked(f, temp, err);
+		got = put_index_locked(f, temp, err);
 	if (fd >= 0 && got < 0)
 		(void)unlinkat(f->tmp_fd, temp, 0);
 	return got;
 }
 
-static int update(struct update *u, bool tidy, struct err *err)
+static int index_update(struct index_update *u, bool tidy, struct err *err)
 {
 	const struct store_dir *f = u->store_dir;
 	AUTO(buf) struct buf bytes = {0};
 
-	if (look(u, err) < 0 || !is_due(u, tidy))
+	if (compare_index_with_packs(u, err) < 0 || !is_update_due(u, tidy))
 		return 0;
 	if (u->list.count < loose_max)
-		return u->old || u->broken ? put_locked(f, NULL, err) : 0;
-	gather(u);
+		return u->old || u->is_broken ? put_index_locked(f, NULL, err)
+					      : 0;
+	gather_update_entries(u);
 	midx_make(f->format.uuid, u->names, u->count, u->entries,
 		  u->entry_count, u->old, u->number, &bytes);
-	return put(f, &bytes, err);
+	return put_index(f, &bytes, err);
 }
 
-static void update_quietly(const struct store_dir *f, bool tidy)
+static void index_update_quietly(const struct store_dir *f, bool tidy)
 {
-	struct update u = {.store_dir = f};
+	struct index_update u = {.store_dir = f};
 	struct err ignored;
 
-	(void)update(&u, tidy, &ignored);
-	update_free(&u);
+	(void)index_update(&u, tidy, &ignored);
+	index_update_free(&u);
 }
 
 void store_index_grown(const struct store_dir *f, size_t loose)
 {
 	if (loose >= loose_max)
-		update_quietly(f, false);
+		index_update_quietly(f, false);
 }
 
 void store_index_tidy(const struct store_dir *f)
 {
-	update_quietly(f, true);
+	index_update_quietly(f, true);
 }

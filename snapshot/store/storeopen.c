@@ -14,7 +14,7 @@ bool oid_equal(const struct oid *a, const struct oid *b)
 	       memcmp(a->hash, b->hash, HASH_LEN) == 0;
 }
 
-uint64_t store_text_number(const char *text)
+uint64_t store_hash_text(const char *text)
 {
 	return hash_check(text, strlen(text));
 }
@@ -32,8 +32,9 @@ int store_open(struct store **ret, const char *dir, enum store_mode mode,
 	s->set = mem_zalloc(sizeof(*s->set));
 	if (store_dir_open(&s->store_dir, dir, mode == STORE_WRITE, err) < 0)
 		return -err->num;
-	s->cover = store_cover_load(&s->store_dir, mode == STORE_WRITE);
-	s->set->cover = s->cover;
+	s->indexed_packs =
+		store_indexed_packs_load(&s->store_dir, mode == STORE_WRITE);
+	s->set->indexed_packs = s->indexed_packs;
 	if (store_refresh_packs(s, err) < 0)
 		return -err->num;
 	gear_make(&s->gear, s->store_dir.key.secret);
@@ -54,7 +55,7 @@ static void free_packs(struct store *s)
 		free(s->set);
 		s->set = older;
 	}
-	store_cover_free(&s->cover);
+	store_indexed_packs_free(&s->indexed_packs);
 	for (i = 0; i < s->damaged_count; i++)
 		free(s->damaged_names[i]);
 	free(s->damaged_names);

@@ -7,7 +7,7 @@
 /* Objects from here on have a record of their own. */
 #define SINGLE_LEN ((size_t)64 << 10)
 
-struct want {
+struct put_request {
 	unsigned char hash[HASH_LEN];
 	uint8_t type;
 	const void *data;
@@ -15,20 +15,22 @@ struct want {
 };
 
 /* How far the search for known bytes has come. */
-struct search {
+struct put_search {
 	const struct pack_set *set; /* compared with all of it */
 	size_t own; /* compared with own objects below this */
 	int ord; /* highest that the hash has, -1 none */
 	uint64_t others; /* of the first ordinals: known to be other bytes */
 };
 
-static void found(const struct want *want, uint16_t ord, struct oid *ret)
+static void set_found_oid(const struct put_request *put_request, uint16_t ord,
+			  struct oid *ret)
 {
-	*ret = (struct oid){.len = want->len, .ord = ord, .type = want->type};
-	memcpy(ret->hash, want->hash, HASH_LEN);
+	*ret = (struct oid){
+		.len = put_request->len, .ord = ord, .type = put_request->type};
+	memcpy(ret->hash, put_request->hash, HASH_LEN);
 }
 
-static void note_other(struct search *q, unsigned int ord)
+static void note_other_bytes(struct put_search *q, unsigned int ord)
 {
 	if (ord < 64)
 		q->others |= (uint64_t)1 << ord;
@@ -36,7 +38,7 @@ static void note_other(struct search *q, unsigned int ord)
 
 /* Whether the next ordinal is given to what may lie under a lower one that
  * cannot be read. */
-static bool is_again(const struct search *q)
+static bool replaces_unreadable(const struct put_search *q)
 {
 	unsigned int lower = (unsigned int)(q->ord + 1);
 
@@ -45,41 +47,44 @@ static bool is_again(const struct search *q)
 }
 
 /* One that cannot be read is not known to be equal, so it is not. */
-static bool place_equals(struct store *s, const struct place *place,
-			 const struct want *want, struct search *q)
+static bool has_same_bytes(struct store *s, const struct place *place,
+			   const struct put_request *put_request,
+			   struct put_search *q)
 {
 	struct view view;
 	struct err ignored;
 	bool equal = false;
 
-	if (place->entry.len == want->len) {
+	if (place->entry.len == put_request->len) {
 		if (store_place_read(s, place, &view, &ignored) < 0)
 			return false;
-		equal = memcmp(view.data, want->data, want->len) == 0;
+		equal = memcmp(view.data, put_request->data,
+			       put_request->len) == 0;
 		store_place_done(s, &view);
 	}
 	if (!equal)
-		note_other(q, place->entry.ord);
+		note_other_bytes(q, place->entry.ord);
 	return equal;
 }
 
-static bool in_pack(struct store *s, struct pack *pack, const struct want *want,
-		    struct search *q, struct oid *ret)
+static bool find_same_in_pack(struct store *s, struct pack *pack,
+			      const struct put_request *put_request,
+			      struct put_search *q, struct oid *ret)
 {
 	struct place place = {.pack = pack};
-	uint32_t at = pack_find(pack, want->hash);
+	uint32_t at = pack_find(pack, put_request->hash);
 
 	for (; at < pack_count(pack); at++) {
 		bool ok = pack_get(pack, at, &place.entry);
 
-		if (memcmp(place.entry.hash, want->hash, HASH_LEN) != 0)
+		if (memcmp(place.entry.hash, put_request->hash, HASH_LEN) != 0)
 			break;
-		if (!ok || place.entry.type != want->type)
+		if (!ok || place.entry.type != put_request->type)
 			continue;
 		if (place.entry.ord > q->ord)
 			q->ord = place.entry.ord;
-		if (place_equals(s, &place, want, q)) {
-			found(want, place.entry.ord, ret);
+		if (has_same_bytes(s, &place, put_request, q)) {
+			set_found_oid(put_request, place.entry.ord, ret);
 			return true;
 		}
 	}
@@ -87,42 +92,43 @@ static bool in_pack(struct store *s, struct pack *pack, const struct want *want,
 }
 
 /* Not under the mutex. */
-static bool in_packs(struct store *s, const struct pack_set *set,
-		     const struct want *want, struct search *q, struct oid *ret)
+static bool find_same_in_packs(struct store *s, const struct pack_set *set,
+			       const struct put_request *put_request,
+			       struct put_search *q, struct oid *ret)
 {
-	struct pack_walk walk = pack_walk_start(set, want->hash);
+	struct pack_walk walk = pack_walk_start(set, put_request->hash);
 	struct pack *pack;
 
 	while ((pack = pack_walk_next(s, &walk)))
-		if (in_pack(s, pack, want, q, ret))
+		if (find_same_in_pack(s, pack, put_request, q, ret))
 			return true;
 	return false;
 }
 
 /* Takes and returns the mutex; it may be free in between. */
-static bool is_object(struct store *s, const struct object *o,
-		      const struct want *want, struct search *q,
-		      struct oid *ret)
+static bool is_same_object(struct store *s, const struct object *o,
+			   const struct put_request *put_request,
+			   struct put_search *q, struct oid *ret)
 {
 	struct place place;
 	uint16_t ord = o->ord;
 	bool equal;
 
 	if (!o->block->out) {
-		equal = o->len == want->len &&
-			memcmp(o->block->data.data + o->inner, want->data,
-			       want->len) == 0;
+		equal = o->len == put_request->len &&
+			memcmp(o->block->data.data + o->inner,
+			       put_request->data, put_request->len) == 0;
 		if (!equal)
-			note_other(q, ord);
+			note_other_bytes(q, ord);
 	} else {
 		store_place_pin(s, o, &place);
 		(void)pthread_mutex_unlock(&s->mutex);
-		equal = place_equals(s, &place, want, q);
+		equal = has_same_bytes(s, &place, put_request, q);
 		(void)pthread_mutex_lock(&s->mutex);
 		store_place_unpin(s, &place);
 	}
 	if (equal)
-		found(want, ord, ret);
+		set_found_oid(put_request, ord, ret);
 	return equal;
 }
 
@@ -130,8 +136,8 @@ static bool is_object(struct store *s, const struct object *o,
  * Takes and returns the mutex. False: no object with these bytes is known
  * now, and until the mutex is let go of; the next ordinal is q->ord + 1.
  */
-static bool search(struct store *s, const struct want *want, struct search *q,
-		   struct oid *ret)
+static bool put_search(struct store *s, const struct put_request *put_request,
+		       struct put_search *q, struct oid *ret)
 {
 	const struct pack_set *set;
 	struct object *o;
@@ -140,21 +146,22 @@ static bool search(struct store *s, const struct want *want, struct search *q,
 
 	for (;;) {
 		set = s->set;
-		if (q->set != set && pack_set_may_have(set, want->hash)) {
+		if (q->set != set &&
+		    pack_set_may_have(set, put_request->hash)) {
 			(void)pthread_mutex_unlock(&s->mutex);
-			known = in_packs(s, set, want, q, ret);
+			known = find_same_in_packs(s, set, put_request, q, ret);
 			(void)pthread_mutex_lock(&s->mutex);
 			if (known)
 				return true;
 		}
 		q->set = set;
-		o = objects_find(&s->objects, want->hash, want->type, q->own,
-				 &i);
+		o = objects_find(&s->objects, put_request->hash,
+				 put_request->type, q->own, &i);
 		if (o) {
 			q->own = i + 1;
 			if (o->ord > q->ord)
 				q->ord = o->ord;
-			if (is_object(s, o, want, q, ret))
+			if (is_same_object(s, o, put_request, q, ret))
 				return true;
 		} else if (set == s->set) {
 			return false;
@@ -164,7 +171,7 @@ static bool search(struct store *s, const struct want *want, struct search *q,
 
 /* --- adding; under the mutex --- */
 
-static struct block *block_new(struct store *s, enum pack_kind kind)
+static struct block *new_open_block(struct store *s, enum pack_kind kind)
 {
 	struct block *block = mem_zalloc(sizeof(*block));
 
@@ -174,49 +181,53 @@ static struct block *block_new(struct store *s, enum pack_kind kind)
 	return block;
 }
 
-static struct pack_entry entry_of(const struct want *want, int ord, bool again)
+static struct pack_entry make_put_entry(const struct put_request *put_request,
+					int ord, bool again)
 {
-	struct pack_entry e = {.len = (uint32_t)want->len,
+	struct pack_entry e = {.len = (uint32_t)put_request->len,
 			       .ord = (uint16_t)ord,
-			       .type = want->type,
+			       .type = put_request->type,
 			       .again = again};
 
-	memcpy(e.hash, want->hash, HASH_LEN);
+	memcpy(e.hash, put_request->hash, HASH_LEN);
 	return e;
 }
 
-static void add_object(struct store *s, const struct want *want,
-		       const struct pack_entry *e, struct block *block)
+static void add_own_object(struct store *s,
+			   const struct put_request *put_request,
+			   const struct pack_entry *e, struct block *block)
 {
-	struct object *o = objects_add(&s->objects, want->hash, want->type);
+	struct object *o =
+		objects_add(&s->objects, put_request->hash, put_request->type);
 
 	o->len = e->len;
 	o->inner = e->inner;
 	o->block = block;
 	o->ord = e->ord;
 	s->stats.new_objects++;
-	s->stats.new_bytes += want->len;
+	s->stats.new_bytes += put_request->len;
 	if (e->ord)
 		s->stats.collisions++;
 }
 
 /* Adds to the block being filled; returns it when it is full now. */
-static struct block *add_small(struct store *s, enum pack_kind kind,
-			       const struct want *want, int ord, bool again)
+static struct block *add_small_object(struct store *s, enum pack_kind kind,
+				      const struct put_request *put_request,
+				      int ord, bool again)
 {
 	struct block *block = s->filling[kind];
-	struct pack_entry e = entry_of(want, ord, again);
+	struct pack_entry e = make_put_entry(put_request, ord, again);
 
 	if (!block) {
-		block = s->filling[kind] = block_new(s, kind);
+		block = s->filling[kind] = new_open_block(s, kind);
 		if (s->spare_count)
 			block->data = s->spares[--s->spare_count];
 		(void)buf_reserve(&block->data,
 				  block_full(kind) + SINGLE_LEN + (128 << 10));
 	}
 	e.inner = (uint32_t)block->data.len;
-	add_object(s, want, &e, block);
-	buf_add(&block->data, want->data, want->len);
+	add_own_object(s, put_request, &e, block);
+	buf_add(&block->data, put_request->data, put_request->len);
 	block_table_add(buf_reserve(&block->table, BLOCK_TABLE_ENTRY), &e);
 	block->table.len += BLOCK_TABLE_ENTRY;
 	block->count++;
@@ -228,12 +239,12 @@ static struct block *add_small(struct store *s, enum pack_kind kind,
 	return block;
 }
 
-static enum pack_kind kind_of(enum object_type type)
+static enum pack_kind object_pack_kind(enum object_type type)
 {
 	return type == OBJECT_DATA ? PACK_DATA : PACK_META;
 }
 
-static int ord_check(int ord, struct err *err)
+static int check_ordinal(int ord, struct err *err)
 {
 	if (ord >= UINT16_MAX)
 		return fail(err, EOVERFLOW,
@@ -241,27 +252,30 @@ static int ord_check(int ord, struct err *err)
 	return 0;
 }
 
-static int put_small(struct store *s, const struct want *want, struct search *q,
-		     struct oid *ret, struct err *err)
+static int put_small_object(struct store *s,
+			    const struct put_request *put_request,
+			    struct put_search *q, struct oid *ret,
+			    struct err *err)
 {
-	enum pack_kind kind = kind_of(want->type);
+	enum pack_kind kind = object_pack_kind(put_request->type);
 	struct block *full;
 	int got;
 
-	if (search(s, want, q, ret)) {
+	if (put_search(s, put_request, q, ret)) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return 0;
 	}
-	got = ord_check(q->ord, err);
+	got = check_ordinal(q->ord, err);
 	if (got < 0) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return got;
 	}
-	full = add_small(s, kind, want, q->ord + 1, is_again(q));
+	full = add_small_object(s, kind, put_request, q->ord + 1,
+				replaces_unreadable(q));
 	(void)pthread_mutex_unlock(&s->mutex);
 	if (full && store_write_block(s, full, err) < 0)
 		return -err->num;
-	found(want, (uint16_t)(q->ord + 1), ret);
+	set_found_oid(put_request, (uint16_t)(q->ord + 1), ret);
 	return 0;
 }
 
@@ -270,11 +284,14 @@ static int put_small(struct store *s, const struct want *want, struct search *q,
  * (or others of the same hash) came in meanwhile, the record stays unused. 1:
  * done; 0: its ordinal was taken, again.
  */
-static int put_single(struct store *s, const struct want *want,
-		      struct search *q, struct oid *ret, struct err *err)
+static int put_single_object(struct store *s,
+			     const struct put_request *put_request,
+			     struct put_search *q, struct oid *ret,
+			     struct err *err)
 {
-	struct record_head head = {
-		.type = want->type, .count = 1, .plain_len = want->len};
+	struct record_head head = {.type = put_request->type,
+				   .count = 1,
+				   .plain_len = put_request->len};
 	struct out_pack *full = NULL;
 	struct place place = {0};
 	struct pack_entry e;
@@ -284,37 +301,38 @@ static int put_single(struct store *s, const struct want *want,
 	int ord;
 	bool done;
 
-	memcpy(head.hash, want->hash, HASH_LEN);
-	if (search(s, want, q, ret)) {
+	memcpy(head.hash, put_request->hash, HASH_LEN);
+	if (put_search(s, put_request, q, ret)) {
 		(void)pthread_mutex_unlock(&s->mutex);
 		return 1;
 	}
 	ord = q->ord + 1;
 	(void)pthread_mutex_unlock(&s->mutex);
-	if (ord_check(ord - 1, err) < 0)
+	if (check_ordinal(ord - 1, err) < 0)
 		return -err->num;
-	payload = compress_bytes(want->data, want->len, true, &len);
+	payload =
+		compress_bytes(put_request->data, put_request->len, true, &len);
 	head.codec = payload ? CODEC_ZSTD : CODEC_RAW;
 	head.ord = (uint16_t)ord;
-	head.stored_len = payload ? len : want->len;
+	head.stored_len = payload ? len : put_request->len;
 	if (!payload)
-		payload = want->data;
+		payload = put_request->data;
 	head.check = hash_check(payload, head.stored_len);
 	if (store_write_single(s, &head, payload, &place, &full, err) < 0)
 		return -err->num;
 	(void)pthread_mutex_lock(&s->mutex);
-	done = search(s, want, q, ret);
+	done = put_search(s, put_request, q, ret);
 	if (!done && q->ord + 1 == ord) {
-		block = block_new(s, kind_of(want->type));
+		block = new_open_block(s, object_pack_kind(put_request->type));
 		block->single = true;
 		block->out = place.out;
 		block->offset = place.entry.offset;
-		e = entry_of(want, ord, is_again(q));
+		e = make_put_entry(put_request, ord, replaces_unreadable(q));
 		e.offset = place.entry.offset;
 		e.stored_len = place.entry.stored_len;
-		add_object(s, want, &e, block);
+		add_own_object(s, put_request, &e, block);
 		packer_add(place.out->writer, &e);
-		found(want, (uint16_t)ord, ret);
+		set_found_oid(put_request, (uint16_t)ord, ret);
 		done = true;
 	}
 	store_place_unpin(s, &place);
@@ -325,7 +343,7 @@ static int put_single(struct store *s, const struct want *want,
 }
 
 /* Takes the mutex, but for a failure. */
-static int begin(struct store *s, size_t len, struct err *err)
+static int begin_put(struct store *s, size_t len, struct err *err)
 {
 	(void)pthread_mutex_lock(&s->mutex);
 	while (s->flushing && !s->failed.num)
@@ -343,19 +361,20 @@ static int begin(struct store *s, size_t len, struct err *err)
 int store_put(struct store *s, enum object_type type, const void *data,
 	      size_t len, struct oid *ret, struct err *err)
 {
-	struct want want = {.type = (uint8_t)type, .data = data, .len = len};
-	struct search q = {.ord = -1};
+	struct put_request put_request = {
+		.type = (uint8_t)type, .data = data, .len = len};
+	struct put_search q = {.ord = -1};
 	int got;
 
 	if (s->mode != STORE_WRITE || type < OBJECT_DATA ||
 	    type > OBJECT_ATTRSET || len > OBJECT_LEN_MAX)
 		return fail(err, EINVAL, "not an object to be stored");
-	hash_keyed(&s->store_dir.key, data, len, want.hash);
-	if (begin(s, len, err) < 0)
+	hash_keyed(&s->store_dir.key, data, len, put_request.hash);
+	if (begin_put(s, len, err) < 0)
 		return -err->num;
 	if (len < SINGLE_LEN)
-		return put_small(s, &want, &q, ret, err);
-	while ((got = put_single(s, &want, &q, ret, err)) == 0)
+		return put_small_object(s, &put_request, &q, ret, err);
+	while ((got = put_single_object(s, &put_request, &q, ret, err)) == 0)
 		(void)pthread_mutex_lock(&s->mutex);
 	return got < 0 ? got : 0;
 }
@@ -363,14 +382,16 @@ int store_put(struct store *s, enum object_type type, const void *data,
 int store_put_as(struct store *s, const struct oid *id, const void *data,
 		 struct err *err)
 {
-	struct want want = {.type = id->type, .data = data, .len = id->len};
+	struct put_request put_request = {
+		.type = id->type, .data = data, .len = id->len};
 	struct block *full;
 
-	memcpy(want.hash, id->hash, HASH_LEN);
-	if (begin(s, want.len, err) < 0)
+	memcpy(put_request.hash, id->hash, HASH_LEN);
+	if (begin_put(s, put_request.len, err) < 0)
 		return -err->num;
-	full = add_small(s, kind_of((enum object_type)want.type), &want,
-			 id->ord, false);
+	full = add_small_object(
+		s, object_pack_kind((enum object_type)put_request.type),
+		&put_request, id->ord, false);
 	(void)pthread_mutex_unlock(&s->mutex);
 	return full ? store_write_block(s, full, err) : 0;
 }

@@ -21,13 +21,13 @@ bool store_is_pack_name(const char *name)
 	return len > 4 && strcmp(name + len - 4, ".gpk") == 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_pack_names(const void *a, const void *b)
 {
 	return strcmp(pack_name(*(struct pack *const *)a),
 		      pack_name(*(struct pack *const *)b));
 }
 
-static bool in_set(const struct pack_set *set, const char *name)
+static bool is_pack_in_set(const struct pack_set *set, const char *name)
 {
 	size_t low = 0, high = set->count;
 
@@ -45,7 +45,7 @@ static bool in_set(const struct pack_set *set, const char *name)
 	return false;
 }
 
-static bool is_damaged(const struct store *s, const char *name)
+static bool is_pack_damaged_name(const struct store *s, const char *name)
 {
 	size_t i;
 
@@ -57,7 +57,7 @@ static bool is_damaged(const struct store *s, const char *name)
 }
 
 /* Under the mutex. */
-static bool is_known(const struct store *s, const char *name)
+static bool is_pack_known(const struct store *s, const char *name)
 {
 	const struct out_pack *out;
 
@@ -65,13 +65,14 @@ static bool is_known(const struct store *s, const char *name)
 		if (strcmp(out->name, name) == 0)
 			return true;
 	}
-	return is_damaged(s, name) || in_set(s->set, name) ||
-	       (s->set->cover && midx_number(s->set->cover->midx, name) <
-					 midx_count(s->set->cover->midx));
+	return is_pack_damaged_name(s, name) || is_pack_in_set(s->set, name) ||
+	       (s->set->indexed_packs &&
+		midx_number(s->set->indexed_packs->midx, name) <
+			midx_count(s->set->indexed_packs->midx));
 }
 
 /* Under the mutex: for the message when an object is missing. */
-static void note_damaged(struct store *s, const char *text)
+static void note_damaged_pack(struct store *s, const char *text)
 {
 	char *old = s->damaged;
 
@@ -82,18 +83,18 @@ static void note_damaged(struct store *s, const char *text)
 }
 
 /* Under the mutex: a pack that was opened, or (-EBADMSG, -EPROTO) not. */
-static void note_pack(struct store *s, const char *name,
-		      const struct pack *pack, const struct err *err)
+static void note_damaged_name(struct store *s, const char *name,
+			      const struct pack *pack, const struct err *err)
 {
 	if (!pack) {
 		GROW(s->damaged_names, s->damaged_count, s->damaged_capacity);
 		s->damaged_names[s->damaged_count++] = mem_strdup(name);
-		note_damaged(s, err->text);
+		note_damaged_pack(s, err->text);
 	} else if (pack_damaged(pack)) {
 		auto_free char *text =
 			mem_printf("pack %s is damaged", text_quote(name));
 
-		note_damaged(s, text);
+		note_damaged_pack(s, text);
 	}
 }
 
@@ -102,22 +103,22 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 {
 	int got;
 
-	if (is_damaged(s, name))
+	if (is_pack_damaged_name(s, name))
 		return fail(err, EBADMSG, "pack %s is damaged",
 			    text_quote(name));
 	got = (s->mode == STORE_READ ? pack_open_unread : pack_open)(
 		s->store_dir.packs_fd, name, s->store_dir.format.uuid, ret,
 		err);
 	if (got == 0)
-		note_pack(s, name, *ret, NULL);
+		note_damaged_name(s, name, *ret, NULL);
 	else if (got == -EBADMSG || got == -EPROTO)
-		note_pack(s, name, NULL, err);
+		note_damaged_name(s, name, NULL, err);
 	return got;
 }
 
 /* Opens what is new; under the mutex. */
-static int open_new(struct store *s, const struct dirlist *list,
-		    struct pack_set *fresh, struct err *err)
+static int open_new_packs(struct store *s, const struct dirlist *list,
+			  struct pack_set *fresh, struct err *err)
 {
 	size_t i;
 
@@ -125,7 +126,7 @@ static int open_new(struct store *s, const struct dirlist *list,
 		const char *name = list->items[i].name;
 		int got;
 
-		if (!store_is_pack_name(name) || is_known(s, name))
+		if (!store_is_pack_name(name) || is_pack_known(s, name))
 			continue;
 		got = store_open_pack(s, name, &fresh->packs[fresh->count],
 				      err);
@@ -138,7 +139,7 @@ static int open_new(struct store *s, const struct dirlist *list,
 }
 
 /* 16 bits for each object, so one new hash in 16 is looked for in vain. */
-static void filter_make(struct pack_set *set)
+static void make_set_filter(struct pack_set *set)
 {
 	uint64_t objects = 0;
 	unsigned int bits = 16;
@@ -162,8 +163,8 @@ static void filter_make(struct pack_set *set)
 }
 
 /* Under the mutex. */
-static void add_to_set(struct store *s, const struct pack_set *fresh,
-		       struct cover *cover)
+static void make_larger_set(struct store *s, const struct pack_set *fresh,
+			    struct indexed_packs *indexed_packs)
 {
 	size_t count = s->set->count + fresh->count;
 	struct pack_set *set =
@@ -172,20 +173,21 @@ static void add_to_set(struct store *s, const struct pack_set *fresh,
 	memcpy(set->packs, s->set->packs, s->set->count * sizeof(*set->packs));
 	memcpy(set->packs + s->set->count, fresh->packs,
 	       fresh->count * sizeof(*set->packs));
-	set->cover = cover;
+	set->indexed_packs = indexed_packs;
 	set->count = count;
 	if (count)
-		qsort(set->packs, count, sizeof(*set->packs), by_name);
+		qsort(set->packs, count, sizeof(*set->packs),
+		      compare_pack_names);
 	if (s->mode != STORE_READ)
-		filter_make(set);
+		make_set_filter(set);
 	set->older = s->set;
 	s->set = set;
 }
 
 /* Every pack is asked from now on. Under the mutex. */
-static void uncover(struct store *s)
+static void drop_indexed_packs(struct store *s)
 {
-	struct cover *c = s->set->cover;
+	struct indexed_packs *c = s->set->indexed_packs;
 	size_t i, count = midx_count(c->midx);
 	auto_free struct pack_set *fresh =
 		mem_zalloc(sizeof(*fresh) + count * sizeof(*fresh->packs));
@@ -195,7 +197,7 @@ static void uncover(struct store *s)
 		if (c->packs[i] || store_open_pack(s, midx_name(c->midx, i),
 						   &c->packs[i], &ignored) == 0)
 			fresh->packs[fresh->count++] = TAKE(c->packs[i]);
-	add_to_set(s, fresh, NULL);
+	make_larger_set(s, fresh, NULL);
 }
 
 bool store_check_packs(struct store *s)
@@ -206,9 +208,9 @@ bool store_check_packs(struct store *s)
 	bool any;
 
 	(void)pthread_mutex_lock(&s->mutex);
-	any = !s->checked && s->set->cover;
+	any = !s->checked && s->set->indexed_packs;
 	if (any)
-		uncover(s);
+		drop_indexed_packs(s);
 	set = s->set;
 	fresh = mem_zalloc(sizeof(*fresh) + set->count * sizeof(*fresh->packs));
 	for (i = 0; i < set->count && !s->checked; i++) {
@@ -218,10 +220,11 @@ bool store_check_packs(struct store *s)
 		if (pack_failed(set->packs[i]) &&
 		    pack_open(s->store_dir.packs_fd, name,
 			      s->store_dir.format.uuid, to, &err) == 0)
-			note_pack(s, name, fresh->packs[fresh->count++], NULL);
+			note_damaged_name(s, name, fresh->packs[fresh->count++],
+					  NULL);
 	}
 	if (fresh->count)
-		add_to_set(s, fresh, set->cover);
+		make_larger_set(s, fresh, set->indexed_packs);
 	any = any || fresh->count;
 	s->checked = true;
 	(void)pthread_mutex_unlock(&s->mutex);
@@ -231,7 +234,8 @@ bool store_check_packs(struct store *s)
 
 /* Whether object i of ours has the same name as entry at of pack, and other
  * bytes. Takes and returns the mutex. */
-static bool differs(struct store *s, size_t i, struct pack *pack, uint32_t at)
+static bool object_differs(struct store *s, size_t i, struct pack *pack,
+			   uint32_t at)
 {
 	const struct object *o = &s->objects.items[i];
 	struct place theirs = {.pack = pack}, ours = {0};
@@ -263,7 +267,7 @@ static bool differs(struct store *s, size_t i, struct pack *pack, uint32_t at)
 }
 
 /* Takes and returns the mutex. */
-static bool clashes(struct store *s, struct pack *pack)
+static bool has_clashing_object(struct store *s, struct pack *pack)
 {
 	size_t i, count = s->objects.count;
 
@@ -279,7 +283,7 @@ static bool clashes(struct store *s, struct pack *pack)
 			memcpy(found, e.hash, HASH_LEN);
 			if (memcmp(found, hash, HASH_LEN) != 0)
 				break;
-			if (differs(s, i, pack, at))
+			if (object_differs(s, i, pack, at))
 				return true;
 		}
 	}
@@ -298,14 +302,14 @@ int store_refresh_packs(struct store *s, struct err *err)
 	got = dirlist_read(s->store_dir.packs_fd, &list, err);
 	fresh = mem_zalloc(sizeof(*fresh) + list.count * sizeof(*fresh->packs));
 	if (got == 0)
-		got = open_new(s, &list, fresh, err);
+		got = open_new_packs(s, &list, fresh, err);
 	if (fresh->count) {
-		add_to_set(s, fresh, s->set->cover);
+		make_larger_set(s, fresh, s->set->indexed_packs);
 		s->checked = s->mode != STORE_READ;
 	}
 	/* What is put from here on is compared with the new set by itself. */
 	for (i = 0; i < fresh->count && !clash; i++)
-		clash = clashes(s, fresh->packs[i]);
+		clash = has_clashing_object(s, fresh->packs[i]);
 	(void)pthread_mutex_unlock(&s->mutex);
 	dirlist_free(&list);
 	free(fresh);

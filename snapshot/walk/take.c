@@ -165,8 +165,8 @@ static int make_cache_key(struct store *store, const struct take_options *o,
 	    0)
 		return -err->num;
 	*ret = (struct cache_key){
-		.store = store_text_number(buf_text(&format)),
-		.path = store_text_number(buf_text(&path)),
+		.store = store_hash_text(buf_text(&format)),
+		.path = store_hash_text(buf_text(&path)),
 		.dev = root->dev,
 		.ino = root->ino,
 	};

@@ -296,7 +296,7 @@ static void opens_the_packs_that_are_needed(void **state)
 	assert_int_equal(mapped(), 0);
 	assert_true(store_has(s, &k.ids[3]));
 	assert_int_equal(mapped(), 1);
-	assert_int_not_equal(store_where(s, &k.ids[EACH]), UINT64_MAX);
+	assert_int_not_equal(store_position(s, &k.ids[EACH]), UINT64_MAX);
 	assert_int_equal(mapped(), 2);
 	check_all(s, &k);
 	store_free(&s);

@@ -234,9 +234,9 @@ static size_t blocks_of(struct box *box, enum object_type type)
 	store_free(&s);
 	s = open_store(box, STORE_READ);
 	for (i = 0; i < 200; i++) {
-		assert_true(store_where(s, &ids[i]) < UINT64_MAX);
-		blocks += store_where(s, &ids[i]) != last;
-		last = store_where(s, &ids[i]);
+		assert_true(store_position(s, &ids[i]) < UINT64_MAX);
+		blocks += store_position(s, &ids[i]) != last;
+		last = store_position(s, &ids[i]);
 	}
 	store_free(&s);
 	return blocks;
