@@ -128,7 +128,7 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	int got = catalog_load(f->store, f->when.number, &s, err);
-	const char *gone;
+	const char *tombstones_;
 
 	if (got < 0)
 		return got;
@@ -141,10 +141,10 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 	got = has_path(f, &s, err);
 	if (got < 0)
 		return got;
-	gone = purge_note(&s, path_rest(f->path, s.root_path));
-	if (!got && gone)
+	tombstones_ = purge_note(&s, path_rest(f->path, s.root_path));
+	if (!got && tombstones_)
 		return fail(err, ENODATA, "%s of snapshot %" PRIu64 " was %s",
-			    text_quote(f->path), s.seq, gone);
+			    text_quote(f->path), s.seq, tombstones_);
 	if (!got)
 		return fail(err, ENOENT,
 			    "%s was not there in snapshot %" PRIu64,

@@ -10,7 +10,7 @@
 #include "snapshot/maintain/repack.h"
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/storeimpl.h"
-#include "snapshot/tree/gone.h"
+#include "snapshot/tree/tombstones.h"
 
 void prune_plan_free(struct prune_plan *plan)
 {
@@ -115,7 +115,7 @@ static int note_gone(struct store *s, const struct prune_decision *d,
 	for (i = 0; i < d->plan.count; i++)
 		if (!d->plan.items[i].why)
 			seqs[count++] = d->plan.items[i].seq;
-	return count ? gone_note(s, seqs, count, err) : 0;
+	return count ? tombstones_add(s, seqs, count, err) : 0;
 }
 
 /* Under the commit lock, alone. */

@@ -17,7 +17,7 @@
 #include "snapshot/store/known_missing.h"
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/store/replicas.h"
-#include "snapshot/tree/gone.h"
+#include "snapshot/tree/tombstones.h"
 
 struct repair {
 	const struct repair_options *options;
@@ -175,7 +175,7 @@ static int note_gone(struct store *s, char *const *names, size_t count,
 
 	for (i = 0; i < count; i++)
 		seqs[i] = catalog_file_seq(names[i]);
-	return count ? gone_note(s, seqs, count, err) : 0;
+	return count ? tombstones_add(s, seqs, count, err) : 0;
 }
 
 /* Under the commit lock, alone. */
@@ -417,15 +417,15 @@ static int tell_missing(void *arg, uint64_t first, uint64_t last,
 /* Told once: from then on they are gone like others. Under the commit lock. */
 static int note_missing(struct store *s, struct repair *r, struct err *err)
 {
-	struct gone g = {0};
+	struct tombstones g = {0};
 	struct err odd;
-	bool damaged = gone_load(s, &g, &odd) < 0;
+	bool damaged = tombstones_load(s, &g, &odd) < 0;
 
-	gone_free(&g);
-	if (!damaged && gone_missing(s, tell_missing, r, err) < 0)
+	tombstones_free(&g);
+	if (!damaged && tombstones_each_missing(s, tell_missing, r, err) < 0)
 		return -err->num;
 	return damaged || r->missing_count
-		       ? gone_note(s, r->missing, r->missing_count, err)
+		       ? tombstones_add(s, r->missing, r->missing_count, err)
 		       : 0;
 }
 

@@ -13,7 +13,7 @@
 #include "snapshot/maintain/trash.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/storeimpl.h"
-#include "snapshot/tree/gone.h"
+#include "snapshot/tree/tombstones.h"
 
 struct wanted {
 	uint64_t seq;
@@ -254,7 +254,7 @@ static int forget_gone(struct undelete *u, struct err *err)
 
 	for (i = 0; i < u->count; i++)
 		seqs[i] = u->wanted[i].seq;
-	return gone_forget(u->store, seqs, u->count, err);
+	return tombstones_remove(u->store, seqs, u->count, err);
 }
 
 static int undelete(struct undelete *u, struct err *err)

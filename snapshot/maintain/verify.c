@@ -13,7 +13,7 @@
 #include "snapshot/maintain/reach.h"
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/storeimpl.h"
-#include "snapshot/tree/gone.h"
+#include "snapshot/tree/tombstones.h"
 
 struct verify {
 	struct store *store;
@@ -297,14 +297,14 @@ static int check_missing(struct verify *v, struct err *err)
 {
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
 	struct err odd;
-	struct gone g = {0};
+	struct tombstones g = {0};
 
-	if (gone_load(v->store, &g, &odd) < 0) {
+	if (tombstones_load(v->store, &g, &odd) < 0) {
 		fault.text = odd.text;
 		return tell(v, &fault, err);
 	}
-	gone_free(&g);
-	return gone_missing(v->store, tell_missing, v, err);
+	tombstones_free(&g);
+	return tombstones_each_missing(v->store, tell_missing, v, err);
 }
 
 /* What failed only when it was touched; its paths may have been told already.

@@ -71,7 +71,8 @@ int format_write(int fd, const struct format *format, struct err *err)
 	record_set(&r, "hash", hash_names[format->hash]);
 	record_set(&r, "chunker", CHUNKER_NAME);
 	record_set(&r, "features-mandatory", "blocks holes");
-	record_set(&r, "features-optional", format->counts_gone ? "gone" : "");
+	record_set(&r, "features-optional",
+		   format->has_tombstones ? "gone" : "");
 	(void)snprintf(check, sizeof(check), "%016llx",
 		       (unsigned long long)record_check(&r));
 	record_set(&r, "check", check);
@@ -157,7 +158,8 @@ int format_read(int fd, struct format *ret, struct err *err)
 		return format_damaged(err);
 	if (features_check(features, err) < 0)
 		return -err->num;
-	f.counts_gone = has_word(record_get(&r, "features-optional"), "gone");
+	f.has_tombstones =
+		has_word(record_get(&r, "features-optional"), "gone");
 	while (f.hash < HASH_KINDS && strcmp(hash, hash_names[f.hash]) != 0)
 		f.hash++;
 	if (f.hash == HASH_KINDS || strcmp(chunker, CHUNKER_NAME) != 0)

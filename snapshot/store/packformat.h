@@ -68,7 +68,7 @@ enum pack_codec { CODEC_RAW = 0, CODEC_ZSTD = 1 };
 struct format {
 	unsigned char uuid[PACK_UUID_LEN];
 	enum hash_kind hash;
-	bool counts_gone; /* FORMAT only: see gone.h */
+	bool has_tombstones; /* FORMAT only: see gone.h */
 };
 
 /* The head of a record. */

@@ -147,7 +147,7 @@ static int write_store_files(int fd, enum hash_kind hash, const void *secret,
 		    {"tmp", 0700},
 		    {"trash", 0700}};
 	struct format format = {.hash = hash,
-				.counts_gone = hash != HASH_XXH3_128};
+				.has_tombstones = hash != HASH_XXH3_128};
 	size_t i;
 	int held = has_packs_or_snaps(fd, err);
 
@@ -274,7 +274,7 @@ static bool read_pack_format(int packs_fd, const char *name, struct format *ret)
 		return false;
 	if (!pack_header_get(header, ret))
 		return false;
-	ret->counts_gone = ret->hash != HASH_XXH3_128;
+	ret->has_tombstones = ret->hash != HASH_XXH3_128;
 	return true;
 }
 

@@ -1,11 +1,11 @@
-/* The note of which snapshots prune took away: gone_load(). */
-#include "snapshot/tree/gone.h"
+/* The note of which snapshots prune took away: tombstones_load(). */
+#include "snapshot/tree/tombstones.h"
 #include "tests/fuzz/fuzzstore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct store *s = fuzz_store();
-	AUTO(gone) struct gone g = {0};
+	AUTO(tombstones) struct tombstones g = {0};
 	struct err err;
 	auto_free uint8_t *bytes = fuzz_sealed(data, &len);
 	size_t i;
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (!bytes)
 		return 0;
 	fuzz_file("store/gone", bytes, len);
-	if (gone_load(s, &g, &err) < 0)
+	if (tombstones_load(s, &g, &err) < 0)
 		return 0;
 	for (i = 0; i < g.count; i++) {
 		must(g.items[i].first && g.items[i].count);

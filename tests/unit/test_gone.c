@@ -5,7 +5,7 @@
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/undelete.h"
 #include "snapshot/store/hash.h"
-#include "snapshot/tree/gone.h"
+#include "snapshot/tree/tombstones.h"
 #include "tests/unit/keepbox.h"
 
 #define DAYS ((int64_t)24 * 3600)
@@ -160,19 +160,19 @@ static void test_numbers_come_and_go(void **state)
 	int i, lock;
 
 	for (i = 0; i < 300; i++) {
-		AUTO(gone) struct gone g = {0};
+		AUTO(tombstones) struct tombstones g = {0};
 		size_t k, n = 0;
 
 		seq = 1 + chance(&seed) % 39;
 		model[seq] = !model[seq];
 		lock = store_commit_begin(box->store, &err);
 		ok(lock);
-		ok((model[seq] ? gone_note : gone_forget)(box->store, &seq, 1,
-							  &err));
+		ok((model[seq] ? tombstones_add
+			       : tombstones_remove)(box->store, &seq, 1, &err));
 		store_commit_end(box->store, lock);
-		ok(gone_load(box->store, &g, &err));
+		ok(tombstones_load(box->store, &g, &err));
 		for (k = 0; k < g.count; k++) {
-			const struct gone_range *r = &g.items[k];
+			const struct tombstone_range *r = &g.items[k];
 
 			assert_true(!k || g.items[k - 1].first +
 							  g.items[k - 1].count <

@@ -1,4 +1,4 @@
-#include "snapshot/tree/gone.h"
+#include "snapshot/tree/tombstones.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,26 +16,28 @@
 #define MAGIC_LEN 8
 #define FILE_LEN_MAX (16u << 20)
 
-void gone_free(struct gone *g)
+void tombstones_free(struct tombstones *g)
 {
 	free(g->items);
-	*g = (struct gone){0};
+	*g = (struct tombstones){0};
 }
 
 /* Behind all others. */
-static void append(struct gone *g, uint64_t first, uint64_t count)
+static void append_tombstone_range(struct tombstones *g, uint64_t first,
+				   uint64_t count)
 {
-	struct gone_range *last = g->count ? &g->items[g->count - 1] : NULL;
+	struct tombstone_range *last =
+		g->count ? &g->items[g->count - 1] : NULL;
 
 	if (last && last->first + last->count == first) {
 		last->count += count;
 		return;
 	}
 	GROW(g->items, g->count, g->capacity);
-	g->items[g->count++] = (struct gone_range){first, count};
+	g->items[g->count++] = (struct tombstone_range){first, count};
 }
 
-static bool has(const struct gone *g, uint64_t seq)
+static bool has_tombstone(const struct tombstones *g, uint64_t seq)
 {
 	size_t i;
 
@@ -45,44 +47,46 @@ static bool has(const struct gone *g, uint64_t seq)
 	return false;
 }
 
-static void add(struct gone *g, uint64_t seq)
+static void add_tombstone(struct tombstones *g, uint64_t seq)
 {
-	struct gone all = {.known = g->known};
-	bool done = has(g, seq);
+	struct tombstones all = {.known = g->known};
+	bool done = has_tombstone(g, seq);
 	size_t i;
 
 	for (i = 0; i < g->count; i++) {
 		if (!done && seq < g->items[i].first) {
-			append(&all, seq, 1);
+			append_tombstone_range(&all, seq, 1);
 			done = true;
 		}
-		append(&all, g->items[i].first, g->items[i].count);
+		append_tombstone_range(&all, g->items[i].first,
+				       g->items[i].count);
 	}
 	if (!done)
-		append(&all, seq, 1);
-	gone_free(g);
+		append_tombstone_range(&all, seq, 1);
+	tombstones_free(g);
 	*g = all;
 }
 
-static void drop(struct gone *g, uint64_t seq)
+static void drop_tombstone(struct tombstones *g, uint64_t seq)
 {
-	struct gone all = {.known = g->known};
+	struct tombstones all = {.known = g->known};
 	size_t i;
 
 	for (i = 0; i < g->count; i++) {
-		struct gone_range r = g->items[i];
+		struct tombstone_range r = g->items[i];
 		uint64_t before = seq - r.first;
 
 		if (before >= r.count) {
-			append(&all, r.first, r.count);
+			append_tombstone_range(&all, r.first, r.count);
 			continue;
 		}
 		if (before)
-			append(&all, r.first, before);
+			append_tombstone_range(&all, r.first, before);
 		if (before + 1 < r.count)
-			append(&all, seq + 1, r.count - before - 1);
+			append_tombstone_range(&all, seq + 1,
+					       r.count - before - 1);
 	}
-	gone_free(g);
+	tombstones_free(g);
 	*g = all;
 }
 
@@ -91,7 +95,7 @@ static void drop(struct gone *g, uint64_t seq)
  *
  * skipped: numbers between this run and the one before (or 0), at least 1.
  */
-static bool decode(const struct buf *bytes, struct gone *ret)
+static bool decode_tombstones(const struct buf *bytes, struct tombstones *ret)
 {
 	uint64_t at = 0, count;
 	struct dec d, tail;
@@ -111,33 +115,35 @@ static bool decode(const struct buf *bytes, struct gone *ret)
 		    length > UINT32_MAX)
 			d.bad = true;
 		else
-			append(ret, at + skipped, length);
+			append_tombstone_range(ret, at + skipped, length);
 		at += skipped + length;
 	}
 	return dec_end(&d);
 }
 
-int gone_load(struct store *s, struct gone *ret, struct err *err)
+int tombstones_load(struct store *s, struct tombstones *ret, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
-	AUTO(gone) struct gone g = {.known = true};
+	AUTO(tombstones) struct tombstones g = {.known = true};
 	int got = fd_slurp_at(store_root_fd(s), FILE_NAME, FILE_LEN_MAX, &bytes,
 			      err);
 
 	if (got == -ENOENT) {
-		*ret = (struct gone){.known = s->store_dir.format.counts_gone};
+		*ret = (struct tombstones){
+			.known = s->store_dir.format.has_tombstones};
 		return 0;
 	}
 	if (got < 0)
 		return got;
-	if (!decode(&bytes, &g))
+	if (!decode_tombstones(&bytes, &g))
 		return fail(err, EBADMSG, "it is damaged");
 	*ret = g;
-	g = (struct gone){0};
+	g = (struct tombstones){0};
 	return 0;
 }
 
-static int save(struct store *s, const struct gone *g, struct err *err)
+static int save_tombstones(struct store *s, const struct tombstones *g,
+			   struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 	uint64_t at = 0;
@@ -156,7 +162,8 @@ static int save(struct store *s, const struct gone *g, struct err *err)
 }
 
 /* Every run of numbers up to the highest that is not in snaps/. */
-static int find_gaps(struct store *s, struct gone *ret, struct err *err)
+static int find_missing_seqs(struct store *s, struct tombstones *ret,
+			     struct err *err)
 {
 	/* First: what is committed meanwhile is missing in neither. */
 	uint64_t highest = catalog_mark(s), next = 1;
@@ -167,62 +174,65 @@ static int find_gaps(struct store *s, struct gone *ret, struct err *err)
 		return -err->num;
 	for (i = 0; i < count; i++) {
 		if (seqs[i] > next)
-			append(ret, next, seqs[i] - next);
+			append_tombstone_range(ret, next, seqs[i] - next);
 		next = seqs[i] + 1;
 	}
 	if (highest >= next)
-		append(ret, next, highest - next + 1);
+		append_tombstone_range(ret, next, highest - next + 1);
 	return 0;
 }
 
 /* What is known to be gone; where that is not known, all that is missing. */
-static int load_or_guess(struct store *s, struct gone *ret, struct err *err)
+static int load_or_guess_tombstones(struct store *s, struct tombstones *ret,
+				    struct err *err)
 {
 	struct err ignored;
 
-	if (gone_load(s, ret, &ignored) < 0)
-		*ret = (struct gone){0};
-	return ret->known ? 0 : find_gaps(s, ret, err);
+	if (tombstones_load(s, ret, &ignored) < 0)
+		*ret = (struct tombstones){0};
+	return ret->known ? 0 : find_missing_seqs(s, ret, err);
 }
 
-static int change(struct store *s, const uint64_t *seqs, size_t count,
-		  void (*how)(struct gone *g, uint64_t seq), struct err *err)
+static int change_tombstones(struct store *s, const uint64_t *seqs,
+			     size_t count,
+			     void (*how)(struct tombstones *g, uint64_t seq),
+			     struct err *err)
 {
-	AUTO(gone) struct gone g = {0};
+	AUTO(tombstones) struct tombstones g = {0};
 	size_t i;
 
-	if (load_or_guess(s, &g, err) < 0)
+	if (load_or_guess_tombstones(s, &g, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++)
 		how(&g, seqs[i]);
-	return save(s, &g, err);
+	return save_tombstones(s, &g, err);
 }
 
-int gone_note(struct store *s, const uint64_t *seqs, size_t count,
-	      struct err *err)
+int tombstones_add(struct store *s, const uint64_t *seqs, size_t count,
+		   struct err *err)
 {
-	return change(s, seqs, count, add, err);
+	return change_tombstones(s, seqs, count, add_tombstone, err);
 }
 
-int gone_forget(struct store *s, const uint64_t *seqs, size_t count,
-		struct err *err)
+int tombstones_remove(struct store *s, const uint64_t *seqs, size_t count,
+		      struct err *err)
 {
-	return change(s, seqs, count, drop, err);
+	return change_tombstones(s, seqs, count, drop_tombstone, err);
 }
 
-int gone_missing(struct store *s,
-		 int (*each)(void *arg, uint64_t first, uint64_t last,
-			     struct err *err),
-		 void *arg, struct err *err)
+int tombstones_each_missing(struct store *s,
+			    int (*each)(void *arg, uint64_t first,
+					uint64_t last, struct err *err),
+			    void *arg, struct err *err)
 {
-	AUTO(gone) struct gone g = {0}, gaps = {0};
+	AUTO(tombstones) struct tombstones g = {0}, gaps = {0};
 	size_t i, k;
 
-	if (gone_load(s, &g, err) < 0)
+	if (tombstones_load(s, &g, err) < 0)
 		return -err->num;
 	if (!g.known)
 		return 0;
-	if (find_gaps(s, &gaps, err) < 0)
+	if (find_missing_seqs(s, &gaps, err) < 0)
 		return -err->num;
 	for (i = k = 0; i < gaps.count; i++) {
 		uint64_t at = gaps.items[i].first;

@@ -12,31 +12,32 @@
 
 #include "snapshot/store/store.h"
 
-struct gone_range {
+struct tombstone_range {
 	uint64_t first, count;
 };
 
-struct gone {
+struct tombstones {
 	bool known;
-	struct gone_range *items; /* ascending, with numbers between them */
+	struct tombstone_range
+		*items; /* ascending, with numbers between them */
 	size_t count, capacity;
 };
 
-void gone_free(struct gone *g);
+void tombstones_free(struct tombstones *g);
 /* 0, known or not; -EBADMSG: the file is damaged, and nothing is known. */
-int gone_load(struct store *s, struct gone *ret, struct err *err);
+int tombstones_load(struct store *s, struct tombstones *ret, struct err *err);
 
 /* Under the commit lock, durable: before they are taken away; after they were
  * brought back. */
-int gone_note(struct store *s, const uint64_t *seqs, size_t count,
-	      struct err *err);
-int gone_forget(struct store *s, const uint64_t *seqs, size_t count,
-		struct err *err);
+int tombstones_add(struct store *s, const uint64_t *seqs, size_t count,
+		   struct err *err);
+int tombstones_remove(struct store *s, const uint64_t *seqs, size_t count,
+		      struct err *err);
 
 /* Calls each() for every run of numbers that is missing; not known: none. */
-int gone_missing(struct store *s,
-		 int (*each)(void *arg, uint64_t first, uint64_t last,
-			     struct err *err),
-		 void *arg, struct err *err);
+int tombstones_each_missing(struct store *s,
+			    int (*each)(void *arg, uint64_t first,
+					uint64_t last, struct err *err),
+			    void *arg, struct err *err);
 
 #endif
