@@ -17,7 +17,7 @@
 #include "guard/listing.h"
 #include "guard/pick.h"
 #include "restore/transaction.h"
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 /* --- which points --- */
 
@@ -35,16 +35,17 @@ static int is_point(const struct context *c, const char *operand,
 		    struct err *err)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
-	struct when when;
+	struct time_spec time_spec;
 	struct stat st;
 	struct err why, ignored;
-	int parsed = when_parse(operand, timestamp_now(), &when, &why);
+	int parsed =
+		time_spec_parse(operand, timestamp_now(), &time_spec, &why);
 	bool is_file = lstat(operand, &st) == 0;
 	int got;
 
-	if (parsed == 0 && when.kind == WHEN_SEQ && !is_file)
+	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && !is_file)
 		return 1;
-	if (parsed == 0 && when.kind == WHEN_SEQ && *operand != 's')
+	if (parsed == 0 && time_spec.kind == TIME_SPEC_SEQ && *operand != 's')
 		return fail(err, EINVAL,
 			    "%s is the number of a snapshot and a file here: "
 			    "write s%s for the snapshot, ./%s for the file",
@@ -94,17 +95,18 @@ static void side_free(struct side *s)
 static int load_point(struct context *c, const char *text, struct side *ret,
 		      struct err *err)
 {
-	struct when when;
+	struct time_spec time_spec;
 	int got;
 
-	if (when_parse(text, timestamp_now(), &when, err) < 0)
+	if (time_spec_parse(text, timestamp_now(), &time_spec, err) < 0)
 		return -err->num;
-	got = when.kind == WHEN_SEQ
-		      ? catalog_load(c->store, when.number, &ret->snapshot, err)
+	got = time_spec.kind == TIME_SPEC_SEQ
+		      ? catalog_load(c->store, time_spec.number, &ret->snapshot,
+				     err)
 		      : catalog_find(c->store, text, c->project, false,
 				     &ret->snapshot, err);
-	ret->base =
-		when.kind == WHEN_SEQ ? ret->snapshot.root_path : c->project;
+	ret->base = time_spec.kind == TIME_SPEC_SEQ ? ret->snapshot.root_path
+						    : c->project;
 	return got;
 }
 

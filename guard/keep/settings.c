@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "snapshot/store/store.h"
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 #define CONFIG "config"
 #define CONFIG_MAX (1u << 20)
@@ -47,15 +47,15 @@ void settings_limit(const struct settings *s, struct store *store)
 static int set_span(const char *value, int64_t *ret, struct err *err)
 {
 	struct timestamp now = timestamp_now();
-	struct when when;
+	struct time_spec time_spec;
 	struct err ignored;
 
 	if (value[0] < '0' || value[0] > '9' || strpbrk(value, ":-") ||
-	    when_parse(value, now, &when, &ignored) < 0 ||
-	    when.kind != WHEN_TIME || when.time.sec > now.sec)
+	    time_spec_parse(value, now, &time_spec, &ignored) < 0 ||
+	    time_spec.kind != TIME_SPEC_TIME || time_spec.time.sec > now.sec)
 		return fail(err, EINVAL, "%s is no time: 12h, 14d, 8w",
 			    text_quote(value));
-	*ret = now.sec - when.time.sec;
+	*ret = now.sec - time_spec.time.sec;
 	return 1;
 }
 

@@ -14,7 +14,7 @@
 #include "guard/past/pathglob.h"
 #include "guard/pick.h"
 #include "snapshot/maintain/purge.h"
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 /* Without --at: so many versions at most are passed over. */
 #define LOOK_BACK 100
@@ -59,13 +59,14 @@ static int is_good(const struct sources *s, const struct restoring_target *t,
 static bool wants_newest(const struct sources *s, struct timestamp *ret_until)
 {
 	struct err ignored;
-	struct when when;
+	struct time_spec time_spec;
 
-	if (when_parse(s->at, timestamp_now(), &when, &ignored) < 0)
+	if (time_spec_parse(s->at, timestamp_now(), &time_spec, &ignored) < 0)
 		return false;
-	*ret_until = when.kind == WHEN_TIME ? when.time : (struct timestamp){0};
-	return when.kind == WHEN_TIME ||
-	       (when.kind == WHEN_LATEST && !when.number);
+	*ret_until = time_spec.kind == TIME_SPEC_TIME ? time_spec.time
+						      : (struct timestamp){0};
+	return time_spec.kind == TIME_SPEC_TIME ||
+	       (time_spec.kind == TIME_SPEC_LATEST && !time_spec.number);
 }
 
 /* 1: it has all of the path, and is not younger; 0: it does not serve. */
@@ -138,10 +139,10 @@ static int find_snapshot(struct sources *s, struct restoring_target *t,
 		return catalog_find(s->store, s->at, t->arg, true, &t->snapshot,
 				    err);
 	for (back = 0; back < LOOK_BACK; back++) {
-		auto_free char *when = mem_printf("latest~%zu", back);
+		auto_free char *time_spec = mem_printf("latest~%zu", back);
 
-		got = catalog_find(s->store, when, t->arg, true, &t->snapshot,
-				   err);
+		got = catalog_find(s->store, time_spec, t->arg, true,
+				   &t->snapshot, err);
 		if (got == -ENOENT && back)
 			break;
 		if (got < 0)
@@ -251,11 +252,11 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 	int got = 0;
 
 	for (back = 0; back < LOOK_BACK && got == 0; back++) {
-		auto_free char *when = mem_printf("latest~%zu", back);
+		auto_free char *time_spec = mem_printf("latest~%zu", back);
 
 		got = find_of_time(s, fixed, &in.snapshot, err);
 		if (got == 0)
-			got = catalog_find(s->store, s->at ? s->at : when,
+			got = catalog_find(s->store, s->at ? s->at : time_spec,
 					   fixed, true, &in.snapshot, err);
 		if (got == -ENOENT && back)
 			break;

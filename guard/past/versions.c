@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 /* The snapshots of one root, in their order. */
 struct chain {
@@ -272,17 +272,18 @@ static int load_all(struct loading *l, struct err *err)
 static int load_at(struct loading *l, const char *at, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	struct when when;
+	struct time_spec time_spec;
 	int got;
 
-	if (when_parse(at, timestamp_now(), &when, err) < 0)
+	if (time_spec_parse(at, timestamp_now(), &time_spec, err) < 0)
 		return -err->num;
-	got = when.kind == WHEN_SEQ
-		      ? catalog_load(l->store, when.number, &s, err)
+	got = time_spec.kind == TIME_SPEC_SEQ
+		      ? catalog_load(l->store, time_spec.number, &s, err)
 		      : catalog_find(l->store, at, l->path, false, &s, err);
 	if (got < 0)
 		return got;
-	if (when.kind == WHEN_SEQ && !path_below(l->path, s.root_path) &&
+	if (time_spec.kind == TIME_SPEC_SEQ &&
+	    !path_below(l->path, s.root_path) &&
 	    !path_below(s.root_path, l->path))
 		return fail(err, ENOENT,
 			    "snapshot %" PRIu64 " is one of %s, nothing of %s "

@@ -10,12 +10,12 @@
 #include "base/text.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/tree/catalog.h"
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 /* What a search has met, for the message when it finds nothing. */
 struct search {
 	struct store *store;
-	struct when when;
+	struct time_spec time_spec;
 	const char *path, *text;
 	bool need_path;
 	uint64_t covering; /* snapshots of this folder, the path in them or
@@ -74,9 +74,9 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 	f->having++;
 	f->oldest = s->seq;
 	f->oldest_time = s->time;
-	return f->when.kind == WHEN_LATEST
-		       ? f->having == f->when.number + 1
-		       : timestamp_compare(s->time, f->when.time) <= 0;
+	return f->time_spec.kind == TIME_SPEC_LATEST
+		       ? f->having == f->time_spec.number + 1
+		       : timestamp_compare(s->time, f->time_spec.time) <= 0;
 }
 
 static void local_time(struct timestamp m, char text[32])
@@ -111,7 +111,7 @@ static int nothing_found(const struct search *f, struct err *err)
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
 	local_time(f->oldest_time, at);
-	if (f->when.kind == WHEN_LATEST)
+	if (f->time_spec.kind == TIME_SPEC_LATEST)
 		return fail(err, ENOENT,
 			    "%s has only %s, the oldest is snapshot %" PRIu64
 			    " of %s",
@@ -127,7 +127,7 @@ static int nothing_found(const struct search *f, struct err *err)
 static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	int got = catalog_load(f->store, f->when.number, &s, err);
+	int got = catalog_load(f->store, f->time_spec.number, &s, err);
 	const char *tombstones_;
 
 	if (got < 0)
@@ -154,20 +154,20 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 	return 0;
 }
 
-int catalog_find(struct store *store, const char *when, const char *path,
+int catalog_find(struct store *store, const char *time_spec, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err)
 {
 	AUTO(search)
 	struct search f = {.store = store,
 			   .path = path,
-			   .text = when ? when : "latest",
+			   .text = time_spec ? time_spec : "latest",
 			   .need_path = need_path};
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
 
-	if (when_parse(when, timestamp_now(), &f.when, err) < 0)
+	if (time_spec_parse(time_spec, timestamp_now(), &f.time_spec, err) < 0)
 		return -err->num;
-	if (f.when.kind == WHEN_SEQ)
+	if (f.time_spec.kind == TIME_SPEC_SEQ)
 		return find_seq(&f, ret, err);
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;

@@ -137,7 +137,7 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
  * there is; -ENODATA: it was purged from the one with that number; -EINVAL: not
  * understood, with examples.
  */
-int catalog_find(struct store *store, const char *when, const char *path,
+int catalog_find(struct store *store, const char *time_spec, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "snapshot/tree/catalog.h"
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 static struct snapshot make(struct box *box, const char *root_path)
 {
@@ -378,24 +378,24 @@ static void test_processes_never_share_a_number(void **state)
 
 /* --- finding --- */
 
-static uint64_t found(struct box *box, const char *when, const char *path,
+static uint64_t found(struct box *box, const char *time_spec, const char *path,
 		      bool need)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err err;
-	int got = catalog_find(box->store, when, path, need, &s, &err);
+	int got = catalog_find(box->store, time_spec, path, need, &s, &err);
 
 	if (got < 0)
-		fail_msg("%s: %s", when ? when : "NULL", err.text);
+		fail_msg("%s: %s", time_spec ? time_spec : "NULL", err.text);
 	return s.seq;
 }
 
-static int not_found(struct box *box, const char *when, const char *path,
+static int not_found(struct box *box, const char *time_spec, const char *path,
 		     bool need)
 {
 	struct snapshot s;
 	struct err err;
-	int got = catalog_find(box->store, when, path, need, &s, &err);
+	int got = catalog_find(box->store, time_spec, path, need, &s, &err);
 
 	assert_true(got < 0);
 	assert_true(*err.text);
@@ -502,53 +502,54 @@ static void test_what_is_not_understood(void **state)
 		"a",
 	};
 	size_t i;
-	struct when w;
+	struct time_spec w;
 	struct err err;
 
 	(void)state;
 	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (when_parse(texts[i], timestamp_now(), &w, &err) != -EINVAL)
+		if (time_spec_parse(texts[i], timestamp_now(), &w, &err) !=
+		    -EINVAL)
 			fail_msg("'%s' was understood", texts[i]);
 }
 
 static void test_z_means_utc(void **state)
 {
 	struct err err;
-	struct when w;
+	struct time_spec w;
 
 	(void)state;
-	ok(when_parse("2026-11-21T14:30:07Z", timestamp_now(), &w, &err));
-	assert_int_equal(w.kind, WHEN_TIME);
+	ok(time_spec_parse("2026-11-21T14:30:07Z", timestamp_now(), &w, &err));
+	assert_int_equal(w.kind, TIME_SPEC_TIME);
 	assert_int_equal(w.time.sec, 1795271407);
 }
 
 static void test_time_alone_is_today(void **state)
 {
 	struct timestamp now = {.sec = local("2026-11-21 18:00:00")};
-	struct when w;
+	struct time_spec w;
 	struct err err;
 
 	(void)state;
-	ok(when_parse("14:30", now, &w, &err));
-	assert_int_equal(w.kind, WHEN_TIME);
+	ok(time_spec_parse("14:30", now, &w, &err));
+	assert_int_equal(w.kind, TIME_SPEC_TIME);
 	assert_int_equal(w.time.sec, local("2026-11-21 14:30:59"));
 }
 
 static void test_yesterday_is_the_day_before(void **state)
 {
 	struct timestamp now = {.sec = local("2026-03-01 18:00:00")};
-	struct when w;
+	struct time_spec w;
 	struct err err;
 
 	(void)state;
-	ok(when_parse("yesterday", now, &w, &err));
-	assert_int_equal(w.kind, WHEN_TIME);
+	ok(time_spec_parse("yesterday", now, &w, &err));
+	assert_int_equal(w.kind, TIME_SPEC_TIME);
 	assert_int_equal(w.time.sec, local("2026-02-28 23:59:59"));
-	ok(when_parse("yesterday 14:30", now, &w, &err));
+	ok(time_spec_parse("yesterday 14:30", now, &w, &err));
 	assert_int_equal(w.time.sec, local("2026-02-28 14:30:59"));
-	ok(when_parse("today", now, &w, &err));
+	ok(time_spec_parse("today", now, &w, &err));
 	assert_int_equal(w.time.sec, local("2026-03-01 23:59:59"));
-	assert_int_equal(when_parse("yesterdayx", now, &w, &err), -EINVAL);
+	assert_int_equal(time_spec_parse("yesterdayx", now, &w, &err), -EINVAL);
 }
 
 static void test_a_damaged_snapshot_is_passed_over(void **state)

@@ -24,20 +24,20 @@
 #include "base/err.h"
 #include "base/meta.h"
 
-enum when_kind {
-	WHEN_LATEST, /* number: how many before the latest */
-	WHEN_SEQ, /* number: the sequence number */
-	WHEN_TIME, /* time: the last one not after it */
+enum time_spec_kind {
+	TIME_SPEC_LATEST, /* number: how many before the latest */
+	TIME_SPEC_SEQ, /* number: the sequence number */
+	TIME_SPEC_TIME, /* time: the last one not after it */
 };
 
-struct when {
-	enum when_kind kind;
+struct time_spec {
+	enum time_spec_kind kind;
 	uint64_t number;
 	struct timestamp time;
 };
 
 /* now: the clock to count back from. -EINVAL: not understood. */
-int when_parse(const char *text, struct timestamp now, struct when *ret,
-	       struct err *err);
+int time_spec_parse(const char *text, struct timestamp now,
+		    struct time_spec *ret, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "snapshot/tree/when.h"
+#include "snapshot/tree/time_spec.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@ static bool all_digits(const char *text)
 }
 
 /* Reads digits; false when there are none or too many. */
-static bool number(const char **at, uint64_t *ret)
+static bool parse_decimal(const char **at, uint64_t *ret)
 {
 	uint64_t v = 0;
 	int count = 0;
@@ -24,7 +24,7 @@ static bool number(const char **at, uint64_t *ret)
 	return count > 0 && !isdigit((unsigned char)**at);
 }
 
-static bool fixed_number(const char **at, int digits, int *ret)
+static bool parse_fixed_decimal(const char **at, int digits, int *ret)
 {
 	*ret = 0;
 	for (; digits; digits--) {
@@ -41,22 +41,23 @@ static void skip_spaces(const char **at)
 		(*at)++;
 }
 
-static bool parse_latest(const char *text, struct when *ret)
+static bool parse_latest(const char *text, struct time_spec *ret)
 {
-	*ret = (struct when){.kind = WHEN_LATEST};
+	*ret = (struct time_spec){.kind = TIME_SPEC_LATEST};
 	if (strncmp(text, "latest", 6) != 0)
 		return false;
 	text += 6;
 	if (!*text)
 		return true;
-	return *text++ == '~' && number(&text, &ret->number) && !*text;
+	return *text++ == '~' && parse_decimal(&text, &ret->number) && !*text;
 }
 
-static bool parse_seq(const char *text, struct when *ret)
+static bool parse_seq(const char *text, struct time_spec *ret)
 {
-	*ret = (struct when){.kind = WHEN_SEQ};
+	*ret = (struct time_spec){.kind = TIME_SPEC_SEQ};
 	text += *text == 's';
-	return all_digits(text) && number(&text, &ret->number) && ret->number;
+	return all_digits(text) && parse_decimal(&text, &ret->number) &&
+	       ret->number;
 }
 
 static int64_t unit_seconds(const char *name, size_t len)
@@ -81,14 +82,15 @@ static int64_t unit_seconds(const char *name, size_t len)
 	return 0;
 }
 
-static bool parse_ago(const char *text, struct timestamp now, struct when *ret)
+static bool parse_ago(const char *text, struct timestamp now,
+		      struct time_spec *ret)
 {
 	uint64_t count;
 	int64_t seconds;
 	size_t len = 0;
 
-	*ret = (struct when){.kind = WHEN_TIME, .time = now};
-	if (!number(&text, &count))
+	*ret = (struct time_spec){.kind = TIME_SPEC_TIME, .time = now};
+	if (!parse_decimal(&text, &count))
 		return false;
 	skip_spaces(&text);
 	while (isalpha((unsigned char)text[len]))
@@ -107,12 +109,12 @@ static bool parse_ago(const char *text, struct timestamp now, struct when *ret)
 static bool parse_clock(const char **at, struct tm *tm)
 {
 	tm->tm_sec = 59;
-	if (!fixed_number(at, 2, &tm->tm_hour) || *(*at)++ != ':' ||
-	    !fixed_number(at, 2, &tm->tm_min))
+	if (!parse_fixed_decimal(at, 2, &tm->tm_hour) || *(*at)++ != ':' ||
+	    !parse_fixed_decimal(at, 2, &tm->tm_min))
 		return false;
 	if (**at == ':') {
 		(*at)++;
-		if (!fixed_number(at, 2, &tm->tm_sec))
+		if (!parse_fixed_decimal(at, 2, &tm->tm_sec))
 			return false;
 	}
 	return tm->tm_hour < 24 && tm->tm_min < 60 && tm->tm_sec < 61;
@@ -120,9 +122,9 @@ static bool parse_clock(const char **at, struct tm *tm)
 
 static bool parse_date(const char **at, struct tm *tm)
 {
-	if (!fixed_number(at, 4, &tm->tm_year) || *(*at)++ != '-' ||
-	    !fixed_number(at, 2, &tm->tm_mon) || *(*at)++ != '-' ||
-	    !fixed_number(at, 2, &tm->tm_mday))
+	if (!parse_fixed_decimal(at, 4, &tm->tm_year) || *(*at)++ != '-' ||
+	    !parse_fixed_decimal(at, 2, &tm->tm_mon) || *(*at)++ != '-' ||
+	    !parse_fixed_decimal(at, 2, &tm->tm_mday))
 		return false;
 	tm->tm_year -= 1900;
 	tm->tm_mon--;
@@ -151,7 +153,8 @@ static bool parse_day(const char **at, struct tm *tm)
 	return false;
 }
 
-static bool parse_time(const char *text, struct timestamp now, struct when *ret)
+static bool parse_time(const char *text, struct timestamp now,
+		       struct time_spec *ret)
 {
 	time_t clock = (time_t)now.sec;
 	struct tm tm;
@@ -183,24 +186,25 @@ static bool parse_time(const char *text, struct timestamp now, struct when *ret)
 	/* 2026-02-30 would become the 2nd of March. */
 	if (*text || clock == (time_t)-1 || tm.tm_mday != day)
 		return false;
-	*ret = (struct when){.kind = WHEN_TIME,
-			     .time = {.sec = clock, .nsec = 999999999}};
+	*ret = (struct time_spec){.kind = TIME_SPEC_TIME,
+				  .time = {.sec = clock, .nsec = 999999999}};
 	return true;
 }
 
-int when_parse(const char *text, struct timestamp now, struct when *ret,
-	       struct err *err)
+int time_spec_parse(const char *text, struct timestamp now,
+		    struct time_spec *ret, struct err *err)
 {
-	struct when when = {.kind = WHEN_LATEST};
+	struct time_spec time_spec = {.kind = TIME_SPEC_LATEST};
 
-	if (text && !parse_latest(text, &when) && !parse_seq(text, &when) &&
-	    !parse_ago(text, now, &when) && !parse_time(text, now, &when))
+	if (text && !parse_latest(text, &time_spec) &&
+	    !parse_seq(text, &time_spec) && !parse_ago(text, now, &time_spec) &&
+	    !parse_time(text, now, &time_spec))
 		return fail(err, EINVAL,
 			    "%s is no point in time that is understood: write "
 			    "12 (a snapshot's number), 'latest', 'latest~2', "
 			    "'2h ago', '14:30', 'yesterday', '2026-11-21' or "
 			    "'2026-11-21 14:30'",
 			    text_quote(text));
-	*ret = when;
+	*ret = time_spec;
 	return 0;
 }
