@@ -227,7 +227,7 @@ static bool is_unknown(struct store *store, const struct side *s,
 	whole = path_join(s->base, path);
 	return snapshot_has_note(&s->snapshot, NOTE_INCOMPLETE,
 				 path_rest(whole, s->snapshot.root_path)) ||
-	       snapshot_knows(store, &s->snapshot, whole, &ignored) == 0;
+	       snapshot_covers_path(store, &s->snapshot, whole, &ignored) == 0;
 }
 
 static int gather(void *arg, const char *path, const struct entry *a,

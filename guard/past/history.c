@@ -217,7 +217,7 @@ static int look_up(struct history *h, struct store *store,
 
 	if (!path_below(h->path, s->root_path))
 		return 0;
-	got = snapshot_knows(store, s, h->path, err);
+	got = snapshot_covers_path(store, s, h->path, err);
 	if (got <= 0)
 		return got;
 	if (s->root.mode &&
@@ -227,7 +227,7 @@ static int look_up(struct history *h, struct store *store,
 	rest = path_rest(h->path, s->root_path);
 	purged = !row->entry.mode && purge_note(s, rest);
 	if (!row->entry.mode && !purged) {
-		int known = snapshot_knows(store, s, h->path, err);
+		int known = snapshot_covers_path(store, s, h->path, err);
 
 		/* It was left out, or not readable, but not gone. */
 		if (known <= 0 || snapshot_has_note(s, NOTE_INCOMPLETE, rest))

@@ -191,7 +191,8 @@ static struct chain *chain_of(struct loading *l, const struct snapshot *s)
 	GROW(l->chains, l->count, l->room);
 	l->chains[l->count] = (struct chain){
 		.root_path = mem_strdup(s->root_path),
-		.excludes = snapshot_texts((const char *const *)s->excludes),
+		.excludes =
+			snapshot_copy_texts((const char *const *)s->excludes),
 		.partial = partial,
 		.top_path = mem_strdup(above ? l->path : s->root_path),
 	};

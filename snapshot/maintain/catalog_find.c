@@ -62,7 +62,7 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 
 	if (!path_below(f->path, s->root_path) || snapshot_of_run(s))
 		return 0;
-	got = snapshot_knows(f->store, s, f->path, err);
+	got = snapshot_covers_path(f->store, s, f->path, err);
 	if (got <= 0)
 		return got;
 	f->covering++;

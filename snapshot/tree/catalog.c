@@ -21,14 +21,14 @@
 #include "snapshot/tree/snapfile.h"
 
 /* Digits and a newline. */
-#define SEQ_MARK_LEN 20
+#define HIGHEST_SEQ_LEN 20
 #define SEQ_MAX UINT32_MAX
 #define TEMP_LEN 32
 /* A million notes of long paths fit; more is no snapshot of ours. */
 #define FILE_LEN_MAX (256u << 20)
 #define SUFFIX ".gsn"
 
-static void note_done(struct note *n)
+static void free_note(struct note *n)
 {
 	free(n->path);
 	free(n->text);
@@ -42,7 +42,7 @@ void snapshot_free(struct snapshot *s)
 	mem_list_free(&s->excludes);
 
 	for (i = 0; i < s->note_count; i++)
-		note_done(&s->notes[i]);
+		free_note(&s->notes[i]);
 	free(s->notes);
 	free(s->reason);
 	free(s->run_id);
@@ -71,7 +71,7 @@ uint64_t catalog_file_seq(const char *name)
 	return strcmp(again, name) == 0 ? seq : 0;
 }
 
-static int open_snaps(struct store *store, struct err *err)
+static int open_snaps_dir(struct store *store, struct err *err)
 {
 	int fd = openat(store_root_fd(store), "snaps",
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -79,7 +79,7 @@ static int open_snaps(struct store *store, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the store's snaps/") : fd;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_seqs(const void *a, const void *b)
 {
 	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
 
@@ -89,7 +89,7 @@ static int by_number(const void *a, const void *b)
 int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		 struct err *err)
 {
-	auto_close int fd = open_snaps(store, err);
+	auto_close int fd = open_snaps_dir(store, err);
 	AUTO(dirlist) struct dirlist list = {0};
 	uint64_t *seqs;
 	size_t count = 0, i;
@@ -101,7 +101,7 @@ int catalog_list(struct store *store, uint64_t **ret, size_t *ret_count,
 		seqs[count] = catalog_file_seq(list.items[i].name);
 		count += seqs[count] != 0;
 	}
-	qsort(seqs, count, sizeof(*seqs), by_number);
+	qsort(seqs, count, sizeof(*seqs), compare_seqs);
 	*ret = seqs;
 	*ret_count = count;
 	return 0;
@@ -131,7 +131,7 @@ int catalog_load_from(int dir_fd, uint64_t seq, struct snapshot *ret,
 int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
 		 struct err *err)
 {
-	auto_close int fd = open_snaps(store, err);
+	auto_close int fd = open_snaps_dir(store, err);
 
 	return fd < 0 ? fd : catalog_load_from(fd, seq, ret, err);
 }
@@ -142,7 +142,8 @@ int catalog_load(struct store *store, uint64_t seq, struct snapshot *ret,
  * any more, and is made anew. No name is given twice: who clears tmp/ may have
  * opened a file that was put into its place since, and deletes by the name.
  */
-static int open_temp(int tmp_fd, char temp[TEMP_LEN], struct err *err)
+static int create_temp_snapshot(int tmp_fd, char temp[TEMP_LEN],
+				struct err *err)
 {
 	uint64_t random;
 	struct stat st;
@@ -172,7 +173,8 @@ static int open_temp(int tmp_fd, char temp[TEMP_LEN], struct err *err)
 	}
 }
 
-static int write_temp(int fd, const struct snapshot *s, struct err *err)
+static int write_temp_snapshot(int fd, const struct snapshot *s,
+			       struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 
@@ -188,26 +190,27 @@ static int write_temp(int fd, const struct snapshot *s, struct err *err)
 
 /* Kept in the commit lock's file, written when the snapshot is durable and not
  * synced: it only has to outlive the deletion of the newest snapshot's file. */
-static void set_mark(int lock, uint64_t seq)
+static void save_highest_seq(int lock, uint64_t seq)
 {
-	char text[SEQ_MARK_LEN + 1];
+	char text[HIGHEST_SEQ_LEN + 1];
 
 	(void)snprintf(text, sizeof(text), "%019" PRIu64 "\n", seq);
-	(void)fd_pwrite(lock, text, SEQ_MARK_LEN, 0);
+	(void)fd_pwrite(lock, text, HIGHEST_SEQ_LEN, 0);
 }
 
-uint64_t catalog_mark(struct store *store)
+uint64_t catalog_highest_seq(struct store *store)
 {
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
 	uint64_t seq = 0;
 	size_t i;
 
-	if (fd_slurp_at(store_root_fd(store), "commit.lock", SEQ_MARK_LEN,
+	if (fd_slurp_at(store_root_fd(store), "commit.lock", HIGHEST_SEQ_LEN,
 			&text, &ignored) < 0 ||
-	    text.len != SEQ_MARK_LEN || text.data[SEQ_MARK_LEN - 1] != '\n')
+	    text.len != HIGHEST_SEQ_LEN ||
+	    text.data[HIGHEST_SEQ_LEN - 1] != '\n')
 		return 0;
-	for (i = 0; i < SEQ_MARK_LEN - 1; i++) {
+	for (i = 0; i < HIGHEST_SEQ_LEN - 1; i++) {
 		if (text.data[i] < '0' || text.data[i] > '9')
 			return 0;
 		seq = seq * 10 + (uint64_t)(text.data[i] - '0');
@@ -218,7 +221,7 @@ uint64_t catalog_mark(struct store *store)
 /* Never a number that was given before, though its file be gone. */
 static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 {
-	uint64_t mark = catalog_mark(store);
+	uint64_t mark = catalog_highest_seq(store);
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
 
@@ -230,7 +233,7 @@ static int next_seq(struct store *store, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-static int open_tmp(struct store *store, struct err *err)
+static int open_tmp_dir(struct store *store, struct err *err)
 {
 	int fd = openat(store_root_fd(store), "tmp",
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -238,16 +241,17 @@ static int open_tmp(struct store *store, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the store's tmp/") : fd;
 }
 
-static int sync_many(const int *fds, size_t count, struct err *err)
+static int sync_files_at_once(const int *fds, size_t count, struct err *err)
 {
 	return ring_sync_files(fds, count, false, err);
 }
 
 /* Under the commit lock; -EEXIST when the number was taken meanwhile. */
-static int add_once(struct store *store, int snaps_fd, struct snapshot *s,
-		    catalog_with with, void *arg, struct err *err)
+static int add_snapshot_as_next(struct store *store, int snaps_fd,
+				struct snapshot *s, catalog_with with,
+				void *arg, struct err *err)
 {
-	auto_close int tmp_fd = open_tmp(store, err);
+	auto_close int tmp_fd = open_tmp_dir(store, err);
 	AUTO(atomic_set) struct atomic_set set = {0};
 	char temp[TEMP_LEN], name[32];
 	int fd;
@@ -255,51 +259,51 @@ static int add_once(struct store *store, int snaps_fd, struct snapshot *s,
 	if (tmp_fd < 0 || next_seq(store, &s->seq, err) < 0)
 		return -err->num;
 	catalog_file_name(name, s->seq);
-	fd = open_temp(tmp_fd, temp, err);
+	fd = create_temp_snapshot(tmp_fd, temp, err);
 	if (fd < 0)
 		return fd;
 	atomic_set_adopt(&set, fd, tmp_fd, temp, snaps_fd, name);
-	if (write_temp(fd, s, err) < 0 ||
+	if (write_temp_snapshot(fd, s, err) < 0 ||
 	    (with && with(arg, s, &set, err) < 0) ||
-	    atomic_set_sync(&set, sync_many, err) < 0)
+	    atomic_set_sync(&set, sync_files_at_once, err) < 0)
 		return err_context(err, "keep a snapshot");
 	/* The packs, whose bytes the disk was given at once with these: they
 	 * have their names before what refers to them. */
 	if (store_flush_locked(store, err) < 0)
 		return -err->num;
-	return atomic_set_publish(&set, sync_many, err) < 0
+	return atomic_set_publish(&set, sync_files_at_once, err) < 0
 		       ? err_context(err, "keep a snapshot")
 		       : 0;
 }
 
 /* Under the commit lock. */
-static int add_locked(struct store *store, int snaps_fd, int lock,
-		      struct snapshot *s, catalog_with with, void *arg,
-		      struct err *err)
+static int add_snapshot_locked(struct store *store, int snaps_fd, int lock,
+			       struct snapshot *s, catalog_with with, void *arg,
+			       struct err *err)
 {
 	int got;
 
 	do
-		got = add_once(store, snaps_fd, s, with, arg, err);
+		got = add_snapshot_as_next(store, snaps_fd, s, with, arg, err);
 	while (got == -EEXIST);
 	if (got == 0)
-		set_mark(lock, s->seq);
+		save_highest_seq(lock, s->seq);
 	return got;
 }
 
 /* Under the commit lock. */
-static int replace_locked(struct store *store, int snaps_fd,
-			  const struct snapshot *s, struct err *err)
+static int replace_snapshot_locked(struct store *store, int snaps_fd,
+				   const struct snapshot *s, struct err *err)
 {
 	char temp[TEMP_LEN], name[32];
-	auto_close int tmp_fd = open_tmp(store, err);
+	auto_close int tmp_fd = open_tmp_dir(store, err);
 	auto_close int fd = -1;
 
 	if (tmp_fd < 0)
 		return tmp_fd;
 	catalog_file_name(name, s->seq);
-	fd = open_temp(tmp_fd, temp, err);
-	if (fd < 0 || write_temp(fd, s, err) < 0)
+	fd = create_temp_snapshot(tmp_fd, temp, err);
+	if (fd < 0 || write_temp_snapshot(fd, s, err) < 0)
 		return -err->num;
 	if (fdatasync(fd) < 0 || renameat(tmp_fd, temp, snaps_fd, name) < 0)
 		return fail_errno(err, "put a snapshot's file into snaps/");
@@ -314,21 +318,21 @@ int catalog_replace(struct store *store, const struct snapshot *s,
 
 	if (store_flush(store, err) < 0)
 		return -err->num;
-	snaps_fd = open_snaps(store, err);
+	snaps_fd = open_snaps_dir(store, err);
 	if (snaps_fd < 0)
 		return snaps_fd;
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;
-	got = replace_locked(store, snaps_fd, s, err);
+	got = replace_snapshot_locked(store, snaps_fd, s, err);
 	store_commit_end(store, lock);
 	return got;
 }
 
-static int add_flushed(struct store *store, struct snapshot *s,
-		       catalog_with with, void *arg, struct err *err)
+static int add_after_flush(struct store *store, struct snapshot *s,
+			   catalog_with with, void *arg, struct err *err)
 {
-	auto_close int snaps_fd = open_snaps(store, err);
+	auto_close int snaps_fd = open_snaps_dir(store, err);
 	int lock, got;
 
 	if (snaps_fd < 0)
@@ -338,7 +342,7 @@ static int add_flushed(struct store *store, struct snapshot *s,
 	lock = store_commit_begin(store, err);
 	if (lock < 0)
 		return lock;
-	got = add_locked(store, snaps_fd, lock, s, with, arg, err);
+	got = add_snapshot_locked(store, snaps_fd, lock, s, with, arg, err);
 	store_commit_end(store, lock);
 	return got;
 }
@@ -351,7 +355,7 @@ int catalog_add_with(struct store *store, struct snapshot *s, catalog_with with,
 
 	if (got < 0)
 		return got;
-	got = add_flushed(store, s, with, arg, err);
+	got = add_after_flush(store, s, with, arg, err);
 	store_flush_end(store);
 	if (got < 0)
 		s->seq = seq;

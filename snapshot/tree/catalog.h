@@ -73,8 +73,8 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree);
  * negative. One of some paths only (take_options.only) has its root flagged as
  * incomplete; it says nothing of what it does not have.
  */
-int snapshot_knows(struct store *store, const struct snapshot *s,
-		   const char *path, struct err *err);
+int snapshot_covers_path(struct store *store, const struct snapshot *s,
+			 const char *path, struct err *err);
 
 /* What a run made ("post-run", "during-run"): it has never been in the real
  * files, so it is had by its number only, never because it is the newest. */
@@ -83,7 +83,7 @@ bool snapshot_has_tag(const struct snapshot *s, const char *tag);
 /* A note about what was left out because the user said so. */
 bool snapshot_is_exclusion(const struct note *n);
 /* A list for tags and excludes, copied; NULL for none. */
-char **snapshot_texts(const char *const *texts);
+char **snapshot_copy_texts(const char *const *texts);
 
 /* store_flush(), then the file; gives it its sequence number. Durable when
  * this returns 0. */
@@ -120,7 +120,7 @@ uint64_t catalog_file_seq(const char *name);
 
 /* The highest number that was ever given, as far as it is known: never more,
  * less after a power cut. */
-uint64_t catalog_mark(struct store *store);
+uint64_t catalog_highest_seq(struct store *store);
 
 /* All sequence numbers, ascending. A damaged file is skipped when loading,
  * with its name in *err, by whoever walks the list. To free. */

@@ -62,7 +62,7 @@ static bool oid_absent(const struct oid *id)
 	return id->type == OBJECT_NONE;
 }
 
-static bool content_ok(const struct entry *e)
+static bool is_content_valid(const struct entry *e)
 {
 	uint8_t type = e->content.type;
 
@@ -108,7 +108,7 @@ bool entry_ok(const struct entry *e, bool is_root)
 		return false;
 	}
 	return e->mode <= 0177777 && e->mtime.nsec < 1000000000 &&
-	       (S_ISREG(e->mode) || !e->size) && content_ok(e) &&
+	       (S_ISREG(e->mode) || !e->size) && is_content_valid(e) &&
 	       (S_ISREG(e->mode) || S_ISDIR(e->mode) || !e->chattr) &&
 	       (oid_absent(&e->attrs) || e->attrs.type == OBJECT_ATTRSET) &&
 	       !(e->flags & ~(uint32_t)ENTRY_INCOMPLETE);
@@ -198,7 +198,7 @@ static uint64_t decode_up_to(struct dec *d, uint64_t max)
 }
 
 /* A number that is only there when it is not 0. */
-static uint64_t decode_some(struct dec *d)
+static uint64_t decode_text_or_null(struct dec *d)
 {
 	uint64_t v = dec_var(d);
 
@@ -232,7 +232,7 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	e.mtime.sec = dec_svar(d);
 	e.mtime.nsec = (uint32_t)decode_up_to(d, 999999999);
 	if (head & HEAD_SIZE)
-		e.size = decode_some(d);
+		e.size = decode_text_or_null(d);
 	if (head & HEAD_CONTENT)
 		decode_oid(d, &e.content);
 	if (head & HEAD_ATTRS)
@@ -240,9 +240,9 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	if (head & HEAD_LINK)
 		e.link = dec_text(d);
 	if (head & HEAD_RDEV)
-		e.rdev = decode_some(d);
+		e.rdev = decode_text_or_null(d);
 	if (head & HEAD_GROUP)
-		e.link_group = decode_some(d);
+		e.link_group = decode_text_or_null(d);
 	if (head & HEAD_INCOMPLETE)
 		e.flags |= ENTRY_INCOMPLETE;
 	if (head & HEAD_CHATTR)
@@ -259,20 +259,20 @@ bool entry_decode(struct dec *d, bool is_root, struct entry *ret)
 	return true;
 }
 
-static void pass_vars(struct dec *d, unsigned int count)
+static void skip_vars(struct dec *d, unsigned int count)
 {
 	while (count--)
 		(void)dec_var(d);
 }
 
-static void pass_oid(struct dec *d)
+static void skip_oid(struct dec *d)
 {
 	(void)dec_raw(d, sizeof(((struct oid *)0)->hash));
-	pass_vars(d, 2);
+	skip_vars(d, 2);
 	(void)dec_u8(d);
 }
 
-bool entry_pass(struct dec *d, struct entry_place *ret)
+bool entry_skip(struct dec *d, struct entry_span *ret)
 {
 	const unsigned char *at = d->at, *name;
 	unsigned int head = (unsigned int)decode_up_to(d, HEAD_ALL);
@@ -280,19 +280,19 @@ bool entry_pass(struct dec *d, struct entry_place *ret)
 
 	name = dec_bytes(d, &name_len);
 	/* Mode, owner, group, time. */
-	pass_vars(d, 5);
-	pass_vars(d, head & HEAD_SIZE ? 1 : 0);
+	skip_vars(d, 5);
+	skip_vars(d, head & HEAD_SIZE ? 1 : 0);
 	if (head & HEAD_CONTENT)
-		pass_oid(d);
+		skip_oid(d);
 	if (head & HEAD_ATTRS)
-		pass_oid(d);
+		skip_oid(d);
 	if (head & HEAD_LINK)
 		(void)dec_bytes(d, &link_len);
-	pass_vars(d, (head & HEAD_RDEV ? 1 : 0) + (head & HEAD_GROUP ? 1 : 0) +
+	skip_vars(d, (head & HEAD_RDEV ? 1 : 0) + (head & HEAD_GROUP ? 1 : 0) +
 			     (head & HEAD_CHATTR ? 1 : 0));
 	if (d->bad)
 		return false;
-	*ret = (struct entry_place){
+	*ret = (struct entry_span){
 		.at = at,
 		.len = (size_t)(d->at - at),
 		.name = (const char *)name,

@@ -65,7 +65,7 @@ bool entry_decode_part(struct dec *d, struct entry *ret);
 bool entry_decode(struct dec *d, bool is_root, struct entry *ret);
 
 /* An entry's place in a tree's bytes; name is theirs, without a NUL. */
-struct entry_place {
+struct entry_span {
 	const unsigned char *at;
 	size_t len;
 	const char *name;
@@ -75,6 +75,6 @@ struct entry_place {
 
 /* Passes over one entry, of which no more is checked than where it ends; false
  * when even that cannot be told: d is bad then. */
-bool entry_pass(struct dec *d, struct entry_place *ret);
+bool entry_skip(struct dec *d, struct entry_span *ret);
 
 #endif

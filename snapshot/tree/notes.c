@@ -6,22 +6,22 @@
 #include "base/path.h"
 #include "snapshot/tree/catalog.h"
 
-static int by_path(const void *path, const void *note)
+static int compare_note_path(const void *path, const void *note)
 {
 	return path_compare(path, ((const struct note *)note)->path);
 }
 
 /* The first note whose path is not before this one. */
-static size_t first_from(const struct snapshot *s, const char *path)
+static size_t first_note_from(const struct snapshot *s, const char *path)
 {
 	return lowerbound(path, s->notes, s->note_count, sizeof(*s->notes),
-			  by_path);
+			  compare_note_path);
 }
 
-static bool has_exact(const struct snapshot *s, enum note_kind kind,
-		      const char *path)
+static bool has_note_at(const struct snapshot *s, enum note_kind kind,
+			const char *path)
 {
-	size_t at = first_from(s, path);
+	size_t at = first_note_from(s, path);
 
 	for (; at < s->note_count && strcmp(s->notes[at].path, path) == 0; at++)
 		if (s->notes[at].kind == kind)
@@ -34,9 +34,9 @@ void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 {
 	size_t at;
 
-	if (has_exact(s, kind, path))
+	if (has_note_at(s, kind, path))
 		return;
-	at = first_from(s, path);
+	at = first_note_from(s, path);
 	GROW(s->notes, s->note_count, s->note_capacity);
 	memmove(&s->notes[at + 1], &s->notes[at],
 		(s->note_count - at) * sizeof(*s->notes));
@@ -49,7 +49,7 @@ void snapshot_add_note(struct snapshot *s, enum note_kind kind,
 }
 
 /* Cuts the last part off; false at the root. */
-static bool go_up(char *path)
+static bool cut_last_part(char *path)
 {
 	char *slash = strrchr(path, '/');
 
@@ -67,9 +67,9 @@ bool snapshot_has_note(const struct snapshot *s, enum note_kind kind,
 	if (!s->note_count)
 		return false;
 	do {
-		if (has_exact(s, kind, at))
+		if (has_note_at(s, kind, at))
 			return true;
-	} while (go_up(at));
+	} while (cut_last_part(at));
 	return false;
 }
 
@@ -80,12 +80,12 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree)
 
 	if (!s->note_count)
 		return false;
-	if (has_exact(s, NOTE_MOVED, at))
+	if (has_note_at(s, NOTE_MOVED, at))
 		return true;
-	if (!in_tree && go_up(at) && has_exact(s, NOTE_MOVED, at))
+	if (!in_tree && cut_last_part(at) && has_note_at(s, NOTE_MOVED, at))
 		return true;
-	while (go_up(at)) {
-		marked = has_exact(s, NOTE_MOVED, at);
+	while (cut_last_part(at)) {
+		marked = has_note_at(s, NOTE_MOVED, at);
 		if (marked && below_marked)
 			return true;
 		below_marked = marked;
@@ -93,8 +93,8 @@ bool snapshot_moved(const struct snapshot *s, const char *path, bool in_tree)
 	return false;
 }
 
-int snapshot_knows(struct store *store, const struct snapshot *s,
-		   const char *path, struct err *err)
+int snapshot_covers_path(struct store *store, const struct snapshot *s,
+			 const char *path, struct err *err)
 {
 	auto_free char *at = mem_strdup(path_rest(path, s->root_path));
 
@@ -132,7 +132,7 @@ bool snapshot_has_tag(const struct snapshot *s, const char *tag)
 	return false;
 }
 
-char **snapshot_texts(const char *const *texts)
+char **snapshot_copy_texts(const char *const *texts)
 {
 	char **copy = NULL;
 	size_t i;

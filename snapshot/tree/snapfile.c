@@ -103,7 +103,8 @@ static char **decode_texts(struct dec *d)
 	return texts;
 }
 
-static void decode_body(struct dec *d, unsigned int version, struct snapshot *s)
+static void decode_snapshot_body(struct dec *d, unsigned int version,
+				 struct snapshot *s)
 {
 	auto_free char *boot_id = NULL;
 	uint8_t has_root;
@@ -155,7 +156,7 @@ int snapfile_decode(const struct buf *bytes, uint64_t seq, struct snapshot *ret,
 	if (version > FILE_VERSION)
 		return fail(err, EPROTO,
 			    "of version %u: written by a newer guard", version);
-	decode_body(&d, version, &s);
+	decode_snapshot_body(&d, version, &s);
 	if (!dec_end(&d) || s.seq != seq)
 		return fail(err, EBADMSG, "damaged");
 	*ret = s;

@@ -166,7 +166,7 @@ static int find_missing_seqs(struct store *s, struct tombstones *ret,
 			     struct err *err)
 {
 	/* First: what is committed meanwhile is missing in neither. */
-	uint64_t highest = catalog_mark(s), next = 1;
+	uint64_t highest = catalog_highest_seq(s), next = 1;
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
 

@@ -1,7 +1,8 @@
 /*
  * Which numbers have no snapshot any more because prune or repair took it
  * away, so that one whose file somebody deleted is noticed: a number up to the
- * highest ever given (catalog_mark()) that is neither in snaps/ nor here.
+ * highest ever given (catalog_highest_seq()) that is neither in snaps/ nor
+ * here.
  *
  * A file of the store, `gone`; without one nothing is gone if FORMAT has the
  * optional feature of that name, else it is not known (an older store), and

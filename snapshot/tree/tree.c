@@ -88,16 +88,16 @@ int tree_decode(const void *data, size_t len, struct tree *ret, struct err *err)
 }
 
 /* One of two trees that are gone through together. */
-struct side {
+struct pair_side {
 	struct dec d;
 	uint64_t version, left; /* entries that are yet to come */
-	struct entry_place last; /* the one that was passed */
+	struct entry_span last; /* the one that was passed */
 	bool waits; /* it was passed and is not dealt with */
 	bool chattr;
 	struct tree kept;
 };
 
-static bool side_start(struct side *s, const struct buf *bytes)
+static bool side_start(struct pair_side *s, const struct buf *bytes)
 {
 	s->d = dec_start(bytes->data, bytes->len);
 	s->version = dec_var(&s->d);
@@ -106,8 +106,7 @@ static bool side_start(struct side *s, const struct buf *bytes)
 	       (s->version == VERSION_PLAIN || s->version == VERSION_CHATTR);
 }
 
-static int compare_names(const struct entry_place *a,
-			 const struct entry_place *b)
+static int compare_names(const struct entry_span *a, const struct entry_span *b)
 {
 	size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
 	int order = len ? memcmp(a->name, b->name, len) : 0;
@@ -117,7 +116,7 @@ static int compare_names(const struct entry_place *a,
 			       (a->name_len < b->name_len);
 }
 
-static void note_passed(struct side *s, const struct entry_place *e)
+static void note_skipped_entry(struct pair_side *s, const struct entry_span *e)
 {
 	if (s->last.at && compare_names(&s->last, e) >= 0)
 		s->d.bad = true;
@@ -126,7 +125,7 @@ static void note_passed(struct side *s, const struct entry_place *e)
 	s->left--;
 }
 
-static size_t same_start(const struct dec *a, const struct dec *b)
+static size_t same_prefix_len(const struct dec *a, const struct dec *b)
 {
 	size_t a_len = (size_t)(a->end - a->at),
 	       b_len = (size_t)(b->end - b->at);
@@ -140,33 +139,33 @@ static size_t same_start(const struct dec *a, const struct dec *b)
 }
 
 /* Both are at the beginning of an entry. */
-static void pass_same(struct side *a, struct side *b)
+static void skip_same_entries(struct pair_side *a, struct pair_side *b)
 {
-	size_t same = same_start(&a->d, &b->d);
+	size_t same = same_prefix_len(&a->d, &b->d);
 	struct dec d = a->d;
-	struct entry_place e;
+	struct entry_span e;
 
-	while (a->left && b->left && entry_pass(&d, &e) && e.len <= same) {
+	while (a->left && b->left && entry_skip(&d, &e) && e.len <= same) {
 		same -= e.len;
 		a->d.at += e.len;
 		b->d.at += e.len;
-		note_passed(a, &e);
-		note_passed(b, &e);
+		note_skipped_entry(a, &e);
+		note_skipped_entry(b, &e);
 	}
 }
 
-static bool side_next(struct side *s)
+static bool side_next(struct pair_side *s)
 {
-	struct entry_place e;
+	struct entry_span e;
 
-	if (!s->waits && s->left && entry_pass(&s->d, &e)) {
-		note_passed(s, &e);
+	if (!s->waits && s->left && entry_skip(&s->d, &e)) {
+		note_skipped_entry(s, &e);
 		s->waits = true;
 	}
 	return s->waits && !s->d.bad;
 }
 
-static void keep(struct side *s)
+static void keep_last_entry(struct pair_side *s)
 {
 	struct dec d = dec_start(s->last.at, s->last.len);
 	struct entry e;
@@ -178,20 +177,20 @@ static void keep(struct side *s)
 		s->d.bad = true;
 }
 
-static bool side_end(const struct side *s)
+static bool side_end(const struct pair_side *s)
 {
 	return !s->left && dec_end(&s->d) &&
 	       s->chattr == (s->version == VERSION_CHATTR);
 }
 
-static bool decode_apart(struct side *a, struct side *b)
+static bool decode_pair(struct pair_side *a, struct pair_side *b)
 {
 	for (;;) {
 		bool in_a, in_b;
 		int order;
 
 		if (!a->waits && !b->waits)
-			pass_same(a, b);
+			skip_same_entries(a, b);
 		in_a = side_next(a);
 		in_b = side_next(b);
 		if ((!in_a && !in_b) || a->d.bad || b->d.bad)
@@ -200,16 +199,16 @@ static bool decode_apart(struct side *a, struct side *b)
 			: !in_b ? -1
 				: compare_names(&a->last, &b->last);
 		if (order <= 0)
-			keep(a);
+			keep_last_entry(a);
 		if (order >= 0)
-			keep(b);
+			keep_last_entry(b);
 	}
 }
 
-int tree_decode_apart(const struct buf *a, const struct buf *b,
-		      struct tree *ret_a, struct tree *ret_b, struct err *err)
+int tree_decode_pair(const struct buf *a, const struct buf *b,
+		     struct tree *ret_a, struct tree *ret_b, struct err *err)
 {
-	struct side x = {0}, y = {0};
+	struct pair_side x = {0}, y = {0};
 
 	if (!side_start(&x, a) || !side_start(&y, b)) {
 		if (tree_decode(a->data, a->len, ret_a, err) < 0)
@@ -220,7 +219,7 @@ int tree_decode_apart(const struct buf *a, const struct buf *b,
 		}
 		return 0;
 	}
-	if (!decode_apart(&x, &y)) {
+	if (!decode_pair(&x, &y)) {
 		tree_free(&x.kept);
 		tree_free(&y.kept);
 		return fail(err, EBADMSG, "a damaged tree");

@@ -59,9 +59,9 @@ int tree_cursor_open(struct store *s, const struct oid *id,
 		     struct tree_cursor *ret, struct err *err);
 /* Of two folders at once: what both hold, the same in every byte, may be left
  * out of both. */
-int tree_cursor_open_apart(struct store *s, const struct oid *a,
-			   const struct oid *b, struct tree_cursor *ret_a,
-			   struct tree_cursor *ret_b, struct err *err);
+int tree_cursor_open_pair(struct store *s, const struct oid *a,
+			  const struct oid *b, struct tree_cursor *ret_a,
+			  struct tree_cursor *ret_b, struct err *err);
 void tree_cursor_free(struct tree_cursor *c);
 /* 1 and the next entry (the cursor's, until it is asked again), 0 at the end,
  * or negative. Move on with c->next++. */
@@ -139,7 +139,7 @@ int tree_decode(const void *data, size_t len, struct tree *ret,
  * both; of these no more is checked than their names' order. Trees that are
  * split are not shortened.
  */
-int tree_decode_apart(const struct buf *a, const struct buf *b,
-		      struct tree *ret_a, struct tree *ret_b, struct err *err);
+int tree_decode_pair(const struct buf *a, const struct buf *b,
+		     struct tree *ret_a, struct tree *ret_b, struct err *err);
 
 #endif

@@ -35,40 +35,42 @@ static void differ_free(struct differ *d)
 	buf_free(&d->path);
 }
 
-static bool is_folder(const struct entry *e)
+static bool is_dir_entry(const struct entry *e)
 {
 	return e && S_ISDIR(e->mode);
 }
 
-static int open_level(struct differ *d, const struct entry *a,
-		      const struct entry *b, struct level *l, struct err *err)
+static int open_diff_level(struct differ *d, const struct entry *a,
+			   const struct entry *b, struct level *l,
+			   struct err *err)
 {
-	if (is_folder(a) && is_folder(b))
-		return tree_cursor_open_apart(d->store, &a->content,
-					      &b->content, &l->a, &l->b, err);
-	if (is_folder(a))
+	if (is_dir_entry(a) && is_dir_entry(b))
+		return tree_cursor_open_pair(d->store, &a->content, &b->content,
+					     &l->a, &l->b, err);
+	if (is_dir_entry(a))
 		return tree_cursor_open(d->store, &a->content, &l->a, err);
 	return tree_cursor_open(d->store, &b->content, &l->b, err);
 }
 
 /* The folder that d->path names becomes the level on top. */
-static int enter(struct differ *d, const struct entry *a, const struct entry *b,
-		 struct err *err)
+static int enter_differing_dirs(struct differ *d, const struct entry *a,
+				const struct entry *b, struct err *err)
 {
 	struct level *top;
 
-	if (is_folder(a) && is_folder(b) && oid_equal(&a->content, &b->content))
+	if (is_dir_entry(a) && is_dir_entry(b) &&
+	    oid_equal(&a->content, &b->content))
 		return 0;
 	GROW(d->levels, d->count, d->capacity);
 	top = &d->levels[d->count++];
 	*top = (struct level){.path_len = d->path.len};
-	if (open_level(d, a, b, top, err) < 0)
+	if (open_diff_level(d, a, b, top, err) < 0)
 		return err_context(err, "%s", text_quote(buf_text(&d->path)));
 	return 0;
 }
 
-static int visit(struct differ *d, const struct entry *a, const struct entry *b,
-		 struct err *err)
+static int report_and_enter(struct differ *d, const struct entry *a,
+			    const struct entry *b, struct err *err)
 {
 	int got;
 
@@ -77,11 +79,13 @@ static int visit(struct differ *d, const struct entry *a, const struct entry *b,
 	got = d->each(d->arg, buf_text(&d->path), a, b, err);
 	if (got < 0)
 		return got;
-	return is_folder(a) || is_folder(b) ? enter(d, a, b, err) : 0;
+	return is_dir_entry(a) || is_dir_entry(b)
+		       ? enter_differing_dirs(d, a, b, err)
+		       : 0;
 }
 
 /* The next name of the top level, from either side or both. */
-static int step(struct differ *d, struct err *err)
+static int diff_next_entry(struct differ *d, struct err *err)
 {
 	struct level *top = &d->levels[d->count - 1];
 	const struct entry *a = NULL, *b = NULL;
@@ -110,7 +114,7 @@ static int step(struct differ *d, struct err *err)
 	if (d->path.len)
 		buf_add_char(&d->path, '/');
 	buf_add_text(&d->path, a ? a->name : b->name);
-	return visit(d, a, b, err);
+	return report_and_enter(d, a, b, err);
 }
 
 int tree_diff(struct store *s, const struct entry *a, const struct entry *b,
@@ -126,9 +130,9 @@ int tree_diff(struct store *s, const struct entry *a, const struct entry *b,
 	b = b && b->mode ? b : NULL;
 	if (!a && !b)
 		return 0;
-	got = visit(&d, a, b, err);
+	got = report_and_enter(&d, a, b, err);
 	while (got >= 0 && d.count)
-		got = step(&d, err);
+		got = diff_next_entry(&d, err);
 	return got < 0 ? got : 0;
 }
 

@@ -17,8 +17,8 @@ static int get_object(struct store *s, const struct oid *id, struct buf *ret,
 }
 
 /* One object; it may be split. */
-static int load_object(struct store *s, const struct oid *id, struct tree *ret,
-		       struct err *err)
+static int load_tree_object(struct store *s, const struct oid *id,
+			    struct tree *ret, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 
@@ -37,7 +37,7 @@ static int load_part(struct store *s, const struct tree *parts, size_t i,
 {
 	AUTO(tree) struct tree t = {0};
 
-	if (load_object(s, &parts->entries[i].content, &t, err) < 0)
+	if (load_tree_object(s, &parts->entries[i].content, &t, err) < 0)
 		return -err->num;
 	if (t.split || !t.count ||
 	    strcmp(t.entries[0].name, parts->entries[i].name) != 0 ||
@@ -56,7 +56,8 @@ void tree_cursor_free(struct tree_cursor *c)
 	*c = (struct tree_cursor){0};
 }
 
-static struct tree_cursor begin(struct store *s, const struct tree *t)
+static struct tree_cursor make_tree_cursor(struct store *s,
+					   const struct tree *t)
 {
 	struct tree_cursor c = {.store = s};
 
@@ -72,15 +73,15 @@ int tree_cursor_open(struct store *s, const struct oid *id,
 {
 	struct tree t;
 
-	if (load_object(s, id, &t, err) < 0)
+	if (load_tree_object(s, id, &t, err) < 0)
 		return -err->num;
-	*ret = begin(s, &t);
+	*ret = make_tree_cursor(s, &t);
 	return 0;
 }
 
-int tree_cursor_open_apart(struct store *s, const struct oid *a,
-			   const struct oid *b, struct tree_cursor *ret_a,
-			   struct tree_cursor *ret_b, struct err *err)
+int tree_cursor_open_pair(struct store *s, const struct oid *a,
+			  const struct oid *b, struct tree_cursor *ret_a,
+			  struct tree_cursor *ret_b, struct err *err)
 {
 	AUTO(buf) struct buf a_bytes = {0}, b_bytes = {0};
 	struct tree t, u;
@@ -96,10 +97,10 @@ int tree_cursor_open_apart(struct store *s, const struct oid *a,
 	}
 	if (get_object(s, a, &a_bytes, err) < 0 ||
 	    get_object(s, b, &b_bytes, err) < 0 ||
-	    tree_decode_apart(&a_bytes, &b_bytes, &t, &u, err) < 0)
+	    tree_decode_pair(&a_bytes, &b_bytes, &t, &u, err) < 0)
 		return -err->num;
-	*ret_a = begin(s, &t);
-	*ret_b = begin(s, &u);
+	*ret_a = make_tree_cursor(s, &t);
+	*ret_b = make_tree_cursor(s, &u);
 	return 0;
 }
 
@@ -162,13 +163,13 @@ int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 }
 
 /* The folder, or of a split one that part that name would be in. */
-static int load_around(struct store *s, const struct oid *id, const char *name,
-		       struct tree *ret, struct err *err)
+static int load_part_around(struct store *s, const struct oid *id,
+			    const char *name, struct tree *ret, struct err *err)
 {
 	AUTO(tree) struct tree t = {0};
 	size_t low = 0, high;
 
-	if (load_object(s, id, &t, err) < 0)
+	if (load_tree_object(s, id, &t, err) < 0)
 		return -err->num;
 	if (!t.split) {
 		*ret = t;
@@ -204,7 +205,7 @@ int tree_lookup(struct store *s, const struct entry *root, const char *path,
 
 		if (!S_ISDIR(at.mode))
 			return 0;
-		if (load_around(s, &at.content, name, &t, err) < 0)
+		if (load_part_around(s, &at.content, name, &t, err) < 0)
 			return -err->num;
 		found = tree_find(&t, name);
 		if (!found)

@@ -47,7 +47,7 @@ void tree_writer_free(struct tree_writer **writer)
 	*writer = NULL;
 }
 
-static bool begins_part(const struct tree_writer *w, const char *name)
+static bool begins_tree_part(const struct tree_writer *w, const char *name)
 {
 	uint64_t number = hash_check(name, strlen(name));
 
@@ -55,7 +55,8 @@ static bool begins_part(const struct tree_writer *w, const char *name)
 		 (PART_COUNT - 1));
 }
 
-static int put_part(struct tree_writer *w, struct oid *ret, struct err *err)
+static int put_tree_part(struct tree_writer *w, struct oid *ret,
+			 struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 
@@ -65,11 +66,11 @@ static int put_part(struct tree_writer *w, struct oid *ret, struct err *err)
 			 err);
 }
 
-static int end_part(struct tree_writer *w, struct err *err)
+static int end_tree_part(struct tree_writer *w, struct err *err)
 {
 	struct entry part = {.mode = S_IFDIR};
 
-	if (put_part(w, &part.content, err) < 0)
+	if (put_tree_part(w, &part.content, err) < 0)
 		return -err->num;
 	part.name = TAKE(w->first);
 	tree_add(&w->parts, &part);
@@ -90,8 +91,8 @@ int tree_writer_add(struct tree_writer *w, const struct entry *e,
 	if (!order)
 		return fail(err, EEXIST, "%s is in the folder twice",
 			    text_quote(e->name));
-	if (w->split && w->count && begins_part(w, e->name) &&
-	    end_part(w, err) < 0)
+	if (w->split && w->count && begins_tree_part(w, e->name) &&
+	    end_tree_part(w, err) < 0)
 		return -err->num;
 	if (!w->count)
 		w->first = mem_strdup(e->name);
@@ -108,21 +109,21 @@ int tree_writer_end(struct tree_writer *w, struct oid *ret, struct err *err)
 	AUTO(buf) struct buf bytes = {0};
 
 	if (!w->split || (!w->count && !w->parts.count))
-		return put_part(w, ret, err);
-	if (w->count && end_part(w, err) < 0)
+		return put_tree_part(w, ret, err);
+	if (w->count && end_tree_part(w, err) < 0)
 		return -err->num;
 	tree_encode_split(w->parts.entries, w->parts.count, &bytes);
 	return store_put(w->store, OBJECT_TREE, bytes.data, bytes.len, ret,
 			 err);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_entry_names(const void *a, const void *b)
 {
 	return strcmp(((const struct entry *)a)->name,
 		      ((const struct entry *)b)->name);
 }
 
-static bool sorted(const struct tree *t)
+static bool is_tree_sorted(const struct tree *t)
 {
 	size_t i;
 
@@ -144,8 +145,9 @@ int tree_save(struct store *s, struct tree *t, struct oid *ret, struct err *err)
 				    text_quote(t->entries[i].name
 						       ? t->entries[i].name
 						       : ""));
-	if (!sorted(t))
-		qsort(t->entries, t->count, sizeof(*t->entries), by_name);
+	if (!is_tree_sorted(t))
+		qsort(t->entries, t->count, sizeof(*t->entries),
+		      compare_entry_names);
 	for (i = 0; i < t->count; i++)
 		if (tree_writer_add(w, &t->entries[i], err) < 0)
 			return -err->num;

@@ -300,8 +300,8 @@ static void fill_snapshot(struct walk *w, const struct take_options *o,
 	s->command = text_or_empty(o->command);
 	s->message = text_or_empty(o->message);
 	s->root_path = mem_strdup(o->root_path);
-	s->tags = snapshot_texts(o->tags);
-	s->excludes = snapshot_texts(o->excludes);
+	s->tags = snapshot_copy_texts(o->tags);
+	s->excludes = snapshot_copy_texts(o->excludes);
 	s->root_dev = w->dev;
 	s->files = atomic_load(&w->files);
 	s->folders = atomic_load(&w->folders);

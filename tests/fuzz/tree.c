@@ -1,4 +1,4 @@
-/* Tree objects and the entries in them: tree_decode(), tree_decode_apart(). */
+/* Tree objects and the entries in them: tree_decode(), tree_decode_pair(). */
 #include <stdlib.h>
 
 #include "base/path.h"
@@ -13,7 +13,7 @@ static void apart(const uint8_t *a, size_t a_len, const uint8_t *b,
 	struct buf y = {.data = mem_dup(b, b_len), .len = b_len};
 	AUTO(tree) struct tree t = {0}, u = {0};
 	struct err err;
-	int got = tree_decode_apart(&x, &y, &t, &u, &err);
+	int got = tree_decode_pair(&x, &y, &t, &u, &err);
 
 	free(x.data);
 	free(y.data);

@@ -95,8 +95,8 @@ static void test_tags_and_what_is_left_out(void **state)
 	const char *const excludes[] = {"*.o", NULL};
 	struct err err;
 
-	in.tags = snapshot_texts(tags);
-	in.excludes = snapshot_texts(excludes);
+	in.tags = snapshot_copy_texts(tags);
+	in.excludes = snapshot_copy_texts(excludes);
 	ok(catalog_add(box->store, &in, &err));
 	ok(catalog_load(box->store, in.seq, &out, &err));
 	assert_true(snapshot_has_tag(&out, "keep"));

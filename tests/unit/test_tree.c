@@ -262,12 +262,12 @@ static void test_what_two_folders_share_is_left_out_and_no_more(void **state)
 		tell_apart(&a, &b, &should);
 		tree_encode(a.entries, a.count, &of_a);
 		tree_encode(b.entries, b.count, &of_b);
-		ok(tree_decode_apart(&of_a, &of_b, &x, &y, &err));
+		ok(tree_decode_pair(&of_a, &of_b, &x, &y, &err));
 		tell_apart(&x, &y, &is);
 		assert_string_equal(buf_text(&is), buf_text(&should));
 		tree_free(&x);
 		tree_free(&y);
-		ok(tree_decode_apart(&of_a, &of_a, &x, &y, &err));
+		ok(tree_decode_pair(&of_a, &of_a, &x, &y, &err));
 		assert_int_equal(x.count + y.count, 0);
 	}
 }
@@ -283,7 +283,7 @@ test_unsorted_names_are_refused_also_when_both_have_them(void **state)
 
 	(void)state;
 	tree_encode(e, 2, &bytes);
-	assert_int_equal(tree_decode_apart(&bytes, &bytes, &x, &y, &err),
+	assert_int_equal(tree_decode_pair(&bytes, &bytes, &x, &y, &err),
 			 -EBADMSG);
 	entry_free(&e[0]);
 	entry_free(&e[1]);
@@ -365,14 +365,14 @@ static void test_a_damaged_tree_beside_another_never_crashes(void **state)
 			bad.data[i] ^= (unsigned char)(1 << bit);
 			whole = decodes(bad.data, bad.len);
 			/* What differs is checked as ever. */
-			assert_int_equal(tree_decode_apart(&good, &bad, &x, &y,
-							   &err) == 0,
+			assert_int_equal(tree_decode_pair(&good, &bad, &x, &y,
+							  &err) == 0,
 					 whole);
 			refused += !whole;
 			tree_free(&x);
 			tree_free(&y);
-			assert_int_equal(tree_decode_apart(&bad, &good, &x, &y,
-							   &err) == 0,
+			assert_int_equal(tree_decode_pair(&bad, &good, &x, &y,
+							  &err) == 0,
 					 whole);
 			bad.data[i] ^= (unsigned char)(1 << bit);
 		}
@@ -381,8 +381,8 @@ static void test_a_damaged_tree_beside_another_never_crashes(void **state)
 		struct buf cut = {.data = mem_dup(good.data, i), .len = i};
 		struct tree x, y;
 
-		assert_true(tree_decode_apart(&cut, &good, &x, &y, &err) < 0);
-		assert_true(tree_decode_apart(&good, &cut, &x, &y, &err) < 0);
+		assert_true(tree_decode_pair(&cut, &good, &x, &y, &err) < 0);
+		assert_true(tree_decode_pair(&good, &cut, &x, &y, &err) < 0);
 		free(cut.data);
 	}
 }
