@@ -280,7 +280,7 @@ static int edit(void *arg, const char *path, const struct entry *began,
 		return -err->num;
 	entry_copy(&folder, began);
 	folder.flags = now.flags;
-	return tree_editor_put_folder(e->editor, path, &folder, err);
+	return tree_editor_put_dir(e->editor, path, &folder, err);
 }
 
 static int rebase(struct rebase *r, const struct session *s, size_t folder,

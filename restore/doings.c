@@ -117,9 +117,8 @@ static int set(struct alone *a, const char *path, const struct entry *e,
 	if (!e || (was && ((e->mode ^ was->mode) & S_IFMT)))
 		got = tree_editor_remove(ed, path, err);
 	if (got == 0 && e)
-		got = S_ISDIR(e->mode)
-			      ? tree_editor_put_folder(ed, path, e, err)
-			      : tree_editor_put(ed, path, e, err);
+		got = S_ISDIR(e->mode) ? tree_editor_put_dir(ed, path, e, err)
+				       : tree_editor_put(ed, path, e, err);
 	return got == -ENOTDIR ? 0 : got;
 }
 
@@ -219,7 +218,7 @@ static int keep_unseen(struct alone *a, const char *path, struct err *err)
 	if (got <= 0 || !S_ISDIR(e.mode))
 		return got < 0 ? got : 0;
 	e.flags |= ENTRY_INCOMPLETE;
-	return tree_editor_put_folder(editor(a), path, &e, err);
+	return tree_editor_put_dir(editor(a), path, &e, err);
 }
 
 static int judge(void *arg, const char *path, const struct entry *was,

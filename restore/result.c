@@ -231,9 +231,8 @@ static int edit(struct result *r, const char *path, struct entry *e,
 {
 	if (keep_chattr(r, path, e, err) < 0 || hand_on(r, path, e, err) < 0)
 		return -err->num;
-	return S_ISDIR(e->mode)
-		       ? tree_editor_put_folder(r->editor, path, e, err)
-		       : tree_editor_put(r->editor, path, e, err);
+	return S_ISDIR(e->mode) ? tree_editor_put_dir(r->editor, path, e, err)
+				: tree_editor_put(r->editor, path, e, err);
 }
 
 /* Folders that the base does not have, because the user made or moved them
@@ -250,7 +249,7 @@ static int add_parents(struct result *r, const char *path, struct err *err)
 			continue;
 		dir = mem_strndup(path, len);
 		if (take(r, dir, &e, err) < 0 ||
-		    tree_editor_put_folder(r->editor, dir, &e, err) < 0)
+		    tree_editor_put_dir(r->editor, dir, &e, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -333,7 +332,7 @@ static int settle(struct result *r, const char *path, struct err *err)
 		return 0;
 	free(r->settled);
 	r->settled = TAKE(dir);
-	return tree_editor_settle(r->editor, path, err);
+	return tree_editor_move_to(r->editor, path, err);
 }
 
 /* A folder on the way to one is. */

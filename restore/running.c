@@ -138,7 +138,7 @@ static int enter(struct walk *w, const struct place *at, const char *name,
 		if (last && !S_ISDIR(last->mode) &&
 		    tree_editor_remove(w->ed, path, err) < 0)
 			return -err->num;
-		if (tree_editor_put_folder(w->ed, path, &e, err) < 0)
+		if (tree_editor_put_dir(w->ed, path, &e, err) < 0)
 			return -err->num;
 	}
 	return folder(w, &below, err);

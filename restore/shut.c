@@ -237,8 +237,8 @@ int shut_correct(const struct shut *s, struct store *store, struct entry *root,
 		got = tree_editor_get(ed, s->items[i].path, &e, err);
 		e.mode = s->items[i].mode;
 		if (got > 0)
-			got = tree_editor_put_folder(ed, s->items[i].path, &e,
-						     err);
+			got = tree_editor_put_dir(ed, s->items[i].path, &e,
+						  err);
 	}
 	if (got >= 0)
 		got = tree_editor_save(ed, &corrected, err);

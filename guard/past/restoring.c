@@ -43,7 +43,7 @@ static int put_parents(const struct want *w, struct tree_editor *ed,
 			continue;
 		if (tree_lookup(w->store, &t->snapshot.root, parent, &then,
 				err) < 0 ||
-		    tree_editor_put_folder(ed, parent, &then, err) < 0)
+		    tree_editor_put_dir(ed, parent, &then, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -150,7 +150,7 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 	} else if (l->exact && stay_in(l, whole, e, &now, err) < 0) {
 		return -err->num;
 	}
-	return tree_editor_put_folder(l->ed, whole, &now, err);
+	return tree_editor_put_dir(l->ed, whole, &now, err);
 }
 
 int restoring_leave_out(struct store *store, const struct entry *now,
@@ -215,8 +215,8 @@ static int make(const struct want *w, struct err *err)
 			start = &w->targets[i].entry;
 	ed = tree_editor_new(w->store, start);
 	if (w->how == RESTORING_GONE && start == w->now)
-		got = tree_editor_put_folder(ed, "",
-					     &w->targets[0].snapshot.root, err);
+		got = tree_editor_put_dir(ed, "", &w->targets[0].snapshot.root,
+					  err);
 	for (i = 0; i < w->count && got == 0; i++) {
 		struct keep_git k = {.w = w, .ed = ed, .prefix = ""};
 

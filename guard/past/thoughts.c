@@ -57,7 +57,7 @@ static int put(struct tree_editor *ed, const struct thought *t, struct err *err)
 	if (!t->to.mode)
 		got = tree_editor_remove(ed, t->path, err);
 	else if (S_ISDIR(t->to.mode))
-		got = tree_editor_put_folder(ed, t->path, &t->to, err);
+		got = tree_editor_put_dir(ed, t->path, &t->to, err);
 	else
 		got = tree_editor_put(ed, t->path, &t->to, err);
 	return got == -ENOTDIR ? 0 : got;

@@ -32,7 +32,7 @@ static int put_parent(struct picker *p, const char *dir, struct err *err)
 		return -err->num;
 	if (S_ISDIR(base.mode) || !S_ISDIR(want.mode))
 		return 0;
-	return tree_editor_put_folder(p->editor, dir, &want, err);
+	return tree_editor_put_dir(p->editor, dir, &want, err);
 }
 
 /* New folders come along with what is in them, also where only that was
@@ -71,7 +71,7 @@ static int put(struct picker *p, struct review_entry *e,
 	if (put_parents(p, e->path, err) < 0)
 		return -err->num;
 	return S_ISDIR(what->mode)
-		       ? tree_editor_put_folder(p->editor, e->path, what, err)
+		       ? tree_editor_put_dir(p->editor, e->path, what, err)
 		       : tree_editor_put(p->editor, e->path, what, err);
 }
 

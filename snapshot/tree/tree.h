@@ -108,15 +108,15 @@ int tree_editor_put(struct tree_editor *ed, const char *path,
 		    const struct entry *e, struct err *err);
 /* Sets a folder's own metadata and keeps what is in it; makes it when
  * missing. path "" is the root. */
-int tree_editor_put_folder(struct tree_editor *ed, const char *path,
-			   const struct entry *e, struct err *err);
+int tree_editor_put_dir(struct tree_editor *ed, const char *path,
+			const struct entry *e, struct err *err);
 /* Removes path and all below; one that is not there is fine. */
 int tree_editor_remove(struct tree_editor *ed, const char *path,
 		       struct err *err);
 /* What is done next lies at path: the folders that were opened for what the
  * last call named, and do not hold it, are saved and take no room any more. */
-int tree_editor_settle(struct tree_editor *ed, const char *path,
-		       struct err *err);
+int tree_editor_move_to(struct tree_editor *ed, const char *path,
+			struct err *err);
 /* A copy of what is at path now, to be freed; 1, 0 when there is nothing. */
 int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 		    struct err *err);

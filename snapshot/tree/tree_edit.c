@@ -23,7 +23,7 @@ struct node {
 };
 
 /* A folder on the way to the last path: its own ends there. */
-struct place {
+struct open_place {
 	struct node *node;
 	size_t end;
 };
@@ -31,44 +31,44 @@ struct place {
 struct tree_editor {
 	struct store *store;
 	struct node root;
-	char *last; /* of tree_editor_settle() */
+	char *last; /* of tree_editor_move_to() */
 	/* The way to the path that was looked for last: the next one is often
 	 * near it. Nothing in it outlives a change of what holds it. */
 	char *path;
-	struct place *way;
-	size_t way_count, way_capacity;
+	struct open_place *open_path;
+	size_t open_count, open_capacity;
 };
 
 /* A stack in the heap stands for recursion: depth is not ours to choose. */
-struct step {
+struct save_step {
 	struct node *node;
 	size_t next;
 };
 
-struct steps {
-	struct step *items;
+struct save_steps {
+	struct save_step *items;
 	size_t count, capacity;
 };
 
-static void steps_free(struct steps *s)
+static void save_steps_free(struct save_steps *s)
 {
 	free(s->items);
 }
 
-static void push(struct steps *s, struct node *node)
+static void push_save_step(struct save_steps *s, struct node *node)
 {
 	GROW(s->items, s->count, s->capacity);
-	s->items[s->count++] = (struct step){.node = node};
+	s->items[s->count++] = (struct save_step){.node = node};
 }
 
 /* By its place among the sorted. */
-static struct node *child(const struct node *node, size_t i)
+static struct node *node_child(const struct node *node, size_t i)
 {
 	return &node->nodes[i < node->gap ? i
 					  : i + node->capacity - node->count];
 }
 
-static void move_gap(struct node *node, size_t to)
+static void move_node_gap(struct node *node, size_t to)
 {
 	size_t gap = node->gap, behind = gap + node->capacity - node->count;
 	struct node *nodes = node->nodes;
@@ -82,13 +82,13 @@ static void move_gap(struct node *node, size_t to)
 	node->gap = to;
 }
 
-static struct node *insert(struct node *node, size_t at)
+static struct node *insert_child(struct node *node, size_t at)
 {
 	if (node->count == node->capacity) {
-		move_gap(node, node->count);
+		move_node_gap(node, node->count);
 		GROW(node->nodes, node->count, node->capacity);
 	}
-	move_gap(node, at);
+	move_node_gap(node, at);
 	node->gap++;
 	node->count++;
 	node->nodes[at] = (struct node){0};
@@ -96,22 +96,23 @@ static struct node *insert(struct node *node, size_t at)
 }
 
 /* Frees what is in the node and its entry, not the node itself. */
-static void node_done(struct node *node)
+static void free_node(struct node *node)
 {
-	AUTO(steps) struct steps steps = {0};
+	AUTO(save_steps) struct save_steps save_steps = {0};
 
-	push(&steps, node);
-	while (steps.count) {
-		struct step *top = &steps.items[steps.count - 1];
+	push_save_step(&save_steps, node);
+	while (save_steps.count) {
+		struct save_step *top = &save_steps.items[save_steps.count - 1];
 
 		if (top->next < top->node->count) {
-			push(&steps, child(top->node, top->next++));
+			push_save_step(&save_steps,
+				       node_child(top->node, top->next++));
 			continue;
 		}
 		entry_free(&top->node->entry);
 		free(top->node->nodes);
 		*top->node = (struct node){0};
-		steps.count--;
+		save_steps.count--;
 	}
 }
 
@@ -130,22 +131,23 @@ void tree_editor_free(struct tree_editor **ed)
 {
 	if (!*ed)
 		return;
-	node_done(&(*ed)->root);
+	free_node(&(*ed)->root);
 	free((*ed)->last);
 	free((*ed)->path);
-	free((*ed)->way);
+	free((*ed)->open_path);
 	free(*ed);
 	*ed = NULL;
 }
 
 /* Where name is, or where it would have to be. */
-static bool find(const struct node *node, const char *name, size_t *ret)
+static bool find_node_child(const struct node *node, const char *name,
+			    size_t *ret)
 {
 	size_t low = 0, high = node->count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		int order = strcmp(child(node, mid)->entry.name, name);
+		int order = strcmp(node_child(node, mid)->entry.name, name);
 
 		if (order == 0) {
 			*ret = mid;
@@ -180,7 +182,7 @@ static int open_node(struct tree_editor *ed, struct node *node, struct err *err)
 }
 
 /* How much of both is the same, in bytes. */
-static size_t common(const char *a, const char *b)
+static size_t common_dir_len(const char *a, const char *b)
 {
 	size_t len = 0;
 
@@ -190,53 +192,55 @@ static size_t common(const char *a, const char *b)
 }
 
 /* Leaves of the way what leads to path as well, at least the root. */
-static struct place go_back(struct tree_editor *ed, const char *path)
+static struct open_place keep_common_path(struct tree_editor *ed,
+					  const char *path)
 {
-	size_t same = ed->path ? common(ed->path, path) : 0;
+	size_t same = ed->path ? common_dir_len(ed->path, path) : 0;
 
-	if (!ed->way_count) {
-		GROW(ed->way, ed->way_count, ed->way_capacity);
-		ed->way[ed->way_count++] = (struct place){.node = &ed->root};
+	if (!ed->open_count) {
+		GROW(ed->open_path, ed->open_count, ed->open_capacity);
+		ed->open_path[ed->open_count++] =
+			(struct open_place){.node = &ed->root};
 	}
-	while (ed->way_count > 1) {
-		size_t end = ed->way[ed->way_count - 1].end;
+	while (ed->open_count > 1) {
+		size_t end = ed->open_path[ed->open_count - 1].end;
 
 		if (end <= same && path[end] == '/')
 			break;
-		ed->way_count--;
+		ed->open_count--;
 	}
 	free(ed->path);
 	ed->path = mem_strdup(path);
-	return ed->way[ed->way_count - 1];
+	return ed->open_path[ed->open_count - 1];
 }
 
-static void forget_way(struct tree_editor *ed)
+static void forget_open_path(struct tree_editor *ed)
 {
-	ed->way_count = 0;
+	ed->open_count = 0;
 }
 
 /* The folders on the way count as changed. */
-static void mark_way(struct tree_editor *ed)
+static void mark_path_changed(struct tree_editor *ed)
 {
-	size_t i = ed->way_count;
+	size_t i = ed->open_count;
 
-	while (i && !ed->way[i - 1].node->changed)
-		ed->way[--i].node->changed = true;
+	while (i && !ed->open_path[i - 1].node->changed)
+		ed->open_path[--i].node->changed = true;
 }
 
 /*
  * The folder that holds path's last part, the last of the way then. Without
  * load only one that was opened is found. -ENOTDIR when there is none.
  */
-static int find_parent(struct tree_editor *ed, const char *path, bool load,
-		       struct node **ret, struct err *err)
+static int find_parent_node(struct tree_editor *ed, const char *path, bool load,
+			    struct node **ret, struct err *err)
 {
-	struct place here;
+	struct open_place here;
 
 	if (!path_ok(path) || !*path)
 		return fail(err, EINVAL, "%s is not a path in a tree",
 			    text_quote(path));
-	here = go_back(ed, path);
+	here = keep_common_path(ed, path);
 	for (;;) {
 		const char *rest = path + here.end + (here.end > 0);
 		size_t len = strcspn(rest, "/"), at;
@@ -254,38 +258,38 @@ static int find_parent(struct tree_editor *ed, const char *path, bool load,
 			return 0;
 		}
 		name = mem_strndup(rest, len);
-		if (!find(here.node, name, &at))
+		if (!find_node_child(here.node, name, &at))
 			return fail(err, ENOTDIR, "%s: %s is not there",
 				    text_quote(path), text_quote(name));
-		here.node = child(here.node, at);
+		here.node = node_child(here.node, at);
 		here.end = (size_t)(rest - path) + len;
-		GROW(ed->way, ed->way_count, ed->way_capacity);
-		ed->way[ed->way_count++] = here;
+		GROW(ed->open_path, ed->open_count, ed->open_capacity);
+		ed->open_path[ed->open_count++] = here;
 	}
 }
 
 /* The place for path's entry; a new one is an empty node with its name. */
-static int make_node(struct tree_editor *ed, const char *path,
-		     struct node **ret, struct err *err)
+static int make_path_node(struct tree_editor *ed, const char *path,
+			  struct node **ret, struct err *err)
 {
 	const char *name = path_name(path);
 	struct node *parent;
 	size_t at;
 
-	if (find_parent(ed, path, true, &parent, err) < 0)
+	if (find_parent_node(ed, path, true, &parent, err) < 0)
 		return -err->num;
-	mark_way(ed);
-	if (find(parent, name, &at)) {
-		*ret = child(parent, at);
+	mark_path_changed(ed);
+	if (find_node_child(parent, name, &at)) {
+		*ret = node_child(parent, at);
 		return 0;
 	}
-	*ret = insert(parent, at);
+	*ret = insert_child(parent, at);
 	(*ret)->entry.name = mem_strdup(name);
 	return 0;
 }
 
-static void set_entry(struct node *node, const struct entry *e,
-		      const char *name)
+static void set_node_entry(struct node *node, const struct entry *e,
+			   const char *name)
 {
 	struct entry copy;
 
@@ -303,17 +307,17 @@ int tree_editor_put(struct tree_editor *ed, const char *path,
 
 	if (!e->mode)
 		return tree_editor_remove(ed, path, err);
-	if (*path && make_node(ed, path, &node, err) < 0)
+	if (*path && make_path_node(ed, path, &node, err) < 0)
 		return -err->num;
 	if (!*path)
-		forget_way(ed);
-	node_done(node);
-	set_entry(node, e, path_name(path));
+		forget_open_path(ed);
+	free_node(node);
+	set_node_entry(node, e, path_name(path));
 	return 0;
 }
 
-int tree_editor_put_folder(struct tree_editor *ed, const char *path,
-			   const struct entry *e, struct err *err)
+int tree_editor_put_dir(struct tree_editor *ed, const char *path,
+			const struct entry *e, struct err *err)
 {
 	struct node *node = &ed->root;
 	struct oid content;
@@ -321,17 +325,17 @@ int tree_editor_put_folder(struct tree_editor *ed, const char *path,
 	if (!S_ISDIR(e->mode))
 		return fail(err, EINVAL, "%s: not a folder's entry",
 			    text_quote(path));
-	if (*path && make_node(ed, path, &node, err) < 0)
+	if (*path && make_path_node(ed, path, &node, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(node->entry.mode)) {
 		if (!*path)
-			forget_way(ed);
-		node_done(node);
+			forget_open_path(ed);
+		free_node(node);
 		/* Saved even when nothing is put into it: a tree of its own. */
 		node->opened = node->changed = true;
 	}
 	content = node->entry.content;
-	set_entry(node, e, path_name(path));
+	set_node_entry(node, e, path_name(path));
 	node->entry.content = content;
 	return 0;
 }
@@ -344,23 +348,23 @@ int tree_editor_remove(struct tree_editor *ed, const char *path,
 	int got;
 
 	if (!*path) {
-		forget_way(ed);
-		node_done(&ed->root);
+		forget_open_path(ed);
+		free_node(&ed->root);
 		ed->root.entry.name = mem_strdup("");
 		return 0;
 	}
-	got = find_parent(ed, path, true, &parent, err);
+	got = find_parent_node(ed, path, true, &parent, err);
 	if (got == -ENOTDIR)
 		return 0;
 	if (got < 0)
 		return got;
-	if (!find(parent, path_name(path), &at))
+	if (!find_node_child(parent, path_name(path), &at))
 		return 0;
-	node_done(child(parent, at));
+	free_node(node_child(parent, at));
 	/* The gap takes it in. */
-	move_gap(parent, at);
+	move_node_gap(parent, at);
 	parent->count--;
-	mark_way(ed);
+	mark_path_changed(ed);
 	return 0;
 }
 
@@ -372,12 +376,12 @@ int tree_editor_get(struct tree_editor *ed, const char *path, struct entry *ret,
 	int got;
 
 	if (*path) {
-		got = find_parent(ed, path, true, &parent, err);
+		got = find_parent_node(ed, path, true, &parent, err);
 		if (got < 0)
 			return got == -ENOTDIR ? 0 : got;
-		if (!find(parent, path_name(path), &at))
+		if (!find_node_child(parent, path_name(path), &at))
 			return 0;
-		node = child(parent, at);
+		node = node_child(parent, at);
 	}
 	if (!node->entry.mode)
 		return 0;
@@ -395,7 +399,7 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 	t.entries = mem_resize(NULL, node->count, sizeof(*t.entries));
 	t.count = t.capacity = node->count;
 	for (i = 0; i < node->count; i++)
-		t.entries[i] = child(node, i)->entry;
+		t.entries[i] = node_child(node, i)->entry;
 	got = tree_save(ed->store, &t, &node->entry.content, err);
 	free(t.entries); /* their strings are the nodes' */
 	if (got == 0)
@@ -404,36 +408,37 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 }
 
 /* Whatever was changed in it. */
-static int save_below(struct tree_editor *ed, struct node *whole,
-		      struct err *err)
+static int save_subtree(struct tree_editor *ed, struct node *whole,
+			struct err *err)
 {
-	AUTO(steps) struct steps steps = {0};
+	AUTO(save_steps) struct save_steps save_steps = {0};
 
-	push(&steps, whole);
-	while (steps.count) {
-		struct step *top = &steps.items[steps.count - 1];
+	push_save_step(&save_steps, whole);
+	while (save_steps.count) {
+		struct save_step *top = &save_steps.items[save_steps.count - 1];
 		struct node *node = top->node;
 
 		if (node->changed && top->next < node->count) {
-			push(&steps, child(node, top->next++));
+			push_save_step(&save_steps,
+				       node_child(node, top->next++));
 			continue;
 		}
 		if (node->changed && save_node(ed, node, err) < 0)
 			return -err->num;
-		steps.count--;
+		save_steps.count--;
 	}
 	return 0;
 }
 
-static int settle_node(struct tree_editor *ed, struct node *node,
-		       struct err *err)
+static int save_and_close_node(struct tree_editor *ed, struct node *node,
+			       struct err *err)
 {
 	size_t i;
 
-	if (save_below(ed, node, err) < 0)
+	if (save_subtree(ed, node, err) < 0)
 		return -err->num;
 	for (i = 0; i < node->count; i++)
-		node_done(child(node, i));
+		free_node(node_child(node, i));
 	free(node->nodes);
 	node->nodes = NULL;
 	node->count = node->capacity = node->gap = 0;
@@ -442,10 +447,10 @@ static int settle_node(struct tree_editor *ed, struct node *node,
 }
 
 /* The folders of the last call that are not on the way to this path. */
-static int settle_last(struct tree_editor *ed, const char *path,
-		       struct err *err)
+static int save_last_path(struct tree_editor *ed, const char *path,
+			  struct err *err)
 {
-	size_t start = common(ed->last, path), at;
+	size_t start = common_dir_len(ed->last, path), at;
 	auto_free char *top = NULL;
 	struct node *parent;
 	int got;
@@ -455,18 +460,18 @@ static int settle_last(struct tree_editor *ed, const char *path,
 	while (start && ed->last[start - 1] != '/')
 		start--;
 	top = mem_strndup(ed->last, start + strcspn(ed->last + start, "/"));
-	got = find_parent(ed, top, false, &parent, err);
+	got = find_parent_node(ed, top, false, &parent, err);
 	if (got < 0)
 		return got == -ENOTDIR ? 0 : got;
-	return find(parent, path_name(top), &at)
-		       ? settle_node(ed, child(parent, at), err)
+	return find_node_child(parent, path_name(top), &at)
+		       ? save_and_close_node(ed, node_child(parent, at), err)
 		       : 0;
 }
 
-int tree_editor_settle(struct tree_editor *ed, const char *path,
-		       struct err *err)
+int tree_editor_move_to(struct tree_editor *ed, const char *path,
+			struct err *err)
 {
-	if (ed->last && settle_last(ed, path, err) < 0)
+	if (ed->last && save_last_path(ed, path, err) < 0)
 		return -err->num;
 	free(ed->last);
 	ed->last = mem_strdup(path);
@@ -476,7 +481,7 @@ int tree_editor_settle(struct tree_editor *ed, const char *path,
 int tree_editor_save(struct tree_editor *ed, struct entry *ret_root,
 		     struct err *err)
 {
-	if (save_below(ed, &ed->root, err) < 0)
+	if (save_subtree(ed, &ed->root, err) < 0)
 		return -err->num;
 	entry_copy(ret_root, &ed->root.entry);
 	return 0;

@@ -146,7 +146,7 @@ static struct entry tree_of(struct box *box, const char *lines)
 		struct entry e = entry_of(box, line, &path);
 
 		if (S_ISDIR(e.mode))
-			ok(tree_editor_put_folder(ed, path, &e, &err));
+			ok(tree_editor_put_dir(ed, path, &e, &err));
 		else
 			ok(tree_editor_put(ed, path, &e, &err));
 		entry_free(&e);

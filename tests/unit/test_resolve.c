@@ -546,7 +546,7 @@ static struct entry carried_out(struct box *box, const struct entry *now,
 		if (s->kind == STEP_DELETE)
 			ok(tree_editor_remove(ed, s->path, &err));
 		else if (S_ISDIR(s->to.mode))
-			ok(tree_editor_put_folder(ed, s->path, &s->to, &err));
+			ok(tree_editor_put_dir(ed, s->path, &s->to, &err));
 		else
 			ok(tree_editor_put(ed, s->path, &s->to, &err));
 	}

@@ -309,7 +309,7 @@ static void shut_tree(struct layer *l, struct entry *root)
 				 1);
 		e.mode = shut[i].mode;
 		if (S_ISDIR(e.mode))
-			ok(tree_editor_put_folder(ed, shut[i].path, &e, &err));
+			ok(tree_editor_put_dir(ed, shut[i].path, &e, &err));
 		else
 			ok(tree_editor_put(ed, shut[i].path, &e, &err));
 		entry_free(&e);

@@ -702,7 +702,7 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	ok(tree_lookup(b->box->store, &now.root, "quiet", &shut, &err));
 	shut.mtime.sec++;
 	ed = tree_editor_new(b->box->store, &b->new.root);
-	ok(tree_editor_put_folder(ed, "quiet", &shut, &err));
+	ok(tree_editor_put_dir(ed, "quiet", &shut, &err));
 	ok(tree_editor_save(ed, &want, &err));
 	tree_editor_free(&ed);
 	plan_for(b, &now.root, &want, &now.root, &plan);

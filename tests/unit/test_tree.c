@@ -544,7 +544,7 @@ static void test_editor_keeps_what_it_does_not_touch(void **state)
 	assert_true(entry_equal(&same, &root));
 	assert_int_equal(tree_lookup(box->store, &root, "d", &d, &err), 1);
 	meta = make("", S_IFDIR | 0700);
-	ok(tree_editor_put_folder(ed, "d", &meta, &err));
+	ok(tree_editor_put_dir(ed, "d", &meta, &err));
 	ok(tree_editor_save(ed, &after, &err));
 	tree_editor_free(&ed);
 	entry_free(&meta);
@@ -564,11 +564,11 @@ static void test_editor_makes_folders_and_refuses_files_above(void **state)
 
 	assert_int_equal(tree_editor_put(ed, "no/x", &e, &err), -ENOTDIR);
 	assert_int_equal(tree_editor_put(ed, "a/x", &e, &err), -ENOTDIR);
-	ok(tree_editor_put_folder(ed, "no", &dir, &err));
+	ok(tree_editor_put_dir(ed, "no", &dir, &err));
 	ok(tree_editor_put(ed, "no/x", &e, &err));
 	ok(tree_editor_remove(ed, "not/there", &err));
 	ok(tree_editor_remove(ed, "a", &err));
-	ok(tree_editor_put_folder(ed, "a", &dir, &err));
+	ok(tree_editor_put_dir(ed, "a", &dir, &err));
 	ok(tree_editor_save(ed, &after, &err));
 	tree_editor_free(&ed);
 	assert_int_equal(tree_lookup(box->store, &after, "no/x", &found, &err),
@@ -588,7 +588,7 @@ static void test_editor_starts_from_nothing(void **state)
 	struct err err;
 
 	assert_int_equal(tree_editor_put(ed, "x", &e, &err), -ENOTDIR);
-	ok(tree_editor_put_folder(ed, "", &dir, &err));
+	ok(tree_editor_put_dir(ed, "", &dir, &err));
 	ok(tree_editor_put(ed, "x", &e, &err));
 	ok(tree_editor_save(ed, &root, &err));
 	assert_int_equal(tree_lookup(box->store, &root, "x", &found, &err), 1);

@@ -33,7 +33,7 @@ static struct tree_editor *new_editor(struct box *box)
 	struct tree_editor *ed = tree_editor_new(box->store, &nothing);
 	struct err err;
 
-	ok(tree_editor_put_folder(ed, "", &folder, &err));
+	ok(tree_editor_put_dir(ed, "", &folder, &err));
 	return ed;
 }
 
@@ -131,7 +131,7 @@ static void edit_one(struct tree_editor *ed, struct model *m, size_t i)
 		assert_int_equal(found.mode, m->modes[i]);
 		return;
 	case 1:
-		ok(tree_editor_settle(ed, m->paths[i], &err));
+		ok(tree_editor_move_to(ed, m->paths[i], &err));
 		return;
 	case 2:
 	case 3:
@@ -144,7 +144,7 @@ static void edit_one(struct tree_editor *ed, struct model *m, size_t i)
 		break;
 	default:
 		mode = folder.mode;
-		got = tree_editor_put_folder(ed, m->paths[i], &folder, &err);
+		got = tree_editor_put_dir(ed, m->paths[i], &folder, &err);
 		assert_int_equal(got, fits ? 0 : -ENOTDIR);
 	}
 	if (fits)
@@ -217,8 +217,8 @@ static size_t parts_of_levels(struct box *box, int levels)
 	parts = 0;
 	for (i = 0; i < levels; i++) {
 		buf_add_text(&path, i ? "/d" : "d");
-		ok(tree_editor_settle(ed, buf_text(&path), &err));
-		ok(tree_editor_put_folder(ed, buf_text(&path), &folder, &err));
+		ok(tree_editor_move_to(ed, buf_text(&path), &err));
+		ok(tree_editor_put_dir(ed, buf_text(&path), &folder, &err));
 		ok(tree_editor_get(ed, buf_text(&path), &e, &err) - 1);
 		entry_free(&e);
 	}
