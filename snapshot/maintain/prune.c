@@ -37,16 +37,17 @@ int prune_plan(struct store *s, const struct prune_options *options,
 	return got;
 }
 
-struct choosing {
+struct copy_choice {
 	const struct prune_decision *d;
 	struct inventory *inv;
 	uint64_t bytes; /* about: of the packs that were gone through */
 	struct err err; /* num 0: all well */
 };
 
-static bool wanted(void *arg, const struct oid *id, const struct copy *copy)
+static bool is_copy_chosen(void *arg, const struct oid *id,
+			   const struct copy *copy)
 {
-	struct choosing *c = arg;
+	struct copy_choice *c = arg;
 	const struct prune_options *o = c->d->options;
 	struct err err;
 	int got = prune_decide_chosen(c->inv, id, copy, &err);
@@ -59,10 +60,10 @@ static bool wanted(void *arg, const struct oid *id, const struct copy *copy)
 	return got > 0;
 }
 
-static int repack_all(struct store *s, struct prune_decision *d,
-		      uint64_t *ret_bytes, struct err *err)
+static int repack_chosen_packs(struct store *s, struct prune_decision *d,
+			       uint64_t *ret_bytes, struct err *err)
 {
-	struct choosing choosing = {.d = d, .inv = &d->inv};
+	struct copy_choice copy_choice = {.d = d, .inv = &d->inv};
 	auto_free size_t *packs =
 		mem_resize(NULL, d->inv.count + 1, sizeof(*packs));
 	size_t i, count = 0;
@@ -71,13 +72,13 @@ static int repack_all(struct store *s, struct prune_decision *d,
 		if (d->fates[i] == PRUNE_REPACK)
 			packs[count++] = i;
 	}
-	return repack(s, &d->inv, packs, count, wanted, &choosing, ret_bytes,
-		      err);
+	return repack(s, &d->inv, packs, count, is_copy_chosen, &copy_choice,
+		      ret_bytes, err);
 }
 
 /* Whether the names in packs/ and snaps/ are those of the decision. */
-static int is_current(struct store *s, const struct prune_decision *d,
-		      struct err *err)
+static int is_decision_current(struct store *s, const struct prune_decision *d,
+			       struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	AUTO(dirlist) struct dirlist list = {0};
@@ -105,8 +106,8 @@ static int is_current(struct store *s, const struct prune_decision *d,
 	return k == d->inv.count;
 }
 
-static int note_gone(struct store *s, const struct prune_decision *d,
-		     struct err *err)
+static int add_prune_tombstones(struct store *s, const struct prune_decision *d,
+				struct err *err)
 {
 	auto_free uint64_t *seqs =
 		mem_resize(NULL, d->plan.count + 1, sizeof(*seqs));
@@ -119,9 +120,9 @@ static int note_gone(struct store *s, const struct prune_decision *d,
 }
 
 /* Under the commit lock, alone. */
-static int move_out(struct store *s, const struct prune_decision *d,
-		    const struct prune_options *o, int trash_fd,
-		    struct prune_result *ret, struct err *err)
+static int move_pruned_to_trash(struct store *s, const struct prune_decision *d,
+				const struct prune_options *o, int trash_fd,
+				struct prune_result *ret, struct err *err)
 {
 	AUTO(names) struct names snaps = {0}, packs = {0};
 	auto_close int to_fd = -1, snaps_fd = -1;
@@ -147,7 +148,7 @@ static int move_out(struct store *s, const struct prune_decision *d,
 	if (snaps_fd < 0)
 		return fail_errno(err, "open the store's snaps/");
 	to_fd = trash_make(trash_fd, "prune", o->now, err);
-	if (to_fd < 0 || note_gone(s, d, err) < 0 ||
+	if (to_fd < 0 || add_prune_tombstones(s, d, err) < 0 ||
 	    trash_move(snaps_fd, to_fd, snaps.items, snaps.count, err) < 0 ||
 	    trash_move(s->store_dir.packs_fd, to_fd, packs.items, packs.count,
 		       err) < 0)
@@ -157,21 +158,22 @@ static int move_out(struct store *s, const struct prune_decision *d,
 	return 0;
 }
 
-static int prune(struct store *s, const struct prune_options *o,
-		 const struct prune_plan *limit, struct prune_decision *d,
-		 struct prune_result *ret, struct err *err)
+static int prune_store(struct store *s, const struct prune_options *o,
+		       const struct prune_plan *limit, struct prune_decision *d,
+		       struct prune_result *ret, struct err *err)
 {
 	auto_close int trash_fd = trash_open(s, err);
 	int current, lock, got;
 
 	if (trash_fd < 0 || prune_decide(s, o, limit, d, err) < 0)
 		return -err->num;
-	if (d->plan.repack_packs && (repack_all(s, d, &ret->written, err) < 0 ||
-				     prune_decide(s, o, limit, d, err) < 0))
+	if (d->plan.repack_packs &&
+	    (repack_chosen_packs(s, d, &ret->written, err) < 0 ||
+	     prune_decide(s, o, limit, d, err) < 0))
 		return -err->num;
 	if (trash_exclusive(s, o->busy, o->arg, err) < 0)
 		return -err->num;
-	current = is_current(s, d, err);
+	current = is_decision_current(s, d, err);
 	if (current < 0 || (!current && prune_decide(s, o, limit, d, err) < 0))
 		return -err->num;
 	/* First what makes room: on a full disk nothing could be noted. */
@@ -180,7 +182,7 @@ static int prune(struct store *s, const struct prune_options *o,
 	lock = store_commit_begin(s, err);
 	if (lock < 0)
 		return lock;
-	got = move_out(s, d, o, trash_fd, ret, err);
+	got = move_pruned_to_trash(s, d, o, trash_fd, ret, err);
 	store_commit_end(s, lock);
 	if (got < 0)
 		return got;
@@ -196,7 +198,7 @@ int prune_run(struct store *s, const struct prune_options *options,
 {
 	struct prune_decision d = {0};
 	struct prune_result result = {0};
-	int got = prune(s, options, plan, &d, &result, err);
+	int got = prune_store(s, options, plan, &d, &result, err);
 
 	prune_decide_free(&d);
 	if (got == 0)

@@ -29,7 +29,7 @@ void prune_decide_free(struct prune_decision *d)
 
 /* One of some paths only, made to be undone, is no version of the folder
  * either: it takes nobody's place among the newest. */
-static bool is_result(const struct snapshot *s)
+static bool is_run_result(const struct snapshot *s)
 {
 	if (s->root.flags & ENTRY_INCOMPLETE && !s->excludes &&
 	    (strstr(s->reason, "-restore") || strstr(s->reason, "-undo") ||
@@ -38,8 +38,8 @@ static bool is_result(const struct snapshot *s)
 	return snapshot_of_run(s);
 }
 
-static bool is_pinned(const struct prune_options *o,
-		      const struct prune_plan *limit, uint64_t seq)
+static bool is_snapshot_pinned(const struct prune_options *o,
+			       const struct prune_plan *limit, uint64_t seq)
 {
 	size_t i;
 
@@ -54,7 +54,8 @@ static bool is_pinned(const struct prune_options *o,
 	return limit != NULL;
 }
 
-static bool is_tagged(const struct prune_options *o, const struct snapshot *s)
+static bool has_kept_tag(const struct prune_options *o,
+			 const struct snapshot *s)
 {
 	size_t i;
 
@@ -64,7 +65,7 @@ static bool is_tagged(const struct prune_options *o, const struct snapshot *s)
 	return false;
 }
 
-static void drop_notes(struct snapshot *s)
+static void drop_snapshot_notes(struct snapshot *s)
 {
 	struct snapshot only = {.notes = s->notes,
 				.note_count = s->note_count,
@@ -75,9 +76,9 @@ static void drop_notes(struct snapshot *s)
 	snapshot_free(&only);
 }
 
-static int load_snapshots(struct store *s, const struct prune_options *o,
-			  const struct prune_plan *limit,
-			  struct prune_plan *plan, struct err *err)
+static int load_plan_snapshots(struct store *s, const struct prune_options *o,
+			       const struct prune_plan *limit,
+			       struct prune_plan *plan, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
@@ -93,14 +94,14 @@ static int load_snapshots(struct store *s, const struct prune_options *o,
 		if (catalog_load(s, seqs[i], snap, err) < 0)
 			return -err->num;
 		plan->count++;
-		drop_notes(snap);
+		drop_snapshot_notes(snap);
 		plan->items[i] = (struct retain_item){
 			.seq = snap->seq,
 			.time = snap->time,
 			.root = snap->root_path,
-			.result = is_result(snap),
-			.pinned = is_pinned(o, limit, snap->seq),
-			.tagged = is_tagged(o, snap),
+			.result = is_run_result(snap),
+			.pinned = is_snapshot_pinned(o, limit, snap->seq),
+			.tagged = has_kept_tag(o, snap),
 		};
 	}
 	retain_decide(plan->items, plan->count, &o->policy, o->now);
@@ -109,15 +110,16 @@ static int load_snapshots(struct store *s, const struct prune_options *o,
 
 /* --- what they need --- */
 
-struct missing {
+struct missing_check {
 	const struct snapshot *snapshot;
 	const struct known_missing_list *lost;
 };
 
-static int tell_first(void *arg, const char *path, const struct entry *e,
-		      const char *why, struct err *err)
+static int fail_unless_known_missing(void *arg, const char *path,
+				     const struct entry *e, const char *why,
+				     struct err *err)
 {
-	const struct missing *m = arg;
+	const struct missing_check *m = arg;
 	const struct snapshot *s = m->snapshot;
 
 	(void)e;
@@ -129,50 +131,54 @@ static int tell_first(void *arg, const char *path, const struct entry *e,
 		    s->seq, text_quote(*path ? path : "."), why);
 }
 
-static void tell(const struct prune_options *o, const char *noun, uint64_t done,
-		 uint64_t total)
+static void report_prune_progress(const struct prune_options *o,
+				  const char *noun, uint64_t done,
+				  uint64_t total)
 {
 	if (o->progress)
 		o->progress(o->arg, noun, done, total);
 }
 
-static int mark(struct prune_decision *d, size_t i, struct err *err)
+static int mark_snapshot(struct prune_decision *d, size_t i, struct err *err)
 {
-	struct missing missing = {&d->plan.snapshots[i], &d->lost};
-	const struct entry *root = &missing.snapshot->root;
+	struct missing_check missing_check = {&d->plan.snapshots[i], &d->lost};
+	const struct entry *root = &missing_check.snapshot->root;
 
 	if (!reach_mark(&d->inv, root))
 		return 0;
-	return reach_lost(&d->inv, root, tell_first, &missing, err);
+	return reach_each_lost(&d->inv, root, fail_unless_known_missing,
+			       &missing_check, err);
 }
 
-static int mark_kept(struct prune_decision *d, unsigned int why,
-		     struct err *err)
+static int mark_kept_snapshots(struct prune_decision *d, unsigned int why,
+			       struct err *err)
 {
 	size_t i;
 
 	for (i = 0; i < d->plan.count; i++) {
-		if ((d->plan.items[i].why & why) && mark(d, i, err) < 0)
+		if ((d->plan.items[i].why & why) &&
+		    mark_snapshot(d, i, err) < 0)
 			return -err->num;
-		tell(d->options, "snapshot", i + 1, d->plan.count);
+		report_prune_progress(d->options, "snapshot", i + 1,
+				      d->plan.count);
 	}
 	return 0;
 }
 
 /* Floors first, then from the newest on as long as it fits. */
-static int mark_budget(struct prune_decision *d, uint64_t max_size,
-		       struct err *err)
+static int mark_within_budget(struct prune_decision *d, uint64_t max_size,
+			      struct err *err)
 {
 	struct retain_item *items = d->plan.items;
 	bool full = false;
 	size_t i;
 
-	if (mark_kept(d, RETAIN_FLOORS, err) < 0)
+	if (mark_kept_snapshots(d, RETAIN_FLOORS, err) < 0)
 		return -err->num;
 	for (i = d->plan.count; i-- > 0;) {
 		if (!items[i].why || items[i].why & RETAIN_FLOORS)
 			continue;
-		if (!full && mark(d, i, err) < 0)
+		if (!full && mark_snapshot(d, i, err) < 0)
 			return -err->num;
 		full = full || d->inv.reached > max_size;
 		if (full)
@@ -182,7 +188,7 @@ static int mark_budget(struct prune_decision *d, uint64_t max_size,
 		return 0;
 	/* The one that did not fit has left its marks. */
 	inventory_clear(&d->inv);
-	return mark_kept(d, ~0u, err);
+	return mark_kept_snapshots(d, ~0u, err);
 }
 
 /* --- which packs --- */
@@ -216,8 +222,8 @@ int prune_decide_chosen(struct inventory *inv, const struct oid *id,
 }
 
 /* Bytes of the pack that are needed; *ret_all: each of its objects is. */
-static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
-		 bool *ret_all, struct err *err)
+static int sum_needed_bytes(struct inventory *inv, size_t number, uint64_t *ret,
+			    bool *ret_all, struct err *err)
 {
 	const struct pack *pack = inv->packs[number].pack;
 	uint64_t sum = 0;
@@ -244,7 +250,7 @@ static int weigh(struct inventory *inv, size_t number, uint64_t *ret,
 	return 0;
 }
 
-static void set_repack(struct prune_decision *d, size_t i)
+static void choose_repack(struct prune_decision *d, size_t i)
 {
 	const struct inventory_pack *p = &d->inv.packs[i];
 
@@ -254,7 +260,7 @@ static void set_repack(struct prune_decision *d, size_t i)
 	d->plan.frees += p->size - d->needed[i];
 }
 
-static int decide_pack(struct prune_decision *d, size_t i, struct err *err)
+static int decide_pack_fate(struct prune_decision *d, size_t i, struct err *err)
 {
 	const struct inventory_pack *p = &d->inv.packs[i];
 	struct prune_plan *plan = &d->plan;
@@ -270,7 +276,7 @@ static int decide_pack(struct prune_decision *d, size_t i, struct err *err)
 			    p->name);
 	if (!p->pack || p->fault)
 		return 0;
-	if (weigh(&d->inv, i, &d->needed[i], &all, err) < 0)
+	if (sum_needed_bytes(&d->inv, i, &d->needed[i], &all, err) < 0)
 		return -err->num;
 	plan->needed += d->needed[i];
 	if (!d->needed[i]) {
@@ -280,13 +286,13 @@ static int decide_pack(struct prune_decision *d, size_t i, struct err *err)
 		plan->frees += p->size;
 	} else if (2 * d->needed[i] < p->size - PACK_FIXED ||
 		   (d->options->thorough && !all)) {
-		set_repack(d, i);
+		choose_repack(d, i);
 	}
 	return 0;
 }
 
 /* Within a budget packs are not left half empty: a twentieth is enough. */
-static void repack_more(struct prune_decision *d, uint64_t max_size)
+static void repack_more_packs(struct prune_decision *d, uint64_t max_size)
 {
 	size_t i;
 
@@ -296,14 +302,14 @@ static void repack_more(struct prune_decision *d, uint64_t max_size)
 
 		if (d->plan.bytes - d->plan.frees <= max_size)
 			break;
-		if (d->fates[i] == PRUNE_STAY && p->pack && !p->fault &&
+		if (d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
 		    d->needed[i] < full - full / 20)
-			set_repack(d, i);
+			choose_repack(d, i);
 	}
 }
 
 /* Opening a store costs a few calls a pack: many small ones become few. */
-static void join_small(struct prune_decision *d)
+static void repack_small_packs(struct prune_decision *d)
 {
 	size_t i, count = 0;
 
@@ -314,9 +320,9 @@ static void join_small(struct prune_decision *d)
 	for (i = 0; i < d->inv.count; i++) {
 		const struct inventory_pack *p = &d->inv.packs[i];
 
-		if (d->fates[i] == PRUNE_STAY && p->pack && !p->fault &&
+		if (d->fates[i] == PRUNE_KEEP && p->pack && !p->fault &&
 		    p->size < SMALL_PACK)
-			set_repack(d, i);
+			choose_repack(d, i);
 	}
 }
 
@@ -331,11 +337,11 @@ int prune_decide(struct store *s, const struct prune_options *o,
 	d->options = o;
 	known_missing_load(s, &d->lost);
 	/* Snapshots first: what they need was there before them. */
-	if (load_snapshots(s, o, limit, &d->plan, err) < 0 ||
+	if (load_plan_snapshots(s, o, limit, &d->plan, err) < 0 ||
 	    inventory_load(s, &d->inv, err) < 0)
 		return -err->num;
-	got = o->max_size ? mark_budget(d, o->max_size, err)
-			  : mark_kept(d, ~0u, err);
+	got = o->max_size ? mark_within_budget(d, o->max_size, err)
+			  : mark_kept_snapshots(d, ~0u, err);
 	if (got < 0)
 		return got;
 	for (i = 0; i < d->plan.count; i++)
@@ -343,12 +349,12 @@ int prune_decide(struct store *s, const struct prune_options *o,
 	d->fates = mem_zalloc((d->inv.count + 1) * sizeof(*d->fates));
 	d->needed = mem_zalloc((d->inv.count + 1) * sizeof(*d->needed));
 	for (i = 0; i < d->inv.count; i++) {
-		if (decide_pack(d, i, err) < 0)
+		if (decide_pack_fate(d, i, err) < 0)
 			return -err->num;
-		tell(o, "pack", i + 1, d->inv.count);
+		report_prune_progress(o, "pack", i + 1, d->inv.count);
 	}
 	if (o->max_size)
-		repack_more(d, o->max_size);
-	join_small(d);
+		repack_more_packs(d, o->max_size);
+	repack_small_packs(d);
 	return 0;
 }

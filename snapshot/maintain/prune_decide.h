@@ -9,7 +9,7 @@
 #include "snapshot/store/inventory.h"
 #include "snapshot/store/known_missing.h"
 
-enum prune_fate { PRUNE_STAY, PRUNE_DROP, PRUNE_REPACK };
+enum prune_fate { PRUNE_KEEP, PRUNE_DROP, PRUNE_REPACK };
 
 /* Starts as zeros. */
 struct prune_decision {

@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "snapshot/maintain/prune.h"
 
-struct purging {
+struct purge_job {
 	struct store *store;
 	const char *path;
 	char note[80];
@@ -26,7 +26,7 @@ static bool is_purged(const struct entry *e)
 	       e->flags & ENTRY_INCOMPLETE;
 }
 
-static struct entry stand_in(const struct entry *e)
+static struct entry make_placeholder(const struct entry *e)
 {
 	return (struct entry){
 		.name = e->name,
@@ -38,10 +38,11 @@ static struct entry stand_in(const struct entry *e)
 	};
 }
 
-static int replace(struct purging *p, struct snapshot *s, const char *rest,
-		   const struct entry *old, struct err *err)
+static int replace_purged_path(struct purge_job *p, struct snapshot *s,
+			       const char *rest, const struct entry *old,
+			       struct err *err)
 {
-	struct entry now = stand_in(old), root = {0};
+	struct entry now = make_placeholder(old), root = {0};
 	struct tree_editor *ed;
 	int got;
 
@@ -63,7 +64,7 @@ static int replace(struct purging *p, struct snapshot *s, const char *rest,
 }
 
 /* 1: the snapshot had it. */
-static int purge_snapshot(struct purging *p, uint64_t seq, struct err *err)
+static int purge_snapshot(struct purge_job *p, uint64_t seq, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(entry) struct entry e = {0};
@@ -83,10 +84,10 @@ static int purge_snapshot(struct purging *p, uint64_t seq, struct err *err)
 	got = tree_lookup(p->store, &s.root, rest, &e, err);
 	if (got <= 0 || is_purged(&e))
 		return got < 0 ? got : 0;
-	return replace(p, &s, rest, &e, err) < 0 ? -err->num : 1;
+	return replace_purged_path(p, &s, rest, &e, err) < 0 ? -err->num : 1;
 }
 
-static int purge_snapshots(struct purging *p, const struct purge_options *o,
+static int purge_snapshots(struct purge_job *p, const struct purge_options *o,
 			   struct purge_result *ret, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
@@ -112,7 +113,7 @@ int purge_path(struct store *s, const char *path,
 	       const struct purge_options *options, struct purge_result *ret,
 	       struct err *err)
 {
-	struct purging p = {.store = s, .path = path};
+	struct purge_job p = {.store = s, .path = path};
 	struct purge_result result = {0};
 	struct prune_result pruned = {0};
 	struct prune_options o = {

@@ -8,19 +8,19 @@
 #include "snapshot/store/chunklist.h"
 
 /* A folder that is being gone through; depth is bounded by memory only. */
-struct frame {
+struct tree_frame {
 	struct tree tree;
 	size_t next;
 	unsigned char *flags;
 	size_t path_len;
 };
 
-struct frames {
-	struct frame *items;
+struct tree_frames {
+	struct tree_frame *items;
 	size_t count, capacity;
 };
 
-static void frames_free(struct frames *f)
+static void tree_frames_free(struct tree_frames *f)
 {
 	while (f->count)
 		tree_free(&f->items[--f->count].tree);
@@ -28,8 +28,8 @@ static void frames_free(struct frames *f)
 }
 
 /* NULL: there is no copy at all. */
-static unsigned char *name_flags(const struct inventory *inv,
-				 const struct oid *id)
+static unsigned char *find_object_flags(const struct inventory *inv,
+					const struct oid *id)
 {
 	const struct copy *copy = inventory_find(inv, id, NULL);
 
@@ -54,7 +54,7 @@ static bool mark_leaf(struct inventory *inv, const struct oid *id)
 
 	if (id->type == OBJECT_NONE)
 		return false;
-	flags = name_flags(inv, id);
+	flags = find_object_flags(inv, id);
 	if (!flags)
 		return true;
 	if (reach_first(inv, id, flags) && !inventory_has(inv, id))
@@ -66,7 +66,7 @@ static bool mark_chunks(struct inventory *inv, const struct oid *id)
 {
 	AUTO(chunklist) struct chunklist list = {0};
 	AUTO(buf) struct buf bytes = {0};
-	unsigned char *flags = name_flags(inv, id);
+	unsigned char *flags = find_object_flags(inv, id);
 	struct err ignored;
 	bool lost = false;
 	size_t i;
@@ -93,8 +93,8 @@ static bool mark_content(struct inventory *inv, const struct oid *id)
 					    : mark_leaf(inv, id);
 }
 
-static int load_tree(struct inventory *inv, const struct oid *id,
-		     struct tree *ret, struct err *err)
+static int load_reached_tree(struct inventory *inv, const struct oid *id,
+			     struct tree *ret, struct err *err)
 {
 	AUTO(buf) struct buf bytes = {0};
 
@@ -108,66 +108,66 @@ static int load_tree(struct inventory *inv, const struct oid *id,
 }
 
 /* Goes into a folder when nobody was there; true: it is known to be lost. */
-static bool enter(struct inventory *inv, const struct oid *id,
-		  struct frames *frames)
+static bool push_tree_frame(struct inventory *inv, const struct oid *id,
+			    struct tree_frames *tree_frames)
 {
-	struct frame f = {0};
+	struct tree_frame f = {0};
 	struct err ignored;
 
 	if (id->type == OBJECT_NONE)
 		return false;
-	f.flags = name_flags(inv, id);
+	f.flags = find_object_flags(inv, id);
 	if (!f.flags || id->type != OBJECT_TREE)
 		return true;
 	if (!reach_first(inv, id, f.flags))
 		return *f.flags & COPY_TAINTED;
-	if (load_tree(inv, id, &f.tree, &ignored) < 0) {
+	if (load_reached_tree(inv, id, &f.tree, &ignored) < 0) {
 		*f.flags |= COPY_TAINTED;
 		return true;
 	}
-	GROW(frames->items, frames->count, frames->capacity);
-	frames->items[frames->count++] = f;
+	GROW(tree_frames->items, tree_frames->count, tree_frames->capacity);
+	tree_frames->items[tree_frames->count++] = f;
 	return false;
 }
 
 /* True when the entry is lost as far as is known now: a folder may turn out
  * to be later, and then taints the one that it lies in by itself. */
 static bool mark_entry(struct inventory *inv, const struct entry *e,
-		       struct frames *frames)
+		       struct tree_frames *tree_frames)
 {
 	bool lost = mark_leaf(inv, &e->attrs);
 
 	if (S_ISDIR(e->mode))
-		return enter(inv, &e->content, frames) || lost;
+		return push_tree_frame(inv, &e->content, tree_frames) || lost;
 	return mark_content(inv, &e->content) || lost;
 }
 
 int reach_mark(struct inventory *inv, const struct entry *root)
 {
-	AUTO(frames) struct frames frames = {0};
+	AUTO(tree_frames) struct tree_frames tree_frames = {0};
 	bool lost;
 
 	if (!root->mode)
 		return 0;
-	lost = mark_entry(inv, root, &frames);
-	while (frames.count) {
-		size_t depth = frames.count - 1;
-		struct frame *f = &frames.items[depth];
+	lost = mark_entry(inv, root, &tree_frames);
+	while (tree_frames.count) {
+		size_t depth = tree_frames.count - 1;
+		struct tree_frame *f = &tree_frames.items[depth];
 		bool tainted;
 
 		if (f->next < f->tree.count) {
 			/* It may move the frames. */
 			tainted = mark_entry(inv, &f->tree.entries[f->next++],
-					     &frames);
+					     &tree_frames);
 			if (tainted)
-				*frames.items[depth].flags |= COPY_TAINTED;
+				*tree_frames.items[depth].flags |= COPY_TAINTED;
 			continue;
 		}
 		tainted = *f->flags & COPY_TAINTED;
 		tree_free(&f->tree);
-		frames.count = depth;
+		tree_frames.count = depth;
 		if (tainted && depth)
-			*frames.items[depth - 1].flags |= COPY_TAINTED;
+			*tree_frames.items[depth - 1].flags |= COPY_TAINTED;
 		lost |= tainted;
 	}
 	return lost;
@@ -175,35 +175,36 @@ int reach_mark(struct inventory *inv, const struct entry *root)
 
 /* --- who suffers --- */
 
-static bool oid_tainted(const struct inventory *inv, const struct oid *id)
+static bool is_object_tainted(const struct inventory *inv, const struct oid *id)
 {
 	const unsigned char *flags;
 
 	if (id->type == OBJECT_NONE)
 		return false;
-	flags = name_flags(inv, id);
+	flags = find_object_flags(inv, id);
 	return !flags || *flags & COPY_TAINTED;
 }
 
-struct telling {
+struct lost_report {
 	struct inventory *inv;
-	struct frames frames;
+	struct tree_frames tree_frames;
 	struct buf path;
 	int (*each)(void *arg, const char *path, const struct entry *e,
 		    const char *why, struct err *err);
 	void *arg;
 };
 
-static int tell(struct telling *t, const struct entry *e, struct err *err)
+static int report_lost_entry(struct lost_report *t, const struct entry *e,
+			     struct err *err)
 {
-	struct frame f = {.path_len = t->path.len};
+	struct tree_frame f = {.path_len = t->path.len};
 	struct err odd;
 
-	if (oid_tainted(t->inv, &e->attrs) &&
+	if (is_object_tainted(t->inv, &e->attrs) &&
 	    t->each(t->arg, buf_text(&t->path), e,
 		    "its extended attributes are lost", err) < 0)
 		return -err->num;
-	if (!oid_tainted(t->inv, &e->content))
+	if (!is_object_tainted(t->inv, &e->content))
 		return 0;
 	if (!S_ISDIR(e->mode))
 		return t->each(t->arg, buf_text(&t->path), e,
@@ -212,22 +213,24 @@ static int tell(struct telling *t, const struct entry *e, struct err *err)
 				       : "its bytes are lost",
 			       err);
 	if (e->content.type != OBJECT_TREE ||
-	    load_tree(t->inv, &e->content, &f.tree, &odd) < 0)
+	    load_reached_tree(t->inv, &e->content, &f.tree, &odd) < 0)
 		return t->each(t->arg, buf_text(&t->path), e,
 			       "the folder with all that was in it is lost",
 			       err);
-	GROW(t->frames.items, t->frames.count, t->frames.capacity);
-	t->frames.items[t->frames.count++] = f;
+	GROW(t->tree_frames.items, t->tree_frames.count,
+	     t->tree_frames.capacity);
+	t->tree_frames.items[t->tree_frames.count++] = f;
 	return 0;
 }
 
-static int tell_all(struct telling *t, const struct entry *root,
-		    struct err *err)
+static int report_lost_entries(struct lost_report *t, const struct entry *root,
+			       struct err *err)
 {
-	if (tell(t, root, err) < 0)
+	if (report_lost_entry(t, root, err) < 0)
 		return -err->num;
-	while (t->frames.count) {
-		struct frame *f = &t->frames.items[t->frames.count - 1];
+	while (t->tree_frames.count) {
+		struct tree_frame *f =
+			&t->tree_frames.items[t->tree_frames.count - 1];
 		const struct entry *e;
 		bool part;
 
@@ -235,7 +238,7 @@ static int tell_all(struct telling *t, const struct entry *root,
 		part = f->tree.split;
 		if (f->next == f->tree.count) {
 			tree_free(&f->tree);
-			t->frames.count--;
+			t->tree_frames.count--;
 			continue;
 		}
 		e = &f->tree.entries[f->next++];
@@ -243,21 +246,22 @@ static int tell_all(struct telling *t, const struct entry *root,
 			buf_add_char(&t->path, '/');
 		if (!part)
 			buf_add_text(&t->path, e->name);
-		if (tell(t, e, err) < 0)
+		if (report_lost_entry(t, e, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-int reach_lost(struct inventory *inv, const struct entry *root,
-	       int (*each)(void *arg, const char *path, const struct entry *e,
-			   const char *why, struct err *err),
-	       void *arg, struct err *err)
+int reach_each_lost(struct inventory *inv, const struct entry *root,
+		    int (*each)(void *arg, const char *path,
+				const struct entry *e, const char *why,
+				struct err *err),
+		    void *arg, struct err *err)
 {
-	struct telling t = {.inv = inv, .each = each, .arg = arg};
-	int got = root->mode ? tell_all(&t, root, err) : 0;
+	struct lost_report t = {.inv = inv, .each = each, .arg = arg};
+	int got = root->mode ? report_lost_entries(&t, root, err) : 0;
 
-	frames_free(&t.frames);
+	tree_frames_free(&t.tree_frames);
 	buf_free(&t.path);
 	return got;
 }

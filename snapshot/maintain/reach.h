@@ -21,9 +21,10 @@ int reach_mark(struct inventory *inv, const struct entry *root);
  * is wrong; a folder whose tree is lost stands for all in it. Needs
  * reach_mark() before. A negative answer ends it and is returned.
  */
-int reach_lost(struct inventory *inv, const struct entry *root,
-	       int (*each)(void *arg, const char *path, const struct entry *e,
-			   const char *why, struct err *err),
-	       void *arg, struct err *err);
+int reach_each_lost(struct inventory *inv, const struct entry *root,
+		    int (*each)(void *arg, const char *path,
+				const struct entry *e, const char *why,
+				struct err *err),
+		    void *arg, struct err *err);
 
 #endif

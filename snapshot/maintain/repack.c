@@ -12,25 +12,25 @@
 /* As in storecommit.c. */
 #define PACK_LEN ((uint64_t)64 << 20)
 
-struct filling {
+struct new_pack {
 	struct packer *packer; /* NULL: none open */
 	struct buf data, table; /* of the block that is being filled */
 	uint32_t count;
 };
 
-struct repacking {
+struct repack_job {
 	struct store *store;
 	struct inventory *inv;
 	bool (*wanted)(void *arg, const struct oid *id,
 		       const struct copy *copy);
 	void *arg;
-	struct filling kinds[PACK_KINDS];
+	struct new_pack kinds[PACK_KINDS];
 	struct packer **done; /* finished, not published */
 	size_t done_count, done_capacity;
 	uint64_t bytes;
 };
 
-static void repacking_free(struct repacking *r)
+static void repack_job_free(struct repack_job *r)
 {
 	size_t i;
 
@@ -46,7 +46,8 @@ static void repacking_free(struct repacking *r)
 
 /* --- writing --- */
 
-static int finish_pack(struct repacking *r, struct filling *f, struct err *err)
+static int finish_new_pack(struct repack_job *r, struct new_pack *f,
+			   struct err *err)
 {
 	if (!f->packer)
 		return 0;
@@ -60,11 +61,11 @@ static int finish_pack(struct repacking *r, struct filling *f, struct err *err)
 }
 
 /* Writes a record; its place is the offset of the entries that follow. */
-static int write_record(struct repacking *r, enum pack_kind kind,
-			const struct record_head *head, const void *payload,
-			uint64_t *ret_offset, struct err *err)
+static int write_new_record(struct repack_job *r, enum pack_kind kind,
+			    const struct record_head *head, const void *payload,
+			    uint64_t *ret_offset, struct err *err)
 {
-	struct filling *f = &r->kinds[kind];
+	struct new_pack *f = &r->kinds[kind];
 
 	if (!f->packer &&
 	    packer_new(r->store->store_dir.tmp_fd, &r->store->store_dir.format,
@@ -74,14 +75,15 @@ static int write_record(struct repacking *r, enum pack_kind kind,
 	return packer_put(f->packer, *ret_offset, head, payload, err);
 }
 
-struct adding {
+struct entry_target {
 	struct packer *packer;
 	uint64_t offset, stored_len;
 };
 
-static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
+static int add_repacked_entry(void *arg, const struct pack_entry *entry,
+			      struct err *err)
 {
-	struct adding *a = arg;
+	struct entry_target *a = arg;
 	struct pack_entry e = *entry;
 
 	(void)err;
@@ -92,17 +94,19 @@ static int add_entry(void *arg, const struct pack_entry *entry, struct err *err)
 }
 
 /* Closes the pack when it is full. */
-static int close_full(struct repacking *r, struct filling *f, struct err *err)
+static int finish_full_pack(struct repack_job *r, struct new_pack *f,
+			    struct err *err)
 {
-	return packer_size(f->packer) < PACK_LEN ? 0 : finish_pack(r, f, err);
+	return packer_size(f->packer) < PACK_LEN ? 0
+						 : finish_new_pack(r, f, err);
 }
 
-static int write_block(struct repacking *r, enum pack_kind kind,
-		       struct err *err)
+static int write_new_block(struct repack_job *r, enum pack_kind kind,
+			   struct err *err)
 {
-	struct filling *f = &r->kinds[kind];
+	struct new_pack *f = &r->kinds[kind];
 	struct record_head head = {.type = RECORD_BLOCK, .count = f->count};
-	struct adding adding;
+	struct entry_target entry_target;
 	const void *payload;
 	size_t len;
 	int got;
@@ -117,29 +121,30 @@ static int write_block(struct repacking *r, enum pack_kind kind,
 	if (!payload)
 		payload = f->data.data;
 	head.check = hash_check(payload, head.stored_len);
-	got = write_record(r, kind, &head, payload, &adding.offset, err);
-	adding.packer = f->packer;
-	adding.stored_len = head.stored_len;
+	got = write_new_record(r, kind, &head, payload, &entry_target.offset,
+			       err);
+	entry_target.packer = f->packer;
+	entry_target.stored_len = head.stored_len;
 	if (got == 0)
-		got = block_each(f->data.data, f->data.len, f->count, add_entry,
-				 &adding, err);
+		got = block_each(f->data.data, f->data.len, f->count,
+				 add_repacked_entry, &entry_target, err);
 	buf_clear(&f->data);
 	buf_clear(&f->table);
 	f->count = 0;
-	return got < 0 ? got : close_full(r, f, err);
+	return got < 0 ? got : finish_full_pack(r, f, err);
 }
 
 /* Not the pack's: its header may have been damaged. */
-static enum pack_kind kind_of(const struct pack_entry *e)
+static enum pack_kind entry_pack_kind(const struct pack_entry *e)
 {
 	return e->type == OBJECT_DATA ? PACK_DATA : PACK_META;
 }
 
-static int add_to_block(struct repacking *r, const struct pack_entry *e,
-			const struct buf *bytes, struct err *err)
+static int add_object_to_block(struct repack_job *r, const struct pack_entry *e,
+			       const struct buf *bytes, struct err *err)
 {
-	enum pack_kind kind = kind_of(e);
-	struct filling *f = &r->kinds[kind];
+	enum pack_kind kind = entry_pack_kind(e);
+	struct new_pack *f = &r->kinds[kind];
 
 	buf_add(&f->data, bytes->data, bytes->len);
 	block_table_add(buf_reserve(&f->table, BLOCK_TABLE_ENTRY), e);
@@ -148,54 +153,57 @@ static int add_to_block(struct repacking *r, const struct pack_entry *e,
 	return f->data.len < block_full(kind) &&
 			       f->table.len < block_full(kind) / 2
 		       ? 0
-		       : write_block(r, kind, err);
+		       : write_new_block(r, kind, err);
 }
 
 /* --- one record of an old pack --- */
 
-struct line {
+struct repack_entry {
 	struct pack_entry entry;
 	uint32_t number; /* in the index */
 	bool wanted;
 };
 
-static int by_place(const void *pa, const void *pb)
+static int compare_entry_offsets(const void *pa, const void *pb)
 {
-	const struct pack_entry *a = &((const struct line *)pa)->entry;
-	const struct pack_entry *b = &((const struct line *)pb)->entry;
+	const struct pack_entry *a = &((const struct repack_entry *)pa)->entry;
+	const struct pack_entry *b = &((const struct repack_entry *)pb)->entry;
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
 	return a->inner < b->inner ? -1 : a->inner > b->inner;
 }
 
-static int copy_record(struct repacking *r, const struct pack *pack,
-		       const struct line *lines, size_t count, struct err *err)
+static int copy_single_record(struct repack_job *r, const struct pack *pack,
+			      const struct repack_entry *repack_entries,
+			      size_t count, struct err *err)
 {
-	enum pack_kind kind = kind_of(&lines[0].entry);
-	struct adding adding;
+	enum pack_kind kind = entry_pack_kind(&repack_entries[0].entry);
+	struct entry_target entry_target;
 	struct record_head head;
 	const unsigned char *payload =
-		pack_record(pack, lines[0].entry.offset, &head);
+		pack_record(pack, repack_entries[0].entry.offset, &head);
 	struct pack_entry e;
 	size_t i;
 
 	if (!payload)
 		return fail(err, EBADMSG, "a record is gone");
-	if (write_record(r, kind, &head, payload, &adding.offset, err) < 0)
+	if (write_new_record(r, kind, &head, payload, &entry_target.offset,
+			     err) < 0)
 		return -err->num;
-	adding.packer = r->kinds[kind].packer;
-	adding.stored_len = head.stored_len;
+	entry_target.packer = r->kinds[kind].packer;
+	entry_target.stored_len = head.stored_len;
 	for (i = 0; i < count; i++) {
-		e = lines[i].entry;
-		(void)add_entry(&adding, &e, err);
+		e = repack_entries[i].entry;
+		(void)add_repacked_entry(&entry_target, &e, err);
 	}
-	return close_full(r, &r->kinds[kind], err);
+	return finish_full_pack(r, &r->kinds[kind], err);
 }
 
 /* lines: all objects of one record. */
-static int do_record(struct repacking *r, size_t number,
-		     const struct line *lines, size_t count, struct err *err)
+static int repack_record(struct repack_job *r, size_t number,
+			 const struct repack_entry *repack_entries,
+			 size_t count, struct err *err)
 {
 	const struct pack *pack = r->inv->packs[number].pack;
 	AUTO(buf) struct buf bytes = {0};
@@ -204,74 +212,81 @@ static int do_record(struct repacking *r, size_t number,
 	struct oid id;
 
 	for (i = 0; i < count; i++)
-		wanted += lines[i].wanted;
+		wanted += repack_entries[i].wanted;
 	if (!wanted)
 		return 0;
 	/* Also when it is copied as it is: what lies in it is looked at. */
 	for (i = 0; i < count; i++) {
-		struct copy copy = {(uint32_t)number + 1, lines[i].number};
+		struct copy copy = {(uint32_t)number + 1,
+				    repack_entries[i].number};
 
-		if (!lines[i].wanted)
+		if (!repack_entries[i].wanted)
 			continue;
-		inventory_oid(&lines[i].entry, &id);
+		inventory_oid(&repack_entries[i].entry, &id);
 		buf_clear(&bytes);
 		if (inventory_read_copy(r->inv, &id, &copy, &bytes, err) < 0)
 			return -err->num;
 		if (wanted < count &&
-		    add_to_block(r, &lines[i].entry, &bytes, err) < 0)
+		    add_object_to_block(r, &repack_entries[i].entry, &bytes,
+					err) < 0)
 			return -err->num;
 	}
 	if (wanted < count)
 		return 0;
-	if (!pack_record(pack, lines[0].entry.offset, &head))
+	if (!pack_record(pack, repack_entries[0].entry.offset, &head))
 		return fail(err, EBADMSG, "a record is gone");
 	if (head.count == count)
-		return copy_record(r, pack, lines, count, err);
+		return copy_single_record(r, pack, repack_entries, count, err);
 	/* The index knew of a part only. */
 	for (i = 0; i < count; i++) {
-		struct copy copy = {(uint32_t)number + 1, lines[i].number};
+		struct copy copy = {(uint32_t)number + 1,
+				    repack_entries[i].number};
 
-		inventory_oid(&lines[i].entry, &id);
+		inventory_oid(&repack_entries[i].entry, &id);
 		buf_clear(&bytes);
 		if (inventory_read_copy(r->inv, &id, &copy, &bytes, err) < 0 ||
-		    add_to_block(r, &lines[i].entry, &bytes, err) < 0)
+		    add_object_to_block(r, &repack_entries[i].entry, &bytes,
+					err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int do_pack(struct repacking *r, size_t number, struct err *err)
+static int repack_pack(struct repack_job *r, size_t number, struct err *err)
 {
 	const struct pack *pack = r->inv->packs[number].pack;
 	uint32_t k, n = 0, start, count = pack_count(pack);
-	auto_free struct line *lines =
-		mem_resize(NULL, count + 1, sizeof(*lines));
+	auto_free struct repack_entry *repack_entries =
+		mem_resize(NULL, count + 1, sizeof(*repack_entries));
 
 	for (k = 0; k < count; k++) {
 		struct copy copy = {(uint32_t)number + 1, k};
-		struct line *line = &lines[n];
+		struct repack_entry *repack_entry = &repack_entries[n];
 		struct oid id;
 
-		if (!pack_get(pack, k, &line->entry))
+		if (!pack_get(pack, k, &repack_entry->entry))
 			continue;
-		inventory_oid(&line->entry, &id);
-		line->number = k;
-		line->wanted = r->wanted(r->arg, &id, &copy);
+		inventory_oid(&repack_entry->entry, &id);
+		repack_entry->number = k;
+		repack_entry->wanted = r->wanted(r->arg, &id, &copy);
 		n++;
 	}
-	qsort(lines, n, sizeof(*lines), by_place);
+	qsort(repack_entries, n, sizeof(*repack_entries),
+	      compare_entry_offsets);
 	for (start = 0; start < n; start = k) {
 		for (k = start + 1; k < n; k++) {
-			if (lines[k].entry.offset != lines[start].entry.offset)
+			if (repack_entries[k].entry.offset !=
+			    repack_entries[start].entry.offset)
 				break;
 		}
-		if (do_record(r, number, lines + start, k - start, err) < 0)
+		if (repack_record(r, number, repack_entries + start, k - start,
+				  err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int publish(struct repacking *r, struct err *err)
+static int publish_new_packs(struct repack_job *r, struct err *err)
 {
 	struct store_dir *store_dir = &r->store->store_dir;
 	int lock, got = 0;
@@ -290,21 +305,21 @@ static int publish(struct repacking *r, struct err *err)
 	return got;
 }
 
-static int do_all(struct repacking *r, const size_t *packs, size_t count,
-		  struct err *err)
+static int repack_packs(struct repack_job *r, const size_t *packs, size_t count,
+			struct err *err)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (do_pack(r, packs[i], err) < 0)
+		if (repack_pack(r, packs[i], err) < 0)
 			return -err->num;
 	}
 	for (i = 0; i < PACK_KINDS; i++) {
-		if (write_block(r, (enum pack_kind)i, err) < 0 ||
-		    finish_pack(r, &r->kinds[i], err) < 0)
+		if (write_new_block(r, (enum pack_kind)i, err) < 0 ||
+		    finish_new_pack(r, &r->kinds[i], err) < 0)
 			return -err->num;
 	}
-	return publish(r, err);
+	return publish_new_packs(r, err);
 }
 
 int repack(struct store *s, struct inventory *inv, const size_t *packs,
@@ -313,11 +328,11 @@ int repack(struct store *s, struct inventory *inv, const size_t *packs,
 			  const struct copy *copy),
 	   void *arg, uint64_t *ret_bytes, struct err *err)
 {
-	struct repacking r = {
+	struct repack_job r = {
 		.store = s, .inv = inv, .wanted = wanted, .arg = arg};
-	int got = do_all(&r, packs, count, err);
+	int got = repack_packs(&r, packs, count, err);
 
 	*ret_bytes = r.bytes;
-	repacking_free(&r);
+	repack_job_free(&r);
 	return got;
 }

@@ -329,7 +329,7 @@ static int add_root(void *arg, const struct snapshot *snap,
 {
 	bool lost = false;
 
-	if (reach_lost(inv, &snap->root, tell_lost, &lost, err) < 0)
+	if (reach_each_lost(inv, &snap->root, tell_lost, &lost, err) < 0)
 		return -err->num;
 	/* For one of a few paths the whole of a home is not read. */
 	if (lost && !(snap->root.flags & ENTRY_INCOMPLETE))
@@ -394,7 +394,7 @@ static int tell_snapshot(void *arg, const struct snapshot *snap,
 	struct telling *t = arg;
 
 	t->seq = snap->seq;
-	return reach_lost(inv, &snap->root, tell_path, t, err);
+	return reach_each_lost(inv, &snap->root, tell_path, t, err);
 }
 
 static int tell_missing(void *arg, uint64_t first, uint64_t last,

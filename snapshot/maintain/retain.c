@@ -17,7 +17,7 @@ const struct retain_policy retain_default = {
 
 /* By root, the newest first. Numbers decide, not the clock: it may have been
  * set back. */
-static int by_root(const void *pa, const void *pb)
+static int compare_item_roots(const void *pa, const void *pb)
 {
 	const struct retain_item *a = *(struct retain_item *const *)pa;
 	const struct retain_item *b = *(struct retain_item *const *)pb;
@@ -27,7 +27,7 @@ static int by_root(const void *pa, const void *pb)
 }
 
 /* A number that is the same for all times of one hour, day, week, month. */
-static int64_t bucket_of(struct timestamp when, enum retain_why kind)
+static int64_t retain_bucket(struct timestamp when, enum retain_why kind)
 {
 	time_t sec = (time_t)when.sec;
 	struct tm tm = {0};
@@ -53,8 +53,8 @@ static int64_t bucket_of(struct timestamp when, enum retain_why kind)
 }
 
 /* items: of one root, newest first. */
-static void keep_buckets(struct retain_item **items, size_t count,
-			 uint32_t wanted, enum retain_why kind)
+static void retain_newest_buckets(struct retain_item **items, size_t count,
+				  uint32_t wanted, enum retain_why kind)
 {
 	int64_t last = INT64_MIN;
 	size_t i;
@@ -64,7 +64,7 @@ static void keep_buckets(struct retain_item **items, size_t count,
 
 		if (items[i]->result)
 			continue;
-		bucket = bucket_of(items[i]->time, kind);
+		bucket = retain_bucket(items[i]->time, kind);
 		if (bucket == last)
 			continue;
 		last = bucket;
@@ -73,8 +73,8 @@ static void keep_buckets(struct retain_item **items, size_t count,
 	}
 }
 
-static void keep_newest(struct retain_item **items, size_t count,
-			uint32_t wanted, enum retain_why kind)
+static void retain_newest_items(struct retain_item **items, size_t count,
+				uint32_t wanted, enum retain_why kind)
 {
 	size_t i;
 
@@ -86,9 +86,9 @@ static void keep_newest(struct retain_item **items, size_t count,
 	}
 }
 
-static void decide_root(struct retain_item **items, size_t count,
-			const struct retain_policy *policy,
-			struct timestamp now)
+static void retain_root_items(struct retain_item **items, size_t count,
+			      const struct retain_policy *policy,
+			      struct timestamp now)
 {
 	size_t i;
 
@@ -106,13 +106,13 @@ static void decide_root(struct retain_item **items, size_t count,
 		if (policy->within && age <= policy->within)
 			items[i]->why |= RETAIN_WITHIN;
 	}
-	keep_newest(items, count, RETAIN_NEWEST, RETAIN_FLOOR_NEWEST);
-	keep_newest(items, count, policy->last, RETAIN_LAST);
-	keep_buckets(items, count, policy->hourly, RETAIN_HOURLY);
-	keep_buckets(items, count, policy->daily, RETAIN_DAILY);
-	keep_buckets(items, count, policy->weekly, RETAIN_WEEKLY);
-	keep_buckets(items, count, policy->monthly, RETAIN_MONTHLY);
-	keep_buckets(items, count, policy->yearly, RETAIN_YEARLY);
+	retain_newest_items(items, count, RETAIN_NEWEST, RETAIN_FLOOR_NEWEST);
+	retain_newest_items(items, count, policy->last, RETAIN_LAST);
+	retain_newest_buckets(items, count, policy->hourly, RETAIN_HOURLY);
+	retain_newest_buckets(items, count, policy->daily, RETAIN_DAILY);
+	retain_newest_buckets(items, count, policy->weekly, RETAIN_WEEKLY);
+	retain_newest_buckets(items, count, policy->monthly, RETAIN_MONTHLY);
+	retain_newest_buckets(items, count, policy->yearly, RETAIN_YEARLY);
 }
 
 void retain_decide(struct retain_item *items, size_t count,
@@ -124,13 +124,13 @@ void retain_decide(struct retain_item *items, size_t count,
 
 	for (i = 0; i < count; i++)
 		sorted[i] = &items[i];
-	qsort(sorted, count, sizeof(struct retain_item *), by_root);
+	qsort(sorted, count, sizeof(struct retain_item *), compare_item_roots);
 	for (start = 0; start < count; start = i) {
 		for (i = start + 1; i < count; i++) {
 			if (strcmp(sorted[i]->root, sorted[start]->root) != 0)
 				break;
 		}
-		decide_root(sorted + start, i - start, policy, now);
+		retain_root_items(sorted + start, i - start, policy, now);
 	}
 	free(sorted);
 }

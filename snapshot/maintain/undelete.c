@@ -277,8 +277,8 @@ static int undelete(struct undelete *u, struct err *err)
 		const struct entry *root = &u->wanted[i].snapshot.root;
 
 		if (reach_mark(&u->inv, root) &&
-		    reach_lost(&u->inv, root, tell_first, &u->wanted[i], err) <
-			    0)
+		    reach_each_lost(&u->inv, root, tell_first, &u->wanted[i],
+				    err) < 0)
 			return -err->num;
 	}
 	if (choose_packs(u, err) < 0 || check_clashes(u, err) < 0)

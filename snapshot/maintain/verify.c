@@ -275,7 +275,7 @@ static int check_snapshot(struct verify *v, uint64_t seq, struct err *err)
 		return tell_snapshot(v, seq, odd.text, err);
 	if (!reach_mark(&v->inv, &s.root))
 		return 0;
-	return reach_lost(&v->inv, &s.root, tell_path, &t, err);
+	return reach_each_lost(&v->inv, &s.root, tell_path, &t, err);
 }
 
 static int tell_missing(void *arg, uint64_t first, uint64_t last,
