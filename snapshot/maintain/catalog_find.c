@@ -13,7 +13,7 @@
 #include "snapshot/tree/time_spec.h"
 
 /* What a search has met, for the message when it finds nothing. */
-struct search {
+struct snapshot_search {
 	struct store *store;
 	struct time_spec time_spec;
 	const char *path, *text;
@@ -30,7 +30,8 @@ struct search {
 	struct err damage; /* of the last damaged one */
 };
 
-static int has_path(struct search *f, const struct snapshot *s, struct err *err)
+static int contains_path(struct snapshot_search *f, const struct snapshot *s,
+			 struct err *err)
 {
 	AUTO(entry) struct entry found = {0};
 
@@ -40,12 +41,12 @@ static int has_path(struct search *f, const struct snapshot *s, struct err *err)
 			   &found, err);
 }
 
-static void search_free(struct search *f)
+static void snapshot_search_free(struct snapshot_search *f)
 {
 	free(f->purge);
 }
 
-static void note_purge(struct search *f, const struct snapshot *s)
+static void find_purge_note(struct snapshot_search *f, const struct snapshot *s)
 {
 	const char *note = purge_note(s, path_rest(f->path, s->root_path));
 
@@ -56,7 +57,8 @@ static void note_purge(struct search *f, const struct snapshot *s)
 }
 
 /* 1: this is the one; 0: go on to older ones. */
-static int examine(struct search *f, const struct snapshot *s, struct err *err)
+static int examine_snapshot(struct snapshot_search *f, const struct snapshot *s,
+			    struct err *err)
 {
 	int got;
 
@@ -66,9 +68,9 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 	if (got <= 0)
 		return got;
 	f->covering++;
-	got = has_path(f, s, err);
+	got = contains_path(f, s, err);
 	if (got == 0)
-		note_purge(f, s);
+		find_purge_note(f, s);
 	if (got <= 0)
 		return got;
 	f->having++;
@@ -79,7 +81,7 @@ static int examine(struct search *f, const struct snapshot *s, struct err *err)
 		       : timestamp_compare(s->time, f->time_spec.time) <= 0;
 }
 
-static void local_time(struct timestamp m, char text[32])
+static void format_local_time(struct timestamp m, char text[32])
 {
 	time_t clock = (time_t)m.sec;
 	struct tm tm;
@@ -89,7 +91,7 @@ static void local_time(struct timestamp m, char text[32])
 		(void)snprintf(text, 32, "%" PRId64, m.sec);
 }
 
-static int nothing_found(const struct search *f, struct err *err)
+static int fail_no_snapshot(const struct snapshot_search *f, struct err *err)
 {
 	char at[32];
 
@@ -110,7 +112,7 @@ static int nothing_found(const struct search *f, struct err *err)
 			    "looks for a name in all of them",
 			    text_quote(f->path),
 			    text_count(f->covering, "snapshot"));
-	local_time(f->oldest_time, at);
+	format_local_time(f->oldest_time, at);
 	if (f->time_spec.kind == TIME_SPEC_LATEST)
 		return fail(err, ENOENT,
 			    "%s has only %s, the oldest is snapshot %" PRIu64
@@ -124,7 +126,8 @@ static int nothing_found(const struct search *f, struct err *err)
 }
 
 /* A sequence number names one file: the others need not be looked at. */
-static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
+static int find_by_seq(struct snapshot_search *f, struct snapshot *ret,
+		       struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	int got = catalog_load(f->store, f->time_spec.number, &s, err);
@@ -138,7 +141,7 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 			    "%s is not in it",
 			    s.seq, text_quote(s.root_path),
 			    text_quote(f->path));
-	got = has_path(f, &s, err);
+	got = contains_path(f, &s, err);
 	if (got < 0)
 		return got;
 	tombstones_ = purge_note(&s, path_rest(f->path, s.root_path));
@@ -157,18 +160,18 @@ static int find_seq(struct search *f, struct snapshot *ret, struct err *err)
 int catalog_find(struct store *store, const char *time_spec, const char *path,
 		 bool need_path, struct snapshot *ret, struct err *err)
 {
-	AUTO(search)
-	struct search f = {.store = store,
-			   .path = path,
-			   .text = time_spec ? time_spec : "latest",
-			   .need_path = need_path};
+	AUTO(snapshot_search)
+	struct snapshot_search f = {.store = store,
+				    .path = path,
+				    .text = time_spec ? time_spec : "latest",
+				    .need_path = need_path};
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
 
 	if (time_spec_parse(time_spec, timestamp_now(), &f.time_spec, err) < 0)
 		return -err->num;
 	if (f.time_spec.kind == TIME_SPEC_SEQ)
-		return find_seq(&f, ret, err);
+		return find_by_seq(&f, ret, err);
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
 	while (count--) {
@@ -179,7 +182,7 @@ int catalog_find(struct store *store, const char *time_spec, const char *path,
 			f.damaged += got != -ENOENT; /* pruned meanwhile */
 			continue;
 		}
-		got = examine(&f, &s, err);
+		got = examine_snapshot(&f, &s, err);
 		if (got < 0)
 			return got;
 		if (got) {
@@ -188,5 +191,5 @@ int catalog_find(struct store *store, const char *time_spec, const char *path,
 			return 0;
 		}
 	}
-	return nothing_found(&f, err);
+	return fail_no_snapshot(&f, err);
 }

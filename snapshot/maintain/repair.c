@@ -19,16 +19,16 @@
 #include "snapshot/store/replicas.h"
 #include "snapshot/tree/tombstones.h"
 
-struct repair {
+struct repair_job {
 	const struct repair_options *options;
 	struct repair_result result;
 	struct inventory inv;
-	bool *hurt; /* of each pack: to be replaced */
+	bool *damaged_packs; /* of each pack: to be replaced */
 	uint64_t *missing; /* snapshots whose files somebody deleted */
 	size_t missing_count, missing_capacity;
 };
 
-static void warn(struct repair *r, const char *text)
+static void warn_repair(struct repair_job *r, const char *text)
 {
 	if (r->options->warn)
 		r->options->warn(r->options->arg, text);
@@ -37,11 +37,11 @@ static void warn(struct repair *r, const char *text)
 /* --- packs --- */
 
 /* Reads all of a pack; whether anything in it is damaged. */
-static bool is_hurt(struct inventory *inv, size_t number)
+static bool is_pack_hurt(struct inventory *inv, size_t number)
 {
 	const struct inventory_pack *p = &inv->packs[number];
 	AUTO(buf) struct buf bytes = {0};
-	bool hurt = p->fault != NULL;
+	bool damaged_packs = p->fault != NULL;
 	uint32_t k;
 
 	for (k = 0; p->pack && k < pack_count(p->pack); k++) {
@@ -52,27 +52,28 @@ static bool is_hurt(struct inventory *inv, size_t number)
 
 		buf_clear(&bytes);
 		if (!pack_get(p->pack, k, &e)) {
-			hurt = true;
+			damaged_packs = true;
 			continue;
 		}
 		inventory_oid(&e, &id);
 		if (inventory_read_copy(inv, &id, &copy, &bytes, &ignored) < 0)
-			hurt = true;
+			damaged_packs = true;
 	}
-	return hurt;
+	return damaged_packs;
 }
 
 /* A whole object that lies nowhere else: one of its copies. */
-static bool is_worth(void *arg, const struct oid *id, const struct copy *copy)
+static bool is_copy_worth_saving(void *arg, const struct oid *id,
+				 const struct copy *copy)
 {
-	struct repair *r = arg;
+	struct repair_job *r = arg;
 	const struct copy *at = inventory_find(&r->inv, id, NULL);
 	const struct copy *first = NULL;
 
 	for (; at; at = inventory_next(&r->inv, id, at, NULL)) {
 		if (*inventory_flags(&r->inv, at) & COPY_BAD)
 			continue;
-		if (!r->hurt[at->pack - 1])
+		if (!r->damaged_packs[at->pack - 1])
 			return false;
 		if (!first)
 			first = at;
@@ -84,7 +85,8 @@ static bool is_worth(void *arg, const struct oid *id, const struct copy *copy)
 }
 
 /* What is whole in damaged packs, into new ones. */
-static int salvage(struct store *s, struct repair *r, struct err *err)
+static int copy_intact_objects(struct store *s, struct repair_job *r,
+			       struct err *err)
 {
 	auto_free size_t *packs = NULL;
 	size_t i, count = 0;
@@ -93,23 +95,25 @@ static int salvage(struct store *s, struct repair *r, struct err *err)
 	if (inventory_load(s, &r->inv, err) < 0)
 		return -err->num;
 	packs = mem_resize(NULL, r->inv.count + 1, sizeof(*packs));
-	r->hurt = mem_zalloc((r->inv.count + 1) * sizeof(*r->hurt));
+	r->damaged_packs =
+		mem_zalloc((r->inv.count + 1) * sizeof(*r->damaged_packs));
 	for (i = 0; i < r->inv.count; i++) {
 		/* A newer guard's is not damaged. */
 		if (r->inv.packs[i].fault_num == EPROTO) {
-			warn(r, r->inv.packs[i].fault);
+			warn_repair(r, r->inv.packs[i].fault);
 			continue;
 		}
-		r->hurt[i] = is_hurt(&r->inv, i);
-		if (r->hurt[i] && r->inv.packs[i].pack)
+		r->damaged_packs[i] = is_pack_hurt(&r->inv, i);
+		if (r->damaged_packs[i] && r->inv.packs[i].pack)
 			packs[count++] = i;
 	}
-	return repack(s, &r->inv, packs, count, is_worth, r, &bytes, err);
+	return repack(s, &r->inv, packs, count, is_copy_worth_saving, r, &bytes,
+		      err);
 }
 
 /* --- what cannot stay where it is --- */
 
-static int find_damaged_snapshots(struct store *s, struct repair *r,
+static int find_damaged_snapshots(struct store *s, struct repair_job *r,
 				  char ***ret, size_t *ret_count,
 				  struct err *err)
 {
@@ -129,7 +133,7 @@ static int find_damaged_snapshots(struct store *s, struct repair *r,
 		snapshot_free(&snap);
 		if (got == 0)
 			continue;
-		warn(r, odd.text);
+		warn_repair(r, odd.text);
 		if (got != -EBADMSG)
 			continue;
 		catalog_file_name(name, seqs[i]);
@@ -140,13 +144,13 @@ static int find_damaged_snapshots(struct store *s, struct repair *r,
 	return 0;
 }
 
-static int move_packs(struct store *s, struct repair *r, int to_fd,
-		      struct err *err)
+static int move_damaged_packs(struct store *s, struct repair_job *r, int to_fd,
+			      struct err *err)
 {
 	size_t i;
 
 	for (i = 0; i < r->inv.count; i++) {
-		if (!r->hurt[i])
+		if (!r->damaged_packs[i])
 			continue;
 		if (trash_move(s->store_dir.packs_fd, to_fd,
 			       &r->inv.packs[i].name, 1, err) < 0)
@@ -156,19 +160,19 @@ static int move_packs(struct store *s, struct repair *r, int to_fd,
 	return 0;
 }
 
-static bool any_hurt(const struct repair *r)
+static bool find_damaged_packs(const struct repair_job *r)
 {
 	size_t i;
 
 	for (i = 0; i < r->inv.count; i++) {
-		if (r->hurt[i])
+		if (r->damaged_packs[i])
 			return true;
 	}
 	return false;
 }
 
-static int note_gone(struct store *s, char *const *names, size_t count,
-		     struct err *err)
+static int add_repair_tombstones(struct store *s, char *const *names,
+				 size_t count, struct err *err)
 {
 	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	size_t i;
@@ -179,27 +183,28 @@ static int note_gone(struct store *s, char *const *names, size_t count,
 }
 
 /* Under the commit lock, alone. */
-static int move_out(struct store *s, struct repair *r, int trash_fd,
-		    char *const *names, size_t count, struct err *err)
+static int move_damaged_to_trash(struct store *s, struct repair_job *r,
+				 int trash_fd, char *const *names, size_t count,
+				 struct err *err)
 {
 	auto_close int snaps_fd =
 		openat(s->store_dir.fd, "snaps",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	auto_close int to_fd = -1;
 
-	if (!count && !any_hurt(r))
+	if (!count && !find_damaged_packs(r))
 		return 0;
 	if (snaps_fd < 0)
 		return fail_errno(err, "open the store's snaps/");
 	to_fd = trash_make(trash_fd, "repair", r->options->now, err);
-	if (to_fd < 0 || note_gone(s, names, count, err) < 0 ||
+	if (to_fd < 0 || add_repair_tombstones(s, names, count, err) < 0 ||
 	    trash_move(snaps_fd, to_fd, names, count, err) < 0)
 		return -err->num;
 	r->result.snapshots = count;
-	return move_packs(s, r, to_fd, err);
+	return move_damaged_packs(s, r, to_fd, err);
 }
 
-static bool secret_ok(const struct store *s, const char *name)
+static bool is_secret_intact(const struct store *s, const char *name)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -212,7 +217,8 @@ static bool secret_ok(const struct store *s, const char *name)
 }
 
 /* Under the commit lock. */
-static int mend_secrets(struct store *s, struct repair *r, struct err *err)
+static int repair_secrets(struct store *s, struct repair_job *r,
+			  struct err *err)
 {
 	static const char *const names[] = {"secret", "secret.2"};
 	unsigned char bytes[SECRET_LEN + 8];
@@ -222,7 +228,7 @@ static int mend_secrets(struct store *s, struct repair *r, struct err *err)
 	memcpy(bytes, s->store_dir.key.secret, SECRET_LEN);
 	put_le(bytes + SECRET_LEN, hash_check(bytes, SECRET_LEN), 8);
 	for (i = 0; i < 2 && got == 0; i++) {
-		if (secret_ok(s, names[i]))
+		if (is_secret_intact(s, names[i]))
 			continue;
 		got = atomic_write(s->store_dir.fd, names[i], bytes,
 				   sizeof(bytes), 0400, ATOMIC_DURABLE, err);
@@ -232,8 +238,8 @@ static int mend_secrets(struct store *s, struct repair *r, struct err *err)
 	return got;
 }
 
-static int replace_locked(struct store *s, struct repair *r, int trash_fd,
-			  struct err *err)
+static int replace_damaged_locked(struct store *s, struct repair_job *r,
+				  int trash_fd, struct err *err)
 {
 	char **names = NULL;
 	size_t count = 0, i;
@@ -242,9 +248,9 @@ static int replace_locked(struct store *s, struct repair *r, int trash_fd,
 	if (find_damaged_snapshots(s, r, &names, &count, err) < 0)
 		return -err->num;
 	lock = store_commit_begin(s, err);
-	got = lock < 0 ? lock : mend_secrets(s, r, err);
+	got = lock < 0 ? lock : repair_secrets(s, r, err);
 	if (got == 0)
-		got = move_out(s, r, trash_fd, names, count, err);
+		got = move_damaged_to_trash(s, r, trash_fd, names, count, err);
 	if (lock >= 0)
 		store_commit_end(s, lock);
 	for (i = 0; i < count; i++)
@@ -253,7 +259,8 @@ static int replace_locked(struct store *s, struct repair *r, int trash_fd,
 	return got;
 }
 
-static int replace(const char *dir, struct repair *r, struct err *err)
+static int replace_damaged(const char *dir, struct repair_job *r,
+			   struct err *err)
 {
 	AUTO(store) struct store *s = NULL;
 	auto_close int trash_fd = -1;
@@ -265,18 +272,18 @@ static int replace(const char *dir, struct repair *r, struct err *err)
 	if (trash_fd < 0 ||
 	    trash_exclusive(s, r->options->busy, r->options->arg, err) < 0)
 		return -err->num;
-	got = salvage(s, r, err);
+	got = copy_intact_objects(s, r, err);
 	if (got == 0)
-		got = replace_locked(s, r, trash_fd, err);
+		got = replace_damaged_locked(s, r, trash_fd, err);
 	inventory_free(&r->inv);
-	free(TAKE(r->hurt));
+	free(TAKE(r->damaged_packs));
 	return got;
 }
 
 /* --- what the user still has --- */
 
-static int tell_lost(void *arg, const char *path, const struct entry *e,
-		     const char *why, struct err *err)
+static int set_lost_flag(void *arg, const char *path, const struct entry *e,
+			 const char *why, struct err *err)
 {
 	(void)e;
 	(void)path;
@@ -286,7 +293,7 @@ static int tell_lost(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static void roots_add(struct names *roots, const char *path)
+static void add_unique_root(struct names *roots, const char *path)
 {
 	size_t i;
 
@@ -298,10 +305,11 @@ static void roots_add(struct names *roots, const char *path)
 }
 
 /* Calls each() for every snapshot that misses something. */
-static int each_tainted(struct store *s, struct repair *r,
-			int (*each)(void *arg, const struct snapshot *snap,
-				    struct inventory *inv, struct err *err),
-			void *arg, struct err *err)
+static int
+each_tainted_snapshot(struct store *s, struct repair_job *r,
+		      int (*each)(void *arg, const struct snapshot *snap,
+				  struct inventory *inv, struct err *err),
+		      void *arg, struct err *err)
 {
 	AUTO(inventory) struct inventory inv = {0};
 	auto_free uint64_t *seqs = NULL;
@@ -324,25 +332,26 @@ static int each_tainted(struct store *s, struct repair *r,
 	return 0;
 }
 
-static int add_root(void *arg, const struct snapshot *snap,
-		    struct inventory *inv, struct err *err)
+static int add_repair_root(void *arg, const struct snapshot *snap,
+			   struct inventory *inv, struct err *err)
 {
 	bool lost = false;
 
-	if (reach_each_lost(inv, &snap->root, tell_lost, &lost, err) < 0)
+	if (reach_each_lost(inv, &snap->root, set_lost_flag, &lost, err) < 0)
 		return -err->num;
 	/* For one of a few paths the whole of a home is not read. */
 	if (lost && !(snap->root.flags & ENTRY_INCOMPLETE))
-		roots_add(arg, snap->root_path);
+		add_unique_root(arg, snap->root_path);
 	return 0;
 }
 
-static int refill(struct store *s, struct repair *r, struct err *err)
+static int store_roots_again(struct store *s, struct repair_job *r,
+			     struct err *err)
 {
 	AUTO(names) struct names roots = {0};
 	size_t i;
 
-	if (each_tainted(s, r, add_root, &roots, err) < 0)
+	if (each_tainted_snapshot(s, r, add_repair_root, &roots, err) < 0)
 		return -err->num;
 	for (i = 0; i < roots.count; i++) {
 		struct take_options options = {
@@ -359,7 +368,7 @@ static int refill(struct store *s, struct repair *r, struct err *err)
 			continue;
 		/* What is lost has to be told all the same. */
 		if (take_snapshot(s, &options, &snap, err) < 0) {
-			warn(r, err->text);
+			warn_repair(r, err->text);
 			continue;
 		}
 		snapshot_free(&snap);
@@ -370,16 +379,16 @@ static int refill(struct store *s, struct repair *r, struct err *err)
 
 /* --- what stays lost --- */
 
-struct telling {
-	struct repair *r;
+struct lost_path_report {
+	struct repair_job *r;
 	struct known_missing_list lost;
 	uint64_t seq;
 };
 
-static int tell_path(void *arg, const char *path, const struct entry *e,
-		     const char *why, struct err *err)
+static int report_lost_path(void *arg, const char *path, const struct entry *e,
+			    const char *why, struct err *err)
 {
-	struct telling *t = arg;
+	struct lost_path_report *t = arg;
 	const struct repair_options *o = t->r->options;
 
 	(void)e;
@@ -388,19 +397,19 @@ static int tell_path(void *arg, const char *path, const struct entry *e,
 	return o->lost ? o->lost(o->arg, t->seq, path, why, err) : 0;
 }
 
-static int tell_snapshot(void *arg, const struct snapshot *snap,
-			 struct inventory *inv, struct err *err)
+static int report_lost_paths(void *arg, const struct snapshot *snap,
+			     struct inventory *inv, struct err *err)
 {
-	struct telling *t = arg;
+	struct lost_path_report *t = arg;
 
 	t->seq = snap->seq;
-	return reach_each_lost(inv, &snap->root, tell_path, t, err);
+	return reach_each_lost(inv, &snap->root, report_lost_path, t, err);
 }
 
-static int tell_missing(void *arg, uint64_t first, uint64_t last,
-			struct err *err)
+static int report_missing_snapshots(void *arg, uint64_t first, uint64_t last,
+				    struct err *err)
 {
-	struct repair *r = arg;
+	struct repair_job *r = arg;
 	const struct repair_options *o = r->options;
 
 	for (; first <= last; first++) {
@@ -415,30 +424,33 @@ static int tell_missing(void *arg, uint64_t first, uint64_t last,
 }
 
 /* Told once: from then on they are gone like others. Under the commit lock. */
-static int note_missing(struct store *s, struct repair *r, struct err *err)
+static int add_missing_tombstones(struct store *s, struct repair_job *r,
+				  struct err *err)
 {
 	struct tombstones g = {0};
 	struct err odd;
 	bool damaged = tombstones_load(s, &g, &odd) < 0;
 
 	tombstones_free(&g);
-	if (!damaged && tombstones_each_missing(s, tell_missing, r, err) < 0)
+	if (!damaged &&
+	    tombstones_each_missing(s, report_missing_snapshots, r, err) < 0)
 		return -err->num;
 	return damaged || r->missing_count
 		       ? tombstones_add(s, r->missing, r->missing_count, err)
 		       : 0;
 }
 
-static int note_lost(struct store *s, struct repair *r, struct err *err)
+static int save_known_missing(struct store *s, struct repair_job *r,
+			      struct err *err)
 {
-	struct telling t = {.r = r};
-	int got = each_tainted(s, r, tell_snapshot, &t, err), lock;
+	struct lost_path_report t = {.r = r};
+	int got = each_tainted_snapshot(s, r, report_lost_paths, &t, err), lock;
 
 	if (got == 0) {
 		lock = store_commit_begin(s, err);
 		got = lock < 0 ? lock : known_missing_save(s, &t.lost, err);
 		if (got == 0)
-			got = note_missing(s, r, err);
+			got = add_missing_tombstones(s, r, err);
 		if (lock >= 0)
 			store_commit_end(s, lock);
 	}
@@ -449,24 +461,25 @@ static int note_lost(struct store *s, struct repair *r, struct err *err)
 int repair_store(const char *dir, const struct repair_options *options,
 		 struct repair_result *ret, struct err *err)
 {
-	struct repair r = {.options = options};
+	struct repair_job r = {.options = options};
 	AUTO(store) struct store *s = NULL;
 	int got = store_dir_repair_format(dir, err);
 
 	if (got < 0)
 		return got;
 	r.result.formats = (uint64_t)got;
-	if (replace(dir, &r, err) < 0)
+	if (replace_damaged(dir, &r, err) < 0)
 		return -err->num;
 	/* Opened anew: what was damaged is no name any more. */
 	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
 	    replicas_fill(s, &r.result.again, err) < 0)
 		return -err->num;
 	store_free(&s);
-	if (store_open(&s, dir, STORE_WRITE, err) < 0 || refill(s, &r, err) < 0)
+	if (store_open(&s, dir, STORE_WRITE, err) < 0 ||
+	    store_roots_again(s, &r, err) < 0)
 		return -err->num;
 	store_index_tidy(&s->store_dir);
-	got = note_lost(s, &r, err);
+	got = save_known_missing(s, &r, err);
 	free(r.missing);
 	if (got == 0)
 		*ret = r.result;

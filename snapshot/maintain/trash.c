@@ -17,7 +17,7 @@
 #include "base/dirtree.h"
 #include "snapshot/store/storeimpl.h"
 
-#define FOLDERS_MAX 10000
+#define TRASH_DIRS_MAX 10000
 
 int trash_open(struct store *s, struct err *err)
 {
@@ -37,7 +37,7 @@ int trash_open(struct store *s, struct err *err)
 /* --- alone --- */
 
 /* Who else has a lock on the file, by /proc/locks; "" when it does not say. */
-static void find_holders(int lock_fd, struct buf *to)
+static void find_store_holders(int lock_fd, struct buf *to)
 {
 	AUTO(buf) struct buf locks = {0};
 	struct err ignored;
@@ -80,7 +80,7 @@ int trash_exclusive(struct store *s, void (*busy)(void *arg, const char *who),
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return fail_errno(err, "lock the store");
-	find_holders(fd, &who);
+	find_store_holders(fd, &who);
 	if (!who.len)
 		buf_add_text(&who, "another guard");
 	if (!busy)
@@ -100,7 +100,7 @@ int trash_make(int trash_fd, const char *word, struct timestamp now,
 {
 	int n, fd;
 
-	for (n = 1; n < FOLDERS_MAX; n++) {
+	for (n = 1; n < TRASH_DIRS_MAX; n++) {
 		auto_free char *name =
 			n == 1 ? mem_printf("%" PRId64 "-%s", now.sec, word)
 			       : mem_printf("%" PRId64 "-%s-%d", now.sec, word,
@@ -123,7 +123,8 @@ int trash_make(int trash_fd, const char *word, struct timestamp now,
 	return fail(err, EEXIST, "no free name in the trash");
 }
 
-static int move_one(int from_fd, int to_fd, const char *name, struct err *err)
+static int move_trash_name(int from_fd, int to_fd, const char *name,
+			   struct err *err)
 {
 	int got = renameat2(from_fd, name, to_fd, name, RENAME_NOREPLACE);
 	struct stat st;
@@ -146,7 +147,7 @@ int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
 	if (!count)
 		return 0;
 	for (i = 0; i < count; i++) {
-		if (move_one(from_fd, to_fd, names[i], err) < 0)
+		if (move_trash_name(from_fd, to_fd, names[i], err) < 0)
 			return -err->num;
 	}
 	/* Where it comes to first: between both it may be in either. */
@@ -157,7 +158,7 @@ int trash_move(int from_fd, int to_fd, char *const *names, size_t count,
 }
 
 /* time "-" word [ "-" number ]: the time; -1: not ours. */
-static int64_t time_of(const char *name)
+static int64_t trash_dir_time(const char *name)
 {
 	size_t len = strspn(name, "0123456789"), word;
 
@@ -173,21 +174,21 @@ static int64_t time_of(const char *name)
 }
 
 /* Folders in the trash, the oldest first; *count of them. */
-static int list_folders(int trash_fd, struct dirlist *ret, struct err *err)
+static int list_trash_dirs(int trash_fd, struct dirlist *ret, struct err *err)
 {
 	size_t i, kept = 0;
 
 	if (dirlist_read(trash_fd, ret, err) < 0)
 		return -err->num;
 	for (i = 0; i < ret->count; i++) {
-		if (time_of(ret->items[i].name) >= 0)
+		if (trash_dir_time(ret->items[i].name) >= 0)
 			ret->items[kept++] = ret->items[i];
 	}
 	ret->count = kept;
 	return 0;
 }
 
-static int remove_remains(int trash_fd, struct err *err)
+static int remove_trash_remains(int trash_fd, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -207,8 +208,8 @@ int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
-	if (remove_remains(trash_fd, err) < 0 ||
-	    list_folders(trash_fd, &list, err) < 0)
+	if (remove_trash_remains(trash_fd, err) < 0 ||
+	    list_trash_dirs(trash_fd, &list, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
@@ -224,14 +225,13 @@ int trash_purge(int trash_fd, int64_t max_age, struct timestamp now,
 	return 0;
 }
 
-int trash_open_folders(int trash_fd, int **ret, size_t *ret_count,
-		       struct err *err)
+int trash_open_dirs(int trash_fd, int **ret, size_t *ret_count, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	int *fds;
 	size_t i;
 
-	if (list_folders(trash_fd, &list, err) < 0)
+	if (list_trash_dirs(trash_fd, &list, err) < 0)
 		return -err->num;
 	fds = mem_resize(NULL, list.count + 1, sizeof(*fds));
 	for (i = 0; i < list.count; i++) {
@@ -266,8 +266,8 @@ void trash_list_free(struct trash_list *list)
 	*list = (struct trash_list){0};
 }
 
-static int list_folder(int trash_fd, const char *store_dir,
-		       struct trash_list *to, struct err *err)
+static int list_trash_dir(int trash_fd, const char *store_dir,
+			  struct trash_list *to, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd =
@@ -283,7 +283,8 @@ static int list_folder(int trash_fd, const char *store_dir,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		uint64_t seq = catalog_file_seq(list.items[i].name);
-		struct trash_item item = {.since.sec = time_of(store_dir)};
+		struct trash_item item = {.since.sec =
+						  trash_dir_time(store_dir)};
 		struct err odd;
 
 		if (!seq ||
@@ -296,7 +297,7 @@ static int list_folder(int trash_fd, const char *store_dir,
 	return 0;
 }
 
-static int by_seq(const void *pa, const void *pb)
+static int compare_trash_seqs(const void *pa, const void *pb)
 {
 	const struct trash_item *a = pa, *b = pb;
 
@@ -308,7 +309,7 @@ static int by_seq(const void *pa, const void *pb)
 int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err)
 {
 	AUTO(trash_list) struct trash_list list = {0};
-	AUTO(dirlist) struct dirlist folders = {0};
+	AUTO(dirlist) struct dirlist dirs = {0};
 	auto_close int trash_fd =
 		openat(s->store_dir.fd, "trash",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -316,15 +317,16 @@ int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err)
 
 	if (trash_fd < 0)
 		return fail_errno(err, "open the store's trash/");
-	if (list_folders(trash_fd, &folders, err) < 0)
+	if (list_trash_dirs(trash_fd, &dirs, err) < 0)
 		return -err->num;
-	for (i = 0; i < folders.count; i++) {
-		if (list_folder(trash_fd, folders.items[i].name, &list, err) <
+	for (i = 0; i < dirs.count; i++) {
+		if (list_trash_dir(trash_fd, dirs.items[i].name, &list, err) <
 		    0)
 			return -err->num;
 	}
 	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), by_seq);
+		qsort(list.items, list.count, sizeof(*list.items),
+		      compare_trash_seqs);
 	*ret = list;
 	list = (struct trash_list){0};
 	return 0;

@@ -58,7 +58,7 @@ int trash_snapshots(struct store *s, struct trash_list *ret, struct err *err);
 void trash_list_free(struct trash_list *list);
 
 /* The folders in it that are ours, the oldest first: opened, to be closed. */
-int trash_open_folders(int trash_fd, int **ret, size_t *ret_count,
-		       struct err *err);
+int trash_open_dirs(int trash_fd, int **ret, size_t *ret_count,
+		    struct err *err);
 
 #endif

@@ -15,41 +15,42 @@
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/tree/tombstones.h"
 
-struct wanted {
+struct trash_snapshot {
 	uint64_t seq;
 	size_t dir; /* of the trash */
 	struct snapshot snapshot;
 };
 
-struct undelete {
+struct undelete_job {
 	struct store *store;
 	int trash_fd;
 	int *dirs; /* of the trash, the oldest first */
 	size_t dir_count;
-	struct wanted *wanted;
+	struct trash_snapshot *trash_snapshot;
 	size_t count;
 	struct inventory inv; /* folder dir_count is packs/ */
-	bool *bring; /* for each pack */
+	bool *chosen_packs; /* for each pack */
 };
 
-static void undelete_free(struct undelete *u)
+static void undelete_job_free(struct undelete_job *u)
 {
 	size_t i;
 
 	for (i = 0; i < u->dir_count; i++)
 		(void)close(u->dirs[i]);
 	for (i = 0; i < u->count; i++)
-		snapshot_free(&u->wanted[i].snapshot);
+		snapshot_free(&u->trash_snapshot[i].snapshot);
 	free(u->dirs);
-	free(u->wanted);
-	free(u->bring);
+	free(u->trash_snapshot);
+	free(u->chosen_packs);
 	inventory_free(&u->inv);
 	if (u->trash_fd >= 0)
 		(void)close(u->trash_fd);
 }
 
 /* The newest folder that has it and can be read. */
-static int find_wanted(struct undelete *u, struct wanted *w, struct err *err)
+static int find_in_trash(struct undelete_job *u, struct trash_snapshot *w,
+			 struct err *err)
 {
 	size_t i;
 	int got = 0;
@@ -69,10 +70,10 @@ static int find_wanted(struct undelete *u, struct wanted *w, struct err *err)
 			  "snapshot %" PRIu64 " is not in the trash", w->seq);
 }
 
-static int tell_first(void *arg, const char *path, const struct entry *e,
-		      const char *why, struct err *err)
+static int fail_lost_path(void *arg, const char *path, const struct entry *e,
+			  const char *why, struct err *err)
 {
-	const struct wanted *w = arg;
+	const struct trash_snapshot *w = arg;
 
 	(void)e;
 	return fail(err, EBADMSG,
@@ -82,21 +83,23 @@ static int tell_first(void *arg, const char *path, const struct entry *e,
 }
 
 /* Whether one of the copies will be there: in packs/, or brought already. */
-static bool is_there(const struct undelete *u, const struct oid *id)
+static bool is_copy_available(const struct undelete_job *u,
+			      const struct oid *id)
 {
 	const struct copy *copy = inventory_find(&u->inv, id, NULL);
 
 	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
 		const struct inventory_pack *p = inventory_pack(&u->inv, copy);
 
-		if ((p->dir == u->dir_count || u->bring[copy->pack - 1]) &&
+		if ((p->dir == u->dir_count ||
+		     u->chosen_packs[copy->pack - 1]) &&
 		    !(*inventory_flags(&u->inv, copy) & COPY_BAD))
 			return true;
 	}
 	return false;
 }
 
-static int clash(struct err *err)
+static int fail_object_clash(struct err *err)
 {
 	return fail(err, EEXIST,
 		    "other bytes of the same hash have been stored since: it "
@@ -107,7 +110,8 @@ static int clash(struct err *err)
  * A name that was free meanwhile may have been given to other bytes (forged
  * ones): what is there under it now need not be what the snapshot meant.
  */
-static int check_same(struct undelete *u, const struct oid *id, struct err *err)
+static int check_same_bytes(struct undelete_job *u, const struct oid *id,
+			    struct err *err)
 {
 	const struct copy *copy = inventory_find(&u->inv, id, NULL);
 	AUTO(buf) struct buf a = {0}, b = {0};
@@ -122,13 +126,14 @@ static int check_same(struct undelete *u, const struct oid *id, struct err *err)
 					&ignored) < 0)
 			continue;
 		if (!first && a.len && memcmp(a.data, b.data, a.len) != 0)
-			return clash(err);
+			return fail_object_clash(err);
 		first = false;
 	}
 	return 0;
 }
 
-static int bring_copy(struct undelete *u, const struct oid *id, struct err *err)
+static int choose_readable_copy(struct undelete_job *u, const struct oid *id,
+				struct err *err)
 {
 	const struct copy *copy = inventory_find(&u->inv, id, NULL);
 
@@ -137,19 +142,20 @@ static int bring_copy(struct undelete *u, const struct oid *id, struct err *err)
 
 		if (inventory_read_copy(&u->inv, id, copy, &bytes, err) < 0)
 			continue;
-		u->bring[copy->pack - 1] = true;
+		u->chosen_packs[copy->pack - 1] = true;
 		return 0;
 	}
 	return fail(err, EBADMSG, "an object in the trash is damaged");
 }
 
 /* Packs of the trash for every name that was reached and is nowhere else. */
-static int choose_packs(struct undelete *u, struct err *err)
+static int choose_trash_packs(struct undelete_job *u, struct err *err)
 {
 	size_t i;
 	uint32_t k;
 
-	u->bring = mem_zalloc((u->inv.count + 1) * sizeof(*u->bring));
+	u->chosen_packs =
+		mem_zalloc((u->inv.count + 1) * sizeof(*u->chosen_packs));
 	for (i = 0; i < u->inv.count; i++) {
 		const struct inventory_pack *p = &u->inv.packs[i];
 
@@ -161,8 +167,9 @@ static int choose_packs(struct undelete *u, struct err *err)
 			    !pack_get(p->pack, k, &e))
 				continue;
 			inventory_oid(&e, &id);
-			if (check_same(u, &id, err) < 0 ||
-			    (!is_there(u, &id) && bring_copy(u, &id, err) < 0))
+			if (check_same_bytes(u, &id, err) < 0 ||
+			    (!is_copy_available(u, &id) &&
+			     choose_readable_copy(u, &id, err) < 0))
 				return -err->num;
 		}
 	}
@@ -170,8 +177,8 @@ static int choose_packs(struct undelete *u, struct err *err)
 }
 
 /* Two packs in packs/ must never give one name to different bytes. */
-static int check_clash(struct undelete *u, const struct oid *id,
-		       const struct copy *mine, struct err *err)
+static int check_object_clash(struct undelete_job *u, const struct oid *id,
+			      const struct copy *mine, struct err *err)
 {
 	const struct copy *copy = inventory_find(&u->inv, id, NULL);
 	AUTO(buf) struct buf a = {0}, b = {0};
@@ -179,7 +186,7 @@ static int check_clash(struct undelete *u, const struct oid *id,
 
 	for (; copy; copy = inventory_next(&u->inv, id, copy, NULL)) {
 		if (inventory_pack(&u->inv, copy)->dir != u->dir_count &&
-		    !u->bring[copy->pack - 1])
+		    !u->chosen_packs[copy->pack - 1])
 			continue;
 		if (copy->pack == mine->pack && copy->entry == mine->entry)
 			continue;
@@ -189,12 +196,12 @@ static int check_clash(struct undelete *u, const struct oid *id,
 		    inventory_read_copy(&u->inv, id, copy, &b, &ignored) < 0)
 			continue;
 		if (a.len != b.len || (a.len && memcmp(a.data, b.data, a.len)))
-			return clash(err);
+			return fail_object_clash(err);
 	}
 	return 0;
 }
 
-static int check_clashes(struct undelete *u, struct err *err)
+static int check_object_clashes(struct undelete_job *u, struct err *err)
 {
 	size_t i;
 	uint32_t k;
@@ -202,7 +209,8 @@ static int check_clashes(struct undelete *u, struct err *err)
 	for (i = 0; i < u->inv.count; i++) {
 		const struct inventory_pack *p = &u->inv.packs[i];
 
-		for (k = 0; u->bring[i] && k < pack_count(p->pack); k++) {
+		for (k = 0; u->chosen_packs[i] && k < pack_count(p->pack);
+		     k++) {
 			struct copy copy = {(uint32_t)i + 1, k};
 			struct pack_entry e;
 			struct oid id;
@@ -210,7 +218,7 @@ static int check_clashes(struct undelete *u, struct err *err)
 			if (!pack_get(p->pack, k, &e))
 				continue;
 			inventory_oid(&e, &id);
-			if (check_clash(u, &id, &copy, err) < 0)
+			if (check_object_clash(u, &id, &copy, err) < 0)
 				return -err->num;
 		}
 	}
@@ -218,7 +226,7 @@ static int check_clashes(struct undelete *u, struct err *err)
 }
 
 /* Under the commit lock. Packs first: a snapshot never stands without. */
-static int move_back(struct undelete *u, struct err *err)
+static int move_out_of_trash(struct undelete_job *u, struct err *err)
 {
 	auto_close int snaps_fd =
 		openat(u->store->store_dir.fd, "snaps",
@@ -230,7 +238,7 @@ static int move_back(struct undelete *u, struct err *err)
 	for (i = 0; i < u->inv.count; i++) {
 		const struct inventory_pack *p = &u->inv.packs[i];
 
-		if (u->bring[i] &&
+		if (u->chosen_packs[i] &&
 		    trash_move(u->dirs[p->dir], u->store->store_dir.packs_fd,
 			       &p->name, 1, err) < 0)
 			return -err->num;
@@ -238,57 +246,57 @@ static int move_back(struct undelete *u, struct err *err)
 	for (i = 0; i < u->count; i++) {
 		char name[32], *names[1] = {name};
 
-		catalog_file_name(name, u->wanted[i].seq);
-		if (trash_move(u->dirs[u->wanted[i].dir], snaps_fd, names, 1,
-			       err) < 0)
+		catalog_file_name(name, u->trash_snapshot[i].seq);
+		if (trash_move(u->dirs[u->trash_snapshot[i].dir], snaps_fd,
+			       names, 1, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int forget_gone(struct undelete *u, struct err *err)
+static int remove_undelete_tombstones(struct undelete_job *u, struct err *err)
 {
 	auto_free uint64_t *seqs =
 		mem_resize(NULL, u->count + 1, sizeof(*seqs));
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
-		seqs[i] = u->wanted[i].seq;
+		seqs[i] = u->trash_snapshot[i].seq;
 	return tombstones_remove(u->store, seqs, u->count, err);
 }
 
-static int undelete(struct undelete *u, struct err *err)
+static int undelete_job(struct undelete_job *u, struct err *err)
 {
 	size_t i;
 	int lock, got;
 
 	u->trash_fd = trash_open(u->store, err);
 	if (u->trash_fd < 0 ||
-	    trash_open_folders(u->trash_fd, &u->dirs, &u->dir_count, err) < 0)
+	    trash_open_dirs(u->trash_fd, &u->dirs, &u->dir_count, err) < 0)
 		return -err->num;
 	for (i = 0; i < u->count; i++) {
-		if (find_wanted(u, &u->wanted[i], err) < 0)
+		if (find_in_trash(u, &u->trash_snapshot[i], err) < 0)
 			return -err->num;
 	}
 	if (inventory_load_dirs(u->store, u->dirs, u->dir_count, &u->inv, err) <
 	    0)
 		return -err->num;
 	for (i = 0; i < u->count; i++) {
-		const struct entry *root = &u->wanted[i].snapshot.root;
+		const struct entry *root = &u->trash_snapshot[i].snapshot.root;
 
 		if (reach_mark(&u->inv, root) &&
-		    reach_each_lost(&u->inv, root, tell_first, &u->wanted[i],
-				    err) < 0)
+		    reach_each_lost(&u->inv, root, fail_lost_path,
+				    &u->trash_snapshot[i], err) < 0)
 			return -err->num;
 	}
-	if (choose_packs(u, err) < 0 || check_clashes(u, err) < 0)
+	if (choose_trash_packs(u, err) < 0 || check_object_clashes(u, err) < 0)
 		return -err->num;
 	lock = store_commit_begin(u->store, err);
 	if (lock < 0)
 		return lock;
-	got = move_back(u, err);
+	got = move_out_of_trash(u, err);
 	if (got == 0)
-		got = forget_gone(u, err);
+		got = remove_undelete_tombstones(u, err);
 	store_commit_end(u->store, lock);
 	return got;
 }
@@ -296,18 +304,19 @@ static int undelete(struct undelete *u, struct err *err)
 int undelete_snapshots(struct store *s, const uint64_t *seqs, size_t count,
 		       struct err *err)
 {
-	struct undelete u = {.store = s, .trash_fd = -1};
+	struct undelete_job u = {.store = s, .trash_fd = -1};
 	size_t i, k;
 	int got;
 
-	u.wanted = mem_zalloc((count + 1) * sizeof(*u.wanted));
+	u.trash_snapshot = mem_zalloc((count + 1) * sizeof(*u.trash_snapshot));
 	for (i = 0; i < count; i++) {
-		for (k = 0; k < u.count && u.wanted[k].seq != seqs[i]; k++)
+		for (k = 0; k < u.count && u.trash_snapshot[k].seq != seqs[i];
+		     k++)
 			;
-		u.wanted[k].seq = seqs[i];
+		u.trash_snapshot[k].seq = seqs[i];
 		u.count += k == u.count;
 	}
-	got = undelete(&u, err);
-	undelete_free(&u);
+	got = undelete_job(&u, err);
+	undelete_job_free(&u);
 	return got;
 }

@@ -15,7 +15,7 @@
 #include "snapshot/store/storeimpl.h"
 #include "snapshot/tree/tombstones.h"
 
-struct verify {
+struct verify_job {
 	struct store *store;
 	const struct verify_options *options;
 	struct inventory inv;
@@ -23,14 +23,15 @@ struct verify {
 	uint64_t done, total; /* bytes */
 };
 
-static int tell(struct verify *v, const struct verify_fault *f, struct err *err)
+static int report_fault(struct verify_job *v, const struct verify_fault *f,
+			struct err *err)
 {
 	v->result.faults++;
 	return v->options->fault ? v->options->fault(v->options->arg, f, err)
 				 : 0;
 }
 
-static void progress(struct verify *v)
+static void report_verify_progress(struct verify_job *v)
 {
 	if (v->options->progress)
 		v->options->progress(v->options->arg, v->done, v->total);
@@ -40,7 +41,7 @@ static void progress(struct verify *v)
  * Prune moves nothing while somebody has this. A store that cannot be locked
  * (a copy on a read-only medium) is nobody's to prune either.
  */
-static int lock_shared(struct store *s)
+static int lock_store_shared(struct store *s)
 {
 	auto_close int fd = openat(s->store_dir.fd, "lock",
 				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -54,7 +55,8 @@ static int lock_shared(struct store *s)
 	return TAKE_FD(fd);
 }
 
-static int check_secret(struct verify *v, const char *name, struct err *err)
+static int verify_secret(struct verify_job *v, const char *name,
+			 struct err *err)
 {
 	const struct store_dir *f = &v->store->store_dir;
 	AUTO(buf) struct buf b = {0};
@@ -71,10 +73,10 @@ static int check_secret(struct verify *v, const char *name, struct err *err)
 		fault.text = "it is damaged; the other copy is used";
 	else
 		return 0;
-	return tell(v, &fault, err);
+	return report_fault(v, &fault, err);
 }
 
-static int check_packs(struct verify *v, struct err *err)
+static int verify_packs(struct verify_job *v, struct err *err)
 {
 	size_t i;
 
@@ -84,7 +86,7 @@ static int check_packs(struct verify *v, struct err *err)
 			.kind = VERIFY_PACK, .name = p->name, .text = p->fault};
 
 		v->total += p->size;
-		if (p->fault && tell(v, &fault, err) < 0)
+		if (p->fault && report_fault(v, &fault, err) < 0)
 			return -err->num;
 	}
 	v->result.packs = v->inv.count;
@@ -93,8 +95,8 @@ static int check_packs(struct verify *v, struct err *err)
 }
 
 /* Whether the index over many packs knows all objects of one of them. */
-static bool index_knows(const struct midx *m, const struct pack *pack,
-			size_t number)
+static bool index_has_pack(const struct midx *m, const struct pack *pack,
+			   size_t number)
 {
 	size_t first, end;
 	uint32_t i;
@@ -110,7 +112,7 @@ static bool index_knows(const struct midx *m, const struct pack *pack,
 	return true;
 }
 
-static int check_index(struct verify *v, struct err *err)
+static int verify_index(struct verify_job *v, struct err *err)
 {
 	const struct store_dir *f = &v->store->store_dir;
 	AUTO(midx) struct midx *m = NULL;
@@ -124,33 +126,33 @@ static int check_index(struct verify *v, struct err *err)
 	if (got == -ENOENT || got == -EPROTO)
 		return 0;
 	if (got < 0)
-		return tell(v, &fault, err);
+		return report_fault(v, &fault, err);
 	fault.text = "it is damaged; every pack is asked";
 	if (!midx_is_intact(m))
-		return tell(v, &fault, err);
+		return report_fault(v, &fault, err);
 	for (i = 0; i < v->inv.count; i++) {
 		const struct inventory_pack *p = &v->inv.packs[i];
 
 		number = midx_number(m, p->name);
 		if (number == midx_count(m) || !p->pack || p->fault ||
-		    index_knows(m, p->pack, number))
+		    index_has_pack(m, p->pack, number))
 			continue;
 		fault.text = "it does not know all that is in its packs";
-		return tell(v, &fault, err);
+		return report_fault(v, &fault, err);
 	}
 	return 0;
 }
 
 /* --- bytes --- */
 
-struct place_of {
+struct entry_position {
 	uint64_t offset;
 	uint32_t entry;
 };
 
-static int by_offset(const void *pa, const void *pb)
+static int compare_place_offsets(const void *pa, const void *pb)
 {
-	const struct place_of *a = pa, *b = pb;
+	const struct entry_position *a = pa, *b = pb;
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
@@ -158,8 +160,9 @@ static int by_offset(const void *pa, const void *pb)
 }
 
 /* One fault a record says enough: the first of its objects'. */
-static int check_object(struct verify *v, size_t pack, uint32_t entry,
-			uint64_t *told, struct buf *bytes, struct err *err)
+static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
+			 uint64_t *last_offset, struct buf *bytes,
+			 struct err *err)
 {
 	const struct inventory_pack *p = &v->inv.packs[pack];
 	struct copy copy = {(uint32_t)pack + 1, entry};
@@ -172,25 +175,25 @@ static int check_object(struct verify *v, size_t pack, uint32_t entry,
 	if (!pack_get(p->pack, entry, &e)) {
 		p->flags[entry] |= COPY_BAD;
 		fault.text = "an entry of its index is damaged";
-		return tell(v, &fault, err);
+		return report_fault(v, &fault, err);
 	}
 	inventory_oid(&e, &id);
 	buf_clear(bytes);
 	if (inventory_read_copy(&v->inv, &id, &copy, bytes, &odd) == 0 ||
-	    *told == e.offset)
+	    *last_offset == e.offset)
 		return 0;
-	*told = fault.offset = e.offset;
-	return tell(v, &fault, err);
+	*last_offset = fault.offset = e.offset;
+	return report_fault(v, &fault, err);
 }
 
 /* Objects in the order in which they lie, so that a block is unpacked once. */
-static int check_bytes(struct verify *v, size_t pack, uint64_t chance,
-		       struct err *err)
+static int verify_pack_bytes(struct verify_job *v, size_t pack, uint64_t chance,
+			     struct err *err)
 {
 	const struct pack *p = v->inv.packs[pack].pack;
-	auto_free struct place_of *list = NULL;
+	auto_free struct entry_position *list = NULL;
 	AUTO(buf) struct buf bytes = {0};
-	uint64_t told = 0, start = v->done;
+	uint64_t last_offset = 0, start = v->done;
 	uint32_t i, count = p ? pack_count(p) : 0;
 	unsigned int sample = v->options->sample;
 
@@ -199,25 +202,25 @@ static int check_bytes(struct verify *v, size_t pack, uint64_t chance,
 		struct pack_entry e = {0};
 
 		(void)pack_get(p, i, &e);
-		list[i] = (struct place_of){e.offset, i};
+		list[i] = (struct entry_position){e.offset, i};
 	}
-	qsort(list, count, sizeof(*list), by_offset);
+	qsort(list, count, sizeof(*list), compare_place_offsets);
 	for (i = 0; i < count; i++) {
 		uint64_t mixed = (list[i].offset + chance) ^ pack << 40;
 
 		if (sample && hash_check(&mixed, sizeof(mixed)) % 100 >= sample)
 			continue;
-		if (check_object(v, pack, list[i].entry, &told, &bytes, err) <
-		    0)
+		if (verify_object(v, pack, list[i].entry, &last_offset, &bytes,
+				  err) < 0)
 			return -err->num;
 		v->done = start + list[i].offset;
-		progress(v);
+		report_verify_progress(v);
 	}
 	v->done = start + v->inv.packs[pack].size;
 	return 0;
 }
 
-static int check_data(struct verify *v, struct err *err)
+static int verify_data(struct verify_job *v, struct err *err)
 {
 	uint64_t chance = 0;
 	size_t i;
@@ -225,45 +228,46 @@ static int check_data(struct verify *v, struct err *err)
 	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 		return fail_errno(err, "random bytes");
 	for (i = 0; i < v->inv.count; i++) {
-		if (check_bytes(v, i, chance, err) < 0)
+		if (verify_pack_bytes(v, i, chance, err) < 0)
 			return -err->num;
 	}
 	v->result.read_bytes = v->done;
-	progress(v);
+	report_verify_progress(v);
 	return 0;
 }
 
 /* --- snapshots --- */
 
-struct telling {
-	struct verify *v;
+struct path_report {
+	struct verify_job *v;
 	uint64_t seq;
 };
 
-static int tell_path(void *arg, const char *path, const struct entry *e,
-		     const char *why, struct err *err)
+static int report_damaged_path(void *arg, const char *path,
+			       const struct entry *e, const char *why,
+			       struct err *err)
 {
-	struct telling *t = arg;
+	struct path_report *t = arg;
 	struct verify_fault fault = {
 		.kind = VERIFY_PATH, .name = path, .seq = t->seq, .text = why};
 
 	(void)e;
-	return tell(t->v, &fault, err);
+	return report_fault(t->v, &fault, err);
 }
 
-static int tell_snapshot(struct verify *v, uint64_t seq, const char *text,
-			 struct err *err)
+static int report_damaged_snapshot(struct verify_job *v, uint64_t seq,
+				   const char *text, struct err *err)
 {
 	struct verify_fault fault = {
 		.kind = VERIFY_SNAPSHOT, .name = "", .seq = seq, .text = text};
 
-	return tell(v, &fault, err);
+	return report_fault(v, &fault, err);
 }
 
-static int check_snapshot(struct verify *v, uint64_t seq, struct err *err)
+static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	struct telling t = {v, seq};
+	struct path_report t = {v, seq};
 	struct err odd;
 	int got = catalog_load(v->store, seq, &s, &odd);
 
@@ -272,14 +276,14 @@ static int check_snapshot(struct verify *v, uint64_t seq, struct err *err)
 		return 0;
 	v->result.snapshots++;
 	if (got < 0)
-		return tell_snapshot(v, seq, odd.text, err);
+		return report_damaged_snapshot(v, seq, odd.text, err);
 	if (!reach_mark(&v->inv, &s.root))
 		return 0;
-	return reach_each_lost(&v->inv, &s.root, tell_path, &t, err);
+	return reach_each_lost(&v->inv, &s.root, report_damaged_path, &t, err);
 }
 
-static int tell_missing(void *arg, uint64_t first, uint64_t last,
-			struct err *err)
+static int report_missing_files(void *arg, uint64_t first, uint64_t last,
+				struct err *err)
 {
 	auto_free char *text =
 		first == last
@@ -289,11 +293,11 @@ static int tell_missing(void *arg, uint64_t first, uint64_t last,
 				     ": their files are gone",
 				     first, last);
 
-	return tell_snapshot(arg, first, text, err);
+	return report_damaged_snapshot(arg, first, text, err);
 }
 
 /* Files that somebody deleted, and not prune. */
-static int check_missing(struct verify *v, struct err *err)
+static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 {
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
 	struct err odd;
@@ -301,15 +305,15 @@ static int check_missing(struct verify *v, struct err *err)
 
 	if (tombstones_load(v->store, &g, &odd) < 0) {
 		fault.text = odd.text;
-		return tell(v, &fault, err);
+		return report_fault(v, &fault, err);
 	}
 	tombstones_free(&g);
-	return tombstones_each_missing(v->store, tell_missing, v, err);
+	return tombstones_each_missing(v->store, report_missing_files, v, err);
 }
 
 /* What failed only when it was touched; its paths may have been told already.
  */
-static int check_failed(struct verify *v, struct err *err)
+static int verify_failed_packs(struct verify_job *v, struct err *err)
 {
 	size_t i;
 
@@ -322,43 +326,43 @@ static int check_failed(struct verify *v, struct err *err)
 		if (!p->pack || p->fault || !pack_failed(p->pack))
 			continue;
 		(void)pack_fail(p->pack, &odd);
-		if (tell(v, &fault, err) < 0)
+		if (report_fault(v, &fault, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int check_all(struct verify *v, struct err *err)
+static int verify_all(struct verify_job *v, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
 
-	if (check_secret(v, "secret", err) < 0 ||
-	    check_secret(v, "secret.2", err) < 0)
+	if (verify_secret(v, "secret", err) < 0 ||
+	    verify_secret(v, "secret.2", err) < 0)
 		return -err->num;
 	/* Snapshots first: all that they refer to was there before them. */
 	if (catalog_list(v->store, &seqs, &count, err) < 0 ||
 	    inventory_load(v->store, &v->inv, err) < 0 ||
-	    check_packs(v, err) < 0 || check_index(v, err) < 0)
+	    verify_packs(v, err) < 0 || verify_index(v, err) < 0)
 		return -err->num;
 	if ((v->options->read_data || v->options->sample) &&
-	    check_data(v, err) < 0)
+	    verify_data(v, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		if (check_snapshot(v, seqs[i], err) < 0)
+		if (verify_snapshot(v, seqs[i], err) < 0)
 			return -err->num;
 	}
-	if (check_missing(v, err) < 0)
+	if (verify_no_snapshot_missing(v, err) < 0)
 		return -err->num;
-	return check_failed(v, err);
+	return verify_failed_packs(v, err);
 }
 
 int verify_store(struct store *s, const struct verify_options *options,
 		 struct verify_result *ret, struct err *err)
 {
-	struct verify v = {.store = s, .options = options};
-	auto_close int lock = lock_shared(s);
-	int got = check_all(&v, err);
+	struct verify_job v = {.store = s, .options = options};
+	auto_close int lock = lock_store_shared(s);
+	int got = verify_all(&v, err);
 
 	(void)lock;
 	inventory_free(&v.inv);
