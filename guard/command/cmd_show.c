@@ -63,7 +63,7 @@ static void print_details_json(const struct snapshot *s)
 	jsonout_text(object, "message", s->message);
 	jsonout_text(object, "root", s->root_path);
 	jsonout_number(object, "files", s->files);
-	jsonout_number(object, "folders", s->folders);
+	jsonout_number(object, "folders", s->dirs);
 	jsonout_number(object, "bytes", s->bytes);
 	for (i = 0; i < s->note_count; i++) {
 		const struct note *n = &s->notes[i];
@@ -115,7 +115,7 @@ static void print_details(const struct snapshot *s)
 	print_list("without", s->excludes);
 	(void)printf("%-10s %s in %s, %s\n", "holds",
 		     text_count(s->files, "file"),
-		     text_count(s->folders, "folder"), text_size(s->bytes));
+		     text_count(s->dirs, "folder"), text_size(s->bytes));
 	for (i = 0; i < s->note_count; i++) {
 		const struct note *n = &s->notes[i];
 		AUTO(buf) struct buf b = {0};

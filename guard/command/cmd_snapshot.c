@@ -36,7 +36,7 @@ static json_t *json_snapshot(const struct snapshot *s)
 	jsonout_number(object, "snapshot", s->seq);
 	jsonout_text(object, "root", s->root_path);
 	jsonout_number(object, "files", s->files);
-	jsonout_number(object, "folders", s->folders);
+	jsonout_number(object, "folders", s->dirs);
 	jsonout_number(object, "bytes", s->bytes);
 	(void)json_object_set_new(object, "tags", jsonout_texts(s->tags));
 	(void)json_object_set_new(object, "excludes",
@@ -59,8 +59,8 @@ static void print_text(const struct snapshot *s)
 	(void)printf("%llu\n", (unsigned long long)s->seq);
 	output_say("snapshot %llu of %s: %s in %s, %s",
 		   (unsigned long long)s->seq, text_quote(s->root_path),
-		   text_count(s->files, "file"),
-		   text_count(s->folders, "folder"), text_size(s->bytes));
+		   text_count(s->files, "file"), text_count(s->dirs, "folder"),
+		   text_size(s->bytes));
 	for (i = 0; i < s->note_count; i++) {
 		if (snapshot_is_exclusion(&s->notes[i]))
 			excluded++;
@@ -166,29 +166,28 @@ static int take_folder(struct context *c, const char *folder, struct take *t,
 }
 
 /* The same folder by another name, or once more, is one folder. */
-static bool was_named(char *const *folders, size_t count)
+static bool was_named(char *const *dirs, size_t count)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		if (strcmp(folders[i], folders[count]) == 0)
+		if (strcmp(dirs[i], dirs[count]) == 0)
 			return true;
 	return false;
 }
 
 /* Each says which others were stored with it, unless the user says something
  * himself. To free; "": there are none. */
-static char *beside(char *const *folders, size_t count, size_t me)
+static char *beside(char *const *dirs, size_t count, size_t me)
 {
 	struct buf b = {0};
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (was_named(folders, i) ||
-		    strcmp(folders[i], folders[me]) == 0)
+		if (was_named(dirs, i) || strcmp(dirs[i], dirs[me]) == 0)
 			continue;
 		buf_add_text(&b, b.len ? ", " : "with ");
-		buf_add_text(&b, folders[i]);
+		buf_add_text(&b, dirs[i]);
 	}
 	return buf_take_text(&b);
 }
@@ -197,29 +196,29 @@ static char *beside(char *const *folders, size_t count, size_t me)
 static int take_all(struct context *c, char **paths, size_t count,
 		    struct take *t, json_t *array, struct err *err)
 {
-	char **folders = mem_zalloc((count + 1) * sizeof(*folders));
+	char **dirs = mem_zalloc((count + 1) * sizeof(*dirs));
 	size_t i;
 	int got = 0;
 
 	for (i = 0; i < count && got == 0; i++) {
-		folders[i] = state_folder(&c->state, paths[i], err);
-		if (!folders[i])
+		dirs[i] = state_folder(&c->state, paths[i], err);
+		if (!dirs[i])
 			got = -err->num;
 	}
 	for (i = 0; i < count && got == 0; i++) {
-		auto_free char *others = beside(folders, count, i);
+		auto_free char *others = beside(dirs, count, i);
 		struct take one = *t;
 
-		if (was_named(folders, i))
+		if (was_named(dirs, i))
 			continue;
 		if (!*t->message)
 			one.message = others;
-		got = take_folder(c, folders[i], &one, array, err);
+		got = take_folder(c, dirs[i], &one, array, err);
 		t->limited = one.limited;
 	}
 	for (i = 0; i < count; i++)
-		free(folders[i]);
-	free(folders);
+		free(dirs[i]);
+	free(dirs);
 	return got;
 }
 

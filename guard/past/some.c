@@ -14,7 +14,7 @@
 
 uint64_t some_max(const struct snapshot *s)
 {
-	uint64_t things = s->files + s->folders;
+	uint64_t things = s->files + s->dirs;
 
 	if (things < LARGE || (s->root.flags & ENTRY_INCOMPLETE))
 		return 0;

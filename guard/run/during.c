@@ -67,7 +67,7 @@ static void count(struct snapshot *s, const struct entry *e, int by)
 {
 	if (!e || !e->mode)
 		return;
-	s->folders += (uint64_t)(S_ISDIR(e->mode) ? by : 0);
+	s->dirs += (uint64_t)(S_ISDIR(e->mode) ? by : 0);
 	s->files += (uint64_t)(S_ISDIR(e->mode) ? 0 : by);
 	if (S_ISREG(e->mode))
 		s->bytes += by < 0 ? 0 - e->size : e->size;
@@ -108,7 +108,7 @@ static int add(struct store *store, const struct session *s,
 		.uid = geteuid(),
 		.root_dev = last->root_dev,
 		.files = last->files,
-		.folders = last->folders,
+		.dirs = last->dirs,
 		.bytes = last->bytes,
 	};
 	struct counted counted = {.s = &made};

@@ -70,13 +70,13 @@ static void count_result(struct snapshot *s, const struct snapshot *base,
 	size_t i;
 
 	s->files = base->files;
-	s->folders = base->folders;
+	s->dirs = base->dirs;
 	s->bytes = base->bytes;
 	for (i = 0; i < changes->count; i++) {
 		const struct change *c = &changes->items[i];
 
-		s->folders += S_ISDIR(c->now.mode) && !S_ISDIR(c->old.mode);
-		s->folders -= S_ISDIR(c->old.mode) && !S_ISDIR(c->now.mode);
+		s->dirs += S_ISDIR(c->now.mode) && !S_ISDIR(c->old.mode);
+		s->dirs -= S_ISDIR(c->old.mode) && !S_ISDIR(c->now.mode);
 		s->files += c->now.mode && !S_ISDIR(c->now.mode);
 		s->files -= c->old.mode && !S_ISDIR(c->old.mode);
 		s->bytes += S_ISREG(c->now.mode) ? c->now.size : 0;

@@ -41,7 +41,7 @@ struct snapshot {
 	char *root_path; /* absolute, without links */
 	uint64_t root_dev;
 	struct entry root; /* mode 0: the folder was not there */
-	uint64_t files, folders, bytes;
+	uint64_t files, dirs, bytes;
 	/* NULL-terminated, NULL when there are none. */
 	char **tags;
 	char **excludes; /* what was left out because the user said so: each

@@ -51,7 +51,7 @@ void snapfile_encode(const struct snapshot *s, struct buf *to)
 	enc_text(to, s->root_path);
 	enc_var(to, s->root_dev);
 	enc_var(to, s->files);
-	enc_var(to, s->folders);
+	enc_var(to, s->dirs);
 	enc_var(to, s->bytes);
 	enc_u8(to, s->root.mode != 0);
 	if (s->root.mode)
@@ -123,7 +123,7 @@ static void decode_snapshot_body(struct dec *d, unsigned int version,
 	s->root_path = dec_text(d);
 	s->root_dev = dec_var(d);
 	s->files = dec_var(d);
-	s->folders = dec_var(d);
+	s->dirs = dec_var(d);
 	s->bytes = dec_var(d);
 	has_root = dec_u8(d);
 	if (has_root > 1 || s->time.nsec > 999999999)

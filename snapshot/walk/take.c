@@ -304,7 +304,7 @@ static void fill_snapshot(struct walk *w, const struct take_options *o,
 	s->excludes = snapshot_copy_texts(o->excludes);
 	s->root_dev = w->dev;
 	s->files = atomic_load(&w->files);
-	s->folders = atomic_load(&w->folders);
+	s->dirs = atomic_load(&w->dirs);
 	s->bytes = atomic_load(&w->bytes);
 	if (o->stats)
 		*o->stats = (struct take_stats){

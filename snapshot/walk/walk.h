@@ -60,7 +60,7 @@ struct walk {
 	struct cache_builder *builder;
 	struct note *notes; /* not sorted */
 	size_t note_count, note_capacity;
-	atomic_ullong files, folders, bytes;
+	atomic_ullong files, dirs, bytes;
 	atomic_ullong read_files, read_bytes, listed, encoded;
 	struct walk_dir *root;
 

@@ -13,7 +13,7 @@
 
 /* Counters of one scan, added up once at its end. */
 struct counts {
-	uint64_t files, folders, bytes;
+	uint64_t files, dirs, bytes;
 };
 
 /* What one pass over the names hands around. */
@@ -110,7 +110,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	if (walk_is_moved(w, &meta) &&
 	    !(dir && walk_partial_is_ancestor(w, f, name)))
 		walk_add_note(w, NOTE_MOVED, f, name, "");
-	s->counts.folders += dir;
+	s->counts.dirs += dir;
 	s->counts.files += !dir;
 	s->counts.bytes += S_ISREG(meta.mode) ? meta.size : 0;
 	/* An overlay gives its files the number of the layer they are in. */
@@ -249,7 +249,7 @@ void walk_scan(struct walk_worker *k, struct walk_dir *f)
 		f->untrusted = walk_is_untrusted(w, &f->meta);
 		scan_dir_names(&s);
 		atomic_fetch_add(&w->files, s.counts.files);
-		atomic_fetch_add(&w->folders, s.counts.folders);
+		atomic_fetch_add(&w->dirs, s.counts.dirs);
 		atomic_fetch_add(&w->bytes, s.counts.bytes);
 		close_dir_early(k, f);
 	}

@@ -23,7 +23,7 @@ static struct snapshot make(struct box *box, const char *root_path)
 		.root_dev = 42,
 		.root = {.name = mem_strdup(""), .mode = S_IFDIR | 0755},
 		.files = 3,
-		.folders = 2,
+		.dirs = 2,
 		.bytes = UINT64_MAX,
 	};
 	struct err err;

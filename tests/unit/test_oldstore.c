@@ -45,7 +45,7 @@ static void copy_folder(struct box *box, const char *name)
 static void make_old_store(struct box *box)
 {
 	static const char *const files[] = {"FORMAT", "secret", "secret.2"};
-	static const char *const folders[] = {"tmp", "trash"};
+	static const char *const dirs[] = {"tmp", "trash"};
 	size_t i;
 
 	(void)snprintf(box->store_root_fd, sizeof(box->store_root_fd), "%s/old",
@@ -56,8 +56,7 @@ static void make_old_store(struct box *box)
 	copy_folder(box, "packs");
 	copy_folder(box, "snaps");
 	for (i = 0; i < 2; i++) {
-		auto_free char *path =
-			path_join(box->store_root_fd, folders[i]);
+		auto_free char *path = path_join(box->store_root_fd, dirs[i]);
 
 		assert_return_code(mkdir(path, 0700), errno);
 	}

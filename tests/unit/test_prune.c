@@ -1079,7 +1079,7 @@ static void test_undelete_says_what_it_cannot_do(void **state)
 {
 	struct box *box = *state;
 	AUTO(model) struct model m = {0};
-	AUTO(dirlist) struct dirlist folders = {0}, list = {0};
+	AUTO(dirlist) struct dirlist dirs = {0}, list = {0};
 	auto_free char *folder = NULL;
 	struct err err;
 	size_t i;
@@ -1088,9 +1088,9 @@ static void test_undelete_says_what_it_cannot_do(void **state)
 	assert_int_equal(undelete(box, 1, &err), -ENOENT);
 	ok(do_prune(box, &err));
 	assert_int_equal(undelete(box, 77, &err), -ENOENT);
-	list_store(box, "trash", &folders);
-	assert_int_equal(folders.count, 1);
-	folder = path_join("trash", folders.items[0].name);
+	list_store(box, "trash", &dirs);
+	assert_int_equal(dirs.count, 1);
+	folder = path_join("trash", dirs.items[0].name);
 	list_store(box, folder, &list);
 	for (i = 0; i < list.count; i++) {
 		auto_free char *path =

@@ -46,7 +46,7 @@ static void test_ids_sort_by_time(void **state)
 
 static void test_create_and_open(void **state)
 {
-	static const char *const folders[] = {
+	static const char *const dirs[] = {
 		"upper", "work", "home-upper", "home-work", "tmp", "var-tmp",
 	};
 	struct session s = {.fd = -1, .lock_fd = -1};
@@ -58,7 +58,7 @@ static void test_create_and_open(void **state)
 	(void)state;
 	lab_open(&lab, "a project\nof two lines");
 	for (i = 0; i < 6; i++) {
-		assert_int_equal(fstatat(lab.s.fd, folders[i], &st, 0), 0);
+		assert_int_equal(fstatat(lab.s.fd, dirs[i], &st, 0), 0);
 		assert_int_equal(st.st_mode & 07777, i < 4 ? 0700 : 01777);
 	}
 	lab.s.state = RUN_ENDED;

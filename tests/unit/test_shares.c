@@ -43,17 +43,17 @@ static void put(const char *name, const char *text)
 
 static int make_top(void **state)
 {
-	static const char *const folders[] = {"",	  "/sys",
-					      "/sys/fs",  "/sys/fs/epoll",
-					      "/sys/net", "/sys/net/ipv4"};
+	static const char *const dirs[] = {"",	       "/sys",
+					   "/sys/fs",  "/sys/fs/epoll",
+					   "/sys/net", "/sys/net/ipv4"};
 	char path[256];
 	size_t i;
 
 	(void)state;
 	if (!mkdtemp(top))
 		return -1;
-	for (i = 1; i < sizeof(folders) / sizeof(*folders); i++) {
-		(void)snprintf(path, sizeof(path), "%s%s", top, folders[i]);
+	for (i = 1; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", top, dirs[i]);
 		if (mkdir(path, 0755) < 0)
 			return -1;
 	}

@@ -67,11 +67,10 @@ static uint64_t below(uint64_t *state, uint64_t limit)
 
 static void name_of(uint64_t *seed, char name[32])
 {
-	static const char *const folders[] = {"", "d/", "d/e/", "f/"};
+	static const char *const dirs[] = {"", "d/", "d/e/", "f/"};
 	uint64_t n = below(seed, NAMES);
 
-	(void)snprintf(name, 32, "%s%llu", folders[n % 4],
-		       (unsigned long long)n);
+	(void)snprintf(name, 32, "%s%llu", dirs[n % 4], (unsigned long long)n);
 }
 
 /* Bytes of a small number of kinds: many files are equal. */

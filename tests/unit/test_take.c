@@ -218,7 +218,7 @@ static void check_nasty(struct box *box, const struct snapshot *s)
 	ok(store_get(box->store, &f.attrs, &bytes, &err));
 	ok(xattrs_decode(bytes.data, bytes.len, &x, &err));
 	assert_int_equal(xattrs_find(&x, "user.guard")->len, 3);
-	assert_int_equal(s->folders, 3);
+	assert_int_equal(s->dirs, 3);
 	assert_int_equal(s->files, 13);
 }
 
@@ -291,7 +291,7 @@ static void test_nothing_is_read_when_nothing_changed(void **state)
 	assert_int_equal(stats.encoded, 0);
 	assert_true(entry_equal(&s.root, &again.root));
 	assert_int_equal(again.files, s.files);
-	assert_int_equal(again.folders, s.folders);
+	assert_int_equal(again.dirs, s.dirs);
 	assert_int_equal(again.bytes, s.bytes);
 	check_nasty(box, &again);
 	/* One file changes: its folders are made anew, the others taken over
@@ -1159,7 +1159,7 @@ static int check_few_descriptors(struct box *box)
 		(void)fprintf(stderr, "%s\n", err.text);
 		return 2;
 	}
-	if (s.folders != 300 || s.files != 1 || !noted(&s, NOTE_MOVED, "a/a/a"))
+	if (s.dirs != 300 || s.files != 1 || !noted(&s, NOTE_MOVED, "a/a/a"))
 		return 3;
 	/* The reason for a note is none of ours. */
 	return s.note_count != 2 ? 4 : 0;
@@ -1219,7 +1219,7 @@ static void test_thousands_of_levels(void **state)
 	take(box, &s);
 	assert_int_equal(s.note_count, 0);
 	assert_true(is_in(box, &s, buf_text(&path)));
-	assert_int_equal(s.folders, 2 * DEEP + 1);
+	assert_int_equal(s.dirs, 2 * DEEP + 1);
 	take(box, &again);
 	assert_int_equal(stats.encoded, 0);
 	assert_true(entry_equal(&s.root, &again.root));

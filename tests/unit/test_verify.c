@@ -269,17 +269,17 @@ static void test_a_damaged_snapshot_and_secret_are_named(void **state)
 
 static void list_all(struct box *box, struct buf *to)
 {
-	static const char *const folders[] = {"", "packs", "snaps", "tmp",
-					      "trash"};
+	static const char *const dirs[] = {"", "packs", "snaps", "tmp",
+					   "trash"};
 	size_t i, k;
 
 	for (i = 0; i < 5; i++) {
 		AUTO(dirlist) struct dirlist list = {0};
 
-		list_store(box, folders[i], &list);
+		list_store(box, dirs[i], &list);
 		for (k = 0; k < list.count; k++) {
 			auto_free char *path =
-				store_path(box, folders[i], list.items[k].name);
+				store_path(box, dirs[i], list.items[k].name);
 			struct stat st;
 
 			assert_return_code(lstat(path, &st), errno);
