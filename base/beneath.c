@@ -99,7 +99,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 		 struct err *err)
 {
 	auto_close int dir = -1;
-	const char *whole = path;
+	const char *full_path = path;
 	int fd;
 
 	flags |= O_CLOEXEC | O_NOFOLLOW;
@@ -125,7 +125,8 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 			dir >= 0 ? dir : root_fd, head,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0));
 		if (next < 0)
-			return fail_errno(err, "open %s", text_quote(whole));
+			return fail_errno(err, "open %s",
+					  text_quote(full_path));
 		if (dir >= 0)
 			(void)close(dir);
 		dir = next;
@@ -134,7 +135,7 @@ int beneath_open(int root_fd, const char *path, int flags, mode_t mode,
 	fd = RETRY_ENOENT(
 		open_path_piece(dir >= 0 ? dir : root_fd, path, flags, mode));
 	if (fd < 0)
-		return fail_errno(err, "open %s", text_quote(whole));
+		return fail_errno(err, "open %s", text_quote(full_path));
 	return fd;
 }
 

@@ -201,7 +201,7 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
-	struct err odd;
+	struct err cause;
 	struct stat st;
 	dev_t here = 0;
 	size_t i;
@@ -220,9 +220,9 @@ static int remove_subtree(struct removal *r, int dirfd, const char *name,
 	/* A folder that its owner may not write to. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
 		(void)fchmod(fd, 0700);
-	got = dirlist_read(fd, &list, &odd);
+	got = dirlist_read(fd, &list, &cause);
 	if (got < 0 && got != -ENOENT) {
-		*err = odd;
+		*err = cause;
 		return err_context(err, "%s", text_quote(name));
 	}
 	for (i = 0; i < list.count; i++) {

@@ -155,52 +155,52 @@ static char *make_absolute(const char *path, struct err *err)
 
 char *path_resolve(const char *path, struct err *err)
 {
-	auto_free char *whole = make_absolute(path, err);
+	auto_free char *full_path = make_absolute(path, err);
 	char *cut, *real;
 
-	if (!whole)
+	if (!full_path)
 		return NULL;
-	real = realpath(whole, NULL);
+	real = realpath(full_path, NULL);
 	if (real)
 		return real;
 	/* The longest head that exists, then the tail as text. */
-	cut = whole + strlen(whole);
-	while (cut > whole) {
+	cut = full_path + strlen(full_path);
+	while (cut > full_path) {
 		if (errno != ENOENT && errno != ENOTDIR) {
 			(void)fail_errno(err, "%s", text_quote(path));
 			return NULL;
 		}
-		while (cut > whole && *--cut != '/')
+		while (cut > full_path && *--cut != '/')
 			;
-		if (cut == whole)
+		if (cut == full_path)
 			break;
 		*cut = '\0';
-		real = realpath(whole, NULL);
+		real = realpath(full_path, NULL);
 		*cut = '/';
 		if (real)
 			return append_normalized(real, cut + 1);
 	}
-	return append_normalized(mem_strdup("/"), whole);
+	return append_normalized(mem_strdup("/"), full_path);
 }
 
 char *path_resolve_parent(const char *path, struct err *err)
 {
-	auto_free char *whole = make_absolute(path, err);
+	auto_free char *full_path = make_absolute(path, err);
 	auto_free char *parent = NULL;
 	const char *name;
 	char *slash;
 	size_t len;
 
-	if (!whole)
+	if (!full_path)
 		return NULL;
-	len = strlen(whole);
-	while (len > 1 && whole[len - 1] == '/')
-		whole[--len] = '\0';
-	slash = strrchr(whole, '/');
+	len = strlen(full_path);
+	while (len > 1 && full_path[len - 1] == '/')
+		full_path[--len] = '\0';
+	slash = strrchr(full_path, '/');
 	name = slash + 1;
 	if (!path_name_ok(name, strlen(name)))
 		return path_resolve(path, err);
 	*slash = '\0';
-	parent = path_resolve(whole[0] ? whole : "/", err);
+	parent = path_resolve(full_path[0] ? full_path : "/", err);
 	return parent ? path_join(parent, name) : NULL;
 }

@@ -73,7 +73,7 @@ int path_cursor_open(struct path_cursor *w, const char *path, int flags,
 		     struct err *err)
 {
 	const char *rest = path;
-	struct err odd;
+	struct err cause;
 	int fd = w->root_fd;
 
 	if (!w->count && strlen(path) <= 2 * PATH_CURSOR_PIECE)
@@ -86,10 +86,10 @@ int path_cursor_open(struct path_cursor *w, const char *path, int flags,
 		fd = find_last_dir(w, &rest);
 		if (strlen(rest) <= 2 * PATH_CURSOR_PIECE)
 			break;
-		fd = path_ok(path) ? open_next_dir(w, path, &odd) : -1;
+		fd = path_ok(path) ? open_next_dir(w, path, &cause) : -1;
 	}
 	if (fd >= 0)
-		fd = beneath_open(fd, rest, flags, 0, &odd);
+		fd = beneath_open(fd, rest, flags, 0, &cause);
 	/* Once more from the root: the error names all of the path. */
 	return fd >= 0 ? fd : beneath_open(w->root_fd, path, flags, 0, err);
 }

@@ -158,7 +158,7 @@ static void print_text(struct du *d)
 		     "for what guard must write on a full disk");
 	if (d->planned)
 		line(&t, d->plan.frees, "to free",
-		     d->plan.gone || d->plan.frees
+		     d->plan.drop_snapshots || d->plan.frees
 			     ? "about, by guard prune"
 			     : "guard prune has nothing to take");
 	table_print(&t, "", stdout);
@@ -193,7 +193,8 @@ static void print_json(struct du *d)
 	if (d->planned) {
 		jsonout_number(object, "pack_count", d->plan.packs);
 		jsonout_number(object, "snapshot_count", d->plan.count);
-		jsonout_number(object, "prune_snapshots", d->plan.gone);
+		jsonout_number(object, "prune_snapshots",
+			       d->plan.drop_snapshots);
 		jsonout_number(object, "prune_frees", d->plan.frees);
 	}
 	jsonout_print(object);

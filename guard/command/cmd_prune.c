@@ -113,7 +113,7 @@ static void print_json(const struct prune_plan *plan,
 	jsonout_text(object, "schema", "guard.prune/1");
 	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
 	(void)json_object_set_new(object, "snapshots", array);
-	jsonout_number(object, "gone", plan->gone);
+	jsonout_number(object, "gone", plan->drop_snapshots);
 	jsonout_number(object, "bytes", plan->bytes);
 	jsonout_number(object, "needed", plan->needed);
 	jsonout_number(object, "frees", plan->frees);
@@ -131,7 +131,7 @@ static bool ask(const struct prune_command *p, const struct prune_plan *plan)
 	return output_agreed(p->yes,
 			     "guard: take %s away? guard keeps them in its "
 			     "trash for 7 days.",
-			     text_count(plan->gone, "snapshot"));
+			     text_count(plan->drop_snapshots, "snapshot"));
 }
 
 static void tell_busy(void *arg, const char *who)
@@ -165,7 +165,7 @@ static int carry_out(struct context *c, struct prune_command *p,
 	int got;
 
 	/* Also without any: what is in the trash for long is emptied. */
-	if (plan->gone && !ask(p, plan))
+	if (plan->drop_snapshots && !ask(p, plan))
 		return STATUS_REFUSED;
 	store_free(&c->store);
 	if (context_store(c, STORE_WRITE, err) < 0)
@@ -225,7 +225,7 @@ static void tell_plan(const struct prune_command *p,
 	if (!p->json)
 		print_plan(plan);
 	output_say("%s of %zu would go; about %s of %s would be free",
-		   text_count(plan->gone, "snapshot"), plan->count,
+		   text_count(plan->drop_snapshots, "snapshot"), plan->count,
 		   text_size(plan->frees), text_size(plan->bytes));
 	if (p->options.max_size && plan->needed > p->options.max_size)
 		output_warn("what stays needs %s: more than %s, but no rule "

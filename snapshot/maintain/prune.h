@@ -47,7 +47,7 @@ struct prune_options {
 struct prune_plan {
 	struct snapshot *snapshots; /* by number, without notes */
 	struct retain_item *items; /* the same; why 0: it goes */
-	size_t count, gone;
+	size_t count, drop_snapshots;
 	uint64_t packs, bytes; /* all there are */
 	uint64_t drop_packs, drop_bytes; /* nothing in them is needed */
 	uint64_t repack_packs, repack_bytes; /* written anew */

@@ -345,7 +345,7 @@ int prune_decide(struct store *s, const struct prune_options *o,
 	if (got < 0)
 		return got;
 	for (i = 0; i < d->plan.count; i++)
-		d->plan.gone += !d->plan.items[i].why;
+		d->plan.drop_snapshots += !d->plan.items[i].why;
 	d->fates = mem_zalloc((d->inv.count + 1) * sizeof(*d->fates));
 	d->needed = mem_zalloc((d->inv.count + 1) * sizeof(*d->needed));
 	for (i = 0; i < d->inv.count; i++) {

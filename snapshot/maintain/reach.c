@@ -198,7 +198,7 @@ static int report_lost_entry(struct lost_report *t, const struct entry *e,
 			     struct err *err)
 {
 	struct tree_frame f = {.path_len = t->path.len};
-	struct err odd;
+	struct err cause;
 
 	if (is_object_tainted(t->inv, &e->attrs) &&
 	    t->each(t->arg, buf_text(&t->path), e,
@@ -213,7 +213,7 @@ static int report_lost_entry(struct lost_report *t, const struct entry *e,
 				       : "its bytes are lost",
 			       err);
 	if (e->content.type != OBJECT_TREE ||
-	    load_reached_tree(t->inv, &e->content, &f.tree, &odd) < 0)
+	    load_reached_tree(t->inv, &e->content, &f.tree, &cause) < 0)
 		return t->each(t->arg, buf_text(&t->path), e,
 			       "the folder with all that was in it is lost",
 			       err);

@@ -126,14 +126,14 @@ static int find_damaged_snapshots(struct store *s, struct repair_job *r,
 	names = mem_zalloc((count + 1) * sizeof(char *));
 	for (i = 0; i < count; i++) {
 		struct snapshot snap = {0};
-		struct err odd;
+		struct err cause;
 		char name[32];
-		int got = catalog_load(s, seqs[i], &snap, &odd);
+		int got = catalog_load(s, seqs[i], &snap, &cause);
 
 		snapshot_free(&snap);
 		if (got == 0)
 			continue;
-		warn_repair(r, odd.text);
+		warn_repair(r, cause.text);
 		if (got != -EBADMSG)
 			continue;
 		catalog_file_name(name, seqs[i]);
@@ -321,9 +321,9 @@ each_tainted_snapshot(struct store *s, struct repair_job *r,
 		return -err->num;
 	for (i = 0; i < count; i++) {
 		AUTO(snapshot) struct snapshot snap = {0};
-		struct err odd;
+		struct err cause;
 
-		if (catalog_load(s, seqs[i], &snap, &odd) < 0 ||
+		if (catalog_load(s, seqs[i], &snap, &cause) < 0 ||
 		    !reach_mark(&inv, &snap.root))
 			continue;
 		if (each(arg, &snap, &inv, err) < 0)
@@ -428,8 +428,8 @@ static int add_missing_tombstones(struct store *s, struct repair_job *r,
 				  struct err *err)
 {
 	struct tombstones g = {0};
-	struct err odd;
-	bool damaged = tombstones_load(s, &g, &odd) < 0;
+	struct err cause;
+	bool damaged = tombstones_load(s, &g, &cause) < 0;
 
 	tombstones_free(&g);
 	if (!damaged &&

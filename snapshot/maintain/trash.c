@@ -285,10 +285,10 @@ static int list_trash_dir(int trash_fd, const char *store_dir,
 		uint64_t seq = catalog_file_seq(list.items[i].name);
 		struct trash_item item = {.since.sec =
 						  trash_dir_time(store_dir)};
-		struct err odd;
+		struct err cause;
 
 		if (!seq ||
-		    catalog_load_from(fd, seq, &item.snapshot, &odd) < 0)
+		    catalog_load_from(fd, seq, &item.snapshot, &cause) < 0)
 			continue;
 		item.store_dir = mem_strdup(store_dir);
 		GROW(to->items, to->count, to->capacity);

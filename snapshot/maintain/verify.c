@@ -60,12 +60,12 @@ static int verify_secret(struct verify_job *v, const char *name,
 {
 	const struct store_dir *f = &v->store->store_dir;
 	AUTO(buf) struct buf b = {0};
-	struct err odd;
+	struct err cause;
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = name};
-	int got = fd_slurp_at(f->fd, name, SECRET_LEN + 8, &b, &odd);
+	int got = fd_slurp_at(f->fd, name, SECRET_LEN + 8, &b, &cause);
 
 	if (got < 0)
-		fault.text = odd.text;
+		fault.text = cause.text;
 	else if (b.len != SECRET_LEN + 8 ||
 		 memcmp(b.data, f->key.secret, SECRET_LEN) != 0 ||
 		 get_le(b.data + SECRET_LEN, 8) !=
@@ -116,10 +116,10 @@ static int verify_index(struct verify_job *v, struct err *err)
 {
 	const struct store_dir *f = &v->store->store_dir;
 	AUTO(midx) struct midx *m = NULL;
-	struct err odd;
+	struct err cause;
 	struct verify_fault fault = {
-		.kind = VERIFY_SECRET, .name = MIDX_FILE, .text = odd.text};
-	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &odd);
+		.kind = VERIFY_SECRET, .name = MIDX_FILE, .text = cause.text};
+	int got = midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &cause);
 	size_t i, number;
 
 	/* Of a newer guard: that one reads it. */
@@ -168,9 +168,9 @@ static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
 	struct copy copy = {(uint32_t)pack + 1, entry};
 	struct pack_entry e;
 	struct oid id;
-	struct err odd;
+	struct err cause;
 	struct verify_fault fault = {
-		.kind = VERIFY_RECORD, .name = p->name, .text = odd.text};
+		.kind = VERIFY_RECORD, .name = p->name, .text = cause.text};
 
 	if (!pack_get(p->pack, entry, &e)) {
 		p->flags[entry] |= COPY_BAD;
@@ -179,7 +179,7 @@ static int verify_object(struct verify_job *v, size_t pack, uint32_t entry,
 	}
 	inventory_oid(&e, &id);
 	buf_clear(bytes);
-	if (inventory_read_copy(&v->inv, &id, &copy, bytes, &odd) == 0 ||
+	if (inventory_read_copy(&v->inv, &id, &copy, bytes, &cause) == 0 ||
 	    *last_offset == e.offset)
 		return 0;
 	*last_offset = fault.offset = e.offset;
@@ -268,15 +268,15 @@ static int verify_snapshot(struct verify_job *v, uint64_t seq, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct path_report t = {v, seq};
-	struct err odd;
-	int got = catalog_load(v->store, seq, &s, &odd);
+	struct err cause;
+	int got = catalog_load(v->store, seq, &s, &cause);
 
 	/* Not under our lock, but by somebody's hand: then it is not there. */
 	if (got == -ENOENT)
 		return 0;
 	v->result.snapshots++;
 	if (got < 0)
-		return report_damaged_snapshot(v, seq, odd.text, err);
+		return report_damaged_snapshot(v, seq, cause.text, err);
 	if (!reach_mark(&v->inv, &s.root))
 		return 0;
 	return reach_each_lost(&v->inv, &s.root, report_damaged_path, &t, err);
@@ -300,11 +300,11 @@ static int report_missing_files(void *arg, uint64_t first, uint64_t last,
 static int verify_no_snapshot_missing(struct verify_job *v, struct err *err)
 {
 	struct verify_fault fault = {.kind = VERIFY_SECRET, .name = "gone"};
-	struct err odd;
+	struct err cause;
 	struct tombstones g = {0};
 
-	if (tombstones_load(v->store, &g, &odd) < 0) {
-		fault.text = odd.text;
+	if (tombstones_load(v->store, &g, &cause) < 0) {
+		fault.text = cause.text;
 		return report_fault(v, &fault, err);
 	}
 	tombstones_free(&g);
@@ -319,13 +319,14 @@ static int verify_failed_packs(struct verify_job *v, struct err *err)
 
 	for (i = 0; i < v->inv.count; i++) {
 		const struct inventory_pack *p = &v->inv.packs[i];
-		struct err odd;
-		struct verify_fault fault = {
-			.kind = VERIFY_PACK, .name = p->name, .text = odd.text};
+		struct err cause;
+		struct verify_fault fault = {.kind = VERIFY_PACK,
+					     .name = p->name,
+					     .text = cause.text};
 
 		if (!p->pack || p->fault || !pack_failed(p->pack))
 			continue;
-		(void)pack_fail(p->pack, &odd);
+		(void)pack_fail(p->pack, &cause);
 		if (report_fault(v, &fault, err) < 0)
 			return -err->num;
 	}

@@ -24,7 +24,7 @@ struct mac_list {
 	struct oid id;
 	unsigned char *chunk_mac_cache;
 	size_t count;
-	bool gone; /* of no use for the next snapshot */
+	bool superseded; /* of no use for the next snapshot */
 };
 
 struct chunk_mac_cache {
@@ -185,11 +185,11 @@ void chunk_mac_cache_put(struct chunk_mac_cache *m, const struct oid *mac_list,
 	l = before && !oid_equal(before, mac_list) ? find_mac_list(m, before)
 						   : NULL;
 	if (l)
-		l->gone = m->changed = true;
+		l->superseded = m->changed = true;
 	l = find_mac_list(m, mac_list);
 	if (l) {
-		m->changed |= l->gone;
-		l->gone = false;
+		m->changed |= l->superseded;
+		l->superseded = false;
 		free(chunk_mac_cache);
 	} else {
 		add_mac_list(m, mac_list, chunk_mac_cache, count);
@@ -210,7 +210,7 @@ static void encode_mac_cache(const struct chunk_mac_cache *m, struct buf *to)
 	for (i = first; i < m->count; i++) {
 		const struct mac_list *l = &m->lists[i];
 
-		if (l->gone)
+		if (l->superseded)
 			continue;
 		buf_add(to, l->id.hash, HASH_LEN);
 		enc_var(to, l->id.len);

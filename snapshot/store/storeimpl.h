@@ -191,7 +191,7 @@ int store_open_pack(struct store *s, const char *name, struct pack **ret,
 
 /* NULL: there is none that can be used. whole: read and check all of it. */
 struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
-					       bool whole);
+					       bool complete);
 void store_indexed_packs_free(struct indexed_packs **indexed_packs);
 
 /*

@@ -30,14 +30,14 @@ void store_index_after(unsigned int packs)
 /* --- using it --- */
 
 struct indexed_packs *store_indexed_packs_load(const struct store_dir *f,
-					       bool whole)
+					       bool complete)
 {
 	AUTO(midx) struct midx *m = NULL;
 	struct indexed_packs *c;
 	struct err ignored;
 
 	if (midx_open(f->fd, MIDX_FILE, f->format.uuid, &m, &ignored) < 0 ||
-	    (whole && !midx_is_intact(m)))
+	    (complete && !midx_is_intact(m)))
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->packs = mem_zalloc((midx_count(m) + 1) * sizeof(struct pack *));

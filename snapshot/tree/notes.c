@@ -103,10 +103,10 @@ int snapshot_covers_path(struct store *store, const struct snapshot *s,
 	for (;;) {
 		AUTO(entry) struct entry e = {0};
 		auto_free char *up = NULL;
-		bool whole = strcmp(at, path_rest(path, s->root_path)) == 0;
+		bool is_exact = strcmp(at, path_rest(path, s->root_path)) == 0;
 		int got = tree_lookup(store, &s->root, at, &e, err);
 
-		if (got < 0 || (got && whole))
+		if (got < 0 || (got && is_exact))
 			return got;
 		if (got)
 			return !(e.flags & ENTRY_INCOMPLETE);

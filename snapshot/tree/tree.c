@@ -94,7 +94,7 @@ struct pair_side {
 	struct entry_span last; /* the one that was passed */
 	bool waits; /* it was passed and is not dealt with */
 	bool chattr;
-	struct tree kept;
+	struct tree different;
 };
 
 static bool side_start(struct pair_side *s, const struct buf *bytes)
@@ -172,7 +172,7 @@ static void keep_last_entry(struct pair_side *s)
 
 	s->waits = false;
 	if (entry_decode(&d, false, &e))
-		tree_add(&s->kept, &e);
+		tree_add(&s->different, &e);
 	else
 		s->d.bad = true;
 }
@@ -220,12 +220,12 @@ int tree_decode_pair(const struct buf *a, const struct buf *b,
 		return 0;
 	}
 	if (!decode_pair(&x, &y)) {
-		tree_free(&x.kept);
-		tree_free(&y.kept);
+		tree_free(&x.different);
+		tree_free(&y.different);
 		return fail(err, EBADMSG, "a damaged tree");
 	}
-	*ret_a = x.kept;
-	*ret_b = y.kept;
+	*ret_a = x.different;
+	*ret_b = y.different;
 	return 0;
 }
 

@@ -408,12 +408,12 @@ static int save_node(struct tree_editor *ed, struct node *node, struct err *err)
 }
 
 /* Whatever was changed in it. */
-static int save_subtree(struct tree_editor *ed, struct node *whole,
+static int save_subtree(struct tree_editor *ed, struct node *subtree,
 			struct err *err)
 {
 	AUTO(save_steps) struct save_steps save_steps = {0};
 
-	push_save_step(&save_steps, whole);
+	push_save_step(&save_steps, subtree);
 	while (save_steps.count) {
 		struct save_step *top = &save_steps.items[save_steps.count - 1];
 		struct node *node = top->node;

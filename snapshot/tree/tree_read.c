@@ -142,7 +142,7 @@ int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 	      struct err *err)
 {
 	AUTO(tree_cursor) struct tree_cursor c = {0};
-	AUTO(tree) struct tree whole = {0};
+	AUTO(tree) struct tree complete = {0};
 	const struct entry *e;
 	int got;
 
@@ -154,11 +154,11 @@ int tree_load(struct store *s, const struct oid *id, struct tree *ret,
 		return 0;
 	}
 	while ((got = tree_cursor_get(&c, &e, err)) > 0)
-		tree_add(&whole, &c.now.entries[c.next++]);
+		tree_add(&complete, &c.now.entries[c.next++]);
 	if (got < 0)
 		return got;
-	*ret = whole;
-	whole = (struct tree){0};
+	*ret = complete;
+	complete = (struct tree){0};
 	return 0;
 }
 

@@ -204,7 +204,7 @@ int stable_read_entry(struct store *store, int dirfd, const char *name,
 	if (got < 0)
 		return err_context(err, "%s", text_quote(name));
 	if (!got) {
-		r.moving = true;
+		r.unstable = true;
 		stable_read_add_fault(&r, "changed while it was read", 0);
 	}
 	*ret = r;

@@ -23,7 +23,7 @@ struct stable_read {
 	bool has_chattr;
 	bool ask_chattr; /* open it for that alone */
 	bool incomplete;
-	bool moving; /* changed while it was read, every time */
+	bool unstable; /* changed while it was read, every time */
 	char why[160]; /* for the note */
 };
 

@@ -49,7 +49,7 @@ static struct timestamp now_by_coarse_clock(void)
 
 struct timestamp take_start_time(struct timestamp since)
 {
-	struct timespec some = {.tv_nsec = START_WAIT_NSEC};
+	struct timespec pause = {.tv_nsec = START_WAIT_NSEC};
 	struct timestamp now;
 	int waits = 0;
 
@@ -58,7 +58,7 @@ struct timestamp take_start_time(struct timestamp since)
 	/* A bounded wait: the clock may have been set back meanwhile. */
 	while (now = now_by_coarse_clock(),
 	       timestamp_compare(now, since) <= 0 && waits++ < START_WAITS)
-		(void)nanosleep(&some, NULL);
+		(void)nanosleep(&pause, NULL);
 	return now;
 }
 

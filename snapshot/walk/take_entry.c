@@ -13,7 +13,7 @@ int take_entry(struct store *store, int dirfd, const char *name,
 	if (stable_read_entry(store, dirfd, name, private_xattrs, NULL, NULL,
 			      &r, err) < 0)
 		return -err->num;
-	if (r.moving)
+	if (r.unstable)
 		return fail(err, EBUSY, "%s changed while it was read",
 			    text_quote(name));
 	if (!r.meta.mode || r.incomplete)

@@ -84,7 +84,7 @@ struct walk_item {
 	char *link;
 	uint64_t size;
 	struct walk_dir *child;
-	bool gone; /* not in the tree: vanished, or nothing is known of it */
+	bool absent; /* not in the tree: vanished, or nothing is known of it */
 	bool incomplete;
 	bool untrusted; /* to be read again next time */
 };
@@ -110,7 +110,7 @@ struct walk_dir {
 	const struct cache_entry *entries;
 	size_t entry_count;
 	bool same; /* as in the cache, by what stat says of itself */
-	bool gone, incomplete, untrusted;
+	bool absent, incomplete, untrusted;
 	struct dirlist list;
 	bool listed; /* names come from list, not from the cache */
 	size_t count; /* names */

@@ -8,7 +8,7 @@
 
 bool walk_end_is_unchanged(const struct walk_dir *child)
 {
-	return child->same && !child->items && !child->gone &&
+	return child->same && !child->items && !child->absent &&
 	       !child->incomplete;
 }
 
@@ -28,7 +28,7 @@ static void collect_child_dirs(struct walk *w, struct walk_dir *f)
 		struct walk_item *it = &f->items[child->index];
 
 		it->child = child;
-		it->gone = child->gone;
+		it->absent = child->absent;
 		it->meta = child->meta;
 		it->content = child->tree;
 		it->attrs = child->attrs;
@@ -60,14 +60,14 @@ static size_t drop_invalid_items(struct walk *w, struct walk_dir *f)
 		AUTO(entry) struct entry e = {0};
 		struct walk_item *it = &f->items[i];
 
-		if (it->gone)
+		if (it->absent)
 			continue;
 		make_item_entry(it, &e);
 		if (entry_ok(&e, false)) {
 			count++;
 			continue;
 		}
-		it->gone = true;
+		it->absent = true;
 		f->incomplete = true;
 		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,
 			      "of a kind that is not known");
@@ -86,7 +86,7 @@ static int encode_dir_tree(struct walk *w, struct walk_dir *f, struct err *err)
 	for (i = 0; i < f->count; i++) {
 		AUTO(entry) struct entry e = {0};
 
-		if (f->items[i].gone)
+		if (f->items[i].absent)
 			continue;
 		make_item_entry(&f->items[i], &e);
 		if (tree_writer_add(t, &e, err) < 0)
@@ -105,7 +105,7 @@ static void add_dir_to_cache(struct walk *w, struct walk_dir *f)
 		const struct walk_dir *child = it->child;
 		struct cache_item item;
 
-		if (it->gone)
+		if (it->absent)
 			continue;
 		item = (struct cache_item){
 			.name = it->name,

@@ -49,7 +49,7 @@ int walk_list_open(struct walk *w, struct walk_dir *f)
 	if (f->parent)
 		walk_release_fd(w, f->parent);
 	if (f->fd < 0 && (num == ENOENT || num == ENOTDIR || num == ELOOP)) {
-		f->gone = true;
+		f->absent = true;
 		return -1;
 	}
 	if (f->fd >= 0)
@@ -98,13 +98,13 @@ static const char *find_matching_exclude(const struct walk *w,
 
 	for (i = 0; w->excludes[i]; i++) {
 		const char *glob = w->excludes[i];
-		bool whole = strchr(glob, '/') != NULL;
+		bool on_path = strchr(glob, '/') != NULL;
 
-		if (whole && !path)
+		if (on_path && !path)
 			path = walk_path(f, name);
 		glob += *glob == '/';
-		if (fnmatch(glob, whole ? path : name,
-			    whole ? FNM_PATHNAME : 0) == 0)
+		if (fnmatch(glob, on_path ? path : name,
+			    on_path ? FNM_PATHNAME : 0) == 0)
 			return w->excludes[i];
 	}
 	return NULL;

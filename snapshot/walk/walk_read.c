@@ -60,8 +60,8 @@ static void take_stable_read(struct walk *w, struct walk_dir *f,
 	if (walk_is_moved(w, &r->meta))
 		walk_add_note(w, NOTE_MOVED, f, it->name, "");
 	/* stat itself failed: nothing that a tree could hold. */
-	it->gone = !r->meta.mode;
-	f->incomplete |= it->gone;
+	it->absent = !r->meta.mode;
+	f->incomplete |= it->absent;
 }
 
 /* Reads one thing by plain calls, with all the patience there is. */
@@ -76,7 +76,7 @@ static void read_item_alone(struct walk *w, struct walk_dir *f,
 				    &hints, &r, &err);
 
 	if (got == -ENOENT || got == -ENOTDIR) {
-		it->gone = true;
+		it->absent = true;
 	} else if (got == -EXDEV) {
 		it->incomplete = it->untrusted = true;
 		walk_add_note(w, NOTE_INCOMPLETE, f, it->name,

@@ -115,7 +115,7 @@ int walk_run(struct walk *w, struct err *err)
 		*err = w->err;
 		return -err->num;
 	}
-	if (root->gone || !root->meta.mode)
+	if (root->absent || !root->meta.mode)
 		return fail(err, ENOENT, "the folder cannot be read");
 	return 0;
 }

@@ -98,7 +98,7 @@ static void scan_dir_name(struct dir_scan *s, size_t i, const char *name,
 	if (walk_read_stat(f->fd, name, &meta, &mount) < 0) {
 		struct walk_item *it = make_item_at(s, i);
 
-		it->gone = true;
+		it->absent = true;
 		if (errno == ENOENT)
 			return;
 		f->incomplete = true;

@@ -383,12 +383,12 @@ static void test_a_plan_changes_nothing_and_says_what_happens(void **state)
 	store_free(&s);
 	list_store(box, "packs", &after);
 	assert_int_equal(before.count, after.count);
-	assert_int_equal(plan.gone, m.count - 3);
+	assert_int_equal(plan.drop_snapshots, m.count - 3);
 	assert_int_equal(plan.bytes, bytes);
 	assert_true(plan.drop_packs > 0);
 	assert_true(plan.repack_packs > 0);
 	ok(prune_with(box, &o, &result, &err));
-	assert_int_equal(result.snapshots, plan.gone);
+	assert_int_equal(result.snapshots, plan.drop_snapshots);
 	assert_int_equal(result.packs, plan.drop_packs + plan.repack_packs);
 	/* About: heads and indexes of the new packs. */
 	assert_in_range(bytes - store_bytes(box, "packs"),
