@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
-#include "overlay/opened_up.h"
+#include "overlay/temp_chmod.h"
 
 int context_open(struct context *c, bool with_project, struct err *err)
 {
@@ -16,7 +16,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 		return -err->num;
 	output_room_state(c->state.path);
 	reserve_keep(c->state.fd);
-	opened_up_begin(c->state.fd);
+	temp_chmod_begin(c->state.fd);
 	if (!with_project)
 		return 0;
 	c->project = state_project(&c->state, NULL, PROJECT_FIND, err);

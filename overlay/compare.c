@@ -62,7 +62,7 @@ static int same_bytes(int a, int b, uint64_t size, struct err *err)
 
 static int same_files(const struct pair *p, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int upper = -1, lower = -1;
 	struct stat st;
 
@@ -123,7 +123,7 @@ static bool is_mark(const char *name)
 static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 			struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
 	int got =
 		xattrs_get_filtered(p->upper, p->upper_name, is_mark, ret, err);

@@ -77,14 +77,14 @@ static int open_at_once(int dirfd, const char *name, int flags, uint32_t want)
 }
 
 int mark_open(int dirfd, const char *name, int flags, uint32_t want,
-	      struct opened_up *ret, struct err *err)
+	      struct temp_chmod *ret, struct err *err)
 {
 	int fd = open_at_once(dirfd, name, flags, want);
 	auto_close int path_fd = -1;
 	struct meta m;
 	bool lacks;
 
-	*ret = (struct opened_up){.fd = -1};
+	*ret = (struct temp_chmod){.fd = -1};
 	if (fd >= 0)
 		return fd;
 	path_fd = path_of(dirfd, name, err);
@@ -103,7 +103,7 @@ int mark_open(int dirfd, const char *name, int flags, uint32_t want,
 	if (fd >= 0)
 		return fd;
 	fd = lacks || errno == EACCES
-		     ? opened_up_open(path_fd, flags, want, ret, err)
+		     ? temp_chmod_open(path_fd, flags, want, ret, err)
 		     : fail_errno(err, "open");
 	return fd < 0 && *name ? err_context(err, "%s", text_quote(name)) : fd;
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "base/meta.h"
-#include "overlay/opened_up.h"
+#include "overlay/temp_chmod.h"
 
 /* A whiteout: character device 0/0. */
 bool mark_is_whiteout(const struct meta *m);
@@ -31,6 +31,6 @@ int mark_set_opaque(int dir_fd, bool on, struct err *err);
  * needed: want, e.g. 0500.
  */
 int mark_open(int dirfd, const char *name, int flags, uint32_t want,
-	      struct opened_up *ret, struct err *err);
+	      struct temp_chmod *ret, struct err *err);
 
 #endif

@@ -50,7 +50,7 @@ static int is_there(int dir, const char *name, struct meta *ret,
 static int check_built(const struct putback *p, int dir, const char *name,
 		       const char *at, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0700,
 				      &opened, err);
@@ -102,7 +102,7 @@ static int exchange(const struct putback *p, int dir, const char *name,
 static int move_in(const struct putback *p, int trash, const char *from,
 		   int dir, const char *name, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
 	struct meta m;
 	int got = is_there(dir, name, &m, err);
@@ -130,7 +130,7 @@ static int move_in(const struct putback *p, int trash, const char *from,
 static int go_to(const struct putback *p, int dir, const char *rest,
 		 const char *place, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	size_t len = strcspn(rest, "/");
 	auto_free char *name = mem_strndup(rest, len);
 	auto_close int fd = -1;
@@ -162,9 +162,9 @@ static int go_to(const struct putback *p, int dir, const char *rest,
 /* Mode, owner and the like of the layer's root, as the run had made them;
  * nothing where that is done. opened: goes back to the layer's root. */
 static int put_root(const struct putback *p, int upper,
-		    struct opened_up *opened, struct err *err)
+		    struct temp_chmod *opened, struct err *err)
 {
-	AUTO(opened_up) struct opened_up own = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod own = {.fd = -1};
 	auto_free char *name = mem_printf("%s" REVERT_ROOT, p->name);
 	auto_close int fd = -1;
 	struct meta m;
@@ -182,8 +182,8 @@ static int put_root(const struct putback *p, int upper,
 		       : 0;
 }
 
-static int put_all(const struct putback *p, int upper, struct opened_up *opened,
-		   struct err *err)
+static int put_all(const struct putback *p, int upper,
+		   struct temp_chmod *opened, struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int from = beneath_open(p->trash_fd, p->name,
@@ -232,7 +232,7 @@ static char *kept_above(int trash_fd, const char *path, const char *name,
 
 static int put_back(struct putback *p, int upper_fd, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_free char *place = NULL, *kept = NULL;
 	auto_close int upper = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
 					 0700, &opened, err);

@@ -24,7 +24,7 @@
  */
 struct revert {
 	int upper, lower; /* the folders reached so far; lower -1: none */
-	struct opened_up opened;
+	struct temp_chmod opened;
 	bool opaque; /* upper hides lower */
 	unsigned int depth; /* of the folders reached */
 	int trash_fd;
@@ -42,7 +42,7 @@ static void revert_free(struct revert *r)
 		(void)close(r->upper);
 	if (r->lower >= 0)
 		(void)close(r->lower);
-	opened_up_free(&r->opened);
+	temp_chmod_free(&r->opened);
 }
 
 /* lstat: 1, 0 (absent, or a whiteout: *ret_white), negative. */
@@ -63,7 +63,7 @@ static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white,
 /* A folder that lay in an opaque one was not merged: it must not be now. */
 static int keep_unmerged(int upper, const char *name, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = mark_open(upper, name, O_RDONLY | O_DIRECTORY, 0700,
 				      &opened, err);
 
@@ -166,7 +166,7 @@ static int undelete(struct revert *r, const char *path, struct err *err)
 /* Moving a folder writes to it (".."), so its own mode counts as well. */
 static int move_away(struct revert *r, const char *name, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
 	struct meta m;
 

@@ -25,7 +25,7 @@
  */
 #define OPEN_MAX 32
 #define KEPT_OPEN 64
-#define OPENED_UP_MAX 200
+#define TEMP_CHMOD_MAX 200
 #define LEN_MAX 16384
 
 struct frame {
@@ -37,7 +37,7 @@ struct frame {
 	size_t len; /* of its path */
 	struct dirlist upper_names, lower_names;
 	size_t u, l; /* the next ones */
-	struct opened_up opened;
+	struct temp_chmod opened;
 };
 
 struct scan {
@@ -58,7 +58,7 @@ static void frame_free(struct frame *f)
 		(void)close(f->lower);
 	dirlist_free(&f->upper_names);
 	dirlist_free(&f->lower_names);
-	opened_up_free(&f->opened);
+	temp_chmod_free(&f->opened);
 }
 
 static void scan_free(struct scan *s)
@@ -113,7 +113,7 @@ static int open_upper(struct scan *s, struct frame *f, int dirfd,
 	if (f->upper < 0)
 		return f->upper;
 	s->opened += f->opened.fd > 0;
-	if (s->opened > OPENED_UP_MAX)
+	if (s->opened > TEMP_CHMOD_MAX)
 		return fail(err, EACCES, "too many folders are unreadable");
 	return 0;
 }
@@ -316,7 +316,7 @@ static void add_difference(struct scan *s, const struct pair *p,
  */
 static bool is_only_owned(const struct pair *p)
 {
-	struct opened_up opened = {.fd = -1};
+	struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
 	struct err ignored;
 	bool merged = true;
@@ -328,7 +328,7 @@ static bool is_only_owned(const struct pair *p)
 	fd = mark_open(p->upper, p->upper_name, O_RDONLY | O_DIRECTORY, 0500,
 		       &opened, &ignored);
 	merged = fd >= 0 && mark_is_opaque(fd, &ignored) == 0;
-	opened_up_free(&opened);
+	temp_chmod_free(&opened);
 	return merged;
 }
 

@@ -18,7 +18,7 @@
  */
 static int open_slowly(int dir, const char *path, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	size_t len = strcspn(path, "/");
 	auto_free char *name = mem_strndup(path, len);
 	auto_close int fd = -1;
@@ -32,7 +32,7 @@ static int open_slowly(int dir, const char *path, struct err *err)
 /* Where no folder on the way lacks a right, the kernel goes it at once. */
 static int open_below(int upper_fd, const char *path, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int at = beneath_open(upper_fd, path, O_PATH, 0, err);
 	auto_close int root = -1;
 

@@ -19,7 +19,7 @@
 /* A folder on the way to what is being read. */
 struct level {
 	char *path;
-	struct opened_up opened; /* what it took to get in */
+	struct temp_chmod opened; /* what it took to get in */
 };
 
 struct result {
@@ -39,7 +39,7 @@ static void level_pop(struct result *r)
 {
 	struct level *w = &r->levels[--r->level_count];
 
-	opened_up_free(&w->opened);
+	temp_chmod_free(&w->opened);
 	free(w->path);
 }
 
@@ -59,7 +59,7 @@ static void result_free(struct result *r)
 
 static int level_push(struct result *r, const char *path, struct err *err)
 {
-	struct opened_up opened = {.fd = -1};
+	struct temp_chmod opened = {.fd = -1};
 	int fd = mark_open(r->level_count ? r->dir_fd : r->upper_fd,
 			   path_name(path), O_RDONLY | O_DIRECTORY, 0500,
 			   &opened, err);
@@ -150,7 +150,7 @@ static int take_opened(struct result *r, const char *name, struct entry *ret,
 static int take(struct result *r, const char *path, struct entry *ret,
 		struct err *err)
 {
-	struct opened_up opened = {.fd = -1};
+	struct temp_chmod opened = {.fd = -1};
 	auto_free char *dir = path_parent(path);
 	const char *name = path_name(path);
 	struct meta m;
@@ -173,7 +173,7 @@ static int take(struct result *r, const char *path, struct entry *ret,
 	got = take_opened(r, name, ret, err);
 	if (got == 0 && opened.fd >= 0)
 		ret->mode = opened.mode;
-	opened_up_free(&opened);
+	temp_chmod_free(&opened);
 	if (got == 0 && ret->link_group)
 		ret->link_group |= RESULT_GROUP_OF_LAYER;
 	return got;

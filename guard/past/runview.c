@@ -169,7 +169,7 @@ static int look(int dir, const char *name, const char *shown, struct entry *ret)
 static int add_folder(int root, const char *path, const char *prefix,
 		      struct tree *to, struct err *err)
 {
-	AUTO(opened_up) struct opened_up opened = {.fd = -1};
+	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int folder = beneath_open(root, path, O_PATH, 0, err);
 	auto_close int dir =

@@ -22,21 +22,21 @@
 #include "base/err.h"
 
 /* An entry whose mode was widened; {.fd = -1} is none. */
-struct opened_up {
+struct temp_chmod {
 	int fd; /* O_PATH */
 	uint32_t mode; /* what goes back */
 	uint64_t ino;
 };
 
-void opened_up_free(struct opened_up *o); /* gives the mode back */
+void temp_chmod_free(struct temp_chmod *o); /* gives the mode back */
 
 /* Opens what path_fd (O_PATH) is, with the mode bits that are missing of
  * `want`. -EACCES: they are not what is missing, or are not ours to give. */
-int opened_up_open(int path_fd, int flags, uint32_t want, struct opened_up *ret,
-		   struct err *err);
+int temp_chmod_open(int path_fd, int flags, uint32_t want,
+		    struct temp_chmod *ret, struct err *err);
 
 /* From now on notes are made in this state (borrowed for good; -1: none are);
  * those of the killed are acted upon, unless somebody has things open. */
-void opened_up_begin(int state_fd);
+void temp_chmod_begin(int state_fd);
 
 #endif

@@ -1,4 +1,4 @@
-#include "overlay/opened_up.h"
+#include "overlay/temp_chmod.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +26,13 @@ enum { NAME_LEN = 2 * sizeof(uint64_t) + 1 };
 /* Of this process: where notes go, and the lock while it has made any. */
 static int state = -1, notes = -1;
 
-struct note {
+struct chmod_note {
 	char *path; /* below the state */
 	const char *name;
 	uint32_t mode;
 };
 
-static bool path_of(int fd, char ret[PATH_MAX])
+static bool read_fd_path(int fd, char ret[PATH_MAX])
 {
 	ssize_t len = readlink(fd_proc_path(fd).text, ret, PATH_MAX);
 
@@ -42,13 +42,13 @@ static bool path_of(int fd, char ret[PATH_MAX])
 	return true;
 }
 
-static void name_of(uint64_t ino, char ret[NAME_LEN])
+static void format_note_name(uint64_t ino, char ret[NAME_LEN])
 {
 	(void)snprintf(ret, NAME_LEN, "%" PRIx64, ino);
 }
 
 /* Locked for as long as the process lives: it may open up more. */
-static bool open_notes(void)
+static bool open_chmod_notes(void)
 {
 	int fd;
 
@@ -66,36 +66,36 @@ static bool open_notes(void)
 
 /* What is not in the state has nobody who would read the note; where none can
  * be made, it is looked at all the same. */
-static void make_note(int path_fd, const struct meta *m)
+static void make_chmod_note(int path_fd, const struct meta *m)
 {
-	char path[PATH_MAX], above[PATH_MAX], name[NAME_LEN];
+	char path[PATH_MAX], state_path[PATH_MAX], name[NAME_LEN];
 	auto_free char *text = NULL;
 
-	if (!open_notes() || !path_of(path_fd, path) ||
-	    !path_of(state, above) || !path_below(path, above))
+	if (!open_chmod_notes() || !read_fd_path(path_fd, path) ||
+	    !read_fd_path(state, state_path) || !path_below(path, state_path))
 		return;
-	text = mem_printf("%o %s", m->mode, path_rest(path, above));
-	name_of(m->ino, name);
+	text = mem_printf("%o %s", m->mode, path_rest(path, state_path));
+	format_note_name(m->ino, name);
 	(void)!symlinkat(text, notes, name);
 }
 
-void opened_up_free(struct opened_up *o)
+void temp_chmod_free(struct temp_chmod *o)
 {
 	char name[NAME_LEN];
 	int saved = errno;
 
 	if (o->fd > 0) {
-		name_of(o->ino, name);
+		format_note_name(o->ino, name);
 		if (fd_chmod(o->fd, o->mode) == 0 && notes >= 0)
 			(void)unlinkat(notes, name, 0);
 		(void)close(o->fd);
 	}
-	*o = (struct opened_up){.fd = -1};
+	*o = (struct temp_chmod){.fd = -1};
 	errno = saved;
 }
 
-int opened_up_open(int path_fd, int flags, uint32_t want, struct opened_up *ret,
-		   struct err *err)
+int temp_chmod_open(int path_fd, int flags, uint32_t want,
+		    struct temp_chmod *ret, struct err *err)
 {
 	struct meta m;
 	int fd;
@@ -110,25 +110,25 @@ int opened_up_open(int path_fd, int flags, uint32_t want, struct opened_up *ret,
 		return fail_errno(err, "open it up");
 	ret->mode = m.mode;
 	ret->ino = m.ino;
-	make_note(path_fd, &m);
+	make_chmod_note(path_fd, &m);
 	fd = fd_chmod(path_fd, m.mode | want) < 0 ? -1
 						  : fd_reopen(path_fd, flags);
 	if (fd < 0) {
 		(void)fail_errno(err, "open it up");
-		opened_up_free(ret);
+		temp_chmod_free(ret);
 		return -err->num;
 	}
 	return fd;
 }
 
 /* Those below come first: what is above them lets nobody in afterwards. */
-static int by_depth(const void *a, const void *b)
+static int compare_note_depth(const void *a, const void *b)
 {
-	return path_compare(((const struct note *)b)->path,
-			    ((const struct note *)a)->path);
+	return path_compare(((const struct chmod_note *)b)->path,
+			    ((const struct chmod_note *)a)->path);
 }
 
-static bool read_note(int dir, const char *name, struct note *ret)
+static bool read_chmod_note(int dir, const char *name, struct chmod_note *ret)
 {
 	char text[PATH_MAX + 16];
 	ssize_t len = readlinkat(dir, name, text, sizeof(text) - 1);
@@ -145,7 +145,7 @@ static bool read_note(int dir, const char *name, struct note *ret)
 }
 
 /* Only what is just so because it was opened up. */
-static void give_back(const struct note *n)
+static void restore_noted_mode(const struct chmod_note *n)
 {
 	struct err ignored;
 	auto_close int fd = beneath_open(state, n->path, O_PATH, 0, &ignored);
@@ -154,16 +154,16 @@ static void give_back(const struct note *n)
 
 	if (fd < 0 || meta_get(fd, "", &m) < 0 || m.uid != geteuid())
 		return;
-	name_of(m.ino, name);
+	format_note_name(m.ino, name);
 	if (strcmp(name, n->name) == 0 &&
 	    (m.mode & ~S_IRWXU) == (n->mode & ~S_IRWXU))
 		(void)fd_chmod(fd, n->mode);
 }
 
-void opened_up_begin(int state_fd)
+void temp_chmod_begin(int state_fd)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_free struct note *all = NULL;
+	auto_free struct chmod_note *all = NULL;
 	auto_close int dir = -1;
 	struct err ignored;
 	size_t count = 0, i;
@@ -176,10 +176,10 @@ void opened_up_begin(int state_fd)
 		return;
 	all = mem_zalloc(list.count * sizeof(*all));
 	for (i = 0; i < list.count; i++)
-		count += read_note(dir, list.items[i].name, &all[count]);
-	qsort(all, count, sizeof(*all), by_depth);
+		count += read_chmod_note(dir, list.items[i].name, &all[count]);
+	qsort(all, count, sizeof(*all), compare_note_depth);
 	for (i = 0; i < count; i++) {
-		give_back(&all[i]);
+		restore_noted_mode(&all[i]);
 		free(all[i].path);
 	}
 	for (i = 0; i < list.count; i++)
