@@ -14,7 +14,7 @@
 #include "guard/taken.h"
 #include "overlay/freeze.h"
 #include "overlay/layers.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "restore/transaction.h"
 
 static int open_folder(int dirfd, const char *path, struct err *err)
@@ -340,7 +340,7 @@ static bool in_layer(int upper_fd, const char *path)
 
 		if (fd >= 0)
 			return meta_get(fd, "", &m) == 0 &&
-			       (mark_is_whiteout(&m) || strcmp(at, path) == 0);
+			       (whiteout_is(&m) || strcmp(at, path) == 0);
 		up = path_parent(at);
 		free(at);
 		at = up;

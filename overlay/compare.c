@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "overlay/change_list.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/scan.h"
 
 #define PIECE (256 * 1024)
@@ -70,8 +70,8 @@ static int same_files(const struct pair *p, struct err *err)
 		return 0;
 	if (p->u.size == 0)
 		return 1;
-	upper = mark_open(p->upper, p->upper_name, O_RDONLY, 0400, &opened,
-			  err);
+	upper = upper_open(p->upper, p->upper_name, O_RDONLY, 0400, &opened,
+			   err);
 	if (upper < 0)
 		return upper;
 	lower = open_lower(p, err);
@@ -130,8 +130,8 @@ static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 
 	if (got != -EACCES || !(S_ISREG(p->u.mode) || S_ISDIR(p->u.mode)))
 		return got;
-	fd = mark_open(p->upper, p->upper_name, O_RDONLY,
-		       S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
+	fd = upper_open(p->upper, p->upper_name, O_RDONLY,
+			S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
 	return fd < 0 ? fd : xattrs_get_filtered(fd, "", is_mark, ret, err);
 }
 

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/preplace.h"
 
 #define LIST_MAX (64u << 20)
@@ -127,7 +127,7 @@ static int place_one(struct patchwork *p, int upper, int lower,
 			       ? 0
 			       : fail_errno(err, "%s", text_quote(path));
 	there = meta_get(upper, name, &u) == 0;
-	if (there && mark_is_whiteout(&u)) {
+	if (there && whiteout_is(&u)) {
 		/* Deleted earlier: settled anew in the end. */
 		if (unlinkat(upper, name, 0) < 0)
 			return fail_errno(err, "%s", text_quote(path));
@@ -196,7 +196,7 @@ static int settle_one(int upper_fd, const char *path, struct err *err)
 		return dir;
 	if (meta_get(dir, name, &m) == 0)
 		return 0;
-	return mark_whiteout(dir, name, err);
+	return whiteout_create(dir, name, err);
 }
 
 int patchwork_settle(int session_fd, const char *name, int upper_fd,

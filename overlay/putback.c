@@ -11,7 +11,7 @@
 #include "base/pathset.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/preplace.h"
 #include "overlay/revert_kept.h"
 #include "overlay/scan.h"
@@ -52,8 +52,8 @@ static int check_built(const struct putback *p, int dir, const char *name,
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(dirlist) struct dirlist names = {0};
-	auto_close int fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0700,
-				      &opened, err);
+	auto_close int fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0700,
+				       &opened, err);
 	size_t i;
 
 	if (fd < 0 || dirlist_read(fd, &names, err) < 0)
@@ -68,7 +68,7 @@ static int check_built(const struct putback *p, int dir, const char *name,
 			got = S_ISDIR(m.mode) && strcmp(p->path, child) != 0
 				      ? check_built(p, fd, below, child, err)
 				      : in_the_way(child, err);
-		else if (got > 0 && !mark_is_whiteout(&m) &&
+		else if (got > 0 && !whiteout_is(&m) &&
 			 !pathset_has_below(p->along, child))
 			got = in_the_way(child, err);
 		if (got < 0)
@@ -114,8 +114,8 @@ static int move_in(const struct putback *p, int trash, const char *from,
 	if (meta_get(trash, from, &m) < 0)
 		return fail_errno(err, "%s", text_quote(from));
 	if (S_ISDIR(m.mode)) {
-		fd = mark_open(trash, from, O_RDONLY | O_DIRECTORY, 0700,
-			       &opened, err);
+		fd = upper_open(trash, from, O_RDONLY | O_DIRECTORY, 0700,
+				&opened, err);
 		if (fd < 0)
 			return fd;
 	}
@@ -155,7 +155,7 @@ static int go_to(const struct putback *p, int dir, const char *rest,
 			    "the run has no folder any more that %s could be "
 			    "in",
 			    text_quote(place));
-	fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0700, &opened, err);
+	fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0700, &opened, err);
 	return fd < 0 ? fd : go_to(p, fd, rest + len + 1, place, err);
 }
 
@@ -172,8 +172,8 @@ static int put_root(const struct putback *p, int upper,
 
 	if (got <= 0)
 		return got;
-	fd = mark_open(p->trash_fd, name, O_RDONLY | O_DIRECTORY, 0500, &own,
-		       err);
+	fd = upper_open(p->trash_fd, name, O_RDONLY | O_DIRECTORY, 0500, &own,
+			err);
 	if (fd < 0 || preplace_meta(fd, upper, &m, err) < 0)
 		return -err->num;
 	opened->mode = m.mode;
@@ -221,7 +221,7 @@ static char *kept_above(int trash_fd, const char *path, const char *name,
 		auto_free char *kept = revert_kept(name, ++depth);
 		struct meta m;
 
-		if (meta_get(trash_fd, kept, &m) == 0 && mark_is_whiteout(&m)) {
+		if (meta_get(trash_fd, kept, &m) == 0 && whiteout_is(&m)) {
 			*ret_name = TAKE(kept);
 			return mem_strndup(path, (size_t)(end - path));
 		}
@@ -234,8 +234,8 @@ static int put_back(struct putback *p, int upper_fd, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_free char *place = NULL, *kept = NULL;
-	auto_close int upper = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
-					 0700, &opened, err);
+	auto_close int upper = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
+					  0700, &opened, err);
 	struct meta m;
 	int got;
 

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/preplace.h"
 #include "overlay/revert_kept.h"
 #include "overlay/scan.h"
@@ -56,7 +56,7 @@ static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white,
 		return errno == ENOENT ? 0
 				       : fail_errno(err, "look at %s",
 						    text_quote(name));
-	*ret_white = mark_is_whiteout(ret);
+	*ret_white = whiteout_is(ret);
 	return !*ret_white;
 }
 
@@ -64,10 +64,10 @@ static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white,
 static int keep_unmerged(int upper, const char *name, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	auto_close int fd = mark_open(upper, name, O_RDONLY | O_DIRECTORY, 0700,
-				      &opened, err);
+	auto_close int fd = upper_open(upper, name, O_RDONLY | O_DIRECTORY,
+				       0700, &opened, err);
 
-	return fd < 0 ? fd : mark_set_opaque(fd, true, err);
+	return fd < 0 ? fd : opaque_set(fd, true, err);
 }
 
 /*
@@ -98,11 +98,11 @@ static int hide_by_name(int upper, int lower, const char *except,
 		if (has_u && has_l && S_ISDIR(u.mode) && S_ISDIR(l.mode))
 			got = keep_unmerged(upper, name, err);
 		else if (has_l && !has_u && !white && strcmp(name, except) != 0)
-			got = mark_whiteout(upper, name, err);
+			got = whiteout_create(upper, name, err);
 		if (got < 0)
 			return got;
 	}
-	return mark_set_opaque(upper, false, err);
+	return opaque_set(upper, false, err);
 }
 
 /* A folder in the trash folder, like the lower's, that hides each of its
@@ -175,8 +175,8 @@ static int move_away(struct revert *r, const char *name, struct err *err)
 			       ? 0
 			       : fail_errno(err, "%s", text_quote(name));
 	if (S_ISDIR(m.mode)) {
-		fd = mark_open(r->upper, name, O_RDONLY | O_DIRECTORY, 0700,
-			       &opened, err);
+		fd = upper_open(r->upper, name, O_RDONLY | O_DIRECTORY, 0700,
+				&opened, err);
 		if (fd < 0)
 			return fd;
 	}
@@ -249,11 +249,11 @@ static int enter(const struct revert *above, const char *name, const char *rest,
 	if (above->opaque && r.lower >= 0 &&
 	    hide_by_name(above->upper, above->lower, name, err) < 0)
 		return -err->num;
-	r.upper = mark_open(above->upper, name, O_RDONLY | O_DIRECTORY, 0700,
-			    &r.opened, err);
+	r.upper = upper_open(above->upper, name, O_RDONLY | O_DIRECTORY, 0700,
+			     &r.opened, err);
 	if (r.upper < 0)
 		return r.upper;
-	got = mark_is_opaque(r.upper, err);
+	got = opaque_is_set(r.upper, err);
 	if (got < 0)
 		return got;
 	r.opaque = got;
@@ -374,8 +374,8 @@ int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
 	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
 		return fail(err, EINVAL, "%s is no path of a layer",
 			    text_quote(path));
-	r.upper = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0700,
-			    &r.opened, err);
+	r.upper = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0700,
+			     &r.opened, err);
 	if (r.upper < 0)
 		return r.upper;
 	r.lower = fcntl(lower_fd, F_DUPFD_CLOEXEC, 3);

@@ -15,7 +15,7 @@
 #include "base/dirtree.h"
 #include "overlay/change_list.h"
 #include "overlay/compare.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 
 /*
  * A run may nest folders deeper than there are descriptors, or than anybody
@@ -108,8 +108,8 @@ static int open_lower(int dirfd, const char *name, bool list, struct err *err)
 static int open_upper(struct scan *s, struct frame *f, int dirfd,
 		      const char *name, struct err *err)
 {
-	f->upper = mark_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0500,
-			     &f->opened, err);
+	f->upper = upper_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0500,
+			      &f->opened, err);
 	if (f->upper < 0)
 		return f->upper;
 	s->opened += f->opened.fd > 0;
@@ -128,7 +128,7 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 		if (got < 0)
 			return got;
 		if (!f->opaque && f->has_lower) {
-			got = mark_is_opaque(f->upper, err);
+			got = opaque_is_set(f->upper, err);
 			if (got < 0)
 				return got;
 			f->opaque = got;
@@ -325,9 +325,9 @@ static bool is_only_owned(const struct pair *p)
 		return false;
 	if (!S_ISDIR(p->u.mode))
 		return true;
-	fd = mark_open(p->upper, p->upper_name, O_RDONLY | O_DIRECTORY, 0500,
-		       &opened, &ignored);
-	merged = fd >= 0 && mark_is_opaque(fd, &ignored) == 0;
+	fd = upper_open(p->upper, p->upper_name, O_RDONLY | O_DIRECTORY, 0500,
+			&opened, &ignored);
+	merged = fd >= 0 && opaque_is_set(fd, &ignored) == 0;
 	temp_chmod_free(&opened);
 	return merged;
 }
@@ -388,7 +388,7 @@ static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white)
 		return 0;
 	if (meta_get(dirfd, name, ret) < 0)
 		return compare_gone(-errno) ? 0 : -errno;
-	*ret_white = mark_is_whiteout(ret);
+	*ret_white = whiteout_is(ret);
 	return !*ret_white;
 }
 

@@ -7,7 +7,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/scan.h"
 
 #define LEN_MAX 16384
@@ -24,8 +24,8 @@ static int open_slowly(int dir, const char *path, struct err *err)
 	auto_close int fd = -1;
 
 	if (!path[len])
-		return mark_open(dir, name, O_RDONLY, 0400, &opened, err);
-	fd = mark_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
+		return upper_open(dir, name, O_RDONLY, 0400, &opened, err);
+	fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
 	return fd < 0 ? fd : open_slowly(fd, path + len + 1, err);
 }
 
@@ -37,11 +37,11 @@ static int open_below(int upper_fd, const char *path, struct err *err)
 	auto_close int root = -1;
 
 	if (at >= 0)
-		return mark_open(at, "", O_RDONLY, 0400, &opened, err);
+		return upper_open(at, "", O_RDONLY, 0400, &opened, err);
 	if (at != -EACCES)
 		return at;
-	root = mark_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
-			 err);
+	root = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
+			  err);
 	return root < 0 ? root : open_slowly(root, path, err);
 }
 

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "restore/onfile.h"
 #include "restore/txn.h"
 
@@ -71,7 +71,7 @@ static int make(struct store *store, const struct entry *e, const char *path,
 	/* The lower had nothing of that name, or all of it was deleted. */
 	if (fd < 0)
 		return fail_errno(err, "open %s", name);
-	if (mark_set_opaque(fd, true, err) < 0 ||
+	if (opaque_set(fd, true, err) < 0 ||
 	    onfile_set_time(fd, e->mtime, err) < 0)
 		return -err->num;
 	return syncs_run(&syncs, scratch_fd, err);

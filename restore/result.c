@@ -12,7 +12,7 @@
 #include "base/pathset.h"
 #include "base/text.h"
 #include "base/path_cursor.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "restore/plan/lookup.h"
 #include "snapshot/walk/take.h"
 
@@ -60,9 +60,9 @@ static void result_free(struct result *r)
 static int level_push(struct result *r, const char *path, struct err *err)
 {
 	struct temp_chmod opened = {.fd = -1};
-	int fd = mark_open(r->level_count ? r->dir_fd : r->upper_fd,
-			   path_name(path), O_RDONLY | O_DIRECTORY, 0500,
-			   &opened, err);
+	int fd = upper_open(r->level_count ? r->dir_fd : r->upper_fd,
+			    path_name(path), O_RDONLY | O_DIRECTORY, 0500,
+			    &opened, err);
 
 	if (fd < 0)
 		return fd;
@@ -164,9 +164,9 @@ static int take(struct result *r, const char *path, struct entry *ret,
 	if (S_ISREG(m.mode) || S_ISDIR(m.mode)) {
 		struct err ignored;
 
-		fd = mark_open(r->dir_fd, name, O_RDONLY,
-			       S_ISDIR(m.mode) ? 0500 : 0400, &opened,
-			       &ignored);
+		fd = upper_open(r->dir_fd, name, O_RDONLY,
+				S_ISDIR(m.mode) ? 0500 : 0400, &opened,
+				&ignored);
 		if (fd >= 0)
 			(void)close(fd);
 	}

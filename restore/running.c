@@ -9,7 +9,7 @@
 #include "base/beneath.h"
 #include "base/path.h"
 #include "base/dirtree.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/scan.h"
 #include "restore/plan/lookup.h"
 #include "restore/result.h"
@@ -128,7 +128,7 @@ static int enter(struct walk *w, const struct place *at, const char *name,
 		return 0;
 	}
 	below.fd = fd;
-	got = mark_is_opaque(fd, &ignored);
+	got = opaque_is_set(fd, &ignored);
 	below.opaque = at->opaque || got > 0;
 	if (below.changed) {
 		got = take(w, at, name, &e, err);
@@ -152,7 +152,7 @@ static int visit(struct walk *w, const struct place *at, const char *name,
 
 	if (meta_get(at->fd, name, &m) < 0)
 		return 0; /* gone again */
-	if (mark_is_whiteout(&m))
+	if (whiteout_is(&m))
 		return last ? tree_editor_remove(w->ed, path, err) : 0;
 	return S_ISDIR(m.mode) ? enter(w, at, name, path, &m, last, err)
 			       : file(w, at, name, path, &m, last, err);

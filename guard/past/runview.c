@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "overlay/scan.h"
 #include "overlay/session_id.h"
 #include "snapshot/tree/catalog.h"
@@ -149,7 +149,7 @@ static int look(int dir, const char *name, const char *shown, struct entry *ret)
 	struct meta m;
 	ssize_t len;
 
-	if (meta_get(dir, name, &m) < 0 || mark_is_whiteout(&m))
+	if (meta_get(dir, name, &m) < 0 || whiteout_is(&m))
 		return 0;
 	*ret = (struct entry){
 		.name = mem_strdup(shown),
@@ -174,8 +174,8 @@ static int add_folder(int root, const char *path, const char *prefix,
 	auto_close int folder = beneath_open(root, path, O_PATH, 0, err);
 	auto_close int dir =
 		folder < 0 ? folder
-			   : mark_open(folder, "", O_RDONLY | O_DIRECTORY, 0500,
-				       &opened, err);
+			   : upper_open(folder, "", O_RDONLY | O_DIRECTORY,
+					0500, &opened, err);
 	size_t i;
 
 	if (dir < 0)

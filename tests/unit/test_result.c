@@ -6,7 +6,7 @@
 
 #include <sys/xattr.h>
 
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 #include "restore/result.h"
 #include "snapshot/walk/take.h"
 
@@ -92,7 +92,7 @@ static void whiteout(int fd, const char *path)
 {
 	struct err err;
 
-	ok(mark_whiteout(fd, path, &err));
+	ok(whiteout_create(fd, path, &err));
 }
 
 static void stamp(int fd, const char *path, long sec)

@@ -4,7 +4,7 @@
 
 #include "base/beneath.h"
 #include "base/codec.h"
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 
 /* ---- what single changes look like ---- */
 
@@ -299,7 +299,7 @@ static void test_owned_by_others(void **state)
 	assert_int_equal(mkdirat(lab.upper_fd, "skel", st.st_mode & 0777), 0);
 	assert_false(lists_skel(&lab, lower));
 	folder = beneath_open(lab.upper_fd, "skel", O_RDONLY, 0, &err);
-	assert_int_equal(mark_set_opaque(folder, true, &err), 0);
+	assert_int_equal(opaque_set(folder, true, &err), 0);
 	assert_true(lists_skel(&lab, lower));
 	lab_close(&lab);
 }

@@ -15,13 +15,13 @@
 #include "overlay/temp_chmod.h"
 
 /* A whiteout: character device 0/0. */
-bool mark_is_whiteout(const struct meta *m);
+bool whiteout_is(const struct meta *m);
 /* Makes one; needs Linux 5.8 for a plain user. */
-int mark_whiteout(int dirfd, const char *name, struct err *err);
+int whiteout_create(int dirfd, const char *name, struct err *err);
 
 /* Whether an open folder hides the lower one: 1, 0 or negative. */
-int mark_is_opaque(int dir_fd, struct err *err);
-int mark_set_opaque(int dir_fd, bool on, struct err *err);
+int opaque_is_set(int dir_fd, struct err *err);
+int opaque_set(int dir_fd, bool on, struct err *err);
 
 /*
  * Opens name in dirfd ("" is dirfd itself), which is a folder (O_DIRECTORY in
@@ -30,7 +30,7 @@ int mark_set_opaque(int dir_fd, bool on, struct err *err);
  * last use of a folder; a file's may be freed at once. mode bits that are
  * needed: want, e.g. 0500.
  */
-int mark_open(int dirfd, const char *name, int flags, uint32_t want,
-	      struct temp_chmod *ret, struct err *err);
+int upper_open(int dirfd, const char *name, int flags, uint32_t want,
+	       struct temp_chmod *ret, struct err *err);
 
 #endif

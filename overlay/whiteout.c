@@ -1,4 +1,4 @@
-#include "overlay/marks.h"
+#include "overlay/whiteout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,19 +15,19 @@
 
 #define OPAQUE LAYER_XATTR_PREFIX "opaque"
 
-bool mark_is_whiteout(const struct meta *m)
+bool whiteout_is(const struct meta *m)
 {
 	return S_ISCHR(m->mode) && m->rdev == 0;
 }
 
-int mark_whiteout(int dirfd, const char *name, struct err *err)
+int whiteout_create(int dirfd, const char *name, struct err *err)
 {
 	if (mknodat(dirfd, name, S_IFCHR, makedev(0, 0)) < 0)
 		return fail_errno(err, "mark %s as deleted", text_quote(name));
 	return 0;
 }
 
-int mark_is_opaque(int dir_fd, struct err *err)
+int opaque_is_set(int dir_fd, struct err *err)
 {
 	char value[4];
 	ssize_t len = fgetxattr(dir_fd, OPAQUE, value, sizeof(value));
@@ -37,7 +37,7 @@ int mark_is_opaque(int dir_fd, struct err *err)
 	return len == 1 && value[0] == 'y';
 }
 
-int mark_set_opaque(int dir_fd, bool on, struct err *err)
+int opaque_set(int dir_fd, bool on, struct err *err)
 {
 	int got = on ? fsetxattr(dir_fd, OPAQUE, "y", 1, 0)
 		     : fremovexattr(dir_fd, OPAQUE);
@@ -48,7 +48,7 @@ int mark_set_opaque(int dir_fd, bool on, struct err *err)
 }
 
 /* "" is dirfd itself: opening "." in it would need the right to search. */
-static int path_of(int dirfd, const char *name, struct err *err)
+static int open_path_only(int dirfd, const char *name, struct err *err)
 {
 	int fd;
 
@@ -60,7 +60,8 @@ static int path_of(int dirfd, const char *name, struct err *err)
 
 /* A folder that nothing stands in the way of, as nearly all are; -1: look what
  * it is first. */
-static int open_at_once(int dirfd, const char *name, int flags, uint32_t want)
+static int open_without_chmod(int dirfd, const char *name, int flags,
+			      uint32_t want)
 {
 	auto_close int fd = -1;
 	struct err ignored;
@@ -76,18 +77,18 @@ static int open_at_once(int dirfd, const char *name, int flags, uint32_t want)
 	return TAKE_FD(fd);
 }
 
-int mark_open(int dirfd, const char *name, int flags, uint32_t want,
-	      struct temp_chmod *ret, struct err *err)
+int upper_open(int dirfd, const char *name, int flags, uint32_t want,
+	       struct temp_chmod *ret, struct err *err)
 {
-	int fd = open_at_once(dirfd, name, flags, want);
+	int fd = open_without_chmod(dirfd, name, flags, want);
 	auto_close int path_fd = -1;
 	struct meta m;
-	bool lacks;
+	bool needs_chmod;
 
 	*ret = (struct temp_chmod){.fd = -1};
 	if (fd >= 0)
 		return fd;
-	path_fd = path_of(dirfd, name, err);
+	path_fd = open_path_only(dirfd, name, err);
 	if (path_fd < 0)
 		return path_fd;
 	if (meta_get(path_fd, "", &m) < 0)
@@ -97,12 +98,13 @@ int mark_open(int dirfd, const char *name, int flags, uint32_t want,
 			    text_quote(name));
 	/* A folder that may be listed but not searched opens well and then
 	 * gives nothing: look at its mode as well. */
-	lacks = S_ISDIR(m.mode) && geteuid() != 0 && (m.mode & want) != want;
+	needs_chmod =
+		S_ISDIR(m.mode) && geteuid() != 0 && (m.mode & want) != want;
 	flags |= O_NONBLOCK | O_NOCTTY;
-	fd = lacks ? -1 : fd_reopen(path_fd, flags);
+	fd = needs_chmod ? -1 : fd_reopen(path_fd, flags);
 	if (fd >= 0)
 		return fd;
-	fd = lacks || errno == EACCES
+	fd = needs_chmod || errno == EACCES
 		     ? temp_chmod_open(path_fd, flags, want, ret, err)
 		     : fail_errno(err, "open");
 	return fd < 0 && *name ? err_context(err, "%s", text_quote(name)) : fd;
