@@ -12,7 +12,7 @@
 #include "base/pathset.h"
 #include "base/text.h"
 #include "guard/taken.h"
-#include "overlay/freeze.h"
+#include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 #include "overlay/whiteout.h"
 #include "restore/transaction.h"
@@ -156,7 +156,7 @@ int changes_load(const struct session *s, const struct state *state,
 	c.upper_fd = open_folder(s->fd, "upper", err);
 	if (c.upper_fd < 0)
 		return err_context(err, "the layer of run %s", s->id);
-	c.lower_fd = freeze_lower(s, err);
+	c.lower_fd = lower_copy_open(s, err);
 	if (c.lower_fd < 0) {
 		(void)changes_explain(c.lower_fd, s->project, err);
 		return err_context(err, "the project of run %s", s->id);

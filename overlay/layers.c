@@ -11,7 +11,7 @@
 #include "base/boot.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "overlay/freeze.h"
+#include "overlay/lower_copy.h"
 #include "overlay/layers_inside.h"
 #include "overlay/mount.h"
 
@@ -81,7 +81,7 @@ static int use_copy(struct layer *l, const struct session *s, struct err *err)
 {
 	auto_free char *session_path = layer_path_of(s->fd, err);
 	auto_free char *copy =
-		session_path ? freeze_path(s, session_path) : NULL;
+		session_path ? lower_copy_path(s, session_path) : NULL;
 
 	if (!session_path)
 		return -err->num;

@@ -13,7 +13,7 @@
 #include "guard/output.h"
 #include "guard/run/onegroup.h"
 #include "guard/run/run.h"
-#include "overlay/freeze.h"
+#include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 
 char **run_hidden_paths(const struct run *run)
@@ -336,7 +336,7 @@ static int freeze(const struct run *run, struct buf *notes, struct err *err)
 		return fail(err, EINVAL,
 			    "--frozen is for a new run: one that goes on keeps "
 			    "what it began with");
-	return freeze_make(&run->session, run->project_fd, notes, err);
+	return lower_copy_make(&run->session, run->project_fd, notes, err);
 }
 
 /* What the options say of it; what is open and made for it is not in yet. */

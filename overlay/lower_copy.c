@@ -1,4 +1,4 @@
-#include "overlay/freeze.h"
+#include "overlay/lower_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,37 +19,39 @@
 /* Folders in each other; all of them are open at a time. */
 #define DEPTH_MAX 400
 
-struct freeze {
+struct lower_copy {
 	struct meta state; /* of what is left out */
-	uint64_t left;
-	char *first; /* what was left out first, and why */
+	uint64_t skipped_count;
+	char *first_skipped; /* what was left out first, and why */
 };
 
-static void freeze_free(struct freeze *f)
+static void lower_copy_free(struct lower_copy *f)
 {
-	free(f->first);
+	free(f->first_skipped);
 }
 
-static void copy_folder(struct freeze *f, int from, int to, unsigned int depth);
+static void copy_lower_children(struct lower_copy *f, int from, int to,
+				unsigned int depth);
 
-static void leave(struct freeze *f, const char *name, const char *why)
+static void note_uncopied(struct lower_copy *f, const char *name,
+			  const char *why)
 {
-	if (!f->left++)
-		f->first = mem_printf("%s: %s", text_quote(name), why);
+	if (!f->skipped_count++)
+		f->first_skipped = mem_printf("%s: %s", text_quote(name), why);
 }
 
-static void copy_link(struct freeze *f, int from, int to, const char *name,
-		      const struct meta *m)
+static void copy_lower_link(struct lower_copy *f, int from, int to,
+			    const char *name, const struct meta *m)
 {
 	struct err err;
 
 	if (preplace_link(to, from, name, m, &err) < 0)
-		leave(f, name, strerror(err.num));
+		note_uncopied(f, name, strerror(err.num));
 }
 
 /* One that is written all the time is torn, as every copy of it is. */
-static void copy_file(struct freeze *f, int from, int to, const char *name,
-		      const struct meta *m)
+static void copy_lower_file(struct lower_copy *f, int from, int to,
+			    const char *name, const struct meta *m)
 {
 	struct meta now = *m;
 	struct err err;
@@ -61,11 +63,12 @@ static void copy_file(struct freeze *f, int from, int to, const char *name,
 			return; /* it is gone */
 	}
 	if (got < 0)
-		leave(f, name, err.text);
+		note_uncopied(f, name, err.text);
 }
 
-static void copy_into(struct freeze *f, int from, int to, const char *name,
-		      const struct meta *m, unsigned int depth)
+static void copy_lower_dir(struct lower_copy *f, int from, int to,
+			   const char *name, const struct meta *m,
+			   unsigned int depth)
 {
 	struct err err;
 	auto_close int in =
@@ -73,21 +76,21 @@ static void copy_into(struct freeze *f, int from, int to, const char *name,
 	auto_close int out = -1;
 
 	if (in < 0 || mkdirat(to, name, 0700) < 0) {
-		leave(f, name, in < 0 ? err.text : strerror(errno));
+		note_uncopied(f, name, in < 0 ? err.text : strerror(errno));
 		return;
 	}
 	out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (out < 0 || depth > DEPTH_MAX) {
-		leave(f, name, "too deep");
+		note_uncopied(f, name, "too deep");
 		return;
 	}
-	copy_folder(f, in, out, depth + 1);
+	copy_lower_children(f, in, out, depth + 1);
 	if (preplace_meta(in, out, m, &err) < 0)
-		leave(f, name, err.text);
+		note_uncopied(f, name, err.text);
 }
 
-static void copy_entry(struct freeze *f, int from, int to, const char *name,
-		       unsigned int depth)
+static void copy_lower_entry(struct lower_copy *f, int from, int to,
+			     const char *name, unsigned int depth)
 {
 	struct meta m;
 
@@ -96,31 +99,32 @@ static void copy_entry(struct freeze *f, int from, int to, const char *name,
 	if (m.dev == f->state.dev && m.ino == f->state.ino)
 		return;
 	if (S_ISDIR(m.mode))
-		copy_into(f, from, to, name, &m, depth);
+		copy_lower_dir(f, from, to, name, &m, depth);
 	else if (S_ISLNK(m.mode))
-		copy_link(f, from, to, name, &m);
+		copy_lower_link(f, from, to, name, &m);
 	else if (S_ISREG(m.mode))
-		copy_file(f, from, to, name, &m);
+		copy_lower_file(f, from, to, name, &m);
 	else if (!S_ISFIFO(m.mode) || mkfifoat(to, name, m.mode & 0777) < 0)
-		leave(f, name, "no file, folder or link");
+		note_uncopied(f, name, "no file, folder or link");
 }
 
-static void copy_folder(struct freeze *f, int from, int to, unsigned int depth)
+static void copy_lower_children(struct lower_copy *f, int from, int to,
+				unsigned int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err err;
 	size_t i;
 
 	if (dirlist_read(from, &list, &err) < 0)
-		leave(f, "a folder", err.text);
+		note_uncopied(f, "a folder", err.text);
 	for (i = 0; i < list.count; i++)
-		copy_entry(f, from, to, list.items[i].name, depth);
+		copy_lower_entry(f, from, to, list.items[i].name, depth);
 }
 
-int freeze_make(const struct session *s, int project_fd, struct buf *notes,
-		struct err *err)
+int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
+		    struct err *err)
 {
-	AUTO(freeze) struct freeze f = {0};
+	AUTO(lower_copy) struct lower_copy f = {0};
 	auto_close int lower = -1;
 	struct meta m;
 
@@ -132,16 +136,17 @@ int freeze_make(const struct session *s, int project_fd, struct buf *notes,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (lower < 0)
 		return fail_errno(err, "copy the project");
-	copy_folder(&f, project_fd, lower, 0);
+	copy_lower_children(&f, project_fd, lower, 0);
 	if (preplace_meta(project_fd, lower, &m, err) < 0)
 		return err_context(err, "copy the project");
-	if (f.left)
+	if (f.skipped_count)
 		buf_printf(notes, "--frozen left %s out, the first: %s\n",
-			   text_count(f.left, "entry"), f.first);
+			   text_count(f.skipped_count, "entry"),
+			   f.first_skipped);
 	return 0;
 }
 
-int freeze_lower(const struct session *s, struct err *err)
+int lower_copy_open(const struct session *s, struct err *err)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = RETRY_ENOENT(openat(s->fd, LOWER, flags));
@@ -151,7 +156,7 @@ int freeze_lower(const struct session *s, struct err *err)
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(s->project)) : fd;
 }
 
-char *freeze_path(const struct session *s, const char *session_path)
+char *lower_copy_path(const struct session *s, const char *session_path)
 {
 	if (!fd_exists(s->fd, LOWER))
 		return NULL;

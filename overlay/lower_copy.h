@@ -16,13 +16,13 @@
  * Makes it. Files that keep changing are copied as they are in the end. What
  * cannot be read is left out and said in notes. The state is left out.
  */
-int freeze_make(const struct session *s, int project_fd, struct buf *notes,
-		struct err *err);
+int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
+		    struct err *err);
 
 /* The lower of a run: its copy, else the project. -> fd (O_RDONLY) */
-int freeze_lower(const struct session *s, struct err *err);
+int lower_copy_open(const struct session *s, struct err *err);
 
 /* runs/<id>/lower when there is one, to free; else NULL. */
-char *freeze_path(const struct session *s, const char *session_path);
+char *lower_copy_path(const struct session *s, const char *session_path);
 
 #endif
