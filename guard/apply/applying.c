@@ -12,7 +12,7 @@
 #include "guard/output.h"
 #include "guard/recover.h"
 #include "guard/taken.h"
-#include "overlay/inuse.h"
+#include "overlay/upper_busy.h"
 #include "restore/result.h"
 #include "restore/taking.h"
 
@@ -397,7 +397,7 @@ static char **choose_taken(struct applying *a, bool whole)
 	if (!whole || s->live || !a->as_stored || !a->of_all)
 		return NULL;
 	paths = taking_choose(&a->plan);
-	if (paths && !inuse_let_go(s->fd, a->changes.upper_fd))
+	if (paths && !upper_busy_ruled_out(s->fd, a->changes.upper_fd))
 		mem_list_free(&paths);
 	taken_note(s, paths);
 	return paths;

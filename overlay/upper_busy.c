@@ -1,4 +1,4 @@
-#include "overlay/inuse.h"
+#include "overlay/upper_busy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 #define SCRATCH "in-use"
 
 /* What the kernel answers to an overlay whose lower is its upper. */
-enum answer {
-	ANSWER_HELD, /* EBUSY: another overlay has the upper */
-	ANSWER_FREE, /* ELOOP: it got as far as the lower */
-	ANSWER_ODD,
+enum upper_state {
+	UPPER_BUSY, /* EBUSY: another overlay has the upper */
+	UPPER_FREE, /* ELOOP: it got as far as the lower */
+	UPPER_UNKNOWN,
 };
 
-static int open_at(int dirfd, const char *name)
+static int open_dir_path(int dirfd, const char *name)
 {
 	return openat(dirfd, name,
 		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -56,18 +56,18 @@ static int make_overlay(int lower, int upper, int work)
  * The upper as its own lower can be no overlay, whatever becomes of it: the
  * upper is looked at first, then the work folder, the lower last.
  */
-static enum answer ask(int upper, int work)
+static enum upper_state probe_upper(int upper, int work)
 {
 	auto_close int fs = make_overlay(upper, upper, work);
 
 	if (fs >= 0)
-		return ANSWER_ODD;
-	return errno == EBUSY	? ANSWER_HELD
-	       : errno == ELOOP ? ANSWER_FREE
-				: ANSWER_ODD;
+		return UPPER_UNKNOWN;
+	return errno == EBUSY	? UPPER_BUSY
+	       : errno == ELOOP ? UPPER_FREE
+				: UPPER_UNKNOWN;
 }
 
-static bool write_text(const char *path, const char *text)
+static bool write_proc_file(const char *path, const char *text)
 {
 	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -83,9 +83,9 @@ static bool enter_namespaces(void)
 	(void)snprintf(uid, sizeof(uid), "%u %u 1", geteuid(), geteuid());
 	(void)snprintf(gid, sizeof(gid), "%u %u 1", getegid(), getegid());
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
-	       write_text("/proc/self/setgroups", "deny") &&
-	       write_text("/proc/self/uid_map", uid) &&
-	       write_text("/proc/self/gid_map", gid);
+	       write_proc_file("/proc/self/setgroups", "deny") &&
+	       write_proc_file("/proc/self/uid_map", uid) &&
+	       write_proc_file("/proc/self/gid_map", gid);
 }
 
 /*
@@ -93,30 +93,31 @@ static bool enter_namespaces(void)
  * outside name nothing there. First it is seen that the kernel does tell: of
  * an upper that is held here.
  */
-static bool find_out(const char *run_path, const struct meta *upper_meta)
+static bool probe_in_namespaces(const char *run_path,
+				const struct meta *upper_meta)
 {
 	auto_close int run = -1, scratch = -1, upper = -1, lower = -1;
-	auto_close int other = -1, work = -1, work_too = -1, held = -1;
+	auto_close int other = -1, work = -1, second_work = -1, held = -1;
 	struct meta m;
 
 	if (!enter_namespaces())
 		return false;
-	run = open_at(AT_FDCWD, run_path);
-	upper = open_at(run, "upper");
-	scratch = open_at(run, SCRATCH);
-	lower = open_at(scratch, "lower");
-	other = open_at(scratch, "upper");
-	work = open_at(scratch, "work");
-	work_too = open_at(scratch, "work-too");
-	if (work_too < 0 || meta_get(upper, "", &m) < 0 ||
+	run = open_dir_path(AT_FDCWD, run_path);
+	upper = open_dir_path(run, "upper");
+	scratch = open_dir_path(run, SCRATCH);
+	lower = open_dir_path(scratch, "lower");
+	other = open_dir_path(scratch, "upper");
+	work = open_dir_path(scratch, "work");
+	second_work = open_dir_path(scratch, "work-too");
+	if (second_work < 0 || meta_get(upper, "", &m) < 0 ||
 	    m.dev != upper_meta->dev || m.ino != upper_meta->ino)
 		return false;
 	held = make_overlay(lower, other, work);
-	return held >= 0 && ask(other, work_too) == ANSWER_HELD &&
-	       ask(upper, work_too) == ANSWER_FREE;
+	return held >= 0 && probe_upper(other, second_work) == UPPER_BUSY &&
+	       probe_upper(upper, second_work) == UPPER_FREE;
 }
 
-static bool make_scratch(int run_fd)
+static bool make_probe_dirs(int run_fd)
 {
 	static const char *const names[] = {
 		SCRATCH,	 SCRATCH "/lower",    SCRATCH "/upper",
@@ -130,13 +131,13 @@ static bool make_scratch(int run_fd)
 	return true;
 }
 
-static bool child_says_so(const char *run_path, const struct meta *upper)
+static bool probe_in_child(const char *run_path, const struct meta *upper)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (!pid)
-		_exit(find_out(run_path, upper) ? 0 : 1);
+		_exit(probe_in_namespaces(run_path, upper) ? 0 : 1);
 	if (pid < 0)
 		return false;
 	while (waitpid(pid, &status, 0) < 0)
@@ -145,7 +146,7 @@ static bool child_says_so(const char *run_path, const struct meta *upper)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-bool inuse_let_go(int run_fd, int upper_fd)
+bool upper_busy_ruled_out(int run_fd, int upper_fd)
 {
 	auto_free char *path = fd_path(run_fd);
 	struct err ignored;
@@ -156,7 +157,7 @@ bool inuse_let_go(int run_fd, int upper_fd)
 		return false;
 	if (dirtree_remove(run_fd, SCRATCH, &ignored) < 0)
 		return false;
-	free = make_scratch(run_fd) && child_says_so(path, &m);
+	free = make_probe_dirs(run_fd) && probe_in_child(path, &m);
 	(void)dirtree_remove(run_fd, SCRATCH, &ignored);
 	return free;
 }

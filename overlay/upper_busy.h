@@ -15,6 +15,6 @@
  * cannot be told. upper_fd: the folder "upper" in run_fd. Makes and removes a
  * folder in run_fd. Starts and ends a process.
  */
-bool inuse_let_go(int run_fd, int upper_fd);
+bool upper_busy_ruled_out(int run_fd, int upper_fd);
 
 #endif
