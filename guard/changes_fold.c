@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "guard/changes.h"
 #include "guard/risk.h"
-#include "overlay/kept.h"
+#include "overlay/persistent_mount.h"
 
 /* ---- noise ---- */
 
@@ -99,7 +99,9 @@ void changes_fold(const struct session *s, struct changes *c)
 			fold(&c->home, text + 2);
 		else
 			fold(&c->project, text);
-	for (i = 0; (text = record_get_nth(&s->more, KEPT_PLACE, i)); i++) {
+	for (i = 0;
+	     (text = record_get_nth(&s->more, PERSISTENT_MOUNT_PLACE, i));
+	     i++) {
 		if (path_below(text, s->project))
 			drop_points(&c->project, path_rest(text, s->project));
 		else if (s->home && *s->home && path_below(text, s->home))

@@ -31,7 +31,7 @@ void agent_free(struct agent **a)
 	free(gone->rules);
 	for (i = 0; i < LISTS; i++)
 		mem_list_free(&gone->lists[i]);
-	kept_free(&gone->kept);
+	persistent_mount_free(&gone->persistent_mount);
 	record_free(&gone->before);
 	profile_free(&gone->profile);
 	free(gone->name);

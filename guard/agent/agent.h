@@ -25,7 +25,7 @@
 #include "guard/agent/profile.h"
 #include "guard/agent/run_options.h"
 #include "guard/state.h"
-#include "overlay/kept.h"
+#include "overlay/persistent_mount.h"
 #include "overlay/session.h"
 
 /* Where a project says what is closed to runs. */
@@ -48,7 +48,8 @@ struct agent {
 	struct agent_place *rules; /* ro and hide lines that hold */
 	size_t rule_count, rule_room;
 	char **lists[4]; /* own the texts of options' lists */
-	struct kept *kept; /* NULL before agent_open() */
+	struct persistent_mount
+		*persistent_mount; /* NULL before agent_open() */
 	struct record before; /* what its homes held: agent_code_look() */
 };
 

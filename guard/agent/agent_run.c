@@ -49,8 +49,9 @@ static int open_caches(struct agent *a, const struct state *state,
 		return 0;
 	folder = open_folder(a, state, s->project, err);
 	got = folder < 0 ? folder
-			 : kept_open_caches(a->kept, state->home, folder, s->fd,
-					    err);
+			 : persistent_mount_open_caches(a->persistent_mount,
+							state->home, folder,
+							s->fd, err);
 	if (got == -EBUSY)
 		buf_printf(notes,
 			   "another run %shas the kept caches just now: what "
@@ -63,7 +64,8 @@ static int open_caches(struct agent *a, const struct state *state,
 		return err_context(err, "caches of the run");
 	for (; got == 0 && i < a->place_count; i++)
 		if (a->places[i].item->word == PROFILE_CACHE)
-			kept_add_cache(a->kept, a->places[i].path);
+			persistent_mount_add_cache(a->persistent_mount,
+						   a->places[i].path);
 	return 0;
 }
 
@@ -82,7 +84,8 @@ static int open_homes(struct agent *a, const struct state *state,
 			continue;
 		source = agent_make_home(a, state, place->item, notes, err);
 		if (!source ||
-		    kept_add_folder(a->kept, place->path, source, err) < 0)
+		    persistent_mount_add_dir(a->persistent_mount, place->path,
+					     source, err) < 0)
 			return err_context(err, "home of %s", a->name);
 	}
 	return 0;
@@ -94,14 +97,15 @@ static void note_session(const struct agent *a, struct session *s)
 	const char *place;
 	size_t i;
 
-	record_set(&s->more, KEPT_PLACE, NULL);
+	record_set(&s->more, PERSISTENT_MOUNT_PLACE, NULL);
 	/* One that goes on with another command keeps what it had. */
 	if (a->name) {
 		record_set(&s->more, CHANGES_NOISE_GLOB, NULL);
 		record_set(&s->more, AGENT_NAME, a->name);
 	}
-	for (i = 0; (place = kept_place(a->kept, i)); i++)
-		record_add(&s->more, KEPT_PLACE, place);
+	for (i = 0; (place = persistent_mount_place(a->persistent_mount, i));
+	     i++)
+		record_add(&s->more, PERSISTENT_MOUNT_PLACE, place);
 	while ((item = profile_next(&a->profile, PROFILE_NOISE, item))) {
 		auto_free char *glob = mem_printf(
 			"%s%s", item->in_home ? "~/" : "", item->value);
@@ -113,7 +117,7 @@ static void note_session(const struct agent *a, struct session *s)
 int agent_open(struct agent *a, const struct state *state, struct session *s,
 	       struct buf *notes, struct err *err)
 {
-	a->kept = kept_new();
+	a->persistent_mount = persistent_mount_new();
 	if (open_homes(a, state, notes, err) < 0 ||
 	    open_caches(a, state, s, notes, err) < 0)
 		return -err->num;
@@ -135,10 +139,11 @@ static void clear_points(const struct agent *a, const struct session *s,
 	const char *place;
 	size_t i;
 
-	for (i = 0; (place = kept_place(a->kept, i)); i++)
+	for (i = 0; (place = persistent_mount_place(a->persistent_mount, i));
+	     i++)
 		if (upper_fd >= 0 && lower_fd >= 0 && path_below(place, lower))
-			kept_clear_point(upper_fd, lower_fd,
-					 path_rest(place, lower));
+			persistent_mount_remove_point(upper_fd, lower_fd,
+						      path_rest(place, lower));
 }
 
 bool agent_end(struct agent *a, const struct state *state, struct session *s)

@@ -44,7 +44,7 @@ char **run_hidden_paths(const struct run *run)
 
 struct covers {
 	struct layers *layers;
-	struct kept *kept; /* on top of them */
+	struct persistent_mount *persistent_mount; /* on top of them */
 };
 
 static int open_layers(void *arg, struct err *err)
@@ -52,7 +52,7 @@ static int open_layers(void *arg, struct err *err)
 	const struct covers *c = arg;
 	int got = layers_open(c->layers, err);
 
-	return got < 0 ? got : kept_open(c->kept, err);
+	return got < 0 ? got : persistent_mount_open(c->persistent_mount, err);
 }
 
 static int mount_layers(void *arg, int root_fd, struct err *err)
@@ -60,7 +60,9 @@ static int mount_layers(void *arg, int root_fd, struct err *err)
 	const struct covers *c = arg;
 	int got = layers_mount(c->layers, root_fd, err);
 
-	return got < 0 ? got : kept_mount(c->kept, root_fd, err);
+	return got < 0 ? got
+		       : persistent_mount_attach(c->persistent_mount, root_fd,
+						 err);
 }
 
 static bool lets_in(const char *const *paths, const char *path)
@@ -415,7 +417,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 		return fail_errno(err, "open the run's /tmp");
 	/* Without it the run works as well, but nobody can enter. */
 	door = sandbox_door(run->session.fd, &ignored);
-	covers = (struct covers){*layers, run->agent->kept};
+	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);
 	run_find_cuts(run, &cuts);
 	envp = make_environ(run, *layers, &dropped);

@@ -1,4 +1,4 @@
-#include "overlay/kept.h"
+#include "overlay/persistent_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,70 +22,71 @@
 #include "overlay/mount.h"
 
 /* A folder that is opened by guard, and again by the child. */
-struct opened {
+struct checked_dir {
 	char *path; /* NULL: not used */
-	struct meta was;
+	struct meta meta;
 	int fd;
 };
 
-struct kept_item {
+struct persistent_mount_item {
 	char *place;
 	bool cache;
-	struct opened source; /* of a folder */
+	struct checked_dir source; /* of a folder */
 	int mount_fd; /* of a cache, in the child */
 };
 
-struct kept {
-	struct kept_item *items; /* by place */
+struct persistent_mount {
+	struct persistent_mount_item *items; /* by place */
 	size_t count, room;
 	char *home; /* of the caches */
-	struct opened lower, upper, work;
+	struct checked_dir lower, upper, work;
 	int lock;
 };
 
-struct kept *kept_new(void)
+struct persistent_mount *persistent_mount_new(void)
 {
-	struct kept *k = mem_zalloc(sizeof(*k));
+	struct persistent_mount *k = mem_zalloc(sizeof(*k));
 
 	k->lock = k->lower.fd = k->upper.fd = k->work.fd = -1;
 	return k;
 }
 
-static void opened_done(struct opened *o)
+static void checked_dir_done(struct checked_dir *o)
 {
 	free(o->path);
 	if (o->fd >= 0)
 		(void)close(o->fd);
 }
 
-void kept_free(struct kept **k)
+void persistent_mount_free(struct persistent_mount **k)
 {
-	struct kept *gone = *k;
+	struct persistent_mount *freed = *k;
 	size_t i;
 
-	if (!gone)
+	if (!freed)
 		return;
 	*k = NULL;
-	for (i = 0; i < gone->count; i++) {
-		free(gone->items[i].place);
-		opened_done(&gone->items[i].source);
+	for (i = 0; i < freed->count; i++) {
+		free(freed->items[i].place);
+		checked_dir_done(&freed->items[i].source);
 	}
-	free(gone->items);
-	free(gone->home);
-	opened_done(&gone->lower);
-	opened_done(&gone->upper);
-	opened_done(&gone->work);
-	if (gone->lock >= 0)
-		(void)close(gone->lock);
-	free(gone);
+	free(freed->items);
+	free(freed->home);
+	checked_dir_done(&freed->lower);
+	checked_dir_done(&freed->upper);
+	checked_dir_done(&freed->work);
+	if (freed->lock >= 0)
+		(void)close(freed->lock);
+	free(freed);
 }
 
-const char *kept_place(const struct kept *k, size_t n)
+const char *persistent_mount_place(const struct persistent_mount *k, size_t n)
 {
 	return k && n < k->count ? k->items[n].place : NULL;
 }
 
-static struct kept_item *add(struct kept *k, const char *place)
+static struct persistent_mount_item *add_mount_item(struct persistent_mount *k,
+						    const char *place)
 {
 	size_t at = k->count;
 
@@ -94,12 +95,12 @@ static struct kept_item *add(struct kept *k, const char *place)
 		at--;
 	memmove(k->items + at + 1, k->items + at,
 		(k->count++ - at) * sizeof(*k->items));
-	k->items[at] = (struct kept_item){
+	k->items[at] = (struct persistent_mount_item){
 		.place = mem_strdup(place), .source.fd = -1, .mount_fd = -1};
 	return &k->items[at];
 }
 
-static int open_absolute(const char *path, struct err *err)
+static int open_absolute_dir(const char *path, struct err *err)
 {
 	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -108,25 +109,26 @@ static int open_absolute(const char *path, struct err *err)
 }
 
 /* path is taken. The descriptor is the child's to make. */
-static int open_first(struct opened *o, char *path, struct err *err)
+static int record_dir(struct checked_dir *o, char *path, struct err *err)
 {
-	auto_close int fd = open_absolute(path, err);
+	auto_close int fd = open_absolute_dir(path, err);
 
 	o->path = path;
-	if (fd >= 0 && meta_get(fd, "", &o->was) < 0)
+	if (fd >= 0 && meta_get(fd, "", &o->meta) < 0)
 		return fail_errno(err, "%s", text_quote(path));
 	return fd < 0 ? fd : 0;
 }
 
-int kept_add_folder(struct kept *k, const char *place, const char *source,
-		    struct err *err)
+int persistent_mount_add_dir(struct persistent_mount *k, const char *place,
+			     const char *source, struct err *err)
 {
-	return open_first(&add(k, place)->source, mem_strdup(source), err);
+	return record_dir(&add_mount_item(k, place)->source, mem_strdup(source),
+			  err);
 }
 
 /* ---- caches ---- */
 
-static char *path_of(int fd, const char *name)
+static char *join_fd_path(int fd, const char *name)
 {
 	auto_free char *path = fd_path(fd);
 
@@ -138,10 +140,10 @@ static char *path_of(int fd, const char *name)
  * one takes the file system a millisecond to remove, which nobody is to wait
  * for: it goes with the run's folder.
  */
-static int prepare_caches(int dir, int aside_fd, struct err *err)
+static int prepare_caches(int dir, int run_fd, struct err *err)
 {
-	if (renameat2(dir, "work", aside_fd, KEPT_ASIDE, RENAME_NOREPLACE) <
-		    0 &&
+	if (renameat2(dir, "work", run_fd, PERSISTENT_MOUNT_OLD_WORK,
+		      RENAME_NOREPLACE) < 0 &&
 	    errno != ENOENT && dirtree_remove(dir, "work", err) < 0)
 		return -err->num;
 	if (mkdirat(dir, "work", 0700) < 0 ||
@@ -150,9 +152,9 @@ static int prepare_caches(int dir, int aside_fd, struct err *err)
 	return 0;
 }
 
-static int check_mounts(const char *home, struct err *err)
+static int check_home_mounts(const char *home, struct err *err)
 {
-	auto_close int fd = open_absolute(home, err);
+	auto_close int fd = open_absolute_dir(home, err);
 	char **mounts = NULL;
 	int got = fd < 0 ? fd : mount_list_below(fd, home, &mounts, err);
 
@@ -163,62 +165,62 @@ static int check_mounts(const char *home, struct err *err)
 	return got;
 }
 
-int kept_open_caches(struct kept *k, const char *home, int dir, int aside_fd,
-		     struct err *err)
+int persistent_mount_open_caches(struct persistent_mount *k, const char *home,
+				 int dir, int run_fd, struct err *err)
 {
-	int got = check_mounts(home, err);
+	int got = check_home_mounts(home, err);
 
 	if (got < 0)
 		return got;
 	k->lock = lock_take(dir, "lock", true, false, err);
 	if (k->lock < 0)
 		return k->lock == -EWOULDBLOCK ? -EBUSY : k->lock;
-	if (prepare_caches(dir, aside_fd, err) < 0)
+	if (prepare_caches(dir, run_fd, err) < 0)
 		return -err->num;
 	k->home = mem_strdup(home);
-	got = open_first(&k->lower, mem_strdup(home), err);
+	got = record_dir(&k->lower, mem_strdup(home), err);
 	if (got == 0)
-		got = open_first(&k->upper, path_of(dir, "upper"), err);
+		got = record_dir(&k->upper, join_fd_path(dir, "upper"), err);
 	if (got == 0)
-		got = open_first(&k->work, path_of(dir, "work"), err);
+		got = record_dir(&k->work, join_fd_path(dir, "work"), err);
 	return got;
 }
 
-void kept_add_cache(struct kept *k, const char *place)
+void persistent_mount_add_cache(struct persistent_mount *k, const char *place)
 {
 	if (k->home && path_below(place, k->home) && strcmp(place, k->home))
-		add(k, place)->cache = true;
+		add_mount_item(k, place)->cache = true;
 }
 
 /* ---- in the child ---- */
 
-static int open_again(struct opened *o, struct err *err)
+static int reopen_recorded_dir(struct checked_dir *o, struct err *err)
 {
 	struct meta now;
 
 	if (!o->path)
 		return 0;
-	o->fd = open_absolute(o->path, err);
+	o->fd = open_absolute_dir(o->path, err);
 	if (o->fd < 0)
 		return o->fd;
-	if (meta_get(o->fd, "", &now) < 0 || now.dev != o->was.dev ||
-	    now.ino != o->was.ino)
+	if (meta_get(o->fd, "", &now) < 0 || now.dev != o->meta.dev ||
+	    now.ino != o->meta.ino)
 		return fail(err, ESTALE, "%s was replaced meanwhile",
 			    text_quote(o->path));
 	return 0;
 }
 
-int kept_open(struct kept *k, struct err *err)
+int persistent_mount_open(struct persistent_mount *k, struct err *err)
 {
 	size_t i;
-	int got = open_again(&k->lower, err);
+	int got = reopen_recorded_dir(&k->lower, err);
 
 	if (got == 0)
-		got = open_again(&k->upper, err);
+		got = reopen_recorded_dir(&k->upper, err);
 	if (got == 0)
-		got = open_again(&k->work, err);
+		got = reopen_recorded_dir(&k->work, err);
 	for (i = 0; i < k->count && got == 0; i++)
-		got = open_again(&k->items[i].source, err);
+		got = reopen_recorded_dir(&k->items[i].source, err);
 	return got < 0 ? err_context(err, "what is kept between runs") : 0;
 }
 
@@ -236,7 +238,7 @@ static int copy_mount(int fd)
 	return TAKE_FD(copy);
 }
 
-static int move_to(int mount_fd, int target)
+static int move_mount_to(int mount_fd, int target)
 {
 	return move_mount(mount_fd, "", target, "",
 			  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
@@ -247,10 +249,10 @@ static int move_to(int mount_fd, int target)
  * its own work folder, on the machine's side, which goes when the run's root
  * is entered. A part that cannot be had is left out.
  */
-static void open_caches(struct kept *k)
+static void mount_caches(struct persistent_mount *k)
 {
 	const char *home = k->home;
-	auto_close int whole = -1;
+	auto_close int overlay_fd = -1;
 	struct err ignored;
 	size_t first, i;
 
@@ -260,20 +262,21 @@ static void open_caches(struct kept *k)
 	    mount_overlay_loose(k->lower.fd, k->upper.fd, k->work.fd,
 				k->work.fd, home, &ignored) < 0)
 		return;
-	whole = open_absolute(k->work.path, &ignored);
-	for (i = first; i < k->count && whole >= 0; i++) {
-		struct kept_item *item = &k->items[i];
+	overlay_fd = open_absolute_dir(k->work.path, &ignored);
+	for (i = first; i < k->count && overlay_fd >= 0; i++) {
+		struct persistent_mount_item *item = &k->items[i];
 		auto_close int part = -1;
 
 		if (!item->cache)
 			continue;
-		part = mount_open_dir(whole, path_rest(item->place, home), true,
-				      &ignored);
+		part = mount_open_dir(overlay_fd, path_rest(item->place, home),
+				      true, &ignored);
 		item->mount_fd = part < 0 ? -1 : copy_mount(part);
 	}
 }
 
-static int mount_item(struct kept_item *item, int root_fd, struct err *err)
+static int mount_item(struct persistent_mount_item *item, int root_fd,
+		      struct err *err)
 {
 	auto_close int target = -1;
 
@@ -287,17 +290,18 @@ static int mount_item(struct kept_item *item, int root_fd, struct err *err)
 	target = mount_open_dir(root_fd, item->place, true, err);
 	if (target < 0)
 		return target;
-	if (move_to(item->mount_fd, target) < 0)
+	if (move_mount_to(item->mount_fd, target) < 0)
 		return fail_errno(err, "mount");
 	return 0;
 }
 
-int kept_mount(struct kept *k, int root_fd, struct err *err)
+int persistent_mount_attach(struct persistent_mount *k, int root_fd,
+			    struct err *err)
 {
 	size_t i;
 
 	if (k->home)
-		open_caches(k);
+		mount_caches(k);
 	for (i = 0; i < k->count; i++)
 		if (mount_item(&k->items[i], root_fd, err) < 0 &&
 		    !k->items[i].cache)
@@ -308,7 +312,7 @@ int kept_mount(struct kept *k, int root_fd, struct err *err)
 
 /* ---- afterwards ---- */
 
-void kept_clear_point(int upper_fd, int lower_fd, const char *path)
+void persistent_mount_remove_point(int upper_fd, int lower_fd, const char *path)
 {
 	auto_free char *at = mem_strdup(path);
 

@@ -20,42 +20,44 @@
 
 #include "base/err.h"
 
-struct kept;
+struct persistent_mount;
 
 /* Repeated in the session's record: the places, absolute, without links. */
-#define KEPT_PLACE "kept"
+#define PERSISTENT_MOUNT_PLACE "kept"
 
-struct kept *kept_new(void);
+struct persistent_mount *persistent_mount_new(void);
 /* Lets go of the caches. */
-void kept_free(struct kept **k);
+void persistent_mount_free(struct persistent_mount **k);
 
 /* place, source: absolute, without links. */
-int kept_add_folder(struct kept *k, const char *place, const char *source,
-		    struct err *err);
+int persistent_mount_add_dir(struct persistent_mount *k, const char *place,
+			     const char *source, struct err *err);
 
 /* In the run's folder: what the mount before has left behind. */
-#define KEPT_ASIDE "kept-work"
-/* home: the folder that the caches are below of; dir: theirs, open; aside_fd:
- * the run's folder, for KEPT_ASIDE. -EBUSY: another run has them; -EXDEV: there
- * are mounts below home. */
-int kept_open_caches(struct kept *k, const char *home, int dir, int aside_fd,
-		     struct err *err);
+#define PERSISTENT_MOUNT_OLD_WORK "kept-work"
+/* home: the folder that the caches are below of; dir: theirs, open; run_fd:
+ * the run's folder, for PERSISTENT_MOUNT_OLD_WORK. -EBUSY: another run has
+ * them; -EXDEV: there are mounts below home. */
+int persistent_mount_open_caches(struct persistent_mount *k, const char *home,
+				 int dir, int run_fd, struct err *err);
 /* After that. A place that is not below the home is left as it is. */
-void kept_add_cache(struct kept *k, const char *place);
+void persistent_mount_add_cache(struct persistent_mount *k, const char *place);
 
 /* The n-th place in the order of the mounts; NULL behind the last. */
-const char *kept_place(const struct kept *k, size_t n);
+const char *persistent_mount_place(const struct persistent_mount *k, size_t n);
 
 /* Child, in its own mount namespace, nothing mounted yet. */
-int kept_open(struct kept *k, struct err *err);
+int persistent_mount_open(struct persistent_mount *k, struct err *err);
 /* Child, onto the new root. A cache that cannot be mounted is left out. */
-int kept_mount(struct kept *k, int root_fd, struct err *err);
+int persistent_mount_attach(struct persistent_mount *k, int root_fd,
+			    struct err *err);
 
 /*
  * The folders in which they were mounted and that the real one does not have
  * are empty ones of the layer: takes them away, with the empty ones above.
  * path: of a place, below what upper and lower stand for.
  */
-void kept_clear_point(int upper_fd, int lower_fd, const char *path);
+void persistent_mount_remove_point(int upper_fd, int lower_fd,
+				   const char *path);
 
 #endif
