@@ -16,7 +16,7 @@
 #include "overlay/layers_inside.h"
 #include "overlay/mount.h"
 #include "overlay/patchwork.h"
-#include "overlay/preplace.h"
+#include "overlay/pre_copy_up.h"
 
 /* Of files beside a mount, which are copied. In a home folder nobody waits
  * for large ones; of a project all must be seen. */
@@ -121,9 +121,9 @@ static int prepare(struct layer *l, const struct session *s,
 	if (!*ret_first)
 		return 0;
 	if (groups &&
-	    preplace_groups(upper, l->lower_fd, l->path, notes, err) < 0)
+	    pre_copy_up_groups(upper, l->lower_fd, l->path, notes, err) < 0)
 		return -err->num;
-	return preplace_root(upper, l->lower_fd, err);
+	return pre_copy_up_root(upper, l->lower_fd, err);
 }
 
 /* Fills path, lower_fd and lower_meta. */

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/preplace.h"
+#include "overlay/pre_copy_up.h"
 
 #define LOWER "lower"
 #define TRIES 5
@@ -45,7 +45,7 @@ static void copy_lower_link(struct lower_copy *f, int from, int to,
 {
 	struct err err;
 
-	if (preplace_link(to, from, name, m, &err) < 0)
+	if (pre_copy_up_link(to, from, name, m, &err) < 0)
 		note_uncopied(f, name, strerror(err.num));
 }
 
@@ -58,7 +58,7 @@ static void copy_lower_file(struct lower_copy *f, int from, int to,
 	int tries, got = -EAGAIN;
 
 	for (tries = 0; got == -EAGAIN && tries < TRIES; tries++) {
-		got = preplace_file(to, from, name, &now, &err);
+		got = pre_copy_up_file(to, from, name, &now, &err);
 		if (got == -EAGAIN && meta_get(from, name, &now) < 0)
 			return; /* it is gone */
 	}
@@ -85,7 +85,7 @@ static void copy_lower_dir(struct lower_copy *f, int from, int to,
 		return;
 	}
 	copy_lower_children(f, in, out, depth + 1);
-	if (preplace_meta(in, out, m, &err) < 0)
+	if (pre_copy_up_meta(in, out, m, &err) < 0)
 		note_uncopied(f, name, err.text);
 }
 
@@ -137,7 +137,7 @@ int lower_copy_make(const struct session *s, int project_fd, struct buf *notes,
 	if (lower < 0)
 		return fail_errno(err, "copy the project");
 	copy_lower_children(&f, project_fd, lower, 0);
-	if (preplace_meta(project_fd, lower, &m, err) < 0)
+	if (pre_copy_up_meta(project_fd, lower, &m, err) < 0)
 		return err_context(err, "copy the project");
 	if (f.skipped_count)
 		buf_printf(notes, "--frozen left %s out, the first: %s\n",

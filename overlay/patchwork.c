@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
-#include "overlay/preplace.h"
+#include "overlay/pre_copy_up.h"
 
 #define LIST_MAX (64u << 20)
 #define DEPTH_MAX 100
@@ -68,9 +68,9 @@ static int place_other(struct patchwork *p, int upper, int lower,
 	int got = -EPERM;
 
 	if (S_ISLNK(m->mode))
-		got = preplace_link(upper, lower, name, m, &odd);
+		got = pre_copy_up_link(upper, lower, name, m, &odd);
 	else if (S_ISREG(m->mode) && fits(p, m))
-		got = preplace_file(upper, lower, name, m, &odd);
+		got = pre_copy_up_file(upper, lower, name, m, &odd);
 	else if (S_ISFIFO(m->mode))
 		got = mkfifoat(upper, name, m->mode & 07777) < 0 ? -errno : 0;
 	if (got == -ENOSPC || got == -EDQUOT) {
@@ -107,7 +107,7 @@ static int enter(struct patchwork *p, int upper, int lower, const char *path,
 		return there ? 0 : fail_errno(err, "open %s", text_quote(name));
 	if (!is_point(p, path) && holds_point(p, path))
 		return place_folder(p, to, from, path, there, depth + 1, err);
-	if (!there && preplace_meta(from, to, m, err) < 0)
+	if (!there && pre_copy_up_meta(from, to, m, err) < 0)
 		return -err->num;
 	if (!is_point(p, path))
 		mem_list_add(&p->folders, path);
@@ -167,7 +167,7 @@ static int place_folder(struct patchwork *p, int upper, int lower,
 			return -err->num;
 	}
 	/* One that goes on keeps what the run did to it. */
-	return there ? 0 : preplace_meta(dir, upper, &m, err);
+	return there ? 0 : pre_copy_up_meta(dir, upper, &m, err);
 }
 
 int patchwork_place(struct patchwork *p, struct err *err)

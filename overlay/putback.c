@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
-#include "overlay/preplace.h"
+#include "overlay/pre_copy_up.h"
 #include "overlay/revert_kept.h"
 #include "overlay/scan.h"
 
@@ -174,7 +174,7 @@ static int put_root(const struct putback *p, int upper,
 		return got;
 	fd = upper_open(p->trash_fd, name, O_RDONLY | O_DIRECTORY, 0500, &own,
 			err);
-	if (fd < 0 || preplace_meta(fd, upper, &m, err) < 0)
+	if (fd < 0 || pre_copy_up_meta(fd, upper, &m, err) < 0)
 		return -err->num;
 	opened->mode = m.mode;
 	return unlinkat(p->trash_fd, name, AT_REMOVEDIR) < 0

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
-#include "overlay/preplace.h"
+#include "overlay/pre_copy_up.h"
 #include "overlay/revert_kept.h"
 #include "overlay/scan.h"
 
@@ -138,7 +138,7 @@ static int build_chain(int dir, const char *name, int lower_dir,
 		if (got < 0)
 			return got;
 	}
-	return preplace_root(upper, lower, err);
+	return pre_copy_up_root(upper, lower, err);
 }
 
 /*
@@ -323,7 +323,7 @@ static int keep_root(struct revert *r, struct err *err)
 		return fail_errno(err, "look at the layer");
 	if (r->opened.fd >= 0)
 		m.mode = r->opened.mode;
-	return preplace_meta(r->upper, fd, &m, err);
+	return pre_copy_up_meta(r->upper, fd, &m, err);
 }
 
 /* All of the layer: what it holds goes into one folder of the trash. */
@@ -351,7 +351,7 @@ static int take_all(struct revert *r, struct err *err)
 		if (move_away(&one, names.items[i].name, err) < 0)
 			return -err->num;
 	}
-	if (preplace_root(r->upper, r->lower, err) < 0)
+	if (pre_copy_up_root(r->upper, r->lower, err) < 0)
 		return -err->num;
 	/* The mode that the run gave the root does not come back. */
 	if (meta_get(r->lower, "", &m) < 0)

@@ -201,7 +201,7 @@ static bool hands_on(int dir_fd)
 
 /*
  * A plain user's layer has his first group in place of another of his that a
- * folder hands on (overlay/preplace.h).
+ * folder hands on (overlay/pre_copy_up.h).
  */
 static int hand_on(struct result *r, const char *path, struct entry *e,
 		   struct err *err)

@@ -1,8 +1,8 @@
 /*
  * Most folders have nothing in them of another group of the user's than his
  * first. Where a snapshot has seen that, the next run need not look at every
- * file for it before it begins (overlay/preplace.h), so that it begins as soon
- * in a large project as in a small one.
+ * file for it before it begins (overlay/pre_copy_up.h), so that it begins as
+ * soon in a large project as in a small one.
  *
  * In the folder's workspace: "groups", a record of the groups that were seen
  * and of the folder that they were seen in.

@@ -1,4 +1,4 @@
-#include "overlay/preplace.h"
+#include "overlay/pre_copy_up.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,16 +24,17 @@
 #define BYTES_MAX (64u << 20)
 #define DEPTH_MAX 128
 
-struct preplace {
+struct pre_copy_up {
 	int upper_fd, lower_fd;
 	gid_t *groups;
 	int group_count;
 	uint64_t entries, files, bytes;
-	uint64_t left; /* files of another group that were not copied */
-	bool cut; /* not all was looked at */
+	uint64_t
+		skipped_count; /* files of another group that were not copied */
+	bool truncated; /* not all was looked at */
 };
 
-static void preplace_free(struct preplace *p)
+static void pre_copy_up_free(struct pre_copy_up *p)
 {
 	free(p->groups);
 }
@@ -44,7 +45,7 @@ static void preplace_free(struct preplace *p)
  * for writing whose mode is 0444, as those of git are. The scan and the result
  * of the run give back the real one.
  */
-static gid_t owner_group(const struct meta *m)
+static gid_t layer_group(const struct meta *m)
 {
 	return geteuid() != 0 && S_ISDIR(m->mode) && (m->mode & S_ISGID)
 		       ? (gid_t)-1
@@ -52,10 +53,10 @@ static gid_t owner_group(const struct meta *m)
 }
 
 /* Times last: everything else moves them. */
-int preplace_meta(int from, int to, const struct meta *m, struct err *err)
+int pre_copy_up_meta(int from, int to, const struct meta *m, struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
-	struct err odd;
+	struct err inner_err;
 
 	if (xattrs_get(from, "", &x, err) < 0)
 		return -err->num;
@@ -63,17 +64,17 @@ int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 	(void)xattrs_remove_prefix(&x, "security.");
 	(void)xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX);
 	/* What is somebody else's shows the user as its owner then. */
-	if (fchown(to, m->uid, owner_group(m)) < 0 &&
+	if (fchown(to, m->uid, layer_group(m)) < 0 &&
 	    (errno != EPERM ||
-	     (fchown(to, (uid_t)-1, owner_group(m)) < 0 && errno != EPERM)))
+	     (fchown(to, (uid_t)-1, layer_group(m)) < 0 && errno != EPERM)))
 		return fail_errno(err, "set owner");
 	/* Attributes need the right to write; those that the state's file
 	 * system does not take are no reason to give up. */
 	if (fchmod(to, (m->mode & 07777) | 0700) < 0)
 		return fail_errno(err, "set mode");
-	if (xattrs_set(to, &x, &odd) < 0 && odd.num != EPERM &&
-	    odd.num != ENOTSUP) {
-		*err = odd;
+	if (xattrs_set(to, &x, &inner_err) < 0 && inner_err.num != EPERM &&
+	    inner_err.num != ENOTSUP) {
+		*err = inner_err;
 		return -err->num;
 	}
 	if (fchmod(to, m->mode & 07777) < 0)
@@ -83,13 +84,13 @@ int preplace_meta(int from, int to, const struct meta *m, struct err *err)
 	return 0;
 }
 
-int preplace_root(int upper_fd, int lower_fd, struct err *err)
+int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err)
 {
 	auto_close int upper = fd_reopen(upper_fd, O_RDONLY | O_DIRECTORY);
 	struct meta m;
 
 	if (upper < 0 || meta_get(lower_fd, "", &m) < 0 ||
-	    preplace_meta(lower_fd, upper, &m, err) < 0)
+	    pre_copy_up_meta(lower_fd, upper, &m, err) < 0)
 		return upper < 0 ? fail_errno(err, "prepare the layer")
 				 : err_context(err, "prepare the layer");
 	return 0;
@@ -97,7 +98,7 @@ int preplace_root(int upper_fd, int lower_fd, struct err *err)
 
 /* A group that is the user's, but not the one that the run has; of others'
  * files what that group may write. */
-static bool is_other_group(const struct preplace *p, const struct meta *m)
+static bool is_other_group(const struct pre_copy_up *p, const struct meta *m)
 {
 	int i;
 
@@ -111,7 +112,8 @@ static bool is_other_group(const struct preplace *p, const struct meta *m)
 }
 
 /* The folder path in the upper, made with all above it like the lower's. */
-static int make_folder(struct preplace *p, const char *path, struct err *err)
+static int make_upper_dir(struct pre_copy_up *p, const char *path,
+			  struct err *err)
 {
 	auto_close int above = -1, made = -1, lower = -1;
 	auto_free char *parent = NULL;
@@ -121,7 +123,7 @@ static int make_folder(struct preplace *p, const char *path, struct err *err)
 	if (fd != -ENOENT || !*path)
 		return fd;
 	parent = path_parent(path);
-	above = make_folder(p, parent, err);
+	above = make_upper_dir(p, parent, err);
 	if (above < 0)
 		return above;
 	lower = beneath_open(p->lower_fd, path, O_PATH | O_DIRECTORY, 0, err);
@@ -132,14 +134,14 @@ static int make_folder(struct preplace *p, const char *path, struct err *err)
 		return fail_errno(err, "make folder %s", text_quote(path));
 	made = beneath_open(above, path_name(path), O_RDONLY | O_DIRECTORY, 0,
 			    err);
-	if (made < 0 || preplace_meta(lower, made, &m, err) < 0)
+	if (made < 0 || pre_copy_up_meta(lower, made, &m, err) < 0)
 		return -err->num;
 	return TAKE_FD(made);
 }
 
 /* A copy under its own name only when it is whole: O_TMPFILE, then link. */
-int preplace_file(int dir, int lower, const char *name, const struct meta *m,
-		  struct err *err)
+int pre_copy_up_file(int dir, int lower, const char *name, const struct meta *m,
+		     struct err *err)
 {
 	auto_close int from =
 		beneath_open(lower, name, O_RDONLY | O_NONBLOCK, 0, err);
@@ -152,7 +154,7 @@ int preplace_file(int dir, int lower, const char *name, const struct meta *m,
 	if (to < 0)
 		return fail_errno(err, "copy");
 	if (copybytes(from, to, (off_t)m->size, NULL, NULL, err) < 0 ||
-	    preplace_meta(from, to, m, err) < 0)
+	    pre_copy_up_meta(from, to, m, err) < 0)
 		return -err->num;
 	if (meta_get(from, "", &after) < 0 || !meta_same(m, &after))
 		return fail(err, EAGAIN, "it changed meanwhile");
@@ -162,8 +164,8 @@ int preplace_file(int dir, int lower, const char *name, const struct meta *m,
 	return 0;
 }
 
-int preplace_link(int dir, int lower, const char *name, const struct meta *m,
-		  struct err *err)
+int pre_copy_up_link(int dir, int lower, const char *name, const struct meta *m,
+		     struct err *err)
 {
 	auto_free char *text = mem_alloc(m->size + 2);
 	ssize_t len = readlinkat(lower, name, text, m->size + 1);
@@ -178,84 +180,88 @@ int preplace_link(int dir, int lower, const char *name, const struct meta *m,
 }
 
 /* The link just made moved the folder's. */
-static void keep_time(struct preplace *p, int dir, const char *path)
+static void restore_dir_time(struct pre_copy_up *p, int dir, const char *path)
 {
-	struct err odd;
-	auto_close int lower =
-		beneath_open(p->lower_fd, path, O_PATH | O_DIRECTORY, 0, &odd);
+	struct err inner_err;
+	auto_close int lower = beneath_open(
+		p->lower_fd, path, O_PATH | O_DIRECTORY, 0, &inner_err);
 	struct meta m;
 
 	if (lower >= 0 && meta_get(lower, "", &m) == 0)
 		(void)meta_set_time(dir, "", m.mtime);
 }
 
-static bool take_file(struct preplace *p, int lower, const char *dir_path,
-		      const char *name, const struct meta *m)
+static bool copy_group_file(struct pre_copy_up *p, int lower,
+			    const char *dir_path, const char *name,
+			    const struct meta *m)
 {
 	auto_close int dir = -1;
-	struct err odd;
+	struct err inner_err;
 
 	if (p->files >= FILES_MAX || m->size > BYTES_MAX - p->bytes)
 		return false;
-	dir = make_folder(p, dir_path, &odd);
-	if (dir < 0 || preplace_file(dir, lower, name, m, &odd) < 0)
+	dir = make_upper_dir(p, dir_path, &inner_err);
+	if (dir < 0 || pre_copy_up_file(dir, lower, name, m, &inner_err) < 0)
 		return false;
-	keep_time(p, dir, dir_path);
+	restore_dir_time(p, dir, dir_path);
 	p->files++;
 	p->bytes += m->size;
 	return true;
 }
 
-static void walk(struct preplace *p, int dir, const char *path, int depth);
+static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
+			   int depth);
 
-static void look(struct preplace *p, int dir, const char *path,
-		 const struct dirlist_item *item, int depth)
+static void inspect_group_entry(struct pre_copy_up *p, int dir,
+				const char *path,
+				const struct dirlist_item *item, int depth)
 {
 	struct meta m;
 
 	if (p->entries++ >= ENTRIES_MAX) {
-		p->cut = true;
+		p->truncated = true;
 		return;
 	}
 	if (meta_get(dir, item->name, &m) < 0)
 		return;
 	if (S_ISREG(m.mode) && is_other_group(p, &m) &&
-	    !take_file(p, dir, path, item->name, &m))
-		p->left++;
+	    !copy_group_file(p, dir, path, item->name, &m))
+		p->skipped_count++;
 	if (S_ISDIR(m.mode)) {
 		auto_free char *below = path_join(path, item->name);
 		auto_close int made = -1, fd = -1;
-		struct err odd;
+		struct err inner_err;
 
 		if (is_other_group(p, &m)) {
-			made = make_folder(p, below, &odd);
-			p->left += made < 0;
+			made = make_upper_dir(p, below, &inner_err);
+			p->skipped_count += made < 0;
 		}
 		fd = beneath_open(dir, item->name, O_RDONLY | O_DIRECTORY, 0,
-				  &odd);
+				  &inner_err);
 		if (fd >= 0)
-			walk(p, fd, below, depth + 1);
+			walk_group_dir(p, fd, below, depth + 1);
 	}
 }
 
-static void walk(struct preplace *p, int dir, const char *path, int depth)
+static void walk_group_dir(struct pre_copy_up *p, int dir, const char *path,
+			   int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
-	struct err odd;
+	struct err inner_err;
 	size_t i;
 
 	if (depth > DEPTH_MAX) {
-		p->cut = true;
+		p->truncated = true;
 		return;
 	}
-	if (dirlist_read(dir, &list, &odd) < 0)
+	if (dirlist_read(dir, &list, &inner_err) < 0)
 		return;
-	for (i = 0; i < list.count && !p->cut; i++)
-		look(p, dir, path, &list.items[i], depth);
+	for (i = 0; i < list.count && !p->truncated; i++)
+		inspect_group_entry(p, dir, path, &list.items[i], depth);
 }
 
 /* Whether there is any group for which all this matters. */
-static bool load_groups(struct preplace *p)
+static bool load_groups(struct pre_copy_up *p)
 {
 	int i, count = getgroups(0, NULL);
 	bool other = false;
@@ -269,11 +275,11 @@ static bool load_groups(struct preplace *p)
 	return other;
 }
 
-int preplace_groups(int upper_fd, int lower_fd, const char *path,
-		    struct buf *notes, struct err *err)
+int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
+		       struct buf *notes, struct err *err)
 {
-	AUTO(preplace)
-	struct preplace p = {.upper_fd = upper_fd, .lower_fd = lower_fd};
+	AUTO(pre_copy_up)
+	struct pre_copy_up p = {.upper_fd = upper_fd, .lower_fd = lower_fd};
 	auto_close int dir = -1;
 
 	if (!load_groups(&p))
@@ -281,13 +287,14 @@ int preplace_groups(int upper_fd, int lower_fd, const char *path,
 	dir = fd_reopen(lower_fd, O_RDONLY | O_DIRECTORY);
 	if (dir < 0)
 		return fail_errno(err, "list %s", text_quote(path));
-	walk(&p, dir, "", 0);
-	if (p.left)
+	walk_group_dir(&p, dir, "", 0);
+	if (p.skipped_count)
 		buf_printf(notes,
 			   "%s: %s of another group cannot be written in the "
 			   "run (too many or too big to be copied)\n",
-			   text_quote(path), text_count(p.left, "entry"));
-	if (p.cut)
+			   text_quote(path),
+			   text_count(p.skipped_count, "entry"));
+	if (p.truncated)
 		buf_printf(notes,
 			   "%s: too much to look through: what has another "
 			   "group may not be writable in the run\n",

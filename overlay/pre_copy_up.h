@@ -22,24 +22,24 @@
 
 /* Gives the upper's root mode, owner, xattrs and times of the lower's: what
  * a merged folder shows are the upper's. */
-int preplace_root(int upper_fd, int lower_fd, struct err *err);
+int pre_copy_up_root(int upper_fd, int lower_fd, struct err *err);
 
 /*
  * Puts folders and files of the user's other groups in the upper, within a
  * budget; says in notes what was left out. path is for the notes.
  */
-int preplace_groups(int upper_fd, int lower_fd, const char *path,
-		    struct buf *notes, struct err *err);
+int pre_copy_up_groups(int upper_fd, int lower_fd, const char *path,
+		       struct buf *notes, struct err *err);
 
 /* Owner, as far as this user may give it, xattrs, mode, times: of the file or
  * folder behind from, which m is of. */
-int preplace_meta(int from, int to, const struct meta *m, struct err *err);
+int pre_copy_up_meta(int from, int to, const struct meta *m, struct err *err);
 
 /* name of lower in dir, whole or not at all. -EAGAIN: it changed meanwhile. */
-int preplace_file(int dir, int lower, const char *name, const struct meta *m,
-		  struct err *err);
+int pre_copy_up_file(int dir, int lower, const char *name, const struct meta *m,
+		     struct err *err);
 /* The same of a link; its owner is the user. */
-int preplace_link(int dir, int lower, const char *name, const struct meta *m,
-		  struct err *err);
+int pre_copy_up_link(int dir, int lower, const char *name, const struct meta *m,
+		     struct err *err);
 
 #endif
