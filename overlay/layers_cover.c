@@ -15,7 +15,7 @@
 #include "base/dirtree.h"
 #include "overlay/layers_inside.h"
 #include "overlay/mount.h"
-#include "overlay/patchwork.h"
+#include "overlay/submount_overlay.h"
 #include "overlay/pre_copy_up.h"
 
 /* Of files beside a mount, which are copied. In a home folder nobody waits
@@ -236,7 +236,7 @@ static int add_real(struct layers *l, const char *path, struct err *err)
 }
 
 static void note_parts(const struct layer *w, char *const *mounts,
-		       char *const *left, struct buf *notes)
+		       char *const *skipped, struct buf *notes)
 {
 	const char *between = "";
 	size_t i;
@@ -250,22 +250,22 @@ static void note_parts(const struct layer *w, char *const *mounts,
 		   "that none can be removed as a whole and a rename "
 		   "from one to another copies\n",
 		   mounts[i] ? ", ..." : "");
-	if (!left || !left[0])
+	if (!skipped || !skipped[0])
 		return;
 	buf_printf(notes, "not seen in the run, too large to be copied or not "
 			  "to be read: ");
 	between = "";
-	for (i = 0; left[i] && i < NAMED_MAX; i++, between = ", ") {
-		auto_free char *path = join(w->path, left[i]);
+	for (i = 0; skipped[i] && i < NAMED_MAX; i++, between = ", ") {
+		auto_free char *path = join(w->path, skipped[i]);
 
 		buf_printf(notes, "%s%s", between, text_quote(path));
 	}
-	buf_add_text(notes, left[i] ? ", ...\n" : "\n");
+	buf_add_text(notes, skipped[i] ? ", ...\n" : "\n");
 }
 
 static int place(struct layers *l, size_t whole, const struct session *s,
 		 const char *upper_name, bool home, bool first,
-		 struct patchwork *p, struct err *err)
+		 struct submount_overlay *p, struct err *err)
 {
 	struct layer *w = &l->items[whole];
 	auto_close int upper = layer_open_absolute(w->upper, err);
@@ -280,12 +280,12 @@ static int place(struct layers *l, size_t whole, const struct session *s,
 	p->first = first;
 	p->file_max = home ? HOME_FILE_MAX : PROJECT_MAX;
 	p->total_max = home ? HOME_MAX : PROJECT_MAX;
-	if (patchwork_place(p, err) < 0)
+	if (submount_overlay_fill(p, err) < 0)
 		return -err->num;
 	w->kind = LAYER_UPPER;
 	/* The parts' work folders lie in this one. */
-	for (i = 0; p->folders && p->folders[i]; i++)
-		if (add_part(l, whole, p->folders[i], i, err) < 0)
+	for (i = 0; p->dirs && p->dirs[i]; i++)
+		if (add_part(l, whole, p->dirs[i], i, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -328,19 +328,19 @@ static int cover_parts(struct layers *l, const struct session *s,
 		       char *const *mounts, struct buf *notes, struct err *err)
 {
 	size_t whole = l->count - 1;
-	struct patchwork p = {0};
+	struct submount_overlay p = {0};
 	char **points = list_points(s, l->items[whole].path, mounts);
 	int got = home ? 0 : check_mounts(s, mounts, err);
 
 	p.points = points;
 	if (got == 0)
 		got = place(l, whole, s, upper_name, home, first, &p, err);
-	if (got == 0 && (!home || p.left || has_uncovered(s, mounts)))
-		note_parts(&l->items[whole], mounts, p.left, notes);
+	if (got == 0 && (!home || p.skipped || has_uncovered(s, mounts)))
+		note_parts(&l->items[whole], mounts, p.skipped, notes);
 	for (; got == 0 && *mounts; mounts++)
 		if (!is_covered(s, *mounts))
 			got = add_real(l, *mounts, err);
-	patchwork_done(&p);
+	submount_overlay_done(&p);
 	mem_list_free(&points);
 	return got;
 }
@@ -393,7 +393,8 @@ int layers_settle(const struct session *s, struct err *err)
 			openat(s->fd, name,
 			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (upper >= 0 && patchwork_settle(s->fd, name, upper, err) < 0)
+		if (upper >= 0 &&
+		    submount_overlay_add_whiteouts(s->fd, name, upper, err) < 0)
 			return err_context(err, "the layer of run %s", s->id);
 	}
 	return 0;

@@ -8,8 +8,8 @@
  * copies, folders empty, each to get an overlay of its own whose upper is that
  * very folder. So the upper looks in the end as that of one overlay would.
  * One thing is missing in it: the mark of what the run deleted of the copies.
- * A list says what was there (runs/<id>/placed-<name>); patchwork_settle()
- * sets the marks after the run.
+ * A list says what was there (runs/<id>/placed-<name>);
+ * submount_overlay_add_whiteouts() sets the marks after the run.
  */
 #ifndef GUARD_OVERLAY_PATCHWORK_H
 #define GUARD_OVERLAY_PATCHWORK_H
@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-struct patchwork {
+struct submount_overlay {
 	int session_fd, upper_fd, lower_fd;
 	const char *name; /* of the list: "upper", "home-upper", ... */
 	bool first; /* the run has not seen the folder yet */
@@ -29,20 +29,20 @@ struct patchwork {
 	/* A file above it, and what exceeds them all, is left out. */
 	uint64_t file_max, total_max;
 
-	char **folders; /* that get an overlay each, relative */
-	char **left; /* that are not seen in the run, relative */
+	char **dirs; /* that get an overlay each, relative */
+	char **skipped; /* that are not seen in the run, relative */
 
-	struct buf placed; /* the list: each ended by NUL */
+	struct buf copied; /* the list: each ended by NUL */
 	uint64_t total;
 };
 
-void patchwork_done(struct patchwork *p);
+void submount_overlay_done(struct submount_overlay *p);
 
 /* Before each mount of the layer; what lies in the upper already stays. */
-int patchwork_place(struct patchwork *p, struct err *err);
+int submount_overlay_fill(struct submount_overlay *p, struct err *err);
 
 /* After the run; nothing where the list is gone. */
-int patchwork_settle(int session_fd, const char *name, int upper_fd,
-		     struct err *err);
+int submount_overlay_add_whiteouts(int session_fd, const char *name,
+				   int upper_fd, struct err *err);
 
 #endif
