@@ -151,7 +151,7 @@ int changes_load(const struct session *s, const struct state *state,
 	auto_free const char **skip = NULL;
 
 	if (taken_check(s, err) < 0 ||
-	    (s->state == RUN_INTERRUPTED && layers_settle(s, err) < 0))
+	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
 		return -err->num;
 	c.upper_fd = open_folder(s->fd, "upper", err);
 	if (c.upper_fd < 0)

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "overlay/lower_copy.h"
-#include "overlay/layers_inside.h"
+#include "overlay/layers_private.h"
 #include "overlay/mount.h"
 
 void layer_free(struct layer *l)
@@ -42,7 +42,7 @@ void layers_free(struct layers **l)
 	*l = NULL;
 }
 
-bool layers_in_parts(const struct layers *l)
+bool layers_are_split(const struct layers *l)
 {
 	size_t i;
 
@@ -77,7 +77,8 @@ static void note_project(const struct layer *l, struct buf *notes)
 }
 
 /* --frozen: the copy that was made of it is the lower. */
-static int use_copy(struct layer *l, const struct session *s, struct err *err)
+static int use_lower_copy(struct layer *l, const struct session *s,
+			  struct err *err)
 {
 	auto_free char *session_path = layer_path_of(s->fd, err);
 	auto_free char *copy =
@@ -100,8 +101,8 @@ static int use_copy(struct layer *l, const struct session *s, struct err *err)
 
 /* The folder that the run was made for. Numbers of devices are of one start of
  * the machine, as are those of btrfs and of disks that are found in turn. */
-static bool is_same(const struct session *s, const struct meta *m, uint64_t dev,
-		    uint64_t ino)
+static bool is_session_dir(const struct session *s, const struct meta *m,
+			   uint64_t dev, uint64_t ino)
 {
 	const char *boot = record_get(&s->more, LAYERS_BOOT);
 
@@ -116,13 +117,14 @@ static int plan_project(struct layers *l, const struct session *s,
 
 	if (layer_open_lower(project, s->project, err) < 0)
 		return -err->num;
-	if (!is_same(s, &project->lower_meta, s->project_dev, s->project_ino))
+	if (!is_session_dir(s, &project->lower_meta, s->project_dev,
+			    s->project_ino))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",
 			    text_quote(s->project));
 	note_project(project, notes);
-	if (use_copy(project, s, err) < 0)
+	if (use_lower_copy(project, s, err) < 0)
 		return -err->num;
 	return layers_cover(l, s, "upper", "work", notes, err);
 }
@@ -140,7 +142,7 @@ static int plan_home(struct layers *l, const struct session *s,
 		     const char *home, struct buf *notes, struct err *err)
 {
 	struct layer *layer;
-	struct err odd;
+	struct err inner_err;
 
 	if (path_below(home, s->project))
 		return 0; /* the project's layer has it */
@@ -149,9 +151,9 @@ static int plan_home(struct layers *l, const struct session *s,
 		return 0;
 	}
 	layer = layers_add(l);
-	if (layer_open_lower(layer, home, &odd) < 0) {
+	if (layer_open_lower(layer, home, &inner_err) < 0) {
 		layers_drop(l);
-		note_home(notes, home, odd.text);
+		note_home(notes, home, inner_err.text);
 		return 0;
 	}
 	if (layers_cover(l, s, "home-upper", "home-work", notes, err) < 0)
@@ -170,7 +172,7 @@ static int plan_extra(struct layers *l, const struct session *s, size_t index,
 
 	if (layer_open_lower(layer, e->path, err) < 0)
 		return -err->num;
-	if (!is_same(s, &layer->lower_meta, e->dev, e->ino))
+	if (!is_session_dir(s, &layer->lower_meta, e->dev, e->ino))
 		return fail(err, ESTALE,
 			    "%s is not the folder any more that the run was "
 			    "made for",
@@ -205,15 +207,15 @@ static int plan_git(struct layers *l, const struct session *s,
 {
 	const char *path = record_get(&s->more, LAYERS_GIT);
 	struct layer *layer;
-	struct err odd;
+	struct err inner_err;
 
 	if (!path)
 		return 0;
 	layer = layers_add(l);
-	if (layer_open_lower(layer, path, &odd) < 0) {
+	if (layer_open_lower(layer, path, &inner_err) < 0) {
 		layers_drop(l);
 		buf_printf(notes, "repository %s: no layer over it (%s)\n",
-			   text_quote(path), odd.text);
+			   text_quote(path), inner_err.text);
 		return 0;
 	}
 	if (make_missing(s->fd, "git-upper", err) < 0 ||
@@ -245,7 +247,7 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 	return 0;
 }
 
-static bool same_folder(int fd, const struct meta *was)
+static bool is_same_dir(int fd, const struct meta *was)
 {
 	struct meta now;
 
@@ -253,15 +255,15 @@ static bool same_folder(int fd, const struct meta *was)
 	       now.ino == was->ino;
 }
 
-static int reopen(int *fd, const char *path, const struct meta *was,
-		  struct err *err)
+static int reopen_layer_dir(int *fd, const char *path, const struct meta *was,
+			    struct err *err)
 {
 	if (*fd >= 0)
 		(void)close(*fd);
 	*fd = layer_open_absolute(path, err);
 	if (*fd < 0)
 		return *fd;
-	if (was && !same_folder(*fd, was))
+	if (was && !is_same_dir(*fd, was))
 		return fail(err, ESTALE, "%s was replaced meanwhile",
 			    text_quote(path));
 	return 0;
@@ -274,18 +276,20 @@ int layers_open(struct layers *l, struct err *err)
 	for (i = 0; i < l->count; i++) {
 		struct layer *layer = &l->items[i];
 
-		if (reopen(&layer->lower_fd, layer->lower, &layer->lower_meta,
-			   err) < 0 ||
-		    (layer->upper && reopen(&layer->upper_fd, layer->upper,
-					    &layer->upper_meta, err) < 0) ||
+		if (reopen_layer_dir(&layer->lower_fd, layer->lower,
+				     &layer->lower_meta, err) < 0 ||
+		    (layer->upper &&
+		     reopen_layer_dir(&layer->upper_fd, layer->upper,
+				      &layer->upper_meta, err) < 0) ||
 		    (layer->work &&
-		     reopen(&layer->work_fd, layer->work, NULL, err) < 0))
+		     reopen_layer_dir(&layer->work_fd, layer->work, NULL, err) <
+			     0))
 			return err_context(err, "open the run's layer");
 	}
 	return 0;
 }
 
-static int mount_one(struct layer *l, int root_fd, struct err *err)
+static int mount_layer(struct layer *l, int root_fd, struct err *err)
 {
 	auto_close int target = mount_open_dir(root_fd, l->path, true, err);
 	auto_close int mounted = -1;
@@ -296,7 +300,7 @@ static int mount_one(struct layer *l, int root_fd, struct err *err)
 				   text_quote(l->path));
 	if (l->kind == LAYER_UPPER)
 		return mount_again(l->upper_fd, target, false, l->path, err);
-	if (l->kind == LAYER_REAL)
+	if (l->kind == LAYER_READ_ONLY)
 		return mount_again(l->lower_fd, target, true, l->path, err);
 	if (mount_overlay(l->lower_fd, l->upper_fd, l->work_fd, target, l->path,
 			  err) < 0)
@@ -320,7 +324,7 @@ int layers_mount(struct layers *l, int root_fd, struct err *err)
 	size_t i;
 
 	for (i = 0; i < l->count; i++)
-		if (mount_one(&l->items[i], root_fd, err) < 0)
+		if (mount_layer(&l->items[i], root_fd, err) < 0)
 			return -err->num;
 	return 0;
 }

@@ -38,7 +38,7 @@ int layers_check_state(int runs_fd, struct err *err);
  * In a process with a mount namespace of its own, which is left as it is; the
  * caller removes what is in the folder.
  */
-int layers_try(const char *folder, struct err *err);
+int layers_probe(const char *dir_path, struct err *err);
 
 /* In the session's record: the start of the machine in which it was made. After
  * another one a folder may have another device's number. */
@@ -70,11 +70,11 @@ int layers_plan(const struct session *s, const char *home, struct layers **ret,
 
 /* Whether a folder is put together of parts: files of one folder are on
  * several file systems then, as the run sees it. */
-bool layers_in_parts(const struct layers *l);
+bool layers_are_split(const struct layers *l);
 
 /* After the run, by who has its lock, or of one that was interrupted: gives
  * layers that were put together the look of any other. */
-int layers_settle(const struct session *s, struct err *err);
+int layers_finalize(const struct session *s, struct err *err);
 
 /* Opens every lower, upper and work again and compares (device, inode). */
 int layers_open(struct layers *l, struct err *err);

@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "overlay/layers_inside.h"
+#include "overlay/layers_private.h"
 #include "overlay/mount.h"
 #include "overlay/submount_overlay.h"
 #include "overlay/pre_copy_up.h"
@@ -64,8 +64,8 @@ int layer_open_absolute(const char *path, struct err *err)
  * left there can turn it read-only. Makes work/<n>, removes the older ones;
  * *ret_first: there were none.
  */
-static char *fresh_work(int session_fd, const char *name, bool *ret_first,
-			struct err *err)
+static char *make_fresh_work(int session_fd, const char *name, bool *ret_first,
+			     struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int dir =
@@ -98,9 +98,10 @@ static char *fresh_work(int session_fd, const char *name, bool *ret_first,
 	return mem_printf("%s/%s", name, number);
 }
 
-static int prepare(struct layer *l, const struct session *s,
-		   const char *upper_name, const char *work_name, bool groups,
-		   bool *ret_first, struct buf *notes, struct err *err)
+static int prepare_layer(struct layer *l, const struct session *s,
+			 const char *upper_name, const char *work_name,
+			 bool groups, bool *ret_first, struct buf *notes,
+			 struct err *err)
 {
 	auto_free char *state = layer_path_of(s->fd, err);
 	auto_close int upper = -1;
@@ -112,7 +113,7 @@ static int prepare(struct layer *l, const struct session *s,
 		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (upper < 0 || meta_get(upper, "", &l->upper_meta) < 0)
 		return fail_errno(err, "open folder %s", upper_name);
-	work = fresh_work(s->fd, work_name, ret_first, err);
+	work = make_fresh_work(s->fd, work_name, ret_first, err);
 	if (!work)
 		return -err->num;
 	l->upper = mem_printf("%s/%s", state, upper_name);
@@ -151,7 +152,7 @@ bool layers_is_special(int fd)
 }
 
 /* Has a layer of its own that is mounted later. */
-static bool is_covered(const struct session *s, const char *path)
+static bool has_own_layer(const struct session *s, const char *path)
 {
 	const char *git = record_get(&s->more, LAYERS_GIT);
 	size_t i;
@@ -162,81 +163,81 @@ static bool is_covered(const struct session *s, const char *path)
 	return strcmp(s->project, path) == 0 || (git && strcmp(git, path) == 0);
 }
 
-static void add_point(char ***points, const char *path, const char *folder)
+static void add_covered_point(char ***points, const char *path, const char *dir)
 {
-	if (path_below(path, folder) && strcmp(path, folder) != 0)
-		mem_list_add(points, path_rest(path, folder));
+	if (path_below(path, dir) && strcmp(path, dir) != 0)
+		mem_list_add(points, path_rest(path, dir));
 }
 
 /* Where the folder is not seen through its own parts, relative to it. */
-static char **list_points(const struct session *s, const char *folder,
-			  char *const *mounts)
+static char **list_covered_points(const struct session *s, const char *dir,
+				  char *const *mounts)
 {
 	const char *git = record_get(&s->more, LAYERS_GIT);
 	char **points = NULL;
 	size_t i;
 
 	for (; *mounts; mounts++)
-		add_point(&points, *mounts, folder);
+		add_covered_point(&points, *mounts, dir);
 	for (i = 0; i < s->extra_count; i++)
-		add_point(&points, s->extras[i].path, folder);
-	add_point(&points, s->project, folder);
+		add_covered_point(&points, s->extras[i].path, dir);
+	add_covered_point(&points, s->project, dir);
 	if (git)
-		add_point(&points, git, folder);
+		add_covered_point(&points, git, dir);
 	return points;
 }
 
-static char *join(const char *folder, const char *rest)
+static char *join_layer_path(const char *dir, const char *rest)
 {
-	return mem_printf("%s/%s", folder, rest);
+	return mem_printf("%s/%s", dir, rest);
 }
 
 /* An overlay over a folder of the one whose parts are put together. */
-static int add_part(struct layers *l, size_t whole, const char *rest,
-		    size_t number, struct err *err)
+static int add_subdir_layer(struct layers *l, size_t split_index,
+			    const char *rest, size_t number, struct err *err)
 {
-	struct layer *part = layers_add(l), *w = &l->items[whole];
-	auto_free char *lower = join(w->lower, rest);
+	struct layer *sub = layers_add(l), *w = &l->items[split_index];
+	auto_free char *lower = join_layer_path(w->lower, rest);
 
-	if (layer_open_lower(part, lower, err) < 0)
+	if (layer_open_lower(sub, lower, err) < 0)
 		return -err->num;
-	free(part->path);
-	part->path = join(w->path, rest);
-	part->upper = join(w->upper, rest);
-	part->work = mem_printf("%s/%zu", w->work, number);
-	if (mkdir(part->work, 0700) < 0)
-		return fail_errno(err, "make folder %s",
-				  text_quote(part->work));
-	part->upper_fd = layer_open_absolute(part->upper, err);
-	if (part->upper_fd < 0 ||
-	    meta_get(part->upper_fd, "", &part->upper_meta) < 0)
-		return part->upper_fd < 0 ? part->upper_fd
-					  : fail_errno(err, "the layer");
+	free(sub->path);
+	sub->path = join_layer_path(w->path, rest);
+	sub->upper = join_layer_path(w->upper, rest);
+	sub->work = mem_printf("%s/%zu", w->work, number);
+	if (mkdir(sub->work, 0700) < 0)
+		return fail_errno(err, "make folder %s", text_quote(sub->work));
+	sub->upper_fd = layer_open_absolute(sub->upper, err);
+	if (sub->upper_fd < 0 ||
+	    meta_get(sub->upper_fd, "", &sub->upper_meta) < 0)
+		return sub->upper_fd < 0 ? sub->upper_fd
+					 : fail_errno(err, "the layer");
 	return 0;
 }
 
 /* A mount that no layer covers: as it is, read-only. What belongs to the
  * kernel itself is not shown. */
-static int add_real(struct layers *l, const char *path, struct err *err)
+static int add_read_only_mount(struct layers *l, const char *path,
+			       struct err *err)
 {
 	struct layer *real = layers_add(l);
-	struct err odd;
+	struct err inner_err;
 	struct stat st;
 
 	/* Of a file, a copy is seen. */
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    layer_open_lower(real, path, &odd) < 0 ||
+	    layer_open_lower(real, path, &inner_err) < 0 ||
 	    layers_is_special(real->lower_fd)) {
 		layers_drop(l);
 		return 0;
 	}
-	real->kind = LAYER_REAL;
+	real->kind = LAYER_READ_ONLY;
 	(void)err;
 	return 0;
 }
 
-static void note_parts(const struct layer *w, char *const *mounts,
-		       char *const *skipped, struct buf *notes)
+static void note_split_layer(const struct layer *w, char *const *mounts,
+			     char *const *skipped, struct buf *notes)
 {
 	const char *between = "";
 	size_t i;
@@ -256,18 +257,19 @@ static void note_parts(const struct layer *w, char *const *mounts,
 			  "to be read: ");
 	between = "";
 	for (i = 0; skipped[i] && i < NAMED_MAX; i++, between = ", ") {
-		auto_free char *path = join(w->path, skipped[i]);
+		auto_free char *path = join_layer_path(w->path, skipped[i]);
 
 		buf_printf(notes, "%s%s", between, text_quote(path));
 	}
 	buf_add_text(notes, skipped[i] ? ", ...\n" : "\n");
 }
 
-static int place(struct layers *l, size_t whole, const struct session *s,
-		 const char *upper_name, bool home, bool first,
-		 struct submount_overlay *p, struct err *err)
+static int fill_split_layer(struct layers *l, size_t split_index,
+			    const struct session *s, const char *upper_name,
+			    bool home, bool first, struct submount_overlay *p,
+			    struct err *err)
 {
-	struct layer *w = &l->items[whole];
+	struct layer *w = &l->items[split_index];
 	auto_close int upper = layer_open_absolute(w->upper, err);
 	size_t i;
 
@@ -285,14 +287,14 @@ static int place(struct layers *l, size_t whole, const struct session *s,
 	w->kind = LAYER_UPPER;
 	/* The parts' work folders lie in this one. */
 	for (i = 0; p->dirs && p->dirs[i]; i++)
-		if (add_part(l, whole, p->dirs[i], i, err) < 0)
+		if (add_subdir_layer(l, split_index, p->dirs[i], i, err) < 0)
 			return -err->num;
 	return 0;
 }
 
 /* A mount that is in no list came after the run was made. */
-static int check_mounts(const struct session *s, char *const *mounts,
-			struct err *err)
+static int check_no_new_mounts(const struct session *s, char *const *mounts,
+			       struct err *err)
 {
 	const char *known;
 	struct stat st;
@@ -304,7 +306,7 @@ static int check_mounts(const struct session *s, char *const *mounts,
 		     n++)
 			if (strcmp(known, *mounts) == 0)
 				break;
-		if (!known && !is_covered(s, *mounts) &&
+		if (!known && !has_own_layer(s, *mounts) &&
 		    lstat(*mounts, &st) == 0 && S_ISDIR(st.st_mode))
 			return fail(err, EXDEV,
 				    "%s was mounted after the run was made: "
@@ -318,28 +320,31 @@ static int check_mounts(const struct session *s, char *const *mounts,
 static bool has_uncovered(const struct session *s, char *const *mounts)
 {
 	for (; *mounts; mounts++)
-		if (!is_covered(s, *mounts))
+		if (!has_own_layer(s, *mounts))
 			return true;
 	return false;
 }
 
-static int cover_parts(struct layers *l, const struct session *s,
+static int split_layer(struct layers *l, const struct session *s,
 		       const char *upper_name, bool home, bool first,
 		       char *const *mounts, struct buf *notes, struct err *err)
 {
-	size_t whole = l->count - 1;
+	size_t split_index = l->count - 1;
 	struct submount_overlay p = {0};
-	char **points = list_points(s, l->items[whole].path, mounts);
-	int got = home ? 0 : check_mounts(s, mounts, err);
+	char **points =
+		list_covered_points(s, l->items[split_index].path, mounts);
+	int got = home ? 0 : check_no_new_mounts(s, mounts, err);
 
 	p.points = points;
 	if (got == 0)
-		got = place(l, whole, s, upper_name, home, first, &p, err);
+		got = fill_split_layer(l, split_index, s, upper_name, home,
+				       first, &p, err);
 	if (got == 0 && (!home || p.skipped || has_uncovered(s, mounts)))
-		note_parts(&l->items[whole], mounts, p.skipped, notes);
+		note_split_layer(&l->items[split_index], mounts, p.skipped,
+				 notes);
 	for (; got == 0 && *mounts; mounts++)
-		if (!is_covered(s, *mounts))
-			got = add_real(l, *mounts, err);
+		if (!has_own_layer(s, *mounts))
+			got = add_read_only_mount(l, *mounts, err);
 	submount_overlay_done(&p);
 	mem_list_free(&points);
 	return got;
@@ -365,13 +370,13 @@ int layers_cover(struct layers *l, const struct session *s, const char *upper,
 	char **mounts = NULL;
 	int got;
 
-	if (prepare(layer, s, upper, work,
-		    !home && !has_one_group(s, layer->path), &first, notes,
-		    err) < 0)
+	if (prepare_layer(layer, s, upper, work,
+			  !home && !has_one_group(s, layer->path), &first,
+			  notes, err) < 0)
 		return -err->num;
 	got = mount_list_below(layer->lower_fd, layer->lower, &mounts, err);
 	if (got > 0)
-		got = cover_parts(l, s, upper, home, first, mounts, notes, err);
+		got = split_layer(l, s, upper, home, first, mounts, notes, err);
 	mem_list_free(&mounts);
 	return got < 0 ? err_context(err, "%s",
 				     text_quote(l->items[l->count - 1].path))
@@ -379,7 +384,7 @@ int layers_cover(struct layers *l, const struct session *s, const char *upper,
 }
 
 /* The layers that were put together, as those of one overlay. */
-int layers_settle(const struct session *s, struct err *err)
+int layers_finalize(const struct session *s, struct err *err)
 {
 	static const char *const names[] = {"upper", "home-upper", "git-upper"};
 	const size_t own = sizeof(names) / sizeof(*names);

@@ -31,8 +31,8 @@ int layers_check_state(int runs_fd, struct err *err)
 	return 0;
 }
 
-static int make_part(int dir, const char *name, const char *folder,
-		     struct err *err)
+static int make_probe_layer_dir(int dir, const char *name, const char *dir_path,
+				struct err *err)
 {
 	int fd = -1;
 
@@ -40,24 +40,26 @@ static int make_part(int dir, const char *name, const char *folder,
 		fd = openat(dir, name,
 			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? fail_errno(err, "make %s in %s", name,
-				   text_quote(folder))
+				   text_quote(dir_path))
 		      : fd;
 }
 
-int layers_try(const char *folder, struct err *err)
+int layers_probe(const char *dir_path, struct err *err)
 {
-	auto_close int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int lower = -1, upper = -1, work = -1, file = -1;
 	int rc;
 
 	if (dir < 0)
-		return fail_errno(err, "open %s", text_quote(folder));
-	lower = make_part(dir, "lower", folder, err);
-	upper = lower < 0 ? lower : make_part(dir, "upper", folder, err);
-	work = upper < 0 ? upper : make_part(dir, "work", folder, err);
+		return fail_errno(err, "open %s", text_quote(dir_path));
+	lower = make_probe_layer_dir(dir, "lower", dir_path, err);
+	upper = lower < 0 ? lower
+			  : make_probe_layer_dir(dir, "upper", dir_path, err);
+	work = upper < 0 ? upper
+			 : make_probe_layer_dir(dir, "work", dir_path, err);
 	if (work < 0)
 		return work;
-	rc = mount_overlay(lower, upper, work, lower, folder, err);
+	rc = mount_overlay(lower, upper, work, lower, dir_path, err);
 	if (rc < 0)
 		return rc;
 	file = openat(dir, "lower/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

@@ -105,7 +105,7 @@ static void look_at_disk(struct doctor *d, const struct state *st)
 
 static int try_layer(void *folder, struct err *err)
 {
-	return layers_try(folder, err);
+	return layers_probe(folder, err);
 }
 
 /* By doing it, where a run would. Not where the fence alone is missing. */

@@ -308,7 +308,7 @@ static int load_all(struct run *run, struct changes *changes,
 	int got = run_keep_granted(run, "post-rw", err);
 
 	if (got == 0)
-		got = layers_settle(&run->session, err);
+		got = layers_finalize(&run->session, err);
 	if (got == 0)
 		got = changes_load(&run->session, &run->context.state, changes,
 				   err);

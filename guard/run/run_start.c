@@ -291,7 +291,7 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 		count++;
 	extra = mem_zalloc((count + 3) * sizeof(*extra));
 	/* git does not look for its .git in another file system's folder. */
-	if (layers_in_parts(layers))
+	if (layers_are_split(layers))
 		extra[own++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
 	if (pwd)
 		extra[own++] = pwd;

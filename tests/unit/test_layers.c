@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
 
-#include "overlay/layers_inside.h"
+#include "overlay/layers_private.h"
 #include "overlay/mount.h"
 
 #define OTHER_GROUP 4321

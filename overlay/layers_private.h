@@ -11,7 +11,7 @@ struct layer {
 	enum {
 		LAYER_OVERLAY,
 		LAYER_UPPER, /* the upper itself: see patchwork.h */
-		LAYER_REAL, /* the real folder, read-only */
+		LAYER_READ_ONLY, /* the real folder, read-only */
 	} kind;
 	char *path; /* what is covered, absolute */
 	char *lower; /* what is shown there: the same, or a copy of it */
