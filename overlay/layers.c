@@ -299,9 +299,9 @@ static int mount_layer(struct layer *l, int root_fd, struct err *err)
 		return err_context(err, "make room for the layer over %s",
 				   text_quote(l->path));
 	if (l->kind == LAYER_UPPER)
-		return mount_again(l->upper_fd, target, false, l->path, err);
+		return mount_bind(l->upper_fd, target, false, l->path, err);
 	if (l->kind == LAYER_READ_ONLY)
-		return mount_again(l->lower_fd, target, true, l->path, err);
+		return mount_bind(l->lower_fd, target, true, l->path, err);
 	if (mount_overlay(l->lower_fd, l->upper_fd, l->work_fd, target, l->path,
 			  err) < 0)
 		return -err->num;

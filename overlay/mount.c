@@ -20,15 +20,15 @@
 
 #define TABLE_MAX (64u << 20)
 
-static bool plain;
+static bool without_fsopen;
 
-void mount_plain(bool on)
+void mount_without_fsopen(bool on)
 {
-	plain = on;
+	without_fsopen = on;
 }
 
 /* What the user can do about it; the words of overlayfs alone do not say. */
-static const char *advice(int num)
+static const char *mount_error_advice(int num)
 {
 	switch (num) {
 	case ENODEV:
@@ -52,7 +52,7 @@ static const char *advice(int num)
 }
 
 /* The messages that the kernel left behind, on one line. */
-static void read_words(int fs_fd, struct buf *words)
+static void read_kernel_messages(int fs_fd, struct buf *words)
 {
 	char line[512];
 	ssize_t len;
@@ -65,22 +65,22 @@ static void read_words(int fs_fd, struct buf *words)
 	}
 }
 
-static int refuse(int fs_fd, const char *path, struct err *err)
+static int fail_mount_overlay(int fs_fd, const char *path, struct err *err)
 {
 	AUTO(buf) struct buf words = {0};
 	int num = errno;
 
-	read_words(fs_fd, &words);
+	read_kernel_messages(fs_fd, &words);
 	return fail(err, num, "put a layer over %s: %s%s%s", text_quote(path),
-		    strerror(num), buf_text(&words), advice(num));
+		    strerror(num), buf_text(&words), mount_error_advice(num));
 }
 
-struct parts {
+struct overlay_dirs {
 	int lower_fd, upper_fd, work_fd;
-	bool loose; /* the upper is never synced */
+	bool is_volatile; /* the upper is never synced */
 };
 
-static int set_layers(int fs, const struct parts *p)
+static int set_layers(int fs, const struct overlay_dirs *p)
 {
 	struct fd_proc_path lower = fd_proc_path(p->lower_fd),
 			    upper = fd_proc_path(p->upper_fd),
@@ -94,72 +94,74 @@ static int set_layers(int fs, const struct parts *p)
 	    fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", upper.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "workdir", work.text, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0 ||
-	    (p->loose &&
+	    (p->is_volatile &&
 	     fsconfig(fs, FSCONFIG_SET_FLAG, "volatile", NULL, 0) < 0))
 		return -1;
 	return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
 /* 1: this kernel has no such interface. */
-static int mount_new(const struct parts *p, int target_fd, const char *path,
-		     struct err *err)
+static int mount_by_fsopen(const struct overlay_dirs *p, int target_fd,
+			   const char *path, struct err *err)
 {
-	auto_close int fs = plain ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
+	auto_close int fs =
+		without_fsopen ? -1 : fsopen("overlay", FSOPEN_CLOEXEC);
 	auto_close int made = -1;
 
-	if (plain || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
+	if (without_fsopen || (fs < 0 && (errno == ENOSYS || errno == EPERM)))
 		return 1;
 	if (fs < 0 || set_layers(fs, p) < 0)
-		return refuse(fs, path, err);
+		return fail_mount_overlay(fs, path, err);
 	made = fsmount(fs, FSMOUNT_CLOEXEC,
 		       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (made < 0 ||
 	    move_mount(made, "", target_fd, "",
 		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return refuse(fs, path, err);
+		return fail_mount_overlay(fs, path, err);
 	return 0;
 }
 
-static int mount_old(const struct parts *p, int target_fd, const char *path,
-		     struct err *err)
+static int mount_by_mount2(const struct overlay_dirs *p, int target_fd,
+			   const char *path, struct err *err)
 {
 	auto_free char *options = mem_printf(
 		"lowerdir=%s,upperdir=%s,workdir=%s,userxattr%s",
 		fd_proc_path(p->lower_fd).text, fd_proc_path(p->upper_fd).text,
-		fd_proc_path(p->work_fd).text, p->loose ? ",volatile" : "");
+		fd_proc_path(p->work_fd).text,
+		p->is_volatile ? ",volatile" : "");
 
 	if (mount("guard", fd_proc_path(target_fd).text, "overlay",
 		  MS_NOSUID | MS_NODEV, options) < 0)
-		return refuse(-1, path, err);
+		return fail_mount_overlay(-1, path, err);
 	return 0;
 }
 
-static int mount_parts(const struct parts *p, int target_fd, const char *path,
-		       struct err *err)
+static int mount_overlay_dirs(const struct overlay_dirs *p, int target_fd,
+			      const char *path, struct err *err)
 {
-	int got = mount_new(p, target_fd, path, err);
+	int got = mount_by_fsopen(p, target_fd, path, err);
 
-	return got == 1 ? mount_old(p, target_fd, path, err) : got;
+	return got == 1 ? mount_by_mount2(p, target_fd, path, err) : got;
 }
 
 int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
 		  const char *path, struct err *err)
 {
-	const struct parts p = {lower_fd, upper_fd, work_fd, false};
+	const struct overlay_dirs p = {lower_fd, upper_fd, work_fd, false};
 
-	return mount_parts(&p, target_fd, path, err);
+	return mount_overlay_dirs(&p, target_fd, path, err);
 }
 
-int mount_overlay_loose(int lower_fd, int upper_fd, int work_fd, int target_fd,
-			const char *path, struct err *err)
+int mount_overlay_volatile(int lower_fd, int upper_fd, int work_fd,
+			   int target_fd, const char *path, struct err *err)
 {
-	const struct parts p = {lower_fd, upper_fd, work_fd, true};
+	const struct overlay_dirs p = {lower_fd, upper_fd, work_fd, true};
 
-	return mount_parts(&p, target_fd, path, err);
+	return mount_overlay_dirs(&p, target_fd, path, err);
 }
 
 /* mountinfo writes space, tab, line feed and backslash as \ooo. */
-static void unescape(char *text)
+static void unescape_mountinfo(char *text)
 {
 	char *to = text;
 
@@ -188,7 +190,7 @@ static uint64_t mount_id(int dir_fd)
 	return st.stx_mnt_id;
 }
 
-static bool is_listed(char *const *list, const char *path)
+static bool is_path_listed(char *const *list, const char *path)
 {
 	for (; list && *list; list++)
 		if (strcmp(*list, path) == 0)
@@ -268,9 +270,10 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 		    !end)
 			continue;
 		line[end] = '\0';
-		unescape(line + at);
+		unescape_mountinfo(line + at);
 		if ((own && parent != own) || !path_below(line + at, path) ||
-		    strcmp(line + at, path) == 0 || is_listed(*ret, line + at))
+		    strcmp(line + at, path) == 0 ||
+		    is_path_listed(*ret, line + at))
 			continue;
 		mem_list_add(ret, line + at);
 		count++;
@@ -278,8 +281,8 @@ int mount_list_below(int dir_fd, const char *path, char ***ret, struct err *err)
 	return count;
 }
 
-int mount_again(int from_fd, int target_fd, bool read_only, const char *path,
-		struct err *err)
+int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
+	       struct err *err)
 {
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
@@ -300,7 +303,7 @@ int mount_again(int from_fd, int target_fd, bool read_only, const char *path,
 }
 
 /* The same as below in one call, when all of it is there and no link. */
-static int open_at_once(int root_fd, const char *path)
+static int open_dir_in_root(int root_fd, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -314,7 +317,7 @@ static int open_at_once(int root_fd, const char *path)
 int mount_open_dir(int root_fd, const char *path, bool make, struct err *err)
 {
 	auto_close int dir =
-		strstr(path, "..") ? -1 : open_at_once(root_fd, path);
+		strstr(path, "..") ? -1 : open_dir_in_root(root_fd, path);
 	const char *part = path;
 
 	if (dir >= 0)

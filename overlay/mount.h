@@ -18,11 +18,11 @@ int mount_overlay(int lower_fd, int upper_fd, int work_fd, int target_fd,
 		  const char *path, struct err *err);
 /* The same for an upper that may be lost in a power cut: it is never synced,
  * which an overlay does at its end for all of the file system. */
-int mount_overlay_loose(int lower_fd, int upper_fd, int work_fd, int target_fd,
-			const char *path, struct err *err);
+int mount_overlay_volatile(int lower_fd, int upper_fd, int work_fd,
+			   int target_fd, const char *path, struct err *err);
 
 /* For tests: true = as if the kernel had no fsopen(2). */
-void mount_plain(bool on);
+void mount_without_fsopen(bool on);
 
 /*
  * The mounts directly on something below the folder dir_fd, path: how many.
@@ -34,8 +34,8 @@ int mount_list_below(int dir_fd, const char *path, char ***ret,
 
 /* Mounts the folder behind from_fd, O_PATH and opened in this mount namespace,
  * on target_fd as well (nosuid, nodev); read_only: with all mounts below. */
-int mount_again(int from_fd, int target_fd, bool read_only, const char *path,
-		struct err *err);
+int mount_bind(int from_fd, int target_fd, bool read_only, const char *path,
+	       struct err *err);
 
 /*
  * Opens an absolute path as O_PATH|O_DIRECTORY part by part from root_fd

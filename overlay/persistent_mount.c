@@ -259,8 +259,8 @@ static void mount_caches(struct persistent_mount *k)
 	for (first = 0; first < k->count && !k->items[first].cache; first++)
 		;
 	if (first == k->count ||
-	    mount_overlay_loose(k->lower.fd, k->upper.fd, k->work.fd,
-				k->work.fd, home, &ignored) < 0)
+	    mount_overlay_volatile(k->lower.fd, k->upper.fd, k->work.fd,
+				   k->work.fd, home, &ignored) < 0)
 		return;
 	overlay_fd = open_absolute_dir(k->work.path, &ignored);
 	for (i = first; i < k->count && overlay_fd >= 0; i++) {

@@ -61,10 +61,10 @@ static void test_odd_paths(void **state)
 static void test_without_fsopen(void **state)
 {
 	(void)state;
-	mount_plain(true);
+	mount_without_fsopen(true);
 	check_project("plain");
 	check_project("comma,colon:back\\slash");
-	mount_plain(false);
+	mount_without_fsopen(false);
 }
 
 static int do_root(void *arg)
