@@ -32,7 +32,7 @@ struct action_root {
 
 /* One path that was discarded out of the layer of a run that stays. */
 struct action_part {
-	char *kept; /* its name in the trash, see layer_revert() */
+	char *kept; /* its name in the trash, see upper_discard() */
 	char *layer; /* "upper", "upper-2", "home-upper" */
 	char *path; /* in that layer */
 };

@@ -65,8 +65,8 @@ static int put_back(const struct state *st, const struct session *s,
 
 	if (fd < 0)
 		return fail_errno(err, "the layer of run %s", s->id);
-	return layer_put_back(fd, part->path, along, st->trash_fd, part->kept,
-			      look, err);
+	return upper_restore(fd, part->path, along, st->trash_fd, part->kept,
+			     look, err);
 }
 
 /* The last one that was taken out first. -> of how many there was something. */

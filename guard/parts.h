@@ -1,7 +1,7 @@
 /*
  * Paths that were discarded out of a run's layer, while the run itself stays:
- * what the layer had of them lies in the trash (layer_revert()), and comes back
- * from there.
+ * what the layer had of them lies in the trash (upper_discard()), and comes
+ * back from there.
  *
  * Both ways are announced first, like all that is done to a project (action.h),
  * so that they happen as a whole: what was ended in the middle is put back, be

@@ -40,8 +40,8 @@ int scan_open(int upper_fd, const char *path, struct err *err);
  * -ENOTDIR: a folder above path is no folder in this run; that has to be
  * taken back first. 0 when the layer holds nothing of path.
  */
-int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
-		 const char *name, struct err *err);
+int upper_discard(int upper_fd, int lower_fd, const char *path, int trash_fd,
+		  const char *name, struct err *err);
 
 /*
  * The way back: what lies in the trash under that name is in the layer again.
@@ -52,7 +52,8 @@ int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
  * 1: it is there; 0: nothing of it is in the trash. -EEXIST: what the run did
  * since is in the way, the text says where; nothing is done then.
  */
-int layer_put_back(int upper_fd, const char *path, const struct pathset *along,
-		   int trash_fd, const char *name, bool look, struct err *err);
+int upper_restore(int upper_fd, const char *path, const struct pathset *along,
+		  int trash_fd, const char *name, bool dry_run,
+		  struct err *err);
 
 #endif

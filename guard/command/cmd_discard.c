@@ -114,9 +114,9 @@ static int revert(struct context *c, const struct changes_group *groups,
 			free(layer);
 			layer = layer_of(groups, ++group);
 		}
-		if (layer_revert(groups[group].upper_fd, groups[group].lower_fd,
-				 part->path, c->state.trash_fd, part->kept,
-				 err) < 0)
+		if (upper_discard(groups[group].upper_fd,
+				  groups[group].lower_fd, part->path,
+				  c->state.trash_fd, part->kept, err) < 0)
 			return err_context(err, "discard %s",
 					   text_quote(part->path));
 	}

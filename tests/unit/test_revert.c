@@ -7,8 +7,8 @@ static int take_back(struct lab *lab, const char *path)
 	auto_free char *name = mem_printf("back-%d", number++);
 	struct err err;
 
-	return layer_revert(lab->upper_fd, lab->project_fd, path, lab->trash_fd,
-			    name, &err);
+	return upper_discard(lab->upper_fd, lab->project_fd, path,
+			     lab->trash_fd, name, &err);
 }
 
 /* What the n-th taking back took. */
@@ -19,8 +19,8 @@ static int put(struct lab *lab, const char *path, int n, bool look)
 	AUTO(pathset) struct pathset along = pathset_make(paths);
 	struct err err;
 
-	return layer_put_back(lab->upper_fd, path, &along, lab->trash_fd, name,
-			      look, &err);
+	return upper_restore(lab->upper_fd, path, &along, lab->trash_fd, name,
+			     look, &err);
 }
 
 /* There and back: the layer says the same as before, nothing is left over. */
@@ -321,8 +321,8 @@ static void several_come_back_in_turn(void **state)
 	assert_int_equal(take_back(&lab, "d/top"), 0);
 	assert_int_equal(take_back(&lab, "d/e/f/deep"), 0);
 	lab_expect(&lab, "D d/e/near");
-	assert_int_equal(layer_put_back(lab.upper_fd, "d/top", &along,
-					lab.trash_fd, "back-0", true, &err),
+	assert_int_equal(upper_restore(lab.upper_fd, "d/top", &along,
+				       lab.trash_fd, "back-0", true, &err),
 			 1);
 	assert_int_equal(put(&lab, "d/top", 0, true), -EEXIST);
 	assert_int_equal(put(&lab, "d/e/f/deep", 1, false), 1);

@@ -507,8 +507,8 @@ static int check_revert(struct lab *lab, const char *path, int number,
 	int got, bad = 0;
 	size_t i;
 
-	got = layer_revert(lab->upper_fd, lab->project_fd, path, lab->trash_fd,
-			   name, &err);
+	got = upper_discard(lab->upper_fd, lab->project_fd, path, lab->trash_fd,
+			    name, &err);
 	if (got < 0 && got != -ENOTDIR)
 		return complain("take back", path, err.text);
 	assert_int_equal(lab_run(lab, do_look, lab), 0);

@@ -1,5 +1,5 @@
 /*
- * Where layer_revert() keeps what it took out of a layer, for whoever puts it
+ * Where upper_discard() keeps what it took out of a layer, for whoever puts it
  * back. In the trash, with the name that the caller gave it:
  *
  *	NAME		what the layer had at the path: a file, a folder, the
@@ -13,9 +13,9 @@
 #ifndef GUARD_OVERLAY_REVERT_KEPT_H
 #define GUARD_OVERLAY_REVERT_KEPT_H
 
-#define REVERT_ROOT "-root"
+#define UPPER_DISCARD_ROOT "-root"
 
 /* "NAME-at-N"; to free. */
-char *revert_kept(const char *name, unsigned int depth);
+char *upper_discard_trash_name(const char *name, unsigned int depth);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
 #include "overlay/pre_copy_up.h"
-#include "overlay/revert_kept.h"
+#include "overlay/upper_discard_trash.h"
 #include "overlay/scan.h"
 
 /*
@@ -22,7 +22,7 @@
  * step before the last leaves the merged view as it is, so an end in between
  * does no harm.
  */
-struct revert {
+struct upper_discard {
 	int upper, lower; /* the folders reached so far; lower -1: none */
 	struct temp_chmod opened;
 	bool opaque; /* upper hides lower */
@@ -31,12 +31,12 @@ struct revert {
 	const char *trash_name;
 };
 
-char *revert_kept(const char *name, unsigned int depth)
+char *upper_discard_trash_name(const char *name, unsigned int depth)
 {
 	return mem_printf("%s-at-%u", name, depth);
 }
 
-static void revert_free(struct revert *r)
+static void upper_discard_free(struct upper_discard *r)
 {
 	if (r->upper >= 0)
 		(void)close(r->upper);
@@ -45,23 +45,23 @@ static void revert_free(struct revert *r)
 	temp_chmod_free(&r->opened);
 }
 
-/* lstat: 1, 0 (absent, or a whiteout: *ret_white), negative. */
-static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white,
-		struct err *err)
+/* lstat: 1, 0 (absent, or a whiteout: *ret_is_whiteout), negative. */
+static int lstat_layer_name(int dirfd, const char *name, struct meta *ret,
+			    bool *ret_is_whiteout, struct err *err)
 {
-	*ret_white = false;
+	*ret_is_whiteout = false;
 	if (dirfd < 0)
 		return 0;
 	if (meta_get(dirfd, name, ret) < 0)
 		return errno == ENOENT ? 0
 				       : fail_errno(err, "look at %s",
 						    text_quote(name));
-	*ret_white = whiteout_is(ret);
-	return !*ret_white;
+	*ret_is_whiteout = whiteout_is(ret);
+	return !*ret_is_whiteout;
 }
 
 /* A folder that lay in an opaque one was not merged: it must not be now. */
-static int keep_unmerged(int upper, const char *name, struct err *err)
+static int make_dir_opaque(int upper, const char *name, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = upper_open(upper, name, O_RDONLY | O_DIRECTORY,
@@ -74,8 +74,8 @@ static int keep_unmerged(int upper, const char *name, struct err *err)
  * An opaque folder becomes a merged one with a whiteout for each name that
  * it does not hold, but for `except`.
  */
-static int hide_by_name(int upper, int lower, const char *except,
-			struct err *err)
+static int whiteout_each_name(int upper, int lower, const char *except,
+			      struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int dir = fd_reopen(lower, O_RDONLY | O_DIRECTORY);
@@ -88,16 +88,19 @@ static int hide_by_name(int upper, int lower, const char *except,
 	for (i = 0; i < names.count; i++) {
 		const char *name = names.items[i].name;
 		struct meta u, l;
-		bool white, lower_white;
-		int has_u = look(upper, name, &u, &white, err);
-		int has_l = look(lower, name, &l, &lower_white, err);
+		bool is_whiteout, lower_white;
+		int has_u =
+			lstat_layer_name(upper, name, &u, &is_whiteout, err);
+		int has_l =
+			lstat_layer_name(lower, name, &l, &lower_white, err);
 		int got = 0;
 
 		if (has_u < 0 || has_l < 0)
 			return -err->num;
 		if (has_u && has_l && S_ISDIR(u.mode) && S_ISDIR(l.mode))
-			got = keep_unmerged(upper, name, err);
-		else if (has_l && !has_u && !white && strcmp(name, except) != 0)
+			got = make_dir_opaque(upper, name, err);
+		else if (has_l && !has_u && !is_whiteout &&
+			 strcmp(name, except) != 0)
 			got = whiteout_create(upper, name, err);
 		if (got < 0)
 			return got;
@@ -107,15 +110,15 @@ static int hide_by_name(int upper, int lower, const char *except,
 
 /* A folder in the trash folder, like the lower's, that hides each of its
  * names but one; in it the same for the rest of the path. */
-static int build_chain(int dir, const char *name, int lower_dir,
-		       const char *path, struct err *err)
+static int build_opaque_chain(int dir, const char *name, int lower_dir,
+			      const char *path, struct err *err)
 {
 	size_t len = strcspn(path, "/");
 	auto_free char *part = mem_strndup(path, len);
 	auto_free char *next = NULL;
 	auto_close int upper = -1, lower = -1;
 	struct meta m;
-	bool white;
+	bool is_whiteout;
 	int got;
 
 	lower = beneath_open(lower_dir, part, O_PATH | O_DIRECTORY, 0, err);
@@ -129,12 +132,12 @@ static int build_chain(int dir, const char *name, int lower_dir,
 	path += len + 1;
 	len = strcspn(path, "/");
 	next = mem_strndup(path, len);
-	if (hide_by_name(upper, lower, next, err) < 0)
+	if (whiteout_each_name(upper, lower, next, err) < 0)
 		return -err->num;
 	if (path[len]) {
-		got = look(lower, next, &m, &white, err);
+		got = lstat_layer_name(lower, next, &m, &is_whiteout, err);
 		if (got > 0 && S_ISDIR(m.mode))
-			got = build_chain(upper, next, lower, path, err);
+			got = build_opaque_chain(upper, next, lower, path, err);
 		if (got < 0)
 			return got;
 	}
@@ -146,25 +149,30 @@ static int build_chain(int dir, const char *name, int lower_dir,
  * with everything in it deleted but the end of the path. One exchange does
  * it; the whiteout goes to the trash.
  */
-static int undelete(struct revert *r, const char *path, struct err *err)
+static int undelete_ancestor(struct upper_discard *r, const char *path,
+			     struct err *err)
 {
 	auto_free char *name = mem_strndup(path, strcspn(path, "/"));
-	auto_free char *kept = revert_kept(r->trash_name, r->depth + 1);
+	auto_free char *trash_name =
+		upper_discard_trash_name(r->trash_name, r->depth + 1);
 	auto_close int probe = beneath_open(r->lower, path, O_PATH, 0, err);
 
 	if (probe == -ENOENT || probe == -ENOTDIR)
 		return 0; /* the real folder has nothing of that name */
 	if (probe < 0)
 		return probe;
-	if (build_chain(r->trash_fd, kept, r->lower, path, err) < 0)
+	if (build_opaque_chain(r->trash_fd, trash_name, r->lower, path, err) <
+	    0)
 		return -err->num;
-	if (renameat2(r->trash_fd, kept, r->upper, name, RENAME_EXCHANGE) < 0)
+	if (renameat2(r->trash_fd, trash_name, r->upper, name,
+		      RENAME_EXCHANGE) < 0)
 		return fail_errno(err, "take back %s", text_quote(path));
 	return 0;
 }
 
 /* Moving a folder writes to it (".."), so its own mode counts as well. */
-static int move_away(struct revert *r, const char *name, struct err *err)
+static int move_name_to_trash(struct upper_discard *r, const char *name,
+			      struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
@@ -190,24 +198,27 @@ static int move_away(struct revert *r, const char *name, struct err *err)
 /* The last part of the path, in the folder reached. What is hidden there along
  * with all else is hidden by a name of its own first: that goes to the trash.
  */
-static int uncover(struct revert *r, const char *name, struct err *err)
+static int discard_name(struct upper_discard *r, const char *name,
+			struct err *err)
 {
 	struct meta l;
-	bool white;
-	int has_l = look(r->lower, name, &l, &white, err);
+	bool is_whiteout;
+	int has_l = lstat_layer_name(r->lower, name, &l, &is_whiteout, err);
 
 	if (has_l < 0)
 		return has_l;
-	if (r->opaque && has_l && hide_by_name(r->upper, r->lower, "", err) < 0)
+	if (r->opaque && has_l &&
+	    whiteout_each_name(r->upper, r->lower, "", err) < 0)
 		return -err->num;
-	return move_away(r, name, err);
+	return move_name_to_trash(r, name, err);
 }
 
-static int enter_lower(struct revert *r, const char *name, struct err *err)
+static int open_lower_subdir(struct upper_discard *r, const char *name,
+			     struct err *err)
 {
 	struct meta l;
-	bool white;
-	int fd, has = look(r->lower, name, &l, &white, err);
+	bool is_whiteout;
+	int fd, has = lstat_layer_name(r->lower, name, &l, &is_whiteout, err);
 
 	if (has < 0)
 		return has;
@@ -222,19 +233,20 @@ static int enter_lower(struct revert *r, const char *name, struct err *err)
 	return 0;
 }
 
-static int follow(struct revert *r, const char *path, struct err *err);
+static int discard_below(struct upper_discard *r, const char *path,
+			 struct err *err);
 
 /* Goes on in the folder `name`; the parents stay opened up meanwhile. */
-static int enter(const struct revert *above, const char *name, const char *rest,
-		 struct err *err)
+static int discard_in_dir(const struct upper_discard *above, const char *name,
+			  const char *rest, struct err *err)
 {
-	AUTO(revert)
-	struct revert r = {.upper = -1,
-			   .lower = -1,
-			   .opened = {.fd = -1},
-			   .depth = above->depth + 1,
-			   .trash_fd = above->trash_fd,
-			   .trash_name = above->trash_name};
+	AUTO(upper_discard)
+	struct upper_discard r = {.upper = -1,
+				  .lower = -1,
+				  .opened = {.fd = -1},
+				  .depth = above->depth + 1,
+				  .trash_fd = above->trash_fd,
+				  .trash_name = above->trash_name};
 	int got;
 
 	if (above->lower >= 0) {
@@ -242,12 +254,12 @@ static int enter(const struct revert *above, const char *name, const char *rest,
 		if (r.lower < 0)
 			return fail_errno(err, "open the real folder");
 	}
-	if (enter_lower(&r, name, err) < 0)
+	if (open_lower_subdir(&r, name, err) < 0)
 		return -err->num;
 	/* Something in here is to be uncovered: then this folder's own name
 	 * must not be hidden as a whole any more. */
 	if (above->opaque && r.lower >= 0 &&
-	    hide_by_name(above->upper, above->lower, name, err) < 0)
+	    whiteout_each_name(above->upper, above->lower, name, err) < 0)
 		return -err->num;
 	r.upper = upper_open(above->upper, name, O_RDONLY | O_DIRECTORY, 0700,
 			     &r.opened, err);
@@ -257,50 +269,52 @@ static int enter(const struct revert *above, const char *name, const char *rest,
 	if (got < 0)
 		return got;
 	r.opaque = got;
-	return follow(&r, rest, err);
+	return discard_below(&r, rest, err);
 }
 
-static int go_on(struct revert *r, const char *path, struct err *err)
+static int discard_component(struct upper_discard *r, const char *path,
+			     struct err *err)
 {
 	size_t len = strcspn(path, "/");
 	auto_free char *name = mem_strndup(path, len);
 	struct meta u;
-	bool white;
+	bool is_whiteout;
 	int has;
 
 	if (!path[len])
-		return uncover(r, name, err);
-	has = look(r->upper, name, &u, &white, err);
+		return discard_name(r, name, err);
+	has = lstat_layer_name(r->upper, name, &u, &is_whiteout, err);
 	if (has < 0)
 		return has;
 	if (has && S_ISDIR(u.mode))
-		return enter(r, name, path + len + 1, err);
+		return discard_in_dir(r, name, path + len + 1, err);
 	if (has)
 		return fail(err, ENOTDIR,
 			    "%s is no folder in this run: take that back first",
 			    text_quote(name));
-	if (r->lower < 0 || (!white && !r->opaque))
+	if (r->lower < 0 || (!is_whiteout && !r->opaque))
 		return 0; /* the layer holds nothing of it */
-	if (!white) {
+	if (!is_whiteout) {
 		/* Hidden by the folder around it: by name from now on. */
-		if (hide_by_name(r->upper, r->lower, "", err) < 0)
+		if (whiteout_each_name(r->upper, r->lower, "", err) < 0)
 			return -err->num;
-		if (look(r->upper, name, &u, &white, err) < 0)
+		if (lstat_layer_name(r->upper, name, &u, &is_whiteout, err) < 0)
 			return -err->num;
-		if (!white)
+		if (!is_whiteout)
 			return 0;
 	}
-	return undelete(r, path, err);
+	return undelete_ancestor(r, path, err);
 }
 
-static int follow(struct revert *r, const char *path, struct err *err)
+static int discard_below(struct upper_discard *r, const char *path,
+			 struct err *err)
 {
 	struct meta m;
 	int got;
 
 	if (meta_get(r->upper, "", &m) < 0)
 		return fail_errno(err, "look at the layer");
-	got = go_on(r, path, err);
+	got = discard_component(r, path, err);
 	/* Names have come and gone in it: it keeps the time that the run gave
 	 * it. */
 	(void)meta_set_time(r->upper, "", m.mtime);
@@ -308,9 +322,10 @@ static int follow(struct revert *r, const char *path, struct err *err)
 }
 
 /* What the run made of the root, apart from what it holds. */
-static int keep_root(struct revert *r, struct err *err)
+static int save_root_meta(struct upper_discard *r, struct err *err)
 {
-	auto_free char *name = mem_printf("%s" REVERT_ROOT, r->trash_name);
+	auto_free char *name =
+		mem_printf("%s" UPPER_DISCARD_ROOT, r->trash_name);
 	auto_close int fd = -1;
 	struct meta m;
 
@@ -327,14 +342,15 @@ static int keep_root(struct revert *r, struct err *err)
 }
 
 /* All of the layer: what it holds goes into one folder of the trash. */
-static int take_all(struct revert *r, struct err *err)
+static int discard_all_names(struct upper_discard *r, struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int to = -1;
 	struct meta m;
 	size_t i;
 
-	if (dirlist_read(r->upper, &names, err) < 0 || keep_root(r, err) < 0)
+	if (dirlist_read(r->upper, &names, err) < 0 ||
+	    save_root_meta(r, err) < 0)
 		return -err->num;
 	if (mkdirat(r->trash_fd, r->trash_name, 0700) < 0)
 		return fail_errno(err, "make folder %s",
@@ -344,11 +360,11 @@ static int take_all(struct revert *r, struct err *err)
 	if (to < 0)
 		return to;
 	for (i = 0; i < names.count; i++) {
-		struct revert one = {.upper = r->upper,
-				     .trash_fd = to,
-				     .trash_name = names.items[i].name};
+		struct upper_discard one = {.upper = r->upper,
+					    .trash_fd = to,
+					    .trash_name = names.items[i].name};
 
-		if (move_away(&one, names.items[i].name, err) < 0)
+		if (move_name_to_trash(&one, names.items[i].name, err) < 0)
 			return -err->num;
 	}
 	if (pre_copy_up_root(r->upper, r->lower, err) < 0)
@@ -360,15 +376,15 @@ static int take_all(struct revert *r, struct err *err)
 	return 0;
 }
 
-int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
-		 const char *name, struct err *err)
+int upper_discard(int upper_fd, int lower_fd, const char *path, int trash_fd,
+		  const char *name, struct err *err)
 {
-	AUTO(revert)
-	struct revert r = {.upper = -1,
-			   .lower = -1,
-			   .opened = {.fd = -1},
-			   .trash_fd = trash_fd,
-			   .trash_name = name};
+	AUTO(upper_discard)
+	struct upper_discard r = {.upper = -1,
+				  .lower = -1,
+				  .opened = {.fd = -1},
+				  .trash_fd = trash_fd,
+				  .trash_name = name};
 	int got;
 
 	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
@@ -381,6 +397,6 @@ int layer_revert(int upper_fd, int lower_fd, const char *path, int trash_fd,
 	r.lower = fcntl(lower_fd, F_DUPFD_CLOEXEC, 3);
 	if (r.lower < 0)
 		return fail_errno(err, "open the real folder");
-	got = *path ? follow(&r, path, err) : take_all(&r, err);
+	got = *path ? discard_below(&r, path, err) : discard_all_names(&r, err);
 	return got < 0 ? err_context(err, "take back %s", text_quote(path)) : 0;
 }

@@ -13,27 +13,28 @@
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
 #include "overlay/pre_copy_up.h"
-#include "overlay/revert_kept.h"
+#include "overlay/upper_discard_trash.h"
 #include "overlay/scan.h"
 
-struct putback {
+struct upper_restore {
 	const char *path; /* what was taken back */
 	const struct pathset *along;
 	int trash_fd;
 	const char *name; /* what lies in the trash */
-	bool exchange; /* for a folder that revert built in its place */
-	bool look; /* and do nothing */
+	bool exchange_built_dir; /* for a folder that revert built in its place
+				  */
+	bool dry_run; /* and do nothing */
 };
 
-static int in_the_way(const char *path, struct err *err)
+static int fail_occupied(const char *path, struct err *err)
 {
 	return fail(err, EEXIST, "the run has something else at %s since",
 		    text_quote(path));
 }
 
 /* Whether anything has that name, a mark too: 1, 0, negative. */
-static int is_there(int dir, const char *name, struct meta *ret,
-		    struct err *err)
+static int lstat_if_exists(int dir, const char *name, struct meta *ret,
+			   struct err *err)
 {
 	if (meta_get(dir, name, ret) == 0)
 		return 1;
@@ -47,8 +48,8 @@ static int is_there(int dir, const char *name, struct meta *ret,
  * but marks and the way to that path, and to others that were taken back
  * along. All else is what the run has done in it since.
  */
-static int check_built(const struct putback *p, int dir, const char *name,
-		       const char *at, struct err *err)
+static int check_built_dir(const struct upper_restore *p, int dir,
+			   const char *name, const char *at, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(dirlist) struct dirlist names = {0};
@@ -62,35 +63,36 @@ static int check_built(const struct putback *p, int dir, const char *name,
 		const char *below = names.items[i].name;
 		auto_free char *child = path_join(at, below);
 		struct meta m;
-		int got = is_there(fd, below, &m, err);
+		int got = lstat_if_exists(fd, below, &m, err);
 
 		if (got > 0 && path_below(p->path, child))
 			got = S_ISDIR(m.mode) && strcmp(p->path, child) != 0
-				      ? check_built(p, fd, below, child, err)
-				      : in_the_way(child, err);
+				      ? check_built_dir(p, fd, below, child,
+							err)
+				      : fail_occupied(child, err);
 		else if (got > 0 && !whiteout_is(&m) &&
 			 !pathset_has_below(p->along, child))
-			got = in_the_way(child, err);
+			got = fail_occupied(child, err);
 		if (got < 0)
 			return got;
 	}
 	return 0;
 }
 
-static int exchange(const struct putback *p, int dir, const char *name,
-		    const char *at, struct err *err)
+static int exchange_built_dir(const struct upper_restore *p, int dir,
+			      const char *name, const char *at, struct err *err)
 {
 	struct meta m;
 	struct err ignored;
-	int got = is_there(dir, name, &m, err);
+	int got = lstat_if_exists(dir, name, &m, err);
 
 	if (got < 0)
 		return got;
 	if (!got || !S_ISDIR(m.mode))
-		return in_the_way(at, err);
-	if (check_built(p, dir, name, at, err) < 0)
+		return fail_occupied(at, err);
+	if (check_built_dir(p, dir, name, at, err) < 0)
 		return -err->num;
-	if (p->look)
+	if (p->dry_run)
 		return 1;
 	if (renameat2(p->trash_fd, p->name, dir, name, RENAME_EXCHANGE) < 0)
 		return fail_errno(err, "put back %s", text_quote(at));
@@ -99,17 +101,18 @@ static int exchange(const struct putback *p, int dir, const char *name,
 }
 
 /* A folder is written to when it moves, so its own mode counts as well. */
-static int move_in(const struct putback *p, int trash, const char *from,
-		   int dir, const char *name, struct err *err)
+static int move_from_trash(const struct upper_restore *p, int trash,
+			   const char *from, int dir, const char *name,
+			   struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
 	struct meta m;
-	int got = is_there(dir, name, &m, err);
+	int got = lstat_if_exists(dir, name, &m, err);
 
 	if (got)
-		return got < 0 ? got : in_the_way(p->path, err);
-	if (p->look)
+		return got < 0 ? got : fail_occupied(p->path, err);
+	if (p->dry_run)
 		return 1;
 	if (meta_get(trash, from, &m) < 0)
 		return fail_errno(err, "%s", text_quote(from));
@@ -122,13 +125,13 @@ static int move_in(const struct putback *p, int trash, const char *from,
 	if (renameat2(trash, from, dir, name, RENAME_NOREPLACE) == 0)
 		return 1;
 	return errno == EEXIST
-		       ? in_the_way(p->path, err)
+		       ? fail_occupied(p->path, err)
 		       : fail_errno(err, "put back %s", text_quote(name));
 }
 
 /* rest: of the path in the layer where it belongs, below dir. */
-static int go_to(const struct putback *p, int dir, const char *rest,
-		 const char *place, struct err *err)
+static int restore_at(const struct upper_restore *p, int dir, const char *rest,
+		      const char *at_path, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	size_t len = strcspn(rest, "/");
@@ -140,35 +143,36 @@ static int go_to(const struct putback *p, int dir, const char *rest,
 	if (!rest[len]) {
 		if (meta_get(dir, "", &m) < 0)
 			return fail_errno(err, "look at the layer");
-		got = p->exchange ? exchange(p, dir, name, place, err)
-				  : move_in(p, p->trash_fd, p->name, dir, name,
-					    err);
-		if (got > 0 && !p->look)
+		got = p->exchange_built_dir
+			      ? exchange_built_dir(p, dir, name, at_path, err)
+			      : move_from_trash(p, p->trash_fd, p->name, dir,
+						name, err);
+		if (got > 0 && !p->dry_run)
 			(void)meta_set_time(dir, "", m.mtime);
 		return got;
 	}
-	got = is_there(dir, name, &m, err);
+	got = lstat_if_exists(dir, name, &m, err);
 	if (got < 0)
 		return got;
 	if (!got || !S_ISDIR(m.mode))
 		return fail(err, EEXIST,
 			    "the run has no folder any more that %s could be "
 			    "in",
-			    text_quote(place));
+			    text_quote(at_path));
 	fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0700, &opened, err);
-	return fd < 0 ? fd : go_to(p, fd, rest + len + 1, place, err);
+	return fd < 0 ? fd : restore_at(p, fd, rest + len + 1, at_path, err);
 }
 
 /* Mode, owner and the like of the layer's root, as the run had made them;
  * nothing where that is done. opened: goes back to the layer's root. */
-static int put_root(const struct putback *p, int upper,
-		    struct temp_chmod *opened, struct err *err)
+static int restore_root_meta(const struct upper_restore *p, int upper,
+			     struct temp_chmod *opened, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod own = {.fd = -1};
-	auto_free char *name = mem_printf("%s" REVERT_ROOT, p->name);
+	auto_free char *name = mem_printf("%s" UPPER_DISCARD_ROOT, p->name);
 	auto_close int fd = -1;
 	struct meta m;
-	int got = is_there(p->trash_fd, name, &m, err);
+	int got = lstat_if_exists(p->trash_fd, name, &m, err);
 
 	if (got <= 0)
 		return got;
@@ -182,8 +186,8 @@ static int put_root(const struct putback *p, int upper,
 		       : 0;
 }
 
-static int put_all(const struct putback *p, int upper,
-		   struct temp_chmod *opened, struct err *err)
+static int restore_all_names(const struct upper_restore *p, int upper,
+			     struct temp_chmod *opened, struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
 	auto_close int from = beneath_open(p->trash_fd, p->name,
@@ -194,15 +198,15 @@ static int put_all(const struct putback *p, int upper,
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
 		const char *name = names.items[i].name;
-		struct putback one = *p;
+		struct upper_restore one = *p;
 
 		one.path = name;
-		if (move_in(&one, from, name, upper, name, err) < 0)
+		if (move_from_trash(&one, from, name, upper, name, err) < 0)
 			return -err->num;
 	}
-	if (p->look)
+	if (p->dry_run)
 		return 1;
-	if (put_root(p, upper, opened, err) < 0)
+	if (restore_root_meta(p, upper, opened, err) < 0)
 		return -err->num;
 	return unlinkat(p->trash_fd, p->name, AT_REMOVEDIR) < 0
 		       ? fail_errno(err, "empty the trash")
@@ -211,18 +215,20 @@ static int put_all(const struct putback *p, int upper,
 
 /* How much of the path was deleted as a whole, and is in the trash as such;
  * to free, with the name there. NULL: that is not so. */
-static char *kept_above(int trash_fd, const char *path, const char *name,
-			char **ret_name)
+static char *find_trashed_ancestor(int trash_fd, const char *path,
+				   const char *name, char **ret_name)
 {
 	const char *end = path;
 	unsigned int depth = 0;
 
 	while ((end = strchr(end, '/'))) {
-		auto_free char *kept = revert_kept(name, ++depth);
+		auto_free char *trash_name =
+			upper_discard_trash_name(name, ++depth);
 		struct meta m;
 
-		if (meta_get(trash_fd, kept, &m) == 0 && whiteout_is(&m)) {
-			*ret_name = TAKE(kept);
+		if (meta_get(trash_fd, trash_name, &m) == 0 &&
+		    whiteout_is(&m)) {
+			*ret_name = TAKE(trash_name);
 			return mem_strndup(path, (size_t)(end - path));
 		}
 		end++;
@@ -230,10 +236,11 @@ static char *kept_above(int trash_fd, const char *path, const char *name,
 	return NULL;
 }
 
-static int put_back(struct putback *p, int upper_fd, struct err *err)
+static int restore_from_trash(struct upper_restore *p, int upper_fd,
+			      struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
-	auto_free char *place = NULL, *kept = NULL;
+	auto_free char *at_path = NULL, *trash_name = NULL;
 	auto_close int upper = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY,
 					  0700, &opened, err);
 	struct meta m;
@@ -241,33 +248,34 @@ static int put_back(struct putback *p, int upper_fd, struct err *err)
 
 	if (upper < 0)
 		return upper;
-	got = is_there(p->trash_fd, p->name, &m, err);
+	got = lstat_if_exists(p->trash_fd, p->name, &m, err);
 	if (got < 0)
 		return got;
 	if (got)
-		return *p->path ? go_to(p, upper, p->path, p->path, err)
-				: put_all(p, upper, &opened, err);
-	place = kept_above(p->trash_fd, p->path, p->name, &kept);
-	if (!place)
+		return *p->path ? restore_at(p, upper, p->path, p->path, err)
+				: restore_all_names(p, upper, &opened, err);
+	at_path = find_trashed_ancestor(p->trash_fd, p->path, p->name,
+					&trash_name);
+	if (!at_path)
 		return 0;
-	p->name = kept;
-	p->exchange = true;
-	return go_to(p, upper, place, place, err);
+	p->name = trash_name;
+	p->exchange_built_dir = true;
+	return restore_at(p, upper, at_path, at_path, err);
 }
 
-int layer_put_back(int upper_fd, const char *path, const struct pathset *along,
-		   int trash_fd, const char *name, bool look, struct err *err)
+int upper_restore(int upper_fd, const char *path, const struct pathset *along,
+		  int trash_fd, const char *name, bool dry_run, struct err *err)
 {
-	struct putback p = {
+	struct upper_restore p = {
 		.path = path,
 		.along = along,
 		.trash_fd = trash_fd,
 		.name = name,
-		.look = look,
+		.dry_run = dry_run,
 	};
 
 	if (!path_ok(path) || !path_name_ok(name, strlen(name)))
 		return fail(err, EINVAL, "%s is no path of a layer",
 			    text_quote(path));
-	return put_back(&p, upper_fd, err);
+	return restore_from_trash(&p, upper_fd, err);
 }
