@@ -31,7 +31,7 @@ void change_list_free(struct change_list *list)
 	*list = (struct change_list){0};
 }
 
-static const char *add_name(struct change_list *list, const char *path)
+static const char *copy_listed_path(struct change_list *list, const char *path)
 {
 	size_t len = strlen(path) + 1;
 	struct change_names *block = list->names;
@@ -50,7 +50,7 @@ static const char *add_name(struct change_list *list, const char *path)
 	return memcpy(to, path, len);
 }
 
-static struct change_side side_of(const struct meta *m)
+static struct change_side make_change_side(const struct meta *m)
 {
 	if (!m)
 		return (struct change_side){0};
@@ -77,9 +77,9 @@ void change_list_add(struct change_list *list, const char *path,
 	list->items[list->count++] = (struct change){
 		.kind = kind,
 		.flags = flags,
-		.path = add_name(list, path),
-		.old = side_of(old),
-		.now = side_of(now),
+		.path = copy_listed_path(list, path),
+		.old = make_change_side(old),
+		.now = make_change_side(now),
 	};
 	if (!list->flags_known)
 		list->items[list->count - 1].old.chattr =
@@ -89,7 +89,7 @@ void change_list_add(struct change_list *list, const char *path,
 void change_list_touch(struct change_list *list, const char *path)
 {
 	GROW(list->touched, list->touched_count, list->touched_room);
-	list->touched[list->touched_count++] = add_name(list, path);
+	list->touched[list->touched_count++] = copy_listed_path(list, path);
 }
 
 void change_list_unreadable(struct change_list *list, const char *path,

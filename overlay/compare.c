@@ -18,18 +18,18 @@
 
 #define PIECE (256 * 1024)
 
-bool compare_hard(int got)
+bool compare_is_fatal(int got)
 {
 	return got == -EMFILE || got == -ENFILE || got == -ENOMEM;
 }
 
-bool compare_gone(int got)
+bool compare_is_gone(int got)
 {
 	return got == -ENOENT || got == -ENOTDIR || got == -ESTALE;
 }
 
 /* Never changes the access time where that can be helped. */
-static int open_lower(const struct pair *p, struct err *err)
+static int open_lower_file(const struct pair *p, struct err *err)
 {
 	int flags = O_RDONLY | O_NONBLOCK, fd;
 
@@ -40,7 +40,7 @@ static int open_lower(const struct pair *p, struct err *err)
 }
 
 /* 1 equal, 0 not. */
-static int same_bytes(int a, int b, uint64_t size, struct err *err)
+static int same_file_bytes(int a, int b, uint64_t size, struct err *err)
 {
 	auto_free unsigned char *x = mem_alloc(PIECE), *y = mem_alloc(PIECE);
 	uint64_t at = 0;
@@ -74,7 +74,7 @@ static int same_files(const struct pair *p, struct err *err)
 			   err);
 	if (upper < 0)
 		return upper;
-	lower = open_lower(p, err);
+	lower = open_lower_file(p, err);
 	if (lower < 0)
 		return lower;
 	if (fstat(lower, &st) < 0)
@@ -82,7 +82,7 @@ static int same_files(const struct pair *p, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return fail(err, ENOENT, "%s was replaced meanwhile",
 			    text_quote(p->lower_name));
-	return same_bytes(upper, lower, p->u.size, err);
+	return same_file_bytes(upper, lower, p->u.size, err);
 }
 
 static int same_links(const struct pair *p, struct err *err)
@@ -110,7 +110,7 @@ static int same_content(const struct pair *p, struct err *err)
 
 /* The layer's own, of which there are some on all that it has; what the run
  * itself named so is not. */
-static bool is_mark(const char *name)
+static bool is_layer_xattr(const char *name)
 {
 	static const char own[] = LAYER_XATTR_PREFIX,
 			  escaped[] = LAYER_XATTR_PREFIX "overlay.";
@@ -125,14 +125,15 @@ static int upper_xattrs(const struct pair *p, struct xattrs *ret,
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
-	int got =
-		xattrs_get_filtered(p->upper, p->upper_name, is_mark, ret, err);
+	int got = xattrs_get_filtered(p->upper, p->upper_name, is_layer_xattr,
+				      ret, err);
 
 	if (got != -EACCES || !(S_ISREG(p->u.mode) || S_ISDIR(p->u.mode)))
 		return got;
 	fd = upper_open(p->upper, p->upper_name, O_RDONLY,
 			S_ISDIR(p->u.mode) ? 0500 : 0400, &opened, err);
-	return fd < 0 ? fd : xattrs_get_filtered(fd, "", is_mark, ret, err);
+	return fd < 0 ? fd
+		      : xattrs_get_filtered(fd, "", is_layer_xattr, ret, err);
 }
 
 /*
@@ -163,11 +164,11 @@ static int same_xattrs(const struct pair *p, struct difference *d,
 }
 
 /* An answer, or what its absence means. Negative: give up on the pair. */
-static int settle(int got, struct difference *d)
+static int difference_or_error(int got, struct difference *d)
 {
 	if (got >= 0)
 		return !got;
-	if (compare_hard(got) || compare_gone(got))
+	if (compare_is_fatal(got) || compare_is_gone(got))
 		return got;
 	d->unreadable = true;
 	return 1;
@@ -178,10 +179,10 @@ int compare_pair(const struct pair *p, struct difference *ret, struct err *err)
 	struct difference d = {0};
 	int content, xattrs;
 
-	content = settle(same_content(p, err), &d);
+	content = difference_or_error(same_content(p, err), &d);
 	if (content < 0)
 		return content;
-	xattrs = settle(same_xattrs(p, &d, err), &d);
+	xattrs = difference_or_error(same_xattrs(p, &d, err), &d);
 	if (xattrs < 0)
 		return xattrs;
 	d.content = content;

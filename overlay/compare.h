@@ -36,8 +36,8 @@ int compare_pair(const struct pair *p, struct difference *ret, struct err *err);
 unsigned int compare_new_file(int dirfd, const char *name);
 
 /* Errors that are no answer but a want: descriptors, memory. */
-bool compare_hard(int got);
+bool compare_is_fatal(int got);
 /* The entry or its folder is gone. */
-bool compare_gone(int got);
+bool compare_is_gone(int got);
 
 #endif

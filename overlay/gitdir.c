@@ -15,8 +15,8 @@
 #define PREFIX "gitdir: "
 
 /* The path that a file of one line names, seen from folder; NULL: none. */
-static char *named(int dirfd, const char *file, const char *prefix,
-		   const char *folder)
+static char *read_path_file(int dirfd, const char *file, const char *prefix,
+			    const char *base_dir)
 {
 	AUTO(buf) struct buf text = {0};
 	auto_free char *joined = NULL;
@@ -37,7 +37,7 @@ static char *named(int dirfd, const char *file, const char *prefix,
 		return NULL;
 	path += strlen(prefix);
 	joined = *path == '/' ? mem_strdup(path)
-			      : mem_printf("%s/%s", folder, path);
+			      : mem_printf("%s/%s", base_dir, path);
 	return path_resolve(joined, &ignored);
 }
 
@@ -59,7 +59,8 @@ static bool is_repository(const char *path)
 
 char *gitdir_outside(int project_fd, const char *project)
 {
-	auto_free char *git = named(project_fd, ".git", PREFIX, project);
+	auto_free char *git =
+		read_path_file(project_fd, ".git", PREFIX, project);
 	auto_free char *common = NULL;
 	auto_close int fd = -1;
 
@@ -67,7 +68,7 @@ char *gitdir_outside(int project_fd, const char *project)
 		return NULL;
 	fd = open(git, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
-		common = named(fd, "commondir", "", git);
+		common = read_path_file(fd, "commondir", "", git);
 	if (!common)
 		common = mem_strdup(git);
 	if (!is_repository(common) || path_below(common, project) ||

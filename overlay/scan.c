@@ -20,11 +20,11 @@
 /*
  * A run may nest folders deeper than there are descriptors, or than anybody
  * could list. Only the innermost OPEN_MAX folders stay open, and of those above
- * each KEPT_OPEN-th; the others are opened again from the nearest one when
+ * each OPEN_EVERY-th; the others are opened again from the nearest one when
  * their turn comes. Paths end at LEN_MAX.
  */
 #define OPEN_MAX 32
-#define KEPT_OPEN 64
+#define OPEN_EVERY 64
 #define TEMP_CHMOD_MAX 200
 #define LEN_MAX 16384
 
@@ -32,7 +32,7 @@ struct frame {
 	bool has_upper, has_lower; /* on which sides the folder is */
 	int upper, lower; /* -1: not there, or closed for the time being */
 	bool opaque; /* the lower one's names are not seen through it */
-	bool hands_on; /* its group, by the set-group bit */
+	bool is_setgid; /* its group, by the set-group bit */
 	unsigned int flags; /* that everything in it has */
 	size_t len; /* of its path */
 	struct dirlist upper_names, lower_names;
@@ -70,7 +70,7 @@ static void scan_free(struct scan *s)
 	change_list_free(&s->list);
 }
 
-static void set_path(struct scan *s, size_t len, const char *name)
+static void set_scan_path(struct scan *s, size_t len, const char *name)
 {
 	s->path.len = len;
 	if (len && *name)
@@ -78,7 +78,7 @@ static void set_path(struct scan *s, size_t len, const char *name)
 	buf_add_text(&s->path, name);
 }
 
-static bool is_skipped(struct scan *s)
+static bool is_scan_skipped(struct scan *s)
 {
 	const char *const *skip;
 
@@ -90,7 +90,8 @@ static bool is_skipped(struct scan *s)
 
 /* name in dirfd, "" for the folder itself. The right to list it is asked for
  * only where it has to be listed. */
-static int open_lower(int dirfd, const char *name, bool list, struct err *err)
+static int open_lower_dir(int dirfd, const char *name, bool list,
+			  struct err *err)
 {
 	int flags = (list ? O_RDONLY : O_PATH) | O_DIRECTORY, fd;
 
@@ -105,8 +106,8 @@ static int open_lower(int dirfd, const char *name, bool list, struct err *err)
 	return fd < 0 ? fail_errno(err, "open the folder") : fd;
 }
 
-static int open_upper(struct scan *s, struct frame *f, int dirfd,
-		      const char *name, struct err *err)
+static int open_upper_dir(struct scan *s, struct frame *f, int dirfd,
+			  const char *name, struct err *err)
 {
 	f->upper = upper_open(dirfd, name, O_RDONLY | O_DIRECTORY, 0500,
 			      &f->opened, err);
@@ -124,7 +125,7 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 	int got;
 
 	if (f->has_upper) {
-		got = open_upper(s, f, upper, name, err);
+		got = open_upper_dir(s, f, upper, name, err);
 		if (got < 0)
 			return got;
 		if (!f->opaque && f->has_lower) {
@@ -141,13 +142,13 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 		 * in the layer are looked up. */
 		bool list = f->opaque || !f->has_upper;
 
-		f->lower = open_lower(lower, name, list, err);
+		f->lower = open_lower_dir(lower, name, list, err);
 		/* Something is mounted there now; the layer has nothing of
 		 * it. */
 		if (f->lower == -EXDEV && f->has_upper && !f->upper_names.count)
 			return -ENOENT;
 		/* The user's went meanwhile: all that the run has is new. */
-		if (compare_gone(f->lower) && f->has_upper)
+		if (compare_is_gone(f->lower) && f->has_upper)
 			f->has_lower = false;
 		else if (f->lower < 0)
 			return f->lower;
@@ -158,13 +159,13 @@ static int open_frame(struct scan *s, struct frame *f, int upper, int lower,
 	return 0;
 }
 
-static void suspend(struct scan *s)
+static void suspend_frame(struct scan *s)
 {
 	struct frame *f;
 
 	if (s->count <= OPEN_MAX)
 		return;
-	if ((s->count - OPEN_MAX - 1) % KEPT_OPEN == 0)
+	if ((s->count - OPEN_MAX - 1) % OPEN_EVERY == 0)
 		return;
 	f = &s->frames[s->count - OPEN_MAX - 1];
 	if (f->upper >= 0)
@@ -175,7 +176,8 @@ static void suspend(struct scan *s)
 }
 
 /* The innermost folder, from the nearest one above that is open. */
-static int open_again(struct scan *s, bool upper, int flags, struct err *err)
+static int reopen_frame_dir(struct scan *s, bool upper, int flags,
+			    struct err *err)
 {
 	size_t i = s->count - 1, len;
 	int above = -1;
@@ -190,23 +192,25 @@ static int open_again(struct scan *s, bool upper, int flags, struct err *err)
 			    0, err);
 }
 
-static int resume(struct scan *s, struct frame *f, struct err *err)
+static int resume_frame(struct scan *s, struct frame *f, struct err *err)
 {
-	set_path(s, f->len, "");
+	set_scan_path(s, f->len, "");
 	if (f->has_upper && f->upper < 0)
-		f->upper = open_again(s, true, O_RDONLY | O_DIRECTORY, err);
+		f->upper =
+			reopen_frame_dir(s, true, O_RDONLY | O_DIRECTORY, err);
 	if (f->has_upper && f->upper < 0)
 		return f->upper;
 	if (f->has_lower && f->lower < 0)
-		f->lower = open_again(s, false, O_PATH | O_DIRECTORY, err);
-	if (f->has_upper && compare_gone(f->lower))
+		f->lower =
+			reopen_frame_dir(s, false, O_PATH | O_DIRECTORY, err);
+	if (f->has_upper && compare_is_gone(f->lower))
 		f->has_lower = false;
 	if (f->has_lower && f->lower < 0)
 		return f->lower;
 	return 0;
 }
 
-static void pop(struct scan *s)
+static void pop_frame(struct scan *s)
 {
 	struct frame *f = &s->frames[--s->count];
 
@@ -214,16 +218,16 @@ static void pop(struct scan *s)
 	frame_free(f);
 }
 
-static void note_later(struct timestamp *newest, struct timestamp ctime)
+static void set_if_later(struct timestamp *newest, struct timestamp ctime)
 {
 	if (timestamp_compare(*newest, ctime) < 0)
 		*newest = ctime;
 }
 
-static void note_time(struct scan *s, struct timestamp ctime)
+static void note_newest(struct scan *s, struct timestamp ctime)
 {
-	note_later(&s->list.newest, ctime);
-	note_later(&s->list.newest_below, ctime);
+	set_if_later(&s->list.newest, ctime);
+	set_if_later(&s->list.newest_below, ctime);
 }
 
 /*
@@ -231,9 +235,9 @@ static void note_time(struct scan *s, struct timestamp ctime)
  * that hold it (-1: it is not on that side). old, now: for the case that it
  * cannot be read.
  */
-static int push(struct scan *s, int upper, int lower, const char *name,
-		bool opaque, unsigned int flags, const struct meta *old,
-		const struct meta *now, struct err *err)
+static int push_frame(struct scan *s, int upper, int lower, const char *name,
+		      bool opaque, unsigned int flags, const struct meta *old,
+		      const struct meta *now, struct err *err)
 {
 	struct frame f = {
 		.has_upper = upper >= 0,
@@ -241,7 +245,7 @@ static int push(struct scan *s, int upper, int lower, const char *name,
 		.upper = -1,
 		.lower = -1,
 		.opaque = opaque,
-		.hands_on = now && (now->mode & S_ISGID),
+		.is_setgid = now && (now->mode & S_ISGID),
 		.flags = flags,
 		.len = s->path.len,
 		.opened = {.fd = -1},
@@ -253,24 +257,25 @@ static int push(struct scan *s, int upper, int lower, const char *name,
 	if (got < 0) {
 		s->opened -= f.opened.fd > 0;
 		frame_free(&f);
-		note_time(s, (struct timestamp){.sec = INT64_MAX});
-		if (compare_hard(got))
+		note_newest(s, (struct timestamp){.sec = INT64_MAX});
+		if (compare_is_fatal(got))
 			return got;
-		if (!compare_gone(got))
+		if (!compare_is_gone(got))
 			change_list_unreadable(&s->list, buf_text(&s->path),
 					       flags, old, now);
 		return 0;
 	}
 	GROW(s->frames, s->count, s->room);
 	s->frames[s->count++] = f;
-	suspend(s);
+	suspend_frame(s);
 	return 0;
 }
 
 /* Only on one side, or another kind of thing on each. */
-static int one_sided(struct scan *s, const struct frame *f, const char *name,
-		     const struct meta *u, const struct meta *l,
-		     unsigned int flags, struct err *err)
+static int scan_one_sided(struct scan *s, const struct frame *f,
+			  const char *name, const struct meta *u,
+			  const struct meta *l, unsigned int flags,
+			  struct err *err)
 {
 	enum change_kind kind = u && l ? CHANGE_TYPE
 				: u    ? CHANGE_ADDED
@@ -283,8 +288,8 @@ static int one_sided(struct scan *s, const struct frame *f, const char *name,
 	change_list_add(&s->list, buf_text(&s->path), kind, flags | own, l, u);
 	if (upper < 0 && lower < 0)
 		return 0;
-	return push(s, upper, lower, name, false, flags | CHANGE_WITH_PARENT, l,
-		    u, err);
+	return push_frame(s, upper, lower, name, false,
+			  flags | CHANGE_WITH_PARENT, l, u, err);
 }
 
 static void add_difference(struct scan *s, const struct pair *p,
@@ -314,7 +319,7 @@ static void add_difference(struct scan *s, const struct pair *p,
  * own: as a difference that says nothing, and nobody could apply it. A folder
  * that the run made anew in the place of theirs is one.
  */
-static bool is_only_owned(const struct pair *p)
+static bool is_owner_copy(const struct pair *p)
 {
 	struct temp_chmod opened = {.fd = -1};
 	auto_close int fd = -1;
@@ -333,33 +338,34 @@ static bool is_only_owned(const struct pair *p)
 }
 
 /* A group of a plain user's that his layer cannot have: preplace.h. */
-static bool is_handed_on(const struct frame *f, const struct pair *p)
+static bool is_inherited_group(const struct frame *f, const struct pair *p)
 {
-	bool folder = S_ISDIR(p->l.mode) && (p->l.mode & S_ISGID);
+	bool is_setgid_dir = S_ISDIR(p->l.mode) && (p->l.mode & S_ISGID);
 
-	return geteuid() != 0 && (f->hands_on || folder) &&
+	return geteuid() != 0 && (f->is_setgid || is_setgid_dir) &&
 	       p->u.gid == getegid() && p->l.gid != getegid() &&
 	       group_member(p->l.gid);
 }
 
 /* The same kind of thing on both sides. */
-static int both_sided(struct scan *s, const struct frame *f, const char *name,
-		      const struct meta *u, const struct meta *l,
-		      unsigned int flags, struct err *err)
+static int scan_both_sided(struct scan *s, const struct frame *f,
+			   const char *name, const struct meta *u,
+			   const struct meta *l, unsigned int flags,
+			   struct err *err)
 {
 	struct pair p = {f->upper, f->lower, name, name, *u, *l};
-	bool only_owned = is_only_owned(&p);
+	bool only_owned = is_owner_copy(&p);
 	struct difference d;
 	int got;
 
-	if (is_handed_on(f, &p))
+	if (is_inherited_group(f, &p))
 		p.u.gid = l->gid;
 	if (only_owned) {
 		p.u.uid = l->uid;
 		p.u.gid = l->gid;
 	}
 	got = compare_pair(&p, &d, err);
-	if (compare_hard(got))
+	if (compare_is_fatal(got))
 		return got;
 	/* One side went meanwhile. Where it was the user's, what the run did
 	 * is there all the same. */
@@ -375,50 +381,52 @@ static int both_sided(struct scan *s, const struct frame *f, const char *name,
 	add_difference(s, &p, &d, flags);
 	if (!S_ISDIR(u->mode))
 		return 0;
-	return push(s, f->upper, f->lower, name, f->opaque, flags, l, u, err);
+	return push_frame(s, f->upper, f->lower, name, f->opaque, flags, l, u,
+			  err);
 }
 
 /*
- * lstat on one side: 1 there, 0 not (a whiteout neither, *ret_white says),
- * negative: it cannot be told.
+ * lstat on one side: 1 there, 0 not (a whiteout neither, *ret_is_whiteout
+ * says), negative: it cannot be told.
  */
-static int look(int dirfd, const char *name, struct meta *ret, bool *ret_white)
+static int lstat_side(int dirfd, const char *name, struct meta *ret,
+		      bool *ret_is_whiteout)
 {
 	if (dirfd < 0)
 		return 0;
 	if (meta_get(dirfd, name, ret) < 0)
-		return compare_gone(-errno) ? 0 : -errno;
-	*ret_white = whiteout_is(ret);
-	return !*ret_white;
+		return compare_is_gone(-errno) ? 0 : -errno;
+	*ret_is_whiteout = whiteout_is(ret);
+	return !*ret_is_whiteout;
 }
 
 /* name is on one of the sides of the innermost folder. */
-static int visit(struct scan *s, const char *name, bool listed_upper,
-		 struct err *err)
+static int scan_layer_name(struct scan *s, const char *name, bool listed_upper,
+			   struct err *err)
 {
 	struct frame f = s->frames[s->count - 1];
 	struct meta u, l;
-	bool white = false, lower_white = false;
+	bool is_whiteout = false, lower_white = false;
 	unsigned int flags = f.flags;
 	int has_u, has_l;
 
-	set_path(s, f.len, name);
-	if (is_skipped(s))
+	set_scan_path(s, f.len, name);
+	if (is_scan_skipped(s))
 		return 0;
 	if (strcmp(name, ".git") == 0)
 		flags |= CHANGE_GIT;
-	has_u = listed_upper ? look(f.upper, name, &u, &white) : 0;
-	has_l = look(f.lower, name, &l, &lower_white);
+	has_u = listed_upper ? lstat_side(f.upper, name, &u, &is_whiteout) : 0;
+	has_l = lstat_side(f.lower, name, &l, &lower_white);
 	if (has_u < 0)
 		return fail_num(err, -has_u, "look at %s",
 				text_quote(buf_text(&s->path)));
-	if (listed_upper && !has_u && !white)
+	if (listed_upper && !has_u && !is_whiteout)
 		return 0; /* a live run took it away */
 	if (listed_upper)
-		note_time(s, u.ctime);
+		note_newest(s, u.ctime);
 	/* What is deleted in a folder that may be listed but not searched, goes
 	 * with the folder; else it would be missing in the list. */
-	if (has_l < 0 && !has_u && (white || has_l != -EACCES))
+	if (has_l < 0 && !has_u && (is_whiteout || has_l != -EACCES))
 		return fail_num(err, -has_l, "look at what was %s",
 				text_quote(buf_text(&s->path)));
 	if (has_l < 0) {
@@ -432,13 +440,13 @@ static int visit(struct scan *s, const char *name, bool listed_upper,
 	if (!has_u && !has_l)
 		return 0;
 	if (has_u && has_l && (u.mode & S_IFMT) == (l.mode & S_IFMT))
-		return both_sided(s, &f, name, &u, &l, flags, err);
-	return one_sided(s, &f, name, has_u ? &u : NULL, has_l ? &l : NULL,
-			 flags, err);
+		return scan_both_sided(s, &f, name, &u, &l, flags, err);
+	return scan_one_sided(s, &f, name, has_u ? &u : NULL, has_l ? &l : NULL,
+			      flags, err);
 }
 
 /* The next name of the innermost folder, NULL when there is none. */
-static const char *next_name(struct frame *f, bool *ret_upper)
+static const char *next_frame_name(struct frame *f, bool *ret_upper)
 {
 	const char *u = f->u < f->upper_names.count
 				? f->upper_names.items[f->u].name
@@ -456,28 +464,28 @@ static const char *next_name(struct frame *f, bool *ret_upper)
 	return *ret_upper ? u : l;
 }
 
-static int walk(struct scan *s, struct err *err)
+static int scan_frames(struct scan *s, struct err *err)
 {
 	while (s->count) {
 		struct frame *f = &s->frames[s->count - 1];
 		bool upper;
-		const char *name = next_name(f, &upper);
-		int got = name ? resume(s, f, err) : 0;
+		const char *name = next_frame_name(f, &upper);
+		int got = name ? resume_frame(s, f, err) : 0;
 
-		if (!name || compare_gone(got)) {
-			pop(s);
+		if (!name || compare_is_gone(got)) {
+			pop_frame(s);
 			continue;
 		}
 		if (got < 0)
 			return err_context(err, "scan %s",
 					   text_quote(buf_text(&s->path)));
-		if (visit(s, name, upper, err) < 0)
+		if (scan_layer_name(s, name, upper, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int start(struct scan *s, struct err *err)
+static int start_scan(struct scan *s, struct err *err)
 {
 	struct pair p = {s->upper_fd, s->lower_fd, "", ""};
 	struct difference d;
@@ -487,20 +495,20 @@ static int start(struct scan *s, struct err *err)
 		return fail_errno(err, "look at the layer");
 	if (!S_ISDIR(p.u.mode) || !S_ISDIR(p.l.mode))
 		return fail(err, ENOTDIR, "a layer that is no folder");
-	note_later(&s->list.newest, p.u.ctime);
+	set_if_later(&s->list.newest, p.u.ctime);
 	/* A plain user's layer cannot have another owner than himself. */
 	if (geteuid() != 0) {
 		p.u.uid = p.l.uid;
 		p.u.gid = p.l.gid;
 	}
-	set_path(s, 0, "");
+	set_scan_path(s, 0, "");
 	if (compare_pair(&p, &d, err) < 0)
 		return -err->num;
 	add_difference(s, &p, &d, 0);
-	if (push(s, s->upper_fd, s->lower_fd, "", false, 0, &p.l, &p.u, err) <
-	    0)
+	if (push_frame(s, s->upper_fd, s->lower_fd, "", false, 0, &p.l, &p.u,
+		       err) < 0)
 		return -err->num;
-	/* Nothing at all was seen of it: push() has said why. */
+	/* Nothing at all was seen of it: push_frame() has said why. */
 	return s->count ? 0 : -err->num;
 }
 
@@ -511,7 +519,7 @@ int scan_layer(int upper_fd, int lower_fd, const char *const *skip,
 	struct scan s = {
 		.upper_fd = upper_fd, .lower_fd = lower_fd, .skip = skip};
 
-	if (start(&s, err) < 0 || walk(&s, err) < 0)
+	if (start_scan(&s, err) < 0 || scan_frames(&s, err) < 0)
 		return err_context(err, "scan the run's layer");
 	/* Folders are read in the order of their names and entered at once:
 	 * the list is in the order of path_compare() as it is. */

@@ -16,7 +16,7 @@
  * Opens path below dir, whatever right its folders lack; each is open for
  * the moment that its next part takes.
  */
-static int open_slowly(int dir, const char *path, struct err *err)
+static int open_by_components(int dir, const char *path, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	size_t len = strcspn(path, "/");
@@ -26,11 +26,11 @@ static int open_slowly(int dir, const char *path, struct err *err)
 	if (!path[len])
 		return upper_open(dir, name, O_RDONLY, 0400, &opened, err);
 	fd = upper_open(dir, name, O_RDONLY | O_DIRECTORY, 0500, &opened, err);
-	return fd < 0 ? fd : open_slowly(fd, path + len + 1, err);
+	return fd < 0 ? fd : open_by_components(fd, path + len + 1, err);
 }
 
 /* Where no folder on the way lacks a right, the kernel goes it at once. */
-static int open_below(int upper_fd, const char *path, struct err *err)
+static int open_upper_path(int upper_fd, const char *path, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	auto_close int at = beneath_open(upper_fd, path, O_PATH, 0, err);
@@ -42,7 +42,7 @@ static int open_below(int upper_fd, const char *path, struct err *err)
 		return at;
 	root = upper_open(upper_fd, "", O_RDONLY | O_DIRECTORY, 0500, &opened,
 			  err);
-	return root < 0 ? root : open_slowly(root, path, err);
+	return root < 0 ? root : open_by_components(root, path, err);
 }
 
 int scan_open(int upper_fd, const char *path, struct err *err)
@@ -53,7 +53,7 @@ int scan_open(int upper_fd, const char *path, struct err *err)
 	if (!path_ok(path) || !*path || strlen(path) > LEN_MAX)
 		return fail(err, EINVAL, "%s is no file of a layer",
 			    text_quote(path));
-	fd = open_below(upper_fd, path, err);
+	fd = open_upper_path(upper_fd, path, err);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
