@@ -83,7 +83,7 @@ int changes_explain(int got, const char *path, struct err *err)
 static int load_extra(const struct session *s, size_t index,
 		      struct changes_extra *ret, struct err *err)
 {
-	auto_free char *upper = session_extra_folder(index, "upper");
+	auto_free char *upper = session_extra_dir(index, "upper");
 	const struct extra *e = &s->extras[index];
 	auto_free const char **skip = NULL;
 

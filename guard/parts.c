@@ -25,7 +25,7 @@ static char *prefix_of(const struct session *s, const char *layer)
 	size_t i;
 
 	for (i = 0; i < s->extra_count; i++) {
-		auto_free char *folder = session_extra_folder(i, "upper");
+		auto_free char *folder = session_extra_dir(i, "upper");
 
 		if (strcmp(folder, layer) == 0)
 			return changes_prefix(s->extras[i].path, s->home);

@@ -166,8 +166,8 @@ static int plan_extra(struct layers *l, const struct session *s, size_t index,
 		      struct buf *notes, struct err *err)
 {
 	const struct extra *e = &s->extras[index];
-	auto_free char *upper = session_extra_folder(index, "upper");
-	auto_free char *work = session_extra_folder(index, "work");
+	auto_free char *upper = session_extra_dir(index, "upper");
+	auto_free char *work = session_extra_dir(index, "work");
 	struct layer *layer = layers_add(l);
 
 	if (layer_open_lower(layer, e->path, err) < 0)

@@ -393,7 +393,7 @@ int layers_finalize(const struct session *s, struct err *err)
 	for (i = 0; i < own + s->extra_count; i++) {
 		auto_free char *name =
 			i < own ? mem_strdup(names[i])
-				: session_extra_folder(i - own, "upper");
+				: session_extra_dir(i - own, "upper");
 		auto_close int upper =
 			openat(s->fd, name,
 			       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

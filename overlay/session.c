@@ -61,7 +61,8 @@ void session_list_free(struct session_list *list)
  * the question asked by trying flock itself, it would make another process's
  * honest attempt fail for a moment.
  */
-static int hold(int dirfd, const char *name, bool wait, struct err *err)
+static int take_session_lock(int dirfd, const char *name, bool wait,
+			     struct err *err)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	auto_close int fd = lock_take(dirfd, name, true, wait, err);
@@ -73,7 +74,7 @@ static int hold(int dirfd, const char *name, bool wait, struct err *err)
 	return TAKE_FD(fd);
 }
 
-static int is_held(int dirfd, const char *name, struct err *err)
+static int is_session_locked(int dirfd, const char *name, struct err *err)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	auto_close int fd = RETRY_ENOENT(
@@ -86,7 +87,8 @@ static int is_held(int dirfd, const char *name, struct err *err)
 	return whole.l_type != F_UNLCK;
 }
 
-static int make_folder(int fd, const char *name, mode_t mode, struct err *err)
+static int make_session_dir(int fd, const char *name, mode_t mode,
+			    struct err *err)
 {
 	mode_t mask = umask(0);
 	int made = mkdirat(fd, name, mode);
@@ -95,39 +97,39 @@ static int make_folder(int fd, const char *name, mode_t mode, struct err *err)
 	return made < 0 ? fail_errno(err, "make folder %s", name) : 0;
 }
 
-static int make_folders(int fd, struct err *err)
+static int make_session_dirs(int fd, struct err *err)
 {
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} folders[] = {
+	} dirs[] = {
 		{"upper", 0700},     {"work", 0700}, {"home-upper", 0700},
 		{"home-work", 0700}, {"tmp", 01777}, {"var-tmp", 01777},
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++)
-		if (make_folder(fd, folders[i].name, folders[i].mode, err) < 0)
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (make_session_dir(fd, dirs[i].name, dirs[i].mode, err) < 0)
 			return -err->num;
 	return 0;
 }
 
-char *session_extra_folder(size_t index, const char *what)
+char *session_extra_dir(size_t index, const char *what)
 {
 	return mem_printf("%s-%zu", what, index + 1);
 }
 
-int session_add_extra(struct session *s, const char *path, int folder_fd,
+int session_add_extra(struct session *s, const char *path, int dir_fd,
 		      struct err *err)
 {
-	auto_free char *upper = session_extra_folder(s->extra_count, "upper");
-	auto_free char *work = session_extra_folder(s->extra_count, "work");
+	auto_free char *upper = session_extra_dir(s->extra_count, "upper");
+	auto_free char *work = session_extra_dir(s->extra_count, "work");
 	struct meta meta;
 
-	if (meta_get(folder_fd, "", &meta) < 0)
+	if (meta_get(dir_fd, "", &meta) < 0)
 		return fail_errno(err, "%s", text_quote(path));
-	if (make_folder(s->fd, upper, 0700, err) < 0 ||
-	    make_folder(s->fd, work, 0700, err) < 0)
+	if (make_session_dir(s->fd, upper, 0700, err) < 0 ||
+	    make_session_dir(s->fd, work, 0700, err) < 0)
 		return err_context(err, "run %s", s->id);
 	GROW(s->extras, s->extra_count, s->extra_room);
 	s->extras[s->extra_count++] = (struct extra){
@@ -139,7 +141,7 @@ int session_add_extra(struct session *s, const char *path, int folder_fd,
 }
 
 /* mkdir decides who gets an id; a name that is taken is a moment too old. */
-static int make_id(int runs_fd, char *id, struct err *err)
+static int make_session_id(int runs_fd, char *id, struct err *err)
 {
 	struct timespec tick = {.tv_nsec = 1000000};
 	int tries;
@@ -164,14 +166,14 @@ int session_create(int runs_fd, const char *project, int project_fd,
 
 	if (meta_get(project_fd, "", &meta) < 0)
 		return fail_errno(err, "%s", text_quote(project));
-	if (make_id(runs_fd, s.id, err) < 0)
+	if (make_session_id(runs_fd, s.id, err) < 0)
 		return -err->num;
 	s.fd = openat(runs_fd, s.id,
 		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (s.fd < 0)
 		return fail_errno(err, "run %s", s.id);
-	s.lock_fd = hold(s.fd, LOCK, false, err);
-	if (s.lock_fd < 0 || make_folders(s.fd, err) < 0)
+	s.lock_fd = take_session_lock(s.fd, LOCK, false, err);
+	if (s.lock_fd < 0 || make_session_dirs(s.fd, err) < 0)
 		return err_context(err, "run %s", s.id);
 	s.state = RUN_NEW;
 	s.status = -1;
@@ -188,7 +190,8 @@ int session_create(int runs_fd, const char *project, int project_fd,
 }
 
 /* An id that begins with text; several: -EEXIST and they are listed. */
-static int find_id(int runs_fd, const char *text, char *ret, struct err *err)
+static int find_session_id(int runs_fd, const char *text, char *ret,
+			   struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	AUTO(buf) struct buf found = {0};
@@ -222,7 +225,7 @@ static int find_id(int runs_fd, const char *text, char *ret, struct err *err)
 	return 0;
 }
 
-static int open_folder(int runs_fd, struct session *s, struct err *err)
+static int open_session_dir(int runs_fd, struct session *s, struct err *err)
 {
 	struct stat st;
 
@@ -239,7 +242,8 @@ static int open_folder(int runs_fd, struct session *s, struct err *err)
 }
 
 /* While one waited for the lock, another may have thrown the run away. */
-static int still_there(int runs_fd, const struct session *s, struct err *err)
+static int check_session_exists(int runs_fd, const struct session *s,
+				struct err *err)
 {
 	struct stat now, ours;
 
@@ -257,11 +261,11 @@ static int still_there(int runs_fd, const struct session *s, struct err *err)
 
 static int load_locked(int runs_fd, struct session *s, struct err *err)
 {
-	s->lock_fd = hold(s->fd, LOCK, false, err);
+	s->lock_fd = take_session_lock(s->fd, LOCK, false, err);
 	if (s->lock_fd == -EWOULDBLOCK)
 		return fail(err, EBUSY, "run %s is in use by another guard",
 			    s->id);
-	if (s->lock_fd < 0 || still_there(runs_fd, s, err) < 0 ||
+	if (s->lock_fd < 0 || check_session_exists(runs_fd, s, err) < 0 ||
 	    session_load(s, err) < 0)
 		return -err->num;
 	if (s->state == RUN_RUNNING)
@@ -276,31 +280,31 @@ static int load_locked(int runs_fd, struct session *s, struct err *err)
  */
 static int load_unlocked(struct session *s, struct err *err)
 {
-	int looks, held = 0;
+	int attempts, locked = 0;
 
-	for (looks = 0; looks < 2; looks++) {
+	for (attempts = 0; attempts < 2; attempts++) {
 		if (session_load(s, err) < 0)
 			return -err->num;
-		held = is_held(s->fd, LOCK, err);
-		if (held < 0)
-			return held;
-		if (held || s->state != RUN_RUNNING)
+		locked = is_session_locked(s->fd, LOCK, err);
+		if (locked < 0)
+			return locked;
+		if (locked || s->state != RUN_RUNNING)
 			break;
 	}
-	s->live = held;
-	if (!held && s->state == RUN_RUNNING)
+	s->live = locked;
+	if (!locked && s->state == RUN_RUNNING)
 		s->state = RUN_INTERRUPTED;
 	return 0;
 }
 
-static int open_named(int runs_fd, const char *id, bool lock,
-		      struct session *ret, struct err *err)
+static int open_session_id(int runs_fd, const char *id, bool lock,
+			   struct session *ret, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	int got;
 
 	memcpy(s.id, id, SESSION_ID_LEN + 1);
-	if (open_folder(runs_fd, &s, err) < 0)
+	if (open_session_dir(runs_fd, &s, err) < 0)
 		return -err->num;
 	got = lock ? load_locked(runs_fd, &s, err) : load_unlocked(&s, err);
 	if (got < 0)
@@ -317,18 +321,18 @@ int session_open(int runs_fd, const char *id, bool lock, struct session *ret,
 {
 	char whole[SESSION_ID_LEN + 1];
 
-	if (find_id(runs_fd, id, whole, err) < 0)
+	if (find_session_id(runs_fd, id, whole, err) < 0)
 		return -err->num;
-	return open_named(runs_fd, whole, lock, ret, err);
+	return open_session_id(runs_fd, whole, lock, ret, err);
 }
 
 /* Asked before anything of it is read: of most runs somebody was at once. */
-static bool nobody_at(int runs_fd, const char *id)
+static bool is_session_unlocked(int runs_fd, const char *id)
 {
 	auto_free char *lock = path_join(id, LOCK);
 	struct err ignored;
 
-	return is_held(runs_fd, lock, &ignored) == 0;
+	return is_session_locked(runs_fd, lock, &ignored) == 0;
 }
 
 int session_list(int runs_fd, bool live, struct session_list *ret,
@@ -349,10 +353,10 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		struct err odd;
 
 		if (!session_id_ok(names.items[i].name) ||
-		    (live && nobody_at(runs_fd, names.items[i].name)))
+		    (live && is_session_unlocked(runs_fd, names.items[i].name)))
 			continue;
-		if (open_named(runs_fd, names.items[i].name, false, &s, &odd) <
-		    0) {
+		if (open_session_id(runs_fd, names.items[i].name, false, &s,
+				    &odd) < 0) {
 			if (odd.num != ENOENT && !list.unread.num)
 				list.unread = odd;
 			continue;
@@ -368,15 +372,15 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 
 int session_lock_base(const struct session *s, struct err *err)
 {
-	int held = is_held(s->fd, BASE_LOCK, err);
+	int locked = is_session_locked(s->fd, BASE_LOCK, err);
 
-	if (held < 0)
-		return held;
-	if (held)
+	if (locked < 0)
+		return locked;
+	if (locked)
 		return fail(err, EBUSY,
 			    "the snapshot before run %s is being taken", s->id);
 	/* Those who wait for the base have the lock for a moment: wait. */
-	return hold(s->fd, BASE_LOCK, true, err);
+	return take_session_lock(s->fd, BASE_LOCK, true, err);
 }
 
 int session_write_base(const struct session *s, uint64_t seq, const char *error,

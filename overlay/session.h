@@ -77,12 +77,12 @@ int session_create(int runs_fd, const char *project, int project_fd,
 
 /*
  * One folder more, empty layer and all; the session is new and not saved with
- * it yet. folder_fd: path, open. Whether it may be one is for the caller.
+ * it yet. dir_fd: path, open. Whether it may be one is for the caller.
  */
-int session_add_extra(struct session *s, const char *path, int folder_fd,
+int session_add_extra(struct session *s, const char *path, int dir_fd,
 		      struct err *err);
 /* "upper-1" of the first; what: "upper" or "work". To free. */
-char *session_extra_folder(size_t index, const char *what);
+char *session_extra_dir(size_t index, const char *what);
 
 /*
  * Opens one by its id or an unambiguous beginning of it. lock: take it;
@@ -96,7 +96,7 @@ int session_save(const struct session *s, struct err *err);
 int session_set_state(struct session *s, enum run_state state, struct err *err);
 /* A run went on and left all as it was: so is its record, the one of before it
  * went on. */
-int session_forget_going(const struct session *s, struct err *err);
+int session_forget_resumed(const struct session *s, struct err *err);
 
 /* All sessions, oldest first, none locked; live: only those that somebody is
  * at. One whose record cannot be read is skipped; `unread` says why of the

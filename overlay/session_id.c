@@ -8,7 +8,7 @@
 #define PART_LEN 2
 #define PARTS (36 * 36)
 
-static void put(char *to, int len, uint64_t value)
+static void put_base36(char *to, int len, uint64_t value)
 {
 	while (len--) {
 		to[len] = DIGITS[value % 36];
@@ -20,14 +20,14 @@ void session_id_make(struct timestamp now, char ret[static SESSION_ID_LEN + 1])
 {
 	int64_t since = now.sec > EPOCH_2020 ? now.sec - EPOCH_2020 : 0;
 
-	put(ret, SECOND_LEN, (uint64_t)since);
+	put_base36(ret, SECOND_LEN, (uint64_t)since);
 	ret[SECOND_LEN] = '-';
-	put(ret + SECOND_LEN + 1, PART_LEN,
-	    (uint64_t)now.nsec * PARTS / 1000000000);
+	put_base36(ret + SECOND_LEN + 1, PART_LEN,
+		   (uint64_t)now.nsec * PARTS / 1000000000);
 	ret[SESSION_ID_LEN] = '\0';
 }
 
-static uint64_t get(const char *from, int len)
+static uint64_t get_base36(const char *from, int len)
 {
 	uint64_t value = 0;
 
@@ -40,8 +40,8 @@ static uint64_t get(const char *from, int len)
 struct timestamp session_id_time(const char *id)
 {
 	return (struct timestamp){
-		.sec = EPOCH_2020 + (int64_t)get(id, SECOND_LEN),
-		.nsec = (uint32_t)(get(id + SECOND_LEN + 1, PART_LEN) *
+		.sec = EPOCH_2020 + (int64_t)get_base36(id, SECOND_LEN),
+		.nsec = (uint32_t)(get_base36(id + SECOND_LEN + 1, PART_LEN) *
 				   1000000000 / PARTS),
 	};
 }

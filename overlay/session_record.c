@@ -13,10 +13,10 @@
 
 #define KIND "run"
 #define VERSION 2
-#define VERSION_ONE_FOLDER 1
+#define VERSION_ONE_ROOT 1
 
 /* Beside the record: of a run that goes on, while it does. */
-#define GOING "going"
+#define RESUMED "going"
 
 static const char *const state_names[] = {
 	[RUN_NEW] = "new",
@@ -49,7 +49,7 @@ void session_free_extras(struct session *s)
 	s->extra_count = s->extra_room = 0;
 }
 
-static void put_extras(struct record *r, const struct session *s)
+static void put_extra_roots(struct record *r, const struct session *s)
 {
 	size_t i;
 
@@ -63,7 +63,7 @@ static void put_extras(struct record *r, const struct session *s)
 	}
 }
 
-static int get_extras(const struct record *r, struct session *s)
+static int get_extra_roots(const struct record *r, struct session *s)
 {
 	const char *value;
 	size_t i;
@@ -83,7 +83,8 @@ static int get_extras(const struct record *r, struct session *s)
 	return 0;
 }
 
-static void set_moment(struct record *r, const char *key, struct timestamp m)
+static void set_record_time(struct record *r, const char *key,
+			    struct timestamp m)
 {
 	char text[48];
 
@@ -91,7 +92,7 @@ static void set_moment(struct record *r, const char *key, struct timestamp m)
 	record_set(r, key, m.sec || m.nsec ? text : NULL);
 }
 
-static struct timestamp get_moment(const struct record *r, const char *key)
+static struct timestamp get_record_time(const struct record *r, const char *key)
 {
 	const char *text = record_get(r, key);
 	struct timestamp m = {0};
@@ -102,8 +103,8 @@ static struct timestamp get_moment(const struct record *r, const char *key)
 	return (struct timestamp){0};
 }
 
-static int store_as(const struct session *s, const char *name,
-		    enum atomic_durability how, struct err *err)
+static int store_session_as(const struct session *s, const char *name,
+			    enum atomic_durability how, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	enum run_state state =
@@ -117,17 +118,17 @@ static int store_as(const struct session *s, const char *name,
 	record_set_int(&r, "project-ino", (int64_t)s->project_ino);
 	record_set(&r, "home", s->home);
 	record_set(&r, "command", s->command);
-	set_moment(&r, "began", s->began);
-	set_moment(&r, "started", s->started);
-	set_moment(&r, "ended", s->ended);
+	set_record_time(&r, "began", s->began);
+	set_record_time(&r, "started", s->started);
+	set_record_time(&r, "ended", s->ended);
 	record_set_int(&r, "status", s->status);
 	record_set_int(&r, "result", (int64_t)s->result);
 	record_set_int(&r, "times", s->times);
-	put_extras(&r, s);
+	put_extra_roots(&r, s);
 	for (i = 0; i < s->more.count; i++)
 		record_add(&r, s->more.items[i].key, s->more.items[i].value);
 	if (record_save(s->fd, name, KIND,
-			s->extra_count ? VERSION : VERSION_ONE_FOLDER, &r, how,
+			s->extra_count ? VERSION : VERSION_ONE_ROOT, &r, how,
 			err) < 0)
 		return err_context(err, "record of run %s", s->id);
 	return 0;
@@ -136,22 +137,22 @@ static int store_as(const struct session *s, const char *name,
 int session_store(const struct session *s, enum atomic_durability how,
 		  struct err *err)
 {
-	int got = store_as(s, "record", how, err);
+	int got = store_session_as(s, "record", how, err);
 
 	/* Left behind it would be older than the record, and of no interest. */
 	if (got == 0)
-		(void)unlinkat(s->fd, GOING, 0);
+		(void)unlinkat(s->fd, RESUMED, 0);
 	return got;
 }
 
-int session_store_going(const struct session *s, struct err *err)
+int session_store_resumed(const struct session *s, struct err *err)
 {
-	return store_as(s, GOING, ATOMIC_NO_SYNC, err);
+	return store_session_as(s, RESUMED, ATOMIC_NO_SYNC, err);
 }
 
-int session_forget_going(const struct session *s, struct err *err)
+int session_forget_resumed(const struct session *s, struct err *err)
 {
-	if (unlinkat(s->fd, GOING, 0) < 0 && errno != ENOENT)
+	if (unlinkat(s->fd, RESUMED, 0) < 0 && errno != ENOENT)
 		return fail_errno(err, "record of run %s", s->id);
 	return 0;
 }
@@ -167,7 +168,7 @@ int session_save(const struct session *s, struct err *err)
  * before will do. That it is applied, the action says that is noted in the
  * project's workspace until after this.
  */
-static enum atomic_durability worth(const struct session *s)
+static enum atomic_durability state_durability(const struct session *s)
 {
 	if (s->state == RUN_APPLIED)
 		return ATOMIC_DATA_SYNC;
@@ -184,15 +185,15 @@ int session_set_state(struct session *s, enum run_state state, struct err *err)
 	s->state = state;
 	/* Its record of before stays: there is nothing to sync. */
 	got = state == RUN_RUNNING && s->times > 1
-		      ? session_store_going(s, err)
-		      : session_store(s, worth(s), err);
+		      ? session_store_resumed(s, err)
+		      : session_store(s, state_durability(s), err);
 	if (got == 0)
 		return 0;
 	s->state = before;
 	return -err->num;
 }
 
-static bool own_key(const char *key)
+static bool is_session_key(const char *key)
 {
 	static const char *const keys[] = {
 		"id",	  "state",   "project", "project-dev", "project-ino",
@@ -207,7 +208,7 @@ static bool own_key(const char *key)
 	return false;
 }
 
-static int get_state(const struct record *r, enum run_state *ret)
+static int get_run_state(const struct record *r, enum run_state *ret)
 {
 	const char *text = record_get(r, "state");
 	enum run_state state;
@@ -224,21 +225,21 @@ static int get_state(const struct record *r, enum run_state *ret)
 static int load_newer(const struct session *s, struct record *ret,
 		      bool *ret_torn, struct err *err)
 {
-	AUTO(record) struct record going = {0};
+	AUTO(record) struct record resumed = {0};
 	/* This one first: whoever replaces the record by a newer one removes it
 	 * afterwards. */
-	int found = record_load(s->fd, GOING, KIND, VERSION, &going, err);
+	int found = record_load(s->fd, RESUMED, KIND, VERSION, &resumed, err);
 
 	if (found == -EPROTO ||
 	    record_load(s->fd, "record", KIND, VERSION, ret, err) < 0)
 		return err_context(err, "run %s", s->id);
 	*ret_torn = found == -EBADMSG;
 	if (found == 0 &&
-	    record_get_int(&going, "times") > record_get_int(ret, "times")) {
+	    record_get_int(&resumed, "times") > record_get_int(ret, "times")) {
 		struct record before = *ret;
 
-		*ret = going;
-		going = before;
+		*ret = resumed;
+		resumed = before;
 	}
 	return 0;
 }
@@ -268,11 +269,11 @@ int session_load(struct session *s, struct err *err)
 	project = record_get(&r, "project");
 	status = record_get(&r, "status");
 	if (!id || strcmp(id, s->id) != 0 || !project || *project != '/' ||
-	    get_state(&r, &s->state) < 0)
+	    get_run_state(&r, &s->state) < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
 	session_free_extras(s);
-	if (get_extras(&r, s) < 0)
+	if (get_extra_roots(&r, s) < 0)
 		return fail(err, EBADMSG, "the record of run %s is damaged",
 			    s->id);
 	free(s->project);
@@ -284,17 +285,17 @@ int session_load(struct session *s, struct err *err)
 	s->project_ino = (uint64_t)record_get_int(&r, "project-ino");
 	s->home = mem_strdup(record_get(&r, "home") ?: "");
 	s->command = mem_strdup(record_get(&r, "command") ?: "");
-	s->started = get_moment(&r, "started");
-	s->ended = get_moment(&r, "ended");
+	s->started = get_record_time(&r, "started");
+	s->ended = get_record_time(&r, "ended");
 	s->status = status ? (int)record_get_int(&r, "status") : -1;
 	s->result = (uint64_t)record_get_int(&r, "result");
 	s->times = (uint32_t)record_get_int(&r, "times");
-	s->began = get_moment(&r, "began");
+	s->began = get_record_time(&r, "began");
 	/* Records of earlier guards do not say it. */
 	if (!s->began.sec && s->times)
 		s->began = s->times == 1 ? s->started : session_id_time(s->id);
 	for (i = 0; i < r.count; i++)
-		if (!own_key(r.items[i].key))
+		if (!is_session_key(r.items[i].key))
 			record_add(&s->more, r.items[i].key, r.items[i].value);
 	if (torn && s->state == RUN_ENDED)
 		forget_end(s);

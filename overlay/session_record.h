@@ -21,7 +21,7 @@
 int session_store(const struct session *s, enum atomic_durability how,
 		  struct err *err);
 /* The one beside it; s->times is higher than in the record. */
-int session_store_going(const struct session *s, struct err *err);
+int session_store_resumed(const struct session *s, struct err *err);
 
 /* Everything of s that lies in the record; what it held before goes. s->fd
  * and s->id are set. -EBADMSG: the record is damaged. */

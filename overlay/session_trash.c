@@ -38,7 +38,7 @@ int session_trash(struct session *s, int runs_fd, int trash_fd,
  * time "-" word [ "-" what ]: the time, or -1 for anything else, which is
  * not ours to delete.
  */
-static int64_t time_of(const char *name)
+static int64_t trash_time(const char *name)
 {
 	size_t len = strspn(name, NUMBERS);
 	const char *rest = name + len;
@@ -70,7 +70,7 @@ static int64_t shorter(int64_t a, int64_t b)
 }
 
 /* How long this one is kept. */
-static int64_t age_of(const char *name, int64_t max_age)
+static int64_t trash_age(const char *name, int64_t max_age)
 {
 	const char *word = name + strspn(name, NUMBERS);
 	size_t len = strlen(SESSION_TRASH_EMPTY);
@@ -98,12 +98,12 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		int64_t when = time_of(name);
+		int64_t when = trash_time(name);
 		struct err odd;
 
 		if (when < 0)
 			when = time_of_remains(dir, name);
-		if (when < 0 || now - when <= age_of(name, max_age))
+		if (when < 0 || now - when <= trash_age(name, max_age))
 			continue;
 		/* One that resists does not keep the others. */
 		if (dirtree_remove_aside(dir, name, &odd) < 0 && !worst) {

@@ -75,7 +75,7 @@ static char *layer_of(const struct changes_group *groups, size_t index)
 {
 	if (groups[index].home)
 		return mem_strdup("home-upper");
-	return index ? session_extra_folder(index - 1, "upper")
+	return index ? session_extra_dir(index - 1, "upper")
 		     : mem_strdup("upper");
 }
 

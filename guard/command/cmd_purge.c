@@ -104,7 +104,7 @@ static int clear_run(const struct session *s, const char *path, bool dry,
 	size_t i;
 
 	for (i = 0; got >= 0 && i < s->extra_count; i++) {
-		auto_free char *upper = session_extra_folder(i, "upper");
+		auto_free char *upper = session_extra_dir(i, "upper");
 
 		got = clear_root(s->fd, upper, s->extras[i].path, path, dry,
 				 err);

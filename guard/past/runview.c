@@ -62,7 +62,7 @@ static const char *in_layer(const struct session *s, const char *path,
 	*ret_folder = NULL;
 	for (i = 0; i < s->extra_count; i++)
 		if (path_below(path, s->extras[i].path)) {
-			*ret_folder = session_extra_folder(i, "upper");
+			*ret_folder = session_extra_dir(i, "upper");
 			return path_rest(path, s->extras[i].path);
 		}
 	if (path_below(path, s->project)) {

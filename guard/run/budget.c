@@ -110,7 +110,7 @@ static void __attribute__((noreturn)) count(int run_fd, int result_fd)
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		usage_add(0, parts[i], &u);
 	for (i = 0;; i++) {
-		auto_free char *upper = session_extra_folder(i, "upper");
+		auto_free char *upper = session_extra_dir(i, "upper");
 
 		if (faccessat(0, upper, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			break;

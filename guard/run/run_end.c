@@ -363,7 +363,7 @@ int run_end(struct run *run, int status, struct err *err)
 	any = changes_total(&changes) || changes_count_home(&changes.home);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
 	    look_left_alone(run->look, &run->session, &changes, &git))
-		return session_forget_going(&run->session, err);
+		return session_forget_resumed(&run->session, err);
 	if (visit && session_set_state(&run->session, RUN_ENDED,
 				       got < 0 ? &ignored : err) < 0)
 		return -err->num;

@@ -340,25 +340,25 @@ static void test_going_on(void **state)
 	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
 	assert_true(live);
 	/* A later record counts, whatever lies beside it. */
-	assert_int_equal(session_store_going(&lab.s, &err), 0);
+	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	lab.s.result = 8;
 	lab.s.state = RUN_ENDED;
 	assert_int_equal(session_save(&lab.s, &err), 0);
-	assert_int_equal(session_store_going(&lab.s, &err), 0);
+	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	assert_int_equal(state_of(&lab, &live), RUN_ENDED);
 	/* Forgotten. */
 	lab.s.times = 3;
 	assert_int_equal(session_set_state(&lab.s, RUN_RUNNING, &err), 0);
-	assert_int_equal(session_forget_going(&lab.s, &err), 0);
+	assert_int_equal(session_forget_resumed(&lab.s, &err), 0);
 	assert_int_equal(state_of(&lab, &live), RUN_ENDED);
 	/* A power cut took what it held. */
-	assert_int_equal(session_store_going(&lab.s, &err), 0);
+	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	set_going(&lab, "");
 	assert_int_equal(state_of(&lab, &live), RUN_RUNNING);
 	assert_int_equal(session_set_state(&lab.s, RUN_ENDED, &err), 0);
 	assert_int_equal(faccessat(lab.s.fd, "going", F_OK, 0), -1);
 	/* A newer guard's. */
-	assert_int_equal(session_store_going(&lab.s, &err), 0);
+	assert_int_equal(session_store_resumed(&lab.s, &err), 0);
 	set_going(&lab, "guard-run 3\nid=x\n");
 	assert_int_equal(session_open(lab.runs_fd, lab.s.id, false, &s, &err),
 			 -EPROTO);
