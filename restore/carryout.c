@@ -360,8 +360,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 			t->calm = take_unmodified_before(t->project->fd,
 							 t->before->time);
 		t->from = roots[i].layer;
-		if (txn_survey(t, roots[i].plan, err) < 0 ||
-		    txn_allowed(t, err) < 0)
+		if (txn_preflight(t, roots[i].plan, err) < 0 ||
+		    txn_check_permissions(t, err) < 0)
 			return -err->num;
 		taking_match(t);
 		n++;

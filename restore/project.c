@@ -11,7 +11,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/able.h"
+#include "restore/fs_features.h"
 #include "restore/shut.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -66,7 +66,7 @@ int project_may_make(const char *path, struct err *err)
 	if (!S_ISDIR(st.st_mode))
 		return fail(err, ENOTDIR, "%s is no folder", text_quote(at));
 	return faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) < 0
-		       ? able_explain(errno, at, err)
+		       ? fs_features_explain(errno, at, err)
 		       : 0;
 }
 

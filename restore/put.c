@@ -252,7 +252,7 @@ static int put_create(struct txn *t, const struct op *op, int dir,
 
 	journal_op_name(t->part, op, staged);
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
-		return errno == EEXIST ? txn_taken(t, op->path, err)
+		return errno == EEXIST ? txn_fail_exists(t, op->path, err)
 				       : fail_errno(err, "create");
 	return 0;
 }

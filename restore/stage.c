@@ -13,7 +13,7 @@
 #include "base/parallel_for.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/able.h"
+#include "restore/fs_features.h"
 #include "restore/onfile.h"
 #include "restore/pour.h"
 #include "restore/shut.h"
@@ -406,11 +406,11 @@ static int make_folder(struct txn *t, struct err *err)
 	if (mkdirat(dir, t->part->staging, 0700) == 0)
 		return 0;
 	if (errno != EACCES || !txn_opens(t, ""))
-		return able_explain(errno, t->project->path, err);
+		return fs_features_explain(errno, t->project->path, err);
 	if (shut_open_to_write(dir, t->project->workspace_fd, &shut, err) < 0)
 		return -err->num;
 	return mkdirat(dir, t->part->staging, 0700) < 0
-		       ? able_explain(errno, t->project->path, err)
+		       ? fs_features_explain(errno, t->project->path, err)
 		       : 0;
 }
 
@@ -421,7 +421,7 @@ static int make_staging(struct txn *t, struct err *err)
 	if (make_folder(t, err) < 0)
 		return -err->num;
 	if (txn_open_staging(t, err) < 0 ||
-	    able_check(t->staging_fd, t->project->path, err) < 0)
+	    fs_features_check(t->staging_fd, t->project->path, err) < 0)
 		return -err->num;
 	/* Where ext4 without a journal has just deleted much, new files are
 	 * 10 to 30 times slower; this puts them elsewhere on the disk. */

@@ -51,9 +51,9 @@ bool txn_unwanted(const struct txn *t);
 /* -EINTR, with the text, when it is so. */
 int txn_check_wanted(const struct txn *t, const char *text, struct err *err);
 
-int txn_survey(struct txn *t, const struct plan *plan, struct err *err);
+int txn_preflight(struct txn *t, const struct plan *plan, struct err *err);
 /* allowed.c: the system's rights over what was surveyed. */
-int txn_allowed(struct txn *t, struct err *err);
+int txn_check_permissions(struct txn *t, struct err *err);
 /* Nobody has a file open for writing that is to go or to be replaced, or that
  * lies in a folder that is to go: now, and so for a dry run alone. */
 int txn_check_writers(struct txn *t, struct err *err);
@@ -76,7 +76,7 @@ int txn_happened(const struct txn *t, const struct op *op, struct err *err);
 bool txn_is_gone(int fd);
 /* A name that was to be new is there: -EBUSY, or -EEXIST when it is the file
  * system that takes two names for one. */
-int txn_taken(const struct txn *t, const char *path, struct err *err);
+int txn_fail_exists(const struct txn *t, const char *path, struct err *err);
 /* Gives a folder that shall be moved the right to be written by its owner,
  * which a rename into another folder needs. */
 int txn_loosen(int dirfd, const char *name, struct err *err);

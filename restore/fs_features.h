@@ -8,12 +8,12 @@
 #include "base/err.h"
 
 /* For errno of the first mkdirat() in the project at path. -> -errno */
-int able_explain(int num, const char *path, struct err *err);
+int fs_features_explain(int num, const char *path, struct err *err);
 
 /*
  * Tries in an empty folder of ours, where the file system is not known to be
  * able. -EOPNOTSUPP with the ways out.
  */
-int able_check(int staging_fd, const char *path, struct err *err);
+int fs_features_check(int staging_fd, const char *path, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "restore/able.h"
+#include "restore/fs_features.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,32 +11,32 @@
 #include "base/fstype.h"
 #include "base/text.h"
 
-#define OTHER_WAYS                                                             \
+#define ALTERNATIVES                                                           \
 	"`guard patch` prints what a run did, `guard restore --to DIR` puts "  \
 	"any version elsewhere"
 
-int able_explain(int num, const char *path, struct err *err)
+int fs_features_explain(int num, const char *path, struct err *err)
 {
 	if (num == EROFS)
 		return fail(err, num,
 			    "%s is on a read-only file system: nothing can be "
-			    "put there; " OTHER_WAYS,
+			    "put there; " ALTERNATIVES,
 			    text_quote(path));
 	if (num == EACCES || num == EPERM)
 		return fail(err, num,
 			    "you may not write in %s, so nothing can be put "
-			    "there; " OTHER_WAYS,
+			    "there; " ALTERNATIVES,
 			    text_quote(path));
 	if (num == ENOSYS || num == EOPNOTSUPP)
 		return fail(err, num,
 			    "the file system of %s makes no folders: nothing "
-			    "can be put there; " OTHER_WAYS,
+			    "can be put there; " ALTERNATIVES,
 			    text_quote(path));
 	return fail_num(err, num, "make the staging folder in %s",
 			text_quote(path));
 }
 
-static bool make(int dirfd, const char *name)
+static bool make_probe_file(int dirfd, const char *name)
 {
 	auto_close int fd = openat(
 		dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -44,26 +44,27 @@ static bool make(int dirfd, const char *name)
 	return fd >= 0;
 }
 
-int able_check(int staging_fd, const char *path, struct err *err)
+int fs_features_check(int staging_fd, const char *path, struct err *err)
 {
-	bool able;
+	bool capable;
 
 	if (fstype_of_fd(staging_fd)->traits & FSTYPE_EXCHANGE)
 		return 0;
 	/* Only with both there does the file system itself get asked. */
-	able = make(staging_fd, "a") && make(staging_fd, "b") &&
-	       renameat2(staging_fd, "a", staging_fd, "b", RENAME_EXCHANGE) ==
-		       0 &&
-	       renameat2(staging_fd, "a", staging_fd, "c", RENAME_NOREPLACE) ==
-		       0;
+	capable = make_probe_file(staging_fd, "a") &&
+		  make_probe_file(staging_fd, "b") &&
+		  renameat2(staging_fd, "a", staging_fd, "b",
+			    RENAME_EXCHANGE) == 0 &&
+		  renameat2(staging_fd, "a", staging_fd, "c",
+			    RENAME_NOREPLACE) == 0;
 	(void)unlinkat(staging_fd, "a", 0);
 	(void)unlinkat(staging_fd, "b", 0);
 	(void)unlinkat(staging_fd, "c", 0);
-	if (able)
+	if (capable)
 		return 0;
 	return fail(err, EOPNOTSUPP,
 		    "the file system of %s cannot swap two files in one step, "
 		    "so that nothing could be taken back after a sudden "
-		    "end; " OTHER_WAYS,
+		    "end; " ALTERNATIVES,
 		    text_quote(path));
 }

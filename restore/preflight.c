@@ -15,7 +15,7 @@
 #include "restore/shut.h"
 #include "restore/txn.h"
 
-static int changed(struct err *err, const char *path)
+static int fail_changed_path(struct err *err, const char *path)
 {
 	return fail(err, EBUSY,
 		    "%s has changed since it was looked at: nothing was done",
@@ -23,8 +23,8 @@ static int changed(struct err *err, const char *path)
 }
 
 /* What has the path now: 1, 0 (nothing), negative. */
-static int look(struct txn *t, const char *path, struct meta *ret,
-		struct err *err)
+static int stat_project_path(struct txn *t, const char *path, struct meta *ret,
+			     struct err *err)
 {
 	auto_close int dir = -1;
 	const char *name = "";
@@ -41,7 +41,8 @@ static int look(struct txn *t, const char *path, struct meta *ret,
 }
 
 /* A rename of it, over it or in it would fail half way. */
-static int check_fixed(const char *path, const struct meta *m, struct err *err)
+static int check_immutable(const char *path, const struct meta *m,
+			   struct err *err)
 {
 	bool immutable = m->chattr & FS_IMMUTABLE_FL;
 	const char *name = text_quote(*path ? path : ".");
@@ -55,24 +56,24 @@ static int check_fixed(const char *path, const struct meta *m, struct err *err)
 		    immutable ? 'i' : 'a', name);
 }
 
-static int check_fixed_entry(void *arg, const char *path, const struct entry *e,
-			     struct err *err)
+static int check_immutable_entry(void *arg, const char *path,
+				 const struct entry *e, struct err *err)
 {
-	auto_free char *whole = path_join(arg, path);
+	auto_free char *full_path = path_join(arg, path);
 	struct meta m = {.chattr = e->chattr};
 
-	return check_fixed(whole, &m, err);
+	return check_immutable(full_path, &m, err);
 }
 
 /* A folder can be renamed whatever is in it; but then it could not be deleted
  * for good. */
-static int check_fixed_below(const struct txn *t, const struct step *step,
-			     struct err *err)
+static int check_immutable_below(const struct txn *t, const struct step *step,
+				 struct err *err)
 {
 	if (step->kind != STEP_DELETE || !S_ISDIR(step->from.mode))
 		return 0;
-	return tree_each(t->store, &step->from, check_fixed_entry, step->path,
-			 err);
+	return tree_each(t->store, &step->from, check_immutable_entry,
+			 step->path, err);
 }
 
 /*
@@ -80,7 +81,7 @@ static int check_fixed_below(const struct txn *t, const struct step *step,
  * path, to free: another one where the file system takes both for one name.
  * NULL: just that name, or it cannot be told.
  */
-static char *twin_of(const struct txn *t, const char *path)
+static char *find_colliding_path(const struct txn *t, const char *path)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_free char *parent = path_parent(path);
@@ -100,25 +101,25 @@ static char *twin_of(const struct txn *t, const char *path)
 	return NULL;
 }
 
-int txn_taken(const struct txn *t, const char *path, struct err *err)
+int txn_fail_exists(const struct txn *t, const char *path, struct err *err)
 {
-	auto_free char *twin = twin_of(t, path);
+	auto_free char *collision = find_colliding_path(t, path);
 
-	if (!twin)
+	if (!collision)
 		return fail(err, EBUSY, "has changed since it was looked at");
 	return fail(err, EEXIST,
 		    "cannot be made: this file system takes it for the same "
 		    "name as %s; leave one of them out",
-		    text_quote(twin));
+		    text_quote(collision));
 }
 
-static int op_by_path(const void *path, const void *op)
+static int compare_path_to_deletion(const void *path, const void *op)
 {
 	return path_compare(path, ((const struct op *)op)->path);
 }
 
 /* Deletions come first, in the order of their paths. */
-static bool is_deleted(const struct journal_root *j, const char *path)
+static bool is_op_deleted(const struct journal_root *j, const char *path)
 {
 	size_t low = 0, high = j->op_count;
 
@@ -130,13 +131,13 @@ static bool is_deleted(const struct journal_root *j, const char *path)
 		else
 			high = middle;
 	}
-	return low &&
-	       bsearch(path, j->ops, low, sizeof(*j->ops), op_by_path) != NULL;
+	return low && bsearch(path, j->ops, low, sizeof(*j->ops),
+			      compare_path_to_deletion) != NULL;
 }
 
 /* What it points to stays the plan's. */
-static struct op *add_op(struct journal_root *j, enum op_kind kind,
-			 const struct step *step)
+static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
+			      const struct step *step)
 {
 	struct op *op;
 
@@ -153,18 +154,18 @@ static struct op *add_op(struct journal_root *j, enum op_kind kind,
 }
 
 /* It will be gone when its turn comes, if by another spelling. */
-static bool makes_room(const struct txn *t, const char *path)
+static bool frees_name(const struct txn *t, const char *path)
 {
-	auto_free char *twin = NULL;
+	auto_free char *collision = NULL;
 
-	if (is_deleted(t->part, path))
+	if (is_op_deleted(t->part, path))
 		return true;
-	twin = twin_of(t, path);
-	return twin && is_deleted(t->part, twin);
+	collision = find_colliding_path(t, path);
+	return collision && is_op_deleted(t->part, collision);
 }
 
-static int survey_create(struct txn *t, const struct step *step,
-			 const char **top, struct err *err)
+static int preflight_create(struct txn *t, const struct step *step,
+			    const char **top, struct err *err)
 {
 	struct journal_root *j = t->part;
 	struct meta m;
@@ -172,36 +173,36 @@ static int survey_create(struct txn *t, const struct step *step,
 	int got;
 
 	if (*top && path_below(step->path, *top)) {
-		(void)add_op(j, OP_RIDE, step);
+		(void)add_step_op(j, OP_RIDE, step);
 		return 0;
 	}
-	got = look(t, step->path, &m, err);
+	got = stat_project_path(t, step->path, &m, err);
 	if (got < 0)
 		return got;
 	if (!*step->path) {
 		/* The root is there: it was made when it was opened. */
-		op = add_op(j, OP_META, step);
+		op = add_step_op(j, OP_META, step);
 		op->old_ino = m.ino;
 		return 0;
 	}
-	if (got && !makes_room(t, step->path)) {
-		(void)txn_taken(t, step->path, err);
+	if (got && !frees_name(t, step->path)) {
+		(void)txn_fail_exists(t, step->path, err);
 		return err_context(err, "%s", text_quote(step->path));
 	}
-	op = add_op(j, OP_CREATE, step);
+	op = add_step_op(j, OP_CREATE, step);
 	if (S_ISDIR(step->to.mode))
 		*top = step->path;
 	return 0;
 }
 
-static int survey_existing(struct txn *t, const struct step *step,
-			   const struct shut *shut, struct err *err)
+static int preflight_existing(struct txn *t, const struct step *step,
+			      const struct shut *shut, struct err *err)
 {
 	enum op_kind kind = step->kind == STEP_DELETE ? OP_DELETE
 			    : step->kind == STEP_META ? OP_META
 						      : OP_REPLACE;
 	struct meta m;
-	int got = look(t, step->path, &m, err);
+	int got = stat_project_path(t, step->path, &m, err);
 
 	if (got < 0)
 		return got;
@@ -209,21 +210,21 @@ static int survey_existing(struct txn *t, const struct step *step,
 	if (!got || m.mode != step->from.mode || m.uid != step->from.uid ||
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
-		return changed(err, step->path);
-	if (check_fixed(step->path, &m, err) < 0 ||
-	    check_fixed_below(t, step, err) < 0)
+		return fail_changed_path(err, step->path);
+	if (check_immutable(step->path, &m, err) < 0 ||
+	    check_immutable_below(t, step, err) < 0)
 		return -err->num;
 	/* Another name of the same inode must not change along; one that is
 	 * made with it shall. */
 	if (kind == OP_META && !S_ISDIR(m.mode) &&
 	    (m.nlink > 1 || step->shared || step->partner))
 		kind = OP_REPLACE;
-	add_op(t->part, kind, step)->old_ino = m.ino;
+	add_step_op(t->part, kind, step)->old_ino = m.ino;
 	return 0;
 }
 
-static int survey_steps(struct txn *t, const struct plan *plan,
-			const struct shut *shut, struct err *err)
+static int preflight_steps(struct txn *t, const struct plan *plan,
+			   const struct shut *shut, struct err *err)
 {
 	const char *top = NULL;
 	size_t i;
@@ -231,8 +232,8 @@ static int survey_steps(struct txn *t, const struct plan *plan,
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
 		int got = s->kind == STEP_CREATE
-				  ? survey_create(t, s, &top, err)
-				  : survey_existing(t, s, shut, err);
+				  ? preflight_create(t, s, &top, err)
+				  : preflight_existing(t, s, shut, err);
 
 		if (got < 0)
 			return got;
@@ -277,7 +278,7 @@ static void unite_touched(struct journal_root *j)
  * plan says which. One in which files are replaced only keeps its time, as if
  * they had been written in place.
  */
-static int survey_touched(struct txn *t, struct err *err)
+static int preflight_parent_mtimes(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i;
@@ -296,18 +297,20 @@ static int survey_touched(struct txn *t, struct err *err)
 	unite_touched(j);
 	for (i = 0; i < j->touched_count; i++) {
 		struct meta m;
-		int got = look(t, j->touched[i].path, &m, err);
+		int got = stat_project_path(t, j->touched[i].path, &m, err);
 
 		if (got <= 0)
-			return got < 0 ? got : changed(err, j->touched[i].path);
-		if (check_fixed(j->touched[i].path, &m, err) < 0)
+			return got < 0 ? got
+				       : fail_changed_path(err,
+							   j->touched[i].path);
+		if (check_immutable(j->touched[i].path, &m, err) < 0)
 			return -err->num;
 		j->touched[i].mtime = m.mtime;
 	}
 	return 0;
 }
 
-static void survey_root(struct journal_root *j)
+static void preflight_root_time(struct journal_root *j)
 {
 	size_t i;
 
@@ -335,7 +338,7 @@ static int name_staging(struct journal_root *j, struct err *err)
 	return 0;
 }
 
-int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
+int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 {
 	AUTO(shut) struct shut shut = SHUT_NONE;
 
@@ -343,8 +346,9 @@ int txn_survey(struct txn *t, const struct plan *plan, struct err *err)
 	if (shut_open(t->project->fd, t->project->shut,
 		      t->project->workspace_fd, &shut, err) < 0 ||
 	    name_staging(t->part, err) < 0 ||
-	    survey_steps(t, plan, &shut, err) < 0 || survey_touched(t, err) < 0)
+	    preflight_steps(t, plan, &shut, err) < 0 ||
+	    preflight_parent_mtimes(t, err) < 0)
 		return -err->num;
-	survey_root(t->part);
+	preflight_root_time(t->part);
 	return 0;
 }
