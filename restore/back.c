@@ -429,16 +429,16 @@ static int back_times(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	for (i = 0; i < j->touched_count; i++) {
+	for (i = 0; i < j->parent_mtime_count; i++) {
 		auto_close int fd =
-			beneath_open(t->project->fd, j->touched[i].path,
+			beneath_open(t->project->fd, j->parent_mtime[i].path,
 				     O_PATH | O_DIRECTORY, 0, err);
 
 		if (txn_is_gone(fd))
 			continue;
 		if (fd < 0)
 			return fd;
-		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)
+		if (onfile_set_time(fd, j->parent_mtime[i].mtime, err) < 0)
 			return -err->num;
 	}
 	return 0;

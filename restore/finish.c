@@ -20,11 +20,11 @@ int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 {
 	struct journal_root *j = t->part;
 
-	if (!j->touched_count || (forward && !j->root_time_set))
+	if (!j->parent_mtime_count || (forward && !j->root_time_set))
 		return 0;
-	return onfile_set_time(t->project->fd,
-			       forward ? j->root_time : j->touched[0].mtime,
-			       err);
+	return onfile_set_time(
+		t->project->fd,
+		forward ? j->root_time : j->parent_mtime[0].mtime, err);
 }
 
 static uint32_t fixed_by(const struct op *op)

@@ -52,10 +52,10 @@ static void root_free(struct journal_root *j)
 		own_free(j->ops[i].own);
 		free(j->ops[i].partner);
 	}
-	for (i = 0; i < j->touched_count; i++)
-		free(j->touched[i].path);
+	for (i = 0; i < j->parent_mtime_count; i++)
+		free(j->parent_mtime[i].path);
 	free(j->ops);
-	free(j->touched);
+	free(j->parent_mtime);
 	free(j->path);
 	free(j->staging);
 }
@@ -195,11 +195,11 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 	enc_text(b, j->staging);
 	enc_u8(b, j->root_time_set);
 	put_moment(b, j->root_time);
-	enc_var(b, j->touched_count);
-	for (i = 0; i < j->touched_count; i++) {
-		enc_text(b, j->touched[i].path);
-		put_moment(b, j->touched[i].mtime);
-		enc_u8(b, j->touched[i].keep);
+	enc_var(b, j->parent_mtime_count);
+	for (i = 0; i < j->parent_mtime_count; i++) {
+		enc_text(b, j->parent_mtime[i].path);
+		put_moment(b, j->parent_mtime[i].mtime);
+		enc_u8(b, j->parent_mtime[i].keep);
 	}
 	enc_var(b, j->op_count);
 	for (i = 0; i < j->op_count; i++) {
@@ -266,11 +266,12 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 	j->root_time = get_moment(d);
 	count = dec_var(d);
 	for (i = 0; i < count && !d->bad; i++) {
-		struct touched *t;
+		struct parent_mtime *t;
 
-		GROW(j->touched, j->touched_count, j->touched_room);
-		t = &j->touched[j->touched_count++];
-		*t = (struct touched){.path = get_path(d)};
+		GROW(j->parent_mtime, j->parent_mtime_count,
+		     j->parent_mtime_room);
+		t = &j->parent_mtime[j->parent_mtime_count++];
+		*t = (struct parent_mtime){.path = get_path(d)};
 		t->mtime = get_moment(d);
 		t->keep = dec_u8(d);
 	}

@@ -66,7 +66,7 @@ struct op {
 };
 
 /* A folder whose list changes, and its time before. */
-struct touched {
+struct parent_mtime {
 	char *path;
 	struct timestamp mtime;
 	bool keep; /* gets that time back also when all is done */
@@ -80,8 +80,9 @@ struct journal_root {
 	struct op *ops;
 	size_t op_count, op_room;
 	bool borrowed; /* what ops point to is somebody else's: the plan's */
-	struct touched *touched; /* sorted by path; the root is first */
-	size_t touched_count, touched_room;
+	struct parent_mtime
+		*parent_mtime; /* sorted by path; the root is first */
+	size_t parent_mtime_count, parent_mtime_room;
 	struct timestamp root_time; /* the root's when all is done ... */
 	bool root_time_set; /* ... if it is to be set */
 };

@@ -241,36 +241,38 @@ static int preflight_steps(struct txn *t, const struct plan *plan,
 	return 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_parent_mtimes(const void *a, const void *b)
 {
-	return path_compare(((const struct touched *)a)->path,
-			    ((const struct touched *)b)->path);
+	return path_compare(((const struct parent_mtime *)a)->path,
+			    ((const struct parent_mtime *)b)->path);
 }
 
-static void add_touched(struct journal_root *j, char *path, bool keep)
+static void add_parent_mtime(struct journal_root *j, char *path, bool keep)
 {
-	GROW(j->touched, j->touched_count, j->touched_room);
-	j->touched[j->touched_count++] =
-		(struct touched){.path = path, .keep = keep};
+	GROW(j->parent_mtime, j->parent_mtime_count, j->parent_mtime_room);
+	j->parent_mtime[j->parent_mtime_count++] =
+		(struct parent_mtime){.path = path, .keep = keep};
 }
 
 /* One for each path; it keeps its time only if all of them say so. */
-static void unite_touched(struct journal_root *j)
+static void merge_parent_mtimes(struct journal_root *j)
 {
 	size_t kept = 0, i;
 
-	qsort(j->touched, j->touched_count, sizeof(*j->touched), by_path);
-	for (i = 0; i < j->touched_count; i++) {
-		struct touched *last = kept ? &j->touched[kept - 1] : NULL;
+	qsort(j->parent_mtime, j->parent_mtime_count, sizeof(*j->parent_mtime),
+	      compare_parent_mtimes);
+	for (i = 0; i < j->parent_mtime_count; i++) {
+		struct parent_mtime *last =
+			kept ? &j->parent_mtime[kept - 1] : NULL;
 
-		if (last && strcmp(last->path, j->touched[i].path) == 0) {
-			last->keep = last->keep && j->touched[i].keep;
-			free(j->touched[i].path);
+		if (last && strcmp(last->path, j->parent_mtime[i].path) == 0) {
+			last->keep = last->keep && j->parent_mtime[i].keep;
+			free(j->parent_mtime[i].path);
 		} else {
-			j->touched[kept++] = j->touched[i];
+			j->parent_mtime[kept++] = j->parent_mtime[i];
 		}
 	}
-	j->touched_count = kept;
+	j->parent_mtime_count = kept;
 }
 
 /*
@@ -283,29 +285,30 @@ static int preflight_parent_mtimes(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	add_touched(j, mem_strdup(""), true);
+	add_parent_mtime(j, mem_strdup(""), true);
 	for (i = 0; i < j->op_count; i++) {
 		const struct op *op = &j->ops[i];
 
 		if (op->kind == OP_DELETE || op->kind == OP_CREATE ||
 		    op->kind == OP_REPLACE)
-			add_touched(j, path_parent(op->path),
-				    op->kind == OP_REPLACE);
+			add_parent_mtime(j, path_parent(op->path),
+					 op->kind == OP_REPLACE);
 		else if (op->kind == OP_META && S_ISDIR(op->to->mode))
-			add_touched(j, mem_strdup(op->path), false);
+			add_parent_mtime(j, mem_strdup(op->path), false);
 	}
-	unite_touched(j);
-	for (i = 0; i < j->touched_count; i++) {
+	merge_parent_mtimes(j);
+	for (i = 0; i < j->parent_mtime_count; i++) {
 		struct meta m;
-		int got = stat_project_path(t, j->touched[i].path, &m, err);
+		int got =
+			stat_project_path(t, j->parent_mtime[i].path, &m, err);
 
 		if (got <= 0)
 			return got < 0 ? got
-				       : fail_changed_path(err,
-							   j->touched[i].path);
-		if (check_immutable(j->touched[i].path, &m, err) < 0)
+				       : fail_changed_path(
+						 err, j->parent_mtime[i].path);
+		if (check_immutable(j->parent_mtime[i].path, &m, err) < 0)
 			return -err->num;
-		j->touched[i].mtime = m.mtime;
+		j->parent_mtime[i].mtime = m.mtime;
 	}
 	return 0;
 }
@@ -318,8 +321,8 @@ static void preflight_root_time(struct journal_root *j)
 	 * would have another one, and an undo took that for the user's doing.
 	 */
 	j->root_time_set = true;
-	j->root_time =
-		j->touched[0].keep ? j->touched[0].mtime : timestamp_now();
+	j->root_time = j->parent_mtime[0].keep ? j->parent_mtime[0].mtime
+					       : timestamp_now();
 	for (i = 0; i < j->op_count; i++) {
 		if (j->ops[i].kind != OP_META || *j->ops[i].path)
 			continue;

@@ -381,22 +381,22 @@ static int keep_times(struct txn *t, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	for (i = 0; i < j->touched_count; i++) {
+	for (i = 0; i < j->parent_mtime_count; i++) {
 		auto_close int fd = -1;
 
-		if (!j->touched[i].keep)
+		if (!j->parent_mtime[i].keep)
 			continue;
-		fd = path_cursor_open(&t->path_cursor, j->touched[i].path,
+		fd = path_cursor_open(&t->path_cursor, j->parent_mtime[i].path,
 				      O_PATH | O_DIRECTORY, err);
 		if (txn_is_gone(fd))
 			continue;
 		if (fd < 0)
 			return fd;
-		if (onfile_set_time(fd, j->touched[i].mtime, err) < 0)
+		if (onfile_set_time(fd, j->parent_mtime[i].mtime, err) < 0)
 			return err_context(
 				err, "%s",
-				text_quote(*j->touched[i].path
-						   ? j->touched[i].path
+				text_quote(*j->parent_mtime[i].path
+						   ? j->parent_mtime[i].path
 						   : "."));
 	}
 	return 0;
@@ -416,13 +416,13 @@ static int sync_all(struct txn *t, struct err *err)
 	const struct journal_root *j = t->part;
 	size_t i;
 
-	if (j->op_count + j->touched_count > SYNC_EACH_MAX)
+	if (j->op_count + j->parent_mtime_count > SYNC_EACH_MAX)
 		syncs_add_all(&syncs);
 	for (i = 0; !syncs.whole && i < j->op_count; i++)
 		if (wants_sync(&j->ops[i]))
 			syncs_add(&syncs, t->project->fd, j->ops[i].path);
-	for (i = 0; !syncs.whole && i < j->touched_count; i++)
-		syncs_add(&syncs, t->project->fd, j->touched[i].path);
+	for (i = 0; !syncs.whole && i < j->parent_mtime_count; i++)
+		syncs_add(&syncs, t->project->fd, j->parent_mtime[i].path);
 	syncs_add(&syncs, t->staging_fd, "");
 	if (syncs_run(&syncs, t->staging_fd, err) < 0)
 		return err_context(err, "the project");

@@ -40,8 +40,8 @@ static void check_root(const struct journal_root *r)
 	must(path_name_ok(r->staging, strlen(r->staging)));
 	for (i = 0; i < r->op_count; i++)
 		must(path_ok(r->ops[i].path));
-	for (i = 0; i < r->touched_count; i++)
-		must(path_ok(r->touched[i].path));
+	for (i = 0; i < r->parent_mtime_count; i++)
+		must(path_ok(r->parent_mtime[i].path));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
