@@ -267,9 +267,9 @@ static int put_beside(struct txn *t, const char *staged, const struct op *op,
  */
 static bool is_as_put(const struct op *op, const struct meta *m)
 {
-	return S_ISREG(op->to->mode) && op->put_ctime.sec &&
+	return S_ISREG(op->to->mode) && op->forward_ctime.sec &&
 	       m->ino == op->new_ino &&
-	       timestamp_compare(m->ctime, op->put_ctime) == 0;
+	       timestamp_compare(m->ctime, op->forward_ctime) == 0;
 }
 
 static bool is_still_so(struct txn *t, const char *staged, const struct op *op)
@@ -307,7 +307,7 @@ static int back_create(struct txn *t, const struct op *op, int dir,
 	/* Whoever removed it meanwhile has done our work. */
 	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
 		return 0;
-	if (S_ISDIR(op->to->mode) && txn_loosen(dir, name, err) < 0)
+	if (S_ISDIR(op->to->mode) && txn_add_owner_write(dir, name, err) < 0)
 		return -err->num;
 	as_put = is_as_put(op, &m);
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
@@ -407,7 +407,7 @@ static int back_old(struct txn *t, const struct op *op, const char *staged,
 static int back_op(struct txn *t, const struct op *op, struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
-	int happened = txn_happened(t, op, err);
+	int happened = txn_op_is_done(t, op, err);
 
 	if (happened < 0)
 		return happened;
@@ -468,7 +468,7 @@ static bool back_ops(struct txn *t, bool folder_meta, bool failed,
 
 int txn_back(struct txn *t, struct err *err)
 {
-	bool failed = txn_open_folders(t, err) < 0;
+	bool failed = txn_open_dirs(t, err) < 0;
 
 	failed = back_ops(t, false, failed, err);
 	failed = back_ops(t, true, failed, err);

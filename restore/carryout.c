@@ -189,7 +189,7 @@ static void end(struct txn_all *all)
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
 	/* Who opens folders for the moment notes that in one place. */
-	(void)parallel_for(PARTS, shut || count < TXN_CREW_MIN, end_part, &e,
+	(void)parallel_for(PARTS, shut || count < TXN_THREADS_MIN, end_part, &e,
 			   &ignored);
 	(void)pthread_cond_destroy(&e.changed);
 	(void)pthread_mutex_destroy(&e.mutex);
@@ -313,7 +313,7 @@ static int put(struct txn_all *all, struct err *err)
 	size_t i;
 
 	for (i = 0; i < all->count; i++)
-		if (txn_put(&all->roots[i], err) < 0)
+		if (txn_forward(&all->roots[i], err) < 0)
 			return -err->num;
 	return 0;
 }

@@ -53,7 +53,8 @@ static int check_parent_writable(struct txn *t, const char *path, int fd,
 {
 	int num = missing_access(fd, ".", W_OK | X_OK);
 
-	if (!num || (num != EROFS && m->uid == geteuid() && txn_opens(t, path)))
+	if (!num ||
+	    (num != EROFS && m->uid == geteuid() && txn_opens_dir(t, path)))
 		return 0;
 	return *path ? fail_not_permitted(
 			       num, path,

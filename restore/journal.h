@@ -57,7 +57,7 @@ struct op {
 	uint64_t new_ino; /* what was staged for it */
 	/* In memory only: */
 	struct timestamp new_ctime; /* of a file, staged */
-	struct timestamp put_ctime; /* in its place; {0}: not known */
+	struct timestamp forward_ctime; /* in its place; {0}: not known */
 	bool calm; /* nobody was at what came out, as far as times tell */
 	bool taken; /* comes out of a run's layer, see taking.h */
 	bool marked; /* with marks that are the layer's own */

@@ -181,7 +181,7 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 	size_t i;
 
 	for (i = 0; i < r->all.count; i++) {
-		if (txn_put(&r->all.roots[i], &why) == 0)
+		if (txn_forward(&r->all.roots[i], &why) == 0)
 			continue;
 		buf_printf(&r->more, "%s\n", why.text);
 		return recover_back(r, ret_text, err);

@@ -179,7 +179,7 @@ static bool fill_on(void *arg, uint64_t done)
 
 	tell(f->stage, done - f->told);
 	f->told = done;
-	return !txn_unwanted(f->stage->txn);
+	return !txn_is_cancelled(f->stage->txn);
 }
 
 static int fill(struct filling *f, const struct oid *id, int fd,
@@ -190,7 +190,7 @@ static int fill(struct filling *f, const struct oid *id, int fd,
 	int got = pour(t->store, id, fd, &watch, err);
 
 	if (got == -EINTR)
-		(void)txn_check_wanted(t, nothing_done, err);
+		(void)txn_check_cancelled(t, nothing_done, err);
 	return got;
 }
 
@@ -341,7 +341,7 @@ static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 
 		if (kind_of(s, i) != kind)
 			continue;
-		if (txn_check_wanted(s->txn, nothing_done, err) < 0)
+		if (txn_check_cancelled(s->txn, nothing_done, err) < 0)
 			return -err->num;
 		if (dir < 0)
 			got = dir = beneath_parent(s->txn->staging_fd,
@@ -372,8 +372,8 @@ static int stage_all(struct stage *s, struct err *err)
 	for (i = 0; i < s->run_count; i++)
 		if (stage_run(s, &s->runs[i], STAGED_FOLDER, err) < 0)
 			return -err->num;
-	if (parallel_for(s->run_count, s->count < TXN_CREW_MIN, stage_files, s,
-			 err) < 0)
+	if (parallel_for(s->run_count, s->count < TXN_THREADS_MIN, stage_files,
+			 s, err) < 0)
 		return -err->num;
 	for (i = 0; i < s->run_count; i++)
 		if (stage_run(s, &s->runs[i], STAGED_LINK, err) < 0)
@@ -405,7 +405,7 @@ static int make_folder(struct txn *t, struct err *err)
 
 	if (mkdirat(dir, t->part->staging, 0700) == 0)
 		return 0;
-	if (errno != EACCES || !txn_opens(t, ""))
+	if (errno != EACCES || !txn_opens_dir(t, ""))
 		return fs_features_explain(errno, t->project->path, err);
 	if (shut_open_to_write(dir, t->project->workspace_fd, &shut, err) < 0)
 		return -err->num;

@@ -148,7 +148,7 @@ struct transaction {
 	void *progress_arg;
 	/* Asked before each file that is staged, from any thread: true ends
 	 * it, -EINTR, and nothing was done. NULL: nobody does. */
-	bool (*is_unwanted)(void);
+	bool (*is_cancelled)(void);
 };
 
 /*

@@ -27,7 +27,7 @@
 #include "restore/transaction.h"
 
 /* A second thread is not worth it for fewer operations. */
-#define TXN_CREW_MIN 32
+#define TXN_THREADS_MIN 32
 
 struct txn {
 	struct store *store;
@@ -47,9 +47,9 @@ struct txn {
 void txn_free(struct txn *t);
 
 /* Nobody wants it any more, see struct transaction. */
-bool txn_unwanted(const struct txn *t);
+bool txn_is_cancelled(const struct txn *t);
 /* -EINTR, with the text, when it is so. */
-int txn_check_wanted(const struct txn *t, const char *text, struct err *err);
+int txn_check_cancelled(const struct txn *t, const char *text, struct err *err);
 
 int txn_preflight(struct txn *t, const struct plan *plan, struct err *err);
 /* allowed.c: the system's rights over what was surveyed. */
@@ -62,7 +62,7 @@ int txn_stage(struct txn *t, struct syncs *to, struct err *err);
 /* The same in a staging folder that is there; all that is needed of t are its
  * store, the operations and staging_fd. */
 int txn_stage_into(struct txn *t, struct syncs *to, struct err *err);
-int txn_put(struct txn *t, struct err *err);
+int txn_forward(struct txn *t, struct err *err);
 /* Takes back whatever has happened; goes on after a failure, whose error is
  * returned. */
 int txn_back(struct txn *t, struct err *err);
@@ -70,7 +70,7 @@ int txn_back(struct txn *t, struct err *err);
 /* Opens the staging folder of the journal. */
 int txn_open_staging(struct txn *t, struct err *err);
 /* 1: has happened, 0: not yet. OP_META and OP_RIDE have no trace: 0. */
-int txn_happened(const struct txn *t, const struct op *op, struct err *err);
+int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err);
 /* What an open of a folder below the root says when somebody has removed it, or
  * has put something else in its place. */
 bool txn_is_gone(int fd);
@@ -79,15 +79,15 @@ bool txn_is_gone(int fd);
 int txn_fail_exists(const struct txn *t, const char *path, struct err *err);
 /* Gives a folder that shall be moved the right to be written by its owner,
  * which a rename into another folder needs. */
-int txn_loosen(int dirfd, const char *name, struct err *err);
+int txn_add_owner_write(int dirfd, const char *name, struct err *err);
 
 /*
  * Folders that may be written to before or after, but not in between, are
  * opened for their owner while the work in them goes on; OP_META shuts them.
  */
-int txn_open_folders(struct txn *t, struct err *err);
+int txn_open_dirs(struct txn *t, struct err *err);
 /* Whether the folder is one of them, when it is the user's own. */
-bool txn_opens(const struct txn *t, const char *path);
+bool txn_opens_dir(const struct txn *t, const char *path);
 /* The mode is one that an OP_META passes through: nobody else has set it. */
 bool txn_own_mode(const struct op *op, uint32_t mode);
 

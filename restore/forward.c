@@ -27,14 +27,14 @@ void txn_free(struct txn *t)
 	buf_free(&t->kept);
 }
 
-bool txn_unwanted(const struct txn *t)
+bool txn_is_cancelled(const struct txn *t)
 {
-	return t->what && t->what->is_unwanted && t->what->is_unwanted();
+	return t->what && t->what->is_cancelled && t->what->is_cancelled();
 }
 
-int txn_check_wanted(const struct txn *t, const char *text, struct err *err)
+int txn_check_cancelled(const struct txn *t, const char *text, struct err *err)
 {
-	return txn_unwanted(t) ? fail(err, EINTR, "%s", text) : 0;
+	return txn_is_cancelled(t) ? fail(err, EINTR, "%s", text) : 0;
 }
 
 int txn_open_staging(struct txn *t, struct err *err)
@@ -44,7 +44,7 @@ int txn_open_staging(struct txn *t, struct err *err)
 	return t->staging_fd < 0 ? t->staging_fd : 0;
 }
 
-int txn_happened(const struct txn *t, const struct op *op, struct err *err)
+int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err)
 {
 	char name[JOURNAL_OP_NAME_LEN];
 	struct meta m;
@@ -66,7 +66,7 @@ bool txn_is_gone(int fd)
 	return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP;
 }
 
-int txn_loosen(int dirfd, const char *name, struct err *err)
+int txn_add_owner_write(int dirfd, const char *name, struct err *err)
 {
 	auto_close int fd =
 		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -82,19 +82,20 @@ int txn_loosen(int dirfd, const char *name, struct err *err)
 	return 0;
 }
 
-#define WORK (S_IWUSR | S_IXUSR)
+#define OWNER_WX (S_IWUSR | S_IXUSR)
 
 bool txn_own_mode(const struct op *op, uint32_t mode)
 {
 	uint32_t from = op->from->mode ? op->from->mode : mode;
 
 	return mode == from || mode == (from | S_IWUSR) ||
-	       mode == (from | WORK) || mode == op->to->mode ||
+	       mode == (from | OWNER_WX) || mode == op->to->mode ||
 	       mode == (op->to->mode | S_IWUSR) ||
-	       mode == (op->to->mode | WORK);
+	       mode == (op->to->mode | OWNER_WX);
 }
 
-static int open_folder(struct txn *t, const struct op *op, struct err *err)
+static int open_dir_for_owner(struct txn *t, const struct op *op,
+			      struct err *err)
 {
 	auto_close int fd =
 		beneath_open(t->project->fd, op->path, O_PATH, 0, err);
@@ -104,37 +105,37 @@ static int open_folder(struct txn *t, const struct op *op, struct err *err)
 		return txn_is_gone(fd) ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at %s", text_quote(op->path));
-	if (m.ino != op->old_ino || (m.mode & WORK) == WORK ||
+	if (m.ino != op->old_ino || (m.mode & OWNER_WX) == OWNER_WX ||
 	    !txn_own_mode(op, m.mode))
 		return 0;
-	if (fd_chmod(fd, m.mode | WORK) < 0)
+	if (fd_chmod(fd, m.mode | OWNER_WX) < 0)
 		return fail_errno(err, "open the folder %s",
 				  text_quote(op->path));
 	return 0;
 }
 
-static bool is_opened(const struct op *op)
+static bool is_opened_dir(const struct op *op)
 {
 	uint32_t either = op->from->mode | op->to->mode;
 
 	return geteuid() != 0 && op->kind == OP_META && S_ISDIR(op->to->mode) &&
-	       (either & WORK) == WORK;
+	       (either & OWNER_WX) == OWNER_WX;
 }
 
-bool txn_opens(const struct txn *t, const char *path)
+bool txn_opens_dir(const struct txn *t, const char *path)
 {
 	size_t i;
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
 
-		if (strcmp(op->path, path) == 0 && is_opened(op))
+		if (strcmp(op->path, path) == 0 && is_opened_dir(op))
 			return true;
 	}
 	return false;
 }
 
-int txn_open_folders(struct txn *t, struct err *err)
+int txn_open_dirs(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i;
@@ -143,52 +144,52 @@ int txn_open_folders(struct txn *t, struct err *err)
 	for (i = j->op_count; i-- > 0;) {
 		const struct op *op = &j->ops[i];
 
-		if (is_opened(op) && open_folder(t, op, err) < 0)
+		if (is_opened_dir(op) && open_dir_for_owner(t, op, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int changed(struct err *err)
+static int fail_op_changed(struct err *err)
 {
 	return fail(err, EBUSY, "has changed since it was looked at");
 }
 
 /* What has the name must be what was looked at: by its inode here, by its
  * bytes when it is out of everybody's reach. */
-static int expect(const struct txn *t, int dir, const char *name, struct op *op,
-		  struct err *err)
+static int check_expected_inode(const struct txn *t, int dir, const char *name,
+				struct op *op, struct err *err)
 {
 	struct meta m;
 
 	if (meta_get(dir, name, &m) < 0)
-		return errno == ENOENT ? changed(err)
+		return errno == ENOENT ? fail_op_changed(err)
 				       : fail_errno(err, "look at it");
 	/* Its ctime is the rename's afterwards. */
 	op->calm = onfile_calm(&m, op->from, t->calm);
-	return m.ino == op->old_ino ? 0 : changed(err);
+	return m.ino == op->old_ino ? 0 : fail_op_changed(err);
 }
 
-static const char taken_back[] = "interrupted: all of it was taken back";
+static const char rolled_back_text[] = "interrupted: all of it was taken back";
 
-static bool go_on(void *arg, uint64_t done)
+static bool continue_verify(void *arg, uint64_t done)
 {
 	(void)done;
-	return !txn_unwanted(arg);
+	return !txn_is_cancelled(arg);
 }
 
 /* By its name nobody opens it from now on. */
-static int check_writers(struct txn *t, const struct op *op, const char *name,
-			 struct err *err)
+static int check_displaced_writers(struct txn *t, const struct op *op,
+				   const char *name, struct err *err)
 {
 	return S_ISREG(op->from->mode)
 		       ? writers_check_at(t->staging_fd, name, err)
 		       : 0;
 }
 
-static int verify(struct txn *t, const struct op *op, struct err *err)
+static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 {
-	const struct content_watch watch = {go_on, t};
+	const struct content_watch watch = {continue_verify, t};
 	const struct onfile o = {
 		.store = t->store,
 		.calm = t->calm,
@@ -201,25 +202,25 @@ static int verify(struct txn *t, const struct op *op, struct err *err)
 	int got;
 
 	journal_op_name(t->part, op, name);
-	got = check_writers(t, op, name, err);
+	got = check_displaced_writers(t, op, name, err);
 	if (got < 0)
 		return got;
 	got = onfile_same(&o, t->staging_fd, name, op->from, err);
 	/* Of its bytes nothing can be said then, but this. */
-	if (got == -EINTR && txn_unwanted(t))
-		return txn_check_wanted(t, taken_back, err);
-	return got == 0 ? changed(err) : got < 0 ? got : 0;
+	if (got == -EINTR && txn_is_cancelled(t))
+		return txn_check_cancelled(t, rolled_back_text, err);
+	return got == 0 ? fail_op_changed(err) : got < 0 ? got : 0;
 }
 
-static int put_delete(struct txn *t, struct op *op, int dir, const char *name,
-		      struct err *err)
+static int apply_delete(struct txn *t, struct op *op, int dir, const char *name,
+			struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
 	journal_op_name(t->part, op, staged);
-	if (expect(t, dir, name, op, err) < 0)
+	if (check_expected_inode(t, dir, name, op, err) < 0)
 		return -err->num;
-	if (S_ISDIR(op->from->mode) && txn_loosen(dir, name, err) < 0)
+	if (S_ISDIR(op->from->mode) && txn_add_owner_write(dir, name, err) < 0)
 		return -err->num;
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
 		return errno == EXDEV && S_ISDIR(op->from->mode)
@@ -232,21 +233,21 @@ static int put_delete(struct txn *t, struct op *op, int dir, const char *name,
 	return 0;
 }
 
-static int put_replace(struct txn *t, struct op *op, int dir, const char *name,
-		       struct err *err)
+static int apply_replace(struct txn *t, struct op *op, int dir,
+			 const char *name, struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
 	journal_op_name(t->part, op, staged);
-	if (expect(t, dir, name, op, err) < 0)
+	if (check_expected_inode(t, dir, name, op, err) < 0)
 		return -err->num;
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) < 0)
 		return fail_errno(err, "replace");
 	return 0;
 }
 
-static int put_create(struct txn *t, const struct op *op, int dir,
-		      const char *name, struct err *err)
+static int apply_create(struct txn *t, const struct op *op, int dir,
+			const char *name, struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 
@@ -258,7 +259,8 @@ static int put_create(struct txn *t, const struct op *op, int dir,
 }
 
 /* The folder has moved to its place: its own mode may come back now. */
-static int settle_created(struct txn *t, const struct op *op, struct err *err)
+static int restore_created_mode(struct txn *t, const struct op *op,
+				struct err *err)
 {
 	auto_close int fd = -1;
 	struct meta m;
@@ -276,8 +278,9 @@ static int settle_created(struct txn *t, const struct op *op, struct err *err)
 }
 
 /* Whoever looks at it afterwards cannot read it: now it still can be. */
-static int check_unreadable(struct txn *t, const struct op *op,
-			    const struct meta *m, int path_fd, struct err *err)
+static int check_unreadable_content(struct txn *t, const struct op *op,
+				    const struct meta *m, int path_fd,
+				    struct err *err)
 {
 	auto_close int fd = -1;
 	int got;
@@ -291,12 +294,12 @@ static int check_unreadable(struct txn *t, const struct op *op,
 				       timestamp_compare(m->mtime,
 							 op->to->mtime) == 0
 			       ? 0
-			       : changed(err);
+			       : fail_op_changed(err);
 	got = content_equal(t->store, &op->from->content, fd, err);
-	return got == 0 ? changed(err) : got < 0 ? got : 0;
+	return got == 0 ? fail_op_changed(err) : got < 0 ? got : 0;
 }
 
-static int put_meta(struct txn *t, const struct op *op, struct err *err)
+static int apply_meta(struct txn *t, const struct op *op, struct err *err)
 {
 	auto_close int fd =
 		path_cursor_open(&t->path_cursor, op->path, O_PATH, err);
@@ -310,8 +313,8 @@ static int put_meta(struct txn *t, const struct op *op, struct err *err)
 		return fail_errno(err, "look at it");
 	if (m.ino != op->old_ino || !txn_own_mode(op, m.mode) ||
 	    (S_ISREG(m.mode) && m.size != op->from->size))
-		return time_alone ? 0 : changed(err);
-	if (check_unreadable(t, op, &m, fd, err) < 0)
+		return time_alone ? 0 : fail_op_changed(err);
+	if (check_unreadable_content(t, op, &m, fd, err) < 0)
 		return -err->num;
 	if (op->from->chattr & ~op->to->chattr)
 		onfile_set_chattr(fd, op->from->chattr & ~CHATTR_FIXED,
@@ -331,18 +334,18 @@ static void note_ctime(struct op *op, int dir, const char *name)
 	if (S_ISREG(op->to->mode) && meta_get(dir, name, &m) == 0 &&
 	    m.ino == op->new_ino && m.size == op->to->size &&
 	    timestamp_compare(m.mtime, op->to->mtime) == 0)
-		op->put_ctime = m.ctime;
+		op->forward_ctime = m.ctime;
 }
 
 /* One that is looked at when all is in its place: nobody else reaches it, and
  * a second thread can do it. */
-static bool is_file(const struct op *op)
+static bool is_verified_at_end(const struct op *op)
 {
 	return (op->kind == OP_REPLACE || op->kind == OP_DELETE) &&
 	       S_ISREG(op->from->mode);
 }
 
-static int put_op(struct txn *t, struct op *op, struct err *err)
+static int apply_op(struct txn *t, struct op *op, struct err *err)
 {
 	auto_close int dir = -1;
 	const char *name;
@@ -350,33 +353,34 @@ static int put_op(struct txn *t, struct op *op, struct err *err)
 
 	if (op->kind == OP_RIDE)
 		return 0;
-	if (txn_check_wanted(t, taken_back, err) < 0)
+	if (txn_check_cancelled(t, rolled_back_text, err) < 0)
 		return -err->num;
 	if (op->kind == OP_META)
-		return put_meta(t, op, err);
+		return apply_meta(t, op, err);
 	/* Only what was ended in the middle may have been done already. */
-	got = t->what ? 0 : txn_happened(t, op, err);
+	got = t->what ? 0 : txn_op_is_done(t, op, err);
 	if (got < 0)
 		return got;
 	if (!got) {
 		dir = path_cursor_parent(&t->path_cursor, op->path, &name, err);
 		if (dir < 0)
 			return dir;
-		got = op->kind == OP_DELETE ? put_delete(t, op, dir, name, err)
+		got = op->kind == OP_DELETE
+			      ? apply_delete(t, op, dir, name, err)
 		      : op->kind == OP_REPLACE
-			      ? put_replace(t, op, dir, name, err)
-			      : put_create(t, op, dir, name, err);
+			      ? apply_replace(t, op, dir, name, err)
+			      : apply_create(t, op, dir, name, err);
 		if (got < 0)
 			return got;
 		if (op->kind != OP_DELETE)
 			note_ctime(op, dir, name);
 	}
 	if (op->kind == OP_CREATE)
-		return settle_created(t, op, err);
-	return is_file(op) ? 0 : verify(t, op, err);
+		return restore_created_mode(t, op, err);
+	return is_verified_at_end(op) ? 0 : verify_displaced(t, op, err);
 }
 
-static int keep_times(struct txn *t, struct err *err)
+static int restore_parent_mtimes(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i;
@@ -403,14 +407,14 @@ static int keep_times(struct txn *t, struct err *err)
 }
 
 /* What was changed in place; folders are among the touched ones. */
-static bool wants_sync(const struct op *op)
+static bool needs_own_sync(const struct op *op)
 {
 	if (op->kind == OP_CREATE)
 		return S_ISDIR(op->to->mode) && !(op->to->mode & S_IWUSR);
 	return op->kind == OP_META && !S_ISDIR(op->to->mode);
 }
 
-static int sync_all(struct txn *t, struct err *err)
+static int sync_changed_paths(struct txn *t, struct err *err)
 {
 	AUTO(syncs) struct syncs syncs = SYNCS_NONE;
 	const struct journal_root *j = t->part;
@@ -419,7 +423,7 @@ static int sync_all(struct txn *t, struct err *err)
 	if (j->op_count + j->parent_mtime_count > SYNC_EACH_MAX)
 		syncs_add_all(&syncs);
 	for (i = 0; !syncs.whole && i < j->op_count; i++)
-		if (wants_sync(&j->ops[i]))
+		if (needs_own_sync(&j->ops[i]))
 			syncs_add(&syncs, t->project->fd, j->ops[i].path);
 	for (i = 0; !syncs.whole && i < j->parent_mtime_count; i++)
 		syncs_add(&syncs, t->project->fd, j->parent_mtime[i].path);
@@ -429,7 +433,7 @@ static int sync_all(struct txn *t, struct err *err)
 	return 0;
 }
 
-static int fail_op(const struct op *op, struct err *err)
+static int fail_with_op_path(const struct op *op, struct err *err)
 {
 	return err_context(err, "%s", text_quote(*op->path ? op->path : "."));
 }
@@ -438,23 +442,23 @@ static int fail_op(const struct op *op, struct err *err)
 #define PART_LEN 32
 
 /* What came out, while the disk is at work: the first part is the sync. */
-static int close_part(void *arg, size_t i, struct err *err)
+static int sync_or_verify_part(void *arg, size_t i, struct err *err)
 {
 	struct txn *t = arg;
 	size_t at = (i - 1) * PART_LEN, end = at + PART_LEN;
 
 	if (i == 0)
-		return sync_all(t, err);
+		return sync_changed_paths(t, err);
 	for (; at < end && at < t->part->op_count; at++) {
 		const struct op *op = &t->part->ops[at];
 
-		if (is_file(op) && verify(t, op, err) < 0)
-			return fail_op(op, err);
+		if (is_verified_at_end(op) && verify_displaced(t, op, err) < 0)
+			return fail_with_op_path(op, err);
 	}
 	return 0;
 }
 
-int txn_put(struct txn *t, struct err *err)
+int txn_forward(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i;
@@ -462,13 +466,14 @@ int txn_put(struct txn *t, struct err *err)
 	/* What the survey went through may lie elsewhere by now. */
 	path_cursor_free(&t->path_cursor);
 	t->path_cursor.root_fd = t->project->fd;
-	if (txn_open_folders(t, err) < 0)
+	if (txn_open_dirs(t, err) < 0)
 		return -err->num;
 	for (i = 0; i < j->op_count; i++)
-		if (put_op(t, &j->ops[i], err) < 0)
-			return fail_op(&j->ops[i], err);
-	if (keep_times(t, err) < 0)
+		if (apply_op(t, &j->ops[i], err) < 0)
+			return fail_with_op_path(&j->ops[i], err);
+	if (restore_parent_mtimes(t, err) < 0)
 		return -err->num;
 	return parallel_for(1 + (j->op_count + PART_LEN - 1) / PART_LEN,
-			    j->op_count < TXN_CREW_MIN, close_part, t, err);
+			    j->op_count < TXN_THREADS_MIN, sync_or_verify_part,
+			    t, err);
 }
