@@ -346,7 +346,7 @@ char *recover_unfinished(const struct context *c, const char *project,
 	auto_free char *first = transaction_first(workspaces_fd, project);
 	const char *path = first ? first : project;
 	auto_free char *title = NULL;
-	enum transaction_stage stage = TRANSACTION_HALF;
+	enum transaction_stage stage = TRANSACTION_INTERRUPTED;
 	struct err ignored;
 	auto_close int fd =
 		workspace_open(workspaces_fd, path, false, &ignored);
@@ -358,7 +358,7 @@ char *recover_unfinished(const struct context *c, const char *project,
 	title = transaction_title(workspaces_fd, path, &stage);
 	if (stage == TRANSACTION_DONE)
 		return NULL;
-	*ret_back = stage == TRANSACTION_BACK;
+	*ret_back = stage == TRANSACTION_ROLLBACK;
 	return title ? TAKE(title) : mem_strdup("change");
 }
 

@@ -45,9 +45,9 @@ char *transaction_title(int workspaces_fd, const char *project_path,
 	if (fd < 0 || (journal_load(fd, &j, &ignored) < 0 &&
 		       journal_load_from(fd, JOURNAL_ASIDE, &j, &ignored) < 0))
 		return NULL;
-	*ret = j.state == JOURNAL_BACK	 ? TRANSACTION_BACK
-	       : j.state == JOURNAL_DONE ? TRANSACTION_DONE
-					 : TRANSACTION_HALF;
+	*ret = j.state == JOURNAL_ROLLBACK ? TRANSACTION_ROLLBACK
+	       : j.state == JOURNAL_DONE   ? TRANSACTION_DONE
+					   : TRANSACTION_INTERRUPTED;
 	return *j.run_id ? mem_printf("%s of run %s", j.action, j.run_id)
 			 : mem_strdup(j.action);
 }
@@ -92,8 +92,9 @@ static int undo(struct txn_all *all, struct err *err)
 
 	/* That it cannot be said is no reason not to do it: recovery would
 	 * try once more to go forward, and then come here as well. */
-	(void)journal_set_state(workspace, &all->journal, JOURNAL_BACK, &more);
-	if (txn_all_back(all, &more) < 0 ||
+	(void)journal_set_state(workspace, &all->journal, JOURNAL_ROLLBACK,
+				&more);
+	if (txn_all_rollback(all, &more) < 0 ||
 	    journal_set_state(workspace, &all->journal, JOURNAL_STAGING,
 			      &more) < 0)
 		(void)err_context(err,
@@ -102,7 +103,7 @@ static int undo(struct txn_all *all, struct err *err)
 				  more.text);
 	else
 		(void)give_up(all, err);
-	txn_all_kept(all, &kept);
+	txn_all_displaced(all, &kept);
 	if (kept.len)
 		return err_context(err, "%s", buf_text(&kept));
 	return -err->num;
@@ -213,8 +214,8 @@ static int conclude(struct txn_all *all, struct err *err)
 
 	if (journal_set_state(workspace, &all->journal, JOURNAL_DONE, err) <
 	    0) {
-		if (journal_set_state(workspace, &all->journal, JOURNAL_BACK,
-				      &ignored) == 0)
+		if (journal_set_state(workspace, &all->journal,
+				      JOURNAL_ROLLBACK, &ignored) == 0)
 			return undo(all, err);
 		return err_context(err, "it is done, but cannot be noted: the "
 					"next command of guard finishes it");

@@ -133,12 +133,12 @@ void txn_all_lay_out(struct txn_all *all)
 		all->roots[i] = (struct txn){
 			.store = all->store,
 			.part = &all->journal.roots[i],
-			.whole = &all->journal,
+			.journal = &all->journal,
 			.staging_fd = -1,
 		};
 }
 
-int txn_all_back(struct txn_all *all, struct err *err)
+int txn_all_rollback(struct txn_all *all, struct err *err)
 {
 	struct err later;
 	int worst = 0;
@@ -146,7 +146,8 @@ int txn_all_back(struct txn_all *all, struct err *err)
 
 	for (i = all->count; i-- > 0;) {
 		struct txn *t = &all->roots[i];
-		int got = t->project ? txn_back(t, worst ? &later : err) : 0;
+		int got =
+			t->project ? txn_rollback(t, worst ? &later : err) : 0;
 
 		worst = worst ? worst : got;
 	}
@@ -177,7 +178,7 @@ int txn_all_finish(struct txn_all *all, bool forward, struct err *err)
 	return got < 0 ? got : txn_all_close(all, err);
 }
 
-void txn_all_kept(const struct txn_all *all, struct buf *to)
+void txn_all_displaced(const struct txn_all *all, struct buf *to)
 {
 	size_t i;
 

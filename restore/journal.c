@@ -455,7 +455,7 @@ int journal_set_state(int workspace_fd, struct journal *j,
 static bool state_ok(enum journal_state state)
 {
 	return state == JOURNAL_STAGING || state == JOURNAL_PREPARED ||
-	       state == JOURNAL_BACK || state == JOURNAL_DONE;
+	       state == JOURNAL_ROLLBACK || state == JOURNAL_DONE;
 }
 
 int journal_load_from(int workspace_fd, const char *name, struct journal *ret,

@@ -32,7 +32,7 @@
 enum journal_state {
 	JOURNAL_STAGING = 'S',
 	JOURNAL_PREPARED = 'P',
-	JOURNAL_BACK = 'B',
+	JOURNAL_ROLLBACK = 'B',
 	JOURNAL_DONE = 'D',
 };
 

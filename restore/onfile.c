@@ -72,10 +72,10 @@ static int same_bytes(const struct onfile *o, int dirfd, const char *name,
 }
 
 static bool same_head(const struct meta *m, const struct entry *e,
-		      uint32_t loose)
+		      uint32_t ignored_bits)
 {
-	if ((m->mode | loose) != (e->mode | loose) || m->uid != e->uid ||
-	    m->gid != e->gid)
+	if ((m->mode | ignored_bits) != (e->mode | ignored_bits) ||
+	    m->uid != e->uid || m->gid != e->gid)
 		return false;
 	if (S_ISREG(m->mode) && m->size != e->size)
 		return false;
@@ -129,7 +129,7 @@ static int same_at(const struct onfile *o, int dirfd, const char *name,
 {
 	auto_close int fd =
 		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	uint32_t loose = !above && S_ISDIR(e->mode) ? S_IWUSR : 0;
+	uint32_t ignored_bits = !above && S_ISDIR(e->mode) ? S_IWUSR : 0;
 	struct meta m;
 	int got;
 
@@ -139,7 +139,7 @@ static int same_at(const struct onfile *o, int dirfd, const char *name,
 			       : fail_errno(err, "open %s", text_quote(name));
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(name));
-	if (!same_head(&m, e, loose))
+	if (!same_head(&m, e, ignored_bits))
 		return 0;
 	if (S_ISLNK(m.mode))
 		return same_link(dirfd, name, e);

@@ -41,7 +41,7 @@ static char *told(const struct recovery *r, const char *how)
 	buf_printf(&b, "an interrupted %s of %s was %s",
 		   *action ? action : "action", text_quote(r->all.first->path),
 		   how);
-	txn_all_kept(&r->all, &more);
+	txn_all_displaced(&r->all, &more);
 	buf_add(&more, r->more.data, r->more.len);
 	if (more.len) {
 		buf_add_text(&b, "\n");
@@ -93,7 +93,7 @@ static int stuck(struct recovery *r, char **ret_text, struct err *err)
 {
 	AUTO(buf) struct buf kept = {0};
 
-	txn_all_kept(&r->all, &kept);
+	txn_all_displaced(&r->all, &kept);
 	if (kept.len)
 		*ret_text = told(r, "not yet taken back");
 	return err_context(err, "take back an interrupted %s",
@@ -106,13 +106,13 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 	struct journal *j = &r->all.journal;
 
 	if (j->state == JOURNAL_PREPARED &&
-	    journal_set_state(workspace, j, JOURNAL_BACK, err) < 0)
+	    journal_set_state(workspace, j, JOURNAL_ROLLBACK, err) < 0)
 		return -err->num;
-	if (j->state == JOURNAL_BACK && txn_all_back(&r->all, err) < 0)
+	if (j->state == JOURNAL_ROLLBACK && txn_all_rollback(&r->all, err) < 0)
 		return stuck(r, ret_text, err);
-	if (r->lost && j->state == JOURNAL_BACK)
+	if (r->lost && j->state == JOURNAL_ROLLBACK)
 		return orphaned(r, ret_text, err);
-	if (j->state == JOURNAL_BACK &&
+	if (j->state == JOURNAL_ROLLBACK &&
 	    journal_set_state(workspace, j, JOURNAL_STAGING, err) < 0)
 		return stuck(r, ret_text, err);
 	if (txn_all_finish(&r->all, false, err) < 0)

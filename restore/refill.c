@@ -53,7 +53,7 @@ static int make(struct store *store, const struct entry *e, const char *path,
 	struct txn t = {
 		.store = store,
 		.part = r.part,
-		.whole = &journal,
+		.journal = &journal,
 		.staging_fd = scratch_fd,
 	};
 	AUTO(syncs) struct syncs syncs = SYNCS_NONE;

@@ -217,8 +217,9 @@ int transaction_close(struct project *p, int workspaces_fd, struct err *err);
 bool transaction_pending(int workspaces_fd, const char *project_path);
 
 enum transaction_stage {
-	TRANSACTION_HALF, /* it can be finished, or taken back */
-	TRANSACTION_BACK, /* it is being taken back, and will not be finished */
+	TRANSACTION_INTERRUPTED, /* it can be finished, or taken back */
+	TRANSACTION_ROLLBACK, /* it is being taken back, and will not be
+				 finished */
 	TRANSACTION_DONE, /* but that is not noted yet */
 };
 /* What that journal is of, "apply of run 3mk9zq-4t", to free; NULL: it cannot

@@ -33,7 +33,7 @@ struct txn {
 	struct store *store;
 	struct project *project;
 	struct journal_root *part; /* this root's part of the journal */
-	const struct journal *whole;
+	const struct journal *journal;
 	const struct transaction *what; /* NULL: it is recovered */
 	const struct transaction_layer *from; /* or NULL */
 	int staging_fd; /* -1 while there is none */
@@ -65,7 +65,7 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err);
 int txn_forward(struct txn *t, struct err *err);
 /* Takes back whatever has happened; goes on after a failure, whose error is
  * returned. */
-int txn_back(struct txn *t, struct err *err);
+int txn_rollback(struct txn *t, struct err *err);
 
 /* Opens the staging folder of the journal. */
 int txn_open_staging(struct txn *t, struct err *err);
@@ -124,13 +124,13 @@ void txn_all_free(struct txn_all *all);
 void txn_all_lay_out(struct txn_all *all);
 /* Whatever happened in each root is taken back, the last first. Goes on after
  * a failure, whose error is returned. */
-int txn_all_back(struct txn_all *all, struct err *err);
+int txn_all_rollback(struct txn_all *all, struct err *err);
 /* txn_finish() each. */
 int txn_all_clear(struct txn_all *all, bool forward, struct err *err);
 /* The same, then the journal goes. */
 int txn_all_finish(struct txn_all *all, bool forward, struct err *err);
 /* What was put beside in any of them, appended. */
-void txn_all_kept(const struct txn_all *all, struct buf *to);
+void txn_all_displaced(const struct txn_all *all, struct buf *to);
 /* The journal goes, and what the other workspaces say of it. */
 int txn_all_close(struct txn_all *all, struct err *err);
 

@@ -18,38 +18,42 @@
 #include "snapshot/tree/catalog.h"
 
 /* So many things may be kept beside one path. */
-#define KEPT_MAX 1000
+#define DISPLACED_MAX 1000
 
 static const char changed[] = "was changed meanwhile: kept as";
 
 /* An operation, and those behind it that came along in its folder, sorted by
  * path as all new things are. */
-struct ride {
+struct child_ops {
 	const struct op *ops;
 	size_t count;
 };
 
-static struct ride rides_with(const struct txn *t, const struct op *top)
+static struct child_ops find_child_ops(const struct txn *t,
+				       const struct op *top)
 {
 	const struct journal_root *j = t->part;
 	const struct op *end = top + 1;
 
 	while (end < j->ops + j->op_count && end->kind == OP_RIDE)
 		end++;
-	return (struct ride){top, (size_t)(end - top)};
+	return (struct child_ops){top, (size_t)(end - top)};
 }
 
-static int by_path(const void *path, const void *op)
+static int compare_path_to_op(const void *path, const void *op)
 {
 	return path_compare(path, ((const struct op *)op)->path);
 }
 
-static int intact(struct txn *t, const struct ride *ride, const char *path,
-		  int dirfd, const char *name, struct err *err);
+static int is_content_unchanged(struct txn *t,
+				const struct child_ops *child_ops,
+				const char *path, int dirfd, const char *name,
+				struct err *err);
 
-static int intact_below(struct txn *t, const struct ride *ride,
-			const char *path, int dirfd, const char *name,
-			struct err *err)
+static int are_children_unchanged(struct txn *t,
+				  const struct child_ops *child_ops,
+				  const char *path, int dirfd, const char *name,
+				  struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = openat(
@@ -62,7 +66,8 @@ static int intact_below(struct txn *t, const struct ride *ride,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		auto_free char *child = path_join(path, list.items[i].name);
-		int got = intact(t, ride, child, fd, list.items[i].name, err);
+		int got = is_content_unchanged(t, child_ops, child, fd,
+					       list.items[i].name, err);
 
 		if (got <= 0)
 			return got;
@@ -71,7 +76,7 @@ static int intact_below(struct txn *t, const struct ride *ride,
 }
 
 /* Somebody has it open, and writes to it later. */
-static bool has_writer(int dirfd, const char *name)
+static bool file_has_writer(int dirfd, const char *name)
 {
 	struct err ignored;
 
@@ -79,22 +84,26 @@ static bool has_writer(int dirfd, const char *name)
 }
 
 /* Of a folder guard itself may have changed what its owner may do. */
-static bool same_rights(const struct entry *to, const struct meta *m)
+static bool same_permission_bits(const struct entry *to, const struct meta *m)
 {
-	uint32_t loose = S_ISDIR(to->mode) ? S_IRWXU : 0;
+	uint32_t ignored_bits = S_ISDIR(to->mode) ? S_IRWXU : 0;
 
-	return S_ISLNK(to->mode) || ((m->mode ^ to->mode) & 0777 & ~loose) == 0;
+	return S_ISLNK(to->mode) ||
+	       ((m->mode ^ to->mode) & 0777 & ~ignored_bits) == 0;
 }
 
 /*
  * Whether what we had put and have in our hands again is still what we put:
  * somebody may have worked on it meanwhile. When in doubt: no.
  */
-static int intact(struct txn *t, const struct ride *ride, const char *path,
-		  int dirfd, const char *name, struct err *err)
+static int is_content_unchanged(struct txn *t,
+				const struct child_ops *child_ops,
+				const char *path, int dirfd, const char *name,
+				struct err *err)
 {
-	const struct op *op = bsearch(path, ride->ops, ride->count,
-				      sizeof(*ride->ops), by_path);
+	const struct op *op =
+		bsearch(path, child_ops->ops, child_ops->count,
+			sizeof(*child_ops->ops), compare_path_to_op);
 	struct err ignored;
 	struct meta m;
 
@@ -102,28 +111,30 @@ static int intact(struct txn *t, const struct ride *ride, const char *path,
 	if (meta_get(dirfd, name, &m) < 0 && errno == ENOENT)
 		return 1;
 	if (!op || meta_get(dirfd, name, &m) < 0 || m.ino != op->new_ino ||
-	    !same_rights(op->to, &m))
+	    !same_permission_bits(op->to, &m))
 		return 0;
 	if (S_ISDIR(op->to->mode))
-		return intact_below(t, ride, path, dirfd, name, err);
-	if (S_ISREG(op->to->mode) && has_writer(dirfd, name))
+		return are_children_unchanged(t, child_ops, path, dirfd, name,
+					      err);
+	if (S_ISREG(op->to->mode) && file_has_writer(dirfd, name))
 		return 0;
 	return onfile_same_content(t->store, dirfd, name, op->to, &ignored) ==
 	       1;
 }
 
-static const char *kept_id(const struct txn *t)
+static const char *displaced_id(const struct txn *t)
 {
 	return t->part->staging + strlen(STAGING_PREFIX);
 }
 
 /* A name beside another that says whose it is; a long one loses its end. */
-static char *kept_name(const struct txn *t, const char *name, unsigned number)
+static char *displaced_name(const struct txn *t, const char *name,
+			    unsigned number)
 {
 	auto_free char *more =
 		number ? mem_printf("-%u", number + 1) : mem_strdup("");
 	auto_free char *end =
-		mem_printf(".guard-kept-%.8s%s", kept_id(t), more);
+		mem_printf(".guard-kept-%.8s%s", displaced_id(t), more);
 	size_t len = strlen(name);
 
 	if (len + strlen(end) > NAME_MAX) {
@@ -135,22 +146,22 @@ static char *kept_name(const struct txn *t, const char *name, unsigned number)
 }
 
 /* For people, and only once. */
-static void tell(struct txn *t, char *line)
+static void add_displaced_line(struct txn *t, char *line)
 {
 	if (!strstr(buf_text(&t->kept), line))
 		buf_add_text(&t->kept, line);
 	free(line);
 }
 
-static int open_folder(int dir, const char *name)
+static int open_path_dir(int dir, const char *name)
 {
 	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* A folder that somebody has removed, as it was before; without a name of its
  * own in there (what is kept beside) nobody else may look into it. */
-static int make_folder(struct txn *t, int dir, const char *name,
-		       const char *path, struct err *err)
+static int recreate_dir(struct txn *t, int dir, const char *name,
+			const char *path, struct err *err)
 {
 	AUTO(snapshot) struct snapshot before = {0};
 	AUTO(entry) struct entry e = {0};
@@ -167,47 +178,51 @@ static int make_folder(struct txn *t, int dir, const char *name,
 	    !S_ISDIR(e.mode))
 		return 0;
 	e.mode |= S_IWUSR | S_IXUSR;
-	fd = open_folder(dir, name);
+	fd = open_path_dir(dir, name);
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(path))
 		      : onfile_set_meta(t->store, fd, &e, err);
 }
 
 /* One folder on the way, which may be gone, or something else by now: *path is
  * then another one. */
-static int step_into(struct txn *t, int dir, const char *name, char **path,
-		     struct err *err)
+static int enter_or_recreate_dir(struct txn *t, int dir, const char *name,
+				 char **path, struct err *err)
 {
 	auto_free char *up = *path;
 	auto_free char *kept = NULL;
 	int fd;
 
 	*path = path_join(up, name);
-	fd = open_folder(dir, name);
+	fd = open_path_dir(dir, name);
 	if (fd < 0 && errno == ENOENT) {
-		if (make_folder(t, dir, name, *path, err) < 0)
+		if (recreate_dir(t, dir, name, *path, err) < 0)
 			return -err->num;
-		tell(t, mem_printf("%s was gone: it is made again for what was "
+		add_displaced_line(
+			t,
+			mem_printf("%s was gone: it is made again for what was "
 				   "in it\n",
 				   text_quote(*path)));
-		fd = open_folder(dir, name);
+		fd = open_path_dir(dir, name);
 	} else if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
 		auto_free char *was = *path;
 
-		kept = kept_name(t, name, 0);
+		kept = displaced_name(t, name, 0);
 		*path = path_join(up, kept);
-		if (make_folder(t, dir, kept, *path, err) < 0)
+		if (recreate_dir(t, dir, kept, *path, err) < 0)
 			return -err->num;
-		tell(t, mem_printf("%s is no folder any more: what was in it "
+		add_displaced_line(
+			t,
+			mem_printf("%s is no folder any more: what was in it "
 				   "is kept in %s\n",
 				   text_quote(was), text_quote(*path)));
-		fd = open_folder(dir, kept);
+		fd = open_path_dir(dir, kept);
 	}
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(*path)) : fd;
 }
 
 /* The folder for a path, wherever it has to be by now: *ret_path. */
-static int parent_again(struct txn *t, const char *path, char **ret_path,
-			struct err *err)
+static int open_current_parent(struct txn *t, const char *path, char **ret_path,
+			       struct err *err)
 {
 	const char *name;
 	int dir = beneath_parent(t->project->fd, path, &name, err);
@@ -222,7 +237,7 @@ static int parent_again(struct txn *t, const char *path, char **ret_path,
 	while (dir >= 0 && strchr(path, '/')) {
 		size_t len = strcspn(path, "/");
 		auto_free char *part = mem_strndup(path, len);
-		int next = step_into(t, dir, part, &where, err);
+		int next = enter_or_recreate_dir(t, dir, part, &where, err);
 
 		(void)close(dir);
 		dir = next;
@@ -234,28 +249,32 @@ static int parent_again(struct txn *t, const char *path, char **ret_path,
 }
 
 /* Into the project, beside the path, under a name that says whose it is. */
-static int put_beside(struct txn *t, const char *staged, const struct op *op,
-		      const char *what, struct err *err)
+static int keep_displaced(struct txn *t, const char *staged,
+			  const struct op *op, const char *what,
+			  struct err *err)
 {
 	auto_free char *path = NULL;
 	auto_free char *up = NULL;
-	auto_close int dir = parent_again(t, op->path, &path, err);
+	auto_close int dir = open_current_parent(t, op->path, &path, err);
 	unsigned number;
 
 	if (dir < 0)
 		return dir;
 	up = path_parent(path);
 	for (number = 0;; number++) {
-		auto_free char *name = kept_name(t, path_name(path), number);
+		auto_free char *name =
+			displaced_name(t, path_name(path), number);
 		auto_free char *kept = path_join(up, name);
 
 		if (renameat2(t->staging_fd, staged, dir, name,
 			      RENAME_NOREPLACE) == 0) {
-			tell(t, mem_printf("%s %s %s\n", text_quote(op->path),
-					   what, text_quote(kept)));
+			add_displaced_line(t,
+					   mem_printf("%s %s %s\n",
+						      text_quote(op->path),
+						      what, text_quote(kept)));
 			return 0;
 		}
-		if (errno != EEXIST || number == KEPT_MAX)
+		if (errno != EEXIST || number == DISPLACED_MAX)
 			return fail_errno(err, "keep as %s", text_quote(kept));
 	}
 }
@@ -265,94 +284,101 @@ static int put_beside(struct txn *t, const char *staged, const struct op *op,
  * it (known in this process only). A write in between gives it another size or
  * time, which is looked at once more afterwards: a long file is not read.
  */
-static bool is_as_put(const struct op *op, const struct meta *m)
+static bool has_forward_ctime(const struct op *op, const struct meta *m)
 {
 	return S_ISREG(op->to->mode) && op->forward_ctime.sec &&
 	       m->ino == op->new_ino &&
 	       timestamp_compare(m->ctime, op->forward_ctime) == 0;
 }
 
-static bool is_still_so(struct txn *t, const char *staged, const struct op *op)
+static bool is_staged_unchanged(struct txn *t, const char *staged,
+				const struct op *op)
 {
 	struct meta m;
 
 	return meta_get(t->staging_fd, staged, &m) == 0 &&
 	       m.ino == op->new_ino && m.size == op->to->size &&
 	       timestamp_compare(m.mtime, op->to->mtime) == 0 &&
-	       !has_writer(t->staging_fd, staged);
+	       !file_has_writer(t->staging_fd, staged);
 }
 
-static int keep_if_changed(struct txn *t, const char *staged,
-			   const struct op *op, struct err *err)
+static int keep_if_changed_since(struct txn *t, const char *staged,
+				 const struct op *op, struct err *err)
 {
-	const struct ride ride = rides_with(t, op);
-	int got = intact(t, &ride, op->path, t->staging_fd, staged, err);
+	const struct child_ops child_ops = find_child_ops(t, op);
+	int got = is_content_unchanged(t, &child_ops, op->path, t->staging_fd,
+				       staged, err);
 
 	/* One call that failed is no reason to doubt. */
 	if (!got)
-		got = intact(t, &ride, op->path, t->staging_fd, staged, err);
+		got = is_content_unchanged(t, &child_ops, op->path,
+					   t->staging_fd, staged, err);
 	return got ? (got < 0 ? got : 0)
-		   : put_beside(t, staged, op, changed, err);
+		   : keep_displaced(t, staged, op, changed, err);
 }
 
-static int back_create(struct txn *t, const struct op *op, int dir,
-		       const char *name, const char *staged, struct err *err)
+static int rollback_create(struct txn *t, const struct op *op, int dir,
+			   const char *name, const char *staged,
+			   struct err *err)
 {
 	struct meta m = {0};
-	bool as_put;
+	bool had_forward_ctime;
 
 	/* What an earlier attempt has taken out, and had to keep beside. */
-	if (keep_if_changed(t, staged, op, err) < 0)
+	if (keep_if_changed_since(t, staged, op, err) < 0)
 		return -err->num;
 	/* Whoever removed it meanwhile has done our work. */
 	if (meta_get(dir, name, &m) < 0 && errno == ENOENT)
 		return 0;
 	if (S_ISDIR(op->to->mode) && txn_add_owner_write(dir, name, err) < 0)
 		return -err->num;
-	as_put = is_as_put(op, &m);
+	had_forward_ctime = has_forward_ctime(op, &m);
 	if (renameat2(dir, name, t->staging_fd, staged, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "take back");
-	if (as_put && is_still_so(t, staged, op))
+	if (had_forward_ctime && is_staged_unchanged(t, staged, op))
 		return 0;
-	return keep_if_changed(t, staged, op, err);
+	return keep_if_changed_since(t, staged, op, err);
 }
 
-static int back_replace(struct txn *t, const struct op *op, int dir,
-			const char *name, const char *staged, struct err *err)
+static int rollback_replace(struct txn *t, const struct op *op, int dir,
+			    const char *name, const char *staged,
+			    struct err *err)
 {
 	struct meta m = {0};
-	bool as_put;
+	bool had_forward_ctime;
 
 	/* An earlier attempt has come as far as this. */
 	if (meta_get(dir, name, &m) == 0 && m.ino == op->old_ino)
-		return keep_if_changed(t, staged, op, err);
-	as_put = is_as_put(op, &m);
+		return keep_if_changed_since(t, staged, op, err);
+	had_forward_ctime = has_forward_ctime(op, &m);
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_EXCHANGE) == 0)
-		return as_put && is_still_so(t, staged, op)
+		return had_forward_ctime && is_staged_unchanged(t, staged, op)
 			       ? 0
-			       : keep_if_changed(t, staged, op, err);
+			       : keep_if_changed_since(t, staged, op, err);
 	if (errno != ENOENT ||
 	    renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "put back");
 	return 0;
 }
 
-static int back_delete(struct txn *t, const struct op *op, int dir,
-		       const char *name, const char *staged, struct err *err)
+static int rollback_delete(struct txn *t, const struct op *op, int dir,
+			   const char *name, const char *staged,
+			   struct err *err)
 {
 	if (renameat2(t->staging_fd, staged, dir, name, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EEXIST)
 		return fail_errno(err, "put back");
-	return put_beside(t, staged, op,
-			  "has been made anew meanwhile: what was there before "
-			  "is kept as",
-			  err);
+	return keep_displaced(
+		t, staged, op,
+		"has been made anew meanwhile: what was there before "
+		"is kept as",
+		err);
 }
 
 /* Metadata as before: of what was changed in place, and of a folder that had
  * to be loosened. */
-static int back_meta(struct txn *t, const struct op *op, struct err *err)
+static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 {
 	struct err ignored;
 	auto_close int fd = -1;
@@ -374,20 +400,20 @@ static int back_meta(struct txn *t, const struct op *op, struct err *err)
 
 /* The folder that it was put into may be somewhere else by now, or gone: what
  * is new is there with it, or gone with it. */
-static int back_new(struct txn *t, const struct op *op, const char *staged,
-		    struct err *err)
+static int rollback_created(struct txn *t, const struct op *op,
+			    const char *staged, struct err *err)
 {
 	const char *name;
 	auto_close int dir =
 		beneath_parent(t->project->fd, op->path, &name, err);
 
 	if (txn_is_gone(dir))
-		return keep_if_changed(t, staged, op, err);
-	return dir < 0 ? dir : back_create(t, op, dir, name, staged, err);
+		return keep_if_changed_since(t, staged, op, err);
+	return dir < 0 ? dir : rollback_create(t, op, dir, name, staged, err);
 }
 
-static int back_old(struct txn *t, const struct op *op, const char *staged,
-		    struct err *err)
+static int rollback_displaced(struct txn *t, const struct op *op,
+			      const char *staged, struct err *err)
 {
 	auto_free char *path = NULL;
 	auto_close int dir = -1;
@@ -396,15 +422,17 @@ static int back_old(struct txn *t, const struct op *op, const char *staged,
 	/* An earlier attempt has brought it back. */
 	if (meta_get(t->staging_fd, staged, &m) < 0 && errno == ENOENT)
 		return 0;
-	dir = parent_again(t, op->path, &path, err);
+	dir = open_current_parent(t, op->path, &path, err);
 	if (dir < 0)
 		return dir;
 	return op->kind == OP_DELETE
-		       ? back_delete(t, op, dir, path_name(path), staged, err)
-		       : back_replace(t, op, dir, path_name(path), staged, err);
+		       ? rollback_delete(t, op, dir, path_name(path), staged,
+					 err)
+		       : rollback_replace(t, op, dir, path_name(path), staged,
+					  err);
 }
 
-static int back_op(struct txn *t, const struct op *op, struct err *err)
+static int rollback_op(struct txn *t, const struct op *op, struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 	int happened = txn_op_is_done(t, op, err);
@@ -412,19 +440,19 @@ static int back_op(struct txn *t, const struct op *op, struct err *err)
 	if (happened < 0)
 		return happened;
 	journal_op_name(t->part, op, staged);
-	if (happened &&
-	    (op->kind == OP_CREATE ? back_new(t, op, staged, err)
-				   : back_old(t, op, staged, err)) < 0)
+	if (happened && (op->kind == OP_CREATE
+				 ? rollback_created(t, op, staged, err)
+				 : rollback_displaced(t, op, staged, err)) < 0)
 		return -err->num;
 	if (op->kind == OP_META || op->kind == OP_DELETE)
-		return back_meta(t, op, err);
-	if (!happened && t->whole->state == JOURNAL_BACK &&
+		return rollback_meta(t, op, err);
+	if (!happened && t->journal->state == JOURNAL_ROLLBACK &&
 	    (op->kind == OP_CREATE || op->kind == OP_REPLACE))
-		return keep_if_changed(t, staged, op, err);
+		return keep_if_changed_since(t, staged, op, err);
 	return 0;
 }
 
-static int back_times(struct txn *t, struct err *err)
+static int rollback_times(struct txn *t, struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i;
@@ -445,8 +473,8 @@ static int back_times(struct txn *t, struct err *err)
 }
 
 /* The operations of one sort, last first; the first failure counts. */
-static bool back_ops(struct txn *t, bool folder_meta, bool failed,
-		     struct err *err)
+static bool rollback_ops(struct txn *t, bool folder_meta, bool failed,
+			 struct err *err)
 {
 	struct journal_root *j = t->part;
 	struct err later;
@@ -458,7 +486,7 @@ static bool back_ops(struct txn *t, bool folder_meta, bool failed,
 
 		if ((op->kind == OP_META && S_ISDIR(op->to->mode)) !=
 			    folder_meta ||
-		    back_op(t, op, to) == 0)
+		    rollback_op(t, op, to) == 0)
 			continue;
 		(void)err_context(to, "take back %s", text_quote(op->path));
 		failed = true;
@@ -466,15 +494,15 @@ static bool back_ops(struct txn *t, bool folder_meta, bool failed,
 	return failed;
 }
 
-int txn_back(struct txn *t, struct err *err)
+int txn_rollback(struct txn *t, struct err *err)
 {
 	bool failed = txn_open_dirs(t, err) < 0;
 
-	failed = back_ops(t, false, failed, err);
-	failed = back_ops(t, true, failed, err);
+	failed = rollback_ops(t, false, failed, err);
+	failed = rollback_ops(t, true, failed, err);
 	if (failed)
 		return -err->num;
-	if (back_times(t, err) < 0)
+	if (rollback_times(t, err) < 0)
 		return -err->num;
 	if (syncfs(t->staging_fd) < 0)
 		return fail_errno(err, "sync the project");
