@@ -133,7 +133,7 @@ static int check_op_permitted(struct txn *t, struct open_parent *p,
 
 	if (op->kind == OP_META)
 		return check_meta(op, err);
-	if (op->kind == OP_RIDE)
+	if (op->kind == OP_CHILD)
 		return 0;
 	if (enter_parent(t, p, parent, err) < 0)
 		return -err->num;

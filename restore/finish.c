@@ -230,8 +230,9 @@ void txn_remember(struct txn *t)
 		const struct op *op = &t->part->ops[i];
 		bool shut = !(op->to->mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
-		struct timestamp ctime =
-			op->kind == OP_RIDE ? op->new_ctime : op->forward_ctime;
+		struct timestamp ctime = op->kind == OP_CHILD
+						 ? op->new_ctime
+						 : op->forward_ctime;
 
 		/* What was changed in place has a new ctime that proves
 		 * nothing: it is read if it can be. */

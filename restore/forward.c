@@ -49,7 +49,7 @@ int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err)
 	char name[JOURNAL_OP_NAME_LEN];
 	struct meta m;
 
-	if (op->kind == OP_META || op->kind == OP_RIDE)
+	if (op->kind == OP_META || op->kind == OP_CHILD)
 		return 0;
 	journal_op_name(t->part, op, name);
 	if (meta_get(t->staging_fd, name, &m) < 0) {
@@ -351,7 +351,7 @@ static int apply_op(struct txn *t, struct op *op, struct err *err)
 	const char *name;
 	int got;
 
-	if (op->kind == OP_RIDE)
+	if (op->kind == OP_CHILD)
 		return 0;
 	if (txn_check_cancelled(t, rolled_back_text, err) < 0)
 		return -err->num;

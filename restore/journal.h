@@ -40,7 +40,7 @@ enum op_kind {
 	OP_DELETE = 1, /* path leaves for the staging folder */
 	OP_REPLACE, /* exchanged with its staged successor */
 	OP_CREATE, /* the staged thing gets the name */
-	OP_RIDE, /* comes along in a folder of the OP_CREATE before it */
+	OP_CHILD, /* comes along in a folder of the OP_CREATE before it */
 	OP_META, /* in place: mode, owner, attributes, times */
 };
 

@@ -173,7 +173,7 @@ static int preflight_create(struct txn *t, const struct step *step,
 	int got;
 
 	if (*top && path_below(step->path, *top)) {
-		(void)add_step_op(j, OP_RIDE, step);
+		(void)add_step_op(j, OP_CHILD, step);
 		return 0;
 	}
 	got = stat_project_path(t, step->path, &m, err);

@@ -34,7 +34,7 @@ static int add_op(void *arg, const char *path, const struct entry *e,
 	GROW(j->ops, j->op_count, j->op_room);
 	op = &j->ops[j->op_count++];
 	*op = (struct op){
-		.kind = *path ? OP_RIDE : OP_CREATE,
+		.kind = *path ? OP_CHILD : OP_CREATE,
 		.path = path_join(r->path, path),
 	};
 	entry_copy(&journal_op_own(op)->to, e);

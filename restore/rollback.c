@@ -35,7 +35,7 @@ static struct child_ops find_child_ops(const struct txn *t,
 	const struct journal_root *j = t->part;
 	const struct op *end = top + 1;
 
-	while (end < j->ops + j->op_count && end->kind == OP_RIDE)
+	while (end < j->ops + j->op_count && end->kind == OP_CHILD)
 		end++;
 	return (struct child_ops){top, (size_t)(end - top)};
 }

@@ -63,7 +63,7 @@ static void stage_free(struct stage *s)
 static bool is_staged(const struct op *op)
 {
 	return op->kind == OP_REPLACE || op->kind == OP_CREATE ||
-	       op->kind == OP_RIDE;
+	       op->kind == OP_CHILD;
 }
 
 static int by_group(const void *a, const void *b)
@@ -110,7 +110,7 @@ static void lay_out(struct stage *s)
 		if (!is_staged(op) || op->taken)
 			continue;
 		s->count++;
-		if (op->kind != OP_RIDE)
+		if (op->kind != OP_CHILD)
 			top = op;
 		journal_op_name(j, top, name);
 		s->paths[i] = path_join(name, path_rest(op->path, top->path));

@@ -284,7 +284,7 @@ static size_t end_of(const struct journal_root *j, size_t top)
 {
 	size_t end = top + 1;
 
-	while (end < j->op_count && j->ops[end].kind == OP_RIDE)
+	while (end < j->op_count && j->ops[end].kind == OP_CHILD)
 		end++;
 	return end;
 }

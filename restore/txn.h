@@ -69,7 +69,7 @@ int txn_rollback(struct txn *t, struct err *err);
 
 /* Opens the staging folder of the journal. */
 int txn_open_staging(struct txn *t, struct err *err);
-/* 1: has happened, 0: not yet. OP_META and OP_RIDE have no trace: 0. */
+/* 1: has happened, 0: not yet. OP_META and OP_CHILD have no trace: 0. */
 int txn_op_is_done(const struct txn *t, const struct op *op, struct err *err);
 /* What an open of a folder below the root says when somebody has removed it, or
  * has put something else in its place. */
