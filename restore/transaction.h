@@ -117,8 +117,8 @@ int project_know(struct project *p, const char *path, const struct entry *e,
 		 struct timestamp when, struct err *err);
 
 /* Adds the journal to the set, for a begin() below. */
-typedef int (*transaction_note)(void *journal, struct atomic_set *set,
-				struct err *err);
+typedef int (*transaction_add_journal)(void *journal, struct atomic_set *set,
+				       struct err *err);
 
 struct transaction {
 	const char *action; /* "apply", "restore", "undo" */
@@ -130,7 +130,7 @@ struct transaction {
 	 * it. The roots' snapshots need their numbers by then. Where nothing is
 	 * to be done, note is NULL. begin NULL: the journal alone.
 	 */
-	int (*begin)(void *arg, transaction_note note, void *journal,
+	int (*begin)(void *arg, transaction_add_journal note, void *journal,
 		     struct err *err);
 	/*
 	 * Called when it is done, for good, from any thread: the place to look
@@ -141,7 +141,7 @@ struct transaction {
 	 * stays for the next command. NULL: nobody wants to know.
 	 */
 	bool (*end)(void *arg, void (*seen)(void *seen_arg), void *seen_arg);
-	void *note_arg; /* of both */
+	void *callback_arg; /* of both */
 	/* Bytes of new files that are staged; from any thread, never from two
 	 * at once. NULL: nobody wants to know. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

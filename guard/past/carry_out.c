@@ -14,7 +14,7 @@ struct noting {
 	uint64_t *seq; /* of that snapshot, in the action */
 	int workspace_fd;
 	/* Of the transaction, at its begin; at its end. */
-	transaction_note note;
+	transaction_add_journal note;
 	void *journal;
 	void (*seen)(void *arg);
 	void *seen_arg;
@@ -122,7 +122,7 @@ struct carrying {
  * last of them, what is about to be done and the journal become durable
  * together.
  */
-static int begin(void *arg, transaction_note note, void *journal,
+static int begin(void *arg, transaction_add_journal note, void *journal,
 		 struct err *err)
 {
 	const struct carrying *b = arg;
@@ -196,7 +196,7 @@ static int run(struct carrying *c, const struct transaction_root *roots,
 		.is_cancelled = context_signal_waits,
 		.begin = c->action ? begin : NULL,
 		.end = c->action ? note_done : NULL,
-		.note_arg = c,
+		.callback_arg = c,
 	};
 	int got;
 

@@ -71,7 +71,7 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 }
 
 /* Nothing in any root has changed yet: only the staging folders go. */
-static int give_up(struct txn_all *all, struct err *err)
+static int abandon_staging(struct txn_all *all, struct err *err)
 {
 	struct err more;
 
@@ -84,7 +84,7 @@ static int give_up(struct txn_all *all, struct err *err)
 }
 
 /* Back to how it was; the journal says so first, should we be ended. */
-static int undo(struct txn_all *all, struct err *err)
+static int rollback_all_roots(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
 	AUTO(buf) struct buf kept = {0};
@@ -102,7 +102,7 @@ static int undo(struct txn_all *all, struct err *err)
 				  "command of guard finishes it",
 				  more.text);
 	else
-		(void)give_up(all, err);
+		(void)abandon_staging(all, err);
 	txn_all_displaced(all, &kept);
 	if (kept.len)
 		return err_context(err, "%s", buf_text(&kept));
@@ -110,18 +110,18 @@ static int undo(struct txn_all *all, struct err *err)
 }
 
 /* What is done at once with the end. */
-struct ending {
+struct end_state {
 	struct txn_all *all;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool seen; /* the projects have been looked at */
-	bool noted; /* what they are now */
+	bool recorded; /* what they are now */
 	int cleared; /* 0, or what txn_all_clear() said */
 };
 
-static void note_seen(void *arg)
+static void set_seen(void *arg)
 {
-	struct ending *e = arg;
+	struct end_state *e = arg;
 
 	(void)pthread_mutex_lock(&e->mutex);
 	e->seen = true;
@@ -129,7 +129,7 @@ static void note_seen(void *arg)
 	(void)pthread_mutex_unlock(&e->mutex);
 }
 
-static void await_seen(struct ending *e)
+static void await_seen(struct end_state *e)
 {
 	(void)pthread_mutex_lock(&e->mutex);
 	while (!e->seen)
@@ -137,7 +137,7 @@ static void await_seen(struct ending *e)
 	(void)pthread_mutex_unlock(&e->mutex);
 }
 
-static void clear(struct ending *e)
+static void clear_staging(struct end_state *e)
 {
 	struct err ignored;
 	size_t i;
@@ -149,20 +149,20 @@ static void clear(struct ending *e)
 }
 
 /* In this order by one thread as well: the other part waits for this one. */
-enum { TELL, CLEAR, PARTS };
+enum { PART_REPORT, PART_CLEAR, PART_COUNT };
 
-static int end_part(void *arg, size_t part, struct err *err)
+static int run_end_part(void *arg, size_t part, struct err *err)
 {
-	struct ending *e = arg;
+	struct end_state *e = arg;
 	const struct transaction *what = e->all->roots[0].what;
 
 	(void)err;
-	if (part == TELL && what->end)
-		e->noted = what->end(what->note_arg, note_seen, e);
-	if (part == TELL)
-		note_seen(e);
+	if (part == PART_REPORT && what->end)
+		e->recorded = what->end(what->callback_arg, set_seen, e);
+	if (part == PART_REPORT)
+		set_seen(e);
 	else
-		clear(e);
+		clear_staging(e);
 	return 0;
 }
 
@@ -170,9 +170,9 @@ static int end_part(void *arg, size_t part, struct err *err)
  * The projects are looked at while what was displaced is removed. What the
  * staging folder changes in a root is not to be seen: it goes after that.
  */
-static void end(struct txn_all *all)
+static void end_transaction(struct txn_all *all)
 {
-	struct ending e = {.all = all, .noted = true};
+	struct end_state e = {.all = all, .recorded = true};
 	size_t count = 0, i;
 	bool shut = false;
 	struct err ignored;
@@ -190,8 +190,8 @@ static void end(struct txn_all *all)
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
 	/* Who opens folders for the moment notes that in one place. */
-	(void)parallel_for(PARTS, shut || count < TXN_THREADS_MIN, end_part, &e,
-			   &ignored);
+	(void)parallel_for(PART_COUNT, shut || count < TXN_THREADS_MIN,
+			   run_end_part, &e, &ignored);
 	(void)pthread_cond_destroy(&e.changed);
 	(void)pthread_mutex_destroy(&e.mutex);
 	for (i = 0; i < all->count; i++)
@@ -199,7 +199,7 @@ static void end(struct txn_all *all)
 	/* What is left over is removed by the next command; what is not noted
 	 * can be told from what the user does from now on by the journal
 	 * alone. */
-	if (e.cleared == 0 && e.noted)
+	if (e.cleared == 0 && e.recorded)
 		(void)txn_all_close(all, &ignored);
 }
 
@@ -207,7 +207,7 @@ static void end(struct txn_all *all)
  * All is in its place and synced. From the moment that this may be on disk
  * there is no way back unless the disk says so again.
  */
-static int conclude(struct txn_all *all, struct err *err)
+static int set_done(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
 	struct err ignored;
@@ -216,16 +216,16 @@ static int conclude(struct txn_all *all, struct err *err)
 	    0) {
 		if (journal_set_state(workspace, &all->journal,
 				      JOURNAL_ROLLBACK, &ignored) == 0)
-			return undo(all, err);
+			return rollback_all_roots(all, err);
 		return err_context(err, "it is done, but cannot be noted: the "
 					"next command of guard finishes it");
 	}
-	end(all);
+	end_transaction(all);
 	return 0;
 }
 
 /* The other workspaces say where the journal will be, before it is there. */
-static int join(struct txn_all *all, struct err *err)
+static int write_join_records(struct txn_all *all, struct err *err)
 {
 	size_t i;
 
@@ -239,7 +239,8 @@ static int join(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static int note(void *journal, struct atomic_set *set, struct err *err)
+static int add_journal_to_set(void *journal, struct atomic_set *set,
+			      struct err *err)
 {
 	struct txn_all *all = journal;
 	size_t i;
@@ -250,7 +251,7 @@ static int note(void *journal, struct atomic_set *set, struct err *err)
 	return journal_put(all->first->workspace_fd, &all->journal, set, err);
 }
 
-static int sync_many(const int *fds, size_t count, struct err *err)
+static int sync_journal_files(const int *fds, size_t count, struct err *err)
 {
 	return ring_sync_files(fds, count, false, err);
 }
@@ -262,9 +263,10 @@ static int write_journal(struct txn_all *all, struct err *err)
 
 	all->journal.state = JOURNAL_STAGING;
 	if (what->begin)
-		return what->begin(what->note_arg, note, all, err);
-	if (note(all, &set, err) < 0 ||
-	    atomic_set_publish(&set, sync_many, err) < 0)
+		return what->begin(what->callback_arg, add_journal_to_set, all,
+				   err);
+	if (add_journal_to_set(all, &set, err) < 0 ||
+	    atomic_set_publish(&set, sync_journal_files, err) < 0)
 		return err_context(err, "journal");
 	return 0;
 }
@@ -279,7 +281,8 @@ static bool same_device(int a_fd, int b_fd)
 
 /* The journal's table says what has been staged; it is synced together with the
  * last of that. */
-static int note_staged(struct txn_all *all, struct syncs *to, struct err *err)
+static int write_staged_table(struct txn_all *all, struct syncs *to,
+			      struct err *err)
 {
 	const struct txn *t = &all->roots[all->count - 1];
 	int workspace = all->first->workspace_fd;
@@ -292,7 +295,7 @@ static int note_staged(struct txn_all *all, struct syncs *to, struct err *err)
 	return 0;
 }
 
-static int stage(struct txn_all *all, struct err *err)
+static int stage_all_roots(struct txn_all *all, struct err *err)
 {
 	size_t i;
 
@@ -301,7 +304,8 @@ static int stage(struct txn_all *all, struct err *err)
 		struct txn *t = &all->roots[i];
 
 		if (txn_stage(t, &syncs, err) < 0 ||
-		    (i + 1 == all->count && note_staged(all, &syncs, err) < 0))
+		    (i + 1 == all->count &&
+		     write_staged_table(all, &syncs, err) < 0))
 			return -err->num;
 		if (syncs_run(&syncs, t->staging_fd, err) < 0)
 			return err_context(err, "what was staged");
@@ -309,7 +313,7 @@ static int stage(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static int put(struct txn_all *all, struct err *err)
+static int forward_all_roots(struct txn_all *all, struct err *err)
 {
 	size_t i;
 
@@ -319,29 +323,30 @@ static int put(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static int carry_out(struct txn_all *all, struct err *err)
+static int execute_steps(struct txn_all *all, struct err *err)
 {
 	int workspace = all->first->workspace_fd;
 	struct err ignored;
 
-	if (join(all, err) < 0 || write_journal(all, err) < 0 ||
-	    stage(all, err) < 0)
-		return give_up(all, err);
+	if (write_join_records(all, err) < 0 || write_journal(all, err) < 0 ||
+	    stage_all_roots(all, err) < 0)
+		return abandon_staging(all, err);
 	if (journal_set_state(workspace, &all->journal, JOURNAL_PREPARED, err) <
 	    0) {
 		/* It may be there all the same. */
 		(void)journal_set_state(workspace, &all->journal,
 					JOURNAL_STAGING, &ignored);
-		return give_up(all, err);
+		return abandon_staging(all, err);
 	}
-	if (put(all, err) < 0)
-		return undo(all, err);
-	return conclude(all, err);
+	if (forward_all_roots(all, err) < 0)
+		return rollback_all_roots(all, err);
+	return set_done(all, err);
 }
 
 /* Those in which there is something to do. */
-static int add_roots(struct txn_all *all, const struct transaction_root *roots,
-		     size_t count, struct err *err)
+static int add_root_txns(struct txn_all *all,
+			 const struct transaction_root *roots, size_t count,
+			 struct err *err)
 {
 	size_t i, n = 0;
 
@@ -370,7 +375,8 @@ static int add_roots(struct txn_all *all, const struct transaction_root *roots,
 	return 0;
 }
 
-static int check(const struct transaction_root *root, struct err *err)
+static int check_root_is_free(const struct transaction_root *root,
+			      struct err *err)
 {
 	auto_free char *joined =
 		journal_join_first(root->project->workspace_fd);
@@ -385,15 +391,16 @@ static int check(const struct transaction_root *root, struct err *err)
 	return 0;
 }
 
-static int survey(struct txn_all *all, const struct transaction_root *roots,
-		  size_t count, struct err *err)
+static int preflight_all_roots(struct txn_all *all,
+			       const struct transaction_root *roots,
+			       size_t count, struct err *err)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		if (check(&roots[i], err) < 0)
+		if (check_root_is_free(&roots[i], err) < 0)
 			return -err->num;
-	return add_roots(all, roots, count, err);
+	return add_root_txns(all, roots, count, err);
 }
 
 int transaction_check(struct store *store, const struct transaction_root *roots,
@@ -403,7 +410,7 @@ int transaction_check(struct store *store, const struct transaction_root *roots,
 	struct txn_all all = {.store = store, .first = roots[0].project};
 	size_t i;
 
-	if (survey(&all, roots, count, err) < 0)
+	if (preflight_all_roots(&all, roots, count, err) < 0)
 		return -err->num;
 	for (i = 0; i < all.count; i++)
 		if (txn_check_writers(&all.roots[i], err) < 0)
@@ -424,15 +431,15 @@ int transaction_run(struct store *store, const struct transaction_root *roots,
 	};
 	size_t i;
 
-	if (survey(&all, roots, count, err) < 0)
+	if (preflight_all_roots(&all, roots, count, err) < 0)
 		return -err->num;
 	for (i = 0; i < all.count; i++)
 		all.roots[i].what = what;
 	if (all.count)
-		return carry_out(&all, err);
-	if (what->begin && what->begin(what->note_arg, NULL, NULL, err) < 0)
+		return execute_steps(&all, err);
+	if (what->begin && what->begin(what->callback_arg, NULL, NULL, err) < 0)
 		return -err->num;
 	if (what->end)
-		(void)what->end(what->note_arg, NULL, NULL);
+		(void)what->end(what->callback_arg, NULL, NULL);
 	return 0;
 }
