@@ -169,8 +169,8 @@ static int look_after(struct context *c, struct project *p,
 }
 
 /* What the journal said was done in a folder; NULL: there was none any more. */
-static const struct doings *done_in(const struct project *first,
-				    const char *path)
+static const struct applied_ops *done_in(const struct project *first,
+					 const char *path)
 {
 	size_t i;
 
@@ -182,7 +182,7 @@ static const struct doings *done_in(const struct project *first,
 
 /* One folder of it as it is now, without what others did in it. */
 static int settle_root(struct context *c, struct project *p,
-		       const struct doings *did, const struct action *a,
+		       const struct applied_ops *did, const struct action *a,
 		       char *const *only, uint64_t before, uint64_t *ret_after,
 		       struct err *err)
 {
@@ -192,7 +192,8 @@ static int settle_root(struct context *c, struct project *p,
 	p->only = (const char *const *)only;
 	if (catalog_load(c->store, before, &old, err) < 0 ||
 	    look_after(c, p, a, &old, &now, err) < 0 ||
-	    (did && doings_alone(did, c->store, &old.root, &now, err) < 0) ||
+	    (did &&
+	     applied_ops_isolate(did, c->store, &old.root, &now, err) < 0) ||
 	    catalog_add(c->store, &now, err) < 0)
 		return -err->num;
 	*ret_after = now.seq;

@@ -143,7 +143,7 @@ void project_close(struct project *p)
 	mem_list_free(&p->shut);
 	for (i = 0; i < p->recovered_count; i++) {
 		free(p->recovered[i].path);
-		doings_free(&p->recovered[i].did);
+		applied_ops_free(&p->recovered[i].did);
 	}
 	free(p->recovered);
 	*p = (struct project){.fd = -1, .workspace_fd = -1, .lock_fd = -1};
@@ -278,12 +278,12 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 	return take(store, p, &options, ret, err);
 }
 
-static int leave_others_out(void *arg, struct store *store, struct snapshot *s,
-			    struct err *err)
+static int isolate_applied_ops(void *arg, struct store *store,
+			       struct snapshot *s, struct err *err)
 {
 	const struct project_after *o = arg;
 
-	return doings_alone(o->did, store, &o->before->root, s, err);
+	return applied_ops_isolate(o->did, store, &o->before->root, s, err);
 }
 
 int project_snapshot_after(struct store *store, struct project *p,
@@ -294,7 +294,7 @@ int project_snapshot_after(struct store *store, struct project *p,
 	struct take_options options = {
 		.reason = o->reason,
 		.run_id = o->run_id,
-		.amend = o->before ? leave_others_out : NULL,
+		.amend = o->before ? isolate_applied_ops : NULL,
 		.amend_arg = &after,
 		.with = o->with,
 		.with_arg = o->with_arg,

@@ -122,7 +122,7 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 }
 
 /* For whoever has to note it before the journal goes. */
-static void note_doings(struct recovery *r)
+static void save_applied_ops(struct recovery *r)
 {
 	struct project *first = r->all.first;
 	size_t i, k;
@@ -136,9 +136,9 @@ static void note_doings(struct recovery *r)
 		to->path = mem_strdup(*part->path ? part->path : first->path);
 		to->did.own = true;
 		for (k = 0; k < part->op_count; k++)
-			doings_add(&to->did, part->ops[k].path,
-				   part->ops[k].to);
-		doings_settle(&to->did);
+			applied_ops_add(&to->did, part->ops[k].path,
+					part->ops[k].to);
+		applied_ops_sort(&to->did);
 	}
 	first->recovered_count = r->all.count;
 }
@@ -166,7 +166,7 @@ static int recover_done(struct recovery *r, bool now, char **ret_text)
 	for (i = 0; i < r->all.count; i++)
 		if (r->all.roots[i].project)
 			txn_remember(&r->all.roots[i]);
-	note_doings(r);
+	save_applied_ops(r);
 	/* Once more, where it was one call that failed. */
 	if (txn_all_clear(&r->all, true, &more) < 0 &&
 	    txn_all_clear(&r->all, true, &more) < 0)

@@ -19,7 +19,7 @@
 
 #include "base/atomic.h"
 #include "overlay/change_list.h"
-#include "restore/doings.h"
+#include "restore/applied_ops.h"
 #include "restore/plan/plan.h"
 #include "snapshot/store/ingest_hint.h"
 #include "snapshot/tree/catalog.h"
@@ -65,7 +65,7 @@ struct project {
 
 struct recovered {
 	char *path; /* of the root */
-	struct doings did;
+	struct applied_ops did;
 };
 
 /* Opens and locks. make: create the folder (and its parents) when it is gone,
@@ -94,7 +94,7 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 struct project_after {
 	const char *reason, *run_id;
 	const struct snapshot *before; /* NULL: all that is there is its own */
-	const struct doings *did; /* settled; of nothing else it is said */
+	const struct applied_ops *did; /* settled; of nothing else it is said */
 	catalog_with with; /* see catalog_add_with() */
 	void *with_arg;
 };

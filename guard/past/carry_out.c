@@ -31,13 +31,13 @@ static int note_last(void *arg, const struct snapshot *s,
 	return action_save_last(n->workspace_fd, n->action, set, err);
 }
 
-static void list_doings(const struct plan *plan, struct doings *to)
+static void list_doings(const struct plan *plan, struct applied_ops *to)
 {
 	size_t i;
 
 	for (i = 0; i < plan->step_count; i++)
-		doings_add(to, plan->steps[i].path, &plan->steps[i].to);
-	doings_settle(to);
+		applied_ops_add(to, plan->steps[i].path, &plan->steps[i].to);
+	applied_ops_sort(to);
 }
 
 /* One of the folders as it is afterwards; with: what it is stored with. */
@@ -46,7 +46,7 @@ static int store_after(struct store *store, const struct carry_root *r,
 		       uint64_t *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot after = {0};
-	AUTO(doings) struct doings did = {0};
+	AUTO(applied_ops) struct applied_ops did = {0};
 	auto_free char *reason = mem_printf("post-%s", a->kind);
 	const struct project_after o = {
 		.reason = reason,

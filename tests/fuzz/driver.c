@@ -35,7 +35,7 @@ enum {
 static struct buf *corpus;
 static size_t corpus_count, corpus_room;
 static uint64_t seed, number;
-static const char *doing = "";
+static const char *applied_op = "";
 
 /* Says what to run again; only calls that a signal handler may make. */
 static void tell(void)
@@ -44,7 +44,7 @@ static void tell(void)
 	int n = snprintf(text, sizeof(text),
 			 "# died at %s; again with FUZZ_SEED=%" PRIu64
 			 " FUZZ_CASE=%" PRIu64 "\n",
-			 doing, seed, number);
+			 applied_op, seed, number);
 
 	if (write(STDERR_FILENO, text, (size_t)n) < 0)
 		_exit(1);
@@ -238,12 +238,12 @@ int main(int argc, char **argv)
 	(void)printf("1..2\n# seed %" PRIu64 "\n", seed);
 	(void)fflush(stdout);
 
-	doing = "the corpus";
+	applied_op = "the corpus";
 	for (number = 0; number < corpus_count; number++)
 		run(&corpus[number]);
 	(void)printf("ok 1 - every one of %zu inputs is read or refused\n",
 		     corpus_count);
-	doing = "a mutation";
+	applied_op = "a mutation";
 	end = now() + (double)from_env("FUZZ_SECONDS", 1);
 	number = from_env("FUZZ_CASE", 0);
 	if (getenv("FUZZ_CASE"))

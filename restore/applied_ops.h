@@ -9,24 +9,25 @@
 
 #include "snapshot/tree/catalog.h"
 
-struct doing {
+struct applied_op {
 	const char *path;
 	const struct entry *to; /* what it was made; mode 0: nothing */
 	bool emptied; /* what was there before, and all below it, went */
 };
 
-struct doings {
-	struct doing *items;
+struct applied_ops {
+	struct applied_op *items;
 	size_t count, room;
 	bool own; /* paths and entries are its own */
 };
 
-void doings_free(struct doings *d);
+void applied_ops_free(struct applied_ops *d);
 /* path and to stay where they are, or are copied where d.own is set. In any
  * order; the same path may come twice, as deleted and as made. */
-void doings_add(struct doings *d, const char *path, const struct entry *to);
+void applied_ops_add(struct applied_ops *d, const char *path,
+		     const struct entry *to);
 /* Before they are asked for. */
-void doings_settle(struct doings *d);
+void applied_ops_sort(struct applied_ops *d);
 
 /*
  * 1: *after had more than that, and is now the tree before with just what was
@@ -34,8 +35,8 @@ void doings_settle(struct doings *d);
  * again or it could not be read: then as it was made. 0: it had no more. Times
  * alone are nobody's.
  */
-int doings_alone(const struct doings *d, struct store *store,
-		 const struct entry *before, struct snapshot *after,
-		 struct err *err);
+int applied_ops_isolate(const struct applied_ops *d, struct store *store,
+			const struct entry *before, struct snapshot *after,
+			struct err *err);
 
 #endif

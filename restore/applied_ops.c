@@ -1,4 +1,4 @@
-#include "restore/doings.h"
+#include "restore/applied_ops.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 #include "base/auto.h"
 #include "base/path.h"
 
-struct alone {
-	const struct doings *did;
+struct isolation {
+	const struct applied_ops *did;
 	struct store *store;
 	const struct snapshot *after;
 	struct tree_editor *editor; /* of after; NULL: it is as it shall be */
 };
 
-void doings_free(struct doings *d)
+void applied_ops_free(struct applied_ops *d)
 {
 	size_t i;
 
@@ -27,15 +27,16 @@ void doings_free(struct doings *d)
 		free(to);
 	}
 	free(d->items);
-	*d = (struct doings){0};
+	*d = (struct applied_ops){0};
 }
 
-void doings_add(struct doings *d, const char *path, const struct entry *to)
+void applied_ops_add(struct applied_ops *d, const char *path,
+		     const struct entry *to)
 {
 	struct entry *copy;
 
 	GROW(d->items, d->count, d->room);
-	d->items[d->count] = (struct doing){path, to, !to->mode};
+	d->items[d->count] = (struct applied_op){path, to, !to->mode};
 	if (d->own) {
 		copy = mem_zalloc(sizeof(*copy));
 		entry_copy(copy, to);
@@ -46,27 +47,29 @@ void doings_add(struct doings *d, const char *path, const struct entry *to)
 }
 
 /* What was deleted before what was made in its place. */
-static int by_path(const void *a, const void *b)
+static int compare_applied_ops(const void *a, const void *b)
 {
-	const struct doing *p = a, *q = b;
+	const struct applied_op *p = a, *q = b;
 	int order = path_compare(p->path, q->path);
 
 	return order ? order : (p->to->mode != 0) - (q->to->mode != 0);
 }
 
-void doings_settle(struct doings *d)
+void applied_ops_sort(struct applied_ops *d)
 {
 	size_t i;
 
 	if (d->count)
-		qsort(d->items, d->count, sizeof(*d->items), by_path);
+		qsort(d->items, d->count, sizeof(*d->items),
+		      compare_applied_ops);
 	for (i = 1; i < d->count; i++)
 		if (strcmp(d->items[i - 1].path, d->items[i].path) == 0)
 			d->items[i].emptied |= d->items[i - 1].emptied;
 }
 
 /* Of two of one path the latter. */
-static const struct doing *find(const struct doings *d, const char *path)
+static const struct applied_op *find_applied_op(const struct applied_ops *d,
+						const char *path)
 {
 	size_t low = 0, high = d->count;
 
@@ -83,23 +86,23 @@ static const struct doing *find(const struct doings *d, const char *path)
 		       : NULL;
 }
 
-static bool went_with_folder(const struct doings *d, const char *path)
+static bool is_in_deleted_dir(const struct applied_ops *d, const char *path)
 {
 	auto_free char *up = mem_strdup(path);
 
 	while (*up) {
 		char *slash = strrchr(up, '/');
-		const struct doing *did;
+		const struct applied_op *did;
 
 		*(slash ? slash : up) = '\0';
-		did = find(d, up);
+		did = find_applied_op(d, up);
 		if (did && did->emptied)
 			return true;
 	}
 	return false;
 }
 
-static struct tree_editor *editor(struct alone *a)
+static struct tree_editor *editor(struct isolation *a)
 {
 	if (!a->editor)
 		a->editor = tree_editor_new(a->store, &a->after->root);
@@ -108,8 +111,9 @@ static struct tree_editor *editor(struct alone *a)
 
 /* It shall be e, NULL: nothing; was: what it is otherwise. In a folder that is
  * none there, it is nothing. */
-static int set(struct alone *a, const char *path, const struct entry *e,
-	       const struct entry *was, struct err *err)
+static int set_isolated_entry(struct isolation *a, const char *path,
+			      const struct entry *e, const struct entry *was,
+			      struct err *err)
 {
 	struct tree_editor *ed = editor(a);
 	int got = 0;
@@ -124,31 +128,32 @@ static int set(struct alone *a, const char *path, const struct entry *e,
 
 /* Nobody has given it other rights. Its owner and attributes need not be what
  * was wanted: only root may set all of them. */
-static bool same_rights(const struct entry *to, const struct entry *is)
+static bool same_entry_permissions(const struct entry *to,
+				   const struct entry *is)
 {
 	return S_ISLNK(to->mode) || ((to->mode ^ is->mode) & 0777) == 0;
 }
 
 /* Whoever writes to a file that was put moves its time. */
-static bool as_made(const struct entry *to, const struct entry *is)
+static bool is_as_applied(const struct entry *to, const struct entry *is)
 {
 	if (!to->mode || !is)
 		return !to->mode && !is;
 	if (is->flags & ENTRY_INCOMPLETE)
 		return true;
-	return same_rights(to, is) &&
+	return same_entry_permissions(to, is) &&
 	       (entry_same_content(to, is) ||
 		(S_ISREG(to->mode) && S_ISREG(is->mode) &&
 		 timestamp_compare(to->mtime, is->mtime) == 0));
 }
 
-static bool same(const struct entry *a, const struct entry *b)
+static bool same_existing_entry(const struct entry *a, const struct entry *b)
 {
 	return a && b && entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
 /* Of the path, or of something in that folder; NULL: of any. */
-static bool is_noted(const struct snapshot *s, const char *path)
+static bool has_incomplete_note(const struct snapshot *s, const char *path)
 {
 	size_t i;
 
@@ -166,18 +171,19 @@ static bool is_noted(const struct snapshot *s, const char *path)
 
 /* What could be read before, and afterwards fails to: what it is goes by what
  * it was, and by what was done. On the way to some paths nothing has failed. */
-static bool fails(const struct alone *a, const char *path,
-		  const struct entry *from, const struct entry *is)
+static bool became_unreadable(const struct isolation *a, const char *path,
+			      const struct entry *from, const struct entry *is)
 {
 	return from && is && (is->flags & ENTRY_INCOMPLETE) &&
 	       !(from->flags & ENTRY_INCOMPLETE) &&
 	       ((from->mode ^ is->mode) & S_IFMT) == 0 &&
-	       is_noted(a->after, path);
+	       has_incomplete_note(a->after, path);
 }
 
 /* Owner, rights and time are told without reading it. */
-static int complete(struct alone *a, const char *path, const struct entry *from,
-		    const struct entry *is, struct err *err)
+static int complete_from_base(struct isolation *a, const char *path,
+			      const struct entry *from, const struct entry *is,
+			      struct err *err)
 {
 	struct entry e = *from; /* borrows */
 
@@ -186,31 +192,35 @@ static int complete(struct alone *a, const char *path, const struct entry *from,
 	e.gid = is->gid;
 	if (S_ISDIR(is->mode))
 		e.mtime = is->mtime;
-	return set(a, path, &e, is, err);
+	return set_isolated_entry(a, path, &e, is, err);
 }
 
-static int decide(struct alone *a, const char *path, const struct entry *was,
-		  const struct entry *is, struct err *err)
+static int isolate_path(struct isolation *a, const char *path,
+			const struct entry *was, const struct entry *is,
+			struct err *err)
 {
-	const struct doing *did = find(a->did, path);
+	const struct applied_op *did = find_applied_op(a->did, path);
 	const struct entry *from = did ? did->to : was;
 
-	if (fails(a, path, from, is))
-		return complete(a, path, from, is, err);
-	if (same(was, is) || (!*path && (!was || !is)))
+	if (became_unreadable(a, path, from, is))
+		return complete_from_base(a, path, from, is, err);
+	if (same_existing_entry(was, is) || (!*path && (!was || !is)))
 		return 0;
 	if (did)
-		return as_made(did->to, is)
+		return is_as_applied(did->to, is)
 			       ? 0
-			       : set(a, path, did->to->mode ? did->to : NULL,
-				     is, err);
-	if (went_with_folder(a->did, path))
+			       : set_isolated_entry(a, path,
+						    did->to->mode ? did->to
+								  : NULL,
+						    is, err);
+	if (is_in_deleted_dir(a->did, path))
 		was = NULL;
-	return was || is ? set(a, path, was, is, err) : 0;
+	return was || is ? set_isolated_entry(a, path, was, is, err) : 0;
 }
 
 /* What was not seen before is in none of the two. */
-static int keep_unseen(struct alone *a, const char *path, struct err *err)
+static int mark_dir_incomplete(struct isolation *a, const char *path,
+			       struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got = tree_editor_get(editor(a), path, &e, err);
@@ -221,48 +231,51 @@ static int keep_unseen(struct alone *a, const char *path, struct err *err)
 	return tree_editor_put_dir(editor(a), path, &e, err);
 }
 
-static int judge(void *arg, const char *path, const struct entry *was,
-		 const struct entry *is, struct err *err)
+static int isolate_difference(void *arg, const char *path,
+			      const struct entry *was, const struct entry *is,
+			      struct err *err)
 {
-	struct alone *a = arg;
-	int got = decide(a, path, was, is, err);
+	struct isolation *a = arg;
+	int got = isolate_path(a, path, was, is, err);
 
 	if (got == 0 && was && is && S_ISDIR(was->mode) && S_ISDIR(is->mode) &&
 	    (was->flags & ~is->flags & ENTRY_INCOMPLETE))
-		got = keep_unseen(a, path, err);
+		got = mark_dir_incomplete(a, path, err);
 	return got;
 }
 
 /* What is in a folder that could not be read, and was not there before. */
-static int add_made(struct alone *a, struct err *err)
+static int add_applied_entries(struct isolation *a, struct err *err)
 {
 	size_t i;
 	int got = 0;
 
 	for (i = 0; i < a->did->count && got >= 0; i++) {
-		const struct doing *did = &a->did->items[i];
+		const struct applied_op *did = &a->did->items[i];
 		AUTO(entry) struct entry is = {0};
 
 		if (!did->to->mode)
 			continue;
 		got = tree_editor_get(editor(a), did->path, &is, err);
 		if (got == 0)
-			got = set(a, did->path, did->to, NULL, err);
+			got = set_isolated_entry(a, did->path, did->to, NULL,
+						 err);
 	}
 	return got;
 }
 
-int doings_alone(const struct doings *d, struct store *store,
-		 const struct entry *before, struct snapshot *after,
-		 struct err *err)
+int applied_ops_isolate(const struct applied_ops *d, struct store *store,
+			const struct entry *before, struct snapshot *after,
+			struct err *err)
 {
 	AUTO(entry) struct entry root = {0};
-	struct alone a = {.did = d, .store = store, .after = after};
-	int got = tree_diff(store, before, &after->root, judge, &a, err);
+	struct isolation a = {.did = d, .store = store, .after = after};
+	int got = tree_diff(store, before, &after->root, isolate_difference, &a,
+			    err);
 	bool more;
 
-	if (got >= 0 && is_noted(after, NULL))
-		got = add_made(&a, err);
+	if (got >= 0 && has_incomplete_note(after, NULL))
+		got = add_applied_entries(&a, err);
 	more = a.editor != NULL;
 	if (got >= 0 && more)
 		got = tree_editor_save(a.editor, &root, err);
