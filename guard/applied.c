@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "guard/action.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "snapshot/tree/catalog.h"
 
 #define NAME "applied"
@@ -130,8 +130,8 @@ static bool still_there(const struct rebase *r, const char *path,
 		return false;
 	return S_ISDIR(st.st_mode) ||
 	       timestamp_compare(after->mtime, mtime) == 0 ||
-	       (!timed && onfile_same_content(r->store, parent, name, after,
-					      &ignored) == 1);
+	       (!timed && entry_compare_content(r->store, parent, name, after,
+						&ignored) == 1);
 }
 
 /* timed: its time counts as well. */

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "guard/applied.h"
 #include "guard/context.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/workspace.h"
 #include "snapshot/tree/attrset.h"
 #include "snapshot/tree/tree.h"
@@ -93,7 +93,7 @@ static bool is_in_layer(struct store *store, int upper_fd,
 	(void)xattrs_remove_prefix(&have, LAYER_XATTR_PREFIX);
 	return xattrs_equal(&want, &have) &&
 	       (S_ISDIR(was->mode) ||
-		onfile_same_content(store, parent, name, was, &ignored) == 1);
+		entry_compare_content(store, parent, name, was, &ignored) == 1);
 }
 
 /* Whether the run has left there what it began with (NULL: nothing). */

@@ -363,8 +363,8 @@ static int add_root_txns(struct txn_all *all,
 		t->project = roots[i].project;
 		t->before = roots[i].before;
 		if (t->before)
-			t->calm = take_unmodified_before(t->project->fd,
-							 t->before->time);
+			t->unmodified_since = take_unmodified_before(
+				t->project->fd, t->before->time);
 		t->from = roots[i].layer;
 		if (txn_preflight(t, roots[i].plan, err) < 0 ||
 		    txn_check_permissions(t, err) < 0)

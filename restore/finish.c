@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/shut.h"
 #include "restore/txn.h"
 #include "snapshot/store/ingest_hint.h"
@@ -22,7 +22,7 @@ int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 
 	if (!j->parent_mtime_count || (forward && !j->root_time_set))
 		return 0;
-	return onfile_set_time(
+	return entry_apply_time(
 		t->project->fd,
 		forward ? j->root_time : j->parent_mtime[0].mtime, err);
 }
@@ -51,7 +51,7 @@ static void seal(struct txn *t)
 		fd = beneath_open(t->project->fd, op->path, O_PATH, 0,
 				  &ignored);
 		if (fd >= 0)
-			onfile_set_chattr(fd, fixed, fixed);
+			entry_apply_chattr(fd, fixed, fixed);
 	}
 }
 

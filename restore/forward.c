@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/txn.h"
 #include "restore/writers.h"
 #include "snapshot/store/content.h"
@@ -166,7 +166,8 @@ static int check_expected_inode(const struct txn *t, int dir, const char *name,
 		return errno == ENOENT ? fail_op_changed(err)
 				       : fail_errno(err, "look at it");
 	/* Its ctime is the rename's afterwards. */
-	op->calm = onfile_calm(&m, op->from, t->calm);
+	op->unmodified_since =
+		entry_compare_unmodified(&m, op->from, t->unmodified_since);
 	return m.ino == op->old_ino ? 0 : fail_op_changed(err);
 }
 
@@ -190,10 +191,10 @@ static int check_displaced_writers(struct txn *t, const struct op *op,
 static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 {
 	const struct content_watch watch = {continue_verify, t};
-	const struct onfile o = {
+	const struct entry_compare o = {
 		.store = t->store,
-		.calm = t->calm,
-		.calm_ino = op->calm ? op->old_ino : 0,
+		.unmodified_since = t->unmodified_since,
+		.unmodified_ino = op->unmodified_since ? op->old_ino : 0,
 		.no_writers = true,
 		.workspace_fd = t->project->workspace_fd,
 		.watch = &watch,
@@ -205,7 +206,7 @@ static int verify_displaced(struct txn *t, const struct op *op, struct err *err)
 	got = check_displaced_writers(t, op, name, err);
 	if (got < 0)
 		return got;
-	got = onfile_same(&o, t->staging_fd, name, op->from, err);
+	got = entry_compare_equal(&o, t->staging_fd, name, op->from, err);
 	/* Of its bytes nothing can be said then, but this. */
 	if (got == -EINTR && txn_is_cancelled(t))
 		return txn_check_cancelled(t, rolled_back_text, err);
@@ -274,7 +275,7 @@ static int restore_created_mode(struct txn *t, const struct op *op,
 		return fail_errno(err, "look at it");
 	if (m.ino != op->new_ino)
 		return 0;
-	return onfile_set_meta(t->store, fd, op->to, err);
+	return entry_apply_meta(t->store, fd, op->to, err);
 }
 
 /* Whoever looks at it afterwards cannot read it: now it still can be. */
@@ -317,9 +318,9 @@ static int apply_meta(struct txn *t, const struct op *op, struct err *err)
 	if (check_unreadable_content(t, op, &m, fd, err) < 0)
 		return -err->num;
 	if (op->from->chattr & ~op->to->chattr)
-		onfile_set_chattr(fd, op->from->chattr & ~CHATTR_FIXED,
-				  op->to->chattr);
-	return onfile_set_meta(t->store, fd, op->to, err);
+		entry_apply_chattr(fd, op->from->chattr & ~CHATTR_FIXED,
+				   op->to->chattr);
+	return entry_apply_meta(t->store, fd, op->to, err);
 }
 
 /*
@@ -396,7 +397,7 @@ static int restore_parent_mtimes(struct txn *t, struct err *err)
 			continue;
 		if (fd < 0)
 			return fd;
-		if (onfile_set_time(fd, j->parent_mtime[i].mtime, err) < 0)
+		if (entry_apply_time(fd, j->parent_mtime[i].mtime, err) < 0)
 			return err_context(
 				err, "%s",
 				text_quote(*j->parent_mtime[i].path

@@ -58,7 +58,8 @@ struct op {
 	/* In memory only: */
 	struct timestamp new_ctime; /* of a file, staged */
 	struct timestamp forward_ctime; /* in its place; {0}: not known */
-	bool calm; /* nobody was at what came out, as far as times tell */
+	bool unmodified_since; /* nobody was at what came out, as far as times
+				  tell */
 	bool taken; /* comes out of a run's layer, see taking.h */
 	bool marked; /* with marks that are the layer's own */
 	uint32_t nlink; /* of a file that comes out of a layer */

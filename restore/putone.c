@@ -6,7 +6,7 @@
 #include "base/atomic.h"
 #include "base/auto.h"
 #include "base/text.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/transaction.h"
 #include "snapshot/store/content.h"
 
@@ -32,7 +32,7 @@ int putone_make(struct store *store, const char *dir, const char *name,
 	if (e->content.type != OBJECT_NONE &&
 	    content_write(store, &e->content, file.fd, err) < 0)
 		return err_context(err, "%s", text_quote(name));
-	if (onfile_set_meta(store, file.fd, e, err) < 0)
+	if (entry_apply_meta(store, file.fd, e, err) < 0)
 		return err_context(err, "%s", text_quote(name));
 	return atomic_publish(&file, name, err);
 }

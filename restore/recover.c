@@ -193,8 +193,9 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 }
 
 /* See struct txn; before: the number of the snapshot, or 0. */
-static struct timestamp calm_before(struct store *store,
-				    const struct project *p, uint64_t before)
+static struct timestamp load_unmodified_since(struct store *store,
+					      const struct project *p,
+					      uint64_t before)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err ignored;
@@ -225,7 +226,8 @@ static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 			return got;
 		t->project = &r->others[i];
 	}
-	t->calm = calm_before(r->all.store, t->project, t->part->before);
+	t->unmodified_since = load_unmodified_since(r->all.store, t->project,
+						    t->part->before);
 	if (r->all.journal.state == JOURNAL_DONE ||
 	    r->all.journal.state == JOURNAL_STAGING)
 		return 0;

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "overlay/whiteout.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/txn.h"
 
 #define SCRATCH "refill"
@@ -72,7 +72,7 @@ static int make(struct store *store, const struct entry *e, const char *path,
 	if (fd < 0)
 		return fail_errno(err, "open %s", name);
 	if (opaque_set(fd, true, err) < 0 ||
-	    onfile_set_time(fd, e->mtime, err) < 0)
+	    entry_apply_time(fd, e->mtime, err) < 0)
 		return -err->num;
 	return syncs_run(&syncs, scratch_fd, err);
 }
@@ -91,7 +91,7 @@ static int put(struct store *store, const struct entry *result,
 	if (renameat2(scratch_fd, "n0", dir, name, RENAME_NOREPLACE) < 0)
 		return fail_errno(err, "put it into the layer");
 	if (tree_lookup(store, result, parent, &e, err) < 0 ||
-	    (e.mode && onfile_set_time(dir, e.mtime, err) < 0))
+	    (e.mode && entry_apply_time(dir, e.mtime, err) < 0))
 		return -err->num;
 	return syncfs(scratch_fd) < 0 ? fail_errno(err, "sync") : 0;
 }

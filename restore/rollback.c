@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/txn.h"
 #include "restore/writers.h"
 #include "snapshot/tree/catalog.h"
@@ -118,7 +118,7 @@ static int is_content_unchanged(struct txn *t,
 					      err);
 	if (S_ISREG(op->to->mode) && file_has_writer(dirfd, name))
 		return 0;
-	return onfile_same_content(t->store, dirfd, name, op->to, &ignored) ==
+	return entry_compare_content(t->store, dirfd, name, op->to, &ignored) ==
 	       1;
 }
 
@@ -180,7 +180,7 @@ static int recreate_dir(struct txn *t, int dir, const char *name,
 	e.mode |= S_IWUSR | S_IXUSR;
 	fd = open_path_dir(dir, name);
 	return fd < 0 ? fail_errno(err, "open %s", text_quote(path))
-		      : onfile_set_meta(t->store, fd, &e, err);
+		      : entry_apply_meta(t->store, fd, &e, err);
 }
 
 /* One folder on the way, which may be gone, or something else by now: *path is
@@ -395,7 +395,7 @@ static int rollback_meta(struct txn *t, const struct op *op, struct err *err)
 	/* Whoever has given it another mode meanwhile keeps it. */
 	if (op->kind == OP_META && !txn_own_mode(op, m.mode))
 		return 0;
-	return onfile_set_meta(t->store, fd, op->from, err);
+	return entry_apply_meta(t->store, fd, op->from, err);
 }
 
 /* The folder that it was put into may be somewhere else by now, or gone: what
@@ -466,7 +466,7 @@ static int rollback_times(struct txn *t, struct err *err)
 			continue;
 		if (fd < 0)
 			return fd;
-		if (onfile_set_time(fd, j->parent_mtime[i].mtime, err) < 0)
+		if (entry_apply_time(fd, j->parent_mtime[i].mtime, err) < 0)
 			return -err->num;
 	}
 	return 0;

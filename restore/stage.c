@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/fs_features.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "restore/pour.h"
 #include "restore/shut.h"
 #include "restore/taking.h"
@@ -208,7 +208,7 @@ static int make_file(struct stage *s, int dir, const char *name,
 	if (e->content.type != OBJECT_NONE &&
 	    fill(&filling, &e->content, fd, err) < 0)
 		return -err->num;
-	if (onfile_set_meta(s->txn->store, fd, e, err) < 0)
+	if (entry_apply_meta(s->txn->store, fd, e, err) < 0)
 		return -err->num;
 	tell(s, e->size - filling.told);
 	return 0;
@@ -233,7 +233,7 @@ static int make_other(struct stage *s, int dir, const char *name,
 	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return fail_errno(err, "open");
-	return onfile_set_meta(s->txn->store, fd, e, err);
+	return entry_apply_meta(s->txn->store, fd, e, err);
 }
 
 static int link_to(struct stage *s, const char *path, int dir, const char *name,
@@ -272,14 +272,14 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 			const char *name, struct err *err)
 {
 	const struct txn *t = s->txn;
-	struct onfile o;
+	struct entry_compare o;
 	const char *old_name;
 	auto_close int old_dir = -1;
 	int got;
 
 	if (!op->partner)
 		return 0;
-	o = (struct onfile){
+	o = (struct entry_compare){
 		.store = t->store,
 		.workspace_fd = t->project->workspace_fd,
 	};
@@ -290,7 +290,7 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 		return is_no_link(errno) ? 0
 					 : fail_errno(err, "link it to %s",
 						      text_quote(op->partner));
-	got = onfile_same(&o, dir, name, op->to, err);
+	got = entry_compare_equal(&o, dir, name, op->to, err);
 	if (got == 1)
 		return 1;
 	if (got < 0 && !is_no_link(-got))
@@ -395,7 +395,7 @@ static int close_folder(struct stage *s, size_t i, struct err *err)
 	 * it gets its mode when it is in its place. */
 	if (op->kind == OP_CREATE)
 		e.mode |= S_IWUSR;
-	return onfile_set_meta(s->txn->store, fd, &e, err);
+	return entry_apply_meta(s->txn->store, fd, &e, err);
 }
 
 static int make_folder(struct txn *t, struct err *err)

@@ -38,8 +38,8 @@ struct txn {
 	const struct transaction_layer *from; /* or NULL */
 	int staging_fd; /* -1 while there is none */
 	const struct snapshot *before; /* NULL: none, or it is recovered */
-	struct timestamp calm; /* take_unmodified_before() the snapshot before
-			       it, {0}: not known */
+	struct timestamp unmodified_since; /* take_unmodified_before() the
+			       snapshot before it, {0}: not known */
 	struct buf kept; /* for people: what was put beside */
 	struct path_cursor path_cursor; /* to what is at work in the project */
 };

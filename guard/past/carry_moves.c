@@ -9,7 +9,7 @@
 #include "guard/changes.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 #include "snapshot/tree/tree.h"
 
 struct deleted {
@@ -80,7 +80,7 @@ static void keep(struct carry_moves *m)
 			.with_folder = f->with_parent && f->percent == 100 &&
 				       entry_same_meta(old, now),
 		};
-		m->items[m->count - 1].now.uid = onfile_owner(now);
+		m->items[m->count - 1].now.uid = entry_apply_owner(now);
 	}
 	changes_moves_count(m->items, m->count);
 }

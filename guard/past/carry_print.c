@@ -11,12 +11,13 @@
 #include "guard/output.h"
 #include "guard/past/carry.h"
 #include "guard/past/carry_moves.h"
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 
 /* What is replaced is another file afterwards, and so another's. */
 static bool changes_owner(const struct step *s)
 {
-	return s->kind == STEP_REPLACE && s->from.uid != onfile_owner(&s->to);
+	return s->kind == STEP_REPLACE &&
+	       s->from.uid != entry_apply_owner(&s->to);
 }
 
 static void add_rights(const struct step *s, struct buf *to)
@@ -28,7 +29,7 @@ static void add_rights(const struct step *s, struct buf *to)
 			   s->to.mode & 07777);
 	if (changes_owner(s))
 		buf_printf(to, "  owner %u -> %u", s->from.uid,
-			   onfile_owner(&s->to));
+			   entry_apply_owner(&s->to));
 }
 
 /* e: what it is, or was. */
@@ -136,7 +137,8 @@ void carry_print_owners(const struct plan *plan)
 		taken += changes_owner(s);
 		/* What was another's before it was ours. */
 		kept += (s->kind == STEP_REPLACE || s->kind == STEP_CREATE) &&
-			!changes_owner(s) && s->to.uid != onfile_owner(&s->to);
+			!changes_owner(s) &&
+			s->to.uid != entry_apply_owner(&s->to);
 	}
 	if (taken && geteuid() != 0)
 		output_say("%s of other owners: new ones, which are yours, "

@@ -1,4 +1,4 @@
-#include "restore/onfile.h"
+#include "restore/entry_compare.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
 
-static int same_attrs(struct store *store, int fd, const struct entry *e,
-		      struct err *err)
+static int same_disk_attrs(struct store *store, int fd, const struct entry *e,
+			   struct err *err)
 {
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
@@ -29,7 +29,7 @@ static int same_attrs(struct store *store, int fd, const struct entry *e,
 	return xattrs_equal(&want, &have);
 }
 
-static int same_link(int dirfd, const char *name, const struct entry *e)
+static int same_disk_link(int dirfd, const char *name, const struct entry *e)
 {
 	size_t len = e->link ? strlen(e->link) : 0;
 	auto_free char *text = mem_alloc(len + 2);
@@ -41,7 +41,8 @@ static int same_link(int dirfd, const char *name, const struct entry *e)
 
 /* Its owner may not read it, nor may anybody have written to it without a new
  * time of change. */
-static int same_unread(int dirfd, const char *name, const struct entry *e)
+static int same_unreadable_file(int dirfd, const char *name,
+				const struct entry *e)
 {
 	struct meta m;
 
@@ -49,30 +50,31 @@ static int same_unread(int dirfd, const char *name, const struct entry *e)
 	       m.size == e->size && timestamp_compare(m.mtime, e->mtime) == 0;
 }
 
-static int open_bytes(int dirfd, const char *name)
+static int open_entry_bytes(int dirfd, const char *name)
 {
 	return openat(dirfd, name,
 		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
 			      O_CLOEXEC);
 }
 
-static int same_bytes(const struct onfile *o, int dirfd, const char *name,
-		      const struct entry *e, struct err *err)
+static int same_disk_bytes(const struct entry_compare *o, int dirfd,
+			   const char *name, const struct entry *e,
+			   struct err *err)
 {
 	auto_close int fd = -1;
 
 	if (e->content.type == OBJECT_NONE)
 		return e->size == 0;
-	fd = open_bytes(dirfd, name);
+	fd = open_entry_bytes(dirfd, name);
 	if (fd < 0 && errno == EACCES)
-		return same_unread(dirfd, name, e);
+		return same_unreadable_file(dirfd, name, e);
 	if (fd < 0)
 		return fail_errno(err, "open %s", text_quote(name));
 	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
 }
 
-static bool same_head(const struct meta *m, const struct entry *e,
-		      uint32_t ignored_bits)
+static bool same_stat_fields(const struct meta *m, const struct entry *e,
+			     uint32_t ignored_bits)
 {
 	if ((m->mode | ignored_bits) != (e->mode | ignored_bits) ||
 	    m->uid != e->uid || m->gid != e->gid)
@@ -82,50 +84,52 @@ static bool same_head(const struct meta *m, const struct entry *e,
 	return !(S_ISCHR(m->mode) || S_ISBLK(m->mode)) || m->rdev == e->rdev;
 }
 
-bool onfile_calm(const struct meta *m, const struct entry *e,
-		 struct timestamp calm)
+bool entry_compare_unmodified(const struct meta *m, const struct entry *e,
+			      struct timestamp unmodified_since)
 {
 	return S_ISREG(m->mode) && m->size == e->size &&
-	       timestamp_compare(m->ctime, calm) < 0 &&
-	       timestamp_compare(m->mtime, calm) < 0 &&
+	       timestamp_compare(m->ctime, unmodified_since) < 0 &&
+	       timestamp_compare(m->mtime, unmodified_since) < 0 &&
 	       timestamp_compare(m->mtime, e->mtime) == 0;
 }
 
 /* A plain file that has bytes and may be read, or -1: nothing else is opened
  * just to be looked at. */
-static int open_plain(int dirfd, const char *name, const struct entry *e)
+static int open_regular_file(int dirfd, const char *name, const struct entry *e)
 {
 	struct meta m;
 
 	if (!S_ISREG(e->mode) || !e->size || meta_get(dirfd, name, &m) < 0 ||
 	    !S_ISREG(m.mode))
 		return -1;
-	return open_bytes(dirfd, name);
+	return open_entry_bytes(dirfd, name);
 }
 
-static int same_plain(const struct onfile *o, int fd, const struct entry *e,
-		      struct err *err)
+static int same_open_file(const struct entry_compare *o, int fd,
+			  const struct entry *e, struct err *err)
 {
 	struct meta m;
 	int got;
 
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
-	if (!same_head(&m, e, 0))
+	if (!same_stat_fields(&m, e, 0))
 		return 0;
-	got = same_attrs(o->store, fd, e, err);
-	if (got <= 0 || (o->calm_ino && m.ino == o->calm_ino &&
+	got = same_disk_attrs(o->store, fd, e, err);
+	if (got <= 0 || (o->unmodified_ino && m.ino == o->unmodified_ino &&
 			 timestamp_compare(m.mtime, e->mtime) == 0))
 		return got;
 	return content_equal_watched(o->store, &e->content, fd, o->watch, err);
 }
 
-static int same_below(const struct onfile *o, int dirfd, const char *name,
-		      const char *path, const struct entry *e, struct err *err);
+static int same_disk_dir(const struct entry_compare *o, int dirfd,
+			 const char *name, const char *path,
+			 const struct entry *e, struct err *err);
 
 /* above: where it lies below the top, NULL: it is the top. */
-static int same_at(const struct onfile *o, int dirfd, const char *name,
-		   const char *above, const struct entry *e, struct err *err)
+static int same_disk_entry(const struct entry_compare *o, int dirfd,
+			   const char *name, const char *above,
+			   const struct entry *e, struct err *err)
 {
 	auto_close int fd =
 		openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -139,26 +143,27 @@ static int same_at(const struct onfile *o, int dirfd, const char *name,
 			       : fail_errno(err, "open %s", text_quote(name));
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(name));
-	if (!same_head(&m, e, ignored_bits))
+	if (!same_stat_fields(&m, e, ignored_bits))
 		return 0;
 	if (S_ISLNK(m.mode))
-		return same_link(dirfd, name, e);
-	if (above && onfile_calm(&m, e, o->calm))
+		return same_disk_link(dirfd, name, e);
+	if (above && entry_compare_unmodified(&m, e, o->unmodified_since))
 		return 1;
-	got = same_attrs(o->store, fd, e, err);
+	got = same_disk_attrs(o->store, fd, e, err);
 	if (got <= 0)
 		return got;
 	if (S_ISDIR(m.mode)) {
 		auto_free char *path =
 			above ? path_join(above, name) : mem_strdup("");
 
-		return same_below(o, dirfd, name, path, e, err);
+		return same_disk_dir(o, dirfd, name, path, e, err);
 	}
-	return S_ISREG(m.mode) ? same_bytes(o, dirfd, name, e, err) : 1;
+	return S_ISREG(m.mode) ? same_disk_bytes(o, dirfd, name, e, err) : 1;
 }
 
-static int same_below(const struct onfile *o, int dirfd, const char *name,
-		      const char *path, const struct entry *e, struct err *err)
+static int same_disk_dir(const struct entry_compare *o, int dirfd,
+			 const char *name, const char *path,
+			 const struct entry *e, struct err *err)
 {
 	auto_free char *own = mem_strdup(name);
 	char *const paths[] = {own, NULL};
@@ -190,28 +195,30 @@ static int same_below(const struct onfile *o, int dirfd, const char *name,
 
 		if (!child)
 			return 0;
-		got = same_at(o, fd, list.items[i].name, path, child, err);
+		got = same_disk_entry(o, fd, list.items[i].name, path, child,
+				      err);
 		if (got <= 0)
 			return got;
 	}
 	return 1;
 }
 
-int onfile_same(const struct onfile *o, int dirfd, const char *name,
-		const struct entry *e, struct err *err)
+int entry_compare_equal(const struct entry_compare *o, int dirfd,
+			const char *name, const struct entry *e,
+			struct err *err)
 {
-	auto_close int fd = open_plain(dirfd, name, e);
+	auto_close int fd = open_regular_file(dirfd, name, e);
 
 	/* One descriptor says all of it. */
 	if (fd >= 0)
-		return same_plain(o, fd, e, err);
-	return same_at(o, dirfd, name, NULL, e, err);
+		return same_open_file(o, fd, e, err);
+	return same_disk_entry(o, dirfd, name, NULL, e, err);
 }
 
-int onfile_same_content(struct store *store, int dirfd, const char *name,
-			const struct entry *e, struct err *err)
+int entry_compare_content(struct store *store, int dirfd, const char *name,
+			  const struct entry *e, struct err *err)
 {
-	const struct onfile o = {.store = store};
+	const struct entry_compare o = {.store = store};
 	struct meta m;
 
 	if (meta_get(dirfd, name, &m) < 0)
@@ -220,8 +227,8 @@ int onfile_same_content(struct store *store, int dirfd, const char *name,
 	    (S_ISREG(m.mode) && m.size != e->size))
 		return 0;
 	if (S_ISLNK(m.mode))
-		return same_link(dirfd, name, e);
-	return S_ISREG(m.mode) ? same_bytes(&o, dirfd, name, e, err) : 1;
+		return same_disk_link(dirfd, name, e);
+	return S_ISREG(m.mode) ? same_disk_bytes(&o, dirfd, name, e, err) : 1;
 }
 
 static int change_mode(int fd, uint32_t mode)
@@ -231,7 +238,7 @@ static int change_mode(int fd, uint32_t mode)
 	return errno == EBADF ? fd_chmod(fd, mode) : -1;
 }
 
-uint32_t onfile_owner(const struct entry *e)
+uint32_t entry_apply_owner(const struct entry *e)
 {
 	uid_t self = geteuid();
 
@@ -239,8 +246,8 @@ uint32_t onfile_owner(const struct entry *e)
 }
 
 /* 1 when something was done that may have changed the mode as well. */
-static int set_owner(int fd, const struct meta *m, const struct entry *e,
-		     struct err *err)
+static int set_entry_owner(int fd, const struct meta *m, const struct entry *e,
+			   struct err *err)
 {
 	if (m->uid == e->uid && m->gid == e->gid)
 		return 0;
@@ -253,7 +260,7 @@ static int set_owner(int fd, const struct meta *m, const struct entry *e,
 	return 1;
 }
 
-static void drop_of_system(struct xattrs *x)
+static void drop_system_attrs(struct xattrs *x)
 {
 	if (geteuid() == 0)
 		return;
@@ -262,8 +269,8 @@ static void drop_of_system(struct xattrs *x)
 }
 
 /* 1 as above. */
-static int set_attrs(struct store *store, int fd, const struct meta *m,
-		     const struct entry *e, struct err *err)
+static int set_entry_attrs(struct store *store, int fd, const struct meta *m,
+			   const struct entry *e, struct err *err)
 {
 	AUTO(xattrs) struct xattrs want = {0};
 	AUTO(xattrs) struct xattrs have = {0};
@@ -280,7 +287,7 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 	if (geteuid() != 0) {
 		size_t i;
 
-		drop_of_system(&want);
+		drop_system_attrs(&want);
 		for (i = 0; i < have.count; i++)
 			if (strncmp(have.items[i].name, "security.", 9) == 0)
 				xattrs_add(&want, have.items[i].name,
@@ -291,21 +298,21 @@ static int set_attrs(struct store *store, int fd, const struct meta *m,
 }
 
 /* Somebody else's file: its time is his. */
-static bool is_his(int num, const struct meta *m)
+static bool is_other_owners_time(int num, const struct meta *m)
 {
 	return num == EPERM && geteuid() != 0 && m->uid != geteuid();
 }
 
-static int set_time(int fd, const struct meta *m, struct timestamp mtime,
-		    struct err *err)
+static int set_entry_time(int fd, const struct meta *m, struct timestamp mtime,
+			  struct err *err)
 {
 	if (timestamp_compare(m->mtime, mtime) == 0 ||
-	    meta_set_time(fd, "", mtime) == 0 || is_his(errno, m))
+	    meta_set_time(fd, "", mtime) == 0 || is_other_owners_time(errno, m))
 		return 0;
 	return fail_errno(err, "set the time");
 }
 
-int onfile_set_time(int fd, struct timestamp mtime, struct err *err)
+int entry_apply_time(int fd, struct timestamp mtime, struct err *err)
 {
 	struct meta m;
 
@@ -316,12 +323,13 @@ int onfile_set_time(int fd, struct timestamp mtime, struct err *err)
 	/* On what can only be read, nothing has come or gone. */
 	if (meta_get(fd, "", &m) < 0)
 		return -err->num;
-	return is_his(err->num, &m) || timestamp_compare(m.mtime, mtime) == 0
+	return is_other_owners_time(err->num, &m) ||
+			       timestamp_compare(m.mtime, mtime) == 0
 		       ? 0
 		       : -err->num;
 }
 
-void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr)
+void entry_apply_chattr(int fd, uint32_t mask, uint32_t chattr)
 {
 	auto_close int again =
 		fd_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -335,25 +343,26 @@ void onfile_set_chattr(int fd, uint32_t mask, uint32_t chattr)
 			(void)chattr_write(again, bit, chattr);
 }
 
-int onfile_set_meta(struct store *store, int fd, const struct entry *e,
-		    struct err *err)
+int entry_apply_meta(struct store *store, int fd, const struct entry *e,
+		     struct err *err)
 {
 	struct meta m;
 	int owner, attrs;
 
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "read metadata");
-	owner = set_owner(fd, &m, e, err);
-	attrs = owner < 0 ? owner : set_attrs(store, fd, &m, e, err);
+	owner = set_entry_owner(fd, &m, e, err);
+	attrs = owner < 0 ? owner : set_entry_attrs(store, fd, &m, e, err);
 	if (attrs < 0)
 		return attrs;
 	/* A change of owner or of an ACL changes the mode as well. */
 	if ((owner || attrs) && meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "read metadata");
 	if (e->chattr & ~(uint32_t)CHATTR_FIXED)
-		onfile_set_chattr(fd, CHATTR_STORED & ~CHATTR_FIXED, e->chattr);
+		entry_apply_chattr(fd, CHATTR_STORED & ~CHATTR_FIXED,
+				   e->chattr);
 	if (!S_ISLNK(e->mode) && m.mode != e->mode &&
 	    change_mode(fd, e->mode) < 0)
 		return fail_errno(err, "set the mode");
-	return set_time(fd, &m, e->mtime, err);
+	return set_entry_time(fd, &m, e->mtime, err);
 }
