@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "restore/firstnames.h"
+#include "restore/hardlinks.h"
 #include "restore/tarfile.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
@@ -33,7 +33,7 @@ struct exporter {
 	struct store *store;
 	const struct export_sink *sink;
 	const char *const *paths;
-	struct firstnames names;
+	struct hardlinks names;
 	char *git; /* the .git that was told last */
 	char *gone; /* the folder that was deleted last */
 	struct tarfile *tar;
@@ -41,7 +41,7 @@ struct exporter {
 
 static void exporter_free(struct exporter *x)
 {
-	firstnames_free(&x->names);
+	hardlinks_free(&x->names);
 	free(x->git);
 	free(x->gone);
 	tarfile_free(&x->tar);
@@ -121,7 +121,7 @@ static int write_entry(struct exporter *x, const char *path,
 	};
 
 	if (e->link_group && !S_ISDIR(e->mode))
-		item.same_as = firstnames_other(&x->names, e->link_group, path);
+		item.same_as = hardlinks_first(&x->names, e->link_group, path);
 	if (attrset_load(x->store, &e->attrs, &attrs, err) < 0)
 		return -err->num;
 	if (S_ISREG(e->mode) && !item.same_as)

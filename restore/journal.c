@@ -50,7 +50,7 @@ static void root_free(struct journal_root *j)
 	for (i = 0; !j->borrowed && i < j->op_count; i++) {
 		free(j->ops[i].path);
 		own_free(j->ops[i].own);
-		free(j->ops[i].partner);
+		free(j->ops[i].hardlink_to);
 	}
 	for (i = 0; i < j->parent_mtime_count; i++)
 		free(j->parent_mtime[i].path);

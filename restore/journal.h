@@ -63,7 +63,8 @@ struct op {
 	bool taken; /* comes out of a run's layer, see taking.h */
 	bool marked; /* with marks that are the layer's own */
 	uint32_t nlink; /* of a file that comes out of a layer */
-	char *partner; /* a path whose file is linked to, while staging; NULL */
+	char *hardlink_to; /* a path whose file is linked to, while staging;
+			      NULL */
 };
 
 /* A folder whose list changes, and its time before. */

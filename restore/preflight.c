@@ -148,7 +148,7 @@ static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 		.path = step->path,
 		.from = &step->from,
 		.to = &step->to,
-		.partner = step->partner,
+		.hardlink_to = step->hardlink_to,
 	};
 	return op;
 }
@@ -217,7 +217,7 @@ static int preflight_existing(struct txn *t, const struct step *step,
 	/* Another name of the same inode must not change along; one that is
 	 * made with it shall. */
 	if (kind == OP_META && !S_ISDIR(m.mode) &&
-	    (m.nlink > 1 || step->shared || step->partner))
+	    (m.nlink > 1 || step->shared || step->hardlink_to))
 		kind = OP_REPLACE;
 	add_step_op(t->part, kind, step)->old_ino = m.ino;
 	return 0;

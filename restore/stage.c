@@ -268,8 +268,8 @@ static bool is_no_link(int number)
  * 1: the staged thing is one more name of a file in the project that is just
  * what is wanted; 0: it has to be made.
  */
-static int link_partner(struct stage *s, const struct op *op, int dir,
-			const char *name, struct err *err)
+static int link_existing_file(struct stage *s, const struct op *op, int dir,
+			      const char *name, struct err *err)
 {
 	const struct txn *t = s->txn;
 	struct entry_compare o;
@@ -277,19 +277,21 @@ static int link_partner(struct stage *s, const struct op *op, int dir,
 	auto_close int old_dir = -1;
 	int got;
 
-	if (!op->partner)
+	if (!op->hardlink_to)
 		return 0;
 	o = (struct entry_compare){
 		.store = t->store,
 		.workspace_fd = t->project->workspace_fd,
 	};
-	old_dir = beneath_parent(t->project->fd, op->partner, &old_name, err);
+	old_dir =
+		beneath_parent(t->project->fd, op->hardlink_to, &old_name, err);
 	if (old_dir < 0)
 		return is_no_link(-old_dir) ? 0 : old_dir;
 	if (linkat(old_dir, old_name, dir, name, 0) < 0)
-		return is_no_link(errno) ? 0
-					 : fail_errno(err, "link it to %s",
-						      text_quote(op->partner));
+		return is_no_link(errno)
+			       ? 0
+			       : fail_errno(err, "link it to %s",
+					    text_quote(op->hardlink_to));
 	got = entry_compare_equal(&o, dir, name, op->to, err);
 	if (got == 1)
 		return 1;
@@ -309,7 +311,7 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	if (leader)
 		got = link_to(s, leader, dir, name, err);
 	else if (S_ISREG(op->to->mode))
-		got = link_partner(s, op, dir, name, err);
+		got = link_existing_file(s, op, dir, name, err);
 	else
 		got = make_other(s, dir, name, op->to, err);
 	if (got == 0 && !leader && S_ISREG(op->to->mode))

@@ -29,7 +29,8 @@
 
 static bool is_plain(const struct step *s)
 {
-	return s->kind == STEP_CREATE && s->how == STEP_PLAIN && !s->partner;
+	return s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
+	       !s->hardlink_to;
 }
 
 char **taking_choose(const struct plan *plan)
@@ -146,7 +147,8 @@ static bool match_op(const struct match *m, int dirfd, size_t i)
 	struct op *op = &m->txn->part->ops[i];
 	struct meta meta;
 
-	if (op->partner || meta_get(dirfd, path_name(op->path), &meta) < 0 ||
+	if (op->hardlink_to ||
+	    meta_get(dirfd, path_name(op->path), &meta) < 0 ||
 	    !same_stat(m, &meta, op->to) ||
 	    (!needs_no_look(m, i) && !same_attrs(m, dirfd, op)))
 		return false;

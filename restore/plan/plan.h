@@ -47,7 +47,7 @@ struct step {
 	struct entry to; /* as it shall be, mode 0: nothing */
 	/* Of a file with several names: another one, in the project, that
 	 * stays as it is; or NULL. */
-	char *partner;
+	char *hardlink_to;
 	bool shared; /* other steps give names of the same file */
 };
 

@@ -103,7 +103,7 @@ static int each_wanted(void *arg, const char *path, const struct entry *e,
 	if (!e->link_group || !S_ISREG(e->mode))
 		return 0;
 	m = first_of(l, e->link_group);
-	if (!m || m->step->partner ||
+	if (!m || m->step->hardlink_to ||
 	    bsearch(path, l->steps, l->pl->plan->step_count,
 		    sizeof(struct step *), find_path))
 		return 0;
@@ -115,7 +115,7 @@ static int each_wanted(void *arg, const char *path, const struct entry *e,
 		return 0;
 	for (; m < l->members + l->count && m->group == e->link_group; m++)
 		if (planner_same(&m->step->to, e))
-			m->step->partner = mem_strdup(path);
+			m->step->hardlink_to = mem_strdup(path);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ void plan_free(struct plan *p)
 		free(p->steps[i].path);
 		entry_free(&p->steps[i].from);
 		entry_free(&p->steps[i].to);
-		free(p->steps[i].partner);
+		free(p->steps[i].hardlink_to);
 	}
 	for (i = 0; i < p->conflict_count; i++)
 		free(p->conflicts[i].path);

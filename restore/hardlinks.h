@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-struct firstnames {
+struct hardlinks {
 	void *root; /* all zero at first */
 };
 
 /* NULL: path is the first of the group. Valid until it is freed. */
-const char *firstnames_other(struct firstnames *f, uint64_t group,
-			     const char *path);
-void firstnames_free(struct firstnames *f);
+const char *hardlinks_first(struct hardlinks *f, uint64_t group,
+			    const char *path);
+void hardlinks_free(struct hardlinks *f);
 
 #endif

@@ -1,4 +1,4 @@
-#include "restore/firstnames.h"
+#include "restore/hardlinks.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct first {
 	char *path;
 };
 
-static int by_group(const void *a, const void *b)
+static int compare_hardlink_groups(const void *a, const void *b)
 {
 	uint64_t x = ((const struct first *)a)->group;
 	uint64_t y = ((const struct first *)b)->group;
@@ -18,22 +18,22 @@ static int by_group(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-const char *firstnames_other(struct firstnames *f, uint64_t group,
-			     const char *path)
+const char *hardlinks_first(struct hardlinks *f, uint64_t group,
+			    const char *path)
 {
 	struct first key = {.group = group}, *made;
-	struct first **found = tfind(&key, &f->root, by_group);
+	struct first **found = tfind(&key, &f->root, compare_hardlink_groups);
 
 	if (found)
 		return (*found)->path;
 	made = mem_alloc(sizeof(*made));
 	*made = (struct first){group, mem_strdup(path)};
-	if (!tsearch(made, &f->root, by_group))
+	if (!tsearch(made, &f->root, compare_hardlink_groups))
 		abort();
 	return NULL;
 }
 
-static void first_free(void *arg)
+static void free_first_name(void *arg)
 {
 	struct first *first = arg;
 
@@ -41,8 +41,8 @@ static void first_free(void *arg)
 	free(first);
 }
 
-void firstnames_free(struct firstnames *f)
+void hardlinks_free(struct hardlinks *f)
 {
-	tdestroy(f->root, first_free);
+	tdestroy(f->root, free_first_name);
 	f->root = NULL;
 }
