@@ -1,8 +1,9 @@
 /*
- * Folders that an apply may have taken out of a run's layer (restore/taking.h):
- * which ones stands in the run's record, and is on disk, before the first one
- * is renamed. They stay noted as long as the run counts as applied. Where it
- * does not any more, they are made again from the run's result in the store.
+ * Folders that an apply may have taken out of a run's layer
+ * (restore/move_from_upper.h): which ones stands in the run's record, and is on
+ * disk, before the first one is renamed. They stay noted as long as the run
+ * counts as applied. Where it does not any more, they are made again from the
+ * run's result in the store.
  */
 #ifndef GUARD_TAKEN_H
 #define GUARD_TAKEN_H

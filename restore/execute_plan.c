@@ -12,7 +12,7 @@
 #include "base/parallel_for.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "restore/taking.h"
+#include "restore/move_from_upper.h"
 #include "restore/txn.h"
 #include "restore/workspace.h"
 #include "snapshot/walk/take.h"
@@ -369,7 +369,7 @@ static int add_root_txns(struct txn_all *all,
 		if (txn_preflight(t, roots[i].plan, err) < 0 ||
 		    txn_check_permissions(t, err) < 0)
 			return -err->num;
-		taking_match(t);
+		move_from_upper_match(t);
 		n++;
 	}
 	return 0;

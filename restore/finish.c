@@ -245,8 +245,8 @@ void txn_remember(struct txn *t)
 			.mtime = op->to->mtime,
 			.ctime = shut ? (struct timestamp){0} : ctime,
 			.content = op->to->content,
-			.no_attrs =
-				op->taken && op->to->attrs.type == OBJECT_NONE,
+			.no_attrs = op->from_upper &&
+				    op->to->attrs.type == OBJECT_NONE,
 		};
 	}
 	ingest_hint_sort(p->hints, p->hint_count);

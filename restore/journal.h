@@ -60,8 +60,8 @@ struct op {
 	struct timestamp forward_ctime; /* in its place; {0}: not known */
 	bool unmodified_since; /* nobody was at what came out, as far as times
 				  tell */
-	bool taken; /* comes out of a run's layer, see taking.h */
-	bool marked; /* with marks that are the layer's own */
+	bool from_upper; /* comes out of a run's layer, see taking.h */
+	bool has_layer_xattrs; /* with marks that are the layer's own */
 	uint32_t nlink; /* of a file that comes out of a layer */
 	char *hardlink_to; /* a path whose file is linked to, while staging;
 			      NULL */

@@ -17,7 +17,7 @@
 #include "restore/entry_compare.h"
 #include "restore/pour.h"
 #include "restore/shut.h"
-#include "restore/taking.h"
+#include "restore/move_from_upper.h"
 #include "restore/txn.h"
 
 /* A part of a large folder, for one thread at a time. */
@@ -107,7 +107,7 @@ static void lay_out(struct stage *s)
 	for (i = 0; i < j->op_count; i++) {
 		const struct op *op = &j->ops[i];
 
-		if (!is_staged(op) || op->taken)
+		if (!is_staged(op) || op->from_upper)
 			continue;
 		s->count++;
 		if (op->kind != OP_CHILD)
@@ -469,12 +469,13 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 
 int txn_stage(struct txn *t, struct syncs *to, struct err *err)
 {
-	size_t taken;
+	size_t from_upper;
 
-	if (make_staging(t, err) < 0 || taking_rename(t, &taken, err) < 0 ||
+	if (make_staging(t, err) < 0 ||
+	    move_from_upper_rename(t, &from_upper, err) < 0 ||
 	    txn_stage_into(t, to, err) < 0)
 		return -err->num;
-	if (taken)
+	if (from_upper)
 		syncs_add_all(to);
 	syncs_add(to, t->staging_fd, "");
 	syncs_add(to, t->project->fd, "");

@@ -161,7 +161,7 @@ struct transaction_layer {
 	int upper_fd;
 	struct timestamp before; /* when the run ended: what has a ctime from
 				 then on is not what was stored */
-	char *const *paths; /* taking_choose()'s, noted with the run */
+	char *const *paths; /* move_from_upper_choose()'s, noted with the run */
 	const struct change_list *changes; /* what a scan of it since `before`
 					      says, or NULL */
 };

@@ -14,7 +14,7 @@
 #include "guard/taken.h"
 #include "overlay/upper_busy.h"
 #include "restore/result.h"
-#include "restore/taking.h"
+#include "restore/move_from_upper.h"
 
 /* It is worth telling others that an apply is under way. */
 #define MANY_STEPS 1000
@@ -396,7 +396,7 @@ static char **choose_taken(struct applying *a, bool whole)
 
 	if (!whole || s->live || !a->as_stored || !a->of_all)
 		return NULL;
-	paths = taking_choose(&a->plan);
+	paths = move_from_upper_choose(&a->plan);
 	if (paths && !upper_busy_ruled_out(s->fd, a->changes.upper_fd))
 		mem_list_free(&paths);
 	taken_note(s, paths);

@@ -3,12 +3,11 @@
  * holds them already, and a rename takes all that is in one of them out of it,
  * whatever it is. docs/transaction.md says why nothing can be lost by that.
  *
- *	taking_choose()	which folders of a plan are worth it, before anything
- *			is done: the caller notes them with the run, for
+ *	move_from_upper_choose()	which folders of a plan are worth it,
+ *before anything is done: the caller notes them with the run, for
  *			refill_folder()
- *	taking_match()	after the survey: what in the layer is, entry by entry,
- *			what the plan wants
- *	taking_rename()	while staging
+ *	move_from_upper_match()	after the survey: what in the layer is, entry by
+ *entry, what the plan wants move_from_upper_rename()	while staging
  *
  * What does not match, or cannot be renamed, is staged from the store like all
  * else.
@@ -22,13 +21,13 @@ struct txn;
 
 /* The new folders of a plan with so much in them that a copy takes its time;
  * NULL-terminated, for mem_list_free(); NULL: none. */
-char **taking_choose(const struct plan *plan);
+char **move_from_upper_choose(const struct plan *plan);
 
 /* Marks operations as taken, and notes what will be put by its inode. */
-void taking_match(struct txn *t);
+void move_from_upper_match(struct txn *t);
 
 /* Into the staging folder, without the layer's marks. What could not be
  * renamed is marked as not taken. *ret_count: how many things were. */
-int taking_rename(struct txn *t, size_t *ret_count, struct err *err);
+int move_from_upper_rename(struct txn *t, size_t *ret_count, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "restore/taking.h"
+#include "restore/move_from_upper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,33 +21,35 @@
 #include "snapshot/tree/attrset.h"
 
 /* Less is made from the store, and the run's layer stays whole. */
-#define WORTH_IT SYNC_EACH_MAX
+#define ENTRIES_MIN SYNC_EACH_MAX
 /* So many paths at most are noted with a run. */
-#define FOLDERS_MAX 64
+#define DIRS_MAX 64
 /* A second thread is not worth it for less. */
-#define CREW_MIN 256
+#define THREADS_MIN 256
 
-static bool is_plain(const struct step *s)
+static bool is_plain_create(const struct step *s)
 {
 	return s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
 	       !s->hardlink_to;
 }
 
-char **taking_choose(const struct plan *plan)
+char **move_from_upper_choose(const struct plan *plan)
 {
 	char **list = NULL;
 	size_t i, end, count = 0;
 
-	for (i = 0; i < plan->step_count && count < FOLDERS_MAX; i = end) {
+	for (i = 0; i < plan->step_count && count < DIRS_MAX; i = end) {
 		const struct step *top = &plan->steps[i];
 
 		end = i + 1;
-		if (!is_plain(top) || !S_ISDIR(top->to.mode) || !*top->path)
+		if (!is_plain_create(top) || !S_ISDIR(top->to.mode) ||
+		    !*top->path)
 			continue;
-		while (end < plan->step_count && is_plain(&plan->steps[end]) &&
+		while (end < plan->step_count &&
+		       is_plain_create(&plan->steps[end]) &&
 		       path_below(plan->steps[end].path, top->path))
 			end++;
-		if (end - i <= WORTH_IT)
+		if (end - i <= ENTRIES_MIN)
 			continue;
 		mem_list_add(&list, top->path);
 		count++;
@@ -62,22 +64,22 @@ struct name {
 };
 
 /* The operations of one new folder, in the order of their paths. */
-struct match {
+struct upper_match {
 	struct txn *txn;
 	uint64_t dev;
 	size_t top, end;
 	size_t *next; /* of each operation from top on: the first behind all
 			 that is in it */
-	size_t *folders; /* operations, each looked at by itself */
-	size_t folder_count;
+	size_t *dirs; /* operations, each looked at by itself */
+	size_t dir_count;
 	const struct change *changes; /* of top and what is in it, or NULL */
 	size_t change_count;
 };
 
-static void match_free(struct match *m)
+static void upper_match_free(struct upper_match *m)
 {
 	free(m->next);
-	free(m->folders);
+	free(m->dirs);
 }
 
 static bool is_child(const char *path, const char *parent, const char *name)
@@ -92,8 +94,8 @@ static bool is_child(const char *path, const char *parent, const char *name)
  * The run has ended and nobody has been at it since: its bytes are those that
  * were stored then, as its size and times say once more.
  */
-static bool same_stat(const struct match *m, const struct meta *have,
-		      const struct entry *want)
+static bool match_entry_stat(const struct upper_match *m,
+			     const struct meta *have, const struct entry *want)
 {
 	if (have->mode != want->mode || have->uid != want->uid ||
 	    have->gid != want->gid || have->dev != m->dev)
@@ -112,7 +114,7 @@ static bool same_stat(const struct match *m, const struct meta *have,
  * Only the layer's own, which were not, make another look worth it; the scan
  * has seen which files have none of them.
  */
-static bool needs_no_look(const struct match *m, size_t i)
+static bool is_known_unmarked(const struct upper_match *m, size_t i)
 {
 	const struct op *op = &m->txn->part->ops[i];
 	size_t at = i - m->top;
@@ -123,16 +125,17 @@ static bool needs_no_look(const struct match *m, size_t i)
 	       strcmp(m->changes[at].path, op->path) == 0;
 }
 
-static bool same_attrs(const struct match *m, int dirfd, struct op *op)
+static bool match_entry_attrs(const struct upper_match *m, int dirfd,
+			      struct op *op)
 {
 	AUTO(xattrs) struct xattrs x = {0}, want = {0};
 	struct err ignored;
 
 	if (xattrs_get(dirfd, path_name(op->path), &x, &ignored) < 0)
 		return false;
-	op->marked = xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX) > 0;
+	op->has_layer_xattrs = xattrs_remove_prefix(&x, LAYER_XATTR_PREFIX) > 0;
 	/* They are removed from it later. */
-	if (op->marked && !(op->to->mode & S_IWUSR) && geteuid() != 0)
+	if (op->has_layer_xattrs && !(op->to->mode & S_IWUSR) && geteuid() != 0)
 		return false;
 	if (!x.count && op->to->attrs.type == OBJECT_NONE)
 		return true;
@@ -142,15 +145,15 @@ static bool same_attrs(const struct match *m, int dirfd, struct op *op)
 }
 
 /* Whether the operation's thing is what dirfd has by its name. */
-static bool match_op(const struct match *m, int dirfd, size_t i)
+static bool match_op(const struct upper_match *m, int dirfd, size_t i)
 {
 	struct op *op = &m->txn->part->ops[i];
 	struct meta meta;
 
 	if (op->hardlink_to ||
 	    meta_get(dirfd, path_name(op->path), &meta) < 0 ||
-	    !same_stat(m, &meta, op->to) ||
-	    (!needs_no_look(m, i) && !same_attrs(m, dirfd, op)))
+	    !match_entry_stat(m, &meta, op->to) ||
+	    (!is_known_unmarked(m, i) && !match_entry_attrs(m, dirfd, op)))
 		return false;
 	op->new_ino = meta.ino;
 	op->new_ctime = meta.ctime;
@@ -160,11 +163,11 @@ static bool match_op(const struct match *m, int dirfd, size_t i)
 
 /* Whether a folder of the layer has just what the plan wants in it: none more,
  * none less. */
-static bool match_folder(const struct match *m, size_t folder)
+static bool match_dir_entries(const struct upper_match *m, size_t dir_index)
 {
-	const struct op *ops = m->txn->part->ops, *op = &ops[folder];
+	const struct op *ops = m->txn->part->ops, *op = &ops[dir_index];
 	AUTO(dirlist) struct dirlist list = {0};
-	size_t at = folder + 1, end = m->next[folder - m->top], i;
+	size_t at = dir_index + 1, end = m->next[dir_index - m->top], i;
 	struct err ignored;
 	auto_close int fd = beneath_open(m->txn->from->upper_fd, op->path,
 					 O_RDONLY | O_DIRECTORY, 0, &ignored);
@@ -181,16 +184,16 @@ static bool match_folder(const struct match *m, size_t folder)
 	return at == end;
 }
 
-static int match_part(void *arg, size_t i, struct err *err)
+static int match_one_dir(void *arg, size_t i, struct err *err)
 {
-	const struct match *m = arg;
+	const struct upper_match *m = arg;
 
-	return match_folder(m, m->folders[i])
+	return match_dir_entries(m, m->dirs[i])
 		       ? 0
 		       : fail(err, EBUSY, "the layer has something else");
 }
 
-static size_t depth_of(const char *path)
+static size_t path_depth(const char *path)
 {
 	size_t depth = 0;
 
@@ -203,7 +206,7 @@ static size_t depth_of(const char *path)
 
 /* Where each operation ends, and the folders among them; false: there is
  * something in what is no folder. */
-static bool lay_out(struct match *m)
+static bool index_new_dir(struct upper_match *m)
 {
 	const struct op *ops = m->txn->part->ops;
 	size_t count = m->end - m->top, open_count = 0, i;
@@ -211,9 +214,9 @@ static bool lay_out(struct match *m)
 	auto_free size_t *depths = mem_alloc(count * sizeof(*depths));
 
 	m->next = mem_alloc(count * sizeof(*m->next));
-	m->folders = mem_alloc(count * sizeof(*m->folders));
+	m->dirs = mem_alloc(count * sizeof(*m->dirs));
 	for (i = 0; i < count; i++) {
-		depths[i] = depth_of(ops[m->top + i].path);
+		depths[i] = path_depth(ops[m->top + i].path);
 		while (open_count && depths[open[open_count - 1]] >= depths[i])
 			m->next[open[--open_count]] = m->top + i;
 		if (open_count &&
@@ -221,26 +224,27 @@ static bool lay_out(struct match *m)
 			return false;
 		open[open_count++] = i;
 		if (S_ISDIR(ops[m->top + i].to->mode))
-			m->folders[m->folder_count++] = m->top + i;
+			m->dirs[m->dir_count++] = m->top + i;
 	}
 	while (open_count)
 		m->next[open[--open_count]] = m->end;
 	return m->next[0] == m->end;
 }
 
-static int by_change(const void *path, const void *change)
+static int compare_path_to_change(const void *path, const void *change)
 {
 	return path_compare(path, ((const struct change *)change)->path);
 }
 
 /* What the scan of the layer has said of it. */
-static void find_changes(struct match *m)
+static void find_scanned_changes(struct upper_match *m)
 {
 	const struct change_list *list = m->txn->from->changes;
 	const struct change *found =
 		list && list->count
 			? bsearch(m->txn->part->ops[m->top].path, list->items,
-				  list->count, sizeof(*found), by_change)
+				  list->count, sizeof(*found),
+				  compare_path_to_change)
 			: NULL;
 
 	m->changes = found;
@@ -248,7 +252,7 @@ static void find_changes(struct match *m)
 		found ? list->count - (size_t)(found - list->items) : 0;
 }
 
-static int by_ino(const void *a, const void *b)
+static int compare_inode_numbers(const void *a, const void *b)
 {
 	const struct name *p = a, *q = b;
 
@@ -257,7 +261,7 @@ static int by_ino(const void *a, const void *b)
 
 /* No name of a file lies elsewhere in the layer: it would go on holding what
  * is the project's then. */
-static bool all_names_here(const struct match *m)
+static bool all_hardlinks_inside(const struct upper_match *m)
 {
 	const struct op *ops = m->txn->part->ops;
 	size_t count = 0, room = 0, i, n;
@@ -271,7 +275,7 @@ static bool all_names_here(const struct match *m)
 					       .nlink = ops[i].nlink};
 	}
 	if (count)
-		qsort(names, count, sizeof(*names), by_ino);
+		qsort(names, count, sizeof(*names), compare_inode_numbers);
 	for (i = 0; i < count; i += n) {
 		for (n = 1; i + n < count; n++)
 			if (names[i + n].ino != names[i].ino)
@@ -282,7 +286,7 @@ static bool all_names_here(const struct match *m)
 	return true;
 }
 
-static size_t end_of(const struct journal_root *j, size_t top)
+static size_t child_ops_end(const struct journal_root *j, size_t top)
 {
 	size_t end = top + 1;
 
@@ -291,18 +295,18 @@ static size_t end_of(const struct journal_root *j, size_t top)
 	return end;
 }
 
-static void forget(struct journal_root *j, size_t top, size_t end)
+static void clear_from_upper(struct journal_root *j, size_t top, size_t end)
 {
 	for (; top < end; top++) {
 		struct op *op = &j->ops[top];
 
-		op->taken = op->marked = false;
+		op->from_upper = op->has_layer_xattrs = false;
 		op->new_ino = 0;
 		op->new_ctime = (struct timestamp){0};
 	}
 }
 
-static bool is_chosen(const struct txn *t, const char *path)
+static bool is_path_chosen(const struct txn *t, const char *path)
 {
 	char *const *at = t->from->paths;
 
@@ -311,9 +315,10 @@ static bool is_chosen(const struct txn *t, const char *path)
 	return *at != NULL;
 }
 
-static bool match_all(struct txn *t, size_t top, size_t end)
+static bool match_new_dir(struct txn *t, size_t top, size_t end)
 {
-	AUTO(match) struct match m = {.txn = t, .top = top, .end = end};
+	AUTO(upper_match)
+	struct upper_match m = {.txn = t, .top = top, .end = end};
 	struct op *op = &t->part->ops[top];
 	const char *name;
 	struct err ignored;
@@ -324,16 +329,16 @@ static bool match_all(struct txn *t, size_t top, size_t end)
 		return false;
 	m.dev = meta.dev;
 	dir = beneath_parent(t->from->upper_fd, op->path, &name, &ignored);
-	find_changes(&m);
+	find_scanned_changes(&m);
 	/* A folder that its owner may not write to cannot be moved by him. */
 	return dir >= 0 && op->to->mode & S_IWUSR && S_ISDIR(op->to->mode) &&
-	       lay_out(&m) && match_op(&m, dir, top) &&
-	       parallel_for(m.folder_count, end - top < CREW_MIN, match_part,
+	       index_new_dir(&m) && match_op(&m, dir, top) &&
+	       parallel_for(m.dir_count, end - top < THREADS_MIN, match_one_dir,
 			    &m, &ignored) == 0 &&
-	       all_names_here(&m);
+	       all_hardlinks_inside(&m);
 }
 
-void taking_match(struct txn *t)
+void move_from_upper_match(struct txn *t)
 {
 	struct journal_root *j = t->part;
 	size_t i, n, end;
@@ -342,20 +347,21 @@ void taking_match(struct txn *t)
 		end = i + 1;
 		if (j->ops[i].kind != OP_CREATE)
 			continue;
-		end = end_of(j, i);
-		if (!is_chosen(t, j->ops[i].path))
+		end = child_ops_end(j, i);
+		if (!is_path_chosen(t, j->ops[i].path))
 			continue;
-		if (!match_all(t, i, end)) {
-			forget(j, i, end);
+		if (!match_new_dir(t, i, end)) {
+			clear_from_upper(j, i, end);
 			continue;
 		}
 		for (n = i; n < end; n++)
-			j->ops[n].taken = true;
+			j->ops[n].from_upper = true;
 	}
 }
 
 /* 1, or 0: it cannot be renamed from there. */
-static int rename_one(struct txn *t, const struct op *op, struct err *err)
+static int rename_from_upper(struct txn *t, const struct op *op,
+			     struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 	const char *name;
@@ -374,7 +380,7 @@ static int rename_one(struct txn *t, const struct op *op, struct err *err)
 	return 1;
 }
 
-static int remove_marks(int fd, struct err *err)
+static int remove_layer_xattrs(int fd, struct err *err)
 {
 	AUTO(xattrs) struct xattrs x = {0};
 	size_t i;
@@ -389,8 +395,8 @@ static int remove_marks(int fd, struct err *err)
 	return 0;
 }
 
-static int clean_one(struct txn *t, struct op *op, const struct op *top,
-		     struct err *err)
+static int strip_op_xattrs(struct txn *t, struct op *op, const struct op *top,
+			   struct err *err)
 {
 	char staged[JOURNAL_OP_NAME_LEN];
 	auto_free char *path = NULL;
@@ -400,7 +406,7 @@ static int clean_one(struct txn *t, struct op *op, const struct op *top,
 	journal_op_name(t->part, top, staged);
 	path = path_join(staged, path_rest(op->path, top->path));
 	fd = beneath_open(t->staging_fd, path, O_PATH, 0, err);
-	if (fd < 0 || remove_marks(fd, err) < 0)
+	if (fd < 0 || remove_layer_xattrs(fd, err) < 0)
 		return -err->num;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at it");
@@ -408,7 +414,7 @@ static int clean_one(struct txn *t, struct op *op, const struct op *top,
 	return 0;
 }
 
-int taking_rename(struct txn *t, size_t *ret_count, struct err *err)
+int move_from_upper_rename(struct txn *t, size_t *ret_count, struct err *err)
 {
 	struct journal_root *j = t->part;
 	size_t i, n, end;
@@ -418,15 +424,15 @@ int taking_rename(struct txn *t, size_t *ret_count, struct err *err)
 		int got;
 
 		end = i + 1;
-		if (!j->ops[i].taken)
+		if (!j->ops[i].from_upper)
 			continue;
-		end = end_of(j, i);
-		got = rename_one(t, &j->ops[i], err);
+		end = child_ops_end(j, i);
+		got = rename_from_upper(t, &j->ops[i], err);
 		if (got == 0)
-			forget(j, i, end);
+			clear_from_upper(j, i, end);
 		for (n = i; got > 0 && n < end; n++)
-			if (j->ops[n].marked &&
-			    clean_one(t, &j->ops[n], &j->ops[i], err) < 0)
+			if (j->ops[n].has_layer_xattrs &&
+			    strip_op_xattrs(t, &j->ops[n], &j->ops[i], err) < 0)
 				got = -err->num;
 		if (got < 0)
 			return err_context(err, "take %s out of the layer",
