@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 #include "base/auto.h"
-#include "restore/refill.h"
+#include "restore/restore_upper.h"
 #include "snapshot/tree/catalog.h"
 
 #define KEY "taken"
@@ -34,8 +34,8 @@ static int refill(const struct session *s, struct store *store, struct err *err)
 	    catalog_load(store, s->result, &result, err) < 0)
 		return -err->num;
 	for (n = 0; (path = record_get_nth(&s->more, KEY, n)); n++)
-		if (refill_folder(store, &result.root, path, s->fd, upper,
-				  err) < 0)
+		if (restore_upper_dir(store, &result.root, path, s->fd, upper,
+				      err) < 0)
 			return -err->num;
 	return 0;
 }

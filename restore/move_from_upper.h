@@ -5,7 +5,7 @@
  *
  *	move_from_upper_choose()	which folders of a plan are worth it,
  *before anything is done: the caller notes them with the run, for
- *			refill_folder()
+ *			restore_upper_dir()
  *	move_from_upper_match()	after the survey: what in the layer is, entry by
  *entry, what the plan wants move_from_upper_rename()	while staging
  *

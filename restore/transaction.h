@@ -155,7 +155,7 @@ struct transaction {
  * The layer of a run that has ended, is locked, and that nothing leads into any
  * more (overlay/upper_busy.h): new folders may be renamed out of it. Whatever
  * comes of the transaction, they may be missing there afterwards;
- * refill_folder() makes them again.
+ * restore_upper_dir() makes them again.
  */
 struct transaction_layer {
 	int upper_fd;

@@ -1,4 +1,4 @@
-#include "restore/refill.h"
+#include "restore/restore_upper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +18,15 @@
 
 #define SCRATCH "refill"
 
-struct refill {
+struct upper_dir_ops {
 	const char *path;
 	struct journal_root *part;
 };
 
-static int add_op(void *arg, const char *path, const struct entry *e,
-		  struct err *err)
+static int add_upper_op(void *arg, const char *path, const struct entry *e,
+			struct err *err)
 {
-	struct refill *r = arg;
+	struct upper_dir_ops *r = arg;
 	struct journal_root *j = r->part;
 	struct op *op;
 
@@ -42,11 +42,11 @@ static int add_op(void *arg, const char *path, const struct entry *e,
 }
 
 /* All of it, in a folder beside the layer. */
-static int make(struct store *store, const struct entry *e, const char *path,
-		int scratch_fd, struct err *err)
+static int make_upper_copy(struct store *store, const struct entry *e,
+			   const char *path, int scratch_fd, struct err *err)
 {
 	AUTO(journal) struct journal journal = {0};
-	struct refill r = {
+	struct upper_dir_ops r = {
 		.path = path,
 		.part = journal_add_root(&journal, ""),
 	};
@@ -62,7 +62,7 @@ static int make(struct store *store, const struct entry *e, const char *path,
 
 	/* All of it, since marks come to it yet. */
 	syncs_add_all(&syncs);
-	if (tree_each(store, e, add_op, &r, err) < 0 ||
+	if (tree_each(store, e, add_upper_op, &r, err) < 0 ||
 	    txn_stage_into(&t, &syncs, err) < 0)
 		return -err->num;
 	journal_op_name(r.part, &r.part->ops[0], name);
@@ -78,8 +78,9 @@ static int make(struct store *store, const struct entry *e, const char *path,
 }
 
 /* The name, and the time that its folder had. */
-static int put(struct store *store, const struct entry *result,
-	       const char *path, int scratch_fd, int upper_fd, struct err *err)
+static int move_into_upper(struct store *store, const struct entry *result,
+			   const char *path, int scratch_fd, int upper_fd,
+			   struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	auto_free char *parent = path_parent(path);
@@ -96,9 +97,9 @@ static int put(struct store *store, const struct entry *result,
 	return syncfs(scratch_fd) < 0 ? fail_errno(err, "sync") : 0;
 }
 
-static int refill(struct store *store, const struct entry *result,
-		  const struct entry *e, const char *path, int run_fd,
-		  int upper_fd, struct err *err)
+static int upper_dir_ops(struct store *store, const struct entry *result,
+			 const struct entry *e, const char *path, int run_fd,
+			 int upper_fd, struct err *err)
 {
 	auto_close int scratch = -1;
 
@@ -110,13 +111,13 @@ static int refill(struct store *store, const struct entry *result,
 			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (scratch < 0)
 		return fail_errno(err, "open it");
-	if (make(store, e, path, scratch, err) < 0 ||
-	    put(store, result, path, scratch, upper_fd, err) < 0)
+	if (make_upper_copy(store, e, path, scratch, err) < 0 ||
+	    move_into_upper(store, result, path, scratch, upper_fd, err) < 0)
 		return -err->num;
 	return 0;
 }
 
-static bool is_there(int upper_fd, const char *path)
+static bool is_in_upper(int upper_fd, const char *path)
 {
 	struct err ignored;
 	auto_close int fd = beneath_open(upper_fd, path, O_PATH, 0, &ignored);
@@ -124,18 +125,20 @@ static bool is_there(int upper_fd, const char *path)
 	return fd >= 0;
 }
 
-int refill_folder(struct store *store, const struct entry *result,
-		  const char *path, int run_fd, int upper_fd, struct err *err)
+int restore_upper_dir(struct store *store, const struct entry *result,
+		      const char *path, int run_fd, int upper_fd,
+		      struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	struct err ignored;
 	int got;
 
-	if (is_there(upper_fd, path))
+	if (is_in_upper(upper_fd, path))
 		return 0;
 	got = tree_lookup(store, result, path, &e, err);
 	if (got > 0)
-		got = refill(store, result, &e, path, run_fd, upper_fd, err);
+		got = upper_dir_ops(store, result, &e, path, run_fd, upper_fd,
+				    err);
 	(void)dirtree_remove(run_fd, SCRATCH, &ignored);
 	return got < 0 ? err_context(err, "make %s again in the run's layer",
 				     text_quote(path))

@@ -13,7 +13,8 @@
  * the run's folder; upper_fd: "upper" in it. The run is locked by the caller.
  * On return 0 it is on disk.
  */
-int refill_folder(struct store *store, const struct entry *result,
-		  const char *path, int run_fd, int upper_fd, struct err *err);
+int restore_upper_dir(struct store *store, const struct entry *result,
+		      const char *path, int run_fd, int upper_fd,
+		      struct err *err);
 
 #endif
