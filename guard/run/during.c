@@ -19,7 +19,7 @@
 #include "guard/background.h"
 #include "guard/output.h"
 #include "guard/state.h"
-#include "restore/running.h"
+#include "restore/live_tree.h"
 #include "snapshot/walk/take.h"
 #include "snapshot/tree/catalog.h"
 
@@ -150,11 +150,11 @@ static int keep(struct session *s, struct during_result *at, struct err *err)
 	auto_close int upper = -1;
 	struct timestamp start = take_start_time((struct timestamp){0});
 	struct state state;
-	struct running running = {
+	struct live_tree live_tree = {
 		.base = &base.root,
 		.last = &last.root,
 		.file_max = FILE_MAX,
-		.room = READ_MAX,
+		.read_budget = READ_MAX,
 	};
 	int got = session_base(s, false, err);
 
@@ -173,14 +173,14 @@ static int keep(struct session *s, struct during_result *at, struct err *err)
 	    catalog_load(store, s->base, &base, err) < 0 ||
 	    load_last(store, s->base, at, &last, err) < 0)
 		return -err->num;
-	running.store = store;
-	running.upper_fd = upper;
-	running.since = at->since;
-	if (running_tree(&running, &root, err) < 0 ||
+	live_tree.store = store;
+	live_tree.upper_fd = upper;
+	live_tree.since = at->since;
+	if (live_tree_make(&live_tree, &root, err) < 0 ||
 	    add(store, s, &last, start, &root, at, err) < 0)
 		return -err->num;
 	/* What waits is looked at again. */
-	if (!running.left)
+	if (!live_tree.deferred)
 		at->since = start;
 	state_close(&state);
 	return 0;

@@ -14,19 +14,20 @@
 
 #include "snapshot/tree/entry.h"
 
-struct running {
+struct live_tree {
 	struct store *store;
 	const struct entry *base; /* root of the pre-run snapshot */
 	const struct entry *last; /* of the last time; base at first */
 	struct timestamp since; /* of the last time; 0: never */
 	int upper_fd;
 	uint64_t file_max; /* larger files are entered as incomplete */
-	uint64_t room; /* bytes to read at most; the rest waits */
+	uint64_t read_budget; /* bytes to read at most; the rest waits */
 
 	/* Filled. */
-	size_t left; /* files that wait for the next time */
+	size_t deferred; /* files that wait for the next time */
 };
 
-int running_tree(struct running *r, struct entry *ret_root, struct err *err);
+int live_tree_make(struct live_tree *r, struct entry *ret_root,
+		   struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "restore/running.h"
+#include "restore/live_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,14 +18,14 @@
 /* Deeper folders stay as they were: each takes a descriptor. */
 #define DEPTH_MAX 200
 
-struct walk {
-	struct running *r;
+struct live_walk {
+	struct live_tree *r;
 	struct tree_editor *ed;
 	struct lookup base;
 };
 
 /* A folder of the layer. */
-struct place {
+struct live_dir {
 	int fd;
 	const char *path;
 	bool opaque; /* nothing of the base is seen through it */
@@ -33,15 +33,16 @@ struct place {
 	unsigned int depth;
 };
 
-static void walk_free(struct walk *w)
+static void live_walk_free(struct live_walk *w)
 {
 	lookup_free(&w->base);
 	tree_editor_free(&w->ed);
 }
 
 /* Takes a name as it is. 1: done, 0: not this time. */
-static int take(struct walk *w, const struct place *at, const char *name,
-		struct entry *ret, struct err *err)
+static int store_live_entry(struct live_walk *w, const struct live_dir *at,
+			    const char *name, struct entry *ret,
+			    struct err *err)
 {
 	int got = take_entry(w->r->store, at->fd, name, LAYER_XATTR_PREFIX, ret,
 			     err);
@@ -60,8 +61,9 @@ static int take(struct walk *w, const struct place *at, const char *name,
 	}
 }
 
-static bool is_as_last(const struct walk *w, const struct meta *m,
-		       const struct entry *last)
+static bool is_unchanged_since_last(const struct live_walk *w,
+				    const struct meta *m,
+				    const struct entry *last)
 {
 	return last && !(last->flags & ENTRY_INCOMPLETE) &&
 	       last->mode == m->mode && last->uid == m->uid &&
@@ -70,15 +72,16 @@ static bool is_as_last(const struct walk *w, const struct meta *m,
 	       timestamp_compare(m->ctime, w->r->since) < 0;
 }
 
-static int file(struct walk *w, const struct place *at, const char *name,
-		const char *path, const struct meta *m,
-		const struct entry *last, struct err *err)
+static int add_live_file(struct live_walk *w, const struct live_dir *at,
+			 const char *name, const char *path,
+			 const struct meta *m, const struct entry *last,
+			 struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	bool bytes = S_ISREG(m->mode);
 	int got = 1;
 
-	if (is_as_last(w, m, last))
+	if (is_unchanged_since_last(w, m, last))
 		return 0;
 	if (bytes && m->size > w->r->file_max)
 		e = (struct entry){
@@ -89,30 +92,34 @@ static int file(struct walk *w, const struct place *at, const char *name,
 			.size = m->size,
 			.flags = ENTRY_INCOMPLETE,
 		};
-	else if (bytes && m->size > w->r->room)
+	else if (bytes && m->size > w->r->read_budget)
 		got = 0;
 	else
-		got = take(w, at, name, &e, err);
+		got = store_live_entry(w, at, name, &e, err);
 	if (got <= 0) {
-		w->r->left += !got;
+		w->r->deferred += !got;
 		return got;
 	}
 	if (bytes && !(e.flags & ENTRY_INCOMPLETE))
-		w->r->room -= m->size < w->r->room ? m->size : w->r->room;
+		w->r->read_budget -= m->size < w->r->read_budget
+					     ? m->size
+					     : w->r->read_budget;
 	if (e.link_group)
 		e.link_group |= RESULT_GROUP_OF_LAYER;
 	return tree_editor_put(w->ed, path, &e, err);
 }
 
-static int folder(struct walk *w, const struct place *at, struct err *err);
+static int add_live_children(struct live_walk *w, const struct live_dir *at,
+			     struct err *err);
 
-static int enter(struct walk *w, const struct place *at, const char *name,
-		 const char *path, const struct meta *m,
-		 const struct entry *last, struct err *err)
+static int add_live_dir(struct live_walk *w, const struct live_dir *at,
+			const char *name, const char *path,
+			const struct meta *m, const struct entry *last,
+			struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	auto_close int fd = -1;
-	struct place below = {.path = path, .depth = at->depth + 1};
+	struct live_dir below = {.path = path, .depth = at->depth + 1};
 	struct err ignored;
 	int got = 1;
 
@@ -124,14 +131,14 @@ static int enter(struct walk *w, const struct place *at, const char *name,
 		fd = beneath_open(at->fd, name, O_RDONLY | O_DIRECTORY, 0,
 				  &ignored);
 	if (fd < 0 || below.depth > DEPTH_MAX) {
-		w->r->left++;
+		w->r->deferred++;
 		return 0;
 	}
 	below.fd = fd;
 	got = opaque_is_set(fd, &ignored);
 	below.opaque = at->opaque || got > 0;
 	if (below.changed) {
-		got = take(w, at, name, &e, err);
+		got = store_live_entry(w, at, name, &e, err);
 		/* Another kind of thing now: the next time. */
 		if (got <= 0 || !S_ISDIR(e.mode))
 			return got < 0 ? got : 0;
@@ -141,11 +148,12 @@ static int enter(struct walk *w, const struct place *at, const char *name,
 		if (tree_editor_put_dir(w->ed, path, &e, err) < 0)
 			return -err->num;
 	}
-	return folder(w, &below, err);
+	return add_live_children(w, &below, err);
 }
 
-static int visit(struct walk *w, const struct place *at, const char *name,
-		 const struct entry *last, struct err *err)
+static int add_live_name(struct live_walk *w, const struct live_dir *at,
+			 const char *name, const struct entry *last,
+			 struct err *err)
 {
 	auto_free char *path = path_join(at->path, name);
 	struct meta m;
@@ -154,14 +162,15 @@ static int visit(struct walk *w, const struct place *at, const char *name,
 		return 0; /* gone again */
 	if (whiteout_is(&m))
 		return last ? tree_editor_remove(w->ed, path, err) : 0;
-	return S_ISDIR(m.mode) ? enter(w, at, name, path, &m, last, err)
-			       : file(w, at, name, path, &m, last, err);
+	return S_ISDIR(m.mode)
+		       ? add_live_dir(w, at, name, path, &m, last, err)
+		       : add_live_file(w, at, name, path, &m, last, err);
 }
 
 /* What the last tree had and the layer has not: it went, unless it is the
  * base's that is seen through the layer. */
-static int drop(struct walk *w, const struct place *at, const char *name,
-		struct err *err)
+static int remove_missing_name(struct live_walk *w, const struct live_dir *at,
+			       const char *name, struct err *err)
 {
 	auto_free char *path = path_join(at->path, name);
 	AUTO(entry) struct entry e = {0};
@@ -172,45 +181,48 @@ static int drop(struct walk *w, const struct place *at, const char *name,
 	return tree_editor_remove(w->ed, path, err);
 }
 
-static int folder(struct walk *w, const struct place *at, struct err *err)
+static int add_live_children(struct live_walk *w, const struct live_dir *at,
+			     struct err *err)
 {
 	AUTO(dirlist) struct dirlist names = {0};
-	AUTO(entry) struct entry had = {0};
+	AUTO(entry) struct entry last_dir = {0};
 	AUTO(tree) struct tree last = {0};
 	struct err ignored;
 	size_t i;
 
 	if (dirlist_read(at->fd, &names, &ignored) < 0) {
-		w->r->left++;
+		w->r->deferred++;
 		return 0;
 	}
-	if (tree_lookup(w->r->store, w->r->last, at->path, &had, err) < 0 ||
-	    (S_ISDIR(had.mode) &&
-	     tree_load(w->r->store, &had.content, &last, err) < 0))
+	if (tree_lookup(w->r->store, w->r->last, at->path, &last_dir, err) <
+		    0 ||
+	    (S_ISDIR(last_dir.mode) &&
+	     tree_load(w->r->store, &last_dir.content, &last, err) < 0))
 		return -err->num;
 	for (i = 0; i < names.count; i++)
-		if (visit(w, at, names.items[i].name,
-			  tree_find(&last, names.items[i].name), err) < 0)
+		if (add_live_name(w, at, names.items[i].name,
+				  tree_find(&last, names.items[i].name),
+				  err) < 0)
 			return -err->num;
 	for (i = 0; at->changed && i < last.count; i++)
 		if (!dirlist_find(&names, last.entries[i].name) &&
-		    drop(w, at, last.entries[i].name, err) < 0)
+		    remove_missing_name(w, at, last.entries[i].name, err) < 0)
 			return -err->num;
 	return 0;
 }
 
-int running_tree(struct running *r, struct entry *ret_root, struct err *err)
+int live_tree_make(struct live_tree *r, struct entry *ret_root, struct err *err)
 {
-	AUTO(walk)
-	struct walk w = {
+	AUTO(live_walk)
+	struct live_walk w = {
 		.r = r,
 		.ed = tree_editor_new(r->store, r->last),
 		.base = {.store = r->store, .root = r->base},
 	};
-	struct place top = {.fd = r->upper_fd, .path = "", .changed = true};
+	struct live_dir top = {.fd = r->upper_fd, .path = "", .changed = true};
 
-	r->left = 0;
-	if (folder(&w, &top, err) < 0)
+	r->deferred = 0;
+	if (add_live_children(&w, &top, err) < 0)
 		return err_context(err, "keep what the run has made so far");
 	return tree_editor_save(w.ed, ret_root, err);
 }
