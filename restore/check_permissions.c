@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "restore/fs_features.h"
 #include "restore/txn.h"
-#include "restore/writers.h"
+#include "restore/open_writers.h"
 
 static int fail_not_permitted(int num, const char *path, const char *what,
 			      struct err *err)
@@ -173,8 +173,8 @@ int txn_check_writers(struct txn *t, struct err *err)
 			continue;
 		fd = path_cursor_open(&t->path_cursor, op->path,
 				      O_RDONLY | O_NONBLOCK | O_NOCTTY, err);
-		if ((is_dir && fd >= 0 ? writers_check_below(fd, err)
-				       : writers_check(fd, err)) < 0)
+		if ((is_dir && fd >= 0 ? open_writers_check_below(fd, err)
+				       : open_writers_check(fd, err)) < 0)
 			return err_context(err, "%s", text_quote(op->path));
 	}
 	return 0;

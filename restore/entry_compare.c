@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "restore/shut.h"
-#include "restore/writers.h"
+#include "restore/open_writers.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
 
@@ -186,7 +186,7 @@ static int same_disk_dir(const struct entry_compare *o, int dirfd,
 	if (tree.count != list.count)
 		return 0;
 	/* Before any is compared: what is written later nobody sees. */
-	if (o->no_writers && writers_check_in(fd, &list, path, err) < 0)
+	if (o->no_writers && open_writers_check_in(fd, &list, path, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const struct entry *child =

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "restore/entry_compare.h"
 #include "restore/txn.h"
-#include "restore/writers.h"
+#include "restore/open_writers.h"
 #include "snapshot/store/content.h"
 
 void txn_free(struct txn *t)
@@ -184,7 +184,7 @@ static int check_displaced_writers(struct txn *t, const struct op *op,
 				   const char *name, struct err *err)
 {
 	return S_ISREG(op->from->mode)
-		       ? writers_check_at(t->staging_fd, name, err)
+		       ? open_writers_check_at(t->staging_fd, name, err)
 		       : 0;
 }
 

@@ -14,7 +14,7 @@
 #include "base/dirtree.h"
 #include "restore/entry_compare.h"
 #include "restore/txn.h"
-#include "restore/writers.h"
+#include "restore/open_writers.h"
 #include "snapshot/tree/catalog.h"
 
 /* So many things may be kept beside one path. */
@@ -80,7 +80,7 @@ static bool file_has_writer(int dirfd, const char *name)
 {
 	struct err ignored;
 
-	return writers_check_at(dirfd, name, &ignored) < 0;
+	return open_writers_check_at(dirfd, name, &ignored) < 0;
 }
 
 /* Of a folder guard itself may have changed what its owner may do. */

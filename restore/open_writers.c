@@ -1,4 +1,4 @@
-#include "restore/writers.h"
+#include "restore/open_writers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,58 +9,58 @@
 #include "base/path.h"
 #include "base/text.h"
 
-#define WAY_OUT                                                                \
+#define REMEDY                                                                 \
 	"open for writing; end that program, or leave this path out: nothing " \
 	"has been changed"
 
-int writers_check(int fd, struct err *err)
+int open_writers_check(int fd, struct err *err)
 {
 	if (fd < 0 || !lock_has_writer(fd))
 		return 0;
-	return fail(err, EBUSY, "another program has it " WAY_OUT);
+	return fail(err, EBUSY, "another program has it " REMEDY);
 }
 
-int writers_check_at(int dirfd, const char *name, struct err *err)
+int open_writers_check_at(int dirfd, const char *name, struct err *err)
 {
 	auto_close int fd = openat(dirfd, name,
 				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 					   O_NOCTTY | O_CLOEXEC);
 
-	return writers_check(fd, err);
+	return open_writers_check(fd, err);
 }
 
-static bool has_writer(int dir_fd, const struct dirlist_item *item)
+static bool listed_file_has_writer(int dir_fd, const struct dirlist_item *item)
 {
 	struct err ignored;
 
 	/* Where the kernel is silent it may be a file. */
 	return (item->type == DT_REG || item->type == DT_UNKNOWN) &&
-	       writers_check_at(dir_fd, item->name, &ignored) < 0;
+	       open_writers_check_at(dir_fd, item->name, &ignored) < 0;
 }
 
-int writers_check_in(int dir_fd, const struct dirlist *list, const char *path,
-		     struct err *err)
+int open_writers_check_in(int dir_fd, const struct dirlist *list,
+			  const char *path, struct err *err)
 {
 	auto_free char *own = NULL;
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
-		if (has_writer(dir_fd, &list->items[i]))
+		if (listed_file_has_writer(dir_fd, &list->items[i]))
 			break;
 	if (i == list->count)
 		return 0;
 	own = path_join(path, list->items[i].name);
-	return fail(err, EBUSY, "another program has %s in it " WAY_OUT,
+	return fail(err, EBUSY, "another program has %s in it " REMEDY,
 		    text_quote(own));
 }
 
-static int check_below(int dir_fd, const char *path, struct err *err)
+static int check_dir_writers(int dir_fd, const char *path, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
 
 	if (dirlist_read(dir_fd, &list, err) < 0 ||
-	    writers_check_in(dir_fd, &list, path, err) < 0)
+	    open_writers_check_in(dir_fd, &list, path, err) < 0)
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		auto_free char *own = path_join(path, list.items[i].name);
@@ -68,13 +68,13 @@ static int check_below(int dir_fd, const char *path, struct err *err)
 			openat(dir_fd, list.items[i].name,
 			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (fd >= 0 && check_below(fd, own, err) < 0)
+		if (fd >= 0 && check_dir_writers(fd, own, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-int writers_check_below(int dir_fd, struct err *err)
+int open_writers_check_below(int dir_fd, struct err *err)
 {
-	return check_below(dir_fd, "", err);
+	return check_dir_writers(dir_fd, "", err);
 }
