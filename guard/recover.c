@@ -16,7 +16,7 @@
 #include "guard/output.h"
 #include "guard/parts.h"
 #include "guard/taken.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 
@@ -130,8 +130,8 @@ static int list_unread(struct context *c, struct project *p,
 		if (was.flags & ENTRY_INCOMPLETE)
 			continue;
 		count++;
-		if (shut_is(is.mode))
-			mem_list_add(&p->shut, path);
+		if (unreadable_dirs_match(is.mode))
+			mem_list_add(&p->unreadable_dirs, path);
 		else if (S_ISREG(was.mode) &&
 			 project_know(p, path, &was, (struct timestamp){0},
 				      err) < 0)
@@ -402,10 +402,10 @@ static int recover_shut(int workspace_fd, struct err *err)
 	struct err ignored;
 	auto_close int lock = -1;
 
-	if (!shut_noted(workspace_fd))
+	if (!unreadable_dirs_noted(workspace_fd))
 		return 0;
 	lock = lock_take(workspace_fd, "lock", true, false, &ignored);
-	return lock < 0 ? 0 : shut_again(workspace_fd, err);
+	return lock < 0 ? 0 : unreadable_dirs_recover(workspace_fd, err);
 }
 
 int recover_project(struct context *c, const char *project, struct err *err)

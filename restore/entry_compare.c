@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/open_writers.h"
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
@@ -167,14 +167,16 @@ static int same_disk_dir(const struct entry_compare *o, int dirfd,
 {
 	auto_free char *own = mem_strdup(name);
 	char *const paths[] = {own, NULL};
-	AUTO(shut) struct shut shut = SHUT_NONE;
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
 	AUTO(tree) struct tree tree = {0};
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
 	size_t i;
 
-	if (shut_is(e->mode) &&
-	    shut_open(dirfd, paths, o->workspace_fd, &shut, err) < 0)
+	if (unreadable_dirs_match(e->mode) &&
+	    unreadable_dirs_open(dirfd, paths, o->workspace_fd,
+				 &unreadable_dirs, err) < 0)
 		return -err->num;
 	fd = openat(dirfd, name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -174,7 +174,7 @@ static void end_transaction(struct txn_all *all)
 {
 	struct end_state e = {.all = all, .recorded = true};
 	size_t count = 0, i;
-	bool shut = false;
+	bool unreadable_dirs = false;
 	struct err ignored;
 
 	for (i = 0; i < all->count; i++) {
@@ -184,13 +184,14 @@ static void end_transaction(struct txn_all *all)
 		(void)txn_set_root_time(t, true, &ignored);
 		t->project->staging = true;
 		count += t->part->op_count;
-		shut |= t->project->shut != NULL;
+		unreadable_dirs |= t->project->unreadable_dirs != NULL;
 		txn_forget(t);
 	}
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
 	/* Who opens folders for the moment notes that in one place. */
-	(void)parallel_for(PART_COUNT, shut || count < TXN_THREADS_MIN,
+	(void)parallel_for(PART_COUNT,
+			   unreadable_dirs || count < TXN_THREADS_MIN,
 			   run_end_part, &e, &ignored);
 	(void)pthread_cond_destroy(&e.changed);
 	(void)pthread_mutex_destroy(&e.mutex);

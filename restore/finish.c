@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "restore/entry_compare.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/txn.h"
 #include "snapshot/store/ingest_hint.h"
 
@@ -86,10 +86,12 @@ void txn_empty(struct txn *t)
 /* What was put may be that nobody writes in the project's folder. */
 static int remove_staging(struct txn *t, struct err *err)
 {
-	AUTO(shut) struct shut shut = SHUT_NONE;
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
 
-	if (shut_open_to_write(t->project->fd, t->project->workspace_fd, &shut,
-			       err) < 0 ||
+	if (unreadable_dirs_open_to_write(t->project->fd,
+					  t->project->workspace_fd,
+					  &unreadable_dirs, err) < 0 ||
 	    dirtree_remove(t->project->fd, t->part->staging, err) < 0)
 		return err_context(err, "remove %s in %s",
 				   text_quote(t->part->staging),
@@ -206,14 +208,14 @@ static int by_path(const void *a, const void *b)
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
 
-static void remember_shut(struct txn *t)
+static void save_unreadable_dirs(struct txn *t)
 {
-	char ***to = &t->project->shut;
+	char ***to = &t->project->unreadable_dirs;
 	size_t count = 0, i;
 
 	mem_list_free(to);
 	for (i = 0; i < t->part->op_count; i++)
-		if (shut_is(t->part->ops[i].to->mode))
+		if (unreadable_dirs_match(t->part->ops[i].to->mode))
 			mem_list_add(to, t->part->ops[i].path);
 	while (*to && (*to)[count])
 		count++;
@@ -228,7 +230,7 @@ void txn_remember(struct txn *t)
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
-		bool shut = !(op->to->mode & S_IRUSR);
+		bool unreadable_dirs = !(op->to->mode & S_IRUSR);
 		uint64_t ino = op->kind == OP_META ? op->old_ino : op->new_ino;
 		struct timestamp ctime = op->kind == OP_CHILD
 						 ? op->new_ctime
@@ -236,19 +238,21 @@ void txn_remember(struct txn *t)
 
 		/* What was changed in place has a new ctime that proves
 		 * nothing: it is read if it can be. */
-		if (!ino || !S_ISREG(op->to->mode) || (!shut && !ctime.sec))
+		if (!ino || !S_ISREG(op->to->mode) ||
+		    (!unreadable_dirs && !ctime.sec))
 			continue;
 		GROW(p->hints, p->hint_count, p->hint_capacity);
 		p->hints[p->hint_count++] = (struct ingest_hint){
 			.ino = ino,
 			.size = op->to->size,
 			.mtime = op->to->mtime,
-			.ctime = shut ? (struct timestamp){0} : ctime,
+			.ctime =
+				unreadable_dirs ? (struct timestamp){0} : ctime,
 			.content = op->to->content,
 			.no_attrs = op->from_upper &&
 				    op->to->attrs.type == OBJECT_NONE,
 		};
 	}
 	ingest_hint_sort(p->hints, p->hint_count);
-	remember_shut(t);
+	save_unreadable_dirs(t);
 }

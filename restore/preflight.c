@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "base/dirtree.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/txn.h"
 
 static int fail_changed_path(struct err *err, const char *path)
@@ -196,7 +196,8 @@ static int preflight_create(struct txn *t, const struct step *step,
 }
 
 static int preflight_existing(struct txn *t, const struct step *step,
-			      const struct shut *shut, struct err *err)
+			      const struct unreadable_dirs *unreadable_dirs,
+			      struct err *err)
 {
 	enum op_kind kind = step->kind == STEP_DELETE ? OP_DELETE
 			    : step->kind == STEP_META ? OP_META
@@ -206,7 +207,8 @@ static int preflight_existing(struct txn *t, const struct step *step,
 
 	if (got < 0)
 		return got;
-	m.mode = got ? shut_mode(shut, step->path, m.mode) : 0;
+	m.mode = got ? unreadable_dirs_mode(unreadable_dirs, step->path, m.mode)
+		     : 0;
 	if (!got || m.mode != step->from.mode || m.uid != step->from.uid ||
 	    m.gid != step->from.gid ||
 	    (S_ISREG(m.mode) && m.size != step->from.size))
@@ -224,7 +226,8 @@ static int preflight_existing(struct txn *t, const struct step *step,
 }
 
 static int preflight_steps(struct txn *t, const struct plan *plan,
-			   const struct shut *shut, struct err *err)
+			   const struct unreadable_dirs *unreadable_dirs,
+			   struct err *err)
 {
 	const char *top = NULL;
 	size_t i;
@@ -233,7 +236,8 @@ static int preflight_steps(struct txn *t, const struct plan *plan,
 		const struct step *s = &plan->steps[i];
 		int got = s->kind == STEP_CREATE
 				  ? preflight_create(t, s, &top, err)
-				  : preflight_existing(t, s, shut, err);
+				  : preflight_existing(t, s, unreadable_dirs,
+						       err);
 
 		if (got < 0)
 			return got;
@@ -343,13 +347,15 @@ static int name_staging(struct journal_root *j, struct err *err)
 
 int txn_preflight(struct txn *t, const struct plan *plan, struct err *err)
 {
-	AUTO(shut) struct shut shut = SHUT_NONE;
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
 
 	t->part->borrowed = true;
-	if (shut_open(t->project->fd, t->project->shut,
-		      t->project->workspace_fd, &shut, err) < 0 ||
+	if (unreadable_dirs_open(t->project->fd, t->project->unreadable_dirs,
+				 t->project->workspace_fd, &unreadable_dirs,
+				 err) < 0 ||
 	    name_staging(t->part, err) < 0 ||
-	    preflight_steps(t, plan, &shut, err) < 0 ||
+	    preflight_steps(t, plan, &unreadable_dirs, err) < 0 ||
 	    preflight_parent_mtimes(t, err) < 0)
 		return -err->num;
 	preflight_root_time(t->part);

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "restore/fs_features.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
@@ -112,7 +112,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 			    text_quote(path));
 	if (lock < 0)
 		return lock;
-	if (shut_again(workspace, err) < 0)
+	if (unreadable_dirs_recover(workspace, err) < 0)
 		return -err->num;
 	/* Before TAKE_FD(): initializers have no order. */
 	cache_path = workspace_cache_path(workspace);
@@ -140,7 +140,7 @@ void project_close(struct project *p)
 	free(p->cache_path);
 	free(p->state[0]);
 	free(p->hints);
-	mem_list_free(&p->shut);
+	mem_list_free(&p->unreadable_dirs);
 	for (i = 0; i < p->recovered_count; i++) {
 		free(p->recovered[i].path);
 		applied_ops_free(&p->recovered[i].did);
@@ -170,15 +170,18 @@ static int take_opened(struct store *store, struct project *p,
 		       struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
-	AUTO(shut) struct shut shut = SHUT_NONE;
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
 	struct take_options look = *options;
 
 	look.look = true;
 	look.amend = NULL;
 	look.cache_path = NULL;
-	if (shut_open(p->fd, p->shut, p->workspace_fd, &shut, err) < 0 ||
+	if (unreadable_dirs_open(p->fd, p->unreadable_dirs, p->workspace_fd,
+				 &unreadable_dirs, err) < 0 ||
 	    take_snapshot(store, &look, &s, err) < 0 ||
-	    shut_correct(&shut, store, &s.root, err) < 0 ||
+	    unreadable_dirs_correct(&unreadable_dirs, store, &s.root, err) <
+		    0 ||
 	    (options->amend &&
 	     options->amend(options->amend_arg, store, &s, err) < 0) ||
 	    (!options->look && catalog_add_with(store, &s, options->with,
@@ -225,7 +228,8 @@ static int take(struct store *store, struct project *p,
 	if (meta_get(p->fd, "", &m) < 0)
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)
-		return p->shut ? take_opened(store, p, options, ret, err)
+		return p->unreadable_dirs
+			       ? take_opened(store, p, options, ret, err)
 			       : take_snapshot(store, options, ret, err);
 	see_nothing(options, &s);
 	if (!options->look && catalog_add_with(store, &s, options->with,
@@ -239,14 +243,17 @@ static int take(struct store *store, struct project *p,
 int project_know(struct project *p, const char *path, const struct entry *e,
 		 struct timestamp when, struct err *err)
 {
-	AUTO(shut) struct shut shut = SHUT_NONE;
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
 	auto_close int fd = -1;
 	struct err ignored;
 	struct meta m;
 
 	fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
 	if (fd == -EACCES) {
-		if (shut_open(p->fd, p->shut, p->workspace_fd, &shut, err) < 0)
+		if (unreadable_dirs_open(p->fd, p->unreadable_dirs,
+					 p->workspace_fd, &unreadable_dirs,
+					 err) < 0)
 			return -err->num;
 		fd = beneath_open(p->fd, path, O_PATH, 0, &ignored);
 	}

@@ -16,7 +16,7 @@
 #include "restore/fs_features.h"
 #include "restore/entry_compare.h"
 #include "restore/pour.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/move_from_upper.h"
 #include "restore/txn.h"
 
@@ -402,14 +402,16 @@ static int close_folder(struct stage *s, size_t i, struct err *err)
 
 static int make_folder(struct txn *t, struct err *err)
 {
-	AUTO(shut) struct shut shut = SHUT_NONE;
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
 	int dir = t->project->fd;
 
 	if (mkdirat(dir, t->part->staging, 0700) == 0)
 		return 0;
 	if (errno != EACCES || !txn_opens_dir(t, ""))
 		return fs_features_explain(errno, t->project->path, err);
-	if (shut_open_to_write(dir, t->project->workspace_fd, &shut, err) < 0)
+	if (unreadable_dirs_open_to_write(dir, t->project->workspace_fd,
+					  &unreadable_dirs, err) < 0)
 		return -err->num;
 	return mkdirat(dir, t->part->staging, 0700) < 0
 		       ? fs_features_explain(errno, t->project->path, err)

@@ -48,7 +48,7 @@ struct project {
 	bool staging;
 	/* Folders in it that are looked into although their owner may not, see
 	 * shut.h; sorted. */
-	char **shut;
+	char **unreadable_dirs;
 	/* take_options.moved_since of those snapshots. */
 	struct timestamp moved_since;
 	/* What a transaction has put there: take_options.known. */

@@ -19,7 +19,7 @@
 #include "guard/past/thoughts.h"
 #include "guard/past/undiscard.h"
 #include "guard/recover.h"
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 #include "restore/workspace.h"
 #include "snapshot/store/ingest_hint.h"
 
@@ -160,8 +160,8 @@ static int each_shut(void *arg, const char *path, const struct entry *left,
 	struct project *p = &r->project;
 
 	(void)wanted;
-	if (left && shut_is(left->mode))
-		mem_list_add(&p->shut, path);
+	if (left && unreadable_dirs_match(left->mode))
+		mem_list_add(&p->unreadable_dirs, path);
 	if (!left || !S_ISREG(left->mode) || (left->mode & S_IRUSR) ||
 	    (left->flags & ENTRY_INCOMPLETE) || geteuid() == 0)
 		return 0;

@@ -74,7 +74,7 @@ enum refusal_kind {
 	REFUSED_SETID, /* set-id bits or file capabilities */
 	REFUSED_NODE, /* device node, socket */
 	REFUSED_GIT, /* tells git what to execute or where to look */
-	REFUSED_SHUT, /* a folder that its owner could not look into */
+	REFUSED_UNREADABLE, /* a folder that its owner could not look into */
 };
 
 struct refusal {
@@ -141,7 +141,7 @@ struct plan_options {
 	bool refuse_special;
 	/* With refuse_special: folders that shut their owner out are refused
 	 * too. What is in one nobody but root can store or take back. */
-	bool refuse_shut;
+	bool refuse_unreadable;
 	/* ... but for these very paths, nodes apart; NULL-terminated or NULL.
 	 * With both options what git obeys in a .git that is taken as a whole
 	 * (config, hooks, info, the same of modules, alternates, commondir,

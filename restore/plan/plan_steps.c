@@ -61,7 +61,7 @@ static bool is_among(const char *const *list, const char *path)
 	return false;
 }
 
-static bool is_shut(const struct entry *e)
+static bool is_unreadable_dir(const struct entry *e)
 {
 	return S_ISDIR(e->mode) && (e->mode & 0500) != 0500;
 }
@@ -82,8 +82,9 @@ static int judge(struct planner *pl, const char *path, const struct entry *from,
 	if (o->git_apart && !S_ISDIR(to->mode) &&
 	    plan_git_obeys(path, to->mode) && !is_among(o->paths, path))
 		return 1;
-	*ret_kind = REFUSED_SHUT;
-	if (o->refuse_shut && is_shut(to) && !is_shut(from))
+	*ret_kind = REFUSED_UNREADABLE;
+	if (o->refuse_unreadable && is_unreadable_dir(to) &&
+	    !is_unreadable_dir(from))
 		return 1;
 	*ret_kind = REFUSED_SETID;
 	return gives_rights(pl, from, to, err);

@@ -72,7 +72,7 @@ const char *refusal_text(enum refusal_kind kind)
 		return "is a device node or a socket";
 	case REFUSED_GIT:
 		return "tells git what to execute or where to look";
-	case REFUSED_SHUT:
+	case REFUSED_UNREADABLE:
 		return "would shut you out of a folder of yours";
 	}
 	return "is refused";

@@ -217,7 +217,7 @@ static void shuts_nobody_out_by_merging(void **state)
 {
 	struct plan_options options = {.resolve = RESOLVE_MERGE,
 				       .refuse_special = true,
-				       .refuse_shut = true};
+				       .refuse_unreadable = true};
 
 	check(*state, "d x", "d [300]x", "d x", &options, "shut:x");
 	check(*state, "d x", "d [300]x", "d +x", &options, "shut:x");

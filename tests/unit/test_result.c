@@ -267,7 +267,7 @@ static void put_merged(struct layer *l)
 }
 
 /* Times and modes of both, the same; those that shut come last. */
-static void settle(int fd, bool shut)
+static void settle(int fd, bool unreadable_dirs)
 {
 	stamp_all(fd, ".", 1600000000);
 	stamp(fd, "edited", 1600000001);
@@ -276,7 +276,7 @@ static void settle(int fd, bool shut)
 	stamp(fd, "touched", 1600000004);
 	stamp(fd, ".", 1600000005);
 	mode(fd, "dir-mode", 0700);
-	if (!shut)
+	if (!unreadable_dirs)
 		return;
 	mode(fd, "shut", 0);
 	mode(fd, "shut-dir/x", 0);
@@ -291,27 +291,30 @@ static void shut_tree(struct layer *l, struct entry *root)
 	static const struct {
 		const char *path;
 		uint32_t mode;
-	} shut[] = {{"shut", S_IFREG},
-		    {"shut-dir", S_IFDIR},
-		    {"shut-dir/x", S_IFREG},
-		    {"made-shut", S_IFDIR | 0100},
-		    {"made-shut/x", S_IFREG}};
+	} unreadable_dirs[] = {{"shut", S_IFREG},
+			       {"shut-dir", S_IFDIR},
+			       {"shut-dir/x", S_IFREG},
+			       {"made-shut", S_IFDIR | 0100},
+			       {"made-shut/x", S_IFREG}};
 	struct tree_editor *ed = tree_editor_new(l->box->store, root);
 	struct entry done;
 	struct err err;
 	size_t i;
 
-	for (i = 0; i < sizeof(shut) / sizeof(*shut); i++) {
+	for (i = 0; i < sizeof(unreadable_dirs) / sizeof(*unreadable_dirs);
+	     i++) {
 		struct entry e = {0};
 
-		assert_int_equal(tree_lookup(l->box->store, root, shut[i].path,
-					     &e, &err),
+		assert_int_equal(tree_lookup(l->box->store, root,
+					     unreadable_dirs[i].path, &e, &err),
 				 1);
-		e.mode = shut[i].mode;
+		e.mode = unreadable_dirs[i].mode;
 		if (S_ISDIR(e.mode))
-			ok(tree_editor_put_dir(ed, shut[i].path, &e, &err));
+			ok(tree_editor_put_dir(ed, unreadable_dirs[i].path, &e,
+					       &err));
 		else
-			ok(tree_editor_put(ed, shut[i].path, &e, &err));
+			ok(tree_editor_put(ed, unreadable_dirs[i].path, &e,
+					   &err));
 		entry_free(&e);
 	}
 	ok(tree_editor_save(ed, &done, &err));

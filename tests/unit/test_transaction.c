@@ -684,7 +684,7 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	auto_free char *dir = NULL;
 	auto_free char *before = NULL;
 	struct snapshot now = {0};
-	struct entry shut = {0}, want = {0};
+	struct entry unreadable_dirs = {0}, want = {0};
 	struct tree_editor *ed;
 	struct plan plan = {0};
 	struct err err;
@@ -699,10 +699,11 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	before = picture_of(b->project);
 	/* Nobody has asked to open it: it is the same in all three. */
 	snap(b, b->project, &now);
-	ok(tree_lookup(b->box->store, &now.root, "quiet", &shut, &err));
-	shut.mtime.sec++;
+	ok(tree_lookup(b->box->store, &now.root, "quiet", &unreadable_dirs,
+		       &err));
+	unreadable_dirs.mtime.sec++;
 	ed = tree_editor_new(b->box->store, &b->new.root);
-	ok(tree_editor_put_dir(ed, "quiet", &shut, &err));
+	ok(tree_editor_put_dir(ed, "quiet", &unreadable_dirs, &err));
 	ok(tree_editor_save(ed, &want, &err));
 	tree_editor_free(&ed);
 	plan_for(b, &now.root, &want, &now.root, &plan);
@@ -712,7 +713,7 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	nothing_left(b);
 	plan_free(&plan);
 	snapshot_free(&now);
-	entry_free(&shut);
+	entry_free(&unreadable_dirs);
 	entry_free(&want);
 }
 

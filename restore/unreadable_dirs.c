@@ -1,4 +1,4 @@
-#include "restore/shut.h"
+#include "restore/unreadable_dirs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 #define NOTE_KIND "opened"
 #define NOTE_VERSION 1
 
-bool shut_is(uint32_t mode)
+bool unreadable_dirs_match(uint32_t mode)
 {
 	return geteuid() != 0 && S_ISDIR(mode) &&
 	       (mode & (S_IRUSR | S_IXUSR)) != (S_IRUSR | S_IXUSR);
 }
 
 /* The lines of the note that are somebody's who is still at it stay. */
-static void strike(const struct shut *s)
+static void remove_own_notes(const struct unreadable_dirs *s)
 {
 	AUTO(record) struct record r = {0};
 	AUTO(record) struct record left = {0};
@@ -46,7 +46,7 @@ static void strike(const struct shut *s)
 			  ATOMIC_NO_SYNC, &ignored);
 }
 
-void shut_free(struct shut *s)
+void unreadable_dirs_free(struct unreadable_dirs *s)
 {
 	size_t i;
 
@@ -55,14 +55,14 @@ void shut_free(struct shut *s)
 		(void)close(s->items[i].fd);
 	}
 	if (s->count)
-		strike(s);
+		remove_own_notes(s);
 	free(s->items);
-	*s = (struct shut)SHUT_NONE;
+	*s = (struct unreadable_dirs)UNREADABLE_DIRS_NONE;
 }
 
 /* Where the folder lies is asked of the kernel: root_fd may be any folder. */
-static void add_line(struct record *r, const struct shut_folder *f,
-		     const struct meta *m)
+static void add_note_line(struct record *r, const struct unreadable_dir *f,
+			  const struct meta *m)
 {
 	auto_free char *path = fd_path(f->fd);
 	auto_free char *line = NULL;
@@ -75,8 +75,8 @@ static void add_line(struct record *r, const struct shut_folder *f,
 
 /* 1: found, and noted in r. What is not there, or no folder any more, is for
  * others to tell; -EACCES: behind one that is shut. */
-static int find_one(struct shut *s, struct record *r, int root_fd,
-		    const char *path, struct err *err)
+static int find_unreadable_dir(struct unreadable_dirs *s, struct record *r,
+			       int root_fd, const char *path, struct err *err)
 {
 	auto_close int fd = beneath_open(root_fd, path, O_PATH, 0, err);
 	struct meta m;
@@ -85,22 +85,23 @@ static int find_one(struct shut *s, struct record *r, int root_fd,
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
 	if (meta_get(fd, "", &m) < 0)
 		return fail_errno(err, "look at %s", text_quote(path));
-	if (!shut_is(m.mode) || m.uid != geteuid())
+	if (!unreadable_dirs_match(m.mode) || m.uid != geteuid())
 		return 0;
 	GROW(s->items, s->count, s->room);
-	s->items[s->count++] = (struct shut_folder){path, TAKE_FD(fd), m.mode};
-	add_line(r, &s->items[s->count - 1], &m);
+	s->items[s->count++] =
+		(struct unreadable_dir){path, TAKE_FD(fd), m.mode};
+	add_note_line(r, &s->items[s->count - 1], &m);
 	return 1;
 }
 
-static int open_found(struct shut *s, size_t from, const struct record *r,
-		      struct err *err)
+static int widen_found_dirs(struct unreadable_dirs *s, size_t from,
+			    const struct record *r, struct err *err)
 {
 	if (record_save(s->workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, r,
 			ATOMIC_DURABLE, err) < 0)
 		return -err->num;
 	for (; from < s->count; from++) {
-		const struct shut_folder *f = &s->items[from];
+		const struct unreadable_dir *f = &s->items[from];
 
 		if (fd_chmod(f->fd, f->mode | S_IRWXU) < 0)
 			return fail_errno(err, "open the folder %s",
@@ -111,10 +112,11 @@ static int open_found(struct shut *s, size_t from, const struct record *r,
 
 /* Those that can be reached are noted and opened together; what was behind
  * them comes next. */
-int shut_open(int root_fd, char *const *paths, int workspace_fd,
-	      struct shut *ret, struct err *err)
+int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
+			 struct unreadable_dirs *ret, struct err *err)
 {
-	AUTO(shut) struct shut s = {.workspace_fd = workspace_fd};
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs s = {.workspace_fd = workspace_fd};
 	AUTO(record) struct record r = {0};
 	int got = record_load(workspace_fd, NOTE, NOTE_KIND, NOTE_VERSION, &r,
 			      err);
@@ -126,29 +128,30 @@ int shut_open(int root_fd, char *const *paths, int workspace_fd,
 		size_t had = s.count;
 
 		for (; *paths; paths++) {
-			got = find_one(&s, &r, root_fd, *paths, err);
+			got = find_unreadable_dir(&s, &r, root_fd, *paths, err);
 			if (got < 0)
 				break;
 		}
 		if (got < 0 && (got != -EACCES || s.count == had))
 			return got;
-		if (s.count > had && open_found(&s, had, &r, err) < 0)
+		if (s.count > had && widen_found_dirs(&s, had, &r, err) < 0)
 			return -err->num;
 	}
 	*ret = s;
-	s = (struct shut)SHUT_NONE;
+	s = (struct unreadable_dirs)UNREADABLE_DIRS_NONE;
 	return 0;
 }
 
-int shut_open_to_write(int folder_fd, int workspace_fd, struct shut *ret,
-		       struct err *err)
+int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
+				  struct unreadable_dirs *ret, struct err *err)
 {
-	AUTO(shut) struct shut s = {.workspace_fd = workspace_fd};
+	AUTO(unreadable_dirs)
+	struct unreadable_dirs s = {.workspace_fd = workspace_fd};
 	AUTO(record) struct record r = {0};
 	struct meta m;
 	int got;
 
-	if (meta_get(folder_fd, "", &m) < 0)
+	if (meta_get(dir_fd, "", &m) < 0)
 		return fail_errno(err, "look at the folder");
 	if (geteuid() == 0 || m.uid != geteuid() ||
 	    (m.mode & S_IRWXU) == S_IRWXU)
@@ -157,25 +160,25 @@ int shut_open_to_write(int folder_fd, int workspace_fd, struct shut *ret,
 	if (got < 0 && got != -ENOENT)
 		return err_context(err, "what was opened for a moment");
 	s.others = r.count;
-	got = fcntl(folder_fd, F_DUPFD_CLOEXEC, 3);
+	got = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
 	if (got < 0)
 		return fail_errno(err, "open the folder");
 	GROW(s.items, s.count, s.room);
-	s.items[s.count++] = (struct shut_folder){"", got, m.mode};
-	add_line(&r, &s.items[0], &m);
-	if (open_found(&s, 0, &r, err) < 0)
+	s.items[s.count++] = (struct unreadable_dir){"", got, m.mode};
+	add_note_line(&r, &s.items[0], &m);
+	if (widen_found_dirs(&s, 0, &r, err) < 0)
 		return -err->num;
 	*ret = s;
-	s = (struct shut)SHUT_NONE;
+	s = (struct unreadable_dirs)UNREADABLE_DIRS_NONE;
 	return 0;
 }
 
-bool shut_noted(int workspace_fd)
+bool unreadable_dirs_noted(int workspace_fd)
 {
 	return fd_exists(workspace_fd, NOTE);
 }
 
-static void shut_line(const char *line)
+static void restore_line_mode(const char *line)
 {
 	auto_close int fd = -1;
 	struct err ignored;
@@ -193,7 +196,7 @@ static void shut_line(const char *line)
 		(void)fd_chmod(fd, mode);
 }
 
-int shut_again(int workspace_fd, struct err *err)
+int unreadable_dirs_recover(int workspace_fd, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	size_t count;
@@ -207,13 +210,14 @@ int shut_again(int workspace_fd, struct err *err)
 	/* What is behind one that is shut cannot be reached. */
 	for (count = r.count; count; count--)
 		if (strcmp(r.items[count - 1].key, "folder") == 0)
-			shut_line(r.items[count - 1].value);
+			restore_line_mode(r.items[count - 1].value);
 	return unlinkat(workspace_fd, NOTE, 0) < 0
 		       ? fail_errno(err, "remove the note of it")
 		       : 0;
 }
 
-uint32_t shut_mode(const struct shut *s, const char *path, uint32_t mode)
+uint32_t unreadable_dirs_mode(const struct unreadable_dirs *s, const char *path,
+			      uint32_t mode)
 {
 	size_t i;
 
@@ -223,8 +227,9 @@ uint32_t shut_mode(const struct shut *s, const char *path, uint32_t mode)
 	return mode;
 }
 
-int shut_correct(const struct shut *s, struct store *store, struct entry *root,
-		 struct err *err)
+int unreadable_dirs_correct(const struct unreadable_dirs *s,
+			    struct store *store, struct entry *root,
+			    struct err *err)
 {
 	struct tree_editor *ed = tree_editor_new(store, root);
 	AUTO(entry) struct entry corrected = {0};

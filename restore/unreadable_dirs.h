@@ -16,52 +16,54 @@
 
 #include "snapshot/tree/tree.h"
 
-struct shut_folder {
+struct unreadable_dir {
 	const char *path;
 	int fd; /* O_PATH */
 	uint32_t mode; /* that it had */
 };
 
-struct shut {
-	struct shut_folder *items;
+struct unreadable_dirs {
+	struct unreadable_dir *items;
 	size_t count, room;
 	int workspace_fd; /* borrowed */
 	size_t others; /* lines of the note that were there before */
 };
 
-#define SHUT_NONE                                                              \
+#define UNREADABLE_DIRS_NONE                                                   \
 	{                                                                      \
 		.workspace_fd = -1                                             \
 	}
 
 /* Whether its owner, who is not root, could not list it or reach into it. */
-bool shut_is(uint32_t mode);
+bool unreadable_dirs_match(uint32_t mode);
 /*
  * Opens those among the paths that are ours and shut. paths: NULL-terminated,
  * those above before those below, or NULL; they stay where they are.
  * workspace_fd: of the project that they lie in; it stays open.
  */
-int shut_open(int root_fd, char *const *paths, int workspace_fd,
-	      struct shut *ret, struct err *err);
+int unreadable_dirs_open(int root_fd, char *const *paths, int workspace_fd,
+			 struct unreadable_dirs *ret, struct err *err);
 /*
  * The same of one folder (O_PATH) that its owner may not write in: what lies in
  * it can be removed then. Nothing is opened where he may, or it is not his.
  */
-int shut_open_to_write(int folder_fd, int workspace_fd, struct shut *ret,
-		       struct err *err);
+int unreadable_dirs_open_to_write(int dir_fd, int workspace_fd,
+				  struct unreadable_dirs *ret, struct err *err);
 /* As they were. */
-void shut_free(struct shut *s);
+void unreadable_dirs_free(struct unreadable_dirs *s);
 
 /* Shuts again what was left open, where it is still just that: the same folder
  * at its place, with the mode that it was opened with. */
-int shut_again(int workspace_fd, struct err *err);
+int unreadable_dirs_recover(int workspace_fd, struct err *err);
 /* Whether there is a note of such. */
-bool shut_noted(int workspace_fd);
+bool unreadable_dirs_noted(int workspace_fd);
 
 /* The mode that it had, of one that is open now; else `mode`. */
-uint32_t shut_mode(const struct shut *s, const char *path, uint32_t mode);
+uint32_t unreadable_dirs_mode(const struct unreadable_dirs *s, const char *path,
+			      uint32_t mode);
 /* A tree that was taken meanwhile gets the modes that they had. */
-int shut_correct(const struct shut *s, struct store *store, struct entry *root,
-		 struct err *err);
+int unreadable_dirs_correct(const struct unreadable_dirs *s,
+			    struct store *store, struct entry *root,
+			    struct err *err);
 
 #endif
