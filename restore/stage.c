@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "restore/fs_features.h"
 #include "restore/entry_compare.h"
-#include "restore/pour.h"
+#include "restore/write_content.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/move_from_upper.h"
 #include "restore/txn.h"
@@ -187,7 +187,7 @@ static int fill(struct filling *f, const struct oid *id, int fd,
 {
 	const struct content_watch watch = {fill_on, f};
 	const struct txn *t = f->stage->txn;
-	int got = pour(t->store, id, fd, &watch, err);
+	int got = write_content(t->store, id, fd, &watch, err);
 
 	if (got == -EINTR)
 		(void)txn_check_cancelled(t, nothing_done, err);

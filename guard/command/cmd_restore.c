@@ -19,7 +19,7 @@
 #include "guard/past/sources.h"
 #include "guard/progress.h"
 #include "guard/recover.h"
-#include "restore/putone.h"
+#include "restore/create_file.h"
 #include "snapshot/walk/take.h"
 
 enum overwrite {
@@ -378,8 +378,9 @@ static int put_to(struct restore *r, const char *dir, struct err *err)
 	const struct restoring_target *first = &r->found.items[0];
 	const char *name = path_name(first->arg);
 
-	if (r->found.count == 1 && putone_can(&first->entry, name))
-		return putone_make(r->c->store, dir, name, &first->entry, err);
+	if (r->found.count == 1 && create_file_possible(&first->entry, name))
+		return create_file_make(r->c->store, dir, name, &first->entry,
+					err);
 	if (plan_to(r, dir, err) < 0)
 		return -err->num;
 	if (carry_print_blocks(&r->plan, NULL))

@@ -1,6 +1,6 @@
 /* One new file: there and whole, or not there, whatever happens. */
 #include "base/meta.h"
-#include "restore/putone.h"
+#include "restore/create_file.h"
 #include "snapshot/store/content.h"
 #include "tests/unit/storetest.h"
 
@@ -76,7 +76,7 @@ static bool look(const struct lab *lab, const char *name)
 
 static int make(const struct lab *lab, struct err *err)
 {
-	return putone_make(lab->store, lab->dir, "file", &lab->entry, err);
+	return create_file_make(lab->store, lab->dir, "file", &lab->entry, err);
 }
 
 static void its_bytes_are_durable_before_it_has_a_name(void **state)
@@ -183,20 +183,20 @@ static void what_a_plan_asks_about_is_left_to_it(void **state)
 	struct lab lab = lab_new(*state);
 	struct entry e = lab.entry;
 
-	assert_true(putone_can(&e, "file"));
-	assert_false(putone_can(&e, ".git"));
+	assert_true(create_file_possible(&e, "file"));
+	assert_false(create_file_possible(&e, ".git"));
 	e.mode = S_IFREG | 04755;
-	assert_false(putone_can(&e, "file"));
+	assert_false(create_file_possible(&e, "file"));
 	e.mode = S_IFDIR | 0755;
-	assert_false(putone_can(&e, "file"));
+	assert_false(create_file_possible(&e, "file"));
 	e.mode = S_IFLNK | 0777;
-	assert_false(putone_can(&e, "file"));
+	assert_false(create_file_possible(&e, "file"));
 	e = lab.entry;
 	e.flags = ENTRY_INCOMPLETE;
-	assert_false(putone_can(&e, "file"));
+	assert_false(create_file_possible(&e, "file"));
 	e = lab.entry;
 	e.attrs.type = OBJECT_ATTRSET;
-	assert_false(putone_can(&e, "file"));
+	assert_false(create_file_possible(&e, "file"));
 	lab_done(&lab);
 }
 

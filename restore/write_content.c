@@ -1,4 +1,4 @@
-#include "restore/pour.h"
+#include "restore/write_content.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 /* What the disk is given at a time. */
 #define WINDOW ((uint64_t)32 << 20)
 
-struct pouring {
+struct writeback {
 	int fd;
 	const struct content_watch *watch;
 	uint64_t begun, under_way; /* the disk writes from the one to the other,
@@ -14,7 +14,7 @@ struct pouring {
 	int failed; /* errno */
 };
 
-static int write_out(struct pouring *p, uint64_t to)
+static int start_writeback(struct writeback *p, uint64_t to)
 {
 	int got;
 
@@ -35,28 +35,29 @@ static int write_out(struct pouring *p, uint64_t to)
 }
 
 /* Anything else: this file system cannot be asked for it. */
-static bool is_lost(int number)
+static bool is_write_error(int number)
 {
 	return number == EIO || number == ENOSPC || number == EDQUOT;
 }
 
-static bool go_on(void *arg, uint64_t done)
+static bool write_back_progress(void *arg, uint64_t done)
 {
-	struct pouring *p = arg;
+	struct writeback *p = arg;
 
-	if (!p->failed && write_out(p, done) < 0)
+	if (!p->failed && start_writeback(p, done) < 0)
 		p->failed = errno;
-	return !is_lost(p->failed) && p->watch->go_on(p->watch->arg, done);
+	return !is_write_error(p->failed) &&
+	       p->watch->go_on(p->watch->arg, done);
 }
 
-int pour(struct store *s, const struct oid *id, int fd,
-	 const struct content_watch *watch, struct err *err)
+int write_content(struct store *s, const struct oid *id, int fd,
+		  const struct content_watch *watch, struct err *err)
 {
-	struct pouring p = {.fd = fd, .watch = watch};
-	const struct content_watch own = {go_on, &p};
+	struct writeback p = {.fd = fd, .watch = watch};
+	const struct content_watch own = {write_back_progress, &p};
 	int got = content_write_watched(s, id, fd, &own, err);
 
-	if (got != -EINTR || !is_lost(p.failed))
+	if (got != -EINTR || !is_write_error(p.failed))
 		return got;
 	errno = p.failed;
 	return fail_errno(err, "write");

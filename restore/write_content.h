@@ -11,7 +11,7 @@
 
 /* As content_write_watched(), which see. What the disk reports meanwhile is
  * said here, once; the sync afterwards may not know of it any more. */
-int pour(struct store *s, const struct oid *id, int fd,
-	 const struct content_watch *watch, struct err *err);
+int write_content(struct store *s, const struct oid *id, int fd,
+		  const struct content_watch *watch, struct err *err);
 
 #endif

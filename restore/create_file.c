@@ -1,4 +1,4 @@
-#include "restore/putone.h"
+#include "restore/create_file.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -12,15 +12,15 @@
 
 #define SPECIAL_MODES (S_ISUID | S_ISGID | S_ISVTX)
 
-bool putone_can(const struct entry *e, const char *name)
+bool create_file_possible(const struct entry *e, const char *name)
 {
 	return S_ISREG(e->mode) && !(e->flags & ENTRY_INCOMPLETE) &&
 	       !(e->mode & SPECIAL_MODES) && e->attrs.type == OBJECT_NONE &&
 	       strcmp(name, ".git") != 0;
 }
 
-int putone_make(struct store *store, const char *dir, const char *name,
-		const struct entry *e, struct err *err)
+int create_file_make(struct store *store, const char *dir, const char *name,
+		     const struct entry *e, struct err *err)
 {
 	auto_close int fd = project_folder(dir, true, err);
 	AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;

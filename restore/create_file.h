@@ -12,14 +12,14 @@
 
 /* Whether the entry is such a file: a regular one that was read whole, with
  * nothing that a plan would ask about. */
-bool putone_can(const struct entry *e, const char *name);
+bool create_file_possible(const struct entry *e, const char *name);
 
 /*
  * Makes it in the folder `dir` (absolute, without links), which is made when it
  * is missing. Durable when it returns. -EEXIST: the name is taken, and is left
  * alone.
  */
-int putone_make(struct store *store, const char *dir, const char *name,
-		const struct entry *e, struct err *err);
+int create_file_make(struct store *store, const char *dir, const char *name,
+		     const struct entry *e, struct err *err);
 
 #endif
