@@ -30,8 +30,8 @@ bool transaction_pending(int workspaces_fd, const char *project_path)
 	auto_close int fd =
 		workspace_open(workspaces_fd, project_path, false, &ignored);
 
-	return fd >= 0 &&
-	       (has_journal(fd) || journal_aside_is_back(fd, project_path));
+	return fd >= 0 && (has_journal(fd) ||
+			   journal_orphan_is_available(fd, project_path));
 }
 
 char *transaction_title(int workspaces_fd, const char *project_path,
@@ -43,7 +43,7 @@ char *transaction_title(int workspaces_fd, const char *project_path,
 		workspace_open(workspaces_fd, project_path, false, &ignored);
 
 	if (fd < 0 || (journal_load(fd, &j, &ignored) < 0 &&
-		       journal_load_from(fd, JOURNAL_ASIDE, &j, &ignored) < 0))
+		       journal_load_from(fd, JOURNAL_ORPHAN, &j, &ignored) < 0))
 		return NULL;
 	*ret = j.state == JOURNAL_ROLLBACK ? TRANSACTION_ROLLBACK
 	       : j.state == JOURNAL_DONE   ? TRANSACTION_DONE
@@ -65,7 +65,7 @@ char *transaction_first(int workspaces_fd, const char *project_path)
 	if (transaction_pending(workspaces_fd, first))
 		return TAKE(first);
 	at = workspace_open(workspaces_fd, first, false, &ignored);
-	if (at < 0 || !journal_aside_any(at))
+	if (at < 0 || !journal_orphan_exists(at))
 		journal_join_drop(fd);
 	return NULL;
 }
@@ -234,7 +234,8 @@ static int write_join_records(struct txn_all *all, struct err *err)
 		const struct project *p = all->roots[i].project;
 
 		if (p != all->first &&
-		    journal_join(p->workspace_fd, all->first->path, err) < 0)
+		    journal_join_write(p->workspace_fd, all->first->path, err) <
+			    0)
 			return err_context(err, "%s", text_quote(p->path));
 	}
 	return 0;
@@ -249,7 +250,8 @@ static int add_journal_to_set(void *journal, struct atomic_set *set,
 	for (i = 0; i < all->count; i++)
 		if (all->roots[i].before)
 			all->roots[i].part->before = all->roots[i].before->seq;
-	return journal_put(all->first->workspace_fd, &all->journal, set, err);
+	return journal_add_to_set(all->first->workspace_fd, &all->journal, set,
+				  err);
 }
 
 static int sync_journal_files(const int *fds, size_t count, struct err *err)

@@ -36,20 +36,20 @@ struct op_sides *journal_op_own(struct op *op)
 	return op->own;
 }
 
-static void own_free(struct op_sides *own)
+static void free_op_sides(struct op_sides *own)
 {
 	entry_free(&own->from);
 	entry_free(&own->to);
 	free(own);
 }
 
-static void root_free(struct journal_root *j)
+static void free_journal_root(struct journal_root *j)
 {
 	size_t i;
 
 	for (i = 0; !j->borrowed && i < j->op_count; i++) {
 		free(j->ops[i].path);
-		own_free(j->ops[i].own);
+		free_op_sides(j->ops[i].own);
 		free(j->ops[i].hardlink_to);
 	}
 	for (i = 0; i < j->parent_mtime_count; i++)
@@ -65,7 +65,7 @@ void journal_free(struct journal *j)
 	size_t i;
 
 	for (i = 0; i < j->root_count; i++)
-		root_free(&j->roots[i]);
+		free_journal_root(&j->roots[i]);
 	free(j->roots);
 	free(j->action);
 	free(j->run_id);
@@ -81,7 +81,7 @@ void journal_op_name(const struct journal_root *j, const struct op *op,
 }
 
 /* FNV-1a: against damage, not against anybody. */
-static uint64_t check_of(const unsigned char *data, size_t len)
+static uint64_t journal_checksum(const unsigned char *data, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325;
 	size_t i;
@@ -91,13 +91,13 @@ static uint64_t check_of(const unsigned char *data, size_t len)
 	return h;
 }
 
-static void put_moment(struct buf *b, struct timestamp m)
+static void encode_journal_time(struct buf *b, struct timestamp m)
 {
 	enc_svar(b, m.sec);
 	enc_var(b, m.nsec);
 }
 
-static struct timestamp get_moment(struct dec *d)
+static struct timestamp decode_journal_time(struct dec *d)
 {
 	struct timestamp m = {.sec = dec_svar(d)};
 	uint64_t nsec = dec_var(d);
@@ -140,7 +140,7 @@ static void put_entry(struct buf *b, const struct entry *e)
 		return;
 	enc_var(b, e->uid);
 	enc_var(b, e->gid);
-	put_moment(b, e->mtime);
+	encode_journal_time(b, e->mtime);
 	enc_var(b, e->size);
 	enc_var(b, e->rdev);
 	put_oid(b, &e->content);
@@ -158,7 +158,7 @@ static struct entry get_entry(struct dec *d, int version)
 		return e;
 	e.uid = (uint32_t)dec_var(d);
 	e.gid = (uint32_t)dec_var(d);
-	e.mtime = get_moment(d);
+	e.mtime = decode_journal_time(d);
 	e.size = dec_var(d);
 	e.rdev = dec_var(d);
 	e.content = get_oid(d);
@@ -194,11 +194,11 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 	enc_var(b, j->before);
 	enc_text(b, j->staging);
 	enc_u8(b, j->root_time_set);
-	put_moment(b, j->root_time);
+	encode_journal_time(b, j->root_time);
 	enc_var(b, j->parent_mtime_count);
 	for (i = 0; i < j->parent_mtime_count; i++) {
 		enc_text(b, j->parent_mtime[i].path);
-		put_moment(b, j->parent_mtime[i].mtime);
+		encode_journal_time(b, j->parent_mtime[i].mtime);
 		enc_u8(b, j->parent_mtime[i].keep);
 	}
 	enc_var(b, j->op_count);
@@ -212,7 +212,7 @@ static void encode_root(const struct journal_root *j, struct buf *b)
 }
 
 /* body = action run-id count *root */
-static void encode(const struct journal *j, struct buf *b)
+static void encode_journal(const struct journal *j, struct buf *b)
 {
 	size_t i;
 
@@ -263,7 +263,7 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 	j->before = dec_var(d);
 	j->staging = dec_text(d);
 	j->root_time_set = dec_u8(d);
-	j->root_time = get_moment(d);
+	j->root_time = decode_journal_time(d);
 	count = dec_var(d);
 	for (i = 0; i < count && !d->bad; i++) {
 		struct parent_mtime *t;
@@ -272,7 +272,7 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 		     j->parent_mtime_room);
 		t = &j->parent_mtime[j->parent_mtime_count++];
 		*t = (struct parent_mtime){.path = get_path(d)};
-		t->mtime = get_moment(d);
+		t->mtime = decode_journal_time(d);
 		t->keep = dec_u8(d);
 	}
 	decode_ops(d, version, j);
@@ -290,7 +290,7 @@ struct journal_root *journal_add_root(struct journal *j, const char *path)
 	return root;
 }
 
-static void decode_body(struct dec *d, int version, struct journal *j)
+static void decode_journal_body(struct dec *d, int version, struct journal *j)
 {
 	uint64_t count = 1, i;
 
@@ -340,7 +340,7 @@ static void decode_table(struct dec *d, struct journal *j)
 
 	if (!inodes || j->state == JOURNAL_STAGING)
 		return;
-	if (check != check_of(inodes, count * 8))
+	if (check != journal_checksum(inodes, count * 8))
 		d->bad = true;
 	table = dec_start(inodes, count * 8);
 	for (i = 0; i < j->root_count; i++)
@@ -349,8 +349,8 @@ static void decode_table(struct dec *d, struct journal *j)
 }
 
 /* data: all behind the version's state and check. */
-static bool decode(const void *data, size_t len, int version, uint64_t check,
-		   struct journal *j)
+static bool decode_journal(const void *data, size_t len, int version,
+			   uint64_t check, struct journal *j)
 {
 	struct dec d = dec_start(data, len), body = d;
 
@@ -361,8 +361,8 @@ static bool decode(const void *data, size_t len, int version, uint64_t check,
 			return false;
 		body = dec_start(data, len);
 	}
-	decode_body(&body, version, j);
-	if (!dec_end(&body) || check != check_of(data, len))
+	decode_journal_body(&body, version, j);
+	if (!dec_end(&body) || check != journal_checksum(data, len))
 		return false;
 	if (version < VERSION_TABLE)
 		return true;
@@ -379,8 +379,8 @@ static void fill_in(struct buf *b, size_t at, uint64_t number)
 	memcpy(b->data + at, bytes.data, bytes.len);
 }
 
-int journal_put(int workspace_fd, const struct journal *j,
-		struct atomic_set *to, struct err *err)
+int journal_add_to_set(int workspace_fd, const struct journal *j,
+		       struct atomic_set *to, struct err *err)
 {
 	AUTO(buf) struct buf whole = {0};
 	size_t table = TABLE_HEAD + count_ops(j) * 8, len;
@@ -390,9 +390,9 @@ int journal_put(int workspace_fd, const struct journal *j,
 	enc_u8(&whole, (uint8_t)j->state);
 	enc_u64(&whole, 0);
 	enc_u64(&whole, 0);
-	encode(j, &whole);
+	encode_journal(j, &whole);
 	len = whole.len - BODY_AT;
-	fill_in(&whole, CHECK_AT, check_of(whole.data + BODY_AT, len));
+	fill_in(&whole, CHECK_AT, journal_checksum(whole.data + BODY_AT, len));
 	fill_in(&whole, HEAD_LEN, len);
 	/* Room for the table: what is overwritten needs no new place. */
 	memset(buf_reserve(&whole, table), 0, table);
@@ -419,7 +419,7 @@ int journal_write_table(int workspace_fd, const struct journal *j,
 	if (fd < 0)
 		return fd;
 	encode_inodes(j, &inodes);
-	enc_u64(&table, check_of(inodes.data, inodes.len));
+	enc_u64(&table, journal_checksum(inodes.data, inodes.len));
 	buf_add(&table, inodes.data, inodes.len);
 	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "look at the journal");
@@ -476,8 +476,8 @@ int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 	j.state = b.data[STATE_AT];
 	d = dec_start(b.data + STATE_AT + 1, 8);
 	if (!b.data[MAGIC_LEN] || !state_ok(j.state) ||
-	    !decode(b.data + HEAD_LEN, b.len - HEAD_LEN, b.data[MAGIC_LEN],
-		    dec_u64(&d), &j))
+	    !decode_journal(b.data + HEAD_LEN, b.len - HEAD_LEN,
+			    b.data[MAGIC_LEN], dec_u64(&d), &j))
 		return fail(err, EBADMSG, "the journal is damaged");
 	*ret = j;
 	j = (struct journal){0};

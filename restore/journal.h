@@ -26,7 +26,7 @@
 #include "restore/transaction.h"
 
 #define JOURNAL_NAME "journal"
-#define JOURNAL_ASIDE JOURNAL_NAME ".orphan"
+#define JOURNAL_ORPHAN JOURNAL_NAME ".orphan"
 #define STAGING_PREFIX TRANSACTION_STAGING_PREFIX
 
 enum journal_state {
@@ -104,8 +104,8 @@ struct op_sides *journal_op_own(struct op *op);
 struct journal_root *journal_add_root(struct journal *j, const char *path);
 
 /* All of it, into a set of files; its state is "staging". */
-int journal_put(int workspace_fd, const struct journal *j,
-		struct atomic_set *to, struct err *err);
+int journal_add_to_set(int workspace_fd, const struct journal *j,
+		       struct atomic_set *to, struct err *err);
 /* All is staged: new_ino of each operation, which means nothing before the
  * state is "prepared", and has to be durable before that. Not synced. */
 int journal_write_table(int workspace_fd, const struct journal *j,
@@ -117,7 +117,7 @@ int journal_set_state(int workspace_fd, struct journal *j,
 		      enum journal_state state, struct err *err);
 /* -ENOENT: none; -EPROTO: of a newer guard; -EBADMSG: damaged. */
 int journal_load(int workspace_fd, struct journal *ret, struct err *err);
-/* The same of another file, JOURNAL_ASIDE. */
+/* The same of another file, JOURNAL_ORPHAN. */
 int journal_load_from(int workspace_fd, const char *name, struct journal *ret,
 		      struct err *err);
 /* Removes it; not synced. */
@@ -127,22 +127,22 @@ int journal_remove(int workspace_fd, struct err *err);
  * One whose folder is not at its path now is set aside: it may be on a disk
  * that is not mounted. It is on disk before it is renamed, so is not synced.
  */
-int journal_aside_put(int workspace_fd, struct err *err);
+int journal_orphan_set(int workspace_fd, struct err *err);
 /* Whether one was, and the staging folder of one of its roots is in its place;
  * project_path is that of the first. */
-bool journal_aside_is_back(int workspace_fd, const char *project_path);
+bool journal_orphan_is_available(int workspace_fd, const char *project_path);
 /* It is the journal again; 0: it is not back, or there is a journal. */
-int journal_aside_take_up(int workspace_fd, const char *project_path,
-			  struct err *err);
+int journal_orphan_adopt(int workspace_fd, const char *project_path,
+			 struct err *err);
 /* Whether one was, wherever its folder is. */
-bool journal_aside_any(int workspace_fd);
+bool journal_orphan_exists(int workspace_fd);
 
 /*
  * The record in the workspace of another root than the first: which project's
  * workspace has the journal. Made durably before the journal, removed after
  * it; one that names a project without a journal is left over.
  */
-int journal_join(int workspace_fd, const char *first, struct err *err);
+int journal_join_write(int workspace_fd, const char *first, struct err *err);
 /* The path of the first (to free); NULL when there is no such record. */
 char *journal_join_first(int workspace_fd);
 void journal_join_drop(int workspace_fd);

@@ -9,7 +9,7 @@
 #define JOINED "joined"
 #define JOINED_VERSION 1
 
-int journal_join(int workspace_fd, const char *first, struct err *err)
+int journal_join_write(int workspace_fd, const char *first, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 

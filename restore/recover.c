@@ -80,7 +80,7 @@ static int orphaned(struct recovery *r, char **ret_text, struct err *err)
 		if (t->project && t->project != r->all.first)
 			journal_join_drop(t->project->workspace_fd);
 	}
-	if (journal_aside_put(workspace, err) < 0)
+	if (journal_orphan_set(workspace, err) < 0)
 		return -err->num;
 	*ret_text = told(r, r->again ? "taken back: it was on a disk that was "
 				       "not there"
@@ -263,7 +263,7 @@ static int end(struct store *store, struct project *p, int workspaces_fd,
 		.all = {.store = store, .first = p},
 		.back = back,
 	};
-	int got = journal_aside_take_up(p->workspace_fd, p->path, err);
+	int got = journal_orphan_adopt(p->workspace_fd, p->path, err);
 
 	*ret_text = NULL;
 	if (got < 0)

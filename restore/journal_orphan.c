@@ -9,27 +9,27 @@
 #include "base/path.h"
 #include "restore/journal.h"
 
-int journal_aside_put(int workspace_fd, struct err *err)
+int journal_orphan_set(int workspace_fd, struct err *err)
 {
-	if (renameat(workspace_fd, JOURNAL_NAME, workspace_fd, JOURNAL_ASIDE) <
+	if (renameat(workspace_fd, JOURNAL_NAME, workspace_fd, JOURNAL_ORPHAN) <
 	    0)
 		return fail_errno(err, "set the journal aside");
 	return 0;
 }
 
-bool journal_aside_any(int workspace_fd)
+bool journal_orphan_exists(int workspace_fd)
 {
-	return fd_exists(workspace_fd, JOURNAL_ASIDE);
+	return fd_exists(workspace_fd, JOURNAL_ORPHAN);
 }
 
-bool journal_aside_is_back(int workspace_fd, const char *project_path)
+bool journal_orphan_is_available(int workspace_fd, const char *project_path)
 {
 	AUTO(journal) struct journal j = {0};
 	struct err ignored;
 	size_t i;
 
-	if (!journal_aside_any(workspace_fd) ||
-	    journal_load_from(workspace_fd, JOURNAL_ASIDE, &j, &ignored) < 0)
+	if (!journal_orphan_exists(workspace_fd) ||
+	    journal_load_from(workspace_fd, JOURNAL_ORPHAN, &j, &ignored) < 0)
 		return false;
 	for (i = 0; i < j.root_count; i++) {
 		const struct journal_root *r = &j.roots[i];
@@ -43,12 +43,12 @@ bool journal_aside_is_back(int workspace_fd, const char *project_path)
 	return false;
 }
 
-int journal_aside_take_up(int workspace_fd, const char *project_path,
-			  struct err *err)
+int journal_orphan_adopt(int workspace_fd, const char *project_path,
+			 struct err *err)
 {
-	if (!journal_aside_is_back(workspace_fd, project_path))
+	if (!journal_orphan_is_available(workspace_fd, project_path))
 		return 0;
-	if (renameat2(workspace_fd, JOURNAL_ASIDE, workspace_fd, JOURNAL_NAME,
+	if (renameat2(workspace_fd, JOURNAL_ORPHAN, workspace_fd, JOURNAL_NAME,
 		      RENAME_NOREPLACE) == 0)
 		return 1;
 	if (errno == EEXIST)
