@@ -91,7 +91,7 @@ static int load_extra(const struct session *s, size_t index,
 	ret->upper_fd = open_folder(s->fd, upper, err);
 	if (ret->upper_fd < 0)
 		return ret->upper_fd;
-	ret->lower_fd = project_folder(e->path, false, err);
+	ret->lower_fd = project_open_dir(e->path, false, err);
 	if (ret->lower_fd < 0)
 		return changes_explain(ret->lower_fd, e->path, err);
 	skip = skip_below(s, e->path);

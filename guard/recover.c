@@ -133,8 +133,8 @@ static int list_unread(struct context *c, struct project *p,
 		if (unreadable_dirs_match(is.mode))
 			mem_list_add(&p->unreadable_dirs, path);
 		else if (S_ISREG(was.mode) &&
-			 project_know(p, path, &was, (struct timestamp){0},
-				      err) < 0)
+			 project_add_hint(p, path, &was, (struct timestamp){0},
+					  err) < 0)
 			return -err->num;
 	}
 	ingest_hint_sort(p->hints, p->hint_count);
@@ -153,7 +153,7 @@ static int look_after(struct context *c, struct project *p,
 
 	do {
 		snapshot_free(&now);
-		if (project_look(c->store, p, reason, a->run_id, &now, err) <
+		if (project_inspect(c->store, p, reason, a->run_id, &now, err) <
 		    0) {
 			mem_list_free(&seen);
 			return -err->num;

@@ -22,7 +22,7 @@ bool create_file_possible(const struct entry *e, const char *name)
 int create_file_make(struct store *store, const char *dir, const char *name,
 		     const struct entry *e, struct err *err)
 {
-	auto_close int fd = project_folder(dir, true, err);
+	auto_close int fd = project_open_dir(dir, true, err);
 	AUTO(atomic_file) struct atomic_file file = ATOMIC_FILE_NONE;
 
 	if (fd < 0)

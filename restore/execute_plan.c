@@ -116,7 +116,7 @@ struct end_state {
 	pthread_cond_t changed;
 	bool seen; /* the projects have been looked at */
 	bool recorded; /* what they are now */
-	int cleared; /* 0, or what txn_all_clear() said */
+	int cleared; /* 0, or what txn_all_remove_staging() said */
 };
 
 static void set_seen(void *arg)
@@ -143,9 +143,9 @@ static void clear_staging(struct end_state *e)
 	size_t i;
 
 	for (i = 0; i < e->all->count; i++)
-		txn_empty(&e->all->roots[i]);
+		txn_empty_staging(&e->all->roots[i]);
 	await_seen(e);
-	e->cleared = txn_all_clear(e->all, true, &ignored);
+	e->cleared = txn_all_remove_staging(e->all, true, &ignored);
 }
 
 /* In this order by one thread as well: the other part waits for this one. */
@@ -180,12 +180,12 @@ static void end_transaction(struct txn_all *all)
 	for (i = 0; i < all->count; i++) {
 		struct txn *t = &all->roots[i];
 
-		txn_remember(t);
+		txn_add_ingest_hints(t);
 		(void)txn_set_root_time(t, true, &ignored);
 		t->project->staging = true;
 		count += t->part->op_count;
 		unreadable_dirs |= t->project->unreadable_dirs != NULL;
-		txn_forget(t);
+		txn_drop_ops(t);
 	}
 	(void)pthread_mutex_init(&e.mutex, NULL);
 	(void)pthread_cond_init(&e.changed, NULL);
@@ -357,7 +357,7 @@ static int add_root_txns(struct txn_all *all,
 		if (roots[i].plan->step_count)
 			(void)journal_add_root(&all->journal,
 					       roots[i].project->path);
-	txn_all_lay_out(all);
+	txn_all_make_roots(all);
 	for (i = 0; i < count; i++) {
 		struct txn *t = &all->roots[n];
 

@@ -27,7 +27,7 @@ int txn_set_root_time(struct txn *t, bool forward, struct err *err)
 		forward ? j->root_time : j->parent_mtime[0].mtime, err);
 }
 
-static uint32_t fixed_by(const struct op *op)
+static uint32_t immutable_flags(const struct op *op)
 {
 	return op->kind == OP_DELETE ? 0 : op->to->chattr & CHATTR_FIXED;
 }
@@ -36,26 +36,26 @@ static uint32_t fixed_by(const struct op *op)
  * Immutable and append-only come last, when nothing has to be taken back any
  * more. Whoever may not set them has what he may have.
  */
-static void seal(struct txn *t)
+static void set_immutable_flags(struct txn *t)
 {
 	size_t i;
 
 	for (i = 0; i < t->part->op_count; i++) {
 		const struct op *op = &t->part->ops[i];
-		uint32_t fixed = fixed_by(op);
+		uint32_t flags = immutable_flags(op);
 		struct err ignored;
 		auto_close int fd = -1;
 
-		if (!fixed)
+		if (!flags)
 			continue;
 		fd = beneath_open(t->project->fd, op->path, O_PATH, 0,
 				  &ignored);
 		if (fd >= 0)
-			entry_apply_chattr(fd, fixed, fixed);
+			entry_apply_chattr(fd, flags, flags);
 	}
 }
 
-void txn_forget(struct txn *t)
+void txn_drop_ops(struct txn *t)
 {
 	struct journal_root *j = t->part;
 	size_t kept = 0, i;
@@ -63,13 +63,13 @@ void txn_forget(struct txn *t)
 	if (!j->borrowed)
 		return;
 	for (i = 0; i < j->op_count; i++)
-		if (fixed_by(&j->ops[i]))
+		if (immutable_flags(&j->ops[i]))
 			j->ops[kept++] = j->ops[i];
 	j->op_count = kept;
 	j->ops = mem_resize(j->ops, kept + 1, sizeof(*j->ops));
 }
 
-void txn_empty(struct txn *t)
+void txn_empty_staging(struct txn *t)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -107,7 +107,7 @@ int txn_finish(struct txn *t, bool forward, struct err *err)
 	if (remove_staging(t, err) < 0)
 		return -err->num;
 	if (forward)
-		seal(t);
+		set_immutable_flags(t);
 	if (txn_set_root_time(t, forward, err) < 0 ||
 	    atomic_sync_dir(t->project->fd, err) < 0)
 		return err_context(err, "%s", text_quote(t->project->path));
@@ -125,7 +125,7 @@ void txn_all_free(struct txn_all *all)
 	*all = (struct txn_all){0};
 }
 
-void txn_all_lay_out(struct txn_all *all)
+void txn_all_make_roots(struct txn_all *all)
 {
 	size_t i;
 
@@ -156,7 +156,7 @@ int txn_all_rollback(struct txn_all *all, struct err *err)
 	return worst;
 }
 
-int txn_all_clear(struct txn_all *all, bool forward, struct err *err)
+int txn_all_remove_staging(struct txn_all *all, bool forward, struct err *err)
 {
 	struct err later;
 	int worst = 0;
@@ -175,7 +175,7 @@ int txn_all_clear(struct txn_all *all, bool forward, struct err *err)
 
 int txn_all_finish(struct txn_all *all, bool forward, struct err *err)
 {
-	int got = txn_all_clear(all, forward, err);
+	int got = txn_all_remove_staging(all, forward, err);
 
 	return got < 0 ? got : txn_all_close(all, err);
 }
@@ -203,7 +203,7 @@ int txn_all_close(struct txn_all *all, struct err *err)
 	return 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_path_strings(const void *a, const void *b)
 {
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
@@ -220,10 +220,10 @@ static void save_unreadable_dirs(struct txn *t)
 	while (*to && (*to)[count])
 		count++;
 	if (count)
-		qsort(*to, count, sizeof(**to), by_path);
+		qsort(*to, count, sizeof(**to), compare_path_strings);
 }
 
-void txn_remember(struct txn *t)
+void txn_add_ingest_hints(struct txn *t)
 {
 	struct project *p = t->project;
 	size_t i;

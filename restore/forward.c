@@ -423,10 +423,10 @@ static int sync_changed_paths(struct txn *t, struct err *err)
 
 	if (j->op_count + j->parent_mtime_count > SYNC_EACH_MAX)
 		syncs_add_all(&syncs);
-	for (i = 0; !syncs.whole && i < j->op_count; i++)
+	for (i = 0; !syncs.whole_fs && i < j->op_count; i++)
 		if (needs_own_sync(&j->ops[i]))
 			syncs_add(&syncs, t->project->fd, j->ops[i].path);
-	for (i = 0; !syncs.whole && i < j->parent_mtime_count; i++)
+	for (i = 0; !syncs.whole_fs && i < j->parent_mtime_count; i++)
 		syncs_add(&syncs, t->project->fd, j->parent_mtime[i].path);
 	syncs_add(&syncs, t->staging_fd, "");
 	if (syncs_run(&syncs, t->staging_fd, err) < 0)

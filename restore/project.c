@@ -18,7 +18,7 @@
 #include "snapshot/store/ingest_hint.h"
 #include "snapshot/walk/take.h"
 
-int project_folder(const char *path, bool make, struct err *err)
+int project_open_dir(const char *path, bool make, struct err *err)
 {
 	auto_close int fd =
 		RETRY_ENOENT(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -72,7 +72,7 @@ int project_may_make(const char *path, struct err *err)
 
 /* guard's state holds the workspaces. What it is called does not matter when
  * it cannot be told: it is then nowhere below the project's path either. */
-static void leave_state_out(struct project *p, int workspaces_fd)
+static void skip_guard_state(struct project *p, int workspaces_fd)
 {
 	auto_free char *text = fd_path(workspaces_fd);
 
@@ -80,11 +80,12 @@ static void leave_state_out(struct project *p, int workspaces_fd)
 		return;
 	p->state[0] = path_parent(text + 1);
 	if (*text == '/' && *p->state[0]) {
-		char *whole = mem_printf("/%s", p->state[0]);
+		char *state_path = mem_printf("/%s", p->state[0]);
 
 		free(p->state[0]);
-		p->state[0] = whole;
-		if (path_below(whole, p->path) && strcmp(whole, p->path) != 0)
+		p->state[0] = state_path;
+		if (path_below(state_path, p->path) &&
+		    strcmp(state_path, p->path) != 0)
 			p->skip = (const char *const *)p->state;
 	}
 }
@@ -100,7 +101,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 	if (path[0] != '/')
 		return fail(err, EINVAL, "%s is no absolute path",
 			    text_quote(path));
-	fd = project_folder(path, make, err);
+	fd = project_open_dir(path, make, err);
 	if (fd < 0)
 		return fd;
 	workspace = workspace_open(workspaces_fd, path, true, err);
@@ -123,7 +124,7 @@ int project_open(const char *path, int workspaces_fd, bool make,
 		.workspace_fd = TAKE_FD(workspace),
 		.lock_fd = TAKE_FD(lock),
 	};
-	leave_state_out(ret, workspaces_fd);
+	skip_guard_state(ret, workspaces_fd);
 	return 0;
 }
 
@@ -150,7 +151,8 @@ void project_close(struct project *p)
 }
 
 /* A snapshot of a folder that is not there any more. */
-static void see_nothing(const struct take_options *o, struct snapshot *ret)
+static void make_missing_snapshot(const struct take_options *o,
+				  struct snapshot *ret)
 {
 	*ret = (struct snapshot){
 		.time = timestamp_now(),
@@ -165,9 +167,9 @@ static void see_nothing(const struct take_options *o, struct snapshot *ret)
 }
 
 /* What stands in the stat cache is of the folders while they are open. */
-static int take_opened(struct store *store, struct project *p,
-		       const struct take_options *options, struct snapshot *ret,
-		       struct err *err)
+static int take_unreadable_too(struct store *store, struct project *p,
+			       const struct take_options *options,
+			       struct snapshot *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(unreadable_dirs)
@@ -209,9 +211,9 @@ static bool needs_cache(const struct project *p)
 	return p->hint_count < wanted;
 }
 
-static int take(struct store *store, struct project *p,
-		struct take_options *options, struct snapshot *ret,
-		struct err *err)
+static int take_project_snapshot(struct store *store, struct project *p,
+				 struct take_options *options,
+				 struct snapshot *ret, struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct meta m;
@@ -229,9 +231,10 @@ static int take(struct store *store, struct project *p,
 		return fail_errno(err, "%s", text_quote(p->path));
 	if (m.nlink)
 		return p->unreadable_dirs
-			       ? take_opened(store, p, options, ret, err)
+			       ? take_unreadable_too(store, p, options, ret,
+						     err)
 			       : take_snapshot(store, options, ret, err);
-	see_nothing(options, &s);
+	make_missing_snapshot(options, &s);
 	if (!options->look && catalog_add_with(store, &s, options->with,
 					       options->with_arg, err) < 0)
 		return -err->num;
@@ -240,8 +243,8 @@ static int take(struct store *store, struct project *p,
 	return 0;
 }
 
-int project_know(struct project *p, const char *path, const struct entry *e,
-		 struct timestamp when, struct err *err)
+int project_add_hint(struct project *p, const char *path, const struct entry *e,
+		     struct timestamp when, struct err *err)
 {
 	AUTO(unreadable_dirs)
 	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
@@ -282,7 +285,7 @@ int project_snapshot(struct store *store, struct project *p, const char *reason,
 		.message = message,
 	};
 
-	return take(store, p, &options, ret, err);
+	return take_project_snapshot(store, p, &options, ret, err);
 }
 
 static int isolate_applied_ops(void *arg, struct store *store,
@@ -307,11 +310,11 @@ int project_snapshot_after(struct store *store, struct project *p,
 		.with_arg = o->with_arg,
 	};
 
-	return take(store, p, &options, ret, err);
+	return take_project_snapshot(store, p, &options, ret, err);
 }
 
-int project_look(struct store *store, struct project *p, const char *reason,
-		 const char *run_id, struct snapshot *ret, struct err *err)
+int project_inspect(struct store *store, struct project *p, const char *reason,
+		    const char *run_id, struct snapshot *ret, struct err *err)
 {
 	struct take_options options = {
 		.reason = reason,
@@ -319,5 +322,5 @@ int project_look(struct store *store, struct project *p, const char *reason,
 		.look = true,
 	};
 
-	return take(store, p, &options, ret, err);
+	return take_project_snapshot(store, p, &options, ret, err);
 }

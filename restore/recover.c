@@ -15,9 +15,9 @@
 struct recovery {
 	struct txn_all all;
 	struct project *others; /* of the roots, by number; path NULL: none */
-	bool back; /* rather than on */
+	bool rollback_only; /* rather than on */
 	bool lost; /* one of the roots is not to be had now */
-	bool again; /* it was set aside for that before */
+	bool was_orphaned; /* it was set aside for that before */
 	struct buf more; /* lines for people */
 };
 
@@ -32,7 +32,7 @@ static void recovery_free(struct recovery *r)
 	buf_free(&r->more);
 }
 
-static char *told(const struct recovery *r, const char *how)
+static char *describe_recovery(const struct recovery *r, const char *how)
 {
 	const char *action = r->all.journal.action;
 	AUTO(buf) struct buf more = {0};
@@ -52,12 +52,12 @@ static char *told(const struct recovery *r, const char *how)
 
 /* Without its staging folder there is nothing to go by: another folder has
  * the root's path now. */
-static void lose(struct recovery *r, struct txn *t, const char *path)
+static void mark_root_lost(struct recovery *r, struct txn *t, const char *path)
 {
 	r->lost = true;
 	t->project = NULL;
 	/* It was said, or that one has been taken back. */
-	if (r->again)
+	if (r->was_orphaned)
 		return;
 	buf_printf(&r->more,
 		   "%s: %s is gone, the folder was moved or replaced, or its "
@@ -67,7 +67,8 @@ static void lose(struct recovery *r, struct txn *t, const char *path)
 }
 
 /* What cannot be finished is set aside with the journal. */
-static int orphaned(struct recovery *r, char **ret_text, struct err *err)
+static int set_journal_aside(struct recovery *r, char **ret_text,
+			     struct err *err)
 {
 	int workspace = r->all.first->workspace_fd;
 	size_t i;
@@ -82,25 +83,27 @@ static int orphaned(struct recovery *r, char **ret_text, struct err *err)
 	}
 	if (journal_orphan_set(workspace, err) < 0)
 		return -err->num;
-	*ret_text = told(r, r->again ? "taken back: it was on a disk that was "
-				       "not there"
-				     : "not finished");
+	*ret_text = describe_recovery(
+		r, r->was_orphaned ? "taken back: it was on a disk that was "
+				     "not there"
+				   : "not finished");
 	return 2;
 }
 
 /* What was put beside is not found again by the next attempt. */
-static int stuck(struct recovery *r, char **ret_text, struct err *err)
+static int fail_rollback(struct recovery *r, char **ret_text, struct err *err)
 {
 	AUTO(buf) struct buf kept = {0};
 
 	txn_all_displaced(&r->all, &kept);
 	if (kept.len)
-		*ret_text = told(r, "not yet taken back");
+		*ret_text = describe_recovery(r, "not yet taken back");
 	return err_context(err, "take back an interrupted %s",
 			   r->all.journal.action);
 }
 
-static int recover_back(struct recovery *r, char **ret_text, struct err *err)
+static int recover_by_rollback(struct recovery *r, char **ret_text,
+			       struct err *err)
 {
 	int workspace = r->all.first->workspace_fd;
 	struct journal *j = &r->all.journal;
@@ -109,15 +112,15 @@ static int recover_back(struct recovery *r, char **ret_text, struct err *err)
 	    journal_set_state(workspace, j, JOURNAL_ROLLBACK, err) < 0)
 		return -err->num;
 	if (j->state == JOURNAL_ROLLBACK && txn_all_rollback(&r->all, err) < 0)
-		return stuck(r, ret_text, err);
+		return fail_rollback(r, ret_text, err);
 	if (r->lost && j->state == JOURNAL_ROLLBACK)
-		return orphaned(r, ret_text, err);
+		return set_journal_aside(r, ret_text, err);
 	if (j->state == JOURNAL_ROLLBACK &&
 	    journal_set_state(workspace, j, JOURNAL_STAGING, err) < 0)
-		return stuck(r, ret_text, err);
+		return fail_rollback(r, ret_text, err);
 	if (txn_all_finish(&r->all, false, err) < 0)
 		return -err->num;
-	*ret_text = told(r, "taken back: everything is as before");
+	*ret_text = describe_recovery(r, "taken back: everything is as before");
 	return 2;
 }
 
@@ -148,7 +151,7 @@ static void save_applied_ops(struct recovery *r)
  * this; that one tries again once. It shall not stand in the way for ever: but
  * where nothing can be written, nobody can remove it by hand either.
  */
-static void say_left(struct recovery *r, bool now, const struct err *why)
+static void report_leftover(struct recovery *r, bool now, const struct err *why)
 {
 	r->all.first->left = now || why->num == EROFS;
 	buf_printf(&r->more, "%s; nothing needs it any more: %s\n", why->text,
@@ -165,13 +168,13 @@ static int recover_done(struct recovery *r, bool now, char **ret_text)
 
 	for (i = 0; i < r->all.count; i++)
 		if (r->all.roots[i].project)
-			txn_remember(&r->all.roots[i]);
+			txn_add_ingest_hints(&r->all.roots[i]);
 	save_applied_ops(r);
 	/* Once more, where it was one call that failed. */
-	if (txn_all_clear(&r->all, true, &more) < 0 &&
-	    txn_all_clear(&r->all, true, &more) < 0)
-		say_left(r, now, &more);
-	*ret_text = told(r, "finished");
+	if (txn_all_remove_staging(&r->all, true, &more) < 0 &&
+	    txn_all_remove_staging(&r->all, true, &more) < 0)
+		report_leftover(r, now, &more);
+	*ret_text = describe_recovery(r, "finished");
 	return 1;
 }
 
@@ -184,7 +187,7 @@ static int recover_forward(struct recovery *r, char **ret_text, struct err *err)
 		if (txn_forward(&r->all.roots[i], &why) == 0)
 			continue;
 		buf_printf(&r->more, "%s\n", why.text);
-		return recover_back(r, ret_text, err);
+		return recover_by_rollback(r, ret_text, err);
 	}
 	if (journal_set_state(r->all.first->workspace_fd, &r->all.journal,
 			      JOURNAL_DONE, err) < 0)
@@ -206,8 +209,8 @@ static struct timestamp load_unmodified_since(struct store *store,
 }
 
 /* The root's folder; one that is gone is lost, and only that. */
-static int open_root(struct recovery *r, size_t i, int workspaces_fd,
-		     struct err *err)
+static int open_recovered_root(struct recovery *r, size_t i, int workspaces_fd,
+			       struct err *err)
 {
 	struct txn *t = &r->all.roots[i];
 	const char *path = t->part->path;
@@ -219,7 +222,7 @@ static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 		got = project_open(path, workspaces_fd, false, &r->others[i],
 				   err);
 		if (got == -ENOENT || got == -ENOTDIR || got == -ELOOP) {
-			lose(r, t, path);
+			mark_root_lost(r, t, path);
 			return 0;
 		}
 		if (got < 0)
@@ -234,60 +237,64 @@ static int open_root(struct recovery *r, size_t i, int workspaces_fd,
 	got = txn_open_staging(t, err);
 	if (got != -ENOENT)
 		return got;
-	lose(r, t, t->project->path);
+	mark_root_lost(r, t, t->project->path);
 	return 0;
 }
 
-static int recover(struct recovery *r, int workspaces_fd, char **ret_text,
-		   struct err *err)
+static int recover_all_roots(struct recovery *r, int workspaces_fd,
+			     char **ret_text, struct err *err)
 {
 	size_t i;
 
-	txn_all_lay_out(&r->all);
+	txn_all_make_roots(&r->all);
 	r->others = mem_zalloc((r->all.count + 1) * sizeof(*r->others));
 	for (i = 0; i < r->all.count; i++)
-		if (open_root(r, i, workspaces_fd, err) < 0)
+		if (open_recovered_root(r, i, workspaces_fd, err) < 0)
 			return -err->num;
 	if (r->all.journal.state == JOURNAL_DONE)
 		return recover_done(r, false, ret_text);
-	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost && !r->back)
+	if (r->all.journal.state == JOURNAL_PREPARED && !r->lost &&
+	    !r->rollback_only)
 		return recover_forward(r, ret_text, err);
-	return recover_back(r, ret_text, err);
+	return recover_by_rollback(r, ret_text, err);
 }
 
-static int end(struct store *store, struct project *p, int workspaces_fd,
-	       bool back, char **ret_text, struct err *err)
+static int recover_interrupted(struct store *store, struct project *p,
+			       int workspaces_fd, bool rollback_only,
+			       char **ret_text, struct err *err)
 {
 	AUTO(recovery)
 	struct recovery r = {
 		.all = {.store = store, .first = p},
-		.back = back,
+		.rollback_only = rollback_only,
 	};
 	int got = journal_orphan_adopt(p->workspace_fd, p->path, err);
 
 	*ret_text = NULL;
 	if (got < 0)
 		return got;
-	r.again = got > 0;
+	r.was_orphaned = got > 0;
 	got = journal_load(p->workspace_fd, &r.all.journal, err);
 	if (got == -ENOENT)
 		return 0;
 	if (got < 0)
 		return err_context(err, "finish what was interrupted in %s",
 				   text_quote(p->path));
-	return recover(&r, workspaces_fd, ret_text, err);
+	return recover_all_roots(&r, workspaces_fd, ret_text, err);
 }
 
 int transaction_recover(struct store *store, struct project *p,
 			int workspaces_fd, char **ret_text, struct err *err)
 {
-	return end(store, p, workspaces_fd, false, ret_text, err);
+	return recover_interrupted(store, p, workspaces_fd, false, ret_text,
+				   err);
 }
 
 int transaction_abort(struct store *store, struct project *p, int workspaces_fd,
 		      char **ret_text, struct err *err)
 {
-	return end(store, p, workspaces_fd, true, ret_text, err);
+	return recover_interrupted(store, p, workspaces_fd, true, ret_text,
+				   err);
 }
 
 int transaction_close(struct project *p, int workspaces_fd, struct err *err)

@@ -34,7 +34,7 @@ struct run {
 	size_t start, end;
 };
 
-enum staged { STAGED_NOTHING, STAGED_FOLDER, STAGED_FILE, STAGED_LINK };
+enum staged { STAGED_NOTHING, STAGED_DIR, STAGED_FILE, STAGED_LINK };
 
 struct stage {
 	struct txn *txn;
@@ -46,7 +46,7 @@ struct stage {
 	size_t leader_count;
 	uint64_t total; /* bytes of files */
 	atomic_ullong done;
-	atomic_flag telling;
+	atomic_flag is_reporting;
 };
 
 static void stage_free(struct stage *s)
@@ -66,7 +66,7 @@ static bool is_staged(const struct op *op)
 	       op->kind == OP_CHILD;
 }
 
-static int by_group(const void *a, const void *b)
+static int compare_leaders(const void *a, const void *b)
 {
 	const struct leader *p = a, *q = b;
 
@@ -75,7 +75,7 @@ static int by_group(const void *a, const void *b)
 	return (p->op > q->op) - (p->op < q->op);
 }
 
-static bool same_folder(const char *a, const char *b)
+static bool same_parent_dir(const char *a, const char *b)
 {
 	size_t len = (size_t)(path_name(a) - a);
 
@@ -87,7 +87,7 @@ static void add_to_runs(struct stage *s, size_t i)
 	struct run *last = s->run_count ? &s->runs[s->run_count - 1] : NULL;
 
 	if (last && last->end == i && i - last->start < RUN_MAX &&
-	    same_folder(s->paths[last->start], s->paths[i])) {
+	    same_parent_dir(s->paths[last->start], s->paths[i])) {
 		last->end++;
 		return;
 	}
@@ -95,7 +95,7 @@ static void add_to_runs(struct stage *s, size_t i)
 	s->runs[s->run_count++] = (struct run){i, i + 1};
 }
 
-static void lay_out(struct stage *s)
+static void plan_staging(struct stage *s)
 {
 	struct journal_root *j = s->txn->part;
 	const struct op *top = NULL;
@@ -122,7 +122,7 @@ static void lay_out(struct stage *s)
 	}
 	if (s->leader_count)
 		qsort(s->leaders, s->leader_count, sizeof(*s->leaders),
-		      by_group);
+		      compare_leaders);
 }
 
 /* The path to link to, or NULL when this is the first of its group. */
@@ -144,48 +144,49 @@ static const char *leader_of(const struct stage *s, size_t i)
 	return s->leaders[low].op == i ? NULL : s->paths[s->leaders[low].op];
 }
 
-static enum staged kind_of(const struct stage *s, size_t i)
+static enum staged staged_kind(const struct stage *s, size_t i)
 {
 	if (!s->paths[i])
 		return STAGED_NOTHING;
 	if (S_ISDIR(s->txn->part->ops[i].to->mode))
-		return STAGED_FOLDER;
+		return STAGED_DIR;
 	return leader_of(s, i) ? STAGED_LINK : STAGED_FILE;
 }
 
 static const char nothing_done[] = "interrupted: nothing was done";
 
 /* Whoever comes while another thread tells has nothing to add. */
-static void tell(struct stage *s, uint64_t bytes)
+static void report_staged_bytes(struct stage *s, uint64_t bytes)
 {
 	const struct transaction *what = s->txn->what;
 	uint64_t done = atomic_fetch_add(&s->done, bytes) + bytes;
 
-	if (!what || !what->progress || atomic_flag_test_and_set(&s->telling))
+	if (!what || !what->progress ||
+	    atomic_flag_test_and_set(&s->is_reporting))
 		return;
 	what->progress(what->progress_arg, done, s->total);
-	atomic_flag_clear(&s->telling);
+	atomic_flag_clear(&s->is_reporting);
 }
 
 /* A file on its way. */
-struct filling {
+struct staged_file {
 	struct stage *stage;
-	uint64_t told;
+	uint64_t reported;
 };
 
-static bool fill_on(void *arg, uint64_t done)
+static bool report_filled(void *arg, uint64_t done)
 {
-	struct filling *f = arg;
+	struct staged_file *f = arg;
 
-	tell(f->stage, done - f->told);
-	f->told = done;
+	report_staged_bytes(f->stage, done - f->reported);
+	f->reported = done;
 	return !txn_is_cancelled(f->stage->txn);
 }
 
-static int fill(struct filling *f, const struct oid *id, int fd,
-		struct err *err)
+static int fill_staged_file(struct staged_file *f, const struct oid *id, int fd,
+			    struct err *err)
 {
-	const struct content_watch watch = {fill_on, f};
+	const struct content_watch watch = {report_filled, f};
 	const struct txn *t = f->stage->txn;
 	int got = write_content(t->store, id, fd, &watch, err);
 
@@ -195,27 +196,27 @@ static int fill(struct filling *f, const struct oid *id, int fd,
 }
 
 /* The staging folder is nobody else's: the rights may be there at once. */
-static int make_file(struct stage *s, int dir, const char *name,
-		     const struct entry *e, struct err *err)
+static int make_staged_file(struct stage *s, int dir, const char *name,
+			    const struct entry *e, struct err *err)
 {
 	auto_close int fd = openat(
 		dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		e->mode & 0777);
-	struct filling filling = {.stage = s};
+	struct staged_file staged_file = {.stage = s};
 
 	if (fd < 0)
 		return fail_errno(err, "create");
 	if (e->content.type != OBJECT_NONE &&
-	    fill(&filling, &e->content, fd, err) < 0)
+	    fill_staged_file(&staged_file, &e->content, fd, err) < 0)
 		return -err->num;
 	if (entry_apply_meta(s->txn->store, fd, e, err) < 0)
 		return -err->num;
-	tell(s, e->size - filling.told);
+	report_staged_bytes(s, e->size - staged_file.reported);
 	return 0;
 }
 
-static int make_other(struct stage *s, int dir, const char *name,
-		      const struct entry *e, struct err *err)
+static int make_staged_special(struct stage *s, int dir, const char *name,
+			       const struct entry *e, struct err *err)
 {
 	auto_close int fd = -1;
 	int got;
@@ -236,8 +237,8 @@ static int make_other(struct stage *s, int dir, const char *name,
 	return entry_apply_meta(s->txn->store, fd, e, err);
 }
 
-static int link_to(struct stage *s, const char *path, int dir, const char *name,
-		   struct err *err)
+static int link_staged_file(struct stage *s, const char *path, int dir,
+			    const char *name, struct err *err)
 {
 	const char *old_name;
 	auto_close int old_dir =
@@ -252,7 +253,7 @@ static int link_to(struct stage *s, const char *path, int dir, const char *name,
 
 /* The system does not let us, there are too many names already, or somebody
  * is at work there: a file of its own will do. */
-static bool is_no_link(int number)
+static bool is_link_refused(int number)
 {
 	static const int numbers[] = {EPERM,  EACCES,  EXDEV, EMLINK,
 				      ENOENT, ENOTDIR, ELOOP, EOPNOTSUPP};
@@ -286,16 +287,16 @@ static int link_existing_file(struct stage *s, const struct op *op, int dir,
 	old_dir =
 		beneath_parent(t->project->fd, op->hardlink_to, &old_name, err);
 	if (old_dir < 0)
-		return is_no_link(-old_dir) ? 0 : old_dir;
+		return is_link_refused(-old_dir) ? 0 : old_dir;
 	if (linkat(old_dir, old_name, dir, name, 0) < 0)
-		return is_no_link(errno)
+		return is_link_refused(errno)
 			       ? 0
 			       : fail_errno(err, "link it to %s",
 					    text_quote(op->hardlink_to));
 	got = entry_compare_equal(&o, dir, name, op->to, err);
 	if (got == 1)
 		return 1;
-	if (got < 0 && !is_no_link(-got))
+	if (got < 0 && !is_link_refused(-got))
 		return got;
 	return unlinkat(dir, name, 0) < 0 ? fail_errno(err, "unlink") : 0;
 }
@@ -309,13 +310,13 @@ static int stage_op(struct stage *s, size_t i, int dir, const char *name,
 	int got;
 
 	if (leader)
-		got = link_to(s, leader, dir, name, err);
+		got = link_staged_file(s, leader, dir, name, err);
 	else if (S_ISREG(op->to->mode))
 		got = link_existing_file(s, op, dir, name, err);
 	else
-		got = make_other(s, dir, name, op->to, err);
+		got = make_staged_special(s, dir, name, op->to, err);
 	if (got == 0 && !leader && S_ISREG(op->to->mode))
-		got = make_file(s, dir, name, op->to, err);
+		got = make_staged_file(s, dir, name, op->to, err);
 	/* Only guard writes here: two names of the plan are one. */
 	if (got == -EEXIST)
 		return err_context(err, "this file system takes its name for "
@@ -341,7 +342,7 @@ static int stage_run(struct stage *s, const struct run *run, enum staged kind,
 		const char *name = path_name(s->paths[i]);
 		int got = 0;
 
-		if (kind_of(s, i) != kind)
+		if (staged_kind(s, i) != kind)
 			continue;
 		if (txn_check_cancelled(s->txn, nothing_done, err) < 0)
 			return -err->num;
@@ -372,7 +373,7 @@ static int stage_all(struct stage *s, struct err *err)
 	size_t i;
 
 	for (i = 0; i < s->run_count; i++)
-		if (stage_run(s, &s->runs[i], STAGED_FOLDER, err) < 0)
+		if (stage_run(s, &s->runs[i], STAGED_DIR, err) < 0)
 			return -err->num;
 	if (parallel_for(s->run_count, s->count < TXN_THREADS_MIN, stage_files,
 			 s, err) < 0)
@@ -384,7 +385,7 @@ static int stage_all(struct stage *s, struct err *err)
 }
 
 /* Its metadata, when all that goes into it is there. */
-static int close_folder(struct stage *s, size_t i, struct err *err)
+static int set_staged_dir_meta(struct stage *s, size_t i, struct err *err)
 {
 	const struct op *op = &s->txn->part->ops[i];
 	struct entry e = *op->to; /* borrows */
@@ -400,7 +401,7 @@ static int close_folder(struct stage *s, size_t i, struct err *err)
 	return entry_apply_meta(s->txn->store, fd, &e, err);
 }
 
-static int make_folder(struct txn *t, struct err *err)
+static int make_staging_dir(struct txn *t, struct err *err)
 {
 	AUTO(unreadable_dirs)
 	struct unreadable_dirs unreadable_dirs = UNREADABLE_DIRS_NONE;
@@ -422,7 +423,7 @@ static int make_staging(struct txn *t, struct err *err)
 {
 	int flags = 0;
 
-	if (make_folder(t, err) < 0)
+	if (make_staging_dir(t, err) < 0)
 		return -err->num;
 	if (txn_open_staging(t, err) < 0 ||
 	    fs_features_check(t->staging_fd, t->project->path, err) < 0)
@@ -443,7 +444,7 @@ static void add_syncs(const struct stage *s, struct syncs *to)
 
 	if (s->count > SYNC_EACH_MAX)
 		syncs_add_all(to);
-	for (i = 0; !to->whole && i < s->txn->part->op_count; i++) {
+	for (i = 0; !to->whole_fs && i < s->txn->part->op_count; i++) {
 		uint32_t mode = s->txn->part->ops[i].to->mode;
 
 		if (s->paths[i] && (S_ISREG(mode) || S_ISDIR(mode)))
@@ -457,12 +458,12 @@ int txn_stage_into(struct txn *t, struct syncs *to, struct err *err)
 	struct journal_root *j = t->part;
 	size_t i;
 
-	lay_out(&s);
+	plan_staging(&s);
 	if (stage_all(&s, err) < 0)
 		return -err->num;
 	for (i = j->op_count; i-- > 0;)
 		if (s.paths[i] && S_ISDIR(j->ops[i].to->mode) &&
-		    close_folder(&s, i, err) < 0)
+		    set_staged_dir_meta(&s, i, err) < 0)
 			return err_context(err, "stage %s",
 					   text_quote(j->ops[i].path));
 	add_syncs(&s, to);

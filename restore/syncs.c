@@ -20,7 +20,7 @@ void syncs_free(struct syncs *s)
 void syncs_add_all(struct syncs *s)
 {
 	syncs_free(s);
-	s->whole = true;
+	s->whole_fs = true;
 }
 
 void syncs_add(struct syncs *s, int dirfd, const char *path)
@@ -28,7 +28,7 @@ void syncs_add(struct syncs *s, int dirfd, const char *path)
 	struct err ignored;
 	int fd;
 
-	if (s->whole)
+	if (s->whole_fs)
 		return;
 	fd = s->count == SYNC_EACH_MAX
 		     ? -1
@@ -45,8 +45,8 @@ void syncs_add(struct syncs *s, int dirfd, const char *path)
 
 int syncs_run(struct syncs *s, int fs_fd, struct err *err)
 {
-	int got = s->whole ? -EINVAL
-			   : ring_sync_files(s->fds, s->count, false, err);
+	int got = s->whole_fs ? -EINVAL
+			      : ring_sync_files(s->fds, s->count, false, err);
 
 	/* EINVAL: of something that cannot be synced by itself. */
 	if (got == -EINVAL)

@@ -22,7 +22,7 @@
 struct syncs {
 	int *fds; /* NULL: none yet */
 	size_t count;
-	bool whole; /* the file system */
+	bool whole_fs; /* the file system */
 };
 
 #define SYNCS_NONE                                                             \

@@ -77,7 +77,7 @@ void project_close(struct project *p);
 
 /* A folder (O_PATH), part by part from "/", no link followed: path is absolute
  * and canonical. make: what is missing of it. */
-int project_folder(const char *path, bool make, struct err *err);
+int project_open_dir(const char *path, bool make, struct err *err);
 
 /* Whether files can be put into a folder that is there or is to be made with
  * its parents, as far as that can be told: 0, or why not. */
@@ -106,15 +106,15 @@ int project_snapshot_after(struct store *store, struct project *p,
  * The same, but nothing is left behind: *ret becomes a snapshot by
  * catalog_add(), once something is to be done with it.
  */
-int project_look(struct store *store, struct project *p, const char *reason,
-		 const char *run_id, struct snapshot *ret, struct err *err);
+int project_inspect(struct store *store, struct project *p, const char *reason,
+		    const char *run_id, struct snapshot *ret, struct err *err);
 
 /* The file there is the entry as long as it has its size and time: into known,
  * not yet sorted. What is not there, or in a folder that is shut, is passed
  * over; so is what was touched after `when` ({0}: all), where a file system
  * does not tell of every store. */
-int project_know(struct project *p, const char *path, const struct entry *e,
-		 struct timestamp when, struct err *err);
+int project_add_hint(struct project *p, const char *path, const struct entry *e,
+		     struct timestamp when, struct err *err);
 
 /* Adds the journal to the set, for a begin() below. */
 typedef int (*transaction_add_journal)(void *journal, struct atomic_set *set,

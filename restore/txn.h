@@ -95,7 +95,7 @@ bool txn_own_mode(const struct op *op, uint32_t mode);
  * staging folder's coming and going has changed. */
 int txn_set_root_time(struct txn *t, bool forward, struct err *err);
 /* Removes what is in the staging folder; what cannot be is left. */
-void txn_empty(struct txn *t);
+void txn_empty_staging(struct txn *t);
 /* Removes the staging folder and sets the root's time. */
 int txn_finish(struct txn *t, bool forward, struct err *err);
 
@@ -104,11 +104,11 @@ int txn_finish(struct txn *t, bool forward, struct err *err);
  * came out of the store, and what is in folders that are shut against their
  * owner now, nobody could store otherwise.
  */
-void txn_remember(struct txn *t);
+void txn_add_ingest_hints(struct txn *t);
 
 /* For the rest of it only the operations count that set immutable and the like;
  * a transaction of many holds much memory in the others. */
-void txn_forget(struct txn *t);
+void txn_drop_ops(struct txn *t);
 
 /* All roots of one transaction, and its journal. */
 struct txn_all {
@@ -121,12 +121,12 @@ struct txn_all {
 
 void txn_all_free(struct txn_all *all);
 /* The roots for the journal's, without projects yet. */
-void txn_all_lay_out(struct txn_all *all);
+void txn_all_make_roots(struct txn_all *all);
 /* Whatever happened in each root is taken back, the last first. Goes on after
  * a failure, whose error is returned. */
 int txn_all_rollback(struct txn_all *all, struct err *err);
 /* txn_finish() each. */
-int txn_all_clear(struct txn_all *all, bool forward, struct err *err);
+int txn_all_remove_staging(struct txn_all *all, bool forward, struct err *err);
 /* The same, then the journal goes. */
 int txn_all_finish(struct txn_all *all, bool forward, struct err *err);
 /* What was put beside in any of them, appended. */

@@ -190,7 +190,7 @@ static void restore_line_mode(const char *line)
 	if (sscanf(line, "%o %" SCNu64 " %n", &mode, &ino, &at) != 2 ||
 	    line[at] != '/')
 		return;
-	fd = project_folder(line + at, false, &ignored);
+	fd = project_open_dir(line + at, false, &ignored);
 	if (fd >= 0 && meta_get(fd, "", &m) == 0 && m.ino == ino &&
 	    m.uid == geteuid() && m.mode == (mode | S_IRWXU))
 		(void)fd_chmod(fd, mode);

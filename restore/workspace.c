@@ -18,7 +18,7 @@
 #define SAME_NUMBER_MAX 100
 
 /* 1: it is this path's, 0: another's, -ENOENT: nobody's yet. */
-static int check(int fd, const char *path, struct err *err)
+static int check_workspace_path(int fd, const char *path, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	const char *named;
@@ -31,7 +31,7 @@ static int check(int fd, const char *path, struct err *err)
 	return named && strcmp(named, path) == 0;
 }
 
-static int claim(int fd, const char *path, struct err *err)
+static int claim_workspace(int fd, const char *path, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 
@@ -64,9 +64,10 @@ int workspace_open(int workspaces_fd, const char *path, bool make,
 		if (fd < 0)
 			return fail_errno(err, "open the workspace of %s",
 					  text_quote(path));
-		got = check(fd, path, err);
+		got = check_workspace_path(fd, path, err);
 		if (got == -ENOENT && make)
-			got = claim(fd, path, err) < 0 ? -err->num : 1;
+			got = claim_workspace(fd, path, err) < 0 ? -err->num
+								 : 1;
 		if (got < 0)
 			return err_context(err, "workspace of %s",
 					   text_quote(path));

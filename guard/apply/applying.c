@@ -150,8 +150,8 @@ int applying_look(struct applying *a, struct err *err)
 		return changes_explain(got, s->project, err);
 	a->project.only = (const char *const *)a->only;
 	snapshot_free(&a->before);
-	if (project_look(a->c->store, &a->project, "pre-apply", s->id,
-			 &a->before, err) < 0 ||
+	if (project_inspect(a->c->store, &a->project, "pre-apply", s->id,
+			    &a->before, err) < 0 ||
 	    applying_extra_look(a, err) < 0)
 		return -err->num;
 	return applying_home_look(a, err);

@@ -56,8 +56,8 @@ static int look(struct applying *a, size_t index, struct err *err)
 	if (got < 0)
 		return changes_explain(got, path, err);
 	snapshot_free(&x->before);
-	if (project_look(a->c->store, &x->project, "pre-apply", s->id,
-			 &x->before, err) < 0)
+	if (project_inspect(a->c->store, &x->project, "pre-apply", s->id,
+			    &x->before, err) < 0)
 		return -err->num;
 	/* What was done is noted in the project's workspace. */
 	return first ? applied_rebase(a->c->store, s, index + 1,

@@ -92,8 +92,8 @@ int applying_home_look(struct applying *a, struct err *err)
 	h->project.moved_since = session_began(s);
 	snapshot_free(&h->before);
 	h->before = (struct snapshot){0};
-	if (project_look(a->c->store, &h->project, "pre-apply", s->id,
-			 &h->before, err) < 0)
+	if (project_inspect(a->c->store, &h->project, "pre-apply", s->id,
+			    &h->before, err) < 0)
 		return -err->num;
 	h->project.moved_since = (struct timestamp){0};
 	return applied_forgive(a->c->store, s, &h->before, err);

@@ -277,8 +277,8 @@ static int store_now(struct restore *r, struct err *err)
 
 	if (again)
 		r->project.cache_path = NULL;
-	got = project_look(r->c->store, &r->project, "pre-restore", "",
-			   &r->before, err);
+	got = project_inspect(r->c->store, &r->project, "pre-restore", "",
+			      &r->before, err);
 	r->project.cache_path = cache;
 	return got;
 }
@@ -293,7 +293,7 @@ static bool is_gone(const struct restore *r)
 /* What was interrupted there before it went can be ended in it now. */
 static int make_folder(struct restore *r, struct err *err)
 {
-	auto_close int fd = project_folder(root_of(r), true, err);
+	auto_close int fd = project_open_dir(root_of(r), true, err);
 
 	return fd < 0 ? fd : recover_project(r->c, root_of(r), err);
 }

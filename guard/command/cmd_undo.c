@@ -165,7 +165,7 @@ static int each_shut(void *arg, const char *path, const struct entry *left,
 	if (!left || !S_ISREG(left->mode) || (left->mode & S_IRUSR) ||
 	    (left->flags & ENTRY_INCOMPLETE) || geteuid() == 0)
 		return 0;
-	return project_know(p, path, left, r->left.time, err);
+	return project_add_hint(p, path, left, r->left.time, err);
 }
 
 /* Another guard may have done something while the project was waited for. */
@@ -197,8 +197,8 @@ static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
 		      err) < 0)
 		return -err->num;
 	ingest_hint_sort(r->project.hints, r->project.hint_count);
-	return project_look(u->c->store, &r->project, "pre-undo",
-			    u->last.run_id, &r->now, err);
+	return project_inspect(u->c->store, &r->project, "pre-undo",
+			       u->last.run_id, &r->now, err);
 }
 
 static int plan_root(struct undo *u, struct undo_root *r, struct err *err)

@@ -144,7 +144,7 @@ static int look_at_files(struct context *c, struct side *a, struct side *b,
 
 	if (project_open(a->base, c->state.workspaces_fd, false, &p, err) < 0)
 		return -err->num;
-	got = project_look(c->store, &p, "", "", &b->snapshot, err);
+	got = project_inspect(c->store, &p, "", "", &b->snapshot, err);
 	project_close(&p);
 	b->base = a->base;
 	return got;

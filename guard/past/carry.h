@@ -48,7 +48,7 @@ void carry_sum(const struct carry_counts *counts, struct buf *to);
 struct carry_root {
 	struct project *project;
 	const struct plan *plan;
-	struct snapshot *before; /* project_look()'s */
+	struct snapshot *before; /* project_inspect()'s */
 	const struct transaction_layer *layer; /* or NULL */
 	uint64_t first; /* of an undo: see struct action */
 };
