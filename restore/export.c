@@ -35,7 +35,7 @@ struct exporter {
 	const char *const *paths;
 	struct hardlinks names;
 	char *git; /* the .git that was told last */
-	char *gone; /* the folder that was deleted last */
+	char *deleted_dir; /* the folder that was deleted last */
 	struct tarfile *tar;
 };
 
@@ -43,14 +43,14 @@ static void exporter_free(struct exporter *x)
 {
 	hardlinks_free(&x->names);
 	free(x->git);
-	free(x->gone);
+	free(x->deleted_dir);
 	tarfile_free(&x->tar);
 }
 
 /* --- bytes of files --- */
 
 struct map {
-	struct tarfile_stretch *items;
+	struct tarfile_range *items;
 	size_t count, room;
 	uint64_t len; /* of all of them */
 };
@@ -60,13 +60,13 @@ static void map_free(struct map *m)
 	free(m->items);
 }
 
-static int add_stretch(void *arg, uint64_t at, uint64_t len, struct err *err)
+static int add_data_range(void *arg, uint64_t at, uint64_t len, struct err *err)
 {
 	struct map *m = arg;
 
 	(void)err;
 	GROW(m->items, m->count, m->room);
-	m->items[m->count++] = (struct tarfile_stretch){at, len};
+	m->items[m->count++] = (struct tarfile_range){at, len};
 	m->len += len;
 	return 0;
 }
@@ -84,18 +84,18 @@ static int pass_piece(void *arg, const void *data, size_t len, struct err *err)
 	return tarfile_data(p->tar, data, len, err);
 }
 
-static int write_file(struct exporter *x, struct tarfile_item *item,
-		      struct err *err)
+static int write_tar_file(struct exporter *x, struct tarfile_item *item,
+			  struct err *err)
 {
 	const struct entry *e = item->entry;
 	AUTO(map) struct map map = {0};
 	struct pass pass = {.tar = x->tar};
 
 	if (e->size >= HOLE_MIN &&
-	    content_map(x->store, &e->content, add_stretch, &map, err) < 0)
+	    content_map(x->store, &e->content, add_data_range, &map, err) < 0)
 		return -err->num;
 	item->sparse = e->size >= HOLE_MIN && map.len < e->size;
-	item->stretches = map.items;
+	item->ranges = map.items;
 	item->count = map.count;
 	if (tarfile_entry(x->tar, item, err) < 0)
 		return -err->num;
@@ -110,8 +110,8 @@ static int write_file(struct exporter *x, struct tarfile_item *item,
 	return 0;
 }
 
-static int write_entry(struct exporter *x, const char *path,
-		       const struct entry *e, struct err *err)
+static int write_tar_entry(struct exporter *x, const char *path,
+			   const struct entry *e, struct err *err)
 {
 	AUTO(xattrs) struct xattrs attrs = {0};
 	struct tarfile_item item = {
@@ -125,20 +125,20 @@ static int write_entry(struct exporter *x, const char *path,
 	if (attrset_load(x->store, &e->attrs, &attrs, err) < 0)
 		return -err->num;
 	if (S_ISREG(e->mode) && !item.same_as)
-		return write_file(x, &item, err);
+		return write_tar_file(x, &item, err);
 	return tarfile_entry(x->tar, &item, err);
 }
 
 /* --- which entries --- */
 
-static void lose(const struct exporter *x, const char *path,
-		 enum export_loss loss)
+static void report_export_loss(const struct exporter *x, const char *path,
+			       enum export_loss loss)
 {
 	x->sink->lost(x->sink->arg, path, loss);
 }
 
 /* The outermost .git that it lies in or is, to free; NULL: in none. */
-static char *git_of(const char *path)
+static char *outermost_git(const char *path)
 {
 	const char *end = path - 1;
 
@@ -154,9 +154,9 @@ static char *git_of(const char *path)
 }
 
 /* Told once for each .git. */
-static bool wanted(struct exporter *x, const char *path, bool tell)
+static bool is_exported(struct exporter *x, const char *path, bool report)
 {
-	auto_free char *git = git_of(path);
+	auto_free char *git = outermost_git(path);
 	const char *const *p = x->paths;
 	bool below = !p;
 
@@ -169,8 +169,8 @@ static bool wanted(struct exporter *x, const char *path, bool tell)
 	}
 	if (!below || !git)
 		return below;
-	if (tell && (!x->git || strcmp(x->git, git) != 0)) {
-		lose(x, git, EXPORT_GIT);
+	if (report && (!x->git || strcmp(x->git, git) != 0)) {
+		report_export_loss(x, git, EXPORT_GIT);
 		free(x->git);
 		x->git = TAKE(git);
 	}
@@ -178,43 +178,44 @@ static bool wanted(struct exporter *x, const char *path, bool tell)
 }
 
 /* First: what is deleted. */
-static int note_deleted(void *arg, const char *path, const struct entry *old,
-			const struct entry *now, struct err *err)
+static int report_deleted(void *arg, const char *path, const struct entry *old,
+			  const struct entry *now, struct err *err)
 {
 	struct exporter *x = arg;
 	auto_free char *name = NULL;
 
 	(void)err;
 	if (!old || (now && S_ISDIR(now->mode) == S_ISDIR(old->mode)) ||
-	    !wanted(x, path, false) || (x->gone && path_below(path, x->gone)))
+	    !is_exported(x, path, false) ||
+	    (x->deleted_dir && path_below(path, x->deleted_dir)))
 		return 0;
 	name = mem_printf("%s%s", path, S_ISDIR(old->mode) ? "/" : "");
 	x->sink->deleted(x->sink->arg, name);
 	if (S_ISDIR(old->mode)) {
-		free(x->gone);
-		x->gone = mem_strdup(path);
+		free(x->deleted_dir);
+		x->deleted_dir = mem_strdup(path);
 	}
 	return 0;
 }
 
-static int each_change(void *arg, const char *path, const struct entry *old,
-		       const struct entry *now, struct err *err)
+static int export_change(void *arg, const char *path, const struct entry *old,
+			 const struct entry *now, struct err *err)
 {
 	struct exporter *x = arg;
 
 	(void)old;
-	if (!wanted(x, path, true) || !now)
+	if (!is_exported(x, path, true) || !now)
 		return 0;
 	if (S_ISSOCK(now->mode)) {
-		lose(x, path, EXPORT_SOCKET);
+		report_export_loss(x, path, EXPORT_SOCKET);
 		return 0;
 	}
 	if (now->flags & ENTRY_INCOMPLETE)
-		lose(x, path, EXPORT_INCOMPLETE);
+		report_export_loss(x, path, EXPORT_INCOMPLETE);
 	/* A folder is there all the same, with what could be read. */
 	if (now->flags & ENTRY_INCOMPLETE && !S_ISDIR(now->mode))
 		return 0;
-	if (write_entry(x, path, now, err) < 0)
+	if (write_tar_entry(x, path, now, err) < 0)
 		return err_context(err, "%s",
 				   *path ? text_quote(path) : "the root");
 	return 0;
@@ -230,9 +231,9 @@ int export_tar(struct store *store, const struct entry *old,
 	struct exporter x = {.store = store, .sink = sink, .paths = paths};
 
 	if (tarfile_open(&bytes, &x.tar, err) < 0 ||
-	    (old && tree_diff(store, old, now, note_deleted, &x, err) < 0) ||
-	    tree_diff(store, old ? old : &nothing, now, each_change, &x, err) <
-		    0)
+	    (old && tree_diff(store, old, now, report_deleted, &x, err) < 0) ||
+	    tree_diff(store, old ? old : &nothing, now, export_change, &x,
+		      err) < 0)
 		return -err->num;
 	return tarfile_close(x.tar, err);
 }

@@ -29,13 +29,13 @@ struct result {
 	struct level *levels; /* from the root down */
 	size_t level_count, level_room;
 	int dir_fd; /* of the last one */
-	struct path_cursor near; /* to those that are gone back to */
-	char *gone; /* removed with all that the base had below */
-	char *settled; /* the folder at work in the editor */
+	struct path_cursor cursor; /* to those that are gone back to */
+	char *removed_path; /* removed with all that the base had below */
+	char *saved_dir; /* the folder at work in the editor */
 	struct lookup base;
 };
 
-static void level_pop(struct result *r)
+static void pop_result_level(struct result *r)
 {
 	struct level *w = &r->levels[--r->level_count];
 
@@ -46,18 +46,19 @@ static void level_pop(struct result *r)
 static void result_free(struct result *r)
 {
 	while (r->level_count)
-		level_pop(r);
+		pop_result_level(r);
 	free(r->levels);
-	free(r->gone);
-	free(r->settled);
+	free(r->removed_path);
+	free(r->saved_dir);
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
-	path_cursor_free(&r->near);
+	path_cursor_free(&r->cursor);
 	lookup_free(&r->base);
 	tree_editor_free(&r->editor);
 }
 
-static int level_push(struct result *r, const char *path, struct err *err)
+static int push_result_level(struct result *r, const char *path,
+			     struct err *err)
 {
 	struct temp_chmod opened = {.fd = -1};
 	int fd = upper_open(r->level_count ? r->dir_fd : r->upper_fd,
@@ -81,17 +82,17 @@ static int level_push(struct result *r, const char *path, struct err *err)
  * Opens the folder `dir` of the layer as r->dir_fd. Folders that the run shut
  * against their owner are open only while something below is read.
  */
-static int go_to(struct result *r, const char *dir, struct err *err)
+static int enter_layer_dir(struct result *r, const char *dir, struct err *err)
 {
 	size_t had = r->level_count;
 
 	while (r->level_count &&
 	       !path_below(dir, r->levels[r->level_count - 1].path))
-		level_pop(r);
+		pop_result_level(r);
 	if (r->level_count != had && r->level_count) {
 		auto_free char *path =
 			mem_strdup(r->levels[r->level_count - 1].path);
-		int fd = path_cursor_open(&r->near, path,
+		int fd = path_cursor_open(&r->cursor, path,
 					  O_RDONLY | O_DIRECTORY, err);
 
 		if (fd < 0)
@@ -99,7 +100,7 @@ static int go_to(struct result *r, const char *dir, struct err *err)
 		(void)close(r->dir_fd);
 		r->dir_fd = fd;
 	}
-	if (!r->level_count && level_push(r, "", err) < 0)
+	if (!r->level_count && push_result_level(r, "", err) < 0)
 		return -err->num;
 	for (;;) {
 		const char *here = r->levels[r->level_count - 1].path;
@@ -110,7 +111,7 @@ static int go_to(struct result *r, const char *dir, struct err *err)
 		if (!*rest)
 			return 0;
 		next = path_join(here, name);
-		if (level_push(r, next, err) < 0)
+		if (push_result_level(r, next, err) < 0)
 			return -err->num;
 	}
 }
@@ -135,8 +136,8 @@ static int unreadable(int dirfd, const char *name, struct entry *ret,
 	return 0;
 }
 
-static int take_opened(struct result *r, const char *name, struct entry *ret,
-		       struct err *err)
+static int store_readable_entry(struct result *r, const char *name,
+				struct entry *ret, struct err *err)
 {
 	int got = take_entry(r->store, r->dir_fd, name, LAYER_XATTR_PREFIX, ret,
 			     err);
@@ -147,8 +148,8 @@ static int take_opened(struct result *r, const char *name, struct entry *ret,
 }
 
 /* One thing of the layer, into the store. */
-static int take(struct result *r, const char *path, struct entry *ret,
-		struct err *err)
+static int store_layer_entry(struct result *r, const char *path,
+			     struct entry *ret, struct err *err)
 {
 	struct temp_chmod opened = {.fd = -1};
 	auto_free char *dir = path_parent(path);
@@ -156,7 +157,7 @@ static int take(struct result *r, const char *path, struct entry *ret,
 	struct meta m;
 	int fd = -1, got;
 
-	if (go_to(r, dir, err) < 0)
+	if (enter_layer_dir(r, dir, err) < 0)
 		return -err->num;
 	if (meta_get(r->dir_fd, name, &m) < 0)
 		return fail_errno(err, "look at it");
@@ -170,7 +171,7 @@ static int take(struct result *r, const char *path, struct entry *ret,
 		if (fd >= 0)
 			(void)close(fd);
 	}
-	got = take_opened(r, name, ret, err);
+	got = store_readable_entry(r, name, ret, err);
 	if (got == 0 && opened.fd >= 0)
 		ret->mode = opened.mode;
 	temp_chmod_free(&opened);
@@ -181,8 +182,8 @@ static int take(struct result *r, const char *path, struct entry *ret,
 
 /* A layer keeps no flags of chattr(1): what a run wrote anew has those of what
  * it replaces. */
-static int keep_chattr(struct result *r, const char *path, struct entry *e,
-		       struct err *err)
+static int restore_chattr(struct result *r, const char *path, struct entry *e,
+			  struct err *err)
 {
 	AUTO(entry) struct entry old = {0};
 	int got = tree_editor_get(r->editor, path, &old, err);
@@ -192,7 +193,7 @@ static int keep_chattr(struct result *r, const char *path, struct entry *e,
 	return got < 0 ? got : 0;
 }
 
-static bool hands_on(int dir_fd)
+static bool is_setgid_dir(int dir_fd)
 {
 	struct stat st;
 
@@ -203,12 +204,12 @@ static bool hands_on(int dir_fd)
  * A plain user's layer has his first group in place of another of his that a
  * folder hands on (overlay/pre_copy_up.h).
  */
-static int hand_on(struct result *r, const char *path, struct entry *e,
-		   struct err *err)
+static int restore_inherited_group(struct result *r, const char *path,
+				   struct entry *e, struct err *err)
 {
 	AUTO(entry) struct entry old = {0}, above = {0};
 	auto_free char *dir = path_parent(path);
-	bool inherits = *path && hands_on(r->dir_fd);
+	bool inherits = *path && is_setgid_dir(r->dir_fd);
 	int had, got = 0;
 
 	if (geteuid() == 0 || e->gid != getegid() ||
@@ -226,10 +227,11 @@ static int hand_on(struct result *r, const char *path, struct entry *e,
 	return 0;
 }
 
-static int edit(struct result *r, const char *path, struct entry *e,
-		struct err *err)
+static int put_result_entry(struct result *r, const char *path, struct entry *e,
+			    struct err *err)
 {
-	if (keep_chattr(r, path, e, err) < 0 || hand_on(r, path, e, err) < 0)
+	if (restore_chattr(r, path, e, err) < 0 ||
+	    restore_inherited_group(r, path, e, err) < 0)
 		return -err->num;
 	return S_ISDIR(e->mode) ? tree_editor_put_dir(r->editor, path, e, err)
 				: tree_editor_put(r->editor, path, e, err);
@@ -237,7 +239,8 @@ static int edit(struct result *r, const char *path, struct entry *e,
 
 /* Folders that the base does not have, because the user made or moved them
  * while it was taken. */
-static int add_parents(struct result *r, const char *path, struct err *err)
+static int add_missing_parents(struct result *r, const char *path,
+			       struct err *err)
 {
 	size_t len;
 
@@ -248,7 +251,7 @@ static int add_parents(struct result *r, const char *path, struct err *err)
 		if (path[len] != '/')
 			continue;
 		dir = mem_strndup(path, len);
-		if (take(r, dir, &e, err) < 0 ||
+		if (store_layer_entry(r, dir, &e, err) < 0 ||
 		    tree_editor_put_dir(r->editor, dir, &e, err) < 0)
 			return -err->num;
 	}
@@ -256,40 +259,41 @@ static int add_parents(struct result *r, const char *path, struct err *err)
 }
 
 /* unreadable: a folder may hold more than could be seen. */
-static int put(struct result *r, const char *path, bool unreadable,
-	       struct err *err)
+static int store_result_path(struct result *r, const char *path,
+			     bool unreadable, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got;
 
-	if (take(r, path, &e, err) < 0)
+	if (store_layer_entry(r, path, &e, err) < 0)
 		return -err->num;
 	if (unreadable && S_ISDIR(e.mode))
 		e.flags |= ENTRY_INCOMPLETE;
-	got = edit(r, path, &e, err);
+	got = put_result_entry(r, path, &e, err);
 	if (got == -ENOTDIR) {
-		if (add_parents(r, path, err) < 0)
+		if (add_missing_parents(r, path, err) < 0)
 			return -err->num;
-		got = edit(r, path, &e, err);
+		got = put_result_entry(r, path, &e, err);
 	}
 	return got;
 }
 
 static int change(struct result *r, const struct change *c, struct err *err)
 {
-	if (c->kind == CHANGE_DELETED && r->gone &&
-	    path_below(c->path, r->gone))
+	if (c->kind == CHANGE_DELETED && r->removed_path &&
+	    path_below(c->path, r->removed_path))
 		return 0;
 	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_TYPE) {
 		/* What was below a folder of that name goes with it. */
-		free(r->gone);
-		r->gone = mem_strdup(c->path);
+		free(r->removed_path);
+		r->removed_path = mem_strdup(c->path);
 		if (tree_editor_remove(r->editor, c->path, err) < 0)
 			return -err->num;
 	}
 	return c->kind == CHANGE_DELETED
 		       ? 0
-		       : put(r, c->path, c->flags & CHANGE_UNREADABLE, err);
+		       : store_result_path(r, c->path,
+					   c->flags & CHANGE_UNREADABLE, err);
 }
 
 /*
@@ -299,20 +303,21 @@ static int change(struct result *r, const struct change *c, struct err *err)
  * time nobody wants them parted. A folder in the layer may have the user for
  * its owner where the real one has somebody else: it keeps that of the base.
  */
-static int touch(struct result *r, const char *path, struct err *err)
+static int apply_time_change(struct result *r, const char *path,
+			     struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	auto_free char *dir = path_parent(path);
 	struct meta m;
 	int got;
 
-	if (go_to(r, dir, err) < 0)
+	if (enter_layer_dir(r, dir, err) < 0)
 		return -err->num;
 	if (meta_get(r->dir_fd, path_name(path), &m) < 0)
 		return fail_errno(err, "look at it");
 	got = lookup_find(&r->base, path, &e, err);
 	if (S_ISDIR(m.mode) && (got == 0 || (got > 0 && !S_ISDIR(e.mode))))
-		return put(r, path, false, err);
+		return store_result_path(r, path, false, err);
 	if (got <= 0 || (e.mode & S_IFMT) != (m.mode & S_IFMT) ||
 	    (e.link_group && m.nlink < 2))
 		return got < 0 ? got : 0;
@@ -320,23 +325,24 @@ static int touch(struct result *r, const char *path, struct err *err)
 		e.mtime = m.mtime;
 	if (m.nlink > 1 && S_ISREG(m.mode))
 		e.link_group = m.ino | RESULT_GROUP_OF_LAYER;
-	return edit(r, path, &e, err);
+	return put_result_entry(r, path, &e, err);
 }
 
 /* Once a folder. */
-static int settle(struct result *r, const char *path, struct err *err)
+static int save_finished_dir(struct result *r, const char *path,
+			     struct err *err)
 {
 	auto_free char *dir = path_parent(path);
 
-	if (r->settled && strcmp(r->settled, dir) == 0)
+	if (r->saved_dir && strcmp(r->saved_dir, dir) == 0)
 		return 0;
-	free(r->settled);
-	r->settled = TAKE(dir);
+	free(r->saved_dir);
+	r->saved_dir = TAKE(dir);
 	return tree_editor_move_to(r->editor, path, err);
 }
 
 /* A folder on the way to one is. */
-static bool wanted(const struct pathset *only, const char *path)
+static bool is_result_path(const struct pathset *only, const char *path)
 {
 	return pathset_contains(only, path) || pathset_has_below(only, path);
 }
@@ -351,7 +357,7 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		.editor = tree_editor_new(store, base),
 		.upper_fd = upper_fd,
 		.dir_fd = -1,
-		.near = {.root_fd = upper_fd},
+		.cursor = {.root_fd = upper_fd},
 		.base = {.store = store, .root = base},
 	};
 	AUTO(pathset) struct pathset meant = pathset_make(only);
@@ -369,10 +375,11 @@ int result_make(struct store *store, const struct entry *base, int upper_fd,
 		path = first ? c->path : path;
 		i += first;
 		k += !first;
-		if (!wanted(&meant, path))
+		if (!is_result_path(&meant, path))
 			continue;
-		if (settle(&r, path, err) < 0 ||
-		    (first ? change(&r, c, err) : touch(&r, path, err)) < 0)
+		if (save_finished_dir(&r, path, err) < 0 ||
+		    (first ? change(&r, c, err)
+			   : apply_time_change(&r, path, err)) < 0)
 			return err_context(err, "keep the run's %s",
 					   text_quote(*path ? path : "."));
 	}

@@ -60,7 +60,7 @@ static struct {
 } lib;
 static struct err failed; /* num 0: it is ready */
 
-static void load(void)
+static void load_libarchive(void)
 {
 	static const struct {
 		const char *name;
@@ -132,7 +132,7 @@ int tarfile_open(const struct tarfile_sink *sink, struct tarfile **ret,
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct tarfile *t;
 
-	(void)pthread_once(&once, load);
+	(void)pthread_once(&once, load_libarchive);
 	if (failed.num) {
 		*err = failed;
 		return -err->num;
@@ -221,20 +221,21 @@ static void add_attr(struct archive_entry *e, const struct xattr *x)
 
 /* --- entries --- */
 
-static void set_stretches(struct archive_entry *e,
-			  const struct tarfile_item *item)
+static void set_sparse_ranges(struct archive_entry *e,
+			      const struct tarfile_item *item)
 {
 	size_t i;
 
 	for (i = 0; i < item->count; i++)
-		lib.entry_sparse_add_entry(e, (la_int64_t)item->stretches[i].at,
-					   (la_int64_t)item->stretches[i].len);
+		lib.entry_sparse_add_entry(e, (la_int64_t)item->ranges[i].at,
+					   (la_int64_t)item->ranges[i].len);
 	/* Nothing but a hole. */
 	if (!item->count)
 		lib.entry_sparse_add_entry(e, (la_int64_t)item->entry->size, 0);
 }
 
-static void describe(struct archive_entry *to, const struct tarfile_item *item)
+static void fill_archive_entry(struct archive_entry *to,
+			       const struct tarfile_item *item)
 {
 	const struct entry *e = item->entry;
 	bool file = S_ISREG(e->mode) && !item->same_as;
@@ -255,7 +256,7 @@ static void describe(struct archive_entry *to, const struct tarfile_item *item)
 	if (item->same_as)
 		lib.entry_set_hardlink(to, item->same_as);
 	if (file && item->sparse)
-		set_stretches(to, item);
+		set_sparse_ranges(to, item);
 	for (i = 0; i < item->attrs->count; i++)
 		add_attr(to, &item->attrs->items[i]);
 }
@@ -278,7 +279,7 @@ int tarfile_entry(struct tarfile *t, const struct tarfile_item *item,
 	locale_t had = (locale_t)0;
 	int got;
 
-	describe(e, item);
+	fill_archive_entry(e, item);
 	/* It takes names for the locale's characters. */
 	if (t->utf8)
 		had = uselocale(t->utf8);

@@ -24,7 +24,7 @@ struct tarfile_sink {
 	void *arg;
 };
 
-struct tarfile_stretch {
+struct tarfile_range {
 	uint64_t at, len;
 };
 
@@ -34,7 +34,7 @@ struct tarfile_item {
 	const struct xattrs *attrs;
 	const char *same_as; /* path of its first name, or NULL */
 	/* Of a sparse file: where it has data, in order. */
-	const struct tarfile_stretch *stretches;
+	const struct tarfile_range *ranges;
 	size_t count;
 	bool sparse;
 };
