@@ -312,7 +312,7 @@ int applying_plan(struct applying *a, const struct entry *want,
 	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
 		return -err->num;
 	if (others_alone)
-		a->plan.git_left = 0;
+		a->plan.git_skipped = 0;
 	if (applying_extra_plan(a, options.resolve, err) < 0)
 		return -err->num;
 	return applying_home_plan(a, options.resolve, err);

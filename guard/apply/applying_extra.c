@@ -129,7 +129,7 @@ static int plan(struct applying *a, size_t index, const char *prefix,
 	    carry_count(a->c->store, &x->plan, &counts, err) < 0)
 		return -err->num;
 	if (options.paths == none)
-		x->plan.git_left = 0;
+		x->plan.git_skipped = 0;
 	x->plan.prefix = prefix;
 	carry_add(&a->counts, &counts);
 	return 0;

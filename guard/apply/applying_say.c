@@ -73,11 +73,11 @@ void applying_say_git_left(const struct applying *a)
 	size_t i;
 
 	for (i = 0; a->extras && i < s->extra_count; i++)
-		if (a->extras[i].plan.git_left)
+		if (a->extras[i].plan.git_skipped)
 			output_say("what changed in %s.git is left alone: "
 				   "guard apply %s and its path takes it over",
 				   text_quote(a->extras[i].plan.prefix), s->id);
-	if (!a->plan.git_left && !linked)
+	if (!a->plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
 	one = strncmp(left, "1 ", 2) == 0;
@@ -86,7 +86,7 @@ void applying_say_git_left(const struct applying *a)
 			   "import %s brings %s in",
 			   left, one ? "is" : "are", s->id,
 			   one ? "it" : "them");
-	if (a->plan.git_left)
+	if (a->plan.git_skipped)
 		output_say("what changed in .git is left alone; guard apply %s "
 			   ".git takes it over",
 			   s->id);

@@ -185,7 +185,7 @@ static void say_nothing_left(struct apply *a)
 /* A run that changed the home alone waits on. */
 static int nothing_left(struct apply *a, struct err *err)
 {
-	if (!a->in.plan.already && !a->in.plan.git_left &&
+	if (!a->in.plan.already && !a->in.plan.git_skipped &&
 	    pick_whole(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
 			print_json(a, false, 0);

@@ -174,7 +174,7 @@ static void say_left(const struct restore *r)
 	if (r->plan.left)
 		output_say("%s there already and left as it is",
 			   text_count(r->plan.left, "path"));
-	if (r->plan.git_left)
+	if (r->plan.git_skipped)
 		output_say("a .git that the snapshot has not is left as it is");
 }
 

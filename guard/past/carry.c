@@ -162,7 +162,7 @@ void carry_json(struct store *store, const struct plan *plan, json_t *object)
 	(void)json_object_set_new(object, "over",
 				  json_conflicts(plan->over, plan->over_count));
 	jsonout_number(object, "already", plan->already);
-	jsonout_number(object, "git_left", plan->git_left);
+	jsonout_number(object, "git_left", plan->git_skipped);
 	add_moves(store, plan, object);
 }
 

@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-static void pop(struct lookup *l)
+static void pop_lookup_level(struct lookup *l)
 {
 	struct lookup_level *top = &l->levels[--l->count];
 
@@ -19,14 +19,14 @@ static void pop(struct lookup *l)
 void lookup_free(struct lookup *l)
 {
 	while (l->count)
-		pop(l);
+		pop_lookup_level(l);
 	free(l->levels);
 	l->levels = NULL;
 	l->room = 0;
 }
 
-static int push(struct lookup *l, const char *path, const struct entry *e,
-		struct err *err)
+static int push_lookup_level(struct lookup *l, const char *path,
+			     const struct entry *e, struct err *err)
 {
 	struct tree tree = {0};
 
@@ -44,11 +44,11 @@ static int push(struct lookup *l, const char *path, const struct entry *e,
 static int descend(struct lookup *l, const char *dir, struct err *err)
 {
 	while (l->count && !path_below(dir, l->levels[l->count - 1].path))
-		pop(l);
+		pop_lookup_level(l);
 	if (!l->count) {
 		if (!S_ISDIR(l->root->mode))
 			return 0;
-		if (push(l, "", l->root, err) < 0)
+		if (push_lookup_level(l, "", l->root, err) < 0)
 			return -err->num;
 	}
 	for (;;) {
@@ -64,7 +64,7 @@ static int descend(struct lookup *l, const char *dir, struct err *err)
 		if (!e || !S_ISDIR(e->mode))
 			return 0;
 		path = path_join(top->path, name);
-		if (push(l, path, e, err) < 0)
+		if (push_lookup_level(l, path, e, err) < 0)
 			return -err->num;
 	}
 }

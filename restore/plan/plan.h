@@ -57,7 +57,8 @@ enum conflict_kind {
 	CONFLICT_DELETED_NOW, /* the user deleted what is to be changed */
 	CONFLICT_CHANGED_NOW, /* the user changed what is to be deleted */
 	CONFLICT_ADDED_BELOW, /* something new in a folder to be deleted */
-	CONFLICT_FOLDER, /* additive: a folder where something else shall be */
+	CONFLICT_DIRECTORY, /* additive: a folder where something else shall be
+			     */
 	CONFLICT_PARENT, /* its folder is gone or is no folder */
 	CONFLICT_MOVED, /* changed after the run's start, before it was
 			   stored: there is no merge base */
@@ -94,7 +95,7 @@ struct plan {
 	struct conflict *kept, *over;
 	size_t kept_count, kept_room, over_count, over_room;
 	size_t already; /* differences that the project has already */
-	size_t git_left; /* changes in a .git that were left out */
+	size_t git_skipped; /* changes in a .git that were left out */
 	size_t left; /* differences left as they are by missing_only */
 	/* What people read before its paths, e.g. "~/"; NULL: nothing. Not of
 	 * plan_make()'s making, and borrowed. */

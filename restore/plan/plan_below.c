@@ -35,8 +35,8 @@ static void below_free(struct below *b)
 	free(b->skip);
 }
 
-static void report(struct below *b, enum conflict_kind kind, const char *path,
-		   bool hard)
+static void add_finding(struct below *b, enum conflict_kind kind,
+			const char *path, bool hard)
 {
 	GROW(b->found, b->count, b->room);
 	b->found[b->count++] = (struct finding){
@@ -46,24 +46,25 @@ static void report(struct below *b, enum conflict_kind kind, const char *path,
 }
 
 /* What is in the folder now that cannot be stored, or must stay. */
-static int each_now(void *arg, const char *path, const struct entry *e,
-		    struct err *err)
+static int check_below_entry(void *arg, const char *path, const struct entry *e,
+			     struct err *err)
 {
 	struct below *b = arg;
 	auto_free char *whole = path_join(b->path, path);
 
 	(void)err;
 	if (e->flags & ENTRY_INCOMPLETE)
-		report(b, CONFLICT_INCOMPLETE, whole, true);
+		add_finding(b, CONFLICT_INCOMPLETE, whole, true);
 	if ((b->pl->options->git_apart || b->pl->options->keep_git) &&
 	    strcmp(path_name(whole), ".git") == 0 &&
-	    !plan_git_named(b->pl, whole))
+	    !plan_git_is_named(b->pl, whole))
 		b->git = true;
 	return 0;
 }
 
-static int each_change(void *arg, const char *path, const struct entry *a,
-		       const struct entry *n, struct err *err)
+static int check_below_change(void *arg, const char *path,
+			      const struct entry *a, const struct entry *n,
+			      struct err *err)
 {
 	struct below *b = arg;
 	auto_free char *whole = path_join(b->path, path);
@@ -73,8 +74,8 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 		return 0;
 	if (!n || (a && planner_same(a, n)))
 		return 0;
-	report(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole,
-	       a && S_ISDIR(n->mode) && !S_ISDIR(a->mode));
+	add_finding(b, a ? CONFLICT_CHANGED_NOW : CONFLICT_ADDED_BELOW, whole,
+		    a && S_ISDIR(n->mode) && !S_ISDIR(a->mode));
 	if (!a || (a->mode & S_IFMT) != (n->mode & S_IFMT)) {
 		free(b->skip);
 		b->skip = TAKE(whole);
@@ -99,56 +100,58 @@ static int check_notes(struct below *b, struct err *err)
 		if (got < 0)
 			return got;
 		if (got && s->notes[i].kind == NOTE_MOVED)
-			report(b, CONFLICT_MOVED, s->notes[i].path, false);
+			add_finding(b, CONFLICT_MOVED, s->notes[i].path, false);
 		else if (got)
-			report(b, CONFLICT_INCOMPLETE, s->notes[i].path, true);
+			add_finding(b, CONFLICT_INCOMPLETE, s->notes[i].path,
+				    true);
 	}
 	return 0;
 }
 
-static bool is_added(const struct finding *f)
+static bool is_added_below(const struct finding *f)
 {
 	return f->what.kind == CONFLICT_ADDED_BELOW;
 }
 
 /* Nothing but this folder's own turn names it: it lies directly in there, or
  * it is the folder. */
-static bool is_own(const struct below *b, const struct finding *f)
+static bool is_own_finding(const struct below *b, const struct finding *f)
 {
 	auto_free char *parent = path_parent(f->what.path);
 
-	return strcmp(is_added(f) ? parent : f->what.path, b->path) == 0;
+	return strcmp(is_added_below(f) ? parent : f->what.path, b->path) == 0;
 }
 
-enum part { PART_ALL, PART_HARD, PART_ADDED };
+enum finding_kind { FINDING_ANY, FINDING_HARD, FINDING_ADDED };
 
-static void conflicts(struct below *b, enum part part)
+static void add_found_conflicts(struct below *b, enum finding_kind finding_kind)
 {
 	size_t i;
 
 	for (i = 0; i < b->count; i++) {
 		const struct finding *f = &b->found[i];
 
-		if (part == PART_ALL || (part == PART_HARD && f->hard) ||
-		    (part == PART_ADDED && is_added(f)))
+		if (finding_kind == FINDING_ANY ||
+		    (finding_kind == FINDING_HARD && f->hard) ||
+		    (finding_kind == FINDING_ADDED && is_added_below(f)))
 			planner_conflict(b->pl, f->what.kind, f->what.path);
 	}
 }
 
 /* The folder stays for the sake of what is in it; each of its parts that base
  * has is decided on by itself, and says so. */
-static int keep_own(struct below *b)
+static int keep_own_findings(struct below *b)
 {
 	size_t i;
 
 	for (i = 0; i < b->count; i++)
-		if (is_own(b, &b->found[i]))
+		if (is_own_finding(b, &b->found[i]))
 			planner_keep(b->pl, b->found[i].what.kind,
 				     b->found[i].what.path);
-	return PLAN_BELOW_PARTS;
+	return PLAN_BELOW_PARTIAL;
 }
 
-static int go_over(struct below *b, bool whole)
+static int overwrite_findings(struct below *b, bool whole)
 {
 	bool hard = false, stays = false;
 	size_t i;
@@ -157,46 +160,46 @@ static int go_over(struct below *b, bool whole)
 		const struct finding *f = &b->found[i];
 
 		hard = hard || f->hard;
-		stays = stays ||
-			(is_added(f) && !planner_named(b->pl, f->what.path));
+		stays = stays || (is_added_below(f) &&
+				  !planner_is_named(b->pl, f->what.path));
 	}
 	if (hard || (stays && whole)) {
-		conflicts(b, hard ? PART_HARD : PART_ADDED);
-		return PLAN_BELOW_STAYS;
+		add_found_conflicts(b, hard ? FINDING_HARD : FINDING_ADDED);
+		return PLAN_BELOW_KEPT;
 	}
 	if (stays)
-		return keep_own(b);
+		return keep_own_findings(b);
 	for (i = 0; i < b->count; i++)
-		planner_over(b->pl, b->found[i].what.kind,
-			     b->found[i].what.path);
-	return PLAN_BELOW_GOES;
+		planner_overwrite(b->pl, b->found[i].what.kind,
+				  b->found[i].what.path);
+	return PLAN_BELOW_DELETED;
 }
 
-static int judge(struct below *b, bool whole)
+static int decide_below(struct below *b, bool whole)
 {
 	if (!b->count)
-		return PLAN_BELOW_GOES;
-	if (planner_theirs(b->pl))
-		return go_over(b, whole);
+		return PLAN_BELOW_DELETED;
+	if (planner_takes_theirs(b->pl))
+		return overwrite_findings(b, whole);
 	if (b->pl->options->resolve == RESOLVE_OURS && !whole)
-		return keep_own(b);
-	conflicts(b, PART_ALL);
-	return PLAN_BELOW_STAYS;
+		return keep_own_findings(b);
+	add_found_conflicts(b, FINDING_ANY);
+	return PLAN_BELOW_KEPT;
 }
 
-int plan_below_may_go(struct planner *pl, const struct row *row, bool whole,
-		      struct err *err)
+int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
+			  struct err *err)
 {
 	AUTO(below) struct below b = {.pl = pl, .path = row->path};
 
-	if (tree_each(pl->store, &row->now, each_now, &b, err) < 0)
+	if (tree_each(pl->store, &row->now, check_below_entry, &b, err) < 0)
 		return -err->num;
 	/* Each of its parts is decided on by itself and says so. */
 	if (b.git)
 		return PLAN_BELOW_GIT;
-	if (tree_diff(pl->store, row->base, &row->now, each_change, &b, err) <
-		    0 ||
+	if (tree_diff(pl->store, row->base, &row->now, check_below_change, &b,
+		      err) < 0 ||
 	    check_notes(&b, err) < 0)
 		return -err->num;
-	return judge(&b, whole);
+	return decide_below(&b, whole);
 }

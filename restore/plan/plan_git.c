@@ -28,7 +28,7 @@ static char *git_root_of(const char *path)
 	return NULL;
 }
 
-bool plan_git_named(const struct planner *pl, const char *path)
+bool plan_git_is_named(const struct planner *pl, const char *path)
 {
 	const char *const *p = pl->options->paths;
 
@@ -38,11 +38,11 @@ bool plan_git_named(const struct planner *pl, const char *path)
 	return false;
 }
 
-bool plan_git_kept(const struct planner *pl, const char *path)
+bool plan_git_is_kept(const struct planner *pl, const char *path)
 {
 	auto_free char *root = pl->options->keep_git ? git_root_of(path) : NULL;
 
-	return root && !plan_git_named(pl, root);
+	return root && !plan_git_is_named(pl, root);
 }
 
 static bool is_one_of(const char *part, size_t len, const char *const *names)
@@ -84,9 +84,9 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 }
 
 /* 1: the two are the same for the user, whatever git has noted in them. */
-static int same_part(struct planner *pl, const char *path,
-		     const struct entry *a, const struct entry *b,
-		     struct err *err)
+static int same_git_file(struct planner *pl, const char *path,
+			 const struct entry *a, const struct entry *b,
+			 struct err *err)
 {
 	if (!a->mode || !b->mode)
 		return 0;
@@ -111,7 +111,8 @@ int plan_git_same_index(struct planner *pl, const char *path,
 }
 
 /* The project's is as in base, or already as in want. */
-static int settled(struct planner *pl, const char *path, struct err *err)
+static int is_git_file_expected(struct planner *pl, const char *path,
+				struct err *err)
 {
 	AUTO(entry) struct entry base = {0};
 	AUTO(entry) struct entry want = {0};
@@ -124,8 +125,8 @@ static int settled(struct planner *pl, const char *path, struct err *err)
 		return -err->num;
 	if (!now.mode)
 		return !base.mode || !want.mode;
-	got = same_part(pl, path, &now, &base, err);
-	return got ? got : same_part(pl, path, &now, &want, err);
+	got = same_git_file(pl, path, &now, &base, err);
+	return got ? got : same_git_file(pl, path, &now, &want, err);
 }
 
 struct refs {
@@ -134,22 +135,24 @@ struct refs {
 	bool moved;
 };
 
-static int each_ref(void *arg, const char *path, const struct entry *a,
-		    const struct entry *b, struct err *err)
+static int check_ref_difference(void *arg, const char *path,
+				const struct entry *a, const struct entry *b,
+				struct err *err)
 {
 	struct refs *r = arg;
-	auto_free char *whole = path_join(r->path, path);
+	auto_free char *full_path = path_join(r->path, path);
 	int got;
 
 	if (r->moved || (a && b && entry_same_content(a, b)))
 		return 0;
-	got = settled(r->pl, whole, err);
+	got = is_git_file_expected(r->pl, full_path, err);
 	if (got == 0)
 		r->moved = true;
 	return got < 0 ? got : 0;
 }
 
-static int refs_settled(struct planner *pl, const char *path, struct err *err)
+static int are_refs_expected(struct planner *pl, const char *path,
+			     struct err *err)
 {
 	AUTO(entry) struct entry base = {0};
 	AUTO(entry) struct entry now = {0};
@@ -158,12 +161,14 @@ static int refs_settled(struct planner *pl, const char *path, struct err *err)
 	if (lookup_find(&pl->find_base, path, &base, err) < 0 ||
 	    lookup_find(&pl->find_now, path, &now, err) < 0)
 		return -err->num;
-	if (tree_diff(pl->store, &base, &now, each_ref, &r, err) < 0)
+	if (tree_diff(pl->store, &base, &now, check_ref_difference, &r, err) <
+	    0)
 		return -err->num;
 	return !r.moved;
 }
 
-static int all_settled(struct planner *pl, const char *root, struct err *err)
+static int is_git_expected(struct planner *pl, const char *root,
+			   struct err *err)
 {
 	static const char *const parts[] = {"HEAD", "packed-refs", "index"};
 	auto_free char *refs = path_join(root, "refs");
@@ -171,15 +176,15 @@ static int all_settled(struct planner *pl, const char *root, struct err *err)
 
 	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		auto_free char *path = path_join(root, parts[i]);
-		int got = settled(pl, path, err);
+		int got = is_git_file_expected(pl, path, err);
 
 		if (got <= 0)
 			return got;
 	}
-	return refs_settled(pl, refs, err);
+	return are_refs_expected(pl, refs, err);
 }
 
-static struct git_root *known(struct planner *pl, const char *path)
+static struct git_root *find_git_root(struct planner *pl, const char *path)
 {
 	size_t i;
 
@@ -189,7 +194,7 @@ static struct git_root *known(struct planner *pl, const char *path)
 	return NULL;
 }
 
-int plan_git_judge(struct planner *pl, const char *path, struct err *err)
+int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 {
 	auto_free char *root = NULL;
 	struct git_root *g;
@@ -200,11 +205,11 @@ int plan_git_judge(struct planner *pl, const char *path, struct err *err)
 	root = git_root_of(path);
 	if (!root)
 		return PLAN_GIT_NONE;
-	if (!plan_git_named(pl, root))
-		return PLAN_GIT_LEFT;
-	g = known(pl, root);
+	if (!plan_git_is_named(pl, root))
+		return PLAN_GIT_SKIPPED;
+	g = find_git_root(pl, root);
 	if (!g) {
-		got = all_settled(pl, root, err);
+		got = is_git_expected(pl, root, err);
 		if (got < 0)
 			return got;
 		GROW(pl->gits, pl->git_count, pl->git_room);

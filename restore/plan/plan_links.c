@@ -35,25 +35,25 @@ static bool is_member(const struct step *s)
 	       S_ISREG(s->to.mode) && s->how == STEP_PLAIN;
 }
 
-static int by_group(const void *a, const void *b)
+static int compare_link_members(const void *a, const void *b)
 {
 	const struct member *p = a, *q = b;
 
 	return (p->group > q->group) - (p->group < q->group);
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_step_paths(const void *a, const void *b)
 {
 	return path_compare((*(struct step *const *)a)->path,
 			    (*(struct step *const *)b)->path);
 }
 
-static int find_path(const void *key, const void *item)
+static int compare_path_to_step(const void *key, const void *item)
 {
 	return path_compare(key, (*(struct step *const *)item)->path);
 }
 
-static void gather(struct links *l)
+static void collect_link_members(struct links *l)
 {
 	struct plan *p = l->pl->plan;
 	size_t i;
@@ -69,12 +69,14 @@ static void gather(struct links *l)
 				.group = s->to.link_group, .step = s};
 	}
 	if (l->count)
-		qsort(l->members, l->count, sizeof(*l->members), by_group);
+		qsort(l->members, l->count, sizeof(*l->members),
+		      compare_link_members);
 	if (p->step_count)
-		qsort(l->steps, p->step_count, sizeof(struct step *), by_path);
+		qsort(l->steps, p->step_count, sizeof(struct step *),
+		      compare_step_paths);
 }
 
-static struct member *first_of(const struct links *l, uint64_t group)
+static struct member *first_link_member(const struct links *l, uint64_t group)
 {
 	size_t low = 0, high = l->count;
 
@@ -92,8 +94,8 @@ static struct member *first_of(const struct links *l, uint64_t group)
 }
 
 /* A name that stays as it is, and that just such a file has. */
-static int each_wanted(void *arg, const char *path, const struct entry *e,
-		       struct err *err)
+static int link_members_to(void *arg, const char *path, const struct entry *e,
+			   struct err *err)
 {
 	struct links *l = arg;
 	AUTO(entry) struct entry now = {0};
@@ -102,10 +104,10 @@ static int each_wanted(void *arg, const char *path, const struct entry *e,
 
 	if (!e->link_group || !S_ISREG(e->mode))
 		return 0;
-	m = first_of(l, e->link_group);
+	m = first_link_member(l, e->link_group);
 	if (!m || m->step->hardlink_to ||
 	    bsearch(path, l->steps, l->pl->plan->step_count,
-		    sizeof(struct step *), find_path))
+		    sizeof(struct step *), compare_path_to_step))
 		return 0;
 	got = lookup_find(&l->pl->find_now, path, &now, err);
 	if (got <= 0)
@@ -124,12 +126,12 @@ int plan_links(struct planner *pl, struct err *err)
 	AUTO(links) struct links l = {.pl = pl};
 	size_t i;
 
-	gather(&l);
+	collect_link_members(&l);
 	if (!l.count)
 		return 0;
 	for (i = 0; i + 1 < l.count; i++)
 		if (l.members[i].group == l.members[i + 1].group)
 			l.members[i].step->shared =
 				l.members[i + 1].step->shared = true;
-	return tree_each(pl->store, pl->want, each_wanted, &l, err);
+	return tree_each(pl->store, pl->want, link_members_to, &l, err);
 }

@@ -13,7 +13,8 @@
 #include "restore/plan/planner.h"
 #include "snapshot/store/content.h"
 
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+static int append_merge_text(void *arg, const void *data, size_t len,
+			     struct err *err)
 {
 	struct buf *b = arg;
 
@@ -24,12 +25,13 @@ static int add_piece(void *arg, const void *data, size_t len, struct err *err)
 }
 
 /* 1: text; 0: not, or too large. */
-static int read_text(struct planner *pl, const struct entry *e, struct buf *ret,
-		     struct err *err)
+static int read_merge_text(struct planner *pl, const struct entry *e,
+			   struct buf *ret, struct err *err)
 {
 	if (e->size > TEXTMERGE_MAX)
 		return 0;
-	if (content_each(pl->store, &e->content, add_piece, ret, err) < 0)
+	if (content_each(pl->store, &e->content, append_merge_text, ret, err) <
+	    0)
 		return -err->num;
 	return textmerge_is_text(ret);
 }
@@ -53,11 +55,11 @@ static int merge_bytes(struct planner *pl, const struct row *row,
 	int got = 1;
 
 	if (row->base->mode)
-		got = read_text(pl, row->base, &base, err);
+		got = read_merge_text(pl, row->base, &base, err);
 	if (got == 1)
-		got = read_text(pl, &row->now, &ours, err);
+		got = read_merge_text(pl, &row->now, &ours, err);
 	if (got == 1)
-		got = read_text(pl, row->want, &theirs, err);
+		got = read_merge_text(pl, row->want, &theirs, err);
 	if (got != 1)
 		return got;
 	got = textmerge(&sides, &merged, err);
@@ -94,8 +96,9 @@ static int merge_content(struct planner *pl, const struct row *row,
 	return merge_bytes(pl, row, to, how, err);
 }
 
-static int push(struct planner *pl, const struct row *row,
-		const struct entry *to, enum step_how how, struct err *err)
+static int push_merged_step(struct planner *pl, const struct row *row,
+			    const struct entry *to, enum step_how how,
+			    struct err *err)
 {
 	struct row merged = {.path = row->path, .base = row->base, .want = to};
 	size_t before = pl->plan->step_count;
@@ -112,7 +115,7 @@ static int push(struct planner *pl, const struct row *row,
 			  &merged, err);
 	if (got < 0)
 		return got;
-	planner_how(pl, before, how);
+	planner_set_how(pl, before, how);
 	return 1;
 }
 
@@ -145,11 +148,10 @@ int plan_merge_file(struct planner *pl, const struct row *row, struct err *err)
 	got = row->base->mode ? plan_meta_merge(pl, row, &to, err) : 1;
 	if (got == 1)
 		got = merge_content(pl, row, &to, &how, err);
-	return got == 1 ? push(pl, row, &to, how, err) : got;
+	return got == 1 ? push_merged_step(pl, row, &to, how, err) : got;
 }
 
-int plan_merge_folder(struct planner *pl, const struct row *row,
-		      struct err *err)
+int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err)
 {
 	struct entry to = row->now;
 	size_t before = pl->plan->step_count;
@@ -164,8 +166,8 @@ int plan_merge_folder(struct planner *pl, const struct row *row,
 		pl->plan->already++;
 		return 1;
 	}
-	if (step_folder(pl, row, &to, err) < 0)
+	if (step_dir_meta(pl, row, &to, err) < 0)
 		return -err->num;
-	planner_how(pl, before, STEP_MERGED);
+	planner_set_how(pl, before, STEP_MERGED);
 	return 1;
 }

@@ -32,7 +32,8 @@ static void attr_sides_free(struct attr_sides *s)
 enum side { SIDE_NOW, SIDE_WANT, SIDE_NEITHER };
 
 /* Who has it: same says that both sides have the same. */
-static enum side choose(bool want_changed, bool now_changed, bool same)
+static enum side choose_attr_side(bool want_changed, bool now_changed,
+				  bool same)
 {
 	if (!want_changed || same)
 		return SIDE_NOW;
@@ -43,7 +44,8 @@ static enum side choose(bool want_changed, bool now_changed, bool same)
 static bool merge_number(uint32_t base, uint32_t want, uint32_t now,
 			 uint32_t *ret)
 {
-	enum side side = choose(want != base, now != base, want == now);
+	enum side side =
+		choose_attr_side(want != base, now != base, want == now);
 
 	*ret = side == SIDE_WANT ? want : now;
 	return side != SIDE_NEITHER;
@@ -54,9 +56,9 @@ static bool merge_attr(struct attr_sides *s, const char *name)
 	const struct xattr *base = xattrs_find(&s->base, name);
 	const struct xattr *want = xattrs_find(&s->want, name);
 	const struct xattr *now = xattrs_find(&s->now, name);
-	enum side side = choose(!xattrs_same_value(want, base),
-				!xattrs_same_value(now, base),
-				xattrs_same_value(want, now));
+	enum side side = choose_attr_side(!xattrs_same_value(want, base),
+					  !xattrs_same_value(now, base),
+					  xattrs_same_value(want, now));
 	const struct xattr *has = side == SIDE_WANT ? want : now;
 
 	if (has && side != SIDE_NEITHER)
@@ -65,8 +67,8 @@ static bool merge_attr(struct attr_sides *s, const char *name)
 }
 
 /* The mode, and the access list with it. */
-static bool merge_rights(struct attr_sides *s, const struct row *row,
-			 struct entry *to)
+static bool merge_modes(struct attr_sides *s, const struct row *row,
+			struct entry *to)
 {
 	const struct xattr *base = xattrs_find(&s->base, ACCESS);
 	const struct xattr *want = xattrs_find(&s->want, ACCESS);
@@ -80,10 +82,11 @@ static bool merge_rights(struct attr_sides *s, const struct row *row,
 		return merge_number(row->base->mode, row->want->mode,
 				    row->now.mode, &to->mode);
 	}
-	side = choose(want_other || row->want->mode != row->base->mode,
-		      now_other || row->now.mode != row->base->mode,
-		      xattrs_same_value(want, now) &&
-			      row->want->mode == row->now.mode);
+	side = choose_attr_side(want_other ||
+					row->want->mode != row->base->mode,
+				now_other || row->now.mode != row->base->mode,
+				xattrs_same_value(want, now) &&
+					row->want->mode == row->now.mode);
 	if (side == SIDE_WANT) {
 		to->mode = row->want->mode;
 		now = want;
@@ -119,7 +122,7 @@ static int merge_attrs(struct planner *pl, const struct row *row,
 	    attrset_load(pl->store, &row->want->attrs, &s.want, err) < 0 ||
 	    attrset_load(pl->store, &row->now.attrs, &s.now, err) < 0)
 		return -err->num;
-	if (!merge_rights(&s, row, to) || !merge_names(&s))
+	if (!merge_modes(&s, row, to) || !merge_names(&s))
 		return 0;
 	return attrset_save(pl->store, &s.merged, &to->attrs, err) < 0
 		       ? -err->num

@@ -11,8 +11,8 @@
 
 #include "restore/plan/planner.h"
 
-static void add(struct conflict **list, size_t *count, size_t *room,
-		enum conflict_kind kind, const char *path)
+static void add_conflict(struct conflict **list, size_t *count, size_t *room,
+			 enum conflict_kind kind, const char *path)
 {
 	GROW(*list, *count, *room);
 	(*list)[(*count)++] = (struct conflict){
@@ -27,42 +27,44 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 	struct plan *p = pl->plan;
 
 	if (pl->options->resolve == RESOLVE_OURS)
-		add(&p->kept, &p->kept_count, &p->kept_room, kind, path);
+		add_conflict(&p->kept, &p->kept_count, &p->kept_room, kind,
+			     path);
 	else
-		add(&p->conflicts, &p->conflict_count, &p->conflict_room, kind,
-		    path);
+		add_conflict(&p->conflicts, &p->conflict_count,
+			     &p->conflict_room, kind, path);
 }
 
 void planner_keep(struct planner *pl, enum conflict_kind kind, const char *path)
 {
 	struct plan *p = pl->plan;
 
-	add(&p->kept, &p->kept_count, &p->kept_room, kind, path);
+	add_conflict(&p->kept, &p->kept_count, &p->kept_room, kind, path);
 }
 
 /* One path may give way for two reasons: the first one is said. */
-void planner_over(struct planner *pl, enum conflict_kind kind, const char *path)
+void planner_overwrite(struct planner *pl, enum conflict_kind kind,
+		       const char *path)
 {
 	struct plan *p = pl->plan;
 
 	if (p->over_count && strcmp(p->over[p->over_count - 1].path, path) == 0)
 		return;
-	add(&p->over, &p->over_count, &p->over_room, kind, path);
+	add_conflict(&p->over, &p->over_count, &p->over_room, kind, path);
 }
 
-void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
-			    const char *path)
+void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
+			      const char *path)
 {
 	planner_conflict(pl, kind, path);
-	planner_settle_below(pl, path);
+	planner_skip_below(pl, path);
 }
 
-bool planner_theirs(const struct planner *pl)
+bool planner_takes_theirs(const struct planner *pl)
 {
 	return pl->options->resolve == RESOLVE_THEIRS;
 }
 
-bool planner_named(const struct planner *pl, const char *path)
+bool planner_is_named(const struct planner *pl, const char *path)
 {
 	const char *const *p = pl->options->paths;
 
@@ -72,15 +74,15 @@ bool planner_named(const struct planner *pl, const char *path)
 	return false;
 }
 
-void planner_how(struct planner *pl, size_t from, enum step_how how)
+void planner_set_how(struct planner *pl, size_t from, enum step_how how)
 {
 	for (; from < pl->plan->step_count; from++)
 		pl->plan->steps[from].how = how;
 }
 
 /* What is there is no folder, or nothing: want's version instead. */
-static int put_theirs(struct planner *pl, const struct row *row,
-		      struct err *err)
+static int step_theirs(struct planner *pl, const struct row *row,
+		       struct err *err)
 {
 	if (!row->now.mode)
 		return step_create(pl, row, err);
@@ -90,24 +92,24 @@ static int put_theirs(struct planner *pl, const struct row *row,
 					   ? STEP_META
 					   : STEP_REPLACE,
 				   row, err);
-	return step_become(pl, row, err);
+	return step_change_type(pl, row, err);
 }
 
-static int put_folder_meta(struct planner *pl, const struct row *row,
-			   struct err *err)
+static int step_their_dir_meta(struct planner *pl, const struct row *row,
+			       struct err *err)
 {
 	struct entry to = *row->want; /* borrows its strings */
 
 	to.mtime = row->now.mtime;
-	return step_folder(pl, row, &to, err);
+	return step_dir_meta(pl, row, &to, err);
 }
 
 /* Whether want's version may take the place of what is there. */
-static bool gives_way(const struct planner *pl, const struct row *row)
+static bool can_give_way(const struct planner *pl, const struct row *row)
 {
 	bool folder = S_ISDIR(row->now.mode);
 
-	if (!planner_theirs(pl))
+	if (!planner_takes_theirs(pl))
 		return false;
 	if (S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode))
 		return folder || !row->now.mode;
@@ -115,14 +117,14 @@ static bool gives_way(const struct planner *pl, const struct row *row)
 }
 
 /* What is in two folders is decided on one by one. */
-static void stay(struct planner *pl, enum conflict_kind kind,
-		 const struct row *row)
+static void keep_users_version(struct planner *pl, enum conflict_kind kind,
+			       const struct row *row)
 {
 	bool was = S_ISDIR(row->base->mode), is = S_ISDIR(row->now.mode);
 
 	planner_conflict(pl, kind, row->path);
 	if (!S_ISDIR(row->want->mode) || !(was || (is && !row->base->mode)))
-		planner_settle_below(pl, row->path);
+		planner_skip_below(pl, row->path);
 }
 
 int plan_resolve(struct planner *pl, enum conflict_kind kind,
@@ -133,22 +135,22 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 	int got = 0;
 
 	if (kind == CONFLICT_BOTH_CHANGED && folders)
-		got = plan_merge_folder(pl, row, err);
+		got = plan_merge_dir(pl, row, err);
 	else if (kind == CONFLICT_BOTH_CHANGED || kind == CONFLICT_BOTH_ADDED)
 		got = plan_merge_file(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
-	if (!gives_way(pl, row)) {
-		stay(pl, kind, row);
+	if (!can_give_way(pl, row)) {
+		keep_users_version(pl, kind, row);
 		return 0;
 	}
-	got = folders ? put_folder_meta(pl, row, err)
-		      : put_theirs(pl, row, err);
+	got = folders ? step_their_dir_meta(pl, row, err)
+		      : step_theirs(pl, row, err);
 	if (got < 0)
 		return got;
 	if (pl->plan->conflict_count == conflicts)
-		planner_over(pl, kind, row->path);
+		planner_overwrite(pl, kind, row->path);
 	if (S_ISDIR(row->base->mode) && !S_ISDIR(row->want->mode))
-		planner_settle_below(pl, row->path);
+		planner_skip_below(pl, row->path);
 	return 0;
 }

@@ -15,8 +15,8 @@
  * 1: the attributes give rights to whoever runs the file. kept: it is what is
  * there already, and these very rights are nothing new.
  */
-static int gives_capability(struct planner *pl, const struct entry *from,
-			    const struct entry *to, bool kept, struct err *err)
+static int grants_capability(struct planner *pl, const struct entry *from,
+			     const struct entry *to, bool kept, struct err *err)
 {
 	static const char name[] = "security.capability";
 	AUTO(xattrs) struct xattrs shall = {0};
@@ -39,8 +39,8 @@ static int gives_capability(struct planner *pl, const struct entry *from,
  * Set-id bits of folders only hand a group down. A file that has them now
  * already and keeps its bytes gains nothing.
  */
-static int gives_rights(struct planner *pl, const struct entry *from,
-			const struct entry *to, struct err *err)
+static int grants_permission(struct planner *pl, const struct entry *from,
+			     const struct entry *to, struct err *err)
 {
 	bool kept = from->mode && entry_same_content(from, to) &&
 		    from->uid == to->uid && from->gid == to->gid;
@@ -50,7 +50,7 @@ static int gives_rights(struct planner *pl, const struct entry *from,
 	if ((to->mode & 06000) &&
 	    !(kept && (to->mode & 06000) == (from->mode & 06000)))
 		return 1;
-	return gives_capability(pl, from, to, kept, err);
+	return grants_capability(pl, from, to, kept, err);
 }
 
 static bool is_among(const char *const *list, const char *path)
@@ -67,9 +67,9 @@ static bool is_unreadable_dir(const struct entry *e)
 }
 
 /* 1: refused, and *ret_kind. */
-static int judge(struct planner *pl, const char *path, const struct entry *from,
-		 const struct entry *to, enum refusal_kind *ret_kind,
-		 struct err *err)
+static int check_refusal(struct planner *pl, const char *path,
+			 const struct entry *from, const struct entry *to,
+			 enum refusal_kind *ret_kind, struct err *err)
 {
 	const struct plan_options *o = pl->options;
 
@@ -87,7 +87,7 @@ static int judge(struct planner *pl, const char *path, const struct entry *from,
 	    !is_unreadable_dir(from))
 		return 1;
 	*ret_kind = REFUSED_SETID;
-	return gives_rights(pl, from, to, err);
+	return grants_permission(pl, from, to, err);
 }
 
 int step_refused(struct planner *pl, const char *path, const struct entry *from,
@@ -95,7 +95,7 @@ int step_refused(struct planner *pl, const char *path, const struct entry *from,
 {
 	struct plan *p = pl->plan;
 	enum refusal_kind kind;
-	int got = judge(pl, path, from, to, &kind, err);
+	int got = check_refusal(pl, path, from, to, &kind, err);
 
 	if (got <= 0)
 		return got;
@@ -133,8 +133,8 @@ int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 	return got < 0 ? got : 0;
 }
 
-int step_folder(struct planner *pl, const struct row *row,
-		const struct entry *to, struct err *err)
+int step_dir_meta(struct planner *pl, const struct row *row,
+		  const struct entry *to, struct err *err)
 {
 	int got = 0;
 
@@ -145,7 +145,7 @@ int step_folder(struct planner *pl, const struct row *row,
 	return got < 0 ? got : 0;
 }
 
-static bool is_made(const struct planner *pl, const char *path)
+static bool is_made_dir(const struct planner *pl, const char *path)
 {
 	size_t low = 0, high = pl->made_count;
 
@@ -163,7 +163,8 @@ static bool is_made(const struct planner *pl, const char *path)
 	return false;
 }
 
-void step_make(struct planner *pl, const char *path, const struct entry *to)
+void step_add_create(struct planner *pl, const char *path,
+		     const struct entry *to)
 {
 	step_push(pl, STEP_CREATE, path, &planner_nothing, to);
 	if (!S_ISDIR(to->mode))
@@ -185,7 +186,7 @@ static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 	auto_free char *up = NULL;
 	int got;
 
-	if ((pl->ready && strcmp(pl->ready, dir) == 0) || is_made(pl, dir))
+	if ((pl->ready && strcmp(pl->ready, dir) == 0) || is_made_dir(pl, dir))
 		return 1;
 	if (lookup_find(&pl->find_now, dir, &now, err) < 0 ||
 	    lookup_find(&pl->find_base, dir, &base, err) < 0 ||
@@ -193,15 +194,15 @@ static int parent_ready(struct planner *pl, const char *dir, struct err *err)
 		return -err->num;
 	if (now.mode)
 		return S_ISDIR(now.mode);
-	if ((base.mode && !planner_theirs(pl)) || !S_ISDIR(want.mode))
+	if ((base.mode && !planner_takes_theirs(pl)) || !S_ISDIR(want.mode))
 		return 0;
 	up = path_parent(dir);
 	got = *dir ? parent_ready(pl, up, err) : 1;
 	if (got != 1)
 		return got;
 	if (base.mode)
-		planner_over(pl, CONFLICT_DELETED_NOW, dir);
-	step_make(pl, dir, &want);
+		planner_overwrite(pl, CONFLICT_DELETED_NOW, dir);
+	step_add_create(pl, dir, &want);
 	return 1;
 }
 
@@ -217,7 +218,7 @@ int step_create(struct planner *pl, const struct row *row, struct err *err)
 		pl->ready = TAKE(dir);
 	}
 	if (!got) {
-		planner_conflict_whole(pl, CONFLICT_PARENT, row->path);
+		planner_conflict_subtree(pl, CONFLICT_PARENT, row->path);
 		return 0;
 	}
 	if (pl->options->refuse_special) {
@@ -226,11 +227,11 @@ int step_create(struct planner *pl, const struct row *row, struct err *err)
 		if (got)
 			return got < 0 ? got : 0;
 	}
-	step_make(pl, row->path, row->want);
+	step_add_create(pl, row->path, row->want);
 	return 0;
 }
 
-int step_become(struct planner *pl, const struct row *row, struct err *err)
+int step_change_type(struct planner *pl, const struct row *row, struct err *err)
 {
 	if (pl->options->refuse_special) {
 		int got =
@@ -240,6 +241,6 @@ int step_become(struct planner *pl, const struct row *row, struct err *err)
 			return got < 0 ? got : 0;
 	}
 	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
-	step_make(pl, row->path, row->want);
+	step_add_create(pl, row->path, row->want);
 	return 0;
 }

@@ -46,7 +46,7 @@ static bool same_type(const struct entry *a, const struct entry *b)
 	return (a->mode & S_IFMT) == (b->mode & S_IFMT);
 }
 
-void planner_settle_below(struct planner *pl, const char *path)
+void planner_skip_below(struct planner *pl, const char *path)
 {
 	free(pl->skip);
 	pl->skip = mem_strdup(path);
@@ -59,7 +59,8 @@ void planner_settle_below(struct planner *pl, const char *path)
  * it was stored. For a name that base does not have its topmost missing part
  * is asked for: the user may have deleted it in between.
  */
-static int moved(struct planner *pl, const struct row *row, struct err *err)
+static int moved_since_start(struct planner *pl, const struct row *row,
+			     struct err *err)
 {
 	const struct snapshot *s = pl->options->base_notes;
 	auto_free char *path = mem_strdup(row->path);
@@ -83,7 +84,7 @@ static int moved(struct planner *pl, const struct row *row, struct err *err)
 	return snapshot_moved(s, path, false);
 }
 
-static bool noted_now(const struct planner *pl, const char *path)
+static bool is_noted_now(const struct planner *pl, const char *path)
 {
 	const struct snapshot *s = pl->options->now_notes;
 
@@ -91,12 +92,12 @@ static bool noted_now(const struct planner *pl, const char *path)
 }
 
 /* It was there, and the folder in which it may be still could not be read. */
-static bool unseen(const struct planner *pl, const struct row *row)
+static bool is_unread_now(const struct planner *pl, const struct row *row)
 {
-	return row->base->mode && !row->now.mode && noted_now(pl, row->path);
+	return row->base->mode && !row->now.mode && is_noted_now(pl, row->path);
 }
 
-static bool incomplete(const struct planner *pl, const struct row *row)
+static bool is_row_incomplete(const struct planner *pl, const struct row *row)
 {
 	const struct snapshot *s = pl->options->base_notes;
 	uint32_t flags = row->base->flags | row->want->flags | row->now.flags;
@@ -106,7 +107,7 @@ static bool incomplete(const struct planner *pl, const struct row *row)
 	if (pl->options->partial_now && S_ISDIR(row->now.mode) &&
 	    S_ISDIR(row->base->mode) && S_ISDIR(row->want->mode)) {
 		flags = row->base->flags | row->want->flags;
-		if (noted_now(pl, row->path))
+		if (is_noted_now(pl, row->path))
 			flags |= ENTRY_INCOMPLETE;
 	}
 	if (pl->options->partial && S_ISDIR(row->want->mode) &&
@@ -118,22 +119,23 @@ static bool incomplete(const struct planner *pl, const struct row *row)
 }
 
 /* 1: a conflict was added (with all below); 0: nothing of that kind. */
-static int unknown(struct planner *pl, const struct row *row, struct err *err)
+static int add_unknown_conflict(struct planner *pl, const struct row *row,
+				struct err *err)
 {
 	int got;
 
-	if (incomplete(pl, row)) {
-		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+	if (is_row_incomplete(pl, row)) {
+		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 1;
 	}
-	got = moved(pl, row, err);
+	got = moved_since_start(pl, row, err);
 	if (got != 1)
 		return got;
-	if (planner_theirs(pl)) {
-		planner_over(pl, CONFLICT_MOVED, row->path);
+	if (planner_takes_theirs(pl)) {
+		planner_overwrite(pl, CONFLICT_MOVED, row->path);
 		return 0;
 	}
-	planner_conflict_whole(pl, CONFLICT_MOVED, row->path);
+	planner_conflict_subtree(pl, CONFLICT_MOVED, row->path);
 	return 1;
 }
 
@@ -148,7 +150,7 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 		pl->plan->already++;
 		return 0;
 	}
-	got = unknown(pl, row, err);
+	got = add_unknown_conflict(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
 	if (!row->now.mode)
@@ -157,34 +159,35 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 }
 
 /* Whether what is there now may go; whole: all of it or nothing. */
-static int may_go(struct planner *pl, const struct row *row, bool whole,
-		  struct err *err)
+static int may_delete(struct planner *pl, const struct row *row, bool whole,
+		      struct err *err)
 {
 	bool folder = S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode);
 	bool over = false;
 	int got;
 
-	if (folder && incomplete(pl, row)) {
-		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
-		return PLAN_BELOW_STAYS;
+	if (folder && is_row_incomplete(pl, row)) {
+		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
+		return PLAN_BELOW_KEPT;
 	}
 	if (!folder || !entry_same_meta(&row->now, row->base)) {
-		got = unknown(pl, row, err);
+		got = add_unknown_conflict(pl, row, err);
 		if (got)
-			return got < 0 ? got : PLAN_BELOW_STAYS;
+			return got < 0 ? got : PLAN_BELOW_KEPT;
 		over = !planner_same(&row->now, row->base);
-		if (over && (!planner_theirs(pl) ||
+		if (over && (!planner_takes_theirs(pl) ||
 			     (S_ISDIR(row->now.mode) && !folder))) {
-			planner_conflict_whole(pl, CONFLICT_CHANGED_NOW,
-					       row->path);
-			return PLAN_BELOW_STAYS;
+			planner_conflict_subtree(pl, CONFLICT_CHANGED_NOW,
+						 row->path);
+			return PLAN_BELOW_KEPT;
 		}
 	}
-	got = folder ? plan_below_may_go(pl, row, whole, err) : PLAN_BELOW_GOES;
-	if (over && got == PLAN_BELOW_GOES)
-		planner_over(pl, CONFLICT_CHANGED_NOW, row->path);
-	if (got == PLAN_BELOW_STAYS)
-		planner_settle_below(pl, row->path);
+	got = folder ? plan_below_may_delete(pl, row, whole, err)
+		     : PLAN_BELOW_DELETED;
+	if (over && got == PLAN_BELOW_DELETED)
+		planner_overwrite(pl, CONFLICT_CHANGED_NOW, row->path);
+	if (got == PLAN_BELOW_KEPT)
+		planner_skip_below(pl, row->path);
 	return got;
 }
 
@@ -198,42 +201,43 @@ static int row_deleted(struct planner *pl, const struct row *row,
 		return 0;
 	if (!row->now.mode) {
 		pl->plan->already++;
-		planner_settle_below(pl, row->path);
+		planner_skip_below(pl, row->path);
 		return 0;
 	}
-	got = may_go(pl, row, false, err);
-	if (got != PLAN_BELOW_GOES)
+	got = may_delete(pl, row, false, err);
+	if (got != PLAN_BELOW_DELETED)
 		return got < 0 ? got : 0;
 	step_push(pl, STEP_DELETE, row->path, &row->now, &planner_nothing);
-	planner_settle_below(pl, row->path);
+	planner_skip_below(pl, row->path);
 	return 0;
 }
 
 /* A folder there becomes something else. */
-static int row_unfolder(struct planner *pl, const struct row *row,
-			struct err *err)
+static int row_dir_to_other(struct planner *pl, const struct row *row,
+			    struct err *err)
 {
 	int got;
 
 	if (pl->options->additive) {
-		planner_conflict_whole(pl, CONFLICT_FOLDER, row->path);
+		planner_conflict_subtree(pl, CONFLICT_DIRECTORY, row->path);
 		return 0;
 	}
 	if (!row->now.mode)
 		return plan_resolve(pl, CONFLICT_DELETED_NOW, row, err);
-	got = may_go(pl, row, true, err);
+	got = may_delete(pl, row, true, err);
 	if (got < 0)
 		return got;
 	if (got == PLAN_BELOW_GIT)
-		planner_conflict_whole(pl, CONFLICT_GIT, row->path);
-	if (got != PLAN_BELOW_GOES)
+		planner_conflict_subtree(pl, CONFLICT_GIT, row->path);
+	if (got != PLAN_BELOW_DELETED)
 		return 0;
-	planner_settle_below(pl, row->path);
-	return step_become(pl, row, err);
+	planner_skip_below(pl, row->path);
+	return step_change_type(pl, row, err);
 }
 
 /* Both sides have it, and at least one is no folder. */
-static int row_thing(struct planner *pl, const struct row *row, struct err *err)
+static int row_non_dir(struct planner *pl, const struct row *row,
+		       struct err *err)
 {
 	const struct entry *now = &row->now;
 	bool same_bytes = entry_same_content(row->base, row->want);
@@ -241,14 +245,14 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 
 	if (same_bytes && entry_same_meta(row->base, row->want)) {
 		/* Touched, no more: what the user did there goes before. */
-		if (!incomplete(pl, row))
+		if (!is_row_incomplete(pl, row))
 			return planner_same(now, row->base) &&
 					       !entry_same_time(now, row->want)
 				       ? step_change(pl, STEP_META, row, err)
 				       : 0;
 		if (!entry_same_time(row->base, row->want))
-			planner_conflict_whole(pl, CONFLICT_INCOMPLETE,
-					       row->path);
+			planner_conflict_subtree(pl, CONFLICT_INCOMPLETE,
+						 row->path);
 		return 0;
 	}
 	if (now->mode && planner_same(now, row->want) &&
@@ -257,8 +261,8 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 		return 0;
 	}
 	if (S_ISDIR(row->base->mode))
-		return row_unfolder(pl, row, err);
-	got = unknown(pl, row, err);
+		return row_dir_to_other(pl, row, err);
+	got = add_unknown_conflict(pl, row, err);
 	if (got)
 		return got < 0 ? got : 0;
 	if (!now->mode || !planner_same(now, row->base))
@@ -268,13 +272,13 @@ static int row_thing(struct planner *pl, const struct row *row, struct err *err)
 				    row, err);
 	if (S_ISDIR(row->want->mode)) {
 		step_push(pl, STEP_DELETE, row->path, now, &planner_nothing);
-		step_make(pl, row->path, row->want);
+		step_add_create(pl, row->path, row->want);
 		return 0;
 	}
 	return step_change(pl, same_bytes ? STEP_META : STEP_REPLACE, row, err);
 }
 
-static void remember_time(struct planner *pl, const struct row *row)
+static void add_same_time(struct planner *pl, const struct row *row)
 {
 	struct same_time *t;
 
@@ -289,20 +293,19 @@ static void remember_time(struct planner *pl, const struct row *row)
  * A folder on both sides whose metadata is the same there: only its times
  * may follow, and only while the user has not changed its list himself.
  */
-static void folder_time(struct planner *pl, const struct row *row)
+static void row_dir_time(struct planner *pl, const struct row *row)
 {
 	if (pl->options->additive || !S_ISDIR(row->now.mode) ||
 	    !entry_same_meta(&row->now, row->base) ||
 	    !entry_same_time(&row->now, row->base))
 		return;
 	if (entry_same_time(row->base, row->want))
-		remember_time(pl, row);
+		add_same_time(pl, row);
 	else
 		step_push(pl, STEP_META, row->path, &row->now, row->want);
 }
 
-static int row_folder(struct planner *pl, const struct row *row,
-		      struct err *err)
+static int row_dir(struct planner *pl, const struct row *row, struct err *err)
 {
 	struct entry to = *row->want; /* borrows its strings */
 	bool base_unknown = row->base->flags & ENTRY_INCOMPLETE;
@@ -313,26 +316,26 @@ static int row_folder(struct planner *pl, const struct row *row,
 	 * what was there then, down to a file's time. */
 	if (want_unknown ? !base_unknown
 			 : base_unknown && !pl->options->partial) {
-		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}
 	if (entry_same_meta(row->base, row->want)) {
-		folder_time(pl, row);
+		row_dir_time(pl, row);
 		return 0;
 	}
 	if (S_ISDIR(row->now.mode) && entry_same_meta(&row->now, row->want)) {
 		pl->plan->already++;
 		return 0;
 	}
-	if (incomplete(pl, row)) {
-		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+	if (is_row_incomplete(pl, row)) {
+		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}
-	got = moved(pl, row, err);
+	got = moved_since_start(pl, row, err);
 	if (got < 0)
 		return got;
-	if (got && planner_theirs(pl)) {
-		planner_over(pl, CONFLICT_MOVED, row->path);
+	if (got && planner_takes_theirs(pl)) {
+		planner_overwrite(pl, CONFLICT_MOVED, row->path);
 	} else if (got) {
 		planner_conflict(pl, CONFLICT_MOVED, row->path);
 		return 0;
@@ -344,23 +347,24 @@ static int row_folder(struct planner *pl, const struct row *row,
 				    row, err);
 	if (!entry_same_time(&row->now, row->base) || pl->options->additive)
 		to.mtime = row->now.mtime;
-	return step_folder(pl, row, &to, err);
+	return step_dir_meta(pl, row, &to, err);
 }
 
 /* It is there: then only what is missing in a folder is asked for. */
-static bool stays(struct planner *pl, const struct row *row)
+static bool is_left_alone(struct planner *pl, const struct row *row)
 {
 	if (!pl->options->missing_only || !row->now.mode)
 		return false;
 	if (S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode))
 		return true;
 	pl->plan->left += row->want->mode != 0;
-	planner_settle_below(pl, row->path);
+	planner_skip_below(pl, row->path);
 	return true;
 }
 
 /* What git has rewritten by itself is the base's still, or want's already. */
-static int see_index(struct planner *pl, struct row *row, struct err *err)
+static int ignore_index_times(struct planner *pl, struct row *row,
+			      struct err *err)
 {
 	int got;
 
@@ -379,26 +383,27 @@ static int see_index(struct planner *pl, struct row *row, struct err *err)
 	return got < 0 ? got : 0;
 }
 
-static int decide(struct planner *pl, const struct row *row, struct err *err)
+static int decide_row(struct planner *pl, const struct row *row,
+		      struct err *err)
 {
-	if (stays(pl, row))
+	if (is_left_alone(pl, row))
 		return 0;
-	if (!row->want->mode && plan_git_kept(pl, row->path)) {
-		pl->plan->git_left++;
-		planner_settle_below(pl, row->path);
+	if (!row->want->mode && plan_git_is_kept(pl, row->path)) {
+		pl->plan->git_skipped++;
+		planner_skip_below(pl, row->path);
 		return 0;
 	}
 	if (!row->base->mode)
 		return row_added(pl, row, err);
-	if (unseen(pl, row)) {
-		planner_conflict_whole(pl, CONFLICT_INCOMPLETE, row->path);
+	if (is_unread_now(pl, row)) {
+		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return 0;
 	}
 	if (!row->want->mode)
 		return row_deleted(pl, row, err);
 	if (S_ISDIR(row->base->mode) && same_type(row->base, row->want))
-		return row_folder(pl, row, err);
-	return row_thing(pl, row, err);
+		return row_dir(pl, row, err);
+	return row_non_dir(pl, row, err);
 }
 
 static int each_difference(void *arg, const char *path, const struct entry *a,
@@ -414,32 +419,32 @@ static int each_difference(void *arg, const char *path, const struct entry *a,
 		row.want = &planner_nothing;
 	if (pl->skip && path_below(path, pl->skip))
 		return 0;
-	got = plan_git_judge(pl, path, err);
+	got = plan_git_decide(pl, path, err);
 	if (got < 0)
 		return got;
-	if (got == PLAN_GIT_LEFT)
-		pl->plan->git_left++;
-	if (got == PLAN_GIT_LEFT || got == PLAN_GIT_REFUSED)
+	if (got == PLAN_GIT_SKIPPED)
+		pl->plan->git_skipped++;
+	if (got == PLAN_GIT_SKIPPED || got == PLAN_GIT_REFUSED)
 		return 0;
 	if (got == PLAN_GIT_NONE && !pathset_contains(&pl->meant, path))
 		return 0;
 	if (lookup_find(&pl->find_now, path, &row.now, err) < 0)
 		return -err->num;
-	got = see_index(pl, &row, err);
+	got = ignore_index_times(pl, &row, err);
 	if (got == 0)
-		got = decide(pl, &row, err);
+		got = decide_row(pl, &row, err);
 	entry_free(&row.now);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_paths_of_dirs(const void *a, const void *b)
 {
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
 
 /* The steps change their folders' times; where both sides have the same, it
  * shall be so again. */
-static void keep_times(struct planner *pl)
+static void add_same_time_steps(struct planner *pl)
 {
 	const struct plan *p = pl->plan;
 	char **dirs = mem_alloc((p->step_count + 1) * sizeof(*dirs));
@@ -449,11 +454,12 @@ static void keep_times(struct planner *pl)
 		if (p->steps[i].kind != STEP_META)
 			dirs[count++] = path_parent(p->steps[i].path);
 	if (count)
-		qsort(dirs, count, sizeof(*dirs), by_path);
+		qsort(dirs, count, sizeof(*dirs), compare_paths_of_dirs);
 	for (i = 0; count && i < pl->time_count; i++) {
 		struct same_time *t = &pl->times[i];
 
-		if (bsearch(&t->path, dirs, count, sizeof(*dirs), by_path))
+		if (bsearch(&t->path, dirs, count, sizeof(*dirs),
+			    compare_paths_of_dirs))
 			step_push(pl, STEP_META, t->path, &t->from, &t->to);
 	}
 	for (i = 0; i < count; i++)
@@ -470,6 +476,6 @@ int planner_run(struct planner *pl, struct err *err)
 
 	if (got < 0)
 		return got;
-	keep_times(pl);
+	add_same_time_steps(pl);
 	return 0;
 }

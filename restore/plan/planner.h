@@ -60,19 +60,19 @@ bool planner_same(const struct entry *a, const struct entry *b);
 void planner_conflict(struct planner *pl, enum conflict_kind kind,
 		      const char *path);
 /* The same, and nothing below it is looked at any more. */
-void planner_conflict_whole(struct planner *pl, enum conflict_kind kind,
-			    const char *path);
-void planner_settle_below(struct planner *pl, const char *path);
+void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,
+			      const char *path);
+void planner_skip_below(struct planner *pl, const char *path);
 /* It stays as the user has it; it goes for want's version. */
 void planner_keep(struct planner *pl, enum conflict_kind kind,
 		  const char *path);
-void planner_over(struct planner *pl, enum conflict_kind kind,
-		  const char *path);
-bool planner_theirs(const struct planner *pl); /* RESOLVE_THEIRS */
+void planner_overwrite(struct planner *pl, enum conflict_kind kind,
+		       const char *path);
+bool planner_takes_theirs(const struct planner *pl); /* RESOLVE_THEIRS */
 /* Just this path is among the options' paths. */
-bool planner_named(const struct planner *pl, const char *path);
+bool planner_is_named(const struct planner *pl, const char *path);
 /* Says of all steps from that number on where their results come from. */
-void planner_how(struct planner *pl, size_t from, enum step_how how);
+void planner_set_how(struct planner *pl, size_t from, enum step_how how);
 /*
  * Both sides did something to the row's path that do not go together: merges
  * them, or goes by the options, or adds the conflict. kind: BOTH_CHANGED,
@@ -82,8 +82,7 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err);
 /* 1: settled by steps (or there already); 0: cannot be merged; negative. */
 int plan_merge_file(struct planner *pl, const struct row *row, struct err *err);
-int plan_merge_folder(struct planner *pl, const struct row *row,
-		      struct err *err);
+int plan_merge_dir(struct planner *pl, const struct row *row, struct err *err);
 /* Mode, owner and attributes of both, into *to, which holds what is there now:
  * 1; 0: they do not go together; negative. */
 int plan_meta_merge(struct planner *pl, const struct row *row, struct entry *to,
@@ -96,15 +95,17 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 int step_change(struct planner *pl, enum step_kind kind, const struct row *row,
 		struct err *err);
 /* META of a folder that is there, unless that is refused. */
-int step_folder(struct planner *pl, const struct row *row,
-		const struct entry *to, struct err *err);
+int step_dir_meta(struct planner *pl, const struct row *row,
+		  const struct entry *to, struct err *err);
 /* CREATE, with the folders it needs; CONFLICT_PARENT when they cannot be. */
 int step_create(struct planner *pl, const struct row *row, struct err *err);
 /* CREATE without a look at the folder. */
-void step_make(struct planner *pl, const char *path, const struct entry *to);
+void step_add_create(struct planner *pl, const char *path,
+		     const struct entry *to);
 /* A folder where something else is, or something else where a folder is: that
  * is deleted, want is made. */
-int step_become(struct planner *pl, const struct row *row, struct err *err);
+int step_change_type(struct planner *pl, const struct row *row,
+		     struct err *err);
 /* Which steps give names of files that others have; when all are there, in
  * their order. */
 int plan_links(struct planner *pl, struct err *err);
@@ -113,10 +114,10 @@ int step_refused(struct planner *pl, const char *path, const struct entry *from,
 		 const struct entry *to, struct err *err);
 
 enum plan_below_verdict {
-	PLAN_BELOW_STAYS, /* conflicts were added */
-	PLAN_BELOW_GOES, /* as a whole */
+	PLAN_BELOW_KEPT, /* conflicts were added */
+	PLAN_BELOW_DELETED, /* as a whole */
 	PLAN_BELOW_GIT, /* a .git that is left out is in it */
-	PLAN_BELOW_PARTS, /* something of the user's stays in it */
+	PLAN_BELOW_PARTIAL, /* something of the user's stays in it */
 };
 
 /*
@@ -124,27 +125,27 @@ enum plan_below_verdict {
  * two answers it stays, and what is in it is to be decided on one by one;
  * whole: that is no way, there must be nothing left of it. Negative: error.
  */
-int plan_below_may_go(struct planner *pl, const struct row *row, bool whole,
-		      struct err *err);
+int plan_below_may_delete(struct planner *pl, const struct row *row, bool whole,
+			  struct err *err);
 
 enum plan_git_verdict {
 	PLAN_GIT_NONE,
-	PLAN_GIT_LEFT,
+	PLAN_GIT_SKIPPED,
 	PLAN_GIT_TAKEN,
 	PLAN_GIT_REFUSED
 };
 /* Whether path belongs to a .git and what becomes of it; a conflict is added
  * when one is first met that cannot be taken. Negative: error. */
-int plan_git_judge(struct planner *pl, const char *path, struct err *err);
+int plan_git_decide(struct planner *pl, const char *path, struct err *err);
 /* 1: the path is the index of a .git, and the two are the same but for what
  * git notes of the files' times, and for their own bytes. */
 int plan_git_same_index(struct planner *pl, const char *path,
 			const struct entry *a, const struct entry *b,
 			struct err *err);
 /* It belongs to a .git that may not be deleted (keep_git). */
-bool plan_git_kept(const struct planner *pl, const char *path);
+bool plan_git_is_kept(const struct planner *pl, const char *path);
 /* A path of the options names the .git at path, or something in it. */
-bool plan_git_named(const struct planner *pl, const char *path);
+bool plan_git_is_named(const struct planner *pl, const char *path);
 /* A file or a link by which git is told what to execute, or where to find
  * what. */
 bool plan_git_obeys(const char *path, uint32_t mode);

@@ -41,8 +41,8 @@ static void tell(struct plan *p, struct buf *to)
 			   p->refusals[i].path);
 	if (p->already)
 		buf_printf(to, " already:%zu", p->already);
-	if (p->git_left)
-		buf_printf(to, " git:%zu", p->git_left);
+	if (p->git_skipped)
+		buf_printf(to, " git:%zu", p->git_skipped);
 }
 
 static int note_difference(void *arg, const char *path, const struct entry *a,

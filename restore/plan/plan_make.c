@@ -47,7 +47,7 @@ const char *conflict_text(enum conflict_kind kind)
 		return "deleted there, but changed in the project meanwhile";
 	case CONFLICT_ADDED_BELOW:
 		return "new in the project, in a folder that was deleted there";
-	case CONFLICT_FOLDER:
+	case CONFLICT_DIRECTORY:
 		return "a folder is there now, and nothing is deleted";
 	case CONFLICT_PARENT:
 		return "its folder is gone from the project, or is no folder";
@@ -98,7 +98,7 @@ static int phase(const struct step *s)
 	return S_ISDIR(s->to.mode) ? 4 : 3;
 }
 
-static int by_order(const void *a, const void *b)
+static int compare_step_order(const void *a, const void *b)
 {
 	const struct step *p = a, *q = b;
 	int pp = phase(p), pq = phase(q);
@@ -121,7 +121,7 @@ static void sort_conflicts(struct conflict *list, size_t count)
 		qsort(list, count, sizeof(*list), by_conflict);
 }
 
-static int by_path(const void *path, const void *conflict)
+static int compare_path_to_conflict(const void *path, const void *conflict)
 {
 	return path_compare(path, ((const struct conflict *)conflict)->path);
 }
@@ -129,7 +129,8 @@ static int by_path(const void *path, const void *conflict)
 bool plan_is_over(const struct plan *p, const char *path)
 {
 	return p->over_count &&
-	       bsearch(path, p->over, p->over_count, sizeof(*p->over), by_path);
+	       bsearch(path, p->over, p->over_count, sizeof(*p->over),
+		       compare_path_to_conflict);
 }
 
 /* Steps that go over what the user did are to be seen among the others. */
@@ -167,7 +168,7 @@ int plan_make(struct store *store, const struct entry *base,
 		return err_context(err, "make the plan");
 	if (plan.step_count)
 		qsort(plan.steps, plan.step_count, sizeof(*plan.steps),
-		      by_order);
+		      compare_step_order);
 	if (plan_links(&pl, err) < 0)
 		return err_context(err, "make the plan");
 	sort_conflicts(plan.kept, plan.kept_count);
