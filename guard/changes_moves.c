@@ -31,18 +31,18 @@ struct layer {
 };
 
 static int open_side(const struct layer *l, const struct moves_file *f,
-		     bool came, struct err *err)
+		     bool added, struct err *err)
 {
-	return came ? scan_open(l->upper_fd, f->path, err)
-		    : beneath_open(l->lower_fd, f->path, O_RDONLY | O_NONBLOCK,
-				   0, err);
+	return added ? scan_open(l->upper_fd, f->path, err)
+		     : beneath_open(l->lower_fd, f->path, O_RDONLY | O_NONBLOCK,
+				    0, err);
 }
 
 static int read_target(const struct layer *l, const struct moves_file *f,
-		       bool came, struct buf *to, struct err *err)
+		       bool added, struct buf *to, struct err *err)
 {
 	const char *name;
-	auto_close int dir = beneath_parent(came ? l->upper_fd : l->lower_fd,
+	auto_close int dir = beneath_parent(added ? l->upper_fd : l->lower_fd,
 					    f->path, &name, err);
 	char target[TARGET_MAX];
 	ssize_t len;
@@ -74,7 +74,7 @@ static int hash_file(struct layer *l, int fd, unsigned char ret[HASH_LEN],
 	return 0;
 }
 
-static int key_of(void *arg, const struct moves_file *f, bool came,
+static int key_of(void *arg, const struct moves_file *f, bool added,
 		  unsigned char ret[HASH_LEN], struct err *err)
 {
 	struct layer *l = arg;
@@ -83,7 +83,7 @@ static int key_of(void *arg, const struct moves_file *f, bool came,
 
 	memset(ret, 0, HASH_LEN);
 	if (S_ISLNK(f->mode)) {
-		if (read_target(l, f, came, &target, err) < 0)
+		if (read_target(l, f, added, &target, err) < 0)
 			return -err->num;
 		hash_keyed(&l->hash, target.data, target.len, ret);
 		return 0;
@@ -92,16 +92,16 @@ static int key_of(void *arg, const struct moves_file *f, bool came,
 		return 0;
 	if (f->size > l->left)
 		return fail(err, EFBIG, "that is too much");
-	fd = open_side(l, f, came, err);
+	fd = open_side(l, f, added, err);
 	return fd < 0 ? fd : hash_file(l, fd, ret, err);
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool came,
+static int bytes_of(void *arg, const struct moves_file *f, bool added,
 		    struct buf *to, struct err *err)
 {
-	auto_close int fd = open_side(arg, f, came, err);
+	auto_close int fd = open_side(arg, f, added, err);
 
-	return fd < 0 ? fd : fd_slurp(fd, MOVES_ALIKE_MAX, to, err);
+	return fd < 0 ? fd : fd_slurp(fd, MOVES_SIMILAR_MAX, to, err);
 }
 
 /* --- a list --- */
@@ -131,13 +131,13 @@ static void collect(const struct change_list *list, bool home, struct moves *m)
 
 	for (i = 0; i < list->count; i++) {
 		const struct change *c = &list->items[i];
-		bool gone = c->kind == CHANGE_DELETED;
-		struct moves_side *side = gone ? &m->gone : &m->came;
-		const struct change_side *it = gone ? &c->old : &c->now;
+		bool deleted = c->kind == CHANGE_DELETED;
+		struct moves_side *side = deleted ? &m->deleted : &m->added;
+		const struct change_side *it = deleted ? &c->old : &c->now;
 		struct moves_file *f;
 
 		if (!is_looked_at(c, home) ||
-		    (!gone && c->kind != CHANGE_ADDED &&
+		    (!deleted && c->kind != CHANGE_ADDED &&
 		     c->kind != CHANGE_MODIFIED))
 			continue;
 		moves_add(side, c->path, it->mode, it->size, i);
@@ -178,15 +178,15 @@ static void keep(struct change_list *list, const struct moves *m)
 {
 	size_t i;
 
-	list->moves = mem_zalloc((m->came.count + 1) * sizeof(*list->moves));
-	for (i = 0; i < m->came.count; i++) {
-		const struct moves_file *f = &m->came.items[i];
+	list->moves = mem_zalloc((m->added.count + 1) * sizeof(*list->moves));
+	for (i = 0; i < m->added.count; i++) {
+		const struct moves_file *f = &m->added.items[i];
 		struct change *from, *to = &list->items[f->index];
 		struct change_move *move;
 
 		if (f->other == MOVES_NONE)
 			continue;
-		from = &list->items[m->gone.items[f->other].index];
+		from = &list->items[m->deleted.items[f->other].index];
 		move = &list->moves[list->move_count++];
 		*move = (struct change_move){
 			.from = from->path,

@@ -47,7 +47,7 @@ static int collect(struct store *store, const struct plan *plan,
 			      err) < 0)
 			return -err->num;
 	}
-	for (i = 0; to->moves.gone.count && i < plan->step_count; i++) {
+	for (i = 0; to->moves.deleted.count && i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
 
 		if (s->kind == STEP_CREATE && s->how == STEP_PLAIN &&
@@ -62,15 +62,15 @@ static void keep(struct carry_moves *m)
 	const struct moves_trees *t = &m->trees;
 	size_t i;
 
-	m->items = mem_zalloc((t->moves.came.count + 1) * sizeof(*m->items));
-	for (i = 0; i < t->moves.came.count; i++) {
-		const struct moves_file *f = &t->moves.came.items[i], *g;
-		const struct entry *now = &t->came[f->index], *old;
+	m->items = mem_zalloc((t->moves.added.count + 1) * sizeof(*m->items));
+	for (i = 0; i < t->moves.added.count; i++) {
+		const struct moves_file *f = &t->moves.added.items[i], *g;
+		const struct entry *now = &t->added[f->index], *old;
 
 		if (f->other == MOVES_NONE)
 			continue;
-		g = &t->moves.gone.items[f->other];
-		old = &t->gone[g->index];
+		g = &t->moves.deleted.items[f->other];
+		old = &t->deleted[g->index];
 		m->items[m->count++] = (struct change_move){
 			.from = g->path,
 			.to = f->path,
@@ -102,9 +102,9 @@ void carry_moves_free(struct carry_moves *m)
 	free(m->items);
 }
 
-bool carry_moves_has(const struct carry_moves *m, const char *path, bool came)
+bool carry_moves_has(const struct carry_moves *m, const char *path, bool added)
 {
-	return moves_trees_at(&m->trees, path, came) != NULL;
+	return moves_trees_at(&m->trees, path, added) != NULL;
 }
 
 void carry_moves_print(const struct carry_moves *m, const char *prefix)

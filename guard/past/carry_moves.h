@@ -23,7 +23,7 @@ int carry_moves_make(struct store *store, const struct plan *plan,
 		     struct carry_moves *ret, struct err *err);
 void carry_moves_free(struct carry_moves *m);
 /* Whether a move begins or (came) ends there. */
-bool carry_moves_has(const struct carry_moves *m, const char *path, bool came);
+bool carry_moves_has(const struct carry_moves *m, const char *path, bool added);
 /* A line each on stdout; what went with its folder has none. */
 void carry_moves_print(const struct carry_moves *m, const char *prefix);
 /* [{"from", "to", "type", "files", "similarity"}]: the same lines. */

@@ -10,12 +10,12 @@
 #include "restore/git/moves_store.h"
 
 static const struct entry *entry_of(void *arg, const struct moves_file *f,
-				    bool came)
+				    bool added)
 {
 	const struct review *r = arg;
 	const struct review_entry *e = &r->entries[f->index];
 
-	return came ? &e->now : &e->old;
+	return added ? &e->now : &e->old;
 }
 
 /* Over another it is no one thing with it, but it is said. */
@@ -51,10 +51,10 @@ static void collect(const struct review *r, struct moves *m)
 			other = e->path;
 		if (!may_move(e))
 			continue;
-		moves_add(e->now.mode ? &m->came : &m->gone, e->path, it->mode,
-			  it->size, i);
+		moves_add(e->now.mode ? &m->added : &m->deleted, e->path,
+			  it->mode, it->size, i);
 		if (e->now.mode)
-			m->came.items[m->came.count - 1].over = is_over(e);
+			m->added.items[m->added.count - 1].over = is_over(e);
 	}
 }
 
@@ -67,15 +67,15 @@ void review_moves_find(struct review *r)
 
 	collect(r, &m);
 	moves_find(&m, &source);
-	for (i = 0; i < m.came.count; i++) {
-		const struct moves_file *f = &m.came.items[i];
+	for (i = 0; i < m.added.count; i++) {
+		const struct moves_file *f = &m.added.items[i];
 		struct review_entry *now, *old;
 
 		if (f->other == MOVES_NONE)
 			continue;
 		now = &r->entries[f->index];
-		old = &r->entries[m.gone.items[f->other].index];
-		now->twin = m.gone.items[f->other].index + 1;
+		old = &r->entries[m.deleted.items[f->other].index];
+		now->twin = m.deleted.items[f->other].index + 1;
 		old->twin = f->index + 1;
 		now->percent = old->percent = f->percent;
 		now->with_folder = old->with_folder =
@@ -94,15 +94,15 @@ struct pairs {
 	size_t count, room;
 };
 
-static void add_pair(struct review *r, struct pairs *p, size_t came)
+static void add_pair(struct review *r, struct pairs *p, size_t added)
 {
-	size_t gone = r->entries[came].twin - 1;
+	size_t deleted = r->entries[added].twin - 1;
 
 	GROW(p->list, p->count, p->room);
-	p->list[p->count++] = came;
+	p->list[p->count++] = added;
 	GROW(p->list, p->count, p->room);
-	p->list[p->count++] = gone;
-	r->entries[came].claimed = r->entries[gone].claimed = true;
+	p->list[p->count++] = deleted;
+	r->entries[added].claimed = r->entries[deleted].claimed = true;
 }
 
 /* Folders that are heads, one in the other. */

@@ -396,8 +396,8 @@ static int each_move(const struct maker *m, const char *path,
 		return 0;
 	if (!now->mode)
 		return 1;
-	f = &t->moves.gone.items[f->other];
-	got = print_move(m, f, &t->gone[f->index], path, now, err);
+	f = &t->moves.deleted.items[f->other];
+	got = print_move(m, f, &t->deleted[f->index], path, now, err);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 1;
 }
 

@@ -10,8 +10,8 @@
 
 void moves_free(struct moves *m)
 {
-	free(m->gone.items);
-	free(m->came.items);
+	free(m->deleted.items);
+	free(m->added.items);
 	*m = (struct moves){0};
 }
 
@@ -31,7 +31,7 @@ void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	};
 }
 
-static int by_path(const void *path, const void *file)
+static int compare_path_to_moves_file(const void *path, const void *file)
 {
 	return path_compare(path, ((const struct moves_file *)file)->path);
 }
@@ -40,7 +40,7 @@ uint32_t moves_find_path(const struct moves_side *side, const char *path)
 {
 	const struct moves_file *f =
 		side->count ? bsearch(path, side->items, side->count,
-				      sizeof(*f), by_path)
+				      sizeof(*f), compare_path_to_moves_file)
 			    : NULL;
 
 	return f ? (uint32_t)(f - side->items) : MOVES_NONE;
@@ -51,12 +51,13 @@ bool moves_is_free(const struct moves_file *f)
 	return f->other == MOVES_NONE;
 }
 
-void moves_pair(struct moves *m, uint32_t gone, uint32_t came, unsigned percent)
+void moves_pair(struct moves *m, uint32_t deleted, uint32_t added,
+		unsigned percent)
 {
-	m->gone.items[gone].other = came;
-	m->came.items[came].other = gone;
-	m->gone.items[gone].percent = (uint8_t)percent;
-	m->came.items[came].percent = (uint8_t)percent;
+	m->deleted.items[deleted].other = added;
+	m->added.items[added].other = deleted;
+	m->deleted.items[deleted].percent = (uint8_t)percent;
+	m->added.items[added].percent = (uint8_t)percent;
 }
 
 /* The nearest item above, if it is the folder itself. */
@@ -89,10 +90,10 @@ static uint32_t *parents_of(const struct moves_side *side)
 
 static void work_free(struct moves_work *w)
 {
-	free(w->gone_parent);
-	free(w->came_parent);
-	free(w->gone_group);
-	free(w->came_group);
+	free(w->deleted_parent);
+	free(w->added_parent);
+	free(w->deleted_group);
+	free(w->added_group);
 	free(w->best);
 	free(w->votes);
 }
@@ -101,20 +102,20 @@ void moves_find(struct moves *m, const struct moves_source *source)
 {
 	struct moves_work w = {.m = m, .source = source};
 
-	if (!m->gone.count || !m->came.count)
+	if (!m->deleted.count || !m->added.count)
 		return;
-	w.gone_parent = parents_of(&m->gone);
-	w.came_parent = parents_of(&m->came);
-	w.gone_group = mem_zalloc(m->gone.count * sizeof(uint32_t));
-	w.came_group = mem_zalloc(m->came.count * sizeof(uint32_t));
-	w.best = mem_alloc(m->gone.count * sizeof(uint32_t));
-	w.votes = mem_alloc(m->gone.count * sizeof(uint32_t));
+	w.deleted_parent = parents_of(&m->deleted);
+	w.added_parent = parents_of(&m->added);
+	w.deleted_group = mem_zalloc(m->deleted.count * sizeof(uint32_t));
+	w.added_group = mem_zalloc(m->added.count * sizeof(uint32_t));
+	w.best = mem_alloc(m->deleted.count * sizeof(uint32_t));
+	w.votes = mem_alloc(m->deleted.count * sizeof(uint32_t));
 	moves_exact(&w);
 	moves_vote(&w);
 	moves_exact_rest(&w);
 	moves_vote(&w);
-	moves_alike(&w);
+	moves_similar(&w);
 	moves_vote(&w);
-	moves_folders(&w);
+	moves_dirs(&w);
 	work_free(&w);
 }

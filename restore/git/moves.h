@@ -22,13 +22,13 @@
 #define MOVES_NONE UINT32_MAX
 
 /* Percent from which on two files are the same one. */
-#define MOVES_ALIKE 50
+#define MOVES_SIMILAR 50
 /* A larger one is only ever found by its very bytes. */
-#define MOVES_ALIKE_MAX (1u << 20)
+#define MOVES_SIMILAR_MAX (1u << 20)
 /* So many files are compared with each other where neither name nor folder
  * says which; and so many bytes are read for likeness in all. */
-#define MOVES_ALIKE_FILES 2000
-#define MOVES_ALIKE_BYTES (128u << 20)
+#define MOVES_SIMILAR_FILES 2000
+#define MOVES_SIMILAR_BYTES (128u << 20)
 
 /* One folder, file or link; other kinds are never moved. */
 struct moves_file {
@@ -53,17 +53,17 @@ struct moves_side {
 };
 
 struct moves {
-	struct moves_side gone, came;
+	struct moves_side deleted, added;
 	bool limited; /* a limit was met: there may be more */
 };
 
 struct moves_source {
 	/* Two files or links of one key have the same bytes. Negative: it
 	 * cannot be had, -EFBIG: too much was asked for already. */
-	int (*key)(void *arg, const struct moves_file *f, bool came,
+	int (*key)(void *arg, const struct moves_file *f, bool added,
 		   unsigned char ret[HASH_LEN], struct err *err);
-	/* The bytes of a file of at most MOVES_ALIKE_MAX. */
-	int (*bytes)(void *arg, const struct moves_file *f, bool came,
+	/* The bytes of a file of at most MOVES_SIMILAR_MAX. */
+	int (*bytes)(void *arg, const struct moves_file *f, bool added,
 		     struct buf *to, struct err *err);
 	void *arg;
 };

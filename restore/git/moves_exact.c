@@ -9,26 +9,27 @@
 #include "restore/git/moves_work.h"
 
 /* One of either side. */
-struct thing {
+struct keyed_file {
 	const struct moves_file *file;
 	uint32_t at;
-	bool came;
+	bool added;
 	unsigned char key[HASH_LEN];
 };
 
-struct things {
-	struct thing *items;
+struct keyed_files {
+	struct keyed_file *items;
 	size_t count, room;
 };
 
-static void things_add(struct things *t, const struct moves_side *side,
-		       uint32_t at, bool came)
+static void keyed_files_add(struct keyed_files *t,
+			    const struct moves_side *side, uint32_t at,
+			    bool added)
 {
 	GROW(t->items, t->count, t->room);
-	t->items[t->count++] = (struct thing){
+	t->items[t->count++] = (struct keyed_file){
 		.file = &side->items[at],
 		.at = at,
-		.came = came,
+		.added = added,
 	};
 }
 
@@ -38,10 +39,10 @@ static uint64_t size_of(const struct moves_file *f)
 	return S_ISLNK(f->mode) ? 0 : f->size;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_keyed_sizes(const void *a, const void *b)
 {
-	const struct moves_file *x = ((const struct thing *)a)->file;
-	const struct moves_file *y = ((const struct thing *)b)->file;
+	const struct moves_file *x = ((const struct keyed_file *)a)->file;
+	const struct moves_file *y = ((const struct keyed_file *)b)->file;
 	uint32_t p = x->mode & S_IFMT, q = y->mode & S_IFMT;
 
 	if (size_of(x) != size_of(y))
@@ -49,46 +50,49 @@ static int by_size(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
-	const struct thing *x = a, *y = b;
+	const struct keyed_file *x = a, *y = b;
 	int order = memcmp(x->key, y->key, sizeof(x->key));
 
-	return order ? order : by_size(a, b);
+	return order ? order : compare_keyed_sizes(a, b);
 }
 
-static void collect(const struct moves_side *side, bool came, struct things *to)
+static void collect_keyed_files(const struct moves_side *side, bool added,
+				struct keyed_files *to)
 {
 	uint32_t i;
 
 	for (i = 0; i < side->count; i++)
 		if (S_ISREG(side->items[i].mode) ||
 		    S_ISLNK(side->items[i].mode))
-			things_add(to, side, i, came);
+			keyed_files_add(to, side, i, added);
 }
 
 /* Takes out what has nothing of its size on the other side, and what cannot be
  * read. The small ones come first: they are many, and soon read. */
-static void read_keys(struct moves_work *w, struct things *t)
+static void read_keys(struct moves_work *w, struct keyed_files *t)
 {
 	size_t kept = 0, from, end, i;
 	struct err ignored;
 
 	if (t->count)
-		qsort(t->items, t->count, sizeof(*t->items), by_size);
+		qsort(t->items, t->count, sizeof(*t->items),
+		      compare_keyed_sizes);
 	for (from = 0; from < t->count; from = end) {
-		size_t gone = 0;
+		size_t deleted = 0;
 
-		for (end = from; end < t->count &&
-				 by_size(&t->items[from], &t->items[end]) == 0;
+		for (end = from;
+		     end < t->count &&
+		     compare_keyed_sizes(&t->items[from], &t->items[end]) == 0;
 		     end++)
-			gone += !t->items[end].came;
-		if (!gone || gone == end - from)
+			deleted += !t->items[end].added;
+		if (!deleted || deleted == end - from)
 			continue;
 		for (i = from; i < end; i++) {
-			struct thing *x = &t->items[i];
+			struct keyed_file *x = &t->items[i];
 			int got = w->source->key(w->source->arg, x->file,
-						 x->came, x->key, &ignored);
+						 x->added, x->key, &ignored);
 
 			w->m->limited |= got == -EFBIG;
 			if (got >= 0)
@@ -98,7 +102,8 @@ static void read_keys(struct moves_work *w, struct things *t)
 	t->count = kept;
 }
 
-static bool same_name(const struct moves_file *a, const struct moves_file *b)
+static bool same_file_name(const struct moves_file *a,
+			   const struct moves_file *b)
 {
 	return strcmp(path_name(a->path), path_name(b->path)) == 0;
 }
@@ -106,52 +111,53 @@ static bool same_name(const struct moves_file *a, const struct moves_file *b)
 /* Any two empty files are the same: only one of its name was moved. */
 static bool may_pair(const struct moves_file *a, const struct moves_file *b)
 {
-	return (S_ISREG(a->mode) && a->size) || same_name(a, b);
+	return (S_ISREG(a->mode) && a->size) || same_file_name(a, b);
 }
 
 /* One group of the same bytes. */
-static void pair_only(struct moves_work *w, const struct things *t, size_t from,
-		      size_t end)
+static void pair_only(struct moves_work *w, const struct keyed_files *t,
+		      size_t from, size_t end)
 {
-	const struct thing *gone = NULL, *came = NULL;
+	const struct keyed_file *deleted = NULL, *added = NULL;
 	size_t goners = 0, comers = 0, i;
 
 	for (i = from; i < end; i++) {
-		const struct thing *x = &t->items[i];
+		const struct keyed_file *x = &t->items[i];
 
-		if (!x->came)
+		if (!x->added)
 			goners++;
 		else if (!x->file->over)
 			comers++;
-		if (!x->came)
-			gone = x;
+		if (!x->added)
+			deleted = x;
 		else if (!x->file->over)
-			came = x;
+			added = x;
 	}
-	if (goners == 1 && comers == 1 && may_pair(gone->file, came->file))
-		moves_pair(w->m, gone->at, came->at, 100);
+	if (goners == 1 && comers == 1 && may_pair(deleted->file, added->file))
+		moves_pair(w->m, deleted->at, added->at, 100);
 }
 
 void moves_exact(struct moves_work *w)
 {
-	struct things t = {0};
+	struct keyed_files t = {0};
 	size_t from, end, i;
 	uint32_t group = 0;
 
-	collect(&w->m->gone, false, &t);
-	collect(&w->m->came, true, &t);
+	collect_keyed_files(&w->m->deleted, false, &t);
+	collect_keyed_files(&w->m->added, true, &t);
 	read_keys(w, &t);
 	if (t.count)
-		qsort(t.items, t.count, sizeof(*t.items), by_key);
+		qsort(t.items, t.count, sizeof(*t.items), compare_keys);
 	for (from = 0; from < t.count; from = end) {
 		group++;
-		for (end = from; end < t.count &&
-				 by_key(&t.items[from], &t.items[end]) == 0;
+		for (end = from;
+		     end < t.count &&
+		     compare_keys(&t.items[from], &t.items[end]) == 0;
 		     end++)
 			continue;
 		for (i = from; i < end; i++)
-			*(t.items[i].came ? &w->came_group[t.items[i].at]
-					  : &w->gone_group[t.items[i].at]) =
+			*(t.items[i].added ? &w->added_group[t.items[i].at]
+					   : &w->deleted_group[t.items[i].at]) =
 				group;
 		pair_only(w, &t, from, end);
 	}
@@ -163,10 +169,10 @@ void moves_exact(struct moves_work *w)
 struct choice {
 	const struct moves_file *file;
 	uint32_t at, group;
-	bool came;
+	bool added;
 };
 
-static int by_name(const void *a, const void *b)
+static int compare_choice_names(const void *a, const void *b)
 {
 	const struct choice *x = a, *y = b;
 
@@ -175,7 +181,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(path_name(x->file->path), path_name(y->file->path));
 }
 
-static int by_group(const void *a, const void *b)
+static int compare_choice_groups(const void *a, const void *b)
 {
 	const struct choice *x = a, *y = b;
 
@@ -183,12 +189,12 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Within one class: sides apart, each in the order of its paths. */
-static int by_side(const void *a, const void *b)
+static int compare_choice_sides(const void *a, const void *b)
 {
 	const struct choice *x = a, *y = b;
 
-	if (x->came != y->came)
-		return x->came ? 1 : -1;
+	if (x->added != y->added)
+		return x->added ? 1 : -1;
 	if (x->file->over != y->file->over)
 		return x->file->over ? 1 : -1;
 	return (x->at > y->at) - (x->at < y->at);
@@ -198,18 +204,18 @@ static struct choice *choices(const struct moves_work *w, size_t *ret)
 {
 	const struct moves *m = w->m;
 	struct choice *list =
-		mem_alloc((m->gone.count + m->came.count) * sizeof(*list));
+		mem_alloc((m->deleted.count + m->added.count) * sizeof(*list));
 	size_t n = 0;
 	uint32_t i;
 
-	for (i = 0; i < m->gone.count; i++)
-		if (w->gone_group[i] && moves_is_free(&m->gone.items[i]))
-			list[n++] = (struct choice){&m->gone.items[i], i,
-						    w->gone_group[i], false};
-	for (i = 0; i < m->came.count; i++)
-		if (w->came_group[i] && moves_is_free(&m->came.items[i]))
-			list[n++] = (struct choice){&m->came.items[i], i,
-						    w->came_group[i], true};
+	for (i = 0; i < m->deleted.count; i++)
+		if (w->deleted_group[i] && moves_is_free(&m->deleted.items[i]))
+			list[n++] = (struct choice){&m->deleted.items[i], i,
+						    w->deleted_group[i], false};
+	for (i = 0; i < m->added.count; i++)
+		if (w->added_group[i] && moves_is_free(&m->added.items[i]))
+			list[n++] = (struct choice){&m->added.items[i], i,
+						    w->added_group[i], true};
 	*ret = n;
 	return list;
 }
@@ -217,14 +223,14 @@ static struct choice *choices(const struct moves_work *w, size_t *ret)
 /* Pairs those of a class one by one. */
 static void pair_class(struct moves_work *w, struct choice *list, size_t count)
 {
-	size_t came = 0, i;
+	size_t added = 0, i;
 
-	qsort(list, count, sizeof(*list), by_side);
-	while (came < count && !list[came].came)
-		came++;
-	for (i = 0; came + i < count && !list[i].came; i++)
-		if (may_pair(list[i].file, list[came + i].file))
-			moves_pair(w->m, list[i].at, list[came + i].at, 100);
+	qsort(list, count, sizeof(*list), compare_choice_sides);
+	while (added < count && !list[added].added)
+		added++;
+	for (i = 0; added + i < count && !list[i].added; i++)
+		if (may_pair(list[i].file, list[added + i].file))
+			moves_pair(w->m, list[i].at, list[added + i].at, 100);
 }
 
 static void pair_classes(struct moves_work *w,
@@ -247,16 +253,18 @@ void moves_exact_rest(struct moves_work *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < w->m->gone.count; i++) {
+	for (i = 0; i < w->m->deleted.count; i++) {
 		uint32_t to;
 
-		if (!w->gone_group[i] || !moves_is_free(&w->m->gone.items[i]))
+		if (!w->deleted_group[i] ||
+		    !moves_is_free(&w->m->deleted.items[i]))
 			continue;
 		to = moves_expected(w, i);
-		if (to != MOVES_NONE && w->came_group[to] == w->gone_group[i] &&
-		    moves_is_free(&w->m->came.items[to]))
+		if (to != MOVES_NONE &&
+		    w->added_group[to] == w->deleted_group[i] &&
+		    moves_is_free(&w->m->added.items[to]))
 			moves_pair(w->m, i, to, 100);
 	}
-	pair_classes(w, by_name);
-	pair_classes(w, by_group);
+	pair_classes(w, compare_choice_names);
+	pair_classes(w, compare_choice_groups);
 }

@@ -11,11 +11,11 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"
 
-static int key_of(void *arg, const struct moves_file *f, bool came,
-		  unsigned char ret[HASH_LEN], struct err *err)
+static int stored_file_key(void *arg, const struct moves_file *f, bool added,
+			   unsigned char ret[HASH_LEN], struct err *err)
 {
 	const struct moves_store *s = arg;
-	const struct entry *e = s->entry(s->arg, f, came);
+	const struct entry *e = s->entry(s->arg, f, added);
 
 	if (e->flags & ENTRY_INCOMPLETE)
 		return fail(err, EIO, "it was not stored whole");
@@ -33,20 +33,21 @@ static int key_of(void *arg, const struct moves_file *f, bool came,
 	return 0;
 }
 
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+static int append_file_bytes(void *arg, const void *data, size_t len,
+			     struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
 	return 0;
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool came,
-		    struct buf *to, struct err *err)
+static int read_stored_bytes(void *arg, const struct moves_file *f, bool added,
+			     struct buf *to, struct err *err)
 {
 	const struct moves_store *s = arg;
-	const struct entry *e = s->entry(s->arg, f, came);
+	const struct entry *e = s->entry(s->arg, f, added);
 
-	return content_each(s->store, &e->content, add_piece, to, err);
+	return content_each(s->store, &e->content, append_file_bytes, to, err);
 }
 
 struct moves_source moves_of_store(struct moves_store *s)
@@ -56,21 +57,22 @@ struct moves_source moves_of_store(struct moves_store *s)
 	/* Without one, links of another's making may be taken for the same. */
 	(void)!getrandom(secret, sizeof(secret), 0);
 	hash_key_make(&s->hash, HASH_XXH3_64X2, secret);
-	return (struct moves_source){key_of, bytes_of, s};
+	return (struct moves_source){stored_file_key, read_stored_bytes, s};
 }
 
 /* --- of two trees --- */
 
 static const struct entry *entry_at(void *arg, const struct moves_file *f,
-				    bool came)
+				    bool added)
 {
 	const struct moves_trees *t = arg;
 
-	return came ? &t->came[f->index] : &t->gone[f->index];
+	return added ? &t->added[f->index] : &t->deleted[f->index];
 }
 
-static void add(struct moves_side *side, struct entry **entries, char ***paths,
-		size_t *room, const char *path, const struct entry *e)
+static void add_moves_entry(struct moves_side *side, struct entry **entries,
+			    char ***paths, size_t *room, const char *path,
+			    const struct entry *e)
 {
 	size_t at = side->count;
 
@@ -86,26 +88,27 @@ static void add(struct moves_side *side, struct entry **entries, char ***paths,
 }
 
 void moves_trees_add(struct moves_trees *t, const char *path,
-		     const struct entry *e, bool came)
+		     const struct entry *e, bool added)
 {
-	if (came)
-		add(&t->moves.came, &t->came, &t->came_paths, &t->came_room,
-		    path, e);
+	if (added)
+		add_moves_entry(&t->moves.added, &t->added, &t->added_paths,
+				&t->added_room, path, e);
 	else
-		add(&t->moves.gone, &t->gone, &t->gone_paths, &t->gone_room,
-		    path, e);
+		add_moves_entry(&t->moves.deleted, &t->deleted,
+				&t->deleted_paths, &t->deleted_room, path, e);
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_moves_files(const void *a, const void *b)
 {
 	return path_compare(((const struct moves_file *)a)->path,
 			    ((const struct moves_file *)b)->path);
 }
 
-static void sort(struct moves_side *side)
+static void sort_moves_side(struct moves_side *side)
 {
 	if (side->count)
-		qsort(side->items, side->count, sizeof(*side->items), by_path);
+		qsort(side->items, side->count, sizeof(*side->items),
+		      compare_moves_files);
 }
 
 void moves_trees_find(struct moves_trees *t, struct store *store)
@@ -115,8 +118,8 @@ void moves_trees_find(struct moves_trees *t, struct store *store)
 	t->from = (struct moves_store){
 		.store = store, .entry = entry_at, .arg = t};
 	source = moves_of_store(&t->from);
-	sort(&t->moves.gone);
-	sort(&t->moves.came);
+	sort_moves_side(&t->moves.deleted);
+	sort_moves_side(&t->moves.added);
 	moves_find(&t->moves, &source);
 }
 
@@ -128,8 +131,8 @@ struct gathering {
 	bool folders;
 };
 
-static int add_gone(void *arg, const char *path, const struct entry *a,
-		    const struct entry *b, struct err *err)
+static int add_deleted_entry(void *arg, const char *path, const struct entry *a,
+			     const struct entry *b, struct err *err)
 {
 	struct gathering *g = arg;
 	struct moves_trees *t = g->to;
@@ -148,8 +151,8 @@ static int add_gone(void *arg, const char *path, const struct entry *a,
 }
 
 /* Only what could be one of those. */
-static int add_came(void *arg, const char *path, const struct entry *a,
-		    const struct entry *b, struct err *err)
+static int add_added_entry(void *arg, const char *path, const struct entry *a,
+			   const struct entry *b, struct err *err)
 {
 	struct gathering *g = arg;
 
@@ -173,11 +176,11 @@ int moves_trees_make(struct store *store, const struct entry *old,
 	struct gathering g = {ret, wanted, arg, .least = UINT64_MAX};
 
 	*ret = (struct moves_trees){0};
-	if (tree_diff(store, old, now, add_gone, &g, err) < 0)
+	if (tree_diff(store, old, now, add_deleted_entry, &g, err) < 0)
 		return -err->num;
 	if (g.least == UINT64_MAX)
 		return 0;
-	if (tree_diff(store, old, now, add_came, &g, err) < 0)
+	if (tree_diff(store, old, now, add_added_entry, &g, err) < 0)
 		return -err->num;
 	moves_trees_find(ret, store);
 	return 0;
@@ -187,25 +190,26 @@ void moves_trees_free(struct moves_trees *t)
 {
 	size_t i;
 
-	for (i = 0; i < t->moves.gone.count; i++) {
-		entry_free(&t->gone[i]);
-		free(t->gone_paths[i]);
+	for (i = 0; i < t->moves.deleted.count; i++) {
+		entry_free(&t->deleted[i]);
+		free(t->deleted_paths[i]);
 	}
-	for (i = 0; i < t->moves.came.count; i++) {
-		entry_free(&t->came[i]);
-		free(t->came_paths[i]);
+	for (i = 0; i < t->moves.added.count; i++) {
+		entry_free(&t->added[i]);
+		free(t->added_paths[i]);
 	}
-	free(t->gone);
-	free(t->came);
-	free(t->gone_paths);
-	free(t->came_paths);
+	free(t->deleted);
+	free(t->added);
+	free(t->deleted_paths);
+	free(t->added_paths);
 	moves_free(&t->moves);
 }
 
 const struct moves_file *moves_trees_at(const struct moves_trees *t,
-					const char *path, bool came)
+					const char *path, bool added)
 {
-	const struct moves_side *side = came ? &t->moves.came : &t->moves.gone;
+	const struct moves_side *side =
+		added ? &t->moves.added : &t->moves.deleted;
 	uint32_t at = moves_find_path(side, path);
 
 	return at == MOVES_NONE || side->items[at].other == MOVES_NONE

@@ -12,7 +12,7 @@ struct moves_store {
 	struct store *store;
 	/* What it stands for. */
 	const struct entry *(*entry)(void *arg, const struct moves_file *f,
-				     bool came);
+				     bool added);
 	void *arg;
 	struct hash_key hash; /* of the targets of links */
 };
@@ -24,15 +24,15 @@ struct moves_source moves_of_store(struct moves_store *s);
 struct moves_trees {
 	struct moves_store from;
 	struct moves moves;
-	struct entry *gone, *came; /* by the files' index */
-	char **gone_paths, **came_paths;
-	size_t gone_room, came_room;
+	struct entry *deleted, *added; /* by the files' index */
+	char **deleted_paths, **added_paths;
+	size_t deleted_room, added_room;
 };
 
 /* Things from elsewhere, in any order; then find. *t, {0} before, must stay
  * where it is. */
 void moves_trees_add(struct moves_trees *t, const char *path,
-		     const struct entry *e, bool came);
+		     const struct entry *e, bool added);
 void moves_trees_find(struct moves_trees *t, struct store *store);
 
 /* wanted(): whether it may be one end of a move. Where nothing went, what came
@@ -45,6 +45,6 @@ int moves_trees_make(struct store *store, const struct entry *old,
 void moves_trees_free(struct moves_trees *t);
 /* The move that begins or (came) ends there, or NULL. */
 const struct moves_file *moves_trees_at(const struct moves_trees *t,
-					const char *path, bool came);
+					const char *path, bool added);
 
 #endif

@@ -8,17 +8,17 @@ struct moves_work {
 	struct moves *m;
 	const struct moves_source *source;
 	/* Of each item: the folder it is in, if that is in the list. */
-	uint32_t *gone_parent, *came_parent;
+	uint32_t *deleted_parent, *added_parent;
 	/* Of each item: a number that those of the same bytes share; 0: not
 	 * known. */
-	uint32_t *gone_group, *came_group;
+	uint32_t *deleted_group, *added_group;
 	/* Of each gone folder: where most of it went, and how much. */
 	uint32_t *best, *votes;
-	uint64_t alike_bytes; /* read so far */
+	uint64_t similar_bytes; /* read so far */
 };
 
 bool moves_is_free(const struct moves_file *f);
-void moves_pair(struct moves *m, uint32_t gone, uint32_t came,
+void moves_pair(struct moves *m, uint32_t deleted, uint32_t added,
 		unsigned percent);
 /* Of the same bytes, as far as that is one of a kind. */
 void moves_exact(struct moves_work *w);
@@ -27,9 +27,9 @@ void moves_exact_rest(struct moves_work *w);
 /* Counts anew where the files of each gone folder went. */
 void moves_vote(struct moves_work *w);
 /* Where it lies if the folder above went there as a whole; MOVES_NONE. */
-uint32_t moves_expected(const struct moves_work *w, uint32_t gone);
-void moves_alike(struct moves_work *w);
+uint32_t moves_expected(const struct moves_work *w, uint32_t deleted);
+void moves_similar(struct moves_work *w);
 /* Folders, and who went with them. */
-void moves_folders(struct moves_work *w);
+void moves_dirs(struct moves_work *w);
 
 #endif

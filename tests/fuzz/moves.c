@@ -42,11 +42,11 @@ static void world_free(struct world *w)
 
 static void add_line(struct world *w, const char *line, size_t len)
 {
-	bool came = len && line[0] == '+';
+	bool added = len && line[0] == '+';
 	size_t path_len = 0, i;
 	struct thing t = {0};
 
-	if (len < 4 || w->counts[came] == THINGS_MAX)
+	if (len < 4 || w->counts[added] == THINGS_MAX)
 		return;
 	while (3 + path_len < len && line[3 + path_len] != ' ')
 		path_len++;
@@ -60,8 +60,8 @@ static void add_line(struct world *w, const char *line, size_t len)
 	len -= 3 + path_len;
 	for (i = 0; len > 2 && i <= (unsigned char)line[1]; i++)
 		buf_add(&t.text, line + 2, len - 2);
-	GROW(w->sides[came], w->counts[came], w->rooms[came]);
-	w->sides[came][w->counts[came]++] = t;
+	GROW(w->sides[added], w->counts[added], w->rooms[added]);
+	w->sides[added][w->counts[added]++] = t;
 }
 
 static int by_path(const void *a, const void *b)
@@ -78,14 +78,14 @@ static uint32_t mode_of(char kind)
 }
 
 /* In order, and each path once, as a scan has it. */
-static void fill(struct world *w, bool came, struct moves_side *side)
+static void fill(struct world *w, bool added, struct moves_side *side)
 {
-	struct thing *list = w->sides[came];
+	struct thing *list = w->sides[added];
 	size_t i;
 
-	if (w->counts[came])
-		qsort(list, w->counts[came], sizeof(*list), by_path);
-	for (i = 0; i < w->counts[came]; i++) {
+	if (w->counts[added])
+		qsort(list, w->counts[added], sizeof(*list), by_path);
+	for (i = 0; i < w->counts[added]; i++) {
 		struct moves_file *f;
 
 		if (i && strcmp(list[i - 1].path, list[i].path) == 0)
@@ -93,15 +93,15 @@ static void fill(struct world *w, bool came, struct moves_side *side)
 		moves_add(side, list[i].path, mode_of(list[i].kind),
 			  list[i].text.len, i);
 		f = &side->items[side->count - 1];
-		f->over = came && list[i].kind == 'o';
+		f->over = added && list[i].kind == 'o';
 		f->plain = list[i].kind == 'p';
 	}
 }
 
 static const struct thing *thing_of(const struct world *w,
-				    const struct moves_file *f, bool came)
+				    const struct moves_file *f, bool added)
 {
-	return &w->sides[came][f->index];
+	return &w->sides[added][f->index];
 }
 
 static bool can_be_read(const struct thing *t)
@@ -109,10 +109,10 @@ static bool can_be_read(const struct thing *t)
 	return t->kind != 'x' && t->kind != 'b';
 }
 
-static int key_of(void *arg, const struct moves_file *f, bool came,
+static int key_of(void *arg, const struct moves_file *f, bool added,
 		  unsigned char ret[HASH_LEN], struct err *err)
 {
-	const struct thing *t = thing_of(arg, f, came);
+	const struct thing *t = thing_of(arg, f, added);
 	uint64_t sum = hash_check(t->text.data, t->text.len);
 
 	must(!S_ISDIR(f->mode));
@@ -125,12 +125,12 @@ static int key_of(void *arg, const struct moves_file *f, bool came,
 	return 0;
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool came,
+static int bytes_of(void *arg, const struct moves_file *f, bool added,
 		    struct buf *to, struct err *err)
 {
-	const struct thing *t = thing_of(arg, f, came);
+	const struct thing *t = thing_of(arg, f, added);
 
-	must(S_ISREG(f->mode) && f->size <= MOVES_ALIKE_MAX && !f->plain);
+	must(S_ISREG(f->mode) && f->size <= MOVES_SIMILAR_MAX && !f->plain);
 	if (!can_be_read(t))
 		return fail(err, EACCES, "unreadable");
 	buf_add(to, t->text.data, t->text.len);
@@ -150,25 +150,25 @@ static void check_parents(const struct moves *m, const struct moves_file *from,
 {
 	auto_free char *old = path_parent(from->path);
 	auto_free char *now = path_parent(to->path);
-	uint32_t gone = moves_find_path(&m->gone, old);
-	uint32_t came = moves_find_path(&m->came, now);
+	uint32_t deleted = moves_find_path(&m->deleted, old);
+	uint32_t added = moves_find_path(&m->added, now);
 
 	must(strcmp(path_name(from->path), path_name(to->path)) == 0);
-	must(gone != MOVES_NONE && came != MOVES_NONE);
-	must(m->gone.items[gone].other == came);
+	must(deleted != MOVES_NONE && added != MOVES_NONE);
+	must(m->deleted.items[deleted].other == added);
 }
 
 static void check_pair(const struct world *w, const struct moves *m, size_t at)
 {
-	const struct moves_file *from = &m->gone.items[at], *to;
+	const struct moves_file *from = &m->deleted.items[at], *to;
 	const struct thing *old, *now;
 
-	must(from->other < m->came.count);
-	to = &m->came.items[from->other];
+	must(from->other < m->added.count);
+	to = &m->added.items[from->other];
 	must(to->other == at && to->percent == from->percent);
 	must(to->with_parent == from->with_parent);
 	must((from->mode & S_IFMT) == (to->mode & S_IFMT));
-	must(from->percent >= MOVES_ALIKE && from->percent <= 100);
+	must(from->percent >= MOVES_SIMILAR && from->percent <= 100);
 	if (from->with_parent)
 		check_parents(m, from, to);
 	if (S_ISDIR(from->mode)) {
@@ -187,13 +187,13 @@ static void check(const struct world *w, const struct moves *m)
 {
 	size_t pairs = 0, i;
 
-	for (i = 0; i < m->gone.count; i++)
-		if (m->gone.items[i].other != MOVES_NONE) {
+	for (i = 0; i < m->deleted.count; i++)
+		if (m->deleted.items[i].other != MOVES_NONE) {
 			check_pair(w, m, i);
 			pairs++;
 		}
-	for (i = 0; i < m->came.count; i++)
-		if (m->came.items[i].other != MOVES_NONE)
+	for (i = 0; i < m->added.count; i++)
+		if (m->added.items[i].other != MOVES_NONE)
 			pairs--;
 	must(pairs == 0);
 }
@@ -218,15 +218,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t i;
 
 	read_lines(&w, data, len);
-	fill(&w, false, &m.gone);
-	fill(&w, true, &m.came);
+	fill(&w, false, &m.deleted);
+	fill(&w, true, &m.added);
 	moves_find(&m, &source);
 	check(&w, &m);
 	/* Whoever asks again gets the same answer. */
-	fill(&w, false, &again.gone);
-	fill(&w, true, &again.came);
+	fill(&w, false, &again.deleted);
+	fill(&w, true, &again.added);
 	moves_find(&again, &source);
-	for (i = 0; i < m.gone.count; i++)
-		must(m.gone.items[i].other == again.gone.items[i].other);
+	for (i = 0; i < m.deleted.count; i++)
+		must(m.deleted.items[i].other == again.deleted.items[i].other);
 	return 0;
 }

@@ -21,21 +21,21 @@ struct made {
 };
 
 struct world {
-	const struct made *gone, *came;
+	const struct made *deleted, *added;
 	size_t keys, bytes; /* asked for */
 };
 
 static const char *text_of(const struct world *w, const struct moves_file *f,
-			   bool came)
+			   bool added)
 {
-	return (came ? w->came : w->gone)[f->index].text;
+	return (added ? w->added : w->deleted)[f->index].text;
 }
 
-static int key_of(void *arg, const struct moves_file *f, bool came,
+static int key_of(void *arg, const struct moves_file *f, bool added,
 		  unsigned char ret[HASH_LEN], struct err *err)
 {
 	struct world *w = arg;
-	const char *text = text_of(w, f, came);
+	const char *text = text_of(w, f, added);
 	uint64_t sum;
 
 	if (strcmp(text, "unreadable") == 0)
@@ -49,14 +49,14 @@ static int key_of(void *arg, const struct moves_file *f, bool came,
 	return 0;
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool came,
+static int bytes_of(void *arg, const struct moves_file *f, bool added,
 		    struct buf *to, struct err *err)
 {
 	struct world *w = arg;
 
 	(void)err;
 	w->bytes++;
-	buf_add_text(to, text_of(w, f, came));
+	buf_add_text(to, text_of(w, f, added));
 	return 0;
 }
 
@@ -80,20 +80,20 @@ static void told(const struct moves *m, struct buf *to)
 {
 	size_t i;
 
-	for (i = 0; i < m->came.count; i++) {
-		const struct moves_file *f = &m->came.items[i];
+	for (i = 0; i < m->added.count; i++) {
+		const struct moves_file *f = &m->added.items[i];
 		const struct moves_file *g;
 
 		if (f->other == MOVES_NONE)
 			continue;
-		g = &m->gone.items[f->other];
+		g = &m->deleted.items[f->other];
 		assert_int_equal(g->other, i);
 		assert_int_equal(g->percent, f->percent);
 		assert_int_equal(g->with_parent, f->with_parent);
 		buf_printf(to, "%s>%s%s%s ", g->path, f->path,
 			   f->percent < 100 ? "*" : "",
 			   f->with_parent ? "+" : "");
-		assert_true(f->percent >= MOVES_ALIKE);
+		assert_true(f->percent >= MOVES_SIMILAR);
 	}
 }
 
@@ -103,8 +103,8 @@ static void check_world(struct world *w, const char *want, bool limited)
 	struct moves m = {0};
 	struct buf b = {0};
 
-	add(&m.gone, w->gone);
-	add(&m.came, w->came);
+	add(&m.deleted, w->deleted);
+	add(&m.added, w->added);
 	moves_find(&m, &source);
 	told(&m, &b);
 	assert_string_equal(buf_text(&b), want);
@@ -113,10 +113,10 @@ static void check_world(struct world *w, const char *want, bool limited)
 	moves_free(&m);
 }
 
-static void check(const struct made *gone, const struct made *came,
+static void check(const struct made *deleted, const struct made *added,
 		  const char *want)
 {
-	struct world w = {.gone = gone, .came = came};
+	struct world w = {.deleted = deleted, .added = added};
 
 	check_world(&w, want, false);
 }
@@ -289,12 +289,12 @@ static void test_over_another_only_by_the_very_bytes(void **state)
 static void test_what_cannot_be_read_is_no_move(void **state)
 {
 	struct world w = {
-		.gone = (const struct made[]){{"a", "unreadable"}, END},
-		.came = (const struct made[]){{"b", "unreadable"}, END},
+		.deleted = (const struct made[]){{"a", "unreadable"}, END},
+		.added = (const struct made[]){{"b", "unreadable"}, END},
 	};
 	struct world much = {
-		.gone = (const struct made[]){{"a", "too much"}, END},
-		.came = (const struct made[]){{"b", "too much"}, END},
+		.deleted = (const struct made[]){{"a", "too much"}, END},
+		.added = (const struct made[]){{"b", "too much"}, END},
 	};
 
 	(void)state;
@@ -305,11 +305,12 @@ static void test_what_cannot_be_read_is_no_move(void **state)
 static void test_only_what_may_be_the_same_is_read(void **state)
 {
 	struct world w = {
-		.gone = (const struct made[]){{"a", "four"}, {"b", "x"}, END},
-		.came = (const struct made[]){{"c", "1234567890"},
-					      {"d", "1234567890123"},
-					      {"e", "five"},
-					      END},
+		.deleted =
+			(const struct made[]){{"a", "four"}, {"b", "x"}, END},
+		.added = (const struct made[]){{"c", "1234567890"},
+					       {"d", "1234567890123"},
+					       {"e", "five"},
+					       END},
 	};
 
 	(void)state;
@@ -333,14 +334,14 @@ static void fill(struct made *list, char names[][16], char side, size_t count,
 
 static void test_too_many_to_compare_are_left_alone(void **state)
 {
-	enum { MANY = MOVES_ALIKE_FILES };
-	static struct made gone[MANY + 1], came[MANY + 1];
+	enum { MANY = MOVES_SIMILAR_FILES };
+	static struct made deleted[MANY + 1], added[MANY + 1];
 	static char gone_names[MANY][16], came_names[MANY][16];
-	struct world w = {.gone = gone, .came = came};
+	struct world w = {.deleted = deleted, .added = added};
 
 	(void)state;
-	fill(gone, gone_names, 'g', MANY, LINES "1\n");
-	fill(came, came_names, 'n', MANY, LINES "22\n");
+	fill(deleted, gone_names, 'g', MANY, LINES "1\n");
+	fill(added, came_names, 'n', MANY, LINES "22\n");
 	check_world(&w, "", true);
 	assert_int_equal(w.bytes, 0);
 }
@@ -348,22 +349,22 @@ static void test_too_many_to_compare_are_left_alone(void **state)
 static void test_a_hundred_thousand_on_either_side_take_no_time(void **state)
 {
 	enum { MANY = 100000 };
-	static struct made gone[MANY + 1], came[MANY + 1];
+	static struct made deleted[MANY + 1], added[MANY + 1];
 	static char gone_names[MANY][16], came_names[MANY][16];
-	struct world w = {.gone = gone, .came = came};
+	struct world w = {.deleted = deleted, .added = added};
 	const struct moves_source source = {key_of, bytes_of, &w};
 	struct moves m = {0};
 	size_t i, moved = 0;
 
 	(void)state;
 	/* All of the same bytes: the worst there is. */
-	fill(gone, gone_names, 'g', MANY, "same");
-	fill(came, came_names, 'n', MANY, "same");
-	add(&m.gone, gone);
-	add(&m.came, came);
+	fill(deleted, gone_names, 'g', MANY, "same");
+	fill(added, came_names, 'n', MANY, "same");
+	add(&m.deleted, deleted);
+	add(&m.added, added);
 	moves_find(&m, &source);
 	for (i = 0; i < MANY; i++)
-		moved += m.gone.items[i].other == i;
+		moved += m.deleted.items[i].other == i;
 	assert_int_equal(moved, MANY);
 	assert_int_equal(w.keys, 2 * MANY);
 	moves_free(&m);

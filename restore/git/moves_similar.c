@@ -12,28 +12,29 @@
 static bool is_open(const struct moves_file *f)
 {
 	return moves_is_free(f) && S_ISREG(f->mode) && f->size && !f->over &&
-	       !f->plain && f->size <= MOVES_ALIKE_MAX;
+	       !f->plain && f->size <= MOVES_SIMILAR_MAX;
 }
 
 /* The smaller could be half of the larger. */
-static bool may_be_alike(const struct moves_file *a, const struct moves_file *b)
+static bool may_be_similar(const struct moves_file *a,
+			   const struct moves_file *b)
 {
 	return a->size <= 2 * b->size && b->size <= 2 * a->size;
 }
 
-static struct similar *measure(struct moves_work *w, const struct moves_file *f,
-			       bool came)
+static struct similar *measure_file(struct moves_work *w,
+				    const struct moves_file *f, bool added)
 {
 	AUTO(buf) struct buf bytes = {0};
 	struct similar *ret = NULL;
 	struct err ignored;
 
-	if (w->alike_bytes + f->size > MOVES_ALIKE_BYTES) {
+	if (w->similar_bytes + f->size > MOVES_SIMILAR_BYTES) {
 		w->m->limited = true;
 		return NULL;
 	}
-	w->alike_bytes += f->size;
-	if (w->source->bytes(w->source->arg, f, came, &bytes, &ignored) < 0 ||
+	w->similar_bytes += f->size;
+	if (w->source->bytes(w->source->arg, f, added, &bytes, &ignored) < 0 ||
 	    similar_make(bytes.data, bytes.len, &ret, &ignored) <= 0)
 		return NULL;
 	return ret;
@@ -47,31 +48,31 @@ static unsigned percent_of(const struct similar *a, const struct similar *b)
 	return percent > 99 ? 99 : percent;
 }
 
-static void try_pair(struct moves_work *w, uint32_t gone, uint32_t came)
+static void try_pair(struct moves_work *w, uint32_t deleted, uint32_t added)
 {
-	const struct moves_file *f = &w->m->gone.items[gone];
-	const struct moves_file *g = &w->m->came.items[came];
+	const struct moves_file *f = &w->m->deleted.items[deleted];
+	const struct moves_file *g = &w->m->added.items[added];
 	AUTO(similar) struct similar *a = NULL;
 	AUTO(similar) struct similar *b = NULL;
 	unsigned percent;
 
-	if (!is_open(f) || !is_open(g) || !may_be_alike(f, g))
+	if (!is_open(f) || !is_open(g) || !may_be_similar(f, g))
 		return;
-	a = measure(w, f, false);
-	b = a ? measure(w, g, true) : NULL;
+	a = measure_file(w, f, false);
+	b = a ? measure_file(w, g, true) : NULL;
 	percent = percent_of(a, b);
-	if (percent >= MOVES_ALIKE)
-		moves_pair(w->m, gone, came, percent);
+	if (percent >= MOVES_SIMILAR)
+		moves_pair(w->m, deleted, added, percent);
 }
 
-static void by_place(struct moves_work *w)
+static void pair_expected_places(struct moves_work *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < w->m->gone.count; i++) {
+	for (i = 0; i < w->m->deleted.count; i++) {
 		uint32_t to;
 
-		if (!is_open(&w->m->gone.items[i]))
+		if (!is_open(&w->m->deleted.items[i]))
 			continue;
 		to = moves_expected(w, i);
 		if (to != MOVES_NONE)
@@ -84,16 +85,16 @@ static void by_place(struct moves_work *w)
 struct named {
 	const char *name;
 	uint32_t at;
-	bool came;
+	bool added;
 };
 
-static int by_name(const void *a, const void *b)
+static int compare_named_files(const void *a, const void *b)
 {
 	return strcmp(((const struct named *)a)->name,
 		      ((const struct named *)b)->name);
 }
 
-static size_t list_open(const struct moves_side *side, bool came,
+static size_t list_open(const struct moves_side *side, bool added,
 			struct named *to)
 {
 	size_t n = 0;
@@ -102,29 +103,30 @@ static size_t list_open(const struct moves_side *side, bool came,
 	for (i = 0; i < side->count; i++)
 		if (is_open(&side->items[i]))
 			to[n++] = (struct named){path_name(side->items[i].path),
-						 i, came};
+						 i, added};
 	return n;
 }
 
-static void by_only_name(struct moves_work *w)
+static void pair_only_names(struct moves_work *w)
 {
 	const struct moves *m = w->m;
 	auto_free struct named *list =
-		mem_alloc((m->gone.count + m->came.count) * sizeof(*list));
-	size_t count = list_open(&m->gone, false, list), from, end;
+		mem_alloc((m->deleted.count + m->added.count) * sizeof(*list));
+	size_t count = list_open(&m->deleted, false, list), from, end;
 
 	if (!count)
 		return;
-	count += list_open(&m->came, true, list + count);
-	qsort(list, count, sizeof(*list), by_name);
+	count += list_open(&m->added, true, list + count);
+	qsort(list, count, sizeof(*list), compare_named_files);
 	for (from = 0; from < count; from = end) {
 		for (end = from;
-		     end < count && by_name(&list[from], &list[end]) == 0;
+		     end < count &&
+		     compare_named_files(&list[from], &list[end]) == 0;
 		     end++)
 			continue;
-		if (end - from == 2 && list[from].came != list[from + 1].came)
-			try_pair(w, list[from + list[from].came].at,
-				 list[from + !list[from].came].at);
+		if (end - from == 2 && list[from].added != list[from + 1].added)
+			try_pair(w, list[from + list[from].added].at,
+				 list[from + !list[from].added].at);
 	}
 }
 
@@ -136,7 +138,7 @@ struct open_file {
 };
 
 struct candidate {
-	uint32_t gone, came;
+	uint32_t deleted, added;
 	unsigned percent;
 	bool name; /* the same */
 };
@@ -145,7 +147,7 @@ struct candidate {
 #define BEST 4
 
 /* The best first. */
-static int by_percent(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -153,16 +155,16 @@ static int by_percent(const void *a, const void *b)
 		return x->percent > y->percent ? -1 : 1;
 	if (x->name != y->name)
 		return x->name ? -1 : 1;
-	if (x->came != y->came)
-		return x->came < y->came ? -1 : 1;
-	return (x->gone > y->gone) - (x->gone < y->gone);
+	if (x->added != y->added)
+		return x->added < y->added ? -1 : 1;
+	return (x->deleted > y->deleted) - (x->deleted < y->deleted);
 }
 
 static void keep_best(struct candidate *best, const struct candidate *one)
 {
 	size_t at = BEST;
 
-	while (at && by_percent(one, &best[at - 1]) < 0)
+	while (at && compare_candidates(one, &best[at - 1]) < 0)
 		at--;
 	if (at == BEST)
 		return;
@@ -171,8 +173,8 @@ static void keep_best(struct candidate *best, const struct candidate *one)
 }
 
 struct matrix {
-	struct open_file *gone, *came;
-	size_t gone_count, came_count;
+	struct open_file *deleted, *added;
+	size_t deleted_count, added_count;
 };
 
 static struct open_file *files_of(const struct moves_side *side, size_t *ret)
@@ -188,7 +190,7 @@ static struct open_file *files_of(const struct moves_side *side, size_t *ret)
 	return list;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -205,7 +207,7 @@ static void want(const struct moves_side *side, struct open_file *list,
 
 	for (i = 0; i < other_count; i++)
 		sizes[i] = other_side->items[other[i].at].size;
-	qsort(sizes, other_count, sizeof(*sizes), by_size);
+	qsort(sizes, other_count, sizeof(*sizes), compare_sizes);
 	for (i = 0; i < *count; i++) {
 		uint64_t size = side->items[list[i].at].size;
 		size_t low = 0, high = other_count;
@@ -227,12 +229,13 @@ static void want(const struct moves_side *side, struct open_file *list,
 }
 
 static void measure_all(struct moves_work *w, const struct moves_side *side,
-			bool came, struct open_file *list, size_t count)
+			bool added, struct open_file *list, size_t count)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		list[i].measured = measure(w, &side->items[list[i].at], came);
+		list[i].measured =
+			measure_file(w, &side->items[list[i].at], added);
 }
 
 static void compare_all(struct moves_work *w, const struct matrix *x,
@@ -240,20 +243,20 @@ static void compare_all(struct moves_work *w, const struct matrix *x,
 {
 	size_t i, k;
 
-	for (i = 0; i < x->came_count; i++)
-		for (k = 0; k < x->gone_count; k++) {
+	for (i = 0; i < x->added_count; i++)
+		for (k = 0; k < x->deleted_count; k++) {
 			const struct moves_file *c =
-				&w->m->came.items[x->came[i].at];
+				&w->m->added.items[x->added[i].at];
 			const struct moves_file *g =
-				&w->m->gone.items[x->gone[k].at];
-			struct candidate one = {x->gone[k].at, x->came[i].at, 0,
-						false};
+				&w->m->deleted.items[x->deleted[k].at];
+			struct candidate one = {x->deleted[k].at,
+						x->added[i].at, 0, false};
 
-			if (!may_be_alike(c, g))
+			if (!may_be_similar(c, g))
 				continue;
-			one.percent = percent_of(x->gone[k].measured,
-						 x->came[i].measured);
-			if (one.percent < MOVES_ALIKE)
+			one.percent = percent_of(x->deleted[k].measured,
+						 x->added[i].measured);
+			if (one.percent < MOVES_SIMILAR)
 				continue;
 			one.name = strcmp(path_name(c->path),
 					  path_name(g->path)) == 0;
@@ -267,11 +270,11 @@ static void pair_best(struct moves_work *w, struct candidate *found,
 	size_t i;
 
 	if (count)
-		qsort(found, count, sizeof(*found), by_percent);
+		qsort(found, count, sizeof(*found), compare_candidates);
 	for (i = 0; i < count && found[i].percent; i++)
-		if (moves_is_free(&w->m->gone.items[found[i].gone]) &&
-		    moves_is_free(&w->m->came.items[found[i].came]))
-			moves_pair(w->m, found[i].gone, found[i].came,
+		if (moves_is_free(&w->m->deleted.items[found[i].deleted]) &&
+		    moves_is_free(&w->m->added.items[found[i].added]))
+			moves_pair(w->m, found[i].deleted, found[i].added,
 				   found[i].percent);
 }
 
@@ -279,39 +282,41 @@ static void matrix_free(struct matrix *x)
 {
 	size_t i;
 
-	for (i = 0; i < x->gone_count; i++)
-		similar_free(&x->gone[i].measured);
-	for (i = 0; i < x->came_count; i++)
-		similar_free(&x->came[i].measured);
-	free(x->gone);
-	free(x->came);
+	for (i = 0; i < x->deleted_count; i++)
+		similar_free(&x->deleted[i].measured);
+	for (i = 0; i < x->added_count; i++)
+		similar_free(&x->added[i].measured);
+	free(x->deleted);
+	free(x->added);
 }
 
-static void by_text(struct moves_work *w)
+static void pair_similar_texts(struct moves_work *w)
 {
 	struct moves *m = w->m;
 	struct matrix x = {0};
 	auto_free struct candidate *found = NULL;
 
-	x.gone = files_of(&m->gone, &x.gone_count);
-	x.came = files_of(&m->came, &x.came_count);
-	want(&m->gone, x.gone, &x.gone_count, &m->came, x.came, x.came_count);
-	want(&m->came, x.came, &x.came_count, &m->gone, x.gone, x.gone_count);
-	if (x.gone_count + x.came_count > MOVES_ALIKE_FILES) {
+	x.deleted = files_of(&m->deleted, &x.deleted_count);
+	x.added = files_of(&m->added, &x.added_count);
+	want(&m->deleted, x.deleted, &x.deleted_count, &m->added, x.added,
+	     x.added_count);
+	want(&m->added, x.added, &x.added_count, &m->deleted, x.deleted,
+	     x.deleted_count);
+	if (x.deleted_count + x.added_count > MOVES_SIMILAR_FILES) {
 		m->limited = true;
-	} else if (x.gone_count) {
-		measure_all(w, &m->gone, false, x.gone, x.gone_count);
-		measure_all(w, &m->came, true, x.came, x.came_count);
-		found = mem_zalloc((x.came_count * BEST + 1) * sizeof(*found));
+	} else if (x.deleted_count) {
+		measure_all(w, &m->deleted, false, x.deleted, x.deleted_count);
+		measure_all(w, &m->added, true, x.added, x.added_count);
+		found = mem_zalloc((x.added_count * BEST + 1) * sizeof(*found));
 		compare_all(w, &x, found);
-		pair_best(w, found, x.came_count * BEST);
+		pair_best(w, found, x.added_count * BEST);
 	}
 	matrix_free(&x);
 }
 
-void moves_alike(struct moves_work *w)
+void moves_similar(struct moves_work *w)
 {
-	by_place(w);
-	by_only_name(w);
-	by_text(w);
+	pair_expected_places(w);
+	pair_only_names(w);
+	pair_similar_texts(w);
 }
