@@ -424,7 +424,7 @@ void review_answer_part(struct review *r, struct review_item *item, size_t part,
 		answer = REVIEW_NO;
 	item->answers[part] = answer;
 	if (hunk)
-		hunk->taken = answer == REVIEW_YES;
+		hunk->accepted = answer == REVIEW_YES;
 }
 
 void review_answer_item(struct review *r, struct review_item *item, size_t from,

@@ -27,14 +27,14 @@ void gitchanges_done(struct gitchanges *c)
 	*c = (struct gitchanges){0};
 }
 
-void gitchanges_leave_out(struct gitchanges *c, const char *path,
-			  const char *why)
+void gitchanges_skip(struct gitchanges *c, const char *path, const char *why)
 {
 	GROW(c->notes, c->note_count, c->note_capacity);
 	c->notes[c->note_count++] = mem_printf("%s: %s", text_quote(path), why);
 }
 
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+static int append_blob_bytes(void *arg, const void *data, size_t len,
+			     struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
@@ -47,11 +47,12 @@ static int read_entry(struct gitchanges *c, const struct entry *e,
 	if (e && S_ISLNK(e->mode))
 		buf_add_text(to, e->link);
 	else if (e && S_ISREG(e->mode))
-		return content_each(c->store, &e->content, add_piece, to, err);
+		return content_each(c->store, &e->content, append_blob_bytes,
+				    to, err);
 	return 0;
 }
 
-static uint32_t git_mode(const struct entry *e)
+static uint32_t blob_mode(const struct entry *e)
 {
 	if (!e || (!S_ISREG(e->mode) && !S_ISLNK(e->mode)))
 		return 0;
@@ -62,8 +63,8 @@ static uint32_t git_mode(const struct entry *e)
 }
 
 /* What the branch has there: its mode (0: nothing; not a blob's: left out). */
-static uint32_t find_in(const struct gitchanges *c, const git_tree *tree,
-			const char *path, git_oid *ret)
+static uint32_t find_in_tree(const struct gitchanges *c, const git_tree *tree,
+			     const char *path, git_oid *ret)
 {
 	git_tree_entry *e = NULL;
 	uint32_t mode;
@@ -76,14 +77,14 @@ static uint32_t find_in(const struct gitchanges *c, const git_tree *tree,
 	return mode;
 }
 
-static uint32_t find_there(const struct gitchanges *c, const char *path,
-			   git_oid *ret)
+static uint32_t find_in_branch(const struct gitchanges *c, const char *path,
+			       git_oid *ret)
 {
-	return find_in(c, c->tree, path, ret);
+	return find_in_tree(c, c->tree, path, ret);
 }
 
-static int read_there(struct gitchanges *c, const git_oid *id, struct buf *to,
-		      struct err *err)
+static int read_branch_blob(struct gitchanges *c, const git_oid *id,
+			    struct buf *to, struct err *err)
 {
 	git_blob *blob = NULL;
 
@@ -95,7 +96,7 @@ static int read_there(struct gitchanges *c, const git_oid *id, struct buf *to,
 	return 0;
 }
 
-static bool same_bytes(const struct buf *a, const struct buf *b)
+static bool same_blob_bytes(const struct buf *a, const struct buf *b)
 {
 	return a->len == b->len &&
 	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
@@ -127,9 +128,9 @@ static int conflict(const struct gitchanges *c, const char *path,
 		    c->branch, text_quote(path));
 }
 
-static int push(struct gitchanges *c, const char *path, uint32_t mode,
-		const struct buf *bytes, uint32_t had, const git_oid *had_id,
-		struct err *err)
+static int push_gitchange(struct gitchanges *c, const char *path, uint32_t mode,
+			  const struct buf *bytes, uint32_t had,
+			  const git_oid *had_id, struct err *err)
 {
 	struct gitchange u = {.mode = mode, .had = had, .had_id = *had_id};
 
@@ -147,27 +148,28 @@ static int push(struct gitchanges *c, const char *path, uint32_t mode,
 }
 
 /* The branch has a file there, and it is not the one the run began with. */
-static int merge(struct gitchanges *c, const char *path, const struct buf *old,
-		 struct buf *there, const struct buf *now, uint32_t mode,
-		 uint32_t had, const git_oid *had_id, struct err *err)
+static int merge_with_branch(struct gitchanges *c, const char *path,
+			     const struct buf *old, struct buf *branch_bytes,
+			     const struct buf *now, uint32_t mode, uint32_t had,
+			     const git_oid *had_id, struct err *err)
 {
 	AUTO(buf) struct buf merged = {0};
 	struct textmerge_sides sides = {
 		.base = old,
-		.ours = there,
+		.ours = branch_bytes,
 		.theirs = now,
 		.our_label = "branch",
 		.their_label = "run",
 	};
 	int got;
 
-	if (!textmerge_is_text(old) || !textmerge_is_text(there) ||
+	if (!textmerge_is_text(old) || !textmerge_is_text(branch_bytes) ||
 	    !textmerge_is_text(now))
 		return conflict(c, path, err);
 	got = textmerge(&sides, &merged, err);
 	if (got < 0)
 		return got;
-	return got ? push(c, path, mode, &merged, had, had_id, err)
+	return got ? push_gitchange(c, path, mode, &merged, had, had_id, err)
 		   : conflict(c, path, err);
 }
 
@@ -193,14 +195,15 @@ static int clean_sides(struct gitchanges *c, const char *path, uint32_t was,
 		       : gitclean_bytes(c->git, c->repo, path, now, err);
 }
 
-static int change(struct gitchanges *c, const char *path, const struct entry *a,
-		  const struct entry *b, struct err *err)
+static int add_tree_change(struct gitchanges *c, const char *path,
+			   const struct entry *a, const struct entry *b,
+			   struct err *err)
 {
-	AUTO(buf) struct buf old = {0}, now = {0}, there = {0};
-	uint32_t was = git_mode(a), mode = git_mode(b), had;
+	AUTO(buf) struct buf old = {0}, now = {0}, branch_bytes = {0};
+	uint32_t was = blob_mode(a), mode = blob_mode(b), had;
 	git_oid had_id = {{0}};
 
-	had = find_there(c, path, &had_id);
+	had = find_in_branch(c, path, &had_id);
 	/* Whether all of it goes is seen when all changes are known. */
 	if (had == GIT_FILEMODE_TREE && a && S_ISDIR(a->mode)) {
 		had = 0;
@@ -212,38 +215,39 @@ static int change(struct gitchanges *c, const char *path, const struct entry *a,
 	if (!had && !mode)
 		return 0;
 	if (read_sides(c, a, b, &old, &now, err) < 0 ||
-	    (had && read_there(c, &had_id, &there, err) < 0))
+	    (had && read_branch_blob(c, &had_id, &branch_bytes, err) < 0))
 		return -err->num;
 	/* Just what the run began with. */
-	if (had && was && same_bytes(&old, &there))
-		return push(c, path, mode, &now, had, &had_id, err);
+	if (had && was && same_blob_bytes(&old, &branch_bytes))
+		return push_gitchange(c, path, mode, &now, had, &had_id, err);
 	if (gitclean_by_program(c->git, c->repo, path)) {
-		gitchanges_leave_out(c, path,
-				     "git keeps it through a filter, which "
-				     "guard does not run: git add takes it");
+		gitchanges_skip(c, path,
+				"git keeps it through a filter, which "
+				"guard does not run: git add takes it");
 		return 0;
 	}
-	if (had && mode && same_bytes(&now, &there))
-		return push(c, path, mode, &now, had, &had_id, err);
+	if (had && mode && same_blob_bytes(&now, &branch_bytes))
+		return push_gitchange(c, path, mode, &now, had, &had_id, err);
 	if (clean_sides(c, path, was, mode, &old, &now, err) < 0)
 		return -err->num;
 	/* Nothing there, or the same to git. */
-	if (!had || (was && same_bytes(&old, &there)) ||
-	    (mode && same_bytes(&now, &there)))
-		return push(c, path, mode, &now, had, &had_id, err);
+	if (!had || (was && same_blob_bytes(&old, &branch_bytes)) ||
+	    (mode && same_blob_bytes(&now, &branch_bytes)))
+		return push_gitchange(c, path, mode, &now, had, &had_id, err);
 	/* Lines end with CR LF in the folder and with LF in the branch by some
 	 * setting that is another now: the branch keeps them so. */
-	if (has_returns(&old) && !has_returns(&there)) {
+	if (has_returns(&old) && !has_returns(&branch_bytes)) {
 		drop_returns(&old);
 		drop_returns(&now);
-		if (same_bytes(&old, &there))
-			return push(c, path, mode, &now, had, &had_id, err);
+		if (same_blob_bytes(&old, &branch_bytes))
+			return push_gitchange(c, path, mode, &now, had, &had_id,
+					      err);
 	}
 	if (!was || !mode || mode == GIT_FILEMODE_LINK ||
 	    had == GIT_FILEMODE_LINK)
 		return conflict(c, path, err);
-	return merge(c, path, &old, &there, &now, was == mode ? had : mode, had,
-		     &had_id, err);
+	return merge_with_branch(c, path, &old, &branch_bytes, &now,
+				 was == mode ? had : mode, had, &had_id, err);
 }
 
 /* A folder above it is a submodule of the branch. */
@@ -258,13 +262,13 @@ static bool in_submodule(struct gitchanges *c, const char *path)
 		if (path[len] != '/')
 			continue;
 		dir = mem_strndup(path, len);
-		if (find_there(c, dir, &id) == GIT_FILEMODE_COMMIT)
+		if (find_in_branch(c, dir, &id) == GIT_FILEMODE_COMMIT)
 			return true;
 	}
 	return false;
 }
 
-static bool wanted(const struct gitchanges *c, const char *path)
+static bool is_committed_path(const struct gitchanges *c, const char *path)
 {
 	const char *const *p = c->paths;
 
@@ -283,44 +287,45 @@ int gitchanges_add(void *arg, const char *path, const struct entry *a,
 	int ignored = 0;
 	git_oid id;
 
-	if (folder || path_has_part(path, ".git") || !wanted(c, path))
+	if (folder || path_has_part(path, ".git") ||
+	    !is_committed_path(c, path))
 		return 0;
-	if (a && b && git_mode(a) == git_mode(b) && entry_same_content(a, b))
+	if (a && b && blob_mode(a) == blob_mode(b) && entry_same_content(a, b))
 		return 0;
-	if (b && b->mode && !S_ISDIR(b->mode) && !git_mode(b)) {
-		gitchanges_leave_out(c, path, "git keeps no such thing");
+	if (b && b->mode && !S_ISDIR(b->mode) && !blob_mode(b)) {
+		gitchanges_skip(c, path, "git keeps no such thing");
 		return 0;
 	}
 	if ((a && a->size > BLOB_MAX) || (b && b->size > BLOB_MAX)) {
-		gitchanges_leave_out(c, path, "too large");
+		gitchanges_skip(c, path, "too large");
 		return 0;
 	}
 	if (in_submodule(c, path)) {
-		gitchanges_leave_out(c, path, "in a submodule");
+		gitchanges_skip(c, path, "in a submodule");
 		return 0;
 	}
-	if (!find_there(c, path, &id) &&
+	if (!find_in_branch(c, path, &id) &&
 	    c->git->ignore_path_is_ignored(&ignored, c->repo, path) == 0 &&
 	    ignored) {
-		gitchanges_leave_out(c, path, "ignored by git");
+		gitchanges_skip(c, path, "ignored by git");
 		return 0;
 	}
-	if (change(c, path, a, b, err) < 0)
+	if (add_tree_change(c, path, a, b, err) < 0)
 		return -err->num;
 	if (c->count > count)
-		c->items[count].was_folder = a && S_ISDIR(a->mode);
+		c->items[count].was_dir = a && S_ISDIR(a->mode);
 	return 0;
 }
 
-int gitchanges_check_folders(const struct gitchanges *c,
-			     const git_tree *without, struct err *err)
+int gitchanges_check_dirs(const struct gitchanges *c, const git_tree *without,
+			  struct err *err)
 {
 	size_t i;
 	git_oid id;
 
 	for (i = 0; i < c->count; i++)
-		if (c->items[i].was_folder &&
-		    find_in(c, without, c->items[i].path, &id))
+		if (c->items[i].was_dir &&
+		    find_in_tree(c, without, c->items[i].path, &id))
 			return conflict(c, c->items[i].path, err);
 	return 0;
 }

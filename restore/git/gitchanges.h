@@ -20,7 +20,7 @@ struct gitchange {
 	git_oid id, had_id; /* had: in the branch's own tree */
 	uint32_t mode; /* 0: it goes */
 	uint32_t had;
-	bool was_folder; /* and its files go by changes of their own */
+	bool was_dir; /* and its files go by changes of their own */
 };
 
 struct gitchanges {
@@ -43,10 +43,9 @@ int gitchanges_add(void *arg, const char *path, const struct entry *a,
 		   const struct entry *b, struct err *err);
 /* without: the branch's tree, without the paths that go. -EEXIST: of a folder
  * that becomes something else there is more in it than the run began with. */
-int gitchanges_check_folders(const struct gitchanges *c,
-			     const git_tree *without, struct err *err);
-void gitchanges_leave_out(struct gitchanges *c, const char *path,
-			  const char *why);
+int gitchanges_check_dirs(const struct gitchanges *c, const git_tree *without,
+			  struct err *err);
+void gitchanges_skip(struct gitchanges *c, const char *path, const char *why);
 void gitchanges_done(struct gitchanges *c);
 
 #endif

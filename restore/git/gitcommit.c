@@ -204,7 +204,7 @@ static int write_tree(struct gitcommit *c, bool deletions, const git_oid *base,
 	if (base && c->git->tree_lookup(&tree, c->repo, base) < 0)
 		return libgit_failed("read a tree", err);
 	if (!deletions)
-		got = gitchanges_check_folders(&c->changes, tree, err);
+		got = gitchanges_check_dirs(&c->changes, tree, err);
 	if (got == 0 &&
 	    c->git->tree_create_updated(ret, c->repo, tree, n, list) < 0)
 		got = libgit_failed("write a tree", err);
@@ -337,8 +337,8 @@ static void update_entry(struct gitcommit *c, git_index *index,
 			e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE;
 	}
 	if (!same)
-		gitchanges_leave_out(&c->changes, u->path,
-				     "staged otherwise, and left so");
+		gitchanges_skip(&c->changes, u->path,
+				"staged otherwise, and left so");
 	else if (u->mode)
 		(void)c->git->index_add(index, &made);
 	else
@@ -365,19 +365,19 @@ static void update_index(struct gitcommit *c)
 		update_entries(c, index, false);
 		got = c->git->index_write(index);
 		if (got == GIT_ELOCKED)
-			gitchanges_leave_out(&c->changes, "index",
-					     "another git is at work (or was "
-					     "ended: then remove index.lock): "
-					     "git reset puts it right "
-					     "afterwards");
+			gitchanges_skip(&c->changes, "index",
+					"another git is at work (or was "
+					"ended: then remove index.lock): "
+					"git reset puts it right "
+					"afterwards");
 		else if (got < 0)
-			gitchanges_leave_out(&c->changes, "index",
-					     "could not be written: git reset "
-					     "puts it right");
+			gitchanges_skip(&c->changes, "index",
+					"could not be written: git reset "
+					"puts it right");
 	} else {
-		gitchanges_leave_out(&c->changes, "index",
-				     "could not be read: git reset puts it "
-				     "right");
+		gitchanges_skip(&c->changes, "index",
+				"could not be read: git reset puts it "
+				"right");
 	}
 	c->git->index_free(index);
 }

@@ -29,13 +29,13 @@ static void index_free(struct index *x)
 	buf_free(&x->sum);
 }
 
-static uint32_t number(const unsigned char *p)
+static uint32_t read_be32(const unsigned char *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
 	       (uint32_t)p[2] << 8 | p[3];
 }
 
-static size_t left(const struct index *x)
+static size_t bytes_left(const struct index *x)
 {
 	return x->len - x->at;
 }
@@ -47,14 +47,14 @@ static bool entry(struct index *x)
 	size_t head = STAT_LEN + OBJECT_LEN + 2;
 	unsigned int flags;
 
-	if (left(x) < head)
+	if (bytes_left(x) < head)
 		return false;
 	buf_add(&x->sum, p + MODE_AT, 4);
 	buf_add(&x->sum, p + STAT_LEN, OBJECT_LEN);
 	flags = (unsigned int)p[head - 2] << 8 | p[head - 1];
 	buf_printf(&x->sum, " %x ", flags & ~(unsigned int)FLAG_LEN_MASK);
 	if (flags & FLAG_EXTENDED) {
-		if (x->version < 3 || left(x) < head + 2)
+		if (x->version < 3 || bytes_left(x) < head + 2)
 			return false;
 		buf_add(&x->sum, p + head, 2);
 		head += 2;
@@ -92,22 +92,22 @@ static bool is_cache(const unsigned char *name)
 	return false;
 }
 
-static bool extensions(struct index *x)
+static bool sum_index_extensions(struct index *x)
 {
-	while (left(x) > TAIL_LEN) {
+	while (bytes_left(x) > TAIL_LEN) {
 		const unsigned char *p = x->data + x->at;
 		size_t len;
 
-		if (left(x) < 8 + TAIL_LEN)
+		if (bytes_left(x) < 8 + TAIL_LEN)
 			return false;
-		len = number(p + 4);
-		if (len > left(x) - 8 - TAIL_LEN)
+		len = read_be32(p + 4);
+		if (len > bytes_left(x) - 8 - TAIL_LEN)
 			return false;
 		if (!is_cache(p))
 			buf_add(&x->sum, p, len + 8);
 		x->at += len + 8;
 	}
-	return left(x) == TAIL_LEN;
+	return bytes_left(x) == TAIL_LEN;
 }
 
 static bool sum_up(struct index *x)
@@ -116,8 +116,8 @@ static bool sum_up(struct index *x)
 
 	if (x->len < HEAD_LEN + TAIL_LEN || memcmp(x->data, "DIRC", 4) != 0)
 		return false;
-	x->version = number(x->data + 4);
-	count = number(x->data + 8);
+	x->version = read_be32(x->data + 4);
+	count = read_be32(x->data + 8);
 	if (x->version < 2 || x->version > 4)
 		return false;
 	buf_printf(&x->sum, "%u %u\n", x->version, count);
@@ -125,10 +125,11 @@ static bool sum_up(struct index *x)
 	for (i = 0; i < count; i++)
 		if (!entry(x))
 			return false;
-	return extensions(x);
+	return sum_index_extensions(x);
 }
 
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+static int append_index_bytes(void *arg, const void *data, size_t len,
+			      struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
@@ -148,8 +149,8 @@ int gitindex_same(struct store *store, const struct entry *a,
 		if (!S_ISREG(both[i]->mode) || !both[i]->size ||
 		    both[i]->size > INDEX_MAX)
 			return 0;
-		if (content_each(store, &both[i]->content, add_piece, bytes[i],
-				 err) < 0)
+		if (content_each(store, &both[i]->content, append_index_bytes,
+				 bytes[i], err) < 0)
 			return -err->num;
 	}
 	x.data = first.data;

@@ -18,7 +18,7 @@
 const char *gitpatch_loss_text(enum gitpatch_loss loss)
 {
 	switch (loss) {
-	case GITPATCH_EMPTY_FOLDER:
+	case GITPATCH_EMPTY_DIR:
 		return "git keeps no empty folders";
 	case GITPATCH_MODE:
 		return "git keeps of a mode only whether a file may be "
@@ -47,7 +47,7 @@ const char *gitpatch_loss_text(enum gitpatch_loss loss)
 
 /* --- names --- */
 
-static char letter_of(unsigned char c)
+static char escape_letter(unsigned char c)
 {
 	static const char letters[] = "abtnvfr"; /* from 7 on */
 
@@ -56,7 +56,7 @@ static char letter_of(unsigned char c)
 	return c >= 7 && c <= 13 ? letters[c - 7] : '\0';
 }
 
-static bool is_odd(unsigned char c)
+static bool needs_quoting(unsigned char c)
 {
 	return c < ' ' || c >= 0x7f || c == '"' || c == '\\';
 }
@@ -69,15 +69,15 @@ void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 	bool quoted = strstr(path, " /") != NULL;
 
 	for (at = (const unsigned char *)path; *at; at++)
-		quoted = quoted || is_odd(*at);
+		quoted = quoted || needs_quoting(*at);
 	if (quoted)
 		buf_add_char(to, '"');
 	buf_add_text(to, prefix);
 	for (at = (const unsigned char *)path; *at; at++) {
-		if (!is_odd(*at))
+		if (!needs_quoting(*at))
 			buf_add_char(to, (char)*at);
-		else if (letter_of(*at))
-			buf_printf(to, "\\%c", letter_of(*at));
+		else if (escape_letter(*at))
+			buf_printf(to, "\\%c", escape_letter(*at));
 		else
 			buf_printf(to, "\\%03o", *at);
 	}
@@ -87,7 +87,7 @@ void gitpatch_name(struct buf *to, const char *prefix, const char *path)
 
 /* --- one file --- */
 
-struct maker {
+struct patch_maker {
 	struct store *store;
 	struct moves_trees *moves;
 	const struct libgit *git;
@@ -96,19 +96,19 @@ struct maker {
 	struct pathset meant;
 };
 
-static bool by_program(const struct maker *m, const char *path)
+static bool by_program(const struct patch_maker *m, const char *path)
 {
 	return m->repo && gitclean_by_program(m->git, m->repo, path);
 }
 
-static void lose(const struct maker *m, const char *path,
-		 enum gitpatch_loss loss)
+static void report_patch_loss(const struct patch_maker *m, const char *path,
+			      enum gitpatch_loss loss)
 {
 	m->sink->lost(m->sink->arg, path, loss);
 }
 
 /* What git calls its mode; 0: nothing that git keeps. */
-static unsigned int git_mode(const struct entry *e)
+static unsigned int patch_mode(const struct entry *e)
 {
 	if (S_ISLNK(e->mode))
 		return 0120000;
@@ -117,21 +117,24 @@ static unsigned int git_mode(const struct entry *e)
 	return e->mode & 0100 ? 0100755 : 0100644;
 }
 
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+static int append_side_bytes(void *arg, const void *data, size_t len,
+			     struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
 	return 0;
 }
 
-static int read_side(const struct maker *m, const char *path,
-		     const struct entry *e, struct buf *ret, struct err *err)
+static int read_patch_side(const struct patch_maker *m, const char *path,
+			   const struct entry *e, struct buf *ret,
+			   struct err *err)
 {
 	if (S_ISLNK(e->mode))
 		buf_add_text(ret, e->link);
 	if (!S_ISREG(e->mode))
 		return 0;
-	if (content_each(m->store, &e->content, add_piece, ret, err) < 0)
+	if (content_each(m->store, &e->content, append_side_bytes, ret, err) <
+	    0)
 		return -err->num;
 	return m->repo ? gitclean_bytes(m->git, m->repo, path, ret, err) : 0;
 }
@@ -161,7 +164,7 @@ static void add_side(struct buf *to, const char *mark, const char *prefix,
  * What libgit2 prints begins with a header of its own, for files named x; ours
  * has the modes and the names.
  */
-static int add_body(const struct maker *m, git_patch *patch,
+static int add_body(const struct patch_maker *m, git_patch *patch,
 		    const char *old_path, const char *path,
 		    unsigned int old_mode, unsigned int mode, struct buf *to,
 		    struct err *err)
@@ -199,28 +202,28 @@ static int add_body(const struct maker *m, git_patch *patch,
 	return 0;
 }
 
-static bool same_bytes(const struct buf *a, const struct buf *b)
+static bool same_side_bytes(const struct buf *a, const struct buf *b)
 {
 	return a->len == b->len &&
 	       (!a->len || memcmp(a->data, b->data, a->len) == 0);
 }
 
 /* 1; 0: to git both are the same. */
-static int add_content(const struct maker *m, const char *old_path,
+static int add_content(const struct patch_maker *m, const char *old_path,
 		       const char *path, const struct entry *old,
 		       const struct entry *now, struct buf *to, struct err *err)
 {
 	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	AUTO(buf) struct buf a = {0};
 	AUTO(buf) struct buf b = {0};
-	unsigned int old_mode = git_mode(old), mode = git_mode(now);
+	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
 	git_patch *patch = NULL;
 	int got;
 
-	if (read_side(m, old_path, old, &a, err) < 0 ||
-	    read_side(m, path, now, &b, err) < 0)
+	if (read_patch_side(m, old_path, old, &a, err) < 0 ||
+	    read_patch_side(m, path, now, &b, err) < 0)
 		return -err->num;
-	if (old_mode && mode && same_bytes(&a, &b))
+	if (old_mode && mode && same_side_bytes(&a, &b))
 		return 0;
 	options.flags = GIT_DIFF_SHOW_BINARY;
 	options.id_abbrev = GIT_OID_HEXSZ;
@@ -234,11 +237,11 @@ static int add_content(const struct maker *m, const char *old_path,
 	return got < 0 ? got : 1;
 }
 
-static int print_file(const struct maker *m, const char *path,
-		      const struct entry *old, const struct entry *now,
-		      struct err *err)
+static int print_patch_file(const struct patch_maker *m, const char *path,
+			    const struct entry *old, const struct entry *now,
+			    struct err *err)
 {
-	unsigned int old_mode = git_mode(old), mode = git_mode(now);
+	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
 	bool same = old_mode && mode && entry_same_content(old, now);
 	AUTO(buf) struct buf to = {0};
 	int got = 0;
@@ -262,18 +265,19 @@ static int print_file(const struct maker *m, const char *path,
 	if (got < 0)
 		return got;
 	if (!same && !got)
-		lose(m, path, GITPATCH_SAME);
+		report_patch_loss(m, path, GITPATCH_SAME);
 	if (!got && old_mode == mode)
 		return 0;
 	return m->sink->add(m->sink->arg, to.data, to.len, err);
 }
 
 /* One that was moved, and what changed in it. */
-static int print_move(const struct maker *m, const struct moves_file *from,
-		      const struct entry *old, const char *path,
-		      const struct entry *now, struct err *err)
+static int print_move(const struct patch_maker *m,
+		      const struct moves_file *from, const struct entry *old,
+		      const char *path, const struct entry *now,
+		      struct err *err)
 {
-	unsigned int old_mode = git_mode(old), mode = git_mode(now);
+	unsigned int old_mode = patch_mode(old), mode = patch_mode(now);
 	AUTO(buf) struct buf to = {0};
 
 	buf_add_text(&to, "diff --git ");
@@ -299,24 +303,24 @@ static int print_move(const struct maker *m, const struct moves_file *from,
 static const struct entry nothing;
 
 /* What of the change git has no place for. */
-static void tell_losses(const struct maker *m, const char *path,
-			const struct entry *old, const struct entry *now)
+static void report_meta_losses(const struct patch_maker *m, const char *path,
+			       const struct entry *old, const struct entry *now)
 {
-	uint32_t plain = S_ISDIR(now->mode) ? 0755 : git_mode(now) & 0777;
+	uint32_t plain = S_ISDIR(now->mode) ? 0755 : patch_mode(now) & 0777;
 	uint32_t mode = now->mode & 07777;
 
 	if (!now->mode || S_ISLNK(now->mode))
 		return;
 	if (mode != plain && mode != (old->mode & 07777))
-		lose(m, path, GITPATCH_MODE);
+		report_patch_loss(m, path, GITPATCH_MODE);
 	if (old->mode && (old->uid != now->uid || old->gid != now->gid))
-		lose(m, path, GITPATCH_OWNER);
+		report_patch_loss(m, path, GITPATCH_OWNER);
 	if (!oid_equal(&old->attrs, &now->attrs))
-		lose(m, path, GITPATCH_ATTRS);
+		report_patch_loss(m, path, GITPATCH_ATTRS);
 }
 
-static int is_empty(const struct maker *m, const struct entry *e, bool *ret,
-		    struct err *err)
+static int is_empty(const struct patch_maker *m, const struct entry *e,
+		    bool *ret, struct err *err)
 {
 	AUTO(tree) struct tree t = {0};
 
@@ -328,9 +332,9 @@ static int is_empty(const struct maker *m, const struct entry *e, bool *ret,
 	return 0;
 }
 
-static int each_folder(const struct maker *m, const char *path,
-		       const struct entry *old, const struct entry *now,
-		       struct err *err)
+static int check_patch_dir(const struct patch_maker *m, const char *path,
+			   const struct entry *old, const struct entry *now,
+			   struct err *err)
 {
 	bool was = false, is = false;
 
@@ -340,15 +344,15 @@ static int each_folder(const struct maker *m, const char *path,
 		return -err->num;
 	/* One that becomes empty is removed by git, one that was stays. */
 	if ((is && !was) || (was && !now->mode))
-		lose(m, path, GITPATCH_EMPTY_FOLDER);
+		report_patch_loss(m, path, GITPATCH_EMPTY_DIR);
 	if (S_ISDIR(now->mode))
-		tell_losses(m, path, old, now);
+		report_meta_losses(m, path, old, now);
 	return 0;
 }
 
 /* Whether git can hold it, or what it was; says so if not. */
-static bool fits(const struct maker *m, const char *path,
-		 const struct entry *old, const struct entry *now)
+static bool fits_patch(const struct patch_maker *m, const char *path,
+		       const struct entry *old, const struct entry *now)
 {
 	const struct entry *sides[] = {old, now};
 	size_t i;
@@ -359,13 +363,13 @@ static bool fits(const struct maker *m, const char *path,
 		if (!e->mode || S_ISDIR(e->mode))
 			continue;
 		if (e->flags & ENTRY_INCOMPLETE)
-			lose(m, path, GITPATCH_INCOMPLETE);
-		else if (!git_mode(e))
-			lose(m, path, GITPATCH_KIND);
+			report_patch_loss(m, path, GITPATCH_INCOMPLETE);
+		else if (!patch_mode(e))
+			report_patch_loss(m, path, GITPATCH_KIND);
 		else if (e->size > GITPATCH_MAX)
-			lose(m, path, GITPATCH_LARGE);
+			report_patch_loss(m, path, GITPATCH_LARGE);
 		else if (S_ISREG(e->mode) && by_program(m, path))
-			lose(m, path, GITPATCH_FILTER);
+			report_patch_loss(m, path, GITPATCH_FILTER);
 		else
 			continue;
 		return false;
@@ -374,19 +378,20 @@ static bool fits(const struct maker *m, const char *path,
 }
 
 /* What is left out of the patch is neither end of a move. */
-static bool may_move(void *arg, const char *path, const struct entry *e)
+static bool may_be_patch_move(void *arg, const char *path,
+			      const struct entry *e)
 {
-	const struct maker *m = arg;
+	const struct patch_maker *m = arg;
 
 	return pathset_contains(&m->meant, path) &&
 	       !path_has_part(path, ".git") &&
-	       (S_ISDIR(e->mode) || git_mode(e)) && e->size <= GITPATCH_MAX &&
+	       (S_ISDIR(e->mode) || patch_mode(e)) && e->size <= GITPATCH_MAX &&
 	       !(e->flags & ENTRY_INCOMPLETE) && !by_program(m, path);
 }
 
 /* A move is told where it went: 1, or negative; 0: it is none. */
-static int each_move(const struct maker *m, const char *path,
-		     const struct entry *now, struct err *err)
+static int add_patch_move(const struct patch_maker *m, const char *path,
+			  const struct entry *now, struct err *err)
 {
 	const struct moves_trees *t = m->moves;
 	const struct moves_file *f = moves_trees_at(t, path, now->mode != 0);
@@ -401,10 +406,10 @@ static int each_move(const struct maker *m, const char *path,
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 1;
 }
 
-static int each_change(void *arg, const char *path, const struct entry *a,
-		       const struct entry *b, struct err *err)
+static int add_patch_change(void *arg, const char *path, const struct entry *a,
+			    const struct entry *b, struct err *err)
 {
-	const struct maker *m = arg;
+	const struct patch_maker *m = arg;
 	const struct entry *old = a ? a : &nothing, *now = b ? b : &nothing;
 	int got = 0;
 
@@ -412,47 +417,49 @@ static int each_change(void *arg, const char *path, const struct entry *a,
 		return 0;
 	if (path_has_part(path, ".git")) {
 		if (strcmp(path_name(path), ".git") == 0)
-			lose(m, path, GITPATCH_GIT);
+			report_patch_loss(m, path, GITPATCH_GIT);
 		return 0;
 	}
 	if (S_ISDIR(old->mode) || S_ISDIR(now->mode))
-		got = each_folder(m, path, old, now, err);
-	if (got < 0 || !fits(m, path, old, now))
+		got = check_patch_dir(m, path, old, now, err);
+	if (got < 0 || !fits_patch(m, path, old, now))
 		return got;
 	if (!S_ISDIR(now->mode))
-		tell_losses(m, path, old, now);
-	got = each_move(m, path, now, err);
+		report_meta_losses(m, path, old, now);
+	got = add_patch_move(m, path, now, err);
 	if (got)
 		return got < 0 ? got : 0;
 	/* Of two kinds: the one goes, the other comes. */
-	if (git_mode(old) && git_mode(now) &&
+	if (patch_mode(old) && patch_mode(now) &&
 	    (old->mode & S_IFMT) != (now->mode & S_IFMT)) {
-		got = print_file(m, path, old, &nothing, err);
-		return got < 0 ? got : print_file(m, path, &nothing, now, err);
+		got = print_patch_file(m, path, old, &nothing, err);
+		return got < 0 ? got
+			       : print_patch_file(m, path, &nothing, now, err);
 	}
-	if (!git_mode(old) && !git_mode(now))
+	if (!patch_mode(old) && !patch_mode(now))
 		return 0;
-	got = print_file(m, path, git_mode(old) ? old : &nothing,
-			 git_mode(now) ? now : &nothing, err);
+	got = print_patch_file(m, path, patch_mode(old) ? old : &nothing,
+			       patch_mode(now) ? now : &nothing, err);
 	return got < 0 ? err_context(err, "%s", text_quote(path)) : 0;
 }
 
-static int print_all(struct maker *m, const struct entry *old,
+static int print_all(struct patch_maker *m, const struct entry *old,
 		     const struct entry *now, struct err *err)
 {
 	AUTO(moves_trees) struct moves_trees t = {0};
 
-	if (moves_trees_make(m->store, old, now, may_move, m, &t, err) < 0)
+	if (moves_trees_make(m->store, old, now, may_be_patch_move, m, &t,
+			     err) < 0)
 		return -err->num;
 	m->moves = &t;
-	return tree_diff(m->store, old, now, each_change, m, err);
+	return tree_diff(m->store, old, now, add_patch_change, m, err);
 }
 
 int gitpatch_make(struct store *store, const struct entry *old,
 		  const struct entry *now, const struct gitpatch_job *job,
 		  const struct gitpatch_sink *sink, struct err *err)
 {
-	struct maker m = {.store = store, .sink = sink};
+	struct patch_maker m = {.store = store, .sink = sink};
 	int got;
 
 	if (libgit_load(&m.git, err) < 0)

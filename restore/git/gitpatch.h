@@ -15,7 +15,7 @@
 #define GITPATCH_MAX (256u << 20)
 
 enum gitpatch_loss {
-	GITPATCH_EMPTY_FOLDER, /* made or deleted */
+	GITPATCH_EMPTY_DIR, /* made or deleted */
 	GITPATCH_MODE, /* more than whether it may be executed; a folder's */
 	GITPATCH_OWNER,
 	GITPATCH_ATTRS,

@@ -56,8 +56,8 @@ static int too_many(struct gitrefs *r, struct err *err)
 		    ENTRIES_MAX);
 }
 
-static int add_ref(struct gitrefs *r, const char *name, const struct gitid *id,
-		   size_t order, struct err *err)
+static int add_found_ref(struct gitrefs *r, const char *name,
+			 const struct gitid *id, size_t order, struct err *err)
 {
 	if (too_many(r, err) < 0)
 		return -err->num;
@@ -71,8 +71,8 @@ static int add_ref(struct gitrefs *r, const char *name, const struct gitid *id,
 	return 0;
 }
 
-static int add_logged(struct gitrefs *r, const struct gitid *id,
-		      struct err *err)
+static int add_logged_id(struct gitrefs *r, const struct gitid *id,
+			 struct err *err)
 {
 	static const struct gitid none;
 
@@ -85,7 +85,8 @@ static int add_logged(struct gitrefs *r, const struct gitid *id,
 	return 0;
 }
 
-static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+static int append_ref_bytes(void *arg, const void *data, size_t len,
+			    struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
@@ -93,8 +94,8 @@ static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
 }
 
 /* 1: read; 0: it is nothing that can be read, which is noted. */
-static int read_file(struct gitrefs *r, const char *path, const struct entry *e,
-		     struct buf *to, struct err *err)
+static int read_ref_file(struct gitrefs *r, const char *path,
+			 const struct entry *e, struct buf *to, struct err *err)
 {
 	if (S_ISDIR(e->mode))
 		return 0;
@@ -111,7 +112,7 @@ static int read_file(struct gitrefs *r, const char *path, const struct entry *e,
 		return fail(err, EFBIG, "the run's %s has %s: too much",
 			    text_quote(path), text_size(e->size));
 	if (e->content.type != OBJECT_NONE &&
-	    content_each(r->store, &e->content, add_bytes, to, err) < 0)
+	    content_each(r->store, &e->content, append_ref_bytes, to, err) < 0)
 		return -err->num;
 	(void)buf_text(to);
 	return 1;
@@ -134,7 +135,7 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 		    struct err *err)
 {
 	AUTO(buf) struct buf text = {0};
-	int got = read_file(r, path, e, &text, err);
+	int got = read_ref_file(r, path, e, &text, err);
 	struct gitid id;
 	size_t len;
 
@@ -144,7 +145,7 @@ static int read_ref(struct gitrefs *r, const char *path, const struct entry *e,
 	if (len == 64)
 		return not_sha1(err);
 	if (len == GITID_HEX && gitparse_id(buf_text(&text), &id))
-		return add_ref(r, path, &id, r->count, err);
+		return add_found_ref(r, path, &id, r->count, err);
 	gitrefs_note(r->notes, path, "holds no id: left out");
 	return 0;
 }
@@ -161,7 +162,7 @@ static int read_packed_line(struct gitrefs *r, const char *line,
 		return not_sha1(err);
 	if (len == GITID_HEX && strncmp(line + len, " refs/", 6) == 0 &&
 	    gitparse_id(line, &id))
-		return add_ref(r, line + len + 1, &id, r->count, err);
+		return add_found_ref(r, line + len + 1, &id, r->count, err);
 	gitrefs_note(r->notes, line, "is no line of packed-refs: left out");
 	return 0;
 }
@@ -170,7 +171,7 @@ static int read_packed(struct gitrefs *r, const struct entry *e,
 		       struct err *err)
 {
 	AUTO(buf) struct buf text = {0};
-	int got = read_file(r, "packed-refs", e, &text, err);
+	int got = read_ref_file(r, "packed-refs", e, &text, err);
 	char *line, *stop;
 
 	if (got <= 0 || !text.len)
@@ -186,7 +187,7 @@ static int read_packed(struct gitrefs *r, const struct entry *e,
 	return 0;
 }
 
-static size_t count_lines(const char *text)
+static size_t count_log_lines(const char *text)
 {
 	size_t n = 0;
 
@@ -202,9 +203,9 @@ static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 {
 	bool stash = strcmp(path, "logs/refs/stash") == 0;
 	AUTO(buf) struct buf text = {0};
-	int got = read_file(r, path, e, &text, err);
+	int got = read_ref_file(r, path, e, &text, err);
 	const char *at = got > 0 ? buf_text(&text) : "", *stop;
-	size_t left = count_lines(at);
+	size_t left = count_log_lines(at);
 	struct gitid old, now;
 
 	for (; got > 0 && (stop = strchr(at, '\n')); at = stop + 1) {
@@ -218,18 +219,18 @@ static int read_log(struct gitrefs *r, const char *path, const struct entry *e,
 			char name[GITID_HEX + 8] = "stash@";
 
 			gitparse_hex(&now, name + 6);
-			if (add_ref(r, name, &now, left, err) < 0)
+			if (add_found_ref(r, name, &now, left, err) < 0)
 				return -err->num;
-		} else if (add_logged(r, &old, err) < 0 ||
-			   add_logged(r, &now, err) < 0) {
+		} else if (add_logged_id(r, &old, err) < 0 ||
+			   add_logged_id(r, &now, err) < 0) {
 			return -err->num;
 		}
 	}
 	return got < 0 ? got : 0;
 }
 
-static int each_ref(void *arg, const char *path, const struct entry *e,
-		    struct err *err)
+static int read_tree_ref(void *arg, const char *path, const struct entry *e,
+			 struct err *err)
 {
 	struct gitrefs *r = arg;
 	auto_free char *name = path_join(r->prefix, path);
@@ -256,7 +257,7 @@ static int each_worktree(void *arg, const char *path, const struct entry *e,
 		return 0;
 	rest++;
 	if (strcmp(rest, "HEAD") == 0 || path_below(rest, "refs"))
-		return each_ref(arg, path, e, err);
+		return read_tree_ref(arg, path, e, err);
 	return path_below(rest, "logs") ? each_log(arg, path, e, err) : 0;
 }
 
@@ -290,7 +291,7 @@ static int read_one(struct gitrefs *r, const struct entry *git,
 					 : read_packed(r, &e, err);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_ref_names(const void *a, const void *b)
 {
 	const struct gitref *x = a, *y = b;
 
@@ -305,13 +306,13 @@ static int by_name_and_order(const void *a, const void *b)
 	return got ? got : (x->order > y->order) - (x->order < y->order);
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_gitids(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct gitid));
 }
 
 /* Sorts; of several of one name the last stays, of the stash the newest. */
-static void settle(struct gitrefs *r)
+static void sort_found_refs(struct gitrefs *r)
 {
 	size_t i, kept = 0;
 
@@ -320,7 +321,8 @@ static void settle(struct gitrefs *r)
 	for (i = 0; i < r->count; i++) {
 		bool stash = strncmp(r->items[i].name, "stash@", 6) == 0;
 
-		if (kept && by_name(&r->items[kept - 1], &r->items[i]) == 0) {
+		if (kept &&
+		    compare_ref_names(&r->items[kept - 1], &r->items[i]) == 0) {
 			if (!stash)
 				r->items[kept - 1].id = r->items[i].id;
 			free(r->items[i].name);
@@ -330,7 +332,8 @@ static void settle(struct gitrefs *r)
 	}
 	r->count = kept;
 	if (r->logged_count)
-		qsort(r->logged, r->logged_count, sizeof(*r->logged), by_id);
+		qsort(r->logged, r->logged_count, sizeof(*r->logged),
+		      compare_gitids);
 }
 
 /* Git would look for refs and objects elsewhere, so that what stands here is
@@ -363,11 +366,11 @@ int gitrefs_read(struct gitrefs *r, const struct entry *git, struct err *err)
 {
 	if (check_form(r, git, err) < 0 ||
 	    read_one(r, git, "packed-refs", err) < 0 ||
-	    each_in(r, git, "refs", each_ref, err) < 0 ||
+	    each_in(r, git, "refs", read_tree_ref, err) < 0 ||
 	    read_one(r, git, "HEAD", err) < 0 ||
 	    each_in(r, git, "logs", each_log, err) < 0 ||
 	    each_in(r, git, "worktrees", each_worktree, err) < 0)
 		return -err->num;
-	settle(r);
+	sort_found_refs(r);
 	return 0;
 }

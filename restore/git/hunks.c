@@ -39,7 +39,8 @@ static struct reader reader_of(const struct buf *text)
 	return (struct reader){start, start ? start + text->len : start, 0};
 }
 
-static bool next_line(struct reader *r, const char **ret, size_t *ret_len)
+static bool next_edited_line(struct reader *r, const char **ret,
+			     size_t *ret_len)
 {
 	const char *feed;
 
@@ -58,11 +59,12 @@ static void skip_lines(struct reader *r, size_t line)
 	const char *text;
 	size_t len;
 
-	while (r->line < line && next_line(r, &text, &len))
+	while (r->line < line && next_edited_line(r, &text, &len))
 		;
 }
 
-static void add_line(struct hunk *h, char kind, const char *text, size_t len)
+static void add_hunk_line(struct hunk *h, char kind, const char *text,
+			  size_t len)
 {
 	GROW(h->lines, h->count, h->room);
 	h->lines[h->count++] = (struct hunk_line){kind, text, len};
@@ -72,14 +74,14 @@ static void add_line(struct hunk *h, char kind, const char *text, size_t len)
 
 /* --- two texts --- */
 
-struct maker {
+struct hunk_maker {
 	struct hunks *hunks;
 	struct reader old, now;
 };
 
 /* "@@ -12,3 +14 @@": where nothing is old, the number is that of the line in
  * front. */
-static int begin_hunk(struct maker *m, const struct textdiff_line *line)
+static int begin_hunk(struct hunk_maker *m, const struct textdiff_line *line)
 {
 	auto_free char *head = mem_strndup(line->text, line->len);
 	size_t old_at, new_at, old_count = 1, new_count = 1;
@@ -104,9 +106,9 @@ static int begin_hunk(struct maker *m, const struct textdiff_line *line)
 	return 0;
 }
 
-static int each_line(void *arg, const struct textdiff_line *line)
+static int add_diff_line(void *arg, const struct textdiff_line *line)
 {
-	struct maker *m = arg;
+	struct hunk_maker *m = arg;
 	const char *text;
 	size_t len;
 
@@ -114,11 +116,12 @@ static int each_line(void *arg, const struct textdiff_line *line)
 		return begin_hunk(m, line);
 	if (line->kind == '\\')
 		return 0;
-	if (line->kind != '-' && !next_line(&m->now, &text, &len))
+	if (line->kind != '-' && !next_edited_line(&m->now, &text, &len))
 		return -EIO;
-	if (line->kind != '+' && !next_line(&m->old, &text, &len))
+	if (line->kind != '+' && !next_edited_line(&m->old, &text, &len))
 		return -EIO;
-	add_line(&m->hunks->items[m->hunks->count - 1], line->kind, text, len);
+	add_hunk_line(&m->hunks->items[m->hunks->count - 1], line->kind, text,
+		      len);
 	return 0;
 }
 
@@ -126,11 +129,11 @@ int hunks_make(const struct buf *old, const struct buf *now, struct hunks *ret,
 	       struct err *err)
 {
 	AUTO(hunks) struct hunks h = {0};
-	struct maker m = {&h, reader_of(old), reader_of(now)};
+	struct hunk_maker m = {&h, reader_of(old), reader_of(now)};
 	bool binary;
 
 	if (textdiff(old->data, old->len, now->data, now->len, CONTEXT_LINES,
-		     each_line, &m, &h.added, &h.removed, &binary, err) < 0)
+		     add_diff_line, &m, &h.added, &h.removed, &binary, err) < 0)
 		return -err->num;
 	*ret = h;
 	h = (struct hunks){0};
@@ -151,7 +154,8 @@ void hunks_compose(const struct hunks *h, const struct buf *old, struct buf *to)
 		for (k = 0; k < hunk->count; k++) {
 			const struct hunk_line *l = &hunk->lines[k];
 
-			if (l->kind == ' ' || (l->kind == '+') == hunk->taken)
+			if (l->kind == ' ' ||
+			    (l->kind == '+') == hunk->accepted)
 				buf_add(to, l->text, l->len);
 		}
 		skip_lines(&r, hunk->old_at + hunk->old_count);
@@ -191,13 +195,13 @@ void hunks_split(struct hunks *h, size_t at)
 		struct hunk part = {
 			.old_at = whole.old_at,
 			.new_at = whole.new_at,
-			.taken = whole.taken,
+			.accepted = whole.accepted,
 		};
 
 		end = find_part(&whole, from);
 		for (i = from; i < (end ? end : whole.count); i++)
-			add_line(&part, whole.lines[i].kind,
-				 whole.lines[i].text, whole.lines[i].len);
+			add_hunk_line(&part, whole.lines[i].kind,
+				      whole.lines[i].text, whole.lines[i].len);
 		whole.old_at += part.old_count;
 		whole.new_at += part.new_count;
 		from = end;
@@ -240,10 +244,10 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 		size_t whole = len + (at[len] == '\n');
 
 		if (strchr(" +-", *at))
-			add_line(to, *at, at + 1, whole - 1);
+			add_hunk_line(to, *at, at + 1, whole - 1);
 		else if (*at == '\n')
 			/* Editors take the blank off an empty line. */
-			add_line(to, ' ', at, 1);
+			add_hunk_line(to, ' ', at, 1);
 		else if (*at == '\\' && to->count &&
 			 to->lines[to->count - 1].len)
 			to->lines[to->count - 1].len--;
@@ -257,7 +261,7 @@ static int parse_edited(const char *at, struct hunk *to, struct err *err)
 }
 
 /* The next line of the old text's from there on, or NULL. */
-static const struct hunk_line *next_old(const struct hunk *h, size_t *at)
+static const struct hunk_line *next_old_line(const struct hunk *h, size_t *at)
 {
 	while (*at < h->count && h->lines[*at].kind == '+')
 		++*at;
@@ -270,8 +274,8 @@ static int same_old(const struct hunk *a, const struct hunk *b, struct err *err)
 	size_t i = 0, k = 0, line = a->old_at;
 
 	do {
-		p = next_old(a, &i);
-		q = next_old(b, &k);
+		p = next_old_line(a, &i);
+		q = next_old_line(b, &k);
 		line++;
 		if (!p != !q || (p && (p->len != q->len ||
 				       memcmp(p->text, q->text, p->len))))

@@ -24,7 +24,7 @@ struct hunk {
 	size_t old_at, old_count, new_at, new_count;
 	struct hunk_line *lines;
 	size_t count, room;
-	bool taken;
+	bool accepted;
 	char *edited; /* what its lines point into instead, or NULL */
 };
 

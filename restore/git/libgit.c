@@ -145,7 +145,7 @@ static int find_calls(struct err *err)
 	return 0;
 }
 
-static void start(void)
+static void start_libgit(void)
 {
 	static const int levels[] = {
 		GIT_CONFIG_LEVEL_PROGRAMDATA,
@@ -172,7 +172,7 @@ int libgit_load(const struct libgit **ret, struct err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	(void)pthread_once(&once, start);
+	(void)pthread_once(&once, start_libgit);
 	if (failed.num) {
 		*err = failed;
 		return -err->num;

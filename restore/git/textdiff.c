@@ -14,9 +14,10 @@ static char line_kind(const git_diff_line *line)
 	}
 }
 
-static int each_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
-		     int (*each)(void *arg, const struct textdiff_line *line),
-		     void *arg, struct err *err)
+static int
+pass_hunk_header(const struct libgit *git, git_patch *patch, size_t hunk,
+		 int (*each)(void *arg, const struct textdiff_line *line),
+		 void *arg, struct err *err)
 {
 	const git_diff_hunk *head;
 	size_t lines, i;
@@ -40,14 +41,15 @@ static int each_hunk(const struct libgit *git, git_patch *patch, size_t hunk,
 	return got < 0 ? fail(err, -got, "the difference was not taken") : 0;
 }
 
-static int each_line(const struct libgit *git, git_patch *patch,
-		     int (*each)(void *arg, const struct textdiff_line *line),
-		     void *arg, struct err *err)
+static int pass_diff_line(const struct libgit *git, git_patch *patch,
+			  int (*each)(void *arg,
+				      const struct textdiff_line *line),
+			  void *arg, struct err *err)
 {
 	size_t hunks = git->patch_num_hunks(patch), i;
 
 	for (i = 0; i < hunks; i++)
-		if (each_hunk(git, patch, i, each, arg, err) < 0)
+		if (pass_hunk_header(git, patch, i, each, arg, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -75,7 +77,7 @@ int textdiff(const void *old, size_t old_len, const void *now, size_t now_len,
 	if (!binary && git->patch_line_stats(NULL, &added, &removed, patch) < 0)
 		got = libgit_failed("compare texts", err);
 	if (got == 0 && !binary && each)
-		got = each_line(git, patch, each, arg, err);
+		got = pass_diff_line(git, patch, each, arg, err);
 	git->patch_free(patch);
 	if (got < 0)
 		return got;

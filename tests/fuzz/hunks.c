@@ -20,12 +20,12 @@ static struct buf next_text(const uint8_t **at, const uint8_t *end)
 	return text;
 }
 
-static void take_all(struct hunks *h, bool taken)
+static void take_all(struct hunks *h, bool accepted)
 {
 	size_t i;
 
 	for (i = 0; i < h->count; i++)
-		h->items[i].taken = taken;
+		h->items[i].accepted = accepted;
 }
 
 static void composes(const struct hunks *h, const struct buf *old,
@@ -62,13 +62,13 @@ static void check(const struct hunks *h)
 static void print_and_read(struct hunks *h, size_t at, const struct buf *old)
 {
 	AUTO(buf) struct buf text = {0}, before = {0};
-	bool taken = h->items[at].taken;
+	bool accepted = h->items[at].accepted;
 	struct err err;
 
 	hunks_compose(h, old, &before);
 	hunks_print(&h->items[at], &text);
 	must(hunks_edit(h, at, buf_text(&text), &err) == 0);
-	h->items[at].taken = taken;
+	h->items[at].accepted = accepted;
 	composes(h, old, &before);
 }
 
@@ -76,18 +76,18 @@ static void edit(struct hunks *h, size_t at, const struct buf *old,
 		 const char *text)
 {
 	AUTO(buf) struct buf before = {0};
-	bool taken = h->items[at].taken;
+	bool accepted = h->items[at].accepted;
 	struct err err;
 	int got;
 
-	h->items[at].taken = false;
+	h->items[at].accepted = false;
 	hunks_compose(h, old, &before);
 	got = hunks_edit(h, at, text, &err);
 	must(got == 0 || got == -EINVAL || got == -ECANCELED);
 	/* Left, it is the old text, whatever he wrote. */
-	h->items[at].taken = false;
+	h->items[at].accepted = false;
 	composes(h, old, &before);
-	h->items[at].taken = taken;
+	h->items[at].accepted = accepted;
 }
 
 static void step(struct hunks *h, uint8_t what, const struct buf *old,
@@ -97,7 +97,7 @@ static void step(struct hunks *h, uint8_t what, const struct buf *old,
 
 	switch (what % 4) {
 	case 0:
-		h->items[at].taken = !h->items[at].taken;
+		h->items[at].accepted = !h->items[at].accepted;
 		break;
 	case 1:
 		if (hunks_can_split(&h->items[at])) {

@@ -19,12 +19,12 @@ static struct buf text_of(const char *text)
 	return b;
 }
 
-static void take_all(struct hunks *h, bool taken)
+static void take_all(struct hunks *h, bool accepted)
 {
 	size_t i;
 
 	for (i = 0; i < h->count; i++)
-		h->items[i].taken = taken;
+		h->items[i].accepted = accepted;
 }
 
 static void composes(const struct hunks *h, const struct buf *old,
@@ -55,7 +55,7 @@ static void one_of_two_hunks_is_taken(void **state)
 	assert_int_equal(h.count, 2);
 	assert_int_equal(h.added, 2);
 	assert_int_equal(h.removed, 2);
-	h.items[0].taken = true;
+	h.items[0].accepted = true;
 	composes(&h, &old, &first);
 	take_all(&h, true);
 	composes(&h, &old, &now);
@@ -79,7 +79,7 @@ static void a_hunk_splits_where_lines_are_unchanged(void **state)
 	assert_int_equal(h.count, 2);
 	assert_false(hunks_can_split(&h.items[0]));
 	assert_false(hunks_can_split(&h.items[1]));
-	h.items[1].taken = true;
+	h.items[1].accepted = true;
 	composes(&h, &old, &second);
 }
 
@@ -183,9 +183,9 @@ static void an_edited_hunk_is_taken_as_edited(void **state)
 				    "\\ No newline at end of file\n# more\n",
 				    &err),
 			 0);
-	h.items[0].taken = true;
+	h.items[0].accepted = true;
 	composes(&h, &old, &want);
-	h.items[0].taken = false;
+	h.items[0].accepted = false;
 	composes(&h, &old, &old);
 }
 
@@ -204,7 +204,7 @@ static void an_edit_that_fits_nowhere_is_refused(void **state)
 	assert_int_equal(hunks_edit(&h, 0, "a\n-b\n+X\n c\n", &err), -EINVAL);
 	assert_int_equal(hunks_edit(&h, 0, "", &err), -ECANCELED);
 	assert_int_equal(hunks_edit(&h, 0, " a\n b\n c\n", &err), -ECANCELED);
-	h.items[0].taken = true;
+	h.items[0].accepted = true;
 	composes(&h, &old, &now);
 }
 
