@@ -73,7 +73,7 @@ void change_list_add(struct change_list *list, const char *path,
 	if (now && !S_ISREG(now->mode) && !S_ISDIR(now->mode) &&
 	    !S_ISLNK(now->mode))
 		flags |= CHANGE_NODE;
-	GROW(list->items, list->count, list->room);
+	GROW(list->items, list->count, list->capacity);
 	list->items[list->count++] = (struct change){
 		.kind = kind,
 		.flags = flags,
@@ -88,7 +88,7 @@ void change_list_add(struct change_list *list, const char *path,
 
 void change_list_touch(struct change_list *list, const char *path)
 {
-	GROW(list->touched, list->touched_count, list->touched_room);
+	GROW(list->touched, list->touched_count, list->touched_capacity);
 	list->touched[list->touched_count++] = copy_listed_path(list, path);
 }
 

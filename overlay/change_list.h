@@ -70,7 +70,7 @@ struct change_names;
 
 struct change_list {
 	struct change *items; /* sorted by path_compare() */
-	size_t count, room;
+	size_t count, capacity;
 	struct change_move *moves; /* sorted by where they went */
 	size_t move_count;
 	/* There may be more: not all that could be one was compared. */
@@ -79,7 +79,7 @@ struct change_list {
 	 * name, sorted too: of no interest to people, but kept when the run's
 	 * result is stored. */
 	const char **touched;
-	size_t touched_count, touched_room;
+	size_t touched_count, touched_capacity;
 	/*
 	 * The last time of change of anything in the layer, also of what is no
 	 * change: it cannot be set back, so that a layer whose newest is older

@@ -27,7 +27,7 @@
 
 struct layer *layers_add(struct layers *l)
 {
-	GROW(l->items, l->count, l->room);
+	GROW(l->items, l->count, l->capacity);
 	l->items[l->count] =
 		(struct layer){.lower_fd = -1, .upper_fd = -1, .work_fd = -1};
 	return &l->items[l->count++];

@@ -22,7 +22,7 @@ struct layer {
 
 struct layers {
 	struct layer *items; /* in the order of their mounts */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void layer_free(struct layer *l);

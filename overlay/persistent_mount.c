@@ -37,7 +37,7 @@ struct persistent_mount_item {
 
 struct persistent_mount {
 	struct persistent_mount_item *items; /* by place */
-	size_t count, room;
+	size_t count, capacity;
 	char *home; /* of the caches */
 	struct checked_dir lower, upper, work;
 	int lock;
@@ -90,7 +90,7 @@ static struct persistent_mount_item *add_mount_item(struct persistent_mount *k,
 {
 	size_t at = k->count;
 
-	GROW(k->items, k->count, k->room);
+	GROW(k->items, k->count, k->capacity);
 	while (at && path_compare(k->items[at - 1].place, place) > 0)
 		at--;
 	memmove(k->items + at + 1, k->items + at,

@@ -45,7 +45,7 @@ struct scan {
 	const char *const *skip;
 	struct change_list list;
 	struct frame *frames;
-	size_t count, room;
+	size_t count, capacity;
 	size_t opened; /* folders that are opened up */
 	struct buf path; /* of what is looked at */
 };
@@ -265,7 +265,7 @@ static int push_frame(struct scan *s, int upper, int lower, const char *name,
 					       flags, old, now);
 		return 0;
 	}
-	GROW(s->frames, s->count, s->room);
+	GROW(s->frames, s->count, s->capacity);
 	s->frames[s->count++] = f;
 	suspend_frame(s);
 	return 0;

@@ -131,7 +131,7 @@ int session_add_extra(struct session *s, const char *path, int dir_fd,
 	if (make_session_dir(s->fd, upper, 0700, err) < 0 ||
 	    make_session_dir(s->fd, work, 0700, err) < 0)
 		return err_context(err, "run %s", s->id);
-	GROW(s->extras, s->extra_count, s->extra_room);
+	GROW(s->extras, s->extra_count, s->extra_capacity);
 	s->extras[s->extra_count++] = (struct extra){
 		.path = mem_strdup(path),
 		.dev = meta.dev,
@@ -361,7 +361,7 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 				list.unread = odd;
 			continue;
 		}
-		GROW(list.items, list.count, list.room);
+		GROW(list.items, list.count, list.capacity);
 		list.items[list.count++] = s;
 		s = (struct session){.fd = -1, .lock_fd = -1};
 	}

@@ -64,7 +64,7 @@ struct session {
 	uint64_t result; /* of the post-run snapshot, 0 none */
 	uint32_t times; /* how often it was started (--continue) */
 	struct extra *extras;
-	size_t extra_count, extra_room;
+	size_t extra_count, extra_capacity;
 	struct record more; /* keys of the layers above, kept as they are */
 };
 
@@ -103,7 +103,7 @@ int session_forget_resumed(const struct session *s, struct err *err);
  * first that is there. Free with session_list_free(). */
 struct session_list {
 	struct session *items;
-	size_t count, room;
+	size_t count, capacity;
 	struct err unread; /* .num 0: all were read */
 };
 int session_list(int runs_fd, bool live, struct session_list *ret,

@@ -46,7 +46,7 @@ void session_free_extras(struct session *s)
 		free(s->extras[i].path);
 	free(s->extras);
 	s->extras = NULL;
-	s->extra_count = s->extra_room = 0;
+	s->extra_count = s->extra_capacity = 0;
 }
 
 static void put_extra_roots(struct record *r, const struct session *s)
@@ -77,7 +77,7 @@ static int get_extra_roots(const struct record *r, struct session *s)
 		    !at || value[at] != '/')
 			return -1;
 		e.path = mem_strdup(value + at);
-		GROW(s->extras, s->extra_count, s->extra_room);
+		GROW(s->extras, s->extra_count, s->extra_capacity);
 		s->extras[s->extra_count++] = e;
 	}
 	return 0;

@@ -35,7 +35,7 @@ void applied_ops_add(struct applied_ops *d, const char *path,
 {
 	struct entry *copy;
 
-	GROW(d->items, d->count, d->room);
+	GROW(d->items, d->count, d->capacity);
 	d->items[d->count] = (struct applied_op){path, to, !to->mode};
 	if (d->own) {
 		copy = mem_zalloc(sizeof(*copy));

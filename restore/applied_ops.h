@@ -17,7 +17,7 @@ struct applied_op {
 
 struct applied_ops {
 	struct applied_op *items;
-	size_t count, room;
+	size_t count, capacity;
 	bool own; /* paths and entries are its own */
 };
 

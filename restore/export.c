@@ -51,7 +51,7 @@ static void exporter_free(struct exporter *x)
 
 struct map {
 	struct tarfile_range *items;
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t len; /* of all of them */
 };
 
@@ -65,7 +65,7 @@ static int add_data_range(void *arg, uint64_t at, uint64_t len, struct err *err)
 	struct map *m = arg;
 
 	(void)err;
-	GROW(m->items, m->count, m->room);
+	GROW(m->items, m->count, m->capacity);
 	m->items[m->count++] = (struct tarfile_range){at, len};
 	m->len += len;
 	return 0;

@@ -231,7 +231,7 @@ static void decode_ops(struct dec *d, int version, struct journal_root *j)
 		struct op_sides *own;
 		struct op *op;
 
-		GROW(j->ops, j->op_count, j->op_room);
+		GROW(j->ops, j->op_count, j->op_capacity);
 		op = &j->ops[j->op_count++];
 		*op = (struct op){.kind = dec_u8(d)};
 		op->path = get_path(d);
@@ -269,7 +269,7 @@ static void decode_root(struct dec *d, int version, struct journal_root *j)
 		struct parent_mtime *t;
 
 		GROW(j->parent_mtime, j->parent_mtime_count,
-		     j->parent_mtime_room);
+		     j->parent_mtime_capacity);
 		t = &j->parent_mtime[j->parent_mtime_count++];
 		*t = (struct parent_mtime){.path = get_path(d)};
 		t->mtime = decode_journal_time(d);
@@ -284,7 +284,7 @@ struct journal_root *journal_add_root(struct journal *j, const char *path)
 {
 	struct journal_root *root;
 
-	GROW(j->roots, j->root_count, j->root_room);
+	GROW(j->roots, j->root_count, j->root_capacity);
 	root = &j->roots[j->root_count++];
 	*root = (struct journal_root){.path = mem_strdup(path)};
 	return root;

@@ -80,11 +80,11 @@ struct journal_root {
 	uint64_t before; /* the snapshot taken before it */
 	char *staging; /* name of the folder in this root */
 	struct op *ops;
-	size_t op_count, op_room;
+	size_t op_count, op_capacity;
 	bool borrowed; /* what ops point to is somebody else's: the plan's */
 	struct parent_mtime
 		*parent_mtime; /* sorted by path; the root is first */
-	size_t parent_mtime_count, parent_mtime_room;
+	size_t parent_mtime_count, parent_mtime_capacity;
 	struct timestamp root_time; /* the root's when all is done ... */
 	bool root_time_set; /* ... if it is to be set */
 };
@@ -93,7 +93,7 @@ struct journal {
 	enum journal_state state;
 	char *action, *run_id;
 	struct journal_root *roots;
-	size_t root_count, root_room;
+	size_t root_count, root_capacity;
 };
 
 void journal_free(struct journal *j);

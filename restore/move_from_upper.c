@@ -264,13 +264,13 @@ static int compare_inode_numbers(const void *a, const void *b)
 static bool all_hardlinks_inside(const struct upper_match *m)
 {
 	const struct op *ops = m->txn->part->ops;
-	size_t count = 0, room = 0, i, n;
+	size_t count = 0, capacity = 0, i, n;
 	auto_free struct name *names = NULL;
 
 	for (i = m->top; i < m->end; i++) {
 		if (ops[i].nlink < 2)
 			continue;
-		GROW(names, count, room);
+		GROW(names, count, capacity);
 		names[count++] = (struct name){.ino = ops[i].new_ino,
 					       .nlink = ops[i].nlink};
 	}

@@ -141,7 +141,7 @@ static struct op *add_step_op(struct journal_root *j, enum op_kind kind,
 {
 	struct op *op;
 
-	GROW(j->ops, j->op_count, j->op_room);
+	GROW(j->ops, j->op_count, j->op_capacity);
 	op = &j->ops[j->op_count++];
 	*op = (struct op){
 		.kind = kind,
@@ -253,7 +253,7 @@ static int compare_parent_mtimes(const void *a, const void *b)
 
 static void add_parent_mtime(struct journal_root *j, char *path, bool keep)
 {
-	GROW(j->parent_mtime, j->parent_mtime_count, j->parent_mtime_room);
+	GROW(j->parent_mtime, j->parent_mtime_count, j->parent_mtime_capacity);
 	j->parent_mtime[j->parent_mtime_count++] =
 		(struct parent_mtime){.path = path, .keep = keep};
 }

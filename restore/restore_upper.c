@@ -31,7 +31,7 @@ static int add_upper_op(void *arg, const char *path, const struct entry *e,
 	struct op *op;
 
 	(void)err;
-	GROW(j->ops, j->op_count, j->op_room);
+	GROW(j->ops, j->op_count, j->op_capacity);
 	op = &j->ops[j->op_count++];
 	*op = (struct op){
 		.kind = *path ? OP_CHILD : OP_CREATE,

@@ -27,7 +27,7 @@ struct result {
 	struct tree_editor *editor;
 	int upper_fd;
 	struct level *levels; /* from the root down */
-	size_t level_count, level_room;
+	size_t level_count, level_capacity;
 	int dir_fd; /* of the last one */
 	struct path_cursor cursor; /* to those that are gone back to */
 	char *removed_path; /* removed with all that the base had below */
@@ -70,7 +70,7 @@ static int push_result_level(struct result *r, const char *path,
 	if (r->dir_fd >= 0)
 		(void)close(r->dir_fd);
 	r->dir_fd = fd;
-	GROW(r->levels, r->level_count, r->level_room);
+	GROW(r->levels, r->level_count, r->level_capacity);
 	r->levels[r->level_count++] = (struct level){
 		.path = mem_strdup(path),
 		.opened = opened,

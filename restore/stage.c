@@ -41,7 +41,7 @@ struct stage {
 	char **paths; /* of each operation, in the staging folder; or NULL */
 	size_t count; /* of paths */
 	struct run *runs;
-	size_t run_count, run_room;
+	size_t run_count, run_capacity;
 	struct leader *leaders; /* sorted by group, then operation */
 	size_t leader_count;
 	uint64_t total; /* bytes of files */
@@ -91,7 +91,7 @@ static void add_to_runs(struct stage *s, size_t i)
 		last->end++;
 		return;
 	}
-	GROW(s->runs, s->run_count, s->run_room);
+	GROW(s->runs, s->run_count, s->run_capacity);
 	s->runs[s->run_count++] = (struct run){i, i + 1};
 }
 

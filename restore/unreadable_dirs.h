@@ -24,7 +24,7 @@ struct unreadable_dir {
 
 struct unreadable_dirs {
 	struct unreadable_dir *items;
-	size_t count, room;
+	size_t count, capacity;
 	int workspace_fd; /* borrowed */
 	size_t others; /* lines of the note that were there before */
 };

@@ -277,7 +277,7 @@ static int make_plan(struct apply *a, struct err *err)
 	a->asked = plan->refusals;
 	a->asked_count = plan->refusal_count;
 	plan->refusals = NULL;
-	plan->refusal_count = plan->refusal_room = 0;
+	plan->refusal_count = plan->refusal_capacity = 0;
 	for (i = 0; i < a->asked_count; i++)
 		mem_list_add(&a->in.agreed, a->asked[i].path);
 	return plan_all(a, err);

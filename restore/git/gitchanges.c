@@ -142,7 +142,7 @@ static int push_gitchange(struct gitchanges *c, const char *path, uint32_t mode,
 	if (mode && mode == had && memcmp(&u.id, had_id, sizeof(u.id)) == 0)
 		return 0;
 	u.path = mem_strdup(path);
-	GROW(c->items, c->count, c->room);
+	GROW(c->items, c->count, c->capacity);
 	c->items[c->count++] = u;
 	return 0;
 }

@@ -32,7 +32,7 @@ struct gitchanges {
 	const char *const *paths; /* only these and what is below; or NULL */
 
 	struct gitchange *items;
-	size_t count, room;
+	size_t count, capacity;
 	char **notes; /* what was left out, escaped */
 	size_t note_count, note_capacity;
 };

@@ -38,7 +38,7 @@ void gitrefs_note(struct gitnotes *n, const char *name, const char *text)
 {
 	if (!n || n->count > NOTES_MAX)
 		return;
-	GROW(n->items, n->count, n->room);
+	GROW(n->items, n->count, n->capacity);
 	n->items[n->count] =
 		n->count == NOTES_MAX
 			? mem_strdup("and more of that kind")
@@ -66,7 +66,7 @@ static int add_found_ref(struct gitrefs *r, const char *name,
 			    "the run's repository has more than %zu refs: that "
 			    "is not imported",
 			    r->ref_max);
-	GROW(r->items, r->count, r->room);
+	GROW(r->items, r->count, r->capacity);
 	r->items[r->count++] = (struct gitref){mem_strdup(name), *id, order};
 	return 0;
 }
@@ -80,7 +80,7 @@ static int add_logged_id(struct gitrefs *r, const struct gitid *id,
 		return 0;
 	if (too_many(r, err) < 0)
 		return -err->num;
-	GROW(r->logged, r->logged_count, r->logged_room);
+	GROW(r->logged, r->logged_count, r->logged_capacity);
 	r->logged[r->logged_count++] = *id;
 	return 0;
 }

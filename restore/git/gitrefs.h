@@ -11,7 +11,7 @@
 /* Lines for people: what was left out and why. */
 struct gitnotes {
 	char **items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct gitref {
@@ -25,10 +25,10 @@ struct gitrefs {
 	struct gitnotes *notes; /* NULL: nobody wants to know */
 	const char *prefix; /* of the paths that are read just now */
 	struct gitref *items; /* sorted by name */
-	size_t count, room;
+	size_t count, capacity;
 	size_t ref_max; /* 0: none of its own */
 	struct gitid *logged; /* sorted; one may be there several times */
-	size_t logged_count, logged_room;
+	size_t logged_count, logged_capacity;
 	size_t seen;
 };
 

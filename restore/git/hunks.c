@@ -66,7 +66,7 @@ static void skip_lines(struct reader *r, size_t line)
 static void add_hunk_line(struct hunk *h, char kind, const char *text,
 			  size_t len)
 {
-	GROW(h->lines, h->count, h->room);
+	GROW(h->lines, h->count, h->capacity);
 	h->lines[h->count++] = (struct hunk_line){kind, text, len};
 	h->old_count += kind != '+';
 	h->new_count += kind != '-';
@@ -96,7 +96,7 @@ static int begin_hunk(struct hunk_maker *m, const struct textdiff_line *line)
 		return -EIO;
 	used += 1 + (int)strspn(head + used + 1, "0123456789");
 	(void)sscanf(head + used, ",%zu", &new_count);
-	GROW(all->items, all->count, all->room);
+	GROW(all->items, all->count, all->capacity);
 	all->items[all->count++] = (struct hunk){
 		.old_at = old_count ? old_at - 1 : old_at,
 		.new_at = new_count ? new_at - 1 : new_at,
@@ -209,7 +209,7 @@ void hunks_split(struct hunks *h, size_t at)
 			h->items[place++] = part;
 			continue;
 		}
-		GROW(h->items, h->count, h->room);
+		GROW(h->items, h->count, h->capacity);
 		memmove(h->items + place + 1, h->items + place,
 			(h->count - place) * sizeof(*h->items));
 		h->items[place++] = part;

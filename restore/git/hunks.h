@@ -23,14 +23,14 @@ struct hunk {
 	/* Lines of the old and the new text before it, and in it. */
 	size_t old_at, old_count, new_at, new_count;
 	struct hunk_line *lines;
-	size_t count, room;
+	size_t count, capacity;
 	bool accepted;
 	char *edited; /* what its lines point into instead, or NULL */
 };
 
 struct hunks {
 	struct hunk *items;
-	size_t count, room;
+	size_t count, capacity;
 	size_t added, removed; /* lines */
 };
 

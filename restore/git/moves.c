@@ -21,7 +21,7 @@ void moves_add(struct moves_side *side, const char *path, uint32_t mode,
 	/* Numbers of 32 bits: nobody lists four thousand million. */
 	if (side->count >= MOVES_NONE - 1)
 		return;
-	GROW(side->items, side->count, side->room);
+	GROW(side->items, side->count, side->capacity);
 	side->items[side->count++] = (struct moves_file){
 		.path = path,
 		.size = size,

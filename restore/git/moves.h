@@ -49,7 +49,7 @@ struct moves_file {
 /* Sorted by path_compare(). */
 struct moves_side {
 	struct moves_file *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct moves {

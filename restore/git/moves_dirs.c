@@ -13,7 +13,7 @@ struct vote {
 
 struct votes {
 	struct vote *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static int compare_votes(const void *a, const void *b)
@@ -42,7 +42,7 @@ static void vote(const struct moves_work *w, uint32_t deleted, struct votes *to)
 		added = w->added_parent[added];
 		if (deleted == MOVES_NONE || added == MOVES_NONE)
 			return;
-		GROW(to->items, to->count, to->room);
+		GROW(to->items, to->count, to->capacity);
 		to->items[to->count++] = (struct vote){deleted, added};
 	}
 }

@@ -18,14 +18,14 @@ struct keyed_file {
 
 struct keyed_files {
 	struct keyed_file *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void keyed_files_add(struct keyed_files *t,
 			    const struct moves_side *side, uint32_t at,
 			    bool added)
 {
-	GROW(t->items, t->count, t->room);
+	GROW(t->items, t->count, t->capacity);
 	t->items[t->count++] = (struct keyed_file){
 		.file = &side->items[at],
 		.at = at,

@@ -71,15 +71,15 @@ static const struct entry *entry_at(void *arg, const struct moves_file *f,
 }
 
 static void add_moves_entry(struct moves_side *side, struct entry **entries,
-			    char ***paths, size_t *room, const char *path,
+			    char ***paths, size_t *capacity, const char *path,
 			    const struct entry *e)
 {
 	size_t at = side->count;
 
-	if (at == *room) {
-		*room = *room ? *room * 2 : 16;
-		*entries = mem_resize(*entries, *room, sizeof(**entries));
-		*paths = mem_resize(*paths, *room, sizeof(**paths));
+	if (at == *capacity) {
+		*capacity = *capacity ? *capacity * 2 : 16;
+		*entries = mem_resize(*entries, *capacity, sizeof(**entries));
+		*paths = mem_resize(*paths, *capacity, sizeof(**paths));
 	}
 	(*paths)[at] = mem_strdup(path);
 	(*entries)[at] = (struct entry){0};
@@ -92,10 +92,11 @@ void moves_trees_add(struct moves_trees *t, const char *path,
 {
 	if (added)
 		add_moves_entry(&t->moves.added, &t->added, &t->added_paths,
-				&t->added_room, path, e);
+				&t->added_capacity, path, e);
 	else
 		add_moves_entry(&t->moves.deleted, &t->deleted,
-				&t->deleted_paths, &t->deleted_room, path, e);
+				&t->deleted_paths, &t->deleted_capacity, path,
+				e);
 }
 
 static int compare_moves_files(const void *a, const void *b)

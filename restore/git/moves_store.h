@@ -26,7 +26,7 @@ struct moves_trees {
 	struct moves moves;
 	struct entry *deleted, *added; /* by the files' index */
 	char **deleted_paths, **added_paths;
-	size_t deleted_room, added_room;
+	size_t deleted_capacity, added_capacity;
 };
 
 /* Things from elsewhere, in any order; then find. *t, {0} before, must stay

@@ -22,7 +22,7 @@ void lookup_free(struct lookup *l)
 		pop_lookup_level(l);
 	free(l->levels);
 	l->levels = NULL;
-	l->room = 0;
+	l->capacity = 0;
 }
 
 static int push_lookup_level(struct lookup *l, const char *path,
@@ -32,7 +32,7 @@ static int push_lookup_level(struct lookup *l, const char *path,
 
 	if (tree_load(l->store, &e->content, &tree, err) < 0)
 		return err_context(err, "folder %s", text_quote(path));
-	GROW(l->levels, l->count, l->room);
+	GROW(l->levels, l->count, l->capacity);
 	l->levels[l->count++] = (struct lookup_level){
 		.path = mem_strdup(path),
 		.tree = tree,

@@ -16,7 +16,7 @@ struct lookup {
 	struct store *store; /* borrowed, as is root */
 	const struct entry *root;
 	struct lookup_level *levels;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void lookup_free(struct lookup *l);

@@ -85,15 +85,15 @@ struct refusal {
 
 struct plan {
 	struct step *steps; /* in the order in which they are done */
-	size_t step_count, step_room;
+	size_t step_count, step_capacity;
 	struct conflict *conflicts;
-	size_t conflict_count, conflict_room;
+	size_t conflict_count, conflict_capacity;
 	struct refusal *refusals;
-	size_t refusal_count, refusal_room;
+	size_t refusal_count, refusal_capacity;
 	/* What would be conflicts, had the user not decided: paths that stay
 	 * as he has them, and paths where want goes over what he did. */
 	struct conflict *kept, *over;
-	size_t kept_count, kept_room, over_count, over_room;
+	size_t kept_count, kept_capacity, over_count, over_capacity;
 	size_t already; /* differences that the project has already */
 	size_t git_skipped; /* changes in a .git that were left out */
 	size_t left; /* differences left as they are by missing_only */

@@ -21,7 +21,7 @@ struct below {
 	const char *path; /* of the folder */
 	bool git;
 	struct finding *found;
-	size_t count, room;
+	size_t count, capacity;
 	char *skip; /* below here all is said */
 };
 
@@ -38,7 +38,7 @@ static void below_free(struct below *b)
 static void add_finding(struct below *b, enum conflict_kind kind,
 			const char *path, bool hard)
 {
-	GROW(b->found, b->count, b->room);
+	GROW(b->found, b->count, b->capacity);
 	b->found[b->count++] = (struct finding){
 		.what = {.kind = kind, .path = mem_strdup(path)},
 		.hard = hard,

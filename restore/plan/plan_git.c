@@ -212,7 +212,7 @@ int plan_git_decide(struct planner *pl, const char *path, struct err *err)
 		got = is_git_expected(pl, root, err);
 		if (got < 0)
 			return got;
-		GROW(pl->gits, pl->git_count, pl->git_room);
+		GROW(pl->gits, pl->git_count, pl->git_capacity);
 		g = &pl->gits[pl->git_count++];
 		*g = (struct git_root){.path = TAKE(root), .conflict = !got};
 		if (g->conflict)

@@ -11,10 +11,11 @@
 
 #include "restore/plan/planner.h"
 
-static void add_conflict(struct conflict **list, size_t *count, size_t *room,
-			 enum conflict_kind kind, const char *path)
+static void add_conflict(struct conflict **list, size_t *count,
+			 size_t *capacity, enum conflict_kind kind,
+			 const char *path)
 {
-	GROW(*list, *count, *room);
+	GROW(*list, *count, *capacity);
 	(*list)[(*count)++] = (struct conflict){
 		.kind = kind,
 		.path = mem_strdup(path),
@@ -27,18 +28,18 @@ void planner_conflict(struct planner *pl, enum conflict_kind kind,
 	struct plan *p = pl->plan;
 
 	if (pl->options->resolve == RESOLVE_OURS)
-		add_conflict(&p->kept, &p->kept_count, &p->kept_room, kind,
+		add_conflict(&p->kept, &p->kept_count, &p->kept_capacity, kind,
 			     path);
 	else
 		add_conflict(&p->conflicts, &p->conflict_count,
-			     &p->conflict_room, kind, path);
+			     &p->conflict_capacity, kind, path);
 }
 
 void planner_keep(struct planner *pl, enum conflict_kind kind, const char *path)
 {
 	struct plan *p = pl->plan;
 
-	add_conflict(&p->kept, &p->kept_count, &p->kept_room, kind, path);
+	add_conflict(&p->kept, &p->kept_count, &p->kept_capacity, kind, path);
 }
 
 /* One path may give way for two reasons: the first one is said. */
@@ -49,7 +50,7 @@ void planner_overwrite(struct planner *pl, enum conflict_kind kind,
 
 	if (p->over_count && strcmp(p->over[p->over_count - 1].path, path) == 0)
 		return;
-	add_conflict(&p->over, &p->over_count, &p->over_room, kind, path);
+	add_conflict(&p->over, &p->over_count, &p->over_capacity, kind, path);
 }
 
 void planner_conflict_subtree(struct planner *pl, enum conflict_kind kind,

@@ -99,7 +99,7 @@ int step_refused(struct planner *pl, const char *path, const struct entry *from,
 
 	if (got <= 0)
 		return got;
-	GROW(p->refusals, p->refusal_count, p->refusal_room);
+	GROW(p->refusals, p->refusal_count, p->refusal_capacity);
 	p->refusals[p->refusal_count++] = (struct refusal){
 		.kind = kind,
 		.path = mem_strdup(path),
@@ -113,7 +113,7 @@ void step_push(struct planner *pl, enum step_kind kind, const char *path,
 	struct plan *p = pl->plan;
 	struct step *s;
 
-	GROW(p->steps, p->step_count, p->step_room);
+	GROW(p->steps, p->step_count, p->step_capacity);
 	s = &p->steps[p->step_count++];
 	*s = (struct step){.kind = kind, .path = mem_strdup(path)};
 	entry_copy(&s->from, from);
@@ -169,7 +169,7 @@ void step_add_create(struct planner *pl, const char *path,
 	step_push(pl, STEP_CREATE, path, &planner_nothing, to);
 	if (!S_ISDIR(to->mode))
 		return;
-	GROW(pl->made, pl->made_count, pl->made_room);
+	GROW(pl->made, pl->made_count, pl->made_capacity);
 	pl->made[pl->made_count++] = mem_strdup(path);
 }
 

@@ -282,7 +282,7 @@ static void add_same_time(struct planner *pl, const struct row *row)
 {
 	struct same_time *t;
 
-	GROW(pl->times, pl->time_count, pl->time_room);
+	GROW(pl->times, pl->time_count, pl->time_capacity);
 	t = &pl->times[pl->time_count++];
 	*t = (struct same_time){.path = mem_strdup(row->path)};
 	entry_copy(&t->from, &row->now);

@@ -44,11 +44,11 @@ struct planner {
 	char *skip; /* settled with all below, or NULL */
 	char *ready; /* the last folder found ready for new things, or NULL */
 	char **made; /* folders that the plan makes, in path order */
-	size_t made_count, made_room;
+	size_t made_count, made_capacity;
 	struct git_root *gits;
-	size_t git_count, git_room;
+	size_t git_count, git_capacity;
 	struct same_time *times;
-	size_t time_count, time_room;
+	size_t time_count, time_capacity;
 };
 
 void planner_free(struct planner *pl);
