@@ -166,9 +166,9 @@ void changes_moves_count(struct change_move *moves, size_t count)
 		while (depth && !path_below(now->to, above[depth - 1]->to))
 			depth--;
 		if (S_ISDIR(now->now.mode)) {
-			if (!now->with_folder)
+			if (!now->with_dir)
 				above[depth++] = now;
-		} else if (now->with_folder && depth) {
+		} else if (now->with_dir && depth) {
 			above[depth - 1]->files++;
 		}
 	}
@@ -196,10 +196,9 @@ static void keep(struct change_list *list, const struct moves *m)
 			.over = to->old,
 			.flags = from->flags | to->flags,
 			.percent = f->percent,
-			.with_folder =
-				f->with_parent && f->percent == 100 &&
-				!(to->flags & CHANGE_SETID) &&
-				changes_same_rights(&from->old, &to->now),
+			.with_dir = f->with_parent && f->percent == 100 &&
+				    !(to->flags & CHANGE_SETID) &&
+				    changes_same_rights(&from->old, &to->now),
 		};
 		from->move = to->move = (unsigned int)list->move_count;
 	}

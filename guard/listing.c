@@ -153,7 +153,7 @@ size_t listing_moved(const struct change_list *list, size_t most, FILE *to)
 		if (m->half)
 			continue;
 		n++;
-		if (m->with_folder || !to || (lines++ >= most && most))
+		if (m->with_dir || !to || (lines++ >= most && most))
 			continue;
 		changes_move_text(m, "", coloured ? output_width() : 0, &b);
 		(void)fprintf(to, "  %sR%s  %s\n",

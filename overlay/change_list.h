@@ -61,7 +61,7 @@ struct change_move {
 	unsigned int percent; /* 100: the very bytes, and every folder */
 	/* It went with its folder and is as it was but for that: the folder
 	 * tells of it. */
-	bool with_folder;
+	bool with_dir;
 	bool half; /* only one of the two is in the list */
 	size_t files; /* of a folder: with how many it went */
 };

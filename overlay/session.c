@@ -350,15 +350,15 @@ int session_list(int runs_fd, bool live, struct session_list *ret,
 		return -err->num;
 	for (i = 0; i < names.count; i++) {
 		AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
-		struct err odd;
+		struct err inner_err;
 
 		if (!session_id_ok(names.items[i].name) ||
 		    (live && is_session_unlocked(runs_fd, names.items[i].name)))
 			continue;
 		if (open_session_id(runs_fd, names.items[i].name, false, &s,
-				    &odd) < 0) {
-			if (odd.num != ENOENT && !list.unread.num)
-				list.unread = odd;
+				    &inner_err) < 0) {
+			if (inner_err.num != ENOENT && !list.unread.num)
+				list.unread = inner_err;
 			continue;
 		}
 		GROW(list.items, list.count, list.capacity);

@@ -99,15 +99,15 @@ int session_empty_trash(int trash_fd, int64_t max_age, struct err *err)
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
 		int64_t when = trash_time(name);
-		struct err odd;
+		struct err inner_err;
 
 		if (when < 0)
 			when = time_of_remains(dir, name);
 		if (when < 0 || now - when <= trash_age(name, max_age))
 			continue;
 		/* One that resists does not keep the others. */
-		if (dirtree_remove_aside(dir, name, &odd) < 0 && !worst) {
-			*err = odd;
+		if (dirtree_remove_aside(dir, name, &inner_err) < 0 && !worst) {
+			*err = inner_err;
 			worst = err_context(err, "empty the trash");
 		}
 	}

@@ -473,7 +473,7 @@ static int rollback_times(struct txn *t, struct err *err)
 }
 
 /* The operations of one sort, last first; the first failure counts. */
-static bool rollback_ops(struct txn *t, bool folder_meta, bool failed,
+static bool rollback_ops(struct txn *t, bool dir_meta, bool failed,
 			 struct err *err)
 {
 	struct journal_root *j = t->part;
@@ -485,7 +485,7 @@ static bool rollback_ops(struct txn *t, bool folder_meta, bool failed,
 		struct err *to = failed ? &later : err;
 
 		if ((op->kind == OP_META && S_ISDIR(op->to->mode)) !=
-			    folder_meta ||
+			    dir_meta ||
 		    rollback_op(t, op, to) == 0)
 			continue;
 		(void)err_context(to, "take back %s", text_quote(op->path));

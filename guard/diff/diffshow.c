@@ -107,7 +107,7 @@ static void stat_moves(const struct change_list *list,
 		struct difftext_stat n = {0};
 		AUTO(buf) struct buf b = {0};
 
-		if (m->half || m->with_folder)
+		if (m->half || m->with_dir)
 			continue;
 		changes_move_text(m, prefix, output_width(), &b);
 		if (m->percent < 100)
@@ -188,7 +188,7 @@ void diffshow_moves(const struct changes_group *g, const char *folder,
 		const struct change_move *m = &g->list->moves[i];
 		json_t *object;
 
-		if (m->half || m->with_folder)
+		if (m->half || m->with_dir)
 			continue;
 		object = jsonout_move(m);
 		(void)json_object_set_new(object, "home",

@@ -77,8 +77,8 @@ static void keep(struct carry_moves *m)
 			.old = changes_side(old),
 			.now = changes_side(now),
 			.percent = f->percent,
-			.with_folder = f->with_parent && f->percent == 100 &&
-				       entry_same_meta(old, now),
+			.with_dir = f->with_parent && f->percent == 100 &&
+				    entry_same_meta(old, now),
 		};
 		m->items[m->count - 1].now.uid = entry_apply_owner(now);
 	}
@@ -114,7 +114,7 @@ void carry_moves_print(const struct carry_moves *m, const char *prefix)
 	for (i = 0; i < m->count; i++) {
 		AUTO(buf) struct buf b = {0};
 
-		if (m->items[i].with_folder)
+		if (m->items[i].with_dir)
 			continue;
 		changes_move_text(&m->items[i], prefix ? prefix : "",
 				  output_width(), &b);
@@ -129,7 +129,7 @@ json_t *carry_moves_json(const struct carry_moves *m)
 	size_t i;
 
 	for (i = 0; i < m->count; i++)
-		if (!m->items[i].with_folder)
+		if (!m->items[i].with_dir)
 			(void)json_array_append_new(array,
 						    jsonout_move(&m->items[i]));
 	return array;

@@ -41,7 +41,7 @@ struct review_entry {
 	/* The other end of a move, its number + 1; 0: of none. */
 	size_t twin;
 	unsigned int percent; /* how much alike they are */
-	bool with_folder; /* it went as it was, with its folder */
+	bool with_dir; /* it went as it was, with its folder */
 	bool claimed; /* an item of a move has it */
 };
 

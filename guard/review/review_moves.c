@@ -78,7 +78,7 @@ void review_moves_find(struct review *r)
 		now->twin = m.deleted.items[f->other].index + 1;
 		old->twin = f->index + 1;
 		now->percent = old->percent = f->percent;
-		now->with_folder = old->with_folder =
+		now->with_dir = old->with_dir =
 			f->with_parent && f->percent == 100 &&
 			entry_same_meta(&old->old, &now->now) && !now->here &&
 			!old->here;
@@ -118,8 +118,8 @@ static size_t head_above(const struct pairs *heads, struct above *above,
 	while (above->count &&
 	       !path_below(e->path, heads[above->heads[above->count - 1]].path))
 		above->count--;
-	return e->with_folder && above->count ? above->heads[above->count - 1]
-					      : SIZE_MAX;
+	return e->with_dir && above->count ? above->heads[above->count - 1]
+					   : SIZE_MAX;
 }
 
 void review_moves_add_items(struct review *r)

@@ -129,7 +129,7 @@ struct gathering {
 	bool (*wanted)(void *arg, const char *path, const struct entry *e);
 	void *arg;
 	uint64_t least, most; /* bytes that a file has that went */
-	bool folders;
+	bool dirs;
 };
 
 static int add_deleted_entry(void *arg, const char *path, const struct entry *a,
@@ -143,7 +143,7 @@ static int add_deleted_entry(void *arg, const char *path, const struct entry *a,
 	    !g->wanted(g->arg, path, a))
 		return 0;
 	moves_trees_add(t, path, a, false);
-	g->folders |= S_ISDIR(a->mode);
+	g->dirs |= S_ISDIR(a->mode);
 	if (S_ISDIR(a->mode))
 		return 0;
 	g->least = a->size < g->least ? a->size : g->least;
@@ -160,7 +160,7 @@ static int add_added_entry(void *arg, const char *path, const struct entry *a,
 	(void)err;
 	if (!*path || !b || !b->mode || (a && a->mode) ||
 	    (S_ISDIR(b->mode)
-		     ? !g->folders
+		     ? !g->dirs
 		     : b->size < g->least / 2 || b->size / 2 > g->most) ||
 	    !g->wanted(g->arg, path, b))
 		return 0;

@@ -56,7 +56,7 @@ static bool is_one_of(const char *part, size_t len, const char *const *names)
 bool plan_git_obeys(const char *path, uint32_t mode)
 {
 	static const char *const own[] = {"refs", "logs", NULL};
-	static const char *const folders[] = {"hooks", "info", NULL};
+	static const char *const dirs[] = {"hooks", "info", NULL};
 	static const char *const files[] = {
 		"config",     "config.worktree", "commondir",
 		"alternates", "http-alternates", NULL};
@@ -77,7 +77,7 @@ bool plan_git_obeys(const char *path, uint32_t mode)
 		/* What is there in info is git's own, but for alternates. */
 		objects |= len == 7 && memcmp(at, "objects", 7) == 0;
 		obeys |= last ? is_one_of(at, len, files)
-			      : !objects && is_one_of(at, len, folders);
+			      : !objects && is_one_of(at, len, dirs);
 		at += len + !last;
 	}
 	return obeys;

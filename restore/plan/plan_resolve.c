@@ -131,11 +131,11 @@ static void keep_users_version(struct planner *pl, enum conflict_kind kind,
 int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		 const struct row *row, struct err *err)
 {
-	bool folders = S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode);
+	bool dirs = S_ISDIR(row->now.mode) && S_ISDIR(row->want->mode);
 	size_t conflicts = pl->plan->conflict_count;
 	int got = 0;
 
-	if (kind == CONFLICT_BOTH_CHANGED && folders)
+	if (kind == CONFLICT_BOTH_CHANGED && dirs)
 		got = plan_merge_dir(pl, row, err);
 	else if (kind == CONFLICT_BOTH_CHANGED || kind == CONFLICT_BOTH_ADDED)
 		got = plan_merge_file(pl, row, err);
@@ -145,8 +145,8 @@ int plan_resolve(struct planner *pl, enum conflict_kind kind,
 		keep_users_version(pl, kind, row);
 		return 0;
 	}
-	got = folders ? step_their_dir_meta(pl, row, err)
-		      : step_theirs(pl, row, err);
+	got = dirs ? step_their_dir_meta(pl, row, err)
+		   : step_theirs(pl, row, err);
 	if (got < 0)
 		return got;
 	if (pl->plan->conflict_count == conflicts)

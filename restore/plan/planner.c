@@ -162,27 +162,27 @@ static int row_added(struct planner *pl, const struct row *row, struct err *err)
 static int may_delete(struct planner *pl, const struct row *row, bool whole,
 		      struct err *err)
 {
-	bool folder = S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode);
+	bool is_dir = S_ISDIR(row->now.mode) && S_ISDIR(row->base->mode);
 	bool over = false;
 	int got;
 
-	if (folder && is_row_incomplete(pl, row)) {
+	if (is_dir && is_row_incomplete(pl, row)) {
 		planner_conflict_subtree(pl, CONFLICT_INCOMPLETE, row->path);
 		return PLAN_BELOW_KEPT;
 	}
-	if (!folder || !entry_same_meta(&row->now, row->base)) {
+	if (!is_dir || !entry_same_meta(&row->now, row->base)) {
 		got = add_unknown_conflict(pl, row, err);
 		if (got)
 			return got < 0 ? got : PLAN_BELOW_KEPT;
 		over = !planner_same(&row->now, row->base);
 		if (over && (!planner_takes_theirs(pl) ||
-			     (S_ISDIR(row->now.mode) && !folder))) {
+			     (S_ISDIR(row->now.mode) && !is_dir))) {
 			planner_conflict_subtree(pl, CONFLICT_CHANGED_NOW,
 						 row->path);
 			return PLAN_BELOW_KEPT;
 		}
 	}
-	got = folder ? plan_below_may_delete(pl, row, whole, err)
+	got = is_dir ? plan_below_may_delete(pl, row, whole, err)
 		     : PLAN_BELOW_DELETED;
 	if (over && got == PLAN_BELOW_DELETED)
 		planner_overwrite(pl, CONFLICT_CHANGED_NOW, row->path);
