@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/beneath.h"
 #include "base/path.h"
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 #include "guard/context.h"
 #include "restore/entry_compare.h"
 #include "restore/workspace.h"
@@ -180,8 +180,8 @@ static int drop(struct context *c, const struct session *s, struct side *side,
 	struct applied_mark applied = {c->store, side, dropped};
 	auto_close int workspace_fd =
 		workspace_open(c->state.workspaces_fd, side->path, false, err);
-	const struct applied_look look = {&side->base.root, side->lower_fd,
-					  workspace_fd};
+	const struct apply_log_query query = {&side->base.root, side->lower_fd,
+					      workspace_fd};
 	size_t kept = 0, i;
 	int got = 0;
 
@@ -197,8 +197,8 @@ static int drop(struct context *c, const struct session *s, struct side *side,
 		dropped[i] = got > 0;
 	}
 	if (got >= 0)
-		got = applied_began(c->store, s, side->folder, &look,
-				    mark_applied, &applied, err);
+		got = apply_log_each_base(c->store, s, side->folder, &query,
+					  mark_applied, &applied, err);
 	for (i = 0; got >= 0 && i < list->count; i++)
 		if (!dropped[i])
 			list->items[kept++] = list->items[i];
@@ -211,7 +211,7 @@ static int drop_untouched(struct context *c, const struct session *s,
 			  uint64_t base_seq, uint64_t result_seq,
 			  struct side *side, struct err *err)
 {
-	if (!base_seq || (!any_may(side->list) && !applied_any(s)))
+	if (!base_seq || (!any_may(side->list) && !apply_log_any(s)))
 		return 0;
 	/* What was stored when the run had ended is what the layer holds. */
 	side->stored = s->state == RUN_ENDED && !s->live && result_seq &&

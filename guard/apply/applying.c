@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 #include "guard/live.h"
 #include "guard/output.h"
 #include "guard/recover.h"
@@ -176,7 +176,7 @@ static int stored_result(struct applying *a, const struct change_list *list,
 	AUTO(snapshot) struct snapshot result = {0};
 	int got;
 
-	if (!seq || s->state != RUN_ENDED || applied_any(s) ||
+	if (!seq || s->state != RUN_ENDED || apply_log_any(s) ||
 	    timestamp_compare(list->newest, s->ended) >= 0)
 		return 0;
 	got = catalog_load(a->c->store, seq, &result, err);
@@ -228,8 +228,8 @@ static int look_and_load(struct applying *a, struct err *err)
 	int got;
 
 	if (applying_look(a, err) < 0 ||
-	    applied_rebase(a->c->store, s, 0, a->project.workspace_fd,
-			   &a->base.root, &a->before.root, err) < 0 ||
+	    apply_log_rebase(a->c->store, s, 0, a->project.workspace_fd,
+			     &a->base.root, &a->before.root, err) < 0 ||
 	    live_hold(s, &frozen, err) < 0)
 		return -err->num;
 	got = load_layer(a, err);
@@ -373,14 +373,15 @@ static int note_applied(struct applying *a, const struct action *action,
 	const struct action_root *home = NULL;
 
 	if (a->plan.step_count &&
-	    applied_add(s, 0, a->before.seq, action->after, &a->plan, err) < 0)
+	    apply_log_add(s, 0, a->before.seq, action->after, &a->plan, err) <
+		    0)
 		return -err->num;
 	if (applying_extra_done(a, action, err) < 0)
 		return -err->num;
 	if (a->p->home_paths)
 		home = &action->others[action->other_count - 1];
 	if (home && home->after &&
-	    applied_add_home(s, a->home.before.seq, home->after, err) < 0)
+	    apply_log_add_home(s, a->home.before.seq, home->after, err) < 0)
 		return -err->num;
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 #include "guard/apply/applying.h"
 #include "guard/recover.h"
 
@@ -60,9 +60,9 @@ static int look(struct applying *a, size_t index, struct err *err)
 			    &x->before, err) < 0)
 		return -err->num;
 	/* What was done is noted in the project's workspace. */
-	return first ? applied_rebase(a->c->store, s, index + 1,
-				      a->project.workspace_fd, &x->base.root,
-				      &x->before.root, err)
+	return first ? apply_log_rebase(a->c->store, s, index + 1,
+					a->project.workspace_fd, &x->base.root,
+					&x->before.root, err)
 		     : 0;
 }
 
@@ -161,8 +161,8 @@ int applying_extra_done(struct applying *a, const struct action *action,
 
 		if (!x->plan.step_count)
 			continue;
-		if (applied_add(&a->p->session, i + 1, x->before.seq,
-				action->others[n++].after, &x->plan, err) < 0)
+		if (apply_log_add(&a->p->session, i + 1, x->before.seq,
+				  action->others[n++].after, &x->plan, err) < 0)
 			return -err->num;
 	}
 	return 0;

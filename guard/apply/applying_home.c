@@ -12,7 +12,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 #include "guard/apply/applying.h"
 #include "guard/recover.h"
 #include "restore/result.h"
@@ -96,7 +96,7 @@ int applying_home_look(struct applying *a, struct err *err)
 			    &h->before, err) < 0)
 		return -err->num;
 	h->project.moved_since = (struct timestamp){0};
-	return applied_forgive(a->c->store, s, &h->before, err);
+	return apply_log_filter_notes(a->c->store, s, &h->before, err);
 }
 
 int applying_home_load(struct applying *a, struct err *err)

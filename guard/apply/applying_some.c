@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 #include "guard/apply/applying.h"
 #include "guard/past/some.h"
 
@@ -65,7 +65,7 @@ bool applying_some_wanted(const struct applying *a)
 
 	return a->may_be_some && !p->session.live && !p->home_paths &&
 	       !p->session.extra_count && !pick_names_git(p->paths) &&
-	       some_max(&a->base) && !applied_any(&p->session);
+	       some_max(&a->base) && !apply_log_any(&p->session);
 }
 
 int applying_some_choose(struct applying *a, struct err *err)

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/agent/agent_show.h"
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 #include "guard/changes.h"
 #include "guard/keep/retire.h"
 #include "guard/output.h"
@@ -117,8 +117,8 @@ static int keep_folder_result(struct run *run, struct store *store,
 	int got = catalog_load(store, job->base, &base, err);
 
 	if (got == 0)
-		got = applied_settle(store, &run->session, job->folder,
-				     &base.root, job->lower_fd, err);
+		got = apply_log_rebase_ended(store, &run->session, job->folder,
+					     &base.root, job->lower_fd, err);
 	if (got == 0)
 		got = result_make(store, &base.root, job->upper_fd,
 				  job->changes, NULL, &result.root, err);
@@ -335,7 +335,7 @@ static void summarize(struct run *run, struct changes *changes)
 	AUTO(changes) struct changes own = CHANGES_NONE;
 	struct err ignored;
 
-	if (applied_any(&run->session) &&
+	if (apply_log_any(&run->session) &&
 	    changes_load_own(&run->context, &run->session, &own, &ignored) == 0)
 		changes = &own;
 	changes_find_moves(changes);

@@ -1,4 +1,4 @@
-#include "guard/applied.h"
+#include "guard/apply_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,8 @@
 #define VERSION 1
 
 /* The record's items, and those that an earlier guard left in the session's. */
-static int load(const struct session *s, struct record *ret, struct err *err)
+static int load_apply_log(const struct session *s, struct record *ret,
+			  struct err *err)
 {
 	static const char *const keys[] = {"applied", "merged", "applied-home"};
 	int got = record_load(s->fd, NAME, NAME, VERSION, ret, err);
@@ -34,23 +35,23 @@ static int load(const struct session *s, struct record *ret, struct err *err)
 	return 0;
 }
 
-static int save(const struct session *s, const struct record *r,
-		struct err *err)
+static int save_apply_log(const struct session *s, const struct record *r,
+			  struct err *err)
 {
 	return record_save(s->fd, NAME, NAME, VERSION, r, ATOMIC_NO_SYNC, err);
 }
 
 /* "applied", or "applied-2" of the second folder beside the project. */
-static char *key_of(const char *key, size_t folder)
+static char *apply_log_key(const char *key, size_t dir)
 {
-	return folder ? mem_printf("%s-%zu", key, folder) : mem_strdup(key);
+	return dir ? mem_printf("%s-%zu", key, dir) : mem_strdup(key);
 }
 
-int applied_add(const struct session *s, size_t folder, uint64_t before,
-		uint64_t after, const struct plan *plan, struct err *err)
+int apply_log_add(const struct session *s, size_t dir, uint64_t before,
+		  uint64_t after, const struct plan *plan, struct err *err)
 {
-	auto_free char *applied = key_of("applied", folder);
-	auto_free char *merged = key_of("merged", folder);
+	auto_free char *applied = apply_log_key("applied", dir);
+	auto_free char *merged = apply_log_key("merged", dir);
 	AUTO(record) struct record r = {0};
 	auto_free char *value =
 		mem_printf("%" PRIu64 " %" PRIu64, before, after);
@@ -64,14 +65,14 @@ int applied_add(const struct session *s, size_t folder, uint64_t before,
 		if (plan->steps[i].how == STEP_MERGED ||
 		    plan->steps[i].how == STEP_MARKED)
 			record_add(&r, merged, plan->steps[i].path);
-	return save(s, &r, err);
+	return save_apply_log(s, &r, err);
 }
 
-bool applied_any(const struct session *s)
+bool apply_log_any(const struct session *s)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
-	int got = load(s, &r, &ignored);
+	int got = load_apply_log(s, &r, &ignored);
 
 	return got < 0 || r.count;
 }
@@ -83,13 +84,13 @@ struct rebase {
 	const struct entry *now, *base;
 	int now_fd; /* in place of now, where that is NULL */
 	int workspace_fd; /* or -1 */
-	bool in_effect; /* the apply that is looked at */
-	applied_each each;
+	bool apply_in_effect; /* the apply that is looked at */
+	apply_log_each each;
 	void *arg;
 };
 
-static bool was_merged(const struct record *r, const char *key,
-		       const char *path)
+static bool was_applied_merged(const struct record *r, const char *key,
+			       const char *path)
 {
 	const char *value;
 	size_t n;
@@ -100,7 +101,8 @@ static bool was_merged(const struct record *r, const char *key,
 	return false;
 }
 
-static bool still(const struct entry *now, const struct entry *after)
+static bool entry_is_as_applied(const struct entry *now,
+				const struct entry *after)
 {
 	if (!now->mode || !after)
 		return !now->mode && !after;
@@ -108,8 +110,8 @@ static bool still(const struct entry *now, const struct entry *after)
 }
 
 /* Read only where its time is another one; false: also what cannot be seen. */
-static bool still_there(const struct rebase *r, const char *path,
-			const struct entry *after, bool timed)
+static bool file_is_as_applied(const struct rebase *r, const char *path,
+			       const struct entry *after, bool timed)
 {
 	const char *name = path;
 	struct err ignored;
@@ -135,23 +137,25 @@ static bool still_there(const struct rebase *r, const char *path,
 }
 
 /* timed: its time counts as well. */
-static int is_still(const struct rebase *r, const char *path,
-		    const struct entry *after, bool timed, struct err *err)
+static int path_is_as_applied(const struct rebase *r, const char *path,
+			      const struct entry *after, bool timed,
+			      struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
 
 	if (!r->now)
-		return still_there(r, path, after, timed);
+		return file_is_as_applied(r, path, after, timed);
 	if (tree_lookup(r->store, r->now, path, &now, err) < 0)
 		return -err->num;
-	return still(&now, after) && (!timed || entry_same_time(&now, after));
+	return entry_is_as_applied(&now, after) &&
+	       (!timed || entry_same_time(&now, after));
 }
 
 /* A folder of which no more was applied than what is in it: its mode may be the
  * user's, which the run knows nothing of. */
-static int only_listed(const struct rebase *r, const char *path,
-		       const struct entry *before, const struct entry *after,
-		       struct err *err)
+static int is_parent_only(const struct rebase *r, const char *path,
+			  const struct entry *before, const struct entry *after,
+			  struct err *err)
 {
 	AUTO(entry) struct entry base = {0};
 
@@ -163,23 +167,24 @@ static int only_listed(const struct rebase *r, const char *path,
 	return S_ISDIR(base.mode);
 }
 
-static int rebase_path(void *arg, const char *path, const struct entry *before,
-		       const struct entry *after, struct err *err)
+static int rebase_applied_path(void *arg, const char *path,
+			       const struct entry *before,
+			       const struct entry *after, struct err *err)
 {
 	struct rebase *r = arg;
 	/* Only by it what was applied and what was there can be told apart. */
 	bool timed = before && after && !S_ISDIR(after->mode) &&
-		     still(before, after);
+		     entry_is_as_applied(before, after);
 	int got;
 
-	if (!*path || was_merged(r->record, r->merged, path))
+	if (!*path || was_applied_merged(r->record, r->merged, path))
 		return 0;
-	got = only_listed(r, path, before, after, err);
+	got = is_parent_only(r, path, before, after, err);
 	if (got)
 		return got < 0 ? got : 0;
-	got = is_still(r, path, after, timed, err);
-	if (got == 0 && r->in_effect) {
-		got = is_still(r, path, before, timed, err);
+	got = path_is_as_applied(r, path, after, timed, err);
+	if (got == 0 && r->apply_in_effect) {
+		got = path_is_as_applied(r, path, before, timed, err);
 		if (got >= 0)
 			got = !got;
 	}
@@ -188,7 +193,7 @@ static int rebase_path(void *arg, const char *path, const struct entry *before,
 
 /* By that action the apply with this snapshot before it, of one of its folders,
  * is done. */
-static bool is_by(const struct action *a, uint64_t before)
+static bool action_covers_apply(const struct action *a, uint64_t before)
 {
 	size_t n;
 
@@ -199,7 +204,7 @@ static bool is_by(const struct action *a, uint64_t before)
 }
 
 /* It is not taken back. What is not known of it says that it is. */
-static bool in_effect(int workspace_fd, uint64_t before)
+static bool apply_in_effect(int workspace_fd, uint64_t before)
 {
 	struct err ignored;
 	bool found = false;
@@ -210,13 +215,14 @@ static bool in_effect(int workspace_fd, uint64_t before)
 
 		if (action_load_effective(workspace_fd, back, &a, &ignored) < 0)
 			break;
-		found = is_by(&a, before);
+		found = action_covers_apply(&a, before);
 		action_free(&a);
 	}
 	return found;
 }
 
-static int rebase_one(struct rebase *r, const char *value, struct err *err)
+static int rebase_one_apply(struct rebase *r, const char *value,
+			    struct err *err)
 {
 	AUTO(snapshot) struct snapshot before = {0}, after = {0};
 	uint64_t first, second;
@@ -229,20 +235,20 @@ static int rebase_one(struct rebase *r, const char *value, struct err *err)
 		got = catalog_load(r->store, second, &after, err);
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
-	r->in_effect = in_effect(r->workspace_fd, first);
-	return tree_diff(r->store, &before.root, &after.root, rebase_path, r,
-			 err);
+	r->apply_in_effect = apply_in_effect(r->workspace_fd, first);
+	return tree_diff(r->store, &before.root, &after.root,
+			 rebase_applied_path, r, err);
 }
 
-static int each_rebased(struct rebase *r, const struct session *s,
-			size_t folder, struct err *err)
+static int each_rebased_apply(struct rebase *r, const struct session *s,
+			      size_t dir, struct err *err)
 {
-	auto_free char *applied = key_of("applied", folder);
-	auto_free char *merged = key_of("merged", folder);
+	auto_free char *applied = apply_log_key("applied", dir);
+	auto_free char *merged = apply_log_key("merged", dir);
 	AUTO(record) struct record record = {0};
 	const char *value;
 	size_t n;
-	int got = load(s, &record, err);
+	int got = load_apply_log(s, &record, err);
 
 	r->record = &record;
 	r->merged = merged;
@@ -250,24 +256,24 @@ static int each_rebased(struct rebase *r, const struct session *s,
 		value = record_get_nth(&record, applied, n);
 		if (!value)
 			break;
-		got = rebase_one(r, value, err);
+		got = rebase_one_apply(r, value, err);
 	}
 	return got < 0 ? err_context(err, "what was applied of run %s", s->id)
 		       : 0;
 }
 
-struct editing {
+struct base_edit {
 	struct store *store;
 	const struct entry *base, *now; /* now: or NULL */
 	struct tree_editor *editor; /* NULL: nothing is another one yet */
 };
 
-static int edit(void *arg, const char *path, const struct entry *began,
-		struct err *err)
+static int edit_base_tree(void *arg, const char *path,
+			  const struct entry *began, struct err *err)
 {
-	struct editing *e = arg;
+	struct base_edit *e = arg;
 	AUTO(entry) struct entry now = {0};
-	AUTO(entry) struct entry folder = {0};
+	AUTO(entry) struct entry dir = {0};
 
 	if (!e->editor)
 		e->editor = tree_editor_new(e->store, e->base);
@@ -278,22 +284,22 @@ static int edit(void *arg, const char *path, const struct entry *began,
 	/* Not the mark of a folder of which some paths were looked at. */
 	if (e->now && tree_lookup(e->store, e->now, path, &now, err) < 0)
 		return -err->num;
-	entry_copy(&folder, began);
-	folder.flags = now.flags;
-	return tree_editor_put_dir(e->editor, path, &folder, err);
+	entry_copy(&dir, began);
+	dir.flags = now.flags;
+	return tree_editor_put_dir(e->editor, path, &dir, err);
 }
 
-static int rebase(struct rebase *r, const struct session *s, size_t folder,
+static int rebase(struct rebase *r, const struct session *s, size_t dir,
 		  struct entry *base, struct err *err)
 {
-	struct editing e = {.store = r->store, .base = base, .now = r->now};
+	struct base_edit e = {.store = r->store, .base = base, .now = r->now};
 	struct entry root = {0};
 	int got;
 
 	r->base = base;
-	r->each = edit;
+	r->each = edit_base_tree;
 	r->arg = &e;
-	got = each_rebased(r, s, folder, err);
+	got = each_rebased_apply(r, s, dir, err);
 	if (got < 0 || !e.editor) {
 		tree_editor_free(&e.editor);
 		return got;
@@ -307,9 +313,9 @@ static int rebase(struct rebase *r, const struct session *s, size_t folder,
 	return 0;
 }
 
-int applied_rebase(struct store *store, const struct session *s, size_t folder,
-		   int workspace_fd, struct entry *base,
-		   const struct entry *now, struct err *err)
+int apply_log_rebase(struct store *store, const struct session *s, size_t dir,
+		     int workspace_fd, struct entry *base,
+		     const struct entry *now, struct err *err)
 {
 	struct rebase r = {
 		.store = store,
@@ -318,11 +324,12 @@ int applied_rebase(struct store *store, const struct session *s, size_t folder,
 		.workspace_fd = workspace_fd,
 	};
 
-	return rebase(&r, s, folder, base, err);
+	return rebase(&r, s, dir, base, err);
 }
 
-int applied_settle(struct store *store, const struct session *s, size_t folder,
-		   struct entry *base, int lower_fd, struct err *err)
+int apply_log_rebase_ended(struct store *store, const struct session *s,
+			   size_t dir, struct entry *base, int lower_fd,
+			   struct err *err)
 {
 	struct rebase r = {
 		.store = store,
@@ -330,27 +337,27 @@ int applied_settle(struct store *store, const struct session *s, size_t folder,
 		.workspace_fd = -1,
 	};
 
-	return rebase(&r, s, folder, base, err);
+	return rebase(&r, s, dir, base, err);
 }
 
-int applied_began(struct store *store, const struct session *s, size_t folder,
-		  const struct applied_look *look, applied_each each, void *arg,
-		  struct err *err)
+int apply_log_each_base(struct store *store, const struct session *s,
+			size_t dir, const struct apply_log_query *query,
+			apply_log_each each, void *arg, struct err *err)
 {
 	struct rebase r = {
 		.store = store,
-		.base = look->base,
-		.now_fd = look->lower_fd,
-		.workspace_fd = look->workspace_fd,
+		.base = query->base,
+		.now_fd = query->lower_fd,
+		.workspace_fd = query->workspace_fd,
 		.each = each,
 		.arg = arg,
 	};
 
-	return each_rebased(&r, s, folder, err);
+	return each_rebased_apply(&r, s, dir, err);
 }
 
-int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
-		     struct err *err)
+int apply_log_add_home(const struct session *s, uint64_t before, uint64_t after,
+		       struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	auto_free char *value =
@@ -360,12 +367,13 @@ int applied_add_home(const struct session *s, uint64_t before, uint64_t after,
 	if (got < 0 && got != -ENOENT)
 		return got;
 	record_add(&r, "applied-home", value);
-	return save(s, &r, err);
+	return save_apply_log(s, &r, err);
 }
 
 /* Whether path is in `now` as in that snapshot; one that is gone says no. */
-static int is_as_in(struct store *store, uint64_t seq, const struct entry *now,
-		    const char *path, struct err *err)
+static int is_as_in_snapshot(struct store *store, uint64_t seq,
+			     const struct entry *now, const char *path,
+			     struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	AUTO(entry) struct entry was = {0};
@@ -375,11 +383,12 @@ static int is_as_in(struct store *store, uint64_t seq, const struct entry *now,
 		return 0;
 	if (got < 0 || tree_lookup(store, &s.root, path, &was, err) < 0)
 		return -err->num;
-	return was.mode && still(now, &was);
+	return was.mode && entry_is_as_applied(now, &was);
 }
 
-static int is_ours(struct store *store, const struct record *r,
-		   const struct entry *root, const char *path, struct err *err)
+static int is_own_home_change(struct store *store, const struct record *r,
+			      const struct entry *root, const char *path,
+			      struct err *err)
 {
 	AUTO(entry) struct entry now = {0};
 	const char *value;
@@ -394,9 +403,9 @@ static int is_ours(struct store *store, const struct record *r,
 			return 0;
 		if (sscanf(value, "%" SCNu64 " %" SCNu64, &before, &after) != 2)
 			continue;
-		got = is_as_in(store, after, &now, path, err);
+		got = is_as_in_snapshot(store, after, &now, path, err);
 		if (got == 0)
-			got = is_as_in(store, before, &now, path, err);
+			got = is_as_in_snapshot(store, before, &now, path, err);
 		if (got)
 			return got;
 		got = 1;
@@ -404,20 +413,21 @@ static int is_ours(struct store *store, const struct record *r,
 	return got;
 }
 
-int applied_forgive(struct store *store, const struct session *s,
-		    struct snapshot *now, struct err *err)
+int apply_log_filter_notes(struct store *store, const struct session *s,
+			   struct snapshot *now, struct err *err)
 {
 	AUTO(record) struct record r = {0};
 	size_t kept = 0, i;
 
-	if (load(s, &r, err) < 0)
+	if (load_apply_log(s, &r, err) < 0)
 		return -err->num;
 	if (!record_get(&r, "applied-home"))
 		return 0;
 	for (i = 0; i < now->note_count; i++) {
 		struct note *n = &now->notes[i];
 		int got = n->kind == NOTE_MOVED
-				  ? is_ours(store, &r, &now->root, n->path, err)
+				  ? is_own_home_change(store, &r, &now->root,
+						       n->path, err)
 				  : 0;
 
 		if (got < 0) {
