@@ -6,7 +6,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 
 #define INIT "init" /* = number " " start */
 
@@ -25,7 +25,7 @@ int live_hold(const struct session *s, struct frozen **ret, struct err *err)
 	int init, got;
 
 	*ret = NULL;
-	if (!pick_is_going(s))
+	if (!resolve_run_is_running(s))
 		return 0;
 	if (!value || sscanf(value, "%d %" SCNu64, &init, &start) != 2)
 		return fail(err, ENODATA,

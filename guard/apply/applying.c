@@ -36,13 +36,13 @@ void applying_free(struct applying *a)
 	differences_free(&a->differences);
 }
 
-static int check_state(const struct pick *p, struct err *err)
+static int check_state(const struct resolved_run *p, struct err *err)
 {
 	const struct session *s = &p->session;
 
 	if (s->state == RUN_DISCARDED)
 		return fail(err, ENOENT, "run %s was discarded", s->id);
-	if (s->state == RUN_APPLIED && !pick_named_paths(p))
+	if (s->state == RUN_APPLIED && !resolve_run_has_paths(p))
 		return fail(err, EALREADY,
 			    "run %s is applied already: name paths to apply "
 			    "what is left of it",
@@ -193,7 +193,7 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 	const char *const *only = NULL;
 	int got = stored_result(a, list, seq, ret, err);
 
-	if (pick_named_paths(a->p) && !pick_names_git(paths))
+	if (resolve_run_has_paths(a->p) && !resolve_run_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
 	return got ? got
 		   : result_make(a->c->store, base, upper_fd, list, only, ret,
@@ -208,7 +208,7 @@ static int load_layer(struct applying *a, struct err *err)
 	int got;
 
 	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
-	    pick_check(a->p, &a->changes, err) < 0)
+	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
 	got = applying_want(a, &a->base.root, a->changes.upper_fd,
 			    &a->changes.project, s->result, a->p->paths,
@@ -261,11 +261,11 @@ int applying_load(struct applying *a, struct err *err)
 					  "", err);
 }
 
-int applying_lock(struct context *c, struct pick *p, struct err *err)
+int applying_lock(struct context *c, struct resolved_run *p, struct err *err)
 {
 	struct session live = {.fd = -1, .lock_fd = -1};
 	struct err odd;
-	int got = pick_lock(c, p, err);
+	int got = resolve_run_lock(c, p, err);
 
 	if (got != -EBUSY)
 		return got;
@@ -276,7 +276,7 @@ int applying_lock(struct context *c, struct pick *p, struct err *err)
 	}
 	session_free(&p->session);
 	p->session = live;
-	return pick_is_going(&live) ? 0 : got;
+	return resolve_run_is_running(&live) ? 0 : got;
 }
 
 int applying_plan(struct applying *a, const struct entry *want,
@@ -285,7 +285,7 @@ int applying_plan(struct applying *a, const struct entry *want,
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	/* Others were named, and nothing of the project. */
 	bool others_alone =
-		pick_named_paths(a->p) && !a->p->paths && !git_picked;
+		resolve_run_has_paths(a->p) && !a->p->paths && !git_picked;
 	struct plan_options options = {
 		.paths = others_alone ? none
 			 : git_picked ? NULL

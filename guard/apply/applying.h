@@ -17,7 +17,7 @@
 #include "guard/changes.h"
 #include "guard/context.h"
 #include "guard/past/carry.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 
 /* The home's part of it, when paths there were named. */
 struct applying_home {
@@ -41,7 +41,7 @@ struct applying_extra {
 
 struct applying {
 	struct context *c;
-	struct pick *p; /* its session is locked, or live */
+	struct resolved_run *p; /* its session is locked, or live */
 	struct changes changes; /* against the real files */
 	struct snapshot base; /* root: with what was applied before */
 	struct snapshot before; /* the project at the last look */
@@ -72,9 +72,9 @@ struct applying {
 
 void applying_free(struct applying *a);
 
-/* pick_lock(), unless the run is still going: it is held still while its layer
- * is read (applying_load()), and what it had done by then is applied. */
-int applying_lock(struct context *c, struct pick *p, struct err *err);
+/* resolve_run_lock(), unless the run is still going: it is held still while its
+ * layer is read (applying_load()), and what it had done by then is applied. */
+int applying_lock(struct context *c, struct resolved_run *p, struct err *err);
 
 /* -EALREADY: it is applied, and no paths were named; -ENOENT: discarded;
  * -ENODATA: what was before the run is not known; -EBUSY: another guard is at

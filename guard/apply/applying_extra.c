@@ -89,7 +89,7 @@ int applying_extra_want(struct applying *a, struct err *err)
 
 		if (applying_want(a, &x->base.root, g->upper_fd, g->list,
 				  s->extras[i].result,
-				  pick_extra_paths(a->p, i), &x->want,
+				  resolve_run_extra_paths(a->p, i), &x->want,
 				  err) < 0 ||
 		    applying_compare(a, &x->base.root, &x->want,
 				     s->extras[i].result, g->prefix, err) < 0)
@@ -105,10 +105,10 @@ static int plan(struct applying *a, size_t index, const char *prefix,
 	static const char *const none[] = {NULL};
 	struct applying_extra *x = &a->extras[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
-	char **paths = pick_extra_paths(a->p, index);
+	char **paths = resolve_run_extra_paths(a->p, index);
 	struct plan_options options = {
 		.paths = x->picked ? NULL
-			 : pick_named_paths(a->p) && !paths
+			 : resolve_run_has_paths(a->p) && !paths
 				 ? none
 				 : (const char *const *)paths,
 		.git_apart = !x->git_picked,

@@ -11,7 +11,7 @@
 /* What is changed, for people. */
 const char *applying_where(const struct applying *a)
 {
-	const struct pick *p = a->p;
+	const struct resolved_run *p = a->p;
 	size_t i;
 
 	for (i = 0; p->extra_paths && !p->paths && i < p->session.extra_count;

@@ -61,10 +61,10 @@ static int each(void *arg, const char *path, const struct entry *base,
 /* What else an apply takes from is of another kind: it has its own look. */
 bool applying_some_wanted(const struct applying *a)
 {
-	const struct pick *p = a->p;
+	const struct resolved_run *p = a->p;
 
 	return a->may_be_some && !p->session.live && !p->home_paths &&
-	       !p->session.extra_count && !pick_names_git(p->paths) &&
+	       !p->session.extra_count && !resolve_run_names_git(p->paths) &&
 	       some_max(&a->base) && !apply_log_any(&p->session);
 }
 

@@ -43,7 +43,7 @@ int committing_make(struct applying *a, const struct committing_options *o,
 						    "nothing committed");
 	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
 		output_say("not in the commit: %s", note);
-	if (!pick_named_paths(a->p))
+	if (!resolve_run_has_paths(a->p))
 		output_run_left_out(&a->changes, "commits are", false);
 	return 0;
 }

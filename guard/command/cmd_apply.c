@@ -104,7 +104,7 @@ static void warn_of_git(const struct apply *a)
 	AUTO(changes_git) struct changes_git git = {0};
 	size_t i;
 
-	if (!pick_names_git(a->in.p->paths))
+	if (!resolve_run_names_git(a->in.p->paths))
 		return;
 	changes_git_make(&a->in.changes.project, a->in.changes.upper_fd,
 			 a->in.changes.lower_fd, &git);
@@ -114,13 +114,13 @@ static void warn_of_git(const struct apply *a)
 				    git.items[i].text);
 }
 
-static bool names_git(const struct pick *p)
+static bool names_git(const struct resolved_run *p)
 {
-	bool named = pick_names_git(p->paths);
+	bool named = resolve_run_names_git(p->paths);
 	size_t i;
 
 	for (i = 0; i < p->session.extra_count; i++)
-		named |= pick_names_git(pick_extra_paths(p, i));
+		named |= resolve_run_names_git(resolve_run_extra_paths(p, i));
 	return named;
 }
 
@@ -132,8 +132,8 @@ static int carry_apply(struct apply *a, struct err *err)
 	if (a->o->commit.on && committing_make(&a->in, &a->o->commit, false,
 					       &a->in.want, &commit, err) < 0)
 		return -err->num;
-	if (applying_carry(&a->in, pick_whole(a->in.p), names_git(a->in.p),
-			   &after, err) < 0)
+	if (applying_carry(&a->in, resolve_run_is_complete(a->in.p),
+			   names_git(a->in.p), &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
 		print_json(a, true, after);
@@ -176,7 +176,7 @@ static void say_nothing_left(struct apply *a)
 	output_say("nothing is left to do%s",
 		   already && !kept ? ": all of it is in the project already"
 				    : "");
-	if (kept && pick_whole(a->in.p))
+	if (kept && resolve_run_is_complete(a->in.p))
 		output_hint("guard apply --theirs %s PATH takes one of these "
 			    "all the same",
 			    s->id);
@@ -186,7 +186,7 @@ static void say_nothing_left(struct apply *a)
 static int nothing_left(struct apply *a, struct err *err)
 {
 	if (!a->in.plan.already && !a->in.plan.git_skipped &&
-	    pick_whole(a->in.p) && applying_home_left(&a->in)) {
+	    resolve_run_is_complete(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
 			print_json(a, false, 0);
 		(void)applying_say_home_left(&a->in);
@@ -196,8 +196,9 @@ static int nothing_left(struct apply *a, struct err *err)
 		print_json(a, false, 0);
 	say_nothing_left(a);
 	applying_say_git_left(&a->in);
-	if (!a->o->dry && recover_settle_run(a->in.c, &a->in.p->session,
-					     pick_whole(a->in.p), err) < 0)
+	if (!a->o->dry &&
+	    recover_settle_run(a->in.c, &a->in.p->session,
+			       resolve_run_is_complete(a->in.p), err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
@@ -220,7 +221,7 @@ static int take_agreed(struct apply *a, struct err *err)
 	const char *project = a->in.p->session.project;
 
 	for (; given && *given; given++) {
-		auto_free char *path = pick_path(*given, err);
+		auto_free char *path = resolve_run_path(*given, err);
 
 		if (!path)
 			return -err->num;
@@ -396,7 +397,7 @@ static int pick_parts(struct apply *a, struct err *err)
 static int apply(struct context *c, int count, char **argv, int dashed,
 		 const struct apply_options *o, struct err *err)
 {
-	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	struct apply a = {.in = APPLYING_NONE, .o = o};
 	int got;
 
@@ -406,7 +407,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	a.in.p = &p;
 
 	if (context_open(c, true, err) < 0 ||
-	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
 	    applying_lock(c, &p, err) < 0)
 		return -err->num;

@@ -16,7 +16,7 @@
 #include "guard/live.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "guard/review/diffrisk.h"
 
@@ -227,7 +227,7 @@ static int load_held(struct context *c, const struct session *s,
 static int diff(struct context *c, int count, char **argv, int dashed,
 		const struct diff_options *o, struct err *err)
 {
-	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	int points, got;
 
@@ -238,7 +238,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return points;
 	if (points)
 		return diffsnaps(c, argv, points, count, o, err);
-	if (pick_run(c, count, argv, dashed, false, &p, err) < 0)
+	if (resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
@@ -248,15 +248,15 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return got;
 	if (load_held(c, &p.session, &changes, err) < 0)
 		return -err->num;
-	if (pick_check(&p, &changes, err) < 0)
+	if (resolve_run_check(&p, &changes, err) < 0)
 		return -err->num;
 	mark_here(c, &p.session, &changes);
 	changes_find_moves(&changes);
-	pick_keep(&p, &changes);
+	resolve_run_filter(&p, &changes);
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
-	if (pick_is_going(&p.session) && o->form <= FORM_STAT)
+	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still going: this is what there is by now\n");
 	print(&p.session, &changes, o);
 	if (!output_finish())

@@ -16,7 +16,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/parts.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "guard/reserve.h"
 #include "restore/workspace.h"
@@ -34,7 +34,7 @@ static void say_commits(struct context *c, struct session *s)
 			   s->id, left, s->id);
 }
 
-static int discard_all(struct context *c, struct pick *p, bool yes,
+static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 		       struct err *err)
 {
 	struct session *s = &p->session;
@@ -52,11 +52,11 @@ static int discard_all(struct context *c, struct pick *p, bool yes,
 }
 
 /* What was named in a group; NULL: nothing. */
-static char **named_in(const struct pick *p, size_t group, bool home)
+static char **named_in(const struct resolved_run *p, size_t group, bool home)
 {
 	if (home)
 		return p->home_paths;
-	return group ? pick_extra_paths(p, group - 1) : p->paths;
+	return group ? resolve_run_extra_paths(p, group - 1) : p->paths;
 }
 
 static int check_named(const struct changes_group *g, char *const *paths,
@@ -79,8 +79,9 @@ static char *layer_of(const struct changes_group *groups, size_t index)
 		     : mem_strdup("upper");
 }
 
-static void list_parts(const struct pick *p, const struct changes_group *groups,
-		       size_t count, struct action *ret)
+static void list_parts(const struct resolved_run *p,
+		       const struct changes_group *groups, size_t count,
+		       struct action *ret)
 {
 	size_t i, k;
 
@@ -174,7 +175,7 @@ static int end_empty(struct context *c, struct session *s, struct err *err)
 	return STATUS_OK;
 }
 
-static int drop_parts(struct context *c, struct pick *p,
+static int drop_parts(struct context *c, struct resolved_run *p,
 		      const struct changes_group *groups, size_t count,
 		      struct err *err)
 {
@@ -203,7 +204,7 @@ static size_t count_all(const struct changes_group *groups, size_t count)
 	return n;
 }
 
-static int discard_paths(struct context *c, struct pick *p, bool yes,
+static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 			 struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
@@ -212,7 +213,7 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 
 	if (changes_load_own(c, &p->session, &changes, err) < 0)
 		return -err->num;
-	if (pick_check(p, &changes, err) < 0)
+	if (resolve_run_check(p, &changes, err) < 0)
 		return -err->num;
 	count = changes_groups(&changes, &groups);
 	for (i = 0; i < count; i++)
@@ -221,7 +222,7 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 			return -err->num;
 	changes_find_moves(&changes);
 	all = count_all(groups, count);
-	pick_keep(p, &changes);
+	resolve_run_filter(p, &changes);
 	listing_print(&changes, stdout);
 	/* All of it: then the run goes, and comes back, as a whole. */
 	if (count_all(groups, count) == all)
@@ -235,18 +236,18 @@ static int discard_paths(struct context *c, struct pick *p, bool yes,
 static int discard(struct context *c, int count, char **argv, int dashed,
 		   bool yes, struct err *err)
 {
-	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int got;
 
 	if (context_open(c, true, err) < 0 ||
-	    pick_run(c, count, argv, dashed, false, &p, err) < 0)
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
 	reserve_use(c->state.fd);
 	got = recover_project(c, p.session.project, err);
-	if ((got < 0 && got != -ENOENT) || pick_lock(c, &p, err) < 0)
+	if ((got < 0 && got != -ENOENT) || resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	return pick_named_paths(&p) ? discard_paths(c, &p, yes, err)
-				    : discard_all(c, &p, yes, err);
+	return resolve_run_has_paths(&p) ? discard_paths(c, &p, yes, err)
+					 : discard_all(c, &p, yes, err);
 }
 
 int cmd_discard(int argc, char **argv)

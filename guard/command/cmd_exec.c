@@ -12,7 +12,7 @@
 #include "guard/keep/autoprune.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/run/run.h"
 
 /* The user's shell where the run has it. */
@@ -97,11 +97,11 @@ static int enter(const struct session *s, const struct visiting *v,
 static int find_run(struct context *c, const char *name, struct session *ret,
 		    struct err *err)
 {
-	AUTO(pick) struct pick newest = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
 
 	if (name && strcmp(name, "latest") != 0)
 		return session_open(c->state.runs_fd, name, false, ret, err);
-	if (pick_run(c, 0, NULL, 0, false, &newest, err) < 0)
+	if (resolve_run_open(c, 0, NULL, 0, false, &newest, err) < 0)
 		return -err->num;
 	*ret = newest.session;
 	newest.session = (struct session){.fd = -1, .lock_fd = -1};
@@ -115,7 +115,7 @@ static int check_state(const struct session *s, struct err *err)
 			    "run %s is %s: its layer cannot be entered any "
 			    "more",
 			    s->id, run_state_name(s->state));
-	if (s->live && !pick_is_going(s))
+	if (s->live && !resolve_run_is_running(s))
 		return fail(err, EBUSY,
 			    "another guard is at work on run %s: try again "
 			    "when it has ended",
@@ -151,7 +151,7 @@ static int visit_once(const struct visiting *v, int *ret_status,
 	    find_run(&c, v->run, &s, err) < 0 || check_state(&s, err) < 0)
 		return -err->num;
 	cwd = find_cwd(&s, v->dir);
-	if (pick_is_going(&s)) {
+	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,
 			  "command", v->argv[0], NULL);
 		return enter(&s, v, cwd, ret_status, err);

@@ -17,7 +17,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/locate.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "restore/export.h"
 #include "snapshot/tree/tree.h"
@@ -78,22 +78,24 @@ static int write_tar(struct export *x, const struct entry *old,
 static int export_run(struct export *x, int count, char **argv, int dashed,
 		      struct err *err)
 {
-	AUTO(pick) struct pick pick = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
 	AUTO(sides) struct sides sides = SIDES_NONE;
-	const struct session *s = &pick.session;
+	const struct session *s = &resolved_run.session;
 
-	if (pick_run(x->c, count, argv, dashed, false, &pick, err) < 0 ||
+	if (resolve_run_open(x->c, count, argv, dashed, false, &resolved_run,
+			     err) < 0 ||
 	    recover_project(x->c, s->project, err) < 0 ||
-	    pick_lock(x->c, &pick, err) < 0)
+	    resolve_run_lock(x->c, &resolved_run, err) < 0)
 		return -err->num;
 	if (!run_state_pending(s->state))
 		return fail(err, ENODATA,
 			    "run %s is %s: export a snapshot (`guard log` "
 			    "lists them)",
 			    s->id, run_state_name(s->state));
-	if (sides_load(x->c, &pick, "archives are", &sides, err) < 0)
+	if (sides_load(x->c, &resolved_run, "archives are", &sides, err) < 0)
 		return -err->num;
-	return write_tar(x, &sides.base.root, &sides.result, pick.paths, err);
+	return write_tar(x, &sides.base.root, &sides.result, resolved_run.paths,
+			 err);
 }
 
 /* Each path as `guard show SNAP:PATH` takes it, all in one snapshot. */
@@ -168,7 +170,7 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 		       struct err *err)
 {
 	AUTO(atomic_file) struct atomic_file f = ATOMIC_FILE_NONE;
-	auto_free char *path = pick_path(x->file, err), *dir = NULL;
+	auto_free char *path = resolve_run_path(x->file, err), *dir = NULL;
 	auto_close int dirfd = -1;
 
 	if (!path || must_be_new(path, err) < 0)

@@ -15,7 +15,7 @@
 #include "guard/output.h"
 #include "guard/past/matcher.h"
 #include "guard/past/versions.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/progress.h"
 #include "snapshot/store/content.h"
 
@@ -387,7 +387,7 @@ static int load(struct grep *g, const struct context *c, char **paths,
 		return versions_load(v, g->store, g->all ? "/" : c->project,
 				     g->at, err);
 	for (i = 0; i < count; i++) {
-		auto_free char *path = pick_path(paths[i], err);
+		auto_free char *path = resolve_run_path(paths[i], err);
 
 		if (!path)
 			return -err->num;

@@ -12,7 +12,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "restore/git/gitforward.h"
 
@@ -24,11 +24,11 @@ struct import_options {
 	const char *ff; /* a branch, or NULL */
 };
 
-static int check_run(const struct pick *p, struct err *err)
+static int check_run(const struct resolved_run *p, struct err *err)
 {
 	const struct session *s = &p->session;
 
-	if (pick_named_paths(p))
+	if (resolve_run_has_paths(p))
 		return fail(
 			err, EINVAL,
 			"import takes all refs of a run: name the run only");
@@ -224,13 +224,13 @@ static int import_locked(struct context *c, struct session *s,
 static int import(struct context *c, int count, char **argv, int dashed,
 		  const struct import_options *o, struct err *err)
 {
-	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 
 	if (context_open(c, true, err) < 0 ||
-	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
 	    check_run(&p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
-	    pick_lock(c, &p, err) < 0)
+	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
 	return import_locked(c, &p.session, o, err);
 }

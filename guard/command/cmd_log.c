@@ -18,7 +18,7 @@
 #include "guard/output.h"
 #include "guard/progress.h"
 #include "guard/past/history.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "restore/workspace.h"
 
 #define OPLOG_MAX (256u << 20)
@@ -36,7 +36,7 @@ static void tell_progress(void *arg, size_t done, size_t count)
 static int log_snapshots(struct context *c, const char *arg,
 			 const struct log_options *o, struct err *err)
 {
-	auto_free char *path = arg ? pick_path(arg, err) : NULL;
+	auto_free char *path = arg ? resolve_run_path(arg, err) : NULL;
 	struct progress progress;
 	AUTO(history)
 	struct history h = {.path = path,

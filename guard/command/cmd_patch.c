@@ -8,7 +8,7 @@
 #include "guard/diff/sides.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "restore/git/gitpatch.h"
 
@@ -46,7 +46,7 @@ static void say_lost(void *arg, const char *path, enum gitpatch_loss loss)
 static int patch(struct context *c, int count, char **argv, int dashed,
 		 struct err *err)
 {
-	AUTO(pick) struct pick pick = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
 	AUTO(sides) struct sides sides = SIDES_NONE;
 	struct patch p = {.raw = !isatty(STDOUT_FILENO)};
 	struct gitpatch_sink sink = {
@@ -57,14 +57,15 @@ static int patch(struct context *c, int count, char **argv, int dashed,
 	struct gitpatch_job job;
 
 	if (context_open(c, true, err) < 0 ||
-	    pick_run(c, count, argv, dashed, false, &pick, err) < 0 ||
-	    recover_project(c, pick.session.project, err) < 0 ||
-	    pick_lock(c, &pick, err) < 0 ||
-	    sides_load(c, &pick, "patches are", &sides, err) < 0)
+	    resolve_run_open(c, count, argv, dashed, false, &resolved_run,
+			     err) < 0 ||
+	    recover_project(c, resolved_run.session.project, err) < 0 ||
+	    resolve_run_lock(c, &resolved_run, err) < 0 ||
+	    sides_load(c, &resolved_run, "patches are", &sides, err) < 0)
 		return -err->num;
 	job = (struct gitpatch_job){
-		.paths = (const char *const *)pick.paths,
-		.repository = pick.session.project,
+		.paths = (const char *const *)resolved_run.paths,
+		.repository = resolved_run.session.project,
 		.home = c->state.home,
 	};
 	if (gitpatch_make(c->store, &sides.base.root, &sides.result, &job,

@@ -17,7 +17,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/versions.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/progress.h"
 #include "guard/recover.h"
 #include "snapshot/maintain/purge.h"
@@ -332,7 +332,7 @@ static int purge(struct purge_command *p, struct err *err)
 	AUTO(context) struct context c = CONTEXT_NONE;
 
 	p->here = path_resolve(".", err);
-	p->path = p->here ? pick_path(p->arg, err) : NULL;
+	p->path = p->here ? resolve_run_path(p->arg, err) : NULL;
 	if (!p->path || context_open(&c, true, err) < 0)
 		return -err->num;
 	if (path_below(c.state.path, p->path) ||

@@ -8,15 +8,15 @@
 static int review(struct context *c, int count, char **argv, int dashed,
 		  const struct reviewing_options *o, struct err *err)
 {
-	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(applying) struct applying a = APPLYING_NONE;
 
 	a.c = c;
 	a.p = &p;
 	if (context_open(c, true, err) < 0 ||
-	    pick_run(c, count, argv, dashed, false, &p, err) < 0 ||
+	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
-	    pick_lock(c, &p, err) < 0)
+	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
 	return reviewing_run(&a, o, err);
 }

@@ -14,7 +14,7 @@
 #include "guard/keep/retire.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "guard/table.h"
 
@@ -205,7 +205,7 @@ static void print_porcelain(const struct session *s,
 	if (count(s, o, &counted, &err) < 0)
 		output_warn("%s", err.text);
 	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id,
-		   pick_state_text(s), s->status, n->deleted,
+		   resolve_run_state_text(s), s->status, n->deleted,
 		   n->modified + n->type + n->meta, n->added, n->git);
 	output_name(&b, s->project);
 	buf_add_char(&b, '\t');
@@ -249,7 +249,7 @@ static void add_run(struct table *t, const struct session *s,
 	output_cut(&command, s->command ? s->command : "");
 	if (o->all)
 		output_name(&project, s->project);
-	table_row(t, (const char *const[]){s->id, pick_state_text(s),
+	table_row(t, (const char *const[]){s->id, resolve_run_state_text(s),
 					   when.sec ? output_age(when) : "",
 					   status, changes, buf_text(&command),
 					   buf_text(&project)});
@@ -265,7 +265,7 @@ static void explain(const struct session_list *list,
 
 		if (!wanted(s, o))
 			continue;
-		if (pick_is_going(s))
+		if (resolve_run_is_running(s))
 			output_hint("%s is still going", s->id);
 		else if (s->state == RUN_INTERRUPTED)
 			output_hint("%s was interrupted: guard or the machine "

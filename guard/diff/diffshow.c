@@ -10,7 +10,7 @@
 #include "guard/changes.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 
 static int by_kind(const void *a, const void *b)
 {
@@ -44,7 +44,7 @@ static void add_command(const char *command, struct buf *to)
 void diffshow_head(const struct session *s, struct buf *to)
 {
 	buf_printf(to, "%srun %s%s  %s  started %s", output_style(STYLE_BOLD),
-		   s->id, output_style(STYLE_NONE), pick_state_text(s),
+		   s->id, output_style(STYLE_NONE), resolve_run_state_text(s),
 		   output_age(s->started));
 	if (s->status >= 0)
 		buf_printf(to, ", exit status %d", s->status);

@@ -15,7 +15,7 @@
 #include "guard/diff/snapbytes.h"
 #include "guard/jsonout.h"
 #include "guard/listing.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "restore/transaction.h"
 #include "snapshot/tree/time_spec.h"
 
@@ -373,7 +373,7 @@ static int keep_paths(const struct sides *s, char **argv, int count,
 	for (i = 0; i < count && got >= 0; i++) {
 		AUTO(entry) struct entry a = {0}, b = {0};
 
-		paths[i] = pick_path(argv[i], err);
+		paths[i] = resolve_run_path(argv[i], err);
 		if (!paths[i]) {
 			got = -err->num;
 		} else if (!path_below(paths[i], s->a->base)) {

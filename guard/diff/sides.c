@@ -6,7 +6,7 @@
 #include "guard/output.h"
 #include "restore/result.h"
 
-int sides_load(struct context *c, struct pick *p, const char *what,
+int sides_load(struct context *c, struct resolved_run *p, const char *what,
 	       struct sides *ret, struct err *err)
 {
 	struct session *s = &p->session;
@@ -25,7 +25,7 @@ int sides_load(struct context *c, struct pick *p, const char *what,
 			  ret->changes.lower_fd, p->paths, err) < 0 ||
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
-	if (!pick_named_paths(p))
+	if (!resolve_run_has_paths(p))
 		output_run_left_out(&ret->changes, what, false);
 	seq = session_base(s, true, err);
 	if (seq < 0)

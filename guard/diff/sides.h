@@ -1,13 +1,13 @@
 /*
  * The two sides of a run as trees in the store: the project before it, and
- * what it left. Of an ended run, whose lock is held (pick_lock()).
+ * what it left. Of an ended run, whose lock is held (resolve_run_lock()).
  */
 #ifndef GUARD_DIFF_SIDES_H
 #define GUARD_DIFF_SIDES_H
 
 #include "guard/changes.h"
 #include "guard/context.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 
 struct sides {
 	struct changes changes;
@@ -25,7 +25,7 @@ struct sides {
  * ("patches are") is of the project only; -ENOENT: a path is nothing;
  * -ENODATA: the files before the run were not stored.
  */
-int sides_load(struct context *c, struct pick *p, const char *what,
+int sides_load(struct context *c, struct resolved_run *p, const char *what,
 	       struct sides *ret, struct err *err);
 void sides_free(struct sides *s);
 

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 
 /* "12" or "s12"; 0 when it is no number. */
 static uint64_t plain_number(const char *when)
@@ -31,7 +31,7 @@ static int path_in(const struct snapshot *s, const char *arg, char **ret,
 		*ret = mem_strdup("");
 		return 0;
 	}
-	path = pick_path(arg, err);
+	path = resolve_run_path(arg, err);
 	if (!path)
 		return -err->num;
 	if (path_below(path, s->root_path)) {
@@ -71,7 +71,7 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 
 	if (number)
 		return locate_number(c, number, arg, ret, ret_path, err);
-	path = arg ? pick_path(arg, err) : mem_strdup(c->project);
+	path = arg ? resolve_run_path(arg, err) : mem_strdup(c->project);
 	if (!path)
 		return -err->num;
 	got = catalog_find(c->store, when, path, false, ret, err);

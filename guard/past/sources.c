@@ -12,7 +12,7 @@
 #include "guard/past/history.h"
 #include "guard/past/newer.h"
 #include "guard/past/pathglob.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/tree/time_spec.h"
 
@@ -278,7 +278,7 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 
 int sources_find(struct sources *s, const char *arg, struct err *err)
 {
-	auto_free char *path = pick_path(arg, err);
+	auto_free char *path = resolve_run_path(arg, err);
 	size_t before = s->count;
 
 	if (!path)

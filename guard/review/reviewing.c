@@ -50,9 +50,9 @@ static bool on_terminal(void)
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-static bool is_meant(const struct pick *p, char *const *paths)
+static bool is_meant(const struct resolved_run *p, char *const *paths)
 {
-	return paths || !pick_named_paths(p);
+	return paths || !resolve_run_has_paths(p);
 }
 
 static int make_project(struct reviewing *v, struct part *part, struct err *err)
@@ -78,7 +78,7 @@ static int make_extra(struct reviewing *v, size_t index, struct part *part,
 {
 	struct applying *a = v->a;
 	struct applying_extra *x = &a->extras[index];
-	char *const *paths = pick_extra_paths(a->p, index);
+	char *const *paths = resolve_run_extra_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
 		.plan = &x->plan,

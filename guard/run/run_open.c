@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/agent/agent.h"
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "guard/run/look.h"
 #include "guard/run/run.h"
@@ -119,7 +119,7 @@ void run_keep_results(struct run *run)
 /* --continue: the named run, else the newest one that waits. */
 static int resume_session(struct run *run, struct err *err)
 {
-	AUTO(pick) struct pick newest = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
 	int runs_fd = run->context.state.runs_fd;
 
 	if (run->options->resume_id) {
@@ -128,7 +128,8 @@ static int resume_session(struct run *run, struct err *err)
 			return -err->num;
 	} else {
 		run->context.project = mem_strdup(run->project);
-		if (pick_run(&run->context, 0, NULL, 0, true, &newest, err) < 0)
+		if (resolve_run_open(&run->context, 0, NULL, 0, true, &newest,
+				     err) < 0)
 			return -err->num;
 		run->session = newest.session;
 		newest.session = (struct session){.fd = -1, .lock_fd = -1};

@@ -6,8 +6,8 @@
  * newest pending run of this project, or of the nearest folder above that has
  * one.
  */
-#ifndef GUARD_PICK_H
-#define GUARD_PICK_H
+#ifndef GUARD_RESOLVE_RUN_H
+#define GUARD_RESOLVE_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "guard/context.h"
 #include "overlay/session.h"
 
-struct pick {
+struct resolved_run {
 	struct session session;
 	bool named; /* RUN was given */
 	/* Below the project / below the covered home; NULL-terminated, NULL
@@ -25,7 +25,7 @@ struct pick {
 	char ***extra_paths; /* one list a folder of session.extras, or NULL */
 };
 
-#define PICK_NONE                                                              \
+#define RESOLVED_RUN_NONE                                                      \
 	{                                                                      \
 		.session = {.fd = -1, .lock_fd = -1 }                          \
 	}
@@ -35,29 +35,31 @@ struct pick {
  * take the run's lock; -EBUSY when it is live. -ENOENT: no such run, or no
  * run that waits; -EXDEV: a path lies elsewhere.
  */
-int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
-	     struct pick *ret, struct err *err);
+int resolve_run_open(struct context *c, int count, char **argv, int dashed,
+		     bool lock, struct resolved_run *ret, struct err *err);
 /* Takes the run's lock afterwards (-EBUSY: live) and reads its state anew:
  * recover_project() may have changed it in between. */
-int pick_lock(struct context *c, struct pick *p, struct err *err);
+int resolve_run_lock(struct context *c, struct resolved_run *p,
+		     struct err *err);
 /* "running", "applying", "in use" (another guard holds it), or the state. */
-const char *pick_state_text(const struct session *s);
+const char *resolve_run_state_text(const struct session *s);
 /* Its command has not ended yet. */
-bool pick_is_going(const struct session *s);
+bool resolve_run_is_running(const struct session *s);
 /* The absolute path of an operand, a link at its end not followed; to free.
  * An empty one (a variable that was not set) is an error, not this folder. */
-char *pick_path(const char *arg, struct err *err);
+char *resolve_run_path(const char *arg, struct err *err);
 /* Some paths were named at all. */
-bool pick_named_paths(const struct pick *p);
+bool resolve_run_has_paths(const struct resolved_run *p);
 /* Those of one folder beside the project; NULL: none were named in it. */
-char **pick_extra_paths(const struct pick *p, size_t index);
+char **resolve_run_extra_paths(const struct resolved_run *p, size_t index);
 /* All of the project is meant, and nothing but the project. */
-bool pick_whole(const struct pick *p);
+bool resolve_run_is_complete(const struct resolved_run *p);
 /* One of the paths names a .git or something in one. */
-bool pick_names_git(char *const *paths);
+bool resolve_run_names_git(char *const *paths);
 /* changes_check() of every folder; changes_keep() of what was named. */
-int pick_check(const struct pick *p, const struct changes *c, struct err *err);
-void pick_keep(const struct pick *p, struct changes *c);
-void pick_free(struct pick *p);
+int resolve_run_check(const struct resolved_run *p, const struct changes *c,
+		      struct err *err);
+void resolve_run_filter(const struct resolved_run *p, struct changes *c);
+void resolved_run_free(struct resolved_run *p);
 
 #endif

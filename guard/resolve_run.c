@@ -1,4 +1,4 @@
-#include "guard/pick.h"
+#include "guard/resolve_run.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,21 +11,21 @@
 
 #define ID_LEAST 2
 
-bool pick_is_going(const struct session *s)
+bool resolve_run_is_running(const struct session *s)
 {
 	return s->live && (s->state == RUN_NEW || s->state == RUN_RUNNING);
 }
 
-const char *pick_state_text(const struct session *s)
+const char *resolve_run_state_text(const struct session *s)
 {
-	if (pick_is_going(s))
+	if (resolve_run_is_running(s))
 		return "running";
 	if (s->live && s->state != RUN_APPLYING)
 		return "in use";
 	return run_state_name(s->state);
 }
 
-static bool may_be_id(const char *text)
+static bool may_be_run_id(const char *text)
 {
 	size_t len = strlen(text);
 
@@ -44,7 +44,7 @@ static int open_run(struct context *c, const char *id, bool lock,
 	if (got != -EBUSY ||
 	    session_open(c->state.runs_fd, id, false, &held, &ignored) < 0)
 		return got;
-	if (!pick_is_going(&held))
+	if (!resolve_run_is_running(&held))
 		return fail(err, EBUSY,
 			    "another guard is at work on run %s: try again "
 			    "when it has ended",
@@ -56,14 +56,14 @@ static int open_run(struct context *c, const char *id, bool lock,
 }
 
 /* 1: the operand names a run, which is open now; 0: it is a path. */
-static int try_operand(struct context *c, const char *operand, bool lock,
-		       struct session *ret, struct err *err)
+static int resolve_operand(struct context *c, const char *operand, bool lock,
+			   struct session *ret, struct err *err)
 {
 	struct stat st;
 	bool is_file = lstat(operand, &st) == 0;
 	int got;
 
-	if (!may_be_id(operand))
+	if (!may_be_run_id(operand))
 		return 0;
 	got = open_run(c, operand, lock, ret, err);
 	if (got == -ENOENT || (got == -EEXIST && is_file))
@@ -82,7 +82,7 @@ static int try_operand(struct context *c, const char *operand, bool lock,
 
 /* The folder of a run that `here` lies in, the project or one beside it; its
  * length, 0: in none. */
-static size_t holds(const struct session *s, const char *here)
+static size_t covering_root_len(const struct session *s, const char *here)
 {
 	size_t i;
 
@@ -95,8 +95,8 @@ static size_t holds(const struct session *s, const char *here)
 }
 
 /* The newest that waits in the nearest project at or above `here`. */
-static const struct session *newest(const struct session_list *list,
-				    const char *here)
+static const struct session *
+find_newest_pending(const struct session_list *list, const char *here)
 {
 	const struct session *best = NULL;
 	size_t most = 0, i;
@@ -104,7 +104,7 @@ static const struct session *newest(const struct session_list *list,
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 
-		size_t len = holds(s, here);
+		size_t len = covering_root_len(s, here);
 
 		if (!run_state_pending(s->state) || !len || len < most)
 			continue;
@@ -115,8 +115,8 @@ static const struct session *newest(const struct session_list *list,
 }
 
 /* What to say when nothing waits: the last run here may explain it. */
-static int none(const struct context *c, const struct session_list *list,
-		struct err *err)
+static int fail_no_pending(const struct context *c,
+			   const struct session_list *list, struct err *err)
 {
 	size_t i = list->count;
 
@@ -149,13 +149,14 @@ static int open_newest(struct context *c, bool lock, struct session *ret,
 
 	if (!here || session_list(c->state.runs_fd, false, &list, err) < 0)
 		return -err->num;
-	s = newest(&list, here);
+	s = find_newest_pending(&list, here);
 	if (!s)
-		s = newest(&list, c->project);
-	return s ? open_run(c, s->id, lock, ret, err) : none(c, &list, err);
+		s = find_newest_pending(&list, c->project);
+	return s ? open_run(c, s->id, lock, ret, err)
+		 : fail_no_pending(c, &list, err);
 }
 
-char *pick_path(const char *arg, struct err *err)
+char *resolve_run_path(const char *arg, struct err *err)
 {
 	if (*arg)
 		return path_resolve_parent(arg, err);
@@ -165,7 +166,7 @@ char *pick_path(const char *arg, struct err *err)
 }
 
 /* True when it lies in a folder beside the project. */
-static bool add_extra_path(struct pick *p, const char *path)
+static bool add_extra_path(struct resolved_run *p, const char *path)
 {
 	const struct session *s = &p->session;
 	size_t i;
@@ -183,13 +184,14 @@ static bool add_extra_path(struct pick *p, const char *path)
 	return false;
 }
 
-static int add_paths(struct pick *p, int count, char **argv, struct err *err)
+static int add_operand_paths(struct resolved_run *p, int count, char **argv,
+			     struct err *err)
 {
 	const struct session *s = &p->session;
 	int i;
 
 	for (i = 0; i < count; i++) {
-		auto_free char *path = pick_path(argv[i], err);
+		auto_free char *path = resolve_run_path(argv[i], err);
 
 		if (!path)
 			return -err->num;
@@ -209,28 +211,28 @@ static int add_paths(struct pick *p, int count, char **argv, struct err *err)
 	return 0;
 }
 
-int pick_run(struct context *c, int count, char **argv, int dashed, bool lock,
-	     struct pick *ret, struct err *err)
+int resolve_run_open(struct context *c, int count, char **argv, int dashed,
+		     bool lock, struct resolved_run *ret, struct err *err)
 {
-	AUTO(pick) struct pick p = PICK_NONE;
+	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	int got = 0;
 
 	if (count > dashed) {
-		got = try_operand(c, argv[0], lock, &p.session, err);
+		got = resolve_operand(c, argv[0], lock, &p.session, err);
 		if (got < 0)
 			return got;
 		p.named = got > 0;
 	}
 	if (!p.named && open_newest(c, lock, &p.session, err) < 0)
 		return -err->num;
-	if (add_paths(&p, count - p.named, argv + p.named, err) < 0)
+	if (add_operand_paths(&p, count - p.named, argv + p.named, err) < 0)
 		return -err->num;
 	*ret = p;
-	p = (struct pick)PICK_NONE;
+	p = (struct resolved_run)RESOLVED_RUN_NONE;
 	return 0;
 }
 
-int pick_lock(struct context *c, struct pick *p, struct err *err)
+int resolve_run_lock(struct context *c, struct resolved_run *p, struct err *err)
 {
 	struct session locked = {.fd = -1, .lock_fd = -1};
 	int got = open_run(c, p->session.id, true, &locked, err);
@@ -242,17 +244,18 @@ int pick_lock(struct context *c, struct pick *p, struct err *err)
 	return 0;
 }
 
-bool pick_named_paths(const struct pick *p)
+bool resolve_run_has_paths(const struct resolved_run *p)
 {
 	return p->paths || p->home_paths || p->extra_paths;
 }
 
-char **pick_extra_paths(const struct pick *p, size_t index)
+char **resolve_run_extra_paths(const struct resolved_run *p, size_t index)
 {
 	return p->extra_paths ? p->extra_paths[index] : NULL;
 }
 
-int pick_check(const struct pick *p, const struct changes *c, struct err *err)
+int resolve_run_check(const struct resolved_run *p, const struct changes *c,
+		      struct err *err)
 {
 	size_t i;
 
@@ -263,13 +266,13 @@ int pick_check(const struct pick *p, const struct changes *c, struct err *err)
 		return -err->num;
 	for (i = 0; i < c->extra_count; i++)
 		if (changes_check(&c->extras[i].list, c->extras[i].upper_fd,
-				  c->extras[i].lower_fd, pick_extra_paths(p, i),
-				  err) < 0)
+				  c->extras[i].lower_fd,
+				  resolve_run_extra_paths(p, i), err) < 0)
 			return -err->num;
 	return 0;
 }
 
-bool pick_names_git(char *const *paths)
+bool resolve_run_names_git(char *const *paths)
 {
 	for (; paths && *paths; paths++)
 		if (path_has_part(*paths, ".git"))
@@ -278,7 +281,7 @@ bool pick_names_git(char *const *paths)
 }
 
 /* No path at all, or the root. */
-static bool names_all(char *const *paths)
+static bool paths_name_root(char *const *paths)
 {
 	if (!paths)
 		return true;
@@ -288,43 +291,45 @@ static bool names_all(char *const *paths)
 	return false;
 }
 
-bool pick_whole(const struct pick *p)
+bool resolve_run_is_complete(const struct resolved_run *p)
 {
 	size_t i;
 
-	if (!pick_named_paths(p))
+	if (!resolve_run_has_paths(p))
 		return true;
-	if (!p->paths || !names_all(p->paths))
+	if (!p->paths || !paths_name_root(p->paths))
 		return false;
 	for (i = 0; i < p->session.extra_count; i++) {
-		char **paths = pick_extra_paths(p, i);
+		char **paths = resolve_run_extra_paths(p, i);
 
-		if (!paths || !names_all(paths))
+		if (!paths || !paths_name_root(paths))
 			return false;
 	}
 	return true;
 }
 
-static void keep(struct change_list *list, char *const *paths)
+static void filter_by_paths(struct change_list *list, char *const *paths)
 {
-	const char *const none[] = {NULL};
+	const char *const fail_no_pending[] = {NULL};
 
-	changes_keep(list, paths ? (const char *const *)paths : none);
+	changes_keep(list,
+		     paths ? (const char *const *)paths : fail_no_pending);
 }
 
-void pick_keep(const struct pick *p, struct changes *c)
+void resolve_run_filter(const struct resolved_run *p, struct changes *c)
 {
 	size_t i;
 
-	if (!pick_named_paths(p))
+	if (!resolve_run_has_paths(p))
 		return;
-	keep(&c->project, p->paths);
-	keep(&c->home, p->home_paths);
+	filter_by_paths(&c->project, p->paths);
+	filter_by_paths(&c->home, p->home_paths);
 	for (i = 0; i < c->extra_count; i++)
-		keep(&c->extras[i].list, pick_extra_paths(p, i));
+		filter_by_paths(&c->extras[i].list,
+				resolve_run_extra_paths(p, i));
 }
 
-void pick_free(struct pick *p)
+void resolved_run_free(struct resolved_run *p)
 {
 	size_t i;
 
@@ -334,5 +339,5 @@ void pick_free(struct pick *p)
 	session_free(&p->session);
 	mem_list_free(&p->paths);
 	mem_list_free(&p->home_paths);
-	*p = (struct pick)PICK_NONE;
+	*p = (struct resolved_run)RESOLVED_RUN_NONE;
 }
