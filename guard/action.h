@@ -119,8 +119,8 @@ int action_settle_discard(int workspace_fd, int runs_fd, struct err *err);
 int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 			  struct err *err);
 
-/* The same of paths out of a run's layer (guard/parts.h does the rest): it
- * comes in front of the others, or is forgotten where it is there. */
+/* The same of paths out of a run's layer (guard/partial_discard.h does the
+ * rest): it comes in front of the others, or is forgotten where it is there. */
 int action_push_parts(int workspace_fd, const struct action *a,
 		      struct err *err);
 int action_pop_parts(int workspace_fd, const struct action *a, struct err *err);

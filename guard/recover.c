@@ -14,7 +14,7 @@
 #include "guard/action.h"
 #include "guard/changes.h"
 #include "guard/output.h"
-#include "guard/parts.h"
+#include "guard/partial_discard.h"
 #include "guard/taken.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/transaction.h"
@@ -366,7 +366,7 @@ char *recover_unfinished(const struct context *c, const char *project,
 /* What was in the way is none of this command's business. */
 static int settle_parts(struct context *c, int workspace_fd, struct err *err)
 {
-	int got = parts_settle(&c->state, workspace_fd, NULL, err);
+	int got = partial_discard_finalize(&c->state, workspace_fd, NULL, err);
 
 	if (got != -EEXIST)
 		return got;

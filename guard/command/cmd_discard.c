@@ -15,7 +15,7 @@
 #include "guard/listing.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/parts.h"
+#include "guard/partial_discard.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "guard/reserve.h"
@@ -93,7 +93,7 @@ static void list_parts(const struct resolved_run *p,
 		struct pathset paths = pathset_make((const char *const *)named);
 
 		for (k = 0; k < paths.count; k++) {
-			auto_free char *name = parts_name(
+			auto_free char *name = partial_discard_name(
 				&p->session, (unsigned int)ret->part_count + 1);
 
 			action_add_part(ret, name, layer, paths.items[k]);
@@ -136,12 +136,13 @@ static int carry_out(struct context *c, struct session *s,
 
 	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
 		return -err->num;
-	if (revert(c, groups, a, err) == 0 && parts_sync(&c->state, err) == 0 &&
+	if (revert(c, groups, a, err) == 0 &&
+	    partial_discard_sync(&c->state, err) == 0 &&
 	    action_push_parts(fd, a, err) == 0) {
 		action_drop_next(fd);
 		return 0;
 	}
-	if (parts_settle(&c->state, fd, s, &second) < 0)
+	if (partial_discard_finalize(&c->state, fd, s, &second) < 0)
 		output_error(&second);
 	return -err->num;
 }
@@ -152,7 +153,7 @@ static void log_parts(struct context *c, const struct session *s,
 	size_t i;
 
 	for (i = 0; i < a->part_count; i++) {
-		auto_free char *path = parts_text(s, &a->parts[i]);
+		auto_free char *path = partial_discard_text(s, &a->parts[i]);
 
 		state_log(&c->state, "discard", "run", s->id, "project",
 			  s->project, "path", path, "kept", a->parts[i].kept,

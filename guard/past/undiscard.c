@@ -9,7 +9,7 @@
 #include "guard/commands.h"
 #include "guard/keep/trashes.h"
 #include "guard/output.h"
-#include "guard/parts.h"
+#include "guard/partial_discard.h"
 #include "restore/workspace.h"
 
 static int open_workspace(const struct undiscard *u, struct err *err)
@@ -135,7 +135,8 @@ static void list_paths(const struct undiscard *u, const struct session *s)
 		   text_count(u->last->part_count, "path"), s->id);
 	for (i = 0; i < u->last->part_count && !(output_is_quiet() && u->yes);
 	     i++) {
-		auto_free char *path = parts_text(s, &u->last->parts[i]);
+		auto_free char *path =
+			partial_discard_text(s, &u->last->parts[i]);
 		AUTO(buf) struct buf shown = {0};
 
 		output_name(&shown, path);
@@ -171,7 +172,7 @@ static int put_back(const struct undiscard *u, const struct session *s,
 	next.undoes = kind;
 	if (fd < 0 || lock < 0 || check_last(u, fd, err) < 0 ||
 	    action_save_next(fd, &next, NULL, err) < 0 ||
-	    parts_settle(&u->c->state, fd, s, err) < 0)
+	    partial_discard_finalize(&u->c->state, fd, s, err) < 0)
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
@@ -203,7 +204,7 @@ static int bring_paths(const struct undiscard *u, struct err *err)
 		/* What was done after it is still there. */
 		got = (int)u->last->part_count;
 	else
-		got = parts_check(&u->c->state, &s, u->last, err);
+		got = partial_discard_check(&u->c->state, &s, u->last, err);
 	if (got == -EEXIST)
 		return blocked(u, err);
 	if (got < 0)

@@ -7,8 +7,8 @@
  * so that they happen as a whole: what was ended in the middle is put back, be
  * it a discard that was not done yet, or an undo that was.
  */
-#ifndef GUARD_PARTS_H
-#define GUARD_PARTS_H
+#ifndef GUARD_PARTIAL_DISCARD_H
+#define GUARD_PARTIAL_DISCARD_H
 
 #include "guard/action.h"
 #include "guard/state.h"
@@ -16,21 +16,22 @@
 
 /* A name in the trash for a path, that nothing had yet; to free. number: from
  * 1, of those that are discarded together. */
-char *parts_name(const struct session *s, unsigned int number);
+char *partial_discard_name(const struct session *s, unsigned int number);
 
 /* The path for people, "~/" or a folder of --cow in front; to free. */
-char *parts_text(const struct session *s, const struct action_part *part);
+char *partial_discard_text(const struct session *s,
+			   const struct action_part *part);
 
 /*
  * Whether all of them can be put back into the run, and nothing is done: of how
  * many there is something. -EEXIST: what the run did since is in the way.
  */
-int parts_check(const struct state *st, const struct session *s,
-		const struct action *a, struct err *err);
+int partial_discard_check(const struct state *st, const struct session *s,
+			  const struct action *a, struct err *err);
 
 /* What was taken out of layers, or put back, is on disk: some file systems
  * keep no order between it and the record that says so. */
-int parts_sync(const struct state *st, struct err *err);
+int partial_discard_sync(const struct state *st, struct err *err);
 
 /*
  * next-action, which says of them, is gone on return: a discard that has not
@@ -39,7 +40,7 @@ int parts_sync(const struct state *st, struct err *err);
  * when it is in use. The workspace is locked. -EEXIST: what is in the run
  * stands in the way; then it counts as discarded.
  */
-int parts_settle(const struct state *st, int workspace_fd,
-		 const struct session *s, struct err *err);
+int partial_discard_finalize(const struct state *st, int workspace_fd,
+			     const struct session *s, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/parts.h"
+#include "guard/partial_discard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "guard/changes.h"
 #include "overlay/scan.h"
 
-char *parts_name(const struct session *s, unsigned int number)
+char *partial_discard_name(const struct session *s, unsigned int number)
 {
 	struct timestamp now = timestamp_now();
 
@@ -20,22 +20,23 @@ char *parts_name(const struct session *s, unsigned int number)
 			  s->id, now.nsec, number);
 }
 
-static char *prefix_of(const struct session *s, const char *layer)
+static char *layer_path_prefix(const struct session *s, const char *layer)
 {
 	size_t i;
 
 	for (i = 0; i < s->extra_count; i++) {
-		auto_free char *folder = session_extra_dir(i, "upper");
+		auto_free char *layer_name = session_extra_dir(i, "upper");
 
-		if (strcmp(folder, layer) == 0)
+		if (strcmp(layer_name, layer) == 0)
 			return changes_prefix(s->extras[i].path, s->home);
 	}
 	return mem_strdup(strcmp(layer, "home-upper") == 0 ? "~/" : "");
 }
 
-char *parts_text(const struct session *s, const struct action_part *part)
+char *partial_discard_text(const struct session *s,
+			   const struct action_part *part)
 {
-	auto_free char *prefix = prefix_of(s, part->layer);
+	auto_free char *prefix = layer_path_prefix(s, part->layer);
 	/* All of a folder. */
 	const char *path = *part->path || *prefix ? part->path : ".";
 
@@ -43,7 +44,7 @@ char *parts_text(const struct session *s, const struct action_part *part)
 }
 
 /* What was taken out of the same layer. */
-static struct pathset taken_out(const struct action *a, const char *layer)
+static struct pathset discarded_paths(const struct action *a, const char *layer)
 {
 	auto_free const char **paths =
 		mem_zalloc((a->part_count + 1) * sizeof(*paths));
@@ -55,9 +56,10 @@ static struct pathset taken_out(const struct action *a, const char *layer)
 	return pathset_make(paths);
 }
 
-static int put_back(const struct state *st, const struct session *s,
-		    const struct action_part *part, const struct pathset *along,
-		    bool look, struct err *err)
+static int restore_part(const struct state *st, const struct session *s,
+			const struct action_part *part,
+			const struct pathset *discarded_along, bool dry_run,
+			struct err *err)
 {
 	auto_close int fd =
 		openat(s->fd, part->layer,
@@ -65,15 +67,16 @@ static int put_back(const struct state *st, const struct session *s,
 
 	if (fd < 0)
 		return fail_errno(err, "the layer of run %s", s->id);
-	return upper_restore(fd, part->path, along, st->trash_fd, part->kept,
-			     look, err);
+	return upper_restore(fd, part->path, discarded_along, st->trash_fd,
+			     part->kept, dry_run, err);
 }
 
 /* The last one that was taken out first. -> of how many there was something. */
-static int put_all_back(const struct state *st, const struct session *s,
-			const struct action *a, bool look, struct err *err)
+static int restore_all_parts(const struct state *st, const struct session *s,
+			     const struct action *a, bool dry_run,
+			     struct err *err)
 {
-	AUTO(pathset) struct pathset along = {0};
+	AUTO(pathset) struct pathset discarded_along = {0};
 	const char *layer = "";
 	int count = 0;
 	size_t i;
@@ -84,11 +87,11 @@ static int put_all_back(const struct state *st, const struct session *s,
 		int got;
 
 		if (strcmp(part->layer, layer) != 0) {
-			pathset_free(&along);
-			along = taken_out(a, part->layer);
+			pathset_free(&discarded_along);
+			discarded_along = discarded_paths(a, part->layer);
 			layer = part->layer;
 		}
-		got = put_back(st, s, part, &along, look, err);
+		got = restore_part(st, s, part, &discarded_along, dry_run, err);
 		if (got < 0)
 			return err_context(err, "put %s back into run %s",
 					   text_quote(part->path), s->id);
@@ -97,27 +100,27 @@ static int put_all_back(const struct state *st, const struct session *s,
 	return count;
 }
 
-int parts_check(const struct state *st, const struct session *s,
-		const struct action *a, struct err *err)
+int partial_discard_check(const struct state *st, const struct session *s,
+			  const struct action *a, struct err *err)
 {
-	return put_all_back(st, s, a, true, err);
+	return restore_all_parts(st, s, a, true, err);
 }
 
-int parts_sync(const struct state *st, struct err *err)
+int partial_discard_sync(const struct state *st, struct err *err)
 {
 	return syncfs(st->trash_fd) < 0 ? fail_errno(err, "sync the layers")
 					: 0;
 }
 
 /* What cannot be put back has been discarded, and is there to be undone. */
-static int settle(const struct state *st, int workspace_fd,
-		  const struct session *s, const struct action *a,
-		  struct err *err)
+static int finalize_parts(const struct state *st, int workspace_fd,
+			  const struct session *s, const struct action *a,
+			  struct err *err)
 {
-	int got = put_all_back(st, s, a, false, err);
+	int got = restore_all_parts(st, s, a, false, err);
 	struct err ignored;
 
-	if (got >= 0 && parts_sync(st, err) < 0)
+	if (got >= 0 && partial_discard_sync(st, err) < 0)
 		return -err->num;
 	if (got >= 0)
 		return action_pop_parts(workspace_fd, a, err);
@@ -127,8 +130,8 @@ static int settle(const struct state *st, int workspace_fd,
 	return -err->num;
 }
 
-int parts_settle(const struct state *st, int workspace_fd,
-		 const struct session *s, struct err *err)
+int partial_discard_finalize(const struct state *st, int workspace_fd,
+			     const struct session *s, struct err *err)
 {
 	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
 	AUTO(action) struct action a = {0};
@@ -149,7 +152,8 @@ int parts_settle(const struct state *st, int workspace_fd,
 		if (got < 0 && !gone)
 			return got;
 	}
-	got = gone ? 0 : settle(st, workspace_fd, s ? s : &own, &a, err);
+	got = gone ? 0
+		   : finalize_parts(st, workspace_fd, s ? s : &own, &a, err);
 	if (got == 0 || got == -EEXIST)
 		action_drop_next(workspace_fd);
 	return got;
