@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "base/pathset.h"
 #include "base/text.h"
-#include "guard/taken.h"
+#include "guard/moved_dirs.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
 #include "overlay/whiteout.h"
@@ -150,7 +150,7 @@ int changes_load(const struct session *s, const struct state *state,
 	AUTO(changes) struct changes c = CHANGES_NONE;
 	auto_free const char **skip = NULL;
 
-	if (taken_check(s, err) < 0 ||
+	if (moved_dirs_check(s, err) < 0 ||
 	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
 		return -err->num;
 	c.upper_fd = open_folder(s->fd, "upper", err);

@@ -15,7 +15,7 @@
 #include "guard/changes.h"
 #include "guard/output.h"
 #include "guard/partial_discard.h"
-#include "guard/taken.h"
+#include "guard/moved_dirs.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -40,7 +40,7 @@ int recover_settle_run(struct context *c, struct session *s, bool whole,
 static int refill(struct context *c, struct session *s)
 {
 	struct err err;
-	int got = taken_refill(s, c->store, &err);
+	int got = moved_dirs_restore(s, c->store, &err);
 
 	if (got < 0)
 		output_warn("%s", err.text);

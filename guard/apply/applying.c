@@ -11,7 +11,7 @@
 #include "guard/live.h"
 #include "guard/output.h"
 #include "guard/recover.h"
-#include "guard/taken.h"
+#include "guard/moved_dirs.h"
 #include "overlay/upper_busy.h"
 #include "restore/result.h"
 #include "restore/move_from_upper.h"
@@ -251,7 +251,7 @@ int applying_load(struct applying *a, struct err *err)
 
 	if (check_state(a->p, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
-	    (!s->live && taken_refill(s, a->c->store, err) < 0) ||
+	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0) ||
 	    load_base(a, err) < 0)
 		return -err->num;
 	got = applying_some_wanted(a) ? load_and_look(a, err)
@@ -400,7 +400,7 @@ static char **choose_taken(struct applying *a, bool whole)
 	paths = move_from_upper_choose(&a->plan);
 	if (paths && !upper_busy_ruled_out(s->fd, a->changes.upper_fd))
 		mem_list_free(&paths);
-	taken_note(s, paths);
+	moved_dirs_record(s, paths);
 	return paths;
 }
 
@@ -412,7 +412,7 @@ static int carry_failed(struct applying *a, int num)
 	/* What is left half done, the next command ends. */
 	if (s->live || fd_exists(a->project.workspace_fd, "next-action"))
 		return num;
-	if (taken_refill(s, a->c->store, &more) < 0)
+	if (moved_dirs_restore(s, a->c->store, &more) < 0)
 		output_warn("%s", more.text);
 	(void)session_set_state(s, RUN_ENDED, &more);
 	return num;

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 #include "guard/action.h"
-#include "guard/taken.h"
+#include "guard/moved_dirs.h"
 #include "overlay/session.h"
 
 #define PINS_MAX (16u << 20)
@@ -243,7 +243,7 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 	for (i = 0; i < runs.count; i++) {
 		/* One that an undo would have to be refilled from stays. */
 		if (!is_settled(&runs, &named, runs.items[i].id) ||
-		    taken_any(&runs.items[i]))
+		    moved_dirs_any(&runs.items[i]))
 			pins_add(&pins, runs.items[i].result);
 	}
 	if (add_bases(state->runs_fd, &runs, &named, &pins, err) < 0 ||

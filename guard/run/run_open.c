@@ -14,7 +14,7 @@
 #include "guard/recover.h"
 #include "guard/run/look.h"
 #include "guard/run/run.h"
-#include "guard/taken.h"
+#include "guard/moved_dirs.h"
 #include "overlay/gitdir.h"
 #include "overlay/layers.h"
 
@@ -142,7 +142,7 @@ static int resume_session(struct run *run, struct err *err)
 		return fail(err, EINVAL, "run %s is %s and cannot go on",
 			    run->session.id,
 			    run_state_name(run->session.state));
-	if (taken_check(&run->session, err) < 0)
+	if (moved_dirs_check(&run->session, err) < 0)
 		return -err->num;
 	if (run->options->visit_project)
 		run->look = look_begin(&run->session);

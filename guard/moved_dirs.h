@@ -5,25 +5,25 @@
  * counts as applied. Where it does not any more, they are made again from the
  * run's result in the store.
  */
-#ifndef GUARD_TAKEN_H
-#define GUARD_TAKEN_H
+#ifndef GUARD_MOVED_DIRS_H
+#define GUARD_MOVED_DIRS_H
 
 #include "overlay/session.h"
 #include "snapshot/store/store.h"
 
 /* Whether any are noted. */
-bool taken_any(const struct session *s);
+bool moved_dirs_any(const struct session *s);
 /* Notes them; session_save() or session_set_state() has to follow. */
-void taken_note(struct session *s, char *const *paths);
+void moved_dirs_record(struct session *s, char *const *paths);
 
 /*
  * The layer is whole again, and nothing is noted; s is locked. Where there is
- * no room for that, they stay noted, and taken_check() keeps everybody from
- * taking what is left for all that the run did.
+ * no room for that, they stay noted, and moved_dirs_check() keeps everybody
+ * from taking what is left for all that the run did.
  */
-int taken_refill(struct session *s, struct store *store, struct err *err);
+int moved_dirs_restore(struct session *s, struct store *store, struct err *err);
 /* -ENODATA, with the way out, when parts of a layer that waits for a decision
  * are missing. */
-int taken_check(const struct session *s, struct err *err);
+int moved_dirs_check(const struct session *s, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/taken.h"
+#include "guard/moved_dirs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,18 +9,19 @@
 
 #define KEY "taken"
 
-bool taken_any(const struct session *s)
+bool moved_dirs_any(const struct session *s)
 {
 	return record_get(&s->more, KEY) != NULL;
 }
 
-void taken_note(struct session *s, char *const *paths)
+void moved_dirs_record(struct session *s, char *const *paths)
 {
 	for (; paths && *paths; paths++)
 		record_add(&s->more, KEY, *paths);
 }
 
-static int refill(const struct session *s, struct store *store, struct err *err)
+static int restore_moved_dirs(const struct session *s, struct store *store,
+			      struct err *err)
 {
 	AUTO(snapshot) struct snapshot result = {0};
 	auto_close int upper = openat(
@@ -40,20 +41,20 @@ static int refill(const struct session *s, struct store *store, struct err *err)
 	return 0;
 }
 
-int taken_refill(struct session *s, struct store *store, struct err *err)
+int moved_dirs_restore(struct session *s, struct store *store, struct err *err)
 {
-	if (!taken_any(s))
+	if (!moved_dirs_any(s))
 		return 0;
-	if (refill(s, store, err) < 0)
+	if (restore_moved_dirs(s, store, err) < 0)
 		return err_context(err, "make the layer of run %s whole again",
 				   s->id);
 	record_set(&s->more, KEY, NULL);
 	return session_save(s, err);
 }
 
-int taken_check(const struct session *s, struct err *err)
+int moved_dirs_check(const struct session *s, struct err *err)
 {
-	if (!taken_any(s) || s->state == RUN_APPLIED)
+	if (!moved_dirs_any(s) || s->state == RUN_APPLIED)
 		return 0;
 	return fail(err, ENODATA,
 		    "parts of the layer of run %s are missing since an apply "
