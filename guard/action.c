@@ -45,24 +45,25 @@ int action_load_last(int workspace_fd, struct action *ret, struct err *err)
 
 /* The files are as it left them, as far as undo is concerned: anything but an
  * undo, and an undo of an undo. */
-static bool is_in_effect(const struct action *a)
+static bool action_is_in_effect(const struct action *a)
 {
-	return strcmp(a->kind, "undo") != 0 || strcmp(a->undoes, "undo") == 0;
+	return strcmp(a->kind, "undo") != 0 ||
+	       strcmp(a->undone_kind, "undo") == 0;
 }
 
 /* --- what was done before the last one --- */
 
-struct numbers {
+struct action_numbers {
 	unsigned long *items; /* ascending */
 	size_t count, room;
 };
 
-static void numbers_free(struct numbers *n)
+static void action_numbers_free(struct action_numbers *n)
 {
 	free(n->items);
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_action_numbers(const void *a, const void *b)
 {
 	unsigned long p = *(const unsigned long *)a;
 	unsigned long q = *(const unsigned long *)b;
@@ -70,12 +71,13 @@ static int by_number(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static void done_name(unsigned long number, char ret[32])
+static void done_record_name(unsigned long number, char ret[32])
 {
 	(void)snprintf(ret, 32, DONE "%lu", number);
 }
 
-static int done_list(int workspace_fd, struct numbers *ret, struct err *err)
+static int done_list(int workspace_fd, struct action_numbers *ret,
+		     struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -94,7 +96,8 @@ static int done_list(int workspace_fd, struct numbers *ret, struct err *err)
 		ret->items[ret->count++] = number;
 	}
 	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_number);
+		qsort(ret->items, ret->count, sizeof(*ret->items),
+		      compare_action_numbers);
 	return 0;
 }
 
@@ -103,7 +106,7 @@ static int done_load(int workspace_fd, unsigned long number, struct action *ret,
 {
 	char name[32];
 
-	done_name(number, name);
+	done_record_name(number, name);
 	return action_record_load(workspace_fd, name, ret, err);
 }
 
@@ -111,7 +114,7 @@ static void done_drop(int workspace_fd, unsigned long number)
 {
 	char name[32];
 
-	done_name(number, name);
+	done_record_name(number, name);
 	(void)unlinkat(workspace_fd, name, 0);
 }
 
@@ -136,7 +139,7 @@ bool action_same(const struct action *a, const struct action *b)
  */
 static int done_push(int workspace_fd, const struct action *a, struct err *err)
 {
-	AUTO(numbers) struct numbers n = {0};
+	AUTO(action_numbers) struct action_numbers n = {0};
 	AUTO(action) struct action top = {0};
 	unsigned long number = 1;
 	char name[32];
@@ -152,7 +155,7 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 	}
 	for (i = 0; i + ACTIONS_MAX - 2 < n.count; i++)
 		done_drop(workspace_fd, n.items[i]);
-	done_name(number, name);
+	done_record_name(number, name);
 	if (linkat(workspace_fd, LAST, workspace_fd, name, 0) == 0)
 		return 0;
 	return action_record_save(workspace_fd, name, a, NULL, err);
@@ -161,7 +164,7 @@ static int done_push(int workspace_fd, const struct action *a, struct err *err)
 /* What was taken back, and every undo above it. */
 static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 {
-	AUTO(numbers) struct numbers n = {0};
+	AUTO(action_numbers) struct action_numbers n = {0};
 	size_t i, k;
 
 	if (done_list(workspace_fd, &n, err) < 0)
@@ -171,7 +174,7 @@ static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 
 		if (done_load(workspace_fd, n.items[i], &a, err) < 0)
 			return -err->num;
-		if (a.before != before || !is_in_effect(&a))
+		if (a.before != before || !action_is_in_effect(&a))
 			continue;
 		for (k = i; k < n.count; k++)
 			done_drop(workspace_fd, n.items[k]);
@@ -181,7 +184,8 @@ static int done_forget(int workspace_fd, uint64_t before, struct err *err)
 }
 
 /* Room for a new last action. */
-static int make_way(int workspace_fd, const struct action *a, struct err *err)
+static int archive_last_action(int workspace_fd, const struct action *a,
+			       struct err *err)
 {
 	AUTO(action) struct action last = {0};
 	int got = action_load_last(workspace_fd, &last, err);
@@ -192,11 +196,13 @@ static int make_way(int workspace_fd, const struct action *a, struct err *err)
 		return got;
 	if (action_same(&last, a))
 		return 0;
-	if (!is_in_effect(a))
-		return last.before == a->takes || !a->takes
+	if (!action_is_in_effect(a))
+		return last.before == a->undone_before || !a->undone_before
 			       ? 0
-			       : done_forget(workspace_fd, a->takes, err);
-	return is_in_effect(&last) ? done_push(workspace_fd, &last, err) : 0;
+			       : done_forget(workspace_fd, a->undone_before,
+					     err);
+	return action_is_in_effect(&last) ? done_push(workspace_fd, &last, err)
+					  : 0;
 }
 
 bool action_is_last(int workspace_fd, const struct action *a)
@@ -211,7 +217,7 @@ bool action_is_last(int workspace_fd, const struct action *a)
 int action_save_last(int workspace_fd, const struct action *a,
 		     struct atomic_set *to, struct err *err)
 {
-	return make_way(workspace_fd, a, err) < 0
+	return archive_last_action(workspace_fd, a, err) < 0
 		       ? -err->num
 		       : action_record_save(workspace_fd, LAST, a, to, err);
 }
@@ -225,7 +231,7 @@ void action_close(int workspace_fd, const struct action *a)
 int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 			  struct err *err)
 {
-	AUTO(numbers) struct numbers n = {0};
+	AUTO(action_numbers) struct action_numbers n = {0};
 	AUTO(action) struct action a = {0};
 	int got = action_load_last(workspace_fd, &a, err);
 	size_t i;
@@ -235,7 +241,7 @@ int action_load_effective(int workspace_fd, size_t back, struct action *ret,
 	if (done_list(workspace_fd, &n, err) < 0)
 		return -err->num;
 	for (i = n.count;; i--) {
-		if (is_in_effect(&a) && back-- == 0) {
+		if (action_is_in_effect(&a) && back-- == 0) {
 			*ret = a;
 			a = (struct action){0};
 			return 0;
@@ -278,7 +284,8 @@ int action_load_prior(int workspace_fd, struct action *ret, struct err *err)
 	}
 }
 
-static int push(int workspace_fd, const struct action *a, struct err *err)
+static int push_discard(int workspace_fd, const struct action *a,
+			struct err *err)
 {
 	AUTO(action) struct action last = {0};
 	int got = action_load_last(workspace_fd, &last, err);
@@ -293,9 +300,9 @@ static int push(int workspace_fd, const struct action *a, struct err *err)
 
 /* The newest action in effect; when it is the last one, too, all is as before
  * it. */
-static int pop(int workspace_fd, struct err *err)
+static int pop_discard(int workspace_fd, struct err *err)
 {
-	AUTO(numbers) struct numbers n = {0};
+	AUTO(action_numbers) struct action_numbers n = {0};
 	AUTO(action) struct action last = {0};
 	char name[32];
 
@@ -309,7 +316,7 @@ static int pop(int workspace_fd, struct err *err)
 		return unlinkat(workspace_fd, LAST, 0) < 0
 			       ? fail_errno(err, "forget the last action")
 			       : 0;
-	done_name(n.items[n.count - 1], name);
+	done_record_name(n.items[n.count - 1], name);
 	return renameat(workspace_fd, name, workspace_fd, LAST) < 0
 		       ? fail_errno(err, "forget the last action")
 		       : 0;
@@ -341,7 +348,7 @@ int action_announce_discard(int workspace_fd, const char *run_id,
 
 /* 1: the run is in runs/; what cannot be told is an error: by this, what is
  * known of a discard is written or forgotten. */
-static int is_run(int runs_fd, const char *run_id, struct err *err)
+static int run_exists(int runs_fd, const char *run_id, struct err *err)
 {
 	struct stat st;
 
@@ -351,11 +358,11 @@ static int is_run(int runs_fd, const char *run_id, struct err *err)
 	return errno == ENOENT ? 0 : fail_errno(err, "run %s", run_id);
 }
 
-int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
+int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err)
 {
 	AUTO(action) struct action a = {0}, top = {0};
 	int got = action_load_next(workspace_fd, &a, err);
-	int there = got < 0 ? got : is_run(runs_fd, a.run_id, err);
+	int there = got < 0 ? got : run_exists(runs_fd, a.run_id, err);
 	bool noted;
 
 	if (there < 0)
@@ -367,9 +374,9 @@ int action_settle_discard(int workspace_fd, int runs_fd, struct err *err)
 		strcmp(top.run_id, a.run_id) == 0;
 	got = 0;
 	if (!there && !noted)
-		got = push(workspace_fd, &a, err);
+		got = push_discard(workspace_fd, &a, err);
 	else if (there && noted)
-		got = pop(workspace_fd, err);
+		got = pop_discard(workspace_fd, err);
 	if (got == 0)
 		action_drop_next(workspace_fd);
 	return got;
@@ -386,13 +393,15 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 		return -err->num;
 	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0)
 		return 0;
-	there = is_run(runs_fd, run_id, err);
-	return there ? (there < 0 ? there : 0) : pop(workspace_fd, err);
+	there = run_exists(runs_fd, run_id, err);
+	return there ? (there < 0 ? there : 0) : pop_discard(workspace_fd, err);
 }
 
 int action_push_parts(int workspace_fd, const struct action *a, struct err *err)
 {
-	return action_is_last(workspace_fd, a) ? 0 : push(workspace_fd, a, err);
+	return action_is_last(workspace_fd, a)
+		       ? 0
+		       : push_discard(workspace_fd, a, err);
 }
 
 int action_pop_parts(int workspace_fd, const struct action *a, struct err *err)
@@ -402,5 +411,5 @@ int action_pop_parts(int workspace_fd, const struct action *a, struct err *err)
 
 	if (got < 0)
 		return got == -ENOENT ? 0 : got;
-	return action_same_parts(&top, a) ? pop(workspace_fd, err) : 0;
+	return action_same_parts(&top, a) ? pop_discard(workspace_fd, err) : 0;
 }

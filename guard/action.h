@@ -41,9 +41,9 @@ struct action {
 	/* "apply", "restore", "undo", "discard", ACTION_PARTS */
 	char *kind;
 	char *run_id; /* "" */
-	char *undoes; /* of an undo: the kind that it took back; "" */
+	char *undone_kind; /* of an undo: the kind that it took back; "" */
 	uint64_t before, after; /* snapshots; after is 0 in next-action */
-	uint64_t takes; /* of an undo: `before` of what it took back */
+	uint64_t undone_before; /* of an undo: `before` of what it took back */
 	/* Of an undo: `before` of what was done first of all, which is taken
 	 * back, or by an undo of that in effect again; 0: not known. */
 	uint64_t first;
@@ -114,7 +114,7 @@ int action_lock(int workspace_fd, struct err *err);
  */
 int action_announce_discard(int workspace_fd, const char *run_id,
 			    struct err *err);
-int action_settle_discard(int workspace_fd, int runs_fd, struct err *err);
+int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err);
 /* Where the last action is the discard of a run that is nowhere any more. */
 int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 			  struct err *err);

@@ -41,7 +41,7 @@ void action_free(struct action *a)
 	action_free_roots(a);
 	free(a->kind);
 	free(a->run_id);
-	free(a->undoes);
+	free(a->undone_kind);
 	*a = (struct action){0};
 }
 
@@ -67,7 +67,7 @@ void action_add_part(struct action *a, const char *kept, const char *layer,
 }
 
 /* only = number of the root " " path; 0 is the action's own. */
-static void put_only(struct record *r, size_t number, char *const *only)
+static void add_only_paths(struct record *r, size_t number, char *const *only)
 {
 	for (; only && *only; only++) {
 		auto_free char *value = mem_printf("%zu %s", number, *only);
@@ -77,11 +77,11 @@ static void put_only(struct record *r, size_t number, char *const *only)
 }
 
 /* other = before " " after " " path */
-static void put_others(struct record *r, const struct action *a)
+static void add_other_roots(struct record *r, const struct action *a)
 {
 	size_t i;
 
-	put_only(r, 0, a->only);
+	add_only_paths(r, 0, a->only);
 	for (i = 0; i < a->other_count; i++) {
 		const struct action_root *o = &a->others[i];
 		auto_free char *value =
@@ -89,12 +89,12 @@ static void put_others(struct record *r, const struct action *a)
 				   o->after, o->path);
 
 		record_add(r, "other", value);
-		put_only(r, i + 1, o->only);
+		add_only_paths(r, i + 1, o->only);
 	}
 }
 
 /* first = number of the root " " before */
-static void put_first(struct record *r, size_t number, uint64_t first)
+static void add_first_seq(struct record *r, size_t number, uint64_t first)
 {
 	auto_free char *value = mem_printf("%zu %" PRIu64, number, first);
 
@@ -102,17 +102,17 @@ static void put_first(struct record *r, size_t number, uint64_t first)
 		record_add(r, "first", value);
 }
 
-static void put_firsts(struct record *r, const struct action *a)
+static void add_first_seqs(struct record *r, const struct action *a)
 {
 	size_t i;
 
-	put_first(r, 0, a->first);
+	add_first_seq(r, 0, a->first);
 	for (i = 0; i < a->other_count; i++)
-		put_first(r, i + 1, a->others[i].first);
+		add_first_seq(r, i + 1, a->others[i].first);
 }
 
 /* part = kept " " layer " " path */
-static void put_parts(struct record *r, const struct action *a)
+static void add_part_values(struct record *r, const struct action *a)
 {
 	size_t i;
 
@@ -125,7 +125,7 @@ static void put_parts(struct record *r, const struct action *a)
 	}
 }
 
-static bool get_part(struct action *a, const char *value)
+static bool parse_part(struct action *a, const char *value)
 {
 	const char *layer = strchr(value, ' ');
 	const char *path = layer ? strchr(layer + 1, ' ') : NULL;
@@ -142,7 +142,7 @@ static bool get_part(struct action *a, const char *value)
 	return true;
 }
 
-static bool get_other(struct action *a, const char *value)
+static bool parse_other_root(struct action *a, const char *value)
 {
 	struct action_root *root;
 	uint64_t before, after;
@@ -158,7 +158,7 @@ static bool get_other(struct action *a, const char *value)
 	return true;
 }
 
-static bool get_only(struct action *a, const char *value)
+static bool parse_only_path(struct action *a, const char *value)
 {
 	char *path;
 	unsigned long number = strtoul(value, &path, 10);
@@ -169,7 +169,7 @@ static bool get_only(struct action *a, const char *value)
 	return true;
 }
 
-static bool get_first(struct action *a, const char *value)
+static bool parse_first_seq(struct action *a, const char *value)
 {
 	uint64_t first;
 	size_t number;
@@ -182,8 +182,9 @@ static bool get_first(struct action *a, const char *value)
 }
 
 /* Calls get() with each value of a key; they may be a thousand. */
-static bool get_all(const struct record *r, const char *key, struct action *a,
-		    bool (*get)(struct action *a, const char *value))
+static bool parse_values(const struct record *r, const char *key,
+			 struct action *a,
+			 bool (*get)(struct action *a, const char *value))
 {
 	size_t i;
 
@@ -194,12 +195,13 @@ static bool get_all(const struct record *r, const char *key, struct action *a,
 	return true;
 }
 
-static int get_others(const struct record *r, struct action *a, struct err *err)
+static int parse_root_values(const struct record *r, struct action *a,
+			     struct err *err)
 {
-	if (!get_all(r, "other", a, get_other) ||
-	    !get_all(r, "only", a, get_only) ||
-	    !get_all(r, "first", a, get_first) ||
-	    !get_all(r, "part", a, get_part))
+	if (!parse_values(r, "other", a, parse_other_root) ||
+	    !parse_values(r, "only", a, parse_only_path) ||
+	    !parse_values(r, "first", a, parse_first_seq) ||
+	    !parse_values(r, "part", a, parse_part))
 		return fail(err, EBADMSG, "the record of an action is damaged");
 	return 0;
 }
@@ -213,15 +215,15 @@ int action_record_save(int workspace_fd, const char *name,
 
 	record_set(&r, "kind", a->kind);
 	record_set(&r, "run", a->run_id);
-	record_set(&r, "undoes", a->undoes ? a->undoes : "");
+	record_set(&r, "undoes", a->undone_kind ? a->undone_kind : "");
 	record_set_int(&r, "before", (int64_t)a->before);
 	record_set_int(&r, "after", (int64_t)a->after);
-	record_set_int(&r, "takes", (int64_t)a->takes);
+	record_set_int(&r, "takes", (int64_t)a->undone_before);
 	record_set_int(&r, "git", a->git);
 	record_set_int(&r, "whole", a->whole);
-	put_others(&r, a);
-	put_firsts(&r, a);
-	put_parts(&r, a);
+	add_other_roots(&r, a);
+	add_first_seqs(&r, a);
+	add_part_values(&r, a);
 	/* One that an older guard can take back is left to it. */
 	version = a->part_count		      ? VERSION
 		  : a->only || a->other_count ? VERSION_FOLDERS
@@ -232,7 +234,7 @@ int action_record_save(int workspace_fd, const char *name,
 				ATOMIC_DURABLE, err);
 }
 
-static char *text_of(const struct record *r, const char *key)
+static char *record_text_copy(const struct record *r, const char *key)
 {
 	const char *value = record_get(r, key);
 
@@ -248,16 +250,16 @@ int action_record_load(int workspace_fd, const char *name, struct action *ret,
 	if (got < 0)
 		return got;
 	*ret = (struct action){
-		.kind = text_of(&r, "kind"),
-		.run_id = text_of(&r, "run"),
-		.undoes = text_of(&r, "undoes"),
+		.kind = record_text_copy(&r, "kind"),
+		.run_id = record_text_copy(&r, "run"),
+		.undone_kind = record_text_copy(&r, "undoes"),
 		.before = (uint64_t)record_get_int(&r, "before"),
 		.after = (uint64_t)record_get_int(&r, "after"),
-		.takes = (uint64_t)record_get_int(&r, "takes"),
+		.undone_before = (uint64_t)record_get_int(&r, "takes"),
 		.git = record_get_int(&r, "git") != 0,
 		.whole = record_get_int(&r, "whole") != 0,
 	};
-	got = get_others(&r, ret, err);
+	got = parse_root_values(&r, ret, err);
 	if (got < 0) {
 		action_free(ret);
 		return err_context(err, "%s", name);

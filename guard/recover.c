@@ -50,7 +50,7 @@ static int refill(struct context *c, struct session *s)
 int recover_settle_undo(struct context *c, struct session *s,
 			const struct action *a, struct err *err)
 {
-	if (strcmp(a->undoes, "apply") != 0)
+	if (strcmp(a->undone_kind, "apply") != 0)
 		return recover_settle_run(c, s, a->whole, err);
 	(void)refill(c, s);
 	return session_set_state(s, RUN_ENDED, err);
@@ -390,8 +390,8 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	if (lock < 0)
 		return lock;
 	got = a.part_count ? settle_parts(c, workspace_fd, err)
-			   : action_settle_discard(workspace_fd,
-						   c->state.runs_fd, err);
+			   : action_finalize_discard(workspace_fd,
+						     c->state.runs_fd, err);
 	/* Whoever had the lock has settled it. */
 	return got < 0 && got != -ENOENT ? got : 1;
 }

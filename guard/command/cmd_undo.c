@@ -251,7 +251,7 @@ static int make_plan(struct undo *u, struct err *err)
 static bool settle_run(struct undo *u, const struct action *done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
-	bool applied = strcmp(done->undoes, "apply") != 0;
+	bool applied = strcmp(done->undone_kind, "apply") != 0;
 	struct err err;
 	int got;
 
@@ -287,7 +287,7 @@ static char *undone_by(const struct action *last)
 
 	if (strcmp(last->kind, "undo") != 0)
 		return last->kind;
-	return strcmp(last->undoes, "undo") == 0 ? apply : undo;
+	return strcmp(last->undone_kind, "undo") == 0 ? apply : undo;
 }
 
 static struct carry_root *carry_roots_of(struct undo *u)
@@ -330,11 +330,11 @@ static int carry_roots(struct undo *u, struct action *action, struct err *err)
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
 static char *title(const struct action *a)
 {
-	bool undo = a->undoes[0] && strcmp(a->kind, "undo") == 0;
+	bool undo = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
 
 	return mem_printf("%s%s%s%s%s", a->kind, undo ? " of the " : "",
-			  undo ? a->undoes : "", a->run_id[0] ? " of run " : "",
-			  a->run_id);
+			  undo ? a->undone_kind : "",
+			  a->run_id[0] ? " of run " : "", a->run_id);
 }
 
 static int carry_undo(struct undo *u, struct err *err)
@@ -343,8 +343,8 @@ static int carry_undo(struct undo *u, struct err *err)
 	struct action action = {
 		.kind = "undo",
 		.run_id = u->last.run_id,
-		.undoes = undone_by(&u->last),
-		.takes = u->last.before,
+		.undone_kind = undone_by(&u->last),
+		.undone_before = u->last.before,
 		.git = u->last.git,
 		.whole = u->last.whole,
 	};

@@ -32,7 +32,7 @@ int retire_discard(struct context *c, struct session *s, struct err *err)
 		action_drop_next(workspace);
 		return -err->num;
 	}
-	if (action_settle_discard(workspace, c->state.runs_fd, err) < 0)
+	if (action_finalize_discard(workspace, c->state.runs_fd, err) < 0)
 		return err_context(err,
 				   "run %s is discarded, but undo does "
 				   "not know of it yet",

@@ -76,7 +76,7 @@ static int bring_run(const struct undiscard *u, struct err *err)
 		action_drop_next(fd);
 		return -err->num;
 	}
-	if (action_settle_discard(fd, u->c->state.runs_fd, err) < 0)
+	if (action_finalize_discard(fd, u->c->state.runs_fd, err) < 0)
 		return err_context(err,
 				   "run %s is back, but undo does not know of "
 				   "it yet",
@@ -169,7 +169,7 @@ static int put_back(const struct undiscard *u, const struct session *s,
 	char undo[] = "undo", kind[] = ACTION_PARTS;
 
 	next.kind = undo;
-	next.undoes = kind;
+	next.undone_kind = kind;
 	if (fd < 0 || lock < 0 || check_last(u, fd, err) < 0 ||
 	    action_save_next(fd, &next, NULL, err) < 0 ||
 	    partial_discard_finalize(&u->c->state, fd, s, err) < 0)

@@ -37,7 +37,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	struct action a = {
 		.kind = "undo",
 		.run_id = "3mk9zq-4t",
-		.undoes = "apply",
+		.undone_kind = "apply",
 		.before = 7,
 		.after = 9,
 		.git = true,
@@ -51,7 +51,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	assert_int_equal(action_load_last(p->fd, &b, &err), 0);
 	assert_string_equal(b.kind, a.kind);
 	assert_string_equal(b.run_id, a.run_id);
-	assert_string_equal(b.undoes, a.undoes);
+	assert_string_equal(b.undone_kind, a.undone_kind);
 	assert_int_equal(b.before, 7);
 	assert_int_equal(b.after, 9);
 	assert_true(b.git && b.whole);
@@ -154,8 +154,8 @@ static void discard(struct folder_box *p, const char *run, bool away)
 	assert_true(lock >= 0);
 	assert_int_equal(action_announce_discard(p->fd, run, &err), -EBUSY);
 	move(p, run, away);
-	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
-	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), -ENOENT);
+	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
+	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), -ENOENT);
 	(void)close(lock);
 }
 
@@ -168,17 +168,17 @@ static void a_discard_that_was_announced_only_is_none(void **state)
 	assert_int_equal(action_save_last(p->fd, &apply, NULL, &err), 0);
 	move(p, "two", false);
 	(void)close(action_announce_discard(p->fd, "two", &err));
-	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "apply", "one");
 	/* The same when it is to come back, and does not. */
 	discard(p, "two", true);
 	(void)close(action_announce_discard(p->fd, "two", &err));
-	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "discard", "two");
 	/* Ended after the folder came back. */
 	(void)close(action_announce_discard(p->fd, "two", &err));
 	move(p, "two", false);
-	assert_int_equal(action_settle_discard(p->fd, p->fd, &err), 0);
+	assert_int_equal(action_finalize_discard(p->fd, p->fd, &err), 0);
 	expect_last(p->fd, "apply", "one");
 }
 
@@ -246,13 +246,14 @@ static void act(int fd, uint64_t before)
 	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
 }
 
-static void take_back(int fd, uint64_t before, uint64_t takes, char *undoes)
+static void take_back(int fd, uint64_t before, uint64_t undone_before,
+		      char *undone_kind)
 {
 	struct action a = {.kind = "undo",
 			   .run_id = "r",
-			   .undoes = undoes,
+			   .undone_kind = undone_kind,
 			   .before = before,
-			   .takes = takes};
+			   .undone_before = undone_before};
 	struct err err;
 
 	assert_int_equal(action_save_last(fd, &a, NULL, &err), 0);
