@@ -48,7 +48,7 @@ struct action {
 	 * back, or by an undo of that in effect again; 0: not known. */
 	uint64_t first;
 	bool git; /* a .git was named, and taken along */
-	bool whole; /* an apply of all that the run changed */
+	bool complete; /* an apply of all that the run changed */
 	char **only; /* its snapshots are of these paths; NULL: of all */
 	struct action_root *others;
 	size_t other_count, other_room;

@@ -220,7 +220,7 @@ int action_record_save(int workspace_fd, const char *name,
 	record_set_int(&r, "after", (int64_t)a->after);
 	record_set_int(&r, "takes", (int64_t)a->undone_before);
 	record_set_int(&r, "git", a->git);
-	record_set_int(&r, "whole", a->whole);
+	record_set_int(&r, "whole", a->complete);
 	add_other_roots(&r, a);
 	add_first_seqs(&r, a);
 	add_part_values(&r, a);
@@ -257,7 +257,7 @@ int action_record_load(int workspace_fd, const char *name, struct action *ret,
 		.after = (uint64_t)record_get_int(&r, "after"),
 		.undone_before = (uint64_t)record_get_int(&r, "takes"),
 		.git = record_get_int(&r, "git") != 0,
-		.whole = record_get_int(&r, "whole") != 0,
+		.complete = record_get_int(&r, "whole") != 0,
 	};
 	got = parse_root_values(&r, ret, err);
 	if (got < 0) {

@@ -21,7 +21,7 @@ struct context {
 	 * answering -EBUSY at once. */
 	bool patient;
 	/* recover_project() takes back what it could finish too. */
-	bool take_back;
+	bool roll_back;
 };
 
 /* Before anything else on a struct context that will be closed. */

@@ -20,24 +20,24 @@
 #include "restore/transaction.h"
 #include "restore/workspace.h"
 
-int recover_settle_run(struct context *c, struct session *s, bool whole,
-		       struct err *err)
+int recover_set_run_state(struct context *c, struct session *s, bool complete,
+			  struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct change_counts counts;
 
-	if (!whole) {
+	if (!complete) {
 		if (changes_load_own(c, s, &changes, err) < 0)
 			return -err->num;
 		changes_count_all(&changes, &counts);
-		whole = counts.total == counts.git &&
-			!changes_count_home(&changes.home);
+		complete = counts.total == counts.git &&
+			   !changes_count_home(&changes.home);
 	}
-	return session_set_state(s, whole ? RUN_APPLIED : RUN_ENDED, err);
+	return session_set_state(s, complete ? RUN_APPLIED : RUN_ENDED, err);
 }
 
 /* Where there is no room for all of its layer, the next apply makes it. */
-static int refill(struct context *c, struct session *s)
+static int restore_run_upper(struct context *c, struct session *s)
 {
 	struct err err;
 	int got = moved_dirs_restore(s, c->store, &err);
@@ -47,25 +47,27 @@ static int refill(struct context *c, struct session *s)
 	return got;
 }
 
-int recover_settle_undo(struct context *c, struct session *s,
-			const struct action *a, struct err *err)
+int recover_set_undone_state(struct context *c, struct session *s,
+			     const struct action *a, struct err *err)
 {
 	if (strcmp(a->undone_kind, "apply") != 0)
-		return recover_settle_run(c, s, a->whole, err);
-	(void)refill(c, s);
+		return recover_set_run_state(c, s, a->complete, err);
+	(void)restore_run_upper(c, s);
 	return session_set_state(s, RUN_ENDED, err);
 }
 
 /* An apply that was not done, or no longer is. */
-static int settle_undone(struct context *c, struct session *s, struct err *err)
+static int set_undone_state(struct context *c, struct session *s,
+			    struct err *err)
 {
-	return refill(c, s) < 0 ? session_set_state(s, RUN_ENDED, err)
-				: recover_settle_run(c, s, false, err);
+	return restore_run_upper(c, s) < 0
+		       ? session_set_state(s, RUN_ENDED, err)
+		       : recover_set_run_state(c, s, false, err);
 }
 
 /* What it did after the action is none of that. */
-static bool went_on(struct context *c, const struct action *a,
-		    const struct session *s)
+static bool run_continued_after(struct context *c, const struct action *a,
+				const struct session *s)
 {
 	AUTO(snapshot) struct snapshot before = {0};
 	struct err ignored;
@@ -76,7 +78,8 @@ static bool went_on(struct context *c, const struct action *a,
 
 /* What the interrupted action's run is now: applied, or to be decided on.
  * false: that could not be noted. A live one decides for itself. */
-static bool settle_state(struct context *c, const struct action *a, bool done)
+static bool finalize_run_state(struct context *c, const struct action *a,
+			       bool done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
 	struct action now = *a; /* borrowed */
@@ -87,19 +90,20 @@ static bool settle_state(struct context *c, const struct action *a, bool done)
 		got = session_open(c->state.runs_fd, a->run_id, true, &s, &err);
 	if (got == -ENOENT || got == -EBUSY || !a->run_id[0])
 		return true;
-	now.whole = a->whole && got == 0 && !went_on(c, a, &s);
+	now.complete =
+		a->complete && got == 0 && !run_continued_after(c, a, &s);
 	if (got == 0 && strcmp(a->kind, "apply") == 0)
-		got = done ? recover_settle_run(c, &s, now.whole, &err)
-			   : settle_undone(c, &s, &err);
+		got = done ? recover_set_run_state(c, &s, now.complete, &err)
+			   : set_undone_state(c, &s, &err);
 	else if (got == 0 && done && strcmp(a->kind, "undo") == 0)
-		got = recover_settle_undo(c, &s, &now, &err);
+		got = recover_set_undone_state(c, &s, &now, &err);
 	if (got < 0)
 		output_warn("%s", err.text);
 	session_free(&s);
 	return got == 0;
 }
 
-static bool is_listed(char *const *list, const char *path)
+static bool is_listed_path(char *const *list, const char *path)
 {
 	for (; list && *list; list++)
 		if (strcmp(*list, path) == 0)
@@ -121,7 +125,7 @@ static int list_unread(struct context *c, struct project *p,
 		AUTO(entry) struct entry is = {0};
 		AUTO(entry) struct entry was = {0};
 
-		if (is_listed(*seen, path))
+		if (is_listed_path(*seen, path))
 			continue;
 		mem_list_add(seen, path);
 		if (tree_lookup(c->store, &now->root, path, &is, err) < 0 ||
@@ -142,9 +146,10 @@ static int list_unread(struct context *c, struct project *p,
 }
 
 /* The folder as it is now. Behind what is opened there may be more of it. */
-static int look_after(struct context *c, struct project *p,
-		      const struct action *a, const struct snapshot *old,
-		      struct snapshot *ret, struct err *err)
+static int snapshot_after_action(struct context *c, struct project *p,
+				 const struct action *a,
+				 const struct snapshot *old,
+				 struct snapshot *ret, struct err *err)
 {
 	auto_free char *reason = mem_printf("post-%s", a->kind);
 	AUTO(snapshot) struct snapshot now = {0};
@@ -169,8 +174,8 @@ static int look_after(struct context *c, struct project *p,
 }
 
 /* What the journal said was done in a folder; NULL: there was none any more. */
-static const struct applied_ops *done_in(const struct project *first,
-					 const char *path)
+static const struct applied_ops *
+find_recovered_root(const struct project *first, const char *path)
 {
 	size_t i;
 
@@ -181,17 +186,17 @@ static const struct applied_ops *done_in(const struct project *first,
 }
 
 /* One folder of it as it is now, without what others did in it. */
-static int settle_root(struct context *c, struct project *p,
-		       const struct applied_ops *did, const struct action *a,
-		       char *const *only, uint64_t before, uint64_t *ret_after,
-		       struct err *err)
+static int finalize_root(struct context *c, struct project *p,
+			 const struct applied_ops *did, const struct action *a,
+			 char *const *only, uint64_t before,
+			 uint64_t *ret_after, struct err *err)
 {
 	AUTO(snapshot) struct snapshot old = {0};
 	AUTO(snapshot) struct snapshot now = {0};
 
 	p->only = (const char *const *)only;
 	if (catalog_load(c->store, before, &old, err) < 0 ||
-	    look_after(c, p, a, &old, &now, err) < 0 ||
+	    snapshot_after_action(c, p, a, &old, &now, err) < 0 ||
 	    (did &&
 	     applied_ops_isolate(did, c->store, &old.root, &now, err) < 0) ||
 	    catalog_add(c->store, &now, err) < 0)
@@ -201,9 +206,9 @@ static int settle_root(struct context *c, struct project *p,
 }
 
 /* A folder that is gone has no state afterwards: undo will say so. */
-static int settle_other(struct context *c, const struct project *first,
-			const struct action *a, struct action_root *o,
-			struct err *err)
+static int finalize_other_root(struct context *c, const struct project *first,
+			       const struct action *a, struct action_root *o,
+			       struct err *err)
 {
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	int got = project_open(o->path, c->state.workspaces_fd, false, &p, err);
@@ -212,8 +217,8 @@ static int settle_other(struct context *c, const struct project *first,
 		return 0;
 	if (got < 0)
 		return got;
-	got = settle_root(c, &p, done_in(first, o->path), a, o->only, o->before,
-			  &o->after, err);
+	got = finalize_root(c, &p, find_recovered_root(first, o->path), a,
+			    o->only, o->before, &o->after, err);
 	project_close(&p);
 	return got;
 }
@@ -248,8 +253,9 @@ static int has_snapshots(struct context *c, const char *path,
 
 /* 1: the last action is this one, and what it names is there; *ret_last: of it
  * that alone is looked at. */
-static int is_noted(struct context *c, struct project *p,
-		    const struct action *a, bool *ret_last, struct err *err)
+static int is_recorded_action(struct context *c, struct project *p,
+			      const struct action *a, bool *ret_last,
+			      struct err *err)
 {
 	AUTO(action) struct action last = {0};
 	int got = action_load_last(p->workspace_fd, &last, err);
@@ -260,16 +266,16 @@ static int is_noted(struct context *c, struct project *p,
 	return *ret_last ? has_snapshots(c, p->path, &last, err) : 0;
 }
 
-static int settle_roots(struct context *c, struct project *p, struct action *a,
-			struct err *err)
+static int finalize_roots(struct context *c, struct project *p,
+			  struct action *a, struct err *err)
 {
 	size_t i;
 
-	if (settle_root(c, p, done_in(p, p->path), a, a->only, a->before,
-			&a->after, err) < 0)
+	if (finalize_root(c, p, find_recovered_root(p, p->path), a, a->only,
+			  a->before, &a->after, err) < 0)
 		return -err->num;
 	for (i = 0; i < a->other_count; i++)
-		if (settle_other(c, p, a, &a->others[i], err) < 0)
+		if (finalize_other_root(c, p, a, &a->others[i], err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -280,24 +286,24 @@ static int settle_roots(struct context *c, struct project *p, struct action *a,
  * was taken back: that files are not as before it, is the user's doing. 0: all
  * but the run's record says so.
  */
-static int settle_action(struct context *c, struct project *p, struct action *a,
-			 int recovered, struct err *err)
+static int finalize_action(struct context *c, struct project *p,
+			   struct action *a, int recovered, struct err *err)
 {
-	bool last, done, settled;
-	int noted = is_noted(c, p, a, &last, err);
+	bool last, done, finalized;
+	int recorded = is_recorded_action(c, p, a, &last, err);
 
-	if (noted < 0)
-		return noted;
+	if (recorded < 0)
+		return recorded;
 	done = last || recovered == 1;
-	if (noted || !done)
-		return settle_state(c, a, done);
-	if (settle_roots(c, p, a, err) < 0)
+	if (recorded || !done)
+		return finalize_run_state(c, a, done);
+	if (finalize_roots(c, p, a, err) < 0)
 		return -err->num;
-	settled = settle_state(c, a, true);
+	finalized = finalize_run_state(c, a, true);
 	state_log(&c->state, a->kind, "run", a->run_id, "project", p->path,
 		  "note", "finished after a sudden end", NULL);
 	return action_save_last(p->workspace_fd, a, NULL, err) < 0 ? -err->num
-								   : settled;
+								   : finalized;
 }
 
 static int recover_locked(struct context *c, struct project *p, struct err *err)
@@ -306,8 +312,8 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	auto_free char *text = NULL;
 	int (*end)(struct store *, struct project *, int, char **,
 		   struct err *) =
-		c->take_back ? transaction_abort : transaction_recover;
-	int recovered, got, settled = 0;
+		c->roll_back ? transaction_abort : transaction_recover;
+	int recovered, got, finalized = 0;
 
 	(void)signal(SIGIO, SIG_IGN); /* lock_has_writer() */
 	recovered = end(c->store, p, c->state.workspaces_fd, &text, err);
@@ -320,18 +326,18 @@ static int recover_locked(struct context *c, struct project *p, struct err *err)
 	if (got < 0 && got != -ENOENT)
 		return got;
 	if (got == 0)
-		settled = settle_action(c, p, &a, recovered, err);
-	if (settled < 0)
-		return settled;
+		finalized = finalize_action(c, p, &a, recovered, err);
+	if (finalized < 0)
+		return finalized;
 	if (recovered == 1 &&
 	    transaction_close(p, c->state.workspaces_fd, err) < 0)
 		return -err->num;
-	if (settled)
+	if (finalized)
 		action_drop_next(p->workspace_fd);
 	return recovered;
 }
 
-static bool is_locked(int workspace_fd)
+static bool is_workspace_locked(int workspace_fd)
 {
 	struct err ignored;
 	auto_close int lock =
@@ -354,7 +360,7 @@ char *recover_unfinished(const struct context *c, const char *project,
 
 	*ret_back = false;
 	if (fd < 0 || !transaction_pending(workspaces_fd, path) ||
-	    is_locked(fd))
+	    is_workspace_locked(fd))
 		return NULL;
 	title = transaction_title(workspaces_fd, path, &stage);
 	if (stage == TRANSACTION_DONE)
@@ -364,7 +370,8 @@ char *recover_unfinished(const struct context *c, const char *project,
 }
 
 /* What was in the way is none of this command's business. */
-static int settle_parts(struct context *c, int workspace_fd, struct err *err)
+static int finalize_partial_discard(struct context *c, int workspace_fd,
+				    struct err *err)
 {
 	int got = partial_discard_finalize(&c->state, workspace_fd, NULL, err);
 
@@ -389,7 +396,7 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 	lock = lock_take(workspace_fd, "lock", true, true, err);
 	if (lock < 0)
 		return lock;
-	got = a.part_count ? settle_parts(c, workspace_fd, err)
+	got = a.part_count ? finalize_partial_discard(c, workspace_fd, err)
 			   : action_finalize_discard(workspace_fd,
 						     c->state.runs_fd, err);
 	/* Whoever had the lock has settled it. */
@@ -397,7 +404,7 @@ static int recover_discard(struct context *c, int workspace_fd, struct err *err)
 }
 
 /* What another guard has open just now is its own affair. */
-static int recover_shut(int workspace_fd, struct err *err)
+static int recover_unreadable_dirs(int workspace_fd, struct err *err)
 {
 	struct err ignored;
 	auto_close int lock = -1;
@@ -420,7 +427,7 @@ int recover_project(struct context *c, const char *project, struct err *err)
 		return 0;
 	if (workspace_fd < 0)
 		return workspace_fd;
-	if (recover_shut(workspace_fd, err) < 0)
+	if (recover_unreadable_dirs(workspace_fd, err) < 0)
 		return -err->num;
 	/* It was changed along with another project: that one has the
 	 * journal. One that names this folder itself is none of guard's. */

@@ -29,10 +29,10 @@ int recover_project(struct context *c, const char *project, struct err *err);
  * The state a run has after an apply: applied when whole, or when nothing is
  * left in its layers outside of a .git and of the home's caches; else ended.
  */
-int recover_settle_run(struct context *c, struct session *s, bool whole,
-		       struct err *err);
+int recover_set_run_state(struct context *c, struct session *s, bool complete,
+			  struct err *err);
 /* The same after an undo, or after one of an undo. */
-int recover_settle_undo(struct context *c, struct session *s,
-			const struct action *a, struct err *err);
+int recover_set_undone_state(struct context *c, struct session *s,
+			     const struct action *a, struct err *err);
 
 #endif

@@ -300,7 +300,7 @@ int applying_plan(struct applying *a, const struct entry *want,
 		.resolve = resolve ? resolve : RESOLVE_MERGE,
 		.our_label = "project",
 		.their_label = label,
-		.differences = want == &a->want && a->differences.whole
+		.differences = want == &a->want && a->differences.complete
 				       ? &a->differences
 				       : NULL,
 	};
@@ -390,12 +390,12 @@ static int note_applied(struct applying *a, const struct action *action,
  * New folders come out of the layer itself when all of the run is applied:
  * what is left of its layer then, nobody has to decide on any more.
  */
-static char **choose_taken(struct applying *a, bool whole)
+static char **choose_taken(struct applying *a, bool complete)
 {
 	struct session *s = &a->p->session;
 	char **paths;
 
-	if (!whole || s->live || !a->as_stored || !a->of_all)
+	if (!complete || s->live || !a->as_stored || !a->of_all)
 		return NULL;
 	paths = move_from_upper_choose(&a->plan);
 	if (paths && !upper_busy_ruled_out(s->fd, a->changes.upper_fd))
@@ -451,7 +451,8 @@ static bool settled(struct applying *a, const struct action *action)
 		output_warn("it is done, but what run %s had applied by now "
 			    "could not be noted: %s",
 			    s->id, err.text);
-	if (s->live || recover_settle_run(a->c, s, action->whole, &err) == 0)
+	if (s->live ||
+	    recover_set_run_state(a->c, s, action->complete, &err) == 0)
 		return true;
 	output_warn("it is done, but the state of run %s could not be noted; "
 		    "the next command of guard here tries again: %s",
@@ -459,7 +460,7 @@ static bool settled(struct applying *a, const struct action *action)
 	return false;
 }
 
-int applying_carry(struct applying *a, bool whole, bool git,
+int applying_carry(struct applying *a, bool complete, bool git,
 		   uint64_t *ret_after, struct err *err)
 {
 	struct session *s = &a->p->session;
@@ -467,9 +468,9 @@ int applying_carry(struct applying *a, bool whole, bool git,
 		.kind = "apply",
 		.run_id = s->id,
 		.git = git,
-		.whole = whole,
+		.complete = complete,
 	};
-	char **taken = choose_taken(a, whole);
+	char **taken = choose_taken(a, complete);
 	const struct transaction_layer layer = {
 		.upper_fd = a->changes.upper_fd,
 		.before = s->ended,

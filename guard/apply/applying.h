@@ -95,7 +95,7 @@ int applying_check(struct applying *a, struct err *err);
 
 /* whole: the plan is of all that the run changed. *ret_after: the snapshot of
  * what it left. */
-int applying_carry(struct applying *a, bool whole, bool git,
+int applying_carry(struct applying *a, bool complete, bool git,
 		   uint64_t *ret_after, struct err *err);
 
 /* The plans of all folders, with their prefixes: the project's first, the

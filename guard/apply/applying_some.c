@@ -39,7 +39,7 @@ static int each(void *arg, const char *path, const struct entry *base,
 	if (s->differences->count < 4 * s->max)
 		differences_add(s->differences, path, base, want);
 	else
-		s->differences->whole = false;
+		s->differences->complete = false;
 	if (has_twins(base) || has_twins(want))
 		s->all = true;
 	if (s->all || !*path || path_has_part(path, ".git") ||
@@ -76,11 +76,11 @@ int applying_some_choose(struct applying *a, struct err *err)
 	};
 	int got;
 
-	s.differences->whole = true;
+	s.differences->complete = true;
 	got = tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
 	if (got < 0 || s.all)
 		mem_list_free(&s.paths);
-	if (got < 0 || !s.differences->whole)
+	if (got < 0 || !s.differences->complete)
 		differences_free(s.differences);
 	a->only = s.paths;
 	return got < 0 ? got : 0;

@@ -124,12 +124,12 @@ static int shut_in(const struct importer_job *job, int report, int go)
 
 static void send(int fd, const struct buf *message)
 {
-	AUTO(buf) struct buf whole = {0};
+	AUTO(buf) struct buf complete = {0};
 
-	enc_u32(&whole, (uint32_t)message->len);
-	buf_add(&whole, message->data, message->len);
+	enc_u32(&complete, (uint32_t)message->len);
+	buf_add(&complete, message->data, message->len);
 	if (message->len > MESSAGE_MAX ||
-	    fd_write(fd, whole.data, whole.len) < 0)
+	    fd_write(fd, complete.data, complete.len) < 0)
 		_exit(1);
 }
 

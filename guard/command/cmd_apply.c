@@ -197,8 +197,8 @@ static int nothing_left(struct apply *a, struct err *err)
 	say_nothing_left(a);
 	applying_say_git_left(&a->in);
 	if (!a->o->dry &&
-	    recover_settle_run(a->in.c, &a->in.p->session,
-			       resolve_run_is_complete(a->in.p), err) < 0)
+	    recover_set_run_state(a->in.c, &a->in.p->session,
+				  resolve_run_is_complete(a->in.p), err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
@@ -424,7 +424,7 @@ static int end_interrupted(struct context *c, bool abort, struct err *err)
 
 	if (context_open(c, true, err) < 0)
 		return -err->num;
-	c->take_back = abort;
+	c->roll_back = abort;
 	got = recover_project(c, c->project, err);
 	if (got < 0)
 		return got;

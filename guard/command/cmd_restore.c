@@ -137,11 +137,11 @@ static bool is_silent(const struct restore *r)
 static int print_entry(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
-	auto_free char *whole = path_join(arg, path);
+	auto_free char *complete = path_join(arg, path);
 	AUTO(buf) struct buf b = {0};
 
 	(void)err;
-	output_name(&b, whole);
+	output_name(&b, complete);
 	(void)printf("  %sA%s  %s%s\n", output_style(STYLE_ADDED),
 		     output_style(STYLE_NONE), buf_text(&b),
 		     S_ISDIR(e->mode) ? "/" : "");
@@ -224,7 +224,7 @@ static int carry_restore(struct restore *r, struct err *err)
 		.kind = "restore",
 		.run_id = "",
 		.git = true,
-		.whole = true,
+		.complete = true,
 	};
 	struct carry_root root = {&r->project, &r->plan, &r->before};
 	auto_free char *before = NULL;

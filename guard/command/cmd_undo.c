@@ -266,7 +266,7 @@ static bool settle_run(struct undo *u, const struct action *done)
 		return true;
 	}
 	if (got == 0)
-		got = recover_settle_undo(u->c, &s, done, &err);
+		got = recover_set_undone_state(u->c, &s, done, &err);
 	if (got < 0)
 		output_warn("it is done, but that run %s %s could not be "
 			    "noted; the next command of guard here tries "
@@ -346,7 +346,7 @@ static int carry_undo(struct undo *u, struct err *err)
 		.undone_kind = undone_by(&u->last),
 		.undone_before = u->last.before,
 		.git = u->last.git,
-		.whole = u->last.whole,
+		.complete = u->last.complete,
 	};
 	auto_free char *before = NULL;
 	int got = carry_roots(u, &action, err);

@@ -21,7 +21,7 @@ struct part {
 	struct review review;
 	struct applying_extra *extra; /* NULL: the project */
 	struct entry picked;
-	bool whole, git; /* of what was picked */
+	bool complete, git; /* of what was picked */
 };
 
 struct reviewing {
@@ -347,18 +347,18 @@ static int pick_all(struct reviewing *v, bool *ret_whole, bool *ret_git,
 		struct part *p = &v->parts[i];
 
 		entry_free(&p->picked);
-		p->whole = false;
+		p->complete = false;
 		if (!p->review.store)
 			entry_copy(&p->picked, p->extra ? &p->extra->base.root
 							: &v->a->base.root);
-		else if (review_pick(&p->review, &p->picked, &p->whole, &p->git,
-				     err) < 0)
+		else if (review_pick(&p->review, &p->picked, &p->complete,
+				     &p->git, err) < 0)
 			return -err->num;
 		if (p->extra) {
 			p->extra->picked = &p->picked;
 			p->extra->git_picked = p->git;
 		}
-		*ret_whole &= p->whole;
+		*ret_whole &= p->complete;
 		*ret_git |= p->git;
 	}
 	return 0;
@@ -370,12 +370,12 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 	struct applying *a = v->a;
 	const struct entry *want = &v->parts[0].picked;
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
-	bool whole, git;
+	bool complete, git;
 	uint64_t after;
 	int got;
 
 	v->resolve = v->o->resolve;
-	if (pick_all(v, &whole, &git, err) < 0)
+	if (pick_all(v, &complete, &git, err) < 0)
 		return -err->num;
 	if (v->o->commit.on &&
 	    committing_make(a, &v->o->commit, false, want, &commit, err) < 0)
@@ -398,7 +398,7 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 		*ret_status = STATUS_OK;
 		return 1;
 	}
-	if (applying_carry(a, whole, git, &after, err) < 0)
+	if (applying_carry(a, complete, git, &after, err) < 0)
 		return -err->num;
 	applying_say_done(a);
 	if (commit && committing_point(a, commit, true, err) < 0)

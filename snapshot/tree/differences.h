@@ -15,7 +15,7 @@ struct difference {
 struct differences {
 	struct difference *items;
 	size_t count, capacity;
-	bool whole; /* none is missing; the collector's to set */
+	bool complete; /* none is missing; the collector's to set */
 };
 
 void differences_free(struct differences *d);

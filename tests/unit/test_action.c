@@ -41,7 +41,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 		.before = 7,
 		.after = 9,
 		.git = true,
-		.whole = true,
+		.complete = true,
 	};
 	AUTO(action) struct action b = {0};
 	struct err err;
@@ -54,7 +54,7 @@ static void an_action_comes_back_as_it_was_saved(void **state)
 	assert_string_equal(b.undone_kind, a.undone_kind);
 	assert_int_equal(b.before, 7);
 	assert_int_equal(b.after, 9);
-	assert_true(b.git && b.whole);
+	assert_true(b.git && b.complete);
 }
 
 static char *head_of(int fd, const char *name)
