@@ -12,7 +12,7 @@
 /* Above the numbers that they get in the end. */
 #define ASIDE 20
 
-static void be_idle(void)
+static void set_idle_priority(void)
 {
 	struct sched_param none = {0};
 
@@ -21,7 +21,7 @@ static void be_idle(void)
 		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 
-static void leave_session(void)
+static void detach_session(void)
 {
 	sigset_t none;
 
@@ -46,7 +46,7 @@ int background_enter(const char *name, int *const *fds, size_t count)
 		if (aside[i] < 0)
 			return -1;
 	}
-	leave_session();
+	detach_session();
 	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		return -1;
 	for (i = 0; i < count; i++) {
@@ -56,6 +56,6 @@ int background_enter(const char *name, int *const *fds, size_t count)
 	}
 	(void)syscall(SYS_close_range, 3u + (unsigned int)count, ~0u, 0u);
 	(void)prctl(PR_SET_NAME, name);
-	be_idle();
+	set_idle_priority();
 	return 0;
 }

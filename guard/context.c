@@ -48,29 +48,30 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 }
 
 /* How long another guard is waited for. */
-#define PATIENCE_MS 30000
-#define LOOK_MS 20
+#define LOCK_WAIT_MS 30000
+#define RETRY_MS 20
 
-static int open_patiently(struct context *c, const char *path, bool make,
-			  struct project *ret, struct err *err)
+static int open_project_waiting(struct context *c, const char *path, bool make,
+				struct project *ret, struct err *err)
 {
 	int waited, got;
 
-	for (waited = 0;; waited += LOOK_MS) {
+	for (waited = 0;; waited += RETRY_MS) {
 		got = project_open(path, c->state.workspaces_fd, make, ret,
 				   err);
-		if (got != -EBUSY || !c->patient || waited >= PATIENCE_MS)
+		if (got != -EBUSY || !c->wait_for_lock ||
+		    waited >= LOCK_WAIT_MS)
 			return got;
 		if (waited == 1000)
 			output_say("waiting: %s", err->text);
-		(void)poll(NULL, 0, LOOK_MS);
+		(void)poll(NULL, 0, RETRY_MS);
 	}
 }
 
 int context_project(struct context *c, const char *path, bool make,
 		    struct project *ret, struct err *err)
 {
-	int got = open_patiently(c, path, make, ret, err);
+	int got = open_project_waiting(c, path, make, ret, err);
 
 	output_room_project(path);
 	/* Whoever was at work there has stored more since, and left a stat
@@ -84,7 +85,7 @@ int context_project(struct context *c, const char *path, bool make,
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-static void what_ends(sigset_t *ret)
+static void fill_ending_signals(sigset_t *ret)
 {
 	size_t i;
 
@@ -94,19 +95,19 @@ static void what_ends(sigset_t *ret)
 }
 
 /* As nohup(1) does it, or a shell for what is in the background. */
-static bool is_ignored(int signal)
+static bool is_signal_ignored(int signal)
 {
 	struct sigaction now;
 
 	return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-static bool meets(const char *a, const char *b)
+static bool paths_overlap(const char *a, const char *b)
 {
 	return path_below(a, b) || path_below(b, a);
 }
 
-void context_await_starts(const struct context *c, const char *folder)
+void context_wait_starting_runs(const struct context *c, const char *dir)
 {
 	AUTO(session_list) struct session_list list = {0};
 	struct err ignored;
@@ -116,24 +117,24 @@ void context_await_starts(const struct context *c, const char *folder)
 		return;
 	for (i = 0; i < list.count; i++) {
 		struct session *s = &list.items[i];
-		bool concerned = meets(s->project, folder);
+		bool concerned = paths_overlap(s->project, dir);
 
 		for (k = 0; k < s->extra_count; k++)
-			concerned |= meets(s->extras[k].path, folder);
+			concerned |= paths_overlap(s->extras[k].path, dir);
 		if (s->live && concerned)
 			(void)session_base(s, true, &ignored);
 	}
 }
 
-void context_hold_signals(sigset_t *ret_before)
+void context_block_signals(sigset_t *ret_before)
 {
 	sigset_t set;
 
-	what_ends(&set);
+	fill_ending_signals(&set);
 	(void)sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-bool context_signal_waits(void)
+bool context_signal_pending(void)
 {
 	sigset_t set;
 	size_t i;
@@ -141,21 +142,22 @@ bool context_signal_waits(void)
 	if (sigpending(&set) < 0)
 		return false;
 	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		if (sigismember(&set, ending[i]) == 1 && !is_ignored(ending[i]))
+		if (sigismember(&set, ending[i]) == 1 &&
+		    !is_signal_ignored(ending[i]))
 			return true;
 	return false;
 }
 
-bool context_let_signals(const sigset_t *before)
+bool context_restore_signals(const sigset_t *before)
 {
 	const struct timespec at_once = {0};
 	bool waited = false;
 	sigset_t set;
 	int got;
 
-	what_ends(&set);
+	fill_ending_signals(&set);
 	while ((got = sigtimedwait(&set, NULL, &at_once)) > 0)
-		waited |= !is_ignored(got);
+		waited |= !is_signal_ignored(got);
 	(void)sigprocmask(SIG_SETMASK, before, NULL);
 	return waited;
 }

@@ -19,7 +19,7 @@ struct context {
 	struct store *store; /* NULL until context_store() */
 	/* Waits a while for another guard at work in a project, instead of
 	 * answering -EBUSY at once. */
-	bool patient;
+	bool wait_for_lock;
 	/* recover_project() takes back what it could finish too. */
 	bool roll_back;
 };
@@ -53,13 +53,13 @@ int context_project(struct context *c, const char *path, bool make,
  * works on, and is a conflict for that run. One that cannot be read is passed
  * over.
  */
-void context_await_starts(const struct context *c, const char *folder);
+void context_wait_starting_runs(const struct context *c, const char *dir);
 
 /* Holds back what people end a program with until *ret_before is set again. */
-void context_hold_signals(sigset_t *ret_before);
+void context_block_signals(sigset_t *ret_before);
 /* Whether one of them waits. */
-bool context_signal_waits(void);
+bool context_signal_pending(void);
 /* The same mask again; true: one of them waited, and is gone now. */
-bool context_let_signals(const sigset_t *before);
+bool context_restore_signals(const sigset_t *before);
 
 #endif

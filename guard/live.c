@@ -10,7 +10,7 @@
 
 #define INIT "init" /* = number " " start */
 
-void live_note(struct session *s, pid_t init)
+void live_record_init(struct session *s, pid_t init)
 {
 	auto_free char *value =
 		mem_printf("%d %" PRIu64, init, freeze_start_of(init));
@@ -18,7 +18,7 @@ void live_note(struct session *s, pid_t init)
 	record_set(&s->more, INIT, value);
 }
 
-int live_hold(const struct session *s, struct frozen **ret, struct err *err)
+int live_suspend(const struct session *s, struct frozen **ret, struct err *err)
 {
 	const char *value = record_get(&s->more, INIT);
 	uint64_t start;

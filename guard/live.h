@@ -8,12 +8,12 @@
 #include "overlay/session.h"
 
 /* Notes in the record (not saved) who the run's pid 1 is. */
-void live_note(struct session *s, pid_t init);
+void live_record_init(struct session *s, pid_t init);
 
 /*
  * Holds it still; *ret is NULL when there is nothing to be held: it is not
  * going, or has just ended. Others read its layer as if it were at rest then.
  */
-int live_hold(const struct session *s, struct frozen **ret, struct err *err);
+int live_suspend(const struct session *s, struct frozen **ret, struct err *err);
 
 #endif

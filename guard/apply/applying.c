@@ -230,7 +230,7 @@ static int look_and_load(struct applying *a, struct err *err)
 	if (applying_look(a, err) < 0 ||
 	    apply_log_rebase(a->c->store, s, 0, a->project.workspace_fd,
 			     &a->base.root, &a->before.root, err) < 0 ||
-	    live_hold(s, &frozen, err) < 0)
+	    live_suspend(s, &frozen, err) < 0)
 		return -err->num;
 	got = load_layer(a, err);
 	freeze_end(&frozen);

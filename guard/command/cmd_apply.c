@@ -511,7 +511,7 @@ int cmd_apply(int argc, char **argv)
 	struct err err;
 	int got;
 
-	c.patient = true;
+	c.wait_for_lock = true;
 	got = options_take(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;

@@ -217,7 +217,7 @@ static int load_held(struct context *c, const struct session *s,
 	struct err odd;
 	int got;
 
-	if (live_hold(s, &frozen, &odd) < 0)
+	if (live_suspend(s, &frozen, &odd) < 0)
 		output_warn("%s: it goes on while its layer is read", odd.text);
 	got = changes_load_own(c, s, ret, err);
 	freeze_end(&frozen);

@@ -229,7 +229,7 @@ static int take(char **paths, size_t count, struct take *t, struct err *err)
 	json_t *array, *whole;
 	int got;
 
-	c.patient = true;
+	c.wait_for_lock = true;
 	if (!count && state_check_project(NULL, PROJECT_STORE, err) < 0)
 		return -err->num;
 	if (context_open(&c, false, err) < 0)

@@ -60,7 +60,7 @@ int carry_check(struct store *store, const struct carry_root *roots,
 
 /*
  * Before anything is noted that somebody who gives up waiting would leave: see
- * context_await_starts().
+ * context_wait_starting_runs().
  */
 void carry_out_await(const struct context *c, const struct carry_root *roots,
 		     size_t count);

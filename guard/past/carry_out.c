@@ -193,7 +193,7 @@ static int run(struct carrying *c, const struct transaction_root *roots,
 		.run_id = run_id,
 		.progress = tell_progress,
 		.progress_arg = &c->progress,
-		.is_cancelled = context_signal_waits,
+		.is_cancelled = context_signal_pending,
 		.begin = c->action ? begin : NULL,
 		.end = c->action ? note_done : NULL,
 		.callback_arg = c,
@@ -254,7 +254,7 @@ void carry_out_await(const struct context *c, const struct carry_root *roots,
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		context_await_starts(c, roots[i].project->path);
+		context_wait_starting_runs(c, roots[i].project->path);
 }
 
 int carry_out(struct store *store, const struct carry_root *roots, size_t count,
@@ -265,9 +265,9 @@ int carry_out(struct store *store, const struct carry_root *roots, size_t count,
 	int got;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	context_hold_signals(&signals);
+	context_block_signals(&signals);
 	got = carry(store, roots, count, a, err);
-	interrupted = context_let_signals(&signals);
+	interrupted = context_restore_signals(&signals);
 	if (got == 0 && interrupted)
 		output_warn("interrupted too late: it is done");
 	return got;

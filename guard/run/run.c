@@ -140,7 +140,7 @@ static void set_start(struct run *run, struct timestamp time)
 
 static int say_running(struct run *run, pid_t init, struct err *err)
 {
-	live_note(&run->session, init);
+	live_record_init(&run->session, init);
 	run->session.times++;
 	return session_set_state(&run->session, RUN_RUNNING, err);
 }
@@ -172,7 +172,7 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in
 	 * between. */
-	context_hold_signals(&before);
+	context_block_signals(&before);
 	got = let_go(run, start_time, &result, ret_status, err);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)
