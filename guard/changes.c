@@ -17,7 +17,7 @@
 #include "overlay/whiteout.h"
 #include "restore/transaction.h"
 
-static int open_folder(int dirfd, const char *path, struct err *err)
+static int open_layer_dir(int dirfd, const char *path, struct err *err)
 {
 	int fd = openat(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -37,7 +37,7 @@ char *changes_prefix(const char *path, const char *home)
 }
 
 /* One beside the project, for people. To free. */
-static char *where_of(const char *path, const char *home)
+static char *extra_where_text(const char *path, const char *home)
 {
 	auto_free char *prefix = changes_prefix(path, home);
 
@@ -45,7 +45,8 @@ static char *where_of(const char *path, const char *home)
 }
 
 /* What has another layer, or none, in that folder; borrowed. */
-static const char **skip_below(const struct session *s, const char *folder)
+static const char **list_uncovered_paths(const struct session *s,
+					 const char *dir)
 {
 	size_t uncovered = 0, n = 0, i;
 	const char **skip;
@@ -61,8 +62,8 @@ static const char **skip_below(const struct session *s, const char *folder)
 				: record_get_nth(&s->more, LAYERS_UNCOVERED,
 						 i - s->extra_count - 1);
 
-		if (path_below(path, folder) && strcmp(path, folder) != 0)
-			skip[n++] = path_rest(path, folder);
+		if (path_below(path, dir) && strcmp(path, dir) != 0)
+			skip[n++] = path_rest(path, dir);
 	}
 	return skip;
 }
@@ -87,14 +88,14 @@ static int load_extra(const struct session *s, size_t index,
 	const struct extra *e = &s->extras[index];
 	auto_free const char **skip = NULL;
 
-	ret->where = where_of(e->path, s->home);
-	ret->upper_fd = open_folder(s->fd, upper, err);
+	ret->where = extra_where_text(e->path, s->home);
+	ret->upper_fd = open_layer_dir(s->fd, upper, err);
 	if (ret->upper_fd < 0)
 		return ret->upper_fd;
 	ret->lower_fd = project_open_dir(e->path, false, err);
 	if (ret->lower_fd < 0)
 		return changes_explain(ret->lower_fd, e->path, err);
-	skip = skip_below(s, e->path);
+	skip = list_uncovered_paths(s, e->path);
 	return scan_layer(ret->upper_fd, ret->lower_fd, skip, &ret->list, err);
 }
 
@@ -127,13 +128,13 @@ static int load_home(const struct session *s, const struct state *state,
 	/* The project's layer has it (--home). */
 	if (path_below(s->home, s->project))
 		return 0;
-	skip = skip_below(s, s->home);
+	skip = list_uncovered_paths(s, s->home);
 	ret->home_upper_fd =
 		openat(s->fd, "home-upper",
 		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (ret->home_upper_fd < 0)
 		return errno == ENOENT ? 0 : fail_errno(err, "open it");
-	ret->home_lower_fd = open_folder(AT_FDCWD, s->home, err);
+	ret->home_lower_fd = open_layer_dir(AT_FDCWD, s->home, err);
 	if (ret->home_lower_fd < 0)
 		return -err->num;
 	while (skip[n])
@@ -153,7 +154,7 @@ int changes_load(const struct session *s, const struct state *state,
 	if (moved_dirs_check(s, err) < 0 ||
 	    (s->state == RUN_INTERRUPTED && layers_finalize(s, err) < 0))
 		return -err->num;
-	c.upper_fd = open_folder(s->fd, "upper", err);
+	c.upper_fd = open_layer_dir(s->fd, "upper", err);
 	if (c.upper_fd < 0)
 		return err_context(err, "the layer of run %s", s->id);
 	c.lower_fd = lower_copy_open(s, err);
@@ -161,7 +162,7 @@ int changes_load(const struct session *s, const struct state *state,
 		(void)changes_explain(c.lower_fd, s->project, err);
 		return err_context(err, "the project of run %s", s->id);
 	}
-	skip = skip_below(s, s->project);
+	skip = list_uncovered_paths(s, s->project);
 	if (scan_layer(c.upper_fd, c.lower_fd, skip, &c.project, err) < 0)
 		return err_context(err, "the layer of run %s", s->id);
 	if (load_extras(s, &c, err) < 0)
@@ -223,7 +224,7 @@ size_t changes_groups(struct changes *c, struct changes_group **ret)
 }
 
 /* A move is counted where it went. */
-static void add_moved(const struct change *c, struct change_counts *ret)
+static void add_moved_counts(const struct change *c, struct change_counts *ret)
 {
 	ret->moved += c->kind != CHANGE_DELETED;
 	ret->moved_from += c->kind == CHANGE_DELETED;
@@ -231,8 +232,8 @@ static void add_moved(const struct change *c, struct change_counts *ret)
 	ret->moved_to += c->kind == CHANGE_ADDED;
 }
 
-static void add_counts(const struct change_list *list,
-		       struct change_counts *ret)
+static void add_list_counts(const struct change_list *list,
+			    struct change_counts *ret)
 {
 	size_t i;
 
@@ -253,14 +254,14 @@ static void add_counts(const struct change_list *list,
 		else
 			ret->added++;
 		if (changes_is_moved(list, c))
-			add_moved(c, ret);
+			add_moved_counts(c, ret);
 	}
 }
 
 void changes_count(const struct change_list *list, struct change_counts *ret)
 {
 	*ret = (struct change_counts){0};
-	add_counts(list, ret);
+	add_list_counts(list, ret);
 }
 
 void changes_count_all(const struct changes *c, struct change_counts *ret)
@@ -269,7 +270,7 @@ void changes_count_all(const struct changes *c, struct change_counts *ret)
 
 	changes_count(&c->project, ret);
 	for (i = 0; i < c->extra_count; i++)
-		add_counts(&c->extras[i].list, ret);
+		add_list_counts(&c->extras[i].list, ret);
 }
 
 size_t changes_total(const struct changes *c)
@@ -280,7 +281,7 @@ size_t changes_total(const struct changes *c)
 	return n.total;
 }
 
-void changes_sum(const struct change_counts *counts, struct buf *to)
+void changes_summary(const struct change_counts *counts, struct buf *to)
 {
 	const struct text_part parts[] = {
 		{counts->deleted - counts->moved_from, "deleted"},
@@ -295,7 +296,7 @@ void changes_sum(const struct change_counts *counts, struct buf *to)
 	text_sum(to, parts, sizeof(parts) / sizeof(parts[0]), "no changes");
 }
 
-void changes_keep(struct change_list *list, const char *const *paths)
+void changes_filter(struct change_list *list, const char *const *paths)
 {
 	AUTO(pathset) struct pathset meant = pathset_make(paths);
 	size_t kept = 0, i;
@@ -312,7 +313,7 @@ void changes_keep(struct change_list *list, const char *const *paths)
 	}
 }
 
-static int by_path(const void *path, const void *change)
+static int compare_change_path(const void *path, const void *change)
 {
 	return path_compare(path, ((const struct change *)change)->path);
 }
@@ -321,13 +322,13 @@ static int by_path(const void *path, const void *change)
 bool changes_has(const struct change_list *list, const char *path)
 {
 	size_t at = lowerbound(path, list->items, list->count,
-			       sizeof(*list->items), by_path);
+			       sizeof(*list->items), compare_change_path);
 
 	return at < list->count && path_below(list->items[at].path, path);
 }
 
 /* The layer has it, or says that a folder around it is deleted. */
-static bool in_layer(int upper_fd, const char *path)
+static bool layer_has_path(int upper_fd, const char *path)
 {
 	auto_free char *at = mem_strdup(path);
 
@@ -359,7 +360,7 @@ int changes_check(const struct change_list *list, int upper_fd, int lower_fd,
 		if (changes_has(list, *paths))
 			continue;
 		fd = beneath_open(lower_fd, *paths, O_PATH, 0, &ignored);
-		if (fd < 0 && !in_layer(upper_fd, *paths))
+		if (fd < 0 && !layer_has_path(upper_fd, *paths))
 			return fail(err, ENOENT,
 				    "%s is no run's id (`guard status --all` "
 				    "shows them), no file and no change of "

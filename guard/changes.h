@@ -13,7 +13,7 @@
 
 /* In a change's flags, beside the scan's own: the real path is not what it was
  * when the run began, so that apply will find a conflict there. */
-#define CHANGES_HERE 0x100u
+#define CHANGES_EDITED 0x100u
 /* One of the profile's `noise`: lists show a number only. */
 #define CHANGES_NOISE 0x200u
 /* In the run's record, repeated: a glob of it, "~/" in front for the home. */
@@ -77,8 +77,8 @@ void changes_find_moves_in(struct change_list *list, bool home,
 /* Whether both halves of the move that it belongs to are in the list: it is
  * told as a move then, and neither as deleted nor as added. */
 /* Mode, owner and flags alike. */
-bool changes_same_rights(const struct change_side *a,
-			 const struct change_side *b);
+bool changes_same_meta(const struct change_side *a,
+		       const struct change_side *b);
 bool changes_is_moved(const struct change_list *list, const struct change *c);
 /* Its move, or NULL. */
 const struct change_move *changes_move(const struct change_list *list,
@@ -92,11 +92,11 @@ void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to);
 
 /*
- * Sets CHANGES_HERE by comparing the real files with the snapshot that was
+ * Sets CHANGES_EDITED by comparing the real files with the snapshot that was
  * taken when the run began; the list is in the scan's order.
  */
-int changes_here_mark(struct store *store, const struct snapshot *base,
-		      struct change_list *list, struct err *err);
+int changes_edited_mark(struct store *store, const struct snapshot *base,
+			struct change_list *list, struct err *err);
 
 /* One folder of them, for what is shown; borrowed from the changes. */
 struct changes_group {
@@ -130,13 +130,13 @@ void changes_count(const struct change_list *list, struct change_counts *ret);
 void changes_count_all(const struct changes *c, struct change_counts *ret);
 /* "3 deleted, 2 moved, 1 added"; "no changes"; appended. What was moved is not
  * counted as deleted or added as well. */
-void changes_sum(const struct change_counts *counts, struct buf *to);
+void changes_summary(const struct change_counts *counts, struct buf *to);
 
 /* The path is a change, or holds one; the list is in order. */
 bool changes_has(const struct change_list *list, const char *path);
 
 /* Keeps only what is one of the paths or below; NULL-terminated. */
-void changes_keep(struct change_list *list, const char *const *paths);
+void changes_filter(struct change_list *list, const char *const *paths);
 
 /*
  * Each path must be something: a change (or hold one), there in the real

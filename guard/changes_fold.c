@@ -43,7 +43,7 @@ static bool may_fold(const struct change *c)
 	return !risk_by_name(c->path, &level) || level < RISK_HIGH;
 }
 
-static void fold(struct change_list *list, const char *glob)
+static void fold_noise(struct change_list *list, const char *glob)
 {
 	size_t i;
 
@@ -56,8 +56,8 @@ static void fold(struct change_list *list, const char *glob)
 /* ---- mount points ---- */
 
 /* A folder in which something is kept, or one above it, and nothing else. */
-static bool is_point(const struct change_list *list, size_t i,
-		     const char *place)
+static bool is_mount_point_change(const struct change_list *list, size_t i,
+				  const char *place)
 {
 	const char *path = list->items[i].path;
 
@@ -74,13 +74,13 @@ static bool is_point(const struct change_list *list, size_t i,
 }
 
 /* While the run goes on they are in its layer. */
-static void drop_points(struct change_list *list, const char *place)
+static void drop_mount_points(struct change_list *list, const char *place)
 {
 	size_t kept = 0, i;
 	bool *gone = mem_zalloc(list->count + 1);
 
 	for (i = 0; i < list->count; i++)
-		gone[i] = is_point(list, i, place);
+		gone[i] = is_mount_point_change(list, i, place);
 	for (i = 0; i < list->count; i++)
 		if (!gone[i])
 			list->items[kept++] = list->items[i];
@@ -96,15 +96,16 @@ void changes_fold(const struct session *s, struct changes *c)
 	for (i = 0; (text = record_get_nth(&s->more, CHANGES_NOISE_GLOB, i));
 	     i++)
 		if (strncmp(text, "~/", 2) == 0)
-			fold(&c->home, text + 2);
+			fold_noise(&c->home, text + 2);
 		else
-			fold(&c->project, text);
+			fold_noise(&c->project, text);
 	for (i = 0;
 	     (text = record_get_nth(&s->more, PERSISTENT_MOUNT_PLACE, i));
 	     i++) {
 		if (path_below(text, s->project))
-			drop_points(&c->project, path_rest(text, s->project));
+			drop_mount_points(&c->project,
+					  path_rest(text, s->project));
 		else if (s->home && *s->home && path_below(text, s->home))
-			drop_points(&c->home, path_rest(text, s->home));
+			drop_mount_points(&c->home, path_rest(text, s->home));
 	}
 }

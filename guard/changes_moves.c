@@ -20,7 +20,7 @@
 #define PIECE (1 << 20)
 #define TARGET_MAX 4096
 /* Of what is so, a line of its own is to tell. */
-#define TOLD (CHANGE_SETID | CHANGES_HERE)
+#define TOLD (CHANGE_SETID | CHANGES_EDITED)
 
 /* The two folders of a group. */
 struct layer {
@@ -147,8 +147,7 @@ static void collect(const struct change_list *list, bool home, struct moves *m)
 	}
 }
 
-bool changes_same_rights(const struct change_side *a,
-			 const struct change_side *b)
+bool changes_same_meta(const struct change_side *a, const struct change_side *b)
 {
 	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
 	       a->chattr == b->chattr;
@@ -198,7 +197,7 @@ static void keep(struct change_list *list, const struct moves *m)
 			.percent = f->percent,
 			.with_dir = f->with_parent && f->percent == 100 &&
 				    !(to->flags & CHANGE_SETID) &&
-				    changes_same_rights(&from->old, &to->now),
+				    changes_same_meta(&from->old, &to->now),
 		};
 		from->move = to->move = (unsigned int)list->move_count;
 	}

@@ -156,7 +156,7 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 	(void)json_object_set_new(object, "setid",
 				  json_boolean(c->flags & CHANGE_SETID));
 	(void)json_object_set_new(object, "changed_here",
-				  json_boolean(c->flags & CHANGES_HERE));
+				  json_boolean(c->flags & CHANGES_EDITED));
 	(void)json_object_set_new(object, "unreadable",
 				  json_boolean(c->flags & CHANGE_UNREADABLE));
 	add_move(object, c, changes_move(list, c));

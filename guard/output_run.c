@@ -21,7 +21,7 @@ static void say_group(const struct changes_group *g)
 		return;
 	output_name(&where, g->where);
 	if (where.len) {
-		changes_sum(&n, &sum);
+		changes_summary(&n, &sum);
 		output_say("%s: %s", buf_text(&where) + strspn(g->where, " "),
 			   buf_text(&sum));
 	}
@@ -62,7 +62,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 		output_say("run %s changed nothing", s->id);
 		return;
 	}
-	changes_sum(&n, &sum);
+	changes_summary(&n, &sum);
 	output_say("run %s: %s", s->id, buf_text(&sum));
 	count = changes_groups(c, &groups);
 	for (i = 0; i < count; i++)

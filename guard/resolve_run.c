@@ -312,8 +312,8 @@ static void filter_by_paths(struct change_list *list, char *const *paths)
 {
 	const char *const fail_no_pending[] = {NULL};
 
-	changes_keep(list,
-		     paths ? (const char *const *)paths : fail_no_pending);
+	changes_filter(list,
+		       paths ? (const char *const *)paths : fail_no_pending);
 }
 
 void resolve_run_filter(const struct resolved_run *p, struct changes *c)

@@ -56,7 +56,7 @@ char **resolve_run_extra_paths(const struct resolved_run *p, size_t index);
 bool resolve_run_is_complete(const struct resolved_run *p);
 /* One of the paths names a .git or something in one. */
 bool resolve_run_names_git(char *const *paths);
-/* changes_check() of every folder; changes_keep() of what was named. */
+/* changes_check() of every folder; changes_filter() of what was named. */
 int resolve_run_check(const struct resolved_run *p, const struct changes *c,
 		      struct err *err);
 void resolve_run_filter(const struct resolved_run *p, struct changes *c);

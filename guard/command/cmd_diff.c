@@ -27,7 +27,7 @@ static void print_header(const struct session *s, const struct changes *c)
 
 	changes_count_all(c, &n);
 	diffshow_head(s, &b);
-	changes_sum(&n, &b);
+	changes_summary(&n, &b);
 	(void)printf("%s\n", buf_text(&b));
 }
 
@@ -174,7 +174,7 @@ static int mark_list(struct context *c, uint64_t seq, struct change_list *list,
 		return 0;
 	return catalog_load(c->store, seq, &base, err) < 0
 		       ? -err->num
-		       : changes_here_mark(c->store, &base, list, err);
+		       : changes_edited_mark(c->store, &base, list, err);
 }
 
 /* While there is no base yet, nothing is marked. */

@@ -227,7 +227,7 @@ static char *changes_text(const struct session *s,
 		return mem_strdup("cannot be read");
 	}
 	if (counted.n.total || !counted.home)
-		changes_sum(&counted.n, &b);
+		changes_summary(&counted.n, &b);
 	if (counted.home)
 		buf_printf(&b, "%s%zu in home", b.len ? ", " : "",
 			   counted.home);

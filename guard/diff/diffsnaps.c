@@ -288,7 +288,7 @@ static void print_header(const struct sides *s, const struct change_list *list)
 	buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
 	output_name(&b, s->a->base);
 	buf_add_text(&b, ": ");
-	changes_sum(&n, &b);
+	changes_summary(&n, &b);
 	(void)printf("%s\n", buf_text(&b));
 }
 
@@ -395,7 +395,7 @@ static int keep_paths(const struct sides *s, char **argv, int count,
 	}
 	rests[i] = NULL;
 	if (got >= 0 && count)
-		changes_keep(list, rests);
+		changes_filter(list, rests);
 	while (i-- > 0)
 		free(paths[i]);
 	free(paths);

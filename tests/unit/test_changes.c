@@ -1,4 +1,4 @@
-/* guard/changes_here.c: what has changed in the real files meanwhile. */
+/* guard/changes_edited.c: what has changed in the real files meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,9 +89,10 @@ static void expect(struct place *p, struct change_list *list,
 	struct err err;
 	size_t i;
 
-	assert_int_equal(changes_here_mark(p->store, &p->base, list, &err), 0);
+	assert_int_equal(changes_edited_mark(p->store, &p->base, list, &err),
+			 0);
 	for (i = 0; i < list->count; i++)
-		if (list->items[i].flags & CHANGES_HERE)
+		if (list->items[i].flags & CHANGES_EDITED)
 			buf_printf(&got, "%s ", list->items[i].path);
 	assert_string_equal(buf_text(&got), marked);
 	change_list_free(list);

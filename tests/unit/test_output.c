@@ -396,7 +396,7 @@ static void paths_keep_what_is_below_them_only(void **state)
 	add_change(&list, CHANGE_ADDED, 0, "src/a");
 	add_change(&list, CHANGE_ADDED, 0, "src2");
 	add_change(&list, CHANGE_DELETED, 0, "other/src");
-	changes_keep(&list, paths);
+	changes_filter(&list, paths);
 	assert_int_equal(list.count, 2);
 	assert_string_equal(list.items[1].path, "src/a");
 	change_list_free(&list);

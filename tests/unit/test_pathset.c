@@ -86,7 +86,7 @@ static size_t asked_for(int count)
 	}
 	asked = 0;
 	assert_int_equal(changes_check(&list, -1, AT_FDCWD, names, &err), 0);
-	changes_keep(&list, (const char *const *)names);
+	changes_filter(&list, (const char *const *)names);
 	assert_int_equal(list.count, count / 2);
 	mem_list_free(&names);
 	return asked;

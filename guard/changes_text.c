@@ -38,7 +38,7 @@ static const char *type_name(uint32_t mode)
 	}
 }
 
-static void add_thing(const struct change_side *m, struct buf *to)
+static void add_size_or_type(const struct change_side *m, struct buf *to)
 {
 	if (S_ISREG(m->mode))
 		buf_add_text(to, text_size(m->size));
@@ -52,7 +52,7 @@ static void add_sizes(const struct change *c, struct buf *to)
 	auto_free char *old = mem_strdup(text_size(c->old.size));
 	const char *now = text_size(c->now.size);
 
-	add_thing(&c->old, to);
+	add_size_or_type(&c->old, to);
 	if (!S_ISREG(c->now.mode) || c->old.size == c->now.size)
 		return;
 	if (strcmp(old, now) != 0)
@@ -65,7 +65,7 @@ static void add_sizes(const struct change *c, struct buf *to)
 			   text_size(c->old.size - c->now.size));
 }
 
-static void add_rights(const struct change *c, struct buf *to)
+static void add_mode_text(const struct change *c, struct buf *to)
 {
 	char old[CHATTR_TEXT_LEN], now[CHATTR_TEXT_LEN];
 
@@ -96,7 +96,7 @@ static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
 		buf_add_text(to, "  not applied");
 	if (flags & CHANGE_UNREADABLE)
 		buf_add_text(to, "  cannot be compared");
-	if (flags & CHANGES_HERE)
+	if (flags & CHANGES_EDITED)
 		buf_add_text(to, "  ! CHANGED HERE SINCE THE RUN BEGAN");
 }
 
@@ -104,12 +104,12 @@ static void add_flags(unsigned int flags, uint32_t mode, struct buf *to)
 #define MOVE_SIGNS 9
 
 /* Rights that a moved thing did not have before. */
-static void add_move_rights(const struct change_move *m, struct buf *to)
+static void add_move_mode(const struct change_move *m, struct buf *to)
 {
 	const struct change c = {.old = m->old, .now = m->now};
 
-	if (!changes_same_rights(&m->old, &m->now))
-		add_rights(&c, to);
+	if (!changes_same_meta(&m->old, &m->now))
+		add_mode_text(&c, to);
 }
 
 /* What stands behind the names. */
@@ -119,14 +119,14 @@ static void add_move_detail(const struct change_move *m, struct buf *to)
 		buf_printf(to, "/  (%s)", text_count(m->files, "file"));
 	} else {
 		buf_add_text(to, "  ");
-		add_thing(&m->now, to);
+		add_size_or_type(&m->now, to);
 	}
 	if (m->percent < 100)
 		buf_printf(to, "  %u %% alike", m->percent);
-	add_move_rights(m, to);
+	add_move_mode(m, to);
 	if (m->over.mode) {
 		buf_add_text(to, "  OVER ANOTHER ");
-		add_thing(&m->over, to);
+		add_size_or_type(&m->over, to);
 	}
 	add_flags(m->flags, m->now.mode, to);
 }
@@ -157,19 +157,19 @@ void changes_detail(const struct change *c, struct buf *to)
 {
 	buf_add_text(to, "  ");
 	if (c->kind == CHANGE_DELETED) {
-		add_thing(&c->old, to);
+		add_size_or_type(&c->old, to);
 	} else if (c->kind == CHANGE_TYPE) {
 		buf_printf(to, "%s -> %s", type_name(c->old.mode),
 			   type_name(c->now.mode));
 	} else if (c->kind == CHANGE_MODIFIED) {
 		add_sizes(c, to);
 		if (c->flags & CHANGE_META_TOO)
-			add_rights(c, to);
+			add_mode_text(c, to);
 	} else if (c->kind == CHANGE_META) {
 		buf_add_text(to, type_name(c->now.mode));
-		add_rights(c, to);
+		add_mode_text(c, to);
 	} else {
-		add_thing(&c->now, to);
+		add_size_or_type(&c->now, to);
 		if (S_ISREG(c->now.mode) && c->now.mode & 0111)
 			buf_add_text(to, "  executable");
 	}

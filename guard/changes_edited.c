@@ -4,14 +4,14 @@
 
 #include "base/path.h"
 
-struct join {
+struct edited_join {
 	const struct snapshot *base;
 	struct change_list *list;
 	size_t next;
 };
 
-static bool same_as_base(const struct change_side *here,
-			 const struct entry *base)
+static bool is_same_as_base(const struct change_side *here,
+			    const struct entry *base)
 {
 	if (here->mode != base->mode || here->uid != base->uid ||
 	    here->gid != base->gid)
@@ -23,7 +23,7 @@ static bool same_as_base(const struct change_side *here,
 }
 
 /* Both sides are in one order: what the base skipped, it does not have. */
-static void skip_to(struct join *j, const char *path)
+static void skip_to_path(struct edited_join *j, const char *path)
 {
 	for (; j->next < j->list->count; j->next++) {
 		struct change *c = &j->list->items[j->next];
@@ -31,36 +31,36 @@ static void skip_to(struct join *j, const char *path)
 		if (path && path_compare(c->path, path) >= 0)
 			return;
 		if (c->old.mode)
-			c->flags |= CHANGES_HERE;
+			c->flags |= CHANGES_EDITED;
 	}
 }
 
 static int join_entry(void *arg, const char *path, const struct entry *e,
 		      struct err *err)
 {
-	struct join *j = arg;
+	struct edited_join *j = arg;
 	struct change *c;
 
 	(void)err;
-	skip_to(j, path);
+	skip_to_path(j, path);
 	if (j->next == j->list->count)
 		return 0;
 	c = &j->list->items[j->next];
 	if (path_compare(c->path, path) != 0)
 		return 0;
 	j->next++;
-	if (!same_as_base(&c->old, e) || snapshot_moved(j->base, path, true))
-		c->flags |= CHANGES_HERE;
+	if (!is_same_as_base(&c->old, e) || snapshot_moved(j->base, path, true))
+		c->flags |= CHANGES_EDITED;
 	return 0;
 }
 
-int changes_here_mark(struct store *store, const struct snapshot *base,
-		      struct change_list *list, struct err *err)
+int changes_edited_mark(struct store *store, const struct snapshot *base,
+			struct change_list *list, struct err *err)
 {
-	struct join j = {.base = base, .list = list};
+	struct edited_join j = {.base = base, .list = list};
 
 	if (tree_each(store, &base->root, join_entry, &j, err) < 0)
 		return -err->num;
-	skip_to(&j, NULL);
+	skip_to_path(&j, NULL);
 	return 0;
 }
