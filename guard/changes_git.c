@@ -28,7 +28,7 @@ enum git_part {
 };
 
 /* How much of a .git's changes is told as a number only. */
-struct tally {
+struct git_tally {
 	size_t objects_added, objects_deleted, objects_changed;
 	size_t logs, logs_deleted;
 	size_t others;
@@ -52,12 +52,12 @@ static const char *inside_git(const char *path)
 
 /* The first part with a meaning decides: also below modules/ (submodules)
  * and worktrees/. */
-static enum git_part classify(const char *rest)
+static enum git_part classify_git_path(const char *rest)
 {
 	static const struct {
 		const char *name;
 		enum git_part part;
-	} folders[] =
+	} dirs[] =
 		{
 			{"objects", GIT_OBJECT}, {"hooks", GIT_HOOK},
 			{"refs", GIT_REF},	 {"logs", GIT_LOG},
@@ -78,10 +78,10 @@ static enum git_part classify(const char *rest)
 	while (*at) {
 		size_t len = strcspn(at, "/");
 
-		for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-			if (strlen(folders[i].name) == len &&
-			    memcmp(at, folders[i].name, len) == 0)
-				return folders[i].part;
+		for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+			if (strlen(dirs[i].name) == len &&
+			    memcmp(at, dirs[i].name, len) == 0)
+				return dirs[i].part;
 		at += len;
 		while (*at == '/')
 			at++;
@@ -93,7 +93,7 @@ static enum git_part classify(const char *rest)
 }
 
 /* First line of a small file, shortened when it is an object's id. */
-static char *first_line(int root_fd, const char *path, bool run)
+static char *read_first_line(int root_fd, const char *path, bool run)
 {
 	AUTO(buf) struct buf raw = {0}, text = {0};
 	struct err ignored;
@@ -116,9 +116,9 @@ static char *first_line(int root_fd, const char *path, bool run)
 	return buf_take_text(&text);
 }
 
-static void add_line(struct changes_git *g, const struct change *c,
-		     const char *what, bool runs, bool contents, int upper_fd,
-		     int lower_fd)
+static void add_git_line(struct changes_git *g, const struct change *c,
+			 const char *what, bool runs, bool contents,
+			 int upper_fd, int lower_fd)
 {
 	AUTO(buf) struct buf b = {0};
 
@@ -126,8 +126,8 @@ static void add_line(struct changes_git *g, const struct change *c,
 	text_escape(&b, c->path, strlen(c->path), false);
 	buf_printf(&b, "  %s", what);
 	if (contents) {
-		auto_free char *old = first_line(lower_fd, c->path, false);
-		auto_free char *now = first_line(upper_fd, c->path, true);
+		auto_free char *old = read_first_line(lower_fd, c->path, false);
+		auto_free char *now = read_first_line(upper_fd, c->path, true);
 
 		if (c->kind == CHANGE_DELETED)
 			buf_printf(&b, "  %s -> deleted", old);
@@ -146,8 +146,8 @@ static void add_line(struct changes_git *g, const struct change *c,
 	};
 }
 
-static void add_number(struct changes_git *g, size_t count, const char *noun,
-		       const char *what, bool deleted)
+static void add_git_count(struct changes_git *g, size_t count, const char *noun,
+			  const char *what, bool deleted)
 {
 	if (!count)
 		return;
@@ -158,15 +158,15 @@ static void add_number(struct changes_git *g, size_t count, const char *noun,
 	};
 }
 
-static bool is_folder(const struct change *c)
+static bool is_dir_change(const struct change *c)
 {
 	return S_ISDIR(c->kind == CHANGE_DELETED ? c->old.mode : c->now.mode) &&
 	       c->kind != CHANGE_TYPE;
 }
 
-static void count_object(const struct change *c, struct tally *t)
+static void count_object(const struct change *c, struct git_tally *t)
 {
-	if (is_folder(c))
+	if (is_dir_change(c))
 		return;
 	if (c->kind == CHANGE_DELETED)
 		t->objects_deleted++;
@@ -176,10 +176,10 @@ static void count_object(const struct change *c, struct tally *t)
 		t->objects_changed++;
 }
 
-static void add_change(struct changes_git *g, const struct change *c,
-		       int upper_fd, int lower_fd, struct tally *t)
+static void add_git_change(struct changes_git *g, const struct change *c,
+			   int upper_fd, int lower_fd, struct git_tally *t)
 {
-	enum git_part part = classify(inside_git(c->path));
+	enum git_part part = classify_git_path(inside_git(c->path));
 	bool content =
 		S_ISREG(c->old.mode | c->now.mode) && c->kind != CHANGE_META;
 
@@ -189,46 +189,47 @@ static void add_change(struct changes_git *g, const struct change *c,
 	}
 	if (part == GIT_LOG) {
 		if (c->kind == CHANGE_DELETED)
-			t->logs_deleted += !is_folder(c);
+			t->logs_deleted += !is_dir_change(c);
 		else
-			t->logs += !is_folder(c);
+			t->logs += !is_dir_change(c);
 		return;
 	}
 	if (part == GIT_ITSELF) {
-		add_line(g, c, "repository", c->kind == CHANGE_ADDED, false,
-			 upper_fd, lower_fd);
+		add_git_line(g, c, "repository", c->kind == CHANGE_ADDED, false,
+			     upper_fd, lower_fd);
 		return;
 	}
 	/* Folders say nothing that their files do not. */
-	if (is_folder(c) && c->kind != CHANGE_META)
+	if (is_dir_change(c) && c->kind != CHANGE_META)
 		return;
 	switch (part) {
 	case GIT_HEAD:
-		add_line(g, c, "HEAD", false, content, upper_fd, lower_fd);
+		add_git_line(g, c, "HEAD", false, content, upper_fd, lower_fd);
 		break;
 	case GIT_REF:
-		add_line(g, c, "ref", false, content, upper_fd, lower_fd);
+		add_git_line(g, c, "ref", false, content, upper_fd, lower_fd);
 		break;
 	case GIT_PACKED_REFS:
-		add_line(g, c, "packed refs", false, false, -1, -1);
+		add_git_line(g, c, "packed refs", false, false, -1, -1);
 		break;
 	case GIT_INDEX:
-		add_line(g, c, "staged state", false, false, -1, -1);
+		add_git_line(g, c, "staged state", false, false, -1, -1);
 		break;
 	case GIT_CONFIG:
-		add_line(g, c, "configuration", true, false, -1, -1);
+		add_git_line(g, c, "configuration", true, false, -1, -1);
 		break;
 	case GIT_HOOK:
-		add_line(g, c, "hook", true, false, -1, -1);
+		add_git_line(g, c, "hook", true, false, -1, -1);
 		break;
 	case GIT_INFO:
-		add_line(g, c, "attributes or excludes", true, false, -1, -1);
+		add_git_line(g, c, "attributes or excludes", true, false, -1,
+			     -1);
 		break;
 	default:
 		/* Small change by git itself (COMMIT_EDITMSG, ORIG_HEAD):
 		 * a number, but never for what is gone. */
 		if (c->kind == CHANGE_DELETED)
-			add_line(g, c, "", false, false, -1, -1);
+			add_git_line(g, c, "", false, false, -1, -1);
 		else
 			t->others++;
 	}
@@ -237,19 +238,19 @@ static void add_change(struct changes_git *g, const struct change *c,
 void changes_git_make(const struct change_list *list, int upper_fd,
 		      int lower_fd, struct changes_git *ret)
 {
-	struct tally t = {0};
+	struct git_tally t = {0};
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
 		if (list->items[i].flags & CHANGE_GIT)
-			add_change(ret, &list->items[i], upper_fd, lower_fd,
-				   &t);
-	add_number(ret, t.objects_deleted, "object file", "deleted", true);
-	add_number(ret, t.objects_changed, "object file", "CHANGED", true);
-	add_number(ret, t.logs_deleted, "reflog", "deleted", true);
-	add_number(ret, t.objects_added, "object file", "added", false);
-	add_number(ret, t.logs, "reflog", "changed", false);
-	add_number(ret, t.others, "other file", "changed", false);
+			add_git_change(ret, &list->items[i], upper_fd, lower_fd,
+				       &t);
+	add_git_count(ret, t.objects_deleted, "object file", "deleted", true);
+	add_git_count(ret, t.objects_changed, "object file", "CHANGED", true);
+	add_git_count(ret, t.logs_deleted, "reflog", "deleted", true);
+	add_git_count(ret, t.objects_added, "object file", "added", false);
+	add_git_count(ret, t.logs, "reflog", "changed", false);
+	add_git_count(ret, t.others, "other file", "changed", false);
 }
 
 void changes_git_free(struct changes_git *g)

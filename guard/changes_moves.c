@@ -23,22 +23,23 @@
 #define TOLD (CHANGE_SETID | CHANGES_EDITED)
 
 /* The two folders of a group. */
-struct layer {
+struct moves_layer {
 	int upper_fd, lower_fd;
 	struct hash_key hash;
 	uint64_t left; /* bytes that may be read */
 	unsigned char *piece; /* behind the hash of all before it */
 };
 
-static int open_side(const struct layer *l, const struct moves_file *f,
-		     bool added, struct err *err)
+static int open_moved_file(const struct moves_layer *l,
+			   const struct moves_file *f, bool added,
+			   struct err *err)
 {
 	return added ? scan_open(l->upper_fd, f->path, err)
 		     : beneath_open(l->lower_fd, f->path, O_RDONLY | O_NONBLOCK,
 				    0, err);
 }
 
-static int read_target(const struct layer *l, const struct moves_file *f,
+static int read_target(const struct moves_layer *l, const struct moves_file *f,
 		       bool added, struct buf *to, struct err *err)
 {
 	const char *name;
@@ -56,7 +57,7 @@ static int read_target(const struct layer *l, const struct moves_file *f,
 	return 0;
 }
 
-static int hash_file(struct layer *l, int fd, unsigned char ret[HASH_LEN],
+static int hash_file(struct moves_layer *l, int fd, unsigned char ret[HASH_LEN],
 		     struct err *err)
 {
 	ssize_t got;
@@ -74,10 +75,10 @@ static int hash_file(struct layer *l, int fd, unsigned char ret[HASH_LEN],
 	return 0;
 }
 
-static int key_of(void *arg, const struct moves_file *f, bool added,
-		  unsigned char ret[HASH_LEN], struct err *err)
+static int moved_file_key(void *arg, const struct moves_file *f, bool added,
+			  unsigned char ret[HASH_LEN], struct err *err)
 {
-	struct layer *l = arg;
+	struct moves_layer *l = arg;
 	AUTO(buf) struct buf target = {0};
 	auto_close int fd = -1;
 
@@ -92,21 +93,21 @@ static int key_of(void *arg, const struct moves_file *f, bool added,
 		return 0;
 	if (f->size > l->left)
 		return fail(err, EFBIG, "that is too much");
-	fd = open_side(l, f, added, err);
+	fd = open_moved_file(l, f, added, err);
 	return fd < 0 ? fd : hash_file(l, fd, ret, err);
 }
 
-static int bytes_of(void *arg, const struct moves_file *f, bool added,
-		    struct buf *to, struct err *err)
+static int moved_file_bytes(void *arg, const struct moves_file *f, bool added,
+			    struct buf *to, struct err *err)
 {
-	auto_close int fd = open_side(arg, f, added, err);
+	auto_close int fd = open_moved_file(arg, f, added, err);
 
 	return fd < 0 ? fd : fd_slurp(fd, MOVES_SIMILAR_MAX, to, err);
 }
 
 /* --- a list --- */
 
-static bool is_looked_at(const struct change *c, bool home)
+static bool is_move_candidate(const struct change *c, bool home)
 {
 	if (c->flags & (CHANGES_NOISE | CHANGE_NODE | CHANGE_UNREADABLE))
 		return false;
@@ -120,12 +121,13 @@ static bool has_deleted(const struct change_list *list, bool home)
 	for (i = 0; i < list->count; i++)
 		if (list->items[i].kind == CHANGE_DELETED &&
 		    !S_ISDIR(list->items[i].old.mode) &&
-		    is_looked_at(&list->items[i], home))
+		    is_move_candidate(&list->items[i], home))
 			return true;
 	return false;
 }
 
-static void collect(const struct change_list *list, bool home, struct moves *m)
+static void collect_moved_files(const struct change_list *list, bool home,
+				struct moves *m)
 {
 	size_t i;
 
@@ -136,7 +138,7 @@ static void collect(const struct change_list *list, bool home, struct moves *m)
 		const struct change_side *it = deleted ? &c->old : &c->now;
 		struct moves_file *f;
 
-		if (!is_looked_at(c, home) ||
+		if (!is_move_candidate(c, home) ||
 		    (!deleted && c->kind != CHANGE_ADDED &&
 		     c->kind != CHANGE_MODIFIED))
 			continue;
@@ -173,7 +175,7 @@ void changes_moves_count(struct change_move *moves, size_t count)
 	}
 }
 
-static void keep(struct change_list *list, const struct moves *m)
+static void store_found_moves(struct change_list *list, const struct moves *m)
 {
 	size_t i;
 
@@ -213,16 +215,18 @@ void changes_find_moves_in(struct change_list *list, bool home,
 
 	if (list->moves || !has_deleted(list, home))
 		return;
-	collect(list, home, &m);
+	collect_moved_files(list, home, &m);
 	moves_find(&m, source);
-	keep(list, &m);
+	store_found_moves(list, &m);
 	list->more_moves = m.limited;
 }
 
-static void find_in_layer(const struct changes_group *g)
+static void find_moves_in_group(const struct changes_group *g)
 {
-	struct layer layer = {g->upper_fd, g->lower_fd, .left = READ_MAX};
-	const struct moves_source source = {key_of, bytes_of, &layer};
+	struct moves_layer moves_layer = {g->upper_fd, g->lower_fd,
+					  .left = READ_MAX};
+	const struct moves_source source = {moved_file_key, moved_file_bytes,
+					    &moves_layer};
 	unsigned char secret[SECRET_LEN];
 
 	if (!has_deleted(g->list, g->home))
@@ -230,10 +234,10 @@ static void find_in_layer(const struct changes_group *g)
 	/* Whoever writes the files must not know what they are taken for. */
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 		return;
-	hash_key_make(&layer.hash, HASH_XXH3_64X2, secret);
-	layer.piece = mem_alloc(HASH_LEN + PIECE);
+	hash_key_make(&moves_layer.hash, HASH_XXH3_64X2, secret);
+	moves_layer.piece = mem_alloc(HASH_LEN + PIECE);
 	changes_find_moves_in(g->list, g->home, &source);
-	free(layer.piece);
+	free(moves_layer.piece);
 }
 
 void changes_find_moves(struct changes *c)
@@ -242,7 +246,7 @@ void changes_find_moves(struct changes *c)
 	size_t count = changes_groups(c, &groups), i;
 
 	for (i = 0; i < count; i++)
-		find_in_layer(&groups[i]);
+		find_moves_in_group(&groups[i]);
 }
 
 /* --- what was found --- */

@@ -15,8 +15,8 @@
 #include "snapshot/tree/tree.h"
 
 /* One of the folders that the run has a layer over. */
-struct side {
-	size_t folder; /* 0: the project */
+struct run_layer {
+	size_t dir_index; /* 0: the project */
 	const char *path;
 	struct change_list *list;
 	int upper_fd, lower_fd;
@@ -25,19 +25,19 @@ struct side {
 	struct snapshot result;
 };
 
-static void side_free(struct side *s)
+static void run_layer_free(struct run_layer *s)
 {
 	snapshot_free(&s->base);
 	snapshot_free(&s->result);
 }
 
 /* Which of a list the run has left otherwise than they were. */
-struct mark {
+struct changed_marks {
 	const struct change_list *list;
 	bool *changed;
 };
 
-static bool same(const struct entry *was, const struct entry *left)
+static bool is_same_state(const struct entry *was, const struct entry *left)
 {
 	return was && left && was->mode && left->mode &&
 	       !((was->flags | left->flags) & ENTRY_INCOMPLETE) &&
@@ -45,27 +45,30 @@ static bool same(const struct entry *was, const struct entry *left)
 	       (S_ISDIR(was->mode) || entry_same_content(was, left));
 }
 
-static int by_path(const void *path, const void *change)
+static int compare_untouched_path(const void *path, const void *change)
 {
 	return path_compare(path, ((const struct change *)change)->path);
 }
 
-static int mark_path(void *arg, const char *path, const struct entry *was,
-		     const struct entry *left, struct err *err)
+static int mark_changed_path(void *arg, const char *path,
+			     const struct entry *was, const struct entry *left,
+			     struct err *err)
 {
-	struct mark *m = arg;
+	struct changed_marks *m = arg;
 	const struct change *c;
 
 	(void)err;
-	if (same(was, left))
+	if (is_same_state(was, left))
 		return 0;
-	c = bsearch(path, m->list->items, m->list->count, sizeof(*c), by_path);
+	c = bsearch(path, m->list->items, m->list->count, sizeof(*c),
+		    compare_untouched_path);
 	if (c)
 		m->changed[c - m->list->items] = true;
 	return 0;
 }
 
-static bool same_head(const struct change_side *left, const struct entry *was)
+static bool is_same_head(const struct change_side *left,
+			 const struct entry *was)
 {
 	return left->mode && left->mode == was->mode && left->uid == was->uid &&
 	       left->gid == was->gid &&
@@ -73,8 +76,8 @@ static bool same_head(const struct change_side *left, const struct entry *was)
 }
 
 /* What cannot be seen is not. */
-static bool is_in_layer(struct store *store, int upper_fd,
-			const struct change *c, const struct entry *was)
+static bool layer_has_entry(struct store *store, int upper_fd,
+			    const struct change *c, const struct entry *was)
 {
 	const char *name = c->path;
 	AUTO(xattrs) struct xattrs want = {0};
@@ -82,7 +85,7 @@ static bool is_in_layer(struct store *store, int upper_fd,
 	auto_close int parent = -1, fd = -1;
 	struct err ignored;
 
-	if ((was->flags & ENTRY_INCOMPLETE) || !same_head(&c->now, was))
+	if ((was->flags & ENTRY_INCOMPLETE) || !is_same_head(&c->now, was))
 		return false;
 	parent = beneath_parent(upper_fd, c->path, &name, &ignored);
 	if (parent >= 0)
@@ -97,37 +100,38 @@ static bool is_in_layer(struct store *store, int upper_fd,
 }
 
 /* Whether the run has left there what it began with (NULL: nothing). */
-static int is_left(struct store *store, const struct side *side,
-		   const struct change *c, const struct entry *was,
-		   struct err *err)
+static int is_left_by_run(struct store *store,
+			  const struct run_layer *run_layer,
+			  const struct change *c, const struct entry *was,
+			  struct err *err)
 {
 	AUTO(entry) struct entry left = {0};
 	int got;
 
-	if (!side->stored)
-		return was ? is_in_layer(store, side->upper_fd, c, was)
+	if (!run_layer->stored)
+		return was ? layer_has_entry(store, run_layer->upper_fd, c, was)
 			   : !c->now.mode;
-	got = tree_lookup(store, &side->result.root, c->path, &left, err);
+	got = tree_lookup(store, &run_layer->result.root, c->path, &left, err);
 	if (got < 0)
 		return got;
-	return was ? same(was, &left) : !got || !left.mode;
+	return was ? is_same_state(was, &left) : !got || !left.mode;
 }
 
 /* Both have it, the same. */
-static int is_as_begun(struct store *store, const struct side *side,
+static int is_as_begun(struct store *store, const struct run_layer *run_layer,
 		       const struct change *c, struct err *err)
 {
 	AUTO(entry) struct entry was = {0};
-	int got = tree_lookup(store, &side->base.root, c->path, &was, err);
+	int got = tree_lookup(store, &run_layer->base.root, c->path, &was, err);
 
 	if (got <= 0 || !was.mode)
 		return got < 0 ? got : 0;
 	/* The real one is as it was, and not what the run has. */
-	if (!side->stored && c->kind == CHANGE_MODIFIED &&
-	    same_head(&c->old, &was) &&
+	if (!run_layer->stored && c->kind == CHANGE_MODIFIED &&
+	    is_same_head(&c->old, &was) &&
 	    timestamp_compare(c->old.mtime, was.mtime) == 0)
 		return 0;
-	return is_left(store, side, c, &was, err);
+	return is_left_by_run(store, run_layer, c, &was, err);
 }
 
 static bool may_be_untouched(const struct change *c)
@@ -135,7 +139,7 @@ static bool may_be_untouched(const struct change *c)
 	return c->kind == CHANGE_MODIFIED || c->kind == CHANGE_META;
 }
 
-static bool any_may(const struct change_list *list)
+static bool any_may_be_untouched(const struct change_list *list)
 {
 	size_t i;
 
@@ -147,58 +151,59 @@ static bool any_may(const struct change_list *list)
 
 /* What is in effect of it as it was applied, the run has left like that. What
  * the user has made of it since is not the run's to be listed. */
-struct applied_mark {
+struct dropped_marks {
 	struct store *store;
-	const struct side *side;
+	const struct run_layer *run_layer;
 	bool *dropped;
 };
 
 static int mark_applied(void *arg, const char *path, const struct entry *began,
 			struct err *err)
 {
-	struct applied_mark *m = arg;
-	const struct change_list *list = m->side->list;
-	const struct change *c =
-		bsearch(path, list->items, list->count, sizeof(*c), by_path);
+	struct dropped_marks *m = arg;
+	const struct change_list *list = m->run_layer->list;
+	const struct change *c = bsearch(path, list->items, list->count,
+					 sizeof(*c), compare_untouched_path);
 	int got;
 
 	if (!c)
 		return 0;
-	got = is_left(m->store, m->side, c, began, err);
+	got = is_left_by_run(m->store, m->run_layer, c, began, err);
 	if (got >= 0)
 		m->dropped[c - list->items] = got;
 	return got < 0 ? got : 0;
 }
 
-static int drop(struct context *c, const struct session *s, struct side *side,
-		struct err *err)
+static int drop_marked_changes(struct context *c, const struct session *s,
+			       struct run_layer *run_layer, struct err *err)
 {
-	struct change_list *list = side->list;
+	struct change_list *list = run_layer->list;
 	auto_free bool *changed = mem_zalloc(list->count * sizeof(*changed));
 	auto_free bool *dropped = mem_zalloc(list->count * sizeof(*dropped));
-	struct mark m = {list, changed};
-	struct applied_mark applied = {c->store, side, dropped};
-	auto_close int workspace_fd =
-		workspace_open(c->state.workspaces_fd, side->path, false, err);
-	const struct apply_log_query query = {&side->base.root, side->lower_fd,
-					      workspace_fd};
+	struct changed_marks m = {list, changed};
+	struct dropped_marks applied = {c->store, run_layer, dropped};
+	auto_close int workspace_fd = workspace_open(
+		c->state.workspaces_fd, run_layer->path, false, err);
+	const struct apply_log_query query = {
+		&run_layer->base.root, run_layer->lower_fd, workspace_fd};
 	size_t kept = 0, i;
 	int got = 0;
 
-	if (side->stored)
-		got = tree_diff(c->store, &side->base.root, &side->result.root,
-				mark_path, &m, err);
+	if (run_layer->stored)
+		got = tree_diff(c->store, &run_layer->base.root,
+				&run_layer->result.root, mark_changed_path, &m,
+				err);
 	for (i = 0; got >= 0 && i < list->count; i++) {
 		const struct change *at = &list->items[i];
 
 		if (changed[i] || !may_be_untouched(at))
 			continue;
-		got = is_as_begun(c->store, side, at, err);
+		got = is_as_begun(c->store, run_layer, at, err);
 		dropped[i] = got > 0;
 	}
 	if (got >= 0)
-		got = apply_log_each_base(c->store, s, side->folder, &query,
-					  mark_applied, &applied, err);
+		got = apply_log_each_base(c->store, s, run_layer->dir_index,
+					  &query, mark_applied, &applied, err);
 	for (i = 0; got >= 0 && i < list->count; i++)
 		if (!dropped[i])
 			list->items[kept++] = list->items[i];
@@ -209,19 +214,21 @@ static int drop(struct context *c, const struct session *s, struct side *side,
 
 static int drop_untouched(struct context *c, const struct session *s,
 			  uint64_t base_seq, uint64_t result_seq,
-			  struct side *side, struct err *err)
+			  struct run_layer *run_layer, struct err *err)
 {
-	if (!base_seq || (!any_may(side->list) && !apply_log_any(s)))
+	if (!base_seq ||
+	    (!any_may_be_untouched(run_layer->list) && !apply_log_any(s)))
 		return 0;
 	/* What was stored when the run had ended is what the layer holds. */
-	side->stored = s->state == RUN_ENDED && !s->live && result_seq &&
-		       timestamp_compare(side->list->newest, s->ended) < 0;
+	run_layer->stored =
+		s->state == RUN_ENDED && !s->live && result_seq &&
+		timestamp_compare(run_layer->list->newest, s->ended) < 0;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    catalog_load(c->store, base_seq, &side->base, err) < 0 ||
-	    (side->stored &&
-	     catalog_load(c->store, result_seq, &side->result, err) < 0))
+	    catalog_load(c->store, base_seq, &run_layer->base, err) < 0 ||
+	    (run_layer->stored &&
+	     catalog_load(c->store, result_seq, &run_layer->result, err) < 0))
 		return -err->num;
-	return drop(c, s, side, err);
+	return drop_marked_changes(c, s, run_layer, err);
 }
 
 int changes_load_own(struct context *c, const struct session *s,
@@ -240,9 +247,9 @@ int changes_load_own(struct context *c, const struct session *s,
 	for (i = 0; i <= ret->extra_count; i++) {
 		const struct extra *x = i ? &own.extras[i - 1] : NULL;
 		struct changes_extra *at = i ? &ret->extras[i - 1] : NULL;
-		AUTO(side)
-		struct side side = {
-			.folder = i,
+		AUTO(run_layer)
+		struct run_layer run_layer = {
+			.dir_index = i,
 			.path = x ? x->path : s->project,
 			.list = at ? &at->list : &ret->project,
 			.upper_fd = at ? at->upper_fd : ret->upper_fd,
@@ -250,7 +257,7 @@ int changes_load_own(struct context *c, const struct session *s,
 		};
 
 		(void)drop_untouched(c, s, x ? x->base : own.base,
-				     x ? x->result : s->result, &side,
+				     x ? x->result : s->result, &run_layer,
 				     &ignored);
 	}
 	return 0;
