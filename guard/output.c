@@ -26,7 +26,7 @@ static enum output_when colours = OUTPUT_AUTO;
 static pid_t pager;
 static size_t pager_width;
 
-static char *ring_next(void)
+static char *next_output_buffer(void)
 {
 	static char ring[RING][RING_LEN];
 	static unsigned int at;
@@ -57,7 +57,7 @@ bool output_is_quiet(void)
 
 /* One write a message, so that lines of two processes do not mix. */
 __attribute__((format(printf, 2, 0))) static void
-tell(const char *label, const char *format, va_list ap)
+print_labeled(const char *label, const char *format, va_list ap)
 {
 	auto_free char *text = NULL;
 
@@ -69,14 +69,14 @@ tell(const char *label, const char *format, va_list ap)
 	(void)fprintf(stderr, "guard: %s%s\n", label, text);
 }
 
-void output_say(const char *format, ...)
+void output_print(const char *format, ...)
 {
 	va_list ap;
 
 	if (quiet)
 		return;
 	va_start(ap, format);
-	tell("", format, ap);
+	print_labeled("", format, ap);
 	va_end(ap);
 }
 
@@ -87,7 +87,7 @@ void output_hint(const char *format, ...)
 	if (quiet)
 		return;
 	va_start(ap, format);
-	tell("  ", format, ap);
+	print_labeled("  ", format, ap);
 	va_end(ap);
 }
 
@@ -96,7 +96,7 @@ void output_warn(const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	tell("warning: ", format, ap);
+	print_labeled("warning: ", format, ap);
 	va_end(ap);
 }
 
@@ -112,13 +112,13 @@ void output_error(const struct err *err)
 	/* Also where nothing else is said: there is no other way on. */
 	if ((err->num == ENOSPC || err->num == EDQUOT) &&
 	    !strstr(err->text, "guard prune")) {
-		auto_free char *hint = output_room_hint();
+		auto_free char *hint = output_free_space_hint();
 
 		(void)fprintf(stderr, "guard:   %s\n", hint);
 	}
 }
 
-int output_ended(int got, const struct err *err)
+int output_status(int got, const struct err *err)
 {
 	if (got >= 0)
 		return got;
@@ -144,20 +144,20 @@ void output_color(enum output_when when)
 	colours = when;
 }
 
-bool output_obeys(void)
+bool output_term_is_capable(void)
 {
 	const char *term = getenv("TERM");
 
 	return term && *term && strcmp(term, "dumb") != 0;
 }
 
-static bool in_colours(void)
+static bool uses_color(void)
 {
 	const char *off = getenv("NO_COLOR");
 
 	if (colours == OUTPUT_AUTO)
 		colours = isatty(STDOUT_FILENO) && !(off && *off) &&
-					  output_obeys()
+					  output_term_is_capable()
 				  ? OUTPUT_ALWAYS
 				  : OUTPUT_NEVER;
 	return colours == OUTPUT_ALWAYS;
@@ -172,7 +172,7 @@ const char *output_style(enum output_style style)
 		[STYLE_FAINT] = "\x1b[2m",
 	};
 
-	return in_colours() ? sequences[style] : "";
+	return uses_color() ? sequences[style] : "";
 }
 
 /* In the child: the user's own words may hold arguments, so a shell reads
@@ -202,7 +202,7 @@ void output_pager_start(void)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	(void)fflush(stdout);
-	(void)in_colours(); /* while stdout is the terminal */
+	(void)uses_color(); /* while stdout is the terminal */
 	pager_width = output_width();
 	pager = fork();
 	if (pager == 0) {
@@ -249,7 +249,7 @@ size_t output_width(void)
 	return size.ws_col;
 }
 
-bool output_broken(void)
+bool output_has_failed(void)
 {
 	return ferror(stdout) != 0;
 }
@@ -265,11 +265,11 @@ bool output_finish(void)
 	return false;
 }
 
-__attribute__((format(printf, 1, 0))) static int ask(const char *format,
-						     va_list ap)
+__attribute__((format(printf, 1, 0))) static int ask_yes_no(const char *format,
+							    va_list ap)
 {
 	auto_free char *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return -1;
@@ -277,7 +277,7 @@ __attribute__((format(printf, 1, 0))) static int ask(const char *format,
 	(void)vfprintf(stderr, format, ap);
 	(void)fputs(" [y/N] ", stderr);
 	(void)fflush(stderr);
-	if (getline(&line, &room, stdin) < 0) {
+	if (getline(&line, &capacity, stdin) < 0) {
 		(void)fputc('\n', stderr);
 		return 0;
 	}
@@ -290,12 +290,12 @@ int output_ask(const char *format, ...)
 	int answer;
 
 	va_start(ap, format);
-	answer = ask(format, ap);
+	answer = ask_yes_no(format, ap);
 	va_end(ap);
 	return answer;
 }
 
-bool output_agreed(bool yes, const char *format, ...)
+bool output_confirm(bool yes, const char *format, ...)
 {
 	va_list ap;
 	int answer;
@@ -303,27 +303,27 @@ bool output_agreed(bool yes, const char *format, ...)
 	if (yes)
 		return true;
 	va_start(ap, format);
-	answer = ask(format, ap);
+	answer = ask_yes_no(format, ap);
 	va_end(ap);
 	if (answer < 0)
-		output_say("nothing is done: there is no terminal to ask on; "
-			   "say it with -y");
+		output_print("nothing is done: there is no terminal to ask on; "
+			     "say it with -y");
 	else if (!answer)
-		output_say("nothing is done");
+		output_print("nothing is done");
 	return answer > 0;
 }
 
 char *output_ask_line(const char *question)
 {
 	auto_free char *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return NULL;
 	(void)fflush(stdout);
 	(void)fputs(question, stderr);
 	(void)fflush(stderr);
-	if (getline(&line, &room, stdin) < 0) {
+	if (getline(&line, &capacity, stdin) < 0) {
 		(void)fputc('\n', stderr);
 		return NULL;
 	}
@@ -354,7 +354,7 @@ void output_path(struct buf *to, const char *path, const char *here)
 	output_name(to, *rest ? rest : ".");
 }
 
-void output_cut(struct buf *to, const char *text)
+void output_truncated(struct buf *to, const char *text)
 {
 	AUTO(buf) struct buf all = {0};
 	size_t len;
@@ -379,7 +379,7 @@ const char *output_age(struct timestamp when)
 	};
 	int64_t age = timestamp_now().sec - when.sec;
 	bool future = age < 0;
-	char *out = ring_next();
+	char *out = next_output_buffer();
 	size_t i = 0;
 
 	if (future)
@@ -394,7 +394,7 @@ const char *output_age(struct timestamp when)
 
 const char *output_time(struct timestamp when)
 {
-	char *out = ring_next();
+	char *out = next_output_buffer();
 	time_t sec = (time_t)when.sec;
 	struct tm tm;
 

@@ -19,25 +19,26 @@ struct session;
 struct changes;
 struct verb;
 
-/* With quiet, output_say() and output_hint() are silent. */
+/* With quiet, output_print() and output_hint() are silent. */
 void output_quiet(bool on);
 bool output_is_quiet(void);
 /* What -q does (struct option_slot). */
 bool output_quiet_read(const struct verb *verb, int id, const char *value,
 		       void *to);
 
-void output_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void output_print(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
 void output_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Always; the error's own text is already whole. */
 void output_error(const struct err *err);
-/* output_room.c: where the state and the project are, for the errors of a full
- * disk; and what is said then, to free. */
-void output_room_state(const char *path);
-void output_room_project(const char *path);
-char *output_room_hint(void);
+/* output_free_space.c: where the state and the project are, for the errors of a
+ * full disk; and what is said then, to free. */
+void output_free_space_state(const char *path);
+void output_free_space_project(const char *path);
+char *output_free_space_hint(void);
 /* What a verb ends with: got, or STATUS_REFUSED and the error when negative. */
-int output_ended(int got, const struct err *err);
+int output_status(int got, const struct err *err);
 
 enum output_when { OUTPUT_AUTO, OUTPUT_ALWAYS, OUTPUT_NEVER };
 
@@ -60,7 +61,7 @@ enum output_style {
 	STYLE_FAINT,
 };
 /* Whether the user's terminal knows sequences: not TERM=dumb, nor none. */
-bool output_obeys(void);
+bool output_term_is_capable(void);
 /* The sequence that begins a style (STYLE_NONE ends it), "" without colours. */
 const char *output_style(enum output_style style);
 
@@ -76,7 +77,7 @@ void output_pager_end(void);
  * started; 0: it is none. */
 size_t output_width(void);
 /* The reader of stdout has gone: stop producing. */
-bool output_broken(void);
+bool output_has_failed(void);
 /* Flushes stdout; false (and a message) when it could not all be written. */
 bool output_finish(void);
 
@@ -87,7 +88,7 @@ bool output_finish(void);
 int output_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same before something is done, unless the user said yes by -y: whether
  * to do it. Says so when nothing is done, and that -y is the way out. */
-bool output_agreed(bool yes, const char *format, ...)
+bool output_confirm(bool yes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A line that is typed there, without its end, to free; NULL as above, and at
@@ -102,7 +103,7 @@ void output_list(struct buf *to, char *const *texts);
  * without it in front. */
 void output_path(struct buf *to, const char *path, const char *here);
 /* A name, "..." behind the first 60 columns: commands in lists. */
-void output_cut(struct buf *to, const char *text);
+void output_truncated(struct buf *to, const char *text);
 
 /* "5 min ago", "in 2 h" for odd clocks; buffer of eight as in text_quote(). */
 const char *output_age(struct timestamp when);
@@ -118,6 +119,6 @@ const char *output_time(struct timestamp when);
 void output_run_summary(const struct session *s, struct changes *c);
 /* What a run changed in folders beside the project, where only the project is
  * taken. what: "patches are"; git: of their repositories. */
-void output_run_left_out(struct changes *c, const char *what, bool git);
+void output_run_excluded(struct changes *c, const char *what, bool git);
 
 #endif

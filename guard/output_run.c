@@ -11,7 +11,7 @@
 #define MOVES_MOST 20
 
 /* The deletions of one folder by name, and what of it is elsewhere. */
-static void say_group(const struct changes_group *g)
+static void print_group_summary(const struct changes_group *g)
 {
 	AUTO(buf) struct buf sum = {0}, where = {0};
 	struct change_counts n;
@@ -22,15 +22,15 @@ static void say_group(const struct changes_group *g)
 	output_name(&where, g->where);
 	if (where.len) {
 		changes_summary(&n, &sum);
-		output_say("%s: %s", buf_text(&where) + strspn(g->where, " "),
-			   buf_text(&sum));
+		output_print("%s: %s", buf_text(&where) + strspn(g->where, " "),
+			     buf_text(&sum));
 	}
 	if (n.deleted > n.moved_from) {
-		output_say("deleted%s:", buf_text(&where));
+		output_print("deleted%s:", buf_text(&where));
 		listing_deleted(g->list, stderr);
 	}
 	if (n.moved || g->list->more_moves) {
-		output_say("moved%s:", buf_text(&where));
+		output_print("moved%s:", buf_text(&where));
 		(void)listing_moved(g->list, MOVES_MOST, stderr);
 		listing_more_moves(g->list, stderr);
 	}
@@ -59,18 +59,18 @@ void output_run_summary(const struct session *s, struct changes *c)
 		return;
 	changes_count_all(c, &n);
 	if (!n.total && !homes) {
-		output_say("run %s changed nothing", s->id);
+		output_print("run %s changed nothing", s->id);
 		return;
 	}
 	changes_summary(&n, &sum);
-	output_say("run %s: %s", s->id, buf_text(&sum));
+	output_print("run %s: %s", s->id, buf_text(&sum));
 	count = changes_groups(c, &groups);
 	for (i = 0; i < count; i++)
-		say_group(&groups[i]);
+		print_group_summary(&groups[i]);
 	if (homes)
-		output_say("%s in your home folder",
-			   text_count(homes, "change"));
-	output_say("nothing of it has reached your files; next:");
+		output_print("%s in your home folder",
+			     text_count(homes, "change"));
+	output_print("nothing of it has reached your files; next:");
 	output_hint("guard diff %-12s see it", s->id);
 	if (n.total)
 		output_hint("guard review %-10s go through it", s->id);
@@ -81,7 +81,7 @@ void output_run_summary(const struct session *s, struct changes *c)
 	output_hint("guard discard %-9s drop it", s->id);
 }
 
-void output_run_left_out(struct changes *c, const char *what, bool git)
+void output_run_excluded(struct changes *c, const char *what, bool git)
 {
 	auto_free struct changes_group *groups = NULL;
 	size_t count = changes_groups(c, &groups), i;
@@ -95,13 +95,14 @@ void output_run_left_out(struct changes *c, const char *what, bool git)
 		changes_count(groups[i].list, &n);
 		output_name(&where, groups[i].prefix);
 		if (git && n.git)
-			output_say("%s of the project's repository: what was "
-				   "done in %s.git is left out (guard apply "
-				   "%s.git takes that one as a whole)",
-				   what, buf_text(&where), buf_text(&where));
+			output_print("%s of the project's repository: what was "
+				     "done in %s.git is left out (guard apply "
+				     "%s.git takes that one as a whole)",
+				     what, buf_text(&where), buf_text(&where));
 		else if (!git && n.total > n.git)
-			output_say("%s of the project: %s in %s left out", what,
-				   text_count(n.total - n.git, "change"),
-				   buf_text(&where));
+			output_print("%s of the project: %s in %s left out",
+				     what,
+				     text_count(n.total - n.git, "change"),
+				     buf_text(&where));
 	}
 }

@@ -28,7 +28,7 @@ bool progress_read(const struct verb *verb, int id, const char *value, void *to)
 	return false;
 }
 
-static double seconds(void)
+static double monotonic_seconds(void)
 {
 	struct timespec now = {0};
 
@@ -38,7 +38,7 @@ static double seconds(void)
 
 void progress_start(struct progress *p, const char *verb)
 {
-	*p = (struct progress){.verb = verb, .start = seconds()};
+	*p = (struct progress){.verb = verb, .start = monotonic_seconds()};
 }
 
 static void write_json(const struct progress *p, double rate, bool ended)
@@ -67,7 +67,7 @@ static void write_json(const struct progress *p, double rate, bool ended)
 		      ended ? "true" : "false");
 }
 
-static void add_left(struct buf *to, double left)
+static void add_time_left(struct buf *to, double left)
 {
 	if (left >= 5400)
 		buf_printf(to, ", %.1f h left", left / 3600);
@@ -110,7 +110,7 @@ static void write_line(struct progress *p, double rate)
 	else
 		buf_printf(&b, ", %.0f/s", rate);
 	if (p->total > p->done && rate > 0)
-		add_left(&b, (double)(p->total - p->done) / rate);
+		add_time_left(&b, (double)(p->total - p->done) / rate);
 	p->shown = true;
 	(void)fprintf(stderr, "\r\033[K%.*s",
 		      (int)text_fit(buf_text(&b), columns), buf_text(&b));
@@ -124,14 +124,14 @@ static double rate_of(const struct progress *p)
 	return passed > 0 ? (double)p->done / passed : 0;
 }
 
-static void update(struct progress *p)
+static void update_progress(struct progress *p)
 {
-	double now = seconds();
+	double now = monotonic_seconds();
 
 	if (now - p->last < EVERY || (!json && now - p->start < AFTER))
 		return;
-	if (!json &&
-	    (output_is_quiet() || !isatty(STDERR_FILENO) || !output_obeys()))
+	if (!json && (output_is_quiet() || !isatty(STDERR_FILENO) ||
+		      !output_term_is_capable()))
 		return;
 	p->last = now;
 	if (json)
@@ -145,7 +145,7 @@ void progress_bytes(struct progress *p, uint64_t done, uint64_t total)
 	p->noun = NULL;
 	p->done = done;
 	p->total = total;
-	update(p);
+	update_progress(p);
 }
 
 void progress_count(struct progress *p, uint64_t done, uint64_t total,
@@ -154,7 +154,7 @@ void progress_count(struct progress *p, uint64_t done, uint64_t total,
 	p->noun = noun;
 	p->done = done;
 	p->total = total;
-	update(p);
+	update_progress(p);
 }
 
 void progress_pause(struct progress *p)
@@ -168,7 +168,7 @@ void progress_end(struct progress *p)
 {
 	progress_pause(p);
 	if (json && p->verb) {
-		p->last = seconds();
+		p->last = monotonic_seconds();
 		write_json(p, rate_of(p), true);
 	}
 	*p = (struct progress){0};

@@ -29,7 +29,7 @@ static bool is_right(const struct table *t, size_t column)
 }
 
 /* Cut to `room` columns, "..." for what is left out. */
-static void add_cut(struct buf *to, const char *text, size_t room)
+static void add_truncated(struct buf *to, const char *text, size_t room)
 {
 	if (text_width(text) <= room || room < 4) {
 		buf_add_text(to, text);
@@ -48,7 +48,7 @@ static void add_cell(const struct table *t, const char *cell, size_t column,
 		buf_printf(row, "%*s%s", (int)pad, "", cell);
 		pad = 0;
 	} else if (column + 1 == t->columns && t->width) {
-		add_cut(row, cell, t->width > used ? t->width - used : 0);
+		add_truncated(row, cell, t->width > used ? t->width - used : 0);
 	} else {
 		buf_add_text(row, cell);
 	}

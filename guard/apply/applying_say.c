@@ -58,10 +58,11 @@ void applying_say_done(const struct applying *a)
 	AUTO(buf) struct buf sum = {0};
 
 	carry_sum(&a->counts, &sum);
-	output_say("run %s applied to %s: %s", s->id,
-		   text_quote(applying_where(a)), buf_text(&sum));
+	output_print("run %s applied to %s: %s", s->id,
+		     text_quote(applying_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
-		output_say("the rest of it still waits (guard diff %s)", s->id);
+		output_print("the rest of it still waits (guard diff %s)",
+			     s->id);
 	output_hint("guard undo takes it back");
 }
 
@@ -74,22 +75,24 @@ void applying_say_git_left(const struct applying *a)
 
 	for (i = 0; a->extras && i < s->extra_count; i++)
 		if (a->extras[i].plan.git_skipped)
-			output_say("what changed in %s.git is left alone: "
-				   "guard apply %s and its path takes it over",
-				   text_quote(a->extras[i].plan.prefix), s->id);
+			output_print(
+				"what changed in %s.git is left alone: "
+				"guard apply %s and its path takes it over",
+				text_quote(a->extras[i].plan.prefix), s->id);
 	if (!a->plan.git_skipped && !linked)
 		return;
 	left = importer_left(a->c, s);
 	one = strncmp(left, "1 ", 2) == 0;
 	if (*left)
-		output_say("%s of the run %s not in your repository; guard "
-			   "import %s brings %s in",
-			   left, one ? "is" : "are", s->id,
-			   one ? "it" : "them");
+		output_print("%s of the run %s not in your repository; guard "
+			     "import %s brings %s in",
+			     left, one ? "is" : "are", s->id,
+			     one ? "it" : "them");
 	if (a->plan.git_skipped)
-		output_say("what changed in .git is left alone; guard apply %s "
-			   ".git takes it over",
-			   s->id);
+		output_print(
+			"what changed in .git is left alone; guard apply %s "
+			".git takes it over",
+			s->id);
 }
 
 /* They are in nobody's way, but nobody may think that they were taken over. */
@@ -99,8 +102,8 @@ size_t applying_say_home_left(const struct applying *a)
 	const char *id = a->p->session.id;
 
 	if (count)
-		output_say("%s in your home folder left alone: guard diff %s "
-			   "shows them, guard apply %s ~/PATH takes one over",
-			   text_count(count, "change"), id, id);
+		output_print("%s in your home folder left alone: guard diff %s "
+			     "shows them, guard apply %s ~/PATH takes one over",
+			     text_count(count, "change"), id, id);
 	return count;
 }

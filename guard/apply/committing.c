@@ -42,9 +42,9 @@ int committing_make(struct applying *a, const struct committing_options *o,
 						  : "nothing is applied, and "
 						    "nothing committed");
 	for (n = 0; (note = gitcommit_note(*ret, n)); n++)
-		output_say("not in the commit: %s", note);
+		output_print("not in the commit: %s", note);
 	if (!resolve_run_has_paths(a->p))
-		output_run_left_out(&a->changes, "commits are", false);
+		output_run_excluded(&a->changes, "commits are", false);
 	return 0;
 }
 
@@ -65,9 +65,9 @@ int committing_point(const struct applying *a, struct gitcommit *c,
 	state_log(&a->c->state, "commit", "run", a->p->session.id, "project",
 		  a->p->session.project, "branch", gitcommit_branch(c),
 		  "commit", gitcommit_id(c), NULL);
-	output_say("committed to %s: %.10s, %s; not signed, no hook was run",
-		   gitcommit_branch(c), gitcommit_id(c),
-		   text_count(gitcommit_paths(c), "file"));
+	output_print("committed to %s: %.10s, %s; not signed, no hook was run",
+		     gitcommit_branch(c), gitcommit_id(c),
+		     text_count(gitcommit_paths(c), "file"));
 	if (applied)
 		output_hint("git reset --soft HEAD~1 takes back the commit "
 			    "alone, guard undo the files alone");

@@ -236,9 +236,10 @@ static int reset(struct agents *a, const char *name, bool yes, struct err *err)
 	if (move_to_trash(a, name, err) < 0)
 		return err_context(err, "home of %s", name);
 	state_log(&a->c->state, "reset", "agent", name, NULL);
-	output_say("the home of %s lies in guard's trash; its next run begins "
-		   "with your settings, and you log in again",
-		   name);
+	output_print(
+		"the home of %s lies in guard's trash; its next run begins "
+		"with your settings, and you log in again",
+		name);
 	return STATUS_OK;
 }
 
@@ -275,5 +276,5 @@ int cmd_agents(int argc, char **argv)
 	mem_list_free(&a.names);
 	if (got == 0 && !output_finish())
 		got = STATUS_REFUSED;
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -173,9 +173,9 @@ static void say_nothing_left(struct apply *a)
 		already |= plans[i]->already > 0;
 		kept |= plans[i]->kept_count > 0;
 	}
-	output_say("nothing is left to do%s",
-		   already && !kept ? ": all of it is in the project already"
-				    : "");
+	output_print("nothing is left to do%s",
+		     already && !kept ? ": all of it is in the project already"
+				      : "");
 	if (kept && resolve_run_is_complete(a->in.p))
 		output_hint("guard apply --theirs %s PATH takes one of these "
 			    "all the same",
@@ -326,10 +326,10 @@ static int commit_alone(struct apply *a, struct err *err)
 		return -err->num;
 	if (a->o->dry)
 		return STATUS_OK;
-	if (!output_agreed(a->o->yes && !a->in.changed_since,
-			   "guard: commit %s to %s?",
-			   text_count(gitcommit_paths(commit), "file"),
-			   gitcommit_branch(commit)))
+	if (!output_confirm(a->o->yes && !a->in.changed_since,
+			    "guard: commit %s to %s?",
+			    text_count(gitcommit_paths(commit), "file"),
+			    gitcommit_branch(commit)))
 		return STATUS_REFUSED;
 	return committing_point(&a->in, commit, false, err) < 0 ? -err->num
 								: STATUS_OK;
@@ -429,11 +429,11 @@ static int end_interrupted(struct context *c, bool abort, struct err *err)
 	if (got < 0)
 		return got;
 	if (!got)
-		output_say(
+		output_print(
 			"nothing in %s is unfinished%s", text_quote(c->project),
 			abort ? ": guard undo takes the last action back" : "");
 	if (got == 1 && abort)
-		output_say("it was done already: guard undo takes it back");
+		output_print("it was done already: guard undo takes it back");
 	if (got == 2)
 		return abort ? STATUS_OK : STATUS_REFUSED;
 	return abort ? STATUS_REFUSED : STATUS_OK;
@@ -524,9 +524,9 @@ int cmd_apply(int argc, char **argv)
 	}
 	if (o.resume || o.abort) {
 		got = end_interrupted(&c, o.abort, &err);
-		return output_ended(got, &err);
+		return output_status(got, &err);
 	}
 	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);
 	mem_list_free(&o.yes_to);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

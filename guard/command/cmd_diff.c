@@ -242,8 +242,8 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		return -err->num;
 	got = recover_project(c, p.session.project, err);
 	if (got == -EBUSY)
-		output_say("another guard is at work in %s just now",
-			   text_quote(p.session.project));
+		output_print("another guard is at work in %s just now",
+			     text_quote(p.session.project));
 	else if (got < 0)
 		return got;
 	if (load_held(c, &p.session, &changes, err) < 0)

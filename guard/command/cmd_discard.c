@@ -29,9 +29,9 @@ static void say_commits(struct context *c, struct session *s)
 	auto_free char *left = importer_left(c, s);
 
 	if (*left)
-		output_say("run %s holds %s that you never imported (guard "
-			   "import %s)",
-			   s->id, left, s->id);
+		output_print("run %s holds %s that you never imported (guard "
+			     "import %s)",
+			     s->id, left, s->id);
 }
 
 static int discard_all(struct context *c, struct resolved_run *p, bool yes,
@@ -41,11 +41,11 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	struct err ignored;
 
 	say_commits(c, s);
-	if (!output_agreed(yes, "guard: discard all of run %s?", s->id))
+	if (!output_confirm(yes, "guard: discard all of run %s?", s->id))
 		return STATUS_REFUSED;
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
-	output_say("run %s discarded; guard keeps it for 7 days", s->id);
+	output_print("run %s discarded; guard keeps it for 7 days", s->id);
 	output_hint("guard undo brings it back");
 	(void)session_empty_trash(c->state.trash_fd, TRASH_SECONDS, &ignored);
 	return STATUS_OK;
@@ -172,7 +172,8 @@ static int end_empty(struct context *c, struct session *s, struct err *err)
 		return STATUS_OK;
 	if (retire_discard(c, s, err) < 0)
 		return -err->num;
-	output_say("nothing is left of run %s: it is discarded as well", s->id);
+	output_print("nothing is left of run %s: it is discarded as well",
+		     s->id);
 	return STATUS_OK;
 }
 
@@ -190,8 +191,8 @@ static int drop_parts(struct context *c, struct resolved_run *p,
 	if (carry_out(c, &p->session, groups, &a, err) < 0)
 		return -err->num;
 	log_parts(c, &p->session, &a);
-	output_say("discarded from run %s; guard keeps it for 7 days",
-		   p->session.id);
+	output_print("discarded from run %s; guard keeps it for 7 days",
+		     p->session.id);
 	output_hint("guard undo brings it back");
 	return end_empty(c, &p->session, err);
 }
@@ -228,8 +229,8 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 	/* All of it: then the run goes, and comes back, as a whole. */
 	if (count_all(groups, count) == all)
 		return discard_all(c, p, yes, err);
-	if (!output_agreed(yes, "guard: discard these changes of run %s?",
-			   p->session.id))
+	if (!output_confirm(yes, "guard: discard these changes of run %s?",
+			    p->session.id))
 		return STATUS_REFUSED;
 	return drop_parts(c, p, groups, count, err);
 }
@@ -269,5 +270,5 @@ int cmd_discard(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

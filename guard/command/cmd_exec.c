@@ -35,8 +35,8 @@ struct visiting {
 
 static void tell_waiting(void)
 {
-	output_say("the run does not answer yet: another guard looks at its "
-		   "layer, or it is stopped");
+	output_print("the run does not answer yet: another guard looks at its "
+		     "layer, or it is stopped");
 }
 
 static int explain_live(const struct session *s, struct err *err)
@@ -68,9 +68,10 @@ static int enter(const struct session *s, const struct visiting *v,
 	if (got < 0)
 		return explain_live(s, err);
 	if (v->argv == shell_argv)
-		output_say("a shell in run %s, which is going on: exit leaves "
-			   "it",
-			   s->id);
+		output_print(
+			"a shell in run %s, which is going on: exit leaves "
+			"it",
+			s->id);
 	got = sandbox_release(sb, err);
 	/* The run ended between the command's start and the word of it. */
 	if (got == -ECHILD)

@@ -47,7 +47,7 @@ static int add_piece(void *arg, const void *data, size_t len, struct err *err)
 static void say_deleted(void *arg, const char *path)
 {
 	(void)arg;
-	output_say("deleted: %s", text_quote(path));
+	output_print("deleted: %s", text_quote(path));
 }
 
 static void say_lost(void *arg, const char *path, enum export_loss loss)
@@ -224,9 +224,9 @@ int cmd_export(int argc, char **argv)
 	got = (x.file ? export_file : export_stdout)(
 		&x, argc - optind, argv + optind, dashed, &err);
 	if (got < 0) {
-		if (output_broken())
+		if (output_has_failed())
 			return STATUS_OK;
-		return output_ended(got, &err);
+		return output_status(got, &err);
 	}
 	if (!output_finish())
 		return STATUS_REFUSED;

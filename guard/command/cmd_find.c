@@ -163,12 +163,12 @@ static int find(struct find *f, const char *arg, struct err *err)
 	else
 		print_text(f, &v);
 	if (!v.count && !f->json)
-		output_say("nothing called %s is stored of %s%s",
-			   text_quote(arg),
-			   f->all ? "any project" : text_quote(from),
-			   pathglob_is(arg) ? ""
-					    : ": '*PART*' finds a part of a "
-					      "name");
+		output_print("nothing called %s is stored of %s%s",
+			     text_quote(arg),
+			     f->all ? "any project" : text_quote(from),
+			     pathglob_is(arg) ? ""
+					      : ": '*PART*' finds a part of a "
+						"name");
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return v.count && !v.damaged ? STATUS_OK : STATUS_REFUSED;
@@ -204,5 +204,5 @@ int cmd_find(int argc, char **argv)
 	got = find(&f, argv[optind], &err);
 	free(f.whole);
 	free(f.here);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

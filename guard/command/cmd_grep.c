@@ -259,7 +259,7 @@ static int show_match(void *arg, const struct match *m, struct err *err)
 	}
 	if (lines_add(s->lines, store_hash_text(text)))
 		print_match(s, m);
-	return output_broken() ? fail(err, EPIPE, "nobody reads it") : 0;
+	return output_has_failed() ? fail(err, EPIPE, "nobody reads it") : 0;
 }
 
 static json_t *json_version(const struct version *v, const struct scanner *s,
@@ -325,7 +325,7 @@ static int show_all(struct grep *g, const struct versions *v,
 	const struct version *last = NULL;
 	size_t i;
 
-	for (i = 0; i < v->count && !output_broken(); i++) {
+	for (i = 0; i < v->count && !output_has_failed(); i++) {
 		const struct version *item = &v->items[i];
 		struct text key = {.id = item->entry.content};
 		const struct text *text =
@@ -421,11 +421,11 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	}
 	progress_end(&g->progress);
 	if (got < 0 || show(g, &v, &t, err) < 0)
-		return output_broken() ? STATUS_OK : -err->num;
+		return output_has_failed() ? STATUS_OK : -err->num;
 	if (!output_finish())
 		return STATUS_REFUSED;
 	if (!v.count && !g->json)
-		output_say("no file is stored there");
+		output_print("no file is stored there");
 	return g->matched && !g->unread && !v.damaged ? STATUS_OK
 						      : STATUS_REFUSED;
 }
@@ -472,5 +472,5 @@ int cmd_grep(int argc, char **argv)
 	got = grep(&g, argv + optind + 1, (size_t)(argc - optind - 1), &err);
 	matcher_free(&g.matcher);
 	free(g.here);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -115,17 +115,17 @@ static void print_json(const struct session *s, const struct importer *im,
 static void say_sum(const struct session *s, const struct importer *im,
 		    const char *done)
 {
-	output_say("run %s: %s, %s (%s, %s) %s %s/", s->id,
-		   text_count(im->fresh, "ref"),
-		   text_count(im->list.commits, "new commit"),
-		   text_count(im->list.objects, "object"),
-		   text_size(im->list.bytes), done, im->list.prefix);
+	output_print("run %s: %s, %s (%s, %s) %s %s/", s->id,
+		     text_count(im->fresh, "ref"),
+		     text_count(im->list.commits, "new commit"),
+		     text_count(im->list.objects, "object"),
+		     text_size(im->list.bytes), done, im->list.prefix);
 }
 
 static bool agreed(const struct session *s, const struct importer *im, bool yes)
 {
-	return output_agreed(yes, "guard: import them into %s below %s/?",
-			     text_quote(s->project), im->list.prefix);
+	return output_confirm(yes, "guard: import them into %s below %s/?",
+			      text_quote(s->project), im->list.prefix);
 }
 
 /* For people who ask later what became of the run's commits. */
@@ -161,8 +161,8 @@ static int forward(struct context *c, const struct session *s,
 	if (got == 0)
 		state_log(&c->state, "forward", "run", s->id, "project",
 			  s->project, "branch", o->ff, NULL);
-	output_say(got ? "%s is there already" : "%s is at the run's commit",
-		   text_quote(o->ff));
+	output_print(got ? "%s is there already" : "%s is at the run's commit",
+		     text_quote(o->ff));
 	return STATUS_OK;
 }
 
@@ -199,7 +199,7 @@ static void tell_others(const struct session *s)
 	struct err ignored;
 
 	if (s->extra_count && changes_load(s, NULL, &changes, &ignored) == 0)
-		output_run_left_out(&changes, "imports are", true);
+		output_run_excluded(&changes, "imports are", true);
 }
 
 static int import_locked(struct context *c, struct session *s,
@@ -216,8 +216,8 @@ static int import_locked(struct context *c, struct session *s,
 		return import_fresh(c, s, &im, o, err);
 	if (o->json)
 		print_json(s, &im, false);
-	output_say("run %s has no commits that %s lacks", s->id,
-		   text_quote(s->project));
+	output_print("run %s has no commits that %s lacks", s->id,
+		     text_quote(s->project));
 	return forward(c, s, &im, o, err);
 }
 
@@ -256,5 +256,5 @@ int cmd_import(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

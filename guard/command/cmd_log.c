@@ -57,8 +57,8 @@ static int log_snapshots(struct context *c, const char *arg,
 		return fail(err, ENOENT, "no version of %s is stored",
 			    text_quote(path));
 	if (!h.count && !o->json)
-		output_say("nothing of %s is stored yet",
-			   o->all ? "any project" : text_quote(c->project));
+		output_print("nothing of %s is stored yet",
+			     o->all ? "any project" : text_quote(c->project));
 	if (!o->no_pager && !o->json)
 		output_pager_start();
 	if (o->json)
@@ -296,5 +296,5 @@ int cmd_log(int argc, char **argv)
 	if (got == 0)
 		got = o.actions ? log_actions(&c, &o, &err)
 				: log_snapshots(&c, argv[optind], &o, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -32,8 +32,8 @@ static int ls_snapshot(struct context *c, const char *when, const char *arg,
 		return fail(err, ENOENT, "there is no %s in snapshot %llu",
 			    text_quote(path), (unsigned long long)s.seq);
 	if (purge_note(&s, path))
-		output_say("%s of snapshot %llu was %s", text_quote(path),
-			   (unsigned long long)s.seq, purge_note(&s, path));
+		output_print("%s of snapshot %llu was %s", text_quote(path),
+			     (unsigned long long)s.seq, purge_note(&s, path));
 	return tree_list(c->store, &e, form, err);
 }
 

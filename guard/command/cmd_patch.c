@@ -89,5 +89,5 @@ int cmd_patch(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	got = patch(&c, argc - optind, argv + optind, dashed, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -37,7 +37,7 @@ static int list(struct context *c, bool json, struct err *err)
 		output_name(&what, s.root_path);
 		if (*s.message) {
 			buf_add_text(&what, "  ");
-			output_cut(&what, s.message);
+			output_truncated(&what, s.message);
 		}
 		table_row(&t, (const char *const[]){number, output_time(s.time),
 						    s.reason, buf_text(&what)});
@@ -45,7 +45,7 @@ static int list(struct context *c, bool json, struct err *err)
 	if (!json) {
 		table_print(&t, "", stdout);
 		if (!t.count)
-			output_say("no snapshot is pinned");
+			output_print("no snapshot is pinned");
 		json_decref(array);
 		return STATUS_OK;
 	}
@@ -79,9 +79,9 @@ static int change(struct context *c, char **argv, size_t count, bool on,
 		(void)snprintf(number, sizeof(number), "%" PRIu64, seqs[i]);
 		state_log(&c->state, on ? "pin" : "unpin", "snapshot", number,
 			  NULL);
-		output_say("snapshot %s %s", number,
-			   on ? "stays until it is unpinned"
-			      : "may be pruned again");
+		output_print("snapshot %s %s", number,
+			     on ? "stays until it is unpinned"
+				: "may be pruned again");
 	}
 	return STATUS_OK;
 }
@@ -112,7 +112,7 @@ static int pin(int argc, char **argv, bool on)
 		got = optind < argc ? change(&c, argv + optind,
 					     (size_t)(argc - optind), on, &err)
 				    : list(&c, json, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }
 
 int cmd_pin(int argc, char **argv)

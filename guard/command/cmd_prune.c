@@ -64,7 +64,7 @@ static void print_plan(const struct prune_plan *plan)
 		output_name(&b, s->root_path);
 		if (*s->message) {
 			buf_add_text(&b, "  ");
-			output_cut(&b, s->message);
+			output_truncated(&b, s->message);
 		}
 		table_row(&t,
 			  (const char *const[]){number, output_time(s->time),
@@ -128,10 +128,10 @@ static void print_json(const struct prune_plan *plan,
 
 static bool ask(const struct prune_command *p, const struct prune_plan *plan)
 {
-	return output_agreed(p->yes,
-			     "guard: take %s away? guard keeps them in its "
-			     "trash for 7 days.",
-			     text_count(plan->drop_snapshots, "snapshot"));
+	return output_confirm(p->yes,
+			      "guard: take %s away? guard keeps them in its "
+			      "trash for 7 days.",
+			      text_count(plan->drop_snapshots, "snapshot"));
 }
 
 static void tell_busy(void *arg, const char *who)
@@ -145,14 +145,14 @@ static void tell_busy(void *arg, const char *who)
 static void tell_result(const struct prune_result *r)
 {
 	if (!r->snapshots && !r->packs) {
-		output_say("nothing was to be done");
+		output_print("nothing was to be done");
 		return;
 	}
-	output_say("%s and %s (%s) lie in the trash for 7 days%s%s",
-		   text_count(r->snapshots, "snapshot"),
-		   text_count(r->packs, "pack"), text_size(r->bytes),
-		   r->written ? "; packed anew: " : "",
-		   r->written ? text_size(r->written) : "");
+	output_print("%s and %s (%s) lie in the trash for 7 days%s%s",
+		     text_count(r->snapshots, "snapshot"),
+		     text_count(r->packs, "pack"), text_size(r->bytes),
+		     r->written ? "; packed anew: " : "",
+		     r->written ? text_size(r->written) : "");
 	if (r->snapshots)
 		output_hint("guard undelete lists them and brings them back");
 }
@@ -224,9 +224,9 @@ static void tell_plan(const struct prune_command *p,
 {
 	if (!p->json)
 		print_plan(plan);
-	output_say("%s of %zu would go; about %s of %s would be free",
-		   text_count(plan->drop_snapshots, "snapshot"), plan->count,
-		   text_size(plan->frees), text_size(plan->bytes));
+	output_print("%s of %zu would go; about %s of %s would be free",
+		     text_count(plan->drop_snapshots, "snapshot"), plan->count,
+		     text_size(plan->frees), text_size(plan->bytes));
 	if (p->options.max_size && plan->needed > p->options.max_size)
 		output_warn("what stays needs %s: more than %s, but no rule "
 			    "may take it",
@@ -279,14 +279,14 @@ static int clear_caches(struct prune_command *p, struct err *err)
 		jsonout_number(object, "bytes", caches.usage.bytes);
 		jsonout_print(object);
 	} else {
-		output_say("%s of caches, %s: %s",
-			   text_count(caches.count, "folder"),
-			   text_size(caches.usage.bytes),
-			   p->dry ? "they would go" : "gone");
+		output_print("%s of caches, %s: %s",
+			     text_count(caches.count, "folder"),
+			     text_size(caches.usage.bytes),
+			     p->dry ? "they would go" : "gone");
 	}
 	if (caches.busy)
-		output_say("%s left: a run has it just now",
-			   text_count(caches.busy, "folder"));
+		output_print("%s left: a run has it just now",
+			     text_count(caches.busy, "folder"));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -296,10 +296,10 @@ static void tell_trashes(const struct prune_command *p, const struct trashes *t,
 	json_t *object;
 
 	if (!p->json) {
-		output_say("trash: %s of runs, %s of versions: %s",
-			   text_size(t->runs.bytes),
-			   text_size(t->versions.bytes),
-			   done ? "gone" : "they would go");
+		output_print("trash: %s of runs, %s of versions: %s",
+			     text_size(t->runs.bytes),
+			     text_size(t->versions.bytes),
+			     done ? "gone" : "they would go");
 		return;
 	}
 	object = json_object();
@@ -329,10 +329,10 @@ static int empty_trash(struct prune_command *p, struct err *err)
 		tell_trashes(p, &t, false);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
-	if (!output_agreed(p->yes,
-			   "guard: empty guard's trash (%s)? Neither undo nor "
-			   "undelete brings back what is in it.",
-			   text_size(bytes)))
+	if (!output_confirm(p->yes,
+			    "guard: empty guard's trash (%s)? Neither undo nor "
+			    "undelete brings back what is in it.",
+			    text_size(bytes)))
 		return STATUS_REFUSED;
 	if (trashes_empty(&c, err) < 0)
 		return -err->num;
@@ -391,11 +391,11 @@ int cmd_prune(int argc, char **argv)
 		else if (p.trash && p.caches)
 			options_complain(verb, "one of --trash and --caches");
 		else if (p.caches)
-			got = output_ended(clear_caches(&p, &err), &err);
+			got = output_status(clear_caches(&p, &err), &err);
 		else if (p.trash)
-			got = output_ended(empty_trash(&p, &err), &err);
+			got = output_status(empty_trash(&p, &err), &err);
 		else
-			got = output_ended(prune(&p, &err), &err);
+			got = output_status(prune(&p, &err), &err);
 	}
 	settings_free(&p.settings);
 	return got;

@@ -203,8 +203,8 @@ static void tell_plan(const struct purge_command *p)
 	const struct versions *others = &p->others;
 	size_t i;
 
-	output_say("%s: %s in snapshots%s", text_quote(p->path),
-		   text_count(count_files(&p->versions), "version"), layers);
+	output_print("%s: %s in snapshots%s", text_quote(p->path),
+		     text_count(count_files(&p->versions), "version"), layers);
 	for (i = 0; i < others->count && i < OTHERS_MAX; i++) {
 		AUTO(buf) struct buf name = {0};
 
@@ -232,8 +232,8 @@ static bool is_confirmed(const struct purge_command *p)
 		if (strcmp(p->confirm, p->arg) == 0 ||
 		    strcmp(p->confirm, p->path) == 0)
 			return true;
-		output_say("nothing is done: --confirm names %s, not %s",
-			   text_quote(p->confirm), text_quote(p->arg));
+		output_print("nothing is done: --confirm names %s, not %s",
+			     text_quote(p->confirm), text_quote(p->arg));
 		return false;
 	}
 	line = output_ask_line(
@@ -241,9 +241,9 @@ static bool is_confirmed(const struct purge_command *p)
 		"guard: type purge to go on: ");
 	if (line && strcmp(line, "purge") == 0)
 		return true;
-	output_say(line ? "nothing is done"
-			: "nothing is done: there is no terminal to ask on; "
-			  "say it with --confirm PATH, the same path again");
+	output_print(line ? "nothing is done"
+			  : "nothing is done: there is no terminal to ask on; "
+			    "say it with --confirm PATH, the same path again");
 	return false;
 }
 
@@ -320,10 +320,10 @@ static int carry_out(struct context *c, struct purge_command *p,
 	if (p->json)
 		print_json(p, &result);
 	layers = layers_text(p);
-	output_say("%s is purged from %s%s; %s cleared, both trashes are empty",
-		   text_quote(p->path),
-		   text_count(result.snapshots, "snapshot"), layers,
-		   text_count(result.packs, "pack"));
+	output_print(
+		"%s is purged from %s%s; %s cleared, both trashes are empty",
+		text_quote(p->path), text_count(result.snapshots, "snapshot"),
+		layers, text_count(result.packs, "pack"));
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -379,5 +379,5 @@ int cmd_purge(int argc, char **argv)
 	p.arg = argv[optind];
 	got = purge(&p, &err);
 	purge_done(&p);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

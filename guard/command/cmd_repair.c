@@ -107,13 +107,13 @@ static int look(struct context *c, struct repairing *r, struct err *err)
 
 static bool ask(const struct repairing *r)
 {
-	output_say("the store is damaged: %s, %s of snapshots suffer",
-		   text_count(r->faults, "fault"),
-		   text_count(r->paths, "path"));
-	return output_agreed(r->yes,
-			     "guard: mend what can be mended? What is damaged "
-			     "goes to the trash, and folders of which "
-			     "something is lost are stored anew.");
+	output_print("the store is damaged: %s, %s of snapshots suffer",
+		     text_count(r->faults, "fault"),
+		     text_count(r->paths, "path"));
+	return output_confirm(r->yes,
+			      "guard: mend what can be mended? What is damaged "
+			      "goes to the trash, and folders of which "
+			      "something is lost are stored anew.");
 }
 
 /* A stat cache says of files that they are stored: no longer to be trusted. */
@@ -142,28 +142,29 @@ static int drop_caches(const struct state *state, struct err *err)
 static void print_result(const struct repair_result *r)
 {
 	if (r->formats)
-		output_say("the store's FORMAT is written anew");
+		output_print("the store's FORMAT is written anew");
 	if (r->packs)
-		output_say("%s replaced: %s saved from them",
-			   text_count(r->packs, "damaged pack"),
-			   text_count(r->objects, "object"));
+		output_print("%s replaced: %s saved from them",
+			     text_count(r->packs, "damaged pack"),
+			     text_count(r->objects, "object"));
 	if (r->again)
-		output_say("%s stored once more since the damage: taken from "
-			   "there",
-			   text_count(r->again, "object"));
+		output_print("%s stored once more since the damage: taken from "
+			     "there",
+			     text_count(r->again, "object"));
 	if (r->secrets)
-		output_say("the secret's damaged copy is written anew");
+		output_print("the secret's damaged copy is written anew");
 	if (r->snapshots)
-		output_say("%s moved to the trash: the file itself is damaged",
-			   text_count(r->snapshots, "snapshot"));
+		output_print(
+			"%s moved to the trash: the file itself is damaged",
+			text_count(r->snapshots, "snapshot"));
 	if (r->roots)
-		output_say("%s stored anew, for what is the same there",
-			   text_count(r->roots, "folder"));
+		output_print("%s stored anew, for what is the same there",
+			     text_count(r->roots, "folder"));
 	if (r->lost)
-		output_say("lost for good: %s of snapshots, named above",
-			   text_count(r->lost, "path"));
+		output_print("lost for good: %s of snapshots, named above",
+			     text_count(r->lost, "path"));
 	else
-		output_say("nothing else is lost");
+		output_print("nothing else is lost");
 }
 
 /* done NULL: nothing was done, the store is whole or nobody said yes. */
@@ -212,7 +213,7 @@ static int repair(struct repairing *r, struct err *err)
 	if (got < 0)
 		return got;
 	if (got == 0) {
-		output_say("the store is whole: there is nothing to mend");
+		output_print("the store is whole: there is nothing to mend");
 		if (r->lost)
 			print_json(r, NULL);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -257,5 +258,5 @@ int cmd_repair(int argc, char **argv)
 		r.lost = json_array();
 	got = repair(&r, &err);
 	json_decref(r.lost);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

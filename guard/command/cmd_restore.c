@@ -165,17 +165,18 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 	}
 	if (r->o->dry)
 		return project_may_make(where, err);
-	return output_agreed(r->o->yes, "guard: make all of it anew in %s?",
-			     text_quote(where));
+	return output_confirm(r->o->yes, "guard: make all of it anew in %s?",
+			      text_quote(where));
 }
 
 static void say_left(const struct restore *r)
 {
 	if (r->plan.left)
-		output_say("%s there already and left as it is",
-			   text_count(r->plan.left, "path"));
+		output_print("%s there already and left as it is",
+			     text_count(r->plan.left, "path"));
 	if (r->plan.git_skipped)
-		output_say("a .git that the snapshot has not is left as it is");
+		output_print(
+			"a .git that the snapshot has not is left as it is");
 }
 
 static int check_root(struct restore *r, struct err *err)
@@ -204,8 +205,8 @@ static int agree(struct restore *r, const char *where, int *ret,
 	say_left(r);
 	carry_print_owners(&r->plan);
 	if (!r->plan.step_count) {
-		output_say("nothing is to be done: all of it is there%s",
-			   r->plan.left ? "" : " as it was stored");
+		output_print("nothing is to be done: all of it is there%s",
+			     r->plan.left ? "" : " as it was stored");
 		if (!r->plan.left)
 			sources_say_earlier(&r->found);
 		output_hint("guard log PATH lists other versions, guard "
@@ -246,8 +247,8 @@ static int carry_restore(struct restore *r, struct err *err)
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
 	carry_sum(&r->counts, &sum);
-	output_say("restored: %s; the state before is snapshot %" PRIu64,
-		   buf_text(&sum), r->before.seq);
+	output_print("restored: %s; the state before is snapshot %" PRIu64,
+		     buf_text(&sum), r->before.seq);
 	output_hint("guard undo takes it back");
 	return STATUS_OK;
 }
@@ -308,8 +309,8 @@ static int restore_here(struct restore *r, struct err *err)
 	if (check_one_root(r, err) < 0)
 		return -err->num;
 	if (r->gone) {
-		output_say("%s is gone: it is made anew",
-			   text_quote(root_of(r)));
+		output_print("%s is gone: it is made anew",
+			     text_quote(root_of(r)));
 		got = agree_to_all(r, root_of(r), err);
 		if (got <= 0)
 			return got < 0	   ? got
@@ -413,7 +414,7 @@ static int restore_to(struct restore *r, struct err *err)
 	r->done = true;
 	state_log(&r->c->state, "restore", "project", root_of(r), "path",
 		  r->found.items[0].arg, "to", dir, NULL);
-	output_say("restored into %s", text_quote(dir));
+	output_print("restored into %s", text_quote(dir));
 	return STATUS_OK;
 }
 
@@ -519,5 +520,5 @@ int cmd_restore(int argc, char **argv)
 	}
 	got = restore(&r, argc - optind, argv + optind, &err);
 	restore_free(&r);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

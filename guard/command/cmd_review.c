@@ -40,5 +40,5 @@ int cmd_review(int argc, char **argv)
 		return got;
 	output_color(color);
 	got = review(&c, argc - optind, argv + optind, dashed, &o, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -82,9 +82,9 @@ static void tell_unset(const char *option, const char *const *env)
 	for (; *env; env++)
 		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
 			return;
-	output_say("%s had a value in the run, which guard does not keep: "
-		   "--env %s=VALUE gives it one",
-		   text_quote(name), name);
+	output_print("%s had a value in the run, which guard does not keep: "
+		     "--env %s=VALUE gives it one",
+		     text_quote(name), name);
 }
 
 /* "run OPTIONS... -- COMMAND", as the run was begun. */

@@ -280,7 +280,7 @@ int cmd_show(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	if (show(argv[optind], &o, &err) < 0) {
-		if (output_broken())
+		if (output_has_failed())
 			return STATUS_OK;
 		output_error(&err);
 		return STATUS_REFUSED;

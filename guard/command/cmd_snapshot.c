@@ -57,10 +57,10 @@ static void print_text(const struct snapshot *s)
 	size_t excluded = 0, i;
 
 	(void)printf("%llu\n", (unsigned long long)s->seq);
-	output_say("snapshot %llu of %s: %s in %s, %s",
-		   (unsigned long long)s->seq, text_quote(s->root_path),
-		   text_count(s->files, "file"), text_count(s->dirs, "folder"),
-		   text_size(s->bytes));
+	output_print("snapshot %llu of %s: %s in %s, %s",
+		     (unsigned long long)s->seq, text_quote(s->root_path),
+		     text_count(s->files, "file"),
+		     text_count(s->dirs, "folder"), text_size(s->bytes));
 	for (i = 0; i < s->note_count; i++) {
 		if (snapshot_is_exclusion(&s->notes[i]))
 			excluded++;
@@ -73,8 +73,8 @@ static void print_text(const struct snapshot *s)
 		AUTO(buf) struct buf globs = {0};
 
 		output_list(&globs, s->excludes);
-		output_say("%s left out: %s", text_count(excluded, "path"),
-			   buf_text(&globs));
+		output_print("%s left out: %s", text_count(excluded, "path"),
+			     buf_text(&globs));
 	}
 }
 
@@ -311,5 +311,5 @@ int cmd_snapshot(int argc, char **argv)
 	got = take(argv + optind, (size_t)(argc - optind), &t, &err);
 	if (got == STATUS_OK)
 		autoprune_start();
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -246,7 +246,7 @@ static void add_run(struct table *t, const struct session *s,
 
 	if (s->status >= 0)
 		(void)snprintf(status, sizeof(status), "exit %d", s->status);
-	output_cut(&command, s->command ? s->command : "");
+	output_truncated(&command, s->command ? s->command : "");
 	if (o->all)
 		output_name(&project, s->project);
 	table_row(t, (const char *const[]){s->id, resolve_run_state_text(s),
@@ -301,18 +301,18 @@ static void say_none(const struct context *c, const struct session_list *list,
 	size_t elsewhere = 0, i;
 
 	if (o->all) {
-		output_say("there is no run");
+		output_print("there is no run");
 		return;
 	}
 	for (i = 0; i < list->count; i++)
 		elsewhere += run_state_pending(list->items[i].state);
 	if (elsewhere)
-		output_say("no run in %s waits for a decision; of other "
-			   "projects %zu: `guard status --all`",
-			   text_quote(c->project), elsewhere);
+		output_print("no run in %s waits for a decision; of other "
+			     "projects %zu: `guard status --all`",
+			     text_quote(c->project), elsewhere);
 	else
-		output_say("no run in %s waits for a decision",
-			   text_quote(c->project));
+		output_print("no run in %s waits for a decision",
+			     text_quote(c->project));
 }
 
 static int print(const struct context *c, const struct session_list *list,
@@ -367,8 +367,8 @@ static int look_back(struct context *c, struct status_options *o,
 	}
 	got = recover_project(c, c->project, err);
 	if (got == -EBUSY)
-		output_say("another guard is at work in %s just now",
-			   text_quote(c->project));
+		output_print("another guard is at work in %s just now",
+			     text_quote(c->project));
 	return got == -EBUSY ? 0 : got;
 }
 
@@ -410,5 +410,5 @@ int cmd_status(int argc, char **argv)
 		return got;
 	got = status(&c, &o, &err);
 	free(o.unfinished);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

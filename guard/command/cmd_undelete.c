@@ -31,7 +31,7 @@ static void print_text(const struct trash_list *trash)
 		output_name(&b, s->root_path);
 		if (*s->message) {
 			buf_add_text(&b, "  ");
-			output_cut(&b, s->message);
+			output_truncated(&b, s->message);
 		}
 		table_row(&t,
 			  (const char *const[]){number, output_time(s->time),
@@ -39,7 +39,7 @@ static void print_text(const struct trash_list *trash)
 	}
 	table_print(&t, "", stdout);
 	if (!trash->count)
-		output_say("no snapshot is in the trash");
+		output_print("no snapshot is in the trash");
 }
 
 static void print_json(const struct trash_list *trash)
@@ -105,7 +105,7 @@ static int bring_back(struct context *c, const uint64_t *seqs, size_t count,
 		(void)snprintf(number, sizeof(number), "%llu",
 			       (unsigned long long)seqs[i]);
 		state_log(&c->state, "undelete", "snapshot", number, NULL);
-		output_say("snapshot %s is back", number);
+		output_print("snapshot %s is back", number);
 	}
 	if (json)
 		print_back(seqs, count);
@@ -161,5 +161,5 @@ int cmd_undelete(int argc, char **argv)
 	if (got == 0)
 		got = count ? bring_back(&c, seqs, count, json, &err)
 			    : list(&c, json, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

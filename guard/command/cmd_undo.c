@@ -262,7 +262,8 @@ static bool settle_run(struct undo *u, const struct action *done)
 	if (got == -EBUSY)
 		return true;
 	if (got == -ENOENT) {
-		output_say("run %s itself is not there any more", done->run_id);
+		output_print("run %s itself is not there any more",
+			     done->run_id);
 		return true;
 	}
 	if (got == 0)
@@ -274,7 +275,7 @@ static bool settle_run(struct undo *u, const struct action *done)
 			    done->run_id,
 			    applied ? "is applied" : "waits again", err.text);
 	else if (!applied)
-		output_say("run %s waits for a decision again", s.id);
+		output_print("run %s waits for a decision again", s.id);
 	session_free(&s);
 	return got == 0;
 }
@@ -361,9 +362,9 @@ static int carry_undo(struct undo *u, struct err *err)
 	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
-	output_say("%s in %s is taken back%s", taken_back, text_quote(u->path),
-		   u->step + 1 < u->o->count ? ""
-					     : "; guard undo does it again");
+	output_print(
+		"%s in %s is taken back%s", taken_back, text_quote(u->path),
+		u->step + 1 < u->o->count ? "" : "; guard undo does it again");
 	return STATUS_OK;
 }
 
@@ -373,10 +374,10 @@ static void say_which(const struct undo *u)
 {
 	auto_free char *which = title(&u->last);
 
-	output_say("%s %s: %s, %s",
-		   u->step ? "before that, in" : "the last thing done in",
-		   text_quote(u->path), which,
-		   output_age(u->roots[0].left.time));
+	output_print("%s %s: %s, %s",
+		     u->step ? "before that, in" : "the last thing done in",
+		     text_quote(u->path), which,
+		     output_age(u->roots[0].left.time));
 }
 
 /* False: there was nothing to be said. */
@@ -510,9 +511,9 @@ static int undo_many(struct undo *u, struct err *err)
 			return -err->num;
 		status = undo_one(u, err);
 		if (status != STATUS_OK && u->step)
-			output_say("%s before it %staken back",
-				   text_count(u->step, "action"),
-				   u->o->dry ? "would be " : "");
+			output_print("%s before it %staken back",
+				     text_count(u->step, "action"),
+				     u->o->dry ? "would be " : "");
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -566,5 +567,5 @@ int cmd_undo(int argc, char **argv)
 		return STATUS_USAGE;
 	got = undo(&u, &err);
 	undo_free(&u);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

@@ -122,20 +122,20 @@ static void print_sum(const struct verifying *v, const struct verify_result *r,
 		      const struct verify_options *o)
 {
 	if (!r->faults) {
-		output_say("the store is whole: %s, %s, %s%s",
-			   text_count(r->snapshots, "snapshot"),
-			   text_count(r->packs, "pack"),
-			   text_count(r->objects, "object"),
-			   o->sample	  ? ", a sample of the bytes read"
-			   : o->read_data ? ", every byte read"
-					  : "");
+		output_print("the store is whole: %s, %s, %s%s",
+			     text_count(r->snapshots, "snapshot"),
+			     text_count(r->packs, "pack"),
+			     text_count(r->objects, "object"),
+			     o->sample	    ? ", a sample of the bytes read"
+			     : o->read_data ? ", every byte read"
+					    : "");
 		if (!o->read_data && !o->sample)
 			output_hint("guard verify --read-data reads all of it");
 		return;
 	}
-	output_say("the store is damaged: %s, %s of snapshots suffer",
-		   text_count(r->faults - v->paths, "fault"),
-		   text_count(v->paths, "path"));
+	output_print("the store is damaged: %s, %s of snapshots suffer",
+		     text_count(r->faults - v->paths, "fault"),
+		     text_count(v->paths, "path"));
 	if (r->faults > v->paths)
 		output_hint("guard repair mends what can be mended");
 	else
@@ -217,5 +217,5 @@ int cmd_verify(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	got = verify(&o, json, &err);
-	return output_ended(got, &err);
+	return output_status(got, &err);
 }

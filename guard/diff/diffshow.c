@@ -74,10 +74,10 @@ void diffshow_texts(const struct changes_group *g,
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
 			     buf_text(&folder), output_style(STYLE_NONE));
 
-	for (i = 0; i < list->move_count && !output_broken(); i++)
+	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half)
 			difftext_print_move(&list->moves[i], from);
-	for (i = 0; i < list->count && !output_broken(); i++) {
+	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 
 		if (c->flags & CHANGES_NOISE ||
@@ -102,7 +102,7 @@ static void stat_moves(const struct change_list *list,
 {
 	size_t i;
 
-	for (i = 0; i < list->move_count && !output_broken(); i++) {
+	for (i = 0; i < list->move_count && !output_has_failed(); i++) {
 		const struct change_move *m = &list->moves[i];
 		struct difftext_stat n = {0};
 		AUTO(buf) struct buf b = {0};
@@ -124,7 +124,7 @@ void diffshow_stat(const struct change_list *list,
 	bool moves = false;
 	size_t i;
 
-	for (i = 0; i < list->count && !output_broken(); i++) {
+	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 		AUTO(buf) struct buf b = {0};
 		struct difftext_stat n;
@@ -174,7 +174,7 @@ void diffshow_json(const struct change_list *list, const char *key,
 	size_t i;
 
 	jsonstream_open(to, key, '[');
-	for (i = 0; i < list->count && !output_broken(); i++)
+	for (i = 0; i < list->count && !output_has_failed(); i++)
 		jsonstream_put(to, NULL, jsonout_change(list, &list->items[i]));
 	jsonstream_close(to, ']');
 }

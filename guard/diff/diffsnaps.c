@@ -270,7 +270,7 @@ static void add_point(struct buf *to, const struct snapshot *s)
 		   output_time(s->time), s->reason);
 	if (*s->message || *s->command) {
 		buf_add_text(to, "  ");
-		output_cut(to, *s->message ? s->message : s->command);
+		output_truncated(to, *s->message ? s->message : s->command);
 	}
 }
 

@@ -125,7 +125,7 @@ static int print_line(void *arg, const struct textdiff_line *line)
 	(void)printf("%s%s%s\n",
 		     styled ? output_style(line_style(line->kind)) : "",
 		     buf_text(&b), styled ? output_style(STYLE_NONE) : "");
-	return output_broken() ? -EPIPE : 0;
+	return output_has_failed() ? -EPIPE : 0;
 }
 
 static void print_target(const struct change *c,

@@ -26,7 +26,7 @@ int sides_load(struct context *c, struct resolved_run *p, const char *what,
 	    context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
 	if (!resolve_run_has_paths(p))
-		output_run_left_out(&ret->changes, what, false);
+		output_run_excluded(&ret->changes, what, false);
 	seq = session_base(s, true, err);
 	if (seq < 0)
 		return seq;

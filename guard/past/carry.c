@@ -171,6 +171,6 @@ bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)
 	AUTO(buf) struct buf sum = {0};
 
 	carry_sum(counts, &sum);
-	return output_agreed(yes, "guard: %s in %s: do it?", buf_text(&sum),
-			     text_quote(where));
+	return output_confirm(yes, "guard: %s in %s: do it?", buf_text(&sum),
+			      text_quote(where));
 }

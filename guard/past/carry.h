@@ -38,7 +38,7 @@ void carry_print_choices(const struct plan *plan);
  * "over": [...], "moves": [...]} put into object. */
 void carry_json(struct store *store, const struct plan *plan, json_t *object);
 
-/* output_agreed() with the counts of what is done there. */
+/* output_confirm() with the counts of what is done there. */
 bool carry_ask(const struct carry_counts *counts, const char *where, bool yes);
 /* "1 deleted, 4 moved, 2 replaced, 3 created, 4 with other rights", appended.
  */

@@ -141,13 +141,14 @@ void carry_print_owners(const struct plan *plan)
 			s->to.uid != entry_apply_owner(&s->to);
 	}
 	if (taken && geteuid() != 0)
-		output_say("%s of other owners: new ones, which are yours, "
-			   "take the place",
-			   text_count(taken, "file"));
+		output_print("%s of other owners: new ones, which are yours, "
+			     "take the place",
+			     text_count(taken, "file"));
 	if (kept)
-		output_say("%s of other owners: yours even so, since only root "
-			   "gives files away",
-			   text_count(kept, "file"));
+		output_print(
+			"%s of other owners: yours even so, since only root "
+			"gives files away",
+			text_count(kept, "file"));
 }
 
 /* Its path and the reason, for people. */
@@ -171,7 +172,7 @@ void carry_print_choices(const struct plan *plan)
 	for (i = 0; i < plan->kept_count; i++) {
 		auto_free char *text = told(plan, &plan->kept[i]);
 
-		output_say("yours stays: %s", text);
+		output_print("yours stays: %s", text);
 	}
 	for (i = 0; i < plan->over_count; i++) {
 		auto_free char *text = told(plan, &plan->over[i]);
@@ -198,11 +199,12 @@ bool carry_print_blocks(const struct plan *plan, const char *way_out)
 			    refusal_text(plan->refusals[i].kind));
 	}
 	if (plan->conflict_count && way_out)
-		output_say("%s", way_out);
+		output_print("%s", way_out);
 	if (plan->refusal_count)
-		output_say("%sname the paths that you want without those that "
-			   "are refused, or agree to one by guard apply "
-			   "--yes-to PATH (not to nodes and sockets)",
-			   plan->conflict_count ? "" : "nothing is applied: ");
+		output_print(
+			"%sname the paths that you want without those that "
+			"are refused, or agree to one by guard apply "
+			"--yes-to PATH (not to nodes and sockets)",
+			plan->conflict_count ? "" : "nothing is applied: ");
 	return plan->conflict_count || plan->refusal_count;
 }

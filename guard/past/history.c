@@ -384,7 +384,7 @@ static char *why_text(const struct history *h, const struct history_row *row)
 	}
 	if (*s->message || *command) {
 		add_part(&b, "");
-		output_cut(&b, *s->message ? s->message : command);
+		output_truncated(&b, *s->message ? s->message : command);
 	}
 	if (s->tags) {
 		add_part(&b, "[");

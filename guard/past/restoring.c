@@ -186,8 +186,8 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 	if (tree_each(w->store, &t->entry, keep_git, &k, err) < 0)
 		return -err->num;
 	if (k.kept)
-		output_say("%s left as it is: name it to restore it",
-			   text_count(k.kept, ".git folder"));
+		output_print("%s left as it is: name it to restore it",
+			     text_count(k.kept, ".git folder"));
 	return 0;
 }
 
@@ -225,8 +225,8 @@ static int make(const struct want *w, struct err *err)
 		else
 			got = put_all(w, &k, &w->targets[i], err);
 		if (k.kept && got == 0)
-			output_say("%s left as it is: name it to restore it",
-				   text_count(k.kept, ".git folder"));
+			output_print("%s left as it is: name it to restore it",
+				     text_count(k.kept, ".git folder"));
 	}
 	if (got == 0)
 		got = tree_editor_save(ed, w->ret, err);

@@ -324,10 +324,10 @@ static void say(const struct restoring_target *t, size_t count)
 	const struct snapshot *s = &t->snapshot;
 	const char *what = t->pattern ? t->pattern : t->arg;
 
-	output_say("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
-		   t->pattern ? text_count(count, "path") : "",
-		   t->pattern ? " like " : "", text_quote(what), s->seq,
-		   output_time(s->time), s->reason);
+	output_print("%s%s%s from snapshot %" PRIu64 " (%s, %s)",
+		     t->pattern ? text_count(count, "path") : "",
+		     t->pattern ? " like " : "", text_quote(what), s->seq,
+		     output_time(s->time), s->reason);
 }
 
 void sources_say(const struct sources *s)

@@ -59,10 +59,10 @@ static int bring_run(const struct undiscard *u, struct err *err)
 
 	if (!name)
 		return err->num == ENOENT ? forget_run(u, err) : -err->num;
-	output_say("%s to discard run %s", first_words(u), run);
+	output_print("%s to discard run %s", first_words(u), run);
 	if (u->dry)
 		return STATUS_OK;
-	if (!output_agreed(u->yes, "guard: bring run %s back?", run))
+	if (!output_confirm(u->yes, "guard: bring run %s back?", run))
 		return STATUS_REFUSED;
 	fd = open_workspace(u, err);
 	if (fd < 0)
@@ -83,7 +83,7 @@ static int bring_run(const struct undiscard *u, struct err *err)
 				   run);
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
-	output_say("run %s waits for a decision again", run);
+	output_print("run %s waits for a decision again", run);
 	say_how_again(u, "");
 	return STATUS_OK;
 }
@@ -118,12 +118,12 @@ static int blocked(const struct undiscard *u, struct err *err)
 	output_hint("guard log PATH    finds what the run had made of it in "
 		    "the project (post-run)");
 	if (u->dry ||
-	    !output_agreed(u->yes,
-			   "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
+	    !output_confirm(u->yes,
+			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
 		return STATUS_REFUSED;
 	if (forget_paths(u, err) < 0)
 		return -err->num;
-	output_say("it stays discarded; " NEXT_IS_BEFORE);
+	output_print("it stays discarded; " NEXT_IS_BEFORE);
 	return STATUS_REFUSED;
 }
 
@@ -131,8 +131,8 @@ static void list_paths(const struct undiscard *u, const struct session *s)
 {
 	size_t i;
 
-	output_say("%s to discard %s of run %s", first_words(u),
-		   text_count(u->last->part_count, "path"), s->id);
+	output_print("%s to discard %s of run %s", first_words(u),
+		     text_count(u->last->part_count, "path"), s->id);
 	for (i = 0; i < u->last->part_count && !(output_is_quiet() && u->yes);
 	     i++) {
 		auto_free char *path =
@@ -176,8 +176,8 @@ static int put_back(const struct undiscard *u, const struct session *s,
 		return -err->num;
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", s->id,
 		  "project", u->path, NULL);
-	output_say("%s again in run %s, which waits for a decision",
-		   last->part_count == 1 ? "it is" : "they are", s->id);
+	output_print("%s again in run %s, which waits for a decision",
+		     last->part_count == 1 ? "it is" : "they are", s->id);
 	say_how_again(u, " PATHS");
 	return STATUS_OK;
 }
@@ -217,8 +217,8 @@ static int bring_paths(const struct undiscard *u, struct err *err)
 	list_paths(u, &s);
 	if (u->dry)
 		return STATUS_OK;
-	if (!output_agreed(u->yes, "guard: put %s back into run %s?",
-			   got == 1 ? "it" : "them", run))
+	if (!output_confirm(u->yes, "guard: put %s back into run %s?",
+			    got == 1 ? "it" : "them", run))
 		return STATUS_REFUSED;
 	return put_back(u, &s, err);
 }

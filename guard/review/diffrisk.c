@@ -79,7 +79,7 @@ void diffrisk_print(const struct changes_group *g,
 
 	output_name(&where, g->where);
 
-	for (i = 0; i < list->count && !output_broken(); i++) {
+	for (i = 0; i < list->count && !output_has_failed(); i++) {
 		const struct change *c = &list->items[i];
 		AUTO(risks) struct risks r = {0};
 		AUTO(buf) struct buf name = {0};

@@ -101,7 +101,7 @@ int review_edit(struct hunks *h, size_t at, int scratch_fd, const char *scratch,
 		if (got == 0) {
 			got = 1;
 		} else if (got == -ECANCELED) {
-			output_say("%s: it stays as it was", err->text);
+			output_print("%s: it stays as it was", err->text);
 			got = 0;
 			break;
 		} else if (got == -EINVAL) {

@@ -100,7 +100,7 @@ void review_place_search(struct review_place *at, const char *text)
 	int turns = 0;
 
 	if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB | REG_NEWLINE)) {
-		output_say("%s is no regular expression", text_quote(text));
+		output_print("%s is no regular expression", text_quote(text));
 		return;
 	}
 	/* Once round, the present part last. */
@@ -118,7 +118,7 @@ void review_place_search(struct review_place *at, const char *text)
 	if (found)
 		review_place_go(at, item, part);
 	else
-		output_say("nothing matches %s", text_quote(text));
+		output_print("nothing matches %s", text_quote(text));
 }
 
 bool review_place_has_more(struct review_place *at, bool back, bool open_only)

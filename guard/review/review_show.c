@@ -243,7 +243,7 @@ static void print_section(struct review *r, enum review_section section,
 		return;
 	(void)printf("\n%s%s (%zu)%s\n", output_style(STYLE_BOLD),
 		     titles[section], n, output_style(STYLE_NONE));
-	for (i = 0; i < r->count && !output_broken(); i++) {
+	for (i = 0; i < r->count && !output_has_failed(); i++) {
 		if (r->items[i].section != section)
 			continue;
 		if (most && shown++ == most) {

@@ -45,7 +45,7 @@ void review_show_title(struct review *r, size_t item)
 	size_t columns = rule_width(), i;
 
 	/* Where it is no use to the eye it would be read aloud. */
-	for (i = 0; output_obeys() && i + 1 < columns; i++)
+	for (i = 0; output_term_is_capable() && i + 1 < columns; i++)
 		buf_add_text(&line, dash);
 	(void)printf("\n%s%s%s%s", output_style(STYLE_FAINT), buf_text(&line),
 		     output_style(STYLE_NONE), line.len ? "\n" : "");
@@ -69,7 +69,7 @@ struct lines {
 /* false: it was cut there. */
 static bool room_for(struct lines *l)
 {
-	return !output_broken() && (!l->most || l->printed++ < l->most);
+	return !output_has_failed() && (!l->most || l->printed++ < l->most);
 }
 
 static void say_cut(size_t more)

@@ -108,7 +108,7 @@ static void go_by_number(struct walk *w, const char *rest)
 	if (!*rest)
 		return;
 	if (parse_number(rest, w->at.r->count, &number) < 0 || !number)
-		output_say("there is no number %s", text_quote(rest));
+		output_print("there is no number %s", text_quote(rest));
 	else
 		review_place_go(&w->at, number - 1, 0);
 }
@@ -130,12 +130,13 @@ static void search(struct walk *w, const char *rest)
 static void answer(struct walk *w, enum review_answer said, bool rest)
 {
 	if (said == REVIEW_YES && review_is_refused(w->at.r, here(w)))
-		output_say(review_is_group(here(w))
-				   ? "set-id bits, capabilities and nodes need "
-				     "a yes of their own: it is left out (s "
-				     "parts the folder from it)"
-				   : "guard applies no such thing: it is left "
-				     "out");
+		output_print(
+			review_is_group(here(w))
+				? "set-id bits, capabilities and nodes need "
+				  "a yes of their own: it is left out (s "
+				  "parts the folder from it)"
+				: "guard applies no such thing: it is left "
+				  "out");
 	if (rest)
 		review_answer_item(w->at.r, here(w), w->at.part, said);
 	else
@@ -151,9 +152,9 @@ static void accept_rest(struct walk *w)
 
 	review_count(w->at.r, &n);
 	if (n.open_first) {
-		output_say("no: %s or dangerous things come first and are "
-			   "decided on one by one",
-			   text_count(n.open_first, "deletion"));
+		output_print("no: %s or dangerous things come first and are "
+			     "decided on one by one",
+			     text_count(n.open_first, "deletion"));
 		return;
 	}
 	for (i = 0; i < w->at.r->count; i++) {
@@ -193,10 +194,10 @@ static void split(struct walk *w)
 
 	review_split(w->at.r, w->at.item, w->at.part);
 	if (w->at.r->count > items)
-		output_say("parted into %zu", w->at.r->count - items + 1);
+		output_print("parted into %zu", w->at.r->count - items + 1);
 	else if (here(w)->hunks.count > before)
-		output_say("parted into %zu hunks",
-			   here(w)->hunks.count - before + 1);
+		output_print("parted into %zu hunks",
+			     here(w)->hunks.count - before + 1);
 	w->titled = 0;
 	review_place_go(&w->at, w->at.item, w->at.part);
 }
@@ -374,7 +375,7 @@ void review_walk(struct review *r, int scratch_fd, const char *scratch)
 	if (!r->count)
 		return;
 	review_place_go(&w.at, 0, 0);
-	while (!w.over && !output_broken()) {
+	while (!w.over && !output_has_failed()) {
 		show(&w);
 		ask(&w);
 	}

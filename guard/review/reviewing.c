@@ -177,10 +177,10 @@ static void print(struct reviewing *v)
 	count_all(v, &n);
 	if (!n.items)
 		return;
-	output_say("guard review %s on a terminal asks about each of them; "
-		   "guard apply %s PATHS takes what is named, guard diff %s "
-		   "has the texts",
-		   s->id, s->id, s->id);
+	output_print("guard review %s on a terminal asks about each of them; "
+		     "guard apply %s PATHS takes what is named, guard diff %s "
+		     "has the texts",
+		     s->id, s->id, s->id);
 }
 
 /* --- the end --- */
@@ -286,8 +286,8 @@ static bool has_surprises(struct applying *a)
 
 			if (plan->steps[i].how != STEP_MERGED)
 				continue;
-			output_say("both changed it, and it is merged: %s",
-				   text_quote(path));
+			output_print("both changed it, and it is merged: %s",
+				     text_quote(path));
 			n++;
 		}
 	}
@@ -393,8 +393,8 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 		return got;
 	}
 	if (!applying_has_steps(a)) {
-		output_say("nothing is left to do: your project has all of "
-			   "that already");
+		output_print("nothing is left to do: your project has all of "
+			     "that already");
 		*ret_status = STATUS_OK;
 		return 1;
 	}
@@ -413,9 +413,9 @@ static int nothing_accepted(const struct reviewing *v)
 {
 	const struct session *s = &v->a->p->session;
 
-	output_say("nothing is applied: run %s waits on (guard discard %s "
-		   "drops it)",
-		   s->id, s->id);
+	output_print("nothing is applied: run %s waits on (guard discard %s "
+		     "drops it)",
+		     s->id, s->id);
 	return STATUS_REFUSED;
 }
 
@@ -469,7 +469,7 @@ static int run(struct reviewing *v, struct err *err)
 		show_parts(v, FIRST_MOST);
 	count_all(v, &n);
 	if (!n.items) {
-		output_say("there is nothing to decide on in run %s", s->id);
+		output_print("there is nothing to decide on in run %s", s->id);
 		return STATUS_OK;
 	}
 	return ask_all(v, err);

@@ -95,8 +95,8 @@ static void tell_stop(const struct run *run,
 	if (why)
 		output_warn("the run was ended: %s", why);
 	else
-		output_say("ended by --timeout after %.3g s",
-			   (double)o->timeout_ms / 1000);
+		output_print("ended by --timeout after %.3g s",
+			     (double)o->timeout_ms / 1000);
 }
 
 static void tell_kills(const struct run *run, uint64_t killed)

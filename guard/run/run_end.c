@@ -57,8 +57,9 @@ static void tell_git(const struct run *run, const struct change_list *git)
 {
 	if (!git->count)
 		return;
-	output_say("%s in the repository %s", text_count(git->count, "change"),
-		   text_quote(record_get(&run->session.more, LAYERS_GIT)));
+	output_print("%s in the repository %s",
+		     text_count(git->count, "change"),
+		     text_quote(record_get(&run->session.more, LAYERS_GIT)));
 	output_hint("guard import %-10s take its commits over",
 		    run->session.id);
 }
@@ -214,8 +215,8 @@ static int wait_for_base(struct run *run, struct err *err)
 	}
 	if (got == 0) {
 		if (run->keeper)
-			output_say("finishing the snapshot of the project as "
-				   "it was before the run");
+			output_print("finishing the snapshot of the project as "
+				     "it was before the run");
 		got = session_base(&run->session, true, err);
 	}
 	if (got == 0)
@@ -257,19 +258,19 @@ static void tell_groups(const struct run *run)
 		onegroup_wrong(&run->session, run->context.state.workspaces_fd);
 
 	if (path)
-		output_say("%s has files of another of your groups by now: "
-			   "this run could not write them (\"Value too large "
-			   "for defined data type\"), the next one can",
-			   text_quote(path));
+		output_print("%s has files of another of your groups by now: "
+			     "this run could not write them (\"Value too large "
+			     "for defined data type\"), the next one can",
+			     text_quote(path));
 }
 
 static void close_unchanged(struct run *run, bool caches)
 {
 	struct err err;
 
-	output_say("run %s changed nothing%s", run->session.id,
-		   caches ? " but caches and histories in your home folder"
-			  : "");
+	output_print("run %s changed nothing%s", run->session.id,
+		     caches ? " but caches and histories in your home folder"
+			    : "");
 	/* The process of the snapshot may still be about to write in it: the
 	 * folder itself goes later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,

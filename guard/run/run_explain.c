@@ -307,5 +307,5 @@ int run_explain(const struct run_options *options, char *const *paths,
 	free(e.run.project);
 	if (got == 0 && !output_finish())
 		return STATUS_REFUSED;
-	return output_ended(got < 0 ? got : STATUS_OK, &err);
+	return output_status(got < 0 ? got : STATUS_OK, &err);
 }

@@ -95,10 +95,10 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
-			output_say("%s is not seen inside: %s is private "
-				   "there; --ro %s lets it in",
-				   text_quote(text), private[i],
-				   text_quote(text));
+			output_print("%s is not seen inside: %s is private "
+				     "there; --ro %s lets it in",
+				     text_quote(text), private[i],
+				     text_quote(text));
 }
 
 /* Most likely it was meant to be another name. */
@@ -109,8 +109,8 @@ static void warn_of_nothing_hidden(const struct run *run)
 
 	for (hide = run->options->hide; *hide; hide++)
 		if (lstat(*hide, &st) < 0 && errno == ENOENT)
-			output_say("--hide %s: there is nothing of that name",
-				   text_quote(*hide));
+			output_print("--hide %s: there is nothing of that name",
+				     text_quote(*hide));
 }
 
 /* The command's arguments, and variables that the user passes on himself. */
@@ -139,19 +139,21 @@ static void tell_header(const struct run *run, struct buf *notes)
 	size_t i, len;
 
 	agent_tell(run->agent, &agent);
-	output_say("run %s in %s (network: %s%s)%s", run->session.id,
-		   text_quote(run->project), networks[o->net], buf_text(&agent),
-		   o->resume ? ", going on with its layer" : "");
+	output_print("run %s in %s (network: %s%s)%s", run->session.id,
+		     text_quote(run->project), networks[o->net],
+		     buf_text(&agent),
+		     o->resume ? ", going on with its layer" : "");
 	for (i = 0; i < run->session.extra_count; i++)
 		buf_printf(&extras, "%s%s", i ? ", " : "",
 			   text_quote(run->session.extras[i].path));
 	if (extras.len)
-		output_say("each with a layer of its own, reviewed and applied "
-			   "along: %s",
-			   buf_text(&extras));
+		output_print(
+			"each with a layer of its own, reviewed and applied "
+			"along: %s",
+			buf_text(&extras));
 	for (note = buf_text(notes); *note; note += len + (note[len] == '\n')) {
 		len = strcspn(note, "\n");
-		output_say("%.*s", (int)len, note);
+		output_print("%.*s", (int)len, note);
 	}
 	warn_of_nothing_hidden(run);
 	warn_of_hidden_arguments(run);
@@ -258,9 +260,9 @@ static void tell_cuts(const struct sandbox_cuts *cuts)
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
 				   text_quote(cuts->items[i].path));
 	if (names.len)
-		output_say("without the secrets in them: %s (--ro PATH lets "
-			   "one in as it is)",
-			   buf_text(&names));
+		output_print("without the secrets in them: %s (--ro PATH lets "
+			     "one in as it is)",
+			     buf_text(&names));
 }
 
 /* By which way the user came to where the run begins, links in it: by that name
@@ -307,7 +309,7 @@ static void tell_limits(const struct run *run)
 
 	sandbox_tell_limits(run->sandbox, &text);
 	if (text.len)
-		output_say("%s", buf_text(&text));
+		output_print("%s", buf_text(&text));
 }
 
 struct beginning {

@@ -69,8 +69,8 @@ static void tell(struct kind *k)
 	if (k->count > NAMED_MAX)
 		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
 	if (k->count)
-		output_say("%s: %s (%s; told once a project)", k->words,
-			   buf_text(&k->names), k->way);
+		output_print("%s: %s (%s; told once a project)", k->words,
+			     buf_text(&k->names), k->way);
 	buf_free(&k->names);
 }
 
@@ -195,9 +195,10 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 	    !was_told(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");
 		t.any = true;
-		output_say("with --nested no folder that is older than the run "
-			   "can be renamed (EXDEV): mv copies it; told once a "
-			   "project");
+		output_print(
+			"with --nested no folder that is older than the run "
+			"can be renamed (EXDEV): mv copies it; told once a "
+			"project");
 	}
 	tell(&paths);
 	tell(&linked);

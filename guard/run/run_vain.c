@@ -51,5 +51,5 @@ void run_tell_vain(const struct run_options *o)
 		if (is_named(vain[i].names, name) &&
 		    !(vain[i].nested && o->nested) &&
 		    !(vain[i].perf && o->allow_perf))
-			output_say("%s: %s", text_quote(name), vain[i].why);
+			output_print("%s: %s", text_quote(name), vain[i].why);
 }

@@ -162,7 +162,7 @@ static void left_pager_body(void)
 
 	(void)setenv("GUARD_PAGER", "true", 1);
 	output_pager_start();
-	for (i = 0; i < 100000 && !output_broken(); i++)
+	for (i = 0; i < 100000 && !output_has_failed(); i++)
 		(void)printf("line %zu\n", i);
 	child_assert(i < 100000);
 	child_assert(output_finish());

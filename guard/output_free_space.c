@@ -16,23 +16,23 @@
 
 static char *state, *project;
 
-static void keep(char **to, const char *path)
+static void set_hint_path(char **to, const char *path)
 {
 	free(*to);
 	*to = mem_strdup(path);
 }
 
-void output_room_state(const char *path)
+void output_free_space_state(const char *path)
 {
-	keep(&state, path);
+	set_hint_path(&state, path);
 }
 
-void output_room_project(const char *path)
+void output_free_space_project(const char *path)
 {
-	keep(&project, path);
+	set_hint_path(&project, path);
 }
 
-static bool room_on(const char *path, dev_t *ret_dev, uint64_t *ret_free)
+static bool free_space_on(const char *path, dev_t *ret_dev, uint64_t *ret_free)
 {
 	struct statvfs fs;
 	struct stat st;
@@ -47,13 +47,14 @@ static bool room_on(const char *path, dev_t *ret_dev, uint64_t *ret_free)
 	return true;
 }
 
-char *output_room_hint(void)
+char *output_free_space_hint(void)
 {
 	uint64_t ours, theirs;
 	dev_t ours_dev, theirs_dev;
 
-	if (!room_on(state, &ours_dev, &ours) ||
-	    !room_on(project, &theirs_dev, &theirs) || ours_dev == theirs_dev)
+	if (!free_space_on(state, &ours_dev, &ours) ||
+	    !free_space_on(project, &theirs_dev, &theirs) ||
+	    ours_dev == theirs_dev)
 		return mem_printf(OF_GUARD);
 	if (theirs < ours)
 		return mem_printf("the disk of %s has room for %s more: that "
