@@ -15,7 +15,7 @@ int context_open(struct context *c, bool with_project, struct err *err)
 	if (state_open(&c->state, err) < 0)
 		return -err->num;
 	output_free_space_state(c->state.path);
-	reserve_keep(c->state.fd);
+	reserve_create(c->state.fd);
 	temp_chmod_begin(c->state.fd);
 	if (!with_project)
 		return 0;
@@ -38,7 +38,7 @@ int context_store(struct context *c, enum store_mode mode, struct err *err)
 	if (c->store)
 		return 0;
 	if (mode == STORE_WRITE)
-		reserve_use(c->state.fd);
+		reserve_release(c->state.fd);
 	got = store_open(&c->store, c->state.store_path, mode, err);
 	if (got == -ENOENT && mode == STORE_READ)
 		return fail(err, ENOENT,

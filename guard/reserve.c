@@ -22,13 +22,13 @@
 #define PLENTY 4
 #define QUOTA_PROBE ((off_t)256 << 10)
 
-struct room {
+struct disk_space {
 	uint64_t free, wanted, held;
 	bool counts_files;
 	uint64_t free_files;
 };
 
-static bool look(int state_fd, struct room *r)
+static bool measure_disk_space(int state_fd, struct disk_space *r)
 {
 	struct statvfs fs;
 	struct stat st;
@@ -49,15 +49,15 @@ static bool look(int state_fd, struct room *r)
 	return true;
 }
 
-static int open_files(int state_fd)
+static int open_reserve_files(int state_fd)
 {
 	return openat(state_fd, FILES,
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static void drop_files(int state_fd)
+static void remove_reserve_files(int state_fd)
 {
-	auto_close int fd = open_files(state_fd);
+	auto_close int fd = open_reserve_files(state_fd);
 	char name[16];
 	unsigned int i;
 
@@ -71,7 +71,7 @@ static void drop_files(int state_fd)
 }
 
 /* The folder is there only with all its files: one look tells. */
-static void keep_files(int state_fd)
+static void create_reserve_files(int state_fd)
 {
 	auto_close int fd = -1;
 	char name[16];
@@ -79,7 +79,7 @@ static void keep_files(int state_fd)
 
 	if (mkdirat(state_fd, FILES, 0700) < 0)
 		return;
-	fd = open_files(state_fd);
+	fd = open_reserve_files(state_fd);
 	for (i = 0; i < FILES_COUNT; i++) {
 		int one;
 
@@ -87,22 +87,22 @@ static void keep_files(int state_fd)
 		one = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			     0600);
 		if (one < 0) {
-			drop_files(state_fd);
+			remove_reserve_files(state_fd);
 			return;
 		}
 		(void)close(one);
 	}
 }
 
-void reserve_keep(int state_fd)
+void reserve_create(int state_fd)
 {
 	auto_close int fd = -1;
-	struct room r;
+	struct disk_space r;
 
-	if (!look(state_fd, &r))
+	if (!measure_disk_space(state_fd, &r))
 		return;
 	if (r.counts_files && r.free_files / PLENTY >= FILES_COUNT)
-		keep_files(state_fd);
+		create_reserve_files(state_fd);
 	if (r.held >= r.wanted || r.free / PLENTY < r.wanted)
 		return;
 	fd = openat(state_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
@@ -123,14 +123,14 @@ static bool quota_is_full(int state_fd)
 	return fallocate(fd, 0, 0, QUOTA_PROBE) < 0 && errno == EDQUOT;
 }
 
-void reserve_use(int state_fd)
+void reserve_release(int state_fd)
 {
-	struct room r;
+	struct disk_space r;
 
-	if (!look(state_fd, &r))
+	if (!measure_disk_space(state_fd, &r))
 		return;
 	if (r.held && (r.free < r.held || quota_is_full(state_fd)))
 		(void)unlinkat(state_fd, NAME, 0);
 	if (r.counts_files && r.free_files < FILES_COUNT)
-		drop_files(state_fd);
+		remove_reserve_files(state_fd);
 }

@@ -10,9 +10,9 @@
 
 /* Makes it when it is missing and there is plenty: 1 % of the file system, at
  * most 256 MiB. Best effort. */
-void reserve_keep(int state_fd);
+void reserve_create(int state_fd);
 
 /* Gives up what of it is more than what is free. */
-void reserve_use(int state_fd);
+void reserve_release(int state_fd);
 
 #endif

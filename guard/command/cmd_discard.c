@@ -244,7 +244,7 @@ static int discard(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0)
 		return -err->num;
-	reserve_use(c->state.fd);
+	reserve_release(c->state.fd);
 	got = recover_project(c, p.session.project, err);
 	if ((got < 0 && got != -ENOENT) || resolve_run_lock(c, &p, err) < 0)
 		return -err->num;

@@ -288,7 +288,7 @@ static int set_ended(struct run *run, struct err *err)
 
 	if (got != -EDQUOT && got != -ENOSPC)
 		return got;
-	reserve_use(run->context.state.fd);
+	reserve_release(run->context.state.fd);
 	return session_set_state(&run->session, RUN_ENDED, err);
 }
 
@@ -323,7 +323,7 @@ static int keep_all(struct run *run, const struct changes *changes,
 	int got;
 
 	sandbox_unmount(run->sandbox);
-	reserve_use(run->context.state.fd);
+	reserve_release(run->context.state.fd);
 	got = wait_for_base(run, err);
 	if (got == 0)
 		got = keep_result(run, changes, err);
