@@ -55,7 +55,7 @@ static bool action_is_in_effect(const struct action *a)
 
 struct action_numbers {
 	unsigned long *items; /* ascending */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void action_numbers_free(struct action_numbers *n)
@@ -92,7 +92,7 @@ static int done_list(int workspace_fd, struct action_numbers *ret,
 		    parse_number(name + strlen(DONE), ULONG_MAX - 1, &number) <
 			    0)
 			continue;
-		GROW(ret->items, ret->count, ret->room);
+		GROW(ret->items, ret->count, ret->capacity);
 		ret->items[ret->count++] = number;
 	}
 	if (ret->count)

@@ -51,9 +51,9 @@ struct action {
 	bool complete; /* an apply of all that the run changed */
 	char **only; /* its snapshots are of these paths; NULL: of all */
 	struct action_root *others;
-	size_t other_count, other_room;
+	size_t other_count, other_capacity;
 	struct action_part *parts; /* of ACTION_PARTS, and of its undo */
-	size_t part_count, part_room;
+	size_t part_count, part_capacity;
 };
 
 #define ACTIONS_MAX 50

@@ -32,8 +32,8 @@ void action_free_roots(struct action *a)
 	mem_list_free(&a->only);
 	a->others = NULL;
 	a->parts = NULL;
-	a->other_count = a->other_room = 0;
-	a->part_count = a->part_room = 0;
+	a->other_count = a->other_capacity = 0;
+	a->part_count = a->part_capacity = 0;
 }
 
 void action_free(struct action *a)
@@ -49,7 +49,7 @@ struct action_root *action_add_root(struct action *a, const char *path)
 {
 	struct action_root *root;
 
-	GROW(a->others, a->other_count, a->other_room);
+	GROW(a->others, a->other_count, a->other_capacity);
 	root = &a->others[a->other_count++];
 	*root = (struct action_root){.path = mem_strdup(path)};
 	return root;
@@ -58,7 +58,7 @@ struct action_root *action_add_root(struct action *a, const char *path)
 void action_add_part(struct action *a, const char *kept, const char *layer,
 		     const char *path)
 {
-	GROW(a->parts, a->part_count, a->part_room);
+	GROW(a->parts, a->part_count, a->part_capacity);
 	a->parts[a->part_count++] = (struct action_part){
 		.kept = mem_strdup(kept),
 		.layer = mem_strdup(layer),

@@ -173,7 +173,7 @@ struct git_line {
 
 struct changes_git {
 	struct git_line *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* upper_fd, lower_fd may be -1: then contents (commit ids) are left out. */

@@ -138,7 +138,7 @@ static void add_git_line(struct changes_git *g, const struct change *c,
 	} else {
 		changes_detail(c, &b);
 	}
-	GROW(g->items, g->count, g->room);
+	GROW(g->items, g->count, g->capacity);
 	g->items[g->count++] = (struct git_line){
 		.text = buf_take_text(&b),
 		.deleted = c->kind == CHANGE_DELETED,
@@ -151,7 +151,7 @@ static void add_git_count(struct changes_git *g, size_t count, const char *noun,
 {
 	if (!count)
 		return;
-	GROW(g->items, g->count, g->room);
+	GROW(g->items, g->count, g->capacity);
 	g->items[g->count++] = (struct git_line){
 		.text = mem_printf("%s %s", text_count(count, noun), what),
 		.deleted = deleted,

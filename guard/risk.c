@@ -44,7 +44,7 @@ void risk_add(struct risks *r, enum risk_level level, bool runs, char *text)
 {
 	size_t at = r->count;
 
-	GROW(r->items, r->count, r->room);
+	GROW(r->items, r->count, r->capacity);
 	while (at && r->items[at - 1].level < level)
 		at--;
 	memmove(r->items + at + 1, r->items + at,

@@ -30,7 +30,7 @@ struct risk {
 
 struct risks {
 	struct risk *items; /* the worst first */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* One thing before and after; mode 0: it is not there. */

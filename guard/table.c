@@ -18,7 +18,7 @@ void table_row(struct table *t, const char *const *cells)
 	size_t i;
 
 	for (i = 0; i < t->columns; i++) {
-		GROW(t->cells, t->count, t->room);
+		GROW(t->cells, t->count, t->capacity);
 		t->cells[t->count++] = mem_strdup(cells[i]);
 	}
 }
@@ -29,13 +29,13 @@ static bool is_right(const struct table *t, size_t column)
 }
 
 /* Cut to `room` columns, "..." for what is left out. */
-static void add_truncated(struct buf *to, const char *text, size_t room)
+static void add_truncated(struct buf *to, const char *text, size_t capacity)
 {
-	if (text_width(text) <= room || room < 4) {
+	if (text_width(text) <= capacity || capacity < 4) {
 		buf_add_text(to, text);
 		return;
 	}
-	buf_add(to, text, text_fit(text, room - 3));
+	buf_add(to, text, text_fit(text, capacity - 3));
 	buf_add_text(to, "...");
 }
 

@@ -15,7 +15,7 @@ struct table {
 	const char *right; /* a letter a column, 'r': numbers end where the
 			      widest does; NULL: none */
 	char **cells;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* A row: as many texts as there are columns, copied; already escaped. */

@@ -193,7 +193,7 @@ static int add_places(struct agent *a, enum profile_word word,
 			free(place);
 			continue;
 		}
-		GROW(a->places, a->place_count, a->place_room);
+		GROW(a->places, a->place_count, a->place_capacity);
 		a->places[a->place_count++] = (struct agent_place){place, item};
 	}
 	return 0;
@@ -316,7 +316,7 @@ static int add_paths(struct agent *a, enum profile_word word, size_t list,
 			continue;
 		}
 		mem_list_add(&a->lists[list], real);
-		GROW(a->rules, a->rule_count, a->rule_room);
+		GROW(a->rules, a->rule_count, a->rule_capacity);
 		a->rules[a->rule_count++] = (struct agent_place){real, item};
 		if (item->project && word == PROFILE_RO &&
 		    check_project_ro(item, real, &st, project, err) < 0)

@@ -44,9 +44,9 @@ struct agent {
 	struct profile profile;
 	struct run_options options; /* with what the profiles add */
 	struct agent_place *places;
-	size_t place_count, place_room;
+	size_t place_count, place_capacity;
 	struct agent_place *rules; /* ro and hide lines that hold */
-	size_t rule_count, rule_room;
+	size_t rule_count, rule_capacity;
 	char **lists[4]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */

@@ -370,15 +370,15 @@ static size_t names_len(const struct record *r)
 }
 
 /* had: so much of the record is older; room: for names, in bytes. */
-static bool add_change(struct session *s, size_t had, size_t *room, char letter,
-		       const char *path)
+static bool add_change(struct session *s, size_t had, size_t *capacity,
+		       char letter, const char *path)
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
 	const struct record_item *item;
 
-	if (strlen(text) > *room)
+	if (strlen(text) > *capacity)
 		return false;
-	*room -= strlen(text);
+	*capacity -= strlen(text);
 	/* A run that went on has some already. */
 	for (item = s->more.items; had--; item++)
 		if (strcmp(item->value, text) == 0 &&
@@ -394,7 +394,7 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 	struct pieces old = sorted(before), new = sorted(now);
 	size_t i = 0, k = 0, had = s->more.count;
 	size_t taken = names_len(&s->more);
-	size_t room = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
+	size_t capacity = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
 	bool any = false;
 
 	while (i < old.count || k < new.count) {
@@ -403,12 +403,12 @@ bool agent_code_compare(const struct record *before, const struct record *now,
 		int order = !a ? 1 : !b ? -1 : by_path(a, b);
 
 		if (order < 0)
-			any |= add_change(s, had, &room, 'D', a->path);
+			any |= add_change(s, had, &capacity, 'D', a->path);
 		else if (order > 0)
-			any |= add_change(s, had, &room, 'A', b->path);
+			any |= add_change(s, had, &capacity, 'A', b->path);
 		else if (strcmp(a->sign, b->sign) != 0 ||
 			 strcmp(a->text, b->text) != 0)
-			any |= add_change(s, had, &room, 'M', a->path);
+			any |= add_change(s, had, &capacity, 'M', a->path);
 		i += order <= 0;
 		k += order >= 0;
 	}

@@ -32,8 +32,8 @@ static size_t count_changes(const struct session *s)
 /* All "M PATH" of a run, which may be many; to free, not what is in it. */
 static const char **changes_of(const struct session *s, size_t *ret_count)
 {
-	size_t room = count_changes(s), i;
-	const char **list = mem_alloc((room + 1) * sizeof(*list));
+	size_t capacity = count_changes(s), i;
+	const char **list = mem_alloc((capacity + 1) * sizeof(*list));
 
 	*ret_count = 0;
 	for (i = 0; i < s->more.count; i++)

@@ -242,7 +242,7 @@ static int add_line(struct profile *p, const char *file, unsigned int number,
 		return -err->num;
 	}
 	item.where = mem_printf("%s:%u", file, number);
-	GROW(p->items, p->count, p->room);
+	GROW(p->items, p->count, p->capacity);
 	p->items[p->count++] = item;
 	return 0;
 }

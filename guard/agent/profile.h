@@ -62,7 +62,7 @@ struct profile_item {
 
 struct profile {
 	struct profile_item *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void profile_free(struct profile *p);

@@ -43,7 +43,7 @@ struct text {
 
 struct texts {
 	struct text *items; /* by id */
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t bytes;
 };
 
@@ -95,7 +95,7 @@ static void texts_make(const struct versions *v, struct texts *t)
 	size_t kept = 0, i;
 
 	for (i = 0; i < v->count; i++) {
-		GROW(t->items, t->count, t->room);
+		GROW(t->items, t->count, t->capacity);
 		t->items[t->count++] = (struct text){
 			.id = v->items[i].entry.content, .version = i};
 	}
@@ -171,7 +171,7 @@ static void search_all(struct grep *g, const struct versions *v,
 /* Lines of one path that were printed for a newer version of it. */
 struct lines {
 	uint64_t *slots; /* numbers of texts, 0: free */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void lines_free(struct lines *l)
@@ -186,18 +186,19 @@ static bool lines_add(struct lines *l, uint64_t number)
 	size_t i;
 
 	number += !number;
-	if (2 * (l->count + 1) > l->room) {
-		struct lines wider = {.room = l->room ? 4 * l->room : 64};
+	if (2 * (l->count + 1) > l->capacity) {
+		struct lines wider = {.capacity = l->capacity ? 4 * l->capacity
+							      : 64};
 
-		wider.slots = mem_zalloc(wider.room * sizeof(*wider.slots));
-		for (i = 0; i < l->room; i++)
+		wider.slots = mem_zalloc(wider.capacity * sizeof(*wider.slots));
+		for (i = 0; i < l->capacity; i++)
 			if (l->slots[i])
 				(void)lines_add(&wider, l->slots[i]);
 		lines_free(l);
 		*l = wider;
 	}
-	for (i = number & (l->room - 1); l->slots[i];
-	     i = (i + 1) & (l->room - 1))
+	for (i = number & (l->capacity - 1); l->slots[i];
+	     i = (i + 1) & (l->capacity - 1))
 		if (l->slots[i] == number)
 			return false;
 	l->slots[i] = number;

@@ -28,7 +28,7 @@ void pins_add(struct pins *p, uint64_t seq)
 {
 	if (!seq)
 		return;
-	GROW(p->items, p->count, p->room);
+	GROW(p->items, p->count, p->capacity);
 	p->items[p->count++] = seq;
 }
 

@@ -17,7 +17,7 @@
 
 struct pins {
 	uint64_t *items; /* numbers, in no order, some perhaps twice */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* A record that cannot be read is an error: it may name any of them. */

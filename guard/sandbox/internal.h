@@ -119,7 +119,7 @@ struct setup {
 			  hidden, else -1 */
 	char *resolv_path;
 	struct place *places; /* sorted, parents first */
-	size_t place_count, place_room;
+	size_t place_count, place_capacity;
 	int root_fd; /* the new root */
 	int master_fd, slave_fd; /* of the run's terminal, or -1 */
 };

@@ -21,7 +21,7 @@
 
 static void add_place(struct setup *s, char *path, int kind, int fd, bool dir)
 {
-	GROW(s->places, s->place_count, s->place_room);
+	GROW(s->places, s->place_count, s->place_capacity);
 	s->places[s->place_count++] = (struct place){
 		.path = path,
 		.kind = kind,
