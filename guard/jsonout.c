@@ -111,7 +111,7 @@ const char *jsonout_type(uint32_t mode)
 }
 
 /* {"type": "file", "mode": "0644", "size": 12}, null for mode 0. */
-static json_t *side(const struct change_side *m)
+static json_t *change_side_json(const struct change_side *m)
 {
 	json_t *object;
 	char mode[16];
@@ -129,8 +129,8 @@ static json_t *side(const struct change_side *m)
 	return object;
 }
 
-static void add_move(json_t *object, const struct change *c,
-		     const struct change_move *m)
+static void add_move_fields(json_t *object, const struct change *c,
+			    const struct change_move *m)
 {
 	if (!m)
 		return;
@@ -147,8 +147,8 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 
 	jsonout_text(object, "path", c->path);
 	jsonout_text(object, "op", changes_kind_name(c->kind));
-	(void)json_object_set_new(object, "old", side(&c->old));
-	(void)json_object_set_new(object, "new", side(&c->now));
+	(void)json_object_set_new(object, "old", change_side_json(&c->old));
+	(void)json_object_set_new(object, "new", change_side_json(&c->now));
 	(void)json_object_set_new(object, "git",
 				  json_boolean(c->flags & CHANGE_GIT));
 	(void)json_object_set_new(object, "with_parent",
@@ -159,7 +159,7 @@ json_t *jsonout_change(const struct change_list *list, const struct change *c)
 				  json_boolean(c->flags & CHANGES_EDITED));
 	(void)json_object_set_new(object, "unreadable",
 				  json_boolean(c->flags & CHANGE_UNREADABLE));
-	add_move(object, c, changes_move(list, c));
+	add_move_fields(object, c, changes_move(list, c));
 	return object;
 }
 
@@ -173,7 +173,7 @@ json_t *jsonout_move(const struct change_move *m)
 	if (S_ISDIR(m->now.mode))
 		jsonout_number(object, "files", m->files);
 	jsonout_number(object, "similarity", m->percent);
-	(void)json_object_set_new(object, "over", side(&m->over));
+	(void)json_object_set_new(object, "over", change_side_json(&m->over));
 	return object;
 }
 

@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static void next_line(unsigned int depth)
+static void print_line_break(unsigned int depth)
 {
 	(void)printf("\n%*s", (int)(2 * depth), "");
 }
 
-static void begin(struct jsonstream *j, const char *key)
+static void begin_member(struct jsonstream *j, const char *key)
 {
 	if (j->any)
 		(void)putchar(',');
 	if (j->depth)
-		next_line(j->depth);
+		print_line_break(j->depth);
 	j->any = true;
 	if (key)
 		(void)printf("\"%s\": ", key);
@@ -21,7 +21,7 @@ static void begin(struct jsonstream *j, const char *key)
 
 void jsonstream_open(struct jsonstream *j, const char *key, char bracket)
 {
-	begin(j, key);
+	begin_member(j, key);
 	(void)putchar(bracket);
 	j->depth++;
 	j->any = false;
@@ -29,7 +29,7 @@ void jsonstream_open(struct jsonstream *j, const char *key, char bracket)
 
 /* The lines of a value are in by as much as the value is: no text in JSON has
  * a line feed of its own. */
-static int add(const char *text, size_t len, void *arg)
+static int write_indented(const char *text, size_t len, void *arg)
 {
 	const struct jsonstream *j = arg;
 
@@ -39,7 +39,7 @@ static int add(const char *text, size_t len, void *arg)
 
 		(void)fwrite(text, 1, part, stdout);
 		if (feed)
-			next_line(j->depth);
+			print_line_break(j->depth);
 		text += part + (feed != NULL);
 		len -= part + (feed != NULL);
 	}
@@ -48,8 +48,8 @@ static int add(const char *text, size_t len, void *arg)
 
 void jsonstream_put(struct jsonstream *j, const char *key, json_t *value)
 {
-	begin(j, key);
-	(void)json_dump_callback(value, add, j,
+	begin_member(j, key);
+	(void)json_dump_callback(value, write_indented, j,
 				 JSON_INDENT(2) | JSON_ENSURE_ASCII |
 					 JSON_ENCODE_ANY);
 	json_decref(value);
@@ -71,7 +71,7 @@ void jsonstream_close(struct jsonstream *j, char bracket)
 {
 	j->depth--;
 	if (j->any)
-		next_line(j->depth);
+		print_line_break(j->depth);
 	(void)putchar(bracket);
 	j->any = true;
 	if (!j->depth)

@@ -17,8 +17,9 @@ static enum output_style kind_style(enum change_kind kind)
 	return kind == CHANGE_ADDED ? STYLE_ADDED : STYLE_CHANGED;
 }
 
-static bool in_section(const struct change_list *list, const struct change *c,
-		       enum change_kind kind, bool home)
+static bool is_in_section(const struct change_list *list,
+			  const struct change *c, enum change_kind kind,
+			  bool home)
 {
 	if (c->kind != kind || c->flags & CHANGES_NOISE ||
 	    (c->flags & CHANGE_GIT && !home) || changes_is_moved(list, c))
@@ -64,7 +65,7 @@ static void print_kind(const struct change_list *list, enum change_kind kind,
 	size_t i;
 
 	for (i = 0; i < list->count; i++)
-		if (in_section(list, &list->items[i], kind, home))
+		if (is_in_section(list, &list->items[i], kind, home))
 			print_change(list, &list->items[i], to);
 }
 
@@ -74,12 +75,13 @@ static size_t count_kind(const struct change_list *list, enum change_kind kind,
 	size_t i, n = 0;
 
 	for (i = 0; i < list->count; i++)
-		n += in_section(list, &list->items[i], kind, home);
+		n += is_in_section(list, &list->items[i], kind, home);
 	return n;
 }
 
-static void section(const struct changes_group *g, enum change_kind kind,
-		    const char *title, FILE *to)
+static void print_kind_section(const struct changes_group *g,
+			       enum change_kind kind, const char *title,
+			       FILE *to)
 {
 	size_t n = count_kind(g->list, kind, g->home);
 	AUTO(buf) struct buf where = {0};
@@ -95,21 +97,21 @@ static void section(const struct changes_group *g, enum change_kind kind,
 }
 
 /* How many entries are it and in it, if all of them went as many files. */
-static size_t deleted_whole(const struct change_list *list, size_t at,
-			    size_t *ret_files, uint64_t *ret_bytes)
+static size_t count_deleted_dir(const struct change_list *list, size_t at,
+				size_t *ret_files, uint64_t *ret_bytes)
 {
-	const struct change *folder = &list->items[at];
+	const struct change *dir = &list->items[at];
 	size_t i;
 
 	*ret_files = *ret_bytes = 0;
-	if (!S_ISDIR(folder->old.mode))
+	if (!S_ISDIR(dir->old.mode))
 		return 0;
 	for (i = at; i < list->count; i++) {
 		const struct change *c = &list->items[i];
 
-		if (!path_below(c->path, folder->path))
+		if (!path_below(c->path, dir->path))
 			break;
-		if (!in_section(list, c, CHANGE_DELETED, false))
+		if (!is_in_section(list, c, CHANGE_DELETED, false))
 			return 0;
 		*ret_files += !S_ISDIR(c->old.mode);
 		*ret_bytes += S_ISREG(c->old.mode) ? c->old.size : 0;
@@ -119,18 +121,18 @@ static size_t deleted_whole(const struct change_list *list, size_t at,
 
 void listing_deleted(const struct change_list *list, FILE *to)
 {
-	size_t i, whole, files;
+	size_t i, entry_count, files;
 	uint64_t bytes;
 
-	for (i = 0; i < list->count; i += whole ? whole : 1) {
+	for (i = 0; i < list->count; i += entry_count ? entry_count : 1) {
 		const struct change *c = &list->items[i];
 		AUTO(buf) struct buf name = {0};
 
-		whole = 0;
-		if (!in_section(list, c, CHANGE_DELETED, false))
+		entry_count = 0;
+		if (!is_in_section(list, c, CHANGE_DELETED, false))
 			continue;
-		whole = deleted_whole(list, i, &files, &bytes);
-		if (!whole) {
+		entry_count = count_deleted_dir(list, i, &files, &bytes);
+		if (!entry_count) {
 			print_change(list, c, to);
 			continue;
 		}
@@ -173,7 +175,7 @@ void listing_more_moves(const struct change_list *list, FILE *to)
 				  "may have been moved\n");
 }
 
-static void section_moved(const struct changes_group *g, FILE *to)
+static void print_moved_section(const struct changes_group *g, FILE *to)
 {
 	size_t n = listing_moved(g->list, 0, NULL);
 	AUTO(buf) struct buf where = {0};
@@ -229,7 +231,7 @@ static size_t count_noise(const struct change_list *list)
 	return n;
 }
 
-static void section_git(const struct changes_group *g, FILE *to)
+static void print_git_section(const struct changes_group *g, FILE *to)
 {
 	AUTO(buf) struct buf where = {0};
 	struct change_counts n;
@@ -268,11 +270,11 @@ void listing_print(struct changes *c, FILE *to)
 	for (g = 0; g < group_count; g++)
 		for (i = 0; i < count; i++) {
 			if (sections[i].kind == CHANGE_MODIFIED)
-				section_git(&groups[g], to);
-			section(&groups[g], sections[i].kind, sections[i].title,
-				to);
+				print_git_section(&groups[g], to);
+			print_kind_section(&groups[g], sections[i].kind,
+					   sections[i].title, to);
 			if (sections[i].kind == CHANGE_DELETED)
-				section_moved(&groups[g], to);
+				print_moved_section(&groups[g], to);
 		}
 	for (g = 0; g < group_count; g++)
 		noise += count_noise(groups[g].list);
