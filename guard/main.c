@@ -51,7 +51,7 @@ static const struct {
 	{"agents", cmd_agents},
 };
 
-static int unknown(const char *name)
+static int report_unknown_verb(const char *name)
 {
 	const struct verb *near = options_near_verb(name);
 
@@ -71,7 +71,7 @@ static int dispatch(int argc, char **argv)
 	int status;
 
 	if (!verb)
-		return unknown(argv[0]);
+		return report_unknown_verb(argv[0]);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(commands[i].name, verb->name) != 0)
 			continue;
@@ -79,15 +79,15 @@ static int dispatch(int argc, char **argv)
 		output_pager_end();
 		return status;
 	}
-	return unknown(argv[0]);
+	return report_unknown_verb(argv[0]);
 }
 
-static int help_of(const char *name)
+static int print_help_of(const char *name)
 {
 	const struct verb *verb = name ? options_verb(name) : NULL;
 
 	if (name && !verb)
-		return unknown(name);
+		return report_unknown_verb(name);
 	if (verb)
 		options_help_verb(verb);
 	else
@@ -95,7 +95,7 @@ static int help_of(const char *name)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static int version(void)
+static int print_version(void)
 {
 	(void)printf("guard %s\n", GUARD_VERSION);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -104,7 +104,7 @@ static int version(void)
 /* What a deep folder, an error and its context take. */
 #define STACK_LEAST (128U << 10)
 
-static bool has_stack(void)
+static bool has_enough_stack(void)
 {
 	struct rlimit l;
 
@@ -112,7 +112,7 @@ static bool has_stack(void)
 }
 
 /* guard failed before it did anything. */
-static int failure_of(const char *verb)
+static int failure_status(const char *verb)
 {
 	if (verb && (strcmp(verb, "run") == 0 || strcmp(verb, "exec") == 0 ||
 		     strcmp(verb, "shell") == 0))
@@ -134,10 +134,10 @@ int main(int argc, char **argv)
 
 	if (habits_take() < 0)
 		return STATUS_REFUSED;
-	if (!has_stack()) {
+	if (!has_enough_stack()) {
 		(void)fprintf(stderr, "guard: a stack of 128 KiB at least is "
 				      "needed: ulimit -s 128\n");
-		return failure_of(argv[1]);
+		return failure_status(argv[1]);
 	}
 	while (at < argc && argv[at][0] == '-') {
 		if (strcmp(argv[at], "-C") == 0 && !argv[at + 1]) {
@@ -148,14 +148,14 @@ int main(int argc, char **argv)
 			if (chdir(argv[at + 1]) < 0) {
 				(void)fprintf(stderr, "guard: -C %s: %m\n",
 					      text_quote(argv[at + 1]));
-				return failure_of(argv[at + 2]);
+				return failure_status(argv[at + 2]);
 			}
 			at += 2;
 		} else if (strcmp(argv[at], "--help") == 0 ||
 			   strcmp(argv[at], "-h") == 0) {
-			return help_of(argv[at + 1]);
+			return print_help_of(argv[at + 1]);
 		} else if (strcmp(argv[at], "--version") == 0) {
-			return version();
+			return print_version();
 		} else if (strcmp(argv[at], "--options") == 0) {
 			options_dump();
 			return output_finish() ? STATUS_OK : STATUS_REFUSED;
@@ -173,8 +173,8 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	if (strcmp(argv[at], "version") == 0)
-		return version();
+		return print_version();
 	if (strcmp(argv[at], "help") == 0)
-		return help_of(argv[at + 1]);
+		return print_help_of(argv[at + 1]);
 	return dispatch(argc - at, argv + at);
 }

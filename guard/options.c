@@ -25,7 +25,7 @@ const struct verb *options_verb(const char *name)
 	return NULL;
 }
 
-void options_complain(const struct verb *verb, const char *format, ...)
+void options_usage_error(const struct verb *verb, const char *format, ...)
 {
 	auto_free char *text = NULL;
 	va_list ap;
@@ -48,13 +48,14 @@ int options_after_dashes(int argc, char **argv)
 	return 0;
 }
 
-bool options_value_may_miss(const struct option_spec *o)
+bool options_value_is_optional(const struct option_spec *o)
 {
 	return o->value && o->value[0] == '[';
 }
 
 /* getopt's own tables for a verb. */
-static void build(const struct verb *verb, char *letters, struct option *longs)
+static void build_getopt_tables(const struct verb *verb, char *letters,
+				struct option *longs)
 {
 	const struct option_spec *o;
 	size_t n = 0;
@@ -73,7 +74,7 @@ static void build(const struct verb *verb, char *letters, struct option *longs)
 			longs[n++] = (struct option){
 				.name = o->name,
 				.has_arg = !o->value ? no_argument
-					   : options_value_may_miss(o)
+					   : options_value_is_optional(o)
 						   ? optional_argument
 						   : required_argument,
 				.val = o->id,
@@ -84,7 +85,8 @@ static void build(const struct verb *verb, char *letters, struct option *longs)
 	*letters = '\0';
 }
 
-static const struct option_spec *spec_of(const struct verb *verb, int id)
+static const struct option_spec *lookup_option_spec(const struct verb *verb,
+						    int id)
 {
 	const struct option_spec *o;
 
@@ -95,7 +97,7 @@ static const struct option_spec *spec_of(const struct verb *verb, int id)
 }
 
 /* Unknown, or the beginning of several. */
-static void complain_long(const struct verb *verb, const char *given)
+static void report_long_option(const struct verb *verb, const char *given)
 {
 	AUTO(buf) struct buf b = {0};
 	size_t len = strcspn(given, "=") - 2;
@@ -105,33 +107,34 @@ static void complain_long(const struct verb *verb, const char *given)
 		if (o->name && len && strncmp(o->name, given + 2, len) == 0)
 			buf_printf(&b, "%s--%s", b.len ? ", " : "", o->name);
 	if (b.len) {
-		options_complain(verb, "option %s could be %s",
-				 text_quote(given), buf_text(&b));
+		options_usage_error(verb, "option %s could be %s",
+				    text_quote(given), buf_text(&b));
 		return;
 	}
 	o = options_near_option(verb, given + 2, len);
-	options_complain(verb, "there is no option %s%s%s%s", text_quote(given),
-			 o ? ": did you mean --" : "", o ? o->name : "",
-			 o ? "?" : "");
+	options_usage_error(verb, "there is no option %s%s%s%s",
+			    text_quote(given), o ? ": did you mean --" : "",
+			    o ? o->name : "", o ? "?" : "");
 }
 
 /* What getopt leaves behind: optopt is 0 for an unknown long option, the
  * letter for an unknown short one, else the option's id. */
-static void complain_bad(const struct verb *verb, char **argv, int c)
+static void report_bad_option(const struct verb *verb, char **argv, int c)
 {
-	const struct option_spec *o = spec_of(verb, optopt);
+	const struct option_spec *o = lookup_option_spec(verb, optopt);
 	char letter[3] = {'-', (char)optopt, '\0'};
 
 	if (!optopt)
-		complain_long(verb, argv[optind - 1]);
+		report_long_option(verb, argv[optind - 1]);
 	else if (!o)
-		options_complain(verb, "there is no option %s",
-				 text_quote(letter));
+		options_usage_error(verb, "there is no option %s",
+				    text_quote(letter));
 	else if (o->name)
-		options_complain(verb, "option --%s %s", o->name,
-				 c == ':' ? "needs a value" : "takes no value");
+		options_usage_error(verb, "option --%s %s", o->name,
+				    c == ':' ? "needs a value"
+					     : "takes no value");
 	else
-		options_complain(verb, "option -%c needs a value", o->id);
+		options_usage_error(verb, "option -%c needs a value", o->id);
 }
 
 int options_next(const struct verb *verb, int argc, char **argv)
@@ -140,7 +143,7 @@ int options_next(const struct verb *verb, int argc, char **argv)
 	struct option longs[MAX_OPTIONS + 2];
 	int c;
 
-	build(verb, letters, longs);
+	build_getopt_tables(verb, letters, longs);
 	opterr = 0;
 	optopt = 0;
 	c = getopt_long(argc, argv, letters, longs, NULL);
@@ -150,19 +153,20 @@ int options_next(const struct verb *verb, int argc, char **argv)
 	}
 	if (c != '?' && c != ':')
 		return c;
-	complain_bad(verb, argv, c);
+	report_bad_option(verb, argv, c);
 	return OPTIONS_BAD;
 }
 
-static const struct option_slot *slot_of(const struct option_slot *slots,
-					 int id)
+static const struct option_slot *
+find_option_slot(const struct option_slot *slots, int id)
 {
 	while (slots->id && slots->id != id)
 		slots++;
 	return slots;
 }
 
-static bool fill(const struct verb *verb, const struct option_slot *slot)
+static bool set_option_slot(const struct verb *verb,
+			    const struct option_slot *slot)
 {
 	if (slot->flag)
 		*slot->flag = true;
@@ -173,20 +177,21 @@ static bool fill(const struct verb *verb, const struct option_slot *slot)
 	return !slot->read || slot->read(verb, slot->id, optarg, slot->to);
 }
 
-int options_take(const struct verb *verb, int argc, char **argv,
-		 const struct option_slot *slots)
+int options_parse(const struct verb *verb, int argc, char **argv,
+		  const struct option_slot *slots)
 {
 	int id;
 
 	while ((id = options_next(verb, argc, argv)) != OPTIONS_END) {
 		if (id == OPTIONS_HELP)
 			return STATUS_OK;
-		if (id == OPTIONS_BAD || !fill(verb, slot_of(slots, id)))
+		if (id == OPTIONS_BAD ||
+		    !set_option_slot(verb, find_option_slot(slots, id)))
 			return STATUS_USAGE;
 	}
 	if (!verb->operands[0] && optind < argc) {
-		options_complain(verb, "there is no use for %s",
-				 text_quote(argv[optind]));
+		options_usage_error(verb, "there is no use for %s",
+				    text_quote(argv[optind]));
 		return STATUS_USAGE;
 	}
 	return OPTIONS_END;
@@ -213,6 +218,6 @@ bool options_color(const struct verb *verb, int id, const char *value, void *to)
 	(void)id;
 	if (output_when_parse(value, to) == 0)
 		return true;
-	options_complain(verb, "--color: auto, always or never");
+	options_usage_error(verb, "--color: auto, always or never");
 	return false;
 }

@@ -10,7 +10,7 @@
  *		{OPT_AT, .text = &at},
  *		{0},
  *	};
- *	int got = options_take(verb, argc, argv, slots);
+ *	int got = options_parse(verb, argc, argv, slots);
  *
  *	if (got != OPTIONS_END)
  *		return got;
@@ -130,7 +130,7 @@ const struct option_spec *options_near_option(const struct verb *verb,
 					      const char *given, size_t len);
 
 /* Whether an option may stand alone ("[X]"). */
-bool options_value_may_miss(const struct option_spec *o);
+bool options_value_is_optional(const struct option_spec *o);
 
 /* Where an option of a verb goes; several of these may be set. */
 struct option_slot {
@@ -149,8 +149,8 @@ struct option_slot {
  * with (help was printed, or it was explained what is wrong). Operands of a
  * verb that has none are refused.
  */
-int options_take(const struct verb *verb, int argc, char **argv,
-		 const struct option_slot *slots);
+int options_parse(const struct verb *verb, int argc, char **argv,
+		  const struct option_slot *slots);
 
 /* One option after the other: its id, optarg as with getopt. The first call
  * for a verb starts at argv[1]. */
@@ -167,7 +167,7 @@ bool options_color(const struct verb *verb, int id, const char *value,
 int options_after_dashes(int argc, char **argv);
 
 /* "guard: diff: TEXT" and where the help is, on stderr. */
-void options_complain(const struct verb *verb, const char *format, ...)
+void options_usage_error(const struct verb *verb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The verbs on `to`; the help of one on stdout. */

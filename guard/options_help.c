@@ -16,7 +16,7 @@ static void print_option(const struct option_spec *o)
 		buf_add_text(&b, "    ");
 	if (o->name)
 		buf_printf(&b, "--%s", o->name);
-	if (options_value_may_miss(o))
+	if (options_value_is_optional(o))
 		buf_printf(&b, "[=%.*s]", (int)strlen(o->value) - 2,
 			   o->value + 1);
 	else if (o->value)

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* Edits (insert, delete, change) from a to b; b is short. */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[32], len = strlen(b), i;
 
@@ -56,10 +56,10 @@ const struct verb *options_near_verb(const char *name)
 		if (strcmp(name, verb_habits[i][0]) == 0)
 			return options_verb(verb_habits[i][1]);
 	for (v = options_verbs; v->name; v++) {
-		size_t d = distance(name, v->name);
+		size_t d = edit_distance(name, v->name);
 
-		if (v->other && distance(name, v->other) < d)
-			d = distance(name, v->other);
+		if (v->other && edit_distance(name, v->other) < d)
+			d = edit_distance(name, v->other);
 		if (d <= least && (!best || d < least)) {
 			best = v;
 			least = d;
@@ -75,8 +75,8 @@ static const char *const option_habits[][2] = {
 	{"mem", "memory"},
 };
 
-static const struct option_spec *by_name(const struct verb *verb,
-					 const char *name)
+static const struct option_spec *find_option_by_name(const struct verb *verb,
+						     const char *name)
 {
 	const struct option_spec *o;
 
@@ -95,9 +95,9 @@ const struct option_spec *options_near_option(const struct verb *verb,
 
 	for (i = 0; i < sizeof(option_habits) / sizeof(option_habits[0]); i++)
 		if (strcmp(name, option_habits[i][0]) == 0)
-			return by_name(verb, option_habits[i][1]);
+			return find_option_by_name(verb, option_habits[i][1]);
 	for (o = verb->options; o->id; o++) {
-		size_t d = o->name ? distance(name, o->name) : SIZE_MAX;
+		size_t d = o->name ? edit_distance(name, o->name) : SIZE_MAX;
 
 		if (d <= least && (!best || d < least)) {
 			best = o;

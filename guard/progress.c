@@ -23,8 +23,8 @@ bool progress_read(const struct verb *verb, int id, const char *value, void *to)
 		json = *value == 'j';
 		return true;
 	}
-	options_complain(verb, "--progress: auto or json, not %s",
-			 text_quote(value));
+	options_usage_error(verb, "--progress: auto or json, not %s",
+			    text_quote(value));
 	return false;
 }
 

@@ -258,12 +258,12 @@ int cmd_agents(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind > (gone ? 0 : 1)) {
-		options_complain(verb, "one name is enough");
+		options_usage_error(verb, "one name is enough");
 		return STATUS_USAGE;
 	}
 	got = context_open(&c, false, &err);

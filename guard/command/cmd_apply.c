@@ -450,8 +450,8 @@ static bool read_resolve(const struct verb *verb, int id, const char *value,
 
 	(void)value;
 	if (*resolve && *resolve != said) {
-		options_complain(verb, "only one of --ours, --theirs and "
-				       "--merge can be meant");
+		options_usage_error(verb, "only one of --ours, --theirs and "
+					  "--merge can be meant");
 		return false;
 	}
 	*resolve = said;
@@ -512,13 +512,13 @@ int cmd_apply(int argc, char **argv)
 	int got;
 
 	c.wait_for_lock = true;
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	o.commit.on |= o.commit.branch != NULL;
 	if (do_not_go_together(&o, optind < argc)) {
-		options_complain(verb, "%s",
-				 do_not_go_together(&o, optind < argc));
+		options_usage_error(verb, "%s",
+				    do_not_go_together(&o, optind < argc));
 		mem_list_free(&o.yes_to);
 		return STATUS_USAGE;
 	}

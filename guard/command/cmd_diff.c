@@ -282,7 +282,7 @@ int cmd_diff(int argc, char **argv)
 	};
 	int dashed = options_after_dashes(argc, argv);
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;

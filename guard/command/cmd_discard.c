@@ -266,7 +266,7 @@ int cmd_discard(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = discard(&c, argc - optind, argv + optind, dashed, yes, &err);

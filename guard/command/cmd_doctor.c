@@ -179,11 +179,11 @@ int cmd_doctor(int argc, char **argv)
 	json_t *whole;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (optind < argc) {
-		options_complain(verb, "it takes no operands");
+		options_usage_error(verb, "it takes no operands");
 		return STATUS_USAGE;
 	}
 	d.list = json ? json_array() : NULL;

@@ -214,7 +214,7 @@ int cmd_du(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = context_open(&c, false, &err);

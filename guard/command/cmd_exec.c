@@ -186,8 +186,8 @@ static bool add_variable(const struct verb *verb, int id, const char *value,
 {
 	(void)id;
 	if (!*value || *value == '=') {
-		options_complain(verb, "--env is NAME or NAME=VALUE, not %s",
-				 text_quote(value));
+		options_usage_error(verb, "--env is NAME or NAME=VALUE, not %s",
+				    text_quote(value));
 		return false;
 	}
 	mem_list_add(to, value);
@@ -230,14 +230,15 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 	int dashed = options_after_dashes(argc, argv);
 	int status = RUN_STATUS_GUARD;
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END) {
 		status = got == STATUS_USAGE ? RUN_STATUS_GUARD : got;
 	} else if (!take_operands(&v, argc, argv, dashed, shell)) {
-		options_complain(verb, shell ? "one run at most"
-					     : "which command? guard exec RUN "
-					       "-- COMMAND [ARGS...]");
+		options_usage_error(verb,
+				    shell ? "one run at most"
+					  : "which command? guard exec RUN "
+					    "-- COMMAND [ARGS...]");
 	} else {
 		/* Nobody may want to read messages. */
 		(void)signal(SIGPIPE, SIG_IGN);

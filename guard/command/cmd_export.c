@@ -213,12 +213,13 @@ int cmd_export(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (!tar) {
-		options_complain(verb, "--tar must be given: there is no other "
-				       "form");
+		options_usage_error(verb,
+				    "--tar must be given: there is no other "
+				    "form");
 		return STATUS_USAGE;
 	}
 	got = (x.file ? export_file : export_stdout)(

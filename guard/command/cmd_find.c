@@ -188,17 +188,17 @@ int cmd_find(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind != 1 || !*argv[optind]) {
-		options_complain(verb, "one NAME, or one GLOB in quotes");
+		options_usage_error(verb, "one NAME, or one GLOB in quotes");
 		return STATUS_USAGE;
 	}
 	if (f.at && f.every_version) {
-		options_complain(verb, "--at names one snapshot, "
-				       "--all-versions means all of them");
+		options_usage_error(verb, "--at names one snapshot, "
+					  "--all-versions means all of them");
 		return STATUS_USAGE;
 	}
 	got = find(&f, argv[optind], &err);

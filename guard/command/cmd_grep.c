@@ -451,17 +451,17 @@ int cmd_grep(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (optind == argc) {
-		options_complain(verb, "RE, then perhaps PATHS");
+		options_usage_error(verb, "RE, then perhaps PATHS");
 		return STATUS_USAGE;
 	}
 	if (g.at && g.every_version) {
-		options_complain(verb, "--at names one snapshot, "
-				       "--all-versions means all of them");
+		options_usage_error(verb, "--at names one snapshot, "
+					  "--all-versions means all of them");
 		return STATUS_USAGE;
 	}
 	if (matcher_compile(&g.matcher, argv[optind], g.fixed, g.no_case,

@@ -252,7 +252,7 @@ int cmd_import(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = import(&c, argc - optind, argv + optind, dashed, &o, &err);

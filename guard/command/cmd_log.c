@@ -264,7 +264,8 @@ static bool read_count(const struct verb *verb, int id, const char *value,
 {
 	if (parse_number(value, ~0ul, to) == 0)
 		return true;
-	options_complain(verb, "-%c: %s is no number", id, text_quote(value));
+	options_usage_error(verb, "-%c: %s is no number", id,
+			    text_quote(value));
 	return false;
 }
 
@@ -283,13 +284,13 @@ int cmd_log(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind > (o.actions ? 0 : 1)) {
-		options_complain(verb, "one path at a time, none with "
-				       "--actions");
+		options_usage_error(verb, "one path at a time, none with "
+					  "--actions");
 		return STATUS_USAGE;
 	}
 	got = context_open(&c, true, &err);

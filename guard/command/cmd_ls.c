@@ -66,12 +66,13 @@ int cmd_ls(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind < 1 || argc - optind > 2) {
-		options_complain(verb, "SNAP is missing, or there is more than "
-				       "one PATH");
+		options_usage_error(verb,
+				    "SNAP is missing, or there is more than "
+				    "one PATH");
 		return STATUS_USAGE;
 	}
 	if (ls(argv[optind], argv[optind + 1], form, &err) < 0) {

@@ -85,7 +85,7 @@ int cmd_patch(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = patch(&c, argc - optind, argv + optind, dashed, &err);

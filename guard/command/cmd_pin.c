@@ -97,12 +97,12 @@ static int pin(int argc, char **argv, bool on)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (!on && optind == argc) {
-		options_complain(verb, "which snapshots?");
+		options_usage_error(verb, "which snapshots?");
 		return STATUS_USAGE;
 	}
 	got = context_open(&c, true, &err);

@@ -35,13 +35,13 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 		o++;
 	/* In the config it is no limit; here nobody can mean that. */
 	if (id == OPT_MAX_SIZE && strcmp(value, "0") == 0) {
-		options_complain(verb, "--max-size 0 would keep nothing: a "
-				       "size is 500M or 20G");
+		options_usage_error(verb, "--max-size 0 would keep nothing: a "
+					  "size is 500M or 20G");
 		return false;
 	}
 	if (settings_set(&p->settings, o->name, value, &err) > 0)
 		return true;
-	options_complain(verb, "%s", err.text);
+	options_usage_error(verb, "%s", err.text);
 	return false;
 }
 
@@ -381,15 +381,16 @@ int cmd_prune(int argc, char **argv)
 	settings_init(&p.settings);
 	p.options.progress = tell_progress;
 	p.options.arg = &p;
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got == OPTIONS_END) {
 		got = STATUS_USAGE;
 		if (p.settings.rules && !settings_keep_something(&p.settings))
-			options_complain(verb,
-					 "these rules keep nothing at all: "
-					 "that cannot be meant");
+			options_usage_error(verb,
+					    "these rules keep nothing at all: "
+					    "that cannot be meant");
 		else if (p.trash && p.caches)
-			options_complain(verb, "one of --trash and --caches");
+			options_usage_error(verb,
+					    "one of --trash and --caches");
 		else if (p.caches)
 			got = output_status(clear_caches(&p, &err), &err);
 		else if (p.trash)

@@ -368,12 +368,12 @@ int cmd_purge(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind != 1) {
-		options_complain(verb, "one PATH");
+		options_usage_error(verb, "one PATH");
 		return STATUS_USAGE;
 	}
 	p.arg = argv[optind];

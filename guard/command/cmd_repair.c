@@ -251,7 +251,7 @@ int cmd_repair(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (json)

@@ -461,10 +461,11 @@ static bool read_overwrite(const struct verb *verb, int id, const char *text,
 	else if (strcmp(text, "never") == 0)
 		*ret = OVERWRITE_NEVER;
 	else {
-		options_complain(verb,
-				 "--overwrite is always, if-changed or never, "
-				 "not %s",
-				 text_quote(text));
+		options_usage_error(
+			verb,
+			"--overwrite is always, if-changed or never, "
+			"not %s",
+			text_quote(text));
 		return false;
 	}
 	return true;
@@ -506,16 +507,16 @@ int cmd_restore(int argc, char **argv)
 	int got;
 
 	c.wait_for_lock = true;
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (do_not_go_together(&o)) {
-		options_complain(verb, "%s", do_not_go_together(&o));
+		options_usage_error(verb, "%s", do_not_go_together(&o));
 		return STATUS_USAGE;
 	}
 	if (optind == argc) {
-		options_complain(verb,
-				 "which PATHS? `.` is the current folder");
+		options_usage_error(verb,
+				    "which PATHS? `.` is the current folder");
 		return STATUS_USAGE;
 	}
 	got = restore(&r, argc - optind, argv + optind, &err);

@@ -34,7 +34,7 @@ int cmd_review(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;

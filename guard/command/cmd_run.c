@@ -29,7 +29,7 @@ int cmd_explain(int argc, char **argv)
 	if (got) {
 		status = got < 0 ? STATUS_USAGE : STATUS_OK;
 	} else if (!*p.options.argv) {
-		options_complain(verb, "which path?");
+		options_usage_error(verb, "which path?");
 		status = STATUS_USAGE;
 	} else {
 		status = run_explain(&p.options, p.options.argv, p.json);

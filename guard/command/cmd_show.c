@@ -272,11 +272,11 @@ int cmd_show(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (argc - optind != 1) {
-		options_complain(verb, "one SNAP or SNAP:PATH");
+		options_usage_error(verb, "one SNAP or SNAP:PATH");
 		return STATUS_USAGE;
 	}
 	if (show(argv[optind], &o, &err) < 0) {

@@ -263,9 +263,9 @@ static bool read_tag(const struct verb *verb, int id, const char *value,
 
 	(void)id;
 	if (!parse_is_word(value)) {
-		options_complain(verb,
-				 "--tag: %s is no tag: one word, no comma",
-				 text_quote(value));
+		options_usage_error(verb,
+				    "--tag: %s is no tag: one word, no comma",
+				    text_quote(value));
 		return false;
 	}
 	t->tags[t->tag_count++] = value;
@@ -279,7 +279,7 @@ static bool read_exclude(const struct verb *verb, int id, const char *value,
 
 	(void)id;
 	if (!*value || strcmp(value, "/") == 0) {
-		options_complain(verb, "--exclude: a name or a glob");
+		options_usage_error(verb, "--exclude: a name or a glob");
 		return false;
 	}
 	t->excludes[t->exclude_count++] = value;
@@ -304,7 +304,7 @@ int cmd_snapshot(int argc, char **argv)
 		{0},
 	};
 	struct err err;
-	int got = options_take(verb, argc, argv, slots);
+	int got = options_parse(verb, argc, argv, slots);
 
 	if (got != OPTIONS_END)
 		return got;

@@ -405,7 +405,7 @@ int cmd_status(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	got = status(&c, &o, &err);

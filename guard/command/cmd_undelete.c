@@ -126,8 +126,8 @@ static int parse_numbers(const struct verb *verb, char **argv, size_t count,
 		if (parse_number(argv[i] + (argv[i][0] == 's'), 1ul << 53,
 				 &number) < 0 ||
 		    !number) {
-			options_complain(verb, "%s is no snapshot's number",
-					 text_quote(argv[i]));
+			options_usage_error(verb, "%s is no snapshot's number",
+					    text_quote(argv[i]));
 			return -1;
 		}
 		ret[i] = number;
@@ -150,7 +150,7 @@ int cmd_undelete(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	count = (size_t)(argc - optind);

@@ -534,10 +534,11 @@ static bool parse_count(const struct verb *verb, int count, char **argv,
 		return true;
 	if (count == 1 && parse_number(argv[0], ACTIONS_MAX, ret) == 0 && *ret)
 		return true;
-	options_complain(verb,
-			 "there is no use for %s: it takes a number up to %d; "
-			 "for single files there is `guard restore`",
-			 text_quote(argv[count > 1]), ACTIONS_MAX);
+	options_usage_error(
+		verb,
+		"there is no use for %s: it takes a number up to %d; "
+		"for single files there is `guard restore`",
+		text_quote(argv[count > 1]), ACTIONS_MAX);
 	return false;
 }
 
@@ -560,7 +561,7 @@ int cmd_undo(int argc, char **argv)
 	int got;
 
 	c.wait_for_lock = true;
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (!parse_count(verb, argc - optind, argv + optind, &o.count))

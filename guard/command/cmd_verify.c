@@ -156,8 +156,8 @@ static bool read_sample(const struct verb *verb, int id, const char *text,
 	if (len && copy[len - 1] == '%')
 		copy[len - 1] = '\0';
 	if (parse_number(copy, 100, &value) < 0 || !value) {
-		options_complain(verb, "%s is no share: 1%% to 100%%",
-				 text_quote(text));
+		options_usage_error(verb, "%s is no share: 1%% to 100%%",
+				    text_quote(text));
 		return false;
 	}
 	*ret = (unsigned int)value;
@@ -208,12 +208,12 @@ int cmd_verify(int argc, char **argv)
 	struct err err;
 	int got;
 
-	got = options_take(verb, argc, argv, slots);
+	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
 	if (o.read_data && o.sample) {
-		options_complain(verb, "--read-data reads all: with it "
-				       "--sample has no use");
+		options_usage_error(verb, "--read-data reads all: with it "
+					  "--sample has no use");
 		return STATUS_USAGE;
 	}
 	got = verify(&o, json, &err);

@@ -252,7 +252,7 @@ static bool read_short(const struct verb *verb, int id, const char *value,
 {
 	(void)id;
 	if (strlen(value) > 3) {
-		options_complain(verb, "too long");
+		options_usage_error(verb, "too long");
 		return false;
 	}
 	*(const char **)to = value;
@@ -277,7 +277,7 @@ static void options_land_in_their_slots(void **state)
 
 	(void)state;
 	optind = 1;
-	assert_int_equal(options_take(options_verb("restore"), 9, argv, slots),
+	assert_int_equal(options_parse(options_verb("restore"), 9, argv, slots),
 			 OPTIONS_END);
 	assert_string_equal(at, "12");
 	assert_string_equal(to, "there");
@@ -297,7 +297,7 @@ static int taken(const char *verb, int argc, char **argv)
 
 	optind = 1;
 	listen_to(STDERR_FILENO);
-	got = options_take(options_verb(verb), argc, argv, slots);
+	got = options_parse(options_verb(verb), argc, argv, slots);
 	free(heard_text());
 	return got;
 }
