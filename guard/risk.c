@@ -52,7 +52,8 @@ void risk_add(struct risks *r, enum risk_level level, bool runs, char *text)
 	r->items[at] = (struct risk){level, runs, text};
 }
 
-static void note(struct risks *r, enum risk_level level, const char *text)
+static void add_plain_risk(struct risks *r, enum risk_level level,
+			   const char *text)
 {
 	risk_add(r, level, false, mem_strdup(text));
 }
@@ -82,11 +83,13 @@ static void judge_kind(const struct risk_file *f, struct risks *r)
 	uint32_t now = f->now_mode;
 
 	if (f->special)
-		note(r, RISK_CRITICAL, "has set-id bits or capabilities");
+		add_plain_risk(r, RISK_CRITICAL,
+			       "has set-id bits or capabilities");
 	if (f->acl && f->old_mode)
-		note(r, RISK_HIGH, "lets others in by an access list");
+		add_plain_risk(r, RISK_HIGH,
+			       "lets others in by an access list");
 	if (S_ISFIFO(now) || S_ISSOCK(now) || S_ISCHR(now) || S_ISBLK(now))
-		note(r, RISK_HIGH, "is no file, folder or link");
+		add_plain_risk(r, RISK_HIGH, "is no file, folder or link");
 }
 
 static void judge_mode(const struct risk_file *f, struct risks *r)
@@ -96,18 +99,19 @@ static void judge_mode(const struct risk_file *f, struct risks *r)
 	if (!S_ISREG(now))
 		return;
 	if ((now & 0111) && !(old & 0111))
-		note(r, RISK_NOTE,
-		     old ? "may be executed now" : "may be executed");
+		add_plain_risk(r, RISK_NOTE,
+			       old ? "may be executed now" : "may be executed");
 	if ((now & 0002) && !(old & 0002))
-		note(r, RISK_NOTE, "may be written by everybody now");
+		add_plain_risk(r, RISK_NOTE, "may be written by everybody now");
 	if (S_ISREG(old) && f->old_size && !f->now_size)
-		note(r, RISK_HIGH, "is empty now");
+		add_plain_risk(r, RISK_HIGH, "is empty now");
 	else if (S_ISREG(old) && f->old_size > SHRUNK_LEAST &&
 		 f->now_size < f->old_size / 2)
-		note(r, RISK_NOTE, "lost more than half of its bytes");
+		add_plain_risk(r, RISK_NOTE,
+			       "lost more than half of its bytes");
 }
 
-static bool leads_out(const char *path, const char *target)
+static bool link_leaves_project(const char *path, const char *target)
 {
 	long depth = 0;
 
@@ -147,12 +151,14 @@ static void judge_link(const struct risk_file *f, struct risks *r)
 	if (!S_ISLNK(f->now_mode))
 		return;
 	if (S_ISDIR(f->old_mode))
-		note(r, RISK_CRITICAL, "was a folder and is a link now");
+		add_plain_risk(r, RISK_CRITICAL,
+			       "was a folder and is a link now");
 	else if (path_has_part(f->path, ".git"))
-		note(r, RISK_CRITICAL,
-		     "is a link: what git looks for there it finds elsewhere");
+		add_plain_risk(r, RISK_CRITICAL,
+			       "is a link: what git looks for there it finds "
+			       "elsewhere");
 	if (f->read(f->arg, true, &target) &&
-	    leads_out(f->path, buf_text(&target)) && !is_python(f))
+	    link_leaves_project(f->path, buf_text(&target)) && !is_python(f))
 		risk_add_value(r, RISK_HIGH, "leads out of the project",
 			       buf_text(&target));
 }
@@ -167,25 +173,31 @@ static void judge_name(const struct risk_file *f, struct risks *r)
 		return;
 	text_escape(&shown, name, len, false);
 	if (strcmp(buf_text(&shown), name) != 0)
-		note(r, RISK_HIGH, "its name has signs that are not seen");
+		add_plain_risk(r, RISK_HIGH,
+			       "its name has signs that are not seen");
 	else if (*name == '-')
-		note(r, RISK_HIGH,
-		     "its name is taken for an option where * is used");
+		add_plain_risk(
+			r, RISK_HIGH,
+			"its name is taken for an option where * is used");
 	else if (len && name[len - 1] == ' ')
-		note(r, RISK_HIGH, "its name ends in a blank");
-	else if (risk_looks_alike(name, len))
-		note(r, RISK_HIGH,
-		     "its name mixes Latin letters with others that look "
-		     "alike");
+		add_plain_risk(r, RISK_HIGH, "its name ends in a blank");
+	else if (risk_has_lookalikes(name, len))
+		add_plain_risk(
+			r, RISK_HIGH,
+			"its name mixes Latin letters with others that look "
+			"alike");
 	else if (strcasecmp(name, ".git") == 0 && strcmp(name, ".git") != 0)
-		note(r, RISK_CRITICAL, "is .git where case does not count");
+		add_plain_risk(r, RISK_CRITICAL,
+			       "is .git where case does not count");
 	else if (strcmp(name, ".git") == 0)
-		note(r, RISK_CRITICAL,
-		     "is a repository with its own configuration and hooks");
+		add_plain_risk(
+			r, RISK_CRITICAL,
+			"is a repository with its own configuration and hooks");
 	else if (strcmp(name, "HEAD") == 0 && !path_has_part(f->path, ".git"))
-		note(r, RISK_CRITICAL,
-		     "makes a repository of its folder, with a configuration "
-		     "that git obeys there");
+		add_plain_risk(r, RISK_CRITICAL,
+			       "makes a repository of its folder, with a "
+			       "configuration "
+			       "that git obeys there");
 }
 
 /* --- what stands in them --- */
@@ -333,14 +345,14 @@ static bool looks_like_key(const struct buf *text)
 	return false;
 }
 
-static bool has_kind(const char *path, const char *name)
+static bool has_base_name(const char *path, const char *name)
 {
 	return strcmp(path_name(path), name) == 0;
 }
 
 /* Other bytes, and nothing else that rsync, make or a backup would see. */
-static bool is_unseen(const struct risk_file *f, const struct buf *old,
-		      const struct buf *now)
+static bool keeps_size_and_time(const struct risk_file *f,
+				const struct buf *old, const struct buf *now)
 {
 	return S_ISREG(f->old_mode) && f->old_size == f->now_size &&
 	       f->same_time && old->len == now->len && now->len &&
@@ -353,8 +365,9 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	bool had = S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX;
 
 	if (S_ISREG(f->now_mode) && f->now_size > RISK_READ_MAX &&
-	    has_kind(f->path, "package.json"))
-		note(r, RISK_HIGH, "is too large: its scripts cannot be told");
+	    has_base_name(f->path, "package.json"))
+		add_plain_risk(r, RISK_HIGH,
+			       "is too large: its scripts cannot be told");
 	if (!S_ISREG(f->now_mode) || f->now_size > RISK_READ_MAX ||
 	    !f->read(f->arg, true, &now))
 		return;
@@ -363,31 +376,37 @@ static void judge_bytes(const struct risk_file *f, struct risks *r)
 	/* NUL-terminated both, for those who read text. */
 	(void)buf_text(&old);
 	(void)buf_text(&now);
-	if (has_kind(f->path, "package.json"))
+	if (has_base_name(f->path, "package.json"))
 		risk_judge_package(buf_text(&old), buf_text(&now), r);
-	if ((has_kind(f->path, "config") && path_has_part(f->path, ".git")) ||
-	    has_kind(f->path, "config.worktree") ||
-	    has_kind(f->path, ".gitmodules"))
+	if ((has_base_name(f->path, "config") &&
+	     path_has_part(f->path, ".git")) ||
+	    has_base_name(f->path, "config.worktree") ||
+	    has_base_name(f->path, ".gitmodules"))
 		judge_config(buf_text(&old), buf_text(&now), r);
 	if (count_hidden(&now) > count_hidden(&old))
-		note(r, RISK_HIGH,
-		     "has signs in it that are not seen or turn text round");
-	else if (risk_looks_alike(now.data, now.len) >
-		 risk_looks_alike(old.data, old.len))
-		note(r, RISK_HIGH,
-		     "has words in it of Latin letters and others that look "
-		     "alike");
+		add_plain_risk(
+			r, RISK_HIGH,
+			"has signs in it that are not seen or turn text round");
+	else if (risk_has_lookalikes(now.data, now.len) >
+		 risk_has_lookalikes(old.data, old.len))
+		add_plain_risk(
+			r, RISK_HIGH,
+			"has words in it of Latin letters and others that look "
+			"alike");
 	if (looks_like_key(&now) && !looks_like_key(&old))
-		note(r, RISK_NOTE, "has something in it that looks like a key");
+		add_plain_risk(r, RISK_NOTE,
+			       "has something in it that looks like a key");
 	if (risk_hides_text(f->path, &old, &now))
-		note(r, RISK_HIGH,
-		     "has a NUL in it, so that its text is not shown");
-	if (is_unseen(f, &old, &now))
-		note(r, RISK_HIGH,
-		     "is another one of the same size with its old time: many "
-		     "tools take it for unchanged");
+		add_plain_risk(
+			r, RISK_HIGH,
+			"has a NUL in it, so that its text is not shown");
+	if (keeps_size_and_time(f, &old, &now))
+		add_plain_risk(r, RISK_HIGH,
+			       "is another one of the same size with its old "
+			       "time: many "
+			       "tools take it for unchanged");
 	if (now.len > 4 && memcmp(now.data, "\177ELF", 4) == 0)
-		note(r, RISK_NOTE, "is a program");
+		add_plain_risk(r, RISK_NOTE, "is a program");
 }
 
 static bool is_sample(const char *path)
@@ -400,7 +419,7 @@ static bool is_sample(const char *path)
 /* ---- what tools fill ---- */
 
 /* Its bytes are others than before, or cannot be compared. */
-static bool is_other(const struct risk_file *f)
+static bool has_other_bytes(const struct risk_file *f)
 {
 	AUTO(buf) struct buf old = {0}, now = {0};
 
@@ -425,11 +444,12 @@ static void judge_generated(const struct risk_file *f, struct risks *r)
 		return;
 	when = risk_by_name(f->path, &level);
 	if (when && level > RISK_NOTE &&
-	    (was ? is_other(f) : risk_always_runs(f->path)))
+	    (was ? has_other_bytes(f) : risk_always_runs(f->path)))
 		risk_add(r, level, true, mem_strdup(when));
-	else if (was && risk_is_installed(f->path) && is_other(f))
-		note(r, RISK_HIGH,
-		     "was installed before the run and is another now");
+	else if (was && risk_is_installed(f->path) && has_other_bytes(f))
+		add_plain_risk(
+			r, RISK_HIGH,
+			"was installed before the run and is another now");
 }
 
 void risk_judge(const struct risk_file *f, struct risks *ret)
@@ -438,9 +458,9 @@ void risk_judge(const struct risk_file *f, struct risks *ret)
 	const char *when;
 
 	if (!f->now_mode) {
-		if (has_kind(f->path, ".git"))
-			note(ret, RISK_CRITICAL,
-			     "is a repository with all its history");
+		if (has_base_name(f->path, ".git"))
+			add_plain_risk(ret, RISK_CRITICAL,
+				       "is a repository with all its history");
 		return;
 	}
 	judge_kind(f, ret);

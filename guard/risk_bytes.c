@@ -19,7 +19,7 @@ static const char alike[] =
 	"\u03bf\u03bd\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"
 	"\u039d\u039f\u03a1\u03a4\u03a5\u03a7";
 
-static bool is_alike(const unsigned char *at, size_t len)
+static bool is_lookalike(const unsigned char *at, size_t len)
 {
 	const char *p;
 
@@ -33,7 +33,7 @@ static bool is_alike(const unsigned char *at, size_t len)
 	return false;
 }
 
-size_t risk_looks_alike(const void *data, size_t len)
+size_t risk_has_lookalikes(const void *data, size_t len)
 {
 	const unsigned char *at = data, *end = at + len;
 	bool latin = false, other = false;
@@ -53,7 +53,7 @@ size_t risk_looks_alike(const void *data, size_t len)
 		} else if (*at < 0x80) {
 			latin |= isalpha(*at) != 0;
 		} else if (*at >= 0xc0) {
-			other |= is_alike(at, (size_t)(end - at));
+			other |= is_lookalike(at, (size_t)(end - at));
 		}
 	}
 }
@@ -65,14 +65,14 @@ static bool has_nul(const struct buf *b)
 	return b->len && memchr(b->data, '\0', b->len);
 }
 
-static bool has_suffix(const char *path, const char *suffix)
+static bool path_has_suffix(const char *path, const char *suffix)
 {
 	size_t len = strlen(path), n = strlen(suffix);
 
 	return len > n && strcmp(path + len - n, suffix) == 0;
 }
 
-static bool is_called_text(const char *path)
+static bool has_text_suffix(const char *path)
 {
 	static const char *const suffixes[] = {
 		".sh",	".bash", ".js",	  ".mjs", ".cjs",    ".ts",   ".jsx",
@@ -84,7 +84,7 @@ static bool is_called_text(const char *path)
 	size_t i;
 
 	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
-		if (has_suffix(path, suffixes[i]))
+		if (path_has_suffix(path, suffixes[i]))
 			return true;
 	return false;
 }
@@ -94,7 +94,7 @@ bool risk_hides_text(const char *path, const struct buf *old,
 {
 	if (!has_nul(now) || has_nul(old))
 		return false;
-	return is_called_text(path) ||
+	return has_text_suffix(path) ||
 	       (now->len > 2 && memcmp(now->data, "#!", 2) == 0) ||
 	       (old->len && now->len > old->len / 2 &&
 		memcmp(old->data, now->data,
@@ -107,7 +107,7 @@ bool risk_hides_text(const char *path, const struct buf *old,
 #define HEADER 16
 #define FLAGS_AT 4
 
-static bool in_cache(const char *path)
+static bool is_in_pycache(const char *path)
 {
 	auto_free char *dir = path_parent(path);
 
@@ -115,7 +115,7 @@ static bool in_cache(const char *path)
 }
 
 /* Was it made from the same source, and is another all the same? */
-static bool is_forged(const struct buf *old, const struct buf *now)
+static bool is_forged_bytecode(const struct buf *old, const struct buf *now)
 {
 	return old->len >= HEADER && now->len >= HEADER &&
 	       memcmp(old->data, now->data, 4) == 0 &&
@@ -124,7 +124,8 @@ static bool is_forged(const struct buf *old, const struct buf *now)
 		memcmp(old->data, now->data, now->len) != 0);
 }
 
-static void note(struct risks *r, enum risk_level level, const char *text)
+static void add_bytecode_risk(struct risks *r, enum risk_level level,
+			      const char *text)
 {
 	risk_add(r, level, true, mem_strdup(text));
 }
@@ -135,30 +136,32 @@ void risk_judge_bytecode(const struct risk_file *f, struct risks *r)
 
 	/* A new one among thousands that a tool installs is no other thing
 	 * than they are. */
-	if (!S_ISREG(f->now_mode) || !has_suffix(f->path, ".pyc") ||
+	if (!S_ISREG(f->now_mode) || !path_has_suffix(f->path, ".pyc") ||
 	    (!f->old_mode && risk_is_installed(f->path)))
 		return;
-	if (!in_cache(f->path)) {
-		note(r, RISK_HIGH, "as a module of Python's without a source");
+	if (!is_in_pycache(f->path)) {
+		add_bytecode_risk(r, RISK_HIGH,
+				  "as a module of Python's without a source");
 		return;
 	}
 	if (f->now_size > RISK_READ_MAX || !f->read(f->arg, true, &now)) {
-		note(r, RISK_HIGH, "in place of a source, and cannot be read");
+		add_bytecode_risk(r, RISK_HIGH,
+				  "in place of a source, and cannot be read");
 		return;
 	}
 	if (now.len < HEADER)
 		return;
 	if (now.data[FLAGS_AT] & 1 && !(now.data[FLAGS_AT] & 2))
-		note(r, RISK_HIGH,
-		     "in place of a source, whatever stands "
-		     "in that: Python does not compare them");
+		add_bytecode_risk(r, RISK_HIGH,
+				  "in place of a source, whatever stands "
+				  "in that: Python does not compare them");
 	else if (S_ISREG(f->old_mode) && f->old_size <= RISK_READ_MAX &&
-		 f->read(f->arg, false, &old) && is_forged(&old, &now))
-		note(r, RISK_HIGH,
-		     "in place of a source, and has other code "
-		     "than before for the same one");
+		 f->read(f->arg, false, &old) && is_forged_bytecode(&old, &now))
+		add_bytecode_risk(r, RISK_HIGH,
+				  "in place of a source, and has other code "
+				  "than before for the same one");
 	else
-		note(r, RISK_NOTE,
-		     "in place of its source, which is not "
-		     "compared with it here");
+		add_bytecode_risk(r, RISK_NOTE,
+				  "in place of its source, which is not "
+				  "compared with it here");
 }

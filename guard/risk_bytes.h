@@ -22,7 +22,7 @@ void risk_judge_package(const char *old, const char *now, struct risks *r);
  * How many words have Latin letters and such of Cyrillic, Greek or full width
  * that look like Latin ones. 0 where the bytes have a NUL.
  */
-size_t risk_looks_alike(const void *data, size_t len);
+size_t risk_has_lookalikes(const void *data, size_t len);
 
 /* A text that a NUL makes binary for whoever compares it, and that what runs
  * it reads all the same: it was none before, or is called a script. */

@@ -13,13 +13,13 @@
 #include "base/path.h"
 #include "guard/risk.h"
 
-struct risky {
+struct risk_rule {
 	enum risk_level level;
 	const char *when;
 	const char *patterns; /* parted by '|' */
 };
 
-static const struct risky table[] = {
+static const struct risk_rule table[] = {
 	/* without being asked for */
 	{RISK_CRITICAL, "at every git command that reads it",
 	 ".git/config|.git/config.worktree|.git/modules/*/config|"
@@ -329,18 +329,18 @@ static const struct risky table[] = {
 #define ROWS (sizeof(table) / sizeof(*table))
 
 /* One of them, by what it begins with: most names begin otherwise. */
-struct pattern {
+struct rule_pattern {
 	const char *text; /* len bytes of the table */
 	unsigned char len, row;
 	bool path; /* has a slash, so counts from every folder on */
-	struct pattern *next; /* in the order of the table */
+	struct rule_pattern *next; /* in the order of the table */
 };
 
-static struct pattern *by_first[UCHAR_MAX + 1];
+static struct rule_pattern *by_first[UCHAR_MAX + 1];
 
-static void index_table(void)
+static void index_rule_patterns(void)
 {
-	struct pattern **ends[UCHAR_MAX + 1];
+	struct rule_pattern **ends[UCHAR_MAX + 1];
 	size_t i, first;
 
 	for (first = 0; first <= UCHAR_MAX; first++)
@@ -349,10 +349,11 @@ static void index_table(void)
 		const char *at = table[i].patterns;
 
 		while (*at) {
-			struct pattern *p = mem_resize(NULL, 1, sizeof(*p));
+			struct rule_pattern *p =
+				mem_resize(NULL, 1, sizeof(*p));
 			size_t len = strcspn(at, "|");
 
-			*p = (struct pattern){
+			*p = (struct rule_pattern){
 				.text = at,
 				.len = (unsigned char)len,
 				.row = (unsigned char)i,
@@ -366,30 +367,30 @@ static void index_table(void)
 	}
 }
 
-static bool glob_is(const char *pattern, size_t len, const char *path)
+static bool glob_matches(const char *rule_pattern, size_t len, const char *path)
 {
-	const char *star = memchr(pattern, '*', len);
+	const char *star = memchr(rule_pattern, '*', len);
 	char glob[PATTERN_MAX];
 	size_t have = strlen(path);
 
 	if (!star)
-		return have == len && memcmp(pattern, path, len) == 0;
+		return have == len && memcmp(rule_pattern, path, len) == 0;
 	/* "*.so", of a name: no slash to look for. */
-	if (star == pattern && !memchr(pattern + 1, '*', len - 1) &&
-	    !memchr(pattern, '/', len))
+	if (star == rule_pattern && !memchr(rule_pattern + 1, '*', len - 1) &&
+	    !memchr(rule_pattern, '/', len))
 		return have >= len - 1 &&
-		       memcmp(path + have - (len - 1), pattern + 1, len - 1) ==
-			       0 &&
+		       memcmp(path + have - (len - 1), rule_pattern + 1,
+			      len - 1) == 0 &&
 		       !strchr(path, '/');
 	if (len >= sizeof(glob))
 		return false;
-	memcpy(glob, pattern, len);
+	memcpy(glob, rule_pattern, len);
 	glob[len] = '\0';
 	return fnmatch(glob, path, FNM_PATHNAME) == 0;
 }
 
 /* How long the first parts of a path are; 0: nothing is below them. */
-static size_t parts_len(const char *path, size_t parts)
+static size_t first_parts_len(const char *path, size_t parts)
 {
 	size_t at = 0;
 
@@ -403,29 +404,31 @@ static size_t parts_len(const char *path, size_t parts)
 }
 
 /* path: from one of its parts on. */
-static bool match_here(const char *pattern, size_t len, const char *path)
+static bool match_pattern_at(const char *rule_pattern, size_t len,
+			     const char *path)
 {
 	char head[PATTERN_MAX];
 	size_t parts = 1, at, i;
 
-	if (pattern[len - 1] != '/')
-		return glob_is(pattern, len, path);
+	if (rule_pattern[len - 1] != '/')
+		return glob_matches(rule_pattern, len, path);
 	for (i = 0; i + 1 < len; i++)
-		parts += pattern[i] == '/';
-	at = parts_len(path, parts);
+		parts += rule_pattern[i] == '/';
+	at = first_parts_len(path, parts);
 	if (!at || at >= sizeof(head))
 		return false;
 	memcpy(head, path, at);
 	head[at] = '\0';
-	return glob_is(pattern, len - 1, head);
+	return glob_matches(rule_pattern, len - 1, head);
 }
 
 /* The first row up to `best` that has one for the path from here on. */
-static size_t best_here(const struct pattern *p, const char *at, bool is_name,
-			size_t best)
+static size_t find_best_rule_at(const struct rule_pattern *p, const char *at,
+				bool is_name, size_t best)
 {
 	for (; p && p->row < best; p = p->next)
-		if ((is_name || p->path) && match_here(p->text, p->len, at))
+		if ((is_name || p->path) &&
+		    match_pattern_at(p->text, p->len, at))
 			return p->row;
 	return best;
 }
@@ -436,11 +439,11 @@ const char *risk_by_name(const char *path, enum risk_level *ret_level)
 	size_t best = ROWS;
 
 	if (!by_first['.'])
-		index_table();
+		index_rule_patterns();
 	for (;;) {
-		best = best_here(by_first[(unsigned char)*at], at, at == name,
-				 best);
-		best = best_here(by_first['*'], at, at == name, best);
+		best = find_best_rule_at(by_first[(unsigned char)*at], at,
+					 at == name, best);
+		best = find_best_rule_at(by_first['*'], at, at == name, best);
 		at += strcspn(at, "/");
 		if (!*at)
 			break;
