@@ -19,7 +19,7 @@
 /* $HOME, else what the user database says; NULL when that is no folder of
  * this user's own: it could neither be covered nor kept apart. why->num: 0, or
  * it cannot be told. */
-static char *find_home(struct err *why)
+static char *find_user_home(struct err *why)
 {
 	const char *home = getenv("HOME");
 	const struct passwd *user;
@@ -49,8 +49,8 @@ static char *find_home(struct err *why)
 }
 
 /* no_home: why there is none, when that cannot be told. */
-static char *find_path(const char *home, const struct err *no_home,
-		       struct err *err)
+static char *find_state_path(const char *home, const struct err *no_home,
+			     struct err *err)
 {
 	const char *named = getenv("GUARD_HOME");
 	const char *data = getenv("XDG_DATA_HOME");
@@ -95,7 +95,7 @@ static int fail_to_make(const char *path, struct err *err)
 		    text_quote(path), strerror(num));
 }
 
-static int make_parents(const char *path, struct err *err)
+static int make_state_parents(const char *path, struct err *err)
 {
 	auto_free char *copy = mem_strdup(path);
 	char *slash = copy;
@@ -109,12 +109,12 @@ static int make_parents(const char *path, struct err *err)
 	return 0;
 }
 
-static int open_own(const char *path, struct err *err)
+static int open_state_dir(const char *path, struct err *err)
 {
 	auto_close int fd = -1;
 	struct stat st;
 
-	if (make_parents(path, err) < 0)
+	if (make_state_parents(path, err) < 0)
 		return -err->num;
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return fail_to_make(path, err);
@@ -134,7 +134,7 @@ static int open_own(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
-static int open_below(int dirfd, const char *name, struct err *err)
+static int open_state_subdir(int dirfd, const char *name, struct err *err)
 {
 	int fd;
 
@@ -161,25 +161,25 @@ void state_close(struct state *st)
 		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
 }
 
-static int open_all(struct state *st, struct err *err)
+static int open_state_dirs(struct state *st, struct err *err)
 {
 	struct err why;
 
-	st->home = find_home(&why);
-	st->path = find_path(st->home, &why, err);
+	st->home = find_user_home(&why);
+	st->path = find_state_path(st->home, &why, err);
 	if (!st->path)
 		return -err->num;
 	st->store_path = path_join(st->path, "store");
-	st->fd = open_own(st->path, err);
+	st->fd = open_state_dir(st->path, err);
 	if (st->fd < 0)
 		return st->fd;
-	st->runs_fd = open_below(st->fd, "runs", err);
+	st->runs_fd = open_state_subdir(st->fd, "runs", err);
 	if (st->runs_fd < 0)
 		return st->runs_fd;
-	st->workspaces_fd = open_below(st->fd, "workspaces", err);
+	st->workspaces_fd = open_state_subdir(st->fd, "workspaces", err);
 	if (st->workspaces_fd < 0)
 		return st->workspaces_fd;
-	st->trash_fd = open_below(st->fd, "trash", err);
+	st->trash_fd = open_state_subdir(st->fd, "trash", err);
 	return st->trash_fd < 0 ? st->trash_fd : 0;
 }
 
@@ -188,7 +188,7 @@ int state_open(struct state *ret, struct err *err)
 	struct state st = {
 		.fd = -1, .runs_fd = -1, .workspaces_fd = -1, .trash_fd = -1};
 
-	if (open_all(&st, err) < 0) {
+	if (open_state_dirs(&st, err) < 0) {
 		state_close(&st);
 		if (getenv("GUARD_RUN"))
 			return fail(err, EPERM,
@@ -227,33 +227,33 @@ static char *find_work_tree(const struct state *st, const char *dir)
 	}
 }
 
-static int refuse(const struct state *st, const char *path,
-		  enum project_use use, struct err *err)
+static int refuse_project(const struct state *st, const char *path,
+			  enum project_use use, struct err *err)
 {
-	const char *way_out =
+	const char *remedy =
 		use == PROJECT_STORE
 			? "go to the project's own folder, or name the folder"
 			: "go to the project's own folder, or name it with -C";
 
 	if (strcmp(path, "/") == 0)
-		return fail(err, EPERM, "'/' cannot be a project: %s", way_out);
+		return fail(err, EPERM, "'/' cannot be a project: %s", remedy);
 	if (path_below(path, st->path))
 		return fail(err, EPERM,
 			    "%s is guard's own state, it cannot be a project: "
 			    "%s",
-			    text_quote(path), way_out);
+			    text_quote(path), remedy);
 	if (st->home && strcmp(path, st->home) == 0)
 		return fail(err, EPERM,
 			    "%s is your home folder: %s if all of it is meant; "
 			    "else %s",
 			    text_quote(path),
 			    use == PROJECT_STORE ? "name it" : "--home",
-			    way_out);
+			    remedy);
 	if (st->home && path_below(st->home, path))
 		return fail(err, EPERM,
 			    "%s holds your home folder, it cannot be a "
 			    "project: %s",
-			    text_quote(path), way_out);
+			    text_quote(path), remedy);
 	if (path_below(st->path, path))
 		return fail(err, EPERM,
 			    "guard's state (%s) lies in %s: set GUARD_HOME to "
@@ -262,7 +262,7 @@ static int refuse(const struct state *st, const char *path,
 	return 0;
 }
 
-static int check_folder(const char *path, const char *name, struct err *err)
+static int check_named_dir(const char *path, const char *name, struct err *err)
 {
 	struct stat found;
 
@@ -274,30 +274,30 @@ static int check_folder(const char *path, const char *name, struct err *err)
 	return 0;
 }
 
-char *state_folder(const struct state *st, const char *path, struct err *err)
+char *state_directory(const struct state *st, const char *path, struct err *err)
 {
-	auto_free char *folder = NULL;
+	auto_free char *named_dir = NULL;
 
 	/* As "$FOLDER" of a script is, where nothing has set it. */
 	if (!*path) {
 		(void)fail(err, ENOENT, "'' is no folder: `.` is this one");
 		return NULL;
 	}
-	folder = path_resolve(path, err);
-	if (!folder || check_folder(folder, path, err) < 0)
+	named_dir = path_resolve(path, err);
+	if (!named_dir || check_named_dir(named_dir, path, err) < 0)
 		return NULL;
-	if (strcmp(folder, "/") == 0) {
+	if (strcmp(named_dir, "/") == 0) {
 		(void)fail(err, EPERM,
 			   "'/' is too much for a snapshot: name the folders "
 			   "in it that matter");
 		return NULL;
 	}
-	if (path_below(folder, st->path)) {
+	if (path_below(named_dir, st->path)) {
 		(void)fail(err, EPERM, "%s is guard's own state",
 			   text_quote(path));
 		return NULL;
 	}
-	return TAKE(folder);
+	return TAKE(named_dir);
 }
 
 char *state_project(const struct state *st, const char *dir,
@@ -309,12 +309,12 @@ char *state_project(const struct state *st, const char *dir,
 	if (!start)
 		return NULL;
 	if (use != PROJECT_FIND &&
-	    check_folder(start, dir ? dir : start, err) < 0) {
+	    check_named_dir(start, dir ? dir : start, err) < 0) {
 		(void)err_context(err, dir ? "-C" : "the current folder");
 		return NULL;
 	}
 	project = find_work_tree(st, start);
-	if (use != PROJECT_FIND && refuse(st, project, use, err) < 0)
+	if (use != PROJECT_FIND && refuse_project(st, project, use, err) < 0)
 		return NULL;
 	return TAKE(project);
 }
@@ -322,8 +322,8 @@ char *state_project(const struct state *st, const char *dir,
 int state_check_project(const char *dir, enum project_use use, struct err *err)
 {
 	struct err why, ignored;
-	auto_free char *home = find_home(&why);
-	auto_free char *path = find_path(home, &why, &ignored);
+	auto_free char *home = find_user_home(&why);
+	auto_free char *path = find_state_path(home, &why, &ignored);
 	const struct state st = {.home = home, .path = path};
 	auto_free char *project = NULL;
 
@@ -334,7 +334,7 @@ int state_check_project(const char *dir, enum project_use use, struct err *err)
 	return project ? 0 : -err->num;
 }
 
-static void set_text(json_t *object, const char *key, const char *text)
+static void set_json_text(json_t *object, const char *key, const char *text)
 {
 	AUTO(buf) struct buf b = {0};
 
@@ -360,8 +360,8 @@ void state_log(const struct state *st, const char *action, ...)
 
 	(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ",
 		       gmtime_r(&now, &utc));
-	set_text(line, "time", when);
-	set_text(line, "action", action);
+	set_json_text(line, "time", when);
+	set_json_text(line, "action", action);
 	(void)json_object_set_new(line, "uid", json_integer(geteuid()));
 	(void)json_object_set_new(line, "pid", json_integer(getpid()));
 	va_start(list, action);
@@ -369,7 +369,7 @@ void state_log(const struct state *st, const char *action, ...)
 		const char *value = va_arg(list, const char *);
 
 		if (value)
-			set_text(line, key, value);
+			set_json_text(line, key, value);
 	}
 	va_end(list);
 	text = json_dumps(line, JSON_COMPACT);

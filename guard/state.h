@@ -42,7 +42,8 @@ int state_check_project(const char *dir, enum project_use use, struct err *err);
  * not the project around it. Refused: what is no folder, "/", the state and
  * what is in it. One that holds the state is fine: the state is left out.
  */
-char *state_folder(const struct state *st, const char *path, struct err *err);
+char *state_directory(const struct state *st, const char *path,
+		      struct err *err);
 
 /* One line more in oplog (JSON), e.g. action "apply", with key/value pairs
  * behind it, ended by NULL; time, user and pid are added. Best effort. */

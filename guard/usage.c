@@ -11,7 +11,7 @@
 /* Deeper ones are left out and said to be. */
 #define DEPTH_MAX 500
 
-static void add_folder(int fd, unsigned int depth, struct usage *u);
+static void add_dir_usage(int fd, unsigned int depth, struct usage *u);
 
 /* What overlayfs shuts for itself in a layer's work folder: empty once it is
  * no longer mounted, and in nobody's way before. */
@@ -20,8 +20,8 @@ static bool is_overlay_scratch(const char *name, mode_t mode)
 	return (mode & 07777) == 0 && strcmp(name, "work") == 0;
 }
 
-static void add_entry(int fd, const char *name, unsigned int depth,
-		      struct usage *u)
+static void add_entry_usage(int fd, const char *name, unsigned int depth,
+			    struct usage *u)
 {
 	auto_close int sub = -1;
 	struct stat st;
@@ -42,10 +42,10 @@ static void add_entry(int fd, const char *name, unsigned int depth,
 	if (sub < 0)
 		u->unread += !is_overlay_scratch(name, st.st_mode);
 	else
-		add_folder(sub, depth + 1, u);
+		add_dir_usage(sub, depth + 1, u);
 }
 
-static void add_folder(int fd, unsigned int depth, struct usage *u)
+static void add_dir_usage(int fd, unsigned int depth, struct usage *u)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -54,10 +54,10 @@ static void add_folder(int fd, unsigned int depth, struct usage *u)
 	if (dirlist_read(fd, &list, &ignored) < 0)
 		u->unread++;
 	for (i = 0; i < list.count; i++)
-		add_entry(fd, list.items[i].name, depth, u);
+		add_entry_usage(fd, list.items[i].name, depth, u);
 }
 
 void usage_add(int dirfd, const char *name, struct usage *u)
 {
-	add_entry(dirfd, name, 0, u);
+	add_entry_usage(dirfd, name, 0, u);
 }

@@ -201,7 +201,7 @@ static int take_all(struct context *c, char **paths, size_t count,
 	int got = 0;
 
 	for (i = 0; i < count && got == 0; i++) {
-		dirs[i] = state_folder(&c->state, paths[i], err);
+		dirs[i] = state_directory(&c->state, paths[i], err);
 		if (!dirs[i])
 			got = -err->num;
 	}

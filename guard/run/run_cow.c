@@ -104,7 +104,7 @@ static char *find_one(const struct run *run, const char *git, const char *arg,
 	    check_others(had, path, err) < 0 ||
 	    check_hidden(run, path, err) < 0)
 		return NULL;
-	folder = state_folder(&run->context.state, path, err);
+	folder = state_directory(&run->context.state, path, err);
 	if (!folder)
 		(void)err_context(err, "--cow");
 	return folder && check_readable(folder, err) == 0 ? TAKE(folder) : NULL;
