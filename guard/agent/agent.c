@@ -55,8 +55,8 @@ static int no_such_agent(const char *name, struct err *err)
 		    text_quote(name), buf_text(&known));
 }
 
-static int choose(struct agent *a, const struct run_options *o,
-		  const struct state *state, struct err *err)
+static int choose_agent(struct agent *a, const struct run_options *o,
+			const struct state *state, struct err *err)
 {
 	auto_free char *program = agent_program(o->argv);
 	const char *name = o->agent;
@@ -76,8 +76,8 @@ static int choose(struct agent *a, const struct run_options *o,
 	return 0;
 }
 
-static int read_all(struct agent *a, const struct state *state,
-		    const char *project, struct err *err)
+static int read_agent_profiles(struct agent *a, const struct state *state,
+			       const char *project, struct err *err)
 {
 	if (agent_read(state, "default", &a->profile, err) < 0 ||
 	    (a->name && agent_read(state, a->name, &a->profile, err) < 0))
@@ -109,7 +109,7 @@ static int check_in_home(const struct agent *a, enum profile_word word,
 }
 
 /* A cache of a tool that the user does not have makes no folder of its own. */
-static bool is_far(const struct profile_item *item, const char *path)
+static bool lacks_parent(const struct profile_item *item, const char *path)
 {
 	auto_free char *above = path_parent(path);
 
@@ -117,20 +117,20 @@ static bool is_far(const struct profile_item *item, const char *path)
 }
 
 /* 1: *ret is where it lies; 0: it cannot be had there, or is not wanted. */
-static int find_place(const struct profile_item *item,
-		      const struct state *state, const char *project,
-		      char **ret, struct err *err)
+static int resolve_place(const struct profile_item *item,
+			 const struct state *state, const char *project,
+			 char **ret, struct err *err)
 {
 	auto_free char *path = profile_path(item, state->home, project);
 	auto_free char *real = NULL;
 	struct stat st;
 
-	if (!path || is_far(item, path))
+	if (!path || lacks_parent(item, path))
 		return 0;
 	real = path_resolve(path, err);
 	if (!real)
 		return err_context(err, "%s", item->where);
-	if (path_below(project, real) || is_far(item, real))
+	if (path_below(project, real) || lacks_parent(item, real))
 		return 0;
 	if (path_below(state->home, real) || path_below(real, state->path) ||
 	    path_below(state->path, real))
@@ -148,7 +148,7 @@ static int find_place(const struct profile_item *item,
 }
 
 /* Two lines may say the same. */
-static bool is_known(const struct agent *a, const char *place)
+static bool is_known_place(const struct agent *a, const char *place)
 {
 	size_t i;
 
@@ -181,7 +181,7 @@ static int add_places(struct agent *a, enum profile_word word,
 
 	while ((item = profile_next(&a->profile, word, item))) {
 		char *place = NULL;
-		int got = find_place(item, state, project, &place, err);
+		int got = resolve_place(item, state, project, &place, err);
 
 		if (got < 0)
 			return got;
@@ -189,7 +189,7 @@ static int add_places(struct agent *a, enum profile_word word,
 			continue;
 		if ((item->word == PROFILE_CACHE &&
 		     path_below(place, project)) ||
-		    covers_cow(o, place) || is_known(a, place)) {
+		    covers_cow(o, place) || is_known_place(a, place)) {
 			free(place);
 			continue;
 		}
@@ -212,7 +212,7 @@ const struct agent_place *agent_place_of(const struct agent *a,
 	return found;
 }
 
-bool agent_has(const struct agent *a, const char *home, const char *path)
+bool agent_owns_path(const struct agent *a, const char *home, const char *path)
 {
 	size_t i;
 
@@ -228,7 +228,7 @@ bool agent_has(const struct agent *a, const char *home, const char *path)
 }
 
 /* One in another's would be the run's to put something else in its way. */
-static int check_apart(const struct agent *a, struct err *err)
+static int check_places_disjoint(const struct agent *a, struct err *err)
 {
 	size_t i, k;
 
@@ -249,20 +249,20 @@ static int check_apart(const struct agent *a, struct err *err)
 
 /* ---- options ---- */
 
-static void copy_list(char ***to, const char *const *from)
+static void copy_text_list(char ***to, const char *const *from)
 {
 	for (; from && *from; from++)
 		mem_list_add(to, *from);
 }
 
 /* What points to a home of guard's own is set only where it is used. */
-static void add_env(struct agent *a, const struct state *state)
+static void add_profile_env(struct agent *a, const struct state *state)
 {
 	const struct profile_item *item = NULL, *home;
 
 	while ((item = profile_next(&a->profile, PROFILE_ENV, item))) {
 		const char *value = strchr(item->value, '=');
-		auto_free char *whole = NULL;
+		auto_free char *variable = NULL;
 
 		if (!value || strncmp(value, "=~/", 3) != 0) {
 			mem_list_add(&a->lists[ENV], item->value);
@@ -276,9 +276,9 @@ static void add_env(struct agent *a, const struct state *state)
 				break;
 		if (home && a->shared)
 			continue;
-		whole = mem_printf("%.*s=%s/%s", (int)(value - item->value),
-				   item->value, state->home, value + 3);
-		mem_list_add(&a->lists[ENV], whole);
+		variable = mem_printf("%.*s=%s/%s", (int)(value - item->value),
+				      item->value, state->home, value + 3);
+		mem_list_add(&a->lists[ENV], variable);
 	}
 }
 
@@ -298,9 +298,9 @@ static int check_project_ro(const struct profile_item *item, const char *real,
 }
 
 /* A profile is for many machines: what is not there is left out. */
-static int add_paths(struct agent *a, enum profile_word word, size_t list,
-		     const struct state *state, const char *project,
-		     struct err *err)
+static int add_profile_paths(struct agent *a, enum profile_word word,
+			     size_t list, const struct state *state,
+			     const char *project, struct err *err)
 {
 	const struct profile_item *item = NULL;
 
@@ -365,7 +365,7 @@ static int check_uncovered(const struct agent *a, const struct state *state,
 }
 
 /* --share-login: the real folders, kept before and after as with --rw. */
-static void share(struct agent *a)
+static void share_login_dirs(struct agent *a)
 {
 	size_t i;
 
@@ -375,36 +375,37 @@ static void share(struct agent *a)
 			mem_list_add(&a->lists[READ_WRITE], a->places[i].path);
 }
 
-static const char *const *list_of(struct agent *a, size_t list)
+static const char *const *owned_list_of(struct agent *a, size_t list)
 {
 	static const char *const none[] = {NULL};
 
 	return a->lists[list] ? (const char *const *)a->lists[list] : none;
 }
 
-static int merge(struct agent *a, const struct run_options *o,
-		 const struct state *state, const char *project,
-		 struct err *err)
+static int merge_profile_options(struct agent *a, const struct run_options *o,
+				 const struct state *state, const char *project,
+				 struct err *err)
 {
 	struct run_options *to = &a->options;
 	const struct profile_item *size;
 
 	*to = *o;
-	add_env(a, state);
-	copy_list(&a->lists[ENV], o->env);
-	copy_list(&a->lists[READ_ONLY], o->read_only);
-	copy_list(&a->lists[READ_WRITE], o->read_write);
-	copy_list(&a->lists[HIDE], o->hide);
-	if (add_paths(a, PROFILE_RO, READ_ONLY, state, project, err) < 0 ||
-	    add_paths(a, PROFILE_HIDE, HIDE, state, project, err) < 0 ||
+	add_profile_env(a, state);
+	copy_text_list(&a->lists[ENV], o->env);
+	copy_text_list(&a->lists[READ_ONLY], o->read_only);
+	copy_text_list(&a->lists[READ_WRITE], o->read_write);
+	copy_text_list(&a->lists[HIDE], o->hide);
+	if (add_profile_paths(a, PROFILE_RO, READ_ONLY, state, project, err) <
+		    0 ||
+	    add_profile_paths(a, PROFILE_HIDE, HIDE, state, project, err) < 0 ||
 	    check_uncovered(a, state, err) < 0)
 		return -err->num;
 	if (a->shared)
-		share(a);
-	to->env = list_of(a, ENV);
-	to->read_only = list_of(a, READ_ONLY);
-	to->read_write = list_of(a, READ_WRITE);
-	to->hide = list_of(a, HIDE);
+		share_login_dirs(a);
+	to->env = owned_list_of(a, ENV);
+	to->read_only = owned_list_of(a, READ_ONLY);
+	to->read_write = owned_list_of(a, READ_WRITE);
+	to->hide = owned_list_of(a, HIDE);
 	size = profile_next(&a->profile, PROFILE_TMP_SIZE, NULL);
 	if (size && !o->tmp_size)
 		to->tmp_size = parse_size(size->value);
@@ -419,8 +420,8 @@ int agent_load(const struct run_options *o, const struct state *state,
 {
 	AUTO(agent) struct agent *a = mem_zalloc(sizeof(*a));
 
-	if (choose(a, o, state, err) < 0 ||
-	    read_all(a, state, project, err) < 0 ||
+	if (choose_agent(a, o, state, err) < 0 ||
+	    read_agent_profiles(a, state, project, err) < 0 ||
 	    check_in_home(a, PROFILE_SEED, err) < 0 ||
 	    check_in_home(a, PROFILE_WRITE, err) < 0 ||
 	    check_in_home(a, PROFILE_CODE, err) < 0)
@@ -434,7 +435,8 @@ int agent_load(const struct run_options *o, const struct state *state,
 	    (add_places(a, PROFILE_HOME, o, state, project, err) < 0 ||
 	     add_places(a, PROFILE_CACHE, o, state, project, err) < 0))
 		return -err->num;
-	if (check_apart(a, err) < 0 || merge(a, o, state, project, err) < 0)
+	if (check_places_disjoint(a, err) < 0 ||
+	    merge_profile_options(a, o, state, project, err) < 0)
 		return -err->num;
 	*ret = TAKE(a);
 	return 0;

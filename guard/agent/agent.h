@@ -69,7 +69,7 @@ const struct agent_place *agent_place_of(const struct agent *a,
 
 /* Whether a path, as it is written, is in a folder that the agent has for
  * itself: guard's own, or with --share-login the real one. */
-bool agent_has(const struct agent *a, const char *home, const char *path);
+bool agent_owns_path(const struct agent *a, const char *home, const char *path);
 
 /* notes: lines for people are appended. Fills the session's record with what
  * later commands must know. */
@@ -81,7 +81,7 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 bool agent_end(struct agent *a, const struct state *state, struct session *s);
 
 /* Appends ", agent: claude" for the run's header; says what it warns of. */
-void agent_tell(const struct agent *a, struct buf *to);
+void agent_describe(const struct agent *a, struct buf *to);
 
 /* agent_home.c: agents/ in the state; name: an agent's folder in it, NULL:
  * all. -ENOENT: nothing was kept yet. */

@@ -24,7 +24,7 @@ char *agent_config_dir(const struct state *state)
 }
 
 /* Its text; -ENOENT: there is none. */
-static int slurp(int fd, struct buf *to, struct err *err)
+static int read_profile_text(int fd, struct buf *to, struct err *err)
 {
 	struct stat st;
 
@@ -51,8 +51,8 @@ static int check_owner(int fd, struct err *err)
 }
 
 /* 1; 0: there is none. */
-static int read_own(const struct state *state, const char *name,
-		    struct profile *to, struct err *err)
+static int read_user_profile(const struct state *state, const char *name,
+			     struct profile *to, struct err *err)
 {
 	auto_free char *dir = agent_config_dir(state);
 	auto_free char *path = dir ? path_join(dir, name) : NULL;
@@ -66,7 +66,7 @@ static int read_own(const struct state *state, const char *name,
 		return 0;
 	if (fd < 0)
 		return fail_errno(err, "profile %s", text_quote(path));
-	if (check_owner(fd, err) < 0 || slurp(fd, &text, err) < 0)
+	if (check_owner(fd, err) < 0 || read_profile_text(fd, &text, err) < 0)
 		return err_context(err, "profile %s", text_quote(path));
 	return profile_parse(to, path, false, text.data, text.len, err) < 0
 		       ? -err->num
@@ -90,7 +90,7 @@ int agent_read(const struct state *state, const char *name, struct profile *to,
 
 	if (text && profile_parse(to, file, false, text, strlen(text), err) < 0)
 		return -err->num;
-	got = read_own(state, name, to, err);
+	got = read_user_profile(state, name, to, err);
 	return got < 0 ? got : text || got;
 }
 
@@ -108,7 +108,7 @@ int agent_read_project(const char *project, struct profile *to, struct err *err)
 			  err);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0;
-	if (fd < 0 || slurp(fd, &text, err) < 0)
+	if (fd < 0 || read_profile_text(fd, &text, err) < 0)
 		return err_context(err, "profile %s", text_quote(path));
 	return profile_parse(to, path, true, text.data, text.len, err);
 }

@@ -40,7 +40,7 @@ static const struct {
 };
 
 /* How many words of argv name the launcher; 0: it is none. */
-static size_t words_of(const struct launcher *l, char *const *argv)
+static size_t launcher_word_count(const struct launcher *l, char *const *argv)
 {
 	size_t i;
 
@@ -51,7 +51,7 @@ static size_t words_of(const struct launcher *l, char *const *argv)
 	return i;
 }
 
-static bool has_value(const struct launcher *l, const char *option)
+static bool option_has_value(const struct launcher *l, const char *option)
 {
 	auto_free char *word = mem_printf(" %s ", option);
 
@@ -67,7 +67,7 @@ static const char *find_operand(const struct launcher *l, char *const *argv)
 			return argv[1];
 		if (strcmp(*argv, "-c") == 0 || strcmp(*argv, "--call") == 0)
 			return NULL;
-		if (has_value(l, *argv) && argv[1])
+		if (option_has_value(l, *argv) && argv[1])
 			argv++;
 	}
 	return *argv;
@@ -96,7 +96,7 @@ char *agent_program(char *const *argv)
 	if (!argv || !argv[0])
 		return mem_strdup("");
 	for (i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
-		words = words_of(&launchers[i], argv);
+		words = launcher_word_count(&launchers[i], argv);
 		if (!words)
 			continue;
 		operand = find_operand(&launchers[i], argv + words);

@@ -159,7 +159,7 @@ bool agent_end(struct agent *a, const struct state *state, struct session *s)
 	return agent_code_compare(&a->before, &now, s);
 }
 
-void agent_tell(const struct agent *a, struct buf *to)
+void agent_describe(const struct agent *a, struct buf *to)
 {
 	if (a->name)
 		buf_printf(to, ", agent: %s", a->name);

@@ -94,7 +94,7 @@ static int find_word(const char *line, size_t len, bool project,
 }
 
 /* The same path without "." and empty parts; NULL: it has "..". */
-static char *clean(const char *text)
+static char *clean_profile_path(const char *text)
 {
 	struct buf b = {0};
 
@@ -117,8 +117,8 @@ static char *clean(const char *text)
 }
 
 /* Into the form of struct profile_item. */
-static int set_path(struct profile_item *item, const char *value,
-		    struct err *err)
+static int set_item_path(struct profile_item *item, const char *value,
+			 struct err *err)
 {
 	const char *name = words[item->word].name;
 	auto_free char *rest = NULL;
@@ -128,7 +128,7 @@ static int set_path(struct profile_item *item, const char *value,
 	    item->word != PROFILE_NOISE)
 		return fail(err, EINVAL, "%s %s: a path begins with / or ~/",
 			    name, text_quote(value));
-	rest = clean(value + item->in_home);
+	rest = clean_profile_path(value + item->in_home);
 	if (!rest)
 		return fail(err, EINVAL, "%s %s: a path without '..'", name,
 			    text_quote(value));
@@ -172,14 +172,14 @@ static int set_write(struct profile_item *item, const char *value,
 	if (!*text)
 		return fail(err, EINVAL, "write %s what? its text is missing",
 			    text_quote(path));
-	if (set_path(item, path, err) < 0)
+	if (set_item_path(item, path, err) < 0)
 		return -err->num;
 	item->text = mem_strdup(text);
 	return 0;
 }
 
-static int set_value(struct profile_item *item, const char *value,
-		     struct err *err)
+static int set_item_value(struct profile_item *item, const char *value,
+			  struct err *err)
 {
 	const struct word *word = &words[item->word];
 
@@ -208,11 +208,11 @@ static int set_value(struct profile_item *item, const char *value,
 		return fail(err, EINVAL,
 			    "%s %s: wildcards are for code and noise",
 			    word->name, text_quote(value));
-	return set_path(item, value, err);
+	return set_item_path(item, value, err);
 }
 
 /* A home and a cache are folders of the home folder. */
-static int check_place(const struct profile_item *item, struct err *err)
+static int check_item_place(const struct profile_item *item, struct err *err)
 {
 	bool ours = item->word == PROFILE_HOME || item->word == PROFILE_SEED ||
 		    item->word == PROFILE_WRITE || item->word == PROFILE_CODE ||
@@ -224,8 +224,9 @@ static int check_place(const struct profile_item *item, struct err *err)
 	return 0;
 }
 
-static int add_line(struct profile *p, const char *file, unsigned int number,
-		    bool project, const char *line, struct err *err)
+static int add_profile_line(struct profile *p, const char *file,
+			    unsigned int number, bool project, const char *line,
+			    struct err *err)
 {
 	struct profile_item item = {.project = project};
 	size_t len = strcspn(line, " \t");
@@ -234,9 +235,9 @@ static int add_line(struct profile *p, const char *file, unsigned int number,
 		return -err->num;
 	line += len;
 	line += strspn(line, " \t");
-	if (set_value(&item, line, err) < 0)
+	if (set_item_value(&item, line, err) < 0)
 		return -err->num;
-	if (check_place(&item, err) < 0) {
+	if (check_item_place(&item, err) < 0) {
 		free(item.value);
 		free(item.text);
 		return -err->num;
@@ -273,7 +274,7 @@ int profile_parse(struct profile *p, const char *file, bool project,
 				    number);
 		if (!*line || *line == '#')
 			continue;
-		if (add_line(p, file, number, project, line, err) < 0)
+		if (add_profile_line(p, file, number, project, line, err) < 0)
 			return err_context(err, "%s:%u", shown, number);
 	}
 	return 0;

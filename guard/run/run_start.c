@@ -24,7 +24,8 @@ char **run_hidden_paths(const struct run *run)
 
 	/* What is there is no credential of the user's, or was let in. */
 	for (i = 0; paths[i]; i++)
-		if (agent_has(run->agent, run->context.state.home, paths[i]))
+		if (agent_owns_path(run->agent, run->context.state.home,
+				    paths[i]))
 			free(paths[i]);
 		else
 			paths[count++] = paths[i];
@@ -138,7 +139,7 @@ static void tell_header(const struct run *run, struct buf *notes)
 	const char *note;
 	size_t i, len;
 
-	agent_tell(run->agent, &agent);
+	agent_describe(run->agent, &agent);
 	output_print("run %s in %s (network: %s%s)%s", run->session.id,
 		     text_quote(run->project), networks[o->net],
 		     buf_text(&agent),
