@@ -50,7 +50,7 @@ struct agent {
 	char **lists[4]; /* own the texts of options' lists */
 	struct persistent_mount
 		*persistent_mount; /* NULL before agent_open() */
-	struct record before; /* what its homes held: agent_code_look() */
+	struct record before; /* what its homes held: agent_code_scan() */
 };
 
 void agent_free(struct agent **a);
@@ -110,7 +110,7 @@ char *agent_config_dir(const struct state *state);
 
 /* agent_code.c: what a home holds that its next session executes or obeys:
  * repeated "path", "sign", "text". */
-void agent_code_look(const struct agent *a, const struct state *state,
+void agent_code_scan(const struct agent *a, const struct state *state,
 		     struct record *ret);
 /* The difference of two such, into the record of the session, beside what it
  * has from earlier; whether that is more now. */

@@ -31,15 +31,15 @@
 /* Of all names in a run's record, which must stay one that can be read. */
 #define NAMES_MAX (4u << 20)
 
-struct look {
+struct code_scan {
 	struct record *to;
 	const char *user_home; /* where the run has it */
 	int home; /* what it has there */
 	size_t entries, texts;
 };
 
-static void put(struct look *l, const char *path, const char *sign,
-		const char *text)
+static void record_code(struct code_scan *l, const char *path, const char *sign,
+			const char *text)
 {
 	record_add(l->to, "path", path);
 	record_add(l->to, "sign", sign);
@@ -47,7 +47,7 @@ static void put(struct look *l, const char *path, const char *sign,
 }
 
 /* Too much to be compared, so it counts as changed each time. */
-static void put_unknown(struct look *l, const char *path)
+static void record_unknown_code(struct code_scan *l, const char *path)
 {
 	struct timespec now = {0};
 	char text[64];
@@ -55,11 +55,12 @@ static void put_unknown(struct look *l, const char *path)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	(void)snprintf(text, sizeof(text), "%lld.%ld", (long long)now.tv_sec,
 		       now.tv_nsec);
-	put(l, path, "unknown", text);
+	record_code(l, path, "unknown", text);
 }
 
 /* A text that can be kept; false: too big, or it has bytes 0. */
-static bool read_text(int dir, const char *name, size_t max, struct buf *to)
+static bool read_code_text(int dir, const char *name, size_t max,
+			   struct buf *to)
 {
 	struct err ignored;
 	auto_close int fd =
@@ -69,30 +70,30 @@ static bool read_text(int dir, const char *name, size_t max, struct buf *to)
 	       !(to->len && memchr(to->data, '\0', to->len));
 }
 
-static void look_file(struct look *l, int dir, const char *name,
-		      const char *path, const struct meta *m)
+static void scan_code_file(struct code_scan *l, int dir, const char *name,
+			   const char *path, const struct meta *m)
 {
 	AUTO(buf) struct buf text = {0};
 	char sign[128];
 
 	if (S_ISREG(m->mode) && m->size <= TEXT_MAX && l->texts < TEXTS_MAX &&
-	    read_text(dir, name, TEXT_MAX, &text)) {
+	    read_code_text(dir, name, TEXT_MAX, &text)) {
 		l->texts += text.len;
 		(void)snprintf(sign, sizeof(sign), "text %o", m->mode);
-		put(l, path, sign, buf_text(&text));
+		record_code(l, path, sign, buf_text(&text));
 		return;
 	}
 	(void)snprintf(sign, sizeof(sign),
 		       "%o %" PRIu64 " %" PRIu64 " %" PRId64 ".%" PRIu32,
 		       m->mode, m->ino, m->size, m->ctime.sec, m->ctime.nsec);
-	put(l, path, sign, "");
+	record_code(l, path, sign, "");
 }
 
-static void look_entry(struct look *l, int dir, const char *name,
-		       const char *path, int depth);
+static void scan_code_entry(struct code_scan *l, int dir, const char *name,
+			    const char *path, int depth);
 
 /* Without "." and "..", which are taken by the letter. */
-static char *cleaned(const char *path)
+static char *clean_absolute_path(const char *path)
 {
 	char *clean = mem_strdup("");
 
@@ -117,15 +118,15 @@ static char *cleaned(const char *path)
 }
 
 /* Below the home, to free; NULL: a link leads to somewhere else. */
-static char *find_target(const struct look *l, const char *path,
-			 const char *target)
+static char *find_link_target(const struct code_scan *l, const char *path,
+			      const char *target)
 {
 	auto_free char *above = path_parent(path);
-	auto_free char *whole =
+	auto_free char *full_path =
 		*target == '/'
 			? mem_strdup(target)
 			: mem_printf("%s/%s/%s", l->user_home, above, target);
-	auto_free char *clean = cleaned(whole);
+	auto_free char *clean = clean_absolute_path(full_path);
 
 	if (!path_below(clean, l->user_home) ||
 	    strcmp(clean, l->user_home) == 0)
@@ -135,8 +136,8 @@ static char *find_target(const struct look *l, const char *path,
 
 /* The agent follows it, in the run: what is there is looked at in its place.
  * What lies in no home is no affair of this. */
-static void look_link(struct look *l, int dir, const char *name,
-		      const char *path, int depth)
+static void scan_code_link(struct code_scan *l, int dir, const char *name,
+			   const char *path, int depth)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
@@ -147,23 +148,23 @@ static void look_link(struct look *l, int dir, const char *name,
 	const char *last;
 
 	target[len < 0 ? 0 : len] = '\0';
-	rest = find_target(l, path, target);
+	rest = find_link_target(l, path, target);
 	if (rest)
 		above = beneath_parent(l->home, rest, &last, &err);
 	if (rest && above < 0 && above != -ENOENT) {
-		put_unknown(l, path);
+		record_unknown_code(l, path);
 		return;
 	}
 	if (above >= 0 && meta_get(above, last, &m) < 0)
 		m.mode = 0;
 	if (!m.mode || S_ISDIR(m.mode))
-		put(l, path, "link", target);
+		record_code(l, path, "link", target);
 	if (m.mode)
-		look_entry(l, above, last, path, depth + 1);
+		scan_code_entry(l, above, last, path, depth + 1);
 }
 
-static void look_entry(struct look *l, int dir, const char *name,
-		       const char *path, int depth)
+static void scan_code_entry(struct code_scan *l, int dir, const char *name,
+			    const char *path, int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -174,45 +175,47 @@ static void look_entry(struct look *l, int dir, const char *name,
 	if (meta_get(dir, name, &m) < 0 || ++l->entries > ENTRIES_MAX + 1)
 		return;
 	if (l->entries > ENTRIES_MAX || depth > DEPTH_MAX) {
-		put_unknown(l, path);
+		record_unknown_code(l, path);
 		return;
 	}
 	if (S_ISLNK(m.mode)) {
-		look_link(l, dir, name, path, depth);
+		scan_code_link(l, dir, name, path, depth);
 		return;
 	}
 	if (!S_ISDIR(m.mode)) {
-		look_file(l, dir, name, path, &m);
+		scan_code_file(l, dir, name, path, &m);
 		return;
 	}
 	fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0) {
-		put_unknown(l, path);
+		record_unknown_code(l, path);
 		return;
 	}
 	for (i = 0; i < list.count; i++) {
 		auto_free char *below = path_join(path, list.items[i].name);
 
-		look_entry(l, fd, list.items[i].name, below, depth + 1);
+		scan_code_entry(l, fd, list.items[i].name, below, depth + 1);
 	}
 }
 
 /* ---- members of a JSON file ---- */
 
 /* All of that name, wherever they stand, in one text. */
-static void gather(json_t *value, const char *wanted, struct buf *to)
+static void gather_json_members(json_t *value, const char *wanted,
+				struct buf *to)
 {
 	const char *key;
 	json_t *member;
 	size_t i;
 
-	json_array_foreach(value, i, member) gather(member, wanted, to);
+	json_array_foreach(value, i, member)
+		gather_json_members(member, wanted, to);
 	json_object_foreach(value, key, member)
 	{
 		char *text;
 
 		if (strcmp(key, wanted) != 0) {
-			gather(member, wanted, to);
+			gather_json_members(member, wanted, to);
 			continue;
 		}
 		/* An empty one is as good as none. */
@@ -227,12 +230,13 @@ static void gather(json_t *value, const char *wanted, struct buf *to)
 	}
 }
 
-static void look_members(struct look *l, const char *path, const char *keys)
+static void scan_json_members(struct code_scan *l, const char *path,
+			      const char *keys)
 {
 	AUTO(buf) struct buf text = {0};
 	json_t *value = NULL;
 
-	if (read_text(l->home, path, JSON_MAX, &text))
+	if (read_code_text(l->home, path, JSON_MAX, &text))
 		value = json_loads(buf_text(&text), 0, NULL);
 	/* A link, or what other readers may take for JSON all the same. */
 	if (!value) {
@@ -242,7 +246,7 @@ static void look_members(struct look *l, const char *path, const char *keys)
 			beneath_parent(l->home, path, &name, &ignored);
 
 		if (above >= 0)
-			look_entry(l, above, name, path, 0);
+			scan_code_entry(l, above, name, path, 0);
 	}
 	while (value && *keys) {
 		size_t len = strcspn(keys, ",");
@@ -250,9 +254,9 @@ static void look_members(struct look *l, const char *path, const char *keys)
 		auto_free char *name = mem_printf("%s#%s", path, key);
 		AUTO(buf) struct buf found = {0};
 
-		gather(value, key, &found);
+		gather_json_members(value, key, &found);
 		if (found.len)
-			put(l, name, "member", buf_text(&found));
+			record_code(l, name, "member", buf_text(&found));
 		keys += len + (keys[len] == ',');
 	}
 	json_decref(value);
@@ -264,8 +268,8 @@ static void look_members(struct look *l, const char *path, const char *keys)
  * path: of dir, below the home. A folder on the way that is a link leads the
  * agent somewhere else, where all may be what it obeys.
  */
-static void look_glob(struct look *l, int dir, const char *path,
-		      const char *glob)
+static void scan_code_glob(struct code_scan *l, int dir, const char *path,
+			   const char *glob)
 {
 	size_t len = strcspn(glob, "/"), i;
 	auto_free char *part = mem_strndup(glob, len);
@@ -284,24 +288,24 @@ static void look_glob(struct look *l, int dir, const char *path,
 		if (fnmatch(part, name, 0) != 0)
 			continue;
 		if (!*rest) {
-			look_entry(l, dir, name, below, 0);
+			scan_code_entry(l, dir, name, below, 0);
 			continue;
 		}
 		if (meta_get(dir, name, &m) == 0 && S_ISLNK(m.mode)) {
-			look_link(l, dir, name, below, 0);
+			scan_code_link(l, dir, name, below, 0);
 			continue;
 		}
 		fd = beneath_open(dir, name, O_RDONLY | O_DIRECTORY, 0,
 				  &ignored);
-		look_glob(l, fd, below, rest);
+		scan_code_glob(l, fd, below, rest);
 	}
 }
 
-void agent_code_look(const struct agent *a, const struct state *state,
+void agent_code_scan(const struct agent *a, const struct state *state,
 		     struct record *ret)
 {
 	const struct profile_item *item = NULL;
-	struct look l = {.to = ret, .user_home = state->home};
+	struct code_scan l = {.to = ret, .user_home = state->home};
 	struct err ignored;
 	auto_close int dir =
 		a->name ? agent_open_state(state, a->name, false, &ignored)
@@ -318,48 +322,49 @@ void agent_code_look(const struct agent *a, const struct state *state,
 		auto_free char *glob = mem_strndup(item->value, len);
 
 		if (item->value[len])
-			look_members(&l, glob, item->value + len + 1);
+			scan_json_members(&l, glob, item->value + len + 1);
 		else
-			look_glob(&l, home, "", glob);
+			scan_code_glob(&l, home, "", glob);
 	}
 }
 
-struct piece {
+struct code_piece {
 	const char *path, *sign, *text;
 };
 
-struct pieces {
-	struct piece *items;
+struct code_pieces {
+	struct code_piece *items;
 	size_t count;
 };
 
-static int by_path(const void *a, const void *b)
+static int compare_piece_path(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct code_piece *x = a, *y = b;
 
 	return path_compare(x->path, y->path);
 }
 
 /* Borrows from the record. Sorted; globs may overlap. */
-static struct pieces sorted(const struct record *r)
+static struct code_pieces sort_code_pieces(const struct record *r)
 {
-	struct pieces p = {mem_alloc((r->count + 1) * sizeof(*p.items)), 0};
+	struct code_pieces p = {mem_alloc((r->count + 1) * sizeof(*p.items)),
+				0};
 	size_t i, kept = 0;
 
 	for (i = 0; i + 2 < r->count; i += 3)
-		p.items[p.count++] =
-			(struct piece){r->items[i].value, r->items[i + 1].value,
-				       r->items[i + 2].value};
+		p.items[p.count++] = (struct code_piece){r->items[i].value,
+							 r->items[i + 1].value,
+							 r->items[i + 2].value};
 	if (p.count)
-		qsort(p.items, p.count, sizeof(*p.items), by_path);
+		qsort(p.items, p.count, sizeof(*p.items), compare_piece_path);
 	for (i = 0; i < p.count; i++)
-		if (!i || by_path(&p.items[i - 1], &p.items[i]) != 0)
+		if (!i || compare_piece_path(&p.items[i - 1], &p.items[i]) != 0)
 			p.items[kept++] = p.items[i];
 	p.count = kept;
 	return p;
 }
 
-static size_t names_len(const struct record *r)
+static size_t recorded_names_len(const struct record *r)
 {
 	size_t sum = 0, i;
 
@@ -370,8 +375,8 @@ static size_t names_len(const struct record *r)
 }
 
 /* had: so much of the record is older; room: for names, in bytes. */
-static bool add_change(struct session *s, size_t had, size_t *capacity,
-		       char letter, const char *path)
+static bool record_code_change(struct session *s, size_t had, size_t *capacity,
+			       char letter, const char *path)
 {
 	auto_free char *text = mem_printf("%c %s", letter, path);
 	const struct record_item *item;
@@ -391,24 +396,30 @@ static bool add_change(struct session *s, size_t had, size_t *capacity,
 bool agent_code_compare(const struct record *before, const struct record *now,
 			struct session *s)
 {
-	struct pieces old = sorted(before), new = sorted(now);
+	struct code_pieces old = sort_code_pieces(before),
+			   new = sort_code_pieces(now);
 	size_t i = 0, k = 0, had = s->more.count;
-	size_t taken = names_len(&s->more);
+	size_t taken = recorded_names_len(&s->more);
 	size_t capacity = taken < NAMES_MAX ? NAMES_MAX - taken : 0;
 	bool any = false;
 
 	while (i < old.count || k < new.count) {
-		const struct piece *a = i < old.count ? &old.items[i] : NULL;
-		const struct piece *b = k < new.count ? &new.items[k] : NULL;
-		int order = !a ? 1 : !b ? -1 : by_path(a, b);
+		const struct code_piece *a =
+			i < old.count ? &old.items[i] : NULL;
+		const struct code_piece *b =
+			k < new.count ? &new.items[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : compare_piece_path(a, b);
 
 		if (order < 0)
-			any |= add_change(s, had, &capacity, 'D', a->path);
+			any |= record_code_change(s, had, &capacity, 'D',
+						  a->path);
 		else if (order > 0)
-			any |= add_change(s, had, &capacity, 'A', b->path);
+			any |= record_code_change(s, had, &capacity, 'A',
+						  b->path);
 		else if (strcmp(a->sign, b->sign) != 0 ||
 			 strcmp(a->text, b->text) != 0)
-			any |= add_change(s, had, &capacity, 'M', a->path);
+			any |= record_code_change(s, had, &capacity, 'M',
+						  a->path);
 		i += order <= 0;
 		k += order >= 0;
 	}

@@ -123,7 +123,7 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 		return -err->num;
 	note_session(a, s);
 	if (!a->shared)
-		agent_code_look(a, state, &a->before);
+		agent_code_scan(a, state, &a->before);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ bool agent_end(struct agent *a, const struct state *state, struct session *s)
 		clear_points(a, s, "home-upper", s->home);
 	if (a->shared)
 		return false;
-	agent_code_look(a, state, &now);
+	agent_code_scan(a, state, &now);
 	return agent_code_compare(&a->before, &now, s);
 }
 
