@@ -44,7 +44,7 @@ int agent_open_state(const struct state *state, const char *name, bool make,
 /* ---- settings without secrets ---- */
 
 /* Members of that name are left out, whatever is in them. */
-static bool is_secret(const char *key)
+static bool is_secret_key(const char *key)
 {
 	static const char *const more[] = {"authorization", "oauth",
 					   "credential", "cookie", "bearer"};
@@ -57,7 +57,7 @@ static bool is_secret(const char *key)
 }
 
 /* A text with a secret within becomes an empty one. */
-static void cut_text(json_t *value)
+static void redact_json_text(json_t *value)
 {
 	const char *text = json_string_value(value);
 	AUTO(buf) struct buf cut = {0};
@@ -73,10 +73,11 @@ static bool is_option(const json_t *value)
 {
 	const char *text = json_string_value(value);
 
-	return text && text[0] == '-' && !strchr(text, '=') && is_secret(text);
+	return text && text[0] == '-' && !strchr(text, '=') &&
+	       is_secret_key(text);
 }
 
-static void cut_json(json_t *value)
+static void redact_json(json_t *value)
 {
 	json_t *member, *before = NULL;
 	const char *key;
@@ -84,25 +85,25 @@ static void cut_json(json_t *value)
 	size_t i;
 
 	if (json_is_string(value))
-		cut_text(value);
+		redact_json_text(value);
 	json_array_foreach(value, i, member)
 	{
 		if (is_option(before) && json_is_string(member) &&
 		    json_string_value(member)[0] != '$')
 			(void)json_string_set(member, "");
 		before = member;
-		cut_json(member);
+		redact_json(member);
 	}
 	json_object_foreach_safe(value, next, key, member)
 	{
-		if (is_secret(key) && !json_is_boolean(member))
+		if (is_secret_key(key) && !json_is_boolean(member))
 			(void)json_object_del(value, key);
 		else
-			cut_json(member);
+			redact_json(member);
 	}
 }
 
-static bool has_suffix(const char *name, const char *const *suffixes)
+static bool name_has_suffix(const char *name, const char *const *suffixes)
 {
 	size_t len = strlen(name);
 
@@ -121,7 +122,7 @@ static bool is_key_file(const char *name)
 	static const char *const suffixes[] = {
 		".pem", ".key", ".p12", ".kdbx", ".env", ".netrc", NULL};
 
-	return has_suffix(name, suffixes) || is_secret(name) ||
+	return name_has_suffix(name, suffixes) || is_secret_key(name) ||
 	       strncmp(name, "auth.", 5) == 0;
 }
 
@@ -129,7 +130,7 @@ static bool is_key_file(const char *name)
 static bool clean_settings(const char *name, struct buf *text)
 {
 	static const char *const json[] = {".json", NULL};
-	static const char *const odd_json[] = {".jsonc", ".json5", NULL};
+	static const char *const extended_json[] = {".jsonc", ".json5", NULL};
 	static const char *const settings[] = {".toml", ".yaml",       ".yml",
 					       ".ini",	".conf",       ".cfg",
 					       ".xml",	".properties", NULL};
@@ -137,10 +138,10 @@ static bool clean_settings(const char *name, struct buf *text)
 	json_t *value;
 	char *dumped;
 
-	if (has_suffix(name, json)) {
+	if (name_has_suffix(name, json)) {
 		value = json_loadb((const char *)text->data, text->len, 0,
 				   NULL);
-		cut_json(value);
+		redact_json(value);
 		dumped = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
 		json_decref(value);
 		buf_clear(text);
@@ -149,9 +150,9 @@ static bool clean_settings(const char *name, struct buf *text)
 		free(dumped);
 		return dumped != NULL;
 	}
-	if (has_suffix(name, odd_json))
+	if (name_has_suffix(name, extended_json))
 		return !redact_text(text->data, text->len, &cut);
-	if (has_suffix(name, settings)
+	if (name_has_suffix(name, settings)
 		    ? !redact_text(text->data, text->len, &cut)
 		    : memchr(text->data, 0, text->len) ||
 			      !redact_prose(text->data, text->len, &cut))
@@ -163,17 +164,19 @@ static bool clean_settings(const char *name, struct buf *text)
 
 /* ---- copies ---- */
 
-struct seeding {
+struct seed_state {
 	size_t entries;
-	struct buf *left; /* names that were not copied */
+	struct buf *skipped; /* names that were not copied */
 };
 
-static void leave(struct seeding *s, const char *name)
+static void record_skipped(struct seed_state *s, const char *name)
 {
-	buf_printf(s->left, "%s%s", s->left->len ? ", " : "", text_quote(name));
+	buf_printf(s->skipped, "%s%s", s->skipped->len ? ", " : "",
+		   text_quote(name));
 }
 
-static bool copy_file(int from, const char *name, const struct stat *st, int to)
+static bool copy_seed_file(int from, const char *name, const struct stat *st,
+			   int to)
 {
 	AUTO(buf) struct buf text = {0};
 	struct err ignored;
@@ -190,11 +193,11 @@ static bool copy_file(int from, const char *name, const struct stat *st, int to)
 	return out >= 0 && fd_write(out, text.data, text.len) == 0;
 }
 
-static void copy_entry(struct seeding *s, int from, const char *name, int to,
-		       int depth);
+static void copy_seed_entry(struct seed_state *s, int from, const char *name,
+			    int to, int depth);
 
-static void copy_folder(struct seeding *s, int from, const char *name, int to,
-			int depth)
+static void copy_seed_dir(struct seed_state *s, int from, const char *name,
+			  int to, int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -205,17 +208,17 @@ static void copy_folder(struct seeding *s, int from, const char *name, int to,
 
 	if (in < 0 || dirlist_read(in, &list, &ignored) < 0 ||
 	    depth > DEPTH_MAX || mkdirat(to, name, 0700) < 0) {
-		leave(s, name);
+		record_skipped(s, name);
 		return;
 	}
 	out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0, &ignored);
 	for (i = 0; out >= 0 && i < list.count; i++)
-		copy_entry(s, in, list.items[i].name, out, depth + 1);
+		copy_seed_entry(s, in, list.items[i].name, out, depth + 1);
 }
 
 /* Links are not followed: what they lead to is no setting of the agent's. */
-static void copy_entry(struct seeding *s, int from, const char *name, int to,
-		       int depth)
+static void copy_seed_entry(struct seed_state *s, int from, const char *name,
+			    int to, int depth)
 {
 	struct stat st;
 
@@ -223,17 +226,17 @@ static void copy_entry(struct seeding *s, int from, const char *name, int to,
 		return;
 	if (++s->entries > ENTRIES_MAX) {
 		if (s->entries == ENTRIES_MAX + 1)
-			leave(s, name);
+			record_skipped(s, name);
 		return;
 	}
 	if (S_ISDIR(st.st_mode))
-		copy_folder(s, from, name, to, depth);
+		copy_seed_dir(s, from, name, to, depth);
 	else if (!S_ISREG(st.st_mode) || is_key_file(name) ||
-		 !copy_file(from, name, &st, to))
-		leave(s, name);
+		 !copy_seed_file(from, name, &st, to))
+		record_skipped(s, name);
 }
 
-static int make_parents(int dir, const char *path, struct err *err)
+static int make_home_parents(int dir, const char *path, struct err *err)
 {
 	auto_free char *part = mem_strdup(path);
 	char *slash = part;
@@ -248,17 +251,17 @@ static int make_parents(int dir, const char *path, struct err *err)
 }
 
 /* Into `to`, which stands for the home's folder. */
-static void seed(const struct agent *a, const struct profile_item *home,
-		 const char *user_home, int to, struct buf *left)
+static void seed_home(const struct agent *a, const struct profile_item *home,
+		      const char *user_home, int to, struct buf *skipped)
 {
-	struct seeding s = {.left = left};
+	struct seed_state s = {.skipped = skipped};
 	const struct profile_item *item = NULL;
 	struct err ignored;
 	auto_close int from = open(user_home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	while (from >= 0 &&
 	       (item = profile_next(&a->profile, PROFILE_SEED, item))) {
-		auto_free char *real = NULL, *whole = NULL;
+		auto_free char *real = NULL, *full_path = NULL;
 		auto_close int above = -1, below = -1;
 		const char *rest, *name;
 
@@ -266,27 +269,27 @@ static void seed(const struct agent *a, const struct profile_item *home,
 			continue;
 		rest = path_rest(item->value, home->value);
 		/* Dotfiles are often links, to somewhere else in the home. */
-		whole = path_join(user_home, item->value);
-		real = path_resolve(whole, &ignored);
+		full_path = path_join(user_home, item->value);
+		real = path_resolve(full_path, &ignored);
 		if (!*rest || !real || access(real, F_OK) < 0)
 			continue;
 		if (!path_below(real, user_home) ||
-		    strcmp(path_name(real), path_name(whole)) != 0 ||
-		    make_parents(to, rest, &ignored) < 0) {
-			leave(&s, path_name(whole));
+		    strcmp(path_name(real), path_name(full_path)) != 0 ||
+		    make_home_parents(to, rest, &ignored) < 0) {
+			record_skipped(&s, path_name(full_path));
 			continue;
 		}
 		above = beneath_parent(from, path_rest(real, user_home), &name,
 				       &ignored);
 		below = beneath_parent(to, rest, &name, &ignored);
 		if (above >= 0 && below >= 0)
-			copy_entry(&s, above, name, below, 0);
+			copy_seed_entry(&s, above, name, below, 0);
 	}
 }
 
 /* What the profile wants there from the beginning. */
-static void write_files(const struct agent *a, const struct profile_item *home,
-			int to)
+static void write_home_files(const struct agent *a,
+			     const struct profile_item *home, int to)
 {
 	const struct profile_item *item = NULL;
 	struct err ignored;
@@ -298,7 +301,7 @@ static void write_files(const struct agent *a, const struct profile_item *home,
 		if (!path_below(item->value, home->value))
 			continue;
 		rest = path_rest(item->value, home->value);
-		if (!*rest || make_parents(to, rest, &ignored) < 0)
+		if (!*rest || make_home_parents(to, rest, &ignored) < 0)
 			continue;
 		dir = beneath_parent(to, rest, &name, &ignored);
 		if (dir >= 0)
@@ -315,11 +318,11 @@ static void write_files(const struct agent *a, const struct profile_item *home,
 /* ---- a new home ---- */
 
 /* Made aside and moved into place whole. */
-static int make_new(const struct agent *a, const struct state *state, int dir,
-		    const struct profile_item *home, struct buf *notes,
-		    struct err *err)
+static int make_new_home(const struct agent *a, const struct state *state,
+			 int dir, const struct profile_item *home,
+			 struct buf *notes, struct err *err)
 {
-	AUTO(buf) struct buf left = {0};
+	AUTO(buf) struct buf skipped = {0};
 	auto_free char *place = path_join("home", home->value);
 	auto_close int fd = -1;
 
@@ -330,9 +333,9 @@ static int make_new(const struct agent *a, const struct state *state, int dir,
 	fd = beneath_open(dir, "new", O_RDONLY | O_DIRECTORY, 0, err);
 	if (fd < 0)
 		return fd;
-	seed(a, home, state->home, fd, &left);
-	write_files(a, home, fd);
-	if (make_parents(dir, place, err) < 0)
+	seed_home(a, home, state->home, fd, &skipped);
+	write_home_files(a, home, fd);
+	if (make_home_parents(dir, place, err) < 0)
 		return -err->num;
 	if (renameat(dir, "new", dir, place) < 0)
 		return fail_errno(err, "make %s", text_quote(place));
@@ -340,9 +343,9 @@ static int make_new(const struct agent *a, const struct state *state, int dir,
 		   "~/%s is now a folder of guard's own for %s: log in once "
 		   "inside; your real one is not touched\n",
 		   home->value, a->name);
-	if (left.len)
+	if (skipped.len)
 		buf_printf(notes, "not copied from ~/%s: %s\n", home->value,
-			   buf_text(&left));
+			   buf_text(&skipped));
 	return 0;
 }
 
@@ -362,7 +365,7 @@ char *agent_make_home(const struct agent *a, const struct state *state,
 	fd = beneath_open(dir, place, O_PATH | O_DIRECTORY, 0, err);
 	if (fd < 0 && fd != -ENOENT)
 		return NULL;
-	if (fd < 0 && make_new(a, state, dir, home, notes, err) < 0)
+	if (fd < 0 && make_new_home(a, state, dir, home, notes, err) < 0)
 		return NULL;
 	return mem_printf("%s/agents/%s/%s", state->path, a->name, place);
 }

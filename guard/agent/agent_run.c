@@ -14,8 +14,8 @@
 /* ---- caches ---- */
 
 /* The folder of the run's caches, open. */
-static int open_folder(const struct agent *a, const struct state *state,
-		       const char *project, struct err *err)
+static int open_caches_dir(const struct agent *a, const struct state *state,
+			   const char *project, struct err *err)
 {
 	auto_close int workspace = -1;
 	int above = state->fd, fd;
@@ -27,18 +27,18 @@ static int open_folder(const struct agent *a, const struct state *state,
 			return workspace;
 		above = workspace;
 	}
-	if (mkdirat(above, CACHES_FOLDER, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(above, CACHES_DIR, 0700) < 0 && errno != EEXIST)
 		return fail_errno(err, "make a folder");
-	fd = openat(above, CACHES_FOLDER,
+	fd = openat(above, CACHES_DIR,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? fail_errno(err, "open their folder") : fd;
 }
 
-static int open_caches(struct agent *a, const struct state *state,
-		       const struct session *s, struct buf *notes,
-		       struct err *err)
+static int open_agent_caches(struct agent *a, const struct state *state,
+			     const struct session *s, struct buf *notes,
+			     struct err *err)
 {
-	auto_close int folder = -1;
+	auto_close int caches_fd = -1;
 	size_t i;
 	int got;
 
@@ -47,11 +47,12 @@ static int open_caches(struct agent *a, const struct state *state,
 			break;
 	if (i == a->place_count)
 		return 0;
-	folder = open_folder(a, state, s->project, err);
-	got = folder < 0 ? folder
-			 : persistent_mount_open_caches(a->persistent_mount,
-							state->home, folder,
-							s->fd, err);
+	caches_fd = open_caches_dir(a, state, s->project, err);
+	got = caches_fd < 0
+		      ? caches_fd
+		      : persistent_mount_open_caches(a->persistent_mount,
+						     state->home, caches_fd,
+						     s->fd, err);
 	if (got == -EBUSY)
 		buf_printf(notes,
 			   "another run %shas the kept caches just now: what "
@@ -71,8 +72,8 @@ static int open_caches(struct agent *a, const struct state *state,
 
 /* ---- homes ---- */
 
-static int open_homes(struct agent *a, const struct state *state,
-		      struct buf *notes, struct err *err)
+static int open_agent_homes(struct agent *a, const struct state *state,
+			    struct buf *notes, struct err *err)
 {
 	size_t i;
 
@@ -91,7 +92,7 @@ static int open_homes(struct agent *a, const struct state *state,
 	return 0;
 }
 
-static void note_session(const struct agent *a, struct session *s)
+static void record_agent(const struct agent *a, struct session *s)
 {
 	const struct profile_item *item = NULL;
 	const char *place;
@@ -118,10 +119,10 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 	       struct buf *notes, struct err *err)
 {
 	a->persistent_mount = persistent_mount_new();
-	if (open_homes(a, state, notes, err) < 0 ||
-	    open_caches(a, state, s, notes, err) < 0)
+	if (open_agent_homes(a, state, notes, err) < 0 ||
+	    open_agent_caches(a, state, s, notes, err) < 0)
 		return -err->num;
-	note_session(a, s);
+	record_agent(a, s);
 	if (!a->shared)
 		agent_code_scan(a, state, &a->before);
 	return 0;
@@ -129,8 +130,8 @@ int agent_open(struct agent *a, const struct state *state, struct session *s,
 
 /* ---- afterwards ---- */
 
-static void clear_points(const struct agent *a, const struct session *s,
-			 const char *upper_name, const char *lower)
+static void remove_mount_points(const struct agent *a, const struct session *s,
+				const char *upper_name, const char *lower)
 {
 	auto_close int upper_fd =
 		openat(s->fd, upper_name,
@@ -150,9 +151,9 @@ bool agent_end(struct agent *a, const struct state *state, struct session *s)
 {
 	AUTO(record) struct record now = {0};
 
-	clear_points(a, s, "upper", s->project);
+	remove_mount_points(a, s, "upper", s->project);
 	if (s->home && *s->home)
-		clear_points(a, s, "home-upper", s->home);
+		remove_mount_points(a, s, "home-upper", s->home);
 	if (a->shared)
 		return false;
 	agent_code_scan(a, state, &now);

@@ -11,16 +11,16 @@
 /* Behind a run's end; `guard diff` has them all. */
 #define SAID_MOST 12
 /* ".codex/skills": as far down more than that many are told apart. */
-#define PARTS_SAID 2
+#define PARTS_SHOWN 2
 
 /* "M .claude/x" as a line of a list. */
-static void add_line(struct buf *to, const char *change)
+static void add_code_change_line(struct buf *to, const char *change)
 {
 	buf_printf(to, "  %c  ~/", change[0]);
 	output_name(to, change[0] && change[1] ? change + 2 : "");
 }
 
-static size_t count_changes(const struct session *s)
+static size_t count_code_changes(const struct session *s)
 {
 	size_t n = 0, i;
 
@@ -30,9 +30,10 @@ static size_t count_changes(const struct session *s)
 }
 
 /* All "M PATH" of a run, which may be many; to free, not what is in it. */
-static const char **changes_of(const struct session *s, size_t *ret_count)
+static const char **list_code_changes(const struct session *s,
+				      size_t *ret_count)
 {
-	size_t capacity = count_changes(s), i;
+	size_t capacity = count_code_changes(s), i;
 	const char **list = mem_alloc((capacity + 1) * sizeof(*list));
 
 	*ret_count = 0;
@@ -43,9 +44,9 @@ static const char **changes_of(const struct session *s, size_t *ret_count)
 }
 
 /* How long the first parts of a path are. */
-static size_t head_len(const char *path)
+static size_t first_parts_of(const char *path)
 {
-	size_t at = 0, parts = PARTS_SAID;
+	size_t at = 0, parts = PARTS_SHOWN;
 
 	while (path[at] && (path[at] != '/' || --parts))
 		at++;
@@ -53,13 +54,13 @@ static size_t head_len(const char *path)
 }
 
 /* They are sorted: those of a folder stand together. */
-static void say_folders(const char *const *changes, size_t count)
+static void print_changed_dirs(const char *const *changes, size_t count)
 {
 	size_t i, next;
 
 	for (i = 0; i < count; i = next) {
 		const char *path = changes[i] + 2;
-		size_t len = head_len(path);
+		size_t len = first_parts_of(path);
 		AUTO(buf) struct buf name = {0};
 
 		for (next = i + 1; next < count; next++)
@@ -78,7 +79,7 @@ void agent_show_end(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
 	size_t count, i;
-	auto_free const char **changes = changes_of(s, &count);
+	auto_free const char **changes = list_code_changes(s, &count);
 
 	if (!count || !name)
 		return;
@@ -87,13 +88,13 @@ void agent_show_end(const struct session *s)
 		    "anew):",
 		    name, name);
 	if (count > SAID_MOST) {
-		say_folders(changes, count);
+		print_changed_dirs(changes, count);
 		return;
 	}
 	for (i = 0; i < count; i++) {
 		AUTO(buf) struct buf line = {0};
 
-		add_line(&line, changes[i]);
+		add_code_change_line(&line, changes[i]);
 		(void)fprintf(stderr, "%s\n", buf_text(&line));
 	}
 }
@@ -102,7 +103,7 @@ void agent_show_list(const struct session *s)
 {
 	const char *name = record_get(&s->more, AGENT_NAME);
 	size_t count, i;
-	auto_free const char **changes = changes_of(s, &count);
+	auto_free const char **changes = list_code_changes(s, &count);
 
 	if (!count || !name)
 		return;
@@ -111,7 +112,7 @@ void agent_show_list(const struct session *s)
 	for (i = 0; i < count; i++) {
 		AUTO(buf) struct buf line = {0};
 
-		add_line(&line, changes[i]);
+		add_code_change_line(&line, changes[i]);
 		(void)printf("%s\n", buf_text(&line));
 	}
 	(void)printf("     it is there already, whatever becomes of the run; "
@@ -124,7 +125,7 @@ json_t *agent_show_json(const struct session *s)
 	const char *name = record_get(&s->more, AGENT_NAME);
 	json_t *object = json_object(), *list = json_array();
 	size_t count, i;
-	auto_free const char **changes = changes_of(s, &count);
+	auto_free const char **changes = list_code_changes(s, &count);
 
 	if (name)
 		jsonout_text(object, "name", name);

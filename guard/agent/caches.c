@@ -8,12 +8,12 @@
 #include "base/lock.h"
 #include "base/dirtree.h"
 
-struct visit {
+struct caches_visit {
 	struct caches *to;
-	bool clear;
+	bool clear_caches_dir;
 };
 
-static int open_folder(int dirfd, const char *name)
+static int open_caches_subdir(int dirfd, const char *name)
 {
 	struct err ignored;
 
@@ -22,7 +22,7 @@ static int open_folder(int dirfd, const char *name)
 
 /* What is locked belongs to a run. The lock's file stays: another guard may
  * wait for just this one. */
-static int clear(int dir, struct caches *to, struct err *err)
+static int clear_caches_dir(int dir, struct caches *to, struct err *err)
 {
 	auto_close int lock = lock_take(dir, "lock", true, false, err);
 	struct usage usage = {0};
@@ -46,21 +46,22 @@ static int clear(int dir, struct caches *to, struct err *err)
 	return 0;
 }
 
-static int visit_caches(const struct visit *v, int above, struct err *err)
+static int visit_caches(const struct caches_visit *v, int above,
+			struct err *err)
 {
-	auto_close int dir = open_folder(above, CACHES_FOLDER);
+	auto_close int dir = open_caches_subdir(above, CACHES_DIR);
 
 	if (dir < 0)
 		return 0;
-	if (v->clear)
-		return clear(dir, v->to, err);
-	usage_add(above, CACHES_FOLDER, &v->to->usage);
+	if (v->clear_caches_dir)
+		return clear_caches_dir(dir, v->to, err);
+	usage_add(above, CACHES_DIR, &v->to->usage);
 	v->to->count++;
 	return 0;
 }
 
-static int visit_all(const struct visit *v, const struct state *state,
-		     struct err *err)
+static int visit_all_caches(const struct caches_visit *v,
+			    const struct state *state, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -69,8 +70,8 @@ static int visit_all(const struct visit *v, const struct state *state,
 	if (got < 0 || dirlist_read(state->workspaces_fd, &list, err) < 0)
 		return got;
 	for (i = 0; i < list.count && got == 0; i++) {
-		auto_close int workspace =
-			open_folder(state->workspaces_fd, list.items[i].name);
+		auto_close int workspace = open_caches_subdir(
+			state->workspaces_fd, list.items[i].name);
 
 		if (workspace >= 0)
 			got = visit_caches(v, workspace, err);
@@ -83,11 +84,12 @@ void caches_measure(const struct state *state, struct caches *ret)
 	struct err ignored;
 
 	*ret = (struct caches){0};
-	(void)visit_all(&(struct visit){ret, false}, state, &ignored);
+	(void)visit_all_caches(&(struct caches_visit){ret, false}, state,
+			       &ignored);
 }
 
 int caches_clear(const struct state *state, struct caches *ret, struct err *err)
 {
 	*ret = (struct caches){0};
-	return visit_all(&(struct visit){ret, true}, state, err);
+	return visit_all_caches(&(struct caches_visit){ret, true}, state, err);
 }

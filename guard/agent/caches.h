@@ -10,7 +10,7 @@
 #include "guard/state.h"
 #include "guard/usage.h"
 
-#define CACHES_FOLDER "caches"
+#define CACHES_DIR "caches"
 
 struct caches {
 	struct usage usage;
