@@ -40,10 +40,10 @@ struct run_options {
 	bool shared_cache; /* one for all projects */
 	char *const *argv;
 	/* What was said of the above, as options again; see run_given.c. */
-	char **given;
+	char **saved_options;
 	/* A visit to a pending run: what its command was and how it ended
 	 * stays in the record. Absolute; NULL: none. */
-	const char *visit_project, *visit_cwd;
+	const char *exec_project, *exec_cwd;
 };
 
 #endif

@@ -20,7 +20,7 @@ static char shell_text[] = "[ -x \"$SHELL\" ] && exec \"$SHELL\"; exec /bin/sh";
 static char shell_name[] = "/bin/sh", shell_option[] = "-c";
 static char *const shell_argv[] = {shell_name, shell_option, shell_text, NULL};
 
-struct visiting {
+struct exec_options {
 	const char *run; /* NULL: the newest that waits */
 	const char *dir;
 	char **env; /* NULL: none */
@@ -33,7 +33,7 @@ struct visiting {
 
 /* ---- a live run ---- */
 
-static void tell_waiting(void)
+static void report_waiting(void)
 {
 	output_print("the run does not answer yet: another guard looks at its "
 		     "layer, or it is stopped");
@@ -46,8 +46,9 @@ static int explain_live(const struct session *s, struct err *err)
 	return err_context(err, "run %s cannot be entered", s->id);
 }
 
-static int enter(const struct session *s, const struct visiting *v,
-		 const char *cwd, int *ret_status, struct err *err)
+static int exec_in_live_run(const struct session *s,
+			    const struct exec_options *v, const char *cwd,
+			    int *ret_status, struct err *err)
 {
 	bool terminal = isatty(0) || isatty(1) || isatty(2);
 	char **env =
@@ -60,7 +61,7 @@ static int enter(const struct session *s, const struct visiting *v,
 					.env = env,
 					.cwd = cwd,
 					.strict = run_was_given(s, "--strict"),
-					.waits = tell_waiting,
+					.waits = report_waiting,
 				},
 				&sb, err);
 
@@ -95,8 +96,8 @@ static int enter(const struct session *s, const struct visiting *v,
 
 /* ---- which, and where in it ---- */
 
-static int find_run(struct context *c, const char *name, struct session *ret,
-		    struct err *err)
+static int find_exec_run(struct context *c, const char *name,
+			 struct session *ret, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run newest = RESOLVED_RUN_NONE;
 
@@ -109,7 +110,7 @@ static int find_run(struct context *c, const char *name, struct session *ret,
 	return 0;
 }
 
-static int check_state(const struct session *s, struct err *err)
+static int check_exec_state(const struct session *s, struct err *err)
 {
 	if (!run_state_pending(s->state))
 		return fail(err, EINVAL,
@@ -128,7 +129,7 @@ static int check_state(const struct session *s, struct err *err)
 
 /* As the run names it: -C, else here when that is in the project. A folder
  * may be there that is not outside. NULL: where the run began. */
-static char *find_cwd(const struct session *s, const char *dir)
+static char *find_exec_cwd(const struct session *s, const char *dir)
 {
 	auto_free char *here = getcwd(NULL, 0);
 
@@ -140,8 +141,8 @@ static char *find_cwd(const struct session *s, const char *dir)
 }
 
 /* -ESRCH: the run has just ended. */
-static int visit_once(const struct visiting *v, int *ret_status,
-		      struct err *err)
+static int try_exec_in_run(const struct exec_options *v, int *ret_status,
+			   struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
@@ -149,16 +150,17 @@ static int visit_once(const struct visiting *v, int *ret_status,
 	auto_free char *cwd = NULL;
 
 	if (context_open(&c, true, err) < 0 ||
-	    find_run(&c, v->run, &s, err) < 0 || check_state(&s, err) < 0)
+	    find_exec_run(&c, v->run, &s, err) < 0 ||
+	    check_exec_state(&s, err) < 0)
 		return -err->num;
-	cwd = find_cwd(&s, v->dir);
+	cwd = find_exec_cwd(&s, v->dir);
 	if (resolve_run_is_running(&s)) {
 		state_log(&c.state, "exec", "run", s.id, "project", s.project,
 			  "command", v->argv[0], NULL);
-		return enter(&s, v, cwd, ret_status, err);
+		return exec_in_live_run(&s, v, cwd, ret_status, err);
 	}
-	*ret_status = run_visit(
-		&s, &(struct run_visit){
+	*ret_status = run_exec(
+		&s, &(struct run_exec){
 			    .argv = v->argv,
 			    .env = v->env ? (const char *const *)v->env : none,
 			    .cwd = cwd,
@@ -169,12 +171,13 @@ static int visit_once(const struct visiting *v, int *ret_status,
 
 /* A run whose guard was killed looks live for the moment that the kernel
  * needs; then it is one that was interrupted, and goes on. */
-static int visit(const struct visiting *v, int *ret_status, struct err *err)
+static int exec_in_run(const struct exec_options *v, int *ret_status,
+		       struct err *err)
 {
 	unsigned int left = ENDING_TRIES;
 	int got;
 
-	while ((got = visit_once(v, ret_status, err)) == -ESRCH && left--)
+	while ((got = try_exec_in_run(v, ret_status, err)) == -ESRCH && left--)
 		(void)poll(NULL, 0, ENDING_MS);
 	return got;
 }
@@ -195,8 +198,8 @@ static bool add_variable(const struct verb *verb, int id, const char *value,
 }
 
 /* [RUN] [--] CMD: behind a "--" at once there is no RUN. */
-static bool take_operands(struct visiting *v, int argc, char **argv, int dashed,
-			  bool shell)
+static bool parse_exec_operands(struct exec_options *v, int argc, char **argv,
+				int dashed, bool shell)
 {
 	int left = argc - optind;
 
@@ -220,7 +223,7 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 {
 	const struct verb *verb = options_verb(name);
 	bool shell = strcmp(name, "shell") == 0;
-	struct visiting v = {0};
+	struct exec_options v = {0};
 	const struct option_slot slots[] = {
 		{'C', .text = &v.dir},
 		{OPT_ENV, .read = add_variable, .to = &v.env},
@@ -234,7 +237,7 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 
 	if (got != OPTIONS_END) {
 		status = got == STATUS_USAGE ? RUN_STATUS_GUARD : got;
-	} else if (!take_operands(&v, argc, argv, dashed, shell)) {
+	} else if (!parse_exec_operands(&v, argc, argv, dashed, shell)) {
 		options_usage_error(verb,
 				    shell ? "one run at most"
 					  : "which command? guard exec RUN "
@@ -242,7 +245,7 @@ static int exec_or_shell(const char *name, int argc, char **argv)
 	} else {
 		/* Nobody may want to read messages. */
 		(void)signal(SIGPIPE, SIG_IGN);
-		if (visit(&v, &status, &err) < 0)
+		if (exec_in_run(&v, &status, &err) < 0)
 			output_error(&err);
 	}
 	mem_list_free(&v.env);

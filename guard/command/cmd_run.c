@@ -67,7 +67,7 @@ int cmd_run(int argc, char **argv)
 }
 
 /* A variable that the run had, whose value nobody knows any more. */
-static void tell_unset(const char *option, const char *const *env)
+static void report_unset_variable(const char *option, const char *const *env)
 {
 	static const char prefix[] = "--env=";
 	const char *name;
@@ -88,8 +88,8 @@ static void tell_unset(const char *option, const char *const *env)
 }
 
 /* "run OPTIONS... -- COMMAND", as the run was begun. */
-static int make_argv(const struct session *s, const struct run_visit *v,
-		     char ***ret, struct err *err)
+static int make_exec_argv(const struct session *s, const struct run_exec *v,
+			  char ***ret, struct err *err)
 {
 	char **options = NULL, **list = NULL;
 	const char *const *env;
@@ -99,7 +99,7 @@ static int make_argv(const struct session *s, const struct run_visit *v,
 		return -err->num;
 	mem_list_add(&list, "run");
 	for (at = options; at && *at; at++) {
-		tell_unset(*at, v->env);
+		report_unset_variable(*at, v->env);
 		mem_list_add(&list, *at);
 	}
 	mem_list_free(&options);
@@ -114,7 +114,7 @@ static int make_argv(const struct session *s, const struct run_visit *v,
 	return 0;
 }
 
-static int count(char *const *list)
+static int count_texts(char *const *list)
 {
 	int n = 0;
 
@@ -123,23 +123,23 @@ static int count(char *const *list)
 	return n;
 }
 
-int run_visit(const struct session *s, const struct run_visit *v)
+int run_exec(const struct session *s, const struct run_exec *v)
 {
 	struct parsed p = {0};
 	char **argv = NULL;
 	int status = RUN_STATUS_GUARD;
 	struct err err;
-	int got = make_argv(s, v, &argv, &err);
+	int got = make_exec_argv(s, v, &argv, &err);
 
 	optind = 0; /* another list than the one that was read last */
 	if (got == 0)
-		got = run_parse(&p, options_verb("run"), count(argv), argv,
-				&err);
+		got = run_parse(&p, options_verb("run"), count_texts(argv),
+				argv, &err);
 	if (got == 0) {
 		p.options.resume = true;
 		p.options.resume_id = s->id;
-		p.options.visit_project = s->project;
-		p.options.visit_cwd = v->cwd;
+		p.options.exec_project = s->project;
+		p.options.exec_cwd = v->cwd;
 		/* Its agent's, whatever is called there now. */
 		if (!p.options.agent)
 			p.options.agent = record_get(&s->more, AGENT_NAME);

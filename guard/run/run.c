@@ -248,7 +248,7 @@ int run_command(const struct run_options *options)
 	/* Nobody may want to read messages; the run is to end in order. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	run.session.fd = run.session.lock_fd = -1;
-	if ((!options->home && !options->visit_project &&
+	if ((!options->home && !options->exec_project &&
 	     state_check_project(options->dir, PROJECT_RUN, &err) < 0) ||
 	    context_open(&run.context, false, &err) < 0) {
 		output_error(&err);

@@ -130,13 +130,13 @@ int run_status_of(const struct sandbox_result *result);
 
 /* A command in a run that has ended already, by the options that are noted
  * there. Returns the exit status. */
-struct run_visit {
+struct run_exec {
 	char *const *argv;
 	const char *const *env;
 	const char *cwd; /* absolute */
 	bool quiet;
 };
-int run_visit(const struct session *s, const struct run_visit *v);
+int run_exec(const struct session *s, const struct run_exec *v);
 
 /* run_explain.c: says how a run with these options would see the paths. */
 int run_explain(const struct run_options *options, char *const *paths,

@@ -300,7 +300,7 @@ static int note_end(struct run *run, int status, struct err *err)
 	(void)snprintf(code, sizeof(code), "%d", status);
 	state_log(&run->context.state, "end", "run", run->session.id, "status",
 		  code, NULL);
-	return run->options->visit_project ? 0 : set_ended(run, err);
+	return run->options->exec_project ? 0 : set_ended(run, err);
 }
 
 static int load_all(struct run *run, struct changes *changes,
@@ -347,7 +347,7 @@ int run_end(struct run *run, int status, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	AUTO(change_list) struct change_list git = {0};
-	bool visit = run->options->visit_project;
+	bool visit = run->options->exec_project;
 	struct err ignored;
 	bool any, obeyed;
 	int got;

@@ -35,8 +35,8 @@ char *run_find_project(const struct run *run, struct err *err)
 	const struct state *st = &run->context.state;
 	auto_free char *here = NULL;
 
-	if (run->options->visit_project)
-		return mem_strdup(run->options->visit_project);
+	if (run->options->exec_project)
+		return mem_strdup(run->options->exec_project);
 	if (!run->options->home)
 		return state_project(st, run->options->dir, PROJECT_RUN, err);
 	here = path_resolve(run->options->dir ? run->options->dir : ".", err);
@@ -60,9 +60,9 @@ int run_open_project(struct run *run, struct err *err)
 		return -err->num;
 	run->cwd = path_resolve(run->options->dir ? run->options->dir : ".",
 				&ignored);
-	if (run->options->visit_cwd) {
+	if (run->options->exec_cwd) {
 		free(run->cwd);
-		run->cwd = mem_strdup(run->options->visit_cwd);
+		run->cwd = mem_strdup(run->options->exec_cwd);
 	}
 	if (!run->cwd)
 		run->cwd = mem_strdup(run->project);
@@ -144,7 +144,7 @@ static int resume_session(struct run *run, struct err *err)
 			    run_state_name(run->session.state));
 	if (moved_dirs_check(&run->session, err) < 0)
 		return -err->num;
-	if (run->options->visit_project)
+	if (run->options->exec_project)
 		run->look = look_begin(&run->session);
 	set_results_aside(run);
 	return run_check_cows(run, err);
@@ -187,9 +187,9 @@ int run_open_session(struct run *run, struct err *err)
 	} else if (resume_session(run, err) < 0) {
 		return -err->num;
 	}
-	if (run->options->visit_project)
+	if (run->options->exec_project)
 		return 0;
-	run_note_given(&run->session, run->options->given);
+	run_note_given(&run->session, run->options->saved_options);
 	free(run->session.command);
 	run->session.command = TAKE(command);
 	return 0;

@@ -450,7 +450,7 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 		}
 		if (set_option(p, option, optarg, err) < 0)
 			return -err->num;
-		run_give(&p->options.given, verb, option, optarg);
+		run_give(&p->options.saved_options, verb, option, optarg);
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
 			p->options.resume_id = argv[optind++];
 	}
@@ -485,5 +485,5 @@ void parsed_free(struct parsed *p)
 	free(p->hide.items);
 	free(p->cow.items);
 	free(p->why.items);
-	mem_list_free(&p->options.given);
+	mem_list_free(&p->options.saved_options);
 }
