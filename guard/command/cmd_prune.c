@@ -384,7 +384,7 @@ int cmd_prune(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got == OPTIONS_END) {
 		got = STATUS_USAGE;
-		if (p.settings.rules && !settings_keep_something(&p.settings))
+		if (p.settings.rules && !settings_keep_any(&p.settings))
 			options_usage_error(verb,
 					    "these rules keep nothing at all: "
 					    "that cannot be meant");

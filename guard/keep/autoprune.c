@@ -18,7 +18,8 @@
 #define HOUR ((int64_t)3600)
 
 /* What the user stored himself. */
-static int pin_manual(struct store *store, struct pins *to, struct err *err)
+static int pin_manual_snapshots(struct store *store, struct pins *to,
+				struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	size_t count, i;
@@ -37,13 +38,14 @@ static int pin_manual(struct store *store, struct pins *to, struct err *err)
 }
 
 /* Nobody is told: it waits. */
-static void wait_quietly(void *arg, const char *who)
+static void ignore_lock_wait(void *arg, const char *who)
 {
 	(void)arg;
 	(void)who;
 }
 
-static void tell_log(const struct state *state, const struct prune_result *r)
+static void log_prune_result(const struct state *state,
+			     const struct prune_result *r)
 {
 	char count[24], bytes[24];
 
@@ -64,13 +66,13 @@ int autoprune(const struct state *state, struct timestamp now,
 	AUTO(store) struct store *store = NULL;
 	AUTO(prune_plan) struct prune_plan plan = {0};
 	AUTO(pins) struct pins pins = {0};
-	struct prune_options o = {.now = now, .busy = wait_quietly};
+	struct prune_options o = {.now = now, .busy = ignore_lock_wait};
 
 	*ret = (struct prune_result){0};
 	if (settings_load(state, &settings, err) < 0 ||
 	    store_open(&store, state->store_path, STORE_READ, err) < 0 ||
 	    pins_load(state, &pins, err) < 0 ||
-	    pin_manual(store, &pins, err) < 0)
+	    pin_manual_snapshots(store, &pins, err) < 0)
 		return -err->num;
 	o.policy = settings.policy;
 	o.keep_tags = settings.keep_tags;
@@ -84,11 +86,11 @@ int autoprune(const struct state *state, struct timestamp now,
 	if (store_open(&store, state->store_path, STORE_WRITE, err) < 0 ||
 	    prune_run(store, &o, &plan, ret, err) < 0)
 		return -err->num;
-	tell_log(state, ret);
+	log_prune_result(state, ret);
 	return 0;
 }
 
-static bool is_time(const struct state *state, struct timestamp now)
+static bool is_prune_due(const struct state *state, struct timestamp now)
 {
 	AUTO(settings) struct settings settings = {0};
 	struct err ignored;
@@ -111,7 +113,7 @@ static bool is_time(const struct state *state, struct timestamp now)
 }
 
 /* In a process of its own. */
-static void work(struct state *state, struct timestamp now)
+static void prune_in_background(struct state *state, struct timestamp now)
 {
 	int *fds[] = {&state->fd, &state->runs_fd, &state->workspaces_fd,
 		      &state->trash_fd};
@@ -137,11 +139,11 @@ void autoprune_start(void)
 
 	if (state_open(&state, &ignored) < 0)
 		return;
-	if (is_time(&state, now) && access(state.store_path, F_OK) == 0) {
+	if (is_prune_due(&state, now) && access(state.store_path, F_OK) == 0) {
 		(void)fflush(NULL);
 		pid = fork();
 		if (pid == 0)
-			work(&state, now);
+			prune_in_background(&state, now);
 	}
 	state_close(&state);
 }

@@ -32,8 +32,8 @@ void pins_add(struct pins *p, uint64_t seq)
 	p->items[p->count++] = seq;
 }
 
-static void add_action(const struct action *a, struct pins *to,
-		       struct names *named)
+static void add_action_pins(const struct action *a, struct pins *to,
+			    struct names *named)
 {
 	size_t i;
 
@@ -49,21 +49,22 @@ static void add_action(const struct action *a, struct pins *to,
 	names_add(named, a->run_id);
 }
 
-static int load_one(int fd,
-		    int (*load)(int fd, struct action *ret, struct err *err),
-		    struct pins *to, struct names *named, struct err *err)
+static int
+load_action_pins(int fd,
+		 int (*load)(int fd, struct action *ret, struct err *err),
+		 struct pins *to, struct names *named, struct err *err)
 {
 	AUTO(action) struct action a = {0};
 	int got = load(fd, &a, err);
 
 	if (got == 0)
-		add_action(&a, to, named);
+		add_action_pins(&a, to, named);
 	return got == -ENOENT ? 0 : got;
 }
 
 /* What `undo N` goes by. */
-static int load_effective(int fd, struct pins *to, struct names *named,
-			  struct err *err)
+static int load_effective_pins(int fd, struct pins *to, struct names *named,
+			       struct err *err)
 {
 	size_t back;
 
@@ -73,19 +74,19 @@ static int load_effective(int fd, struct pins *to, struct names *named,
 
 		if (got < 0)
 			return got == -ENOENT ? 0 : got;
-		add_action(&a, to, named);
+		add_action_pins(&a, to, named);
 	}
 	return 0;
 }
 
-static int open_folder(int dirfd, const char *name)
+static int open_pinning_dir(int dirfd, const char *name)
 {
 	return openat(dirfd, name,
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static int add_workspaces(int workspaces_fd, struct pins *to,
-			  struct names *named, struct err *err)
+static int add_workspace_pins(int workspaces_fd, struct pins *to,
+			      struct names *named, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -94,24 +95,27 @@ static int add_workspaces(int workspaces_fd, struct pins *to,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		auto_close int fd =
-			open_folder(workspaces_fd, list.items[i].name);
+			open_pinning_dir(workspaces_fd, list.items[i].name);
 
 		if (fd < 0 && (errno == ENOTDIR || errno == ENOENT))
 			continue;
 		if (fd < 0)
 			return fail_errno(err, "open workspace %s",
 					  text_quote(list.items[i].name));
-		if (load_one(fd, action_load_next, to, named, err) < 0 ||
-		    load_one(fd, action_load_last, to, named, err) < 0 ||
-		    load_one(fd, action_load_prior, to, named, err) < 0 ||
-		    load_effective(fd, to, named, err) < 0)
+		if (load_action_pins(fd, action_load_next, to, named, err) <
+			    0 ||
+		    load_action_pins(fd, action_load_last, to, named, err) <
+			    0 ||
+		    load_action_pins(fd, action_load_prior, to, named, err) <
+			    0 ||
+		    load_effective_pins(fd, to, named, err) < 0)
 			return err_context(err, "workspace %s",
 					   text_quote(list.items[i].name));
 	}
 	return 0;
 }
 
-static bool is_named(const struct names *named, const char *id)
+static bool is_named_run(const struct names *named, const char *id)
 {
 	size_t i;
 
@@ -123,23 +127,23 @@ static bool is_named(const struct names *named, const char *id)
 }
 
 /* Whether the run in that folder is over and done with. */
-static bool is_settled(const struct session_list *runs,
-		       const struct names *named, const char *id)
+static bool is_finished_run(const struct session_list *runs,
+			    const struct names *named, const char *id)
 {
 	size_t i;
 
 	for (i = 0; i < runs->count; i++) {
 		if (strcmp(runs->items[i].id, id) == 0)
 			return !run_state_pending(runs->items[i].state) &&
-			       !is_named(named, id);
+			       !is_named_run(named, id);
 	}
 	return false;
 }
 
 /* The base of every run's folder in there; of settled ones not (NULL: all). */
-static int add_bases(int dirfd, const struct session_list *runs,
-		     const struct names *named, struct pins *to,
-		     struct err *err)
+static int add_base_pins(int dirfd, const struct session_list *runs,
+			 const struct names *named, struct pins *to,
+			 struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	size_t i;
@@ -148,12 +152,12 @@ static int add_bases(int dirfd, const struct session_list *runs,
 		return -err->num;
 	for (i = 0; i < list.count; i++) {
 		const char *name = list.items[i].name;
-		struct session s = {.fd = open_folder(dirfd, name)};
+		struct session s = {.fd = open_pinning_dir(dirfd, name)};
 		auto_close int fd = s.fd;
 		int got;
 
 		if (fd < 0 || strstr(name, "-discard-part-") ||
-		    (runs && is_settled(runs, named, name)))
+		    (runs && is_finished_run(runs, named, name)))
 			continue;
 		/* -ENODATA: it was never taken. */
 		got = session_base(&s, false, err);
@@ -189,7 +193,7 @@ int pins_user_load(const struct state *state, struct pins *ret, struct err *err)
 	return 0;
 }
 
-static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
+static bool has_seq(const uint64_t *seqs, size_t count, uint64_t seq)
 {
 	size_t i;
 
@@ -201,7 +205,7 @@ static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
 
 bool pins_has(const struct pins *p, uint64_t seq)
 {
-	return has(p->items, p->count, seq);
+	return has_seq(p->items, p->count, seq);
 }
 
 int pins_user_change(const struct state *state, const uint64_t *seqs,
@@ -216,7 +220,7 @@ int pins_user_change(const struct state *state, const uint64_t *seqs,
 	if (lock < 0 || pins_user_load(state, &old, err) < 0)
 		return -err->num;
 	for (i = 0; i < old.count; i++)
-		if (!has(seqs, count, old.items[i]))
+		if (!has_seq(seqs, count, old.items[i]))
 			pins_add(&now, old.items[i]);
 	for (i = 0; on && i < count; i++)
 		if (!pins_has(&now, seqs[i]))
@@ -237,17 +241,17 @@ int pins_load(const struct state *state, struct pins *ret, struct err *err)
 	size_t i;
 
 	if (pins_user_load(state, &pins, err) < 0 ||
-	    add_workspaces(state->workspaces_fd, &pins, &named, err) < 0 ||
+	    add_workspace_pins(state->workspaces_fd, &pins, &named, err) < 0 ||
 	    session_list(state->runs_fd, false, &runs, err) < 0)
 		return -err->num;
 	for (i = 0; i < runs.count; i++) {
 		/* One that an undo would have to be refilled from stays. */
-		if (!is_settled(&runs, &named, runs.items[i].id) ||
+		if (!is_finished_run(&runs, &named, runs.items[i].id) ||
 		    moved_dirs_any(&runs.items[i]))
 			pins_add(&pins, runs.items[i].result);
 	}
-	if (add_bases(state->runs_fd, &runs, &named, &pins, err) < 0 ||
-	    add_bases(state->trash_fd, NULL, &named, &pins, err) < 0)
+	if (add_base_pins(state->runs_fd, &runs, &named, &pins, err) < 0 ||
+	    add_base_pins(state->trash_fd, NULL, &named, &pins, err) < 0)
 		return -err->num;
 	*ret = pins;
 	pins = (struct pins){0};

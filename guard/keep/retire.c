@@ -53,20 +53,20 @@ static int64_t pending_days(void)
 	return (int64_t)days;
 }
 
-static int64_t ended(const struct session *s)
+static int64_t run_end_time(const struct session *s)
 {
 	return s->ended.sec > s->started.sec ? s->ended.sec : s->started.sec;
 }
 
 /* When it was warned of last, 0: not since it ended. */
-static int64_t warned(const struct session *s)
+static int64_t last_warning_time(const struct session *s)
 {
 	int64_t when = record_get_int(&s->more, WARNED);
 
-	return when > ended(s) ? when : 0;
+	return when > run_end_time(s) ? when : 0;
 }
 
-static int warn(struct session *s, int64_t now, struct err *err)
+static int warn_pending_run(struct session *s, int64_t now, struct err *err)
 {
 	record_set_int(&s->more, WARNED, now);
 	if (session_save(s, err) < 0)
@@ -75,12 +75,13 @@ static int warn(struct session *s, int64_t now, struct err *err)
 		    "discard it (guard diff %s); in %d days it goes to guard's "
 		    "trash",
 		    s->id, text_quote(s->project),
-		    (long long)((now - ended(s)) / DAY), s->id, TRASH_DAYS);
+		    (long long)((now - run_end_time(s)) / DAY), s->id,
+		    TRASH_DAYS);
 	return 0;
 }
 
 /* Not while somebody is at work in its project. */
-static int expire(struct context *c, struct session *s, struct err *err)
+static int expire_run(struct context *c, struct session *s, struct err *err)
 {
 	if (recover_project(c, s->project, err) < 0 ||
 	    retire_discard(c, s, err) < 0)
@@ -91,7 +92,7 @@ static int expire(struct context *c, struct session *s, struct err *err)
 	return 0;
 }
 
-static bool is_due(const struct session *s, int64_t now)
+static bool is_run_due(const struct session *s, int64_t now)
 {
 	int64_t days = pending_days();
 
@@ -100,24 +101,26 @@ static bool is_due(const struct session *s, int64_t now)
 	if (s->state == RUN_APPLIED)
 		return s->ended.sec <= now - TRASH_DAYS * DAY;
 	if (!days || s->state == RUN_APPLYING || !run_state_pending(s->state) ||
-	    !ended(s) || ended(s) > now - days * DAY)
+	    !run_end_time(s) || run_end_time(s) > now - days * DAY)
 		return false;
-	return !warned(s) || warned(s) <= now - TRASH_DAYS * DAY;
+	return !last_warning_time(s) ||
+	       last_warning_time(s) <= now - TRASH_DAYS * DAY;
 }
 
-static int retire(struct context *c, const char *id, int64_t now,
-		  struct err *err)
+static int retire_run(struct context *c, const char *id, int64_t now,
+		      struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 
 	/* In use, or gone: another time. */
 	if (session_open(c->state.runs_fd, id, true, &s, err) < 0 ||
-	    !is_due(&s, now))
+	    !is_run_due(&s, now))
 		return 0;
 	if (s.state == RUN_APPLIED)
 		return session_trash(&s, c->state.runs_fd, c->state.trash_fd,
 				     "applied", err);
-	return warned(&s) ? expire(c, &s, err) : warn(&s, now, err);
+	return last_warning_time(&s) ? expire_run(c, &s, err)
+				     : warn_pending_run(&s, now, err);
 }
 
 void retire_runs(struct context *c)
@@ -130,8 +133,8 @@ void retire_runs(struct context *c)
 	if (session_list(c->state.runs_fd, false, &list, &err) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
-		if (is_due(&list.items[i], now) &&
-		    retire(c, list.items[i].id, now, &err) < 0)
+		if (is_run_due(&list.items[i], now) &&
+		    retire_run(c, list.items[i].id, now, &err) < 0)
 			output_warn("%s", err.text);
 }
 

@@ -29,7 +29,7 @@ void settings_free(struct settings *s)
 	mem_list_free(&s->keep_tags);
 }
 
-bool settings_keep_something(const struct settings *s)
+bool settings_keep_any(const struct settings *s)
 {
 	const struct retain_policy *p = &s->policy;
 
@@ -81,7 +81,7 @@ static int set_bool(const char *value, bool *ret, struct err *err)
 	return 1;
 }
 
-static void begin_rules(struct settings *s)
+static void begin_retain_rules(struct settings *s)
 {
 	if (!s->rules)
 		s->policy = (struct retain_policy){0};
@@ -89,7 +89,7 @@ static void begin_rules(struct settings *s)
 }
 
 /* The number that a rule of that name counts, or NULL. */
-static uint32_t *counter_of(struct settings *s, const char *key)
+static uint32_t *find_rule_counter(struct settings *s, const char *key)
 {
 	static const struct {
 		const char *name;
@@ -114,7 +114,7 @@ static uint32_t *counter_of(struct settings *s, const char *key)
 int settings_set(struct settings *s, const char *key, const char *value,
 		 struct err *err)
 {
-	uint32_t *counter = counter_of(s, key);
+	uint32_t *counter = find_rule_counter(s, key);
 	unsigned long number;
 
 	if (strcmp(key, "max-size") == 0)
@@ -128,19 +128,19 @@ int settings_set(struct settings *s, const char *key, const char *value,
 			return fail(err, EINVAL,
 				    "%s is no tag: one word, no comma",
 				    text_quote(value));
-		begin_rules(s);
+		begin_retain_rules(s);
 		mem_list_add(&s->keep_tags, value);
 		return 1;
 	}
 	if (strcmp(key, "keep-within") == 0) {
-		begin_rules(s);
+		begin_retain_rules(s);
 		return set_span(value, &s->policy.within, err);
 	}
 	if (!counter)
 		return 0;
 	if (parse_number(value, COUNT_MAX, &number) < 0)
 		return fail(err, EINVAL, "%s is no number", text_quote(value));
-	begin_rules(s);
+	begin_retain_rules(s);
 	*counter = (uint32_t)number;
 	return 1;
 }
@@ -188,7 +188,7 @@ static int set_lines(struct settings *s, const char *at, struct err *err)
 			return err_context(err, "line %zu", number);
 		at += len + (at[len] == '\n');
 	}
-	if (s->rules && !settings_keep_something(s))
+	if (s->rules && !settings_keep_any(s))
 		return fail(err, EINVAL, "these rules keep nothing at all");
 	return 0;
 }

@@ -50,6 +50,6 @@ struct store;
 void settings_limit(const struct settings *s, struct store *store);
 
 /* Whether the rules keep anything at all. */
-bool settings_keep_something(const struct settings *s);
+bool settings_keep_any(const struct settings *s);
 
 #endif
