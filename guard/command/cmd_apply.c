@@ -33,7 +33,7 @@ struct apply {
 	size_t asked_count;
 };
 
-static json_t *extras_json(const struct apply *a)
+static json_t *apply_extras_json(const struct apply *a)
 {
 	const struct session *s = &a->in.p->session;
 	json_t *array = json_array();
@@ -50,7 +50,8 @@ static json_t *extras_json(const struct apply *a)
 	return array;
 }
 
-static void print_json(const struct apply *a, bool applied, uint64_t after)
+static void print_apply_json(const struct apply *a, bool applied,
+			     uint64_t after)
 {
 	json_t *object = json_object();
 
@@ -62,7 +63,8 @@ static void print_json(const struct apply *a, bool applied, uint64_t after)
 	jsonout_number(object, "after", after);
 	carry_json(a->in.c->store, &a->in.plan, object);
 	if (a->in.extras)
-		(void)json_object_set_new(object, "extra", extras_json(a));
+		(void)json_object_set_new(object, "extra",
+					  apply_extras_json(a));
 	if (a->in.p->home_paths) {
 		json_t *home = json_object();
 
@@ -75,7 +77,7 @@ static void print_json(const struct apply *a, bool applied, uint64_t after)
 }
 
 /* The way out of a conflict goes by what has been tried already. */
-static char *way_out(const struct apply *a)
+static char *conflict_remedy(const struct apply *a)
 {
 	const char *id = a->in.p->session.id;
 
@@ -114,7 +116,7 @@ static void warn_of_git(const struct apply *a)
 				    git.items[i].text);
 }
 
-static bool names_git(const struct resolved_run *p)
+static bool run_names_git(const struct resolved_run *p)
 {
 	bool named = resolve_run_names_git(p->paths);
 	size_t i;
@@ -124,7 +126,7 @@ static bool names_git(const struct resolved_run *p)
 	return named;
 }
 
-static int carry_apply(struct apply *a, struct err *err)
+static int execute_apply(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	uint64_t after;
@@ -133,10 +135,10 @@ static int carry_apply(struct apply *a, struct err *err)
 					       &a->in.want, &commit, err) < 0)
 		return -err->num;
 	if (applying_carry(&a->in, resolve_run_is_complete(a->in.p),
-			   names_git(a->in.p), &after, err) < 0)
+			   run_names_git(a->in.p), &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
-		print_json(a, true, after);
+		print_apply_json(a, true, after);
 	applying_say_done(&a->in);
 	if (commit && committing_point(&a->in, commit, true, err) < 0)
 		return -err->num;
@@ -147,7 +149,7 @@ static int carry_apply(struct apply *a, struct err *err)
 
 /* What the real one would end with, as far as that can be told without writing
  * anything. */
-static int end_dry(struct apply *a, struct err *err)
+static int end_dry_apply(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
@@ -156,13 +158,13 @@ static int end_dry(struct apply *a, struct err *err)
 						&a->in.want, &commit, err) < 0))
 		return -err->num;
 	if (a->o->json)
-		print_json(a, false, 0);
+		print_apply_json(a, false, 0);
 	applying_say_git_left(&a->in);
 	return applying_say_marked(&a->in, false);
 }
 
 /* Why nothing is to be done, and how to have it done all the same. */
-static void say_nothing_left(struct apply *a)
+static void print_nothing_left(struct apply *a)
 {
 	const struct session *s = &a->in.p->session;
 	auto_free struct plan **plans = NULL;
@@ -183,18 +185,18 @@ static void say_nothing_left(struct apply *a)
 }
 
 /* A run that changed the home alone waits on. */
-static int nothing_left(struct apply *a, struct err *err)
+static int end_nothing_left(struct apply *a, struct err *err)
 {
 	if (!a->in.plan.already && !a->in.plan.git_skipped &&
 	    resolve_run_is_complete(a->in.p) && applying_home_left(&a->in)) {
 		if (a->o->json)
-			print_json(a, false, 0);
+			print_apply_json(a, false, 0);
 		(void)applying_say_home_left(&a->in);
 		return STATUS_REFUSED;
 	}
 	if (a->o->json)
-		print_json(a, false, 0);
-	say_nothing_left(a);
+		print_apply_json(a, false, 0);
+	print_nothing_left(a);
 	applying_say_git_left(&a->in);
 	if (!a->o->dry &&
 	    recover_set_run_state(a->in.c, &a->in.p->session,
@@ -203,7 +205,7 @@ static int nothing_left(struct apply *a, struct err *err)
 	return STATUS_OK;
 }
 
-static bool agreed(const struct apply *a)
+static bool confirm_apply(const struct apply *a)
 {
 	if (!a->in.changed_since)
 		return carry_ask(&a->in.counts, applying_where(&a->in),
@@ -215,7 +217,7 @@ static bool agreed(const struct apply *a)
 }
 
 /* The paths of --yes-to, below the project and changed by the run. */
-static int take_agreed(struct apply *a, struct err *err)
+static int parse_yes_to_paths(struct apply *a, struct err *err)
 {
 	char *const *given = a->o->yes_to;
 	const char *project = a->in.p->session.project;
@@ -260,18 +262,18 @@ static bool may_ask(const struct apply *a)
 	return plan->refusal_count > 0;
 }
 
-static int plan_all(struct apply *a, struct err *err)
+static int plan_whole_run(struct apply *a, struct err *err)
 {
 	return applying_plan(&a->in, &a->in.want, a->o->resolve, false, err);
 }
 
 /* What is listed is all that would be done with a yes to each of them. */
-static int make_plan(struct apply *a, struct err *err)
+static int make_apply_plan(struct apply *a, struct err *err)
 {
 	struct plan *plan = &a->in.plan;
 	size_t i;
 
-	if (take_agreed(a, err) < 0 || plan_all(a, err) < 0)
+	if (parse_yes_to_paths(a, err) < 0 || plan_whole_run(a, err) < 0)
 		return -err->num;
 	if (!may_ask(a))
 		return 0;
@@ -281,7 +283,7 @@ static int make_plan(struct apply *a, struct err *err)
 	plan->refusal_count = plan->refusal_capacity = 0;
 	for (i = 0; i < a->asked_count; i++)
 		mem_list_add(&a->in.agreed, a->asked[i].path);
-	return plan_all(a, err);
+	return plan_whole_run(a, err);
 }
 
 /* One by one; with a no the plan is another one. */
@@ -293,7 +295,7 @@ static int ask_about_refused(struct apply *a, struct err *err)
 	if (!a->asked_count || a->in.plan.conflict_count)
 		return 0;
 	mem_list_free(&a->in.agreed);
-	if (take_agreed(a, err) < 0)
+	if (parse_yes_to_paths(a, err) < 0)
 		return -err->num;
 	for (i = 0; i < a->asked_count; i++) {
 		const struct refusal *r = &a->asked[i];
@@ -304,11 +306,11 @@ static int ask_about_refused(struct apply *a, struct err *err)
 		else
 			all = false;
 	}
-	return all ? 0 : plan_all(a, err);
+	return all ? 0 : plan_whole_run(a, err);
 }
 
 /* Into a branch: neither the project nor the run's state changes. */
-static int commit_alone(struct apply *a, struct err *err)
+static int commit_only(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
@@ -345,8 +347,8 @@ static int apply_locked(struct apply *a, struct err *err)
 	if (applying_load(&a->in, err) < 0)
 		return -err->num;
 	if (a->o->commit.branch)
-		return commit_alone(a, err);
-	if (make_plan(a, err) < 0)
+		return commit_only(a, err);
+	if (make_apply_plan(a, err) < 0)
 		return -err->num;
 	count = applying_plans(&a->in, &plans);
 	for (i = 0; i < count; i++)
@@ -360,27 +362,27 @@ static int apply_locked(struct apply *a, struct err *err)
 		carry_print_owners(plans[i]);
 	if (ask_about_refused(a, err) < 0)
 		return -err->num;
-	out = way_out(a);
+	out = conflict_remedy(a);
 	for (i = 0; i < count; i++)
 		blocked |= carry_print_blocks(plans[i], out);
 	if (blocked) {
 		if (a->o->json)
-			print_json(a, false, 0);
+			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
 	if (!applying_has_steps(&a->in))
-		return nothing_left(a, err);
+		return end_nothing_left(a, err);
 	if (a->o->dry)
-		return end_dry(a, err);
-	if (!agreed(a)) {
+		return end_dry_apply(a, err);
+	if (!confirm_apply(a)) {
 		if (a->o->json)
-			print_json(a, false, 0);
+			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	return carry_apply(a, err);
+	return execute_apply(a, err);
 }
 
-static int pick_parts(struct apply *a, struct err *err)
+static int plan_named_paths(struct apply *a, struct err *err)
 {
 	const struct reviewing_options o = {
 		.short_head = true,
@@ -411,14 +413,14 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	    recover_project(c, p.session.project, err) < 0 ||
 	    applying_lock(c, &p, err) < 0)
 		return -err->num;
-	got = o->patch ? pick_parts(&a, err) : apply_locked(&a, err);
+	got = o->patch ? plan_named_paths(&a, err) : apply_locked(&a, err);
 	asked_free(&a);
 	applying_free(&a.in);
 	return got;
 }
 
 /* What is said of it comes from where it is done. */
-static int end_interrupted(struct context *c, bool abort, struct err *err)
+static int end_interrupted_apply(struct context *c, bool abort, struct err *err)
 {
 	int got;
 
@@ -467,8 +469,8 @@ static bool read_yes_to(const struct verb *verb, int id, const char *value,
 	return true;
 }
 
-static const char *do_not_go_together(const struct apply_options *o,
-				      bool operands)
+static const char *check_apply_options(const struct apply_options *o,
+				       bool operands)
 {
 	if (o->patch && o->yes_to)
 		return "--patch asks about each of them: without --yes-to";
@@ -516,14 +518,14 @@ int cmd_apply(int argc, char **argv)
 	if (got != OPTIONS_END)
 		return got;
 	o.commit.on |= o.commit.branch != NULL;
-	if (do_not_go_together(&o, optind < argc)) {
+	if (check_apply_options(&o, optind < argc)) {
 		options_usage_error(verb, "%s",
-				    do_not_go_together(&o, optind < argc));
+				    check_apply_options(&o, optind < argc));
 		mem_list_free(&o.yes_to);
 		return STATUS_USAGE;
 	}
 	if (o.resume || o.abort) {
-		got = end_interrupted(&c, o.abort, &err);
+		got = end_interrupted_apply(&c, o.abort, &err);
 		return output_status(got, &err);
 	}
 	got = apply(&c, argc - optind, argv + optind, dashed, &o, &err);

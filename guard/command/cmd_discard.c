@@ -24,7 +24,7 @@
 #define TRASH_SECONDS (7 * 24 * 3600)
 
 /* A note only: undo brings the run back, and with it its commits. */
-static void say_commits(struct context *c, struct session *s)
+static void print_commits_hint(struct context *c, struct session *s)
 {
 	auto_free char *left = importer_left(c, s);
 
@@ -40,7 +40,7 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 	struct session *s = &p->session;
 	struct err ignored;
 
-	say_commits(c, s);
+	print_commits_hint(c, s);
 	if (!output_confirm(yes, "guard: discard all of run %s?", s->id))
 		return STATUS_REFUSED;
 	if (retire_discard(c, s, err) < 0)
@@ -52,7 +52,8 @@ static int discard_all(struct context *c, struct resolved_run *p, bool yes,
 }
 
 /* What was named in a group; NULL: nothing. */
-static char **named_in(const struct resolved_run *p, size_t group, bool home)
+static char **group_operand_paths(const struct resolved_run *p, size_t group,
+				  bool home)
 {
 	if (home)
 		return p->home_paths;
@@ -71,7 +72,7 @@ static int check_named(const struct changes_group *g, char *const *paths,
 }
 
 /* "upper", "upper-2", "home-upper": the folder of a group's layer. To free. */
-static char *layer_of(const struct changes_group *groups, size_t index)
+static char *group_layer_name(const struct changes_group *groups, size_t index)
 {
 	if (groups[index].home)
 		return mem_strdup("home-upper");
@@ -79,16 +80,16 @@ static char *layer_of(const struct changes_group *groups, size_t index)
 		     : mem_strdup("upper");
 }
 
-static void list_parts(const struct resolved_run *p,
-		       const struct changes_group *groups, size_t count,
-		       struct action *ret)
+static void list_discard_parts(const struct resolved_run *p,
+			       const struct changes_group *groups, size_t count,
+			       struct action *ret)
 {
 	size_t i, k;
 
 	for (i = 0; i < count; i++) {
-		auto_free char *layer = layer_of(groups, i);
+		auto_free char *layer = group_layer_name(groups, i);
 		/* One that lies in another one goes with it. */
-		char **named = named_in(p, i, groups[i].home);
+		char **named = group_operand_paths(p, i, groups[i].home);
 		AUTO(pathset)
 		struct pathset paths = pathset_make((const char *const *)named);
 
@@ -101,19 +102,19 @@ static void list_parts(const struct resolved_run *p,
 	}
 }
 
-static int revert(struct context *c, const struct changes_group *groups,
-		  const struct action *a, struct err *err)
+static int revert_parts(struct context *c, const struct changes_group *groups,
+			const struct action *a, struct err *err)
 {
 	size_t group = 0, i;
 
 	for (i = 0; i < a->part_count; i++) {
 		const struct action_part *part = &a->parts[i];
-		auto_free char *layer = layer_of(groups, group);
+		auto_free char *layer = group_layer_name(groups, group);
 
 		/* They are in the order of the groups. */
 		while (strcmp(layer, part->layer) != 0) {
 			free(layer);
-			layer = layer_of(groups, ++group);
+			layer = group_layer_name(groups, ++group);
 		}
 		if (upper_discard(groups[group].upper_fd,
 				  groups[group].lower_fd, part->path,
@@ -125,9 +126,9 @@ static int revert(struct context *c, const struct changes_group *groups,
 }
 
 /* All of them or none: what was taken out is put back by an error, too. */
-static int carry_out(struct context *c, struct session *s,
-		     const struct changes_group *groups, const struct action *a,
-		     struct err *err)
+static int execute_discard(struct context *c, struct session *s,
+			   const struct changes_group *groups,
+			   const struct action *a, struct err *err)
 {
 	auto_close int fd =
 		workspace_open(c->state.workspaces_fd, s->project, true, err);
@@ -136,7 +137,7 @@ static int carry_out(struct context *c, struct session *s,
 
 	if (fd < 0 || lock < 0 || action_save_next(fd, a, NULL, err) < 0)
 		return -err->num;
-	if (revert(c, groups, a, err) == 0 &&
+	if (revert_parts(c, groups, a, err) == 0 &&
 	    partial_discard_sync(&c->state, err) == 0 &&
 	    action_push_parts(fd, a, err) == 0) {
 		action_drop_next(fd);
@@ -147,8 +148,8 @@ static int carry_out(struct context *c, struct session *s,
 	return -err->num;
 }
 
-static void log_parts(struct context *c, const struct session *s,
-		      const struct action *a)
+static void log_discarded_parts(struct context *c, const struct session *s,
+				const struct action *a)
 {
 	size_t i;
 
@@ -162,7 +163,7 @@ static void log_parts(struct context *c, const struct session *s,
 }
 
 /* Nobody has anything to decide any more when no change is left. */
-static int end_empty(struct context *c, struct session *s, struct err *err)
+static int end_empty_run(struct context *c, struct session *s, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 
@@ -177,9 +178,9 @@ static int end_empty(struct context *c, struct session *s, struct err *err)
 	return STATUS_OK;
 }
 
-static int drop_parts(struct context *c, struct resolved_run *p,
-		      const struct changes_group *groups, size_t count,
-		      struct err *err)
+static int discard_parts(struct context *c, struct resolved_run *p,
+			 const struct changes_group *groups, size_t count,
+			 struct err *err)
 {
 	AUTO(action)
 	struct action a = {
@@ -187,17 +188,18 @@ static int drop_parts(struct context *c, struct resolved_run *p,
 		.run_id = mem_strdup(p->session.id),
 	};
 
-	list_parts(p, groups, count, &a);
-	if (carry_out(c, &p->session, groups, &a, err) < 0)
+	list_discard_parts(p, groups, count, &a);
+	if (execute_discard(c, &p->session, groups, &a, err) < 0)
 		return -err->num;
-	log_parts(c, &p->session, &a);
+	log_discarded_parts(c, &p->session, &a);
 	output_print("discarded from run %s; guard keeps it for 7 days",
 		     p->session.id);
 	output_hint("guard undo brings it back");
-	return end_empty(c, &p->session, err);
+	return end_empty_run(c, &p->session, err);
 }
 
-static size_t count_all(const struct changes_group *groups, size_t count)
+static size_t count_group_changes(const struct changes_group *groups,
+				  size_t count)
 {
 	size_t n = 0, i;
 
@@ -219,20 +221,21 @@ static int discard_paths(struct context *c, struct resolved_run *p, bool yes,
 		return -err->num;
 	count = changes_groups(&changes, &groups);
 	for (i = 0; i < count; i++)
-		if (check_named(&groups[i], named_in(p, i, groups[i].home),
+		if (check_named(&groups[i],
+				group_operand_paths(p, i, groups[i].home),
 				err) < 0)
 			return -err->num;
 	changes_find_moves(&changes);
-	all = count_all(groups, count);
+	all = count_group_changes(groups, count);
 	resolve_run_filter(p, &changes);
 	listing_print(&changes, stdout);
 	/* All of it: then the run goes, and comes back, as a whole. */
-	if (count_all(groups, count) == all)
+	if (count_group_changes(groups, count) == all)
 		return discard_all(c, p, yes, err);
 	if (!output_confirm(yes, "guard: discard these changes of run %s?",
 			    p->session.id))
 		return STATUS_REFUSED;
-	return drop_parts(c, p, groups, count, err);
+	return discard_parts(c, p, groups, count, err);
 }
 
 static int discard(struct context *c, int count, char **argv, int dashed,
