@@ -47,7 +47,7 @@ struct restore {
 	struct carry_counts counts;
 	bool done; /* something was restored */
 	uint64_t after; /* the snapshot of it, 0: none */
-	bool gone; /* the root's folder was not there any more */
+	bool root_missing; /* the root's folder was not there any more */
 	char **only; /* all that is looked at in a root of which some paths
 			are stored; else NULL */
 };
@@ -63,7 +63,7 @@ static void restore_free(struct restore *r)
 	mem_list_free(&r->only);
 }
 
-static const char *root_of(const struct restore *r)
+static const char *restored_root(const struct restore *r)
 {
 	return r->found.items[0].snapshot.root_path;
 }
@@ -73,14 +73,14 @@ static int check_one_root(const struct restore *r, struct err *err)
 	size_t i;
 
 	for (i = 1; i < r->found.count; i++)
-		if (strcmp(r->found.items[i].snapshot.root_path, root_of(r)) !=
-		    0)
+		if (strcmp(r->found.items[i].snapshot.root_path,
+			   restored_root(r)) != 0)
 			return fail(
 				err, EXDEV,
 				"%s was stored with %s, %s with %s: "
 				"restore them one by one",
 				text_quote(r->found.items[0].arg),
-				text_quote(root_of(r)),
+				text_quote(restored_root(r)),
 				text_quote(r->found.items[i].arg),
 				text_quote(
 					r->found.items[i].snapshot.root_path));
@@ -101,15 +101,15 @@ static bool from_run(const struct restore *r)
 
 /* In a root that was made anew nothing can be lost, and its own times come
  * back too. */
-static int make_plan(struct restore *r, struct err *err)
+static int make_restore_plan(struct restore *r, struct err *err)
 {
 	auto_free const char **paths =
 		mem_zalloc((r->found.count + 1) * sizeof(*paths));
-	enum restoring_how how = r->gone       ? RESTORING_GONE
-				 : r->o->exact ? RESTORING_EXACT
-					       : RESTORING_ADD;
+	enum restoring_how how = r->root_missing ? RESTORING_GONE
+				 : r->o->exact	 ? RESTORING_EXACT
+						 : RESTORING_ADD;
 	struct plan_options options = {
-		.paths = r->gone ? NULL : paths,
+		.paths = r->root_missing ? NULL : paths,
 		.additive = how == RESTORING_ADD,
 		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
 		.keep_git = how == RESTORING_EXACT,
@@ -129,7 +129,7 @@ static int make_plan(struct restore *r, struct err *err)
 	return carry_count(r->c->store, &r->plan, &r->counts, err);
 }
 
-static bool is_silent(const struct restore *r)
+static bool is_silent_restore(const struct restore *r)
 {
 	return r->o->json || (output_is_quiet() && r->o->yes);
 }
@@ -149,11 +149,12 @@ static int print_entry(void *arg, const char *path, const struct entry *e,
 }
 
 /* When there is no folder to compare with: everything is new. */
-static int agree_to_all(struct restore *r, const char *where, struct err *err)
+static int confirm_restore_all(struct restore *r, const char *where,
+			       struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < r->found.count && !is_silent(r); i++) {
+	for (i = 0; i < r->found.count && !is_silent_restore(r); i++) {
 		const struct restoring_target *t = &r->found.items[i];
 		auto_free char *path =
 			r->o->to ? path_join(where, path_name(t->arg))
@@ -169,7 +170,7 @@ static int agree_to_all(struct restore *r, const char *where, struct err *err)
 			      text_quote(where));
 }
 
-static void say_left(const struct restore *r)
+static void print_unchanged_count(const struct restore *r)
 {
 	if (r->plan.left)
 		output_print("%s there already and left as it is",
@@ -188,11 +189,12 @@ static int check_root(struct restore *r, struct err *err)
 
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
  * status); negative. */
-static int agree(struct restore *r, const char *where, int *ret,
-		 struct err *err)
+static int confirm_restore(struct restore *r, const char *where, int *ret,
+			   struct err *err)
 {
 	*ret = STATUS_REFUSED;
-	if (!is_silent(r) && carry_print(r->c->store, &r->plan, err) < 0)
+	if (!is_silent_restore(r) &&
+	    carry_print(r->c->store, &r->plan, err) < 0)
 		return -err->num;
 	if (carry_print_blocks(&r->plan,
 			       r->o->exact ? "nothing is restored: move what "
@@ -202,7 +204,7 @@ static int agree(struct restore *r, const char *where, int *ret,
 					     "--exact, which takes it away"))
 		return 0;
 	*ret = STATUS_OK;
-	say_left(r);
+	print_unchanged_count(r);
 	carry_print_owners(&r->plan);
 	if (!r->plan.step_count) {
 		output_print("nothing is to be done: all of it is there%s",
@@ -219,7 +221,7 @@ static int agree(struct restore *r, const char *where, int *ret,
 	return carry_ask(&r->counts, where, r->o->yes);
 }
 
-static int carry_restore(struct restore *r, struct err *err)
+static int execute_restore(struct restore *r, struct err *err)
 {
 	struct action action = {
 		.kind = "restore",
@@ -244,7 +246,7 @@ static int carry_restore(struct restore *r, struct err *err)
 	r->done = true;
 	r->after = action.after;
 	before = mem_printf("%" PRIu64, r->before.seq);
-	state_log(&r->c->state, "restore", "project", root_of(r), "path",
+	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
 	carry_sum(&r->counts, &sum);
 	output_print("restored: %s; the state before is snapshot %" PRIu64,
@@ -255,14 +257,15 @@ static int carry_restore(struct restore *r, struct err *err)
 
 /* Neither a home folder of which an apply has stored some paths is read whole
  * for them, nor a large project for a few. */
-static int look_at_some(struct restore *r, struct err *err)
+static int limit_to_paths(struct restore *r, struct err *err)
 {
 	const struct restoring_target *first = &r->found.items[0];
 
 	if (first->snapshot.root.flags & ENTRY_INCOMPLETE)
 		r->only = some_paths(first, r->found.count);
-	else if (!r->gone && some_targets(r->c->store, first, r->found.count,
-					  &r->only, err) < 0)
+	else if (!r->root_missing &&
+		 some_targets(r->c->store, first, r->found.count, &r->only,
+			      err) < 0)
 		return -err->num;
 	r->project.only = (const char *const *)r->only;
 	return 0;
@@ -270,7 +273,7 @@ static int look_at_some(struct restore *r, struct err *err)
 
 /* What is there now, stored: also what the stat cache takes for unchanged is
  * read again when it shall be overwritten always. */
-static int store_now(struct restore *r, struct err *err)
+static int snapshot_before_restore(struct restore *r, struct err *err)
 {
 	bool again = r->o->overwrite == OVERWRITE_ALWAYS;
 	char *cache = r->project.cache_path;
@@ -284,19 +287,19 @@ static int store_now(struct restore *r, struct err *err)
 	return got;
 }
 
-static bool is_gone(const struct restore *r)
+static bool is_root_missing(const struct restore *r)
 {
 	struct stat st;
 
-	return lstat(root_of(r), &st) < 0 && errno == ENOENT;
+	return lstat(restored_root(r), &st) < 0 && errno == ENOENT;
 }
 
 /* What was interrupted there before it went can be ended in it now. */
-static int make_folder(struct restore *r, struct err *err)
+static int make_restored_root(struct restore *r, struct err *err)
 {
-	auto_close int fd = project_open_dir(root_of(r), true, err);
+	auto_close int fd = project_open_dir(restored_root(r), true, err);
 
-	return fd < 0 ? fd : recover_project(r->c, root_of(r), err);
+	return fd < 0 ? fd : recover_project(r->c, restored_root(r), err);
 }
 
 /* In place: what is there now is stored first. */
@@ -304,44 +307,45 @@ static int restore_here(struct restore *r, struct err *err)
 {
 	int got, status;
 
-	r->gone = is_gone(r);
+	r->root_missing = is_root_missing(r);
 
 	if (check_one_root(r, err) < 0)
 		return -err->num;
-	if (r->gone) {
+	if (r->root_missing) {
 		output_print("%s is gone: it is made anew",
-			     text_quote(root_of(r)));
-		got = agree_to_all(r, root_of(r), err);
+			     text_quote(restored_root(r)));
+		got = confirm_restore_all(r, restored_root(r), err);
 		if (got <= 0)
 			return got < 0	   ? got
 			       : r->o->dry ? STATUS_OK
 					   : STATUS_REFUSED;
-		if (make_folder(r, err) < 0)
+		if (make_restored_root(r, err) < 0)
 			return -err->num;
 	}
-	if (context_project(r->c, root_of(r), false, &r->project, err) < 0)
+	if (context_project(r->c, restored_root(r), false, &r->project, err) <
+	    0)
 		return -err->num;
-	if (look_at_some(r, err) < 0 || store_now(r, err) < 0)
+	if (limit_to_paths(r, err) < 0 || snapshot_before_restore(r, err) < 0)
 		return -err->num;
 	entry_copy(&r->now, &r->before.root);
-	if (make_plan(r, err) < 0)
+	if (make_restore_plan(r, err) < 0)
 		return -err->num;
-	if (r->gone) {
+	if (r->root_missing) {
 		if (carry_print_blocks(&r->plan, NULL))
 			return STATUS_REFUSED;
-		return carry_restore(r, err);
+		return execute_restore(r, err);
 	}
-	got = agree(r, root_of(r), &status, err);
+	got = confirm_restore(r, restored_root(r), &status, err);
 	if (got <= 0)
 		return got < 0 ? got : status;
-	return carry_restore(r, err);
+	return execute_restore(r, err);
 }
 
 /*
  * --to: the folder's entries of the same names must not be there; nothing of
  * it is read, stored or replaced, so that it may be any folder.
  */
-static int plan_to(struct restore *r, const char *dir, struct err *err)
+static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 {
 	struct tree_editor *ed;
 	struct plan_options options = {.refuse_special = from_run(r)};
@@ -372,7 +376,7 @@ static int plan_to(struct restore *r, const char *dir, struct err *err)
 }
 
 /* 1: something stands in the way, which was said. */
-static int put_to(struct restore *r, const char *dir, struct err *err)
+static int write_restore_to(struct restore *r, const char *dir, struct err *err)
 {
 	struct transaction_root root = {.project = &r->project,
 					.plan = &r->plan};
@@ -382,7 +386,7 @@ static int put_to(struct restore *r, const char *dir, struct err *err)
 	if (r->found.count == 1 && create_file_possible(&first->entry, name))
 		return create_file_make(r->c->store, dir, name, &first->entry,
 					err);
-	if (plan_to(r, dir, err) < 0)
+	if (plan_restore_to(r, dir, err) < 0)
 		return -err->num;
 	if (carry_print_blocks(&r->plan, NULL))
 		return 1;
@@ -405,14 +409,14 @@ static int restore_to(struct restore *r, struct err *err)
 			    text_quote(dir));
 	if (!dir || sources_check_free(&r->found, dir, err) < 0)
 		return -err->num;
-	got = agree_to_all(r, dir, err);
+	got = confirm_restore_all(r, dir, err);
 	if (got <= 0)
 		return got < 0 ? got : r->o->dry ? STATUS_OK : STATUS_REFUSED;
-	got = put_to(r, dir, err);
+	got = write_restore_to(r, dir, err);
 	if (got)
 		return got < 0 ? got : STATUS_REFUSED;
 	r->done = true;
-	state_log(&r->c->state, "restore", "project", root_of(r), "path",
+	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
 		  r->found.items[0].arg, "to", dir, NULL);
 	output_print("restored into %s", text_quote(dir));
 	return STATUS_OK;
@@ -431,7 +435,8 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 		if (sources_find(&r->found, argv[i], err) < 0)
 			return -err->num;
 	/* In a folder that is gone nothing can be ended before it is there. */
-	if (!is_gone(r) && recover_project(r->c, root_of(r), err) < 0)
+	if (!is_root_missing(r) &&
+	    recover_project(r->c, restored_root(r), err) < 0)
 		return -err->num;
 	sources_say(&r->found);
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
@@ -471,7 +476,7 @@ static bool read_overwrite(const struct verb *verb, int id, const char *text,
 	return true;
 }
 
-static const char *do_not_go_together(const struct restore_options *o)
+static const char *check_restore_options(const struct restore_options *o)
 {
 	if (o->exact && o->overwrite == OVERWRITE_NEVER)
 		return "--exact and --overwrite never contradict each other";
@@ -510,8 +515,8 @@ int cmd_restore(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	if (do_not_go_together(&o)) {
-		options_usage_error(verb, "%s", do_not_go_together(&o));
+	if (check_restore_options(&o)) {
+		options_usage_error(verb, "%s", check_restore_options(&o));
 		return STATUS_USAGE;
 	}
 	if (optind == argc) {

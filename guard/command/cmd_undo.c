@@ -39,7 +39,7 @@ struct undo_root {
 	struct plan plan;
 };
 
-struct undo {
+struct undo_command {
 	struct context *c;
 	const struct undo_options *o;
 	char *path; /* the project */
@@ -51,7 +51,7 @@ struct undo {
 	struct thoughts thoughts; /* of a dry run of several */
 };
 
-static void root_free(struct undo_root *r)
+static void undo_root_free(struct undo_root *r)
 {
 	free(r->prefix);
 	snapshot_free(&r->left);
@@ -62,12 +62,12 @@ static void root_free(struct undo_root *r)
 }
 
 /* All but the project's path. */
-static void undo_clear(struct undo *u)
+static void clear_undo(struct undo_command *u)
 {
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
-		root_free(&u->roots[i]);
+		undo_root_free(&u->roots[i]);
 	free(u->roots);
 	action_free(&u->last);
 	u->roots = NULL;
@@ -75,20 +75,21 @@ static void undo_clear(struct undo *u)
 	u->counts = (struct carry_counts){0};
 }
 
-static void undo_free(struct undo *u)
+static void undo_command_free(struct undo_command *u)
 {
-	undo_clear(u);
+	clear_undo(u);
 	thoughts_free(&u->thoughts);
 	free(u->path);
 }
 
 /* In a dry run of several the ones before are not taken back really. */
-static bool only_thought(const struct undo *u)
+static bool is_simulated_step(const struct undo_command *u)
 {
 	return u->o->dry && u->step;
 }
 
-static int last_of(struct undo *u, const char *path, struct err *err)
+static int load_last_action(struct undo_command *u, const char *path,
+			    struct err *err)
 {
 	auto_close int fd =
 		workspace_open(u->c->state.workspaces_fd, path, false, err);
@@ -97,7 +98,7 @@ static int last_of(struct undo *u, const char *path, struct err *err)
 }
 
 /* The project here, or the nearest folder above that guard has changed. */
-static int find_last(struct undo *u, struct err *err)
+static int find_last_action(struct undo_command *u, struct err *err)
 {
 	u->path = mem_strdup(u->c->project);
 	for (;;) {
@@ -106,7 +107,7 @@ static int find_last(struct undo *u, struct err *err)
 
 		if (recover_project(u->c, u->path, err) < 0)
 			return -err->num;
-		got = last_of(u, u->path, err);
+		got = load_last_action(u, u->path, err);
 		if (got != -ENOENT)
 			return got;
 		if (strcmp(u->path, "/") == 0)
@@ -120,8 +121,8 @@ static int find_last(struct undo *u, struct err *err)
 	}
 }
 
-static void add_root(struct undo *u, const char *path, char *const *only,
-		     uint64_t before, uint64_t after)
+static void add_undo_root(struct undo_command *u, const char *path,
+			  char *const *only, uint64_t before, uint64_t after)
 {
 	struct undo_root *r = &u->roots[u->count++];
 
@@ -136,16 +137,16 @@ static void add_root(struct undo *u, const char *path, char *const *only,
 		r->prefix = changes_prefix(path, u->c->state.home);
 }
 
-static void list_roots(struct undo *u)
+static void list_undo_roots(struct undo_command *u)
 {
 	const struct action *a = &u->last;
 	size_t i;
 
 	u->roots = mem_zalloc((a->other_count + 1) * sizeof(*u->roots));
-	add_root(u, u->path, a->only, a->before, a->after);
+	add_undo_root(u, u->path, a->only, a->before, a->after);
 	for (i = 0; i < a->other_count; i++)
-		add_root(u, a->others[i].path, a->others[i].only,
-			 a->others[i].before, a->others[i].after);
+		add_undo_root(u, a->others[i].path, a->others[i].only,
+			      a->others[i].before, a->others[i].after);
 }
 
 /*
@@ -153,8 +154,9 @@ static void list_roots(struct undo *u)
  * file that nobody may read, and that has the size and time that it was left
  * with, has the bytes, too: there is nothing better to go by.
  */
-static int each_shut(void *arg, const char *path, const struct entry *left,
-		     const struct entry *wanted, struct err *err)
+static int record_unreadable(void *arg, const char *path,
+			     const struct entry *left,
+			     const struct entry *wanted, struct err *err)
 {
 	struct undo_root *r = arg;
 	struct project *p = &r->project;
@@ -169,7 +171,8 @@ static int each_shut(void *arg, const char *path, const struct entry *left,
 }
 
 /* Another guard may have done something while the project was waited for. */
-static int check_last(const struct undo *u, int workspace_fd, struct err *err)
+static int check_last_action(const struct undo_command *u, int workspace_fd,
+			     struct err *err)
 {
 	AUTO(action) struct action now = {0};
 
@@ -183,25 +186,27 @@ static int check_last(const struct undo *u, int workspace_fd, struct err *err)
 		    text_quote(u->path));
 }
 
-static int look_at_now(struct undo *u, struct undo_root *r, struct err *err)
+static int snapshot_undo_root(struct undo_command *u, struct undo_root *r,
+			      struct err *err)
 {
 	if (r != u->roots && recover_project(u->c, r->path, err) < 0)
 		return -err->num;
 	if (context_project(u->c, r->path, false, &r->project, err) < 0)
 		return -err->num;
 	if (r == u->roots && !u->o->dry &&
-	    check_last(u, r->project.workspace_fd, err) < 0)
+	    check_last_action(u, r->project.workspace_fd, err) < 0)
 		return -err->num;
 	r->project.only = (const char *const *)r->only;
-	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root, each_shut, r,
-		      err) < 0)
+	if (tree_diff(u->c->store, &r->left.root, &r->wanted.root,
+		      record_unreadable, r, err) < 0)
 		return -err->num;
 	ingest_hint_sort(r->project.hints, r->project.hint_count);
 	return project_inspect(u->c->store, &r->project, "pre-undo",
 			       u->last.run_id, &r->now, err);
 }
 
-static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
+static int plan_undo_root(struct undo_command *u, struct undo_root *r,
+			  struct err *err)
 {
 	struct plan_options options = {
 		.git_apart = !u->last.git,
@@ -219,8 +224,8 @@ static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
 	if (catalog_load(u->c->store, r->after, &r->left, err) < 0 ||
 	    catalog_load(u->c->store, r->before, &r->wanted, err) < 0)
 		return err_context(err, "take the %s back", u->last.kind);
-	if (look_at_now(u, r, err) < 0 ||
-	    (only_thought(u) &&
+	if (snapshot_undo_root(u, r, err) < 0 ||
+	    (is_simulated_step(u) &&
 	     thoughts_have(&u->thoughts, u->c->store, r->path, r->only,
 			   &r->now.root, err) < 0) ||
 	    plan_make(u->c->store, &r->left.root, &r->wanted.root, &r->now.root,
@@ -233,22 +238,23 @@ static int plan_root(struct undo *u, struct undo_root *r, struct err *err)
 	return 0;
 }
 
-static int make_plan(struct undo *u, struct err *err)
+static int make_undo_plan(struct undo_command *u, struct err *err)
 {
 	size_t i;
 
-	list_roots(u);
+	list_undo_roots(u);
 	if (context_store(u->c, STORE_WRITE, err) < 0)
 		return -err->num;
 	for (i = 0; i < u->count; i++)
-		if (plan_root(u, &u->roots[i], err) < 0)
+		if (plan_undo_root(u, &u->roots[i], err) < 0)
 			return -err->num;
 	return 0;
 }
 
 /* The run whose apply was taken back waits again; taken back once more, it
  * is applied again. false: that could not be noted. */
-static bool settle_run(struct undo *u, const struct action *done)
+static bool set_undone_run_state(struct undo_command *u,
+				 const struct action *done)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
 	bool applied = strcmp(done->undone_kind, "apply") != 0;
@@ -282,16 +288,16 @@ static bool settle_run(struct undo *u, const struct action *done)
 
 /* An undo of an undo does the first thing again: in the end the run is as
  * after "apply" or as after "undo". */
-static char *undone_by(const struct action *last)
+static char *resulting_kind(const struct action *last)
 {
-	static char apply[] = "apply", undo[] = "undo";
+	static char apply[] = "apply", undo_command[] = "undo";
 
 	if (strcmp(last->kind, "undo") != 0)
 		return last->kind;
-	return strcmp(last->undone_kind, "undo") == 0 ? apply : undo;
+	return strcmp(last->undone_kind, "undo") == 0 ? apply : undo_command;
 }
 
-static struct carry_root *carry_roots_of(struct undo *u)
+static struct carry_root *make_execute_roots(struct undo_command *u)
 {
 	struct carry_root *roots = mem_zalloc(u->count * sizeof(*roots));
 	size_t i;
@@ -307,72 +313,73 @@ static struct carry_root *carry_roots_of(struct undo *u)
 }
 
 /* The ones before are not taken back really: then there is nothing to ask. */
-static int end_dry(struct undo *u, struct err *err)
+static int end_dry_undo(struct undo_command *u, struct err *err)
 {
-	auto_free struct carry_root *roots = carry_roots_of(u);
+	auto_free struct carry_root *roots = make_execute_roots(u);
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
 		thoughts_add(&u->thoughts, u->roots[i].path, &u->roots[i].plan);
-	if (!only_thought(u) &&
+	if (!is_simulated_step(u) &&
 	    carry_check(u->c->store, roots, u->count, err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
 
-static int carry_roots(struct undo *u, struct action *action, struct err *err)
+static int execute_undo_roots(struct undo_command *u, struct action *action,
+			      struct err *err)
 {
-	auto_free struct carry_root *roots = carry_roots_of(u);
+	auto_free struct carry_root *roots = make_execute_roots(u);
 
 	carry_out_await(u->c, roots, u->count);
 	return carry_out(u->c->store, roots, u->count, action, err);
 }
 
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
-static char *title(const struct action *a)
+static char *action_title(const struct action *a)
 {
-	bool undo = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
+	bool undo_command = a->undone_kind[0] && strcmp(a->kind, "undo") == 0;
 
-	return mem_printf("%s%s%s%s%s", a->kind, undo ? " of the " : "",
-			  undo ? a->undone_kind : "",
+	return mem_printf("%s%s%s%s%s", a->kind, undo_command ? " of the " : "",
+			  undo_command ? a->undone_kind : "",
 			  a->run_id[0] ? " of run " : "", a->run_id);
 }
 
-static int carry_undo(struct undo *u, struct err *err)
+static int execute_undo(struct undo_command *u, struct err *err)
 {
-	auto_free char *taken_back = title(&u->last);
+	auto_free char *undone_title = action_title(&u->last);
 	struct action action = {
 		.kind = "undo",
 		.run_id = u->last.run_id,
-		.undone_kind = undone_by(&u->last),
+		.undone_kind = resulting_kind(&u->last),
 		.undone_before = u->last.before,
 		.git = u->last.git,
 		.complete = u->last.complete,
 	};
 	auto_free char *before = NULL;
-	int got = carry_roots(u, &action, err);
+	int got = execute_undo_roots(u, &action, err);
 
 	if (got < 0) {
 		action_free_roots(&action);
 		return got;
 	}
 	before = mem_printf("%" PRIu64, action.before);
-	if (settle_run(u, &action))
+	if (set_undone_run_state(u, &action))
 		action_close(u->roots[0].project.workspace_fd, &action);
 	action_free_roots(&action);
 	state_log(&u->c->state, "undo", "undoes", u->last.kind, "run",
 		  u->last.run_id, "project", u->path, "before", before, NULL);
 	output_print(
-		"%s in %s is taken back%s", taken_back, text_quote(u->path),
+		"%s in %s is taken back%s", undone_title, text_quote(u->path),
 		u->step + 1 < u->o->count ? "" : "; guard undo does it again");
 	return STATUS_OK;
 }
 
 /* A command that was refused has done nothing: with its age nobody takes this
  * for that. */
-static void say_which(const struct undo *u)
+static void print_undo_title(const struct undo_command *u)
 {
-	auto_free char *which = title(&u->last);
+	auto_free char *which = action_title(&u->last);
 
 	output_print("%s %s: %s, %s",
 		     u->step ? "before that, in" : "the last thing done in",
@@ -381,8 +388,9 @@ static void say_which(const struct undo *u)
 }
 
 /* False: there was nothing to be said. */
-static bool say_notes(const struct undo_root *r, const struct snapshot *s,
-		      const char *path, const char *when)
+static bool print_undo_notes(const struct undo_root *r,
+			     const struct snapshot *s, const char *path,
+			     const char *when)
 {
 	bool any = false;
 	size_t i;
@@ -403,7 +411,7 @@ static bool say_notes(const struct undo_root *r, const struct snapshot *s,
 }
 
 /* Which of the states it was, and why. False: nothing of that kind. */
-static bool say_unread(const struct undo_root *r)
+static bool print_unread_paths(const struct undo_root *r)
 {
 	bool any = false;
 	size_t i;
@@ -414,22 +422,22 @@ static bool say_unread(const struct undo_root *r)
 		if (c->kind != CONFLICT_INCOMPLETE)
 			continue;
 		any = true;
-		if (say_notes(r, &r->now, c->path, "now"))
+		if (print_undo_notes(r, &r->now, c->path, "now"))
 			continue;
-		(void)say_notes(r, &r->wanted, c->path, "before that");
-		(void)say_notes(r, &r->left, c->path, "after that");
+		(void)print_undo_notes(r, &r->wanted, c->path, "before that");
+		(void)print_undo_notes(r, &r->left, c->path, "after that");
 	}
 	return any;
 }
 
-static bool is_blocked(const struct undo *u)
+static bool is_undo_blocked(const struct undo_command *u)
 {
 	bool blocked = false, unread = false;
 	auto_free char *out = NULL;
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
-		unread |= say_unread(&u->roots[i]);
+		unread |= print_unread_paths(&u->roots[i]);
 	out = unread ? mem_printf("nothing is taken back: whether these files "
 				  "have changed since is not known; try again "
 				  "when they can be read, or take what you "
@@ -443,28 +451,28 @@ static bool is_blocked(const struct undo *u)
 	return blocked;
 }
 
-static int undo_transaction(struct undo *u, struct err *err)
+static int undo_transaction(struct undo_command *u, struct err *err)
 {
 	size_t i;
 
-	if (make_plan(u, err) < 0)
+	if (make_undo_plan(u, err) < 0)
 		return -err->num;
-	say_which(u);
+	print_undo_title(u);
 	for (i = 0; i < u->count && !(output_is_quiet() && u->o->yes); i++)
 		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
 			return -err->num;
 	for (i = 0; i < u->count; i++)
 		carry_print_owners(&u->roots[i].plan);
-	if (is_blocked(u))
+	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
 	if (u->o->dry)
-		return end_dry(u, err);
+		return end_dry_undo(u, err);
 	if (!carry_ask(&u->counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
-	return carry_undo(u, err);
+	return execute_undo(u, err);
 }
 
-static int undo_one(struct undo *u, struct err *err)
+static int undo_one(struct undo_command *u, struct err *err)
 {
 	const struct undiscard d = {
 		.c = u->c,
@@ -480,22 +488,23 @@ static int undo_one(struct undo *u, struct err *err)
 					   : undo_transaction(u, err);
 }
 
-static int effective(struct undo *u, size_t back, struct err *err)
+static int load_effective_action(struct undo_command *u, size_t back,
+				 struct err *err)
 {
 	auto_close int fd =
 		workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 
-	undo_clear(u);
+	clear_undo(u);
 	return fd < 0 ? fd : action_load_effective(fd, back, &u->last, err);
 }
 
 /* None is begun when there are fewer of them. */
-static int undo_many(struct undo *u, struct err *err)
+static int undo_many(struct undo_command *u, struct err *err)
 {
 	unsigned long n;
 
 	for (n = 0; n < u->o->count; n++) {
-		int got = effective(u, n, err);
+		int got = load_effective_action(u, n, err);
 
 		if (got == -ENOENT)
 			return fail(
@@ -507,7 +516,7 @@ static int undo_many(struct undo *u, struct err *err)
 	for (; u->step < u->o->count; u->step++) {
 		int status;
 
-		if (effective(u, u->o->dry ? u->step : 0, err) < 0)
+		if (load_effective_action(u, u->o->dry ? u->step : 0, err) < 0)
 			return -err->num;
 		status = undo_one(u, err);
 		if (status != STATUS_OK && u->step)
@@ -520,9 +529,9 @@ static int undo_many(struct undo *u, struct err *err)
 	return STATUS_OK;
 }
 
-static int undo(struct undo *u, struct err *err)
+static int undo_command(struct undo_command *u, struct err *err)
 {
-	if (context_open(u->c, true, err) < 0 || find_last(u, err) < 0)
+	if (context_open(u->c, true, err) < 0 || find_last_action(u, err) < 0)
 		return -err->num;
 	return u->o->count ? undo_many(u, err) : undo_one(u, err);
 }
@@ -547,7 +556,7 @@ int cmd_undo(int argc, char **argv)
 	const struct verb *verb = options_verb("undo");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct undo_options o = {0};
-	struct undo u = {
+	struct undo_command u = {
 		.c = &c,
 		.o = &o,
 	};
@@ -566,7 +575,7 @@ int cmd_undo(int argc, char **argv)
 		return got;
 	if (!parse_count(verb, argc - optind, argv + optind, &o.count))
 		return STATUS_USAGE;
-	got = undo(&u, &err);
-	undo_free(&u);
+	got = undo_command(&u, &err);
+	undo_command_free(&u);
 	return output_status(got, &err);
 }
