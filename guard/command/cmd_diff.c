@@ -20,7 +20,7 @@
 #include "guard/recover.h"
 #include "guard/review/diffrisk.h"
 
-static void print_header(const struct session *s, const struct changes *c)
+static void print_diff_header(const struct session *s, const struct changes *c)
 {
 	AUTO(buf) struct buf b = {0};
 	struct change_counts n;
@@ -32,14 +32,14 @@ static void print_header(const struct session *s, const struct changes *c)
 }
 
 /* What is shown: the groups, each with the bytes behind it. */
-struct shown {
+struct shown_groups {
 	struct changes_group *groups;
 	size_t count;
 	struct difftext_fds *fds;
 	struct difftext_source *from;
 };
 
-static void shown_make(struct changes *c, struct shown *ret)
+static void shown_groups_make(struct changes *c, struct shown_groups *ret)
 {
 	size_t i;
 
@@ -54,7 +54,7 @@ static void shown_make(struct changes *c, struct shown *ret)
 	}
 }
 
-static void shown_free(struct shown *v)
+static void shown_groups_free(struct shown_groups *v)
 {
 	free(v->groups);
 	free(v->fds);
@@ -62,8 +62,8 @@ static void shown_free(struct shown *v)
 }
 
 /* [{"path", "counts", "entries"}] of the folders beside the project. */
-static void put_extras(const struct session *s, const struct changes *c,
-		       struct jsonstream *to)
+static void write_extras_json(const struct session *s, const struct changes *c,
+			      struct jsonstream *to)
 {
 	size_t i;
 
@@ -83,16 +83,16 @@ static void put_extras(const struct session *s, const struct changes *c,
 	jsonstream_close(to, ']');
 }
 
-static const char *folder_of(const struct session *s, const struct shown *v,
-			     size_t i)
+static const char *group_root_path(const struct session *s,
+				   const struct shown_groups *v, size_t i)
 {
 	if (v->groups[i].home)
 		return s->home;
 	return i ? s->extras[i - 1].path : s->project;
 }
 
-static void print_json(const struct session *s, const struct changes *c,
-		       const struct shown *v)
+static void print_diff_json(const struct session *s, const struct changes *c,
+			    const struct shown_groups *v)
 {
 	json_t *object = json_object(), *counts = diffshow_counts(&c->project);
 	struct jsonstream to = {0};
@@ -105,27 +105,27 @@ static void print_json(const struct session *s, const struct changes *c,
 	jsonstream_open(&to, NULL, '{');
 	jsonstream_put_all(&to, object);
 	diffshow_json(&c->project, "entries", &to);
-	put_extras(s, c, &to);
+	write_extras_json(s, c, &to);
 	diffshow_json(&c->home, "home", &to);
 	jsonstream_open(&to, "risks", '[');
 	for (i = 0; i < v->count; i++)
-		diffrisk_json(&v->groups[i], &v->from[i], folder_of(s, v, i),
-			      &to);
+		diffrisk_json(&v->groups[i], &v->from[i],
+			      group_root_path(s, v, i), &to);
 	jsonstream_close(&to, ']');
 	jsonstream_open(&to, "moves", '[');
 	for (i = 0; i < v->count; i++)
-		diffshow_moves(&v->groups[i], folder_of(s, v, i), &to);
+		diffshow_moves(&v->groups[i], group_root_path(s, v, i), &to);
 	jsonstream_close(&to, ']');
 	jsonstream_put(&to, "agent", agent_show_json(s));
 	jsonstream_close(&to, '}');
 }
 
-static void print_text(const struct session *s, struct changes *c,
-		       const struct shown *v)
+static void print_diff_text(const struct session *s, struct changes *c,
+			    const struct shown_groups *v)
 {
 	size_t i;
 
-	print_header(s, c);
+	print_diff_header(s, c);
 	for (i = 0; i < v->count; i++)
 		diffrisk_print(&v->groups[i], &v->from[i]);
 	agent_show_list(s);
@@ -134,13 +134,13 @@ static void print_text(const struct session *s, struct changes *c,
 		diffshow_texts(&v->groups[i], &v->from[i]);
 }
 
-static void print_lines(const struct session *s, const struct changes *c,
-			const struct shown *v, enum diff_form form)
+static void print_diff_lines(const struct session *s, const struct changes *c,
+			     const struct shown_groups *v, enum diff_form form)
 {
 	size_t i;
 
 	if (form == FORM_STAT)
-		print_header(s, c);
+		print_diff_header(s, c);
 	for (i = 0; i < v->count; i++) {
 		const struct changes_group *g = &v->groups[i];
 
@@ -151,22 +151,22 @@ static void print_lines(const struct session *s, const struct changes *c,
 	}
 }
 
-static void print(const struct session *s, struct changes *c,
-		  const struct diff_options *o)
+static void print_diff(const struct session *s, struct changes *c,
+		       const struct diff_options *o)
 {
-	AUTO(shown) struct shown v = {0};
+	AUTO(shown_groups) struct shown_groups v = {0};
 
-	shown_make(c, &v);
+	shown_groups_make(c, &v);
 	if (o->form == FORM_TEXT)
-		print_text(s, c, &v);
+		print_diff_text(s, c, &v);
 	else if (o->form == FORM_JSON)
-		print_json(s, c, &v);
+		print_diff_json(s, c, &v);
 	else
-		print_lines(s, c, &v, o->form);
+		print_diff_lines(s, c, &v, o->form);
 }
 
-static int mark_list(struct context *c, uint64_t seq, struct change_list *list,
-		     struct err *err)
+static int mark_edited_list(struct context *c, uint64_t seq,
+			    struct change_list *list, struct err *err)
 {
 	AUTO(snapshot) struct snapshot base = {0};
 
@@ -178,8 +178,8 @@ static int mark_list(struct context *c, uint64_t seq, struct change_list *list,
 }
 
 /* While there is no base yet, nothing is marked. */
-static int mark_all(struct context *c, struct session *s,
-		    struct changes *changes, struct err *err)
+static int mark_edited_groups(struct context *c, struct session *s,
+			      struct changes *changes, struct err *err)
 {
 	int got = session_base(s, false, err);
 	size_t i;
@@ -187,22 +187,23 @@ static int mark_all(struct context *c, struct session *s,
 	if (got <= 0)
 		return got;
 	if (context_store(c, STORE_READ, err) < 0 ||
-	    mark_list(c, s->base, &changes->project, err) < 0)
+	    mark_edited_list(c, s->base, &changes->project, err) < 0)
 		return -err->num;
 	for (i = 0; i < changes->extra_count; i++)
-		if (mark_list(c, s->extras[i].base, &changes->extras[i].list,
-			      err) < 0)
+		if (mark_edited_list(c, s->extras[i].base,
+				     &changes->extras[i].list, err) < 0)
 			return -err->num;
 	return 0;
 }
 
 /* A diff is shown in any case. */
-static void mark_here(struct context *c, struct session *s,
-		      struct changes *changes)
+static void mark_edited_changes(struct context *c, struct session *s,
+				struct changes *changes)
 {
 	struct err err;
 
-	if (changes_total(changes) && mark_all(c, s, changes, &err) < 0)
+	if (changes_total(changes) &&
+	    mark_edited_groups(c, s, changes, &err) < 0)
 		output_warn("what has changed here since the run began cannot "
 			    "be marked: %s",
 			    err.text);
@@ -210,15 +211,16 @@ static void mark_here(struct context *c, struct session *s,
 
 /* A live run's layer as it is at one moment; where the run cannot be held
  * still, as it is while it is read. */
-static int load_held(struct context *c, const struct session *s,
-		     struct changes *ret, struct err *err)
+static int load_suspended(struct context *c, const struct session *s,
+			  struct changes *ret, struct err *err)
 {
 	struct frozen *frozen = NULL;
-	struct err odd;
+	struct err unexpected;
 	int got;
 
-	if (live_suspend(s, &frozen, &odd) < 0)
-		output_warn("%s: it goes on while its layer is read", odd.text);
+	if (live_suspend(s, &frozen, &unexpected) < 0)
+		output_warn("%s: it goes on while its layer is read",
+			    unexpected.text);
 	got = changes_load_own(c, s, ret, err);
 	freeze_end(&frozen);
 	return got;
@@ -246,11 +248,11 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 			     text_quote(p.session.project));
 	else if (got < 0)
 		return got;
-	if (load_held(c, &p.session, &changes, err) < 0)
+	if (load_suspended(c, &p.session, &changes, err) < 0)
 		return -err->num;
 	if (resolve_run_check(&p, &changes, err) < 0)
 		return -err->num;
-	mark_here(c, &p.session, &changes);
+	mark_edited_changes(c, &p.session, &changes);
 	changes_find_moves(&changes);
 	resolve_run_filter(&p, &changes);
 	output_color(o->color);
@@ -258,7 +260,7 @@ static int diff(struct context *c, int count, char **argv, int dashed,
 		output_pager_start();
 	if (resolve_run_is_running(&p.session) && o->form <= FORM_STAT)
 		(void)printf("still going: this is what there is by now\n");
-	print(&p.session, &changes, o);
+	print_diff(&p.session, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return o->exit_code && changes_total(&changes) + changes.home.count;

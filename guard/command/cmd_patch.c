@@ -12,14 +12,15 @@
 #include "guard/recover.h"
 #include "restore/git/gitpatch.h"
 
-struct patch {
+struct patch_command {
 	bool raw; /* no terminal: the bytes as they are */
 	bool left_out; /* something that is no mere metadata */
 };
 
-static int print_piece(void *arg, const void *data, size_t len, struct err *err)
+static int write_patch_data(void *arg, const void *data, size_t len,
+			    struct err *err)
 {
-	const struct patch *p = arg;
+	const struct patch_command *p = arg;
 	AUTO(buf) struct buf b = {0};
 
 	if (!p->raw) {
@@ -32,9 +33,10 @@ static int print_piece(void *arg, const void *data, size_t len, struct err *err)
 	return 0;
 }
 
-static void say_lost(void *arg, const char *path, enum gitpatch_loss loss)
+static void print_patch_loss(void *arg, const char *path,
+			     enum gitpatch_loss loss)
 {
-	struct patch *p = arg;
+	struct patch_command *p = arg;
 
 	if (loss == GITPATCH_KIND || loss == GITPATCH_LARGE ||
 	    loss == GITPATCH_FILTER || loss == GITPATCH_INCOMPLETE)
@@ -43,15 +45,15 @@ static void say_lost(void *arg, const char *path, enum gitpatch_loss loss)
 		    gitpatch_loss_text(loss));
 }
 
-static int patch(struct context *c, int count, char **argv, int dashed,
-		 struct err *err)
+static int patch_command(struct context *c, int count, char **argv, int dashed,
+			 struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
 	AUTO(sides) struct sides sides = SIDES_NONE;
-	struct patch p = {.raw = !isatty(STDOUT_FILENO)};
+	struct patch_command p = {.raw = !isatty(STDOUT_FILENO)};
 	struct gitpatch_sink sink = {
-		.add = print_piece,
-		.lost = say_lost,
+		.add = write_patch_data,
+		.lost = print_patch_loss,
 		.arg = &p,
 	};
 	struct gitpatch_job job;
@@ -88,6 +90,6 @@ int cmd_patch(int argc, char **argv)
 	got = options_parse(verb, argc, argv, slots);
 	if (got != OPTIONS_END)
 		return got;
-	got = patch(&c, argc - optind, argv + optind, dashed, &err);
+	got = patch_command(&c, argc - optind, argv + optind, dashed, &err);
 	return output_status(got, &err);
 }

@@ -28,7 +28,8 @@ struct show_options {
  * Raw when somebody else reads it, escaped on a terminal. A character that is
  * cut in two by a piece's end is shown as bytes: no harm, no control.
  */
-static int print_piece(void *arg, const void *data, size_t len, struct err *err)
+static int print_show_data(void *arg, const void *data, size_t len,
+			   struct err *err)
 {
 	const bool *raw = arg;
 	AUTO(buf) struct buf b = {0};
@@ -41,7 +42,7 @@ static int print_piece(void *arg, const void *data, size_t len, struct err *err)
 	return 0;
 }
 
-static void begin_text(const struct show_options *o, bool *ret_raw)
+static void begin_text_output(const struct show_options *o, bool *ret_raw)
 {
 	*ret_raw = !isatty(STDOUT_FILENO);
 	if (!o->no_pager)
@@ -91,7 +92,7 @@ static void print_field(const char *name, const char *value)
 		(void)printf("%-10s %s\n", name, buf_text(&b));
 }
 
-static void print_list(const char *name, char *const *texts)
+static void print_text_list(const char *name, char *const *texts)
 {
 	AUTO(buf) struct buf b = {0};
 
@@ -111,8 +112,8 @@ static void print_details(const struct snapshot *s)
 	print_field("run", s->run_id);
 	print_field("command", s->command);
 	print_field("message", s->message);
-	print_list("tags", s->tags);
-	print_list("without", s->excludes);
+	print_text_list("tags", s->tags);
+	print_text_list("without", s->excludes);
 	(void)printf("%-10s %s in %s, %s\n", "holds",
 		     text_count(s->files, "file"),
 		     text_count(s->dirs, "folder"), text_size(s->bytes));
@@ -145,10 +146,10 @@ static int show_entry(struct store *store, const struct entry *e,
 	if (e->flags & ENTRY_INCOMPLETE)
 		output_warn("this version is not complete: it could not be "
 			    "read whole when it was stored");
-	begin_text(o, &raw);
+	begin_text_output(o, &raw);
 	return e->content.type == OBJECT_NONE
 		       ? 0
-		       : content_each(store, &e->content, print_piece, &raw,
+		       : content_each(store, &e->content, print_show_data, &raw,
 				      err);
 }
 
@@ -184,7 +185,7 @@ static int show_snapshot(struct context *c, const char *when, const char *arg,
 	return show_entry(c->store, &e, o, err);
 }
 
-static int print_file(int fd, const struct show_options *o, struct err *err)
+static int print_run_file(int fd, const struct show_options *o, struct err *err)
 {
 	auto_free char *piece = mem_alloc(PIECE);
 	struct stat st;
@@ -194,7 +195,7 @@ static int print_file(int fd, const struct show_options *o, struct err *err)
 		return fail_errno(err, "stat");
 	if (!S_ISREG(st.st_mode))
 		return fail(err, EINVAL, "it is no regular file");
-	begin_text(o, &raw);
+	begin_text_output(o, &raw);
 	for (;;) {
 		ssize_t n = fd_read(fd, piece, PIECE);
 
@@ -202,7 +203,7 @@ static int print_file(int fd, const struct show_options *o, struct err *err)
 			return fail_errno(err, "read");
 		if (n == 0)
 			return 0;
-		if (print_piece(&raw, piece, (size_t)n, err) < 0)
+		if (print_show_data(&raw, piece, (size_t)n, err) < 0)
 			return -err->num;
 	}
 }
@@ -222,8 +223,8 @@ static int show_unchanged(struct context *c, const struct session *s,
 }
 
 /* 1: shown; 0: `when` is no run. */
-static int show_run(struct context *c, const char *when, const char *path,
-		    const struct show_options *o, struct err *err)
+static int show_run_path(struct context *c, const char *when, const char *path,
+			 const struct show_options *o, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	auto_close int fd = -1;
@@ -237,12 +238,13 @@ static int show_run(struct context *c, const char *when, const char *path,
 	if (fd == -ENOENT || fd == -EISDIR)
 		got = show_unchanged(c, &s, path, o, err);
 	else
-		got = fd < 0 ? fd : print_file(fd, o, err);
+		got = fd < 0 ? fd : print_run_file(fd, o, err);
 	return got < 0 ? err_context(err, "run %s: %s", s.id, text_quote(path))
 		       : 1;
 }
 
-static int show(const char *arg, const struct show_options *o, struct err *err)
+static int show_operand(const char *arg, const struct show_options *o,
+			struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *when = NULL, *path = NULL;
@@ -251,7 +253,7 @@ static int show(const char *arg, const struct show_options *o, struct err *err)
 	if (context_open(&c, true, err) < 0)
 		return -err->num;
 	if (runview_split(arg, &when, &path))
-		got = show_run(&c, when, path, o, err);
+		got = show_run_path(&c, when, path, o, err);
 	if (got)
 		return got;
 	free(when);
@@ -279,7 +281,7 @@ int cmd_show(int argc, char **argv)
 		options_usage_error(verb, "one SNAP or SNAP:PATH");
 		return STATUS_USAGE;
 	}
-	if (show(argv[optind], &o, &err) < 0) {
+	if (show_operand(argv[optind], &o, &err) < 0) {
 		if (output_has_failed())
 			return STATUS_OK;
 		output_error(&err);
