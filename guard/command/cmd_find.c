@@ -17,7 +17,7 @@
 #include "guard/progress.h"
 #include "guard/table.h"
 
-struct find {
+struct find_command {
 	const char *at;
 	bool every_version, all, json, no_case;
 	const char *pattern; /* of a name */
@@ -26,9 +26,10 @@ struct find {
 	struct progress progress;
 };
 
-static bool is_wanted(void *arg, const char *path, const struct entry *e)
+static bool matches_find_pattern(void *arg, const char *path,
+				 const struct entry *e)
 {
-	const struct find *f = arg;
+	const struct find_command *f = arg;
 
 	(void)e;
 	if (f->whole)
@@ -37,14 +38,14 @@ static bool is_wanted(void *arg, const char *path, const struct entry *e)
 		       f->no_case ? FNM_CASEFOLD : 0) == 0;
 }
 
-static void tell_progress(void *arg, size_t done, size_t count)
+static void show_find_progress(void *arg, size_t done, size_t count)
 {
-	struct find *f = arg;
+	struct find_command *f = arg;
 
 	progress_count(&f->progress, done, count, "snapshot");
 }
 
-static char *what_text(const struct entry *e)
+static char *found_entry_text(const struct entry *e)
 {
 	if (e->flags & ENTRY_INCOMPLETE && !S_ISDIR(e->mode))
 		return mem_strdup("incomplete");
@@ -52,14 +53,15 @@ static char *what_text(const struct entry *e)
 					   : jsonout_type(e->mode));
 }
 
-static void print_text(const struct find *f, const struct versions *v)
+static void print_find_text(const struct find_command *f,
+			    const struct versions *v)
 {
 	AUTO(table) struct table t = {.columns = 5, .right = "   r"};
 	size_t i;
 
 	for (i = 0; i < v->count; i++) {
 		const struct version *item = &v->items[i];
-		auto_free char *what = what_text(&item->entry);
+		auto_free char *what = found_entry_text(&item->entry);
 		auto_free char *seqs =
 			item->first == item->last
 				? mem_printf("%" PRIu64, item->last)
@@ -80,7 +82,7 @@ static void print_text(const struct find *f, const struct versions *v)
 	table_print(&t, "", stdout);
 }
 
-static json_t *json_end(uint64_t seq, struct timestamp time)
+static json_t *version_end_json(uint64_t seq, struct timestamp time)
 {
 	json_t *object = json_object();
 
@@ -89,7 +91,7 @@ static json_t *json_end(uint64_t seq, struct timestamp time)
 	return object;
 }
 
-static void print_json(const struct versions *v)
+static void print_find_json(const struct versions *v)
 {
 	json_t *whole = json_object(), *array = json_array();
 	size_t i;
@@ -108,9 +110,10 @@ static void print_json(const struct versions *v)
 		jsonout_time(object, "mtime", item->entry.mtime);
 		(void)json_object_set_new(
 			object, "first",
-			json_end(item->first, item->first_time));
+			version_end_json(item->first, item->first_time));
 		(void)json_object_set_new(
-			object, "last", json_end(item->last, item->last_time));
+			object, "last",
+			version_end_json(item->last, item->last_time));
 		jsonout_number(object, "snapshots", item->snapshots);
 		(void)json_object_set_new(object, "newest",
 					  json_boolean(item->newest));
@@ -122,8 +125,8 @@ static void print_json(const struct versions *v)
 }
 
 /* Where to begin, and the pattern as it is matched. */
-static char *prepare(struct find *f, const struct context *c, const char *arg,
-		     struct err *err)
+static char *prepare_find(struct find_command *f, const struct context *c,
+			  const char *arg, struct err *err)
 {
 	f->here = path_resolve(".", err);
 	if (!f->here)
@@ -137,19 +140,21 @@ static char *prepare(struct find *f, const struct context *c, const char *arg,
 	return mem_strdup(f->all ? "/" : c->project);
 }
 
-static int find(struct find *f, const char *arg, struct err *err)
+static int find_command(struct find_command *f, const char *arg,
+			struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
-	struct versions v = {
-		.want = is_wanted, .progress = tell_progress, .arg = f};
+	struct versions v = {.want = matches_find_pattern,
+			     .progress = show_find_progress,
+			     .arg = f};
 	auto_free char *from = NULL;
 	int got;
 
 	if (context_open(&c, true, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0)
 		return -err->num;
-	from = prepare(f, &c, arg, err);
+	from = prepare_find(f, &c, arg, err);
 	if (!from)
 		return -err->num;
 	progress_start(&f->progress, "find");
@@ -159,9 +164,9 @@ static int find(struct find *f, const char *arg, struct err *err)
 		return got;
 	versions_sort(&v);
 	if (f->json)
-		print_json(&v);
+		print_find_json(&v);
 	else
-		print_text(f, &v);
+		print_find_text(f, &v);
 	if (!v.count && !f->json)
 		output_print("nothing called %s is stored of %s%s",
 			     text_quote(arg),
@@ -177,7 +182,7 @@ static int find(struct find *f, const char *arg, struct err *err)
 int cmd_find(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("find");
-	struct find f = {0};
+	struct find_command f = {0};
 	const struct option_slot slots[] = {
 		{OPT_AT, .text = &f.at},
 		{OPT_ALL_VERSIONS, .flag = &f.every_version},
@@ -201,7 +206,7 @@ int cmd_find(int argc, char **argv)
 					  "--all-versions means all of them");
 		return STATUS_USAGE;
 	}
-	got = find(&f, argv[optind], &err);
+	got = find_command(&f, argv[optind], &err);
 	free(f.whole);
 	free(f.here);
 	return output_status(got, &err);

@@ -55,7 +55,7 @@ static void texts_free(struct texts *t)
 /* --- which texts there are --- */
 
 /* A .git is searched where a path names it: what is in it are copies. */
-static bool is_file(void *arg, const char *path, const struct entry *e)
+static bool is_regular_file(void *arg, const char *path, const struct entry *e)
 {
 	const struct grep *g = arg;
 
@@ -63,7 +63,7 @@ static bool is_file(void *arg, const char *path, const struct entry *e)
 	       (g->git || !path_has_part(path + 1, ".git"));
 }
 
-static int compare_ids(const struct oid *a, const struct oid *b)
+static int compare_oids(const struct oid *a, const struct oid *b)
 {
 	int order = memcmp(a->hash, b->hash, sizeof(a->hash));
 
@@ -76,13 +76,13 @@ static int compare_ids(const struct oid *a, const struct oid *b)
 	return (a->len > b->len) - (a->len < b->len);
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_text_ids(const void *a, const void *b)
 {
-	return compare_ids(&((const struct text *)a)->id,
-			   &((const struct text *)b)->id);
+	return compare_oids(&((const struct text *)a)->id,
+			    &((const struct text *)b)->id);
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_text_offsets(const void *a, const void *b)
 {
 	const struct text *x = *(struct text *const *)a;
 	const struct text *y = *(struct text *const *)b;
@@ -100,7 +100,7 @@ static void texts_make(const struct versions *v, struct texts *t)
 			.id = v->items[i].entry.content, .version = i};
 	}
 	if (t->count)
-		qsort(t->items, t->count, sizeof(*t->items), by_id);
+		qsort(t->items, t->count, sizeof(*t->items), compare_text_ids);
 	for (i = 0; i < t->count; i++) {
 		if (kept && oid_equal(&t->items[kept - 1].id, &t->items[i].id))
 			continue;
@@ -113,7 +113,8 @@ static void texts_make(const struct versions *v, struct texts *t)
 
 /* --- searching --- */
 
-static int feed(void *arg, const void *data, size_t len, struct err *err)
+static int feed_scanner(void *arg, const void *data, size_t len,
+			struct err *err)
 {
 	struct scanner *s = arg;
 	int got = scanner_add(s, data, len, err);
@@ -125,7 +126,7 @@ static int feed(void *arg, const void *data, size_t len, struct err *err)
 static int scan_text(struct grep *g, const struct oid *id, struct scanner *s,
 		     struct err *err)
 {
-	int got = content_each(g->store, id, feed, s, err);
+	int got = content_each(g->store, id, feed_scanner, s, err);
 
 	if (got == -ECANCELED)
 		return 0;
@@ -147,7 +148,7 @@ static void search_all(struct grep *g, const struct versions *v,
 		order[i] = &t->items[i];
 		order[i]->where = store_position(g->store, &t->items[i].id);
 	}
-	qsort(order, t->count, sizeof(struct text *), by_place);
+	qsort(order, t->count, sizeof(struct text *), compare_text_offsets);
 	for (i = 0; i < t->count; i++) {
 		AUTO(scanner) struct scanner s = {.matcher = &g->matcher};
 		const struct version *item = &v->items[order[i]->version];
@@ -169,32 +170,32 @@ static void search_all(struct grep *g, const struct versions *v,
 /* --- showing --- */
 
 /* Lines of one path that were printed for a newer version of it. */
-struct lines {
+struct printed_lines {
 	uint64_t *slots; /* numbers of texts, 0: free */
 	size_t count, capacity;
 };
 
-static void lines_free(struct lines *l)
+static void printed_lines_free(struct printed_lines *l)
 {
 	free(l->slots);
-	*l = (struct lines){0};
+	*l = (struct printed_lines){0};
 }
 
 /* True when it was not in there. */
-static bool lines_add(struct lines *l, uint64_t number)
+static bool printed_lines_add(struct printed_lines *l, uint64_t number)
 {
 	size_t i;
 
 	number += !number;
 	if (2 * (l->count + 1) > l->capacity) {
-		struct lines wider = {.capacity = l->capacity ? 4 * l->capacity
-							      : 64};
+		struct printed_lines wider = {
+			.capacity = l->capacity ? 4 * l->capacity : 64};
 
 		wider.slots = mem_zalloc(wider.capacity * sizeof(*wider.slots));
 		for (i = 0; i < l->capacity; i++)
 			if (l->slots[i])
-				(void)lines_add(&wider, l->slots[i]);
-		lines_free(l);
+				(void)printed_lines_add(&wider, l->slots[i]);
+		printed_lines_free(l);
 		*l = wider;
 	}
 	for (i = number & (l->capacity - 1); l->slots[i];
@@ -206,15 +207,16 @@ static bool lines_add(struct lines *l, uint64_t number)
 	return true;
 }
 
-struct showing {
+struct match_printer {
 	struct grep *g;
 	const struct version *version;
-	struct lines *lines;
+	struct printed_lines *printed_lines;
 	char *label; /* "12:src/a.c" */
 	json_t *matches; /* NULL: text */
 };
 
-static void add_part(struct buf *to, const char *data, size_t len, bool hit)
+static void add_match_part(struct buf *to, const char *data, size_t len,
+			   bool hit)
 {
 	if (hit)
 		buf_add_text(to, output_style(STYLE_DELETED));
@@ -223,7 +225,7 @@ static void add_part(struct buf *to, const char *data, size_t len, bool hit)
 		buf_add_text(to, output_style(STYLE_NONE));
 }
 
-static void print_match(const struct showing *s, const struct match *m)
+static void print_match(const struct match_printer *s, const struct match *m)
 {
 	AUTO(buf) struct buf b = {0};
 	size_t len = m->len, start = m->start, end = m->end;
@@ -233,10 +235,10 @@ static void print_match(const struct showing *s, const struct match *m)
 		len = SHOWN_MAX;
 	start = start < len ? start : len;
 	end = end < len ? end : len;
-	add_part(&b, m->line, start, false);
+	add_match_part(&b, m->line, start, false);
 	if (end > start)
-		add_part(&b, m->line + start, end - start, true);
-	add_part(&b, m->line + end, len - end, false);
+		add_match_part(&b, m->line + start, end - start, true);
+	add_match_part(&b, m->line + end, len - end, false);
 	if (s->g->numbers)
 		(void)printf("%s:%" PRIu64 ":%s%s\n", s->label, m->number,
 			     buf_text(&b), cut ? "..." : "");
@@ -245,9 +247,9 @@ static void print_match(const struct showing *s, const struct match *m)
 			     cut ? "..." : "");
 }
 
-static int show_match(void *arg, const struct match *m, struct err *err)
+static int print_or_add_match(void *arg, const struct match *m, struct err *err)
 {
-	const struct showing *s = arg;
+	const struct match_printer *s = arg;
 	auto_free char *text = mem_strndup(m->line, m->len);
 
 	if (s->matches) {
@@ -258,13 +260,13 @@ static int show_match(void *arg, const struct match *m, struct err *err)
 		(void)json_array_append_new(s->matches, object);
 		return 0;
 	}
-	if (lines_add(s->lines, store_hash_text(text)))
+	if (printed_lines_add(s->printed_lines, store_hash_text(text)))
 		print_match(s, m);
 	return output_has_failed() ? fail(err, EPIPE, "nobody reads it") : 0;
 }
 
-static json_t *json_version(const struct version *v, const struct scanner *s,
-			    json_t *matches)
+static json_t *grep_version_json(const struct version *v,
+				 const struct scanner *s, json_t *matches)
 {
 	json_t *object = json_object();
 
@@ -280,7 +282,7 @@ static json_t *json_version(const struct version *v, const struct scanner *s,
 	return object;
 }
 
-static char *label_of(const struct grep *g, const struct version *v)
+static char *version_label(const struct grep *g, const struct version *v)
 {
 	struct buf b = {0};
 
@@ -290,18 +292,19 @@ static char *label_of(const struct grep *g, const struct version *v)
 	return buf_take_text(&b);
 }
 
-static int show_version(struct grep *g, const struct version *v,
-			struct lines *lines, json_t *array, struct err *err)
+static int print_one_version(struct grep *g, const struct version *v,
+			     struct printed_lines *printed_lines, json_t *array,
+			     struct err *err)
 {
-	auto_free char *label = label_of(g, v);
-	struct showing s = {.g = g,
-			    .version = v,
-			    .lines = lines,
-			    .label = label,
-			    .matches = array ? json_array() : NULL};
+	auto_free char *label = version_label(g, v);
+	struct match_printer s = {.g = g,
+				  .version = v,
+				  .printed_lines = printed_lines,
+				  .label = label,
+				  .matches = array ? json_array() : NULL};
 	AUTO(scanner)
 	struct scanner scanner = {
-		.matcher = &g->matcher, .each = show_match, .arg = &s};
+		.matcher = &g->matcher, .each = print_or_add_match, .arg = &s};
 
 	if (g->names && !array) {
 		(void)printf("%s\n", label);
@@ -313,16 +316,17 @@ static int show_version(struct grep *g, const struct version *v,
 	}
 	if (array)
 		(void)json_array_append_new(
-			array, json_version(v, &scanner, s.matches));
+			array, grep_version_json(v, &scanner, s.matches));
 	else if (scanner.binary)
 		(void)printf("%s: binary, matches\n", label);
 	return 0;
 }
 
-static int show_all(struct grep *g, const struct versions *v,
-		    const struct texts *t, json_t *array, struct err *err)
+static int print_version_matches(struct grep *g, const struct versions *v,
+				 const struct texts *t, json_t *array,
+				 struct err *err)
 {
-	AUTO(lines) struct lines lines = {0};
+	AUTO(printed_lines) struct printed_lines printed_lines = {0};
 	const struct version *last = NULL;
 	size_t i;
 
@@ -330,10 +334,11 @@ static int show_all(struct grep *g, const struct versions *v,
 		const struct version *item = &v->items[i];
 		struct text key = {.id = item->entry.content};
 		const struct text *text =
-			bsearch(&key, t->items, t->count, sizeof(key), by_id);
+			bsearch(&key, t->items, t->count, sizeof(key),
+				compare_text_ids);
 
 		if (i && strcmp(v->items[i - 1].path, item->path) != 0)
-			lines_free(&lines);
+			printed_lines_free(&printed_lines);
 		if (!text->matches)
 			continue;
 		/* Names: the newest version of each path that has it. */
@@ -342,45 +347,46 @@ static int show_all(struct grep *g, const struct versions *v,
 			continue;
 		last = item;
 		g->matched++;
-		if (show_version(g, item, &lines, array, err) < 0)
+		if (print_one_version(g, item, &printed_lines, array, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int show(struct grep *g, const struct versions *v, const struct texts *t,
-		struct err *err)
+static int print_matches(struct grep *g, const struct versions *v,
+			 const struct texts *t, struct err *err)
 {
-	json_t *array, *whole;
+	json_t *array, *document;
 
 	if (!g->json) {
 		if (!g->no_pager)
 			output_pager_start();
-		return show_all(g, v, t, NULL, err);
+		return print_version_matches(g, v, t, NULL, err);
 	}
 	array = json_array();
-	if (show_all(g, v, t, array, err) < 0) {
+	if (print_version_matches(g, v, t, array, err) < 0) {
 		json_decref(array);
 		return -err->num;
 	}
-	whole = json_object();
-	jsonout_text(whole, "schema", "guard.grep/1");
-	(void)json_object_set_new(whole, "versions", array);
-	jsonout_print(whole);
+	document = json_object();
+	jsonout_text(document, "schema", "guard.grep/1");
+	(void)json_object_set_new(document, "versions", array);
+	jsonout_print(document);
 	return 0;
 }
 
 /* --- all of it --- */
 
-static void tell_progress(void *arg, size_t done, size_t count)
+static void show_grep_progress(void *arg, size_t done, size_t count)
 {
 	struct grep *g = arg;
 
 	progress_count(&g->progress, done, count, "snapshot");
 }
 
-static int load(struct grep *g, const struct context *c, char **paths,
-		size_t count, struct versions *v, struct err *err)
+static int load_grep_versions(struct grep *g, const struct context *c,
+			      char **paths, size_t count, struct versions *v,
+			      struct err *err)
 {
 	size_t i;
 
@@ -403,8 +409,9 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(versions)
-	struct versions v = {
-		.want = is_file, .progress = tell_progress, .arg = g};
+	struct versions v = {.want = is_regular_file,
+			     .progress = show_grep_progress,
+			     .arg = g};
 	AUTO(texts) struct texts t = {0};
 	int got;
 
@@ -414,14 +421,14 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 		return -err->num;
 	g->store = c.store;
 	progress_start(&g->progress, "grep");
-	got = load(g, &c, paths, count, &v, err);
+	got = load_grep_versions(g, &c, paths, count, &v, err);
 	if (got == 0) {
 		versions_sort(&v);
 		texts_make(&v, &t);
 		search_all(g, &v, &t);
 	}
 	progress_end(&g->progress);
-	if (got < 0 || show(g, &v, &t, err) < 0)
+	if (got < 0 || print_matches(g, &v, &t, err) < 0)
 		return output_has_failed() ? STATUS_OK : -err->num;
 	if (!output_finish())
 		return STATUS_REFUSED;

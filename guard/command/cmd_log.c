@@ -28,7 +28,7 @@ struct log_options {
 	unsigned long count;
 };
 
-static void tell_progress(void *arg, size_t done, size_t count)
+static void show_log_progress(void *arg, size_t done, size_t count)
 {
 	progress_count(arg, done, count, "snapshot");
 }
@@ -41,7 +41,7 @@ static int log_snapshots(struct context *c, const char *arg,
 	AUTO(history)
 	struct history h = {.path = path,
 			    .project = o->all ? NULL : c->project,
-			    .progress = tell_progress,
+			    .progress = show_log_progress,
 			    .arg = &progress};
 	int got;
 
@@ -70,7 +70,7 @@ static int log_snapshots(struct context *c, const char *arg,
 
 /* key=value for everything that is not in a column of its own; "kept" is a name
  * in guard's trash. */
-static void add_rest(struct buf *to, json_t *line)
+static void add_other_fields(struct buf *to, json_t *line)
 {
 	static const char *const shown[] = {"time", "action", "uid", "pid",
 					    "kept"};
@@ -92,7 +92,7 @@ static void add_rest(struct buf *to, json_t *line)
 	}
 }
 
-static const char *text_of(json_t *line, const char *key)
+static const char *log_line_text(json_t *line, const char *key)
 {
 	const char *text = json_string_value(json_object_get(line, key));
 
@@ -100,11 +100,11 @@ static const char *text_of(json_t *line, const char *key)
 }
 
 /* runs: those of the project; the end of a run names the run alone. */
-static bool of_project(json_t *line, const char *project, json_t *runs)
+static bool is_project_line(json_t *line, const char *project, json_t *runs)
 {
 	if (json_object_get(line, "project"))
-		return strcmp(text_of(line, "project"), project) == 0;
-	return json_object_get(runs, text_of(line, "run")) != NULL;
+		return strcmp(log_line_text(line, "project"), project) == 0;
+	return json_object_get(runs, log_line_text(line, "run")) != NULL;
 }
 
 /* As the other times of a log: of this place. */
@@ -128,9 +128,9 @@ static void print_action(json_t *line)
 		undo ? mem_printf("undo %d", (int)json_integer_value(undo))
 		     : mem_strdup("");
 
-	add_time(&time, text_of(line, "time"));
-	output_name(&action, text_of(line, "action"));
-	add_rest(&rest, line);
+	add_time(&time, log_line_text(line, "time"));
+	output_name(&action, log_line_text(line, "action"));
+	add_other_fields(&rest, line);
 	(void)printf("%s  %s%-7s%s  %-9s  %s\n", buf_text(&time),
 		     output_style(STYLE_BOLD), number, output_style(STYLE_NONE),
 		     buf_text(&action), buf_text(&rest));
@@ -149,10 +149,11 @@ static json_t *parse_lines(struct buf *log, const char *project, json_t *runs)
 
 		if (json_is_object(line)) {
 			(void)json_array_append(array, line);
-			if (strcmp(text_of(line, "project"), project) == 0)
-				(void)json_object_set_new(runs,
-							  text_of(line, "run"),
-							  json_true());
+			if (strcmp(log_line_text(line, "project"), project) ==
+			    0)
+				(void)json_object_set_new(
+					runs, log_line_text(line, "run"),
+					json_true());
 		}
 		json_decref(line);
 		at += len + (at[len] == '\n');
@@ -171,7 +172,7 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 	while (i-- > 0 && json_array_size(wanted) < o->count) {
 		json_t *line = json_array_get(lines, i);
 
-		if (o->all || of_project(line, c->project, runs))
+		if (o->all || is_project_line(line, c->project, runs))
 			(void)json_array_append(wanted, line);
 	}
 	json_decref(lines);
@@ -179,7 +180,7 @@ static json_t *parse_actions(struct buf *log, const struct context *c,
 	return wanted;
 }
 
-static bool has_kept(const struct action *a, const char *name)
+static bool has_trashed_part(const struct action *a, const char *name)
 {
 	size_t i;
 
@@ -191,21 +192,21 @@ static bool has_kept(const struct action *a, const char *name)
 
 /* The line of an action, by the snapshot that was taken before it; a discard
  * and what was finished after a sudden end have none, but a run. */
-static bool is_line_of(json_t *line, const struct action *a,
-		       const char *project)
+static bool is_action_line(json_t *line, const struct action *a,
+			   const char *project)
 {
 	auto_free char *before = mem_printf("%" PRIu64, a->before);
 	const char *kind = a->part_count ? "discard" : a->kind;
 
-	if (strcmp(text_of(line, "action"), kind) != 0 ||
-	    strcmp(text_of(line, "project"), project) != 0 ||
+	if (strcmp(log_line_text(line, "action"), kind) != 0 ||
+	    strcmp(log_line_text(line, "project"), project) != 0 ||
 	    json_object_get(line, "undo"))
 		return false;
 	if (a->part_count || json_object_get(line, "kept"))
-		return has_kept(a, text_of(line, "kept"));
+		return has_trashed_part(a, log_line_text(line, "kept"));
 	return json_object_get(line, "before")
-		       ? strcmp(text_of(line, "before"), before) == 0
-		       : strcmp(text_of(line, "run"), a->run_id) == 0;
+		       ? strcmp(log_line_text(line, "before"), before) == 0
+		       : strcmp(log_line_text(line, "run"), a->run_id) == 0;
 }
 
 /* Each action that can be taken back gets "undo": so many have to be. One of
@@ -225,7 +226,7 @@ static void number_actions(const struct context *c, json_t *lines)
 			return;
 		json_array_foreach(lines, i, line)
 		{
-			if (!is_line_of(line, &a, c->project))
+			if (!is_action_line(line, &a, c->project))
 				continue;
 			(void)json_object_set_new(
 				line, "undo",
@@ -259,8 +260,8 @@ static int log_actions(struct context *c, const struct log_options *o,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static bool read_count(const struct verb *verb, int id, const char *value,
-		       void *to)
+static bool read_log_count(const struct verb *verb, int id, const char *value,
+			   void *to)
 {
 	if (parse_number(value, ~0ul, to) == 0)
 		return true;
@@ -275,7 +276,7 @@ int cmd_log(int argc, char **argv)
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct log_options o = {.count = ~0ul};
 	const struct option_slot slots[] = {
-		{'n', .read = read_count, .to = &o.count},
+		{'n', .read = read_log_count, .to = &o.count},
 		{OPT_ACTIONS, .flag = &o.actions},
 		{'a', .flag = &o.all},
 		{OPT_JSON, .flag = &o.json},

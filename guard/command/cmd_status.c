@@ -27,7 +27,8 @@ struct status_options {
 
 /* Those of a folder above too: without git, every folder that a run was
  * started in is a project. */
-static bool wanted(const struct session *s, const struct status_options *o)
+static bool is_shown_run(const struct session *s,
+			 const struct status_options *o)
 {
 	size_t i;
 
@@ -41,19 +42,20 @@ static bool wanted(const struct session *s, const struct status_options *o)
 	return path_below(o->project, s->project);
 }
 
-struct counted {
+struct status_counts {
 	struct change_counts n; /* the project, and the folders beside it */
 	size_t home;
 };
 
 /* A layer is looked at only as long as it is somebody's to decide on. 0, or
  * negative with the text in err. */
-static int count(const struct session *s, const struct status_options *o,
-		 struct counted *ret, struct err *err)
+static int count_run_changes(const struct session *s,
+			     const struct status_options *o,
+			     struct status_counts *ret, struct err *err)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 
-	*ret = (struct counted){0};
+	*ret = (struct status_counts){0};
 	if (!run_state_pending(s->state))
 		return 0;
 	if (changes_load_own(o->context, s, &changes, err) < 0)
@@ -72,10 +74,10 @@ static bool may_overlap(const struct session_list *list, size_t i,
 	const struct session *s = &list->items[i];
 	size_t k;
 
-	if (!wanted(s, o) || !run_state_pending(s->state))
+	if (!is_shown_run(s, o) || !run_state_pending(s->state))
 		return false;
 	for (k = 0; k < list->count; k++)
-		if (k != i && wanted(&list->items[k], o) &&
+		if (k != i && is_shown_run(&list->items[k], o) &&
 		    run_state_pending(list->items[k].state) &&
 		    strcmp(list->items[k].project, s->project) == 0)
 			return true;
@@ -127,8 +129,9 @@ static void each_overlap(const struct session_list *list,
 		changes_free(&layers[i]);
 }
 
-static void say_overlap(void *arg, const struct session *a,
-			const struct session *b, const struct overlap *overlap)
+static void print_overlap(void *arg, const struct session *a,
+			  const struct session *b,
+			  const struct overlap *overlap)
 {
 	const size_t most = sizeof(overlap->paths) / sizeof(*overlap->paths);
 	AUTO(buf) struct buf names = {0};
@@ -144,8 +147,9 @@ static void say_overlap(void *arg, const struct session *a,
 		    buf_text(&names));
 }
 
-static void add_overlap(void *arg, const struct session *a,
-			const struct session *b, const struct overlap *overlap)
+static void add_overlap_json(void *arg, const struct session *a,
+			     const struct session *b,
+			     const struct overlap *overlap)
 {
 	json_t *object = json_object(), *runs = json_array();
 
@@ -159,37 +163,38 @@ static void add_overlap(void *arg, const struct session *a,
 
 /* --- what is printed --- */
 
-static void print_json(const struct session_list *list,
-		       const struct status_options *o)
+static void print_status_json(const struct session_list *list,
+			      const struct status_options *o)
 {
 	json_t *all = json_array(), *overlaps = json_array();
-	json_t *whole = json_object();
+	json_t *document = json_object();
 	size_t i;
 
 	for (i = list->count; i-- > 0;) {
 		const struct session *s = &list->items[i];
-		struct counted counted;
+		struct status_counts status_counts;
 		struct err err;
 		json_t *run;
 
-		if (!wanted(s, o))
+		if (!is_shown_run(s, o))
 			continue;
 		run = jsonout_run(s);
-		if (count(s, o, &counted, &err) == 0) {
-			(void)json_object_set_new(run, "counts",
-						  jsonout_counts(&counted.n));
-			jsonout_number(run, "home", counted.home);
+		if (count_run_changes(s, o, &status_counts, &err) == 0) {
+			(void)json_object_set_new(
+				run, "counts",
+				jsonout_counts(&status_counts.n));
+			jsonout_number(run, "home", status_counts.home);
 		} else {
 			jsonout_text(run, "error", err.text);
 		}
 		(void)json_array_append_new(all, run);
 	}
-	jsonout_text(whole, "schema", "guard.status/1");
-	(void)json_object_set_new(whole, "runs", all);
-	jsonout_text(whole, "unfinished", o->unfinished);
-	each_overlap(list, o, add_overlap, overlaps);
-	(void)json_object_set_new(whole, "overlaps", overlaps);
-	jsonout_print(whole);
+	jsonout_text(document, "schema", "guard.status/1");
+	(void)json_object_set_new(document, "runs", all);
+	jsonout_text(document, "unfinished", o->unfinished);
+	each_overlap(list, o, add_overlap_json, overlaps);
+	(void)json_object_set_new(document, "overlaps", overlaps);
+	jsonout_print(document);
 }
 
 /* id, state, exit status, deleted, modified, added, in .git, project,
@@ -198,11 +203,11 @@ static void print_porcelain(const struct session *s,
 			    const struct status_options *o)
 {
 	AUTO(buf) struct buf b = {0};
-	struct counted counted;
-	const struct change_counts *n = &counted.n;
+	struct status_counts status_counts;
+	const struct change_counts *n = &status_counts.n;
 	struct err err;
 
-	if (count(s, o, &counted, &err) < 0)
+	if (count_run_changes(s, o, &status_counts, &err) < 0)
 		output_warn("%s", err.text);
 	buf_printf(&b, "%s\t%s\t%d\t%zu\t%zu\t%zu\t%zu\t", s->id,
 		   resolve_run_state_text(s), s->status, n->deleted,
@@ -217,25 +222,25 @@ static char *changes_text(const struct session *s,
 			  const struct status_options *o)
 {
 	struct buf b = {0};
-	struct counted counted;
+	struct status_counts status_counts;
 	struct err err;
 
 	if (!run_state_pending(s->state))
 		return mem_strdup("");
-	if (count(s, o, &counted, &err) < 0) {
+	if (count_run_changes(s, o, &status_counts, &err) < 0) {
 		output_warn("%s", err.text);
 		return mem_strdup("cannot be read");
 	}
-	if (counted.n.total || !counted.home)
-		changes_summary(&counted.n, &b);
-	if (counted.home)
+	if (status_counts.n.total || !status_counts.home)
+		changes_summary(&status_counts.n, &b);
+	if (status_counts.home)
 		buf_printf(&b, "%s%zu in home", b.len ? ", " : "",
-			   counted.home);
+			   status_counts.home);
 	return buf_take_text(&b);
 }
 
-static void add_run(struct table *t, const struct session *s,
-		    const struct status_options *o)
+static void add_status_row(struct table *t, const struct session *s,
+			   const struct status_options *o)
 {
 	auto_free char *changes = changes_text(s, o);
 	AUTO(buf) struct buf command = {0}, project = {0};
@@ -255,15 +260,15 @@ static void add_run(struct table *t, const struct session *s,
 					   buf_text(&project)});
 }
 
-static void explain(const struct session_list *list,
-		    const struct status_options *o)
+static void explain_pending_runs(const struct session_list *list,
+				 const struct status_options *o)
 {
 	size_t i;
 
 	for (i = 0; i < list->count; i++) {
 		const struct session *s = &list->items[i];
 
-		if (!wanted(s, o))
+		if (!is_shown_run(s, o))
 			continue;
 		if (resolve_run_is_running(s))
 			output_hint("%s is still going", s->id);
@@ -285,9 +290,9 @@ static size_t print_table(const struct session_list *list,
 	size_t i, rows = 0;
 
 	for (i = list->count; i-- > 0;) {
-		if (!wanted(&list->items[i], o))
+		if (!is_shown_run(&list->items[i], o))
 			continue;
-		add_run(&t, &list->items[i], o);
+		add_status_row(&t, &list->items[i], o);
 		rows++;
 	}
 	table_print(&t, "", stdout);
@@ -295,8 +300,9 @@ static size_t print_table(const struct session_list *list,
 }
 
 /* Whoever looks in the wrong folder is told where there is something. */
-static void say_none(const struct context *c, const struct session_list *list,
-		     const struct status_options *o)
+static void print_no_runs(const struct context *c,
+			  const struct session_list *list,
+			  const struct status_options *o)
 {
 	size_t elsewhere = 0, i;
 
@@ -315,18 +321,19 @@ static void say_none(const struct context *c, const struct session_list *list,
 			     text_quote(c->project));
 }
 
-static int print(const struct context *c, const struct session_list *list,
-		 const struct status_options *o)
+static int print_status(const struct context *c,
+			const struct session_list *list,
+			const struct status_options *o)
 {
 	size_t i;
 
 	if (o->json) {
-		print_json(list, o);
+		print_status_json(list, o);
 		return STATUS_OK;
 	}
 	if (o->porcelain || o->quiet) {
 		for (i = list->count; i-- > 0;) {
-			if (!wanted(&list->items[i], o))
+			if (!is_shown_run(&list->items[i], o))
 				continue;
 			if (o->porcelain)
 				print_porcelain(&list->items[i], o);
@@ -336,16 +343,16 @@ static int print(const struct context *c, const struct session_list *list,
 		return STATUS_OK;
 	}
 	if (print_table(list, o) == 0)
-		say_none(c, list, o);
-	explain(list, o);
-	each_overlap(list, o, say_overlap, NULL);
+		print_no_runs(c, list, o);
+	explain_pending_runs(list, o);
+	each_overlap(list, o, print_overlap, NULL);
 	return STATUS_OK;
 }
 
 /* One that was interrupted in the middle is only shown: whether it goes on or
  * back is the user's to say. What left the files alone is put in order. */
-static int look_back(struct context *c, struct status_options *o,
-		     struct err *err)
+static int check_unfinished(struct context *c, struct status_options *o,
+			    struct err *err)
 {
 	bool back;
 	int got;
@@ -376,7 +383,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 {
 	AUTO(session_list) struct session_list list = {0};
 
-	if (context_open(c, true, err) < 0 || look_back(c, o, err) < 0)
+	if (context_open(c, true, err) < 0 || check_unfinished(c, o, err) < 0)
 		return -err->num;
 	o->project = c->project;
 	o->context = c;
@@ -387,7 +394,7 @@ static int status(struct context *c, struct status_options *o, struct err *err)
 		return -err->num;
 	if (list.unread.num)
 		output_warn("%s", list.unread.text);
-	return print(c, &list, o);
+	return print_status(c, &list, o);
 }
 
 int cmd_status(int argc, char **argv)
