@@ -13,12 +13,12 @@
 #include "guard/table.h"
 #include "snapshot/tree/catalog.h"
 
-static int list(struct context *c, bool json, struct err *err)
+static int list_pins(struct context *c, bool json, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
 	AUTO(table)
 	struct table t = {.columns = 4, .width = output_width()};
-	json_t *array, *whole;
+	json_t *array, *document;
 	size_t i;
 
 	if (pins_user_load(&c->state, &pins, err) < 0)
@@ -49,16 +49,16 @@ static int list(struct context *c, bool json, struct err *err)
 		json_decref(array);
 		return STATUS_OK;
 	}
-	whole = json_object();
-	jsonout_text(whole, "schema", "guard.pins/1");
-	(void)json_object_set_new(whole, "snapshots", array);
-	jsonout_print(whole);
+	document = json_object();
+	jsonout_text(document, "schema", "guard.pins/1");
+	(void)json_object_set_new(document, "snapshots", array);
+	jsonout_print(document);
 	return STATUS_OK;
 }
 
 /* All are found before the first is changed. */
-static int change(struct context *c, char **argv, size_t count, bool on,
-		  struct err *err)
+static int change_pins(struct context *c, char **argv, size_t count, bool on,
+		       struct err *err)
 {
 	auto_free uint64_t *seqs = mem_resize(NULL, count + 1, sizeof(*seqs));
 	size_t i;
@@ -86,7 +86,7 @@ static int change(struct context *c, char **argv, size_t count, bool on,
 	return STATUS_OK;
 }
 
-static int pin(int argc, char **argv, bool on)
+static int change_or_list_pins(int argc, char **argv, bool on)
 {
 	const struct verb *verb = options_verb(on ? "pin" : "unpin");
 	AUTO(context) struct context c = CONTEXT_NONE;
@@ -109,18 +109,19 @@ static int pin(int argc, char **argv, bool on)
 	if (got == 0)
 		got = context_store(&c, STORE_READ, &err);
 	if (got == 0)
-		got = optind < argc ? change(&c, argv + optind,
-					     (size_t)(argc - optind), on, &err)
-				    : list(&c, json, &err);
+		got = optind < argc
+			      ? change_pins(&c, argv + optind,
+					    (size_t)(argc - optind), on, &err)
+			      : list_pins(&c, json, &err);
 	return output_status(got, &err);
 }
 
 int cmd_pin(int argc, char **argv)
 {
-	return pin(argc, argv, true);
+	return change_or_list_pins(argc, argv, true);
 }
 
 int cmd_unpin(int argc, char **argv)
 {
-	return pin(argc, argv, false);
+	return change_or_list_pins(argc, argv, false);
 }

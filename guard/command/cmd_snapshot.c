@@ -17,7 +17,7 @@
 #include "restore/transaction.h"
 #include "snapshot/walk/take.h"
 
-struct take {
+struct snapshot_command {
 	const char *message;
 	bool json;
 	bool limited; /* the store */
@@ -52,7 +52,7 @@ static json_t *json_snapshot(const struct snapshot *s)
 	return object;
 }
 
-static void print_text(const struct snapshot *s)
+static void print_snapshot_text(const struct snapshot *s)
 {
 	size_t excluded = 0, i;
 
@@ -78,9 +78,9 @@ static void print_text(const struct snapshot *s)
 	}
 }
 
-static void tell_progress(void *arg, uint64_t files, uint64_t bytes)
+static void show_snapshot_progress(void *arg, uint64_t files, uint64_t bytes)
 {
-	struct take *t = arg;
+	struct snapshot_command *t = arg;
 
 	(void)bytes;
 	progress_count(&t->progress, files, t->files > files ? t->files : 0,
@@ -88,19 +88,21 @@ static void tell_progress(void *arg, uint64_t files, uint64_t bytes)
 }
 
 /* How many files there were the last time, for a guess of what is left. */
-static void look_back(struct context *c, const char *folder, struct take *t)
+static void load_last_count(struct context *c, const char *dir,
+			    struct snapshot_command *t)
 {
 	AUTO(snapshot) struct snapshot last = {0};
 	struct err ignored;
 
 	t->files = 0;
-	if (catalog_find(c->store, NULL, folder, false, &last, &ignored) == 0 &&
-	    strcmp(last.root_path, folder) == 0)
+	if (catalog_find(c->store, NULL, dir, false, &last, &ignored) == 0 &&
+	    strcmp(last.root_path, dir) == 0)
 		t->files = last.files;
 }
 
 /* Once, with the limits that the user has set. */
-static int open_store(struct context *c, struct take *t, struct err *err)
+static int open_snapshot_store(struct context *c, struct snapshot_command *t,
+			       struct err *err)
 {
 	AUTO(settings) struct settings settings = {0};
 
@@ -114,18 +116,20 @@ static int open_store(struct context *c, struct take *t, struct err *err)
 	return 0;
 }
 
-static int take_one(struct context *c, const char *folder, struct take *t,
-		    struct snapshot *ret, struct err *err)
+static int snapshot_directory(struct context *c, const char *dir,
+			      struct snapshot_command *t, struct snapshot *ret,
+			      struct err *err)
 {
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	const char *const skip[] = {c->state.path, NULL};
 	auto_free char *other_cache = NULL;
 	int got;
 
-	if (recover_project(c, folder, err) < 0 || open_store(c, t, err) < 0 ||
-	    context_project(c, folder, false, &p, err) < 0)
+	if (recover_project(c, dir, err) < 0 ||
+	    open_snapshot_store(c, t, err) < 0 ||
+	    context_project(c, dir, false, &p, err) < 0)
 		return -err->num;
-	look_back(c, folder, t);
+	load_last_count(c, dir, t);
 	/* What is left out is not in the cache, and would be deleted. */
 	other_cache = mem_printf("%s-excluding", p.cache_path);
 	progress_start(&t->progress, "snapshot");
@@ -141,7 +145,7 @@ static int take_one(struct context *c, const char *folder, struct take *t,
 			.tags = t->tag_count ? t->tags : NULL,
 			.excludes = t->exclude_count ? t->excludes : NULL,
 			.skip = skip,
-			.progress = tell_progress,
+			.progress = show_snapshot_progress,
 			.progress_arg = t,
 		},
 		ret, err);
@@ -151,22 +155,23 @@ static int take_one(struct context *c, const char *folder, struct take *t,
 }
 
 /* Prints it, or adds it to the array. */
-static int take_folder(struct context *c, const char *folder, struct take *t,
-		       json_t *array, struct err *err)
+static int snapshot_and_print(struct context *c, const char *dir,
+			      struct snapshot_command *t, json_t *array,
+			      struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 
-	if (take_one(c, folder, t, &s, err) < 0)
+	if (snapshot_directory(c, dir, t, &s, err) < 0)
 		return -err->num;
 	if (t->json)
 		(void)json_array_append_new(array, json_snapshot(&s));
 	else
-		print_text(&s);
+		print_snapshot_text(&s);
 	return 0;
 }
 
 /* The same folder by another name, or once more, is one folder. */
-static bool was_named(char *const *dirs, size_t count)
+static bool is_repeated_dir(char *const *dirs, size_t count)
 {
 	size_t i;
 
@@ -178,13 +183,13 @@ static bool was_named(char *const *dirs, size_t count)
 
 /* Each says which others were stored with it, unless the user says something
  * himself. To free; "": there are none. */
-static char *beside(char *const *dirs, size_t count, size_t me)
+static char *other_dirs_text(char *const *dirs, size_t count, size_t me)
 {
 	struct buf b = {0};
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (was_named(dirs, i) || strcmp(dirs[i], dirs[me]) == 0)
+		if (is_repeated_dir(dirs, i) || strcmp(dirs[i], dirs[me]) == 0)
 			continue;
 		buf_add_text(&b, b.len ? ", " : "with ");
 		buf_add_text(&b, dirs[i]);
@@ -193,8 +198,9 @@ static char *beside(char *const *dirs, size_t count, size_t me)
 }
 
 /* All of them are looked at before the first is stored. */
-static int take_all(struct context *c, char **paths, size_t count,
-		    struct take *t, json_t *array, struct err *err)
+static int snapshot_directories(struct context *c, char **paths, size_t count,
+				struct snapshot_command *t, json_t *array,
+				struct err *err)
 {
 	char **dirs = mem_zalloc((count + 1) * sizeof(*dirs));
 	size_t i;
@@ -206,14 +212,14 @@ static int take_all(struct context *c, char **paths, size_t count,
 			got = -err->num;
 	}
 	for (i = 0; i < count && got == 0; i++) {
-		auto_free char *others = beside(dirs, count, i);
-		struct take one = *t;
+		auto_free char *others = other_dirs_text(dirs, count, i);
+		struct snapshot_command one = *t;
 
-		if (was_named(dirs, i))
+		if (is_repeated_dir(dirs, i))
 			continue;
 		if (!*t->message)
 			one.message = others;
-		got = take_folder(c, dirs[i], &one, array, err);
+		got = snapshot_and_print(c, dirs[i], &one, array, err);
 		t->limited = one.limited;
 	}
 	for (i = 0; i < count; i++)
@@ -222,11 +228,12 @@ static int take_all(struct context *c, char **paths, size_t count,
 	return got;
 }
 
-static int take(char **paths, size_t count, struct take *t, struct err *err)
+static int snapshot_command(char **paths, size_t count,
+			    struct snapshot_command *t, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	auto_free char *project = NULL;
-	json_t *array, *whole;
+	json_t *array, *document;
 	int got;
 
 	c.wait_for_lock = true;
@@ -236,19 +243,19 @@ static int take(char **paths, size_t count, struct take *t, struct err *err)
 		return -err->num;
 	array = json_array();
 	if (count) {
-		got = take_all(&c, paths, count, t, array, err);
+		got = snapshot_directories(&c, paths, count, t, array, err);
 	} else {
 		project = state_project(&c.state, NULL, PROJECT_STORE, err);
-		got = project ? take_folder(&c, project, t, array, err)
+		got = project ? snapshot_and_print(&c, project, t, array, err)
 			      : -err->num;
 	}
 	if (t->json && json_array_size(array) == 1 && count <= 1) {
 		jsonout_print(json_incref(json_array_get(array, 0)));
 	} else if (t->json && (got == 0 || json_array_size(array))) {
-		whole = json_object();
-		jsonout_text(whole, "schema", "guard.snapshots/1");
-		(void)json_object_set(whole, "snapshots", array);
-		jsonout_print(whole);
+		document = json_object();
+		jsonout_text(document, "schema", "guard.snapshots/1");
+		(void)json_object_set(document, "snapshots", array);
+		jsonout_print(document);
 	}
 	json_decref(array);
 	if (got < 0)
@@ -256,10 +263,10 @@ static int take(char **paths, size_t count, struct take *t, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static bool read_tag(const struct verb *verb, int id, const char *value,
-		     void *to)
+static bool read_snapshot_tag(const struct verb *verb, int id,
+			      const char *value, void *to)
 {
-	struct take *t = to;
+	struct snapshot_command *t = to;
 
 	(void)id;
 	if (!parse_is_word(value)) {
@@ -275,7 +282,7 @@ static bool read_tag(const struct verb *verb, int id, const char *value,
 static bool read_exclude(const struct verb *verb, int id, const char *value,
 			 void *to)
 {
-	struct take *t = to;
+	struct snapshot_command *t = to;
 
 	(void)id;
 	if (!*value || strcmp(value, "/") == 0) {
@@ -293,10 +300,11 @@ int cmd_snapshot(int argc, char **argv)
 		mem_zalloc(((size_t)argc + 1) * sizeof(*tags));
 	auto_free const char **excludes =
 		mem_zalloc(((size_t)argc + 1) * sizeof(*excludes));
-	struct take t = {.message = "", .tags = tags, .excludes = excludes};
+	struct snapshot_command t = {
+		.message = "", .tags = tags, .excludes = excludes};
 	const struct option_slot slots[] = {
 		{'m', .text = &t.message},
-		{OPT_TAG, .read = read_tag, .to = &t},
+		{OPT_TAG, .read = read_snapshot_tag, .to = &t},
 		{OPT_EXCLUDE, .read = read_exclude, .to = &t},
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &t.json},
@@ -308,7 +316,8 @@ int cmd_snapshot(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	got = take(argv + optind, (size_t)(argc - optind), &t, &err);
+	got = snapshot_command(argv + optind, (size_t)(argc - optind), &t,
+			       &err);
 	if (got == STATUS_OK)
 		autoprune_start();
 	return output_status(got, &err);

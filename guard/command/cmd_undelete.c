@@ -13,7 +13,7 @@
 #include "snapshot/maintain/trash.h"
 #include "snapshot/maintain/undelete.h"
 
-static void print_text(const struct trash_list *trash)
+static void print_trash_text(const struct trash_list *trash)
 {
 	AUTO(table)
 	struct table t = {.columns = 5, .width = output_width()};
@@ -42,7 +42,7 @@ static void print_text(const struct trash_list *trash)
 		output_print("no snapshot is in the trash");
 }
 
-static void print_json(const struct trash_list *trash)
+static void print_trash_json(const struct trash_list *trash)
 {
 	json_t *object = json_object(), *array = json_array();
 	size_t i;
@@ -64,7 +64,7 @@ static void print_json(const struct trash_list *trash)
 	jsonout_print(object);
 }
 
-static int list(struct context *c, bool json, struct err *err)
+static int list_trash(struct context *c, bool json, struct err *err)
 {
 	AUTO(trash_list) struct trash_list trash = {0};
 
@@ -72,13 +72,13 @@ static int list(struct context *c, bool json, struct err *err)
 	    trash_snapshots(c->store, &trash, err) < 0)
 		return -err->num;
 	if (json)
-		print_json(&trash);
+		print_trash_json(&trash);
 	else
-		print_text(&trash);
+		print_trash_text(&trash);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static void print_back(const uint64_t *seqs, size_t count)
+static void print_restored_json(const uint64_t *seqs, size_t count)
 {
 	json_t *object = json_object(), *array = json_array();
 	size_t i;
@@ -91,8 +91,8 @@ static void print_back(const uint64_t *seqs, size_t count)
 	jsonout_print(object);
 }
 
-static int bring_back(struct context *c, const uint64_t *seqs, size_t count,
-		      bool json, struct err *err)
+static int undelete_and_print(struct context *c, const uint64_t *seqs,
+			      size_t count, bool json, struct err *err)
 {
 	size_t i;
 
@@ -108,7 +108,7 @@ static int bring_back(struct context *c, const uint64_t *seqs, size_t count,
 		output_print("snapshot %s is back", number);
 	}
 	if (json)
-		print_back(seqs, count);
+		print_restored_json(seqs, count);
 	output_hint("the next guard prune takes them again unless its rules "
 		    "keep them");
 	return STATUS_OK;
@@ -159,7 +159,7 @@ int cmd_undelete(int argc, char **argv)
 		return STATUS_USAGE;
 	got = context_open(&c, false, &err);
 	if (got == 0)
-		got = count ? bring_back(&c, seqs, count, json, &err)
-			    : list(&c, json, &err);
+		got = count ? undelete_and_print(&c, seqs, count, json, &err)
+			    : list_trash(&c, json, &err);
 	return output_status(got, &err);
 }
