@@ -47,7 +47,7 @@ static bool read_rule(const struct verb *verb, int id, const char *value,
 
 /* --- telling --- */
 
-static void print_plan(const struct prune_plan *plan)
+static void print_prune_plan(const struct prune_plan *plan)
 {
 	AUTO(table)
 	struct table t = {.columns = 4, .width = output_width()};
@@ -74,7 +74,7 @@ static void print_plan(const struct prune_plan *plan)
 }
 
 /* In the order of enum retain_why's bits. */
-static json_t *json_why(unsigned int why)
+static json_t *prune_reasons_json(unsigned int why)
 {
 	static const char *const names[] = {
 		"newest", "day",    "pin",     "last",	 "within", "hourly",
@@ -90,8 +90,8 @@ static json_t *json_why(unsigned int why)
 	return array;
 }
 
-static void print_json(const struct prune_plan *plan,
-		       const struct prune_result *done)
+static void print_prune_json(const struct prune_plan *plan,
+			     const struct prune_result *done)
 {
 	json_t *object = json_object(), *array = json_array();
 	size_t i;
@@ -106,8 +106,9 @@ static void print_json(const struct prune_plan *plan,
 		jsonout_text(item, "root", s->root_path);
 		(void)json_object_set_new(item, "gone",
 					  json_boolean(!plan->items[i].why));
-		(void)json_object_set_new(item, "kept_by",
-					  json_why(plan->items[i].why));
+		(void)json_object_set_new(
+			item, "kept_by",
+			prune_reasons_json(plan->items[i].why));
 		(void)json_array_append_new(array, item);
 	}
 	jsonout_text(object, "schema", "guard.prune/1");
@@ -126,7 +127,8 @@ static void print_json(const struct prune_plan *plan,
 	jsonout_print(object);
 }
 
-static bool ask(const struct prune_command *p, const struct prune_plan *plan)
+static bool confirm_prune(const struct prune_command *p,
+			  const struct prune_plan *plan)
 {
 	return output_confirm(p->yes,
 			      "guard: take %s away? guard keeps them in its "
@@ -134,7 +136,7 @@ static bool ask(const struct prune_command *p, const struct prune_plan *plan)
 			      text_count(plan->drop_snapshots, "snapshot"));
 }
 
-static void tell_busy(void *arg, const char *who)
+static void report_prune_wait(void *arg, const char *who)
 {
 	struct prune_command *p = arg;
 
@@ -142,7 +144,7 @@ static void tell_busy(void *arg, const char *who)
 	output_warn("the store is in use by %s: waiting", who);
 }
 
-static void tell_result(const struct prune_result *r)
+static void print_prune_result(const struct prune_result *r)
 {
 	if (!r->snapshots && !r->packs) {
 		output_print("nothing was to be done");
@@ -157,20 +159,20 @@ static void tell_result(const struct prune_result *r)
 		output_hint("guard undelete lists them and brings them back");
 }
 
-static int carry_out(struct context *c, struct prune_command *p,
-		     const struct prune_plan *plan, struct err *err)
+static int execute_prune(struct context *c, struct prune_command *p,
+			 const struct prune_plan *plan, struct err *err)
 {
 	struct prune_result result = {0};
 	char count[24], bytes[24];
 	int got;
 
 	/* Also without any: what is in the trash for long is emptied. */
-	if (plan->drop_snapshots && !ask(p, plan))
+	if (plan->drop_snapshots && !confirm_prune(p, plan))
 		return STATUS_REFUSED;
 	store_free(&c->store);
 	if (context_store(c, STORE_WRITE, err) < 0)
 		return -err->num;
-	p->options.busy = tell_busy;
+	p->options.busy = report_prune_wait;
 	progress_start(&p->progress, "prune");
 	got = prune_run(c->store, &p->options, plan, &result, err);
 	progress_end(&p->progress);
@@ -185,9 +187,9 @@ static int carry_out(struct context *c, struct prune_command *p,
 			  bytes, NULL);
 	}
 	if (p->json)
-		print_json(plan, &result);
+		print_prune_json(plan, &result);
 	else
-		tell_result(&result);
+		print_prune_result(&result);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -208,8 +210,8 @@ static int choose_rules(struct context *c, struct prune_command *p,
 	return 0;
 }
 
-static int make_plan(struct context *c, struct prune_command *p,
-		     struct prune_plan *ret, struct err *err)
+static int make_prune_plan(struct context *c, struct prune_command *p,
+			   struct prune_plan *ret, struct err *err)
 {
 	int got;
 
@@ -219,11 +221,11 @@ static int make_plan(struct context *c, struct prune_command *p,
 	return got;
 }
 
-static void tell_plan(const struct prune_command *p,
-		      const struct prune_plan *plan)
+static void report_prune_plan(const struct prune_command *p,
+			      const struct prune_plan *plan)
 {
 	if (!p->json)
-		print_plan(plan);
+		print_prune_plan(plan);
 	output_print("%s of %zu would go; about %s of %s would be free",
 		     text_count(plan->drop_snapshots, "snapshot"), plan->count,
 		     text_size(plan->frees), text_size(plan->bytes));
@@ -234,7 +236,7 @@ static void tell_plan(const struct prune_command *p,
 			    text_size(p->options.max_size));
 }
 
-static int prune(struct prune_command *p, struct err *err)
+static int prune_snapshots(struct prune_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	AUTO(prune_plan) struct prune_plan plan = {0};
@@ -248,13 +250,13 @@ static int prune(struct prune_command *p, struct err *err)
 		return -err->num;
 	p->options.pins = pins.items;
 	p->options.pin_count = pins.count;
-	if (make_plan(&c, p, &plan, err) < 0)
+	if (make_prune_plan(&c, p, &plan, err) < 0)
 		return -err->num;
-	tell_plan(p, &plan);
+	report_prune_plan(p, &plan);
 	if (!p->dry)
-		return carry_out(&c, p, &plan, err);
+		return execute_prune(&c, p, &plan, err);
 	if (p->json)
-		print_json(&plan, NULL);
+		print_prune_json(&plan, NULL);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -290,8 +292,8 @@ static int clear_caches(struct prune_command *p, struct err *err)
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static void tell_trashes(const struct prune_command *p, const struct trashes *t,
-			 bool done)
+static void report_trashes(const struct prune_command *p,
+			   const struct trashes *t, bool done)
 {
 	json_t *object;
 
@@ -311,7 +313,7 @@ static void tell_trashes(const struct prune_command *p, const struct trashes *t,
 }
 
 /* No rule is about what somebody has dropped already. */
-static int empty_trash(struct prune_command *p, struct err *err)
+static int empty_both_trashes(struct prune_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct trashes t;
@@ -326,7 +328,7 @@ static int empty_trash(struct prune_command *p, struct err *err)
 	trashes_measure(&c, &t);
 	bytes = t.runs.bytes + t.versions.bytes;
 	if (p->dry) {
-		tell_trashes(p, &t, false);
+		report_trashes(p, &t, false);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!output_confirm(p->yes,
@@ -337,12 +339,12 @@ static int empty_trash(struct prune_command *p, struct err *err)
 	if (trashes_empty(&c, err) < 0)
 		return -err->num;
 	state_log(&c.state, "empty-trash", NULL);
-	tell_trashes(p, &t, true);
+	report_trashes(p, &t, true);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static void tell_progress(void *arg, const char *noun, uint64_t done,
-			  uint64_t total)
+static void show_prune_progress(void *arg, const char *noun, uint64_t done,
+				uint64_t total)
 {
 	struct prune_command *p = arg;
 
@@ -379,7 +381,7 @@ int cmd_prune(int argc, char **argv)
 	int got;
 
 	settings_init(&p.settings);
-	p.options.progress = tell_progress;
+	p.options.progress = show_prune_progress;
 	p.options.arg = &p;
 	got = options_parse(verb, argc, argv, slots);
 	if (got == OPTIONS_END) {
@@ -394,9 +396,9 @@ int cmd_prune(int argc, char **argv)
 		else if (p.caches)
 			got = output_status(clear_caches(&p, &err), &err);
 		else if (p.trash)
-			got = output_status(empty_trash(&p, &err), &err);
+			got = output_status(empty_both_trashes(&p, &err), &err);
 		else
-			got = output_status(prune(&p, &err), &err);
+			got = output_status(prune_snapshots(&p, &err), &err);
 	}
 	settings_free(&p.settings);
 	return got;

@@ -37,7 +37,7 @@ struct purge_command {
 	size_t layers; /* of runs that have it */
 };
 
-static void purge_done(struct purge_command *p)
+static void purge_command_clear(struct purge_command *p)
 {
 	versions_free(&p->versions);
 	versions_free(&p->others);
@@ -49,11 +49,11 @@ static void purge_done(struct purge_command *p)
 
 /* What is at rest in a layer's folder. The layer itself stays: its root is a
  * folder of the run, not of the user. */
-static int clear_layer(int session_fd, const char *folder, const char *rest,
+static int clear_layer(int session_fd, const char *layer_name, const char *rest,
 		       bool dry, struct err *err)
 {
 	auto_close int upper =
-		openat(session_fd, folder,
+		openat(session_fd, layer_name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	auto_close int dir = -1;
 	AUTO(dirlist) struct dirlist list = {0};
@@ -62,7 +62,7 @@ static int clear_layer(int session_fd, const char *folder, const char *rest,
 	size_t i;
 
 	if (upper < 0)
-		return errno == ENOENT ? 0 : fail_errno(err, "%s", folder);
+		return errno == ENOENT ? 0 : fail_errno(err, "%s", layer_name);
 	if (*rest) {
 		dir = beneath_parent(upper, rest, &name, err);
 		if (dir == -ENOENT || dir == -ENOTDIR)
@@ -82,16 +82,16 @@ static int clear_layer(int session_fd, const char *folder, const char *rest,
 	return list.count > 0;
 }
 
-static int clear_root(int session_fd, const char *folder, const char *root,
+static int clear_root(int session_fd, const char *layer_name, const char *root,
 		      const char *path, bool dry, struct err *err)
 {
 	if (!*root)
 		return 0;
 	if (path_below(root, path))
-		return clear_layer(session_fd, folder, "", dry, err);
+		return clear_layer(session_fd, layer_name, "", dry, err);
 	if (path_below(path, root))
-		return clear_layer(session_fd, folder, path_rest(path, root),
-				   dry, err);
+		return clear_layer(session_fd, layer_name,
+				   path_rest(path, root), dry, err);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static int clear_runs(struct context *c, struct purge_command *p, bool dry,
 
 /* --- what there is --- */
 
-static bool has_bytes_of(void *arg, const char *path, const struct entry *e)
+static bool has_purged_bytes(void *arg, const char *path, const struct entry *e)
 {
 	const struct purge_command *p = arg;
 	size_t i;
@@ -167,12 +167,13 @@ static bool has_bytes_of(void *arg, const char *path, const struct entry *e)
 	return false;
 }
 
-static int look(struct context *c, struct purge_command *p, struct err *err)
+static int find_purged_versions(struct context *c, struct purge_command *p,
+				struct err *err)
 {
 	if (versions_load(&p->versions, c->store, p->path, NULL, err) < 0)
 		return -err->num;
 	versions_sort(&p->versions);
-	p->others.want = has_bytes_of;
+	p->others.want = has_purged_bytes;
 	p->others.arg = p;
 	if (versions_load(&p->others, c->store, "/", NULL, err) < 0)
 		return -err->num;
@@ -180,7 +181,7 @@ static int look(struct context *c, struct purge_command *p, struct err *err)
 	return clear_runs(c, p, true, err);
 }
 
-static size_t count_files(const struct versions *v)
+static size_t count_purged_files(const struct versions *v)
 {
 	size_t i, n = 0;
 
@@ -197,14 +198,15 @@ static char *layers_text(const struct purge_command *p)
 			 : mem_strdup("");
 }
 
-static void tell_plan(const struct purge_command *p)
+static void report_purge_plan(const struct purge_command *p)
 {
 	auto_free char *layers = layers_text(p);
 	const struct versions *others = &p->others;
 	size_t i;
 
 	output_print("%s: %s in snapshots%s", text_quote(p->path),
-		     text_count(count_files(&p->versions), "version"), layers);
+		     text_count(count_purged_files(&p->versions), "version"),
+		     layers);
 	for (i = 0; i < others->count && i < OTHERS_MAX; i++) {
 		AUTO(buf) struct buf name = {0};
 
@@ -247,8 +249,8 @@ static bool is_confirmed(const struct purge_command *p)
 	return false;
 }
 
-static void tell_progress(void *arg, const char *noun, uint64_t done,
-			  uint64_t total)
+static void show_purge_progress(void *arg, const char *noun, uint64_t done,
+				uint64_t total)
 {
 	struct purge_command *p = arg;
 
@@ -258,7 +260,7 @@ static void tell_progress(void *arg, const char *noun, uint64_t done,
 		progress_bytes(&p->progress, done, total);
 }
 
-static void tell_busy(void *arg, const char *who)
+static void report_purge_wait(void *arg, const char *who)
 {
 	struct purge_command *p = arg;
 
@@ -266,8 +268,8 @@ static void tell_busy(void *arg, const char *who)
 	output_warn("the store is in use by %s: waiting", who);
 }
 
-static void print_json(const struct purge_command *p,
-		       const struct purge_result *done)
+static void print_purge_json(const struct purge_command *p,
+			     const struct purge_result *done)
 {
 	json_t *object = json_object(), *others = json_array();
 	size_t i;
@@ -275,7 +277,7 @@ static void print_json(const struct purge_command *p,
 	jsonout_text(object, "schema", "guard.purge/1");
 	jsonout_text(object, "path", p->path);
 	(void)json_object_set_new(object, "done", json_boolean(done != NULL));
-	jsonout_number(object, "versions", count_files(&p->versions));
+	jsonout_number(object, "versions", count_purged_files(&p->versions));
 	jsonout_number(object, "layers", p->layers);
 	for (i = 0; i < p->others.count; i++) {
 		json_t *other = json_object();
@@ -292,13 +294,13 @@ static void print_json(const struct purge_command *p,
 	jsonout_print(object);
 }
 
-static int carry_out(struct context *c, struct purge_command *p,
-		     struct err *err)
+static int execute_purge(struct context *c, struct purge_command *p,
+			 struct err *err)
 {
 	struct purge_options o = {
 		.now = timestamp_now(),
-		.busy = tell_busy,
-		.progress = tell_progress,
+		.busy = report_purge_wait,
+		.progress = show_purge_progress,
 		.arg = p,
 	};
 	struct purge_result result;
@@ -318,7 +320,7 @@ static int carry_out(struct context *c, struct purge_command *p,
 	if (got < 0)
 		return got;
 	if (p->json)
-		print_json(p, &result);
+		print_purge_json(p, &result);
 	layers = layers_text(p);
 	output_print(
 		"%s is purged from %s%s; %s cleared, both trashes are empty",
@@ -327,7 +329,7 @@ static int carry_out(struct context *c, struct purge_command *p,
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
-static int purge(struct purge_command *p, struct err *err)
+static int purge_versions(struct purge_command *p, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 
@@ -340,18 +342,20 @@ static int purge(struct purge_command *p, struct err *err)
 		return fail(err, EPERM, "guard's own state is in %s",
 			    text_quote(p->arg));
 	if (recover_project(&c, c.project, err) < 0 ||
-	    context_store(&c, STORE_READ, err) < 0 || look(&c, p, err) < 0)
+	    context_store(&c, STORE_READ, err) < 0 ||
+	    find_purged_versions(&c, p, err) < 0)
 		return -err->num;
 	if (!p->versions.count && !p->layers)
 		return fail(err, ENOENT,
 			    "no snapshot and no layer has %s: `guard find` "
 			    "looks for names",
 			    text_quote(p->path));
-	tell_plan(p);
+	report_purge_plan(p);
 	if (!p->dry)
-		return is_confirmed(p) ? carry_out(&c, p, err) : STATUS_REFUSED;
+		return is_confirmed(p) ? execute_purge(&c, p, err)
+				       : STATUS_REFUSED;
 	if (p->json)
-		print_json(p, NULL);
+		print_purge_json(p, NULL);
 	return output_finish() ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -377,7 +381,7 @@ int cmd_purge(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	p.arg = argv[optind];
-	got = purge(&p, &err);
-	purge_done(&p);
+	got = purge_versions(&p, &err);
+	purge_command_clear(&p);
 	return output_status(got, &err);
 }

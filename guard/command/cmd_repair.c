@@ -17,23 +17,23 @@
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/verify.h"
 
-struct repairing {
+struct repair_command {
 	struct progress progress;
 	uint64_t faults, paths;
 	bool yes;
 	json_t *lost; /* NULL: text */
 };
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
+static void show_repair_progress(void *arg, uint64_t done, uint64_t total)
 {
-	struct repairing *r = arg;
+	struct repair_command *r = arg;
 
 	progress_bytes(&r->progress, done, total);
 }
 
 static int count_fault(void *arg, const struct verify_fault *f, struct err *err)
 {
-	struct repairing *r = arg;
+	struct repair_command *r = arg;
 
 	(void)err;
 	if (f->kind == VERIFY_PATH)
@@ -43,22 +43,22 @@ static int count_fault(void *arg, const struct verify_fault *f, struct err *err)
 	return 0;
 }
 
-static void tell_warning(void *arg, const char *text)
+static void report_repair_warning(void *arg, const char *text)
 {
 	(void)arg;
 	output_warn("%s", text);
 }
 
-static void tell_busy(void *arg, const char *who)
+static void report_repair_wait(void *arg, const char *who)
 {
 	(void)arg;
 	output_warn("the store is in use by %s: waiting", who);
 }
 
-static int tell_lost(void *arg, uint64_t seq, const char *path, const char *why,
-		     struct err *err)
+static int print_lost_path(void *arg, uint64_t seq, const char *path,
+			   const char *why, struct err *err)
 {
-	const struct repairing *r = arg;
+	const struct repair_command *r = arg;
 	AUTO(buf) struct buf b = {0};
 
 	(void)err;
@@ -79,12 +79,13 @@ static int tell_lost(void *arg, uint64_t seq, const char *path, const char *why,
 }
 
 /* 1: damaged, 0: whole. */
-static int look(struct context *c, struct repairing *r, struct err *err)
+static int verify_before_repair(struct context *c, struct repair_command *r,
+				struct err *err)
 {
 	struct verify_options o = {
 		.read_data = true,
 		.fault = count_fault,
-		.progress = show_progress,
+		.progress = show_repair_progress,
 		.arg = r,
 	};
 	struct verify_result result;
@@ -105,7 +106,7 @@ static int look(struct context *c, struct repairing *r, struct err *err)
 	return got;
 }
 
-static bool ask(const struct repairing *r)
+static bool confirm_repair(const struct repair_command *r)
 {
 	output_print("the store is damaged: %s, %s of snapshots suffer",
 		     text_count(r->faults, "fault"),
@@ -139,7 +140,7 @@ static int drop_caches(const struct state *state, struct err *err)
 	return 0;
 }
 
-static void print_result(const struct repair_result *r)
+static void print_repair_result(const struct repair_result *r)
 {
 	if (r->formats)
 		output_print("the store's FORMAT is written anew");
@@ -168,8 +169,8 @@ static void print_result(const struct repair_result *r)
 }
 
 /* done NULL: nothing was done, the store is whole or nobody said yes. */
-static void print_json(const struct repairing *r,
-		       const struct repair_result *done)
+static void print_repair_json(const struct repair_command *r,
+			      const struct repair_result *done)
 {
 	static const struct repair_result nothing;
 	const struct repair_result *n = done ? done : &nothing;
@@ -191,7 +192,7 @@ static void print_json(const struct repairing *r,
 	jsonout_print(object);
 }
 
-static int repair(struct repairing *r, struct err *err)
+static int check_and_repair(struct repair_command *r, struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct repair_result result = {0};
@@ -199,9 +200,9 @@ static int repair(struct repairing *r, struct err *err)
 	struct repair_options o = {
 		.now = timestamp_now(),
 		.skip = skip,
-		.warn = tell_warning,
-		.lost = tell_lost,
-		.busy = tell_busy,
+		.warn = report_repair_warning,
+		.lost = print_lost_path,
+		.busy = report_repair_wait,
 		.arg = r,
 	};
 	int got;
@@ -209,18 +210,18 @@ static int repair(struct repairing *r, struct err *err)
 	if (context_open(&c, false, err) < 0)
 		return -err->num;
 	skip[0] = c.state.path;
-	got = look(&c, r, err);
+	got = verify_before_repair(&c, r, err);
 	if (got < 0)
 		return got;
 	if (got == 0) {
 		output_print("the store is whole: there is nothing to mend");
 		if (r->lost)
-			print_json(r, NULL);
+			print_repair_json(r, NULL);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
-	if (!ask(r)) {
+	if (!confirm_repair(r)) {
 		if (r->lost)
-			print_json(r, NULL);
+			print_repair_json(r, NULL);
 		return STATUS_REFUSED;
 	}
 	if (drop_caches(&c.state, err) < 0 ||
@@ -228,9 +229,9 @@ static int repair(struct repairing *r, struct err *err)
 		return -err->num;
 	state_log(&c.state, "repair", NULL);
 	if (r->lost)
-		print_json(r, &result);
+		print_repair_json(r, &result);
 	else
-		print_result(&result);
+		print_repair_result(&result);
 	return output_finish() && !result.lost && !result.snapshots
 		       ? STATUS_OK
 		       : STATUS_REFUSED;
@@ -239,7 +240,7 @@ static int repair(struct repairing *r, struct err *err)
 int cmd_repair(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("repair");
-	struct repairing r = {0};
+	struct repair_command r = {0};
 	bool json = false;
 	const struct option_slot slots[] = {
 		{'y', .flag = &r.yes},
@@ -256,7 +257,7 @@ int cmd_repair(int argc, char **argv)
 		return got;
 	if (json)
 		r.lost = json_array();
-	got = repair(&r, &err);
+	got = check_and_repair(&r, &err);
 	json_decref(r.lost);
 	return output_status(got, &err);
 }

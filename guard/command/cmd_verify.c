@@ -12,15 +12,15 @@
 #include "guard/progress.h"
 #include "snapshot/maintain/verify.h"
 
-struct verifying {
+struct verify_command {
 	struct progress progress;
 	json_t *faults; /* NULL: text */
 	uint64_t paths; /* that suffer */
 };
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
+static void show_verify_progress(void *arg, uint64_t done, uint64_t total)
 {
-	struct verifying *v = arg;
+	struct verify_command *v = arg;
 
 	progress_bytes(&v->progress, done, total);
 }
@@ -59,7 +59,7 @@ static void print_fault(const struct verify_fault *f)
 	(void)puts(buf_text(&b));
 }
 
-static const char *kind_name(enum verify_kind kind)
+static const char *fault_kind_name(enum verify_kind kind)
 {
 	static const char *const names[] = {"secret", "pack", "record",
 					    "snapshot", "path"};
@@ -67,11 +67,11 @@ static const char *kind_name(enum verify_kind kind)
 	return names[kind];
 }
 
-static json_t *json_fault(const struct verify_fault *f)
+static json_t *fault_json(const struct verify_fault *f)
 {
 	json_t *object = json_object();
 
-	jsonout_text(object, "kind", kind_name(f->kind));
+	jsonout_text(object, "kind", fault_kind_name(f->kind));
 	if (f->kind == VERIFY_SNAPSHOT || f->kind == VERIFY_PATH)
 		jsonout_number(object, "snapshot", f->seq);
 	if (f->kind == VERIFY_PATH)
@@ -86,22 +86,24 @@ static json_t *json_fault(const struct verify_fault *f)
 	return object;
 }
 
-static int show_fault(void *arg, const struct verify_fault *f, struct err *err)
+static int print_or_add_fault(void *arg, const struct verify_fault *f,
+			      struct err *err)
 {
-	struct verifying *v = arg;
+	struct verify_command *v = arg;
 
 	(void)err;
 	v->paths += f->kind == VERIFY_PATH;
 	progress_pause(&v->progress);
 	if (v->faults)
-		(void)json_array_append_new(v->faults, json_fault(f));
+		(void)json_array_append_new(v->faults, fault_json(f));
 	else
 		print_fault(f);
 	return 0;
 }
 
-static void print_json(struct verifying *v, const struct verify_result *r,
-		       const struct verify_options *o)
+static void print_verify_json(struct verify_command *v,
+			      const struct verify_result *r,
+			      const struct verify_options *o)
 {
 	json_t *object = json_object();
 
@@ -118,8 +120,9 @@ static void print_json(struct verifying *v, const struct verify_result *r,
 	jsonout_print(object);
 }
 
-static void print_sum(const struct verifying *v, const struct verify_result *r,
-		      const struct verify_options *o)
+static void print_verify_summary(const struct verify_command *v,
+				 const struct verify_result *r,
+				 const struct verify_options *o)
 {
 	if (!r->faults) {
 		output_print("the store is whole: %s, %s, %s%s",
@@ -164,10 +167,11 @@ static bool read_sample(const struct verb *verb, int id, const char *text,
 	return true;
 }
 
-static int verify(struct verify_options *o, bool json, struct err *err)
+static int verify_and_report(struct verify_options *o, bool json,
+			     struct err *err)
 {
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct verifying v = {0};
+	struct verify_command v = {0};
 	struct verify_result result;
 	int got;
 
@@ -176,8 +180,8 @@ static int verify(struct verify_options *o, bool json, struct err *err)
 		return -err->num;
 	progress_start(&v.progress, "verify");
 	v.faults = json ? json_array() : NULL;
-	o->fault = show_fault;
-	o->progress = show_progress;
+	o->fault = print_or_add_fault;
+	o->progress = show_verify_progress;
 	o->arg = &v;
 	got = verify_store(c.store, o, &result, err);
 	progress_end(&v.progress);
@@ -186,9 +190,9 @@ static int verify(struct verify_options *o, bool json, struct err *err)
 		return got;
 	}
 	if (json)
-		print_json(&v, &result, o);
+		print_verify_json(&v, &result, o);
 	else
-		print_sum(&v, &result, o);
+		print_verify_summary(&v, &result, o);
 	return output_finish() && !got ? STATUS_OK : STATUS_REFUSED;
 }
 
@@ -216,6 +220,6 @@ int cmd_verify(int argc, char **argv)
 					  "--sample has no use");
 		return STATUS_USAGE;
 	}
-	got = verify(&o, json, &err);
+	got = verify_and_report(&o, json, &err);
 	return output_status(got, &err);
 }
