@@ -25,7 +25,7 @@ struct agents {
 	json_t *list; /* NULL: text */
 };
 
-static void add_name(struct agents *a, const char *name)
+static void add_agent_name(struct agents *a, const char *name)
 {
 	char **one;
 
@@ -37,7 +37,7 @@ static void add_name(struct agents *a, const char *name)
 	mem_list_add(&a->names, name);
 }
 
-static void add_folder(struct agents *a, int fd)
+static void add_names_in(struct agents *a, int fd)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
@@ -46,10 +46,10 @@ static void add_folder(struct agents *a, int fd)
 	if (fd < 0 || dirlist_read(fd, &list, &ignored) < 0)
 		return;
 	for (i = 0; i < list.count; i++)
-		add_name(a, list.items[i].name);
+		add_agent_name(a, list.items[i].name);
 }
 
-static void find_names(struct agents *a)
+static void find_agent_names(struct agents *a)
 {
 	const struct state *state = &a->c->state;
 	auto_free char *config = agent_config_dir(state);
@@ -59,15 +59,15 @@ static void find_names(struct agents *a)
 	size_t i;
 
 	for (i = 0; (name = profile_shipped_name(i)); i++)
-		add_name(a, name);
+		add_agent_name(a, name);
 	if (config)
 		own = open(config, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	add_folder(a, own);
+	add_names_in(a, own);
 	homes = agent_open_state(state, NULL, false, &ignored);
-	add_folder(a, homes);
+	add_names_in(a, homes);
 }
 
-static const char *origin(const struct state *state, const char *name)
+static const char *profile_origin(const struct state *state, const char *name)
 {
 	auto_free char *config = agent_config_dir(state);
 	auto_free char *path = mem_printf("%s/%s", config ? config : "", name);
@@ -78,12 +78,12 @@ static const char *origin(const struct state *state, const char *name)
 	return own ? "your own" : "none";
 }
 
-static void show_one(struct agents *a, const char *name)
+static void print_agent(struct agents *a, const char *name)
 {
 	const struct state *state = &a->c->state;
 	struct err ignored;
 	auto_close int fd = agent_open_state(state, name, false, &ignored);
-	const char *from = origin(state, name);
+	const char *from = profile_origin(state, name);
 	struct usage usage = {0};
 	struct stat st;
 	bool home = fd >= 0 && fstatat(fd, "home", &st, 0) == 0;
@@ -105,17 +105,17 @@ static void show_one(struct agents *a, const char *name)
 						       : "no home yet"});
 }
 
-static int list_all(struct agents *a, bool json)
+static int list_agents(struct agents *a, bool json)
 {
 	AUTO(table)
 	struct table table = {.columns = 3, .width = output_width()};
 	char **name;
 
-	find_names(a);
+	find_agent_names(a);
 	a->table = &table;
 	a->list = json ? json_array() : NULL;
 	for (name = a->names; name && *name; name++)
-		show_one(a, *name);
+		print_agent(a, *name);
 	if (json) {
 		json_t *object = json_object();
 
@@ -191,7 +191,8 @@ static int check_unused(struct agents *a, const char *name, struct err *err)
 	return got < 0 ? got : 0;
 }
 
-static int move_to_trash(struct agents *a, const char *name, struct err *err)
+static int move_home_to_trash(struct agents *a, const char *name,
+			      struct err *err)
 {
 	const struct state *state = &a->c->state;
 	auto_close int homes = agent_open_state(state, NULL, false, err);
@@ -210,7 +211,8 @@ static int move_to_trash(struct agents *a, const char *name, struct err *err)
 	return got < 0 ? fail_errno(err, "move it to the trash") : 0;
 }
 
-static int reset(struct agents *a, const char *name, bool yes, struct err *err)
+static int reset_agent_home(struct agents *a, const char *name, bool yes,
+			    struct err *err)
 {
 	auto_close int fd = -1;
 	int got;
@@ -233,7 +235,7 @@ static int reset(struct agents *a, const char *name, bool yes, struct err *err)
 			    name);
 	if (!got)
 		return STATUS_REFUSED;
-	if (move_to_trash(a, name, err) < 0)
+	if (move_home_to_trash(a, name, err) < 0)
 		return err_context(err, "home of %s", name);
 	state_log(&a->c->state, "reset", "agent", name, NULL);
 	output_print(
@@ -268,11 +270,11 @@ int cmd_agents(int argc, char **argv)
 	}
 	got = context_open(&c, false, &err);
 	if (got == 0 && gone)
-		got = reset(&a, gone, yes, &err);
+		got = reset_agent_home(&a, gone, yes, &err);
 	else if (got == 0 && optind < argc)
 		got = show_profile(&a, argv[optind], &err);
 	else if (got == 0)
-		got = list_all(&a, json);
+		got = list_agents(&a, json);
 	mem_list_free(&a.names);
 	if (got == 0 && !output_finish())
 		got = STATUS_REFUSED;

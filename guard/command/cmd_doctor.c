@@ -28,14 +28,14 @@ struct doctor {
 	bool missing;
 };
 
-static const char *word_of(enum inspect_state state)
+static const char *inspect_state_text(enum inspect_state state)
 {
 	static const char *const words[] = {"ok", "weaker", "missing"};
 
 	return words[state];
 }
 
-static enum output_style style_of(enum inspect_state state)
+static enum output_style inspect_state_style(enum inspect_state state)
 {
 	static const enum output_style styles[] = {STYLE_ADDED, STYLE_CHANGED,
 						   STYLE_DELETED};
@@ -43,7 +43,7 @@ static enum output_style style_of(enum inspect_state state)
 	return styles[state];
 }
 
-static void tell(void *arg, const struct inspection *i)
+static void print_inspection(void *arg, const struct inspection *i)
 {
 	struct doctor *d = arg;
 	size_t width = output_width();
@@ -56,16 +56,17 @@ static void tell(void *arg, const struct inspection *i)
 	if (d->list) {
 		check = json_object();
 		jsonout_text(check, "name", i->name);
-		jsonout_text(check, "state", word_of(i->state));
+		jsonout_text(check, "state", inspect_state_text(i->state));
 		jsonout_text(check, "text", i->text);
 		jsonout_text(check, "mend", i->mend);
 		(void)json_array_append_new(d->list, check);
 		return;
 	}
 	(void)text_wrap(&text, i->text, INDENT, indent, width);
-	(void)printf("%s%-8s%s %-11s %s\n", output_style(style_of(i->state)),
-		     word_of(i->state), output_style(STYLE_NONE), i->name,
-		     buf_text(&text));
+	(void)printf("%s%-8s%s %-11s %s\n",
+		     output_style(inspect_state_style(i->state)),
+		     inspect_state_text(i->state), output_style(STYLE_NONE),
+		     i->name, buf_text(&text));
 	if (!i->mend)
 		return;
 	buf_clear(&text);
@@ -73,91 +74,99 @@ static void tell(void *arg, const struct inspection *i)
 	(void)printf("%*s%s\n", (int)indent + 1, "-> ", buf_text(&text));
 }
 
-static void tell_error(struct doctor *d, const char *name,
-		       const struct err *err)
+static void print_inspection_error(struct doctor *d, const char *name,
+				   const struct err *err)
 {
-	tell(d, &(struct inspection){.state = INSPECT_MISSING,
-				     .name = name,
-				     .text = err->text});
+	print_inspection(d, &(struct inspection){.state = INSPECT_MISSING,
+						 .name = name,
+						 .text = err->text});
 }
 
 /* A disk that is lost takes what lies on it along. */
-static void look_at_disk(struct doctor *d, const struct state *st)
+static void inspect_disk(struct doctor *d, const struct state *st)
 {
 	struct stat state, home;
 
 	if (!st->home || fstat(st->fd, &state) < 0 ||
 	    stat(st->home, &home) < 0 || state.st_dev != home.st_dev) {
-		tell(d, &(struct inspection){.name = "disk",
-					     .text = "the store is on another "
-						     "one than your home"});
+		print_inspection(d, &(struct inspection){
+					    .name = "disk",
+					    .text = "the store is on another "
+						    "one than your home"});
 		return;
 	}
-	tell(d,
-	     &(struct inspection){
-		     .state = INSPECT_WEAKER,
-		     .name = "disk",
-		     .text = "the store is on the same one as your home: "
-			     "versions help against mistakes, not against "
-			     "a broken disk",
-		     .mend = "GUARD_HOME=/on/another/disk, or copies of it"});
+	print_inspection(
+		d,
+		&(struct inspection){
+			.state = INSPECT_WEAKER,
+			.name = "disk",
+			.text = "the store is on the same one as your home: "
+				"versions help against mistakes, not against "
+				"a broken disk",
+			.mend = "GUARD_HOME=/on/another/disk, or copies of "
+				"it"});
 }
 
-static int try_layer(void *folder, struct err *err)
+static int try_layer(void *dir, struct err *err)
 {
-	return layers_probe(folder, err);
+	return layers_probe(dir, err);
 }
 
 /* By doing it, where a run would. Not where the fence alone is missing. */
-static void look_at_layers(struct doctor *d, const struct state *st)
+static void inspect_layers(struct doctor *d, const struct state *st)
 {
-	auto_free char *folder = mem_printf("%s/trial.XXXXXX", st->path);
+	auto_free char *dir = mem_printf("%s/trial.XXXXXX", st->path);
 	struct err err, ignored;
 	int got;
 
 	if (d->missing)
 		return;
-	if (mkdtemp(folder)) {
-		got = sandbox_probe(try_layer, folder, &err);
-		(void)dirtree_remove(AT_FDCWD, folder, &ignored);
+	if (mkdtemp(dir)) {
+		got = sandbox_probe(try_layer, dir, &err);
+		(void)dirtree_remove(AT_FDCWD, dir, &ignored);
 	} else {
 		got = fail_errno(&err, "make a folder in %s",
 				 text_quote(st->path));
 	}
 	if (got < 0)
-		tell_error(d, "layers", &err);
+		print_inspection_error(d, "layers", &err);
 	else
-		tell(d, &(struct inspection){
+		print_inspection(
+			d,
+			&(struct inspection){
 				.name = "layers",
 				.text = "overlayfs over a folder of yours: one "
 					"was put up and written to"});
 }
 
-static void look_at_state(struct doctor *d)
+static void inspect_state_dir(struct doctor *d)
 {
 	auto_free char *text = NULL;
 	struct state st;
 	struct err err;
 
 	if (state_open(&st, &err) < 0) {
-		tell_error(d, "state", &err);
+		print_inspection_error(d, "state", &err);
 		return;
 	}
 	text = mem_printf("%s", text_quote(st.path));
 	if (layers_check_state(st.runs_fd, &err) < 0)
-		tell_error(d, "state", &err);
+		print_inspection_error(d, "state", &err);
 	else
-		tell(d, &(struct inspection){.name = "state", .text = text});
-	look_at_layers(d, &st);
-	look_at_disk(d, &st);
+		print_inspection(
+			d, &(struct inspection){.name = "state", .text = text});
+	inspect_layers(d, &st);
+	inspect_disk(d, &st);
 	state_close(&st);
 }
 
-static void look_around(struct doctor *d)
+static void inspect_host(struct doctor *d)
 {
 	if (access("/.dockerenv", F_OK) == 0 ||
 	    access("/run/.containerenv", F_OK) == 0)
-		tell(d, &(struct inspection){
+		print_inspection(
+			d,
+			&(struct inspection){
 				.state = INSPECT_WEAKER,
 				.name = "container",
 				.text = "guard runs inside of a container: its "
@@ -176,7 +185,7 @@ int cmd_doctor(int argc, char **argv)
 		{0},
 	};
 	struct doctor d = {0};
-	json_t *whole;
+	json_t *document;
 	int got;
 
 	got = options_parse(verb, argc, argv, slots);
@@ -187,15 +196,15 @@ int cmd_doctor(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	d.list = json ? json_array() : NULL;
-	sandbox_inspect(tell, &d);
-	look_at_state(&d);
-	look_around(&d);
+	sandbox_inspect(print_inspection, &d);
+	inspect_state_dir(&d);
+	inspect_host(&d);
 	if (json) {
-		whole = json_object();
-		(void)json_object_set_new(whole, "usable",
+		document = json_object();
+		(void)json_object_set_new(document, "usable",
 					  json_boolean(!d.missing));
-		(void)json_object_set_new(whole, "checks", d.list);
-		jsonout_print(whole);
+		(void)json_object_set_new(document, "checks", d.list);
+		jsonout_print(document);
 	} else {
 		(void)printf("%s\n", d.missing ? "guard run does not work here"
 					       : "guard run works here");

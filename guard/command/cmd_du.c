@@ -39,7 +39,8 @@ struct du {
 };
 
 /* Measures it, too. */
-static void show_run(struct du *d, const struct session *s, struct table *t)
+static void add_run_usage(struct du *d, const struct session *s,
+			  struct table *t)
 {
 	struct usage u = usage_of(d->c->state.runs_fd, s->id);
 	auto_free char *what = mem_printf("  run %s", s->id);
@@ -63,8 +64,8 @@ static void show_run(struct du *d, const struct session *s, struct table *t)
 					   buf_text(&b)});
 }
 
-static void tell_progress(void *arg, const char *noun, uint64_t done,
-			  uint64_t total)
+static void show_du_progress(void *arg, const char *noun, uint64_t done,
+			     uint64_t total)
 {
 	struct du *d = arg;
 
@@ -74,12 +75,12 @@ static void tell_progress(void *arg, const char *noun, uint64_t done,
 		progress_bytes(&d->progress, done, total);
 }
 
-static int measure(struct du *d, struct err *err)
+static int measure_usage(struct du *d, struct err *err)
 {
 	AUTO(pins) struct pins pins = {0};
 	AUTO(settings) struct settings settings = {0};
 	struct prune_options o = {
-		.now = timestamp_now(), .progress = tell_progress, .arg = d};
+		.now = timestamp_now(), .progress = show_du_progress, .arg = d};
 	int fd, got = context_store(d->c, STORE_READ, err);
 
 	if (settings_load(&d->c->state, &settings, err) < 0)
@@ -111,13 +112,13 @@ static int measure(struct du *d, struct err *err)
 	return 0;
 }
 
-static void line(struct table *t, uint64_t bytes, const char *what,
-		 const char *detail)
+static void add_usage_line(struct table *t, uint64_t bytes, const char *what,
+			   const char *detail)
 {
 	table_row(t, (const char *const[]){text_size(bytes), what, detail});
 }
 
-static void add_store(struct du *d, struct table *t)
+static void add_store_usage(struct du *d, struct table *t)
 {
 	AUTO(buf) struct buf b = {0};
 
@@ -127,10 +128,11 @@ static void add_store(struct du *d, struct table *t)
 	if (d->max_size)
 		buf_printf(&b, "%sat most %s (max-size)", b.len ? ", " : "",
 			   text_size(d->max_size));
-	line(t, d->packs.bytes + d->snaps.bytes, "store", buf_text(&b));
+	add_usage_line(t, d->packs.bytes + d->snaps.bytes, "store",
+		       buf_text(&b));
 }
 
-static void print_text(struct du *d)
+static void print_du_text(struct du *d)
 {
 	AUTO(table)
 	struct table t = {.columns = 3, .width = output_width(), .right = "r"};
@@ -140,27 +142,29 @@ static void print_text(struct du *d)
 	size_t i;
 
 	for (i = 0; i < d->sessions.count; i++)
-		show_run(d, &d->sessions.items[i], &runs);
-	add_store(d, &t);
-	line(&t, d->runs.bytes, "layers", text_count(d->sessions.count, "run"));
+		add_run_usage(d, &d->sessions.items[i], &runs);
+	add_store_usage(d, &t);
+	add_usage_line(&t, d->runs.bytes, "layers",
+		       text_count(d->sessions.count, "run"));
 	for (i = 0; i < runs.count; i += 3)
 		table_row(&t, (const char *const *)&runs.cells[i]);
-	line(&t, d->store_trash.bytes, "trash", "of the store: guard undelete");
-	line(&t, d->trash.bytes, "trash", "of runs: guard undo");
+	add_usage_line(&t, d->store_trash.bytes, "trash",
+		       "of the store: guard undelete");
+	add_usage_line(&t, d->trash.bytes, "trash", "of runs: guard undo");
 	if (d->agents.bytes)
-		line(&t, d->agents.bytes, "agents",
-		     "homes of guard's own: guard agents");
+		add_usage_line(&t, d->agents.bytes, "agents",
+			       "homes of guard's own: guard agents");
 	if (d->caches.count)
-		line(&t, d->caches.usage.bytes, "caches",
-		     "of runs: guard prune --caches");
+		add_usage_line(&t, d->caches.usage.bytes, "caches",
+			       "of runs: guard prune --caches");
 	if (d->reserve.bytes)
-		line(&t, d->reserve.bytes, "reserve",
-		     "for what guard must write on a full disk");
+		add_usage_line(&t, d->reserve.bytes, "reserve",
+			       "for what guard must write on a full disk");
 	if (d->planned)
-		line(&t, d->plan.frees, "to free",
-		     d->plan.drop_snapshots || d->plan.frees
-			     ? "about, by guard prune"
-			     : "guard prune has nothing to take");
+		add_usage_line(&t, d->plan.frees, "to free",
+			       d->plan.drop_snapshots || d->plan.frees
+				       ? "about, by guard prune"
+				       : "guard prune has nothing to take");
 	table_print(&t, "", stdout);
 	if (!d->planned && d->stored)
 		output_warn("what prune would free cannot be said: %s",
@@ -171,14 +175,14 @@ static void print_text(struct du *d)
 			text_count(d->runs.unread + d->trash.unread, "folder"));
 }
 
-static void print_json(struct du *d)
+static void print_du_json(struct du *d)
 {
 	json_t *object = json_object();
 	size_t i;
 
 	d->list = json_array();
 	for (i = 0; i < d->sessions.count; i++)
-		show_run(d, &d->sessions.items[i], NULL);
+		add_run_usage(d, &d->sessions.items[i], NULL);
 	jsonout_text(object, "schema", "guard.du/1");
 	jsonout_number(object, "packs", d->packs.bytes);
 	jsonout_number(object, "snapshots", d->snaps.bytes);
@@ -220,12 +224,12 @@ int cmd_du(int argc, char **argv)
 	got = context_open(&c, false, &err);
 	progress_start(&d.progress, "du");
 	if (got == 0)
-		got = measure(&d, &err);
+		got = measure_usage(&d, &err);
 	progress_end(&d.progress);
 	if (got == 0 && json)
-		print_json(&d);
+		print_du_json(&d);
 	else if (got == 0)
-		print_text(&d);
+		print_du_text(&d);
 	else
 		output_error(&err);
 	session_list_free(&d.sessions);

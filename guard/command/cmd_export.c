@@ -30,7 +30,8 @@ struct export
 	bool left_out; /* something that was asked for */
 };
 
-static int add_piece(void *arg, const void *data, size_t len, struct err *err)
+static int write_tar_data(void *arg, const void *data, size_t len,
+			  struct err *err)
 {
 	const struct export *x = arg;
 
@@ -44,13 +45,14 @@ static int add_piece(void *arg, const void *data, size_t len, struct err *err)
 	return 0;
 }
 
-static void say_deleted(void *arg, const char *path)
+static void report_deleted_path(void *arg, const char *path)
 {
 	(void)arg;
 	output_print("deleted: %s", text_quote(path));
 }
 
-static void say_lost(void *arg, const char *path, enum export_loss loss)
+static void print_export_loss(void *arg, const char *path,
+			      enum export_loss loss)
 {
 	struct export *x = arg;
 
@@ -65,9 +67,9 @@ static int write_tar(struct export *x, const struct entry *old,
 		     struct err *err)
 {
 	const struct export_sink sink = {
-		.add = add_piece,
-		.deleted = say_deleted,
-		.lost = say_lost,
+		.add = write_tar_data,
+		.deleted = report_deleted_path,
+		.lost = print_export_loss,
 		.arg = x,
 	};
 
@@ -155,7 +157,7 @@ static int export(struct export *x, int count, char **argv, int dashed,
 }
 
 /* Looked for before the work; what comes later is not overwritten either. */
-static int must_be_new(const char *file, struct err *err)
+static int check_new_file(const char *file, struct err *err)
 {
 	struct stat st;
 
@@ -173,7 +175,7 @@ static int export_file(struct export *x, int count, char **argv, int dashed,
 	auto_free char *path = resolve_run_path(x->file, err), *dir = NULL;
 	auto_close int dirfd = -1;
 
-	if (!path || must_be_new(path, err) < 0)
+	if (!path || check_new_file(path, err) < 0)
 		return -err->num;
 	dir = path_parent(path);
 	dirfd = open(*dir ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -24,7 +24,7 @@ struct import_options {
 	const char *ff; /* a branch, or NULL */
 };
 
-static int check_run(const struct resolved_run *p, struct err *err)
+static int check_import_run(const struct resolved_run *p, struct err *err)
 {
 	const struct session *s = &p->session;
 
@@ -58,7 +58,7 @@ static void print_ref(const struct gitimport_ref *r)
 		     buf_text(&line), r->known ? output_style(STYLE_NONE) : "");
 }
 
-static void print_list(const struct importer *im)
+static void print_import_refs(const struct importer *im)
 {
 	size_t i;
 
@@ -86,8 +86,8 @@ static json_t *json_ref(const struct importer *im,
 	return object;
 }
 
-static void print_json(const struct session *s, const struct importer *im,
-		       bool imported)
+static void print_import_json(const struct session *s,
+			      const struct importer *im, bool imported)
 {
 	json_t *object = json_object(), *refs = json_array();
 	json_t *notes = json_array();
@@ -112,8 +112,8 @@ static void print_json(const struct session *s, const struct importer *im,
 	jsonout_print(object);
 }
 
-static void say_sum(const struct session *s, const struct importer *im,
-		    const char *done)
+static void print_import_summary(const struct session *s,
+				 const struct importer *im, const char *done)
 {
 	output_print("run %s: %s, %s (%s, %s) %s %s/", s->id,
 		     text_count(im->fresh, "ref"),
@@ -122,15 +122,16 @@ static void say_sum(const struct session *s, const struct importer *im,
 		     text_size(im->list.bytes), done, im->list.prefix);
 }
 
-static bool agreed(const struct session *s, const struct importer *im, bool yes)
+static bool confirm_import(const struct session *s, const struct importer *im,
+			   bool yes)
 {
 	return output_confirm(yes, "guard: import them into %s below %s/?",
 			      text_quote(s->project), im->list.prefix);
 }
 
 /* For people who ask later what became of the run's commits. */
-static int remember(struct context *c, struct session *s,
-		    const struct importer *im, struct err *err)
+static int record_import(struct context *c, struct session *s,
+			 const struct importer *im, struct err *err)
 {
 	record_add(&s->more, "imported", im->list.prefix);
 	state_log(&c->state, "import", "run", s->id, "project", s->project,
@@ -139,9 +140,9 @@ static int remember(struct context *c, struct session *s,
 }
 
 /* The run's branch of that name; what it is at is in the repository now. */
-static int forward(struct context *c, const struct session *s,
-		   const struct importer *im, const struct import_options *o,
-		   struct err *err)
+static int fast_forward_branch(struct context *c, const struct session *s,
+			       const struct importer *im,
+			       const struct import_options *o, struct err *err)
 {
 	auto_free char *name = mem_printf("heads/%s", o->ff ? o->ff : "");
 	size_t i = 0;
@@ -172,28 +173,28 @@ static int import_fresh(struct context *c, struct session *s,
 {
 	if (o->dry) {
 		if (o->json)
-			print_json(s, im, false);
-		say_sum(s, im, "would go to");
+			print_import_json(s, im, false);
+		print_import_summary(s, im, "would go to");
 		return STATUS_OK;
 	}
 	if (!o->yes)
-		say_sum(s, im, "can go to");
-	if (!agreed(s, im, o->yes)) {
+		print_import_summary(s, im, "can go to");
+	if (!confirm_import(s, im, o->yes)) {
 		if (o->json)
-			print_json(s, im, false);
+			print_import_json(s, im, false);
 		return STATUS_REFUSED;
 	}
-	if (importer_write(im, err) < 0 || remember(c, s, im, err) < 0)
+	if (importer_write(im, err) < 0 || record_import(c, s, im, err) < 0)
 		return -err->num;
 	if (o->json)
-		print_json(s, im, true);
-	say_sum(s, im, "imported to");
+		print_import_json(s, im, true);
+	print_import_summary(s, im, "imported to");
 	output_hint("git for-each-ref %s", im->list.prefix);
-	return forward(c, s, im, o, err);
+	return fast_forward_branch(c, s, im, o, err);
 }
 
 /* Those of folders beside the project are not looked for. */
-static void tell_others(const struct session *s)
+static void report_other_commits(const struct session *s)
 {
 	AUTO(changes) struct changes changes = CHANGES_NONE;
 	struct err ignored;
@@ -210,15 +211,15 @@ static int import_locked(struct context *c, struct session *s,
 	if (importer_open(c, s, !o->dry, &im, err) < 0)
 		return err_context(err, "nothing of run %s is imported", s->id);
 	if (!o->json && !(output_is_quiet() && o->yes))
-		print_list(&im);
-	tell_others(s);
+		print_import_refs(&im);
+	report_other_commits(s);
 	if (im.fresh)
 		return import_fresh(c, s, &im, o, err);
 	if (o->json)
-		print_json(s, &im, false);
+		print_import_json(s, &im, false);
 	output_print("run %s has no commits that %s lacks", s->id,
 		     text_quote(s->project));
-	return forward(c, s, &im, o, err);
+	return fast_forward_branch(c, s, &im, o, err);
 }
 
 static int import(struct context *c, int count, char **argv, int dashed,
@@ -228,7 +229,7 @@ static int import(struct context *c, int count, char **argv, int dashed,
 
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
-	    check_run(&p, err) < 0 ||
+	    check_import_run(&p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
