@@ -362,20 +362,20 @@ int action_finalize_discard(int workspace_fd, int runs_fd, struct err *err)
 {
 	AUTO(action) struct action a = {0}, top = {0};
 	int got = action_load_next(workspace_fd, &a, err);
-	int there = got < 0 ? got : run_exists(runs_fd, a.run_id, err);
+	int run_present = got < 0 ? got : run_exists(runs_fd, a.run_id, err);
 	bool noted;
 
-	if (there < 0)
-		return there;
+	if (run_present < 0)
+		return run_present;
 	got = action_load_effective(workspace_fd, 0, &top, err);
 	if (got < 0 && got != -ENOENT)
 		return got;
 	noted = got == 0 && strcmp(top.kind, DISCARD) == 0 &&
 		strcmp(top.run_id, a.run_id) == 0;
 	got = 0;
-	if (!there && !noted)
+	if (!run_present && !noted)
 		got = push_discard(workspace_fd, &a, err);
-	else if (there && noted)
+	else if (run_present && noted)
 		got = pop_discard(workspace_fd, err);
 	if (got == 0)
 		action_drop_next(workspace_fd);
@@ -387,14 +387,15 @@ int action_forget_discard(int workspace_fd, const char *run_id, int runs_fd,
 {
 	AUTO(action) struct action top = {0};
 	auto_close int lock = lock_take(workspace_fd, "lock", true, true, err);
-	int there;
+	int run_present;
 
 	if (lock < 0 || action_load_effective(workspace_fd, 0, &top, err) < 0)
 		return -err->num;
 	if (strcmp(top.kind, DISCARD) != 0 || strcmp(top.run_id, run_id) != 0)
 		return 0;
-	there = run_exists(runs_fd, run_id, err);
-	return there ? (there < 0 ? there : 0) : pop_discard(workspace_fd, err);
+	run_present = run_exists(runs_fd, run_id, err);
+	return run_present ? (run_present < 0 ? run_present : 0)
+			   : pop_discard(workspace_fd, err);
 }
 
 int action_push_parts(int workspace_fd, const struct action *a, struct err *err)

@@ -298,18 +298,18 @@ void changes_summary(const struct change_counts *counts, struct buf *to)
 
 void changes_filter(struct change_list *list, const char *const *paths)
 {
-	AUTO(pathset) struct pathset meant = pathset_make(paths);
+	AUTO(pathset) struct pathset wanted_paths = pathset_make(paths);
 	size_t kept = 0, i;
 
 	for (i = 0; i < list->count; i++)
-		if (pathset_contains(&meant, list->items[i].path))
+		if (pathset_contains(&wanted_paths, list->items[i].path))
 			list->items[kept++] = list->items[i];
 	list->count = kept;
 	for (i = 0; i < list->move_count; i++) {
 		struct change_move *m = &list->moves[i];
 
-		m->half |= !pathset_contains(&meant, m->from) ||
-			   !pathset_contains(&meant, m->to);
+		m->half |= !pathset_contains(&wanted_paths, m->from) ||
+			   !pathset_contains(&wanted_paths, m->to);
 	}
 }
 

@@ -77,15 +77,15 @@ static bool is_mount_point_change(const struct change_list *list, size_t i,
 static void drop_mount_points(struct change_list *list, const char *place)
 {
 	size_t kept = 0, i;
-	bool *gone = mem_zalloc(list->count + 1);
+	bool *dropped = mem_zalloc(list->count + 1);
 
 	for (i = 0; i < list->count; i++)
-		gone[i] = is_mount_point_change(list, i, place);
+		dropped[i] = is_mount_point_change(list, i, place);
 	for (i = 0; i < list->count; i++)
-		if (!gone[i])
+		if (!dropped[i])
 			list->items[kept++] = list->items[i];
 	list->count = kept;
-	free(gone);
+	free(dropped);
 }
 
 void changes_fold(const struct session *s, struct changes *c)

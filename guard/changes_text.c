@@ -134,23 +134,23 @@ static void add_move_detail(const struct change_move *m, struct buf *to)
 void changes_move_text(const struct change_move *m, const char *prefix,
 		       size_t width, struct buf *to)
 {
-	AUTO(buf) struct buf from = {0}, there = {0};
+	AUTO(buf) struct buf from = {0}, moved_to = {0};
 	bool is_long;
 
 	output_name(&from, prefix);
 	output_name(&from, m->from);
 	if (S_ISDIR(m->now.mode))
 		buf_add_char(&from, '/');
-	output_name(&there, prefix);
-	output_name(&there, m->to);
-	add_move_detail(m, &there);
+	output_name(&moved_to, prefix);
+	output_name(&moved_to, m->to);
+	add_move_detail(m, &moved_to);
 	buf_add(to, from.data, from.len);
 	is_long = width && text_width(buf_text(&from)) +
-					   text_width(buf_text(&there)) +
+					   text_width(buf_text(&moved_to)) +
 					   MOVE_SIGNS >
 				   width;
 	buf_add_text(to, is_long ? "\n     -> " : " -> ");
-	buf_add(to, there.data, there.len);
+	buf_add(to, moved_to.data, moved_to.len);
 }
 
 void changes_detail(const struct change *c, struct buf *to)

@@ -31,12 +31,12 @@ static bool is_in_section(const struct change_list *list,
 static void add_other_half(const struct change_move *m, const struct change *c,
 			   struct buf *to)
 {
-	bool gone = c->kind == CHANGE_DELETED;
+	bool is_deleted = c->kind == CHANGE_DELETED;
 
 	if (!m)
 		return;
-	buf_add_text(to, gone ? "  moved to " : "  moved from ");
-	output_name(to, gone ? m->to : m->from);
+	buf_add_text(to, is_deleted ? "  moved to " : "  moved from ");
+	output_name(to, is_deleted ? m->to : m->from);
 }
 
 static void print_change(const struct change_list *list, const struct change *c,

@@ -136,7 +136,7 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	AUTO(session) struct session own = {.fd = -1, .lock_fd = -1};
 	AUTO(action) struct action a = {0};
 	int got = action_load_next(workspace_fd, &a, err);
-	bool gone = false;
+	bool is_vanished = false;
 
 	if (got < 0)
 		return got;
@@ -148,12 +148,13 @@ int partial_discard_finalize(const struct state *st, int workspace_fd,
 	if (!s) {
 		got = session_open(st->runs_fd, a.run_id, true, &own, err);
 		/* All of it is gone with the run. */
-		gone = got == -ENOENT;
-		if (got < 0 && !gone)
+		is_vanished = got == -ENOENT;
+		if (got < 0 && !is_vanished)
 			return got;
 	}
-	got = gone ? 0
-		   : finalize_parts(st, workspace_fd, s ? s : &own, &a, err);
+	got = is_vanished
+		      ? 0
+		      : finalize_parts(st, workspace_fd, s ? s : &own, &a, err);
 	if (got == 0 || got == -EEXIST)
 		action_drop_next(workspace_fd);
 	return got;

@@ -17,25 +17,25 @@ enum { ENV, READ_ONLY, READ_WRITE, HIDE, LISTS };
 
 void agent_free(struct agent **a)
 {
-	struct agent *gone = *a;
+	struct agent *freed = *a;
 	size_t i;
 
-	if (!gone)
+	if (!freed)
 		return;
 	*a = NULL;
-	for (i = 0; i < gone->place_count; i++)
-		free(gone->places[i].path);
-	free(gone->places);
-	for (i = 0; i < gone->rule_count; i++)
-		free(gone->rules[i].path);
-	free(gone->rules);
+	for (i = 0; i < freed->place_count; i++)
+		free(freed->places[i].path);
+	free(freed->places);
+	for (i = 0; i < freed->rule_count; i++)
+		free(freed->rules[i].path);
+	free(freed->rules);
 	for (i = 0; i < LISTS; i++)
-		mem_list_free(&gone->lists[i]);
-	persistent_mount_free(&gone->persistent_mount);
-	record_free(&gone->before);
-	profile_free(&gone->profile);
-	free(gone->name);
-	free(gone);
+		mem_list_free(&freed->lists[i]);
+	persistent_mount_free(&freed->persistent_mount);
+	record_free(&freed->before);
+	profile_free(&freed->profile);
+	free(freed->name);
+	free(freed);
 }
 
 /* ---- which ---- */

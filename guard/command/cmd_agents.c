@@ -250,10 +250,10 @@ int cmd_agents(int argc, char **argv)
 	const struct verb *verb = options_verb("agents");
 	AUTO(context) struct context c = CONTEXT_NONE;
 	struct agents a = {.c = &c};
-	const char *gone = NULL;
+	const char *reset_name = NULL;
 	bool yes = false, json = false;
 	const struct option_slot slots[] = {
-		{OPT_RESET, .text = &gone},
+		{OPT_RESET, .text = &reset_name},
 		{'y', .flag = &yes},
 		{'q', .read = output_quiet_read},
 		{OPT_JSON, .flag = &json},
@@ -264,13 +264,13 @@ int cmd_agents(int argc, char **argv)
 
 	if (got != OPTIONS_END)
 		return got;
-	if (argc - optind > (gone ? 0 : 1)) {
+	if (argc - optind > (reset_name ? 0 : 1)) {
 		options_usage_error(verb, "one name is enough");
 		return STATUS_USAGE;
 	}
 	got = context_open(&c, false, &err);
-	if (got == 0 && gone)
-		got = reset_agent_home(&a, gone, yes, &err);
+	if (got == 0 && reset_name)
+		got = reset_agent_home(&a, reset_name, yes, &err);
 	else if (got == 0 && optind < argc)
 		got = show_profile(&a, argv[optind], &err);
 	else if (got == 0)

@@ -29,8 +29,8 @@ struct apply {
 	const struct apply_options *o;
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
-	struct refusal *asked;
-	size_t asked_count;
+	struct refusal *askable;
+	size_t askable_count;
 };
 
 static json_t *apply_extras_json(const struct apply *a)
@@ -238,13 +238,13 @@ static int parse_yes_to_paths(struct apply *a, struct err *err)
 			     a->in.changes.lower_fd, a->in.agreed, err);
 }
 
-static void asked_free(struct apply *a)
+static void free_askable(struct apply *a)
 {
 	size_t i;
 
-	for (i = 0; i < a->asked_count; i++)
-		free(a->asked[i].path);
-	free(a->asked);
+	for (i = 0; i < a->askable_count; i++)
+		free(a->askable[i].path);
+	free(a->askable);
 }
 
 /* What would be refused all the same is not asked about. */
@@ -277,12 +277,12 @@ static int make_apply_plan(struct apply *a, struct err *err)
 		return -err->num;
 	if (!may_ask(a))
 		return 0;
-	a->asked = plan->refusals;
-	a->asked_count = plan->refusal_count;
+	a->askable = plan->refusals;
+	a->askable_count = plan->refusal_count;
 	plan->refusals = NULL;
 	plan->refusal_count = plan->refusal_capacity = 0;
-	for (i = 0; i < a->asked_count; i++)
-		mem_list_add(&a->in.agreed, a->asked[i].path);
+	for (i = 0; i < a->askable_count; i++)
+		mem_list_add(&a->in.agreed, a->askable[i].path);
 	return plan_whole_run(a, err);
 }
 
@@ -292,13 +292,13 @@ static int ask_about_refused(struct apply *a, struct err *err)
 	bool all = true;
 	size_t i;
 
-	if (!a->asked_count || a->in.plan.conflict_count)
+	if (!a->askable_count || a->in.plan.conflict_count)
 		return 0;
 	mem_list_free(&a->in.agreed);
 	if (parse_yes_to_paths(a, err) < 0)
 		return -err->num;
-	for (i = 0; i < a->asked_count; i++) {
-		const struct refusal *r = &a->asked[i];
+	for (i = 0; i < a->askable_count; i++) {
+		const struct refusal *r = &a->askable[i];
 
 		if (output_ask("guard: %s %s: apply it all the same?",
 			       text_quote(r->path), refusal_text(r->kind)) > 0)
@@ -414,7 +414,7 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	    applying_lock(c, &p, err) < 0)
 		return -err->num;
 	got = o->patch ? plan_named_paths(&a, err) : apply_locked(&a, err);
-	asked_free(&a);
+	free_askable(&a);
 	applying_free(&a.in);
 	return got;
 }

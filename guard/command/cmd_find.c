@@ -22,7 +22,7 @@ struct find_command {
 	bool every_version, all, json, no_case;
 	const char *pattern; /* of a name */
 	char *whole; /* of an absolute path, when there is a '/' in it */
-	char *here; /* names are shown from */
+	char *cwd; /* names are shown from */
 	struct progress progress;
 };
 
@@ -69,7 +69,7 @@ static void print_find_text(const struct find_command *f,
 					     item->first, item->last);
 		AUTO(buf) struct buf name = {0};
 
-		output_path(&name, item->path, f->here);
+		output_path(&name, item->path, f->cwd);
 		if (S_ISDIR(item->entry.mode))
 			buf_add_char(&name, '/');
 		table_row(&t, (const char *const[]){
@@ -128,13 +128,13 @@ static void print_find_json(const struct versions *v)
 static char *prepare_find(struct find_command *f, const struct context *c,
 			  const char *arg, struct err *err)
 {
-	f->here = path_resolve(".", err);
-	if (!f->here)
+	f->cwd = path_resolve(".", err);
+	if (!f->cwd)
 		return NULL;
 	f->pattern = arg;
 	if (strchr(arg, '/')) {
 		f->whole =
-			*arg == '/' ? mem_strdup(arg) : path_join(f->here, arg);
+			*arg == '/' ? mem_strdup(arg) : path_join(f->cwd, arg);
 		return pathglob_fixed(f->whole);
 	}
 	return mem_strdup(f->all ? "/" : c->project);
@@ -208,6 +208,6 @@ int cmd_find(int argc, char **argv)
 	}
 	got = find_command(&f, argv[optind], &err);
 	free(f.whole);
-	free(f.here);
+	free(f.cwd);
 	return output_status(got, &err);
 }

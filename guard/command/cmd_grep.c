@@ -28,7 +28,7 @@ struct grep {
 	bool no_pager, git;
 	struct matcher matcher;
 	struct store *store;
-	char *here;
+	char *cwd;
 	struct progress progress;
 	size_t matched, unread;
 };
@@ -288,7 +288,7 @@ static char *version_label(const struct grep *g, const struct version *v)
 
 	buf_printf(&b, "%s%" PRIu64 "%s:", output_style(STYLE_HUNK), v->last,
 		   output_style(STYLE_NONE));
-	output_path(&b, v->path, g->here);
+	output_path(&b, v->path, g->cwd);
 	return buf_take_text(&b);
 }
 
@@ -415,8 +415,8 @@ static int grep(struct grep *g, char **paths, size_t count, struct err *err)
 	AUTO(texts) struct texts t = {0};
 	int got;
 
-	g->here = path_resolve(".", err);
-	if (!g->here || context_open(&c, true, err) < 0 ||
+	g->cwd = path_resolve(".", err);
+	if (!g->cwd || context_open(&c, true, err) < 0 ||
 	    context_store(&c, STORE_READ, err) < 0)
 		return -err->num;
 	g->store = c.store;
@@ -479,6 +479,6 @@ int cmd_grep(int argc, char **argv)
 	output_color(color);
 	got = grep(&g, argv + optind + 1, (size_t)(argc - optind - 1), &err);
 	matcher_free(&g.matcher);
-	free(g.here);
+	free(g.cwd);
 	return output_status(got, &err);
 }

@@ -214,8 +214,8 @@ static int show_unchanged(struct context *c, const struct session *s,
 			  struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
-	struct err odd;
-	int got = runview_result(c, s, path, &e, &odd);
+	struct err unexpected;
+	int got = runview_result(c, s, path, &e, &unexpected);
 
 	if (got > 0)
 		return show_entry(c->store, &e, o, err);

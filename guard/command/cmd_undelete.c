@@ -24,7 +24,7 @@ static void print_trash_text(const struct trash_list *trash)
 		const struct snapshot *s = &item->snapshot;
 		auto_free char *number =
 			mem_printf("%llu", (unsigned long long)s->seq);
-		auto_free char *gone =
+		auto_free char *pruned_age =
 			mem_printf("gone %s", output_age(item->since));
 		AUTO(buf) struct buf b = {0};
 
@@ -33,9 +33,9 @@ static void print_trash_text(const struct trash_list *trash)
 			buf_add_text(&b, "  ");
 			output_truncated(&b, s->message);
 		}
-		table_row(&t,
-			  (const char *const[]){number, output_time(s->time),
-						s->reason, gone, buf_text(&b)});
+		table_row(&t, (const char *const[]){
+				      number, output_time(s->time), s->reason,
+				      pruned_age, buf_text(&b)});
 	}
 	table_print(&t, "", stdout);
 	if (!trash->count)
