@@ -19,7 +19,7 @@ static char *message_of(const struct session *s,
 	return mem_printf("Apply run %s\n\n$ %s\n", s->id, buf_text(&command));
 }
 
-int committing_make(struct applying *a, const struct committing_options *o,
+int committing_make(struct apply_plan *a, const struct committing_options *o,
 		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err)
 {
@@ -48,7 +48,7 @@ int committing_make(struct applying *a, const struct committing_options *o,
 	return 0;
 }
 
-int committing_point(const struct applying *a, struct gitcommit *c,
+int committing_point(const struct apply_plan *a, struct gitcommit *c,
 		     bool applied, struct err *err)
 {
 	const char *note;

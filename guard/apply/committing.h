@@ -4,7 +4,7 @@
 #ifndef GUARD_APPLY_COMMITTING_H
 #define GUARD_APPLY_COMMITTING_H
 
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 #include "restore/git/gitcommit.h"
 
 struct committing_options {
@@ -16,11 +16,11 @@ struct committing_options {
 
 /* The objects, before anything is applied. want: what was accepted of it; only
  * the pick's paths. What is left out is said. dry: in memory alone. */
-int committing_make(struct applying *a, const struct committing_options *o,
+int committing_make(struct apply_plan *a, const struct committing_options *o,
 		    bool dry, const struct entry *want, struct gitcommit **ret,
 		    struct err *err);
 /* The branch. What was applied before it stays: the error says so. */
-int committing_point(const struct applying *a, struct gitcommit *c,
+int committing_point(const struct apply_plan *a, struct gitcommit *c,
 		     bool applied, struct err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 #include "guard/apply/committing.h"
 #include "guard/commands.h"
 #include "guard/jsonout.h"
@@ -25,7 +25,7 @@ struct apply_options {
 
 /* All that an apply holds on to. */
 struct apply {
-	struct applying in;
+	struct apply_plan in;
 	const struct apply_options *o;
 	/* Refused without a yes of its own: listed as if that was said already,
 	 * and then asked about. */
@@ -134,17 +134,17 @@ static int execute_apply(struct apply *a, struct err *err)
 	if (a->o->commit.on && committing_make(&a->in, &a->o->commit, false,
 					       &a->in.want, &commit, err) < 0)
 		return -err->num;
-	if (applying_carry(&a->in, resolve_run_is_complete(a->in.p),
-			   run_names_git(a->in.p), &after, err) < 0)
+	if (apply_plan_execute(&a->in, resolve_run_is_complete(a->in.p),
+			       run_names_git(a->in.p), &after, err) < 0)
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, true, after);
-	applying_say_done(&a->in);
+	apply_report_done(&a->in);
 	if (commit && committing_point(&a->in, commit, true, err) < 0)
 		return -err->num;
-	applying_say_git_left(&a->in);
-	(void)applying_say_home_left(&a->in);
-	return applying_say_marked(&a->in, true);
+	apply_report_git_left(&a->in);
+	(void)apply_report_home_left(&a->in);
+	return apply_report_markers(&a->in, true);
 }
 
 /* What the real one would end with, as far as that can be told without writing
@@ -153,14 +153,14 @@ static int end_dry_apply(struct apply *a, struct err *err)
 {
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 
-	if (applying_check(&a->in, err) < 0 ||
+	if (apply_plan_check(&a->in, err) < 0 ||
 	    (a->o->commit.on && committing_make(&a->in, &a->o->commit, true,
 						&a->in.want, &commit, err) < 0))
 		return -err->num;
 	if (a->o->json)
 		print_apply_json(a, false, 0);
-	applying_say_git_left(&a->in);
-	return applying_say_marked(&a->in, false);
+	apply_report_git_left(&a->in);
+	return apply_report_markers(&a->in, false);
 }
 
 /* Why nothing is to be done, and how to have it done all the same. */
@@ -168,7 +168,7 @@ static void print_nothing_left(struct apply *a)
 {
 	const struct session *s = &a->in.p->session;
 	auto_free struct plan **plans = NULL;
-	size_t count = applying_plans(&a->in, &plans), i;
+	size_t count = apply_plan_list(&a->in, &plans), i;
 	bool already = false, kept = false;
 
 	for (i = 0; i < count; i++) {
@@ -188,16 +188,16 @@ static void print_nothing_left(struct apply *a)
 static int end_nothing_left(struct apply *a, struct err *err)
 {
 	if (!a->in.plan.already && !a->in.plan.git_skipped &&
-	    resolve_run_is_complete(a->in.p) && applying_home_left(&a->in)) {
+	    resolve_run_is_complete(a->in.p) && apply_home_count_left(&a->in)) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);
-		(void)applying_say_home_left(&a->in);
+		(void)apply_report_home_left(&a->in);
 		return STATUS_REFUSED;
 	}
 	if (a->o->json)
 		print_apply_json(a, false, 0);
 	print_nothing_left(a);
-	applying_say_git_left(&a->in);
+	apply_report_git_left(&a->in);
 	if (!a->o->dry &&
 	    recover_set_run_state(a->in.c, &a->in.p->session,
 				  resolve_run_is_complete(a->in.p), err) < 0)
@@ -208,12 +208,12 @@ static int end_nothing_left(struct apply *a, struct err *err)
 static bool confirm_apply(const struct apply *a)
 {
 	if (!a->in.changed_since)
-		return carry_ask(&a->in.counts, applying_where(&a->in),
+		return carry_ask(&a->in.counts, apply_report_where(&a->in),
 				 a->o->yes);
 	output_warn("the layer of run %s has changed since its end; what is "
 		    "listed here is what it holds now",
 		    a->in.p->session.id);
-	return carry_ask(&a->in.counts, applying_where(&a->in), false);
+	return carry_ask(&a->in.counts, apply_report_where(&a->in), false);
 }
 
 /* The paths of --yes-to, below the project and changed by the run. */
@@ -264,7 +264,7 @@ static bool may_ask(const struct apply *a)
 
 static int plan_whole_run(struct apply *a, struct err *err)
 {
-	return applying_plan(&a->in, &a->in.want, a->o->resolve, false, err);
+	return apply_plan_make(&a->in, &a->in.want, a->o->resolve, false, err);
 }
 
 /* What is listed is all that would be done with a yes to each of them. */
@@ -317,9 +317,10 @@ static int commit_only(struct apply *a, struct err *err)
 	if (a->in.p->home_paths || a->in.p->extra_paths)
 		return fail(err, EINVAL,
 			    "a branch holds nothing but the project");
-	if (applying_plan(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) < 0)
+	if (apply_plan_make(&a->in, &a->in.want, RESOLVE_THEIRS, false, err) <
+	    0)
 		return -err->num;
-	applying_leave(&a->in);
+	apply_plan_unlock(&a->in);
 	if (!(output_is_quiet() && a->o->yes) &&
 	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
 		return -err->num;
@@ -344,13 +345,13 @@ static int apply_locked(struct apply *a, struct err *err)
 	bool blocked = false;
 	size_t count, i;
 
-	if (applying_load(&a->in, err) < 0)
+	if (apply_plan_load(&a->in, err) < 0)
 		return -err->num;
 	if (a->o->commit.branch)
 		return commit_only(a, err);
 	if (make_apply_plan(a, err) < 0)
 		return -err->num;
-	count = applying_plans(&a->in, &plans);
+	count = apply_plan_list(&a->in, &plans);
 	for (i = 0; i < count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
 		    carry_print(a->in.c->store, plans[i], err) < 0)
@@ -370,7 +371,7 @@ static int apply_locked(struct apply *a, struct err *err)
 			print_apply_json(a, false, 0);
 		return STATUS_REFUSED;
 	}
-	if (!applying_has_steps(&a->in))
+	if (!apply_plan_has_steps(&a->in))
 		return end_nothing_left(a, err);
 	if (a->o->dry)
 		return end_dry_apply(a, err);
@@ -400,10 +401,10 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 		 const struct apply_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	struct apply a = {.in = APPLYING_NONE, .o = o};
+	struct apply a = {.in = APPLY_PLAN_NONE, .o = o};
 	int got;
 
-	a.in.may_be_some = !o->patch && !o->commit.on;
+	a.in.may_be_partial = !o->patch && !o->commit.on;
 
 	a.in.c = c;
 	a.in.p = &p;
@@ -411,11 +412,11 @@ static int apply(struct context *c, int count, char **argv, int dashed,
 	if (context_open(c, true, err) < 0 ||
 	    resolve_run_open(c, count, argv, dashed, false, &p, err) < 0 ||
 	    recover_project(c, p.session.project, err) < 0 ||
-	    applying_lock(c, &p, err) < 0)
+	    apply_plan_lock(c, &p, err) < 0)
 		return -err->num;
 	got = o->patch ? plan_named_paths(&a, err) : apply_locked(&a, err);
 	free_askable(&a);
-	applying_free(&a.in);
+	apply_plan_free(&a.in);
 	return got;
 }
 

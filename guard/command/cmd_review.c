@@ -9,7 +9,7 @@ static int review(struct context *c, int count, char **argv, int dashed,
 		  const struct reviewing_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
-	AUTO(applying) struct applying a = APPLYING_NONE;
+	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
 
 	a.c = c;
 	a.p = &p;

@@ -19,13 +19,13 @@
 /* Of one folder of the run. */
 struct part {
 	struct review review;
-	struct applying_extra *extra; /* NULL: the project */
+	struct apply_extra *extra; /* NULL: the project */
 	struct entry picked;
 	bool complete, git; /* of what was picked */
 };
 
 struct reviewing {
-	struct applying *a;
+	struct apply_plan *a;
 	const struct reviewing_options *o;
 	struct part *parts; /* the project's first */
 	size_t count;
@@ -57,7 +57,7 @@ static bool is_meant(const struct resolved_run *p, char *const *paths)
 
 static int make_project(struct reviewing *v, struct part *part, struct err *err)
 {
-	struct applying *a = v->a;
+	struct apply_plan *a = v->a;
 	const struct review_options options = {
 		.paths = (const char *const *)a->p->paths,
 		.plan = &a->plan,
@@ -76,8 +76,8 @@ static int make_project(struct reviewing *v, struct part *part, struct err *err)
 static int make_extra(struct reviewing *v, size_t index, struct part *part,
 		      struct err *err)
 {
-	struct applying *a = v->a;
-	struct applying_extra *x = &a->extras[index];
+	struct apply_plan *a = v->a;
+	struct apply_extra *x = &a->extras[index];
 	char *const *paths = resolve_run_extra_paths(a->p, index);
 	const struct review_options options = {
 		.paths = (const char *const *)paths,
@@ -99,7 +99,7 @@ static int make_extra(struct reviewing *v, size_t index, struct part *part,
  * run. */
 static int load(struct reviewing *v, struct err *err)
 {
-	struct applying *a = v->a;
+	struct apply_plan *a = v->a;
 	size_t i;
 
 	if (a->p->home_paths)
@@ -108,10 +108,10 @@ static int load(struct reviewing *v, struct err *err)
 			    "shows what changed in your home folder, guard "
 			    "apply takes it",
 			    a->p->session.id, "~");
-	if (applying_load(a, err) < 0 ||
-	    applying_plan(a, &a->want, RESOLVE_NOT, false, err) < 0)
+	if (apply_plan_load(a, err) < 0 ||
+	    apply_plan_make(a, &a->want, RESOLVE_NOT, false, err) < 0)
 		return -err->num;
-	applying_leave(a);
+	apply_plan_unlock(a);
 	v->count = a->p->session.extra_count + 1;
 	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
 	if (make_project(v, &v->parts[0], err) < 0)
@@ -270,10 +270,10 @@ static enum plan_resolve ask_to_resolve(void)
 
 /* Something that was not shown as it will be: merged, or going over the
  * user's own. */
-static bool has_surprises(struct applying *a)
+static bool has_surprises(struct apply_plan *a)
 {
 	auto_free struct plan **plans = NULL;
-	size_t count = applying_plans(a, &plans), n = 0, i, k;
+	size_t count = apply_plan_list(a, &plans), n = 0, i, k;
 
 	for (k = 0; k < count; k++) {
 		const struct plan *plan = plans[k];
@@ -294,10 +294,10 @@ static bool has_surprises(struct applying *a)
 	return n;
 }
 
-static bool is_blocked(struct applying *a)
+static bool is_blocked(struct apply_plan *a)
 {
 	auto_free struct plan **plans = NULL;
-	size_t count = applying_plans(a, &plans), i;
+	size_t count = apply_plan_list(a, &plans), i;
 	bool blocked = false;
 
 	for (i = 0; i < count; i++) {
@@ -312,23 +312,24 @@ static bool is_blocked(struct applying *a)
 static int settle(struct reviewing *v, struct err *err)
 {
 	const struct part *project = &v->parts[0];
-	struct applying *a = v->a;
+	struct apply_plan *a = v->a;
 
 	for (;;) {
-		if (applying_plan(a, &project->picked, v->resolve, project->git,
-				  err) < 0)
+		if (apply_plan_make(a, &project->picked, v->resolve,
+				    project->git, err) < 0)
 			return -err->num;
 		if (is_blocked(a)) {
-			applying_leave(a);
+			apply_plan_unlock(a);
 			v->resolve = ask_to_resolve();
 			if (v->resolve == RESOLVE_NOT)
 				return 0;
-			if (applying_look(a, err) < 0)
+			if (apply_plan_refresh(a, err) < 0)
 				return -err->num;
 			continue;
 		}
 		if (has_surprises(a))
-			return carry_ask(&a->counts, applying_where(a), false);
+			return carry_ask(&a->counts, apply_report_where(a),
+					 false);
 		return 1;
 	}
 }
@@ -367,7 +368,7 @@ static int pick_all(struct reviewing *v, bool *ret_whole, bool *ret_git,
 /* 1: done, with its status; 0: back to the review. */
 static int carry(struct reviewing *v, int *ret_status, struct err *err)
 {
-	struct applying *a = v->a;
+	struct apply_plan *a = v->a;
 	const struct entry *want = &v->parts[0].picked;
 	AUTO(gitcommit) struct gitcommit *commit = NULL;
 	bool complete, git;
@@ -385,27 +386,27 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 		return committing_point(a, commit, false, err) < 0 ? -err->num
 								   : 1;
 	}
-	if (applying_look(a, err) < 0)
+	if (apply_plan_refresh(a, err) < 0)
 		return -err->num;
 	got = settle(v, err);
 	if (got <= 0) {
-		applying_leave(a);
+		apply_plan_unlock(a);
 		return got;
 	}
-	if (!applying_has_steps(a)) {
+	if (!apply_plan_has_steps(a)) {
 		output_print("nothing is left to do: your project has all of "
 			     "that already");
 		*ret_status = STATUS_OK;
 		return 1;
 	}
-	if (applying_carry(a, complete, git, &after, err) < 0)
+	if (apply_plan_execute(a, complete, git, &after, err) < 0)
 		return -err->num;
-	applying_say_done(a);
+	apply_report_done(a);
 	if (commit && committing_point(a, commit, true, err) < 0)
 		return -err->num;
-	applying_say_git_left(a);
-	(void)applying_say_home_left(a);
-	*ret_status = applying_say_marked(a, true);
+	apply_report_git_left(a);
+	(void)apply_report_home_left(a);
+	*ret_status = apply_report_markers(a, true);
 	return 1;
 }
 
@@ -475,7 +476,7 @@ static int run(struct reviewing *v, struct err *err)
 	return ask_all(v, err);
 }
 
-int reviewing_run(struct applying *a, const struct reviewing_options *o,
+int reviewing_run(struct apply_plan *a, const struct reviewing_options *o,
 		  struct err *err)
 {
 	struct reviewing v = {

@@ -16,7 +16,7 @@ struct reviewing_options {
 
 /* a: picked and locked, not loaded. The exit status, or negative. Without a
  * terminal the review is printed, and how to go on is said. */
-int reviewing_run(struct applying *a, const struct reviewing_options *o,
+int reviewing_run(struct apply_plan *a, const struct reviewing_options *o,
 		  struct err *err);
 
 #endif

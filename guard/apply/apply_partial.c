@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/apply_log.h"
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 #include "guard/past/some.h"
 
 struct some {
@@ -59,16 +59,16 @@ static int each(void *arg, const char *path, const struct entry *base,
 }
 
 /* What else an apply takes from is of another kind: it has its own look. */
-bool applying_some_wanted(const struct applying *a)
+bool apply_partial_is_possible(const struct apply_plan *a)
 {
 	const struct resolved_run *p = a->p;
 
-	return a->may_be_some && !p->session.live && !p->home_paths &&
+	return a->may_be_partial && !p->session.live && !p->home_paths &&
 	       !p->session.extra_count && !resolve_run_names_git(p->paths) &&
 	       some_max(&a->base) && !apply_log_any(&p->session);
 }
 
-int applying_some_choose(struct applying *a, struct err *err)
+int apply_partial_choose_paths(struct apply_plan *a, struct err *err)
 {
 	struct some s = {
 		.max = some_max(&a->base),

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/apply_log.h"
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 #include "guard/recover.h"
 #include "restore/result.h"
 
@@ -77,9 +77,9 @@ static char **paths_to_see(const struct named *n)
 	return only;
 }
 
-int applying_home_look(struct applying *a, struct err *err)
+int apply_home_refresh(struct apply_plan *a, struct err *err)
 {
-	struct applying_home *h = &a->home;
+	struct apply_home *h = &a->home;
 	const struct session *s = &a->p->session;
 
 	if (!h->only || h->project.path)
@@ -99,9 +99,9 @@ int applying_home_look(struct applying *a, struct err *err)
 	return apply_log_filter_notes(a->c->store, s, &h->before, err);
 }
 
-int applying_home_load(struct applying *a, struct err *err)
+int apply_home_load(struct apply_plan *a, struct err *err)
 {
-	struct applying_home *h = &a->home;
+	struct apply_home *h = &a->home;
 	struct changes *c = &a->changes;
 	AUTO(named) struct named named = {0};
 	struct change_list list;
@@ -113,17 +113,17 @@ int applying_home_load(struct applying *a, struct err *err)
 		return -err->num;
 	find_named(&c->home, a->p->home_paths, &named);
 	h->only = paths_to_see(&named);
-	if (applying_home_look(a, err) < 0)
+	if (apply_home_refresh(a, err) < 0)
 		return -err->num;
 	list = (struct change_list){.items = named.items, .count = named.count};
 	return result_make(a->c->store, &h->before.root, c->home_upper_fd,
 			   &list, NULL, &h->want, err);
 }
 
-int applying_home_plan(struct applying *a, enum plan_resolve resolve,
+int apply_home_make_plan(struct apply_plan *a, enum plan_resolve resolve,
 		       struct err *err)
 {
-	struct applying_home *h = &a->home;
+	struct apply_home *h = &a->home;
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	struct plan_options options = {
 		.paths = (const char *const *)a->p->home_paths,
@@ -150,7 +150,7 @@ int applying_home_plan(struct applying *a, enum plan_resolve resolve,
 	return 0;
 }
 
-size_t applying_home_left(const struct applying *a)
+size_t apply_home_count_left(const struct apply_plan *a)
 {
 	const struct change_list *list = &a->changes.home;
 	size_t count = 0, i;
@@ -162,7 +162,7 @@ size_t applying_home_left(const struct applying *a)
 	return count;
 }
 
-void applying_home_free(struct applying_home *h)
+void apply_home_free(struct apply_home *h)
 {
 	plan_free(&h->plan);
 	entry_free(&h->want);

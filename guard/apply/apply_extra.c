@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/apply_log.h"
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 #include "guard/recover.h"
 
 #define PROJECT_NONE                                                           \
@@ -18,12 +18,12 @@
 		.fd = -1, .workspace_fd = -1, .lock_fd = -1                    \
 	}
 
-static size_t count(const struct applying *a)
+static size_t count(const struct apply_plan *a)
 {
 	return a->extras ? a->p->session.extra_count : 0;
 }
 
-int applying_extra_base(struct applying *a, struct err *err)
+int apply_extra_load_base(struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	size_t i;
@@ -40,10 +40,10 @@ int applying_extra_base(struct applying *a, struct err *err)
 	return 0;
 }
 
-static int look(struct applying *a, size_t index, struct err *err)
+static int look(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
-	struct applying_extra *x = &a->extras[index];
+	struct apply_extra *x = &a->extras[index];
 	const char *path = s->extras[index].path;
 	bool first = !x->before.root_path;
 	int got;
@@ -66,7 +66,7 @@ static int look(struct applying *a, size_t index, struct err *err)
 		     : 0;
 }
 
-int applying_extra_look(struct applying *a, struct err *err)
+int apply_extra_refresh(struct apply_plan *a, struct err *err)
 {
 	size_t i;
 
@@ -76,7 +76,7 @@ int applying_extra_look(struct applying *a, struct err *err)
 	return 0;
 }
 
-int applying_extra_want(struct applying *a, struct err *err)
+int apply_extra_load_want(struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	auto_free struct changes_group *groups = NULL;
@@ -84,14 +84,14 @@ int applying_extra_want(struct applying *a, struct err *err)
 
 	(void)changes_groups(&a->changes, &groups);
 	for (i = 0; i < count(a); i++) {
-		struct applying_extra *x = &a->extras[i];
+		struct apply_extra *x = &a->extras[i];
 		const struct changes_group *g = &groups[i + 1];
 
-		if (applying_want(a, &x->base.root, g->upper_fd, g->list,
+		if (apply_plan_load_want(a, &x->base.root, g->upper_fd, g->list,
 				  s->extras[i].result,
 				  resolve_run_extra_paths(a->p, i), &x->want,
 				  err) < 0 ||
-		    applying_compare(a, &x->base.root, &x->want,
+		    apply_plan_compare(a, &x->base.root, &x->want,
 				     s->extras[i].result, g->prefix, err) < 0)
 			return err_context(err, "%s",
 					   text_quote(s->extras[i].path));
@@ -99,11 +99,11 @@ int applying_extra_want(struct applying *a, struct err *err)
 	return 0;
 }
 
-static int plan(struct applying *a, size_t index, const char *prefix,
+static int plan(struct apply_plan *a, size_t index, const char *prefix,
 		enum plan_resolve resolve, struct err *err)
 {
 	static const char *const none[] = {NULL};
-	struct applying_extra *x = &a->extras[index];
+	struct apply_extra *x = &a->extras[index];
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	char **paths = resolve_run_extra_paths(a->p, index);
 	struct plan_options options = {
@@ -135,7 +135,7 @@ static int plan(struct applying *a, size_t index, const char *prefix,
 	return 0;
 }
 
-int applying_extra_plan(struct applying *a, enum plan_resolve resolve,
+int apply_extra_make_plans(struct apply_plan *a, enum plan_resolve resolve,
 			struct err *err)
 {
 	auto_free struct changes_group *groups = NULL;
@@ -151,13 +151,13 @@ int applying_extra_plan(struct applying *a, enum plan_resolve resolve,
 }
 
 /* Those with something to do were the action's other folders, in order. */
-int applying_extra_done(struct applying *a, const struct action *action,
+int apply_extra_record(struct apply_plan *a, const struct action *action,
 			struct err *err)
 {
 	size_t i, n = 0;
 
 	for (i = 0; i < count(a); i++) {
-		const struct applying_extra *x = &a->extras[i];
+		const struct apply_extra *x = &a->extras[i];
 
 		if (!x->plan.step_count)
 			continue;
@@ -168,7 +168,7 @@ int applying_extra_done(struct applying *a, const struct action *action,
 	return 0;
 }
 
-void applying_extra_leave(struct applying *a)
+void apply_extra_unlock(struct apply_plan *a)
 {
 	size_t i;
 
@@ -176,12 +176,12 @@ void applying_extra_leave(struct applying *a)
 		project_close(&a->extras[i].project);
 }
 
-void applying_extra_free(struct applying *a)
+void apply_extra_free(struct apply_plan *a)
 {
 	size_t i;
 
 	for (i = 0; i < count(a); i++) {
-		struct applying_extra *x = &a->extras[i];
+		struct apply_extra *x = &a->extras[i];
 
 		plan_free(&x->plan);
 		entry_free(&x->want);

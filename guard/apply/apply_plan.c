@@ -1,4 +1,4 @@
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,15 +21,15 @@
 
 static const char *const none[] = {NULL};
 
-void applying_free(struct applying *a)
+void apply_plan_free(struct apply_plan *a)
 {
 	plan_free(&a->plan);
 	entry_free(&a->want);
 	project_close(&a->project);
 	snapshot_free(&a->before);
 	snapshot_free(&a->base);
-	applying_home_free(&a->home);
-	applying_extra_free(a);
+	apply_home_free(&a->home);
+	apply_extra_free(a);
 	changes_free(&a->changes);
 	mem_list_free(&a->agreed);
 	mem_list_free(&a->only);
@@ -50,7 +50,7 @@ static int check_state(const struct resolved_run *p, struct err *err)
 	return 0;
 }
 
-static int load_base(struct applying *a, struct err *err)
+static int load_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	int seq = session_base(s, true, err);
@@ -73,7 +73,7 @@ static int load_base(struct applying *a, struct err *err)
 		return -err->num;
 	if (catalog_load(a->c->store, s->base, &a->base, err) < 0)
 		return -err->num;
-	return applying_extra_base(a, err);
+	return apply_extra_load_base(a, err);
 }
 
 struct compare {
@@ -116,9 +116,9 @@ static int compare_path(void *arg, const char *path, const struct entry *then,
 	return 0;
 }
 
-int applying_compare(struct applying *a, const struct entry *base,
-		     const struct entry *want, uint64_t seq, const char *prefix,
-		     struct err *err)
+int apply_plan_compare(struct apply_plan *a, const struct entry *base,
+		       const struct entry *want, uint64_t seq,
+		       const char *prefix, struct err *err)
 {
 	AUTO(snapshot) struct snapshot result = {0};
 	struct compare c = {
@@ -136,15 +136,15 @@ int applying_compare(struct applying *a, const struct entry *base,
 			 err);
 }
 
-int applying_look(struct applying *a, struct err *err)
+int apply_plan_refresh(struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	int got;
 
 	if (a->project.path)
-		return applying_extra_look(a, err) < 0
+		return apply_extra_refresh(a, err) < 0
 			       ? -err->num
-			       : applying_home_look(a, err);
+			       : apply_home_refresh(a, err);
 	got = context_project(a->c, s->project, false, &a->project, err);
 	if (got < 0)
 		return changes_explain(got, s->project, err);
@@ -152,15 +152,15 @@ int applying_look(struct applying *a, struct err *err)
 	snapshot_free(&a->before);
 	if (project_inspect(a->c->store, &a->project, "pre-apply", s->id,
 			    &a->before, err) < 0 ||
-	    applying_extra_look(a, err) < 0)
+	    apply_extra_refresh(a, err) < 0)
 		return -err->num;
-	return applying_home_look(a, err);
+	return apply_home_refresh(a, err);
 }
 
-void applying_leave(struct applying *a)
+void apply_plan_unlock(struct apply_plan *a)
 {
 	project_close(&a->project);
-	applying_extra_leave(a);
+	apply_extra_unlock(a);
 	project_close(&a->home.project);
 }
 
@@ -169,7 +169,7 @@ void applying_leave(struct applying *a)
  * since; then it is not read again. 0: it has to be. What was applied while the
  * run went on was none of its changes any more when that was stored.
  */
-static int stored_result(struct applying *a, const struct change_list *list,
+static int stored_result(struct apply_plan *a, const struct change_list *list,
 			 uint64_t seq, struct entry *ret, struct err *err)
 {
 	const struct session *s = &a->p->session;
@@ -186,9 +186,10 @@ static int stored_result(struct applying *a, const struct change_list *list,
 	return 1;
 }
 
-int applying_want(struct applying *a, const struct entry *base, int upper_fd,
-		  const struct change_list *list, uint64_t seq, char **paths,
-		  struct entry *ret, struct err *err)
+int apply_plan_load_want(struct apply_plan *a, const struct entry *base,
+			 int upper_fd, const struct change_list *list,
+			 uint64_t seq, char **paths, struct entry *ret,
+			 struct err *err)
 {
 	const char *const *only = NULL;
 	int got = stored_result(a, list, seq, ret, err);
@@ -202,7 +203,7 @@ int applying_want(struct applying *a, const struct entry *base, int upper_fd,
 
 /* The layer as it is at one moment, in the store: from here on nobody reads it
  * any more. */
-static int load_layer(struct applying *a, struct err *err)
+static int load_layer(struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	int got;
@@ -210,24 +211,24 @@ static int load_layer(struct applying *a, struct err *err)
 	if (changes_load(s, &a->c->state, &a->changes, err) < 0 ||
 	    resolve_run_check(a->p, &a->changes, err) < 0)
 		return -err->num;
-	got = applying_want(a, &a->base.root, a->changes.upper_fd,
-			    &a->changes.project, s->result, a->p->paths,
-			    &a->want, err);
-	a->as_stored = got > 0;
-	if (got < 0 || applying_extra_want(a, err) < 0)
+	got = apply_plan_load_want(a, &a->base.root, a->changes.upper_fd,
+				   &a->changes.project, s->result, a->p->paths,
+				   &a->want, err);
+	a->result_is_stored = got > 0;
+	if (got < 0 || apply_extra_load_want(a, err) < 0)
 		return -err->num;
-	return applying_home_load(a, err);
+	return apply_home_load(a, err);
 }
 
 /* First the project, all of it: what was applied of the run before is none of
  * its changes any more. */
-static int look_and_load(struct applying *a, struct err *err)
+static int look_and_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	struct frozen *frozen;
 	int got;
 
-	if (applying_look(a, err) < 0 ||
+	if (apply_plan_refresh(a, err) < 0 ||
 	    apply_log_rebase(a->c->store, s, 0, a->project.workspace_fd,
 			     &a->base.root, &a->before.root, err) < 0 ||
 	    live_suspend(s, &frozen, err) < 0)
@@ -237,14 +238,14 @@ static int look_and_load(struct applying *a, struct err *err)
 	return got;
 }
 
-static int load_and_look(struct applying *a, struct err *err)
+static int load_and_look(struct apply_plan *a, struct err *err)
 {
-	if (load_layer(a, err) < 0 || applying_some_choose(a, err) < 0)
+	if (load_layer(a, err) < 0 || apply_partial_choose_paths(a, err) < 0)
 		return -err->num;
-	return applying_look(a, err);
+	return apply_plan_refresh(a, err);
 }
 
-int applying_load(struct applying *a, struct err *err)
+int apply_plan_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	int got;
@@ -254,14 +255,14 @@ int applying_load(struct applying *a, struct err *err)
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0) ||
 	    load_base(a, err) < 0)
 		return -err->num;
-	got = applying_some_wanted(a) ? load_and_look(a, err)
-				      : look_and_load(a, err);
+	got = apply_partial_is_possible(a) ? load_and_look(a, err)
+					   : look_and_load(a, err);
 	return got < 0 ? got
-		       : applying_compare(a, &a->base.root, &a->want, s->result,
-					  "", err);
+		       : apply_plan_compare(a, &a->base.root, &a->want,
+					    s->result, "", err);
 }
 
-int applying_lock(struct context *c, struct resolved_run *p, struct err *err)
+int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 {
 	struct session live = {.fd = -1, .lock_fd = -1};
 	struct err odd;
@@ -279,8 +280,8 @@ int applying_lock(struct context *c, struct resolved_run *p, struct err *err)
 	return resolve_run_is_running(&live) ? 0 : got;
 }
 
-int applying_plan(struct applying *a, const struct entry *want,
-		  enum plan_resolve resolve, bool git_picked, struct err *err)
+int apply_plan_make(struct apply_plan *a, const struct entry *want,
+		    enum plan_resolve resolve, bool git_picked, struct err *err)
 {
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
 	/* Others were named, and nothing of the project. */
@@ -306,19 +307,19 @@ int applying_plan(struct applying *a, const struct entry *want,
 	};
 
 	plan_free(&a->plan);
-	a->of_all = want == &a->want;
+	a->is_complete = want == &a->want;
 	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
 		      &options, &a->plan, err) < 0 ||
 	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
 		return -err->num;
 	if (others_alone)
 		a->plan.git_skipped = 0;
-	if (applying_extra_plan(a, options.resolve, err) < 0)
+	if (apply_extra_make_plans(a, options.resolve, err) < 0)
 		return -err->num;
-	return applying_home_plan(a, options.resolve, err);
+	return apply_home_make_plan(a, options.resolve, err);
 }
 
-size_t applying_plans(struct applying *a, struct plan ***ret)
+size_t apply_plan_list(struct apply_plan *a, struct plan ***ret)
 {
 	size_t count = a->extras ? a->p->session.extra_count : 0, i, n = 0;
 
@@ -330,10 +331,10 @@ size_t applying_plans(struct applying *a, struct plan ***ret)
 	return n;
 }
 
-bool applying_has_steps(struct applying *a)
+bool apply_plan_has_steps(struct apply_plan *a)
 {
 	auto_free struct plan **plans = NULL;
-	size_t count = applying_plans(a, &plans), i;
+	size_t count = apply_plan_list(a, &plans), i;
 
 	for (i = 0; i < count; i++)
 		if (plans[i]->step_count)
@@ -342,7 +343,7 @@ bool applying_has_steps(struct applying *a)
 }
 
 /* The project, whatever is done there, and what else is changed. */
-static struct carry_root *list_roots(struct applying *a,
+static struct carry_root *list_roots(struct apply_plan *a,
 				     const struct transaction_layer *layer,
 				     size_t *ret_count)
 {
@@ -352,7 +353,7 @@ static struct carry_root *list_roots(struct applying *a,
 	roots[n++] =
 		(struct carry_root){&a->project, &a->plan, &a->before, layer};
 	for (i = 0; i < extras; i++) {
-		struct applying_extra *x = &a->extras[i];
+		struct apply_extra *x = &a->extras[i];
 
 		if (x->plan.step_count)
 			roots[n++] = (struct carry_root){&x->project, &x->plan,
@@ -366,7 +367,7 @@ static struct carry_root *list_roots(struct applying *a,
 }
 
 /* What of it counts as done by guard, when the run goes on. */
-static int note_applied(struct applying *a, const struct action *action,
+static int note_applied(struct apply_plan *a, const struct action *action,
 			struct err *err)
 {
 	const struct session *s = &a->p->session;
@@ -376,7 +377,7 @@ static int note_applied(struct applying *a, const struct action *action,
 	    apply_log_add(s, 0, a->before.seq, action->after, &a->plan, err) <
 		    0)
 		return -err->num;
-	if (applying_extra_done(a, action, err) < 0)
+	if (apply_extra_record(a, action, err) < 0)
 		return -err->num;
 	if (a->p->home_paths)
 		home = &action->others[action->other_count - 1];
@@ -390,12 +391,12 @@ static int note_applied(struct applying *a, const struct action *action,
  * New folders come out of the layer itself when all of the run is applied:
  * what is left of its layer then, nobody has to decide on any more.
  */
-static char **choose_taken(struct applying *a, bool complete)
+static char **choose_taken(struct apply_plan *a, bool complete)
 {
 	struct session *s = &a->p->session;
 	char **paths;
 
-	if (!complete || s->live || !a->as_stored || !a->of_all)
+	if (!complete || s->live || !a->result_is_stored || !a->is_complete)
 		return NULL;
 	paths = move_from_upper_choose(&a->plan);
 	if (paths && !upper_busy_ruled_out(s->fd, a->changes.upper_fd))
@@ -404,7 +405,7 @@ static char **choose_taken(struct applying *a, bool complete)
 	return paths;
 }
 
-static int carry_failed(struct applying *a, int num)
+static int carry_failed(struct apply_plan *a, int num)
 {
 	struct session *s = &a->p->session;
 	struct err more;
@@ -418,7 +419,7 @@ static int carry_failed(struct applying *a, int num)
 	return num;
 }
 
-int applying_check(struct applying *a, struct err *err)
+int apply_plan_check(struct apply_plan *a, struct err *err)
 {
 	size_t count;
 	auto_free struct carry_root *roots = list_roots(a, NULL, &count);
@@ -431,7 +432,7 @@ int applying_check(struct applying *a, struct err *err)
  * parts of its layer may be missing from now on. A live run's record is its own
  * guard's to write.
  */
-static int begin(struct applying *a, bool taken, struct err *err)
+static int begin(struct apply_plan *a, bool taken, struct err *err)
 {
 	struct session *s = &a->p->session;
 
@@ -442,7 +443,7 @@ static int begin(struct applying *a, bool taken, struct err *err)
 
 /* The files are as they shall be, and undo knows of it: what fails now is no
  * reason to call the apply failed. false: the next command has to settle it. */
-static bool settled(struct applying *a, const struct action *action)
+static bool settled(struct apply_plan *a, const struct action *action)
 {
 	struct session *s = &a->p->session;
 	struct err err;
@@ -460,8 +461,8 @@ static bool settled(struct applying *a, const struct action *action)
 	return false;
 }
 
-int applying_carry(struct applying *a, bool complete, bool git,
-		   uint64_t *ret_after, struct err *err)
+int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
+		       uint64_t *ret_after, struct err *err)
 {
 	struct session *s = &a->p->session;
 	struct action action = {

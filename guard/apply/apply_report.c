@@ -2,14 +2,14 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/apply/applying.h"
+#include "guard/apply/apply_plan.h"
 #include "guard/apply/importer.h"
 #include "guard/commands.h"
 #include "guard/output.h"
 #include "overlay/layers.h"
 
 /* What is changed, for people. */
-const char *applying_where(const struct applying *a)
+const char *apply_report_where(const struct apply_plan *a)
 {
 	const struct resolved_run *p = a->p;
 	size_t i;
@@ -34,14 +34,14 @@ static void say_marked(const struct plan *plan, const struct step *step,
 }
 
 /* As git does: it is done, but there is work left. */
-int applying_say_marked(struct applying *a, bool done)
+int apply_report_markers(struct apply_plan *a, bool done)
 {
 	auto_free struct plan **plans = NULL;
 	size_t count, i, k;
 
 	if (!a->counts.marked)
 		return STATUS_OK;
-	count = applying_plans(a, &plans);
+	count = apply_plan_list(a, &plans);
 	for (k = 0; k < count; k++)
 		for (i = 0; i < plans[k]->step_count; i++)
 			say_marked(plans[k], &plans[k]->steps[i], done);
@@ -52,21 +52,21 @@ int applying_say_marked(struct applying *a, bool done)
 	return STATUS_REFUSED;
 }
 
-void applying_say_done(const struct applying *a)
+void apply_report_done(const struct apply_plan *a)
 {
 	const struct session *s = &a->p->session;
 	AUTO(buf) struct buf sum = {0};
 
 	carry_sum(&a->counts, &sum);
 	output_print("run %s applied to %s: %s", s->id,
-		     text_quote(applying_where(a)), buf_text(&sum));
+		     text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)
 		output_print("the rest of it still waits (guard diff %s)",
 			     s->id);
 	output_hint("guard undo takes it back");
 }
 
-void applying_say_git_left(const struct applying *a)
+void apply_report_git_left(const struct apply_plan *a)
 {
 	struct session *s = &a->p->session;
 	auto_free char *left = NULL;
@@ -96,9 +96,9 @@ void applying_say_git_left(const struct applying *a)
 }
 
 /* They are in nobody's way, but nobody may think that they were taken over. */
-size_t applying_say_home_left(const struct applying *a)
+size_t apply_report_home_left(const struct apply_plan *a)
 {
-	size_t count = applying_home_left(a);
+	size_t count = apply_home_count_left(a);
 	const char *id = a->p->session.id;
 
 	if (count)
