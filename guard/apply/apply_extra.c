@@ -88,11 +88,11 @@ int apply_extra_load_want(struct apply_plan *a, struct err *err)
 		const struct changes_group *g = &groups[i + 1];
 
 		if (apply_plan_load_want(a, &x->base.root, g->upper_fd, g->list,
-				  s->extras[i].result,
-				  resolve_run_extra_paths(a->p, i), &x->want,
-				  err) < 0 ||
+					 s->extras[i].result,
+					 resolve_run_extra_paths(a->p, i),
+					 &x->want, err) < 0 ||
 		    apply_plan_compare(a, &x->base.root, &x->want,
-				     s->extras[i].result, g->prefix, err) < 0)
+				       s->extras[i].result, g->prefix, err) < 0)
 			return err_context(err, "%s",
 					   text_quote(s->extras[i].path));
 	}
@@ -120,23 +120,23 @@ static int plan(struct apply_plan *a, size_t index, const char *prefix,
 		.our_label = "yours",
 		.their_label = label,
 	};
-	struct carry_counts counts;
+	struct plan_counts counts;
 
 	plan_free(&x->plan);
 	if (plan_make(a->c->store, &x->base.root,
 		      x->picked ? x->picked : &x->want, &x->before.root,
 		      &options, &x->plan, err) < 0 ||
-	    carry_count(a->c->store, &x->plan, &counts, err) < 0)
+	    plan_summary_count(a->c->store, &x->plan, &counts, err) < 0)
 		return -err->num;
 	if (options.paths == none)
 		x->plan.git_skipped = 0;
 	x->plan.prefix = prefix;
-	carry_add(&a->counts, &counts);
+	plan_summary_add(&a->counts, &counts);
 	return 0;
 }
 
 int apply_extra_make_plans(struct apply_plan *a, enum plan_resolve resolve,
-			struct err *err)
+			   struct err *err)
 {
 	auto_free struct changes_group *groups = NULL;
 	size_t i;
@@ -152,7 +152,7 @@ int apply_extra_make_plans(struct apply_plan *a, enum plan_resolve resolve,
 
 /* Those with something to do were the action's other folders, in order. */
 int apply_extra_record(struct apply_plan *a, const struct action *action,
-			struct err *err)
+		       struct err *err)
 {
 	size_t i, n = 0;
 

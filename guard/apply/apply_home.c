@@ -121,7 +121,7 @@ int apply_home_load(struct apply_plan *a, struct err *err)
 }
 
 int apply_home_make_plan(struct apply_plan *a, enum plan_resolve resolve,
-		       struct err *err)
+			 struct err *err)
 {
 	struct apply_home *h = &a->home;
 	auto_free char *label = mem_printf("run %s", a->p->session.id);
@@ -136,17 +136,17 @@ int apply_home_make_plan(struct apply_plan *a, enum plan_resolve resolve,
 		.our_label = "home",
 		.their_label = label,
 	};
-	struct carry_counts counts;
+	struct plan_counts counts;
 
 	if (!a->p->home_paths)
 		return 0;
 	plan_free(&h->plan);
 	if (plan_make(a->c->store, &h->before.root, &h->want, &h->before.root,
 		      &options, &h->plan, err) < 0 ||
-	    carry_count(a->c->store, &h->plan, &counts, err) < 0)
+	    plan_summary_count(a->c->store, &h->plan, &counts, err) < 0)
 		return -err->num;
 	h->plan.prefix = "~/";
-	carry_add(&a->counts, &counts);
+	plan_summary_add(&a->counts, &counts);
 	return 0;
 }
 

@@ -310,7 +310,7 @@ int apply_plan_make(struct apply_plan *a, const struct entry *want,
 	a->is_complete = want == &a->want;
 	if (plan_make(a->c->store, &a->base.root, want, &a->before.root,
 		      &options, &a->plan, err) < 0 ||
-	    carry_count(a->c->store, &a->plan, &a->counts, err) < 0)
+	    plan_summary_count(a->c->store, &a->plan, &a->counts, err) < 0)
 		return -err->num;
 	if (others_alone)
 		a->plan.git_skipped = 0;
@@ -343,24 +343,24 @@ bool apply_plan_has_steps(struct apply_plan *a)
 }
 
 /* The project, whatever is done there, and what else is changed. */
-static struct carry_root *list_roots(struct apply_plan *a,
-				     const struct transaction_layer *layer,
-				     size_t *ret_count)
+static struct planned_root *list_roots(struct apply_plan *a,
+				       const struct transaction_layer *layer,
+				       size_t *ret_count)
 {
 	size_t extras = a->p->session.extra_count, n = 0, i;
-	struct carry_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
+	struct planned_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
 
 	roots[n++] =
-		(struct carry_root){&a->project, &a->plan, &a->before, layer};
+		(struct planned_root){&a->project, &a->plan, &a->before, layer};
 	for (i = 0; i < extras; i++) {
 		struct apply_extra *x = &a->extras[i];
 
 		if (x->plan.step_count)
-			roots[n++] = (struct carry_root){&x->project, &x->plan,
-							 &x->before};
+			roots[n++] = (struct planned_root){
+				&x->project, &x->plan, &x->before};
 	}
 	if (a->p->home_paths)
-		roots[n++] = (struct carry_root){
+		roots[n++] = (struct planned_root){
 			&a->home.project, &a->home.plan, &a->home.before};
 	*ret_count = n;
 	return roots;
@@ -422,9 +422,9 @@ static int carry_failed(struct apply_plan *a, int num)
 int apply_plan_check(struct apply_plan *a, struct err *err)
 {
 	size_t count;
-	auto_free struct carry_root *roots = list_roots(a, NULL, &count);
+	auto_free struct planned_root *roots = list_roots(a, NULL, &count);
 
-	return carry_check(a->c->store, roots, count, err);
+	return execute_plans_check(a->c->store, roots, count, err);
 }
 
 /*
@@ -478,16 +478,16 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		.paths = taken,
 		.changes = &a->changes.project,
 	};
-	auto_free struct carry_root *roots = NULL;
+	auto_free struct planned_root *roots = NULL;
 	auto_free char *before = NULL, *after = NULL;
 	size_t count;
 	int got;
 
 	roots = list_roots(a, taken ? &layer : NULL, &count);
-	carry_out_await(a->c, roots, count);
+	execute_plans_await_starts(a->c, roots, count);
 	got = begin(a, taken != NULL, err);
 	if (got == 0)
-		got = carry_out(a->c->store, roots, count, &action, err);
+		got = execute_plans(a->c->store, roots, count, &action, err);
 	mem_list_free(&taken);
 	if (got < 0)
 		got = carry_failed(a, got);

@@ -16,7 +16,7 @@
 
 #include "guard/changes.h"
 #include "guard/context.h"
-#include "guard/past/carry.h"
+#include "guard/past/plan_summary.h"
 #include "guard/resolve_run.h"
 
 /* The home's part of it, when paths there were named. */
@@ -51,7 +51,7 @@ struct apply_plan {
 	struct plan plan;
 	struct apply_home home;
 	struct apply_extra *extras; /* of the session's; NULL: not loaded */
-	struct carry_counts counts; /* of all plans */
+	struct plan_counts counts; /* of all plans */
 	bool changed_since; /* the layer is not what the run left */
 	bool result_is_stored; /* nobody has been at it since: it was not read
 				  again */

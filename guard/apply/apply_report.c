@@ -57,7 +57,7 @@ void apply_report_done(const struct apply_plan *a)
 	const struct session *s = &a->p->session;
 	AUTO(buf) struct buf sum = {0};
 
-	carry_sum(&a->counts, &sum);
+	plan_summary_text(&a->counts, &sum);
 	output_print("run %s applied to %s: %s", s->id,
 		     text_quote(apply_report_where(a)), buf_text(&sum));
 	if (s->state != RUN_APPLIED)

@@ -44,7 +44,8 @@ static json_t *apply_extras_json(const struct apply *a)
 
 		jsonout_text(object, "path", s->extras[i].path);
 		jsonout_number(object, "before", a->in.extras[i].before.seq);
-		carry_json(a->in.c->store, &a->in.extras[i].plan, object);
+		plan_summary_json(a->in.c->store, &a->in.extras[i].plan,
+				  object);
 		(void)json_array_append_new(array, object);
 	}
 	return array;
@@ -61,7 +62,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 	(void)json_object_set_new(object, "applied", json_boolean(applied));
 	jsonout_number(object, "before", a->in.before.seq);
 	jsonout_number(object, "after", after);
-	carry_json(a->in.c->store, &a->in.plan, object);
+	plan_summary_json(a->in.c->store, &a->in.plan, object);
 	if (a->in.extras)
 		(void)json_object_set_new(object, "extra",
 					  apply_extras_json(a));
@@ -70,7 +71,7 @@ static void print_apply_json(const struct apply *a, bool applied,
 
 		jsonout_text(home, "path", a->in.p->session.home);
 		jsonout_number(home, "before", a->in.home.before.seq);
-		carry_json(a->in.c->store, &a->in.home.plan, home);
+		plan_summary_json(a->in.c->store, &a->in.home.plan, home);
 		(void)json_object_set_new(object, "home", home);
 	}
 	jsonout_print(object);
@@ -208,12 +209,13 @@ static int end_nothing_left(struct apply *a, struct err *err)
 static bool confirm_apply(const struct apply *a)
 {
 	if (!a->in.changed_since)
-		return carry_ask(&a->in.counts, apply_report_where(&a->in),
-				 a->o->yes);
+		return plan_summary_ask(&a->in.counts,
+					apply_report_where(&a->in), a->o->yes);
 	output_warn("the layer of run %s has changed since its end; what is "
 		    "listed here is what it holds now",
 		    a->in.p->session.id);
-	return carry_ask(&a->in.counts, apply_report_where(&a->in), false);
+	return plan_summary_ask(&a->in.counts, apply_report_where(&a->in),
+				false);
 }
 
 /* The paths of --yes-to, below the project and changed by the run. */
@@ -322,7 +324,7 @@ static int commit_only(struct apply *a, struct err *err)
 		return -err->num;
 	apply_plan_unlock(&a->in);
 	if (!(output_is_quiet() && a->o->yes) &&
-	    carry_print(a->in.c->store, &a->in.plan, err) < 0)
+	    plan_print(a->in.c->store, &a->in.plan, err) < 0)
 		return -err->num;
 	if (committing_make(&a->in, &a->o->commit, a->o->dry, &a->in.want,
 			    &commit, err) < 0)
@@ -354,18 +356,18 @@ static int apply_locked(struct apply *a, struct err *err)
 	count = apply_plan_list(&a->in, &plans);
 	for (i = 0; i < count; i++)
 		if (!a->o->json && !(output_is_quiet() && a->o->yes) &&
-		    carry_print(a->in.c->store, plans[i], err) < 0)
+		    plan_print(a->in.c->store, plans[i], err) < 0)
 			return -err->num;
 	warn_of_git(a);
 	for (i = 0; i < count; i++)
-		carry_print_choices(plans[i]);
+		plan_print_choices(plans[i]);
 	for (i = 0; i < count && !a->o->json; i++)
-		carry_print_owners(plans[i]);
+		plan_print_owners(plans[i]);
 	if (ask_about_refused(a, err) < 0)
 		return -err->num;
 	out = conflict_remedy(a);
 	for (i = 0; i < count; i++)
-		blocked |= carry_print_blocks(plans[i], out);
+		blocked |= plan_print_blocks(plans[i], out);
 	if (blocked) {
 		if (a->o->json)
 			print_apply_json(a, false, 0);

@@ -12,7 +12,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/carry.h"
+#include "guard/past/plan_summary.h"
 #include "guard/past/restoring.h"
 #include "guard/past/restoring_json.h"
 #include "guard/past/some.h"
@@ -44,7 +44,7 @@ struct restore {
 	struct entry now; /* the root as it is */
 	struct entry want;
 	struct plan plan;
-	struct carry_counts counts;
+	struct plan_counts counts;
 	bool done; /* something was restored */
 	uint64_t after; /* the snapshot of it, 0: none */
 	bool root_missing; /* the root's folder was not there any more */
@@ -126,7 +126,7 @@ static int make_restore_plan(struct restore *r, struct err *err)
 	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
 		      &r->plan, err) < 0)
 		return -err->num;
-	return carry_count(r->c->store, &r->plan, &r->counts, err);
+	return plan_summary_count(r->c->store, &r->plan, &r->counts, err);
 }
 
 static bool is_silent_restore(const struct restore *r)
@@ -182,9 +182,9 @@ static void print_unchanged_count(const struct restore *r)
 
 static int check_root(struct restore *r, struct err *err)
 {
-	const struct carry_root root = {&r->project, &r->plan, &r->before};
+	const struct planned_root root = {&r->project, &r->plan, &r->before};
 
-	return carry_check(r->c->store, &root, 1, err);
+	return execute_plans_check(r->c->store, &root, 1, err);
 }
 
 /* 1: go on; 0: nothing is to be done or it was not wanted (*ret is the
@@ -193,19 +193,18 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 			   struct err *err)
 {
 	*ret = STATUS_REFUSED;
-	if (!is_silent_restore(r) &&
-	    carry_print(r->c->store, &r->plan, err) < 0)
+	if (!is_silent_restore(r) && plan_print(r->c->store, &r->plan, err) < 0)
 		return -err->num;
-	if (carry_print_blocks(&r->plan,
-			       r->o->exact ? "nothing is restored: move what "
-					     "stands in the way, or use --to"
-					   : "nothing is restored: move what "
-					     "stands in the way, use --to, or "
-					     "--exact, which takes it away"))
+	if (plan_print_blocks(&r->plan,
+			      r->o->exact ? "nothing is restored: move what "
+					    "stands in the way, or use --to"
+					  : "nothing is restored: move what "
+					    "stands in the way, use --to, or "
+					    "--exact, which takes it away"))
 		return 0;
 	*ret = STATUS_OK;
 	print_unchanged_count(r);
-	carry_print_owners(&r->plan);
+	plan_print_owners(&r->plan);
 	if (!r->plan.step_count) {
 		output_print("nothing is to be done: all of it is there%s",
 			     r->plan.left ? "" : " as it was stored");
@@ -218,7 +217,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 	if (r->o->dry)
 		return check_root(r, err);
 	*ret = STATUS_REFUSED;
-	return carry_ask(&r->counts, where, r->o->yes);
+	return plan_summary_ask(&r->counts, where, r->o->yes);
 }
 
 static int execute_restore(struct restore *r, struct err *err)
@@ -229,15 +228,15 @@ static int execute_restore(struct restore *r, struct err *err)
 		.git = true,
 		.complete = true,
 	};
-	struct carry_root root = {&r->project, &r->plan, &r->before};
+	struct planned_root root = {&r->project, &r->plan, &r->before};
 	auto_free char *before = NULL;
 	auto_free char *from =
 		mem_printf("%" PRIu64, r->found.items[0].snapshot.seq);
 	AUTO(buf) struct buf sum = {0};
 	int got;
 
-	carry_out_await(r->c, &root, 1);
-	got = carry_out(r->c->store, &root, 1, &action, err);
+	execute_plans_await_starts(r->c, &root, 1);
+	got = execute_plans(r->c->store, &root, 1, &action, err);
 	if (got == 0)
 		action_close(r->project.workspace_fd, &action);
 	action_free_roots(&action);
@@ -248,7 +247,7 @@ static int execute_restore(struct restore *r, struct err *err)
 	before = mem_printf("%" PRIu64, r->before.seq);
 	state_log(&r->c->state, "restore", "project", restored_root(r), "path",
 		  r->found.items[0].arg, "from", from, "before", before, NULL);
-	carry_sum(&r->counts, &sum);
+	plan_summary_text(&r->counts, &sum);
 	output_print("restored: %s; the state before is snapshot %" PRIu64,
 		     buf_text(&sum), r->before.seq);
 	output_hint("guard undo takes it back");
@@ -331,7 +330,7 @@ static int restore_here(struct restore *r, struct err *err)
 	if (make_restore_plan(r, err) < 0)
 		return -err->num;
 	if (r->root_missing) {
-		if (carry_print_blocks(&r->plan, NULL))
+		if (plan_print_blocks(&r->plan, NULL))
 			return STATUS_REFUSED;
 		return execute_restore(r, err);
 	}
@@ -388,9 +387,10 @@ static int write_restore_to(struct restore *r, const char *dir, struct err *err)
 					err);
 	if (plan_restore_to(r, dir, err) < 0)
 		return -err->num;
-	if (carry_print_blocks(&r->plan, NULL))
+	if (plan_print_blocks(&r->plan, NULL))
 		return 1;
-	if (carry_out_alone(r->c->store, &root, 1, "restore", "", err) < 0)
+	if (execute_plans_unrecorded(r->c->store, &root, 1, "restore", "",
+				     err) < 0)
 		return -err->num;
 	return 0;
 }

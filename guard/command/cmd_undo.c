@@ -15,7 +15,7 @@
 #include "guard/context.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/carry.h"
+#include "guard/past/plan_summary.h"
 #include "guard/past/thoughts.h"
 #include "guard/past/undiscard.h"
 #include "guard/recover.h"
@@ -47,7 +47,7 @@ struct undo_command {
 	unsigned long step; /* how many there were before it */
 	struct undo_root *roots; /* the project is the first */
 	size_t count;
-	struct carry_counts counts; /* of all */
+	struct plan_counts counts; /* of all */
 	struct thoughts thoughts; /* of a dry run of several */
 };
 
@@ -72,7 +72,7 @@ static void clear_undo(struct undo_command *u)
 	action_free(&u->last);
 	u->roots = NULL;
 	u->count = 0;
-	u->counts = (struct carry_counts){0};
+	u->counts = (struct plan_counts){0};
 }
 
 static void undo_command_free(struct undo_command *u)
@@ -213,7 +213,7 @@ static int plan_undo_root(struct undo_command *u, struct undo_root *r,
 		.partial = r->only != NULL,
 		.now_notes = &r->now,
 	};
-	struct carry_counts counts;
+	struct plan_counts counts;
 
 	if (!r->after)
 		return fail(err, ENODATA,
@@ -232,9 +232,9 @@ static int plan_undo_root(struct undo_command *u, struct undo_root *r,
 		      &options, &r->plan, err) < 0)
 		return -err->num;
 	r->plan.prefix = r->prefix;
-	if (carry_count(u->c->store, &r->plan, &counts, err) < 0)
+	if (plan_summary_count(u->c->store, &r->plan, &counts, err) < 0)
 		return -err->num;
-	carry_add(&u->counts, &counts);
+	plan_summary_add(&u->counts, &counts);
 	return 0;
 }
 
@@ -297,13 +297,13 @@ static char *resulting_kind(const struct action *last)
 	return strcmp(last->undone_kind, "undo") == 0 ? apply : undo_command;
 }
 
-static struct carry_root *make_execute_roots(struct undo_command *u)
+static struct planned_root *make_execute_roots(struct undo_command *u)
 {
-	struct carry_root *roots = mem_zalloc(u->count * sizeof(*roots));
+	struct planned_root *roots = mem_zalloc(u->count * sizeof(*roots));
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
-		roots[i] = (struct carry_root){
+		roots[i] = (struct planned_root){
 			&u->roots[i].project,
 			&u->roots[i].plan,
 			&u->roots[i].now,
@@ -315,13 +315,13 @@ static struct carry_root *make_execute_roots(struct undo_command *u)
 /* The ones before are not taken back really: then there is nothing to ask. */
 static int end_dry_undo(struct undo_command *u, struct err *err)
 {
-	auto_free struct carry_root *roots = make_execute_roots(u);
+	auto_free struct planned_root *roots = make_execute_roots(u);
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
 		thoughts_add(&u->thoughts, u->roots[i].path, &u->roots[i].plan);
 	if (!is_simulated_step(u) &&
-	    carry_check(u->c->store, roots, u->count, err) < 0)
+	    execute_plans_check(u->c->store, roots, u->count, err) < 0)
 		return -err->num;
 	return STATUS_OK;
 }
@@ -329,10 +329,10 @@ static int end_dry_undo(struct undo_command *u, struct err *err)
 static int execute_undo_roots(struct undo_command *u, struct action *action,
 			      struct err *err)
 {
-	auto_free struct carry_root *roots = make_execute_roots(u);
+	auto_free struct planned_root *roots = make_execute_roots(u);
 
-	carry_out_await(u->c, roots, u->count);
-	return carry_out(u->c->store, roots, u->count, action, err);
+	execute_plans_await_starts(u->c, roots, u->count);
+	return execute_plans(u->c->store, roots, u->count, action, err);
 }
 
 /* "apply of run 3mk9zq-4t", "undo of the restore". */
@@ -447,7 +447,7 @@ static bool is_undo_blocked(const struct undo_command *u)
 				  "changed since; guard restore brings single "
 				  "ones back");
 	for (i = 0; i < u->count; i++)
-		blocked |= carry_print_blocks(&u->roots[i].plan, out);
+		blocked |= plan_print_blocks(&u->roots[i].plan, out);
 	return blocked;
 }
 
@@ -459,15 +459,15 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 		return -err->num;
 	print_undo_title(u);
 	for (i = 0; i < u->count && !(output_is_quiet() && u->o->yes); i++)
-		if (carry_print(u->c->store, &u->roots[i].plan, err) < 0)
+		if (plan_print(u->c->store, &u->roots[i].plan, err) < 0)
 			return -err->num;
 	for (i = 0; i < u->count; i++)
-		carry_print_owners(&u->roots[i].plan);
+		plan_print_owners(&u->roots[i].plan);
 	if (is_undo_blocked(u))
 		return STATUS_REFUSED;
 	if (u->o->dry)
 		return end_dry_undo(u, err);
-	if (!carry_ask(&u->counts, u->path, u->o->yes))
+	if (!plan_summary_ask(&u->counts, u->path, u->o->yes))
 		return STATUS_REFUSED;
 	return execute_undo(u, err);
 }

@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "guard/jsonout.h"
-#include "guard/past/carry.h"
+#include "guard/past/plan_summary.h"
 
 static json_t *json_from(const struct sources *s)
 {
@@ -33,6 +33,6 @@ void restoring_json(const struct restoring_told *t)
 	jsonout_number(object, "before", t->before);
 	jsonout_number(object, "after", t->after);
 	if (t->plan)
-		carry_json(t->store, t->plan, object);
+		plan_summary_json(t->store, t->plan, object);
 	jsonout_print(object);
 }

@@ -6,7 +6,7 @@
  *	 "before": 13, "after": 14, "steps": [...], ...}
  *
  * before and after: the snapshots of what stood there and stands there now.
- * The rest is that of carry_json(); with `to` there is none of it.
+ * The rest is that of plan_summary_json(); with `to` there is none of it.
  */
 #ifndef GUARD_PAST_RESTORING_JSON_H
 #define GUARD_PAST_RESTORING_JSON_H

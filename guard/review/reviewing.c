@@ -301,8 +301,8 @@ static bool is_blocked(struct apply_plan *a)
 	bool blocked = false;
 
 	for (i = 0; i < count; i++) {
-		carry_print_choices(plans[i]);
-		blocked |= carry_print_blocks(plans[i], NULL);
+		plan_print_choices(plans[i]);
+		blocked |= plan_print_blocks(plans[i], NULL);
 	}
 	return blocked;
 }
@@ -328,8 +328,8 @@ static int settle(struct reviewing *v, struct err *err)
 			continue;
 		}
 		if (has_surprises(a))
-			return carry_ask(&a->counts, apply_report_where(a),
-					 false);
+			return plan_summary_ask(&a->counts,
+						apply_report_where(a), false);
 		return 1;
 	}
 }

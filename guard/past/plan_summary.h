@@ -1,8 +1,8 @@
 /*
  * Shows a plan, asks, and has it carried out; for apply, restore and undo.
  */
-#ifndef GUARD_PAST_CARRY_H
-#define GUARD_PAST_CARRY_H
+#ifndef GUARD_PAST_PLAN_SUMMARY_H
+#define GUARD_PAST_PLAN_SUMMARY_H
 
 #include <stdbool.h>
 #include <jansson.h>
@@ -12,40 +12,42 @@
 #include "restore/transaction.h"
 
 /* Steps that a person wants to read: times alone are none. */
-struct carry_counts {
+struct plan_counts {
 	size_t deleted, replaced, created, meta, times;
 	size_t merged, marked; /* replaced or meta, but counted only here */
 	size_t moved; /* neither deleted nor created */
 };
 /* A step of which the time alone moves. */
-bool carry_only_times(const struct step *step);
+bool plan_summary_is_time_only(const struct step *step);
 /* Deleted is everything below a deleted folder too. */
-int carry_count(struct store *store, const struct plan *plan,
-		struct carry_counts *ret, struct err *err);
+int plan_summary_count(struct store *store, const struct plan *plan,
+		       struct plan_counts *ret, struct err *err);
 
 /* Every step on stdout, deletions first, with all that is below a deleted
  * folder: none is left out, but that a move is one line. */
-int carry_print(struct store *store, const struct plan *plan, struct err *err);
+int plan_print(struct store *store, const struct plan *plan, struct err *err);
 /* On stderr, whose files cannot stay theirs. */
-void carry_print_owners(const struct plan *plan);
+void plan_print_owners(const struct plan *plan);
 /* Conflicts and refusals on stderr, each with its reason, and the way out;
  * false when there are none. way_out: for conflicts, may be NULL. */
-bool carry_print_blocks(const struct plan *plan, const char *way_out);
+bool plan_print_blocks(const struct plan *plan, const char *way_out);
 /* What the user has decided on, on stderr: the paths that stay as they are,
  * and those where his own edits give way. */
-void carry_print_choices(const struct plan *plan);
+void plan_print_choices(const struct plan *plan);
 /* {"steps": [...], "conflicts": [...], "refused": [...], "kept": [...],
  * "over": [...], "moves": [...]} put into object. */
-void carry_json(struct store *store, const struct plan *plan, json_t *object);
+void plan_summary_json(struct store *store, const struct plan *plan,
+		       json_t *object);
 
 /* output_confirm() with the counts of what is done there. */
-bool carry_ask(const struct carry_counts *counts, const char *where, bool yes);
+bool plan_summary_ask(const struct plan_counts *counts, const char *where,
+		      bool yes);
 /* "1 deleted, 4 moved, 2 replaced, 3 created, 4 with other rights", appended.
  */
-void carry_sum(const struct carry_counts *counts, struct buf *to);
+void plan_summary_text(const struct plan_counts *counts, struct buf *to);
 
 /* One folder of an action. */
-struct carry_root {
+struct planned_root {
 	struct project *project;
 	const struct plan *plan;
 	struct snapshot *before; /* project_inspect()'s */
@@ -53,17 +55,17 @@ struct carry_root {
 	uint64_t first; /* of an undo: see struct action */
 };
 
-/* For a dry run: what would keep carry_out() from beginning, without writing
- * anything. */
-int carry_check(struct store *store, const struct carry_root *roots,
-		size_t count, struct err *err);
+/* For a dry run: what would keep execute_plans() from beginning, without
+ * writing anything. */
+int execute_plans_check(struct store *store, const struct planned_root *roots,
+			size_t count, struct err *err);
 
 /*
  * Before anything is noted that somebody who gives up waiting would leave: see
  * context_wait_starting_runs().
  */
-void carry_out_await(const struct context *c, const struct carry_root *roots,
-		     size_t count);
+void execute_plans_await_starts(const struct context *c,
+				const struct planned_root *roots, size_t count);
 
 /*
  * Makes snapshots of each before (their numbers go into the action), announces
@@ -76,13 +78,14 @@ void carry_out_await(const struct context *c, const struct carry_root *roots,
  * Afterwards it is still announced: settle the run that it was about, if there
  * is one, then call action_close().
  */
-int carry_out(struct store *store, const struct carry_root *roots, size_t count,
-	      struct action *a, struct err *err);
+int execute_plans(struct store *store, const struct planned_root *roots,
+		  size_t count, struct action *a, struct err *err);
 /* transaction_run() alone, showing how far it has come. */
-int carry_out_alone(struct store *store, const struct transaction_root *roots,
-		    size_t count, const char *kind, const char *run_id,
-		    struct err *err);
+int execute_plans_unrecorded(struct store *store,
+			     const struct transaction_root *roots, size_t count,
+			     const char *kind, const char *run_id,
+			     struct err *err);
 /* The numbers of one sum added to those of another. */
-void carry_add(struct carry_counts *to, const struct carry_counts *more);
+void plan_summary_add(struct plan_counts *to, const struct plan_counts *more);
 
 #endif

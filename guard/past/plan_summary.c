@@ -1,4 +1,4 @@
-#include "guard/past/carry.h"
+#include "guard/past/plan_summary.h"
 
 #include <string.h>
 
@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/past/carry_moves.h"
+#include "guard/past/plan_moves.h"
 
-bool carry_only_times(const struct step *s)
+bool plan_summary_is_time_only(const struct step *s)
 {
 	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
 }
@@ -25,14 +25,14 @@ static int count_entry(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-int carry_count(struct store *store, const struct plan *plan,
-		struct carry_counts *ret, struct err *err)
+int plan_summary_count(struct store *store, const struct plan *plan,
+		       struct plan_counts *ret, struct err *err)
 {
-	AUTO(carry_moves) struct carry_moves moves = {0};
-	struct carry_counts n = {0};
+	AUTO(plan_moves) struct plan_moves moves = {0};
+	struct plan_counts n = {0};
 	size_t i;
 
-	if (carry_moves_make(store, plan, &moves, err) < 0)
+	if (plan_moves_make(store, plan, &moves, err) < 0)
 		return -err->num;
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
@@ -45,7 +45,7 @@ int carry_count(struct store *store, const struct plan *plan,
 			n.replaced++;
 		else if (s->kind == STEP_CREATE)
 			n.created++;
-		else if (s->kind == STEP_META && carry_only_times(s))
+		else if (s->kind == STEP_META && plan_summary_is_time_only(s))
 			n.times++;
 		else if (s->kind == STEP_META)
 			n.meta++;
@@ -60,7 +60,7 @@ int carry_count(struct store *store, const struct plan *plan,
 	return 0;
 }
 
-void carry_add(struct carry_counts *to, const struct carry_counts *more)
+void plan_summary_add(struct plan_counts *to, const struct plan_counts *more)
 {
 	to->deleted += more->deleted;
 	to->replaced += more->replaced;
@@ -72,7 +72,7 @@ void carry_add(struct carry_counts *to, const struct carry_counts *more)
 	to->moved += more->moved;
 }
 
-void carry_sum(const struct carry_counts *counts, struct buf *to)
+void plan_summary_text(const struct plan_counts *counts, struct buf *to)
 {
 	const struct text_part parts[] = {
 		{counts->deleted, "deleted"},
@@ -132,14 +132,15 @@ static json_t *json_conflicts(const struct conflict *list, size_t count)
 static void add_moves(struct store *store, const struct plan *plan,
 		      json_t *object)
 {
-	AUTO(carry_moves) struct carry_moves moves = {0};
+	AUTO(plan_moves) struct plan_moves moves = {0};
 	struct err ignored;
 
-	(void)carry_moves_make(store, plan, &moves, &ignored);
-	(void)json_object_set_new(object, "moves", carry_moves_json(&moves));
+	(void)plan_moves_make(store, plan, &moves, &ignored);
+	(void)json_object_set_new(object, "moves", plan_moves_json(&moves));
 }
 
-void carry_json(struct store *store, const struct plan *plan, json_t *object)
+void plan_summary_json(struct store *store, const struct plan *plan,
+		       json_t *object)
 {
 	json_t *steps = json_array();
 	json_t *refused = json_array();
@@ -166,11 +167,12 @@ void carry_json(struct store *store, const struct plan *plan, json_t *object)
 	add_moves(store, plan, object);
 }
 
-bool carry_ask(const struct carry_counts *counts, const char *where, bool yes)
+bool plan_summary_ask(const struct plan_counts *counts, const char *where,
+		      bool yes)
 {
 	AUTO(buf) struct buf sum = {0};
 
-	carry_sum(counts, &sum);
+	plan_summary_text(counts, &sum);
 	return output_confirm(yes, "guard: %s in %s: do it?", buf_text(&sum),
 			      text_quote(where));
 }

@@ -1,4 +1,4 @@
-#include "guard/past/carry_moves.h"
+#include "guard/past/plan_moves.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int collect(struct store *store, const struct plan *plan,
 	return 0;
 }
 
-static void keep(struct carry_moves *m)
+static void keep(struct plan_moves *m)
 {
 	const struct moves_trees *t = &m->trees;
 	size_t i;
@@ -85,10 +85,10 @@ static void keep(struct carry_moves *m)
 	changes_moves_count(m->items, m->count);
 }
 
-int carry_moves_make(struct store *store, const struct plan *plan,
-		     struct carry_moves *ret, struct err *err)
+int plan_moves_make(struct store *store, const struct plan *plan,
+		    struct plan_moves *ret, struct err *err)
 {
-	*ret = (struct carry_moves){0};
+	*ret = (struct plan_moves){0};
 	if (collect(store, plan, &ret->trees, err) < 0)
 		return -err->num;
 	moves_trees_find(&ret->trees, store);
@@ -96,18 +96,18 @@ int carry_moves_make(struct store *store, const struct plan *plan,
 	return 0;
 }
 
-void carry_moves_free(struct carry_moves *m)
+void plan_moves_free(struct plan_moves *m)
 {
 	moves_trees_free(&m->trees);
 	free(m->items);
 }
 
-bool carry_moves_has(const struct carry_moves *m, const char *path, bool added)
+bool plan_moves_has(const struct plan_moves *m, const char *path, bool added)
 {
 	return moves_trees_at(&m->trees, path, added) != NULL;
 }
 
-void carry_moves_print(const struct carry_moves *m, const char *prefix)
+void plan_moves_print(const struct plan_moves *m, const char *prefix)
 {
 	size_t i;
 
@@ -123,7 +123,7 @@ void carry_moves_print(const struct carry_moves *m, const char *prefix)
 	}
 }
 
-json_t *carry_moves_json(const struct carry_moves *m)
+json_t *plan_moves_json(const struct plan_moves *m)
 {
 	json_t *array = json_array();
 	size_t i;

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "guard/context.h"
 #include "guard/output.h"
-#include "guard/past/carry.h"
+#include "guard/past/plan_summary.h"
 #include "guard/progress.h"
 
 /* The action, and the snapshot of the last folder of it, which it names. */
@@ -41,7 +41,7 @@ static void list_doings(const struct plan *plan, struct applied_ops *to)
 }
 
 /* One of the folders as it is afterwards; with: what it is stored with. */
-static int store_after(struct store *store, const struct carry_root *r,
+static int store_after(struct store *store, const struct planned_root *r,
 		       const struct action *a, struct noting *with,
 		       uint64_t *ret, struct err *err)
 {
@@ -71,13 +71,13 @@ static void list_only(const char *const *only, char ***to)
 		mem_list_add(to, *only);
 }
 
-static void list_roots(const struct carry_root *roots, size_t count,
+static void list_roots(const struct planned_root *roots, size_t count,
 		       struct action *a, struct transaction_root *to)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const struct carry_root *r = &roots[i];
+		const struct planned_root *r = &roots[i];
 		struct action_root *other;
 
 		to[i] = (struct transaction_root){
@@ -110,7 +110,7 @@ static int note_next(void *arg, const struct snapshot *s,
 
 struct carrying {
 	struct store *store;
-	const struct carry_root *roots;
+	const struct planned_root *roots;
 	size_t count;
 	struct action *action; /* NULL: nothing is noted */
 	struct progress progress;
@@ -207,7 +207,7 @@ static int run(struct carrying *c, const struct transaction_root *roots,
 	return got;
 }
 
-int carry_out_alone(struct store *store, const struct transaction_root *roots,
+int execute_plans_unrecorded(struct store *store, const struct transaction_root *roots,
 		    size_t count, const char *kind, const char *run_id,
 		    struct err *err)
 {
@@ -216,7 +216,7 @@ int carry_out_alone(struct store *store, const struct transaction_root *roots,
 	return run(&c, roots, kind, run_id, err);
 }
 
-static int carry(struct store *store, const struct carry_root *roots,
+static int carry(struct store *store, const struct planned_root *roots,
 		 size_t count, struct action *a, struct err *err)
 {
 	int workspace = roots[0].project->workspace_fd;
@@ -232,7 +232,7 @@ static int carry(struct store *store, const struct carry_root *roots,
 	return got;
 }
 
-int carry_check(struct store *store, const struct carry_root *roots,
+int execute_plans_check(struct store *store, const struct planned_root *roots,
 		size_t count, struct err *err)
 {
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
@@ -248,7 +248,7 @@ int carry_check(struct store *store, const struct carry_root *roots,
 	return transaction_check(store, to, count, err);
 }
 
-void carry_out_await(const struct context *c, const struct carry_root *roots,
+void execute_plans_await_starts(const struct context *c, const struct planned_root *roots,
 		     size_t count)
 {
 	size_t i;
@@ -257,7 +257,7 @@ void carry_out_await(const struct context *c, const struct carry_root *roots,
 		context_wait_starting_runs(c, roots[i].project->path);
 }
 
-int carry_out(struct store *store, const struct carry_root *roots, size_t count,
+int execute_plans(struct store *store, const struct planned_root *roots, size_t count,
 	      struct action *a, struct err *err)
 {
 	sigset_t signals;

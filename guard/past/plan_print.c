@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/past/carry.h"
-#include "guard/past/carry_moves.h"
+#include "guard/past/plan_summary.h"
+#include "guard/past/plan_moves.h"
 #include "restore/entry_compare.h"
 
 /* What is replaced is another file afterwards, and so another's. */
@@ -75,7 +75,7 @@ static void print_line(const struct plan *plan, const struct step *s,
 
 struct deleted {
 	const struct plan *plan;
-	const struct carry_moves *moves;
+	const struct plan_moves *moves;
 	const char *path; /* of the step */
 };
 
@@ -87,7 +87,7 @@ static int print_deleted(void *arg, const char *path, const struct entry *e,
 	bool over = plan_is_over(d->plan, whole);
 
 	(void)err;
-	if (carry_moves_has(d->moves, whole, false))
+	if (plan_moves_has(d->moves, whole, false))
 		return 0;
 	print_line(d->plan,
 		   &(struct step){.kind = STEP_DELETE,
@@ -96,14 +96,14 @@ static int print_deleted(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-int carry_print(struct store *store, const struct plan *plan, struct err *err)
+int plan_print(struct store *store, const struct plan *plan, struct err *err)
 {
 	static const enum step_kind order[] = {STEP_REPLACE, STEP_META,
 					       STEP_CREATE};
-	AUTO(carry_moves) struct carry_moves moves = {0};
+	AUTO(plan_moves) struct plan_moves moves = {0};
 	size_t k, i;
 
-	if (carry_moves_make(store, plan, &moves, err) < 0)
+	if (plan_moves_make(store, plan, &moves, err) < 0)
 		return -err->num;
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
@@ -113,21 +113,21 @@ int carry_print(struct store *store, const struct plan *plan, struct err *err)
 		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
 			return -err->num;
 	}
-	carry_moves_print(&moves, plan->prefix);
+	plan_moves_print(&moves, plan->prefix);
 	for (k = 0; k < sizeof(order) / sizeof(order[0]); k++)
 		for (i = 0; i < plan->step_count; i++) {
 			const struct step *s = &plan->steps[i];
 
 			if (s->kind == STEP_CREATE &&
-			    carry_moves_has(&moves, s->path, true))
+			    plan_moves_has(&moves, s->path, true))
 				continue;
-			if (s->kind == order[k] && !carry_only_times(s))
+			if (s->kind == order[k] && !plan_summary_is_time_only(s))
 				print_line(plan, s, s->path, &s->to);
 		}
 	return 0;
 }
 
-void carry_print_owners(const struct plan *plan)
+void plan_print_owners(const struct plan *plan)
 {
 	size_t taken = 0, kept = 0, i;
 
@@ -165,7 +165,7 @@ static char *told(const struct plan *plan, const struct conflict *c)
 	return mem_printf("%s: %s", text_quote(path), conflict_text(c->kind));
 }
 
-void carry_print_choices(const struct plan *plan)
+void plan_print_choices(const struct plan *plan)
 {
 	size_t i;
 
@@ -181,7 +181,7 @@ void carry_print_choices(const struct plan *plan)
 	}
 }
 
-bool carry_print_blocks(const struct plan *plan, const char *way_out)
+bool plan_print_blocks(const struct plan *plan, const char *way_out)
 {
 	size_t i;
 
