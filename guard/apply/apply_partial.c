@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "guard/apply_log.h"
 #include "guard/apply/apply_plan.h"
-#include "guard/past/some.h"
+#include "guard/past/partial_snapshot.h"
 
 struct some {
 	char **paths;
@@ -65,13 +65,14 @@ bool apply_partial_is_possible(const struct apply_plan *a)
 
 	return a->may_be_partial && !p->session.live && !p->home_paths &&
 	       !p->session.extra_count && !resolve_run_names_git(p->paths) &&
-	       some_max(&a->base) && !apply_log_any(&p->session);
+	       partial_snapshot_max_paths(&a->base) &&
+	       !apply_log_any(&p->session);
 }
 
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err)
 {
 	struct some s = {
-		.max = some_max(&a->base),
+		.max = partial_snapshot_max_paths(&a->base),
 		.differences = &a->differences,
 	};
 	int got;

@@ -15,7 +15,7 @@
 #include "guard/past/plan_summary.h"
 #include "guard/past/restoring.h"
 #include "guard/past/restoring_json.h"
-#include "guard/past/some.h"
+#include "guard/past/partial_snapshot.h"
 #include "guard/past/sources.h"
 #include "guard/progress.h"
 #include "guard/recover.h"
@@ -261,10 +261,10 @@ static int limit_to_paths(struct restore *r, struct err *err)
 	const struct restoring_target *first = &r->found.items[0];
 
 	if (first->snapshot.root.flags & ENTRY_INCOMPLETE)
-		r->only = some_paths(first, r->found.count);
+		r->only = partial_snapshot_paths(first, r->found.count);
 	else if (!r->root_missing &&
-		 some_targets(r->c->store, first, r->found.count, &r->only,
-			      err) < 0)
+		 partial_snapshot_targets(r->c->store, first, r->found.count,
+					  &r->only, err) < 0)
 		return -err->num;
 	r->project.only = (const char *const *)r->only;
 	return 0;

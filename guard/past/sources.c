@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "guard/output.h"
 #include "guard/past/history.h"
-#include "guard/past/newer.h"
+#include "guard/past/newer_version.h"
 #include "guard/past/pathglob.h"
 #include "guard/resolve_run.h"
 #include "snapshot/maintain/purge.h"
@@ -297,7 +297,7 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 static void say_newer(const struct sources *s, const struct restoring_target *t)
 {
 	auto_free char *fixed = t->pattern ? pathglob_fixed(t->pattern) : NULL;
-	struct newer n = {
+	struct newer_version n = {
 		.than = &t->snapshot,
 		.path = fixed ? fixed : t->arg,
 		.pattern = t->pattern,
@@ -308,7 +308,7 @@ static void say_newer(const struct sources *s, const struct restoring_target *t)
 
 	if (!wants_newest(s, &n.until))
 		return;
-	got = newer_part(s->store, &n, &seq, &err);
+	got = newer_version_find(s->store, &n, &seq, &err);
 	if (got < 0)
 		output_warn("%s", err.text);
 	if (got > 0)

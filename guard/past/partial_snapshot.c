@@ -1,4 +1,4 @@
-#include "guard/past/some.h"
+#include "guard/past/partial_snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,15 +10,16 @@
 #define LARGE 2000
 /* So many times more things there are than such as are looked at. */
 #define MUCH_MORE 8
-#define SOME_MAX 1000
+#define PARTIAL_PATHS_MAX 1000
 
-uint64_t some_max(const struct snapshot *s)
+uint64_t partial_snapshot_max_paths(const struct snapshot *s)
 {
 	uint64_t things = s->files + s->dirs;
 
 	if (things < LARGE || (s->root.flags & ENTRY_INCOMPLETE))
 		return 0;
-	return things / MUCH_MORE < SOME_MAX ? things / MUCH_MORE : SOME_MAX;
+	return things / MUCH_MORE < PARTIAL_PATHS_MAX ? things / MUCH_MORE
+						      : PARTIAL_PATHS_MAX;
 }
 
 struct counting {
@@ -43,7 +44,8 @@ static int by_path(const void *a, const void *b)
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
 
-char **some_paths(const struct restoring_target *targets, size_t count)
+char **partial_snapshot_paths(const struct restoring_target *targets,
+			      size_t count)
 {
 	char **paths = NULL;
 	size_t i;
@@ -55,8 +57,9 @@ char **some_paths(const struct restoring_target *targets, size_t count)
 	return paths;
 }
 
-int some_targets(struct store *store, const struct restoring_target *targets,
-		 size_t count, char ***ret, struct err *err)
+int partial_snapshot_targets(struct store *store,
+			     const struct restoring_target *targets,
+			     size_t count, char ***ret, struct err *err)
 {
 	struct counting c = {0};
 	size_t i;
@@ -66,13 +69,13 @@ int some_targets(struct store *store, const struct restoring_target *targets,
 		const struct restoring_target *t = &targets[i];
 		int got;
 
-		c.max = some_max(&t->snapshot);
+		c.max = partial_snapshot_max_paths(&t->snapshot);
 		if (!c.max || !*t->path || path_has_part(t->path, ".git"))
 			return 0;
 		got = tree_each(store, &t->entry, count_one, &c, err);
 		if (got < 0)
 			return got == -E2BIG ? 0 : got;
 	}
-	*ret = some_paths(targets, count);
+	*ret = partial_snapshot_paths(targets, count);
 	return 0;
 }

@@ -1,4 +1,4 @@
-#include "guard/past/newer.h"
+#include "guard/past/newer_version.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -9,12 +9,12 @@
 
 struct search {
 	struct store *store;
-	const struct newer *n;
+	const struct newer_version *n;
 	bool found;
 };
 
 /* It, or a folder that it lies in, is like the pattern. */
-static bool is_asked_for(const struct newer *n, const char *path)
+static bool is_asked_for(const struct newer_version *n, const char *path)
 {
 	auto_free char *whole = path_join(n->path, path);
 	size_t least = strlen(n->path);
@@ -44,7 +44,7 @@ static int each(void *arg, const char *path, const struct entry *a,
 }
 
 /* What was there before an earlier restore or undo is had by its number. */
-static bool counts(const struct newer *n, const struct snapshot *s)
+static bool counts(const struct newer_version *n, const struct snapshot *s)
 {
 	return path_below(n->path, s->root_path) && !snapshot_of_run(s) &&
 	       (s->root.flags & ENTRY_INCOMPLETE) && !s->excludes &&
@@ -70,8 +70,8 @@ static int compare(struct search *search, const struct snapshot *s,
 	return got < 0 ? got : 1;
 }
 
-int newer_part(struct store *store, const struct newer *n, uint64_t *ret_seq,
-	       struct err *err)
+int newer_version_find(struct store *store, const struct newer_version *n,
+		       uint64_t *ret_seq, struct err *err)
 {
 	struct search search = {.store = store, .n = n};
 	AUTO(entry) struct entry e = {0};

@@ -3,23 +3,25 @@
  * after a change that the change is about (project.only): what nobody asks for
  * nobody has to read, twice. Such snapshots say nothing of the rest.
  */
-#ifndef GUARD_PAST_SOME_H
-#define GUARD_PAST_SOME_H
+#ifndef GUARD_PAST_PARTIAL_SNAPSHOT_H
+#define GUARD_PAST_PARTIAL_SNAPSHOT_H
 
 #include "guard/past/restoring.h"
 
 /* How many paths may be all that is looked at in a project of which this is a
  * whole snapshot; 0: it is small, look at all of it. */
-uint64_t some_max(const struct snapshot *s);
+uint64_t partial_snapshot_max_paths(const struct snapshot *s);
 
 /*
  * The paths of a restore, sorted, for project.only; to free. NULL: all has to
  * be looked at, because the project is small, or there is much in them, or a
  * file of theirs has other names, which may be anywhere, or they are of a .git.
  */
-int some_targets(struct store *store, const struct restoring_target *targets,
-		 size_t count, char ***ret, struct err *err);
+int partial_snapshot_targets(struct store *store,
+			     const struct restoring_target *targets,
+			     size_t count, char ***ret, struct err *err);
 /* The paths of the targets, whatever they are. */
-char **some_paths(const struct restoring_target *targets, size_t count);
+char **partial_snapshot_paths(const struct restoring_target *targets,
+			      size_t count);
 
 #endif

@@ -4,13 +4,13 @@
  * snapshot says nothing of a folder as a whole, so that an older one gives the
  * folder, although what lies in it was stored later, too.
  */
-#ifndef GUARD_PAST_NEWER_H
-#define GUARD_PAST_NEWER_H
+#ifndef GUARD_PAST_NEWER_VERSION_H
+#define GUARD_PAST_NEWER_VERSION_H
 
 #include "snapshot/tree/catalog.h"
 
 /* What was chosen, and what is asked of everything that came after it. */
-struct newer {
+struct newer_version {
 	const struct snapshot *than;
 	/* Only of snapshots that are not younger; {0}: of all. */
 	struct timestamp until;
@@ -25,7 +25,7 @@ struct newer {
  * paths: *ret_seq is the newest one that has any of it. 0: not so; negative:
  * error.
  */
-int newer_part(struct store *store, const struct newer *n, uint64_t *ret_seq,
-	       struct err *err);
+int newer_version_find(struct store *store, const struct newer_version *n,
+		       uint64_t *ret_seq, struct err *err);
 
 #endif
