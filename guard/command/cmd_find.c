@@ -171,9 +171,10 @@ static int find_command(struct find_command *f, const char *arg,
 		output_print("nothing called %s is stored of %s%s",
 			     text_quote(arg),
 			     f->all ? "any project" : text_quote(from),
-			     pathglob_is(arg) ? ""
-					      : ": '*PART*' finds a part of a "
-						"name");
+			     pathglob_has_wildcards(arg)
+				     ? ""
+				     : ": '*PART*' finds a part of a "
+				       "name");
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return v.count && !v.damaged ? STATUS_OK : STATUS_REFUSED;

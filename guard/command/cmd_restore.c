@@ -209,7 +209,7 @@ static int confirm_restore(struct restore *r, const char *where, int *ret,
 		output_print("nothing is to be done: all of it is there%s",
 			     r->plan.left ? "" : " as it was stored");
 		if (!r->plan.left)
-			sources_say_earlier(&r->found);
+			sources_print_earlier(&r->found);
 		output_hint("guard log PATH lists other versions, guard "
 			    "restore --at N PATH takes one");
 		return 0;
@@ -438,7 +438,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	if (!is_root_missing(r) &&
 	    recover_project(r->c, restored_root(r), err) < 0)
 		return -err->num;
-	sources_say(&r->found);
+	sources_print(&r->found);
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json)
 		restoring_json(&(struct restoring_told){

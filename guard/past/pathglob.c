@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
-bool pathglob_is(const char *text)
+bool pathglob_has_wildcards(const char *text)
 {
 	return text[strcspn(text, "*?[")] != '\0';
 }
@@ -29,7 +29,7 @@ static bool match_part(const char *pattern, const char *name)
 	auto_free char *p = mem_strndup(pattern, part_len(pattern));
 	auto_free char *n = mem_strndup(name, part_len(name));
 
-	if (!pathglob_is(p) || strcmp(n, ".git") == 0)
+	if (!pathglob_has_wildcards(p) || strcmp(n, ".git") == 0)
 		return strcmp(p, n) == 0;
 	return fnmatch(p, n, FNM_PERIOD) == 0;
 }

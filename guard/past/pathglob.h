@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* Has wildcards at all. */
-bool pathglob_is(const char *text);
+bool pathglob_has_wildcards(const char *text);
 /* Both in one form (absolute, or in a root). */
 bool pathglob_match(const char *pattern, const char *path);
 /* The path above the first part with a wildcard, to free. */

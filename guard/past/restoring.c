@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
-#include "guard/past/partners.h"
+#include "guard/past/target_hardlinks.h"
 #include "snapshot/maintain/purge.h"
 
 struct want {
@@ -178,8 +178,8 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
 	    restoring_leave_out(w->store, w->now, t, t->path, ed,
 				w->how == RESTORING_EXACT, err) < 0 ||
-	    partners_put(w->store, w->now, &t->snapshot.root, t->path,
-			 &t->entry, ed, err) < 0)
+	    target_hardlinks_add(w->store, w->now, &t->snapshot.root, t->path,
+				 &t->entry, ed, err) < 0)
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;

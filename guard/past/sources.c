@@ -283,7 +283,7 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 
 	if (!path)
 		return -err->num;
-	if (!pathglob_is(arg))
+	if (!pathglob_has_wildcards(arg))
 		return find_target(s, TAKE(path), err);
 	if (find_target(s, mem_strdup(path), err) == 0)
 		return 0;
@@ -330,7 +330,7 @@ static void say(const struct restoring_target *t, size_t count)
 		     output_time(s->time), s->reason);
 }
 
-void sources_say(const struct sources *s)
+void sources_print(const struct sources *s)
 {
 	size_t i, next;
 
@@ -346,7 +346,7 @@ void sources_say(const struct sources *s)
 	}
 }
 
-void sources_say_earlier(const struct sources *s)
+void sources_print_earlier(const struct sources *s)
 {
 	AUTO(history) struct history h = {0};
 	const struct history_row *now = NULL, *earlier = NULL;

@@ -29,9 +29,9 @@ int sources_find(struct sources *s, const char *arg, struct err *err);
 int sources_check_free(const struct sources *s, const char *dir,
 		       struct err *err);
 /* Which snapshots, on stderr, a line for each arg. */
-void sources_say(const struct sources *s);
+void sources_print(const struct sources *s);
 /* Where one path is as it was stored: which snapshot has the version before
  * that one. */
-void sources_say_earlier(const struct sources *s);
+void sources_print_earlier(const struct sources *s);
 
 #endif

@@ -15,17 +15,18 @@ static void check_pattern(const char *pattern, char *const *paths)
 	size_t len = strlen(fixed);
 
 	must(len <= strlen(pattern) && strncmp(pattern, fixed, len) == 0);
-	must(!pathglob_is(fixed));
+	must(!pathglob_has_wildcards(fixed));
 	for (; paths && *paths; paths++) {
 		bool is = pathglob_match(pattern, *paths);
 
-		must(!is || pathglob_is(pattern) || !path_ok(pattern) ||
-		     !path_ok(*paths) || strcmp(pattern, *paths) == 0);
+		must(!is || pathglob_has_wildcards(pattern) ||
+		     !path_ok(pattern) || !path_ok(*paths) ||
+		     strcmp(pattern, *paths) == 0);
 		/* What is looked for below the fixed part is all there is. */
 		must(!is || !path_ok(*paths) || !path_ok(fixed) || !*fixed ||
 		     path_below(*paths, fixed));
 		/* A pattern of names alone means just that. */
-		must(!path_ok(*paths) || pathglob_is(*paths) ||
+		must(!path_ok(*paths) || pathglob_has_wildcards(*paths) ||
 		     pathglob_match(*paths, *paths));
 	}
 }

@@ -3,8 +3,8 @@
  * which of its paths are names of one file; what is in the project now goes by
  * other numbers.
  */
-#ifndef GUARD_PAST_PARTNERS_H
-#define GUARD_PAST_PARTNERS_H
+#ifndef GUARD_PAST_TARGET_HARDLINKS_H
+#define GUARD_PAST_TARGET_HARDLINKS_H
 
 #include "snapshot/tree/tree.h"
 
@@ -14,9 +14,9 @@
  * name still holds just that file, ed says so: the restore then makes one more
  * name of it and no file of its own.
  */
-int partners_put(struct store *store, const struct entry *now,
-		 const struct entry *stored, const char *path,
-		 const struct entry *target, struct tree_editor *ed,
-		 struct err *err);
+int target_hardlinks_add(struct store *store, const struct entry *now,
+			 const struct entry *stored, const char *path,
+			 const struct entry *target, struct tree_editor *ed,
+			 struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/past/partners.h"
+#include "guard/past/target_hardlinks.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 
-struct partners {
+struct target_hardlinks {
 	struct store *store;
 	const struct entry *now;
 	const char *path; /* of the target */
@@ -15,7 +15,7 @@ struct partners {
 	size_t count, room;
 };
 
-static void partners_free(struct partners *p)
+static void target_hardlinks_free(struct target_hardlinks *p)
 {
 	free(p->groups);
 }
@@ -30,7 +30,7 @@ static int by_number(const void *a, const void *b)
 static int each_target(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
-	struct partners *p = arg;
+	struct target_hardlinks *p = arg;
 
 	(void)path;
 	(void)err;
@@ -44,7 +44,7 @@ static int each_target(void *arg, const char *path, const struct entry *e,
 static int each_stored(void *arg, const char *path, const struct entry *e,
 		       struct err *err)
 {
-	struct partners *p = arg;
+	struct target_hardlinks *p = arg;
 	AUTO(entry) struct entry now = {0};
 	int got;
 
@@ -61,13 +61,13 @@ static int each_stored(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(p->ed, path, &now, err);
 }
 
-int partners_put(struct store *store, const struct entry *now,
-		 const struct entry *stored, const char *path,
-		 const struct entry *target, struct tree_editor *ed,
-		 struct err *err)
+int target_hardlinks_add(struct store *store, const struct entry *now,
+			 const struct entry *stored, const char *path,
+			 const struct entry *target, struct tree_editor *ed,
+			 struct err *err)
 {
-	AUTO(partners)
-	struct partners p = {
+	AUTO(target_hardlinks)
+	struct target_hardlinks p = {
 		.store = store,
 		.now = now,
 		.path = path,
