@@ -16,8 +16,8 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/plan_summary.h"
-#include "guard/past/thoughts.h"
-#include "guard/past/undiscard.h"
+#include "guard/past/dry_run_state.h"
+#include "guard/past/undo_discard.h"
 #include "guard/recover.h"
 #include "restore/unreadable_dirs.h"
 #include "restore/workspace.h"
@@ -48,7 +48,7 @@ struct undo_command {
 	struct undo_root *roots; /* the project is the first */
 	size_t count;
 	struct plan_counts counts; /* of all */
-	struct thoughts thoughts; /* of a dry run of several */
+	struct dry_run_state dry_run_state; /* of a dry run of several */
 };
 
 static void undo_root_free(struct undo_root *r)
@@ -78,7 +78,7 @@ static void clear_undo(struct undo_command *u)
 static void undo_command_free(struct undo_command *u)
 {
 	clear_undo(u);
-	thoughts_free(&u->thoughts);
+	dry_run_state_free(&u->dry_run_state);
 	free(u->path);
 }
 
@@ -226,8 +226,8 @@ static int plan_undo_root(struct undo_command *u, struct undo_root *r,
 		return err_context(err, "take the %s back", u->last.kind);
 	if (snapshot_undo_root(u, r, err) < 0 ||
 	    (is_simulated_step(u) &&
-	     thoughts_have(&u->thoughts, u->c->store, r->path, r->only,
-			   &r->now.root, err) < 0) ||
+	     dry_run_state_apply(&u->dry_run_state, u->c->store, r->path,
+				 r->only, &r->now.root, err) < 0) ||
 	    plan_make(u->c->store, &r->left.root, &r->wanted.root, &r->now.root,
 		      &options, &r->plan, err) < 0)
 		return -err->num;
@@ -319,7 +319,8 @@ static int end_dry_undo(struct undo_command *u, struct err *err)
 	size_t i;
 
 	for (i = 0; i < u->count; i++)
-		thoughts_add(&u->thoughts, u->roots[i].path, &u->roots[i].plan);
+		dry_run_state_add(&u->dry_run_state, u->roots[i].path,
+				  &u->roots[i].plan);
 	if (!is_simulated_step(u) &&
 	    execute_plans_check(u->c->store, roots, u->count, err) < 0)
 		return -err->num;
@@ -474,7 +475,7 @@ static int undo_transaction(struct undo_command *u, struct err *err)
 
 static int undo_one(struct undo_command *u, struct err *err)
 {
-	const struct undiscard d = {
+	const struct undo_discard d = {
 		.c = u->c,
 		.path = u->path,
 		.last = &u->last,
@@ -484,7 +485,7 @@ static int undo_one(struct undo_command *u, struct err *err)
 		.more = u->step + 1 < u->o->count,
 	};
 
-	return action_is_discard(&u->last) ? undiscard(&d, err)
+	return action_is_discard(&u->last) ? undo_discard(&d, err)
 					   : undo_transaction(u, err);
 }
 

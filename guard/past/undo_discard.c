@@ -1,4 +1,4 @@
-#include "guard/past/undiscard.h"
+#include "guard/past/undo_discard.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "guard/partial_discard.h"
 #include "restore/workspace.h"
 
-static int open_workspace(const struct undiscard *u, struct err *err)
+static int open_workspace(const struct undo_discard *u, struct err *err)
 {
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
 
-static const char *first_words(const struct undiscard *u)
+static const char *first_words(const struct undo_discard *u)
 {
 	return u->step ? "before that it was" : "the last thing done here was";
 }
@@ -26,7 +26,7 @@ static const char *first_words(const struct undiscard *u)
 
 /* Unlike that of files, an undo of a discard is no action: a second one does
  * not do it again. */
-static void say_how_again(const struct undiscard *u, const char *paths)
+static void say_how_again(const struct undo_discard *u, const char *paths)
 {
 	if (!u->more)
 		output_hint(
@@ -36,7 +36,7 @@ static void say_how_again(const struct undiscard *u, const char *paths)
 
 /* --- a run --- */
 
-static int forget_run(const struct undiscard *u, struct err *err)
+static int forget_run(const struct undo_discard *u, struct err *err)
 {
 	auto_close int fd = open_workspace(u, err);
 
@@ -51,7 +51,7 @@ static int forget_run(const struct undiscard *u, struct err *err)
 		    u->last->run_id);
 }
 
-static int bring_run(const struct undiscard *u, struct err *err)
+static int bring_run(const struct undo_discard *u, struct err *err)
 {
 	auto_free char *name = trashes_find(&u->c->state, u->last->run_id, err);
 	const char *run = u->last->run_id;
@@ -90,7 +90,7 @@ static int bring_run(const struct undiscard *u, struct err *err)
 
 /* --- paths of one --- */
 
-static int forget_paths(const struct undiscard *u, struct err *err)
+static int forget_paths(const struct undo_discard *u, struct err *err)
 {
 	auto_close int fd = open_workspace(u, err);
 	auto_close int lock = -1;
@@ -101,7 +101,7 @@ static int forget_paths(const struct undiscard *u, struct err *err)
 	return lock < 0 ? lock : action_pop_parts(fd, u->last, err);
 }
 
-static int gone(const struct undiscard *u, const char *why, struct err *err)
+static int gone(const struct undo_discard *u, const char *why, struct err *err)
 {
 	if (!u->dry && forget_paths(u, err) < 0)
 		return -err->num;
@@ -112,7 +112,7 @@ static int gone(const struct undiscard *u, const char *why, struct err *err)
 }
 
 /* It would be so the next time, too: the user may leave it behind. */
-static int blocked(const struct undiscard *u, struct err *err)
+static int blocked(const struct undo_discard *u, struct err *err)
 {
 	output_warn("%s", err->text);
 	output_hint("guard log PATH    finds what the run had made of it in "
@@ -127,7 +127,7 @@ static int blocked(const struct undiscard *u, struct err *err)
 	return STATUS_REFUSED;
 }
 
-static void list_paths(const struct undiscard *u, const struct session *s)
+static void list_paths(const struct undo_discard *u, const struct session *s)
 {
 	size_t i;
 
@@ -145,7 +145,7 @@ static void list_paths(const struct undiscard *u, const struct session *s)
 }
 
 /* Whoever was here in between has the last action changed. */
-static int check_last(const struct undiscard *u, int workspace_fd,
+static int check_last(const struct undo_discard *u, int workspace_fd,
 		      struct err *err)
 {
 	AUTO(action) struct action now = {0};
@@ -159,7 +159,7 @@ static int check_last(const struct undiscard *u, int workspace_fd,
 		    text_quote(u->path));
 }
 
-static int put_back(const struct undiscard *u, const struct session *s,
+static int put_back(const struct undo_discard *u, const struct session *s,
 		    struct err *err)
 {
 	const struct action *last = u->last;
@@ -182,7 +182,7 @@ static int put_back(const struct undiscard *u, const struct session *s,
 	return STATUS_OK;
 }
 
-static int bring_paths(const struct undiscard *u, struct err *err)
+static int bring_paths(const struct undo_discard *u, struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	const char *run = u->last->run_id;
@@ -223,7 +223,7 @@ static int bring_paths(const struct undiscard *u, struct err *err)
 	return put_back(u, &s, err);
 }
 
-int undiscard(const struct undiscard *u, struct err *err)
+int undo_discard(const struct undo_discard *u, struct err *err)
 {
 	return u->last->part_count ? bring_paths(u, err) : bring_run(u, err);
 }

@@ -1,4 +1,4 @@
-#include "guard/past/thoughts.h"
+#include "guard/past/dry_run_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "snapshot/tree/tree.h"
 
-void thoughts_free(struct thoughts *t)
+void dry_run_state_free(struct dry_run_state *t)
 {
 	size_t i;
 
@@ -19,20 +19,20 @@ void thoughts_free(struct thoughts *t)
 		entry_free(&t->items[i].to);
 	}
 	free(t->items);
-	*t = (struct thoughts){0};
+	*t = (struct dry_run_state){0};
 }
 
-void thoughts_add(struct thoughts *t, const char *folder,
-		  const struct plan *plan)
+void dry_run_state_add(struct dry_run_state *t, const char *folder,
+		       const struct plan *plan)
 {
 	size_t i;
 
 	for (i = 0; i < plan->step_count; i++) {
-		struct thought *one;
+		struct dry_run_change *one;
 
 		GROW(t->items, t->count, t->room);
 		one = &t->items[t->count++];
-		*one = (struct thought){
+		*one = (struct dry_run_change){
 			.folder = mem_strdup(folder),
 			.path = mem_strdup(plan->steps[i].path),
 		};
@@ -50,7 +50,8 @@ static bool was_looked_at(const char *path, char *const *only)
 	return false;
 }
 
-static int put(struct tree_editor *ed, const struct thought *t, struct err *err)
+static int put(struct tree_editor *ed, const struct dry_run_change *t,
+	       struct err *err)
 {
 	int got;
 
@@ -63,9 +64,9 @@ static int put(struct tree_editor *ed, const struct thought *t, struct err *err)
 	return got == -ENOTDIR ? 0 : got;
 }
 
-int thoughts_have(const struct thoughts *t, struct store *store,
-		  const char *folder, char *const *only, struct entry *now,
-		  struct err *err)
+int dry_run_state_apply(const struct dry_run_state *t, struct store *store,
+			const char *folder, char *const *only,
+			struct entry *now, struct err *err)
 {
 	struct tree_editor *ed = tree_editor_new(store, now);
 	struct entry root = {0};

@@ -3,13 +3,13 @@
  * into a run's layer. What cannot come back any more is forgotten, so that it
  * does not stand for ever in the way of what was done before it.
  */
-#ifndef GUARD_PAST_UNDISCARD_H
-#define GUARD_PAST_UNDISCARD_H
+#ifndef GUARD_PAST_UNDO_DISCARD_H
+#define GUARD_PAST_UNDO_DISCARD_H
 
 #include "guard/action.h"
 #include "guard/context.h"
 
-struct undiscard {
+struct undo_discard {
 	struct context *c;
 	const char *path; /* the project */
 	const struct action *last; /* what is taken back: action_is_discard() */
@@ -19,6 +19,6 @@ struct undiscard {
 };
 
 /* -> status. */
-int undiscard(const struct undiscard *u, struct err *err);
+int undo_discard(const struct undo_discard *u, struct err *err);
 
 #endif
