@@ -13,8 +13,8 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/past/plan_summary.h"
-#include "guard/past/restoring.h"
-#include "guard/past/restoring_json.h"
+#include "guard/past/restore_want.h"
+#include "guard/past/restore_json.h"
 #include "guard/past/partial_snapshot.h"
 #include "guard/past/sources.h"
 #include "guard/progress.h"
@@ -105,14 +105,14 @@ static int make_restore_plan(struct restore *r, struct err *err)
 {
 	auto_free const char **paths =
 		mem_zalloc((r->found.count + 1) * sizeof(*paths));
-	enum restoring_how how = r->root_missing ? RESTORING_GONE
-				 : r->o->exact	 ? RESTORING_EXACT
-						 : RESTORING_ADD;
+	enum restore_mode how = r->root_missing ? RESTORE_GONE
+				: r->o->exact	? RESTORE_EXACT
+						: RESTORE_ADD;
 	struct plan_options options = {
 		.paths = r->root_missing ? NULL : paths,
-		.additive = how == RESTORING_ADD,
+		.additive = how == RESTORE_ADD,
 		.missing_only = r->o->overwrite == OVERWRITE_NEVER,
-		.keep_git = how == RESTORING_EXACT,
+		.keep_git = how == RESTORE_EXACT,
 		.partial = r->only != NULL,
 		.refuse_special = from_run(r),
 	};
@@ -120,8 +120,8 @@ static int make_restore_plan(struct restore *r, struct err *err)
 
 	for (i = 0; i < r->found.count; i++)
 		paths[i] = r->found.items[i].path;
-	if (restoring_make_want(r->c->store, &r->now, r->found.items,
-				r->found.count, how, &r->want, err) < 0)
+	if (restore_want_make(r->c->store, &r->now, r->found.items,
+			      r->found.count, how, &r->want, err) < 0)
 		return -err->num;
 	if (plan_make(r->c->store, &r->now, &r->want, &r->now, &options,
 		      &r->plan, err) < 0)
@@ -155,7 +155,7 @@ static int confirm_restore_all(struct restore *r, const char *where,
 	size_t i;
 
 	for (i = 0; i < r->found.count && !is_silent_restore(r); i++) {
-		const struct restoring_target *t = &r->found.items[i];
+		const struct restore_target *t = &r->found.items[i];
 		auto_free char *path =
 			r->o->to ? path_join(where, path_name(t->arg))
 				 : mem_strdup(t->arg);
@@ -258,7 +258,7 @@ static int execute_restore(struct restore *r, struct err *err)
  * for them, nor a large project for a few. */
 static int limit_to_paths(struct restore *r, struct err *err)
 {
-	const struct restoring_target *first = &r->found.items[0];
+	const struct restore_target *first = &r->found.items[0];
 
 	if (first->snapshot.root.flags & ENTRY_INCOMPLETE)
 		r->only = partial_snapshot_paths(first, r->found.count);
@@ -361,9 +361,9 @@ static int plan_restore_to(struct restore *r, const char *dir, struct err *err)
 
 		got = tree_editor_put(ed, name, e, err);
 		if (got == 0)
-			got = restoring_leave_out(r->c->store, &r->now,
-						  &r->found.items[i], name, ed,
-						  false, err);
+			got = restore_want_skip_unread(r->c->store, &r->now,
+						       &r->found.items[i], name,
+						       ed, false, err);
 	}
 	if (got == 0)
 		got = tree_editor_save(ed, &r->want, err);
@@ -379,7 +379,7 @@ static int write_restore_to(struct restore *r, const char *dir, struct err *err)
 {
 	struct transaction_root root = {.project = &r->project,
 					.plan = &r->plan};
-	const struct restoring_target *first = &r->found.items[0];
+	const struct restore_target *first = &r->found.items[0];
 	const char *name = path_name(first->arg);
 
 	if (r->found.count == 1 && create_file_possible(&first->entry, name))
@@ -441,7 +441,7 @@ static int restore(struct restore *r, int count, char **argv, struct err *err)
 	sources_print(&r->found);
 	got = r->o->to ? restore_to(r, err) : restore_here(r, err);
 	if (got >= 0 && r->o->json)
-		restoring_json(&(struct restoring_told){
+		restore_json(&(struct restore_report){
 			.store = r->c->store,
 			.found = &r->found,
 			.plan = r->o->to ? NULL : &r->plan,

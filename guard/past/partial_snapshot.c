@@ -44,7 +44,7 @@ static int by_path(const void *a, const void *b)
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
 
-char **partial_snapshot_paths(const struct restoring_target *targets,
+char **partial_snapshot_paths(const struct restore_target *targets,
 			      size_t count)
 {
 	char **paths = NULL;
@@ -58,15 +58,15 @@ char **partial_snapshot_paths(const struct restoring_target *targets,
 }
 
 int partial_snapshot_targets(struct store *store,
-			     const struct restoring_target *targets,
-			     size_t count, char ***ret, struct err *err)
+			     const struct restore_target *targets, size_t count,
+			     char ***ret, struct err *err)
 {
 	struct counting c = {0};
 	size_t i;
 
 	*ret = NULL;
 	for (i = 0; i < count; i++) {
-		const struct restoring_target *t = &targets[i];
+		const struct restore_target *t = &targets[i];
 		int got;
 
 		c.max = partial_snapshot_max_paths(&t->snapshot);

@@ -6,7 +6,7 @@
 #ifndef GUARD_PAST_PARTIAL_SNAPSHOT_H
 #define GUARD_PAST_PARTIAL_SNAPSHOT_H
 
-#include "guard/past/restoring.h"
+#include "guard/past/restore_want.h"
 
 /* How many paths may be all that is looked at in a project of which this is a
  * whole snapshot; 0: it is small, look at all of it. */
@@ -18,10 +18,10 @@ uint64_t partial_snapshot_max_paths(const struct snapshot *s);
  * file of theirs has other names, which may be anywhere, or they are of a .git.
  */
 int partial_snapshot_targets(struct store *store,
-			     const struct restoring_target *targets,
-			     size_t count, char ***ret, struct err *err);
+			     const struct restore_target *targets, size_t count,
+			     char ***ret, struct err *err);
 /* The paths of the targets, whatever they are. */
-char **partial_snapshot_paths(const struct restoring_target *targets,
+char **partial_snapshot_paths(const struct restore_target *targets,
 			      size_t count);
 
 #endif

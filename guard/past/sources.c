@@ -19,7 +19,7 @@
 /* Without --at: so many versions at most are passed over. */
 #define LOOK_BACK 100
 
-static void target_free(struct restoring_target *t)
+static void target_free(struct restore_target *t)
 {
 	free(t->arg);
 	free(t->path);
@@ -39,7 +39,7 @@ void sources_free(struct sources *s)
 }
 
 /* Whether restore takes it without being told: 1 or 0, or negative. */
-static int is_good(const struct sources *s, const struct restoring_target *t,
+static int is_good(const struct sources *s, const struct restore_target *t,
 		   struct err *err)
 {
 	const char *path = path_rest(t->arg, t->snapshot.root_path);
@@ -126,7 +126,7 @@ static int find_of_time(const struct sources *s, const char *path,
  * could not be read whole is passed over as long as there is something older
  * that could.
  */
-static int find_snapshot(struct sources *s, struct restoring_target *t,
+static int find_snapshot(struct sources *s, struct restore_target *t,
 			 struct err *err)
 {
 	size_t back;
@@ -158,12 +158,12 @@ static int find_snapshot(struct sources *s, struct restoring_target *t,
 
 static int find_target(struct sources *s, char *path, struct err *err)
 {
-	struct restoring_target *t;
+	struct restore_target *t;
 	int got;
 
 	GROW(s->items, s->count, s->room);
 	t = &s->items[s->count++];
-	*t = (struct restoring_target){.arg = path};
+	*t = (struct restore_target){.arg = path};
 	if (find_snapshot(s, t, err) < 0)
 		return -err->num;
 	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
@@ -199,7 +199,7 @@ static int add_match(void *arg, const char *path, const struct entry *e,
 	struct expand *x = arg;
 	struct sources *s = x->s;
 	auto_free char *whole = path_join(x->fixed, path);
-	struct restoring_target *t;
+	struct restore_target *t;
 	const char *gone;
 
 	if ((x->skip && path_below(whole, x->skip)) ||
@@ -214,7 +214,7 @@ static int add_match(void *arg, const char *path, const struct entry *e,
 	}
 	GROW(s->items, s->count, s->room);
 	t = &s->items[s->count++];
-	*t = (struct restoring_target){
+	*t = (struct restore_target){
 		.arg = mem_strdup(whole),
 		.path = mem_strdup(path_rest(whole, x->snapshot->root_path)),
 		.pattern = mem_strdup(x->pattern),
@@ -247,7 +247,7 @@ static int expand_in(struct sources *s, const char *pattern, const char *fixed,
 static int find_matches(struct sources *s, const char *pattern, struct err *err)
 {
 	auto_free char *fixed = pathglob_fixed(pattern);
-	struct restoring_target in = {.arg = fixed};
+	struct restore_target in = {.arg = fixed};
 	size_t back;
 	int got = 0;
 
@@ -294,7 +294,7 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 	return find_matches(s, path, err);
 }
 
-static void say_newer(const struct sources *s, const struct restoring_target *t)
+static void say_newer(const struct sources *s, const struct restore_target *t)
 {
 	auto_free char *fixed = t->pattern ? pathglob_fixed(t->pattern) : NULL;
 	struct newer_version n = {
@@ -319,7 +319,7 @@ static void say_newer(const struct sources *s, const struct restoring_target *t)
 			    text_quote(t->pattern ? t->pattern : t->arg), seq);
 }
 
-static void say(const struct restoring_target *t, size_t count)
+static void say(const struct restore_target *t, size_t count)
 {
 	const struct snapshot *s = &t->snapshot;
 	const char *what = t->pattern ? t->pattern : t->arg;

@@ -5,12 +5,12 @@
 #ifndef GUARD_PAST_SOURCES_H
 #define GUARD_PAST_SOURCES_H
 
-#include "guard/past/restoring.h"
+#include "guard/past/restore_want.h"
 
 struct sources {
 	struct store *store; /* borrowed, as is at */
 	const char *at; /* WHEN, or NULL */
-	struct restoring_target *items;
+	struct restore_target *items;
 	size_t count, room;
 };
 

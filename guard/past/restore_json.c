@@ -1,4 +1,4 @@
-#include "guard/past/restoring_json.h"
+#include "guard/past/restore_json.h"
 
 #include <jansson.h>
 
@@ -11,7 +11,7 @@ static json_t *json_from(const struct sources *s)
 	size_t i;
 
 	for (i = 0; i < s->count; i++) {
-		const struct restoring_target *t = &s->items[i];
+		const struct restore_target *t = &s->items[i];
 		json_t *object = json_object();
 
 		jsonout_text(object, "path", t->arg);
@@ -22,7 +22,7 @@ static json_t *json_from(const struct sources *s)
 	return array;
 }
 
-void restoring_json(const struct restoring_told *t)
+void restore_json(const struct restore_report *t)
 {
 	json_t *object = json_object();
 

@@ -1,4 +1,4 @@
-#include "guard/past/restoring.h"
+#include "guard/past/restore_want.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -13,15 +13,15 @@
 struct want {
 	struct store *store;
 	const struct entry *now;
-	const struct restoring_target *targets;
+	const struct restore_target *targets;
 	size_t count;
-	enum restoring_how how;
+	enum restore_mode how;
 	struct entry *ret;
 };
 
 /* Folders above the path that are missing now come from the snapshot. */
 static int put_parents(const struct want *w, struct tree_editor *ed,
-		       const struct restoring_target *t, struct err *err)
+		       const struct restore_target *t, struct err *err)
 {
 	const char *slash = t->path;
 
@@ -85,7 +85,7 @@ struct leave_out {
 	const struct entry *now;
 	struct tree_editor *ed;
 	const char *prefix;
-	const struct restoring_target *from;
+	const struct restore_target *from;
 	bool exact;
 };
 
@@ -153,9 +153,10 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put_dir(l->ed, whole, &now, err);
 }
 
-int restoring_leave_out(struct store *store, const struct entry *now,
-			const struct restoring_target *from, const char *prefix,
-			struct tree_editor *ed, bool exact, struct err *err)
+int restore_want_skip_unread(struct store *store, const struct entry *now,
+			     const struct restore_target *from,
+			     const char *prefix, struct tree_editor *ed,
+			     bool exact, struct err *err)
 {
 	struct leave_out l = {
 		.store = store,
@@ -170,14 +171,14 @@ int restoring_leave_out(struct store *store, const struct entry *now,
 }
 
 static int put_target(const struct want *w, struct tree_editor *ed,
-		      const struct restoring_target *t, struct err *err)
+		      const struct restore_target *t, struct err *err)
 {
 	struct keep_git k = {.w = w, .ed = ed, .prefix = t->path};
 
 	if (put_parents(w, ed, t, err) < 0 ||
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
-	    restoring_leave_out(w->store, w->now, t, t->path, ed,
-				w->how == RESTORING_EXACT, err) < 0 ||
+	    restore_want_skip_unread(w->store, w->now, t, t->path, ed,
+				     w->how == RESTORE_EXACT, err) < 0 ||
 	    target_hardlinks_add(w->store, w->now, &t->snapshot.root, t->path,
 				 &t->entry, ed, err) < 0)
 		return -err->num;
@@ -193,10 +194,10 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 
 /* The root itself: the editor has started from it. */
 static int put_all(const struct want *w, struct keep_git *k,
-		   const struct restoring_target *t, struct err *err)
+		   const struct restore_target *t, struct err *err)
 {
-	int got = restoring_leave_out(w->store, w->now, t, "", k->ed,
-				      w->how == RESTORING_EXACT, err);
+	int got = restore_want_skip_unread(w->store, w->now, t, "", k->ed,
+					   w->how == RESTORE_EXACT, err);
 
 	return got < 0 ? got : tree_each(w->store, &t->entry, keep_git, k, err);
 }
@@ -214,7 +215,7 @@ static int make(const struct want *w, struct err *err)
 		if (!w->targets[i].path[0])
 			start = &w->targets[i].entry;
 	ed = tree_editor_new(w->store, start);
-	if (w->how == RESTORING_GONE && start == w->now)
+	if (w->how == RESTORE_GONE && start == w->now)
 		got = tree_editor_put_dir(ed, "", &w->targets[0].snapshot.root,
 					  err);
 	for (i = 0; i < w->count && got == 0; i++) {
@@ -234,10 +235,9 @@ static int make(const struct want *w, struct err *err)
 	return got;
 }
 
-int restoring_make_want(struct store *store, const struct entry *now,
-			const struct restoring_target *targets, size_t count,
-			enum restoring_how how, struct entry *ret,
-			struct err *err)
+int restore_want_make(struct store *store, const struct entry *now,
+		      const struct restore_target *targets, size_t count,
+		      enum restore_mode how, struct entry *ret, struct err *err)
 {
 	struct want w = {
 		.store = store,

@@ -8,13 +8,13 @@
  * before and after: the snapshots of what stood there and stands there now.
  * The rest is that of plan_summary_json(); with `to` there is none of it.
  */
-#ifndef GUARD_PAST_RESTORING_JSON_H
-#define GUARD_PAST_RESTORING_JSON_H
+#ifndef GUARD_PAST_RESTORE_JSON_H
+#define GUARD_PAST_RESTORE_JSON_H
 
 #include "guard/past/sources.h"
 #include "restore/plan/plan.h"
 
-struct restoring_told {
+struct restore_report {
 	struct store *store;
 	const struct sources *found;
 	const struct plan *plan; /* NULL: into another folder */
@@ -23,6 +23,6 @@ struct restoring_told {
 	uint64_t before, after; /* 0: none */
 };
 
-void restoring_json(const struct restoring_told *t);
+void restore_json(const struct restore_report *t);
 
 #endif

@@ -5,15 +5,15 @@
  * that is there now is left as it is unless a path names it: an older HEAD,
  * index or ref would hide commits that were made since.
  */
-#ifndef GUARD_PAST_RESTORING_H
-#define GUARD_PAST_RESTORING_H
+#ifndef GUARD_PAST_RESTORE_WANT_H
+#define GUARD_PAST_RESTORE_WANT_H
 
 #include <stdbool.h>
 
 #include "snapshot/tree/catalog.h"
 
 /* One PATH of the command line, found in a snapshot. */
-struct restoring_target {
+struct restore_target {
 	char *arg; /* absolute */
 	char *pattern; /* that it was found by, or NULL */
 	char *path; /* in the snapshot's root */
@@ -21,21 +21,21 @@ struct restoring_target {
 	struct entry entry;
 };
 
-enum restoring_how {
-	RESTORING_ADD, /* what the snapshot has not, stays */
-	RESTORING_EXACT, /* ... goes, where the snapshot says so */
-	RESTORING_GONE, /* there is nothing that could stay */
+enum restore_mode {
+	RESTORE_ADD, /* what the snapshot has not, stays */
+	RESTORE_EXACT, /* ... goes, where the snapshot says so */
+	RESTORE_GONE, /* there is nothing that could stay */
 };
 
 /*
- * now: the root as it is. RESTORING_GONE: it was made anew just now, so that
+ * now: the root as it is. RESTORE_GONE: it was made anew just now, so that
  * its own mode and owner come from the snapshot. -ENOTDIR: something else
  * stands where a path needs a folder. The targets are of one root.
  */
-int restoring_make_want(struct store *store, const struct entry *now,
-			const struct restoring_target *targets, size_t count,
-			enum restoring_how how, struct entry *ret,
-			struct err *err);
+int restore_want_make(struct store *store, const struct entry *now,
+		      const struct restore_target *targets, size_t count,
+		      enum restore_mode how, struct entry *ret,
+		      struct err *err);
 
 /*
  * Takes back out of ed, where from->entry stands at `prefix`, what could not be
@@ -44,8 +44,9 @@ int restoring_make_want(struct store *store, const struct entry *now,
  * exact: ed is short of what `now` has in a folder that was not read whole;
  * nothing says that it shall go.
  */
-int restoring_leave_out(struct store *store, const struct entry *now,
-			const struct restoring_target *from, const char *prefix,
-			struct tree_editor *ed, bool exact, struct err *err);
+int restore_want_skip_unread(struct store *store, const struct entry *now,
+			     const struct restore_target *from,
+			     const char *prefix, struct tree_editor *ed,
+			     bool exact, struct err *err);
 
 #endif
