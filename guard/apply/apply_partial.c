@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "guard/apply_log.h"
 #include "guard/apply/apply_plan.h"
-#include "guard/past/partial_snapshot.h"
+#include "guard/history/partial_snapshot.h"
 
 struct some {
 	char **paths;

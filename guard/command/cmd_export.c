@@ -16,7 +16,7 @@
 #include "guard/diff/sides.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/locate.h"
+#include "guard/history/locate.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
 #include "restore/export.h"

@@ -12,8 +12,8 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/pathglob.h"
-#include "guard/past/versions.h"
+#include "guard/history/pathglob.h"
+#include "guard/history/versions.h"
 #include "guard/progress.h"
 #include "guard/table.h"
 

@@ -17,7 +17,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/progress.h"
-#include "guard/past/history.h"
+#include "guard/history/history.h"
 #include "guard/resolve_run.h"
 #include "restore/workspace.h"
 

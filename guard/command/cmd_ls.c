@@ -5,9 +5,9 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/locate.h"
-#include "guard/past/runview.h"
-#include "guard/past/tree_list.h"
+#include "guard/history/locate.h"
+#include "guard/history/runview.h"
+#include "guard/history/tree_list.h"
 #include "snapshot/maintain/purge.h"
 
 static int ls_snapshot(struct context *c, const char *when, const char *arg,

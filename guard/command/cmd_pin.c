@@ -9,7 +9,7 @@
 #include "guard/keep/pins.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/locate.h"
+#include "guard/history/locate.h"
 #include "guard/table.h"
 #include "snapshot/tree/catalog.h"
 

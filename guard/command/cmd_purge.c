@@ -16,7 +16,7 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/versions.h"
+#include "guard/history/versions.h"
 #include "guard/resolve_run.h"
 #include "guard/progress.h"
 #include "guard/recover.h"

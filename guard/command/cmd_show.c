@@ -12,9 +12,9 @@
 #include "guard/jsonout.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/past/locate.h"
-#include "guard/past/runview.h"
-#include "guard/past/tree_list.h"
+#include "guard/history/locate.h"
+#include "guard/history/runview.h"
+#include "guard/history/tree_list.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/store/content.h"
 

@@ -4,7 +4,7 @@
  */
 #include "base/path.h"
 #include "base/pathset.h"
-#include "guard/past/pathglob.h"
+#include "guard/history/pathglob.h"
 #include "tests/fuzz/fuzz.h"
 
 #define PATHS_MAX 64

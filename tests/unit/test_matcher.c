@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/auto.h"
-#include "guard/past/matcher.h"
+#include "guard/history/matcher.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <dlfcn.h>

@@ -17,7 +17,7 @@
 #include "base/parse.h"
 #include "guard/commands.h"
 #include "guard/options.h"
-#include "guard/past/locate.h"
+#include "guard/history/locate.h"
 
 /* What is said while a test runs goes into a file. */
 static int heard = -1, kept = -1, kept_fd = -1;

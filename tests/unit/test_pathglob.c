@@ -1,4 +1,4 @@
-/* guard/past/pathglob.c: wildcards in paths. */
+/* guard/history/pathglob.c: wildcards in paths. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/auto.h"
-#include "guard/past/pathglob.h"
+#include "guard/history/pathglob.h"
 
 static void a_star_stays_within_one_name(void **state)
 {

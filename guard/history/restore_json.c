@@ -1,9 +1,9 @@
-#include "guard/past/restore_json.h"
+#include "guard/history/restore_json.h"
 
 #include <jansson.h>
 
 #include "guard/jsonout.h"
-#include "guard/past/plan_summary.h"
+#include "guard/history/plan_summary.h"
 
 static json_t *json_from(const struct sources *s)
 {

@@ -1,11 +1,11 @@
-#include "guard/past/newer_version.h"
+#include "guard/history/newer_version.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/path.h"
-#include "guard/past/pathglob.h"
+#include "guard/history/pathglob.h"
 
 struct search {
 	struct store *store;

@@ -1,4 +1,4 @@
-#include "guard/past/tree_list.h"
+#include "guard/history/tree_list.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "guard/past/runview.h"
+#include "guard/history/runview.h"
 
 #include <errno.h>
 #include <fcntl.h>

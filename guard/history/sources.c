@@ -1,4 +1,4 @@
-#include "guard/past/sources.h"
+#include "guard/history/sources.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
-#include "guard/past/history.h"
-#include "guard/past/newer_version.h"
-#include "guard/past/pathglob.h"
+#include "guard/history/history.h"
+#include "guard/history/newer_version.h"
+#include "guard/history/pathglob.h"
 #include "guard/resolve_run.h"
 #include "snapshot/maintain/purge.h"
 #include "snapshot/tree/time_spec.h"

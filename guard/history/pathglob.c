@@ -1,4 +1,4 @@
-#include "guard/past/pathglob.h"
+#include "guard/history/pathglob.h"
 
 #include <fnmatch.h>
 #include <string.h>

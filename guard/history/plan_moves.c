@@ -1,4 +1,4 @@
-#include "guard/past/plan_moves.h"
+#include "guard/history/plan_moves.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "guard/past/matcher.h"
+#include "guard/history/matcher.h"
 
 #include <errno.h>
 #include <stdlib.h>

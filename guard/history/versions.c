@@ -1,4 +1,4 @@
-#include "guard/past/versions.h"
+#include "guard/history/versions.h"
 
 #include <errno.h>
 #include <inttypes.h>

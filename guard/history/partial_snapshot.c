@@ -1,4 +1,4 @@
-#include "guard/past/partial_snapshot.h"
+#include "guard/history/partial_snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "guard/past/locate.h"
+#include "guard/history/locate.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef GUARD_PAST_SOURCES_H
 #define GUARD_PAST_SOURCES_H
 
-#include "guard/past/restore_want.h"
+#include "guard/history/restore_want.h"
 
 struct sources {
 	struct store *store; /* borrowed, as is at */

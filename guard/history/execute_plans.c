@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "guard/context.h"
 #include "guard/output.h"
-#include "guard/past/plan_summary.h"
+#include "guard/history/plan_summary.h"
 #include "guard/progress.h"
 
 /* The action, and the snapshot of the last folder of it, which it names. */
@@ -207,9 +207,10 @@ static int run(struct carrying *c, const struct transaction_root *roots,
 	return got;
 }
 
-int execute_plans_unrecorded(struct store *store, const struct transaction_root *roots,
-		    size_t count, const char *kind, const char *run_id,
-		    struct err *err)
+int execute_plans_unrecorded(struct store *store,
+			     const struct transaction_root *roots, size_t count,
+			     const char *kind, const char *run_id,
+			     struct err *err)
 {
 	struct carrying c = {.store = store, .count = count};
 
@@ -233,7 +234,7 @@ static int carry(struct store *store, const struct planned_root *roots,
 }
 
 int execute_plans_check(struct store *store, const struct planned_root *roots,
-		size_t count, struct err *err)
+			size_t count, struct err *err)
 {
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
 	size_t i;
@@ -248,8 +249,8 @@ int execute_plans_check(struct store *store, const struct planned_root *roots,
 	return transaction_check(store, to, count, err);
 }
 
-void execute_plans_await_starts(const struct context *c, const struct planned_root *roots,
-		     size_t count)
+void execute_plans_await_starts(const struct context *c,
+				const struct planned_root *roots, size_t count)
 {
 	size_t i;
 
@@ -257,8 +258,8 @@ void execute_plans_await_starts(const struct context *c, const struct planned_ro
 		context_wait_starting_runs(c, roots[i].project->path);
 }
 
-int execute_plans(struct store *store, const struct planned_root *roots, size_t count,
-	      struct action *a, struct err *err)
+int execute_plans(struct store *store, const struct planned_root *roots,
+		  size_t count, struct action *a, struct err *err)
 {
 	sigset_t signals;
 	bool interrupted;

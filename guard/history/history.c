@@ -1,4 +1,4 @@
-#include "guard/past/history.h"
+#include "guard/history/history.h"
 
 #include <errno.h>
 #include <inttypes.h>

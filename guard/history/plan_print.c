@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/past/plan_summary.h"
-#include "guard/past/plan_moves.h"
+#include "guard/history/plan_summary.h"
+#include "guard/history/plan_moves.h"
 #include "restore/entry_compare.h"
 
 /* What is replaced is another file afterwards, and so another's. */
@@ -121,7 +121,8 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err)
 			if (s->kind == STEP_CREATE &&
 			    plan_moves_has(&moves, s->path, true))
 				continue;
-			if (s->kind == order[k] && !plan_summary_is_time_only(s))
+			if (s->kind == order[k] &&
+			    !plan_summary_is_time_only(s))
 				print_line(plan, s, s->path, &s->to);
 		}
 	return 0;

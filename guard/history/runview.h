@@ -7,7 +7,7 @@
 #define GUARD_PAST_RUNVIEW_H
 
 #include "guard/context.h"
-#include "guard/past/tree_list.h"
+#include "guard/history/tree_list.h"
 #include "overlay/session.h"
 
 /* "RUN:PATH", "RUN:" or "RUN" (then *ret_path is ""): both to free, and true
