@@ -13,7 +13,7 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/recover.h"
-#include "guard/review/reviewing.h"
+#include "guard/review/review_session.h"
 
 struct apply_options {
 	bool dry, yes, json, patch;
@@ -387,7 +387,7 @@ static int apply_locked(struct apply *a, struct err *err)
 
 static int plan_named_paths(struct apply *a, struct err *err)
 {
-	const struct reviewing_options o = {
+	const struct review_session_options o = {
 		.short_head = true,
 		.resolve = a->o->resolve,
 		.commit = a->o->commit,
@@ -396,7 +396,7 @@ static int plan_named_paths(struct apply *a, struct err *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return fail(err, ENOTTY,
 			    "--patch asks on a terminal, and there is none");
-	return reviewing_run(&a->in, &o, err);
+	return review_session_run(&a->in, &o, err);
 }
 
 static int apply(struct context *c, int count, char **argv, int dashed,

@@ -3,10 +3,10 @@
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/recover.h"
-#include "guard/review/reviewing.h"
+#include "guard/review/review_session.h"
 
 static int review(struct context *c, int count, char **argv, int dashed,
-		  const struct reviewing_options *o, struct err *err)
+		  const struct review_session_options *o, struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run p = RESOLVED_RUN_NONE;
 	AUTO(apply_plan) struct apply_plan a = APPLY_PLAN_NONE;
@@ -18,14 +18,14 @@ static int review(struct context *c, int count, char **argv, int dashed,
 	    recover_project(c, p.session.project, err) < 0 ||
 	    resolve_run_lock(c, &p, err) < 0)
 		return -err->num;
-	return reviewing_run(&a, o, err);
+	return review_session_run(&a, o, err);
 }
 
 int cmd_review(int argc, char **argv)
 {
 	const struct verb *verb = options_verb("review");
 	AUTO(context) struct context c = CONTEXT_NONE;
-	struct reviewing_options o = {0};
+	struct review_session_options o = {0};
 	enum output_when color = OUTPUT_AUTO;
 	int dashed = options_after_dashes(argc, argv);
 	const struct option_slot slots[] = {

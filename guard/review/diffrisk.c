@@ -7,7 +7,7 @@
 #include "guard/changes.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/review/repeats.h"
+#include "guard/review/collapse_risks.h"
 #include "guard/review/review_show.h"
 #include "guard/risk.h"
 
@@ -72,7 +72,7 @@ void diffrisk_print(const struct changes_group *g,
 		    const struct difftext_source *from)
 {
 	const struct change_list *list = g->list;
-	AUTO(repeats) struct repeats said = {0};
+	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
 	AUTO(buf) struct buf where = {0};
 	bool any = false;
 	size_t i, k;
@@ -86,7 +86,8 @@ void diffrisk_print(const struct changes_group *g,
 
 		judge(c, from, g->home, &r);
 		for (k = 0; k < r.count; k++) {
-			if (!repeats_show(&said, c->path, &r.items[k]))
+			if (!collapse_risks_show(&collapsed, c->path,
+						 &r.items[k]))
 				continue;
 			print_head(&any, buf_text(&where));
 			if (!name.len) {
@@ -98,9 +99,9 @@ void diffrisk_print(const struct changes_group *g,
 			review_show_risk(&r.items[k], "     ", NULL);
 		}
 	}
-	if (repeats_any(&said)) {
+	if (collapse_risks_any(&collapsed)) {
 		print_head(&any, buf_text(&where));
-		repeats_print(&said, "  ");
+		collapse_risks_print(&collapsed, "  ");
 	}
 }
 

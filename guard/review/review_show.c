@@ -8,7 +8,7 @@
 #include "guard/agent/agent_show.h"
 #include "guard/diff/diffshow.h"
 #include "guard/output.h"
-#include "guard/review/repeats.h"
+#include "guard/review/collapse_risks.h"
 
 static const char *const titles[] = {
 	[REVIEW_DELETED] = "Deleted",
@@ -195,7 +195,7 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 		       const char *indent)
 {
 	bool group = review_is_group(item);
-	AUTO(repeats) struct repeats said = {0};
+	AUTO(collapse_risks) struct collapse_risks collapsed = {0};
 	size_t i, k;
 
 	for (i = 0; i < item->count; i++) {
@@ -204,12 +204,13 @@ void review_show_risks(const struct review *r, const struct review_item *item,
 		for (k = 0; k < e->risks.count; k++) {
 			const struct risk *risk = &e->risks.items[k];
 
-			if (!group || repeats_show(&said, e->path, risk))
+			if (!group ||
+			    collapse_risks_show(&collapsed, e->path, risk))
 				review_show_risk(risk, indent,
 						 group ? e->path : NULL);
 		}
 	}
-	repeats_print(&said, indent);
+	collapse_risks_print(&collapsed, indent);
 }
 
 static void print_item(struct review *r, struct review_item *item)

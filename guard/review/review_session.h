@@ -2,12 +2,12 @@
  * A review from beginning to end: shows, asks, applies what was accepted. What
  * `guard review` does and `guard apply -p`.
  */
-#ifndef GUARD_REVIEW_REVIEWING_H
-#define GUARD_REVIEW_REVIEWING_H
+#ifndef GUARD_REVIEW_REVIEW_SESSION_H
+#define GUARD_REVIEW_REVIEW_SESSION_H
 
 #include "guard/apply/committing.h"
 
-struct reviewing_options {
+struct review_session_options {
 	bool no_pager;
 	bool short_head; /* no summary in front */
 	enum plan_resolve resolve;
@@ -16,7 +16,7 @@ struct reviewing_options {
 
 /* a: picked and locked, not loaded. The exit status, or negative. Without a
  * terminal the review is printed, and how to go on is said. */
-int reviewing_run(struct apply_plan *a, const struct reviewing_options *o,
-		  struct err *err);
+int review_session_run(struct apply_plan *a,
+		       const struct review_session_options *o, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/review/reviewing.h"
+#include "guard/review/review_session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,16 +24,16 @@ struct part {
 	bool complete, git; /* of what was picked */
 };
 
-struct reviewing {
+struct review_session {
 	struct apply_plan *a;
-	const struct reviewing_options *o;
+	const struct review_session_options *o;
 	struct part *parts; /* the project's first */
 	size_t count;
 	char *scratch; /* the run's folder */
 	enum plan_resolve resolve;
 };
 
-static void reviewing_free(struct reviewing *v)
+static void review_session_free(struct review_session *v)
 {
 	size_t i;
 
@@ -55,7 +55,8 @@ static bool is_meant(const struct resolved_run *p, char *const *paths)
 	return paths || !resolve_run_has_paths(p);
 }
 
-static int make_project(struct reviewing *v, struct part *part, struct err *err)
+static int make_project(struct review_session *v, struct part *part,
+			struct err *err)
 {
 	struct apply_plan *a = v->a;
 	const struct review_options options = {
@@ -73,7 +74,7 @@ static int make_project(struct reviewing *v, struct part *part, struct err *err)
 	return 0;
 }
 
-static int make_extra(struct reviewing *v, size_t index, struct part *part,
+static int make_extra(struct review_session *v, size_t index, struct part *part,
 		      struct err *err)
 {
 	struct apply_plan *a = v->a;
@@ -97,7 +98,7 @@ static int make_extra(struct reviewing *v, size_t index, struct part *part,
 
 /* The three sides, and what would be refused; nothing is held on to but the
  * run. */
-static int load(struct reviewing *v, struct err *err)
+static int load(struct review_session *v, struct err *err)
 {
 	struct apply_plan *a = v->a;
 	size_t i;
@@ -123,7 +124,7 @@ static int load(struct reviewing *v, struct err *err)
 }
 
 /* Of all folders together. */
-static void count_all(const struct reviewing *v, struct review_counts *ret)
+static void count_all(const struct review_session *v, struct review_counts *ret)
 {
 	struct review_counts n;
 	size_t i;
@@ -140,7 +141,7 @@ static void count_all(const struct reviewing *v, struct review_counts *ret)
 }
 
 /* The sections in front of the questions, or (most 0) all. */
-static void show_parts(struct reviewing *v, size_t most)
+static void show_parts(struct review_session *v, size_t most)
 {
 	const struct session *s = &v->a->p->session;
 	size_t i;
@@ -165,7 +166,7 @@ static void show_parts(struct reviewing *v, size_t most)
 	}
 }
 
-static void print(struct reviewing *v)
+static void print(struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
@@ -185,7 +186,7 @@ static void print(struct reviewing *v)
 
 /* --- the end --- */
 
-static void say_accepted(const struct reviewing *v)
+static void say_accepted(const struct review_session *v)
 {
 	struct review_counts n;
 
@@ -202,7 +203,7 @@ static void say_accepted(const struct reviewing *v)
 	(void)printf("\n");
 }
 
-static void list_parts(struct reviewing *v)
+static void list_parts(struct review_session *v)
 {
 	size_t i;
 
@@ -213,7 +214,7 @@ static void list_parts(struct reviewing *v)
 enum wish { WISH_APPLY, WISH_LEAVE, WISH_AGAIN };
 
 /* Lines as "y", and what the others mean. */
-static enum wish ask_to_apply(struct reviewing *v)
+static enum wish ask_to_apply(struct review_session *v)
 {
 	struct review_counts n;
 
@@ -309,7 +310,7 @@ static bool is_blocked(struct apply_plan *a)
 
 /* 1: it can be done; 0: back to the review. What is more than was shown, is
  * shown now. */
-static int settle(struct reviewing *v, struct err *err)
+static int settle(struct review_session *v, struct err *err)
 {
 	const struct part *project = &v->parts[0];
 	struct apply_plan *a = v->a;
@@ -335,7 +336,7 @@ static int settle(struct reviewing *v, struct err *err)
 }
 
 /* What was accepted of each folder; *ret_whole: all that the run changed. */
-static int pick_all(struct reviewing *v, bool *ret_whole, bool *ret_git,
+static int pick_all(struct review_session *v, bool *ret_whole, bool *ret_git,
 		    struct err *err)
 {
 	size_t i;
@@ -366,7 +367,7 @@ static int pick_all(struct reviewing *v, bool *ret_whole, bool *ret_git,
 }
 
 /* 1: done, with its status; 0: back to the review. */
-static int carry(struct reviewing *v, int *ret_status, struct err *err)
+static int carry(struct review_session *v, int *ret_status, struct err *err)
 {
 	struct apply_plan *a = v->a;
 	const struct entry *want = &v->parts[0].picked;
@@ -410,7 +411,7 @@ static int carry(struct reviewing *v, int *ret_status, struct err *err)
 	return 1;
 }
 
-static int nothing_accepted(const struct reviewing *v)
+static int nothing_accepted(const struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
 
@@ -420,7 +421,7 @@ static int nothing_accepted(const struct reviewing *v)
 	return STATUS_REFUSED;
 }
 
-static int ask_all(struct reviewing *v, struct err *err)
+static int ask_all(struct review_session *v, struct err *err)
 {
 	struct session *s = &v->a->p->session;
 	struct review_counts n;
@@ -450,7 +451,7 @@ static int ask_all(struct reviewing *v, struct err *err)
 	}
 }
 
-static int run(struct reviewing *v, struct err *err)
+static int run(struct review_session *v, struct err *err)
 {
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
@@ -476,10 +477,10 @@ static int run(struct reviewing *v, struct err *err)
 	return ask_all(v, err);
 }
 
-int reviewing_run(struct apply_plan *a, const struct reviewing_options *o,
-		  struct err *err)
+int review_session_run(struct apply_plan *a,
+		       const struct review_session_options *o, struct err *err)
 {
-	struct reviewing v = {
+	struct review_session v = {
 		.a = a,
 		.o = o,
 		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
@@ -487,6 +488,6 @@ int reviewing_run(struct apply_plan *a, const struct reviewing_options *o,
 	};
 	int got = run(&v, err);
 
-	reviewing_free(&v);
+	review_session_free(&v);
 	return got;
 }

@@ -3,14 +3,14 @@
  * one: three of a kind are shown, of the rest the number; what is only worth
  * knowing is counted alone.
  */
-#ifndef GUARD_REVIEW_REPEATS_H
-#define GUARD_REVIEW_REPEATS_H
+#ifndef GUARD_REVIEW_COLLAPSE_RISKS_H
+#define GUARD_REVIEW_COLLAPSE_RISKS_H
 
 #include "guard/risk.h"
 
 #define REPEATS_MAX 16 /* kinds; of others all are shown */
 
-struct repeats {
+struct collapse_risks {
 	struct {
 		struct risk risk; /* a copy */
 		size_t shown, more;
@@ -18,16 +18,17 @@ struct repeats {
 	size_t count;
 };
 
-void repeats_free(struct repeats *said);
+void collapse_risks_free(struct collapse_risks *collapsed);
 
 /* Whether it is to be shown; false: it is counted, or nothing to be shown. */
-bool repeats_show(struct repeats *said, const char *path,
-		  const struct risk *risk);
+bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
+			 const struct risk *risk);
 
 /* Whether any are counted that were not shown. */
-bool repeats_any(const struct repeats *said);
+bool collapse_risks_any(const struct collapse_risks *collapsed);
 
 /* A line for each kind of which some were not shown. */
-void repeats_print(const struct repeats *said, const char *indent);
+void collapse_risks_print(const struct collapse_risks *collapsed,
+			  const char *indent);
 
 #endif
