@@ -399,7 +399,7 @@ bool review_is_refused(const struct review *r, const struct review_item *item)
 	return false;
 }
 
-void review_agreed(const struct review *r, char ***to)
+void review_list_agreed(const struct review *r, char ***to)
 {
 	size_t i, k;
 

@@ -36,7 +36,7 @@ struct review_entry {
 	bool special; /* refused without a yes of its own: set-id bits... */
 	bool node; /* ... or at all */
 	bool here; /* changed in the project meanwhile, too */
-	bool taken; /* by the last review_pick() */
+	bool taken; /* by the last review_make_accepted() */
 
 	/* The other end of a move, its number + 1; 0: of none. */
 	size_t twin;
@@ -112,7 +112,7 @@ bool review_is_group(const struct review_item *item);
 /* It has something in it that a yes to all of it does not take. */
 bool review_is_refused(const struct review *r, const struct review_item *item);
 /* Appends the special ones that were said yes to, NULL-terminated. */
-void review_agreed(const struct review *r, char ***to);
+void review_list_agreed(const struct review *r, char ***to);
 
 /* Reads its texts and takes them apart; done once. An item that is not read
  * (binary, large, a link) has one part. */
@@ -164,7 +164,7 @@ void review_count(const struct review *r, struct review_counts *ret);
  * base with what was said yes to. *ret_whole: that is all of it, and the
  * result is want itself; *ret_git: something in a .git is among it.
  */
-int review_pick(struct review *r, struct entry *ret_root, bool *ret_whole,
-		bool *ret_git, struct err *err);
+int review_make_accepted(struct review *r, struct entry *ret_root,
+			 bool *ret_whole, bool *ret_git, struct err *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include "guard/commands.h"
 #include "guard/output.h"
 #include "guard/review/review_show.h"
-#include "guard/review/review_walk.h"
+#include "guard/review/review_prompt.h"
 
 /* Lines of a section in front of the questions. */
 #define FIRST_MOST 12
@@ -208,7 +208,7 @@ static void list_parts(struct review_session *v)
 	size_t i;
 
 	for (i = 0; i < v->count; i++)
-		review_walk_list(&v->parts[i].review, true);
+		review_prompt_list(&v->parts[i].review, true);
 }
 
 enum wish { WISH_APPLY, WISH_LEAVE, WISH_AGAIN };
@@ -223,7 +223,7 @@ static enum wish ask_to_apply(struct review_session *v)
 
 		count_all(v, &n);
 		say_accepted(v);
-		line = review_walk_ask(
+		line = review_prompt_ask(
 			"Apply the %s to %s [y,n,r,l,?]?",
 			text_count(n.yes + n.partly, "accepted change"),
 			text_quote(v->a->p->session.project));
@@ -249,7 +249,7 @@ static enum wish ask_to_apply(struct review_session *v)
 static enum plan_resolve ask_to_resolve(void)
 {
 	for (;;) {
-		auto_free char *line = review_walk_ask(
+		auto_free char *line = review_prompt_ask(
 			"Your version, the run's, or both with markers "
 			"[o,t,m,r,?]?");
 
@@ -342,7 +342,7 @@ static int pick_all(struct review_session *v, bool *ret_whole, bool *ret_git,
 	size_t i;
 
 	mem_list_free(&v->a->agreed);
-	review_agreed(&v->parts[0].review, &v->a->agreed);
+	review_list_agreed(&v->parts[0].review, &v->a->agreed);
 	*ret_whole = true;
 	*ret_git = false;
 	for (i = 0; i < v->count; i++) {
@@ -353,8 +353,8 @@ static int pick_all(struct review_session *v, bool *ret_whole, bool *ret_git,
 		if (!p->review.store)
 			entry_copy(&p->picked, p->extra ? &p->extra->base.root
 							: &v->a->base.root);
-		else if (review_pick(&p->review, &p->picked, &p->complete,
-				     &p->git, err) < 0)
+		else if (review_make_accepted(&p->review, &p->picked,
+					      &p->complete, &p->git, err) < 0)
 			return -err->num;
 		if (p->extra) {
 			p->extra->picked = &p->picked;
@@ -430,7 +430,7 @@ static int ask_all(struct review_session *v, struct err *err)
 
 	for (;;) {
 		for (i = 0; i < v->count; i++) {
-			review_walk(&v->parts[i].review, s->fd, v->scratch);
+			review_prompt(&v->parts[i].review, s->fd, v->scratch);
 			review_count(&v->parts[i].review, &n);
 			if (n.open)
 				break; /* the user has had enough */

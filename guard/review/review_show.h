@@ -40,7 +40,7 @@ void review_show_title(struct review *r, size_t item);
 void review_show_part(struct review *r, struct review_item *item, size_t part,
 		      size_t most);
 /* What a part is called in a question: "this hunk", "this deletion". */
-const char *review_show_name(const struct review *r,
-			     const struct review_item *item, size_t part);
+const char *review_show_part_name(const struct review *r,
+				  const struct review_item *item, size_t part);
 
 #endif

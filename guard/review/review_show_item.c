@@ -229,8 +229,8 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 			     text_size(e->old.size), text_size(e->now.size));
 }
 
-const char *review_show_name(const struct review *r,
-			     const struct review_item *item, size_t part)
+const char *review_show_part_name(const struct review *r,
+				  const struct review_item *item, size_t part)
 {
 	const struct review_entry *e = review_entry(r, item);
 

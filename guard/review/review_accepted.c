@@ -203,7 +203,7 @@ static bool was_edited(const struct review *r)
 	return false;
 }
 
-int review_pick(struct review *r, struct entry *ret_root, bool *ret_whole,
+int review_make_accepted(struct review *r, struct entry *ret_root, bool *ret_whole,
 		bool *ret_git, struct err *err)
 {
 	AUTO(picker)

@@ -1,4 +1,4 @@
-#include "guard/review/review_place.h"
+#include "guard/review/review_cursor.h"
 
 #include <regex.h>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "guard/output.h"
 
-void review_place_open(struct review_place *at, size_t item)
+void review_cursor_open(struct review_cursor *at, size_t item)
 {
 	struct err err;
 
@@ -14,16 +14,17 @@ void review_place_open(struct review_place *at, size_t item)
 		output_warn("%s", err.text);
 }
 
-void review_place_go(struct review_place *at, size_t item, size_t part)
+void review_cursor_set(struct review_cursor *at, size_t item, size_t part)
 {
 	at->item = item;
 	at->part = part;
 	at->show = true;
-	review_place_open(at, item);
+	review_cursor_open(at, item);
 }
 
 /* One part on or back; false at the end. */
-static bool step(struct review_place *at, size_t *item, size_t *part, bool back)
+static bool step(struct review_cursor *at, size_t *item, size_t *part,
+		 bool back)
 {
 	if (!back && *part + 1 < at->r->items[*item].parts) {
 		++*part;
@@ -36,35 +37,35 @@ static bool step(struct review_place *at, size_t *item, size_t *part, bool back)
 	if (back ? !*item : *item + 1 == at->r->count)
 		return false;
 	*item += back ? -(size_t)1 : 1;
-	review_place_open(at, *item);
+	review_cursor_open(at, *item);
 	*part = back ? at->r->items[*item].parts - 1 : 0;
 	return true;
 }
 
-bool review_place_move(struct review_place *at, bool back, bool open_only)
+bool review_cursor_move(struct review_cursor *at, bool back, bool open_only)
 {
 	size_t item = at->item, part = at->part;
 
 	while (step(at, &item, &part, back)) {
 		if (open_only && review_part(&at->r->items[item], part))
 			continue;
-		review_place_go(at, item, part);
+		review_cursor_set(at, item, part);
 		return true;
 	}
 	return false;
 }
 
-bool review_place_next_open(struct review_place *at)
+bool review_cursor_next_open(struct review_cursor *at)
 {
 	size_t item, part;
 
-	if (review_place_move(at, false, true))
+	if (review_cursor_move(at, false, true))
 		return true;
 	for (item = 0; item < at->r->count; item++) {
-		review_place_open(at, item);
+		review_cursor_open(at, item);
 		for (part = 0; part < at->r->items[item].parts; part++)
 			if (!review_part(&at->r->items[item], part)) {
-				review_place_go(at, item, part);
+				review_cursor_set(at, item, part);
 				return true;
 			}
 	}
@@ -92,7 +93,7 @@ static bool part_matches(struct review *r, struct review_item *item,
 	return false;
 }
 
-void review_place_search(struct review_place *at, const char *text)
+void review_cursor_search(struct review_cursor *at, const char *text)
 {
 	size_t item = at->item, part = at->part;
 	regex_t regex;
@@ -107,7 +108,7 @@ void review_place_search(struct review_place *at, const char *text)
 	while (!found && turns < 2) {
 		if (!step(at, &item, &part, false)) {
 			item = part = 0;
-			review_place_open(at, 0);
+			review_cursor_open(at, 0);
 			turns++;
 		}
 		found = part_matches(at->r, &at->r->items[item], part, &regex);
@@ -116,12 +117,12 @@ void review_place_search(struct review_place *at, const char *text)
 	}
 	regfree(&regex);
 	if (found)
-		review_place_go(at, item, part);
+		review_cursor_set(at, item, part);
 	else
 		output_print("nothing matches %s", text_quote(text));
 }
 
-bool review_place_has_more(struct review_place *at, bool back, bool open_only)
+bool review_cursor_has_more(struct review_cursor *at, bool back, bool open_only)
 {
 	size_t item = at->item, part = at->part;
 

@@ -3,28 +3,29 @@
  * by what is still open, and by a search. What it comes to is opened
  * (review_open()).
  */
-#ifndef GUARD_REVIEW_REVIEW_PLACE_H
-#define GUARD_REVIEW_REVIEW_PLACE_H
+#ifndef GUARD_REVIEW_REVIEW_CURSOR_H
+#define GUARD_REVIEW_REVIEW_CURSOR_H
 
 #include "guard/review/review.h"
 
-struct review_place {
+struct review_cursor {
 	struct review *r; /* with at least one item */
 	size_t item, part;
 	bool show; /* newly come to: the part itself is to be shown */
 };
 
 /* An item that cannot be read is warned of, and has one part. */
-void review_place_open(struct review_place *at, size_t item);
-void review_place_go(struct review_place *at, size_t item, size_t part);
+void review_cursor_open(struct review_cursor *at, size_t item);
+void review_cursor_set(struct review_cursor *at, size_t item, size_t part);
 
 /* The next part, or the next that is open; false: there is none. */
-bool review_place_move(struct review_place *at, bool back, bool open_only);
-bool review_place_has_more(struct review_place *at, bool back, bool open_only);
+bool review_cursor_move(struct review_cursor *at, bool back, bool open_only);
+bool review_cursor_has_more(struct review_cursor *at, bool back,
+			    bool open_only);
 /* After an answer: what is open behind it, else what was passed over. */
-bool review_place_next_open(struct review_place *at);
+bool review_cursor_next_open(struct review_cursor *at);
 
 /* The next part that matches, once round; says so if none does. */
-void review_place_search(struct review_place *at, const char *text);
+void review_cursor_search(struct review_cursor *at, const char *text);
 
 #endif

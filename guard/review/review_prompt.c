@@ -1,4 +1,4 @@
-#include "guard/review/review_walk.h"
+#include "guard/review/review_prompt.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -12,21 +12,21 @@
 #include "base/text.h"
 #include "guard/output.h"
 #include "guard/review/review_edit.h"
-#include "guard/review/review_place.h"
+#include "guard/review/review_cursor.h"
 #include "guard/review/review_show.h"
 
 /* Lines of a part that are shown unasked, at least. */
 #define LINES_LEAST 60
 
-struct walk {
-	struct review_place at;
+struct prompt {
+	struct review_cursor at;
 	int scratch_fd;
 	const char *scratch;
 	size_t titled; /* the item whose title stands above, + 1 */
 	bool over;
 };
 
-char *review_walk_ask(const char *format, ...)
+char *review_prompt_ask(const char *format, ...)
 {
 	auto_free char *line = NULL;
 	size_t room = 0, len, at;
@@ -50,7 +50,7 @@ char *review_walk_ask(const char *format, ...)
 	return mem_strndup(line + at, len > at ? len - at : 0);
 }
 
-static struct review_item *here(struct walk *w)
+static struct review_item *here(struct prompt *w)
 {
 	return &w->at.r->items[w->at.item];
 }
@@ -80,7 +80,7 @@ static char mark_of(const struct review_item *item)
 	return no == item->parts ? '-' : ' ';
 }
 
-void review_walk_list(struct review *r, bool all)
+void review_prompt_list(struct review *r, bool all)
 {
 	size_t i;
 
@@ -95,14 +95,14 @@ void review_walk_list(struct review *r, bool all)
 	}
 }
 
-static void go_by_number(struct walk *w, const char *rest)
+static void go_by_number(struct prompt *w, const char *rest)
 {
 	auto_free char *answer = NULL;
 	unsigned long number;
 
 	if (!*rest) {
-		review_walk_list(w->at.r, true);
-		answer = review_walk_ask("Go to which?");
+		review_prompt_list(w->at.r, true);
+		answer = review_prompt_ask("Go to which?");
 		rest = answer ? answer : "";
 	}
 	if (!*rest)
@@ -110,24 +110,24 @@ static void go_by_number(struct walk *w, const char *rest)
 	if (parse_number(rest, w->at.r->count, &number) < 0 || !number)
 		output_print("there is no number %s", text_quote(rest));
 	else
-		review_place_go(&w->at, number - 1, 0);
+		review_cursor_set(&w->at, number - 1, 0);
 }
 
-static void search(struct walk *w, const char *rest)
+static void search(struct prompt *w, const char *rest)
 {
 	auto_free char *answer = NULL;
 
 	if (!*rest) {
-		answer = review_walk_ask("Search for regex?");
+		answer = review_prompt_ask("Search for regex?");
 		rest = answer ? answer : "";
 	}
 	if (*rest)
-		review_place_search(&w->at, rest);
+		review_cursor_search(&w->at, rest);
 }
 
 /* --- answers --- */
 
-static void answer(struct walk *w, enum review_answer said, bool rest)
+static void answer(struct prompt *w, enum review_answer said, bool rest)
 {
 	if (said == REVIEW_YES && review_is_refused(w->at.r, here(w)))
 		output_print(
@@ -141,11 +141,11 @@ static void answer(struct walk *w, enum review_answer said, bool rest)
 		review_answer_item(w->at.r, here(w), w->at.part, said);
 	else
 		review_answer_part(w->at.r, here(w), w->at.part, said);
-	w->over = !review_place_next_open(&w->at);
+	w->over = !review_cursor_next_open(&w->at);
 }
 
 /* Only what has been looked at, or is neither gone nor dangerous. */
-static void accept_rest(struct walk *w)
+static void accept_rest(struct prompt *w)
 {
 	struct review_counts n;
 	size_t i, k;
@@ -158,7 +158,7 @@ static void accept_rest(struct walk *w)
 		return;
 	}
 	for (i = 0; i < w->at.r->count; i++) {
-		review_place_open(&w->at, i);
+		review_cursor_open(&w->at, i);
 		for (k = 0; k < w->at.r->items[i].parts; k++)
 			if (!review_part(&w->at.r->items[i], k))
 				review_answer_part(w->at.r, &w->at.r->items[i],
@@ -167,13 +167,13 @@ static void accept_rest(struct walk *w)
 	w->over = true;
 }
 
-static bool can_edit(struct walk *w)
+static bool can_edit(struct prompt *w)
 {
 	return review_hunk(here(w), w->at.part) &&
 	       review_entry(w->at.r, here(w))->now.mode;
 }
 
-static void edit(struct walk *w)
+static void edit(struct prompt *w)
 {
 	size_t at = w->at.part - here(w)->rights;
 	struct err err;
@@ -188,7 +188,7 @@ static void edit(struct walk *w)
 		w->at.show = true;
 }
 
-static void split(struct walk *w)
+static void split(struct prompt *w)
 {
 	size_t before = here(w)->hunks.count, items = w->at.r->count;
 
@@ -199,10 +199,10 @@ static void split(struct walk *w)
 		output_print("parted into %zu hunks",
 			     here(w)->hunks.count - before + 1);
 	w->titled = 0;
-	review_place_go(&w->at, w->at.item, w->at.part);
+	review_cursor_set(&w->at, w->at.item, w->at.part);
 }
 
-static void print_whole(struct walk *w)
+static void print_whole(struct prompt *w)
 {
 	/* The pager takes stdout over for good, so it gets a process. */
 	review_show_part(w->at.r, here(w), w->at.part, 0);
@@ -211,7 +211,7 @@ static void print_whole(struct walk *w)
 /* --- keys --- */
 
 /* "y,n,q,..." */
-static void keys_of(struct walk *w, struct buf *to)
+static void keys_of(struct prompt *w, struct buf *to)
 {
 	const struct {
 		char key;
@@ -222,10 +222,10 @@ static void keys_of(struct walk *w, struct buf *to)
 		{'q', true},
 		{'a', here(w)->parts > 1},
 		{'d', here(w)->parts > 1},
-		{'j', review_place_has_more(&w->at, false, true)},
-		{'J', review_place_has_more(&w->at, false, false)},
-		{'k', review_place_has_more(&w->at, true, true)},
-		{'K', review_place_has_more(&w->at, true, false)},
+		{'j', review_cursor_has_more(&w->at, false, true)},
+		{'J', review_cursor_has_more(&w->at, false, false)},
+		{'k', review_cursor_has_more(&w->at, true, true)},
+		{'K', review_cursor_has_more(&w->at, true, false)},
 		{'g', w->at.r->count > 1},
 		{'/', true},
 		{'s', review_can_split(w->at.r, here(w), w->at.part)},
@@ -281,7 +281,7 @@ static void help(const char *keys)
 	(void)printf("Nothing is written before the end of the review.\n");
 }
 
-static void act(struct walk *w, char key, const char *rest)
+static void act(struct prompt *w, char key, const char *rest)
 {
 	switch (key) {
 	case 'y':
@@ -300,8 +300,8 @@ static void act(struct walk *w, char key, const char *rest)
 	case 'J':
 	case 'k':
 	case 'K':
-		(void)review_place_move(&w->at, key == 'k' || key == 'K',
-					key == 'j' || key == 'k');
+		(void)review_cursor_move(&w->at, key == 'k' || key == 'K',
+					 key == 'j' || key == 'k');
 		break;
 	case 'g':
 		go_by_number(w, rest);
@@ -326,7 +326,7 @@ static void act(struct walk *w, char key, const char *rest)
 	}
 }
 
-static void show(struct walk *w)
+static void show(struct prompt *w)
 {
 	if (w->titled != w->at.item + 1)
 		review_show_title(w->at.r, w->at.item);
@@ -337,7 +337,7 @@ static void show(struct walk *w)
 	w->at.show = false;
 }
 
-static void ask(struct walk *w)
+static void ask(struct prompt *w)
 {
 	enum review_answer said = review_part(here(w), w->at.part);
 	auto_free char *line = NULL;
@@ -346,13 +346,13 @@ static void ask(struct walk *w)
 
 	keys_of(w, &list);
 	keys = buf_text(&list);
-	line = review_walk_ask("(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1,
-			       here(w)->parts,
-			       review_show_name(w->at.r, here(w), w->at.part),
-			       said == REVIEW_YES  ? " (so far: yes)"
-			       : said == REVIEW_NO ? " (so far: no)"
-						   : "",
-			       keys);
+	line = review_prompt_ask(
+		"(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1, here(w)->parts,
+		review_show_part_name(w->at.r, here(w), w->at.part),
+		said == REVIEW_YES  ? " (so far: yes)"
+		: said == REVIEW_NO ? " (so far: no)"
+				    : "",
+		keys);
 	if (!line) {
 		w->over = true;
 		return;
@@ -364,9 +364,9 @@ static void ask(struct walk *w)
 		help(keys);
 }
 
-void review_walk(struct review *r, int scratch_fd, const char *scratch)
+void review_prompt(struct review *r, int scratch_fd, const char *scratch)
 {
-	struct walk w = {
+	struct prompt w = {
 		.at.r = r,
 		.scratch_fd = scratch_fd,
 		.scratch = scratch,
@@ -374,7 +374,7 @@ void review_walk(struct review *r, int scratch_fd, const char *scratch)
 
 	if (!r->count)
 		return;
-	review_place_go(&w.at, 0, 0);
+	review_cursor_set(&w.at, 0, 0);
 	while (!w.over && !output_has_failed()) {
 		show(&w);
 		ask(&w);

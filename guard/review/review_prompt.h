@@ -2,8 +2,8 @@
  * Goes through a review with the user, with the keys of `git add -p`: a line
  * an answer, so that the terminal stays as it is whatever happens.
  */
-#ifndef GUARD_REVIEW_REVIEW_WALK_H
-#define GUARD_REVIEW_REVIEW_WALK_H
+#ifndef GUARD_REVIEW_REVIEW_PROMPT_H
+#define GUARD_REVIEW_REVIEW_PROMPT_H
 
 #include "guard/review/review.h"
 
@@ -12,15 +12,15 @@
  * which a hunk is put to be edited, and its path. Returns when all is decided
  * on or the user has had enough.
  */
-void review_walk(struct review *r, int scratch_fd, const char *scratch);
+void review_prompt(struct review *r, int scratch_fd, const char *scratch);
 
 /* A line from the user after a question: its text without blanks around, to
  * free; NULL at the end of input. */
-char *review_walk_ask(const char *format, ...)
+char *review_prompt_ask(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /* One line an item with its number and what was said; without `all` those
  * that were taken alone. */
-void review_walk_list(struct review *r, bool all);
+void review_prompt_list(struct review *r, bool all);
 
 #endif
