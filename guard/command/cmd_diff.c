@@ -49,7 +49,7 @@ static void shown_groups_make(struct changes *c, struct shown_groups *ret)
 	for (i = 0; i < ret->count; i++) {
 		ret->fds[i] = (struct difftext_fds){ret->groups[i].upper_fd,
 						    ret->groups[i].lower_fd};
-		ret->from[i] = difftext_of_run(&ret->fds[i]);
+		ret->from[i] = difftext_from_run(&ret->fds[i]);
 		diffshow_sort(ret->groups[i].list);
 	}
 }

@@ -13,7 +13,7 @@
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/diff/diffsnaps.h"
-#include "guard/diff/sides.h"
+#include "guard/diff/run_trees.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/history/locate.h"
@@ -81,7 +81,7 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 		      struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
-	AUTO(sides) struct sides sides = SIDES_NONE;
+	AUTO(run_trees) struct run_trees run_trees = SIDES_NONE;
 	const struct session *s = &resolved_run.session;
 
 	if (resolve_run_open(x->c, count, argv, dashed, false, &resolved_run,
@@ -94,10 +94,11 @@ static int export_run(struct export *x, int count, char **argv, int dashed,
 			    "run %s is %s: export a snapshot (`guard log` "
 			    "lists them)",
 			    s->id, run_state_name(s->state));
-	if (sides_load(x->c, &resolved_run, "archives are", &sides, err) < 0)
+	if (run_trees_load(x->c, &resolved_run, "archives are", &run_trees,
+			   err) < 0)
 		return -err->num;
-	return write_tar(x, &sides.base.root, &sides.result, resolved_run.paths,
-			 err);
+	return write_tar(x, &run_trees.base.root, &run_trees.result,
+			 resolved_run.paths, err);
 }
 
 /* Each path as `guard show SNAP:PATH` takes it, all in one snapshot. */

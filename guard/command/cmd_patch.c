@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
-#include "guard/diff/sides.h"
+#include "guard/diff/run_trees.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/resolve_run.h"
@@ -49,7 +49,7 @@ static int patch_command(struct context *c, int count, char **argv, int dashed,
 			 struct err *err)
 {
 	AUTO(resolved_run) struct resolved_run resolved_run = RESOLVED_RUN_NONE;
-	AUTO(sides) struct sides sides = SIDES_NONE;
+	AUTO(run_trees) struct run_trees run_trees = SIDES_NONE;
 	struct patch_command p = {.raw = !isatty(STDOUT_FILENO)};
 	struct gitpatch_sink sink = {
 		.add = write_patch_data,
@@ -63,15 +63,16 @@ static int patch_command(struct context *c, int count, char **argv, int dashed,
 			     err) < 0 ||
 	    recover_project(c, resolved_run.session.project, err) < 0 ||
 	    resolve_run_lock(c, &resolved_run, err) < 0 ||
-	    sides_load(c, &resolved_run, "patches are", &sides, err) < 0)
+	    run_trees_load(c, &resolved_run, "patches are", &run_trees, err) <
+		    0)
 		return -err->num;
 	job = (struct gitpatch_job){
 		.paths = (const char *const *)resolved_run.paths,
 		.repository = resolved_run.session.project,
 		.home = c->state.home,
 	};
-	if (gitpatch_make(c->store, &sides.base.root, &sides.result, &job,
-			  &sink, err) < 0)
+	if (gitpatch_make(c->store, &run_trees.base.root, &run_trees.result,
+			  &job, &sink, err) < 0)
 		return -err->num;
 	if (!output_finish())
 		return STATUS_REFUSED;

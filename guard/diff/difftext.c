@@ -61,7 +61,7 @@ static int target_of_run(void *arg, const struct change *c, bool now,
 	return 0;
 }
 
-struct difftext_source difftext_of_run(struct difftext_fds *fds)
+struct difftext_source difftext_from_run(struct difftext_fds *fds)
 {
 	return (struct difftext_source){bytes_of_run, target_of_run, fds};
 }

@@ -29,7 +29,7 @@ struct difftext_source {
 struct difftext_fds {
 	int upper_fd, lower_fd;
 };
-struct difftext_source difftext_of_run(struct difftext_fds *fds);
+struct difftext_source difftext_from_run(struct difftext_fds *fds);
 
 /*
  * Prints the difference of one change on stdout: files as hunks, links as

@@ -2,14 +2,14 @@
  * The two sides of a run as trees in the store: the project before it, and
  * what it left. Of an ended run, whose lock is held (resolve_run_lock()).
  */
-#ifndef GUARD_DIFF_SIDES_H
-#define GUARD_DIFF_SIDES_H
+#ifndef GUARD_DIFF_RUN_TREES_H
+#define GUARD_DIFF_RUN_TREES_H
 
 #include "guard/changes.h"
 #include "guard/context.h"
 #include "guard/resolve_run.h"
 
-struct sides {
+struct run_trees {
 	struct changes changes;
 	struct snapshot base;
 	struct entry result;
@@ -25,8 +25,8 @@ struct sides {
  * ("patches are") is of the project only; -ENOENT: a path is nothing;
  * -ENODATA: the files before the run were not stored.
  */
-int sides_load(struct context *c, struct resolved_run *p, const char *what,
-	       struct sides *ret, struct err *err);
-void sides_free(struct sides *s);
+int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
+		   struct run_trees *ret, struct err *err);
+void run_trees_free(struct run_trees *s);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/diff/sides.h"
+#include "guard/diff/run_trees.h"
 
 #include <errno.h>
 
@@ -6,8 +6,8 @@
 #include "guard/output.h"
 #include "restore/result.h"
 
-int sides_load(struct context *c, struct resolved_run *p, const char *what,
-	       struct sides *ret, struct err *err)
+int run_trees_load(struct context *c, struct resolved_run *p, const char *what,
+		   struct run_trees *ret, struct err *err)
 {
 	struct session *s = &p->session;
 	int seq;
@@ -42,7 +42,7 @@ int sides_load(struct context *c, struct resolved_run *p, const char *what,
 			   &ret->changes.project, NULL, &ret->result, err);
 }
 
-void sides_free(struct sides *s)
+void run_trees_free(struct run_trees *s)
 {
 	entry_free(&s->result);
 	snapshot_free(&s->base);
