@@ -65,10 +65,10 @@ static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 
 	if (run->self != getpid()) {
 		run->self = getpid();
-		run->during.interval_ms = 0;
+		run->run_versions.interval_ms = 0;
 		budget_in_child(&run->budget);
 	}
-	during_tick(&run->during);
+	run_versions_tick(&run->run_versions);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
@@ -120,11 +120,13 @@ static int let_go(struct run *run, struct timestamp start,
 	}
 	/* A layer that goes on keeps its base: a later one would take the
 	 * user's edits in between for what the run began with. */
-	if (!run->options->resume && keeper_start(run, start, err) < 0)
+	if (!run->options->resume &&
+	    base_snapshot_worker_start(run, start, err) < 0)
 		return -err->num;
-	during_begin(&run->during, &run->session, run->options->versions_ms);
+	run_versions_begin(&run->run_versions, &run->session,
+			   run->options->versions_ms);
 	got = sandbox_wait(run->sandbox, watch, run, ret, err);
-	during_end(&run->during);
+	run_versions_end(&run->run_versions);
 	budget_end(&run->budget);
 	return got;
 }
@@ -260,7 +262,7 @@ int run_command(const struct run_options *options)
 			forget(&run);
 	} else if (run_in_session(&run, &status, &err) < 0) {
 		output_error(&err);
-		if (run.keeper == 0)
+		if (run.base_worker_pid == 0)
 			forget(&run);
 	} else if (run_end(&run, status, &err) < 0) {
 		(void)err_context(&err, "run %s has ended, its layer is kept",

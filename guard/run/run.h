@@ -12,7 +12,7 @@
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/run/budget.h"
-#include "guard/run/during.h"
+#include "guard/run/run_versions.h"
 #include "guard/sandbox/sandbox.h"
 #include "overlay/scan.h"
 #include "overlay/session.h"
@@ -30,12 +30,13 @@ struct run {
 	char *project;
 	int project_fd;
 	char *cwd;
-	pid_t keeper; /* the process that takes the pre-run snapshot, or 0 */
+	pid_t base_worker_pid; /* the process that takes the pre-run snapshot,
+				  or 0 */
 	struct sandbox *sandbox; /* NULL: nothing was started */
 	pid_t self; /* guard itself: while it is stopped a child looks */
 	struct budget budget;
 	bool over_budget;
-	struct during during;
+	struct run_versions run_versions;
 	struct timestamp begun;
 	/* A layer that goes on: of its other folders, then of the project. */
 	uint64_t *results_before;
@@ -58,9 +59,10 @@ int run_announce(struct run *run, pid_t init, struct err *err);
  * done, and leaves the snapshot's number in the session's folder. start: see
  * take_start_time().
  */
-int keeper_start(struct run *run, struct timestamp start, struct err *err);
+int base_snapshot_worker_start(struct run *run, struct timestamp start,
+			       struct err *err);
 /* Somebody waits for it now: no more idle priority. */
-void keeper_hurry(const struct run *run);
+void base_snapshot_worker_hurry(const struct run *run);
 
 /* run_end.c: the layer's changes, the stored result, the summary. The last
  * process is gone. Failing here loses nothing: the layer stays. */

@@ -206,15 +206,15 @@ static int wait_for_base(struct run *run, struct err *err)
 {
 	int waited = 0, got;
 
-	keeper_hurry(run);
+	base_snapshot_worker_hurry(run);
 	while ((got = session_base(&run->session, false, err)) == 0) {
-		if (waited >= SILENT_MS || !run->keeper)
+		if (waited >= SILENT_MS || !run->base_worker_pid)
 			break;
 		(void)poll(NULL, 0, 5);
 		waited += 5;
 	}
 	if (got == 0) {
-		if (run->keeper)
+		if (run->base_worker_pid)
 			output_print("finishing the snapshot of the project as "
 				     "it was before the run");
 		got = session_base(&run->session, true, err);

@@ -121,7 +121,7 @@ static void keep(struct run *run, struct timestamp start, int base_lock)
 	_exit(0);
 }
 
-int keeper_start(struct run *run, struct timestamp start, struct err *err)
+int base_snapshot_worker_start(struct run *run, struct timestamp start, struct err *err)
 {
 	/* Locked before the fork: whoever asks for the base from now on waits
 	 * for the process that holds the lock. */
@@ -135,17 +135,17 @@ int keeper_start(struct run *run, struct timestamp start, struct err *err)
 		return fail_errno(err, "start the snapshot's process");
 	if (pid == 0)
 		keep(run, start, base_lock);
-	run->keeper = pid;
+	run->base_worker_pid = pid;
 	return 0;
 }
 
-void keeper_hurry(const struct run *run)
+void base_snapshot_worker_hurry(const struct run *run)
 {
 	struct sched_param none = {0};
 
-	if (!run->keeper)
+	if (!run->base_worker_pid)
 		return;
-	(void)sched_setscheduler(run->keeper, SCHED_OTHER, &none);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, run->keeper,
+	(void)sched_setscheduler(run->base_worker_pid, SCHED_OTHER, &none);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, run->base_worker_pid,
 		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 4));
 }

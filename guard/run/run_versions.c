@@ -1,4 +1,4 @@
-#include "guard/run/during.h"
+#include "guard/run/run_versions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,10 +40,10 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-void during_begin(struct during *d, const struct session *s,
-		  int64_t interval_ms)
+void run_versions_begin(struct run_versions *d, const struct session *s,
+			int64_t interval_ms)
 {
-	*d = (struct during){
+	*d = (struct run_versions){
 		.session = s,
 		.interval_ms = interval_ms,
 		.next = now_ms() + interval_ms,
@@ -98,7 +98,7 @@ static bool has_room(int fd)
 
 static int add(struct store *store, const struct session *s,
 	       const struct snapshot *last, struct timestamp time,
-	       const struct entry *root, struct during_result *to,
+	       const struct entry *root, struct run_versions_result *to,
 	       struct err *err)
 {
 	AUTO(snapshot)
@@ -130,7 +130,7 @@ static int add(struct store *store, const struct session *s,
 
 /* Pruned meanwhile, or damaged: begun anew from the base. */
 static int load_last(struct store *store, uint64_t base,
-		     struct during_result *at, struct snapshot *ret,
+		     struct run_versions_result *at, struct snapshot *ret,
 		     struct err *err)
 {
 	struct err ignored;
@@ -142,7 +142,8 @@ static int load_last(struct store *store, uint64_t base,
 	return catalog_load(store, base, ret, err);
 }
 
-static int keep(struct session *s, struct during_result *at, struct err *err)
+static int keep(struct session *s, struct run_versions_result *at,
+		struct err *err)
 {
 	AUTO(snapshot) struct snapshot base = {0}, last = {0};
 	AUTO(store) struct store *store = NULL;
@@ -186,10 +187,11 @@ static int keep(struct session *s, struct during_result *at, struct err *err)
 	return 0;
 }
 
-static void __attribute__((noreturn)) keep_once(const struct during *d, int fd)
+static void __attribute__((noreturn))
+keep_once(const struct run_versions *d, int fd)
 {
 	struct session session = *d->session;
-	struct during_result result = d->last;
+	struct run_versions_result result = d->last;
 	struct err err;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -206,18 +208,18 @@ static void __attribute__((noreturn)) keep_once(const struct during *d, int fd)
 
 /* --- now and then --- */
 
-static void start(struct during *d)
+static void start(struct run_versions *d)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return;
-	d->keeper = fork();
-	if (d->keeper == 0)
+	d->worker_pid = fork();
+	if (d->worker_pid == 0)
 		keep_once(d, ends[1]);
 	(void)close(ends[1]);
-	if (d->keeper < 0) {
-		d->keeper = 0;
+	if (d->worker_pid < 0) {
+		d->worker_pid = 0;
 		(void)close(ends[0]);
 		return;
 	}
@@ -225,23 +227,23 @@ static void start(struct during *d)
 }
 
 /* The processor time that it took, in ms. */
-static int64_t stop(struct during *d)
+static int64_t stop(struct run_versions *d)
 {
 	struct rusage u = {0};
 
 	(void)close(d->result_fd);
 	d->result_fd = -1;
-	while (wait4(d->keeper, NULL, 0, &u) < 0 && errno == EINTR)
+	while (wait4(d->worker_pid, NULL, 0, &u) < 0 && errno == EINTR)
 		;
-	d->keeper = 0;
+	d->worker_pid = 0;
 	return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
 	       (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
 /* Its result, if it has come. */
-static void take_result(struct during *d, int64_t now)
+static void take_result(struct run_versions *d, int64_t now)
 {
-	struct during_result result;
+	struct run_versions_result result;
 	ssize_t len = read(d->result_fd, &result, sizeof(result));
 	int64_t pause;
 
@@ -253,23 +255,23 @@ static void take_result(struct during *d, int64_t now)
 		d->last = result;
 }
 
-void during_tick(struct during *d)
+void run_versions_tick(struct run_versions *d)
 {
 	int64_t now;
 
 	if (!d->interval_ms)
 		return;
 	now = now_ms();
-	if (d->keeper)
+	if (d->worker_pid)
 		take_result(d, now);
 	else if (now >= d->next)
 		start(d);
 }
 
-void during_end(struct during *d)
+void run_versions_end(struct run_versions *d)
 {
-	if (d->keeper) {
-		(void)kill(d->keeper, SIGKILL);
+	if (d->worker_pid) {
+		(void)kill(d->worker_pid, SIGKILL);
 		(void)stop(d);
 	}
 	if (d->last.failed[0])
