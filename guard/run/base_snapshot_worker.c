@@ -10,7 +10,7 @@
 #include "guard/background.h"
 #include "guard/keep/retire.h"
 #include "guard/keep/settings.h"
-#include "guard/run/onegroup.h"
+#include "guard/run/gid_cache.h"
 #include "guard/run/run.h"
 #include "restore/transaction.h"
 #include "restore/workspace.h"
@@ -55,7 +55,7 @@ static int take_folder(const struct run *run, const struct state *state,
 			    &snapshot, err);
 	if (got == 0) {
 		*ret_seq = snapshot.seq;
-		onegroup_note(workspace, folder, &gid_summary);
+		gid_cache_save(workspace, folder, &gid_summary);
 	}
 	snapshot_free(&snapshot);
 	return got;
@@ -121,7 +121,8 @@ static void keep(struct run *run, struct timestamp start, int base_lock)
 	_exit(0);
 }
 
-int base_snapshot_worker_start(struct run *run, struct timestamp start, struct err *err)
+int base_snapshot_worker_start(struct run *run, struct timestamp start,
+			       struct err *err)
 {
 	/* Locked before the fork: whoever asks for the base from now on waits
 	 * for the process that holds the lock. */

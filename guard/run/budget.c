@@ -49,8 +49,8 @@ static uint64_t without(uint64_t a, uint64_t b)
 
 /* False where the kernel does not tell. Some file systems have no table of
  * inodes that could be full: 0 of them. */
-static bool look(const struct budget *b, uint64_t *ret_bytes,
-		 uint64_t *ret_entries)
+static bool stat_free_space(const struct budget *b, uint64_t *ret_bytes,
+			    uint64_t *ret_entries)
 {
 	struct statvfs fs;
 
@@ -73,7 +73,7 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 		.resumed = resumed,
 		.result_fd = -1,
 	};
-	if (!look(b, &b->free_bytes, &b->free_entries))
+	if (!stat_free_space(b, &b->free_bytes, &b->free_entries))
 		return fail_errno(err, "free space of the state");
 	if (!bytes)
 		b->bytes = b->free_bytes / BYTES_SHARE;
@@ -137,7 +137,7 @@ static void start_count(struct budget *b, int64_t now)
 	b->result_fd = ends[0];
 	b->count_began = now;
 	/* What goes from here on is not in the count. */
-	(void)look(b, &b->free_bytes, &b->free_entries);
+	(void)stat_free_space(b, &b->free_bytes, &b->free_entries);
 }
 
 static void stop_count(struct budget *b)
@@ -154,7 +154,7 @@ static void add_unread(const struct budget *b, struct usage *u)
 {
 	uint64_t bytes, entries, lost;
 
-	if (!u->unread || !look(b, &bytes, &entries))
+	if (!u->unread || !stat_free_space(b, &bytes, &entries))
 		return;
 	lost = without(b->begin_bytes, bytes);
 	u->bytes = u->bytes > lost ? u->bytes : lost;
@@ -217,7 +217,7 @@ bool budget_tick(struct budget *b, int *ret_next_ms)
 		take_count(b, now);
 	if (is_over(b))
 		return true;
-	if (b->counter || !look(b, &bytes, &entries))
+	if (b->counter || !stat_free_space(b, &bytes, &entries))
 		return false;
 	lost_bytes = without(b->free_bytes, bytes);
 	lost_entries = without(b->free_entries, entries);

@@ -11,7 +11,7 @@
 #include "guard/agent/agent.h"
 #include "guard/live.h"
 #include "guard/output.h"
-#include "guard/run/look.h"
+#include "guard/run/read_only_exec.h"
 #include "overlay/layers.h"
 #include "snapshot/walk/wait_timestamp_tick.h"
 #include "snapshot/walk/take.h"
@@ -24,7 +24,7 @@ static void run_free(struct run *run)
 	context_free(&run->context);
 	if (run->project_fd >= 0)
 		(void)close(run->project_fd);
-	look_free(run->look);
+	read_only_exec_free(run->read_only_exec);
 	free(run->results_before);
 	free(run->project);
 	free(run->cwd);

@@ -19,7 +19,7 @@
 
 struct agent;
 struct layers;
-struct look;
+struct read_only_exec;
 struct verb;
 
 struct run {
@@ -40,7 +40,7 @@ struct run {
 	struct timestamp begun;
 	/* A layer that goes on: of its other folders, then of the project. */
 	uint64_t *results_before;
-	struct look *look; /* NULL: of no use */
+	struct read_only_exec *read_only_exec; /* NULL: of no use */
 };
 
 /* Does it all and returns the exit status. */

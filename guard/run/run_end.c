@@ -17,8 +17,8 @@
 #include "guard/keep/retire.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
-#include "guard/run/onegroup.h"
-#include "guard/run/look.h"
+#include "guard/run/gid_cache.h"
+#include "guard/run/read_only_exec.h"
 #include "guard/run/run.h"
 #include "overlay/layers.h"
 #include "restore/result.h"
@@ -254,8 +254,8 @@ static bool left_something(const struct run *run)
 /* What has come into another of the user's groups since the snapshot before. */
 static void tell_groups(const struct run *run)
 {
-	const char *path =
-		onegroup_wrong(&run->session, run->context.state.workspaces_fd);
+	const char *path = gid_cache_find_stale(
+		&run->session, run->context.state.workspaces_fd);
 
 	if (path)
 		output_print("%s has files of another of your groups by now: "
@@ -363,7 +363,8 @@ int run_end(struct run *run, int status, struct err *err)
 	got = load_all(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes.home);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
-	    look_left_alone(run->look, &run->session, &changes, &git))
+	    read_only_exec_is_unchanged(run->read_only_exec, &run->session,
+					&changes, &git))
 		return session_forget_resumed(&run->session, err);
 	if (visit && session_set_state(&run->session, RUN_ENDED,
 				       got < 0 ? &ignored : err) < 0)

@@ -12,7 +12,7 @@
 #include "guard/agent/agent.h"
 #include "guard/resolve_run.h"
 #include "guard/recover.h"
-#include "guard/run/look.h"
+#include "guard/run/read_only_exec.h"
 #include "guard/run/run.h"
 #include "guard/moved_dirs.h"
 #include "overlay/gitdir.h"
@@ -145,7 +145,7 @@ static int resume_session(struct run *run, struct err *err)
 	if (moved_dirs_check(&run->session, err) < 0)
 		return -err->num;
 	if (run->options->exec_project)
-		run->look = look_begin(&run->session);
+		run->read_only_exec = read_only_exec_begin(&run->session);
 	set_results_aside(run);
 	return run_check_cows(run, err);
 }

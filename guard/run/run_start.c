@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/output.h"
-#include "guard/run/onegroup.h"
+#include "guard/run/gid_cache.h"
 #include "guard/run/run.h"
 #include "overlay/lower_copy.h"
 #include "overlay/layers.h"
@@ -404,8 +404,8 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	if (o->frozen && freeze(run, &notes, err) < 0)
 		return -err->num;
 	if (!o->resume)
-		onegroup_recall(&run->session,
-				run->context.state.workspaces_fd);
+		gid_cache_recall(&run->session,
+				 run->context.state.workspaces_fd);
 	if (layers_plan(&run->session,
 			o->strict ? NULL : run->context.state.home, layers,
 			&notes, err) < 0 ||

@@ -1,4 +1,4 @@
-#include "guard/run/look.h"
+#include "guard/run/read_only_exec.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "guard/changes.h"
 #include "overlay/session.h"
 
-struct look {
+struct read_only_exec {
 	struct timestamp ended; /* before */
 	/* What lay in the home's layer: where caches get a place while
 	 * something runs, so that the time of that folder says nothing. */
@@ -27,22 +27,22 @@ static int list_home(const struct session *s, struct dirlist *ret)
 	return fd < 0 ? 0 : dirlist_read(fd, ret, &ignored);
 }
 
-struct look *look_begin(const struct session *s)
+struct read_only_exec *read_only_exec_begin(const struct session *s)
 {
-	struct look *l;
+	struct read_only_exec *l;
 
 	if (s->state != RUN_ENDED || !s->ended.sec)
 		return NULL;
 	l = mem_zalloc(sizeof(*l));
 	l->ended = s->ended;
 	if (list_home(s, &l->home) < 0) {
-		look_free(l);
+		read_only_exec_free(l);
 		return NULL;
 	}
 	return l;
 }
 
-void look_free(struct look *l)
+void read_only_exec_free(struct read_only_exec *l)
 {
 	if (l)
 		dirlist_free(&l->home);
@@ -61,7 +61,8 @@ static bool same_names(const struct dirlist *a, const struct dirlist *b)
 	return true;
 }
 
-static bool home_is_same(const struct look *l, const struct session *s,
+static bool home_is_same(const struct read_only_exec *l,
+			 const struct session *s,
 			 const struct change_list *home)
 {
 	AUTO(dirlist) struct dirlist now = {0};
@@ -70,8 +71,10 @@ static bool home_is_same(const struct look *l, const struct session *s,
 	       list_home(s, &now) == 0 && same_names(&l->home, &now);
 }
 
-bool look_left_alone(const struct look *l, const struct session *s,
-		     const struct changes *c, const struct change_list *git)
+bool read_only_exec_is_unchanged(const struct read_only_exec *l,
+				 const struct session *s,
+				 const struct changes *c,
+				 const struct change_list *git)
 {
 	size_t i;
 

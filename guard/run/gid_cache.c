@@ -1,4 +1,4 @@
-#include "guard/run/onegroup.h"
+#include "guard/run/gid_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,8 @@ static bool has_others(gid_t **ret, int *ret_count)
 	return any;
 }
 
-void onegroup_note(int workspace_fd, int folder_fd, const struct gid_summary *g)
+void gid_cache_save(int workspace_fd, int folder_fd,
+		    const struct gid_summary *g)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
@@ -70,8 +71,8 @@ static bool is_other(const char *text, const gid_t *gid_summary, int count)
 
 /* 1: none of the other groups was seen in it, 0: some was, -ENOENT: nothing is
  * known of the folder. */
-static int look(int workspaces_fd, const char *path, uint64_t dev, uint64_t ino,
-		const gid_t *gid_summary, int count)
+static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
+			      uint64_t ino, const gid_t *gid_summary, int count)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
@@ -90,7 +91,7 @@ static int look(int workspaces_fd, const char *path, uint64_t dev, uint64_t ino,
 	return !record_get_int(&r, MORE);
 }
 
-void onegroup_recall(struct session *s, int workspaces_fd)
+void gid_cache_recall(struct session *s, int workspaces_fd)
 {
 	auto_free gid_t *gid_summary = NULL;
 	int count = 0;
@@ -98,17 +99,18 @@ void onegroup_recall(struct session *s, int workspaces_fd)
 
 	if (!has_others(&gid_summary, &count))
 		return;
-	if (look(workspaces_fd, s->project, s->project_dev, s->project_ino,
-		 gid_summary, count) > 0)
+	if (find_recorded_gids(workspaces_fd, s->project, s->project_dev,
+			       s->project_ino, gid_summary, count) > 0)
 		record_add(&s->more, LAYERS_ONE_GROUP, s->project);
 	for (i = 0; i < s->extra_count; i++)
-		if (look(workspaces_fd, s->extras[i].path, s->extras[i].dev,
-			 s->extras[i].ino, gid_summary, count) > 0)
+		if (find_recorded_gids(workspaces_fd, s->extras[i].path,
+				       s->extras[i].dev, s->extras[i].ino,
+				       gid_summary, count) > 0)
 			record_add(&s->more, LAYERS_ONE_GROUP,
 				   s->extras[i].path);
 }
 
-const char *onegroup_wrong(const struct session *s, int workspaces_fd)
+const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 {
 	auto_free gid_t *gid_summary = NULL;
 	const char *path;
@@ -128,8 +130,8 @@ const char *onegroup_wrong(const struct session *s, int workspaces_fd)
 			dev = s->extras[k].dev;
 			ino = s->extras[k].ino;
 		}
-		if (look(workspaces_fd, path, dev, ino, gid_summary, count) ==
-		    0)
+		if (find_recorded_gids(workspaces_fd, path, dev, ino,
+				       gid_summary, count) == 0)
 			return path;
 	}
 	return NULL;
