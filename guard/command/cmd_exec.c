@@ -55,15 +55,16 @@ static int exec_in_live_run(const struct session *s,
 		sandbox_environ_visit((const char *const *)v->env, terminal);
 	struct sandbox *sb = NULL;
 	struct sandbox_result result = {.end = SANDBOX_LOST};
-	int got = sandbox_enter(s->fd,
-				&(struct sandbox_visit){
-					.argv = v->argv,
-					.env = env,
-					.cwd = cwd,
-					.strict = run_was_given(s, "--strict"),
-					.waits = report_waiting,
-				},
-				&sb, err);
+	int got = sandbox_enter(
+		s->fd,
+		&(struct sandbox_visit){
+			.argv = v->argv,
+			.env = env,
+			.cwd = cwd,
+			.strict = run_saved_options_has(s, "--strict"),
+			.waits = report_waiting,
+		},
+		&sb, err);
 
 	sandbox_environ_free(env);
 	if (got < 0)
@@ -82,7 +83,7 @@ static int exec_in_live_run(const struct session *s,
 					     : RUN_STATUS_NO_EXEC;
 	else
 		got = sandbox_wait(sb, NULL, NULL, &result, err);
-	run_tell_refused(sb);
+	run_notices_print_refused(sb);
 	sandbox_free(&sb);
 	if (got < 0)
 		return got;

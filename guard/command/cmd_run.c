@@ -95,7 +95,7 @@ static int make_exec_argv(const struct session *s, const struct run_exec *v,
 	const char *const *env;
 	char *const *at;
 
-	if (run_recall_given(s, &options, err) < 0)
+	if (run_saved_options_load(s, &options, err) < 0)
 		return -err->num;
 	mem_list_add(&list, "run");
 	for (at = options; at && *at; at++) {

@@ -183,7 +183,7 @@ static int release(struct run *run, int *ret_status, struct err *err)
 	if (result.end == SANDBOX_STOPPED)
 		tell_stop(run, &result);
 	tell_kills(run, result.killed);
-	run_tell_refused(run->sandbox);
+	run_notices_print_refused(run->sandbox);
 	if (result.network_lost)
 		output_warn("the run lost its private network before it "
 			    "ended: pasta ended");

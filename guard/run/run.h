@@ -96,15 +96,15 @@ int run_check_cows(const struct run *run, struct err *err);
 int run_add_mounts(struct run *run, struct err *err);
 /* run_told.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
-void run_tell_hidden(const struct run *run, const struct sandbox *sb,
-		     const struct sandbox_cuts *cuts, char *const *hide,
-		     struct buf *dropped);
+void run_notices_print(const struct run *run, const struct sandbox *sb,
+		       const struct sandbox_cuts *cuts, char *const *hide,
+		       struct buf *dropped);
 /* run_vain.c: says so where the command is one that a run refuses what it is
  * for. */
-void run_tell_vain(const struct run_options *options);
+void run_hints_print(const struct run_options *options);
 /* After the run, what programs in it were refused: to rename a folder, to open
  * more files. */
-void run_tell_refused(const struct sandbox *sb);
+void run_notices_print_refused(const struct sandbox *sb);
 /* Files below the home folder that are seen without the secrets in them. */
 void run_find_cuts(const struct run *run, struct sandbox_cuts *cuts);
 /* Refuses what may not be let in. */
@@ -118,14 +118,15 @@ int run_start(struct run *run, struct layers **layers, struct err *err);
  * command gets the same policy. Paths are absolute; of variables only the
  * names are kept.
  */
-void run_give(char ***given, const struct verb *verb, int option,
-	      const char *value);
-void run_note_given(struct session *s, char *const *given);
+void run_saved_options_add(char ***saved_options, const struct verb *verb,
+			   int option, const char *value);
+void run_saved_options_record(struct session *s, char *const *saved_options);
 /* NULL-terminated, to free with mem_list_free(); -ENODATA: an older guard
  * noted none. */
-int run_recall_given(const struct session *s, char ***ret, struct err *err);
+int run_saved_options_load(const struct session *s, char ***ret,
+			   struct err *err);
 /* Whether one of those is that, as it is written: "--strict". */
-bool run_was_given(const struct session *s, const char *wanted);
+bool run_saved_options_has(const struct session *s, const char *wanted);
 
 /* What `run` ends with. */
 int run_status_of(const struct sandbox_result *result);

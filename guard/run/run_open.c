@@ -189,7 +189,7 @@ int run_open_session(struct run *run, struct err *err)
 	}
 	if (run->options->exec_project)
 		return 0;
-	run_note_given(&run->session, run->options->saved_options);
+	run_saved_options_record(&run->session, run->options->saved_options);
 	free(run->session.command);
 	run->session.command = TAKE(command);
 	return 0;

@@ -450,7 +450,8 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 		}
 		if (set_option(p, option, optarg, err) < 0)
 			return -err->num;
-		run_give(&p->options.saved_options, verb, option, optarg);
+		run_saved_options_add(&p->options.saved_options, verb, option,
+				      optarg);
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
 			p->options.resume_id = argv[optind++];
 	}

@@ -158,7 +158,7 @@ static void tell_header(const struct run *run, struct buf *notes)
 	}
 	warn_of_nothing_hidden(run);
 	warn_of_hidden_arguments(run);
-	run_tell_vain(o);
+	run_hints_print(o);
 }
 
 static bool holds_cow(const struct run *run, const char *path)
@@ -285,12 +285,12 @@ static char *make_pwd(const struct run *run)
 static char **make_environ(const struct run *run, const struct layers *layers,
 			   struct buf *dropped)
 {
-	const char *const *given = run->options->env;
+	const char *const *saved_options = run->options->env;
 	size_t own = 0, count = 0, i;
 	auto_free char *pwd = make_pwd(run);
 	auto_free const char **extra = NULL;
 
-	while (given[count])
+	while (saved_options[count])
 		count++;
 	extra = mem_zalloc((count + 3) * sizeof(*extra));
 	/* git does not look for its .git in another file system's folder. */
@@ -299,7 +299,7 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 	if (pwd)
 		extra[own++] = pwd;
 	for (i = 0; i < count; i++)
-		extra[own + i] = given[i];
+		extra[own + i] = saved_options[i];
 	return sandbox_environ(extra, run->context.state.home, run->session.id,
 			       dropped);
 }
@@ -324,7 +324,7 @@ static int meanwhile(void *arg, const struct sandbox *sb, struct err *err)
 {
 	const struct beginning *b = arg;
 
-	run_tell_hidden(b->run, sb, b->cuts, b->hide, b->dropped);
+	run_notices_print(b->run, sb, b->cuts, b->hide, b->dropped);
 	return run_announce(b->run, sandbox_init(sb), err);
 }
 

@@ -12,7 +12,7 @@ static const struct {
 	const char *names; /* each between bars */
 	bool nested, perf; /* --nested, --allow perf help */
 	const char *why;
-} vain[] = {
+} hints[] = {
 	{"|sudo|su|doas|pkexec|run0|", false, false,
 	 "nobody gets other rights in a run: start guard as that user, or do "
 	 "this outside"},
@@ -41,15 +41,15 @@ static bool is_named(const char *names, const char *name)
 	return false;
 }
 
-void run_tell_vain(const struct run_options *o)
+void run_hints_print(const struct run_options *o)
 {
 	const char *slash = strrchr(o->argv[0], '/');
 	const char *name = slash ? slash + 1 : o->argv[0];
 	size_t i;
 
-	for (i = 0; i < sizeof(vain) / sizeof(*vain); i++)
-		if (is_named(vain[i].names, name) &&
-		    !(vain[i].nested && o->nested) &&
-		    !(vain[i].perf && o->allow_perf))
-			output_print("%s: %s", text_quote(name), vain[i].why);
+	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+		if (is_named(hints[i].names, name) &&
+		    !(hints[i].nested && o->nested) &&
+		    !(hints[i].perf && o->allow_perf))
+			output_print("%s: %s", text_quote(name), hints[i].why);
 }

@@ -15,7 +15,7 @@
 #include "restore/workspace.h"
 
 /* In the workspace: each name that was told, by its kind. */
-#define TOLD "told"
+#define NOTICES_SHOWN "told"
 #define VERSION 1
 #define NAMED_MAX 8
 /* Of a hidden folder: keys lie in front, and there may be a browser's cache. */
@@ -161,7 +161,7 @@ static void add_variables(struct telling *t, struct kind *k,
 		add(t, k, name);
 }
 
-void run_tell_hidden(const struct run *run, const struct sandbox *sb,
+void run_notices_print(const struct run *run, const struct sandbox *sb,
 		     const struct sandbox_cuts *cuts, char *const *hide,
 		     struct buf *dropped)
 {
@@ -185,7 +185,7 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 	fd = workspace_open(run->context.state.workspaces_fd, run->project,
 			    true, &ignored);
 	if (fd >= 0)
-		(void)record_load(fd, TOLD, TOLD, VERSION, &t.record, &ignored);
+		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION, &t.record, &ignored);
 	add_hidden(&t, &paths, &linked, run, cuts, hide);
 	add_variables(&t, &variables, dropped);
 	for (socket = sandbox_missed_sockets(sb); *socket; socket++)
@@ -205,7 +205,7 @@ void run_tell_hidden(const struct run *run, const struct sandbox *sb,
 	tell(&variables);
 	tell(&sockets);
 	if (t.any && fd >= 0)
-		(void)record_save(fd, TOLD, TOLD, VERSION, &t.record,
+		(void)record_save(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION, &t.record,
 				  ATOMIC_NO_SYNC, &ignored);
 }
 
@@ -265,7 +265,7 @@ static void tell_unrenamed(const struct sandbox *sb)
 			    text_quote(name));
 }
 
-void run_tell_refused(const struct sandbox *sb)
+void run_notices_print_refused(const struct sandbox *sb)
 {
 	tell_unrenamed(sb);
 	tell_full(sb);

@@ -47,7 +47,7 @@ static char *value_to_keep(const struct option_spec *spec, const char *value)
 	return path ? path : mem_strdup(value);
 }
 
-void run_give(char ***given, const struct verb *verb, int option,
+void run_saved_options_add(char ***saved_options, const struct verb *verb, int option,
 	      const char *value)
 {
 	const struct option_spec *spec = find(verb, option);
@@ -58,18 +58,18 @@ void run_give(char ***given, const struct verb *verb, int option,
 	kept = spec->value && value ? value_to_keep(spec, value) : NULL;
 	text = kept ? mem_printf("--%s=%s", spec->name, kept)
 		    : mem_printf("--%s", spec->name);
-	mem_list_add(given, text);
+	mem_list_add(saved_options, text);
 }
 
-void run_note_given(struct session *s, char *const *given)
+void run_saved_options_record(struct session *s, char *const *saved_options)
 {
 	record_set_int(&s->more, NOTED, VERSION);
 	record_set(&s->more, OPTION, NULL);
-	for (; given && *given; given++)
-		record_add(&s->more, OPTION, *given);
+	for (; saved_options && *saved_options; saved_options++)
+		record_add(&s->more, OPTION, *saved_options);
 }
 
-bool run_was_given(const struct session *s, const char *wanted)
+bool run_saved_options_has(const struct session *s, const char *wanted)
 {
 	const char *option;
 	size_t i;
@@ -80,7 +80,7 @@ bool run_was_given(const struct session *s, const char *wanted)
 	return false;
 }
 
-int run_recall_given(const struct session *s, char ***ret, struct err *err)
+int run_saved_options_load(const struct session *s, char ***ret, struct err *err)
 {
 	char **list = NULL;
 	const char *option;
