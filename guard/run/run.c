@@ -36,7 +36,7 @@ static void forget(struct run *run)
 	struct err err;
 
 	if (run->options->resume) {
-		run_keep_results(run);
+		run_restore_results(run);
 		(void)session_set_state(&run->session, RUN_ENDED, &err);
 	} else if (session_trash(&run->session, run->context.state.runs_fd,
 				 run->context.state.trash_fd, "failed",
@@ -200,7 +200,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 		state_log(&run->context.state, "run", "run", run->session.id,
 			  "project", run->project, "command",
 			  run->session.command, NULL);
-		got = run_keep_granted(run, "pre-rw", err);
+		got = run_store_granted(run, "pre-rw", err);
 	}
 	if (got == 0)
 		got = release(run, ret_status, err);

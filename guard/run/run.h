@@ -77,7 +77,7 @@ int run_load_agent(struct run *run, struct err *err);
 /* A new session, or with --continue the one that goes on. */
 int run_open_session(struct run *run, struct err *err);
 /* Of a layer that goes on whose command was not started after all. */
-void run_keep_results(struct run *run);
+void run_restore_results(struct run *run);
 
 /* run_start.c: what is hidden from it, and the state; free with
  * mem_list_free(). */
@@ -106,7 +106,7 @@ void run_hints_print(const struct run_options *options);
  * more files. */
 void run_notices_print_refused(const struct sandbox *sb);
 /* Files below the home folder that are seen without the secrets in them. */
-void run_find_cuts(const struct run *run, struct sandbox_cuts *cuts);
+void run_find_redactions(const struct run *run, struct sandbox_cuts *cuts);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is
@@ -146,6 +146,6 @@ int run_explain(const struct run_options *options, char *const *paths,
 		bool json);
 
 /* A real folder that the run may write to: kept as it is now. */
-int run_keep_granted(struct run *run, const char *reason, struct err *err);
+int run_store_granted(struct run *run, const char *reason, struct err *err);
 
 #endif

@@ -306,7 +306,7 @@ static int note_end(struct run *run, int status, struct err *err)
 static int load_all(struct run *run, struct changes *changes,
 		    struct change_list *git, struct err *err)
 {
-	int got = run_keep_granted(run, "post-rw", err);
+	int got = run_store_granted(run, "post-rw", err);
 
 	if (got == 0)
 		got = layers_finalize(&run->session, err);
@@ -420,7 +420,7 @@ static int keep_folder(struct run *run, struct store *store, const char *path,
 	return got;
 }
 
-int run_keep_granted(struct run *run, const char *reason, struct err *err)
+int run_store_granted(struct run *run, const char *reason, struct err *err)
 {
 	const char *const *path = run->options->read_write;
 	struct store *store = NULL;

@@ -276,7 +276,7 @@ static int explain(struct explaining *e, char *const *paths, struct err *err)
 		return -err->num;
 	choose_layers(e);
 	e->hide = run_hidden_paths(run);
-	run_find_cuts(run, &e->cuts);
+	run_find_redactions(run, &e->cuts);
 	for (; got == 0 && *paths; paths++)
 		got = explain_one(e, *paths, err);
 	return got;

@@ -104,7 +104,7 @@ static void set_results_aside(struct run *run)
 	}
 }
 
-void run_keep_results(struct run *run)
+void run_restore_results(struct run *run)
 {
 	struct session *s = &run->session;
 	size_t i;

@@ -232,7 +232,7 @@ int run_check_grants(const struct run *run, struct err *err)
 }
 
 /* What the user himself wants hidden shows nothing at all. */
-void run_find_cuts(const struct run *run, struct sandbox_cuts *cuts)
+void run_find_redactions(const struct run *run, struct sandbox_cuts *cuts)
 {
 	const char *const *hide;
 	struct err ignored;
@@ -422,7 +422,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	door = sandbox_door(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);
-	run_find_cuts(run, &cuts);
+	run_find_redactions(run, &cuts);
 	envp = make_environ(run, *layers, &dropped);
 	tell_header(run, &notes);
 	tell_cuts(&cuts);
