@@ -18,7 +18,7 @@
 		.fd = -1, .workspace_fd = -1, .lock_fd = -1                    \
 	}
 
-static size_t count(const struct apply_plan *a)
+static size_t count_extras(const struct apply_plan *a)
 {
 	return a->extras ? a->p->session.extra_count : 0;
 }
@@ -40,7 +40,7 @@ int apply_extra_load_base(struct apply_plan *a, struct err *err)
 	return 0;
 }
 
-static int look(struct apply_plan *a, size_t index, struct err *err)
+static int refresh_extra(struct apply_plan *a, size_t index, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	struct apply_extra *x = &a->extras[index];
@@ -70,8 +70,8 @@ int apply_extra_refresh(struct apply_plan *a, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < count(a); i++)
-		if (look(a, i, err) < 0)
+	for (i = 0; i < count_extras(a); i++)
+		if (refresh_extra(a, i, err) < 0)
 			return -err->num;
 	return 0;
 }
@@ -83,7 +83,7 @@ int apply_extra_load_want(struct apply_plan *a, struct err *err)
 	size_t i;
 
 	(void)changes_groups(&a->changes, &groups);
-	for (i = 0; i < count(a); i++) {
+	for (i = 0; i < count_extras(a); i++) {
 		struct apply_extra *x = &a->extras[i];
 		const struct changes_group *g = &groups[i + 1];
 
@@ -99,8 +99,9 @@ int apply_extra_load_want(struct apply_plan *a, struct err *err)
 	return 0;
 }
 
-static int plan(struct apply_plan *a, size_t index, const char *prefix,
-		enum plan_resolve resolve, struct err *err)
+static int make_extra_plan(struct apply_plan *a, size_t index,
+			   const char *prefix, enum plan_resolve resolve,
+			   struct err *err)
 {
 	static const char *const none[] = {NULL};
 	struct apply_extra *x = &a->extras[index];
@@ -142,8 +143,9 @@ int apply_extra_make_plans(struct apply_plan *a, enum plan_resolve resolve,
 	size_t i;
 
 	(void)changes_groups(&a->changes, &groups);
-	for (i = 0; i < count(a); i++)
-		if (plan(a, i, groups[i + 1].prefix, resolve, err) < 0)
+	for (i = 0; i < count_extras(a); i++)
+		if (make_extra_plan(a, i, groups[i + 1].prefix, resolve, err) <
+		    0)
 			return err_context(
 				err, "%s",
 				text_quote(a->p->session.extras[i].path));
@@ -156,7 +158,7 @@ int apply_extra_record(struct apply_plan *a, const struct action *action,
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < count(a); i++) {
+	for (i = 0; i < count_extras(a); i++) {
 		const struct apply_extra *x = &a->extras[i];
 
 		if (!x->plan.step_count)
@@ -172,7 +174,7 @@ void apply_extra_unlock(struct apply_plan *a)
 {
 	size_t i;
 
-	for (i = 0; i < count(a); i++)
+	for (i = 0; i < count_extras(a); i++)
 		project_close(&a->extras[i].project);
 }
 
@@ -180,7 +182,7 @@ void apply_extra_free(struct apply_plan *a)
 {
 	size_t i;
 
-	for (i = 0; i < count(a); i++) {
+	for (i = 0; i < count_extras(a); i++) {
 		struct apply_extra *x = &a->extras[i];
 
 		plan_free(&x->plan);

@@ -18,18 +18,18 @@
 #include "restore/result.h"
 
 /* The change list's items that were named; the strings stay the list's. */
-struct named {
+struct named_changes {
 	struct change *items;
 	size_t count;
 };
 
-static void named_free(struct named *n)
+static void named_changes_free(struct named_changes *n)
 {
 	free(n->items);
 }
 
 /* A cache is taken only by a path in it. */
-static bool is_named(const char *path, char *const *paths)
+static bool is_named_in_home(const char *path, char *const *paths)
 {
 	for (; *paths; paths++)
 		if (path_below(path, *paths) &&
@@ -38,18 +38,18 @@ static bool is_named(const char *path, char *const *paths)
 	return false;
 }
 
-static void find_named(const struct change_list *list, char *const *paths,
-		       struct named *ret)
+static void find_named_changes(const struct change_list *list,
+			       char *const *paths, struct named_changes *ret)
 {
 	size_t i;
 
 	ret->items = mem_alloc((list->count + 1) * sizeof(*ret->items));
 	for (i = 0; i < list->count; i++)
-		if (is_named(list->items[i].path, paths))
+		if (is_named_in_home(list->items[i].path, paths))
 			ret->items[ret->count++] = list->items[i];
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_home_paths(const void *a, const void *b)
 {
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
@@ -58,7 +58,7 @@ static int by_path(const void *a, const void *b)
  * What of the real home has to be looked at for them: of a folder whose rights
  * alone are others, the folder and nothing in it.
  */
-static char **paths_to_see(const struct named *n)
+static char **list_paths_to_read(const struct named_changes *n)
 {
 	char **only = mem_zalloc((n->count + 1) * sizeof(*only));
 	size_t count = 0, i;
@@ -73,7 +73,7 @@ static char **paths_to_see(const struct named *n)
 					: mem_strdup(c->path);
 	}
 	if (count)
-		qsort(only, count, sizeof(*only), by_path);
+		qsort(only, count, sizeof(*only), compare_home_paths);
 	return only;
 }
 
@@ -103,7 +103,7 @@ int apply_home_load(struct apply_plan *a, struct err *err)
 {
 	struct apply_home *h = &a->home;
 	struct changes *c = &a->changes;
-	AUTO(named) struct named named = {0};
+	AUTO(named_changes) struct named_changes named_changes = {0};
 	struct change_list list;
 
 	if (!a->p->home_paths)
@@ -111,11 +111,12 @@ int apply_home_load(struct apply_plan *a, struct err *err)
 	if (changes_check(&c->home, c->home_upper_fd, c->home_lower_fd,
 			  a->p->home_paths, err) < 0)
 		return -err->num;
-	find_named(&c->home, a->p->home_paths, &named);
-	h->only = paths_to_see(&named);
+	find_named_changes(&c->home, a->p->home_paths, &named_changes);
+	h->only = list_paths_to_read(&named_changes);
 	if (apply_home_refresh(a, err) < 0)
 		return -err->num;
-	list = (struct change_list){.items = named.items, .count = named.count};
+	list = (struct change_list){.items = named_changes.items,
+				    .count = named_changes.count};
 	return result_make(a->c->store, &h->before.root, c->home_upper_fd,
 			   &list, NULL, &h->want, err);
 }
@@ -158,7 +159,8 @@ size_t apply_home_count_left(const struct apply_plan *a)
 	for (i = 0; i < list->count; i++)
 		count += !changes_is_cache(list->items[i].path) &&
 			 !(a->p->home_paths &&
-			   is_named(list->items[i].path, a->p->home_paths));
+			   is_named_in_home(list->items[i].path,
+					    a->p->home_paths));
 	return count;
 }
 

@@ -12,7 +12,7 @@
 #include "guard/apply/apply_plan.h"
 #include "guard/history/partial_snapshot.h"
 
-struct some {
+struct partial_choice {
 	char **paths;
 	const char *last; /* that comes with all below; in paths */
 	uint64_t count, max;
@@ -20,17 +20,18 @@ struct some {
 	struct differences *differences;
 };
 
-static bool has_twins(const struct entry *e)
+static bool has_hard_links(const struct entry *e)
 {
 	return e && e->link_group && S_ISREG(e->mode);
 }
 
 /* A file's other names may be anywhere. */
-static int each(void *arg, const char *path, const struct entry *base,
-		const struct entry *want, struct err *err)
+static int collect_partial_path(void *arg, const char *path,
+				const struct entry *base,
+				const struct entry *want, struct err *err)
 {
-	struct some *s = arg;
-	bool folder =
+	struct partial_choice *s = arg;
+	bool is_dir =
 		base && want && S_ISDIR(base->mode) && S_ISDIR(want->mode);
 	auto_free char *alone = NULL;
 
@@ -40,7 +41,7 @@ static int each(void *arg, const char *path, const struct entry *base,
 		differences_add(s->differences, path, base, want);
 	else
 		s->differences->complete = false;
-	if (has_twins(base) || has_twins(want))
+	if (has_hard_links(base) || has_hard_links(want))
 		s->all = true;
 	if (s->all || !*path || path_has_part(path, ".git") ||
 	    (s->last && path_below(path, s->last)))
@@ -49,11 +50,11 @@ static int each(void *arg, const char *path, const struct entry *base,
 		s->all = true;
 		return 0;
 	}
-	if (folder)
+	if (is_dir)
 		alone = mem_printf("%s/", path);
 	s->last = NULL;
-	mem_list_add(&s->paths, folder ? alone : path);
-	if (!folder)
+	mem_list_add(&s->paths, is_dir ? alone : path);
+	if (!is_dir)
 		s->last = s->paths[s->count - 1];
 	return 0;
 }
@@ -71,14 +72,15 @@ bool apply_partial_is_possible(const struct apply_plan *a)
 
 int apply_partial_choose_paths(struct apply_plan *a, struct err *err)
 {
-	struct some s = {
+	struct partial_choice s = {
 		.max = partial_snapshot_max_paths(&a->base),
 		.differences = &a->differences,
 	};
 	int got;
 
 	s.differences->complete = true;
-	got = tree_diff(a->c->store, &a->base.root, &a->want, each, &s, err);
+	got = tree_diff(a->c->store, &a->base.root, &a->want,
+			collect_partial_path, &s, err);
 	if (got < 0 || s.all)
 		mem_list_free(&s.paths);
 	if (got < 0 || !s.differences->complete)

@@ -36,7 +36,7 @@ void apply_plan_free(struct apply_plan *a)
 	differences_free(&a->differences);
 }
 
-static int check_state(const struct resolved_run *p, struct err *err)
+static int check_apply_state(const struct resolved_run *p, struct err *err)
 {
 	const struct session *s = &p->session;
 
@@ -50,7 +50,7 @@ static int check_state(const struct resolved_run *p, struct err *err)
 	return 0;
 }
 
-static int load_base(struct apply_plan *a, struct err *err)
+static int load_apply_base(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	int seq = session_base(s, true, err);
@@ -76,14 +76,14 @@ static int load_base(struct apply_plan *a, struct err *err)
 	return apply_extra_load_base(a, err);
 }
 
-struct compare {
+struct result_comparison {
 	struct store *store;
 	const struct entry *base;
 	const char *prefix;
 	bool *changed;
 };
 
-static bool same(const struct entry *a, const struct entry *b)
+static bool is_same_result(const struct entry *a, const struct entry *b)
 {
 	if (!a || !b || !a->mode || !b->mode)
 		return (!a || !a->mode) && (!b || !b->mode);
@@ -94,19 +94,20 @@ static bool same(const struct entry *a, const struct entry *b)
  * A path that was stored otherwise after the run is fine when it is now as
  * before the run: it was taken back or is applied already.
  */
-static int compare_path(void *arg, const char *path, const struct entry *then,
-			const struct entry *want, struct err *err)
+static int compare_result_path(void *arg, const char *path,
+			       const struct entry *then,
+			       const struct entry *want, struct err *err)
 {
-	struct compare *c = arg;
+	struct result_comparison *c = arg;
 	struct entry base = {0};
 	int got;
 
-	if (same(then, want))
+	if (is_same_result(then, want))
 		return 0;
 	got = tree_lookup(c->store, c->base, path, &base, err);
 	if (got < 0)
 		return got;
-	if (!same(got ? &base : NULL, want)) {
+	if (!is_same_result(got ? &base : NULL, want)) {
 		auto_free char *name = mem_printf("%s%s", c->prefix, path);
 
 		output_warn("%s is not as the run left it", text_quote(name));
@@ -121,7 +122,7 @@ int apply_plan_compare(struct apply_plan *a, const struct entry *base,
 		       const char *prefix, struct err *err)
 {
 	AUTO(snapshot) struct snapshot result = {0};
-	struct compare c = {
+	struct result_comparison c = {
 		.store = a->c->store,
 		.base = base,
 		.prefix = prefix,
@@ -132,8 +133,8 @@ int apply_plan_compare(struct apply_plan *a, const struct entry *base,
 		return 0;
 	if (catalog_load(a->c->store, seq, &result, err) < 0)
 		return -err->num;
-	return tree_diff(a->c->store, &result.root, want, compare_path, &c,
-			 err);
+	return tree_diff(a->c->store, &result.root, want, compare_result_path,
+			 &c, err);
 }
 
 int apply_plan_refresh(struct apply_plan *a, struct err *err)
@@ -169,8 +170,9 @@ void apply_plan_unlock(struct apply_plan *a)
  * since; then it is not read again. 0: it has to be. What was applied while the
  * run went on was none of its changes any more when that was stored.
  */
-static int stored_result(struct apply_plan *a, const struct change_list *list,
-			 uint64_t seq, struct entry *ret, struct err *err)
+static int load_stored_result(struct apply_plan *a,
+			      const struct change_list *list, uint64_t seq,
+			      struct entry *ret, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	AUTO(snapshot) struct snapshot result = {0};
@@ -192,7 +194,7 @@ int apply_plan_load_want(struct apply_plan *a, const struct entry *base,
 			 struct err *err)
 {
 	const char *const *only = NULL;
-	int got = stored_result(a, list, seq, ret, err);
+	int got = load_stored_result(a, list, seq, ret, err);
 
 	if (resolve_run_has_paths(a->p) && !resolve_run_names_git(paths))
 		only = paths ? (const char *const *)paths : none;
@@ -203,7 +205,7 @@ int apply_plan_load_want(struct apply_plan *a, const struct entry *base,
 
 /* The layer as it is at one moment, in the store: from here on nobody reads it
  * any more. */
-static int load_layer(struct apply_plan *a, struct err *err)
+static int load_layer_trees(struct apply_plan *a, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	int got;
@@ -222,7 +224,7 @@ static int load_layer(struct apply_plan *a, struct err *err)
 
 /* First the project, all of it: what was applied of the run before is none of
  * its changes any more. */
-static int look_and_load(struct apply_plan *a, struct err *err)
+static int refresh_and_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
 	struct frozen *frozen;
@@ -233,14 +235,15 @@ static int look_and_load(struct apply_plan *a, struct err *err)
 			     &a->base.root, &a->before.root, err) < 0 ||
 	    live_suspend(s, &frozen, err) < 0)
 		return -err->num;
-	got = load_layer(a, err);
+	got = load_layer_trees(a, err);
 	freeze_end(&frozen);
 	return got;
 }
 
-static int load_and_look(struct apply_plan *a, struct err *err)
+static int load_and_refresh(struct apply_plan *a, struct err *err)
 {
-	if (load_layer(a, err) < 0 || apply_partial_choose_paths(a, err) < 0)
+	if (load_layer_trees(a, err) < 0 ||
+	    apply_partial_choose_paths(a, err) < 0)
 		return -err->num;
 	return apply_plan_refresh(a, err);
 }
@@ -250,13 +253,13 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 	struct session *s = &a->p->session;
 	int got;
 
-	if (check_state(a->p, err) < 0 ||
+	if (check_apply_state(a->p, err) < 0 ||
 	    context_store(a->c, STORE_WRITE, err) < 0 ||
 	    (!s->live && moved_dirs_restore(s, a->c->store, err) < 0) ||
-	    load_base(a, err) < 0)
+	    load_apply_base(a, err) < 0)
 		return -err->num;
-	got = apply_partial_is_possible(a) ? load_and_look(a, err)
-					   : look_and_load(a, err);
+	got = apply_partial_is_possible(a) ? load_and_refresh(a, err)
+					   : refresh_and_load(a, err);
 	return got < 0 ? got
 		       : apply_plan_compare(a, &a->base.root, &a->want,
 					    s->result, "", err);
@@ -265,14 +268,14 @@ int apply_plan_load(struct apply_plan *a, struct err *err)
 int apply_plan_lock(struct context *c, struct resolved_run *p, struct err *err)
 {
 	struct session live = {.fd = -1, .lock_fd = -1};
-	struct err odd;
+	struct err open_err;
 	int got = resolve_run_lock(c, p, err);
 
 	if (got != -EBUSY)
 		return got;
-	if (session_open(c->state.runs_fd, p->session.id, false, &live, &odd) <
-	    0) {
-		*err = odd;
+	if (session_open(c->state.runs_fd, p->session.id, false, &live,
+			 &open_err) < 0) {
+		*err = open_err;
 		return -err->num;
 	}
 	session_free(&p->session);
@@ -343,9 +346,9 @@ bool apply_plan_has_steps(struct apply_plan *a)
 }
 
 /* The project, whatever is done there, and what else is changed. */
-static struct planned_root *list_roots(struct apply_plan *a,
-				       const struct transaction_layer *layer,
-				       size_t *ret_count)
+static struct planned_root *
+list_planned_roots(struct apply_plan *a, const struct transaction_layer *layer,
+		   size_t *ret_count)
 {
 	size_t extras = a->p->session.extra_count, n = 0, i;
 	struct planned_root *roots = mem_zalloc((extras + 2) * sizeof(*roots));
@@ -367,8 +370,8 @@ static struct planned_root *list_roots(struct apply_plan *a,
 }
 
 /* What of it counts as done by guard, when the run goes on. */
-static int note_applied(struct apply_plan *a, const struct action *action,
-			struct err *err)
+static int record_applied_paths(struct apply_plan *a,
+				const struct action *action, struct err *err)
 {
 	const struct session *s = &a->p->session;
 	const struct action_root *home = NULL;
@@ -391,7 +394,7 @@ static int note_applied(struct apply_plan *a, const struct action *action,
  * New folders come out of the layer itself when all of the run is applied:
  * what is left of its layer then, nobody has to decide on any more.
  */
-static char **choose_taken(struct apply_plan *a, bool complete)
+static char **choose_moved_dirs(struct apply_plan *a, bool complete)
 {
 	struct session *s = &a->p->session;
 	char **paths;
@@ -405,7 +408,7 @@ static char **choose_taken(struct apply_plan *a, bool complete)
 	return paths;
 }
 
-static int carry_failed(struct apply_plan *a, int num)
+static int handle_failed_apply(struct apply_plan *a, int num)
 {
 	struct session *s = &a->p->session;
 	struct err more;
@@ -422,7 +425,8 @@ static int carry_failed(struct apply_plan *a, int num)
 int apply_plan_check(struct apply_plan *a, struct err *err)
 {
 	size_t count;
-	auto_free struct planned_root *roots = list_roots(a, NULL, &count);
+	auto_free struct planned_root *roots =
+		list_planned_roots(a, NULL, &count);
 
 	return execute_plans_check(a->c->store, roots, count, err);
 }
@@ -432,23 +436,24 @@ int apply_plan_check(struct apply_plan *a, struct err *err)
  * parts of its layer may be missing from now on. A live run's record is its own
  * guard's to write.
  */
-static int begin(struct apply_plan *a, bool taken, struct err *err)
+static int announce_apply(struct apply_plan *a, bool moved_dirs,
+			  struct err *err)
 {
 	struct session *s = &a->p->session;
 
-	return s->live || (!taken && a->plan.step_count < MANY_STEPS)
+	return s->live || (!moved_dirs && a->plan.step_count < MANY_STEPS)
 		       ? 0
 		       : session_set_state(s, RUN_APPLYING, err);
 }
 
 /* The files are as they shall be, and undo knows of it: what fails now is no
  * reason to call the apply failed. false: the next command has to settle it. */
-static bool settled(struct apply_plan *a, const struct action *action)
+static bool finish_apply(struct apply_plan *a, const struct action *action)
 {
 	struct session *s = &a->p->session;
 	struct err err;
 
-	if (note_applied(a, action, &err) < 0)
+	if (record_applied_paths(a, action, &err) < 0)
 		output_warn("it is done, but what run %s had applied by now "
 			    "could not be noted: %s",
 			    s->id, err.text);
@@ -471,11 +476,11 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 		.git = git,
 		.complete = complete,
 	};
-	char **taken = choose_taken(a, complete);
+	char **moved_dirs = choose_moved_dirs(a, complete);
 	const struct transaction_layer layer = {
 		.upper_fd = a->changes.upper_fd,
 		.before = s->ended,
-		.paths = taken,
+		.paths = moved_dirs,
 		.changes = &a->changes.project,
 	};
 	auto_free struct planned_root *roots = NULL;
@@ -483,15 +488,15 @@ int apply_plan_execute(struct apply_plan *a, bool complete, bool git,
 	size_t count;
 	int got;
 
-	roots = list_roots(a, taken ? &layer : NULL, &count);
+	roots = list_planned_roots(a, moved_dirs ? &layer : NULL, &count);
 	execute_plans_await_starts(a->c, roots, count);
-	got = begin(a, taken != NULL, err);
+	got = announce_apply(a, moved_dirs != NULL, err);
 	if (got == 0)
 		got = execute_plans(a->c->store, roots, count, &action, err);
-	mem_list_free(&taken);
+	mem_list_free(&moved_dirs);
 	if (got < 0)
-		got = carry_failed(a, got);
-	else if (settled(a, &action))
+		got = handle_failed_apply(a, got);
+	else if (finish_apply(a, &action))
 		action_close(a->project.workspace_fd, &action);
 	action_free_roots(&action);
 	if (got < 0)

@@ -22,8 +22,8 @@ const char *apply_report_where(const struct apply_plan *a)
 					  : p->session.project;
 }
 
-static void say_marked(const struct plan *plan, const struct step *step,
-		       bool done)
+static void warn_of_markers(const struct plan *plan, const struct step *step,
+			    bool done)
 {
 	auto_free char *path = mem_printf(
 		"%s%s", plan->prefix ? plan->prefix : "", step->path);
@@ -44,7 +44,7 @@ int apply_report_markers(struct apply_plan *a, bool done)
 	count = apply_plan_list(a, &plans);
 	for (k = 0; k < count; k++)
 		for (i = 0; i < plans[k]->step_count; i++)
-			say_marked(plans[k], &plans[k]->steps[i], done);
+			warn_of_markers(plans[k], &plans[k]->steps[i], done);
 	if (done)
 		output_warn("%s to be put right by hand: applied, with "
 			    "conflict markers",
