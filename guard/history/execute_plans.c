@@ -9,7 +9,7 @@
 #include "guard/progress.h"
 
 /* The action, and the snapshot of the last folder of it, which it names. */
-struct noting {
+struct action_note {
 	struct action *action;
 	uint64_t *seq; /* of that snapshot, in the action */
 	int workspace_fd;
@@ -20,10 +20,10 @@ struct noting {
 	void *seen_arg;
 };
 
-static int note_last(void *arg, const struct snapshot *s,
-		     struct atomic_set *set, struct err *err)
+static int save_last_action(void *arg, const struct snapshot *s,
+			    struct atomic_set *set, struct err *err)
 {
-	struct noting *n = arg;
+	struct action_note *n = arg;
 
 	if (n->seen)
 		n->seen(n->seen_arg);
@@ -31,7 +31,7 @@ static int note_last(void *arg, const struct snapshot *s,
 	return action_save_last(n->workspace_fd, n->action, set, err);
 }
 
-static void list_doings(const struct plan *plan, struct applied_ops *to)
+static void list_applied_ops(const struct plan *plan, struct applied_ops *to)
 {
 	size_t i;
 
@@ -41,9 +41,11 @@ static void list_doings(const struct plan *plan, struct applied_ops *to)
 }
 
 /* One of the folders as it is afterwards; with: what it is stored with. */
-static int store_after(struct store *store, const struct planned_root *r,
-		       const struct action *a, struct noting *with,
-		       uint64_t *ret, struct err *err)
+static int store_result_snapshot(struct store *store,
+				 const struct planned_root *r,
+				 const struct action *a,
+				 struct action_note *with, uint64_t *ret,
+				 struct err *err)
 {
 	AUTO(snapshot) struct snapshot after = {0};
 	AUTO(applied_ops) struct applied_ops did = {0};
@@ -53,26 +55,27 @@ static int store_after(struct store *store, const struct planned_root *r,
 		.run_id = a->run_id,
 		.before = r->before,
 		.did = &did,
-		.with = with ? note_last : NULL,
+		.with = with ? save_last_action : NULL,
 		.with_arg = with,
 	};
 
-	list_doings(r->plan, &did);
+	list_applied_ops(r->plan, &did);
 	if (project_snapshot_after(store, r->project, &o, &after, err) < 0)
 		return -err->num;
 	*ret = after.seq;
 	return 0;
 }
 
-static void list_only(const char *const *only, char ***to)
+static void copy_only_paths(const char *const *only, char ***to)
 {
 	mem_list_free(to);
 	for (; only && *only; only++)
 		mem_list_add(to, *only);
 }
 
-static void list_roots(const struct planned_root *roots, size_t count,
-		       struct action *a, struct transaction_root *to)
+static void list_transaction_roots(const struct planned_root *roots,
+				   size_t count, struct action *a,
+				   struct transaction_root *to)
 {
 	size_t i;
 
@@ -87,20 +90,20 @@ static void list_roots(const struct planned_root *roots, size_t count,
 			.layer = r->layer,
 		};
 		if (!i) {
-			list_only(r->project->only, &a->only);
+			copy_only_paths(r->project->only, &a->only);
 			a->first = r->first;
 			continue;
 		}
 		other = action_add_root(a, r->project->path);
-		list_only(r->project->only, &other->only);
+		copy_only_paths(r->project->only, &other->only);
 		other->first = r->first;
 	}
 }
 
-static int note_next(void *arg, const struct snapshot *s,
-		     struct atomic_set *set, struct err *err)
+static int save_next_action(void *arg, const struct snapshot *s,
+			    struct atomic_set *set, struct err *err)
 {
-	struct noting *n = arg;
+	struct action_note *n = arg;
 
 	*n->seq = s->seq;
 	if (action_save_next(n->workspace_fd, n->action, set, err) < 0)
@@ -108,7 +111,7 @@ static int note_next(void *arg, const struct snapshot *s,
 	return n->note ? n->note(n->journal, set, err) : 0;
 }
 
-struct carrying {
+struct plans_execution {
 	struct store *store;
 	const struct planned_root *roots;
 	size_t count;
@@ -122,12 +125,12 @@ struct carrying {
  * last of them, what is about to be done and the journal become durable
  * together.
  */
-static int begin(void *arg, transaction_add_journal note, void *journal,
-		 struct err *err)
+static int begin_action(void *arg, transaction_add_journal note, void *journal,
+			struct err *err)
 {
-	const struct carrying *b = arg;
+	const struct plans_execution *b = arg;
 	struct action *a = b->action;
-	struct noting next = {
+	struct action_note next = {
 		.action = a,
 		.workspace_fd = b->roots[0].project->workspace_fd,
 		.note = note,
@@ -140,7 +143,8 @@ static int begin(void *arg, transaction_add_journal note, void *journal,
 
 		next.seq = i ? &a->others[i - 1].before : &a->before;
 		if (catalog_add_with(b->store, b->roots[i].before,
-				     last ? note_next : NULL, &next, err) < 0)
+				     last ? save_next_action : NULL, &next,
+				     err) < 0)
 			return -err->num;
 		*next.seq = b->roots[i].before->seq;
 	}
@@ -149,11 +153,11 @@ static int begin(void *arg, transaction_add_journal note, void *journal,
 
 /* The files are as they shall be: what fails now is no reason to call the
  * action failed, but undo needs to know of it. */
-static bool note_done(void *arg, void (*seen)(void *), void *seen_arg)
+static bool end_action(void *arg, void (*seen)(void *), void *seen_arg)
 {
-	struct carrying *c = arg;
+	struct plans_execution *c = arg;
 	struct action *a = c->action;
-	struct noting last = {
+	struct action_note last = {
 		.action = a,
 		.workspace_fd = c->roots[0].project->workspace_fd,
 		.seen = seen,
@@ -167,9 +171,9 @@ static bool note_done(void *arg, void (*seen)(void *), void *seen_arg)
 		uint64_t *after = i ? &a->others[i - 1].after : &a->after;
 
 		last.seq = after;
-		if (store_after(c->store, &c->roots[i], a,
-				i + 1 == c->count ? &last : NULL, after,
-				&err) == 0)
+		if (store_result_snapshot(c->store, &c->roots[i], a,
+					  i + 1 == c->count ? &last : NULL,
+					  after, &err) == 0)
 			continue;
 		output_warn("it is done, but the state after it, which undo "
 			    "needs, could not be stored; the next command of "
@@ -180,22 +184,24 @@ static bool note_done(void *arg, void (*seen)(void *), void *seen_arg)
 	return true;
 }
 
-static void tell_progress(void *arg, uint64_t done, uint64_t total)
+static void show_execution_progress(void *arg, uint64_t done, uint64_t total)
 {
 	progress_bytes(arg, done, total);
 }
 
-static int run(struct carrying *c, const struct transaction_root *roots,
-	       const char *kind, const char *run_id, struct err *err)
+static int run_transaction_of(struct plans_execution *c,
+			      const struct transaction_root *roots,
+			      const char *kind, const char *run_id,
+			      struct err *err)
 {
 	const struct transaction what = {
 		.action = kind,
 		.run_id = run_id,
-		.progress = tell_progress,
+		.progress = show_execution_progress,
 		.progress_arg = &c->progress,
 		.is_cancelled = context_signal_pending,
-		.begin = c->action ? begin : NULL,
-		.end = c->action ? note_done : NULL,
+		.begin = c->action ? begin_action : NULL,
+		.end = c->action ? end_action : NULL,
 		.callback_arg = c,
 	};
 	int got;
@@ -212,21 +218,23 @@ int execute_plans_unrecorded(struct store *store,
 			     const char *kind, const char *run_id,
 			     struct err *err)
 {
-	struct carrying c = {.store = store, .count = count};
+	struct plans_execution c = {.store = store, .count = count};
 
-	return run(&c, roots, kind, run_id, err);
+	return run_transaction_of(&c, roots, kind, run_id, err);
 }
 
-static int carry(struct store *store, const struct planned_root *roots,
-		 size_t count, struct action *a, struct err *err)
+static int execute_announced_plans(struct store *store,
+				   const struct planned_root *roots,
+				   size_t count, struct action *a,
+				   struct err *err)
 {
 	int workspace = roots[0].project->workspace_fd;
 	auto_free struct transaction_root *to = mem_zalloc(count * sizeof(*to));
-	struct carrying c = {store, roots, count, a, {0}};
+	struct plans_execution c = {store, roots, count, a, {0}};
 	int got;
 
-	list_roots(roots, count, a, to);
-	got = run(&c, to, a->kind, a->run_id, err);
+	list_transaction_roots(roots, count, a, to);
+	got = run_transaction_of(&c, to, a->kind, a->run_id, err);
 	/* Left behind only together with its journal. */
 	if ((got < 0 || !a->after) && !fd_exists(workspace, "journal"))
 		action_drop_next(workspace);
@@ -267,7 +275,7 @@ int execute_plans(struct store *store, const struct planned_root *roots,
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	context_block_signals(&signals);
-	got = carry(store, roots, count, a, err);
+	got = execute_announced_plans(store, roots, count, a, err);
 	interrupted = context_restore_signals(&signals);
 	if (got == 0 && interrupted)
 		output_warn("interrupted too late: it is done");

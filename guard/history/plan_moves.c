@@ -12,29 +12,30 @@
 #include "restore/entry_compare.h"
 #include "snapshot/tree/tree.h"
 
-struct deleted {
+struct deleted_step {
 	struct moves_trees *to;
 	const struct plan *plan;
 	const char *path; /* of the step */
 };
 
-static int add_deleted(void *arg, const char *path, const struct entry *e,
-		       struct err *err)
+static int add_plan_deletion(void *arg, const char *path, const struct entry *e,
+			     struct err *err)
 {
-	const struct deleted *d = arg;
-	auto_free char *whole = path_join(d->path, path);
+	const struct deleted_step *d = arg;
+	auto_free char *full_path = path_join(d->path, path);
 
 	(void)err;
-	if (path_has_part(whole, ".git") || plan_is_over(d->plan, whole))
+	if (path_has_part(full_path, ".git") ||
+	    plan_is_over(d->plan, full_path))
 		return 0;
-	moves_trees_add(d->to, whole, e, false);
+	moves_trees_add(d->to, full_path, e, false);
 	return 0;
 }
 
-static int collect(struct store *store, const struct plan *plan,
-		   struct moves_trees *to, struct err *err)
+static int collect_plan_moves(struct store *store, const struct plan *plan,
+			      struct moves_trees *to, struct err *err)
 {
-	struct deleted d = {.to = to, .plan = plan};
+	struct deleted_step d = {.to = to, .plan = plan};
 	bool any = false;
 	size_t i;
 
@@ -43,8 +44,8 @@ static int collect(struct store *store, const struct plan *plan,
 	for (i = 0; any && i < plan->step_count; i++) {
 		d.path = plan->steps[i].path;
 		if (plan->steps[i].kind == STEP_DELETE &&
-		    tree_each(store, &plan->steps[i].from, add_deleted, &d,
-			      err) < 0)
+		    tree_each(store, &plan->steps[i].from, add_plan_deletion,
+			      &d, err) < 0)
 			return -err->num;
 	}
 	for (i = 0; to->moves.deleted.count && i < plan->step_count; i++) {
@@ -57,7 +58,7 @@ static int collect(struct store *store, const struct plan *plan,
 	return 0;
 }
 
-static void keep(struct plan_moves *m)
+static void copy_found_moves(struct plan_moves *m)
 {
 	const struct moves_trees *t = &m->trees;
 	size_t i;
@@ -89,10 +90,10 @@ int plan_moves_make(struct store *store, const struct plan *plan,
 		    struct plan_moves *ret, struct err *err)
 {
 	*ret = (struct plan_moves){0};
-	if (collect(store, plan, &ret->trees, err) < 0)
+	if (collect_plan_moves(store, plan, &ret->trees, err) < 0)
 		return -err->num;
 	moves_trees_find(&ret->trees, store);
-	keep(ret);
+	copy_found_moves(ret);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static bool changes_owner(const struct step *s)
 	       s->from.uid != entry_apply_owner(&s->to);
 }
 
-static void add_rights(const struct step *s, struct buf *to)
+static void add_mode_change(const struct step *s, struct buf *to)
 {
 	bool same_kind = ((s->from.mode ^ s->to.mode) & S_IFMT) == 0;
 
@@ -33,8 +33,8 @@ static void add_rights(const struct step *s, struct buf *to)
 }
 
 /* e: what it is, or was. */
-static void print_line(const struct plan *plan, const struct step *s,
-		       const char *path, const struct entry *e)
+static void print_step_line(const struct plan *plan, const struct step *s,
+			    const char *path, const struct entry *e)
 {
 	static const char *const hows[] = {
 		[STEP_PLAIN] = "",
@@ -64,7 +64,7 @@ static void print_line(const struct plan *plan, const struct step *s,
 	else
 		buf_printf(&b, "  %s", jsonout_type(e->mode));
 	if (s->kind == STEP_REPLACE || s->kind == STEP_META)
-		add_rights(s, &b);
+		add_mode_change(s, &b);
 	(void)printf("  %s%c%s  %s%s\n", output_style(kinds[s->kind].style),
 		     kinds[s->kind].letter, output_style(STYLE_NONE),
 		     buf_text(&b),
@@ -73,7 +73,7 @@ static void print_line(const struct plan *plan, const struct step *s,
 			     : hows[s->how]);
 }
 
-struct deleted {
+struct printed_deletion {
 	const struct plan *plan;
 	const struct plan_moves *moves;
 	const char *path; /* of the step */
@@ -82,17 +82,17 @@ struct deleted {
 static int print_deleted(void *arg, const char *path, const struct entry *e,
 			 struct err *err)
 {
-	const struct deleted *d = arg;
-	auto_free char *whole = path_join(d->path, path);
-	bool over = plan_is_over(d->plan, whole);
+	const struct printed_deletion *d = arg;
+	auto_free char *full_path = path_join(d->path, path);
+	bool over = plan_is_over(d->plan, full_path);
 
 	(void)err;
-	if (plan_moves_has(d->moves, whole, false))
+	if (plan_moves_has(d->moves, full_path, false))
 		return 0;
-	print_line(d->plan,
-		   &(struct step){.kind = STEP_DELETE,
-				  .how = over ? STEP_OVER : STEP_PLAIN},
-		   whole, e);
+	print_step_line(d->plan,
+			&(struct step){.kind = STEP_DELETE,
+				       .how = over ? STEP_OVER : STEP_PLAIN},
+			full_path, e);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err)
 		return -err->num;
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
-		struct deleted d = {plan, &moves, s->path};
+		struct printed_deletion d = {plan, &moves, s->path};
 
 		if (s->kind == STEP_DELETE &&
 		    tree_each(store, &s->from, print_deleted, &d, err) < 0)
@@ -123,28 +123,28 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err)
 				continue;
 			if (s->kind == order[k] &&
 			    !plan_summary_is_time_only(s))
-				print_line(plan, s, s->path, &s->to);
+				print_step_line(plan, s, s->path, &s->to);
 		}
 	return 0;
 }
 
 void plan_print_owners(const struct plan *plan)
 {
-	size_t taken = 0, kept = 0, i;
+	size_t owner_changes = 0, kept = 0, i;
 
 	for (i = 0; i < plan->step_count; i++) {
 		const struct step *s = &plan->steps[i];
 
-		taken += changes_owner(s);
+		owner_changes += changes_owner(s);
 		/* What was another's before it was ours. */
 		kept += (s->kind == STEP_REPLACE || s->kind == STEP_CREATE) &&
 			!changes_owner(s) &&
 			s->to.uid != entry_apply_owner(&s->to);
 	}
-	if (taken && geteuid() != 0)
+	if (owner_changes && geteuid() != 0)
 		output_print("%s of other owners: new ones, which are yours, "
 			     "take the place",
-			     text_count(taken, "file"));
+			     text_count(owner_changes, "file"));
 	if (kept)
 		output_print(
 			"%s of other owners: yours even so, since only root "
@@ -153,7 +153,7 @@ void plan_print_owners(const struct plan *plan)
 }
 
 /* Its path and the reason, for people. */
-static char *told(const struct plan *plan, const struct conflict *c)
+static char *conflict_line(const struct plan *plan, const struct conflict *c)
 {
 	auto_free char *path =
 		mem_printf("%s%s", plan->prefix ? plan->prefix : "", c->path);
@@ -171,23 +171,23 @@ void plan_print_choices(const struct plan *plan)
 	size_t i;
 
 	for (i = 0; i < plan->kept_count; i++) {
-		auto_free char *text = told(plan, &plan->kept[i]);
+		auto_free char *text = conflict_line(plan, &plan->kept[i]);
 
 		output_print("yours stays: %s", text);
 	}
 	for (i = 0; i < plan->over_count; i++) {
-		auto_free char *text = told(plan, &plan->over[i]);
+		auto_free char *text = conflict_line(plan, &plan->over[i]);
 
 		output_warn("your edit gives way: %s", text);
 	}
 }
 
-bool plan_print_blocks(const struct plan *plan, const char *way_out)
+bool plan_print_blocks(const struct plan *plan, const char *remedy)
 {
 	size_t i;
 
 	for (i = 0; i < plan->conflict_count; i++) {
-		auto_free char *text = told(plan, &plan->conflicts[i]);
+		auto_free char *text = conflict_line(plan, &plan->conflicts[i]);
 
 		output_warn("conflict: %s", text);
 	}
@@ -199,8 +199,8 @@ bool plan_print_blocks(const struct plan *plan, const char *way_out)
 		output_warn("refused: %s: %s", text_quote(path),
 			    refusal_text(plan->refusals[i].kind));
 	}
-	if (plan->conflict_count && way_out)
-		output_print("%s", way_out);
+	if (plan->conflict_count && remedy)
+		output_print("%s", remedy);
 	if (plan->refusal_count)
 		output_print(
 			"%sname the paths that you want without those that "

@@ -13,8 +13,8 @@ bool plan_summary_is_time_only(const struct step *s)
 	return s->kind == STEP_META && entry_same_meta(&s->from, &s->to);
 }
 
-static int count_entry(void *arg, const char *path, const struct entry *e,
-		       struct err *err)
+static int count_deleted_entry(void *arg, const char *path,
+			       const struct entry *e, struct err *err)
 {
 	size_t *count = arg;
 
@@ -49,8 +49,8 @@ int plan_summary_count(struct store *store, const struct plan *plan,
 			n.times++;
 		else if (s->kind == STEP_META)
 			n.meta++;
-		else if (tree_each(store, &s->from, count_entry, &n.deleted,
-				   err) < 0)
+		else if (tree_each(store, &s->from, count_deleted_entry,
+				   &n.deleted, err) < 0)
 			return -err->num;
 	}
 	n.moved = moves.count;
@@ -129,8 +129,8 @@ static json_t *json_conflicts(const struct conflict *list, size_t count)
 }
 
 /* Told as far as it can be: the steps are all there. */
-static void add_moves(struct store *store, const struct plan *plan,
-		      json_t *object)
+static void add_moves_json(struct store *store, const struct plan *plan,
+			   json_t *object)
 {
 	AUTO(plan_moves) struct plan_moves moves = {0};
 	struct err ignored;
@@ -164,7 +164,7 @@ void plan_summary_json(struct store *store, const struct plan *plan,
 				  json_conflicts(plan->over, plan->over_count));
 	jsonout_number(object, "already", plan->already);
 	jsonout_number(object, "git_left", plan->git_skipped);
-	add_moves(store, plan, object);
+	add_moves_json(store, plan, object);
 }
 
 bool plan_summary_ask(const struct plan_counts *counts, const char *where,

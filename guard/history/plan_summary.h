@@ -29,8 +29,8 @@ int plan_print(struct store *store, const struct plan *plan, struct err *err);
 /* On stderr, whose files cannot stay theirs. */
 void plan_print_owners(const struct plan *plan);
 /* Conflicts and refusals on stderr, each with its reason, and the way out;
- * false when there are none. way_out: for conflicts, may be NULL. */
-bool plan_print_blocks(const struct plan *plan, const char *way_out);
+ * false when there are none. remedy: for conflicts, may be NULL. */
+bool plan_print_blocks(const struct plan *plan, const char *remedy);
 /* What the user has decided on, on stderr: the paths that stay as they are,
  * and those where his own edits give way. */
 void plan_print_choices(const struct plan *plan);
