@@ -14,7 +14,7 @@ void dry_run_state_free(struct dry_run_state *t)
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
-		free(t->items[i].folder);
+		free(t->items[i].dir);
 		free(t->items[i].path);
 		entry_free(&t->items[i].to);
 	}
@@ -22,25 +22,25 @@ void dry_run_state_free(struct dry_run_state *t)
 	*t = (struct dry_run_state){0};
 }
 
-void dry_run_state_add(struct dry_run_state *t, const char *folder,
+void dry_run_state_add(struct dry_run_state *t, const char *dir,
 		       const struct plan *plan)
 {
 	size_t i;
 
 	for (i = 0; i < plan->step_count; i++) {
-		struct dry_run_change *one;
+		struct dry_run_change *change;
 
 		GROW(t->items, t->count, t->room);
-		one = &t->items[t->count++];
-		*one = (struct dry_run_change){
-			.folder = mem_strdup(folder),
+		change = &t->items[t->count++];
+		*change = (struct dry_run_change){
+			.dir = mem_strdup(dir),
 			.path = mem_strdup(plan->steps[i].path),
 		};
-		entry_copy(&one->to, &plan->steps[i].to);
+		entry_copy(&change->to, &plan->steps[i].to);
 	}
 }
 
-static bool was_looked_at(const char *path, char *const *only)
+static bool was_path_read(const char *path, char *const *only)
 {
 	if (!only)
 		return true;
@@ -50,8 +50,8 @@ static bool was_looked_at(const char *path, char *const *only)
 	return false;
 }
 
-static int put(struct tree_editor *ed, const struct dry_run_change *t,
-	       struct err *err)
+static int put_dry_run_change(struct tree_editor *ed,
+			      const struct dry_run_change *t, struct err *err)
 {
 	int got;
 
@@ -65,8 +65,8 @@ static int put(struct tree_editor *ed, const struct dry_run_change *t,
 }
 
 int dry_run_state_apply(const struct dry_run_state *t, struct store *store,
-			const char *folder, char *const *only,
-			struct entry *now, struct err *err)
+			const char *dir, char *const *only, struct entry *now,
+			struct err *err)
 {
 	struct tree_editor *ed = tree_editor_new(store, now);
 	struct entry root = {0};
@@ -74,9 +74,9 @@ int dry_run_state_apply(const struct dry_run_state *t, struct store *store,
 	size_t i;
 
 	for (i = 0; i < t->count && got >= 0; i++)
-		if (strcmp(t->items[i].folder, folder) == 0 &&
-		    was_looked_at(t->items[i].path, only))
-			got = put(ed, &t->items[i], err);
+		if (strcmp(t->items[i].dir, dir) == 0 &&
+		    was_path_read(t->items[i].path, only))
+			got = put_dry_run_change(ed, &t->items[i], err);
 	if (got >= 0)
 		got = tree_editor_save(ed, &root, err);
 	tree_editor_free(&ed);

@@ -8,7 +8,7 @@
 #include "restore/plan/plan.h"
 
 struct dry_run_change {
-	char *folder; /* absolute */
+	char *dir; /* absolute */
 	char *path;
 	struct entry to; /* mode 0: nothing */
 };
@@ -20,12 +20,12 @@ struct dry_run_state {
 
 void dry_run_state_free(struct dry_run_state *t);
 /* The plan's steps in that folder would be done now. */
-void dry_run_state_add(struct dry_run_state *t, const char *folder,
+void dry_run_state_add(struct dry_run_state *t, const char *dir,
 		       const struct plan *plan);
 /* Makes *now, the root of what is there, what it would be. only: the paths that
  * were looked at, NULL: all. Puts trees into the store, and no snapshot. */
 int dry_run_state_apply(const struct dry_run_state *t, struct store *store,
-			const char *folder, char *const *only,
-			struct entry *now, struct err *err);
+			const char *dir, char *const *only, struct entry *now,
+			struct err *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include "guard/table.h"
 #include "snapshot/maintain/purge.h"
 
-static void row_done(struct history_row *row)
+static void history_row_free(struct history_row *row)
 {
 	snapshot_free(&row->snapshot);
 	entry_free(&row->entry);
@@ -28,7 +28,7 @@ void history_free(struct history *h)
 	size_t i;
 
 	for (i = 0; i < h->count; i++)
-		row_done(&h->rows[i]);
+		history_row_free(&h->rows[i]);
 	free(h->rows);
 	pins_free(&h->pins);
 	json_decref(h->commands);
@@ -37,7 +37,7 @@ void history_free(struct history *h)
 
 /* The last that was looked at and is no run's; root.mode 0: none, or the
  * folder was not there. */
-struct before {
+struct previous {
 	struct snapshot snapshot;
 	struct entry entry; /* of the path in it */
 	bool any;
@@ -50,14 +50,15 @@ struct before {
 /* --- what happened to the path --- */
 
 /* Where the same bytes went to or came from. */
-struct search {
+struct rename_search {
 	const struct entry *wanted;
 	bool came; /* look among what went away, else among what is new */
 	const char *name; /* of the path: the best match */
 	char *found;
 };
 
-static bool is_match(const struct search *s, const struct entry *e)
+static bool is_rename_match(const struct rename_search *s,
+			    const struct entry *e)
 {
 	const struct entry *w = s->wanted;
 
@@ -66,14 +67,15 @@ static bool is_match(const struct search *s, const struct entry *e)
 	       oid_equal(&e->content, &w->content);
 }
 
-static int look_at(void *arg, const char *path, const struct entry *a,
-		   const struct entry *b, struct err *err)
+static int match_renamed_entry(void *arg, const char *path,
+			       const struct entry *a, const struct entry *b,
+			       struct err *err)
 {
-	struct search *s = arg;
+	struct rename_search *s = arg;
 	const struct entry *e = s->came ? (b ? NULL : a) : (a ? NULL : b);
 
 	(void)err;
-	if (!e || !*path || !is_match(s, e))
+	if (!e || !*path || !is_rename_match(s, e))
 		return 0;
 	if (!s->found || strcmp(path_name(path), s->name) == 0) {
 		free(s->found);
@@ -82,20 +84,20 @@ static int look_at(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-static int find_rename(struct store *store, const struct before *before,
+static int find_rename(struct store *store, const struct previous *previous,
 		       struct history_row *row, const char *name,
 		       struct err *err)
 {
-	struct search s = {
+	struct rename_search s = {
 		.came = row->change == HISTORY_ADDED,
 		.name = name,
 	};
 
-	if (strcmp(before->snapshot.root_path, row->snapshot.root_path) != 0)
+	if (strcmp(previous->snapshot.root_path, row->snapshot.root_path) != 0)
 		return 0;
-	s.wanted = s.came ? &row->entry : &before->entry;
-	if (tree_diff(store, &before->snapshot.root, &row->snapshot.root,
-		      look_at, &s, err) < 0) {
+	s.wanted = s.came ? &row->entry : &previous->entry;
+	if (tree_diff(store, &previous->snapshot.root, &row->snapshot.root,
+		      match_renamed_entry, &s, err) < 0) {
 		free(s.found);
 		return -err->num;
 	}
@@ -120,7 +122,7 @@ static int count_below(void *arg, const char *path, const struct entry *a,
 }
 
 /* For a folder the tree under it counts too. */
-static bool same_version(const struct entry *a, const struct entry *b)
+static bool is_same_row(const struct entry *a, const struct entry *b)
 {
 	if (!a->mode || !b->mode)
 		return a->mode == b->mode;
@@ -128,12 +130,12 @@ static bool same_version(const struct entry *a, const struct entry *b)
 	       oid_equal(&a->content, &b->content);
 }
 
-static enum history_change change_between(const struct before *before,
+static enum history_change change_between(const struct previous *previous,
 					  const struct entry *b)
 {
-	const struct entry *a = &before->entry;
+	const struct entry *a = &previous->entry;
 
-	if (!before->any)
+	if (!previous->any)
 		return HISTORY_FIRST;
 	if (!a->mode)
 		return HISTORY_ADDED;
@@ -146,73 +148,76 @@ static enum history_change change_between(const struct before *before,
 		       : HISTORY_MODIFIED;
 }
 
-static int describe(struct store *store, const struct before *before,
-		    struct history_row *row, const char *rest, struct err *err)
+static int describe_row(struct store *store, const struct previous *previous,
+			struct history_row *row, const char *rest,
+			struct err *err)
 {
 	const char *name = path_name(rest);
 
-	row->change = change_between(before, &row->entry);
+	row->change = change_between(previous, &row->entry);
 	if (purge_note(&row->snapshot, rest)) {
 		row->change = HISTORY_PURGED;
 		return 0;
 	}
 	if (row->change == HISTORY_ADDED || row->change == HISTORY_DELETED)
-		return find_rename(store, before, row, name, err);
+		return find_rename(store, previous, row, name, err);
 	if (row->change != HISTORY_MODIFIED || !S_ISDIR(row->entry.mode))
 		return 0;
-	return tree_diff(store, &before->entry, &row->entry, count_below, row,
+	return tree_diff(store, &previous->entry, &row->entry, count_below, row,
 			 err);
 }
 
 /* --- gathering --- */
 
-static void before_free(struct before *b)
+static void previous_free(struct previous *b)
 {
 	snapshot_free(&b->snapshot);
 	entry_free(&b->entry);
 	entry_free(&b->made);
 	free(b->run_id);
-	*b = (struct before){0};
+	*b = (struct previous){0};
 }
 
 /* Of what was kept during a run, only what is another version than the last of
  * the same run is one; it becomes the last. */
-static bool again_in_run(struct before *before, const struct history_row *row)
+static bool is_repeated_in_run(struct previous *previous,
+			       const struct history_row *row)
 {
 	const struct snapshot *s = &row->snapshot;
-	bool again = before->run_id && strcmp(before->run_id, s->run_id) == 0 &&
+	bool again = previous->run_id &&
+		     strcmp(previous->run_id, s->run_id) == 0 &&
 		     strcmp(s->reason, "during-run") == 0 &&
-		     same_version(&before->made, &row->entry);
+		     is_same_row(&previous->made, &row->entry);
 
-	entry_free(&before->made);
-	entry_copy(&before->made, &row->entry);
-	free(before->run_id);
-	before->run_id = mem_strdup(s->run_id);
+	entry_free(&previous->made);
+	entry_copy(&previous->made, &row->entry);
+	free(previous->run_id);
+	previous->run_id = mem_strdup(s->run_id);
 	return again;
 }
 
 /* The snapshot becomes the one that the next is compared with. */
-static void keep_before(struct before *before, struct history_row *row)
+static void save_previous(struct previous *previous, struct history_row *row)
 {
 	struct snapshot root = {.root_path =
 					mem_strdup(row->snapshot.root_path)};
 
 	entry_copy(&root.root, &row->snapshot.root);
-	snapshot_free(&before->snapshot);
-	entry_free(&before->entry);
-	before->snapshot = root;
-	entry_copy(&before->entry, &row->entry);
-	before->any = true;
+	snapshot_free(&previous->snapshot);
+	entry_free(&previous->entry);
+	previous->snapshot = root;
+	entry_copy(&previous->entry, &row->entry);
+	previous->any = true;
 }
 
 /* 1: it belongs into the history. */
-static int look_up(struct history *h, struct store *store,
-		   struct before *before, struct history_row *row,
-		   struct err *err)
+static int load_row(struct history *h, struct store *store,
+		    struct previous *previous, struct history_row *row,
+		    struct err *err)
 {
 	const struct snapshot *s = &row->snapshot;
 	const char *rest;
-	bool news, again, purged;
+	bool is_new, again, purged;
 	int got;
 
 	if (!path_below(h->path, s->root_path))
@@ -233,20 +238,21 @@ static int look_up(struct history *h, struct store *store,
 		if (known <= 0 || snapshot_has_note(s, NOTE_INCOMPLETE, rest))
 			return known < 0 ? known : 0;
 	}
-	again = row->of_run && again_in_run(before, row);
-	news = !again && (purged ? !before->purged
-				 : !same_version(&before->entry, &row->entry));
-	if (news && describe(store, before, row, rest, err) < 0)
+	again = row->of_run && is_repeated_in_run(previous, row);
+	is_new = !again &&
+		 (purged ? !previous->purged
+			 : !is_same_row(&previous->entry, &row->entry));
+	if (is_new && describe_row(store, previous, row, rest, err) < 0)
 		return -err->num;
 	if (!row->of_run) {
-		keep_before(before, row);
-		before->purged = purged;
+		save_previous(previous, row);
+		previous->purged = purged;
 	}
-	return news;
+	return is_new;
 }
 
-static int add_one(struct history *h, struct store *store, uint64_t seq,
-		   struct before *before, struct err *err)
+static int add_row(struct history *h, struct store *store, uint64_t seq,
+		   struct previous *previous, struct err *err)
 {
 	struct history_row row = {0};
 	struct snapshot *s = &row.snapshot;
@@ -263,7 +269,7 @@ static int add_one(struct history *h, struct store *store, uint64_t seq,
 			h->commands, s->run_id,
 			json_stringn_nocheck(s->command, strlen(s->command)));
 	if (h->path)
-		got = look_up(h, store, before, &row, err);
+		got = load_row(h, store, previous, &row, err);
 	else
 		got = !h->project || strcmp(s->root_path, h->project) == 0;
 	if (got > 0) {
@@ -271,13 +277,13 @@ static int add_one(struct history *h, struct store *store, uint64_t seq,
 		h->rows[h->count++] = row;
 		return 0;
 	}
-	row_done(&row);
+	history_row_free(&row);
 	return got;
 }
 
 int history_load(struct history *h, struct store *store, struct err *err)
 {
-	AUTO(before) struct before before = {0};
+	AUTO(previous) struct previous previous = {0};
 	auto_free uint64_t *seqs = NULL;
 	size_t count = 0, i;
 
@@ -285,7 +291,7 @@ int history_load(struct history *h, struct store *store, struct err *err)
 	if (catalog_list(store, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		if (add_one(h, store, seqs[i], &before, err) < 0)
+		if (add_row(h, store, seqs[i], &previous, err) < 0)
 			return err_context(err, "snapshot %" PRIu64, seqs[i]);
 		if (h->progress)
 			h->progress(h->arg, i + 1, count);
@@ -316,14 +322,14 @@ static const char *command_of(const struct history *h, const struct snapshot *s)
 	return *s->command || !of_run ? s->command : of_run;
 }
 
-static void add_part(struct buf *to, const char *text)
+static void add_reason_part(struct buf *to, const char *text)
 {
 	if (to->len)
 		buf_add_text(to, "  ");
 	buf_add_text(to, text);
 }
 
-static void add_counts(struct buf *to, const struct history_row *row)
+static void add_row_counts(struct buf *to, const struct history_row *row)
 {
 	if (row->added)
 		buf_printf(to, "+%zu ", row->added);
@@ -335,7 +341,8 @@ static void add_counts(struct buf *to, const struct history_row *row)
 		to->len--;
 }
 
-static char *size_text(const struct history *h, const struct history_row *row)
+static char *row_size_text(const struct history *h,
+			   const struct history_row *row)
 {
 	AUTO(buf) struct buf counts = {0};
 
@@ -345,13 +352,13 @@ static char *size_text(const struct history *h, const struct history_row *row)
 		return mem_strdup("");
 	if (S_ISREG(row->entry.mode))
 		return mem_strdup(text_size(row->entry.size));
-	add_counts(&counts, row);
+	add_row_counts(&counts, row);
 	return mem_strdup(counts.len ? buf_text(&counts)
 				     : jsonout_type(row->entry.mode));
 }
 
 /* Without those about what was left out as it was said. */
-static size_t count_notes(const struct snapshot *s)
+static size_t count_snapshot_notes(const struct snapshot *s)
 {
 	size_t i, n = 0;
 
@@ -361,7 +368,8 @@ static size_t count_notes(const struct snapshot *s)
 }
 
 /* Why: what the user said, what was run, where it came from, who. */
-static char *why_text(const struct history *h, const struct history_row *row)
+static char *row_reason_text(const struct history *h,
+			     const struct history_row *row)
 {
 	const struct snapshot *s = &row->snapshot;
 	const char *command = command_of(h, s);
@@ -371,7 +379,7 @@ static char *why_text(const struct history *h, const struct history_row *row)
 	if (!h->path && !h->project)
 		output_name(&b, s->root_path);
 	if (row->change == HISTORY_PURGED && !row->entry.mode)
-		add_part(&b, "with a folder above it");
+		add_reason_part(&b, "with a folder above it");
 	if (row->renamed) {
 		AUTO(buf) struct buf name = {0};
 
@@ -379,26 +387,27 @@ static char *why_text(const struct history *h, const struct history_row *row)
 			    path_below(row->renamed, s->root_path)
 				    ? path_rest(row->renamed, s->root_path)
 				    : row->renamed);
-		add_part(&b, row->change == HISTORY_ADDED ? "from " : "now ");
+		add_reason_part(&b, row->change == HISTORY_ADDED ? "from "
+								 : "now ");
 		buf_add_text(&b, buf_text(&name));
 	}
 	if (*s->message || *command) {
-		add_part(&b, "");
+		add_reason_part(&b, "");
 		output_truncated(&b, *s->message ? s->message : command);
 	}
 	if (s->tags) {
-		add_part(&b, "[");
+		add_reason_part(&b, "[");
 		output_list(&b, s->tags);
 		buf_add_char(&b, ']');
 	}
 	if (pins_has(&h->pins, s->seq))
-		add_part(&b, "(pinned)");
+		add_reason_part(&b, "(pinned)");
 	if (s->excludes) {
-		add_part(&b, "(without ");
+		add_reason_part(&b, "(without ");
 		output_list(&b, s->excludes);
 		buf_add_char(&b, ')');
 	}
-	notes = count_notes(s);
+	notes = count_snapshot_notes(s);
 	if (notes)
 		buf_printf(&b, "%s(%s)", b.len ? "  " : "",
 			   text_count(notes, "note"));
@@ -421,8 +430,8 @@ void history_print(const struct history *h, size_t count)
 		const struct history_row *row = &h->rows[i];
 		const struct snapshot *s = &row->snapshot;
 		auto_free char *number = mem_printf("%" PRIu64, s->seq);
-		auto_free char *size = size_text(h, row);
-		auto_free char *why = why_text(h, row);
+		auto_free char *size = row_size_text(h, row);
+		auto_free char *why = row_reason_text(h, row);
 
 		table_row(&t, (const char *const[]){
 				      number, output_time(s->time), s->reason,
@@ -433,7 +442,7 @@ void history_print(const struct history *h, size_t count)
 	table_print(&t, "", stdout);
 }
 
-static void json_version(json_t *object, const struct history_row *row)
+static void json_row(json_t *object, const struct history_row *row)
 {
 	const struct entry *e = &row->entry;
 	char mode[16];
@@ -460,7 +469,7 @@ static void json_version(json_t *object, const struct history_row *row)
 
 void history_json(const struct history *h, size_t count)
 {
-	json_t *whole = json_object(), *array = json_array();
+	json_t *document = json_object(), *array = json_array();
 	size_t i = h->count, n = 0;
 
 	while (i-- > 0 && n++ < count) {
@@ -485,14 +494,14 @@ void history_json(const struct history *h, size_t count)
 		(void)json_object_set_new(object, "excludes",
 					  jsonout_texts(s->excludes));
 		if (h->path) {
-			json_version(object, row);
+			json_row(object, row);
 		} else {
 			jsonout_number(object, "files", s->files);
 			jsonout_number(object, "bytes", s->bytes);
 		}
 		(void)json_array_append_new(array, object);
 	}
-	jsonout_text(whole, "schema", "guard.log/1");
-	(void)json_object_set_new(whole, "snapshots", array);
-	jsonout_print(whole);
+	jsonout_text(document, "schema", "guard.log/1");
+	(void)json_object_set_new(document, "snapshots", array);
+	jsonout_print(document);
 }

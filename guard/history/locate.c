@@ -11,7 +11,7 @@
 #include "guard/resolve_run.h"
 
 /* "12" or "s12"; 0 when it is no number. */
-static uint64_t plain_number(const char *when)
+static uint64_t parse_plain_number(const char *when)
 {
 	unsigned long number;
 
@@ -22,8 +22,8 @@ static uint64_t plain_number(const char *when)
 	return number;
 }
 
-static int path_in(const struct snapshot *s, const char *arg, char **ret,
-		   struct err *err)
+static int find_path_in_snapshot(const struct snapshot *s, const char *arg,
+				 char **ret, struct err *err)
 {
 	auto_free char *path = NULL;
 
@@ -55,7 +55,7 @@ static int locate_number(struct context *c, uint64_t number, const char *arg,
 	AUTO(snapshot) struct snapshot s = {0};
 	int got = catalog_load(c->store, number, &s, err);
 
-	if (got < 0 || path_in(&s, arg, ret_path, err) < 0)
+	if (got < 0 || find_path_in_snapshot(&s, arg, ret_path, err) < 0)
 		return -err->num;
 	*ret = s;
 	s = (struct snapshot){0};
@@ -66,7 +66,7 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 		    struct snapshot *ret, char **ret_path, struct err *err)
 {
 	auto_free char *path = NULL;
-	uint64_t number = plain_number(when);
+	uint64_t number = parse_plain_number(when);
 	int got;
 
 	if (number)
@@ -90,7 +90,7 @@ int locate_snapshot(struct context *c, const char *when, const char *arg,
 
 /* How much of the text is like the form: 0 stands for a digit, a blank for
  * itself or a T. 0: not all of the form. */
-static size_t like(const char *t, const char *form)
+static size_t match_time_form(const char *t, const char *form)
 {
 	size_t i;
 
@@ -107,20 +107,20 @@ static size_t like(const char *t, const char *form)
 
 /* How long the time is that the text begins with, 0: none. Two digits, a colon
  * and two digits alone are a file of a snapshot, unless a path follows. */
-static size_t time_len(const char *t)
+static size_t time_prefix_len(const char *t)
 {
 	static const char *const days[] = {"0000-00-00 ", "today ",
 					   "yesterday "};
 	size_t i, day = 0, clock;
 
 	for (i = 0; i < 3 && !day; i++)
-		day = like(t, days[i]);
-	clock = like(t + day, "00:00");
+		day = match_time_form(t, days[i]);
+	clock = match_time_form(t + day, "00:00");
 	if (!clock)
 		return 0;
 	clock += day;
 	/* Seconds, if a path or the end follows them. */
-	if (like(t + clock, ":00") &&
+	if (match_time_form(t + clock, ":00") &&
 	    (t[clock + 3] == ':' || t[clock + 3] == 'Z' || !t[clock + 3]))
 		clock += 3;
 	return day || t[clock] == ':' ? clock : 0;
@@ -128,7 +128,7 @@ static size_t time_len(const char *t)
 
 void locate_split(const char *arg, char **ret_when, char **ret_path)
 {
-	const char *colon = strchr(arg + time_len(arg), ':');
+	const char *colon = strchr(arg + time_prefix_len(arg), ':');
 
 	*ret_when = colon ? mem_strndup(arg, (size_t)(colon - arg))
 			  : mem_strdup(arg);

@@ -10,7 +10,7 @@
 /* As git: who has a NUL this early is no text. */
 #define BINARY_WITHIN 8000
 
-static char *escape(const char *text)
+static char *escape_regex(const char *text)
 {
 	struct buf b = {0};
 
@@ -37,7 +37,7 @@ static const char *skip_brackets(const char *at)
  * The longest text that stands in every match: what is found by its bytes
  * needs no automaton. Only plain expressions are understood.
  */
-static char *required(const char *at)
+static char *required_text(const char *at)
 {
 	AUTO(buf) struct buf run = {0}, best = {0};
 
@@ -67,10 +67,10 @@ static char *required(const char *at)
 int matcher_compile(struct matcher *ret, const char *pattern, bool fixed,
 		    bool no_case, struct err *err)
 {
-	auto_free char *escaped = fixed ? escape(pattern) : NULL;
+	auto_free char *escaped = fixed ? escape_regex(pattern) : NULL;
 	struct matcher m = {.text = no_case ? mem_strdup("")
 				    : fixed ? mem_strdup(pattern)
-					    : required(pattern)};
+					    : required_text(pattern)};
 	char why[160];
 	int got;
 
@@ -117,8 +117,8 @@ static bool find_regex(const struct matcher *m, const char *data, size_t len,
 }
 
 /* from is the start of a line. */
-static bool find(const struct matcher *m, const char *data, size_t len,
-		 size_t from, size_t *ret_start, size_t *ret_end)
+static bool find_match(const struct matcher *m, const char *data, size_t len,
+		       size_t from, size_t *ret_start, size_t *ret_end)
 {
 	const char *found;
 
@@ -144,7 +144,7 @@ static bool find(const struct matcher *m, const char *data, size_t len,
 	return false;
 }
 
-static uint64_t count_lines(const char *data, size_t len)
+static uint64_t count_line_feeds(const char *data, size_t len)
 {
 	const char *end = data + len;
 	uint64_t n = 0;
@@ -158,13 +158,14 @@ static uint64_t count_lines(const char *data, size_t len)
 }
 
 /* Whole lines; the last one perhaps without its line feed. */
-static int scan(struct scanner *s, const char *data, size_t len,
-		struct err *err)
+static int scan_lines(struct scanner *s, const char *data, size_t len,
+		      struct err *err)
 {
 	size_t from = 0, counted = 0, start, end;
 	int got;
 
-	while (from < len && find(s->matcher, data, len, from, &start, &end)) {
+	while (from < len &&
+	       find_match(s->matcher, data, len, from, &start, &end)) {
 		const char *before = memrchr(data, '\n', start);
 		const char *feed = memchr(data + start, '\n', len - start);
 		size_t line = before ? (size_t)(before - data) + 1 : 0;
@@ -176,7 +177,7 @@ static int scan(struct scanner *s, const char *data, size_t len,
 		s->any = true;
 		if (!s->each || s->binary)
 			return 1;
-		s->lines += count_lines(data + counted, line - counted);
+		s->lines += count_line_feeds(data + counted, line - counted);
 		counted = line;
 		got = s->each(s->arg,
 			      &(struct match){
@@ -191,29 +192,29 @@ static int scan(struct scanner *s, const char *data, size_t len,
 			return got;
 		from = stop + 1;
 	}
-	s->lines += count_lines(data + counted, len - counted);
+	s->lines += count_line_feeds(data + counted, len - counted);
 	return 0;
 }
 
 /* Completes the line that has begun; *ret_used: bytes of data it took. */
-static int end_line(struct scanner *s, const char *data, size_t len,
-		    size_t *ret_used, struct err *err)
+static int complete_line(struct scanner *s, const char *data, size_t len,
+			 size_t *ret_used, struct err *err)
 {
 	const char *feed = memchr(data, '\n', len);
 	size_t used = feed ? (size_t)(feed - data) + 1 : len;
-	size_t room = MATCHER_LINE_MAX - s->rest.len;
+	size_t free_bytes = MATCHER_LINE_MAX - s->rest.len;
 	int got = 0;
 
 	*ret_used = used;
 	if (!s->cut) {
-		buf_add(&s->rest, data, used < room ? used : room);
-		s->cut = used > room;
+		buf_add(&s->rest, data, used < free_bytes ? used : free_bytes);
+		s->cut = used > free_bytes;
 	}
 	if (!feed)
 		return 0;
 	if (s->cut)
 		buf_add_char(&s->rest, '\n');
-	got = scan(s, (const char *)s->rest.data, s->rest.len, err);
+	got = scan_lines(s, (const char *)s->rest.data, s->rest.len, err);
 	buf_clear(&s->rest);
 	s->cut = false;
 	return got;
@@ -231,7 +232,7 @@ int scanner_add(struct scanner *s, const void *bytes, size_t len,
 		s->binary = true;
 	s->seen += len;
 	if (s->rest.len || s->cut) {
-		got = end_line(s, data, len, &used, err);
+		got = complete_line(s, data, len, &used, err);
 		if (got)
 			return got;
 		data += used;
@@ -239,18 +240,19 @@ int scanner_add(struct scanner *s, const void *bytes, size_t len,
 	}
 	feed = memrchr(data, '\n', len);
 	used = feed ? (size_t)(feed - data) + 1 : 0;
-	got = used ? scan(s, data, used, err) : 0;
+	got = used ? scan_lines(s, data, used, err) : 0;
 	if (got)
 		return got;
-	return len > used ? end_line(s, data + used, len - used, &used, err)
-			  : 0;
+	return len > used
+		       ? complete_line(s, data + used, len - used, &used, err)
+		       : 0;
 }
 
 int scanner_end(struct scanner *s, struct err *err)
 {
-	return s->rest.len
-		       ? scan(s, (const char *)s->rest.data, s->rest.len, err)
-		       : 0;
+	return s->rest.len ? scan_lines(s, (const char *)s->rest.data,
+					s->rest.len, err)
+			   : 0;
 }
 
 void scanner_free(struct scanner *s)

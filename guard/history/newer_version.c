@@ -7,44 +7,45 @@
 #include "base/path.h"
 #include "guard/history/pathglob.h"
 
-struct search {
+struct newer_search {
 	struct store *store;
 	const struct newer_version *n;
 	bool found;
 };
 
 /* It, or a folder that it lies in, is like the pattern. */
-static bool is_asked_for(const struct newer_version *n, const char *path)
+static bool is_newer_wanted(const struct newer_version *n, const char *path)
 {
-	auto_free char *whole = path_join(n->path, path);
+	auto_free char *full_path = path_join(n->path, path);
 	size_t least = strlen(n->path);
 	char *slash;
 
-	if (!n->pattern || pathglob_match(n->pattern, whole))
+	if (!n->pattern || pathglob_match(n->pattern, full_path))
 		return true;
-	while ((slash = strrchr(whole, '/')) && slash > whole + least) {
+	while ((slash = strrchr(full_path, '/')) && slash > full_path + least) {
 		*slash = '\0';
-		if (pathglob_match(n->pattern, whole))
+		if (pathglob_match(n->pattern, full_path))
 			return true;
 	}
 	return false;
 }
 
 /* What one of some paths lacks, it says nothing of. */
-static int each(void *arg, const char *path, const struct entry *a,
-		const struct entry *b, struct err *err)
+static int note_newer_entry(void *arg, const char *path, const struct entry *a,
+			    const struct entry *b, struct err *err)
 {
-	struct search *s = arg;
+	struct newer_search *s = arg;
 
 	(void)err;
 	if (b && !S_ISDIR(b->mode) && (!a || !entry_same_content(a, b)) &&
-	    is_asked_for(s->n, path))
+	    is_newer_wanted(s->n, path))
 		s->found = true;
 	return 0;
 }
 
 /* What was there before an earlier restore or undo is had by its number. */
-static bool counts(const struct newer_version *n, const struct snapshot *s)
+static bool is_newer_candidate(const struct newer_version *n,
+			       const struct snapshot *s)
 {
 	return path_below(n->path, s->root_path) && !snapshot_of_run(s) &&
 	       (s->root.flags & ENTRY_INCOMPLETE) && !s->excludes &&
@@ -54,26 +55,29 @@ static bool counts(const struct newer_version *n, const struct snapshot *s)
 }
 
 /* 1: it has some of it, and search.found is set if that differs; 0: none. */
-static int compare(struct search *search, const struct snapshot *s,
-		   const struct entry *e, struct err *err)
+static int compare_with_chosen(struct newer_search *newer_search,
+			       const struct snapshot *s, const struct entry *e,
+			       struct err *err)
 {
 	AUTO(entry) struct entry part = {0};
 	int got;
 
-	if (!counts(search->n, s))
+	if (!is_newer_candidate(newer_search->n, s))
 		return 0;
-	got = tree_lookup(search->store, &s->root,
-			  path_rest(search->n->path, s->root_path), &part, err);
+	got = tree_lookup(newer_search->store, &s->root,
+			  path_rest(newer_search->n->path, s->root_path), &part,
+			  err);
 	if (got <= 0)
 		return got;
-	got = tree_diff(search->store, e, &part, each, search, err);
+	got = tree_diff(newer_search->store, e, &part, note_newer_entry,
+			newer_search, err);
 	return got < 0 ? got : 1;
 }
 
 int newer_version_find(struct store *store, const struct newer_version *n,
 		       uint64_t *ret_seq, struct err *err)
 {
-	struct search search = {.store = store, .n = n};
+	struct newer_search newer_search = {.store = store, .n = n};
 	AUTO(entry) struct entry e = {0};
 	auto_free uint64_t *seqs = NULL;
 	size_t count;
@@ -84,7 +88,7 @@ int newer_version_find(struct store *store, const struct newer_version *n,
 		return -err->num;
 	if (!S_ISDIR(e.mode))
 		return 0;
-	while (count-- && seqs[count] > n->than->seq && !search.found) {
+	while (count-- && seqs[count] > n->than->seq && !newer_search.found) {
 		AUTO(snapshot) struct snapshot s = {0};
 		struct err damage;
 		int got;
@@ -92,11 +96,11 @@ int newer_version_find(struct store *store, const struct newer_version *n,
 		/* A damaged one, or one that is pruned meanwhile. */
 		if (catalog_load(store, seqs[count], &s, &damage) < 0)
 			continue;
-		got = compare(&search, &s, &e, err);
+		got = compare_with_chosen(&newer_search, &s, &e, err);
 		*ret_seq = s.seq;
 		/* Of a pattern each may have another part. */
 		if (got < 0 || (got && !n->pattern))
-			return got < 0 ? got : search.found;
+			return got < 0 ? got : newer_search.found;
 	}
-	return search.found;
+	return newer_search.found;
 }

@@ -7,30 +7,31 @@
 #include "base/path.h"
 
 /* Less is read in no time, and a snapshot of all of it is worth more. */
-#define LARGE 2000
+#define LARGE_PROJECT 2000
 /* So many times more things there are than such as are looked at. */
-#define MUCH_MORE 8
+#define PARTIAL_SHARE 8
 #define PARTIAL_PATHS_MAX 1000
 
 uint64_t partial_snapshot_max_paths(const struct snapshot *s)
 {
-	uint64_t things = s->files + s->dirs;
+	uint64_t entries = s->files + s->dirs;
 
-	if (things < LARGE || (s->root.flags & ENTRY_INCOMPLETE))
+	if (entries < LARGE_PROJECT || (s->root.flags & ENTRY_INCOMPLETE))
 		return 0;
-	return things / MUCH_MORE < PARTIAL_PATHS_MAX ? things / MUCH_MORE
-						      : PARTIAL_PATHS_MAX;
+	return entries / PARTIAL_SHARE < PARTIAL_PATHS_MAX
+		       ? entries / PARTIAL_SHARE
+		       : PARTIAL_PATHS_MAX;
 }
 
-struct counting {
+struct partial_count {
 	uint64_t count, max;
 };
 
 /* -E2BIG: it is known that all has to be looked at. */
-static int count_one(void *arg, const char *path, const struct entry *e,
-		     struct err *err)
+static int count_partial_path(void *arg, const char *path,
+			      const struct entry *e, struct err *err)
 {
-	struct counting *c = arg;
+	struct partial_count *c = arg;
 
 	(void)path;
 	/* Other names of a file may be anywhere. */
@@ -39,7 +40,7 @@ static int count_one(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_partial_paths(const void *a, const void *b)
 {
 	return path_compare(*(char *const *)a, *(char *const *)b);
 }
@@ -53,7 +54,7 @@ char **partial_snapshot_paths(const struct restore_target *targets,
 	for (i = 0; i < count; i++)
 		mem_list_add(&paths, targets[i].path);
 	if (count)
-		qsort(paths, count, sizeof(*paths), by_path);
+		qsort(paths, count, sizeof(*paths), compare_partial_paths);
 	return paths;
 }
 
@@ -61,7 +62,7 @@ int partial_snapshot_targets(struct store *store,
 			     const struct restore_target *targets, size_t count,
 			     char ***ret, struct err *err)
 {
-	struct counting c = {0};
+	struct partial_count c = {0};
 	size_t i;
 
 	*ret = NULL;
@@ -72,7 +73,7 @@ int partial_snapshot_targets(struct store *store,
 		c.max = partial_snapshot_max_paths(&t->snapshot);
 		if (!c.max || !*t->path || path_has_part(t->path, ".git"))
 			return 0;
-		got = tree_each(store, &t->entry, count_one, &c, err);
+		got = tree_each(store, &t->entry, count_partial_path, &c, err);
 		if (got < 0)
 			return got == -E2BIG ? 0 : got;
 	}

@@ -11,23 +11,23 @@ bool pathglob_has_wildcards(const char *text)
 	return text[strcspn(text, "*?[")] != '\0';
 }
 
-static size_t part_len(const char *at)
+static size_t glob_part_len(const char *at)
 {
 	return strcspn(at, "/");
 }
 
-static const char *behind(const char *at)
+static const char *next_glob_part(const char *at)
 {
-	at += part_len(at);
+	at += glob_part_len(at);
 	while (*at == '/')
 		at++;
 	return at;
 }
 
-static bool match_part(const char *pattern, const char *name)
+static bool match_glob_part(const char *pattern, const char *name)
 {
-	auto_free char *p = mem_strndup(pattern, part_len(pattern));
-	auto_free char *n = mem_strndup(name, part_len(name));
+	auto_free char *p = mem_strndup(pattern, glob_part_len(pattern));
+	auto_free char *n = mem_strndup(name, glob_part_len(name));
 
 	if (!pathglob_has_wildcards(p) || strcmp(n, ".git") == 0)
 		return strcmp(p, n) == 0;
@@ -36,7 +36,7 @@ static bool match_part(const char *pattern, const char *name)
 
 static bool is_any_depth(const char *pattern)
 {
-	return part_len(pattern) == 2 && strncmp(pattern, "**", 2) == 0;
+	return glob_part_len(pattern) == 2 && strncmp(pattern, "**", 2) == 0;
 }
 
 bool pathglob_match(const char *pattern, const char *path)
@@ -46,17 +46,18 @@ bool pathglob_match(const char *pattern, const char *path)
 
 	while (*pattern || *path) {
 		if (*pattern && is_any_depth(pattern)) {
-			pattern = behind(pattern);
+			pattern = next_glob_part(pattern);
 			/* At the end it stands for at least one name. */
 			if (!*pattern)
 				pattern = "*";
 			again = pattern;
 			from = path;
-		} else if (*pattern && *path && match_part(pattern, path)) {
-			pattern = behind(pattern);
-			path = behind(path);
+		} else if (*pattern && *path &&
+			   match_glob_part(pattern, path)) {
+			pattern = next_glob_part(pattern);
+			path = next_glob_part(path);
 		} else if (again && *from && *from != '.') {
-			from = behind(from);
+			from = next_glob_part(from);
 			pattern = again;
 			path = from;
 		} else {

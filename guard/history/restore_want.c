@@ -65,7 +65,7 @@ static int keep_git(void *arg, const char *path, const struct entry *e,
 {
 	struct keep_git *k = arg;
 	auto_free char *parent = path_parent(path);
-	auto_free char *whole = path_join(k->prefix, path);
+	auto_free char *full_path = path_join(k->prefix, path);
 	AUTO(entry) struct entry now = {0};
 	int got;
 
@@ -73,11 +73,11 @@ static int keep_git(void *arg, const char *path, const struct entry *e,
 	if (strcmp(path_name(path), ".git") != 0 ||
 	    path_has_part(parent, ".git"))
 		return 0;
-	got = tree_lookup(k->w->store, k->w->now, whole, &now, err);
+	got = tree_lookup(k->w->store, k->w->now, full_path, &now, err);
 	if (got <= 0)
 		return got;
 	k->kept++;
-	return tree_editor_put(k->ed, whole, &now, err);
+	return tree_editor_put(k->ed, full_path, &now, err);
 }
 
 struct leave_out {
@@ -102,10 +102,12 @@ static int stay_in(const struct leave_out *l, const char *path,
 	    tree_load(l->store, &now->content, &tree, err) < 0)
 		return -err->num;
 	for (i = 0; i < tree.count; i++) {
-		auto_free char *whole = path_join(path, tree.entries[i].name);
+		auto_free char *full_path =
+			path_join(path, tree.entries[i].name);
 
 		if (!tree_find(&old, tree.entries[i].name) &&
-		    tree_editor_put(l->ed, whole, &tree.entries[i], err) < 0)
+		    tree_editor_put(l->ed, full_path, &tree.entries[i], err) <
+			    0)
 			return -err->num;
 	}
 	return 0;
@@ -119,7 +121,7 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 		     struct err *err)
 {
 	struct leave_out *l = arg;
-	auto_free char *whole = path_join(l->prefix, path);
+	auto_free char *full_path = path_join(l->prefix, path);
 	AUTO(entry) struct entry now = {0};
 	bool folder = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
@@ -127,30 +129,30 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 
 	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !folder))
 		return 0;
-	if (tree_lookup(l->store, l->now, whole, &now, err) < 0)
+	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
 	purged = purge_note(&l->from->snapshot, stored);
 	if (folder)
 		output_warn(
 			"not all of %s is in this snapshot: what is missing "
 			"is left as it is",
-			text_quote(*whole ? whole : "."));
+			text_quote(*full_path ? full_path : "."));
 	else
-		output_warn("%s is left out: it %s%s", text_quote(whole),
+		output_warn("%s is left out: it %s%s", text_quote(full_path),
 			    purged ? "was " : "",
 			    purged ? purged
 				   : "could not be read whole when it was "
 				     "stored");
 	if (!folder)
-		return tree_editor_put(l->ed, whole, &now, err);
+		return tree_editor_put(l->ed, full_path, &now, err);
 	if (!S_ISDIR(now.mode)) {
 		entry_free(&now);
 		entry_copy(&now, e);
 		now.flags &= ~ENTRY_INCOMPLETE;
-	} else if (l->exact && stay_in(l, whole, e, &now, err) < 0) {
+	} else if (l->exact && stay_in(l, full_path, e, &now, err) < 0) {
 		return -err->num;
 	}
-	return tree_editor_put_dir(l->ed, whole, &now, err);
+	return tree_editor_put_dir(l->ed, full_path, &now, err);
 }
 
 int restore_want_skip_unread(struct store *store, const struct entry *now,

@@ -20,15 +20,15 @@ static void target_hardlinks_free(struct target_hardlinks *p)
 	free(p->groups);
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_link_groups(const void *a, const void *b)
 {
 	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
 
 	return (p > q) - (p < q);
 }
 
-static int each_target(void *arg, const char *path, const struct entry *e,
-		       struct err *err)
+static int add_target_group(void *arg, const char *path, const struct entry *e,
+			    struct err *err)
 {
 	struct target_hardlinks *p = arg;
 
@@ -41,8 +41,8 @@ static int each_target(void *arg, const char *path, const struct entry *e,
 	return 0;
 }
 
-static int each_stored(void *arg, const char *path, const struct entry *e,
-		       struct err *err)
+static int add_outside_link(void *arg, const char *path, const struct entry *e,
+			    struct err *err)
 {
 	struct target_hardlinks *p = arg;
 	AUTO(entry) struct entry now = {0};
@@ -50,7 +50,7 @@ static int each_stored(void *arg, const char *path, const struct entry *e,
 
 	if (!e->link_group || !S_ISREG(e->mode) || path_below(path, p->path) ||
 	    !bsearch(&e->link_group, p->groups, p->count, sizeof(*p->groups),
-		     by_number))
+		     compare_link_groups))
 		return 0;
 	got = tree_lookup(p->store, p->now, path, &now, err);
 	if (got <= 0)
@@ -74,10 +74,10 @@ int target_hardlinks_add(struct store *store, const struct entry *now,
 		.ed = ed,
 	};
 
-	if (tree_each(store, target, each_target, &p, err) < 0)
+	if (tree_each(store, target, add_target_group, &p, err) < 0)
 		return -err->num;
 	if (!p.count)
 		return 0;
-	qsort(p.groups, p.count, sizeof(*p.groups), by_number);
-	return tree_each(store, stored, each_stored, &p, err);
+	qsort(p.groups, p.count, sizeof(*p.groups), compare_link_groups);
+	return tree_each(store, stored, add_outside_link, &p, err);
 }

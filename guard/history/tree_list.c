@@ -30,14 +30,14 @@ static char type_letter(uint32_t mode)
 	}
 }
 
-static void add_name(struct buf *b, const struct entry *e)
+static void add_listed_name(struct buf *b, const struct entry *e)
 {
 	output_name(b, e->name);
 	if (S_ISDIR(e->mode))
 		buf_add_char(b, '/');
 }
 
-static void add_long(struct table *t, const struct entry *e)
+static void add_long_row(struct table *t, const struct entry *e)
 {
 	auto_free char *mode =
 		mem_printf("%c%04o", type_letter(e->mode), e->mode & 07777);
@@ -48,7 +48,7 @@ static void add_long(struct table *t, const struct entry *e)
 	AUTO(buf) struct buf name = {0};
 	char chattr[CHATTR_TEXT_LEN];
 
-	add_name(&name, e);
+	add_listed_name(&name, e);
 	if (e->link) {
 		buf_add_text(&name, " -> ");
 		output_name(&name, e->link);
@@ -86,14 +86,14 @@ static json_t *json_entry(const struct entry *e)
 	return object;
 }
 
-static void print_one(const struct entry *e, enum tree_list_form form,
-		      struct table *t, json_t *array)
+static void print_listed_entry(const struct entry *e, enum tree_list_form form,
+			       struct table *t, json_t *array)
 {
 	AUTO(buf) struct buf b = {0};
 
 	switch (form) {
 	case TREE_LIST_LONG:
-		add_long(t, e);
+		add_long_row(t, e);
 		break;
 	case TREE_LIST_RAW:
 		(void)printf("%s%c", e->name, '\0');
@@ -102,7 +102,7 @@ static void print_one(const struct entry *e, enum tree_list_form form,
 		(void)json_array_append_new(array, json_entry(e));
 		break;
 	default:
-		add_name(&b, e);
+		add_listed_name(&b, e);
 		(void)printf("%s\n", buf_text(&b));
 	}
 }
@@ -110,17 +110,18 @@ static void print_one(const struct entry *e, enum tree_list_form form,
 void tree_list_entries(const struct tree *tree, enum tree_list_form form)
 {
 	AUTO(table) struct table t = {.columns = 5};
-	json_t *array = json_array(), *whole;
+	json_t *array = json_array(), *document;
 	size_t i;
 
 	for (i = 0; i < tree->count; i++)
-		print_one(&tree->entries[i], form, &t, array);
+		print_listed_entry(&tree->entries[i], form, &t, array);
 	table_print(&t, "", stdout);
 	if (form == TREE_LIST_JSON) {
-		whole = json_object();
-		jsonout_text(whole, "schema", "guard.ls/1");
-		(void)json_object_set_new(whole, "entries", json_incref(array));
-		jsonout_print(whole);
+		document = json_object();
+		jsonout_text(document, "schema", "guard.ls/1");
+		(void)json_object_set_new(document, "entries",
+					  json_incref(array));
+		jsonout_print(document);
 	}
 	json_decref(array);
 }

@@ -12,7 +12,7 @@
 #include "guard/partial_discard.h"
 #include "restore/workspace.h"
 
-static int open_workspace(const struct undo_discard *u, struct err *err)
+static int open_project_workspace(const struct undo_discard *u, struct err *err)
 {
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
@@ -38,7 +38,7 @@ static void say_how_again(const struct undo_discard *u, const char *paths)
 
 static int forget_run(const struct undo_discard *u, struct err *err)
 {
-	auto_close int fd = open_workspace(u, err);
+	auto_close int fd = open_project_workspace(u, err);
 
 	if (fd < 0 ||
 	    (!u->dry && action_forget_discard(fd, u->last->run_id,
@@ -64,7 +64,7 @@ static int bring_run(const struct undo_discard *u, struct err *err)
 		return STATUS_OK;
 	if (!output_confirm(u->yes, "guard: bring run %s back?", run))
 		return STATUS_REFUSED;
-	fd = open_workspace(u, err);
+	fd = open_project_workspace(u, err);
 	if (fd < 0)
 		return fd;
 	lock = action_announce_discard(fd, run, err);
@@ -92,7 +92,7 @@ static int bring_run(const struct undo_discard *u, struct err *err)
 
 static int forget_paths(const struct undo_discard *u, struct err *err)
 {
-	auto_close int fd = open_workspace(u, err);
+	auto_close int fd = open_project_workspace(u, err);
 	auto_close int lock = -1;
 
 	if (fd < 0)
@@ -163,7 +163,7 @@ static int put_back(const struct undo_discard *u, const struct session *s,
 		    struct err *err)
 {
 	const struct action *last = u->last;
-	auto_close int fd = open_workspace(u, err);
+	auto_close int fd = open_project_workspace(u, err);
 	auto_close int lock = fd < 0 ? -1 : action_lock(fd, err);
 	struct action next = *last;
 	char undo[] = "undo", kind[] = ACTION_PARTS;

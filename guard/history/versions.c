@@ -151,19 +151,19 @@ static int note_change(void *arg, const char *path, const struct entry *a,
 {
 	struct loading *l = arg;
 	struct versions *v = l->v;
-	auto_free char *whole = path_join(l->chain->top_path, path);
+	auto_free char *full_path = path_join(l->chain->top_path, path);
 	struct version *item;
 
 	(void)err;
 	if (a && b && same_version(a, b))
 		return 0;
-	if (a && (!v->want || v->want(v->arg, whole, a)))
-		close_version(l->chain, find(l, whole, a));
-	if (!b || (v->want && !v->want(v->arg, whole, b)))
+	if (a && (!v->want || v->want(v->arg, full_path, a)))
+		close_version(l->chain, find(l, full_path, a));
+	if (!b || (v->want && !v->want(v->arg, full_path, b)))
 		return 0;
-	item = find(l, whole, b);
+	item = find(l, full_path, b);
 	if (!item)
-		item = add(l, whole, b);
+		item = add(l, full_path, b);
 	item->opened = l->chain->length + 1;
 	return 0;
 }
