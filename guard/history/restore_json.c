@@ -5,7 +5,7 @@
 #include "guard/jsonout.h"
 #include "guard/history/plan_summary.h"
 
-static json_t *json_from(const struct sources *s)
+static json_t *json_sources(const struct sources *s)
 {
 	json_t *array = json_array();
 	size_t i;
@@ -29,7 +29,7 @@ void restore_json(const struct restore_report *t)
 	jsonout_text(object, "schema", "guard.restore/1");
 	(void)json_object_set_new(object, "restored", json_boolean(t->done));
 	jsonout_text(object, "to", t->to);
-	(void)json_object_set_new(object, "from", json_from(t->found));
+	(void)json_object_set_new(object, "from", json_sources(t->found));
 	jsonout_number(object, "before", t->before);
 	jsonout_number(object, "after", t->after);
 	if (t->plan)

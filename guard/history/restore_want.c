@@ -10,7 +10,7 @@
 #include "guard/history/target_hardlinks.h"
 #include "snapshot/maintain/purge.h"
 
-struct want {
+struct restore_request {
 	struct store *store;
 	const struct entry *now;
 	const struct restore_target *targets;
@@ -20,8 +20,9 @@ struct want {
 };
 
 /* Folders above the path that are missing now come from the snapshot. */
-static int put_parents(const struct want *w, struct tree_editor *ed,
-		       const struct restore_target *t, struct err *err)
+static int put_missing_parents(const struct restore_request *w,
+			       struct tree_editor *ed,
+			       const struct restore_target *t, struct err *err)
 {
 	const char *slash = t->path;
 
@@ -49,8 +50,8 @@ static int put_parents(const struct want *w, struct tree_editor *ed,
 	return 0;
 }
 
-struct keep_git {
-	const struct want *w;
+struct keep_current_git {
+	const struct restore_request *w;
 	struct tree_editor *ed;
 	const char *prefix;
 	size_t kept;
@@ -60,10 +61,10 @@ struct keep_git {
  * A .git that is there is left as it is unless it was named: an older HEAD,
  * index or ref would hide commits that were made since.
  */
-static int keep_git(void *arg, const char *path, const struct entry *e,
-		    struct err *err)
+static int keep_current_git(void *arg, const char *path, const struct entry *e,
+			    struct err *err)
 {
-	struct keep_git *k = arg;
+	struct keep_current_git *k = arg;
 	auto_free char *parent = path_parent(path);
 	auto_free char *full_path = path_join(k->prefix, path);
 	AUTO(entry) struct entry now = {0};
@@ -80,7 +81,7 @@ static int keep_git(void *arg, const char *path, const struct entry *e,
 	return tree_editor_put(k->ed, full_path, &now, err);
 }
 
-struct leave_out {
+struct skip_unread {
 	struct store *store;
 	const struct entry *now;
 	struct tree_editor *ed;
@@ -90,9 +91,9 @@ struct leave_out {
 };
 
 /* What lies in the folder now, and was not seen there then. */
-static int stay_in(const struct leave_out *l, const char *path,
-		   const struct entry *then, const struct entry *now,
-		   struct err *err)
+static int keep_unseen_entries(const struct skip_unread *l, const char *path,
+			       const struct entry *then,
+			       const struct entry *now, struct err *err)
 {
 	AUTO(tree) struct tree old = {0};
 	AUTO(tree) struct tree tree = {0};
@@ -117,22 +118,22 @@ static int stay_in(const struct leave_out *l, const char *path,
  * Of what could not be read whole nothing is put over what is there, and no
  * half of a file is made; a folder's readable part comes back.
  */
-static int leave_out(void *arg, const char *path, const struct entry *e,
-		     struct err *err)
+static int skip_unread(void *arg, const char *path, const struct entry *e,
+		       struct err *err)
 {
-	struct leave_out *l = arg;
+	struct skip_unread *l = arg;
 	auto_free char *full_path = path_join(l->prefix, path);
 	AUTO(entry) struct entry now = {0};
-	bool folder = S_ISDIR(e->mode);
+	bool is_dir = S_ISDIR(e->mode);
 	auto_free char *stored = path_join(l->from->path, path);
 	const char *purged;
 
-	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !folder))
+	if (!(e->flags & ENTRY_INCOMPLETE) || (!*path && !is_dir))
 		return 0;
 	if (tree_lookup(l->store, l->now, full_path, &now, err) < 0)
 		return -err->num;
 	purged = purge_note(&l->from->snapshot, stored);
-	if (folder)
+	if (is_dir)
 		output_warn(
 			"not all of %s is in this snapshot: what is missing "
 			"is left as it is",
@@ -143,13 +144,14 @@ static int leave_out(void *arg, const char *path, const struct entry *e,
 			    purged ? purged
 				   : "could not be read whole when it was "
 				     "stored");
-	if (!folder)
+	if (!is_dir)
 		return tree_editor_put(l->ed, full_path, &now, err);
 	if (!S_ISDIR(now.mode)) {
 		entry_free(&now);
 		entry_copy(&now, e);
 		now.flags &= ~ENTRY_INCOMPLETE;
-	} else if (l->exact && stay_in(l, full_path, e, &now, err) < 0) {
+	} else if (l->exact &&
+		   keep_unseen_entries(l, full_path, e, &now, err) < 0) {
 		return -err->num;
 	}
 	return tree_editor_put_dir(l->ed, full_path, &now, err);
@@ -160,7 +162,7 @@ int restore_want_skip_unread(struct store *store, const struct entry *now,
 			     const char *prefix, struct tree_editor *ed,
 			     bool exact, struct err *err)
 {
-	struct leave_out l = {
+	struct skip_unread l = {
 		.store = store,
 		.now = now,
 		.ed = ed,
@@ -169,15 +171,16 @@ int restore_want_skip_unread(struct store *store, const struct entry *now,
 		.exact = exact,
 	};
 
-	return tree_each(store, &from->entry, leave_out, &l, err);
+	return tree_each(store, &from->entry, skip_unread, &l, err);
 }
 
-static int put_target(const struct want *w, struct tree_editor *ed,
-		      const struct restore_target *t, struct err *err)
+static int put_restore_target(const struct restore_request *w,
+			      struct tree_editor *ed,
+			      const struct restore_target *t, struct err *err)
 {
-	struct keep_git k = {.w = w, .ed = ed, .prefix = t->path};
+	struct keep_current_git k = {.w = w, .ed = ed, .prefix = t->path};
 
-	if (put_parents(w, ed, t, err) < 0 ||
+	if (put_missing_parents(w, ed, t, err) < 0 ||
 	    tree_editor_put(ed, t->path, &t->entry, err) < 0 ||
 	    restore_want_skip_unread(w->store, w->now, t, t->path, ed,
 				     w->how == RESTORE_EXACT, err) < 0 ||
@@ -186,7 +189,7 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 		return -err->num;
 	if (!S_ISDIR(t->entry.mode) || path_has_part(t->path, ".git"))
 		return 0;
-	if (tree_each(w->store, &t->entry, keep_git, &k, err) < 0)
+	if (tree_each(w->store, &t->entry, keep_current_git, &k, err) < 0)
 		return -err->num;
 	if (k.kept)
 		output_print("%s left as it is: name it to restore it",
@@ -195,17 +198,20 @@ static int put_target(const struct want *w, struct tree_editor *ed,
 }
 
 /* The root itself: the editor has started from it. */
-static int put_all(const struct want *w, struct keep_git *k,
-		   const struct restore_target *t, struct err *err)
+static int put_restored_root(const struct restore_request *w,
+			     struct keep_current_git *k,
+			     const struct restore_target *t, struct err *err)
 {
 	int got = restore_want_skip_unread(w->store, w->now, t, "", k->ed,
 					   w->how == RESTORE_EXACT, err);
 
-	return got < 0 ? got : tree_each(w->store, &t->entry, keep_git, k, err);
+	return got < 0 ? got
+		       : tree_each(w->store, &t->entry, keep_current_git, k,
+				   err);
 }
 
 /* now, with what is wanted put in. */
-static int make(const struct want *w, struct err *err)
+static int make_restore_want(const struct restore_request *w, struct err *err)
 {
 	struct tree_editor *ed;
 	const struct entry *start = w->now;
@@ -221,12 +227,12 @@ static int make(const struct want *w, struct err *err)
 		got = tree_editor_put_dir(ed, "", &w->targets[0].snapshot.root,
 					  err);
 	for (i = 0; i < w->count && got == 0; i++) {
-		struct keep_git k = {.w = w, .ed = ed, .prefix = ""};
+		struct keep_current_git k = {.w = w, .ed = ed, .prefix = ""};
 
 		if (w->targets[i].path[0])
-			got = put_target(w, ed, &w->targets[i], err);
+			got = put_restore_target(w, ed, &w->targets[i], err);
 		else
-			got = put_all(w, &k, &w->targets[i], err);
+			got = put_restored_root(w, &k, &w->targets[i], err);
 		if (k.kept && got == 0)
 			output_print("%s left as it is: name it to restore it",
 				     text_count(k.kept, ".git folder"));
@@ -241,7 +247,7 @@ int restore_want_make(struct store *store, const struct entry *now,
 		      const struct restore_target *targets, size_t count,
 		      enum restore_mode how, struct entry *ret, struct err *err)
 {
-	struct want w = {
+	struct restore_request w = {
 		.store = store,
 		.now = now,
 		.targets = targets,
@@ -250,5 +256,5 @@ int restore_want_make(struct store *store, const struct entry *now,
 		.ret = ret,
 	};
 
-	return make(&w, err);
+	return make_restore_want(&w, err);
 }

@@ -17,9 +17,9 @@
 #include "snapshot/tree/time_spec.h"
 
 /* Without --at: so many versions at most are passed over. */
-#define LOOK_BACK 100
+#define VERSIONS_BACK_MAX 100
 
-static void target_free(struct restore_target *t)
+static void restore_target_free(struct restore_target *t)
 {
 	free(t->arg);
 	free(t->path);
@@ -33,14 +33,14 @@ void sources_free(struct sources *s)
 	size_t i;
 
 	for (i = 0; i < s->count; i++)
-		target_free(&s->items[i]);
+		restore_target_free(&s->items[i]);
 	free(s->items);
 	*s = (struct sources){0};
 }
 
 /* Whether restore takes it without being told: 1 or 0, or negative. */
-static int is_good(const struct sources *s, const struct restore_target *t,
-		   struct err *err)
+static int is_restorable(const struct sources *s,
+			 const struct restore_target *t, struct err *err)
 {
 	const char *path = path_rest(t->arg, t->snapshot.root_path);
 	const char *reason = t->snapshot.reason;
@@ -56,7 +56,8 @@ static int is_good(const struct sources *s, const struct restore_target *t,
 
 /* Whoever names a snapshot by its number, or counts back to it, means just
  * that one; else all that came before the time is of interest. */
-static bool wants_newest(const struct sources *s, struct timestamp *ret_until)
+static bool may_take_newest(const struct sources *s,
+			    struct timestamp *ret_until)
 {
 	struct err ignored;
 	struct time_spec time_spec;
@@ -70,8 +71,9 @@ static bool wants_newest(const struct sources *s, struct timestamp *ret_until)
 }
 
 /* 1: it has all of the path, and is not younger; 0: it does not serve. */
-static int serves(const struct sources *s, const struct snapshot *snapshot,
-		  const char *path, struct timestamp until, struct err *err)
+static int has_complete_path(const struct sources *s,
+			     const struct snapshot *snapshot, const char *path,
+			     struct timestamp until, struct err *err)
 {
 	AUTO(entry) struct entry e = {0};
 	int got;
@@ -89,14 +91,14 @@ static int serves(const struct sources *s, const struct snapshot *snapshot,
  * Of a time: the newest from then that has all of it, since one of a few paths
  * does not have a folder as a whole. 0: there is none, or no time is meant.
  */
-static int find_of_time(const struct sources *s, const char *path,
-			struct snapshot *ret, struct err *err)
+static int find_before_time(const struct sources *s, const char *path,
+			    struct snapshot *ret, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	struct timestamp until;
 	size_t count;
 
-	if (!s->at || !wants_newest(s, &until) || !until.sec)
+	if (!s->at || !may_take_newest(s, &until) || !until.sec)
 		return 0;
 	if (catalog_list(s->store, &seqs, &count, err) < 0)
 		return -err->num;
@@ -107,7 +109,7 @@ static int find_of_time(const struct sources *s, const char *path,
 
 		if (catalog_load(s->store, seqs[count], &one, &damage) < 0)
 			continue;
-		got = serves(s, &one, path, until, err);
+		got = has_complete_path(s, &one, path, until, err);
 		if (got < 0)
 			return got;
 		if (!got)
@@ -126,19 +128,19 @@ static int find_of_time(const struct sources *s, const char *path,
  * could not be read whole is passed over as long as there is something older
  * that could.
  */
-static int find_snapshot(struct sources *s, struct restore_target *t,
-			 struct err *err)
+static int find_source_snapshot(struct sources *s, struct restore_target *t,
+				struct err *err)
 {
 	size_t back;
 	int got;
 
-	got = find_of_time(s, t->arg, &t->snapshot, err);
+	got = find_before_time(s, t->arg, &t->snapshot, err);
 	if (got)
 		return got < 0 ? got : 0;
 	if (s->at)
 		return catalog_find(s->store, s->at, t->arg, true, &t->snapshot,
 				    err);
-	for (back = 0; back < LOOK_BACK; back++) {
+	for (back = 0; back < VERSIONS_BACK_MAX; back++) {
 		auto_free char *time_spec = mem_printf("latest~%zu", back);
 
 		got = catalog_find(s->store, time_spec, t->arg, true,
@@ -147,7 +149,7 @@ static int find_snapshot(struct sources *s, struct restore_target *t,
 			break;
 		if (got < 0)
 			return got;
-		got = is_good(s, t, err);
+		got = is_restorable(s, t, err);
 		if (got)
 			return got < 0 ? got : 0;
 		snapshot_free(&t->snapshot);
@@ -156,7 +158,7 @@ static int find_snapshot(struct sources *s, struct restore_target *t,
 	return catalog_find(s->store, NULL, t->arg, true, &t->snapshot, err);
 }
 
-static int find_target(struct sources *s, char *path, struct err *err)
+static int find_source(struct sources *s, char *path, struct err *err)
 {
 	struct restore_target *t;
 	int got;
@@ -164,7 +166,7 @@ static int find_target(struct sources *s, char *path, struct err *err)
 	GROW(s->items, s->count, s->room);
 	t = &s->items[s->count++];
 	*t = (struct restore_target){.arg = path};
-	if (find_snapshot(s, t, err) < 0)
+	if (find_source_snapshot(s, t, err) < 0)
 		return -err->num;
 	t->path = mem_strdup(path_rest(t->arg, t->snapshot.root_path));
 	got = tree_lookup(s->store, &t->snapshot.root, t->path, &t->entry, err);
@@ -193,36 +195,37 @@ struct expand {
 	size_t count;
 };
 
-static int add_match(void *arg, const char *path, const struct entry *e,
-		     struct err *err)
+static int add_glob_match(void *arg, const char *path, const struct entry *e,
+			  struct err *err)
 {
 	struct expand *x = arg;
 	struct sources *s = x->s;
-	auto_free char *whole = path_join(x->fixed, path);
+	auto_free char *full_path = path_join(x->fixed, path);
 	struct restore_target *t;
 	const char *gone;
 
-	if ((x->skip && path_below(whole, x->skip)) ||
-	    !pathglob_match(x->pattern, whole))
+	if ((x->skip && path_below(full_path, x->skip)) ||
+	    !pathglob_match(x->pattern, full_path))
 		return 0;
 	gone = purge_note(x->snapshot,
-			  path_rest(whole, x->snapshot->root_path));
+			  path_rest(full_path, x->snapshot->root_path));
 	if (gone) {
 		output_warn("%s of snapshot %" PRIu64 " was %s",
-			    text_quote(whole), x->snapshot->seq, gone);
+			    text_quote(full_path), x->snapshot->seq, gone);
 		return 0;
 	}
 	GROW(s->items, s->count, s->room);
 	t = &s->items[s->count++];
 	*t = (struct restore_target){
-		.arg = mem_strdup(whole),
-		.path = mem_strdup(path_rest(whole, x->snapshot->root_path)),
+		.arg = mem_strdup(full_path),
+		.path = mem_strdup(
+			path_rest(full_path, x->snapshot->root_path)),
 		.pattern = mem_strdup(x->pattern),
 	};
 	entry_copy(&t->entry, e);
 	x->count++;
 	free(x->skip);
-	x->skip = TAKE(whole);
+	x->skip = TAKE(full_path);
 	return catalog_load(s->store, x->snapshot->seq, &t->snapshot, err);
 }
 
@@ -239,7 +242,7 @@ static int expand_in(struct sources *s, const char *pattern, const char *fixed,
 			      path_rest(fixed, snapshot->root_path), &top, err);
 
 	if (got > 0)
-		got = tree_each(s->store, &top, add_match, &x, err);
+		got = tree_each(s->store, &top, add_glob_match, &x, err);
 	free(x.skip);
 	return got < 0 ? got : x.count > 0;
 }
@@ -251,10 +254,10 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 	size_t back;
 	int got = 0;
 
-	for (back = 0; back < LOOK_BACK && got == 0; back++) {
+	for (back = 0; back < VERSIONS_BACK_MAX && got == 0; back++) {
 		auto_free char *time_spec = mem_printf("latest~%zu", back);
 
-		got = find_of_time(s, fixed, &in.snapshot, err);
+		got = find_before_time(s, fixed, &in.snapshot, err);
 		if (got == 0)
 			got = catalog_find(s->store, s->at ? s->at : time_spec,
 					   fixed, true, &in.snapshot, err);
@@ -262,7 +265,7 @@ static int find_matches(struct sources *s, const char *pattern, struct err *err)
 			break;
 		if (got < 0)
 			return got;
-		got = s->at ? 1 : is_good(s, &in, err);
+		got = s->at ? 1 : is_restorable(s, &in, err);
 		if (got > 0)
 			got = expand_in(s, pattern, fixed, &in.snapshot, err);
 		snapshot_free(&in.snapshot);
@@ -284,17 +287,18 @@ int sources_find(struct sources *s, const char *arg, struct err *err)
 	if (!path)
 		return -err->num;
 	if (!pathglob_has_wildcards(arg))
-		return find_target(s, TAKE(path), err);
-	if (find_target(s, mem_strdup(path), err) == 0)
+		return find_source(s, TAKE(path), err);
+	if (find_source(s, mem_strdup(path), err) == 0)
 		return 0;
 	if (err->num != ENOENT)
 		return -err->num;
 	while (s->count > before)
-		target_free(&s->items[--s->count]);
+		restore_target_free(&s->items[--s->count]);
 	return find_matches(s, path, err);
 }
 
-static void say_newer(const struct sources *s, const struct restore_target *t)
+static void warn_of_newer(const struct sources *s,
+			  const struct restore_target *t)
 {
 	auto_free char *fixed = t->pattern ? pathglob_fixed(t->pattern) : NULL;
 	struct newer_version n = {
@@ -306,7 +310,7 @@ static void say_newer(const struct sources *s, const struct restore_target *t)
 	uint64_t seq;
 	int got;
 
-	if (!wants_newest(s, &n.until))
+	if (!may_take_newest(s, &n.until))
 		return;
 	got = newer_version_find(s->store, &n, &seq, &err);
 	if (got < 0)
@@ -319,7 +323,7 @@ static void say_newer(const struct sources *s, const struct restore_target *t)
 			    text_quote(t->pattern ? t->pattern : t->arg), seq);
 }
 
-static void say(const struct restore_target *t, size_t count)
+static void print_source(const struct restore_target *t, size_t count)
 {
 	const struct snapshot *s = &t->snapshot;
 	const char *what = t->pattern ? t->pattern : t->arg;
@@ -341,8 +345,8 @@ void sources_print(const struct sources *s)
 			if (!s->items[next].pattern ||
 			    strcmp(s->items[next].pattern, pattern) != 0)
 				break;
-		say(&s->items[i], next - i);
-		say_newer(s, &s->items[i]);
+		print_source(&s->items[i], next - i);
+		warn_of_newer(s, &s->items[i]);
 	}
 }
 
