@@ -19,12 +19,12 @@
 
 /* Folders of the run's own, as it saw them and where they lie. */
 static const struct place {
-	const char *inside, *folder;
+	const char *inside, *directory;
 } places[] = {{"/tmp", "tmp"}, {"/var/tmp", "var-tmp"}};
 
 #define PLACES (sizeof(places) / sizeof(*places))
 
-static const struct place *place_of(const char *path)
+static const struct place *private_place_of(const char *path)
 {
 	size_t i;
 
@@ -43,44 +43,44 @@ bool runview_split(const char *arg, char **ret_run, char **ret_path)
 	return session_id_begins(*ret_run);
 }
 
-static int open_folder(const struct session *s, const char *folder,
-		       struct err *err)
+static int open_run_dir(const struct session *s, const char *directory,
+			struct err *err)
 {
-	int fd = openat(s->fd, folder,
+	int fd = openat(s->fd, directory,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	return fd < 0 ? fail_errno(err, "the run's folder %s", folder) : fd;
+	return fd < 0 ? fail_errno(err, "the run's folder %s", directory) : fd;
 }
 
 /* What of the path lies in the project ("upper"), a folder beside it or the
  * home, and in which of the run's folders. */
-static const char *in_layer(const struct session *s, const char *path,
-			    char **ret_folder)
+static const char *find_layer_dir(const struct session *s, const char *path,
+				  char **ret_directory)
 {
 	size_t i;
 
-	*ret_folder = NULL;
+	*ret_directory = NULL;
 	for (i = 0; i < s->extra_count; i++)
 		if (path_below(path, s->extras[i].path)) {
-			*ret_folder = session_extra_dir(i, "upper");
+			*ret_directory = session_extra_dir(i, "upper");
 			return path_rest(path, s->extras[i].path);
 		}
 	if (path_below(path, s->project)) {
-		*ret_folder = mem_strdup("upper");
+		*ret_directory = mem_strdup("upper");
 		return path_rest(path, s->project);
 	}
 	if (path[0] != '/') {
-		*ret_folder = mem_strdup("upper");
+		*ret_directory = mem_strdup("upper");
 		return path;
 	}
 	if (!s->home || !s->home[0] || !path_below(path, s->home))
 		return NULL;
-	*ret_folder = mem_strdup("home-upper");
+	*ret_directory = mem_strdup("home-upper");
 	return path_rest(path, s->home);
 }
 
 /* Seen through a layer, even if it lies below a folder that is private. */
-static bool is_covered(const struct session *s, const char *path)
+static bool is_shown_by_layer(const struct session *s, const char *path)
 {
 	size_t i;
 
@@ -90,7 +90,7 @@ static bool is_covered(const struct session *s, const char *path)
 	return path_below(path, s->project);
 }
 
-static int elsewhere(const char *path, struct err *err)
+static int fail_elsewhere(const char *path, struct err *err)
 {
 	return fail(err, EXDEV,
 		    "%s is neither in the run's /tmp or /var/tmp nor in its "
@@ -100,22 +100,22 @@ static int elsewhere(const char *path, struct err *err)
 
 int runview_open(const struct session *s, const char *path, struct err *err)
 {
-	const struct place *place = place_of(path);
-	auto_free char *folder = NULL;
+	const struct place *place = private_place_of(path);
+	auto_free char *directory = NULL;
 	const char *rest;
 	auto_close int dir = -1;
 
-	if (!is_covered(s, path) && place) {
-		folder = mem_strdup(place->folder);
+	if (!is_shown_by_layer(s, path) && place) {
+		directory = mem_strdup(place->directory);
 		rest = path_rest(path, place->inside);
 	} else {
-		rest = in_layer(s, path, &folder);
+		rest = find_layer_dir(s, path, &directory);
 	}
 	if (!rest || !path_ok(rest))
-		return elsewhere(path, err);
+		return fail_elsewhere(path, err);
 	if (!*rest)
 		return fail(err, EISDIR, "%s is a folder", text_quote(path));
-	dir = open_folder(s, folder, err);
+	dir = open_run_dir(s, directory, err);
 	return dir < 0 ? dir : scan_open(dir, rest, err);
 }
 
@@ -143,7 +143,8 @@ int runview_result(struct context *c, const struct session *s, const char *path,
 }
 
 /* 1: an entry; 0: it went meanwhile, or is the layer's mark of a deletion. */
-static int look(int dir, const char *name, const char *shown, struct entry *ret)
+static int stat_layer_entry(int dir, const char *name, const char *shown,
+			    struct entry *ret)
 {
 	char link[PATH_MAX];
 	struct meta m;
@@ -166,16 +167,16 @@ static int look(int dir, const char *name, const char *shown, struct entry *ret)
 }
 
 /* prefix: what stands before the names. */
-static int add_folder(int root, const char *path, const char *prefix,
-		      struct tree *to, struct err *err)
+static int list_layer_dir(int root, const char *path, const char *prefix,
+			  struct tree *to, struct err *err)
 {
 	AUTO(temp_chmod) struct temp_chmod opened = {.fd = -1};
 	AUTO(dirlist) struct dirlist list = {0};
-	auto_close int folder = beneath_open(root, path, O_PATH, 0, err);
-	auto_close int dir =
-		folder < 0 ? folder
-			   : upper_open(folder, "", O_RDONLY | O_DIRECTORY,
-					0500, &opened, err);
+	auto_close int directory = beneath_open(root, path, O_PATH, 0, err);
+	auto_close int dir = directory < 0 ? directory
+					   : upper_open(directory, "",
+							O_RDONLY | O_DIRECTORY,
+							0500, &opened, err);
 	size_t i;
 
 	if (dir < 0)
@@ -187,19 +188,20 @@ static int add_folder(int root, const char *path, const char *prefix,
 			mem_printf("%s%s", prefix, list.items[i].name);
 		struct entry e;
 
-		if (look(dir, list.items[i].name, shown, &e))
+		if (stat_layer_entry(dir, list.items[i].name, shown, &e))
 			tree_add(to, &e);
 	}
 	return 0;
 }
 
-static int add_place(const struct session *s, const struct place *place,
-		     const char *path, const char *prefix, struct tree *to,
-		     struct err *err)
+static int list_private_place(const struct session *s,
+			      const struct place *place, const char *path,
+			      const char *prefix, struct tree *to,
+			      struct err *err)
 {
-	auto_close int dir = open_folder(s, place->folder, err);
+	auto_close int dir = open_run_dir(s, place->directory, err);
 
-	return dir < 0 ? dir : add_folder(dir, path, prefix, to, err);
+	return dir < 0 ? dir : list_layer_dir(dir, path, prefix, to, err);
 }
 
 static int list_places(const struct session *s, struct tree *to,
@@ -210,7 +212,7 @@ static int list_places(const struct session *s, struct tree *to,
 	for (i = 0; i < PLACES; i++) {
 		auto_free char *prefix = mem_printf("%s/", places[i].inside);
 
-		if (add_place(s, &places[i], "", prefix, to, err) < 0)
+		if (list_private_place(s, &places[i], "", prefix, to, err) < 0)
 			return -err->num;
 	}
 	return 0;
@@ -240,26 +242,28 @@ static int list_project(struct context *c, const struct session *s,
 int runview_list(struct context *c, const struct session *s, const char *path,
 		 enum tree_list_form form, struct err *err)
 {
-	const struct place *place = place_of(path);
+	const struct place *place = private_place_of(path);
 	AUTO(tree) struct tree tree = {0};
-	auto_free char *folder = NULL;
+	auto_free char *directory = NULL;
 	auto_close int home = -1;
 	const char *rest;
 	int got;
 
 	if (!*path) {
 		got = list_places(s, &tree, err);
-	} else if (!is_covered(s, path) && place) {
-		got = add_place(s, place, path_rest(path, place->inside), "",
-				&tree, err);
+	} else if (!is_shown_by_layer(s, path) && place) {
+		got = list_private_place(s, place,
+					 path_rest(path, place->inside), "",
+					 &tree, err);
 	} else {
-		rest = in_layer(s, path, &folder);
+		rest = find_layer_dir(s, path, &directory);
 		if (!rest || !path_ok(rest))
-			return elsewhere(path, err);
-		if (strcmp(folder, "upper") == 0)
+			return fail_elsewhere(path, err);
+		if (strcmp(directory, "upper") == 0)
 			return list_project(c, s, path, form, err);
-		home = open_folder(s, folder, err);
-		got = home < 0 ? home : add_folder(home, rest, "", &tree, err);
+		home = open_run_dir(s, directory, err);
+		got = home < 0 ? home
+			       : list_layer_dir(home, rest, "", &tree, err);
 	}
 	if (got < 0)
 		return err_context(err, "run %s: %s", s->id, text_quote(path));

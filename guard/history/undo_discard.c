@@ -17,7 +17,7 @@ static int open_project_workspace(const struct undo_discard *u, struct err *err)
 	return workspace_open(u->c->state.workspaces_fd, u->path, false, err);
 }
 
-static const char *first_words(const struct undo_discard *u)
+static const char *step_intro(const struct undo_discard *u)
 {
 	return u->step ? "before that it was" : "the last thing done here was";
 }
@@ -26,7 +26,7 @@ static const char *first_words(const struct undo_discard *u)
 
 /* Unlike that of files, an undo of a discard is no action: a second one does
  * not do it again. */
-static void say_how_again(const struct undo_discard *u, const char *paths)
+static void hint_discard_again(const struct undo_discard *u, const char *paths)
 {
 	if (!u->more)
 		output_hint(
@@ -36,7 +36,7 @@ static void say_how_again(const struct undo_discard *u, const char *paths)
 
 /* --- a run --- */
 
-static int forget_run(const struct undo_discard *u, struct err *err)
+static int forget_discarded_run(const struct undo_discard *u, struct err *err)
 {
 	auto_close int fd = open_project_workspace(u, err);
 
@@ -51,15 +51,16 @@ static int forget_run(const struct undo_discard *u, struct err *err)
 		    u->last->run_id);
 }
 
-static int bring_run(const struct undo_discard *u, struct err *err)
+static int restore_discarded_run(const struct undo_discard *u, struct err *err)
 {
 	auto_free char *name = trashes_find(&u->c->state, u->last->run_id, err);
 	const char *run = u->last->run_id;
 	auto_close int fd = -1, lock = -1;
 
 	if (!name)
-		return err->num == ENOENT ? forget_run(u, err) : -err->num;
-	output_print("%s to discard run %s", first_words(u), run);
+		return err->num == ENOENT ? forget_discarded_run(u, err)
+					  : -err->num;
+	output_print("%s to discard run %s", step_intro(u), run);
 	if (u->dry)
 		return STATUS_OK;
 	if (!output_confirm(u->yes, "guard: bring run %s back?", run))
@@ -84,13 +85,13 @@ static int bring_run(const struct undo_discard *u, struct err *err)
 	state_log(&u->c->state, "undo", "undoes", "discard", "run", run,
 		  "project", u->path, NULL);
 	output_print("run %s waits for a decision again", run);
-	say_how_again(u, "");
+	hint_discard_again(u, "");
 	return STATUS_OK;
 }
 
 /* --- paths of one --- */
 
-static int forget_paths(const struct undo_discard *u, struct err *err)
+static int forget_discarded_paths(const struct undo_discard *u, struct err *err)
 {
 	auto_close int fd = open_project_workspace(u, err);
 	auto_close int lock = -1;
@@ -101,9 +102,10 @@ static int forget_paths(const struct undo_discard *u, struct err *err)
 	return lock < 0 ? lock : action_pop_parts(fd, u->last, err);
 }
 
-static int gone(const struct undo_discard *u, const char *why, struct err *err)
+static int fail_expired(const struct undo_discard *u, const char *why,
+			struct err *err)
 {
-	if (!u->dry && forget_paths(u, err) < 0)
+	if (!u->dry && forget_discarded_paths(u, err) < 0)
 		return -err->num;
 	return fail(err, ENOENT,
 		    "%s: that paths of run %s were discarded cannot be taken "
@@ -112,7 +114,7 @@ static int gone(const struct undo_discard *u, const char *why, struct err *err)
 }
 
 /* It would be so the next time, too: the user may leave it behind. */
-static int blocked(const struct undo_discard *u, struct err *err)
+static int ask_to_skip(const struct undo_discard *u, struct err *err)
 {
 	output_warn("%s", err->text);
 	output_hint("guard log PATH    finds what the run had made of it in "
@@ -121,17 +123,18 @@ static int blocked(const struct undo_discard *u, struct err *err)
 	    !output_confirm(u->yes,
 			    "guard: pass over it, so that " NEXT_IS_BEFORE "?"))
 		return STATUS_REFUSED;
-	if (forget_paths(u, err) < 0)
+	if (forget_discarded_paths(u, err) < 0)
 		return -err->num;
 	output_print("it stays discarded; " NEXT_IS_BEFORE);
 	return STATUS_REFUSED;
 }
 
-static void list_paths(const struct undo_discard *u, const struct session *s)
+static void list_discarded_paths(const struct undo_discard *u,
+				 const struct session *s)
 {
 	size_t i;
 
-	output_print("%s to discard %s of run %s", first_words(u),
+	output_print("%s to discard %s of run %s", step_intro(u),
 		     text_count(u->last->part_count, "path"), s->id);
 	for (i = 0; i < u->last->part_count && !(output_is_quiet() && u->yes);
 	     i++) {
@@ -145,8 +148,8 @@ static void list_paths(const struct undo_discard *u, const struct session *s)
 }
 
 /* Whoever was here in between has the last action changed. */
-static int check_last(const struct undo_discard *u, int workspace_fd,
-		      struct err *err)
+static int check_discard_is_last(const struct undo_discard *u, int workspace_fd,
+				 struct err *err)
 {
 	AUTO(action) struct action now = {0};
 
@@ -159,8 +162,8 @@ static int check_last(const struct undo_discard *u, int workspace_fd,
 		    text_quote(u->path));
 }
 
-static int put_back(const struct undo_discard *u, const struct session *s,
-		    struct err *err)
+static int move_paths_back(const struct undo_discard *u,
+			   const struct session *s, struct err *err)
 {
 	const struct action *last = u->last;
 	auto_close int fd = open_project_workspace(u, err);
@@ -170,7 +173,7 @@ static int put_back(const struct undo_discard *u, const struct session *s,
 
 	next.kind = undo;
 	next.undone_kind = kind;
-	if (fd < 0 || lock < 0 || check_last(u, fd, err) < 0 ||
+	if (fd < 0 || lock < 0 || check_discard_is_last(u, fd, err) < 0 ||
 	    action_save_next(fd, &next, NULL, err) < 0 ||
 	    partial_discard_finalize(&u->c->state, fd, s, err) < 0)
 		return -err->num;
@@ -178,18 +181,19 @@ static int put_back(const struct undo_discard *u, const struct session *s,
 		  "project", u->path, NULL);
 	output_print("%s again in run %s, which waits for a decision",
 		     last->part_count == 1 ? "it is" : "they are", s->id);
-	say_how_again(u, " PATHS");
+	hint_discard_again(u, " PATHS");
 	return STATUS_OK;
 }
 
-static int bring_paths(const struct undo_discard *u, struct err *err)
+static int restore_discarded_paths(const struct undo_discard *u,
+				   struct err *err)
 {
 	AUTO(session) struct session s = {.fd = -1, .lock_fd = -1};
 	const char *run = u->last->run_id;
 	int got = session_open(u->c->state.runs_fd, run, !u->dry, &s, err);
 
 	if (got == -ENOENT)
-		return gone(u, "the run is no longer there", err);
+		return fail_expired(u, "the run is no longer there", err);
 	if (got == -EBUSY)
 		return fail(err, EBUSY,
 			    "run %s is in use: what was discarded of it comes "
@@ -206,24 +210,26 @@ static int bring_paths(const struct undo_discard *u, struct err *err)
 	else
 		got = partial_discard_check(&u->c->state, &s, u->last, err);
 	if (got == -EEXIST)
-		return blocked(u, err);
+		return ask_to_skip(u, err);
 	if (got < 0)
 		return got;
 	if (!got)
-		return gone(u,
-			    "it is no longer in guard's trash, which keeps "
-			    "7 days",
-			    err);
-	list_paths(u, &s);
+		return fail_expired(
+			u,
+			"it is no longer in guard's trash, which keeps "
+			"7 days",
+			err);
+	list_discarded_paths(u, &s);
 	if (u->dry)
 		return STATUS_OK;
 	if (!output_confirm(u->yes, "guard: put %s back into run %s?",
 			    got == 1 ? "it" : "them", run))
 		return STATUS_REFUSED;
-	return put_back(u, &s, err);
+	return move_paths_back(u, &s, err);
 }
 
 int undo_discard(const struct undo_discard *u, struct err *err)
 {
-	return u->last->part_count ? bring_paths(u, err) : bring_run(u, err);
+	return u->last->part_count ? restore_discarded_paths(u, err)
+				   : restore_discarded_run(u, err);
 }

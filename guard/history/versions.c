@@ -25,7 +25,7 @@ struct chain {
 	struct timestamp time;
 };
 
-struct loading {
+struct version_loader {
 	struct versions *v;
 	struct store *store;
 	const char *path;
@@ -36,7 +36,7 @@ struct loading {
 	struct timestamp time;
 };
 
-static void loading_free(struct loading *l)
+static void version_loader_free(struct version_loader *l)
 {
 	size_t i;
 
@@ -64,12 +64,12 @@ void versions_free(struct versions *v)
 
 /* --- by path --- */
 
-static size_t *slot_of(struct versions *v, const char *path)
+static size_t *path_slot(struct versions *v, const char *path)
 {
 	return &v->slots[store_hash_text(path) & (v->slot_count - 1)];
 }
 
-static void make_room(struct versions *v)
+static void grow_slots(struct versions *v)
 {
 	size_t i;
 
@@ -79,38 +79,38 @@ static void make_room(struct versions *v)
 	free(v->slots);
 	v->slots = mem_zalloc(v->slot_count * sizeof(*v->slots));
 	for (i = 0; i < v->count; i++) {
-		size_t *slot = slot_of(v, v->items[i].path);
+		size_t *slot = path_slot(v, v->items[i].path);
 
 		v->items[i].next = *slot;
 		*slot = i + 1;
 	}
 }
 
-static bool same_version(const struct entry *a, const struct entry *b)
+static bool is_same_version(const struct entry *a, const struct entry *b)
 {
 	return entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
 /* NULL when there is none. */
-static struct version *find(struct loading *l, const char *path,
-			    const struct entry *e)
+static struct version *find_version(struct version_loader *l, const char *path,
+				    const struct entry *e)
 {
 	struct versions *v = l->v;
 	size_t chain = (size_t)(l->chain - l->chains), i;
 
-	make_room(v);
-	for (i = *slot_of(v, path); i; i = v->items[i - 1].next) {
+	grow_slots(v);
+	for (i = *path_slot(v, path); i; i = v->items[i - 1].next) {
 		struct version *item = &v->items[i - 1];
 
 		if (item->chain == chain && strcmp(item->path, path) == 0 &&
-		    same_version(&item->entry, e))
+		    is_same_version(&item->entry, e))
 			return item;
 	}
 	return NULL;
 }
 
-static struct version *add(struct loading *l, const char *path,
-			   const struct entry *e)
+static struct version *add_version(struct version_loader *l, const char *path,
+				   const struct entry *e)
 {
 	struct versions *v = l->v;
 	struct version *item;
@@ -125,7 +125,7 @@ static struct version *add(struct loading *l, const char *path,
 		.first_time = l->time,
 	};
 	entry_copy(&item->entry, e);
-	slot = slot_of(v, path);
+	slot = path_slot(v, path);
 	item->next = *slot;
 	*slot = v->count;
 	return item;
@@ -146,24 +146,25 @@ static void close_version(const struct chain *c, struct version *item)
 	}
 }
 
-static int note_change(void *arg, const char *path, const struct entry *a,
-		       const struct entry *b, struct err *err)
+static int record_version_change(void *arg, const char *path,
+				 const struct entry *a, const struct entry *b,
+				 struct err *err)
 {
-	struct loading *l = arg;
+	struct version_loader *l = arg;
 	struct versions *v = l->v;
 	auto_free char *full_path = path_join(l->chain->top_path, path);
 	struct version *item;
 
 	(void)err;
-	if (a && b && same_version(a, b))
+	if (a && b && is_same_version(a, b))
 		return 0;
 	if (a && (!v->want || v->want(v->arg, full_path, a)))
-		close_version(l->chain, find(l, full_path, a));
+		close_version(l->chain, find_version(l, full_path, a));
 	if (!b || (v->want && !v->want(v->arg, full_path, b)))
 		return 0;
-	item = find(l, full_path, b);
+	item = find_version(l, full_path, b);
 	if (!item)
-		item = add(l, full_path, b);
+		item = add_version(l, full_path, b);
 	item->opened = l->chain->length + 1;
 	return 0;
 }
@@ -177,7 +178,8 @@ static bool same_texts(char *const *a, char *const *b)
 	return (!a || !*a) && (!b || !*b);
 }
 
-static struct chain *chain_of(struct loading *l, const struct snapshot *s)
+static struct chain *find_chain(struct version_loader *l,
+				const struct snapshot *s)
 {
 	bool above = path_below(l->path, s->root_path);
 	bool partial = s->root.flags & ENTRY_INCOMPLETE && !s->excludes;
@@ -200,8 +202,9 @@ static struct chain *chain_of(struct loading *l, const struct snapshot *s)
 }
 
 /* What is searched of the snapshot. */
-static int top_of(struct loading *l, const struct snapshot *s,
-		  struct entry *ret, struct err *err)
+static int find_searched_entry(struct version_loader *l,
+			       const struct snapshot *s, struct entry *ret,
+			       struct err *err)
 {
 	if (!s->root.mode)
 		return 0;
@@ -212,7 +215,8 @@ static int top_of(struct loading *l, const struct snapshot *s,
 	return 1;
 }
 
-static int go_on(struct loading *l, const struct snapshot *s, struct err *err)
+static int extend_chain(struct version_loader *l, const struct snapshot *s,
+			struct err *err)
 {
 	AUTO(entry) struct entry top = {0};
 	struct chain *c;
@@ -221,13 +225,13 @@ static int go_on(struct loading *l, const struct snapshot *s, struct err *err)
 	if (!path_below(l->path, s->root_path) &&
 	    !path_below(s->root_path, l->path))
 		return 0;
-	got = top_of(l, s, &top, err);
+	got = find_searched_entry(l, s, &top, err);
 	if (got < 0)
 		return got;
-	c = l->chain = chain_of(l, s);
+	c = l->chain = find_chain(l, s);
 	l->seq = s->seq;
 	l->time = s->time;
-	got = tree_diff(l->store, &c->top, &top, note_change, l, err);
+	got = tree_diff(l->store, &c->top, &top, record_version_change, l, err);
 	entry_free(&c->top);
 	c->top = top;
 	top = (struct entry){0};
@@ -237,7 +241,7 @@ static int go_on(struct loading *l, const struct snapshot *s, struct err *err)
 	return got;
 }
 
-static void load_one(struct loading *l, uint64_t seq)
+static void load_versions_of(struct version_loader *l, uint64_t seq)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct err err;
@@ -246,7 +250,7 @@ static void load_one(struct loading *l, uint64_t seq)
 	if (got == -ENOENT) /* pruned meanwhile */
 		return;
 	if (got == 0)
-		got = go_on(l, &s, &err);
+		got = extend_chain(l, &s, &err);
 	if (got == 0)
 		return;
 	l->v->damaged++;
@@ -254,7 +258,7 @@ static void load_one(struct loading *l, uint64_t seq)
 		    err.text);
 }
 
-static int load_all(struct loading *l, struct err *err)
+static int load_all_versions(struct version_loader *l, struct err *err)
 {
 	auto_free uint64_t *seqs = NULL;
 	size_t count = 0, i;
@@ -262,7 +266,7 @@ static int load_all(struct loading *l, struct err *err)
 	if (catalog_list(l->store, &seqs, &count, err) < 0)
 		return -err->num;
 	for (i = 0; i < count; i++) {
-		load_one(l, seqs[i]);
+		load_versions_of(l, seqs[i]);
 		if (l->v->progress)
 			l->v->progress(l->v->arg, i + 1, count);
 	}
@@ -270,7 +274,8 @@ static int load_all(struct loading *l, struct err *err)
 }
 
 /* A number is taken as it is, whatever its root. */
-static int load_at(struct loading *l, const char *at, struct err *err)
+static int load_versions_at(struct version_loader *l, const char *at,
+			    struct err *err)
 {
 	AUTO(snapshot) struct snapshot s = {0};
 	struct time_spec time_spec;
@@ -291,12 +296,12 @@ static int load_at(struct loading *l, const char *at, struct err *err)
 			    "is in it",
 			    s.seq, text_quote(s.root_path),
 			    text_quote(l->path));
-	return go_on(l, &s, err);
+	return extend_chain(l, &s, err);
 }
 
 /* Whether what the newest of the chain holds is in the newest of all: the
  * newest whole snapshot of that root may be newer. */
-static bool is_newest(const struct loading *l, const struct chain *c)
+static bool is_newest(const struct version_loader *l, const struct chain *c)
 {
 	size_t i;
 
@@ -309,7 +314,7 @@ static bool is_newest(const struct loading *l, const struct chain *c)
 }
 
 /* What the newest of a chain holds is closed with it. */
-static void close_all(struct loading *l)
+static void close_open_versions(struct version_loader *l)
 {
 	struct versions *v = l->v;
 	size_t i;
@@ -328,15 +333,16 @@ static void close_all(struct loading *l)
 int versions_load(struct versions *v, struct store *store, const char *path,
 		  const char *at, struct err *err)
 {
-	AUTO(loading)
-	struct loading l = {.v = v, .store = store, .path = path};
-	int got = at ? load_at(&l, at, err) : load_all(&l, err);
+	AUTO(version_loader)
+	struct version_loader l = {.v = v, .store = store, .path = path};
+	int got =
+		at ? load_versions_at(&l, at, err) : load_all_versions(&l, err);
 
-	close_all(&l);
+	close_open_versions(&l);
 	return got;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_versions(const void *a, const void *b)
 {
 	const struct version *x = a, *y = b;
 	int order = path_compare(x->path, y->path);
@@ -348,7 +354,7 @@ static int by_path(const void *a, const void *b)
 	return (x->first < y->first) - (x->first > y->first);
 }
 
-static void merge(struct version *to, const struct version *from)
+static void merge_versions(struct version *to, const struct version *from)
 {
 	to->snapshots += from->snapshots;
 	to->newest = to->newest || from->newest;
@@ -363,13 +369,14 @@ static void merge(struct version *to, const struct version *from)
 }
 
 /* The one before i, of the same path, that is the same version; or i. */
-static size_t twin_of(const struct versions *v, size_t i, size_t start)
+static size_t find_same_version(const struct versions *v, size_t i,
+				size_t start)
 {
 	size_t k;
 
 	for (k = start; k < i; k++)
 		if (v->items[k].chain != v->items[i].chain &&
-		    same_version(&v->items[k].entry, &v->items[i].entry))
+		    is_same_version(&v->items[k].entry, &v->items[i].entry))
 			return k;
 	return i;
 }
@@ -379,19 +386,19 @@ void versions_sort(struct versions *v)
 	size_t kept = 0, start = 0, i;
 
 	if (v->count)
-		qsort(v->items, v->count, sizeof(*v->items), by_path);
+		qsort(v->items, v->count, sizeof(*v->items), compare_versions);
 	for (i = 0; i < v->count; i++) {
-		size_t twin;
+		size_t earlier;
 
 		v->items[kept] = v->items[i];
 		if (strcmp(v->items[start].path, v->items[kept].path) != 0)
 			start = kept;
-		twin = twin_of(v, kept, start);
-		if (twin == kept) {
+		earlier = find_same_version(v, kept, start);
+		if (earlier == kept) {
 			kept++;
 			continue;
 		}
-		merge(&v->items[twin], &v->items[kept]);
+		merge_versions(&v->items[earlier], &v->items[kept]);
 		free(v->items[kept].path);
 		entry_free(&v->items[kept].entry);
 	}
