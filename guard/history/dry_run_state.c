@@ -30,7 +30,7 @@ void dry_run_state_add(struct dry_run_state *t, const char *dir,
 	for (i = 0; i < plan->step_count; i++) {
 		struct dry_run_change *change;
 
-		GROW(t->items, t->count, t->room);
+		GROW(t->items, t->count, t->capacity);
 		change = &t->items[t->count++];
 		*change = (struct dry_run_change){
 			.dir = mem_strdup(dir),

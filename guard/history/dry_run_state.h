@@ -15,7 +15,7 @@ struct dry_run_change {
 
 struct dry_run_state {
 	struct dry_run_change *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void dry_run_state_free(struct dry_run_state *t);

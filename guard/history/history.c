@@ -273,7 +273,7 @@ static int add_row(struct history *h, struct store *store, uint64_t seq,
 	else
 		got = !h->project || strcmp(s->root_path, h->project) == 0;
 	if (got > 0) {
-		GROW(h->rows, h->count, h->room);
+		GROW(h->rows, h->count, h->capacity);
 		h->rows[h->count++] = row;
 		return 0;
 	}

@@ -52,7 +52,7 @@ struct history {
 	void *arg;
 
 	struct history_row *rows; /* oldest first */
-	size_t count, room;
+	size_t count, capacity;
 	json_t *commands; /* run id: its command */
 };
 

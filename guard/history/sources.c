@@ -163,7 +163,7 @@ static int find_source(struct sources *s, char *path, struct err *err)
 	struct restore_target *t;
 	int got;
 
-	GROW(s->items, s->count, s->room);
+	GROW(s->items, s->count, s->capacity);
 	t = &s->items[s->count++];
 	*t = (struct restore_target){.arg = path};
 	if (find_source_snapshot(s, t, err) < 0)
@@ -214,7 +214,7 @@ static int add_glob_match(void *arg, const char *path, const struct entry *e,
 			    text_quote(full_path), x->snapshot->seq, gone);
 		return 0;
 	}
-	GROW(s->items, s->count, s->room);
+	GROW(s->items, s->count, s->capacity);
 	t = &s->items[s->count++];
 	*t = (struct restore_target){
 		.arg = mem_strdup(full_path),

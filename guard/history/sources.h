@@ -11,7 +11,7 @@ struct sources {
 	struct store *store; /* borrowed, as is at */
 	const char *at; /* WHEN, or NULL */
 	struct restore_target *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void sources_free(struct sources *s);

@@ -12,7 +12,7 @@ struct target_hardlinks {
 	const char *path; /* of the target */
 	struct tree_editor *ed;
 	uint64_t *groups; /* sorted */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void target_hardlinks_free(struct target_hardlinks *p)
@@ -36,7 +36,7 @@ static int add_target_group(void *arg, const char *path, const struct entry *e,
 	(void)err;
 	if (!e->link_group || !S_ISREG(e->mode))
 		return 0;
-	GROW(p->groups, p->count, p->room);
+	GROW(p->groups, p->count, p->capacity);
 	p->groups[p->count++] = e->link_group;
 	return 0;
 }

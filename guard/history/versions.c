@@ -30,7 +30,7 @@ struct version_loader {
 	struct store *store;
 	const char *path;
 	struct chain *chains;
-	size_t count, room;
+	size_t count, capacity;
 	struct chain *chain; /* the one that goes on */
 	uint64_t seq;
 	struct timestamp time;
@@ -116,7 +116,7 @@ static struct version *add_version(struct version_loader *l, const char *path,
 	struct version *item;
 	size_t *slot;
 
-	GROW(v->items, v->count, v->room);
+	GROW(v->items, v->count, v->capacity);
 	item = &v->items[v->count++];
 	*item = (struct version){
 		.path = mem_strdup(path),
@@ -190,7 +190,7 @@ static struct chain *find_chain(struct version_loader *l,
 		    l->chains[i].partial == partial &&
 		    same_texts(l->chains[i].excludes, s->excludes))
 			return &l->chains[i];
-	GROW(l->chains, l->count, l->room);
+	GROW(l->chains, l->count, l->capacity);
 	l->chains[l->count] = (struct chain){
 		.root_path = mem_strdup(s->root_path),
 		.excludes =

@@ -42,7 +42,7 @@ struct versions {
 	void *arg;
 
 	struct version *items;
-	size_t count, room;
+	size_t count, capacity;
 	size_t damaged; /* snapshots of which not all can be read; each was
 			   named on stderr */
 	size_t *slots, slot_count;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "guard/review/review_show.h"
 
-#define SHOWN_MOST 3
+#define SHOWN_MAX 3
 
 void collapse_risks_free(struct collapse_risks *collapsed)
 {
@@ -38,8 +38,7 @@ bool collapse_risks_show(struct collapse_risks *collapsed, const char *path,
 		collapsed->items[i].shown = collapsed->items[i].more = 0;
 		collapsed->count++;
 	}
-	if (risk->level >= RISK_HIGH &&
-	    collapsed->items[i].shown < SHOWN_MOST) {
+	if (risk->level >= RISK_HIGH && collapsed->items[i].shown < SHOWN_MAX) {
 		collapsed->items[i].shown++;
 		return true;
 	}

@@ -145,7 +145,7 @@ void review_add_item(struct review *r, const char *path, size_t *list,
 			item.worst = risks_worst(&e->risks);
 	}
 	item.section = section_of(r, &item);
-	GROW(r->items, r->count, r->room);
+	GROW(r->items, r->count, r->capacity);
 	r->items[r->count++] = item;
 }
 

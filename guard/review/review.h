@@ -71,9 +71,9 @@ struct review {
 	struct store *store;
 	const struct entry *base, *want;
 	struct review_entry *entries; /* by path */
-	size_t entry_count, entry_room;
+	size_t entry_count, entry_capacity;
 	struct review_item *items; /* in the order in which they are shown */
-	size_t count, room;
+	size_t count, capacity;
 	size_t git; /* changes in a .git that are no items */
 	size_t already; /* that the project has already */
 	bool part; /* paths were named */

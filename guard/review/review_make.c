@@ -14,10 +14,10 @@
 struct make {
 	struct review *r;
 	const struct review_options *options;
-	struct pathset meant; /* of its paths */
+	struct pathset wanted_paths; /* of its paths */
 	/* What the user did meanwhile: paths, and how they are now. */
 	struct review_entry *here;
-	size_t here_count, here_room;
+	size_t here_count, here_capacity;
 };
 
 static void make_free(struct make *m)
@@ -27,7 +27,7 @@ static void make_free(struct make *m)
 	for (i = 0; i < m->here_count; i++)
 		review_entry_done(&m->here[i]);
 	free(m->here);
-	pathset_free(&m->meant);
+	pathset_free(&m->wanted_paths);
 }
 
 static bool same(const struct entry *a, const struct entry *b)
@@ -51,7 +51,7 @@ static int add_here(void *arg, const char *path, const struct entry *base,
 	(void)err;
 	if (same(base, here))
 		return 0;
-	GROW(m->here, m->here_count, m->here_room);
+	GROW(m->here, m->here_count, m->here_capacity);
 	m->here[m->here_count] = (struct review_entry){
 		.path = mem_strdup(path),
 	};
@@ -95,7 +95,8 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 	size_t at;
 
 	(void)err;
-	if (!*path || same(old, now) || !pathset_contains(&m->meant, path))
+	if (!*path || same(old, now) ||
+	    !pathset_contains(&m->wanted_paths, path))
 		return 0;
 	at = find_here(m, path);
 	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
@@ -103,7 +104,7 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 		r->already++;
 		return 0;
 	}
-	GROW(r->entries, r->entry_count, r->entry_room);
+	GROW(r->entries, r->entry_count, r->entry_capacity);
 	e = &r->entries[r->entry_count++];
 	*e = (struct review_entry){
 		.path = mem_strdup(path),
@@ -262,7 +263,7 @@ int review_make(struct store *store, const struct entry *base,
 	struct make m = {
 		.r = &r,
 		.options = options,
-		.meant = pathset_make(options->paths),
+		.wanted_paths = pathset_make(options->paths),
 	};
 	size_t i;
 

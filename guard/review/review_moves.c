@@ -91,16 +91,16 @@ void review_moves_find(struct review *r)
 struct pairs {
 	const char *path; /* of the head */
 	size_t *list;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void add_pair(struct review *r, struct pairs *p, size_t added)
 {
 	size_t deleted = r->entries[added].twin - 1;
 
-	GROW(p->list, p->count, p->room);
+	GROW(p->list, p->count, p->capacity);
 	p->list[p->count++] = added;
-	GROW(p->list, p->count, p->room);
+	GROW(p->list, p->count, p->capacity);
 	p->list[p->count++] = deleted;
 	r->entries[added].claimed = r->entries[deleted].claimed = true;
 }
@@ -108,7 +108,7 @@ static void add_pair(struct review *r, struct pairs *p, size_t added)
 /* Folders that are heads, one in the other. */
 struct above {
 	size_t *heads;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* The head that it went with, or SIZE_MAX. */
@@ -126,7 +126,7 @@ void review_moves_add_items(struct review *r)
 {
 	struct pairs *heads = NULL;
 	struct above above = {0};
-	size_t count = 0, room = 0, i;
+	size_t count = 0, capacity = 0, i;
 
 	for (i = 0; i < r->entry_count; i++) {
 		const struct review_entry *e = &r->entries[i];
@@ -136,11 +136,11 @@ void review_moves_add_items(struct review *r)
 			continue;
 		at = head_above(heads, &above, e);
 		if (at == SIZE_MAX) {
-			GROW(heads, count, room);
+			GROW(heads, count, capacity);
 			at = count++;
 			heads[at] = (struct pairs){.path = e->path};
 			if (S_ISDIR(e->now.mode)) {
-				GROW(above.heads, above.count, above.room);
+				GROW(above.heads, above.count, above.capacity);
 				above.heads[above.count++] = at;
 			}
 		}

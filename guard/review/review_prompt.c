@@ -29,7 +29,7 @@ struct prompt {
 char *review_prompt_ask(const char *format, ...)
 {
 	auto_free char *line = NULL;
-	size_t room = 0, len, at;
+	size_t capacity = 0, len, at;
 	va_list ap;
 
 	(void)printf("%s", output_style(STYLE_BOLD));
@@ -38,7 +38,7 @@ char *review_prompt_ask(const char *format, ...)
 	va_end(ap);
 	(void)printf("%s ", output_style(STYLE_NONE));
 	(void)fflush(stdout);
-	if (getline(&line, &room, stdin) < 0) {
+	if (getline(&line, &capacity, stdin) < 0) {
 		(void)putchar('\n');
 		clearerr(stdin);
 		return NULL;

@@ -24,7 +24,7 @@
 
 static void strings_add(struct strings *list, const char *item)
 {
-	GROW(list->items, list->count, list->room);
+	GROW(list->items, list->count, list->capacity);
 	list->items[list->count++] = item;
 }
 
@@ -82,7 +82,7 @@ static int set_net(struct parsed *p, const char *value, struct err *err)
 
 static int add_port(struct parsed *p, const char *value, struct err *err)
 {
-	GROW(p->ports, p->port_count, p->port_room);
+	GROW(p->ports, p->port_count, p->port_capacity);
 	return publish_parse(value, &p->ports[p->port_count++], err);
 }
 

@@ -11,7 +11,7 @@
 /* Lists that grow with each option; always NULL-terminated. */
 struct strings {
 	const char **items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct parsed {
@@ -21,7 +21,7 @@ struct parsed {
 	bool net_given, memory_given, cpus_given;
 	gid_t *groups; /* of --user, besides its own */
 	struct sandbox_port *ports;
-	size_t port_count, port_room;
+	size_t port_count, port_capacity;
 	struct strings why; /* paths to be explained, nothing is run */
 	bool json; /* of the explanation */
 };
