@@ -11,14 +11,14 @@
 #include "guard/review/review_show.h"
 #include "guard/risk.h"
 
-struct sides {
+struct change_source {
 	const struct difftext_source *from;
 	const struct change *c;
 };
 
-static bool read_side(void *arg, bool now, struct buf *to)
+static bool read_changed_side(void *arg, bool now, struct buf *to)
 {
-	const struct sides *s = arg;
+	const struct change_source *s = arg;
 	uint32_t mode = now ? s->c->now.mode : s->c->old.mode;
 	struct err ignored;
 
@@ -29,10 +29,11 @@ static bool read_side(void *arg, bool now, struct buf *to)
 	       s->from->bytes(s->from->arg, s->c, now, to, &ignored) >= 0;
 }
 
-static void judge(const struct change *c, const struct difftext_source *from,
-		  bool home, struct risks *ret)
+static void find_change_risks(const struct change *c,
+			      const struct difftext_source *from, bool home,
+			      struct risks *ret)
 {
-	struct sides s = {from, c};
+	struct change_source s = {from, c};
 	struct risk_file f = {
 		.path = c->path,
 		.old_mode = c->old.mode,
@@ -42,7 +43,7 @@ static void judge(const struct change *c, const struct difftext_source *from,
 		.acl = (c->flags & CHANGE_ACL) != 0,
 		.same_time = timestamp_compare(c->old.mtime, c->now.mtime) == 0,
 		.special = (c->flags & CHANGE_SETID) != 0,
-		.read = read_side,
+		.read = read_changed_side,
 		.arg = &s,
 	};
 
@@ -52,14 +53,14 @@ static void judge(const struct change *c, const struct difftext_source *from,
 }
 
 /* Of a move it is the new place that matters. */
-static char letter_of(const struct change_list *list, const struct change *c)
+static char risk_letter(const struct change_list *list, const struct change *c)
 {
 	return c->kind != CHANGE_DELETED && changes_is_moved(list, c)
 		       ? 'R'
 		       : changes_letter(c->kind);
 }
 
-static void print_head(bool *printed, const char *where)
+static void print_risk_head(bool *printed, const char *where)
 {
 	if (!*printed)
 		(void)printf("\n%sDangerous, or executed later%s%s\n",
@@ -84,29 +85,29 @@ void diffrisk_print(const struct changes_group *g,
 		AUTO(risks) struct risks r = {0};
 		AUTO(buf) struct buf name = {0};
 
-		judge(c, from, g->home, &r);
+		find_change_risks(c, from, g->home, &r);
 		for (k = 0; k < r.count; k++) {
 			if (!collapse_risks_show(&collapsed, c->path,
 						 &r.items[k]))
 				continue;
-			print_head(&any, buf_text(&where));
+			print_risk_head(&any, buf_text(&where));
 			if (!name.len) {
 				output_name(&name, g->prefix);
 				output_name(&name, c->path);
-				(void)printf("  %c  %s\n", letter_of(list, c),
+				(void)printf("  %c  %s\n", risk_letter(list, c),
 					     buf_text(&name));
 			}
 			review_show_risk(&r.items[k], "     ", NULL);
 		}
 	}
 	if (collapse_risks_any(&collapsed)) {
-		print_head(&any, buf_text(&where));
+		print_risk_head(&any, buf_text(&where));
 		collapse_risks_print(&collapsed, "  ");
 	}
 }
 
 void diffrisk_json(const struct changes_group *g,
-		   const struct difftext_source *from, const char *folder,
+		   const struct difftext_source *from, const char *dir,
 		   struct jsonstream *to)
 {
 	const struct change_list *list = g->list;
@@ -115,7 +116,7 @@ void diffrisk_json(const struct changes_group *g,
 	for (i = 0; i < list->count; i++) {
 		AUTO(risks) struct risks r = {0};
 
-		judge(&list->items[i], from, g->home, &r);
+		find_change_risks(&list->items[i], from, g->home, &r);
 		for (k = 0; k < r.count; k++) {
 			auto_free char *text = mem_printf(
 				"%s%s", r.items[k].runs ? "runs " : "",
@@ -125,7 +126,7 @@ void diffrisk_json(const struct changes_group *g,
 			jsonout_text(object, "path", list->items[i].path);
 			(void)json_object_set_new(object, "home",
 						  json_boolean(g->home));
-			jsonout_text(object, "folder", folder);
+			jsonout_text(object, "folder", dir);
 			jsonout_text(object, "level",
 				     risk_level_name(r.items[k].level));
 			jsonout_text(object, "text", text);

@@ -14,7 +14,7 @@ void diffrisk_print(const struct changes_group *g,
 /* {"path", "home", "folder", "level", "text"} into an array. folder: of the
  * paths, absolute. */
 void diffrisk_json(const struct changes_group *g,
-		   const struct difftext_source *from, const char *folder,
+		   const struct difftext_source *from, const char *dir,
 		   struct jsonstream *to);
 
 #endif

@@ -13,7 +13,7 @@
 /* Files above it are taken whole. */
 #define TEXT_MAX (1u << 20)
 
-static void item_done(struct review_item *item)
+static void review_item_free(struct review_item *item)
 {
 	hunks_free(&item->hunks);
 	buf_free(&item->old);
@@ -23,7 +23,7 @@ static void item_done(struct review_item *item)
 	free(item->path);
 }
 
-void review_entry_done(struct review_entry *e)
+void review_entry_free(struct review_entry *e)
 {
 	free(e->path);
 	entry_free(&e->old);
@@ -36,9 +36,9 @@ void review_free(struct review *r)
 	size_t i;
 
 	for (i = 0; i < r->count; i++)
-		item_done(&r->items[i]);
+		review_item_free(&r->items[i]);
 	for (i = 0; i < r->entry_count; i++)
-		review_entry_done(&r->entries[i]);
+		review_entry_free(&r->entries[i]);
 	free(r->items);
 	free(r->entries);
 	*r = (struct review){0};
@@ -63,13 +63,14 @@ bool review_is_group(const struct review_item *item)
 
 /* --- items --- */
 
-static bool is_folder(const struct entry *e)
+static bool is_reviewed_dir(const struct entry *e)
 {
 	return S_ISDIR(e->mode);
 }
 
 /* How many entries are that path or below it, from there on. */
-static size_t extent(const struct review *r, size_t first, const char *path)
+static size_t count_below_path(const struct review *r, size_t first,
+			       const char *path)
 {
 	size_t i = first;
 
@@ -96,8 +97,8 @@ static char *generated_above(const char *path, const char *dir)
 	return NULL;
 }
 
-static enum review_section section_of(const struct review *r,
-				      const struct review_item *item)
+static enum review_section choose_section(const struct review *r,
+					  const struct review_item *item)
 {
 	const struct review_entry *e = review_entry(r, item);
 	bool deleted = true, added = true;
@@ -144,13 +145,13 @@ void review_add_item(struct review *r, const char *path, size_t *list,
 		if (risks_worst(&e->risks) > item.worst)
 			item.worst = risks_worst(&e->risks);
 	}
-	item.section = section_of(r, &item);
+	item.section = choose_section(r, &item);
 	GROW(r->items, r->count, r->capacity);
 	r->items[r->count++] = item;
 }
 
-static void add_item(struct review *r, const char *path, size_t first,
-		     size_t count)
+static void add_item_range(struct review *r, const char *path, size_t first,
+			   size_t count)
 {
 	size_t *list = mem_alloc(count * sizeof(*list)), i;
 
@@ -160,7 +161,8 @@ static void add_item(struct review *r, const char *path, size_t first,
 }
 
 /* Something of it was moved: it is no one thing any more. */
-static bool has_claimed(const struct review *r, size_t first, size_t count)
+static bool has_claimed_entry(const struct review *r, size_t first,
+			      size_t count)
 {
 	size_t i;
 
@@ -176,7 +178,7 @@ static bool has_claimed(const struct review *r, size_t first, size_t count)
  */
 static bool belongs_together(const struct review_entry *e, size_t count)
 {
-	bool was = is_folder(&e->old), is = is_folder(&e->now);
+	bool was = is_reviewed_dir(&e->old), is = is_reviewed_dir(&e->now);
 
 	if (!was && !is)
 		return true;
@@ -189,11 +191,11 @@ static bool belongs_together(const struct review_entry *e, size_t count)
 }
 
 /* What was not moved of a folder that goes, or of a large new one. */
-static bool add_torn(struct review *r, const char *path, size_t first,
-		     size_t count)
+static bool add_unmoved_rest(struct review *r, const char *path, size_t first,
+			     size_t count)
 {
 	const struct review_entry *e = &r->entries[first];
-	bool was = is_folder(&e->old), is = is_folder(&e->now);
+	bool was = is_reviewed_dir(&e->old), is = is_reviewed_dir(&e->now);
 	size_t *list, files = 0, n = 0, i;
 
 	if (was == is)
@@ -205,14 +207,14 @@ static bool add_torn(struct review *r, const char *path, size_t first,
 		if (each->claimed)
 			continue;
 		list[n++] = i;
-		files += !is_folder(was ? &each->old : &each->now);
+		files += !is_reviewed_dir(was ? &each->old : &each->now);
 	}
 	if (!files || (is && files <= GROUP_LEAST)) {
 		free(list);
 		return false;
 	}
 	review_add_item(r, path, list, n, false);
-	r->items[r->count - 1].torn = true;
+	r->items[r->count - 1].incomplete = true;
 	return true;
 }
 
@@ -223,33 +225,34 @@ void review_add_items(struct review *r, size_t first, size_t end,
 		const struct review_entry *e = &r->entries[first];
 		auto_free char *made = generated_above(e->path, dir);
 		const char *path = made ? made : e->path;
-		size_t count = extent(r, first, path);
-		bool torn = has_claimed(r, first, count);
+		size_t count = count_below_path(r, first, path);
+		bool incomplete = has_claimed_entry(r, first, count);
 
 		if (e->claimed) {
 			first++;
 			continue;
 		}
-		if (torn && add_torn(r, path, first, count)) {
+		if (incomplete && add_unmoved_rest(r, path, first, count)) {
 			first += count;
 			continue;
 		}
-		if (!torn && (made || belongs_together(e, count))) {
-			add_item(r, path, first, count);
+		if (!incomplete && (made || belongs_together(e, count))) {
+			add_item_range(r, path, first, count);
 			first += count;
 			continue;
 		}
 		/* A folder that stays: its rights, and each thing in it. One
 		 * that goes, and is torn, goes with the last thing in it. */
-		if (e->old.mode && (e->now.mode || !is_folder(&e->old)))
-			add_item(r, path, first, 1);
+		if (e->old.mode && (e->now.mode || !is_reviewed_dir(&e->old)))
+			add_item_range(r, path, first, 1);
 		first++;
 	}
 }
 
 /* --- texts --- */
 
-static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+static int add_text_bytes(void *arg, const void *data, size_t len,
+			  struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
@@ -259,13 +262,13 @@ static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
 int review_read(const struct review *r, const struct entry *e, struct buf *to,
 		struct err *err)
 {
-	return S_ISREG(e->mode)
-		       ? content_each(r->store, &e->content, add_bytes, to, err)
-		       : 0;
+	return S_ISREG(e->mode) ? content_each(r->store, &e->content,
+					       add_text_bytes, to, err)
+				: 0;
 }
 
-static bool has_text(const struct review_item *item,
-		     const struct review_entry *e)
+static bool has_item_text(const struct review_item *item,
+			  const struct review_entry *e)
 {
 	uint32_t old = e->old.mode, now = e->now.mode;
 
@@ -281,7 +284,7 @@ int review_open(struct review *r, struct review_item *item, struct err *err)
 	const struct review_entry *e = review_entry(r, item);
 	int got;
 
-	if (item->opened || !has_text(item, e)) {
+	if (item->opened || !has_item_text(item, e)) {
 		item->opened = true;
 		return 0;
 	}
@@ -372,7 +375,7 @@ static void split_group(struct review *r, size_t at)
 	memcpy(r->items + at, made, more * sizeof(*made));
 	r->count--;
 	free(made);
-	item_done(&group);
+	review_item_free(&group);
 }
 
 void review_split(struct review *r, size_t item, size_t part)

@@ -39,7 +39,7 @@ struct review_entry {
 	bool taken; /* by the last review_make_accepted() */
 
 	/* The other end of a move, its number + 1; 0: of none. */
-	size_t twin;
+	size_t peer;
 	unsigned int percent; /* how much alike they are */
 	bool with_dir; /* it went as it was, with its folder */
 	bool claimed; /* an item of a move has it */
@@ -53,7 +53,8 @@ struct review_item {
 	size_t *list;
 	size_t count;
 	bool move;
-	bool torn; /* a folder without what was moved out of it, or into it */
+	bool incomplete; /* a folder without what was moved out of it, or into
+			    it */
 	enum review_section section;
 	bool here; /* something of it was changed in the project meanwhile */
 	enum risk_level worst;
@@ -88,7 +89,7 @@ struct review_options {
 };
 
 void review_free(struct review *r);
-void review_entry_done(struct review_entry *e);
+void review_entry_free(struct review_entry *e);
 /* base and want must live as long. Of a .git that was there, only what git
  * executes or is told to is an item: its configuration, hooks and the like. */
 int review_make(struct store *store, const struct entry *base,

@@ -132,7 +132,8 @@ static int pick_item(struct picker *p, struct review_item *item,
 	for (i = 0; i < item->count; i++) {
 		struct review_entry *each = review_entry_at(p->r, item, i);
 
-		if ((item->move || item->torn) && is_held(p->r, item->list[i]))
+		if ((item->move || item->incomplete) &&
+		    is_held(p->r, item->list[i]))
 			continue;
 		if (put(p, each, &each->now, err) < 0)
 			return -err->num;
@@ -203,8 +204,8 @@ static bool was_edited(const struct review *r)
 	return false;
 }
 
-int review_make_accepted(struct review *r, struct entry *ret_root, bool *ret_whole,
-		bool *ret_git, struct err *err)
+int review_make_accepted(struct review *r, struct entry *ret_root,
+			 bool *ret_whole, bool *ret_git, struct err *err)
 {
 	AUTO(picker)
 	struct picker p = {

@@ -23,8 +23,8 @@ void review_cursor_set(struct review_cursor *at, size_t item, size_t part)
 }
 
 /* One part on or back; false at the end. */
-static bool step(struct review_cursor *at, size_t *item, size_t *part,
-		 bool back)
+static bool step_cursor(struct review_cursor *at, size_t *item, size_t *part,
+			bool back)
 {
 	if (!back && *part + 1 < at->r->items[*item].parts) {
 		++*part;
@@ -46,7 +46,7 @@ bool review_cursor_move(struct review_cursor *at, bool back, bool open_only)
 {
 	size_t item = at->item, part = at->part;
 
-	while (step(at, &item, &part, back)) {
+	while (step_cursor(at, &item, &part, back)) {
 		if (open_only && review_part(&at->r->items[item], part))
 			continue;
 		review_cursor_set(at, item, part);
@@ -106,7 +106,7 @@ void review_cursor_search(struct review_cursor *at, const char *text)
 	}
 	/* Once round, the present part last. */
 	while (!found && turns < 2) {
-		if (!step(at, &item, &part, false)) {
+		if (!step_cursor(at, &item, &part, false)) {
 			item = part = 0;
 			review_cursor_open(at, 0);
 			turns++;
@@ -126,7 +126,7 @@ bool review_cursor_has_more(struct review_cursor *at, bool back, bool open_only)
 {
 	size_t item = at->item, part = at->part;
 
-	while (step(at, &item, &part, back))
+	while (step_cursor(at, &item, &part, back))
 		if (!open_only || !review_part(&at->r->items[item], part))
 			return true;
 	return false;

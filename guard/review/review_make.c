@@ -11,7 +11,7 @@
 #include "snapshot/store/content.h"
 #include "snapshot/tree/attrset.h"
 
-struct make {
+struct review_maker {
 	struct review *r;
 	const struct review_options *options;
 	struct pathset wanted_paths; /* of its paths */
@@ -20,59 +20,61 @@ struct make {
 	size_t here_count, here_capacity;
 };
 
-static void make_free(struct make *m)
+static void review_maker_free(struct review_maker *m)
 {
 	size_t i;
 
 	for (i = 0; i < m->here_count; i++)
-		review_entry_done(&m->here[i]);
+		review_entry_free(&m->here[i]);
 	free(m->here);
 	pathset_free(&m->wanted_paths);
 }
 
-static bool same(const struct entry *a, const struct entry *b)
+static bool is_same_reviewed(const struct entry *a, const struct entry *b)
 {
 	if (!a || !b || !a->mode || !b->mode)
 		return (!a || !a->mode) && (!b || !b->mode);
 	return entry_same_content(a, b) && entry_same_meta(a, b);
 }
 
-static void copy(struct entry *to, const struct entry *from)
+static void copy_existing(struct entry *to, const struct entry *from)
 {
 	if (from && from->mode)
 		entry_copy(to, from);
 }
 
-static int add_here(void *arg, const char *path, const struct entry *base,
-		    const struct entry *here, struct err *err)
+static int add_project_change(void *arg, const char *path,
+			      const struct entry *base,
+			      const struct entry *here, struct err *err)
 {
-	struct make *m = arg;
+	struct review_maker *m = arg;
 
 	(void)err;
-	if (same(base, here))
+	if (is_same_reviewed(base, here))
 		return 0;
 	GROW(m->here, m->here_count, m->here_capacity);
 	m->here[m->here_count] = (struct review_entry){
 		.path = mem_strdup(path),
 	};
-	copy(&m->here[m->here_count++].now, here);
+	copy_existing(&m->here[m->here_count++].now, here);
 	return 0;
 }
 
-static int by_path(const void *path, const void *entry)
+static int compare_to_entry_path(const void *path, const void *entry)
 {
 	return path_compare(path, ((const struct review_entry *)entry)->path);
 }
 
 /* The first that is the path or comes behind it. */
-static size_t find_here(const struct make *m, const char *path)
+static size_t find_project_change(const struct review_maker *m,
+				  const char *path)
 {
 	return lowerbound(path, m->here, m->here_count, sizeof(*m->here),
-			  by_path);
+			  compare_to_entry_path);
 }
 
 /* What git obeys is asked about item by item in any case. */
-static void note_refused(const struct plan *plan, struct review_entry *e)
+static void mark_refused(const struct plan *plan, struct review_entry *e)
 {
 	size_t i;
 
@@ -86,21 +88,22 @@ static void note_refused(const struct plan *plan, struct review_entry *e)
 	}
 }
 
-static int add_entry(void *arg, const char *path, const struct entry *old,
-		     const struct entry *now, struct err *err)
+static int add_review_entry(void *arg, const char *path,
+			    const struct entry *old, const struct entry *now,
+			    struct err *err)
 {
-	struct make *m = arg;
+	struct review_maker *m = arg;
 	struct review *r = m->r;
 	struct review_entry *e;
 	size_t at;
 
 	(void)err;
-	if (!*path || same(old, now) ||
+	if (!*path || is_same_reviewed(old, now) ||
 	    !pathset_contains(&m->wanted_paths, path))
 		return 0;
-	at = find_here(m, path);
+	at = find_project_change(m, path);
 	if (at < m->here_count && strcmp(m->here[at].path, path) == 0 &&
-	    same(&m->here[at].now, now)) {
+	    is_same_reviewed(&m->here[at].now, now)) {
 		r->already++;
 		return 0;
 	}
@@ -113,9 +116,9 @@ static int add_entry(void *arg, const char *path, const struct entry *old,
 			 (!(now && now->mode) &&
 			  path_below(m->here[at].path, path))),
 	};
-	note_refused(m->options->plan, e);
-	copy(&e->old, old);
-	copy(&e->now, now);
+	mark_refused(m->options->plan, e);
+	copy_existing(&e->old, old);
+	copy_existing(&e->now, now);
 	return 0;
 }
 
@@ -150,7 +153,7 @@ static bool is_git_item(const struct review_entry *e)
 }
 
 /* Takes out what git does with its own files. */
-static int part_git(struct review *r, struct err *err)
+static int remove_git_entries(struct review *r, struct err *err)
 {
 	size_t kept = 0, i;
 
@@ -167,7 +170,7 @@ static int part_git(struct review *r, struct err *err)
 			return -err->num;
 		if (len && S_ISDIR(old.mode) && S_ISDIR(now.mode) &&
 		    !is_git_item(e)) {
-			review_entry_done(e);
+			review_entry_free(e);
 			r->git++;
 			continue;
 		}
@@ -179,21 +182,22 @@ static int part_git(struct review *r, struct err *err)
 
 /* --- dangers --- */
 
-struct sides {
+struct reviewed_sides {
 	struct store *store;
 	const struct review_entry *e;
 };
 
-static int add_bytes(void *arg, const void *data, size_t len, struct err *err)
+static int add_side_bytes(void *arg, const void *data, size_t len,
+			  struct err *err)
 {
 	(void)err;
 	buf_add(arg, data, len);
 	return 0;
 }
 
-static bool read_side(void *arg, bool now, struct buf *to)
+static bool read_reviewed_side(void *arg, bool now, struct buf *to)
 {
-	const struct sides *s = arg;
+	const struct reviewed_sides *s = arg;
 	const struct entry *e = now ? &s->e->now : &s->e->old;
 	struct err ignored;
 
@@ -201,11 +205,12 @@ static bool read_side(void *arg, bool now, struct buf *to)
 		buf_add_text(to, e->link);
 		return true;
 	}
-	return S_ISREG(e->mode) && content_each(s->store, &e->content,
-						add_bytes, to, &ignored) == 0;
+	return S_ISREG(e->mode) &&
+	       content_each(s->store, &e->content, add_side_bytes, to,
+			    &ignored) == 0;
 }
 
-static bool lets_others_in(struct store *store, const struct review_entry *e)
+static bool changes_acl(struct store *store, const struct review_entry *e)
 {
 	AUTO(xattrs) struct xattrs old = {0}, now = {0};
 	struct err ignored;
@@ -218,26 +223,26 @@ static bool lets_others_in(struct store *store, const struct review_entry *e)
 	return xattrs_acl_differs(&now, &old);
 }
 
-static void judge(struct review *r, struct review_entry *e)
+static void find_entry_risks(struct review *r, struct review_entry *e)
 {
-	struct sides s = {r->store, e};
+	struct reviewed_sides s = {r->store, e};
 	struct risk_file f = {
 		.path = e->path,
 		.old_mode = e->old.mode,
 		.now_mode = e->now.mode,
 		.old_size = e->old.size,
 		.now_size = e->now.size,
-		.acl = lets_others_in(r->store, e),
+		.acl = changes_acl(r->store, e),
 		.same_time = timestamp_compare(e->old.mtime, e->now.mtime) == 0,
 		.special = e->special,
-		.read = read_side,
+		.read = read_reviewed_side,
 		.arg = &s,
 	};
 
 	risk_judge(&f, &e->risks);
 }
 
-static int by_section(const void *a, const void *b)
+static int compare_sections(const void *a, const void *b)
 {
 	const struct review_item *p = a, *q = b;
 
@@ -259,27 +264,27 @@ int review_make(struct store *store, const struct entry *base,
 		.want = want,
 		.part = options->paths != NULL,
 	};
-	AUTO(make)
-	struct make m = {
+	AUTO(review_maker)
+	struct review_maker m = {
 		.r = &r,
 		.options = options,
 		.wanted_paths = pathset_make(options->paths),
 	};
 	size_t i;
 
-	if (options->here &&
-	    tree_diff(store, base, options->here, add_here, &m, err) < 0)
+	if (options->here && tree_diff(store, base, options->here,
+				       add_project_change, &m, err) < 0)
 		return -err->num;
-	if (tree_diff(store, base, want, add_entry, &m, err) < 0 ||
-	    part_git(&r, err) < 0)
+	if (tree_diff(store, base, want, add_review_entry, &m, err) < 0 ||
+	    remove_git_entries(&r, err) < 0)
 		return -err->num;
 	for (i = 0; i < r.entry_count; i++)
-		judge(&r, &r.entries[i]);
+		find_entry_risks(&r, &r.entries[i]);
 	review_moves_find(&r);
 	review_moves_add_items(&r);
 	review_add_items(&r, 0, r.entry_count, "");
 	if (r.count)
-		qsort(r.items, r.count, sizeof(*r.items), by_section);
+		qsort(r.items, r.count, sizeof(*r.items), compare_sections);
 	*ret = r;
 	r = (struct review){0};
 	return 0;

@@ -9,8 +9,8 @@
 #include "guard/risk.h"
 #include "restore/git/moves_store.h"
 
-static const struct entry *entry_of(void *arg, const struct moves_file *f,
-				    bool added)
+static const struct entry *moved_entry_of(void *arg, const struct moves_file *f,
+					  bool added)
 {
 	const struct review *r = arg;
 	const struct review_entry *e = &r->entries[f->index];
@@ -19,21 +19,21 @@ static const struct entry *entry_of(void *arg, const struct moves_file *f,
 }
 
 /* Over another it is no one thing with it, but it is said. */
-static bool is_over(const struct review_entry *e)
+static bool replaces_content(const struct review_entry *e)
 {
 	return S_ISREG(e->old.mode) && S_ISREG(e->now.mode) &&
 	       !entry_same_content(&e->old, &e->now);
 }
 
-static bool may_move(const struct review_entry *e)
+static bool may_be_moved(const struct review_entry *e)
 {
 	return !e->special && !e->node &&
-	       (!e->old.mode || !e->now.mode || is_over(e)) &&
+	       (!e->old.mode || !e->now.mode || replaces_content(e)) &&
 	       !path_has_part(e->path, ".git") && !risk_in_generated(e->path) &&
 	       !risk_is_generated(path_name(e->path));
 }
 
-static void collect(const struct review *r, struct moves *m)
+static void collect_review_moves(const struct review *r, struct moves *m)
 {
 	/* What lies in a folder that was a file, or the other way round, is
 	 * there with it or not at all. */
@@ -49,23 +49,24 @@ static void collect(const struct review *r, struct moves *m)
 		if (e->old.mode && e->now.mode &&
 		    (e->old.mode & S_IFMT) != (e->now.mode & S_IFMT))
 			other = e->path;
-		if (!may_move(e))
+		if (!may_be_moved(e))
 			continue;
 		moves_add(e->now.mode ? &m->added : &m->deleted, e->path,
 			  it->mode, it->size, i);
 		if (e->now.mode)
-			m->added.items[m->added.count - 1].over = is_over(e);
+			m->added.items[m->added.count - 1].over =
+				replaces_content(e);
 	}
 }
 
 void review_moves_find(struct review *r)
 {
-	struct moves_store from = {r->store, entry_of, r};
+	struct moves_store from = {r->store, moved_entry_of, r};
 	const struct moves_source source = moves_of_store(&from);
 	AUTO(moves) struct moves m = {0};
 	size_t i;
 
-	collect(r, &m);
+	collect_review_moves(r, &m);
 	moves_find(&m, &source);
 	for (i = 0; i < m.added.count; i++) {
 		const struct moves_file *f = &m.added.items[i];
@@ -75,8 +76,8 @@ void review_moves_find(struct review *r)
 			continue;
 		now = &r->entries[f->index];
 		old = &r->entries[m.deleted.items[f->other].index];
-		now->twin = m.deleted.items[f->other].index + 1;
-		old->twin = f->index + 1;
+		now->peer = m.deleted.items[f->other].index + 1;
+		old->peer = f->index + 1;
 		now->percent = old->percent = f->percent;
 		now->with_dir = old->with_dir =
 			f->with_parent && f->percent == 100 &&
@@ -96,7 +97,7 @@ struct pairs {
 
 static void add_pair(struct review *r, struct pairs *p, size_t added)
 {
-	size_t deleted = r->entries[added].twin - 1;
+	size_t deleted = r->entries[added].peer - 1;
 
 	GROW(p->list, p->count, p->capacity);
 	p->list[p->count++] = added;
@@ -132,7 +133,7 @@ void review_moves_add_items(struct review *r)
 		const struct review_entry *e = &r->entries[i];
 		size_t at;
 
-		if (!e->twin || !e->now.mode || e->old.mode)
+		if (!e->peer || !e->now.mode || e->old.mode)
 			continue;
 		at = head_above(heads, &above, e);
 		if (at == SIZE_MAX) {
@@ -169,7 +170,7 @@ static void add_item_of(struct review *r, const size_t *from, size_t count,
 }
 
 /* A folder that holds something comes or goes with that. */
-static bool is_full(const struct review *r, size_t at)
+static bool holds_entries(const struct review *r, size_t at)
 {
 	const struct review_entry *e = &r->entries[at];
 
@@ -188,7 +189,7 @@ void review_moves_part(struct review *r, const struct review_item *item)
 		return;
 	}
 	for (i = 0; i < item->count; i += 2)
-		if (!is_full(r, item->list[i]) ||
-		    !is_full(r, item->list[i + 1]))
+		if (!holds_entries(r, item->list[i]) ||
+		    !holds_entries(r, item->list[i + 1]))
 			add_item_of(r, &item->list[i], 2, true);
 }

@@ -78,7 +78,7 @@ static void add_group(const struct review *r, const struct review_item *item,
 		other += e->now.mode && e->old.mode;
 		bytes += e->now.mode ? e->now.size : e->old.size;
 	}
-	if (item->torn && deleted) {
+	if (item->incomplete && deleted) {
 		buf_printf(to, "  %s of it", text_count(deleted, "file"));
 	} else if (deleted && !added && !other) {
 		buf_printf(to, "  with all in it: %s",
@@ -116,16 +116,16 @@ void review_show_pair(const struct review *r, const struct review_item *item,
 }
 
 /* One end of a move that stands alone. */
-static void add_twin(const struct review *r, const struct review_item *item,
-		     struct buf *to)
+static void add_move_peer(const struct review *r,
+			  const struct review_item *item, struct buf *to)
 {
 	const struct review_entry *e = review_entry(r, item);
 
-	if (item->count > 1 || !e->twin)
+	if (item->count > 1 || !e->peer)
 		return;
 	buf_add_text(to, e->now.mode ? "  moved from " : "  moved to ");
 	output_name(to, r->prefix ? r->prefix : "");
-	output_name(to, r->entries[e->twin - 1].path);
+	output_name(to, r->entries[e->peer - 1].path);
 }
 
 void review_show_line(struct review *r, struct review_item *item,
@@ -164,7 +164,7 @@ void review_show_line(struct review *r, struct review_item *item,
 	} else {
 		changes_detail(&c, to);
 	}
-	add_twin(r, item, to);
+	add_move_peer(r, item, to);
 }
 
 /* "!! " and the reason, worst first; a level's sign says how bad. */
