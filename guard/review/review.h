@@ -36,7 +36,7 @@ struct review_entry {
 	bool special; /* refused without a yes of its own: set-id bits... */
 	bool node; /* ... or at all */
 	bool here; /* changed in the project meanwhile, too */
-	bool taken; /* by the last review_make_accepted() */
+	bool accepted; /* by the last review_make_accepted() */
 
 	/* The other end of a move, its number + 1; 0: of none. */
 	size_t peer;
@@ -162,10 +162,10 @@ struct review_counts {
 void review_count(const struct review *r, struct review_counts *ret);
 
 /*
- * base with what was said yes to. *ret_whole: that is all of it, and the
+ * base with what was said yes to. *ret_complete: that is all of it, and the
  * result is want itself; *ret_git: something in a .git is among it.
  */
 int review_make_accepted(struct review *r, struct entry *ret_root,
-			 bool *ret_whole, bool *ret_git, struct err *err);
+			 bool *ret_complete, bool *ret_git, struct err *err);
 
 #endif

@@ -8,21 +8,22 @@
 #include "guard/review/review.h"
 #include "snapshot/store/content.h"
 
-struct picker {
+struct accepted_tree {
 	struct review *r;
 	struct tree_editor *editor;
 	char *ready; /* the last folder that things were put into */
 	bool git;
 };
 
-static void picker_free(struct picker *p)
+static void accepted_tree_free(struct accepted_tree *p)
 {
 	tree_editor_free(&p->editor);
 	free(p->ready);
 }
 
 /* One folder above what is put: made as the run made it, if base has none. */
-static int put_parent(struct picker *p, const char *dir, struct err *err)
+static int put_new_parent(struct accepted_tree *p, const char *dir,
+			  struct err *err)
 {
 	AUTO(entry) struct entry base = {0};
 	AUTO(entry) struct entry want = {0};
@@ -37,7 +38,8 @@ static int put_parent(struct picker *p, const char *dir, struct err *err)
 
 /* New folders come along with what is in them, also where only that was
  * named. */
-static int put_parents(struct picker *p, const char *path, struct err *err)
+static int put_new_parents(struct accepted_tree *p, const char *path,
+			   struct err *err)
 {
 	auto_free char *parent = path_parent(path);
 	size_t len;
@@ -50,7 +52,7 @@ static int put_parents(struct picker *p, const char *path, struct err *err)
 		if (path[len] != '/')
 			continue;
 		dir = mem_strndup(path, len);
-		if (put_parent(p, dir, err) < 0)
+		if (put_new_parent(p, dir, err) < 0)
 			return -err->num;
 	}
 	free(p->ready);
@@ -58,17 +60,17 @@ static int put_parents(struct picker *p, const char *path, struct err *err)
 	return 0;
 }
 
-static int put(struct picker *p, struct review_entry *e,
-	       const struct entry *what, struct err *err)
+static int put_accepted(struct accepted_tree *p, struct review_entry *e,
+			const struct entry *what, struct err *err)
 {
-	e->taken = true;
+	e->accepted = true;
 	p->git |= path_has_part(e->path, ".git");
 	if (e->old.mode && (e->old.mode & S_IFMT) != (what->mode & S_IFMT) &&
 	    tree_editor_remove(p->editor, e->path, err) < 0)
 		return -err->num;
 	if (!what->mode)
 		return 0;
-	if (put_parents(p, e->path, err) < 0)
+	if (put_new_parents(p, e->path, err) < 0)
 		return -err->num;
 	return S_ISDIR(what->mode)
 		       ? tree_editor_put_dir(p->editor, e->path, what, err)
@@ -76,7 +78,8 @@ static int put(struct picker *p, struct review_entry *e,
 }
 
 /* What becomes of a text of which a part is taken, or an edited one. */
-static int put_text(struct picker *p, struct review_item *item, struct err *err)
+static int put_accepted_text(struct accepted_tree *p, struct review_item *item,
+			     struct err *err)
 {
 	struct review_entry *e = review_entry_at(p->r, item, 0);
 	bool rights = !item->rights || item->answers[0] == REVIEW_YES;
@@ -87,7 +90,7 @@ static int put_text(struct picker *p, struct review_item *item, struct err *err)
 	hunks_compose(&item->hunks, &item->old, &text);
 	if (rights && text.len == item->now.len &&
 	    (!text.len || memcmp(text.data, item->now.data, text.len) == 0))
-		return put(p, e, &e->now, err);
+		return put_accepted(p, e, &e->now, err);
 	entry_copy(&made, meta);
 	made.link_group = 0;
 	made.mtime = timestamp_now();
@@ -96,10 +99,10 @@ static int put_text(struct picker *p, struct review_item *item, struct err *err)
 	if (text.len && content_put_bytes(p->r->store, text.data, text.len,
 					  &made.content, err) < 0)
 		return -err->num;
-	return put(p, e, &made, err);
+	return put_accepted(p, e, &made, err);
 }
 
-static bool any_taken(const struct review_item *item)
+static bool is_any_part_accepted(const struct review_item *item)
 {
 	size_t i;
 
@@ -110,7 +113,7 @@ static bool any_taken(const struct review_item *item)
 }
 
 /* A folder that goes, and of which something may stay. */
-static bool is_held(const struct review *r, size_t at)
+static bool may_keep_entries(const struct review *r, size_t at)
 {
 	const struct review_entry *e = &r->entries[at];
 
@@ -119,30 +122,30 @@ static bool is_held(const struct review *r, size_t at)
 	       path_below(r->entries[at + 1].path, e->path);
 }
 
-static int pick_item(struct picker *p, struct review_item *item,
-		     struct err *err)
+static int accept_item(struct accepted_tree *p, struct review_item *item,
+		       struct err *err)
 {
 	const struct review_entry *e = review_entry(p->r, item);
 	size_t i;
 
-	if (!any_taken(item))
+	if (!is_any_part_accepted(item))
 		return 0;
 	if (item->hunks.count && e->now.mode)
-		return put_text(p, item, err);
+		return put_accepted_text(p, item, err);
 	for (i = 0; i < item->count; i++) {
 		struct review_entry *each = review_entry_at(p->r, item, i);
 
 		if ((item->move || item->incomplete) &&
-		    is_held(p->r, item->list[i]))
+		    may_keep_entries(p->r, item->list[i]))
 			continue;
-		if (put(p, each, &each->now, err) < 0)
+		if (put_accepted(p, each, &each->now, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
 /* A folder of which all that was in it goes, file by file, goes as well. */
-static int pick_folders(struct picker *p, struct err *err)
+static int accept_emptied_dirs(struct accepted_tree *p, struct err *err)
 {
 	struct review *r = p->r;
 	size_t i = r->entry_count, k;
@@ -150,23 +153,23 @@ static int pick_folders(struct picker *p, struct err *err)
 	while (i-- > 0) {
 		struct review_entry *e = &r->entries[i];
 
-		if (e->taken || e->now.mode || !S_ISDIR(e->old.mode))
+		if (e->accepted || e->now.mode || !S_ISDIR(e->old.mode))
 			continue;
 		for (k = i + 1; k < r->entry_count &&
 				path_below(r->entries[k].path, e->path);
 		     k++)
-			if (!r->entries[k].taken)
+			if (!r->entries[k].accepted)
 				break;
 		if (k == i + 1 || (k < r->entry_count &&
 				   path_below(r->entries[k].path, e->path)))
 			continue;
-		if (put(p, e, &e->now, err) < 0)
+		if (put_accepted(p, e, &e->now, err) < 0)
 			return -err->num;
 	}
 	return 0;
 }
 
-static int by_first(const void *a, const void *b)
+static int compare_first_entries(const void *a, const void *b)
 {
 	const struct review_item *p = *(struct review_item *const *)a;
 	const struct review_item *q = *(struct review_item *const *)b;
@@ -174,7 +177,7 @@ static int by_first(const void *a, const void *b)
 	return (p->list[0] > q->list[0]) - (p->list[0] < q->list[0]);
 }
 
-static int pick_all(struct picker *p, struct err *err)
+static int accept_all_items(struct accepted_tree *p, struct err *err)
 {
 	struct review *r = p->r;
 	auto_free struct review_item **order =
@@ -182,15 +185,15 @@ static int pick_all(struct picker *p, struct err *err)
 	size_t i;
 
 	for (i = 0; i < r->entry_count; i++)
-		r->entries[i].taken = false;
+		r->entries[i].accepted = false;
 	for (i = 0; i < r->count; i++)
 		order[i] = &r->items[i];
 	if (r->count)
-		qsort(order, r->count, sizeof(*order), by_first);
+		qsort(order, r->count, sizeof(*order), compare_first_entries);
 	for (i = 0; i < r->count; i++)
-		if (pick_item(p, order[i], err) < 0)
+		if (accept_item(p, order[i], err) < 0)
 			return -err->num;
-	return pick_folders(p, err);
+	return accept_emptied_dirs(p, err);
 }
 
 static bool was_edited(const struct review *r)
@@ -205,21 +208,21 @@ static bool was_edited(const struct review *r)
 }
 
 int review_make_accepted(struct review *r, struct entry *ret_root,
-			 bool *ret_whole, bool *ret_git, struct err *err)
+			 bool *ret_complete, bool *ret_git, struct err *err)
 {
-	AUTO(picker)
-	struct picker p = {
+	AUTO(accepted_tree)
+	struct accepted_tree p = {
 		.r = r,
 		.editor = tree_editor_new(r->store, r->base),
 	};
 	struct review_counts n;
 
-	if (pick_all(&p, err) < 0)
+	if (accept_all_items(&p, err) < 0)
 		return -err->num;
 	review_count(r, &n);
 	*ret_git = p.git;
-	*ret_whole = !r->part && n.yes == n.items && !was_edited(r);
-	if (*ret_whole && !p.git) {
+	*ret_complete = !r->part && n.yes == n.items && !was_edited(r);
+	if (*ret_complete && !p.git) {
 		entry_copy(ret_root, r->want);
 		return 0;
 	}

@@ -54,7 +54,7 @@ static void exec_editor(const char *path)
 	_exit(127);
 }
 
-static int run_editor(const char *path, struct err *err)
+static int run_hunk_editor(const char *path, struct err *err)
 {
 	void (*interrupt)(int);
 	int status = 0;
@@ -84,7 +84,7 @@ static int edit_once(struct hunks *h, size_t at, int dirfd, const char *path,
 {
 	AUTO(buf) struct buf text = {0};
 
-	if (run_editor(path, err) < 0 ||
+	if (run_hunk_editor(path, err) < 0 ||
 	    fd_slurp_at(dirfd, NAME, EDITED_MAX, &text, err) < 0)
 		return -err->num;
 	return hunks_edit(h, at, buf_text(&text), err);

@@ -23,7 +23,7 @@ struct prompt {
 	int scratch_fd;
 	const char *scratch;
 	size_t titled; /* the item whose title stands above, + 1 */
-	bool over;
+	bool finished;
 };
 
 char *review_prompt_ask(const char *format, ...)
@@ -50,12 +50,12 @@ char *review_prompt_ask(const char *format, ...)
 	return mem_strndup(line + at, len > at ? len - at : 0);
 }
 
-static struct review_item *here(struct prompt *w)
+static struct review_item *current_item(struct prompt *w)
 {
 	return &w->at.r->items[w->at.item];
 }
 
-static size_t lines_of_screen(void)
+static size_t screen_lines(void)
 {
 	struct winsize size;
 
@@ -67,7 +67,7 @@ static size_t lines_of_screen(void)
 
 /* --- lists and search --- */
 
-static char mark_of(const struct review_item *item)
+static char decision_mark(const struct review_item *item)
 {
 	size_t yes = 0, no = 0, i;
 
@@ -85,7 +85,7 @@ void review_prompt_list(struct review *r, bool all)
 	size_t i;
 
 	for (i = 0; i < r->count; i++) {
-		char mark = mark_of(&r->items[i]);
+		char mark = decision_mark(&r->items[i]);
 		AUTO(buf) struct buf line = {0};
 
 		if (!all && mark != '+' && mark != '*')
@@ -95,7 +95,7 @@ void review_prompt_list(struct review *r, bool all)
 	}
 }
 
-static void go_by_number(struct prompt *w, const char *rest)
+static void go_to_number(struct prompt *w, const char *rest)
 {
 	auto_free char *answer = NULL;
 	unsigned long number;
@@ -113,7 +113,7 @@ static void go_by_number(struct prompt *w, const char *rest)
 		review_cursor_set(&w->at, number - 1, 0);
 }
 
-static void search(struct prompt *w, const char *rest)
+static void ask_for_search(struct prompt *w, const char *rest)
 {
 	auto_free char *answer = NULL;
 
@@ -127,25 +127,27 @@ static void search(struct prompt *w, const char *rest)
 
 /* --- answers --- */
 
-static void answer(struct prompt *w, enum review_answer said, bool rest)
+static void answer(struct prompt *w, enum review_answer choice, bool rest)
 {
-	if (said == REVIEW_YES && review_is_refused(w->at.r, here(w)))
+	if (choice == REVIEW_YES && review_is_refused(w->at.r, current_item(w)))
 		output_print(
-			review_is_group(here(w))
+			review_is_group(current_item(w))
 				? "set-id bits, capabilities and nodes need "
 				  "a yes of their own: it is left out (s "
 				  "parts the folder from it)"
 				: "guard applies no such thing: it is left "
 				  "out");
 	if (rest)
-		review_answer_item(w->at.r, here(w), w->at.part, said);
+		review_answer_item(w->at.r, current_item(w), w->at.part,
+				   choice);
 	else
-		review_answer_part(w->at.r, here(w), w->at.part, said);
-	w->over = !review_cursor_next_open(&w->at);
+		review_answer_part(w->at.r, current_item(w), w->at.part,
+				   choice);
+	w->finished = !review_cursor_next_open(&w->at);
 }
 
 /* Only what has been looked at, or is neither gone nor dangerous. */
-static void accept_rest(struct prompt *w)
+static void accept_open_parts(struct prompt *w)
 {
 	struct review_counts n;
 	size_t i, k;
@@ -164,21 +166,21 @@ static void accept_rest(struct prompt *w)
 				review_answer_part(w->at.r, &w->at.r->items[i],
 						   k, REVIEW_YES);
 	}
-	w->over = true;
+	w->finished = true;
 }
 
 static bool can_edit(struct prompt *w)
 {
-	return review_hunk(here(w), w->at.part) &&
-	       review_entry(w->at.r, here(w))->now.mode;
+	return review_hunk(current_item(w), w->at.part) &&
+	       review_entry(w->at.r, current_item(w))->now.mode;
 }
 
-static void edit(struct prompt *w)
+static void edit_hunk(struct prompt *w)
 {
-	size_t at = w->at.part - here(w)->rights;
+	size_t at = w->at.part - current_item(w)->rights;
 	struct err err;
-	int got = review_edit(&here(w)->hunks, at, w->scratch_fd, w->scratch,
-			      &err);
+	int got = review_edit(&current_item(w)->hunks, at, w->scratch_fd,
+			      w->scratch, &err);
 
 	if (got < 0)
 		output_warn("%s", err.text);
@@ -188,30 +190,30 @@ static void edit(struct prompt *w)
 		w->at.show = true;
 }
 
-static void split(struct prompt *w)
+static void split_part(struct prompt *w)
 {
-	size_t before = here(w)->hunks.count, items = w->at.r->count;
+	size_t before = current_item(w)->hunks.count, items = w->at.r->count;
 
 	review_split(w->at.r, w->at.item, w->at.part);
 	if (w->at.r->count > items)
 		output_print("parted into %zu", w->at.r->count - items + 1);
-	else if (here(w)->hunks.count > before)
+	else if (current_item(w)->hunks.count > before)
 		output_print("parted into %zu hunks",
-			     here(w)->hunks.count - before + 1);
+			     current_item(w)->hunks.count - before + 1);
 	w->titled = 0;
 	review_cursor_set(&w->at, w->at.item, w->at.part);
 }
 
-static void print_whole(struct prompt *w)
+static void print_complete_part(struct prompt *w)
 {
 	/* The pager takes stdout over for good, so it gets a process. */
-	review_show_part(w->at.r, here(w), w->at.part, 0);
+	review_show_part(w->at.r, current_item(w), w->at.part, 0);
 }
 
 /* --- keys --- */
 
 /* "y,n,q,..." */
-static void keys_of(struct prompt *w, struct buf *to)
+static void list_keys(struct prompt *w, struct buf *to)
 {
 	const struct {
 		char key;
@@ -220,15 +222,15 @@ static void keys_of(struct prompt *w, struct buf *to)
 		{'y', true},
 		{'n', true},
 		{'q', true},
-		{'a', here(w)->parts > 1},
-		{'d', here(w)->parts > 1},
+		{'a', current_item(w)->parts > 1},
+		{'d', current_item(w)->parts > 1},
 		{'j', review_cursor_has_more(&w->at, false, true)},
 		{'J', review_cursor_has_more(&w->at, false, false)},
 		{'k', review_cursor_has_more(&w->at, true, true)},
 		{'K', review_cursor_has_more(&w->at, true, false)},
 		{'g', w->at.r->count > 1},
 		{'/', true},
-		{'s', review_can_split(w->at.r, here(w), w->at.part)},
+		{'s', review_can_split(w->at.r, current_item(w), w->at.part)},
 		{'e', can_edit(w)},
 		{'p', true},
 		{'A', true},
@@ -241,7 +243,7 @@ static void keys_of(struct prompt *w, struct buf *to)
 			buf_printf(to, "%s%c", to->len ? "," : "", all[i].key);
 }
 
-static void help(const char *keys)
+static void print_key_help(const char *keys)
 {
 	static const struct {
 		char key;
@@ -281,7 +283,7 @@ static void help(const char *keys)
 	(void)printf("Nothing is written before the end of the review.\n");
 }
 
-static void act(struct prompt *w, char key, const char *rest)
+static void handle_key(struct prompt *w, char key, const char *rest)
 {
 	switch (key) {
 	case 'y':
@@ -304,64 +306,65 @@ static void act(struct prompt *w, char key, const char *rest)
 					 key == 'j' || key == 'k');
 		break;
 	case 'g':
-		go_by_number(w, rest);
+		go_to_number(w, rest);
 		break;
 	case '/':
-		search(w, rest);
+		ask_for_search(w, rest);
 		break;
 	case 's':
-		split(w);
+		split_part(w);
 		break;
 	case 'e':
-		edit(w);
+		edit_hunk(w);
 		break;
 	case 'p':
-		print_whole(w);
+		print_complete_part(w);
 		break;
 	case 'A':
-		accept_rest(w);
+		accept_open_parts(w);
 		break;
 	default:
-		w->over = true;
+		w->finished = true;
 	}
 }
 
-static void show(struct prompt *w)
+static void show_current_part(struct prompt *w)
 {
 	if (w->titled != w->at.item + 1)
 		review_show_title(w->at.r, w->at.item);
 	w->titled = w->at.item + 1;
 	if (w->at.show)
-		review_show_part(w->at.r, here(w), w->at.part,
-				 lines_of_screen());
+		review_show_part(w->at.r, current_item(w), w->at.part,
+				 screen_lines());
 	w->at.show = false;
 }
 
-static void ask(struct prompt *w)
+static void ask_about_part(struct prompt *w)
 {
-	enum review_answer said = review_part(here(w), w->at.part);
+	enum review_answer choice = review_part(current_item(w), w->at.part);
 	auto_free char *line = NULL;
 	AUTO(buf) struct buf list = {0};
 	const char *keys;
 
-	keys_of(w, &list);
+	list_keys(w, &list);
 	keys = buf_text(&list);
 	line = review_prompt_ask(
-		"(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1, here(w)->parts,
-		review_show_part_name(w->at.r, here(w), w->at.part),
-		said == REVIEW_YES  ? " (so far: yes)"
-		: said == REVIEW_NO ? " (so far: no)"
-				    : "",
+		"(%zu/%zu) Apply %s%s [%s]?", w->at.part + 1,
+		current_item(w)->parts,
+		review_show_part_name(w->at.r, current_item(w), w->at.part),
+		choice == REVIEW_YES  ? " (so far: yes)"
+		: choice == REVIEW_NO ? " (so far: no)"
+				      : "",
 		keys);
 	if (!line) {
-		w->over = true;
+		w->finished = true;
 		return;
 	}
 	if (*line && strchr(keys, *line) && !strchr("?,", *line) &&
 	    (!line[1] || strchr("g/", *line)))
-		act(w, *line, line + 1 + strspn(line + 1, " "));
+		handle_key(w, *line, line + 1 + strspn(line + 1, " "));
 	else
-		help(keys);
+		print_key_help(keys);
 }
 
 void review_prompt(struct review *r, int scratch_fd, const char *scratch)
@@ -375,8 +378,8 @@ void review_prompt(struct review *r, int scratch_fd, const char *scratch)
 	if (!r->count)
 		return;
 	review_cursor_set(&w.at, 0, 0);
-	while (!w.over && !output_has_failed()) {
-		show(&w);
-		ask(&w);
+	while (!w.finished && !output_has_failed()) {
+		show_current_part(&w);
+		ask_about_part(&w);
 	}
 }

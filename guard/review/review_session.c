@@ -14,7 +14,7 @@
 #include "guard/review/review_prompt.h"
 
 /* Lines of a section in front of the questions. */
-#define FIRST_MOST 12
+#define FIRST_LINES_MAX 12
 
 /* Of one folder of the run. */
 struct part {
@@ -45,18 +45,18 @@ static void review_session_free(struct review_session *v)
 	free(v->scratch);
 }
 
-static bool on_terminal(void)
+static bool is_on_terminal(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-static bool is_meant(const struct resolved_run *p, char *const *paths)
+static bool is_in_scope(const struct resolved_run *p, char *const *paths)
 {
 	return paths || !resolve_run_has_paths(p);
 }
 
-static int make_project(struct review_session *v, struct part *part,
-			struct err *err)
+static int make_project_review(struct review_session *v, struct part *part,
+			       struct err *err)
 {
 	struct apply_plan *a = v->a;
 	const struct review_options options = {
@@ -65,7 +65,7 @@ static int make_project(struct review_session *v, struct part *part,
 		.here = &a->before.root,
 	};
 
-	if (!is_meant(a->p, a->p->paths))
+	if (!is_in_scope(a->p, a->p->paths))
 		return 0;
 	if (review_make(a->c->store, &a->base.root, &a->want, &options,
 			&part->review, err) < 0)
@@ -74,8 +74,8 @@ static int make_project(struct review_session *v, struct part *part,
 	return 0;
 }
 
-static int make_extra(struct review_session *v, size_t index, struct part *part,
-		      struct err *err)
+static int make_extra_review(struct review_session *v, size_t index,
+			     struct part *part, struct err *err)
 {
 	struct apply_plan *a = v->a;
 	struct apply_extra *x = &a->extras[index];
@@ -87,7 +87,7 @@ static int make_extra(struct review_session *v, size_t index, struct part *part,
 	};
 
 	part->extra = x;
-	if (!is_meant(a->p, paths))
+	if (!is_in_scope(a->p, paths))
 		return 0;
 	if (review_make(a->c->store, &x->base.root, &x->want, &options,
 			&part->review, err) < 0)
@@ -98,7 +98,7 @@ static int make_extra(struct review_session *v, size_t index, struct part *part,
 
 /* The three sides, and what would be refused; nothing is held on to but the
  * run. */
-static int load(struct review_session *v, struct err *err)
+static int load_review(struct review_session *v, struct err *err)
 {
 	struct apply_plan *a = v->a;
 	size_t i;
@@ -115,16 +115,17 @@ static int load(struct review_session *v, struct err *err)
 	apply_plan_unlock(a);
 	v->count = a->p->session.extra_count + 1;
 	v->parts = mem_zalloc(v->count * sizeof(*v->parts));
-	if (make_project(v, &v->parts[0], err) < 0)
+	if (make_project_review(v, &v->parts[0], err) < 0)
 		return -err->num;
 	for (i = 1; i < v->count; i++)
-		if (make_extra(v, i - 1, &v->parts[i], err) < 0)
+		if (make_extra_review(v, i - 1, &v->parts[i], err) < 0)
 			return -err->num;
 	return 0;
 }
 
 /* Of all folders together. */
-static void count_all(const struct review_session *v, struct review_counts *ret)
+static void count_all_items(const struct review_session *v,
+			    struct review_counts *ret)
 {
 	struct review_counts n;
 	size_t i;
@@ -166,7 +167,7 @@ static void show_parts(struct review_session *v, size_t most)
 	}
 }
 
-static void print(struct review_session *v)
+static void print_review(struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
@@ -175,7 +176,7 @@ static void print(struct review_session *v)
 		output_pager_start();
 	show_parts(v, 0);
 	(void)fflush(stdout);
-	count_all(v, &n);
+	count_all_items(v, &n);
 	if (!n.items)
 		return;
 	output_print("guard review %s on a terminal asks about each of them; "
@@ -186,11 +187,11 @@ static void print(struct review_session *v)
 
 /* --- the end --- */
 
-static void say_accepted(const struct review_session *v)
+static void print_accepted(const struct review_session *v)
 {
 	struct review_counts n;
 
-	count_all(v, &n);
+	count_all_items(v, &n);
 	(void)printf("\n%sAccepted: %zu of %s%s", output_style(STYLE_BOLD),
 		     n.yes + n.partly, text_count(n.items, "change"),
 		     output_style(STYLE_NONE));
@@ -203,7 +204,7 @@ static void say_accepted(const struct review_session *v)
 	(void)printf("\n");
 }
 
-static void list_parts(struct review_session *v)
+static void list_all_items(struct review_session *v)
 {
 	size_t i;
 
@@ -211,30 +212,30 @@ static void list_parts(struct review_session *v)
 		review_prompt_list(&v->parts[i].review, true);
 }
 
-enum wish { WISH_APPLY, WISH_LEAVE, WISH_AGAIN };
+enum apply_choice { CHOICE_APPLY, CHOICE_LEAVE, CHOICE_AGAIN };
 
 /* Lines as "y", and what the others mean. */
-static enum wish ask_to_apply(struct review_session *v)
+static enum apply_choice ask_to_apply(struct review_session *v)
 {
 	struct review_counts n;
 
 	for (;;) {
 		auto_free char *line = NULL;
 
-		count_all(v, &n);
-		say_accepted(v);
+		count_all_items(v, &n);
+		print_accepted(v);
 		line = review_prompt_ask(
 			"Apply the %s to %s [y,n,r,l,?]?",
 			text_count(n.yes + n.partly, "accepted change"),
 			text_quote(v->a->p->session.project));
 		if (!line || strcmp(line, "n") == 0 || strcmp(line, "q") == 0)
-			return WISH_LEAVE;
+			return CHOICE_LEAVE;
 		if (strcmp(line, "y") == 0)
-			return WISH_APPLY;
+			return CHOICE_APPLY;
 		if (strcmp(line, "r") == 0)
-			return WISH_AGAIN;
+			return CHOICE_AGAIN;
 		if (strcmp(line, "l") == 0)
-			list_parts(v);
+			list_all_items(v);
 		else
 			(void)printf("y - apply what is accepted; guard undo "
 				     "takes it back\n"
@@ -271,7 +272,7 @@ static enum plan_resolve ask_to_resolve(void)
 
 /* Something that was not shown as it will be: merged, or going over the
  * user's own. */
-static bool has_surprises(struct apply_plan *a)
+static bool has_unshown_changes(struct apply_plan *a)
 {
 	auto_free struct plan **plans = NULL;
 	size_t count = apply_plan_list(a, &plans), n = 0, i, k;
@@ -295,7 +296,7 @@ static bool has_surprises(struct apply_plan *a)
 	return n;
 }
 
-static bool is_blocked(struct apply_plan *a)
+static bool is_any_plan_blocked(struct apply_plan *a)
 {
 	auto_free struct plan **plans = NULL;
 	size_t count = apply_plan_list(a, &plans), i;
@@ -310,7 +311,7 @@ static bool is_blocked(struct apply_plan *a)
 
 /* 1: it can be done; 0: back to the review. What is more than was shown, is
  * shown now. */
-static int settle(struct review_session *v, struct err *err)
+static int resolve_conflicts(struct review_session *v, struct err *err)
 {
 	const struct part *project = &v->parts[0];
 	struct apply_plan *a = v->a;
@@ -319,7 +320,7 @@ static int settle(struct review_session *v, struct err *err)
 		if (apply_plan_make(a, &project->picked, v->resolve,
 				    project->git, err) < 0)
 			return -err->num;
-		if (is_blocked(a)) {
+		if (is_any_plan_blocked(a)) {
 			apply_plan_unlock(a);
 			v->resolve = ask_to_resolve();
 			if (v->resolve == RESOLVE_NOT)
@@ -328,22 +329,22 @@ static int settle(struct review_session *v, struct err *err)
 				return -err->num;
 			continue;
 		}
-		if (has_surprises(a))
+		if (has_unshown_changes(a))
 			return plan_summary_ask(&a->counts,
 						apply_report_where(a), false);
 		return 1;
 	}
 }
 
-/* What was accepted of each folder; *ret_whole: all that the run changed. */
-static int pick_all(struct review_session *v, bool *ret_whole, bool *ret_git,
-		    struct err *err)
+/* What was accepted of each folder; *ret_complete: all that the run changed. */
+static int build_accepted_trees(struct review_session *v, bool *ret_complete,
+				bool *ret_git, struct err *err)
 {
 	size_t i;
 
 	mem_list_free(&v->a->agreed);
 	review_list_agreed(&v->parts[0].review, &v->a->agreed);
-	*ret_whole = true;
+	*ret_complete = true;
 	*ret_git = false;
 	for (i = 0; i < v->count; i++) {
 		struct part *p = &v->parts[i];
@@ -360,14 +361,15 @@ static int pick_all(struct review_session *v, bool *ret_whole, bool *ret_git,
 			p->extra->picked = &p->picked;
 			p->extra->git_picked = p->git;
 		}
-		*ret_whole &= p->complete;
+		*ret_complete &= p->complete;
 		*ret_git |= p->git;
 	}
 	return 0;
 }
 
 /* 1: done, with its status; 0: back to the review. */
-static int carry(struct review_session *v, int *ret_status, struct err *err)
+static int apply_accepted(struct review_session *v, int *ret_status,
+			  struct err *err)
 {
 	struct apply_plan *a = v->a;
 	const struct entry *want = &v->parts[0].picked;
@@ -377,7 +379,7 @@ static int carry(struct review_session *v, int *ret_status, struct err *err)
 	int got;
 
 	v->resolve = v->o->resolve;
-	if (pick_all(v, &complete, &git, err) < 0)
+	if (build_accepted_trees(v, &complete, &git, err) < 0)
 		return -err->num;
 	if (v->o->commit.on &&
 	    committing_make(a, &v->o->commit, false, want, &commit, err) < 0)
@@ -389,7 +391,7 @@ static int carry(struct review_session *v, int *ret_status, struct err *err)
 	}
 	if (apply_plan_refresh(a, err) < 0)
 		return -err->num;
-	got = settle(v, err);
+	got = resolve_conflicts(v, err);
 	if (got <= 0) {
 		apply_plan_unlock(a);
 		return got;
@@ -411,7 +413,7 @@ static int carry(struct review_session *v, int *ret_status, struct err *err)
 	return 1;
 }
 
-static int nothing_accepted(const struct review_session *v)
+static int report_nothing_applied(const struct review_session *v)
 {
 	const struct session *s = &v->a->p->session;
 
@@ -421,7 +423,7 @@ static int nothing_accepted(const struct review_session *v)
 	return STATUS_REFUSED;
 }
 
-static int ask_all(struct review_session *v, struct err *err)
+static int ask_until_decided(struct review_session *v, struct err *err)
 {
 	struct session *s = &v->a->p->session;
 	struct review_counts n;
@@ -435,46 +437,46 @@ static int ask_all(struct review_session *v, struct err *err)
 			if (n.open)
 				break; /* the user has had enough */
 		}
-		count_all(v, &n);
+		count_all_items(v, &n);
 		if (!n.yes && !n.partly)
-			return nothing_accepted(v);
+			return report_nothing_applied(v);
 		switch (ask_to_apply(v)) {
-		case WISH_LEAVE:
-			return nothing_accepted(v);
-		case WISH_AGAIN:
+		case CHOICE_LEAVE:
+			return report_nothing_applied(v);
+		case CHOICE_AGAIN:
 			continue;
-		case WISH_APPLY:
-			got = carry(v, &status, err);
+		case CHOICE_APPLY:
+			got = apply_accepted(v, &status, err);
 			if (got)
 				return got < 0 ? got : status;
 		}
 	}
 }
 
-static int run(struct review_session *v, struct err *err)
+static int run_review(struct review_session *v, struct err *err)
 {
 	const struct session *s = &v->a->p->session;
 	struct review_counts n;
 
-	if (load(v, err) < 0)
+	if (load_review(v, err) < 0)
 		return -err->num;
 	if (v->a->changed_since)
 		output_warn("the layer of run %s has changed since its end; "
 			    "what is shown is what it holds now, and nothing "
 			    "else will be applied",
 			    s->id);
-	if (!on_terminal()) {
-		print(v);
+	if (!is_on_terminal()) {
+		print_review(v);
 		return output_finish() ? STATUS_OK : STATUS_REFUSED;
 	}
 	if (!v->o->short_head)
-		show_parts(v, FIRST_MOST);
-	count_all(v, &n);
+		show_parts(v, FIRST_LINES_MAX);
+	count_all_items(v, &n);
 	if (!n.items) {
 		output_print("there is nothing to decide on in run %s", s->id);
 		return STATUS_OK;
 	}
-	return ask_all(v, err);
+	return ask_until_decided(v, err);
 }
 
 int review_session_run(struct apply_plan *a,
@@ -486,7 +488,7 @@ int review_session_run(struct apply_plan *a,
 		.scratch = mem_printf("%s/runs/%s", a->c->state.path,
 				      a->p->session.id),
 	};
-	int got = run(&v, err);
+	int got = run_review(&v, err);
 
 	review_session_free(&v);
 	return got;

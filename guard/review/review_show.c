@@ -21,7 +21,7 @@ static const char *const titles[] = {
 	[REVIEW_GENERATED] = "Generated",
 };
 
-static enum output_style style_of(enum review_section section)
+static enum output_style section_style(enum review_section section)
 {
 	switch (section) {
 	case REVIEW_DELETED:
@@ -61,8 +61,8 @@ struct change review_show_change(const struct review_entry *e)
 }
 
 /* "  all 214 files, 3.1 MB" */
-static void add_group(const struct review *r, const struct review_item *item,
-		      struct buf *to)
+static void add_group_summary(const struct review *r,
+			      const struct review_item *item, struct buf *to)
 {
 	size_t deleted = 0, added = 0, other = 0, i;
 	uint64_t bytes = 0;
@@ -142,7 +142,7 @@ void review_show_line(struct review *r, struct review_item *item,
 		review_show_pair(r, item, 0, to);
 		return;
 	}
-	buf_printf(to, "%s%c%s  ", output_style(style_of(item->section)),
+	buf_printf(to, "%s%c%s  ", output_style(section_style(item->section)),
 		   review_is_group(item) && e->now.mode && e->old.mode
 			   ? 'M'
 			   : changes_letter(c.kind),
@@ -152,7 +152,7 @@ void review_show_line(struct review *r, struct review_item *item,
 	if (review_is_group(item) || S_ISDIR(mode))
 		buf_add_char(to, '/');
 	if (review_is_group(item)) {
-		add_group(r, item, to);
+		add_group_summary(r, item, to);
 	} else if (c.kind == CHANGE_MODIFIED &&
 		   review_open(r, item, &ignored) == 0 && item->hunks.count) {
 		buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
@@ -280,7 +280,7 @@ void review_show_head(const struct session *s, const struct review *r)
 			     text_count(r->already, "other change"));
 }
 
-static void print_left_out(const struct session *s, const struct review *r,
+static void print_excluded(const struct session *s, const struct review *r,
 			   const struct changes *c)
 {
 	AUTO(changes_git) struct changes_git git = {0};
@@ -312,7 +312,7 @@ void review_show_first(const struct session *s, struct review *r,
 		       const struct changes *c, size_t most)
 {
 	review_show_risky(r, most);
-	print_left_out(s, r, c);
+	print_excluded(s, r, c);
 	agent_show_list(s);
 }
 

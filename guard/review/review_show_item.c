@@ -67,12 +67,12 @@ struct lines {
 };
 
 /* false: it was cut there. */
-static bool room_for(struct lines *l)
+static bool has_line_left(struct lines *l)
 {
 	return !output_has_failed() && (!l->most || l->printed++ < l->most);
 }
 
-static void say_cut(size_t more)
+static void print_cut_note(size_t more)
 {
 	(void)printf("%s... %s not shown: p prints them all%s\n",
 		     output_style(STYLE_BOLD), text_count(more, "line"),
@@ -104,16 +104,16 @@ static void print_hunk(const struct hunk *h, size_t most)
 		     h->old_count, h->new_at + (h->new_count > 0), h->new_count,
 		     h->edited ? "  edited" : "", output_style(STYLE_NONE));
 	for (i = 0; i < h->count; i++) {
-		if (!room_for(&lines)) {
-			say_cut(h->count - i);
+		if (!has_line_left(&lines)) {
+			print_cut_note(h->count - i);
 			return;
 		}
 		print_hunk_line(&h->lines[i]);
 	}
 }
 
-static void print_link(char sign, enum output_style style,
-		       const struct entry *e)
+static void print_link_side(char sign, enum output_style style,
+			    const struct entry *e)
 {
 	AUTO(buf) struct buf target = {0};
 
@@ -135,8 +135,8 @@ static void print_moves(struct review *r, struct review_item *item, size_t most)
 
 		if (S_ISDIR(review_entry_at(r, item, 2 * i)->now.mode))
 			continue;
-		if (!room_for(&lines)) {
-			say_cut(item->count / 2 - i);
+		if (!has_line_left(&lines)) {
+			print_cut_note(item->count / 2 - i);
 			return;
 		}
 		review_show_pair(r, item, i, &b);
@@ -176,8 +176,8 @@ static void print_group(struct review *r, struct review_item *item, size_t most)
 		uint32_t mode = e->now.mode ? e->now.mode : e->old.mode;
 		AUTO(buf) struct buf b = {0};
 
-		if (!room_for(&lines)) {
-			say_cut(item->count - i);
+		if (!has_line_left(&lines)) {
+			print_cut_note(item->count - i);
 			return;
 		}
 		output_name(&b, e->path);
@@ -222,8 +222,8 @@ void review_show_part(struct review *r, struct review_item *item, size_t part,
 		changes_detail(&c, &b);
 		(void)printf(" %s\n", buf_text(&b));
 	}
-	print_link('-', STYLE_DELETED, &e->old);
-	print_link('+', STYLE_ADDED, &e->now);
+	print_link_side('-', STYLE_DELETED, &e->old);
+	print_link_side('+', STYLE_ADDED, &e->now);
 	if (c.kind == CHANGE_MODIFIED && S_ISREG(e->now.mode))
 		(void)printf("  no text, or too large to be shown: %s -> %s\n",
 			     text_size(e->old.size), text_size(e->now.size));
