@@ -65,14 +65,14 @@ void diffshow_texts(const struct changes_group *g,
 		    const struct difftext_source *from)
 {
 	const struct change_list *list = g->list;
-	AUTO(buf) struct buf folder = {0};
+	AUTO(buf) struct buf heading = {0};
 	size_t i;
 
 	/* Paths in texts are those in the folder, as patch(1) takes them. */
-	output_name(&folder, g->prefix);
-	if (folder.len && !g->home && list->count)
+	output_name(&heading, g->prefix);
+	if (heading.len && !g->home && list->count)
 		(void)printf("\n%sIn %s%s\n", output_style(STYLE_BOLD),
-			     buf_text(&folder), output_style(STYLE_NONE));
+			     buf_text(&heading), output_style(STYLE_NONE));
 
 	for (i = 0; i < list->move_count && !output_has_failed(); i++)
 		if (!list->moves[i].half)
@@ -89,7 +89,7 @@ void diffshow_texts(const struct changes_group *g,
 	}
 }
 
-static void add_lines(const struct difftext_stat *n, struct buf *to)
+static void add_line_counts(const struct difftext_stat *n, struct buf *to)
 {
 	buf_printf(to, "  %s+%zu%s %s-%zu%s", output_style(STYLE_ADDED),
 		   n->added, output_style(STYLE_NONE),
@@ -113,7 +113,7 @@ static void stat_moves(const struct change_list *list,
 		if (m->percent < 100)
 			difftext_count_move(m, from, &n);
 		if (n.text)
-			add_lines(&n, &b);
+			add_line_counts(&n, &b);
 		(void)printf("R  %s\n", buf_text(&b));
 	}
 }
@@ -139,7 +139,7 @@ void diffshow_stat(const struct change_list *list,
 		output_name(&b, c->path);
 		difftext_count(c, from, &n);
 		if (n.text)
-			add_lines(&n, &b);
+			add_line_counts(&n, &b);
 		else
 			changes_detail(c, &b);
 		(void)printf("%c  %s\n", changes_letter(c->kind), buf_text(&b));
@@ -179,7 +179,7 @@ void diffshow_json(const struct change_list *list, const char *key,
 	jsonstream_close(to, ']');
 }
 
-void diffshow_moves(const struct changes_group *g, const char *folder,
+void diffshow_moves(const struct changes_group *g, const char *heading,
 		    struct jsonstream *to)
 {
 	size_t i;
@@ -193,7 +193,7 @@ void diffshow_moves(const struct changes_group *g, const char *folder,
 		object = jsonout_move(m);
 		(void)json_object_set_new(object, "home",
 					  json_boolean(g->home));
-		jsonout_text(object, "folder", folder);
+		jsonout_text(object, "folder", heading);
 		jsonstream_put(to, NULL, object);
 	}
 }

@@ -51,7 +51,7 @@ void diffshow_json(const struct change_list *list, const char *key,
 		   struct jsonstream *to);
 /* {"from", "to", "home", "folder", "similarity", ...} into an array: the lines
  * that people are shown. folder: of the paths, absolute. */
-void diffshow_moves(const struct changes_group *g, const char *folder,
+void diffshow_moves(const struct changes_group *g, const char *dir,
 		    struct jsonstream *to);
 
 #endif

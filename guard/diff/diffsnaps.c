@@ -31,8 +31,8 @@ static bool looks_like_point(const char *operand)
 }
 
 /* 1, 0 or negative. */
-static int is_point(const struct context *c, const char *operand,
-		    struct err *err)
+static int is_snapshot_operand(const struct context *c, const char *operand,
+			       struct err *err)
 {
 	struct session s = {.fd = -1, .lock_fd = -1};
 	struct time_spec time_spec;
@@ -68,7 +68,7 @@ int diffsnaps_points(const struct context *c, int count, char **argv,
 	int i, got;
 
 	for (i = 0; i < 2 && i < count; i++) {
-		got = is_point(c, argv[i], err);
+		got = is_snapshot_operand(c, argv[i], err);
 		if (got < 0)
 			return got;
 		if (!got)
@@ -79,21 +79,21 @@ int diffsnaps_points(const struct context *c, int count, char **argv,
 
 /* --- the two sides --- */
 
-struct side {
+struct diff_point {
 	struct snapshot snapshot; /* seq 0: the files as they are */
 	struct entry top; /* what is compared of it */
 	const char *base; /* absolute path of that */
 };
 
-static void side_free(struct side *s)
+static void diff_point_free(struct diff_point *s)
 {
 	snapshot_free(&s->snapshot);
 	entry_free(&s->top);
 }
 
 /* A number is taken whole, whatever its root; a time is one of the project. */
-static int load_point(struct context *c, const char *text, struct side *ret,
-		      struct err *err)
+static int load_point(struct context *c, const char *text,
+		      struct diff_point *ret, struct err *err)
 {
 	struct time_spec time_spec;
 	int got;
@@ -111,10 +111,10 @@ static int load_point(struct context *c, const char *text, struct side *ret,
 }
 
 /* Both are looked at from the deeper of the two folders on. */
-static int set_tops(struct context *c, struct side *a, struct side *b,
-		    struct err *err)
+static int find_common_top(struct context *c, struct diff_point *a,
+			   struct diff_point *b, struct err *err)
 {
-	struct side *const sides[] = {a, b};
+	struct diff_point *const point_pair[] = {a, b};
 	const char *base = path_below(b->base, a->base) ? b->base : a->base;
 	size_t i;
 
@@ -124,7 +124,7 @@ static int set_tops(struct context *c, struct side *a, struct side *b,
 			    "there is nothing to compare",
 			    text_quote(a->base), text_quote(b->base));
 	for (i = 0; i < 2; i++) {
-		struct side *s = sides[i];
+		struct diff_point *s = point_pair[i];
 
 		if (s->snapshot.root.mode &&
 		    tree_lookup(c->store, &s->snapshot.root,
@@ -136,8 +136,8 @@ static int set_tops(struct context *c, struct side *a, struct side *b,
 	return 0;
 }
 
-static int look_at_files(struct context *c, struct side *a, struct side *b,
-			 struct err *err)
+static int snapshot_current_files(struct context *c, struct diff_point *a,
+				  struct diff_point *b, struct err *err)
 {
 	struct project p = {.fd = -1, .workspace_fd = -1, .lock_fd = -1};
 	int got;
@@ -152,10 +152,10 @@ static int look_at_files(struct context *c, struct side *a, struct side *b,
 
 /* --- what is other --- */
 
-struct gathering {
+struct difference_list {
 	struct change_list *list;
 	struct store *store;
-	const struct side *a, *b;
+	const struct diff_point *a, *b;
 	/* The folder whose contents come or go with it; "" none. */
 	char *whole;
 };
@@ -177,8 +177,8 @@ static struct meta meta_of(const struct entry *e)
 }
 
 /* False: only a time is other. */
-static bool judge(const struct entry *a, const struct entry *b,
-		  struct change *c)
+static bool classify_change(const struct entry *a, const struct entry *b,
+			    struct change *c)
 {
 	if (!a || !b)
 		c->kind = a ? CHANGE_DELETED : CHANGE_ADDED;
@@ -195,8 +195,9 @@ static bool judge(const struct entry *a, const struct entry *b,
 	return true;
 }
 
-static unsigned int flags_of(const struct gathering *g, const char *path,
-			     const struct entry *a, const struct entry *b)
+static unsigned int find_change_flags(const struct difference_list *g,
+				      const char *path, const struct entry *a,
+				      const struct entry *b)
 {
 	unsigned int flags = 0;
 
@@ -215,8 +216,8 @@ static unsigned int flags_of(const struct gathering *g, const char *path,
 }
 
 /* It is missing there because it was left out, or could not be read. */
-static bool is_unknown(struct store *store, const struct side *s,
-		       const char *path)
+static bool is_unrecorded(struct store *store, const struct diff_point *s,
+			  const char *path)
 {
 	auto_free char *whole = NULL;
 	struct err ignored;
@@ -230,17 +231,17 @@ static bool is_unknown(struct store *store, const struct side *s,
 	       snapshot_covers_path(store, &s->snapshot, whole, &ignored) == 0;
 }
 
-static int gather(void *arg, const char *path, const struct entry *a,
-		  const struct entry *b, struct err *err)
+static int gather_difference(void *arg, const char *path, const struct entry *a,
+			     const struct entry *b, struct err *err)
 {
-	struct gathering *g = arg;
+	struct difference_list *g = arg;
 	struct meta was = meta_of(a), now = meta_of(b);
-	struct change change = {.flags = flags_of(g, path, a, b)};
+	struct change change = {.flags = find_change_flags(g, path, a, b)};
 
 	(void)err;
-	if (!*path || !judge(a, b, &change) ||
-	    (!a && is_unknown(g->store, g->a, path)) ||
-	    (!b && is_unknown(g->store, g->b, path)))
+	if (!*path || !classify_change(a, b, &change) ||
+	    (!a && is_unrecorded(g->store, g->a, path)) ||
+	    (!b && is_unrecorded(g->store, g->b, path)))
 		return 0;
 	change_list_add(g->list, path, change.kind, change.flags,
 			a ? &was : NULL, b ? &now : NULL);
@@ -253,14 +254,14 @@ static int gather(void *arg, const char *path, const struct entry *a,
 	return 0;
 }
 
-struct sides {
+struct point_pair {
 	struct store *store;
-	struct side *a, *b;
+	struct diff_point *a, *b;
 };
 
 /* --- telling --- */
 
-static void add_point(struct buf *to, const struct snapshot *s)
+static void add_point_text(struct buf *to, const struct snapshot *s)
 {
 	if (!s->seq) {
 		buf_add_text(to, "the files as they are now");
@@ -274,17 +275,18 @@ static void add_point(struct buf *to, const struct snapshot *s)
 	}
 }
 
-static void print_header(const struct sides *s, const struct change_list *list)
+static void print_points(const struct point_pair *s,
+			 const struct change_list *list)
 {
 	AUTO(buf) struct buf b = {0};
 	struct change_counts n;
 
 	changes_count(list, &n);
 	buf_printf(&b, "%sfrom ", output_style(STYLE_BOLD));
-	add_point(&b, &s->a->snapshot);
+	add_point_text(&b, &s->a->snapshot);
 	buf_printf(&b, "%s\n%s  to ", output_style(STYLE_NONE),
 		   output_style(STYLE_BOLD));
-	add_point(&b, &s->b->snapshot);
+	add_point_text(&b, &s->b->snapshot);
 	buf_printf(&b, "%s\nin ", output_style(STYLE_NONE));
 	output_name(&b, s->a->base);
 	buf_add_text(&b, ": ");
@@ -309,7 +311,8 @@ static json_t *json_point(const struct snapshot *s)
 	return object;
 }
 
-static void print_json(const struct sides *s, struct change_list *list)
+static void print_differences_json(const struct point_pair *s,
+				   struct change_list *list)
 {
 	json_t *object = json_object();
 	struct jsonstream to = {0};
@@ -328,8 +331,9 @@ static void print_json(const struct sides *s, struct change_list *list)
 	jsonstream_close(&to, '}');
 }
 
-static void print(const struct sides *s, struct changes *changes,
-		  const struct diff_options *o)
+static void print_differences(const struct point_pair *s,
+			      struct changes *changes,
+			      const struct diff_options *o)
 {
 	struct change_list *list = &changes->project;
 	struct snapbytes bytes = {s->store, &s->a->top, &s->b->top};
@@ -338,14 +342,14 @@ static void print(const struct sides *s, struct changes *changes,
 	diffshow_sort(list);
 	switch (o->form) {
 	case FORM_JSON:
-		print_json(s, list);
+		print_differences_json(s, list);
 		break;
 	case FORM_STAT:
-		print_header(s, list);
+		print_points(s, list);
 		diffshow_stat(list, &from, "");
 		break;
 	case FORM_TEXT:
-		print_header(s, list);
+		print_points(s, list);
 		listing_print(changes, stdout);
 		diffshow_texts(&(struct changes_group){.list = list,
 						       .upper_fd = -1,
@@ -362,8 +366,8 @@ static void print(const struct sides *s, struct changes *changes,
 /* --- all of it --- */
 
 /* Keeps what is named; a path that neither side has is a typing error. */
-static int keep_paths(const struct sides *s, char **argv, int count,
-		      struct change_list *list, struct err *err)
+static int keep_named_paths(const struct point_pair *s, char **argv, int count,
+			    struct change_list *list, struct err *err)
 {
 	auto_free const char **rests =
 		mem_resize(NULL, (size_t)count + 1, sizeof(*rests));
@@ -402,10 +406,11 @@ static int keep_paths(const struct sides *s, char **argv, int count,
 	return got < 0 ? got : 0;
 }
 
-static int compare(struct context *c, char **argv, int points, struct sides *s,
-		   struct change_list *list, struct err *err)
+static int compare_points(struct context *c, char **argv, int points,
+			  struct point_pair *s, struct change_list *list,
+			  struct err *err)
 {
-	struct gathering g = {
+	struct difference_list g = {
 		.list = list, .a = s->a, .b = s->b, .whole = mem_strdup("")};
 	int got = context_store(c, points == 1 ? STORE_WRITE : STORE_READ, err);
 
@@ -414,13 +419,13 @@ static int compare(struct context *c, char **argv, int points, struct sides *s,
 	if (got == 0)
 		got = load_point(c, argv[0], s->a, err);
 	if (got == 0)
-		got = points == 1 ? look_at_files(c, s->a, s->b, err)
+		got = points == 1 ? snapshot_current_files(c, s->a, s->b, err)
 				  : load_point(c, argv[1], s->b, err);
 	if (got == 0)
-		got = set_tops(c, s->a, s->b, err);
+		got = find_common_top(c, s->a, s->b, err);
 	if (got == 0)
-		got = tree_diff(c->store, &s->a->top, &s->b->top, gather, &g,
-				err);
+		got = tree_diff(c->store, &s->a->top, &s->b->top,
+				gather_difference, &g, err);
 	free(g.whole);
 	return got;
 }
@@ -428,21 +433,21 @@ static int compare(struct context *c, char **argv, int points, struct sides *s,
 int diffsnaps(struct context *c, char **argv, int points, int count,
 	      const struct diff_options *o, struct err *err)
 {
-	AUTO(side) struct side a = {0}, b = {0};
+	AUTO(diff_point) struct diff_point a = {0}, b = {0};
 	AUTO(changes) struct changes changes = CHANGES_NONE;
-	struct sides s = {.a = &a, .b = &b};
+	struct point_pair s = {.a = &a, .b = &b};
 
-	if (compare(c, argv, points, &s, &changes.project, err) < 0)
+	if (compare_points(c, argv, points, &s, &changes.project, err) < 0)
 		return -err->num;
 	snapbytes_find_moves(&(struct snapbytes){c->store, &a.top, &b.top},
 			     &changes.project);
-	if (keep_paths(&s, argv + points, count - points, &changes.project,
-		       err) < 0)
+	if (keep_named_paths(&s, argv + points, count - points,
+			     &changes.project, err) < 0)
 		return -err->num;
 	output_color(o->color);
 	if (!o->no_pager && o->form <= FORM_STAT)
 		output_pager_start();
-	print(&s, &changes, o);
+	print_differences(&s, &changes, o);
 	if (!output_finish())
 		return STATUS_REFUSED;
 	return o->exit_code && changes.project.count;

@@ -16,7 +16,8 @@
 
 #define CONTEXT_LINES 3
 
-static int read_file(int fd, const char *path, struct buf *to, struct err *err)
+static int read_text_file(int fd, const char *path, struct buf *to,
+			  struct err *err)
 {
 	auto_close int file = fd;
 	struct stat st;
@@ -31,19 +32,19 @@ static int read_file(int fd, const char *path, struct buf *to, struct err *err)
 	return fd_slurp(file, DIFFTEXT_MAX, to, err);
 }
 
-static int bytes_of_run(void *arg, const struct change *c, bool now,
-			struct buf *to, struct err *err)
+static int read_run_bytes(void *arg, const struct change *c, bool now,
+			  struct buf *to, struct err *err)
 {
 	const struct difftext_fds *fds = arg;
 
-	return read_file(now ? scan_open(fds->upper_fd, c->path, err)
-			     : beneath_open(fds->lower_fd, c->path,
-					    O_RDONLY | O_NONBLOCK, 0, err),
-			 c->path, to, err);
+	return read_text_file(now ? scan_open(fds->upper_fd, c->path, err)
+				  : beneath_open(fds->lower_fd, c->path,
+						 O_RDONLY | O_NONBLOCK, 0, err),
+			      c->path, to, err);
 }
 
-static int target_of_run(void *arg, const struct change *c, bool now,
-			 struct buf *to, struct err *err)
+static int read_run_target(void *arg, const struct change *c, bool now,
+			   struct buf *to, struct err *err)
 {
 	const struct difftext_fds *fds = arg;
 	const char *name;
@@ -63,18 +64,19 @@ static int target_of_run(void *arg, const struct change *c, bool now,
 
 struct difftext_source difftext_from_run(struct difftext_fds *fds)
 {
-	return (struct difftext_source){bytes_of_run, target_of_run, fds};
+	return (struct difftext_source){read_run_bytes, read_run_target, fds};
 }
 
-static int read_side(const struct change *c, const struct difftext_source *from,
-		     bool now, struct buf *to, struct err *err)
+static int read_text_side(const struct change *c,
+			  const struct difftext_source *from, bool now,
+			  struct buf *to, struct err *err)
 {
 	if (!S_ISREG(now ? c->now.mode : c->old.mode))
 		return 0;
 	return from->bytes(from->arg, c, now, to, err);
 }
 
-static bool has_text(const struct change *c)
+static bool is_text_change(const struct change *c)
 {
 	return c->kind != CHANGE_META &&
 	       (S_ISREG(c->old.mode) || S_ISREG(c->now.mode));
@@ -109,7 +111,7 @@ static enum output_style line_style(char kind)
 	return kind == '@' ? STYLE_HUNK : STYLE_NONE;
 }
 
-static int print_line(void *arg, const struct textdiff_line *line)
+static int print_diff_line(void *arg, const struct textdiff_line *line)
 {
 	AUTO(buf) struct buf b = {0};
 	size_t len = line->len;
@@ -128,8 +130,8 @@ static int print_line(void *arg, const struct textdiff_line *line)
 	return output_has_failed() ? -EPIPE : 0;
 }
 
-static void print_target(const struct change *c,
-			 const struct difftext_source *from, bool now)
+static void print_link_target(const struct change *c,
+			      const struct difftext_source *from, bool now)
 {
 	AUTO(buf) struct buf target = {0}, b = {0};
 	struct err ignored;
@@ -145,16 +147,16 @@ static void print_target(const struct change *c,
 		     now ? '+' : '-', buf_text(&b), output_style(STYLE_NONE));
 }
 
-static void print_link(const struct change *c,
-		       const struct difftext_source *from)
+static void print_link_change(const struct change *c,
+			      const struct difftext_source *from)
 {
 	AUTO(buf) struct buf name = {0};
 
 	output_name(&name, c->path);
 	(void)printf("\n%slink %s%s\n", output_style(STYLE_BOLD),
 		     buf_text(&name), output_style(STYLE_NONE));
-	print_target(c, from, false);
-	print_target(c, from, true);
+	print_link_target(c, from, false);
+	print_link_target(c, from, true);
 }
 
 static void print_remark(const struct change *c, const char *remark)
@@ -173,15 +175,15 @@ void difftext_print(const struct change *c, const struct difftext_source *from)
 	if (c->kind == CHANGE_DELETED || c->kind == CHANGE_META)
 		return;
 	if (S_ISLNK(c->old.mode) || S_ISLNK(c->now.mode))
-		print_link(c, from);
-	if (!has_text(c))
+		print_link_change(c, from);
+	if (!is_text_change(c))
 		return;
 	if (too_large(c)) {
 		print_remark(c, "too large to be shown");
 		return;
 	}
-	if (read_side(c, from, false, &old, &err) < 0 ||
-	    read_side(c, from, true, &now, &err) < 0) {
+	if (read_text_side(c, from, false, &old, &err) < 0 ||
+	    read_text_side(c, from, true, &now, &err) < 0) {
 		print_names(c);
 		(void)printf("cannot be read: %s\n", err.text);
 		return;
@@ -196,7 +198,7 @@ void difftext_print(const struct change *c, const struct difftext_source *from)
 		return;
 	print_names(c);
 	(void)textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
-		       print_line, NULL, &added, &removed, &binary, &err);
+		       print_diff_line, NULL, &added, &removed, &binary, &err);
 }
 
 static void print_rename(const struct change_move *m)
@@ -223,9 +225,9 @@ static int read_move(const struct change_move *m,
 	const struct change gone = {.path = m->from, .old = m->old};
 	const struct change came = {.path = m->to, .now = m->now};
 
-	if (read_side(&gone, from, false, old, err) < 0)
+	if (read_text_side(&gone, from, false, old, err) < 0)
 		return -err->num;
-	return read_side(&came, from, true, now, err);
+	return read_text_side(&came, from, true, now, err);
 }
 
 void difftext_print_move(const struct change_move *m,
@@ -241,7 +243,8 @@ void difftext_print_move(const struct change_move *m,
 	if (read_move(m, from, &old, &now, &err) < 0)
 		(void)printf("cannot be read: %s\n", err.text);
 	else if (textdiff(old.data, old.len, now.data, now.len, CONTEXT_LINES,
-			  print_line, NULL, NULL, NULL, &binary, &err) == 0 &&
+			  print_diff_line, NULL, NULL, NULL, &binary,
+			  &err) == 0 &&
 		 binary)
 		(void)printf("binary\n");
 }
@@ -269,9 +272,9 @@ void difftext_count(const struct change *c, const struct difftext_source *from,
 	bool binary = false;
 
 	*ret = (struct difftext_stat){0};
-	if (!has_text(c) || too_large(c) ||
-	    read_side(c, from, false, &old, &err) < 0 ||
-	    read_side(c, from, true, &now, &err) < 0)
+	if (!is_text_change(c) || too_large(c) ||
+	    read_text_side(c, from, false, &old, &err) < 0 ||
+	    read_text_side(c, from, true, &now, &err) < 0)
 		return;
 	if (textdiff(old.data, old.len, now.data, now.len, 0, NULL, NULL,
 		     &ret->added, &ret->removed, &binary, &err) == 0)

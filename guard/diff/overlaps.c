@@ -4,33 +4,33 @@
 
 #include "base/path.h"
 
-static void add(struct overlap *o, const char *path)
+static void count_overlap(struct overlap *o, const char *path)
 {
 	if (o->count < sizeof(o->paths) / sizeof(*o->paths))
 		o->paths[o->count] = path;
 	o->count++;
 }
 
-static bool deletes(const struct change *c)
+static bool is_deletion(const struct change *c)
 {
 	return c->kind == CHANGE_DELETED;
 }
 
-static bool clash(const struct change *a, const struct change *b)
+static bool changes_conflict(const struct change *a, const struct change *b)
 {
 	if (a->flags & b->flags & CHANGE_GIT)
 		return false;
-	if (deletes(a) && deletes(b))
+	if (is_deletion(a) && is_deletion(b))
 		return false;
-	return deletes(a) || deletes(b) || !S_ISDIR(a->now.mode) ||
+	return is_deletion(a) || is_deletion(b) || !S_ISDIR(a->now.mode) ||
 	       !S_ISDIR(b->now.mode);
 }
 
 /* What lies in a folder that the other run deleted, and is not listed there
  * since it was not there. */
-static bool in_deleted(const struct change *c, const char *gone)
+static bool is_below_deleted(const struct change *c, const char *gone)
 {
-	return gone && !deletes(c) && !(c->flags & CHANGE_GIT) &&
+	return gone && !is_deletion(c) && !(c->flags & CHANGE_GIT) &&
 	       path_below(c->path, gone);
 }
 
@@ -46,19 +46,19 @@ void overlaps_find(const struct change_list *a, const struct change_list *b,
 		const struct change *y = k < b->count ? &b->items[k] : NULL;
 		int order = !x ? 1 : !y ? -1 : path_compare(x->path, y->path);
 
-		if (order == 0 && clash(x, y))
-			add(ret, x->path);
-		if (order < 0 && in_deleted(x, gone_b))
-			add(ret, x->path);
-		if (order > 0 && in_deleted(y, gone_a))
-			add(ret, y->path);
+		if (order == 0 && changes_conflict(x, y))
+			count_overlap(ret, x->path);
+		if (order < 0 && is_below_deleted(x, gone_b))
+			count_overlap(ret, x->path);
+		if (order > 0 && is_below_deleted(y, gone_a))
+			count_overlap(ret, y->path);
 		if (order <= 0) {
-			if (deletes(x) && S_ISDIR(x->old.mode))
+			if (is_deletion(x) && S_ISDIR(x->old.mode))
 				gone_a = x->path;
 			i++;
 		}
 		if (order >= 0) {
-			if (deletes(y) && S_ISDIR(y->old.mode))
+			if (is_deletion(y) && S_ISDIR(y->old.mode))
 				gone_b = y->path;
 			k++;
 		}
