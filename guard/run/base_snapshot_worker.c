@@ -17,10 +17,10 @@
 #include "snapshot/walk/take.h"
 
 /* One of the run's folders. */
-static int take_folder(const struct run *run, const struct state *state,
-		       struct store *store, const char *path,
-		       struct timestamp start, uint64_t *ret_seq,
-		       struct err *err)
+static int take_dir_snapshot(const struct run *run, const struct state *state,
+			     struct store *store, const char *path,
+			     struct timestamp start, uint64_t *ret_seq,
+			     struct err *err)
 {
 	const char *skip[] = {run->context.state.path, NULL};
 	struct snapshot snapshot = {0};
@@ -28,7 +28,7 @@ static int take_folder(const struct run *run, const struct state *state,
 	auto_free char *cache = NULL;
 	auto_close int workspace =
 		workspace_open(state->workspaces_fd, path, true, err);
-	auto_close int lock = -1, folder = -1;
+	auto_close int lock = -1, dir_fd = -1;
 	int got;
 
 	if (workspace < 0)
@@ -38,11 +38,11 @@ static int take_folder(const struct run *run, const struct state *state,
 	if (lock < 0 || store_refresh(store, err) < 0)
 		return -err->num;
 	cache = workspace_cache_path(workspace);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	got = take_snapshot(store,
 			    &(struct take_options){
 				    .root_path = path,
-				    .root_fd = folder,
+				    .root_fd = dir_fd,
 				    .cache_path = cache,
 				    .reason = "pre-run",
 				    .run_id = run->session.id,
@@ -55,14 +55,14 @@ static int take_folder(const struct run *run, const struct state *state,
 			    &snapshot, err);
 	if (got == 0) {
 		*ret_seq = snapshot.seq;
-		gid_cache_save(workspace, folder, &gid_summary);
+		gid_cache_save(workspace, dir_fd, &gid_summary);
 	}
 	snapshot_free(&snapshot);
 	return got;
 }
 
-static int take(const struct run *run, struct timestamp start,
-		struct session *s, struct err *err)
+static int take_base_snapshots(const struct run *run, struct timestamp start,
+			       struct session *s, struct err *err)
 {
 	struct store *store = NULL;
 	struct settings settings;
@@ -79,19 +79,19 @@ static int take(const struct run *run, struct timestamp start,
 			settings_init(&settings);
 		settings_limit(&settings, store);
 		settings_free(&settings);
-		got = take_folder(run, &state, store, run->project, start,
-				  &s->base, err);
+		got = take_dir_snapshot(run, &state, store, run->project, start,
+					&s->base, err);
 	}
 	for (i = 0; got == 0 && i < s->extra_count; i++)
-		got = take_folder(run, &state, store, s->extras[i].path, start,
-				  &s->extras[i].base, err);
+		got = take_dir_snapshot(run, &state, store, s->extras[i].path,
+					start, &s->extras[i].base, err);
 	store_free(&store);
 	state_close(&state);
 	return got;
 }
 
 /* What cannot be removed now is told by `guard status`. */
-static void empty_trash(void)
+static void retire_expired_trash(void)
 {
 	struct state state;
 	struct err ignored;
@@ -102,7 +102,8 @@ static void empty_trash(void)
 	state_close(&state);
 }
 
-static void keep(struct run *run, struct timestamp start, int base_lock)
+static void run_base_worker(struct run *run, struct timestamp start,
+			    int base_lock)
 {
 	struct session session = run->session;
 	struct err err;
@@ -111,13 +112,13 @@ static void keep(struct run *run, struct timestamp start, int base_lock)
 			     (int *const[]){&session.fd, &base_lock}, 2) < 0)
 		_exit(1);
 	session.lock_fd = -1;
-	if (take(run, start, &session, &err) < 0)
+	if (take_base_snapshots(run, start, &session, &err) < 0)
 		(void)session_write_base(&session, 0, err.text, &err);
 	else
 		(void)session_write_base(&session, session.base, NULL, &err);
 	/* Nobody waits for what follows. */
 	(void)close(base_lock);
-	empty_trash();
+	retire_expired_trash();
 	_exit(0);
 }
 
@@ -135,7 +136,7 @@ int base_snapshot_worker_start(struct run *run, struct timestamp start,
 	if (pid < 0)
 		return fail_errno(err, "start the snapshot's process");
 	if (pid == 0)
-		keep(run, start, base_lock);
+		run_base_worker(run, start, base_lock);
 	run->base_worker_pid = pid;
 	return 0;
 }

@@ -34,7 +34,7 @@
 static const char *const parts[] = {"upper", "home-upper", "git-upper", "tmp",
 				    "var-tmp"};
 
-static int64_t now_ms(void)
+static int64_t budget_now_ms(void)
 {
 	struct timespec t;
 
@@ -42,7 +42,7 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static uint64_t without(uint64_t a, uint64_t b)
+static uint64_t subtract_clamped(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -87,15 +87,15 @@ int budget_begin(struct budget *b, int run_fd, uint64_t bytes, uint64_t entries,
 			    "GUARD_HOME=/some/path puts it elsewhere");
 	b->begin_bytes = b->free_bytes;
 	b->begin_entries = b->free_entries;
-	b->room_bytes = b->bytes;
-	b->room_entries = b->entries;
-	b->next_count = now_ms();
+	b->allowed_bytes = b->bytes;
+	b->allowed_entries = b->entries;
+	b->next_count = budget_now_ms();
 	return 0;
 }
 
 /* ---- the count ---- */
 
-static void __attribute__((noreturn)) count(int run_fd, int result_fd)
+static void __attribute__((noreturn)) count_usage(int run_fd, int result_fd)
 {
 	struct usage u = {0};
 	size_t i;
@@ -127,7 +127,7 @@ static void start_count(struct budget *b, int64_t now)
 		return;
 	b->counter = fork();
 	if (b->counter == 0)
-		count(b->fd, ends[1]);
+		count_usage(b->fd, ends[1]);
 	(void)close(ends[1]);
 	if (b->counter < 0) {
 		b->counter = 0;
@@ -156,9 +156,9 @@ static void add_unread(const struct budget *b, struct usage *u)
 
 	if (!u->unread || !stat_free_space(b, &bytes, &entries))
 		return;
-	lost = without(b->begin_bytes, bytes);
+	lost = subtract_clamped(b->begin_bytes, bytes);
 	u->bytes = u->bytes > lost ? u->bytes : lost;
-	lost = without(b->begin_entries, entries);
+	lost = subtract_clamped(b->begin_entries, entries);
 	u->entries = u->entries > lost ? u->entries : lost;
 }
 
@@ -183,13 +183,13 @@ static void take_count(struct budget *b, int64_t now)
 		b->resumed = false;
 	}
 	b->used = u;
-	b->room_bytes = without(b->bytes, u.bytes);
-	b->room_entries = without(b->entries, u.entries);
+	b->allowed_bytes = subtract_clamped(b->bytes, u.bytes);
+	b->allowed_entries = subtract_clamped(b->entries, u.entries);
 }
 
 /* ---- now and then ---- */
 
-static bool is_over(const struct budget *b)
+static bool is_over_budget(const struct budget *b)
 {
 	return b->used.bytes > b->bytes ||
 	       (b->entries && b->used.entries > b->entries);
@@ -210,27 +210,27 @@ static int time_to_fill(uint64_t left_bytes, uint64_t left_entries)
 bool budget_tick(struct budget *b, int *ret_next_ms)
 {
 	uint64_t bytes, entries, lost_bytes, lost_entries;
-	int64_t now = now_ms();
+	int64_t now = budget_now_ms();
 
 	*ret_next_ms = TICK_MIN_MS;
 	if (b->counter)
 		take_count(b, now);
-	if (is_over(b))
+	if (is_over_budget(b))
 		return true;
 	if (b->counter || !stat_free_space(b, &bytes, &entries))
 		return false;
-	lost_bytes = without(b->free_bytes, bytes);
-	lost_entries = without(b->free_entries, entries);
-	if (lost_bytes >= b->room_bytes || b->resumed ||
-	    (b->entries && lost_entries >= b->room_entries) ||
+	lost_bytes = subtract_clamped(b->free_bytes, bytes);
+	lost_entries = subtract_clamped(b->free_entries, entries);
+	if (lost_bytes >= b->allowed_bytes || b->resumed ||
+	    (b->entries && lost_entries >= b->allowed_entries) ||
 	    now >= b->next_count + COUNT_EVERY_MS) {
 		if (now >= b->next_count)
 			start_count(b, now);
 		return false;
 	}
-	*ret_next_ms = time_to_fill(b->room_bytes - lost_bytes,
-				    b->entries ? b->room_entries - lost_entries
-					       : UINT64_MAX);
+	*ret_next_ms = time_to_fill(
+		b->allowed_bytes - lost_bytes,
+		b->entries ? b->allowed_entries - lost_entries : UINT64_MAX);
 	return false;
 }
 

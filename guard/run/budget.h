@@ -30,7 +30,7 @@ struct budget {
 	uint64_t begin_bytes, begin_entries; /* free at the beginning */
 	/* since the last count, or the beginning: */
 	uint64_t free_bytes, free_entries;
-	uint64_t room_bytes, room_entries;
+	uint64_t allowed_bytes, allowed_entries;
 	struct usage used;
 	pid_t counter; /* 0: nobody counts */
 	int result_fd;

@@ -18,7 +18,7 @@
 #define INO "ino"
 
 /* Root's runs have every group. */
-static bool has_others(gid_t **ret, int *ret_count)
+static bool list_other_gids(gid_t **ret, int *ret_count)
 {
 	gid_t *gid_summary;
 	int count = getgroups(0, NULL), i;
@@ -35,15 +35,14 @@ static bool has_others(gid_t **ret, int *ret_count)
 	return any;
 }
 
-void gid_cache_save(int workspace_fd, int folder_fd,
-		    const struct gid_summary *g)
+void gid_cache_save(int workspace_fd, int dir_fd, const struct gid_summary *g)
 {
 	AUTO(record) struct record r = {0};
 	struct err ignored;
 	struct meta m;
 	size_t i;
 
-	if (geteuid() == 0 || meta_get(folder_fd, "", &m) < 0)
+	if (geteuid() == 0 || meta_get(dir_fd, "", &m) < 0)
 		return;
 	record_set_int(&r, DEV, (int64_t)m.dev);
 	record_set_int(&r, INO, (int64_t)m.ino);
@@ -58,7 +57,7 @@ void gid_cache_save(int workspace_fd, int folder_fd,
 			  &ignored);
 }
 
-static bool is_other(const char *text, const gid_t *gid_summary, int count)
+static bool is_other_gid(const char *text, const gid_t *gid_summary, int count)
 {
 	gid_t gid = (gid_t)strtoul(text, NULL, 10);
 	int i;
@@ -86,7 +85,7 @@ static int find_recorded_gids(int workspaces_fd, const char *path, uint64_t dev,
 	    record_get_int(&r, INO) != (int64_t)ino)
 		return -ENOENT;
 	for (i = 0; (gid = record_get_nth(&r, GID, i)); i++)
-		if (is_other(gid, gid_summary, count))
+		if (is_other_gid(gid, gid_summary, count))
 			return 0;
 	return !record_get_int(&r, MORE);
 }
@@ -97,7 +96,7 @@ void gid_cache_recall(struct session *s, int workspaces_fd)
 	int count = 0;
 	size_t i;
 
-	if (!has_others(&gid_summary, &count))
+	if (!list_other_gids(&gid_summary, &count))
 		return;
 	if (find_recorded_gids(workspaces_fd, s->project, s->project_dev,
 			       s->project_ino, gid_summary, count) > 0)
@@ -118,7 +117,7 @@ const char *gid_cache_find_stale(const struct session *s, int workspaces_fd)
 	size_t i, k;
 
 	if (!record_get(&s->more, LAYERS_ONE_GROUP) ||
-	    !has_others(&gid_summary, &count))
+	    !list_other_gids(&gid_summary, &count))
 		return NULL;
 	for (i = 0; (path = record_get_nth(&s->more, LAYERS_ONE_GROUP, i));
 	     i++) {

@@ -15,8 +15,7 @@
 
 /* After a snapshot of all of the folder. Failing is no error: the next run
  * looks for itself. */
-void gid_cache_save(int workspace_fd, int folder_fd,
-		    const struct gid_summary *g);
+void gid_cache_save(int workspace_fd, int dir_fd, const struct gid_summary *g);
 
 /* Tells the session, which is new, of its folders (LAYERS_ONE_GROUP). */
 void gid_cache_recall(struct session *s, int workspaces_fd);

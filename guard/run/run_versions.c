@@ -32,7 +32,7 @@
 /* Below this part of the disk nothing is kept. */
 #define FREE_SHARE 16
 
-static int64_t now_ms(void)
+static int64_t versions_now_ms(void)
 {
 	struct timespec t;
 
@@ -46,7 +46,7 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 	*d = (struct run_versions){
 		.session = s,
 		.interval_ms = interval_ms,
-		.next = now_ms() + interval_ms,
+		.next = versions_now_ms() + interval_ms,
 		.result_fd = -1,
 	};
 	/* It goes on where it ended. */
@@ -58,12 +58,13 @@ void run_versions_begin(struct run_versions *d, const struct session *s,
 
 /* --- one time --- */
 
-struct counted {
+struct version_count {
 	struct snapshot *s;
 	bool any; /* more than times of folders */
 };
 
-static void count(struct snapshot *s, const struct entry *e, int by)
+static void count_version_entry(struct snapshot *s, const struct entry *e,
+				int by)
 {
 	if (!e || !e->mode)
 		return;
@@ -76,18 +77,18 @@ static void count(struct snapshot *s, const struct entry *e, int by)
 static int count_change(void *arg, const char *path, const struct entry *old,
 			const struct entry *now, struct err *err)
 {
-	struct counted *c = arg;
+	struct version_count *c = arg;
 
 	(void)path;
 	(void)err;
-	count(c->s, old, -1);
-	count(c->s, now, 1);
+	count_version_entry(c->s, old, -1);
+	count_version_entry(c->s, now, 1);
 	c->any |= !old || !now || !S_ISDIR(old->mode) || !S_ISDIR(now->mode) ||
 		  !entry_same_meta(old, now);
 	return 0;
 }
 
-static bool has_room(int fd)
+static bool has_free_space(int fd)
 {
 	struct statvfs fs;
 
@@ -96,10 +97,10 @@ static bool has_room(int fd)
 	       (!fs.f_files || fs.f_favail > fs.f_files / FREE_SHARE);
 }
 
-static int add(struct store *store, const struct session *s,
-	       const struct snapshot *last, struct timestamp time,
-	       const struct entry *root, struct run_versions_result *to,
-	       struct err *err)
+static int add_version_snapshot(struct store *store, const struct session *s,
+				const struct snapshot *last,
+				struct timestamp time, const struct entry *root,
+				struct run_versions_result *to, struct err *err)
 {
 	AUTO(snapshot)
 	struct snapshot made = {
@@ -111,7 +112,7 @@ static int add(struct store *store, const struct session *s,
 		.dirs = last->dirs,
 		.bytes = last->bytes,
 	};
-	struct counted counted = {.s = &made};
+	struct version_count version_count = {.s = &made};
 
 	made.reason = mem_strdup("during-run");
 	made.run_id = mem_strdup(s->id);
@@ -119,19 +120,19 @@ static int add(struct store *store, const struct session *s,
 	made.message = mem_strdup("");
 	made.root_path = mem_strdup(s->project);
 	entry_copy(&made.root, root);
-	if (tree_diff(store, &last->root, root, count_change, &counted, err) <
-		    0 ||
-	    (counted.any && catalog_add(store, &made, err) < 0))
+	if (tree_diff(store, &last->root, root, count_change, &version_count,
+		      err) < 0 ||
+	    (version_count.any && catalog_add(store, &made, err) < 0))
 		return -err->num;
-	if (counted.any)
+	if (version_count.any)
 		to->seq = made.seq;
 	return 0;
 }
 
 /* Pruned meanwhile, or damaged: begun anew from the base. */
-static int load_last(struct store *store, uint64_t base,
-		     struct run_versions_result *at, struct snapshot *ret,
-		     struct err *err)
+static int load_last_version(struct store *store, uint64_t base,
+			     struct run_versions_result *at,
+			     struct snapshot *ret, struct err *err)
 {
 	struct err ignored;
 
@@ -142,8 +143,8 @@ static int load_last(struct store *store, uint64_t base,
 	return catalog_load(store, base, ret, err);
 }
 
-static int keep(struct session *s, struct run_versions_result *at,
-		struct err *err)
+static int store_version(struct session *s, struct run_versions_result *at,
+			 struct err *err)
 {
 	AUTO(snapshot) struct snapshot base = {0}, last = {0};
 	AUTO(store) struct store *store = NULL;
@@ -164,7 +165,7 @@ static int keep(struct session *s, struct run_versions_result *at,
 		return got;
 	if (state_open(&state, err) < 0)
 		return -err->num;
-	if (!has_room(state.fd))
+	if (!has_free_space(state.fd))
 		return 0;
 	upper = openat(s->fd, "upper",
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -172,13 +173,13 @@ static int keep(struct session *s, struct run_versions_result *at,
 		return fail_errno(err, "open the run's layer");
 	if (store_open(&store, state.store_path, STORE_WRITE, err) < 0 ||
 	    catalog_load(store, s->base, &base, err) < 0 ||
-	    load_last(store, s->base, at, &last, err) < 0)
+	    load_last_version(store, s->base, at, &last, err) < 0)
 		return -err->num;
 	live_tree.store = store;
 	live_tree.upper_fd = upper;
 	live_tree.since = at->since;
 	if (live_tree_make(&live_tree, &root, err) < 0 ||
-	    add(store, s, &last, start, &root, at, err) < 0)
+	    add_version_snapshot(store, s, &last, start, &root, at, err) < 0)
 		return -err->num;
 	/* What waits is looked at again. */
 	if (!live_tree.deferred)
@@ -188,7 +189,7 @@ static int keep(struct session *s, struct run_versions_result *at,
 }
 
 static void __attribute__((noreturn))
-keep_once(const struct run_versions *d, int fd)
+store_version_in_child(const struct run_versions *d, int fd)
 {
 	struct session session = *d->session;
 	struct run_versions_result result = d->last;
@@ -200,7 +201,7 @@ keep_once(const struct run_versions *d, int fd)
 		_exit(1);
 	session.lock_fd = -1;
 	result.failed[0] = '\0';
-	if (keep(&session, &result, &err) < 0)
+	if (store_version(&session, &result, &err) < 0)
 		(void)snprintf(result.failed, sizeof(result.failed), "%s",
 			       err.text);
 	_exit(fd_write(fd, &result, sizeof(result)) < 0);
@@ -216,7 +217,7 @@ static void start(struct run_versions *d)
 		return;
 	d->worker_pid = fork();
 	if (d->worker_pid == 0)
-		keep_once(d, ends[1]);
+		store_version_in_child(d, ends[1]);
 	(void)close(ends[1]);
 	if (d->worker_pid < 0) {
 		d->worker_pid = 0;
@@ -227,7 +228,7 @@ static void start(struct run_versions *d)
 }
 
 /* The processor time that it took, in ms. */
-static int64_t stop(struct run_versions *d)
+static int64_t reap_version_worker(struct run_versions *d)
 {
 	struct rusage u = {0};
 
@@ -241,7 +242,7 @@ static int64_t stop(struct run_versions *d)
 }
 
 /* Its result, if it has come. */
-static void take_result(struct run_versions *d, int64_t now)
+static void read_version_result(struct run_versions *d, int64_t now)
 {
 	struct run_versions_result result;
 	ssize_t len = read(d->result_fd, &result, sizeof(result));
@@ -249,7 +250,7 @@ static void take_result(struct run_versions *d, int64_t now)
 
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	pause = SHARE * stop(d);
+	pause = SHARE * reap_version_worker(d);
 	d->next = now + (pause > d->interval_ms ? pause : d->interval_ms);
 	if (len == sizeof(result))
 		d->last = result;
@@ -261,9 +262,9 @@ void run_versions_tick(struct run_versions *d)
 
 	if (!d->interval_ms)
 		return;
-	now = now_ms();
+	now = versions_now_ms();
 	if (d->worker_pid)
-		take_result(d, now);
+		read_version_result(d, now);
 	else if (now >= d->next)
 		start(d);
 }
@@ -272,7 +273,7 @@ void run_versions_end(struct run_versions *d)
 {
 	if (d->worker_pid) {
 		(void)kill(d->worker_pid, SIGKILL);
-		(void)stop(d);
+		(void)reap_version_worker(d);
 	}
 	if (d->last.failed[0])
 		output_warn("the last versions during the run could not be "
