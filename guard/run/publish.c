@@ -50,7 +50,7 @@ static bool parse_address(char *text, struct sandbox_port *ret)
 	return true;
 }
 
-static bool parse(char *text, struct sandbox_port *ret)
+static bool parse_publish(char *text, struct sandbox_port *ret)
 {
 	unsigned int outside, outside_last, inside, inside_last;
 	char *slash = strchr(text, '/'), *colon, *address;
@@ -87,7 +87,7 @@ int publish_parse(const char *text, struct sandbox_port *ret, struct err *err)
 	auto_free char *copy = mem_strdup(text);
 
 	*ret = (struct sandbox_port){.host = "127.0.0.1"};
-	if (parse(copy, ret))
+	if (parse_publish(copy, ret))
 		return 0;
 	return fail(err, EINVAL,
 		    "--publish is PORT, OUTSIDE:INSIDE or "

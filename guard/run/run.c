@@ -31,7 +31,7 @@ static void run_free(struct run *run)
 }
 
 /* A run that never began leaves nothing behind. */
-static void forget(struct run *run)
+static void discard_unstarted_run(struct run *run)
 {
 	struct err err;
 
@@ -59,7 +59,7 @@ int run_status_of(const struct sandbox_result *result)
 	}
 }
 
-static enum sandbox_wish watch(void *arg, int *ret_next_ms)
+static enum sandbox_wish watch_run(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
 
@@ -74,8 +74,8 @@ static enum sandbox_wish watch(void *arg, int *ret_next_ms)
 	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
 }
 
-static void tell_stop(const struct run *run,
-		      const struct sandbox_result *result)
+static void report_stop(const struct run *run,
+			const struct sandbox_result *result)
 {
 	const struct run_options *o = run->options;
 	auto_free char *why =
@@ -99,7 +99,7 @@ static void tell_stop(const struct run *run,
 			     (double)o->timeout_ms / 1000);
 }
 
-static void tell_kills(const struct run *run, uint64_t killed)
+static void report_oom_kills(const struct run *run, uint64_t killed)
 {
 	if (killed)
 		output_warn("out of memory: at the %llu MiB of --memory the "
@@ -108,8 +108,9 @@ static void tell_kills(const struct run *run, uint64_t killed)
 			    (unsigned long long)killed);
 }
 
-static int let_go(struct run *run, struct timestamp start,
-		  struct sandbox_result *ret, int *ret_status, struct err *err)
+static int release_and_wait(struct run *run, struct timestamp start,
+			    struct sandbox_result *ret, int *ret_status,
+			    struct err *err)
 {
 	int got = sandbox_release(run->sandbox, err);
 
@@ -125,13 +126,13 @@ static int let_go(struct run *run, struct timestamp start,
 		return -err->num;
 	run_versions_begin(&run->run_versions, &run->session,
 			   run->options->versions_ms);
-	got = sandbox_wait(run->sandbox, watch, run, ret, err);
+	got = sandbox_wait(run->sandbox, watch_run, run, ret, err);
 	run_versions_end(&run->run_versions);
 	budget_end(&run->budget);
 	return got;
 }
 
-static void set_start(struct run *run, struct timestamp time)
+static void set_start_time(struct run *run, struct timestamp time)
 {
 	run->session.started = time;
 	if (run->options->resume && run->session.times)
@@ -140,7 +141,7 @@ static void set_start(struct run *run, struct timestamp time)
 	session_note_clock(&run->session);
 }
 
-static int say_running(struct run *run, pid_t init, struct err *err)
+static int record_running(struct run *run, pid_t init, struct err *err)
 {
 	live_record_init(&run->session, init);
 	run->session.times++;
@@ -151,8 +152,8 @@ int run_announce(struct run *run, pid_t init, struct err *err)
 {
 	if (run->options->resume)
 		return 0;
-	set_start(run, run->begun);
-	return say_running(run, init, err);
+	set_start_time(run, run->begun);
+	return record_running(run, init, err);
 }
 
 /*
@@ -160,29 +161,29 @@ int run_announce(struct run *run, pid_t init, struct err *err)
  * after the start time was taken: what changes from then on is not in it, or
  * is marked.
  */
-static int release(struct run *run, int *ret_status, struct err *err)
+static int supervise_command(struct run *run, int *ret_status, struct err *err)
 {
 	struct sandbox_result result;
 	struct timestamp start_time = take_start_time(run->begun);
 	sigset_t before;
 	int got;
 
-	set_start(run, start_time);
+	set_start_time(run, start_time);
 	if (run->options->resume &&
-	    say_running(run, sandbox_init(run->sandbox), err) < 0)
+	    record_running(run, sandbox_init(run->sandbox), err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in
 	 * between. */
 	context_block_signals(&before);
-	got = let_go(run, start_time, &result, ret_status, err);
+	got = release_and_wait(run, start_time, &result, ret_status, err);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (got < 0)
 		return got;
 	*ret_status = run_status_of(&result);
 	if (result.end == SANDBOX_STOPPED)
-		tell_stop(run, &result);
-	tell_kills(run, result.killed);
+		report_stop(run, &result);
+	report_oom_kills(run, result.killed);
 	run_notices_print_refused(run->sandbox);
 	if (result.network_lost)
 		output_warn("the run lost its private network before it "
@@ -203,7 +204,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 		got = run_store_granted(run, "pre-rw", err);
 	}
 	if (got == 0)
-		got = release(run, ret_status, err);
+		got = supervise_command(run, ret_status, err);
 	if (got < 0)
 		sandbox_free(&run->sandbox);
 	layers_free(&layers);
@@ -213,7 +214,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 
 /* While nothing of the run is there yet that an impatient user would leave. A
  * layer that goes on has its base. */
-static void settle(const struct run *run)
+static void wait_timestamp_ticks(const struct run *run)
 {
 	const char *const *path = run->options->cow;
 
@@ -230,11 +231,11 @@ static void settle(const struct run *run)
 }
 
 /* Up to the session's own lock; everything that may be refused. */
-static int open_all(struct run *run, struct err *err)
+static int prepare_session(struct run *run, struct err *err)
 {
 	if (run_open_project(run, err) < 0 || run_load_agent(run, err) < 0)
 		return -err->num;
-	settle(run);
+	wait_timestamp_ticks(run);
 	return run_open_session(run, err);
 }
 
@@ -256,14 +257,14 @@ int run_command(const struct run_options *options)
 		output_error(&err);
 		return RUN_STATUS_GUARD;
 	}
-	if (open_all(&run, &err) < 0) {
+	if (prepare_session(&run, &err) < 0) {
 		output_error(&err);
 		if (!options->resume && run.session.fd >= 0)
-			forget(&run);
+			discard_unstarted_run(&run);
 	} else if (run_in_session(&run, &status, &err) < 0) {
 		output_error(&err);
 		if (run.base_worker_pid == 0)
-			forget(&run);
+			discard_unstarted_run(&run);
 	} else if (run_end(&run, status, &err) < 0) {
 		(void)err_context(&err, "run %s has ended, its layer is kept",
 				  run.session.id);

@@ -11,8 +11,8 @@
 #include "guard/run/run.h"
 
 /* Why the folder cannot have a layer beside the project's; 0: it can. */
-static int check_place(const struct run *run, const char *git, const char *path,
-		       struct err *err)
+static int check_cow_path(const struct run *run, const char *git,
+			  const char *path, struct err *err)
 {
 	const struct state *st = &run->context.state;
 	const char *name = text_quote(path);
@@ -78,7 +78,8 @@ static int check_readable(const char *path, struct err *err)
 	return 0;
 }
 
-static int check_others(char *const *paths, const char *path, struct err *err)
+static int check_cow_overlap(char *const *paths, const char *path,
+			     struct err *err)
 {
 	for (; paths && *paths; paths++) {
 		if (strcmp(path, *paths) == 0)
@@ -92,22 +93,22 @@ static int check_others(char *const *paths, const char *path, struct err *err)
 	return 0;
 }
 
-static char *find_one(const struct run *run, const char *git, const char *arg,
+static char *find_cow(const struct run *run, const char *git, const char *arg,
 		      char *const *had, struct err *err)
 {
 	auto_free char *path = *arg ? path_resolve(arg, err) : NULL;
-	auto_free char *folder = NULL;
+	auto_free char *dir = NULL;
 
 	if (!*arg)
 		(void)fail(err, EINVAL, "--cow: an empty path names nothing");
-	if (!path || check_place(run, git, path, err) < 0 ||
-	    check_others(had, path, err) < 0 ||
+	if (!path || check_cow_path(run, git, path, err) < 0 ||
+	    check_cow_overlap(had, path, err) < 0 ||
 	    check_hidden(run, path, err) < 0)
 		return NULL;
-	folder = state_directory(&run->context.state, path, err);
-	if (!folder)
+	dir = state_directory(&run->context.state, path, err);
+	if (!dir)
 		(void)err_context(err, "--cow");
-	return folder && check_readable(folder, err) == 0 ? TAKE(folder) : NULL;
+	return dir && check_readable(dir, err) == 0 ? TAKE(dir) : NULL;
 }
 
 char **run_find_cows(const struct run *run, const char *git, struct err *err)
@@ -116,7 +117,7 @@ char **run_find_cows(const struct run *run, const char *git, struct err *err)
 	const char *const *arg;
 
 	for (arg = run->options->cow; *arg; arg++) {
-		auto_free char *path = find_one(run, git, *arg, paths, err);
+		auto_free char *path = find_cow(run, git, *arg, paths, err);
 
 		if (!path) {
 			mem_list_free(&paths);
@@ -127,7 +128,7 @@ char **run_find_cows(const struct run *run, const char *git, struct err *err)
 	return paths;
 }
 
-static int add_one(struct run *run, const char *path, struct err *err)
+static int add_cow(struct run *run, const char *path, struct err *err)
 {
 	auto_close int fd =
 		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -145,7 +146,7 @@ int run_add_cows(struct run *run, char *const *paths, struct err *err)
 	int got = 0;
 
 	for (; got == 0 && *paths; paths++)
-		got = add_one(run, *paths, err);
+		got = add_cow(run, *paths, err);
 	return got;
 }
 

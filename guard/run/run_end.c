@@ -28,7 +28,7 @@
 /* Parts of a path below /tmp that is a mount point in a run. */
 #define MOUNT_POINT_DEPTH 32
 
-static int open_folder(int dirfd, const char *name, struct err *err)
+static int open_dir_at(int dirfd, const char *name, struct err *err)
 {
 	int fd = openat(dirfd, name,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -44,16 +44,17 @@ static int scan_git(struct run *run, struct change_list *ret, struct err *err)
 
 	if (!git || faccessat(run->session.fd, "git-upper", F_OK, 0) < 0)
 		return 0;
-	upper = open_folder(run->session.fd, "git-upper", err);
+	upper = open_dir_at(run->session.fd, "git-upper", err);
 	if (upper < 0)
 		return upper;
-	lower = open_folder(AT_FDCWD, git, err);
+	lower = open_dir_at(AT_FDCWD, git, err);
 	if (lower < 0)
 		return lower;
 	return scan_layer(upper, lower, NULL, ret, err);
 }
 
-static void tell_git(const struct run *run, const struct change_list *git)
+static void report_git_changes(const struct run *run,
+			       const struct change_list *git)
 {
 	if (!git->count)
 		return;
@@ -86,8 +87,8 @@ static void count_result(struct snapshot *s, const struct snapshot *base,
 }
 
 /* A layer that went on and is as it was before has its result already. */
-static bool is_kept(struct store *store, uint64_t before,
-		    const struct entry *root)
+static bool is_stored_result(struct store *store, uint64_t before,
+			     const struct entry *root)
 {
 	struct snapshot s = {0};
 	struct err ignored;
@@ -100,7 +101,7 @@ static bool is_kept(struct store *store, uint64_t before,
 
 /* One of the run's folders: the project, or the n-th beside it. */
 struct result_job {
-	size_t folder;
+	size_t root_index;
 	const char *path;
 	uint64_t base;
 	uint64_t before; /* the result it had, or 0 */
@@ -110,20 +111,21 @@ struct result_job {
 
 /* A folder as the run leaves it, as a snapshot: from now on every file that
  * the run made can be had back too, whatever becomes of its layer. */
-static int keep_folder_result(struct run *run, struct store *store,
-			      const struct result_job *job, uint64_t *ret_seq,
-			      struct err *err)
+static int store_root_result(struct run *run, struct store *store,
+			     const struct result_job *job, uint64_t *ret_seq,
+			     struct err *err)
 {
 	struct snapshot base = {0}, result = {0};
 	int got = catalog_load(store, job->base, &base, err);
 
 	if (got == 0)
-		got = apply_log_rebase_ended(store, &run->session, job->folder,
-					     &base.root, job->lower_fd, err);
+		got = apply_log_rebase_ended(store, &run->session,
+					     job->root_index, &base.root,
+					     job->lower_fd, err);
 	if (got == 0)
 		got = result_make(store, &base.root, job->upper_fd,
 				  job->changes, NULL, &result.root, err);
-	if (got == 0 && is_kept(store, job->before, &result.root)) {
+	if (got == 0 && is_stored_result(store, job->before, &result.root)) {
 		*ret_seq = job->before;
 	} else if (got == 0) {
 		result.reason = mem_strdup("post-run");
@@ -145,8 +147,8 @@ static int keep_folder_result(struct run *run, struct store *store,
 	return got;
 }
 
-static int keep_project_result(struct run *run, struct store *store,
-			       const struct changes *c, struct err *err)
+static int store_project_result(struct run *run, struct store *store,
+				const struct changes *c, struct err *err)
 {
 	struct session *s = &run->session;
 	const uint64_t *before = run->results_before;
@@ -159,15 +161,16 @@ static int keep_project_result(struct run *run, struct store *store,
 		.changes = &c->project,
 	};
 
-	return keep_folder_result(run, store, &job, &s->result, err);
+	return store_root_result(run, store, &job, &s->result, err);
 }
 
-static int keep_extra_result(struct run *run, struct store *store,
-			     const struct changes *c, size_t i, struct err *err)
+static int store_extra_result(struct run *run, struct store *store,
+			      const struct changes *c, size_t i,
+			      struct err *err)
 {
 	struct extra *e = &run->session.extras[i];
 	const struct result_job job = {
-		.folder = i + 1,
+		.root_index = i + 1,
 		.path = e->path,
 		.base = e->base,
 		.before = run->results_before ? run->results_before[i] : 0,
@@ -176,11 +179,11 @@ static int keep_extra_result(struct run *run, struct store *store,
 		.changes = &c->extras[i].list,
 	};
 
-	return keep_folder_result(run, store, &job, &e->result, err);
+	return store_root_result(run, store, &job, &e->result, err);
 }
 
-static int keep_result(struct run *run, const struct changes *c,
-		       struct err *err)
+static int store_results(struct run *run, const struct changes *c,
+			 struct err *err)
 {
 	struct store *store = NULL;
 	size_t i;
@@ -191,10 +194,10 @@ static int keep_result(struct run *run, const struct changes *c,
 	got = store_open(&store, run->context.state.store_path, STORE_WRITE,
 			 err);
 	if (got == 0 && c->project.count)
-		got = keep_project_result(run, store, c, err);
+		got = store_project_result(run, store, c, err);
 	for (i = 0; got == 0 && i < c->extra_count; i++)
 		if (c->extras[i].list.count)
-			got = keep_extra_result(run, store, c, i, err);
+			got = store_extra_result(run, store, c, i, err);
 	store_free(&store);
 	return got;
 }
@@ -231,7 +234,7 @@ static bool holds_files(int dirfd, const char *name, unsigned int depth)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct err ignored;
-	auto_close int fd = open_folder(dirfd, name, &ignored);
+	auto_close int fd = open_dir_at(dirfd, name, &ignored);
 	size_t i;
 
 	if (fd < 0 || depth > MOUNT_POINT_DEPTH ||
@@ -245,14 +248,14 @@ static bool holds_files(int dirfd, const char *name, unsigned int depth)
 }
 
 /* Files in its private /tmp are a result too, of a kind. */
-static bool left_something(const struct run *run)
+static bool left_private_files(const struct run *run)
 {
 	return holds_files(run->session.fd, "tmp", 0) ||
 	       holds_files(run->session.fd, "var-tmp", 0);
 }
 
 /* What has come into another of the user's groups since the snapshot before. */
-static void tell_groups(const struct run *run)
+static void report_stale_gids(const struct run *run)
 {
 	const char *path = gid_cache_find_stale(
 		&run->session, run->context.state.workspaces_fd);
@@ -264,7 +267,7 @@ static void tell_groups(const struct run *run)
 			     text_quote(path));
 }
 
-static void close_unchanged(struct run *run, bool caches)
+static void drop_unchanged_run(struct run *run, bool caches)
 {
 	struct err err;
 
@@ -275,8 +278,9 @@ static void close_unchanged(struct run *run, bool caches)
 	 * folder itself goes later. */
 	if (session_trash(&run->session, run->context.state.runs_fd,
 			  run->context.state.trash_fd,
-			  caches || left_something(run) ? "unchanged"
-							: SESSION_TRASH_EMPTY,
+			  caches || left_private_files(run)
+				  ? "unchanged"
+				  : SESSION_TRASH_EMPTY,
 			  &err) < 0)
 		output_error(&err);
 }
@@ -293,7 +297,7 @@ static int set_ended(struct run *run, struct err *err)
 }
 
 /* What a command in an ended run did is known only further on. */
-static int note_end(struct run *run, int status, struct err *err)
+static int record_run_end(struct run *run, int status, struct err *err)
 {
 	char code[16];
 
@@ -303,8 +307,8 @@ static int note_end(struct run *run, int status, struct err *err)
 	return run->options->exec_project ? 0 : set_ended(run, err);
 }
 
-static int load_all(struct run *run, struct changes *changes,
-		    struct change_list *git, struct err *err)
+static int load_run_changes(struct run *run, struct changes *changes,
+			    struct change_list *git, struct err *err)
 {
 	int got = run_store_granted(run, "post-rw", err);
 
@@ -317,8 +321,8 @@ static int load_all(struct run *run, struct changes *changes,
 }
 
 /* On disk when it returns, and in the store. */
-static int keep_all(struct run *run, const struct changes *changes,
-		    struct err *err)
+static int store_run(struct run *run, const struct changes *changes,
+		     struct err *err)
 {
 	int got;
 
@@ -326,7 +330,7 @@ static int keep_all(struct run *run, const struct changes *changes,
 	reserve_release(run->context.state.fd);
 	got = wait_for_base(run, err);
 	if (got == 0)
-		got = keep_result(run, changes, err);
+		got = store_results(run, changes, err);
 	return got == 0 ? session_save(&run->session, err) : got;
 }
 
@@ -356,11 +360,11 @@ int run_end(struct run *run, int status, struct err *err)
 	if (!visit)
 		run->session.status = status;
 	obeyed = agent_end(run->agent, &run->context.state, &run->session);
-	if (note_end(run, status, err) < 0)
+	if (record_run_end(run, status, err) < 0)
 		return -err->num;
 	if (obeyed)
 		agent_show_end(&run->session);
-	got = load_all(run, &changes, &git, err);
+	got = load_run_changes(run, &changes, &git, err);
 	any = changes_total(&changes) || changes_count_home(&changes.home);
 	if (got == 0 && visit && !obeyed && (any || git.count) &&
 	    read_only_exec_is_unchanged(run->read_only_exec, &run->session,
@@ -374,22 +378,23 @@ int run_end(struct run *run, int status, struct err *err)
 	/* An empty layer goes: nobody will mount it again, nor miss what a
 	 * power cut takes of it. Any other is on disk from here on. */
 	if (!any && !git.count) {
-		tell_groups(run);
-		close_unchanged(run, changes.home.count > 0);
+		report_stale_gids(run);
+		drop_unchanged_run(run, changes.home.count > 0);
 		retire_runs(&run->context);
 		return 0;
 	}
-	got = keep_all(run, &changes, err);
-	tell_groups(run);
+	got = store_run(run, &changes, err);
+	report_stale_gids(run);
 	if (any)
 		summarize(run, &changes);
-	tell_git(run, &git);
+	report_git_changes(run, &git);
 	retire_runs(&run->context);
 	return got;
 }
 
-static int keep_folder(struct run *run, struct store *store, const char *path,
-		       const char *reason, struct err *err)
+static int store_granted_dir(struct run *run, struct store *store,
+			     const char *path, const char *reason,
+			     struct err *err)
 {
 	const char *skip[] = {run->context.state.path, NULL};
 	auto_free char *real = path_resolve(path, err);
@@ -432,7 +437,7 @@ int run_store_granted(struct run *run, const char *reason, struct err *err)
 		       err) < 0)
 		return -err->num;
 	for (; *path && got == 0; path++) {
-		got = keep_folder(run, store, *path, reason, err);
+		got = store_granted_dir(run, store, *path, reason, err);
 		if (got < 0)
 			(void)err_context(err,
 					  "keep %s, which the run may write to",

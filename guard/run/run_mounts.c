@@ -14,7 +14,7 @@
 /* Each has a layer, a snapshot and a lock of its own. */
 #define MOUNTS_MAX 64
 
-static int add_folder(struct run *run, const char *path, struct err *err);
+static int add_mounts_below(struct run *run, const char *path, struct err *err);
 
 /* It gets a layer of its own, or is left as it is, read-only. */
 static int add_mount(struct run *run, const char *path, struct err *err)
@@ -39,10 +39,10 @@ static int add_mount(struct run *run, const char *path, struct err *err)
 	if (recover_project(&run->context, path, err) < 0 ||
 	    session_add_extra(s, path, fd, err) < 0)
 		return -err->num;
-	return add_folder(run, path, err);
+	return add_mounts_below(run, path, err);
 }
 
-static int add_folder(struct run *run, const char *path, struct err *err)
+static int add_mounts_below(struct run *run, const char *path, struct err *err)
 {
 	auto_close int fd =
 		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -65,7 +65,7 @@ int run_add_mounts(struct run *run, struct err *err)
 	size_t cows = s->extra_count, i;
 
 	for (i = 0; i < cows; i++)
-		if (add_folder(run, s->extras[i].path, err) < 0)
+		if (add_mounts_below(run, s->extras[i].path, err) < 0)
 			return -err->num;
-	return add_folder(run, run->project, err);
+	return add_mounts_below(run, run->project, err);
 }

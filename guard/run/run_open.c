@@ -89,7 +89,7 @@ int run_load_agent(struct run *run, struct err *err)
 }
 
 /* What was stored is no longer what is there once the command runs. */
-static void set_results_aside(struct run *run)
+static void save_and_clear_results(struct run *run)
 {
 	struct session *s = &run->session;
 	size_t i;
@@ -146,7 +146,7 @@ static int resume_session(struct run *run, struct err *err)
 		return -err->num;
 	if (run->options->exec_project)
 		run->read_only_exec = read_only_exec_begin(&run->session);
-	set_results_aside(run);
+	save_and_clear_results(run);
 	return run_check_cows(run, err);
 }
 
