@@ -16,7 +16,7 @@
 #include "guard/sandbox/explain.h"
 #include "overlay/mount.h"
 
-struct explaining {
+struct explanation {
 	struct run run;
 	const char **layers; /* in the order of their mounts, NULL-terminated */
 	char **cows;
@@ -25,12 +25,12 @@ struct explaining {
 	json_t *list; /* NULL: text */
 };
 
-static int by_path(const void *a, const void *b)
+static int compare_layer_paths(const void *a, const void *b)
 {
 	return path_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void choose_layers(struct explaining *e)
+static void choose_layers(struct explanation *e)
 {
 	const char *home = e->run.context.state.home;
 	const struct agent *a = e->run.agent;
@@ -51,23 +51,23 @@ static void choose_layers(struct explaining *e)
 			e->layers[count++] = a->places[i].path;
 	if (count > first)
 		qsort(e->layers + first, count - first, sizeof(*e->layers),
-		      by_path);
+		      compare_layer_paths);
 }
 
 /* What an agent's own folder holds, once it has one. */
-static bool is_in_home(const struct explaining *e,
-		       const struct agent_place *place, const char *path)
+static bool is_in_agent_home(const struct explanation *e,
+			     const struct agent_place *place, const char *path)
 {
 	const struct agent *a = e->run.agent;
-	auto_free char *whole = mem_printf(
+	auto_free char *full_path = mem_printf(
 		"%s/agents/%s/home/%s/%s", e->run.context.state.path, a->name,
 		place->item->value, path_rest(path, place->path));
 
-	return strcmp(path, place->path) == 0 || access(whole, F_OK) == 0;
+	return strcmp(path, place->path) == 0 || access(full_path, F_OK) == 0;
 }
 
 /* The line of a profile that decides, or NULL. */
-static const char *profile_rule(const struct explaining *e,
+static const char *profile_rule(const struct explanation *e,
 				const struct view *v)
 {
 	if (v->sight == SIGHT_HIDDEN)
@@ -78,8 +78,8 @@ static const char *profile_rule(const struct explaining *e,
 }
 
 /* Where the layer is one that is kept. */
-static const struct agent_place *kept_place_of(const struct explaining *e,
-					       const struct view *v)
+static const struct agent_place *
+agent_place_of_view(const struct explanation *e, const struct view *v)
 {
 	const struct agent_place *place =
 		v->sight == SIGHT_LAYER ? agent_place_of(e->run.agent, v->place)
@@ -88,10 +88,10 @@ static const struct agent_place *kept_place_of(const struct explaining *e,
 	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
 }
 
-static const char *rule_of(const struct explaining *e, const struct view *v)
+static const char *find_rule(const struct explanation *e, const struct view *v)
 {
 	const char *const *hide = e->run.options->hide;
-	const struct agent_place *place = kept_place_of(e, v);
+	const struct agent_place *place = agent_place_of_view(e, v);
 	const char *line = profile_rule(e, v);
 	char *const *cow;
 	struct err ignored;
@@ -135,8 +135,8 @@ static const char *rule_of(const struct explaining *e, const struct view *v)
 static const char *const sights[] = {"read-only", "read-write", "layer",
 				     "private", "hidden"};
 
-static void add_json(struct explaining *e, const char *path,
-		     const struct view *v)
+static void add_view_json(struct explanation *e, const char *path,
+			  const struct view *v)
 {
 	json_t *one = json_object();
 
@@ -144,17 +144,17 @@ static void add_json(struct explaining *e, const char *path,
 	jsonout_text(one, "real", v->real);
 	jsonout_text(one, "sight", sights[v->sight]);
 	(void)json_object_set_new(one, "exists", json_boolean(v->exists));
-	jsonout_text(one, "rule", rule_of(e, v));
+	jsonout_text(one, "rule", find_rule(e, v));
 	jsonout_text(one, "place", v->place);
 	(void)json_array_append_new(e->list, one);
 }
 
-static char *describe(const struct explaining *e, const struct view *v)
+static char *describe_view(const struct explanation *e, const struct view *v)
 {
 	const char *place = text_quote(v->place);
-	const char *rule = rule_of(e, v);
+	const char *rule = find_rule(e, v);
 
-	if (kept_place_of(e, v))
+	if (agent_place_of_view(e, v))
 		return *rule == 'a' ? mem_printf("a folder of guard's own for "
 						 "%s, kept between its runs",
 						 e->run.agent->name)
@@ -209,7 +209,7 @@ static char *describe(const struct explaining *e, const struct view *v)
 }
 
 /* A mount below the home is no part of its layer. */
-static bool is_mount_in_home(const struct explaining *e, const struct view *v)
+static bool is_mount_in_home(const struct explanation *e, const struct view *v)
 {
 	const char *home = e->run.context.state.home;
 	auto_close int fd =
@@ -227,7 +227,8 @@ static bool is_mount_in_home(const struct explaining *e, const struct view *v)
 	return found;
 }
 
-static int explain_one(struct explaining *e, const char *path, struct err *err)
+static int explain_path(struct explanation *e, const char *path,
+			struct err *err)
 {
 	const struct run_options *o = e->run.options;
 	const struct sandbox_policy policy = {
@@ -247,22 +248,23 @@ static int explain_one(struct explaining *e, const char *path, struct err *err)
 	got = sandbox_explain(&policy, e->layers, path, &v, err);
 	if (got < 0)
 		return got;
-	place = kept_place_of(e, &v);
+	place = agent_place_of_view(e, &v);
 	if (place && place->item->word == PROFILE_HOME)
-		v.exists = is_in_home(e, place, v.real);
+		v.exists = is_in_agent_home(e, place, v.real);
 	if (is_mount_in_home(e, &v))
 		v.sight = SIGHT_READ_ONLY;
 	if (e->list) {
-		add_json(e, path, &v);
+		add_view_json(e, path, &v);
 		return 0;
 	}
-	text = describe(e, &v);
+	text = describe_view(e, &v);
 	(void)printf("%s: %s%s\n", text_quote(path),
 		     v.exists ? "" : "nothing is there; ", text);
 	return 0;
 }
 
-static int explain(struct explaining *e, char *const *paths, struct err *err)
+static int explain_paths(struct explanation *e, char *const *paths,
+			 struct err *err)
 {
 	struct run *run = &e->run;
 	int got = 0;
@@ -278,14 +280,14 @@ static int explain(struct explaining *e, char *const *paths, struct err *err)
 	e->hide = run_hidden_paths(run);
 	run_find_redactions(run, &e->cuts);
 	for (; got == 0 && *paths; paths++)
-		got = explain_one(e, *paths, err);
+		got = explain_path(e, *paths, err);
 	return got;
 }
 
 int run_explain(const struct run_options *options, char *const *paths,
 		bool json)
 {
-	struct explaining e = {
+	struct explanation e = {
 		.run = {.options = options, .context = CONTEXT_NONE},
 	};
 	struct err err;
@@ -294,7 +296,7 @@ int run_explain(const struct run_options *options, char *const *paths,
 	e.list = json ? json_array() : NULL;
 	got = context_open(&e.run.context, false, &err);
 	if (got == 0)
-		got = explain(&e, paths, &err);
+		got = explain_paths(&e, paths, &err);
 	if (got == 0 && json)
 		jsonout_print(TAKE(e.list));
 	json_decref(e.list);

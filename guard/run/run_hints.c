@@ -28,7 +28,7 @@ static const struct {
 	 "performance events are refused in a run: --allow perf lets it"},
 };
 
-static bool is_named(const char *names, const char *name)
+static bool is_hinted_program(const char *names, const char *name)
 {
 	size_t len = strlen(name);
 	const char *at;
@@ -48,7 +48,7 @@ void run_hints_print(const struct run_options *o)
 	size_t i;
 
 	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
-		if (is_named(hints[i].names, name) &&
+		if (is_hinted_program(hints[i].names, name) &&
 		    !(hints[i].nested && o->nested) &&
 		    !(hints[i].perf && o->allow_perf))
 			output_print("%s: %s", text_quote(name), hints[i].why);

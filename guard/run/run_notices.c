@@ -19,28 +19,29 @@
 #define VERSION 1
 #define NAMED_MAX 8
 /* Of a hidden folder: keys lie in front, and there may be a browser's cache. */
-#define LOOKED_AT_MAX 64
+#define INSPECTED_MAX 64
 
 /* Names of one kind: what is to be told of them is what was not told yet. */
-struct kind {
+struct notice_kind {
 	const char *key; /* in the record */
-	const char *words; /* in front of the names */
-	const char *way; /* what lets one in */
+	const char *intro; /* in front of the names */
+	const char *remedy; /* what lets one in */
 	struct buf names; /* those to be told */
 	size_t count;
 };
 
-struct telling {
+struct notice_log {
 	struct record record;
 	bool any; /* something is new */
 };
 
-static void telling_free(struct telling *t)
+static void notice_log_free(struct notice_log *t)
 {
 	record_free(&t->record);
 }
 
-static bool was_told(const struct record *r, const char *key, const char *name)
+static bool was_notice_shown(const struct record *r, const char *key,
+			     const char *name)
 {
 	const char *had;
 	size_t i;
@@ -51,9 +52,10 @@ static bool was_told(const struct record *r, const char *key, const char *name)
 	return false;
 }
 
-static void add(struct telling *t, struct kind *k, const char *name)
+static void add_notice_name(struct notice_log *t, struct notice_kind *k,
+			    const char *name)
 {
-	if (was_told(&t->record, k->key, name))
+	if (was_notice_shown(&t->record, k->key, name))
 		return;
 	record_add(&t->record, k->key, name);
 	t->any = true;
@@ -64,19 +66,19 @@ static void add(struct telling *t, struct kind *k, const char *name)
 	output_name(&k->names, name);
 }
 
-static void tell(struct kind *k)
+static void print_notice(struct notice_kind *k)
 {
 	if (k->count > NAMED_MAX)
 		buf_printf(&k->names, " and %zu more", k->count - NAMED_MAX);
 	if (k->count)
-		output_print("%s: %s (%s; told once a project)", k->words,
-			     buf_text(&k->names), k->way);
+		output_print("%s: %s (%s; told once a project)", k->intro,
+			     buf_text(&k->names), k->remedy);
 	buf_free(&k->names);
 }
 
 /* Let in, or seen without its secrets, which is told by itself. */
-static bool is_seen(const struct run *run, const struct sandbox_cuts *cuts,
-		    const char *path)
+static bool is_visible(const struct run *run, const struct sandbox_cuts *cuts,
+		       const char *path)
 {
 	const char *const *lists[] = {run->options->read_only,
 				      run->options->read_write};
@@ -97,7 +99,7 @@ static bool is_seen(const struct run *run, const struct sandbox_cuts *cuts,
 	return false;
 }
 
-static bool has_more_names(int dirfd, const char *name)
+static bool has_hard_link_names(int dirfd, const char *name)
 {
 	struct stat s;
 
@@ -107,22 +109,22 @@ static bool has_more_names(int dirfd, const char *name)
 
 /* Hidden is a name. Files that have more of them can be read by the others,
  * and where those are nobody knows without looking at all that there is. */
-static void add_linked(struct telling *t, struct kind *k, const char *path,
-		       const char *shown)
+static void add_linked_names(struct notice_log *t, struct notice_kind *k,
+			     const char *path, const char *shown)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *e;
-	size_t left = LOOKED_AT_MAX;
+	size_t left = INSPECTED_MAX;
 	char *name;
 
-	if (has_more_names(AT_FDCWD, path))
-		add(t, k, shown);
+	if (has_hard_link_names(AT_FDCWD, path))
+		add_notice_name(t, k, shown);
 	while (dir && left-- && (e = readdir(dir))) {
 		if (e->d_type == DT_DIR || e->d_type == DT_LNK ||
-		    !has_more_names(dirfd(dir), e->d_name))
+		    !has_hard_link_names(dirfd(dir), e->d_name))
 			continue;
 		name = mem_printf("%s/%s", shown, e->d_name);
-		add(t, k, name);
+		add_notice_name(t, k, name);
 		free(name);
 	}
 	if (dir)
@@ -130,9 +132,9 @@ static void add_linked(struct telling *t, struct kind *k, const char *path,
 }
 
 /* Those that are there, below the home folder. */
-static void add_hidden(struct telling *t, struct kind *k, struct kind *linked,
-		       const struct run *run, const struct sandbox_cuts *cuts,
-		       char *const *hide)
+static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
+			     struct notice_kind *linked, const struct run *run,
+			     const struct sandbox_cuts *cuts, char *const *hide)
 {
 	const struct state *st = &run->context.state;
 	struct stat s;
@@ -142,39 +144,41 @@ static void add_hidden(struct telling *t, struct kind *k, struct kind *linked,
 
 		if (!st->home || !path_below(*hide, st->home) ||
 		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
-		    is_seen(run, cuts, *hide))
+		    is_visible(run, cuts, *hide))
 			continue;
 		name = mem_printf("~/%s", path_rest(*hide, st->home));
-		add(t, k, name);
-		add_linked(t, linked, *hide, name);
+		add_notice_name(t, k, name);
+		add_linked_names(t, linked, *hide, name);
 	}
 }
 
 /* "A, B" */
-static void add_variables(struct telling *t, struct kind *k,
+static void add_variables(struct notice_log *t, struct notice_kind *k,
 			  struct buf *dropped)
 {
 	auto_free char *names = mem_strdup(buf_text(dropped));
 	char *save = NULL, *name = strtok_r(names, ", ", &save);
 
 	for (; name; name = strtok_r(NULL, ", ", &save))
-		add(t, k, name);
+		add_notice_name(t, k, name);
 }
 
 void run_notices_print(const struct run *run, const struct sandbox *sb,
-		     const struct sandbox_cuts *cuts, char *const *hide,
-		     struct buf *dropped)
+		       const struct sandbox_cuts *cuts, char *const *hide,
+		       struct buf *dropped)
 {
-	AUTO(telling) struct telling t = {0};
-	struct kind paths = {"path", "hidden", "--ro PATH lets one in"};
-	struct kind linked = {"link", "hidden, but has another name somewhere",
-			      "find ~ -samefile NAME tells which, --hide hides "
-			      "it"};
-	struct kind sockets = {"socket", "out of reach",
-			       "--ro PATH lets one in, and whatever answers "
-			       "there acts outside"};
-	struct kind variables = {"variable", "not passed on",
-				 "--env NAME lets one in"};
+	AUTO(notice_log) struct notice_log t = {0};
+	struct notice_kind paths = {"path", "hidden", "--ro PATH lets one in"};
+	struct notice_kind linked = {
+		"link", "hidden, but has another name somewhere",
+		"find ~ -samefile NAME tells which, --hide hides "
+		"it"};
+	struct notice_kind sockets = {
+		"socket", "out of reach",
+		"--ro PATH lets one in, and whatever answers "
+		"there acts outside"};
+	struct notice_kind variables = {"variable", "not passed on",
+					"--env NAME lets one in"};
 	struct err ignored;
 	auto_close int fd = -1;
 	char *const *socket;
@@ -185,14 +189,15 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	fd = workspace_open(run->context.state.workspaces_fd, run->project,
 			    true, &ignored);
 	if (fd >= 0)
-		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION, &t.record, &ignored);
-	add_hidden(&t, &paths, &linked, run, cuts, hide);
+		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
+				  &t.record, &ignored);
+	add_hidden_paths(&t, &paths, &linked, run, cuts, hide);
 	add_variables(&t, &variables, dropped);
 	for (socket = sandbox_missed_sockets(sb); *socket; socket++)
-		if (!is_seen(run, cuts, *socket))
-			add(&t, &sockets, *socket);
+		if (!is_visible(run, cuts, *socket))
+			add_notice_name(&t, &sockets, *socket);
 	if (run->options->nested &&
-	    !was_told(&t.record, "limit", "nested-renames")) {
+	    !was_notice_shown(&t.record, "limit", "nested-renames")) {
 		record_add(&t.record, "limit", "nested-renames");
 		t.any = true;
 		output_print(
@@ -200,16 +205,16 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 			"can be renamed (EXDEV): mv copies it; told once a "
 			"project");
 	}
-	tell(&paths);
-	tell(&linked);
-	tell(&variables);
-	tell(&sockets);
+	print_notice(&paths);
+	print_notice(&linked);
+	print_notice(&variables);
+	print_notice(&sockets);
 	if (t.any && fd >= 0)
-		(void)record_save(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION, &t.record,
-				  ATOMIC_NO_SYNC, &ignored);
+		(void)record_save(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
+				  &t.record, ATOMIC_NO_SYNC, &ignored);
 }
 
-static void tell_full(const struct sandbox *sb)
+static void report_exhaustion(const struct sandbox *sb)
 {
 	enum sandbox_full what;
 	uint64_t most, could;
@@ -238,7 +243,7 @@ static void tell_full(const struct sandbox *sb)
 			    text_quote(name), (unsigned long long)most);
 }
 
-static void tell_unrenamed(const struct sandbox *sb)
+static void report_failed_rename(const struct sandbox *sb)
 {
 	enum sandbox_unrenamed how;
 	const char *name = sandbox_unrenamed(sb, &how);
@@ -267,6 +272,6 @@ static void tell_unrenamed(const struct sandbox *sb)
 
 void run_notices_print_refused(const struct sandbox *sb)
 {
-	tell_unrenamed(sb);
-	tell_full(sb);
+	report_failed_rename(sb);
+	report_exhaustion(sb);
 }

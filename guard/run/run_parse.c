@@ -189,7 +189,7 @@ static bool parse_id(const char *text, unsigned int *ret)
 }
 
 /* All groups of a user that has a name, as a login has them. */
-static void take_groups(struct parsed *p, const struct passwd *pw)
+static void copy_group_ids(struct parsed *p, const struct passwd *pw)
 {
 	int count = 64;
 
@@ -238,7 +238,7 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 			    text_quote(name));
 	}
 	if (!group && pw)
-		take_groups(p, pw);
+		copy_group_ids(p, pw);
 	if (group && !parse_id(group, &o->group)) {
 		gr = getgrnam(group);
 		if (!gr)
@@ -251,7 +251,8 @@ static int set_user(struct parsed *p, const char *value, struct err *err)
 }
 
 /* A name and perhaps a value; the name alone takes what is outside. */
-static int add_env(struct parsed *p, const char *value, struct err *err)
+static int parse_env_option(struct parsed *p, const char *value,
+			    struct err *err)
 {
 	/* What begins as an option does was never meant for a name. */
 	if (!*value || *value == '=' || *value == '-')
@@ -288,7 +289,7 @@ static int add_allowed(struct parsed *p, const char *value, struct err *err)
 /* What `docker run --rm --network none --cap-drop ALL --security-opt
  * no-new-privileges --read-only --tmpfs /tmp --memory 512m --cpus 1
  * --pids-limit 100` gives; what was said otherwise wins. */
-static int be_strict(struct parsed *p, struct err *err)
+static int apply_strict(struct parsed *p, struct err *err)
 {
 	struct run_options *o = &p->options;
 
@@ -334,7 +335,7 @@ static int set_option(struct parsed *p, int option, const char *value,
 		p->options.shared_cache = true;
 		return 0;
 	case OPT_ENV:
-		return add_env(p, value, err);
+		return parse_env_option(p, value, err);
 	case OPT_RO:
 		strings_add(&p->read_only, value);
 		return 0;
@@ -455,7 +456,7 @@ int run_parse(struct parsed *p, const struct verb *verb, int argc, char **argv,
 		if (option == OPT_CONTINUE && takes_next(p, argc, argv))
 			p->options.resume_id = argv[optind++];
 	}
-	if (be_strict(p, err) < 0 || check_ports(p, err) < 0)
+	if (apply_strict(p, err) < 0 || check_ports(p, err) < 0)
 		return -err->num;
 	p->options.argv = argv + optind;
 	if (p->options.has_user) {

@@ -13,19 +13,20 @@
 #define VERSION 1
 
 /* Where it begins, how much it says, and what holds for a new layer alone. */
-static bool is_kept(int option)
+static bool is_saved_option(int option)
 {
-	static const int not_kept[] = {'C',	   'q',	    OPT_CONTINUE,
-				       OPT_FROZEN, OPT_WHY, OPT_JSON};
+	static const int not_saved[] = {'C',	    'q',     OPT_CONTINUE,
+					OPT_FROZEN, OPT_WHY, OPT_JSON};
 	size_t i;
 
-	for (i = 0; i < sizeof(not_kept) / sizeof(*not_kept); i++)
-		if (option == not_kept[i])
+	for (i = 0; i < sizeof(not_saved) / sizeof(*not_saved); i++)
+		if (option == not_saved[i])
 			return false;
 	return true;
 }
 
-static const struct option_spec *find(const struct verb *verb, int option)
+static const struct option_spec *find_option_spec(const struct verb *verb,
+						  int option)
 {
 	const struct option_spec *spec = verb->options;
 
@@ -35,7 +36,7 @@ static const struct option_spec *find(const struct verb *verb, int option)
 }
 
 /* Values of variables may be secrets: the record keeps none. */
-static char *value_to_keep(const struct option_spec *spec, const char *value)
+static char *value_to_save(const struct option_spec *spec, const char *value)
 {
 	struct err ignored;
 	char *path = NULL;
@@ -47,15 +48,15 @@ static char *value_to_keep(const struct option_spec *spec, const char *value)
 	return path ? path : mem_strdup(value);
 }
 
-void run_saved_options_add(char ***saved_options, const struct verb *verb, int option,
-	      const char *value)
+void run_saved_options_add(char ***saved_options, const struct verb *verb,
+			   int option, const char *value)
 {
-	const struct option_spec *spec = find(verb, option);
+	const struct option_spec *spec = find_option_spec(verb, option);
 	auto_free char *text = NULL, *kept = NULL;
 
-	if (!spec || !is_kept(option))
+	if (!spec || !is_saved_option(option))
 		return;
-	kept = spec->value && value ? value_to_keep(spec, value) : NULL;
+	kept = spec->value && value ? value_to_save(spec, value) : NULL;
 	text = kept ? mem_printf("--%s=%s", spec->name, kept)
 		    : mem_printf("--%s", spec->name);
 	mem_list_add(saved_options, text);
@@ -80,7 +81,8 @@ bool run_saved_options_has(const struct session *s, const char *wanted)
 	return false;
 }
 
-int run_saved_options_load(const struct session *s, char ***ret, struct err *err)
+int run_saved_options_load(const struct session *s, char ***ret,
+			   struct err *err)
 {
 	char **list = NULL;
 	const char *option;

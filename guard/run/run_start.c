@@ -66,7 +66,7 @@ static int mount_layers(void *arg, int root_fd, struct err *err)
 						 err);
 }
 
-static bool lets_in(const char *const *paths, const char *path)
+static bool grants_path(const char *const *paths, const char *path)
 {
 	for (; *paths; paths++) {
 		struct err ignored;
@@ -91,8 +91,8 @@ static void warn_of_hidden(const struct run *run, const char *text)
 		return;
 	path = path_resolve(text, &ignored);
 	if (!path || path_below(path, run->project) ||
-	    lets_in(run->options->read_only, path) ||
-	    lets_in(run->options->read_write, path))
+	    grants_path(run->options->read_only, path) ||
+	    grants_path(run->options->read_write, path))
 		return;
 	for (i = 0; private[i]; i++)
 		if (path_below(path, private[i]))
@@ -131,7 +131,7 @@ static void warn_of_hidden_arguments(const struct run *run)
 	}
 }
 
-static void tell_header(const struct run *run, struct buf *notes)
+static void add_header_notes(const struct run *run, struct buf *notes)
 {
 	static const char *const networks[] = {"host", "none", "private"};
 	const struct run_options *o = run->options;
@@ -251,7 +251,7 @@ void run_find_redactions(const struct run *run, struct sandbox_cuts *cuts)
 	}
 }
 
-static void tell_cuts(const struct sandbox_cuts *cuts)
+static void report_redactions(const struct sandbox_cuts *cuts)
 {
 	AUTO(buf) struct buf names = {0};
 	size_t i;
@@ -270,16 +270,17 @@ static void tell_cuts(const struct sandbox_cuts *cuts)
  * tools know the folder, cmake(1) for one. To free; NULL: by none. */
 static char *make_pwd(const struct run *run)
 {
-	const char *way = run->options->dir ? run->options->dir : getenv("PWD");
+	const char *start_dir =
+		run->options->dir ? run->options->dir : getenv("PWD");
 	auto_free char *real = NULL;
 	struct err ignored;
 
-	if (!way || way[0] != '/')
+	if (!start_dir || start_dir[0] != '/')
 		return NULL;
-	real = path_resolve(way, &ignored);
+	real = path_resolve(start_dir, &ignored);
 	if (!real || strcmp(real, run->cwd) != 0)
 		return NULL;
-	return mem_printf("PWD=%s", way);
+	return mem_printf("PWD=%s", start_dir);
 }
 
 static char **make_environ(const struct run *run, const struct layers *layers,
@@ -304,7 +305,7 @@ static char **make_environ(const struct run *run, const struct layers *layers,
 			       dropped);
 }
 
-static void tell_limits(const struct run *run)
+static void report_limits(const struct run *run)
 {
 	AUTO(buf) struct buf text = {0};
 
@@ -313,22 +314,24 @@ static void tell_limits(const struct run *run)
 		output_print("%s", buf_text(&text));
 }
 
-struct beginning {
+struct start_report {
 	struct run *run;
 	const struct sandbox_cuts *cuts;
 	char *const *hide;
 	struct buf *dropped;
 };
 
-static int meanwhile(void *arg, const struct sandbox *sb, struct err *err)
+static int report_while_starting(void *arg, const struct sandbox *sb,
+				 struct err *err)
 {
-	const struct beginning *b = arg;
+	const struct start_report *b = arg;
 
 	run_notices_print(b->run, sb, b->cuts, b->hide, b->dropped);
 	return run_announce(b->run, sandbox_init(sb), err);
 }
 
-static int freeze(const struct run *run, struct buf *notes, struct err *err)
+static int copy_frozen_dirs(const struct run *run, struct buf *notes,
+			    struct err *err)
 {
 	const struct run_options *o = run->options;
 
@@ -377,7 +380,7 @@ static struct sandbox_policy policy_of(const struct run *run)
 		.group_count = o->group_count,
 		.open_layers = open_layers,
 		.mount_layers = mount_layers,
-		.meanwhile = meanwhile,
+		.meanwhile = report_while_starting,
 	};
 }
 
@@ -392,7 +395,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	struct sandbox_cuts cuts = {0};
 	struct err ignored;
 	struct covers covers;
-	struct beginning beginning;
+	struct start_report start_report;
 	struct sandbox_policy policy = policy_of(run);
 	char **hide, **envp;
 	int got;
@@ -401,7 +404,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	    budget_begin(&run->budget, run->session.fd, o->layer_bytes,
 			 o->layer_files, o->resume, err) < 0)
 		return -err->num;
-	if (o->frozen && freeze(run, &notes, err) < 0)
+	if (o->frozen && copy_frozen_dirs(run, &notes, err) < 0)
 		return -err->num;
 	if (!o->resume)
 		gid_cache_recall(&run->session,
@@ -424,9 +427,9 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	hide = run_hidden_paths(run);
 	run_find_redactions(run, &cuts);
 	envp = make_environ(run, *layers, &dropped);
-	tell_header(run, &notes);
-	tell_cuts(&cuts);
-	beginning = (struct beginning){run, &cuts, hide, &dropped};
+	add_header_notes(run, &notes);
+	report_redactions(&cuts);
+	start_report = (struct start_report){run, &cuts, hide, &dropped};
 	policy.envp = envp;
 	policy.tmp_fd = tmp;
 	policy.var_tmp_fd = var_tmp;
@@ -434,10 +437,10 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.hide = (const char *const *)hide;
 	policy.cuts = &cuts;
 	policy.layers_arg = &covers;
-	policy.meanwhile_arg = &beginning;
+	policy.meanwhile_arg = &start_report;
 	got = sandbox_start(&policy, &run->sandbox, err);
 	if (got == 0)
-		tell_limits(run);
+		report_limits(run);
 	mem_list_free(&hide);
 	sandbox_cuts_free(&cuts);
 	sandbox_environ_free(envp);
