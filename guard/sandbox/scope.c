@@ -35,7 +35,7 @@ enum { FIELD_PATH = 1, FIELD_INTERFACE, FIELD_MEMBER, FIELD_TO = 6 };
 
 /* ---- values ---- */
 
-static void pad(struct buf *b, size_t to)
+static void pad_dbus(struct buf *b, size_t to)
 {
 	while (b->len % to)
 		buf_add_char(b, '\0');
@@ -43,17 +43,17 @@ static void pad(struct buf *b, size_t to)
 
 static void put_u32(struct buf *b, uint32_t number)
 {
-	pad(b, sizeof(number));
+	pad_dbus(b, sizeof(number));
 	buf_add(b, &number, sizeof(number));
 }
 
 static void put_u64(struct buf *b, uint64_t number)
 {
-	pad(b, sizeof(number));
+	pad_dbus(b, sizeof(number));
 	buf_add(b, &number, sizeof(number));
 }
 
-static void put_text(struct buf *b, const char *text)
+static void put_dbus_text(struct buf *b, const char *text)
 {
 	put_u32(b, (uint32_t)strlen(text));
 	buf_add(b, text, strlen(text) + 1);
@@ -72,7 +72,7 @@ static size_t begin_array(struct buf *b, size_t align)
 
 	put_u32(b, 0);
 	at = b->len - sizeof(uint32_t);
-	pad(b, align);
+	pad_dbus(b, align);
 	return at;
 }
 
@@ -84,7 +84,7 @@ static void end_array(struct buf *b, size_t at, size_t align)
 	memcpy(b->data + at, &len, sizeof(len));
 }
 
-static void put_pid(struct buf *b, pid_t pid)
+static void put_pid_array(struct buf *b, pid_t pid)
 {
 	size_t at = begin_array(b, sizeof(uint32_t));
 
@@ -95,21 +95,23 @@ static void put_pid(struct buf *b, pid_t pid)
 /* The name of a property and the type of what follows. */
 static void start_property(struct buf *b, const char *name, const char *type)
 {
-	pad(b, 8);
-	put_text(b, name);
+	pad_dbus(b, 8);
+	put_dbus_text(b, name);
 	put_signature(b, type);
 }
 
-static void put_number(struct buf *b, const char *name, uint64_t number)
+static void put_number_property(struct buf *b, const char *name,
+				uint64_t number)
 {
 	start_property(b, name, "t");
 	put_u64(b, number);
 }
 
-static void put_string(struct buf *b, const char *name, const char *text)
+static void put_string_property(struct buf *b, const char *name,
+				const char *text)
 {
 	start_property(b, name, "s");
-	put_text(b, text);
+	put_dbus_text(b, text);
 }
 
 /* ---- messages ---- */
@@ -117,17 +119,17 @@ static void put_string(struct buf *b, const char *name, const char *text)
 static void put_field(struct buf *b, int field, const char *type,
 		      const char *text)
 {
-	pad(b, 8);
+	pad_dbus(b, 8);
 	buf_add_char(b, (char)field);
 	put_signature(b, type);
 	if (*type == 'g')
 		put_signature(b, text);
 	else
-		put_text(b, text);
+		put_dbus_text(b, text);
 }
 
-static int send_call(int fd, const char *method, const char *signature,
-		     const struct buf *body)
+static int send_dbus_call(int fd, const char *method, const char *signature,
+			  const struct buf *body)
 {
 	AUTO(buf) struct buf b = {0};
 	static uint32_t serial;
@@ -143,23 +145,23 @@ static int send_call(int fd, const char *method, const char *signature,
 	put_field(&b, FIELD_TO, "s", SERVICE);
 	put_field(&b, FIELD_SIGNATURE, "g", signature);
 	end_array(&b, at, 8);
-	pad(&b, 8);
+	pad_dbus(&b, 8);
 	buf_add(&b, body->data, body->len);
 	return fd_write(fd, b.data, b.len);
 }
 
-struct message {
+struct dbus_message {
 	int type;
 	struct buf fields, body;
 };
 
-static void message_free(struct message *m)
+static void dbus_message_free(struct dbus_message *m)
 {
 	buf_free(&m->fields);
 	buf_free(&m->body);
 }
 
-static bool receive_part(int fd, struct buf *to, size_t len)
+static bool receive_dbus_part(int fd, struct buf *to, size_t len)
 {
 	buf_clear(to);
 	if (len > MESSAGE_MAX ||
@@ -169,7 +171,7 @@ static bool receive_part(int fd, struct buf *to, size_t len)
 	return true;
 }
 
-static bool receive(int fd, struct message *m)
+static bool receive_dbus_message(int fd, struct dbus_message *m)
 {
 	unsigned char head[HEAD_LEN];
 	uint32_t body, fields;
@@ -181,39 +183,39 @@ static bool receive(int fd, struct message *m)
 	memcpy(&body, head + 4, sizeof(body));
 	memcpy(&fields, head + 12, sizeof(fields));
 	return fields < MESSAGE_MAX &&
-	       receive_part(fd, &m->fields, (fields + 7) / 8 * 8) &&
-	       receive_part(fd, &m->body, body);
+	       receive_dbus_part(fd, &m->fields, (fields + 7) / 8 * 8) &&
+	       receive_dbus_part(fd, &m->body, body);
 }
 
 /* One call is under way at a time: any answer is its. Signals between are of
  * others. */
-static bool wait_answer(int fd)
+static bool wait_dbus_reply(int fd)
 {
-	AUTO(message) struct message m = {0};
+	AUTO(dbus_message) struct dbus_message m = {0};
 
-	while (receive(fd, &m))
+	while (receive_dbus_message(fd, &m))
 		if (m.type == TYPE_RETURN || m.type == TYPE_ERROR)
 			return m.type == TYPE_RETURN;
 	return false;
 }
 
-static bool contains(const struct buf *b, const char *text)
+static bool buf_contains_text(const struct buf *b, const char *text)
 {
 	return b->len && memmem(b->data, b->len, text, strlen(text));
 }
 
 /* The signal JobRemoved (number, job, unit, result) of this unit. */
-static bool wait_job(int fd, const char *unit)
+static bool wait_systemd_job(int fd, const char *unit)
 {
 	static const char done[] = "done";
-	AUTO(message) struct message m = {0};
+	AUTO(dbus_message) struct dbus_message m = {0};
 
-	while (receive(fd, &m)) {
+	while (receive_dbus_message(fd, &m)) {
 		if (m.type == TYPE_ERROR)
 			return false;
 		if (m.type == TYPE_SIGNAL &&
-		    contains(&m.fields, "JobRemoved") &&
-		    contains(&m.body, unit))
+		    buf_contains_text(&m.fields, "JobRemoved") &&
+		    buf_contains_text(&m.body, unit))
 			return m.body.len > sizeof(done) &&
 			       memcmp(m.body.data + m.body.len - sizeof(done),
 				      done, sizeof(done)) == 0;
@@ -300,22 +302,22 @@ static void put_properties(struct buf *b, const struct scope *s,
 {
 	size_t at = begin_array(b, 8);
 
-	put_string(b, "Description", "limits of a guard run");
-	put_string(b, "CollectMode", "inactive-or-failed");
+	put_string_property(b, "Description", "limits of a guard run");
+	put_string_property(b, "CollectMode", "inactive-or-failed");
 	/* Only into such a group processes can be moved later. */
 	start_property(b, "Delegate", "b");
 	put_u32(b, 1);
 	start_property(b, "PIDs", "au");
-	put_pid(b, s->holder);
+	put_pid_array(b, s->holder);
 	if (p->memory) {
-		put_number(b, "MemoryMax", p->memory);
-		put_number(b, "MemorySwapMax", 0);
+		put_number_property(b, "MemoryMax", p->memory);
+		put_number_property(b, "MemorySwapMax", 0);
 	}
 	if (p->cpus_milli)
-		put_number(b, "CPUQuotaPerSecUSec",
-			   (uint64_t)p->cpus_milli * 1000);
+		put_number_property(b, "CPUQuotaPerSecUSec",
+				    (uint64_t)p->cpus_milli * 1000);
 	if (p->pids_limit)
-		put_number(b, "TasksMax", p->pids_limit);
+		put_number_property(b, "TasksMax", p->pids_limit);
 	end_array(b, at, 8);
 }
 
@@ -323,13 +325,13 @@ static bool start_unit(struct scope *s, const struct sandbox_policy *p)
 {
 	AUTO(buf) struct buf body = {0};
 
-	put_text(&body, s->unit);
-	put_text(&body, "fail");
+	put_dbus_text(&body, s->unit);
+	put_dbus_text(&body, "fail");
 	put_properties(&body, s, p);
 	end_array(&body, begin_array(&body, 8), 8);
-	return send_call(s->fd, "StartTransientUnit", "ssa(sv)a(sa(sv))",
-			 &body) == 0 &&
-	       wait_job(s->fd, s->unit);
+	return send_dbus_call(s->fd, "StartTransientUnit", "ssa(sv)a(sa(sv))",
+			      &body) == 0 &&
+	       wait_systemd_job(s->fd, s->unit);
 }
 
 bool scope_make(struct scope *s, const struct sandbox_policy *p)
@@ -355,11 +357,11 @@ int scope_enter(struct scope *s, const char *group, pid_t pid, struct err *err)
 {
 	AUTO(buf) struct buf body = {0};
 
-	put_text(&body, s->unit);
-	put_text(&body, group);
-	put_pid(&body, pid);
-	if (send_call(s->fd, "AttachProcessesToUnit", "ssau", &body) < 0 ||
-	    !wait_answer(s->fd))
+	put_dbus_text(&body, s->unit);
+	put_dbus_text(&body, group);
+	put_pid_array(&body, pid);
+	if (send_dbus_call(s->fd, "AttachProcessesToUnit", "ssau", &body) < 0 ||
+	    !wait_dbus_reply(s->fd))
 		return fail(err, EIO,
 			    "systemd does not put the run into its scope %s",
 			    s->unit);
