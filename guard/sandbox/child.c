@@ -16,12 +16,12 @@
  * is there anyway. */
 static int wait_for_maps(struct setup *s, struct err *err)
 {
-	struct note note;
-	int rc = note_receive(s->socket, &note, NULL);
+	struct message message;
+	int rc = message_receive(s->socket, &message, NULL);
 
 	if (rc < 0)
 		return fail_errno(err, "wait for the user namespace's maps");
-	if (rc == 0 || note.type != NOTE_MAPPED)
+	if (rc == 0 || message.type != MESSAGE_MAPPED)
 		return fail(err, ECANCELED, "guard is gone");
 	return 0;
 }
@@ -164,15 +164,15 @@ static int set_up_mounts(struct setup *s, struct err *err)
 
 static int set_up_network(struct setup *s, struct err *err)
 {
-	struct note note;
+	struct message message;
 	int rc;
 
 	if (s->policy->net != SANDBOX_NET_PRIVATE)
 		return 0;
-	rc = note_receive(s->socket, &note, NULL);
+	rc = message_receive(s->socket, &message, NULL);
 	if (rc < 0)
 		return fail_errno(err, "wait for the private network");
-	if (rc == 0 || note.type != NOTE_NETWORK)
+	if (rc == 0 || message.type != MESSAGE_NETWORK)
 		return fail(err, ECANCELED, "guard is gone");
 	return network_set_up(&s->network, err);
 }
@@ -211,7 +211,8 @@ void child_main(struct setup *s)
 	struct err err;
 
 	if (set_up(s, &err) < 0) {
-		(void)note_send(s->socket, NOTE_ERROR, err.num, err.text, -1);
+		(void)message_send(s->socket, MESSAGE_ERROR, err.num, err.text,
+				   -1);
 		_exit(125);
 	}
 	pid1_main(s);

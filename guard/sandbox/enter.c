@@ -57,20 +57,21 @@ void sandbox_door_remove(int dirfd)
 static void __attribute__((noreturn))
 restrict_files(struct setup *s, int socket)
 {
-	struct note note;
+	struct message message;
 	struct err err;
 	int rc = 0;
 
-	if (note_receive(socket, &note, NULL) <= 0)
+	if (message_receive(socket, &message, NULL) <= 0)
 		_exit(1);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		rc = userns_explain(errno, "make the mounts private", &err);
 	if (rc == 0)
 		rc = files_restrict(s, &err);
 	if (rc == 0)
-		(void)note_send(socket, NOTE_READY, 0, NULL, -1);
+		(void)message_send(socket, MESSAGE_READY, 0, NULL, -1);
 	else
-		(void)note_send(socket, NOTE_ERROR, err.num, err.text, -1);
+		(void)message_send(socket, MESSAGE_ERROR, err.num, err.text,
+				   -1);
 	_exit(0);
 }
 
@@ -95,7 +96,7 @@ static int restrict_descriptors(struct sandbox *sb, struct err *err)
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES |
 			      CLONE_PIDFD | SIGCHLD;
 	auto_close int ours = -1, theirs = -1, pid_fd = -1;
-	struct note note;
+	struct message message;
 	int pair[2], rc, fd;
 	long pid;
 
@@ -115,17 +116,18 @@ static int restrict_descriptors(struct sandbox *sb, struct err *err)
 	if (pid < 0)
 		return userns_explain(errno, "make a namespace", err);
 	rc = userns_map((pid_t)pid, s->root, false, s->uid, s->gid, err);
-	(void)note_send(ours, NOTE_MAPPED, 0, NULL, -1);
+	(void)message_send(ours, MESSAGE_MAPPED, 0, NULL, -1);
 	/* The kernel takes long for the end of its mounts. */
 	wait_for_word(ours, pid_fd);
 	/* What it said is there, and nothing more will come. */
 	(void)shutdown(theirs, SHUT_WR);
 	if (rc < 0)
 		return rc;
-	if (note_receive(ours, &note, NULL) <= 0)
+	if (message_receive(ours, &message, NULL) <= 0)
 		return fail(err, ECHILD, "a helper process died");
-	return note.type == NOTE_ERROR ? fail(err, note.value, "%s", note.text)
-				       : 0;
+	return message.type == MESSAGE_ERROR
+		       ? fail(err, message.value, "%s", message.text)
+		       : 0;
 }
 
 /* ---- the knock ---- */
@@ -164,7 +166,7 @@ static int send_request(int socket, const struct setup *s,
 	for (i = 0; i < 3; i++)
 		if (s->replace[i])
 			fds[1 + i] = texts;
-	if (parcel_send(socket, q, sizeof(*q), fds, VISIT_FDS) < 0)
+	if (fd_message_send(socket, q, sizeof(*q), fds, VISIT_FDS) < 0)
 		return fail_errno(err, "ask to be let in");
 	return 0;
 }

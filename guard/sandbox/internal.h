@@ -28,47 +28,48 @@
 #include "guard/sandbox/full.h"
 #include "guard/sandbox/habits.h"
 #include "guard/sandbox/network.h"
-#include "guard/sandbox/parcel.h"
+#include "guard/sandbox/fd_message.h"
 #include "guard/sandbox/renames.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/shares.h"
 
 /* ---- notes ---- */
 
-enum note_type {
+enum message_type {
 	/* pid 1 to guard */
-	NOTE_ERROR, /* value: errno; text */
-	NOTE_READY, /* all is set up; carries the pty's master, if any */
-	NOTE_STARTED, /* the command runs */
-	NOTE_NOT_STARTED, /* value: errno of the exec */
-	NOTE_STOPPED, /* value: the signal: Ctrl-Z */
-	NOTE_WOKE, /* somebody else than guard let it go on */
-	NOTE_READS, /* the command wants to read its terminal */
-	NOTE_CONTINUED, /* the answer to NOTE_CONTINUE: it goes on */
-	NOTE_REFUSED, /* value, text: as of sandbox_unrenamed() */
-	NOTE_FULL, /* text: a struct full */
-	NOTE_AT, /* value: a descriptor; text: how far it was read */
-	NOTE_EXITED, /* value: wait status */
-	NOTE_EMPTY, /* no other process is left; only mounts are to go */
+	MESSAGE_ERROR, /* value: errno; text */
+	MESSAGE_READY, /* all is set up; carries the pty's master, if any */
+	MESSAGE_STARTED, /* the command runs */
+	MESSAGE_NOT_STARTED, /* value: errno of the exec */
+	MESSAGE_STOPPED, /* value: the signal: Ctrl-Z */
+	MESSAGE_RESUMED, /* somebody else than guard let it go on */
+	MESSAGE_WANTS_INPUT, /* the command wants to read its terminal */
+	MESSAGE_CONTINUED, /* the answer to MESSAGE_CONTINUE: it goes on */
+	MESSAGE_RENAME_REFUSED, /* value, text: as of sandbox_unrenamed() */
+	MESSAGE_FD_EXHAUSTION, /* text: a struct full */
+	MESSAGE_STDIO_OFFSET, /* value: a descriptor; text: how far it was read
+			       */
+	MESSAGE_EXITED, /* value: wait status */
+	MESSAGE_EMPTY, /* no other process is left; only mounts are to go */
 	/* guard to pid 1 */
-	NOTE_MAPPED,
-	NOTE_NETWORK, /* pasta's device is there */
-	NOTE_RELEASE,
-	NOTE_SIGNAL, /* value: the signal, for the command's group */
-	NOTE_CONTINUE, /* the stopped command may go on */
+	MESSAGE_MAPPED,
+	MESSAGE_NETWORK, /* pasta's device is there */
+	MESSAGE_RELEASE,
+	MESSAGE_SIGNAL, /* value: the signal, for the command's group */
+	MESSAGE_CONTINUE, /* the stopped command may go on */
 };
 
-struct note {
+struct message {
 	int32_t type, value;
 	char text[ERR_TEXT_LEN];
 };
 
 /* 0, or -1 with errno; fd -1: none goes along. */
-int note_send(int socket, enum note_type type, int value, const char *text,
-	      int fd);
+int message_send(int socket, enum message_type type, int value,
+		 const char *text, int fd);
 /* 1, 0 at the other side's end, -1 with errno. *ret_fd (when not NULL) gets
  * the descriptor that came along, or -1. */
-int note_receive(int socket, struct note *ret, int *ret_fd);
+int message_receive(int socket, struct message *ret, int *ret_fd);
 
 /* ---- what guard prepares and pid 1 uses (shared by the fork) ---- */
 
@@ -339,7 +340,7 @@ void pid1_visit(struct setup *s) __attribute__((noreturn));
 /* What a visitor asks for, with its descriptors: the texts in a file, and
  * what shall be 0, 1, 2 (where it is replaced: anything). */
 #define VISIT_VERSION 2
-#define VISIT_FDS PARCEL_FDS
+#define VISIT_FDS FD_MESSAGE_FDS
 
 struct visit_request {
 	uint32_t version;

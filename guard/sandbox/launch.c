@@ -108,12 +108,12 @@ static void offer_first(pid_t pid)
 static int prefer_its_word(struct sandbox *sb, struct err *err)
 {
 	struct pollfd ready = {.fd = sb->socket, .events = POLLIN};
-	struct note note;
+	struct message message;
 
 	if (poll(&ready, 1, 0) == 1 &&
-	    note_receive(sb->socket, &note, NULL) > 0 &&
-	    note.type == NOTE_ERROR)
-		return userns_explain_step(note.value, note.text, err);
+	    message_receive(sb->socket, &message, NULL) > 0 &&
+	    message.type == MESSAGE_ERROR)
+		return userns_explain_step(message.value, message.text, err);
 	if (access("/proc/self/status", F_OK) < 0)
 		return fail(err, ENOENT,
 			    "there is no /proc here: sudo mount -t proc proc "
@@ -132,26 +132,26 @@ static int give_maps(struct sandbox *sb, struct err *err)
 				 err);
 	if (rc < 0)
 		return rc;
-	if (note_send(sb->socket, NOTE_MAPPED, 0, NULL, -1) < 0)
+	if (message_send(sb->socket, MESSAGE_MAPPED, 0, NULL, -1) < 0)
 		return fail_errno(err, "talk to the run");
 	return 0;
 }
 
 int launch_wait_ready(struct sandbox *sb, struct err *err)
 {
-	struct note note;
+	struct message message;
 	int fd, rc;
 
-	rc = note_receive(sb->socket, &note, &fd);
+	rc = message_receive(sb->socket, &message, &fd);
 	if (rc < 0)
 		return fail_errno(err, "listen to the run");
 	if (rc == 0)
 		return fail(err, ECHILD,
 			    "the run's first process died while it was set "
 			    "up");
-	if (note.type == NOTE_ERROR)
-		return userns_explain_step(note.value, note.text, err);
-	if (note.type != NOTE_READY || (sb->tty && fd < 0))
+	if (message.type == MESSAGE_ERROR)
+		return userns_explain_step(message.value, message.text, err);
+	if (message.type != MESSAGE_READY || (sb->tty && fd < 0))
 		return fail(err, EBADMSG, "odd answer from the run");
 	if (sb->tty)
 		tty_attach(sb->tty, fd);
@@ -176,7 +176,7 @@ static int wait_for_network(struct sandbox *sb, struct err *err)
 	rc = pasta_wait(&sb->pasta, err);
 	/* Who is not there any more has said why. */
 	if (rc == 0)
-		(void)note_send(sb->socket, NOTE_NETWORK, 0, NULL, -1);
+		(void)message_send(sb->socket, MESSAGE_NETWORK, 0, NULL, -1);
 	return rc;
 }
 

@@ -50,8 +50,8 @@ static void tell_refused(struct pid1 *p)
 	if (p->told_refused || !*p->renames.refused || p->s->socket < 0)
 		return;
 	p->told_refused = true;
-	(void)note_send(p->s->socket, NOTE_REFUSED, (int)p->renames.refused_how,
-			p->renames.refused, -1);
+	(void)message_send(p->s->socket, MESSAGE_RENAME_REFUSED,
+			   (int)p->renames.refused_how, p->renames.refused, -1);
 }
 
 /* The same of the first program that had all its files open. */
@@ -63,7 +63,7 @@ static void tell_full(struct pid1 *p)
 		return;
 	p->told_full = true;
 	full_print(&p->renames.full, text);
-	(void)note_send(p->s->socket, NOTE_FULL, 0, text, -1);
+	(void)message_send(p->s->socket, MESSAGE_FD_EXHAUSTION, 0, text, -1);
 }
 
 /* The caller goes on where the run left off, as in a loop over the lines of a
@@ -79,7 +79,8 @@ static void tell_places(const struct setup *s)
 		if (at < 0)
 			continue;
 		(void)snprintf(text, sizeof(text), "%lld", (long long)at);
-		(void)note_send(s->socket, NOTE_AT, fd, text, -1);
+		(void)message_send(s->socket, MESSAGE_STDIO_OFFSET, fd, text,
+				   -1);
 	}
 }
 
@@ -105,11 +106,11 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 			(void)renames_reap(&p->renames, pid, ignored);
 	tell_places(p->s);
 	give_up_terminal(p->s);
-	(void)note_send(p->s->socket, NOTE_EXITED, status, NULL, -1);
+	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
 	/* Who came in from outside is not ours to wait for: then it is our
 	 * own end, which the kernel delays until that one is gone. */
 	if (kill(-1, 0) < 0 && errno == ESRCH)
-		(void)note_send(p->s->socket, NOTE_EMPTY, 0, NULL, -1);
+		(void)message_send(p->s->socket, MESSAGE_EMPTY, 0, NULL, -1);
 	_exit(0);
 }
 
@@ -122,8 +123,8 @@ static void leave(struct pid1 *p, int status)
 {
 	give_up_terminal(p->s);
 	p->s->slave_fd = -1;
-	(void)note_send(p->s->socket, NOTE_EXITED, status, NULL, -1);
-	(void)note_send(p->s->socket, NOTE_EMPTY, 0, NULL, -1);
+	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
+	(void)message_send(p->s->socket, MESSAGE_EMPTY, 0, NULL, -1);
 	if (p->s->socket >= 0)
 		(void)close(p->s->socket);
 	p->s->socket = -1;
@@ -136,7 +137,7 @@ static void continue_command(struct pid1 *p)
 	if (p->stopped)
 		(void)kill(-p->command, SIGCONT);
 	p->stopped = false;
-	(void)note_send(p->s->socket, NOTE_CONTINUED, 0, NULL, -1);
+	(void)message_send(p->s->socket, MESSAGE_CONTINUED, 0, NULL, -1);
 }
 
 static void command_stopped(struct pid1 *p, int sig)
@@ -148,16 +149,16 @@ static void command_stopped(struct pid1 *p, int sig)
 	if ((sig == SIGTTIN || sig == SIGTTOU) && s->slave_fd >= 0 &&
 	    tcgetpgrp(s->slave_fd) != p->command) {
 		(void)tcsetpgrp(s->slave_fd, p->command);
-		(void)note_send(s->socket, NOTE_READS, 0, NULL, -1);
+		(void)message_send(s->socket, MESSAGE_WANTS_INPUT, 0, NULL, -1);
 		return;
 	}
-	(void)note_send(s->socket, NOTE_STOPPED, sig, NULL, -1);
+	(void)message_send(s->socket, MESSAGE_STOPPED, sig, NULL, -1);
 }
 
 static void command_woke(struct pid1 *p)
 {
 	if (p->stopped)
-		(void)note_send(p->s->socket, NOTE_WOKE, 0, NULL, -1);
+		(void)message_send(p->s->socket, MESSAGE_RESUMED, 0, NULL, -1);
 	p->stopped = false;
 }
 
@@ -197,13 +198,14 @@ static void release(struct pid1 *p)
 
 	renames_open(&p->renames, p->s->begin, listener);
 	if (num == 0) {
-		(void)note_send(p->s->socket, NOTE_STARTED, 0, NULL, -1);
+		(void)message_send(p->s->socket, MESSAGE_STARTED, 0, NULL, -1);
 		return;
 	}
 	if (num == EACCES && strchr(p->s->policy->argv[0], '/'))
 		(void)command_explain_closed(p->s, p->s->policy->argv[0], num,
 					     &err);
-	(void)note_send(p->s->socket, NOTE_NOT_STARTED, num, err.text, -1);
+	(void)message_send(p->s->socket, MESSAGE_NOT_STARTED, num, err.text,
+			   -1);
 	_exit(127);
 }
 
@@ -237,19 +239,19 @@ static void hang_up(struct pid1 *p)
 
 static void listen_to_guard(struct pid1 *p)
 {
-	struct note note;
+	struct message message;
 
-	if (note_receive(p->s->socket, &note, NULL) <= 0) {
+	if (message_receive(p->s->socket, &message, NULL) <= 0) {
 		if (!p->visit)
 			_exit(125);
 		hang_up(p);
 		return;
 	}
-	if (note.type == NOTE_RELEASE && !p->command)
+	if (message.type == MESSAGE_RELEASE && !p->command)
 		release(p);
-	else if (note.type == NOTE_SIGNAL)
-		forward(p, note.value);
-	else if (note.type == NOTE_CONTINUE)
+	else if (message.type == MESSAGE_SIGNAL)
+		forward(p, message.value);
+	else if (message.type == MESSAGE_CONTINUE)
 		continue_command(p);
 }
 
@@ -272,8 +274,9 @@ static void open_door(struct pid1 *p)
 	if (pid == 0)
 		visit_main(p->s, conn);
 	if (pid < 0)
-		(void)note_send(conn, NOTE_ERROR, errno,
-				"the run has no room for another process", -1);
+		(void)message_send(conn, MESSAGE_ERROR, errno,
+				   "the run has no room for another process",
+				   -1);
 	(void)close(conn);
 }
 
@@ -289,11 +292,12 @@ static void listen_for_ends(struct pid1 *p)
 	(void)sigaddset(&child, SIGCHLD);
 	p->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (p->signal_fd < 0) {
-		(void)note_send(p->s->socket, NOTE_ERROR, errno,
-				"wait for signals", -1);
+		(void)message_send(p->s->socket, MESSAGE_ERROR, errno,
+				   "wait for signals", -1);
 		_exit(125);
 	}
-	if (note_send(p->s->socket, NOTE_READY, 0, NULL, p->s->master_fd) < 0)
+	if (message_send(p->s->socket, MESSAGE_READY, 0, NULL,
+			 p->s->master_fd) < 0)
 		_exit(125);
 	if (p->s->master_fd >= 0)
 		(void)close(p->s->master_fd);

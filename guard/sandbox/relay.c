@@ -26,10 +26,10 @@ static int64_t now_ms(void)
 }
 /* ---- the gate ---- */
 
-static int explain_exec(const struct sandbox *sb, const struct note *note,
+static int explain_exec(const struct sandbox *sb, const struct message *message,
 			struct err *err)
 {
-	int num = note->value;
+	int num = message->value;
 	const char *name = text_quote(sb->command);
 
 	if (num == ENOENT && !strchr(sb->command, '/'))
@@ -43,8 +43,8 @@ static int explain_exec(const struct sandbox *sb, const struct note *note,
 		return fail(err, num,
 			    "run %s: the run has no room for another process",
 			    name);
-	if (*note->text)
-		return fail(err, num, "run %s: %s", name, note->text);
+	if (*message->text)
+		return fail(err, num, "run %s: %s", name, message->text);
 	return fail_num(err, num, "run %s", name);
 }
 
@@ -106,16 +106,16 @@ void relay_give_back(struct sandbox *sb)
 
 static int release(struct sandbox *sb, struct err *err)
 {
-	struct note note;
+	struct message message;
 
-	if (note_send(sb->socket, NOTE_RELEASE, 0, NULL, -1) < 0)
+	if (message_send(sb->socket, MESSAGE_RELEASE, 0, NULL, -1) < 0)
 		return fail_errno(err, "let the command go");
-	if (note_receive(sb->socket, &note, NULL) <= 0)
+	if (message_receive(sb->socket, &message, NULL) <= 0)
 		return fail(err, ECHILD, "the run's first process died");
-	if (note.type == NOTE_STARTED)
+	if (message.type == MESSAGE_STARTED)
 		return 0;
-	if (note.type == NOTE_NOT_STARTED)
-		return explain_exec(sb, &note, err);
+	if (message.type == MESSAGE_NOT_STARTED)
+		return explain_exec(sb, &message, err);
 	return fail(err, EBADMSG, "odd answer from the run");
 }
 
@@ -158,8 +158,8 @@ static void end_run(struct sandbox *sb)
 	}
 	sb->ending = true;
 	sb->deadline = now_ms() + GRACE_MS;
-	(void)note_send(sb->socket, NOTE_SIGNAL, SIGTERM, NULL, -1);
-	(void)note_send(sb->socket, NOTE_SIGNAL, SIGCONT, NULL, -1);
+	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGTERM, NULL, -1);
+	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT, NULL, -1);
 }
 
 /* ---- signals and stops ---- */
@@ -176,7 +176,7 @@ static void command_stopped(struct sandbox *sb, int sig)
 		tty_enter(sb->tty);
 	}
 	if (goes_on)
-		(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
 }
 
 /* One that asks the command to end. */
@@ -207,8 +207,8 @@ static bool take_signal(struct sandbox *sb)
 			tty_enter(sb->tty);
 		break;
 	default:
-		(void)note_send(sb->socket, NOTE_SIGNAL, (int)info.ssi_signo,
-				NULL, -1);
+		(void)message_send(sb->socket, MESSAGE_SIGNAL,
+				   (int)info.ssi_signo, NULL, -1);
 		if (sb->pid_fd >= 0 || !asks_to_end(info.ssi_signo))
 			break;
 		/* Nothing more is to be waited for then. */
@@ -218,45 +218,45 @@ static bool take_signal(struct sandbox *sb)
 	return true;
 }
 
-static void keep_refused(struct sandbox *sb, const struct note *note)
+static void keep_refused(struct sandbox *sb, const struct message *message)
 {
 	if (sb->unrenamed)
 		return;
-	sb->unrenamed = mem_strdup(note->text);
-	sb->unrenamed_how = (enum sandbox_unrenamed)note->value;
+	sb->unrenamed = mem_strdup(message->text);
+	sb->unrenamed_how = (enum sandbox_unrenamed)message->value;
 }
 
 /* What was seen first is told. */
-static void keep_full(struct sandbox *sb, const struct note *note)
+static void keep_full(struct sandbox *sb, const struct message *message)
 {
 	if (!sb->watch.full.most)
-		(void)full_parse(note->text, &sb->watch.full);
+		(void)full_parse(message->text, &sb->watch.full);
 }
 
-static void take_place(const struct note *note)
+static void take_place(const struct message *message)
 {
-	off_t at = (off_t)strtoll(note->text, NULL, 10);
+	off_t at = (off_t)strtoll(message->text, NULL, 10);
 
-	if (note->value >= 0 && note->value < 3)
-		(void)lseek(note->value, at, SEEK_SET);
+	if (message->value >= 0 && message->value < 3)
+		(void)lseek(message->value, at, SEEK_SET);
 }
 
 /* What there is to know of the run. */
-static void take_result(struct sandbox *sb, const struct note *note)
+static void take_result(struct sandbox *sb, const struct message *message)
 {
-	switch (note->type) {
-	case NOTE_EXITED:
-		sb->status = note->value;
+	switch (message->type) {
+	case MESSAGE_EXITED:
+		sb->status = message->value;
 		sb->has_status = true;
 		break;
-	case NOTE_REFUSED:
-		keep_refused(sb, note);
+	case MESSAGE_RENAME_REFUSED:
+		keep_refused(sb, message);
 		break;
-	case NOTE_FULL:
-		keep_full(sb, note);
+	case MESSAGE_FD_EXHAUSTION:
+		keep_full(sb, message);
 		break;
-	case NOTE_AT:
-		take_place(note);
+	case MESSAGE_STDIO_OFFSET:
+		take_place(message);
 		break;
 	default:
 		break;
@@ -264,31 +264,31 @@ static void take_result(struct sandbox *sb, const struct note *note)
 }
 
 /* False when nothing more will come. */
-static bool take_note(struct sandbox *sb)
+static bool handle_pid1_message(struct sandbox *sb)
 {
-	struct note note;
+	struct message message;
 
-	if (note_receive(sb->socket, &note, NULL) <= 0)
+	if (message_receive(sb->socket, &message, NULL) <= 0)
 		return false;
-	switch (note.type) {
-	case NOTE_CONTINUED:
+	switch (message.type) {
+	case MESSAGE_CONTINUED:
 		if (sb->tty)
 			tty_hold(sb->tty, false);
 		break;
-	case NOTE_EMPTY:
+	case MESSAGE_EMPTY:
 		sb->is_empty = true;
 		break;
-	case NOTE_STOPPED:
+	case MESSAGE_STOPPED:
 		if (!sb->ending)
-			command_stopped(sb, note.value);
+			command_stopped(sb, message.value);
 		break;
-	case NOTE_READS:
+	case MESSAGE_WANTS_INPUT:
 		if (sb->tty)
 			tty_want_input(sb->tty);
-		(void)note_send(sb->socket, NOTE_CONTINUE, 0, NULL, -1);
+		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
 		break;
 	default:
-		take_result(sb, &note);
+		take_result(sb, &message);
 		break;
 	}
 	return true;
@@ -384,7 +384,7 @@ static int relay(struct sandbox *sb, struct err *err)
 			tty_relay(sb->tty, fds + 4, count);
 		if (fds[1].revents && !take_signal(sb))
 			return 0;
-		if (fds[2].revents && !take_note(sb)) {
+		if (fds[2].revents && !handle_pid1_message(sb)) {
 			if (sb->pid_fd < 0)
 				return 0;
 			(void)poll(fds, 1, -1);
@@ -401,10 +401,10 @@ static int relay(struct sandbox *sb, struct err *err)
 
 static void collect(struct sandbox *sb)
 {
-	struct note note;
+	struct message message;
 
-	while (!sb->is_empty && note_receive(sb->socket, &note, NULL) > 0)
-		take_result(sb, &note);
+	while (!sb->is_empty && message_receive(sb->socket, &message, NULL) > 0)
+		take_result(sb, &message);
 	if (!sb->is_empty)
 		sandbox_unmount(sb);
 	if (sb->tty)

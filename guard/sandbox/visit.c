@@ -72,7 +72,7 @@ static char **merge_environment(char *const *first, struct texts *t,
 static int receive(int conn, struct visit_request *ret, int *ret_fds,
 		   struct err *err)
 {
-	ssize_t n = parcel_receive(conn, ret, sizeof(*ret), ret_fds);
+	ssize_t n = fd_message_receive(conn, ret, sizeof(*ret), ret_fds);
 
 	if (n >= (ssize_t)sizeof(ret->version) && ret->version != VISIT_VERSION)
 		return fail(err, EPROTO,
@@ -171,7 +171,8 @@ void visit_main(const struct setup *first, int conn)
 	s.socket = conn;
 	s.door_fd = s.slave_fd = s.master_fd = -1;
 	if (set_up(&s, &policy, &err) < 0) {
-		(void)note_send(s.socket, NOTE_ERROR, err.num, err.text, -1);
+		(void)message_send(s.socket, MESSAGE_ERROR, err.num, err.text,
+				   -1);
 		_exit(125);
 	}
 	pid1_visit(&s);

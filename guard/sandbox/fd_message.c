@@ -1,4 +1,4 @@
-#include "guard/sandbox/parcel.h"
+#include "guard/sandbox/fd_message.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -8,11 +8,11 @@
 
 union control {
 	struct cmsghdr header;
-	char room[CMSG_SPACE(PARCEL_FDS * sizeof(int))];
+	char bytes[CMSG_SPACE(FD_MESSAGE_FDS * sizeof(int))];
 };
 
-int parcel_send(int socket, const void *data, size_t len, const int *fds,
-		size_t count)
+int fd_message_send(int socket, const void *data, size_t len, const int *fds,
+		    size_t count)
 {
 	struct iovec part = {(void *)(uintptr_t)data, len};
 	union control control = {0};
@@ -34,7 +34,7 @@ int parcel_send(int socket, const void *data, size_t len, const int *fds,
 	return 0;
 }
 
-ssize_t parcel_receive(int socket, void *data, size_t len, int *fds)
+ssize_t fd_message_receive(int socket, void *data, size_t len, int *fds)
 {
 	struct iovec part = {data, len};
 	union control control = {0};
@@ -46,7 +46,7 @@ ssize_t parcel_receive(int socket, void *data, size_t len, int *fds)
 	size_t i;
 	ssize_t n;
 
-	for (i = 0; i < PARCEL_FDS; i++)
+	for (i = 0; i < FD_MESSAGE_FDS; i++)
 		fds[i] = -1;
 	do
 		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);

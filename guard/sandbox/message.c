@@ -1,0 +1,43 @@
+#include "guard/sandbox/internal.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+int message_send(int socket, enum message_type type, int value, const char *text,
+	      int fd)
+{
+	struct message message = {.type = (int32_t)type, .value = value};
+	size_t len = text ? strnlen(text, sizeof(message.text) - 1) : 0;
+
+	if (len)
+		memcpy(message.text, text, len);
+	return fd_message_send(socket, &message, offsetof(struct message, text) + len + 1,
+			   &fd, fd >= 0);
+}
+
+int message_receive(int socket, struct message *ret, int *ret_fd)
+{
+	int fds[FD_MESSAGE_FDS];
+	size_t i;
+	ssize_t n = fd_message_receive(socket, ret, sizeof(*ret), fds);
+
+	/* The other side ended with something unread: told once, before what
+	 * it said last. */
+	if (n < 0 && errno == ECONNRESET)
+		n = fd_message_receive(socket, ret, sizeof(*ret), fds);
+	if (ret_fd)
+		*ret_fd = fds[0];
+	for (i = ret_fd ? 1 : 0; i < FD_MESSAGE_FDS; i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+	if (n <= 0)
+		return (int)n;
+	if ((size_t)n < offsetof(struct message, text) + 1) {
+		errno = EBADMSG;
+		return -1;
+	}
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	return 1;
+}
