@@ -52,17 +52,17 @@ static int exec_in_live_run(const struct session *s,
 {
 	bool terminal = isatty(0) || isatty(1) || isatty(2);
 	char **env =
-		sandbox_environ_visit((const char *const *)v->env, terminal);
+		sandbox_environ_exec((const char *const *)v->env, terminal);
 	struct sandbox *sb = NULL;
 	struct sandbox_result result = {.end = SANDBOX_LOST};
-	int got = sandbox_enter(
+	int got = exec_client_start(
 		s->fd,
-		&(struct sandbox_visit){
+		&(struct exec_request){
 			.argv = v->argv,
 			.env = env,
 			.cwd = cwd,
 			.strict = run_saved_options_has(s, "--strict"),
-			.waits = report_waiting,
+			.on_wait = report_waiting,
 		},
 		&sb, err);
 

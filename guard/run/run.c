@@ -208,7 +208,7 @@ static int run_in_session(struct run *run, int *ret_status, struct err *err)
 	if (got < 0)
 		sandbox_free(&run->sandbox);
 	layers_free(&layers);
-	sandbox_door_remove(run->session.fd);
+	exec_socket_remove(run->session.fd);
 	return got;
 }
 

@@ -391,7 +391,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	AUTO(buf) struct buf notes = {0};
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
-	auto_close int door = -1;
+	auto_close int exec_socket = -1;
 	struct sandbox_cuts cuts = {0};
 	struct err ignored;
 	struct covers covers;
@@ -422,7 +422,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	if (tmp < 0 || var_tmp < 0)
 		return fail_errno(err, "open the run's /tmp");
 	/* Without it the run works as well, but nobody can enter. */
-	door = sandbox_door(run->session.fd, &ignored);
+	exec_socket = exec_socket_create(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);
 	run_find_redactions(run, &cuts);
@@ -433,7 +433,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.envp = envp;
 	policy.tmp_fd = tmp;
 	policy.var_tmp_fd = var_tmp;
-	policy.door_fd = door;
+	policy.exec_socket_fd = exec_socket;
 	policy.hide = (const char *const *)hide;
 	policy.cuts = &cuts;
 	policy.layers_arg = &covers;

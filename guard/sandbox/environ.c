@@ -223,7 +223,7 @@ char **sandbox_environ(const char *const *extra, const char *home,
 	return l.items;
 }
 
-char **sandbox_environ_visit(const char *const *extra, bool terminal)
+char **sandbox_environ_exec(const char *const *extra, bool terminal)
 {
 	static const char *const shown[] = {"TERM", "COLORTERM", "TERM_PROGRAM",
 					    "TERM_PROGRAM_VERSION", NULL};

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-/* As it goes over the run's door too (struct visit_request). */
+/* As it goes over the run's door too (struct exec_header). */
 struct habits {
 	uint64_t ignored, blocked; /* 1 << (signal number - 1) */
 	uint64_t files, stack; /* soft limits: descriptors, bytes */

@@ -91,7 +91,7 @@ struct setup {
 	const struct filters *filters;
 	int socket; /* pid 1's end */
 	int guard_socket; /* guard's end, to be closed */
-	int door_fd; /* where visitors knock, or -1 */
+	int exec_socket_fd; /* where visitors knock, or -1 */
 	uid_t uid;
 	gid_t gid;
 	bool root;
@@ -333,16 +333,16 @@ int command_start(const struct setup *s, pid_t *ret, int *ret_listener);
 /* ---- pid1.c: the gate and the supervisor; never return ---- */
 void pid1_main(struct setup *s) __attribute__((noreturn));
 /* The same for a command that came later, in a child of pid 1. */
-void pid1_visit(struct setup *s) __attribute__((noreturn));
+void pid1_exec(struct setup *s) __attribute__((noreturn));
 
 /* ---- visit.c: a child of pid 1, for one who came to the door ---- */
 
 /* What a visitor asks for, with its descriptors: the texts in a file, and
  * what shall be 0, 1, 2 (where it is replaced: anything). */
-#define VISIT_VERSION 2
-#define VISIT_FDS FD_MESSAGE_FDS
+#define EXEC_VERSION 2
+#define EXEC_FDS FD_MESSAGE_FDS
 
-struct visit_request {
+struct exec_header {
 	uint32_t version;
 	uint32_t arguments, variables; /* how many texts of each */
 	uint8_t replace[3], pipeline; /* as in struct setup */
@@ -350,9 +350,10 @@ struct visit_request {
 };
 /* In this order, each ended by NUL: the folder ("": the run's own), the
  * arguments, the variables; all together at most */
-#define VISIT_TEXT_MAX (8U << 20)
+#define EXEC_TEXT_MAX (8U << 20)
 
-void visit_main(const struct setup *s, int conn) __attribute__((noreturn));
+void exec_server_main(const struct setup *s, int conn)
+	__attribute__((noreturn));
 
 /* ---- tty.c: guard's side of the terminal ---- */
 

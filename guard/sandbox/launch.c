@@ -26,7 +26,7 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 
 	s->policy = policy;
 	s->filters = &sb->filters;
-	s->door_fd = policy->door_fd;
+	s->exec_socket_fd = policy->exec_socket_fd;
 	s->tmp_path = fd_path(policy->tmp_fd);
 	s->var_tmp_path = fd_path(policy->var_tmp_fd);
 	s->strict = policy->strict;
@@ -196,7 +196,7 @@ struct sandbox *launch_new(void)
 		.habits = *habits_taken(),
 		.socket = -1,
 		.guard_socket = -1,
-		.door_fd = -1,
+		.exec_socket_fd = -1,
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
 		.resolv_fd = -1,

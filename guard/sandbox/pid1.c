@@ -19,11 +19,11 @@
 
 struct pid1 {
 	struct setup *s;
-	bool visit; /* a child of pid 1's, for a command that came later */
+	bool is_exec; /* a child of pid 1's, for a command that came later */
 	int signal_fd;
 	pid_t command; /* 0: not started */
 	bool stopped;
-	bool left; /* a visitor's command has ended */
+	bool exec_ended; /* a visitor's command has ended */
 	int grace_ms; /* until it is killed; 0: it is not to be */
 	struct renames renames;
 	bool told_refused, told_full;
@@ -119,7 +119,7 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
  * now, and asks about its renames here: so this process stays until none of
  * that is left.
  */
-static void leave(struct pid1 *p, int status)
+static void end_exec_session(struct pid1 *p, int status)
 {
 	give_up_terminal(p->s);
 	p->s->slave_fd = -1;
@@ -128,7 +128,7 @@ static void leave(struct pid1 *p, int status)
 	if (p->s->socket >= 0)
 		(void)close(p->s->socket);
 	p->s->socket = -1;
-	p->left = true;
+	p->exec_ended = true;
 	p->grace_ms = 0;
 }
 
@@ -175,14 +175,14 @@ static void reap(struct pid1 *p)
 
 		if (pid != p->command && ended)
 			(void)renames_reap(&p->renames, pid, status);
-		if (pid != p->command || p->left)
+		if (pid != p->command || p->exec_ended)
 			continue;
 		if (WIFSTOPPED(status))
 			command_stopped(p, WSTOPSIG(status));
 		else if (WIFCONTINUED(status))
 			command_woke(p);
-		else if (p->visit)
-			leave(p, status);
+		else if (p->is_exec)
+			end_exec_session(p, status);
 		else
 			end(p, status);
 	}
@@ -226,7 +226,7 @@ static void forward(struct pid1 *p, int sig)
 }
 
 /* The visitor's guard is gone, and its terminal with it. */
-static void hang_up(struct pid1 *p)
+static void hang_up_exec_client(struct pid1 *p)
 {
 	if (p->command <= 0)
 		_exit(125);
@@ -242,9 +242,9 @@ static void listen_to_guard(struct pid1 *p)
 	struct message message;
 
 	if (message_receive(p->s->socket, &message, NULL) <= 0) {
-		if (!p->visit)
+		if (!p->is_exec)
 			_exit(125);
-		hang_up(p);
+		hang_up_exec_client(p);
 		return;
 	}
 	if (message.type == MESSAGE_RELEASE && !p->command)
@@ -257,22 +257,22 @@ static void listen_to_guard(struct pid1 *p)
 
 /* Somebody wants a command of his own in the run. He is heard in a process of
  * its own, so that he can keep nobody waiting. */
-static void open_door(struct pid1 *p)
+static void accept_exec_client(struct pid1 *p)
 {
-	int conn = accept4(p->s->door_fd, NULL, NULL, SOCK_CLOEXEC);
+	int conn = accept4(p->s->exec_socket_fd, NULL, NULL, SOCK_CLOEXEC);
 	pid_t pid;
 
 	if (conn < 0) {
 		if (errno != EINTR && errno != EAGAIN &&
 		    errno != ECONNABORTED) {
-			(void)close(p->s->door_fd);
-			p->s->door_fd = -1;
+			(void)close(p->s->exec_socket_fd);
+			p->s->exec_socket_fd = -1;
 		}
 		return;
 	}
 	pid = fork();
 	if (pid == 0)
-		visit_main(p->s, conn);
+		exec_server_main(p->s, conn);
 	if (pid < 0)
 		(void)message_send(conn, MESSAGE_ERROR, errno,
 				   "the run has no room for another process",
@@ -310,11 +310,12 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 
 	listen_for_ends(p);
 	fds[1] = (struct pollfd){.fd = p->signal_fd, .events = POLLIN};
-	while (!p->left || p->renames.listener >= 0) {
+	while (!p->exec_ended || p->renames.listener >= 0) {
 		fds[0] = (struct pollfd){.fd = p->s->socket, .events = POLLIN};
 		fds[2] = (struct pollfd){.fd = p->renames.listener,
 					 .events = POLLIN};
-		fds[3] = (struct pollfd){.fd = p->s->door_fd, .events = POLLIN};
+		fds[3] = (struct pollfd){.fd = p->s->exec_socket_fd,
+					 .events = POLLIN};
 		got = poll(fds, 4, p->grace_ms ? p->grace_ms : -1);
 		if (got < 0 && errno != EINTR)
 			_exit(125);
@@ -335,7 +336,7 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 		if (fds[0].revents)
 			listen_to_guard(p);
 		if (fds[3].revents)
-			open_door(p);
+			accept_exec_client(p);
 	}
 	_exit(0);
 }
@@ -348,9 +349,9 @@ void pid1_main(struct setup *s)
 	supervise(&p);
 }
 
-void pid1_visit(struct setup *s)
+void pid1_exec(struct setup *s)
 {
-	struct pid1 p = {.s = s, .visit = true, .renames = {.listener = -1}};
+	struct pid1 p = {.s = s, .is_exec = true, .renames = {.listener = -1}};
 
 	supervise(&p);
 }

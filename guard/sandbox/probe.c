@@ -13,7 +13,7 @@ int sandbox_probe(int (*in_child)(void *arg, struct err *err), void *arg,
 		.cwd = "/",
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
-		.door_fd = -1,
+		.exec_socket_fd = -1,
 		.open_layers = in_child,
 		.layers_arg = arg,
 	};

@@ -83,7 +83,8 @@ struct sandbox_policy {
 	bool strict;
 	/* Calls that are refused otherwise. */
 	bool allow_perf, allow_io_uring, allow_userfaultfd, allow_32bit;
-	int door_fd; /* of sandbox_door(), for later visitors, or -1 */
+	int exec_socket_fd; /* of exec_socket_create(), for later visitors, or
+			       -1 */
 	int64_t timeout_ms; /* 0: none */
 	uint64_t pids_limit; /* 0: the default */
 	uint64_t memory; /* bytes, 0: no limit */
@@ -213,15 +214,15 @@ void sandbox_free(struct sandbox **sb);
  * descriptors 0, 1, 2, for a terminal one of the run's own.
  */
 /* -> fd for the policy; one that lay there goes. */
-int sandbox_door(int dirfd, struct err *err);
-void sandbox_door_remove(int dirfd);
+int exec_socket_create(int dirfd, struct err *err);
+void exec_socket_remove(int dirfd);
 
-struct sandbox_visit {
+struct exec_request {
 	char *const *argv; /* argv[0] by the run's PATH */
 	char *const *env; /* K=V, in place of or besides the run's own */
 	const char *cwd; /* as the run sees it, or NULL: where it began */
 	bool strict; /* as the run's policy */
-	void (*waits)(void); /* called when no answer comes for a while */
+	void (*on_wait)(void); /* called when no answer comes for a while */
 };
 
 /*
@@ -229,8 +230,8 @@ struct sandbox_visit {
  * with one's own; limits and the layer are looked after by the run's guard.
  * -ESRCH: the run has ended; -ENXIO: it has no door.
  */
-int sandbox_enter(int dirfd, const struct sandbox_visit *v,
-		  struct sandbox **ret, struct err *err);
+int exec_client_start(int dirfd, const struct exec_request *v,
+		      struct sandbox **ret, struct err *err);
 
 /*
  * The environment by allow list, from this process's own. extra: K=V as they
@@ -240,9 +241,9 @@ int sandbox_enter(int dirfd, const struct sandbox_visit *v,
  */
 char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped);
-/* For struct sandbox_visit: extra as above, and what is known of the terminal
+/* For struct exec_request: extra as above, and what is known of the terminal
  * when there is one. */
-char **sandbox_environ_visit(const char *const *extra, bool terminal);
+char **sandbox_environ_exec(const char *const *extra, bool terminal);
 void sandbox_environ_free(char **envp);
 
 /*

@@ -238,7 +238,7 @@ static struct sandbox_policy plain_policy(char *const *argv)
 		.home = "/",
 		.tmp_fd = -1,
 		.var_tmp_fd = -1,
-		.door_fd = -1,
+		.exec_socket_fd = -1,
 		.read_only = grants,
 	};
 }

@@ -8,11 +8,11 @@
 #include "base/auto.h"
 #include "base/fd.h"
 
-struct texts {
+struct exec_texts {
 	const char *at, *end;
 };
 
-static const char *next_text(struct texts *t)
+static const char *next_exec_text(struct exec_texts *t)
 {
 	const char *text = t->at;
 	const char *nul = memchr(text, '\0', (size_t)(t->end - text));
@@ -24,13 +24,13 @@ static const char *next_text(struct texts *t)
 }
 
 /* count texts, behind room for `more` others; NULL when there are fewer. */
-static char **take_list(struct texts *t, size_t count, size_t more)
+static char **take_text_list(struct exec_texts *t, size_t count, size_t more)
 {
 	char **list = mem_resize(NULL, more + count + 1, sizeof(*list));
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		list[more + i] = (char *)(uintptr_t)next_text(t);
+		list[more + i] = (char *)(uintptr_t)next_exec_text(t);
 		if (!list[more + i])
 			return NULL;
 	}
@@ -38,7 +38,7 @@ static char **take_list(struct texts *t, size_t count, size_t more)
 	return list;
 }
 
-static bool is_set_in(char **list, const char *entry)
+static bool is_set_in_environ(char **list, const char *entry)
 {
 	size_t len = strcspn(entry, "=");
 
@@ -49,7 +49,7 @@ static bool is_set_in(char **list, const char *entry)
 }
 
 /* What the run's first command got, but for what the visitor says himself. */
-static char **merge_environment(char *const *first, struct texts *t,
+static char **merge_exec_environment(char *const *first, struct exec_texts *t,
 				size_t count)
 {
 	size_t have = 0, i, kept = 0;
@@ -57,11 +57,11 @@ static char **merge_environment(char *const *first, struct texts *t,
 
 	while (first[have])
 		have++;
-	list = take_list(t, count, have);
+	list = take_text_list(t, count, have);
 	if (!list)
 		return NULL;
 	for (i = 0; i < have; i++)
-		if (!is_set_in(list + have, first[i]))
+		if (!is_set_in_environ(list + have, first[i]))
 			list[kept++] = first[i];
 	memmove(list + kept, list + have, (count + 1) * sizeof(*list));
 	return list;
@@ -69,22 +69,22 @@ static char **merge_environment(char *const *first, struct texts *t,
 
 /* ---- what he says ---- */
 
-static int receive(int conn, struct visit_request *ret, int *ret_fds,
+static int receive_exec_header(int conn, struct exec_header *ret, int *ret_fds,
 		   struct err *err)
 {
 	ssize_t n = fd_message_receive(conn, ret, sizeof(*ret), ret_fds);
 
-	if (n >= (ssize_t)sizeof(ret->version) && ret->version != VISIT_VERSION)
+	if (n >= (ssize_t)sizeof(ret->version) && ret->version != EXEC_VERSION)
 		return fail(err, EPROTO,
 			    "the run was started by another version of guard: "
 			    "it cannot be entered by this one");
-	if (n != sizeof(*ret) || ret_fds[VISIT_FDS - 1] < 0)
+	if (n != sizeof(*ret) || ret_fds[EXEC_FDS - 1] < 0)
 		return fail(err, EBADMSG, "odd question at the run's door");
 	return 0;
 }
 
 /* The door lies where only this user gets at it; asked for all the same. */
-static int check_peer(const struct setup *s, int conn, struct err *err)
+static int check_exec_peer(const struct setup *s, int conn, struct err *err)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -97,25 +97,25 @@ static int check_peer(const struct setup *s, int conn, struct err *err)
 }
 
 /* All of it stays till the exec. */
-static int read_texts(const struct visit_request *q, int fd,
+static int read_exec_texts(const struct exec_header *q, int fd,
 		      struct sandbox_policy *p, struct err *err)
 {
 	struct buf b = {0};
-	struct texts t;
+	struct exec_texts t;
 
-	if (q->arguments < 1 || q->arguments > VISIT_TEXT_MAX ||
-	    q->variables > VISIT_TEXT_MAX)
+	if (q->arguments < 1 || q->arguments > EXEC_TEXT_MAX ||
+	    q->variables > EXEC_TEXT_MAX)
 		return fail(err, EBADMSG, "odd question at the run's door");
-	if (fd_slurp(fd, VISIT_TEXT_MAX, &b, err) < 0)
+	if (fd_slurp(fd, EXEC_TEXT_MAX, &b, err) < 0)
 		return -err->num;
-	t = (struct texts){buf_text(&b), buf_text(&b) + b.len};
+	t = (struct exec_texts){buf_text(&b), buf_text(&b) + b.len};
 	p->cwd = *t.at ? t.at : p->cwd;
-	if (next_text(&t))
-		p->argv = take_list(&t, q->arguments, 0);
+	if (next_exec_text(&t))
+		p->argv = take_text_list(&t, q->arguments, 0);
 	else
 		p->argv = NULL;
 	if (p->argv)
-		p->envp = merge_environment(p->envp, &t, q->variables);
+		p->envp = merge_exec_environment(p->envp, &t, q->variables);
 	if (!p->argv || !p->envp)
 		return fail(err, EBADMSG, "odd question at the run's door");
 	return 0;
@@ -123,7 +123,7 @@ static int read_texts(const struct visit_request *q, int fd,
 
 /* ---- what he gets ---- */
 
-static int take_descriptors(const int *fds, struct err *err)
+static int install_exec_fds(const int *fds, struct err *err)
 {
 	int fd;
 
@@ -138,15 +138,15 @@ static int take_descriptors(const int *fds, struct err *err)
  * look into it: of the visitor nothing comes in but his texts and descriptors,
  * and no terminal.
  */
-static int set_up(struct setup *s, struct sandbox_policy *p, struct err *err)
+static int set_up_exec(struct setup *s, struct sandbox_policy *p, struct err *err)
 {
-	struct visit_request q;
-	int fds[VISIT_FDS], i;
+	struct exec_header q;
+	int fds[EXEC_FDS], i;
 
-	if (check_peer(s, s->socket, err) < 0 ||
-	    receive(s->socket, &q, fds, err) < 0 ||
-	    read_texts(&q, fds[0], p, err) < 0 ||
-	    take_descriptors(fds, err) < 0)
+	if (check_exec_peer(s, s->socket, err) < 0 ||
+	    receive_exec_header(s->socket, &q, fds, err) < 0 ||
+	    read_exec_texts(&q, fds[0], p, err) < 0 ||
+	    install_exec_fds(fds, err) < 0)
 		return -err->num;
 	for (i = 0; i < 3; i++)
 		s->replace[i] = q.replace[i];
@@ -161,7 +161,7 @@ static int set_up(struct setup *s, struct sandbox_policy *p, struct err *err)
 	return command_enter_cwd(s, err);
 }
 
-void visit_main(const struct setup *first, int conn)
+void exec_server_main(const struct setup *first, int conn)
 {
 	struct sandbox_policy policy = *first->policy;
 	struct setup s = *first;
@@ -169,11 +169,11 @@ void visit_main(const struct setup *first, int conn)
 
 	s.policy = &policy;
 	s.socket = conn;
-	s.door_fd = s.slave_fd = s.master_fd = -1;
-	if (set_up(&s, &policy, &err) < 0) {
+	s.exec_socket_fd = s.slave_fd = s.master_fd = -1;
+	if (set_up_exec(&s, &policy, &err) < 0) {
 		(void)message_send(s.socket, MESSAGE_ERROR, err.num, err.text,
 				   -1);
 		_exit(125);
 	}
-	pid1_visit(&s);
+	pid1_exec(&s);
 }

@@ -17,37 +17,37 @@
 #include "base/auto.h"
 #include "base/fd.h"
 
-#define DOOR "door"
-#define KNOCKS 16
+#define EXEC_SOCKET "door"
+#define EXEC_SOCKET_BACKLOG 16
 /* Until it is said that the run does not answer yet. */
-#define PATIENCE_MS 1500
+#define NOTICE_AFTER_MS 1500
 
 /* A name of any length, below a folder. */
-static struct sockaddr_un address_of(int dirfd)
+static struct sockaddr_un exec_socket_address(int dirfd)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
-	(void)snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/" DOOR,
+	(void)snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/" EXEC_SOCKET,
 		       dirfd);
 	return a;
 }
 
-int sandbox_door(int dirfd, struct err *err)
+int exec_socket_create(int dirfd, struct err *err)
 {
-	struct sockaddr_un a = address_of(dirfd);
+	struct sockaddr_un a = exec_socket_address(dirfd);
 	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	/* One of a run that was interrupted and goes on now. */
-	(void)unlinkat(dirfd, DOOR, 0);
+	(void)unlinkat(dirfd, EXEC_SOCKET, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    fchmodat(dirfd, DOOR, 0600, 0) < 0 || listen(fd, KNOCKS) < 0)
+	    fchmodat(dirfd, EXEC_SOCKET, 0600, 0) < 0 || listen(fd, EXEC_SOCKET_BACKLOG) < 0)
 		return fail_errno(err, "make the run's door");
 	return TAKE_FD(fd);
 }
 
-void sandbox_door_remove(int dirfd)
+void exec_socket_remove(int dirfd)
 {
-	(void)unlinkat(dirfd, DOOR, 0);
+	(void)unlinkat(dirfd, EXEC_SOCKET, 0);
 }
 
 /* ---- what may not come in as it is ---- */
@@ -55,7 +55,7 @@ void sandbox_door_remove(int dirfd)
 /* The mounts that files are opened on again are this process's own; they live
  * for as long as the files. */
 static void __attribute__((noreturn))
-restrict_files(struct setup *s, int socket)
+restrict_in_helper(struct setup *s, int socket)
 {
 	struct message message;
 	struct err err;
@@ -76,7 +76,7 @@ restrict_files(struct setup *s, int socket)
 }
 
 /* Until it has said something, or has ended. */
-static void wait_for_word(int socket, int pid_fd)
+static void wait_for_helper(int socket, int pid_fd)
 {
 	struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
 				{.fd = pid_fd, .events = POLLIN}};
@@ -90,7 +90,7 @@ static void wait_for_word(int socket, int pid_fd)
  * not be opened for writing through /proc. That takes mounts, so a namespace:
  * in a process that shares nothing with this one but the descriptors.
  */
-static int restrict_descriptors(struct sandbox *sb, struct err *err)
+static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 {
 	struct setup *s = &sb->setup;
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_FILES |
@@ -112,13 +112,13 @@ static int restrict_descriptors(struct sandbox *sb, struct err *err)
 	theirs = pair[1];
 	pid = syscall(SYS_clone, flags, NULL, &pid_fd, NULL, 0UL);
 	if (pid == 0)
-		restrict_files(s, theirs);
+		restrict_in_helper(s, theirs);
 	if (pid < 0)
 		return userns_explain(errno, "make a namespace", err);
 	rc = userns_map((pid_t)pid, s->root, false, s->uid, s->gid, err);
 	(void)message_send(ours, MESSAGE_MAPPED, 0, NULL, -1);
 	/* The kernel takes long for the end of its mounts. */
-	wait_for_word(ours, pid_fd);
+	wait_for_helper(ours, pid_fd);
 	/* What it said is there, and nothing more will come. */
 	(void)shutdown(theirs, SHUT_WR);
 	if (rc < 0)
@@ -132,23 +132,23 @@ static int restrict_descriptors(struct sandbox *sb, struct err *err)
 
 /* ---- the knock ---- */
 
-static void add_texts(struct buf *b, char *const *texts, uint32_t *ret_count)
+static void add_exec_texts(struct buf *b, char *const *texts, uint32_t *ret_count)
 {
 	for (*ret_count = 0; texts[*ret_count]; ++*ret_count)
 		buf_add(b, texts[*ret_count], strlen(texts[*ret_count]) + 1);
 }
 
 /* The texts as a file, which can be of any length. */
-static int write_texts(const struct sandbox_visit *v, struct visit_request *q,
+static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
 		       struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
 	auto_close int fd = memfd_create("guard", MFD_CLOEXEC);
 
 	buf_add(&b, v->cwd ? v->cwd : "", v->cwd ? strlen(v->cwd) + 1 : 1);
-	add_texts(&b, v->argv, &q->arguments);
-	add_texts(&b, v->env, &q->variables);
-	if (b.len > VISIT_TEXT_MAX)
+	add_exec_texts(&b, v->argv, &q->arguments);
+	add_exec_texts(&b, v->env, &q->variables);
+	if (b.len > EXEC_TEXT_MAX)
 		return fail(err, E2BIG, "the command is too long");
 	if (fd < 0 || fd_write(fd, b.data, b.len) < 0 ||
 	    lseek(fd, 0, SEEK_SET) < 0)
@@ -157,46 +157,46 @@ static int write_texts(const struct sandbox_visit *v, struct visit_request *q,
 }
 
 /* The caller's terminal stays here: its place takes what is read anyway. */
-static int send_request(int socket, const struct setup *s,
-			const struct visit_request *q, int texts,
+static int send_exec_header(int socket, const struct setup *s,
+			const struct exec_header *q, int texts,
 			struct err *err)
 {
-	int fds[VISIT_FDS] = {texts, 0, 1, 2}, i;
+	int fds[EXEC_FDS] = {texts, 0, 1, 2}, i;
 
 	for (i = 0; i < 3; i++)
 		if (s->replace[i])
 			fds[1 + i] = texts;
-	if (fd_message_send(socket, q, sizeof(*q), fds, VISIT_FDS) < 0)
+	if (fd_message_send(socket, q, sizeof(*q), fds, EXEC_FDS) < 0)
 		return fail_errno(err, "ask to be let in");
 	return 0;
 }
 
-static int knock(struct sandbox *sb, const struct sandbox_visit *v,
+static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 		 struct err *err)
 {
 	const struct setup *s = &sb->setup;
-	struct visit_request q = {.version = VISIT_VERSION,
+	struct exec_header q = {.version = EXEC_VERSION,
 				  .pipeline = s->pipeline,
 				  .habits = s->habits};
 	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
-	auto_close int texts = write_texts(v, &q, err);
+	auto_close int texts = write_exec_texts(v, &q, err);
 	int i;
 
 	if (texts < 0)
 		return texts;
 	for (i = 0; i < 3; i++)
 		q.replace[i] = s->replace[i];
-	if (send_request(sb->socket, s, &q, texts, err) < 0)
+	if (send_exec_header(sb->socket, s, &q, texts, err) < 0)
 		return -err->num;
 	/* Held still, or stopped: it answers when it goes on. */
-	if (v->waits && poll(&answer, 1, PATIENCE_MS) == 0)
-		v->waits();
+	if (v->on_wait && poll(&answer, 1, NOTICE_AFTER_MS) == 0)
+		v->on_wait();
 	return launch_wait_ready(sb, err);
 }
 
-static int go_to_door(struct sandbox *sb, int dirfd, struct err *err)
+static int connect_exec_socket(struct sandbox *sb, int dirfd, struct err *err)
 {
-	struct sockaddr_un a = address_of(dirfd);
+	struct sockaddr_un a = exec_socket_address(dirfd);
 
 	sb->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sb->socket < 0)
@@ -213,32 +213,32 @@ static int go_to_door(struct sandbox *sb, int dirfd, struct err *err)
 }
 
 /* Whoever would have let it in was killed just then. */
-static bool is_shut(struct sandbox *sb, int dirfd, int failure,
+static bool has_run_ended(struct sandbox *sb, int dirfd, int failure,
 		    struct err *ret_why)
 {
 	if (failure != ECONNRESET && failure != EPIPE && failure != ECHILD)
 		return false;
 	(void)close(TAKE_FD(sb->socket));
-	return go_to_door(sb, dirfd, ret_why) == -ESRCH;
+	return connect_exec_socket(sb, dirfd, ret_why) == -ESRCH;
 }
 
-int sandbox_enter(int dirfd, const struct sandbox_visit *v,
+int exec_client_start(int dirfd, const struct exec_request *v,
 		  struct sandbox **ret, struct err *err)
 {
 	AUTO(sandbox) struct sandbox *sb = launch_new();
-	struct err shut;
+	struct err ended_err;
 
 	sb->command = mem_strdup(v->argv[0]);
 	sb->setup.strict = v->strict;
-	if (go_to_door(sb, dirfd, err) < 0 ||
+	if (connect_exec_socket(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
 	    ferries_begin(&sb->ferries, files_go_between, &sb->setup, err) <
 		    0 ||
-	    restrict_descriptors(sb, err) < 0)
+	    restrict_exec_stdio(sb, err) < 0)
 		return -err->num;
-	if (knock(sb, v, err) < 0) {
-		if (is_shut(sb, dirfd, err->num, &shut))
-			*err = shut;
+	if (send_exec_command(sb, v, err) < 0) {
+		if (has_run_ended(sb, dirfd, err->num, &ended_err))
+			*err = ended_err;
 		return -err->num;
 	}
 	*ret = TAKE(sb);
