@@ -27,8 +27,8 @@ static struct sockaddr_un exec_socket_address(int dirfd)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
-	(void)snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/" EXEC_SOCKET,
-		       dirfd);
+	(void)snprintf(a.sun_path, sizeof(a.sun_path),
+		       "/proc/self/fd/%d/" EXEC_SOCKET, dirfd);
 	return a;
 }
 
@@ -40,7 +40,8 @@ int exec_socket_create(int dirfd, struct err *err)
 	/* One of a run that was interrupted and goes on now. */
 	(void)unlinkat(dirfd, EXEC_SOCKET, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    fchmodat(dirfd, EXEC_SOCKET, 0600, 0) < 0 || listen(fd, EXEC_SOCKET_BACKLOG) < 0)
+	    fchmodat(dirfd, EXEC_SOCKET, 0600, 0) < 0 ||
+	    listen(fd, EXEC_SOCKET_BACKLOG) < 0)
 		return fail_errno(err, "make the run's door");
 	return TAKE_FD(fd);
 }
@@ -132,7 +133,8 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 
 /* ---- the knock ---- */
 
-static void add_exec_texts(struct buf *b, char *const *texts, uint32_t *ret_count)
+static void add_exec_texts(struct buf *b, char *const *texts,
+			   uint32_t *ret_count)
 {
 	for (*ret_count = 0; texts[*ret_count]; ++*ret_count)
 		buf_add(b, texts[*ret_count], strlen(texts[*ret_count]) + 1);
@@ -140,7 +142,7 @@ static void add_exec_texts(struct buf *b, char *const *texts, uint32_t *ret_coun
 
 /* The texts as a file, which can be of any length. */
 static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
-		       struct err *err)
+			    struct err *err)
 {
 	AUTO(buf) struct buf b = {0};
 	auto_close int fd = memfd_create("guard", MFD_CLOEXEC);
@@ -158,8 +160,8 @@ static int write_exec_texts(const struct exec_request *v, struct exec_header *q,
 
 /* The caller's terminal stays here: its place takes what is read anyway. */
 static int send_exec_header(int socket, const struct setup *s,
-			const struct exec_header *q, int texts,
-			struct err *err)
+			    const struct exec_header *q, int texts,
+			    struct err *err)
 {
 	int fds[EXEC_FDS] = {texts, 0, 1, 2}, i;
 
@@ -172,12 +174,12 @@ static int send_exec_header(int socket, const struct setup *s,
 }
 
 static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
-		 struct err *err)
+			     struct err *err)
 {
 	const struct setup *s = &sb->setup;
 	struct exec_header q = {.version = EXEC_VERSION,
-				  .pipeline = s->pipeline,
-				  .habits = s->habits};
+				.pipeline = s->pipeline,
+				.habits = s->habits};
 	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
 	auto_close int texts = write_exec_texts(v, &q, err);
 	int i;
@@ -214,7 +216,7 @@ static int connect_exec_socket(struct sandbox *sb, int dirfd, struct err *err)
 
 /* Whoever would have let it in was killed just then. */
 static bool has_run_ended(struct sandbox *sb, int dirfd, int failure,
-		    struct err *ret_why)
+			  struct err *ret_why)
 {
 	if (failure != ECONNRESET && failure != EPIPE && failure != ECHILD)
 		return false;
@@ -223,7 +225,7 @@ static bool has_run_ended(struct sandbox *sb, int dirfd, int failure,
 }
 
 int exec_client_start(int dirfd, const struct exec_request *v,
-		  struct sandbox **ret, struct err *err)
+		      struct sandbox **ret, struct err *err)
 {
 	AUTO(sandbox) struct sandbox *sb = launch_new();
 	struct err ended_err;
@@ -232,8 +234,8 @@ int exec_client_start(int dirfd, const struct exec_request *v,
 	sb->setup.strict = v->strict;
 	if (connect_exec_socket(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
-	    ferries_begin(&sb->ferries, files_go_between, &sb->setup, err) <
-		    0 ||
+	    stdio_proxy_start(&sb->stdio_proxies, files_go_between, &sb->setup,
+			      err) < 0 ||
 	    restrict_exec_stdio(sb, err) < 0)
 		return -err->num;
 	if (send_exec_command(sb, v, err) < 0) {

@@ -192,7 +192,7 @@ int files_restrict(struct setup *s, struct err *err);
 int files_replace_nodes(const struct setup *s, struct err *err);
 /* In guard, of one of them: it is to go through a process between, as a device
  * that opens only once, or a socket of a network that is not the run's (arg:
- * the setup; one without a policy is a visitor's). For ferries_begin(). */
+ * the setup; one without a policy is a visitor's). For stdio_proxy_start(). */
 bool files_go_between(void *arg, int fd);
 /* Whether files_restrict() would do nothing. */
 bool files_are_fine(const struct setup *s);

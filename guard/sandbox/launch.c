@@ -58,7 +58,8 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	if (rc == 0)
 		rc = tty_find(s, &sb->tty, err);
 	if (rc == 0)
-		rc = ferries_begin(&sb->ferries, files_go_between, s, err);
+		rc = stdio_proxy_start(&sb->stdio_proxies, files_go_between, s,
+				       err);
 	if (rc < 0)
 		return rc;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -349,7 +350,7 @@ void sandbox_free(struct sandbox **sb)
 	pasta_end(&b->pasta);
 	network_free(&b->setup.network);
 	cgroup_remove(&b->cgroup);
-	ferries_end(&b->ferries);
+	stdio_proxy_stop(&b->stdio_proxies);
 	give_descriptors_back(b);
 	tty_free(&b->tty);
 	if (b->socket >= 0)

@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "guard/sandbox/ferry.h"
+#include "guard/sandbox/stdio_proxy.h"
 #include "guard/sandbox/internal.h"
 
 struct sandbox {
@@ -23,7 +23,7 @@ struct sandbox {
 	int signal_fd; /* -1: signals are as the caller had them */
 	sigset_t signals_before;
 	int given[3]; /* a visitor's own, where 0, 1, 2 were opened again */
-	struct ferries ferries;
+	struct stdio_proxies stdio_proxies;
 	int flags_before[3]; /* of descriptors 0, 1, 2 as open files */
 	bool has_status, ending;
 	bool is_empty; /* its pid 1 alone is left, in its exit */
@@ -70,6 +70,6 @@ enum relay_limits relay_look_at_limits(struct sandbox *sb);
 /* Stops guard, as sig stopped the command. True: somebody let guard go on, so
  * the command is to go on as well. False: it has done so itself, or has ended,
  * or a limit was met. */
-bool doze(struct sandbox *sb, int sig);
+bool suspend_with_command(struct sandbox *sb, int sig);
 
 #endif

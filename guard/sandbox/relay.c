@@ -170,7 +170,7 @@ static void command_stopped(struct sandbox *sb, int sig)
 
 	if (sb->tty)
 		tty_leave(sb->tty, false);
-	goes_on = doze(sb, sig);
+	goes_on = suspend_with_command(sb, sig);
 	if (sb->tty) {
 		tty_hold(sb->tty, goes_on);
 		tty_enter(sb->tty);
@@ -452,7 +452,7 @@ int sandbox_wait(struct sandbox *sb,
 		relay_kill(sb);
 	collect(sb);
 	relay_give_back(sb);
-	ferries_end(&sb->ferries);
+	stdio_proxy_stop(&sb->stdio_proxies);
 	if (rc < 0)
 		return rc;
 	*ret = make_result(sb);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/ferry.h"
+#include "guard/sandbox/stdio_proxy.h"
 
 #undef fail
 #include <cmocka.h>
@@ -49,17 +49,17 @@ static void holds(int fd, const char *wanted)
  * on replaced. */
 static void play(int in, int out, int first, bool (*act)(void))
 {
-	struct ferries f = {0};
+	struct stdio_proxies f = {0};
 	struct err err;
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0 ||
-		    ferries_begin(&f, all_in, &first, &err) < 0 || !act())
+		    stdio_proxy_start(&f, all_in, &first, &err) < 0 || !act())
 			_exit(1);
-		ferries_end(&f);
-		ferries_end(&f);
+		stdio_proxy_stop(&f);
+		stdio_proxy_stop(&f);
 		/* They are what they were. */
 		_exit(write(1, "end\n", 4) == 4 ? 0 : 2);
 	}
@@ -134,14 +134,14 @@ static void who_keeps_the_other_end_holds_nobody_up_for_long(void **state)
 static void what_is_not_wanted_stays(void **state)
 {
 	auto_close int in = file_of("words\n"), out = file_of("");
-	struct ferries f = {0};
+	struct stdio_proxies f = {0};
 	struct err err;
 	int first = 3;
 
 	(void)state;
 	(void)in;
-	assert_int_equal(ferries_begin(&f, all_in, &first, &err), 0);
-	ferries_end(&f);
+	assert_int_equal(stdio_proxy_start(&f, all_in, &first, &err), 0);
+	stdio_proxy_stop(&f);
 	holds(out, "");
 }
 

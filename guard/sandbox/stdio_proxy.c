@@ -1,4 +1,4 @@
-#include "guard/sandbox/ferry.h"
+#include "guard/sandbox/stdio_proxy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,23 +17,23 @@
 #define FIRST_FREE 2
 
 /* For what was written to arrive. */
-#define PATIENCE_MS 3000
+#define DRAIN_MS 3000
 
 /* The caller may have made it so; nobody else is to notice. */
-static void wait_for(int fd, short events)
+static void wait_stdio_ready(int fd, short events)
 {
 	struct pollfd p = {.fd = fd, .events = events};
 
 	(void)poll(&p, 1, -1);
 }
 
-static bool write_all(const char *data, size_t len)
+static bool write_stdio(const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(TO, data, len);
 
 		if (n < 0 && errno == EAGAIN)
-			wait_for(TO, POLLOUT);
+			wait_stdio_ready(TO, POLLOUT);
 		else if (n < 0 && errno != EINTR)
 			return false;
 		if (n > 0) {
@@ -45,7 +45,8 @@ static bool write_all(const char *data, size_t len)
 }
 
 /* from, to: both get new numbers, and nothing else stays open. */
-static void __attribute__((noreturn)) carry(int from, int to, bool to_real)
+static void __attribute__((noreturn))
+copy_stdio(int from, int to, bool is_output)
 {
 	static char data[65536];
 	sigset_t all;
@@ -55,7 +56,7 @@ static void __attribute__((noreturn)) carry(int from, int to, bool to_real)
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)prctl(PR_SET_NAME, "guard-ferry");
-	if (!to_real)
+	if (!is_output)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	from = fcntl(from, F_DUPFD, FIRST_FREE + 1);
 	to = fcntl(to, F_DUPFD, FIRST_FREE + 1);
@@ -64,39 +65,40 @@ static void __attribute__((noreturn)) carry(int from, int to, bool to_real)
 		_exit(1);
 	while ((n = read(FROM, data, sizeof(data))) != 0) {
 		if (n < 0 && errno == EAGAIN)
-			wait_for(FROM, POLLIN);
+			wait_stdio_ready(FROM, POLLIN);
 		else if (n < 0 && errno != EINTR)
 			break;
-		if (n > 0 && !write_all(data, (size_t)n))
+		if (n > 0 && !write_stdio(data, (size_t)n))
 			break;
 	}
 	_exit(0);
 }
 
-static int begin(struct ferry *f, int fd, struct err *err)
+static int start_one_proxy(struct stdio_proxy *f, int fd, struct err *err)
 {
 	bool out = fd != 0;
-	auto_close int real = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	auto_close int original_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	auto_close int ours = -1, theirs = -1;
 	int ends[2];
 	pid_t pid;
 
-	if (real < 0 || pipe2(ends, O_CLOEXEC) < 0)
+	if (original_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(err, "make a pipe");
 	ours = ends[out ? 0 : 1];
 	theirs = ends[out ? 1 : 0];
 	pid = fork();
 	if (pid == 0)
-		carry(out ? ours : real, out ? real : ours, out);
+		copy_stdio(out ? ours : original_fd, out ? original_fd : ours,
+			   out);
 	if (pid < 0)
 		return fail_errno(err, "start the process between");
 	if (dup2(theirs, fd) < 0)
 		return fail_errno(err, "replace descriptor %d", fd);
-	*f = (struct ferry){pid, TAKE_FD(real), out};
+	*f = (struct stdio_proxy){pid, TAKE_FD(original_fd), out};
 	return 0;
 }
 
-static bool is_same(int a, int b)
+static bool is_same_open_file(int a, int b)
 {
 	struct stat one, other;
 
@@ -104,8 +106,9 @@ static bool is_same(int a, int b)
 	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-int ferries_begin(struct ferries *f, bool (*is_wanted)(void *arg, int fd),
-		  void *arg, struct err *err)
+int stdio_proxy_start(struct stdio_proxies *f,
+		      bool (*is_wanted)(void *arg, int fd), void *arg,
+		      struct err *err)
 {
 	bool wanted[3];
 	int fd;
@@ -116,12 +119,13 @@ int ferries_begin(struct ferries *f, bool (*is_wanted)(void *arg, int fd),
 		if (!wanted[fd])
 			continue;
 		/* In the order in which it is written. */
-		if (fd == 2 && f->of[1].pid && is_same(2, f->of[1].real)) {
-			f->of[2].real = fcntl(2, F_DUPFD_CLOEXEC, 3);
-			f->of[2].to_real = true;
-			if (f->of[2].real < 0 || dup2(1, 2) < 0)
+		if (fd == 2 && f->items[1].pid &&
+		    is_same_open_file(2, f->items[1].original_fd)) {
+			f->items[2].original_fd = fcntl(2, F_DUPFD_CLOEXEC, 3);
+			f->items[2].is_output = true;
+			if (f->items[2].original_fd < 0 || dup2(1, 2) < 0)
 				return fail_errno(err, "replace descriptor 2");
-		} else if (begin(&f->of[fd], fd, err) < 0) {
+		} else if (start_one_proxy(&f->items[fd], fd, err) < 0) {
 			return -err->num;
 		}
 	}
@@ -129,37 +133,37 @@ int ferries_begin(struct ferries *f, bool (*is_wanted)(void *arg, int fd),
 }
 
 /* Somebody may have the pipe's other end still: then it goes on alone. */
-static void wait_for_end(pid_t pid)
+static void wait_proxy_end(pid_t pid)
 {
 	auto_close int watch = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p = {.fd = watch, .events = POLLIN};
 
-	if (watch < 0 || poll(&p, 1, PATIENCE_MS) == 0)
+	if (watch < 0 || poll(&p, 1, DRAIN_MS) == 0)
 		return;
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
-void ferries_end(struct ferries *f)
+void stdio_proxy_stop(struct stdio_proxies *f)
 {
 	int fd;
 
 	/* The last that write into the pipes. */
 	for (fd = 0; fd < 3; fd++) {
-		if (!f->of[fd].real)
+		if (!f->items[fd].original_fd)
 			continue;
-		(void)dup2(f->of[fd].real, fd);
-		(void)close(f->of[fd].real);
-		f->of[fd].real = 0;
+		(void)dup2(f->items[fd].original_fd, fd);
+		(void)close(f->items[fd].original_fd);
+		f->items[fd].original_fd = 0;
 	}
 	for (fd = 0; fd < 3; fd++) {
-		struct ferry *one = &f->of[fd];
+		struct stdio_proxy *one = &f->items[fd];
 
 		if (!one->pid)
 			continue;
-		if (!one->to_real)
+		if (!one->is_output)
 			(void)kill(one->pid, SIGKILL);
-		wait_for_end(one->pid);
+		wait_proxy_end(one->pid);
 		one->pid = 0;
 	}
 }

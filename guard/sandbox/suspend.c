@@ -17,9 +17,9 @@
 /* It may have come just before guard stopped. */
 #define AGAIN_MS 20
 
-static void __attribute__((noreturn)) wake(int told, pid_t guard)
+static void __attribute__((noreturn)) wake_guard(int wake_fd, pid_t guard)
 {
-	(void)!write(told, "", 1);
+	(void)!write(wake_fd, "", 1);
 	for (;;) {
 		(void)kill(guard, SIGCONT);
 		(void)poll(NULL, 0, AGAIN_MS);
@@ -28,7 +28,7 @@ static void __attribute__((noreturn)) wake(int told, pid_t guard)
 
 /* Until guard ends it. */
 static void __attribute__((noreturn))
-stay_awake(struct sandbox *sb, int told, pid_t guard)
+watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
 {
 	struct pollfd fds[2] = {{.fd = sb->socket, .events = POLLIN},
 				{.fd = sb->pid_fd, .events = POLLIN}};
@@ -43,10 +43,10 @@ stay_awake(struct sandbox *sb, int told, pid_t guard)
 	while (poll(fds, 2, relay_next_wait(sb)) <= 0)
 		if (relay_look_at_limits(sb) != RELAY_IN_LIMITS)
 			break;
-	wake(told, guard);
+	wake_guard(wake_fd, guard);
 }
 
-static void stop_self(const struct sandbox *sb, int sig)
+static void suspend_self(const struct sandbox *sb, int sig)
 {
 	struct sigaction old, plain = {.sa_handler = SIG_DFL};
 	sigset_t stop, before;
@@ -67,20 +67,20 @@ static void stop_self(const struct sandbox *sb, int sig)
 	(void)sigaction(SIGTSTP, &old, NULL);
 }
 
-bool doze(struct sandbox *sb, int sig)
+bool suspend_with_command(struct sandbox *sb, int sig)
 {
 	int ends[2] = {-1, -1};
 	pid_t guard = getpid(), child = -1;
 	bool woken = false;
-	char word;
+	char byte;
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0)
 		child = fork();
 	if (child == 0)
-		stay_awake(sb, ends[1], guard);
-	stop_self(sb, sig);
+		watch_while_suspended(sb, ends[1], guard);
+	suspend_self(sb, sig);
 	if (child > 0) {
-		woken = read(ends[0], &word, 1) == 1;
+		woken = read(ends[0], &byte, 1) == 1;
 		(void)kill(child, SIGKILL);
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
