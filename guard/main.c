@@ -9,7 +9,7 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/sandbox/habits.h"
+#include "guard/sandbox/inherited_state.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
 	(void)mallopt(M_TRIM_THRESHOLD, 2 * MOVED_LEN);
 	(void)mallopt(M_TOP_PAD, 256 << 10);
 
-	if (habits_take() < 0)
+	if (inherited_state_save() < 0)
 		return STATUS_REFUSED;
 	if (!has_enough_stack()) {
 		(void)fprintf(stderr, "guard: a stack of 128 KiB at least is "

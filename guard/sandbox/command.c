@@ -153,7 +153,7 @@ static int run_command(void *arg)
 	/* In the background of a pipeline it is stopped when it reads. */
 	if (s->slave_fd >= 0 && !s->pipeline)
 		(void)tcsetpgrp(s->slave_fd, getpid());
-	habits_give_back(&s->habits);
+	inherited_state_restore(&s->inherited_state);
 	environ = (char **)(uintptr_t)s->policy->envp;
 	if (s->filters->renames.len)
 		b->listener = filter_load_asking(s->filters->renames.data,

@@ -179,7 +179,7 @@ static int send_exec_command(struct sandbox *sb, const struct exec_request *v,
 	const struct setup *s = &sb->setup;
 	struct exec_header q = {.version = EXEC_VERSION,
 				.pipeline = s->pipeline,
-				.habits = s->habits};
+				.inherited_state = s->inherited_state};
 	struct pollfd answer = {.fd = sb->socket, .events = POLLIN};
 	auto_close int texts = write_exec_texts(v, &q, err);
 	int i;

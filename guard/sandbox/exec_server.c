@@ -50,7 +50,7 @@ static bool is_set_in_environ(char **list, const char *entry)
 
 /* What the run's first command got, but for what the visitor says himself. */
 static char **merge_exec_environment(char *const *first, struct exec_texts *t,
-				size_t count)
+				     size_t count)
 {
 	size_t have = 0, i, kept = 0;
 	char **list;
@@ -70,7 +70,7 @@ static char **merge_exec_environment(char *const *first, struct exec_texts *t,
 /* ---- what he says ---- */
 
 static int receive_exec_header(int conn, struct exec_header *ret, int *ret_fds,
-		   struct err *err)
+			       struct err *err)
 {
 	ssize_t n = fd_message_receive(conn, ret, sizeof(*ret), ret_fds);
 
@@ -98,7 +98,7 @@ static int check_exec_peer(const struct setup *s, int conn, struct err *err)
 
 /* All of it stays till the exec. */
 static int read_exec_texts(const struct exec_header *q, int fd,
-		      struct sandbox_policy *p, struct err *err)
+			   struct sandbox_policy *p, struct err *err)
 {
 	struct buf b = {0};
 	struct exec_texts t;
@@ -138,7 +138,8 @@ static int install_exec_fds(const int *fds, struct err *err)
  * look into it: of the visitor nothing comes in but his texts and descriptors,
  * and no terminal.
  */
-static int set_up_exec(struct setup *s, struct sandbox_policy *p, struct err *err)
+static int set_up_exec(struct setup *s, struct sandbox_policy *p,
+		       struct err *err)
 {
 	struct exec_header q;
 	int fds[EXEC_FDS], i;
@@ -153,7 +154,7 @@ static int set_up_exec(struct setup *s, struct sandbox_policy *p, struct err *er
 	s->pipeline = q.pipeline;
 	/* pid 1 has those of the guard that began the run, in the background
 	 * of some script perhaps. */
-	s->habits = q.habits;
+	s->inherited_state = q.inherited_state;
 	if (setsid() < 0)
 		return fail_errno(err, "new session");
 	if (command_terminal(s, err) < 0 || lockdown_descriptors(s, err) < 0)

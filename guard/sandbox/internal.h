@@ -26,7 +26,7 @@
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
 #include "guard/sandbox/full.h"
-#include "guard/sandbox/habits.h"
+#include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/fd_message.h"
 #include "guard/sandbox/renames.h"
@@ -103,7 +103,7 @@ struct setup {
 	 * something else): it is touched when the command wants to read. */
 	bool pipeline;
 
-	struct habits habits; /* that the command gets */
+	struct inherited_state inherited_state; /* that the command gets */
 	bool strict; /* the run, or that of a visitor */
 	bool pin; /* to as many processors as cpus_milli asks for */
 	uint64_t pids_limit;
@@ -346,7 +346,7 @@ struct exec_header {
 	uint32_t version;
 	uint32_t arguments, variables; /* how many texts of each */
 	uint8_t replace[3], pipeline; /* as in struct setup */
-	struct habits habits; /* of the visitor's process */
+	struct inherited_state inherited_state; /* of the visitor's process */
 };
 /* In this order, each ended by NUL: the folder ("": the run's own), the
  * arguments, the variables; all together at most */

@@ -194,7 +194,7 @@ struct sandbox *launch_new(void)
 		.uid = geteuid(),
 		.gid = getegid(),
 		.root = geteuid() == 0,
-		.habits = *habits_taken(),
+		.inherited_state = *inherited_state_get(),
 		.socket = -1,
 		.guard_socket = -1,
 		.exec_socket_fd = -1,

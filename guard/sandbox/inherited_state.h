@@ -5,17 +5,16 @@
  * end), so it changes them at its start, and the command gets all back at its
  * exec, as if guard were not there.
  *
- *	habits_take()		once, first of all in main(); a later call does
- *				nothing
- *	habits_give_back()	in the command's process
+ *	inherited_state_save()		once, first of all in main(); a later
+ *call does nothing inherited_state_restore()	in the command's process
  */
-#ifndef GUARD_SANDBOX_HABITS_H
-#define GUARD_SANDBOX_HABITS_H
+#ifndef GUARD_SANDBOX_INHERITED_STATE_H
+#define GUARD_SANDBOX_INHERITED_STATE_H
 
 #include <stdint.h>
 
 /* As it goes over the run's door too (struct exec_header). */
-struct habits {
+struct inherited_state {
 	uint64_t ignored, blocked; /* 1 << (signal number - 1) */
 	uint64_t files, stack; /* soft limits: descriptors, bytes */
 	uint32_t mask; /* of umask(2) */
@@ -24,11 +23,11 @@ struct habits {
 };
 
 /* -1 with errno: nothing could be put in the place of a closed descriptor. */
-int habits_take(void);
-const struct habits *habits_taken(void);
+int inherited_state_save(void);
+const struct inherited_state *inherited_state_get(void);
 
 /* Only system calls, so that a child as of vfork(2) may do it. Its descriptors
  * may be those of its parent too: what was closed is closed by the exec. */
-void habits_give_back(const struct habits *h);
+void inherited_state_restore(const struct inherited_state *h);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/sandbox/habits.h"
+#include "guard/sandbox/inherited_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,21 +11,21 @@
 #define FILES_LEAST 1024U
 #define STACK_LEAST (1U << 20)
 
-static struct habits taken;
-static bool is_taken;
+static struct inherited_state saved;
+static bool is_saved;
 
 /* Those that the C library keeps for itself are not for us. */
-static bool is_known(int sig)
+static bool is_settable_signal(int sig)
 {
 	return sig < 32 || (sig >= SIGRTMIN && sig <= SIGRTMAX);
 }
 
-static uint64_t bit_of(int sig)
+static uint64_t signal_bit(int sig)
 {
 	return UINT64_C(1) << (sig - 1);
 }
 
-static void take_signals(struct habits *h)
+static void save_signals(struct inherited_state *h)
 {
 	struct sigaction action;
 	sigset_t blocked;
@@ -33,13 +33,13 @@ static void take_signals(struct habits *h)
 
 	(void)sigprocmask(SIG_BLOCK, NULL, &blocked);
 	for (sig = 1; sig <= SIGRTMAX; sig++) {
-		if (!is_known(sig))
+		if (!is_settable_signal(sig))
 			continue;
 		if (sigaction(sig, NULL, &action) == 0 &&
 		    action.sa_handler == SIG_IGN)
-			h->ignored |= bit_of(sig);
+			h->ignored |= signal_bit(sig);
 		if (sigismember(&blocked, sig) > 0)
-			h->blocked |= bit_of(sig);
+			h->blocked |= signal_bit(sig);
 	}
 	/* The kernel would take the children's ends for itself. */
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -47,7 +47,7 @@ static void take_signals(struct habits *h)
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
-static uint64_t raise_limit(int resource, rlim_t least)
+static uint64_t raise_soft_limit(int resource, rlim_t least)
 {
 	struct rlimit l;
 	rlim_t before;
@@ -64,7 +64,7 @@ static uint64_t raise_limit(int resource, rlim_t least)
 
 /* The next file that is opened would take its place, and messages would be
  * written into it. */
-static int fill_descriptors(struct habits *h)
+static int open_closed_stdio(struct inherited_state *h)
 {
 	int fd;
 
@@ -78,31 +78,31 @@ static int fill_descriptors(struct habits *h)
 	return 0;
 }
 
-int habits_take(void)
+int inherited_state_save(void)
 {
-	struct habits *h = &taken;
+	struct inherited_state *h = &saved;
 
-	if (is_taken)
+	if (is_saved)
 		return 0;
-	is_taken = true;
-	if (fill_descriptors(h) < 0)
+	is_saved = true;
+	if (open_closed_stdio(h) < 0)
 		return -1;
-	take_signals(h);
-	h->files = raise_limit(RLIMIT_NOFILE, FILES_LEAST);
-	h->stack = raise_limit(RLIMIT_STACK, STACK_LEAST);
+	save_signals(h);
+	h->files = raise_soft_limit(RLIMIT_NOFILE, FILES_LEAST);
+	h->stack = raise_soft_limit(RLIMIT_STACK, STACK_LEAST);
 	h->mask = umask(0);
 	/* What guard makes for itself it can get at again. */
 	(void)umask(h->mask & 0077);
 	return 0;
 }
 
-const struct habits *habits_taken(void)
+const struct inherited_state *inherited_state_get(void)
 {
-	(void)habits_take();
-	return &taken;
+	(void)inherited_state_save();
+	return &saved;
 }
 
-static void lower_limit(int resource, uint64_t soft)
+static void lower_soft_limit(int resource, uint64_t soft)
 {
 	struct rlimit l;
 
@@ -112,25 +112,26 @@ static void lower_limit(int resource, uint64_t soft)
 	(void)setrlimit(resource, &l);
 }
 
-void habits_give_back(const struct habits *h)
+void inherited_state_restore(const struct inherited_state *h)
 {
 	sigset_t blocked;
 	int sig, fd;
 
 	(void)umask(h->mask & 0777);
-	lower_limit(RLIMIT_NOFILE, h->files);
-	lower_limit(RLIMIT_STACK, h->stack);
+	lower_soft_limit(RLIMIT_NOFILE, h->files);
+	lower_soft_limit(RLIMIT_STACK, h->stack);
 	for (fd = 0; fd < 3; fd++)
 		if (h->closed[fd])
 			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	(void)sigemptyset(&blocked);
 	for (sig = 1; sig <= SIGRTMAX; sig++) {
-		if (!is_known(sig))
+		if (!is_settable_signal(sig))
 			continue;
 		if (sig != SIGKILL && sig != SIGSTOP)
-			(void)signal(sig, h->ignored & bit_of(sig) ? SIG_IGN
-								   : SIG_DFL);
-		if (h->blocked & bit_of(sig))
+			(void)signal(sig, h->ignored & signal_bit(sig)
+						  ? SIG_IGN
+						  : SIG_DFL);
+		if (h->blocked & signal_bit(sig))
 			(void)sigaddset(&blocked, sig);
 	}
 	(void)sigprocmask(SIG_SETMASK, &blocked, NULL);
