@@ -216,21 +216,23 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 
 static void report_exhaustion(const struct sandbox *sb)
 {
-	enum sandbox_full what;
+	enum sandbox_exhausted what;
 	uint64_t most, could;
-	const char *name = sandbox_full(sb, &what, &most, &could);
+	const char *name = sandbox_exhausted(sb, &what, &most, &could);
 
 	if (!name)
 		return;
-	if (what != SANDBOX_FILES)
+	if (what != SANDBOX_EXHAUSTED_FILES)
 		output_warn("%s failed while the run had all the %s of inotify "
 			    "that it may have, half of yours: %llu (`sysctl -w "
 			    "fs.inotify.max_user_%s=N`, as root outside, sets "
 			    "more)",
 			    text_quote(name),
-			    what == SANDBOX_WATCHES ? "watches" : "instances",
+			    what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
+							      : "instances",
 			    (unsigned long long)most,
-			    what == SANDBOX_WATCHES ? "watches" : "instances");
+			    what == SANDBOX_EXHAUSTED_WATCHES ? "watches"
+							      : "instances");
 	else if (could > most)
 		output_warn("%s had as many files open as it may, or nearly: "
 			    "%llu (`ulimit -n` in the run sets more, up to "

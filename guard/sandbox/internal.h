@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/sandbox/filter.h"
-#include "guard/sandbox/full.h"
+#include "guard/sandbox/fd_exhaustion.h"
 #include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/fd_message.h"
@@ -284,7 +284,8 @@ struct watch {
 	uint64_t machine, threads; /* at the last look: of all, of the run */
 	unsigned int ticks;
 	int stuck_ms;
-	struct full full; /* a program that had all its files open */
+	struct fd_exhaustion
+		fd_exhaustion; /* a program that had all its files open */
 	struct shares shares;
 	enum share share; /* with SANDBOX_LIMIT_SHARE: of what it took most */
 };

@@ -256,17 +256,19 @@ const char *sandbox_unrenamed(const struct sandbox *sb,
 	return sb->unrenamed;
 }
 
-const char *sandbox_full(const struct sandbox *sb, enum sandbox_full *ret_what,
-			 uint64_t *ret_most, uint64_t *ret_could)
+const char *sandbox_exhausted(const struct sandbox *sb,
+			      enum sandbox_exhausted *ret_what,
+			      uint64_t *ret_max_count, uint64_t *ret_hard_limit)
 {
-	const struct full *f = &sb->watch.full;
+	const struct fd_exhaustion *f = &sb->watch.fd_exhaustion;
 
-	*ret_what = f->what == FULL_FILES	? SANDBOX_FILES
-		    : f->what == FULL_INSTANCES ? SANDBOX_INSTANCES
-						: SANDBOX_WATCHES;
-	*ret_most = f->most;
-	*ret_could = f->could;
-	return f->most ? f->name : NULL;
+	*ret_what = f->kind == FD_EXHAUSTION_FILES ? SANDBOX_EXHAUSTED_FILES
+		    : f->kind == FD_EXHAUSTION_INSTANCES
+			    ? SANDBOX_EXHAUSTED_INSTANCES
+			    : SANDBOX_EXHAUSTED_WATCHES;
+	*ret_max_count = f->max_count;
+	*ret_hard_limit = f->hard_limit;
+	return f->max_count ? f->name : NULL;
 }
 
 char *const *sandbox_missed_sockets(const struct sandbox *sb)

@@ -26,7 +26,7 @@ struct pid1 {
 	bool exec_ended; /* a visitor's command has ended */
 	int grace_ms; /* until it is killed; 0: it is not to be */
 	struct renames renames;
-	bool told_refused, told_full;
+	bool told_refused, reported_exhaustion;
 };
 
 /* ---- its ends ---- */
@@ -55,14 +55,15 @@ static void tell_refused(struct pid1 *p)
 }
 
 /* The same of the first program that had all its files open. */
-static void tell_full(struct pid1 *p)
+static void report_fd_exhaustion(struct pid1 *p)
 {
-	char text[FULL_TEXT_LEN];
+	char text[FD_EXHAUSTION_TEXT_LEN];
 
-	if (p->told_full || !p->renames.full.most || p->s->socket < 0)
+	if (p->reported_exhaustion || !p->renames.fd_exhaustion.max_count ||
+	    p->s->socket < 0)
 		return;
-	p->told_full = true;
-	full_print(&p->renames.full, text);
+	p->reported_exhaustion = true;
+	fd_exhaustion_format(&p->renames.fd_exhaustion, text);
 	(void)message_send(p->s->socket, MESSAGE_FD_EXHAUSTION, 0, text, -1);
 }
 
@@ -98,7 +99,7 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 
 	renames_close(&p->renames);
 	tell_refused(p);
-	tell_full(p);
+	report_fd_exhaustion(p);
 	(void)kill(-1, SIGKILL);
 	/* A rename that was not undone in time leaves its copy to us. */
 	while ((pid = waitpid(-1, &ignored, 0)) > 0 || errno == EINTR)
@@ -332,7 +333,7 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 		if (fds[1].revents)
 			reap(p);
 		tell_refused(p);
-		tell_full(p);
+		report_fd_exhaustion(p);
 		if (fds[0].revents)
 			listen_to_guard(p);
 		if (fds[3].revents)

@@ -227,10 +227,12 @@ static void keep_refused(struct sandbox *sb, const struct message *message)
 }
 
 /* What was seen first is told. */
-static void keep_full(struct sandbox *sb, const struct message *message)
+static void keep_fd_exhaustion(struct sandbox *sb,
+			       const struct message *message)
 {
-	if (!sb->watch.full.most)
-		(void)full_parse(message->text, &sb->watch.full);
+	if (!sb->watch.fd_exhaustion.max_count)
+		(void)fd_exhaustion_parse(message->text,
+					  &sb->watch.fd_exhaustion);
 }
 
 static void take_place(const struct message *message)
@@ -253,7 +255,7 @@ static void take_result(struct sandbox *sb, const struct message *message)
 		keep_refused(sb, message);
 		break;
 	case MESSAGE_FD_EXHAUSTION:
-		keep_full(sb, message);
+		keep_fd_exhaustion(sb, message);
 		break;
 	case MESSAGE_STDIO_OFFSET:
 		take_place(message);

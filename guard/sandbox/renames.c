@@ -405,9 +405,11 @@ void renames_answer(struct renames *r)
 		return; /* ENOENT: the caller is gone */
 	if (q.is.data.nr == SYS_landlock_restrict_self)
 		r->closed = true;
-	if (q.is.data.nr == SYS_exit_group && !r->full.most)
-		(void)(full_look((pid_t)q.is.pid, true, &r->full) ||
-		       full_look_watching((pid_t)q.is.pid, &r->full));
+	if (q.is.data.nr == SYS_exit_group && !r->fd_exhaustion.max_count)
+		(void)(fd_exhaustion_check((pid_t)q.is.pid, true,
+					   &r->fd_exhaustion) ||
+		       fd_exhaustion_check_inotify((pid_t)q.is.pid,
+						   &r->fd_exhaustion));
 	if (q.is.data.nr == SYS_exit_group && (pid_t)q.is.pid == r->unseen)
 		note_unseen(r);
 	if (r->closed || q.is.data.nr == SYS_exit_group ||

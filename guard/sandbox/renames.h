@@ -24,7 +24,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "guard/sandbox/full.h"
+#include "guard/sandbox/fd_exhaustion.h"
 #include "guard/sandbox/sandbox.h"
 
 #define RENAMES_WORKERS 16
@@ -51,7 +51,8 @@ struct renames {
 	enum sandbox_unrenamed refused_how; /* SANDBOX_UNSEEN: of whom */
 	/* Renamed something and let nobody see what; 0: there was none. */
 	pid_t unseen;
-	struct full full; /* the first program that ended so */
+	struct fd_exhaustion
+		fd_exhaustion; /* the first program that ended so */
 };
 
 /* The moment it is. */

@@ -159,15 +159,17 @@ const char *sandbox_unrenamed(const struct sandbox *sb,
 
 /* A program of the run that had as many files open as it may, or nearly, or
  * failed while the run had all that it may of inotify: its name (the run's; as
- * long as sb lives), and how many; it may raise that to *ret_could. NULL: there
- * was none. */
-enum sandbox_full {
-	SANDBOX_FILES,
-	SANDBOX_INSTANCES,
-	SANDBOX_WATCHES,
+ * long as sb lives), and how many; it may raise that to *ret_hard_limit. NULL:
+ * there was none. */
+enum sandbox_exhausted {
+	SANDBOX_EXHAUSTED_FILES,
+	SANDBOX_EXHAUSTED_INSTANCES,
+	SANDBOX_EXHAUSTED_WATCHES,
 };
-const char *sandbox_full(const struct sandbox *sb, enum sandbox_full *ret_what,
-			 uint64_t *ret_most, uint64_t *ret_could);
+const char *sandbox_exhausted(const struct sandbox *sb,
+			      enum sandbox_exhausted *ret_what,
+			      uint64_t *ret_max_count,
+			      uint64_t *ret_hard_limit);
 
 /* Sockets of this machine's services that are out of the run's reach, and that
  * the user could connect to: NULL-terminated, as long as sb lives. */

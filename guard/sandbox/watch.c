@@ -19,7 +19,7 @@
 struct sums {
 	uint64_t threads, rss, pss;
 	bool exact; /* pss is wanted */
-	struct full *full; /* or NULL: not asked for */
+	struct fd_exhaustion *fd_exhaustion; /* or NULL: not asked for */
 	pid_t *todo;
 	size_t count, room;
 };
@@ -108,8 +108,9 @@ static void add_up(struct sums *s, pid_t pid1)
 			add_exact(s, s->todo[i]);
 		else
 			add_process(s, s->todo[i]);
-		if (s->full && !s->full->most)
-			(void)full_look(s->todo[i], false, s->full);
+		if (s->fd_exhaustion && !s->fd_exhaustion->max_count)
+			(void)fd_exhaustion_check(s->todo[i], false,
+						  s->fd_exhaustion);
 		add_children(s, s->todo[i]);
 	}
 }
@@ -194,7 +195,7 @@ static bool takes_too_much(struct watch *w)
 
 enum sandbox_limit watch_tick(struct watch *w)
 {
-	AUTO(sums) struct sums s = {.full = &w->full};
+	AUTO(sums) struct sums s = {.fd_exhaustion = &w->fd_exhaustion};
 	AUTO(sums) struct sums exact = {.exact = true};
 
 	if (takes_too_much(w))

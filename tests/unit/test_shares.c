@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/full.h"
+#include "guard/sandbox/fd_exhaustion.h"
 #include "guard/sandbox/shares.h"
 
 static char top[] = "/tmp/shares.XXXXXX";
@@ -368,40 +368,40 @@ static int hold_high(int count)
 
 static void a_full_program_is_known_while_it_is_full(void **state)
 {
-	struct full f = {0}, read = {0};
-	char text[FULL_TEXT_LEN];
+	struct fd_exhaustion f = {0}, read = {0};
+	char text[FD_EXHAUSTION_TEXT_LEN];
 	pid_t pid = holder(hold_all, 100);
 
 	(void)state;
-	assert_true(full_look(pid, false, &f));
-	assert_int_equal(f.most, 100);
+	assert_true(fd_exhaustion_check(pid, false, &f));
+	assert_int_equal(f.max_count, 100);
 	assert_string_equal(f.name, "test_shares");
-	full_print(&f, text);
-	assert_true(full_parse(text, &read));
+	fd_exhaustion_format(&f, text);
+	assert_true(fd_exhaustion_parse(text, &read));
 	assert_memory_equal(&f, &read, sizeof(f));
-	assert_false(full_parse("x", &read));
+	assert_false(fd_exhaustion_parse("x", &read));
 	end(pid);
-	assert_false(full_look(pid, true, &f));
+	assert_false(fd_exhaustion_check(pid, true, &f));
 }
 
 static void and_after_it_has_closed_them_when_it_ends(void **state)
 {
-	struct full f;
+	struct fd_exhaustion f;
 	pid_t pid = holder(hold_and_close, 4096);
 
 	(void)state;
-	assert_false(full_look(pid, false, &f));
-	assert_true(full_look(pid, true, &f));
+	assert_false(fd_exhaustion_check(pid, false, &f));
+	assert_true(fd_exhaustion_check(pid, true, &f));
 	end(pid);
 }
 
 static void a_file_at_a_high_number_is_not_many(void **state)
 {
-	struct full f;
+	struct fd_exhaustion f;
 	pid_t pid = holder(hold_high, 4096);
 
 	(void)state;
-	assert_false(full_look(pid, true, &f));
+	assert_false(fd_exhaustion_check(pid, true, &f));
 	end(pid);
 }
 

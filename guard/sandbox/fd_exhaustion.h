@@ -5,26 +5,26 @@
  * program ends with a failure (the filter that asks), guard now and then while
  * it runs.
  */
-#ifndef GUARD_SANDBOX_FULL_H
-#define GUARD_SANDBOX_FULL_H
+#ifndef GUARD_SANDBOX_FD_EXHAUSTION_H
+#define GUARD_SANDBOX_FD_EXHAUSTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FULL_TEXT_LEN 80
+#define FD_EXHAUSTION_TEXT_LEN 80
 
-enum full_what {
-	FULL_FILES,
-	FULL_INSTANCES, /* of inotify */
-	FULL_WATCHES, /* of inotify */
+enum fd_exhaustion_kind {
+	FD_EXHAUSTION_FILES,
+	FD_EXHAUSTION_INSTANCES, /* of inotify */
+	FD_EXHAUSTION_WATCHES, /* of inotify */
 };
 
-struct full {
+struct fd_exhaustion {
 	char name[32]; /* of the program, as it calls itself */
-	enum full_what what;
-	uint64_t most; /* that it may have; 0: nobody was full */
-	uint64_t could; /* to which it may raise that by itself */
+	enum fd_exhaustion_kind kind;
+	uint64_t max_count; /* that it may have; 0: nobody was full */
+	uint64_t hard_limit; /* to which it may raise that by itself */
 };
 
 /*
@@ -32,17 +32,18 @@ struct full {
  * once: its table never shrinks, and many a language closes its files before
  * the end. False too when nothing can be seen.
  */
-bool full_look(pid_t pid, bool ending, struct full *ret);
+bool fd_exhaustion_check(pid_t pid, bool ending, struct fd_exhaustion *ret);
 
 /*
  * Whether the run has all that it may of inotify, while the process ends with
  * a failure: asked by taking one more, so by pid 1, whose limit is the same.
  * Watches are asked about where the process has an instance.
  */
-bool full_look_watching(pid_t pid, struct full *ret);
+bool fd_exhaustion_check_inotify(pid_t pid, struct fd_exhaustion *ret);
 
 /* For a note from pid 1 to guard. False: it is none. */
-void full_print(const struct full *f, char text[FULL_TEXT_LEN]);
-bool full_parse(const char *text, struct full *ret);
+void fd_exhaustion_format(const struct fd_exhaustion *f,
+			  char text[FD_EXHAUSTION_TEXT_LEN]);
+bool fd_exhaustion_parse(const char *text, struct fd_exhaustion *ret);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/sandbox/full.h"
+#include "guard/sandbox/fd_exhaustion.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,14 +22,14 @@
 #define FILES_MIN 32u
 
 /* A few that it opens and closes all the time do not matter. */
-static bool is_nearly(uint64_t count, uint64_t most)
+static bool is_nearly_exhausted(uint64_t count, uint64_t max_count)
 {
-	return count && count >= most - most / 64;
+	return count && count >= max_count - max_count / 64;
 }
 
 /* How many files, and the highest number of one. */
-static bool count_files(const char *path, uint64_t *ret_count,
-			uint64_t *ret_highest)
+static bool count_open_fds(const char *path, uint64_t *ret_count,
+			   uint64_t *ret_highest)
 {
 	struct dirent *e;
 	DIR *dir = opendir(path);
@@ -51,7 +51,8 @@ static bool count_files(const char *path, uint64_t *ret_count,
 }
 
 /* proc(5)'s status: the name, and for how many files there is a place. */
-static bool read_status(pid_t pid, struct full *f, uint64_t *ret_table)
+static bool read_fd_status(pid_t pid, struct fd_exhaustion *f,
+			   uint64_t *ret_table)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -71,22 +72,24 @@ static bool read_status(pid_t pid, struct full *f, uint64_t *ret_table)
 }
 
 /* Files that are at high numbers still were put there (valgrind does it). */
-static bool was_full(const char *path, uint64_t most)
+static bool was_fd_table_full(const char *path, uint64_t max_count)
 {
 	uint64_t count, highest;
 
-	return most >= TABLE_MIN && count_files(path, &count, &highest) &&
-	       (is_nearly(count, most) || highest < most / 2);
+	return max_count >= TABLE_MIN &&
+	       count_open_fds(path, &count, &highest) &&
+	       (is_nearly_exhausted(count, max_count) ||
+		highest < max_count / 2);
 }
 
-bool full_look(pid_t pid, bool ending, struct full *ret)
+bool fd_exhaustion_check(pid_t pid, bool ending, struct fd_exhaustion *ret)
 {
-	struct full f = {0};
+	struct fd_exhaustion f = {0};
 	struct rlimit limit;
 	uint64_t table, highest, count;
 	struct stat st;
 	char path[48];
-	bool is_full;
+	bool is_exhausted;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	if (pid <= 0 || prlimit(pid, RLIMIT_NOFILE, NULL, &limit) < 0 ||
@@ -94,26 +97,26 @@ bool full_look(pid_t pid, bool ending, struct full *ret)
 		return false;
 	/* Linux 6.2: how many there are. */
 	count = (uint64_t)st.st_size;
-	f.most = limit.rlim_cur;
-	f.could = limit.rlim_max;
-	if (f.most < FILES_MIN ||
-	    (count && !ending && !is_nearly(count, f.most)))
+	f.max_count = limit.rlim_cur;
+	f.hard_limit = limit.rlim_max;
+	if (f.max_count < FILES_MIN ||
+	    (count && !ending && !is_nearly_exhausted(count, f.max_count)))
 		return false;
-	if (!read_status(pid, &f, &table) || table < f.most)
+	if (!read_fd_status(pid, &f, &table) || table < f.max_count)
 		return false;
 	if (!count)
-		(void)count_files(path, &count, &highest);
-	is_full =
-		is_nearly(count, f.most) || (ending && was_full(path, f.most));
-	if (is_full)
+		(void)count_open_fds(path, &count, &highest);
+	is_exhausted = is_nearly_exhausted(count, f.max_count) ||
+		       (ending && was_fd_table_full(path, f.max_count));
+	if (is_exhausted)
 		*ret = f;
-	return is_full;
+	return is_exhausted;
 }
 
 /* ---- inotify ---- */
 
 /* As proc.c sets it, in a namespace whose own numbers are out of sight. */
-static uint64_t half_of(const char *path)
+static uint64_t read_half_of(const char *path)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -123,7 +126,7 @@ static uint64_t half_of(const char *path)
 	return strtoull(buf_text(&b), NULL, 10) / 2;
 }
 
-static bool has_instance(pid_t pid)
+static bool has_inotify_instance(pid_t pid)
 {
 	char path[48], target[32];
 	bool has = false;
@@ -144,21 +147,23 @@ static bool has_instance(pid_t pid)
 	return has;
 }
 
-bool full_look_watching(pid_t pid, struct full *ret)
+bool fd_exhaustion_check_inotify(pid_t pid, struct fd_exhaustion *ret)
 {
 	auto_close int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	struct full f = {.what = FULL_INSTANCES};
+	struct fd_exhaustion f = {.kind = FD_EXHAUSTION_INSTANCES};
 	uint64_t ignored;
 
 	if (fd < 0 && errno == EMFILE) {
-		f.most = half_of("/proc/sys/fs/inotify/max_user_instances");
-	} else if (fd >= 0 && has_instance(pid) &&
+		f.max_count =
+			read_half_of("/proc/sys/fs/inotify/max_user_instances");
+	} else if (fd >= 0 && has_inotify_instance(pid) &&
 		   inotify_add_watch(fd, "/", IN_DELETE_SELF) < 0 &&
 		   errno == ENOSPC) {
-		f.what = FULL_WATCHES;
-		f.most = half_of("/proc/sys/fs/inotify/max_user_watches");
+		f.kind = FD_EXHAUSTION_WATCHES;
+		f.max_count =
+			read_half_of("/proc/sys/fs/inotify/max_user_watches");
 	}
-	if (!f.most || !read_status(pid, &f, &ignored))
+	if (!f.max_count || !read_fd_status(pid, &f, &ignored))
 		return false;
 	*ret = f;
 	return true;
@@ -166,22 +171,23 @@ bool full_look_watching(pid_t pid, struct full *ret)
 
 /* ---- as a note ---- */
 
-void full_print(const struct full *f, char text[FULL_TEXT_LEN])
+void fd_exhaustion_format(const struct fd_exhaustion *f,
+			  char text[FD_EXHAUSTION_TEXT_LEN])
 {
-	(void)snprintf(text, FULL_TEXT_LEN, "%d %llu %llu %s", (int)f->what,
-		       (unsigned long long)f->most,
-		       (unsigned long long)f->could, f->name);
+	(void)snprintf(text, FD_EXHAUSTION_TEXT_LEN, "%d %llu %llu %s",
+		       (int)f->kind, (unsigned long long)f->max_count,
+		       (unsigned long long)f->hard_limit, f->name);
 }
 
-bool full_parse(const char *text, struct full *ret)
+bool fd_exhaustion_parse(const char *text, struct fd_exhaustion *ret)
 {
-	struct full f = {0};
+	struct fd_exhaustion f = {0};
 	char *rest;
 
-	f.what = (enum full_what)strtoul(text, &rest, 10);
-	f.most = strtoull(rest, &rest, 10);
-	f.could = strtoull(rest, &rest, 10);
-	if (!f.most || f.what > FULL_WATCHES || *rest != ' ')
+	f.kind = (enum fd_exhaustion_kind)strtoul(text, &rest, 10);
+	f.max_count = strtoull(rest, &rest, 10);
+	f.hard_limit = strtoull(rest, &rest, 10);
+	if (!f.max_count || f.kind > FD_EXHAUSTION_WATCHES || *rest != ' ')
 		return false;
 	(void)snprintf(f.name, sizeof(f.name), "%s", rest + 1);
 	*ret = f;
