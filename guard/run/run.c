@@ -86,7 +86,7 @@ static void report_stop(const struct run *run,
 				 o->pids_limit ? "" : ", 1024",
 				 o->pids_limit ? ": --pids-limit"
 					       : " without --pids-limit");
-	else if (result->limit == SANDBOX_LIMIT_SHARE)
+	else if (result->limit == SANDBOX_LIMIT_QUOTA)
 		why = mem_strdup(result->why);
 	else if (result->limit == SANDBOX_LIMIT_MEMORY)
 		why = mem_printf("it took more memory than the %llu MiB of "

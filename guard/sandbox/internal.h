@@ -31,7 +31,7 @@
 #include "guard/sandbox/fd_message.h"
 #include "guard/sandbox/renames.h"
 #include "guard/sandbox/sandbox.h"
-#include "guard/sandbox/shares.h"
+#include "guard/sandbox/kernel_quotas.h"
 
 /* ---- notes ---- */
 
@@ -286,8 +286,8 @@ struct watch {
 	int stuck_ms;
 	struct fd_exhaustion
 		fd_exhaustion; /* a program that had all its files open */
-	struct shares shares;
-	enum share share; /* with SANDBOX_LIMIT_SHARE: of what it took most */
+	struct kernel_quotas kernel_quotas;
+	enum quota quota; /* with SANDBOX_LIMIT_QUOTA: of what it took most */
 };
 
 void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,

@@ -189,7 +189,7 @@ struct sandbox *launch_new(void)
 	sb->given[0] = sb->given[1] = sb->given[2] = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup = CGROUP_NONE;
-	sb->watch.shares = SHARES_CLOSED;
+	sb->watch.kernel_quotas = KERNEL_QUOTAS_CLOSED;
 	sb->setup = (struct setup){
 		.uid = geteuid(),
 		.gid = getegid(),
@@ -244,7 +244,7 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	/* Else its commands are no more confined than that, and nothing is
 	 * moved for them. */
 	if (sb->filters.renames.len)
-		sb->watch.shares.init = sb->pid;
+		sb->watch.kernel_quotas.init = sb->pid;
 	*ret = TAKE(sb);
 	return 0;
 }

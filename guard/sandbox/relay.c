@@ -422,7 +422,7 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 	if (sb->ending) {
 		result.end = SANDBOX_STOPPED;
 		result.limit = sb->limit;
-		result.why = shares_explain(sb->watch.share);
+		result.why = kernel_quotas_explain(sb->watch.quota);
 		return result;
 	}
 	result.killed = cgroup_killed(&sb->cgroup);

@@ -133,14 +133,14 @@ enum sandbox_limit {
 	SANDBOX_LIMIT_TIME,
 	SANDBOX_LIMIT_PIDS,
 	SANDBOX_LIMIT_MEMORY,
-	SANDBOX_LIMIT_SHARE, /* of what others need too: why says which */
+	SANDBOX_LIMIT_QUOTA, /* of what others need too: why says which */
 };
 
 struct sandbox_result {
 	enum sandbox_end end;
 	int code;
 	enum sandbox_limit limit;
-	const char *why; /* with SANDBOX_LIMIT_SHARE; lives for ever */
+	const char *why; /* with SANDBOX_LIMIT_QUOTA; lives for ever */
 	uint64_t killed; /* processes, by the kernel at the memory's limit */
 	bool network_lost; /* the private network ended before the run */
 };

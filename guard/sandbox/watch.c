@@ -16,7 +16,7 @@
 #define TICK_MS 250
 #define MEMORY_TICK_MS 100
 
-struct sums {
+struct process_sums {
 	uint64_t threads, rss, pss;
 	bool exact; /* pss is wanted */
 	struct fd_exhaustion *fd_exhaustion; /* or NULL: not asked for */
@@ -24,7 +24,7 @@ struct sums {
 	size_t count, room;
 };
 
-static void add_children(struct sums *s, pid_t pid)
+static void add_children(struct process_sums *s, pid_t pid)
 {
 	char path[64];
 	struct dirent *e;
@@ -55,7 +55,7 @@ static void add_children(struct sums *s, pid_t pid)
 }
 
 /* Fields 20 and 24 of proc(5)'s stat: threads, pages in memory. */
-static void add_process(struct sums *s, pid_t pid)
+static void add_process(struct process_sums *s, pid_t pid)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -80,7 +80,7 @@ static void add_process(struct sums *s, pid_t pid)
 }
 
 /* What is shared counts in parts; slow, so asked for near the limit only. */
-static void add_exact(struct sums *s, pid_t pid)
+static void add_exact_memory(struct process_sums *s, pid_t pid)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -97,7 +97,7 @@ static void add_exact(struct sums *s, pid_t pid)
 
 /* All descendants of the run's pid 1: whoever loses its parent becomes a
  * child of that one. */
-static void add_up(struct sums *s, pid_t pid1)
+static void sum_descendants(struct process_sums *s, pid_t pid1)
 {
 	size_t i;
 
@@ -105,7 +105,7 @@ static void add_up(struct sums *s, pid_t pid1)
 	add_children(s, pid1);
 	for (i = 0; i < s->count; i++) {
 		if (s->exact)
-			add_exact(s, s->todo[i]);
+			add_exact_memory(s, s->todo[i]);
 		else
 			add_process(s, s->todo[i]);
 		if (s->fd_exhaustion && !s->fd_exhaustion->max_count)
@@ -115,7 +115,7 @@ static void add_up(struct sums *s, pid_t pid1)
 	}
 }
 
-static void sums_free(struct sums *s)
+static void process_sums_free(struct process_sums *s)
 {
 	free(s->todo);
 }
@@ -136,16 +136,16 @@ void watch_begin(struct watch *w, pid_t pid1, uint64_t pids, bool enforced,
 		.enforced = enforced,
 		.memory = memory,
 		.machine = machine_threads(),
-		.shares = SHARES_CLOSED,
+		.kernel_quotas = KERNEL_QUOTAS_CLOSED,
 	};
-	w->shares.ports = ports;
+	w->kernel_quotas.ports = ports;
 	/* What is short now, others took. */
-	(void)shares_look(&w->shares, SHARE_NONE);
+	(void)kernel_quotas_check(&w->kernel_quotas, QUOTA_NONE);
 }
 
 void watch_end(struct watch *w)
 {
-	shares_close(&w->shares);
+	kernel_quotas_close(&w->kernel_quotas);
 }
 
 int watch_interval(const struct watch *w)
@@ -164,7 +164,7 @@ static bool is_time_to_count(struct watch *w)
 	       (now > before && (now - before) * 8 > w->pids);
 }
 
-static bool has_too_many(struct watch *w, uint64_t threads)
+static bool has_too_many_threads(struct watch *w, uint64_t threads)
 {
 	/* pid 1, and a fork that is under way. */
 	if (threads + 2 < w->pids) {
@@ -178,16 +178,17 @@ static bool has_too_many(struct watch *w, uint64_t threads)
 }
 
 /* Of what others need as well: when it runs out, is it the run? */
-static bool takes_too_much(struct watch *w)
+static bool exceeds_quota(struct watch *w)
 {
-	AUTO(sums) struct sums s = {0};
+	AUTO(process_sums) struct process_sums s = {0};
 
-	for (w->share = shares_look(&w->shares, SHARE_NONE);
-	     w->share != SHARE_NONE;
-	     w->share = shares_look(&w->shares, w->share)) {
+	for (w->quota = kernel_quotas_check(&w->kernel_quotas, QUOTA_NONE);
+	     w->quota != QUOTA_NONE;
+	     w->quota = kernel_quotas_check(&w->kernel_quotas, w->quota)) {
 		if (!s.count)
-			add_up(&s, w->pid1);
-		if (shares_held(&w->shares, w->share, s.todo, s.count))
+			sum_descendants(&s, w->pid1);
+		if (kernel_quotas_held(&w->kernel_quotas, w->quota, s.todo,
+				       s.count))
 			return true;
 	}
 	return false;
@@ -195,20 +196,21 @@ static bool takes_too_much(struct watch *w)
 
 enum sandbox_limit watch_tick(struct watch *w)
 {
-	AUTO(sums) struct sums s = {.fd_exhaustion = &w->fd_exhaustion};
-	AUTO(sums) struct sums exact = {.exact = true};
+	AUTO(process_sums)
+	struct process_sums s = {.fd_exhaustion = &w->fd_exhaustion};
+	AUTO(process_sums) struct process_sums exact = {.exact = true};
 
-	if (takes_too_much(w))
-		return SANDBOX_LIMIT_SHARE;
+	if (exceeds_quota(w))
+		return SANDBOX_LIMIT_QUOTA;
 	if (!is_time_to_count(w))
 		return SANDBOX_LIMIT_NONE;
-	add_up(&s, w->pid1);
+	sum_descendants(&s, w->pid1);
 	w->threads = s.threads;
-	if (has_too_many(w, s.threads))
+	if (has_too_many_threads(w, s.threads))
 		return SANDBOX_LIMIT_PIDS;
 	if (!w->memory || s.rss <= w->memory)
 		return SANDBOX_LIMIT_NONE;
-	add_up(&exact, w->pid1);
+	sum_descendants(&exact, w->pid1);
 	return exact.pss > w->memory ? SANDBOX_LIMIT_MEMORY
 				     : SANDBOX_LIMIT_NONE;
 }

@@ -25,7 +25,7 @@
 
 #include "base/fd.h"
 #include "guard/sandbox/fd_exhaustion.h"
-#include "guard/sandbox/shares.h"
+#include "guard/sandbox/kernel_quotas.h"
 
 static char top[] = "/tmp/shares.XXXXXX";
 
@@ -154,24 +154,24 @@ static void end(pid_t pid)
 	(void)waitpid(pid, NULL, 0);
 }
 
-static struct shares made_up(void)
+static struct kernel_quotas made_up(void)
 {
-	struct shares s = SHARES_CLOSED;
+	struct kernel_quotas s = KERNEL_QUOTAS_CLOSED;
 
 	s.proc = top;
 	return s;
 }
 
 /* Who holds more than half is found, who holds a few is not. */
-static void compare(const struct shares *s, enum share share,
+static void compare(const struct kernel_quotas *s, enum quota quota,
 		    int (*hold)(int count))
 {
 	pid_t pids[2] = {holder(hold, 600), holder(hold, 10)};
 
-	assert_true(shares_held(s, share, pids, 2));
-	assert_true(shares_held(s, share, pids, 1));
-	assert_false(shares_held(s, share, pids + 1, 1));
-	assert_false(shares_held(s, share, NULL, 0));
+	assert_true(kernel_quotas_held(s, quota, pids, 2));
+	assert_true(kernel_quotas_held(s, quota, pids, 1));
+	assert_false(kernel_quotas_held(s, quota, pids + 1, 1));
+	assert_false(kernel_quotas_held(s, quota, NULL, 0));
 	end(pids[0]);
 	end(pids[1]);
 }
@@ -180,92 +180,92 @@ static void compare(const struct shares *s, enum share share,
 
 static void nothing_is_used_up_where_nobody_takes_it(void **state)
 {
-	struct shares s = SHARES_CLOSED;
+	struct kernel_quotas s = KERNEL_QUOTAS_CLOSED;
 
 	(void)state;
 	s.ports = true;
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	assert_true(s.epoll_fd >= 0 && s.pair[0] >= 0);
-	shares_close(&s);
+	kernel_quotas_close(&s);
 	assert_int_equal(s.epoll_fd, -1);
 }
 
 static void open_files_are_counted_when_half_are_gone(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 
 	(void)state;
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/file-nr", "501\t0\t1000\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_FILES);
-	compare(&s, SHARE_FILES, hold_files);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_FILES);
+	compare(&s, QUOTA_FILES, hold_files);
 	/* Where nobody set a number that means something, memory counts. */
 	put("sys/fs/file-nr", "2000\t0\t9223372036854775807\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/file-nr", "900000000000\t0\t9223372036854775807\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_FILES);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_FILES);
 	put("sys/fs/file-nr", "1000\t0\t100000\n");
-	shares_close(&s);
+	kernel_quotas_close(&s);
 }
 
 static void requests_are_counted_when_half_are_gone(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 
 	(void)state;
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/aio-nr", "501\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_REQUESTS);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_REQUESTS);
 	put("sys/fs/aio-nr", "0\n");
-	compare(&s, SHARE_REQUESTS, hold_requests);
-	shares_close(&s);
+	compare(&s, QUOTA_REQUESTS, hold_requests);
+	kernel_quotas_close(&s);
 }
 
 static void each_that_is_short_is_looked_at(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 
 	(void)state;
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/file-nr", "501\t0\t1000\n");
 	put("sys/fs/aio-nr", "501\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_FILES);
-	assert_int_equal(shares_look(&s, SHARE_FILES), SHARE_REQUESTS);
-	assert_int_equal(shares_look(&s, SHARE_REQUESTS), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_FILES);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_FILES), QUOTA_REQUESTS);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_REQUESTS), QUOTA_NONE);
 	put("sys/fs/file-nr", "1000\t0\t100000\n");
 	put("sys/fs/aio-nr", "0\n");
-	shares_close(&s);
+	kernel_quotas_close(&s);
 }
 
 static void what_was_short_before_is_the_doing_of_others(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 
 	(void)state;
 	put("sys/fs/aio-nr", "501\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/aio-nr", "0\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_NONE);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_NONE);
 	put("sys/fs/aio-nr", "501\n");
-	assert_int_equal(shares_look(&s, SHARE_NONE), SHARE_REQUESTS);
+	assert_int_equal(kernel_quotas_check(&s, QUOTA_NONE), QUOTA_REQUESTS);
 	put("sys/fs/aio-nr", "0\n");
-	shares_close(&s);
+	kernel_quotas_close(&s);
 }
 
 static void watches_of_epoll_are_counted(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 
 	(void)state;
-	compare(&s, SHARE_WATCHES, hold_watches);
+	compare(&s, QUOTA_WATCHES, hold_watches);
 }
 
 static void descriptors_on_their_way_are_counted(void **state)
 {
 	struct rlimit before, few;
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 	pid_t pids[] = {holder(hold_on_their_way, 60),
 			holder(hold_on_their_way, 3)};
 
@@ -274,8 +274,8 @@ static void descriptors_on_their_way_are_counted(void **state)
 	few = before;
 	few.rlim_cur = 100;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	assert_true(shares_held(&s, SHARE_IN_FLIGHT, pids, 2));
-	assert_false(shares_held(&s, SHARE_IN_FLIGHT, pids + 1, 1));
+	assert_true(kernel_quotas_held(&s, QUOTA_IN_FLIGHT, pids, 2));
+	assert_false(kernel_quotas_held(&s, QUOTA_IN_FLIGHT, pids + 1, 1));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	end(pids[0]);
 	end(pids[1]);
@@ -283,15 +283,15 @@ static void descriptors_on_their_way_are_counted(void **state)
 
 static void sockets_are_counted_against_the_ports(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 
 	(void)state;
-	compare(&s, SHARE_PORTS, hold_sockets);
+	compare(&s, QUOTA_PORTS, hold_sockets);
 }
 
 static void what_a_process_hides_is_its_own(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 	pid_t pid = holder(hold_files, 1);
 
 	(void)state;
@@ -299,21 +299,21 @@ static void what_a_process_hides_is_its_own(void **state)
 	if (access("/proc/1/fd", R_OK) < 0) {
 		pid_t other = 1;
 
-		assert_true(shares_held(&s, SHARE_WATCHES, &other, 1));
-		assert_true(shares_held(&s, SHARE_REQUESTS, &other, 1));
+		assert_true(kernel_quotas_held(&s, QUOTA_WATCHES, &other, 1));
+		assert_true(kernel_quotas_held(&s, QUOTA_REQUESTS, &other, 1));
 		/* As the run's pid 1 does, and what that has forked. */
 		s.init = other;
-		assert_false(shares_held(&s, SHARE_WATCHES, &other, 1));
-		assert_false(shares_held(&s, SHARE_REQUESTS, &other, 1));
+		assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &other, 1));
+		assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &other, 1));
 		s.init = 0;
 	}
-	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &pid, 1));
 	end(pid);
 }
 
 static void who_has_ended_hides_nothing(void **state)
 {
-	struct shares s = made_up();
+	struct kernel_quotas s = made_up();
 	siginfo_t info;
 	pid_t pid = fork();
 
@@ -322,11 +322,11 @@ static void who_has_ended_hides_nothing(void **state)
 	if (pid == 0)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	assert_false(shares_held(&s, SHARE_REQUESTS, &pid, 1));
-	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &pid, 1));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_false(shares_held(&s, SHARE_REQUESTS, &pid, 1));
-	assert_false(shares_held(&s, SHARE_WATCHES, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_REQUESTS, &pid, 1));
+	assert_false(kernel_quotas_held(&s, QUOTA_WATCHES, &pid, 1));
 }
 
 static void each_of_them_has_words(void **state)
@@ -334,9 +334,9 @@ static void each_of_them_has_words(void **state)
 	int i;
 
 	(void)state;
-	for (i = SHARE_NONE + 1; i < SHARE_KINDS; i++)
-		assert_true(strncmp(shares_explain((enum share)i), "it ", 3) ==
-			    0);
+	for (i = QUOTA_NONE + 1; i < QUOTA_KINDS; i++)
+		assert_true(strncmp(kernel_quotas_explain((enum quota)i), "it ",
+				    3) == 0);
 }
 
 /* ---- a program that had all its files open ---- */

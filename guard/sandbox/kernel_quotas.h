@@ -8,57 +8,57 @@
  * some, or how much is left. Only when one of them is running out it counts
  * what the run holds; nobody else's greed ends a run.
  */
-#ifndef GUARD_SANDBOX_SHARES_H
-#define GUARD_SANDBOX_SHARES_H
+#ifndef GUARD_SANDBOX_KERNEL_QUOTAS_H
+#define GUARD_SANDBOX_KERNEL_QUOTAS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum share {
-	SHARE_NONE,
-	SHARE_FILES,
-	SHARE_REQUESTS,
-	SHARE_WATCHES,
-	SHARE_IN_FLIGHT,
-	SHARE_PORTS,
-	SHARE_KINDS,
+enum quota {
+	QUOTA_NONE,
+	QUOTA_FILES,
+	QUOTA_REQUESTS,
+	QUOTA_WATCHES,
+	QUOTA_IN_FLIGHT,
+	QUOTA_PORTS,
+	QUOTA_KINDS,
 };
 
-struct shares {
+struct kernel_quotas {
 	const char *proc; /* "/proc"; tests have their own figures */
 	bool ports; /* the run has the machine's network */
 	pid_t init; /* the run's pid 1, where all of its commands have one
 		     * filter for calls more than that; or 0 */
 	bool open; /* the descriptors below are: from the first look on */
-	unsigned int others; /* a bit each: it was short before the run */
+	unsigned int external; /* a bit each: it was short before the run */
 	int files_fd, requests_fd; /* or -1 */
 	int epoll_fd, watched_fd, pair[2]; /* or -1 */
 };
 
-#define SHARES_CLOSED                                                          \
-	((struct shares){.proc = "/proc",                                      \
-			 .files_fd = -1,                                       \
-			 .requests_fd = -1,                                    \
-			 .epoll_fd = -1,                                       \
-			 .watched_fd = -1,                                     \
-			 .pair = {-1, -1}})
+#define KERNEL_QUOTAS_CLOSED                                                   \
+	((struct kernel_quotas){.proc = "/proc",                               \
+				.files_fd = -1,                                \
+				.requests_fd = -1,                             \
+				.epoll_fd = -1,                                \
+				.watched_fd = -1,                              \
+				.pair = {-1, -1}})
 
-void shares_close(struct shares *s);
+void kernel_quotas_close(struct kernel_quotas *s);
 
 /*
- * The cheap look: what is running out, the first after that one (SHARE_NONE:
- * of all); SHARE_NONE: nothing is. What was short at the first look already is
+ * The cheap look: what is running out, the first after that one (QUOTA_NONE:
+ * of all); QUOTA_NONE: nothing is. What was short at the first look already is
  * others' doing, until it is not short any more.
  */
-enum share shares_look(struct shares *s, enum share after);
+enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after);
 
 /* Whether these processes hold so much of it that it is their doing. What they
  * hide is; guard's own among them, which moves folders for the run, hides and
  * holds nothing. */
-bool shares_held(const struct shares *s, enum share share, const pid_t *pids,
-		 size_t count);
+bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
+			const pid_t *pids, size_t count);
 
 /* "it had ...", for people. */
-const char *shares_explain(enum share share);
+const char *kernel_quotas_explain(enum quota quota);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/sandbox/shares.h"
+#include "guard/sandbox/kernel_quotas.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define FILE_BYTES (10u << 10)
 #define STAT_MAX 4096
 
-void shares_close(struct shares *s)
+void kernel_quotas_close(struct kernel_quotas *s)
 {
 	int *const all[] = {&s->files_fd,   &s->requests_fd, &s->epoll_fd,
 			    &s->watched_fd, &s->pair[0],     &s->pair[1]};
@@ -40,17 +40,17 @@ void shares_close(struct shares *s)
 	s->open = false;
 }
 
-static int open_figure(const struct shares *s, const char *name)
+static int open_quota_file(const struct kernel_quotas *s, const char *name)
 {
 	auto_free char *path = mem_printf("%s/sys/fs/%s", s->proc, name);
 
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void open_all(struct shares *s)
+static void open_quota_fds(struct kernel_quotas *s)
 {
-	s->files_fd = open_figure(s, "file-nr");
-	s->requests_fd = open_figure(s, "aio-nr");
+	s->files_fd = open_quota_file(s, "file-nr");
+	s->requests_fd = open_quota_file(s, "aio-nr");
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->watched_fd = eventfd(0, EFD_CLOEXEC);
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
@@ -61,9 +61,10 @@ static void open_all(struct shares *s)
 
 /* ---- how much there is ---- */
 
-static uint64_t read_most(const struct shares *s, const char *name)
+static uint64_t read_quota_maximum(const struct kernel_quotas *s,
+				   const char *name)
 {
-	auto_close int fd = open_figure(s, name);
+	auto_close int fd = open_quota_file(s, name);
 	char text[32] = "";
 
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
@@ -72,8 +73,8 @@ static uint64_t read_most(const struct shares *s, const char *name)
 }
 
 /* Open files: now, and how many there can sensibly be. */
-static bool read_files(const struct shares *s, uint64_t *ret_now,
-		       uint64_t *ret_most)
+static bool read_open_files(const struct kernel_quotas *s, uint64_t *ret_now,
+			    uint64_t *ret_most)
 {
 	struct sysinfo info;
 	uint64_t memory;
@@ -91,7 +92,7 @@ static bool read_files(const struct shares *s, uint64_t *ret_now,
 	return true;
 }
 
-static bool read_requests(const struct shares *s, uint64_t *ret_now)
+static bool read_aio_requests(const struct kernel_quotas *s, uint64_t *ret_now)
 {
 	char text[32] = "";
 
@@ -102,7 +103,7 @@ static bool read_requests(const struct shares *s, uint64_t *ret_now)
 	return true;
 }
 
-static uint64_t count_ports(const struct shares *s)
+static uint64_t count_ports(const struct kernel_quotas *s)
 {
 	auto_free char *path =
 		mem_printf("%s/sys/net/ipv4/ip_local_port_range", s->proc);
@@ -118,7 +119,7 @@ static uint64_t count_ports(const struct shares *s)
 
 /* ---- whether one more can be had ---- */
 
-static bool gets_a_watch(const struct shares *s)
+static bool can_add_watch(const struct kernel_quotas *s)
 {
 	struct epoll_event e = {.events = EPOLLIN};
 
@@ -128,11 +129,11 @@ static bool gets_a_watch(const struct shares *s)
 	return true;
 }
 
-static bool sends_a_descriptor(const struct shares *s)
+static bool can_send_descriptor(const struct kernel_quotas *s)
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
+		char control_bytes[CMSG_SPACE(sizeof(int))];
 	} control = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
 	char byte = 0;
 	struct iovec part = {&byte, 1};
@@ -149,7 +150,7 @@ static bool sends_a_descriptor(const struct shares *s)
 	return true;
 }
 
-static bool gets_a_port(int type)
+static bool can_bind_port(int type)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET};
 	auto_close int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
@@ -158,53 +159,53 @@ static bool gets_a_port(int type)
 	       errno != EADDRINUSE;
 }
 
-static bool is_short(const struct shares *s, enum share share)
+static bool is_quota_short(const struct kernel_quotas *s, enum quota quota)
 {
 	uint64_t now, most;
 
-	switch (share) {
-	case SHARE_FILES:
-		return read_files(s, &now, &most) && now > most / 2;
-	case SHARE_REQUESTS:
+	switch (quota) {
+	case QUOTA_FILES:
+		return read_open_files(s, &now, &most) && now > most / 2;
+	case QUOTA_REQUESTS:
 		/* It is small as it is: most machines never need one. */
-		return read_requests(s, &now) && now &&
-		       now > read_most(s, "aio-max-nr") / 2;
-	case SHARE_WATCHES:
-		return s->epoll_fd >= 0 && !gets_a_watch(s);
-	case SHARE_IN_FLIGHT:
-		return s->pair[0] >= 0 && !sends_a_descriptor(s);
-	case SHARE_PORTS:
-		return s->ports &&
-		       (!gets_a_port(SOCK_DGRAM) || !gets_a_port(SOCK_STREAM));
+		return read_aio_requests(s, &now) && now &&
+		       now > read_quota_maximum(s, "aio-max-nr") / 2;
+	case QUOTA_WATCHES:
+		return s->epoll_fd >= 0 && !can_add_watch(s);
+	case QUOTA_IN_FLIGHT:
+		return s->pair[0] >= 0 && !can_send_descriptor(s);
+	case QUOTA_PORTS:
+		return s->ports && (!can_bind_port(SOCK_DGRAM) ||
+				    !can_bind_port(SOCK_STREAM));
 	default:
 		return false;
 	}
 }
 
-enum share shares_look(struct shares *s, enum share after)
+enum quota kernel_quotas_check(struct kernel_quotas *s, enum quota after)
 {
 	bool first = !s->open;
-	unsigned int share;
+	unsigned int quota;
 
 	if (first)
-		open_all(s);
-	for (share = after + 1; share < SHARE_KINDS; share++) {
-		unsigned int bit = 1u << share;
+		open_quota_fds(s);
+	for (quota = after + 1; quota < QUOTA_KINDS; quota++) {
+		unsigned int bit = 1u << quota;
 
-		if (!is_short(s, share))
-			s->others &= ~bit;
+		if (!is_quota_short(s, quota))
+			s->external &= ~bit;
 		else if (first)
-			s->others |= bit;
-		else if (!(s->others & bit))
-			return share;
+			s->external |= bit;
+		else if (!(s->external & bit))
+			return quota;
 	}
-	return SHARE_NONE;
+	return QUOTA_NONE;
 }
 
 /* ---- whose doing it is ---- */
 
 /* Fields 3 and 20 of proc_pid_stat(5): all of its threads have ended. */
-static bool has_ended(pid_t pid)
+static bool has_process_ended(pid_t pid)
 {
 	auto_free char *path = mem_printf("/proc/%d/stat", (int)pid);
 	AUTO(buf) struct buf b = {0};
@@ -243,7 +244,7 @@ static int count_filters(pid_t pid)
 
 /* Nobody gets rid of a filter, and the run's commands have one more than its
  * pid 1 and what that forks. */
-static bool is_own(const struct shares *s, pid_t pid)
+static bool is_guard_process(const struct kernel_quotas *s, pid_t pid)
 {
 	int most = count_filters(s->init), count = count_filters(pid);
 
@@ -251,20 +252,21 @@ static bool is_own(const struct shares *s, pid_t pid)
 }
 
 /* Whether what failed just now did so because the process wants it. */
-static bool is_hidden(const struct shares *s, pid_t pid)
+static bool is_usage_hidden(const struct kernel_quotas *s, pid_t pid)
 {
-	return errno == ENFILE || ((errno == EACCES || errno == EPERM) &&
-				   !has_ended(pid) && !is_own(s, pid));
+	return errno == ENFILE ||
+	       ((errno == EACCES || errno == EPERM) &&
+		!has_process_ended(pid) && !is_guard_process(s, pid));
 }
 
 /* What the processes hold. */
-struct held {
+struct quota_usage {
 	uint64_t files, requests, watches, in_flight, sockets;
 	bool hidden; /* some of it */
 };
 
 /* proc(5)'s fdinfo: a line "tfd:" a watch, "scm_fds: N" of a socket. */
-static void add_info(const char *path, struct held *h)
+static void add_fdinfo(const char *path, struct quota_usage *h)
 {
 	FILE *f = fopen(path, "re");
 	char line[256];
@@ -279,11 +281,11 @@ static void add_info(const char *path, struct held *h)
 }
 
 /* One by one: slow, for what the sum does not tell. */
-static void add_each(const struct shares *s, pid_t pid, enum share share,
-		     struct held *h)
+static void add_descriptors_of(const struct kernel_quotas *s, pid_t pid,
+			       enum quota quota, struct quota_usage *h)
 {
 	const char *wanted =
-		share == SHARE_WATCHES ? "anon_inode:[eventpoll]" : "socket:[";
+		quota == QUOTA_WATCHES ? "anon_inode:[eventpoll]" : "socket:[";
 	char path[64], link[64];
 	struct dirent *e;
 	DIR *dir;
@@ -291,7 +293,7 @@ static void add_each(const struct shares *s, pid_t pid, enum share share,
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
-		h->hidden = h->hidden || is_hidden(s, pid);
+		h->hidden = h->hidden || is_usage_hidden(s, pid);
 		return;
 	}
 	while ((e = readdir(dir))) {
@@ -304,18 +306,19 @@ static void add_each(const struct shares *s, pid_t pid, enum share share,
 		if (strncmp(link, wanted, strlen(wanted)) != 0)
 			continue;
 		h->sockets++;
-		if (share == SHARE_PORTS)
+		if (quota == QUOTA_PORTS)
 			continue;
 		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%.20s",
 			       (int)pid, e->d_name);
-		add_info(path, h);
+		add_fdinfo(path, h);
 	}
 	(void)closedir(dir);
 }
 
 /* Linux 6.2 tells how many there are; before, they have to be counted. A table
  * that only a thread has is another one, and is told by its count alone. */
-static void add_files(const struct shares *s, pid_t pid, struct held *h)
+static void add_files_of(const struct kernel_quotas *s, pid_t pid,
+			 struct quota_usage *h)
 {
 	char path[64];
 	struct dirent *e;
@@ -350,12 +353,13 @@ static void add_files(const struct shares *s, pid_t pid, struct held *h)
 	if (dir)
 		(void)closedir(dir);
 	else
-		h->hidden = h->hidden || is_hidden(s, pid);
+		h->hidden = h->hidden || is_usage_hidden(s, pid);
 }
 
 /* The kernel maps a ring of each context: 32 bytes a request, for at least
  * twice as many as were asked for. */
-static void add_requests(const struct shares *s, pid_t pid, struct held *h)
+static void add_requests_of(const struct kernel_quotas *s, pid_t pid,
+			    struct quota_usage *h)
 {
 	uint64_t from, to;
 	char path[64], line[512];
@@ -364,7 +368,7 @@ static void add_requests(const struct shares *s, pid_t pid, struct held *h)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		h->hidden = h->hidden || is_hidden(s, pid);
+		h->hidden = h->hidden || is_usage_hidden(s, pid);
 	while (f && fgets(line, sizeof(line), f))
 		if (strstr(line, "/[aio]") &&
 		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
@@ -374,67 +378,67 @@ static void add_requests(const struct shares *s, pid_t pid, struct held *h)
 }
 
 /* A part of it that nobody holds by chance. */
-static bool is_most(const struct shares *s, enum share share,
-		    const struct held *h)
+static bool is_most_of_quota(const struct kernel_quotas *s, enum quota quota,
+			     const struct quota_usage *h)
 {
 	struct rlimit files = {0};
 	uint64_t now, most = 0;
 
-	switch (share) {
-	case SHARE_FILES:
-		return read_files(s, &now, &most) && h->files > most / 2;
-	case SHARE_REQUESTS:
-		return h->requests > read_most(s, "aio-max-nr") / 2;
-	case SHARE_WATCHES:
-		most = read_most(s, "epoll/max_user_watches");
+	switch (quota) {
+	case QUOTA_FILES:
+		return read_open_files(s, &now, &most) && h->files > most / 2;
+	case QUOTA_REQUESTS:
+		return h->requests > read_quota_maximum(s, "aio-max-nr") / 2;
+	case QUOTA_WATCHES:
+		most = read_quota_maximum(s, "epoll/max_user_watches");
 		return h->watches > most / 2;
-	case SHARE_IN_FLIGHT:
+	case QUOTA_IN_FLIGHT:
 		(void)getrlimit(RLIMIT_NOFILE, &files);
 		return h->in_flight > files.rlim_cur / 2;
-	case SHARE_PORTS:
+	case QUOTA_PORTS:
 		return h->sockets > count_ports(s) / 4;
 	default:
 		return false;
 	}
 }
 
-bool shares_held(const struct shares *s, enum share share, const pid_t *pids,
-		 size_t count)
+bool kernel_quotas_held(const struct kernel_quotas *s, enum quota quota,
+			const pid_t *pids, size_t count)
 {
-	struct held h = {0};
+	struct quota_usage h = {0};
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		if (share == SHARE_FILES)
-			add_files(s, pids[i], &h);
-		else if (share == SHARE_REQUESTS)
-			add_requests(s, pids[i], &h);
+		if (quota == QUOTA_FILES)
+			add_files_of(s, pids[i], &h);
+		else if (quota == QUOTA_REQUESTS)
+			add_requests_of(s, pids[i], &h);
 		else
-			add_each(s, pids[i], share, &h);
-	return h.hidden || is_most(s, share, &h);
+			add_descriptors_of(s, pids[i], quota, &h);
+	return h.hidden || is_most_of_quota(s, quota, &h);
 }
 
-const char *shares_explain(enum share share)
+const char *kernel_quotas_explain(enum quota quota)
 {
-	static const char *const words[SHARE_KINDS] = {
-		[SHARE_FILES] =
+	static const char *const words[QUOTA_KINDS] = {
+		[QUOTA_FILES] =
 			"it had more files open than half of what this "
 			"machine can have (fs.file-max, or a tenth of its "
 			"memory)",
-		[SHARE_REQUESTS] =
+		[QUOTA_REQUESTS] =
 			"it took more than half of the requests that this "
 			"machine can have under way (fs.aio-max-nr)",
-		[SHARE_WATCHES] =
+		[QUOTA_WATCHES] =
 			"it took all that one user can watch at a time "
 			"(fs.epoll.max_user_watches)",
-		[SHARE_IN_FLIGHT] =
+		[QUOTA_IN_FLIGHT] =
 			"it has more descriptors on their way between "
 			"processes than your programs can send (ulimit -n)",
-		[SHARE_PORTS] =
+		[QUOTA_PORTS] =
 			"it took this machine's ports "
 			"(net.ipv4.ip_local_port_range; --net none or private "
 			"gives it its own)",
 	};
 
-	return words[share] ? words[share] : "";
+	return words[quota] ? words[quota] : "";
 }
