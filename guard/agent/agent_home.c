@@ -62,7 +62,7 @@ static void redact_json_text(json_t *value)
 	const char *text = json_string_value(value);
 	AUTO(buf) struct buf cut = {0};
 
-	if (redact_tells(text, json_string_length(value)))
+	if (redact_has_secret(text, json_string_length(value)))
 		(void)json_string_set(value, "");
 	else if (redact_text(text, json_string_length(value), &cut))
 		(void)json_string_setn(value, (char *)cut.data, cut.len - 1);

@@ -97,7 +97,7 @@ int run_add_mounts(struct run *run, struct err *err);
 /* run_told.c: names credentials that are hidden, variables that were dropped
  * and sockets that are out of reach, each once a project. */
 void run_notices_print(const struct run *run, const struct sandbox *sb,
-		       const struct sandbox_cuts *cuts, char *const *hide,
+		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped);
 /* run_vain.c: says so where the command is one that a run refuses what it is
  * for. */
@@ -106,7 +106,7 @@ void run_hints_print(const struct run_options *options);
  * more files. */
 void run_notices_print_refused(const struct sandbox *sb);
 /* Files below the home folder that are seen without the secrets in them. */
-void run_find_redactions(const struct run *run, struct sandbox_cuts *cuts);
+void run_find_redactions(const struct run *run, struct redactions *redactions);
 /* Refuses what may not be let in. */
 int run_check_grants(const struct run *run, struct err *err);
 /* Everything up to the moment before the command: policy and fence. layers is

@@ -21,7 +21,7 @@ struct explanation {
 	const char **layers; /* in the order of their mounts, NULL-terminated */
 	char **cows;
 	char **hide;
-	struct sandbox_cuts cuts;
+	struct redactions redactions;
 	json_t *list; /* NULL: text */
 };
 
@@ -234,7 +234,7 @@ static int explain_path(struct explanation *e, const char *path,
 	const struct sandbox_policy policy = {
 		.home = e->run.context.state.home,
 		.hide = (const char *const *)e->hide,
-		.cuts = &e->cuts,
+		.redactions = &e->redactions,
 		.never = e->run.context.state.path,
 		.read_only = o->read_only,
 		.read_write = o->read_write,
@@ -278,7 +278,7 @@ static int explain_paths(struct explanation *e, char *const *paths,
 		return -err->num;
 	choose_layers(e);
 	e->hide = run_hidden_paths(run);
-	run_find_redactions(run, &e->cuts);
+	run_find_redactions(run, &e->redactions);
 	for (; got == 0 && *paths; paths++)
 		got = explain_path(e, *paths, err);
 	return got;
@@ -301,7 +301,7 @@ int run_explain(const struct run_options *options, char *const *paths,
 		jsonout_print(TAKE(e.list));
 	json_decref(e.list);
 	mem_list_free(&e.hide);
-	sandbox_cuts_free(&e.cuts);
+	redactions_free(&e.redactions);
 	mem_list_free(&e.cows);
 	free(e.layers);
 	agent_free(&e.run.agent);

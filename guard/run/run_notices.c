@@ -77,15 +77,15 @@ static void print_notice(struct notice_kind *k)
 }
 
 /* Let in, or seen without its secrets, which is told by itself. */
-static bool is_visible(const struct run *run, const struct sandbox_cuts *cuts,
-		       const char *path)
+static bool is_visible(const struct run *run,
+		       const struct redactions *redactions, const char *path)
 {
 	const char *const *lists[] = {run->options->read_only,
 				      run->options->read_write};
 	size_t i, k;
 
-	for (i = 0; i < cuts->count; i++)
-		if (strcmp(cuts->items[i].path, path) == 0)
+	for (i = 0; i < redactions->count; i++)
+		if (strcmp(redactions->items[i].path, path) == 0)
 			return true;
 	for (k = 0; k < 2; k++)
 		for (i = 0; lists[k][i]; i++) {
@@ -134,7 +134,8 @@ static void add_linked_names(struct notice_log *t, struct notice_kind *k,
 /* Those that are there, below the home folder. */
 static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 			     struct notice_kind *linked, const struct run *run,
-			     const struct sandbox_cuts *cuts, char *const *hide)
+			     const struct redactions *redactions,
+			     char *const *hide)
 {
 	const struct state *st = &run->context.state;
 	struct stat s;
@@ -144,7 +145,7 @@ static void add_hidden_paths(struct notice_log *t, struct notice_kind *k,
 
 		if (!st->home || !path_below(*hide, st->home) ||
 		    strcmp(*hide, st->path) == 0 || lstat(*hide, &s) < 0 ||
-		    is_visible(run, cuts, *hide))
+		    is_visible(run, redactions, *hide))
 			continue;
 		name = mem_printf("~/%s", path_rest(*hide, st->home));
 		add_notice_name(t, k, name);
@@ -164,7 +165,7 @@ static void add_variables(struct notice_log *t, struct notice_kind *k,
 }
 
 void run_notices_print(const struct run *run, const struct sandbox *sb,
-		       const struct sandbox_cuts *cuts, char *const *hide,
+		       const struct redactions *redactions, char *const *hide,
 		       struct buf *dropped)
 {
 	AUTO(notice_log) struct notice_log t = {0};
@@ -191,10 +192,10 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 	if (fd >= 0)
 		(void)record_load(fd, NOTICES_SHOWN, NOTICES_SHOWN, VERSION,
 				  &t.record, &ignored);
-	add_hidden_paths(&t, &paths, &linked, run, cuts, hide);
+	add_hidden_paths(&t, &paths, &linked, run, redactions, hide);
 	add_variables(&t, &variables, dropped);
 	for (socket = sandbox_missed_sockets(sb); *socket; socket++)
-		if (!is_visible(run, cuts, *socket))
+		if (!is_visible(run, redactions, *socket))
 			add_notice_name(&t, &sockets, *socket);
 	if (run->options->nested &&
 	    !was_notice_shown(&t.record, "limit", "nested-renames")) {

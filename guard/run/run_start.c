@@ -232,34 +232,34 @@ int run_check_grants(const struct run *run, struct err *err)
 }
 
 /* What the user himself wants hidden shows nothing at all. */
-void run_find_redactions(const struct run *run, struct sandbox_cuts *cuts)
+void run_find_redactions(const struct run *run, struct redactions *redactions)
 {
 	const char *const *hide;
 	struct err ignored;
 	size_t i;
 
-	sandbox_cuts_find(run->context.state.home, cuts);
+	redactions_find(run->context.state.home, redactions);
 	for (hide = run->options->hide; *hide; hide++) {
 		auto_free char *path = path_resolve(*hide, &ignored);
 
-		for (i = 0; path && i < cuts->count; i++) {
-			if (!path_below(cuts->items[i].path, path))
+		for (i = 0; path && i < redactions->count; i++) {
+			if (!path_below(redactions->items[i].path, path))
 				continue;
-			buf_clear(&cuts->items[i].text);
-			cuts->items[i].any = false;
+			buf_clear(&redactions->items[i].text);
+			redactions->items[i].any = false;
 		}
 	}
 }
 
-static void report_redactions(const struct sandbox_cuts *cuts)
+static void report_redactions(const struct redactions *redactions)
 {
 	AUTO(buf) struct buf names = {0};
 	size_t i;
 
-	for (i = 0; i < cuts->count; i++)
-		if (cuts->items[i].any)
+	for (i = 0; i < redactions->count; i++)
+		if (redactions->items[i].any)
 			buf_printf(&names, "%s%s", names.len ? ", " : "",
-				   text_quote(cuts->items[i].path));
+				   text_quote(redactions->items[i].path));
 	if (names.len)
 		output_print("without the secrets in them: %s (--ro PATH lets "
 			     "one in as it is)",
@@ -316,7 +316,7 @@ static void report_limits(const struct run *run)
 
 struct start_report {
 	struct run *run;
-	const struct sandbox_cuts *cuts;
+	const struct redactions *redactions;
 	char *const *hide;
 	struct buf *dropped;
 };
@@ -326,7 +326,7 @@ static int report_while_starting(void *arg, const struct sandbox *sb,
 {
 	const struct start_report *b = arg;
 
-	run_notices_print(b->run, sb, b->cuts, b->hide, b->dropped);
+	run_notices_print(b->run, sb, b->redactions, b->hide, b->dropped);
 	return run_announce(b->run, sandbox_init(sb), err);
 }
 
@@ -392,7 +392,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	auto_close int tmp = -1;
 	auto_close int var_tmp = -1;
 	auto_close int exec_socket = -1;
-	struct sandbox_cuts cuts = {0};
+	struct redactions redactions = {0};
 	struct err ignored;
 	struct covers covers;
 	struct start_report start_report;
@@ -425,24 +425,24 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	exec_socket = exec_socket_create(run->session.fd, &ignored);
 	covers = (struct covers){*layers, run->agent->persistent_mount};
 	hide = run_hidden_paths(run);
-	run_find_redactions(run, &cuts);
+	run_find_redactions(run, &redactions);
 	envp = make_environ(run, *layers, &dropped);
 	add_header_notes(run, &notes);
-	report_redactions(&cuts);
-	start_report = (struct start_report){run, &cuts, hide, &dropped};
+	report_redactions(&redactions);
+	start_report = (struct start_report){run, &redactions, hide, &dropped};
 	policy.envp = envp;
 	policy.tmp_fd = tmp;
 	policy.var_tmp_fd = var_tmp;
 	policy.exec_socket_fd = exec_socket;
 	policy.hide = (const char *const *)hide;
-	policy.cuts = &cuts;
+	policy.redactions = &redactions;
 	policy.layers_arg = &covers;
 	policy.meanwhile_arg = &start_report;
 	got = sandbox_start(&policy, &run->sandbox, err);
 	if (got == 0)
 		report_limits(run);
 	mem_list_free(&hide);
-	sandbox_cuts_free(&cuts);
+	redactions_free(&redactions);
 	sandbox_environ_free(envp);
 	return got;
 }

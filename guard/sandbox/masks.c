@@ -87,24 +87,25 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 
 static const struct buf *text_of(const struct setup *s, const char *path)
 {
-	const struct sandbox_cuts *cuts = s->policy->cuts;
+	const struct redactions *redactions = s->policy->redactions;
 	size_t i;
 
-	for (i = 0; cuts && i < cuts->count; i++)
-		if (strcmp(cuts->items[i].path, path) == 0)
-			return &cuts->items[i].text;
+	for (i = 0; redactions && i < redactions->count; i++)
+		if (strcmp(redactions->items[i].path, path) == 0)
+			return &redactions->items[i].text;
 	return NULL;
 }
 
 /* All that is hidden, and files that are shown otherwise than they are. */
 static void add_masks(struct setup *s, const struct mountinfo *table)
 {
-	const struct sandbox_cuts *cuts = s->policy->cuts;
+	const struct redactions *redactions = s->policy->redactions;
 	const char *const *hide;
 	size_t i;
 
-	for (i = 0; cuts && i < cuts->count; i++)
-		add_hidden(s, table, cuts->items[i].path, &cuts->items[i].text);
+	for (i = 0; redactions && i < redactions->count; i++)
+		add_hidden(s, table, redactions->items[i].path,
+			   &redactions->items[i].text);
 	for (hide = s->policy->hide; hide && *hide; hide++)
 		if (!text_of(s, *hide))
 			add_hidden(s, table, *hide, NULL);

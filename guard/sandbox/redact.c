@@ -18,12 +18,12 @@ static const char *const words[] = {
 };
 
 /* How tokens begin that say by themselves what they are. */
-static const char *const marks[] = {
+static const char *const token_prefixes[] = {
 	"sk-",	 "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
 	"xoxp-", "AKIA", "AIza", "npm_", "hf_",		"pypi-",  NULL,
 };
 
-#define MARKED_MIN 16 /* bytes of such a token, with its mark */
+#define TOKEN_MIN 16 /* bytes of such a token, with its mark */
 
 struct redact {
 	struct buf *to;
@@ -36,7 +36,7 @@ struct redact {
 	bool next; /* the next line is the value of a --token */
 };
 
-static bool is_secret(const char *name, size_t len)
+static bool is_secret_name(const char *name, size_t len)
 {
 	auto_free char *text = mem_strndup(name, len);
 	const char *const *word;
@@ -51,11 +51,11 @@ static bool is_secret(const char *name, size_t len)
 
 bool redact_is_secret(const char *name)
 {
-	return is_secret(name, strlen(name));
+	return is_secret_name(name, strlen(name));
 }
 
 /* Copies it without what an URL says of its user. */
-static void put_text(struct redact *r, const char *text, size_t len)
+static void put_without_user(struct redact *r, const char *text, size_t len)
 {
 	const char *end = text + len, *at = text;
 
@@ -89,7 +89,7 @@ static size_t indent_of(const char *line, size_t len)
 }
 
 /* Where the value begins behind "key = " or "key: "; 0: there is none. */
-static size_t value_at(const char *line, size_t len, size_t *ret_key_len)
+static size_t find_value(const char *line, size_t len, size_t *ret_key_len)
 {
 	size_t i;
 
@@ -121,7 +121,8 @@ bool redact_is_harmless(const char *value, size_t len)
 
 /* ---- a secret in the middle of a value ---- */
 
-static size_t skip(const char *text, size_t len, size_t i, const char *chars)
+static size_t skip_chars(const char *text, size_t len, size_t i,
+			 const char *chars)
 {
 	while (i < len && text[i] && strchr(chars, text[i]))
 		i++;
@@ -137,7 +138,7 @@ static size_t name_end(const char *text, size_t len, size_t i)
 }
 
 /* Whether something stands there that is neither empty nor a variable. */
-static bool has_value(const char *text, size_t len, size_t i)
+static bool has_secret_value(const char *text, size_t len, size_t i)
 {
 	static const char *const kinds[] = {"Bearer ", "Basic ", NULL};
 	const char *const *kind;
@@ -154,7 +155,7 @@ static bool has_value(const char *text, size_t len, size_t i)
 }
 
 /* {token = "x"}, {"token": "x"}, ?token=x; i: of the = or : */
-static bool tells_pair(const char *text, size_t len, size_t i)
+static bool is_secret_pair(const char *text, size_t len, size_t i)
 {
 	size_t end = i, at;
 
@@ -164,45 +165,46 @@ static bool tells_pair(const char *text, size_t len, size_t i)
 		end--;
 	for (at = end; at && name_end(text, at, at - 1) == at; at--)
 		;
-	return is_secret(text + at, end - at) &&
-	       has_value(text, len, skip(text, len, i + 1, " \t\"'"));
+	return is_secret_name(text + at, end - at) &&
+	       has_secret_value(text, len,
+				skip_chars(text, len, i + 1, " \t\"'"));
 }
 
 /* --token x, "--token", "x" */
-static bool tells_option(const char *text, size_t len, size_t i)
+static bool is_secret_option(const char *text, size_t len, size_t i)
 {
 	size_t end = name_end(text, len, i), at;
 
 	if ((i && !strchr(" \t\"'[,", text[i - 1])) ||
-	    !is_secret(text + i, end - i))
+	    !is_secret_name(text + i, end - i))
 		return false;
-	at = skip(text, len, end, " \t\"',");
+	at = skip_chars(text, len, end, " \t\"',");
 	return at > end && at < len && text[at] != '-' &&
-	       has_value(text, len, at);
+	       has_secret_value(text, len, at);
 }
 
-bool redact_is_mark(const char *text, size_t len, size_t i)
+bool redact_is_token(const char *text, size_t len, size_t i)
 {
 	const char *const *mark;
 
 	if (i && name_end(text, i, i - 1) == i)
 		return false;
-	for (mark = marks; *mark; mark++)
+	for (mark = token_prefixes; *mark; mark++)
 		if (len - i > strlen(*mark) &&
 		    strncmp(text + i, *mark, strlen(*mark)) == 0)
-			return name_end(text, len, i) - i >= MARKED_MIN;
+			return name_end(text, len, i) - i >= TOKEN_MIN;
 	return false;
 }
 
-bool redact_tells(const char *text, size_t len)
+bool redact_has_secret(const char *text, size_t len)
 {
 	size_t i;
 
 	for (i = 0; i < len; i++)
 		if (((text[i] == '=' || text[i] == ':') &&
-		     tells_pair(text, len, i)) ||
-		    (text[i] == '-' && tells_option(text, len, i)) ||
-		    redact_is_mark(text, len, i))
+		     is_secret_pair(text, len, i)) ||
+		    (text[i] == '-' && is_secret_option(text, len, i)) ||
+		    redact_is_token(text, len, i))
 			return true;
 	return false;
 }
@@ -210,7 +212,7 @@ bool redact_tells(const char *text, size_t len)
 /* ---- values ---- */
 
 /* An empty one of the same kind, so that what reads the file still can. */
-static void put_empty(struct redact *r, const char *value, size_t len)
+static void put_empty_value(struct redact *r, const char *value, size_t len)
 {
 	static const char *const kinds[][3] = {
 		{"\"\"\"", "\"\"\"", "\"\""},
@@ -236,7 +238,7 @@ static void put_empty(struct redact *r, const char *value, size_t len)
 }
 
 /* In a list over several lines each has a line: a whole value is cut. */
-static bool cut_element(struct redact *r, const char *line, size_t len)
+static bool redact_list_element(struct redact *r, const char *line, size_t len)
 {
 	size_t at = indent_of(line, len), end = len;
 	bool was_next = r->next;
@@ -248,9 +250,10 @@ static bool cut_element(struct redact *r, const char *line, size_t len)
 	    line[end - 1] != line[at] ||
 	    memchr(line + at + 1, line[at], end - at - 2))
 		return false;
-	r->next = line[at + 1] == '-' && is_secret(line + at, end - at - 1) &&
+	r->next = line[at + 1] == '-' &&
+		  is_secret_name(line + at, end - at - 1) &&
 		  !memchr(line + at, '=', end - at);
-	if (!was_next && !redact_tells(line + at + 1, end - at - 2))
+	if (!was_next && !redact_has_secret(line + at + 1, end - at - 2))
 		return false;
 	r->any = true;
 	buf_add(r->to, line, at + 1);
@@ -259,27 +262,28 @@ static bool cut_element(struct redact *r, const char *line, size_t len)
 }
 
 /* {"token":"x"} on a line of its own, without the blank of YAML. */
-static bool cut_line(struct redact *r, const char *line, size_t len)
+static bool redact_json_line(struct redact *r, const char *line, size_t len)
 {
 	size_t key_len, at = indent_of(line, len);
 
-	if (at == len || line[at] == '<' || value_at(line, len, &key_len) ||
-	    !redact_tells(line, len))
+	if (at == len || line[at] == '<' || find_value(line, len, &key_len) ||
+	    !redact_has_secret(line, len))
 		return false;
 	r->any = true;
 	return true;
 }
 
-static bool cut_value(struct redact *r, const char *line, size_t len)
+static bool redact_value(struct redact *r, const char *line, size_t len)
 {
-	size_t key_len = 0, at = value_at(line, len, &key_len);
+	size_t key_len = 0, at = find_value(line, len, &key_len);
 
 	if (!at || redact_is_harmless(line + at, len - at) ||
-	    (!is_secret(line, key_len) && (line[indent_of(line, len)] == '<' ||
-					   !redact_tells(line + at, len - at))))
+	    (!is_secret_name(line, key_len) &&
+	     (line[indent_of(line, len)] == '<' ||
+	      !redact_has_secret(line + at, len - at))))
 		return false;
-	put_text(r, line, at);
-	put_empty(r, line + at, len - at);
+	put_without_user(r, line, at);
+	put_empty_value(r, line + at, len - at);
 	r->any = r->dropping = true;
 	r->indent = indent_of(line, len);
 	r->joined = line[len - 1] == '\\';
@@ -287,8 +291,8 @@ static bool cut_value(struct redact *r, const char *line, size_t len)
 }
 
 /* The line behind an element's end, or NULL: it goes on. */
-static const char *find_end(const struct redact *r, const char *line,
-			    const char *end)
+static const char *find_element_end(const struct redact *r, const char *line,
+				    const char *end)
 {
 	size_t len = strlen(r->element);
 	const char *at = line;
@@ -315,7 +319,8 @@ static const char *find_element(struct redact *r, const char *line,
 		while (at + len < end && (isalnum((unsigned char)at[len]) ||
 					  strchr("._-", at[len])))
 			len++;
-		if (at + len < end && at[len] == '>' && is_secret(at, len)) {
+		if (at + len < end && at[len] == '>' &&
+		    is_secret_name(at, len)) {
 			r->element = mem_strndup(at, len);
 			return at + len + 1;
 		}
@@ -324,12 +329,12 @@ static const char *find_element(struct redact *r, const char *line,
 }
 
 /* The rest of a line in which elements may begin and end. */
-static void put_line(struct redact *r, const char *line, size_t len)
+static void redact_xml_line(struct redact *r, const char *line, size_t len)
 {
 	const char *end = line + len;
 
 	for (;;) {
-		const char *at = r->element ? find_end(r, line, end)
+		const char *at = r->element ? find_element_end(r, line, end)
 					    : find_element(r, line, end);
 
 		if (r->element && !at) {
@@ -341,7 +346,7 @@ static void put_line(struct redact *r, const char *line, size_t len)
 			break;
 		/* What was just found began; what was looked for has ended. */
 		if (at > line && at[-1] == '>') {
-			put_text(r, line, (size_t)(at - line));
+			put_without_user(r, line, (size_t)(at - line));
 		} else {
 			r->any |= at > line;
 			free(r->element);
@@ -351,10 +356,10 @@ static void put_line(struct redact *r, const char *line, size_t len)
 		}
 		line = at;
 	}
-	put_text(r, line, (size_t)(end - line));
+	put_without_user(r, line, (size_t)(end - line));
 }
 
-static void one_line(struct redact *r, const char *line, size_t len)
+static void redact_settings_line(struct redact *r, const char *line, size_t len)
 {
 	bool deeper =
 		len > indent_of(line, len) && indent_of(line, len) > r->indent;
@@ -371,9 +376,10 @@ static void one_line(struct redact *r, const char *line, size_t len)
 	if (r->dropping && (deeper || len == indent_of(line, len)))
 		return;
 	r->dropping = false;
-	if (r->element || (!cut_element(r, line, len) &&
-			   !cut_value(r, line, len) && !cut_line(r, line, len)))
-		put_line(r, line, len);
+	if (r->element ||
+	    (!redact_list_element(r, line, len) &&
+	     !redact_value(r, line, len) && !redact_json_line(r, line, len)))
+		redact_xml_line(r, line, len);
 	buf_add_char(r->to, '\n');
 }
 
@@ -386,7 +392,7 @@ bool redact_text(const void *data, size_t len, struct buf *to)
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		size_t line = (size_t)((stop ? stop : end) - at);
 
-		one_line(&r, at, line);
+		redact_settings_line(&r, at, line);
 		at += line + 1;
 	}
 	free(r.element);

@@ -28,7 +28,7 @@
 bool redact_is_secret(const char *name);
 
 /* Whether a value has a secret within itself, under a name of its own. */
-bool redact_tells(const char *text, size_t len);
+bool redact_has_secret(const char *text, size_t len);
 
 /* Appends the text without them; whether there was any. */
 bool redact_text(const void *data, size_t len, struct buf *to);
@@ -39,6 +39,6 @@ bool redact_prose(const void *data, size_t len, struct buf *to);
 /* For redact_prose.c: a switch or a short number, which tells nothing; and
  * whether a token begins at i that says by itself what it is. */
 bool redact_is_harmless(const char *value, size_t len);
-bool redact_is_mark(const char *text, size_t len, size_t i);
+bool redact_is_token(const char *text, size_t len, size_t i);
 
 #endif

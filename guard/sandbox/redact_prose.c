@@ -12,7 +12,7 @@
 #define KEY_END "-----END "
 
 /* The part of a line that goes. */
-struct cut {
+struct secret_span {
 	size_t from, end;
 };
 
@@ -67,7 +67,7 @@ static bool is_variable(const char *name, size_t len)
 }
 
 /* "Bearer " and the like in front of what is meant. */
-static size_t skip_kind(const char *line, size_t len, size_t i)
+static size_t skip_auth_scheme(const char *line, size_t len, size_t i)
 {
 	static const char *const kinds[] = {"Bearer ", "Basic ", "token ",
 					    NULL};
@@ -81,11 +81,11 @@ static size_t skip_kind(const char *line, size_t len, size_t i)
 }
 
 /* A value that begins at i. sure: no sentence goes on like that. */
-static bool take_value(const char *line, size_t len, size_t i, bool sure,
-		       struct cut *ret)
+static bool find_value_span(const char *line, size_t len, size_t i, bool sure,
+			    struct secret_span *ret)
 {
 	char quote = i < len && strchr("\"'`", line[i]) ? line[i] : '\0';
-	size_t from = skip_kind(line, len, i + (quote != '\0')), end;
+	size_t from = skip_auth_scheme(line, len, i + (quote != '\0')), end;
 
 	end = value_end(line, len, from, quote);
 	if (is_placeholder(line + from, end - from) || (quote && end == len) ||
@@ -95,12 +95,13 @@ static bool take_value(const char *line, size_t len, size_t i, bool sure,
 	if (!quote && end < len && strchr(",()[]{}", line[end]) &&
 	    !is_random(line + from, end - from))
 		return false;
-	*ret = (struct cut){from, end};
+	*ret = (struct secret_span){from, end};
 	return true;
 }
 
 /* NAME=value, name = "value", "name": "value", name: value */
-static bool find_pair(const char *line, size_t len, size_t i, struct cut *ret)
+static bool find_secret_pair(const char *line, size_t len, size_t i,
+			     struct secret_span *ret)
 {
 	size_t end = i, begin, value = i + 1;
 	auto_free char *name = NULL;
@@ -115,14 +116,15 @@ static bool find_pair(const char *line, size_t len, size_t i, struct cut *ret)
 		return false;
 	while (value < len && is_blank(line[value]))
 		value++;
-	return take_value(line, len, value,
-			  line[i] == '=' && end == i && value == i + 1 &&
-				  is_variable(name, end - begin),
-			  ret);
+	return find_value_span(line, len, value,
+			       line[i] == '=' && end == i && value == i + 1 &&
+				       is_variable(name, end - begin),
+			       ret);
 }
 
 /* --token x */
-static bool find_option(const char *line, size_t len, size_t i, struct cut *ret)
+static bool find_secret_option(const char *line, size_t len, size_t i,
+			       struct secret_span *ret)
 {
 	size_t end = i;
 	auto_free char *name = NULL;
@@ -133,11 +135,12 @@ static bool find_option(const char *line, size_t len, size_t i, struct cut *ret)
 		end++;
 	name = mem_strndup(line + i, end - i);
 	return end < len && is_blank(line[end]) && redact_is_secret(name) &&
-	       take_value(line, len, end + 1, false, ret);
+	       find_value_span(line, len, end + 1, false, ret);
 }
 
 /* ://user:password@ */
-static bool find_user(const char *line, size_t len, size_t i, struct cut *ret)
+static bool find_url_user(const char *line, size_t len, size_t i,
+			  struct secret_span *ret)
 {
 	size_t end = i + 3;
 
@@ -145,50 +148,52 @@ static bool find_user(const char *line, size_t len, size_t i, struct cut *ret)
 		return false;
 	while (end < len && !strchr("/@ \t\"'`<>\r)", line[end]))
 		end++;
-	*ret = (struct cut){i + 3, end + 1};
+	*ret = (struct secret_span){i + 3, end + 1};
 	return end < len && line[end] == '@' && end > i + 3 &&
 	       line[i + 3] != '$';
 }
 
-static bool find_mark(const char *line, size_t len, size_t i, struct cut *ret)
+static bool find_token(const char *line, size_t len, size_t i,
+		       struct secret_span *ret)
 {
 	size_t end = i;
 
-	if (!redact_is_mark(line, len, i))
+	if (!redact_is_token(line, len, i))
 		return false;
 	while (end < len && is_name(line[end]))
 		end++;
-	*ret = (struct cut){i, end};
+	*ret = (struct secret_span){i, end};
 	return true;
 }
 
-static bool find(const char *line, size_t len, size_t i, struct cut *ret)
+static bool find_prose_secret(const char *line, size_t len, size_t i,
+			      struct secret_span *ret)
 {
 	switch (line[i]) {
 	case '=':
-		return find_pair(line, len, i, ret);
+		return find_secret_pair(line, len, i, ret);
 	case ':':
-		return find_user(line, len, i, ret) ||
-		       find_pair(line, len, i, ret);
+		return find_url_user(line, len, i, ret) ||
+		       find_secret_pair(line, len, i, ret);
 	case '-':
-		return find_option(line, len, i, ret);
+		return find_secret_option(line, len, i, ret);
 	default:
-		return find_mark(line, len, i, ret);
+		return find_token(line, len, i, ret);
 	}
 }
 
-static bool cut_line(const char *line, size_t len, struct buf *to)
+static bool redact_prose_line(const char *line, size_t len, struct buf *to)
 {
 	size_t done = 0, i;
 	bool any = false;
-	struct cut cut;
+	struct secret_span secret_span;
 
 	for (i = 0; i < len; i++) {
-		if (!find(line, len, i, &cut))
+		if (!find_prose_secret(line, len, i, &secret_span))
 			continue;
-		buf_add(to, line + done, cut.from - done);
-		done = cut.end;
-		i = cut.end - 1;
+		buf_add(to, line + done, secret_span.from - done);
+		done = secret_span.end;
+		i = secret_span.end - 1;
 		any = true;
 	}
 	buf_add(to, line + done, len - done);
@@ -207,7 +212,7 @@ bool redact_prose(const void *data, size_t len, struct buf *to)
 		if (memmem(at, line, KEY_END, strlen(KEY_END)))
 			in_key = false;
 		if (!in_key) {
-			any |= cut_line(at, line, to);
+			any |= redact_prose_line(at, line, to);
 			if (stop)
 				buf_add_char(to, '\n');
 		}

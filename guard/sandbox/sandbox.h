@@ -39,20 +39,20 @@ struct sandbox_port {
 };
 
 /* A file of settings and secrets, and what a run sees of it. */
-struct sandbox_cut {
+struct redaction {
 	char *path; /* absolute */
 	struct buf text; /* without the secrets */
 	bool any; /* there were some */
 };
 
-struct sandbox_cuts {
-	struct sandbox_cut *items;
+struct redactions {
+	struct redaction *items;
 	size_t count, room;
 };
 
 /* Those below the home folder (NULL: none). What cannot be read is empty. */
-void sandbox_cuts_find(const char *home, struct sandbox_cuts *ret);
-void sandbox_cuts_free(struct sandbox_cuts *cuts);
+void redactions_find(const char *home, struct redactions *ret);
+void redactions_free(struct redactions *redactions);
 
 struct sandbox;
 
@@ -68,7 +68,7 @@ struct sandbox_policy {
 	const char *const *hide; /* NULL-terminated */
 	/* Files that are seen so, read-only, whether they are among the hidden
 	 * ones or not; NULL: none. */
-	const struct sandbox_cuts *cuts;
+	const struct redactions *redactions;
 	/* Absolute, one of hide: never let in, under whatever name; or NULL. */
 	const char *never;
 	/* Real paths let in, also from below hidden or private places. */

@@ -11,10 +11,10 @@
 #include "guard/sandbox/internal.h"
 #include "guard/sandbox/redact.h"
 
-#define CUT_MAX (1u << 20)
+#define SETTINGS_MAX (1u << 20)
 
 /* Below the home folder: settings that may have tokens among them. */
-static const char *const mixed[] = {
+static const char *const settings_files[] = {
 	".npmrc",
 	".yarnrc",
 	".yarnrc.yml",
@@ -31,7 +31,7 @@ static const char *const mixed[] = {
 
 /* 0; 1: it is no text that can be read, and may be all secret; -1: there is
  * none. */
-static int read_text(const char *path, struct buf *ret)
+static int read_settings_file(const char *path, struct buf *ret)
 {
 	struct err ignored;
 	auto_close int fd =
@@ -42,7 +42,7 @@ static int read_text(const char *path, struct buf *ret)
 		return errno == ENOENT || errno == ENOTDIR ? -1 : 1;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 1;
-	if (fd_slurp(fd, CUT_MAX, ret, &ignored) < 0 ||
+	if (fd_slurp(fd, SETTINGS_MAX, ret, &ignored) < 0 ||
 	    (ret->len && memchr(ret->data, '\0', ret->len))) {
 		buf_clear(ret);
 		return 1;
@@ -54,11 +54,11 @@ static int read_text(const char *path, struct buf *ret)
  * 1: *ret is what the run shall see instead of the file; 0: it is not there,
  * or has nothing to hide, or is hidden as a whole already.
  */
-static int look(const char *path, bool listed, struct sandbox_cut *ret)
+static int redact_settings_file(const char *path, bool listed, struct redaction *ret)
 {
 	AUTO(buf) struct buf text = {0};
 	AUTO(buf) struct buf cut = {0};
-	int got = read_text(path, &text);
+	int got = read_settings_file(path, &text);
 	bool any;
 
 	if (got < 0 || (got && listed))
@@ -66,35 +66,35 @@ static int look(const char *path, bool listed, struct sandbox_cut *ret)
 	any = got || redact_text(text.data, text.len, &cut);
 	if (!any && !listed)
 		return 0;
-	*ret = (struct sandbox_cut){
+	*ret = (struct redaction){
 		.path = mem_strdup(path), .text = cut, .any = any};
 	cut = (struct buf){0};
 	return 1;
 }
 
-void sandbox_cuts_find(const char *home, struct sandbox_cuts *ret)
+void redactions_find(const char *home, struct redactions *ret)
 {
 	const char *const *name;
 
-	for (name = mixed; home && *name; name++) {
+	for (name = settings_files; home && *name; name++) {
 		auto_free char *path = mem_printf("%s/%s", home, *name);
-		struct sandbox_cut cut;
+		struct redaction cut;
 
-		if (!look(path, credentials_listed(*name), &cut))
+		if (!redact_settings_file(path, credentials_listed(*name), &cut))
 			continue;
 		GROW(ret->items, ret->count, ret->room);
 		ret->items[ret->count++] = cut;
 	}
 }
 
-void sandbox_cuts_free(struct sandbox_cuts *cuts)
+void redactions_free(struct redactions *redactions)
 {
 	size_t i;
 
-	for (i = 0; i < cuts->count; i++) {
-		free(cuts->items[i].path);
-		buf_free(&cuts->items[i].text);
+	for (i = 0; i < redactions->count; i++) {
+		free(redactions->items[i].path);
+		buf_free(&redactions->items[i].text);
 	}
-	free(cuts->items);
-	*cuts = (struct sandbox_cuts){0};
+	free(redactions->items);
+	*redactions = (struct redactions){0};
 }
