@@ -70,9 +70,9 @@ static bool is_in_agent_home(const struct explanation *e,
 static const char *profile_rule(const struct explanation *e,
 				const struct view *v)
 {
-	if (v->sight == SIGHT_HIDDEN)
+	if (v->visibility == VISIBILITY_HIDDEN)
 		return agent_rule(e->run.agent, PROFILE_HIDE, v->place);
-	if (v->sight == SIGHT_READ_ONLY && v->granted)
+	if (v->visibility == VISIBILITY_READ_ONLY && v->granted)
 		return agent_rule(e->run.agent, PROFILE_RO, v->place);
 	return NULL;
 }
@@ -82,8 +82,9 @@ static const struct agent_place *
 agent_place_of_view(const struct explanation *e, const struct view *v)
 {
 	const struct agent_place *place =
-		v->sight == SIGHT_LAYER ? agent_place_of(e->run.agent, v->place)
-					: NULL;
+		v->visibility == VISIBILITY_LAYER
+			? agent_place_of(e->run.agent, v->place)
+			: NULL;
 
 	return place && strcmp(place->path, v->place) == 0 ? place : NULL;
 }
@@ -100,22 +101,22 @@ static const char *find_rule(const struct explanation *e, const struct view *v)
 		return place->item->word == PROFILE_HOME ? "agent" : "cache";
 	if (line)
 		return line;
-	switch (v->sight) {
-	case SIGHT_LAYER:
+	switch (v->visibility) {
+	case VISIBILITY_LAYER:
 		for (cow = e->cows; *cow; cow++)
 			if (strcmp(v->place, *cow) == 0)
 				return "--cow";
 		return strcmp(v->place, e->run.project) == 0 ? "project"
 							     : "home";
-	case SIGHT_READ_WRITE:
+	case VISIBILITY_READ_WRITE:
 		return "--rw";
-	case SIGHT_READ_ONLY:
-		if (v->cut)
+	case VISIBILITY_READ_ONLY:
+		if (v->redacted)
 			return "secrets";
 		return v->granted ? "--ro" : "machine";
-	case SIGHT_PRIVATE:
+	case VISIBILITY_PRIVATE:
 		return "private";
-	case SIGHT_HIDDEN:
+	case VISIBILITY_HIDDEN:
 	default:
 		break;
 	}
@@ -142,7 +143,7 @@ static void add_view_json(struct explanation *e, const char *path,
 
 	jsonout_text(one, "path", path);
 	jsonout_text(one, "real", v->real);
-	jsonout_text(one, "sight", sights[v->sight]);
+	jsonout_text(one, "sight", sights[v->visibility]);
 	(void)json_object_set_new(one, "exists", json_boolean(v->exists));
 	jsonout_text(one, "rule", find_rule(e, v));
 	jsonout_text(one, "place", v->place);
@@ -166,22 +167,23 @@ static char *describe_view(const struct explanation *e, const struct view *v)
 							 : " of this project");
 	if (profile_rule(e, v))
 		return mem_printf("%s, as %s says",
-				  v->sight == SIGHT_HIDDEN ? "hidden"
-							   : "read-only",
+				  v->visibility == VISIBILITY_HIDDEN
+					  ? "hidden"
+					  : "read-only",
 				  rule);
-	switch (v->sight) {
-	case SIGHT_LAYER:
+	switch (v->visibility) {
+	case VISIBILITY_LAYER:
 		return mem_printf("the layer over %s: what a run writes there "
 				  "waits for a decision",
 				  strcmp(rule, "home") == 0 ? "the home folder"
 				  : strcmp(rule, "--cow") == 0 ? place
 							       : "the project");
-	case SIGHT_READ_WRITE:
+	case VISIBILITY_READ_WRITE:
 		return mem_printf("the real one, let in by --rw %s: it is "
 				  "stored before and after",
 				  place);
-	case SIGHT_READ_ONLY:
-		if (v->cut)
+	case VISIBILITY_READ_ONLY:
+		if (v->redacted)
 			return mem_printf("a read-only copy without the "
 					  "secrets in it; --ro lets it in as "
 					  "it is");
@@ -189,11 +191,11 @@ static char *describe_view(const struct explanation *e, const struct view *v)
 					       place)
 				  : mem_printf("read-only, as all of the "
 					       "machine");
-	case SIGHT_PRIVATE:
+	case VISIBILITY_PRIVATE:
 		return mem_printf("%s is the run's own and begins empty; --ro "
 				  "or --rw lets in what is outside",
 				  place);
-	case SIGHT_HIDDEN:
+	case VISIBILITY_HIDDEN:
 	default:
 		break;
 	}
@@ -218,7 +220,8 @@ static bool is_mount_in_home(const struct explanation *e, const struct view *v)
 	struct err ignored;
 	bool found = false;
 
-	if (v->sight != SIGHT_LAYER || fd < 0 || strcmp(v->place, home) != 0)
+	if (v->visibility != VISIBILITY_LAYER || fd < 0 ||
+	    strcmp(v->place, home) != 0)
 		return false;
 	(void)mount_list_below(fd, home, &mounts, &ignored);
 	for (at = mounts; at && *at && !found; at++)
@@ -252,7 +255,7 @@ static int explain_path(struct explanation *e, const char *path,
 	if (place && place->item->word == PROFILE_HOME)
 		v.exists = is_in_agent_home(e, place, v.real);
 	if (is_mount_in_home(e, &v))
-		v.sight = SIGHT_READ_ONLY;
+		v.visibility = VISIBILITY_READ_ONLY;
 	if (e->list) {
 		add_view_json(e, path, &v);
 		return 0;

@@ -13,48 +13,51 @@
 static const char *const private[] = {"/tmp",	  "/var/tmp", "/run",
 				      "/var/run", "/dev",     "/proc"};
 
-struct scene {
+struct explained_setup {
 	struct setup s;
 	const char *const *layers;
 };
 
-static void see(struct view *v, enum sight sight, const char *place)
+static void set_view(struct view *v, enum visibility visibility,
+		     const char *place)
 {
-	*v = (struct view){.sight = sight, .place = place};
+	*v = (struct view){.visibility = visibility, .place = place};
 }
 
 /* Before the places: later mounts cover earlier ones. */
-static struct view below_places(const struct scene *c, const char *path)
+static struct view view_without_places(const struct explained_setup *c,
+				       const char *path)
 {
 	const struct sandbox_policy *p = c->s.policy;
 	const char *const *layer;
 	struct view v;
 	size_t i;
 
-	see(&v, SIGHT_READ_ONLY, "/");
+	set_view(&v, VISIBILITY_READ_ONLY, "/");
 	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
 		if (path_below(path, private[i]))
-			see(&v, SIGHT_PRIVATE, private[i]);
+			set_view(&v, VISIBILITY_PRIVATE, private[i]);
 	if (p->strict && p->home && path_below(path, p->home))
-		see(&v, SIGHT_PRIVATE, p->home);
+		set_view(&v, VISIBILITY_PRIVATE, p->home);
 	for (layer = c->layers; *layer; layer++)
 		if (path_below(path, *layer))
-			see(&v, SIGHT_LAYER, *layer);
+			set_view(&v, VISIBILITY_LAYER, *layer);
 	return v;
 }
 
 /* A mask has nothing to lie on where its place is not there already. */
-static bool is_placed(const struct place *p, const struct view *there)
+static bool is_mask_placed(const struct place *p, const struct view *there)
 {
-	if (p->socket && there->sight == SIGHT_LAYER)
+	if (p->socket && there->visibility == VISIBILITY_LAYER)
 		return false;
-	return there->sight != SIGHT_PRIVATE && there->sight != SIGHT_HIDDEN;
+	return there->visibility != VISIBILITY_PRIVATE &&
+	       there->visibility != VISIBILITY_HIDDEN;
 }
 
-static struct view view_by(const struct scene *c, const char *path,
-			   size_t count)
+static struct view view_with_places(const struct explained_setup *c,
+				    const char *path, size_t count)
 {
-	struct view v = below_places(c, path);
+	struct view v = view_without_places(c, path);
 	size_t i;
 
 	for (i = 0; i < count; i++) {
@@ -64,27 +67,28 @@ static struct view view_by(const struct scene *c, const char *path,
 		if (!path_below(path, p->path))
 			continue;
 		if (p->kind != PLACE_HIDE) {
-			see(&v,
-			    p->kind == PLACE_READ_ONLY ? SIGHT_READ_ONLY
-						       : SIGHT_READ_WRITE,
-			    p->path);
+			set_view(&v,
+				 p->kind == PLACE_READ_ONLY
+					 ? VISIBILITY_READ_ONLY
+					 : VISIBILITY_READ_WRITE,
+				 p->path);
 			v.granted = true;
 			continue;
 		}
-		there = view_by(c, p->path, i);
-		if (!is_placed(p, &there))
+		there = view_with_places(c, p->path, i);
+		if (!is_mask_placed(p, &there))
 			continue;
-		see(&v, SIGHT_HIDDEN, p->path);
+		set_view(&v, VISIBILITY_HIDDEN, p->path);
 		v.socket = p->socket;
-		v.cut = p->text && p->text->len;
-		if (v.cut)
-			v.sight = SIGHT_READ_ONLY;
+		v.redacted = p->text && p->text->len;
+		if (v.redacted)
+			v.visibility = VISIBILITY_READ_ONLY;
 	}
 	return v;
 }
 
 /* Nodes and folders that guard puts into what is private. */
-static bool is_made(const struct scene *c, const char *path)
+static bool is_made_by_guard(const struct explained_setup *c, const char *path)
 {
 	static const char *const made[] = {
 		"/dev/null",	"/dev/zero",	 "/dev/full",  "/dev/random",
@@ -108,20 +112,20 @@ static bool is_made(const struct scene *c, const char *path)
 	return path_below(path, "/proc");
 }
 
-static bool exists(const struct scene *c, const struct view *v,
-		   const char *path)
+static bool exists_in_run(const struct explained_setup *c, const struct view *v,
+			  const char *path)
 {
 	struct stat st;
 
-	if (v->sight == SIGHT_HIDDEN)
+	if (v->visibility == VISIBILITY_HIDDEN)
 		return strcmp(path, v->place) == 0;
-	if (v->sight == SIGHT_PRIVATE)
-		return strcmp(path, v->place) == 0 || is_made(c, path);
+	if (v->visibility == VISIBILITY_PRIVATE)
+		return strcmp(path, v->place) == 0 || is_made_by_guard(c, path);
 	return lstat(path, &st) == 0;
 }
 
 /* A path on the way to something that is let in is made as a folder. */
-static bool leads_to_grant(const struct scene *c, const char *path)
+static bool leads_to_grant(const struct explained_setup *c, const char *path)
 {
 	const char *const *layer;
 	size_t i;
@@ -136,7 +140,7 @@ static bool leads_to_grant(const struct scene *c, const char *path)
 	return false;
 }
 
-static void scene_close(struct scene *c)
+static void explained_setup_close(struct explained_setup *c)
 {
 	size_t i;
 
@@ -157,7 +161,7 @@ void view_free(struct view *v)
 }
 
 /* A run's own links of that name, if there are any, lead elsewhere. */
-static bool is_of_its_own(const char *path)
+static bool is_run_device(const char *path)
 {
 	return path_below(path, "/dev") && !strstr(path, "/.") &&
 	       !strstr(path, "//") && strncmp(path, "/dev/fd/", 8) != 0;
@@ -167,8 +171,8 @@ int sandbox_explain(const struct sandbox_policy *policy,
 		    const char *const *layers, const char *path,
 		    struct view *ret, struct err *err)
 {
-	struct scene c = {.s = {.policy = policy}, .layers = layers};
-	auto_free char *real = is_of_its_own(path) ? mem_strdup(path)
+	struct explained_setup c = {.s = {.policy = policy}, .layers = layers};
+	auto_free char *real = is_run_device(path) ? mem_strdup(path)
 						   : path_resolve(path, err);
 	int rc;
 
@@ -179,12 +183,13 @@ int sandbox_explain(const struct sandbox_policy *policy,
 	sockets_find(&c.s);
 	rc = masks_open(&c.s, err);
 	if (rc == 0) {
-		*ret = view_by(&c, real, c.s.place_count);
-		ret->exists = exists(&c, ret, real) || leads_to_grant(&c, real);
+		*ret = view_with_places(&c, real, c.s.place_count);
+		ret->exists = exists_in_run(&c, ret, real) ||
+			      leads_to_grant(&c, real);
 		ret->owned_place = mem_strdup(ret->place);
 		ret->place = ret->owned_place;
 		ret->real = TAKE(real);
 	}
-	scene_close(&c);
+	explained_setup_close(&c);
 	return rc;
 }

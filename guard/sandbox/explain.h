@@ -10,20 +10,21 @@
 
 #include "guard/sandbox/sandbox.h"
 
-enum sight {
-	SIGHT_READ_ONLY, /* the machine's own, or let in by --ro */
-	SIGHT_READ_WRITE, /* the real one: --rw */
-	SIGHT_LAYER, /* writes go to the run's layer */
-	SIGHT_PRIVATE, /* the run's own folder: what is outside is not there */
-	SIGHT_HIDDEN, /* behind a mask: empty */
+enum visibility {
+	VISIBILITY_READ_ONLY, /* the machine's own, or let in by --ro */
+	VISIBILITY_READ_WRITE, /* the real one: --rw */
+	VISIBILITY_LAYER, /* writes go to the run's layer */
+	VISIBILITY_PRIVATE, /* the run's own folder: what is outside is not
+			       there */
+	VISIBILITY_HIDDEN, /* behind a mask: empty */
 };
 
 struct view {
-	enum sight sight;
+	enum visibility visibility;
 	bool exists; /* something is there at the run's beginning */
 	bool granted; /* by an option */
 	bool socket; /* hidden because somebody listens on it */
-	bool cut; /* read-only, a copy without the secrets in it */
+	bool redacted; /* read-only, a copy without the secrets in it */
 	const char *place; /* where the mount is that decides; "/": the root */
 	char *real; /* the path without links */
 	char *owned_place;
