@@ -13,12 +13,12 @@
 void live_record_init(struct session *s, pid_t init)
 {
 	auto_free char *value =
-		mem_printf("%d %" PRIu64, init, freeze_start_of(init));
+		mem_printf("%d %" PRIu64, init, freezer_start_time(init));
 
 	record_set(&s->more, INIT, value);
 }
 
-int live_suspend(const struct session *s, struct frozen **ret, struct err *err)
+int live_suspend(const struct session *s, struct freezer **ret, struct err *err)
 {
 	const char *value = record_get(&s->more, INIT);
 	uint64_t start;
@@ -32,6 +32,6 @@ int live_suspend(const struct session *s, struct frozen **ret, struct err *err)
 			    "run %s was started by a guard that cannot hold it "
 			    "still",
 			    s->id);
-	got = freeze_begin(init, start, ret, err);
+	got = freezer_begin(init, start, ret, err);
 	return got == -ESRCH ? 0 : got;
 }

@@ -4,7 +4,7 @@
 #ifndef GUARD_LIVE_H
 #define GUARD_LIVE_H
 
-#include "guard/sandbox/freeze.h"
+#include "guard/sandbox/freezer.h"
 #include "overlay/session.h"
 
 /* Notes in the record (not saved) who the run's pid 1 is. */
@@ -14,6 +14,7 @@ void live_record_init(struct session *s, pid_t init);
  * Holds it still; *ret is NULL when there is nothing to be held: it is not
  * going, or has just ended. Others read its layer as if it were at rest then.
  */
-int live_suspend(const struct session *s, struct frozen **ret, struct err *err);
+int live_suspend(const struct session *s, struct freezer **ret,
+		 struct err *err);
 
 #endif

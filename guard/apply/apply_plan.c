@@ -227,16 +227,16 @@ static int load_layer_trees(struct apply_plan *a, struct err *err)
 static int refresh_and_load(struct apply_plan *a, struct err *err)
 {
 	struct session *s = &a->p->session;
-	struct frozen *frozen;
+	struct freezer *freezer;
 	int got;
 
 	if (apply_plan_refresh(a, err) < 0 ||
 	    apply_log_rebase(a->c->store, s, 0, a->project.workspace_fd,
 			     &a->base.root, &a->before.root, err) < 0 ||
-	    live_suspend(s, &frozen, err) < 0)
+	    live_suspend(s, &freezer, err) < 0)
 		return -err->num;
 	got = load_layer_trees(a, err);
-	freeze_end(&frozen);
+	freezer_end(&freezer);
 	return got;
 }
 

@@ -214,15 +214,15 @@ static void mark_edited_changes(struct context *c, struct session *s,
 static int load_suspended(struct context *c, const struct session *s,
 			  struct changes *ret, struct err *err)
 {
-	struct frozen *frozen = NULL;
+	struct freezer *freezer = NULL;
 	struct err unexpected;
 	int got;
 
-	if (live_suspend(s, &frozen, &unexpected) < 0)
+	if (live_suspend(s, &freezer, &unexpected) < 0)
 		output_warn("%s: it goes on while its layer is read",
 			    unexpected.text);
 	got = changes_load_own(c, s, ret, err);
-	freeze_end(&frozen);
+	freezer_end(&freezer);
 	return got;
 }
 

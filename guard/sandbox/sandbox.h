@@ -195,7 +195,7 @@ int sandbox_wait(struct sandbox *sb,
 		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err);
 
-/* The run's pid 1, as guard sees it: for freeze_begin(), from elsewhere. */
+/* The run's pid 1, as guard sees it: for freezer_begin(), from elsewhere. */
 pid_t sandbox_init(const struct sandbox *sb);
 
 /*

@@ -1,4 +1,4 @@
-/* guard/sandbox/freeze.c: holding a run still from outside. */
+/* guard/sandbox/freezer.c: holding a run still from outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard/sandbox/freeze.h"
+#include "guard/sandbox/freezer.h"
 
 /* What the processes of a stand-in for a run do, seen by the test. */
 struct shared {
@@ -128,7 +128,7 @@ static int set_up(void **state)
 	r.init = fork();
 	if (r.init == 0)
 		be_init(r.shared);
-	r.start = freeze_start_of(r.init);
+	r.start = freezer_start_time(r.init);
 	while (!atomic_load(&r.shared->forks) ||
 	       !atomic_load(&r.shared->stopped) ||
 	       !is_stopped(atomic_load(&r.shared->stopped)))
@@ -172,15 +172,15 @@ static void expect_going(const struct run *r)
 static void nothing_moves_until_the_end(void **state)
 {
 	struct run *r = *state;
-	struct frozen *f = NULL;
+	struct freezer *f = NULL;
 	struct err err;
 	int i;
 
 	for (i = 0; i < 3; i++) {
 		expect_going(r);
-		assert_int_equal(freeze_begin(r->init, r->start, &f, &err), 0);
+		assert_int_equal(freezer_begin(r->init, r->start, &f, &err), 0);
 		expect_still(r);
-		freeze_end(&f);
+		freezer_end(&f);
 		assert_null(f);
 	}
 	expect_going(r);
@@ -189,11 +189,11 @@ static void nothing_moves_until_the_end(void **state)
 static void what_was_stopped_before_stays_stopped(void **state)
 {
 	struct run *r = *state;
-	struct frozen *f = NULL;
+	struct freezer *f = NULL;
 	struct err err;
 
-	assert_int_equal(freeze_begin(r->init, r->start, &f, &err), 0);
-	freeze_end(&f);
+	assert_int_equal(freezer_begin(r->init, r->start, &f, &err), 0);
+	freezer_end(&f);
 	expect_going(r);
 	assert_int_not_equal(atomic_load(&r->shared->stopped), 0);
 	assert_true(is_stopped(atomic_load(&r->shared->stopped)));
@@ -206,10 +206,10 @@ static void all_go_on_when_who_froze_them_is_killed(void **state)
 	int status;
 
 	if (pid == 0) {
-		struct frozen *f = NULL;
+		struct freezer *f = NULL;
 		struct err err;
 
-		if (freeze_begin(r->init, r->start, &f, &err) < 0)
+		if (freezer_begin(r->init, r->start, &f, &err) < 0)
 			_exit(1);
 		(void)raise(SIGKILL);
 	}
@@ -221,10 +221,11 @@ static void all_go_on_when_who_froze_them_is_killed(void **state)
 static void another_process_of_that_number_is_left_alone(void **state)
 {
 	struct run *r = *state;
-	struct frozen *f = NULL;
+	struct freezer *f = NULL;
 	struct err err;
 
-	assert_int_equal(freeze_begin(r->init, r->start + 1, &f, &err), -ESRCH);
+	assert_int_equal(freezer_begin(r->init, r->start + 1, &f, &err),
+			 -ESRCH);
 	assert_null(f);
 	expect_going(r);
 }
@@ -290,7 +291,7 @@ static void stop_beside_a_group(struct run *r)
 	static const char *const parts[] = {"", "/run", "/run/cgroup.freeze"};
 	char deaf[] = "/tmp/deaf.XXXXXX";
 	char paths[3][sizeof(deaf) + 96];
-	struct frozen *f = NULL;
+	struct freezer *f = NULL;
 	struct err err;
 	size_t i;
 	int fd;
@@ -303,10 +304,11 @@ static void stop_beside_a_group(struct run *r)
 	assert_int_equal(mkdir(paths[1], 0755), 0);
 	fd = open(paths[2], O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
-	assert_int_equal(freeze_begin_in(deaf, r->init, r->start, &f, &err), 0);
+	assert_int_equal(freezer_begin_in(deaf, r->init, r->start, &f, &err),
+			 0);
 	assert_true(is_stopped(r->init));
 	expect_still(r);
-	freeze_end(&f);
+	freezer_end(&f);
 	expect_going(r);
 	(void)close(fd);
 	assert_int_equal(unlink(paths[2]), 0);
@@ -318,7 +320,7 @@ static void stop_beside_a_group(struct run *r)
 static void a_run_with_a_group_is_frozen_by_that(void **state)
 {
 	struct run *r = NULL;
-	struct frozen *f = NULL;
+	struct freezer *f = NULL;
 	struct err err;
 	pid_t pid;
 	int status;
@@ -331,16 +333,16 @@ static void a_run_with_a_group_is_frozen_by_that(void **state)
 	}
 	assert_int_equal(set_up((void **)&r), 0);
 	assert_true(move_to(groups));
-	assert_int_equal(freeze_begin_in(groups, r->init, r->start, &f, &err),
+	assert_int_equal(freezer_begin_in(groups, r->init, r->start, &f, &err),
 			 0);
 	assert_true(is_frozen());
 	assert_false(is_stopped(r->init));
 	expect_still(r);
-	freeze_end(&f);
+	freezer_end(&f);
 	expect_going(r);
 	pid = fork();
 	if (pid == 0) {
-		(void)freeze_begin_in(groups, r->init, r->start, &f, &err);
+		(void)freezer_begin_in(groups, r->init, r->start, &f, &err);
 		(void)raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

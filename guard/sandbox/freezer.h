@@ -10,8 +10,8 @@
  * A run that has a control group of version 2 to itself (one with limits) is
  * frozen by that instead: at one moment, and nobody in it can tell.
  */
-#ifndef GUARD_SANDBOX_FREEZE_H
-#define GUARD_SANDBOX_FREEZE_H
+#ifndef GUARD_SANDBOX_FREEZER_H
+#define GUARD_SANDBOX_FREEZER_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,21 +20,21 @@
 
 /* When a process was started, in the kernel's ticks; 0: there is none. With
  * its number it names a process for ever. */
-uint64_t freeze_start_of(pid_t pid);
+uint64_t freezer_start_time(pid_t pid);
 
-struct frozen;
+struct freezer;
 
 /*
  * init, start: the run's pid 1. When it returns 0 no process of the run does
- * anything, and *ret is to be given to freeze_end(). -ESRCH: it has ended;
+ * anything, and *ret is to be given to freezer_end(). -ESRCH: it has ended;
  * -ETIMEDOUT: one does not stop (all go on).
  */
-int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
-		 struct err *err);
+int freezer_begin(pid_t init, uint64_t start, struct freezer **ret,
+		  struct err *err);
 /* The same where control groups are mounted elsewhere, for tests. */
-int freeze_begin_in(const char *groups, pid_t init, uint64_t start,
-		    struct frozen **ret, struct err *err);
+int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
+		     struct freezer **ret, struct err *err);
 /* They go on. NULL inside is fine. */
-void freeze_end(struct frozen **f);
+void freezer_end(struct freezer **f);
 
 #endif

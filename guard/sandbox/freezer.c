@@ -1,4 +1,4 @@
-#include "guard/sandbox/freeze.h"
+#include "guard/sandbox/freezer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -34,11 +34,11 @@ struct processes {
 	size_t count, room;
 };
 
-struct frozen {
-	struct processes done;
+struct freezer {
+	struct processes stopped_list;
 	int group_fd; /* of the run's control group, or -1: by signals */
 	int pipe; /* to the process that lets them go on */
-	pid_t thawer;
+	pid_t resumer;
 };
 
 /* --- what /proc says --- */
@@ -67,7 +67,7 @@ static bool read_stat(const char *dir, char *ret_state, pid_t *ret_parent,
 	return true;
 }
 
-uint64_t freeze_start_of(pid_t pid)
+uint64_t freezer_start_time(pid_t pid)
 {
 	auto_free char *dir = mem_printf("/proc/%d", pid);
 	uint64_t start;
@@ -77,14 +77,14 @@ uint64_t freeze_start_of(pid_t pid)
 	return read_stat(dir, &state, &parent, &start) ? start : 0;
 }
 
-static bool is_still(char state)
+static bool is_stopped_state(char state)
 {
 	return state == 'T' || state == 't' || state == 'Z' || state == 'X';
 }
 
 /* 1: each of its threads; 0: not yet, or one of them is being made. A process
  * that is gone does nothing either. */
-static bool all_still(pid_t pid)
+static bool are_threads_stopped(pid_t pid)
 {
 	auto_free char *tasks = mem_printf("/proc/%d/task", pid);
 	AUTO(dirlist) struct dirlist list = {0};
@@ -102,14 +102,15 @@ static bool all_still(pid_t pid)
 		pid_t parent;
 		char state;
 
-		if (read_stat(dir, &state, &parent, &start) && !is_still(state))
+		if (read_stat(dir, &state, &parent, &start) &&
+		    !is_stopped_state(state))
 			return false;
 	}
 	return true;
 }
 
 /* Every process there is. */
-static int read_all(struct processes *ret, struct err *err)
+static int read_processes(struct processes *ret, struct err *err)
 {
 	auto_close int fd =
 		open("/proc", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -130,14 +131,15 @@ static int read_all(struct processes *ret, struct err *err)
 		    !read_stat(dir, &state, &p.parent, &p.start))
 			continue;
 		p.pid = (pid_t)strtol(list.items[i].name, NULL, 10);
-		p.stopped = is_still(state);
+		p.stopped = is_stopped_state(state);
 		GROW(ret->items, ret->count, ret->room);
 		ret->items[ret->count++] = p;
 	}
 	return 0;
 }
 
-static const struct process *find(const struct processes *list, pid_t pid)
+static const struct process *find_listed_process(const struct processes *list,
+						 pid_t pid)
 {
 	size_t i;
 
@@ -149,7 +151,7 @@ static const struct process *find(const struct processes *list, pid_t pid)
 
 /* --- the process that lets them go on --- */
 
-static int set_group(int group_fd, const char *text)
+static int write_group_freeze(int group_fd, const char *text)
 {
 	auto_close int fd =
 		openat(group_fd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
@@ -158,21 +160,21 @@ static int set_group(int group_fd, const char *text)
 }
 
 /* Each as long as it is still the one that was stopped. */
-static void go_on(const struct processes *list)
+static void resume_processes(const struct processes *list)
 {
 	size_t i;
 
 	for (i = list->count; i-- > 0;) {
 		const struct process *p = &list->items[i];
 
-		if (freeze_start_of(p->pid) == p->start)
+		if (freezer_start_time(p->pid) == p->start)
 			(void)kill(p->pid, SIGCONT);
 	}
 }
 
 /* Hears of each process before it is stopped; the end of the pipe means that
  * the caller is done with it, or dead. */
-static void __attribute__((noreturn)) thaw_at_end(int fd, int group_fd)
+static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 {
 	struct processes list = {0};
 	struct process p;
@@ -183,53 +185,53 @@ static void __attribute__((noreturn)) thaw_at_end(int fd, int group_fd)
 	}
 	/* Both: what a group did not hold in time was stopped. */
 	if (group_fd >= 0)
-		(void)set_group(group_fd, "0");
-	go_on(&list);
+		(void)write_group_freeze(group_fd, "0");
+	resume_processes(&list);
 	_exit(0);
 }
 
-static int start_thawer(struct frozen *f, struct err *err)
+static int start_resumer(struct freezer *f, struct err *err)
 {
 	int ends[2];
 	sigset_t all;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return fail_errno(err, "pipe");
-	f->thawer = fork();
-	if (f->thawer == 0) {
+	f->resumer = fork();
+	if (f->resumer == 0) {
 		(void)sigfillset(&all);
 		(void)sigprocmask(SIG_SETMASK, &all, NULL);
 		(void)setsid();
 		(void)close(ends[1]);
-		thaw_at_end(ends[0], f->group_fd);
+		resume_at_end(ends[0], f->group_fd);
 	}
 	(void)close(ends[0]);
 	f->pipe = ends[1];
-	return f->thawer < 0 ? fail_errno(err, "fork") : 0;
+	return f->resumer < 0 ? fail_errno(err, "fork") : 0;
 }
 
-void freeze_end(struct frozen **frozen)
+void freezer_end(struct freezer **freezer)
 {
-	struct frozen *f = *frozen;
+	struct freezer *f = *freezer;
 
 	if (!f)
 		return;
-	*frozen = NULL;
+	*freezer = NULL;
 	if (f->pipe >= 0)
 		(void)close(f->pipe);
-	while (f->thawer > 0 && waitpid(f->thawer, NULL, 0) < 0 &&
+	while (f->resumer > 0 && waitpid(f->resumer, NULL, 0) < 0 &&
 	       errno == EINTR)
 		;
 	if (f->group_fd >= 0)
 		(void)close(f->group_fd);
-	free(f->done.items);
+	free(f->stopped_list.items);
 	free(f);
 }
 
 /* --- by its control group --- */
 
 /* The group that guard made for a run (cgroup.c), or -1. */
-static int open_group(const char *groups, pid_t init)
+static int open_run_group(const char *groups, pid_t init)
 {
 	auto_free char *file = mem_printf("/proc/%d/cgroup", init);
 	auto_free char *path = NULL;
@@ -253,7 +255,7 @@ static int open_group(const char *groups, pid_t init)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int wait_frozen(int group_fd)
+static int wait_group_frozen(int group_fd)
 {
 	int left_ms = WAIT_MS;
 
@@ -273,21 +275,21 @@ static int wait_frozen(int group_fd)
 }
 
 /* 0; negative: it has to be done by signals. */
-static int freeze_group(struct frozen *f)
+static int freeze_group(struct freezer *f)
 {
-	if (f->group_fd < 0 || set_group(f->group_fd, "1") < 0)
+	if (f->group_fd < 0 || write_group_freeze(f->group_fd, "1") < 0)
 		return -1;
-	if (wait_frozen(f->group_fd) == 0)
+	if (wait_group_frozen(f->group_fd) == 0)
 		return 0;
-	(void)set_group(f->group_fd, "0");
+	(void)write_group_freeze(f->group_fd, "0");
 	return -1;
 }
 
 /* --- stopping --- */
 
-static int wait_still(pid_t pid, int *left_ms, struct err *err)
+static int wait_process_stopped(pid_t pid, int *left_ms, struct err *err)
 {
-	while (!all_still(pid)) {
+	while (!are_threads_stopped(pid)) {
 		if ((*left_ms)-- <= 0)
 			return fail(err, ETIMEDOUT,
 				    "process %d of the run does not stop", pid);
@@ -296,56 +298,59 @@ static int wait_still(pid_t pid, int *left_ms, struct err *err)
 	return 0;
 }
 
-static int stop(struct frozen *f, const struct process *p, int *left_ms,
-		struct err *err)
+static int stop_process(struct freezer *f, const struct process *p,
+			int *left_ms, struct err *err)
 {
-	GROW(f->done.items, f->done.count, f->done.room);
-	f->done.items[f->done.count++] = *p;
+	GROW(f->stopped_list.items, f->stopped_list.count,
+	     f->stopped_list.room);
+	f->stopped_list.items[f->stopped_list.count++] = *p;
 	if (p->stopped)
 		return 0;
 	if (fd_write(f->pipe, p, sizeof(*p)) < 0)
 		return fail_errno(err, "pipe");
 	if (kill(p->pid, SIGSTOP) < 0 && errno != ESRCH)
 		return fail_errno(err, "stop process %d of the run", p->pid);
-	return wait_still(p->pid, left_ms, err);
+	return wait_process_stopped(p->pid, left_ms, err);
 }
 
 /* Whether a parent of it has been stopped, and it has not. */
-static bool is_next(const struct frozen *f, const struct process *p)
+static bool is_unstopped_child(const struct freezer *f, const struct process *p)
 {
-	const struct process *known = find(&f->done, p->pid);
+	const struct process *known =
+		find_listed_process(&f->stopped_list, p->pid);
 
 	return !(known && known->start == p->start) &&
-	       find(&f->done, p->parent);
+	       find_listed_process(&f->stopped_list, p->parent);
 }
 
 /* 1: there were some more, 0: all are still; negative. */
-static int stop_round(struct frozen *f, int *left_ms, struct err *err)
+static int stop_new_descendants(struct freezer *f, int *left_ms,
+				struct err *err)
 {
 	struct processes all = {0};
 	size_t i;
-	int got = read_all(&all, err);
+	int got = read_processes(&all, err);
 	int more = 0;
 
 	for (i = 0; got == 0 && i < all.count; i++) {
-		if (!is_next(f, &all.items[i]))
+		if (!is_unstopped_child(f, &all.items[i]))
 			continue;
 		more = 1;
-		got = stop(f, &all.items[i], left_ms, err);
+		got = stop_process(f, &all.items[i], left_ms, err);
 	}
 	free(all.items);
 	return got < 0 ? got : more;
 }
 
-static int stop_all(struct frozen *f, const struct process *init,
-		    struct err *err)
+static int stop_descendants(struct freezer *f, const struct process *init,
+			    struct err *err)
 {
 	int left_ms = WAIT_MS, rounds = 0, quiet = 0;
-	int got = stop(f, init, &left_ms, err);
+	int got = stop_process(f, init, &left_ms, err);
 
 	/* /proc is not read at one moment: once more when nobody was seen. */
 	while (got >= 0 && quiet < 2) {
-		got = stop_round(f, &left_ms, err);
+		got = stop_new_descendants(f, &left_ms, err);
 		quiet = got ? 0 : quiet + 1;
 		if (rounds++ == ROUNDS_MAX)
 			return fail(err, ETIMEDOUT,
@@ -355,31 +360,31 @@ static int stop_all(struct frozen *f, const struct process *init,
 	return got;
 }
 
-int freeze_begin_in(const char *groups, pid_t init, uint64_t start,
-		    struct frozen **ret, struct err *err)
+int freezer_begin_in(const char *groups, pid_t init, uint64_t start,
+		     struct freezer **ret, struct err *err)
 {
 	struct process first = {.pid = init, .start = start};
-	struct frozen *f;
+	struct freezer *f;
 	int got;
 
-	if (!start || freeze_start_of(init) != start)
+	if (!start || freezer_start_time(init) != start)
 		return fail(err, ESRCH, "the run has just ended");
 	f = mem_zalloc(sizeof(*f));
 	f->pipe = -1;
-	f->group_fd = open_group(groups, init);
-	got = start_thawer(f, err);
+	f->group_fd = open_run_group(groups, init);
+	got = start_resumer(f, err);
 	if (got == 0 && freeze_group(f) < 0)
-		got = stop_all(f, &first, err);
+		got = stop_descendants(f, &first, err);
 	if (got < 0) {
-		freeze_end(&f);
+		freezer_end(&f);
 		return err_context(err, "hold the run still");
 	}
 	*ret = f;
 	return 0;
 }
 
-int freeze_begin(pid_t init, uint64_t start, struct frozen **ret,
-		 struct err *err)
+int freezer_begin(pid_t init, uint64_t start, struct freezer **ret,
+		  struct err *err)
 {
-	return freeze_begin_in("/sys/fs/cgroup", init, start, ret, err);
+	return freezer_begin_in("/sys/fs/cgroup", init, start, ret, err);
 }
