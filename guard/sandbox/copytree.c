@@ -27,28 +27,29 @@ struct link {
 	size_t next; /* in the bucket, counted from 1 */
 };
 
-struct copy {
-	const struct copying *how;
+struct copytree_state {
+	const struct copytree_options *options;
 	int root_fd; /* of the copy */
 	struct link *links;
-	size_t link_count, link_room;
+	size_t link_count, link_capacity;
 	size_t heads[BUCKETS];
 };
 
-static int copy_folder(struct copy *c, int from, int to, const char *path,
-		       unsigned int depth, struct err *err);
+static int copytree_dir(struct copytree_state *c, int from, int to,
+			const char *path, unsigned int depth, struct err *err);
 
-static int ask(const struct copy *c, struct err *err)
+static int check_keep_on(const struct copytree_state *c, struct err *err)
 {
-	return c->how->keep_on(c->how->arg) ? 0
-					    : fail(err, EINTR, "interrupted");
+	return c->options->keep_on(c->options->arg)
+		       ? 0
+		       : fail(err, EINTR, "interrupted");
 }
 
 /* ---- what is said of an entry ---- */
 
 /* to_fd: open, not O_PATH. The times last: all else changes them. */
-static int copy_meta(int from_fd, const struct stat *st, int to_fd,
-		     struct err *err)
+static int copytree_meta(int from_fd, const struct stat *st, int to_fd,
+			 struct err *err)
 {
 	struct timespec times[2] = {st->st_atim, st->st_mtim};
 	AUTO(xattrs) struct xattrs x = {0};
@@ -74,8 +75,8 @@ static int copy_meta(int from_fd, const struct stat *st, int to_fd,
 
 /* ---- contents ---- */
 
-static int copy_file(struct copy *c, int from, const char *name, int to,
-		     struct err *err)
+static int copytree_file(struct copytree_state *c, int from, const char *name,
+			 int to, struct err *err)
 {
 	auto_close int in =
 		beneath_open(from, name, O_RDONLY | O_NONBLOCK, 0, err);
@@ -90,35 +91,36 @@ static int copy_file(struct copy *c, int from, const char *name, int to,
 		     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
 		return fail_errno(err, "make %s", text_quote(name));
-	if (copybytes(in, out, st.st_size, c->how->keep_on, c->how->arg, err) <
-	    0)
+	if (copybytes(in, out, st.st_size, c->options->keep_on, c->options->arg,
+		      err) < 0)
 		return -err->num;
-	return copy_meta(in, &st, out, err);
+	return copytree_meta(in, &st, out, err);
 }
 
 /* ---- files with several names ---- */
 
-static size_t *bucket(struct copy *c, const struct stat *st)
+static size_t *link_bucket(struct copytree_state *c, const struct stat *st)
 {
 	return &c->heads[(st->st_ino ^ st->st_dev) % BUCKETS];
 }
 
-static const char *find_link(struct copy *c, const struct stat *st)
+static const char *find_link(struct copytree_state *c, const struct stat *st)
 {
 	size_t i;
 
-	for (i = *bucket(c, st); i; i = c->links[i - 1].next)
+	for (i = *link_bucket(c, st); i; i = c->links[i - 1].next)
 		if (c->links[i - 1].ino == st->st_ino &&
 		    c->links[i - 1].dev == st->st_dev)
 			return c->links[i - 1].path;
 	return NULL;
 }
 
-static void add_link(struct copy *c, const struct stat *st, const char *path)
+static void add_link(struct copytree_state *c, const struct stat *st,
+		     const char *path)
 {
-	size_t *head = bucket(c, st);
+	size_t *head = link_bucket(c, st);
 
-	GROW(c->links, c->link_count, c->link_room);
+	GROW(c->links, c->link_count, c->link_capacity);
 	c->links[c->link_count++] = (struct link){
 		.dev = st->st_dev,
 		.ino = st->st_ino,
@@ -131,16 +133,17 @@ static void add_link(struct copy *c, const struct stat *st, const char *path)
 /* ---- everything but folders ---- */
 
 /* Its link would cost a sync, and nobody can tell a copy from it. */
-static bool is_settled(const struct copy *c, const struct stat *st)
+static bool is_unwritten(const struct copytree_state *c, const struct stat *st)
 {
-	return st->st_nlink == 1 && st->st_ctim.tv_sec < c->how->settled;
+	return st->st_nlink == 1 &&
+	       st->st_ctim.tv_sec < c->options->unwritten_before;
 }
 
 /* 1: what cannot be copied may be linked. */
-static int bring_copy(struct copy *c, int from, const char *name, int to,
-		      struct err *err)
+static int try_copytree_file(struct copytree_state *c, int from,
+			     const char *name, int to, struct err *err)
 {
-	int rc = copy_file(c, from, name, to, err);
+	int rc = copytree_file(c, from, name, to, err);
 
 	if (rc == 0 || rc == -EINTR)
 		return rc;
@@ -148,29 +151,31 @@ static int bring_copy(struct copy *c, int from, const char *name, int to,
 	return 1;
 }
 
-static int bring(struct copy *c, int from, const char *name,
-		 const struct stat *st, int to, struct err *err)
+static int link_or_copy(struct copytree_state *c, int from, const char *name,
+			const struct stat *st, int to, struct err *err)
 {
 	bool file = S_ISREG(st->st_mode);
 	int rc;
 
 	if (file && st->st_nlink == 1 && st->st_size > LINK_MAX_BYTES)
-		return copy_file(c, from, name, to, err);
-	rc = file && is_settled(c, st) ? bring_copy(c, from, name, to, err) : 1;
+		return copytree_file(c, from, name, to, err);
+	rc = file && is_unwritten(c, st)
+		     ? try_copytree_file(c, from, name, to, err)
+		     : 1;
 	if (rc <= 0)
 		return rc;
 	if (linkat(from, name, to, name, 0) == 0)
 		return 0;
 	if (!file)
 		return fail_errno(err, "link %s", text_quote(name));
-	return copy_file(c, from, name, to, err);
+	return copytree_file(c, from, name, to, err);
 }
 
 /* Names of one lower file are one file in the copy, too: the layer itself
  * would make two of them. */
-static int bring_named(struct copy *c, int from, const char *name,
-		       const struct stat *st, int to, const char *path,
-		       struct err *err)
+static int link_or_copy_hardlink(struct copytree_state *c, int from,
+				 const char *name, const struct stat *st,
+				 int to, const char *path, struct err *err)
 {
 	const char *first = find_link(c, st);
 	int rc;
@@ -180,7 +185,7 @@ static int bring_named(struct copy *c, int from, const char *name,
 			return fail_errno(err, "link %s", text_quote(name));
 		return 0;
 	}
-	rc = bring(c, from, name, st, to, err);
+	rc = link_or_copy(c, from, name, st, to, err);
 	if (rc == 0)
 		add_link(c, st, path);
 	return rc;
@@ -188,21 +193,22 @@ static int bring_named(struct copy *c, int from, const char *name,
 
 /* ---- folders ---- */
 
-static int copy_entry(struct copy *c, int from, const char *name, int to,
-		      const char *parent, unsigned int depth, struct err *err)
+static int copytree_entry(struct copytree_state *c, int from, const char *name,
+			  int to, const char *parent, unsigned int depth,
+			  struct err *err)
 {
 	auto_free char *path = path_join(parent, name);
 	auto_close int in = -1, out = -1;
 	struct stat st;
 
-	if (ask(c, err) < 0)
+	if (check_keep_on(c, err) < 0)
 		return -err->num;
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail_errno(err, "%s", text_quote(name));
 	if (!S_ISDIR(st.st_mode) && st.st_nlink > 1)
-		return bring_named(c, from, name, &st, to, path, err);
+		return link_or_copy_hardlink(c, from, name, &st, to, path, err);
 	if (!S_ISDIR(st.st_mode))
-		return bring(c, from, name, &st, to, err);
+		return link_or_copy(c, from, name, &st, to, err);
 	in = beneath_open(from, name, O_RDONLY | O_DIRECTORY, 0, err);
 	if (in < 0)
 		return in;
@@ -211,11 +217,11 @@ static int copy_entry(struct copy *c, int from, const char *name, int to,
 	out = beneath_open(to, name, O_RDONLY | O_DIRECTORY, 0, err);
 	if (out < 0)
 		return out;
-	return copy_folder(c, in, out, path, depth + 1, err);
+	return copytree_dir(c, in, out, path, depth + 1, err);
 }
 
-static int copy_folder(struct copy *c, int from, int to, const char *path,
-		       unsigned int depth, struct err *err)
+static int copytree_dir(struct copytree_state *c, int from, int to,
+			const char *path, unsigned int depth, struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	struct stat st;
@@ -230,20 +236,20 @@ static int copy_folder(struct copy *c, int from, int to, const char *path,
 	    faccessat(from, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return fail(err, EXDEV, "a folder that cannot be emptied");
 	for (i = 0; i < list.count; i++)
-		if (copy_entry(c, from, list.items[i].name, to, path, depth,
-			       err) < 0)
+		if (copytree_entry(c, from, list.items[i].name, to, path, depth,
+				   err) < 0)
 			return err_context(err, "%s",
 					   text_quote(list.items[i].name));
-	return copy_meta(from, &st, to, err);
+	return copytree_meta(from, &st, to, err);
 }
 
 int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
-	     const struct copying *how, struct err *err)
+	     const struct copytree_options *options, struct err *err)
 {
 	auto_close int from =
 		beneath_open(from_fd, name, O_RDONLY | O_DIRECTORY, 0, err);
 	auto_close int to = -1;
-	struct copy c = {.how = how};
+	struct copytree_state c = {.options = options};
 	size_t i;
 	int rc;
 
@@ -255,7 +261,7 @@ int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
 	if (to < 0)
 		return to;
 	c.root_fd = to;
-	rc = copy_folder(&c, from, to, "", 0, err);
+	rc = copytree_dir(&c, from, to, "", 0, err);
 	for (i = 0; i < c.link_count; i++)
 		free(c.links[i].path);
 	free(c.links);

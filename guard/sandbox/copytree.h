@@ -17,13 +17,13 @@
 
 #include "base/err.h"
 
-struct copying {
+struct copytree_options {
 	/* Asked before every entry and every 8 MiB of a copy. */
 	bool (*keep_on)(void *arg);
 	void *arg;
 	/* Seconds of the clock: nobody has a file open for writing whose time
 	 * of change is before that. 0: that is not known of any. */
-	time_t settled;
+	time_t unwritten_before;
 };
 
 /*
@@ -31,6 +31,6 @@ struct copying {
  * from_fd. What was made until an error stays: the caller removes it.
  */
 int copytree(int from_fd, const char *name, int to_fd, const char *to_name,
-	     const struct copying *how, struct err *err);
+	     const struct copytree_options *how, struct err *err);
 
 #endif

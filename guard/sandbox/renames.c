@@ -21,7 +21,7 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/dirtree.h"
-#include "guard/sandbox/mend.h"
+#include "guard/sandbox/rename_exdev.h"
 
 /* Linux 6.6: the one who is asked runs at once where the asker ran. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
@@ -298,7 +298,7 @@ work(const struct renames *r, uint64_t id, const struct name *from,
      const struct name *to, unsigned int flags, const char *temporary)
 {
 	struct waiting w = {r->listener, id};
-	struct mend m = {
+	struct exdev_rename m = {
 		.from_fd = from->parent_fd,
 		.from = from->last,
 		.to_fd = to->parent_fd,
@@ -317,7 +317,7 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
-	rc = flags & RENAME_EXCHANGE ? exchange(from, to) : mend_rename(&m);
+	rc = flags & RENAME_EXCHANGE ? exchange(from, to) : rename_exdev(&m);
 	reply(r, id, rc == -EINTR ? EXDEV : -rc, false);
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
 }

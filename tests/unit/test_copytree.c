@@ -56,7 +56,7 @@ static ino_t inode_of(const char *path)
 
 static int copy(time_t settled)
 {
-	struct copying how = {always, NULL, settled};
+	struct copytree_options how = {always, NULL, settled};
 	struct err err;
 
 	return copytree(top, "from", top, "to", &how, &err);
@@ -118,7 +118,7 @@ static void test_a_no_in_a_copy_ends_it(void **state)
 	(void)state;
 	for (i = 1; rc == -EINTR; i++) {
 		int left = i;
-		struct copying how = {some_times, &left, LATER};
+		struct copytree_options how = {some_times, &left, LATER};
 
 		rc = copytree(top, "from", top, "to", &how, &err);
 		if (rc < 0)

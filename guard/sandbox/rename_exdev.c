@@ -1,4 +1,4 @@
-#include "guard/sandbox/mend.h"
+#include "guard/sandbox/rename_exdev.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "base/dirtree.h"
 
-static int rename_it(const struct mend *m, const char *from, int from_fd)
+static int rename_to_target(const struct exdev_rename *m, const char *from,
+			    int from_fd)
 {
 	unsigned int flags = m->no_replace ? RENAME_NOREPLACE : 0;
 
@@ -21,7 +22,7 @@ static int rename_it(const struct mend *m, const char *from, int from_fd)
 
 /* What the kernel would have looked at after the layer had refused: before
  * much is copied for nothing. */
-static int look_at_target(const struct mend *m)
+static int check_rename_target(const struct exdev_rename *m)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int fd = -1;
@@ -40,7 +41,7 @@ static int look_at_target(const struct mend *m)
 	return list.count ? -ENOTEMPTY : 0;
 }
 
-static int undo(const struct mend *m, int num)
+static int undo_copied_tree(const struct exdev_rename *m, int num)
 {
 	struct err ignored;
 
@@ -50,7 +51,8 @@ static int undo(const struct mend *m, int num)
 
 /* Somebody has written to what was copied: that is the file, then. One that
  * was linked has two names. */
-static bool was_written(int in, const char *name, const struct timespec *began)
+static bool was_written_since(int in, const char *name,
+			      const struct timespec *began)
 {
 	struct stat st;
 
@@ -61,10 +63,10 @@ static bool was_written(int in, const char *name, const struct timespec *began)
 		 st.st_ctim.tv_nsec >= began->tv_nsec));
 }
 
-static int hand_over(int in, int out, const char *name,
-		     const struct timespec *began)
+static int move_late_entry(int in, int out, const char *name,
+			   const struct timespec *began)
 {
-	if (was_written(in, name, began))
+	if (was_written_since(in, name, began))
 		return renameat(in, name, out, name);
 	if (linkat(in, name, out, name, 0) < 0 && errno != EEXIST)
 		return -1;
@@ -75,9 +77,9 @@ static int hand_over(int in, int out, const char *name,
  * Empties and removes the first tree. What came into it since it was read
  * goes into the second; what cannot go stays: nothing is lost.
  */
-static int remove_first(int from_fd, const char *from, int to_fd,
-			const char *to, const struct timespec *began,
-			struct err *err)
+static int remove_source_tree(int from_fd, const char *from, int to_fd,
+			      const char *to, const struct timespec *began,
+			      struct err *err)
 {
 	AUTO(dirlist) struct dirlist list = {0};
 	auto_close int in =
@@ -100,9 +102,10 @@ static int remove_first(int from_fd, const char *from, int to_fd,
 
 		if (list.items[i].type == DT_DIR) {
 			(void)mkdirat(out, name, 0700);
-			if (remove_first(in, name, out, name, began, err) < 0)
+			if (remove_source_tree(in, name, out, name, began,
+					       err) < 0)
 				return -err->num;
-		} else if (hand_over(in, out, name, began) < 0) {
+		} else if (move_late_entry(in, out, name, began) < 0) {
 			return fail_errno(err, "%s", text_quote(name));
 		}
 	}
@@ -111,27 +114,28 @@ static int remove_first(int from_fd, const char *from, int to_fd,
 	return 0;
 }
 
-int mend_rename(const struct mend *m)
+int rename_exdev(const struct exdev_rename *m)
 {
 	struct timespec began; /* by the clock of the files' times */
 	struct err err;
-	int rc = rename_it(m, m->from, m->from_fd);
+	int rc = rename_to_target(m, m->from, m->from_fd);
 
 	if (rc != -EXDEV)
 		return rc;
-	rc = look_at_target(m);
+	rc = check_rename_target(m);
 	if (rc < 0)
 		return rc;
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &began);
 	if (copytree(m->from_fd, m->from, m->to_fd, m->temporary, &m->how,
 		     &err) < 0)
-		return undo(m, err.num == EINTR ? -EINTR : -EXDEV);
+		return undo_copied_tree(m, err.num == EINTR ? -EINTR : -EXDEV);
 	if (!m->how.keep_on(m->how.arg))
-		return undo(m, -EINTR);
-	rc = rename_it(m, m->temporary, m->to_fd);
+		return undo_copied_tree(m, -EINTR);
+	rc = rename_to_target(m, m->temporary, m->to_fd);
 	if (rc < 0)
-		return undo(m, rc);
+		return undo_copied_tree(m, rc);
 	/* Done, as everybody sees it. */
-	(void)remove_first(m->from_fd, m->from, m->to_fd, m->to, &began, &err);
+	(void)remove_source_tree(m->from_fd, m->from, m->to_fd, m->to, &began,
+				 &err);
 	return 0;
 }

@@ -7,25 +7,25 @@
  * Runs in a process with the run's own rights; paths are below open folders,
  * so that nobody can lead it elsewhere.
  */
-#ifndef GUARD_SANDBOX_MEND_H
-#define GUARD_SANDBOX_MEND_H
+#ifndef GUARD_SANDBOX_RENAME_EXDEV_H
+#define GUARD_SANDBOX_RENAME_EXDEV_H
 
 #include <stdbool.h>
 
 #include "guard/sandbox/copytree.h"
 
-struct mend {
+struct exdev_rename {
 	int from_fd, to_fd; /* the folders that hold the two names, O_PATH */
 	const char *from, *to;
 	const char *temporary; /* a name that is free in to_fd */
 	bool no_replace;
-	struct copying how; /* keep_on says false: undo, -EINTR */
+	struct copytree_options how; /* keep_on says false: undo, -EINTR */
 };
 
 /*
  * Tries the plain rename first. 0 or what rename(2) would give as a negative
  * errno; -EXDEV also for whatever cannot be mended. -EINTR: keep_on said no.
  */
-int mend_rename(const struct mend *m);
+int rename_exdev(const struct exdev_rename *m);
 
 #endif
