@@ -248,18 +248,18 @@ static void report_exhaustion(const struct sandbox *sb)
 
 static void report_failed_rename(const struct sandbox *sb)
 {
-	enum sandbox_unrenamed how;
-	const char *name = sandbox_unrenamed(sb, &how);
+	enum sandbox_refused_rename how;
+	const char *name = sandbox_refused_rename(sb, &how);
 
 	if (!name)
 		return;
-	if (how == SANDBOX_UNSEEN)
+	if (how == SANDBOX_RENAME_UNREADABLE)
 		output_warn("%s, which lets nobody look into it, renamed "
 			    "something in the run and failed: if that was a "
 			    "folder that is older than the run, it could not "
 			    "(EXDEV); mv before it does it",
 			    text_quote(name));
-	else if (how == SANDBOX_UNEXCHANGED)
+	else if (how == SANDBOX_EXCHANGE_REFUSED)
 		output_warn("the folder %s could not be exchanged with another "
 			    "in the run (EXDEV): one of both is older than the "
 			    "run, and its layer cannot do that in one step; "

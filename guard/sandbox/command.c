@@ -155,9 +155,10 @@ static int run_command(void *arg)
 		(void)tcsetpgrp(s->slave_fd, getpid());
 	inherited_state_restore(&s->inherited_state);
 	environ = (char **)(uintptr_t)s->policy->envp;
-	if (s->filters->renames.len)
-		b->listener = filter_load_asking(s->filters->renames.data,
-						 s->filters->renames.len);
+	if (s->filters->rename_notifier.len)
+		b->listener =
+			filter_load_asking(s->filters->rename_notifier.data,
+					   s->filters->rename_notifier.len);
 	(void)execvp(s->policy->argv[0], s->policy->argv);
 	num = errno;
 	if (num == EACCES && !strchr(s->policy->argv[0], '/') &&

@@ -45,7 +45,7 @@ void filters_free(struct filters *f)
 {
 	buf_free(&f->calls);
 	buf_free(&f->arguments);
-	buf_free(&f->renames);
+	buf_free(&f->rename_notifier);
 }
 
 /* ---- one instruction after the other ---- */
@@ -486,7 +486,7 @@ int filters_make(const struct filter_wishes *w, struct filters *ret,
 	make_calls(w, &f.calls);
 	make_arguments(w, &f.arguments);
 	if (!w->nested)
-		make_renames(&f.renames);
+		make_renames(&f.rename_notifier);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);
 		return fail(err, E2BIG, "the seccomp filter is too long");

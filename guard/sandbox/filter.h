@@ -28,7 +28,7 @@
 struct filters {
 	struct buf calls; /* arrays of struct sock_filter */
 	struct buf arguments;
-	struct buf renames;
+	struct buf rename_notifier;
 };
 
 void filters_free(struct filters *f);

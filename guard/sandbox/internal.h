@@ -29,7 +29,7 @@
 #include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/fd_message.h"
-#include "guard/sandbox/renames.h"
+#include "guard/sandbox/rename_notifier.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/kernel_quotas.h"
 
@@ -45,7 +45,8 @@ enum message_type {
 	MESSAGE_RESUMED, /* somebody else than guard let it go on */
 	MESSAGE_WANTS_INPUT, /* the command wants to read its terminal */
 	MESSAGE_CONTINUED, /* the answer to MESSAGE_CONTINUE: it goes on */
-	MESSAGE_RENAME_REFUSED, /* value, text: as of sandbox_unrenamed() */
+	MESSAGE_RENAME_REFUSED, /* value, text: as of sandbox_refused_rename()
+				 */
 	MESSAGE_FD_EXHAUSTION, /* text: a struct full */
 	MESSAGE_STDIO_OFFSET, /* value: a descriptor; text: how far it was read
 			       */
@@ -114,7 +115,7 @@ struct setup {
 	char **missed; /* those that somebody will miss; NULL: none */
 
 	/* pid 1's own: */
-	struct renames_begin begin;
+	struct rename_notifier_clock begin;
 	int tmp_fd, var_tmp_fd; /* opened again, in its mount namespace */
 	int resolv_fd; /* the file behind /etc/resolv.conf when it would be
 			  hidden, else -1 */

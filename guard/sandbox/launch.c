@@ -243,17 +243,17 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		    policy->net == SANDBOX_NET_HOST);
 	/* Else its commands are no more confined than that, and nothing is
 	 * moved for them. */
-	if (sb->filters.renames.len)
+	if (sb->filters.rename_notifier.len)
 		sb->watch.kernel_quotas.init = sb->pid;
 	*ret = TAKE(sb);
 	return 0;
 }
 
-const char *sandbox_unrenamed(const struct sandbox *sb,
-			      enum sandbox_unrenamed *ret_how)
+const char *sandbox_refused_rename(const struct sandbox *sb,
+				   enum sandbox_refused_rename *ret_how)
 {
-	*ret_how = sb->unrenamed_how;
-	return sb->unrenamed;
+	*ret_how = sb->refused_rename_how;
+	return sb->refused_rename;
 }
 
 const char *sandbox_exhausted(const struct sandbox *sb,
@@ -366,6 +366,6 @@ void sandbox_free(struct sandbox **sb)
 	free(b->setup.tmp_path);
 	free(b->setup.var_tmp_path);
 	free(b->command);
-	free(b->unrenamed);
+	free(b->refused_rename);
 	free(b);
 }

@@ -32,8 +32,8 @@ struct sandbox {
 	struct cgroup cgroup;
 	struct pasta pasta;
 	bool network_lost;
-	char *unrenamed; /* see sandbox_unrenamed() */
-	enum sandbox_unrenamed unrenamed_how;
+	char *refused_rename; /* see sandbox_refused_rename() */
+	enum sandbox_refused_rename refused_rename_how;
 	struct watch watch;
 	int64_t next_watch, next_tick; /* 0: there is none */
 	enum sandbox_wish (*tick)(void *arg, int *ret_next_ms);

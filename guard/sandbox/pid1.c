@@ -12,7 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "guard/sandbox/renames.h"
+#include "guard/sandbox/rename_notifier.h"
 
 /* A visitor's command has so long from SIGHUP to SIGKILL. */
 #define GRACE_MS 2000
@@ -25,8 +25,8 @@ struct pid1 {
 	bool stopped;
 	bool exec_ended; /* a visitor's command has ended */
 	int grace_ms; /* until it is killed; 0: it is not to be */
-	struct renames renames;
-	bool told_refused, reported_exhaustion;
+	struct rename_notifier rename_notifier;
+	bool reported_refused, reported_exhaustion;
 };
 
 /* ---- its ends ---- */
@@ -45,13 +45,15 @@ static void give_up_terminal(const struct setup *s)
 }
 
 /* Once: the first folder that could not be renamed. */
-static void tell_refused(struct pid1 *p)
+static void report_refused_rename(struct pid1 *p)
 {
-	if (p->told_refused || !*p->renames.refused || p->s->socket < 0)
+	if (p->reported_refused || !*p->rename_notifier.refused ||
+	    p->s->socket < 0)
 		return;
-	p->told_refused = true;
+	p->reported_refused = true;
 	(void)message_send(p->s->socket, MESSAGE_RENAME_REFUSED,
-			   (int)p->renames.refused_how, p->renames.refused, -1);
+			   (int)p->rename_notifier.refused_how,
+			   p->rename_notifier.refused, -1);
 }
 
 /* The same of the first program that had all its files open. */
@@ -59,11 +61,11 @@ static void report_fd_exhaustion(struct pid1 *p)
 {
 	char text[FD_EXHAUSTION_TEXT_LEN];
 
-	if (p->reported_exhaustion || !p->renames.fd_exhaustion.max_count ||
-	    p->s->socket < 0)
+	if (p->reported_exhaustion ||
+	    !p->rename_notifier.fd_exhaustion.max_count || p->s->socket < 0)
 		return;
 	p->reported_exhaustion = true;
-	fd_exhaustion_format(&p->renames.fd_exhaustion, text);
+	fd_exhaustion_format(&p->rename_notifier.fd_exhaustion, text);
 	(void)message_send(p->s->socket, MESSAGE_FD_EXHAUSTION, 0, text, -1);
 }
 
@@ -97,14 +99,15 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 	int ignored;
 	pid_t pid;
 
-	renames_close(&p->renames);
-	tell_refused(p);
+	rename_notifier_close(&p->rename_notifier);
+	report_refused_rename(p);
 	report_fd_exhaustion(p);
 	(void)kill(-1, SIGKILL);
 	/* A rename that was not undone in time leaves its copy to us. */
 	while ((pid = waitpid(-1, &ignored, 0)) > 0 || errno == EINTR)
 		if (pid > 0)
-			(void)renames_reap(&p->renames, pid, ignored);
+			(void)rename_notifier_reap(&p->rename_notifier, pid,
+						   ignored);
 	tell_places(p->s);
 	give_up_terminal(p->s);
 	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
@@ -175,7 +178,8 @@ static void reap(struct pid1 *p)
 		bool ended = WIFEXITED(status) || WIFSIGNALED(status);
 
 		if (pid != p->command && ended)
-			(void)renames_reap(&p->renames, pid, status);
+			(void)rename_notifier_reap(&p->rename_notifier, pid,
+						   status);
 		if (pid != p->command || p->exec_ended)
 			continue;
 		if (WIFSTOPPED(status))
@@ -197,7 +201,7 @@ static void release(struct pid1 *p)
 	int num = command_start(p->s, &p->command, &listener);
 	struct err err = {0};
 
-	renames_open(&p->renames, p->s->begin, listener);
+	rename_notifier_open(&p->rename_notifier, p->s->begin, listener);
 	if (num == 0) {
 		(void)message_send(p->s->socket, MESSAGE_STARTED, 0, NULL, -1);
 		return;
@@ -311,9 +315,9 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 
 	listen_for_ends(p);
 	fds[1] = (struct pollfd){.fd = p->signal_fd, .events = POLLIN};
-	while (!p->exec_ended || p->renames.listener >= 0) {
+	while (!p->exec_ended || p->rename_notifier.listener >= 0) {
 		fds[0] = (struct pollfd){.fd = p->s->socket, .events = POLLIN};
-		fds[2] = (struct pollfd){.fd = p->renames.listener,
+		fds[2] = (struct pollfd){.fd = p->rename_notifier.listener,
 					 .events = POLLIN};
 		fds[3] = (struct pollfd){.fd = p->s->exec_socket_fd,
 					 .events = POLLIN};
@@ -327,12 +331,12 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 		if (got <= 0)
 			continue;
 		if (fds[2].revents & POLLIN)
-			renames_answer(&p->renames);
+			rename_notifier_answer(&p->rename_notifier);
 		else if (fds[2].revents)
-			renames_hang_up(&p->renames);
+			rename_notifier_hang_up(&p->rename_notifier);
 		if (fds[1].revents)
 			reap(p);
-		tell_refused(p);
+		report_refused_rename(p);
 		report_fd_exhaustion(p);
 		if (fds[0].revents)
 			listen_to_guard(p);
@@ -344,15 +348,16 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 
 void pid1_main(struct setup *s)
 {
-	struct pid1 p = {.s = s, .renames = {.listener = -1}};
+	struct pid1 p = {.s = s, .rename_notifier = {.listener = -1}};
 
-	s->begin = renames_begin();
+	s->begin = rename_notifier_clock();
 	supervise(&p);
 }
 
 void pid1_exec(struct setup *s)
 {
-	struct pid1 p = {.s = s, .is_exec = true, .renames = {.listener = -1}};
+	struct pid1 p = {
+		.s = s, .is_exec = true, .rename_notifier = {.listener = -1}};
 
 	supervise(&p);
 }

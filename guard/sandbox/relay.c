@@ -218,12 +218,13 @@ static bool take_signal(struct sandbox *sb)
 	return true;
 }
 
-static void keep_refused(struct sandbox *sb, const struct message *message)
+static void keep_refused_rename(struct sandbox *sb,
+				const struct message *message)
 {
-	if (sb->unrenamed)
+	if (sb->refused_rename)
 		return;
-	sb->unrenamed = mem_strdup(message->text);
-	sb->unrenamed_how = (enum sandbox_unrenamed)message->value;
+	sb->refused_rename = mem_strdup(message->text);
+	sb->refused_rename_how = (enum sandbox_refused_rename)message->value;
 }
 
 /* What was seen first is told. */
@@ -252,7 +253,7 @@ static void take_result(struct sandbox *sb, const struct message *message)
 		sb->has_status = true;
 		break;
 	case MESSAGE_RENAME_REFUSED:
-		keep_refused(sb, message);
+		keep_refused_rename(sb, message);
 		break;
 	case MESSAGE_FD_EXHAUSTION:
 		keep_fd_exhaustion(sb, message);

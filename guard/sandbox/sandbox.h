@@ -149,13 +149,13 @@ struct sandbox_result {
  * file, which it could have outside (EXDEV); NULL: none. The name is the run's.
  * UNSEEN: the name of a program that let nobody see what it renamed, and then
  * ended with a failure. */
-enum sandbox_unrenamed {
-	SANDBOX_UNRENAMED,
-	SANDBOX_UNEXCHANGED,
-	SANDBOX_UNSEEN,
+enum sandbox_refused_rename {
+	SANDBOX_RENAME_REFUSED,
+	SANDBOX_EXCHANGE_REFUSED,
+	SANDBOX_RENAME_UNREADABLE,
 };
-const char *sandbox_unrenamed(const struct sandbox *sb,
-			      enum sandbox_unrenamed *ret_how);
+const char *sandbox_refused_rename(const struct sandbox *sb,
+				   enum sandbox_refused_rename *ret_how);
 
 /* A program of the run that had as many files open as it may, or nearly, or
  * failed while the run had all that it may of inotify: its name (the run's; as

@@ -16,8 +16,8 @@
  * itself in with Landlock, nothing is mended from then on), and what a path
  * means to the caller must be what it means here (no magic links of /proc).
  */
-#ifndef GUARD_SANDBOX_RENAMES_H
-#define GUARD_SANDBOX_RENAMES_H
+#ifndef GUARD_SANDBOX_RENAME_NOTIFIER_H
+#define GUARD_SANDBOX_RENAME_NOTIFIER_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -27,54 +27,56 @@
 #include "guard/sandbox/fd_exhaustion.h"
 #include "guard/sandbox/sandbox.h"
 
-#define RENAMES_WORKERS 16
+#define RENAME_NOTIFIER_WORKERS 16
 
 /* When nothing of the run was there yet, in seconds of both clocks. */
-struct renames_begin {
+struct rename_notifier_clock {
 	time_t real, boot;
 };
 
-struct renames {
-	struct renames_begin begin;
+struct rename_notifier {
+	struct rename_notifier_clock begin;
 	int listener; /* -1: nobody asks */
 	bool closed; /* all is left to the kernel */
-	struct renames_worker {
+	struct rename_notifier_worker {
 		pid_t pid; /* 0: free */
 		int to_fd;
 		char temporary[48];
 		char name[NAME_MAX + 1]; /* what is to be renamed */
-		enum sandbox_unrenamed how; /* it fails, if it does */
-	} workers[RENAMES_WORKERS];
+		enum sandbox_refused_rename how; /* it fails, if it does */
+	} workers[RENAME_NOTIFIER_WORKERS];
 	/* The first folder that could not be renamed after all (EXDEV); "":
 	 * there was none. */
 	char refused[NAME_MAX + 1];
-	enum sandbox_unrenamed refused_how; /* SANDBOX_UNSEEN: of whom */
+	enum sandbox_refused_rename
+		refused_how; /* SANDBOX_RENAME_UNREADABLE: of whom */
 	/* Renamed something and let nobody see what; 0: there was none. */
-	pid_t unseen;
+	pid_t unreadable_pid;
 	struct fd_exhaustion
 		fd_exhaustion; /* the first program that ended so */
 };
 
 /* The moment it is. */
-struct renames_begin renames_begin(void);
+struct rename_notifier_clock rename_notifier_clock(void);
 
 /* begin: of the run, a visitor's too: what the run's own command writes to is
  * not moved away under it. listener: from filter_load_asking(), taken over; -1
  * is fine. */
-void renames_open(struct renames *r, struct renames_begin begin, int listener);
+void rename_notifier_open(struct rename_notifier *r,
+			  struct rename_notifier_clock begin, int listener);
 
 /* Takes one question; never blocks on an empty listener that poll(2) has
  * reported. */
-void renames_answer(struct renames *r);
+void rename_notifier_answer(struct rename_notifier *r);
 
 /* Nobody is left who could ask. */
-void renames_hang_up(struct renames *r);
+void rename_notifier_hang_up(struct rename_notifier *r);
 
 /* A child of pid 1 has ended, with that status; true when it was a worker. */
-bool renames_reap(struct renames *r, pid_t pid, int status);
+bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status);
 
 /* Ends all workers, waits for them a short while and removes what they left
  * unfinished. */
-void renames_close(struct renames *r);
+void rename_notifier_close(struct rename_notifier *r);
 
 #endif

@@ -1,4 +1,4 @@
-#include "guard/sandbox/renames.h"
+#include "guard/sandbox/rename_notifier.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,13 +32,13 @@
 /* What a worker ends with when its answer was EXDEV. */
 #define STATUS_REFUSED 1
 
-/* How long renames_close() waits for workers to undo what they did. */
+/* How long rename_notifier_close() waits for workers to undo what they did. */
 #define UNDO_MS 2000
 
 /* The structures of newer kernels are longer. */
-union question {
-	struct seccomp_notif is;
-	char room[256];
+union rename_notification {
+	struct seccomp_notif notif;
+	char bytes[256];
 };
 
 /* One of the two names in a question. */
@@ -55,12 +55,14 @@ static void name_free(struct name *n)
 		(void)close(n->parent_fd);
 }
 
-static void reply(const struct renames *r, uint64_t id, int num, bool go_on)
+static void reply_to_notification(const struct rename_notifier *r, uint64_t id,
+				  int num, bool let_kernel_continue)
 {
 	struct seccomp_notif_resp answer = {
 		.id = id,
 		.error = -num,
-		.flags = go_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0,
+		.flags = let_kernel_continue ? SECCOMP_USER_NOTIF_FLAG_CONTINUE
+					     : 0,
 	};
 
 	/* ENOENT: the caller is gone. */
@@ -71,17 +73,18 @@ static void reply(const struct renames *r, uint64_t id, int num, bool go_on)
 
 /* Whether all of a text was there, with its end; -1 page at a time is what
  * process_vm_readv(2) reads or does not. */
-static bool read_text(pid_t pid, uint64_t address, char *text, size_t room)
+static bool read_caller_text(pid_t pid, uint64_t address, char *text,
+			     size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), done = 0;
 
-	while (done < room) {
+	while (done < bytes) {
 		size_t len = page - (size_t)((address + done) % page);
 		struct iovec here, there;
 		ssize_t got;
 
-		if (len > room - done)
-			len = room - done;
+		if (len > bytes - done)
+			len = bytes - done;
 		here = (struct iovec){text + done, len};
 		there = (struct iovec){(void *)(uintptr_t)(address + done),
 				       len};
@@ -96,7 +99,7 @@ static bool read_text(pid_t pid, uint64_t address, char *text, size_t room)
 }
 
 /* Where the path starts, as a path of ours. */
-static void start_of(pid_t pid, const struct name *n, char text[48])
+static void caller_start_path(pid_t pid, const struct name *n, char text[48])
 {
 	if (n->path[0] == '/')
 		(void)snprintf(text, 48, "/");
@@ -107,13 +110,13 @@ static void start_of(pid_t pid, const struct name *n, char text[48])
 }
 
 /* The cheap look that ends nearly all questions. */
-static bool is_folder(pid_t pid, const struct name *n)
+static bool is_caller_dir(pid_t pid, const struct name *n)
 {
 	char start[48], path[PATH_MAX];
 	struct stat st;
 	int len;
 
-	start_of(pid, n, start);
+	caller_start_path(pid, n, start);
 	len = snprintf(path, sizeof(path), "%s/%s", start, n->path);
 	return len < (int)sizeof(path) &&
 	       fstatat(AT_FDCWD, path, &st,
@@ -123,7 +126,7 @@ static bool is_folder(pid_t pid, const struct name *n)
 
 /* Opens the folder that holds the last part. Slashes behind that are fine:
  * it is a folder. "." and ".." have errors of their own. */
-static bool open_parent(pid_t pid, struct name *n)
+static bool open_rename_parent(pid_t pid, struct name *n)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -133,7 +136,7 @@ static bool open_parent(pid_t pid, struct name *n)
 	char text[48];
 	size_t len = strlen(n->path), begin;
 
-	start_of(pid, n, text);
+	caller_start_path(pid, n, text);
 	start = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	while (len && n->path[len - 1] == '/')
 		len--;
@@ -171,26 +174,26 @@ static bool on_one_layer(const struct name *from, const struct name *to)
 }
 
 /* Not dumpable: memory and descriptors are nobody's to see. */
-static bool read_path(struct renames *r, pid_t pid, uint64_t address,
-		      struct name *n)
+static bool read_caller_path(struct rename_notifier *r, pid_t pid,
+			     uint64_t address, struct name *n)
 {
 	errno = 0;
-	if (read_text(pid, address, n->path, sizeof(n->path)))
+	if (read_caller_text(pid, address, n->path, sizeof(n->path)))
 		return true;
 	if (errno == EPERM)
-		r->unseen = pid;
+		r->unreadable_pid = pid;
 	return false;
 }
 
 /* An exchange is the same one way and the other: the first is a folder. */
-static bool has_folder(pid_t pid, struct name *from, struct name *to,
-		       unsigned int flags)
+static bool put_dir_first(pid_t pid, struct name *from, struct name *to,
+			  unsigned int flags)
 {
 	struct name other;
 
-	if (is_folder(pid, from))
+	if (is_caller_dir(pid, from))
 		return true;
-	if (!(flags & RENAME_EXCHANGE) || !is_folder(pid, to))
+	if (!(flags & RENAME_EXCHANGE) || !is_caller_dir(pid, to))
 		return false;
 	other = *from;
 	*from = *to;
@@ -199,9 +202,10 @@ static bool has_folder(pid_t pid, struct name *from, struct name *to,
 }
 
 /* Fills both names' folders and the flags. */
-static bool understand(struct renames *r, const struct seccomp_notif *q,
-		       struct name *from, struct name *to,
-		       unsigned int *ret_flags)
+static bool read_rename_arguments(struct rename_notifier *r,
+				  const struct seccomp_notif *q,
+				  struct name *from, struct name *to,
+				  unsigned int *ret_flags)
 {
 	pid_t pid = (pid_t)q->pid;
 	uint64_t addresses[2];
@@ -223,14 +227,14 @@ static bool understand(struct renames *r, const struct seccomp_notif *q,
 		if (q->data.nr == SYS_renameat2)
 			*ret_flags = (unsigned int)q->data.args[4];
 	}
-	if (pid <= 0 || !read_path(r, pid, addresses[0], from))
+	if (pid <= 0 || !read_caller_path(r, pid, addresses[0], from))
 		return false;
 	/* Nearly all questions are about files and end here. */
-	if (!(*ret_flags & RENAME_EXCHANGE) && !is_folder(pid, from))
+	if (!(*ret_flags & RENAME_EXCHANGE) && !is_caller_dir(pid, from))
 		return false;
-	return read_path(r, pid, addresses[1], to) &&
-	       has_folder(pid, from, to, *ret_flags) &&
-	       open_parent(pid, from) && open_parent(pid, to) &&
+	return read_caller_path(r, pid, addresses[1], to) &&
+	       put_dir_first(pid, from, to, *ret_flags) &&
+	       open_rename_parent(pid, from) && open_rename_parent(pid, to) &&
 	       on_one_layer(from, to) &&
 	       /* All of this was about the caller, not about a later process
 		* of the same number. */
@@ -239,23 +243,23 @@ static bool understand(struct renames *r, const struct seccomp_notif *q,
 
 /* ---- the worker ---- */
 
-struct waiting {
+struct waiting_caller {
 	int listener;
 	uint64_t id;
 };
 
 static volatile sig_atomic_t stopped;
 
-static void stop(int sig)
+static void stop_rename_worker(int sig)
 {
 	(void)sig;
 	stopped = 1;
 }
 
 /* Whether there still is somebody to do it for. */
-static bool is_wanted(void *arg)
+static bool is_caller_waiting(void *arg)
 {
-	const struct waiting *w = arg;
+	const struct waiting_caller *w = arg;
 	uint64_t id = w->id;
 
 	return !stopped &&
@@ -263,7 +267,7 @@ static bool is_wanted(void *arg)
 }
 
 /* Nothing is mended: in one step or not at all. */
-static int exchange(const struct name *from, const struct name *to)
+static int exchange_names(const struct name *from, const struct name *to)
 {
 	return renameat2(from->parent_fd, from->last, to->parent_fd, to->last,
 			 RENAME_EXCHANGE) < 0
@@ -271,13 +275,13 @@ static int exchange(const struct name *from, const struct name *to)
 		       : 0;
 }
 
-struct renames_begin renames_begin(void)
+struct rename_notifier_clock rename_notifier_clock(void)
 {
 	struct timespec real, boot;
 
 	(void)clock_gettime(CLOCK_REALTIME, &real);
 	(void)clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (struct renames_begin){real.tv_sec, boot.tv_sec};
+	return (struct rename_notifier_clock){real.tv_sec, boot.tv_sec};
 }
 
 /*
@@ -285,19 +289,20 @@ struct renames_begin renames_begin(void)
  * file system's clock are finer than a second; one who set the clock meanwhile
  * leaves nothing to go by.
  */
-static time_t settled_before(const struct renames *r)
+static time_t unwritten_before(const struct rename_notifier *r)
 {
-	struct renames_begin now = renames_begin();
+	struct rename_notifier_clock now = rename_notifier_clock();
 	time_t moved = (now.real - now.boot) - (r->begin.real - r->begin.boot);
 
 	return moved < -1 || moved > 1 ? 0 : r->begin.real - 1;
 }
 
 static void __attribute__((noreturn))
-work(const struct renames *r, uint64_t id, const struct name *from,
-     const struct name *to, unsigned int flags, const char *temporary)
+run_rename_worker(const struct rename_notifier *r, uint64_t id,
+		  const struct name *from, const struct name *to,
+		  unsigned int flags, const char *temporary)
 {
-	struct waiting w = {r->listener, id};
+	struct waiting_caller w = {r->listener, id};
 	struct exdev_rename m = {
 		.from_fd = from->parent_fd,
 		.from = from->last,
@@ -305,9 +310,9 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 		.to = to->last,
 		.temporary = temporary,
 		.no_replace = flags & RENAME_NOREPLACE,
-		.how = {is_wanted, &w, settled_before(r)},
+		.how = {is_caller_waiting, &w, unwritten_before(r)},
 	};
-	struct sigaction action = {.sa_handler = stop};
+	struct sigaction action = {.sa_handler = stop_rename_worker};
 	sigset_t term;
 	int rc;
 
@@ -317,13 +322,14 @@ work(const struct renames *r, uint64_t id, const struct name *from,
 	(void)sigaddset(&term, SIGTERM);
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
-	rc = flags & RENAME_EXCHANGE ? exchange(from, to) : rename_exdev(&m);
-	reply(r, id, rc == -EINTR ? EXDEV : -rc, false);
+	rc = flags & RENAME_EXCHANGE ? exchange_names(from, to)
+				     : rename_exdev(&m);
+	reply_to_notification(r, id, rc == -EINTR ? EXDEV : -rc, false);
 	_exit(rc == -EXDEV ? STATUS_REFUSED : 0);
 }
 
-static void note_refused(struct renames *r, const char *name,
-			 enum sandbox_unrenamed how)
+static void record_refused_rename(struct rename_notifier *r, const char *name,
+				  enum sandbox_refused_rename how)
 {
 	if (*r->refused)
 		return;
@@ -333,43 +339,45 @@ static void note_refused(struct renames *r, const char *name,
 
 /* It may have been a file, or have gone well. Who then fails perhaps failed
  * for this. */
-static void note_unseen(struct renames *r)
+static void record_unreadable_rename(struct rename_notifier *r)
 {
 	char path[48], name[17] = "";
 	auto_close int fd = -1;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)r->unseen);
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm",
+		       (int)r->unreadable_pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, name, sizeof(name) - 1) <= 0)
 		return;
 	name[strcspn(name, "\n")] = '\0';
-	note_refused(r, name, SANDBOX_UNSEEN);
+	record_refused_rename(r, name, SANDBOX_RENAME_UNREADABLE);
 }
 
-static enum sandbox_unrenamed failure_of(unsigned int flags)
+static enum sandbox_refused_rename rename_refusal_of(unsigned int flags)
 {
-	return flags & RENAME_EXCHANGE ? SANDBOX_UNEXCHANGED
-				       : SANDBOX_UNRENAMED;
+	return flags & RENAME_EXCHANGE ? SANDBOX_EXCHANGE_REFUSED
+				       : SANDBOX_RENAME_REFUSED;
 }
 
-static bool start_worker(struct renames *r, uint64_t id, struct name *from,
-			 struct name *to, unsigned int flags)
+static bool start_rename_worker(struct rename_notifier *r, uint64_t id,
+				struct name *from, struct name *to,
+				unsigned int flags)
 {
-	struct renames_worker *w = r->workers;
+	struct rename_notifier_worker *w = r->workers;
 
-	while (w < r->workers + RENAMES_WORKERS && w->pid)
+	while (w < r->workers + RENAME_NOTIFIER_WORKERS && w->pid)
 		w++;
-	if (w == r->workers + RENAMES_WORKERS) {
-		note_refused(r, from->last, failure_of(flags));
+	if (w == r->workers + RENAME_NOTIFIER_WORKERS) {
+		record_refused_rename(r, from->last, rename_refusal_of(flags));
 		return false;
 	}
 	(void)snprintf(w->name, sizeof(w->name), "%s", from->last);
 	(void)snprintf(w->temporary, sizeof(w->temporary),
 		       ".guard-rename-%016llx", (unsigned long long)id);
-	w->how = failure_of(flags);
+	w->how = rename_refusal_of(flags);
 	w->pid = fork();
 	if (w->pid == 0)
-		work(r, id, from, to, flags, w->temporary);
+		run_rename_worker(r, id, from, to, flags, w->temporary);
 	if (w->pid < 0) {
 		w->pid = 0;
 		return false;
@@ -380,82 +388,84 @@ static bool start_worker(struct renames *r, uint64_t id, struct name *from,
 
 /* ---- pid 1's side ---- */
 
-void renames_open(struct renames *r, struct renames_begin begin, int listener)
+void rename_notifier_open(struct rename_notifier *r,
+			  struct rename_notifier_clock begin, int listener)
 {
 	struct seccomp_notif_sizes sizes;
 
-	*r = (struct renames){.begin = begin, .listener = listener};
+	*r = (struct rename_notifier){.begin = begin, .listener = listener};
 	if (listener < 0)
 		return;
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
 	r->closed =
 		syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ||
-		sizes.seccomp_notif > sizeof(union question);
+		sizes.seccomp_notif > sizeof(union rename_notification);
 }
 
-void renames_answer(struct renames *r)
+void rename_notifier_answer(struct rename_notifier *r)
 {
 	AUTO(name) struct name from = {.parent_fd = -1};
 	AUTO(name) struct name to = {.parent_fd = -1};
-	union question q;
+	union rename_notification q;
 	unsigned int flags;
 
 	memset(&q, 0, sizeof(q));
 	if (ioctl(r->listener, SECCOMP_IOCTL_NOTIF_RECV, &q) < 0)
 		return; /* ENOENT: the caller is gone */
-	if (q.is.data.nr == SYS_landlock_restrict_self)
+	if (q.notif.data.nr == SYS_landlock_restrict_self)
 		r->closed = true;
-	if (q.is.data.nr == SYS_exit_group && !r->fd_exhaustion.max_count)
-		(void)(fd_exhaustion_check((pid_t)q.is.pid, true,
+	if (q.notif.data.nr == SYS_exit_group && !r->fd_exhaustion.max_count)
+		(void)(fd_exhaustion_check((pid_t)q.notif.pid, true,
 					   &r->fd_exhaustion) ||
-		       fd_exhaustion_check_inotify((pid_t)q.is.pid,
+		       fd_exhaustion_check_inotify((pid_t)q.notif.pid,
 						   &r->fd_exhaustion));
-	if (q.is.data.nr == SYS_exit_group && (pid_t)q.is.pid == r->unseen)
-		note_unseen(r);
-	if (r->closed || q.is.data.nr == SYS_exit_group ||
-	    !understand(r, &q.is, &from, &to, &flags) ||
-	    !start_worker(r, q.is.id, &from, &to, flags))
-		reply(r, q.is.id, 0, true);
+	if (q.notif.data.nr == SYS_exit_group &&
+	    (pid_t)q.notif.pid == r->unreadable_pid)
+		record_unreadable_rename(r);
+	if (r->closed || q.notif.data.nr == SYS_exit_group ||
+	    !read_rename_arguments(r, &q.notif, &from, &to, &flags) ||
+	    !start_rename_worker(r, q.notif.id, &from, &to, flags))
+		reply_to_notification(r, q.notif.id, 0, true);
 }
 
-void renames_hang_up(struct renames *r)
+void rename_notifier_hang_up(struct rename_notifier *r)
 {
 	(void)close(r->listener);
 	r->listener = -1;
 }
 
-bool renames_reap(struct renames *r, pid_t pid, int status)
+bool rename_notifier_reap(struct rename_notifier *r, pid_t pid, int status)
 {
-	struct renames_worker *w;
+	struct rename_notifier_worker *w;
 	struct err ignored;
 
-	for (w = r->workers; w < r->workers + RENAMES_WORKERS; w++) {
+	for (w = r->workers; w < r->workers + RENAME_NOTIFIER_WORKERS; w++) {
 		if (w->pid != pid)
 			continue;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_REFUSED)
-			note_refused(r, w->name, w->how);
+			record_refused_rename(r, w->name, w->how);
 		/* Nothing is there, unless somebody killed it. */
 		if (faccessat(w->to_fd, w->temporary, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
 			(void)dirtree_remove(w->to_fd, w->temporary, &ignored);
 		(void)close(w->to_fd);
-		*w = (struct renames_worker){0};
+		*w = (struct rename_notifier_worker){0};
 		return true;
 	}
 	return false;
 }
 
-static bool any_worker(const struct renames *r)
+static bool has_rename_worker(const struct rename_notifier *r)
 {
 	size_t i;
 
-	for (i = 0; i < RENAMES_WORKERS; i++)
+	for (i = 0; i < RENAME_NOTIFIER_WORKERS; i++)
 		if (r->workers[i].pid)
 			return true;
 	return false;
 }
 
-void renames_close(struct renames *r)
+void rename_notifier_close(struct rename_notifier *r)
 {
 	struct timespec limit = {UNDO_MS / 1000, UNDO_MS % 1000 * 1000000L};
 	sigset_t child;
@@ -465,14 +475,14 @@ void renames_close(struct renames *r)
 
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
-	for (i = 0; i < RENAMES_WORKERS; i++)
+	for (i = 0; i < RENAME_NOTIFIER_WORKERS; i++)
 		if (r->workers[i].pid)
 			(void)kill(r->workers[i].pid, SIGTERM);
-	while (any_worker(r)) {
+	while (has_rename_worker(r)) {
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			(void)renames_reap(r, pid, status);
-		if (any_worker(r) && sigtimedwait(&child, NULL, &limit) < 0 &&
-		    errno == EAGAIN)
+			(void)rename_notifier_reap(r, pid, status);
+		if (has_rename_worker(r) &&
+		    sigtimedwait(&child, NULL, &limit) < 0 && errno == EAGAIN)
 			break;
 	}
 }
