@@ -157,8 +157,8 @@ static int run_command(void *arg)
 	environ = (char **)(uintptr_t)s->policy->envp;
 	if (s->filters->rename_notifier.len)
 		b->listener =
-			filter_load_asking(s->filters->rename_notifier.data,
-					   s->filters->rename_notifier.len);
+			filter_load_notifier(s->filters->rename_notifier.data,
+					     s->filters->rename_notifier.len);
 	(void)execvp(s->policy->argv[0], s->policy->argv);
 	num = errno;
 	if (num == EACCES && !strchr(s->policy->argv[0], '/') &&

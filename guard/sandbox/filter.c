@@ -84,9 +84,9 @@ static void emit_load_argument(struct buf *to, unsigned int n)
 	emit_load(to, offsetof(struct seccomp_data, args) + n * 8);
 }
 
-/* What follows until end_machine() is for calls of one machine; it never
+/* What follows until end_arch_block() is for calls of one machine; it never
  * falls through. */
-static size_t start_machine(struct buf *to, uint32_t machine)
+static size_t start_arch_block(struct buf *to, uint32_t machine)
 {
 	emit_load(to, offsetof(struct seccomp_data, arch));
 	emit(to, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
@@ -94,7 +94,7 @@ static size_t start_machine(struct buf *to, uint32_t machine)
 	return to->len;
 }
 
-static void end_machine(struct buf *to, size_t start)
+static void end_arch_block(struct buf *to, size_t start)
 {
 	struct sock_filter *jump =
 		(struct sock_filter *)(void *)(to->data + start) - 1;
@@ -106,8 +106,8 @@ static void end_machine(struct buf *to, size_t start)
 
 /* Names that this machine or this library does not know are left to the
  * default: the call looks absent. */
-static void mark(uint32_t *actions, uint32_t arch, const char *const *names,
-		 uint32_t action)
+static void set_syscall_action(uint32_t *actions, uint32_t arch,
+			       const char *const *names, uint32_t action)
 {
 	for (; *names; names++) {
 		int nr = seccomp_syscall_resolve_name_arch(arch, *names);
@@ -117,8 +117,8 @@ static void mark(uint32_t *actions, uint32_t arch, const char *const *names,
 	}
 }
 
-static void mark_all(uint32_t *actions, uint32_t arch,
-		     const struct filter_wishes *w)
+static void set_syscall_actions(uint32_t *actions, uint32_t arch,
+				const struct filter_options *w)
 {
 	static const char *const perf[] = {"perf_event_open", NULL};
 	static const char *const faults[] = {"userfaultfd", NULL};
@@ -129,7 +129,7 @@ static void mark_all(uint32_t *actions, uint32_t arch,
 
 	for (i = 0; i < NUMBERS; i++)
 		actions[i] = REFUSE(ENOSYS);
-	mark(actions, arch, filter_allow, SECCOMP_RET_ALLOW);
+	set_syscall_action(actions, arch, filter_allow, SECCOMP_RET_ALLOW);
 #ifdef __x86_64__
 	for (i = 0; arch == SCMP_ARCH_X86_64 && i < filter_allow_numbers_count;
 	     i++)
@@ -137,23 +137,24 @@ static void mark_all(uint32_t *actions, uint32_t arch,
 	for (i = 0; arch == SCMP_ARCH_X86 && i < filter_allow_i386_count; i++)
 		actions[filter_allow_i386[i]] = SECCOMP_RET_ALLOW;
 #endif
-	mark(actions, arch, filter_refuse, REFUSE(EPERM));
-	mark(actions, arch, filter_nested,
-	     w->nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
+	set_syscall_action(actions, arch, filter_refuse, REFUSE(EPERM));
+	set_syscall_action(actions, arch, filter_nested,
+			   w->nested ? SECCOMP_RET_ALLOW : REFUSE(EPERM));
 	if (w->nested)
-		mark(actions, arch, filter_nested_new, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, filter_nested_new,
+				   SECCOMP_RET_ALLOW);
 	if (w->perf)
-		mark(actions, arch, perf, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, perf, SECCOMP_RET_ALLOW);
 	if (w->userfaultfd)
-		mark(actions, arch, faults, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, faults, SECCOMP_RET_ALLOW);
 	if (w->io_uring)
-		mark(actions, arch, ring, SECCOMP_RET_ALLOW);
+		set_syscall_action(actions, arch, ring, SECCOMP_RET_ALLOW);
 	if (w->pinned)
-		mark(actions, arch, affinity, REFUSE(EPERM));
+		set_syscall_action(actions, arch, affinity, REFUSE(EPERM));
 }
 
 /* Numbers from `start` up to the next run's have one answer. */
-struct run {
+struct syscall_range {
 	uint32_t start, action;
 };
 
@@ -161,40 +162,44 @@ struct run {
  * A balanced tree: is the number in the upper half? The branch that is far is
  * reached by a jump of its own, since conditions reach 255 instructions only.
  */
-static void emit_tree(struct buf *to, const struct run *runs, size_t count)
+static void emit_tree(struct buf *to, const struct syscall_range *ranges,
+		      size_t count)
 {
 	size_t half = count / 2, jump;
 	struct sock_filter *op;
 
 	if (count == 1) {
-		emit_return(to, runs->action);
+		emit_return(to, ranges->action);
 		return;
 	}
-	emit(to, BPF_JMP | BPF_JGE | BPF_K, runs[half].start, 0, 1);
+	emit(to, BPF_JMP | BPF_JGE | BPF_K, ranges[half].start, 0, 1);
 	jump = to->len;
 	emit(to, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_tree(to, runs, half);
+	emit_tree(to, ranges, half);
 	op = (struct sock_filter *)(void *)(to->data + jump);
 	op->k = (uint32_t)((to->len - jump) / sizeof(*op) - 1);
-	emit_tree(to, runs + half, count - half);
+	emit_tree(to, ranges + half, count - half);
 }
 
 static void emit_calls(struct buf *to, uint32_t arch,
-		       const struct filter_wishes *w)
+		       const struct filter_options *w)
 {
 	uint32_t actions[NUMBERS];
-	struct run runs[NUMBERS + 2];
+	struct syscall_range ranges[NUMBERS + 2];
 	size_t count = 0, i;
 
-	mark_all(actions, arch, w);
+	set_syscall_actions(actions, arch, w);
 	for (i = 0; i < NUMBERS; i++)
-		if (i == 0 || actions[i] != runs[count - 1].action)
-			runs[count++] = (struct run){(uint32_t)i, actions[i]};
-	if (runs[count - 1].action != REFUSE(ENOSYS))
-		runs[count++] = (struct run){NUMBERS, REFUSE(ENOSYS)};
+		if (i == 0 || actions[i] != ranges[count - 1].action)
+			ranges[count++] =
+				(struct syscall_range){(uint32_t)i, actions[i]};
+	if (ranges[count - 1].action != REFUSE(ENOSYS))
+		ranges[count++] =
+			(struct syscall_range){NUMBERS, REFUSE(ENOSYS)};
 #ifdef X32_BIT
 	if (arch == NATIVE)
-		runs[count++] = (struct run){X32_BIT, SECCOMP_RET_KILL_PROCESS};
+		ranges[count++] = (struct syscall_range){
+			X32_BIT, SECCOMP_RET_KILL_PROCESS};
 #endif
 	emit_load(to, offsetof(struct seccomp_data, nr));
 #ifdef X32_BIT
@@ -202,20 +207,20 @@ static void emit_calls(struct buf *to, uint32_t arch,
 	emit_skip_unless(to, 0xFFFFFFFFu);
 	emit_return(to, REFUSE(ENOSYS));
 #endif
-	emit_tree(to, runs, count);
+	emit_tree(to, ranges, count);
 }
 
-static void make_calls(const struct filter_wishes *w, struct buf *to)
+static void make_call_filter(const struct filter_options *w, struct buf *to)
 {
-	size_t other = start_machine(to, ARCH);
+	size_t other = start_arch_block(to, ARCH);
 
 	emit_calls(to, NATIVE, w);
-	end_machine(to, other);
+	end_arch_block(to, other);
 #ifdef X32_BIT
 	if (w->i386) {
-		other = start_machine(to, AUDIT_ARCH_I386);
+		other = start_arch_block(to, AUDIT_ARCH_I386);
 		emit_calls(to, SCMP_ARCH_X86, w);
-		end_machine(to, other);
+		end_arch_block(to, other);
 	}
 #endif
 	emit_return(to, SECCOMP_RET_KILL_PROCESS);
@@ -223,14 +228,14 @@ static void make_calls(const struct filter_wishes *w, struct buf *to)
 
 /* ---- the filter of arguments ---- */
 
-/* What follows until end_block() is for the call nr alone. */
-static size_t start_block(struct buf *to, int nr)
+/* What follows until end_syscall_block() is for the call nr alone. */
+static size_t start_syscall_block(struct buf *to, int nr)
 {
 	emit(to, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 0);
 	return to->len - sizeof(struct sock_filter);
 }
 
-static void end_block(struct buf *to, size_t start, uint32_t action)
+static void end_syscall_block(struct buf *to, size_t start, uint32_t action)
 {
 	struct sock_filter *op;
 
@@ -239,23 +244,23 @@ static void end_block(struct buf *to, size_t start, uint32_t action)
 	op->jf = (uint8_t)((to->len - start) / sizeof(*op) - 1);
 }
 
-static void refuse_bits(struct buf *to, int nr, unsigned int arg, uint32_t bits,
-			uint32_t action)
+static void refuse_argument_bits(struct buf *to, int nr, unsigned int arg,
+				 uint32_t bits, uint32_t action)
 {
-	size_t start = start_block(to, nr);
+	size_t start = start_syscall_block(to, nr);
 
 	emit_load_argument(to, arg);
 	emit(to, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
 	emit_return(to, action);
-	end_block(to, start, SECCOMP_RET_ALLOW);
+	end_syscall_block(to, start, SECCOMP_RET_ALLOW);
 }
 
 /* The argument, of which the bits in mask count, against a list. */
-static void compare_list(struct buf *to, int nr, unsigned int arg,
-			 uint32_t mask, const uint32_t *list, size_t count,
-			 uint32_t found, uint32_t otherwise)
+static void compare_argument(struct buf *to, int nr, unsigned int arg,
+			     uint32_t mask, const uint32_t *list, size_t count,
+			     uint32_t found, uint32_t otherwise)
 {
-	size_t start = start_block(to, nr), i;
+	size_t start = start_syscall_block(to, nr), i;
 
 	emit_load_argument(to, arg);
 	if (mask != UINT32_MAX)
@@ -264,18 +269,18 @@ static void compare_list(struct buf *to, int nr, unsigned int arg,
 		emit_skip_unless(to, list[i]);
 		emit_return(to, found);
 	}
-	end_block(to, start, otherwise);
+	end_syscall_block(to, start, otherwise);
 }
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 /* The calls whose arguments count, by machine; -1: has none. */
-struct numbers {
+struct syscall_numbers {
 	int ioctl, socket, socketpair, clone, unshare, mknod, mknodat,
 		personality;
 };
 
-static const struct numbers native = {
+static const struct syscall_numbers native = {
 	.ioctl = SYS_ioctl,
 	.socket = SYS_socket,
 	.socketpair = SYS_socketpair,
@@ -291,7 +296,7 @@ static const struct numbers native = {
 };
 
 #ifdef X32_BIT
-static const struct numbers i386 = {
+static const struct syscall_numbers i386 = {
 	.ioctl = 54,
 	.socket = 359,
 	.socketpair = 360,
@@ -304,26 +309,27 @@ static const struct numbers i386 = {
 #endif
 
 /* No device nodes, and no whiteouts, which are character devices. */
-static void restrict_mknod(struct buf *to, const struct numbers *n)
+static void restrict_mknod(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t types[] = {0, S_IFREG, S_IFIFO, S_IFSOCK};
 
 	if (n->mknod >= 0)
-		compare_list(to, n->mknod, 1, S_IFMT, types, COUNT(types),
-			     SECCOMP_RET_ALLOW, REFUSE(EPERM));
-	compare_list(to, n->mknodat, 2, S_IFMT, types, COUNT(types),
-		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
+		compare_argument(to, n->mknod, 1, S_IFMT, types, COUNT(types),
+				 SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	compare_argument(to, n->mknodat, 2, S_IFMT, types, COUNT(types),
+			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
 /* Linux, Linux32, both with UNAME26; no randomization (debuggers); the
  * question. Not READ_IMPLIES_EXEC. */
-static void restrict_personality(struct buf *to, const struct numbers *n)
+static void restrict_personality(struct buf *to,
+				 const struct syscall_numbers *n)
 {
 	static const uint32_t good[] = {0,	 0x8,	  0x20000,
 					0x20008, 0x40000, UINT32_MAX};
 
-	compare_list(to, n->personality, 0, UINT32_MAX, good, COUNT(good),
-		     SECCOMP_RET_ALLOW, REFUSE(EPERM));
+	compare_argument(to, n->personality, 0, UINT32_MAX, good, COUNT(good),
+			 SECCOMP_RET_ALLOW, REFUSE(EPERM));
 }
 
 /* linux/fscrypt.h, which old headers do not have whole. */
@@ -334,7 +340,7 @@ static void restrict_personality(struct buf *to, const struct numbers *n)
 /* Keys typed into a terminal, its selection, line disciplines (n_gsm), the
  * console's output. The keys of encrypted folders are the file system's and the
  * user's, inside and outside: whoever takes one away shuts the folder. */
-static void restrict_ioctl(struct buf *to, const struct numbers *n)
+static void restrict_ioctl(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t bad[] = {TIOCSTI,
 				       TIOCLINUX,
@@ -344,8 +350,8 @@ static void restrict_ioctl(struct buf *to, const struct numbers *n)
 				       REMOVE_ENCRYPTION_KEY,
 				       REMOVE_ENCRYPTION_KEY_ALL_USERS};
 
-	compare_list(to, n->ioctl, 1, UINT32_MAX, bad, COUNT(bad),
-		     REFUSE(EPERM), SECCOMP_RET_ALLOW);
+	compare_argument(to, n->ioctl, 1, UINT32_MAX, bad, COUNT(bad),
+			 REFUSE(EPERM), SECCOMP_RET_ALLOW);
 }
 
 /* linux/in.h, which old headers do not have whole. */
@@ -384,10 +390,10 @@ static void restrict_internet(struct buf *to)
 /* Of netlink routes (0) stay, getaddrinfo() asks for them; audit, netfilter
  * and the rest go. AF_VSOCK reaches the host of a machine, AF_ALG and
  * AF_PACKET reach far into the kernel. */
-static void restrict_socket(struct buf *to, const struct numbers *n)
+static void restrict_socket(struct buf *to, const struct syscall_numbers *n)
 {
 	static const uint32_t local[] = {AF_UNIX};
-	size_t start = start_block(to, n->socket), jump;
+	size_t start = start_syscall_block(to, n->socket), jump;
 	struct sock_filter *op;
 
 	emit_load_argument(to, 0);
@@ -404,37 +410,39 @@ static void restrict_socket(struct buf *to, const struct numbers *n)
 	emit_load_argument(to, 2);
 	emit_skip_unless(to, 0);
 	emit_return(to, SECCOMP_RET_ALLOW);
-	end_block(to, start, REFUSE(EPROTONOSUPPORT));
-	compare_list(to, n->socketpair, 0, UINT32_MAX, local, COUNT(local),
-		     SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
+	end_syscall_block(to, start, REFUSE(EPROTONOSUPPORT));
+	compare_argument(to, n->socketpair, 0, UINT32_MAX, local, COUNT(local),
+			 SECCOMP_RET_ALLOW, REFUSE(EAFNOSUPPORT));
 }
 
-static void emit_arguments(struct buf *to, const struct numbers *n, bool nested)
+static void emit_arguments(struct buf *to, const struct syscall_numbers *n,
+			   bool nested)
 {
 	emit_load(to, offsetof(struct seccomp_data, nr));
 	restrict_ioctl(to, n);
 	restrict_socket(to, n);
 	if (!nested) {
-		refuse_bits(to, n->clone, 0, NAMESPACES, REFUSE(EPERM));
-		refuse_bits(to, n->unshare, 0, NAMESPACES | NEWTIME,
-			    REFUSE(EPERM));
+		refuse_argument_bits(to, n->clone, 0, NAMESPACES,
+				     REFUSE(EPERM));
+		refuse_argument_bits(to, n->unshare, 0, NAMESPACES | NEWTIME,
+				     REFUSE(EPERM));
 	}
 	restrict_mknod(to, n);
 	restrict_personality(to, n);
 	emit_return(to, SECCOMP_RET_ALLOW);
 }
 
-static void make_arguments(const struct filter_wishes *w, struct buf *to)
+static void make_argument_filter(const struct filter_options *w, struct buf *to)
 {
-	size_t other = start_machine(to, ARCH);
+	size_t other = start_arch_block(to, ARCH);
 
 	emit_arguments(to, &native, w->nested);
-	end_machine(to, other);
+	end_arch_block(to, other);
 #ifdef X32_BIT
 	if (w->i386) {
-		other = start_machine(to, AUDIT_ARCH_I386);
+		other = start_arch_block(to, AUDIT_ARCH_I386);
 		emit_arguments(to, &i386, w->nested);
-		end_machine(to, other);
+		end_arch_block(to, other);
 	}
 #endif
 	emit_return(to, SECCOMP_RET_KILL_PROCESS);
@@ -442,7 +450,7 @@ static void make_arguments(const struct filter_wishes *w, struct buf *to)
 
 /* ---- the filter that asks ---- */
 
-static void ask_about(struct buf *to, int nr)
+static void notify_syscall(struct buf *to, int nr)
 {
 	emit_skip_unless(to, (uint32_t)nr);
 	emit_return(to, SECCOMP_RET_USER_NOTIF);
@@ -451,42 +459,42 @@ static void ask_about(struct buf *to, int nr)
 /* Other flags of renameat2 than these two are for the kernel alone. A program
  * that fences itself in with Landlock has lesser rights than we can see. Who
  * ends with a failure may have had too many files open. */
-static void make_renames(struct buf *to)
+static void make_rename_filter(struct buf *to)
 {
 	static const uint32_t success = 0;
-	size_t start, other = start_machine(to, ARCH);
+	size_t start, other = start_arch_block(to, ARCH);
 
 	emit_load(to, offsetof(struct seccomp_data, nr));
 #ifdef SYS_rename
-	ask_about(to, SYS_rename);
+	notify_syscall(to, SYS_rename);
 #endif
 #ifdef SYS_renameat
-	ask_about(to, SYS_renameat);
+	notify_syscall(to, SYS_renameat);
 #endif
-	ask_about(to, SYS_landlock_restrict_self);
-	compare_list(to, SYS_exit_group, 0, 0xff, &success, 1,
-		     SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF);
-	start = start_block(to, SYS_renameat2);
+	notify_syscall(to, SYS_landlock_restrict_self);
+	compare_argument(to, SYS_exit_group, 0, 0xff, &success, 1,
+			 SECCOMP_RET_ALLOW, SECCOMP_RET_USER_NOTIF);
+	start = start_syscall_block(to, SYS_renameat2);
 	emit_load_argument(to, 4);
 	emit(to, BPF_JMP | BPF_JSET | BPF_K,
 	     ~(uint32_t)(RENAME_NOREPLACE | RENAME_EXCHANGE), 0, 1);
 	emit_return(to, SECCOMP_RET_ALLOW);
-	end_block(to, start, SECCOMP_RET_USER_NOTIF);
+	end_syscall_block(to, start, SECCOMP_RET_USER_NOTIF);
 	emit_return(to, SECCOMP_RET_ALLOW);
 	/* 32-bit programs, where they are allowed, get no help. */
-	end_machine(to, other);
+	end_arch_block(to, other);
 	emit_return(to, SECCOMP_RET_ALLOW);
 }
 
-int filters_make(const struct filter_wishes *w, struct filters *ret,
+int filters_make(const struct filter_options *w, struct filters *ret,
 		 struct err *err)
 {
 	struct filters f = {0};
 
-	make_calls(w, &f.calls);
-	make_arguments(w, &f.arguments);
+	make_call_filter(w, &f.calls);
+	make_argument_filter(w, &f.arguments);
 	if (!w->nested)
-		make_renames(&f.rename_notifier);
+		make_rename_filter(&f.rename_notifier);
 	if (f.calls.len / sizeof(struct sock_filter) > BPF_MAXINSNS) {
 		filters_free(&f);
 		return fail(err, E2BIG, "the seccomp filter is too long");
@@ -507,7 +515,7 @@ int filter_load(const void *program, size_t len, struct err *err)
 	return 0;
 }
 
-int filter_load_asking(const void *program, size_t len)
+int filter_load_notifier(const void *program, size_t len)
 {
 	struct sock_fprog prog = {
 		.len = (unsigned short)(len / sizeof(struct sock_filter)),

@@ -33,14 +33,14 @@ struct filters {
 
 void filters_free(struct filters *f);
 
-struct filter_wishes {
+struct filter_options {
 	bool nested; /* namespaces and mounts stay possible for sandboxes */
 	bool pinned; /* the processors that it may use stay as they are */
 	bool perf, io_uring, userfaultfd; /* allowed */
 	bool i386; /* calls of 32-bit programs, as far as there are any */
 };
 
-int filters_make(const struct filter_wishes *wishes, struct filters *ret,
+int filters_make(const struct filter_options *wishes, struct filters *ret,
 		 struct err *err);
 
 /* Needs no_new_privs. Holds for this process and all that it starts. */
@@ -49,6 +49,6 @@ int filter_load(const void *program, size_t len, struct err *err);
 /* The same for `renames`: the descriptor where the questions come in, or -1
  * with errno where the kernel (before Linux 5.19) would let any signal break
  * off a rename that is under way: then nothing is loaded. */
-int filter_load_asking(const void *program, size_t len);
+int filter_load_notifier(const void *program, size_t len);
 
 #endif

@@ -74,7 +74,7 @@ static bool can_ask(void)
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		_exit(filter_load_asking(&allow, sizeof(allow)) < 0);
+		_exit(filter_load_notifier(&allow, sizeof(allow)) < 0);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }

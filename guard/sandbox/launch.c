@@ -47,13 +47,13 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	sb->timeout_ms = policy->timeout_ms;
 	sb->command = mem_strdup(policy->argv ? policy->argv[0] : "");
 	rc = filters_make(
-		&(struct filter_wishes){.nested = policy->nested,
-					.pinned = s->pin,
-					.perf = policy->allow_perf,
-					.io_uring = policy->allow_io_uring,
-					.userfaultfd =
-						policy->allow_userfaultfd,
-					.i386 = policy->allow_32bit},
+		&(struct filter_options){.nested = policy->nested,
+					 .pinned = s->pin,
+					 .perf = policy->allow_perf,
+					 .io_uring = policy->allow_io_uring,
+					 .userfaultfd =
+						 policy->allow_userfaultfd,
+					 .i386 = policy->allow_32bit},
 		&sb->filters, err);
 	if (rc == 0)
 		rc = tty_find(s, &sb->tty, err);

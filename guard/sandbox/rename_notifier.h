@@ -60,8 +60,8 @@ struct rename_notifier {
 struct rename_notifier_clock rename_notifier_clock(void);
 
 /* begin: of the run, a visitor's too: what the run's own command writes to is
- * not moved away under it. listener: from filter_load_asking(), taken over; -1
- * is fine. */
+ * not moved away under it. listener: from filter_load_notifier(), taken over;
+ * -1 is fine. */
 void rename_notifier_open(struct rename_notifier *r,
 			  struct rename_notifier_clock begin, int listener);
 

@@ -19,7 +19,7 @@ static void put(const char *path, const struct buf *program)
 
 int main(int argc, char **argv)
 {
-	struct filter_wishes wishes = {0};
+	struct filter_options wishes = {0};
 	struct filters filters = {0};
 	struct err e;
 

@@ -76,9 +76,10 @@ static struct filters make(bool nested)
 	struct filters f = {0};
 	struct err err;
 
-	assert_int_equal(filters_make(&(struct filter_wishes){.nested = nested},
-				      &f, &err),
-			 0);
+	assert_int_equal(
+		filters_make(&(struct filter_options){.nested = nested}, &f,
+			     &err),
+		0);
 	return f;
 }
 
