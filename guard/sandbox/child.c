@@ -149,7 +149,7 @@ static int begin_mounts(struct setup *s, struct err *err)
 
 static int set_up_mounts(struct setup *s, struct err *err)
 {
-	int rc = files_restrict(s, err);
+	int rc = stdio_fds_restrict(s, err);
 
 	if (rc == 0)
 		rc = mounts_open(s, err);
@@ -158,7 +158,7 @@ static int set_up_mounts(struct setup *s, struct err *err)
 	if (rc == 0)
 		rc = mounts_build(s, err);
 	if (rc == 0)
-		rc = files_replace_nodes(s, err);
+		rc = stdio_fds_replace_nodes(s, err);
 	return rc;
 }
 

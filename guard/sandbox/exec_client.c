@@ -67,7 +67,7 @@ restrict_in_helper(struct setup *s, int socket)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		rc = userns_explain(errno, "make the mounts private", &err);
 	if (rc == 0)
-		rc = files_restrict(s, &err);
+		rc = stdio_fds_restrict(s, &err);
 	if (rc == 0)
 		(void)message_send(socket, MESSAGE_READY, 0, NULL, -1);
 	else
@@ -102,7 +102,7 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 	long pid;
 
 	/* Pipes, terminals, a user's /dev/null: nearly always. */
-	if (files_are_fine(s))
+	if (stdio_fds_are_unrestricted(s))
 		return 0;
 	for (fd = 0; fd < 3; fd++)
 		if (!s->replace[fd])
@@ -234,8 +234,8 @@ int exec_client_start(int dirfd, const struct exec_request *v,
 	sb->setup.strict = v->strict;
 	if (connect_exec_socket(sb, dirfd, err) < 0 ||
 	    tty_find(&sb->setup, &sb->tty, err) < 0 ||
-	    stdio_proxy_start(&sb->stdio_proxies, files_go_between, &sb->setup,
-			      err) < 0 ||
+	    stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy,
+			      &sb->setup, err) < 0 ||
 	    restrict_exec_stdio(sb, err) < 0)
 		return -err->num;
 	if (send_exec_command(sb, v, err) < 0) {

@@ -188,15 +188,15 @@ void sockets_free(struct setup *s);
 
 /* Descriptors 0, 1, 2 that are handed to the run as they are must not lead
  * further than what was meant. Before anything is covered. */
-int files_restrict(struct setup *s, struct err *err);
+int stdio_fds_restrict(struct setup *s, struct err *err);
 /* Those that s->replace_node tells of, in the new root. */
-int files_replace_nodes(const struct setup *s, struct err *err);
+int stdio_fds_replace_nodes(const struct setup *s, struct err *err);
 /* In guard, of one of them: it is to go through a process between, as a device
  * that opens only once, or a socket of a network that is not the run's (arg:
  * the setup; one without a policy is a visitor's). For stdio_proxy_start(). */
-bool files_go_between(void *arg, int fd);
-/* Whether files_restrict() would do nothing. */
-bool files_are_fine(const struct setup *s);
+bool stdio_fds_need_proxy(void *arg, int fd);
+/* Whether stdio_fds_restrict() would do nothing. */
+bool stdio_fds_are_unrestricted(const struct setup *s);
 
 /* ---- userns.c: guard's side ---- */
 

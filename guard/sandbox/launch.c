@@ -58,8 +58,8 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 	if (rc == 0)
 		rc = tty_find(s, &sb->tty, err);
 	if (rc == 0)
-		rc = stdio_proxy_start(&sb->stdio_proxies, files_go_between, s,
-				       err);
+		rc = stdio_proxy_start(&sb->stdio_proxies, stdio_fds_need_proxy,
+				       s, err);
 	if (rc < 0)
 		return rc;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)

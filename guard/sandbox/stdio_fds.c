@@ -20,16 +20,16 @@
 #define COPY_MAX (16 << 20)
 
 /* How one of 0, 1, 2 gets into the run. */
-enum way {
-	WAY_PLAIN, /* as it is */
-	WAY_AGAIN, /* opened again on a read-only mount */
-	WAY_COPY, /* what it has in it, up to COPY_MAX */
-	WAY_BETWEEN, /* through a pipe and a process of guard's: ferry.h */
-	WAY_OUT, /* not at all */
+enum stdio_pass {
+	PASS_UNCHANGED, /* as it is */
+	PASS_REOPENED, /* opened again on a read-only mount */
+	PASS_COPY, /* what it has in it, up to COPY_MAX */
+	PASS_PROXY, /* through a pipe and a process of guard's: ferry.h */
+	PASS_REFUSED, /* not at all */
 };
 
 /* Of a device that every run has and that knows no one; else NULL. */
-static const char *name_of(const struct stat *st)
+static const char *common_device_path(const struct stat *st)
 {
 	static const char *const memory[] = {
 		[3] = "/dev/null",   [5] = "/dev/zero",	   [7] = "/dev/full",
@@ -44,7 +44,7 @@ static const char *name_of(const struct stat *st)
 }
 
 /* The name of what it is, as the kernel tells it; "": it does not. */
-static void name_behind(int fd, char path[4096])
+static void read_stdio_path(int fd, char path[4096])
 {
 	ssize_t len = readlink(fd_proc_path(fd).text, path, 4095);
 
@@ -60,10 +60,10 @@ static void name_behind(int fd, char path[4096])
  * is written to a node is no affair of the mount's (`guard run < /dev/sda`), so
  * that nobody opens it again there, but for those that every run has.
  */
-static bool is_everyones(const struct stat *st)
+static bool is_common_device(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) &&
-	       (name_of(st) || st->st_rdev == makedev(5, 0));
+	       (common_device_path(st) || st->st_rdev == makedev(5, 0));
 }
 
 static int reopen_on_read_only(int fd, const struct stat *st, int flags,
@@ -72,19 +72,19 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	bool node = !S_ISREG(st->st_mode);
 	struct mount_attr closed = {.attr_set = MOUNT_ATTR_NODEV};
 	char path[4096];
-	auto_close int again = -1, mnt = -1, file = -1;
+	auto_close int path_fd = -1, mnt = -1, file = -1;
 	struct stat now;
 	off_t at = lseek(fd, 0, SEEK_CUR);
 
-	name_behind(fd, path);
-	again = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (again < 0 || fstat(again, &now) < 0 || now.st_dev != st->st_dev ||
+	read_stdio_path(fd, path);
+	path_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (path_fd < 0 || fstat(path_fd, &now) < 0 || now.st_dev != st->st_dev ||
 	    now.st_ino != st->st_ino)
 		return fail(err, ESTALE,
 			    "the file behind descriptor %d (once %s) cannot be "
 			    "found again: use a pipe (cat FILE | guard run)",
 			    fd, text_quote(path));
-	mnt = mount_copy(again, false,
+	mnt = mount_copy(path_fd, false,
 			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 				 (node ? 0U : MOUNT_ATTR_NODEV),
 			 err);
@@ -94,7 +94,7 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 				      O_NOCTTY);
 	if (file < 0)
 		return fail_errno(err, "open %s again", text_quote(path));
-	if (node && !is_everyones(st) &&
+	if (node && !is_common_device(st) &&
 	    mount_setattr(mnt, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
 		return fail_errno(err, "close %s", text_quote(path));
 	if (!S_ISCHR(st->st_mode) && at > 0 && lseek(file, at, SEEK_SET) < 0)
@@ -104,13 +104,13 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 	return 0;
 }
 
-static bool is_to_reopen(const struct stat *st, int flags, uid_t uid)
+static bool must_reopen(const struct stat *st, int flags, uid_t uid)
 {
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
 
 	/* Another one's may be writable by a group that the user is in. */
 	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
-		return st->st_uid == uid || (reads && !is_everyones(st));
+		return st->st_uid == uid || (reads && !is_common_device(st));
 	return S_ISREG(st->st_mode) && reads;
 }
 
@@ -119,7 +119,7 @@ static bool is_to_reopen(const struct stat *st, int flags, uid_t uid)
  * though the kernel has descriptors for it: somebody else's namespaces,
  * processes, events, memory.
  */
-static bool leads_out(int fd, const struct stat *st, int flags)
+static bool can_leave_run(int fd, const struct stat *st, int flags)
 {
 	char path[4096];
 
@@ -128,7 +128,7 @@ static bool leads_out(int fd, const struct stat *st, int flags)
 	if ((flags & O_PATH) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode) ||
 	    !(st->st_mode & S_IFMT))
 		return true;
-	name_behind(fd, path);
+	read_stdio_path(fd, path);
 	return *path && *path != '/';
 }
 
@@ -138,7 +138,7 @@ static bool leads_out(int fd, const struct stat *st, int flags)
  * two programs of this machine. Of other families are those that the filter
  * refuses. A visitor (no policy) does not know the run's network.
  */
-static bool leads_further(const struct setup *s, int fd)
+static bool is_foreign_socket(const struct setup *s, int fd)
 {
 	struct sockaddr_storage a;
 	socklen_t len = sizeof(a), size = sizeof(int);
@@ -154,27 +154,27 @@ static bool leads_further(const struct setup *s, int fd)
 	       getpeername(fd, (struct sockaddr *)&a, &len) < 0;
 }
 
-static enum way way_of(const struct setup *s, int fd, const struct stat *st,
+static enum stdio_pass choose_stdio_pass(const struct setup *s, int fd, const struct stat *st,
 		       int flags)
 {
-	if (leads_out(fd, st, flags))
-		return WAY_OUT;
+	if (can_leave_run(fd, st, flags))
+		return PASS_REFUSED;
 	if (S_ISSOCK(st->st_mode))
-		return leads_further(s, fd) ? WAY_BETWEEN : WAY_PLAIN;
+		return is_foreign_socket(s, fd) ? PASS_PROXY : PASS_UNCHANGED;
 	/* It can be opened again for the other way: lines for whoever reads on
 	 * from the same input, what others wrote to the same output. */
 	if (S_ISFIFO(st->st_mode))
-		return s->strict ? WAY_BETWEEN : WAY_PLAIN;
-	if (!is_to_reopen(st, flags, geteuid()))
-		return WAY_PLAIN;
+		return s->strict ? PASS_PROXY : PASS_UNCHANGED;
+	if (!must_reopen(st, flags, geteuid()))
+		return PASS_UNCHANGED;
 	if (!S_ISREG(st->st_mode) || st->st_nlink)
-		return WAY_AGAIN;
+		return PASS_REOPENED;
 	/* A here-document, or what somebody else still works with. */
-	return st->st_size <= COPY_MAX ? WAY_COPY : WAY_BETWEEN;
+	return st->st_size <= COPY_MAX ? PASS_COPY : PASS_PROXY;
 }
 
 /* The offset is where it was, and the caller's will be where the run's is. */
-static int copy_nameless(int fd, const struct stat *st, struct err *err)
+static int copy_unlinked_file(int fd, const struct stat *st, struct err *err)
 {
 	auto_close int copy = memfd_create("input", MFD_CLOEXEC);
 	off_t at = lseek(fd, 0, SEEK_CUR);
@@ -193,16 +193,16 @@ static int copy_nameless(int fd, const struct stat *st, struct err *err)
  * is there anyway. The kernel lets the end of a mount of its own wait for all
  * processors.
  */
-static bool is_to_replace(const struct setup *s, const struct stat *st)
+static bool has_node_in_run(const struct setup *s, const struct stat *st)
 {
-	const char *name = s->root_fd < 0 ? NULL : name_of(st);
+	const char *name = s->root_fd < 0 ? NULL : common_device_path(st);
 	struct stat machines;
 
 	return name && lstat(name, &machines) == 0 &&
 	       S_ISCHR(machines.st_mode) && machines.st_rdev == st->st_rdev;
 }
 
-static int refuse(int fd, const struct stat *st, int flags, struct err *err)
+static int refuse_stdio_fd(int fd, const struct stat *st, int flags, struct err *err)
 {
 	char path[4096];
 
@@ -211,7 +211,7 @@ static int refuse(int fd, const struct stat *st, int flags, struct err *err)
 			    "descriptor %d is a folder: it would lead out of "
 			    "the run; redirect it from or to a file",
 			    fd);
-	name_behind(fd, path);
+	read_stdio_path(fd, path);
 	return fail(err, EINVAL,
 		    "descriptor %d is no file, pipe or socket, but %s: it "
 		    "would lead out of the run; redirect it from or to a file",
@@ -219,7 +219,7 @@ static int refuse(int fd, const struct stat *st, int flags, struct err *err)
 }
 
 /* 1: where it is read is the run's own. */
-static int restrict_one(struct setup *s, int fd, struct err *err)
+static int restrict_stdio_fd(struct setup *s, int fd, struct err *err)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
@@ -236,37 +236,37 @@ static int restrict_one(struct setup *s, int fd, struct err *err)
 		}
 		return 0;
 	}
-	switch (way_of(s, fd, &st, flags)) {
-	case WAY_OUT:
-		return refuse(fd, &st, flags, err);
-	case WAY_COPY:
-		return copy_nameless(fd, &st, err) < 0 ? -err->num : 1;
-	case WAY_AGAIN:
+	switch (choose_stdio_pass(s, fd, &st, flags)) {
+	case PASS_REFUSED:
+		return refuse_stdio_fd(fd, &st, flags, err);
+	case PASS_COPY:
+		return copy_unlinked_file(fd, &st, err) < 0 ? -err->num : 1;
+	case PASS_REOPENED:
 		break;
-	case WAY_PLAIN:
-	case WAY_BETWEEN:
+	case PASS_UNCHANGED:
+	case PASS_PROXY:
 		return 0;
 	}
-	s->replace_node[fd] = is_to_replace(s, &st);
+	s->replace_node[fd] = has_node_in_run(s, &st);
 	if (s->replace_node[fd])
 		return 0;
 	return reopen_on_read_only(fd, &st, flags, err) < 0 ? -err->num : 1;
 }
 
-int files_restrict(struct setup *s, struct err *err)
+int stdio_fds_restrict(struct setup *s, struct err *err)
 {
 	int fd, rc = 0;
 
 	for (fd = 0; rc >= 0 && fd < 3; fd++) {
 		if (s->replace[fd])
 			continue;
-		rc = restrict_one(s, fd, err);
+		rc = restrict_stdio_fd(s, fd, err);
 		s->again[fd] = rc > 0;
 	}
 	return rc < 0 ? rc : 0;
 }
 
-int files_replace_nodes(const struct setup *s, struct err *err)
+int stdio_fds_replace_nodes(const struct setup *s, struct err *err)
 {
 	int fd;
 
@@ -277,63 +277,63 @@ int files_replace_nodes(const struct setup *s, struct err *err)
 
 		if (!s->replace_node[fd])
 			continue;
-		if (fstat(fd, &st) < 0 || !name_of(&st))
+		if (fstat(fd, &st) < 0 || !common_device_path(&st))
 			return fail(err, ESTALE, "descriptor %d is another one",
 				    fd);
 		flags &= O_ACCMODE | O_APPEND | O_NONBLOCK;
-		node = open(name_of(&st), flags | O_NOCTTY | O_CLOEXEC);
+		node = open(common_device_path(&st), flags | O_NOCTTY | O_CLOEXEC);
 		if (node < 0 || dup2(node, fd) < 0)
-			return fail_errno(err, "open %s again", name_of(&st));
+			return fail_errno(err, "open %s again", common_device_path(&st));
 	}
 	return 0;
 }
 
 /* Without opening it: that may do something to a device. */
-static bool is_where_it_was(int fd, const struct stat *st, char path[4096])
+static bool is_still_at_path(int fd, const struct stat *st, char path[4096])
 {
 	struct stat now;
 
-	name_behind(fd, path);
+	read_stdio_path(fd, path);
 	return lstat(path, &now) == 0 && now.st_dev == st->st_dev &&
 	       now.st_ino == st->st_ino;
 }
 
-bool files_go_between(void *arg, int fd)
+bool stdio_fds_need_proxy(void *arg, int fd)
 {
 	const struct setup *s = arg;
 	int flags = fcntl(fd, F_GETFL);
-	auto_close int again = -1;
+	auto_close int path_fd = -1;
 	char path[4096];
 	struct stat st;
-	enum way way;
+	enum stdio_pass stdio_pass;
 
 	if (s->replace[fd] || flags < 0 || fstat(fd, &st) < 0)
 		return false;
-	way = way_of(s, fd, &st, flags);
-	if (way != WAY_AGAIN || name_of(&st))
-		return way == WAY_BETWEEN;
-	if (!is_where_it_was(fd, &st, path))
+	stdio_pass = choose_stdio_pass(s, fd, &st, flags);
+	if (stdio_pass != PASS_REOPENED || common_device_path(&st))
+		return stdio_pass == PASS_PROXY;
+	if (!is_still_at_path(fd, &st, path))
 		return true;
-	again = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY |
+	path_fd = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY |
 				   O_NOFOLLOW | O_CLOEXEC);
-	return again < 0;
+	return path_fd < 0;
 }
 
-bool files_are_fine(const struct setup *s)
+bool stdio_fds_are_unrestricted(const struct setup *s)
 {
 	struct stat st;
 	int fd;
 
 	for (fd = 0; fd < 3; fd++) {
 		int flags = fcntl(fd, F_GETFL);
-		enum way way;
+		enum stdio_pass stdio_pass;
 
 		if (s->replace[fd])
 			continue;
 		if (flags < 0 || fstat(fd, &st) < 0)
 			return false;
-		way = way_of(s, fd, &st, flags);
-		if (way != WAY_PLAIN && way != WAY_BETWEEN)
+		stdio_pass = choose_stdio_pass(s, fd, &st, flags);
+		if (stdio_pass != PASS_UNCHANGED && stdio_pass != PASS_PROXY)
 			return false;
 	}
 	return true;
