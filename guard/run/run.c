@@ -59,7 +59,7 @@ int run_status_of(const struct sandbox_result *result)
 	}
 }
 
-static enum sandbox_wish watch_run(void *arg, int *ret_next_ms)
+static enum sandbox_tick_action watch_run(void *arg, int *ret_next_ms)
 {
 	struct run *run = arg;
 
@@ -71,7 +71,7 @@ static enum sandbox_wish watch_run(void *arg, int *ret_next_ms)
 	run_versions_tick(&run->run_versions);
 	run->over_budget =
 		run->over_budget || budget_tick(&run->budget, ret_next_ms);
-	return run->over_budget ? SANDBOX_KILL : SANDBOX_GO_ON;
+	return run->over_budget ? SANDBOX_KILL : SANDBOX_CONTINUE;
 }
 
 static void report_stop(const struct run *run,
@@ -170,7 +170,7 @@ static int supervise_command(struct run *run, int *ret_status, struct err *err)
 
 	set_start_time(run, start_time);
 	if (run->options->resume &&
-	    record_running(run, sandbox_init(run->sandbox), err) < 0)
+	    record_running(run, sandbox_pid1(run->sandbox), err) < 0)
 		return -err->num;
 	/* A signal of guard belongs to the command from the release on: it
 	 * waits until sandbox_wait() takes it, and cannot end guard in

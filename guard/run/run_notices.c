@@ -194,7 +194,7 @@ void run_notices_print(const struct run *run, const struct sandbox *sb,
 				  &t.record, &ignored);
 	add_hidden_paths(&t, &paths, &linked, run, redactions, hide);
 	add_variables(&t, &variables, dropped);
-	for (socket = sandbox_missed_sockets(sb); *socket; socket++)
+	for (socket = sandbox_unreachable_sockets(sb); *socket; socket++)
 		if (!is_visible(run, redactions, *socket))
 			add_notice_name(&t, &sockets, *socket);
 	if (run->options->nested &&

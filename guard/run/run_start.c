@@ -309,7 +309,7 @@ static void report_limits(const struct run *run)
 {
 	AUTO(buf) struct buf text = {0};
 
-	sandbox_tell_limits(run->sandbox, &text);
+	sandbox_describe_limits(run->sandbox, &text);
 	if (text.len)
 		output_print("%s", buf_text(&text));
 }
@@ -327,7 +327,7 @@ static int report_while_starting(void *arg, const struct sandbox *sb,
 	const struct start_report *b = arg;
 
 	run_notices_print(b->run, sb, b->redactions, b->hide, b->dropped);
-	return run_announce(b->run, sandbox_init(sb), err);
+	return run_announce(b->run, sandbox_pid1(sb), err);
 }
 
 static int copy_frozen_dirs(const struct run *run, struct buf *notes,
@@ -356,7 +356,7 @@ static struct sandbox_policy policy_of(const struct run *run)
 		.argv = o->argv,
 		.cwd = run->cwd,
 		.home = run->context.state.home,
-		.never = run->context.state.path,
+		.never_granted = run->context.state.path,
 		.read_only = o->read_only,
 		.read_write = o->read_write,
 		.net = o->net,
@@ -380,7 +380,7 @@ static struct sandbox_policy policy_of(const struct run *run)
 		.group_count = o->group_count,
 		.open_layers = open_layers,
 		.mount_layers = mount_layers,
-		.meanwhile = report_while_starting,
+		.during_setup = report_while_starting,
 	};
 }
 
@@ -437,7 +437,7 @@ int run_start(struct run *run, struct layers **layers, struct err *err)
 	policy.hide = (const char *const *)hide;
 	policy.redactions = &redactions;
 	policy.layers_arg = &covers;
-	policy.meanwhile_arg = &start_report;
+	policy.during_setup_arg = &start_report;
 	got = sandbox_start(&policy, &run->sandbox, err);
 	if (got == 0)
 		report_limits(run);

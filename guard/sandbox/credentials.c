@@ -218,7 +218,7 @@ bool credentials_listed(const char *name)
 
 struct list {
 	char **items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* A folder that some of them are in, asked after once. */
@@ -230,12 +230,12 @@ struct part {
 
 struct parts {
 	struct part *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void add(struct list *l, char *path)
 {
-	GROW(l->items, l->count, l->room);
+	GROW(l->items, l->count, l->capacity);
 	l->items[l->count++] = path;
 }
 
@@ -261,7 +261,7 @@ static bool is_far(int dir, const char *name, struct parts *parts)
 		    memcmp(parts->items[i].name, name, len) == 0)
 			return parts->items[i].gone;
 	first = mem_strndup(name, len);
-	GROW(parts->items, parts->count, parts->room);
+	GROW(parts->items, parts->count, parts->capacity);
 	parts->items[parts->count++] =
 		(struct part){name, len, !is_there(dir, first)};
 	return parts->items[parts->count - 1].gone;

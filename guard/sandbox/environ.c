@@ -90,7 +90,7 @@ static const char *const proxies[] = {
 };
 
 /* Left out like all the rest, but somebody will wonder why. */
-static const char *const missed[] = {
+static const char *const reported_variables[] = {
 	"*_TOKEN",	   "*_KEY",	  "*_SECRET",
 	"*_PASSWORD",	   "*_PASSWD",	  "*_CREDENTIAL*",
 	"*_AUTH*",	   "*_APIKEY",	  "*_DSN",
@@ -107,12 +107,12 @@ static const char *const missed[] = {
 	"*_PROXY",	   "*_proxy",	  NULL,
 };
 
-struct list {
+struct environ_list {
 	char **items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
-static bool matches(const char *const *patterns, const char *name)
+static bool matches_pattern(const char *const *patterns, const char *name)
 {
 	for (; *patterns; patterns++)
 		if (fnmatch(*patterns, name, 0) == 0)
@@ -120,7 +120,7 @@ static bool matches(const char *const *patterns, const char *name)
 	return false;
 }
 
-static void set_variable(struct list *l, const char *entry)
+static void set_variable(struct environ_list *l, const char *entry)
 {
 	size_t len = (size_t)(strchr(entry, '=') - entry) + 1, i;
 
@@ -130,11 +130,12 @@ static void set_variable(struct list *l, const char *entry)
 			l->items[i] = mem_strdup(entry);
 			return;
 		}
-	GROW(l->items, l->count, l->room);
+	GROW(l->items, l->count, l->capacity);
 	l->items[l->count++] = mem_strdup(entry);
 }
 
-static void set_pair(struct list *l, const char *name, const char *value)
+static void set_named_variable(struct environ_list *l, const char *name,
+			       const char *value)
 {
 	char *entry = mem_printf("%s=%s", name, value);
 
@@ -142,7 +143,7 @@ static void set_pair(struct list *l, const char *name, const char *value)
 	free(entry);
 }
 
-static bool is_asked_for(const char *const *extra, const char *name)
+static bool is_variable_requested(const char *const *extra, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -153,8 +154,8 @@ static bool is_asked_for(const char *const *extra, const char *name)
 	return false;
 }
 
-static void inherit(struct list *l, const char *const *extra,
-		    struct buf *dropped)
+static void inherit_variables(struct environ_list *l, const char *const *extra,
+			      struct buf *dropped)
 {
 	char **e;
 
@@ -165,11 +166,12 @@ static void inherit(struct list *l, const char *const *extra,
 		if (!equals || equals == *e)
 			continue;
 		name = mem_strndup(*e, (size_t)(equals - *e));
-		if (matches(allowed, name) ||
-		    (matches(proxies, name) && !strchr(equals, '@'))) {
+		if (matches_pattern(allowed, name) ||
+		    (matches_pattern(proxies, name) && !strchr(equals, '@'))) {
 			set_variable(l, *e);
-		} else if (dropped && matches(missed, name) &&
-			   !is_asked_for(extra, name)) {
+		} else if (dropped &&
+			   matches_pattern(reported_variables, name) &&
+			   !is_variable_requested(extra, name)) {
 			if (dropped->len)
 				buf_add_text(dropped, ", ");
 			text_escape(dropped, name, strlen(name), false);
@@ -178,26 +180,28 @@ static void inherit(struct list *l, const char *const *extra,
 	}
 }
 
-static void set_own(struct list *l, const char *home, const char *run_id)
+static void set_run_variables(struct environ_list *l, const char *home,
+			      const char *run_id)
 {
 	char *runtime = mem_printf("/run/user/%u", geteuid());
 
-	set_pair(l, "HOME", home ? home : "/tmp/home");
-	set_pair(l, "XDG_RUNTIME_DIR", runtime);
-	set_pair(l, "GUARD", "1");
+	set_named_variable(l, "HOME", home ? home : "/tmp/home");
+	set_named_variable(l, "XDG_RUNTIME_DIR", runtime);
+	set_named_variable(l, "GUARD", "1");
 	if (run_id)
-		set_pair(l, "GUARD_RUN", run_id);
+		set_named_variable(l, "GUARD_RUN", run_id);
 	/* The keys are hidden, and a run signs nothing in the user's name. */
-	set_pair(l, "GIT_CONFIG_COUNT", "2");
-	set_pair(l, "GIT_CONFIG_KEY_0", "commit.gpgsign");
-	set_pair(l, "GIT_CONFIG_VALUE_0", "false");
-	set_pair(l, "GIT_CONFIG_KEY_1", "tag.gpgsign");
-	set_pair(l, "GIT_CONFIG_VALUE_1", "false");
+	set_named_variable(l, "GIT_CONFIG_COUNT", "2");
+	set_named_variable(l, "GIT_CONFIG_KEY_0", "commit.gpgsign");
+	set_named_variable(l, "GIT_CONFIG_VALUE_0", "false");
+	set_named_variable(l, "GIT_CONFIG_KEY_1", "tag.gpgsign");
+	set_named_variable(l, "GIT_CONFIG_VALUE_1", "false");
 	free(runtime);
 }
 
 /* K=V as it is, K with its value here. */
-static void add_asked_for(struct list *l, const char *const *names)
+static void add_requested_variables(struct environ_list *l,
+				    const char *const *names)
 {
 	for (; names && *names; names++) {
 		const char *value = getenv(*names);
@@ -205,20 +209,20 @@ static void add_asked_for(struct list *l, const char *const *names)
 		if (strchr(*names, '='))
 			set_variable(l, *names);
 		else if (value)
-			set_pair(l, *names, value);
+			set_named_variable(l, *names, value);
 	}
 }
 
 char **sandbox_environ(const char *const *extra, const char *home,
 		       const char *run_id, struct buf *dropped)
 {
-	struct list l = {0};
+	struct environ_list l = {0};
 
-	set_pair(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
-	inherit(&l, extra, dropped);
-	set_own(&l, home, run_id);
-	add_asked_for(&l, extra);
-	GROW(l.items, l.count, l.room);
+	set_named_variable(&l, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	inherit_variables(&l, extra, dropped);
+	set_run_variables(&l, home, run_id);
+	add_requested_variables(&l, extra);
+	GROW(l.items, l.count, l.capacity);
 	l.items[l.count] = NULL;
 	return l.items;
 }
@@ -227,12 +231,12 @@ char **sandbox_environ_exec(const char *const *extra, bool terminal)
 {
 	static const char *const shown[] = {"TERM", "COLORTERM", "TERM_PROGRAM",
 					    "TERM_PROGRAM_VERSION", NULL};
-	struct list l = {0};
+	struct environ_list l = {0};
 
 	if (terminal)
-		add_asked_for(&l, shown);
-	add_asked_for(&l, extra);
-	GROW(l.items, l.count, l.room);
+		add_requested_variables(&l, shown);
+	add_requested_variables(&l, extra);
+	GROW(l.items, l.count, l.capacity);
 	l.items[l.count] = NULL;
 	return l.items;
 }

@@ -106,7 +106,7 @@ static int restrict_exec_stdio(struct sandbox *sb, struct err *err)
 		return 0;
 	for (fd = 0; fd < 3; fd++)
 		if (!s->replace[fd])
-			sb->given[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+			sb->caller_fds[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return fail_errno(err, "pair of sockets");
 	ours = pair[0];

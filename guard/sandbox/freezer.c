@@ -31,7 +31,7 @@ struct process {
 
 struct processes {
 	struct process *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct freezer {
@@ -132,7 +132,7 @@ static int read_processes(struct processes *ret, struct err *err)
 			continue;
 		p.pid = (pid_t)strtol(list.items[i].name, NULL, 10);
 		p.stopped = is_stopped_state(state);
-		GROW(ret->items, ret->count, ret->room);
+		GROW(ret->items, ret->count, ret->capacity);
 		ret->items[ret->count++] = p;
 	}
 	return 0;
@@ -180,7 +180,7 @@ static void __attribute__((noreturn)) resume_at_end(int fd, int group_fd)
 	struct process p;
 
 	while (fd_read(fd, &p, sizeof(p)) == (ssize_t)sizeof(p)) {
-		GROW(list.items, list.count, list.room);
+		GROW(list.items, list.count, list.capacity);
 		list.items[list.count++] = p;
 	}
 	/* Both: what a group did not hold in time was stopped. */
@@ -302,7 +302,7 @@ static int stop_process(struct freezer *f, const struct process *p,
 			int *left_ms, struct err *err)
 {
 	GROW(f->stopped_list.items, f->stopped_list.count,
-	     f->stopped_list.room);
+	     f->stopped_list.capacity);
 	f->stopped_list.items[f->stopped_list.count++] = *p;
 	if (p->stopped)
 		return 0;

@@ -99,7 +99,7 @@ struct setup {
 	char *tmp_path, *var_tmp_path; /* where the two folders lie */
 	bool replace[3]; /* of fd 0, 1, 2: by the run's own terminal */
 	bool replace_node[3]; /* by the run's own device node */
-	bool again[3]; /* opened again, so where it is read is its own */
+	bool reopened[3]; /* opened again, so where it is read is its own */
 	/* Others may use the terminal as well (one of stdin and stdout is
 	 * something else): it is touched when the command wants to read. */
 	bool pipeline;
@@ -112,7 +112,8 @@ struct setup {
 	/* Sockets that somebody listens on, as absolute paths. */
 	char **sockets;
 	size_t socket_count;
-	char **missed; /* those that somebody will miss; NULL: none */
+	char **unreachable_sockets; /* those that somebody will miss; NULL: none
+				     */
 
 	/* pid 1's own: */
 	struct rename_notifier_clock begin;

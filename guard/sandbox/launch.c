@@ -186,7 +186,7 @@ struct sandbox *launch_new(void)
 	struct sandbox *sb = mem_zalloc(sizeof(*sb));
 
 	sb->pid_fd = sb->socket = sb->signal_fd = -1;
-	sb->given[0] = sb->given[1] = sb->given[2] = -1;
+	sb->caller_fds[0] = sb->caller_fds[1] = sb->caller_fds[2] = -1;
 	sb->pasta = (struct pasta){.pid_fd = -1, .ready_fd = -1, .log_fd = -1};
 	sb->cgroup = CGROUP_NONE;
 	sb->watch.kernel_quotas = KERNEL_QUOTAS_CLOSED;
@@ -225,8 +225,8 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 		rc = give_maps(sb, err);
 	if (rc < 0 && sb->socket >= 0)
 		rc = prefer_its_word(sb, err);
-	if (rc == 0 && policy->meanwhile)
-		rc = policy->meanwhile(policy->meanwhile_arg, sb, err);
+	if (rc == 0 && policy->during_setup)
+		rc = policy->during_setup(policy->during_setup_arg, sb, err);
 	if (rc == 0)
 		rc = wait_for_network(sb, err);
 	if (rc == 0)
@@ -271,14 +271,15 @@ const char *sandbox_exhausted(const struct sandbox *sb,
 	return f->max_count ? f->name : NULL;
 }
 
-char *const *sandbox_missed_sockets(const struct sandbox *sb)
+char *const *sandbox_unreachable_sockets(const struct sandbox *sb)
 {
 	static char *const none[] = {NULL};
 
-	return sb->setup.missed ? sb->setup.missed : none;
+	return sb->setup.unreachable_sockets ? sb->setup.unreachable_sockets
+					     : none;
 }
 
-void sandbox_tell_limits(const struct sandbox *sb, struct buf *to)
+void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 {
 	const bool *holds = sb->cgroup.holds;
 	int version = sb->cgroup.version;
@@ -313,7 +314,7 @@ void sandbox_unmount(struct sandbox *sb)
 	cgroup_remove(&sb->cgroup);
 }
 
-pid_t sandbox_init(const struct sandbox *sb)
+pid_t sandbox_pid1(const struct sandbox *sb)
 {
 	return sb->pid;
 }
@@ -326,11 +327,11 @@ static void give_descriptors_back(const struct sandbox *sb)
 	for (fd = 0; fd < 3; fd++) {
 		off_t at;
 
-		if (sb->given[fd] < 0)
+		if (sb->caller_fds[fd] < 0)
 			continue;
 		at = lseek(fd, 0, SEEK_CUR);
-		(void)dup2(sb->given[fd], fd);
-		(void)close(sb->given[fd]);
+		(void)dup2(sb->caller_fds[fd], fd);
+		(void)close(sb->caller_fds[fd]);
 		if (at >= 0)
 			(void)lseek(fd, at, SEEK_SET);
 	}

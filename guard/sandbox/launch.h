@@ -22,7 +22,8 @@ struct sandbox {
 	/* from the release to the end: */
 	int signal_fd; /* -1: signals are as the caller had them */
 	sigset_t signals_before;
-	int given[3]; /* a visitor's own, where 0, 1, 2 were opened again */
+	int caller_fds[3]; /* a visitor's own, where 0, 1, 2 were opened again
+			    */
 	struct stdio_proxies stdio_proxies;
 	int flags_before[3]; /* of descriptors 0, 1, 2 as open files */
 	bool has_status, ending;
@@ -36,9 +37,9 @@ struct sandbox {
 	enum sandbox_refused_rename refused_rename_how;
 	struct watch watch;
 	int64_t next_watch, next_tick; /* 0: there is none */
-	enum sandbox_wish (*tick)(void *arg, int *ret_next_ms);
+	enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms);
 	void *tick_arg;
-	unsigned int asked_to_end; /* of a visitor's guard: signals */
+	unsigned int end_requests; /* of a visitor's guard: signals */
 	enum sandbox_limit limit; /* why it is ending */
 	/* what was asked for; 0: nothing */
 	uint64_t memory, pids;

@@ -135,14 +135,14 @@ static void add_sockets(struct setup *s)
 static int refuse_other_names(const struct setup *s,
 			      const struct mountinfo *table, struct err *err)
 {
-	const char *never = s->policy->never;
+	const char *never_granted = s->policy->never_granted;
 	char **names = NULL;
 	size_t count = 0, i, k;
 	int rc = 0;
 
-	if (!never)
+	if (!never_granted)
 		return 0;
-	mountinfo_aliases(table, never, &names, &count);
+	mountinfo_aliases(table, never_granted, &names, &count);
 	for (i = 0; i < s->place_count; i++)
 		for (k = 0; rc == 0 && k < count; k++)
 			if (s->places[i].kind != PLACE_HIDE &&
@@ -150,7 +150,7 @@ static int refuse_other_names(const struct setup *s,
 				rc = fail(err, EPERM,
 					  "%s shows what no run may see (%s)",
 					  text_quote(s->places[i].path),
-					  text_quote(never));
+					  text_quote(never_granted));
 	for (k = 0; k < count; k++)
 		free(names[k]);
 	free(names);

@@ -54,7 +54,7 @@ static void add_line(struct mountinfo *m, char *line)
 		if (!field[i])
 			return;
 	}
-	GROW(m->items, m->count, m->room);
+	GROW(m->items, m->count, m->capacity);
 	m->items[m->count++] = (struct mountinfo_item){
 		.dev = mem_strdup(field[2]),
 		.root = unescape(field[3]),
@@ -148,7 +148,7 @@ void mountinfo_aliases(const struct mountinfo *m, const char *path, char ***ret,
 {
 	const struct mountinfo_item *holder = find_holder(m, path);
 	auto_free char *inside = NULL;
-	size_t room = 0, i;
+	size_t capacity = 0, i;
 
 	*ret = NULL;
 	*ret_count = 0;
@@ -164,7 +164,7 @@ void mountinfo_aliases(const struct mountinfo *m, const char *path, char ***ret,
 		alias = alias_by(&m->items[i], inside, path);
 		if (!alias)
 			continue;
-		GROW(*ret, *ret_count, room);
+		GROW(*ret, *ret_count, capacity);
 		(*ret)[(*ret_count)++] = alias;
 	}
 }

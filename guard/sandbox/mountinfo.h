@@ -19,7 +19,7 @@ struct mountinfo_item {
 
 struct mountinfo {
 	struct mountinfo_item *items; /* later ones cover earlier ones */
-	size_t count, room;
+	size_t count, capacity;
 };
 
 void mountinfo_free(struct mountinfo *m);

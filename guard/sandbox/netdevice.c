@@ -30,7 +30,7 @@ struct request {
 		struct ndmsg neighbour;
 		struct ndtmsg table;
 	};
-	char room[256];
+	char bytes[256];
 };
 
 #define REQUEST(kind, flags, part)                                             \
@@ -85,7 +85,7 @@ static int ask(int fd, struct request *r)
 	struct {
 		struct nlmsghdr head;
 		struct nlmsgerr error;
-		char room[512];
+		char bytes[512];
 	} answer;
 
 	if (send(fd, r, r->head.nlmsg_len, 0) < 0)

@@ -122,7 +122,7 @@ static int find_own(struct network *n, struct err *err)
 		} else {
 			continue;
 		}
-		GROW(n->own, n->own_count, n->own_room);
+		GROW(n->own, n->own_count, n->own_capacity);
 		n->own[n->own_count++] = a;
 	}
 	freeifaddrs(all);

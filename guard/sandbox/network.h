@@ -56,7 +56,7 @@ struct network {
 	struct buf resolv; /* the run's /etc/resolv.conf */
 	/* The machine's own, its loopback and link-local ones left out. */
 	struct network_address *own;
-	size_t own_count, own_room;
+	size_t own_count, own_capacity;
 };
 
 /* -ENETUNREACH: the machine has no way out itself. */

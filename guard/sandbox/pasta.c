@@ -29,7 +29,7 @@ enum { LOG_FD = 2, READY_FD, NETWORK_FD, FIRST_FREE_FD };
 
 struct arguments {
 	char **items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 const char *pasta_find(void)
@@ -46,7 +46,7 @@ const char *pasta_find(void)
 
 static void add(struct arguments *a, const char *text)
 {
-	GROW(a->items, a->count, a->room);
+	GROW(a->items, a->count, a->capacity);
 	a->items[a->count++] = mem_strdup(text);
 }
 

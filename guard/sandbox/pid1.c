@@ -77,7 +77,7 @@ static void tell_places(const struct setup *s)
 	int fd;
 
 	for (fd = 0; fd < 3; fd++) {
-		off_t at = s->again[fd] ? lseek(fd, 0, SEEK_CUR) : -1;
+		off_t at = s->reopened[fd] ? lseek(fd, 0, SEEK_CUR) : -1;
 
 		if (at < 0)
 			continue;

@@ -54,7 +54,8 @@ static int read_settings_file(const char *path, struct buf *ret)
  * 1: *ret is what the run shall see instead of the file; 0: it is not there,
  * or has nothing to hide, or is hidden as a whole already.
  */
-static int redact_settings_file(const char *path, bool listed, struct redaction *ret)
+static int redact_settings_file(const char *path, bool listed,
+				struct redaction *ret)
 {
 	AUTO(buf) struct buf text = {0};
 	AUTO(buf) struct buf cut = {0};
@@ -80,9 +81,10 @@ void redactions_find(const char *home, struct redactions *ret)
 		auto_free char *path = mem_printf("%s/%s", home, *name);
 		struct redaction cut;
 
-		if (!redact_settings_file(path, credentials_listed(*name), &cut))
+		if (!redact_settings_file(path, credentials_listed(*name),
+					  &cut))
 			continue;
-		GROW(ret->items, ret->count, ret->room);
+		GROW(ret->items, ret->count, ret->capacity);
 		ret->items[ret->count++] = cut;
 	}
 }

@@ -212,7 +212,7 @@ static bool take_signal(struct sandbox *sb)
 		if (sb->pid_fd >= 0 || !asks_to_end(info.ssi_signo))
 			break;
 		/* Nothing more is to be waited for then. */
-		sb->is_empty = ++sb->asked_to_end >= ASKED_ENOUGH;
+		sb->is_empty = ++sb->end_requests >= ASKED_ENOUGH;
 		return !sb->is_empty;
 	}
 	return true;
@@ -343,7 +343,7 @@ enum relay_limits relay_look_at_limits(struct sandbox *sb)
 		}
 	}
 	if (is_due(sb->next_tick)) {
-		enum sandbox_wish wish = sb->tick(sb->tick_arg, &ms);
+		enum sandbox_tick_action wish = sb->tick(sb->tick_arg, &ms);
 
 		sb->next_tick = now_ms() + ms;
 		if (wish == SANDBOX_KILL)
@@ -442,7 +442,7 @@ static struct sandbox_result make_result(const struct sandbox *sb)
 }
 
 int sandbox_wait(struct sandbox *sb,
-		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err)
 {
 	int rc;

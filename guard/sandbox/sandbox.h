@@ -47,7 +47,7 @@ struct redaction {
 
 struct redactions {
 	struct redaction *items;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* Those below the home folder (NULL: none). What cannot be read is empty. */
@@ -70,7 +70,7 @@ struct sandbox_policy {
 	 * ones or not; NULL: none. */
 	const struct redactions *redactions;
 	/* Absolute, one of hide: never let in, under whatever name; or NULL. */
-	const char *never;
+	const char *never_granted;
 	/* Real paths let in, also from below hidden or private places. */
 	const char *const *read_only; /* NULL-terminated, must exist */
 	const char *const *read_write; /* NULL-terminated, must exist */
@@ -103,8 +103,9 @@ struct sandbox_policy {
 	void *layers_arg;
 	/* In guard, while the run's first process sets itself up: what is to be
 	 * done anyway. An error is one of sandbox_start(); NULL: nothing. */
-	int (*meanwhile)(void *arg, const struct sandbox *sb, struct err *err);
-	void *meanwhile_arg;
+	int (*during_setup)(void *arg, const struct sandbox *sb,
+			    struct err *err);
+	void *during_setup_arg;
 };
 
 /* What a container's engine keeps from all that is in it and a run needs. */
@@ -173,14 +174,14 @@ const char *sandbox_exhausted(const struct sandbox *sb,
 
 /* Sockets of this machine's services that are out of the run's reach, and that
  * the user could connect to: NULL-terminated, as long as sb lives. */
-char *const *sandbox_missed_sockets(const struct sandbox *sb);
+char *const *sandbox_unreachable_sockets(const struct sandbox *sb);
 
 /* What holds each limit that was asked for, for people, a sentence each; empty
  * when none was. */
-void sandbox_tell_limits(const struct sandbox *sb, struct buf *to);
+void sandbox_describe_limits(const struct sandbox *sb, struct buf *to);
 
-enum sandbox_wish {
-	SANDBOX_GO_ON,
+enum sandbox_tick_action {
+	SANDBOX_CONTINUE,
 	SANDBOX_KILL, /* at once */
 };
 
@@ -192,11 +193,11 @@ enum sandbox_wish {
  * reach the run; the terminal is as it was when this returns.
  */
 int sandbox_wait(struct sandbox *sb,
-		 enum sandbox_wish (*tick)(void *arg, int *ret_next_ms),
+		 enum sandbox_tick_action (*tick)(void *arg, int *ret_next_ms),
 		 void *arg, struct sandbox_result *ret, struct err *err);
 
 /* The run's pid 1, as guard sees it: for freezer_begin(), from elsewhere. */
-pid_t sandbox_init(const struct sandbox *sb);
+pid_t sandbox_pid1(const struct sandbox *sb);
 
 /*
  * The last process takes the mounts down while it exits: for each layer the

@@ -17,7 +17,7 @@ static const char *const private[] = {"/run",	  "/var/run", "/tmp",
 
 /* Not to be reached like all others, but somebody will wonder why. Patterns as
  * in fnmatch(3), '*' also for slashes. */
-static const char *const missed[] = {
+static const char *const unreachable_sockets[] = {
 	"*/docker.sock",
 	"*/docker-cli*.sock",
 	"*/podman*.sock",
@@ -49,7 +49,7 @@ static const char *const missed[] = {
 #define FLAGS_COLUMN 3
 #define LISTENING 0x10000UL
 
-static bool is_private(const char *path)
+static bool is_private_in_run(const char *path)
 {
 	size_t i;
 
@@ -60,7 +60,7 @@ static bool is_private(const char *path)
 }
 
 /* Datagram sockets listen without the bit: they have no other end. */
-static const char *path_in(const char *line)
+static const char *listening_path(const char *line)
 {
 	unsigned long flags = 0, type = 0;
 	int column;
@@ -78,16 +78,16 @@ static const char *path_in(const char *line)
 	return line;
 }
 
-static bool is_missed(const char *path)
+static bool is_known_service(const char *path)
 {
-	const char *const *pattern = missed;
+	const char *const *pattern = unreachable_sockets;
 
 	while (*pattern && fnmatch(*pattern, path, 0) != 0)
 		pattern++;
 	return *pattern && access(path, W_OK) == 0;
 }
 
-static void add(char ***paths, size_t *count, const char *path)
+static void add_socket_path(char ***paths, size_t *count, const char *path)
 {
 	*paths = mem_resize(*paths, *count + 2, sizeof(**paths));
 	(*paths)[(*count)++] = mem_strdup(path);
@@ -105,27 +105,28 @@ void sockets_find(struct setup *s)
 	struct err ignored;
 	auto_close int fd = open("/proc/self/net/unix", O_RDONLY | O_CLOEXEC);
 	char *save = NULL, *line;
-	size_t missed_count = 0;
+	size_t unreachable_count = 0;
 
 	if (fd < 0 || fd_slurp(fd, 16 << 20, &b, &ignored) < 0)
 		return;
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);
 	for (; line; line = strtok_r(NULL, "\n", &save)) {
-		const char *path = path_in(line);
+		const char *path = listening_path(line);
 
 		if (!path)
 			continue;
-		if (is_missed(path))
-			add(&s->missed, &missed_count, path);
-		if (!is_private(path))
-			add(&s->sockets, &s->socket_count, path);
+		if (is_known_service(path))
+			add_socket_path(&s->unreachable_sockets,
+					&unreachable_count, path);
+		if (!is_private_in_run(path))
+			add_socket_path(&s->sockets, &s->socket_count, path);
 	}
 }
 
 void sockets_free(struct setup *s)
 {
 	mem_list_free(&s->sockets);
-	mem_list_free(&s->missed);
+	mem_list_free(&s->unreachable_sockets);
 	s->socket_count = 0;
 }

@@ -78,8 +78,8 @@ static int reopen_on_read_only(int fd, const struct stat *st, int flags,
 
 	read_stdio_path(fd, path);
 	path_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (path_fd < 0 || fstat(path_fd, &now) < 0 || now.st_dev != st->st_dev ||
-	    now.st_ino != st->st_ino)
+	if (path_fd < 0 || fstat(path_fd, &now) < 0 ||
+	    now.st_dev != st->st_dev || now.st_ino != st->st_ino)
 		return fail(err, ESTALE,
 			    "the file behind descriptor %d (once %s) cannot be "
 			    "found again: use a pipe (cat FILE | guard run)",
@@ -154,8 +154,8 @@ static bool is_foreign_socket(const struct setup *s, int fd)
 	       getpeername(fd, (struct sockaddr *)&a, &len) < 0;
 }
 
-static enum stdio_pass choose_stdio_pass(const struct setup *s, int fd, const struct stat *st,
-		       int flags)
+static enum stdio_pass choose_stdio_pass(const struct setup *s, int fd,
+					 const struct stat *st, int flags)
 {
 	if (can_leave_run(fd, st, flags))
 		return PASS_REFUSED;
@@ -202,7 +202,8 @@ static bool has_node_in_run(const struct setup *s, const struct stat *st)
 	       S_ISCHR(machines.st_mode) && machines.st_rdev == st->st_rdev;
 }
 
-static int refuse_stdio_fd(int fd, const struct stat *st, int flags, struct err *err)
+static int refuse_stdio_fd(int fd, const struct stat *st, int flags,
+			   struct err *err)
 {
 	char path[4096];
 
@@ -261,7 +262,7 @@ int stdio_fds_restrict(struct setup *s, struct err *err)
 		if (s->replace[fd])
 			continue;
 		rc = restrict_stdio_fd(s, fd, err);
-		s->again[fd] = rc > 0;
+		s->reopened[fd] = rc > 0;
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -281,9 +282,11 @@ int stdio_fds_replace_nodes(const struct setup *s, struct err *err)
 			return fail(err, ESTALE, "descriptor %d is another one",
 				    fd);
 		flags &= O_ACCMODE | O_APPEND | O_NONBLOCK;
-		node = open(common_device_path(&st), flags | O_NOCTTY | O_CLOEXEC);
+		node = open(common_device_path(&st),
+			    flags | O_NOCTTY | O_CLOEXEC);
 		if (node < 0 || dup2(node, fd) < 0)
-			return fail_errno(err, "open %s again", common_device_path(&st));
+			return fail_errno(err, "open %s again",
+					  common_device_path(&st));
 	}
 	return 0;
 }
@@ -315,7 +318,7 @@ bool stdio_fds_need_proxy(void *arg, int fd)
 	if (!is_still_at_path(fd, &st, path))
 		return true;
 	path_fd = open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY |
-				   O_NOFOLLOW | O_CLOEXEC);
+				     O_NOFOLLOW | O_CLOEXEC);
 	return path_fd < 0;
 }
 

@@ -21,7 +21,7 @@ struct process_sums {
 	bool exact; /* pss is wanted */
 	struct fd_exhaustion *fd_exhaustion; /* or NULL: not asked for */
 	pid_t *todo;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 static void add_children(struct process_sums *s, pid_t pid)
@@ -47,7 +47,7 @@ static void add_children(struct process_sums *s, pid_t pid)
 		(void)buf_text(&b);
 		word = strtok_r((char *)b.data, " ", &save);
 		for (; word; word = strtok_r(NULL, " ", &save)) {
-			GROW(s->todo, s->count, s->room);
+			GROW(s->todo, s->count, s->capacity);
 			s->todo[s->count++] = (pid_t)atoi(word);
 		}
 	}

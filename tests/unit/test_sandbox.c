@@ -191,7 +191,7 @@ static int status_of(const struct sandbox_result *r)
 	return r->end == SANDBOX_EXITED ? r->code : 128 + r->code;
 }
 
-static enum sandbox_wish end_at_once(void *arg, int *ret_next_ms)
+static enum sandbox_tick_action end_at_once(void *arg, int *ret_next_ms)
 {
 	(void)arg;
 	(void)ret_next_ms;
