@@ -17,8 +17,8 @@
 /* More threads than this make no way on any machine. */
 #define PIDS_DEFAULT 1024
 
-static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
-		   struct err *err)
+static int prepare_launch(struct sandbox *sb,
+			  const struct sandbox_policy *policy, struct err *err)
 {
 	struct setup *s = &sb->setup;
 	int pair[2];
@@ -71,7 +71,7 @@ static int prepare(struct sandbox *sb, const struct sandbox_policy *policy,
 
 /* One call for all namespaces: the child is the run's pid 1 at once. Like
  * fork(2) otherwise: the caller has no threads. */
-static int make_child(struct sandbox *sb, struct err *err)
+static int clone_pid1(struct sandbox *sb, struct err *err)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
 			      CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
@@ -95,7 +95,7 @@ static int make_child(struct sandbox *sb, struct err *err)
 
 /* The run goes first when memory runs out. What root says here no run can take
  * back; what a plain user says, it can. */
-static void offer_first(pid_t pid)
+static void raise_oom_score(pid_t pid)
 {
 	auto_free char *path = mem_printf("/proc/%d/oom_score_adj", (int)pid);
 	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -106,7 +106,7 @@ static void offer_first(pid_t pid)
 
 /* A first process that gave up has said why, before guard stumbled over its
  * absence. */
-static int prefer_its_word(struct sandbox *sb, struct err *err)
+static int prefer_setup_error(struct sandbox *sb, struct err *err)
 {
 	struct pollfd ready = {.fd = sb->socket, .events = POLLIN};
 	struct message message;
@@ -122,7 +122,7 @@ static int prefer_its_word(struct sandbox *sb, struct err *err)
 	return -err->num;
 }
 
-static int give_maps(struct sandbox *sb, struct err *err)
+static int write_userns_maps(struct sandbox *sb, struct err *err)
 {
 	const struct setup *s = &sb->setup;
 	int rc = userns_map(sb->pid, s->root, false, s->uid, s->gid, err);
@@ -160,7 +160,7 @@ int launch_wait_ready(struct sandbox *sb, struct err *err)
 }
 
 /* A limit on processes binds everybody but uid 0. */
-static bool is_held_by_kernel(const struct sandbox *sb)
+static bool has_kernel_pids_limit(const struct sandbox *sb)
 {
 	const struct sandbox_policy *p = sb->setup.policy;
 
@@ -214,17 +214,17 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	AUTO(sandbox) struct sandbox *sb = launch_new();
 	int rc;
 
-	rc = prepare(sb, policy, err);
+	rc = prepare_launch(sb, policy, err);
 	if (rc == 0)
-		rc = make_child(sb, err);
+		rc = clone_pid1(sb, err);
 	if (rc == 0)
-		offer_first(sb->pid);
+		raise_oom_score(sb->pid);
 	if (rc == 0)
 		rc = cgroup_enter(&sb->cgroup, sb->pid, err);
 	if (rc == 0)
-		rc = give_maps(sb, err);
+		rc = write_userns_maps(sb, err);
 	if (rc < 0 && sb->socket >= 0)
-		rc = prefer_its_word(sb, err);
+		rc = prefer_setup_error(sb, err);
 	if (rc == 0 && policy->during_setup)
 		rc = policy->during_setup(policy->during_setup_arg, sb, err);
 	if (rc == 0)
@@ -236,9 +236,9 @@ int sandbox_start(const struct sandbox_policy *policy, struct sandbox **ret,
 	sb->memory = policy->memory;
 	sb->pids = policy->pids_limit;
 	sb->cpus_milli = policy->cpus_milli;
-	sb->held_by_kernel = is_held_by_kernel(sb);
+	sb->kernel_pids_limit = has_kernel_pids_limit(sb);
 	watch_begin(&sb->watch, sb->pid, sb->setup.pids_limit,
-		    sb->held_by_kernel,
+		    sb->kernel_pids_limit,
 		    sb->cgroup.holds[CGROUP_MEMORY] ? 0 : policy->memory,
 		    policy->net == SANDBOX_NET_HOST);
 	/* Else its commands are no more confined than that, and nothing is
@@ -296,7 +296,7 @@ void sandbox_describe_limits(const struct sandbox *sb, struct buf *to)
 				 "since there is no cgroup for this user. ");
 	if (sb->pids && holds[CGROUP_PIDS])
 		buf_printf(to, "processes: a cgroup (v%d). ", version);
-	else if (sb->pids && sb->held_by_kernel)
+	else if (sb->pids && sb->kernel_pids_limit)
 		buf_add_text(to, "processes: a limit of the kernel's. ");
 	else if (sb->pids)
 		buf_add_text(to, "processes: guard looks four times a second, "
@@ -320,7 +320,7 @@ pid_t sandbox_pid1(const struct sandbox *sb)
 }
 
 /* The caller goes on where the command left off. */
-static void give_descriptors_back(const struct sandbox *sb)
+static void restore_caller_fds(const struct sandbox *sb)
 {
 	int fd;
 
@@ -348,13 +348,13 @@ void sandbox_free(struct sandbox **sb)
 		relay_kill(b);
 		sandbox_unmount(b);
 	}
-	relay_give_back(b);
+	relay_restore_caller(b);
 	watch_end(&b->watch);
 	pasta_end(&b->pasta);
 	network_free(&b->setup.network);
 	cgroup_remove(&b->cgroup);
 	stdio_proxy_stop(&b->stdio_proxies);
-	give_descriptors_back(b);
+	restore_caller_fds(b);
 	tty_free(&b->tty);
 	if (b->socket >= 0)
 		(void)close(b->socket);

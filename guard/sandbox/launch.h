@@ -44,7 +44,7 @@ struct sandbox {
 	/* what was asked for; 0: nothing */
 	uint64_t memory, pids;
 	unsigned int cpus_milli;
-	bool held_by_kernel; /* the number of processes */
+	bool kernel_pids_limit; /* the number of processes */
 };
 
 /* ---- launch.c ---- */
@@ -59,12 +59,12 @@ int launch_wait_ready(struct sandbox *sb, struct err *err);
 /* SIGKILL for pid 1, which all the others follow. */
 void relay_kill(const struct sandbox *sb);
 /* The terminal and the signals are the caller's again. */
-void relay_give_back(struct sandbox *sb);
+void relay_restore_caller(struct sandbox *sb);
 /* Milliseconds until something is to be looked at, for poll(2). */
 int relay_next_wait(const struct sandbox *sb);
-enum relay_limits { RELAY_IN_LIMITS, RELAY_TIME_IS_UP, RELAY_BEYOND };
+enum relay_limits { RELAY_WITHIN_LIMITS, RELAY_TIMED_OUT, RELAY_BEYOND_LIMIT };
 /* Looks at what is due. sb->limit is the one that was met, if any. */
-enum relay_limits relay_look_at_limits(struct sandbox *sb);
+enum relay_limits relay_check_limits(struct sandbox *sb);
 
 /* ---- doze.c ---- */
 

@@ -15,9 +15,9 @@
 #define TICK_MS 250
 /* From SIGTERM to SIGKILL. */
 #define GRACE_MS 2000
-#define ASKED_ENOUGH 3u
+#define END_REQUESTS_MAX 3u
 
-static int64_t now_ms(void)
+static int64_t relay_now_ms(void)
 {
 	struct timespec t;
 
@@ -26,8 +26,8 @@ static int64_t now_ms(void)
 }
 /* ---- the gate ---- */
 
-static int explain_exec(const struct sandbox *sb, const struct message *message,
-			struct err *err)
+static int explain_failed_exec(const struct sandbox *sb,
+			       const struct message *message, struct err *err)
 {
 	int num = message->value;
 	const char *name = text_quote(sb->command);
@@ -50,7 +50,7 @@ static int explain_exec(const struct sandbox *sb, const struct message *message,
 
 /* Flags of an open file (O_NONBLOCK, O_ASYNC, O_APPEND) are everyone's who has
  * it open: what the run does to them would be there for the caller, too. */
-static void keep_flags(struct sandbox *sb)
+static void save_stdio_flags(struct sandbox *sb)
 {
 	int fd;
 
@@ -58,7 +58,7 @@ static void keep_flags(struct sandbox *sb)
 		sb->flags_before[fd] = fcntl(fd, F_GETFL);
 }
 
-static void give_back_flags(const struct sandbox *sb)
+static void restore_stdio_flags(const struct sandbox *sb)
 {
 	int fd;
 
@@ -69,42 +69,42 @@ static void give_back_flags(const struct sandbox *sb)
 }
 
 /* From before the command runs: one that comes early must not end guard. */
-static int take_signals(struct sandbox *sb, struct err *err)
+static int block_relayed_signals(struct sandbox *sb, struct err *err)
 {
-	static const int taken[] = {SIGINT,  SIGTERM,	SIGHUP,	 SIGQUIT,
-				    SIGTSTP, SIGWINCH,	SIGCONT, SIGUSR1,
-				    SIGUSR2, SIGALRM,	SIGIO,	 SIGPWR,
-				    SIGPROF, SIGVTALRM, SIGURG};
+	static const int relayed[] = {SIGINT,  SIGTERM,	  SIGHUP,  SIGQUIT,
+				      SIGTSTP, SIGWINCH,  SIGCONT, SIGUSR1,
+				      SIGUSR2, SIGALRM,	  SIGIO,   SIGPWR,
+				      SIGPROF, SIGVTALRM, SIGURG};
 	sigset_t set;
 	size_t i;
 	int sig;
 
 	(void)sigemptyset(&set);
-	for (i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-		(void)sigaddset(&set, taken[i]);
+	for (i = 0; i < sizeof(relayed) / sizeof(*relayed); i++)
+		(void)sigaddset(&set, relayed[i]);
 	for (sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
 		(void)sigaddset(&set, sig);
 	sb->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (sb->signal_fd < 0)
 		return fail_errno(err, "wait for signals");
 	(void)sigprocmask(SIG_BLOCK, &set, &sb->signals_before);
-	keep_flags(sb);
+	save_stdio_flags(sb);
 	return 0;
 }
 
-void relay_give_back(struct sandbox *sb)
+void relay_restore_caller(struct sandbox *sb)
 {
 	if (sb->tty)
 		tty_leave(sb->tty, true);
 	if (sb->signal_fd < 0)
 		return;
-	give_back_flags(sb);
+	restore_stdio_flags(sb);
 	(void)close(sb->signal_fd);
 	sb->signal_fd = -1;
 	(void)sigprocmask(SIG_SETMASK, &sb->signals_before, NULL);
 }
 
-static int release(struct sandbox *sb, struct err *err)
+static int release_and_confirm(struct sandbox *sb, struct err *err)
 {
 	struct message message;
 
@@ -115,27 +115,27 @@ static int release(struct sandbox *sb, struct err *err)
 	if (message.type == MESSAGE_STARTED)
 		return 0;
 	if (message.type == MESSAGE_NOT_STARTED)
-		return explain_exec(sb, &message, err);
+		return explain_failed_exec(sb, &message, err);
 	return fail(err, EBADMSG, "odd answer from the run");
 }
 
 int sandbox_release(struct sandbox *sb, struct err *err)
 {
-	int rc = take_signals(sb, err);
+	int rc = block_relayed_signals(sb, err);
 
 	if (rc < 0)
 		return rc;
 	if (sb->tty)
 		tty_enter(sb->tty);
-	rc = release(sb, err);
+	rc = release_and_confirm(sb, err);
 	if (rc < 0) {
-		relay_give_back(sb);
+		relay_restore_caller(sb);
 		return rc;
 	}
-	sb->deadline = sb->timeout_ms > 0 ? now_ms() + sb->timeout_ms : 0;
+	sb->deadline = sb->timeout_ms > 0 ? relay_now_ms() + sb->timeout_ms : 0;
 	/* Limits are its own guard's to look at. */
 	if (sb->pid)
-		sb->next_watch = now_ms() + watch_interval(&sb->watch);
+		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ void relay_kill(const struct sandbox *sb)
 }
 
 /* First politely, then not. */
-static void end_run(struct sandbox *sb)
+static void terminate_run(struct sandbox *sb)
 {
 	if (sb->ending) {
 		relay_kill(sb);
@@ -157,30 +157,30 @@ static void end_run(struct sandbox *sb)
 		return;
 	}
 	sb->ending = true;
-	sb->deadline = now_ms() + GRACE_MS;
+	sb->deadline = relay_now_ms() + GRACE_MS;
 	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGTERM, NULL, -1);
 	(void)message_send(sb->socket, MESSAGE_SIGNAL, SIGCONT, NULL, -1);
 }
 
 /* ---- signals and stops ---- */
 
-static void command_stopped(struct sandbox *sb, int sig)
+static void handle_command_stop(struct sandbox *sb, int sig)
 {
-	bool goes_on;
+	bool continues;
 
 	if (sb->tty)
 		tty_leave(sb->tty, false);
-	goes_on = suspend_with_command(sb, sig);
+	continues = suspend_with_command(sb, sig);
 	if (sb->tty) {
-		tty_hold(sb->tty, goes_on);
+		tty_hold(sb->tty, continues);
 		tty_enter(sb->tty);
 	}
-	if (goes_on)
+	if (continues)
 		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
 }
 
 /* One that asks the command to end. */
-static bool asks_to_end(uint32_t sig)
+static bool is_end_request(uint32_t sig)
 {
 	return sig == SIGINT || sig == SIGTERM || sig == SIGHUP ||
 	       sig == SIGQUIT;
@@ -190,7 +190,7 @@ static bool asks_to_end(uint32_t sig)
  * False: whoever is in a run as a visitor is asked for the third time to end.
  * The run may have stopped the process there that would pass it on.
  */
-static bool take_signal(struct sandbox *sb)
+static bool relay_signal(struct sandbox *sb)
 {
 	struct signalfd_siginfo info;
 
@@ -209,10 +209,10 @@ static bool take_signal(struct sandbox *sb)
 	default:
 		(void)message_send(sb->socket, MESSAGE_SIGNAL,
 				   (int)info.ssi_signo, NULL, -1);
-		if (sb->pid_fd >= 0 || !asks_to_end(info.ssi_signo))
+		if (sb->pid_fd >= 0 || !is_end_request(info.ssi_signo))
 			break;
 		/* Nothing more is to be waited for then. */
-		sb->is_empty = ++sb->end_requests >= ASKED_ENOUGH;
+		sb->is_empty = ++sb->end_requests >= END_REQUESTS_MAX;
 		return !sb->is_empty;
 	}
 	return true;
@@ -236,7 +236,7 @@ static void keep_fd_exhaustion(struct sandbox *sb,
 					  &sb->watch.fd_exhaustion);
 }
 
-static void take_place(const struct message *message)
+static void restore_stdio_offset(const struct message *message)
 {
 	off_t at = (off_t)strtoll(message->text, NULL, 10);
 
@@ -245,7 +245,8 @@ static void take_place(const struct message *message)
 }
 
 /* What there is to know of the run. */
-static void take_result(struct sandbox *sb, const struct message *message)
+static void handle_result_message(struct sandbox *sb,
+				  const struct message *message)
 {
 	switch (message->type) {
 	case MESSAGE_EXITED:
@@ -259,7 +260,7 @@ static void take_result(struct sandbox *sb, const struct message *message)
 		keep_fd_exhaustion(sb, message);
 		break;
 	case MESSAGE_STDIO_OFFSET:
-		take_place(message);
+		restore_stdio_offset(message);
 		break;
 	default:
 		break;
@@ -283,7 +284,7 @@ static bool handle_pid1_message(struct sandbox *sb)
 		break;
 	case MESSAGE_STOPPED:
 		if (!sb->ending)
-			command_stopped(sb, message.value);
+			handle_command_stop(sb, message.value);
 		break;
 	case MESSAGE_WANTS_INPUT:
 		if (sb->tty)
@@ -291,7 +292,7 @@ static bool handle_pid1_message(struct sandbox *sb)
 		(void)message_send(sb->socket, MESSAGE_CONTINUE, 0, NULL, -1);
 		break;
 	default:
-		take_result(sb, &message);
+		handle_result_message(sb, &message);
 		break;
 	}
 	return true;
@@ -299,18 +300,19 @@ static bool handle_pid1_message(struct sandbox *sb)
 
 /* ---- the loop ---- */
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_deadline(int64_t a, int64_t b)
 {
 	return a && (!b || a < b) ? a : b;
 }
 
 int relay_next_wait(const struct sandbox *sb)
 {
-	int64_t now = now_ms(), then = earlier(sb->deadline, sb->next_tick);
+	int64_t now = relay_now_ms(),
+		then = earlier_deadline(sb->deadline, sb->next_tick);
 
-	then = earlier(then, sb->next_watch);
+	then = earlier_deadline(then, sb->next_watch);
 	if (sb->tty && tty_waits(sb->tty))
-		then = earlier(then, now + TICK_MS);
+		then = earlier_deadline(then, now + TICK_MS);
 	if (!then)
 		return -1;
 	if (then <= now)
@@ -318,57 +320,57 @@ int relay_next_wait(const struct sandbox *sb)
 	return (int)(then - now > 60000 ? 60000 : then - now);
 }
 
-static void stop_run(struct sandbox *sb)
+static void kill_run(struct sandbox *sb)
 {
 	sb->ending = true;
 	relay_kill(sb);
 }
 
-static bool is_due(int64_t time)
+static bool is_deadline_due(int64_t time)
 {
-	return time && now_ms() >= time;
+	return time && relay_now_ms() >= time;
 }
 
-enum relay_limits relay_look_at_limits(struct sandbox *sb)
+enum relay_limits relay_check_limits(struct sandbox *sb)
 {
 	int ms = TICK_MS;
 
-	if (is_due(sb->next_watch)) {
+	if (is_deadline_due(sb->next_watch)) {
 		enum sandbox_limit limit = watch_tick(&sb->watch);
 
-		sb->next_watch = now_ms() + watch_interval(&sb->watch);
+		sb->next_watch = relay_now_ms() + watch_interval(&sb->watch);
 		if (!sb->ending && limit != SANDBOX_LIMIT_NONE) {
 			sb->limit = limit;
-			return RELAY_BEYOND;
+			return RELAY_BEYOND_LIMIT;
 		}
 	}
-	if (is_due(sb->next_tick)) {
-		enum sandbox_tick_action wish = sb->tick(sb->tick_arg, &ms);
+	if (is_deadline_due(sb->next_tick)) {
+		enum sandbox_tick_action action = sb->tick(sb->tick_arg, &ms);
 
-		sb->next_tick = now_ms() + ms;
-		if (wish == SANDBOX_KILL)
-			return RELAY_BEYOND;
+		sb->next_tick = relay_now_ms() + ms;
+		if (action == SANDBOX_KILL)
+			return RELAY_BEYOND_LIMIT;
 	}
-	if (!is_due(sb->deadline))
-		return RELAY_IN_LIMITS;
+	if (!is_deadline_due(sb->deadline))
+		return RELAY_WITHIN_LIMITS;
 	if (!sb->ending)
 		sb->limit = SANDBOX_LIMIT_TIME;
-	return RELAY_TIME_IS_UP;
+	return RELAY_TIMED_OUT;
 }
 
-static void keep_limits(struct sandbox *sb)
+static void enforce_limits(struct sandbox *sb)
 {
-	enum relay_limits found = relay_look_at_limits(sb);
+	enum relay_limits found = relay_check_limits(sb);
 
-	if (found == RELAY_BEYOND)
-		stop_run(sb);
-	else if (found == RELAY_TIME_IS_UP)
-		end_run(sb);
+	if (found == RELAY_BEYOND_LIMIT)
+		kill_run(sb);
+	else if (found == RELAY_TIMED_OUT)
+		terminate_run(sb);
 }
 
 /* Until the last process but pid 1 is gone, which cannot do anything more, or
  * pid 1 with all of them. */
-static int relay(struct sandbox *sb, struct err *err)
+static int relay_until_empty(struct sandbox *sb, struct err *err)
 {
 	struct pollfd fds[7];
 	size_t count;
@@ -385,7 +387,7 @@ static int relay(struct sandbox *sb, struct err *err)
 			return fail_errno(err, "wait for the run");
 		if (count)
 			tty_relay(sb->tty, fds + 4, count);
-		if (fds[1].revents && !take_signal(sb))
+		if (fds[1].revents && !relay_signal(sb))
 			return 0;
 		if (fds[2].revents && !handle_pid1_message(sb)) {
 			if (sb->pid_fd < 0)
@@ -398,23 +400,23 @@ static int relay(struct sandbox *sb, struct err *err)
 		}
 		if (fds[0].revents || sb->is_empty)
 			return 0;
-		keep_limits(sb);
+		enforce_limits(sb);
 	}
 }
 
-static void collect(struct sandbox *sb)
+static void collect_run_end(struct sandbox *sb)
 {
 	struct message message;
 
 	while (!sb->is_empty && message_receive(sb->socket, &message, NULL) > 0)
-		take_result(sb, &message);
+		handle_result_message(sb, &message);
 	if (!sb->is_empty)
 		sandbox_unmount(sb);
 	if (sb->tty)
 		tty_drain(sb->tty);
 }
 
-static struct sandbox_result make_result(const struct sandbox *sb)
+static struct sandbox_result make_sandbox_result(const struct sandbox *sb)
 {
 	struct sandbox_result result = {.end = SANDBOX_SIGNALED,
 					.code = SIGKILL,
@@ -449,15 +451,15 @@ int sandbox_wait(struct sandbox *sb,
 
 	sb->tick = tick;
 	sb->tick_arg = arg;
-	sb->next_tick = tick ? now_ms() : 0;
-	rc = relay(sb, err);
+	sb->next_tick = tick ? relay_now_ms() : 0;
+	rc = relay_until_empty(sb, err);
 	if (rc < 0)
 		relay_kill(sb);
-	collect(sb);
-	relay_give_back(sb);
+	collect_run_end(sb);
+	relay_restore_caller(sb);
 	stdio_proxy_stop(&sb->stdio_proxies);
 	if (rc < 0)
 		return rc;
-	*ret = make_result(sb);
+	*ret = make_sandbox_result(sb);
 	return 0;
 }

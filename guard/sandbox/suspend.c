@@ -41,7 +41,7 @@ watch_while_suspended(struct sandbox *sb, int wake_fd, pid_t guard)
 	if (getppid() != guard)
 		_exit(0);
 	while (poll(fds, 2, relay_next_wait(sb)) <= 0)
-		if (relay_look_at_limits(sb) != RELAY_IN_LIMITS)
+		if (relay_check_limits(sb) != RELAY_WITHIN_LIMITS)
 			break;
 	wake_guard(wake_fd, guard);
 }
