@@ -41,9 +41,9 @@ static int bind_to_guard(struct err *err)
  * only one is at work, the other waits for its word. Its end is nobody's to
  * wait for: pid 1 reaps whatever ends.
  */
-struct helper {
+struct userns_helper {
 	const struct setup *s;
-	int there, back; /* its ends of two pipes */
+	int start_fd, done_fd; /* its ends of two pipes */
 	struct err err;
 };
 
@@ -53,42 +53,43 @@ static char helper_stack[65536] __attribute__((aligned(16)));
 /* AddressSanitizer looks at the stack before an end, and warns of this one. */
 __attribute__((no_sanitize_address)) static int map_from_above(void *arg)
 {
-	struct helper *h = arg;
+	struct userns_helper *h = arg;
 	const struct setup *s = h->s;
 	char go;
 
-	if (read(h->there, &go, 1) == 1) {
+	if (read(h->start_fd, &go, 1) == 1) {
 		h->err.num = 0;
 		(void)userns_map(1, s->root, true, s->uid, s->gid, &h->err);
-		(void)!write(h->back, "", 1);
+		(void)!write(h->done_fd, "", 1);
 	}
 	_exit(0);
 }
 
-static int enter_by_helper(struct setup *s, struct err *err)
+static int unshare_with_helper(struct setup *s, struct err *err)
 {
 	/* Behind a way out of here it is still read by the helper. */
-	static struct helper h;
-	int there[2], back[2];
+	static struct userns_helper h;
+	int start_fd[2], done_fd[2];
 	char done;
 
-	if (pipe2(there, O_CLOEXEC) < 0 || pipe2(back, O_CLOEXEC) < 0)
+	if (pipe2(start_fd, O_CLOEXEC) < 0 || pipe2(done_fd, O_CLOEXEC) < 0)
 		return fail_errno(err, "second user namespace");
-	h = (struct helper){.s = s, .there = there[0], .back = back[1]};
+	h = (struct userns_helper){
+		.s = s, .start_fd = start_fd[0], .done_fd = done_fd[1]};
 	h.err.num = ECHILD;
 	if (clone(map_from_above, helper_stack + sizeof(helper_stack),
 		  CLONE_VM | SIGCHLD, &h) < 0 ||
 	    unshare(CLONE_NEWUSER) < 0)
 		return userns_explain(errno, "second user namespace", err);
 	/* The helper has its own; without these its end is seen. */
-	(void)close(there[0]);
-	(void)close(back[1]);
-	if (write(there[1], "", 1) != 1 || read(back[0], &done, 1) != 1)
+	(void)close(start_fd[0]);
+	(void)close(done_fd[1]);
+	if (write(start_fd[1], "", 1) != 1 || read(done_fd[0], &done, 1) != 1)
 		return fail(err, EPIPE,
 			    "second user namespace: its helper "
 			    "process died");
-	(void)close(there[1]);
-	(void)close(back[0]);
+	(void)close(start_fd[1]);
+	(void)close(done_fd[0]);
 	if (h.err.num)
 		return fail(err, h.err.num, "second user namespace: %s",
 			    h.err.text);
@@ -100,13 +101,13 @@ static int enter_by_helper(struct setup *s, struct err *err)
 static int enter_inner_userns(struct setup *s, struct err *err)
 {
 	if (s->root)
-		return enter_by_helper(s, err);
+		return unshare_with_helper(s, err);
 	if (unshare(CLONE_NEWUSER) < 0)
 		return userns_explain(errno, "second user namespace", err);
 	return userns_map(1, false, true, s->uid, s->gid, err);
 }
 
-static int lock_in(struct setup *s, struct err *err)
+static int lock_down_pid1(struct setup *s, struct err *err)
 {
 	int rc = lockdown_limits(s, err);
 
@@ -177,7 +178,7 @@ static int set_up_network(struct setup *s, struct err *err)
 	return network_set_up(&s->network, err);
 }
 
-static int set_up(struct setup *s, struct err *err)
+static int set_up_pid1(struct setup *s, struct err *err)
 {
 	int rc = bind_to_guard(err);
 
@@ -202,7 +203,7 @@ static int set_up(struct setup *s, struct err *err)
 	if (rc == 0)
 		rc = enter_inner_userns(s, err);
 	if (rc == 0)
-		rc = lock_in(s, err);
+		rc = lock_down_pid1(s, err);
 	return rc;
 }
 
@@ -210,7 +211,7 @@ void child_main(struct setup *s)
 {
 	struct err err;
 
-	if (set_up(s, &err) < 0) {
+	if (set_up_pid1(s, &err) < 0) {
 		(void)message_send(s->socket, MESSAGE_ERROR, err.num, err.text,
 				   -1);
 		_exit(125);

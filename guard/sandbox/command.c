@@ -43,7 +43,7 @@ int command_terminal(struct setup *s, struct err *err)
 
 /* The topmost folder on the way to a path that may not be entered: its length;
  * 0: there is none. */
-static size_t closed_len(const char *path)
+static size_t closed_dir_len(const char *path)
 {
 	size_t len = 0;
 
@@ -64,7 +64,7 @@ int command_explain_closed(const struct setup *s, const char *path, int num,
 			   struct err *err)
 {
 	auto_free char *below = mem_printf("%s/.", path);
-	size_t len = *path == '/' ? closed_len(path) : 0;
+	size_t len = *path == '/' ? closed_dir_len(path) : 0;
 	auto_free char *by = s->policy->has_user
 				     ? mem_printf("user %u of --user",
 						  (unsigned int)s->policy->user)
@@ -73,7 +73,7 @@ int command_explain_closed(const struct setup *s, const char *path, int num,
 	struct stat st;
 
 	if (!len && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		len = *path == '/' ? closed_len(below) : 0;
+		len = *path == '/' ? closed_dir_len(below) : 0;
 	if (!len && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 	    access(path, X_OK) < 0)
 		return fail(err, num, "%s may not execute it (chmod)", by);
@@ -112,7 +112,7 @@ int command_enter_cwd(const struct setup *s, struct err *err)
 }
 
 /* What the command's process leaves here until its exec. */
-struct birth {
+struct exec_result {
 	const struct setup *s;
 	volatile int num; /* errno of the exec, 0: it came to pass */
 	volatile int listener;
@@ -120,7 +120,7 @@ struct birth {
 
 /* For execvp(3), which puts a script's arguments there. As address space
  * alone: pages that are not used do not exist. */
-#define BIRTH_STACK ((size_t)8 << 20)
+#define EXEC_STACK ((size_t)8 << 20)
 
 /* execvp(3) says EACCES when some folder of PATH may not be searched; nothing
  * of that name was seen, though. */
@@ -143,9 +143,9 @@ static bool is_in_path(const char *name)
 }
 
 /* Comes back when the exec fails. */
-static int run_command(void *arg)
+static int exec_command(void *arg)
 {
-	struct birth *b = arg;
+	struct exec_result *b = arg;
 	const struct setup *s = b->s;
 	int num;
 
@@ -177,19 +177,19 @@ static int run_command(void *arg)
  */
 int command_start(const struct setup *s, pid_t *ret, int *ret_listener)
 {
-	struct birth b = {.s = s, .listener = -1};
+	struct exec_result b = {.s = s, .listener = -1};
 	char *stack = mmap(
-		NULL, BIRTH_STACK, PROT_READ | PROT_WRITE,
+		NULL, EXEC_STACK, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 	pid_t pid;
 
 	if (stack == MAP_FAILED)
 		return errno;
-	pid = clone(run_command, stack + BIRTH_STACK,
+	pid = clone(exec_command, stack + EXEC_STACK,
 		    CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &b);
 	if (pid < 0)
 		b.num = errno;
-	(void)munmap(stack, BIRTH_STACK);
+	(void)munmap(stack, EXEC_STACK);
 	*ret_listener = b.listener;
 	*ret = pid > 0 ? pid : 0;
 	if (pid > 0)

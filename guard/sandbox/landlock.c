@@ -23,11 +23,11 @@
 #define FS_ON_FILES (FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 #define ABI_WITH_SCOPES 6
 
-struct ruleset {
+struct landlock_ruleset {
 	uint64_t fs, net, scoped;
 };
 
-struct path_rule {
+struct landlock_path_rule {
 	uint64_t allowed;
 	int32_t fd;
 } __attribute__((packed));
@@ -38,13 +38,13 @@ long landlock_abi(void)
 		       CREATE_RULESET_VERSION);
 }
 
-static int create(const struct ruleset *rules)
+static int create_landlock_ruleset(const struct landlock_ruleset *rules)
 {
 	return (int)syscall(SYS_landlock_create_ruleset, rules, sizeof(*rules),
 			    0U);
 }
 
-static int enter(int fd, struct err *err)
+static int enforce_landlock(int fd, struct err *err)
 {
 	if (syscall(SYS_landlock_restrict_self, fd, 0U) < 0)
 		return fail_errno(err, "enter the Landlock rules");
@@ -59,30 +59,30 @@ static int enter(int fd, struct err *err)
  */
 int landlock_scope(struct err *err)
 {
-	struct ruleset rules = {
+	struct landlock_ruleset rules = {
 		.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
 	};
 	auto_close int fd = -1;
 
 	if (landlock_abi() < ABI_WITH_SCOPES)
 		return 0;
-	fd = create(&rules);
+	fd = create_landlock_ruleset(&rules);
 	if (fd < 0)
 		return fail_errno(err, "Landlock");
-	return enter(fd, err);
+	return enforce_landlock(fd, err);
 }
 
-static int allow(int ruleset, const char *path, uint64_t rights,
-		 struct err *err)
+static int allow_landlock_path(int landlock_ruleset, const char *path,
+			       uint64_t rights, struct err *err)
 {
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
-	struct path_rule rule = {.allowed = rights, .fd = fd};
+	struct landlock_path_rule rule = {.allowed = rights, .fd = fd};
 
 	/* A mount that another one covers. */
 	if (fd < 0)
 		return 0;
-	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule,
-		    0U) < 0 &&
+	if (syscall(SYS_landlock_add_rule, landlock_ruleset, RULE_PATH_BENEATH,
+		    &rule, 0U) < 0 &&
 	    errno != EINVAL)
 		return fail_errno(err, "Landlock rule for %s",
 				  text_quote(path));
@@ -98,7 +98,7 @@ static int allow(int ruleset, const char *path, uint64_t rights,
 int landlock_writes(struct err *err)
 {
 	AUTO(mountinfo) struct mountinfo table = {0};
-	struct ruleset rules = {
+	struct landlock_ruleset rules = {
 		.fs = FS_WRITE_FILE | FS_REMOVE_AND_MAKE,
 		.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL,
 	};
@@ -119,12 +119,13 @@ int landlock_writes(struct err *err)
 	rc = mountinfo_load(&table, err);
 	if (rc < 0)
 		return rc;
-	fd = create(&rules);
+	fd = create_landlock_ruleset(&rules);
 	if (fd < 0)
 		return fail_errno(err, "Landlock");
-	rc = allow(fd, "/dev", rules.fs & FS_ON_FILES, err);
+	rc = allow_landlock_path(fd, "/dev", rules.fs & FS_ON_FILES, err);
 	for (i = 0; rc == 0 && i < table.count; i++)
 		if (table.items[i].writable)
-			rc = allow(fd, table.items[i].point, rules.fs, err);
-	return rc < 0 ? rc : enter(fd, err);
+			rc = allow_landlock_path(fd, table.items[i].point,
+						 rules.fs, err);
+	return rc < 0 ? rc : enforce_landlock(fd, err);
 }

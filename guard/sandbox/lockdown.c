@@ -37,7 +37,7 @@ static int bring_loopback_up(struct err *err)
 
 /* Ports below 1024 and ping are nobody's privilege in a network of one's own.
  * No matter if not. */
-static void open_network(const struct setup *s)
+static void open_low_ports(const struct setup *s)
 {
 	static const char dir[] = "/proc/sys/net/ipv4";
 	auto_close int net = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -64,12 +64,12 @@ int lockdown_early(const struct setup *s, struct err *err)
 		return fail_errno(err, "set the run's host name");
 	if (s->policy->net == SANDBOX_NET_HOST)
 		return 0;
-	open_network(s);
+	open_low_ports(s);
 	return bring_loopback_up(err);
 }
 
 /* Never above what the caller has. */
-static int limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
+static int lower_limit(int resource, rlim_t soft, rlim_t hard, struct err *err)
 {
 	struct rlimit now;
 
@@ -103,7 +103,7 @@ void lockdown_core(void)
  * 1, not 0: with 0 a piped core_pattern still starts its helper, as root and
  * outside (measured). Also where the caller's own limit is 0, as it mostly is.
  */
-static int limit_core(struct err *err)
+static int limit_core_files(struct err *err)
 {
 	struct rlimit l;
 
@@ -118,7 +118,7 @@ static int limit_core(struct err *err)
 
 /* To some of the processors that guard may use: the filter keeps the run from
  * taking others. */
-static void pin(unsigned int cpus_milli)
+static void pin_to_cpus(unsigned int cpus_milli)
 {
 	unsigned int wanted = (cpus_milli + 999) / 1000, start, i;
 	cpu_set_t may, set;
@@ -143,7 +143,7 @@ static void pin(unsigned int cpus_milli)
  * What the kernel counts for the user in this namespace and in all above: a run
  * could take all of it away from the programs outside. It gets half.
  */
-static int limit_shared(struct err *err)
+static int limit_user_resources(struct err *err)
 {
 	static const int shared[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE,
 				     RLIMIT_MEMLOCK};
@@ -155,8 +155,8 @@ static int limit_shared(struct err *err)
 		if (getrlimit(shared[i], &now) < 0)
 			return fail_errno(err, "read a limit");
 		if (now.rlim_max != RLIM_INFINITY)
-			rc = limit(shared[i], now.rlim_max / 2,
-				   now.rlim_max / 2, err);
+			rc = lower_limit(shared[i], now.rlim_max / 2,
+					 now.rlim_max / 2, err);
 	}
 	return rc;
 }
@@ -164,32 +164,32 @@ static int limit_shared(struct err *err)
 /* Before all others on the processors: for who plays music, not for a run. */
 static int limit_priority(struct err *err)
 {
-	int rc = limit(RLIMIT_RTPRIO, 0, 0, err);
+	int rc = lower_limit(RLIMIT_RTPRIO, 0, 0, err);
 
-	return rc == 0 ? limit(RLIMIT_NICE, 0, 0, err) : rc;
+	return rc == 0 ? lower_limit(RLIMIT_NICE, 0, 0, err) : rc;
 }
 
 int lockdown_limits(const struct setup *s, struct err *err)
 {
-	int rc = limit_core(err);
+	int rc = limit_core_files(err);
 
 	if (rc == 0)
 		rc = limit_priority(err);
 	if (rc < 0)
 		return rc;
-	rc = limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);
+	rc = lower_limit(RLIMIT_NOFILE, NOFILE_MAX, RLIM_INFINITY, err);
 	if (rc == 0)
-		rc = limit_shared(err);
+		rc = limit_user_resources(err);
 	if (rc < 0)
 		return rc;
 	if (s->pin)
-		pin(s->policy->cpus_milli);
+		pin_to_cpus(s->policy->cpus_milli);
 	/* Counts in this user namespace alone; does not bind uid 0. */
-	return limit(RLIMIT_NPROC, s->pids_limit, s->pids_limit, err);
+	return lower_limit(RLIMIT_NPROC, s->pids_limit, s->pids_limit, err);
 }
 
 /* For root: one user and one group, and others as far as they are named. */
-static int become(const struct sandbox_policy *p, struct err *err)
+static int become_run_user(const struct sandbox_policy *p, struct err *err)
 {
 	if (!p->has_user)
 		return 0;
@@ -205,7 +205,8 @@ static int become(const struct sandbox_policy *p, struct err *err)
  * one when he made that (user_namespaces(7)): without it no sandbox of root's
  * starts. It gives capabilities to files, which no mount of a run honours.
  */
-static bool is_kept(const struct sandbox_policy *p, bool root, int cap)
+static bool is_capability_kept(const struct sandbox_policy *p, bool root,
+			       int cap)
 {
 	return cap == CAP_SETFCAP && root && p->nested &&
 	       (!p->has_user || p->user == 0);
@@ -221,7 +222,7 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "set no_new_privs");
-	while (is_kept(s->policy, s->root, cap) ||
+	while (is_capability_kept(s->policy, s->root, cap) ||
 	       prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 		cap++;
 	/* EINVAL: the first number that this kernel does not know. */
@@ -229,9 +230,9 @@ int lockdown_capabilities(const struct setup *s, struct err *err)
 		return fail_errno(err, "drop capability %d", cap);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return fail_errno(err, "clear the ambient capabilities");
-	if (become(s->policy, err) < 0)
+	if (become_run_user(s->policy, err) < 0)
 		return -err->num;
-	if (is_kept(s->policy, s->root, CAP_SETFCAP))
+	if (is_capability_kept(s->policy, s->root, CAP_SETFCAP))
 		kept[0].permitted = kept[0].effective = 1U << CAP_SETFCAP;
 	if (syscall(SYS_capset, &header, kept) < 0)
 		return fail_errno(err, "drop all capabilities");

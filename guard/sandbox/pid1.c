@@ -71,7 +71,7 @@ static void report_fd_exhaustion(struct pid1 *p)
 
 /* The caller goes on where the run left off, as in a loop over the lines of a
  * file whose commands read some of them. */
-static void tell_places(const struct setup *s)
+static void report_stdio_offsets(const struct setup *s)
 {
 	char text[24];
 	int fd;
@@ -94,7 +94,7 @@ static void tell_places(const struct setup *s)
  * mounts down, and writes the layers' file system out for that: guard need
  * not wait for it, so nothing else of the run may be open here.
  */
-static void __attribute__((noreturn)) end(struct pid1 *p, int status)
+static void __attribute__((noreturn)) end_pid1(struct pid1 *p, int status)
 {
 	int ignored;
 	pid_t pid;
@@ -108,7 +108,7 @@ static void __attribute__((noreturn)) end(struct pid1 *p, int status)
 		if (pid > 0)
 			(void)rename_notifier_reap(&p->rename_notifier, pid,
 						   ignored);
-	tell_places(p->s);
+	report_stdio_offsets(p->s);
 	give_up_terminal(p->s);
 	(void)message_send(p->s->socket, MESSAGE_EXITED, status, NULL, -1);
 	/* Who came in from outside is not ours to wait for: then it is our
@@ -144,7 +144,7 @@ static void continue_command(struct pid1 *p)
 	(void)message_send(p->s->socket, MESSAGE_CONTINUED, 0, NULL, -1);
 }
 
-static void command_stopped(struct pid1 *p, int sig)
+static void report_command_stop(struct pid1 *p, int sig)
 {
 	const struct setup *s = p->s;
 
@@ -159,14 +159,14 @@ static void command_stopped(struct pid1 *p, int sig)
 	(void)message_send(s->socket, MESSAGE_STOPPED, sig, NULL, -1);
 }
 
-static void command_woke(struct pid1 *p)
+static void report_command_resume(struct pid1 *p)
 {
 	if (p->stopped)
 		(void)message_send(p->s->socket, MESSAGE_RESUMED, 0, NULL, -1);
 	p->stopped = false;
 }
 
-static void reap(struct pid1 *p)
+static void reap_children(struct pid1 *p)
 {
 	struct signalfd_siginfo info;
 	int status;
@@ -183,19 +183,19 @@ static void reap(struct pid1 *p)
 		if (pid != p->command || p->exec_ended)
 			continue;
 		if (WIFSTOPPED(status))
-			command_stopped(p, WSTOPSIG(status));
+			report_command_stop(p, WSTOPSIG(status));
 		else if (WIFCONTINUED(status))
-			command_woke(p);
+			report_command_resume(p);
 		else if (p->is_exec)
 			end_exec_session(p, status);
 		else
-			end(p, status);
+			end_pid1(p, status);
 	}
 }
 
 /* ---- what guard says ---- */
 
-static void release(struct pid1 *p)
+static void release_command(struct pid1 *p)
 {
 	int listener = -1;
 	int num = command_start(p->s, &p->command, &listener);
@@ -222,7 +222,7 @@ static bool is_for_group(int sig)
 	       sig == SIGKILL || sig == SIGWINCH;
 }
 
-static void forward(struct pid1 *p, int sig)
+static void forward_signal(struct pid1 *p, int sig)
 {
 	if (p->command <= 0)
 		return;
@@ -237,12 +237,12 @@ static void hang_up_exec_client(struct pid1 *p)
 		_exit(125);
 	(void)close(p->s->socket);
 	p->s->socket = -1;
-	forward(p, SIGHUP);
-	forward(p, SIGCONT);
+	forward_signal(p, SIGHUP);
+	forward_signal(p, SIGCONT);
 	p->grace_ms = GRACE_MS;
 }
 
-static void listen_to_guard(struct pid1 *p)
+static void handle_guard_message(struct pid1 *p)
 {
 	struct message message;
 
@@ -253,9 +253,9 @@ static void listen_to_guard(struct pid1 *p)
 		return;
 	}
 	if (message.type == MESSAGE_RELEASE && !p->command)
-		release(p);
+		release_command(p);
 	else if (message.type == MESSAGE_SIGNAL)
-		forward(p, message.value);
+		forward_signal(p, message.value);
 	else if (message.type == MESSAGE_CONTINUE)
 		continue_command(p);
 }
@@ -287,7 +287,7 @@ static void accept_exec_client(struct pid1 *p)
 
 /* ---- the loop ---- */
 
-static void listen_for_ends(struct pid1 *p)
+static void open_child_signals(struct pid1 *p)
 {
 	sigset_t all, child;
 
@@ -308,12 +308,12 @@ static void listen_for_ends(struct pid1 *p)
 		(void)close(p->s->master_fd);
 }
 
-static void __attribute__((noreturn)) supervise(struct pid1 *p)
+static void __attribute__((noreturn)) supervise_run(struct pid1 *p)
 {
 	struct pollfd fds[4];
 	int got;
 
-	listen_for_ends(p);
+	open_child_signals(p);
 	fds[1] = (struct pollfd){.fd = p->signal_fd, .events = POLLIN};
 	while (!p->exec_ended || p->rename_notifier.listener >= 0) {
 		fds[0] = (struct pollfd){.fd = p->s->socket, .events = POLLIN};
@@ -325,7 +325,7 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 		if (got < 0 && errno != EINTR)
 			_exit(125);
 		if (got == 0) {
-			forward(p, SIGKILL);
+			forward_signal(p, SIGKILL);
 			p->grace_ms = 0;
 		}
 		if (got <= 0)
@@ -335,11 +335,11 @@ static void __attribute__((noreturn)) supervise(struct pid1 *p)
 		else if (fds[2].revents)
 			rename_notifier_hang_up(&p->rename_notifier);
 		if (fds[1].revents)
-			reap(p);
+			reap_children(p);
 		report_refused_rename(p);
 		report_fd_exhaustion(p);
 		if (fds[0].revents)
-			listen_to_guard(p);
+			handle_guard_message(p);
 		if (fds[3].revents)
 			accept_exec_client(p);
 	}
@@ -351,7 +351,7 @@ void pid1_main(struct setup *s)
 	struct pid1 p = {.s = s, .rename_notifier = {.listener = -1}};
 
 	s->begin = rename_notifier_clock();
-	supervise(&p);
+	supervise_run(&p);
 }
 
 void pid1_exec(struct setup *s)
@@ -359,5 +359,5 @@ void pid1_exec(struct setup *s)
 	struct pid1 p = {
 		.s = s, .is_exec = true, .rename_notifier = {.listener = -1}};
 
-	supervise(&p);
+	supervise_run(&p);
 }
