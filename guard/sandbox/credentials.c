@@ -172,7 +172,7 @@ static const char *const below_home[] = {
 };
 
 /* For root; plain users cannot read them, but may be in a group that can. */
-static const char *const elsewhere[] = {
+static const char *const machine_paths[] = {
 	"/etc/shadow",
 	"/etc/shadow-",
 	"/etc/gshadow",
@@ -216,31 +216,31 @@ bool credentials_listed(const char *name)
 	return false;
 }
 
-struct list {
+struct credential_list {
 	char **items;
 	size_t count, capacity;
 };
 
 /* A folder that some of them are in, asked after once. */
-struct part {
+struct first_dir {
 	const char *name;
 	size_t len;
-	bool gone;
+	bool missing;
 };
 
-struct parts {
-	struct part *items;
+struct first_dirs {
+	struct first_dir *items;
 	size_t count, capacity;
 };
 
-static void add(struct list *l, char *path)
+static void add_credential_path(struct credential_list *l, char *path)
 {
 	GROW(l->items, l->count, l->capacity);
 	l->items[l->count++] = path;
 }
 
 /* Or may be: in a folder that its owner has closed, the run could open it. */
-static bool is_there(int dir, const char *name)
+static bool may_credential_exist(int dir, const char *name)
 {
 	struct stat st;
 
@@ -249,31 +249,33 @@ static bool is_there(int dir, const char *name)
 }
 
 /* Whether not even the first of the name's folders is there. */
-static bool is_far(int dir, const char *name, struct parts *parts)
+static bool is_first_dir_missing(int dir, const char *name,
+				 struct first_dirs *first_dirs)
 {
 	size_t len = strcspn(name, "/"), i;
 	auto_free char *first = NULL;
 
 	if (!name[len] || !len)
 		return false;
-	for (i = 0; i < parts->count; i++)
-		if (parts->items[i].len == len &&
-		    memcmp(parts->items[i].name, name, len) == 0)
-			return parts->items[i].gone;
+	for (i = 0; i < first_dirs->count; i++)
+		if (first_dirs->items[i].len == len &&
+		    memcmp(first_dirs->items[i].name, name, len) == 0)
+			return first_dirs->items[i].missing;
 	first = mem_strndup(name, len);
-	GROW(parts->items, parts->count, parts->capacity);
-	parts->items[parts->count++] =
-		(struct part){name, len, !is_there(dir, first)};
-	return parts->items[parts->count - 1].gone;
+	GROW(first_dirs->items, first_dirs->count, first_dirs->capacity);
+	first_dirs->items[first_dirs->count++] = (struct first_dir){
+		name, len, !may_credential_exist(dir, first)};
+	return first_dirs->items[first_dirs->count - 1].missing;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_credential_paths(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* What fits the pattern in the folder, in an order that stays. */
-static void add_pattern(struct list *l, const char *dir, const char *pattern)
+static void add_pattern(struct credential_list *l, const char *dir,
+			const char *pattern)
 {
 	DIR *open = opendir(dir);
 	size_t first = l->count;
@@ -283,60 +285,61 @@ static void add_pattern(struct list *l, const char *dir, const char *pattern)
 		return;
 	while ((e = readdir(open)))
 		if (fnmatch(pattern, e->d_name, FNM_PERIOD) == 0)
-			add(l, path_join(dir, e->d_name));
+			add_credential_path(l, path_join(dir, e->d_name));
 	(void)closedir(open);
 	if (l->count > first)
 		qsort(l->items + first, l->count - first, sizeof(*l->items),
-		      by_name);
+		      compare_credential_paths);
 }
 
-static void add_below(struct list *l, const char *home)
+static void add_paths_below(struct credential_list *l, const char *home)
 {
 	auto_close int dir = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *const *name;
-	struct parts parts = {0};
+	struct first_dirs first_dirs = {0};
 
 	if (dir < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	for (name = below_home; *name; name++)
 		if (strchr(*name, '*'))
 			add_pattern(l, home, *name);
-		else if (!is_far(dir, *name, &parts) && is_there(dir, *name))
-			add(l, path_join(home, *name));
-	free(parts.items);
+		else if (!is_first_dir_missing(dir, *name, &first_dirs) &&
+			 may_credential_exist(dir, *name))
+			add_credential_path(l, path_join(home, *name));
+	free(first_dirs.items);
 }
 
-static void add_elsewhere(struct list *l)
+static void add_machine_paths(struct credential_list *l)
 {
 	const char *const *path;
 
-	for (path = elsewhere; *path; path++) {
+	for (path = machine_paths; *path; path++) {
 		auto_free char *dir =
 			strchr(*path, '*') ? path_parent(*path) : NULL;
 
 		if (dir)
 			add_pattern(l, dir, path_name(*path));
-		else if (is_there(AT_FDCWD, *path))
-			add(l, mem_strdup(*path));
+		else if (may_credential_exist(AT_FDCWD, *path))
+			add_credential_path(l, mem_strdup(*path));
 	}
 }
 
 char **sandbox_credential_paths(const char *home)
 {
-	struct list l = {0};
+	struct credential_list l = {0};
 	const struct passwd *user = getpwuid(geteuid());
 
 	if (home)
-		add_below(&l, home);
+		add_paths_below(&l, home);
 	/* Somebody else's $HOME hides nothing in one's own. */
 	if (user && user->pw_dir[0] == '/' && user->pw_dir[1] &&
 	    (!home || strcmp(home, user->pw_dir) != 0))
-		add_below(&l, user->pw_dir);
+		add_paths_below(&l, user->pw_dir);
 	/* What this user cannot reach, the run cannot either. */
 	if ((!home || strcmp(home, "/root") != 0) && geteuid() != 0 &&
 	    faccessat(AT_FDCWD, "/root", X_OK, AT_EACCESS) == 0)
-		add_below(&l, "/root");
-	add_elsewhere(&l);
-	add(&l, NULL);
+		add_paths_below(&l, "/root");
+	add_machine_paths(&l);
+	add_credential_path(&l, NULL);
 	return l.items;
 }

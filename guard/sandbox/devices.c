@@ -63,20 +63,20 @@ static int add_dev_mounts(struct setup *s, struct err *err)
 					       "max",	   "1024", NULL};
 	const unsigned int attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 	auto_close int mnt =
-		mount_new("devpts", s->root ? root_pts : pts, attrs, err);
+		mount_new_fs("devpts", s->root ? root_pts : pts, attrs, err);
 	auto_close int shm_mnt = -1;
 	int rc;
 
 	/* Who is root of a namespace may lack the terminals' group. */
 	if (mnt == -EINVAL && s->root)
-		mnt = mount_new("devpts", pts, attrs, err);
+		mnt = mount_new_fs("devpts", pts, attrs, err);
 	if (mnt < 0)
 		return mnt;
 	rc = mount_place(s->root_fd, "/dev/pts", mnt, err);
 	if (rc < 0)
 		return rc;
-	shm_mnt = mount_new("tmpfs", shm, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-			    err);
+	shm_mnt = mount_new_fs("tmpfs", shm,
+			       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (shm_mnt < 0)
 		return shm_mnt;
 	return mount_place(s->root_fd, "/dev/shm", shm_mnt, err);
@@ -89,7 +89,7 @@ int devices_place(struct setup *s, int old_dev, struct err *err)
 	static const char *const options[] = {"mode", "0755", "size", "1m",
 					      NULL};
 	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
-	auto_close int dev = mount_new(
+	auto_close int dev = mount_new_fs(
 		"tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 	size_t i;
 	int rc;

@@ -66,7 +66,7 @@ static struct view view_with_places(const struct explained_setup *c,
 
 		if (!path_below(path, p->path))
 			continue;
-		if (p->kind != PLACE_HIDE) {
+		if (p->kind != PLACE_MASK) {
 			set_view(&v,
 				 p->kind == PLACE_READ_ONLY
 					 ? VISIBILITY_READ_ONLY
@@ -131,7 +131,7 @@ static bool leads_to_grant(const struct explained_setup *c, const char *path)
 	size_t i;
 
 	for (i = 0; i < c->s.place_count; i++)
-		if (c->s.places[i].kind != PLACE_HIDE &&
+		if (c->s.places[i].kind != PLACE_MASK &&
 		    path_below(c->s.places[i].path, path))
 			return true;
 	for (layer = c->layers; *layer; layer++)

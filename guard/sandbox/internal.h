@@ -76,7 +76,7 @@ int message_receive(int socket, struct message *ret, int *ret_fd);
 
 struct place {
 	char *path;
-	enum { PLACE_HIDE, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
+	enum { PLACE_MASK, PLACE_READ_ONLY, PLACE_READ_WRITE } kind;
 	int fd; /* O_PATH of the real thing; mask: unused */
 	bool dir;
 	const struct buf *text; /* what a mask over a file shows; NULL: nothing
@@ -140,8 +140,8 @@ int mounts_open(struct setup *s, struct err *err);
 int mounts_build(struct setup *s, struct err *err);
 
 /* A new file system, mounted nowhere yet; options: "key=value" pairs. */
-int mount_new(const char *type, const char *const *options, unsigned int attrs,
-	      struct err *err);
+int mount_new_fs(const char *type, const char *const *options,
+		 unsigned int attrs, struct err *err);
 /* What such a tmpfs may hold that takes its size from --memory: bytes, or
  * half of the machine's memory where there is no limit. */
 const char *mount_size(const struct setup *s, char text[24]);
@@ -175,9 +175,9 @@ bool credentials_listed(const char *name);
 /* A fresh /proc for the run's processes, the user namespace's limits set. */
 int proc_place(struct setup *s, struct err *err);
 /* Whether the command is uid 0, or could do without a whole /proc. */
-bool proc_is_to_close(const struct setup *s);
+bool proc_must_restrict(const struct setup *s);
 /* What uid 0 could do through /proc and see in /sys without any capability. */
-int proc_close(struct setup *s, int scratch_fd, struct err *err);
+int proc_restrict(struct setup *s, int scratch_fd, struct err *err);
 
 /* ---- sockets.c: guard's side ---- */
 

@@ -19,7 +19,8 @@
 
 /* ---- before anything is covered ---- */
 
-static void add_place(struct setup *s, char *path, int kind, int fd, bool dir)
+static void add_mask_or_grant(struct setup *s, char *path, int kind, int fd,
+			      bool dir)
 {
 	GROW(s->places, s->place_count, s->place_capacity);
 	s->places[s->place_count++] = (struct place){
@@ -49,16 +50,16 @@ static int add_grants(struct setup *s, const char *const *paths, int kind,
 		real = path_resolve(*paths, err);
 		if (!real)
 			return -err->num;
-		add_place(s, TAKE(real), kind, TAKE_FD(fd),
-			  S_ISDIR(st.st_mode));
+		add_mask_or_grant(s, TAKE(real), kind, TAKE_FD(fd),
+				  S_ISDIR(st.st_mode));
 	}
 	return 0;
 }
 
 /* A path that leads nowhere, or where this user may not go, shows nothing:
  * the run may do less than the user. */
-static void add_hidden(struct setup *s, const struct mountinfo *table,
-		       const char *path, const struct buf *text)
+static void add_masked_path(struct setup *s, const struct mountinfo *table,
+			    const char *path, const struct buf *text)
 {
 	size_t first = s->place_count;
 	struct err ignored;
@@ -73,11 +74,11 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 	if (!real || lstat(real, &st) < 0)
 		return;
 	mountinfo_aliases(table, real, &names, &count);
-	add_place(s, TAKE(real), PLACE_HIDE, -1, S_ISDIR(st.st_mode));
+	add_mask_or_grant(s, TAKE(real), PLACE_MASK, -1, S_ISDIR(st.st_mode));
 	for (i = 0; i < count; i++)
 		if (lstat(names[i], &st) == 0)
-			add_place(s, TAKE(names[i]), PLACE_HIDE, -1,
-				  S_ISDIR(st.st_mode));
+			add_mask_or_grant(s, TAKE(names[i]), PLACE_MASK, -1,
+					  S_ISDIR(st.st_mode));
 		else
 			free(names[i]);
 	for (i = first; i < s->place_count; i++)
@@ -85,7 +86,8 @@ static void add_hidden(struct setup *s, const struct mountinfo *table,
 	free(names);
 }
 
-static const struct buf *text_of(const struct setup *s, const char *path)
+static const struct buf *find_redacted_text(const struct setup *s,
+					    const char *path)
 {
 	const struct redactions *redactions = s->policy->redactions;
 	size_t i;
@@ -104,14 +106,14 @@ static void add_masks(struct setup *s, const struct mountinfo *table)
 	size_t i;
 
 	for (i = 0; redactions && i < redactions->count; i++)
-		add_hidden(s, table, redactions->items[i].path,
-			   &redactions->items[i].text);
+		add_masked_path(s, table, redactions->items[i].path,
+				&redactions->items[i].text);
 	for (hide = s->policy->hide; hide && *hide; hide++)
-		if (!text_of(s, *hide))
-			add_hidden(s, table, *hide, NULL);
+		if (!find_redacted_text(s, *hide))
+			add_masked_path(s, table, *hide, NULL);
 }
 
-static void add_sockets(struct setup *s)
+static void add_masked_sockets(struct setup *s)
 {
 	size_t i;
 
@@ -124,7 +126,7 @@ static void add_sockets(struct setup *s)
 			free(real);
 			continue;
 		}
-		add_place(s, real, PLACE_HIDE, -1, false);
+		add_mask_or_grant(s, real, PLACE_MASK, -1, false);
 		s->places[s->place_count - 1].socket = true;
 		s->places[s->place_count - 1].dev = st.st_dev;
 		s->places[s->place_count - 1].ino = st.st_ino;
@@ -132,8 +134,9 @@ static void add_sockets(struct setup *s)
 }
 
 /* Mounted elsewhere as well, it has other names, and what is let in wins. */
-static int refuse_other_names(const struct setup *s,
-			      const struct mountinfo *table, struct err *err)
+static int refuse_granted_aliases(const struct setup *s,
+				  const struct mountinfo *table,
+				  struct err *err)
 {
 	const char *never_granted = s->policy->never_granted;
 	char **names = NULL;
@@ -145,7 +148,7 @@ static int refuse_other_names(const struct setup *s,
 	mountinfo_aliases(table, never_granted, &names, &count);
 	for (i = 0; i < s->place_count; i++)
 		for (k = 0; rc == 0 && k < count; k++)
-			if (s->places[i].kind != PLACE_HIDE &&
+			if (s->places[i].kind != PLACE_MASK &&
 			    path_below(s->places[i].path, names[k]))
 				rc = fail(err, EPERM,
 					  "%s shows what no run may see (%s)",
@@ -172,14 +175,14 @@ int masks_open(struct setup *s, struct err *err)
 
 	if (rc == 0)
 		add_masks(s, &table);
-	add_sockets(s);
+	add_masked_sockets(s);
 	if (rc == 0)
 		rc = add_grants(s, s->policy->read_only, PLACE_READ_ONLY, err);
 	if (rc == 0)
 		rc = add_grants(s, s->policy->read_write, PLACE_READ_WRITE,
 				err);
 	if (rc == 0)
-		rc = refuse_other_names(s, &table, err);
+		rc = refuse_granted_aliases(s, &table, err);
 	if (s->place_count)
 		qsort(s->places, s->place_count, sizeof(*s->places),
 		      compare_places);
@@ -220,7 +223,7 @@ int masks_make(int scratch_fd, size_t number, bool dir, struct err *err)
 }
 
 /* In a layer it is another one, to which nobody listens. */
-static bool is_live(const struct setup *s, const struct place *p)
+static bool is_same_socket(const struct setup *s, const struct place *p)
 {
 	struct stat st;
 
@@ -230,8 +233,8 @@ static bool is_live(const struct setup *s, const struct place *p)
 }
 
 /* A mask over a file that is not empty. */
-static int make_text(int scratch_fd, size_t number, const struct buf *text,
-		     struct err *err)
+static int make_text_mask(int scratch_fd, size_t number, const struct buf *text,
+			  struct err *err)
 {
 	char name[32];
 	auto_close int fd = -1;
@@ -256,7 +259,7 @@ static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 	if (target < 0)
 		return fail_errno(err, "hide %s", text_quote(p->path));
 	p->mount_fd = p->text && !p->dir
-			      ? make_text(scratch_fd, number, p->text, err)
+			      ? make_text_mask(scratch_fd, number, p->text, err)
 			      : masks_make(scratch_fd, number, p->dir, err);
 	if (p->mount_fd < 0)
 		return err_context(err, "hide %s", text_quote(p->path));
@@ -266,7 +269,7 @@ static int place_mask(struct setup *s, struct place *p, int scratch_fd,
 	return 0;
 }
 
-static int close_masks(struct setup *s, struct err *err)
+static int make_masks_read_only(struct setup *s, struct err *err)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	size_t i;
@@ -282,14 +285,14 @@ static int close_masks(struct setup *s, struct err *err)
 	return 0;
 }
 
-static bool is_let_in(const struct setup *s, size_t i)
+static bool is_granted(const struct setup *s, size_t i)
 {
 	size_t next;
 
 	for (next = i + 1; next < s->place_count; next++) {
 		if (path_compare(s->places[i].path, s->places[next].path) != 0)
 			return false;
-		if (s->places[next].kind != PLACE_HIDE)
+		if (s->places[next].kind != PLACE_MASK)
 			return true;
 	}
 	return false;
@@ -308,12 +311,13 @@ int masks_place(struct setup *s, int scratch_fd, struct err *err)
 	for (i = 0; rc == 0 && i < s->place_count; i++) {
 		struct place *p = &s->places[i];
 
-		if (p->kind != PLACE_HIDE)
+		if (p->kind != PLACE_MASK)
 			rc = place_grant(s, p, err);
-		else if (!is_let_in(s, i) && (!p->socket || is_live(s, p)))
+		else if (!is_granted(s, i) &&
+			 (!p->socket || is_same_socket(s, p)))
 			rc = place_mask(s, p, scratch_fd, err);
 	}
 	if (rc < 0)
 		return rc;
-	return close_masks(s, err);
+	return make_masks_read_only(s, err);
 }

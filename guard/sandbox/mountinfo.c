@@ -24,7 +24,7 @@ void mountinfo_free(struct mountinfo *m)
 }
 
 /* Blank, tab, line feed and backslash are written as \ooo. */
-static char *unescape(const char *text)
+static char *unescape_mount_path(const char *text)
 {
 	char *out = mem_strdup(text), *to = out;
 	const char *at;
@@ -44,7 +44,7 @@ static char *unescape(const char *text)
 }
 
 /* id parent major:minor root point options ... (proc(5)) */
-static void add_line(struct mountinfo *m, char *line)
+static void add_mountinfo_line(struct mountinfo *m, char *line)
 {
 	char *save = NULL, *field[6], *at = line;
 	size_t i;
@@ -57,8 +57,8 @@ static void add_line(struct mountinfo *m, char *line)
 	GROW(m->items, m->count, m->capacity);
 	m->items[m->count++] = (struct mountinfo_item){
 		.dev = mem_strdup(field[2]),
-		.root = unescape(field[3]),
-		.point = unescape(field[4]),
+		.root = unescape_mount_path(field[3]),
+		.point = unescape_mount_path(field[4]),
 		.writable = strncmp(field[5], "rw", 2) == 0,
 	};
 }
@@ -78,12 +78,12 @@ int mountinfo_load(struct mountinfo *ret, struct err *err)
 	(void)buf_text(&b);
 	line = strtok_r((char *)b.data, "\n", &save);
 	for (; line; line = strtok_r(NULL, "\n", &save))
-		add_line(ret, line);
+		add_mountinfo_line(ret, line);
 	return 0;
 }
 
-static const struct mountinfo_item *find_holder(const struct mountinfo *m,
-						const char *path)
+static const struct mountinfo_item *find_mount_of(const struct mountinfo *m,
+						  const char *path)
 {
 	const struct mountinfo_item *best = NULL;
 	size_t i;
@@ -113,7 +113,7 @@ static const char *rest_below(const char *path, const char *dir)
 }
 
 /* The table cannot say which mounts are covered by others; the files can. */
-static bool is_same(const char *a, const char *b)
+static bool is_same_mounted_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -123,8 +123,8 @@ static bool is_same(const char *a, const char *b)
 
 /* The path under which item shows `inside` (a path within the file system),
  * which is `path` here, or a part of it; NULL if it does not. */
-static char *alias_by(const struct mountinfo_item *item, const char *inside,
-		      const char *path)
+static char *find_alias_in(const struct mountinfo_item *item,
+			   const char *inside, const char *path)
 {
 	auto_free char *alias = NULL, *here = NULL;
 
@@ -138,7 +138,7 @@ static char *alias_by(const struct mountinfo_item *item, const char *inside,
 	} else {
 		return NULL;
 	}
-	if (path_below(alias, path) || !is_same(alias, here))
+	if (path_below(alias, path) || !is_same_mounted_file(alias, here))
 		return NULL;
 	return TAKE(alias);
 }
@@ -146,22 +146,23 @@ static char *alias_by(const struct mountinfo_item *item, const char *inside,
 void mountinfo_aliases(const struct mountinfo *m, const char *path, char ***ret,
 		       size_t *ret_count)
 {
-	const struct mountinfo_item *holder = find_holder(m, path);
+	const struct mountinfo_item *containing = find_mount_of(m, path);
 	auto_free char *inside = NULL;
 	size_t capacity = 0, i;
 
 	*ret = NULL;
 	*ret_count = 0;
-	if (!holder)
+	if (!containing)
 		return;
-	inside = join_absolute(holder->root, rest_below(path, holder->point));
+	inside = join_absolute(containing->root,
+			       rest_below(path, containing->point));
 	for (i = 0; i < m->count; i++) {
 		char *alias;
 
-		if (&m->items[i] == holder ||
-		    strcmp(m->items[i].dev, holder->dev) != 0)
+		if (&m->items[i] == containing ||
+		    strcmp(m->items[i].dev, containing->dev) != 0)
 			continue;
-		alias = alias_by(&m->items[i], inside, path);
+		alias = find_alias_in(&m->items[i], inside, path);
 		if (!alias)
 			continue;
 		GROW(*ret, *ret_count, capacity);

@@ -19,8 +19,8 @@
 
 /* ---- the four things that can be done with a mount ---- */
 
-int mount_new(const char *type, const char *const *options, unsigned int attrs,
-	      struct err *err)
+int mount_new_fs(const char *type, const char *const *options,
+		 unsigned int attrs, struct err *err)
 {
 	auto_close int context = fsopen(type, FSOPEN_CLOEXEC);
 	int fd;
@@ -57,7 +57,7 @@ int mount_copy(int fd, bool recursive, unsigned int attrs, struct err *err)
 	return TAKE_FD(copy);
 }
 
-static int open_inside(int root_fd, const char *path, int flags)
+static int open_in_root(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = (unsigned int)flags | O_CLOEXEC,
@@ -69,7 +69,7 @@ static int open_inside(int root_fd, const char *path, int flags)
 
 int mount_point(int root_fd, const char *path)
 {
-	return open_inside(root_fd, path, O_PATH);
+	return open_in_root(root_fd, path, O_PATH);
 }
 
 int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
@@ -84,7 +84,8 @@ int mount_place(int root_fd, const char *path, int mount_fd, struct err *err)
 	return 0;
 }
 
-static int make_one(int root_fd, const char *path, bool dir, struct err *err)
+static int make_point_part(int root_fd, const char *path, bool dir,
+			   struct err *err)
 {
 	auto_free char *parent = path_parent(path);
 	auto_close int fd = mount_point(root_fd, path);
@@ -94,8 +95,8 @@ static int make_one(int root_fd, const char *path, bool dir, struct err *err)
 		return 0;
 	if (errno != ENOENT)
 		return fail_errno(err, "mount point %s", text_quote(path));
-	parent_fd = open_inside(root_fd, *parent ? parent : ".",
-				O_PATH | O_DIRECTORY);
+	parent_fd = open_in_root(root_fd, *parent ? parent : ".",
+				 O_PATH | O_DIRECTORY);
 	if (parent_fd < 0)
 		return fail_errno(err, "mount point %s", text_quote(parent));
 	if (dir) {
@@ -121,19 +122,19 @@ int mount_make_point(int root_fd, const char *path, bool dir, struct err *err)
 
 	while ((slash = strchr(slash, '/'))) {
 		*slash = '\0';
-		rc = make_one(root_fd, part, true, err);
+		rc = make_point_part(root_fd, part, true, err);
 		if (rc < 0)
 			return rc;
 		*slash++ = '/';
 	}
-	return make_one(root_fd, part, dir, err);
+	return make_point_part(root_fd, part, dir, err);
 }
 
 /* ---- what is opened before anything is covered ---- */
 
 /* The folder that guard has open, as seen in this mount namespace: the
  * descriptor itself cannot be mounted here. */
-static int open_again(const char *path, int original, struct err *err)
+static int reopen_private_dir(const char *path, int original, struct err *err)
 {
 	auto_close int fd =
 		open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -168,13 +169,14 @@ static void find_resolv(struct setup *s)
 int mounts_open(struct setup *s, struct err *err)
 {
 	if (s->tmp_path) {
-		s->tmp_fd = open_again(s->tmp_path, s->policy->tmp_fd, err);
+		s->tmp_fd =
+			reopen_private_dir(s->tmp_path, s->policy->tmp_fd, err);
 		if (s->tmp_fd < 0)
 			return s->tmp_fd;
 	}
 	if (s->var_tmp_path) {
-		s->var_tmp_fd =
-			open_again(s->var_tmp_path, s->policy->var_tmp_fd, err);
+		s->var_tmp_fd = reopen_private_dir(s->var_tmp_path,
+						   s->policy->var_tmp_fd, err);
 		if (s->var_tmp_fd < 0)
 			return s->var_tmp_fd;
 	}
@@ -220,7 +222,7 @@ static int place_sized_tmp(struct setup *s, struct err *err)
 
 	(void)snprintf(size, sizeof(size), "%llu",
 		       (unsigned long long)s->policy->tmp_size);
-	mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	rc = mnt < 0 ? mnt : mount_place(s->root_fd, "/tmp", mnt, err);
 	if (rc < 0)
 		return err_context(err, "/tmp of a given size");
@@ -247,7 +249,7 @@ static int place_private(struct setup *s, const char *path, int fd,
 			return fail_errno(err, "open the private %s", path);
 		mnt = mount_copy(fd, false, PLAIN_ATTRS, err);
 	} else {
-		mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	}
 	if (mnt < 0)
 		return err_context(err, "private %s", path);
@@ -255,7 +257,7 @@ static int place_private(struct setup *s, const char *path, int fd,
 }
 
 /* Links of NixOS, without which nothing in PATH is found. */
-static void keep_links(int run_fd)
+static void copy_run_links(int run_fd)
 {
 	static const char *const names[] = {"current-system", "booted-system",
 					    "opengl-driver"};
@@ -281,7 +283,7 @@ static int place_run(struct setup *s, struct err *err)
 					      NULL};
 	const struct sandbox_policy *p = s->policy;
 	char name[32];
-	auto_close int mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	auto_close int mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	auto_close int target = mount_point(s->root_fd, "/run");
 
 	if (mnt < 0)
@@ -294,7 +296,7 @@ static int place_run(struct setup *s, struct err *err)
 	    (p->has_user && fchownat(mnt, name, p->user, p->group, 0) < 0) ||
 	    mkdirat(mnt, "lock", 01777) < 0)
 		return fail_errno(err, "private /run");
-	keep_links(mnt);
+	copy_run_links(mnt);
 	return mount_place(s->root_fd, "/run", mnt, err);
 }
 
@@ -310,7 +312,7 @@ static int place_var_run(struct setup *s, struct err *err)
 	if (var < 0 || fstatat(var, "run", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode))
 		return 0;
-	mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	if (mnt < 0)
 		return mnt;
 	return mount_place(s->root_fd, "/var/run", mnt, err);
@@ -365,7 +367,7 @@ static int place_home(struct setup *s, struct err *err)
 	if (home && !s->policy->strict)
 		return 0;
 	if (home) {
-		mnt = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+		mnt = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 		rc = mnt < 0 ? mnt : mount_place(s->root_fd, home, mnt, err);
 		return rc < 0 ? err_context(err, "empty home folder") : 0;
 	}
@@ -428,7 +430,7 @@ int mounts_build(struct setup *s, struct err *err)
 		return fail_errno(err, "open /dev");
 	/* Masks are copies of what is in it. Only a mount that is somewhere
 	 * can be copied: it goes where the old root will take it along. */
-	scratch = mount_new("tmpfs", options, PLAIN_ATTRS, err);
+	scratch = mount_new_fs("tmpfs", options, PLAIN_ATTRS, err);
 	if (scratch < 0)
 		return scratch;
 	if (move_mount(scratch, "", old_dev, "",
@@ -440,8 +442,8 @@ int mounts_build(struct setup *s, struct err *err)
 					     err);
 	if (rc == 0)
 		rc = masks_place(s, scratch, err);
-	if (rc == 0 && proc_is_to_close(s))
-		rc = proc_close(s, scratch, err);
+	if (rc == 0 && proc_must_restrict(s))
+		rc = proc_restrict(s, scratch, err);
 	if (rc < 0)
 		return rc;
 	return enter_root(s, err);

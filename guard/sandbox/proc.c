@@ -39,7 +39,7 @@ static int forbid_namespaces(int proc, struct err *err)
  * and in all above: a run could take all of them away from the programs
  * outside. It gets half. No matter where that cannot be set.
  */
-static void halve(int proc, const char *of, const char *limit)
+static void halve_proc_limit(int proc, const char *of, const char *limit)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -75,7 +75,7 @@ static void limit_namespaces(int proc)
 }
 
 /* Linux 6.14: before it the number is the machine's, and root could set it. */
-static bool has_numbers_of_its_own(void)
+static bool has_pid_max_of_namespace(void)
 {
 	unsigned int major = 0, minor = 0;
 	struct utsname name;
@@ -91,13 +91,13 @@ static bool has_numbers_of_its_own(void)
  * Several times the limit, since numbers that come again soon confuse scripts
  * that name files by them. No matter where that cannot be had.
  */
-static void limit_numbers(const struct setup *s, int proc)
+static void limit_pid_max(const struct setup *s, int proc)
 {
 	auto_close int fd = -1;
 	char text[32];
 
 	if (!s->root || s->pids_limit > NUMBERS_MAX / 4 ||
-	    !has_numbers_of_its_own())
+	    !has_pid_max_of_namespace())
 		return;
 	fd = openat(proc, "sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
 	(void)snprintf(text, sizeof(text), "%llu",
@@ -110,7 +110,7 @@ static void limit_numbers(const struct setup *s, int proc)
 
 int proc_place(struct setup *s, struct err *err)
 {
-	auto_close int proc = mount_new("proc", NULL, CLOSED_ATTRS, err);
+	auto_close int proc = mount_new_fs("proc", NULL, CLOSED_ATTRS, err);
 	int rc = 0;
 
 	if (proc == -EPERM)
@@ -127,11 +127,11 @@ int proc_place(struct setup *s, struct err *err)
 		rc = forbid_namespaces(proc, err);
 	if (rc < 0)
 		return rc;
-	halve(proc, "sys/fs/inotify/max_user_instances",
-	      "sys/user/max_inotify_instances");
-	halve(proc, "sys/fs/inotify/max_user_watches",
-	      "sys/user/max_inotify_watches");
-	limit_numbers(s, proc);
+	halve_proc_limit(proc, "sys/fs/inotify/max_user_instances",
+			 "sys/user/max_inotify_instances");
+	halve_proc_limit(proc, "sys/fs/inotify/max_user_watches",
+			 "sys/user/max_inotify_watches");
+	limit_pid_max(s, proc);
 	return mount_place(s->root_fd, "/proc", proc, err);
 }
 
@@ -142,16 +142,17 @@ int proc_place(struct setup *s, struct err *err)
  * /proc is read-only for so long, and of the empty file and folder the first
  * copy that lies somewhere is the source of all others.
  */
-struct closing {
+struct proc_masking {
 	int old_proc; /* the machine's, or -1 */
 	int proc;
 	int root_fd;
 	int scratch_fd;
 	size_t number; /* of a mask, unused */
-	int empty_file, empty_folder; /* -1: none lies anywhere yet */
+	int empty_file, empty_dir; /* -1: none lies anywhere yet */
 };
 
-static int copy_onto(int from, int point, const char *name, struct err *err)
+static int cover_with_copy(int from, int point, const char *name,
+			   struct err *err)
 {
 	auto_close int mnt = mount_copy(from, false, 0, err);
 
@@ -164,7 +165,7 @@ static int copy_onto(int from, int point, const char *name, struct err *err)
 }
 
 /* The first one of its kind: lies on the point and stays open. */
-static int make_empty(struct closing *c, bool dir, struct err *err)
+static int make_proc_mask(struct proc_masking *c, bool dir, struct err *err)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 	auto_close int mnt = masks_make(c->scratch_fd, c->number++, dir, err);
@@ -176,14 +177,14 @@ static int make_empty(struct closing *c, bool dir, struct err *err)
 	return TAKE_FD(mnt);
 }
 
-static int hide(struct closing *c, int point, bool dir, const char *name,
-		struct err *err)
+static int mask_proc_point(struct proc_masking *c, int point, bool dir,
+			   const char *name, struct err *err)
 {
-	int *empty = dir ? &c->empty_folder : &c->empty_file;
+	int *empty = dir ? &c->empty_dir : &c->empty_file;
 
 	if (*empty >= 0)
-		return copy_onto(*empty, point, name, err);
-	*empty = make_empty(c, dir, err);
+		return cover_with_copy(*empty, point, name, err);
+	*empty = make_proc_mask(c, dir, err);
 	if (*empty < 0)
 		return *empty;
 	if (move_mount(*empty, "", point, "",
@@ -196,7 +197,8 @@ static int hide(struct closing *c, int point, bool dir, const char *name,
  * read-only: by what they are, since drivers add names of their own. They are
  * the same in all of a machine's /proc; those of a new one are made when they
  * are asked for, which takes time. */
-static int close_entry(struct closing *c, const char *name, struct err *err)
+static int restrict_proc_entry(struct proc_masking *c, const char *name,
+			       struct err *err)
 {
 	auto_close int point = -1;
 	bool hidden;
@@ -212,11 +214,11 @@ static int close_entry(struct closing *c, const char *name, struct err *err)
 	point = openat(c->proc, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (point < 0)
 		return 0;
-	return hidden ? hide(c, point, false, name, err)
-		      : copy_onto(point, point, name, err);
+	return hidden ? mask_proc_point(c, point, false, name, err)
+		      : cover_with_copy(point, point, name, err);
 }
 
-static int close_entries(struct closing *c, struct err *err)
+static int restrict_proc_entries(struct proc_masking *c, struct err *err)
 {
 	int copy = fcntl(c->proc, F_DUPFD_CLOEXEC, 0);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -230,14 +232,14 @@ static int close_entries(struct closing *c, struct err *err)
 	}
 	while (rc == 0 && (e = readdir(dir)))
 		if (e->d_name[0] != '.' && !isdigit((uint8_t)e->d_name[0]))
-			rc = close_entry(c, e->d_name, err);
+			rc = restrict_proc_entry(c, e->d_name, err);
 	(void)closedir(dir);
 	return rc;
 }
 
 /* A sandbox inside needs a whole one to mount its own. For uid 0 there is none:
  * what that one mounts would have all switches of the machine in it. */
-bool proc_is_to_close(const struct setup *s)
+bool proc_must_restrict(const struct setup *s)
 {
 	const struct sandbox_policy *p = s->policy;
 
@@ -245,36 +247,36 @@ bool proc_is_to_close(const struct setup *s)
 }
 
 /* One that is not there needs no mask. */
-static int hide_path(struct closing *c, const char *path, bool dir,
-		     struct err *err)
+static int mask_proc_path(struct proc_masking *c, const char *path, bool dir,
+			  struct err *err)
 {
 	auto_close int point =
 		openat(c->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-	return point < 0 ? 0 : hide(c, point, dir, path, err);
+	return point < 0 ? 0 : mask_proc_point(c, point, dir, path, err);
 }
 
 /* Read by all, or by some kernels. */
-static int hide_listed(struct closing *c, struct err *err)
+static int mask_listed_paths(struct proc_masking *c, struct err *err)
 {
 	static const char *const files[] = {
 		"/proc/keys",	  "/proc/timer_list",	 "/proc/sched_debug",
 		"/proc/kallsyms", "/proc/latency_stats", NULL};
-	static const char *const folders[] = {"/sys/kernel/debug",
-					      "/sys/kernel/tracing",
-					      "/sys/kernel/security",
-					      "/sys/firmware",
-					      "/sys/fs/bpf",
-					      "/sys/fs/pstore",
-					      "/sys/devices/virtual/powercap",
-					      NULL};
+	static const char *const dirs[] = {"/sys/kernel/debug",
+					   "/sys/kernel/tracing",
+					   "/sys/kernel/security",
+					   "/sys/firmware",
+					   "/sys/fs/bpf",
+					   "/sys/fs/pstore",
+					   "/sys/devices/virtual/powercap",
+					   NULL};
 	int rc = 0;
 	size_t i;
 
 	for (i = 0; rc == 0 && files[i]; i++)
-		rc = hide_path(c, files[i], false, err);
-	for (i = 0; rc == 0 && folders[i]; i++)
-		rc = hide_path(c, folders[i], true, err);
+		rc = mask_proc_path(c, files[i], false, err);
+	for (i = 0; rc == 0 && dirs[i]; i++)
+		rc = mask_proc_path(c, dirs[i], true, err);
 	return rc;
 }
 
@@ -283,36 +285,36 @@ static int hide_listed(struct closing *c, struct err *err)
  * for uid 0 without any (measured). A plain user is not 0, and a fresh /proc
  * for sandboxes inside needs ours uncovered. All of /sys is read-only anyway.
  */
-int proc_close(struct setup *s, int scratch_fd, struct err *err)
+int proc_restrict(struct setup *s, int scratch_fd, struct err *err)
 {
 	struct mount_attr closed = {.attr_set = MOUNT_ATTR_RDONLY};
-	struct mount_attr open_again = {.attr_clr = MOUNT_ATTR_RDONLY};
+	struct mount_attr writable_again = {.attr_clr = MOUNT_ATTR_RDONLY};
 	auto_close int old_proc =
 		open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int proc =
 		openat(s->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct closing c = {.old_proc = old_proc,
-			    .proc = proc,
-			    .root_fd = s->root_fd,
-			    .scratch_fd = scratch_fd,
-			    .number = s->place_count,
-			    .empty_file = -1,
-			    .empty_folder = -1};
+	struct proc_masking c = {.old_proc = old_proc,
+				 .proc = proc,
+				 .root_fd = s->root_fd,
+				 .scratch_fd = scratch_fd,
+				 .number = s->place_count,
+				 .empty_file = -1,
+				 .empty_dir = -1};
 	int rc;
 
 	if (proc < 0)
 		return fail_errno(err, "open the run's /proc");
 	if (mount_setattr(proc, "", AT_EMPTY_PATH, &closed, sizeof(closed)) < 0)
 		return fail_errno(err, "close the run's /proc");
-	rc = close_entries(&c, err);
+	rc = restrict_proc_entries(&c, err);
 	if (rc == 0)
-		rc = hide_listed(&c, err);
+		rc = mask_listed_paths(&c, err);
 	if (c.empty_file >= 0)
 		(void)close(c.empty_file);
-	if (c.empty_folder >= 0)
-		(void)close(c.empty_folder);
-	if (rc == 0 && mount_setattr(proc, "", AT_EMPTY_PATH, &open_again,
-				     sizeof(open_again)) < 0)
+	if (c.empty_dir >= 0)
+		(void)close(c.empty_dir);
+	if (rc == 0 && mount_setattr(proc, "", AT_EMPTY_PATH, &writable_again,
+				     sizeof(writable_again)) < 0)
 		return fail_errno(err, "open the run's /proc");
 	return rc;
 }
