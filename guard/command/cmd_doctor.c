@@ -58,7 +58,7 @@ static void print_inspection(void *arg, const struct inspection *i)
 		jsonout_text(check, "name", i->name);
 		jsonout_text(check, "state", inspect_state_text(i->state));
 		jsonout_text(check, "text", i->text);
-		jsonout_text(check, "mend", i->mend);
+		jsonout_text(check, "mend", i->remedy);
 		(void)json_array_append_new(d->list, check);
 		return;
 	}
@@ -67,10 +67,10 @@ static void print_inspection(void *arg, const struct inspection *i)
 		     output_style(inspect_state_style(i->state)),
 		     inspect_state_text(i->state), output_style(STYLE_NONE),
 		     i->name, buf_text(&text));
-	if (!i->mend)
+	if (!i->remedy)
 		return;
 	buf_clear(&text);
-	(void)text_wrap(&text, i->mend, indent + 1, indent + 1, width);
+	(void)text_wrap(&text, i->remedy, indent + 1, indent + 1, width);
 	(void)printf("%*s%s\n", (int)indent + 1, "-> ", buf_text(&text));
 }
 
@@ -103,8 +103,8 @@ static void inspect_disk(struct doctor *d, const struct state *st)
 			.text = "the store is on the same one as your home: "
 				"versions help against mistakes, not against "
 				"a broken disk",
-			.mend = "GUARD_HOME=/on/another/disk, or copies of "
-				"it"});
+			.remedy = "GUARD_HOME=/on/another/disk, or copies of "
+				  "it"});
 }
 
 static int try_layer(void *dir, struct err *err)
@@ -171,9 +171,9 @@ static void inspect_host(struct doctor *d)
 				.name = "container",
 				.text = "guard runs inside of a container: its "
 					"own files are what a run is kept from",
-				.mend = "guard outside of it, or docker run "
-					"with " SANDBOX_CONTAINER
-					" and a volume for GUARD_HOME"});
+				.remedy = "guard outside of it, or docker run "
+					  "with " SANDBOX_CONTAINER
+					  " and a volume for GUARD_HOME"});
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -24,7 +24,7 @@
 
 static const char *const names[CGROUP_KINDS] = {"memory", "cpu", "pids"};
 
-static bool is_wanted(const struct sandbox_policy *p, int kind)
+static bool is_limit_requested(const struct sandbox_policy *p, int kind)
 {
 	switch (kind) {
 	case CGROUP_MEMORY:
@@ -36,7 +36,7 @@ static bool is_wanted(const struct sandbox_policy *p, int kind)
 	}
 }
 
-static int write_text(int dirfd, const char *name, const char *text)
+static int write_cgroup_text(int dirfd, const char *name, const char *text)
 {
 	auto_close int fd = openat(dirfd, name, O_WRONLY | O_CLOEXEC);
 
@@ -45,16 +45,16 @@ static int write_text(int dirfd, const char *name, const char *text)
 	return 0;
 }
 
-static int write_number(int dirfd, const char *name, uint64_t number)
+static int write_cgroup_number(int dirfd, const char *name, uint64_t number)
 {
 	char text[32];
 
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-	return write_text(dirfd, name, text);
+	return write_cgroup_text(dirfd, name, text);
 }
 
 /* The value behind "key " in a file of such lines; 0 when it is not there. */
-static uint64_t read_key(int dirfd, const char *name, const char *key)
+static uint64_t read_cgroup_key(int dirfd, const char *name, const char *key)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -67,7 +67,7 @@ static uint64_t read_key(int dirfd, const char *name, const char *key)
 }
 
 /* Where a process ("self") is in a hierarchy; "" for its root. */
-static char *path_of(const char *process, const char *controller)
+static char *read_cgroup_path(const char *process, const char *controller)
 {
 	auto_free char *file = mem_printf("/proc/%s/cgroup", process);
 	AUTO(buf) struct buf b = {0};
@@ -88,7 +88,7 @@ static char *path_of(const char *process, const char *controller)
 	return mem_strdup("");
 }
 
-static int open_dir(const char *path)
+static int open_cgroup_dir(const char *path)
 {
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -105,7 +105,7 @@ static int remove_group(int parent, const char *name)
 
 /* What a guard that was killed left behind; not what another one is about to
  * use. */
-static void sweep(int dirfd)
+static void remove_stale_groups(int dirfd)
 {
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -124,15 +124,15 @@ static void sweep(int dirfd)
 	(void)closedir(dir);
 }
 
-static int make_dir(struct cgroup *c, int parent)
+static int make_cgroup_dir(struct cgroup *c, int parent)
 {
-	sweep(parent);
+	remove_stale_groups(parent);
 	if (mkdirat(parent, c->name, 0755) < 0 && errno != EEXIST)
 		return -1;
 	return openat(parent, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool make_inner(struct cgroup *c, int kind)
+static bool make_inner_group(struct cgroup *c, int kind)
 {
 	if (mkdirat(c->fd[kind], INNER, 0755) == 0 || errno == EEXIST)
 		c->inner[kind] = openat(c->fd[kind], INNER,
@@ -141,7 +141,7 @@ static bool make_inner(struct cgroup *c, int kind)
 }
 
 /* What is in c->fd and c->parent, and the folder. */
-static void drop(struct cgroup *c, int kind)
+static void drop_cgroup(struct cgroup *c, int kind)
 {
 	(void)remove_group(c->parent[kind], c->name);
 	(void)close(c->fd[kind]);
@@ -178,15 +178,16 @@ static bool has_controllers(int dirfd, const struct sandbox_policy *p)
 
 		(void)snprintf(switch_on, sizeof(switch_on), "+%s",
 			       names[kind]);
-		if (is_wanted(p, kind))
-			(void)write_text(dirfd, "cgroup.subtree_control",
-					 switch_on);
+		if (is_limit_requested(p, kind))
+			(void)write_cgroup_text(dirfd, "cgroup.subtree_control",
+						switch_on);
 	}
 	if (fd_slurp_at(dirfd, "cgroup.subtree_control", 4096, &b, &ignored) <
 	    0)
 		return false;
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
-		if (is_wanted(p, kind) && !strstr(buf_text(&b), names[kind]))
+		if (is_limit_requested(p, kind) &&
+		    !strstr(buf_text(&b), names[kind]))
 			return false;
 	return true;
 }
@@ -196,46 +197,47 @@ static bool set_v2(int fd, const struct sandbox_policy *p)
 	char text[64];
 
 	if (p->memory) {
-		if (write_number(fd, "memory.max", p->memory) < 0)
+		if (write_cgroup_number(fd, "memory.max", p->memory) < 0)
 			return false;
-		(void)write_text(fd, "memory.swap.max", "0");
+		(void)write_cgroup_text(fd, "memory.swap.max", "0");
 	}
 	(void)snprintf(text, sizeof(text), "%llu %d",
 		       (unsigned long long)p->cpus_milli * PERIOD_US / 1000,
 		       PERIOD_US);
-	if (p->cpus_milli && write_text(fd, "cpu.max", text) < 0)
+	if (p->cpus_milli && write_cgroup_text(fd, "cpu.max", text) < 0)
 		return false;
 	return !p->pids_limit ||
-	       write_number(fd, "pids.max", p->pids_limit) == 0;
+	       write_cgroup_number(fd, "pids.max", p->pids_limit) == 0;
 }
 
 static bool make_v2(struct cgroup *c, const char *root,
 		    const struct sandbox_policy *p)
 {
-	auto_free char *own = path_of("self", "");
+	auto_free char *own = read_cgroup_path("self", "");
 	auto_free char *path = mem_printf("%s%s", root, own);
 	char *slash;
 	int kind;
 
 	for (;;) {
-		auto_close int parent = open_dir(path);
+		auto_close int parent = open_cgroup_dir(path);
 		int fd = -1;
 
 		/* Who moves a process needs the group above both. */
 		if (parent >= 0 &&
 		    faccessat(parent, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
 		    !has_processes(parent) && has_controllers(parent, p))
-			fd = make_dir(c, parent);
+			fd = make_cgroup_dir(c, parent);
 		if (fd >= 0) {
 			c->fd[0] = fd;
 			c->parent[0] = TAKE_FD(parent);
-			if (set_v2(fd, p) && make_inner(c, 0)) {
+			if (set_v2(fd, p) && make_inner_group(c, 0)) {
 				for (kind = 0; kind < CGROUP_KINDS; kind++)
-					c->holds[kind] = is_wanted(p, kind);
+					c->holds[kind] =
+						is_limit_requested(p, kind);
 				c->version = 2;
 				return true;
 			}
-			drop(c, 0);
+			drop_cgroup(c, 0);
 		}
 		slash = strrchr(path, '/');
 		if (!slash || (size_t)(slash - path) < strlen(root))
@@ -246,7 +248,7 @@ static bool make_v2(struct cgroup *c, const char *root,
 
 /* Whether systemd has set what it was asked for: without a word it leaves out
  * what it may not. */
-static bool is_set(int fd, int kind)
+static bool is_scope_limit_set(int fd, int kind)
 {
 	static const char *const files[CGROUP_KINDS] = {"memory.max", "cpu.max",
 							"pids.max"};
@@ -257,8 +259,8 @@ static bool is_set(int fd, int kind)
 	       strncmp(buf_text(&b), "max", 3) != 0;
 }
 
-static bool make_scope(struct cgroup *c, const char *root,
-		       const struct sandbox_policy *p)
+static bool make_systemd_scope(struct cgroup *c, const char *root,
+			       const struct sandbox_policy *p)
 {
 	auto_free char *path = NULL, *group = NULL;
 	struct statfs fs;
@@ -270,15 +272,15 @@ static bool make_scope(struct cgroup *c, const char *root,
 	    !scope_make(&c->scope, p))
 		return false;
 	(void)snprintf(holder, sizeof(holder), "%d", (int)c->scope.holder);
-	group = path_of(holder, "");
+	group = read_cgroup_path(holder, "");
 	path = mem_printf("%s%s", root, group);
-	c->fd[0] = strstr(group, c->scope.unit) ? open_dir(path) : -1;
+	c->fd[0] = strstr(group, c->scope.unit) ? open_cgroup_dir(path) : -1;
 	for (kind = 0; kind < CGROUP_KINDS; kind++) {
-		c->holds[kind] = is_wanted(p, kind) && c->fd[0] >= 0 &&
-				 is_set(c->fd[0], kind);
+		c->holds[kind] = is_limit_requested(p, kind) && c->fd[0] >= 0 &&
+				 is_scope_limit_set(c->fd[0], kind);
 		any = any || c->holds[kind];
 	}
-	if (!any || !make_inner(c, 0)) {
+	if (!any || !make_inner_group(c, 0)) {
 		cgroup_remove(c);
 		*c = CGROUP_NONE;
 		return false;
@@ -291,19 +293,20 @@ static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 {
 	switch (kind) {
 	case CGROUP_MEMORY:
-		if (write_number(fd, "memory.limit_in_bytes", p->memory) < 0)
+		if (write_cgroup_number(fd, "memory.limit_in_bytes",
+					p->memory) < 0)
 			return false;
 		/* With swap; not there on machines that do not count it. */
-		(void)write_number(fd, "memory.memsw.limit_in_bytes",
-				   p->memory);
+		(void)write_cgroup_number(fd, "memory.memsw.limit_in_bytes",
+					  p->memory);
 		return true;
 	case CGROUP_CPU:
-		(void)write_number(fd, "cpu.cfs_period_us", PERIOD_US);
-		return write_number(fd, "cpu.cfs_quota_us",
-				    (uint64_t)p->cpus_milli * PERIOD_US /
-					    1000) == 0;
+		(void)write_cgroup_number(fd, "cpu.cfs_period_us", PERIOD_US);
+		return write_cgroup_number(fd, "cpu.cfs_quota_us",
+					   (uint64_t)p->cpus_milli * PERIOD_US /
+						   1000) == 0;
 	default:
-		return write_number(fd, "pids.max", p->pids_limit) == 0;
+		return write_cgroup_number(fd, "pids.max", p->pids_limit) == 0;
 	}
 }
 
@@ -311,22 +314,22 @@ static bool set_v1(int fd, int kind, const struct sandbox_policy *p)
 static void make_v1(struct cgroup *c, const char *root, int kind,
 		    const struct sandbox_policy *p)
 {
-	auto_free char *own = path_of("self", names[kind]);
+	auto_free char *own = read_cgroup_path("self", names[kind]);
 	auto_free char *top = mem_printf("%s/%s", root, names[kind]);
 	auto_free char *path = mem_printf("%s%s", top, own);
-	auto_close int parent = open_dir(path);
+	auto_close int parent = open_cgroup_dir(path);
 	int fd;
 
 	/* In a container the path may be one of outside. */
 	if (parent < 0)
-		parent = open_dir(top);
-	fd = parent < 0 ? -1 : make_dir(c, parent);
+		parent = open_cgroup_dir(top);
+	fd = parent < 0 ? -1 : make_cgroup_dir(c, parent);
 	if (fd < 0)
 		return;
 	c->fd[kind] = fd;
 	c->parent[kind] = TAKE_FD(parent);
-	if (!set_v1(fd, kind, p) || !make_inner(c, kind)) {
-		drop(c, kind);
+	if (!set_v1(fd, kind, p) || !make_inner_group(c, kind)) {
+		drop_cgroup(c, kind);
 		return;
 	}
 	c->version = 1;
@@ -341,16 +344,16 @@ void cgroup_make(struct cgroup *c, const char *root,
 
 	*c = CGROUP_NONE;
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
-		any = any || is_wanted(p, kind);
+		any = any || is_limit_requested(p, kind);
 	if (!any)
 		return;
-	if (make_scope(c, root, p))
+	if (make_systemd_scope(c, root, p))
 		return;
 	(void)snprintf(c->name, sizeof(c->name), "guard-%d", (int)getpid());
 	if (make_v2(c, root, p))
 		return;
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
-		if (is_wanted(p, kind))
+		if (is_limit_requested(p, kind))
 			make_v1(c, root, kind, p);
 }
 
@@ -362,8 +365,8 @@ int cgroup_enter(struct cgroup *c, pid_t pid, struct err *err)
 		return scope_enter(&c->scope, "/" INNER, pid, err);
 	for (kind = 0; kind < CGROUP_KINDS; kind++)
 		if (c->inner[kind] >= 0 &&
-		    write_number(c->inner[kind], "cgroup.procs",
-				 (uint64_t)pid) < 0)
+		    write_cgroup_number(c->inner[kind], "cgroup.procs",
+					(uint64_t)pid) < 0)
 			return fail_errno(err, "put the run into its cgroup");
 	return 0;
 }
@@ -374,9 +377,10 @@ uint64_t cgroup_killed(const struct cgroup *c)
 		return 0;
 	/* v1 counts them where the process was. */
 	return c->version == 2
-		       ? read_key(c->fd[0], "memory.events", "\noom_kill ")
-		       : read_key(c->inner[CGROUP_MEMORY], "memory.oom_control",
-				  "\noom_kill ");
+		       ? read_cgroup_key(c->fd[0], "memory.events",
+					 "\noom_kill ")
+		       : read_cgroup_key(c->inner[CGROUP_MEMORY],
+					 "memory.oom_control", "\noom_kill ");
 }
 
 /*
@@ -384,7 +388,7 @@ uint64_t cgroup_killed(const struct cgroup *c)
  * cannot be moved out. pid 1 may need long for its mounts: what is still there
  * after a moment is left to the sweep of a later run.
  */
-static void remove_dir(int parent, const char *name)
+static void remove_group_when_empty(int parent, const char *name)
 {
 	struct timespec timestamp = {.tv_nsec = 1000000};
 	int tries;
@@ -407,7 +411,7 @@ void cgroup_remove(struct cgroup *c)
 		if (c->inner[kind] >= 0)
 			(void)close(c->inner[kind]);
 		if (c->parent[kind] >= 0) {
-			remove_dir(c->parent[kind], c->name);
+			remove_group_when_empty(c->parent[kind], c->name);
 			(void)close(c->parent[kind]);
 		}
 		c->fd[kind] = c->parent[kind] = c->inner[kind] = -1;

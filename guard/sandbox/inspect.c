@@ -14,56 +14,61 @@
 #include "base/fd.h"
 #include "guard/sandbox/internal.h"
 
-struct report {
-	void (*tell)(void *arg, const struct inspection *i);
+struct inspect_report {
+	void (*report_layer)(void *arg, const struct inspection *i);
 	void *arg;
 };
 
-static void tell(const struct report *r, enum inspect_state state,
-		 const char *name, const char *text, const char *mend)
+static void report_layer(const struct inspect_report *r,
+			 enum inspect_state state, const char *name,
+			 const char *text, const char *remedy)
 {
-	r->tell(r->arg, &(struct inspection){.state = state,
-					     .name = name,
-					     .text = text,
-					     .mend = mend});
+	r->report_layer(r->arg, &(struct inspection){.state = state,
+						     .name = name,
+						     .text = text,
+						     .remedy = remedy});
 }
 
 /* By doing it: whatever stands in the way of a run stands in this one's. */
-static void inspect_fence(const struct report *r)
+static void inspect_sandbox(const struct inspect_report *r)
 {
 	struct err err;
 
 	if (sandbox_probe(NULL, NULL, &err) == 0)
-		tell(r, INSPECT_OK, "fence",
-		     "namespaces, mounts, /proc, filters: one was set up",
-		     NULL);
+		report_layer(
+			r, INSPECT_OK, "fence",
+			"namespaces, mounts, /proc, filters: one was set up",
+			NULL);
 	else
-		tell(r, INSPECT_MISSING, "fence", err.text,
-		     "nothing is run without it");
+		report_layer(r, INSPECT_MISSING, "fence", err.text,
+			     "nothing is run without it");
 }
 
-static void inspect_landlock(const struct report *r)
+static void inspect_landlock(const struct inspect_report *r)
 {
 	long abi = landlock_abi();
 	auto_free char *text = mem_printf("version %ld", abi);
 
 	if (abi >= 6)
-		tell(r, INSPECT_OK, "landlock", text, NULL);
+		report_layer(r, INSPECT_OK, "landlock", text, NULL);
 	else if (abi >= 2)
-		tell(r, INSPECT_WEAKER, "landlock",
-		     "no scopes: with --net host a run reaches abstract "
-		     "sockets (X11, some D-Bus)",
-		     "Linux 6.12 or newer, or --net none");
+		report_layer(
+			r, INSPECT_WEAKER, "landlock",
+			"no scopes: with --net host a run reaches abstract "
+			"sockets (X11, some D-Bus)",
+			"Linux 6.12 or newer, or --net none");
 	else
-		tell(r, INSPECT_WEAKER, "landlock",
-		     "missing: with --net host a run reaches abstract sockets; "
-		     "--strict is refused",
-		     "boot a kernel with CONFIG_SECURITY_LANDLOCK and landlock "
-		     "in lsm=");
+		report_layer(r, INSPECT_WEAKER, "landlock",
+			     "missing: with --net host a run reaches abstract "
+			     "sockets; "
+			     "--strict is refused",
+			     "boot a kernel with CONFIG_SECURITY_LANDLOCK and "
+			     "landlock "
+			     "in lsm=");
 }
 
 /* In a child: a filter stays for ever. */
-static bool can_ask(void)
+static bool can_load_notifier(void)
 {
 	static const struct sock_filter allow = {
 		.code = BPF_RET | BPF_K,
@@ -79,31 +84,35 @@ static bool can_ask(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-static void inspect_renames(const struct report *r)
+static void inspect_renames(const struct inspect_report *r)
 {
 	static const char yama[] = "/proc/sys/kernel/yama/ptrace_scope";
 
 	/* pid 1 reads the names in the command's memory. */
 	if (userns_switch(yama) >= 2)
-		tell(r, INSPECT_WEAKER, "renames",
-		     "yama lets no process read another one's memory, so "
-		     "renaming a folder that is older than the run fails "
-		     "(EXDEV), as some programs cannot cope with",
-		     "sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 goes away "
-		     "with the next start of the machine only)");
-	else if (can_ask())
-		tell(r, INSPECT_OK, "renames",
-		     "folders that are older than the run can be renamed",
-		     NULL);
+		report_layer(
+			r, INSPECT_WEAKER, "renames",
+			"yama lets no process read another one's memory, so "
+			"renaming a folder that is older than the run fails "
+			"(EXDEV), as some programs cannot cope with",
+			"sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 goes "
+			"away "
+			"with the next start of the machine only)");
+	else if (can_load_notifier())
+		report_layer(
+			r, INSPECT_OK, "renames",
+			"folders that are older than the run can be renamed",
+			NULL);
 	else
-		tell(r, INSPECT_WEAKER, "renames",
-		     "renaming a folder that is older than the run fails "
-		     "(EXDEV), as some programs cannot cope with",
-		     "Linux 5.19 or newer, and guard outside of another "
-		     "sandbox's filter");
+		report_layer(
+			r, INSPECT_WEAKER, "renames",
+			"renaming a folder that is older than the run fails "
+			"(EXDEV), as some programs cannot cope with",
+			"Linux 5.19 or newer, and guard outside of another "
+			"sandbox's filter");
 }
 
-static void inspect_limits(const struct report *r)
+static void inspect_limits(const struct inspect_report *r)
 {
 	static const struct sandbox_policy all = {
 		.memory = 1 << 30,
@@ -112,53 +121,58 @@ static void inspect_limits(const struct report *r)
 	};
 	auto_free char *text = NULL;
 	struct cgroup c;
-	bool whole;
+	bool complete;
 
 	cgroup_make(&c, "/sys/fs/cgroup", &all);
-	whole = c.holds[CGROUP_MEMORY] && c.holds[CGROUP_CPU] &&
-		c.holds[CGROUP_PIDS];
+	complete = c.holds[CGROUP_MEMORY] && c.holds[CGROUP_CPU] &&
+		   c.holds[CGROUP_PIDS];
 	text = mem_printf("control groups, version %d", c.version);
 	cgroup_remove(&c);
-	if (whole)
-		tell(r, INSPECT_OK, "limits", text, NULL);
+	if (complete)
+		report_layer(r, INSPECT_OK, "limits", text, NULL);
 	else
-		tell(r, INSPECT_WEAKER, "limits",
-		     "no control group with memory, cpu and pids: guard looks "
-		     "at --memory itself, --cpus takes whole processors",
-		     geteuid() == 0
-			     ? "switch the controllers on in "
-			       "/sys/fs/cgroup/cgroup.subtree_control"
-			     : "a login of your own (not su or sudo), whose "
-			       "systemd --user has these controllers, and "
-			       "control groups of version 2");
+		report_layer(
+			r, INSPECT_WEAKER, "limits",
+			"no control group with memory, cpu and pids: guard "
+			"looks "
+			"at --memory itself, --cpus takes whole processors",
+			geteuid() == 0
+				? "switch the controllers on in "
+				  "/sys/fs/cgroup/cgroup.subtree_control"
+				: "a login of your own (not su or sudo), whose "
+				  "systemd --user has these controllers, and "
+				  "control groups of version 2");
 }
 
-static void inspect_network(const struct report *r)
+static void inspect_network(const struct inspect_report *r)
 {
 	const char *pasta = pasta_find();
 	struct network n = {0};
 	struct err err;
 
 	if (!pasta)
-		tell(r, INSPECT_WEAKER, "network",
-		     "pasta is not installed, so there is no --net private",
-		     "apt install passt (Debian 12, Ubuntu 22.10 or newer)");
+		report_layer(
+			r, INSPECT_WEAKER, "network",
+			"pasta is not installed, so there is no --net private",
+			"apt install passt (Debian 12, Ubuntu 22.10 or newer)");
 	else if (access("/dev/net/tun", R_OK | W_OK) < 0)
-		tell(r, INSPECT_WEAKER, "network",
-		     "/dev/net/tun cannot be opened, so there is no --net "
-		     "private",
-		     "sudo modprobe tun; its mode is 0666 everywhere else");
+		report_layer(
+			r, INSPECT_WEAKER, "network",
+			"/dev/net/tun cannot be opened, so there is no --net "
+			"private",
+			"sudo modprobe tun; its mode is 0666 everywhere else");
 	else if (network_find(&n, &err) < 0)
-		tell(r, INSPECT_WEAKER, "network",
-		     "this machine has no way out (no default route), so "
-		     "there is no --net private",
-		     NULL);
+		report_layer(
+			r, INSPECT_WEAKER, "network",
+			"this machine has no way out (no default route), so "
+			"there is no --net private",
+			NULL);
 	else
-		tell(r, INSPECT_OK, "network", pasta, NULL);
+		report_layer(r, INSPECT_OK, "network", pasta, NULL);
 	network_free(&n);
 }
 
-static bool pipes_cores(void)
+static bool are_cores_piped(void)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -168,32 +182,34 @@ static bool pipes_cores(void)
 	       (buf_text(&b)[0] == '|' || buf_text(&b)[0] == '@');
 }
 
-static void inspect_cores(const struct report *r)
+static void inspect_cores(const struct inspect_report *r)
 {
 	struct rlimit l;
 
-	if (!pipes_cores() || getrlimit(RLIMIT_CORE, &l) < 0 ||
+	if (!are_cores_piped() || getrlimit(RLIMIT_CORE, &l) < 0 ||
 	    l.rlim_max >= 1 || geteuid() == 0) {
-		tell(r, INSPECT_OK, "core dumps",
-		     "a run's crash starts no program outside", NULL);
+		report_layer(r, INSPECT_OK, "core dumps",
+			     "a run's crash starts no program outside", NULL);
 		return;
 	}
-	tell(r, INSPECT_WEAKER, "core dumps",
-	     "the hard limit of 0 for core files lets a run's crash start the "
-	     "machine's helper, outside and as root",
-	     "a hard limit of 1 or more: limits.conf(5), or LimitCORE= of the "
-	     "unit");
+	report_layer(r, INSPECT_WEAKER, "core dumps",
+		     "the hard limit of 0 for core files lets a run's crash "
+		     "start the "
+		     "machine's helper, outside and as root",
+		     "a hard limit of 1 or more: limits.conf(5), or LimitCORE= "
+		     "of the "
+		     "unit");
 }
 
 void sandbox_inspect(void (*each)(void *arg, const struct inspection *i),
 		     void *arg)
 {
-	struct report r = {each, arg};
+	struct inspect_report r = {each, arg};
 	struct utsname name;
 
 	if (uname(&name) == 0)
-		tell(&r, INSPECT_OK, "kernel", name.release, NULL);
-	inspect_fence(&r);
+		report_layer(&r, INSPECT_OK, "kernel", name.release, NULL);
+	inspect_sandbox(&r);
 	inspect_landlock(&r);
 	inspect_renames(&r);
 	inspect_limits(&r);

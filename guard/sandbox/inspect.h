@@ -16,7 +16,7 @@ struct inspection {
 	enum inspect_state state;
 	const char *name; /* short, for programs as well */
 	const char *text;
-	const char *mend; /* NULL: nothing to mend */
+	const char *remedy; /* NULL: nothing to mend */
 };
 
 /* In a fixed order; the texts live for the call. */

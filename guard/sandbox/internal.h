@@ -380,7 +380,7 @@ void tty_hold(struct tty *t, bool on);
 void tty_want_input(struct tty *t);
 /* In the background: tty_poll() is to be called now and then, since nothing
  * tells of the way back. */
-bool tty_waits(const struct tty *t);
+bool tty_awaits_foreground(const struct tty *t);
 /* Fills up to 3 entries, returns how many; then tty_relay() with the same. */
 size_t tty_poll(struct tty *t, struct pollfd *fds);
 void tty_relay(struct tty *t, const struct pollfd *fds, size_t count);

@@ -21,7 +21,7 @@
 static const unsigned char gateway_mac[6] = {2, 0, 0, 0, 0, 1};
 
 /* One request of rtnetlink(7), with room for all that is asked here. */
-struct request {
+struct netlink_request {
 	struct nlmsghdr head;
 	union {
 		struct ifinfomsg link;
@@ -33,7 +33,7 @@ struct request {
 	char bytes[256];
 };
 
-#define REQUEST(kind, flags, part)                                             \
+#define NETLINK_REQUEST(kind, flags, part)                                     \
 	{                                                                      \
 		.head = {                                                      \
 			.nlmsg_len = NLMSG_LENGTH(sizeof(part)),               \
@@ -42,8 +42,9 @@ struct request {
 		},                                                             \
 	}
 
-static struct rtattr *add(struct request *r, unsigned short type,
-			  const void *data, size_t len)
+static struct rtattr *add_netlink_attribute(struct netlink_request *r,
+					    unsigned short type,
+					    const void *data, size_t len)
 {
 	struct rtattr *a = (void *)((char *)r + NLMSG_ALIGN(r->head.nlmsg_len));
 
@@ -56,31 +57,33 @@ static struct rtattr *add(struct request *r, unsigned short type,
 	return a;
 }
 
-static void add_number(struct request *r, unsigned short type, uint32_t number)
+static void add_netlink_number(struct netlink_request *r, unsigned short type,
+			       uint32_t number)
 {
-	(void)add(r, type, &number, sizeof(number));
+	(void)add_netlink_attribute(r, type, &number, sizeof(number));
 }
 
 /* What was added since belongs to it. */
-static void close_nest(struct request *r, struct rtattr *nest)
+static void end_netlink_nest(struct netlink_request *r, struct rtattr *nest)
 {
 	nest->rta_len =
 		(unsigned short)((char *)r + r->head.nlmsg_len - (char *)nest);
 }
 
-static size_t add_address(struct request *r, unsigned short type, int family,
-			  const char *text)
+static size_t add_netlink_address(struct netlink_request *r,
+				  unsigned short type, int family,
+				  const char *text)
 {
 	struct in6_addr at;
 	size_t len = family == AF_INET ? 4 : 16;
 
 	(void)inet_pton(family, text, &at);
-	(void)add(r, type, &at, len);
+	(void)add_netlink_attribute(r, type, &at, len);
 	return len;
 }
 
 /* 0 or the errno of the answer. */
-static int ask(int fd, struct request *r)
+static int exchange_netlink(int fd, struct netlink_request *r)
 {
 	struct {
 		struct nlmsghdr head;
@@ -97,93 +100,98 @@ static int ask(int fd, struct request *r)
 	return -answer.error.error;
 }
 
-static int request(int fd, struct request *r, const char *what, struct err *err)
+static int netlink_request(int fd, struct netlink_request *r, const char *what,
+			   struct err *err)
 {
-	int num = ask(fd, r);
+	int num = exchange_netlink(fd, r);
 
 	return num ? fail_num(err, num, "private network: %s", what) : 0;
 }
 
 /* No address that the kernel gives it by itself, no questions on it. */
-static int make_link_ready(int fd, int device, struct err *err)
+static int configure_link(int fd, int device, struct err *err)
 {
-	struct request r = REQUEST(RTM_NEWLINK, 0, r.link);
+	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
 	unsigned char none = IN6_ADDR_GEN_MODE_NONE;
 	struct rtattr *all, *v6;
 
 	r.link.ifi_index = device;
-	add_number(&r, IFLA_MTU, MTU);
-	all = add(&r, IFLA_AF_SPEC | NLA_F_NESTED, NULL, 0);
-	v6 = add(&r, AF_INET6 | NLA_F_NESTED, NULL, 0);
-	(void)add(&r, IFLA_INET6_ADDR_GEN_MODE, &none, 1);
-	close_nest(&r, v6);
-	close_nest(&r, all);
+	add_netlink_number(&r, IFLA_MTU, MTU);
+	all = add_netlink_attribute(&r, IFLA_AF_SPEC | NLA_F_NESTED, NULL, 0);
+	v6 = add_netlink_attribute(&r, AF_INET6 | NLA_F_NESTED, NULL, 0);
+	(void)add_netlink_attribute(&r, IFLA_INET6_ADDR_GEN_MODE, &none, 1);
+	end_netlink_nest(&r, v6);
+	end_netlink_nest(&r, all);
 	/* Without IPv6 in the kernel: the same without that. */
-	if (ask(fd, &r) == 0)
+	if (exchange_netlink(fd, &r) == 0)
 		return 0;
 	r.head.nlmsg_len = NLMSG_LENGTH(sizeof(r.link));
-	add_number(&r, IFLA_MTU, MTU);
-	return request(fd, &r, "set the device up", err);
+	add_netlink_number(&r, IFLA_MTU, MTU);
+	return netlink_request(fd, &r, "set the device up", err);
 }
 
-static int bring_up(int fd, int device, struct err *err)
+static int bring_device_up(int fd, int device, struct err *err)
 {
-	struct request r = REQUEST(RTM_NEWLINK, 0, r.link);
+	struct netlink_request r = NETLINK_REQUEST(RTM_NEWLINK, 0, r.link);
 
 	r.link.ifi_index = device;
 	r.link.ifi_flags = r.link.ifi_change = IFF_UP;
-	return request(fd, &r, "bring the device up", err);
+	return netlink_request(fd, &r, "bring the device up", err);
 }
 
 /* Nobody is asked who has an address: what is not in the table stays out. */
-static int resolve_nothing(int fd, int family, int device, struct err *err)
+static int disable_neighbor_probes(int fd, int family, int device,
+				   struct err *err)
 {
 	static const unsigned short probes[] = {
 		NDTPA_APP_PROBES, NDTPA_UCAST_PROBES, NDTPA_MCAST_PROBES};
 	const char *name = family == AF_INET ? "arp_cache" : "ndisc_cache";
-	struct request r = REQUEST(RTM_SETNEIGHTBL, 0, r.table);
+	struct netlink_request r = NETLINK_REQUEST(RTM_SETNEIGHTBL, 0, r.table);
 	struct rtattr *nest;
 	size_t i;
 
 	r.table.ndtm_family = (unsigned char)family;
-	(void)add(&r, NDTA_NAME, name, strlen(name) + 1);
-	nest = add(&r, NDTA_PARMS | NLA_F_NESTED, NULL, 0);
-	add_number(&r, NDTPA_IFINDEX, (uint32_t)device);
+	(void)add_netlink_attribute(&r, NDTA_NAME, name, strlen(name) + 1);
+	nest = add_netlink_attribute(&r, NDTA_PARMS | NLA_F_NESTED, NULL, 0);
+	add_netlink_number(&r, NDTPA_IFINDEX, (uint32_t)device);
 	for (i = 0; i < sizeof(probes) / sizeof(*probes); i++)
-		add_number(&r, probes[i], 0);
-	close_nest(&r, nest);
-	return request(fd, &r, "close the neighbours", err);
+		add_netlink_number(&r, probes[i], 0);
+	end_netlink_nest(&r, nest);
+	return netlink_request(fd, &r, "close the neighbours", err);
 }
 
-static int give_address(int fd, int family, int device, const char *text,
-			struct err *err)
+static int set_device_address(int fd, int family, int device, const char *text,
+			      struct err *err)
 {
-	struct request r =
-		REQUEST(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, r.address);
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, r.address);
 
 	r.address.ifa_family = (unsigned char)family;
 	r.address.ifa_index = (unsigned int)device;
 	r.address.ifa_flags = IFA_F_NODAD;
 	r.address.ifa_prefixlen =
-		(unsigned char)(add_address(&r, IFA_LOCAL, family, text) * 8);
-	return request(fd, &r, "give the address", err);
+		(unsigned char)(add_netlink_address(&r, IFA_LOCAL, family,
+						    text) *
+				8);
+	return netlink_request(fd, &r, "give the address", err);
 }
 
-static int give_gateway(int fd, int family, int device, const char *text,
-			struct err *err)
+static int set_device_gateway(int fd, int family, int device, const char *text,
+			      struct err *err)
 {
-	struct request near = REQUEST(
-		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, near.neighbour);
-	struct request r =
-		REQUEST(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, r.route);
+	struct netlink_request neighbor = NETLINK_REQUEST(
+		RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbor.neighbour);
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, r.route);
 	int rc;
 
-	near.neighbour.ndm_family = (unsigned char)family;
-	near.neighbour.ndm_ifindex = device;
-	near.neighbour.ndm_state = NUD_PERMANENT;
-	(void)add_address(&near, NDA_DST, family, text);
-	(void)add(&near, NDA_LLADDR, gateway_mac, sizeof(gateway_mac));
-	rc = request(fd, &near, "fix the gateway", err);
+	neighbor.neighbour.ndm_family = (unsigned char)family;
+	neighbor.neighbour.ndm_ifindex = device;
+	neighbor.neighbour.ndm_state = NUD_PERMANENT;
+	(void)add_netlink_address(&neighbor, NDA_DST, family, text);
+	(void)add_netlink_attribute(&neighbor, NDA_LLADDR, gateway_mac,
+				    sizeof(gateway_mac));
+	rc = netlink_request(fd, &neighbor, "fix the gateway", err);
 	if (rc < 0)
 		return rc;
 	r.route.rtm_family = (unsigned char)family;
@@ -191,17 +199,17 @@ static int give_gateway(int fd, int family, int device, const char *text,
 	r.route.rtm_protocol = RTPROT_STATIC;
 	r.route.rtm_type = RTN_UNICAST;
 	r.route.rtm_flags = RTNH_F_ONLINK;
-	(void)add_address(&r, RTA_GATEWAY, family, text);
-	add_number(&r, RTA_OIF, (uint32_t)device);
-	return request(fd, &r, "route to the gateway", err);
+	(void)add_netlink_address(&r, RTA_GATEWAY, family, text);
+	add_netlink_number(&r, RTA_OIF, (uint32_t)device);
+	return netlink_request(fd, &r, "route to the gateway", err);
 }
 
 /* metric: the lower wins; device 0: refused at once. */
-static int add_closed(int fd, const struct network_address *a, uint32_t metric,
-		      int device, struct err *err)
+static int add_block_route(int fd, const struct network_address *a,
+			   uint32_t metric, int device, struct err *err)
 {
-	struct request r =
-		REQUEST(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
+	struct netlink_request r = NETLINK_REQUEST(
+		RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, r.route);
 
 	r.route.rtm_family = (unsigned char)a->family;
 	r.route.rtm_dst_len = a->prefix;
@@ -210,11 +218,12 @@ static int add_closed(int fd, const struct network_address *a, uint32_t metric,
 	r.route.rtm_type = device ? RTN_UNICAST : RTN_PROHIBIT;
 	r.route.rtm_scope = device && a->family == AF_INET ? RT_SCOPE_LINK
 							   : RT_SCOPE_UNIVERSE;
-	(void)add(&r, RTA_DST, &a->at, a->family == AF_INET ? 4 : 16);
-	add_number(&r, RTA_PRIORITY, metric);
+	(void)add_netlink_attribute(&r, RTA_DST, &a->at,
+				    a->family == AF_INET ? 4 : 16);
+	add_netlink_number(&r, RTA_PRIORITY, metric);
 	if (device)
-		add_number(&r, RTA_OIF, (uint32_t)device);
-	return request(fd, &r, "close an address", err);
+		add_netlink_number(&r, RTA_OIF, (uint32_t)device);
+	return netlink_request(fd, &r, "close an address", err);
 }
 
 /*
@@ -222,15 +231,16 @@ static int add_closed(int fd, const struct network_address *a, uint32_t metric,
  * not see that one, and would get the next that is less exact, which is the
  * gateway's: for him there is a second, to a neighbour that is never found.
  */
-static int close_address(int fd, int device, const struct network_address *a,
+static int block_address(int fd, int device, const struct network_address *a,
 			 struct err *err)
 {
-	int rc = add_closed(fd, a, 1, 0, err);
+	int rc = add_block_route(fd, a, 1, 0, err);
 
-	return rc < 0 ? rc : add_closed(fd, a, 2, device, err);
+	return rc < 0 ? rc : add_block_route(fd, a, 2, device, err);
 }
 
-static int close_text(int fd, int device, const char *text, struct err *err)
+static int block_address_text(int fd, int device, const char *text,
+			      struct err *err)
 {
 	struct network_address a = {.family = strchr(text, ':') ? AF_INET6
 								: AF_INET};
@@ -243,19 +253,19 @@ static int close_text(int fd, int device, const char *text, struct err *err)
 	(void)inet_pton(a.family, address, &a.at);
 	for (slash++; *slash; slash++)
 		a.prefix = (unsigned char)(a.prefix * 10 + *slash - '0');
-	return close_address(fd, device, &a, err);
+	return block_address(fd, device, &a, err);
 }
 
 /* What a socket outside would take for the machine itself, what is of one
  * link only, and where clouds tell a machine its secrets. */
-static const char *const closed4[] = {"0.0.0.0/8",
-				      "127.0.0.0/8",
-				      "169.254.0.0/16",
-				      "100.100.100.200/32" /* Alibaba */,
-				      "168.63.129.16/32" /* Azure */,
-				      "192.0.0.192/32" /* Oracle */,
-				      NULL};
-static const char *const closed6[] = {
+static const char *const blocked4[] = {"0.0.0.0/8",
+				       "127.0.0.0/8",
+				       "169.254.0.0/16",
+				       "100.100.100.200/32" /* Alibaba */,
+				       "168.63.129.16/32" /* Azure */,
+				       "192.0.0.192/32" /* Oracle */,
+				       NULL};
+static const char *const blocked6[] = {
 	"::/96",
 	"::ffff:0:0/96",
 	"fe80::/10",
@@ -266,36 +276,37 @@ static const char *const closed6[] = {
 	"fd00:42::42/128" /* Scaleway */,
 	NULL};
 
-static int close_all(int fd, int family, int device, const struct network *n,
-		     struct err *err)
+static int block_addresses(int fd, int family, int device,
+			   const struct network *n, struct err *err)
 {
-	const char *const *text = family == AF_INET ? closed4 : closed6;
+	const char *const *text = family == AF_INET ? blocked4 : blocked6;
 	size_t i;
 	int rc = 0;
 
 	for (; rc == 0 && *text; text++)
-		rc = close_text(fd, device, *text, err);
+		rc = block_address_text(fd, device, *text, err);
 	for (i = 0; rc == 0 && i < n->own_count; i++)
 		if (n->own[i].family == family)
-			rc = close_address(fd, device, &n->own[i], err);
+			rc = block_address(fd, device, &n->own[i], err);
 	return rc;
 }
 
-static int open_family(int fd, int family, int device, const struct network *n,
-		       struct err *err)
+static int configure_family(int fd, int family, int device,
+			    const struct network *n, struct err *err)
 {
 	bool v4 = family == AF_INET;
-	int rc = resolve_nothing(fd, family, device, err);
+	int rc = disable_neighbor_probes(fd, family, device, err);
 
 	if (rc == 0)
-		rc = give_address(fd, family, device,
-				  v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6, err);
+		rc = set_device_address(fd, family, device,
+					v4 ? NETDEVICE_OWN4 : NETDEVICE_OWN6,
+					err);
 	if (rc == 0)
-		rc = close_all(fd, family, device, n, err);
+		rc = block_addresses(fd, family, device, n, err);
 	if (rc == 0)
-		rc = give_gateway(fd, family, device,
-				  v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6,
-				  err);
+		rc = set_device_gateway(
+			fd, family, device,
+			v4 ? NETDEVICE_GATEWAY4 : NETDEVICE_GATEWAY6, err);
 	return rc;
 }
 
@@ -311,12 +322,12 @@ int network_set_up(const struct network *n, struct err *err)
 	if (!device)
 		return fail(err, ENODEV,
 			    "private network: pasta made no device");
-	rc = make_link_ready(fd, device, err);
+	rc = configure_link(fd, device, err);
 	if (rc == 0)
-		rc = bring_up(fd, device, err);
+		rc = bring_device_up(fd, device, err);
 	if (rc == 0 && n->v4)
-		rc = open_family(fd, AF_INET, device, n, err);
+		rc = configure_family(fd, AF_INET, device, n, err);
 	if (rc == 0 && n->v6)
-		rc = open_family(fd, AF_INET6, device, n, err);
+		rc = configure_family(fd, AF_INET6, device, n, err);
 	return rc;
 }

@@ -13,7 +13,7 @@
 
 #define TABLE_MAX (64 << 20)
 
-static char *next_line(char **at)
+static char *next_table_line(char **at)
 {
 	char *line = *at, *end;
 
@@ -39,7 +39,7 @@ static bool has_default4(void)
 		return false;
 	(void)buf_text(&b);
 	at = (char *)b.data;
-	while ((line = next_line(&at)))
+	while ((line = next_table_line(&at)))
 		if (sscanf(line, "%*s %x %x %x %*d %*d %*d %x", &to, &gateway,
 			   &flags, &mask) == 4 &&
 		    to == 0 && mask == 0)
@@ -60,7 +60,7 @@ static bool has_default6(void)
 	(void)buf_text(&b);
 	at = (char *)b.data;
 	/* The kernel's own, which refuses, is of the loopback. */
-	while ((line = next_line(&at)))
+	while ((line = next_table_line(&at)))
 		if (sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %*s %32s", to,
 			   &bits, device) == 3 &&
 		    bits == 0 && strcmp(device, "lo") != 0)
@@ -70,7 +70,7 @@ static bool has_default6(void)
 
 /* Name servers are the machine's affair, one on its loopback as well: the run
  * asks an address that pasta passes on to the first of them. */
-static void find_names(struct network *n)
+static void find_name_servers(struct network *n)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -82,25 +82,27 @@ static void find_names(struct network *n)
 		return;
 	(void)buf_text(&b);
 	at = (char *)b.data;
-	while ((line = next_line(&at))) {
+	while ((line = next_table_line(&at))) {
 		if (sscanf(line, "nameserver %63s", name) == 1) {
 			if (n->v4 && inet_pton(AF_INET, name, &any) == 1)
-				n->names4 = true;
+				n->name_server4 = true;
 			if (n->v6 && inet_pton(AF_INET6, name, &any) == 1)
-				n->names6 = true;
+				n->name_server6 = true;
 		} else if (strncmp(line, "search ", 7) == 0 ||
 			   strncmp(line, "domain ", 7) == 0 ||
 			   strncmp(line, "options ", 8) == 0) {
 			buf_printf(&n->resolv, "%s\n", line);
 		}
 	}
-	if (n->names4)
-		buf_add_text(&n->resolv, "nameserver " NETDEVICE_NAMES4 "\n");
-	if (n->names6)
-		buf_add_text(&n->resolv, "nameserver " NETDEVICE_NAMES6 "\n");
+	if (n->name_server4)
+		buf_add_text(&n->resolv,
+			     "nameserver " NETDEVICE_NAME_SERVER4 "\n");
+	if (n->name_server6)
+		buf_add_text(&n->resolv,
+			     "nameserver " NETDEVICE_NAME_SERVER6 "\n");
 }
 
-static int find_own(struct network *n, struct err *err)
+static int find_own_addresses(struct network *n, struct err *err)
 {
 	struct ifaddrs *all, *i;
 
@@ -136,8 +138,8 @@ int network_find(struct network *n, struct err *err)
 		return fail(err, ENETUNREACH,
 			    "--net private: this machine has no way out itself "
 			    "(no default route); use --net none");
-	find_names(n);
-	return find_own(n, err);
+	find_name_servers(n);
+	return find_own_addresses(n, err);
 }
 
 void network_free(struct network *n)

@@ -36,10 +36,10 @@
 #define NETDEVICE_NAME "net0"
 #define NETDEVICE_OWN4 "198.51.100.2"
 #define NETDEVICE_GATEWAY4 "198.51.100.1"
-#define NETDEVICE_NAMES4 "198.51.100.3"
+#define NETDEVICE_NAME_SERVER4 "198.51.100.3"
 #define NETDEVICE_OWN6 "2001:db8:6775:6172::2"
 #define NETDEVICE_GATEWAY6 "2001:db8:6775:6172::1"
-#define NETDEVICE_NAMES6 "2001:db8:6775:6172::3"
+#define NETDEVICE_NAME_SERVER6 "2001:db8:6775:6172::3"
 
 struct network_address {
 	int family; /* AF_INET, AF_INET6 */
@@ -52,7 +52,7 @@ struct network_address {
 
 struct network {
 	bool v4, v6; /* the machine has a way out with it */
-	bool names4, names6; /* and a name server */
+	bool name_server4, name_server6; /* and a name server */
 	struct buf resolv; /* the run's /etc/resolv.conf */
 	/* The machine's own, its loopback and link-local ones left out. */
 	struct network_address *own;

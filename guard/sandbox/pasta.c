@@ -20,14 +20,14 @@
 
 /* Not by PATH, in which there may be folders that a run's result is put into.
  */
-static const char *const places[] = {"/usr/bin/pasta", "/usr/local/bin/pasta",
-				     "/bin/pasta",
-				     "/run/current-system/sw/bin/pasta"};
+static const char *const pasta_paths[] = {"/usr/bin/pasta",
+					  "/usr/local/bin/pasta", "/bin/pasta",
+					  "/run/current-system/sw/bin/pasta"};
 
 /* Where they stay in the first process once all else is closed. */
 enum { LOG_FD = 2, READY_FD, NETWORK_FD, FIRST_FREE_FD };
 
-struct arguments {
+struct pasta_arguments {
 	char **items;
 	size_t count, capacity;
 };
@@ -36,35 +36,35 @@ const char *pasta_find(void)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (access(places[i], X_OK) == 0)
-			return places[i];
+	for (i = 0; i < sizeof(pasta_paths) / sizeof(*pasta_paths); i++)
+		if (access(pasta_paths[i], X_OK) == 0)
+			return pasta_paths[i];
 	return NULL;
 }
 
 /* ---- what it is told ---- */
 
-static void add(struct arguments *a, const char *text)
+static void add_pasta_argument(struct pasta_arguments *a, const char *text)
 {
 	GROW(a->items, a->count, a->capacity);
 	a->items[a->count++] = mem_strdup(text);
 }
 
-static void add_family(struct arguments *a, const char *own,
-		       const char *gateway, const char *names)
+static void add_pasta_family(struct pasta_arguments *a, const char *own,
+			     const char *gateway, const char *names)
 {
-	add(a, "--address");
-	add(a, own);
-	add(a, "--gateway");
-	add(a, gateway);
+	add_pasta_argument(a, "--address");
+	add_pasta_argument(a, own);
+	add_pasta_argument(a, "--gateway");
+	add_pasta_argument(a, gateway);
 	if (!names)
 		return;
-	add(a, "--dns-forward");
-	add(a, names);
+	add_pasta_argument(a, "--dns-forward");
+	add_pasta_argument(a, names);
 }
 
-static void add_ports(struct arguments *a, const struct sandbox_policy *policy,
-		      bool udp)
+static void add_pasta_ports(struct pasta_arguments *a,
+			    const struct sandbox_policy *policy, bool udp)
 {
 	const char *option = udp ? "--udp-ports" : "--tcp-ports";
 	bool any = false;
@@ -79,21 +79,21 @@ static void add_ports(struct arguments *a, const struct sandbox_policy *policy,
 		text = mem_printf("%s/%u-%u:%u-%u", p->host, p->outside,
 				  p->outside + p->more, p->inside,
 				  p->inside + p->more);
-		add(a, option);
-		add(a, text);
+		add_pasta_argument(a, option);
+		add_pasta_argument(a, text);
 		any = true;
 	}
 	if (any)
 		return;
-	add(a, option);
-	add(a, "none");
+	add_pasta_argument(a, option);
+	add_pasta_argument(a, "none");
 }
 
 /* From the run to the machine's loopback there is nothing: no mapping of the
  * gateway, no ports. It hears of no addresses from pasta but those that
  * network_set_up() gives. */
-static char **make_arguments(const struct network *n,
-			     const struct sandbox_policy *policy)
+static char **make_pasta_arguments(const struct network *n,
+				   const struct sandbox_policy *policy)
 {
 	static const char *const always[] = {"--quiet",
 					     "--runas",
@@ -111,25 +111,27 @@ static char **make_arguments(const struct network *n,
 					     "--no-dhcpv6",
 					     "--no-ndp",
 					     "--no-ra"};
-	struct arguments a = {0};
+	struct pasta_arguments a = {0};
 	size_t i;
 
-	add(&a, "pasta");
+	add_pasta_argument(&a, "pasta");
 	for (i = 0; i < sizeof(always) / sizeof(*always); i++)
-		add(&a, always[i]);
+		add_pasta_argument(&a, always[i]);
 	if (n->v4)
-		add_family(&a, NETDEVICE_OWN4, NETDEVICE_GATEWAY4,
-			   n->names4 ? NETDEVICE_NAMES4 : NULL);
+		add_pasta_family(&a, NETDEVICE_OWN4, NETDEVICE_GATEWAY4,
+				 n->name_server4 ? NETDEVICE_NAME_SERVER4
+						 : NULL);
 	else
-		add(&a, "--ipv6-only");
+		add_pasta_argument(&a, "--ipv6-only");
 	if (n->v6)
-		add_family(&a, NETDEVICE_OWN6, NETDEVICE_GATEWAY6,
-			   n->names6 ? NETDEVICE_NAMES6 : NULL);
+		add_pasta_family(&a, NETDEVICE_OWN6, NETDEVICE_GATEWAY6,
+				 n->name_server6 ? NETDEVICE_NAME_SERVER6
+						 : NULL);
 	else
-		add(&a, "--ipv4-only");
-	add_ports(&a, policy, false);
-	add_ports(&a, policy, true);
-	add(&a, "--netns");
+		add_pasta_argument(&a, "--ipv4-only");
+	add_pasta_ports(&a, policy, false);
+	add_pasta_ports(&a, policy, true);
+	add_pasta_argument(&a, "--netns");
 	/* Two more: the path and the end. */
 	a.items = mem_resize(a.items, a.count + 2, sizeof(*a.items));
 	a.items[a.count] = a.items[a.count + 1] = NULL;
@@ -140,7 +142,7 @@ static char **make_arguments(const struct network *n,
 
 /* No capabilities, so that pasta, which has given up some, may look at this
  * process's namespace. */
-static void become_a_door(void)
+static void expose_network_namespace(void)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3};
@@ -153,14 +155,14 @@ static void become_a_door(void)
 }
 
 static void __attribute__((noreturn))
-execute(const char *program, char **arguments, const int gate[2])
+exec_pasta(const char *program, char **pasta_arguments, const int gate[2])
 {
 	static char *environment[] = {NULL};
 	char byte;
 
 	(void)close(gate[1]);
 	(void)!read(gate[0], &byte, 1);
-	(void)execve(program, arguments, environment);
+	(void)execve(program, pasta_arguments, environment);
 	_exit(127);
 }
 
@@ -169,10 +171,10 @@ execute(const char *program, char **arguments, const int gate[2])
  * its death ends all others in there at once. pasta could not be bound to
  * guard itself, since it changes its credentials.
  */
-static void __attribute__((noreturn)) look_after(char **arguments)
+static void __attribute__((noreturn)) supervise_pasta(char **pasta_arguments)
 {
 	const char *program = pasta_find();
-	char number[32] = "", **last = arguments;
+	char number[32] = "", **last = pasta_arguments;
 	int gate[2], status = 0;
 	pid_t pid;
 
@@ -188,8 +190,8 @@ static void __attribute__((noreturn)) look_after(char **arguments)
 	*last = mem_printf("/proc/%s/ns/net", number);
 	pid = fork();
 	if (pid == 0)
-		execute(program, arguments, gate);
-	become_a_door();
+		exec_pasta(program, pasta_arguments, gate);
+	expose_network_namespace();
 	(void)close(gate[0]);
 	(void)close(gate[1]);
 	/* It goes into the background when all is ready. */
@@ -205,7 +207,7 @@ static void __attribute__((noreturn)) look_after(char **arguments)
 	_exit(0);
 }
 
-static bool keep_descriptors(int log, int ready, int network)
+static bool keep_pasta_descriptors(int log, int ready, int network)
 {
 	int kept[] = {log, ready, network}, i;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -222,35 +224,35 @@ static bool keep_descriptors(int log, int ready, int network)
 
 /* By a process in between: who has joined a user namespace stays in it. In
  * there it may make a pid namespace; the network is the machine's. */
-static int give_birth(struct pasta *p, int user, int network, int ready,
-		      char **arguments, struct err *err)
+static int start_supervisor(struct pasta *p, int user, int network, int ready,
+			    char **pasta_arguments, struct err *err)
 {
-	pid_t between, pid = -1;
+	pid_t helper, pid = -1;
 	int answer[2], status;
 
 	if (pipe2(answer, O_CLOEXEC) < 0)
 		return fail_errno(err, "start pasta");
-	between = fork();
-	if (between == 0) {
+	helper = fork();
+	if (helper == 0) {
 		if (setns(user, CLONE_NEWUSER) == 0)
 			pid = (pid_t)syscall(SYS_clone,
 					     CLONE_NEWPID | CLONE_PARENT |
 						     SIGCHLD,
 					     NULL, NULL, NULL, 0UL);
-		if (pid == 0 && keep_descriptors(p->log_fd, ready, network))
-			look_after(arguments);
+		if (pid == 0 &&
+		    keep_pasta_descriptors(p->log_fd, ready, network))
+			supervise_pasta(pasta_arguments);
 		if (pid < 0)
 			pid = -errno;
 		(void)!write(answer[1], &pid, sizeof(pid));
 		_exit(0);
 	}
 	(void)close(answer[1]);
-	if (between < 0 ||
+	if (helper < 0 ||
 	    read(answer[0], &pid, sizeof(pid)) != (ssize_t)sizeof(pid))
 		pid = -EAGAIN;
 	(void)close(answer[0]);
-	while (between > 0 && waitpid(between, &status, 0) < 0 &&
-	       errno == EINTR)
+	while (helper > 0 && waitpid(helper, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid < 0)
 		return fail_num(err, -pid, "start pasta");
@@ -275,7 +277,7 @@ int pasta_start(struct pasta *p, const struct network *n,
 	auto_close int user = open_namespace(run, "user", err);
 	auto_close int network =
 		user < 0 ? user : open_namespace(run, "net", err);
-	char **arguments;
+	char **pasta_arguments;
 	int ready[2], rc;
 
 	if (network < 0)
@@ -284,19 +286,19 @@ int pasta_start(struct pasta *p, const struct network *n,
 		return fail_errno(err, "start pasta");
 	p->ready_fd = ready[0];
 	p->log_fd = memfd_create("pasta", MFD_CLOEXEC);
-	arguments = make_arguments(n, policy);
-	rc = p->log_fd < 0
-		     ? fail_errno(err, "start pasta")
-		     : give_birth(p, user, network, ready[1], arguments, err);
+	pasta_arguments = make_pasta_arguments(n, policy);
+	rc = p->log_fd < 0 ? fail_errno(err, "start pasta")
+			   : start_supervisor(p, user, network, ready[1],
+					      pasta_arguments, err);
 	(void)close(ready[1]);
-	mem_list_free(&arguments);
+	mem_list_free(&pasta_arguments);
 	return rc;
 }
 
 /* ---- guard's side ---- */
 
 /* Its last word, without what it says of a missing system logger. */
-static char *last_line(int fd)
+static char *last_log_line(int fd)
 {
 	AUTO(buf) struct buf b = {0};
 	struct err ignored;
@@ -326,7 +328,7 @@ int pasta_wait(struct pasta *p, struct err *err)
 	p->ready_fd = -1;
 	if (n == 1)
 		return 0;
-	why = last_line(p->log_fd);
+	why = last_log_line(p->log_fd);
 	if (!why && access("/dev/net/tun", R_OK | W_OK) < 0)
 		why = mem_strdup("/dev/net/tun cannot be opened");
 	return fail(err, ENETDOWN,

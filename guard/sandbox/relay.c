@@ -311,7 +311,7 @@ int relay_next_wait(const struct sandbox *sb)
 		then = earlier_deadline(sb->deadline, sb->next_tick);
 
 	then = earlier_deadline(then, sb->next_watch);
-	if (sb->tty && tty_waits(sb->tty))
+	if (sb->tty && tty_awaits_foreground(sb->tty))
 		then = earlier_deadline(then, now + TICK_MS);
 	if (!then)
 		return -1;

@@ -16,7 +16,7 @@
 /* Small, so that a slow side is noticed by the fast one. */
 #define PIPE_LEN 16384
 
-struct pipe {
+struct tty_pipe {
 	char data[PIPE_LEN]; /* the first is left free when it is filled */
 	size_t start, len;
 };
@@ -28,12 +28,12 @@ struct tty {
 	bool raw; /* saved holds what it was before */
 	bool in_end; /* no more input */
 	bool held; /* nothing is read for now */
-	bool after_cr; /* one is held back: see take_line_ends() */
+	bool after_cr; /* one is held back: see convert_line_ends() */
 	struct termios saved;
-	struct pipe in, out; /* towards the run, towards the terminal */
+	struct tty_pipe in, out; /* towards the run, towards the terminal */
 	struct ttymodes modes;
 	/* Answers to CSI 5 n that were read. */
-	unsigned int status_told;
+	unsigned int status_answers;
 	char last_typed;
 };
 
@@ -87,13 +87,13 @@ void tty_free(struct tty **t)
 	*t = NULL;
 }
 
-static int any_fd(const struct tty *t)
+static int terminal_fd(const struct tty *t)
 {
 	return t->in_fd >= 0 ? t->in_fd : t->out_fd;
 }
 
 /* What is there now is somebody else's: a shell's at its prompt, a pager's. */
-static void make_plain(struct termios *modes)
+static void make_canonical(struct termios *modes)
 {
 	modes->c_iflag |= ICRNL | IXON | BRKINT;
 	modes->c_iflag &= ~(tcflag_t)(INLCR | IGNCR);
@@ -105,7 +105,7 @@ static void make_plain(struct termios *modes)
 /* A terminal that does not control us has no foreground to be in. */
 static bool in_foreground(const struct tty *t)
 {
-	pid_t group = tcgetpgrp(any_fd(t));
+	pid_t group = tcgetpgrp(terminal_fd(t));
 
 	return group < 0 || group == getpgrp();
 }
@@ -116,9 +116,9 @@ void tty_attach(struct tty *t, int master_fd)
 
 	t->master_fd = master_fd;
 	(void)fcntl(master_fd, F_SETFL, O_NONBLOCK);
-	if (tcgetattr(any_fd(t), &modes) == 0) {
+	if (tcgetattr(terminal_fd(t), &modes) == 0) {
 		if (t->pipeline || !in_foreground(t))
-			make_plain(&modes);
+			make_canonical(&modes);
 		(void)tcsetattr(master_fd, TCSANOW, &modes);
 	}
 	tty_resize(t);
@@ -128,14 +128,14 @@ void tty_resize(struct tty *t)
 {
 	struct winsize size;
 
-	if (ioctl(any_fd(t), TIOCGWINSZ, &size) == 0)
+	if (ioctl(terminal_fd(t), TIOCGWINSZ, &size) == 0)
 		(void)ioctl(t->master_fd, TIOCSWINSZ, &size);
 }
 
 /* ---- bytes on their way ---- */
 
 /* False at the end of what can be read now. */
-static bool fill(struct pipe *p, int fd)
+static bool fill_tty_pipe(struct tty_pipe *p, int fd)
 {
 	ssize_t n = read(fd, p->data + 1, sizeof(p->data) - 1);
 
@@ -147,7 +147,7 @@ static bool fill(struct pipe *p, int fd)
 }
 
 /* len: at most so many at once. */
-static bool empty(struct pipe *p, int fd, size_t len)
+static bool write_tty_pipe(struct tty_pipe *p, int fd, size_t len)
 {
 	ssize_t n = write(fd, p->data + p->start, p->len < len ? p->len : len);
 
@@ -161,7 +161,7 @@ static bool empty(struct pipe *p, int fd, size_t len)
 /* Before the modes change: its line ends are made for those of now. */
 static void flush_output(struct tty *t)
 {
-	while (t->out.len && empty(&t->out, t->out_fd, PIPE_LEN))
+	while (t->out.len && write_tty_pipe(&t->out, t->out_fd, PIPE_LEN))
 		;
 	t->out.len = 0;
 }
@@ -169,7 +169,8 @@ static void flush_output(struct tty *t)
 /* ---- raw and back ---- */
 
 /* From the background this would stop us, or spoil the shell's line. */
-static int set_modes(const struct tty *t, int when, const struct termios *modes)
+static int set_terminal_modes(const struct tty *t, int when,
+			      const struct termios *modes)
 {
 	sigset_t set, before;
 	int rc;
@@ -178,7 +179,7 @@ static int set_modes(const struct tty *t, int when, const struct termios *modes)
 	(void)sigaddset(&set, SIGTTOU);
 	(void)sigprocmask(SIG_BLOCK, &set, &before);
 	do
-		rc = tcsetattr(any_fd(t), when, modes);
+		rc = tcsetattr(terminal_fd(t), when, modes);
 	while (rc < 0 && errno == EINTR);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
@@ -188,11 +189,11 @@ static int set_modes(const struct tty *t, int when, const struct termios *modes)
  * Lines that were typed before, and ends: in a raw terminal the kernel hands
  * out an end that waits to be read as a NUL.
  */
-static void take_typed(struct tty *t)
+static void read_typed_lines(struct tty *t)
 {
 	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
 	struct termios inside;
-	struct pipe *in = &t->in;
+	struct tty_pipe *in = &t->in;
 	size_t at;
 
 	if (!(t->saved.c_lflag & ICANON) ||
@@ -222,10 +223,10 @@ void tty_enter(struct tty *t)
 	    !in_foreground(t) || tcgetattr(t->in_fd, &t->saved) < 0)
 		return;
 	flush_output(t);
-	take_typed(t);
+	read_typed_lines(t);
 	modes = t->saved;
 	cfmakeraw(&modes);
-	if (set_modes(t, TCSADRAIN, &modes) == 0)
+	if (set_terminal_modes(t, TCSADRAIN, &modes) == 0)
 		t->raw = true;
 }
 
@@ -248,7 +249,7 @@ static void count_answers(struct tty *t, const char *bytes, size_t len)
 	for (i = 0; i < len; i++) {
 		if (bytes[i] == 'n' &&
 		    (t->last_typed == '0' || t->last_typed == '3'))
-			t->status_told++;
+			t->status_answers++;
 		t->last_typed = bytes[i];
 	}
 }
@@ -258,16 +259,16 @@ static void count_answers(struct tty *t, const char *bytes, size_t len)
  * answer would be typed into the caller's shell. One more question, and its
  * answer comes after all others. A terminal that is silent costs 300 ms.
  */
-static void swallow_answers(struct tty *t)
+static void discard_answers(struct tty *t)
 {
 	struct pollfd p = {.fd = t->in_fd, .events = POLLIN};
 	char bytes[256];
 
-	if (!t->modes.asked || t->out_fd < 0 ||
+	if (!t->modes.has_query || t->out_fd < 0 ||
 	    fd_write(t->out_fd, "\x1b[5n", 4) < 0)
 		return;
 	/* The run may have asked the same. */
-	while (t->status_told <= t->modes.status_asked &&
+	while (t->status_answers <= t->modes.status_queries &&
 	       poll(&p, 1, 300) > 0) {
 		ssize_t n = read(t->in_fd, bytes, sizeof(bytes));
 
@@ -290,12 +291,13 @@ void tty_leave(struct tty *t, bool final)
 		return;
 	flush_output(t);
 	if (final)
-		swallow_answers(t);
+		discard_answers(t);
 	if (in_foreground(t))
-		(void)set_modes(t, final ? TCSAFLUSH : TCSADRAIN, &t->saved);
+		(void)set_terminal_modes(t, final ? TCSAFLUSH : TCSADRAIN,
+					 &t->saved);
 	if (final) {
 		t->modes = (struct ttymodes){0};
-		t->status_told = 0;
+		t->status_answers = 0;
 	}
 	t->raw = false;
 }
@@ -308,7 +310,7 @@ static bool reads_input(const struct tty *t)
 }
 
 /* A shell's fg sends no signal to what was running already. */
-bool tty_waits(const struct tty *t)
+bool tty_awaits_foreground(const struct tty *t)
 {
 	return !t->raw && !t->in_end && t->in_fd >= 0 &&
 	       (t->wanted || !t->pipeline);
@@ -321,7 +323,7 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
 	/* Meanwhile somebody else may have the terminal. */
 	if (t->raw && !in_foreground(t))
 		t->raw = false;
-	if (tty_waits(t))
+	if (tty_awaits_foreground(t))
 		tty_enter(t);
 	if (t->out.len == 0)
 		master |= POLLIN;
@@ -341,9 +343,9 @@ size_t tty_poll(struct tty *t, struct pollfd *fds)
  * The run's terminal ends lines by CR LF. So does the caller's, unless it is
  * raw: then one of both is enough. A CR at the end waits for what follows.
  */
-static void take_line_ends(struct tty *t)
+static void convert_line_ends(struct tty *t)
 {
-	struct pipe *p = &t->out;
+	struct tty_pipe *p = &t->out;
 	char *from = p->data + p->start, *end = from + p->len, *to = p->data;
 
 	for (; from < end; from++) {
@@ -357,13 +359,13 @@ static void take_line_ends(struct tty *t)
 	p->len = (size_t)(to - p->data);
 }
 
-static void take_output(struct tty *t)
+static void read_run_output(struct tty *t)
 {
-	if (!fill(&t->out, t->master_fd))
+	if (!fill_tty_pipe(&t->out, t->master_fd))
 		return;
 	ttymodes_read(&t->modes, t->out.data + t->out.start, t->out.len);
 	if (!t->raw || t->after_cr)
-		take_line_ends(t);
+		convert_line_ends(t);
 	if (t->out_fd < 0)
 		t->out.len = 0;
 }
@@ -393,19 +395,19 @@ void tty_relay(struct tty *t, const struct pollfd *fds, size_t count)
 	if (count < 3)
 		return;
 	if (fds[0].fd >= 0 && fds[0].revents & POLLOUT)
-		(void)empty(&t->in, t->master_fd, PIPE_LEN);
+		(void)write_tty_pipe(&t->in, t->master_fd, PIPE_LEN);
 	if (fds[0].fd >= 0 && fds[0].revents & POLLIN)
-		take_output(t);
+		read_run_output(t);
 	if (fds[1].fd >= 0 && fds[1].revents & POLLIN && reads_input(t)) {
-		if (!fill(&t->in, t->in_fd))
+		if (!fill_tty_pipe(&t->in, t->in_fd))
 			end_input(t);
-		else if (t->modes.status_asked)
+		else if (t->modes.status_queries)
 			count_answers(t, t->in.data + t->in.start, t->in.len);
 	} else if (fds[1].fd >= 0 && fds[1].revents) {
 		end_input(t);
 	}
 	if (fds[2].fd >= 0 && fds[2].revents &&
-	    !empty(&t->out, t->out_fd, 4096))
+	    !write_tty_pipe(&t->out, t->out_fd, 4096))
 		t->out.len = 0;
 }
 
@@ -414,10 +416,11 @@ void tty_drain(struct tty *t)
 	if (t->master_fd < 0)
 		return;
 	do {
-		while (t->out.len && empty(&t->out, t->out_fd, PIPE_LEN))
+		while (t->out.len &&
+		       write_tty_pipe(&t->out, t->out_fd, PIPE_LEN))
 			;
 		t->out.len = 0;
-		take_output(t);
+		read_run_output(t);
 	} while (t->out.len);
 	if (t->after_cr)
 		(void)fd_write(t->out_fd, "\r", 1);

@@ -21,7 +21,7 @@ static const struct {
 
 #define KNOWN (sizeof(known) / sizeof(*known))
 
-static void set_mode(struct ttymodes *m, unsigned int number, bool on)
+static void set_private_mode(struct ttymodes *m, unsigned int number, bool on)
 {
 	size_t i;
 
@@ -47,13 +47,13 @@ static void end_plain(struct ttymodes *m, unsigned char final)
 			m->insert = final == 'h';
 		break;
 	case 'm':
-		m->colours = m->count > 0 || first != 0;
+		m->colors = m->count > 0 || first != 0;
 		break;
 	case 'r':
 		m->region = m->count > 0 || first != 0;
 		break;
 	case 'n':
-		m->status_asked += first == 5;
+		m->status_queries += first == 5;
 		break;
 	default:
 		break;
@@ -79,7 +79,7 @@ static void end_prefixed(struct ttymodes *m, unsigned char final)
 
 	if (m->prefix == '?' && (final == 'h' || final == 'l'))
 		for (i = 0; i <= m->count && i < 16; i++)
-			set_mode(m, m->numbers[i], final == 'h');
+			set_private_mode(m, m->numbers[i], final == 'h');
 	if (m->prefix == '>' && final == 'm' && m->numbers[0] == 4)
 		m->other_keys = m->count > 0 && m->numbers[1] != 0;
 	if (final == 'u')
@@ -90,7 +90,7 @@ static void end_csi(struct ttymodes *m, unsigned char final)
 {
 	m->state = TTY_TEXT;
 	if (strchr("nctupqx", final))
-		m->asked = true;
+		m->has_query = true;
 	if (m->prefix)
 		end_prefixed(m, final);
 	else
@@ -134,7 +134,7 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 	case '^':
 		/* OSC, DCS and the like: many of them are answered. */
 		m->state = TTY_STRING;
-		m->asked = true;
+		m->has_query = true;
 		break;
 	case '=':
 		m->keypad = true;
@@ -143,11 +143,11 @@ static void read_escape(struct ttymodes *m, unsigned char c)
 		m->keypad = false;
 		break;
 	case 'Z':
-		m->asked = true;
+		m->has_query = true;
 		break;
 	case 'c':
-		*m = (struct ttymodes){.asked = m->asked,
-				       .status_asked = m->status_asked};
+		*m = (struct ttymodes){.has_query = m->has_query,
+				       .status_queries = m->status_queries};
 		break;
 	default:
 		break;
@@ -166,7 +166,7 @@ void ttymodes_read(struct ttymodes *m, const void *data, size_t len)
 			else if (*at == 0x0e || *at == 0x0f)
 				m->shifted = *at == 0x0e;
 			else if (*at == 0x05)
-				m->asked = true;
+				m->has_query = true;
 			break;
 		case TTY_ESC:
 			read_escape(m, *at);
@@ -220,6 +220,6 @@ void ttymodes_undo(const struct ttymodes *m, struct buf *to)
 		buf_add_text(to, "\x1b>");
 	if (m->charset)
 		buf_add_text(to, "\x1b(B");
-	if (m->colours)
+	if (m->colors)
 		buf_add_text(to, "\x1b[0m");
 }

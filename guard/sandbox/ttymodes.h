@@ -18,12 +18,12 @@ struct ttymodes {
 	char prefix; /* of a CSI: one of ? > < =, or 0 */
 	unsigned int numbers[16], count;
 	uint32_t changed; /* of the known modes: away from the default */
-	bool keypad, charset, shifted, colours, insert, region;
+	bool keypad, charset, shifted, colors, insert, region;
 	bool other_keys; /* xterm's modifyOtherKeys */
 	bool key_set; /* kitty's keyboard flags, */
 	unsigned int key_depth; /* and how often they were pushed */
-	bool asked; /* a question that the terminal answers */
-	unsigned int status_asked; /* how often with CSI 5 n */
+	bool has_query; /* a question that the terminal answers */
+	unsigned int status_queries; /* how often with CSI 5 n */
 };
 
 void ttymodes_read(struct ttymodes *m, const void *data, size_t len);

@@ -130,7 +130,7 @@ static const char *kind_switched_off(void)
 }
 
 /* What is around guard and refuses things; 0: nothing of the kind. */
-static int explain_around(int num, const char *step, struct err *err)
+static int explain_outer_confinement(int num, const char *step, struct err *err)
 {
 	AUTO(buf) struct buf profile = {0};
 
@@ -160,7 +160,7 @@ int userns_explain_step(int num, const char *text, struct err *err)
 	/* Whoever knows more has said more. */
 	if (len < n || strcmp(text + len - n, reason) != 0)
 		return fail(err, num, "%s", text);
-	if (explain_around(num, text, err) < 0)
+	if (explain_outer_confinement(num, text, err) < 0)
 		return -num;
 	if (num == ENOSYS)
 		return fail(err, num,
@@ -219,7 +219,7 @@ int userns_explain(int num, const char *step, struct err *err)
 			    "no more namespaces: too many are in use, or too "
 			    "many inside each other: sudo sysctl -w "
 			    "user.max_user_namespaces=15000");
-	if (explain_around(num, step, err) < 0)
+	if (explain_outer_confinement(num, step, err) < 0)
 		return -num;
 	if (num == ENOSYS || num == EINVAL)
 		return fail_num(err, num,

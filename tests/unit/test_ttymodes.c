@@ -109,8 +109,8 @@ static void questions_are_noticed(void **state)
 		struct ttymodes m = {0};
 
 		ttymodes_read(&m, questions[i], strlen(questions[i]));
-		assert_true(m.asked);
-		assert_int_equal(m.status_asked, i == 0);
+		assert_true(m.has_query);
+		assert_int_equal(m.status_queries, i == 0);
 	}
 }
 
