@@ -28,7 +28,7 @@
 #include "guard/sandbox/fd_exhaustion.h"
 #include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/network.h"
-#include "guard/sandbox/fd_message.h"
+#include "guard/sandbox/ns/fd_message.h"
 #include "guard/sandbox/rename_notifier.h"
 #include "guard/sandbox/sandbox.h"
 #include "guard/sandbox/kernel_quotas.h"

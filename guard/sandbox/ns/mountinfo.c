@@ -1,4 +1,4 @@
-#include "guard/sandbox/mountinfo.h"
+#include "guard/sandbox/ns/mountinfo.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/sandbox/mountinfo.h"
+#include "guard/sandbox/ns/mountinfo.h"
 
 /* Of the kernel's interface, which headers may be older than. */
 #define CREATE_RULESET_VERSION 1U

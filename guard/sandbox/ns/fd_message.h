@@ -1,8 +1,8 @@
 /*
  * Bytes and descriptors in one message of a SOCK_SEQPACKET socket.
  */
-#ifndef GUARD_SANDBOX_FD_MESSAGE_H
-#define GUARD_SANDBOX_FD_MESSAGE_H
+#ifndef GUARD_SANDBOX_NS_FD_MESSAGE_H
+#define GUARD_SANDBOX_NS_FD_MESSAGE_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/fd_message.h"
+#include "guard/sandbox/ns/fd_message.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * The machine's mount table, for one question: under which other paths does
  * the same folder or file show? Whatever is hidden is hidden under all.
  */
-#ifndef GUARD_SANDBOX_MOUNTINFO_H
-#define GUARD_SANDBOX_MOUNTINFO_H
+#ifndef GUARD_SANDBOX_NS_MOUNTINFO_H
+#define GUARD_SANDBOX_NS_MOUNTINFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
