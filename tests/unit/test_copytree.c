@@ -1,11 +1,11 @@
-/* guard/sandbox/copytree.c, mend.c: what a renamed folder's files are made of.
- * What a layer does about it is in tests/integration/renames.t. */
+/* guard/sandbox/filter/copytree.c, mend.c: what a renamed folder's files are
+ * made of. What a layer does about it is in tests/integration/renames.t. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "guard/sandbox/copytree.h"
+#include "guard/sandbox/filter/copytree.h"
 #include "tests/unit/folderbox.h"
 
 #define LATER (time(NULL) + 1000)

@@ -12,7 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "guard/sandbox/rename_notifier.h"
+#include "guard/sandbox/filter/rename_notifier.h"
 
 /* A visitor's command has so long from SIGHUP to SIGKILL. */
 #define GRACE_MS 2000

@@ -7,8 +7,8 @@
  * the allowed ones (clone, unshare, socket, ioctl...) are refused by the second
  * filter.
  */
-#ifndef GUARD_SANDBOX_FILTER_NAMES_H
-#define GUARD_SANDBOX_FILTER_NAMES_H
+#ifndef GUARD_SANDBOX_FILTER_FILTER_NAMES_H
+#define GUARD_SANDBOX_FILTER_FILTER_NAMES_H
 
 #include <stddef.h>
 

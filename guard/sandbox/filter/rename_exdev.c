@@ -1,4 +1,4 @@
-#include "guard/sandbox/rename_exdev.h"
+#include "guard/sandbox/filter/rename_exdev.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -16,8 +16,8 @@
  * itself in with Landlock, nothing is mended from then on), and what a path
  * means to the caller must be what it means here (no magic links of /proc).
  */
-#ifndef GUARD_SANDBOX_RENAME_NOTIFIER_H
-#define GUARD_SANDBOX_RENAME_NOTIFIER_H
+#ifndef GUARD_SANDBOX_FILTER_RENAME_NOTIFIER_H
+#define GUARD_SANDBOX_FILTER_RENAME_NOTIFIER_H
 
 #include <limits.h>
 #include <stdbool.h>

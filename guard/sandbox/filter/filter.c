@@ -1,4 +1,4 @@
-#include "guard/sandbox/filter.h"
+#include "guard/sandbox/filter/filter.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guard/sandbox/filter_names.h"
+#include "guard/sandbox/filter/filter_names.h"
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64

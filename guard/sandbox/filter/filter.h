@@ -17,8 +17,8 @@
  * here as BPF: building them takes 0.1 ms instead of libseccomp's 4 ms, which
  * is as long as all the rest of the start. libseccomp gives the numbers.
  */
-#ifndef GUARD_SANDBOX_FILTER_H
-#define GUARD_SANDBOX_FILTER_H
+#ifndef GUARD_SANDBOX_FILTER_FILTER_H
+#define GUARD_SANDBOX_FILTER_FILTER_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "guard/sandbox/rename_notifier.h"
+#include "guard/sandbox/filter/rename_notifier.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "base/fstype.h"
 #include "base/path.h"
 #include "base/dirtree.h"
-#include "guard/sandbox/rename_exdev.h"
+#include "guard/sandbox/filter/rename_exdev.h"
 
 /* Linux 6.6: the one who is asked runs at once where the asker ran. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS

@@ -7,12 +7,12 @@
  * Runs in a process with the run's own rights; paths are below open folders,
  * so that nobody can lead it elsewhere.
  */
-#ifndef GUARD_SANDBOX_RENAME_EXDEV_H
-#define GUARD_SANDBOX_RENAME_EXDEV_H
+#ifndef GUARD_SANDBOX_FILTER_RENAME_EXDEV_H
+#define GUARD_SANDBOX_FILTER_RENAME_EXDEV_H
 
 #include <stdbool.h>
 
-#include "guard/sandbox/copytree.h"
+#include "guard/sandbox/filter/copytree.h"
 
 struct exdev_rename {
 	int from_fd, to_fd; /* the folders that hold the two names, O_PATH */

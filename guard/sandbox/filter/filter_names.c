@@ -1,4 +1,4 @@
-#include "guard/sandbox/filter_names.h"
+#include "guard/sandbox/filter/filter_names.h"
 
 /* clang-format off */
 const char *const filter_allow[] = {

@@ -1,4 +1,4 @@
-#include "guard/sandbox/copytree.h"
+#include "guard/sandbox/filter/copytree.h"
 
 #include <errno.h>
 #include <fcntl.h>

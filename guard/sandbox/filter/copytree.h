@@ -9,8 +9,8 @@
  *
  * Errors: any; -EINTR: keep_on said no.
  */
-#ifndef GUARD_SANDBOX_COPYTREE_H
-#define GUARD_SANDBOX_COPYTREE_H
+#ifndef GUARD_SANDBOX_FILTER_COPYTREE_H
+#define GUARD_SANDBOX_FILTER_COPYTREE_H
 
 #include <stdbool.h>
 #include <time.h>
