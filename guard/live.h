@@ -4,7 +4,7 @@
 #ifndef GUARD_LIVE_H
 #define GUARD_LIVE_H
 
-#include "guard/sandbox/freezer.h"
+#include "guard/sandbox/limits/freezer.h"
 #include "overlay/session.h"
 
 /* Notes in the record (not saved) who the run's pid 1 is. */

@@ -25,13 +25,13 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/sandbox/filter/filter.h"
-#include "guard/sandbox/fd_exhaustion.h"
+#include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/inherited_state.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/ns/fd_message.h"
 #include "guard/sandbox/filter/rename_notifier.h"
 #include "guard/sandbox/sandbox.h"
-#include "guard/sandbox/kernel_quotas.h"
+#include "guard/sandbox/limits/kernel_quotas.h"
 
 /* ---- notes ---- */
 

@@ -1,4 +1,4 @@
-/* guard/sandbox/freezer.c: holding a run still from outside. */
+/* guard/sandbox/limits/freezer.c: holding a run still from outside. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard/sandbox/freezer.h"
+#include "guard/sandbox/limits/freezer.h"
 
 /* What the processes of a stand-in for a run do, seen by the test. */
 struct shared {

@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "guard/sandbox/fd_exhaustion.h"
-#include "guard/sandbox/kernel_quotas.h"
+#include "guard/sandbox/limits/fd_exhaustion.h"
+#include "guard/sandbox/limits/kernel_quotas.h"
 
 static char top[] = "/tmp/shares.XXXXXX";
 

@@ -24,7 +24,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "guard/sandbox/fd_exhaustion.h"
+#include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/sandbox.h"
 
 #define RENAME_NOTIFIER_WORKERS 16

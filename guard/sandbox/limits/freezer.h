@@ -10,8 +10,8 @@
  * A run that has a control group of version 2 to itself (one with limits) is
  * frozen by that instead: at one moment, and nobody in it can tell.
  */
-#ifndef GUARD_SANDBOX_FREEZER_H
-#define GUARD_SANDBOX_FREEZER_H
+#ifndef GUARD_SANDBOX_LIMITS_FREEZER_H
+#define GUARD_SANDBOX_LIMITS_FREEZER_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/fd_exhaustion.h"
+#include "guard/sandbox/limits/fd_exhaustion.h"
 
 #include <dirent.h>
 #include <errno.h>

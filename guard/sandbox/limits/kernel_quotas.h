@@ -8,8 +8,8 @@
  * some, or how much is left. Only when one of them is running out it counts
  * what the run holds; nobody else's greed ends a run.
  */
-#ifndef GUARD_SANDBOX_KERNEL_QUOTAS_H
-#define GUARD_SANDBOX_KERNEL_QUOTAS_H
+#ifndef GUARD_SANDBOX_LIMITS_KERNEL_QUOTAS_H
+#define GUARD_SANDBOX_LIMITS_KERNEL_QUOTAS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/freezer.h"
+#include "guard/sandbox/limits/freezer.h"
 
 #include <ctype.h>
 #include <errno.h>

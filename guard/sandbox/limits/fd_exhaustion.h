@@ -5,8 +5,8 @@
  * program ends with a failure (the filter that asks), guard now and then while
  * it runs.
  */
-#ifndef GUARD_SANDBOX_FD_EXHAUSTION_H
-#define GUARD_SANDBOX_FD_EXHAUSTION_H
+#ifndef GUARD_SANDBOX_LIMITS_FD_EXHAUSTION_H
+#define GUARD_SANDBOX_LIMITS_FD_EXHAUSTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "guard/sandbox/kernel_quotas.h"
+#include "guard/sandbox/limits/kernel_quotas.h"
 
 #include <dirent.h>
 #include <errno.h>
