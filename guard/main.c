@@ -9,7 +9,7 @@
 #include "guard/commands.h"
 #include "guard/options.h"
 #include "guard/output.h"
-#include "guard/sandbox/inherited_state.h"
+#include "guard/sandbox/tty/inherited_state.h"
 
 #ifndef GUARD_VERSION
 #define GUARD_VERSION "unknown"

@@ -26,7 +26,7 @@
 #include "base/mem.h"
 #include "guard/sandbox/filter/filter.h"
 #include "guard/sandbox/limits/fd_exhaustion.h"
-#include "guard/sandbox/inherited_state.h"
+#include "guard/sandbox/tty/inherited_state.h"
 #include "guard/sandbox/network.h"
 #include "guard/sandbox/ns/fd_message.h"
 #include "guard/sandbox/filter/rename_notifier.h"

@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "guard/sandbox/stdio_proxy.h"
+#include "guard/sandbox/tty/stdio_proxy.h"
 #include "guard/sandbox/internal.h"
 
 struct sandbox {

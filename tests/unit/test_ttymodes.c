@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/auto.h"
-#include "guard/sandbox/ttymodes.h"
+#include "guard/sandbox/tty/ttymodes.h"
 
 /* What undoes an output, read in pieces of n bytes. */
 static char *undo_of(const char *output, size_t n)

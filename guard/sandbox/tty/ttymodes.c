@@ -1,4 +1,4 @@
-#include "guard/sandbox/ttymodes.h"
+#include "guard/sandbox/tty/ttymodes.h"
 
 #include <string.h>
 

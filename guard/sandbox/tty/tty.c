@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/sandbox/ttymodes.h"
+#include "guard/sandbox/tty/ttymodes.h"
 
 /* Small, so that a slow side is noticed by the fast one. */
 #define PIPE_LEN 16384

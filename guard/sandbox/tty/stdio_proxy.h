@@ -8,8 +8,8 @@
  *	stdio_proxy_stop()	when the last is gone: what was written has
  *arrived
  */
-#ifndef GUARD_SANDBOX_STDIO_PROXY_H
-#define GUARD_SANDBOX_STDIO_PROXY_H
+#ifndef GUARD_SANDBOX_TTY_STDIO_PROXY_H
+#define GUARD_SANDBOX_TTY_STDIO_PROXY_H
 
 #include <stdbool.h>
 #include <sys/types.h>

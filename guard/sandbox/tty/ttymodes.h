@@ -4,8 +4,8 @@
  * reports, bracketed paste, line drawing characters, colours. Reads along,
  * changes nothing.
  */
-#ifndef GUARD_SANDBOX_TTYMODES_H
-#define GUARD_SANDBOX_TTYMODES_H
+#ifndef GUARD_SANDBOX_TTY_TTYMODES_H
+#define GUARD_SANDBOX_TTY_TTYMODES_H
 
 #include <stdbool.h>
 #include <stddef.h>
