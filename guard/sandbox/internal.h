@@ -27,7 +27,7 @@
 #include "guard/sandbox/filter/filter.h"
 #include "guard/sandbox/limits/fd_exhaustion.h"
 #include "guard/sandbox/tty/inherited_state.h"
-#include "guard/sandbox/network.h"
+#include "guard/sandbox/net/network.h"
 #include "guard/sandbox/ns/fd_message.h"
 #include "guard/sandbox/filter/rename_notifier.h"
 #include "guard/sandbox/sandbox.h"

@@ -21,8 +21,8 @@
  * ones and those where clouds keep their metadata. Open: everything else, the
  * local network too.
  */
-#ifndef GUARD_SANDBOX_NETWORK_H
-#define GUARD_SANDBOX_NETWORK_H
+#ifndef GUARD_SANDBOX_NET_NETWORK_H
+#define GUARD_SANDBOX_NET_NETWORK_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
