@@ -5,16 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-int message_send(int socket, enum message_type type, int value, const char *text,
-	      int fd)
+int message_send(int socket, enum message_type type, int value,
+		 const char *text, int fd)
 {
 	struct message message = {.type = (int32_t)type, .value = value};
 	size_t len = text ? strnlen(text, sizeof(message.text) - 1) : 0;
 
 	if (len)
 		memcpy(message.text, text, len);
-	return fd_message_send(socket, &message, offsetof(struct message, text) + len + 1,
-			   &fd, fd >= 0);
+	return fd_message_send(socket, &message,
+			       offsetof(struct message, text) + len + 1, &fd,
+			       fd >= 0);
 }
 
 int message_receive(int socket, struct message *ret, int *ret_fd)
