@@ -11,7 +11,7 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
-#include "guard/keep/retire.h"
+#include "guard/retention/retire.h"
 #include "guard/listing.h"
 #include "guard/options.h"
 #include "guard/output.h"

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/commands.h"
-#include "guard/keep/autoprune.h"
+#include "guard/retention/autoprune.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/resolve_run.h"

@@ -6,7 +6,7 @@
 #include "guard/commands.h"
 #include "guard/context.h"
 #include "guard/jsonout.h"
-#include "guard/keep/pins.h"
+#include "guard/retention/pins.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/history/locate.h"

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "guard/agent/agent.h"
 #include "guard/commands.h"
-#include "guard/keep/autoprune.h"
+#include "guard/retention/autoprune.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/run/run_parse.h"

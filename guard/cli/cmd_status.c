@@ -11,7 +11,7 @@
 #include "guard/context.h"
 #include "guard/diff/overlaps.h"
 #include "guard/jsonout.h"
-#include "guard/keep/retire.h"
+#include "guard/retention/retire.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/resolve_run.h"

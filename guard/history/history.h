@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "guard/keep/pins.h"
+#include "guard/retention/pins.h"
 #include "snapshot/tree/catalog.h"
 
 enum history_change {

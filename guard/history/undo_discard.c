@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/commands.h"
-#include "guard/keep/trashes.h"
+#include "guard/retention/trashes.h"
 #include "guard/output.h"
 #include "guard/partial_discard.h"
 #include "restore/workspace.h"

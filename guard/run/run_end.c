@@ -14,7 +14,7 @@
 #include "guard/agent/agent_show.h"
 #include "guard/apply_log.h"
 #include "guard/changes.h"
-#include "guard/keep/retire.h"
+#include "guard/retention/retire.h"
 #include "guard/output.h"
 #include "guard/reserve.h"
 #include "guard/run/gid_cache.h"

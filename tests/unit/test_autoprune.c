@@ -1,8 +1,9 @@
-/* guard/keep/autoprune.c: old snapshots go by themselves, and what does not. */
+/* guard/retention/autoprune.c: old snapshots go by themselves, and what does
+ * not. */
 #include "tests/unit/snapbox.h"
 
-#include "guard/keep/autoprune.h"
-#include "guard/keep/pins.h"
+#include "guard/retention/autoprune.h"
+#include "guard/retention/pins.h"
 
 #define DAY ((int64_t)24 * 3600)
 

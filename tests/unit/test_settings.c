@@ -1,4 +1,4 @@
-/* guard/keep/settings.c, and the user's own pins. */
+/* guard/retention/settings.c, and the user's own pins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 
 #include "base/auto.h"
 #include "base/fd.h"
-#include "guard/keep/pins.h"
-#include "guard/keep/settings.h"
+#include "guard/retention/pins.h"
+#include "guard/retention/settings.h"
 #include "tests/unit/folderbox.h"
 
 #define DAY ((int64_t)24 * 3600)

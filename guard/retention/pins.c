@@ -1,4 +1,4 @@
-#include "guard/keep/pins.h"
+#include "guard/retention/pins.h"
 
 #include <errno.h>
 #include <fcntl.h>

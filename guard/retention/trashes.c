@@ -1,4 +1,4 @@
-#include "guard/keep/trashes.h"
+#include "guard/retention/trashes.h"
 
 #include <errno.h>
 #include <string.h>

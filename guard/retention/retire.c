@@ -1,4 +1,4 @@
-#include "guard/keep/retire.h"
+#include "guard/retention/retire.h"
 
 #include <stdlib.h>
 

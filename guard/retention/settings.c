@@ -1,4 +1,4 @@
-#include "guard/keep/settings.h"
+#include "guard/retention/settings.h"
 
 #include <errno.h>
 #include <stddef.h>

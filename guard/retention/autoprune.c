@@ -1,4 +1,4 @@
-#include "guard/keep/autoprune.h"
+#include "guard/retention/autoprune.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "base/auto.h"
 #include "base/lock.h"
 #include "guard/background.h"
-#include "guard/keep/pins.h"
-#include "guard/keep/settings.h"
+#include "guard/retention/pins.h"
+#include "guard/retention/settings.h"
 
 /* Its lock, and by its time when it was done last. */
 #define STAMP "last-prune"
