@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/pathset.h"
 #include "base/text.h"
-#include "guard/apply/importer.h"
+#include "guard/change/importer.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"

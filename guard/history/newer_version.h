@@ -1,6 +1,6 @@
 /*
  * What a restore must not pass over without a word: an apply in a large
- * project stores a few paths only (guard/apply/apply_partial.c). Such a
+ * project stores a few paths only (guard/change/apply_partial.c). Such a
  * snapshot says nothing of a folder as a whole, so that an older one gives the
  * folder, although what lies in it was stored later, too.
  */

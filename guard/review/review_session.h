@@ -5,7 +5,7 @@
 #ifndef GUARD_REVIEW_REVIEW_SESSION_H
 #define GUARD_REVIEW_REVIEW_SESSION_H
 
-#include "guard/apply/committing.h"
+#include "guard/change/committing.h"
 
 struct review_session_options {
 	bool no_pager;

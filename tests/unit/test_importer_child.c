@@ -1,4 +1,4 @@
-/* guard/apply/importer_child.c: what the process that reads a stranger's
+/* guard/change/importer_child.c: what the process that reads a stranger's
  * repository may take. The rest of it is in tests/integration/import.t. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "guard/apply/importer_child.h"
+#include "guard/change/importer_child.h"
 
 static void a_pack_gets_the_time_of_its_size(void **state)
 {

@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/apply_log.h"
-#include "guard/apply/apply_plan.h"
+#include "guard/change/apply_plan.h"
 #include "guard/recover.h"
 
 #define PROJECT_NONE                                                           \

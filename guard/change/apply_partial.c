@@ -9,8 +9,8 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/apply_log.h"
-#include "guard/apply/apply_plan.h"
-#include "guard/history/partial_snapshot.h"
+#include "guard/change/apply_plan.h"
+#include "guard/change/partial_snapshot.h"
 
 struct partial_choice {
 	char **paths;

@@ -1,4 +1,4 @@
-#include "guard/history/plan_summary.h"
+#include "guard/change/plan_summary.h"
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/history/plan_moves.h"
+#include "guard/change/plan_moves.h"
 
 bool plan_summary_is_time_only(const struct step *s)
 {

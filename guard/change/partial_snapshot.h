@@ -6,7 +6,7 @@
 #ifndef GUARD_PAST_PARTIAL_SNAPSHOT_H
 #define GUARD_PAST_PARTIAL_SNAPSHOT_H
 
-#include "guard/history/restore_want.h"
+#include "guard/change/restore_want.h"
 
 /* How many paths may be all that is looked at in a project of which this is a
  * whole snapshot; 0: it is small, look at all of it. */

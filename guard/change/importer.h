@@ -10,7 +10,7 @@
 #ifndef GUARD_APPLY_IMPORTER_H
 #define GUARD_APPLY_IMPORTER_H
 
-#include "guard/apply/importer_child.h"
+#include "guard/change/importer_child.h"
 #include "guard/context.h"
 #include "restore/git/gitimport.h"
 

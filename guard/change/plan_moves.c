@@ -1,4 +1,4 @@
-#include "guard/history/plan_moves.h"
+#include "guard/change/plan_moves.h"
 
 #include <stdio.h>
 #include <stdlib.h>

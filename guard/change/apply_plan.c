@@ -1,4 +1,4 @@
-#include "guard/apply/apply_plan.h"
+#include "guard/change/apply_plan.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "guard/apply/apply_plan.h"
-#include "guard/apply/importer.h"
+#include "guard/change/apply_plan.h"
+#include "guard/change/importer.h"
 #include "guard/commands.h"
 #include "guard/output.h"
 #include "overlay/layers.h"

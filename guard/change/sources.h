@@ -5,7 +5,7 @@
 #ifndef GUARD_PAST_SOURCES_H
 #define GUARD_PAST_SOURCES_H
 
-#include "guard/history/restore_want.h"
+#include "guard/change/restore_want.h"
 
 struct sources {
 	struct store *store; /* borrowed, as is at */

@@ -1,4 +1,4 @@
-#include "guard/history/undo_discard.h"
+#include "guard/change/undo_discard.h"
 
 #include <errno.h>
 #include <stdio.h>

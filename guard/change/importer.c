@@ -1,4 +1,4 @@
-#include "guard/apply/importer.h"
+#include "guard/change/importer.h"
 
 #include <errno.h>
 #include <fcntl.h>

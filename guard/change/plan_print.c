@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "guard/jsonout.h"
 #include "guard/output.h"
-#include "guard/history/plan_summary.h"
-#include "guard/history/plan_moves.h"
+#include "guard/change/plan_summary.h"
+#include "guard/change/plan_moves.h"
 #include "restore/entry_compare.h"
 
 /* What is replaced is another file afterwards, and so another's. */

@@ -1,4 +1,4 @@
-#include "guard/history/dry_run_state.h"
+#include "guard/change/dry_run_state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "guard/context.h"
 #include "guard/output.h"
-#include "guard/history/plan_summary.h"
+#include "guard/change/plan_summary.h"
 #include "guard/progress.h"
 
 /* The action, and the snapshot of the last folder of it, which it names. */

@@ -1,4 +1,4 @@
-#include "guard/history/sources.h"
+#include "guard/change/sources.h"
 
 #include <errno.h>
 #include <inttypes.h>

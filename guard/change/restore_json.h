@@ -11,7 +11,7 @@
 #ifndef GUARD_PAST_RESTORE_JSON_H
 #define GUARD_PAST_RESTORE_JSON_H
 
-#include "guard/history/sources.h"
+#include "guard/change/sources.h"
 #include "restore/plan/plan.h"
 
 struct restore_report {

@@ -1,4 +1,4 @@
-#include "guard/history/partial_snapshot.h"
+#include "guard/change/partial_snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>

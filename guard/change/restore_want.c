@@ -1,4 +1,4 @@
-#include "guard/history/restore_want.h"
+#include "guard/change/restore_want.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/output.h"
-#include "guard/history/target_hardlinks.h"
+#include "guard/change/target_hardlinks.h"
 #include "snapshot/maintain/purge.h"
 
 struct restore_request {

@@ -1,4 +1,4 @@
-#include "guard/apply/importer_child.h"
+#include "guard/change/importer_child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@
 
 #include "guard/changes.h"
 #include "guard/context.h"
-#include "guard/history/plan_summary.h"
+#include "guard/change/plan_summary.h"
 #include "guard/resolve_run.h"
 
 /* The home's part of it, when paths there were named. */

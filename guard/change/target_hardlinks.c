@@ -1,4 +1,4 @@
-#include "guard/history/target_hardlinks.h"
+#include "guard/change/target_hardlinks.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
-#include "guard/history/restore_json.h"
+#include "guard/change/restore_json.h"
 
 #include <jansson.h>
 
 #include "guard/jsonout.h"
-#include "guard/history/plan_summary.h"
+#include "guard/change/plan_summary.h"
 
 static json_t *json_sources(const struct sources *s)
 {

@@ -1,4 +1,4 @@
-#include "guard/apply/committing.h"
+#include "guard/change/committing.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/path.h"
 #include "guard/apply_log.h"
-#include "guard/apply/apply_plan.h"
+#include "guard/change/apply_plan.h"
 #include "guard/recover.h"
 #include "restore/result.h"
 

@@ -4,7 +4,7 @@
 #ifndef GUARD_APPLY_COMMITTING_H
 #define GUARD_APPLY_COMMITTING_H
 
-#include "guard/apply/apply_plan.h"
+#include "guard/change/apply_plan.h"
 #include "restore/git/gitcommit.h"
 
 struct committing_options {
