@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "guard/commands.h"
 #include "guard/context.h"
-#include "guard/diff/run_trees.h"
+#include "guard/review/run_trees.h"
 #include "guard/options.h"
 #include "guard/output.h"
 #include "guard/resolve_run.h"

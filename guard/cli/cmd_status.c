@@ -9,7 +9,7 @@
 #include "guard/changes.h"
 #include "guard/commands.h"
 #include "guard/context.h"
-#include "guard/diff/overlaps.h"
+#include "guard/review/overlaps.h"
 #include "guard/jsonout.h"
 #include "guard/retention/retire.h"
 #include "guard/options.h"

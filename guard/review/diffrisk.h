@@ -5,7 +5,7 @@
 #define GUARD_REVIEW_DIFFRISK_H
 
 #include "guard/changes.h"
-#include "guard/diff/difftext.h"
+#include "guard/review/difftext.h"
 #include "guard/jsonstream.h"
 
 /* A section on stdout, nothing when there is none. */

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "guard/agent/agent_show.h"
-#include "guard/diff/diffshow.h"
+#include "guard/review/diffshow.h"
 #include "guard/output.h"
 #include "guard/review/collapse_risks.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "guard/diff/overlaps.h"
+#include "guard/review/overlaps.h"
 
 #define FILE_MODE (S_IFREG | 0644)
 #define FOLDER (S_IFDIR | 0755)

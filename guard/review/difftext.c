@@ -1,4 +1,4 @@
-#include "guard/diff/difftext.h"
+#include "guard/review/difftext.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "guard/diff/run_trees.h"
+#include "guard/review/run_trees.h"
 
 #include <errno.h>
 

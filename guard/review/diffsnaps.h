@@ -1,11 +1,11 @@
 /*
  * `guard diff` between two snapshots, or one and the files as they are now.
  */
-#ifndef GUARD_DIFF_DIFFSNAPS_H
-#define GUARD_DIFF_DIFFSNAPS_H
+#ifndef GUARD_REVIEW_DIFFSNAPS_H
+#define GUARD_REVIEW_DIFFSNAPS_H
 
 #include "guard/context.h"
-#include "guard/diff/diffshow.h"
+#include "guard/review/diffshow.h"
 
 /*
  * How many of the operands are points in time before the first that is not: 0,

@@ -1,14 +1,14 @@
 /*
  * Changes in the forms of `guard diff`, of a run or between two snapshots.
  */
-#ifndef GUARD_DIFF_DIFFSHOW_H
-#define GUARD_DIFF_DIFFSHOW_H
+#ifndef GUARD_REVIEW_DIFFSHOW_H
+#define GUARD_REVIEW_DIFFSHOW_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
 #include "guard/changes.h"
-#include "guard/diff/difftext.h"
+#include "guard/review/difftext.h"
 #include "guard/jsonstream.h"
 #include "guard/output.h"
 #include "overlay/scan.h"

@@ -2,8 +2,8 @@
  * Paths that two runs have changed, both of which wait for a decision: when
  * one is applied, the other finds them changed.
  */
-#ifndef GUARD_DIFF_OVERLAPS_H
-#define GUARD_DIFF_OVERLAPS_H
+#ifndef GUARD_REVIEW_OVERLAPS_H
+#define GUARD_REVIEW_OVERLAPS_H
 
 #include "overlay/scan.h"
 

@@ -1,4 +1,4 @@
-#include "guard/diff/overlaps.h"
+#include "guard/review/overlaps.h"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /*
  * The text part of `guard diff`: what changed within files, escaped.
  */
-#ifndef GUARD_DIFF_DIFFTEXT_H
-#define GUARD_DIFF_DIFFTEXT_H
+#ifndef GUARD_REVIEW_DIFFTEXT_H
+#define GUARD_REVIEW_DIFFTEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

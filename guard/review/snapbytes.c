@@ -1,4 +1,4 @@
-#include "guard/diff/snapbytes.h"
+#include "guard/review/snapbytes.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "guard/diff/diffsnaps.h"
+#include "guard/review/diffsnaps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "guard/changes.h"
 #include "guard/commands.h"
-#include "guard/diff/snapbytes.h"
+#include "guard/review/snapbytes.h"
 #include "guard/jsonout.h"
 #include "guard/listing.h"
 #include "guard/resolve_run.h"

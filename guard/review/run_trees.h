@@ -2,8 +2,8 @@
  * The two sides of a run as trees in the store: the project before it, and
  * what it left. Of an ended run, whose lock is held (resolve_run_lock()).
  */
-#ifndef GUARD_DIFF_RUN_TREES_H
-#define GUARD_DIFF_RUN_TREES_H
+#ifndef GUARD_REVIEW_RUN_TREES_H
+#define GUARD_REVIEW_RUN_TREES_H
 
 #include "guard/changes.h"
 #include "guard/context.h"

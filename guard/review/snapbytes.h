@@ -2,11 +2,11 @@
  * The bytes behind a list of what is other in one tree of the store than in
  * another.
  */
-#ifndef GUARD_DIFF_SNAPBYTES_H
-#define GUARD_DIFF_SNAPBYTES_H
+#ifndef GUARD_REVIEW_SNAPBYTES_H
+#define GUARD_REVIEW_SNAPBYTES_H
 
 #include "guard/changes.h"
-#include "guard/diff/difftext.h"
+#include "guard/review/difftext.h"
 
 struct snapbytes {
 	struct store *store;

@@ -1,4 +1,4 @@
-#include "guard/diff/diffshow.h"
+#include "guard/review/diffshow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
