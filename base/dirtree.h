@@ -1,8 +1,8 @@
 /*
  * A folder's entries, sorted by bytes, without "." and "..".
  */
-#ifndef GUARD_BASE_WALK_H
-#define GUARD_BASE_WALK_H
+#ifndef GUARD_BASE_DIRTREE_H
+#define GUARD_BASE_DIRTREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

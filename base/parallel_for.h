@@ -5,8 +5,8 @@
  *
  * What a part uses must bear two threads: the store does.
  */
-#ifndef GUARD_BASE_CREW_H
-#define GUARD_BASE_CREW_H
+#ifndef GUARD_BASE_PARALLEL_FOR_H
+#define GUARD_BASE_PARALLEL_FOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

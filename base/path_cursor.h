@@ -8,8 +8,8 @@
  * A folder that somebody moves elsewhere while it is on the way is still the
  * one that is used; nothing but what was in the root can be reached by that.
  */
-#ifndef GUARD_BASE_WAY_H
-#define GUARD_BASE_WAY_H
+#ifndef GUARD_BASE_PATH_CURSOR_H
+#define GUARD_BASE_PATH_CURSOR_H
 
 #include <stddef.h>
 

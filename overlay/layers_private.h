@@ -1,8 +1,8 @@
 /*
  * What the files layers*.c share: the list of what is mounted, in order.
  */
-#ifndef GUARD_OVERLAY_LAYERS_INSIDE_H
-#define GUARD_OVERLAY_LAYERS_INSIDE_H
+#ifndef GUARD_OVERLAY_LAYERS_PRIVATE_H
+#define GUARD_OVERLAY_LAYERS_PRIVATE_H
 
 #include "base/meta.h"
 #include "overlay/layers.h"

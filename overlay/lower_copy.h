@@ -6,8 +6,8 @@
  *
  *	runs/<id>/lower/	there: this run has one
  */
-#ifndef GUARD_OVERLAY_FREEZE_H
-#define GUARD_OVERLAY_FREEZE_H
+#ifndef GUARD_OVERLAY_LOWER_COPY_H
+#define GUARD_OVERLAY_LOWER_COPY_H
 
 #include "base/mem.h"
 #include "overlay/session.h"

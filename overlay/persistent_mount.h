@@ -13,8 +13,8 @@
  * The same three steps as in layers.h; what is added is mounted on top of the
  * layers, parents first.
  */
-#ifndef GUARD_OVERLAY_KEPT_H
-#define GUARD_OVERLAY_KEPT_H
+#ifndef GUARD_OVERLAY_PERSISTENT_MOUNT_H
+#define GUARD_OVERLAY_PERSISTENT_MOUNT_H
 
 #include <stddef.h>
 

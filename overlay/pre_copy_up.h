@@ -13,8 +13,8 @@
  * file of mode 0444 for writing otherwise. It is the group of the real folder
  * again in what is listed, kept and applied.
  */
-#ifndef GUARD_OVERLAY_PREPLACE_H
-#define GUARD_OVERLAY_PREPLACE_H
+#ifndef GUARD_OVERLAY_PRE_COPY_UP_H
+#define GUARD_OVERLAY_PRE_COPY_UP_H
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -11,8 +11,8 @@
  * A list says what was there (runs/<id>/placed-<name>);
  * submount_overlay_add_whiteouts() sets the marks after the run.
  */
-#ifndef GUARD_OVERLAY_PATCHWORK_H
-#define GUARD_OVERLAY_PATCHWORK_H
+#ifndef GUARD_OVERLAY_SUBMOUNT_OVERLAY_H
+#define GUARD_OVERLAY_SUBMOUNT_OVERLAY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
  * than metadata, which a journal keeps in order. Whoever has something opened
  * up holds a lock (flock, shared) on the folder.
  */
-#ifndef GUARD_OVERLAY_OPENED_UP_H
-#define GUARD_OVERLAY_OPENED_UP_H
+#ifndef GUARD_OVERLAY_TEMP_CHMOD_H
+#define GUARD_OVERLAY_TEMP_CHMOD_H
 
 #include <stdint.h>
 

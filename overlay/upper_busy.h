@@ -4,8 +4,8 @@
  * upper. Descriptors travel: a run may have passed one to a process that
  * outlives it.
  */
-#ifndef GUARD_OVERLAY_INUSE_H
-#define GUARD_OVERLAY_INUSE_H
+#ifndef GUARD_OVERLAY_UPPER_BUSY_H
+#define GUARD_OVERLAY_UPPER_BUSY_H
 
 #include <stdbool.h>
 

@@ -10,8 +10,8 @@
  *	NAME, NAME-root	of the path "": all that the layer had, in a folder;
  *			and an empty one with what the run made of the root
  */
-#ifndef GUARD_OVERLAY_REVERT_KEPT_H
-#define GUARD_OVERLAY_REVERT_KEPT_H
+#ifndef GUARD_OVERLAY_UPPER_DISCARD_TRASH_H
+#define GUARD_OVERLAY_UPPER_DISCARD_TRASH_H
 
 #define UPPER_DISCARD_ROOT "-root"
 

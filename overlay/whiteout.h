@@ -6,8 +6,8 @@
  * plain user opens them up for the moment: through a descriptor, never by
  * name, and the mode goes back afterwards.
  */
-#ifndef GUARD_OVERLAY_MARKS_H
-#define GUARD_OVERLAY_MARKS_H
+#ifndef GUARD_OVERLAY_WHITEOUT_H
+#define GUARD_OVERLAY_WHITEOUT_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * is afterwards is more than what the action made of it, and undo must take
  * back no more than that.
  */
-#ifndef GUARD_RESTORE_DOINGS_H
-#define GUARD_RESTORE_DOINGS_H
+#ifndef GUARD_RESTORE_APPLIED_OPS_H
+#define GUARD_RESTORE_APPLIED_OPS_H
 
 #include "snapshot/tree/catalog.h"
 

@@ -5,8 +5,8 @@
  * replaces and removes. One file under a name that is free needs none of that:
  * it is made without a name, synced, and given its name, or there is nothing.
  */
-#ifndef GUARD_RESTORE_PUTONE_H
-#define GUARD_RESTORE_PUTONE_H
+#ifndef GUARD_RESTORE_CREATE_FILE_H
+#define GUARD_RESTORE_CREATE_FILE_H
 
 #include "snapshot/tree/tree.h"
 

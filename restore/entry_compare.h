@@ -1,8 +1,8 @@
 /*
  * Entries of the store against what lies on disk: is it that, make it that.
  */
-#ifndef GUARD_RESTORE_ONFILE_H
-#define GUARD_RESTORE_ONFILE_H
+#ifndef GUARD_RESTORE_ENTRY_COMPARE_H
+#define GUARD_RESTORE_ENTRY_COMPARE_H
 
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"

@@ -2,8 +2,8 @@
  * Whether the file system of a project can do what a transaction needs:
  * folders can be made in it, and files swapped by one call.
  */
-#ifndef GUARD_RESTORE_ABLE_H
-#define GUARD_RESTORE_ABLE_H
+#ifndef GUARD_RESTORE_FS_FEATURES_H
+#define GUARD_RESTORE_FS_FEATURES_H
 
 #include "base/err.h"
 

@@ -2,8 +2,8 @@
  * Which of the names of one file came first, by the group of its names: the
  * later ones are links to it.
  */
-#ifndef GUARD_RESTORE_FIRSTNAMES_H
-#define GUARD_RESTORE_FIRSTNAMES_H
+#ifndef GUARD_RESTORE_HARDLINKS_H
+#define GUARD_RESTORE_HARDLINKS_H
 
 #include <stdint.h>
 

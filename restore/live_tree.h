@@ -9,8 +9,8 @@
  * stopped, opened up or compared with the real files: what cannot be read, or
  * changes while it is read, stays as it was the last time.
  */
-#ifndef GUARD_RESTORE_RUNNING_H
-#define GUARD_RESTORE_RUNNING_H
+#ifndef GUARD_RESTORE_LIVE_TREE_H
+#define GUARD_RESTORE_LIVE_TREE_H
 
 #include "snapshot/tree/entry.h"
 

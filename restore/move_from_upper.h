@@ -12,8 +12,8 @@
  * What does not match, or cannot be renamed, is staged from the store like all
  * else.
  */
-#ifndef GUARD_RESTORE_TAKING_H
-#define GUARD_RESTORE_TAKING_H
+#ifndef GUARD_RESTORE_MOVE_FROM_UPPER_H
+#define GUARD_RESTORE_MOVE_FROM_UPPER_H
 
 #include "restore/transaction.h"
 

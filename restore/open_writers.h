@@ -4,8 +4,8 @@
  * mapped for writing counts, its descriptor closed or not. Where the kernel
  * does not tell (lock_has_writer()) nobody has it.
  */
-#ifndef GUARD_RESTORE_WRITERS_H
-#define GUARD_RESTORE_WRITERS_H
+#ifndef GUARD_RESTORE_OPEN_WRITERS_H
+#define GUARD_RESTORE_OPEN_WRITERS_H
 
 #include "base/err.h"
 #include "base/dirtree.h"

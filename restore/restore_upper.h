@@ -2,8 +2,8 @@
  * A folder that an apply took out of a run's layer, made again from the store:
  * the apply was taken back, and the layer shall be what the run left.
  */
-#ifndef GUARD_RESTORE_REFILL_H
-#define GUARD_RESTORE_REFILL_H
+#ifndef GUARD_RESTORE_RESTORE_UPPER_H
+#define GUARD_RESTORE_RESTORE_UPPER_H
 
 #include "snapshot/tree/tree.h"
 

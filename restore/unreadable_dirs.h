@@ -11,8 +11,8 @@
  *
  * for each folder, those above before those below.
  */
-#ifndef GUARD_RESTORE_SHUT_H
-#define GUARD_RESTORE_SHUT_H
+#ifndef GUARD_RESTORE_UNREADABLE_DIRS_H
+#define GUARD_RESTORE_UNREADABLE_DIRS_H
 
 #include "snapshot/tree/tree.h"
 

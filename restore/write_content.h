@@ -4,8 +4,8 @@
  * Of a long one the disk writes what is there while the next is made: else all
  * of it would wait for the sync, which nothing can interrupt.
  */
-#ifndef GUARD_RESTORE_POUR_H
-#define GUARD_RESTORE_POUR_H
+#ifndef GUARD_RESTORE_WRITE_CONTENT_H
+#define GUARD_RESTORE_WRITE_CONTENT_H
 
 #include "snapshot/store/content.h"
 

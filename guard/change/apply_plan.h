@@ -11,8 +11,8 @@
  * From apply_plan_load() on nobody reads the run's layer any more: what is
  * shown, planned and done is the tree in the store.
  */
-#ifndef GUARD_APPLY_APPLY_PLAN_H
-#define GUARD_APPLY_APPLY_PLAN_H
+#ifndef GUARD_CHANGE_APPLY_PLAN_H
+#define GUARD_CHANGE_APPLY_PLAN_H
 
 #include "guard/changes.h"
 #include "guard/context.h"

@@ -1,8 +1,8 @@
 /*
  * `apply --commit`: what was accepted of a run as one commit of the user's.
  */
-#ifndef GUARD_APPLY_COMMITTING_H
-#define GUARD_APPLY_COMMITTING_H
+#ifndef GUARD_CHANGE_COMMITTING_H
+#define GUARD_CHANGE_COMMITTING_H
 
 #include "guard/change/apply_plan.h"
 #include "restore/git/gitcommit.h"

@@ -2,8 +2,8 @@
  * What a dry run has thought of doing, step after step: a later one has to be
  * told what the files would be by then, not what they are.
  */
-#ifndef GUARD_PAST_DRY_RUN_STATE_H
-#define GUARD_PAST_DRY_RUN_STATE_H
+#ifndef GUARD_CHANGE_DRY_RUN_STATE_H
+#define GUARD_CHANGE_DRY_RUN_STATE_H
 
 #include "restore/plan/plan.h"
 

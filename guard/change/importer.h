@@ -7,8 +7,8 @@
  * files, and, where the kernel has Landlock, may execute nothing and write
  * nowhere but in objects/pack, refs/guard and logs.
  */
-#ifndef GUARD_APPLY_IMPORTER_H
-#define GUARD_APPLY_IMPORTER_H
+#ifndef GUARD_CHANGE_IMPORTER_H
+#define GUARD_CHANGE_IMPORTER_H
 
 #include "guard/change/importer_child.h"
 #include "guard/context.h"

@@ -1,8 +1,8 @@
 /*
  * The process that reads a stranger's repository: started, limited, asked.
  */
-#ifndef GUARD_APPLY_IMPORTER_CHILD_H
-#define GUARD_APPLY_IMPORTER_CHILD_H
+#ifndef GUARD_CHANGE_IMPORTER_CHILD_H
+#define GUARD_CHANGE_IMPORTER_CHILD_H
 
 #include <sys/types.h>
 

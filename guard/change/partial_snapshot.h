@@ -3,8 +3,8 @@
  * after a change that the change is about (project.only): what nobody asks for
  * nobody has to read, twice. Such snapshots say nothing of the rest.
  */
-#ifndef GUARD_PAST_PARTIAL_SNAPSHOT_H
-#define GUARD_PAST_PARTIAL_SNAPSHOT_H
+#ifndef GUARD_CHANGE_PARTIAL_SNAPSHOT_H
+#define GUARD_CHANGE_PARTIAL_SNAPSHOT_H
 
 #include "guard/change/restore_want.h"
 

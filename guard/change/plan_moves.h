@@ -2,8 +2,8 @@
  * What a plan moves: deletions and additions of it that are one thing under
  * another name. For people; what is done are the plan's steps.
  */
-#ifndef GUARD_PAST_PLAN_MOVES_H
-#define GUARD_PAST_PLAN_MOVES_H
+#ifndef GUARD_CHANGE_PLAN_MOVES_H
+#define GUARD_CHANGE_PLAN_MOVES_H
 
 #include <jansson.h>
 

@@ -1,8 +1,8 @@
 /*
  * Shows a plan, asks, and has it carried out; for apply, restore and undo.
  */
-#ifndef GUARD_PAST_PLAN_SUMMARY_H
-#define GUARD_PAST_PLAN_SUMMARY_H
+#ifndef GUARD_CHANGE_PLAN_SUMMARY_H
+#define GUARD_CHANGE_PLAN_SUMMARY_H
 
 #include <stdbool.h>
 #include <jansson.h>

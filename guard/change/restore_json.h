@@ -8,8 +8,8 @@
  * before and after: the snapshots of what stood there and stands there now.
  * The rest is that of plan_summary_json(); with `to` there is none of it.
  */
-#ifndef GUARD_PAST_RESTORE_JSON_H
-#define GUARD_PAST_RESTORE_JSON_H
+#ifndef GUARD_CHANGE_RESTORE_JSON_H
+#define GUARD_CHANGE_RESTORE_JSON_H
 
 #include "guard/change/sources.h"
 #include "restore/plan/plan.h"

@@ -5,8 +5,8 @@
  * that is there now is left as it is unless a path names it: an older HEAD,
  * index or ref would hide commits that were made since.
  */
-#ifndef GUARD_PAST_RESTORE_WANT_H
-#define GUARD_PAST_RESTORE_WANT_H
+#ifndef GUARD_CHANGE_RESTORE_WANT_H
+#define GUARD_CHANGE_RESTORE_WANT_H
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
  * What a restore takes from where: the PATHS of its command line, found in the
  * snapshots.
  */
-#ifndef GUARD_PAST_SOURCES_H
-#define GUARD_PAST_SOURCES_H
+#ifndef GUARD_CHANGE_SOURCES_H
+#define GUARD_CHANGE_SOURCES_H
 
 #include "guard/change/restore_want.h"
 

@@ -3,8 +3,8 @@
  * which of its paths are names of one file; what is in the project now goes by
  * other numbers.
  */
-#ifndef GUARD_PAST_TARGET_HARDLINKS_H
-#define GUARD_PAST_TARGET_HARDLINKS_H
+#ifndef GUARD_CHANGE_TARGET_HARDLINKS_H
+#define GUARD_CHANGE_TARGET_HARDLINKS_H
 
 #include "snapshot/tree/tree.h"
 

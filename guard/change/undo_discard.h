@@ -3,8 +3,8 @@
  * into a run's layer. What cannot come back any more is forgotten, so that it
  * does not stand for ever in the way of what was done before it.
  */
-#ifndef GUARD_PAST_UNDO_DISCARD_H
-#define GUARD_PAST_UNDO_DISCARD_H
+#ifndef GUARD_CHANGE_UNDO_DISCARD_H
+#define GUARD_CHANGE_UNDO_DISCARD_H
 
 #include "guard/action.h"
 #include "guard/context.h"

@@ -12,8 +12,8 @@
  * the one before. What a run left ("post-run") is a version too, but the next
  * one is compared with the files as they really were before it.
  */
-#ifndef GUARD_PAST_HISTORY_H
-#define GUARD_PAST_HISTORY_H
+#ifndef GUARD_HISTORY_HISTORY_H
+#define GUARD_HISTORY_HISTORY_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /*
  * Which snapshot, and which path in it, the user means.
  */
-#ifndef GUARD_PAST_LOCATE_H
-#define GUARD_PAST_LOCATE_H
+#ifndef GUARD_HISTORY_LOCATE_H
+#define GUARD_HISTORY_LOCATE_H
 
 #include "guard/context.h"
 #include "snapshot/tree/catalog.h"

@@ -10,8 +10,8 @@
  *
  * Bytes are looked at as they are: upper and lower case are those of ASCII.
  */
-#ifndef GUARD_PAST_MATCHER_H
-#define GUARD_PAST_MATCHER_H
+#ifndef GUARD_HISTORY_MATCHER_H
+#define GUARD_HISTORY_MATCHER_H
 
 #include <regex.h>
 #include <stdbool.h>

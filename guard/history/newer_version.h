@@ -4,8 +4,8 @@
  * snapshot says nothing of a folder as a whole, so that an older one gives the
  * folder, although what lies in it was stored later, too.
  */
-#ifndef GUARD_PAST_NEWER_VERSION_H
-#define GUARD_PAST_NEWER_VERSION_H
+#ifndef GUARD_HISTORY_NEWER_VERSION_H
+#define GUARD_HISTORY_NEWER_VERSION_H
 
 #include "snapshot/tree/catalog.h"
 

@@ -6,8 +6,8 @@
  * a part that begins with one; ".git" only by itself, since restoring parts of
  * one is never meant by a wildcard.
  */
-#ifndef GUARD_PAST_PATHGLOB_H
-#define GUARD_PAST_PATHGLOB_H
+#ifndef GUARD_HISTORY_PATHGLOB_H
+#define GUARD_HISTORY_PATHGLOB_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * layers, its result. All of it was made by the run: nothing is followed, and
  * nothing but folders and plain files is opened.
  */
-#ifndef GUARD_PAST_RUNVIEW_H
-#define GUARD_PAST_RUNVIEW_H
+#ifndef GUARD_HISTORY_RUNVIEW_H
+#define GUARD_HISTORY_RUNVIEW_H
 
 #include "guard/context.h"
 #include "guard/history/tree_list.h"

@@ -1,8 +1,8 @@
 /*
  * A folder of a snapshot as a list on stdout, for ls and show.
  */
-#ifndef GUARD_PAST_TREE_LIST_H
-#define GUARD_PAST_TREE_LIST_H
+#ifndef GUARD_HISTORY_TREE_LIST_H
+#define GUARD_HISTORY_TREE_LIST_H
 
 #include "snapshot/tree/tree.h"
 

@@ -13,8 +13,8 @@
  * one before them, so what it costs is what has changed, not how much there
  * is.
  */
-#ifndef GUARD_PAST_VERSIONS_H
-#define GUARD_PAST_VERSIONS_H
+#ifndef GUARD_HISTORY_VERSIONS_H
+#define GUARD_HISTORY_VERSIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

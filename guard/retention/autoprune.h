@@ -4,8 +4,8 @@
  * switches it off. What the user has stored by hand stays: only a prune of his
  * own takes that.
  */
-#ifndef GUARD_KEEP_AUTOPRUNE_H
-#define GUARD_KEEP_AUTOPRUNE_H
+#ifndef GUARD_RETENTION_AUTOPRUNE_H
+#define GUARD_RETENTION_AUTOPRUNE_H
 
 #include "guard/state.h"
 #include "snapshot/maintain/prune.h"

@@ -4,8 +4,8 @@
  * discarded and can be brought back, and what undo goes by, for each project
  * as far back as PINS_ACTIONS. And those that the user has pinned.
  */
-#ifndef GUARD_KEEP_PINS_H
-#define GUARD_KEEP_PINS_H
+#ifndef GUARD_RETENTION_PINS_H
+#define GUARD_RETENTION_PINS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  * that warning, as if it had been discarded: `guard undo` in its project
  * brings it back, to be applied or not.
  */
-#ifndef GUARD_KEEP_RETIRE_H
-#define GUARD_KEEP_RETIRE_H
+#ifndef GUARD_RETENTION_RETIRE_H
+#define GUARD_RETENTION_RETIRE_H
 
 #include "guard/context.h"
 

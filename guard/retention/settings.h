@@ -12,8 +12,8 @@
  *
  * The rules have the names and meanings of the options of `guard prune`.
  */
-#ifndef GUARD_KEEP_SETTINGS_H
-#define GUARD_KEEP_SETTINGS_H
+#ifndef GUARD_RETENTION_SETTINGS_H
+#define GUARD_RETENTION_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * brings them back) and versions (undelete does). Both may be emptied before
  * their time, when the room is needed.
  */
-#ifndef GUARD_KEEP_TRASHES_H
-#define GUARD_KEEP_TRASHES_H
+#ifndef GUARD_RETENTION_TRASHES_H
+#define GUARD_RETENTION_TRASHES_H
 
 #include "guard/context.h"
 #include "guard/usage.h"

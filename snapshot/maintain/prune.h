@@ -15,8 +15,8 @@
  *
  * Killed anywhere: objects twice at most, which the next prune finds.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_PRUNE_H
-#define GUARD_SNAPSHOT_KEEP_PRUNE_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_PRUNE_H
+#define GUARD_SNAPSHOT_MAINTAIN_PRUNE_H
 
 #include "snapshot/maintain/retain.h"
 #include "snapshot/tree/catalog.h"

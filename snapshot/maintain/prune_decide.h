@@ -2,8 +2,8 @@
  * What a prune is to do: which snapshots go, what those that stay need, and
  * so what becomes of each pack. Changes nothing. Only for prune.c.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_PRUNE_DECIDE_H
-#define GUARD_SNAPSHOT_KEEP_PRUNE_DECIDE_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_PRUNE_DECIDE_H
+#define GUARD_SNAPSHOT_MAINTAIN_PRUNE_DECIDE_H
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/store/inventory.h"

@@ -10,8 +10,8 @@
  *
  * Killed anywhere: some snapshots still have it; the next call goes on.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_PURGE_H
-#define GUARD_SNAPSHOT_KEEP_PURGE_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_PURGE_H
+#define GUARD_SNAPSHOT_MAINTAIN_PURGE_H
 
 #include "snapshot/tree/catalog.h"
 

@@ -3,8 +3,8 @@
  * of chunks, attributes. Every name is looked at once, however many snapshots
  * share it; what is lost taints all that leads to it.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_REACH_H
-#define GUARD_SNAPSHOT_KEEP_REACH_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_REACH_H
+#define GUARD_SNAPSHOT_MAINTAIN_REACH_H
 
 #include "snapshot/store/inventory.h"
 #include "snapshot/tree/catalog.h"

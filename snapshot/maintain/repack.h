@@ -3,8 +3,8 @@
  * have: records that stay whole are copied as they are, the rest of a block is
  * packed anew. Every byte is compared with its hash on the way.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_REPACK_H
-#define GUARD_SNAPSHOT_KEEP_REPACK_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_REPACK_H
+#define GUARD_SNAPSHOT_MAINTAIN_REPACK_H
 
 #include "snapshot/store/inventory.h"
 

@@ -16,8 +16,8 @@
  *
  * Killed anywhere: nothing is lost that was not, and the next one goes on.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_REPAIR_H
-#define GUARD_SNAPSHOT_KEEP_REPAIR_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_REPAIR_H
+#define GUARD_SNAPSHOT_MAINTAIN_REPAIR_H
 
 #include "snapshot/tree/catalog.h"
 

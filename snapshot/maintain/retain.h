@@ -12,8 +12,8 @@
  * floors of time, `within` and pins keep it, nothing that counts does, so a
  * flood of runs pushes nobody's own versions out.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_RETAIN_H
-#define GUARD_SNAPSHOT_KEEP_RETAIN_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_RETAIN_H
+#define GUARD_SNAPSHOT_MAINTAIN_RETAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * packs that only it needs, and comes back after them, each step synced, so
  * whoever is killed in between leaves a whole store.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_TRASH_H
-#define GUARD_SNAPSHOT_KEEP_TRASH_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_TRASH_H
+#define GUARD_SNAPSHOT_MAINTAIN_TRASH_H
 
 #include "snapshot/tree/catalog.h"
 

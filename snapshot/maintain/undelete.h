@@ -1,8 +1,8 @@
 /*
  * Out of the trash again.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_UNDELETE_H
-#define GUARD_SNAPSHOT_KEEP_UNDELETE_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_UNDELETE_H
+#define GUARD_SNAPSHOT_MAINTAIN_UNDELETE_H
 
 #include "snapshot/store/store.h"
 

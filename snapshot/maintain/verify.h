@@ -8,8 +8,8 @@
  *
  * The store is locked shared meanwhile: snapshots go on, prune waits.
  */
-#ifndef GUARD_SNAPSHOT_KEEP_VERIFY_H
-#define GUARD_SNAPSHOT_KEEP_VERIFY_H
+#ifndef GUARD_SNAPSHOT_MAINTAIN_VERIFY_H
+#define GUARD_SNAPSHOT_MAINTAIN_VERIFY_H
 
 #include "snapshot/tree/catalog.h"
 

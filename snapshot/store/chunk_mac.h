@@ -13,8 +13,8 @@
  * commands have no long file. Without it there are no marks, and what is known
  * is told by comparing bytes. The only user of openssl's headers.
  */
-#ifndef GUARD_SNAPSHOT_STORE_MARK_H
-#define GUARD_SNAPSHOT_STORE_MARK_H
+#ifndef GUARD_SNAPSHOT_STORE_CHUNK_MAC_H
+#define GUARD_SNAPSHOT_STORE_CHUNK_MAC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  *
  * Thread-safe. The file is read when it is needed for the first time.
  */
-#ifndef GUARD_SNAPSHOT_STORE_MARKS_H
-#define GUARD_SNAPSHOT_STORE_MARKS_H
+#ifndef GUARD_SNAPSHOT_STORE_CHUNK_MAC_CACHE_H
+#define GUARD_SNAPSHOT_STORE_CHUNK_MAC_CACHE_H
 
 #include "snapshot/store/chunk_mac.h"
 #include "snapshot/store/store.h"

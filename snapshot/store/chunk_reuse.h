@@ -11,8 +11,8 @@
  * without a hole have bytes other than zero between them. So equal bytes give
  * equal lists, with a past and without.
  */
-#ifndef GUARD_SNAPSHOT_STORE_PAST_H
-#define GUARD_SNAPSHOT_STORE_PAST_H
+#ifndef GUARD_SNAPSHOT_STORE_CHUNK_REUSE_H
+#define GUARD_SNAPSHOT_STORE_CHUNK_REUSE_H
 
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/chunk_mac_cache.h"

@@ -4,8 +4,8 @@
  * hashing, comparing and compressing, so that one huge file keeps two cores
  * busy. Order of calls: new; any number of put and hole; end; free.
  */
-#ifndef GUARD_SNAPSHOT_STORE_PUTTER_H
-#define GUARD_SNAPSHOT_STORE_PUTTER_H
+#ifndef GUARD_SNAPSHOT_STORE_CHUNK_WRITER_H
+#define GUARD_SNAPSHOT_STORE_CHUNK_WRITER_H
 
 #include "snapshot/store/chunk_reuse.h"
 

@@ -3,8 +3,8 @@
  * and puts the chunks into the store: new, any number of add and skip, end,
  * free. What is a hole is decided by the bytes alone (chunklist.h).
  */
-#ifndef GUARD_SNAPSHOT_STORE_CUTTER_H
-#define GUARD_SNAPSHOT_STORE_CUTTER_H
+#ifndef GUARD_SNAPSHOT_STORE_CHUNKER_H
+#define GUARD_SNAPSHOT_STORE_CHUNKER_H
 
 #include "snapshot/store/chunk_reuse.h"
 #include "snapshot/store/store.h"

@@ -4,8 +4,8 @@
  * writes to it may set mtime back, but not ctime. ctime {0}: nobody may read
  * it, so there is nothing better to go by.
  */
-#ifndef GUARD_SNAPSHOT_STORE_KNOWN_H
-#define GUARD_SNAPSHOT_STORE_KNOWN_H
+#ifndef GUARD_SNAPSHOT_STORE_INGEST_HINT_H
+#define GUARD_SNAPSHOT_STORE_INGEST_HINT_H
 
 #include "base/meta.h"
 #include "snapshot/store/store.h"

@@ -2,8 +2,8 @@
  * What repair has found to be lost for good: prune goes on without it. A file
  * of the store, `lost`, which may be missing.
  */
-#ifndef GUARD_SNAPSHOT_STORE_LOST_H
-#define GUARD_SNAPSHOT_STORE_LOST_H
+#ifndef GUARD_SNAPSHOT_STORE_KNOWN_MISSING_H
+#define GUARD_SNAPSHOT_STORE_KNOWN_MISSING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,8 +13,8 @@
  * taken from them either. What is left is a collision whose first half was lost
  * before the second came, 2^-52 for who does not know the secret (hash.h).
  */
-#ifndef GUARD_SNAPSHOT_STORE_TWINS_H
-#define GUARD_SNAPSHOT_STORE_TWINS_H
+#ifndef GUARD_SNAPSHOT_STORE_REPLICAS_H
+#define GUARD_SNAPSHOT_STORE_REPLICAS_H
 
 #include "snapshot/store/store.h"
 

@@ -19,8 +19,8 @@
  * `lock`; one that was killed in between leaves nothing that is taken for a
  * store.
  */
-#ifndef GUARD_SNAPSHOT_STORE_FOLDER_H
-#define GUARD_SNAPSHOT_STORE_FOLDER_H
+#ifndef GUARD_SNAPSHOT_STORE_STORE_DIR_H
+#define GUARD_SNAPSHOT_STORE_STORE_DIR_H
 
 #include <stdbool.h>
 

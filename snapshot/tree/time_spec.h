@@ -16,8 +16,8 @@
  * of that day in, "14:30" all of that minute, because times are shown to the
  * minute and what is shown as 14:30 must be found by it.
  */
-#ifndef GUARD_SNAPSHOT_TREE_WHEN_H
-#define GUARD_SNAPSHOT_TREE_WHEN_H
+#ifndef GUARD_SNAPSHOT_TREE_TIME_SPEC_H
+#define GUARD_SNAPSHOT_TREE_TIME_SPEC_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  * optional feature of that name, else it is not known (an older store), and
  * what is missing when it is first written counts as gone.
  */
-#ifndef GUARD_SNAPSHOT_TREE_GONE_H
-#define GUARD_SNAPSHOT_TREE_GONE_H
+#ifndef GUARD_SNAPSHOT_TREE_TOMBSTONES_H
+#define GUARD_SNAPSHOT_TREE_TOMBSTONES_H
 
 #include "snapshot/store/store.h"
 

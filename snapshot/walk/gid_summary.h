@@ -4,8 +4,8 @@
  * one; who has to know where another one is can leave out looking at every file
  * then.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_GROUPS_H
-#define GUARD_SNAPSHOT_CRAWL_GROUPS_H
+#ifndef GUARD_SNAPSHOT_WALK_GID_SUMMARY_H
+#define GUARD_SNAPSHOT_WALK_GID_SUMMARY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * What cannot be read is no failure: `incomplete` and `why` say so. Failures
  * are the store's, and end the whole snapshot.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_READING_H
-#define GUARD_SNAPSHOT_CRAWL_READING_H
+#ifndef GUARD_SNAPSHOT_WALK_STABLE_READ_H
+#define GUARD_SNAPSHOT_WALK_STABLE_READ_H
 
 #include "snapshot/store/content.h"
 #include "snapshot/tree/tree.h"

@@ -14,8 +14,8 @@
  * The objects it names are in the store as long as the snapshot it was made
  * with is, or one with the same root tree: the caller compares seq and tree.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_STATCACHE_H
-#define GUARD_SNAPSHOT_CRAWL_STATCACHE_H
+#ifndef GUARD_SNAPSHOT_WALK_STATCACHE_H
+#define GUARD_SNAPSHOT_WALK_STATCACHE_H
 
 #include "base/meta.h"
 #include "snapshot/store/store.h"

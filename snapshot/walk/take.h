@@ -12,8 +12,8 @@
  * device, inode, type, size, mtime and ctime are equal and were not racy when
  * recorded. It is a cache: without it, everything is read.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_TAKE_H
-#define GUARD_SNAPSHOT_CRAWL_TAKE_H
+#ifndef GUARD_SNAPSHOT_WALK_TAKE_H
+#define GUARD_SNAPSHOT_WALK_TAKE_H
 
 #include "snapshot/walk/gid_summary.h"
 #include "snapshot/store/ingest_hint.h"

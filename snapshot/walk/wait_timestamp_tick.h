@@ -5,8 +5,8 @@
  * changed just after it, by a user who works on: nobody knows then what the
  * run began with.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_SETTLE_H
-#define GUARD_SNAPSHOT_CRAWL_SETTLE_H
+#ifndef GUARD_SNAPSHOT_WALK_WAIT_TIMESTAMP_TICK_H
+#define GUARD_SNAPSHOT_WALK_WAIT_TIMESTAMP_TICK_H
 
 /*
  * Returns when what was changed below a folder before the call looks older

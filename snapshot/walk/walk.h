@@ -9,8 +9,8 @@
  * take.c fills the first part of struct crawl and calls walk_run() and then
  * walk_run_done(), whatever the former said.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_H
+#define GUARD_SNAPSHOT_WALK_WALK_H
 
 #include <pthread.h>
 #include <stdatomic.h>

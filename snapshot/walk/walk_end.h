@@ -1,8 +1,8 @@
 /*
  * Ending a folder of the walk: its tree and its place in the new stat cache.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_END_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_END_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_END_H
+#define GUARD_SNAPSHOT_WALK_WALK_END_H
 
 #include "snapshot/walk/walk.h"
 

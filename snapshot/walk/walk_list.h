@@ -1,8 +1,8 @@
 /*
  * A folder of a walk: opening it, and the names in it that are wanted.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_LIST_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_LIST_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_LIST_H
+#define GUARD_SNAPSHOT_WALK_WALK_LIST_H
 
 #include "snapshot/walk/walk.h"
 

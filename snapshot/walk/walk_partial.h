@@ -3,8 +3,8 @@
  * to them, which are flagged as incomplete: nobody may take what they lack for
  * deleted.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_ONLY_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_ONLY_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_PARTIAL_H
+#define GUARD_SNAPSHOT_WALK_WALK_PARTIAL_H
 
 #include "snapshot/walk/walk.h"
 

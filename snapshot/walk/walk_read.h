@@ -3,8 +3,8 @@
  * read in batches or one by one. Small files go through the worker's reader
  * and are taken in later, by walk_read_collect() of the same worker.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_READ_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_READ_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_READ_H
+#define GUARD_SNAPSHOT_WALK_WALK_READ_H
 
 #include "snapshot/walk/walk.h"
 

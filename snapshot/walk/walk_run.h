@@ -1,8 +1,8 @@
 /*
  * The walk of a snapshot as a whole: see crawl.h.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_RUN_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_RUN_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_RUN_H
+#define GUARD_SNAPSHOT_WALK_WALK_RUN_H
 
 #include "snapshot/walk/walk.h"
 

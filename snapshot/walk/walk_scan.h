@@ -1,8 +1,8 @@
 /*
  * One folder of the walk: its names, and what they are.
  */
-#ifndef GUARD_SNAPSHOT_CRAWL_CRAWL_SCAN_H
-#define GUARD_SNAPSHOT_CRAWL_CRAWL_SCAN_H
+#ifndef GUARD_SNAPSHOT_WALK_WALK_SCAN_H
+#define GUARD_SNAPSHOT_WALK_WALK_SCAN_H
 
 #include "snapshot/walk/walk.h"
 
