@@ -121,6 +121,19 @@ check:
 check-built: all unit tools fuzz-targets
 	tests/lib/run-check $(BUILD) $(PROVE)
 
+# Some tests alone: make test T="conflicts test_pack"
+T =
+CHOSEN = $(notdir $(basename $(T)))
+test:
+	@test -n "$(T)" || { echo 'make test: name a test: make test' \
+		'T="conflicts test_pack"' >&2; exit 2; }
+	tests/install-deps check
+	+$(MAKE) --no-print-directory test-built
+
+test-built: all tools $(filter $(CHOSEN:%=$(BUILD)/tests/unit/%),$(UNIT_TESTS)) \
+		$(filter $(CHOSEN:fuzz_%=$(BUILD)/tests/fuzz/%),$(FUZZ_TARGETS))
+	@TESTS="$(CHOSEN)" tests/lib/run-check $(BUILD) $(PROVE)
+
 # Hours, not minutes: every point at which things can end or fail.
 crash:
 	tests/install-deps crash
@@ -233,6 +246,7 @@ help:
 	@echo 'make                build build/guard'
 	@echo 'make demo           see it work: wreck a project, get it back'
 	@echo 'make check          all tests, as root and as a plain user'
+	@echo 'make test           some tests alone: make test T="conflicts test_pack"'
 	@echo 'make crash          every kill point, failing call and power cut'
 	@echo 'make hostile        every attack, without guard and with it'
 	@echo 'make agents         real agents of the npm registry inside guard'
@@ -251,8 +265,9 @@ help:
 	@echo 'demo, check, crash, hostile, agents, lint, asan, fuzz, bench, vm install'
 	@echo 'missing Debian packages first, by apt-get as root or through sudo.'
 
-.PHONY: vm all unit tools demo check check-built crash hostile agents syntax lint \
-	bench asan asan-built fuzz fuzz-built fuzz-targets install uninstall clean help
+.PHONY: vm all unit tools demo check check-built test test-built crash hostile \
+	agents syntax lint bench asan asan-built fuzz fuzz-built fuzz-targets \
+	install uninstall clean help
 -include $(LIB_OBJECTS:.o=.d) $(BUILD)/obj/guard/main.d \
 	$(UNIT_TESTS:=.d) $(TOOLS:=.d) $(STORE_TOOLS:=.d) \
 	$(FUZZ_TARGETS:=.d) $(SYNTAX:=.d)

@@ -45,4 +45,32 @@ manifest "$HOME" >"$T/one"
 : >"$HOME/project/new"
 manifest "$HOME" >"$T/two"
 ok 'something new is no loss' contained "$T/one" "$T/two"
+
+# --- a check that fails prints where it is called ---
+cat >"$T/failing" <<'END'
+. /opt/guard/tests/lib/tap.sh
+is a b 'line 2'
+nested() {
+	for word in one two; do
+		no 'line 5' true
+	done
+	: 'a text of two
+	lines' && says "$out" 'line 8'
+}
+nested
+(exit 3)
+is $? 3 'the status before a check is kept'
+ok 'line 13' test \
+	-e /nowhere
+false || if :; then gives 1 'line 15' true; fi
+END
+sh "$T/failing" >"$T/failed"
+sed -n "s/^not ok [0-9]* - .*line /$(echo "$T/failing:" | sed 's|/|\\/|g')/p" \
+	"$T/failed" >"$T/wanted.lines"
+sed -n 's/^# at //p' "$T/failed" >"$T/at.lines"
+is "$(grep -c . "$T/at.lines")" 6 'every check that fails prints a line'
+is "$(cat "$T/at.lines")" "$(cat "$T/wanted.lines")" \
+	'the line of a check is right in functions, loops and lists'
+ok 'the status before a check is one of its arguments' \
+	grep -q '^ok .*the status before a check is kept$' "$T/failed"
 finish

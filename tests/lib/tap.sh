@@ -10,6 +10,8 @@
 #	is GOT WANTED				two texts
 #	finish					leftovers, the plan; last
 #
+# A check that fails prints the file and line of its call.
+#
 # Runs in the throw-away root of tests/lib/root.c only and looks for itself
 # whether it is there: every function that destroys something asks again.
 
@@ -34,6 +36,7 @@ must_be_inside
 
 tests=0
 failures=0
+called_at=
 todo=
 T=$(mktemp -d /var/tmp/tap.XXXXXX) || exit 99
 out=$T/out
@@ -68,6 +71,15 @@ flunk() {
 	[ -n "$todo" ] || failures=$((failures + 1))
 	echo "not ok $tests - $*$todo"
 	todo=
+	show_line
+}
+
+# called_at is an error message of the shell: "FILE: LINE: cd: ...", in bash
+# "FILE: line LINE: cd: ...".
+show_line() {
+	called_line=${called_at#"$0: "}
+	called_line=${called_line#line }
+	note "at ${0#/opt/guard/}:${called_line%%:*}"
 }
 
 show_output() {
@@ -355,3 +367,11 @@ reset_home() {
 	cp -a "/var/tmp/saved/$me/." "$HOME/"
 	cd "$HOME/project" || exit 99
 }
+
+# A check's caller: Debian's dash is built without LINENO, but its error messages
+# contain the absolute line of the failing command, in functions and loops too.
+# An alias is expanded where a check is called; the assignment before a command
+# is made after $? among the arguments has been expanded.
+for check in ok no gives says silent is flunk finish; do
+	alias $check="called_at=\$(cd /-/- 2>&1) $check"
+done
