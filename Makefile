@@ -108,14 +108,12 @@ tools: $(TOOLS) $(STORE_TOOLS)
 # The goals below install what they need first; the libraries' flags are
 # known only after that, hence the second make.
 demo:
-	tests/install-deps check
+	tests/install-deps demo
 	+$(MAKE) --no-print-directory all tools
 	GUARD=$(CURDIR)/$(BUILD)/guard tests/demo/run.sh
 
-# Where tools are missing that one test needs, that one is skipped.
 check:
 	tests/install-deps check
-	-tests/install-deps more
 	+$(MAKE) --no-print-directory check-built
 
 check-built: all unit tools fuzz-targets
@@ -182,7 +180,7 @@ vm:
 	tests/vm/run $(BUILD) $(VM)
 
 asan:
-	tests/install-deps check
+	tests/install-deps unit
 	+$(MAKE) --no-print-directory BUILD=build-asan HARDEN= asan-built \
 		CFLAGS='-O1 -g -fno-omit-frame-pointer \
 		-fsanitize=address,undefined -fno-sanitize-recover=all'

@@ -13,8 +13,24 @@
 #	crash_verb VERB		its command line; restores from $first
 #	crash_put_aside NAME, crash_put_back NAME
 #				project and state, with tap.sh
+#	crash_systems NAME...	the file systems that can be made: $systems
 #	crash_seed SEED		begins the row: $seed
 #	next N			$number is from 1 to N
+
+# tests/install-deps can install the tools on Debian; there the lack of one is a
+# failure.
+crash_systems() {
+	systems=
+	for fs; do
+		if command -v "mkfs.$fs" >/dev/null; then
+			systems="${systems:+$systems }$fs"
+		elif command -v apt-get >/dev/null; then
+			echo "Bail out! no mkfs.$fs: tests/install-deps crash"
+			exit 1
+		fi
+	done
+	[ "$systems" ] || skip_all "no mkfs of $*"
+}
 
 crash_project() {
 	mkdir -p src/deep gone/below both shut 'odd

@@ -280,12 +280,7 @@ some_of_them() {
 
 systems=here
 if [ "$kind" = power ]; then
-	systems=
-	for fs in ext4 xfs; do
-		! command -v mkfs.$fs >/dev/null ||
-			systems="${systems:+$systems }$fs"
-	done
-	[ "$systems" ] || skip_all 'no mkfs.ext4, no mkfs.xfs'
+	crash_systems ext4 xfs
 	truncate -s 320M "$T/work.img"
 	mkfs.ext4 -q -F "$T/work.img" 2>/dev/null
 	mount -o loop "$T/work.img" "$T/m" 2>/dev/null ||

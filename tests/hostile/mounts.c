@@ -287,7 +287,8 @@ static const struct attack table[] = {
 		  "sh -c ': >>/proc/sys/kernel/core_pattern'"},
 	{"P32b", "nested: bubblewrap inside works", "-", PROOF_WORKS, "user",
 	 "--nested",
-	 .shell = "command -v bwrap >/dev/null || exit 77; "
+	 .shell = "command -v bwrap >/dev/null || "
+		  "{ echo bwrap is not installed; exit 77; }; "
 		  "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all "
 		  "true"},
 	{"P35", "the working folder is inside", "mounts", PROOF_WORKS,

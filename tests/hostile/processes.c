@@ -259,7 +259,8 @@ static const struct attack table[] = {
 	{"C06", "change guard's program through /proc/1/exe", "not dumpable",
 	 PROOF_CLAIM, "root", .play = exe_of_pid1},
 	{"P43", "debuggers work on own processes", "-", PROOF_WORKS,
-	 .shell = "command -v strace >/dev/null || exit 77; "
+	 .shell = "command -v strace >/dev/null || "
+		  "{ echo strace is not installed; exit 77; }; "
 		  "strace -f -o /dev/null true"},
 	{0},
 };

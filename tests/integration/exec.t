@@ -152,7 +152,7 @@ done
 gives 0 'the process for a visitor, seen from the run' \
 	guard exec "$run" -- sh -c "$(cat "$T/spy")"
 is "$(cat "$out")" 'found 2' 'shows nothing and lets nobody in'
-if command -v gdb >/dev/null; then
+if needs 'a debugger' gdb; then
 	pid=$(in_run 'for p in /proc/[0-9]*; do
 		[ "$(cat $p/comm)" != guard ] || [ $p = /proc/1 ] ||
 		[ $p = /proc/$PPID ] || echo ${p#/proc/}; done')

@@ -115,8 +115,11 @@ touch -h -d '2011-01-01 00:00:00.5 UTC' long-link
 setfattr -n user.plain -v value new/big
 setfattr -n 'user.a=b%c' -v 0x000a3d00ff new/big
 setfattr -n user.folder -v x new/empty-folder
-setfacl -m u:12:rx,g:13:w new/old
-setfacl -d -m u:12:rwx new/empty-folder
+# A plain user's run maps no id but his own.
+uid=12 gid=13
+[ "$(id -u)" -eq 0 ] || { uid=$(id -u); gid=$(id -g); }
+setfacl -m u:$uid:rx,g:$gid:w new/old
+setfacl -d -m u:$uid:rwx new/empty-folder
 echo two >>.git/description
 EOF
 ok 'a run of all kinds of changes' guard run -q --ro "$HOME/change" -- \

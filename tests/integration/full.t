@@ -6,11 +6,7 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
-if [ ! -d /images/room ]; then
-	skip "no disk to fill: $(cat /images/room.why 2>/dev/null ||
-		echo 'only root can mount one')"
-	finish
-fi
+has_image room || finish
 base=/images/room/$me
 state=$base/state
 GUARD_HOME=$state

@@ -5,8 +5,9 @@
 # shellcheck source=tests/lib/tap.sh
 . "${0%/*}/../lib/tap.sh"
 
-if ! command -v bindfs >/dev/null || [ ! -r /dev/fuse ]; then
-	skip 'there is no bindfs or no /dev/fuse'
+needs 'a FUSE file system' bindfs || finish
+if [ ! -r /dev/fuse ]; then
+	skip 'no /dev/fuse here'
 	finish
 fi
 # A plain user mounts in a namespace of his own.

@@ -27,7 +27,7 @@ gives 0 'what is hidden cannot be uncovered there' \
 gives 0 'nor the switches of the kernel' \
 	guard run -q --nested -- unshare -Urmpf sh -c '
 	mount -t proc p /proc; ! true 2>/dev/null >>/proc/sys/kernel/core_pattern'
-if command -v bwrap >/dev/null; then
+if needs 'bubblewrap inside of a run' bwrap; then
 	gives 0 'bubblewrap' guard run -q --nested -- bwrap --bind / / \
 		--dev /dev --unshare-user --unshare-pid --unshare-net sh -c \
 		'touch inside && ! cat ~/.ssh/id'
@@ -46,8 +46,6 @@ if command -v bwrap >/dev/null; then
 		guard run -q "$@" --nested -- bwrap --ro-bind / / --dev /dev \
 		--proc /proc --unshare-all sh -c \
 		'! true 2>/dev/null >>/proc/sys/kernel/core_pattern'
-else
-	skip 'bubblewrap is not installed'
 fi
 
 # --- guard as root of a namespace that knows one id ---

@@ -25,7 +25,7 @@ says "$err" 'host, private or none'
 if ! command -v pasta >/dev/null; then
 	gives 125 'without pasta it is refused' guard run --net private -- true
 	says "$err" 'apt install passt'
-	skip 'pasta is not installed (Debian package passt)'
+	needs 'a private network' pasta
 	finish
 fi
 if [ -z "${GUARD_TEST_NETWORK:-}" ] || ! (: <>/dev/net/tun) 2>/dev/null; then

@@ -50,17 +50,6 @@ place() {
 	cd /
 }
 
-# there NAME: a file system of the images, or a skip with the reason
-there() {
-	[ ! -d "/images/$1" ] || return 0
-	if [ -e "/images/$1.why" ]; then
-		skip "$1: $(head -n 1 "/images/$1.why")"
-	else
-		skip "$1: only root can mount it"
-	fi
-	return 1
-}
-
 # --- names ---
 long=$(printf '%0150d' 7)
 for name in 'with a space' 'comma,colon:back\slash' "quote'\"\$HOME" \
@@ -95,7 +84,7 @@ is "$(cat "$out")" "$HOME/data/linked-to/folder" 'is not passed on'
 
 # --- file systems, and the state on the same one, then on another ---
 for kind in ext4 xfs btrfs; do
-	there $kind || continue
+	has_image $kind || continue
 	make_project "/images/$kind/project"
 	place "$kind" "/images/$kind/project"
 	(
@@ -138,7 +127,7 @@ find . -mindepth 1 \( -type d -printf '%P %y %m %T@\n' \) -o \
 find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
 END
 for kind in xfs btrfs; do
-	there $kind || continue
+	has_image $kind || continue
 	GUARD_HOME=/images/$kind/state
 	export GUARD_HOME
 	mkdir -p "$HOME/big/old/deep"
@@ -239,7 +228,7 @@ guard discard -q -y >/dev/null 2>&1
 cd /
 
 # --- where a run is possible, and an apply is not ---
-if there squashfs; then
+if has_image squashfs; then
 	cd /images/squashfs || exit 99
 	gives 0 'squashfs: a run' guard run --ro "$T/work" -- sh "$T/work"
 	says "$err" 'on a read-only file system'
@@ -250,7 +239,7 @@ if there squashfs; then
 	says "$out" '+more'
 	gives 0 'squashfs: nothing is left half done' guard discard -q -y
 fi
-if there fuse; then
+if has_image fuse; then
 	cd /images/fuse || exit 99
 	gives 0 'FUSE: a run' guard run -q --ro "$T/work" -- sh "$T/work"
 	listed FUSE
@@ -262,7 +251,7 @@ if there fuse; then
 	is "$(cat one folder/two)" "$(printf 'one\ntwo')" 'FUSE: as before'
 	gives 0 'FUSE: dropped' guard discard -q -y
 fi
-if there overlay; then
+if has_image overlay; then
 	cd /images/overlay || exit 99
 	gives 0 'overlay: a run' guard run -q --ro "$T/work" -- sh "$T/work"
 	listed overlay
@@ -291,7 +280,7 @@ bytes_free() {
 	done
 }
 for kind in xfs btrfs; do
-	there $kind || continue
+	has_image $kind || continue
 	mkdir -p "/images/$kind/$uid-shared"
 	cd "/images/$kind/$uid-shared" || exit 99
 	head -c 16000000 /dev/urandom >bytes
@@ -313,7 +302,7 @@ done
 mkdir -p "$HOME/plain"
 cd "$HOME/plain" || exit 99
 for kind in fuse overlay; do
-	there $kind || continue
+	has_image $kind || continue
 	gives 125 "$kind: no place for the state" \
 		env GUARD_HOME=/images/$kind/state guard run -- true
 	says "$err" 'put it elsewhere'

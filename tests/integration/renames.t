@@ -81,19 +81,15 @@ inside_run 'over what was deleted before' 'rm -r other && mv tree other &&
 	[ "$(ls other)" = "$(printf "a\nclosed\ndangling\npipe\nsparse")" ]'
 inside_run 'as a path, with slashes' 'mv ./tree/// "$PWD/one/../moved/" &&
 	[ -e moved/a/file ] && [ ! -e tree ]'
-if command -v python3 >/dev/null; then
+if needs 'os.rename of Python' python3; then
 	inside_run 'os.rename of Python' '
 		python3 -c "import os; os.rename(\"tree\", \"moved\")" &&
 		[ -e moved/a/file ]'
-else
-	skip 'no python3'
 fi
-if command -v node >/dev/null; then
+if needs 'fs.renameSync of node' node; then
 	inside_run 'fs.renameSync of node' '
 		node -e "fs.renameSync(\"tree\", \"moved\")" &&
 		[ -e moved/a/file ]'
-else
-	skip 'no node'
 fi
 
 # --- what the kernel says stays what is said ---

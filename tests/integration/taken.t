@@ -159,7 +159,7 @@ os.stat("1", dir_fd=fds[0])
 open(sys.argv[1] + "/held", "w").write(str(status))
 open(sys.argv[1] + "/let-go").read()
 END
-if command -v python3 >/dev/null; then
+if needs 'a directory that a process holds' python3; then
 	mkfifo "$T/let-go"
 	[ ! -d many ] || rm -r many
 	python3 "$T/hold" "$T" guard run -q -- \
@@ -174,7 +174,5 @@ if command -v python3 >/dev/null; then
 	no 'it is a copy' test "$(number many)" = "$before"
 	echo >"$T/let-go"
 	wait $holder
-else
-	note 'no python3: nobody holds a folder'
 fi
 finish

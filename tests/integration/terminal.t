@@ -19,12 +19,6 @@ printf "PS1='in> '\nbind 'set enable-bracketed-paste off'\n" >inrc
 TERM=xterm
 export TERM
 
-have() {
-	command -v "$1" >/dev/null 2>&1 && return
-	skip "$2: there is no $1"
-	return 1
-}
-
 # play WHAT: the script on stdin, at an interactive shell of the user's that
 # waits at its prompt. Besides what pty knows:
 #	run CMD		guard run -q -- CMD
@@ -233,7 +227,7 @@ gone sleep
 bye
 END
 
-if have less 'less'; then
+if needs 'less' less; then
 	play 'less: in a run, and behind one' <<'END'
 run less lines
 < 23\r\n
@@ -251,7 +245,7 @@ bye
 END
 fi
 
-if have vi 'vi'; then
+if needs 'vi' vi; then
 	play 'vi: insert, write, stop, go on, quit' <<'END'
 > guard run -- vi -u NONE -N note\r
 < New
@@ -276,7 +270,7 @@ END
 fi
 
 # A sleep that has not begun when Ctrl-C comes is not cut short: many of them.
-if have python3 'python prompt' && /usr/bin/python3 -c '' 2>/dev/null; then
+if needs 'python prompt' python3; then
 	play 'a python prompt' <<'END'
 run /usr/bin/python3 -q
 < >>>
@@ -296,7 +290,7 @@ bye
 END
 fi
 
-if have node 'a program that draws' && node -e '' 2>/dev/null; then
+if needs 'a program that draws' node; then
 	cat >tui.js <<'END'
 process.stdout.write('\x1b[?1049h\x1b[2J\x1b[?25l');
 process.stdin.setRawMode(true);
@@ -331,7 +325,7 @@ bye
 END
 fi
 
-if have tmux 'tmux'; then
+if needs 'tmux' tmux; then
 	play 'tmux in a run' <<'END'
 run tmux -f /dev/null new-session bash --rcfile inrc -i
 < in>

@@ -8,6 +8,8 @@
 #						$out and $err are files
 #	says FILE TEXT / silent FILE TEXT	fixed text in it or not
 #	is GOT WANTED				two texts
+#	needs WHAT TOOL...			whether the tools are installed
+#	skip WHY				a check that cannot run here
 #	finish					leftovers, the plan; last
 #
 # A check that fails prints the file and line of its call.
@@ -173,6 +175,33 @@ is() {
 skip() {
 	tests=$((tests + 1))
 	echo "ok $tests # SKIP $*"
+}
+
+# needs WHAT TOOL...: whether these tools are installed. tests/install-deps can
+# install them on Debian, so a missing one is a failure there.
+needs() {
+	what=$1
+	shift
+	for tool; do
+		! command -v "$tool" >/dev/null || continue
+		if command -v apt-get >/dev/null; then
+			flunk "$what: $tool is missing: tests/install-deps check"
+		else
+			skip "$what: $tool is not installed"
+		fi
+		return 1
+	done
+}
+
+# has_image NAME: whether the file system of tests/lib/with-images is mounted.
+has_image() {
+	[ ! -d "/images/$1" ] || return 0
+	why=$(head -n 1 "/images/$1.why" 2>/dev/null)
+	case $why in
+	*' is not installed') needs "$1" "${why%% *}" ;;
+	*) skip "$1: ${why:-only root can mount it}" ;;
+	esac
+	return 1
 }
 
 # Whether a file system can hold the layer of a run: tmpfs since Linux 6.6.
@@ -372,6 +401,7 @@ reset_home() {
 # contain the absolute line of the failing command, in functions and loops too.
 # An alias is expanded where a check is called; the assignment before a command
 # is made after $? among the arguments has been expanded.
-for check in ok no gives says silent is flunk finish; do
+for check in ok no gives says silent is flunk needs has_image \
+	finish; do
 	alias $check="called_at=\$(cd /-/- 2>&1) $check"
 done

@@ -28,6 +28,7 @@
 #include "base/record.h"
 #include "base/dirtree.h"
 #include "tests/unit/folderbox.h"
+#include "tests/unit/skip.h"
 
 static int tear_down(void **state)
 {
@@ -317,7 +318,7 @@ static void xattrs_are_made_equal(void **state)
 	xattrs_add(&x, "user.a", "", 0);
 	assert_string_equal(x.items[0].name, "user.a");
 	if (xattrs_set(fd, &x, &err) == -ENOTSUP)
-		skip(); /* no xattrs of users on this file system */
+		skip_because("no user xattrs on this file system");
 	assert_int_equal(xattrs_get(box->fd, "f", &got, &err), 0);
 	assert_true(xattrs_equal(&x, &got));
 	assert_int_equal(xattrs_remove_prefix(&x, "user.b"), 1);
@@ -367,7 +368,7 @@ static void xattrs_are_the_same_without_listxattrat(void **state)
 	fd = openat(box->fd, "f", O_RDWR | O_CLOEXEC);
 	xattrs_add(&want, "user.a", "1", 1);
 	if (xattrs_set(fd, &want, &err) == -ENOTSUP)
-		skip(); /* no xattrs of users on this file system */
+		skip_because("no user xattrs on this file system");
 	for (i = 0; i < 2; i++) {
 		pid_t pid = fork();
 

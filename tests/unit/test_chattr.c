@@ -1,4 +1,5 @@
 /* The flags of chattr(1): recorded, kept by the stat cache, written down. */
+#include "tests/unit/skip.h"
 #include "tests/unit/snapbox.h"
 
 #include "base/chattr.h"
@@ -17,7 +18,7 @@ static void set(struct box *box, const char *name, uint32_t flags)
 	auto_close int fd = open_it(box, name);
 
 	if (chattr_write(fd, flags, flags) < 0)
-		skip(); /* not known here */
+		skip_because("the file system has no such flag");
 }
 
 static void take_cached(struct box *box, struct snapshot *ret)

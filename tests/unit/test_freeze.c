@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "guard/sandbox/limits/freezer.h"
+#include "tests/unit/skip.h"
 
 /* What the processes of a stand-in for a run do, seen by the test. */
 struct shared {
@@ -328,8 +329,7 @@ static void a_run_with_a_group_is_frozen_by_that(void **state)
 	(void)state;
 	if (!make_group()) {
 		remove_groups();
-		print_message("# no control group can be made here\n");
-		skip();
+		skip_because("no control group can be created");
 	}
 	assert_int_equal(set_up((void **)&r), 0);
 	assert_true(move_to(groups));

@@ -6,6 +6,7 @@
 
 #include "overlay/layers_private.h"
 #include "overlay/mount.h"
+#include "tests/unit/skip.h"
 
 #define OTHER_GROUP 4321
 
@@ -418,10 +419,8 @@ static void test_other_groups(void **state)
 	pid_t pid;
 
 	(void)state;
-	if (geteuid() != 0) {
-		print_message("# only root can be in another group at will\n");
-		skip();
-	}
+	if (geteuid() != 0)
+		skip_because("only root can join another group");
 	lab_open(&lab, "p");
 	assert_int_equal(mkdirat(lab.project_fd, "shared", 0755), 0);
 	assert_int_equal(lab_file(lab.project_fd, "shared/file", "text"), 0);

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "tests/unit/skip.h"
 #include "tests/unit/snapbox.h"
 
 #include "snapshot/maintain/prune.h"
@@ -187,10 +188,8 @@ static void in_namespace(struct box *box, void (*run)(struct box *box))
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-		print_message("# no user namespaces here\n");
-		skip();
-	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip_because("user namespaces are not permitted");
 	assert_int_equal(status, 0);
 }
 

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "snapshot/store/ring.h"
 #include "tests/unit/folderbox.h"
+#include "tests/unit/skip.h"
 
 #define FILES 500
 
@@ -121,10 +122,8 @@ static void many_files_are_read_by_io_uring(void **state)
 {
 	struct folder_box *box = *state;
 
-	if (!have_ring()) {
-		print_message("# no io_uring on this machine\n");
-		skip();
-	}
+	if (!have_ring())
+		skip_because("no io_uring on this machine");
 	make_files(box);
 	read_all(box, 1, false, true);
 	read_all(box, 32, false, true);

@@ -32,6 +32,7 @@
 #include "base/mem.h"
 #include "base/dirtree.h"
 #include "guard/sandbox/sandbox.h"
+#include "tests/unit/skip.h"
 
 #undef fail
 #include <cmocka.h>
@@ -839,7 +840,7 @@ static void a_bind_mount_of_a_hidden_folder_is_hidden(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		skip_because("only root can mount");
 	dir = make_tree();
 	real = realpath(dir, NULL);
 	secret = mem_printf("%s/secret", real);

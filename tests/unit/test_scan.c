@@ -5,6 +5,7 @@
 #include "base/beneath.h"
 #include "base/codec.h"
 #include "overlay/whiteout.h"
+#include "tests/unit/skip.h"
 
 /* ---- what single changes look like ---- */
 
@@ -247,8 +248,7 @@ static void test_private_xattrs(void **state)
 	got = lab_run(&lab, do_private, NULL);
 	if (got == 50) {
 		lab_close(&lab);
-		print_message("# this kernel escapes no xattrs\n");
-		skip();
+		skip_because("the kernel does not escape xattrs");
 	}
 	assert_int_equal(got, 0);
 	/* Nothing in d counts as deleted: the mark is the run's own, and goes
@@ -294,7 +294,7 @@ static void test_owned_by_others(void **state)
 	(void)state;
 	if (geteuid() == 0 || fstatat(lower, "skel", &st, 0) < 0 ||
 	    st.st_uid == geteuid())
-		skip();
+		skip_because("needs a directory of another user");
 	lab_open(&lab, "p");
 	assert_int_equal(mkdirat(lab.upper_fd, "skel", st.st_mode & 0777), 0);
 	assert_false(lists_skel(&lab, lower));

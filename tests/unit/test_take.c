@@ -1,4 +1,5 @@
 /* Snapshots of folders that are hard, move, or hide. */
+#include "tests/unit/skip.h"
 #include "tests/unit/snapbox.h"
 
 #include <linux/magic.h>
@@ -252,10 +253,8 @@ static void test_owners_and_capabilities_are_kept(void **state)
 	struct err err;
 	char path[128];
 
-	if (geteuid() != 0) {
-		print_message("# only root may give files away\n");
-		skip();
-	}
+	if (geteuid() != 0)
+		skip_because("only root can change an owner");
 	write_text(box, "theirs", "bytes");
 	assert_return_code(fchownat(box->root_fd, "theirs", 1777, 1000, 0),
 			   errno);
@@ -331,7 +330,7 @@ static void test_what_is_known_is_not_read(void **state)
 	/* Where a store through a mapping is never seen nothing is known. */
 	assert_return_code(fstatfs(box->root_fd, &fs), errno);
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == OVERLAYFS_SUPER_MAGIC)
-		skip();
+		skip_because("no stat cache on this file system");
 	write_text(box, "known", "old");
 	write_text(box, "other", "old");
 	assert_int_equal(meta_get(box->root_fd, "known", &m), 0);
@@ -1130,10 +1129,8 @@ static void test_mounts_are_noted_and_not_entered(void **state)
 		_exit(check_mounts(box));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77) {
-		print_message("needs root: no mounts for a plain user\n");
-		skip();
-	}
+	if (WEXITSTATUS(status) == 77)
+		skip_because("only root can mount");
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 

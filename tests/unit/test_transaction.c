@@ -1,6 +1,7 @@
 /*
  * A transaction: all of it or nothing, whatever fails and wherever it ends.
  */
+#include "tests/unit/skip.h"
 #include "tests/unit/transactionbox.h"
 
 #include <linux/fs.h>
@@ -689,10 +690,8 @@ static void names_a_folder_that_cannot_be_written(void **state)
 	struct plan plan = {0};
 	struct err err;
 
-	if (geteuid() == 0) {
-		print_message("# skipped as root: he may write anywhere\n");
-		skip();
-	}
+	if (geteuid() == 0)
+		skip_because("root can write everywhere");
 	dir = path_join(b->project, "quiet");
 	assert_return_code(chmod(dir, 0555), errno);
 	put_time(AT_FDCWD, dir, 1600000000);

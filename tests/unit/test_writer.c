@@ -20,6 +20,7 @@
 #include "snapshot/store/ringimpl.h"
 #include "snapshot/store/stream.h"
 #include "snapshot/store/writer.h"
+#include "tests/unit/skip.h"
 
 /* cmocka has a fail() too. */
 #undef fail
@@ -145,8 +146,7 @@ static void need_ring(void)
 {
 	if (have_ring())
 		return;
-	print_message("# no io_uring on this machine\n");
-	skip();
+	skip_because("no io_uring on this machine");
 }
 
 /* --- writing --- */
