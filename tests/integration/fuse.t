@@ -35,7 +35,7 @@ mounted() {
 }
 mounted "$HOME/real" "$HOME/fuse" || exit 99
 mounted "$HOME/other" "$HOME/app/inner" || exit 99
-mounts_before=$(cat /proc/self/mountinfo)
+mounts_before=$(mounts)
 
 cat >"$T/work" <<'END'
 set -e
@@ -118,5 +118,5 @@ for at in "$HOME/fuse" "$HOME/app/inner"; do
 done
 # shellcheck disable=SC2086 # a list
 wait ${servers:-}
-mounts_before=$(cat /proc/self/mountinfo)
+mounts_before=$(mounts)
 finish

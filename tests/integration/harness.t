@@ -46,6 +46,18 @@ manifest "$HOME" >"$T/one"
 manifest "$HOME" >"$T/two"
 ok 'something new is no loss' contained "$T/one" "$T/two"
 
+# --- mounts that a test leaves ---
+now=$mounts_before
+mounts_before=$(printf '%s\n' "$now" | grep -v ' /small$')
+is "$(changed_mounts)" "left: $(printf '%s\n' "$now" | grep ' /small$')" \
+	'a new mount is left'
+mounts_before="$now
+998 0:99 /etc/group
+999 0:99 /small/inner"
+is "$(changed_mounts)" 'gone: 999 0:99 /small/inner' \
+	"only a mount in the machine's directories may go"
+mounts_before=$now
+
 # --- a check that fails prints where it is called ---
 cat >"$T/failing" <<'END'
 . /opt/guard/tests/lib/tap.sh

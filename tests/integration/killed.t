@@ -30,7 +30,7 @@ for dir in /proc/[0-9]*; do
 done
 settle
 is "$(others)" '' 'nothing of the run is left'
-is "$(cat /proc/self/mountinfo)" "$mounts_before" 'nothing is mounted'
+is "$(changed_mounts)" '' 'nothing is mounted'
 gives 0 'the status afterwards' guard status
 says "$out" interrupted
 gives 0 'the layer is intact' guard diff

@@ -39,7 +39,7 @@ mkdir data/sub data/cold
 echo warm >data/sub/warm
 mount -t tmpfs cold data/cold || exit 99
 echo ice >data/cold/ice
-mounts_before=$(cat /proc/self/mountinfo)
+mounts_before=$(mounts)
 
 # --- in the project ---
 cat >"$T/work" <<'END'
@@ -193,5 +193,5 @@ for at in "$HOME/.cache" "$HOME/mnt" "$HOME/other/inner" \
 	"$HOME/app/data/cold" "$HOME/app/data" "$HOME/app/bound"; do
 	umount "$at" || flunk "umount $at"
 done
-mounts_before=$(cat /proc/self/mountinfo)
+mounts_before=$(mounts)
 finish
