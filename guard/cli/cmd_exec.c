@@ -54,7 +54,8 @@ static int exec_in_live_run(const struct session *s,
 	char **env =
 		sandbox_environ_exec((const char *const *)v->env, terminal);
 	struct sandbox *sb = NULL;
-	struct sandbox_result result = {.end = SANDBOX_LOST};
+	/* With the run's pid 1 the kernel kills all its processes. */
+	struct sandbox_result result = {.end = SANDBOX_LOST, .code = SIGKILL};
 	int got = exec_client_start(
 		s->fd,
 		&(struct exec_request){
