@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/fd.h"
 #include "snapshot/store/hash.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 static const unsigned char public_secret[SECRET_LEN] = {
 	0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c,

@@ -4,7 +4,7 @@
 #ifndef GUARD_TESTS_UNIT_PLANTELL_H
 #define GUARD_TESTS_UNIT_PLANTELL_H
 
-#include "tests/unit/planbox.h"
+#include "tests/unit/plan_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 

@@ -31,7 +31,7 @@
 #include "snapshot/store/ring.h"
 #include "snapshot/store/ringimpl.h"
 #include "snapshot/store/store.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 struct box {
 	char dir[64]; /* a folder of the test's own */

@@ -14,7 +14,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "guard/action.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 static void expect_last(int fd, const char *kind, const char *run)
 {

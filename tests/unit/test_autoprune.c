@@ -1,6 +1,6 @@
 /* guard/retention/autoprune.c: old snapshots go by themselves, and what does
  * not. */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "guard/retention/autoprune.h"
 #include "guard/retention/pins.h"

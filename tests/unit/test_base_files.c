@@ -27,7 +27,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/dirtree.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
 
 static int tear_down(void **state)

@@ -3,7 +3,7 @@
  * times tell that nobody was at them, their bytes are not read, and whatever
  * somebody does up to the rename is seen all the same.
  */
-#include "tests/unit/transactionbox.h"
+#include "tests/unit/transaction_fixture.h"
 
 #include <linux/magic.h>
 #include <sys/mman.h>

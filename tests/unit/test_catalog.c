@@ -1,5 +1,5 @@
 /* The catalog: snapshots are there whole or not at all, and can be found. */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include <sys/wait.h>
 #include <time.h>

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "guard/changes.h"
 #include "snapshot/store/content.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 struct place {
 	struct folder_box box;

@@ -1,9 +1,9 @@
 /* The flags of chattr(1): recorded, kept by the stat cache, written down. */
 #include "tests/unit/skip.h"
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "base/chattr.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 static int open_it(struct box *box, const char *name)
 {

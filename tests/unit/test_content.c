@@ -19,7 +19,7 @@
 #include "snapshot/store/chunk.h"
 #include "snapshot/store/chunklist.h"
 #include "snapshot/store/content.h"
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 static int new_file(const struct box *box)
 {

@@ -1,12 +1,13 @@
 /* guard/sandbox/filter/copytree.c, mend.c: what a renamed folder's files are
- * made of. What a layer does about it is in tests/integration/renames.t. */
+ * made of. What a layer does about it is in tests/integration/rename-exdev.t.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "guard/sandbox/filter/copytree.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
 
 #define LATER (time(NULL) + 1000)

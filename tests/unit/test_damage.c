@@ -8,14 +8,14 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/walk/statcache.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/store/mapping.h"
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 /* What happens beside the walk: before the n-th statx this file is cut. */
 static struct {

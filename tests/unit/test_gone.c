@@ -1,12 +1,12 @@
 /* Snapshots whose files are gone: by prune, or by somebody's hand. */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
 #include "snapshot/maintain/undelete.h"
 #include "snapshot/store/hash.h"
 #include "snapshot/tree/tombstones.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 #define DAYS ((int64_t)24 * 3600)
 

@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "overlay/change_list.h"
 #include "overlay/scan.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 static struct folder_box box;
 static int root; /* the layer in it */

@@ -2,9 +2,9 @@
  * A store that an older guard wrote, checked in: it is read, whole and right,
  * and work on it goes on.
  */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 #include "tests/unit/storemodel.h"
 
 #define FIXTURE "tests/data/oldstore"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/skip.h"
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
@@ -21,7 +21,7 @@
 #include "snapshot/store/hash.h"
 #include "snapshot/store/packformat.h"
 #include "snapshot/store/ringimpl.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 /* ---- no locks ---- */
 

@@ -1,4 +1,4 @@
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "restore/transaction.h"
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/purge.h"
@@ -14,7 +14,7 @@
 #include "snapshot/store/storeimpl.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 #define DAY ((int64_t)24 * 3600)
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/walk/take.h"
 #include "tests/unit/calls.h"

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/maintain/prune.h"
 #include "snapshot/maintain/repair.h"
@@ -12,7 +12,7 @@
 #include "snapshot/store/packformat.h"
 #include "tests/unit/calls.h"
 #include "tests/unit/collision.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 struct seen {
 	struct buf lost; /* "2 a\n" */

@@ -2,7 +2,7 @@
  * The run's result: base with the changes of its layer, against a folder that
  * was made by plain calls to be what the run saw.
  */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include <sys/xattr.h>
 

@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "snapshot/store/ring.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 #include "tests/unit/skip.h"
 
 #define FILES 500

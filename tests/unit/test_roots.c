@@ -2,7 +2,7 @@
  * A transaction over two folders: both or neither, wherever it ends.
  */
 #pragma GCC diagnostic ignored "-Wunused-function"
-#include "tests/unit/transactionbox.h"
+#include "tests/unit/transaction_fixture.h"
 
 #include <sys/stat.h>
 

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "guard/retention/pins.h"
 #include "guard/retention/settings.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 #define DAY ((int64_t)24 * 3600)
 

@@ -1,5 +1,5 @@
 /* The stat cache: what fits is used, all else is as if it was not there. */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/walk/statcache.h"
 

@@ -1,6 +1,6 @@
 /* Snapshots of folders that are hard, move, or hide. */
 #include "tests/unit/skip.h"
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include <linux/magic.h>
 #include <pthread.h>

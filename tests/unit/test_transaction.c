@@ -2,7 +2,7 @@
  * A transaction: all of it or nothing, whatever fails and wherever it ends.
  */
 #include "tests/unit/skip.h"
-#include "tests/unit/transactionbox.h"
+#include "tests/unit/transaction_fixture.h"
 
 #include <linux/fs.h>
 #include <linux/magic.h>

@@ -1,5 +1,5 @@
 /* Trees: what goes in comes out, and nothing else ever does. */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/tree/tree.h"
 

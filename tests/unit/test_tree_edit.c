@@ -1,7 +1,7 @@
 /* The editor of a tree: what a run of random edits leaves, and how its work
  * grows with their number. */
 /* link: -Wl,--wrap=memmove -Wl,--wrap=mem_strndup */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/tree/tree.h"
 

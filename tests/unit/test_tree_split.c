@@ -1,7 +1,7 @@
 /* The trees of huge folders: read and written as one, stored in parts. */
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 #define HUGE 20000
 

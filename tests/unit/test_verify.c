@@ -2,10 +2,10 @@
  * is written or brings it down. */
 #include <sys/mman.h>
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "snapshot/store/packformat.h"
-#include "tests/unit/keepbox.h"
+#include "tests/unit/keep_fixture.h"
 
 /* Two snapshots that share all but one file. */
 static void fill(struct box *box)

@@ -6,10 +6,10 @@
  *
  * Include it once.
  */
-#ifndef GUARD_TESTS_UNIT_TRANSACTIONBOX_H
-#define GUARD_TESTS_UNIT_TRANSACTIONBOX_H
+#ifndef GUARD_TESTS_UNIT_TRANSACTION_FIXTURE_H
+#define GUARD_TESTS_UNIT_TRANSACTION_FIXTURE_H
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -2,8 +2,8 @@
  * A folder of the test's own with an open store in it: what the tests of
  * trees, snapshots and the stat cache stand on. Each test gets a fresh one.
  */
-#ifndef GUARD_TESTS_UNIT_SNAPBOX_H
-#define GUARD_TESTS_UNIT_SNAPBOX_H
+#ifndef GUARD_TESTS_UNIT_SNAP_FIXTURE_H
+#define GUARD_TESTS_UNIT_SNAP_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "base/path.h"
 #include "base/dirtree.h"
 #include "snapshot/store/store.h"
-#include "tests/unit/folderbox.h"
+#include "tests/unit/directory_fixture.h"
 
 struct box {
 	char dir[64];

@@ -3,8 +3,8 @@
  * no more takes folder_box_setup() and folder_box_teardown() as they are:
  * *state is the struct folder_box then.
  */
-#ifndef GUARD_TESTS_UNIT_FOLDERBOX_H
-#define GUARD_TESTS_UNIT_FOLDERBOX_H
+#ifndef GUARD_TESTS_UNIT_DIRECTORY_FIXTURE_H
+#define GUARD_TESTS_UNIT_DIRECTORY_FIXTURE_H
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -13,10 +13,10 @@
  * attribute user.x, '^' for a file capability, other attributes in braces:
  * "f #1[4755]@7!+^{user.y=1,user.z=2}bin=x".
  */
-#ifndef GUARD_TESTS_UNIT_PLANBOX_H
-#define GUARD_TESTS_UNIT_PLANBOX_H
+#ifndef GUARD_TESTS_UNIT_PLAN_FIXTURE_H
+#define GUARD_TESTS_UNIT_PLAN_FIXTURE_H
 
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 #include "restore/plan/plan.h"
 #include "snapshot/store/content.h"

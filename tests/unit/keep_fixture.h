@@ -2,8 +2,8 @@
  * For the tests of verify, prune and repair: small projects, snapshots of
  * them with plain copies as the oracle, and damage done on purpose.
  */
-#ifndef GUARD_TESTS_UNIT_KEEPBOX_H
-#define GUARD_TESTS_UNIT_KEEPBOX_H
+#ifndef GUARD_TESTS_UNIT_KEEP_FIXTURE_H
+#define GUARD_TESTS_UNIT_KEEP_FIXTURE_H
 
 #include <sys/mman.h>
 #include <sys/xattr.h>
@@ -11,7 +11,7 @@
 #include "snapshot/walk/take.h"
 #include "snapshot/maintain/verify.h"
 #include "snapshot/store/content.h"
-#include "tests/unit/snapbox.h"
+#include "tests/unit/snap_fixture.h"
 
 /* Numbers that depend on nothing but the seed. */
 static __attribute__((unused)) uint64_t chance(uint64_t *seed)
